@@ -1,0 +1,35 @@
+//! The hold-off after a congestion response: at most one response per round.
+//!
+//! The round in which a response was made ends when the data sent after the response is acknowledged
+//! (RFC 3168 section 6.1.2, RFC 6582 section 3.2 step 1; spec/mds section 2, "once per RTT").
+
+use windtunnel_units::Seq;
+
+/// Refuses responses until the cumulative ACK has passed `recover`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct HoldOff {
+    recover: Seq,
+}
+
+impl HoldOff {
+    /// Holds nothing off: even the first segment's ACK is beyond the SYN.
+    pub(crate) const fn new() -> HoldOff {
+        HoldOff { recover: Seq::SYN }
+    }
+
+    /// True if an ACK up to `una` may be responded to. Strict: the ACK of exactly the data that was
+    /// out at the response still belongs to its round.
+    pub(crate) fn allows(self, una: Seq) -> bool {
+        una > self.recover
+    }
+
+    /// Begins a new round at `nxt`, the next sequence number to be sent.
+    pub(crate) fn begin(&mut self, nxt: Seq) {
+        self.recover = nxt;
+    }
+
+    /// SND.NXT at the last response.
+    pub(crate) const fn recover(self) -> Seq {
+        self.recover
+    }
+}

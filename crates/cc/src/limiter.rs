@@ -1,0 +1,96 @@
+//! The limiter of SCE responses: at most tau within one smoothed round trip.
+//!
+//! tau SCE responses together are one CE response (spec/mds section 1), and a CE response is made at
+//! most once per round trip; so more than tau SCE responses in one round trip would be more than
+//! anything that a conventional controller does (spec/mds section 3).
+
+use std::num::NonZeroU32;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use windtunnel_units::{Duration, Time};
+
+/// Over which window SCE responses are limited to tau.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LimiterWindow {
+    /// A sliding window of one srtt over the times of the responses: the text of the MDS document.
+    #[default]
+    Sliding,
+    /// A window that is emptied only once a full srtt has passed with no response: the document's
+    /// published runs. Differs where SCE keep arriving at intervals shorter than srtt.
+    EmptiedAfterSrtt,
+}
+
+/// Grants places to SCE responses.
+#[derive(Clone, Debug)]
+pub(crate) enum Limiter {
+    Sliding(SlidingWindow),
+    EmptiedAfterSrtt { tau: u32, used: u32, last: Time },
+}
+
+/// The times of the last tau responses, in a ring that is allocated once.
+#[derive(Clone, Debug)]
+pub(crate) struct SlidingWindow {
+    times: Box<[Time]>,
+    /// Where the oldest response is, once tau were made; and where the next is written.
+    next: usize,
+    /// Responses made, up to tau.
+    made: usize,
+}
+
+impl Limiter {
+    pub(crate) fn new(window: LimiterWindow, tau: NonZeroU32) -> Limiter {
+        match window {
+            LimiterWindow::Sliding => Limiter::Sliding(SlidingWindow {
+                times: vec![Time::ZERO; tau.get() as usize].into_boxed_slice(),
+                next: 0,
+                made: 0,
+            }),
+            LimiterWindow::EmptiedAfterSrtt => {
+                Limiter::EmptiedAfterSrtt { tau: tau.get(), used: 0, last: Time::ZERO }
+            }
+        }
+    }
+
+    /// Takes a place for a response at `now`; false if there is none left.
+    pub(crate) fn take(&mut self, now: Time, srtt: Duration) -> bool {
+        match self {
+            Limiter::Sliding(window) => window.take(now, srtt),
+            Limiter::EmptiedAfterSrtt { tau, used, last } => {
+                if now.since(*last) > srtt {
+                    *used = 0;
+                }
+                if *used == *tau {
+                    return false;
+                }
+                *used += 1;
+                *last = now;
+                true
+            }
+        }
+    }
+
+    /// Places in use at `now`.
+    pub(crate) fn in_use(&self, now: Time, srtt: Duration) -> usize {
+        match self {
+            Limiter::Sliding(window) => {
+                window.times[..window.made].iter().filter(|time| now.since(**time) <= srtt).count()
+            }
+            Limiter::EmptiedAfterSrtt { used, .. } => *used as usize,
+        }
+    }
+}
+
+impl SlidingWindow {
+    fn take(&mut self, now: Time, srtt: Duration) -> bool {
+        let full = self.made == self.times.len();
+        if full && now.since(self.times[self.next]) <= srtt {
+            return false;
+        }
+        self.times[self.next] = now;
+        self.next = (self.next + 1) % self.times.len();
+        self.made = (self.made + 1).min(self.times.len());
+        true
+    }
+}

@@ -1,0 +1,132 @@
+//! What a controller is told: computed once per ACK by the sender.
+
+use windtunnel_units::{Bytes, Duration, Rate, Seq, Time};
+
+/// What every controller is given when its flow starts.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowInit {
+    /// Payload of a full segment.
+    pub mss: Bytes,
+    /// The initial window.
+    pub iw: Bytes,
+    /// The floor of cwnd.
+    pub min_cwnd: Bytes,
+    /// True if departures are paced.
+    pub paced: bool,
+}
+
+/// A read-only view of the connection at the moment of an event.
+#[derive(Clone, Copy, Debug)]
+pub struct PathView {
+    /// The simulated clock.
+    pub now: Time,
+    /// Payload of a full segment.
+    pub mss: Bytes,
+    /// The smoothed round-trip time; zero before the first sample.
+    pub srtt: Duration,
+    /// The least round-trip time seen; zero before the first sample.
+    pub min_rtt: Duration,
+    /// Bytes sent and neither acknowledged nor lost (RFC 6675 "pipe").
+    pub in_flight: Bytes,
+    /// SND.UNA after this ACK: the cumulative ACK.
+    pub una: Seq,
+    /// SND.NXT.
+    pub nxt: Seq,
+}
+
+/// One ACK.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AckSample {
+    /// Bytes newly acknowledged cumulatively.
+    pub acked: Bytes,
+    /// Bytes newly marked lost.
+    pub newly_lost: Bytes,
+    /// Bytes delivered since the connection began.
+    pub delivered: Bytes,
+    /// The round-trip time of the newest segment acknowledged.
+    pub rtt: Option<Duration>,
+    /// The delivery-rate sample (draft-ietf-ccwg-bbr section 4.1).
+    pub rate: Option<RateSample>,
+    /// What the network said of the newly acknowledged segments.
+    pub ecn: EcnFeedback,
+    /// The application had no more to send when the segment left.
+    pub app_limited: bool,
+    /// cwnd, not anything else, kept the sender from sending more.
+    pub cwnd_limited: bool,
+    /// This ACK begins a packet-timed round.
+    pub round_start: bool,
+}
+
+/// Congestion feedback of one ACK, as counts of newly acknowledged segments.
+///
+/// With classic feedback (RFC 3168, ESCE) all segments that an ACK with the flag newly acknowledges
+/// count as marked; with AccECN the counts are exact.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EcnFeedback {
+    /// Marked CE.
+    pub ce: Marked,
+    /// Marked SCE, on flows that negotiated SCE or MDS; zero on others.
+    pub sce: Marked,
+    /// Received as ECT(1), on flows that sent it so (L4S).
+    pub ect1: Marked,
+}
+
+/// An amount of marked traffic.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Marked {
+    /// Payload bytes.
+    pub bytes: Bytes,
+    /// Segments.
+    pub packets: u32,
+}
+
+impl Marked {
+    /// True if anything was marked.
+    pub const fn any(self) -> bool {
+        self.packets > 0
+    }
+}
+
+/// A delivery-rate sample.
+#[derive(Clone, Copy, Debug)]
+pub struct RateSample {
+    /// The delivery rate over the sample.
+    pub rate: Rate,
+    /// Bytes delivered over the sample.
+    pub delivered: Bytes,
+    /// Bytes in flight when the sampled segment was sent.
+    pub prior_in_flight: Bytes,
+    /// The sample was limited by the application.
+    pub app_limited: bool,
+}
+
+/// What showed congestion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trigger {
+    /// Segments were lost.
+    Loss,
+    /// An echo of CE (RFC 3168).
+    Ce,
+}
+
+/// A congestion event.
+#[derive(Clone, Copy, Debug)]
+pub struct CongestionEvent {
+    /// What showed it.
+    pub trigger: Trigger,
+    /// Bytes lost.
+    pub lost: Bytes,
+    /// The round-trip time sampled by the ACK that showed it.
+    pub rtt: Option<Duration>,
+}
+
+/// A segment that was just sent.
+#[derive(Clone, Copy, Debug)]
+pub struct SentSegment {
+    /// Its first byte.
+    pub seq: Seq,
+    /// Its payload.
+    pub payload: Bytes,
+    /// It was sent before.
+    pub retransmission: bool,
+}

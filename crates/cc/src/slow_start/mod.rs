@@ -1,0 +1,56 @@
+//! Slow starts: finding the capacity of the path, before the avoidance takes over.
+
+mod essp;
+mod exit;
+mod hystart_pp;
+pub mod leonardo;
+mod none;
+mod standard;
+
+use std::fmt::Debug;
+
+use windtunnel_units::{Bytes, Duration};
+
+use crate::control::ExitReason;
+use crate::sample::{AckSample, PathView};
+
+pub(crate) use essp::Essp;
+pub use essp::EsspParams;
+pub(crate) use exit::Exit;
+pub use exit::ExitResponse;
+pub(crate) use hystart_pp::HystartPp;
+pub use hystart_pp::HystartPpParams;
+pub(crate) use none::Unused;
+pub(crate) use standard::Standard;
+pub use standard::{SlowStartGrowth, StandardParams};
+
+/// A slow start. It owns nothing of the window: it is handed cwnd while the phase lasts.
+///
+/// Losses and timeouts are not its business: they end the phase whatever the algorithm.
+pub(crate) trait SlowStart: Debug + Send {
+    /// An ACK carried an echo of CE; called before [`SlowStart::on_ack`] for the same ACK.
+    fn on_ce(&mut self, cwnd: &mut Bytes, rtt: Option<Duration>, path: &PathView) -> Verdict;
+
+    /// An ACK arrived.
+    fn on_ack(&mut self, cwnd: &mut Bytes, ack: &AckSample, path: &PathView) -> Verdict;
+
+    /// cwnd after the exit response; called once, when the phase ends without a loss.
+    fn exit_cwnd(&self, cwnd: Bytes, rtt: Option<Duration>, path: &PathView) -> Bytes;
+
+    /// The gain at which departures are paced.
+    fn pacing_gain(&self) -> f64;
+
+    /// Named internal numbers.
+    fn probe(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
+}
+
+/// What a slow start made of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It goes on, and did not respond.
+    Stay,
+    /// It goes on, and responded: a new round begins.
+    Respond,
+    /// It ends.
+    Exit(ExitReason),
+}

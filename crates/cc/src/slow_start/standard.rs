@@ -1,0 +1,128 @@
+//! Standard slow start: cwnd grows by what was acknowledged.
+//!
+//! RFC 5681 section 3.1, with RFC 3465's byte counting without limit as the default, in the form of
+//! spec/mds section 5: it ends at a CE, or at the N-th SCE. With base reduction, growth is divided by
+//! `1 + K(n)` after n SCE, K the Leonardo numbers, so that a flow with MDS slows down as the queue
+//! begins to say so; slow start then also ends when `cwnd / (1 + K(n))`, the growth in a round trip,
+//! is no more than a segment.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use windtunnel_units::{Bytes, Duration, OutOfRange};
+
+use super::{Exit, ExitResponse, SlowStart, Verdict, leonardo};
+use crate::check;
+use crate::control::ExitReason;
+use crate::sample::{AckSample, PathView};
+
+/// By how much an ACK grows cwnd.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SlowStartGrowth {
+    /// By what it acknowledges (RFC 3465, L without limit).
+    #[default]
+    Acked,
+    /// By what it acknowledges, at most one segment (RFC 5681).
+    PerAck,
+    /// By half of what it acknowledges.
+    HalfAcked,
+}
+
+/// Parameters of standard slow start.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(extend("x-source" = "RFC 5681; RFC 3465"))]
+pub struct StandardParams {
+    /// By how much an ACK grows cwnd.
+    pub growth: SlowStartGrowth,
+    /// Divides growth by 1 + K(n) after n SCE; by 2 before the first.
+    pub base_reduction: bool,
+    /// The SCE at which slow start ends; half of tau if not given.
+    pub exit_sce: Option<u32>,
+    /// What slow start does to cwnd when it ends.
+    pub exit: ExitResponse,
+    /// The gain at which departures are paced.
+    #[schemars(range(min = 0.0))]
+    pub pacing_gain: f64,
+}
+
+impl Default for StandardParams {
+    fn default() -> StandardParams {
+        StandardParams {
+            growth: SlowStartGrowth::default(),
+            base_reduction: false,
+            exit_sce: None,
+            exit: ExitResponse::default(),
+            pacing_gain: 1.0,
+        }
+    }
+}
+
+impl StandardParams {
+    pub(crate) fn check(&self) -> Result<(), OutOfRange> {
+        if self.exit_sce == Some(0) {
+            return Err(OutOfRange::new("exit_sce", 0, "1 or more"));
+        }
+        check::positive("pacing_gain", self.pacing_gain)
+    }
+}
+
+/// Standard slow start.
+#[derive(Clone, Debug)]
+pub(crate) struct Standard {
+    params: StandardParams,
+    exit_sce: u32,
+    exit: Exit,
+    /// SCE seen.
+    sce: u32,
+}
+
+impl Standard {
+    /// A slow start of a flow whose SCE count `1/tau` of a CE each.
+    pub(crate) fn new(params: StandardParams, tau: u32) -> Standard {
+        let exit_sce = params.exit_sce.unwrap_or(tau / 2).max(1);
+        let exit = Exit::new(params.exit);
+        Standard { params, exit_sce, exit, sce: 0 }
+    }
+
+    fn divisor(&self) -> u64 {
+        if self.params.base_reduction { 1 + leonardo::k(self.sce as usize) } else { 1 }
+    }
+}
+
+impl SlowStart for Standard {
+    fn on_ce(&mut self, _cwnd: &mut Bytes, _rtt: Option<Duration>, _path: &PathView) -> Verdict {
+        Verdict::Exit(ExitReason::Ce)
+    }
+
+    fn on_ack(&mut self, cwnd: &mut Bytes, ack: &AckSample, path: &PathView) -> Verdict {
+        self.exit.observe(path);
+        self.sce = self.sce.saturating_add(ack.ecn.sce.packets);
+        if self.sce >= self.exit_sce {
+            return Verdict::Exit(ExitReason::Sce);
+        }
+        let divisor = self.divisor();
+        if self.params.base_reduction && *cwnd / divisor <= path.mss {
+            return Verdict::Exit(ExitReason::Growth);
+        }
+        let growth = match self.params.growth {
+            SlowStartGrowth::Acked => ack.acked,
+            SlowStartGrowth::PerAck => ack.acked.min(path.mss),
+            SlowStartGrowth::HalfAcked => ack.acked / 2,
+        };
+        *cwnd += growth / divisor;
+        Verdict::Stay
+    }
+
+    fn exit_cwnd(&self, cwnd: Bytes, rtt: Option<Duration>, path: &PathView) -> Bytes {
+        self.exit.cwnd(cwnd, rtt, path)
+    }
+
+    fn pacing_gain(&self) -> f64 {
+        self.params.pacing_gain
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("slow_start_sce", f64::from(self.sce));
+    }
+}

@@ -1,0 +1,137 @@
+//! A sender reduced to what a controller sees of it: ACKs at times and marks of the test's choice.
+
+use windtunnel_cc::{
+    AckSample, CongestionControl, CongestionEvent, EcnFeedback, FlowInit, Marked, PathView, Phase, Trigger,
+    WindowedConfig,
+};
+use windtunnel_units::{Bytes, Duration, Seq, Time};
+
+pub(crate) const MSS: Bytes = Bytes::new(1448);
+
+/// Marks on the segments that an ACK acknowledges.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Marks {
+    pub(crate) ce: u32,
+    pub(crate) sce: u32,
+}
+
+/// No marks.
+pub(crate) const CLEAN: Marks = Marks { ce: 0, sce: 0 };
+/// One CE.
+pub(crate) const CE: Marks = Marks { ce: 1, sce: 0 };
+/// One SCE.
+pub(crate) const SCE: Marks = Marks { ce: 0, sce: 1 };
+
+/// A controller and the connection around it. The flight is as large as cwnd allows.
+#[derive(Debug)]
+pub(crate) struct Driver {
+    pub(crate) cc: Box<dyn CongestionControl>,
+    pub(crate) now: Time,
+    pub(crate) rtt: Duration,
+    /// Whether ACKs give an RTT sample.
+    pub(crate) sampled: bool,
+    min_rtt: Duration,
+    una: Seq,
+}
+
+impl Driver {
+    /// A connection with a constant round trip, just established, a round trip after the run began.
+    pub(crate) fn new(config: &WindowedConfig, iw: Bytes, rtt: Duration) -> Driver {
+        let init = FlowInit { mss: MSS, iw, min_cwnd: MSS * 2, paced: true };
+        let now = Time::ZERO + rtt;
+        let mut driver =
+            Driver { cc: config.build(init), now, rtt, sampled: true, min_rtt: rtt, una: Seq::FIRST_DATA };
+        let path = driver.path();
+        driver.cc.on_established(&path);
+        driver
+    }
+
+    pub(crate) fn cwnd(&self) -> Bytes {
+        self.cc.control().cwnd
+    }
+
+    pub(crate) fn segments(&self) -> f64 {
+        self.cwnd().as_f64() / MSS.as_f64()
+    }
+
+    pub(crate) fn avoids(&self) -> bool {
+        self.cc.control().phase == Phase::CongestionAvoidance
+    }
+
+    pub(crate) fn path(&self) -> PathView {
+        let in_flight = MSS * (self.cwnd() / MSS);
+        PathView {
+            now: self.now,
+            mss: MSS,
+            srtt: self.rtt,
+            min_rtt: self.min_rtt,
+            in_flight,
+            una: self.una,
+            nxt: self.una + in_flight,
+        }
+    }
+
+    /// An ACK of `segments` segments arrives, after the clock moved on by `after`. Returns what
+    /// `on_congestion` said, if it was called.
+    pub(crate) fn ack(&mut self, after: Duration, segments: u64, marks: Marks) -> Option<bool> {
+        self.now += after;
+        self.min_rtt = self.min_rtt.min(self.rtt);
+        // What is in flight was sent before: the ACK moves una, not nxt.
+        let mut path = self.path();
+        self.una = self.una + MSS * segments;
+        path.una = self.una;
+        path.nxt = path.nxt.max(self.una);
+        path.in_flight = path.nxt - path.una;
+        let marked = |packets: u32| Marked { bytes: MSS * u64::from(packets), packets };
+        let ecn = EcnFeedback { ce: marked(marks.ce), sce: marked(marks.sce), ..EcnFeedback::default() };
+        let rtt = self.sampled.then_some(self.rtt);
+        let event = CongestionEvent { trigger: Trigger::Ce, lost: Bytes::ZERO, rtt };
+        let responded = ecn.ce.any().then(|| self.cc.on_congestion(&event, &path));
+        let ack = AckSample { acked: MSS * segments, rtt, ecn, ..AckSample::default() };
+        self.cc.on_ack(&ack, &path);
+        responded
+    }
+
+    /// A loss is detected.
+    pub(crate) fn lose(&mut self) {
+        let event = CongestionEvent { trigger: Trigger::Loss, lost: MSS, rtt: None };
+        let path = self.path();
+        self.cc.on_congestion(&event, &path);
+    }
+
+    /// The retransmission timer expires.
+    pub(crate) fn time_out(&mut self) {
+        let path = self.path();
+        self.cc.on_rto(&path);
+    }
+
+    /// The last loss was none.
+    pub(crate) fn undo(&mut self) {
+        let path = self.path();
+        self.cc.on_undo(&path);
+    }
+
+    /// A round trip in which all of cwnd is acknowledged, evenly spread, without marks; one ACK for
+    /// each `per_ack` segments.
+    pub(crate) fn round(&mut self, per_ack: u64) {
+        let acks = (self.cwnd() / MSS / per_ack).max(1);
+        let end = self.now + self.rtt;
+        let gap = self.rtt / acks;
+        for _ in 1..acks {
+            self.ack(gap, per_ack, CLEAN);
+        }
+        let rest = end - self.now;
+        self.ack(rest, per_ack, CLEAN);
+    }
+
+    /// A named internal number of the controller.
+    pub(crate) fn probe(&self, name: &str) -> Option<f64> {
+        let mut found = None;
+        self.cc.probe(&mut |known, value| {
+            if known == name {
+                found = Some(value);
+            }
+        });
+        found
+    }
+}

@@ -1,0 +1,60 @@
+//! The parameter structs are the schema of a scenario: each parameter is described, each struct names
+//! its source, unknown keys are errors, and an empty table means the defaults.
+
+use std::collections::BTreeSet;
+
+use schemars::{JsonSchema, schema_for};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use windtunnel_cc::{
+    AimdParams, ConventionalParams, CubicParams, EsspParams, HystartPpParams, MdsParams, RenoParams,
+    ScalableParams, StandardParams,
+};
+
+fn check<P: JsonSchema + DeserializeOwned + Serialize + Default>(keys: &[&str]) {
+    let schema = schema_for!(P);
+    assert!(schema.get("x-source").is_some(), "{}: no source", P::schema_name());
+    assert_eq!(schema.get("additionalProperties"), Some(&false.into()), "{}", P::schema_name());
+    let properties = schema.get("properties").and_then(|p| p.as_object()).expect("properties");
+    // As sets: whether a JSON object keeps the order of its keys is up to another crate's features.
+    let found: BTreeSet<&str> = properties.keys().map(String::as_str).collect();
+    assert_eq!(found, keys.iter().copied().collect());
+    for (key, property) in properties {
+        assert!(property.get("description").is_some(), "{}.{key} is not described", P::schema_name());
+    }
+    let defaults = serde_json::to_value(P::default()).expect("serialisable");
+    let empty: P = serde_json::from_str("{}").expect("an empty table means the defaults");
+    assert_eq!(serde_json::to_value(empty).expect("serialisable"), defaults);
+    assert!(serde_json::from_str::<P>(r#"{"nonsense": 1}"#).is_err(), "{}", P::schema_name());
+}
+
+#[test]
+fn every_parameter_is_described() {
+    check::<RenoParams>(&["growth"]);
+    check::<AimdParams>(&["a", "b", "growth"]);
+    check::<CubicParams>(&["c", "beta", "fast_convergence", "grow_on_marked"]);
+    check::<ScalableParams>(&["inv_a", "b", "lwnd", "growth"]);
+    check::<StandardParams>(&["growth", "base_reduction", "exit_sce", "exit", "pacing_gain"]);
+    check::<HystartPpParams>(&[
+        "min_rtt_thresh",
+        "max_rtt_thresh",
+        "min_rtt_divisor",
+        "n_rtt_sample",
+        "css_growth_divisor",
+        "css_rounds",
+        "l",
+        "exit_sce",
+        "exit",
+        "pacing_gain",
+    ]);
+    check::<EsspParams>(&["delay_factor", "exit"]);
+    check::<ConventionalParams>(&["ce_md"]);
+    check::<MdsParams>(&["tau", "limiter", "ce_md"]);
+}
+
+/// tau of zero has no meaning: refused where it is read.
+#[test]
+fn tau_is_at_least_one() {
+    let error = serde_json::from_str::<MdsParams>(r#"{"tau": 0}"#).expect_err("tau = 0");
+    assert!(error.to_string().contains("nonzero"), "{error}");
+}

@@ -1,0 +1,190 @@
+//! Slow starts, stage by stage and mark by mark.
+
+use windtunnel_cc::{
+    EsspParams, ExitReason, ExitResponse, MdsParams, Pacing, ResponseConfig, SlowStartConfig, StandardParams,
+    WindowedConfig, leonardo,
+};
+use windtunnel_units::{Bytes, Duration};
+
+use crate::driver::{CE, CLEAN, Driver, MSS, SCE};
+
+const RTT: Duration = Duration::from_millis(100);
+const NS: Duration = Duration::from_nanos(1);
+
+/// ESSP on a flow that answers SCE.
+fn essp() -> WindowedConfig {
+    let slow_start = SlowStartConfig::Essp(EsspParams::default());
+    WindowedConfig { slow_start, response: ResponseConfig::Mds(MdsParams::default()), ..Default::default() }
+}
+
+/// spec/mds section 5: the stages of ESSP.
+#[test]
+fn the_stages_are_leonardo_numbers() {
+    let stages: Vec<u64> = (0..10).map(leonardo::k).collect();
+    assert_eq!(stages, [1, 3, 5, 9, 15, 25, 41, 67, 109, 177]);
+    for n in 2..leonardo::STAGES {
+        assert_eq!(leonardo::k(n), 1 + leonardo::k(n - 1) + leonardo::k(n - 2));
+    }
+    assert_eq!(leonardo::k(1000), leonardo::k(leonardo::STAGES - 1));
+}
+
+/// spec/mds section 5: `S(0)` is the product over all stages, just below 4.2; each stage takes its own
+/// factor out.
+#[test]
+fn the_pacing_scale_is_the_growth_to_come() {
+    assert!((leonardo::scale(0) - 4.199_853_3).abs() < 5e-8, "{}", leonardo::scale(0));
+    assert!((leonardo::scale(1) - leonardo::scale(0) / 2.0).abs() < 1e-12);
+    assert!((leonardo::scale(2) - leonardo::scale(1) / (4.0 / 3.0)).abs() < 1e-12);
+    assert!((leonardo::scale(leonardo::STAGES - 1) - 1.0).abs() < 1e-6);
+}
+
+/// spec/mds section 8: a signal that ends slow start leaves the ACK to the avoidance's growth, and the
+/// next response waits for a round.
+#[test]
+fn leaving_slow_start_begins_a_round() {
+    let config = WindowedConfig {
+        slow_start: SlowStartConfig::Standard(StandardParams::default()),
+        ..Default::default()
+    };
+    let mut flow = Driver::new(&config, MSS * 100, RTT);
+    assert_eq!(flow.ack(NS, 1, CE), Some(true));
+    assert_eq!(flow.cwnd(), MSS * 100, "no exit response; a marked ACK grows nothing");
+    assert_eq!(flow.cc.slow_start_exit(), Some(ExitReason::Ce));
+    assert_eq!(flow.cc.control().ssthresh, MSS * 100);
+    assert_eq!(flow.ack(NS, 1, CE), Some(false));
+    assert_eq!(flow.ack(NS, 100, CE), Some(true));
+    assert_eq!(flow.cwnd(), MSS * 50);
+}
+
+/// spec/mds section 5: the exit responses.
+#[test]
+fn exit_responses_adjust_cwnd() {
+    for (exit, cwnd) in [(ExitResponse::None, MSS * 100), (ExitResponse::Half, MSS * 50)] {
+        let slow_start = SlowStartConfig::Standard(StandardParams { exit, ..StandardParams::default() });
+        let mut flow = Driver::new(&WindowedConfig { slow_start, ..Default::default() }, MSS * 100, RTT);
+        flow.ack(NS, 1, CE);
+        assert_eq!(flow.cwnd(), cwnd);
+    }
+}
+
+/// spec/mds section 5: `target` sets the flight of one srtt ago * minRTT / RTT.
+#[test]
+fn the_target_exit_sets_the_flight_of_one_srtt_ago() {
+    let exit = ExitResponse::Target;
+    let slow_start = SlowStartConfig::Standard(StandardParams { exit, ..StandardParams::default() });
+    let mut flow = Driver::new(&WindowedConfig { slow_start, ..Default::default() }, MSS * 100, RTT);
+    flow.ack(NS, 1, CLEAN);
+    // The first ACK left 99 segments in flight; the RTT then doubles.
+    flow.rtt = RTT * 2;
+    flow.ack(RTT * 2, 50, CLEAN);
+    flow.ack(NS, 1, CE);
+    assert_eq!(flow.cwnd(), MSS * 99 / 2);
+}
+
+/// spec/mds section 5: slow start ends at the N-th SCE, half of tau unless given.
+#[test]
+fn standard_slow_start_ends_at_the_nth_sce() {
+    for (exit_sce, n) in [(None, 32), (Some(5), 5)] {
+        let params = StandardParams { exit_sce, ..StandardParams::default() };
+        let config = WindowedConfig { slow_start: SlowStartConfig::Standard(params), ..essp() };
+        let mut flow = Driver::new(&config, MSS * 10, RTT);
+        for count in 1..=n {
+            assert!(!flow.avoids(), "before SCE {count}");
+            flow.ack(NS, 1, SCE);
+        }
+        assert_eq!(flow.cc.slow_start_exit(), Some(ExitReason::Sce));
+    }
+}
+
+/// spec/mds section 5, base reduction: growth by `acked / (1 + K(n))` after n SCE, and the end when
+/// cwnd / (1 + K(n)) is no more than a segment.
+#[test]
+fn base_reduction_divides_growth() {
+    let params = StandardParams { base_reduction: true, ..StandardParams::default() };
+    let config = WindowedConfig { slow_start: SlowStartConfig::Standard(params), ..essp() };
+    let mut flow = Driver::new(&config, MSS * 50, RTT);
+    let mut last = flow.cwnd();
+    for marks in [CLEAN, SCE, SCE, SCE, SCE, SCE] {
+        flow.ack(NS, 1, marks);
+        let divisor = MSS / (flow.cwnd() - last);
+        last = flow.cwnd();
+        assert!([2, 4, 6, 10, 16, 26].contains(&divisor), "{divisor}");
+    }
+    flow.ack(NS, 1, SCE);
+    assert!(!flow.avoids(), "51 segments / 42 are more than one");
+    flow.ack(NS, 1, SCE);
+    assert_eq!(flow.cc.slow_start_exit(), Some(ExitReason::Growth));
+}
+
+/// spec/mds section 5: a stage advance slows growth and pacing, waits for a round, and ESSP ends when
+/// K(2 stage) reaches the window.
+#[test]
+fn essp_advances_once_per_round() {
+    let mut flow = Driver::new(&essp(), MSS * 10, RTT);
+    assert_eq!(flow.cc.control().pacing, Pacing::Gain(leonardo::scale(0)));
+    flow.ack(NS, 1, CLEAN);
+    assert_eq!(flow.cwnd(), MSS * 11);
+    flow.ack(NS, 1, SCE);
+    assert_eq!(flow.probe("stage"), Some(1.0));
+    assert_eq!(flow.cwnd(), MSS * 11 + MSS / 3, "no delay: nothing to leave out");
+    assert_eq!(flow.cc.control().pacing, Pacing::Gain(leonardo::scale(1)));
+    flow.ack(NS, 1, SCE);
+    assert_eq!(flow.probe("stage"), Some(1.0), "the same round");
+    // K(4) = 15 is not less than the 12 segments of then.
+    flow.ack(NS, 12, SCE);
+    assert_eq!(flow.cc.slow_start_exit(), Some(ExitReason::Sce));
+    assert_eq!(flow.cc.control().pacing, Pacing::Gain(1.0));
+}
+
+/// spec/mds section 5: a round trip above 1.25 minimal ones advances the stage and sets cwnd to what
+/// the path holds; at exactly 1.25 it does not.
+#[test]
+fn essp_leaves_out_what_is_queued() {
+    let mut flow = Driver::new(&essp(), MSS * 100, RTT);
+    flow.rtt = RTT * 5 / 4;
+    flow.ack(NS, 1, CLEAN);
+    assert_eq!(flow.probe("stage"), Some(0.0));
+    flow.rtt = RTT * 5 / 4 + NS;
+    flow.ack(NS, 1, CLEAN);
+    assert_eq!(flow.probe("stage"), Some(1.0));
+    let path_rtt = RTT.as_nanos();
+    let targeted = 101 * 1448 * path_rtt / (path_rtt * 5 / 4 + 1);
+    assert_eq!(flow.cwnd(), Bytes::new(targeted + 1448 / 3));
+}
+
+/// spec/mds section 5: ESSP ends when K(2 stage) is not less than the window; K(2) = 5.
+#[test]
+fn essp_ends_when_its_steps_are_as_small_as_the_window() {
+    for (segments, ends) in [(5, true), (6, false)] {
+        let mut flow = Driver::new(&essp(), MSS * segments, RTT);
+        flow.ack(NS, 1, SCE);
+        assert_eq!(flow.avoids(), ends, "{segments} segments");
+    }
+}
+
+/// spec/mds section 5: a stage advance forgets the round trip, so that the next one without a sample
+/// leaves cwnd.
+#[test]
+fn essp_uses_a_sample_once() {
+    let mut flow = Driver::new(&essp(), MSS * 100, RTT);
+    flow.rtt = RTT * 2;
+    flow.ack(NS, 1, SCE);
+    assert_eq!(flow.cwnd(), MSS * 50 + MSS / 3);
+    flow.sampled = false;
+    let before = flow.cwnd();
+    flow.ack(NS, 100, SCE);
+    assert_eq!(flow.probe("stage"), Some(2.0));
+    assert!(flow.cwnd() > before);
+}
+
+/// spec/mds section 5: with base reduction, a round trip's growth of one segment is too little.
+#[test]
+fn base_reduction_needs_more_than_a_segment_per_round() {
+    let params = StandardParams { base_reduction: true, ..StandardParams::default() };
+    let config = WindowedConfig { slow_start: SlowStartConfig::Standard(params), ..essp() };
+    for (segments, ends) in [(2, true), (3, false)] {
+        let mut flow = Driver::new(&config, MSS * segments, RTT);
+        flow.ack(NS, 1, CLEAN);
+        assert_eq!(flow.avoids(), ends, "{segments} segments");
+    }
+}

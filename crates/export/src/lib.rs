@@ -1,0 +1,3 @@
+//! Exporters: what a run recorded, in the formats of other tools. They change no result.
+
+pub mod xplot;

@@ -1,0 +1,83 @@
+//! The Python module `windtunnel._core`: validate, run, hand out columns. No logic: what each function does is
+//! described in `python/windtunnel/_core.pyi`.
+
+mod error;
+mod result;
+mod xplot;
+
+use pyo3::prelude::*;
+use windtunnel_scenario::Scenario;
+use windtunnel_units::Time;
+
+use crate::result::PyRunResult;
+
+/// How often a run reports its progress: after each so many-th part of its simulated time.
+const PROGRESS_STEPS: u32 = 200;
+
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use super::error::ScenarioError;
+    #[pymodule_export]
+    use super::result::PyRunResult;
+    #[pymodule_export]
+    use super::xplot::xplot;
+    #[pymodule_export]
+    use super::{check, registry, resolve, run, schema};
+
+    #[pymodule_export]
+    #[expect(non_upper_case_globals, reason = "Python's name for it")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}
+
+#[pyfunction]
+#[pyo3(signature = (text, file=None, overrides=Vec::new()))]
+fn check(py: Python<'_>, text: &str, file: Option<&str>, overrides: Vec<String>) -> PyResult<String> {
+    Ok(parse(py, text, file, &overrides)?.to_toml())
+}
+
+#[pyfunction]
+#[pyo3(signature = (text, file=None, overrides=Vec::new()))]
+fn resolve(py: Python<'_>, text: &str, file: Option<&str>, overrides: Vec<String>) -> PyResult<String> {
+    Ok(parse(py, text, file, &overrides)?.to_json())
+}
+
+#[pyfunction]
+fn schema() -> String {
+    windtunnel_scenario::schema()
+}
+
+#[pyfunction]
+fn registry() -> String {
+    windtunnel_scenario::registry()
+}
+
+#[pyfunction]
+#[pyo3(signature = (text, file=None, overrides=Vec::new(), progress=None))]
+fn run(
+    py: Python<'_>,
+    text: &str,
+    file: Option<&str>,
+    overrides: Vec<String>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<PyRunResult> {
+    let scenario = parse(py, text, file, &overrides)?;
+    let mut simulation = windtunnel_sim::Simulation::new(windtunnel_scenario::compile(&scenario));
+    let end = simulation.end();
+    for step in 1..=PROGRESS_STEPS {
+        let share = f64::from(step) / f64::from(PROGRESS_STEPS);
+        py.detach(|| simulation.run_until(Time::ZERO + end.since_start().scale(share)));
+        py.check_signals()?;
+        if let Some(progress) = &progress
+            && !progress.call1(py, (share,))?.extract::<bool>(py)?
+        {
+            return Err(pyo3::exceptions::PyKeyboardInterrupt::new_err("stopped"));
+        }
+    }
+    let result = py.detach(|| simulation.finish());
+    PyRunResult::new(py, result, scenario.seed)
+}
+
+fn parse(py: Python<'_>, text: &str, file: Option<&str>, overrides: &[String]) -> PyResult<Scenario> {
+    Scenario::parse(text, file, overrides).map_err(|e| error::to_python(py, &e))
+}

@@ -1,0 +1,98 @@
+//! The decision: active queue management without a queue.
+
+mod brick_wall;
+mod delta_sigma;
+mod deltic;
+mod deltic_mds;
+mod deltim;
+mod deltim2;
+mod jitter;
+mod none;
+mod oscillators;
+mod ramp;
+
+pub use brick_wall::{BrickWall, BrickWallParams};
+pub use deltic::{Deltic, DelticParams};
+pub use deltic_mds::{DelticMds, DelticMdsParams};
+pub use deltim::{Deltim, DeltimParams};
+pub use deltim2::{Deltim2, Deltim2Params};
+pub use none::NoAqm;
+pub use oscillators::{LinkedOscillators, LinkedVerdicts};
+pub use ramp::{Ramp, RampParams};
+
+use std::fmt::Debug;
+
+use windtunnel_units::{Bytes, Duration, Rate, Time};
+
+use crate::ecn::Class;
+
+/// What an AQM may know of a packet.
+#[derive(Clone, Copy, Debug)]
+pub struct PacketView {
+    /// Its length on the wire.
+    pub size: Bytes,
+    /// Which signals it understands.
+    pub class: Class,
+    /// How long it has been in the queue.
+    pub sojourn: Duration,
+}
+
+/// What an AQM may know of its queue.
+#[derive(Clone, Copy, Debug)]
+pub struct QueueView {
+    /// The simulated clock.
+    pub now: Time,
+    /// Packets in the queue: on enqueue without the arriving one, on dequeue without the leaving one.
+    pub packets: usize,
+    /// Their bytes.
+    pub bytes: Bytes,
+    /// How long the packet at the head has waited; on dequeue that is the next packet.
+    pub head_waiting: Option<Duration>,
+    /// The rate at which the link drains the queue now.
+    pub rate: Rate,
+}
+
+/// A congestion signal in the IP header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// Some Congestion Experienced: ECT(1).
+    Sce,
+    /// Congestion Experienced.
+    Ce,
+}
+
+/// What an AQM wants done with a packet. What a packet's class makes of it is decided in
+/// [`crate::ecn::EcnPolicy::apply`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Leave it as it is.
+    Pass,
+    /// Mark it.
+    Mark(Signal),
+    /// Lose it.
+    Drop,
+}
+
+/// Active queue management: decides, and owns no packet.
+pub trait Aqm: Debug + Send {
+    /// A packet arrives.
+    fn on_enqueue(&mut self, _packet: &PacketView, _queue: &QueueView) -> Verdict {
+        Verdict::Pass
+    }
+
+    /// A packet leaves.
+    fn on_dequeue(&mut self, _packet: &PacketView, _queue: &QueueView) -> Verdict {
+        Verdict::Pass
+    }
+
+    /// When [`Aqm::on_timer`] wants to be called next (periodic control laws).
+    fn next_timer(&self) -> Option<Time> {
+        None
+    }
+
+    /// The time asked for by [`Aqm::next_timer`] has come.
+    fn on_timer(&mut self, _queue: &QueueView) {}
+
+    /// Named internal numbers, for recorders: `out(name, value)`.
+    fn probe(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
+}

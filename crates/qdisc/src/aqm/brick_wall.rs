@@ -1,0 +1,54 @@
+//! The brick wall: every packet that waited longer than a threshold is marked or dropped.
+//!
+//! Source: "Multiplicative Decrease Scaling", tables 4 to 6, where it stands for a FIFO with loss-free
+//! endpoints; spec/queues-and-signalling section 2. It remembers nothing: that a flow answers at most
+//! once per round trip is the flow's business.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use windtunnel_units::Duration;
+
+use crate::aqm::{Aqm, PacketView, QueueView, Signal, Verdict};
+
+/// Thresholds of the sojourn time, strict; 0 s turns one off. The most severe one that is exceeded
+/// counts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(extend("x-source" = "Multiplicative Decrease Scaling, tables 4 to 6"))]
+pub struct BrickWallParams {
+    /// Above it packets get SCE, if they understand it; 0 s is never.
+    pub sce_threshold: Duration,
+    /// Above it packets get CE; 0 s is never.
+    pub ce_threshold: Duration,
+    /// Above it packets are dropped; 0 s is never.
+    pub drop_threshold: Duration,
+}
+
+/// The brick wall. It has no variables.
+#[derive(Clone, Debug)]
+pub struct BrickWall {
+    params: BrickWallParams,
+}
+
+impl BrickWall {
+    /// A brick wall with thresholds `params`.
+    pub const fn new(params: BrickWallParams) -> BrickWall {
+        BrickWall { params }
+    }
+}
+
+impl Aqm for BrickWall {
+    #[inline]
+    fn on_dequeue(&mut self, packet: &PacketView, _queue: &QueueView) -> Verdict {
+        let above = |threshold: Duration| !threshold.is_zero() && packet.sojourn > threshold;
+        if above(self.params.drop_threshold) {
+            Verdict::Drop
+        } else if above(self.params.ce_threshold) {
+            Verdict::Mark(Signal::Ce)
+        } else if above(self.params.sce_threshold) {
+            Verdict::Mark(Signal::Sce)
+        } else {
+            Verdict::Pass
+        }
+    }
+}

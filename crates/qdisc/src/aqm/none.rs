@@ -1,0 +1,9 @@
+//! No active queue management: a plain queue never signals but by being full.
+
+use crate::aqm::Aqm;
+
+/// Leaves every packet as it is.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoAqm;
+
+impl Aqm for NoAqm {}

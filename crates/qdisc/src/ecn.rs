@@ -1,0 +1,102 @@
+//! The one place where a code point changes.
+//!
+//! What a verdict does to a packet depends on the signals that the packet understands and on the mode of
+//! the queue (`spec`: RFC 3168 section 5; RFC 8311; "Multiplicative Decrease Scaling", Negotiation and
+//! Signaling Semantics, L4S Compatibility).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use windtunnel_wire::{Dscp, Ecn, Packet};
+
+use crate::aqm::{Signal, Verdict};
+
+/// Which signals a packet understands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// Not ECN-capable: drops only.
+    NotEct,
+    /// ECN-capable by RFC 3168: CE, else drops.
+    Conventional,
+    /// ECT(1) without the MDS identifier, in a queue that reads it as L4S.
+    L4s,
+    /// Carries the MDS identifier, or is ECN-capable in a plain SCE queue: SCE, CE, else drops.
+    Sce,
+}
+
+/// How a queue reads the ECN field and what it may write into it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum EcnMode {
+    /// No marks: every mark is a drop.
+    None,
+    /// CE only (RFC 3168).
+    Rfc3168,
+    /// SCE on every ECT(0) packet (draft-morton-tsvwg-sce).
+    Sce,
+    /// SCE on packets with the MDS identifier; ECT(1) without it is L4S and is dropped, not marked CE.
+    #[default]
+    Mds,
+}
+
+/// What became of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Nothing.
+    Passed,
+    /// It was marked.
+    Marked(Signal),
+    /// It is to be dropped; with loss-free endpoints it was marked CE instead.
+    Drop,
+}
+
+/// A queue's reading of the ECN field.
+#[derive(Clone, Copy, Debug)]
+pub struct EcnPolicy {
+    /// The mode.
+    pub mode: EcnMode,
+    /// The DSCP that identifies MDS packets.
+    pub mds: Dscp,
+}
+
+impl Default for EcnPolicy {
+    fn default() -> EcnPolicy {
+        EcnPolicy { mode: EcnMode::default(), mds: Dscp::MDS }
+    }
+}
+
+impl EcnPolicy {
+    /// Which signals `packet` understands in this queue.
+    pub fn classify(&self, packet: &Packet) -> Class {
+        match (packet.ecn, self.mode) {
+            (Ecn::NotEct, _) | (_, EcnMode::None) => Class::NotEct,
+            (_, EcnMode::Sce) => Class::Sce,
+            (_, EcnMode::Mds) if packet.is_mds(self.mds) => Class::Sce,
+            (Ecn::Ect1, EcnMode::Mds) => Class::L4s,
+            (_, EcnMode::Rfc3168 | EcnMode::Mds) => Class::Conventional,
+        }
+    }
+
+    /// Applies a verdict to a packet of class `class`: marks it, or says that it is to be dropped. A mark
+    /// never makes a code point less severe, and a packet that already carries CE is left as it is. With
+    /// `deliver_drops` (loss-free endpoints) a packet to be dropped gets CE.
+    pub fn apply(&self, verdict: Verdict, class: Class, packet: &mut Packet, deliver_drops: bool) -> Outcome {
+        let outcome = match (verdict, class) {
+            (Verdict::Drop, _) | (Verdict::Mark(Signal::Ce), Class::NotEct) => Outcome::Drop,
+            (Verdict::Mark(Signal::Sce), Class::Sce) if packet.ecn == Ecn::Ect0 => {
+                packet.ecn = Ecn::Ect1;
+                Outcome::Marked(Signal::Sce)
+            }
+            (Verdict::Pass | Verdict::Mark(Signal::Sce), _) => Outcome::Passed,
+            (Verdict::Mark(Signal::Ce), _) if packet.ecn == Ecn::Ce => Outcome::Passed,
+            (Verdict::Mark(Signal::Ce), Class::L4s) => Outcome::Drop,
+            (Verdict::Mark(Signal::Ce), Class::Conventional | Class::Sce) => {
+                packet.ecn = Ecn::Ce;
+                Outcome::Marked(Signal::Ce)
+            }
+        };
+        if outcome == Outcome::Drop && deliver_drops {
+            packet.ecn = Ecn::Ce;
+        }
+        outcome
+    }
+}

@@ -1,0 +1,138 @@
+//! A queue on the bench: the clock and the packets are the test's.
+
+use windtunnel_qdisc::ecn::{EcnPolicy, Outcome};
+use windtunnel_qdisc::{
+    Backlog, BrickWallParams, DelticMdsParams, DelticParams, Deltim2Params, DeltimParams, Dropped,
+    FifoParams, Limit, QueueConfig, QueueCx, QueueDiscipline, QueueStats, RampParams,
+};
+use windtunnel_units::{Bytes, Duration, Rate, Seq, Time};
+use windtunnel_wire::{Dscp, Ecn, FlowId, Packet};
+
+/// A kind of packet, as it is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    NotEct,
+    Ect0,
+    Ect1,
+    Mds,
+}
+
+impl Kind {
+    pub(crate) const ALL: [Kind; 4] = [Kind::NotEct, Kind::Ect0, Kind::Ect1, Kind::Mds];
+}
+
+/// What left the queue.
+#[derive(Debug)]
+pub(crate) struct Left {
+    pub(crate) seq: u64,
+    pub(crate) flow: u32,
+    pub(crate) ecn: Ecn,
+    pub(crate) outcome: Outcome,
+    pub(crate) sojourn: Duration,
+}
+
+/// A queue with its accounts.
+#[derive(Debug)]
+pub(crate) struct Bench {
+    queue: Box<dyn QueueDiscipline>,
+    pub(crate) rate: Rate,
+    pub(crate) deliver_drops: bool,
+    pub(crate) stats: QueueStats,
+    pub(crate) drops: Vec<Dropped>,
+}
+
+/// Every kind of queue, with its defaults (the brick wall with thresholds).
+pub(crate) fn all_queues() -> Vec<QueueConfig> {
+    let brick_wall = BrickWallParams {
+        sce_threshold: Duration::from_millis(2),
+        ce_threshold: Duration::from_millis(10),
+        drop_threshold: Duration::from_millis(50),
+    };
+    vec![
+        QueueConfig::Fifo(FifoParams::default()),
+        QueueConfig::Fifo(FifoParams { headdrop: true }),
+        QueueConfig::BrickWall(brick_wall),
+        QueueConfig::Ramp(RampParams::default()),
+        QueueConfig::Deltic(DelticParams::default()),
+        QueueConfig::DelticMds(DelticMdsParams::default()),
+        QueueConfig::Deltim(DeltimParams::default()),
+        QueueConfig::Deltim2(Deltim2Params::default()),
+    ]
+}
+
+impl Bench {
+    pub(crate) fn new(config: &QueueConfig, limit: Limit) -> Bench {
+        Bench::with_seed(config, limit, 1)
+    }
+
+    pub(crate) fn with_seed(config: &QueueConfig, limit: Limit, seed: u64) -> Bench {
+        Bench::of(config.build(EcnPolicy::default(), limit, seed))
+    }
+
+    pub(crate) fn of(queue: Box<dyn QueueDiscipline>) -> Bench {
+        Bench {
+            queue,
+            rate: Rate::from_mbps(10),
+            deliver_drops: true,
+            stats: QueueStats::default(),
+            drops: Vec::new(),
+        }
+    }
+
+    pub(crate) fn packet(&mut self, flow: u32, size: u64, kind: Kind) -> Packet {
+        let mut packet = Packet::new(FlowId::new(flow), Bytes::new(size), Bytes::ZERO);
+        packet.seq = Seq::new(self.stats.arrived);
+        packet.ecn = match kind {
+            Kind::NotEct => Ecn::NotEct,
+            Kind::Ect0 | Kind::Mds => Ecn::Ect0,
+            Kind::Ect1 => Ecn::Ect1,
+        };
+        packet.dscp = if kind == Kind::Mds { Dscp::MDS } else { Dscp::DEFAULT };
+        packet
+    }
+
+    pub(crate) fn enqueue(&mut self, at_ns: u64, packet: Packet) {
+        let now = Time::from_nanos(at_ns);
+        let mut cx = QueueCx::new(now, self.rate, self.deliver_drops, &mut self.stats, &mut self.drops);
+        self.queue.enqueue(packet, &mut cx);
+    }
+
+    /// One 1500-byte packet arrives.
+    pub(crate) fn arrive(&mut self, at_ns: u64, kind: Kind) {
+        let packet = self.packet(0, 1500, kind);
+        self.enqueue(at_ns, packet);
+    }
+
+    pub(crate) fn dequeue(&mut self, at_ns: u64) -> Option<Left> {
+        let now = Time::from_nanos(at_ns);
+        let mut cx = QueueCx::new(now, self.rate, self.deliver_drops, &mut self.stats, &mut self.drops);
+        let packet = self.queue.dequeue(&mut cx)?;
+        let (outcome, sojourn) = cx.departure().expect("a packet that leaves is accounted for");
+        let left = Left { seq: packet.seq.get(), flow: packet.flow.get(), ecn: packet.ecn, outcome, sojourn };
+        Some(left)
+    }
+
+    /// A packet leaves that must be there; what was done to it.
+    pub(crate) fn outcome(&mut self, at_ns: u64) -> Outcome {
+        self.dequeue(at_ns).expect("a packet is queued").outcome
+    }
+
+    pub(crate) fn backlog(&self) -> Backlog {
+        self.queue.backlog()
+    }
+
+    pub(crate) fn head_size(&self) -> Option<Bytes> {
+        self.queue.head_size()
+    }
+
+    /// An internal number of the queue; 0 if it has no such.
+    pub(crate) fn probe(&self, name: &str) -> i64 {
+        let mut found = 0;
+        self.queue.probe(&mut |n, value| {
+            if n == name {
+                found = value as i64;
+            }
+        });
+        found
+    }
+}

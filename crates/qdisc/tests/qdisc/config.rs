@@ -1,0 +1,105 @@
+//! Parameters as they are written in scenarios.
+
+use schemars::schema_for;
+use serde_json::{Value, json};
+use windtunnel_qdisc::ecn::EcnPolicy;
+use windtunnel_qdisc::{
+    BrickWallParams, DelticMdsParams, DelticParams, Deltim2Params, DeltimParams, FifoParams, Limit,
+    QueueConfig, RampParams,
+};
+use windtunnel_units::Duration;
+
+use crate::bench::all_queues;
+
+/// The defaults of every algorithm, as a scenario prints them: those of the MDS document's tests (spec/mds
+/// sections 1 and 4).
+#[test]
+fn defaults() {
+    let text = |params: Result<Value, _>| params.unwrap();
+    assert_eq!(text(serde_json::to_value(FifoParams::default())), json!({ "headdrop": false }));
+    assert_eq!(
+        text(serde_json::to_value(BrickWallParams::default())),
+        json!({ "sce_threshold": "0 s", "ce_threshold": "0 s", "drop_threshold": "0 s" })
+    );
+    assert_eq!(
+        text(serde_json::to_value(RampParams::default())),
+        json!({ "min": null, "max": "100 ms", "tau": 64 })
+    );
+    assert_eq!(
+        text(serde_json::to_value(DelticParams::default())),
+        json!({ "sce_target": "5 ms", "ce_target": "25 ms", "drop_target": "125 ms" })
+    );
+    assert_eq!(
+        text(serde_json::to_value(DelticMdsParams::default())),
+        json!({ "target": "5 ms", "tau": 64 })
+    );
+    assert_eq!(text(serde_json::to_value(DeltimParams::default())), json!({ "burst": "5 ms", "tau": 64 }));
+    assert_eq!(
+        text(serde_json::to_value(Deltim2Params::default())),
+        json!({ "burst": "5 ms", "update": "1 ms", "tau": 64 })
+    );
+}
+
+/// Keys may be left out, and no other ones are understood; tau is not zero.
+#[test]
+fn reading() {
+    let read = |value| serde_json::from_value::<DeltimParams>(value);
+    let params = read(json!({ "burst": "10 ms" })).unwrap();
+    assert_eq!(params, DeltimParams { burst: Duration::from_millis(10), ..DeltimParams::default() });
+    assert!(read(json!({ "burts": "10 ms" })).unwrap_err().to_string().contains("unknown field `burts`"));
+    assert!(read(json!({ "tau": 0 })).is_err());
+}
+
+/// What the control laws are not defined for is refused, with key and value.
+#[test]
+fn out_of_range() {
+    let refused = |config: QueueConfig| config.check().unwrap_err().to_string();
+    let ms = Duration::from_millis;
+    let burst = |burst| QueueConfig::Deltim(DeltimParams { burst, ..DeltimParams::default() });
+    assert_eq!(refused(burst(Duration::ZERO)), "burst = 0 s is out of range: more than 0 s and at most 1 s");
+    assert!(refused(burst(ms(1_001))).starts_with("burst = 1001 ms"));
+    assert_eq!(burst(ms(1_000)).check(), Ok(()));
+    let target = DelticMdsParams { target: Duration::ZERO, ..DelticMdsParams::default() };
+    assert!(refused(QueueConfig::DelticMds(target)).starts_with("target = 0 s"));
+    let ce_target = DelticParams { ce_target: Duration::ZERO, ..DelticParams::default() };
+    assert!(refused(QueueConfig::Deltic(ce_target)).starts_with("ce_target = 0 s"));
+    for update in [Duration::ZERO, ms(6)] {
+        let params = Deltim2Params { update, ..Deltim2Params::default() };
+        assert!(refused(QueueConfig::Deltim2(params)).starts_with("update = "));
+    }
+    let min = RampParams { min: Some(ms(100)), ..RampParams::default() };
+    assert!(refused(QueueConfig::Ramp(min)).starts_with("min = 100 ms"));
+    let max = RampParams { max: Duration::ZERO, ..RampParams::default() };
+    assert!(refused(QueueConfig::Ramp(max)).starts_with("max = 0 s"));
+}
+
+/// The published schema names the source of every algorithm and explains every parameter.
+#[test]
+fn schemas() {
+    for schema in [
+        schema_for!(FifoParams),
+        schema_for!(BrickWallParams),
+        schema_for!(RampParams),
+        schema_for!(DelticParams),
+        schema_for!(DelticMdsParams),
+        schema_for!(DeltimParams),
+        schema_for!(Deltim2Params),
+    ] {
+        let schema = schema.to_value();
+        assert!(schema["x-source"].is_string(), "{schema}");
+        assert_eq!(schema["additionalProperties"], json!(false), "{schema}");
+        for (name, property) in schema["properties"].as_object().unwrap() {
+            assert!(property["description"].is_string(), "{name}");
+            assert!(!property["default"].is_null() || name == "min", "{name}");
+        }
+    }
+}
+
+/// Every queue with its defaults can be built, and is empty.
+#[test]
+fn build() {
+    for config in all_queues() {
+        assert_eq!(config.check(), Ok(()), "{config:?}");
+        assert_eq!(config.build(EcnPolicy::default(), Limit::Unlimited, 1).backlog().packets, 0);
+    }
+}

@@ -1,0 +1,160 @@
+//! Limits and order of the FIFO: spec/queues-and-signalling section 1.
+
+use windtunnel_qdisc::ecn::{EcnPolicy, Outcome};
+use windtunnel_qdisc::{Aqm, Fifo, FifoParams, Limit, PacketView, QueueConfig, QueueView, Signal, Verdict};
+use windtunnel_units::{Bytes, Duration, Rate};
+use windtunnel_wire::Ecn;
+
+use crate::bench::{Bench, Kind};
+
+const MS: u64 = 1_000_000;
+
+fn lossy(headdrop: bool, limit: Limit) -> Bench {
+    let mut bench = Bench::new(&QueueConfig::Fifo(FifoParams { headdrop }), limit);
+    bench.deliver_drops = false;
+    bench
+}
+
+fn arrive(bench: &mut Bench, n: usize, size: u64) {
+    for _ in 0..n {
+        let packet = bench.packet(0, size, Kind::Ect0);
+        bench.enqueue(0, packet);
+    }
+}
+
+/// All sequence numbers that leave.
+fn drain(bench: &mut Bench) -> Vec<u64> {
+    std::iter::from_fn(|| bench.dequeue(0)).map(|left| left.seq).collect()
+}
+
+/// One packet arriving to `limit` queued packets is dropped.
+#[test]
+fn packet_limit() {
+    let mut bench = lossy(false, Limit::Packets(100));
+    arrive(&mut bench, 100, 1500);
+    assert_eq!((bench.backlog().packets, bench.stats.lost), (100, 0));
+    arrive(&mut bench, 1, 52);
+    assert_eq!((bench.backlog().packets, bench.stats.lost, bench.stats.drops_full), (100, 1, 1));
+    assert_eq!(drain(&mut bench), (0..100).collect::<Vec<_>>());
+}
+
+/// `backlog + len <= limit`: a packet fits exactly, a byte more does not, a smaller one may.
+#[test]
+fn byte_limit() {
+    let mut bench = lossy(false, Limit::Bytes(Bytes::new(3_100)));
+    arrive(&mut bench, 2, 1500);
+    arrive(&mut bench, 1, 101);
+    assert_eq!(bench.backlog().packets, 2);
+    arrive(&mut bench, 1, 100);
+    assert_eq!(bench.backlog().bytes, Bytes::new(3_100));
+    assert_eq!(bench.stats.lost, 1);
+}
+
+/// `8 * (backlog + len) / rate <= limit`, strictly at a nanosecond: 12 ms are 100 packets of 1500 bytes at
+/// 100 Mbit/s; at a lower rate fewer, and packets that are queued stay.
+#[test]
+fn time_limit_follows_the_rate() {
+    let mut bench = lossy(false, Limit::Time(Duration::from_millis(12)));
+    bench.rate = Rate::from_mbps(100);
+    arrive(&mut bench, 101, 1500);
+    assert_eq!((bench.backlog().packets, bench.stats.lost), (100, 1));
+    bench.rate = Rate::from_mbps(50);
+    arrive(&mut bench, 1, 1500);
+    assert_eq!((bench.backlog().packets, bench.stats.lost), (100, 2));
+    for _ in 0..51 {
+        bench.dequeue(0).unwrap();
+    }
+    arrive(&mut bench, 2, 1500);
+    assert_eq!((bench.backlog().packets, bench.stats.lost), (50, 3));
+
+    let mut short = lossy(false, Limit::Time(Duration::from_nanos(11_999_999)));
+    short.rate = Rate::from_mbps(100);
+    arrive(&mut short, 100, 1500);
+    assert_eq!(short.backlog().packets, 99);
+}
+
+/// With head drop a full queue loses its oldest packets, as many as it takes.
+#[test]
+fn head_drop() {
+    let mut bench = lossy(true, Limit::Packets(3));
+    arrive(&mut bench, 5, 1500);
+    assert_eq!((bench.stats.lost, bench.drops.len()), (2, 2));
+    assert_eq!(drain(&mut bench), [2, 3, 4]);
+
+    let mut bytes = lossy(true, Limit::Bytes(Bytes::new(1_500)));
+    arrive(&mut bytes, 3, 500);
+    arrive(&mut bytes, 1, 1_001);
+    assert_eq!((bytes.backlog().bytes, bytes.stats.lost), (Bytes::new(1_001), 3));
+    // What can never fit empties the queue in vain, and is lost itself.
+    arrive(&mut bytes, 1, 1_501);
+    assert_eq!((bytes.backlog().packets, bytes.stats.lost), (0, 5));
+}
+
+/// With loss-free endpoints a packet that does not fit gets CE, counts as a drop, and is queued (spec/mds
+/// section 2); with head drop too, as nothing may be lost to make room.
+#[test]
+fn deliver_drops() {
+    for headdrop in [false, true] {
+        let mut bench = lossy(headdrop, Limit::Packets(1));
+        bench.deliver_drops = true;
+        bench.arrive(0, Kind::Ect0);
+        bench.arrive(0, Kind::NotEct);
+        assert_eq!(bench.backlog().packets, 2);
+        assert_eq!((bench.stats.lost, bench.stats.drops_full, bench.drops.len()), (0, 1, 1));
+        let [first, second] = [MS, 2 * MS].map(|at| bench.dequeue(at).unwrap());
+        assert_eq!((first.seq, first.ecn, first.outcome), (0, Ecn::Ect0, Outcome::Passed));
+        assert_eq!((second.seq, second.ecn, second.outcome), (1, Ecn::Ce, Outcome::Passed));
+    }
+}
+
+/// Decides the same on every arrival.
+#[derive(Debug)]
+struct OnArrival(Verdict);
+
+impl Aqm for OnArrival {
+    fn on_enqueue(&mut self, _packet: &PacketView, _queue: &QueueView) -> Verdict {
+        self.0
+    }
+}
+
+/// An AQM may decide on arrival: marks are made and counted then, dropped packets never enter, or carry CE
+/// with loss-free endpoints.
+#[test]
+fn verdicts_on_arrival() {
+    let arrive = |verdict, deliver_drops| {
+        let fifo = Fifo::new(OnArrival(verdict), EcnPolicy::default(), Limit::Unlimited);
+        let mut bench = Bench::of(Box::new(fifo));
+        bench.deliver_drops = deliver_drops;
+        bench.arrive(0, Kind::Mds);
+        bench
+    };
+    for (signal, ecn, counted) in [(Signal::Sce, Ecn::Ect1, (1, 0)), (Signal::Ce, Ecn::Ce, (0, 1))] {
+        let mut bench = arrive(Verdict::Mark(signal), false);
+        assert_eq!((bench.stats.sce, bench.stats.ce), counted);
+        let left = bench.dequeue(MS).unwrap();
+        assert_eq!((left.ecn, left.outcome), (ecn, Outcome::Passed));
+        assert_eq!((bench.stats.sce, bench.stats.ce), counted);
+    }
+    let lost = arrive(Verdict::Drop, false);
+    assert_eq!((lost.backlog().packets, lost.stats.lost, lost.stats.drops_aqm), (0, 1, 1));
+    let mut delivered = arrive(Verdict::Drop, true);
+    assert_eq!((delivered.stats.lost, delivered.stats.drops_aqm, delivered.drops.len()), (0, 1, 1));
+    assert_eq!(delivered.dequeue(MS).unwrap().ecn, Ecn::Ce);
+}
+
+/// The sojourn time is that from arrival to departure; the next packet's size is known before.
+#[test]
+fn sojourn_and_head() {
+    let mut bench = lossy(false, Limit::Unlimited);
+    assert_eq!(bench.head_size(), None);
+    for (at, size) in [(3, 700), (5, 800)] {
+        let packet = bench.packet(0, size, Kind::Ect0);
+        bench.enqueue(at, packet);
+    }
+    assert_eq!(bench.head_size(), Some(Bytes::new(700)));
+    assert_eq!(bench.dequeue(10).unwrap().sojourn, Duration::from_nanos(7));
+    assert_eq!(bench.head_size(), Some(Bytes::new(800)));
+    assert_eq!(bench.dequeue(11).unwrap().sojourn, Duration::from_nanos(6));
+    assert!(bench.dequeue(12).is_none());
+    assert_eq!(bench.stats.departed_bytes, Bytes::new(1_500));
+}

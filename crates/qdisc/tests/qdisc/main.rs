@@ -1,0 +1,13 @@
+//! Queues as they are used: packets in, packets out, through [`windtunnel_qdisc::QueueDiscipline`].
+
+mod bench;
+mod config;
+mod deltic;
+mod deltim;
+mod ecn;
+mod fifo;
+mod invariants;
+mod oscillators;
+mod relationship;
+mod replay;
+mod threshold;

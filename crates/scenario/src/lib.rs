@@ -1,0 +1,56 @@
+//! The scenario: what a file may say, checked and resolved.
+//!
+//! ```text
+//! text, overrides --parse--> Scenario (every default, every index) --to_toml, to_json--> text
+//! ```
+//!
+//! [`Scenario::parse`] is the one source of truth for what a scenario may say. The tables of the file are types
+//! (`file.rs`), the algorithms are a table of names (`kinds.rs`); the parser, the messages, [`schema()`] and
+//! [`registry()`] all come from those. Nothing here runs a scenario.
+
+mod compile;
+mod error;
+mod file;
+mod kinds;
+mod model;
+mod parse;
+mod print;
+mod registry;
+mod schema;
+
+pub use compile::compile;
+pub use error::ScenarioError;
+pub use model::{
+    Active, Change, DequeuePoint, Endpoints, FlowGroup, Link, Member, Queue, Record, Route, Scenario, Shape,
+    Window,
+};
+pub use registry::registry;
+pub use schema::schema;
+
+impl Scenario {
+    /// Reads a scenario from TOML text. `file` is named in messages; `overrides` are `key=value`, applied in order on
+    /// top of the text before anything is checked.
+    ///
+    /// ```
+    /// use windtunnel_scenario::Scenario;
+    ///
+    /// let text = r#"
+    ///     duration = "10 s"
+    ///     [bottleneck]
+    ///     rate = "100 Mbit/s"
+    ///     queue = "deltim"
+    ///     [[flow]]
+    ///     cc = "reno-mds"
+    ///     rtt = "20 ms"
+    /// "#;
+    /// let scenario = Scenario::parse(text, Some("reno.toml"), &["flow[0].rtt=40 ms".to_owned()])?;
+    /// assert_eq!(scenario.flows[0].route.rtt.to_string(), "40 ms");
+    ///
+    /// let error = Scenario::parse(text, Some("reno.toml"), &["flow[0].rtt=40".to_owned()]).unwrap_err();
+    /// assert!(error.to_string().starts_with("--set flow[0].rtt=40: flow[0].rtt: `40` has no unit"));
+    /// # Ok::<(), windtunnel_scenario::ScenarioError>(())
+    /// ```
+    pub fn parse(text: &str, file: Option<&str>, overrides: &[String]) -> Result<Scenario, ScenarioError> {
+        parse::parse(text, overrides).map_err(|fault| ScenarioError::new(file, fault))
+    }
+}

@@ -1,0 +1,216 @@
+//! A scenario in which everything is resolved: every default is in its place, every name is an index, every
+//! relative value is a number.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use windtunnel_cc::WindowedConfig;
+use windtunnel_qdisc::ecn::EcnMode;
+use windtunnel_qdisc::{Limit, QueueConfig};
+use windtunnel_tcp::AckParams;
+use windtunnel_units::{Bytes, Duration, Rate, Time};
+
+/// A scenario, valid and complete.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// Its title; may be empty.
+    pub title: String,
+    /// When the run ends.
+    pub duration: Duration,
+    /// Where all random numbers come from.
+    pub seed: u64,
+    /// How real its end systems are.
+    pub endpoints: Endpoints,
+    /// The largest IP packet.
+    pub mtu: Bytes,
+    /// What the links connect.
+    pub shape: Shape,
+    /// The links; routes refer to them by index.
+    pub links: Vec<Link>,
+    /// The flows, as groups of equal ones.
+    pub flows: Vec<FlowGroup>,
+    /// What is recorded.
+    pub record: Record,
+    /// Measurement windows.
+    pub windows: Vec<Window>,
+}
+
+/// How real the end systems are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Endpoints {
+    /// The simplifications of "Multiplicative Decrease Scaling": nothing is lost, what a queue would drop is
+    /// delivered with CE.
+    #[default]
+    Ideal,
+}
+
+/// What the links connect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// Link 0 is the bottleneck that all flows share; link 1, if there is one, is the way of their ACKs.
+    Dumbbell,
+    /// A graph with these nodes.
+    Graph(Vec<String>),
+}
+
+/// A link: a queue, a rate, and a propagation delay.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Link {
+    /// Its name.
+    pub name: String,
+    /// The nodes that it leads from and to, as indices into [`Shape::Graph`]; nothing in a dumbbell.
+    pub ends: Option<(usize, usize)>,
+    /// The rate at the begin of the run.
+    pub rate: Rate,
+    /// The propagation delay behind it.
+    pub delay: Duration,
+    /// The queue in front of it.
+    pub queue: Queue,
+    /// When the rate changes, in order of time.
+    pub changes: Vec<Change>,
+    /// When its queue decides.
+    pub dequeue_point: DequeuePoint,
+}
+
+/// A change of a link's rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    /// When.
+    pub at: Time,
+    /// The new rate, from the next packet on.
+    pub rate: Rate,
+}
+
+/// When a packet leaves its queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DequeuePoint {
+    /// Before its serialisation, which the sojourn time then excludes.
+    Start,
+    /// After its serialisation: it stays queued meanwhile, as in the MDS document.
+    #[default]
+    End,
+}
+
+/// A queue.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Queue {
+    /// Its algorithm and parameters.
+    pub config: QueueConfig,
+    /// How much it holds.
+    pub limit: Limit,
+    /// How it reads the ECN field.
+    pub ecn_mode: EcnMode,
+}
+
+/// Equal flows: one `[[flow]]` of the file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowGroup {
+    /// Its name; with several members, that of member n is `name-n`.
+    pub name: String,
+    /// How many flows it has.
+    pub count: u32,
+    /// The time between the starts of its members.
+    pub stagger: Duration,
+    /// When its first member sends, in order of time.
+    pub active: Vec<Active>,
+    /// Its controller's short name: `cubic-mds`.
+    pub cc_name: String,
+    /// Its controller.
+    pub cc: WindowedConfig,
+    /// Departures are spaced by the controller's pacing.
+    pub pacing: bool,
+    /// Data packets are ECN-capable.
+    pub ecn: bool,
+    /// The initial window in segments.
+    pub iw: u32,
+    /// How receivers acknowledge.
+    pub ack: AckParams,
+    /// The way of its packets.
+    pub route: Route,
+}
+
+/// A span of time in which a flow has data to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Active {
+    /// From this time on.
+    pub from: Time,
+    /// Up to this time; if left out, up to the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<Time>,
+}
+
+/// The way of a flow's packets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// The links that data pass, as indices into [`Scenario::links`].
+    pub forward: Vec<usize>,
+    /// The links that ACKs pass; none if they return without queueing.
+    pub reverse: Vec<usize>,
+    /// The round-trip time without queues and serialisation.
+    pub rtt: Duration,
+    /// What of `rtt` is not the delay of a link: a fixed delay of the flow alone.
+    pub own_delay: Duration,
+}
+
+/// What is recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// The resolution of the time series.
+    pub interval: Duration,
+    /// Single events are kept no closer than this, per series; with zero, not at all.
+    pub points: Duration,
+    /// Every dequeue and every ACK is kept.
+    pub events: bool,
+}
+
+/// A measurement window.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Window {
+    /// Its name.
+    pub name: String,
+    /// From this time on.
+    pub from: Time,
+    /// Up to, not including, this time.
+    pub to: Time,
+}
+
+/// One flow of a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Its name.
+    pub name: String,
+    /// When it sends, in order of time.
+    pub active: Vec<Active>,
+}
+
+impl FlowGroup {
+    /// Its flows.
+    pub fn members(&self) -> impl Iterator<Item = Member> + '_ {
+        (0..self.count).map(|n| {
+            let wait = self.stagger * u64::from(n);
+            let active = self.active.iter().map(|a| Active { from: a.from + wait, to: a.to }).collect();
+            Member { name: member_name(&self.name, self.count, n), active }
+        })
+    }
+
+    /// True if its flows negotiate MDS: their packets carry the MDS identifier.
+    pub fn is_mds(&self) -> bool {
+        self.cc.answers_sce()
+    }
+}
+
+impl Scenario {
+    /// All flows in order, each with its group. A flow's index here is its index in a network.
+    pub fn flows(&self) -> impl Iterator<Item = (&FlowGroup, Member)> {
+        self.flows.iter().flat_map(|group| group.members().map(move |member| (group, member)))
+    }
+}
+
+/// The name of the `n`-th of `count` members of a group, from 0 on.
+pub(crate) fn member_name(group: &str, count: u32, n: u32) -> String {
+    if count == 1 { group.to_owned() } else { format!("{group}-{}", n + 1) }
+}

@@ -1,0 +1,123 @@
+//! A place in the tree: reading from it, and saying what is wrong there.
+
+use serde::de::DeserializeOwned;
+
+use super::deserialize::{NodeDeserializer, fields};
+use super::document::{Entry, Node, Value};
+use super::fault::{Fault, Location, Place};
+
+/// A key of the scenario, there or not. What is missing has the place of what it would be part of.
+#[derive(Clone, Debug)]
+pub(crate) struct Cursor<'n> {
+    node: Option<&'n Node>,
+    place: &'n Place,
+    path: String,
+}
+
+impl<'n> Cursor<'n> {
+    /// The top of a scenario.
+    pub(crate) fn root(node: &'n Node) -> Cursor<'n> {
+        Cursor { node: Some(node), place: &node.place, path: String::new() }
+    }
+
+    /// The value under `key`.
+    pub(crate) fn get(&self, key: &str) -> Cursor<'n> {
+        match self.entries().iter().find(|entry| entry.key == key) {
+            Some(entry) => self.enter(entry),
+            None => Cursor { node: None, place: self.place, path: self.path_to(key) },
+        }
+    }
+
+    /// The value of an entry of this table.
+    pub(crate) fn enter(&self, entry: &'n Entry) -> Cursor<'n> {
+        Cursor { node: Some(&entry.node), place: &entry.place, path: self.path_to(&entry.key) }
+    }
+
+    /// The `index`-th value of this list.
+    pub(crate) fn item(&self, index: usize) -> Cursor<'n> {
+        let node = match self.node.map(|node| &node.value) {
+            Some(Value::List(items)) => items.get(index),
+            _ => None,
+        };
+        Cursor {
+            node,
+            place: node.map_or(self.place, |node| &node.place),
+            path: format!("{}[{index}]", self.path),
+        }
+    }
+
+    /// The value, if there is one.
+    pub(crate) fn value(&self) -> Option<&'n Value> {
+        self.node.map(|node| &node.value)
+    }
+
+    /// The value, if it is a text.
+    pub(crate) fn text(&self) -> Option<&'n str> {
+        match self.value() {
+            Some(Value::Text(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// True if there is a value.
+    pub(crate) fn is_given(&self) -> bool {
+        self.node.is_some()
+    }
+
+    /// The entries, if it is a table.
+    pub(crate) fn entries(&self) -> &'n [Entry] {
+        match self.value() {
+            Some(Value::Table(entries)) => entries,
+            _ => &[],
+        }
+    }
+
+    /// Reads the value as a `T`.
+    pub(crate) fn read<T: DeserializeOwned>(&self) -> Result<T, Fault> {
+        T::deserialize(NodeDeserializer::new(self.clone())).map_err(|fault| fault.at(self.location()))
+    }
+
+    /// Reads those entries of this table that are fields of `T`; if it is no table, all from defaults.
+    pub(crate) fn read_own_fields<T: DeserializeOwned>(&self) -> Result<T, Fault> {
+        T::deserialize(NodeDeserializer::only(self.clone(), fields::<T>()))
+            .map_err(|fault| fault.at(self.location()))
+    }
+
+    /// Finds fault with the first key that is not one of `known`.
+    pub(crate) fn expect_keys(&self, known: &[&str]) -> Result<(), Fault> {
+        match self.entries().iter().find(|entry| !known.contains(&entry.key.as_str())) {
+            Some(entry) => {
+                Err(Fault::unknown_key(&entry.key, known.iter().copied()).at(self.enter(entry).location()))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Says what is wrong here.
+    pub(crate) fn fault(&self, problem: impl Into<String>) -> Fault {
+        Fault::new(super::fault::Problem::Text(problem.into())).at(self.location())
+    }
+
+    /// The value here is not what is allowed.
+    pub(crate) fn not_allowed(&self, allowed: impl Into<String>) -> Fault {
+        Fault::not_allowed(allowed).at(self.location())
+    }
+
+    /// Where this is and what it holds.
+    pub(crate) fn location(&self) -> Location {
+        Location { place: self.place.clone(), key: self.path.clone(), value: self.value().map(Value::shown) }
+    }
+
+    /// The line, for messages about two places.
+    pub(crate) fn line(&self) -> Option<u32> {
+        self.place.line()
+    }
+
+    fn path_to(&self, key: &str) -> String {
+        let bare =
+            !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
+        let key =
+            if bare { super::document::shorten(key) } else { super::document::shorten(&format!("{key:?}")) };
+        if self.path.is_empty() { key } else { format!("{}.{key}", self.path) }
+    }
+}

@@ -1,0 +1,165 @@
+//! A scenario's text as a tree in which each key and value knows where it was written.
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::fault::{Fault, Location, Place, Problem};
+
+/// Longer texts are no scenarios: one with 100,000 flows of their own is shorter.
+const LONGEST_TEXT: usize = 16 << 20;
+
+/// A value and its place.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub(crate) value: Value,
+    pub(crate) place: Place,
+}
+
+/// A value.
+#[derive(Clone, Debug)]
+pub(crate) enum Value {
+    Text(String),
+    Integer(i64),
+    Float(f64),
+    Boolean(bool),
+    /// A date or time, which no key wants; and an integer of more than 64 bits. Kept as written.
+    Other(String),
+    List(Vec<Node>),
+    /// In the order of the text.
+    Table(Vec<Entry>),
+}
+
+/// A key and its value.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) key: String,
+    pub(crate) place: Place,
+    pub(crate) node: Node,
+}
+
+impl Node {
+    /// Parses a whole text.
+    pub(crate) fn document(text: &str) -> Result<Node, Fault> {
+        if text.len() > LONGEST_TEXT {
+            let problem = format!("a scenario has at most {} MiB, this text has more", LONGEST_TEXT >> 20);
+            return Err(Fault::new(Problem::Text(problem)).at(Location::default()));
+        }
+        let lines = Lines::new(text);
+        match DeTable::parse(text) {
+            Ok(table) => Ok(Node { value: convert_table(table.get_ref(), &lines), place: Place::Nowhere }),
+            Err(error) => {
+                let place = error.span().map_or(Place::Nowhere, |span| lines.place(span.start));
+                let problem = Problem::Text(format!("not valid TOML: {}", error.message()));
+                Err(Fault::new(problem).at(Location { place, ..Location::default() }))
+            }
+        }
+    }
+
+    /// Parses a single value; all of it has the same place. `None` if it is not a TOML value.
+    pub(crate) fn value(text: &str, place: &Place) -> Option<Node> {
+        let value = DeValue::parse(text).ok()?;
+        let mut node = convert(&value, &Lines::new(text));
+        node.set_place(place);
+        Some(node)
+    }
+
+    /// The text of an entry under `key`.
+    pub(crate) fn text_at(&self, key: &str) -> Option<&str> {
+        let Value::Table(entries) = &self.value else { return None };
+        match &entries.iter().find(|entry| entry.key == key)?.node.value {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    fn set_place(&mut self, place: &Place) {
+        self.place = place.clone();
+        match &mut self.value {
+            Value::List(items) => items.iter_mut().for_each(|item| item.set_place(place)),
+            Value::Table(entries) => {
+                for entry in entries {
+                    entry.place = place.clone();
+                    entry.node.set_place(place);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Value {
+    /// The value as a message shows it.
+    pub(crate) fn shown(&self) -> String {
+        match self {
+            Value::Text(text) => shorten(&format!("{text:?}")),
+            Value::Integer(n) => n.to_string(),
+            Value::Float(x) => format!("{x:?}"),
+            Value::Boolean(b) => b.to_string(),
+            Value::Other(text) => shorten(text),
+            Value::List(_) => "a list".to_owned(),
+            Value::Table(_) => "a table".to_owned(),
+        }
+    }
+}
+
+/// At most 80 characters: a message is to be read.
+pub(crate) fn shorten(text: &str) -> String {
+    match text.char_indices().nth(80) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+fn convert(value: &Spanned<DeValue<'_>>, lines: &Lines<'_>) -> Node {
+    let place = lines.place(value.span().start);
+    let value = match value.get_ref() {
+        DeValue::String(text) => Value::Text(text.clone().into_owned()),
+        DeValue::Integer(n) => match i64::from_str_radix(n.as_str(), n.radix()) {
+            Ok(n) => Value::Integer(n),
+            Err(_) => Value::Other(n.to_string()),
+        },
+        DeValue::Float(x) => x.as_str().parse().map_or_else(|_| Value::Other(x.to_string()), Value::Float),
+        DeValue::Boolean(b) => Value::Boolean(*b),
+        DeValue::Datetime(moment) => Value::Other(moment.to_string()),
+        DeValue::Array(items) => Value::List(items.iter().map(|item| convert(item, lines)).collect()),
+        DeValue::Table(table) => convert_table(table, lines),
+    };
+    Node { value, place }
+}
+
+fn convert_table(table: &DeTable<'_>, lines: &Lines<'_>) -> Value {
+    let mut entries: Vec<(usize, Entry)> = table
+        .iter()
+        .map(|(key, value)| {
+            let at = key.span().start;
+            let entry = Entry {
+                key: key.get_ref().clone().into_owned(),
+                place: lines.place(at),
+                node: convert(value, lines),
+            };
+            (at, entry)
+        })
+        .collect();
+    entries.sort_by_key(|(at, _)| *at);
+    Value::Table(entries.into_iter().map(|(_, entry)| entry).collect())
+}
+
+/// Where the lines of a text begin.
+struct Lines<'t> {
+    text: &'t str,
+    begins: Vec<usize>,
+}
+
+impl<'t> Lines<'t> {
+    fn new(text: &'t str) -> Lines<'t> {
+        let begins = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+        Lines { text, begins }
+    }
+
+    fn place(&self, offset: usize) -> Place {
+        let line = self.begins.partition_point(|begin| *begin <= offset);
+        let begin = self.begins[line - 1];
+        let column = self.text.get(begin..offset).map_or(0, |before| before.chars().count()) + 1;
+        Place::File { line: line as u32, column: column as u32 }
+    }
+}

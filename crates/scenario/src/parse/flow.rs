@@ -1,0 +1,311 @@
+//! Flows: controller, schedule, and route.
+
+use std::collections::BTreeMap;
+
+use windtunnel_tcp::AckParams;
+use windtunnel_units::parse::number_with_unit;
+use windtunnel_units::{Duration, Time};
+
+use super::algorithm;
+use super::cursor::Cursor;
+use super::document::Value;
+use super::fault::Fault;
+use super::link::LONGEST_DELAY;
+use super::record::Names;
+use super::route::{Graph, check_length};
+use crate::file::FlowTable;
+use crate::model::{Active, FlowGroup, Link, Route, member_name};
+
+/// Flows of a scenario; also the largest `count`.
+const MOST_FLOWS: u32 = 100_000;
+
+/// The initial window of RFC 6928.
+pub(crate) const DEFAULT_IW: u32 = 10;
+
+/// The largest initial window: more than any path holds.
+const LARGEST_IW: f64 = 1e6;
+
+/// What flows run through.
+#[derive(Debug)]
+pub(crate) enum Topology<'l> {
+    /// The bottleneck, and the way of the ACKs if they queue.
+    Dumbbell(&'l [Link]),
+    Graph(Graph<'l>),
+}
+
+/// Validates the flows.
+pub(crate) fn flows(
+    tables: &[FlowTable],
+    at: &Cursor<'_>,
+    topology: &Topology<'_>,
+    end: Time,
+) -> Result<Vec<FlowGroup>, Fault> {
+    if tables.is_empty() {
+        return Err(at.fault("a scenario needs at least one [[flow]]"));
+    }
+    check_counts(tables, at)?;
+    let mut groups = Vec::with_capacity(tables.len());
+    for (index, table) in tables.iter().enumerate() {
+        groups.push(flow(table, &at.item(index), topology, end)?);
+    }
+    name(&mut groups, tables, at)?;
+    Ok(groups)
+}
+
+fn check_counts(tables: &[FlowTable], at: &Cursor<'_>) -> Result<(), Fault> {
+    let mut left = MOST_FLOWS;
+    for (index, table) in tables.iter().enumerate() {
+        let at = at.item(index).get("count");
+        if table.count == 0 || table.count > MOST_FLOWS {
+            return Err(at.not_allowed(format!("a whole number from 1 to {MOST_FLOWS}")));
+        }
+        left = left
+            .checked_sub(table.count)
+            .ok_or_else(|| at.fault(format!("the scenario has more than {MOST_FLOWS} flows here")))?;
+    }
+    Ok(())
+}
+
+fn flow(table: &FlowTable, at: &Cursor<'_>, topology: &Topology<'_>, end: Time) -> Result<FlowGroup, Fault> {
+    let (cc_name, cc) = algorithm::controller(&at.get("cc"))?;
+    if cc.answers_sce() && !table.ecn {
+        return Err(at.get("ecn").not_allowed("the MDS response needs ECN"));
+    }
+    Ok(FlowGroup {
+        name: table.name.clone().unwrap_or_default(),
+        count: table.count,
+        stagger: table.stagger,
+        active: schedule(table, at, end)?,
+        cc_name,
+        cc,
+        pacing: table.pacing,
+        ecn: table.ecn,
+        iw: initial_window(&at.get("iw"))?,
+        ack: ack(&at.get("ack"))?,
+        route: route(table, at, topology)?,
+    })
+}
+
+fn initial_window(at: &Cursor<'_>) -> Result<u32, Fault> {
+    let segments = match at.value() {
+        None => return Ok(DEFAULT_IW),
+        Some(Value::Integer(n)) => *n as f64,
+        Some(Value::Text(text)) => number_with_unit(
+            text,
+            "an initial window",
+            "10 packets",
+            &[("packets", 1.0), ("packet", 1.0), ("", 1.0)],
+        )
+        .map_err(|error| at.fault(error.to_string()))?,
+        Some(_) => 0.0,
+    };
+    if !(1.0..=LARGEST_IW).contains(&segments) || segments.fract() > 0.0 {
+        return Err(at.not_allowed(format!(
+            "a whole number of packets from 1 to {LARGEST_IW}, such as \"10 packets\""
+        )));
+    }
+    Ok(segments as u32)
+}
+
+fn ack(at: &Cursor<'_>) -> Result<AckParams, Fault> {
+    let params = match at.value() {
+        None => AckParams::default(),
+        Some(Value::Table(_)) => at.read()?,
+        Some(_) => AckParams { policy: at.read()?, ..AckParams::default() },
+    };
+    if params.count == 0 {
+        return Err(at.get("count").not_allowed("a whole number of at least 1"));
+    }
+    if params.delay.is_zero() || params.delay > LONGEST_DELAY {
+        return Err(at.get("delay").not_allowed(format!("more than 0 s and at most {LONGEST_DELAY}")));
+    }
+    Ok(params)
+}
+
+/// When the first flow of a group sends.
+fn schedule(table: &FlowTable, at: &Cursor<'_>, end: Time) -> Result<Vec<Active>, Fault> {
+    let Some(spans) = &table.active else {
+        let last_start = table.start + table.stagger * u64::from(table.count - 1);
+        check_start(table.start, &at.get("start"), end)?;
+        let until = table.stop.unwrap_or(end);
+        if until <= table.start {
+            return Err(at.get("stop").not_allowed(format!("after the start at {}", table.start)));
+        }
+        if last_start >= until.min(end) {
+            let allowed = format!(
+                "the last of {} flows would start at {last_start}, and all end at {}",
+                table.count,
+                until.min(end)
+            );
+            return Err(at.get("stagger").not_allowed(allowed));
+        }
+        return Ok(vec![Active { from: table.start, to: table.stop }]);
+    };
+    let at_spans = at.get("active");
+    for other in ["start", "stop", "stagger"] {
+        let other = at.get(other);
+        if other.is_given() {
+            return Err(other.fault("is either this or `active`, not both"));
+        }
+    }
+    if spans.is_empty() {
+        return Err(at_spans.not_allowed("at least one span { from = ..., to = ... }"));
+    }
+    let mut last = None;
+    for (index, span) in spans.iter().enumerate() {
+        let at = at_spans.item(index);
+        check_start(span.from, &at.get("from"), end)?;
+        let begins_early = match last {
+            Some(Some(last)) => span.from <= last,
+            Some(None) => true,
+            None => false,
+        };
+        if begins_early {
+            return Err(at
+                .get("from")
+                .not_allowed("spans are in order of time, each after the end of the one before"));
+        }
+        if span.to.is_some_and(|to| to <= span.from) {
+            return Err(at.get("to").not_allowed(format!("after `from`, which is {}", span.from)));
+        }
+        last = Some(span.to);
+    }
+    Ok(spans.clone())
+}
+
+fn check_start(start: Time, at: &Cursor<'_>, end: Time) -> Result<(), Fault> {
+    if start >= end {
+        return Err(at.not_allowed(format!("before the end of the run at {end}")));
+    }
+    Ok(())
+}
+
+fn route(table: &FlowTable, at: &Cursor<'_>, topology: &Topology<'_>) -> Result<Route, Fault> {
+    let (links, forward, reverse) = match topology {
+        Topology::Dumbbell(links) => {
+            for key in ["from", "to", "path", "reverse"] {
+                let key = at.get(key);
+                if key.is_given() {
+                    return Err(key
+                        .fault("belongs to a graph of [[link]]; with [bottleneck] all flows share one way"));
+                }
+            }
+            (*links, vec![0], (1..links.len()).collect())
+        }
+        Topology::Graph(graph) => {
+            let (forward, (from, to)) = forward_route(table, at, graph)?;
+            let reverse = reverse_route(table, at, graph, to, from)?;
+            (graph.links, forward, reverse)
+        }
+    };
+    check_length(&forward, &at.get("path"))?;
+    check_length(&reverse, &at.get("reverse"))?;
+    let link_delay: Duration = forward.iter().chain(&reverse).map(|link| links[*link].delay).sum();
+    let at = at.get("rtt");
+    let rtt = match (table.rtt, topology) {
+        (Some(rtt), _) => rtt,
+        (None, Topology::Graph(_)) if !link_delay.is_zero() => link_delay,
+        (None, Topology::Graph(_)) => {
+            return Err(at.fault("is required: the links of this flow have no delay"));
+        }
+        (None, Topology::Dumbbell(_)) => {
+            return Err(at.fault("is required: the round-trip time of the path without queues"));
+        }
+    };
+    if rtt.is_zero() || rtt > LONGEST_DELAY {
+        return Err(at.not_allowed(format!("more than 0 s and at most {LONGEST_DELAY}")));
+    }
+    if rtt < link_delay {
+        return Err(
+            at.not_allowed(format!("at least {link_delay}, the delays of the links on the flow's way"))
+        );
+    }
+    Ok(Route { forward, reverse, rtt, own_delay: rtt.saturating_sub(link_delay) })
+}
+
+/// The links from sender to receiver, and the nodes at which those are.
+fn forward_route(
+    table: &FlowTable,
+    at: &Cursor<'_>,
+    graph: &Graph<'_>,
+) -> Result<(Vec<usize>, (usize, usize)), Fault> {
+    let (from_at, to_at, path_at) = (at.get("from"), at.get("to"), at.get("path"));
+    if let Some(names) = &table.path {
+        if let Some(other) = [from_at, to_at].iter().find(|at| at.is_given()) {
+            return Err(other.fault("follows from `path`: give one of them"));
+        }
+        let route = graph.along(names, &path_at)?;
+        let ends = graph.ends_of(&route).ok_or_else(|| path_at.not_allowed("at least one link"))?;
+        return Ok((route, ends));
+    }
+    let (Some(from), Some(to)) = (&table.from, &table.to) else {
+        let missing = if from_at.is_given() { to_at } else { from_at };
+        return Err(missing.fault("is required in a graph: give `from` and `to`, or `path`"));
+    };
+    let ends = (graph.node(from, &from_at)?, graph.node(to, &to_at)?);
+    if ends.0 == ends.1 {
+        return Err(to_at.not_allowed("another node than `from`"));
+    }
+    let route = graph
+        .fewest_links(ends.0, ends.1)
+        .ok_or_else(|| to_at.fault(format!("no links lead from `{from}` to `{to}`")))?;
+    Ok((route, ends))
+}
+
+fn reverse_route(
+    table: &FlowTable,
+    at: &Cursor<'_>,
+    graph: &Graph<'_>,
+    from: usize,
+    to: usize,
+) -> Result<Vec<usize>, Fault> {
+    let Some(names) = &table.reverse else { return Ok(graph.fewest_links(from, to).unwrap_or_default()) };
+    let at = at.get("reverse");
+    let route = graph.along(names, &at)?;
+    match graph.ends_of(&route) {
+        Some(ends) if ends != (from, to) => Err(at.fault(format!(
+            "the way of the ACKs leads from `{}` to `{}`: it must lead from `{}` to `{}`",
+            graph.name(ends.0),
+            graph.name(ends.1),
+            graph.name(from),
+            graph.name(to),
+        ))),
+        _ => Ok(route),
+    }
+}
+
+/// Checks the names that are given and finds names for the other groups: that of the controller, with a number if it
+/// is taken.
+fn name(groups: &mut [FlowGroup], tables: &[FlowTable], at: &Cursor<'_>) -> Result<(), Fault> {
+    let mut names = Names::default();
+    for (index, table) in tables.iter().enumerate() {
+        if let Some(name) = &table.name {
+            let at = at.item(index).get("name");
+            if name.is_empty() {
+                return Err(at.not_allowed("a name that is not empty"));
+            }
+            for member in 0..table.count {
+                names.add(&member_name(name, table.count, member), "flow", &at)?;
+            }
+        }
+    }
+    let mut numbers: BTreeMap<String, u32> = BTreeMap::new();
+    for (group, table) in groups.iter_mut().zip(tables) {
+        if table.name.is_some() {
+            continue;
+        }
+        let number = numbers.entry(group.cc_name.clone()).or_insert(0);
+        loop {
+            *number += 1;
+            let name =
+                if *number == 1 { group.cc_name.clone() } else { format!("{}-{number}", group.cc_name) };
+            let members = || (0..group.count).map(|member| member_name(&name, group.count, member));
+            if !members().any(|member| names.contains(&member)) {
+                members().for_each(|member| names.take(member));
+                group.name = name;
+                break;
+            }
+        }
+    }
+    Ok(())
+}

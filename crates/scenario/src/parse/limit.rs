@@ -1,0 +1,84 @@
+//! How much a queue holds: packets, bytes, time, or a multiple of the bandwidth-delay product.
+
+use windtunnel_qdisc::Limit;
+use windtunnel_units::parse::number_with_unit;
+use windtunnel_units::{Bytes, Duration};
+
+use super::cursor::Cursor;
+use super::document::Value;
+use super::fault::Fault;
+
+/// All units that a limit may have.
+const UNITS: &[(&str, f64)] = &[
+    ("packets", 1.0),
+    ("packet", 1.0),
+    ("bdp", 1.0),
+    ("B", 1.0),
+    ("kB", 1.0),
+    ("MB", 1.0),
+    ("GB", 1.0),
+    ("KiB", 1.0),
+    ("MiB", 1.0),
+    ("GiB", 1.0),
+    ("ns", 1.0),
+    ("us", 1.0),
+    ("ms", 1.0),
+    ("s", 1.0),
+];
+
+/// The largest number of packets, bytes or nanoseconds that a limit may be: no queue holds as much, and all of them are
+/// written and read exactly.
+const LARGEST: u64 = 1_000_000_000_000_000;
+
+/// Reads a limit. `bdp` is the bandwidth-delay product, if there is one.
+pub(crate) fn limit(at: &Cursor<'_>, bdp: Option<Bytes>) -> Result<Limit, Fault> {
+    let Some(value) = at.value() else { return Ok(Limit::Unlimited) };
+    let text = match value {
+        Value::Text(text) if text == "unlimited" => return Ok(Limit::Unlimited),
+        Value::Text(text) => text.clone(),
+        Value::Integer(_) | Value::Float(_) => value.shown(),
+        _ => {
+            return Err(
+                at.not_allowed("\"100 packets\", \"150 kB\", \"12 ms\", \"1.5 bdp\" or \"unlimited\"")
+            );
+        }
+    };
+    let number = number_with_unit(&text, "a queue limit", "100 packets", UNITS)
+        .map_err(|error| at.fault(error.to_string()))?;
+    if number <= 0.0 {
+        return Err(at.not_allowed("more than nothing; \"unlimited\" for no limit"));
+    }
+    let limit = match text.trim_start_matches(|c: char| !c.is_ascii_alphabetic()) {
+        unit if unit.ends_with("bdp") => {
+            let bdp = bdp.ok_or_else(|| {
+                at.fault(
+                    "a multiple of `bdp` needs one [bottleneck]: write the limit in bytes, packets or time",
+                )
+            })?;
+            Limit::Bytes(bdp.scale(number))
+        }
+        unit if unit.contains("packet") => {
+            if number.fract() > 0.0 {
+                return Err(at.not_allowed("a whole number of packets"));
+            }
+            Limit::Packets(number as usize)
+        }
+        _ => match (text.parse::<Bytes>(), text.parse::<Duration>()) {
+            (Ok(bytes), _) => Limit::Bytes(bytes),
+            (_, Ok(time)) => Limit::Time(time),
+            (_, Err(error)) => return Err(at.fault(error.to_string())),
+        },
+    };
+    let amount = match limit {
+        Limit::Unlimited => return Ok(limit),
+        Limit::Packets(packets) => packets as u64,
+        Limit::Bytes(bytes) => bytes.get(),
+        Limit::Time(time) => time.as_nanos(),
+    };
+    if !(1..=LARGEST).contains(&amount) {
+        return Err(
+            at.not_allowed("at least one byte or nanosecond, and at most 10^15 of them; or \"unlimited\"")
+        );
+    }
+    Ok(limit)
+}

@@ -1,0 +1,88 @@
+//! Recording and measurement windows.
+
+use std::collections::BTreeMap;
+
+use windtunnel_units::{Duration, Time};
+
+use super::cursor::Cursor;
+use super::fault::Fault;
+use crate::file::RecordTable;
+use crate::model::{Record, Window};
+
+/// Points of one series over a run, unless the scenario says otherwise: more than a figure has pixels.
+const POINTS: u64 = 20_000;
+
+/// So many series get that many points; more share them, so that a thousand flows do not fill the memory.
+const SERIES: u64 = 16;
+
+/// The least default distance of two points.
+const LEAST_POINT_DISTANCE: Duration = Duration::from_micros(100);
+
+/// Rows of a run's time series; each takes about 150 bytes.
+const MOST_ROWS: u64 = 100_000_000;
+
+/// Validates `[record]` for a run with so many series.
+pub(crate) fn record(
+    table: &RecordTable,
+    at: &Cursor<'_>,
+    duration: Duration,
+    series: u64,
+) -> Result<Record, Fault> {
+    let RecordTable { interval, points, events } = *table;
+    let rows_at_1_ns = u128::from(duration.as_nanos()) * u128::from(series);
+    let least = Duration::from_nanos(rows_at_1_ns.div_ceil(u128::from(MOST_ROWS)).max(1) as u64);
+    if interval < least {
+        let allowed =
+            format!("at least {least}: {series} flows and links over {duration} are {MOST_ROWS} rows then");
+        return Err(at.get("interval").not_allowed(allowed));
+    }
+    let points =
+        points.unwrap_or_else(|| LEAST_POINT_DISTANCE.max(duration * series.div_ceil(SERIES) / POINTS));
+    Ok(Record { interval, points, events })
+}
+
+/// Validates the windows.
+pub(crate) fn check_windows(windows: &[Window], at: &Cursor<'_>, end: Time) -> Result<(), Fault> {
+    let mut names = Names::default();
+    for (index, window) in windows.iter().enumerate() {
+        let at = at.item(index);
+        names.add(&window.name, "window", &at.get("name"))?;
+        if window.to <= window.from {
+            return Err(at.get("to").not_allowed(format!("after `from`, which is {}", window.from)));
+        }
+        if window.to > end {
+            return Err(at.get("to").not_allowed(format!("at most the end of the run at {end}")));
+        }
+    }
+    Ok(())
+}
+
+/// Names that must differ, with the lines that they come from.
+#[derive(Debug, Default)]
+pub(crate) struct Names(BTreeMap<String, Option<u32>>);
+
+impl Names {
+    /// Takes a name, or says who has it.
+    pub(crate) fn add(&mut self, name: &str, what: &str, at: &Cursor<'_>) -> Result<(), Fault> {
+        if name.is_empty() {
+            return Err(at.not_allowed("a name that is not empty"));
+        }
+        match self.0.insert(name.to_owned(), at.line()) {
+            None => Ok(()),
+            Some(first) => {
+                let line = first.map(|line| format!(" (line {line})")).unwrap_or_default();
+                Err(at.fault(format!("{name:?} is the name of another {what}{line}: names must differ")))
+            }
+        }
+    }
+
+    /// True if the name is taken.
+    pub(crate) fn contains(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    /// Takes a name that is known to be free.
+    pub(crate) fn take(&mut self, name: String) {
+        self.0.insert(name, None);
+    }
+}

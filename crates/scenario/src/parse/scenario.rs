@@ -1,0 +1,110 @@
+//! The whole of a scenario.
+
+use windtunnel_tcp::HEADERS;
+use windtunnel_units::{Bytes, Duration, Time};
+
+use super::cursor::Cursor;
+use super::document::Node;
+use super::fault::Fault;
+use super::flow::{Topology, flows};
+use super::link::Line;
+use super::overrides;
+use super::record::{Names, check_windows, record};
+use super::route::Graph;
+use crate::file::{File, LinkTable};
+use crate::model::{Link, Scenario, Shape};
+
+/// No run is longer: eleven days of simulated time.
+const LONGEST_RUN: Duration = Duration::from_secs(1_000_000);
+
+/// The smallest and largest IP packets: room for the headers and some data; the length field's end.
+const MTU: std::ops::RangeInclusive<Bytes> = Bytes::new(HEADERS.get() + 8)..=Bytes::new(65_535);
+
+/// Parses a scenario's text with `key=value` overrides.
+pub(crate) fn parse(text: &str, settings: &[String]) -> Result<Scenario, Fault> {
+    let mut document = Node::document(text)?;
+    for setting in settings {
+        overrides::apply(&mut document, setting)?;
+    }
+    resolve(&Cursor::root(&document))
+}
+
+fn resolve(at: &Cursor<'_>) -> Result<Scenario, Fault> {
+    let mut file: File = at.read()?;
+    if file.duration.is_zero() || file.duration > LONGEST_RUN {
+        return Err(at.get("duration").not_allowed(format!("more than 0 s and at most {LONGEST_RUN}")));
+    }
+    if !MTU.contains(&file.mtu) {
+        return Err(at.get("mtu").not_allowed(format!("from {} to {}", MTU.start(), MTU.end())));
+    }
+    let end = Time::ZERO + file.duration;
+    let (shape, links) = topology(&mut file, at, end)?;
+    let topology = match &shape {
+        Shape::Dumbbell => Topology::Dumbbell(&links),
+        Shape::Graph(nodes) => Topology::Graph(Graph::new(nodes, &links)),
+    };
+    let flows = flows(&file.flow, &at.get("flow"), &topology, end)?;
+    let series = flows.iter().map(|group| u64::from(group.count)).sum::<u64>() + links.len() as u64;
+    let record = record(&file.record, &at.get("record"), file.duration, series)?;
+    check_windows(&file.window, &at.get("window"), end)?;
+    let File { title, duration, seed, endpoints, mtu, window: windows, .. } = file;
+    Ok(Scenario { title, duration, seed, endpoints, mtu, shape, links, flows, record, windows })
+}
+
+fn topology(file: &mut File, at: &Cursor<'_>, end: Time) -> Result<(Shape, Vec<Link>), Fault> {
+    let Some(bottleneck) = file.bottleneck.take() else {
+        if file.link.is_empty() {
+            return Err(at.get("bottleneck").fault("is required: a [bottleneck], or [[link]]s of a graph"));
+        }
+        if file.reverse.is_some() {
+            return Err(at
+                .get("reverse")
+                .fault("belongs to a [bottleneck]; in a graph ACKs pass the links that lead back"));
+        }
+        return graph(file, at, end);
+    };
+    for key in ["link", "node"] {
+        let key = at.get(key);
+        if key.is_given() {
+            return Err(key.fault("is either [bottleneck] or a graph of [[node]] and [[link]], not both"));
+        }
+    }
+    // The flow with the longest round trip fills the path of all.
+    let bdp_rtt = file.flow.iter().filter_map(|flow| flow.rtt).max();
+    let resolve = |table, key: &str, bdp_rtt| {
+        Line::from(table).resolve(&at.get(key), key.to_owned(), None, bdp_rtt, end)
+    };
+    let mut links = vec![resolve(bottleneck, "bottleneck", bdp_rtt)?];
+    if let Some(reverse) = file.reverse.take() {
+        links.push(resolve(reverse, "reverse", None)?);
+    }
+    Ok((Shape::Dumbbell, links))
+}
+
+fn graph(file: &mut File, at: &Cursor<'_>, end: Time) -> Result<(Shape, Vec<Link>), Fault> {
+    let mut names = Names::default();
+    let mut nodes = Vec::new();
+    for (index, node) in file.node.drain(..).enumerate() {
+        names.add(&node.name, "node", &at.get("node").item(index).get("name"))?;
+        nodes.push(node.name);
+    }
+    let mut names = Names::default();
+    let mut links = Vec::new();
+    let known = Graph::new(&nodes, &[]);
+    for (index, table) in std::mem::take(&mut file.link).into_iter().enumerate() {
+        let at = at.get("link").item(index);
+        names.add(&table.name, "link", &at.get("name"))?;
+        let ends = link_ends(&table, &at, &known)?;
+        let name = table.name.clone();
+        links.push(Line::from(table).resolve(&at, name, Some(ends), None, end)?);
+    }
+    Ok((Shape::Graph(nodes), links))
+}
+
+fn link_ends(table: &LinkTable, at: &Cursor<'_>, nodes: &Graph<'_>) -> Result<(usize, usize), Fault> {
+    let ends = (nodes.node(&table.from, &at.get("from"))?, nodes.node(&table.to, &at.get("to"))?);
+    if ends.0 == ends.1 {
+        return Err(at.get("to").not_allowed("another node than `from`"));
+    }
+    Ok(ends)
+}

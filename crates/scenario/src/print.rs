@@ -1,0 +1,212 @@
+//! A resolved scenario as text, with every default: TOML that reads back as the same scenario, and JSON.
+
+use std::fmt::Write;
+
+use serde_json::{Map, Value, json};
+use windtunnel_qdisc::Limit;
+
+use crate::kinds;
+use crate::model::{FlowGroup, Link, Queue, Scenario, Shape};
+
+impl Scenario {
+    /// The scenario as JSON, in the form of the file.
+    pub fn to_json(&self) -> String {
+        format!("{:#}", Value::Object(self.tables()))
+    }
+
+    /// The scenario as a file with every default.
+    pub fn to_toml(&self) -> String {
+        let tables = self.tables();
+        let mut text = String::new();
+        for (key, value) in tables.iter().filter(|(_, value)| !is_section(value)) {
+            write_entry(&mut text, key, value);
+        }
+        for (key, value) in &tables {
+            match value {
+                Value::Object(table) => write_section(&mut text, &format!("[{key}]"), table),
+                Value::Array(tables) => {
+                    for table in tables.iter().filter_map(Value::as_object) {
+                        write_section(&mut text, &format!("[[{key}]]"), table);
+                    }
+                }
+                _ => {}
+            }
+        }
+        text
+    }
+
+    fn tables(&self) -> Map<String, Value> {
+        let mut tables = entries([
+            ("title", json!(self.title)),
+            ("duration", json!(self.duration)),
+            ("seed", json!(self.seed)),
+            ("endpoints", json!(self.endpoints)),
+            ("mtu", json!(self.mtu)),
+        ]);
+        match &self.shape {
+            Shape::Dumbbell => {
+                for link in &self.links {
+                    tables.insert(link.name.clone(), Value::Object(line(link)));
+                }
+            }
+            Shape::Graph(nodes) => {
+                tables.insert("node".into(), nodes.iter().map(|name| json!({ "name": name })).collect());
+                tables.insert("link".into(), self.links.iter().map(|link| graph_link(link, nodes)).collect());
+            }
+        }
+        tables.insert("flow".into(), self.flows.iter().map(|group| self.flow(group)).collect());
+        let record = &self.record;
+        let record = json!({ "interval": record.interval, "points": record.points, "events": record.events });
+        tables.insert("record".into(), record);
+        if !self.windows.is_empty() {
+            tables.insert("window".into(), json!(self.windows));
+        }
+        tables
+    }
+
+    fn flow(&self, group: &FlowGroup) -> Value {
+        let mut flow = entries([
+            ("name", json!(group.name)),
+            ("cc", controller(group)),
+            ("rtt", json!(group.route.rtt)),
+        ]);
+        if let Shape::Graph(_) = self.shape {
+            let names =
+                |route: &[usize]| route.iter().map(|link| json!(self.links[*link].name)).collect::<Value>();
+            flow.insert("path".into(), names(&group.route.forward));
+            flow.insert("reverse".into(), names(&group.route.reverse));
+        }
+        if let [only] = group.active[..] {
+            flow.insert("start".into(), json!(only.from));
+            if let Some(to) = only.to {
+                flow.insert("stop".into(), json!(to));
+            }
+            flow.insert("stagger".into(), json!(group.stagger));
+        } else {
+            flow.insert("active".into(), json!(group.active));
+        }
+        flow.extend(entries([
+            ("count", json!(group.count)),
+            ("pacing", json!(group.pacing)),
+            ("ecn", json!(group.ecn)),
+            ("iw", json!(format!("{} packets", group.iw))),
+            ("ack", json!(group.ack)),
+        ]));
+        Value::Object(flow)
+    }
+}
+
+fn controller(group: &FlowGroup) -> Value {
+    let mut cc = algorithm(kinds::CONTROLLERS, &group.cc.avoidance);
+    cc.insert("slow_start".into(), Value::Object(algorithm(kinds::SLOW_STARTS, &group.cc.slow_start)));
+    let (response, params) = kinds::describe(kinds::RESPONSES, &group.cc.response);
+    cc.insert("response".into(), json!(response));
+    cc.extend(params);
+    Value::Object(cc)
+}
+
+fn line(link: &Link) -> Map<String, Value> {
+    let mut table = entries([
+        ("rate", json!(link.rate)),
+        ("delay", json!(link.delay)),
+        ("queue", queue(&link.queue)),
+        ("dequeue_point", json!(link.dequeue_point)),
+    ]);
+    if !link.changes.is_empty() {
+        table.insert("changes".into(), json!(link.changes));
+    }
+    table
+}
+
+fn graph_link(link: &Link, nodes: &[String]) -> Value {
+    let (from, to) = link.ends.expect("links of a graph have ends");
+    let mut table =
+        entries([("name", json!(link.name)), ("from", json!(nodes[from])), ("to", json!(nodes[to]))]);
+    table.extend(line(link));
+    Value::Object(table)
+}
+
+fn queue(queue: &Queue) -> Value {
+    let mut table = algorithm(kinds::QUEUES, &queue.config);
+    let limit = match queue.limit {
+        Limit::Unlimited => "unlimited".to_owned(),
+        Limit::Packets(n) => format!("{n} packets"),
+        Limit::Bytes(bytes) => bytes.to_string(),
+        Limit::Time(time) => time.to_string(),
+    };
+    table.insert("limit".into(), json!(limit));
+    table.insert("ecn_mode".into(), json!(queue.ecn_mode));
+    Value::Object(table)
+}
+
+fn algorithm<C>(kinds: &'static [kinds::Kind<C>], config: &C) -> Map<String, Value> {
+    let (name, params) = kinds::describe(kinds, config);
+    let mut table = entries([("kind", json!(name))]);
+    table.extend(params);
+    table
+}
+
+fn entries<const N: usize>(entries: [(&str, Value); N]) -> Map<String, Value> {
+    entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+}
+
+/// True for what TOML writes as a section of its own.
+fn is_section(value: &Value) -> bool {
+    matches!(value, Value::Object(_) | Value::Array(_))
+}
+
+fn write_section(text: &mut String, header: &str, table: &Map<String, Value>) {
+    text.extend(["\n", header, "\n"]);
+    for (key, value) in table {
+        write_entry(text, key, value);
+    }
+}
+
+fn write_entry(text: &mut String, key: &str, value: &Value) {
+    text.extend([key, " = "]);
+    write_value(text, value);
+    text.push('\n');
+}
+
+fn write_value(text: &mut String, value: &Value) {
+    match value {
+        Value::String(content) => write_string(text, content),
+        Value::Array(items) => {
+            text.push('[');
+            for (index, item) in items.iter().enumerate() {
+                text.push_str(if index > 0 { ", " } else { "" });
+                write_value(text, item);
+            }
+            text.push(']');
+        }
+        Value::Object(table) => {
+            text.push('{');
+            for (index, (key, item)) in table.iter().enumerate() {
+                text.extend([if index > 0 { ", " } else { " " }, key, " = "]);
+                write_value(text, item);
+            }
+            text.push_str(" }");
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {
+            text.push_str(&value.to_string());
+        }
+    }
+}
+
+/// A basic string: control characters are escaped.
+fn write_string(text: &mut String, content: &str) {
+    text.push('"');
+    for c in content.chars() {
+        match c {
+            '"' => text.push_str("\\\""),
+            '\\' => text.push_str("\\\\"),
+            '\n' => text.push_str("\\n"),
+            '\t' => text.push_str("\\t"),
+            c if c.is_ascii_control() => {
+                let _ = write!(text, "\\u{:04X}", u32::from(c));
+            }
+            c => text.push(c),
+        }
+    }
+    text.push('"');
+}

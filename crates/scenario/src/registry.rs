@@ -1,0 +1,96 @@
+//! What there is: every algorithm with its parameters, for `windtunnel list`.
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde_json::{Value, json};
+use windtunnel_tcp::{AckParams, AckPolicy};
+
+use crate::kinds::{self, Kind};
+use crate::schema::properties;
+
+/// Every controller, slow start, response, queue and ACK policy with its summary, source and parameters, as JSON.
+pub fn registry() -> String {
+    // Parameters are described where they stand: no references to definitions.
+    let generator = &mut SchemaSettings::draft2020_12().with(|s| s.inline_subschemas = true).into_generator();
+    let registry = json!({
+        "controllers": entries(kinds::CONTROLLERS, &[crate::parse::MDS_SUFFIX], generator),
+        "slow_starts": entries(kinds::SLOW_STARTS, &[], generator),
+        "responses": entries(kinds::RESPONSES, &[], generator),
+        "queues": entries(kinds::QUEUES, &[], generator),
+        "acks": acks(generator),
+    });
+    format!("{registry:#}")
+}
+
+/// The entries of a table of names; a name with one of `suffixes` is an alias.
+fn entries<C>(kinds: &[Kind<C>], suffixes: &[&str], generator: &mut SchemaGenerator) -> Vec<Value> {
+    let entry = |kind: &Kind<C>| {
+        let suffixed = suffixes.iter().map(|suffix| format!("{}{suffix}", kind.name));
+        let aliases: Vec<String> =
+            kind.aliases.iter().map(|&alias| alias.to_owned()).chain(suffixed).collect();
+        let schema = (kind.schema)(generator);
+        json!({
+            "name": kind.name,
+            "summary": kind.summary,
+            "source": schema.get("x-source"),
+            "parameters": parameters(&schema),
+            "aliases": aliases,
+        })
+    };
+    kinds.iter().map(entry).collect()
+}
+
+/// The ACK policies: their names and summaries are those of the variants of [`AckPolicy`].
+fn acks(generator: &mut SchemaGenerator) -> Vec<Value> {
+    let params = AckParams::json_schema(generator);
+    let shared: Vec<Value> =
+        parameters(&params).into_iter().filter(|parameter| parameter["name"] != "policy").collect();
+    let policies = AckPolicy::json_schema(generator);
+    let variants = policies.get("oneOf").and_then(Value::as_array).cloned().unwrap_or_default();
+    let entry = |variant: &Value| {
+        json!({
+            "name": variant["const"],
+            "summary": variant["description"],
+            "source": params.get("x-source"),
+            "parameters": if variant["const"] == "immediate" { &[] } else { shared.as_slice() },
+            "aliases": [],
+        })
+    };
+    variants.iter().map(entry).collect()
+}
+
+fn parameters(schema: &Schema) -> Vec<Value> {
+    let parameter = |(name, property): (String, Value)| {
+        json!({
+            "name": name,
+            "type": type_name(&property),
+            "default": property.get("default"),
+            "unit": property.get("x-unit"),
+            "description": property.get("description"),
+        })
+    };
+    properties(schema).into_iter().map(parameter).collect()
+}
+
+/// The type in plain words: a quantity, a number, a whole number, true or false, or the names to choose from.
+fn type_name(property: &Value) -> String {
+    let choices = |key: &str| -> Option<Vec<&str>> {
+        let variants = property.get(key)?.as_array()?;
+        variants.iter().map(|variant| variant.get("const").unwrap_or(variant).as_str()).collect()
+    };
+    if let Some(names) = choices("oneOf").or_else(|| choices("enum")) {
+        return names.join(" | ");
+    }
+    let types = match property.get("type") {
+        Some(Value::Array(types)) => types.iter().filter_map(Value::as_str).find(|name| *name != "null"),
+        Some(Value::String(name)) => Some(name.as_str()),
+        _ => None,
+    };
+    match types.unwrap_or("string") {
+        "string" => "quantity",
+        "integer" => "whole number",
+        "boolean" => "true or false",
+        other => other,
+    }
+    .to_owned()
+}

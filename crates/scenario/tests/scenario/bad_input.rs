@@ -1,0 +1,135 @@
+//! Every kind of wrong input, with the whole message that the user sees.
+//!
+//! The cases are texts in `bad_input/`, to be read as a user reads: in a valid scenario, what `-` shows is replaced by what
+//! `+` shows (`|` shows a whole file, `$` an override), and the message is then what `>` shows.
+
+use windtunnel_scenario::Scenario;
+
+const DUMBBELL: &str = include_str!("bad_input/dumbbell.toml");
+const GRAPH: &str = include_str!("bad_input/graph.toml");
+
+#[test]
+fn in_the_top_of_the_file() {
+    check(DUMBBELL, include_str!("bad_input/top.txt"), 15);
+}
+
+#[test]
+fn in_links_and_queues() {
+    check(DUMBBELL, include_str!("bad_input/links.txt"), 53);
+}
+
+#[test]
+fn in_controllers() {
+    check(DUMBBELL, include_str!("bad_input/controllers.txt"), 38);
+}
+
+#[test]
+fn in_flows_records_and_windows() {
+    check(DUMBBELL, include_str!("bad_input/flows.txt"), 36);
+}
+
+#[test]
+fn in_graphs() {
+    check(GRAPH, include_str!("bad_input/graphs.txt"), 23);
+}
+
+#[test]
+fn in_overrides() {
+    check(DUMBBELL, include_str!("bad_input/settings.txt"), 22);
+}
+
+#[test]
+fn in_whole_files() {
+    check("", include_str!("bad_input/documents.txt"), 9);
+}
+
+/// Files that are not text for a reader: a NUL, a carriage return alone, values nested too deep, a key of many parts, an
+/// overlong file.
+#[test]
+fn in_files_that_nobody_wrote() {
+    let deep = format!("a = {}", "[".repeat(100_000));
+    let long_key = format!("{}b = 1", "a.".repeat(100_000));
+    let long = "#\n".repeat(10 << 20);
+    let cases = [
+        ("\0", "s.toml:1: not valid TOML: key with no value, expected `=`"),
+        (
+            "a = 1\rb = 2",
+            "s.toml:1: not valid TOML: carriage return must be followed by newline, expected newline",
+        ),
+        (&deep, "s.toml:1: not valid TOML: cannot recurse further; max recursion depth met"),
+        (&long_key, "s.toml: not valid TOML: recursion limit"),
+        (&long, "s.toml: a scenario has at most 16 MiB, this text has more"),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(message(text, &[]), expected);
+    }
+}
+
+/// The parts of a message, as Python shows them.
+#[test]
+fn the_parts_of_an_error() {
+    let text = DUMBBELL.replace("rtt = \"20 ms\"", "rtt = \"0 ms\"");
+    let error = Scenario::parse(&text, Some("s.toml"), &[]).unwrap_err();
+    assert_eq!((error.file.as_deref(), error.line, error.column), (Some("s.toml"), Some(10), Some(1)));
+    assert_eq!((error.key.as_deref(), error.value.as_deref()), (Some("flow[0].rtt"), Some("\"0 ms\"")));
+    let without_file = Scenario::parse(&text, None, &[]).unwrap_err();
+    assert!(without_file.to_string().starts_with("line 10: flow[0].rtt: "));
+}
+
+/// A case: what is replaced by what, a whole file, overrides, and the message.
+#[derive(Default)]
+struct Case {
+    from: Vec<&'static str>,
+    to: Vec<&'static str>,
+    file: Vec<&'static str>,
+    overrides: Vec<String>,
+    expected: Vec<&'static str>,
+}
+
+impl Case {
+    fn read(block: &'static str) -> Case {
+        let mut case = Case::default();
+        for line in block.lines() {
+            let (mark, rest) = line.split_at(1);
+            let rest = rest.strip_prefix(' ').unwrap_or(rest);
+            match mark {
+                "-" => case.from.push(rest),
+                "+" => case.to.push(rest),
+                "|" => case.file.push(rest),
+                "$" => case.overrides.push(rest.to_owned()),
+                ">" => case.expected.push(rest),
+                _ => panic!("{line}"),
+            }
+        }
+        case
+    }
+
+    fn text(&self, base: &str) -> String {
+        if !self.file.is_empty() {
+            return self.file.join("\n");
+        }
+        let from = self.from.join("\n");
+        assert!(base.contains(&from), "the base has no {from}");
+        if from.is_empty() { base.to_owned() } else { base.replacen(&from, &self.to.join("\n"), 1) }
+    }
+}
+
+fn message(text: &str, overrides: &[String]) -> String {
+    match Scenario::parse(text, Some("s.toml"), overrides) {
+        Ok(_) => "no message".to_owned(),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn check(base: &str, cases: &'static str, number: usize) {
+    if !base.is_empty() {
+        assert_eq!(message(base, &[]), "no message", "what the cases break is valid");
+    }
+    let cases: Vec<Case> = cases.split("\n\n").map(Case::read).collect();
+    assert_eq!(cases.len(), number, "cases that were read");
+    for case in cases {
+        let text = case.text(base);
+        let message = message(&text, &case.overrides);
+        assert_eq!(message, case.expected.join("\n"), "\n{text}\n{:?}", case.overrides);
+    }
+}

@@ -1,0 +1,186 @@
+//! Wrong input by chance: valid scenarios with a few random changes, and what must hold for any text.
+
+use windtunnel_scenario::{Scenario, compile};
+
+/// Valid scenarios from which the changes start.
+pub(crate) const CORPUS: [&str; 5] = [
+    include_str!("good/design.toml"),
+    include_str!("good/parking-lot.toml"),
+    include_str!("good/everything.toml"),
+    include_str!("bad_input/dumbbell.toml"),
+    include_str!("bad_input/graph.toml"),
+];
+
+/// Scenarios with more flows are not compiled: it takes long and shows nothing new.
+const MOST_FLOWS: usize = 50;
+
+/// What a change puts in: what means something to the parser, and what means nothing.
+const WORDS: [&str; 41] = [
+    "\"",
+    "'",
+    "[",
+    "]",
+    "[[",
+    "]]",
+    "{",
+    "}",
+    "=",
+    ",",
+    ".",
+    "\n",
+    "#",
+    " ",
+    "\t",
+    "0",
+    "-1",
+    "1e308",
+    "nan",
+    "inf",
+    "9223372036854775808",
+    "0.1",
+    "true",
+    "1979-05-27",
+    "\"20 ms\"",
+    "\"0 s\"",
+    "\"1e9 h\"",
+    "\"-1 Mbit/s\"",
+    "\"1 bdp\"",
+    "\"1e308 bdp\"",
+    "\"1e18 packets\"",
+    "\"unlimited\"",
+    "kind",
+    "name",
+    "flow",
+    "\"reno-mds\"",
+    "count = 99999\n",
+    "[[flow]]\n",
+    "\u{0}",
+    "\u{feff}",
+    "\u{1f980}",
+];
+
+/// A small generator of random numbers (SplitMix64): a failing text is found again from its seed.
+#[derive(Debug)]
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) const fn new(seed: u64) -> Random {
+        Random(seed)
+    }
+
+    /// A number below `n`.
+    pub(crate) fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) % n.max(1) as u64) as usize
+    }
+
+    fn pick<'t>(&mut self, texts: &[&'t str]) -> &'t str {
+        texts[self.below(texts.len())]
+    }
+}
+
+/// A valid scenario with one to eight changes.
+pub(crate) fn mutated(random: &mut Random) -> String {
+    let mut text = random.pick(&CORPUS).to_owned();
+    let changes = 1 + random.below(8);
+    for _ in 0..=random.below(changes) {
+        change(&mut text, random);
+    }
+    text
+}
+
+fn change(text: &mut String, random: &mut Random) {
+    let (a, b) = (place(text, random), place(text, random));
+    let (from, to) = (a.min(b), a.max(b));
+    match random.below(7) {
+        0 => text.insert_str(from, random.pick(&WORDS)),
+        1 => text.replace_range(from..to.min(boundary(text, from + 12)).max(from), ""),
+        2 => {
+            let end = to.min(boundary(text, from + 200));
+            let copy = text[from..end].to_owned();
+            text.insert_str(place(text, random), &copy);
+        }
+        3 => replace_token(text, random),
+        4 => swap_lines(text, random),
+        5 => text.truncate(to),
+        _ => {
+            let other = random.pick(&CORPUS);
+            let tail = place(other, random);
+            text.replace_range(from.., &other[tail..]);
+        }
+    }
+}
+
+/// A random boundary of two characters.
+fn place(text: &str, random: &mut Random) -> usize {
+    boundary(text, random.below(text.len() + 1))
+}
+
+/// The boundary of two characters at or next below `at`.
+fn boundary(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
+}
+
+/// A word or a quoted text becomes another one.
+fn replace_token(text: &mut String, random: &mut Random) {
+    let other = random.pick(&CORPUS);
+    let tokens = |text: &str| -> Vec<(usize, usize)> {
+        let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '"' | '/' | '.');
+        let mut tokens = Vec::new();
+        let mut begin = None;
+        for (at, c) in text.char_indices().chain([(text.len(), ' ')]) {
+            match (is_word(c), begin) {
+                (true, None) => begin = Some(at),
+                (false, Some(from)) => {
+                    tokens.push((from, at));
+                    begin = None;
+                }
+                _ => {}
+            }
+        }
+        tokens
+    };
+    let (mine, theirs) = (tokens(text), tokens(other));
+    if let (Some(&(from, to)), Some(&(begin, end))) =
+        (mine.get(random.below(mine.len())), theirs.get(random.below(theirs.len())))
+    {
+        let word = if random.below(3) == 0 { random.pick(&WORDS) } else { &other[begin..end] };
+        text.replace_range(from..to, word);
+    }
+}
+
+fn swap_lines(text: &mut String, random: &mut Random) {
+    let mut lines: Vec<&str> = text.lines().collect();
+    if !lines.is_empty() {
+        let (a, b) = (random.below(lines.len()), random.below(lines.len()));
+        lines.swap(a, b);
+    }
+    *text = lines.join("\n");
+}
+
+/// What holds for any text and override: it is a scenario that reads back as itself and compiles, or there is a message
+/// that points into the text. Returns whether it is a scenario.
+pub(crate) fn check(text: &str, overrides: &[String]) -> bool {
+    match Scenario::parse(text, Some("s.toml"), overrides) {
+        Ok(scenario) => {
+            let printed = scenario.to_toml();
+            assert_eq!(Scenario::parse(&printed, None, &[]).as_ref(), Ok(&scenario), "{printed}");
+            assert!(serde_json::from_str::<serde_json::Value>(&scenario.to_json()).is_ok());
+            if scenario.flows().count() <= MOST_FLOWS {
+                assert_eq!(compile(&scenario).links.len(), scenario.links.len());
+            }
+            true
+        }
+        Err(error) => {
+            let lines = text.matches('\n').count() + 1;
+            assert!(error.line.is_none_or(|line| (1..=lines).contains(&(line as usize))), "{error:?}");
+            let message = error.to_string();
+            assert!(message.starts_with("s.toml:") || message.starts_with("--set "), "{message}");
+            assert!(!error.problem.is_empty() && message.len() < 4000, "{message}");
+            false
+        }
+    }
+}

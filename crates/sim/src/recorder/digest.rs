@@ -1,0 +1,24 @@
+//! A digest of everything that happened: equal for equal runs, different after the first difference.
+
+/// A running 64-bit hash over every dequeue and every ACK. Each word is mixed in by an odd multiplication and a
+/// rotation, so that order matters.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Digest(u64);
+
+impl Digest {
+    pub(crate) const fn new() -> Digest {
+        Digest(0x243f_6a88_85a3_08d3)
+    }
+
+    #[inline]
+    pub(crate) fn word(&mut self, word: u64) {
+        self.0 = (self.0 ^ word).wrapping_mul(0x9fb2_1c65_1e98_df25).rotate_left(29);
+    }
+
+    /// 16 hex digits.
+    pub(crate) fn hex(mut self) -> String {
+        self.word(0);
+        self.word(0);
+        format!("{:016x}", self.0)
+    }
+}

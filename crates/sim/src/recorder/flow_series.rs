@@ -1,0 +1,285 @@
+//! What is recorded of a flow: per interval, and per segment between window edges.
+
+use windtunnel_cc::ExitReason;
+use windtunnel_units::{Bytes, Duration, Time};
+
+use super::columns::columns;
+use super::histogram::TimeHistogram;
+use crate::result::{CwndSummary, FlowSummary, SlowStartExit};
+
+columns! {
+    /// One row per interval and flow.
+    pub(crate) struct FlowColumns as "flows" {
+        time_s: F64(f64),
+        flow: U32(u32),
+        throughput_mbps: F64(f64),
+        goodput_mbps: F64(f64),
+        cwnd_bytes: F64(f64),
+        cwnd_mean_bytes: F64(f64),
+        cwnd_min_bytes: F64(f64),
+        cwnd_max_bytes: F64(f64),
+        rtt_ms: F64(f64),
+        rtt_mean_ms: F64(f64),
+        rtt_min_ms: F64(f64),
+        rtt_max_ms: F64(f64),
+        srtt_ms: F64(f64),
+        in_flight_bytes: F64(f64),
+        ce: U64(u64),
+        sce: U64(u64),
+        cwnd_limited: F64(f64),
+    }
+}
+
+/// Sums over an interval.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FlowSums {
+    pub(crate) received: Bytes,
+    pub(crate) payload: Bytes,
+    pub(crate) ce: u64,
+    pub(crate) sce: u64,
+    acks: u64,
+    limited: u64,
+    rtt_sum: u64,
+    rtt_min: Duration,
+    rtt_max: Duration,
+    /// Bytes times nanoseconds.
+    cwnd_area: f64,
+    cwnd_min: Bytes,
+    cwnd_max: Bytes,
+}
+
+impl FlowSums {
+    fn new(cwnd: Bytes) -> FlowSums {
+        FlowSums {
+            received: Bytes::ZERO,
+            payload: Bytes::ZERO,
+            ce: 0,
+            sce: 0,
+            acks: 0,
+            limited: 0,
+            rtt_sum: 0,
+            rtt_min: Duration::MAX,
+            rtt_max: Duration::ZERO,
+            cwnd_area: 0.0,
+            cwnd_min: cwnd,
+            cwnd_max: cwnd,
+        }
+    }
+
+    fn merge(&mut self, other: &FlowSums) {
+        self.received += other.received;
+        self.payload += other.payload;
+        self.ce += other.ce;
+        self.sce += other.sce;
+        self.acks += other.acks;
+        self.limited += other.limited;
+        self.rtt_sum += other.rtt_sum;
+        self.rtt_min = self.rtt_min.min(other.rtt_min);
+        self.rtt_max = self.rtt_max.max(other.rtt_max);
+        self.cwnd_area += other.cwnd_area;
+        self.cwnd_min = self.cwnd_min.min(other.cwnd_min);
+        self.cwnd_max = self.cwnd_max.max(other.cwnd_max);
+    }
+}
+
+/// Totals over a segment of the run.
+#[derive(Clone, Debug)]
+pub(crate) struct FlowTotals {
+    /// Nothing before the first interval of the segment.
+    sums: Option<FlowSums>,
+    /// To 0.4 %: of a thousand flows, each has its own, and they should stay in the cache.
+    pub(crate) rtt: TimeHistogram<8>,
+}
+
+impl FlowTotals {
+    pub(crate) fn new() -> FlowTotals {
+        // Round trips to about a microsecond (2^10 ns).
+        FlowTotals { sums: None, rtt: TimeHistogram::new(10) }
+    }
+
+    fn add(&mut self, sums: &FlowSums) {
+        match &mut self.sums {
+            Some(mine) => mine.merge(sums),
+            None => self.sums = Some(*sums),
+        }
+    }
+
+    pub(crate) fn merge(&mut self, other: &FlowTotals) {
+        if let Some(sums) = &other.sums {
+            self.add(sums);
+        }
+        self.rtt.merge(&other.rtt);
+    }
+}
+
+/// The recorder of one flow.
+#[derive(Debug)]
+pub(crate) struct FlowRecorder {
+    pub(crate) sums: FlowSums,
+    /// Of the segment that is under way.
+    totals: FlowTotals,
+    cwnd: Bytes,
+    cwnd_since: Time,
+    rtt: Option<Duration>,
+    srtt: Duration,
+    in_flight: Bytes,
+    first_received: Option<Time>,
+    last_received: Time,
+    slow_start_exit: Option<(Time, Bytes, ExitReason)>,
+    in_slow_start: bool,
+}
+
+/// The state of a sender after an ACK.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SenderState {
+    pub(crate) rtt: Duration,
+    pub(crate) srtt: Duration,
+    pub(crate) cwnd: Bytes,
+    pub(crate) in_flight: Bytes,
+    pub(crate) limited: bool,
+    pub(crate) slow_start: bool,
+}
+
+impl FlowRecorder {
+    pub(crate) fn new(cwnd: Bytes) -> FlowRecorder {
+        FlowRecorder {
+            sums: FlowSums::new(cwnd),
+            totals: FlowTotals::new(),
+            cwnd,
+            cwnd_since: Time::ZERO,
+            rtt: None,
+            srtt: Duration::ZERO,
+            in_flight: Bytes::ZERO,
+            first_received: None,
+            last_received: Time::ZERO,
+            slow_start_exit: None,
+            in_slow_start: true,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn received(&mut self, now: Time, size: Bytes, payload: Bytes) {
+        self.sums.received += size;
+        self.sums.payload += payload;
+        if self.first_received.is_none() {
+            self.first_received = Some(now);
+        }
+        self.last_received = now;
+    }
+
+    #[inline]
+    pub(crate) fn acknowledged(&mut self, now: Time, s: &SenderState) {
+        let sums = &mut self.sums;
+        sums.acks += 1;
+        sums.limited += u64::from(s.limited);
+        sums.rtt_sum += s.rtt.as_nanos();
+        sums.rtt_min = sums.rtt_min.min(s.rtt);
+        sums.rtt_max = sums.rtt_max.max(s.rtt);
+        self.totals.rtt.record(s.rtt);
+        self.rtt = Some(s.rtt);
+        self.srtt = s.srtt;
+        self.in_flight = s.in_flight;
+        if s.cwnd != self.cwnd {
+            self.integrate(now);
+            self.cwnd = s.cwnd;
+            self.sums.cwnd_min = self.sums.cwnd_min.min(s.cwnd);
+            self.sums.cwnd_max = self.sums.cwnd_max.max(s.cwnd);
+        }
+    }
+
+    /// True until the flow has left slow start for the first time.
+    #[inline]
+    pub(crate) const fn in_slow_start(&self) -> bool {
+        self.in_slow_start
+    }
+
+    /// True when the flow has just left slow start: tell [`FlowRecorder::left_slow_start`] why.
+    #[inline]
+    pub(crate) fn leaves_slow_start(&self, slow_start: bool) -> bool {
+        self.in_slow_start && !slow_start
+    }
+
+    pub(crate) fn left_slow_start(&mut self, now: Time, cwnd: Bytes, reason: ExitReason) {
+        self.in_slow_start = false;
+        self.slow_start_exit = Some((now, cwnd, reason));
+    }
+
+    fn integrate(&mut self, now: Time) {
+        self.sums.cwnd_area += self.cwnd.as_f64() * now.since(self.cwnd_since).as_nanos() as f64;
+        self.cwnd_since = now;
+    }
+
+    /// Ends an interval of length `span`: writes its row and adds it to the totals.
+    pub(crate) fn end_interval(&mut self, now: Time, span: Duration, index: usize, rows: &mut FlowColumns) {
+        self.integrate(now);
+        let sums = std::mem::replace(&mut self.sums, FlowSums::new(self.cwnd));
+        self.totals.add(&sums);
+        let ms_or_nan = |t: Duration| if sums.acks > 0 { t.as_millis_f64() } else { f64::NAN };
+        rows.time_s.push(now.as_secs_f64());
+        rows.flow.push(index as u32);
+        rows.throughput_mbps.push(mbps(sums.received, span));
+        rows.goodput_mbps.push(mbps(sums.payload, span));
+        rows.cwnd_bytes.push(self.cwnd.as_f64());
+        rows.cwnd_mean_bytes.push(sums.cwnd_area / span.as_nanos() as f64);
+        rows.cwnd_min_bytes.push(sums.cwnd_min.as_f64());
+        rows.cwnd_max_bytes.push(sums.cwnd_max.as_f64());
+        rows.rtt_ms.push(self.rtt.map_or(f64::NAN, Duration::as_millis_f64));
+        rows.rtt_mean_ms.push(sums.rtt_sum as f64 / sums.acks as f64 / 1e6);
+        rows.rtt_min_ms.push(ms_or_nan(sums.rtt_min));
+        rows.rtt_max_ms.push(ms_or_nan(sums.rtt_max));
+        rows.srtt_ms.push(if self.rtt.is_some() { self.srtt.as_millis_f64() } else { f64::NAN });
+        rows.in_flight_bytes.push(self.in_flight.as_f64());
+        rows.ce.push(sums.ce);
+        rows.sce.push(sums.sce);
+        rows.cwnd_limited.push(sums.limited as f64 / sums.acks as f64);
+    }
+
+    /// Ends a segment: its totals.
+    pub(crate) fn take_totals(&mut self) -> FlowTotals {
+        std::mem::replace(&mut self.totals, FlowTotals::new())
+    }
+
+    /// The summary of `totals`, gathered over `span`.
+    pub(crate) fn summary(
+        &self,
+        totals: &FlowTotals,
+        span: Duration,
+        name: &str,
+        cc: &str,
+        base_rtt: Duration,
+    ) -> FlowSummary {
+        let sums = totals.sums.unwrap_or_else(|| FlowSums::new(self.cwnd));
+        FlowSummary {
+            name: name.to_owned(),
+            cc: cc.to_owned(),
+            path_rtt_ms: base_rtt.as_millis_f64(),
+            throughput_mbps: mbps(sums.received, span),
+            goodput_mbps: mbps(sums.payload, span),
+            received_bytes: sums.received.get(),
+            first_packet_s: self.first_received.map(Time::as_secs_f64),
+            last_packet_s: self.first_received.map(|_| self.last_received.as_secs_f64()),
+            cwnd_bytes: CwndSummary {
+                mean: sums.cwnd_area / span.as_nanos() as f64,
+                min: sums.cwnd_min.get(),
+                max: sums.cwnd_max.get(),
+            },
+            rtt_ms: totals.rtt.percentiles(),
+            retransmits: 0,
+            loss_episodes: 0,
+            rtos: 0,
+            ce_marks: sums.ce,
+            sce_marks: sums.sce,
+            cwnd_limited: sums.limited as f64 / (sums.acks.max(1)) as f64,
+            slow_start_exit: self.slow_start_exit.map(|(t, cwnd, reason)| SlowStartExit {
+                t_s: t.as_secs_f64(),
+                cwnd_bytes: cwnd.get(),
+                reason: reason.name(),
+            }),
+        }
+    }
+}
+
+/// The mean rate in Mbit/s.
+pub(crate) fn mbps(amount: Bytes, span: Duration) -> f64 {
+    amount.bits() as f64 / span.as_nanos() as f64 * 1e3
+}

@@ -1,0 +1,161 @@
+//! Percentiles of times in bounded memory.
+//!
+//! The buckets of an HDR histogram (Tene): each power of two is cut into `2^PRECISION`, and what is below that has a bucket for each
+//! value. With 10 bits a bucket is at most 0.1 % wide, with 8 bits 0.4 %. Recording is a shift and an increment: it happens
+//! twice per packet, and a general library's took 5 % of a run.
+
+use windtunnel_units::Duration;
+
+use crate::result::Percentiles;
+
+/// The longest time told apart: beyond 17 minutes all are one.
+const HIGHEST: u64 = (1 << 40) - 1;
+
+/// A distribution of times: exact sum, minimum and maximum; percentiles to one part in `2^PRECISION`.
+#[derive(Clone, Debug)]
+pub(crate) struct TimeHistogram<const PRECISION: u32> {
+    counts: Vec<u32>,
+    /// Values are counted in units of two to this many nanoseconds.
+    unit: u32,
+    n: u64,
+    sum: u64,
+    min: u64,
+    max: u64,
+}
+
+impl<const PRECISION: u32> TimeHistogram<PRECISION> {
+    /// Tells times apart down to `2^unit` ns.
+    pub(crate) const fn new(unit: u32) -> Self {
+        TimeHistogram { counts: Vec::new(), unit, n: 0, sum: 0, min: u64::MAX, max: 0 }
+    }
+
+    #[inline]
+    pub(crate) fn record(&mut self, time: Duration) {
+        let ns = time.as_nanos().min(HIGHEST);
+        self.n += 1;
+        self.sum += ns;
+        self.min = self.min.min(ns);
+        self.max = self.max.max(ns);
+        let bucket = bucket_of::<PRECISION>(ns >> self.unit);
+        match self.counts.get_mut(bucket) {
+            Some(count) => *count = count.saturating_add(1),
+            None => self.grow(bucket),
+        }
+    }
+
+    /// Counts a value beyond all buckets so far.
+    #[cold]
+    fn grow(&mut self, bucket: usize) {
+        self.counts.resize((bucket + 1).next_multiple_of(1 << PRECISION), 0);
+        self.counts[bucket] = 1;
+    }
+
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.n += other.n;
+        self.sum += other.sum;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        if self.counts.len() < other.counts.len() {
+            self.counts.resize(other.counts.len(), 0);
+        }
+        for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
+            *mine = mine.saturating_add(*theirs);
+        }
+    }
+
+    /// The distribution in milliseconds, or nothing without a sample.
+    pub(crate) fn percentiles(&self) -> Option<Percentiles> {
+        (self.n > 0).then(|| Percentiles {
+            min: self.min as f64 / 1e6,
+            mean: self.sum as f64 / self.n as f64 / 1e6,
+            p50: self.quantile(0.50),
+            p95: self.quantile(0.95),
+            p99: self.quantile(0.99),
+            max: self.max as f64 / 1e6,
+        })
+    }
+
+    /// The value of nearest rank in milliseconds: the middle of its bucket, within what was seen.
+    fn quantile(&self, share: f64) -> f64 {
+        let total: u64 = self.counts.iter().map(|c| u64::from(*c)).sum();
+        let rank = (share * total as f64).ceil() as u64;
+        let mut seen = 0;
+        let reached = |count: &u32| {
+            seen += u64::from(*count);
+            seen >= rank
+        };
+        let bucket = self.counts.iter().position(reached).unwrap_or(0);
+        let (low, width) = bounds_of::<PRECISION>(bucket);
+        let middle = (low << self.unit) + ((width << self.unit) - 1) / 2;
+        middle.clamp(self.min, self.max) as f64 / 1e6
+    }
+}
+
+/// The bucket of a value.
+#[inline]
+const fn bucket_of<const PRECISION: u32>(value: u64) -> usize {
+    // How far the value must be shifted for its leading PRECISION + 1 bits to remain.
+    let shift = (63 - PRECISION).saturating_sub((value | 1).leading_zeros());
+    ((shift as usize) << PRECISION) + (value >> shift) as usize
+}
+
+/// The lowest value of a bucket, and how many values it holds.
+const fn bounds_of<const PRECISION: u32>(bucket: usize) -> (u64, u64) {
+    let shift = (bucket >> PRECISION).saturating_sub(1);
+    let leading = bucket - (shift << PRECISION);
+    ((leading as u64) << shift, 1 << shift)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Percentiles of 1..=1000 ms by nearest rank, within the stated 0.1 %.
+    #[test]
+    fn percentiles_of_a_known_distribution() {
+        for unit in [0, 10] {
+            let mut h = TimeHistogram::<10>::new(unit);
+            for ms in 1..=1000 {
+                h.record(Duration::from_millis(ms));
+            }
+            let p = h.percentiles().unwrap();
+            for (got, want) in [
+                (p.min, 1.0),
+                (p.mean, 500.5),
+                (p.p50, 500.0),
+                (p.p95, 950.0),
+                (p.p99, 990.0),
+                (p.max, 1000.0),
+            ] {
+                assert!((got - want).abs() <= want * 1e-3, "{got} for {want}");
+            }
+        }
+    }
+
+    proptest! {
+        /// Every value lies in its bucket, a bucket is at most 0.1 % wide, and buckets are in order.
+        #[test]
+        fn buckets_hold_their_values(value in 0_u64..=HIGHEST) {
+            let bucket = bucket_of::<10>(value);
+            let (low, width) = bounds_of::<10>(bucket);
+            prop_assert!(low <= value && value < low + width);
+            prop_assert!(width == 1 || width * 1000 <= low);
+            prop_assert_eq!(bucket_of::<10>(low + width), bucket + 1);
+        }
+
+        /// Two halves merged are the whole.
+        #[test]
+        fn merging_is_recording(values in prop::collection::vec(0_u64..1 << 41, 1..50), cut in 0_usize..50) {
+            let mut whole = TimeHistogram::<8>::new(0);
+            let mut parts = [TimeHistogram::<8>::new(0), TimeHistogram::<8>::new(0)];
+            for (i, v) in values.iter().enumerate() {
+                whole.record(Duration::from_nanos(*v));
+                parts[usize::from(i >= cut)].record(Duration::from_nanos(*v));
+            }
+            let [mut first, second] = parts;
+            first.merge(&second);
+            prop_assert_eq!(format!("{:?}", first.percentiles()), format!("{:?}", whole.percentiles()));
+        }
+    }
+}

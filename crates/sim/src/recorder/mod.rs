@@ -1,0 +1,310 @@
+//! The recorder: watches the run and keeps columns, histograms and counters.
+//!
+//! Nothing is formatted here, and nothing that it does changes the run. Rows are written at each recording
+//! interval and at each edge of a measurement window; the run is thereby cut into segments, whose totals are
+//! merged into the windows at the end: an event costs the same however many windows there are.
+
+pub mod columns;
+mod digest;
+mod events;
+mod flow_series;
+mod histogram;
+mod points;
+mod queue_series;
+
+use windtunnel_cc::ExitReason;
+use windtunnel_qdisc::ecn::Outcome;
+use windtunnel_qdisc::{DropReason, Dropped, Signal};
+use windtunnel_units::{Bytes, Duration, Time};
+use windtunnel_wire::{Ecn, Packet};
+
+use crate::link::{Departure, Link};
+use crate::network::{Network, RecordSpec};
+use crate::result::{FlowSummary, QueueSummary, RunResult, Summary, WindowSummary};
+use columns::Table;
+use digest::Digest;
+use events::{AckEvents, DequeueEvents};
+use flow_series::{FlowColumns, FlowRecorder, FlowTotals};
+use points::{MarkKind, Points};
+use queue_series::{QueueColumns, QueueRecorder, QueueTotals};
+
+pub(crate) use flow_series::SenderState;
+
+/// The names of a flow and what its summary repeats of it.
+#[derive(Debug)]
+struct FlowInfo {
+    name: String,
+    cc_name: String,
+    base_rtt: Duration,
+}
+
+/// Totals between two edges of windows.
+#[derive(Debug)]
+struct Segment {
+    from: Time,
+    to: Time,
+    flows: Vec<FlowTotals>,
+    queues: Vec<QueueTotals>,
+}
+
+/// The recorder of a run.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    spec: RecordSpec,
+    flow_info: Vec<FlowInfo>,
+    queue_names: Vec<String>,
+    flows: Vec<FlowRecorder>,
+    queues: Vec<QueueRecorder>,
+    flow_rows: FlowColumns,
+    queue_rows: QueueColumns,
+    points: Option<Points>,
+    events: Option<(DequeueEvents, AckEvents)>,
+    digest: Digest,
+    /// Segments that have ended.
+    segments: Vec<Segment>,
+    segment_start: Time,
+    /// Edges of windows still to come, the next one last.
+    edges: Vec<Time>,
+    interval_start: Time,
+    next_tick: Time,
+    packets: u64,
+}
+
+impl Recorder {
+    pub(crate) fn new(network: &Network) -> Recorder {
+        let spec = network.record.clone();
+        let end = Time::ZERO + network.duration;
+        let mut edges: Vec<Time> = spec.windows.iter().flat_map(|w| [w.from, w.to]).chain([end]).collect();
+        edges.retain(|t| *t > Time::ZERO && *t <= end);
+        edges.sort_unstable_by(|a, b| b.cmp(a));
+        edges.dedup();
+        let base_rtts: Vec<Duration> = network.flows.iter().map(|f| f.base_rtt).collect();
+        let n_queues = network.links.len();
+        let mut recorder = Recorder {
+            points: spec.points.map(|spacing| Points::new(spacing, &base_rtts, n_queues)),
+            events: spec.events.then(Default::default),
+            flow_info: network
+                .flows
+                .iter()
+                .map(|f| FlowInfo { name: f.name.clone(), cc_name: f.cc_name.clone(), base_rtt: f.base_rtt })
+                .collect(),
+            queue_names: network.links.iter().map(|l| l.name.clone()).collect(),
+            flows: network.flows.iter().map(|f| FlowRecorder::new(f.cc.control().cwnd)).collect(),
+            queues: (0..n_queues).map(|_| QueueRecorder::new()).collect(),
+            flow_rows: FlowColumns::default(),
+            queue_rows: QueueColumns::default(),
+            digest: Digest::new(),
+            segments: Vec::new(),
+            segment_start: Time::ZERO,
+            edges,
+            interval_start: Time::ZERO,
+            next_tick: Time::ZERO,
+            packets: 0,
+            spec,
+        };
+        recorder.next_tick = recorder.tick_after(Time::ZERO);
+        recorder
+    }
+
+    /// When [`Recorder::end_interval`] is due: before all other events of that time.
+    pub(crate) const fn next_tick(&self) -> Time {
+        self.next_tick
+    }
+
+    /// A packet left a queue.
+    #[inline]
+    pub(crate) fn dequeued(&mut self, now: Time, index: usize, departure: &Departure, link: &Link) {
+        let Departure { packet, outcome, sojourn, emptied } = departure;
+        self.queues[index].dequeued(packet.size(), *sojourn, *outcome, *emptied);
+        self.digest.word(now.as_nanos());
+        self.digest
+            .word((u64::from(packet.flow.get()) << 48) ^ packet.seq.get() ^ (mark_code(*outcome) << 62));
+        if let Some(points) = &mut self.points {
+            points.sojourn(now, index, *sojourn, *emptied);
+            if *outcome != Outcome::Passed {
+                let kind = match outcome {
+                    Outcome::Marked(Signal::Sce) => MarkKind::Sce,
+                    Outcome::Marked(Signal::Ce) => MarkKind::Ce,
+                    Outcome::Drop | Outcome::Passed => MarkKind::Drop,
+                };
+                points.mark(now, index, packet.flow.get(), kind);
+            }
+        }
+        if let Some((dequeues, _)) = &mut self.events {
+            dequeues.t_ns.push(now.as_nanos());
+            dequeues.queue.push(index as u32);
+            dequeues.flow.push(packet.flow.get());
+            dequeues.seq.push(packet.seq.get());
+            dequeues.size.push(packet.size().get() as u32);
+            dequeues.sojourn_ns.push(sojourn.as_nanos());
+            dequeues.mark.push(mark_code(*outcome) as u8);
+            dequeues.push_state(link.queue());
+        }
+    }
+
+    /// A packet entered a queue that now holds `packets`.
+    #[inline]
+    pub(crate) fn queued(&mut self, index: usize, packets: u64) {
+        self.queues[index].queued(packets);
+    }
+
+    /// A queue dropped packets (or, with loss-free endpoints, would have).
+    pub(crate) fn dropped(&mut self, now: Time, index: usize, drops: &[Dropped]) {
+        for drop in drops {
+            self.queues[index].dropped(drop.reason);
+            // A drop by the AQM shows up as the outcome of its dequeue where the packet is delivered all the same.
+            if let (Some(points), DropReason::Full) = (&mut self.points, drop.reason) {
+                points.mark(now, index, drop.flow.get(), MarkKind::Drop);
+            }
+        }
+    }
+
+    /// A packet reached its receiver.
+    #[inline]
+    pub(crate) fn received(&mut self, now: Time, packet: &Packet, echoes_sce: bool) {
+        let flow = packet.flow.index();
+        let recorder = &mut self.flows[flow];
+        recorder.received(now, packet.size(), packet.payload());
+        recorder.sums.ce += u64::from(packet.ecn == Ecn::Ce);
+        recorder.sums.sce += u64::from(echoes_sce && packet.ecn == Ecn::Ect1);
+        self.packets += u64::from(packet.payload() > Bytes::ZERO);
+        if let Some(points) = &mut self.points {
+            points.received(now, flow, packet.size());
+        }
+    }
+
+    /// A sender handled an ACK.
+    #[inline]
+    pub(crate) fn acknowledged(&mut self, now: Time, packet: &Packet, feedback: u8, state: &SenderState) {
+        let flow = packet.flow.index();
+        self.flows[flow].acknowledged(now, state);
+        self.digest.word(now.as_nanos() ^ state.cwnd.get().rotate_left(32));
+        if let Some(points) = &mut self.points {
+            points.cwnd(now, flow, state.cwnd, state.limited);
+        }
+        if let Some((_, acks)) = &mut self.events {
+            acks.t_ns.push(now.as_nanos());
+            acks.flow.push(packet.flow.get());
+            acks.ack.push(packet.ack.get());
+            acks.rtt_ns.push(state.rtt.as_nanos());
+            acks.srtt_ns.push(state.srtt.as_nanos());
+            acks.feedback.push(feedback);
+            acks.cwnd.push(state.cwnd.get());
+            acks.in_flight.push(state.in_flight.get());
+            acks.slow_start.push(state.slow_start);
+        }
+    }
+
+    /// True while the phase of `flow`'s controller is of interest.
+    #[inline]
+    pub(crate) fn wants_phase(&self, flow: usize) -> bool {
+        self.flows[flow].in_slow_start() || self.events.is_some()
+    }
+
+    /// True when `flow` has just left slow start.
+    #[inline]
+    pub(crate) fn leaves_slow_start(&self, flow: usize, slow_start: bool) -> bool {
+        self.flows[flow].leaves_slow_start(slow_start)
+    }
+
+    pub(crate) fn left_slow_start(&mut self, now: Time, flow: usize, cwnd: Bytes, reason: ExitReason) {
+        self.flows[flow].left_slow_start(now, cwnd, reason);
+    }
+
+    /// Ends the recording interval at `now`, and the segment if an edge of a window is due.
+    pub(crate) fn end_interval(&mut self, now: Time, links: &mut [Link]) {
+        let span = now.since(self.interval_start);
+        if !span.is_zero() {
+            for (i, flow) in self.flows.iter_mut().enumerate() {
+                flow.end_interval(now, span, i, &mut self.flow_rows);
+            }
+            for (i, queue) in self.queues.iter_mut().enumerate() {
+                let (busy, backlog) = (links[i].take_busy(now), links[i].backlog());
+                queue.end_interval(now, span, busy, backlog, i, &mut self.queue_rows);
+            }
+            self.interval_start = now;
+        }
+        if self.edges.last().is_some_and(|edge| *edge <= now) {
+            self.edges.pop();
+            self.segments.push(Segment {
+                from: std::mem::replace(&mut self.segment_start, now),
+                to: now,
+                flows: self.flows.iter_mut().map(FlowRecorder::take_totals).collect(),
+                queues: self.queues.iter_mut().map(QueueRecorder::take_totals).collect(),
+            });
+        }
+        self.next_tick = self.tick_after(now);
+    }
+
+    /// Everything that was recorded; call it after the last interval has ended.
+    pub(crate) fn finish(self, links: &[Link], end: Time, events: u64) -> RunResult {
+        let windows = self
+            .spec
+            .windows
+            .iter()
+            .map(|w| {
+                let (flows, queues) = self.summaries(w.from, w.to, links);
+                WindowSummary {
+                    name: w.name.clone(),
+                    from_s: w.from.as_secs_f64(),
+                    to_s: w.to.as_secs_f64(),
+                    flows,
+                    queues,
+                }
+            })
+            .collect();
+        let (flows, queues) = self.summaries(Time::ZERO, end, links);
+        let summary = Summary {
+            duration_s: end.as_secs_f64(),
+            digest: self.digest.hex(),
+            packets: self.packets,
+            events,
+            flows,
+            queues,
+            windows,
+        };
+        let mut tables: Vec<Table> = vec![self.flow_rows.into_table(), self.queue_rows.into_table()];
+        tables.extend(self.points.into_iter().flat_map(Points::into_tables));
+        if let Some((dequeues, acks)) = self.events {
+            tables.extend([dequeues.into_table(), acks.into_table()]);
+        }
+        RunResult { summary, tables }
+    }
+
+    /// The summaries of `from..to`, which are edges of segments.
+    fn summaries(&self, from: Time, to: Time, links: &[Link]) -> (Vec<FlowSummary>, Vec<QueueSummary>) {
+        let mut flows: Vec<FlowTotals> = self.flows.iter().map(|_| FlowTotals::new()).collect();
+        let mut queues: Vec<QueueTotals> = self.queues.iter().map(|_| QueueTotals::new()).collect();
+        for segment in self.segments.iter().filter(|s| s.from >= from && s.to <= to) {
+            flows.iter_mut().zip(&segment.flows).for_each(|(sum, part)| sum.merge(part));
+            queues.iter_mut().zip(&segment.queues).for_each(|(sum, part)| sum.merge(part));
+        }
+        let span = to.since(from);
+        let flows = self.flows.iter().zip(&self.flow_info).zip(&flows);
+        let queues = self.queue_names.iter().zip(links).zip(&queues);
+        (
+            flows
+                .map(|((flow, info), totals)| {
+                    flow.summary(totals, span, &info.name, &info.cc_name, info.base_rtt)
+                })
+                .collect(),
+            queues.map(|((name, link), totals)| totals.summary(span, name, link.rate())).collect(),
+        )
+    }
+
+    /// The next multiple of the interval, or an edge of a window before it.
+    fn tick_after(&self, now: Time) -> Time {
+        let interval = self.spec.interval.as_nanos();
+        let next = Time::from_nanos((now.as_nanos() / interval + 1) * interval);
+        self.edges.last().map_or(next, |edge| next.min(*edge))
+    }
+}
+
+const fn mark_code(outcome: Outcome) -> u64 {
+    match outcome {
+        Outcome::Passed => 0,
+        Outcome::Marked(Signal::Sce) => 1,
+        Outcome::Marked(Signal::Ce) => 2,
+        Outcome::Drop => 3,
+    }
+}

@@ -1,0 +1,197 @@
+//! What is recorded of a queue: per interval, and per segment between window edges.
+
+use windtunnel_qdisc::DropReason;
+use windtunnel_qdisc::Signal;
+use windtunnel_qdisc::ecn::Outcome;
+use windtunnel_units::{Bytes, Duration, Rate, Time};
+
+use super::columns::columns;
+use super::flow_series::mbps;
+use super::histogram::TimeHistogram;
+use crate::result::{DropSummary, QueueSummary};
+
+columns! {
+    /// One row per interval and queue.
+    pub(crate) struct QueueColumns as "queues" {
+        time_s: F64(f64),
+        queue: U32(u32),
+        throughput_mbps: F64(f64),
+        utilization: F64(f64),
+        sojourn_mean_ms: F64(f64),
+        sojourn_min_ms: F64(f64),
+        sojourn_max_ms: F64(f64),
+        backlog_packets: U64(u64),
+        backlog_max_packets: U64(u64),
+        dequeued: U64(u64),
+        emptied: U64(u64),
+        sce: U64(u64),
+        ce: U64(u64),
+        drops: U64(u64),
+    }
+}
+
+/// Sums over an interval.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct QueueSums {
+    bytes: Bytes,
+    dequeued: u64,
+    emptied: u64,
+    sce: u64,
+    ce: u64,
+    drops: DropSummary,
+    sojourn_sum: u64,
+    sojourn_min: Duration,
+    sojourn_max: Duration,
+    backlog_max: u64,
+    busy: Duration,
+}
+
+impl QueueSums {
+    const fn new() -> QueueSums {
+        QueueSums {
+            bytes: Bytes::ZERO,
+            dequeued: 0,
+            emptied: 0,
+            sce: 0,
+            ce: 0,
+            drops: DropSummary { full: 0, aqm: 0, wire: 0 },
+            sojourn_sum: 0,
+            sojourn_min: Duration::MAX,
+            sojourn_max: Duration::ZERO,
+            backlog_max: 0,
+            busy: Duration::ZERO,
+        }
+    }
+
+    fn merge(&mut self, other: &QueueSums) {
+        self.bytes += other.bytes;
+        self.dequeued += other.dequeued;
+        self.emptied += other.emptied;
+        self.sce += other.sce;
+        self.ce += other.ce;
+        self.drops.full += other.drops.full;
+        self.drops.aqm += other.drops.aqm;
+        self.drops.wire += other.drops.wire;
+        self.sojourn_sum += other.sojourn_sum;
+        self.sojourn_min = self.sojourn_min.min(other.sojourn_min);
+        self.sojourn_max = self.sojourn_max.max(other.sojourn_max);
+        self.backlog_max = self.backlog_max.max(other.backlog_max);
+        self.busy += other.busy;
+    }
+}
+
+/// Totals over a segment of the run.
+#[derive(Clone, Debug)]
+pub(crate) struct QueueTotals {
+    sums: QueueSums,
+    /// To 0.1 %.
+    pub(crate) sojourn: TimeHistogram<10>,
+}
+
+impl QueueTotals {
+    pub(crate) fn new() -> QueueTotals {
+        QueueTotals { sums: QueueSums::new(), sojourn: TimeHistogram::new(0) }
+    }
+
+    pub(crate) fn merge(&mut self, other: &QueueTotals) {
+        self.sums.merge(&other.sums);
+        self.sojourn.merge(&other.sojourn);
+    }
+
+    /// The summary, gathered over `span`.
+    pub(crate) fn summary(&self, span: Duration, name: &str, rate: Rate) -> QueueSummary {
+        QueueSummary {
+            name: name.to_owned(),
+            rate_mbps: rate.as_mbps(),
+            throughput_mbps: mbps(self.sums.bytes, span),
+            utilization: self.sums.busy.ratio(span),
+            sojourn_ms: self.sojourn.percentiles(),
+            sce: self.sums.sce,
+            ce: self.sums.ce,
+            drops: self.sums.drops,
+            dequeued: self.sums.dequeued,
+            emptied: self.sums.emptied,
+            backlog_max_packets: self.sums.backlog_max,
+        }
+    }
+}
+
+/// The recorder of one queue.
+#[derive(Debug)]
+pub(crate) struct QueueRecorder {
+    sums: QueueSums,
+    /// Of the segment that is under way.
+    totals: QueueTotals,
+}
+
+impl QueueRecorder {
+    pub(crate) fn new() -> QueueRecorder {
+        QueueRecorder { sums: QueueSums::new(), totals: QueueTotals::new() }
+    }
+
+    #[inline]
+    pub(crate) fn dequeued(&mut self, size: Bytes, sojourn: Duration, outcome: Outcome, emptied: bool) {
+        self.totals.sojourn.record(sojourn);
+        let sums = &mut self.sums;
+        sums.bytes += size;
+        sums.dequeued += 1;
+        sums.emptied += u64::from(emptied);
+        sums.sojourn_sum += sojourn.as_nanos();
+        sums.sojourn_min = sums.sojourn_min.min(sojourn);
+        sums.sojourn_max = sums.sojourn_max.max(sojourn);
+        match outcome {
+            Outcome::Marked(Signal::Sce) => sums.sce += 1,
+            Outcome::Marked(Signal::Ce) => sums.ce += 1,
+            Outcome::Passed | Outcome::Drop => {}
+        }
+    }
+
+    #[inline]
+    pub(crate) fn queued(&mut self, packets: u64) {
+        self.sums.backlog_max = self.sums.backlog_max.max(packets);
+    }
+
+    pub(crate) fn dropped(&mut self, reason: DropReason) {
+        match reason {
+            DropReason::Full => self.sums.drops.full += 1,
+            DropReason::Aqm => self.sums.drops.aqm += 1,
+            DropReason::Wire => self.sums.drops.wire += 1,
+        }
+    }
+
+    /// Ends an interval of length `span`, in which the link was busy for `busy`: writes its row and adds it to
+    /// the totals.
+    pub(crate) fn end_interval(
+        &mut self,
+        now: Time,
+        span: Duration,
+        busy: Duration,
+        backlog: u64,
+        index: usize,
+        rows: &mut QueueColumns,
+    ) {
+        let mut sums = std::mem::replace(&mut self.sums, QueueSums::new());
+        sums.busy = busy;
+        self.totals.sums.merge(&sums);
+        let ms_or_nan = |t: Duration| if sums.dequeued > 0 { t.as_millis_f64() } else { f64::NAN };
+        rows.time_s.push(now.as_secs_f64());
+        rows.queue.push(index as u32);
+        rows.throughput_mbps.push(mbps(sums.bytes, span));
+        rows.utilization.push(busy.ratio(span));
+        rows.sojourn_mean_ms.push(sums.sojourn_sum as f64 / sums.dequeued as f64 / 1e6);
+        rows.sojourn_min_ms.push(ms_or_nan(sums.sojourn_min));
+        rows.sojourn_max_ms.push(ms_or_nan(sums.sojourn_max));
+        rows.backlog_packets.push(backlog);
+        rows.backlog_max_packets.push(sums.backlog_max);
+        rows.dequeued.push(sums.dequeued);
+        rows.emptied.push(sums.emptied);
+        rows.sce.push(sums.sce);
+        rows.ce.push(sums.ce);
+        rows.drops.push(sums.drops.full + sums.drops.aqm + sums.drops.wire);
+    }
+
+    /// Ends a segment: its totals.
+    pub(crate) fn take_totals(&mut self) -> QueueTotals {
+        std::mem::replace(&mut self.totals, QueueTotals::new())
+    }
+}

@@ -1,0 +1,150 @@
+//! A window that never moves, a queue that never marks unless told, and a dumbbell of them.
+
+use std::collections::VecDeque;
+
+use windtunnel_cc::{AckSample, CongestionControl, CongestionEvent, Control, Pacing, PathView, Phase};
+use windtunnel_qdisc::ecn::{EcnPolicy, Outcome};
+use windtunnel_qdisc::{Backlog, DropReason, QueueCx, QueueDiscipline, Signal, Verdict};
+use windtunnel_sim::{Action, DequeuePoint, FlowSpec, LinkSpec, Network, PathHop, RecordSpec};
+use windtunnel_tcp::{AckParams, Endpoint};
+use windtunnel_units::{Bytes, Duration, Rate, Time};
+use windtunnel_wire::{Dscp, Ecn, FlowId, Packet};
+
+pub(crate) const MTU: Bytes = Bytes::new(1500);
+pub(crate) const MSS: Bytes = Bytes::new(1448);
+
+#[derive(Debug)]
+pub(crate) struct FixedWindow(pub(crate) u64);
+
+impl CongestionControl for FixedWindow {
+    fn on_ack(&mut self, _: &AckSample, _: &PathView) {}
+    fn on_congestion(&mut self, _: &CongestionEvent, _: &PathView) -> bool {
+        false
+    }
+    fn on_rto(&mut self, _: &PathView) {}
+    fn control(&self) -> Control {
+        Control {
+            cwnd: MSS * self.0,
+            ssthresh: Bytes::MAX,
+            pacing: Pacing::Gain(1.0),
+            phase: Phase::CongestionAvoidance,
+        }
+    }
+}
+
+/// First in, first out; full at `limit` packets; marks every `mark_every`-th packet SCE (0: none).
+#[derive(Debug)]
+pub(crate) struct PlainQueue {
+    packets: VecDeque<Packet>,
+    bytes: Bytes,
+    limit: usize,
+    mark_every: u64,
+    count: u64,
+}
+
+impl PlainQueue {
+    #[expect(clippy::unnecessary_box_returns, reason = "every use wants a `Box<dyn QueueDiscipline>`")]
+    pub(crate) fn new(limit: usize, mark_every: u64) -> Box<PlainQueue> {
+        Box::new(PlainQueue { packets: VecDeque::new(), bytes: Bytes::ZERO, limit, mark_every, count: 0 })
+    }
+}
+
+impl QueueDiscipline for PlainQueue {
+    fn enqueue(&mut self, mut packet: Packet, cx: &mut QueueCx<'_>) {
+        cx.arrived();
+        if self.packets.len() >= self.limit {
+            return cx.drop(packet, DropReason::Full);
+        }
+        packet.enqueued_at = cx.now;
+        self.bytes += packet.size();
+        self.packets.push_back(packet);
+    }
+    fn dequeue(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
+        let mut packet = self.packets.pop_front()?;
+        self.bytes -= packet.size();
+        self.count += 1;
+        let verdict = if self.mark_every > 0 && self.count.is_multiple_of(self.mark_every) {
+            Verdict::Mark(Signal::Sce)
+        } else {
+            Verdict::Pass
+        };
+        let policy = EcnPolicy::default();
+        let outcome: Outcome = policy.apply(verdict, policy.classify(&packet), &mut packet, cx.deliver_drops);
+        let sojourn = cx.now - packet.enqueued_at;
+        cx.departed(&packet, outcome, sojourn);
+        Some(packet)
+    }
+    fn head_size(&self) -> Option<Bytes> {
+        self.packets.front().map(Packet::size)
+    }
+    fn backlog(&self) -> Backlog {
+        Backlog { packets: self.packets.len(), bytes: self.bytes }
+    }
+}
+
+pub(crate) fn link(
+    mbps: u64,
+    delay_ms: u64,
+    queue: Box<PlainQueue>,
+    dequeue_point: DequeuePoint,
+) -> LinkSpec {
+    LinkSpec {
+        name: format!("link{mbps}"),
+        rate: Rate::from_mbps(mbps),
+        delay: Duration::from_millis(delay_ms),
+        queue,
+        dequeue_point,
+    }
+}
+
+/// A flow with a fixed window of `window` segments.
+pub(crate) fn flow(
+    index: u32,
+    window: u64,
+    paced: bool,
+    forward: Vec<PathHop>,
+    reverse: Vec<PathHop>,
+    base_rtt: Duration,
+) -> FlowSpec {
+    let endpoint = Endpoint {
+        flow: FlowId::new(index),
+        mtu: MTU,
+        iw: MSS * 10,
+        paced,
+        ecn: Ecn::Ect0,
+        mds: true,
+        dscp: Dscp::MDS,
+    };
+    FlowSpec {
+        name: format!("flow{index}"),
+        cc_name: "fixed".to_owned(),
+        endpoint,
+        cc: Box::new(FixedWindow(window)),
+        ack: AckParams::default(),
+        forward,
+        reverse,
+        base_rtt,
+    }
+}
+
+pub(crate) fn network(links: Vec<LinkSpec>, flows: Vec<FlowSpec>, duration: Duration) -> Network {
+    let plan = (0..flows.len()).map(|i| (Time::ZERO, Action::Start(i))).collect();
+    let record = RecordSpec {
+        interval: Duration::from_millis(10),
+        points: Some(Duration::from_micros(100)),
+        events: false,
+        windows: Vec::new(),
+    };
+    Network { links, flows, plan, duration, record, deliver_drops: false }
+}
+
+/// Flows of `windows` segments and 20 ms over one link of 100 Mbit/s with room for `limit` packets.
+pub(crate) fn dumbbell(windows: &[u64], limit: usize, mark_every: u64, duration: Duration) -> Network {
+    let rtt = Duration::from_millis(20);
+    let flows = windows
+        .iter()
+        .enumerate()
+        .map(|(i, w)| flow(i as u32, *w, true, vec![PathHop::Link(0), PathHop::Delay(rtt)], Vec::new(), rtt))
+        .collect();
+    network(vec![link(100, 0, PlainQueue::new(limit, mark_every), DequeuePoint::End)], flows, duration)
+}

@@ -1,0 +1,39 @@
+//! What both ends of a connection agree on.
+
+use windtunnel_units::Bytes;
+use windtunnel_wire::{Dscp, Ecn, FlowId};
+
+/// Headers of every packet: IPv4 20, TCP 20, timestamps option with padding 12 bytes (RFC 7323).
+pub const HEADERS: Bytes = Bytes::new(52);
+
+/// One connection as both of its ends see it.
+#[derive(Clone, Copy, Debug)]
+pub struct Endpoint {
+    /// The flow's index in the network.
+    pub flow: FlowId,
+    /// The largest IP packet.
+    pub mtu: Bytes,
+    /// The initial window.
+    pub iw: Bytes,
+    /// Departures are spaced by the controller's pacing.
+    pub paced: bool,
+    /// The code point of data packets: ECT(0), ECT(1) for L4S, or Not-ECT.
+    pub ecn: Ecn,
+    /// MDS was negotiated: data packets carry `dscp` as the MDS identifier, the receiver echoes SCE, and
+    /// the sender responds to it.
+    pub mds: bool,
+    /// The DSCP of data packets.
+    pub dscp: Dscp,
+}
+
+impl Endpoint {
+    /// Payload of a full segment.
+    pub fn mss(&self) -> Bytes {
+        self.mtu - HEADERS
+    }
+
+    /// The floor of cwnd: two segments.
+    pub fn min_cwnd(&self) -> Bytes {
+        self.mss() * 2
+    }
+}

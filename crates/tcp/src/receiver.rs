@@ -1,0 +1,164 @@
+//! The receiver: acknowledges and echoes congestion signals.
+
+use windtunnel_units::{Seq, Time};
+use windtunnel_wire::{Ecn, Packet, TcpFlags};
+
+use crate::ack_policy::{AckParams, AckPolicy};
+use crate::config::{Endpoint, HEADERS};
+use windtunnel_units::Bytes;
+
+/// The congestion mark of a segment, as an ACK echoes it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Mark {
+    #[default]
+    None,
+    Sce,
+    Ce,
+}
+
+/// Segments that no ACK has acknowledged yet. All carry the same mark.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pending {
+    segments: u32,
+    mark: Mark,
+    /// The timestamp to echo: the earliest pending segment's (RFC 7323 section 4.2).
+    ts: Time,
+    deadline: Time,
+}
+
+/// One ACK that is due to leave.
+#[derive(Clone, Copy, Debug, Default)]
+struct Due {
+    ack: Seq,
+    ts: Time,
+    mark: Mark,
+    syn: bool,
+}
+
+/// A receiver of the ideal profile: segments arrive in order and none is lost.
+#[derive(Debug)]
+pub struct Receiver {
+    endpoint: Endpoint,
+    params: AckParams,
+    rcv_nxt: Seq,
+    pending: Pending,
+    /// At most two ACKs fall due at once: what was pending, and the segment that changed the state.
+    due: [Due; 2],
+    due_len: usize,
+}
+
+impl Receiver {
+    /// A receiver for `endpoint` that acknowledges as `params` says.
+    pub fn new(endpoint: Endpoint, params: AckParams) -> Receiver {
+        Receiver {
+            endpoint,
+            params,
+            rcv_nxt: Seq::SYN,
+            pending: Pending::default(),
+            due: [Due::default(); 2],
+            due_len: 0,
+        }
+    }
+
+    /// True if it echoes SCE: MDS was negotiated.
+    #[inline]
+    pub const fn echoes_sce(&self) -> bool {
+        self.endpoint.mds
+    }
+
+    /// The next byte expected.
+    pub const fn rcv_nxt(&self) -> Seq {
+        self.rcv_nxt
+    }
+
+    /// A segment arrived.
+    #[inline]
+    pub fn on_segment(&mut self, packet: &Packet, now: Time) {
+        if packet.flags.contains(TcpFlags::SYN) {
+            self.rcv_nxt = Seq::FIRST_DATA;
+            // A mark on a SYN is counted by the queue, and has no answer (RFC 3168 section 6.1.1).
+            return self.due(Due { ack: Seq::FIRST_DATA, ts: packet.ts_val, mark: Mark::None, syn: true });
+        }
+        let mark = self.mark_of(packet);
+        if self.params.policy == AckPolicy::Immediate {
+            self.rcv_nxt = packet.seq + packet.payload();
+            return self.due(Due { ack: self.rcv_nxt, ts: packet.ts_val, mark, syn: false });
+        }
+        let changed = self.pending.segments > 0 && self.pending.mark != mark;
+        if changed {
+            self.acknowledge();
+        }
+        self.rcv_nxt = packet.seq + packet.payload();
+        if self.pending.segments == 0 {
+            self.pending =
+                Pending { segments: 0, mark, ts: packet.ts_val, deadline: now + self.params.delay };
+        }
+        self.pending.segments += 1;
+        let at_once = match self.params.policy {
+            AckPolicy::QuickSignal => mark != Mark::None,
+            AckPolicy::StateChange | AckPolicy::Immediate => changed,
+        };
+        if at_once || self.pending.segments >= self.params.count {
+            self.acknowledge();
+        }
+    }
+
+    /// True if it may delay ACKs: one that does not has no timer.
+    #[inline]
+    pub fn delays(&self) -> bool {
+        self.params.policy != AckPolicy::Immediate
+    }
+
+    /// When [`Receiver::on_timer`] wants to be called.
+    pub const fn next_timer(&self) -> Option<Time> {
+        if self.pending.segments > 0 { Some(self.pending.deadline) } else { None }
+    }
+
+    /// The delayed ACK's time has come.
+    pub fn on_timer(&mut self, now: Time) {
+        if self.pending.segments > 0 && now >= self.pending.deadline {
+            self.acknowledge();
+        }
+    }
+
+    /// The next ACK to send; call until there is none.
+    #[inline]
+    pub fn poll_ack(&mut self, now: Time) -> Option<Packet> {
+        if self.due_len == 0 {
+            return None;
+        }
+        let due = self.due[0];
+        self.due[0] = self.due[1];
+        self.due_len -= 1;
+        let mut ack = Packet::new(self.endpoint.flow, HEADERS, Bytes::ZERO);
+        ack.ack = due.ack;
+        ack.ts_val = now;
+        ack.ts_ecr = due.ts;
+        ack.flags = TcpFlags::ACK
+            .with_if(TcpFlags::SYN, due.syn)
+            .with_if(TcpFlags::ECE, due.mark == Mark::Ce)
+            .with_if(TcpFlags::AE, due.mark == Mark::Sce);
+        Some(ack)
+    }
+
+    /// Acknowledges all that is pending.
+    fn acknowledge(&mut self) {
+        self.due(Due { ack: self.rcv_nxt, ts: self.pending.ts, mark: self.pending.mark, syn: false });
+        self.pending.segments = 0;
+    }
+
+    #[inline]
+    fn due(&mut self, due: Due) {
+        self.due[self.due_len] = due;
+        self.due_len += 1;
+    }
+
+    /// SCE is echoed only where MDS was negotiated; elsewhere ECT(1) is just ECT.
+    fn mark_of(&self, packet: &Packet) -> Mark {
+        match packet.ecn {
+            Ecn::Ce => Mark::Ce,
+            Ecn::Ect1 if self.endpoint.mds => Mark::Sce,
+            Ecn::Ect0 | Ecn::Ect1 | Ecn::NotEct => Mark::None,
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! The sender of the ideal profile (spec/mds section 2).
+//!
+//! Order of work for one ACK: in-flight, RTT, srtt, then the congestion signal (CE first; SCE only if there is
+//! no CE), then growth, then an attempt to send. A segment may leave iff `in_flight + MSS <= cwnd`.
+
+use windtunnel_cc::{
+    AckSample, CongestionControl, CongestionEvent, Control, EcnFeedback, ExitReason, Marked, PathView, Phase,
+    SentSegment, Trigger,
+};
+use windtunnel_units::{Bytes, Duration, Seq, Time};
+use windtunnel_wire::{Packet, TcpFlags};
+
+use crate::config::{Endpoint, HEADERS};
+use crate::pacer::Pacer;
+use crate::rtt::RttEstimator;
+
+/// Where the connection is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Closed,
+    SynSent,
+    Established,
+}
+
+/// What an ACK did, for the recorder.
+#[derive(Clone, Copy, Debug)]
+pub struct AckReport {
+    /// The round-trip time sampled.
+    pub rtt: Duration,
+    /// It echoed CE.
+    pub ece: bool,
+    /// It echoed SCE.
+    pub esce: bool,
+}
+
+/// A sender of the ideal profile with an endless supply of data.
+#[derive(Debug)]
+pub struct Sender {
+    endpoint: Endpoint,
+    mss: Bytes,
+    state: State,
+    /// The application has data to send.
+    active: bool,
+    snd_una: Seq,
+    snd_nxt: Seq,
+    in_flight: Bytes,
+    delivered: Bytes,
+    rtt: RttEstimator,
+    pacer: Pacer,
+    cc: Box<dyn CongestionControl>,
+    /// The controller's window after its last event.
+    cwnd: Bytes,
+    watches_departures: bool,
+}
+
+impl Sender {
+    /// A sender for `endpoint` under the controller `cc`.
+    pub fn new(endpoint: Endpoint, cc: Box<dyn CongestionControl>) -> Sender {
+        Sender {
+            endpoint,
+            mss: endpoint.mss(),
+            state: State::Closed,
+            active: false,
+            snd_una: Seq::SYN,
+            snd_nxt: Seq::SYN,
+            in_flight: Bytes::ZERO,
+            delivered: Bytes::ZERO,
+            rtt: RttEstimator::default(),
+            pacer: Pacer::default(),
+            cwnd: cc.cwnd(),
+            watches_departures: cc.watches_departures(),
+            cc,
+        }
+    }
+
+    /// The application has data from now on (`true`), or has no more (`false`); what is in flight drains.
+    pub fn set_active(&mut self, active: bool) {
+        self.active = active;
+    }
+
+    /// The next packet to send, if one may leave now; call until there is none.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+        if !self.active {
+            return None;
+        }
+        match self.state {
+            State::Established => {
+                let open = self.in_flight + self.mss <= self.cwnd;
+                (open && self.pacer.ready()).then(|| self.next_segment(now))
+            }
+            State::Closed => {
+                self.state = State::SynSent;
+                Some(self.syn(now))
+            }
+            State::SynSent => None,
+        }
+    }
+
+    /// An ACK arrived.
+    #[inline]
+    pub fn on_ack(&mut self, packet: &Packet, now: Time) -> AckReport {
+        let rtt = now - packet.ts_ecr;
+        self.rtt.sample(rtt);
+        if self.state == State::SynSent {
+            self.snd_una = packet.ack;
+            self.state = State::Established;
+            let path = self.path(now);
+            self.cc.on_established(&path);
+            self.cwnd = self.cc.cwnd();
+            return AckReport { rtt, ece: false, esce: false };
+        }
+        let acked = packet.ack - self.snd_una;
+        self.snd_una = packet.ack;
+        self.in_flight -= acked;
+        self.delivered += acked;
+        let ece = packet.flags.contains(TcpFlags::ECE);
+        let esce = packet.flags.contains(TcpFlags::AE);
+        let path = self.path(now);
+        let sample = self.sample(acked, rtt, ece, esce);
+        if ece {
+            let event = CongestionEvent { trigger: Trigger::Ce, lost: Bytes::ZERO, rtt: Some(rtt) };
+            self.cc.on_congestion(&event, &path);
+        }
+        self.cc.on_ack(&sample, &path);
+        self.cwnd = self.cc.cwnd();
+        AckReport { rtt, ece, esce }
+    }
+
+    /// When [`Sender::on_timer`] wants to be called.
+    #[inline]
+    pub const fn next_timer(&self) -> Option<Time> {
+        self.pacer.next_timer()
+    }
+
+    /// The time asked for by [`Sender::next_timer`] has come.
+    #[inline]
+    pub fn on_timer(&mut self) {
+        self.pacer.on_timer();
+    }
+
+    /// What the controller wants now.
+    pub fn control(&self) -> Control {
+        self.cc.control()
+    }
+
+    /// The congestion window.
+    pub const fn cwnd(&self) -> Bytes {
+        self.cwnd
+    }
+
+    /// Bytes sent and not acknowledged.
+    pub const fn in_flight(&self) -> Bytes {
+        self.in_flight
+    }
+
+    /// The smoothed round-trip time.
+    pub const fn srtt(&self) -> Duration {
+        self.rtt.srtt()
+    }
+
+    /// cwnd, and nothing else, keeps the next segment from leaving.
+    pub fn cwnd_limited(&self) -> bool {
+        self.in_flight + self.mss > self.cwnd
+    }
+
+    /// The controller is in slow start.
+    pub fn in_slow_start(&self) -> bool {
+        self.cc.control().phase == Phase::SlowStart
+    }
+
+    /// Why slow start ended, once it has.
+    pub fn slow_start_exit(&self) -> Option<ExitReason> {
+        self.cc.slow_start_exit()
+    }
+
+    /// Next byte to be sent.
+    pub const fn snd_nxt(&self) -> Seq {
+        self.snd_nxt
+    }
+
+    fn path(&self, now: Time) -> PathView {
+        PathView {
+            now,
+            mss: self.mss,
+            srtt: self.rtt.srtt(),
+            min_rtt: self.rtt.min(),
+            in_flight: self.in_flight,
+            una: self.snd_una,
+            nxt: self.snd_nxt,
+        }
+    }
+
+    fn sample(&self, acked: Bytes, rtt: Duration, ece: bool, esce: bool) -> AckSample {
+        let marked = || Marked { bytes: acked, packets: acked.get().div_ceil(self.mss.get()) as u32 };
+        AckSample {
+            acked,
+            delivered: self.delivered,
+            rtt: Some(rtt),
+            ecn: EcnFeedback {
+                ce: if ece { marked() } else { Marked::default() },
+                sce: if esce && !ece && self.endpoint.mds { marked() } else { Marked::default() },
+                ect1: Marked::default(),
+            },
+            cwnd_limited: self.cwnd_limited(),
+            ..AckSample::default()
+        }
+    }
+
+    /// The SYN: one sequence number, no data, nothing in flight. It carries the flow's code points so that
+    /// queues treat it like its data.
+    fn syn(&mut self, now: Time) -> Packet {
+        self.snd_nxt = Seq::FIRST_DATA;
+        let mut packet = self.packet(HEADERS, Bytes::ZERO, now);
+        packet.seq = Seq::SYN;
+        packet.flags = TcpFlags::SYN;
+        packet
+    }
+
+    fn next_segment(&mut self, now: Time) -> Packet {
+        let mut packet = self.packet(self.endpoint.mtu, self.mss, now);
+        packet.seq = self.snd_nxt;
+        packet.flags = TcpFlags::ACK;
+        self.snd_nxt = self.snd_nxt + self.mss;
+        self.in_flight += self.mss;
+        if self.endpoint.paced {
+            self.pacer.sent(now, self.endpoint.mtu, self.cwnd, self.rtt.srtt(), self.cc.pacing());
+        }
+        if self.watches_departures {
+            let sent = SentSegment { seq: packet.seq, payload: self.mss, retransmission: false };
+            let path = self.path(now);
+            self.cc.on_sent(&sent, &path);
+        }
+        packet
+    }
+
+    fn packet(&self, size: Bytes, payload: Bytes, now: Time) -> Packet {
+        let mut packet = Packet::new(self.endpoint.flow, size, payload);
+        packet.ts_val = now;
+        packet.ecn = self.endpoint.ecn;
+        packet.dscp = self.endpoint.dscp;
+        packet
+    }
+}

@@ -1,0 +1,4 @@
+//! Tests of the sender and receiver alone.
+
+mod feedback;
+mod ideal_sender;

@@ -1,0 +1,79 @@
+//! Quantities: parsing, printing, arithmetic.
+
+use proptest::prelude::*;
+use windtunnel_units::{Bytes, Duration, ParseError, Probability, Rate};
+
+/// Units of the scenario file (design section 6).
+#[test]
+fn parses_what_scenarios_say() {
+    for (text, ns) in [
+        ("20 ms", 20_000_000),
+        ("20ms", 20_000_000),
+        ("1.5 us", 1_500),
+        ("0.1 ms", 100_000),
+        ("2 min", 120_000_000_000),
+        ("1e3 ns", 1000),
+    ] {
+        assert_eq!(text.parse::<Duration>().unwrap().as_nanos(), ns, "{text}");
+    }
+    for text in ["100 Mbit/s", "100Mbit", "100 Mbps", "0.1 Gbit/s", "1e8 bit/s", "100_000 kbit"] {
+        assert_eq!(text.parse::<Rate>().unwrap(), Rate::from_mbps(100), "{text}");
+    }
+    assert_eq!("250 kB".parse::<Bytes>().unwrap(), Bytes::new(250_000));
+    assert_eq!("1 KiB".parse::<Bytes>().unwrap(), Bytes::new(1024));
+    assert_eq!("1 %".parse::<Probability>().unwrap(), Probability::new(0.01).unwrap());
+}
+
+/// What a reader is told: the messages name the unit, the nearest one, and why `bps` is refused.
+#[test]
+fn refuses_what_is_unclear() {
+    let message = |r: Result<Rate, ParseError>| r.unwrap_err().to_string();
+    assert!(message("100 mbps".parse()).contains("tc reads it as bytes per second"));
+    assert!(message("100 bps".parse()).contains("write `bit/s`"));
+    assert!(message("100".parse()).starts_with("`100` has no unit: write \"100 Mbit/s\""));
+    assert!(message("100 Mbit/z".parse()).contains("did you mean `Mbit/s`?"));
+    assert!(message("-1 Mbit/s".parse()).contains("out of range"));
+    assert!(message("NaN Mbit/s".parse()).contains("is not a rate"));
+    assert!(message("inf Mbit/s".parse()).contains("is not a rate"));
+    assert!(message("1e30 Mbit/s".parse()).contains("out of range"));
+    assert!("20 mss".parse::<Duration>().unwrap_err().to_string().contains("did you mean `ms`?"));
+    assert!("5 eggs".parse::<Duration>().unwrap_err().to_string().contains("`eggs` is not a unit of a time"));
+    assert!("101 %".parse::<Probability>().is_err());
+}
+
+/// Serialisation times that the reference traces show: 1500 B and 52 B (spec/mds section 2), truncated.
+#[test]
+fn transfer_times() {
+    let t = |rate: u64, bytes: u64| Rate::from_bits_per_sec(rate).transfer_time(Bytes::new(bytes)).as_nanos();
+    assert_eq!(t(100_000_000, 1500), 120_000);
+    assert_eq!(t(30_000_000, 52), 13_866);
+    assert_eq!(t(100_000_000_000, 1500), 120);
+    assert_eq!(t(1_000, 1 << 40), 8_796_093_022_208_000_000, "no overflow before the division");
+    assert_eq!(
+        Rate::from_mbps(100) * Duration::from_millis(20),
+        Bytes::new(250_000),
+        "the bandwidth-delay product"
+    );
+}
+
+proptest! {
+    /// Printing and parsing are inverse.
+    #[test]
+    fn round_trip(n in 0_u64..1_000_000_000_000_000) {
+        let d = Duration::from_nanos(n);
+        prop_assert_eq!(d.to_string().parse::<Duration>().unwrap(), d);
+        let r = Rate::from_bits_per_sec(n);
+        prop_assert_eq!(r.to_string().parse::<Rate>().unwrap(), r);
+        let b = Bytes::new(n);
+        prop_assert_eq!(b.to_string().parse::<Bytes>().unwrap(), b);
+    }
+
+    /// No text makes the parser panic.
+    #[test]
+    fn any_text(text in ".{0,40}") {
+        let _ = text.parse::<Duration>();
+        let _ = text.parse::<Rate>();
+        let _ = text.parse::<Bytes>();
+        let _ = text.parse::<Probability>();
+    }
+}

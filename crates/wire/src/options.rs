@@ -1,0 +1,65 @@
+//! TCP options that few packets carry.
+
+use windtunnel_units::Seq;
+
+/// One SACK block (RFC 2018): the bytes from `start` up to, not including, `end`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackBlock {
+    /// The first byte of the block.
+    pub start: Seq,
+    /// The byte after the last one.
+    pub end: Seq,
+}
+
+/// The SACK blocks of a packet: at most four fit into the option space (RFC 2018 section 3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackBlocks {
+    len: u8,
+    blocks: [SackBlock; 4],
+}
+
+impl SackBlocks {
+    /// Appends a block; false if there is no room.
+    pub fn push(&mut self, block: SackBlock) -> bool {
+        let room = usize::from(self.len) < self.blocks.len();
+        if room {
+            self.blocks[usize::from(self.len)] = block;
+            self.len += 1;
+        }
+        room
+    }
+
+    /// Removes all blocks.
+    pub fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    /// The blocks, in the order of the option.
+    pub fn as_slice(&self) -> &[SackBlock] {
+        &self.blocks[..usize::from(self.len)]
+    }
+}
+
+/// The AccECN option (RFC 9768 section 3.2.3): bytes of payload received with each code point, modulo 2^24.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AccEcnOption {
+    /// Bytes received with ECT(0).
+    pub ect0: u32,
+    /// Bytes received with CE.
+    pub ce: u32,
+    /// Bytes received with ECT(1).
+    pub ect1: u32,
+}
+
+/// The options of one packet that most packets do not have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// SACK blocks.
+    pub sack: SackBlocks,
+    /// The AccECN option.
+    pub accecn: Option<AccEcnOption>,
+    /// On a SYN or SYN-ACK: its sender can do MDS ("Multiplicative Decrease Scaling", Negotiation).
+    pub mds_capable: bool,
+    /// On a SYN or SYN-ACK: SACK permitted (RFC 2018).
+    pub sack_permitted: bool,
+}

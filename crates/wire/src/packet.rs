@@ -1,0 +1,93 @@
+//! The packet.
+
+use windtunnel_units::{Bytes, Seq, Time};
+
+use crate::{Dscp, Ecn, Options, TcpFlags};
+
+/// Which flow a packet belongs to: the index of the flow in the network, standing for its 5-tuple.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FlowId(u32);
+
+impl FlowId {
+    /// The flow with index `n`.
+    pub const fn new(n: u32) -> FlowId {
+        FlowId(n)
+    }
+
+    /// The index of the flow.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The index of the flow as a number.
+    pub const fn get(self) -> u32 {
+        self.0
+    }
+}
+
+/// One packet. Not `Clone`: packets are conserved. It fits one cache line, so that queues and delay lines, which are
+/// rings of packets, are read in the order in which memory is prefetched.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Packet {
+    /// When it arrived at the queue or delay line that holds it; written by that alone.
+    pub enqueued_at: Time,
+    /// The sequence number of its first byte (of the SYN, for a SYN).
+    pub seq: Seq,
+    /// The next byte expected by the sender of this packet, if [`TcpFlags::ACK`] is set.
+    pub ack: Seq,
+    /// The timestamp option's value: when it was sent.
+    pub ts_val: Time,
+    /// The timestamp option's echo.
+    pub ts_ecr: Time,
+    /// Options that few packets carry.
+    pub options: Option<Box<Options>>,
+    /// The flow that it belongs to.
+    pub flow: FlowId,
+    size: u32,
+    headers: u16,
+    /// TCP flags; AE, CWR and ECE are the ACE field of AccECN where that was negotiated (RFC 9768 section 3.2.2).
+    pub flags: TcpFlags,
+    /// The ECN field.
+    pub ecn: Ecn,
+    /// The Differentiated Services code point.
+    pub dscp: Dscp,
+}
+
+impl Packet {
+    /// A packet of `size` bytes on the wire (IP header included), of which `payload` are data.
+    #[inline]
+    pub fn new(flow: FlowId, size: Bytes, payload: Bytes) -> Packet {
+        debug_assert!(u32::try_from(size.get()).is_ok() && payload <= size);
+        Packet {
+            enqueued_at: Time::ZERO,
+            seq: Seq::SYN,
+            ack: Seq::SYN,
+            ts_val: Time::ZERO,
+            ts_ecr: Time::ZERO,
+            options: None,
+            flow,
+            size: size.get() as u32,
+            headers: (size - payload).get() as u16,
+            flags: TcpFlags::NONE,
+            ecn: Ecn::NotEct,
+            dscp: Dscp::DEFAULT,
+        }
+    }
+
+    /// The IP packet's length.
+    pub const fn size(&self) -> Bytes {
+        Bytes::new(self.size as u64)
+    }
+
+    /// The data that it carries.
+    pub const fn payload(&self) -> Bytes {
+        Bytes::new(self.size as u64 - self.headers as u64)
+    }
+
+    /// True for a packet with the MDS identifier: its DSCP, on an ECN-capable packet.
+    pub fn is_mds(&self, mds: Dscp) -> bool {
+        self.dscp == mds && self.ecn != Ecn::NotEct
+    }
+}
+
+const _: () = assert!(size_of::<Packet>() == 64, "a packet fits one cache line");

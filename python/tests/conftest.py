@@ -1,0 +1,77 @@
+"""A small run that many tests look at, and the command line as a user types it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+#: Arguments of the interpreter that start the command line.
+PROGRAM = ("-m", "windtunnel")
+
+SCENARIO = """\
+title = "Reno beside Reno-MDS"
+duration = "5 s"
+seed = 7
+endpoints = "ideal"
+
+[bottleneck]
+rate = "20 Mbps"
+queue = { kind = "deltim", burst = "5 ms", tau = 64 }
+
+[[flow]]
+name = "reno"
+cc = { kind = "reno", slow_start = "essp" }
+rtt = "20 ms"
+
+[[flow]]
+name = "mds"
+cc = { kind = "reno", response = "mds", tau = 64, slow_start = "essp" }
+rtt = "20 ms"
+
+[[window]]
+name = "late"
+from = "2 s"
+to = "5 s"
+"""
+
+Cli = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def environment() -> dict[str, str]:
+    """As in a plain shell: the terminal's width and colours are not those of whoever runs the tests."""
+    kept = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES", "FORCE_COLOR", "TERM")}
+    return {**kept, "TERM": "dumb", "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    """Runs ``windtunnel ARGUMENTS`` in a folder of the test's own and returns what it printed."""
+
+    def run(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, *PROGRAM, *map(str, arguments)]
+        given = {"cwd": tmp_path, "env": environment(), "capture_output": True, "timeout": 120, **options}
+        return subprocess.run(command, text=True, check=False, **given)
+
+    return run
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    """A scenario file in the folder of the test."""
+    path = tmp_path / "two.toml"
+    path.write_text(SCENARIO, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def result() -> Any:
+    """The result of the scenario."""
+    from windtunnel import Scenario
+
+    return Scenario.from_toml(SCENARIO).run()

@@ -1,0 +1,131 @@
+"""The Python API: the scenario builder, results, tables."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import SCENARIO
+
+import windtunnel as wt
+
+FLOWS = (
+    wt.Flow(name="reno", cc={"kind": "reno", "slow_start": "essp"}, rtt="20 ms"),
+    wt.Flow(name="mds", cc={"kind": "reno", "response": "mds", "tau": 64, "slow_start": "essp"}, rtt="20 ms"),
+)
+
+
+def built(**more: Any) -> wt.Scenario:
+    """The scenario of the tests, built in Python."""
+    given: dict[str, Any] = {
+        "title": "Reno beside Reno-MDS",
+        "duration": "5 s",
+        "seed": 7,
+        "endpoints": "ideal",
+        "bottleneck": wt.Bottleneck(rate="20 Mbps", queue={"kind": "deltim", "burst": "5 ms", "tau": 64}),
+        "flows": FLOWS,
+        "windows": [{"name": "late", "from": "2 s", "to": "5 s"}],
+    }
+    return wt.Scenario(**{**given, **more})
+
+
+def test_builder_and_file_are_the_same_model(result: wt.RunResult) -> None:
+    """The same scenario built in Python resolves to the same model and runs to the same digest."""
+    assert built().resolve() == wt.Scenario.from_toml(SCENARIO).resolve()
+    assert built().run().digest == result.digest
+
+
+def test_runs_are_reproducible(result: wt.RunResult) -> None:
+    """Same scenario and seed: same digest, same tables to the bit (bit-reproducible runs)."""
+    again = wt.Scenario.from_toml(SCENARIO).run()
+    assert again.digest == result.digest == again.meta["digest"]
+    for name, columns in result.tables.items():
+        for column, values in columns.items():
+            np.testing.assert_array_equal(again.tables[name][column], values, strict=True)
+
+
+def test_another_scenario_has_another_digest(result: wt.RunResult) -> None:
+    """A digest that were always the same would pass the test above."""
+    assert built(bottleneck={"rate": "21 Mbps", "queue": {"kind": "deltim"}}).run().digest != result.digest
+
+
+def test_overrides() -> None:
+    """Later overrides win; the original stays as it was."""
+    scenario = built()
+    changed = scenario.override("seed=3").override("seed=4", 'bottleneck.rate="10 Mbps"')
+    assert changed.resolve()["seed"] == 4
+    assert scenario.resolve()["seed"] == 7
+    assert "seed=4" in repr(changed)
+
+
+def test_check_is_a_fixed_point() -> None:
+    """The resolved scenario resolves to itself."""
+    text = built().check()
+    assert wt.Scenario.from_toml(text).check() == text
+
+
+def test_from_file(tmp_path: Path) -> None:
+    """A file with a byte order mark is read; a missing one is an InputError."""
+    path = tmp_path / "bom.toml"
+    path.write_text("\N{BYTE ORDER MARK}" + SCENARIO, encoding="utf-8")
+    assert wt.Scenario.from_file(path).resolve()["seed"] == 7
+    with pytest.raises(wt.InputError, match=r"did you mean .*bom\.toml"):
+        wt.Scenario.from_file(tmp_path / "bon.toml")
+
+
+def test_wrong_scenarios_raise() -> None:
+    """ScenarioError is a ValueError whose text is the whole message."""
+    with pytest.raises(wt.ScenarioError, match="flow"):
+        built(flows=[]).run()
+    with pytest.raises(ValueError, match=r"renoo.*reno"):
+        built(flows=[{"cc": "renoo", "rtt": "20 ms"}]).check()
+
+
+def test_none_leaves_a_key_out() -> None:
+    assert "title" not in built(title=None).to_toml()
+    assert "name" not in built(flows=[{"name": None, "cc": "reno", "rtt": "20 ms"}], windows=None).to_toml()
+
+
+def test_tables_are_arrow_without_copy(result: wt.RunResult) -> None:
+    """A number column of the Arrow table is the array's own memory."""
+    table = result.table("queues")
+    assert table.column_names == list(result.tables["queues"])
+    values = result.tables["queues"]["sojourn_mean_ms"]
+    arrow = table["sojourn_mean_ms"].chunk(0)
+    assert arrow.buffers()[1].address == values.__array_interface__["data"][0]
+    with pytest.raises(KeyError, match=r"no table 'nope'.*flows"):
+        result.table("nope")
+
+
+def test_summary_and_meta(result: wt.RunResult) -> None:
+    """Summary by flow, queue and window; how the run went in meta."""
+    assert [f["name"] for f in result.flows] == ["reno", "mds"]
+    assert len(result.queues) == 1
+    assert result.windows[0]["from_s"] == 2
+    assert result.meta["packets_per_second"] == pytest.approx(result.meta["packets"] / result.meta["cpu_seconds"])
+    assert result.title == "Reno beside Reno-MDS"
+    assert "digest" in repr(result)
+
+
+def test_progress_is_told_and_can_stop() -> None:
+    """The shares ascend to the end; returning False stops the run with KeyboardInterrupt."""
+    shares: list[float] = []
+
+    def note(share: float) -> bool:
+        shares.append(share)
+        return True
+
+    built().run(note)
+    assert shares == sorted(shares)
+    assert 0 <= shares[0] < shares[-1] <= 1
+    with pytest.raises(KeyboardInterrupt):
+        built().run(lambda _: False)
+
+
+def test_public_names() -> None:
+    """Everything that the package offers is there, and nothing else is."""
+    assert set(wt.__all__) <= set(dir(wt))
+    for name in wt.__all__:
+        assert getattr(wt, name) is not None
+    with pytest.raises(AttributeError, match="nonsense"):
+        wt.nonsense  # noqa: B018

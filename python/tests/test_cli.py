@@ -1,0 +1,451 @@
+"""The command line as a user types it: what it prints, writes, and answers to wrong input."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import struct
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import PROGRAM, SCENARIO, Cli, environment
+
+from windtunnel import Scenario, load
+
+LONG = SCENARIO.replace('"5 s"\nseed', '"20000 s"\nseed').replace("20 Mbps", "1 Gbps")
+
+
+def snapshot(folder: Path) -> dict[str, int]:
+    """Every path below a folder, with its size."""
+    return {str(p.relative_to(folder)): p.lstat().st_size for p in folder.rglob("*")}
+
+
+def png_size(path: Path) -> tuple[int, int]:
+    """Width and height of a PNG, from its header (RFC 2083, section 4.1.1)."""
+    data = path.read_bytes()
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    width, height = struct.unpack(">II", data[16:24])
+    return width, height
+
+
+def refused(done: subprocess.CompletedProcess[str], *fragments: str) -> None:
+    """Exit code 2, one message that holds the fragments, nothing on stdout, no traceback."""
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    assert done.stderr.startswith("error")
+    for fragment in fragments:
+        assert fragment in done.stderr
+
+
+# --- run -----------------------------------------------------------------------------------------------------------
+
+
+def test_run_writes_the_folder(cli: Cli, scenario: Path, tmp_path: Path) -> None:
+    """Without options: results/<name>, and on stdout the main numbers and where the report is."""
+    done = cli("run", scenario.name)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""  # no progress bar where there is no terminal
+    assert "results/two/report.html" in done.stdout
+    assert all(len(line) <= 100 for line in done.stdout.splitlines())
+    folder = tmp_path / "results" / "two"
+    assert {"summary.json", "report.html", "figure.png", "figure.svg"} <= {f.name for f in folder.iterdir()}
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["results", "two.toml"]
+
+
+def test_run_from_python_and_command_line_agree(cli: Cli, scenario: Path, result: object) -> None:
+    """Equal digests, and equal tables to the bit."""
+    assert cli("run", scenario, "--out", "here", "--no-figures").returncode == 0
+    written = load(scenario.parent / "here")
+    again = Scenario.from_toml(SCENARIO).run()
+    assert written.digest == again.digest
+    for name, columns in again.tables.items():
+        for column, values in columns.items():
+            np.testing.assert_array_equal(written.tables[name][column], values, strict=True)
+
+
+def test_json_prints_the_summary_and_nothing_else(cli: Cli, scenario: Path, tmp_path: Path) -> None:
+    """No folder without --out; with it the same document is printed as written."""
+    done = cli("run", scenario, "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    document = json.loads(done.stdout)
+    assert document["schema_version"] == 1
+    assert [p.name for p in tmp_path.iterdir()] == ["two.toml"]
+    done = cli("run", scenario, "--json", "--out", "there")
+    assert done.stdout == (tmp_path / "there" / "summary.json").read_text(encoding="utf-8")
+    assert json.loads(done.stdout)["meta"]["digest"] == document["meta"]["digest"]
+
+
+def test_set_changes_the_scenario(cli: Cli, scenario: Path) -> None:
+    """Each --set is applied; the scenario in the summary is the changed one."""
+    done = cli("run", scenario, "--json", "--set", "seed=99", "--set", 'bottleneck.rate="5 Mbps"')
+    meta = json.loads(done.stdout)["meta"]
+    assert meta["seed"] == 99
+    assert json.loads(done.stdout)["queues"][0]["rate_mbps"] == 5
+
+
+def test_no_figures(cli: Cli, scenario: Path, tmp_path: Path) -> None:
+    assert cli("run", scenario, "--no-figures", "--out", "o").returncode == 0
+    assert not list((tmp_path / "o").glob("figure.*"))
+
+
+def test_existing_folder(cli: Cli, scenario: Path, tmp_path: Path) -> None:
+    """Refused before anything is simulated; --force replaces it."""
+    assert cli("run", scenario, "--no-figures").returncode == 0
+    before = snapshot(tmp_path)
+    refused(cli("run", scenario), "results/two", "exists already", "--force")
+    assert snapshot(tmp_path) == before
+    assert cli("run", scenario, "--force").returncode == 0
+    assert (tmp_path / "results" / "two" / "figure.png").exists()
+
+
+# --- wrong files ---------------------------------------------------------------------------------------------------
+
+
+def make(kind: str, folder: Path) -> str:
+    """A file that is no scenario; returns what is typed."""
+    path = folder / "bad.toml"
+    if kind == "missing":
+        (folder / "reno-and-cubic.toml").write_text(SCENARIO, encoding="utf-8")
+        return "reno-an-cubic.toml"
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "not utf-8":
+        path.write_bytes(b'title = "x"\n# caf\xe9\n')
+    elif kind == "utf-16":
+        path.write_text(SCENARIO, encoding="utf-16")
+    elif kind == "1 GB":
+        with path.open("wb") as file:
+            file.truncate(10**9)
+    elif kind == "endless":
+        return "/dev/zero"
+    elif kind == "no toml":
+        path.write_text("title = ", encoding="utf-8")
+    elif kind == "below a file":
+        path.write_text("", encoding="utf-8")
+        return "bad.toml/x.toml"
+    elif kind == "empty":
+        path.write_text("", encoding="utf-8")
+    return path.name
+
+
+@pytest.mark.parametrize("command", ["run", "check"])
+@pytest.mark.parametrize(
+    ("kind", "fragments"),
+    [
+        ("missing", ["reno-an-cubic.toml", "no such file", "did you mean `reno-and-cubic.toml`?"]),
+        ("folder", ["bad.toml", "is a folder"]),
+        ("not utf-8", ["bad.toml:2", "not UTF-8", "0xe9", "offset 17"]),
+        ("utf-16", ["bad.toml:1", "not UTF-8", "looks like UTF-16"]),
+        ("1 GB", ["bad.toml", "too large", "1000 MB", "at most 10 MB"]),
+        ("endless", ["/dev/zero", "too large"]),
+        ("no toml", ["bad.toml"]),
+        ("below a file", ["bad.toml/x.toml", "not a folder"]),
+        ("empty", ["bad.toml"]),
+    ],
+)
+def test_wrong_files(cli: Cli, tmp_path: Path, command: str, kind: str, fragments: list[str]) -> None:
+    """What is no scenario file is refused with its name and the reason, quickly, and nothing is written."""
+    name = make(kind, tmp_path)
+    before = snapshot(tmp_path)
+    start = time.monotonic()
+    refused(cli(command, name), *fragments)
+    assert time.monotonic() - start < 10
+    assert snapshot(tmp_path) == before
+
+
+def test_unreadable_file(cli: Cli, scenario: Path, tmp_path: Path) -> None:
+    """A file without read permission; as root, who may read all, one that the kernel does not let anybody read."""
+    scenario.chmod(0)
+    if os.access(scenario, os.R_OK):
+        name = "/proc/self/mem"
+        if not Path(name).exists():
+            pytest.skip("needs a file that root cannot read")
+    else:
+        name = scenario.name
+    refused(cli("run", name), name, "cannot be read")
+
+
+# --- wrong scenarios -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fragments"),
+    [
+        ("[bottleneck]", "[botleneck]", ["two.toml:6", "botleneck", "bottleneck"]),
+        ('burst = "5 ms"', 'brust = "5 ms"', ["two.toml:8", "brust", "burst"]),
+        (
+            'name = "reno"\ncc = { kind = "reno"',
+            'name = "reno"\ncc = { kind = "renoo"',
+            ["two.toml:12", "renoo", "reno"],
+        ),
+        ('kind = "deltim"', 'kind = "deltin"', ["two.toml:8", "deltin", "deltim"]),
+        ('"20 Mbps"', '"20 Mbsp"', ["two.toml:7", "Mbsp"]),
+        ('"20 Mbps"', '"20"', ["two.toml:7", "20", "unit"]),
+        ('"20 Mbps"', '"20000000 bps"', ["two.toml:7", "bps"]),
+        ('"20 Mbps"', '"-20 Mbps"', ["two.toml:7", "-20 Mbps"]),
+        ('"20 Mbps"', '"0 Mbps"', ["two.toml:7", "0 Mbps"]),
+        ('"20 Mbps"', '"NaN Mbps"', ["two.toml:7", "NaN"]),
+        ("tau = 64 }\n\n", "tau = 0 }\n\n", ["two.toml:8", "tau", "0"]),
+        ("tau = 64 }\n\n", "tau = nan }\n\n", ["two.toml:8", "tau"]),
+        ('rtt = "20 ms"\n\n[[flow]]', 'rtt = "0 ms"\n\n[[flow]]', ["two.toml:13", "rtt", "0 ms"]),
+        ('name = "mds"', 'name = "mds"\nstart = "6 s"', ["two.toml:17", "start", "6 s"]),
+        ('name = "mds"', 'name = "reno"', ["two.toml", "name", "reno"]),
+        ('to = "5 s"', 'to = "1 s"', ["two.toml", "1 s"]),
+        ("seed = 7", 'seed = "seven"', ["two.toml:3", "seed"]),
+        ('duration = "5 s"', 'duration = "5 s', ["two.toml:2"]),
+    ],
+)
+def test_wrong_scenarios(cli: Cli, scenario: Path, tmp_path: Path, old: str, new: str, fragments: list[str]) -> None:
+    """The message gives file, line, key and value; the exit code is 2; nothing is written."""
+    assert SCENARIO.count(old) == 1
+    scenario.write_text(SCENARIO.replace(old, new), encoding="utf-8")
+    before = snapshot(tmp_path)
+    refused(cli("run", scenario.name), *fragments)
+    assert snapshot(tmp_path) == before
+
+
+def test_a_scenario_without_flows(cli: Cli, scenario: Path) -> None:
+    scenario.write_text(SCENARIO.split("[[flow]]")[0], encoding="utf-8")
+    refused(cli("run", scenario), "flow")
+
+
+@pytest.mark.parametrize(
+    ("setting", "fragments"),
+    [
+        ("seed", ["seed", "="]),
+        ("sead=1", ["sead", "seed"]),
+        ('bottleneck.rate="fast"', ["fast"]),
+        ('flow.9.rtt="1 ms"', ["flow", "9"]),
+    ],
+)
+def test_wrong_settings(cli: Cli, scenario: Path, tmp_path: Path, setting: str, fragments: list[str]) -> None:
+    """What --set asks for is checked as what the file says."""
+    before = snapshot(tmp_path)
+    refused(cli("run", scenario, "--set", setting), *fragments)
+    assert snapshot(tmp_path) == before
+
+
+def test_usage_errors(cli: Cli) -> None:
+    """A command or option that does not exist is wrong input, too."""
+    for arguments in (["fly"], ["run"], ["run", "x.toml", "--fast"], ["bench", "--repeat", "0"], ["plot"]):
+        done = cli(*arguments)
+        assert done.returncode == 2
+        assert "Traceback" not in done.stderr
+        assert "Error" in done.stderr or "Usage" in done.stderr
+
+
+# --- places that cannot be written ----------------------------------------------------------------------------------
+
+
+def test_output_places(cli: Cli, scenario: Path, tmp_path: Path) -> None:
+    """A file in the way, somebody's folder with --force, a file as parent: refused, and all stays as it was."""
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "thesis.tex").write_text("years of work", encoding="utf-8")
+    before = snapshot(tmp_path)
+    refused(cli("run", scenario, "--out", "file"), "file", "exists already")
+    refused(cli("run", scenario, "--out", "file", "--force"), "file", "not a folder")
+    refused(cli("run", scenario, "--out", "home", "--force"), "home", "other files")
+    refused(cli("run", scenario, "--out", "file/below"), "file/below", "not a folder")
+    refused(cli("run", scenario, "--out", "n" * 300), "too long")
+    assert snapshot(tmp_path) == before
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_stdout_on_a_full_disk(cli: Cli, scenario: Path) -> None:
+    """`windtunnel ... > file` on a full disk is told, once."""
+    for arguments in (["run", scenario, "--json"], ["list"], ["schema"], ["check", scenario]):
+        with Path("/dev/full").open("w", encoding="utf-8") as full:
+            done = cli(*arguments, capture_output=False, stdout=full, stderr=subprocess.PIPE)
+        assert done.returncode == 2
+        assert done.stderr == "error: standard output cannot be written: the disk is full\n"
+
+
+def test_closed_pipe_is_silent() -> None:
+    """`windtunnel list | head -1`: the reader has what it wanted."""
+    for arguments in (["list"], ["schema"], ["list", "--json"]):
+        command = [sys.executable, *PROGRAM, *arguments]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()) as process:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            process.stdout.close()
+            assert process.stderr.read() == b""
+            assert process.wait(timeout=60) == 0
+
+
+# --- interrupts and progress ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("number", "code", "message"), [(signal.SIGINT, 130, b"stopped"), (signal.SIGTERM, 143, b"")])
+def test_interrupted_run_leaves_nothing(tmp_path: Path, number: int, code: int, message: bytes) -> None:
+    """Ctrl-C and a polite kill stop a run at once; no folder, no temporary file, no traceback."""
+    (tmp_path / "long.toml").write_text(LONG, encoding="utf-8")
+    command = [sys.executable, *PROGRAM, "run", "long.toml"]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, env=environment()) as process:
+        time.sleep(2.0)
+        assert process.poll() is None
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=30)
+    assert process.returncode == code
+    assert message in errors
+    assert b"Traceback" not in errors
+    assert [p.name for p in tmp_path.iterdir()] == ["long.toml"]
+
+
+def test_progress_on_a_terminal(tmp_path: Path) -> None:
+    """On a terminal there is a bar with a percentage and the time left; stdout stays clean for --json."""
+    pty = pytest.importorskip("pty")
+    (tmp_path / "long.toml").write_text(LONG, encoding="utf-8")
+    ours, theirs = pty.openpty()
+    command = [sys.executable, *PROGRAM, "run", "long.toml", "--json"]
+    env = {**environment(), "TERM": "xterm", "COLUMNS": "100"}
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=theirs, env=env) as process:
+        os.close(theirs)
+        seen, end = b"", time.monotonic() + 20
+        while not (b"%" in seen and b"ETA" in seen) and time.monotonic() < end:
+            if select.select([ours], [], [], 0.5)[0]:
+                seen += os.read(ours, 4096)
+        process.send_signal(signal.SIGINT)
+        # A terminal that nobody reads would block the program.
+        while select.select([ours], [], [], 5)[0]:
+            try:
+                if not os.read(ours, 4096):
+                    break
+            except OSError:  # the other end is closed
+                break
+        out, _ = process.communicate(timeout=30)
+    os.close(ours)
+    assert b"Reno beside Reno-MDS" in seen
+    assert b"%" in seen
+    assert b"ETA" in seen
+    assert out == b""
+
+
+# --- the other commands ----------------------------------------------------------------------------------------------
+
+
+def test_check_prints_the_resolved_scenario(cli: Cli, scenario: Path, tmp_path: Path) -> None:
+    """With every default, as TOML that resolves to itself."""
+    done = cli("check", scenario)
+    assert (done.returncode, done.stderr) == (0, "")
+    resolved = tomllib.loads(done.stdout)
+    assert resolved["seed"] == 7
+    (tmp_path / "resolved.toml").write_text(done.stdout, encoding="utf-8")
+    assert cli("check", "resolved.toml").stdout == done.stdout
+
+
+def test_schema_is_json(cli: Cli) -> None:
+    assert "$schema" in json.loads(cli("schema").stdout)
+
+
+def test_list_shows_everything(cli: Cli) -> None:
+    """Every algorithm with its parameters, source and defaults, not wider than 80 columns."""
+    registry = json.loads(cli("list", "--json").stdout)
+    text = cli("list").stdout
+    assert max(map(len, text.splitlines())) <= 80
+    squeezed = "".join(text.split())
+    for kind, entries in registry.items():
+        assert kind.replace("_", "-").upper() in text
+        for entry in entries:
+            assert entry["name"] in text
+            assert "".join(entry["summary"].split()) in squeezed
+            assert "".join((entry["source"] or "").split()) in squeezed
+            for parameter in entry["parameters"]:
+                assert parameter["name"] in text
+
+
+def test_list_of_a_kind_and_a_name(cli: Cli) -> None:
+    """A kind, one of a kind, or a name alone; unknown ones with the nearest."""
+    assert "QUEUES" not in cli("list", "controllers").stdout
+    one = cli("list", "queues", "deltim", "--json")
+    assert [e["name"] for e in json.loads(one.stdout)["queues"]] == ["deltim"]
+    assert cli("list", "queue", "deltim", "--json").stdout == one.stdout
+    assert json.loads(cli("list", "deltim", "--json").stdout)["queues"][0]["name"] == "deltim"
+    refused(cli("list", "controllers", "renno"), "renno", "did you mean `reno`?")
+    refused(cli("list", "contrllers"), "contrllers", "did you mean `controllers`?")
+
+
+@pytest.fixture
+def folder(result: object, tmp_path: Path) -> Path:
+    """A result folder."""
+    from windtunnel import RunResult
+
+    assert isinstance(result, RunResult)
+    return result.save(tmp_path / "done", figures=False)
+
+
+def test_plot(cli: Cli, folder: Path, tmp_path: Path) -> None:
+    """PNG and SVG, zoomed, in part; never over an existing file without --force."""
+    done = cli("plot", folder)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done.png\n", "")
+    whole = png_size(tmp_path / "done.png")
+    assert cli("plot", folder, "--out", "one.png", "--panel", "cwnd", "--from", "1s", "--to", "2500 ms").returncode == 0
+    assert png_size(tmp_path / "one.png")[0] < whole[0]
+    assert cli("plot", folder, "--format", "svg").returncode == 0
+    assert (tmp_path / "done.svg").read_text(encoding="utf-8").startswith("<?xml")
+    refused(cli("plot", folder), "done.png", "exists already")
+    assert cli("plot", folder, "--force").returncode == 0
+    refused(cli("plot", folder, "--out", "x.gif"), ".gif", "png, svg")
+    refused(cli("plot", folder, "--from", "3", "--to", "2", "--out", "y.png"), "3 s to 2 s")
+    refused(cli("plot", folder, "--from", "soon"), "--from", "soon")
+    refused(cli("plot", tmp_path / "nowhere"), "nowhere", "no such folder")
+    refused(cli("plot", tmp_path), "no summary.json")
+    refused(cli("plot", folder, "--out", "no/such/z.png"), "no/such/z.png", "no such folder")
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_export(cli: Cli, folder: Path, tmp_path: Path) -> None:
+    """Each format into its own folder."""
+    done = cli("export", folder, "--csv", "c", "--parquet", "p", "--xplot", "x")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "c\np\nx\n", "")
+    assert (tmp_path / "c" / "queues.csv").exists()
+    assert (tmp_path / "p" / "queues.parquet").exists()
+    assert (tmp_path / "x" / "cwnd.xpl").exists()
+    refused(cli("export", folder), "--csv")
+    refused(cli("export", folder, "--csv", "c"), "exists already")
+    refused(cli("export", folder, "--csv", "same", "--xplot", "same"), "folder of its own")
+    refused(cli("export", tmp_path / "c", "--csv", "d"), "no summary.json")
+
+
+def test_reproduce_knows_its_suites(cli: Cli, tmp_path: Path) -> None:
+    """An unknown suite or figure is wrong input; a folder in the way is refused, and stays."""
+    refused(cli("reproduce", "msd"), "msd", "mds")
+    refused(cli("reproduce", "mds", "--only", "fig99"), "fig99")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "thesis.tex").write_text("years of work", encoding="utf-8")
+    refused(cli("reproduce", "mds", "--out", "out"), "out", "exists already")
+    refused(cli("reproduce", "mds", "--out", "out", "--force"), "out", "other files")
+    assert (tmp_path / "out" / "thesis.tex").exists()
+
+
+def test_bench(cli: Cli) -> None:
+    """One work as JSON: fixed work, its speed, its memory, what is required."""
+    refused(cli("bench", "--only", "W9"), "W9", "W1, W2, W3, W4, W5")
+    done = cli("bench", "--only", "w1", "--json", "--repeat", "2")
+    assert (done.returncode, done.stderr) == (0, "")
+    (work,) = json.loads(done.stdout)["works"]
+    assert work["work"] == "W1"
+    # 100 Mbit/s carry 8333 packets of 1500 bytes per second; the start-up costs a little.
+    assert 0.9 * 8333 * 60 < work["packets"] <= 8333 * 60 + 1
+    assert work["packets_per_second"] == pytest.approx(work["packets"] / work["cpu_seconds"])
+    assert work["events"] > work["packets"]
+    assert 20 < work["peak_mib"] < 300
+    assert work["required_packets_per_second"] == 8e6
+    assert work["met"] == (work["packets_per_second"] >= 8e6)
+
+
+def test_help_and_version(cli: Cli) -> None:
+    """All commands are told of; `python -m windtunnel` calls itself windtunnel."""
+    text = cli("--help").stdout
+    assert text.startswith("Usage: windtunnel ")
+    for command in ("run", "check", "schema", "list", "plot", "export", "reproduce", "bench"):
+        assert f"\n  {command} " in text
+    assert cli("--version").stdout.startswith("windtunnel 0.")

@@ -1,0 +1,259 @@
+"""The four-panel figure: what is drawn, labelled and left out."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from windtunnel import InputError
+from windtunnel.figures import PANELS, four_panel, write_figure
+from windtunnel.figures.panels import POINTS
+from windtunnel.figures.series import groups, marks, sojourn, throughput
+from windtunnel.figures.style import RED, flow_look
+
+
+@dataclass(frozen=True)
+class Result:
+    """As much of a result as a figure needs."""
+
+    summary: dict[str, Any]
+    tables: dict[str, dict[str, np.ndarray]]
+    title: str = "A title"
+
+
+def synthetic(flows: int = 2, points: int = 50_000) -> Result:
+    """A run of 10 s in which each flow has 1/n of 100 Mbit/s, limited between 2 and 4 s, and marks of all kinds."""
+    t = np.linspace(0.001, 10, points)
+    each = np.linspace(0.02, 10, 500)
+    one = np.repeat(np.arange(flows), 500)
+    kind = np.repeat([0, 1, 2], [300, 30, 3])
+    time_of_mark = np.sort(np.random.default_rng(1).uniform(0.1, 10, 333))
+    tables = {
+        "throughput_points": {
+            "time_s": np.concatenate([each, np.tile(each, flows)]),
+            "flow": np.concatenate([np.full(500, -1), one]).astype(np.int32),
+            "mbps": np.concatenate([np.full(500, 100.0), np.full(500 * flows, 100.0 / flows)]),
+        },
+        "cwnd_points": {
+            "time_s": np.tile(each, flows),
+            "flow": one.astype(np.uint32),
+            "bytes": 50_000 + 10_000.0 * one + 1000 * np.tile(each, flows),
+            "limited": np.tile((each > 2) & (each < 4), flows),
+        },
+        "sojourn_points": {
+            "time_s": t,
+            "queue": np.zeros(points, np.uint32),
+            "ms": 0.12 + 4 * (t % 1),
+            "empty": t % 1 < 0.1,
+        },
+        "mark_points": {
+            "time_s": time_of_mark,
+            "queue": np.zeros(333, np.uint32),
+            "flow": np.zeros(333, np.uint32),
+            "kind": np.random.default_rng(2).permutation(kind).astype(np.uint8),
+            "hz": np.linspace(1, 2000, 333),
+        },
+    }
+    names = [f"flow-{i + 1}" for i in range(flows)]
+    summary = {"duration_s": 10.0, "flows": [{"name": n} for n in names], "queues": [{"name": "bottleneck"}]}
+    return Result(summary, tables)
+
+
+def axes_of(figure: Figure) -> dict[str, Axes]:
+    return {str(a.get_label()): a for a in figure.axes}
+
+
+def lines(axes: Axes, label: str) -> list[Any]:
+    return [line for line in axes.lines if line.get_label() == label]
+
+
+@pytest.fixture(scope="module")
+def figure() -> Figure:
+    return four_panel(synthetic())
+
+
+def test_panels_titles_and_units(figure: Figure) -> None:
+    """The four panels of the document, with its titles (errata included) and units; all show the whole run."""
+    axes = axes_of(figure)
+    assert tuple(axes) == PANELS == ("throughput", "sojourn", "cwnd", "mark")
+    titles = {name: a.get_title(loc="left") for name, a in axes.items()}
+    assert titles == {
+        "throughput": "IP Throughput (x: all flows)",
+        "sojourn": "Queue Sojourn Time (red: queue empty after dequeue)",
+        "cwnd": "cwnd (x: flow is cwnd-limited)",
+        "mark": "Mark Frequency",
+    }
+    assert [a.get_ylabel() for a in axes.values()] == [
+        "Throughput (Mbps)",
+        "Sojourn time (ms)",
+        "cwnd (kB)",
+        "Frequency (Hz)",
+    ]
+    for a in axes.values():
+        assert a.get_xlabel() == "Time (s)"
+        assert a.get_xlim() == (0, 10)
+    assert figure.get_suptitle() == "A title"
+
+
+def test_series_of_each_panel(figure: Figure) -> None:
+    """A line per flow, crosses for the sum and for limited windows, red for emptied queues, three kinds of marks."""
+    axes = axes_of(figure)
+    for panel in ("throughput", "cwnd"):
+        for i in (0, 1):
+            (line,) = lines(axes[panel], f"flow {i}")
+            assert line.get_color() == flow_look(i).colour
+            assert line.get_linestyle() != "None"
+    (total,) = lines(axes["throughput"], "all flows")
+    assert total.get_marker() == "x"
+    assert set(total.get_ydata()) == {100.0}
+    (limited,) = lines(axes["cwnd"], "cwnd-limited")
+    assert limited.get_marker() == "x"
+    assert limited.get_color() == RED
+    assert min(limited.get_xdata()) > 2
+    assert max(limited.get_xdata()) < 4
+    (empty,) = lines(axes["sojourn"], "queue empty after dequeue")
+    (other,) = lines(axes["sojourn"], "queue not empty after dequeue")
+    assert empty.get_color() == RED != other.get_color()
+    assert max(np.asarray(empty.get_ydata())) < 0.12 + 0.4 + 1e-6 < max(np.asarray(other.get_ydata()))
+    kinds = [lines(axes["mark"], label)[0] for label in ("SCE", "CE", "drop")]
+    assert len({line.get_marker() for line in kinds}) == 3
+    assert len({line.get_color() for line in kinds}) == 3
+    # Dots on top of each other are drawn once.
+    counts = [len(line.get_xdata()) for line in kinds]
+    assert counts[1:] == [30, 3]
+    assert 280 <= counts[0] <= 300
+
+
+def test_legends_name_everything_and_cover_nothing(figure: Figure) -> None:
+    """The legend of the flows lies below all panels, that of the marks above its panel."""
+    figure.canvas.draw()
+    assert [t.get_text() for t in figure.legends[0].get_texts()] == ["flow-1", "flow-2"]
+    box = figure.legends[0].get_window_extent()
+    assert all(not box.overlaps(a.get_window_extent()) for a in figure.axes)
+    mark = axes_of(figure)["mark"]
+    legend = mark.get_legend()
+    assert legend is not None
+    assert [t.get_text() for t in legend.get_texts()] == ["SCE", "CE", "drop"]
+    assert legend.get_window_extent().y0 >= mark.get_window_extent().y1 - 1
+
+
+def test_scale_of_the_mark_frequency() -> None:
+    """Logarithmic where frequencies range widely, else linear."""
+    run = synthetic()
+    assert axes_of(four_panel(run))["mark"].get_yscale() == "log"
+    run.tables["mark_points"]["hz"] = np.linspace(10, 40, 333)
+    assert axes_of(four_panel(run))["mark"].get_yscale() == "linear"
+
+
+def test_million_points_are_thinned() -> None:
+    """At most about 20 000 points per panel, and the greatest sojourn time is one of them."""
+    run = synthetic(points=1_000_000)
+    run.tables["sojourn_points"]["ms"][654_321] = 77.0
+    axes = axes_of(four_panel(run))
+    for a in axes.values():
+        assert sum(len(line.get_xdata()) for line in a.lines) <= 1.2 * POINTS
+    top = max(max(np.asarray(line.get_ydata())) for line in axes["sojourn"].lines)
+    assert top == 77.0
+
+
+def test_zoom_and_choice_of_panels() -> None:
+    """A span for all panels; a zoom of a single one, in the units of its table; one panel alone."""
+    axes = axes_of(four_panel(synthetic(), span=(2, None), zoom={"cwnd": (3, 4, 40_000, 80_000)}))
+    assert axes["sojourn"].get_xlim() == (2, 10)
+    assert axes["cwnd"].get_xlim() == (3, 4)
+    assert axes["cwnd"].get_ylim() == (40, 80)
+    assert list(axes_of(four_panel(synthetic(), panels=["mark"]))) == ["mark"]
+    with pytest.raises(InputError, match=r"no panel 'marks'.*throughput, sojourn, cwnd, mark"):
+        four_panel(synthetic(), panels=["marks"])
+    with pytest.raises(InputError, match="from 5 s to 5 s"):
+        four_panel(synthetic(), span=(5, 5))
+
+
+def test_many_flows_are_grouped() -> None:
+    """Up to eight flows have a look of their own; more are grouped by their names without the number."""
+    names = [f"reno-{i}" for i in range(1, 7)] + [f"cubic.{i}" for i in range(1, 7)] + ["scalable"]
+    assert groups(names) == [
+        ("reno \N{MULTIPLICATION SIGN} 6", [0, 1, 2, 3, 4, 5]),
+        ("cubic \N{MULTIPLICATION SIGN} 6", [6, 7, 8, 9, 10, 11]),
+        ("scalable", [12]),
+    ]
+    assert groups(["a-1", "a-2"]) == [("a-1", [0]), ("a-2", [1])]
+    figure = four_panel(synthetic(flows=16))
+    assert [t.get_text() for t in figure.legends[0].get_texts()] == ["flow \N{MULTIPLICATION SIGN} 16"]
+    assert len([line for line in axes_of(figure)["cwnd"].lines if line.get_label().startswith("flow ")]) == 16
+
+
+def test_looks_differ_in_grey_too() -> None:
+    """Thirty flows have thirty looks, and the first fifteen pairs of marker and dash: they need no colour."""
+    looks = [flow_look(i) for i in range(30)]
+    assert len({(look.marker, look.dash, look.colour) for look in looks}) == 30
+    assert len({(look.marker, look.dash) for look in looks[:15]}) == 15
+    assert RED not in {look.colour for look in looks}
+
+
+def test_interval_series_where_points_are_missing() -> None:
+    """Without single events the intervals are drawn; the sum of all flows is formed from them."""
+    t = np.repeat([1.0, 2.0, 3.0], 2)
+    nan = np.full(6, np.nan)
+    flows = {
+        "time_s": t,
+        "flow": np.tile([0, 1], 3),
+        "throughput_mbps": np.tile([10.0, 30.0], 3),
+        "cwnd_bytes": t * 1e4,
+    }
+    queues = {
+        "time_s": np.array([1.0, 2.0, 3.0]),
+        "queue": np.zeros(3, int),
+        "sojourn_mean_ms": np.array([1.0, 2.0, np.nan]),
+        "emptied": np.array([0, 5, 0]),
+        "sce": np.array([0, 10, 40]),
+        "ce": np.zeros(3, int),
+        "drops": np.zeros(3, int),
+    }
+    summary = {"duration_s": 3.0, "flows": [{"name": "a"}, {"name": "b"}], "queues": [{"name": "q"}]}
+    run = Result(summary, {"flows": {**flows, "cwnd_limited": nan}, "queues": queues})
+    total = throughput(run)[0]
+    assert (total.index, list(total.y)) == (-1, [40, 40, 40])
+    assert list(sojourn(run)[0].flag) == [False, True, False]
+    ((kind, sce),) = marks(run)
+    assert (kind, list(sce.t), list(sce.y)) == (0, [2, 3], [10, 40])
+    assert set(axes_of(four_panel(run))) == set(PANELS)
+
+
+def test_a_run_without_packets_says_so() -> None:
+    """Empty panels tell why they are empty."""
+    run = Result({"duration_s": 1.0, "flows": [{"name": "a"}], "queues": [{"name": "q"}]}, {})
+    texts = {name: [t.get_text() for t in a.texts] for name, a in axes_of(four_panel(run)).items()}
+    assert texts == {
+        "throughput": ["no packet was received"],
+        "sojourn": ["no packet was dequeued"],
+        "cwnd": ["no ACK was received"],
+        "mark": ["nothing was marked or dropped"],
+    }
+
+
+def test_files_are_small_and_reproducible(tmp_path: Path) -> None:
+    """Equal runs give equal files; an SVG's clouds are pictures, its text is text."""
+    for name in ("a", "b"):
+        figure = four_panel(synthetic(points=200_000))
+        write_figure(figure, tmp_path / f"{name}.png")
+        write_figure(figure, tmp_path / f"{name}.svg")
+    for extension in ("png", "svg"):
+        assert (tmp_path / f"a.{extension}").read_bytes() == (tmp_path / f"b.{extension}").read_bytes()
+    svg = (tmp_path / "a.svg").read_text(encoding="utf-8")
+    assert len(svg) < 1_500_000
+    assert "IP Throughput" in svg
+    assert "data:image/png" in svg
+
+
+def test_a_real_run_is_drawn(result: Any) -> None:
+    """Every panel of a simulated run has data, within its axes."""
+    for axes in four_panel(result).axes:
+        assert axes.lines
+        assert not axes.texts
+        top = max(float(np.nanmax(np.asarray(line.get_ydata(), dtype=float))) for line in axes.lines)
+        assert 0 < top <= axes.get_ylim()[1]

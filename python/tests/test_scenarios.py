@@ -1,0 +1,19 @@
+"""Every scenario file that the repository ships runs, in a short form, and says the same twice."""
+
+from pathlib import Path
+
+import pytest
+
+from windtunnel import _core
+
+ROOT = Path(__file__).parents[2]
+FILES = sorted([*ROOT.glob("scenarios/*.toml"), *ROOT.glob("python/windtunnel/bench/*.toml")])
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
+def test_runs_and_repeats(file: Path) -> None:
+    """A tenth of a second of simulated time without its windows: some packets arrive, and the digests are equal."""
+    text = file.read_text().split("[[window]]")[0]
+    first, second = (_core.run(text, str(file), ["duration=0.1 s"]) for _ in range(2))
+    assert first.digest == second.digest
+    assert len(first.tables["queues"]["time_s"]) > 0

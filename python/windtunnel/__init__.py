@@ -1,0 +1,68 @@
+"""windtunnel: a laboratory for congestion control.
+
+Congestion controllers, queue disciplines and ECN signalling, simulated packet by packet and bit-reproducibly::
+
+    import windtunnel as wt
+
+    scenario = wt.Scenario(
+        duration="60 s",
+        bottleneck=wt.Bottleneck(rate="100 Mbps", queue={"kind": "deltim", "burst": "5 ms", "tau": 64}),
+        flows=[
+            wt.Flow(name="reno", cc="reno", rtt="20 ms"),
+            wt.Flow(name="mds", cc={"kind": "reno", "response": "mds", "tau": 64}, rtt="80 ms"),
+        ],
+    )
+    result = scenario.run()
+    result.summary["flows"][0]["throughput_mbps"]
+    result.table("queues")  # a pyarrow.Table; result.tables["queues"] are its columns as NumPy arrays
+    result.save("results/reno-and-mds")  # the same folder that ``windtunnel run`` writes
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from windtunnel._core import ScenarioError, __version__
+    from windtunnel.errors import InputError
+    from windtunnel.folder import load
+    from windtunnel.result import RunResult
+    from windtunnel.scenario import Bottleneck, Flow, Record, Scenario, Window
+
+__all__ = [
+    "Bottleneck",
+    "Flow",
+    "InputError",
+    "Record",
+    "RunResult",
+    "Scenario",
+    "ScenarioError",
+    "Window",
+    "__version__",
+    "load",
+]
+
+# Names come from their modules when they are first used: `windtunnel --help` need not wait for NumPy.
+_HOME = {
+    "Bottleneck": "windtunnel.scenario",
+    "Flow": "windtunnel.scenario",
+    "InputError": "windtunnel.errors",
+    "Record": "windtunnel.scenario",
+    "RunResult": "windtunnel.result",
+    "Scenario": "windtunnel.scenario",
+    "ScenarioError": "windtunnel._core",
+    "Window": "windtunnel.scenario",
+    "__version__": "windtunnel._core",
+    "load": "windtunnel.folder",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,140 @@
+"""A folder that appears complete or not at all.
+
+It is written beside its place under a temporary name and then renamed, which a file system does at once or not at all.
+Whatever goes wrong before, an interrupt or a full disk included, leaves nothing behind.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from windtunnel.errors import InputError, reason
+
+#: Tells whether an existing folder is of the kind that is about to be written, and may be replaced.
+Recognise = Callable[[Path], bool]
+
+
+def check_free(path: Path, *, force: bool, ours: Recognise) -> None:
+    """Refuse a place that is taken. With ``force`` a folder of ours may be replaced, nothing else.
+
+    Raises InputError.
+    """
+    if not os.path.lexists(path):
+        return
+    if not force:
+        raise InputError(f"{path}: exists already; choose another place with --out, or replace it with --force")
+    if path.is_symlink() or not path.is_dir():
+        raise InputError(f"{path}: is not a folder, and is not replaced")
+    if any(path.iterdir()) and not ours(path):
+        raise InputError(f"{path}: holds other files than windtunnel's, and is not replaced; choose another place")
+
+
+@contextmanager
+def staged(path: Path, *, force: bool, ours: Recognise) -> Iterator[Path]:
+    """A folder to write into, which becomes ``path`` when the block ends well. Raises InputError.
+
+    Errors of the operating system in the block (a full disk) become InputErrors that name ``path``.
+    """
+    try:
+        check_free(path, force=force, ours=ours)
+        path = path if path.name else path.resolve()
+        made = _make_parents(path.parent)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {reason(error)}") from None
+    stage: Path | None = None
+    try:
+        stage = Path(tempfile.mkdtemp(prefix=f".{path.name[:100]}.", suffix=".partial", dir=path.parent))
+        stage.chmod(0o777 & ~_umask())
+        yield stage
+        _replace(stage, path, force=force, ours=ours)
+    except BaseException as error:
+        if stage is not None:
+            shutil.rmtree(stage, ignore_errors=True)
+        for parent in reversed(made):
+            with suppress(OSError):  # another process may have put something there
+                parent.rmdir()
+        if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+            raise InputError(f"{path}: cannot be written: {reason(error)}") from None
+        raise
+
+
+@contextmanager
+def staged_file(path: Path, *, force: bool) -> Iterator[Path]:
+    """A file to write, which becomes ``path`` when the block ends well. Raises InputError."""
+    if os.path.lexists(path) and not force:
+        raise InputError(f"{path}: exists already; choose another name with --out, or replace it with --force")
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder, and is not replaced")
+    stage = path.with_name(f".{path.stem[:100]}.{os.getpid()}.partial{path.suffix}")
+    try:
+        yield stage
+        stage.replace(path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {reason(error)}") from None
+    finally:
+        with suppress(OSError):
+            stage.unlink(missing_ok=True)
+
+
+@contextmanager
+def set_aside(path: Path, *, force: bool, ours: Recognise) -> Iterator[None]:
+    """Take an existing folder away while another writes its successor; without one it comes back.
+
+    Raises InputError.
+    """
+    check_free(path, force=force, ours=ours)
+    if not path.exists():
+        yield
+        return
+    aside = path.with_name(f".{path.name[:100]}.{os.getpid()}.replaced")
+    path.rename(aside)
+    try:
+        yield
+    finally:
+        if path.exists():
+            shutil.rmtree(aside, ignore_errors=True)
+        else:
+            aside.rename(path)
+
+
+def _make_parents(folder: Path) -> list[Path]:
+    """Make a folder with its parents; returns those that were made, outermost first."""
+    missing = []
+    while not folder.exists():
+        missing.append(folder)
+        folder = folder.parent
+    missing.reverse()
+    made: list[Path] = []
+    try:
+        for each in missing:
+            each.mkdir()
+            made.append(each)
+    except OSError:
+        for each in reversed(made):
+            each.rmdir()
+        raise
+    return made
+
+
+def _replace(stage: Path, path: Path, *, force: bool, ours: Recognise) -> None:
+    check_free(path, force=force, ours=ours)  # again: a run takes a while
+    if not path.exists():
+        stage.rename(path)
+        return
+    aside = stage.with_suffix(".replaced")
+    path.rename(aside)
+    try:
+        stage.rename(path)
+    except BaseException:
+        aside.rename(path)
+        raise
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,106 @@
+"""The benchmark: five fixed works, each in a process of its own, on one core.
+
+A packet is one data segment delivered through the bottleneck. CPU seconds are the process's, around the simulation
+alone; peak memory is the whole process's, the interpreter included.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+_HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Work:
+    """A fixed work: the scenario file ``<name>.toml`` beside this module, and what is required of it."""
+
+    name: str
+    title: str
+    packets_per_second: float
+    peak_mib: float | None = None
+
+    @property
+    def file(self) -> Path:
+        """Its scenario."""
+        return _HERE / f"{self.name.lower()}.toml"
+
+
+WORKS = (
+    Work("W1", "one Reno-MDS flow, 100 Mbit/s, 40 ms, DelTiM, 60 s, recording at 10 ms", 8e6, 300),
+    Work("W2", "CUBIC and Reno, 1 Gbit/s, 20 ms, brick wall 12 ms, 30 s", 8e6, 300),
+    Work("W3", "16 flows, 1 Gbit/s, 20 ms, DelTiM, 30 s", 6e6, 300),
+    # A link of 100 Gbit/s carries this many packets of 1500 bytes per second: faster than real time.
+    Work("W4", "one Scalable-MDS flow, 100 Gbit/s, 20 ms, DelTiM, 10 s", 100e9 / 12_000, 300),
+    Work("W5", "1000 flows, 10 Gbit/s, mixed RTTs, 10 s", 3e6),
+)
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What a work took, the best of its repetitions (the largest of its peaks of memory), and what is required."""
+
+    work: str
+    title: str
+    packets: int
+    events: int
+    cpu_seconds: float
+    simulated_seconds: float
+    packets_per_second: float
+    events_per_second: float
+    peak_mib: float
+    digest: str
+    required_packets_per_second: float
+    required_peak_mib: float | None
+    met: bool
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return asdict(self)
+
+
+class BenchError(RuntimeError):
+    """A work that did not run to its end."""
+
+
+def measure(work: Work, repeat: int = 1) -> Measurement:
+    """Run a work ``repeat`` times, each in a new process, and take the fastest. Raises BenchError."""
+    runs = [_run(work) for _ in range(repeat)]
+    if len({run["digest"] for run in runs}) > 1:
+        raise BenchError(f"{work.name}: two runs of the same scenario differ in their digests")
+    best = min(runs, key=lambda run: run["cpu_seconds"])
+    peak = max(run["peak_mib"] for run in runs)
+    seconds = best["cpu_seconds"]
+    speed = best["packets"] / seconds
+    return Measurement(
+        work=work.name,
+        title=work.title,
+        packets=best["packets"],
+        events=best["events"],
+        cpu_seconds=seconds,
+        simulated_seconds=best["simulated_seconds"],
+        packets_per_second=speed,
+        events_per_second=best["events"] / seconds,
+        peak_mib=peak,
+        digest=best["digest"],
+        required_packets_per_second=work.packets_per_second,
+        required_peak_mib=work.peak_mib,
+        met=speed >= work.packets_per_second and (work.peak_mib is None or peak < work.peak_mib),
+    )
+
+
+def _run(work: Work) -> dict[str, Any]:
+    command: Sequence[str] = (sys.executable, "-m", "windtunnel.bench.worker", str(work.file))
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        # The last line of a traceback is what happened.
+        what = done.stderr.strip().splitlines()
+        raise BenchError(f"{work.name}: {what[-1] if what else f'ended with {done.returncode}'}")
+    run: dict[str, Any] = json.loads(done.stdout)
+    return run

@@ -1,0 +1,65 @@
+"""The commands together."""
+
+import signal
+import sys
+from types import FrameType
+from typing import Annotated
+
+import typer
+
+from windtunnel.cli.bench import bench
+from windtunnel.cli.check import check
+from windtunnel.cli.errors import Commands
+from windtunnel.cli.export import export
+from windtunnel.cli.listing import list_
+from windtunnel.cli.plot import plot
+from windtunnel.cli.reproduce import reproduce
+from windtunnel.cli.run import run
+from windtunnel.cli.schema import schema
+
+app = typer.Typer(
+    cls=Commands,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("run")(run)
+app.command("check")(check)
+app.command("schema")(schema)
+app.command("list")(list_)
+app.command("plot")(plot)
+app.command("export")(export)
+app.command("reproduce")(reproduce)
+app.command("bench")(bench)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from windtunnel import __version__
+
+        typer.echo(f"windtunnel {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def windtunnel(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """A laboratory for congestion control.
+
+    Exit codes: 0 done, 1 a run failed, 2 the input is wrong.
+    """
+
+
+def main() -> None:
+    """Entry point of the ``windtunnel`` command."""
+    # A polite kill cleans up as Ctrl-C does: nothing half-written stays behind.
+    signal.signal(signal.SIGTERM, _terminate)
+    app(prog_name="windtunnel")
+
+
+def _terminate(number: int, _: FrameType | None) -> None:
+    sys.exit(128 + number)

@@ -1,0 +1,75 @@
+"""``windtunnel bench``: how fast the simulator is on this machine."""
+
+import json as json_
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from windtunnel import _core
+from windtunnel.bench import WORKS, BenchError, Measurement, Work, measure
+from windtunnel.cli.consoles import messages, output
+from windtunnel.cli.errors import RunFailedError
+from windtunnel.errors import InputError, did_you_mean
+from windtunnel.progress import progress_bar
+
+
+def bench(
+    only: Annotated[
+        list[str] | None, typer.Option("--only", metavar="WORK", help="Only this work. Repeatable.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    repeat: Annotated[int, typer.Option("--repeat", min=1, help="Runs of each work; the fastest counts.")] = 1,
+) -> None:
+    """Run the benchmark: fixed works, each in a process of its own."""
+    works = _works(only)
+    measurements: list[Measurement] = []
+    with progress_bar("bench", messages()) as progress:
+        for work in works:
+            try:
+                measurements.append(measure(work, repeat))
+            except BenchError as error:
+                raise RunFailedError(str(error)) from None
+            if progress is not None:
+                progress(len(measurements) / len(works))
+    if json:
+        document = {"schema_version": 1, "version": _core.__version__, "works": [m.as_dict() for m in measurements]}
+        sys.stdout.write(json_.dumps(document, indent=2) + "\n")
+    else:
+        _show(measurements, output())
+
+
+def _works(only: Sequence[str] | None) -> list[Work]:
+    by_name = {work.name: work for work in WORKS}
+    for name in only or ():
+        if name.upper() not in by_name:
+            hint = did_you_mean(name, by_name)
+            raise InputError(f"there is no work `{name}`; works are {', '.join(by_name)}{hint}")
+    wanted = {name.upper() for name in only or by_name}
+    return [work for work in WORKS if work.name in wanted]
+
+
+def _show(measurements: Sequence[Measurement], console: Console) -> None:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
+    table.add_column("work")
+    for name in ("packets/s", "at least", "events/s", "CPU s", "peak MiB", "at most"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("met")
+    for m in measurements:
+        table.add_row(
+            m.work,
+            f"{m.packets_per_second / 1e6:.2f} M",
+            f"{m.required_packets_per_second / 1e6:.2f} M",
+            f"{m.events_per_second / 1e6:.2f} M",
+            f"{m.cpu_seconds:.2f}",
+            f"{m.peak_mib:.0f}",
+            "-" if m.required_peak_mib is None else f"{m.required_peak_mib:.0f}",
+            "yes" if m.met else "NO",
+        )
+    console.print(table)
+    for m in measurements:
+        console.print(f"{m.work}: {m.title}", style="dim", markup=False)

@@ -1,0 +1,130 @@
+"""``windtunnel list``: the algorithms with their parameters, defaults, units and sources."""
+
+import json as json_
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from windtunnel import _core
+from windtunnel.cli.consoles import output
+from windtunnel.errors import InputError, did_you_mean
+
+Entry = Mapping[str, Any]
+Registry = Mapping[str, Sequence[Entry]]
+_INDENT = 4 * " "
+
+
+def list_(
+    kind: Annotated[
+        str | None,
+        typer.Argument(metavar="[KIND]", help="controllers, slow-starts, responses, queues or acks; or a NAME of any."),
+    ] = None,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One of them.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show controllers, slow starts, responses, queues and ACK policies with their parameters."""
+    registry: Registry = json_.loads(_core.registry())
+    chosen = _choose(registry, kind, name)
+    if json:
+        sys.stdout.write(json_.dumps(chosen, indent=2, ensure_ascii=False) + "\n")
+        return
+    console = output()
+    for i, (group, entries) in enumerate(chosen.items()):
+        if i:
+            console.print()
+        console.print(_label(group).upper(), style="bold")
+        for entry in entries:
+            _show(entry, console)
+
+
+def _choose(registry: Registry, kind: str | None, name: str | None) -> Registry:
+    """The part of the registry that was asked for. Raises InputError for what is not in it."""
+    if kind is None:
+        return registry
+    kinds = {_label(k): k for k in registry}
+    wanted = kind.lower().replace("_", "-")
+    group = kinds.get(wanted) or kinds.get(wanted + "s")
+    if group is None:
+        if name is None and (found := _find(registry, kind)):
+            return found
+        names = [n for entries in registry.values() for e in entries for n in _names(e)]
+        hint = did_you_mean(kind, [*kinds, *names])
+        raise InputError(f"there is no kind or algorithm `{kind}`; kinds are {', '.join(kinds)}{hint}")
+    if name is None:
+        return {group: registry[group]}
+    found = _find({group: registry[group]}, name)
+    if not found:
+        names = [n for entry in registry[group] for n in _names(entry)]
+        hint = did_you_mean(name, names)
+        raise InputError(f"none of the {_label(group)} is named `{name}`; there are {', '.join(names)}{hint}")
+    return found
+
+
+def _find(registry: Registry, name: str) -> Registry:
+    found = {kind: [e for e in entries if name.lower() in _names(e)] for kind, entries in registry.items()}
+    return {kind: entries for kind, entries in found.items() if entries}
+
+
+def _names(entry: Entry) -> list[str]:
+    return [entry["name"], *entry.get("aliases", ())]
+
+
+def _label(kind: str) -> str:
+    return kind.replace("_", "-")
+
+
+def _show(entry: Entry, console: Console) -> None:
+    """Name and summary, then source and parameters, indented; nothing is wider than the terminal."""
+    aliases = f" ({', '.join(entry['aliases'])})" if entry.get("aliases") else ""
+    console.print()
+    console.print(Text.assemble((entry["name"], "bold cyan"), aliases))
+    _indented(Text(entry["summary"]), console)
+    if entry.get("source"):
+        _indented(Text(f"Source: {entry['source']}", style="dim"), console)
+    if entry["parameters"]:
+        _indented(_parameters(entry["parameters"]), console)
+
+
+def _indented(what: Text | Table, console: Console) -> None:
+    with console.capture() as capture:
+        console.print(what, width=max(20, console.width - len(_INDENT)))
+    for line in capture.get().splitlines():
+        console.out(_INDENT + line.rstrip(), highlight=False)
+
+
+def _parameters(parameters: Sequence[Entry]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
+    table.add_column("parameter", no_wrap=True)
+    table.add_column("default", overflow="fold", max_width=12)
+    # Most algorithms have numbers without a unit.
+    units = any(p.get("unit") for p in parameters)
+    if units:
+        table.add_column("unit", overflow="fold", max_width=14)
+    table.add_column("description", ratio=1)
+    for parameter in parameters:
+        cells = [parameter["name"], _default(parameter.get("default")), _description(parameter)]
+        if units:
+            cells.insert(2, parameter.get("unit") or "")
+        table.add_row(*(Text(cell) for cell in cells))
+    return table
+
+
+def _description(parameter: Entry) -> str:
+    text = " ".join((parameter.get("description") or "").split())  # line breaks of the source are not the reader's
+    # Where names are chosen from, the type is the list of them.
+    choices = parameter.get("type") or ""
+    return f"{text} One of: {choices.replace(' | ', ', ')}." if " | " in choices else text
+
+
+def _default(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return value if isinstance(value, str) else json_.dumps(value)

@@ -1,0 +1,73 @@
+"""``windtunnel plot``: draw a result folder again, zoomed or in part."""
+
+import re
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from windtunnel.atomic import staged_file
+from windtunnel.cli.consoles import output
+from windtunnel.errors import InputError
+from windtunnel.folder import load
+
+
+class Format(StrEnum):
+    """Formats of figures."""
+
+    png = "png"
+    svg = "svg"
+
+
+class Panel(StrEnum):
+    """Panels of the figure."""
+
+    throughput = "throughput"
+    sojourn = "sojourn"
+    cwnd = "cwnd"
+    mark = "mark"
+
+
+def plot(
+    result_dir: Annotated[Path, typer.Argument(help="Result folder of `windtunnel run`.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", help="File to write.", show_default="<name of RESULT_DIR>.png")
+    ] = None,
+    format_: Annotated[
+        Format | None, typer.Option("--format", help="Format of the file.", show_default="by its name, else png")
+    ] = None,
+    from_: Annotated[
+        str | None, typer.Option("--from", metavar="TIME", help="Begin of the time axis, e.g. 90s.")
+    ] = None,
+    to: Annotated[str | None, typer.Option("--to", metavar="TIME", help="End of the time axis.")] = None,
+    panels: Annotated[list[Panel] | None, typer.Option("--panel", help="Draw only this panel. Repeatable.")] = None,
+    title: Annotated[str | None, typer.Option("--title", help="Title.", show_default="the scenario's")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+) -> None:
+    """Draw the four-panel figure of a result folder."""
+    result = load(result_dir)
+    extension = format_.value if format_ else (out.suffix[1:].lower() if out and out.suffix else "png")
+    if extension not in Format.__members__:
+        raise InputError(f"{out}: `.{extension}` is not a format for figures: {', '.join(Format.__members__)}")
+    path = out or Path(f"{result_dir.resolve().name}.{extension}")
+    span = (_seconds("--from", from_), _seconds("--to", to))
+    from windtunnel.figures import PANELS, four_panel, write_figure
+
+    figure = four_panel(result, title=title, span=span, panels=[p.value for p in panels] if panels else PANELS)
+    with staged_file(path, force=force) as stage:
+        write_figure(figure, stage, extension)
+    output().print(str(path), markup=False, soft_wrap=True)
+
+
+_UNITS = {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "min": 60.0}
+
+
+def _seconds(option: str, text: str | None) -> float | None:
+    """A time of the command line; plain numbers are seconds, as on the figure's axis."""
+    if text is None:
+        return None
+    match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([a-z]*)\s*", text)
+    if match is None or match[2] not in _UNITS:
+        raise InputError(f"{option}: {text!r} is not a time; write seconds, or a unit: 90, 1.5s, 200ms, 2min")
+    return float(match[1]) * _UNITS[match[2]]

@@ -1,0 +1,30 @@
+"""``windtunnel reproduce``: a document's experiments, published and measured values side by side."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from windtunnel.atomic import set_aside
+from windtunnel.cli.consoles import output
+
+
+def reproduce(
+    name: Annotated[str, typer.Argument(help="The suite, e.g. mds.")],
+    only: Annotated[
+        list[str] | None, typer.Option("--only", metavar="ID", help="Only this figure, table or claim. Repeatable.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="The quick part of the suite.")] = False,
+    out: Annotated[Path | None, typer.Option("--out", help="Folder to write.", show_default="results/<NAME>")] = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", min=1, help="Processes to run at a time.", show_default="one per core")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing folder of a suite.")] = False,
+) -> None:
+    """Reproduce a published document: run its experiments and compare."""
+    from windtunnel.papers import reproduce as run_suite
+
+    place = out or Path("results", name)
+    with set_aside(place, force=force, ours=lambda folder: (folder / "rows.json").is_file()):
+        code = run_suite(name, only=only or (), quick=quick, out=place, jobs=jobs, console=output())
+    raise typer.Exit(code)

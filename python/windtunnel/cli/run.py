@@ -1,0 +1,61 @@
+"""``windtunnel run``: simulate a scenario and write its result folder."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from windtunnel._core import ScenarioError
+from windtunnel.cli.consoles import messages, output
+from windtunnel.cli.errors import RunFailedError
+from windtunnel.errors import InputError
+from windtunnel.folder import check_place, save
+from windtunnel.progress import progress_bar
+from windtunnel.result import RunResult
+from windtunnel.scenario import Progress, Scenario
+
+
+def run(
+    file: Annotated[Path, typer.Argument(help="Scenario file (TOML).")],
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Result folder.", show_default="results/<name of FILE>")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing result folder.")] = False,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="Change the scenario, e.g. bottleneck.rate='1 Gbps'. Repeatable."
+        ),
+    ] = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print summary.json and nothing else; without --out write no folder.")
+    ] = False,
+    no_figures: Annotated[bool, typer.Option("--no-figures", help="Write no PNG and SVG.")] = False,
+) -> None:
+    """Simulate a scenario; write summary, tables, report and figures."""
+    scenario = Scenario.from_file(file, overrides=settings or ())
+    title = scenario.resolve().get("title") or file.stem
+    place = out or (None if json else Path("results", file.stem))
+    if place is not None:
+        check_place(place, force=force)
+    with progress_bar(title, messages()) as progress:
+        result = _simulate(scenario, file, progress)
+    if place is not None:
+        save(result, place, force=force, figures=not no_figures)
+    if json:
+        sys.stdout.write(result.to_json())
+    else:
+        from windtunnel.cli.summary import show_summary
+
+        show_summary(result, place, output())
+
+
+def _simulate(scenario: Scenario, file: Path, progress: Progress | None) -> RunResult:
+    try:
+        return scenario.run(progress)
+    except (ScenarioError, InputError, MemoryError, KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:
+        # The core's panics are no Exceptions; to a user they are what any other failure of a run is.
+        raise RunFailedError(f"{file}: the run failed: {type(error).__name__}: {error}") from error

@@ -1,0 +1,33 @@
+"""What went wrong outside a scenario: a file, a folder, an argument."""
+
+import errno
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+#: Errors of the operating system that say what the user can change, in the user's words.
+_REASONS = {
+    errno.ENOENT: "there is no such folder",
+    errno.EACCES: "permission denied",
+    errno.EPERM: "permission denied",
+    errno.EROFS: "the file system is read-only",
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.ENOTDIR: "a part of the path is not a folder",
+    errno.ENAMETOOLONG: "the name is too long",
+    errno.EISDIR: "is a folder",
+}
+
+
+class InputError(ValueError):
+    """Input that cannot be used. ``str(error)`` is the whole message, ready to print."""
+
+
+def reason(error: OSError) -> str:
+    """Why the operating system refused, in a few words."""
+    return _REASONS.get(error.errno or 0, error.strerror or str(error))
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """``"; did you mean 'x'?"`` for the nearest known name, or nothing if none is near."""
+    near = get_close_matches(name.lower(), list(known), n=1, cutoff=0.5)
+    return f"; did you mean `{near[0]}`?" if near else ""

@@ -1,0 +1,19 @@
+"""CSV: one file per table, a header of names with units, one row per line; empty where there was no sample."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from windtunnel.result import RunResult
+
+
+def write_csv(result: RunResult, folder: Path) -> None:
+    """Write every table of ``result`` to ``folder/<table>.csv``; numbers in full precision, truth values as words."""
+    import pyarrow as pa
+    import pyarrow.csv
+
+    options = pa.csv.WriteOptions(quoting_style="needed")
+    for name, columns in result.tables.items():
+        # `from_pandas` makes NaN a null, which CSV writes as nothing.
+        table = pa.table({column: pa.array(values, from_pandas=True) for column, values in columns.items()})
+        pa.csv.write_csv(table, folder / f"{name}.csv", options)

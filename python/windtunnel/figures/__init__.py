@@ -1,0 +1,6 @@
+"""Figures for print: colour-blind safe, told apart without colour too, small enough to mail."""
+
+from windtunnel.figures.files import write_figure
+from windtunnel.figures.four_panel import PANELS, four_panel
+
+__all__ = ["PANELS", "four_panel", "write_figure"]

@@ -1,0 +1,90 @@
+"""The figure of "Multiplicative Decrease Scaling" (Heist, 2025): throughput, sojourn time, cwnd and marks of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.lines import Line2D
+
+from windtunnel.errors import InputError
+from windtunnel.figures.panels import DRAW, Window, flow_looks
+from windtunnel.figures.series import Result
+from windtunnel.figures.style import RC
+
+#: Names of the panels in reading order.
+PANELS = tuple(DRAW)
+#: Ranges of a panel: ``(x0, x1, y0, y1)``, x in seconds, y in Mbit/s, ms, bytes or Hz. None leaves an end free.
+Zoom = tuple[float | None, float | None, float | None, float | None]
+
+_PANEL_INCHES = (5.6, 3.3)
+_LEGEND_ENTRIES = 24
+
+
+def four_panel(
+    result: Result,
+    *,
+    title: str | None = None,
+    span: tuple[float | None, float | None] = (None, None),
+    zoom: Mapping[str, Zoom] | None = None,
+    panels: Sequence[str] = PANELS,
+) -> Figure:
+    """Draw a run: by default two by two, all panels over the whole run.
+
+    ``title`` (default: the scenario's) stands above. ``span`` is the time in seconds that all panels show; ``zoom``
+    gives single panels their own ranges, in the units of the tables (see :data:`Zoom`). ``panels`` chooses among
+    :data:`PANELS`. At most about 20 000 points are drawn per panel; every extreme is among them.
+
+    Raises InputError for an unknown panel, or a span that is empty.
+    """
+    unknown = [p for p in (*panels, *(zoom or {})) if p not in PANELS]
+    if unknown or not panels:
+        raise InputError(f"there is no panel {unknown[0]!r}: one of {', '.join(PANELS)}" if unknown else "no panel")
+    panels = [p for p in PANELS if p in panels]
+    windows = {p: _window(result, span, (zoom or {}).get(p, (None,) * 4)) for p in panels}
+    columns = 1 if len(panels) == 1 else 2
+    rows = (len(panels) + 1) // 2
+    with mpl.rc_context(RC):
+        width, height = _PANEL_INCHES
+        figure = Figure(figsize=(columns * width, rows * height + 0.6), dpi=150)
+        figure.set_layout_engine(ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.07))
+        for i, panel in enumerate(panels):
+            axes = figure.add_subplot(rows, columns, i + 1)
+            axes.set_label(panel)
+            DRAW[panel](axes, result, windows[panel])
+            axes.set_xlabel("Time (s)")
+        text = title if title is not None else str(getattr(result, "title", ""))
+        if text:
+            figure.suptitle(text, fontsize=11, x=0.01, ha="left")
+        if "throughput" in panels or "cwnd" in panels:
+            _flow_legend(figure, result, columns)
+    return figure
+
+
+def _window(result: Result, span: tuple[float | None, float | None], zoom: Zoom) -> Window:
+    duration = float(result.summary.get("duration_s") or 0) or 1.0
+    x0, x1, bottom, top = zoom
+    start = next((x for x in (x0, span[0]) if x is not None), 0.0)
+    end = next((x for x in (x1, span[1]) if x is not None), duration)
+    if not end > start:
+        raise InputError(f"the figure would show nothing: from {start:g} s to {end:g} s")
+    return Window(start, end, bottom, top)
+
+
+def _flow_legend(figure: Figure, result: Result, columns: int) -> None:
+    """One legend for the panels that show flows, below them all, where it covers nothing."""
+    _, entries = flow_looks(result)
+    shown = entries if len(entries) <= _LEGEND_ENTRIES else entries[: _LEGEND_ENTRIES - 1]
+    handles = [
+        Line2D(
+            [], [], color=look.colour, linestyle=look.dash, marker=look.marker, markersize=5, linewidth=1.4, label=name
+        )
+        for name, look in shown
+    ]
+    if len(shown) < len(entries):
+        handles.append(Line2D([], [], linestyle="none", label=f"and {len(entries) - len(shown)} more"))
+    longest = max((len(name) for name, _ in shown), default=0)
+    ncols = max(1, min(len(handles), columns * 70 // (longest + 8)))
+    figure.legend(handles=handles, loc="outside lower center", ncols=ncols, handlelength=3.2)

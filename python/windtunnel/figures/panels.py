@@ -1,0 +1,260 @@
+"""The four panels, each drawn into axes that it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter
+
+from windtunnel.figures.series import (
+    MANY_FLOWS,
+    MARK_KINDS,
+    Array,
+    Result,
+    Series,
+    cwnd,
+    groups,
+    marks,
+    names,
+    sojourn,
+    throughput,
+)
+from windtunnel.figures.style import PURPLE, RED, SLATE, TOTAL, Look, flow_look, queue_look
+from windtunnel.figures.thinning import thin_cloud, thin_line
+
+T = TypeVar("T")
+
+#: Points drawn in a panel, at most about.
+POINTS = 20_000
+# Cells of a panel in which one symbol is kept: of the size of a dot, and of a cross.
+_DOT_CELLS = (520, 300)
+_CROSS_CELLS = (90, 50)
+# Symbols that tell lines apart: in a panel, and per line at most.
+_SYMBOLS = 64
+_SYMBOLS_PER_LINE = 12
+# So few dots can be larger.
+_FEW_DOTS = 1000
+# Frequencies that range over more than this factor need a logarithmic axis.
+_LOG_RANGE = 30.0
+_KILO = 1e3
+
+
+@dataclass(frozen=True)
+class Window:
+    """The part of a panel to draw: seconds from ``start`` to ``end``; the ordinates if they are given."""
+
+    start: float
+    end: float
+    bottom: float | None = None
+    top: float | None = None
+
+
+def flow_looks(result: Result) -> tuple[list[Look], list[tuple[str, Look]]]:
+    """The look of each flow, and the entries of a legend (of groups, if the flows are many)."""
+    flow_names = names(result, "flows")
+    looks = [flow_look(i) for i in range(len(flow_names))]
+    legend = []
+    for i, (label, members) in enumerate(groups(flow_names)):
+        legend.append((label, flow_look(i)))
+        for member in members:
+            looks[member] = flow_look(i)
+    return looks, legend
+
+
+def draw_throughput(axes: Axes, result: Result, window: Window) -> None:
+    """IP throughput of each flow, and the sum of all as crosses."""
+    every = _visible(throughput(result), window)
+    unit, factor = ("Gbps", _KILO) if _top(every) >= 10 * _KILO else ("Mbps", 1.0)
+    looks, _ = flow_looks(result)
+    several = any(s.index < 0 for s in every)
+    axes.set_title("IP Throughput" + (" (x: all flows)" if several else ""))
+    axes.set_ylabel(f"Throughput ({unit})")
+    for s in every:
+        if s.index >= 0:
+            _line(axes, s.t, s.y / factor, _look(looks, s.index), s.index, len(every))
+        else:
+            keep = thin_cloud(s.t, s.y, POINTS // len(every), _CROSS_CELLS, extent=_extent(every, window))
+            axes.plot(
+                s.t[keep], s.y[keep] / factor, linestyle="none", marker="x", markersize=3, markeredgewidth=0.6,
+                color=TOTAL.colour, alpha=0.8, zorder=1.8, label="all flows", rasterized=len(keep) > 1000,
+            )  # fmt: skip
+    _limits(axes, every, window, factor)
+    _if_empty(axes, every, "no packet was received")
+
+
+def draw_cwnd(axes: Axes, result: Result, window: Window) -> None:
+    """Congestion windows, with red crosses where they keep the sender from sending."""
+    every = _visible(cwnd(result), window)
+    top = _top(every)
+    unit, factor = ("MB", _KILO**2) if top >= 10 * _KILO**2 else ("kB", _KILO) if top >= 10 * _KILO else ("bytes", 1.0)
+    looks, _ = flow_looks(result)
+    axes.set_title("cwnd (x: flow is cwnd-limited)")
+    axes.set_ylabel(f"cwnd ({unit})")
+    for s in every:
+        _line(axes, s.t, s.y / factor, _look(looks, s.index), s.index, len(every))
+    t, y = _flagged(every)
+    keep = thin_cloud(t, y, POINTS // 4, _CROSS_CELLS, extent=_extent(every, window))
+    if len(keep):
+        axes.plot(
+            t[keep], y[keep] / factor, linestyle="none", marker="x", markersize=3.2, markeredgewidth=0.7, color=RED,
+            label="cwnd-limited", zorder=3, rasterized=len(keep) > 1000,
+        )  # fmt: skip
+    _limits(axes, every, window, factor)
+    _if_empty(axes, every, "no ACK was received")
+
+
+def draw_sojourn(axes: Axes, result: Result, window: Window) -> None:
+    """Sojourn times of dequeued packets; red where the dequeue left the queue empty."""
+    every = _visible(sojourn(result), window)
+    queue_names = names(result, "queues")
+    several = len(every) > 1
+    # With several queues their legend stands between the title and the panel.
+    axes.set_title("Queue Sojourn Time (red: queue empty after dequeue)", pad=20.0 if several else None)
+    axes.set_ylabel("Sojourn time (ms)")
+    extent, share = _extent(every, window), POINTS // (len(every) + 1)
+    for s in every:
+        look = queue_look(s.index)
+        label = _look(queue_names, s.index) if several else "queue not empty after dequeue"
+        _dots(axes, s.t[~s.flag], s.y[~s.flag], look.colour, label, share, extent)
+    t, y = _flagged(every)
+    _dots(axes, t, y, RED, "queue empty after dequeue" if not several else "_queue empty after dequeue", share, extent)
+    if several:
+        _legend_above(axes, markerscale=4.0)
+    _limits(axes, every, window, 1.0, margin=0.015)
+    _if_empty(axes, every, "no packet was dequeued")
+
+
+def draw_mark(axes: Axes, result: Result, window: Window) -> None:
+    """Mark frequencies: one over the time since the previous mark of the same kind at the same queue."""
+    every = [(kind, s) for kind, one in marks(result) for s in _visible([one], window)]
+    found = [s for _, s in every]
+    axes.set_title("Mark Frequency")
+    axes.set_ylabel("Frequency (Hz)")
+    inside = [s.y[(s.t >= window.start) & (s.t <= window.end) & (s.y > 0)] for s in found]
+    values = np.concatenate(inside) if inside else np.empty(0)
+    log = len(values) > 0 and float(values.max()) > _LOG_RANGE * float(values.min())
+    # Colour, marker and its size: told apart in grey too.
+    styles = {0: (SLATE, ".", 2.5), 1: (PURPLE, "^", 3.5), 2: (RED, "x", 4.5)}
+    seen: set[int] = set()
+    for kind, s in every:
+        colour, marker, size = styles[kind]
+        positive = s.y > 0
+        t, y = s.t[positive], s.y[positive]
+        keep = thin_cloud(t, y, POINTS // len(every), _DOT_CELLS, log=log)
+        if len(keep) < _FEW_DOTS:
+            size = max(size, 3.5)
+        label = MARK_KINDS[kind][2] if kind not in seen else "_" + MARK_KINDS[kind][2]
+        seen.add(kind)
+        axes.plot(
+            t[keep], y[keep], linestyle="none", marker=marker, markersize=size, color=colour, zorder=2 + kind / 10,
+            markeredgewidth=0.9 if marker == "x" else 0, label=label, rasterized=True,
+        )  # fmt: skip
+    if log:
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(FuncFormatter(_decade))
+        axes.set_xlim(window.start, window.end)
+        axes.set_ylim(window.bottom if window.bottom and window.bottom > 0 else None, window.top)
+    else:
+        _limits(axes, found, window, 1.0)
+    if seen:
+        _legend_above(axes)
+    _if_empty(axes, found, "nothing was marked or dropped")
+
+
+#: By the panel's name, which is that of its table without ``_points``.
+DRAW: Mapping[str, Callable[[Axes, Result, Window], None]] = {
+    "throughput": draw_throughput,
+    "sojourn": draw_sojourn,
+    "cwnd": draw_cwnd,
+    "mark": draw_mark,
+}
+
+
+def _visible(every: Sequence[Series], window: Window) -> list[Series]:
+    cut = [s.between(window.start, window.end) for s in every]
+    return [s for s in cut if len(s.t)]
+
+
+def _look(looks: Sequence[T], index: int) -> T:
+    return looks[index % len(looks)]
+
+
+def _extent(every: Sequence[Series], window: Window) -> tuple[float, float, float, float]:
+    """The part of the plane that a panel shows."""
+    bottom = 0.0 if window.bottom is None else window.bottom
+    return window.start, window.end, bottom, _top(every) if window.top is None else window.top
+
+
+def _top(every: Sequence[Series]) -> float:
+    finite = [s.y[np.isfinite(s.y)] for s in every]
+    return max((float(y.max()) for y in finite if len(y)), default=0.0)
+
+
+def _line(axes: Axes, t: Array, y: Array, look: Look, index: int, count: int) -> None:
+    """One of ``count`` lines."""
+    keep = thin_line(t, y, max(POINTS // (2 * count), 40))
+    step = max(1, len(keep) // max(2, min(_SYMBOLS_PER_LINE, _SYMBOLS // count)))
+    axes.plot(
+        t[keep], y[keep], color=look.colour, linestyle=look.dash, linewidth=0.9 if count <= MANY_FLOWS else 0.6,
+        marker=look.marker, markersize=4.5, markeredgecolor="white", markeredgewidth=0.4, label=f"flow {index}",
+        # Symbols of different flows do not stand on top of each other.
+        markevery=(index * step // 5 % step, step),
+    )  # fmt: skip
+
+
+def _dots(
+    axes: Axes, t: Array, y: Array, colour: str, label: str, limit: int, extent: tuple[float, float, float, float]
+) -> None:
+    finite = np.isfinite(y)
+    t, y = t[finite], y[finite]
+    keep = thin_cloud(t, y, limit, _DOT_CELLS, extent=extent)
+    axes.plot(
+        t[keep], y[keep], linestyle="none", marker=".", markersize=2.2, markeredgewidth=0, color=colour, label=label,
+        rasterized=True,
+    )  # fmt: skip
+
+
+def _flagged(every: Sequence[Series]) -> tuple[Array, Array]:
+    """The flagged points of all series."""
+    if not every:
+        return np.empty(0), np.empty(0)
+    t = np.concatenate([s.t[s.flag] for s in every])
+    y = np.concatenate([s.y[s.flag] for s in every])
+    finite = np.isfinite(y)
+    return t[finite], y[finite]
+
+
+def _limits(axes: Axes, every: Sequence[Series], window: Window, factor: float, margin: float = 0.0) -> None:
+    """The window's ranges; the ordinates begin at 0 and leave a little room above what is seen.
+
+    ``margin`` is a share of the height below 0, for dots that lie on the axis.
+    """
+    axes.set_xlim(window.start, window.end)
+    top = 0.0
+    for s in every:
+        y = s.y[(s.t >= window.start) & (s.t <= window.end)]
+        top = max(top, float(np.nanmax(y, initial=0.0)) / factor)
+    top = window.top / factor if window.top is not None else (top or 1.0) * 1.06
+    axes.set_ylim(-margin * top if window.bottom is None else window.bottom / factor, top)
+
+
+def _legend_above(axes: Axes, markerscale: float = 2.0) -> None:
+    """A legend beside the title, where it covers no data."""
+    axes.legend(
+        loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, borderaxespad=0.1, columnspacing=1.0, handletextpad=0.1,
+        markerscale=markerscale,
+    )  # fmt: skip
+
+
+def _decade(value: float, _: int | None = None) -> str:
+    """A tick of a logarithmic axis as a plain number, where that is short."""
+    return f"{value:g}" if 1e-3 <= value < 1e5 else f"$10^{{{round(np.log10(value))}}}$"
+
+
+def _if_empty(axes: Axes, every: Sequence[Series], message: str) -> None:
+    if not every:
+        axes.text(0.5, 0.5, message, transform=axes.transAxes, ha="center", va="center", color=SLATE)

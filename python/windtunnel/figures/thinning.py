@@ -1,0 +1,93 @@
+"""Fewer points, the same picture.
+
+A run records up to 10^6 points of a series; a printed panel has room for some thousands. Both methods keep every
+extreme: for a queue, the peak is the message.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+Index = npt.NDArray[np.int64]
+
+
+def thin_line(x: Array, y: Array, limit: int) -> Index:
+    """Indices of at most about ``limit`` points, ascending, that draw the same line.
+
+    ``x`` (ascending) and ``y``: shape ``(n,)``, NaN in ``y`` allowed. The range of ``x`` is cut into equal columns;
+    each keeps its first, least, greatest and last value (the M4 rule: Jugel et al., "M4: a visualization-oriented time
+    series data aggregation", VLDB 2014). A gap (NaN) stays a gap.
+    """
+    n = len(x)
+    if n <= limit:
+        return np.arange(n, dtype=np.int64)
+    column = _bins(x, max(1, limit // 4))
+    starts = np.flatnonzero(np.diff(column, prepend=-1))
+    lengths = np.diff(starts, append=n)
+    nan = np.isnan(y)
+    keep = np.concatenate(
+        [
+            starts,
+            starts + lengths - 1,
+            _extreme(np.where(nan, np.inf, y), starts, lengths, np.minimum),
+            _extreme(np.where(nan, -np.inf, y), starts, lengths, np.maximum),
+            np.flatnonzero(nan & ~np.roll(nan, 1)),
+        ]
+    )
+    return np.unique(keep).astype(np.int64)
+
+
+def thin_cloud(
+    x: Array,
+    y: Array,
+    limit: int,
+    cells: tuple[int, int],
+    *,
+    log: bool = False,
+    extent: tuple[float, float, float, float] | None = None,
+) -> Index:
+    """Indices of at most about ``limit`` points, ascending, that draw the same cloud of dots.
+
+    ``x`` and ``y``: shape ``(n,)``, finite; with ``log`` ``y`` is positive and its cells are equal on a logarithmic
+    axis. The plot area, ``extent = (x0, x1, y0, y1)`` or the range of the points, is cut into ``cells`` (columns,
+    rows) of about the size of a dot, and each keeps one point; were that still more than ``limit``, the cells grow.
+    Every column keeps its least and greatest point besides.
+    """
+    n = len(x)
+    if n == 0:
+        return np.empty(0, dtype=np.int64)
+    across, up = cells
+    height = np.log(y) if log else y
+    wide, high = (None, None) if extent is None else (extent[:2], extent[2:])
+    if high is not None and log:
+        high = (float(np.log(high[0])), float(np.log(high[1])))
+    while True:
+        column, row = _bins(x, across, wide), _bins(height, up, high)
+        _, first = np.unique(column * up + row, return_index=True)
+        if len(first) <= limit or min(across, up) <= 2:
+            break
+        shrink = min(0.9, (limit / len(first)) ** 0.5)
+        across, up = max(2, int(across * shrink)), max(2, int(up * shrink))
+    order = np.lexsort([y, column])
+    ends = np.flatnonzero(np.diff(column[order], prepend=-1))
+    extremes = np.concatenate([order[ends], order[np.append(ends[1:], n) - 1]])
+    return np.unique(np.concatenate([first, extremes])).astype(np.int64)
+
+
+def _bins(values: Array, count: int, extent: tuple[float, float] | None = None) -> Index:
+    """The bin, 0 to ``count - 1``, of each value, the bins dividing ``extent`` (default: the range of all) equally."""
+    low, high = extent or (float(np.min(values)), float(np.max(values)))
+    if not high > low:
+        return np.zeros(len(values), dtype=np.int64)
+    return np.clip((values - low) * (count / (high - low)), 0, count - 1).astype(np.int64)
+
+
+def _extreme(y: Array, starts: Index, lengths: Index, which: np.ufunc) -> Index:
+    """The index of the first least (greatest) value of each column."""
+    best = np.repeat(which.reduceat(y, starts), lengths)
+    hits = np.flatnonzero(y == best)
+    column = np.searchsorted(starts, hits, side="right") - 1
+    _, first = np.unique(column, return_index=True)
+    return np.asarray(hits[first], dtype=np.int64)

@@ -1,0 +1,58 @@
+"""Paper suites: a document's experiments run again, published and measured values side by side."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from windtunnel.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from windtunnel.papers.suite import Suite
+
+#: The suites by name.
+NAMES = ("mds",)
+
+
+def reproduce(name: str, *, only: Sequence[str], quick: bool, out: Path, jobs: int | None, console: Console) -> int:
+    """Run a suite and write its folder ``out``: ``report.html``, ``rows.csv``, ``rows.json``, figures and run reports.
+
+    ``only`` names groups (``fig5``, ``table2``, ``P13``, ``figures``); empty means all. Returns 0 if every run ended,
+    1 if one failed. Raises InputError (a ValueError), with the nearest names, for a name or ID that does not exist or
+    a folder that does. The folder appears complete or not at all.
+    """
+    from windtunnel.papers.reproduction import run_suite
+
+    suite = _suites()[_known(name, NAMES, "suite")](quick and not only)
+    return run_suite(suite, select(suite, only), out=out, jobs=jobs, console=console, detail=quick or bool(only))
+
+
+def _suites() -> dict[str, Callable[[bool], Suite]]:
+    from windtunnel.papers import mds
+
+    return {"mds": lambda quick: mds.suite(quick=quick)}
+
+
+def select(suite: Suite, only: Sequence[str]) -> list[str]:
+    """The IDs of the groups that ``only`` names, in the suite's order."""
+    ids = [group.id for group in suite.groups]
+    if not only:
+        return ids
+    chosen: set[str] = set()
+    for name in only:
+        known = _known(name, [*ids, *suite.aliases], f"ID of the suite {suite.name}")
+        chosen.update(suite.aliases.get(known, [known]))
+    return [id for id in ids if id in chosen]
+
+
+def _known(name: str, names: Sequence[str], kind: str) -> str:
+    by_lower = {n.lower(): n for n in names}
+    if name.lower() in by_lower:
+        return by_lower[name.lower()]
+    near = difflib.get_close_matches(name.lower(), by_lower, n=3, cutoff=0.4)
+    nearest = ", ".join(by_lower[n] for n in near) or ", ".join(names[:8])
+    raise InputError(f"no {kind} is named {name!r}; the nearest: {nearest}")

@@ -1,0 +1,153 @@
+"""Cells: a scenario with the values of one row of a grid, and its perturbed twins.
+
+A cell is what one run of a suite measures. Packet-level systems are chaotic: a microsecond more of path delay gives
+another, equally right, sequence of packets. A cell is therefore run again with path RTTs changed by one to three
+microseconds, and the range of what those runs measure says how far the number is determined at all.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from windtunnel.papers.features import Axis
+
+#: IP bytes of a data packet.
+PACKET_BITS = 1500 * 8
+
+#: Path RTT offsets of the perturbed runs in microseconds, one tuple per run, flow i taking entry i (cyclically). Tuples
+#: of one move all flows together, the others move flows against each other, which also breaks ties between equal flows.
+OFFSETS_US: tuple[tuple[int, ...], ...] = (
+    (1,),
+    (-1,),
+    (2, -3, 3, -2, 1, -1),
+    (-2, 3, -3, 2, -1, 1),
+    (2,),
+    (-2,),
+    (3, -1, 2, -3, 1, -2),
+    (-3, 1, -2, 3, -1, 2),
+    (3,),
+    (-3,),
+    (1, 2, -1, 3, -2, -3),
+    (-1, -2, 1, -3, 2, 3),
+    (1, -1, 2, -2, 3, -3),
+    (-1, 1, -2, 2, -3, 3),
+    (3, 2, 1, -1, -2, -3),
+    (-3, -2, -1, 1, 2, 3),
+)
+
+
+#: For methods that need no bins.
+NO_AXIS = Axis(0.0, 1.0, 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A number to take from a run: a method on a panel and flow, with the axes of the figure it is compared with."""
+
+    panel: str
+    flow: str
+    method: str
+    axis: Axis = NO_AXIS
+
+
+@dataclass(frozen=True)
+class Template:
+    """The text of a scenario file, and what the suite must know of it to vary it."""
+
+    name: str
+    text: str
+
+    @property
+    def data(self) -> dict[str, object]:
+        """The scenario as plain data."""
+        return tomllib.loads(self.text)
+
+    def rtts_ms(self) -> list[float]:
+        """Path RTT of each ``[[flow]]``."""
+        flows = self.data["flow"]
+        assert isinstance(flows, list)
+        return [quantity(f["rtt"], RTT_MS) for f in flows]
+
+    def packets(self, settings: Sequence[str] = ()) -> float:
+        """About how many packets a run with ``settings`` delivers: the link's rate, with its changes, over the time."""
+        data = dict(self.data)
+        link = data["bottleneck"]
+        assert isinstance(link, dict)
+        for setting in settings:
+            changed = tomllib.loads(setting)
+            data["duration"] = changed.get("duration", data["duration"])
+            link = {**link, **changed.get("bottleneck", {})}
+        end = quantity(data["duration"], SECONDS)
+        rate, since, bits = quantity(link["rate"], RATE_MBPS), 0.0, 0.0
+        for change in link.get("changes", []):
+            at = quantity(change["at"], SECONDS)
+            bits += rate * 1e6 * (at - since)
+            rate, since = quantity(change["rate"], RATE_MBPS), at
+        return (bits + rate * 1e6 * (end - since)) / PACKET_BITS
+
+
+SECONDS = {"s": 1.0, "ms": 1e-3}
+RTT_MS = {"ms": 1.0, "s": 1e3, "us": 1e-3}
+RATE_MBPS = {"Mbps": 1.0, "Gbps": 1e3}
+
+
+def quantity(text: object, units: dict[str, float]) -> float:
+    """The suite's own scenario files write every quantity as a number, a blank and one of a few units."""
+    match = re.fullmatch(r"([\d.]+) (\w+)", str(text))
+    if match is None or match[2] not in units:
+        raise ValueError(f"{text!r} is not a quantity in {', '.join(units)}")
+    return float(match[1]) * units[match[2]]
+
+
+@dataclass
+class Cell:
+    """A scenario with its settings, the number of perturbed twins to run, and what to measure.
+
+    ``rtts_ms`` gives every ``[[flow]]`` its path RTT (none: the file's own).
+    """
+
+    name: str
+    template: Template
+    settings: tuple[str, ...] = ()
+    rate_mbps: float | None = None
+    rtts_ms: tuple[float, ...] | None = None
+    perturbed: int = 0
+    measurements: list[Measurement] = field(default_factory=list)
+    pictures: list[Picture] = field(default_factory=list)
+
+    @property
+    def packets(self) -> float:
+        """Packets of one run, about."""
+        return self.template.packets(next(self.variants()))
+
+    def index(self, measurement: Measurement) -> int:
+        """The place of ``measurement`` among what the cell measures; it is added if it is new."""
+        if measurement not in self.measurements:
+            self.measurements.append(measurement)
+        return self.measurements.index(measurement)
+
+    def variants(self) -> Iterator[tuple[str, ...]]:
+        """The overrides of each run: the unperturbed one first."""
+        base = list(self.settings)
+        if self.rate_mbps is not None:
+            base.append(f'bottleneck.rate="{self.rate_mbps:g} Mbps"')
+        rtts = self.rtts_ms or tuple(self.template.rtts_ms())
+        yield (*base, *(_rtt(i, r) for i, r in enumerate(rtts) if self.rtts_ms is not None))
+        for offsets in OFFSETS_US[: self.perturbed]:
+            yield (*base, *(_rtt(i, r + offsets[i % len(offsets)] * 1e-3) for i, r in enumerate(rtts)))
+
+
+def _rtt(flow: int, ms: float) -> str:
+    return f'flow.{flow}.rtt="{round(ms * 1000):d} us"'
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure to draw from the unperturbed run. ``zoom`` limits the axes, by panel: (x0, x1, y0, y1)."""
+
+    id: str
+    title: str
+    zoom: tuple[tuple[str, Axis], ...] = ()

@@ -1,0 +1,30 @@
+"""Numbers read off a four-panel figure, computed from a run the same way as they were read from the printed image.
+
+A published figure's feature names a panel, a flow and a *method* such as ``max(10, 30)`` or
+``fall_peak_mean(2, 30, 0.3)``; :func:`evaluate` computes it from a :class:`View` of a run. Methods live in one file per
+family and register themselves.
+"""
+
+from windtunnel.papers.features import bins, crossings, extremes, falls, marks, shapes, spikes, summary
+from windtunnel.papers.features.method import METHODS, MethodError, evaluate, parse
+from windtunnel.papers.features.series import Series
+from windtunnel.papers.features.view import Axis, RunData, View
+
+__all__ = [
+    "METHODS",
+    "Axis",
+    "MethodError",
+    "RunData",
+    "Series",
+    "View",
+    "bins",
+    "crossings",
+    "evaluate",
+    "extremes",
+    "falls",
+    "marks",
+    "parse",
+    "shapes",
+    "spikes",
+    "summary",
+]

@@ -1,0 +1,59 @@
+"""Numbers of the run's summary, for tables: totals rather than plotted symbols."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from windtunnel.papers.features.method import method
+from windtunnel.papers.features.view import View
+
+
+def _entry(view: View, within: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The flow (``"0"``) or queue (``"queue 0"``) that the view names."""
+    entry: Mapping[str, Any]
+    if view.flow.startswith("queue "):
+        entry = within["queues"][int(view.flow.removeprefix("queue "))]
+    else:
+        entry = within["flows"][int(view.flow)]
+    return entry
+
+
+def _window(view: View, name: str) -> Mapping[str, Any]:
+    windows: list[Mapping[str, Any]] = view.run.summary["windows"]
+    return next(w for w in windows if w["name"] == name)
+
+
+@method
+def mean_mbps(view: View) -> float:
+    """IP bytes received, start-up included, over the time of the last packet received; Mbit/s."""
+    flow = _entry(view, view.run.summary)
+    last = flow["last_packet_s"]
+    return float(flow["received_bytes"]) * 8.0 / float(last) / 1e6 if last else math.nan
+
+
+@method
+def window_rate(view: View, window: str, field: str) -> float:
+    """A count of a measurement window, per second."""
+    chosen = _window(view, window)
+    return float(_entry(view, chosen)[field]) / (float(chosen["to_s"]) - float(chosen["from_s"]))
+
+
+@method
+def window_utilization(view: View, window: str) -> float:
+    """Share of a measurement window in which a queue's link was busy, in percent."""
+    return 100.0 * float(_entry(view, _window(view, window))["utilization"])
+
+
+@method
+def events(view: View, table: str) -> float:
+    """Number of recorded events, such as ``events("ack_events")``."""
+    column = view.run.tables[table]["flow"]
+    return float(len(column))
+
+
+@method
+def utilization_percent(view: View) -> float:
+    """Share of time in which a queue's link was busy, in percent."""
+    return 100.0 * float(_entry(view, view.run.summary)["utilization"])

@@ -1,0 +1,120 @@
+"""What a method sees of a run: the series that one panel of the published figure plots for one flow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from windtunnel.papers.features.series import Series
+
+#: Pixels of a plot area of the published figures: 560 across, 340 up.
+PIXELS_X = 560
+PIXELS_Y = 340
+
+#: Mark kinds as the recorder numbers them.
+MARK_KINDS = {"SCE": 0, "CE": 1, "drop": 2}
+
+Tables = Mapping[str, Mapping[str, npt.NDArray[np.generic]]]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The ranges of a panel's axes; they fix the size of its pixels."""
+
+    x_min: float
+    x_max: float
+    y_min: float
+    y_max: float
+
+    @property
+    def bin_width(self) -> float:
+        """Seconds per pixel."""
+        return (self.x_max - self.x_min) / PIXELS_X
+
+    @property
+    def step(self) -> float:
+        """Value per pixel."""
+        return (self.y_max - self.y_min) / PIXELS_Y
+
+
+@dataclass
+class RunData:
+    """The event tables and the summary of a run, as series by panel and flow. Selections are kept."""
+
+    tables: Tables
+    summary: Mapping[str, Any]
+    _cache: dict[tuple[str, str], Series] = field(default_factory=dict, repr=False)
+
+    def flows(self, panel: str) -> list[int]:
+        """Numbers of the flows of the run."""
+        column = self.tables[f"{panel}_points"]["flow"]
+        return [int(f) for f in np.unique(column) if int(f) >= 0]
+
+    def series(self, panel: str, flow: str) -> Series:
+        """The series of ``flow`` in ``panel``: number, range ``0-3``, ``total``, ``all``, mark kind, ``empty``."""
+        key = (panel, flow)
+        if key not in self._cache:
+            self._cache[key] = self._select(panel, flow)
+        return self._cache[key]
+
+    def _select(self, panel: str, flow: str) -> Series:
+        if panel == "throughput":
+            table, column = self.tables["throughput_points"], "mbps"
+            code = np.asarray(table["flow"], dtype=np.int64)
+            if flow == "all":
+                # Every symbol in the panel, the total's too: the range of its axis.
+                keep = np.ones(len(code), dtype=bool)
+            else:
+                keep = code == -1 if flow == "total" else np.isin(code, flow_numbers(flow))
+        elif panel == "cwnd":
+            table, column = self.tables["cwnd_points"], "bytes"
+            code = np.asarray(table["flow"], dtype=np.int64)
+            keep = np.ones(len(code), dtype=bool) if flow == "all" else np.isin(code, flow_numbers(flow))
+        elif panel == "sojourn":
+            table, column = self.tables["sojourn_points"], "ms"
+            empty = np.asarray(table["empty"], dtype=bool)
+            keep = {"all": np.ones(len(empty), dtype=bool), "empty": empty, "not empty": ~empty}[flow]
+        elif panel == "mark":
+            table, column = self.tables["mark_points"], "hz"
+            kind = np.asarray(table["kind"], dtype=np.int64)
+            keep = np.ones(len(kind), dtype=bool) if flow == "all" else kind == MARK_KINDS[flow]
+        else:
+            raise KeyError(f"no panel {panel!r}")
+        time = np.asarray(table["time_s"], dtype=np.float64)[keep]
+        value = np.asarray(table[column], dtype=np.float64)[keep]
+        return Series(time, value)
+
+
+def flow_numbers(flow: str) -> list[int]:
+    """``"3"`` is flow 3, ``"12-15"`` flows 12 to 15."""
+    first, _, last = flow.partition("-")
+    return list(range(int(first), int(last or first) + 1))
+
+
+@dataclass(frozen=True)
+class View:
+    """A panel and flow of a run, with the axes on which the figure plots them."""
+
+    run: RunData
+    panel: str
+    flow: str
+    axis: Axis
+
+    @cached_property
+    def series(self) -> Series:
+        """The selected series."""
+        return self.run.series(self.panel, self.flow)
+
+    @property
+    def width(self) -> float:
+        """Width of a bin in seconds."""
+        return self.axis.bin_width
+
+    def other(self, flow: str, panel: str | None = None) -> Series:
+        """Another series of the same run."""
+        return self.run.series(panel or self.panel, flow)

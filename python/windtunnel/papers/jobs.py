@@ -1,0 +1,121 @@
+"""Runs in parallel processes, the longest first. What crosses the process boundary is small: numbers and pictures."""
+
+from __future__ import annotations
+
+import io
+import multiprocessing
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+
+from windtunnel.papers.cells import Cell, Measurement, Picture
+from windtunnel.papers.features import RunData, View, evaluate
+from windtunnel.result import RunResult
+from windtunnel.scenario import Scenario
+
+#: Resolution of the page's pictures; the interactive report has the rest.
+PNG_DPI = 100
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run: a scenario with overrides, what to measure, what to draw, and the folder of the interactive reports."""
+
+    cell: str
+    variant: int
+    scenario: str
+    text: str
+    overrides: tuple[str, ...]
+    packets: float
+    measurements: tuple[Measurement, ...]
+    pictures: tuple[Picture, ...] = ()
+    reports: Path | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a job gave: the measured values in the order asked for, PNGs by picture, and how the run went."""
+
+    cell: str
+    variant: int
+    values: tuple[float, ...]
+    pictures: Mapping[str, bytes]
+    seconds: float
+    packets: int
+    digest: str
+    error: str = ""
+
+
+def jobs_of(cell: Cell, reports: Path | None) -> list[Job]:
+    """The unperturbed run of a cell, which also draws, and its perturbed twins."""
+    measurements, jobs = tuple(cell.measurements), []
+    for variant, overrides in enumerate(cell.variants()):
+        pictures = tuple(cell.pictures) if variant == 0 else ()
+        where = reports if pictures else None
+        name, text = cell.template.name, cell.template.text
+        jobs.append(Job(cell.name, variant, name, text, overrides, cell.packets, measurements, pictures, where))
+    return jobs
+
+
+def execute(job: Job) -> Outcome:
+    """Run a job in this process. A failure is an outcome too: the other jobs go on."""
+    start = time.perf_counter()
+    try:
+        run = Scenario.from_toml(job.text, file=f"{job.scenario}.toml", overrides=job.overrides).run()
+        data = RunData(run.tables, run.summary)
+        values = tuple(evaluate(View(data, m.panel, m.flow, m.axis), m.method) for m in job.measurements)
+        pictures = {p.id: draw(run, p) for p in job.pictures}
+        if job.reports is not None:
+            from windtunnel.papers.thin import thinned
+            from windtunnel.report import write_report
+
+            write_report(thinned(run), job.reports / f"{job.cell}.html", title=job.pictures[0].title)
+    except Exception as error:  # whatever went wrong belongs to this run only, and is shown
+        took = time.perf_counter() - start
+        return Outcome(job.cell, job.variant, (), {}, took, 0, "", f"{type(error).__name__}: {error}")
+    took = time.perf_counter() - start
+    return Outcome(
+        job.cell, job.variant, values, pictures, took, int(run.summary["packets"]), str(run.summary["digest"])
+    )
+
+
+def draw(run: RunResult, picture: Picture) -> bytes:
+    """The four-panel figure as a PNG."""
+    from windtunnel.figures import four_panel
+
+    zoom = {panel: (a.x_min, a.x_max, a.y_min, a.y_max) for panel, a in picture.zoom}
+    out = io.BytesIO()
+    four_panel(run, title=picture.title, zoom=zoom or None).savefig(out, format="png", dpi=PNG_DPI)
+    return out.getvalue()
+
+
+def run_all(jobs: Sequence[Job], workers: int | None, done: Callable[[Outcome], None]) -> list[Outcome]:
+    """Run the jobs in ``workers`` processes, the longest first, and call ``done`` with each outcome.
+
+    Only as many jobs are handed out as there are processes: an interrupt has nothing left to wait for.
+    """
+    queue = sorted(jobs, key=lambda job: job.packets)
+    workers = max(1, min(workers or os.cpu_count() or 1, len(queue) or 1))
+    outcomes: list[Outcome] = []
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["windtunnel.papers.jobs", "windtunnel._core"])
+    others = set(multiprocessing.active_children())
+    with ProcessPoolExecutor(workers, mp_context=context) as pool:
+        running: set[Future[Outcome]] = set()
+        try:
+            while queue or running:
+                while queue and len(running) < workers:
+                    running.add(pool.submit(execute, queue.pop()))
+                finished, running = wait(running, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    outcomes.append(future.result())
+                    done(outcomes[-1])
+        except BaseException:
+            # Nobody waits for runs whose results nobody reads.
+            for process in set(multiprocessing.active_children()) - others:
+                process.terminate()
+            raise
+    return outcomes

@@ -1,0 +1,59 @@
+"""The suite of "Multiplicative Decrease Scaling": figures 1 to 17, tables 1 to 8, and the text's claims."""
+
+from __future__ import annotations
+
+from windtunnel.papers.cells import Cell
+from windtunnel.papers.mds.claims import claims_groups
+from windtunnel.papers.mds.data_files import text
+from windtunnel.papers.mds.effects import effects_group
+from windtunnel.papers.mds.fairness import fairness_groups
+from windtunnel.papers.mds.figures import figure_groups
+from windtunnel.papers.mds.frequency import frequency_group
+from windtunnel.papers.mds.ratedrop import ratedrop_group
+from windtunnel.papers.mds.tau import tau_group
+from windtunnel.papers.suite import Group, Suite
+
+#: Kinds of groups, by how their ids begin.
+KINDS = {"fig": "figures", "table": "tables", "P": "claims"}
+
+#: Figures of the quick suite.
+QUICK_FIGURES = ("fig2", "fig3a", "fig5")
+
+
+def suite(*, quick: bool) -> Suite:
+    """The whole suite, or its quick part: figures 2, 3a, 5, six cells of tables 2 to 6, the claims these can show."""
+    cells: dict[str, Cell] = {}
+    figures = figure_groups(cells, quick=quick)
+    if quick:
+        figures = [g for g in figures if g.id in QUICK_FIGURES]
+        kept = {name for g in figures for name in g.cells}
+        for name in [n for n in cells if n not in kept]:
+            del cells[name]
+        for cell in cells.values():
+            cell.pictures[:] = [p for p in cell.pictures if p.id in QUICK_FIGURES]
+        fairness = fairness_groups(cells, quick=True)
+        tables = fairness
+    else:
+        tables = [
+            tau_group(cells),
+            *fairness_groups(cells, quick=False),
+            ratedrop_group(cells),
+            frequency_group(cells),
+            effects_group(cells),
+        ]
+    claims = claims_groups(cells, quick=quick)
+    groups = [*figures, *tables, *claims]
+    return Suite("mds", "Multiplicative Decrease Scaling", cells, groups, text("notes.md"), _aliases(groups))
+
+
+def _aliases(groups: list[Group]) -> dict[str, list[str]]:
+    """``figures``, ``tables``, ``claims``; ``fig3`` for 3a and 3b; ``P13`` for P13a and P13b."""
+    aliases: dict[str, list[str]] = {kind: [] for kind in KINDS.values()}
+    for group in groups:
+        kind = next((kind for prefix, kind in KINDS.items() if group.id.startswith(prefix)), None)
+        if kind is not None:
+            aliases[kind].append(group.id)
+        stem = group.id.rstrip("abcde")
+        if stem != group.id:
+            aliases.setdefault(stem, []).append(group.id)
+    return aliases

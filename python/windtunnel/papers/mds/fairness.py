@@ -1,0 +1,143 @@
+"""Tables 2 to 6: average throughputs of two flows over five minutes, start-up included."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from windtunnel import models
+from windtunnel.papers.cells import Cell, Measurement
+from windtunnel.papers.mds.data_files import table, template, toml
+from windtunnel.papers.mds.plan import perturbed_runs
+from windtunnel.papers.rows import Row, compare, printed_precision
+from windtunnel.papers.suite import Group, Results
+
+#: Cells of the quick suite: two of each kind of table, none above 100 Mbit/s.
+QUICK = (
+    "table2/10Mbps-20ms",
+    "table2/100Mbps-5ms",
+    "table3/100Mbps-10ms",
+    "table4/100Mbps-20ms-12ms",
+    "table5/100Mbps-5ms-120ms",
+    "table6/100Mbps-20ms-120ms",
+)
+
+#: The document's text gives Scalable a CE response of 0.5; its 1 Mbit/s rows were made with 0.7. Both are run there.
+OTHER_RESPONSE = ("flow.1.cc.ce_md=0.7",)
+OTHER_RESPONSE_RATE = 1.0
+
+#: One minute of recovery: the bound of the "acceptable" region (MDS, fairness).
+ACCEPTABLE_S = 60.0
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a printed table."""
+
+    table: int
+    rate_mbps: float
+    rtt_ms: float
+    threshold_ms: str
+    controllers: tuple[str, str]
+    printed: tuple[str, str]
+    outside: bool
+
+    @property
+    def id(self) -> str:
+        """``table4/100Mbps-20ms-12ms``."""
+        ends = f"-{self.threshold_ms}ms" if self.threshold_ms else ""
+        return f"table{self.table}/{self.rate_mbps:g}Mbps-{self.rtt_ms:g}ms{ends}"
+
+    @property
+    def what(self) -> str:
+        """The line in words."""
+        ends = f", CE threshold {self.threshold_ms} ms" if self.threshold_ms else ""
+        return f"{self.rate_mbps:g} Mbit/s, {self.rtt_ms:g} ms{ends}"
+
+
+def read_lines(number: int) -> list[Line]:
+    """The lines of table ``number``."""
+    return [
+        Line(
+            number,
+            float(r["rate_mbps"]),
+            float(r["rtt_ms"]),
+            r.get("threshold_ms", ""),
+            (r["first"], r["second"]),
+            (r["first_mbps"], r["second_mbps"]),
+            r.get("outside") == "1",
+        )
+        for r in table(f"tables/table{number}.csv")
+    ]
+
+
+def mean_mbps(flow: int) -> Measurement:
+    """IP bytes received, over the time of the last packet received."""
+    return Measurement("summary", str(flow), "mean_mbps()")
+
+
+def add_cell(cells: dict[str, Cell], line: Line, *, quick: bool, suffix: str = "", extra: tuple[str, ...] = ()) -> Cell:
+    """The cell of a line, added to ``cells`` if it is not there."""
+    name = line.id + suffix
+    if name not in cells:
+        settings = (
+            *extra,
+            *((f'bottleneck.queue.ce_threshold="{line.threshold_ms} ms"',) if line.threshold_ms else ()),
+        )
+        cell = Cell(name, template(f"table{line.table}"), settings, line.rate_mbps, (line.rtt_ms, line.rtt_ms))
+        cell.perturbed = perturbed_runs(cell, figure=False, quick=quick)
+        cells[name] = cell
+    return cells[name]
+
+
+def fairness_groups(cells: dict[str, Cell], *, quick: bool) -> list[Group]:
+    """A group for each of tables 2 to 6."""
+    return [_group(cells, number, quick=quick) for number in (2, 3, 4, 5, 6)]
+
+
+def _group(cells: dict[str, Cell], number: int, *, quick: bool) -> Group:
+    lines = [line for line in read_lines(number) if not quick or line.id in QUICK]
+    runs: list[tuple[Line, Cell, str, str]] = []
+    for line in lines:
+        both = number in (2, 3) and line.rate_mbps == OTHER_RESPONSE_RATE
+        runs.append((line, add_cell(cells, line, quick=quick), "", "CE response 0.5, as the text says" if both else ""))
+        if both:
+            cell = add_cell(cells, line, quick=quick, suffix="/ce0.7", extra=OTHER_RESPONSE)
+            runs.append((line, cell, "/ce0.7", "CE response 0.7, with which the document's 1 Mbit/s rows were made"))
+    for _, cell, _, _ in runs:
+        for flow in (0, 1):
+            cell.index(mean_mbps(flow))
+
+    def rows(results: Results) -> list[Row]:
+        out = []
+        for line, cell, suffix, note in runs:
+            for flow in (0, 1):
+                printed = line.printed[flow]
+                values = results.values(cell.name, cell.index(mean_mbps(flow)))
+                what = f"{line.what}: {line.controllers[flow]}"
+                id = f"{line.id}/{line.controllers[flow]}{suffix}"
+                precision = printed_precision(printed)
+                out.append(compare(id, f"table{number}", what, float(printed), precision, values, "Mbit/s", note))
+        return out + (footnote_rows(number, lines) if number in (2, 3) else [])
+
+    caption = toml("captions.toml")["table"][str(number)]
+    return Group(f"table{number}", f"Table {number}", caption, [cell.name for _, cell, _, _ in runs], rows)
+
+
+def outside_acceptable(controller: str, rate_mbps: float, rtt_ms: float) -> bool:
+    """Whether the conventional controller needs more than a minute to recover from a 50 % rate drop."""
+    if controller == "reno":
+        recovery = models.reno_recovery_time(rate_mbps * 1e6, rtt_ms * 1e-3)
+    else:
+        recovery = models.cubic_recovery_time(rate_mbps * 1e6, rtt_ms * 1e-3)
+    return bool(recovery > ACCEPTABLE_S)
+
+
+def footnote_rows(number: int, lines: list[Line]) -> list[Row]:
+    """Footnote 9: the mark that the models give, against the printed one."""
+    out = []
+    for line in lines:
+        measured = float(outside_acceptable(line.controllers[0], line.rate_mbps, line.rtt_ms))
+        what = f"{line.what}: footnote 9 (1: recovery of {line.controllers[0]} above a minute)"
+        id = f"{line.id}/footnote9"
+        out.append(compare(id, f"table{number}", what, float(line.outside), 0.0, [measured], "", "from the model"))
+    return out

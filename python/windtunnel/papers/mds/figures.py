@@ -1,0 +1,138 @@
+"""Figures 1 to 17: every feature read from the published images, measured in the same way on a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from windtunnel.papers.cells import Cell, Measurement, Picture
+from windtunnel.papers.features import Axis
+from windtunnel.papers.mds import curves
+from windtunnel.papers.mds.data_files import table, template, toml
+from windtunnel.papers.mds.plan import perturbed_runs
+from windtunnel.papers.rows import Row, compare
+from windtunnel.papers.suite import Group, Results
+
+#: Figures that show another figure's run again, with chosen axes.
+SAME_RUN = {"3b": "3a", "14b": "14a", "15b": "15a"}
+
+#: Why a row has no measured value.
+CHOSEN_AXIS = "the axes of this zoomed view were chosen by hand in the plot viewer; no property of the run"
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One row of features.csv."""
+
+    figure: str
+    panel: str
+    flow: str
+    name: str
+    value: float
+    error: float
+    unit: str
+    method: str
+    how: str
+
+    @property
+    def id(self) -> str:
+        """The row's id."""
+        return f"fig{self.figure}/{self.panel}/{self.flow}/{self.name}"
+
+    @property
+    def what(self) -> str:
+        """The row in words."""
+        return f"{self.panel}, {self.flow}: {self.name.replace('_', ' ')}"
+
+
+def read_features() -> list[Feature]:
+    """All of features.csv."""
+    return [
+        Feature(
+            r["figure"],
+            r["panel"],
+            r["flow"],
+            r["feature"],
+            float(r["value"]),
+            float(r["error"]),
+            r["unit"],
+            r["method"],
+            r["how"],
+        )
+        for r in table("features.csv")
+    ]
+
+
+def axes_of(features: list[Feature]) -> dict[tuple[str, str], Axis]:
+    """The published axes by figure and panel; an axis without a stated lower end begins at 0."""
+    ends: dict[tuple[str, str], dict[str, float]] = {}
+    for f in features:
+        if f.name.startswith("axis_"):
+            ends.setdefault((f.figure, f.panel), {})[f.name] = f.value
+    return {
+        key: Axis(e["axis_x_min"], e["axis_x_max"], e.get("axis_y_min", 0.0), e["axis_y_max"])
+        for key, e in ends.items()
+    }
+
+
+def run_of(figure: str) -> str:
+    """Name of the run that a figure shows."""
+    return f"fig{SAME_RUN.get(figure, figure)}"
+
+
+def figure_groups(cells: dict[str, Cell], *, quick: bool) -> list[Group]:
+    """A group for each figure; the runs they need are added to ``cells``."""
+    features = read_features()
+    axes = axes_of(features)
+    captions: Mapping[str, str] = toml("captions.toml")["figure"]
+    groups = []
+    for figure, caption in captions.items():
+        mine = [f for f in features if f.figure == figure]
+        if figure in curves.FIGURES:
+            groups.append(_curve_group(figure, caption, mine))
+        else:
+            groups.append(_run_group(cells, figure, caption, mine, axes, quick=quick))
+    return groups
+
+
+def _curve_group(figure: str, caption: str, features: list[Feature]) -> Group:
+    def rows(_: Results) -> list[Row]:
+        return [
+            compare(f.id, f"fig{figure}", f.what, f.value, f.error, [curves.value(f.method, f.flow)], f.unit)
+            for f in features
+        ]
+
+    return Group(f"fig{figure}", f"Figure {figure}", caption, [], rows, lambda _: curves.draw(figure))
+
+
+def _run_group(
+    cells: dict[str, Cell],
+    figure: str,
+    caption: str,
+    features: list[Feature],
+    axes: Mapping[tuple[str, str], Axis],
+    *,
+    quick: bool,
+) -> Group:
+    name, id = run_of(figure), f"fig{figure}"
+    if name not in cells:
+        cells[name] = cell = Cell(name, template(name))
+        cell.perturbed = perturbed_runs(cell, figure=True, quick=quick)
+    cell = cells[name]
+    zoom = tuple((panel, axis) for (f, panel), axis in axes.items() if f == figure) if figure in SAME_RUN else ()
+    cell.pictures.append(Picture(id, f"Figure {figure}: {caption}", zoom))
+    places = {
+        f.id: cell.index(Measurement(f.panel, f.flow, f.method, axes[f.figure, f.panel])) for f in features if f.method
+    }
+
+    def rows(results: Results) -> list[Row]:
+        out = []
+        for f in features:
+            if f.id not in places:
+                out.append(Row(f.id, id, f.what, f.value, None, f.error, f.unit, "info", CHOSEN_AXIS))
+                continue
+            values = results.values(name, places[f.id])
+            out.append(compare(f.id, id, f.what, f.value, f.error, values, f.unit, f"{f.how}: {f.method}"))
+        return out
+
+    return Group(id, f"Figure {figure}", caption, [name], rows, lambda r: r.picture(name, id), report=name)

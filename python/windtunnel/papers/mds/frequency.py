@@ -1,0 +1,63 @@
+"""Table 8: SCE marks per second in the steady state, one and two Scalable-MDS flows, and what the model says."""
+
+from __future__ import annotations
+
+from windtunnel import models
+from windtunnel.papers.cells import Cell, Measurement
+from windtunnel.papers.mds.data_files import table, template, toml
+from windtunnel.papers.mds.plan import perturbed_runs
+from windtunnel.papers.rows import Row, compare, printed_precision
+from windtunnel.papers.suite import Group, Results
+
+#: Marks in the measurement window of the scenario, per second.
+RATE = Measurement("summary", "queue 0", 'window_rate("steady", "sce")')
+
+
+def cell_name(rate_mbps: str, rtt_ms: str, flows: int) -> str:
+    """``table8/100Mbps-5ms-2``."""
+    return f"table8/{rate_mbps}Mbps-{rtt_ms}ms-{flows}"
+
+
+def frequency_group(cells: dict[str, Cell]) -> Group:
+    """The group of table 8."""
+    lines = table("tables/table8.csv")
+    names = []
+    for line in lines:
+        for flows in (1, 2):
+            name = cell_name(line["rate_mbps"], line["rtt_ms"], flows)
+            cell = Cell(
+                name,
+                template("table8"),
+                (f"flow.0.count={flows}",),
+                float(line["rate_mbps"]),
+                (float(line["rtt_ms"]),),
+            )
+            cell.perturbed = perturbed_runs(cell, figure=False, quick=False)
+            cell.index(RATE)
+            cells[name] = cell
+            names.append(name)
+
+    def rows(results: Results) -> list[Row]:
+        out = []
+        for line in lines:
+            rate, rtt = float(line["rate_mbps"]) * 1e6, float(line["rtt_ms"]) * 1e-3
+            what = f"{line['rate_mbps']} Mbit/s, {line['rtt_ms']} ms"
+            base = f"table8/{line['rate_mbps']}Mbps-{line['rtt_ms']}ms"
+            bdp = float(models.bandwidth_delay_product(rate, rtt))
+            out.append(
+                compare(f"{base}/bdp", "table8", f"{what}: BDP", float(line["bdp_bytes"]), 0.5, [bdp], "bytes", "model")
+            )
+            for flows, column in ((1, "one_flow_hz"), (2, "two_flows_hz")):
+                name, printed = cell_name(line["rate_mbps"], line["rtt_ms"], flows), float(line[column])
+                text = f"{what}: {flows} flow{'s'[: flows - 1]}"
+                values = results.values(name, cells[name].index(RATE))
+                precision = printed_precision(line[column])
+                out.append(compare(f"{base}/{flows}", "table8", text, printed, precision, values, "Hz"))
+                model = float(models.steady_sce_frequency(rate, rtt, flows))
+                note = "a continuous approximation, a few percent high: marked ACKs do not grow the window"
+                out.append(
+                    Row(f"{base}/{flows}/model", "table8", f"{text}, model", printed, model, None, "Hz", "info", note)
+                )
+        return out
+
+    return Group("table8", "Table 8", toml("captions.toml")["table"]["8"], names, rows)

@@ -1,0 +1,23 @@
+"""How often each cell is run: what fits into the suite's time.
+
+On two cores the whole suite has half an hour. A perturbed run costs what the run costs, and for a figure also the
+reading of its tables, so cheap cells get many and the 10 and 100 Gbit/s cells two.
+"""
+
+from __future__ import annotations
+
+from windtunnel.papers.cells import Cell
+
+#: Perturbed runs by size of the run in packets: (up to, for a table's cell, for a figure).
+BUDGET = ((3e6, 16, 16), (3e7, 6, 8), (float("inf"), 2, 2))
+#: Perturbed runs of every cell in the quick suite.
+QUICK = 12
+
+
+def perturbed_runs(cell: Cell, *, figure: bool, quick: bool) -> int:
+    """The number of perturbed runs of a cell."""
+    for limit, for_table, for_figure in BUDGET:
+        if cell.packets <= limit:
+            count = for_figure if figure else for_table
+            return min(count, QUICK) if quick else count
+    raise AssertionError("the last limit is infinite")

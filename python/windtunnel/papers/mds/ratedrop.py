@@ -1,0 +1,36 @@
+"""Table 7: what a rate drop does to two flows of different RTT, read off the runs of figures 14 and 15."""
+
+from __future__ import annotations
+
+from windtunnel.papers.cells import Cell, Measurement
+from windtunnel.papers.mds.data_files import table, toml
+from windtunnel.papers.rows import Row, compare
+from windtunnel.papers.suite import Group, Results
+
+CONTROLLERS = {"14": "CUBIC-MDS", "15": "Scalable-MDS"}
+
+
+def ratedrop_group(cells: dict[str, Cell]) -> Group:
+    """The group of table 7; the runs of figures 14 and 15 must be among ``cells``."""
+    lines = table("tables/table7.csv")
+    places = []
+    for line in lines:
+        cell = cells[f"fig{line['figure']}a"]
+        places.append((cell.name, cell.index(Measurement(line["panel"], line["flow"], line["method"]))))
+
+    def rows(results: Results) -> list[Row]:
+        return [
+            compare(
+                f"table7/{line['observation'].replace(' ', '-')}/{CONTROLLERS[line['figure']]}",
+                "table7",
+                f"{CONTROLLERS[line['figure']]}: {line['observation']}",
+                float(line["published"]),
+                float(line["tolerance"]),
+                results.values(*place),
+                line["unit"],
+                line["definition"],
+            )
+            for line, place in zip(lines, places, strict=True)
+        ]
+
+    return Group("table7", "Table 7", toml("captions.toml")["table"]["7"], ["fig14a", "fig15a"], rows)

@@ -1,0 +1,174 @@
+"""From a suite to its folder: run the cells, form the rows, write the tables, the page and the pictures."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from windtunnel.atomic import staged
+from windtunnel.papers.jobs import Job, Outcome, jobs_of, run_all
+from windtunnel.papers.notes import to_html
+from windtunnel.papers.rows import Row
+from windtunnel.papers.suite import Group, Results, Suite
+from windtunnel.papers.terminal import show_failures, show_rows, show_totals
+from windtunnel.progress import progress_bar
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+#: Version of the layout of rows.json.
+SCHEMA = 1
+
+#: What a run costs besides its packets (starting, reading the tables, drawing), in packets.
+OVERHEAD = 2e6
+
+#: Columns of rows.csv.
+COLUMNS = (
+    "id",
+    "group",
+    "what",
+    "published",
+    "measured",
+    "difference",
+    "tolerance",
+    "low",
+    "high",
+    "unit",
+    "verdict",
+    "note",
+)
+
+
+def run_suite(suite: Suite, ids: Sequence[str], *, out: Path, jobs: int | None, console: Console, detail: bool) -> int:
+    """Run the groups ``ids`` of ``suite`` into the folder ``out``; 1 if a run failed, else 0."""
+    groups = [g for g in suite.groups if g.id in ids]
+    names = sorted({name for group in groups for name in group.cells})
+    with staged(out, force=False, ours=lambda _: False) as folder:
+        reports = folder / "runs"
+        reports.mkdir()
+        work: list[Job] = []
+        for name in names:
+            cell = suite.cells[name]
+            cell.pictures[:] = [p for p in cell.pictures if p.id in ids]
+            work.extend(jobs_of(cell, reports))
+        outcomes = _run(work, jobs, console)
+        results = Results(suite.cells, outcomes)
+        rows = {group.id: group.rows(results) for group in groups}
+        _write(folder, suite, groups, rows, results, outcomes)
+    every = [row for group in groups for row in rows[group.id]]
+    if detail:
+        show_rows(console, groups, rows)
+    show_totals(console, groups, rows)
+    failed = [o for o in outcomes if o.error]
+    show_failures(console, failed)
+    console.print(f"{len(every)} rows, {len(outcomes)} runs. Report: {out / 'report.html'}", soft_wrap=True)
+    return 1 if failed else 0
+
+
+def _run(work: Sequence[Job], jobs: int | None, console: Console) -> list[Outcome]:
+    """All runs, with a bar over what they cost."""
+    cost = {(job.cell, job.variant): job.packets + OVERHEAD for job in work}
+    total, spent = sum(cost.values()), 0.0
+    with progress_bar(f"{len(work)} runs", console) as update:
+
+        def done(outcome: Outcome) -> None:
+            nonlocal spent
+            spent += cost[outcome.cell, outcome.variant]
+            if update is not None:
+                update(spent / total)
+
+        return run_all(work, jobs, done)
+
+
+def _write(
+    folder: Path,
+    suite: Suite,
+    groups: Sequence[Group],
+    rows: dict[str, list[Row]],
+    results: Results,
+    outcomes: Sequence[Outcome],
+) -> None:
+    from windtunnel.report import FigureRow, SuiteFigure, write_suite_page
+
+    every = [row for group in groups for row in rows[group.id]]
+    _write_csv(folder / "rows.csv", every)
+    _write_json(folder / "rows.json", suite, every, outcomes)
+    figures: list[SuiteFigure] = []
+    for group in groups:
+        png = group.png(results)
+        if png is not None:
+            (folder / f"{group.id}.png").write_bytes(png)
+        page = folder / "runs" / f"{group.report}.html"
+        links = [("interactive report of the run", f"runs/{group.report}.html")] if page.exists() else []
+        figures.append(
+            {
+                "id": group.id,
+                "title": group.title,
+                "caption": group.caption,
+                "png": png,
+                "rows": [row.id for row in rows[group.id]],
+                "links": links,
+            }
+        )
+    table: list[FigureRow] = [
+        {
+            "id": row.id,
+            "what": row.what,
+            "published": row.published,
+            "measured": row.measured,
+            "difference": row.difference,
+            "tolerance": row.tolerance,
+            "unit": row.unit,
+            "verdict": row.verdict,
+            "note": row.note,
+            "interval": row.interval,
+        }
+        for row in every
+    ]
+    write_suite_page(
+        folder / "report.html", title=suite.title, notes_html=to_html(suite.notes), summary_rows=table, figures=figures
+    )
+
+
+def _write_csv(path: Path, rows: Sequence[Row]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        for row in rows:
+            low, high = row.interval or (None, None)
+            values = {**asdict(row), "difference": row.difference, "low": low, "high": high}
+            writer.writerow([values[name] for name in COLUMNS])
+
+
+def _write_json(path: Path, suite: Suite, rows: Sequence[Row], outcomes: Sequence[Outcome]) -> None:
+    document: dict[str, Any] = {
+        "schema": SCHEMA,
+        "suite": suite.name,
+        "title": suite.title,
+        "verdicts": Counter(row.verdict for row in rows),
+        "rows": [
+            {**asdict(row), "measured": _finite(row.measured), "difference": _finite(row.difference)} for row in rows
+        ],
+        "runs": [
+            {
+                "cell": o.cell,
+                "variant": o.variant,
+                "packets": o.packets,
+                "digest": o.digest,
+                "seconds": round(o.seconds, 3),
+                "error": o.error,
+            }
+            for o in sorted(outcomes, key=lambda o: (o.cell, o.variant))
+        ],
+    }
+    path.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

@@ -1,0 +1,81 @@
+"""One published number beside the measured one, and the rule that says whether they agree."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Verdict = Literal["within", "outside", "info"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A published value, what was measured in its place, and the verdict.
+
+    ``interval`` holds the smallest and largest measured value over the perturbed runs, the unperturbed one included.
+    ``published`` is text where the document gives no number (``"< 5"``, ``"smaller"``).
+    """
+
+    id: str
+    group: str
+    what: str
+    published: float | str | None
+    measured: float | None
+    tolerance: float | None
+    unit: str
+    verdict: Verdict
+    note: str = ""
+    interval: tuple[float, float] | None = None
+
+    @property
+    def difference(self) -> float | None:
+        """Measured less published, where both are numbers."""
+        if isinstance(self.published, float) and self.measured is not None and math.isfinite(self.measured):
+            return self.measured - self.published
+        return None
+
+
+def spread(values: Sequence[float]) -> tuple[float, float] | None:
+    """Smallest and largest of the finite values of two runs or more."""
+    finite = [v for v in values if math.isfinite(v)]
+    return (min(finite), max(finite)) if len(values) > 1 and finite else None
+
+
+def verdict(published: float, precision: float, values: Sequence[float]) -> Verdict:
+    """``within`` where the published value, to its precision, lies in the range of the measured ones.
+
+    ``values`` are those of the unperturbed run and of its perturbed twins. The published value is one more draw from
+    the same chaotic system; nothing but the source's own precision is added to the range. The relative 1e-9 absorbs the
+    rounding of decimal fractions (50.0 less 49.95 is not 0.05 in binary), no more.
+    """
+    finite = [v for v in values if math.isfinite(v)]
+    if not finite:
+        return "outside"
+    slack = precision + 1e-9 * max(abs(published), precision)
+    return "within" if min(finite) - slack <= published <= max(finite) + slack else "outside"
+
+
+def compare(
+    id: str,
+    group: str,
+    what: str,
+    published: float,
+    precision: float,
+    values: Sequence[float],
+    unit: str,
+    note: str = "",
+) -> Row:
+    """The row of a published number; ``values[0]`` is the unperturbed run."""
+    measured = values[0] if values and math.isfinite(values[0]) else None
+    if measured is None:
+        note = "; ".join(filter(None, [note, "the run shows nothing to measure"]))
+    agreed = verdict(published, precision, values)
+    return Row(id, group, what, float(published), measured, precision, unit, agreed, note, spread(values))
+
+
+def printed_precision(text: str) -> float:
+    """Half a unit of the last printed digit: 0.05 for ``"49.2"``, 0.5 for ``"436"``."""
+    digits = text.partition(".")[2]
+    return 0.5 * 10.0 ** -len(digits)

@@ -1,0 +1,99 @@
+"""What the terminal shows of a suite: the side-by-side table, the counts, the failures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.table import Table
+
+from windtunnel.papers.jobs import Outcome
+from windtunnel.papers.rows import Row
+from windtunnel.papers.suite import Group
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+#: From this many columns on the table shows all that it has.
+WIDE = 110
+
+COLOURS = {"within": "green", "outside": "yellow", "info": "dim"}
+
+
+def is_claim(group: Group) -> bool:
+    """One of many groups of a single row, shown together."""
+    return group.title.startswith("Claim ")
+
+
+def heading(group: Group) -> str:
+    """The title over a group's rows."""
+    return "Claims of the text" if is_claim(group) else f"{group.title}: {group.caption}"
+
+
+def show_rows(console: Console, groups: Sequence[Group], rows: Mapping[str, Sequence[Row]]) -> None:
+    """Published and measured values side by side: a table for each figure and table, one for all claims."""
+    titles: dict[str, list[Row]] = {}
+    for group in groups:
+        titles.setdefault(heading(group), []).extend(rows[group.id])
+    for title, listed in titles.items():
+        # 80 columns hold what matters; difference and spread follow from the page, or from a wider terminal.
+        wide = console.width >= WIDE
+        table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+        table.add_column("what", overflow="fold", min_width=24)
+        for name in ("published", "measured", "difference", "tolerance") if wide else ("published", "measured"):
+            table.add_column(name, justify="right", no_wrap=True)
+        if wide:
+            table.add_column("perturbed runs", justify="right", no_wrap=True)
+        table.add_column("unit", no_wrap=True)
+        table.add_column("verdict", no_wrap=True)
+        for row in listed:
+            more = (
+                number(row.difference),
+                f"±{number(row.tolerance)}" if row.tolerance is not None else "",
+                f"{number(row.interval[0])} to {number(row.interval[1])}" if row.interval else "",
+            )
+            table.add_row(
+                row.what,
+                row.published if isinstance(row.published, str) else number(row.published),
+                number(row.measured),
+                *(more if wide else ()),
+                row.unit,
+                f"[{COLOURS[row.verdict]}]{row.verdict}[/]",
+            )
+        console.print(table)
+
+
+def show_totals(console: Console, groups: Sequence[Group], rows: Mapping[str, Sequence[Row]]) -> None:
+    """Counts of the verdicts: one line for each figure and table, one for all claims, and the sum."""
+    table = Table(title="Rows by verdict", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("", no_wrap=True)
+    for name in COLOURS:
+        table.add_column(name, justify="right")
+    sums: dict[str, dict[str, int]] = {}
+    for group in groups:
+        label = "Claims" if is_claim(group) else group.title
+        counts = sums.setdefault(label, dict.fromkeys(COLOURS, 0))
+        for row in rows[group.id]:
+            counts[row.verdict] += 1
+    for label, counts in sums.items():
+        table.add_row(label, *(str(counts[name]) for name in COLOURS))
+    table.add_section()
+    table.add_row("all", *(str(sum(c[name] for c in sums.values())) for name in COLOURS))
+    console.print(table)
+
+
+def show_failures(console: Console, failed: Sequence[Outcome]) -> None:
+    """The runs that ended with an error."""
+    for outcome in failed:
+        console.print(f"[red]failed[/] {outcome.cell} (run {outcome.variant}): {outcome.error}", soft_wrap=True)
+
+
+def number(value: float | None) -> str:
+    """Four significant digits, whole numbers in full."""
+    if value is None or not math.isfinite(value):
+        return ""
+    if value == 0 or abs(value) >= 1e4:
+        return f"{value:.0f}"
+    return f"{value:.4g}"

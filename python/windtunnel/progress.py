@@ -1,0 +1,34 @@
+"""A progress bar with the time that is left, on a terminal; nothing elsewhere."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+
+@contextmanager
+def progress_bar(title: str, console: Console) -> Iterator[Callable[[float], bool] | None]:
+    """A function to be called with the share that is done, or None if ``console`` is not a terminal.
+
+    The function returns True: go on. The bar vanishes at the end.
+    """
+    if not console.is_terminal:
+        yield None
+        return
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TextColumn("ETA", style="dim"),
+        TimeRemainingColumn(compact=True),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(title, total=1.0)
+
+        def update(share: float) -> bool:
+            bar.update(task, completed=share)
+            return True
+
+        yield update

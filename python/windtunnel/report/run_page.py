@@ -1,0 +1,119 @@
+"""``report.html``: the interactive report of one run."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from markupsafe import Markup
+
+from windtunnel.report.columns import Columns
+from windtunnel.report.page import render, script_json, write_page
+from windtunnel.report.panels import Tables, build_panels, flow_look, last_time
+from windtunnel.report.summary import FLOW_COLUMNS, QUEUE_COLUMNS, summary_table
+from windtunnel.report.text import number, setting
+
+
+class RunLike(Protocol):
+    """What a report needs of a result; ``windtunnel.result.RunResult`` has it."""
+
+    @property
+    def summary(self) -> Mapping[str, Any]:
+        """What `summary.json` holds without its `meta`."""
+        ...
+
+    @property
+    def tables(self) -> Tables:
+        """Columns by table and name."""
+        ...
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        """Version, seed, digest, title, `scenario_toml`; all optional here."""
+        ...
+
+
+def write_report(result: RunLike, path: Path, *, title: str | None = None) -> None:
+    """Write the report of a run as one self-contained file.
+
+    The title is ``title``, else the scenario's (``meta["title"]``), else the file's name.
+    """
+    summary, tables, meta = result.summary, result.tables, result.meta
+    flows = [str(f.get("name", f"flow {i}")) for i, f in enumerate(summary.get("flows", []))]
+    queues = [str(q.get("name", f"queue {i}")) for i, q in enumerate(summary.get("queues", []))]
+    columns = Columns()
+    panels = build_panels(tables, flows, queues, columns)
+    end = max(float(summary.get("duration_s") or 0), last_time(tables)) or 1.0
+    looks = [flow_look(i) for i in range(len(flows))]
+    page = {
+        "from": 0.0,
+        "to": end,
+        "flows": [
+            {"name": n, "colour": look.colour, "marker": look.marker} for n, look in zip(flows, looks, strict=True)
+        ],
+        "panels": panels,
+    }
+    html = render(
+        "run.html.j2",
+        {
+            "title": title or meta.get("title") or path.stem,
+            "facts": _facts(summary, meta),
+            "panels": panels,
+            "end": end,
+            "sections": _sections(summary),
+            "scenario": meta.get("scenario_toml") or "",
+            "footer": _footer(summary, meta),
+            "meta_json": script_json(page),
+            "data": Markup(columns.base64()),
+        },
+    )
+    write_page(path, html)
+
+
+def _facts(summary: Mapping[str, Any], meta: Mapping[str, Any]) -> list[str]:
+    flows = summary.get("flows", [])
+    facts = [
+        f"{setting(summary.get('duration_s'))} s",
+        f"{len(flows)} flow{'' if len(flows) == 1 else 's'}",
+    ]
+    for queue in summary.get("queues", [])[:1]:
+        if queue.get("rate_mbps") is not None:
+            facts.append(f"{queue.get('name', 'queue')} {setting(queue['rate_mbps'])} Mbit/s")
+        if queue.get("utilization") is not None:
+            facts.append(f"utilization {number(100 * queue['utilization'])} %")
+    packets = summary.get("packets", meta.get("packets"))
+    if packets is not None:
+        facts.append(f"{number(packets)} packets")
+    if meta.get("packets_per_second") is not None:
+        facts.append(f"simulated at {number(meta['packets_per_second'] / 1e6, 2)} million packets/s")
+    return facts
+
+
+def _sections(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The tables of the whole run, then of each measurement window."""
+    parts = [("Whole run", summary)]
+    for window in summary.get("windows", []):
+        span = f"{setting(window.get('from_s'))} s to {setting(window.get('to_s'))} s"
+        parts.append((f"Window {window.get('name', '')}: {span}", window))
+    return [
+        {
+            "title": title,
+            "tables": [
+                table
+                for table in (
+                    summary_table(FLOW_COLUMNS, part.get("flows", [])),
+                    summary_table(QUEUE_COLUMNS, part.get("queues", [])),
+                )
+                if table is not None
+            ],
+        }
+        for title, part in parts
+    ]
+
+
+def _footer(summary: Mapping[str, Any], meta: Mapping[str, Any]) -> list[tuple[str, str]]:
+    entries = [
+        ("windtunnel", meta.get("version")),
+        ("seed", meta.get("seed", summary.get("seed"))),
+        ("digest", meta.get("digest", summary.get("digest"))),
+    ]
+    return [(name, str(value)) for name, value in entries if value is not None]

@@ -1,0 +1,47 @@
+"""Numbers as people read them: significant digits, a real minus sign, thin spaces between thousands."""
+
+import math
+from typing import Any
+
+_MINUS = "\N{MINUS SIGN}"
+_THIN = "\N{NARROW NO-BREAK SPACE}"
+NOTHING = "\N{EN DASH}"
+
+
+def number(value: Any, digits: int = 4) -> str:
+    """A number with ``digits`` significant digits; whole numbers in full; text as it is; a dash for nothing."""
+    if value is None:
+        return NOTHING
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    if isinstance(value, int):
+        return grouped(value)
+    if not math.isfinite(value):
+        return NOTHING
+    if value == 0:
+        return "0"
+    magnitude = math.floor(math.log10(abs(value)))
+    if magnitude >= 9 or magnitude < -5:
+        mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
+        return f"{mantissa.replace('-', _MINUS)}e{int(exponent)}"
+    if magnitude >= digits - 1:
+        return grouped(round(value))
+    return f"{value:.{digits - 1 - magnitude}f}".replace("-", _MINUS)
+
+
+def grouped(value: int) -> str:
+    """A whole number, its thousands apart from 10 000 on."""
+    text = f"{abs(value):,}".replace(",", _THIN) if abs(value) >= 10_000 else str(abs(value))
+    return _MINUS + text if value < 0 else text
+
+
+def signed(value: Any, digits: int = 3) -> str:
+    """As ``number``, with a plus sign where it is positive."""
+    text = number(value, digits)
+    return f"+{text}" if isinstance(value, int | float) and math.isfinite(value) and value > 0 else text
+
+
+def setting(value: Any) -> str:
+    """A configured value, which is exact: without the zeros that only show precision."""
+    text = number(value, 6)
+    return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text

@@ -1,0 +1,197 @@
+"""The scenario model for Python users: the same names and units as in a scenario file.
+
+A scenario becomes TOML text and goes through the core's parser, so that there is one parser, one set of defaults and
+one set of messages, wherever a scenario comes from.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias, TypedDict
+
+import tomli_w
+
+from windtunnel import _core
+from windtunnel.result import RunResult
+from windtunnel.scenario_file import read_text
+
+#: An algorithm by its name, or as a table: ``{"kind": "cubic", "c": 0.4, "slow_start": "essp"}``.
+Algorithm: TypeAlias = str | Mapping[str, Any]
+#: Called with the share of simulated time that is done; a run stops when it returns False.
+Progress: TypeAlias = Callable[[float], bool]
+
+
+class RateChange(TypedDict):
+    """A new rate of a link from a moment on: ``{"at": "30 s", "rate": "20 Mbps"}``."""
+
+    at: str
+    rate: str
+
+
+class Bottleneck(TypedDict, total=False):
+    """The one bottleneck of a dumbbell (``[bottleneck]``), or the way of its ACKs (``[reverse]``)."""
+
+    rate: str
+    delay: str
+    queue: Algorithm
+    changes: Sequence[RateChange]
+    dequeue_point: str
+
+
+class _Flow(TypedDict, total=False):
+    name: str
+    cc: Algorithm
+    rtt: str
+    start: str
+    stop: str
+    active: Sequence[Mapping[str, str]]
+    count: int
+    stagger: str
+    pacing: bool
+    ecn: bool
+    iw: str | int
+    ack: Algorithm
+    path: Sequence[str]
+    reverse: Sequence[str]
+
+
+# `from` is a keyword of Python, and can be given in a literal only.
+_Ends = TypedDict("_Ends", {"from": str, "to": str}, total=False)
+
+
+class Flow(_Flow, _Ends, total=False):
+    """One flow, or ``count`` equal ones (a ``[[flow]]``)."""
+
+
+#: A span that is summarised apart (a ``[[window]]``). Written as a literal, since ``from`` is a keyword of Python:
+#: ``{"name": "steady", "from": "20 s", "to": "60 s"}``.
+Window = TypedDict("Window", {"name": str, "from": str, "to": str}, total=False)
+
+
+class Record(TypedDict, total=False):
+    """What is recorded, and how finely (``[record]``)."""
+
+    interval: str
+    points: str
+    events: bool
+
+
+class Scenario:
+    """What is simulated. Immutable; nothing is validated before :meth:`check`, :meth:`resolve` or :meth:`run`.
+
+    The keyword arguments are the keys of a scenario file, quantities being strings with units; the arrays of tables
+    have plural names here (``flows``, ``windows``, ``links``, ``nodes``). Keys that have no argument of their own are
+    taken as they are. None leaves the key out.
+    """
+
+    __slots__ = ("_file", "_overrides", "_text")
+
+    def __init__(
+        self,
+        *,
+        duration: str,
+        flows: Sequence[Flow | Mapping[str, Any]],
+        bottleneck: Bottleneck | Mapping[str, Any] | None = None,
+        reverse: Bottleneck | Mapping[str, Any] | None = None,
+        title: str | None = None,
+        seed: int | None = None,
+        endpoints: str | None = None,
+        windows: Sequence[Window | Mapping[str, Any]] | None = None,
+        record: Record | Mapping[str, Any] | None = None,
+        links: Sequence[Mapping[str, Any]] | None = None,
+        nodes: Sequence[Mapping[str, Any]] | None = None,
+        **more: Any,
+    ) -> None:
+        table: dict[str, Any] = {
+            "title": title,
+            "duration": duration,
+            "seed": seed,
+            "endpoints": endpoints,
+            **more,
+            "record": record,
+            "bottleneck": bottleneck,
+            "reverse": reverse,
+            "node": nodes,
+            "link": links,
+            "flow": flows,
+            "window": windows,
+        }
+        self._text = tomli_w.dumps(_plain(table))
+        self._file: str | None = None
+        self._overrides: tuple[str, ...] = ()
+
+    @classmethod
+    def from_toml(cls, text: str, *, file: str | None = None, overrides: Sequence[str] = ()) -> Scenario:
+        """A scenario from the text of a scenario file. ``file`` is the name that messages give.
+
+        ``overrides`` are ``key=value`` strings, as for ``windtunnel run --set``.
+        """
+        scenario = cls.__new__(cls)
+        scenario._text, scenario._file, scenario._overrides = text, file, tuple(overrides)
+        return scenario
+
+    @classmethod
+    def from_file(cls, path: str | Path, *, overrides: Sequence[str] = ()) -> Scenario:
+        """A scenario from a scenario file. Raises InputError if the file cannot be read."""
+        path = Path(path)
+        return cls.from_toml(read_text(path), file=str(path), overrides=overrides)
+
+    def override(self, *overrides: str) -> Scenario:
+        """The same scenario with ``key=value`` strings applied, later ones over earlier ones."""
+        return Scenario.from_toml(self._text, file=self._file, overrides=(*self._overrides, *overrides))
+
+    def to_toml(self) -> str:
+        """The scenario as it was given, without overrides and defaults: the text of a scenario file."""
+        return self._text
+
+    def check(self) -> str:
+        """Validate; returns the scenario with every default as TOML text. Raises ScenarioError."""
+        return _core.check(self._text, self._file, self._overrides)
+
+    def resolve(self) -> dict[str, Any]:
+        """Validate; returns the scenario with every default as plain data. Raises ScenarioError."""
+        resolved: dict[str, Any] = json.loads(_core.resolve(self._text, self._file, self._overrides))
+        return resolved
+
+    def run(self, progress: Progress | None = None) -> RunResult:
+        """Simulate. Raises ScenarioError, or KeyboardInterrupt if ``progress`` returned False."""
+        # The core hands out NumPy arrays: without this the import would be timed as a part of the run.
+        import numpy as np  # noqa: F401
+
+        resolved = self.resolve()
+        before = time.process_time()
+        raw = _core.run(self._text, self._file, self._overrides, progress)
+        cpu_seconds = time.process_time() - before
+        summary = json.loads(raw.summary)
+        meta = {
+            "title": resolved.get("title") or "",
+            "scenario": resolved,
+            "scenario_toml": self.check(),
+            "version": _core.__version__,
+            "seed": summary["seed"],
+            "digest": raw.digest,
+            "duration_s": summary["duration_s"],
+            "packets": summary["packets"],
+            "events": summary["events"],
+            "cpu_seconds": cpu_seconds,
+            "packets_per_second": summary["packets"] / cpu_seconds if cpu_seconds > 0 else None,
+            "host": {"python": platform.python_version(), "system": platform.system(), "machine": platform.machine()},
+        }
+        return RunResult(summary, raw.tables, meta)
+
+    def __repr__(self) -> str:
+        origin = self._file or "Python"
+        return f"<Scenario from {origin}{' with ' + ', '.join(self._overrides) if self._overrides else ''}>"
+
+
+def _plain(value: Any) -> Any:
+    """Plain data without what is None: TOML has no null."""
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items() if v is not None}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(v) for v in value]
+    return value

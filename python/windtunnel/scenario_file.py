@@ -1,0 +1,67 @@
+"""Reading the text of a scenario file, with a message for everything that is not such a text."""
+
+import stat
+from pathlib import Path
+
+from windtunnel.errors import InputError, did_you_mean, reason
+
+#: A scenario is written by hand; whatever is larger is another kind of file, and is not read.
+MAX_BYTES = 10_000_000
+
+
+def read_text(path: Path) -> str:
+    """The text of the file. Raises InputError if it is missing, no file, unreadable, too large or not UTF-8."""
+    try:
+        status = path.stat()
+        if stat.S_ISDIR(status.st_mode):
+            raise InputError(f"{path}: is a folder; a scenario file (TOML) is needed{_scenarios_in(path)}")
+        if status.st_size > MAX_BYTES:
+            raise InputError(_too_large(path, f"{status.st_size / 1e6:.0f} MB"))
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except InputError:
+        raise
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file{_nearest(path)}") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {reason(error)}") from None
+    except ValueError:  # a NUL in the name
+        raise InputError(f"{str(path)!r}: is not a file name") from None
+    if len(data) > MAX_BYTES:  # a device or pipe, which has no size
+        raise InputError(_too_large(path, "more"))
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        byte = data[error.start]
+        raise InputError(
+            f"{path}:{line}: is not UTF-8 text: byte 0x{byte:02x} at offset {error.start}{_encoding(data)}"
+        ) from None
+
+
+def _too_large(path: Path, size: str) -> str:
+    return f"{path}: is too large for a scenario file: {size}, at most {MAX_BYTES / 1e6:.0f} MB"
+
+
+def _encoding(data: bytes) -> str:
+    return "; the file looks like UTF-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else ""
+
+
+def _nearest(path: Path) -> str:
+    try:
+        names = {entry.name.lower(): str(entry) for entry in path.parent.iterdir() if entry.is_file()}
+    except OSError:
+        return ""
+    hint = did_you_mean(path.name, names)
+    for name, full in names.items():
+        if f"`{name}`" in hint:
+            return hint.replace(f"`{name}`", f"`{full}`")
+    return hint
+
+
+def _scenarios_in(folder: Path) -> str:
+    try:
+        found = sorted(str(entry) for entry in folder.glob("*.toml"))
+    except OSError:
+        return ""
+    return f", for example {found[0]}" if found else ""

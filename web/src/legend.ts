@@ -1,0 +1,119 @@
+// The legend of a panel: one button per series that switches it and shows its value at the cursor.
+
+import { isOpen, markerPath } from "./palette";
+import type { MarkerShape, PanelMeta, Series } from "./payload";
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** What a legend may do to its panel. */
+export interface Switchable {
+  readonly shown: Set<string>;
+  flagged: boolean;
+  solo(key: string): void;
+  redraw(): void;
+}
+
+export interface Legend {
+  update(): void;
+  setValues(time: string, values: readonly (readonly [Series, string])[]): void;
+  clear(): void;
+}
+
+export interface Swatch {
+  readonly colour: string;
+  readonly marker: MarkerShape;
+  readonly dash: readonly number[] | null;
+}
+
+/** A small picture of a line (unless `dash` is null) with its marker. */
+export function buildSwatch({ colour, marker, dash }: Swatch): SVGElement {
+  const svg = document.createElementNS(SVG, "svg");
+  svg.setAttribute("class", "swatch");
+  svg.setAttribute("viewBox", "0 0 22 12");
+  svg.setAttribute("aria-hidden", "true");
+  svg.style.setProperty("color", `var(--c-${colour})`);
+  if (dash !== null) {
+    const line = document.createElementNS(SVG, "path");
+    line.setAttribute("d", "M0 6H22");
+    line.setAttribute("stroke", "currentColor");
+    line.setAttribute("stroke-width", "1.6");
+    line.setAttribute("stroke-dasharray", dash.join(" "));
+    svg.append(line);
+  }
+  const mark = document.createElementNS(SVG, "path");
+  mark.setAttribute("d", markerPath(marker, 11, 6, 3.6));
+  mark.setAttribute("fill", isOpen(marker) ? "none" : "currentColor");
+  mark.setAttribute("stroke", "currentColor");
+  mark.setAttribute("stroke-width", isOpen(marker) ? "1.6" : "0");
+  svg.append(mark);
+  return svg;
+}
+
+/** A button that is on or off. */
+export function buildToggle(label: string, swatch: Swatch | null): { button: HTMLButtonElement; value: HTMLElement } {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "toggle";
+  if (swatch !== null) button.append(buildSwatch(swatch));
+  const name = document.createElement("span");
+  name.className = "name";
+  name.textContent = label;
+  const value = document.createElement("span");
+  value.className = "value";
+  button.append(name, value);
+  return { button, value };
+}
+
+export function buildLegend(host: HTMLElement, panel: PanelMeta, target: Switchable): Legend {
+  const values = new Map<string, HTMLElement>();
+  const buttons: [HTMLButtonElement, () => boolean][] = [];
+  const time = document.createElement("span");
+  time.className = "time";
+
+  for (const s of panel.series) {
+    const dash = panel.kind === "line" ? s.dash : null;
+    const { button, value } = buildToggle(s.label, { colour: s.colour, marker: s.marker, dash });
+    button.title = "Click: show or hide. Shift and click: only this one.";
+    button.addEventListener("click", (event) => {
+      if (event.shiftKey) {
+        target.solo(s.key);
+        return;
+      }
+      if (!target.shown.delete(s.key)) target.shown.add(s.key);
+      target.redraw();
+    });
+    values.set(s.key, value);
+    buttons.push([button, () => target.shown.has(s.key)]);
+    host.append(button);
+  }
+  if (panel.flag !== null) {
+    const { button } = buildToggle(panel.flag.label, { ...panel.flag, dash: null });
+    button.addEventListener("click", () => {
+      target.flagged = !target.flagged;
+      target.redraw();
+    });
+    buttons.push([button, () => target.flagged]);
+    host.append(button);
+  }
+  host.append(time);
+
+  const legend: Legend = {
+    update() {
+      for (const [button, on] of buttons) button.setAttribute("aria-pressed", String(on()));
+    },
+    setValues(at, list) {
+      time.textContent = `at ${at}`;
+      for (const element of values.values()) element.textContent = "";
+      for (const [s, text] of list) {
+        const element = values.get(s.meta.key);
+        if (element !== undefined) element.textContent = text;
+      }
+    },
+    clear() {
+      time.textContent = "";
+      for (const element of values.values()) element.textContent = "";
+    },
+  };
+  legend.update();
+  return legend;
+}

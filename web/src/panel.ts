@@ -1,0 +1,315 @@
+// One panel: a uPlot chart that provides axes, cursor and selection, and our own drawing on it. uPlot gets no data
+// but the time range; the series are drawn by draw.ts, because uPlot wants all series on one time axis.
+
+import uPlot from "uplot";
+import { toRow, type ValueScale } from "./decimate";
+import { drawSeries, TELLABLE } from "./draw";
+import { formatLogTick, formatTicks, formatTime, formatValue } from "./format";
+import { buildLegend, type Legend } from "./legend";
+import { colour } from "./palette";
+import type { PanelMeta, Series } from "./payload";
+import type { TimeRange } from "./range";
+import { extent, indexRange, nearest } from "./search";
+import { Tooltip, type Hit } from "./tooltip";
+
+/** A legend value is shown for samples at most this far from the cursor, in CSS pixels. */
+const REACH = 24;
+
+const CURSOR_GROUP = "windtunnel";
+
+export class Panel {
+  readonly shown = new Set<string>();
+  flagged: boolean;
+  zeroBased = true;
+  log: boolean;
+  private readonly legend: Legend;
+  private readonly tooltip: Tooltip;
+  private chart: uPlot;
+  /** Whether the mouse is over this panel, and not only the shared cursor. */
+  private pointed = false;
+
+  constructor(
+    private readonly host: HTMLElement,
+    private readonly meta: PanelMeta,
+    private readonly series: readonly Series[],
+    private readonly range: TimeRange,
+    private readonly flowNames: readonly string[],
+  ) {
+    this.log = meta.log;
+    // On very many lines the marks of the flag would cover everything else.
+    this.flagged = meta.kind === "points" || series.length <= TELLABLE;
+    for (const s of series) this.shown.add(s.meta.key);
+    const section = host.closest("section") ?? host;
+    this.legend = buildLegend(section.querySelector(".legend")!, meta, this);
+    this.chart = this.create();
+    this.tooltip = new Tooltip(this.chart.over);
+    host.addEventListener("mouseover", () => (this.pointed = true));
+    host.addEventListener("mouseleave", () => (this.pointed = false));
+    new ResizeObserver(() => this.fit()).observe(host);
+    range.onChange(() => this.chart.setScale("x", { min: range.min, max: range.max }));
+  }
+
+  /** Draws again, with new extents. */
+  redraw(): void {
+    this.legend.update();
+    this.chart.redraw(true, true);
+  }
+
+  /** Switches every series of a flow; the caller draws, once for all flows. */
+  setFlow(flow: number, on: boolean): void {
+    for (const s of this.series) {
+      if (s.meta.flow === flow) {
+        if (on) this.shown.add(s.meta.key);
+        else this.shown.delete(s.meta.key);
+      }
+    }
+  }
+
+  /** Only this series, or all again if it is alone already. */
+  solo(key: string): void {
+    const alone = this.shown.size === 1 && this.shown.has(key);
+    this.shown.clear();
+    for (const s of this.series) {
+      if (alone || s.meta.key === key) this.shown.add(s.meta.key);
+    }
+    this.redraw();
+  }
+
+  /** uPlot fixes the kind of a scale at construction, so that a change of it needs a new chart. */
+  setLog(on: boolean): void {
+    this.log = on;
+    this.chart.destroy();
+    this.chart = this.create();
+    this.tooltip.attach(this.chart.over);
+  }
+
+  /** Moves the cursor by pixels and returns its time. */
+  stepCursor(pixels: number): number {
+    const width = this.chart.over.clientWidth;
+    const left = this.chart.cursor.left ?? -1;
+    return this.chart.posToVal(left < 0 ? width / 2 : Math.max(0, Math.min(width, left + pixels)), "x");
+  }
+
+  placeCursor(time: number): void {
+    this.chart.setCursor({ left: this.chart.valToPos(time, "x"), top: this.chart.over.clientHeight / 2 });
+  }
+
+  /** What is at a time, in words. */
+  describe(time: number): string {
+    const left = this.chart.valToPos(time, "x");
+    const values = this.valuesAt(left).map(([s, value]) => `${s.meta.label} ${value} ${this.meta.unit}`);
+    return `${this.timeAt(left)} s: ${values.join(", ")}`;
+  }
+
+  /** Time under the keyboard or mouse cursor, or null. */
+  cursorTime(): number | null {
+    const left = this.chart.cursor.left ?? -1;
+    return left < 0 ? null : this.chart.posToVal(left, "x");
+  }
+
+  private visible(): Series[] {
+    return this.series.filter((s) => this.shown.has(s.meta.key));
+  }
+
+  private fit(): void {
+    const { width, height } = this.size();
+    if (width !== this.chart.width || height !== this.chart.height) this.chart.setSize({ width, height });
+  }
+
+  private size(): { width: number; height: number } {
+    const width = Math.max(200, Math.floor(this.host.clientWidth));
+    return { width, height: width < 520 ? 230 : 280 };
+  }
+
+  private create(): uPlot {
+    const ink = () => colour("ink");
+    const grid = { stroke: () => colour("grid"), width: 1 };
+    const axis = { stroke: ink, grid, ticks: { ...grid, size: 5 }, font: "12px system-ui, sans-serif" };
+    const options: uPlot.Options = {
+      ...this.size(),
+      legend: { show: false },
+      padding: [10, 18, 0, 0],
+      scales: {
+        x: { time: false, min: this.range.min, max: this.range.max },
+        y: { distr: this.log ? 3 : 1, range: () => this.valueRange(this.range.min, this.range.max) },
+      },
+      axes: [
+        {
+          ...axis,
+          size: 34,
+          space: 70,
+          values: (_u, ticks, _axis, _space, step) => formatTicks(ticks, step),
+        },
+        {
+          ...axis,
+          size: 56,
+          space: 36,
+          values: (_u, ticks: (number | null)[], _axis, _space, step) =>
+            this.log ? ticks.map((v) => (v === null ? "" : formatLogTick(v))) : formatTicks(ticks.map(Number), step),
+        },
+      ],
+      series: [{}, { show: true, paths: () => null, points: { show: false } }],
+      cursor: {
+        points: { show: false },
+        drag: { x: true, y: false, dist: 4, setScale: false },
+        sync: {
+          key: CURSOR_GROUP,
+          scales: ["x", null],
+          // The zoom goes through TimeRange (and from there to all charts); only the cursor is shared here.
+          filters: { pub: (type) => type === "mousemove" || type === "mouseleave", sub: () => true },
+        },
+        bind: {
+          mousedown: (_u, _target, handler) => (event) => {
+            if (event.shiftKey) this.startPan(event);
+            else handler(event);
+            return null;
+          },
+          dblclick: () => () => {
+            this.range.reset();
+            return null;
+          },
+        },
+      },
+      hooks: {
+        draw: [(u) => this.draw(u)],
+        setCursor: [(u) => this.hover(u)],
+        setSelect: [(u) => this.zoomToSelection(u)],
+      },
+    };
+    return new uPlot(options, [[this.range.from, this.range.to], [null, null]], this.host);
+  }
+
+  private zoomToSelection(u: uPlot): void {
+    const { left, width } = u.select;
+    if (width <= 0) return;
+    u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+    this.range.set(u.posToVal(left, "x"), u.posToVal(left + width, "x"));
+  }
+
+  private startPan(event: MouseEvent): void {
+    event.preventDefault();
+    const start = event.clientX;
+    const { min, max } = this.range;
+    const perPixel = (max - min) / Math.max(1, this.chart.over.clientWidth);
+    const move = (e: MouseEvent) => {
+      const shift = (start - e.clientX) * perPixel;
+      this.range.set(min + shift, max + shift);
+    };
+    const end = () => {
+      removeEventListener("mousemove", move);
+      removeEventListener("mouseup", end);
+    };
+    addEventListener("mousemove", move);
+    addEventListener("mouseup", end);
+  }
+
+  /** Range of the value axis: what the visible samples need. */
+  private valueRange(from: number, to: number): [number, number] {
+    let min = Infinity;
+    let max = -Infinity;
+    const above = this.log ? 0 : -Infinity;
+    for (const s of this.visible()) {
+      const [a, b] = indexRange(s.t, from, to);
+      for (const column of [s.v, s.low, s.high]) {
+        const e = column === null ? null : extent(column, a, b, above);
+        if (e !== null) {
+          min = Math.min(min, e[0]);
+          max = Math.max(max, e[1]);
+        }
+      }
+    }
+    if (this.log) {
+      if (!(min <= max)) return [1, 1000];
+      const low = Math.floor(Math.log10(min));
+      const high = Math.ceil(Math.log10(max));
+      return [10 ** low, 10 ** (high > low ? high : low + 1)];
+    }
+    if (!(min <= max)) return [0, 1];
+    if (this.zeroBased) min = Math.min(0, min);
+    const span = max - min || Math.abs(max) || 1;
+    return [this.zeroBased && min === 0 ? 0 : min - 0.05 * span, max + 0.06 * span];
+  }
+
+  private valueScale(u: uPlot, height: number): ValueScale {
+    const y = u.scales["y"]!;
+    return { min: y.min!, max: y.max!, height, log: this.log };
+  }
+
+  private draw(u: uPlot): void {
+    const { left, top, width, height } = u.bbox;
+    const x = u.scales["x"]!;
+    const area = { left, top, width, height };
+    const value = this.valueScale(u, height);
+    const view = { ctx: u.ctx, area, from: x.min!, to: x.max!, value, ratio: uPlot.pxRatio };
+    drawSeries(view, this.meta, this.visible(), this.flagged);
+    this.host.dataset["drawn"] = "true";
+  }
+
+  private timeAt(left: number): string {
+    const span = this.range.max - this.range.min;
+    return formatTime(this.chart.posToVal(left, "x"), span, this.chart.over.clientWidth);
+  }
+
+  /** The text of the sample nearest in time, for each series that is shown. */
+  private valuesAt(left: number): [Series, string][] {
+    const t = this.chart.posToVal(left, "x");
+    return this.visible().map((s) => {
+      const i = nearest(s.t, t);
+      const near = i >= 0 && Math.abs(this.chart.valToPos(s.t[i]!, "x") - left) <= REACH;
+      return [s, near ? formatValue(s.v[i]!) : "\u2013"];
+    });
+  }
+
+  private hover(u: uPlot): void {
+    const left = u.cursor.left ?? -1;
+    const top = u.cursor.top ?? -1;
+    // The first cursor event may come from the constructor of the chart.
+    if (this.chart !== u) return;
+    if (left < 0) {
+      this.legend.clear();
+      this.tooltip.hide();
+      return;
+    }
+    this.legend.setValues(`${this.timeAt(left)} s`, this.valuesAt(left));
+    const hit = this.pointed ? this.hit(u, left, top) : null;
+    if (hit === null) this.tooltip.hide();
+    else this.tooltip.show(hit);
+  }
+
+  /** The sample nearest to the mouse, in the plane. */
+  private hit(u: uPlot, left: number, top: number): Hit | null {
+    const reach = 14;
+    const height = u.over.clientHeight;
+    const value = this.valueScale(u, height);
+    const { min, max } = this.range;
+    const perPixel = (max - min) / Math.max(1, u.over.clientWidth);
+    const t = u.posToVal(left, "x");
+    let best: { s: Series; i: number } | null = null;
+    let distance = reach * reach;
+    for (const s of this.visible()) {
+      const [from, to] = indexRange(s.t, t - reach * perPixel, t + reach * perPixel);
+      for (let i = from; i < to; i++) {
+        if (this.meta.kind === "points" && !this.flagged && s.flag !== null && s.flag[i] === 1) continue;
+        const dx = (s.t[i]! - t) / perPixel;
+        const dy = toRow(s.v[i]!, value) - top;
+        const d = dx * dx + dy * dy;
+        if (d < distance) {
+          distance = d;
+          best = { s, i };
+        }
+      }
+    }
+    if (best === null) return null;
+    const { s, i } = best;
+    const who = s.who === null ? undefined : this.flowNames[s.who[i]!];
+    const notes = [who, s.flag !== null && s.flag[i] === 1 ? this.meta.flag?.label : undefined];
+    return {
+      left: u.valToPos(s.t[i]!, "x"),
+      top: u.valToPos(s.v[i]!, "y"),
+      label: s.meta.label,
+      value: `${formatValue(s.v[i]!)} ${this.meta.unit}`,
+      time: `${formatTime(s.t[i]!, max - min, 20 * u.over.clientWidth)} s`,
+      note: notes.filter((n) => n !== undefined).join(", "),
+    };
+  }
+}

@@ -1,0 +1,154 @@
+import { describe, expect, it } from "vitest";
+import { decimateLine, rasterPoints, thinMarkers, toRow } from "../src/decimate";
+import { formatLogTick, formatTicks, formatTime, formatValue } from "../src/format";
+import { toPixel } from "../src/palette";
+import { decodeBase64, readSeries } from "../src/payload";
+import { TimeRange } from "../src/range";
+import { extent, indexRange, lowerBound, nearest } from "../src/search";
+import { compareKeys } from "../src/tables";
+
+describe("search", () => {
+  const a = [1, 2, 2, 2, 5];
+  it("finds bounds, ranges that include both ends, and the nearest", () => {
+    expect([0, 1, 2, 3, 6].map((x) => lowerBound(a, x))).toEqual([0, 0, 1, 4, 5]);
+    expect(indexRange(a, 2, 5)).toEqual([1, 5]);
+    expect(indexRange(a, 3, 4)).toEqual([4, 4]);
+    expect([-9, 1.4, 3, 4, 9].map((x) => nearest(a, x))).toEqual([0, 0, 3, 4, 4]);
+    expect(nearest([], 1)).toBe(-1);
+  });
+  it("skips NaN and what a log axis does not have", () => {
+    expect(extent([NaN, 3, 0, 1], 0, 4)).toEqual([0, 3]);
+    expect(extent([NaN, 3, 0, 1], 0, 4, 0)).toEqual([1, 3]);
+    expect(extent([NaN], 0, 1)).toBeNull();
+  });
+});
+
+describe("decimation of lines", () => {
+  const n = 100_000;
+  const t = Float64Array.from({ length: n }, (_, i) => i / n);
+  const v = Float32Array.from({ length: n }, (_, i) => Math.sin(i / 700));
+  v[54_321] = 100; // one single event
+  const time = { from: 0, perSecond: 500, width: 500 };
+
+  it("keeps first, last, least and greatest of every pixel column (M4), in order", () => {
+    const kept = decimateLine(t, v, 0, n, time, null);
+    expect(kept.length).toBeLessThanOrEqual(4 * 500);
+    expect(kept).toEqual([...kept].sort((a, b) => a - b));
+    const chosen = new Set(kept);
+    for (let column = 0; column < 500; column++) {
+      const inside = Array.from({ length: n / 500 }, (_, k) => column * (n / 500) + k);
+      const picked = inside.filter((i) => chosen.has(i)).map((i) => v[i]!);
+      expect(Math.max(...picked)).toBe(Math.max(...inside.map((i) => v[i]!)));
+      expect(Math.min(...picked)).toBe(Math.min(...inside.map((i) => v[i]!)));
+    }
+    expect(chosen.has(54_321)).toBe(true);
+  });
+
+  it("keeps everything where there is less than one sample per pixel", () => {
+    expect(decimateLine(t, v, 10, 20, { from: 0, perSecond: 5e5, width: 500 }, null)).toEqual([...Array(10).keys()].map((i) => i + 10));
+  });
+
+  it("lifts the pen at NaN and at gaps", () => {
+    const times = Float64Array.of(0, 1, 2, 3, 9, 10);
+    const values = Float32Array.of(1, 1, NaN, 1, 1, 1);
+    expect(decimateLine(times, values, 0, 6, { from: 0, perSecond: 10, width: 100 }, 5)).toEqual([0, 1, -1, 3, -1, 4, 5]);
+  });
+});
+
+describe("points", () => {
+  const value = { min: 0, max: 10, height: 100, log: false };
+  const time = { from: 0, perSecond: 10, width: 100 };
+
+  it("maps values to rows, linear and log", () => {
+    expect([0, 5, 10].map((y) => toRow(y, value))).toEqual([100, 50, 0]);
+    const log = { min: 1, max: 100, height: 100, log: true };
+    expect(toRow(10, log)).toBeCloseTo(50);
+    expect(toRow(0, log)).toBeNaN();
+  });
+
+  it("sets a dot for every wanted point, also at the edges, and never outside", () => {
+    const t = Float64Array.of(0, 5, 10, 5);
+    const v = Float32Array.of(0, 5, 10, NaN);
+    const flag = Uint8Array.of(0, 1, 0, 0);
+    for (const [wanted, dots] of [["all", 3], ["plain", 2], ["flagged", 1]] as const) {
+      const raster = { pixels: new Uint32Array(100 * 100), width: 100, height: 100 };
+      rasterPoints(raster, t, v, flag, wanted, 0, 4, time, value, 7, 2);
+      expect(raster.pixels.filter((p) => p === 7).length).toBe(4 * dots);
+    }
+  });
+
+  it("thins markers to one per cell and keeps all without cells", () => {
+    const t = Float64Array.of(1, 1.01, 1.02, 8);
+    const v = Float32Array.of(5, 5, 5, 5);
+    expect(thinMarkers(t, v, null, "all", 0, 4, time, value, 6)).toEqual([0, 3]);
+    expect(thinMarkers(t, v, null, "all", 0, 4, time, value, 0)).toEqual([0, 1, 2, 3]);
+  });
+
+  it("packs colours as the image data of a little-endian machine wants them", () => {
+    expect([...new Uint8Array(Uint32Array.of(toPixel("#0072b2")).buffer)]).toEqual([0x00, 0x72, 0xb2, 0xff]);
+  });
+});
+
+describe("formatting", () => {
+  it("shows four significant digits and a real minus sign", () => {
+    expect([0, 93.4149, 0.0123456, 1234.5, 1234567, -5.7, 1e-6, NaN].map(formatValue)).toEqual([
+      "0", "93.41", "0.01235", "1235", "1.235e6", "\u22125.700", "1.000e-6", "\u2013",
+    ]);
+  });
+  it("shows times as finely as the view can tell apart", () => {
+    expect(formatTime(1.23456789, 300, 600)).toBe("1.2");
+    expect(formatTime(1.23456789, 0.0006, 600)).toBe("1.234568");
+  });
+  it("labels ticks", () => {
+    expect(formatTicks([0, 0.5, 1], 0.5)).toEqual(["0.0", "0.5", "1.0"]);
+    expect(formatTicks([0, 2.5, 5], 2.5)).toEqual(["0.0", "2.5", "5.0"]);
+    expect(formatTicks([0, 0.025], 0.025)).toEqual(["0.000", "0.025"]);
+    expect(formatTicks([0, 20], 20)).toEqual(["0", "20"]);
+    expect([1, 20, 1000, 1e5, 1e-4, 0.1].map(formatLogTick)).toEqual(["1", "", "1000", "10\u2075", "10\u207b\u2074", "0.1"]);
+  });
+});
+
+describe("the visible range", () => {
+  it("stays inside the run, not below a microsecond, and tells of changes once", () => {
+    const range = new TimeRange(0, 100);
+    let calls = 0;
+    range.onChange(() => calls++);
+    range.set(-10, 20);
+    expect([range.min, range.max]).toEqual([0, 30]);
+    range.set(0, 30);
+    expect(calls).toBe(1);
+    range.set(50, 50);
+    expect(range.max - range.min).toBeCloseTo(1e-6, 9);
+    range.zoom(1e12);
+    expect([range.min, range.max]).toEqual([0, 100]);
+    range.zoom(0.5, 100);
+    expect([range.min, range.max]).toEqual([50, 100]);
+    range.pan(-3);
+    expect([range.min, range.max]).toEqual([0, 50]);
+  });
+});
+
+describe("payload", () => {
+  it("views the columns of a block", () => {
+    const bytes = new Uint8Array(24);
+    new Float64Array(bytes.buffer, 0, 1)[0] = 299.999999;
+    new Float32Array(bytes.buffer, 8, 1)[0] = 1.5;
+    bytes[16] = 1;
+    const buffer = decodeBase64(Buffer.from(bytes).toString("base64"));
+    const meta = {
+      key: "a", label: "a", colour: "blue", marker: "circle", dash: [], flow: null, gap: null,
+      columns: { t: { at: 0, n: 1, type: "f64" }, v: { at: 8, n: 1, type: "f32" }, flag: { at: 16, n: 1, type: "u8" } },
+    } as const;
+    const s = readSeries(buffer, meta);
+    expect([s.t[0], s.v[0], s.flag?.[0], s.who]).toEqual([299.999999, 1.5, 1, null]);
+    expect(() => readSeries(buffer, { ...meta, columns: { t: meta.columns.t } })).toThrow("lacks");
+  });
+});
+
+describe("sorting", () => {
+  it("puts numbers before text and nothing last, in both directions", () => {
+    const keys = ["b", "", 3, "a10", 1, "a9"];
+    expect([...keys].sort((a, b) => compareKeys(a, b, 1))).toEqual([1, 3, "a9", "a10", "b", ""]);
+    expect([...keys].sort((a, b) => compareKeys(a, b, -1))).toEqual([3, 1, "b", "a10", "a9", ""]);
+  });
+});
