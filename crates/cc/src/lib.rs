@@ -25,14 +25,15 @@ pub use control::{Control, ExitReason, Pacing, Phase};
 pub use limiter::LimiterWindow;
 pub use response::{ConventionalParams, MdsParams, scaled_md};
 pub use sample::{
-    AckSample, CongestionEvent, EcnFeedback, FlowInit, Marked, PathView, RateSample, SentSegment, Trigger,
+    AckSample, CongestionEvent, EcnFeedback, FlowInit, Marked, PathView, RateSample, SentSegment,
+    SsthreshBase, Trigger,
 };
 pub use slow_start::{EsspParams, ExitResponse, HystartPpParams, SlowStartGrowth, StandardParams, leonardo};
 pub use windtunnel_units::OutOfRange;
 
 use std::fmt::Debug;
 
-use windtunnel_units::Bytes;
+use windtunnel_units::{Bytes, Duration};
 
 /// A congestion controller: events in, state inside, one value out.
 ///
@@ -51,8 +52,9 @@ pub trait CongestionControl: Debug + Send {
     /// response per round. Returns whether it responded.
     fn on_congestion(&mut self, event: &CongestionEvent, path: &PathView) -> bool;
 
-    /// The retransmission timer expired.
-    fn on_rto(&mut self, path: &PathView);
+    /// The retransmission timer expired; `path.in_flight` no longer counts what is taken for lost. `new_episode` is false
+    /// if the data in flight belong to a loss that was answered already: ssthresh then stays.
+    fn on_rto(&mut self, new_episode: bool, path: &PathView);
 
     /// The handshake completed: the first RTT sample is in `path.srtt` and `path.min_rtt`.
     fn on_established(&mut self, _path: &PathView) {}
@@ -65,8 +67,18 @@ pub trait CongestionControl: Debug + Send {
         false
     }
 
-    /// Sending restarts after an idle time longer than the RTO.
-    fn on_idle_restart(&mut self, _path: &PathView) {}
+    /// A segment is about to be sent while none is in flight; the last one left `idle` ago.
+    fn on_tx_start(&mut self, _idle: Duration, _path: &PathView) {}
+
+    /// cwnd was not used for longer than an RTO: the sender's window validation (RFC 2861, 7661) lowers it to `cwnd`, and
+    /// ssthresh remembers three quarters of what it was.
+    fn on_cwnd_validation(&mut self, _cwnd: Bytes, _path: &PathView) {}
+
+    /// While congestion is answered, the sender approaches cwnd by proportional rate reduction (RFC 9937). False for
+    /// controllers that decide themselves what may be sent on every ACK.
+    fn reduces_proportionally(&self) -> bool {
+        true
+    }
 
     /// The last congestion episode was spurious: undo its reduction.
     fn on_undo(&mut self, _path: &PathView) {}

@@ -1,5 +1,7 @@
 //! What a controller is told: computed once per ACK by the sender.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use windtunnel_units::{Bytes, Duration, Rate, Seq, Time};
 
 /// What every controller is given when its flow starts.
@@ -13,6 +15,19 @@ pub struct FlowInit {
     pub min_cwnd: Bytes,
     /// True if departures are paced.
     pub paced: bool,
+    /// From what a loss computes ssthresh.
+    pub ssthresh_base: SsthreshBase,
+}
+
+/// From what a response to congestion computes ssthresh.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SsthreshBase {
+    /// From cwnd (Linux); the growth gate keeps cwnd near what is used.
+    #[default]
+    Cwnd,
+    /// From what is sent and not acknowledged (RFC 5681 equation 4).
+    Flight,
 }
 
 /// A read-only view of the connection at the moment of an event.
@@ -35,10 +50,16 @@ pub struct PathView {
 }
 
 /// One ACK.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts about one ACK")]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AckSample {
     /// Bytes newly acknowledged cumulatively.
     pub acked: Bytes,
+    /// Bytes newly delivered, cumulatively acknowledged or by SACK: whole segments, so that a window cannot be grown by
+    /// acknowledging a segment in pieces.
+    pub newly_delivered: Bytes,
+    /// The state of the sender (CWR, Recovery) or its growth gate (window validation) bars growth on this ACK.
+    pub growth_barred: bool,
     /// Bytes newly marked lost.
     pub newly_lost: Bytes,
     /// Bytes delivered since the connection began.

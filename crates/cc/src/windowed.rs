@@ -212,11 +212,10 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
         }
     }
 
-    /// RFC 5681 section 3.1: ssthresh from the flight (equation 4), cwnd one segment. A further timeout
-    /// before the data of the first one is acknowledged does not lower ssthresh again.
-    fn on_rto(&mut self, path: &PathView) {
-        let again = matches!(self.stage, Stage::Recovering) && !self.hold_off.allows(path.una);
-        if !again {
+    /// RFC 5681 section 3.1: ssthresh from the flight (equation 4), cwnd one segment more than
+    /// is in flight.
+    fn on_rto(&mut self, new_episode: bool, path: &PathView) {
+        if new_episode {
             if let Stage::Seeking(_) = self.stage {
                 self.exit = Some(ExitReason::Loss);
             }
@@ -226,7 +225,7 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
             self.hold_off.begin(path.nxt);
             self.avoidance.timed_out(path);
         }
-        self.cwnd = self.mss.min(self.min_cwnd);
+        self.cwnd = path.in_flight + self.mss;
         self.stage = Stage::Recovering;
     }
 

@@ -1,9 +1,9 @@
 //! From a scenario to a network: algorithms are built, names become indices, and nothing is left to look up.
 
-use windtunnel_cc::FlowInit;
+use windtunnel_cc::{FlowInit, SsthreshBase};
 use windtunnel_qdisc::ecn::EcnPolicy;
 use windtunnel_sim::{Action, FlowSpec, LinkSpec, Network, PathHop, RecordSpec, stream_seed};
-use windtunnel_tcp::Endpoint;
+use windtunnel_tcp::{Endpoint, HEADERS};
 use windtunnel_units::{Duration, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId};
 
@@ -58,6 +58,7 @@ fn flow(scenario: &Scenario, index: usize, group: &FlowGroup, member: Member) ->
     let mut endpoint = Endpoint {
         flow: FlowId::new(index as u32),
         mtu: scenario.mtu,
+        headers: HEADERS,
         iw: scenario.mtu,
         paced: group.pacing,
         ecn: if group.ecn { Ecn::Ect0 } else { Ecn::NotEct },
@@ -65,8 +66,13 @@ fn flow(scenario: &Scenario, index: usize, group: &FlowGroup, member: Member) ->
         dscp: if group.is_mds() { Dscp::MDS } else { Dscp::DEFAULT },
     };
     endpoint.iw = endpoint.mss() * u64::from(group.iw);
-    let init =
-        FlowInit { mss: endpoint.mss(), iw: endpoint.iw, min_cwnd: endpoint.min_cwnd(), paced: group.pacing };
+    let init = FlowInit {
+        mss: endpoint.mss(),
+        iw: endpoint.iw,
+        min_cwnd: endpoint.min_cwnd(),
+        paced: group.pacing,
+        ssthresh_base: SsthreshBase::default(),
+    };
     FlowSpec {
         name: member.name,
         cc_name: group.cc_name.clone(),

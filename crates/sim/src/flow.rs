@@ -1,6 +1,6 @@
 //! A flow: a sender, a receiver, and the way between them.
 
-use windtunnel_tcp::{Receiver, Sender};
+use windtunnel_tcp::ideal::{Receiver, Sender};
 use windtunnel_wire::FlowId;
 
 /// One hop of a compiled route.

@@ -4,7 +4,7 @@ use std::iter;
 
 use windtunnel_cc::ExitReason;
 use windtunnel_qdisc::Dropped;
-use windtunnel_tcp::{AckReport, Receiver, Sender};
+use windtunnel_tcp::ideal::{AckReport, Receiver, Sender};
 use windtunnel_units::{Duration, Time};
 use windtunnel_wire::Packet;
 

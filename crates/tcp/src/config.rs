@@ -3,8 +3,10 @@
 use windtunnel_units::Bytes;
 use windtunnel_wire::{Dscp, Ecn, FlowId};
 
-/// Headers of every packet: IPv4 20, TCP 20, timestamps option with padding 12 bytes (RFC 7323).
+/// Headers of a packet: IPv4 20, TCP 20, timestamps option with padding 12 bytes (RFC 7323).
 pub const HEADERS: Bytes = Bytes::new(52);
+/// The same without timestamps.
+pub const HEADERS_WITHOUT_TIMESTAMPS: Bytes = Bytes::new(40);
 
 /// One connection as both of its ends see it.
 #[derive(Clone, Copy, Debug)]
@@ -13,6 +15,8 @@ pub struct Endpoint {
     pub flow: FlowId,
     /// The largest IP packet.
     pub mtu: Bytes,
+    /// Headers of a data packet and of an ACK without further options.
+    pub headers: Bytes,
     /// The initial window.
     pub iw: Bytes,
     /// Departures are spaced by the controller's pacing.
@@ -29,7 +33,7 @@ pub struct Endpoint {
 impl Endpoint {
     /// Payload of a full segment.
     pub fn mss(&self) -> Bytes {
-        self.mtu - HEADERS
+        self.mtu - self.headers
     }
 
     /// The floor of cwnd: two segments.

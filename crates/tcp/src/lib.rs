@@ -3,19 +3,14 @@
 //! Each is a state machine that takes packets and times and is polled for packets and timers; it knows no
 //! link, no topology and no controller by name. One file per mechanism.
 //!
-//! The profile built so far is *ideal* (spec/mds section 2): no segment is ever lost, what a queue would
-//! drop arrives with CE. It is the profile with which the results of "Multiplicative Decrease Scaling"
-//! were made.
+//! Two profiles: [`ideal`], the loss-free endpoints of "Multiplicative Decrease Scaling", and a TCP as Linux has it, of
+//! which [`TcpParams`] switches every mechanism.
 
 mod ack_policy;
 mod config;
-mod pacer;
-mod receiver;
-mod rtt;
-mod sender;
+pub mod ideal;
+mod params;
 
 pub use ack_policy::{AckParams, AckPolicy};
-pub use config::{Endpoint, HEADERS};
-pub use receiver::Receiver;
-pub use rtt::RttEstimator;
-pub use sender::{AckReport, Sender};
+pub use config::{Endpoint, HEADERS, HEADERS_WITHOUT_TIMESTAMPS};
+pub use params::{IdleRule, LossDetection, Reduction, RtoRule, TcpParams};

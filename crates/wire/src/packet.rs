@@ -45,6 +45,8 @@ pub struct Packet {
     pub flow: FlowId,
     size: u32,
     headers: u16,
+    /// The receive window as on the wire: scaled down by the shift of the SYN's option (RFC 7323 section 2.2).
+    pub window: u16,
     /// TCP flags; AE, CWR and ECE are the ACE field of AccECN where that was negotiated (RFC 9768 section 3.2.2).
     pub flags: TcpFlags,
     /// The ECN field.
@@ -68,6 +70,7 @@ impl Packet {
             flow,
             size: size.get() as u32,
             headers: (size - payload).get() as u16,
+            window: u16::MAX,
             flags: TcpFlags::NONE,
             ecn: Ecn::NotEct,
             dscp: Dscp::DEFAULT,

@@ -1,8 +1,8 @@
 //! A sender reduced to what a controller sees of it: ACKs at times and marks of the test's choice.
 
 use windtunnel_cc::{
-    AckSample, CongestionControl, CongestionEvent, EcnFeedback, FlowInit, Marked, PathView, Phase, Trigger,
-    WindowedConfig,
+    AckSample, CongestionControl, CongestionEvent, EcnFeedback, FlowInit, Marked, PathView, Phase,
+    SsthreshBase, Trigger, WindowedConfig,
 };
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 
@@ -37,7 +37,8 @@ pub(crate) struct Driver {
 impl Driver {
     /// A connection with a constant round trip, just established, a round trip after the run began.
     pub(crate) fn new(config: &WindowedConfig, iw: Bytes, rtt: Duration) -> Driver {
-        let init = FlowInit { mss: MSS, iw, min_cwnd: MSS * 2, paced: true };
+        let init =
+            FlowInit { mss: MSS, iw, min_cwnd: MSS * 2, paced: true, ssthresh_base: SsthreshBase::default() };
         let now = Time::ZERO + rtt;
         let mut driver =
             Driver { cc: config.build(init), now, rtt, sampled: true, min_rtt: rtt, una: Seq::FIRST_DATA };
@@ -87,7 +88,13 @@ impl Driver {
         let rtt = self.sampled.then_some(self.rtt);
         let event = CongestionEvent { trigger: Trigger::Ce, lost: Bytes::ZERO, rtt };
         let responded = ecn.ce.any().then(|| self.cc.on_congestion(&event, &path));
-        let ack = AckSample { acked: MSS * segments, rtt, ecn, ..AckSample::default() };
+        let ack = AckSample {
+            acked: MSS * segments,
+            newly_delivered: MSS * segments,
+            rtt,
+            ecn,
+            ..AckSample::default()
+        };
         self.cc.on_ack(&ack, &path);
         responded
     }
@@ -99,10 +106,10 @@ impl Driver {
         self.cc.on_congestion(&event, &path);
     }
 
-    /// The retransmission timer expires.
+    /// The retransmission timer expires: all that was in flight is taken for lost.
     pub(crate) fn time_out(&mut self) {
-        let path = self.path();
-        self.cc.on_rto(&path);
+        let path = PathView { in_flight: Bytes::ZERO, ..self.path() };
+        self.cc.on_rto(true, &path);
     }
 
     /// The last loss was none.

@@ -4,7 +4,7 @@
 use windtunnel_cc::{
     AckSample, AvoidanceConfig, CongestionControl, CongestionEvent, CubicParams, EcnFeedback, EsspParams,
     FlowInit, HystartPpParams, LimiterWindow, Marked, MdsParams, PathView, Phase, RenoParams, ResponseConfig,
-    ScalableParams, SlowStartConfig, StandardParams, Trigger, WindowedConfig,
+    ScalableParams, SlowStartConfig, SsthreshBase, StandardParams, Trigger, WindowedConfig,
 };
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 
@@ -59,7 +59,8 @@ fn lines(text: &str) -> Vec<Line> {
 
 /// Replays a trace, and returns at which line the controller first differs from it.
 fn first_difference(config: &WindowedConfig, text: &str, paced: bool) -> Result<usize, String> {
-    let init = FlowInit { mss: MSS, iw: MSS * 10, min_cwnd: MSS * 2, paced };
+    let init =
+        FlowInit { mss: MSS, iw: MSS * 10, min_cwnd: MSS * 2, paced, ssthresh_base: SsthreshBase::default() };
     let mut cc = config.build(init);
     let trace = lines(text);
     assert!(trace.len() > 800, "the trace is cut short");
@@ -108,7 +109,8 @@ fn acknowledge(cc: &mut dyn CongestionControl, line: &Line, path: &PathView) {
         let event = CongestionEvent { trigger: Trigger::Ce, lost: Bytes::ZERO, rtt: Some(line.rtt) };
         cc.on_congestion(&event, path);
     }
-    let ack = AckSample { acked: MSS, rtt: Some(line.rtt), ecn, ..AckSample::default() };
+    let ack =
+        AckSample { acked: MSS, newly_delivered: MSS, rtt: Some(line.rtt), ecn, ..AckSample::default() };
     cc.on_ack(&ack, path);
 }
 

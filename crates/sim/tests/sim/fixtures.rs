@@ -6,7 +6,7 @@ use windtunnel_cc::{AckSample, CongestionControl, CongestionEvent, Control, Paci
 use windtunnel_qdisc::ecn::{EcnPolicy, Outcome};
 use windtunnel_qdisc::{Backlog, DropReason, QueueCx, QueueDiscipline, Signal, Verdict};
 use windtunnel_sim::{Action, DequeuePoint, FlowSpec, LinkSpec, Network, PathHop, RecordSpec};
-use windtunnel_tcp::{AckParams, Endpoint};
+use windtunnel_tcp::{AckParams, Endpoint, HEADERS};
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId, Packet};
 
@@ -21,7 +21,7 @@ impl CongestionControl for FixedWindow {
     fn on_congestion(&mut self, _: &CongestionEvent, _: &PathView) -> bool {
         false
     }
-    fn on_rto(&mut self, _: &PathView) {}
+    fn on_rto(&mut self, _: bool, _: &PathView) {}
     fn control(&self) -> Control {
         Control {
             cwnd: MSS * self.0,
@@ -109,6 +109,7 @@ pub(crate) fn flow(
     let endpoint = Endpoint {
         flow: FlowId::new(index),
         mtu: MTU,
+        headers: HEADERS,
         iw: MSS * 10,
         paced,
         ecn: Ecn::Ect0,

@@ -1,7 +1,8 @@
 //! The receiver's feedback (spec/mds section 6; "Multiplicative Decrease Scaling", Receiver Feedback).
 
 use proptest::prelude::*;
-use windtunnel_tcp::{AckParams, AckPolicy, Endpoint, HEADERS, Receiver};
+use windtunnel_tcp::ideal::Receiver;
+use windtunnel_tcp::{AckParams, AckPolicy, Endpoint, HEADERS};
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId, Packet, TcpFlags};
 
@@ -11,6 +12,7 @@ fn endpoint() -> Endpoint {
     Endpoint {
         flow: FlowId::new(0),
         mtu: MSS + HEADERS,
+        headers: HEADERS,
         iw: MSS * 10,
         paced: true,
         ecn: Ecn::Ect0,

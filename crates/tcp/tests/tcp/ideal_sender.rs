@@ -1,7 +1,8 @@
 //! The ideal sender's rules of sending (spec/mds section 2), under a controller with a fixed window.
 
 use windtunnel_cc::{AckSample, CongestionControl, CongestionEvent, Control, Pacing, PathView, Phase};
-use windtunnel_tcp::{Endpoint, HEADERS, Sender};
+use windtunnel_tcp::ideal::Sender;
+use windtunnel_tcp::{Endpoint, HEADERS};
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId, Packet, TcpFlags};
 
@@ -17,7 +18,7 @@ impl CongestionControl for FixedWindow {
         self.0 = self.0 / 2;
         true
     }
-    fn on_rto(&mut self, _: &PathView) {}
+    fn on_rto(&mut self, _: bool, _: &PathView) {}
     fn control(&self) -> Control {
         Control {
             cwnd: self.0,
@@ -32,6 +33,7 @@ fn sender(window: Bytes, paced: bool) -> Sender {
     let endpoint = Endpoint {
         flow: FlowId::new(3),
         mtu: MSS + HEADERS,
+        headers: HEADERS,
         iw: MSS * 10,
         paced,
         ecn: Ecn::Ect0,

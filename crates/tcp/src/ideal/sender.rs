@@ -10,9 +10,9 @@ use windtunnel_cc::{
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 use windtunnel_wire::{Packet, TcpFlags};
 
+use super::pacer::Pacer;
+use super::rtt::RttEstimator;
 use crate::config::{Endpoint, HEADERS};
-use crate::pacer::Pacer;
-use crate::rtt::RttEstimator;
 
 /// Where the connection is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -195,6 +195,7 @@ impl Sender {
         let marked = || Marked { bytes: acked, packets: acked.get().div_ceil(self.mss.get()) as u32 };
         AckSample {
             acked,
+            newly_delivered: acked,
             delivered: self.delivered,
             rtt: Some(rtt),
             ecn: EcnFeedback {

@@ -1,0 +1,209 @@
+//! How real a TCP is: every mechanism of the stack and its switch.
+//!
+//! The defaults are Linux's (spec/congestion-control section 0.5; mainline around 6.12). Each variant is an RFC's or an
+//! earlier system's, so that the effect of a single mechanism can be measured.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use windtunnel_cc::SsthreshBase;
+use windtunnel_units::{Bytes, Duration, OutOfRange};
+
+/// The mechanisms of a TCP connection.
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the stack")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(extend("x-source" = "RFC 9293; Linux net/ipv4"))]
+pub struct TcpParams {
+    /// Selective acknowledgment (RFC 2018), with D-SACK (RFC 2883).
+    pub sack: bool,
+    /// Timestamps option (RFC 7323): 12 bytes of each packet.
+    pub timestamps: bool,
+    /// How losses are detected.
+    pub loss_detection: LossDetection,
+    /// How cwnd is approached while congestion is answered.
+    pub reduction: Reduction,
+    /// Tail loss probe (RFC 8985 section 7); needs SACK.
+    pub tlp: bool,
+    /// Forward RTO recovery (RFC 5682): detects spurious timeouts.
+    pub frto: bool,
+    /// Reductions for spurious retransmissions are undone (Eifel, RFC 3522; D-SACK).
+    pub undo: bool,
+    /// Limited transmit (RFC 3042): one new segment on each of the first two duplicate ACKs.
+    pub limited_transmit: bool,
+    /// Duplicate ACKs, or segments above it by SACK, that make a segment lost.
+    #[schemars(range(min = 1, max = 300), extend("x-unit" = "segments"))]
+    pub dupthresh: u32,
+    /// How the retransmission timeout is computed.
+    pub rto: RtoRule,
+    /// The least RTO (RFC 6298), the least variance term in it (Linux). If left out, that of the rule: 1 s or 200 ms.
+    pub rto_min: Option<Duration>,
+    /// The largest RTO, and the cap of its back-off.
+    pub rto_max: Duration,
+    /// The RTO before the first round-trip sample (RFC 6298 section 2.1).
+    pub rto_initial: Duration,
+    /// The granularity of the timers.
+    pub tick: Duration,
+    /// From what ssthresh is computed.
+    pub ssthresh_base: SsthreshBase,
+    /// Growth of cwnd is barred while the application or the receiver, not cwnd, limits the sender.
+    pub growth_gate: bool,
+    /// What an idle time does to cwnd.
+    pub idle: IdleRule,
+    /// Factor on `cwnd / srtt` at which departures are paced below half of ssthresh (Linux: 2.0).
+    #[schemars(range(min = 0.1))]
+    pub pacing_ss_ratio: f64,
+    /// The same above (Linux: 1.2).
+    #[schemars(range(min = 0.1))]
+    pub pacing_ca_ratio: f64,
+    /// Segments leave in bursts (TSO, GSO) of about 1 ms at the pacing rate; with `false` each when cwnd allows it.
+    pub gso: bool,
+    /// The largest burst.
+    pub gso_max: Bytes,
+    /// The receive buffer: the largest window that the receiver offers.
+    pub receive_window: Bytes,
+    /// The window begins at ten segments and follows twice what the application reads in a round trip (Linux's receive
+    /// buffer autotuning), up to `receive_window`.
+    pub autotuning: bool,
+    /// The receiver's network card merges what arrived within this time into one segment (GRO); without it none is merged.
+    pub gro: Option<Duration>,
+}
+
+/// How losses are detected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LossDetection {
+    /// By time of transmission, and by `dupthresh` for the first loss (RFC 8985).
+    #[default]
+    Rack,
+    /// By what is acknowledged above (RFC 6675); without SACK `NewReno`'s duplicate ACKs.
+    Rfc6675,
+    /// Third duplicate ACK, then one loss for each partial ACK (RFC 6582); no SACK.
+    Newreno,
+    /// Third duplicate ACK; any new ACK ends the recovery (Jacobson 1990); no SACK.
+    Reno,
+    /// Third duplicate ACK, then slow start from the loss on (Jacobson 1988); no SACK.
+    Tahoe,
+}
+
+/// How cwnd is approached while congestion is answered (spec/congestion-control section 1.10).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reduction {
+    /// Proportional rate reduction (RFC 9937; Linux).
+    #[default]
+    Prr,
+    /// RFC 6937 with the conservative bound.
+    PrrCrb,
+    /// RFC 6937 with the slow-start bound.
+    PrrSsrb,
+    /// One segment for two delivered (Linux before 3.2).
+    RateHalving,
+    /// cwnd is set at once; sending resumes when less is in flight (RFC 6675).
+    None,
+}
+
+/// How the retransmission timeout is computed (spec/congestion-control section 1.3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RtoRule {
+    /// srtt and a variance term of 200 ms at least, kept per round trip.
+    #[default]
+    Linux,
+    /// RFC 6298: srtt + 4 rttvar, 1 s at least.
+    Rfc6298,
+}
+
+/// What an idle time does to cwnd (spec/congestion-control section 1.6).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum IdleRule {
+    /// Halves it for each RTO (RFC 2861; Linux).
+    #[default]
+    Rfc2861,
+    /// The initial window after an RTO (RFC 5681 section 4.1).
+    Rfc5681,
+    /// Validated windows (RFC 7661).
+    Rfc7661,
+    /// Nothing.
+    None,
+}
+
+impl Default for TcpParams {
+    fn default() -> TcpParams {
+        TcpParams {
+            sack: true,
+            timestamps: true,
+            loss_detection: LossDetection::default(),
+            reduction: Reduction::default(),
+            tlp: true,
+            frto: true,
+            undo: true,
+            limited_transmit: true,
+            dupthresh: 3,
+            rto: RtoRule::default(),
+            rto_min: None,
+            rto_max: Duration::from_secs(120),
+            rto_initial: Duration::from_secs(1),
+            tick: Duration::from_millis(1),
+            ssthresh_base: SsthreshBase::default(),
+            growth_gate: true,
+            idle: IdleRule::default(),
+            pacing_ss_ratio: 2.0,
+            pacing_ca_ratio: 1.2,
+            gso: false,
+            gso_max: Bytes::new(65_536),
+            receive_window: Bytes::new(1 << 30),
+            autotuning: false,
+            gro: None,
+        }
+    }
+}
+
+impl TcpParams {
+    /// Whether the mechanisms fit together and every number is within its range.
+    pub fn check(&self) -> Result<(), OutOfRange> {
+        let classic = matches!(
+            self.loss_detection,
+            LossDetection::Newreno | LossDetection::Reno | LossDetection::Tahoe
+        );
+        if !self.sack && self.loss_detection == LossDetection::Rack {
+            return Err(OutOfRange::new(
+                "sack",
+                false,
+                "true: RACK needs SACK (or loss_detection = \"newreno\")",
+            ));
+        }
+        if self.sack && classic {
+            return Err(OutOfRange::new("sack", true, "false: this loss_detection knows no SACK"));
+        }
+        if self.dupthresh == 0 || self.dupthresh > 300 {
+            return Err(OutOfRange::new("dupthresh", self.dupthresh, "1 to 300"));
+        }
+        for (name, value) in
+            [("pacing_ss_ratio", self.pacing_ss_ratio), ("pacing_ca_ratio", self.pacing_ca_ratio)]
+        {
+            if !(0.1..=100.0).contains(&value) {
+                return Err(OutOfRange::new(name, value, "0.1 to 100"));
+            }
+        }
+        for (name, value) in
+            [("rto_max", self.rto_max), ("rto_initial", self.rto_initial), ("tick", self.tick)]
+        {
+            if value.is_zero() {
+                return Err(OutOfRange::new(name, value, "more than 0 s"));
+            }
+        }
+        if self.receive_window < Bytes::new(1) || self.receive_window > Bytes::new(1 << 30) {
+            return Err(OutOfRange::new("receive_window", self.receive_window, "1 byte to 1 GiB (RFC 7323)"));
+        }
+        Ok(())
+    }
+
+    /// The least RTO, or the least variance term in it.
+    pub fn rto_min(&self) -> Duration {
+        self.rto_min.unwrap_or(match self.rto {
+            RtoRule::Linux => Duration::from_millis(200),
+            RtoRule::Rfc6298 => Duration::from_secs(1),
+        })
+    }
+}
