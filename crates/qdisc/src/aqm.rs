@@ -9,6 +9,9 @@ mod deltim2;
 mod jitter;
 mod none;
 mod oscillators;
+mod pie;
+mod pie_params;
+mod pie_rate;
 mod ramp;
 
 pub use brick_wall::{BrickWall, BrickWallParams};
@@ -18,6 +21,8 @@ pub use deltim::{Deltim, DeltimParams};
 pub use deltim2::{Deltim2, Deltim2Params};
 pub use none::NoAqm;
 pub use oscillators::{LinkedOscillators, LinkedVerdicts};
+pub use pie::Pie;
+pub use pie_params::{PieBurstMode, PieParams, PieRandom, PieVariant};
 pub use ramp::{Ramp, RampParams};
 
 use std::fmt::Debug;
@@ -79,6 +84,10 @@ pub trait Aqm: Debug + Send {
     fn on_enqueue(&mut self, _packet: &PacketView, _queue: &QueueView) -> Verdict {
         Verdict::Pass
     }
+
+    /// A packet was lost because it did not fit. With loss-free endpoints it is delivered, and
+    /// [`Aqm::on_enqueue`] saw it before.
+    fn on_full(&mut self) {}
 
     /// A packet leaves.
     fn on_dequeue(&mut self, _packet: &PacketView, _queue: &QueueView) -> Verdict {

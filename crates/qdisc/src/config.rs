@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::aqm::{
     BrickWall, BrickWallParams, Deltic, DelticMds, DelticMdsParams, DelticParams, Deltim, Deltim2,
-    Deltim2Params, DeltimParams, NoAqm, Ramp, RampParams,
+    Deltim2Params, DeltimParams, NoAqm, Pie, PieParams, Ramp, RampParams,
 };
 use crate::discipline::QueueDiscipline;
 use crate::ecn::EcnPolicy;
@@ -39,6 +39,8 @@ pub enum QueueConfig {
     Deltim(DeltimParams),
     /// Delay Time Minimisation on the standing queue.
     Deltim2(Deltim2Params),
+    /// A drop probability that keeps the queueing delay at a target.
+    Pie(PieParams),
 }
 
 impl QueueConfig {
@@ -51,6 +53,21 @@ impl QueueConfig {
             QueueConfig::DelticMds(params) => params.check(),
             QueueConfig::Deltim(params) => params.check(),
             QueueConfig::Deltim2(params) => params.check(),
+            QueueConfig::Pie(params) => params.check(),
+        }
+    }
+
+    /// The limit of a queue of this kind that is not given one.
+    pub const fn default_limit(&self) -> Limit {
+        match self {
+            QueueConfig::Pie(_) => PieParams::LIMIT,
+            QueueConfig::Fifo(_)
+            | QueueConfig::BrickWall(_)
+            | QueueConfig::Ramp(_)
+            | QueueConfig::Deltic(_)
+            | QueueConfig::DelticMds(_)
+            | QueueConfig::Deltim(_)
+            | QueueConfig::Deltim2(_) => Limit::Unlimited,
         }
     }
 
@@ -72,6 +89,7 @@ impl QueueConfig {
             QueueConfig::DelticMds(params) => Box::new(Fifo::new(DelticMds::new(params), ecn, limit)),
             QueueConfig::Deltim(params) => Box::new(Fifo::new(Deltim::new(params), ecn, limit)),
             QueueConfig::Deltim2(params) => Box::new(Fifo::new(Deltim2::new(params), ecn, limit)),
+            QueueConfig::Pie(params) => Box::new(Fifo::new(Pie::new(params.clone(), seed), ecn, limit)),
         }
     }
 }

@@ -109,7 +109,8 @@ impl<A: Aqm> QueueDiscipline for Fifo<A> {
         cx.arrived();
         let size = packet.size();
         let class = self.ecn.classify(&packet);
-        if !self.fits(size, cx.rate) {
+        let full = !self.fits(size, cx.rate);
+        if full {
             if cx.deliver_drops {
                 // Nothing may be lost, so no room can be made: it is the arriving packet in any case.
                 self.ecn.apply(Verdict::Drop, class, &mut packet, true);
@@ -120,13 +121,19 @@ impl<A: Aqm> QueueDiscipline for Fifo<A> {
                     cx.drop(head, DropReason::Full);
                 }
                 if !self.fits(size, cx.rate) {
+                    self.aqm.on_full();
                     cx.drop(packet, DropReason::Full);
                     return;
                 }
             }
         }
         let view = PacketView { size, class, sojourn: Duration::ZERO };
-        let verdict = self.aqm.on_enqueue(&view, &self.view(cx.now, cx.rate));
+        let mut verdict = self.aqm.on_enqueue(&view, &self.view(cx.now, cx.rate));
+        if full && cx.deliver_drops {
+            // A packet is dropped once.
+            self.aqm.on_full();
+            verdict = Verdict::Pass;
+        }
         match self.ecn.apply(verdict, class, &mut packet, cx.deliver_drops) {
             Outcome::Passed => {}
             Outcome::Marked(signal) => cx.marked(signal),

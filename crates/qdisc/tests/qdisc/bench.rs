@@ -3,7 +3,7 @@
 use windtunnel_qdisc::ecn::{EcnPolicy, Outcome};
 use windtunnel_qdisc::{
     Backlog, BrickWallParams, DelticMdsParams, DelticParams, Deltim2Params, DeltimParams, Dropped,
-    FifoParams, Limit, QueueConfig, QueueCx, QueueDiscipline, QueueStats, RampParams,
+    FifoParams, Limit, PieParams, QueueConfig, QueueCx, QueueDiscipline, QueueStats, RampParams,
 };
 use windtunnel_units::{Bytes, Duration, Rate, Seq, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId, Packet};
@@ -57,6 +57,8 @@ pub(crate) fn all_queues() -> Vec<QueueConfig> {
         QueueConfig::DelticMds(DelticMdsParams::default()),
         QueueConfig::Deltim(DeltimParams::default()),
         QueueConfig::Deltim2(Deltim2Params::default()),
+        QueueConfig::Pie(PieParams::default()),
+        QueueConfig::Pie(PieParams { ecn: true, dq_rate_estimator: true, ..PieParams::default() }),
     ]
 }
 
@@ -91,7 +93,21 @@ impl Bench {
         packet
     }
 
+    /// Runs the queue's timers that are due at `at_ns`. Arrivals and departures do that first.
+    pub(crate) fn run_timers(&mut self, at_ns: u64) {
+        while let Some(now) = self.queue.next_timer().filter(|next| next.as_nanos() <= at_ns) {
+            let mut cx = QueueCx::new(now, self.rate, self.deliver_drops, &mut self.stats, &mut self.drops);
+            self.queue.on_timer(&mut cx);
+        }
+    }
+
+    /// When the queue's next timer is due.
+    pub(crate) fn next_timer(&self) -> Option<Time> {
+        self.queue.next_timer()
+    }
+
     pub(crate) fn enqueue(&mut self, at_ns: u64, packet: Packet) {
+        self.run_timers(at_ns);
         let now = Time::from_nanos(at_ns);
         let mut cx = QueueCx::new(now, self.rate, self.deliver_drops, &mut self.stats, &mut self.drops);
         self.queue.enqueue(packet, &mut cx);
@@ -104,6 +120,7 @@ impl Bench {
     }
 
     pub(crate) fn dequeue(&mut self, at_ns: u64) -> Option<Left> {
+        self.run_timers(at_ns);
         let now = Time::from_nanos(at_ns);
         let mut cx = QueueCx::new(now, self.rate, self.deliver_drops, &mut self.stats, &mut self.drops);
         let packet = self.queue.dequeue(&mut cx)?;
@@ -125,12 +142,17 @@ impl Bench {
         self.queue.head_size()
     }
 
-    /// An internal number of the queue; 0 if it has no such.
+    /// An internal number of the queue that is an integer; 0 if it has no such.
     pub(crate) fn probe(&self, name: &str) -> i64 {
-        let mut found = 0;
+        self.probed(name).map_or(0, |value| value as i64)
+    }
+
+    /// An internal number of the queue, if it has it.
+    pub(crate) fn probed(&self, name: &str) -> Option<f64> {
+        let mut found = None;
         self.queue.probe(&mut |n, value| {
             if n == name {
-                found = value as i64;
+                found = Some(value);
             }
         });
         found

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use windtunnel_qdisc::ecn::EcnPolicy;
 use windtunnel_qdisc::{
     BrickWallParams, DelticMdsParams, DelticParams, Deltim2Params, DeltimParams, FifoParams, Limit,
-    QueueConfig, RampParams,
+    PieBurstMode, PieParams, PieRandom, PieVariant, QueueConfig, RampParams,
 };
-use windtunnel_units::Duration;
+use windtunnel_units::{Bytes, Duration};
 
 use crate::bench::all_queues;
 
@@ -38,6 +38,34 @@ fn defaults() {
         text(serde_json::to_value(Deltim2Params::default())),
         json!({ "burst": "5 ms", "update": "1 ms", "tau": 64 })
     );
+}
+
+/// PIE's defaults are Linux's (spec/queues-and-signalling section 6): so is its limit, and no other queue has
+/// one of its own.
+#[test]
+fn pie_defaults() {
+    assert_eq!(
+        serde_json::to_value(PieParams::default()).unwrap(),
+        json!({
+            "variant": "linux", "target": "15 ms", "tupdate": "15 ms", "alpha": 2.0, "beta": 20.0,
+            "ecn": false, "ecn_prob": "10 %", "max_burst": "150 ms", "burst_mode": "linux",
+            "bytemode": false, "mtu": "1500 B", "dq_rate_estimator": false, "random": "derandomized",
+            "linux_exact": false,
+        })
+    );
+    for config in all_queues() {
+        let expected =
+            if matches!(config, QueueConfig::Pie(_)) { Limit::Packets(1_000) } else { Limit::Unlimited };
+        assert_eq!(config.default_limit(), expected, "{config:?}");
+    }
+    let rfc = json!({ "variant": "rfc", "burst_mode": "rfc", "random": "coin", "ecn_prob": "25 %" });
+    let params: PieParams = serde_json::from_value(rfc).unwrap();
+    assert_eq!(
+        (params.variant, params.burst_mode, params.random, params.ecn_prob.get()),
+        (PieVariant::Rfc, PieBurstMode::Rfc, PieRandom::Coin, 0.25)
+    );
+    let recur: PieParams = serde_json::from_value(json!({ "random": "recur" })).unwrap();
+    assert_eq!(recur.random, PieRandom::Recur);
 }
 
 /// Keys may be left out, and no other ones are understood; tau is not zero.
@@ -71,6 +99,17 @@ fn out_of_range() {
     assert!(refused(QueueConfig::Ramp(min)).starts_with("min = 100 ms"));
     let max = RampParams { max: Duration::ZERO, ..RampParams::default() };
     assert!(refused(QueueConfig::Ramp(max)).starts_with("max = 0 s"));
+    let pie = PieParams::default;
+    for (params, fault) in [
+        (PieParams { target: Duration::ZERO, ..pie() }, "target = 0 s"),
+        (PieParams { tupdate: Duration::ZERO, ..pie() }, "tupdate = 0 s"),
+        (PieParams { alpha: 32.5, ..pie() }, "alpha = 32.5 is out of range: from 0 to 32"),
+        (PieParams { alpha: -1.0, ..pie() }, "alpha = -1"),
+        (PieParams { beta: f64::NAN, ..pie() }, "beta = NaN"),
+        (PieParams { mtu: Bytes::ZERO, ..pie() }, "mtu = 0 B"),
+    ] {
+        assert!(refused(QueueConfig::Pie(params)).starts_with(fault), "{fault}");
+    }
 }
 
 /// The published schema names the source of every algorithm and explains every parameter.
@@ -84,6 +123,7 @@ fn schemas() {
         schema_for!(DelticMdsParams),
         schema_for!(DeltimParams),
         schema_for!(Deltim2Params),
+        schema_for!(PieParams),
     ] {
         let schema = schema.to_value();
         assert!(schema["x-source"].is_string(), "{schema}");

@@ -1,11 +1,14 @@
 //! Limits and order of the FIFO: spec/queues-and-signalling section 1.
 
 use windtunnel_qdisc::ecn::{EcnPolicy, Outcome};
-use windtunnel_qdisc::{Aqm, Fifo, FifoParams, Limit, PacketView, QueueConfig, QueueView, Signal, Verdict};
+use windtunnel_qdisc::{
+    Aqm, DropReason, Fifo, FifoParams, Limit, PacketView, QueueConfig, QueueView, Signal, Verdict,
+};
 use windtunnel_units::{Bytes, Duration, Rate};
 use windtunnel_wire::Ecn;
 
 use crate::bench::{Bench, Kind};
+use crate::overload::Load;
 
 const MS: u64 = 1_000_000;
 
@@ -157,4 +160,81 @@ fn sojourn_and_head() {
     assert_eq!(bench.dequeue(11).unwrap().sojourn, Duration::from_nanos(6));
     assert!(bench.dequeue(12).is_none());
     assert_eq!(bench.stats.departed_bytes, Bytes::new(1_500));
+}
+
+/// With head drop and a time limit a falling rate costs as many of the oldest packets as the arriving one needs to
+/// fit; a rising rate makes room without.
+#[test]
+fn head_drop_with_a_time_limit() {
+    let mut bench = lossy(true, Limit::Time(Duration::from_millis(12)));
+    bench.rate = Rate::from_mbps(100);
+    arrive(&mut bench, 100, 1500);
+    assert_eq!((bench.backlog().packets, bench.stats.lost), (100, 0));
+    bench.rate = Rate::from_mbps(50);
+    arrive(&mut bench, 1, 1500);
+    assert_eq!((bench.backlog().packets, bench.stats.lost, bench.stats.drops_full), (50, 51, 51));
+    bench.rate = Rate::from_mbps(200);
+    arrive(&mut bench, 150, 1500);
+    assert_eq!((bench.backlog().packets, bench.stats.lost), (200, 51));
+    assert_eq!(drain(&mut bench), (51..251).collect::<Vec<_>>());
+}
+
+/// It is the oldest packet's flow that learns of a head drop, the arriving one's that learns of a tail drop; the
+/// record says how long the packet was, and why.
+#[test]
+fn who_is_dropped() {
+    for (headdrop, flow, size) in [(false, 2, 200), (true, 1, 100)] {
+        let mut bench = lossy(headdrop, Limit::Packets(1));
+        for (flow, size) in [(1, 100), (2, 200)] {
+            let packet = bench.packet(flow, size, Kind::Ect0);
+            bench.enqueue(0, packet);
+        }
+        let [dropped] = bench.drops[..] else { panic!("{:?}", bench.drops) };
+        assert_eq!((dropped.flow.get(), dropped.size), (flow, Bytes::new(size)));
+        assert_eq!(dropped.reason, DropReason::Full);
+    }
+}
+
+/// 100 packets of 1500 bytes are 12 ms at 100 Mbit/s, 1000 are 120 ms (test points of section 1): the longest that
+/// any packet waits in a full queue, until the link has sent those before it. With tail drop every packet in a full
+/// queue does; a link at 2 times its capacity loses half and is never idle (section 19.6, tests 2 and 4), and
+/// nothing is ever marked.
+#[test]
+fn overload() {
+    for (packets, ms) in [(100, 12), (1_000, 120)] {
+        for kind in Kind::ALL {
+            let limits = [
+                Limit::Packets(packets),
+                Limit::Bytes(Bytes::new(1_500 * packets as u64)),
+                Limit::Time(Duration::from_millis(ms)),
+            ];
+            for limit in limits {
+                for headdrop in [false, true] {
+                    let mut bench = lossy(headdrop, limit);
+                    bench.rate = Rate::from_mbps(100);
+                    let load = Load { kind, service_ns: 120_000, interval_ns: 60_000 };
+                    let mut longest = Duration::ZERO;
+                    let mut ecn = None;
+                    let idle = load.run(&mut bench, 0..2_000 * MS, |_, left| {
+                        longest = longest.max(left.sojourn);
+                        assert_eq!(*ecn.get_or_insert(left.ecn), left.ecn);
+                    });
+                    let case = format!("{limit:?} {headdrop} {kind:?}");
+                    assert_eq!(idle, 0, "{case}");
+                    let queued = bench.backlog().packets;
+                    assert!(queued == packets || queued == packets - 1, "{queued} {case}");
+                    let stats = bench.stats;
+                    assert_eq!(stats.departed, 2_000 * MS / 120_000 + 1, "{case}");
+                    assert_eq!(stats.arrived, stats.departed + stats.lost + queued as u64, "{case}");
+                    assert_eq!((stats.sce, stats.ce, stats.drops_aqm), (0, 0, 0), "{case}");
+                    // A head drop shortens the wait of those behind it: nobody waits for `packets` packets, as every
+                    // second one before it is lost.
+                    let full = Duration::from_millis(ms);
+                    let expected = if headdrop { full / 2 } else { full };
+                    let packet = Duration::from_nanos(120_000);
+                    assert!(longest <= expected && longest + packet * 2 > expected, "{longest} {case}");
+                }
+            }
+        }
+    }
 }

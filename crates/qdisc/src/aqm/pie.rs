@@ -1,0 +1,284 @@
+//! PIE, Proportional Integral controller Enhanced: a drop probability that keeps the queueing delay at a
+//! target.
+//!
+//! Source: RFC 8033 sections 4 and 5; Linux `sch_pie`; spec/queues-and-signalling section 6. Every `tupdate`
+//! the probability moves by `alpha` times the distance of the delay from its target and `beta` times the
+//! delay's change since the last update; arriving packets are dropped, or marked, with it.
+//!
+//! Why the constants are what they are. alpha = 1/8 Hz and beta = 10/8 Hz come from the RFC's analysis of the loop;
+//! TCP answers the same step of p the more strongly the smaller p is, so the gains are divided by up to 2048 then
+//! ([`divisor`]). A burst of 150 ms passes after idle time. Nothing is dropped while the delay is below half of
+//! its target, unless p is 0.2 or more, nor while there are not two packets to send: the link stays busy. Heads
+//! come in rows; so no coin is tossed until the probabilities since the last signal add up to 0.85, and from 8.5 on
+//! none is needed (RFC 8033 section 5.4). Signals are rarer than p by that: to drop one packet in six, p is 0.28.
+//!
+//! The RFC and Linux differ in details, see [`PieVariant`].
+
+use windtunnel_units::{Bytes, Duration, Probability, Time};
+
+use super::pie_params::{PieBurstMode, PieParams, PieRandom, PieVariant};
+use super::pie_rate::DepartureRate;
+use crate::aqm::{Aqm, PacketView, QueueView, Signal, Verdict};
+use crate::ecn::Class;
+use crate::random::Uniform;
+
+/// The auto-tuning (RFC 8033 section 4.2): what the gains are divided by at drop probability `p`.
+fn divisor(p: f64) -> u16 {
+    match p {
+        p if p < 0.000_001 => 2048,
+        p if p < 0.000_01 => 512,
+        p if p < 0.000_1 => 128,
+        p if p < 0.001 => 32,
+        p if p < 0.01 => 8,
+        p if p < 0.1 => 2,
+        _ => 1,
+    }
+}
+
+/// PIE's variables.
+#[derive(Clone, Debug)]
+pub struct Pie {
+    params: PieParams,
+    random: Uniform,
+    /// The drop probability.
+    p: Probability,
+    /// The sum of probabilities since the last signal.
+    accu: f64,
+    /// The queueing delay now, and at the last update.
+    qdelay: Duration,
+    qdelay_old: Duration,
+    /// What is left of the burst allowance.
+    burst: Duration,
+    /// In place of timestamps.
+    estimator: Option<DepartureRate>,
+    /// The last departure since the start or restart.
+    last_dequeue: Option<Time>,
+    next_update: Time,
+}
+
+impl Pie {
+    /// When Linux updates p for the first time; from then on every `tupdate`.
+    const FIRST_UPDATE_LINUX: Duration = Duration::from_millis(500);
+    /// The cap of an increase of p, from p = 0.1 on (RFC 8033 section 5.5), and Linux's increase at long delays.
+    const STEP: f64 = 0.02;
+    const LONG_DELAY: Duration = Duration::from_millis(250);
+
+    /// PIE with its own random stream.
+    pub fn new(params: PieParams, seed: u64) -> Pie {
+        let first_update = match params.variant {
+            PieVariant::Linux => Pie::FIRST_UPDATE_LINUX,
+            PieVariant::Rfc => params.tupdate,
+        };
+        Pie {
+            random: Uniform::new(seed),
+            p: Probability::ZERO,
+            accu: 0.0,
+            qdelay: Duration::ZERO,
+            qdelay_old: Duration::ZERO,
+            burst: params.max_burst,
+            estimator: params.dq_rate_estimator.then(DepartureRate::default),
+            last_dequeue: None,
+            next_update: Time::ZERO + first_update,
+            params,
+        }
+    }
+
+    /// Whether nothing is dropped now, whatever p is.
+    #[inline]
+    fn spares(&self, queue: &QueueView) -> bool {
+        let (qdelay, short) = match self.params.variant {
+            PieVariant::Linux => (self.qdelay, queue.bytes < self.params.mtu * 2),
+            PieVariant::Rfc => (self.qdelay_old, queue.bytes <= self.params.mtu * 2),
+        };
+        !self.burst.is_zero() || short || (qdelay < self.params.target / 2 && self.p.get() < 0.2)
+    }
+
+    /// The probability for a packet of `size`.
+    #[inline]
+    fn probability(&self, size: Bytes) -> f64 {
+        if self.params.bytemode && size <= self.params.mtu {
+            self.p.get() * (size.as_f64() / self.params.mtu.as_f64())
+        } else {
+            self.p.get()
+        }
+    }
+
+    /// Whether to signal to a packet with probability `p`, given its draw `u`. `marked`: the signal is a mark.
+    fn signals(&mut self, p: f64, u: f64, marked: bool) -> bool {
+        self.accu = if p == 0.0 { 0.0 } else { self.accu + p };
+        match self.params.random {
+            PieRandom::Derandomized => {
+                let forced = self.accu >= 8.5;
+                let signal = forced || (self.accu >= 0.85 && u < p);
+                if signal && !(self.params.linux_exact && forced && marked) {
+                    self.accu = 0.0;
+                }
+                signal
+            }
+            PieRandom::Coin => u < p,
+            PieRandom::Recur => {
+                let signal = self.accu > 1.0;
+                self.accu -= f64::from(u8::from(signal));
+                signal
+            }
+        }
+    }
+
+    /// The control law: how much p changes.
+    fn change(&self) -> f64 {
+        let PieParams { alpha, beta, target, .. } = self.params;
+        let [qdelay, old, target] = [self.qdelay, self.qdelay_old, target].map(Duration::as_secs_f64);
+        let p = self.p.get();
+        let mut change = (alpha * (qdelay - target) + beta * (qdelay - old)) / 16.0 / f64::from(divisor(p));
+        if p >= 0.1 {
+            change = change.min(Pie::STEP);
+        }
+        if self.params.variant == PieVariant::Linux && self.qdelay > Pie::LONG_DELAY {
+            change += Pie::STEP;
+        }
+        change
+    }
+
+    /// What is kept of p when both delays were zero. Linux waits if there is a backlog: its delay is too short to
+    /// tell, or not known yet.
+    fn kept(&self, queue: &QueueView) -> f64 {
+        match self.params.variant {
+            _ if !self.qdelay.is_zero() || !self.qdelay_old.is_zero() => 1.0,
+            PieVariant::Linux if queue.packets > 0 => 1.0,
+            PieVariant::Linux => 63.0 / 64.0,
+            PieVariant::Rfc => 0.98,
+        }
+    }
+
+    /// Whether congestion is gone. An estimator that knows nothing yet cannot say so, and its first measurement
+    /// goes on.
+    fn is_over(&self) -> bool {
+        let half = self.params.target / 2;
+        self.p == Probability::ZERO
+            && self.qdelay < half
+            && self.qdelay_old < half
+            && self.estimator.as_ref().is_none_or(DepartureRate::known)
+    }
+
+    /// Begins anew, with the whole burst allowance.
+    fn restart(&mut self) {
+        self.burst = self.params.max_burst;
+        self.accu = 0.0;
+        self.last_dequeue = None;
+        self.estimator = self.params.dq_rate_estimator.then(DepartureRate::default);
+    }
+}
+
+impl Aqm for Pie {
+    fn on_enqueue(&mut self, packet: &PacketView, queue: &QueueView) -> Verdict {
+        // One draw per packet, needed or not: what one packet gets does not shift what later ones draw.
+        let u = self.random.draw();
+        if self.spares(queue) {
+            return Verdict::Pass;
+        }
+        let mark = self.params.ecn && self.p <= self.params.ecn_prob;
+        let marked = mark && matches!(packet.class, Class::Conventional | Class::Sce);
+        match self.signals(self.probability(packet.size), u, marked) {
+            false => Verdict::Pass,
+            true if mark => Verdict::Mark(Signal::Ce),
+            true => Verdict::Drop,
+        }
+    }
+
+    fn on_full(&mut self) {
+        self.accu = 0.0;
+    }
+
+    fn on_dequeue(&mut self, packet: &PacketView, queue: &QueueView) -> Verdict {
+        let passed = if let Some(estimator) = &mut self.estimator {
+            estimator.departed(queue.now, packet.size, queue.bytes)
+        } else {
+            self.qdelay = if queue.packets == 0 { Duration::ZERO } else { packet.sojourn };
+            self.last_dequeue.replace(queue.now).map(|last| queue.now.since(last))
+        };
+        if self.params.burst_mode == PieBurstMode::Linux {
+            self.burst = self.burst.saturating_sub(passed.unwrap_or_default());
+        }
+        Verdict::Pass
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        Some(self.next_update)
+    }
+
+    fn on_timer(&mut self, queue: &QueueView) {
+        if let Some(estimator) = &self.estimator {
+            self.qdelay = estimator.delay(queue.bytes);
+        }
+        let p = Probability::clamped(self.p.get() + self.change());
+        self.p = Probability::clamped(p.get() * self.kept(queue));
+        if self.params.burst_mode == PieBurstMode::Rfc {
+            self.burst = self.burst.saturating_sub(self.params.tupdate);
+        }
+        if self.is_over() {
+            self.restart();
+        }
+        self.qdelay_old = self.qdelay;
+        self.next_update = queue.now + self.params.tupdate;
+    }
+
+    /// Delays in seconds.
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("p", self.p.get());
+        out("qdelay", self.qdelay.as_secs_f64());
+        out("burst", self.burst.as_secs_f64());
+        out("accu", self.accu);
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::float_cmp, reason = "multiples of 1/8 are exact")]
+mod tests {
+    use super::*;
+
+    /// Each threshold of the table belongs to the row above it (spec/queues-and-signalling section 6).
+    #[test]
+    fn auto_tuning() {
+        let thresholds = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1];
+        let divisors = [2048, 512, 128, 32, 8, 2, 1];
+        for (i, threshold) in thresholds.into_iter().enumerate() {
+            assert_eq!([threshold * 0.999_999, threshold].map(divisor), [divisors[i], divisors[i + 1]]);
+        }
+        assert_eq!([0.0, 1.0].map(divisor), [2048, 1]);
+    }
+
+    /// No signal below 0.85; from 8.5 on a signal whatever the coin says. p = 1/8 adds up exactly: 7/8 is the
+    /// first sum at which the coin counts, 68/8 the first at which it does not.
+    #[test]
+    fn derandomized() {
+        let pie = || Pie::new(PieParams::default(), 1);
+        let first = |u| {
+            let mut pie = pie();
+            (1..100).find(|_| pie.signals(0.125, u, false)).unwrap()
+        };
+        assert_eq!((first(0.0), first(0.124), first(0.125), first(1.0)), (7, 7, 68, 68));
+        // A probability of zero starts the sum again.
+        let mut pie = pie();
+        pie.signals(0.5, 1.0, false);
+        assert_eq!(pie.accu, 0.5);
+        assert!(!pie.signals(0.0, 0.0, false));
+        assert_eq!(pie.accu, 0.0);
+    }
+
+    /// A signal starts the sum again, but for Linux's forced marks: the next packet is forced too. Forced drops, and
+    /// marks by the coin, start again in Linux as well.
+    #[test]
+    fn linux_exact() {
+        let after = |linux_exact, u, marked| {
+            let mut pie = Pie::new(PieParams { linux_exact, ..PieParams::default() }, 1);
+            while !pie.signals(0.125, u, marked) {}
+            (pie.accu, pie.signals(0.125, 1.0, marked))
+        };
+        assert_eq!(after(true, 1.0, true), (8.5, true));
+        for (linux_exact, u, marked) in
+            [(false, 1.0, true), (false, 1.0, false), (true, 1.0, false), (true, 0.0, true)]
+        {
+            assert_eq!(after(linux_exact, u, marked), (0.0, false), "{linux_exact} {u} {marked}");
+        }
+    }
+}

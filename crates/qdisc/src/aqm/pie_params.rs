@@ -1,0 +1,129 @@
+//! PIE's parameters, and where its two descriptions differ ([`super::pie`]).
+//!
+//! Names and defaults are tc's (`tc-pie`); where Linux has a constant and the RFC another, or a choice, there is a
+//! parameter beyond tc's.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use windtunnel_units::{Bytes, Duration, OutOfRange, Probability};
+
+use crate::fifo::Limit;
+
+/// Whose PIE it is, where they differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PieVariant {
+    /// Linux: what is compared with half of the target is the delay of the last departure, fewer than 2 MTU are too
+    /// short a queue, p is raised by 0.02 per update above 250 ms, it decays by 1/64 in idle time, and the
+    /// first update is after 500 ms.
+    #[default]
+    Linux,
+    /// RFC 8033: the delay at the last update, 2 MTU are too short as well, no such rise, 0.02, and after
+    /// `tupdate`.
+    Rfc,
+}
+
+/// How the burst allowance runs out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PieBurstMode {
+    /// By the time between departures.
+    #[default]
+    Linux,
+    /// By `tupdate` at each update.
+    Rfc,
+}
+
+/// How a probability becomes signals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PieRandom {
+    /// Coins, tossed only when the probabilities since the last signal add up to 0.85 (RFC 8033 section 5.4).
+    #[default]
+    Derandomized,
+    /// A coin for each packet (RFC 8033 section 4.1).
+    Coin,
+    /// None: a signal whenever the probabilities add up to more than 1 (RFC 9332 appendix A).
+    Recur,
+}
+
+/// PIE's parameters, named as in tc.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(extend("x-source" = "RFC 8033; Linux sch_pie"))]
+#[expect(clippy::struct_excessive_bools, reason = "tc's switches, independent of each other")]
+pub struct PieParams {
+    /// Whose PIE it is, where the RFC and Linux differ.
+    pub variant: PieVariant,
+    /// The queueing delay that the queue is kept at.
+    pub target: Duration,
+    /// How often the drop probability is updated.
+    pub tupdate: Duration,
+    /// The gain of the distance from the target, in 1/16 Hz.
+    pub alpha: f64,
+    /// The gain of the change of the delay, in 1/16 Hz.
+    pub beta: f64,
+    /// Whether packets that understand CE are marked; if not, all are dropped.
+    pub ecn: bool,
+    /// The drop probability above which packets are dropped even with `ecn`.
+    pub ecn_prob: Probability,
+    /// How long a burst is let pass after idle time.
+    pub max_burst: Duration,
+    /// How the burst allowance runs out.
+    pub burst_mode: PieBurstMode,
+    /// Whether the probability is less for packets shorter than `mtu`, in proportion.
+    pub bytemode: bool,
+    /// The longest packet with its overhead: twice of that is too short a queue to drop from. Linux takes 1514 B on
+    /// Ethernet.
+    pub mtu: Bytes,
+    /// Whether the delay is estimated from the departure rate instead of measured.
+    pub dq_rate_estimator: bool,
+    /// How a probability becomes signals.
+    pub random: PieRandom,
+    /// Whether, as in Linux, the sum of probabilities is kept when it forced a mark, so that the next packet is
+    /// signalled too.
+    pub linux_exact: bool,
+}
+
+impl Default for PieParams {
+    fn default() -> PieParams {
+        PieParams {
+            variant: PieVariant::default(),
+            target: Duration::from_millis(15),
+            tupdate: Duration::from_millis(15),
+            alpha: 2.0,
+            beta: 20.0,
+            ecn: false,
+            ecn_prob: Probability::clamped(0.1),
+            max_burst: Duration::from_millis(150),
+            burst_mode: PieBurstMode::default(),
+            bytemode: false,
+            mtu: Bytes::new(1_500),
+            dq_rate_estimator: false,
+            random: PieRandom::default(),
+            linux_exact: false,
+        }
+    }
+}
+
+impl PieParams {
+    /// Linux's limit.
+    pub(crate) const LIMIT: Limit = Limit::Packets(1_000);
+
+    pub(crate) fn check(&self) -> Result<(), OutOfRange> {
+        for (key, span) in [("target", self.target), ("tupdate", self.tupdate)] {
+            if span.is_zero() {
+                return Err(OutOfRange::new(key, span, "more than 0 s"));
+            }
+        }
+        for (key, gain) in [("alpha", self.alpha), ("beta", self.beta)] {
+            if !(0.0..=32.0).contains(&gain) {
+                return Err(OutOfRange::new(key, gain, "from 0 to 32, in 1/16 Hz"));
+            }
+        }
+        if self.mtu == Bytes::ZERO {
+            return Err(OutOfRange::new("mtu", self.mtu, "more than 0 B"));
+        }
+        Ok(())
+    }
+}
