@@ -11,6 +11,7 @@ from windtunnel.metrics import (
     by_flow,
     convergence_time,
     jain_index,
+    mser_truncation,
     normalised_rates,
     settling_time,
     time_mean,
@@ -116,3 +117,12 @@ def test_thin_cloud_leaves_no_hole() -> None:
     counts, _, _ = np.histogram2d(x[kept], y[kept], bins=(100, 50), range=((x[0], x[-1]), (y.min(), y.max())))
     assert counts.min() >= 1
     assert len(kept) < 6000
+
+
+def test_mser_finds_the_end_of_a_step() -> None:
+    """A step of 40 values before a steady series: the truncation point is its end, in whole batches of five."""
+    rng = np.random.default_rng(3)
+    series = np.where(np.arange(400) < 40, 5.0, 1.0) + rng.normal(0, 0.1, 400)
+    assert mser_truncation(series, 120) == 40
+    assert mser_truncation(series, 20) == 20
+    assert mser_truncation(np.ones(3), 120) == 0

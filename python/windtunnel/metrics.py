@@ -48,6 +48,22 @@ def by_flow(time_s: npt.ArrayLike, flow: npt.ArrayLike, values: npt.ArrayLike) -
     return times, matrix
 
 
+def mser_truncation(values: npt.ArrayLike, limit: int, batch: int = 5) -> int:
+    """How many values belong to the transient: the truncation point of the MSER-5 rule.
+
+    The mean of each ``batch`` of values is taken; of the truncation points up to ``limit`` values, the one is chosen
+    at which the standard error of what is left is least: a transient widens it, and so does throwing away more than
+    the transient. No threshold is involved. ``values``: shape ``(t,)``, equally spaced in time; a last batch that is
+    not full is left out. Source: White, Cobb and Spratt, "A comparison of five steady-state truncation heuristics for
+    simulation", WSC 2000.
+    """
+    x = np.asarray(values, dtype=np.float64)
+    means = x[: len(x) // batch * batch].reshape(-1, batch).mean(axis=1)
+    points = range(min(limit // batch, len(means) - 2) + 1)
+    errors = [float(np.var(means[k:])) / (len(means) - k) for k in points]
+    return batch * int(np.argmin(errors)) if errors else 0
+
+
 def time_mean(time_s: npt.ArrayLike, values: npt.ArrayLike, start: float = 0.0, end: float = np.inf) -> float:
     """Mean over time of an interval series: each value holds from the row before to its own time.
 

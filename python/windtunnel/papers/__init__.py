@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from windtunnel.papers.suite import Suite
 
 #: The suites by name.
-NAMES = ("mds",)
+NAMES = ("mds", "aimd")
 
 
 def reproduce(name: str, *, only: Sequence[str], quick: bool, out: Path, jobs: int | None, console: Console) -> int:
@@ -32,9 +32,9 @@ def reproduce(name: str, *, only: Sequence[str], quick: bool, out: Path, jobs: i
 
 
 def _suites() -> dict[str, Callable[[bool], Suite]]:
-    from windtunnel.papers import mds
+    from windtunnel.papers import aimd, mds
 
-    return {"mds": lambda quick: mds.suite(quick=quick)}
+    return {"mds": lambda quick: mds.suite(quick=quick), "aimd": lambda quick: aimd.suite(quick=quick)}
 
 
 def select(suite: Suite, only: Sequence[str]) -> list[str]:

@@ -106,7 +106,8 @@ def quantity(text: object, units: dict[str, float]) -> float:
 class Cell:
     """A scenario with its settings, the number of perturbed twins to run, and what to measure.
 
-    ``rtts_ms`` gives every ``[[flow]]`` its path RTT (none: the file's own).
+    ``rtts_ms`` gives every ``[[flow]]`` its path RTT (none: the file's own). ``twins`` holds the overrides of each
+    perturbed run, in place of RTTs that are changed by microseconds: start offsets, say, where phases decide.
     """
 
     name: str
@@ -115,6 +116,7 @@ class Cell:
     rate_mbps: float | None = None
     rtts_ms: tuple[float, ...] | None = None
     perturbed: int = 0
+    twins: tuple[tuple[str, ...], ...] = ()
     measurements: list[Measurement] = field(default_factory=list)
     pictures: list[Picture] = field(default_factory=list)
 
@@ -135,7 +137,9 @@ class Cell:
         if self.rate_mbps is not None:
             base.append(f'bottleneck.rate="{self.rate_mbps:g} Mbps"')
         rtts = self.rtts_ms or tuple(self.template.rtts_ms())
-        yield (*base, *(_rtt(i, r) for i, r in enumerate(rtts) if self.rtts_ms is not None))
+        plain = (*base, *(_rtt(i, r) for i, r in enumerate(rtts) if self.rtts_ms is not None))
+        yield plain
+        yield from ((*plain, *twin) for twin in self.twins)
         for offsets in OFFSETS_US[: self.perturbed]:
             yield (*base, *(_rtt(i, r + offsets[i % len(offsets)] * 1e-3) for i, r in enumerate(rtts)))
 

@@ -1,22 +1,14 @@
-"""Closed-form models of congestion control: what theory says before anything is simulated.
+"""Signalling, recovery and steady state as "Multiplicative Decrease Scaling" (Heist, 2025; cited as MDS) has them.
 
-Every function is elementwise and broadcasts: an argument is a number or an array of any shape, the result has the
-broadcast shape of all arguments (and is a 0-d array's scalar for plain numbers). Units are SI, with the unit in the
-name where there is one: ``rate_bps`` in bit/s, ``rtt_s`` and times in seconds, windows and segments in bytes.
-``beta`` is always the factor that is *kept* by a multiplicative decrease (Reno 0.5, CUBIC 0.7).
-
-Source, unless a docstring says otherwise: "Multiplicative Decrease Scaling" (Heist, 2025), cited as MDS.
+Source, unless a docstring says otherwise: that document.
 """
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
-import numpy.typing as npt
 
-Values: TypeAlias = npt.ArrayLike
-Result: TypeAlias = npt.NDArray[np.float64]
+from windtunnel.models.values import Result, Values
+from windtunnel.models.values import as_floats as _f
 
 #: Bytes of data in a segment: an MTU of 1500 less IPv4, TCP and timestamps (MDS, test configuration).
 MSS = 1448.0
@@ -28,10 +20,6 @@ CUBIC_BETA = 0.7
 SCALABLE_A = 1.0 / 200.0
 #: Below this window, in bytes, Scalable-MDS grows as Reno does (MDS).
 LEGACY_WINDOW = 250_000.0
-
-
-def _f(value: Values) -> Result:
-    return np.asarray(value, dtype=np.float64)
 
 
 def mds_factor(tau: Values, beta: Values = 0.5) -> Result:

@@ -1,0 +1,332 @@
+"""The suite of "Friendliness between AIMD Algorithms": numbers, data, and rows and pictures from made-up runs."""
+
+import io
+import json
+import math
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from windtunnel import _core
+from windtunnel.papers import aimd, reproduce, select
+from windtunnel.papers.aimd import geometry, modes
+from windtunnel.papers.aimd.data_files import ROOT, toml
+from windtunnel.papers.aimd.linux import read_lines
+from windtunnel.papers.aimd.plan import TWIN_STARTS_MS, fair_mbps
+from windtunnel.papers.cells import Cell, Measurement
+from windtunnel.papers.expression import names
+from windtunnel.papers.features import METHODS, Axis, RunData, View, evaluate, parse
+from windtunnel.papers.jobs import Outcome, execute, jobs_of
+from windtunnel.papers.rows import Row
+from windtunnel.papers.suite import Results, Suite
+
+
+@cache
+def whole() -> Suite:
+    return aimd.suite(quick=False)
+
+
+# --- Rates of runs ---------------------------------------------------------------------------------------------------
+
+
+def intervals(columns: dict[str, np.ndarray], step: float = 1.0, flow: str = "0") -> View:
+    """A run's interval table from matrices of shape (time, flows)."""
+    shape = next(iter(columns.values())).shape
+    table = {
+        "time_s": np.repeat(step * np.arange(1, shape[0] + 1), shape[1]),
+        "flow": np.tile(np.arange(shape[1], dtype=np.uint32), shape[0]),
+        **{name: matrix.ravel() for name, matrix in columns.items()},
+    }
+    return View(RunData({"flows": table}, {}), "rates", flow, Axis(0, 1, 0, 1))
+
+
+def noisy(seconds: int = 370, flows: int = 2, transient: int = 30) -> np.ndarray:
+    """Rates around 4 and 6 Mbit/s that begin at 10 and 0, and settle within ``transient`` seconds."""
+    rng = np.random.default_rng(1)
+    level = np.where(np.arange(flows) == 0, 4.0, 6.0)
+    away = np.where(np.arange(flows) == 0, 6.0, -6.0)
+    decay = np.maximum(0.0, 1.0 - np.arange(seconds) / transient)[:, None]
+    return np.asarray(level + away * decay + rng.normal(0, 0.2, (seconds, flows)))
+
+
+def test_the_transient_is_left_out() -> None:
+    """A run that settles within 30 s counts as converged after most of that and well before the limit."""
+    start = evaluate(intervals({"goodput_mbps": noisy()}), "steady_from(120)")
+    assert 20 <= start <= 45
+    mean = evaluate(intervals({"goodput_mbps": noisy()}), "steady_mean(5, 120, 250)")
+    assert mean == pytest.approx(0.8, abs=0.01)
+
+
+def test_normalised_rates() -> None:
+    """Mean and quantiles of the window's seconds, over the fair share; several flows are averaged second by second."""
+    rates = np.stack([np.arange(1.0, 101.0), np.arange(1.0, 101.0)[::-1], np.full(100, 10.0)], axis=1)
+    one, two = (intervals({"goodput_mbps": rates}, flow=f) for f in ("0", "0-1"))
+    assert evaluate(one, "rate_mean(10, 0, 100)") == pytest.approx(5.05)
+    assert evaluate(one, "rate_mean(10, 50, 100)") == pytest.approx(7.55)
+    assert evaluate(one, "rate_quantile(0.01, 10, 0, 100)") == pytest.approx(0.199)
+    assert evaluate(two, "rate_quantile(0.99, 10, 0, 100)") == pytest.approx(5.05)
+    assert math.isnan(evaluate(one, "rate_mean(10, 100, 200)"))
+    assert fair_mbps(40, 2) == pytest.approx(38.256 / 2, abs=1e-3)
+
+
+def test_ratio_of_groups() -> None:
+    """One-second ratios of two groups' means: 2 over the mean of 4 and 12."""
+    rates = np.tile([2.0, 4.0, 12.0], (200, 1))
+    view = intervals({"goodput_mbps": rates}, flow="0/1-2")
+    assert evaluate(view, "steady_ratio_quantile(0.5, 20, 100)") == pytest.approx(0.25)
+
+
+def test_the_recorded_mode_is_averaged_and_may_be_absent() -> None:
+    """Share of time in the Reno-friendly region where the run has it; NaN where it has not."""
+    rates, share = np.full((100, 2), 5.0), np.tile([[0.25, np.nan], [0.75, np.nan]], (50, 1))
+    assert evaluate(intervals({"goodput_mbps": rates, "cubic_friendly": share}), "steady_friendly(10, 80)") == 0.5
+    assert math.isnan(evaluate(intervals({"goodput_mbps": rates}), "steady_friendly(10, 80)"))
+
+
+def sawteeth(exponent: float) -> View:
+    """Windows that grow from 70 to 100 in 30 intervals, again and again; rates are a power of them."""
+    window = np.tile(np.linspace(70, 100, 30), 20)[:, None]
+    columns = {"cwnd_mean_bytes": window, "throughput_mbps": 3.0 * window**exponent}
+    return intervals(columns, step=0.1)
+
+
+@pytest.mark.parametrize("exponent", [-0.46, 0.25, 0.0])
+def test_elasticity_within_sawteeth(exponent: float) -> None:
+    """The power that rates follow within teeth, whatever happens from one tooth to the next."""
+    assert evaluate(sawteeth(exponent), "rate_elasticity(0, 60)") == pytest.approx(exponent, abs=1e-9)
+
+
+# --- Figures of the model --------------------------------------------------------------------------------------------
+
+
+def test_the_modes_are_those_that_the_text_tells() -> None:
+    """No cell of figure 3 is Reno-friendly (section 3.1.3); 40 Mbit/s, 10 ms over PIE is (section 3.2.1)."""
+    from windtunnel.papers.aimd.paths import GRIDS, RATES, RTTS
+
+    bloated, tuned, pie = GRIDS
+    assert {bloated.mode(rate, rtt) for rate in RATES for rtt in RTTS} == {"CUBIC"}
+    assert sum(tuned.mode(rate, rtt) != "CUBIC" for rate in RATES for rtt in RTTS) > 12
+    assert pie.mode(40, 10) == "Reno-friendly"
+    # "It turned out that using any feasible estimate didn't change whether CUBIC was in transition" (footnote 8).
+    assert {modes.mode(40, 0.010, q) for q in (0.010, 0.015, 0.020)} == {"Reno-friendly"}
+
+
+def test_the_mode_of_a_run() -> None:
+    """By the share of time in the Reno-friendly region."""
+    assert [modes.mode_of_share(s) for s in (1.0, 0.5, 0.0)] == ["Reno-friendly", "mixed", "CUBIC"]
+
+
+def rows_of(id: str, results: Results | None = None) -> dict[str, Row]:
+    group = next(g for g in whole().groups if g.id == id)
+    return {row.id: row for row in group.rows(results or Results(whole().cells, []))}
+
+
+def test_the_models_rows_need_no_run() -> None:
+    """All printed numbers of formulas and figures 1, 2 and 5 agree but one, whose difference the notes explain."""
+    rows = [row for id in ("formula", "losses", "fig1", "fig2", "fig5") for row in rows_of(id).values()]
+    assert [row.id for row in rows if row.verdict == "outside"] == ["fig5/middle_share"]
+    assert rows_of("fig5")["fig5/later_share"].measured == pytest.approx(50.9, abs=0.05)
+    assert sum(row.verdict == "within" for row in rows) >= 25
+
+
+def test_an_11_ms_buffer_is_too_shallow() -> None:
+    """Figure 2: the queue is empty for a while; with figure 1's buffer it never is."""
+    assert rows_of("fig2")["fig2/empty_percent"].measured == pytest.approx(10.2, abs=0.1)
+    assert geometry.cycle("1").empty_share(geometry.path("1")) == 0.0
+
+
+# --- The data --------------------------------------------------------------------------------------------------------
+
+
+def test_claims_are_complete() -> None:
+    """P49 to P54, each with its number and its reason, or with what it waits for; expressions name what is measured."""
+    claims = toml("claims.toml")["claim"]
+    ids = {g.id for g in whole().groups if g.id.startswith("P")}
+    assert {id[:3] for id in ids} == {f"P{n}" for n in range(49, 55)}
+    assert {c["id"] for c in claims} | {"P49a", "P49b"} == ids
+    for claim in claims:
+        if "later" not in claim:
+            assert names(claim["value"]) == set(claim["quantities"]), claim["id"]
+            assert len({"near", "above", "below"} & set(claim["expected"])) == 1
+            assert claim["expected"]["why"]
+
+
+def test_the_reference_is_complete() -> None:
+    """Thirty cells of the Linux reference: two queues, three rates, five RTTs; CUBIC and Reno add up to the link."""
+    lines = read_lines()
+    assert len({(line.queue, line.rate_mbps, line.rtt_ms) for line in lines}) == len(lines) == 30
+    for line in lines:
+        assert 1.5 < float(line.printed["f1_norm_mean"]) + float(line.printed["f2_norm_mean"]) < 2.01
+
+
+def test_no_scenario_file_lies_idle() -> None:
+    """Every scenario file of the suite is run by it."""
+    assert {p.stem for p in (ROOT / "scenarios").glob("*.toml")} == {c.template.name for c in whole().cells.values()}
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_every_measurement_has_a_method(quick: bool) -> None:
+    """A misspelt method or a wrong number of arguments is found without a run."""
+    import inspect
+
+    for cell in aimd.suite(quick=quick).cells.values():
+        assert cell.measurements
+        for measurement in cell.measurements:
+            name, arguments = parse(measurement.method)
+            inspect.signature(METHODS[name]).bind(None, *arguments)
+
+
+def test_runs_differ_in_their_start() -> None:
+    """The twins of a cell start the second group at other times; the cost of the whole suite is bounded."""
+    cell = whole().cells["fig4/40Mbps-10ms"]
+    plain, *twins = list(cell.variants())
+    assert not any("start" in setting for setting in plain)
+    assert [t[-1] for t in twins] == [f'flow.1.start="{ms} ms"' for ms in TWIN_STARTS_MS]
+    packets = sum(c.packets * (1 + len(c.twins)) for c in whole().cells.values())
+    assert packets < 1.3e9
+    quick = sum(c.packets * (1 + len(c.twins)) for c in aimd.suite(quick=True).cells.values())
+    assert quick < 1.6e8
+
+
+def test_names_of_groups() -> None:
+    """Kinds of groups, and letters left out."""
+    assert select(whole(), ["fig7", "P52"]) == ["fig7a", "fig7b", "P52a", "P52b"]
+    assert select(whole(), ["models"])[:3] == ["formula", "fig1", "fig2"]
+
+
+# --- From made-up runs to rows and pictures --------------------------------------------------------------------------
+
+
+def made_up(suite: Suite, value: Callable[[Cell, Measurement, int], float]) -> Results:
+    """Outcomes of every run of the suite, without a run."""
+    outcomes = [
+        Outcome(cell.name, k, tuple(value(cell, m, k) for m in cell.measurements), {}, 0.0, 0, "")
+        for cell in suite.cells.values()
+        for k in range(1 + len(cell.twins))
+    ]
+    return Results(suite.cells, outcomes)
+
+
+def plausible(cell: Cell, measurement: Measurement, k: int) -> float:
+    """Rates near 1, or 15:1 in figure 3's corner; a little different in each run."""
+    name, arguments = parse(measurement.method)
+    jitter = ((zlib.crc32(f"{cell.name}{measurement.flow}".encode()) + 7 * k) % 11 - 5) / 100
+    if name == "steady_from":
+        return 20.0
+    if name == "steady_friendly":
+        return math.nan
+    if name == "rate_elasticity":
+        return (-0.4 if measurement.flow == "0" else 0.2) + jitter
+    bloated = cell.name.startswith("fig3/") and cell.name.endswith("200Mbps-100ms")
+    mean = {"0": 1.875, "1": 0.125}[measurement.flow] if bloated else 1.0 + jitter
+    if name.endswith("quantile"):
+        return mean * (0.7 if float(arguments[0]) < 0.5 else 1.4)
+    return mean
+
+
+def pictures(suite: Suite, results: Results) -> dict[str, bytes]:
+    return {g.id: png for g in suite.groups if (png := g.png(results)) is not None}
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_rows_and_pictures(quick: bool, tmp_path: Path) -> None:
+    """Each group gives its rows with unique ids and its picture; a page can be made of them."""
+    from windtunnel.report import write_suite_page
+
+    suite = aimd.suite(quick=quick)
+    results = made_up(suite, plausible)
+    rows = [row for g in suite.groups for row in g.rows(results)]
+    assert len({row.id for row in rows}) == len(rows)
+    drawn = pictures(suite, results)
+    expected = {g.id for g in suite.groups if g.id.startswith("fig")} | {"markov"}
+    assert set(drawn) == expected
+    assert all(png.startswith(b"\x89PNG") for png in drawn.values())
+    table = [{**vars(row), "difference": row.difference} for row in rows]
+    write_suite_page(tmp_path / "s.html", title=suite.title, notes_html="", summary_rows=table, figures=[])  # type: ignore[arg-type]
+    assert (tmp_path / "s.html").stat().st_size > 50_000
+
+
+def test_verdicts_follow_the_runs() -> None:
+    """With rates near 1 and 15:1 in one corner everything that is judged agrees, the Linux reference apart."""
+    results = made_up(whole(), plausible)
+    judged = [r for g in whole().groups if g.id not in ("linux", "fig5") for r in g.rows(results)]
+    bad = {r.id for r in judged if r.verdict == "outside"}
+    # Rates are lower in a shallow buffer; the made-up ones are not.
+    assert {id for id in bad if not id.startswith(("markov/", "P52a"))} == set()
+    assert rows_of("P49a", results)["P49a"].measured == pytest.approx(15.0)
+    assert "200 Mbit/s, 100 ms" in rows_of("P49a", results)["P49a"].note
+
+
+def starving(cell: Cell, measurement: Measurement, k: int) -> float:
+    """Flow 1 gets half of flow 0's rate, and nothing in its worst seconds."""
+    name, arguments = parse(measurement.method)
+    if name == "rate_elasticity":
+        return 0.3 if measurement.flow == "0" else -0.3
+    if measurement.flow == "1":
+        return 0.0 if name.endswith("quantile") and float(arguments[0]) < 0.5 else 0.5
+    return 1.5 if name != "steady_ratio_quantile" else float(arguments[0])
+
+
+@pytest.mark.parametrize(
+    "id", ["P49a", "P49b", "P50", "P51", "P52a", "P53a", "P53b", "markov/tail-drop-0.7", "fig4/4Mbps-5ms/reno"]
+)
+def test_verdicts_can_fail(id: str) -> None:
+    """Runs in which Reno starves, rates differ, and slopes are reversed fail each of the checks."""
+    results = made_up(whole(), starving)
+    found: Sequence[Row] = [r for g in whole().groups for r in g.rows(results) if r.id == id]
+    assert [r.verdict for r in found] == ["outside"]
+
+
+# --- From end to end -------------------------------------------------------------------------------------------------
+
+
+def test_the_models_are_reproduced(tmp_path: Path) -> None:
+    """The part of the suite that needs no run: folder, page and pictures."""
+    out, shown = tmp_path / "out", io.StringIO()
+    console = Console(file=shown, width=160)
+    assert reproduce("aimd", only=["models"], quick=False, out=out, jobs=1, console=console) == 0
+    rows = {row["id"]: row for row in json.loads((out / "rows.json").read_text())["rows"]}
+    assert rows["formula/eq6"]["verdict"] == "within"
+    assert rows["P54"]["verdict"] == "info"
+    names_of = {p.name for p in out.rglob("*") if p.is_file()}
+    assert names_of == {"report.html", "rows.csv", "rows.json", "fig1.png", "fig2.png", "fig5.png"}
+    assert "Markov chain" in (out / "report.html").read_text()
+
+
+#: What the suite needs of the core.
+NEEDED = {'"linux"': _core.schema(), '"pie"': _core.registry(), '"aimd"': _core.registry()}
+needs_tcp = pytest.mark.skipif(
+    not all(name in text for name, text in NEEDED.items()), reason="the core has no TCP with losses, PIE or AIMD yet"
+)
+
+
+@needs_tcp
+@pytest.mark.parametrize("quick", [True, False])
+def test_every_run_of_the_suite_is_a_valid_scenario(quick: bool) -> None:
+    """Every cell, as it is and with its last start offset, passes the core's own checks."""
+    for cell in aimd.suite(quick=quick).cells.values():
+        variants = list(cell.variants())
+        for overrides in (variants[0], variants[-1]):
+            _core.check(cell.template.text, f"{cell.template.name}.toml", overrides)
+
+
+@needs_tcp
+def test_a_short_run_has_what_the_measurements_need() -> None:
+    """Every measurement of a cell of each scenario file gives a number after 30 s of simulated time."""
+    seen: set[str] = set()
+    for cell in whole().cells.values():
+        if cell.template.name in seen or cell.packets > 2e6:
+            continue
+        seen.add(cell.template.name)
+        job = jobs_of(cell, None)[0]
+        short = tuple(m for m in job.measurements if "elasticity" not in m.method and "friendly" not in m.method)
+        outcome = execute(replace(job, overrides=(*job.overrides, 'duration="30 s"'), measurements=short, pictures=()))
+        assert outcome.error == ""
+        assert all(math.isfinite(v) for v in outcome.values), cell.name
+    assert seen == {c.template.name for c in whole().cells.values()}

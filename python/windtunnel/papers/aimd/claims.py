@@ -1,0 +1,82 @@
+"""The text's claims, P49 to P54: as ``claims.toml`` says, and P49, which is over a whole grid, as is said here."""
+
+from __future__ import annotations
+
+from windtunnel.papers import claims
+from windtunnel.papers.aimd.data_files import template, toml
+from windtunnel.papers.aimd.markov import QUEUES, add_cell, cell_name
+from windtunnel.papers.aimd.paths import GRIDS, RATES, RENO, RTTS, ratios
+from windtunnel.papers.aimd.plan import LOW, fair_mbps, starts, steady
+from windtunnel.papers.cells import Cell, Picture
+from windtunnel.papers.features import Axis
+from windtunnel.papers.rows import Row, Verdict, compare, spread
+from windtunnel.papers.suite import Group, Results
+
+#: The claim whose run is shown, and the seconds of it: about four sawteeth.
+SHOWN, SHOWN_S = "P53a", (100.0, 120.0)
+
+#: "Up to about 15:1", to half a unit of the last digit.
+LARGEST_RATIO, PRECISION = 15.0, 0.5
+
+
+def claims_groups(cells: dict[str, Cell], *, quick: bool) -> list[Group]:
+    """One group for each claim; the grid's cells must be among ``cells``."""
+    data = toml("claims.toml")
+
+    def make(name: str) -> Cell:
+        for queue in QUEUES:
+            if name == cell_name(queue, 0.7):
+                return add_cell(cells, queue, 0.7, quick=quick)
+        run = data["run"][name]
+        cell = Cell(name, template(run["scenario"]), tuple(run.get("set", ())))
+        cell.twins = starts(cell, quick=quick)
+        return cell
+
+    listed = claims.claims_groups(data["claim"], cells, make, quick=quick)
+    for group in listed:
+        if group.id == SHOWN:
+            _show(group, cells[group.cells[0]])
+    return listed if quick else [*_bloated(cells), *listed]
+
+
+def _show(group: Group, cell: Cell) -> None:
+    """The run of a claim as its picture, and as a report."""
+    begin, end = SHOWN_S
+    tops = {"throughput": 50.0, "sojourn": 50.0, "cwnd": 300e3, "mark": 50.0}
+    zoom = tuple((panel, Axis(begin, end, 0.0, top)) for panel, top in tops.items())
+    cell.pictures.append(Picture(group.id, f"{group.title}: {group.caption}", zoom))
+    group.png = lambda results: results.picture(cell.name, group.id)
+    group.report = cell.name
+
+
+def _bloated(cells: dict[str, Cell]) -> list[Group]:
+    """P49: over the grid of figure 3."""
+    grid = GRIDS[0]
+    used = {(rate, rtt): cells[grid.cell(rate, rtt)] for rate in RATES for rtt in RTTS}
+    slow = {path: cell for path, cell in used.items() if path[0] == RATES[0]}
+
+    def largest(results: Results) -> list[Row]:
+        by_path = {path: ratios(results, cell, path[0]) for path, cell in used.items()}
+        count = min(map(len, by_path.values()))
+        values = [max(v[k] for v in by_path.values()) for k in range(count)]
+        where = max(by_path, key=lambda p: by_path[p][0]) if count else None
+        note = f"largest at {where[0]} Mbit/s, {where[1]} ms" if where else ""
+        return [compare("P49a", "claims", ratio, LARGEST_RATIO, PRECISION, values, "", note)]
+
+    def starved(results: Results) -> list[Row]:
+        lows = [
+            results.values(cell.name, cell.index(steady("quantile", RENO, LOW, fair_mbps(rate, 2))))
+            for (rate, _), cell in slow.items()
+        ]
+        values = [min(each) for each in zip(*lows, strict=False)]
+        measured = values[0] if values else None
+        verdict: Verdict = "within" if values and min(values) > 0 else "outside"
+        note = "smallest P1 of the normalised rate; a starved flow has seconds without any delivery"
+        return [Row("P49b", "claims", alive, "> 0", measured, None, "", verdict, note, spread(values))]
+
+    ratio = "CUBIC outcompetes Reno by up to about 15:1 in bloated buffers"
+    alive = f"Reno does not starve in bloated buffers at low link rates ({RATES[0]} Mbit/s)"
+    return [
+        Group("P49a", "Claim P49a", ratio, [c.name for c in used.values()], largest),
+        Group("P49b", "Claim P49b", alive, [c.name for c in slow.values()], starved),
+    ]

@@ -1,0 +1,106 @@
+"""The Markov chain of congestion events against simulated rates: AIMD(a, b) with the formula's a, against Reno."""
+
+from __future__ import annotations
+
+import io
+import math
+from dataclasses import replace
+
+import matplotlib as mpl
+import numpy as np
+
+from windtunnel import models
+from windtunnel.figures.style import INK, RC, flow_look
+from windtunnel.papers.aimd.data_files import template
+from windtunnel.papers.aimd.numbers import FACTORS, predicted_ratio
+from windtunnel.papers.aimd.plan import fair_mbps, starts, steady
+from windtunnel.papers.cells import Cell
+from windtunnel.papers.rows import Row, compare, spread
+from windtunnel.papers.suite import Group, Results
+
+#: The path of the scenario files, on which CUBIC too would be Reno-friendly.
+RATE_MBPS = 40.0
+#: The report's "slightly": a chain that is to decide about 10 % has to be as good.
+TOLERANCE = 0.1
+
+QUEUES = {"tail-drop": "tail drop", "pie": "PIE"}
+
+
+def cell_name(queue: str, b: float) -> str:
+    """The cell of AIMD(., ``b``)."""
+    return f"markov/{queue}-{b:g}"
+
+
+def add_cell(cells: dict[str, Cell], queue: str, b: float, *, quick: bool) -> Cell:
+    """The cell of AIMD(., ``b``) over a queue, added to ``cells`` if it is not there."""
+    name = cell_name(queue, b)
+    if name not in cells:
+        settings = (f"flow.0.cc.a={float(models.friendly_increase(b)):.6f}", f"flow.0.cc.b={b:g}")
+        cell = Cell(name, template(f"aimd-{queue}"), settings)
+        cell.twins = starts(cell, quick=quick)
+        for flow in ("0", "1"):
+            cell.index(steady("mean", flow, fair_mbps(RATE_MBPS, 2)))
+        cells[name] = cell
+    return cells[name]
+
+
+def markov_group(cells: dict[str, Cell], *, quick: bool) -> Group:
+    """Prediction against simulation, for both kinds of queue."""
+    used = {(q, b): add_cell(cells, q, b, quick=quick) for q in QUEUES for b in ((0.7,) if quick else FACTORS)}
+
+    def ratios(results: Results, cell: Cell) -> list[float]:
+        fair = fair_mbps(RATE_MBPS, 2)
+        both = (results.values(cell.name, cell.index(steady("mean", f, fair))) for f in ("0", "1"))
+        return [x / y if y > 0 else math.inf for x, y in zip(*both, strict=True)]
+
+    def rows(results: Results) -> list[Row]:
+        out = []
+        for (queue, b), cell in used.items():
+            values = ratios(results, cell)
+            predicted = predicted_ratio(b, aqm=queue == "pie")
+            what = f"{QUEUES[queue]}: rate of AIMD(., {b:g}) over Reno's, chain (published column) and simulation"
+            note = f"mean over {len(values)} start offsets" if values else ""
+            mean = [sum(values) / len(values)] if values else []
+            row = compare(cell.name, "markov", what, predicted, TOLERANCE, mean, "", note)
+            out.append(replace(row, interval=spread(values)))
+        return out
+
+    def png(results: Results) -> bytes | None:
+        seen = {key: ratios(results, cell) for key, cell in used.items()}
+        return _draw(seen) if any(seen.values()) else None
+
+    caption = "Rates of AIMD(a, b) over Reno's: the Markov chain of congestion events, and simulation"
+    return Group("markov", "Markov chain", caption, [c.name for c in used.values()], rows, png)
+
+
+def _draw(seen: dict[tuple[str, float], list[float]]) -> bytes:
+    from matplotlib.figure import Figure
+
+    factors = np.linspace(FACTORS[0], FACTORS[-1], 41)
+    with mpl.rc_context(RC):
+        figure = Figure(figsize=(8, 4.2), layout="constrained")
+        axes = figure.add_subplot()
+        for index, (queue, name) in enumerate(QUEUES.items()):
+            look, dash = flow_look(index), ("-", "--")[index]
+            line = [predicted_ratio(float(b), aqm=queue == "pie") for b in factors]
+            label = f"{'AQM' if queue == 'pie' else name}: chain"
+            axes.plot(factors, line, color=look.colour, ls=dash, lw=1.5, label=label)
+            aside, first = (2 * index - 1) * 0.004, True
+            for (q, b), values in seen.items():
+                if q != queue or not values:
+                    continue
+                mean = sum(values) / len(values)
+                axes.vlines(b + aside, min(values), max(values), color=look.colour, lw=1.0)
+                axes.plot(
+                    [b + aside], [mean], look.marker, color=look.colour, ms=5.5,
+                    label=f"{name}: simulated, mean and range of runs" if first else None,
+                )  # fmt: skip
+                first = False
+        axes.axhline(1.0, color=INK, lw=0.8, ls=(0, (4, 2)))
+        axes.set_xlabel("Multiplicative decrease factor b (kept)")
+        axes.set_ylabel("Rate over Reno's")
+        figure.legend(loc="outside lower center", ncols=2)
+        figure.suptitle("AIMD(a, b) against Reno, a from the formula", fontsize=11, x=0.01, ha="left")
+        out = io.BytesIO()
+        figure.savefig(out, format="png", dpi=120)
+    return out.getvalue()

@@ -1,0 +1,45 @@
+"""In which of its modes CUBIC is on a path: the background of the report's figures 3, 4 and 6.
+
+The report takes the switch-over RTT from equation 6 of [Bri21] ("PI2 Parameters", arXiv:2107.01003). Here it follows
+from RFC 9438 itself, for the same assumption that all sawteeth peak at the tail of the buffer, or at the AQM's target:
+CUBIC and Reno reduce together and have equal rates, so that one sawtooth takes T seconds (the fluid model of
+``models.sawteeth``), in which the Reno-friendly window rises in a straight line from 0.7 W to W. The cubic function
+does so in K seconds, on a concave curve whose slope begins at 3 (1 - b) W / K. Hence with T <= K/3 the straight line is
+ahead all the way; with T >= K the curve is; in between the one overtakes the other part-way.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from windtunnel import models
+from windtunnel.models.sawteeth import C_RENO, RENO, Path, synchronized
+
+Mode = Literal["Reno-friendly", "mixed", "CUBIC"]
+
+#: Frames per second and Mbit/s.
+FRAME_BITS = 1514 * 8
+#: Where PIE holds the delay (RFC 8033; Linux's default): the tips of the sawteeth, about. The report finds that no
+#: other feasible estimate changes the mode of a cell.
+PIE_TARGET_S = 0.015
+
+
+def friendly_period(rate_mbps: float, base_rtt_s: float, queue_s: float) -> tuple[float, float]:
+    """Seconds of a Reno-friendly sawtooth beside one Reno flow, and CUBIC's K at its peak."""
+    cycle = synchronized([RENO, C_RENO], Path(rate_mbps * 1e6 / FRAME_BITS, base_rtt_s, queue_s))
+    return float(cycle.time_s[-1]), float(models.cubic_concave_time(cycle.windows[-1, 1]))
+
+
+def mode(rate_mbps: float, base_rtt_s: float, queue_s: float) -> Mode:
+    """The mode of CUBIC beside one Reno flow."""
+    period, concave = friendly_period(rate_mbps, base_rtt_s, queue_s)
+    if period <= concave / 3.0:
+        return "Reno-friendly"
+    return "mixed" if period < concave else "CUBIC"
+
+
+def mode_of_share(friendly: float) -> Mode:
+    """The mode that a run's share of time in the Reno-friendly region shows; 1 % at either end is start-up."""
+    if friendly >= 0.99:
+        return "Reno-friendly"
+    return "mixed" if friendly > 0.01 else "CUBIC"

@@ -1,0 +1,189 @@
+"""Figures 3, 4 and 6: one CUBIC and one Reno flow over 25 paths, with tail drop or PIE."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from windtunnel.papers.aimd import whiskers
+from windtunnel.papers.aimd.data_files import template, toml
+from windtunnel.papers.aimd.modes import PIE_TARGET_S, Mode, mode, mode_of_share
+from windtunnel.papers.aimd.plan import LIMIT_S, fair_mbps, starts, steady, whisker
+from windtunnel.papers.cells import Cell, Measurement
+from windtunnel.papers.rows import Row, compare, spread
+from windtunnel.papers.suite import Group, Results
+
+#: Rates in Mbit/s and base RTTs in ms. The axes of the published images are not legible: see the notes.
+RATES = (4, 12, 40, 120, 200)
+RTTS = (5, 10, 20, 50, 100)
+QUICK_RATES, QUICK_RTTS = (4, 40, 200), (5, 20, 100)
+
+#: The mean normalised rate is "close to 1" where it is within 10 % of it: the report's number for "slightly".
+CLOSE = 0.1
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A figure: its scenario file and settings, where sawteeth peak, and in which modes rates should be equal."""
+
+    figure: str
+    scenario: str
+    settings: tuple[str, ...]
+    peak_s: float
+    equal_in: tuple[Mode, ...]
+
+    @property
+    def id(self) -> str:
+        """The group's id."""
+        return f"fig{self.figure}"
+
+    def mode(self, rate: int, rtt: int) -> Mode:
+        """CUBIC's mode on a path."""
+        return mode(rate, rtt * 1e-3, self.peak_s)
+
+    def cell(self, rate: int, rtt: int) -> str:
+        """The cell of a path."""
+        return f"{self.id}/{rate}Mbps-{rtt}ms"
+
+
+GRIDS = (
+    Grid("3", "tail-drop", ('bottleneck.queue.limit="200 ms"',), 0.200, ("Reno-friendly", "mixed")),
+    Grid("4", "tail-drop", ('bottleneck.queue.limit="25 ms"',), 0.025, ("Reno-friendly", "mixed")),
+    Grid("6", "pie", (), PIE_TARGET_S, ("Reno-friendly",)),
+)
+
+#: Flow numbers, as the scenario files have them.
+CUBIC, RENO = "0", "1"
+NAMES = {CUBIC: "CUBIC", RENO: "Reno"}
+
+
+def grid_groups(cells: dict[str, Cell], *, quick: bool) -> list[Group]:
+    """A group for each of the figures; the quick suite leaves out figure 3."""
+    return [_group(cells, grid, quick=quick) for grid in GRIDS if not (quick and grid.figure == "3")]
+
+
+def add_cell(cells: dict[str, Cell], grid: Grid, rate: int, rtt: int, *, quick: bool) -> Cell:
+    """The cell of a path, added to ``cells`` if it is not there."""
+    name = grid.cell(rate, rtt)
+    if name not in cells:
+        cell = Cell(name, template(grid.scenario), grid.settings, float(rate), (float(rtt), float(rtt)))
+        cell.twins = starts(cell, quick=quick)
+        for flow in (CUBIC, RENO):
+            for measurement in whisker(flow, fair_mbps(rate, 2)):
+                cell.index(measurement)
+        cell.index(steady("friendly", CUBIC))
+        cell.index(converged())
+        cells[name] = cell
+    return cells[name]
+
+
+def converged() -> Measurement:
+    """When the run has converged, in seconds."""
+    return Measurement("rates", CUBIC, f"steady_from({LIMIT_S})")
+
+
+def _group(cells: dict[str, Cell], grid: Grid, *, quick: bool) -> Group:
+    caption = toml("captions.toml")["figure"][grid.figure]
+    paths = [(rate, rtt) for rate in (QUICK_RATES if quick else RATES) for rtt in (QUICK_RTTS if quick else RTTS)]
+    used = [add_cell(cells, grid, *path, quick=quick) for path in paths]
+
+    def rows(results: Results) -> list[Row]:
+        out = []
+        for path, cell in zip(paths, used, strict=True):
+            out += _cell_rows(grid, path, cell, results)
+        return [*out, *_grid_rows(grid, paths, used, results)]
+
+    def png(results: Results) -> bytes | None:
+        categories = [
+            whiskers.Category(
+                f"{rtt}",
+                f"{rate} Mbit/s",
+                tuple(
+                    whiskers.whisker(
+                        *(results.values(cell.name, cell.index(m)) for m in whisker(f, fair_mbps(rate, 2)))
+                    )
+                    for f in (CUBIC, RENO)
+                ),
+                _shown_mode(grid, (rate, rtt), cell, results),
+            )
+            for (rate, rtt), cell in zip(paths, used, strict=True)
+        ]
+        if all(w is None for c in categories for w in c.whiskers):
+            return None
+        return whiskers.draw(
+            [("", ("CUBIC", "Reno"), categories)],
+            title=f"Figure {grid.figure}: {caption}",
+            x_label="Base RTT (ms), by link rate",
+            top=2.0,
+        )
+
+    return Group(grid.id, f"Figure {grid.figure}", caption, [c.name for c in used], rows, png)
+
+
+def _shown_mode(grid: Grid, path: tuple[int, int], cell: Cell, results: Results) -> Mode:
+    """The mode that the runs of a cell recorded, or else the formula's."""
+    seen = _recorded(cell, results)
+    return grid.mode(*path) if seen is None else seen
+
+
+def _recorded(cell: Cell, results: Results) -> Mode | None:
+    shares = [v for v in results.values(cell.name, cell.index(steady("friendly", CUBIC))) if math.isfinite(v)]
+    return mode_of_share(sum(shares) / len(shares)) if shares else None
+
+
+def means(results: Results, cell: Cell, rate: float, flow: str) -> list[float]:
+    """Mean normalised rate of a flow in each run."""
+    return results.values(cell.name, cell.index(steady("mean", flow, fair_mbps(rate, 2))))
+
+
+def ratios(results: Results, cell: Cell, rate: float) -> list[float]:
+    """CUBIC's mean rate over Reno's in each run."""
+    both = zip(means(results, cell, rate, CUBIC), means(results, cell, rate, RENO), strict=True)
+    return [c / r if r > 0 else float("inf") for c, r in both]
+
+
+def _cell_rows(grid: Grid, path: tuple[int, int], cell: Cell, results: Results) -> list[Row]:
+    """Each flow's mean normalised rate; judged where the report says that it is close to 1."""
+    rate, rtt = path
+    mode_here = grid.mode(rate, rtt)
+    out = []
+    for flow, name in NAMES.items():
+        values = means(results, cell, rate, flow)
+        low, high = (results.values(cell.name, cell.index(m)) for m in whisker(flow, fair_mbps(rate, 2))[::2])
+        note = f"CUBIC's mode: {mode_here}"
+        if values:
+            note += f"; P1 {sum(low) / len(low):.3f}, P99 {sum(high) / len(high):.3f}, over {len(values)} start offsets"
+        what = f"{rate} Mbit/s, {rtt} ms: mean normalised rate of {name}"
+        id = f"{cell.name}/{name.lower()}"
+        mean = [sum(values) / len(values)] if values else []
+        if mode_here in grid.equal_in:
+            row = compare(id, grid.id, what, 1.0, CLOSE, mean, "", note)
+            out.append(replace(row, interval=spread(values)))
+        else:
+            out.append(Row(id, grid.id, what, None, mean[0] if mean else None, None, "", "info", note, spread(values)))
+    return out
+
+
+def _grid_rows(grid: Grid, paths: list[tuple[int, int]], used: list[Cell], results: Results) -> list[Row]:
+    """What holds for the figure as a whole: modes, and the slowest convergence."""
+    out = []
+    modes = [grid.mode(*path) for path in paths]
+    friendly = float(sum(m != "CUBIC" for m in modes))
+    what = "paths on which CUBIC is wholly or partly Reno-friendly, by its formula"
+    if grid.figure == "3":
+        note = "section 3.1.3: none of the CUBIC flows are ever in Reno-friendly mode"
+        out.append(compare(f"{grid.id}/friendly", grid.id, what, 0.0, 0.0, [friendly], "paths", note))
+    else:
+        out.append(Row(f"{grid.id}/friendly", grid.id, what, None, friendly, None, "paths", "info"))
+    seen = [_recorded(c, results) for c in used]
+    known = [(m, s) for m, s in zip(modes, seen, strict=True) if s is not None]
+    agree = float(sum(a == b for a, b in known)) if known else None
+    note = f"of {len(known)} paths with a record" if known else "the runs do not record CUBIC's mode"
+    what = "paths on which the run shows the mode of the formula"
+    out.append(Row(f"{grid.id}/modes", grid.id, what, None, agree, None, "paths", "info", note))
+    times = [t for c in used for t in results.values(c.name, c.index(converged()))]
+    what = "latest convergence of all runs (MSER-5)"
+    late = sum(t >= LIMIT_S for t in times)
+    note = f"{late} of {len(times)} runs at the limit of {LIMIT_S} s" if times else ""
+    out.append(Row(f"{grid.id}/converged", grid.id, what, None, max(times, default=None), None, "s", "info", note))
+    return out

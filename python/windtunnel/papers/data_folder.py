@@ -1,0 +1,35 @@
+"""A suite's data: scenario files, published values, notes. They live in ``data`` beside the suite's code."""
+
+from __future__ import annotations
+
+import csv
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from windtunnel.papers.cells import Template
+
+
+@dataclass(frozen=True)
+class DataFolder:
+    """The folder ``root``."""
+
+    root: Path
+
+    def template(self, name: str) -> Template:
+        """The scenario file ``name``."""
+        return Template(name, (self.root / "scenarios" / f"{name}.toml").read_text(encoding="utf-8"))
+
+    def table(self, name: str) -> list[dict[str, str]]:
+        """The rows of a CSV file; lines that begin with ``#`` say where it comes from."""
+        with (self.root / name).open(encoding="utf-8", newline="") as file:
+            return list(csv.DictReader(line for line in file if not line.startswith("#")))
+
+    def toml(self, name: str) -> dict[str, Any]:
+        """A TOML file."""
+        return tomllib.loads(self.text(name))
+
+    def text(self, name: str) -> str:
+        """A text file."""
+        return (self.root / name).read_text(encoding="utf-8")
