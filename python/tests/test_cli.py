@@ -14,6 +14,7 @@ import tomllib
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from conftest import PROGRAM, SCENARIO, Cli, environment
 
@@ -413,6 +414,66 @@ def test_export(cli: Cli, folder: Path, tmp_path: Path) -> None:
     refused(cli("export", folder, "--csv", "c"), "exists already")
     refused(cli("export", folder, "--csv", "same", "--xplot", "same"), "folder of its own")
     refused(cli("export", tmp_path / "c", "--csv", "d"), "no summary.json")
+
+
+def test_export_files(cli: Cli, folder: Path, tmp_path: Path) -> None:
+    """Other tools' files; never over an existing one without --force; a run without packets has no capture."""
+    done = cli("export", folder, "--flent", "a.flent.gz", "--ss", "s.txt", "--flowgrind", "f.txt")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "a.flent.gz\ns.txt\nf.txt\n", "")
+    assert (tmp_path / "s.txt").read_text(encoding="utf-8").startswith("# 0.010 s\nState ")
+    refused(cli("export", folder, "--ss", "s.txt"), "s.txt", "exists already", "--force")
+    assert cli("export", folder, "--ss", "s.txt", "--force").returncode == 0
+    refused(cli("export", folder, "--ss", "f.txt", "--flowgrind", "f.txt"), "of its own")
+    refused(cli("export", folder, "--flent", "a.json"), "a.json", ".flent.gz")
+    refused(cli("export", folder, "--pcapng", "x.pcapng"), "no packets", "record.packets=true")
+    refused(cli("export", folder, "--pcapng", "x", "--points", "sendr"), "sendr", "did you mean `sender`?")
+    assert not (tmp_path / "x.pcapng").exists()
+
+
+def test_export_packets(cli: Cli, tmp_path: Path) -> None:
+    """The options of a capture reach its file: all points, raw IPv6, whole packets."""
+    from packets import recorded
+
+    from windtunnel.folder import load as load_folder
+
+    run = recorded()
+    folder = tmp_path / "run"
+    folder.mkdir()
+    meta = {
+        **run.meta,
+        **{key: run.summary[key] for key in ("seed", "digest", "duration_s")},
+        "packets": 1,
+        "events": 1,
+    }
+    document = {"schema_version": 1, "meta": meta, **{key: run.summary[key] for key in ("flows", "queues", "windows")}}
+    (folder / "summary.json").write_text(json.dumps(document), encoding="utf-8")
+    (folder / "scenario.toml").write_text("", encoding="utf-8")
+    pq.write_table(run.table("packets"), folder / "packets.parquet")
+    assert set(load_folder(folder).tables) == {"packets"}
+    done = cli("export", folder, "--pcapng", "s.pcapng")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "s.pcapng\n", "")
+    capture = (
+        "export",
+        folder,
+        "--pcapng",
+        "a.pcapng",
+        "--points",
+        "all",
+        "--link",
+        "raw",
+        "--ip",
+        "6",
+        "--snaplen",
+        "0",
+    )
+    assert cli(*capture).returncode == 0
+    small, large = ((tmp_path / name).read_bytes() for name in ("s.pcapng", "a.pcapng"))
+    assert small[:4] == large[:4] == b"\x0a\x0d\x0d\x0a"
+    assert len(large) > 4 * len(small)
+    for name in (b"snd.cubic", b"q.bottleneck.in", b"q.bottleneck.out", b"rcv.voice"):
+        assert name in large
+    assert b"rcv.cubic" not in small
+    refused(cli("export", folder, "--pcapng", "no/such/x.pcapng"), "no/such/x.pcapng", "there is no such folder")
 
 
 def test_reproduce_knows_its_suites(cli: Cli, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The compiled core: scenario model, simulator, exporters. All per-packet work happens here."""
 
 from collections.abc import Callable, Sequence
+from os import PathLike
 
 import numpy as np
 import numpy.typing as npt
@@ -113,4 +114,23 @@ def xplot(
 
     A series is ``(colour, symbol, x, y)``: colour is white, green, red, blue, yellow, purple, orange, magenta or
     pink; symbol is ``dot`` or ``x``; the arrays are of one length. Raises ValueError for another colour or symbol.
+    """
+
+def write_pcapng(
+    path: str | PathLike[str],
+    about: str,
+    flows: Sequence[tuple[str, int, bool, bool, tuple[int, bool, bool] | None]],
+    queues: Sequence[str],
+    packets: dict[str, npt.NDArray[np.generic]],
+    points: Sequence[str],
+    link: str = "ethernet",
+    ip: int = 4,
+    snaplen: int = 128,
+) -> int:
+    """Write the packets seen at ``points`` to a pcapng file, and return how many.
+
+    A flow is ``(name, mss, timestamps, sack, mds)``, ``mds`` being ``(log2_tau, state_change_acks, immediate_acks)`` or
+    None. ``packets`` are the columns of the table of that name, contiguous, of its types. Points are ``sender``,
+    ``queue-in``, ``queue-out``, ``receiver``; a link is ``ethernet`` or ``raw``. Raises ValueError for other words, and
+    for rows that no run with these flows and queues can have; OSError if the file cannot be written.
     """

@@ -2,6 +2,7 @@
 //! described in `python/windtunnel/_core.pyi`.
 
 mod error;
+mod pcapng;
 mod result;
 mod xplot;
 
@@ -18,6 +19,8 @@ const PROGRESS_STEPS: u32 = 200;
 mod _core {
     #[pymodule_export]
     use super::error::ScenarioError;
+    #[pymodule_export]
+    use super::pcapng::write_pcapng;
     #[pymodule_export]
     use super::result::PyRunResult;
     #[pymodule_export]

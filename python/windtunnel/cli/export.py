@@ -1,13 +1,28 @@
 """``windtunnel export``: a result folder in formats that other programs read."""
 
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from windtunnel.cli.consoles import output
-from windtunnel.errors import InputError
+from windtunnel.errors import InputError, did_you_mean
 from windtunnel.folder import load
+
+
+class Link(StrEnum):
+    """What a captured packet begins with."""
+
+    ethernet = "ethernet"
+    raw = "raw"
+
+
+class Ip(StrEnum):
+    """Versions of IP."""
+
+    v4 = "4"
+    v6 = "6"
 
 
 def export(
@@ -19,17 +34,73 @@ def export(
     xplot: Annotated[
         Path | None, typer.Option("--xplot", metavar="DIR", help="Write the four plots for xplot.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing folder of the same export.")] = False,
+    pcapng: Annotated[
+        Path | None,
+        typer.Option("--pcapng", metavar="FILE", help="Write the packets as a capture; needs record.packets."),
+    ] = None,
+    flent: Annotated[
+        Path | None, typer.Option("--flent", metavar="FILE", help="Write a data file of Flent (.flent.gz).")
+    ] = None,
+    ss: Annotated[
+        Path | None, typer.Option("--ss", metavar="FILE", help="Write what `ss -tin` would have shown over time.")
+    ] = None,
+    flowgrind: Annotated[
+        Path | None, typer.Option("--flowgrind", metavar="FILE", help="Write flowgrind's interval reports.")
+    ] = None,
+    points: Annotated[
+        str,
+        typer.Option(
+            "--points",
+            metavar="LIST",
+            help="Where the capture sees packets: sender, queue-in, queue-out, receiver, with commas between, or all. "
+            "At more than one an analyser takes a packet's appearances for retransmissions.",
+        ),
+    ] = "sender",
+    link: Annotated[Link, typer.Option("--link", help="Ethernet headers in the capture, or none.")] = Link.ethernet,
+    ip: Annotated[Ip, typer.Option("--ip", help="Version of IP in the capture.")] = Ip.v4,
+    snaplen: Annotated[
+        int, typer.Option("--snaplen", min=0, help="Most bytes captured of a packet; 0 for all of it.")
+    ] = 128,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing export of the same format.")] = False,
 ) -> None:
-    """Export a result folder; each format into a new folder of its own."""
-    wanted = {kind: place for kind, place in (("csv", csv), ("parquet", parquet), ("xplot", xplot)) if place}
-    if not wanted:
-        raise InputError("nothing to export: give --csv DIR, --parquet DIR or --xplot DIR")
-    if len({place.resolve() for place in wanted.values()}) < len(wanted):
-        raise InputError("each format needs a folder of its own")
+    """Export a result folder; CSV, Parquet and xplot into a new folder each, the others into a file each."""
+    folders = _given(csv=csv, parquet=parquet, xplot=xplot)
+    files = _given(pcapng=pcapng, flent=flent, ss=ss, flowgrind=flowgrind)
+    places = [*folders.values(), *files.values()]
+    if not places:
+        raise InputError(
+            "nothing to export: give --csv DIR, --parquet DIR, --xplot DIR, "
+            "--pcapng FILE, --flent FILE, --ss FILE or --flowgrind FILE"
+        )
+    if len({place.resolve() for place in places}) < len(places):
+        raise InputError("each format needs a folder of its own, or a file")
+    options: dict[str, dict[str, Any]] = {
+        "pcapng": {"points": _points(points), "link": link.value, "ip": int(ip.value), "snaplen": snaplen}
+    }
     result = load(result_dir)
     from windtunnel.export import export as write
+    from windtunnel.export import export_file
 
-    for kind, place in wanted.items():
+    for kind, place in folders.items():
         write(result, kind, place, force=force)
         output().print(str(place), markup=False, soft_wrap=True)
+    for kind, place in files.items():
+        export_file(result, kind, place, force=force, **options.get(kind, {}))
+        output().print(str(place), markup=False, soft_wrap=True)
+
+
+def _given(**places: Path | None) -> dict[str, Path]:
+    return {kind: place for kind, place in places.items() if place}
+
+
+def _points(text: str) -> tuple[str, ...]:
+    """The points of a list with commas, in their own order; ``all`` for all."""
+    from windtunnel.export.pcapng import POINTS
+
+    names = {name.strip() for name in text.split(",")}
+    if names == {"all"}:
+        return POINTS
+    for name in names:
+        if name not in POINTS:
+            raise InputError(f"--points: `{name}` is none of {', '.join(POINTS)}{did_you_mean(name, POINTS)}")
+    return tuple(point for point in POINTS if point in names)

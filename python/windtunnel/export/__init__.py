@@ -1,13 +1,19 @@
-"""Results in formats that other programs read: CSV, Parquet, xplot."""
+"""Results in formats that other programs read: CSV, Parquet, xplot; pcapng, Flent, and the text of ss and flowgrind."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
-from windtunnel.atomic import staged
+from windtunnel.atomic import staged, staged_file
+from windtunnel.errors import InputError
 from windtunnel.export.csv import write_csv
+from windtunnel.export.flent import FLENT_SUFFIX, write_flent
+from windtunnel.export.flowgrind import write_flowgrind
 from windtunnel.export.parquet import write_parquet
+from windtunnel.export.pcapng import write_pcapng
+from windtunnel.export.ss import write_ss
 from windtunnel.export.xplot import write_xplot
 from windtunnel.result import RunResult
 
@@ -18,7 +24,27 @@ FORMATS: Mapping[str, tuple[Callable[[RunResult, Path], None], str]] = {
     "xplot": (write_xplot, ".xpl"),
 }
 
-__all__ = ["FORMATS", "export", "write_csv", "write_parquet", "write_xplot"]
+#: Writers of single files by format; what else they take is described at each.
+FILE_FORMATS: Mapping[str, Callable[..., object]] = {
+    "pcapng": write_pcapng,
+    "ss": write_ss,
+    "flowgrind": write_flowgrind,
+    "flent": write_flent,
+}
+
+__all__ = [
+    "FILE_FORMATS",
+    "FORMATS",
+    "export",
+    "export_file",
+    "write_csv",
+    "write_flent",
+    "write_flowgrind",
+    "write_parquet",
+    "write_pcapng",
+    "write_ss",
+    "write_xplot",
+]
 
 
 def export(result: RunResult, kind: str, folder: Path, *, force: bool = False) -> None:
@@ -34,3 +60,16 @@ def export(result: RunResult, kind: str, folder: Path, *, force: bool = False) -
 
     with staged(folder, force=force, ours=ours) as stage:
         write(result, stage)
+
+
+def export_file(result: RunResult, kind: str, path: Path, *, force: bool = False, **options: Any) -> None:
+    """Write ``result`` as ``kind`` (``pcapng``, ``ss``, ``flowgrind``, ``flent``) into a file, complete or not at all.
+
+    ``options`` are those of the format's writer. Raises InputError if the file exists and ``force`` is not given, if it
+    cannot be written or its name is not one that readers of the format accept, and if the result lacks what the format
+    needs.
+    """
+    if kind == "flent" and not path.name.endswith(FLENT_SUFFIX):
+        raise InputError(f"{path}: Flent reads files whose name ends in {FLENT_SUFFIX}")
+    with staged_file(path, force=force) as stage:
+        FILE_FORMATS[kind](result, stage, **options)

@@ -1,0 +1,216 @@
+//! The blocks of a pcapng file (draft-ietf-opsawg-pcapng): little-endian, each with its length at both ends.
+//!
+//! Written here because the framing crate of the field (`pcap-file` 2.0) has no way to write `epb_packetid`, which ties a
+//! packet's appearances together, and stores the time of interface statistics with its halves exchanged.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use super::Link;
+
+const SECTION_HEADER: u32 = 0x0A0D_0D0A;
+const INTERFACE_DESCRIPTION: u32 = 1;
+const INTERFACE_STATISTICS: u32 = 5;
+const ENHANCED_PACKET: u32 = 6;
+
+const BYTE_ORDER_MAGIC: u32 = 0x1A2B_3C4D;
+const COMMENT: u16 = 1;
+const SHB_USERAPPL: u16 = 4;
+const IF_NAME: u16 = 2;
+const IF_DESCRIPTION: u16 = 3;
+const IF_TSRESOL: u16 = 9;
+const EPB_FLAGS: u16 = 2;
+const EPB_PACKETID: u16 = 5;
+const ISB_IFRECV: u16 = 4;
+const ISB_IFDROP: u16 = 5;
+
+/// Timestamps count units of 10^-9 s.
+const NANOSECONDS: u8 = 9;
+
+/// Whether a packet came to the place or left it: bits 0 and 1 of `epb_flags`.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Direction {
+    Inbound = 1,
+    Outbound = 2,
+}
+
+/// An enhanced packet block.
+#[derive(Debug)]
+pub(super) struct PacketBlock<'a> {
+    pub(super) interface: u32,
+    /// Since 1970-01-01 00:00:00 UTC.
+    pub(super) time: Duration,
+    pub(super) captured: &'a [u8],
+    /// On the wire.
+    pub(super) length: u32,
+    pub(super) direction: Direction,
+    pub(super) id: u64,
+    pub(super) comments: &'a [String],
+}
+
+/// Writes blocks.
+#[derive(Debug)]
+pub(super) struct Blocks<W> {
+    writer: W,
+    /// The body of the block that is being written; kept, so that nothing is allocated per packet.
+    body: Vec<u8>,
+}
+
+impl<W: Write> Blocks<W> {
+    pub(super) fn new(writer: W) -> Blocks<W> {
+        Blocks { writer, body: Vec::new() }
+    }
+
+    pub(super) fn section_header(&mut self, comment: &str, application: &str) -> io::Result<()> {
+        const UNKNOWN_LENGTH: i64 = -1;
+        self.u32(BYTE_ORDER_MAGIC);
+        self.u16(1); // major version
+        self.u16(0); // minor version
+        self.body.extend(UNKNOWN_LENGTH.to_le_bytes());
+        self.option(COMMENT, comment.as_bytes());
+        self.option(SHB_USERAPPL, application.as_bytes());
+        self.end_of_options();
+        self.end(SECTION_HEADER)
+    }
+
+    pub(super) fn interface(&mut self, link: Link, snaplen: u32, name: &str, about: &str) -> io::Result<()> {
+        self.u16(match link {
+            Link::Ethernet => 1,
+            Link::Raw => 101,
+        });
+        self.u16(0); // reserved
+        self.u32(snaplen);
+        self.option(IF_NAME, name.as_bytes());
+        self.option(IF_DESCRIPTION, about.as_bytes());
+        self.option(IF_TSRESOL, &[NANOSECONDS]);
+        self.end_of_options();
+        self.end(INTERFACE_DESCRIPTION)
+    }
+
+    pub(super) fn packet(&mut self, packet: &PacketBlock<'_>) -> io::Result<()> {
+        self.u32(packet.interface);
+        self.time(packet.time);
+        self.u32(packet.captured.len() as u32);
+        self.u32(packet.length);
+        self.padded(packet.captured);
+        for comment in packet.comments {
+            self.option(COMMENT, comment.as_bytes());
+        }
+        self.option(EPB_FLAGS, &(packet.direction as u32).to_le_bytes());
+        self.option(EPB_PACKETID, &packet.id.to_le_bytes());
+        self.end_of_options();
+        self.end(ENHANCED_PACKET)
+    }
+
+    /// So many packets were seen, and the capture itself missed none.
+    pub(super) fn interface_statistics(
+        &mut self,
+        interface: u32,
+        time: Duration,
+        packets: u64,
+    ) -> io::Result<()> {
+        self.u32(interface);
+        self.time(time);
+        self.option(ISB_IFRECV, &packets.to_le_bytes());
+        self.option(ISB_IFDROP, &0u64.to_le_bytes());
+        self.end_of_options();
+        self.end(INTERFACE_STATISTICS)
+    }
+
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+
+    /// Writes the body as a block of this type.
+    fn end(&mut self, kind: u32) -> io::Result<()> {
+        const FRAME: u32 = 12;
+        let length = (self.body.len() as u32 + FRAME).to_le_bytes();
+        self.writer.write_all(&kind.to_le_bytes())?;
+        self.writer.write_all(&length)?;
+        self.writer.write_all(&self.body)?;
+        self.writer.write_all(&length)?;
+        self.body.clear();
+        Ok(())
+    }
+
+    fn u16(&mut self, value: u16) {
+        self.body.extend(value.to_le_bytes());
+    }
+
+    fn u32(&mut self, value: u32) {
+        self.body.extend(value.to_le_bytes());
+    }
+
+    /// The upper half first, in either byte order.
+    fn time(&mut self, time: Duration) {
+        let units = time.as_nanos() as u64;
+        self.u32((units >> 32) as u32);
+        self.u32(units as u32);
+    }
+
+    /// An option's length is 16 bits: a longer value is cut, at a character's end.
+    fn option(&mut self, code: u16, value: &[u8]) {
+        let is_middle = |&n: &usize| value.get(n).is_some_and(|byte| byte & 0xC0 == 0x80);
+        let mut length = value.len().min(usize::from(u16::MAX));
+        while length < value.len() && is_middle(&length) {
+            length -= 1;
+        }
+        self.u16(code);
+        self.u16(length as u16);
+        self.padded(&value[..length]);
+    }
+
+    fn end_of_options(&mut self) {
+        self.u32(0);
+    }
+
+    fn padded(&mut self, bytes: &[u8]) {
+        self.body.extend_from_slice(bytes);
+        self.body.resize(self.body.len().next_multiple_of(4), 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A packet block, byte by byte from section 4.3 of the draft: time 2^32 + 5 ns, three bytes of four, padding.
+    #[test]
+    fn enhanced_packet_block() {
+        let mut file = Vec::new();
+        Blocks::new(&mut file)
+            .packet(&PacketBlock {
+                interface: 2,
+                time: Duration::from_nanos((1 << 32) + 5),
+                captured: &[0xAA, 0xBB, 0xCC],
+                length: 4,
+                direction: Direction::Outbound,
+                id: 0x0102,
+                comments: &["hello".to_owned()],
+            })
+            .unwrap();
+        #[rustfmt::skip]
+        let expected = [
+            6, 0, 0, 0,  72, 0, 0, 0,
+            2, 0, 0, 0,  1, 0, 0, 0,  5, 0, 0, 0,  3, 0, 0, 0,  4, 0, 0, 0,
+            0xAA, 0xBB, 0xCC, 0,
+            1, 0, 5, 0,  b'h', b'e', b'l', b'l',  b'o', 0, 0, 0,
+            2, 0, 4, 0,  2, 0, 0, 0,
+            5, 0, 8, 0,  2, 1, 0, 0, 0, 0, 0, 0,
+            0, 0, 0, 0,
+            72, 0, 0, 0,
+        ];
+        assert_eq!(file, expected);
+    }
+
+    /// A comment longer than an option can be is cut before the character that would be split.
+    #[test]
+    fn long_comments_stay_utf8() {
+        let mut file = Vec::new();
+        let comment = format!("{}é", "x".repeat(65_534));
+        Blocks::new(&mut file).section_header(&comment, "t").unwrap();
+        let at = 24;
+        assert_eq!(&file[at..at + 4], &[1, 0, 0xFE, 0xFF]);
+        assert_eq!(file.len() % 4, 0);
+    }
+}

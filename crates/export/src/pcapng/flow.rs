@@ -1,0 +1,130 @@
+//! A flow's names on the wire: addresses, ports, and where its numbers begin (spec/queues-and-signalling section 18.1).
+//!
+//! IPv4 addresses are those for documentation (RFC 5737), with 254 hosts in either network. Only more flows than that need
+//! more than one pair of ports: above 5201 there soon are ports whose protocols an analyser would look for in the data. IPv6
+//! addresses are of `2001:db8::/32` (RFC 3849), Ethernet ones locally administered.
+
+use super::Row;
+
+/// Hosts in an IPv4 network for documentation.
+const HOSTS: u32 = 254;
+
+/// What all packets of a flow have in common.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    /// Its name.
+    pub name: String,
+    /// The MSS option on its SYN: the largest IP packet less 40 bytes, whatever the options (RFC 6691).
+    pub mss: u16,
+    /// Its packets have the timestamps option (RFC 7323).
+    pub timestamps: bool,
+    /// It offers SACK (RFC 2018).
+    pub sack: bool,
+    /// It negotiates "Multiplicative Decrease Scaling".
+    pub mds: Option<MdsOffer>,
+}
+
+/// What the experimental option of the handshake says (spec/queues-and-signalling section 17.5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MdsOffer {
+    /// The base-2 logarithm of tau.
+    pub log2_tau: u8,
+    /// The receiver sends an ACK at each change between SCE and no SCE.
+    pub state_change_acks: bool,
+    /// The receiver acknowledges each segment at once.
+    pub immediate_acks: bool,
+}
+
+/// From where to where a packet goes, and where the numbers of the two ends begin.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ends {
+    pub(super) source: Host,
+    pub(super) destination: Host,
+}
+
+impl Ends {
+    pub(super) fn of(row: &Row) -> Ends {
+        let (sender, receiver) =
+            (Host { flow: row.flow, side: Side::Sender }, Host { flow: row.flow, side: Side::Receiver });
+        if row.is_ack_direction() {
+            Ends { source: receiver, destination: sender }
+        } else {
+            Ends { source: sender, destination: receiver }
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    Sender,
+    Receiver,
+}
+
+/// One end of a flow.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Host {
+    flow: u32,
+    side: Side,
+}
+
+impl Host {
+    /// Hosts count from 1.
+    fn number(self) -> u32 {
+        self.flow.wrapping_add(1)
+    }
+
+    pub(super) fn ipv4(self) -> [u8; 4] {
+        let host = (self.flow % HOSTS) as u8 + 1;
+        match self.side {
+            Side::Sender => [192, 0, 2, host],
+            Side::Receiver => [198, 51, 100, host],
+        }
+    }
+
+    pub(super) fn ipv6(self) -> [u8; 16] {
+        let net = match self.side {
+            Side::Sender => 1,
+            Side::Receiver => 2,
+        };
+        let n = self.number().to_be_bytes();
+        [0x20, 0x01, 0x0D, 0xB8, 0, 0, 0, net, 0, 0, 0, 0, n[0], n[1], n[2], n[3]]
+    }
+
+    pub(super) fn ethernet(self) -> [u8; 6] {
+        let side = match self.side {
+            Side::Sender => 1,
+            Side::Receiver => 2,
+        };
+        let n = self.number().to_be_bytes();
+        [0x02, side, n[0], n[1], n[2], n[3]]
+    }
+
+    pub(super) fn port(self) -> u16 {
+        const SENDERS: u16 = 40_000;
+        const RECEIVERS: u16 = 5201;
+        let n = (self.flow / HOSTS % u32::from(u16::MAX - SENDERS)) as u16;
+        match self.side {
+            Side::Sender => SENDERS + n,
+            Side::Receiver => RECEIVERS + n,
+        }
+    }
+
+    /// The initial sequence number.
+    pub(super) fn isn(self) -> u32 {
+        self.origin()
+    }
+
+    /// The timestamp clock at the begin of the run, in milliseconds: never 0, which would say "none" in an echo.
+    pub(super) fn clock(self) -> u32 {
+        self.origin()
+    }
+
+    /// Both begin at a thousand per flow, the receiver's half a million above.
+    fn origin(self) -> u32 {
+        let data = self.number().wrapping_mul(1000);
+        match self.side {
+            Side::Sender => data,
+            Side::Receiver => data.wrapping_add(500_000),
+        }
+    }
+}

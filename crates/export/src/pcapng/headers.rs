@@ -1,0 +1,267 @@
+//! A simulated packet as the bytes of a frame (spec/queues-and-signalling section 18.1).
+//!
+//! The headers have the length that their options need. On all packets but a SYN that is what the simulation counts (52
+//! bytes, and 4 + 8 n for n SACK blocks; 40 without timestamps); a SYN's options are written in full.
+
+use etherparse::{
+    EtherType, Ethernet2Header, IpDscp, IpEcn, IpFragOffset, IpNumber, Ipv4Header, Ipv4Options,
+    Ipv6FlowLabel, Ipv6Header, TcpHeader, TcpOptionElement, TcpOptions, UdpHeader,
+};
+
+use super::flow::{Ends, Flow, MdsOffer};
+use super::{Format, IpVersion, Link, Row};
+
+/// Windows are scaled by this (RFC 7323 section 2.3): all that an endpoint of this laboratory uses.
+const WINDOW_SHIFT: u8 = 14;
+const TTL: usize = 64;
+
+const FIN: u32 = 0x001;
+const SYN: u32 = 0x002;
+const RST: u32 = 0x004;
+const PSH: u32 = 0x008;
+const ACK: u32 = 0x010;
+const ECE: u32 = 0x040;
+const CWR: u32 = 0x080;
+const AE: u32 = 0x100;
+
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+
+/// The whole frame of `row` after it passed so many queues, payload included. `payload` is room to work in.
+pub(super) fn write_frame(
+    row: &Row,
+    flow: &Flow,
+    passed: usize,
+    format: &Format,
+    payload: &mut Vec<u8>,
+    frame: &mut Vec<u8>,
+) -> Result<(), String> {
+    let ends = Ends::of(row);
+    payload.clear();
+    let ip = Ip { version: format.ip, ends, row, ttl: TTL.saturating_sub(passed).max(1) as u8 };
+    frame.clear();
+    match row.proto {
+        TCP => {
+            payload.resize(row.payload as usize, 0);
+            let mut header = tcp(row, flow, ends)?;
+            header.checksum = ip.tcp_checksum(&header, payload)?;
+            ip.write(frame, format.link, IpNumber::TCP, header.header_len() + payload.len())?;
+            frame.extend_from_slice(&header.to_bytes());
+        }
+        UDP => {
+            udp_payload(row, payload);
+            let header = ip.udp(payload)?;
+            ip.write(frame, format.link, IpNumber::UDP, UdpHeader::LEN + payload.len())?;
+            frame.extend_from_slice(&header.to_bytes());
+        }
+        other => return Err(format!("protocol {other} is neither TCP (6) nor UDP (17)")),
+    }
+    frame.extend_from_slice(payload);
+    Ok(())
+}
+
+/// The TCP header without its checksum.
+fn tcp(row: &Row, flow: &Flow, ends: Ends) -> Result<TcpHeader, String> {
+    let has = |flag| row.flags & flag != 0;
+    let syn = has(SYN);
+    // Once a connection is established every segment has ACK (RFC 9293 section 3.10.7.4), and both SYNs are behind.
+    let (seq, ack) = if syn { (row.seq, row.ack) } else { (row.seq.max(1), row.ack.max(1)) };
+    let acknowledges = has(ACK) || !syn;
+    let window = if syn { row.window } else { row.window >> WINDOW_SHIFT };
+    let mut header = TcpHeader::new(
+        ends.source.port(),
+        ends.destination.port(),
+        wrapped(ends.source.isn(), seq),
+        window.min(u64::from(u16::MAX)) as u16,
+    );
+    header.ack = acknowledges;
+    header.acknowledgment_number = if acknowledges { wrapped(ends.destination.isn(), ack) } else { 0 };
+    header.fin = has(FIN);
+    header.syn = syn;
+    header.rst = has(RST);
+    header.psh = has(PSH);
+    header.ece = has(ECE);
+    header.cwr = has(CWR);
+    header.ns = has(AE);
+    header.options = options(row, flow, ends, syn, acknowledges)?;
+    Ok(header)
+}
+
+/// A 64-bit number as the 32 bits on the wire.
+fn wrapped(isn: u32, number: u64) -> u32 {
+    isn.wrapping_add(number as u32)
+}
+
+/// The options, in the order of Linux.
+fn options(row: &Row, flow: &Flow, ends: Ends, syn: bool, acknowledges: bool) -> Result<TcpOptions, String> {
+    use TcpOptionElement::{
+        MaximumSegmentSize, Noop, SelectiveAcknowledgementPermitted, Timestamp, WindowScale,
+    };
+    let millis = |ns: u64| (ns / 1_000_000) as u32;
+    let timestamp = flow.timestamps.then(|| {
+        let echo = ends.destination.clock().wrapping_add(millis(row.ts_ecr_ns));
+        let value = ends.source.clock().wrapping_add(millis(row.ts_val_ns));
+        Timestamp(value, if acknowledges { echo } else { 0 })
+    });
+    let mut elements = Vec::with_capacity(8);
+    if syn {
+        elements.push(MaximumSegmentSize(flow.mss));
+        // SACK permitted and timestamps are 12 bytes together; each alone is preceded by two more.
+        if flow.sack != flow.timestamps {
+            elements.extend([Noop, Noop]);
+        }
+        if flow.sack {
+            elements.push(SelectiveAcknowledgementPermitted);
+        }
+        elements.extend(timestamp);
+        elements.extend([Noop, WindowScale(WINDOW_SHIFT)]);
+    } else {
+        if let Some(timestamp) = timestamp {
+            elements.extend([Noop, Noop, timestamp]);
+        }
+        elements.extend(sack(row, ends).into_iter().flat_map(|sack| [Noop, Noop, sack]));
+    }
+    let options = TcpOptions::try_from_elements(&elements).map_err(|e| e.to_string())?;
+    match flow.mds.filter(|_| syn) {
+        Some(offer) => {
+            let all = [options.as_slice(), &mds_option(offer)].concat();
+            TcpOptions::try_from_slice(&all).map_err(|e| e.to_string())
+        }
+        None => Ok(options),
+    }
+}
+
+/// The SACK option (RFC 2018). Its numbers are those of the other end's data.
+fn sack(row: &Row, ends: Ends) -> Option<TcpOptionElement> {
+    let edge = |n| wrapped(ends.destination.isn(), n);
+    let mut blocks = row.sack().map(|(start, end)| (edge(start), edge(end)));
+    let first = blocks.next()?;
+    Some(TcpOptionElement::SelectiveAcknowledgement(first, [blocks.next(), blocks.next(), blocks.next()]))
+}
+
+/// The offer of MDS, or its acceptance: two NOPs and an experimental option (RFC 6994).
+fn mds_option(offer: MdsOffer) -> [u8; 8] {
+    const NOP: u8 = 1;
+    const EXPERIMENT_2: u8 = 254;
+    const LENGTH: u8 = 6;
+    /// Not registered.
+    const EXID: [u8; 2] = *b"MD";
+    const MDS: u8 = 0b0100;
+    let capabilities = MDS | u8::from(offer.state_change_acks) << 1 | u8::from(offer.immediate_acks);
+    [NOP, NOP, EXPERIMENT_2, LENGTH, EXID[0], EXID[1], capabilities, offer.log2_tau]
+}
+
+/// What is behind the UDP header: number and time of sending, then zeros.
+fn udp_payload(row: &Row, payload: &mut Vec<u8>) {
+    const IPV4_AND_UDP: u32 = 28;
+    payload.extend_from_slice(&row.seq.to_be_bytes());
+    payload.extend_from_slice(&row.ts_val_ns.to_be_bytes());
+    payload.resize(row.size.saturating_sub(IPV4_AND_UDP) as usize, 0);
+}
+
+/// The IP header of a packet, and what of it is in the checksums above.
+struct Ip<'a> {
+    version: IpVersion,
+    ends: Ends,
+    row: &'a Row,
+    ttl: u8,
+}
+
+impl Ip<'_> {
+    fn tcp_checksum(&self, header: &TcpHeader, payload: &[u8]) -> Result<u16, String> {
+        let Ends { source, destination } = self.ends;
+        match self.version {
+            IpVersion::V4 => header.calc_checksum_ipv4_raw(source.ipv4(), destination.ipv4(), payload),
+            IpVersion::V6 => header.calc_checksum_ipv6_raw(source.ipv6(), destination.ipv6(), payload),
+        }
+        .map_err(|e| e.to_string())
+    }
+
+    fn udp(&self, payload: &[u8]) -> Result<UdpHeader, String> {
+        let Ends { source, destination } = self.ends;
+        let mut header = UdpHeader {
+            source_port: source.port(),
+            destination_port: destination.port(),
+            length: u16::try_from(UdpHeader::LEN + payload.len()).map_err(|e| e.to_string())?,
+            checksum: 0,
+        };
+        header.checksum = match self.version {
+            IpVersion::V4 => header.calc_checksum_ipv4_raw(source.ipv4(), destination.ipv4(), payload),
+            IpVersion::V6 => header.calc_checksum_ipv6_raw(source.ipv6(), destination.ipv6(), payload),
+        }
+        .map_err(|e| e.to_string())?;
+        Ok(header)
+    }
+
+    /// Writes the link's header, if there is one, and that of IP in front of `length` bytes of `protocol`.
+    fn write(
+        &self,
+        frame: &mut Vec<u8>,
+        link: Link,
+        protocol: IpNumber,
+        length: usize,
+    ) -> Result<(), String> {
+        let Ends { source, destination } = self.ends;
+        if link == Link::Ethernet {
+            let header = Ethernet2Header {
+                source: source.ethernet(),
+                destination: destination.ethernet(),
+                ether_type: match self.version {
+                    IpVersion::V4 => EtherType::IPV4,
+                    IpVersion::V6 => EtherType::IPV6,
+                },
+            };
+            frame.extend_from_slice(&header.to_bytes());
+        }
+        match self.version {
+            IpVersion::V4 => frame.extend_from_slice(&self.v4(protocol, length)?.to_bytes()),
+            IpVersion::V6 => frame.extend_from_slice(&self.v6(protocol, length)?.to_bytes()),
+        }
+        Ok(())
+    }
+
+    fn v4(&self, protocol: IpNumber, length: usize) -> Result<Ipv4Header, String> {
+        let mut header = Ipv4Header {
+            dscp: self.dscp()?,
+            ecn: self.ecn()?,
+            // The same at every place, another one for each transmission.
+            identification: self.row.id as u16,
+            dont_fragment: true,
+            more_fragments: false,
+            fragment_offset: IpFragOffset::ZERO,
+            time_to_live: self.ttl,
+            protocol,
+            header_checksum: 0,
+            source: self.ends.source.ipv4(),
+            destination: self.ends.destination.ipv4(),
+            options: Ipv4Options::new(),
+            total_len: 0,
+        };
+        header.set_payload_len(length).map_err(|e| e.to_string())?;
+        header.header_checksum = header.calc_header_checksum();
+        Ok(header)
+    }
+
+    fn v6(&self, protocol: IpNumber, length: usize) -> Result<Ipv6Header, String> {
+        const LABELS: u32 = 1 << 20;
+        let mut header = Ipv6Header {
+            traffic_class: self.dscp()?.value() << 2 | self.ecn()?.value(),
+            flow_label: Ipv6FlowLabel::try_new((self.row.flow + 1) % LABELS).map_err(|e| e.to_string())?,
+            payload_length: 0,
+            next_header: protocol,
+            hop_limit: self.ttl,
+            source: self.ends.source.ipv6(),
+            destination: self.ends.destination.ipv6(),
+        };
+        header.set_payload_length(length).map_err(|e| e.to_string())?;
+        Ok(header)
+    }
+
+    fn dscp(&self) -> Result<IpDscp, String> {
+        IpDscp::try_new(self.row.dscp).map_err(|e| e.to_string())
+    }
+
+    fn ecn(&self) -> Result<IpEcn, String> {
+        IpEcn::try_new(self.row.ecn).map_err(|e| e.to_string())
+    }
+}

@@ -1,0 +1,128 @@
+//! The table `packets` of a run: one row per packet and place.
+
+/// Columns of one length, borrowed from where they are.
+macro_rules! packets {
+    ($($(#[$doc:meta])* $name:ident: $type:ty),* $(,)?) => {
+        /// The columns of the table; all have one length.
+        #[derive(Clone, Copy, Debug, Default)]
+        pub struct Packets<'a> { $($(#[$doc])* pub $name: &'a [$type],)* }
+
+        /// One row of the table: a packet at one place.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct Row { $($(#[$doc])* pub $name: $type,)* }
+
+        impl Packets<'_> {
+            /// How many rows there are: what all columns have.
+            pub fn len(&self) -> usize {
+                [$(self.$name.len()),*].into_iter().min().unwrap_or(0)
+            }
+
+            /// Row `index`; it must be less than [`Packets::len`].
+            pub fn row(&self, index: usize) -> Row {
+                Row { $($name: self.$name[index]),* }
+            }
+        }
+    };
+}
+
+packets! {
+    /// When it was there.
+    t_ns: u64,
+    /// The place, a [`Point`](super::Point).
+    tap: u8,
+    /// The queue, where the place is one.
+    queue: u32,
+    /// The flow.
+    flow: u32,
+    /// 0 in the direction of the data, 1 in that of the ACKs.
+    dir: u8,
+    /// 6 TCP, 17 UDP.
+    proto: u8,
+    /// The packet's identity, the same at every place.
+    id: u64,
+    /// Length of the IP packet.
+    size: u32,
+    /// Length of its data.
+    payload: u32,
+    /// 64 bits; the SYN has number 0.
+    seq: u64,
+    /// 64 bits.
+    ack: u64,
+    /// As on the wire: bit 0 FIN, bit 8 AE.
+    flags: u32,
+    /// The ECN field.
+    ecn: u8,
+    /// The Differentiated Services code point.
+    dscp: u8,
+    /// The timestamp option's value.
+    ts_val_ns: u64,
+    /// The timestamp option's echo.
+    ts_ecr_ns: u64,
+    /// The receive window in bytes.
+    window: u64,
+    /// How many SACK blocks there are.
+    sack_n: u8,
+    /// First block: its first byte.
+    sack1_start: u64,
+    /// First block: the byte after its last one.
+    sack1_end: u64,
+    /// Second block.
+    sack2_start: u64,
+    /// Second block.
+    sack2_end: u64,
+    /// Third block.
+    sack3_start: u64,
+    /// Third block.
+    sack3_end: u64,
+    /// Fourth block.
+    sack4_start: u64,
+    /// Fourth block.
+    sack4_end: u64,
+    /// Why it was lost right after this place: 0 it was not, 1 the queue was full, 2 the AQM, 3 the medium.
+    drop: u8,
+    /// Its data were sent before.
+    retransmission: bool,
+    /// The sender's window after sending; 0 where that is unknown.
+    cwnd: u64,
+    /// Its slow-start threshold; `u64::MAX` for infinite.
+    ssthresh: u64,
+    /// Its smoothed round-trip time.
+    srtt_ns: u64,
+    /// Its state, numbered as in Linux.
+    state: u8,
+    /// What keeps it from sending more.
+    limit: u8,
+    /// Its data in flight.
+    in_flight: u64,
+}
+
+impl Packets<'_> {
+    /// True without a row.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The rows in order.
+    pub fn rows(&self) -> impl Iterator<Item = Row> + '_ {
+        (0..self.len()).map(|index| self.row(index))
+    }
+}
+
+impl Row {
+    /// The SACK blocks, from the first byte to the one after the last.
+    pub(super) fn sack(&self) -> impl Iterator<Item = (u64, u64)> {
+        [
+            (self.sack1_start, self.sack1_end),
+            (self.sack2_start, self.sack2_end),
+            (self.sack3_start, self.sack3_end),
+            (self.sack4_start, self.sack4_end),
+        ]
+        .into_iter()
+        .take(usize::from(self.sack_n))
+    }
+
+    /// True for what the receiver sends.
+    pub(super) const fn is_ack_direction(&self) -> bool {
+        self.dir != 0
+    }
+}

@@ -1,0 +1,5 @@
+//! Captures, read back byte by byte.
+
+mod headers;
+mod places;
+mod reader;

@@ -1,0 +1,122 @@
+//! Where packets are seen: interfaces, times, identities, TTL, comments; and what is refused.
+
+use windtunnel_export::pcapng::{Format, Link, Point, Row, write};
+
+use crate::reader::{blocks, data, file, flow, options, packets, u32_at, with_columns};
+
+/// One packet at every place of its way through two queues, dropped at none, marked CE in the second; and its ACK.
+fn journey() -> Vec<Row> {
+    let at = |tap, queue, t_ns| Row { tap, queue, t_ns, ..data() };
+    let (none, ce) = (u32::MAX, 0b11);
+    vec![
+        at(0, none, 0),
+        at(1, 0, 1_000),
+        at(2, 0, 2_000),
+        at(1, 1, 3_000),
+        Row { ecn: ce, ..at(2, 1, 4_000) },
+        Row { ecn: ce, ..at(3, none, 5_000) },
+        Row { dir: 1, id: 8, size: 52, payload: 0, ..at(3, none, 5_001) },
+        Row { dir: 1, id: 8, size: 52, payload: 0, ..at(0, none, 9_000) },
+    ]
+}
+
+fn all_points() -> Format {
+    Format { points: Point::ALL.to_vec(), link: Link::Raw, ..Format::default() }
+}
+
+/// Interfaces are senders, queues before and after, receivers; each packet is at the one of its place, and is the same
+/// there but for its ECN field and the TTL.
+#[test]
+fn a_packet_at_all_its_places() {
+    let file = file(flow(), &journey(), &all_points());
+    let interfaces: Vec<_> = blocks(&file).into_iter().filter(|(kind, _)| *kind == 1).collect();
+    let names: Vec<_> = interfaces.iter().map(|(_, body)| options(&body[8..])[0].1.clone()).collect();
+    let expected: [&[u8]; 6] =
+        [b"snd.cubic", b"q.first.in", b"q.first.out", b"q.second.in", b"q.second.out", b"rcv.cubic"];
+    assert_eq!(names, expected);
+    assert!(interfaces.iter().all(|(_, body)| options(&body[8..]).contains(&(9, vec![9]))), "nanoseconds");
+
+    let seen = packets(&file);
+    let of = |what: fn(&crate::reader::Seen) -> u64| seen.iter().map(what).collect::<Vec<_>>();
+    assert_eq!(of(|p| u64::from(p.interface)), [0, 1, 2, 3, 4, 5, 5, 0]);
+    assert_eq!(of(|p| u64::from(p.frame[8])), [64, 64, 63, 63, 62, 62, 64, 64], "TTL");
+    assert_eq!(of(|p| u64::from(p.frame[1] & 3)), [2, 2, 2, 2, 3, 3, 2, 2], "ECN");
+    assert_eq!(of(|p| u64::from(p.frame[5])), [7, 7, 7, 7, 7, 7, 8, 8], "identification");
+    assert_eq!(of(|p| p.time_ns - 1_577_836_800_000_000_000), [0, 1000, 2000, 3000, 4000, 5000, 5001, 9000]);
+    // epb_packetid and epb_flags: outbound (2) where it leaves, inbound (1) where it comes in.
+    assert!(seen.iter().all(|p| p.options.contains(&(5, u64::from(p.frame[5]).to_le_bytes().to_vec()))));
+    let flags =
+        |p: &crate::reader::Seen| u64::from(p.options.iter().find(|(code, _)| *code == 2).unwrap().1[0]);
+    assert_eq!(of(flags), [2, 1, 2, 1, 2, 1, 2, 1]);
+}
+
+/// Statistics close the file: how many packets each interface saw, and no loss of the capture's own; the time's upper half
+/// comes first.
+#[test]
+fn statistics() {
+    let statistics: Vec<_> =
+        blocks(&file(flow(), &journey(), &all_points())).into_iter().filter(|(kind, _)| *kind == 5).collect();
+    let received = |body: &[u8]| options(&body[12..]).iter().find(|(code, _)| *code == 4).unwrap().1[0];
+    let expected = [2, 1, 1, 1, 1, 2];
+    assert_eq!(statistics.iter().map(|(_, body)| received(body)).collect::<Vec<_>>(), expected);
+    let end = 1_577_836_800_000_009_000u64;
+    let (_, body) = &statistics[0];
+    assert_eq!((u64::from(u32_at(body, 4)), u64::from(u32_at(body, 8))), (end >> 32, end & 0xFFFF_FFFF));
+}
+
+/// A file of one point has that point's interfaces and packets only; the TTL still counts the queues in between.
+#[test]
+fn single_points() {
+    let seen = |point| {
+        let file = file(flow(), &journey(), &Format { points: vec![point], ..all_points() });
+        packets(&file).iter().map(|p| (p.interface, p.frame[8])).collect::<Vec<_>>()
+    };
+    assert_eq!(seen(Point::Sender), [(0, 64), (0, 64)]);
+    assert_eq!(seen(Point::QueueOut), [(0, 63), (1, 62)]);
+    assert_eq!(seen(Point::Receiver), [(0, 62), (0, 64)]);
+}
+
+/// Of longer packets the file holds the first bytes, and says how long they were.
+#[test]
+fn snap_length() {
+    let short = packets(&file(flow(), &[data()], &Format { snaplen: 66, ..Format::default() }));
+    assert_eq!((short[0].frame.len(), short[0].length), (66, 1514));
+}
+
+/// Why a packet is not seen any more is said where it was seen last.
+#[test]
+fn drops_are_comments() {
+    let row = Row { tap: 1, queue: 0, drop: 1, ..data() };
+    assert_eq!(packets(&file(flow(), &[row], &all_points()))[0].comments(), ["drop:full"]);
+}
+
+/// Equal input, equal bytes; the first block says what the file is of.
+#[test]
+fn reproducible() {
+    let once = file(flow(), &journey(), &all_points());
+    assert_eq!(once, file(flow(), &journey(), &all_points()));
+    let (kind, body) = &blocks(&once)[0];
+    assert_eq!(*kind, 0x0A0D_0D0A);
+    assert_eq!(body[..8], [0x4D, 0x3C, 0x2B, 0x1A, 1, 0, 0, 0]);
+    assert_eq!(options(&body[16..])[0], (1, b"a test".to_vec()));
+}
+
+/// Rows that no run can have are refused, with their number; nothing panics.
+#[test]
+fn impossible_rows() {
+    let refused = |row| {
+        let error = with_columns(&[data(), row], |packets| {
+            write(std::io::sink(), "", &[flow()], &["q".to_owned()], packets, &Format::default()).unwrap_err()
+        });
+        assert_eq!(error.kind(), std::io::ErrorKind::InvalidData);
+        error.to_string()
+    };
+    assert_eq!(refused(Row { flow: 1, ..data() }), "packet 1: flow 1 is not one of 1");
+    assert_eq!(refused(Row { tap: 4, ..data() }), "packet 1: 4 is not a tap");
+    assert_eq!(refused(Row { tap: 1, queue: 1, ..data() }), "packet 1: queue 1 is not one of 1");
+    assert_eq!(refused(Row { proto: 1, ..data() }), "packet 1: protocol 1 is neither TCP (6) nor UDP (17)");
+    refused(Row { ecn: 4, ..data() });
+    refused(Row { dscp: 64, ..data() });
+    refused(Row { payload: 70_000, ..data() });
+    refused(Row { sack_n: 4, ..data() });
+}

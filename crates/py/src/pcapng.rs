@@ -1,0 +1,88 @@
+//! The pcapng exporter for Python.
+
+use std::fs::File;
+use std::io::{BufWriter, ErrorKind};
+use std::path::PathBuf;
+
+use numpy::{Element, PyReadonlyArray1};
+use pyo3::exceptions::{PyKeyError, PyOSError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use windtunnel_export::pcapng::{self, Flow, Format, IpVersion, Link, MdsOffer, Packets, Point};
+
+/// `(name, mss, timestamps, sack, (log2_tau, state_change_acks, immediate_acks) | None)`.
+type PyFlow = (String, u16, bool, bool, Option<(u8, bool, bool)>);
+
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "each is named in Python")]
+#[pyo3(signature = (path, about, flows, queues, packets, points, link="ethernet", ip=4, snaplen=128))]
+pub(crate) fn write_pcapng(
+    py: Python<'_>,
+    path: PathBuf,
+    about: &str,
+    flows: Vec<PyFlow>,
+    queues: Vec<String>,
+    packets: &Bound<'_, PyDict>,
+    points: Vec<String>,
+    link: &str,
+    ip: u8,
+    snaplen: u32,
+) -> PyResult<u64> {
+    let point = |name: &String| {
+        Point::named(name).ok_or_else(|| PyValueError::new_err(format!("`{name}` is not a point")))
+    };
+    let format = Format {
+        points: points.iter().map(point).collect::<PyResult<_>>()?,
+        link: match link {
+            "ethernet" => Link::Ethernet,
+            "raw" => Link::Raw,
+            other => return Err(PyValueError::new_err(format!("`{other}` is not a link: ethernet or raw"))),
+        },
+        ip: match ip {
+            4 => IpVersion::V4,
+            6 => IpVersion::V6,
+            other => return Err(PyValueError::new_err(format!("{other} is not a version of IP: 4 or 6"))),
+        },
+        snaplen,
+    };
+    let flows: Vec<Flow> = flows.into_iter().map(flow).collect();
+    /// Borrows the columns from their arrays, which it keeps, as a table.
+    macro_rules! borrow {
+        ($table:ident: $($name:ident),* $(,)?) => {
+            $(let $name = column(packets, stringify!($name))?;)*
+            let $table = Packets { $($name: $name.as_slice()?),* };
+        };
+    }
+    #[rustfmt::skip]
+    borrow!(
+        table: t_ns, tap, queue, flow, dir, proto, id, size, payload, seq, ack, flags, ecn, dscp, ts_val_ns, ts_ecr_ns,
+        window, sack_n, sack1_start, sack1_end, sack2_start, sack2_end, sack3_start, sack3_end, sack4_start, sack4_end,
+        drop, retransmission, cwnd, ssthresh, srtt_ns, state, limit, in_flight,
+    );
+    py.detach(|| {
+        let file = BufWriter::new(File::create(path)?);
+        pcapng::write(file, about, &flows, &queues, &table, &format)
+    })
+    .map_err(|error| match (error.kind(), error.raw_os_error()) {
+        (ErrorKind::InvalidData, _) => PyValueError::new_err(error.to_string()),
+        // With its number, which Python's messages go by.
+        (_, Some(number)) => PyOSError::new_err((number, error.to_string())),
+        _ => error.into(),
+    })
+}
+
+fn flow((name, mss, timestamps, sack, mds): PyFlow) -> Flow {
+    let mds = mds.map(|(log2_tau, state_change_acks, immediate_acks)| MdsOffer {
+        log2_tau,
+        state_change_acks,
+        immediate_acks,
+    });
+    Flow { name, mss, timestamps, sack, mds }
+}
+
+fn column<'py, T: Element>(packets: &Bound<'py, PyDict>, name: &str) -> PyResult<PyReadonlyArray1<'py, T>> {
+    let column = packets
+        .get_item(name)?
+        .ok_or_else(|| PyKeyError::new_err(format!("packets has no column {name}")))?;
+    column.extract().map_err(|e: PyErr| PyValueError::new_err(format!("column {name}: {e}")))
+}

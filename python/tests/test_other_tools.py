@@ -1,0 +1,204 @@
+"""Time series as ss, flowgrind and Flent would have written them; Flent's own code reads our file."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import math
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from windtunnel import InputError, RunResult
+from windtunnel.export import export_file
+
+MSS = 1448
+
+
+def lines(result: RunResult, kind: str, path: Path) -> list[str]:
+    export_file(result, kind, path)
+    return path.read_text(encoding="utf-8").splitlines()
+
+
+def flow_rows(result: RunResult, flow: int) -> dict[str, Any]:
+    table = result.tables["flows"]
+    return {name: values[table["flow"] == flow] for name, values in table.items()}
+
+
+def test_ss(result: RunResult, tmp_path: Path) -> None:
+    """A time, a header, then two lines per established socket: at the end both flows with the table's last values."""
+    text = lines(result, "ss", tmp_path / "ss.txt")
+    last = text[max(n for n, line in enumerate(text) if line.startswith("# ")) :]
+    assert last[0] == "# 5.000 s"
+    assert last[1].split() == ["State", "Recv-Q", "Send-Q", "Local", "Address:Port", "Peer", "Address:Port"]
+    for flow, (socket, info) in enumerate(zip(last[2::2], last[3::2], strict=True)):
+        rows = flow_rows(result, flow)
+        in_flight = int(rows["in_flight_bytes"][-1])
+        assert socket.split() == [
+            "ESTAB",
+            "0",
+            str(in_flight),
+            f"192.0.2.{flow + 1}:40000",
+            f"198.51.100.{flow + 1}:5201",
+        ]
+        assert info.startswith("\t ts sack ecn " + ("reno", "reno-mds")[flow])
+        values = dict(word.split(":", 1) for word in info.split() if ":" in word)
+        assert values["cwnd"] == str(int(rows["cwnd_bytes"][-1]) // MSS)
+        assert float(values["rtt"]) == pytest.approx(rows["srtt_ms"][-1], abs=5e-4)
+        assert float(values["minrtt"]) == pytest.approx(np.nanmin(rows["rtt_min_ms"]), abs=5e-4)
+        assert (values["mss"], values["pmtu"]) == ("1448", "1500")
+    # Nothing is established before the first round-trip sample at 20 ms.
+    assert text[:5:2] == ["# 0.010 s", "# 0.020 s", "# 0.030 s"]
+
+
+def test_ss_shows_what_later_versions_record(result: RunResult, tmp_path: Path) -> None:
+    """Columns that only a real TCP has: variance, RTO, ssthresh in segments, retransmissions since the begin."""
+    table = dict(result.tables["flows"])
+    n = len(table["time_s"])
+    further = {
+        "rttvar_ms": 2.5,
+        "rto_ms": 204.0,
+        "ssthresh_bytes": 7.0 * MSS,
+        "retransmits": 1.0,
+        "pacing_rate_mbps": 4.2,
+    }
+    table |= {name: np.full(n, value) for name, value in further.items()}
+    text = lines(RunResult(result.summary, {"flows": table}, result.meta), "ss", tmp_path / "ss.txt")
+    rows = n // 2
+    for word in (" rto:204 ", "/2.500 ", " ssthresh:7 ", f" retrans:0/{rows} ", " pacing_rate 4200000bps "):
+        assert word in text[-1] + " "
+
+
+def test_flowgrind(result: RunResult, tmp_path: Path) -> None:
+    """Its recipe: the lines of `grep ^S`, split at blanks; the mean of `through` is the flow's goodput."""
+    text = lines(result, "flowgrind", tmp_path / "flowgrind.txt")
+    assert text[0].startswith("# Date: 2020-01-01-00:00:00, controlling host = windtunnel, number of flows = 2, ")
+    names = re.split(r"\s{2,}|(?<=[a-z]) (?=[a-z])", text[1].strip("# ").replace("ca state", "ca-state"))
+    assert [n for n in names if n][:4] == ["ID", "begin", "end", "through"]
+    reports = [line.split() for line in text if line.startswith("S")]
+    assert all(len(report) == 25 for report in reports)
+    assert len(reports) == len([line for line in text if line.startswith("D")]) == len(result.tables["flows"]["time_s"])
+    for flow, about in enumerate(result.flows):
+        mine = [report for report in reports if report[1] == str(flow)]
+        assert [float(r[2]) for r in mine[1:]] == [float(r[3]) for r in mine[:-1]]
+        mean = sum(float(r[4]) for r in mine) / len(mine)
+        assert mean == pytest.approx(about["goodput_mbps"], rel=1e-6)
+        assert int(mine[-1][9]) == round(flow_rows(result, flow)["cwnd_bytes"][-1] / MSS)
+        assert mine[-1][-2:] == ["1448", "1500"]
+        # What this version does not record is not made up.
+        assert mine[-1][12] == "nan"
+
+
+@pytest.fixture(scope="module")
+def flent_file(result: RunResult, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("flent") / "run.flent.gz"
+    export_file(result, "flent", path)
+    return path
+
+
+def test_flent_document(result: RunResult, flent_file: Path) -> None:
+    """Spec 18.4: series of one length at steps of 0.2 s; means of a step; sum, mean, Jain's index of what is there."""
+    data = json.loads(gzip.decompress(flent_file.read_bytes()))
+    x, results, meta = data["x_values"], data["results"], data["metadata"]
+    assert (data["version"], meta["NAME"], meta["TEST_PARAMETERS"]) == (4, "tcp_nup", {"upload_streams": "2"})
+    assert x == pytest.approx(np.arange(76) * 0.2)
+    assert all(len(series) == len(x) for series in results.values())
+    assert set(meta["SERIES_META"]) == set(results)
+    # Second 2 to 2.2 of the run is the step that ends at 7.2 of the test.
+    rows = flow_rows(result, 0)
+    step = (rows["time_s"] > 2.0 + 1e-9) & (rows["time_s"] < 2.2 + 1e-9)
+    at = round(7.2 / 0.2)
+    assert results["TCP upload::1"][at] == pytest.approx(rows["goodput_mbps"][step].mean())
+    assert results["TCP upload::1::tcp_cwnd"][at] == pytest.approx(rows["cwnd_bytes"][step][-1] / MSS)
+    one, two = results["TCP upload::1"][at], results["TCP upload::2"][at]
+    assert results["TCP upload sum"][at] == pytest.approx(one + two)
+    assert results["TCP upload avg"][at] == pytest.approx((one + two) / 2)
+    assert results["TCP upload fairness"][at] == pytest.approx((one + two) ** 2 / 2 / (one**2 + two**2))
+    # Nothing before the run begins, and nothing after its end.
+    for series in results.values():
+        assert series[: round(5 / 0.2) + 1] == [None] * 26
+        assert series[-round(5 / 0.2) :] == [None] * 25
+    raw = data["raw_values"]["TCP upload::1"]
+    rates = [item for item in raw if "val" in item]
+    assert len(rates) == 25
+    assert rates[0] == {"t": 1577836805.2, "val": pytest.approx(rows["goodput_mbps"][2:20].mean()), "dur": 0.2}
+    means = {name: meta["SERIES_META"][f"TCP upload::{n}"]["MEAN_VALUE"] for n, name in ((1, "reno"), (2, "mds"))}
+    for about in result.flows:
+        life = about["last_packet_s"] - about["first_packet_s"]
+        assert means[about["name"]] == pytest.approx(about["goodput_mbps"] * 5 / life)
+    assert meta["SIMULATION"]["flows"] == {"TCP upload::1": "reno", "TCP upload::2": "mds"}
+
+
+def test_flent_files_are_equal_for_equal_runs(result: RunResult, flent_file: Path, tmp_path: Path) -> None:
+    export_file(result, "flent", tmp_path / "another-name.flent.gz")
+    assert (tmp_path / "another-name.flent.gz").read_bytes() == flent_file.read_bytes()
+
+
+def flent(path: Path, *arguments: str) -> str:
+    """What Flent itself prints of a file."""
+    pytest.importorskip("flent")
+    command = [sys.executable, "-m", "flent", "-i", str(path), *arguments]
+    environment = {"PATH": "/usr/bin:/bin", "MPLBACKEND": "Agg", "HOME": str(path.parent)}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stdout
+
+
+def test_flent_reads_it(flent_file: Path, tmp_path: Path) -> None:
+    """Flent's summary prints our true means with their units; its CSV holds our series; its statistics count them."""
+    summary = flent(flent_file, "-f", "summary")
+    document = json.loads(gzip.decompress(flent_file.read_bytes()))
+    for series in ("TCP upload::1", "TCP upload::2"):
+        mean = document["metadata"]["SERIES_META"][series]["MEAN_VALUE"]
+        (line,) = re.findall(rf"^ {series} .*$", summary, re.MULTILINE)
+        assert f" {mean:.2f} " in line
+        assert "Mbits/s" in line
+    flent(flent_file, "-f", "csv", "-o", str(tmp_path / "x.csv"))
+    head, *rows = csv.reader((tmp_path / "x.csv").read_text(encoding="utf-8").splitlines())
+    column = head.index("TCP upload::1")
+    values = [float(row[column]) if row[column] else math.nan for row in rows]
+    ours = [math.nan if v is None else v for v in document["results"]["TCP upload::1"]]
+    np.testing.assert_allclose(values, ours)
+    assert "Data points:" in flent(flent_file, "-f", "stats")
+
+
+@pytest.mark.parametrize("plot", ["totals", "box_totals", "tcp_delivery_with_rtt", "tcp_cwnd"])
+def test_flent_plots_it(flent_file: Path, tmp_path: Path, plot: str) -> None:
+    """The plots of spec 18.4's check open without an error."""
+    picture = tmp_path / f"{plot}.png"
+    flent(flent_file, "-f", "plot", "-p", plot, "-o", str(picture))
+    assert picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+
+
+def test_flow_without_packets(result: RunResult, tmp_path: Path) -> None:
+    """A flow that never sent has no values and no mean, and does not count in those of all."""
+    about = [
+        {**flow, "first_packet_s": None, "last_packet_s": None} if n else flow for n, flow in enumerate(result.flows)
+    ]
+    silent = RunResult({**result.summary, "flows": about}, result.tables, result.meta)
+    export_file(silent, "flent", tmp_path / "x.flent.gz")
+    data = json.loads(gzip.decompress((tmp_path / "x.flent.gz").read_bytes()))
+    assert set(data["results"]["TCP upload::2"]) == {None}
+    assert data["metadata"]["SERIES_META"]["TCP upload::2"]["MEAN_VALUE"] is None
+    assert data["results"]["TCP upload avg"] == data["results"]["TCP upload::1"]
+
+
+def test_what_is_refused(result: RunResult, tmp_path: Path) -> None:
+    """A name that Flent would not read, a run without time series, a file that is there."""
+    with pytest.raises(InputError, match=r"\.flent\.gz"):
+        export_file(result, "flent", tmp_path / "x.json")
+    bare = RunResult(result.summary, {}, result.meta)
+    for kind, name in (("ss", "a"), ("flowgrind", "b"), ("flent", "c.flent.gz")):
+        with pytest.raises(InputError, match="no time series"):
+            export_file(bare, kind, tmp_path / name)
+    (tmp_path / "a").write_text("x", encoding="utf-8")
+    with pytest.raises(InputError, match="exists already"):
+        export_file(result, "ss", tmp_path / "a")
+    assert [f.name for f in tmp_path.iterdir()] == ["a"]

@@ -1,0 +1,255 @@
+"""Captures as tshark reads them: what it says of a small recording is what the recording holds."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import packets
+import pytest
+from packets import ACK, AE, CE, ECT0, ECT1, MDS_DSCP, MSS, Recording, recorded, recording
+
+from windtunnel import InputError, RunResult
+from windtunnel.export import export_file
+from windtunnel.export.pcapng import POINTS
+
+TSHARK = shutil.which("tshark")
+needs_tshark = pytest.mark.skipif(TSHARK is None, reason="tshark is not installed")
+
+#: What tshark remarks on any connection: its begin, comments; and of this one, the loss and what it caused.
+CHAT, NOTE, COMMENT = "2097152", "4194304", "1048576"
+EXPLAINED = {"duplicate ack", "(suspected) fast retransmission", "(suspected) retransmission"}
+
+
+@pytest.fixture(scope="module")
+def result() -> RunResult:
+    return recorded()
+
+
+def capture(result: RunResult, path: Path, **options: Any) -> Path:
+    export_file(result, "pcapng", path, **options)
+    return path
+
+
+def tshark(path: Path, *fields: str, only: str = "", options: tuple[str, ...] = ()) -> list[list[str]]:
+    """The fields of each packet that passes a display filter; checksums are verified."""
+    assert TSHARK is not None
+    checks = [f"-o{protocol}.check_checksum:TRUE" for protocol in ("ip", "tcp", "udp")]
+    command = [TSHARK, "-n", *checks, *options, "-r", str(path), "-Tfields", "-Eseparator=/t", "-Eaggregator=|"]
+    command += [f"-e{name}" for name in fields] + (["-Y", only] if only else [])
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return [line.split("\t") for line in done.stdout.splitlines()]
+
+
+@needs_tshark
+@pytest.mark.parametrize("link", ["ethernet", "raw"])
+@pytest.mark.parametrize("ip", [4, 6])
+def test_checksums_are_right_and_nothing_is_malformed(result: RunResult, tmp_path: Path, link: str, ip: int) -> None:
+    """Of whole packets, at all points, with either link and version of IP."""
+    path = capture(result, tmp_path / "x.pcapng", points=POINTS, link=link, ip=ip, snaplen=0)
+    fields = ("ip.checksum.status", "tcp.checksum.status", "udp.checksum.status", "_ws.malformed", "_ws.short")
+    seen = tshark(path, *fields)
+    assert len(seen) == len(result.tables["packets"]["t_ns"])
+    good, of_ip = "1", "1" if ip == 4 else ""
+    assert {tuple(row) for row in seen} == {(of_ip, good, "", "", ""), (of_ip, "", good, "", "")}
+
+
+@needs_tshark
+@pytest.mark.parametrize("snaplen", [0, 128])
+def test_a_sender_sees_what_happened(result: RunResult, tmp_path: Path, snaplen: int) -> None:
+    """Expert information at the sender: one fast retransmission, its duplicate ACKs, no more."""
+    path = capture(result, tmp_path / "x.pcapng", snaplen=snaplen)
+    sent_again = packets_of(result.tables["packets"], tap=packets.SENDER, retransmission=True)
+    assert len(tshark(path, "frame.number", only="tcp.analysis.retransmission")) == len(sent_again) == 1
+    assert len(tshark(path, "frame.number", only="tcp.analysis.fast_retransmission")) == 1
+    # Segments 4 to 10 above the hole: seven duplicate ACKs.
+    assert len(tshark(path, "frame.number", only="tcp.analysis.duplicate_ack")) == 7
+    experts = tshark(path, "_ws.expert.severity", "_ws.expert.message", only="_ws.expert")
+    for severities, messages in experts:
+        for severity, message in zip(severities.split("|"), messages.split("|"), strict=True):
+            if severity == NOTE:
+                assert any(word in message.lower() for word in EXPLAINED), message
+            else:
+                assert severity in (CHAT, COMMENT), message
+    assert Counter(s for row in experts for s in row[0].split("|"))[NOTE] == 7 + 2
+
+
+@needs_tshark
+def test_a_receiver_misses_the_drop_only(result: RunResult, tmp_path: Path) -> None:
+    """Behind the queue there is one gap: spec 18.1, no `previous segment not captured` other than for drops."""
+    path = capture(result, tmp_path / "x.pcapng", points=["receiver"])
+    gaps = tshark(path, "tcp.stream", "tcp.seq", only="tcp.analysis.lost_segment")
+    assert gaps == [["0", str(3 * MSS + 1)]]
+
+
+@needs_tshark
+def test_handshakes(result: RunResult, tmp_path: Path) -> None:
+    """Options of both SYNs: MSS 1460, SACK permitted, window scale 14, timestamps; ECN as in RFC 3168; MDS's option."""
+    path = capture(result, tmp_path / "x.pcapng")
+    fields = ("tcp.stream", "tcp.flags.ece", "tcp.flags.cwr", "tcp.options.mss_val", "tcp.options.wscale.shift")
+    fields += (
+        "tcp.option_kind",
+        "tcp.options.timestamp.tsecr",
+        "tcp.window_size_value",
+        "tcp.options.experimental.exid",
+    )
+    syns = tshark(path, *fields, only="tcp.flags.syn == 1")
+    usual, with_mds = "2|4|8|1|3", "2|4|8|1|3|1|1|254"
+    assert syns == [
+        ["0", "1", "1", "1460", "14", usual, "0", "64240", ""],
+        ["1", "1", "1", "1460", "14", with_mds, "0", "64240", "0x4d44"],
+        ["0", "1", "0", "1460", "14", usual, "1000", "65160", ""],
+        ["1", "1", "0", "1460", "14", with_mds, "2000", "65160", "0x4d44"],
+    ]
+    assert len(tshark(path, "frame.number", only="tcp.option_kind == 254")) == 2
+
+
+@needs_tshark
+def test_sequence_numbers(result: RunResult, tmp_path: Path) -> None:
+    """Relative numbers are the simulator's own; SACK blocks lie in the numbers of the data."""
+    path = capture(result, tmp_path / "x.pcapng")
+    rows = tshark(path, "tcp.seq", "tcp.ack", "tcp.len", only="tcp.stream == 0 && ip.src == 192.0.2.1 && tcp.len > 0")
+    expected = [n * MSS + 1 for n in range(10)] + [2 * MSS + 1]
+    assert rows == [[str(seq), "1", str(MSS)] for seq in expected]
+    as_on_the_wire = ("-otcp.relative_sequence_numbers:FALSE",)
+    fields = ("tcp.options.sack_le", "tcp.options.sack_re", "tcp.ack")
+    blocks = tshark(path, *fields, only="tcp.options.sack.count", options=as_on_the_wire)
+    # The initial sequence number is 1000.
+    ack, hole = 1000 + 2 * MSS + 1, 1000 + 3 * MSS + 1
+    assert blocks == [[str(hole), str(hole + n * MSS), str(ack)] for n in range(1, 8)]
+    windows = tshark(path, "tcp.window_size", only="tcp.flags.syn == 0")
+    assert {row[0] for row in windows} == {str(1 << 20)}
+
+
+@needs_tshark
+def test_ecn_fields(result: RunResult, tmp_path: Path) -> None:
+    """Spec 18.1: counts of the ECN field equal the recording's; marks are between a queue's two sides."""
+    path = capture(result, tmp_path / "x.pcapng", points=POINTS)
+    table = result.tables["packets"]
+    seen = Counter((row[0], int(row[1])) for row in tshark(path, "frame.interface_name", "ip.dsfield.ecn"))
+    for tap, prefix in enumerate(("snd.", "q.bottleneck.in", "q.bottleneck.out", "rcv.")):
+        at_tap: Counter[int] = Counter()
+        for (name, ecn), count in seen.items():
+            at_tap[ecn] += count * name.startswith(prefix)
+        assert +at_tap == Counter(table["ecn"][table["tap"] == tap].tolist())
+    before, after = "q.bottleneck.in", "q.bottleneck.out"
+    # Ten and four segments; one of each flow is marked, and one is dropped.
+    assert [seen[before, ecn] for ecn in (ECT0, ECT1, CE)] == [14, 0, 0]
+    assert [seen[after, ecn] for ecn in (ECT0, ECT1, CE)] == [14 - 3, 1, 1]
+
+
+@needs_tshark
+def test_ecn_feedback(result: RunResult, tmp_path: Path) -> None:
+    """ECE from the mark on, CWR on the answer; ESCE as AE on MDS's ACK alone; the MDS identifier as DSCP."""
+    path = capture(result, tmp_path / "x.pcapng")
+    only = "ip.src == 198.51.100.{} && tcp.flags.syn == 0"
+    ece = [row[0] for row in tshark(path, "tcp.flags.ece", only=only.format(1))]
+    # Two ACKs in order, two duplicates before the mark, five after it, the last one after CWR.
+    assert ece == ["0"] * 4 + ["1"] * 5 + ["0"]
+    assert len(tshark(path, "frame.number", only="tcp.flags.cwr == 1 && tcp.flags.syn == 0")) == 1
+    accurate = [int(row[0], 16) & AE for row in tshark(path, "tcp.flags", only=only.format(2))]
+    assert accurate == [0, AE, 0, 0]
+    mds = tshark(path, "tcp.stream", only=f"ip.dsfield.dscp == {MDS_DSCP}")
+    assert mds == [["1"]] * 4
+
+
+@needs_tshark
+def test_identity_ttl_and_comments(result: RunResult, tmp_path: Path) -> None:
+    """The dropped segment: seen twice, with one identification and packet identity, and the reason at the second."""
+    path = capture(result, tmp_path / "x.pcapng", points=POINTS)
+    (dropped,) = packets_of(result.tables["packets"], drop=1)
+    identity = int(result.tables["packets"]["id"][dropped])
+    fields = ("frame.interface_name", "ip.ttl", "frame.comment", "frame.packet_id")
+    rows = tshark(path, *fields, only=f"ip.id == {identity}")
+    assert [row[:2] for row in rows] == [["snd.cubic", "64"], ["q.bottleneck.in", "64"]]
+    assert [row[3] for row in rows] == [str(identity)] * 2
+    assert "cwnd=14480 ssthresh=inf" in rows[0][2]
+    assert rows[1][2] == "drop:full"
+    arrived = tshark(path, "ip.ttl", only='frame.interface_name contains "rcv." && ip.src == 192.0.2.0/24')
+    assert {row[0] for row in arrived} == {"63"}
+    again = tshark(
+        path, "frame.comment", only='frame.comment == "retransmission" && frame.interface_name == "snd.cubic"'
+    )
+    assert len(again) == 1
+    assert "state=Recovery limited_by=cwnd" in again[0][0]
+
+
+@needs_tshark
+def test_udp(result: RunResult, tmp_path: Path) -> None:
+    """Datagrams of 200 bytes with their number in front, EF."""
+    path = capture(result, tmp_path / "x.pcapng", snaplen=0)
+    rows = tshark(path, "udp.length", "ip.dsfield.dscp", "udp.payload", only="udp")
+    assert [row[:2] for row in rows] == [["180", "46"]] * 3
+    assert [int(row[2][:16], 16) for row in rows] == [0, 1, 2]
+
+
+@needs_tshark
+def test_many_flows_are_still_tcp(tmp_path: Path) -> None:
+    """No flow of a thousand has a port whose protocol tshark would look for in the zeros."""
+    run = Recording()
+    for flow in range(0, 1000, 13):
+        run.data(flow, flow, 1, flags=ACK, ack=1, payload=MSS)
+    few = recorded(run.table())
+    flows = [{"name": str(n), "cc": "reno"} for n in range(1000)]
+    many = RunResult({**few.summary, "flows": flows}, few.tables, few.meta)
+    path = capture(many, tmp_path / "x.pcapng", snaplen=0)
+    protocols = {row[0] for row in tshark(path, "frame.protocols")}
+    assert protocols == {"eth:ethertype:ip:tcp:data"}
+    assert len({row[0] for row in tshark(path, "tcp.stream")}) == len(range(0, 1000, 13))
+
+
+def test_equal_runs_give_equal_files(result: RunResult, tmp_path: Path) -> None:
+    one = capture(result, tmp_path / "1.pcapng", points=POINTS)
+    two = capture(recorded(), tmp_path / "2.pcapng", points=POINTS)
+    assert one.read_bytes() == two.read_bytes()
+
+
+def test_rows_are_written_in_order_of_time(result: RunResult, tmp_path: Path) -> None:
+    """A table in another order gives the same file."""
+    table = result.tables["packets"]
+    # Reversed blocks of equal time would be another order of events: rows are moved as such blocks.
+    _, first = np.unique(table["t_ns"], return_index=True)
+    order = np.concatenate(np.split(np.arange(len(table["t_ns"])), first[1:])[::-1])
+    mixed = recorded({name: values[order] for name, values in table.items()})
+    straight = capture(result, tmp_path / "1.pcapng")
+    assert capture(mixed, tmp_path / "2.pcapng").read_bytes() == straight.read_bytes()
+
+
+def test_what_cannot_be_exported(result: RunResult, tmp_path: Path) -> None:
+    """No packets, a column less, an impossible row: each with its message, and no file is left."""
+    table = dict(result.tables["packets"])
+    without = RunResult(result.summary, {}, result.meta)
+    flow = table["flow"].copy()
+    flow[3] = 9
+    wrong = [
+        (without, r"no packets.*packets = true"),
+        (recorded({k: v for k, v in table.items() if k != "cwnd"}), "lack cwnd"),
+        (recorded({**table, "flow": flow}), "packet 3: flow 9 is not one of 3"),
+    ]
+    for bad, message in wrong:
+        with pytest.raises(InputError, match=message):
+            capture(bad, tmp_path / "x.pcapng")
+    assert list(tmp_path.iterdir()) == []
+    capture(result, tmp_path / "x.pcapng")
+    with pytest.raises(InputError, match="exists already"):
+        capture(result, tmp_path / "x.pcapng")
+
+
+def packets_of(table: Any, **values: Any) -> list[int]:
+    """The rows of a table that have these values."""
+    mine = np.logical_and.reduce([table[name] == value for name, value in values.items()])
+    return [int(n) for n in np.flatnonzero(mine)]
+
+
+def test_the_recording_is_honest() -> None:
+    """What the tests above count on: one packet is lost, each other one is at the end of its way."""
+    run = recording()
+    table = run.table()
+    ids = {tap: set(table["id"][(table["tap"] == tap)].tolist()) for tap in range(4)}
+    assert len(ids[0] | ids[3]) == run.packets
+    assert len(ids[0] - ids[3]) == np.count_nonzero(table["drop"]) == 1

@@ -1,0 +1,104 @@
+"""What other tools want to know of each flow's connection: names, addresses, sizes. From the resolved scenario."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from windtunnel.result import RunResult
+
+#: The begin of a run for tools that want a date: 2020-01-01 00:00:00 UTC, so that equal runs give equal files.
+EPOCH = 1_577_836_800
+
+_HEADERS = 40
+_TIMESTAMPS = 12
+#: Hosts in an IPv4 network for documentation (RFC 5737); further flows have further ports.
+_HOSTS = 254
+_PORTS = 65535 - 40000
+
+
+@dataclass(frozen=True)
+class Connection:
+    """The connection of a flow.
+
+    ``mtu``: its largest IP packet; ``mss``: data in a full segment; ``sack``, ``timestamps``: its options; ``mds``: the
+    base-2 logarithm of tau where it negotiates MDS; ``acks``: the receiver's policy; ``ecn``: its data are ECN-capable.
+    """
+
+    index: int
+    name: str
+    cc: str
+    mtu: int
+    sack: bool
+    timestamps: bool
+    ecn: bool
+    mds: int | None
+    acks: str
+
+    @property
+    def mss(self) -> int:
+        """Data in a full segment: of the MTU, what headers and timestamps leave."""
+        return self.mtu - _HEADERS - _TIMESTAMPS * self.timestamps
+
+    @property
+    def local(self) -> str:
+        """Address and port of the sender, as in the captures."""
+        return f"192.0.2.{self.index % _HOSTS + 1}:{40000 + self.index // _HOSTS % _PORTS}"
+
+    @property
+    def peer(self) -> str:
+        """Address and port of the receiver, as in the captures."""
+        return f"198.51.100.{self.index % _HOSTS + 1}:{5201 + self.index // _HOSTS % _PORTS}"
+
+
+def connections(result: RunResult) -> list[Connection]:
+    """The connections of all flows, in order. A key that the scenario does not have is at its default."""
+    scenario: Mapping[str, Any] = result.meta.get("scenario") or {}
+    mtu = _bytes(scenario.get("mtu", 1500))
+    groups = list(_members(scenario))
+    found = []
+    for index, flow in enumerate(result.flows):
+        group = groups[index] if index < len(groups) else {}
+        tcp = {**_table(scenario.get("tcp")), **_table(group.get("tcp"))}
+        found.append(
+            Connection(
+                index=index,
+                name=str(flow["name"]),
+                cc=str(flow["cc"]),
+                mtu=mtu,
+                sack=bool(tcp.get("sack", True)),
+                timestamps=bool(tcp.get("timestamps", True)),
+                ecn=bool(group.get("ecn", False)),
+                mds=_log2_tau(_table(group.get("cc"))),
+                acks=str(_table(group.get("ack")).get("policy", "")),
+            )
+        )
+    return found
+
+
+def _members(scenario: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The ``[[flow]]`` of each flow: one of ``count`` members stands for as many."""
+    for group in scenario.get("flow", ()):
+        for _ in range(int(group.get("count", 1))):
+            yield group
+
+
+def _log2_tau(cc: Mapping[str, Any]) -> int | None:
+    response = cc.get("response")
+    kind = response.get("kind") if isinstance(response, Mapping) else response
+    if kind != "mds":
+        return None
+    tau = _table(response).get("tau", cc.get("tau", 64))
+    return round(float(tau)).bit_length() - 1
+
+
+def _table(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _bytes(value: object) -> int:
+    """The resolved scenario prints ``1500 B``."""
+    digits = re.match(r"\d+", str(value))
+    return int(digits[0]) if digits else 1500

@@ -1,0 +1,243 @@
+"""Flent: a data file of a ``tcp_nup`` test (format version 4), one upload per flow, for Flent's plots and formatters.
+
+Flent's tests begin their flows five seconds after the first sample and go on for five after the last flow; so the run's
+second 0 is at second 5 of the test, and Flent's box plots cut off what they should. Nothing pings in the simulation:
+what is called ``Ping (ms) ICMP``, which Flent's plots want, is the mean of the flows' own round trips. What only a
+simulation knows is under the key ``SIMULATION``, the flows' names among it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from windtunnel.export.connections import EPOCH
+from windtunnel.export.samples import Array, Samples, samples
+from windtunnel.result import RunResult
+
+#: What the names of data files end in.
+FLENT_SUFFIX = ".flent.gz"
+_NAME_LENGTH = 250
+_STEP = 0.2
+_DELAY = 5.0
+#: A value is interpolated between samples that are no farther apart than so many steps.
+_GAP = 5
+_PING = "Ping (ms) ICMP"
+#: Socket samples: Flent's name, our column, its factor (None: segments).
+_SOCKET: tuple[tuple[str, str, float | None], ...] = (
+    ("tcp_cwnd", "cwnd_bytes", None),
+    ("tcp_rtt", "srtt_ms", 1.0),
+    ("tcp_rtt_var", "rttvar_ms", 1.0),
+    ("tcp_delivery_rate", "goodput_mbps", 1.0),
+    ("tcp_pacing_rate", "pacing_rate_mbps", 1.0),
+)
+
+
+def write_flent(result: RunResult, path: Path) -> None:
+    """Write ``result`` as a Flent data file."""
+    document = json.dumps(_document(result), allow_nan=False)
+    # Without a time and a name in the header: equal runs give equal files.
+    with path.open("wb") as file, gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
+        packed.write(document.encode("utf-8"))
+
+
+def _document(result: RunResult) -> dict[str, Any]:
+    sampled = samples(result)
+    flows = [_resampled(flow.between(*_life(about))) for flow, about in zip(sampled, result.flows, strict=True)]
+    length = float(result.summary["duration_s"])
+    steps = np.arange(0.0, length + 2 * _DELAY + _STEP / 2, _STEP)
+    uploads = {f"TCP upload::{n}": flow for n, flow in enumerate(flows, start=1)}
+
+    results: dict[str, Array] = {}
+    raw: dict[str, list[dict[str, float]]] = {}
+    for series, flow in uploads.items():
+        results[series] = _at(steps, flow.time, flow["goodput_mbps"])
+        raw[series] = _throughput(flow)
+        for key, values in _socket_columns(flow).items():
+            results[f"{series}::{key}"] = _at(steps, flow.time, values)
+        raw[series] += _socket_samples(flow)
+    results |= _computed(np.array([results[series] for series in uploads]))
+    ping = _resampled(_round_trips(sampled))
+    results[_PING] = _at(steps, ping.time, ping["rtt_mean_ms"])
+    raw[_PING] = [
+        {"t": _absolute(t), "val": value, "seq": seq}
+        for seq, (t, value) in enumerate(zip(ping.time.tolist(), ping["rtt_mean_ms"].tolist(), strict=True))
+        if np.isfinite(value)
+    ]
+    return {
+        "version": 4,
+        "x_values": steps.round(6).tolist(),
+        "results": {series: _nulls(values) for series, values in results.items()},
+        "raw_values": raw,
+        "metadata": _metadata(result, length, results, uploads),
+    }
+
+
+def _resampled(flow: Samples) -> Samples:
+    """The flow in steps of a test: rates are means over a step, all else is as at its end. Longer intervals stay."""
+    if len(flow.time) < 2 or flow.time[1] - flow.time[0] >= _STEP:
+        return flow
+    # Ends of intervals count to the step that they end.
+    bins = np.ceil(np.round(flow.time / _STEP, 6)).astype(np.int64) - 1
+    last = np.flatnonzero(np.diff(bins, append=bins[-1] + 1))
+    means = {"goodput_mbps", "throughput_mbps", "rtt_mean_ms"}
+    columns = {
+        name: _bin_means(values, bins) if name in means else values[last] for name, values in flow.columns.items()
+    }
+    return Samples(flow.connection, flow.time[last], columns)
+
+
+def _bin_means(values: Array, bins: Any) -> Array:
+    known = np.isfinite(values)
+    sums = np.bincount(bins, np.where(known, values, 0.0))
+    counts = np.bincount(bins, known)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means: Array = (sums / counts)[np.unique(bins)]
+    return means
+
+
+def _at(steps: Array, time: Array, values: Array) -> Array:
+    """Values at the steps, between samples on a line; NaN before the first, after the last and in long gaps."""
+    if not len(time):
+        return np.full(len(steps), np.nan)
+    time = time + _DELAY
+    # Times are sums of intervals: what is a rounding error after a sample is at it.
+    at = np.interp(steps.round(6), time.round(6), values, left=np.nan, right=np.nan)
+    after = np.searchsorted(time.round(6), steps.round(6)).clip(1, len(time) - 1)
+    if len(time) > 1:
+        at[(time[after] - time[after - 1]) > _GAP * _STEP + 1e-9] = np.nan
+    return at
+
+
+def _throughput(flow: Samples) -> list[dict[str, float]]:
+    interval = float(np.diff(flow.time).min(initial=np.inf))
+    dur = interval if np.isfinite(interval) else _STEP
+    rows = zip(flow.time.tolist(), flow["goodput_mbps"].tolist(), strict=True)
+    return [{"t": _absolute(t), "val": value, "dur": round(dur, 6)} for t, value in rows if np.isfinite(value)]
+
+
+def _socket_columns(flow: Samples) -> dict[str, Array]:
+    found = {}
+    for key, name, factor in _SOCKET:
+        column = flow.get(name)
+        if column is not None:
+            found[key] = column * (1 / flow.connection.mss if factor is None else factor)
+    return found
+
+
+def _socket_samples(flow: Samples) -> list[dict[str, float]]:
+    columns = {key: values.tolist() for key, values in _socket_columns(flow).items()}
+    found = []
+    for row, t in enumerate(flow.time.tolist()):
+        sample = {key: values[row] for key, values in columns.items() if np.isfinite(values[row])}
+        if "tcp_rtt" in sample:
+            found.append({"t": _absolute(t), **sample})
+    return found
+
+
+def _computed(uploads: Array) -> dict[str, Array]:
+    """What Flent computes of all uploads, step by step: sum, mean, Jain's index; of those that have a value."""
+    known = np.isfinite(uploads).sum(axis=0)
+    total = np.where(known > 0, np.nansum(uploads, axis=0), np.nan)
+    squares = np.nansum(uploads**2, axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return {
+            "TCP upload sum": total,
+            "TCP upload avg": total / known,
+            "TCP upload fairness": np.where(squares > 0, total**2 / (known * squares), np.nan),
+        }
+
+
+def _round_trips(flows: Sequence[Samples]) -> Samples:
+    """The mean round trip of all flows that have one, interval by interval."""
+    rows = np.array([flow["rtt_mean_ms"] for flow in flows])
+    known = np.isfinite(rows).sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.nansum(rows, axis=0) / known
+    return Samples(flows[0].connection, flows[0].time, {"rtt_mean_ms": mean})
+
+
+def _metadata(
+    result: RunResult, length: float, results: Mapping[str, Array], uploads: Mapping[str, Samples]
+) -> dict[str, Any]:
+    start = datetime.fromtimestamp(EPOCH, UTC)
+    stamp = start.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    hosts = [flow.connection.peer.rpartition(":")[0] for flow in uploads.values()]
+    names = {series: flow.connection.name for series, flow in uploads.items()}
+    means: dict[str, float | None] = {}
+    for series, about in zip(uploads, result.flows, strict=True):
+        begin, end = _life(about)
+        means[series] = about["goodput_mbps"] * length / (end - begin) if end > begin else None
+    return {
+        "NAME": "tcp_nup",
+        "TITLE": result.title,
+        "NOTE": f"windtunnel, seed {result.summary['seed']}, digest {result.digest}",
+        "TIME": stamp,
+        "T0": stamp,
+        "LENGTH": length,
+        "TOTAL_LENGTH": length + 2 * _DELAY,
+        "STEP_SIZE": _STEP,
+        "HOST": hosts[0],
+        "HOSTS": list(dict.fromkeys(hosts)),
+        "LOCAL_HOST": "windtunnel",
+        "FLENT_VERSION": "2.3.0",
+        "IP_VERSION": 4,
+        "DATA_FILENAME": _file_name(stamp, result.title),
+        "TEST_PARAMETERS": {"upload_streams": str(len(uploads))},
+        **dict.fromkeys(("BATCH_NAME", "BATCH_TIME", "BATCH_TITLE", "BATCH_UUID")),
+        "FAILED_RUNNERS": 0,
+        "SERIES_META": {
+            series: _series_meta(index, series, values, means) for index, (series, values) in enumerate(results.items())
+        },
+        "SIMULATION": {
+            "generator": f"windtunnel {result.meta.get('version', '')}".strip(),
+            "digest": result.digest,
+            "flows": names,
+            "begin": (start + timedelta(seconds=_DELAY)).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+            "ping": "mean round trip of the flows' segments",
+            "scenario": result.meta.get("scenario"),
+        },
+    }
+
+
+def _file_name(stamp: str, title: str) -> str:
+    """The name that Flent gives its files."""
+    safe = re.sub(r"[^A-Za-z0-9-]", "_", title)
+    name = f"tcp_nup-{stamp.replace(':', '')}" + (f".{safe}" if safe else "")
+    return name[: _NAME_LENGTH - len(FLENT_SUFFIX)] + FLENT_SUFFIX
+
+
+def _life(flow: Mapping[str, Any]) -> tuple[float, float]:
+    """When the first and the last packet of a flow arrived, in seconds; twice 0 if none did."""
+    return float(flow.get("first_packet_s") or 0.0), float(flow.get("last_packet_s") or 0.0)
+
+
+def _series_meta(index: int, series: str, values: Array, means: Mapping[str, float | None]) -> dict[str, Any]:
+    known = values[np.isfinite(values)]
+    units = {"tcp_cwnd": "segments", "tcp_rtt": "ms", "tcp_rtt_var": "ms", "fairness": "Idx"}
+    ends = [unit for end, unit in units.items() if series.endswith(end)]
+    mean = means.get(series, float(known.mean()) if len(known) else None)
+    return {
+        "UNITS": ends[0] if ends else "ms" if series == _PING else "Mbits/s",
+        "MEAN_VALUE": mean,
+        "MIN_VALUE": float(known.min()) if len(known) else None,
+        "MAX_VALUE": float(known.max()) if len(known) else None,
+        "RUNNER": "windtunnel",
+        "COMMAND": "",
+        "IDX": index,
+    }
+
+
+def _absolute(time: float) -> float:
+    return EPOCH + _DELAY + time
+
+
+def _nulls(values: Array) -> Sequence[float | None]:
+    return [value if np.isfinite(value) else None for value in values.tolist()]

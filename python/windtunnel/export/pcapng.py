@@ -1,0 +1,85 @@
+"""pcapng: the packets of a run as a capture for Wireshark, tshark, tcptrace and all that reads what tcpdump writes.
+
+The file has one interface per place of observation: ``snd.<flow>``, ``q.<queue>.in``, ``q.<queue>.out``,
+``rcv.<flow>``. By default it is the senders' view, as tcpdump there would show it, because an analyser takes a packet
+that it sees at several places for a retransmission. A packet's comments hold what no header shows: the sender's window
+and state after it, and why it was dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from windtunnel import _core
+from windtunnel.errors import InputError
+from windtunnel.export.connections import Connection, connections
+from windtunnel.result import RunResult
+
+#: Places of observation, in the order of the column ``tap``.
+POINTS = ("sender", "queue-in", "queue-out", "receiver")
+#: What a packet begins with, and the versions of IP.
+LINKS = ("ethernet", "raw")
+IP_VERSIONS = (4, 6)
+
+#: The columns that the core reads, with their types.
+_COLUMNS: dict[str, type[np.generic]] = {
+    **dict.fromkeys(("t_ns", "id", "seq", "ack", "ts_val_ns", "ts_ecr_ns", "window"), np.uint64),
+    **dict.fromkeys((f"sack{n}_{edge}" for n in (1, 2, 3, 4) for edge in ("start", "end")), np.uint64),
+    **dict.fromkeys(("cwnd", "ssthresh", "srtt_ns", "in_flight"), np.uint64),
+    **dict.fromkeys(("queue", "flow", "size", "payload", "flags"), np.uint32),
+    **dict.fromkeys(("tap", "dir", "proto", "ecn", "dscp", "sack_n", "drop", "state", "limit"), np.uint8),
+    "retransmission": np.bool_,
+}
+
+
+def write_pcapng(
+    result: RunResult,
+    path: Path,
+    *,
+    points: Sequence[str] = POINTS[:1],
+    link: str = LINKS[0],
+    ip: int = IP_VERSIONS[0],
+    snaplen: int = 128,
+) -> int:
+    """Write the packets of ``result`` that were seen at ``points`` to ``path``; returns how many.
+
+    ``link``: a synthetic Ethernet header (``ethernet``) or none (``raw``). ``ip``: the version; with 6 each packet is
+    20 bytes longer than in the simulation. ``snaplen``: the most bytes captured of a packet, 0 for all of it (an
+    analyser can check TCP checksums of whole packets only). Raises InputError if the run has no packets.
+    """
+    if "packets" not in result.tables:
+        raise InputError(
+            "the result has no packets to export: run the scenario with `packets = true` in [record], "
+            "or with --set record.packets=true"
+        )
+    flows = [_flow(c) for c in connections(result)]
+    queues = [str(queue["name"]) for queue in result.queues]
+    about = f"{result.title or 'windtunnel'}; seed {result.summary['seed']}; digest {result.digest}"
+    columns = _columns(result)
+    try:
+        return _core.write_pcapng(path, about, flows, queues, columns, list(points), link, ip, snaplen)
+    except ValueError as error:
+        raise InputError(f"the packets cannot be exported: {error}") from None
+
+
+def _flow(c: Connection) -> tuple[str, int, bool, bool, tuple[int, bool, bool] | None]:
+    offer = None if c.mds is None else (c.mds, c.acks == "state-change", c.acks == "immediate")
+    # The MSS option does not count options (RFC 6691).
+    return (c.name, min(c.mtu - 40, 65535), c.timestamps, c.sack, offer)
+
+
+def _columns(result: RunResult) -> dict[str, npt.NDArray[np.generic]]:
+    """The packets in order of time, which is how analysers read them."""
+    table = result.tables["packets"]
+    if missing := [name for name in _COLUMNS if name not in table]:
+        raise InputError(f"the packets of the result lack {', '.join(missing)}: was it made by another version?")
+    columns = {name: np.ascontiguousarray(table[name], dtype) for name, dtype in _COLUMNS.items()}
+    time = columns["t_ns"]
+    if np.any(time[1:] < time[:-1]):
+        order = np.argsort(time, kind="stable")
+        columns = {name: values[order] for name, values in columns.items()}
+    return columns

@@ -1,0 +1,66 @@
+"""The time series of each flow as rows that other tools would have sampled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from windtunnel.errors import InputError
+from windtunnel.export.connections import Connection, connections
+from windtunnel.result import RunResult
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Samples:
+    """The intervals of one flow: ``time`` is their ends in seconds."""
+
+    connection: Connection
+    time: Array
+    columns: dict[str, Array]
+
+    def get(self, name: str) -> Array | None:
+        """A column, or None if this version of the core does not record it."""
+        return self.columns.get(name)
+
+    def __getitem__(self, name: str) -> Array:
+        return self.columns[name]
+
+    def between(self, begin: float, end: float) -> Samples:
+        """The intervals that have a part between two times."""
+        lengths = np.diff(self.time, prepend=0.0)
+        mine = (self.time > begin) & (self.time - lengths < end)
+        return Samples(self.connection, self.time[mine], {name: values[mine] for name, values in self.columns.items()})
+
+
+def samples(result: RunResult) -> list[Samples]:
+    """The samples of all flows, in order. Raises InputError for a run without time series."""
+    table = result.tables.get("flows")
+    if table is None or not len(table["time_s"]):
+        raise InputError("the result has no time series of flows to export")
+    flow = table["flow"]
+    columns = {name: np.asarray(values, np.float64) for name, values in table.items() if name != "flow"}
+    found = []
+    for connection in connections(result):
+        mine = flow == connection.index
+        of = {name: values[mine] for name, values in columns.items()}
+        found.append(Samples(connection, of["time_s"], of))
+    return found
+
+
+def moments(flows: list[Samples]) -> Iterator[tuple[float, int, Samples]]:
+    """Every sample in order of time, then of flows: its time, its index in the flow's columns, the flow."""
+    for row in range(max(len(flow.time) for flow in flows)):
+        for flow in flows:
+            if row < len(flow.time):
+                yield float(flow.time[row]), row, flow
+
+
+def cumulative(flow: Samples, name: str) -> Array | None:
+    """A column of counts per interval, summed up from the begin of the run."""
+    counts = flow.get(name)
+    return None if counts is None else np.nancumsum(counts)
