@@ -14,3 +14,22 @@ impl Carry {
         Bytes::new(total / divisor)
     }
 }
+
+/// The fraction of a byte by which a real-valued window is ahead of the one in whole bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Fraction(f64);
+
+impl Fraction {
+    /// The real-valued window of which `cwnd` is the whole bytes.
+    pub(crate) fn ahead(self, cwnd: Bytes) -> f64 {
+        cwnd.as_f64() + self.0
+    }
+
+    /// The whole bytes of `amount`, counting what earlier calls left over.
+    pub(crate) fn whole(&mut self, amount: f64) -> Bytes {
+        let total = self.0 + amount;
+        let whole = Bytes::from_f64(total);
+        self.0 = total - whole.as_f64();
+        whole
+    }
+}

@@ -5,15 +5,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::CongestionControl;
 use crate::avoidance::{
-    Aimd, AimdParams, Avoidance, Cubic, CubicParams, RenoParams, Scalable, ScalableParams,
+    Aimd, AimdGrowth, AimdLinux, AimdParams, AimdPerAck, Avoidance, Cubic, CubicLinux, CubicParams, CubicRfc,
+    CubicVariant, RenoParams, Scalable, ScalableLinux, ScalablePaper, ScalableParams, ScalableVariant,
 };
 use crate::response::{ConventionalParams, DEFAULT_TAU, MdsParams, Response};
 use crate::sample::FlowInit;
 use crate::slow_start::{
-    Essp, EsspParams, HystartPp, HystartPpParams, SlowStart, Standard, StandardParams, Unused,
+    Essp, EsspParams, Hystart, HystartParams, HystartPp, HystartPpParams, SlowStart, Standard,
+    StandardParams, Unused,
 };
 use crate::windowed::Windowed;
 use windtunnel_units::OutOfRange;
+
+/// Whose variants of the algorithms run where a scenario names none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// The MDS document's, in bytes: for endpoints without loss.
+    Document,
+    /// Linux's, in whole segments: for a TCP with loss.
+    Linux,
+}
 
 /// A window-based controller: slow start x avoidance x response.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -49,6 +60,8 @@ pub enum SlowStartConfig {
     None,
     /// RFC 5681.
     Standard(StandardParams),
+    /// Ha and Rhee 2011, Linux's.
+    Hystart(HystartParams),
     /// RFC 9406.
     #[serde(rename = "hystartpp")]
     HystartPp(HystartPpParams),
@@ -64,6 +77,16 @@ pub enum ResponseConfig {
     Conventional(ConventionalParams),
     /// Multiplicative Decrease Scaling: scaled decreases on SCE as well.
     Mds(MdsParams),
+}
+
+impl AvoidanceConfig {
+    /// The slow start that goes with it where a scenario names none: Linux gives its CUBIC `HyStart`.
+    pub fn usual_slow_start(&self, style: Style) -> SlowStartConfig {
+        match (self, style) {
+            (AvoidanceConfig::Cubic(_), Style::Linux) => SlowStartConfig::Hystart(HystartParams::default()),
+            _ => SlowStartConfig::default(),
+        }
+    }
 }
 
 impl Default for AvoidanceConfig {
@@ -96,6 +119,7 @@ impl WindowedConfig {
         match &self.slow_start {
             SlowStartConfig::None => Ok(()),
             SlowStartConfig::Standard(params) => params.check(),
+            SlowStartConfig::Hystart(params) => params.check(),
             SlowStartConfig::HystartPp(params) => params.check(),
             SlowStartConfig::Essp(params) => params.check(),
         }?;
@@ -110,13 +134,44 @@ impl WindowedConfig {
         matches!(self.response, ResponseConfig::Mds(_))
     }
 
-    /// The controller of one flow.
+    /// Fills in whatever was left to the style of the endpoints, so that what runs can be printed.
+    pub fn resolve(&mut self, style: Style) {
+        match &mut self.avoidance {
+            AvoidanceConfig::Reno(params) => params.resolve(style),
+            AvoidanceConfig::Aimd(params) => params.resolve(style),
+            AvoidanceConfig::Cubic(params) => params.resolve(style),
+            AvoidanceConfig::Scalable(params) => params.resolve(style),
+        }
+        match &mut self.slow_start {
+            SlowStartConfig::Standard(params) => params.resolve(style),
+            SlowStartConfig::HystartPp(params) => params.resolve(style),
+            SlowStartConfig::None | SlowStartConfig::Hystart(_) | SlowStartConfig::Essp(_) => {}
+        }
+    }
+
+    /// The controller of one flow. What is not resolved is as in the MDS document.
     pub fn build(&self, init: FlowInit) -> Box<dyn CongestionControl> {
         match &self.avoidance {
-            AvoidanceConfig::Reno(params) => self.windowed(init, params.aimd()),
-            AvoidanceConfig::Aimd(params) => self.windowed(init, Aimd::new(params.clone())),
-            AvoidanceConfig::Cubic(params) => self.windowed(init, Cubic::new(params.clone())),
-            AvoidanceConfig::Scalable(params) => self.windowed(init, Scalable::new(params.clone())),
+            AvoidanceConfig::Reno(params) => self.aimd(init, &params.aimd()),
+            AvoidanceConfig::Aimd(params) => self.aimd(init, params),
+            AvoidanceConfig::Cubic(params) => match params.variant.unwrap_or_default() {
+                CubicVariant::Document => self.windowed(init, Cubic::new(params)),
+                CubicVariant::Rfc9438 => self.windowed(init, CubicRfc::new(params)),
+                CubicVariant::Linux => self.windowed(init, CubicLinux::new(params)),
+            },
+            AvoidanceConfig::Scalable(params) => match params.variant.unwrap_or_default() {
+                ScalableVariant::Document => self.windowed(init, Scalable::new(params)),
+                ScalableVariant::Linux => self.windowed(init, ScalableLinux::new(params)),
+                ScalableVariant::Paper => self.windowed(init, ScalablePaper::new(params)),
+            },
+        }
+    }
+
+    fn aimd(&self, init: FlowInit, params: &AimdParams) -> Box<dyn CongestionControl> {
+        match params.growth.unwrap_or_default() {
+            AimdGrowth::PerSrtt | AimdGrowth::PerWindow => self.windowed(init, Aimd::new(params)),
+            AimdGrowth::Linux => self.windowed(init, AimdLinux::new(params)),
+            AimdGrowth::PerAck | AimdGrowth::PerAckPlusEighth => self.windowed(init, AimdPerAck::new(params)),
         }
     }
 
@@ -136,6 +191,7 @@ impl WindowedConfig {
         match &self.slow_start {
             SlowStartConfig::None => Box::new(Unused),
             SlowStartConfig::Standard(params) => Box::new(Standard::new(params.clone(), tau.get())),
+            SlowStartConfig::Hystart(params) => Box::new(Hystart::new(params.clone(), tau.get(), init.paced)),
             SlowStartConfig::HystartPp(params) => {
                 Box::new(HystartPp::new(params.clone(), tau.get(), init.paced))
             }

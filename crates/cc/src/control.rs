@@ -42,6 +42,8 @@ pub enum ExitReason {
     Sce,
     /// The round trip grew.
     Delay,
+    /// ACKs kept arriving for as long as a round trip takes (`HyStart`).
+    AckTrain,
     /// A loss.
     Loss,
     /// cwnd reached ssthresh.
@@ -59,6 +61,7 @@ impl ExitReason {
             ExitReason::Ce => "CE",
             ExitReason::Sce => "SCE",
             ExitReason::Delay => "delay",
+            ExitReason::AckTrain => "ACK train",
             ExitReason::Loss => "loss",
             ExitReason::Threshold => "ssthresh",
             ExitReason::Growth => "growth term",

@@ -5,13 +5,15 @@
 //! and knows no other flow.
 //!
 //! Window-based controllers are composed of *slow start x avoidance x response*
-//! ([`WindowedConfig`]): Reno-MDS is Reno with another response, and any of them can be given ESSP.
+//! ([`WindowedConfig`]): Reno-MDS is Reno with another response, and any of them can be given ESSP. Most exist in several
+//! variants; which one runs where none is named is a matter of [`Style`] ([`WindowedConfig::resolve`]).
 
 mod avoidance;
 mod carry;
 mod check;
 mod config;
 mod control;
+mod credit;
 mod hold_off;
 mod limiter;
 mod response;
@@ -19,8 +21,10 @@ mod sample;
 mod slow_start;
 mod windowed;
 
-pub use avoidance::{AimdGrowth, AimdParams, CubicParams, RenoParams, ScalableParams};
-pub use config::{AvoidanceConfig, ResponseConfig, SlowStartConfig, WindowedConfig};
+pub use avoidance::{
+    AimdGrowth, AimdParams, CubicParams, CubicVariant, RenoParams, ScalableParams, ScalableVariant,
+};
+pub use config::{AvoidanceConfig, ResponseConfig, SlowStartConfig, Style, WindowedConfig};
 pub use control::{Control, ExitReason, Pacing, Phase};
 pub use limiter::LimiterWindow;
 pub use response::{ConventionalParams, MdsParams, scaled_md};
@@ -28,7 +32,9 @@ pub use sample::{
     AckSample, CongestionEvent, EcnFeedback, FlowInit, Marked, PathView, RateSample, SentSegment,
     SsthreshBase, Trigger,
 };
-pub use slow_start::{EsspParams, ExitResponse, HystartPpParams, SlowStartGrowth, StandardParams, leonardo};
+pub use slow_start::{
+    EsspParams, ExitResponse, HystartParams, HystartPpParams, SlowStartGrowth, StandardParams, leonardo,
+};
 pub use windtunnel_units::OutOfRange;
 
 use std::fmt::Debug;

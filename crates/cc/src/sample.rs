@@ -78,6 +78,13 @@ pub struct AckSample {
     pub round_start: bool,
 }
 
+impl AckSample {
+    /// What of `amount` may make cwnd grow: all or nothing.
+    pub(crate) const fn growth(&self, amount: Bytes) -> Bytes {
+        if self.growth_barred { Bytes::ZERO } else { amount }
+    }
+}
+
 /// Congestion feedback of one ACK, as counts of newly acknowledged segments.
 ///
 /// With classic feedback (RFC 3168, ESCE) all segments that an ACK with the flag newly acknowledges

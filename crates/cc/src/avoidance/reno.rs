@@ -1,24 +1,40 @@
 //! Reno: one segment per round trip, half of cwnd on congestion.
 //!
-//! RFC 5681 section 3.1 and spec/mds section 3: AIMD(1, 0.5).
+//! RFC 5681 section 3.1 and spec/mds section 3: AIMD(1, 0.5). What the variants of Reno (Tahoe, Reno of 1990, `NewReno`,
+//! Linux) differ in is mostly how the sender recovers; their growth is counted differently as well.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::aimd::{Aimd, AimdGrowth, AimdParams};
+use super::aimd::{AimdGrowth, AimdParams};
+use crate::config::Style;
 
 /// Parameters of Reno.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("x-source" = "RFC 5681"))]
 pub struct RenoParams {
-    /// When the segment per round trip is added.
-    pub growth: AimdGrowth,
+    /// When the segment per round trip is added; if left out, as the endpoints' style has it.
+    pub growth: Option<AimdGrowth>,
 }
 
 impl RenoParams {
+    /// Tahoe, Reno of 1990 and `NewReno` as RFC 5681 has them: a part of a segment with each ACK.
+    pub const fn classic() -> RenoParams {
+        RenoParams { growth: Some(AimdGrowth::PerAck) }
+    }
+
+    /// 4.3BSD-Reno: as [`RenoParams::classic`], and an eighth of a segment more.
+    pub const fn bsd() -> RenoParams {
+        RenoParams { growth: Some(AimdGrowth::PerAckPlusEighth) }
+    }
+
+    pub(crate) fn resolve(&mut self, style: Style) {
+        self.growth.get_or_insert(AimdGrowth::usual(style));
+    }
+
     /// Reno as a member of the AIMD family.
-    pub(crate) fn aimd(&self) -> Aimd {
-        Aimd::new(AimdParams { a: 1.0, b: 0.5, growth: self.growth })
+    pub(crate) fn aimd(&self) -> AimdParams {
+        AimdParams { a: 1.0, b: 0.5, growth: self.growth }
     }
 }

@@ -114,13 +114,17 @@ impl SlowStart for Essp {
         };
         let verdict = trigger.map_or(Verdict::Stay, |trigger| self.advance(trigger, cwnd, path));
         if !matches!(verdict, Verdict::Exit(_)) {
-            *cwnd += self.vars.carry.divide(ack.acked, leonardo::k(self.vars.stage));
+            *cwnd += self.vars.carry.divide(ack.growth(ack.acked), leonardo::k(self.vars.stage));
         }
         verdict
     }
 
     fn exit_cwnd(&self, cwnd: Bytes, rtt: Option<Duration>, path: &PathView) -> Bytes {
         self.exit.cwnd(cwnd, rtt, path)
+    }
+
+    fn exits_by_md(&self) -> bool {
+        self.exit.is_md()
     }
 
     fn pacing_gain(&self) -> f64 {

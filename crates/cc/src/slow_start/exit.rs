@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use windtunnel_units::{Bytes, Duration, Time};
 
+use crate::config::Style;
 use crate::sample::PathView;
 
 /// What slow start does to cwnd when it ends by a signal or by delay.
@@ -22,6 +23,18 @@ pub enum ExitResponse {
     Target,
     /// cwnd / 2.
     Half,
+    /// On CE, what congestion avoidance would do; otherwise nothing (RFC 3168 section 6.1.2, Linux).
+    Md,
+}
+
+impl ExitResponse {
+    /// The response of a style's slow starts.
+    pub(crate) const fn usual(style: Style) -> ExitResponse {
+        match style {
+            Style::Document => ExitResponse::None,
+            Style::Linux => ExitResponse::Md,
+        }
+    }
 }
 
 /// An exit response and what it needs to know.
@@ -30,6 +43,7 @@ pub(crate) enum Exit {
     None,
     Target(Box<FlightHistory>),
     Half,
+    Md,
 }
 
 impl Exit {
@@ -38,6 +52,7 @@ impl Exit {
             ExitResponse::None => Exit::None,
             ExitResponse::Target => Exit::Target(Box::default()),
             ExitResponse::Half => Exit::Half,
+            ExitResponse::Md => Exit::Md,
         }
     }
 
@@ -48,10 +63,15 @@ impl Exit {
         }
     }
 
+    /// True if CE is answered as in congestion avoidance.
+    pub(crate) const fn is_md(&self) -> bool {
+        matches!(self, Exit::Md)
+    }
+
     /// cwnd after the response.
     pub(crate) fn cwnd(&self, cwnd: Bytes, rtt: Option<Duration>, path: &PathView) -> Bytes {
         match self {
-            Exit::None => cwnd,
+            Exit::None | Exit::Md => cwnd,
             Exit::Half => cwnd / 2,
             Exit::Target(history) => {
                 let flight = history.one_srtt_before(path.now, path.srtt).unwrap_or(cwnd);

@@ -4,7 +4,8 @@
 //! least 8 samples has risen by an eighth (but by no less than 4 ms, which is noise, and no more than
 //! 16 ms, which is a queue), growth is cut to a quarter: conservative slow start (CSS). If the delay
 //! falls again the rise was spurious and slow start resumes; after five rounds of CSS it ends. The
-//! constants are the RFC's (section 4.3). A CE, or the N-th SCE, ends it in either phase.
+//! constants are the RFC's (section 4.3). A CE, or the N-th SCE, ends it in either phase, and so does a loss; later slow
+//! starts are standard ones.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,7 @@ use windtunnel_units::{Bytes, Duration, OutOfRange, Seq};
 
 use super::{Exit, ExitResponse, SlowStart, Verdict};
 use crate::check;
+use crate::config::Style;
 use crate::control::ExitReason;
 use crate::sample::{AckSample, PathView};
 
@@ -39,8 +41,8 @@ pub struct HystartPpParams {
     pub l: u32,
     /// The SCE at which slow start ends; half of tau if not given.
     pub exit_sce: Option<u32>,
-    /// What slow start does to cwnd when it ends.
-    pub exit: ExitResponse,
+    /// What slow start does to cwnd when it ends; if left out, nothing, or as the endpoints' style has it.
+    pub exit: Option<ExitResponse>,
     /// The gain at which departures are paced.
     #[schemars(range(min = 0.0))]
     pub pacing_gain: f64,
@@ -57,7 +59,7 @@ impl Default for HystartPpParams {
             css_rounds: 5,
             l: 8,
             exit_sce: None,
-            exit: ExitResponse::default(),
+            exit: None,
             pacing_gain: 1.0,
         }
     }
@@ -80,6 +82,10 @@ impl HystartPpParams {
             return Err(OutOfRange::new("min_rtt_thresh", self.min_rtt_thresh, "at most max_rtt_thresh"));
         }
         check::positive("pacing_gain", self.pacing_gain)
+    }
+
+    pub(crate) fn resolve(&mut self, style: Style) {
+        self.exit.get_or_insert(ExitResponse::usual(style));
     }
 
     /// By how much the round's least RTT must exceed the last round's (`RttThresh`).
@@ -124,7 +130,7 @@ impl HystartPp {
     /// HyStart++ of a flow whose SCE count `1/tau` of a CE each.
     pub(crate) fn new(params: HystartPpParams, tau: u32, paced: bool) -> HystartPp {
         let exit_sce = params.exit_sce.unwrap_or(tau / 2).max(1);
-        let exit = Exit::new(params.exit);
+        let exit = Exit::new(params.exit.unwrap_or_default());
         let vars = HystartVars {
             window_end: Seq::SYN,
             last_round_min: None,
@@ -186,7 +192,7 @@ impl SlowStart for HystartPp {
         if let Some(rtt) = ack.rtt {
             self.sample(rtt);
         }
-        *cwnd += self.growth(ack.acked, path.mss);
+        *cwnd += self.growth(ack.growth(ack.acked), path.mss);
         if path.una > self.vars.window_end && self.begin_round(path.nxt) {
             return Verdict::Exit(ExitReason::Delay);
         }
@@ -195,6 +201,10 @@ impl SlowStart for HystartPp {
 
     fn exit_cwnd(&self, cwnd: Bytes, rtt: Option<Duration>, path: &PathView) -> Bytes {
         self.exit.cwnd(cwnd, rtt, path)
+    }
+
+    fn exits_by_md(&self) -> bool {
+        self.exit.is_md()
     }
 
     fn pacing_gain(&self) -> f64 {

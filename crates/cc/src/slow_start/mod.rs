@@ -2,6 +2,7 @@
 
 mod essp;
 mod exit;
+mod hystart;
 mod hystart_pp;
 pub mod leonardo;
 mod none;
@@ -18,6 +19,8 @@ pub(crate) use essp::Essp;
 pub use essp::EsspParams;
 pub(crate) use exit::Exit;
 pub use exit::ExitResponse;
+pub(crate) use hystart::Hystart;
+pub use hystart::HystartParams;
 pub(crate) use hystart_pp::HystartPp;
 pub use hystart_pp::HystartPpParams;
 pub(crate) use none::Unused;
@@ -37,6 +40,20 @@ pub(crate) trait SlowStart: Debug + Send {
     /// cwnd after the exit response; called once, when the phase ends without a loss.
     fn exit_cwnd(&self, cwnd: Bytes, rtt: Option<Duration>, path: &PathView) -> Bytes;
 
+    /// True if CE ends it with the multiplicative decrease of congestion avoidance, and other exits are no response.
+    fn exits_by_md(&self) -> bool {
+        false
+    }
+
+    /// cwnd is back below ssthresh, after a timeout or an idle time: how an ACK makes it grow up to there. The slow start
+    /// may watch the path as it did at first, or not.
+    fn regrow(&mut self, _cwnd: Bytes, ack: &AckSample, _path: &PathView) -> Regrowth {
+        Regrowth::By(ack.growth(ack.acked))
+    }
+
+    /// The retransmission timer expired.
+    fn timed_out(&mut self, _path: &PathView) {}
+
     /// The gain at which departures are paced.
     fn pacing_gain(&self) -> f64;
 
@@ -53,4 +70,15 @@ pub(crate) enum Verdict {
     Respond,
     /// It ends.
     Exit(ExitReason),
+    /// It ends without a response, and leaves all of the ACK to congestion avoidance.
+    Leave(ExitReason),
+}
+
+/// What an ACK does in a slow start up to a known ssthresh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Regrowth {
+    /// cwnd grows by this much, up to ssthresh.
+    By(Bytes),
+    /// It ends here.
+    Leave,
 }

@@ -22,6 +22,11 @@ pub(crate) const CE: Marks = Marks { ce: 1, sce: 0 };
 /// One SCE.
 pub(crate) const SCE: Marks = Marks { ce: 0, sce: 1 };
 
+/// A paced flow with a floor of two segments.
+pub(crate) fn init(iw: Bytes) -> FlowInit {
+    FlowInit { mss: MSS, iw, min_cwnd: MSS * 2, paced: true, ssthresh_base: SsthreshBase::default() }
+}
+
 /// A controller and the connection around it. The flight is as large as cwnd allows.
 #[derive(Debug)]
 pub(crate) struct Driver {
@@ -30,6 +35,8 @@ pub(crate) struct Driver {
     pub(crate) rtt: Duration,
     /// Whether ACKs give an RTT sample.
     pub(crate) sampled: bool,
+    /// Whether ACKs come while growth is barred.
+    pub(crate) barred: bool,
     min_rtt: Duration,
     una: Seq,
 }
@@ -37,11 +44,20 @@ pub(crate) struct Driver {
 impl Driver {
     /// A connection with a constant round trip, just established, a round trip after the run began.
     pub(crate) fn new(config: &WindowedConfig, iw: Bytes, rtt: Duration) -> Driver {
-        let init =
-            FlowInit { mss: MSS, iw, min_cwnd: MSS * 2, paced: true, ssthresh_base: SsthreshBase::default() };
-        let now = Time::ZERO + rtt;
-        let mut driver =
-            Driver { cc: config.build(init), now, rtt, sampled: true, min_rtt: rtt, una: Seq::FIRST_DATA };
+        Driver::from_init(config, init(iw), rtt)
+    }
+
+    /// A connection that begins as `init` says.
+    pub(crate) fn from_init(config: &WindowedConfig, init: FlowInit, rtt: Duration) -> Driver {
+        let mut driver = Driver {
+            cc: config.build(init),
+            now: Time::ZERO + rtt,
+            rtt,
+            sampled: true,
+            barred: false,
+            min_rtt: rtt,
+            una: Seq::FIRST_DATA,
+        };
         let path = driver.path();
         driver.cc.on_established(&path);
         driver
@@ -91,6 +107,7 @@ impl Driver {
         let ack = AckSample {
             acked: MSS * segments,
             newly_delivered: MSS * segments,
+            growth_barred: self.barred,
             rtt,
             ecn,
             ..AckSample::default()
@@ -101,15 +118,35 @@ impl Driver {
 
     /// A loss is detected.
     pub(crate) fn lose(&mut self) {
+        let flight = self.path().in_flight;
+        self.lose_of(flight);
+    }
+
+    /// A loss is detected while `flight` is sent and not acknowledged.
+    pub(crate) fn lose_of(&mut self, flight: Bytes) {
         let event = CongestionEvent { trigger: Trigger::Loss, lost: MSS, rtt: None };
-        let path = self.path();
+        let path = PathView { in_flight: flight, nxt: self.una + flight, ..self.path() };
         self.cc.on_congestion(&event, &path);
     }
 
-    /// The retransmission timer expires: all that was in flight is taken for lost.
-    pub(crate) fn time_out(&mut self) {
+    /// The first segment leaves after an idle time.
+    pub(crate) fn idle(&mut self, idle: Duration) {
+        self.now += idle;
+        let path = PathView { in_flight: Bytes::ZERO, nxt: self.una, ..self.path() };
+        self.cc.on_tx_start(idle, &path);
+    }
+
+    /// The sender lowers a window that it does not use.
+    pub(crate) fn validate(&mut self, cwnd: Bytes) {
+        let path = self.path();
+        self.cc.on_cwnd_validation(cwnd, &path);
+    }
+
+    /// The retransmission timer expires: all that was in flight is taken for lost. Not a `new_episode` if it was
+    /// before already.
+    pub(crate) fn time_out(&mut self, new_episode: bool) {
         let path = PathView { in_flight: Bytes::ZERO, ..self.path() };
-        self.cc.on_rto(true, &path);
+        self.cc.on_rto(new_episode, &path);
     }
 
     /// The last loss was none.

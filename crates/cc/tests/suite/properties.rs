@@ -5,52 +5,98 @@ use std::num::NonZeroU32;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use windtunnel_cc::{
-    AimdGrowth, AimdParams, AvoidanceConfig, ConventionalParams, CubicParams, EsspParams, ExitResponse,
-    HystartPpParams, LimiterWindow, MdsParams, Pacing, RenoParams, ResponseConfig, ScalableParams,
-    SlowStartConfig, SlowStartGrowth, StandardParams, WindowedConfig,
+    AimdGrowth, AimdParams, AvoidanceConfig, ConventionalParams, CubicParams, CubicVariant, EsspParams,
+    ExitResponse, FlowInit, HystartParams, HystartPpParams, LimiterWindow, MdsParams, Pacing, RenoParams,
+    ResponseConfig, ScalableParams, ScalableVariant, SlowStartConfig, SlowStartGrowth, SsthreshBase,
+    StandardParams, Style, WindowedConfig,
 };
 use windtunnel_units::{Bytes, Duration, Time};
 
-use crate::driver::{CLEAN, Driver, MSS, Marks};
+use crate::driver::{CLEAN, Driver, MSS, Marks, init};
 
 /// Something that happens to a controller.
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    Ack { after: u64, segments: u64, marks: Marks },
+    Ack { after: u64, segments: u64, marks: Marks, barred: bool },
     Rtt(u64),
-    Loss,
-    Timeout,
+    Loss { flight: u64 },
+    Timeout { new_episode: bool },
     Undo,
+    Idle(u64),
+    Validation { cwnd: u64 },
 }
 
 fn event() -> impl Strategy<Value = Event> {
     let after = prop_oneof![0..1_000_000_u64, 0..10_000_000_000_u64];
     prop_oneof![
-        40 => (after, 0..50_u64, 0..3_u32, 0..50_u32).prop_map(|(after, segments, kind, sce)| {
+        40 => (after, 0..50_u64, 0..3_u32, 0..50_u32, 0..4_u32).prop_map(|(after, segments, kind, sce, n)| {
             let marks = match kind {
                 0 => CLEAN,
                 1 => Marks { ce: 1, sce: 0 },
                 _ => Marks { ce: 0, sce },
             };
-            Event::Ack { after, segments, marks }
+            Event::Ack { after, segments, marks, barred: n == 0 }
         }),
         4 => (1_000..20_000_000_000_u64).prop_map(Event::Rtt),
-        2 => Just(Event::Loss),
-        1 => Just(Event::Timeout),
+        2 => (0..2_000_u64).prop_map(|flight| Event::Loss { flight }),
+        1 => any::<bool>().prop_map(|new_episode| Event::Timeout { new_episode }),
         1 => Just(Event::Undo),
+        1 => (0..10_000_000_000_u64).prop_map(Event::Idle),
+        1 => (0..200_u64).prop_map(|cwnd| Event::Validation { cwnd }),
     ]
 }
 
 fn exit() -> impl Strategy<Value = ExitResponse> {
-    prop_oneof![Just(ExitResponse::None), Just(ExitResponse::Target), Just(ExitResponse::Half)]
+    prop_oneof![
+        Just(ExitResponse::None),
+        Just(ExitResponse::Target),
+        Just(ExitResponse::Half),
+        Just(ExitResponse::Md)
+    ]
 }
 
 fn limiter() -> impl Strategy<Value = LimiterWindow> {
     prop_oneof![Just(LimiterWindow::Sliding), Just(LimiterWindow::EmptiedAfterSrtt)]
 }
 
-fn growth() -> impl Strategy<Value = AimdGrowth> {
-    prop_oneof![Just(AimdGrowth::PerSrtt), Just(AimdGrowth::PerWindow)]
+fn growth() -> impl Strategy<Value = Option<AimdGrowth>> {
+    prop::option::of(prop_oneof![
+        Just(AimdGrowth::PerSrtt),
+        Just(AimdGrowth::PerWindow),
+        Just(AimdGrowth::Linux),
+        Just(AimdGrowth::PerAck),
+        Just(AimdGrowth::PerAckPlusEighth)
+    ])
+}
+
+fn cubic() -> impl Strategy<Value = CubicParams> {
+    let variant = prop::option::of(prop_oneof![
+        Just(CubicVariant::Document),
+        Just(CubicVariant::Rfc9438),
+        Just(CubicVariant::Linux)
+    ]);
+    let maybe = || prop::option::of(fraction());
+    (variant, maybe(), maybe(), any::<bool>(), any::<bool>()).prop_map(
+        |(variant, c, beta, fast_convergence, grow_on_marked)| CubicParams {
+            variant,
+            c,
+            beta,
+            fast_convergence,
+            grow_on_marked,
+        },
+    )
+}
+
+fn scalable() -> impl Strategy<Value = ScalableParams> {
+    let variant = prop::option::of(prop_oneof![
+        Just(ScalableVariant::Document),
+        Just(ScalableVariant::Linux),
+        Just(ScalableVariant::Paper)
+    ]);
+    let inv_a = prop::option::of((1..1000_u32).prop_map(|n| NonZeroU32::new(n).expect("from 1 on")));
+    let lwnd = prop::option::of((0..1_000_000_u64).prop_map(Bytes::new));
+    (variant, inv_a, prop::option::of(fraction()), lwnd, growth())
+        .prop_map(|(variant, inv_a, b, lwnd, growth)| ScalableParams { variant, inv_a, b, lwnd, growth })
 }
 
 /// A fraction with two digits, which are written and read without rounding.
@@ -67,31 +113,31 @@ fn avoidance() -> impl Strategy<Value = AvoidanceConfig> {
         growth().prop_map(|growth| AvoidanceConfig::Reno(RenoParams { growth })),
         ((1..1000_u32).prop_map(f64::from), fraction(), growth())
             .prop_map(|(a, b, growth)| AvoidanceConfig::Aimd(AimdParams { a, b, growth })),
-        (fraction(), fraction(), any::<bool>(), any::<bool>()).prop_map(
-            |(c, beta, fast_convergence, grow_on_marked)| {
-                AvoidanceConfig::Cubic(CubicParams { c, beta, fast_convergence, grow_on_marked })
-            }
-        ),
-        (1..1000_u32, fraction(), 0..1_000_000_u64, growth()).prop_map(|(inv_a, b, lwnd, growth)| {
-            let inv_a = NonZeroU32::new(inv_a).expect("from 1 on");
-            AvoidanceConfig::Scalable(ScalableParams { inv_a, b, lwnd: Bytes::new(lwnd), growth })
-        }),
+        cubic().prop_map(AvoidanceConfig::Cubic),
+        scalable().prop_map(AvoidanceConfig::Scalable),
     ]
 }
 
 fn slow_start() -> impl Strategy<Value = SlowStartConfig> {
-    let growth = prop_oneof![
+    let growth = prop::option::of(prop_oneof![
         Just(SlowStartGrowth::Acked),
         Just(SlowStartGrowth::PerAck),
-        Just(SlowStartGrowth::HalfAcked)
-    ];
+        Just(SlowStartGrowth::HalfAcked),
+        Just(SlowStartGrowth::Linux),
+        Just(SlowStartGrowth::Abc)
+    ]);
+    let maybe_exit = || prop::option::of(exit());
     prop_oneof![
         Just(SlowStartConfig::None),
-        (growth, any::<bool>(), exit()).prop_map(|(growth, base_reduction, exit)| {
-            let params = StandardParams { growth, base_reduction, exit, ..StandardParams::default() };
+        (growth, tau(), any::<bool>(), maybe_exit()).prop_map(|(growth, l, base_reduction, exit)| {
+            let params = StandardParams { growth, l, base_reduction, exit, ..StandardParams::default() };
             SlowStartConfig::Standard(params)
         }),
         exit().prop_map(|exit| {
+            SlowStartConfig::Hystart(HystartParams { exit, ..HystartParams::default() })
+        }),
+        Just(SlowStartConfig::Hystart(HystartParams::paper())),
+        maybe_exit().prop_map(|exit| {
             SlowStartConfig::HystartPp(HystartPpParams { exit, ..HystartPpParams::default() })
         }),
         exit().prop_map(|exit| SlowStartConfig::Essp(EsspParams { exit, ..EsspParams::default() })),
@@ -121,24 +167,42 @@ proptest! {
     #[test]
     fn controllers_stay_finite_and_above_their_floor(
         config in config(),
+        style in prop_oneof![Just(Style::Document), Just(Style::Linux)],
+        ssthresh_base in prop_oneof![Just(SsthreshBase::Cwnd), Just(SsthreshBase::Flight)],
+        paced in any::<bool>(),
         iw in 1..100_u64,
         events in vec(event(), 1..400),
     ) {
+        let mut config = config;
+        config.resolve(style);
         prop_assert_eq!(config.check(), Ok(()));
-        let mut flow = Driver::new(&config, MSS * iw, Duration::from_millis(20));
+        let init = FlowInit { paced, ssthresh_base, ..init(MSS * iw) };
+        let mut flow = Driver::from_init(&config, init, Duration::from_millis(20));
         let mut floor = MSS * 2;
         for event in events {
             match event {
-                Event::Ack { after, segments, marks } => {
+                Event::Ack { after, segments, marks, barred } => {
+                    flow.barred = barred;
+                    let before = flow.cwnd();
                     flow.ack(Duration::from_nanos(after), segments, marks);
+                    prop_assert!(!barred || flow.cwnd() <= before, "{} after {before}, barred", flow.cwnd());
                 }
                 Event::Rtt(rtt) => flow.rtt = Duration::from_nanos(rtt),
-                Event::Loss => flow.lose(),
-                Event::Timeout => {
-                    flow.time_out();
+                Event::Loss { flight } => {
+                    let before = flow.cwnd();
+                    flow.lose_of(MSS * flight);
+                    prop_assert!(flow.cwnd() <= before);
+                }
+                Event::Timeout { new_episode } => {
+                    flow.time_out(new_episode);
                     floor = MSS;
                 }
                 Event::Undo => flow.undo(),
+                Event::Idle(idle) => flow.idle(Duration::from_nanos(idle)),
+                Event::Validation { cwnd } => {
+                    flow.validate(MSS * cwnd);
+                    floor = MSS;
+                }
             }
             let control = flow.cc.control();
             prop_assert!(control.cwnd >= floor, "{} after {event:?}", control.cwnd);
@@ -149,6 +213,43 @@ proptest! {
             let mut finite = true;
             flow.cc.probe(&mut |_, value| finite &= value.is_finite());
             prop_assert!(finite);
+        }
+    }
+
+    /// Linux counts windows in whole segments, whatever happens to a flow that does not answer SCE.
+    #[test]
+    fn linux_windows_are_whole_segments(
+        avoidance in prop_oneof![
+            Just(AvoidanceConfig::default()),
+            ((1..1000_u32).prop_map(f64::from), fraction())
+                .prop_map(|(a, b)| AvoidanceConfig::Aimd(AimdParams { a, b, growth: None })),
+            Just(AvoidanceConfig::Cubic(CubicParams::default())),
+            Just(AvoidanceConfig::Scalable(ScalableParams::default()))
+        ],
+        iw in 2..100_u64,
+        events in vec(event(), 1..400),
+    ) {
+        let slow_start = avoidance.usual_slow_start(Style::Linux);
+        let mut config = WindowedConfig { avoidance, slow_start, ..Default::default() };
+        config.resolve(Style::Linux);
+        let mut flow = Driver::new(&config, MSS * iw, Duration::from_millis(20));
+        for event in events {
+            match event {
+                Event::Ack { after, segments, marks, barred } => {
+                    flow.barred = barred;
+                    flow.ack(Duration::from_nanos(after), segments, Marks { sce: 0, ..marks });
+                }
+                Event::Rtt(rtt) => flow.rtt = Duration::from_nanos(rtt),
+                Event::Loss { flight } => flow.lose_of(MSS * flight),
+                Event::Timeout { new_episode } => flow.time_out(new_episode),
+                Event::Undo => flow.undo(),
+                Event::Idle(idle) => flow.idle(Duration::from_nanos(idle)),
+                Event::Validation { cwnd } => flow.validate(MSS * cwnd),
+            }
+            let control = flow.cc.control();
+            prop_assert_eq!(control.cwnd % MSS.get(), Bytes::ZERO, "after {:?}", event);
+            let known = control.ssthresh != Bytes::MAX;
+            prop_assert!(!known || control.ssthresh % MSS.get() == Bytes::ZERO, "after {event:?}");
         }
     }
 

@@ -182,7 +182,7 @@ replays! {
     trace08_reno: "trace08-flow0", essp(reno(), conventional());
     trace08_scalable_mds: "trace08-flow1", essp(scalable(), published());
     trace09_scalable_mds_lwnd: "trace09-flow0", essp(
-        AvoidanceConfig::Scalable(ScalableParams { lwnd: Bytes::new(100_000), ..ScalableParams::default() }),
+        AvoidanceConfig::Scalable(ScalableParams { lwnd: Some(Bytes::new(100_000)), ..ScalableParams::default() }),
         published(),
     );
     trace10_reno_mds: "trace10-flow0", essp(reno(), published());

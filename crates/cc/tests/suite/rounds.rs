@@ -16,7 +16,8 @@ fn avoiding(avoidance: AvoidanceConfig) -> WindowedConfig {
 }
 
 fn standard(growth: SlowStartGrowth) -> WindowedConfig {
-    let slow_start = SlowStartConfig::Standard(StandardParams { growth, ..StandardParams::default() });
+    let slow_start =
+        SlowStartConfig::Standard(StandardParams { growth: Some(growth), ..StandardParams::default() });
     WindowedConfig { slow_start, ..Default::default() }
 }
 
@@ -52,7 +53,7 @@ fn essp_doubles_at_first() {
 /// RFC 3465 section 2.1: a segment per window of acknowledged bytes, delayed ACKs or not.
 #[test]
 fn counted_growth_is_a_segment_per_window() {
-    let params = AimdParams { growth: AimdGrowth::PerWindow, ..AimdParams::default() };
+    let params = AimdParams { growth: Some(AimdGrowth::PerWindow), ..AimdParams::default() };
     let config = avoiding(AvoidanceConfig::Aimd(params));
     assert_eq!(windows(&config, 5, 1), [10, 11, 12, 13, 14]);
     let delayed = windows(&config, 9, 2);
@@ -77,7 +78,7 @@ fn reno_recovers_in_half_a_window_of_rounds() {
 /// 139 for a = 1/200 and half.
 #[test]
 fn scalable_recovers_in_the_same_number_of_rounds() {
-    let params = ScalableParams { lwnd: Bytes::ZERO, ..ScalableParams::default() };
+    let params = ScalableParams { lwnd: Some(Bytes::ZERO), ..ScalableParams::default() };
     for segments in [200, 20_000] {
         let mut flow = Driver::new(&avoiding(AvoidanceConfig::Scalable(params.clone())), MSS * segments, RTT);
         flow.lose();

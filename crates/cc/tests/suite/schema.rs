@@ -7,8 +7,8 @@ use schemars::{JsonSchema, schema_for};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use windtunnel_cc::{
-    AimdParams, ConventionalParams, CubicParams, EsspParams, HystartPpParams, MdsParams, RenoParams,
-    ScalableParams, StandardParams,
+    AimdParams, ConventionalParams, CubicParams, EsspParams, HystartParams, HystartPpParams, MdsParams,
+    RenoParams, ScalableParams, StandardParams,
 };
 
 fn check<P: JsonSchema + DeserializeOwned + Serialize + Default>(keys: &[&str]) {
@@ -32,9 +32,23 @@ fn check<P: JsonSchema + DeserializeOwned + Serialize + Default>(keys: &[&str]) 
 fn every_parameter_is_described() {
     check::<RenoParams>(&["growth"]);
     check::<AimdParams>(&["a", "b", "growth"]);
-    check::<CubicParams>(&["c", "beta", "fast_convergence", "grow_on_marked"]);
-    check::<ScalableParams>(&["inv_a", "b", "lwnd", "growth"]);
-    check::<StandardParams>(&["growth", "base_reduction", "exit_sce", "exit", "pacing_gain"]);
+    check::<CubicParams>(&["variant", "c", "beta", "fast_convergence", "grow_on_marked"]);
+    check::<ScalableParams>(&["variant", "inv_a", "b", "lwnd", "growth"]);
+    check::<StandardParams>(&["growth", "l", "base_reduction", "exit_sce", "exit", "pacing_gain"]);
+    check::<HystartParams>(&[
+        "ack_train",
+        "delay",
+        "delay_divisor",
+        "delay_min",
+        "delay_max",
+        "min_samples",
+        "ack_spacing",
+        "burst",
+        "low_window",
+        "exit_sce",
+        "exit",
+        "pacing_gain",
+    ]);
     check::<HystartPpParams>(&[
         "min_rtt_thresh",
         "max_rtt_thresh",

@@ -60,7 +60,8 @@ fn leaving_slow_start_begins_a_round() {
 #[test]
 fn exit_responses_adjust_cwnd() {
     for (exit, cwnd) in [(ExitResponse::None, MSS * 100), (ExitResponse::Half, MSS * 50)] {
-        let slow_start = SlowStartConfig::Standard(StandardParams { exit, ..StandardParams::default() });
+        let slow_start =
+            SlowStartConfig::Standard(StandardParams { exit: Some(exit), ..StandardParams::default() });
         let mut flow = Driver::new(&WindowedConfig { slow_start, ..Default::default() }, MSS * 100, RTT);
         flow.ack(NS, 1, CE);
         assert_eq!(flow.cwnd(), cwnd);
@@ -71,7 +72,8 @@ fn exit_responses_adjust_cwnd() {
 #[test]
 fn the_target_exit_sets_the_flight_of_one_srtt_ago() {
     let exit = ExitResponse::Target;
-    let slow_start = SlowStartConfig::Standard(StandardParams { exit, ..StandardParams::default() });
+    let slow_start =
+        SlowStartConfig::Standard(StandardParams { exit: Some(exit), ..StandardParams::default() });
     let mut flow = Driver::new(&WindowedConfig { slow_start, ..Default::default() }, MSS * 100, RTT);
     flow.ack(NS, 1, CLEAN);
     // The first ACK left 99 segments in flight; the RTT then doubles.

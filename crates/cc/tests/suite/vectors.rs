@@ -164,7 +164,7 @@ fn the_ce_response_can_be_set_apart() {
 /// spec/mds section 3: Scalable carries the remainder of acked/200; 1448/200 = 7.24.
 #[test]
 fn scalable_carries_the_remainder() {
-    let params = ScalableParams { lwnd: Bytes::ZERO, ..ScalableParams::default() };
+    let params = ScalableParams { lwnd: Some(Bytes::ZERO), ..ScalableParams::default() };
     let config = WindowedConfig {
         avoidance: AvoidanceConfig::Scalable(params),
         slow_start: SlowStartConfig::None,
@@ -181,7 +181,7 @@ fn scalable_carries_the_remainder() {
 #[test]
 fn scalable_is_reno_below_lwnd() {
     let lwnd = MSS * 101;
-    let params = ScalableParams { lwnd, ..ScalableParams::default() };
+    let params = ScalableParams { lwnd: Some(lwnd), ..ScalableParams::default() };
     let config = WindowedConfig {
         avoidance: AvoidanceConfig::Scalable(params),
         slow_start: SlowStartConfig::None,
@@ -254,10 +254,10 @@ fn a_timeout_restarts_from_one_segment() {
     let mut flow = Driver::new(&config, MSS * 100, RTT);
     flow.ack(NS, 1, CLEAN);
     let flight = flow.path().in_flight;
-    flow.time_out();
+    flow.time_out(true);
     assert_eq!(flow.cwnd(), MSS);
     assert_eq!(flow.cc.control().ssthresh, flight / 2);
-    flow.time_out();
+    flow.time_out(false);
     assert_eq!(flow.cc.control().ssthresh, flight / 2);
     assert!(!flow.avoids());
     while !flow.avoids() {
@@ -280,7 +280,7 @@ fn spurious_responses_are_undone() {
         let before = (flow.cwnd(), flow.cc.control().ssthresh, flow.probe("w_max_bytes"));
         (flow, before)
     };
-    for spurious in [Driver::lose, Driver::time_out] {
+    for spurious in [Driver::lose, |flow: &mut Driver| flow.time_out(true)] {
         let (mut flow, before) = start();
         spurious(&mut flow);
         assert!(flow.cwnd() < before.0);
@@ -303,8 +303,11 @@ fn impossible_parameters_are_refused() {
     let bad = f64::NAN;
     assert_eq!(refused(avoidance(AvoidanceConfig::Aimd(AimdParams { a: 0.0, ..Default::default() }))), "a");
     assert_eq!(refused(avoidance(AvoidanceConfig::Aimd(AimdParams { b: 1.0, ..Default::default() }))), "b");
-    assert_eq!(refused(avoidance(AvoidanceConfig::Cubic(CubicParams { c: bad, ..Default::default() }))), "c");
-    let scalable = ScalableParams { b: 0.0, ..Default::default() };
+    assert_eq!(
+        refused(avoidance(AvoidanceConfig::Cubic(CubicParams { c: Some(bad), ..Default::default() }))),
+        "c"
+    );
+    let scalable = ScalableParams { b: Some(0.0), ..Default::default() };
     assert_eq!(refused(avoidance(AvoidanceConfig::Scalable(scalable))), "b");
     let standard = StandardParams { exit_sce: Some(0), ..Default::default() };
     assert_eq!(refused(slow_start(SlowStartConfig::Standard(standard))), "exit_sce");

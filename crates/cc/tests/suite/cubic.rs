@@ -1,0 +1,234 @@
+//! CUBIC as RFC 9438 and as Linux have it, over time.
+
+use windtunnel_cc::{AvoidanceConfig, CubicParams, CubicVariant, SlowStartConfig, Style, WindowedConfig};
+use windtunnel_units::Duration;
+
+use crate::driver::{CLEAN, Driver, MSS};
+
+const RTT: Duration = Duration::from_millis(100);
+const NS: Duration = Duration::from_nanos(1);
+const MS: Duration = Duration::from_millis(1);
+const K: f64 = 4.217_163;
+
+fn config(variant: CubicVariant, slow_start: SlowStartConfig) -> WindowedConfig {
+    let params = CubicParams { variant: Some(variant), ..CubicParams::default() };
+    let mut config =
+        WindowedConfig { avoidance: AvoidanceConfig::Cubic(params), slow_start, ..Default::default() };
+    config.resolve(Style::Linux);
+    config
+}
+
+/// A CUBIC that just lost at 100 segments.
+fn at_seventy(variant: CubicVariant, rtt: Duration) -> Driver {
+    let mut flow = Driver::new(&config(variant, SlowStartConfig::None), MSS * 100, rtt);
+    flow.lose();
+    assert_eq!(flow.cwnd(), MSS * 70);
+    flow
+}
+
+/// The windows after each second.
+fn seconds(flow: &mut Driver, seconds: u64) -> Vec<f64> {
+    let begin = flow.now;
+    (1..=seconds)
+        .map(|second| {
+            while flow.now.since(begin) < Duration::from_secs(second) {
+                flow.round(1);
+            }
+            flow.segments()
+        })
+        .collect()
+}
+
+/// spec/congestion-control section 3.3: Linux's window from 70 segments at a round trip of 100 ms is about 86, 96, 99,
+/// 99 to 100, 100 and 102 after 1 to 6 s.
+#[test]
+fn linux_follows_the_curve_in_whole_segments() {
+    let mut flow = at_seventy(CubicVariant::Linux, RTT);
+    let windows = seconds(&mut flow, 6);
+    for (w, expected) in windows.iter().zip([86.0, 96.0, 99.0, 99.5, 100.0, 102.0]) {
+        assert!((w - expected).abs() <= 1.0, "{windows:?}");
+    }
+    assert!((flow.probe("k_s").expect("CUBIC has a K") - 4317.0 / 1024.0).abs() < 1e-9);
+}
+
+/// RFC 9438 sections 4.2, 4.4, 4.5: the window is where the cubic is a round trip later; with round trips of 400 ms, in which
+/// the Reno-friendly estimate stays below, over the concave and the convex part.
+#[test]
+fn rfc9438_follows_the_curve() {
+    let rtt = RTT * 4;
+    let mut flow = at_seventy(CubicVariant::Rfc9438, rtt);
+    for (n, w) in seconds(&mut flow, 8).iter().enumerate() {
+        let curve = |t: f64| 100.0 + 0.4 * (t - K) * (t - K) * (t - K);
+        // Rounds end up to one round trip after the second.
+        let t = 1.0 + n as f64;
+        // The window lags by the second order of a round trip: half of the curve's second derivative.
+        let lag = 0.5 * 0.4 * 0.4 * 6.0 * 0.4 * (t - 0.4 - K).abs();
+        let (least, most) = (curve(t - 0.4) - lag, curve(t + 0.8));
+        assert!(least <= *w && *w <= most, "{w} segments at {t} s, not {least} to {most}");
+    }
+}
+
+/// spec/congestion-control section 3.3: at 100 ms from 70 segments the estimate of RFC 9438 reaches 96.5 at 5 s and 100 at
+/// 5.67 s: alpha = 0.529 segments per round trip. From `cwnd_prior` = 100 on it grows by one.
+#[test]
+fn the_friendly_estimate_is_aimds_and_then_renos() {
+    let mut flow = at_seventy(CubicVariant::Rfc9438, RTT);
+    let estimate = |flow: &Driver| flow.probe("w_est_segments").expect("CUBIC has an estimate");
+    (0..50).for_each(|_| flow.round(1));
+    assert!((estimate(&flow) - 96.5).abs() < 0.5, "{}", estimate(&flow));
+    (0..6).for_each(|_| flow.round(1));
+    assert!(estimate(&flow) < 100.0);
+    (0..2).for_each(|_| flow.round(1));
+    let before = estimate(&flow);
+    assert!(before > 100.0);
+    (0..10).for_each(|_| flow.round(1));
+    assert!((estimate(&flow) - before - 10.0).abs() < 0.2, "{before}, then {}", estimate(&flow));
+}
+
+/// RFC 9438 section 4.3: where the estimate is ahead of the cubic it is the window. At 10 ms and 70 segments Reno's
+/// growth of 0.529 per round trip is 53 segments per second.
+#[test]
+fn short_round_trips_are_reno_friendly() {
+    let rtt = RTT / 10;
+    let mut flow = at_seventy(CubicVariant::Rfc9438, rtt);
+    (0..40).for_each(|_| flow.round(1));
+    // In segments per round of whole segments: 40 rounds of 0.529.
+    assert!((flow.segments() - 91.2).abs() < 1.0, "{}", flow.segments());
+
+    // Linux: a segment of the estimate for 15/8 W, and the window follows it within a round trip.
+    let mut flow = at_seventy(CubicVariant::Linux, rtt);
+    (0..40).for_each(|_| flow.round(1));
+    assert!((flow.segments() - 91.0).abs() <= 1.5, "{}", flow.segments());
+}
+
+/// spec/congestion-control section 3.3: a loss at 100 makes 70 and a plateau of 100; the next, at 90, makes 63 and a plateau
+/// of 90 * 1741 / 2048 = 76 in Linux, 90 * 0.85 in RFC 9438.
+#[test]
+fn fast_convergence_lowers_the_plateau() {
+    for (variant, w_max) in [(CubicVariant::Linux, 76.0), (CubicVariant::Rfc9438, 76.5)] {
+        let mut flow = at_seventy(variant, RTT);
+        assert_eq!(flow.probe("w_max_segments"), Some(100.0));
+        while flow.cwnd() < MSS * 90 {
+            flow.ack(MS, 1, CLEAN);
+        }
+        let at = flow.segments();
+        assert!((90.0..90.1).contains(&at));
+        flow.lose();
+        let found = flow.probe("w_max_segments").expect("a plateau");
+        assert!((found - w_max).abs() < 0.05, "{variant:?}: {found}");
+        assert!((flow.segments() - at * 0.7).abs() < 0.05);
+    }
+}
+
+/// spec/congestion-control section 3.3 rule 4: before the first loss Linux grows by 5 % per round trip at least, 20
+/// acknowledged segments for each.
+#[test]
+fn linux_grows_by_a_twentieth_before_the_first_loss() {
+    let mut flow = Driver::new(&config(CubicVariant::Linux, SlowStartConfig::None), MSS * 100, RTT);
+    (0..10).for_each(|_| flow.round(1));
+    assert!((flow.segments() / 100.0 - 1.63).abs() < 0.03, "1.05^10 = 1.63, not {}", flow.segments());
+    // Rule 6: never more than a segment for two; here far out on the curve.
+    flow.lose();
+    flow.ack(NS, 1, CLEAN);
+    flow.ack(Duration::from_secs(100), 1, CLEAN);
+    let before = flow.cwnd();
+    flow.ack(NS, 100, CLEAN);
+    assert_eq!(flow.cwnd(), before + MSS * 50);
+}
+
+/// spec/congestion-control section 3.3 rule 1: one computation per tick, and none for 31 ticks while the window stays. With
+/// C = 400 the curve from 70 to 100 segments has 86.8 at 0.1 s, a round trip ahead, and 90.3 at 0.131 s: a price
+/// of floor(70 / 16) and then of floor(70 / 20).
+#[test]
+fn linux_keeps_its_price_for_a_while() {
+    let params = CubicParams { c: Some(400.0), variant: Some(CubicVariant::Linux), ..CubicParams::default() };
+    let avoidance = AvoidanceConfig::Cubic(params);
+    let config = WindowedConfig { avoidance, slow_start: SlowStartConfig::None, ..Default::default() };
+    let mut flow = Driver::new(&config, MSS * 100, RTT);
+    flow.lose();
+    for (after, price) in [(NS, 4.0), (MS * 31, 4.0), (MS, 3.0)] {
+        assert_eq!(flow.cwnd(), MSS * 70);
+        flow.ack(after, 1, CLEAN);
+        assert_eq!(flow.probe("price"), Some(price));
+    }
+    assert_eq!(flow.cwnd(), MSS * 71, "three were acknowledged");
+}
+
+/// spec/congestion-control section 3.3: an idle time moves the curve, but not beyond now; the growth in 100 ms after 3 s of
+/// idleness is as without them (section 6.2 item 9).
+#[test]
+fn idle_time_does_not_count() {
+    for variant in [CubicVariant::Linux, CubicVariant::Rfc9438] {
+        let windows = [Duration::ZERO, Duration::from_secs(3)].map(|idle| {
+            let mut flow = at_seventy(variant, RTT);
+            (0..5).for_each(|_| flow.round(1));
+            flow.idle(idle);
+            flow.round(1);
+            flow.segments()
+        });
+        assert!((windows[0] - windows[1]).abs() < 1e-9, "{variant:?}: {windows:?}");
+    }
+}
+
+/// RFC 9438 section 5.8: time in which the application barred growth is not part of the epoch: afterwards the window grows as
+/// if it had not been.
+#[test]
+fn barred_time_does_not_count_in_rfc9438() {
+    let windows = [false, true].map(|pause| {
+        let mut flow = at_seventy(CubicVariant::Rfc9438, RTT);
+        (0..5).for_each(|_| flow.round(1));
+        if pause {
+            flow.barred = true;
+            (0..50).for_each(|_| flow.round(1));
+            flow.barred = false;
+        }
+        (0..5).for_each(|_| flow.round(1));
+        flow.segments()
+    });
+    assert!((windows[0] - windows[1]).abs() < 0.3, "{windows:?}");
+}
+
+/// RFC 9438 section 4.8: after a timeout K is zero and the plateau is where slow start ends; Linux has forgotten its own, and
+/// begins there as before the first loss.
+#[test]
+fn a_timeout_begins_a_new_curve() {
+    let mut flow = at_seventy(CubicVariant::Rfc9438, RTT);
+    flow.time_out(true);
+    assert_eq!(flow.cc.control().ssthresh, MSS * 49);
+    while !flow.avoids() {
+        flow.ack(MS, 1, CLEAN);
+    }
+    flow.ack(MS, 1, CLEAN);
+    assert_eq!((flow.probe("w_max_segments"), flow.probe("k_s")), (Some(49.0), Some(0.0)));
+
+    let mut flow = at_seventy(CubicVariant::Linux, RTT);
+    flow.time_out(true);
+    assert_eq!(flow.cc.control().ssthresh, MSS * 49);
+    while !flow.avoids() {
+        flow.ack(MS, 1, CLEAN);
+    }
+    flow.ack(MS, 1, CLEAN);
+    assert_eq!((flow.probe("w_max_segments"), flow.probe("price")), (Some(0.0), Some(20.0)));
+}
+
+/// RFC 9438 section 4.10: where the first slow start ends without a loss, K is zero; the window is the plateau.
+#[test]
+fn the_curve_begins_where_slow_start_ends() {
+    let mut flow = Driver::new(&config(CubicVariant::Rfc9438, SlowStartConfig::None), MSS * 50, RTT);
+    flow.ack(MS, 1, CLEAN);
+    assert_eq!((flow.probe("w_max_segments"), flow.probe("k_s")), (Some(50.0), Some(0.0)));
+}
+
+/// spec/congestion-control section 3.3: the least round trip, which Linux looks ahead, is not sampled in the first second of
+/// an epoch; a timeout forgets it.
+#[test]
+fn linux_leaves_out_the_samples_of_a_second() {
+    let mut flow = at_seventy(CubicVariant::Linux, RTT * 10);
+    for (after, rtt, least) in [(NS, RTT * 10, 1.0), (MS * 999, RTT, 1.0), (MS, RTT, 0.1)] {
+        flow.rtt = rtt;
+        flow.ack(after, 1, CLEAN);
+        assert_eq!(flow.probe("delay_min_s"), Some(least));
+    }
+    flow.time_out(true);
+    assert_eq!(flow.probe("delay_min_s"), Some(0.0));
+}
