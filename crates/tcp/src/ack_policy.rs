@@ -3,8 +3,11 @@
 //! All policies keep the proportion property: the share of bytes acknowledged with ESCE (ECE) equals the
 //! share of bytes received with SCE (CE). An ACK's flags describe all segments that it newly acknowledges.
 //!
-//! Sources: spec/mds section 6; "Multiplicative Decrease Scaling", Receiver Feedback; delayed ACKs: RFC 9293
-//! section 3.8.6.3 (every second segment, at most 500 ms; Linux waits 40 ms at least).
+//! What is out of order, fills a gap or is a duplicate is acknowledged at once by all of them (RFC 5681 section 4.2).
+//!
+//! Sources: spec/mds section 6; spec/congestion-control section 1.16; "Multiplicative Decrease Scaling", Receiver
+//! Feedback; delayed ACKs: RFC 9293 section 3.8.6.3 (every second segment, at most 500 ms; Linux waits 40 ms at
+//! least).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,6 +26,11 @@ pub enum AckPolicy {
     /// When the mark of arriving segments changes, what is pending is acknowledged at once with the old
     /// state's flags, and the segment that changed it at once too; equal states coalesce.
     StateChange,
+    /// Every `count`-th segment, or `delay` after the first.
+    Every,
+    /// More than one full segment at once; a single one after the time in which the last ones came, 40 ms at least;
+    /// at the beginning and after an idle time every one at once (quickack). `count` and `delay` are not used.
+    Linux,
 }
 
 /// How a receiver acknowledges.
@@ -37,10 +45,18 @@ pub struct AckParams {
     pub count: u32,
     /// Delayed ACK: acknowledge at the latest so long after the first pending segment.
     pub delay: Duration,
+    /// `linux`: ACKs of out-of-order segments, after the first three, wait for each other: 5 % of the round trip, 1
+    /// ms at most.
+    pub sack_compression: bool,
 }
 
 impl Default for AckParams {
     fn default() -> AckParams {
-        AckParams { policy: AckPolicy::default(), count: 2, delay: Duration::from_millis(40) }
+        AckParams {
+            policy: AckPolicy::default(),
+            count: 2,
+            delay: Duration::from_millis(40),
+            sack_compression: true,
+        }
     }
 }

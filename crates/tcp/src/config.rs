@@ -8,6 +8,10 @@ pub const HEADERS: Bytes = Bytes::new(52);
 /// The same without timestamps.
 pub const HEADERS_WITHOUT_TIMESTAMPS: Bytes = Bytes::new(40);
 
+/// The scale of the receive window (RFC 7323 section 2): `packet.window << WINDOW_SHIFT` bytes. 14, the largest that
+/// there is, on every connection: windows of up to 1 GiB in units of 16 KiB.
+pub const WINDOW_SHIFT: u32 = 14;
+
 /// One connection as both of its ends see it.
 #[derive(Clone, Copy, Debug)]
 pub struct Endpoint {

@@ -3,14 +3,17 @@
 //! Each is a state machine that takes packets and times and is polled for packets and timers; it knows no
 //! link, no topology and no controller by name. One file per mechanism.
 //!
-//! Two profiles: [`ideal`], the loss-free endpoints of "Multiplicative Decrease Scaling", and a TCP as Linux has it, of
-//! which [`TcpParams`] switches every mechanism.
+//! Three profiles: [`ideal`], the loss-free endpoints of "Multiplicative Decrease Scaling"; a TCP as Linux has it, of
+//! which [`TcpParams`] switches every mechanism; and [`bsd42`], from before congestion control.
 
 mod ack_policy;
+pub mod bsd42;
 mod config;
 pub mod ideal;
 mod params;
+mod receiver;
 
 pub use ack_policy::{AckParams, AckPolicy};
-pub use config::{Endpoint, HEADERS, HEADERS_WITHOUT_TIMESTAMPS};
+pub use config::{Endpoint, HEADERS, HEADERS_WITHOUT_TIMESTAMPS, WINDOW_SHIFT};
 pub use params::{IdleRule, LossDetection, Reduction, RtoRule, TcpParams};
+pub use receiver::{Receiver, ReceiverStats, SegmentReport};

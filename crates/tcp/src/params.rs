@@ -61,7 +61,7 @@ pub struct TcpParams {
     pub gso_max: Bytes,
     /// The receive buffer: the largest window that the receiver offers.
     pub receive_window: Bytes,
-    /// The window begins at ten segments and follows twice what the application reads in a round trip (Linux's receive
+    /// The window begins at 64 KiB and follows twice what the application reads in a round trip (Linux's receive
     /// buffer autotuning), up to `receive_window`.
     pub autotuning: bool,
     /// The receiver's network card merges what arrived within this time into one segment (GRO); without it none is merged.

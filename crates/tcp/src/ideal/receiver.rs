@@ -96,7 +96,7 @@ impl Receiver {
         self.pending.segments += 1;
         let at_once = match self.params.policy {
             AckPolicy::QuickSignal => mark != Mark::None,
-            AckPolicy::StateChange | AckPolicy::Immediate => changed,
+            AckPolicy::StateChange | AckPolicy::Immediate | AckPolicy::Every | AckPolicy::Linux => changed,
         };
         if at_once || self.pending.segments >= self.params.count {
             self.acknowledge();

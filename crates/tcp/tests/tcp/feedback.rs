@@ -32,8 +32,7 @@ struct Feedback {
 
 /// Sends segments with these marks and gaps to a receiver, lets its last timer run out, and sums the ACKs up.
 fn deliver(policy: AckPolicy, count: u32, segments: &[(Ecn, u64)]) -> Feedback {
-    let mut receiver =
-        Receiver::new(endpoint(), AckParams { policy, count, delay: Duration::from_millis(40) });
+    let mut receiver = Receiver::new(endpoint(), AckParams { policy, count, ..AckParams::default() });
     let mut feedback = Feedback::default();
     let mut una = Seq::FIRST_DATA;
     let mut now = Time::ZERO;

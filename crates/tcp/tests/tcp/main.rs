@@ -1,4 +1,6 @@
 //! Tests of the sender and receiver alone.
 
+mod bsd42;
 mod feedback;
 mod ideal_sender;
+mod receiver;

@@ -1,0 +1,71 @@
+//! Compression of the ACKs of out-of-order segments.
+//!
+//! spec/congestion-control section 1.16; Linux, `net.ipv4.tcp_comp_sack_*`. Every one of them carries the same
+//! cumulative ACK and, in its SACK blocks, all that the one before said. The first three leave at once, since a
+//! sender may count duplicate ACKs up to three; then one waits for others, 5 % of a round trip or 1 ms at most, and
+//! 44 at most are left out. It needs SACK: without it the number of duplicate ACKs is information.
+
+use windtunnel_units::{Duration, Seq};
+
+const IMMEDIATE: u32 = 3;
+const MOST_HELD: u32 = 44;
+const DELAY_MAX: Duration = Duration::from_millis(1);
+const ROUND_TRIP_SHARE: u64 = 20;
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Compression {
+    /// The gap that these ACKs stand before.
+    gap: Seq,
+    immediate: u32,
+    held: u32,
+}
+
+impl Compression {
+    /// An out-of-order segment arrived while `gap` is awaited: how long its ACK may wait; `None` if it may not.
+    pub(super) fn hold(&mut self, gap: Seq, rtt: Option<Duration>) -> Option<Duration> {
+        if self.gap != gap {
+            self.gap = gap;
+            self.immediate = 0;
+        }
+        if self.immediate < IMMEDIATE {
+            self.immediate += 1;
+            return None;
+        }
+        let delay = (rtt? / ROUND_TRIP_SHARE).min(DELAY_MAX);
+        if self.held >= MOST_HELD || delay.is_zero() {
+            return None;
+        }
+        self.held += 1;
+        Some(delay)
+    }
+
+    /// ACKs that wait.
+    #[inline]
+    pub(super) fn held(&self) -> u32 {
+        self.held
+    }
+
+    /// An ACK left; it says what they would have said.
+    #[inline]
+    pub(super) fn on_ack_sent(&mut self) {
+        self.held = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The delay after three at once: 5 % of the round trip, 1 ms at most; none where the round trip is not known.
+    #[test]
+    fn delay() {
+        let micros = Duration::from_micros;
+        for (rtt, delay) in [(4_000, 200), (20_000, 1_000), (100_000, 1_000)] {
+            let mut compression = Compression::default();
+            let holds = [(); 4].map(|()| compression.hold(Seq::FIRST_DATA, Some(micros(rtt))));
+            assert_eq!(holds, [None, None, None, Some(micros(delay))]);
+        }
+        let mut compression = Compression::default();
+        assert_eq!([(); 9].map(|()| compression.hold(Seq::FIRST_DATA, None)), [None; 9]);
+    }
+}

@@ -1,0 +1,204 @@
+//! When a segment is acknowledged.
+//!
+//! RFC 9293 section 3.8.6.3 and RFC 5681 section 4.2: at least every second segment, 500 ms at most after the first,
+//! and at once what is out of order, fills a gap, or is a duplicate. Within that the [`AckPolicy`] decides. All that
+//! waits for one ACK carries the same [`Mark`]: the flags of an ACK describe every segment that it newly
+//! acknowledges.
+
+use windtunnel_units::{Bytes, Duration, Seq, Time};
+use windtunnel_wire::Ecn;
+
+use super::compression::Compression;
+use super::echo::{Latch, Mark};
+use super::handshake::Handshake;
+use super::quickack::Quickack;
+use crate::ack_policy::{AckParams, AckPolicy};
+
+/// What a segment within the window means for ACKs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrival {
+    /// Packets of which it was merged.
+    pub(super) packets: u32,
+    pub(super) ecn: Ecn,
+    pub(super) mark: Mark,
+    /// Its mark is another than that of the segments before, which waited and were acknowledged now.
+    pub(super) changed: bool,
+    pub(super) latch: Latch,
+}
+
+/// When an ACK leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Leave {
+    AtOnce,
+    /// At once, by Linux's quickack mode.
+    Quick,
+    Later,
+}
+
+/// What the receiver knows of the connection that its policy needs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Connection<'a> {
+    pub(super) mss: Bytes,
+    pub(super) window: Bytes,
+    pub(super) handshake: &'a Handshake,
+}
+
+#[derive(Debug)]
+pub(super) struct DelayedAck {
+    params: AckParams,
+    /// Packets that no ACK has acknowledged yet, and their mark.
+    pending: u32,
+    mark: Mark,
+    /// When they are acknowledged at the latest.
+    deadline: Time,
+    quickack: Quickack,
+    compression: Compression,
+}
+
+impl DelayedAck {
+    pub(super) fn new(params: AckParams) -> DelayedAck {
+        DelayedAck {
+            params,
+            pending: 0,
+            mark: Mark::None,
+            deadline: Time::NEVER,
+            quickack: Quickack::new(),
+            compression: Compression::default(),
+        }
+    }
+
+    /// True if an ACK may ever wait.
+    pub(super) fn delays(&self) -> bool {
+        self.params.policy != AckPolicy::Immediate
+    }
+
+    /// The mark of what waits.
+    #[inline]
+    pub(super) fn mark(&self) -> Mark {
+        self.mark
+    }
+
+    /// A segment with `mark` cannot share an ACK with what waits.
+    #[inline]
+    pub(super) fn is_apart_from(&self, mark: Mark) -> bool {
+        self.pending > 0 && self.mark != mark
+    }
+
+    /// When the ACK is due; [`Time::NEVER`] if nothing waits.
+    #[inline]
+    pub(super) fn deadline(&self) -> Time {
+        self.deadline
+    }
+
+    /// A segment arrived that the next ACK describes.
+    #[inline]
+    pub(super) fn on_arrival(&mut self, arrival: Arrival) {
+        self.pending += arrival.packets;
+        self.mark = arrival.mark;
+        if arrival.latch == Latch::Set {
+            self.quickack.on_ce();
+        }
+    }
+
+    /// The next segment in order arrived, and nothing is missing; `unacked` bytes wait for an ACK with it.
+    #[inline]
+    pub(super) fn on_in_order(
+        &mut self,
+        arrival: Arrival,
+        unacked: Bytes,
+        connection: &Connection<'_>,
+        now: Time,
+    ) -> Leave {
+        if self.params.policy == AckPolicy::Linux {
+            return self.linux(arrival, unacked, connection, now);
+        }
+        self.on_arrival(arrival);
+        let enough = self.pending >= self.params.count;
+        let at_once = match self.params.policy {
+            AckPolicy::Immediate | AckPolicy::Linux => true,
+            AckPolicy::Every => enough,
+            AckPolicy::QuickSignal => enough || arrival.mark == Mark::Sce || arrival.ecn == Ecn::Ce,
+            AckPolicy::StateChange => enough || arrival.changed || arrival.latch != Latch::Unchanged,
+        };
+        if at_once { Leave::AtOnce } else { self.wait_until(now + self.params.delay) }
+    }
+
+    /// On a connection with SACK, a segment arrived above a gap, at which `gap` is awaited, and all of it is new.
+    pub(super) fn on_out_of_order(
+        &mut self,
+        arrival: Arrival,
+        gap: Seq,
+        connection: &Connection<'_>,
+        now: Time,
+    ) -> Leave {
+        self.on_arrival(arrival);
+        let compresses = self.params.policy == AckPolicy::Linux && self.params.sack_compression;
+        if !compresses || arrival.latch == Latch::Cleared {
+            return Leave::AtOnce;
+        }
+        if self.quickack.is_on() {
+            return Leave::Quick;
+        }
+        match self.compression.hold(gap, connection.handshake.rtt()) {
+            Some(delay) => self.wait_until(now + delay),
+            None => Leave::AtOnce,
+        }
+    }
+
+    /// A segment arrived that has to be acknowledged at once: it filled a gap, or not all of it was new.
+    pub(super) fn on_urgent(&mut self, arrival: Arrival, connection: &Connection<'_>, now: Time) {
+        self.quickack.on_data(connection.handshake.rto(), connection.window, connection.mss, now);
+        self.on_arrival(arrival);
+    }
+
+    /// A segment arrived of which nothing is new, or one beyond the window.
+    pub(super) fn on_unacceptable(&mut self, connection: &Connection<'_>) {
+        self.quickack.on_unacceptable(connection.window, connection.mss);
+    }
+
+    /// ACKs of out-of-order segments that wait.
+    #[inline]
+    pub(super) fn held(&self) -> u32 {
+        self.compression.held()
+    }
+
+    /// The deadline is over.
+    pub(super) fn on_expiry(&mut self, rto: Duration) {
+        if self.compression.held() == 0 {
+            self.quickack.on_expiry(rto);
+        }
+    }
+
+    /// All that waited was acknowledged.
+    #[inline]
+    pub(super) fn on_ack_sent(&mut self) {
+        self.pending = 0;
+        self.mark = Mark::None;
+        self.deadline = Time::NEVER;
+        self.quickack.on_ack_sent();
+        self.compression.on_ack_sent();
+    }
+
+    /// Linux: at once in quickack mode, from more than one full segment on, and on CWR; else by the ATO.
+    #[inline]
+    fn linux(&mut self, arrival: Arrival, unacked: Bytes, connection: &Connection<'_>, now: Time) -> Leave {
+        self.quickack.on_data(connection.handshake.rto(), connection.window, connection.mss, now);
+        self.on_arrival(arrival);
+        if unacked > connection.mss || arrival.latch == Latch::Cleared {
+            return Leave::AtOnce;
+        }
+        if self.quickack.is_on() {
+            return Leave::Quick;
+        }
+        if self.deadline <= now + self.quickack.ato() / 4 {
+            return Leave::AtOnce; // what waits would soon be due anyway
+        }
+        self.wait_until(now + self.quickack.delay(connection.handshake.rtt()))
+    }
+
+    #[inline]
+    fn wait_until(&mut self, deadline: Time) -> Leave {
+        self.deadline = self.deadline.min(deadline);
+        Leave::Later
+    }
+}

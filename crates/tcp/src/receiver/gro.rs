@@ -1,0 +1,70 @@
+//! Generic receive offload: the network card's driver merges what arrived since its last poll.
+//!
+//! spec/congestion-control section 1.16. The first packet after a poll sets the next one a poll period later (the
+//! card's interrupt moderation); then all that has come is handed to TCP at once. Consecutive packets of data become
+//! one segment if one begins where the other ends, their ECN fields are equal, and they carry no flag other than ACK;
+//! PSH ends a segment, and so does the largest IP packet of 64 KiB. A segment of two packets or more is more than one
+//! full segment: TCP acknowledges it once, so the ratio of packets to ACKs grows from 2 to 45.
+
+use std::collections::VecDeque;
+
+use windtunnel_units::{Bytes, Duration, Time};
+use windtunnel_wire::{Packet, TcpFlags};
+
+use super::segment::Segment;
+
+/// The length field of the IP header has 16 bits.
+const MAX_IP_PACKET: Bytes = Bytes::new(65_535);
+
+#[derive(Debug)]
+pub(super) struct Gro {
+    period: Duration,
+    /// The most data of a merged segment.
+    most: Bytes,
+    poll_at: Time,
+    held: VecDeque<Segment>,
+}
+
+impl Gro {
+    pub(super) fn new(period: Duration, headers: Bytes) -> Gro {
+        Gro { period, most: MAX_IP_PACKET - headers, poll_at: Time::NEVER, held: VecDeque::new() }
+    }
+
+    /// When the driver polls; [`Time::NEVER`] if there is nothing to poll for.
+    pub(super) fn poll_at(&self) -> Time {
+        self.poll_at
+    }
+
+    /// A packet arrived at the card.
+    pub(super) fn take(&mut self, packet: &Packet, now: Time) {
+        if self.held.is_empty() {
+            self.poll_at = now + self.period;
+        }
+        let next = Segment::of(packet);
+        match self.held.back_mut().filter(|last| merges(last, &next, self.most)) {
+            Some(last) => {
+                last.end = next.end;
+                last.flags = next.flags;
+                last.packets += 1;
+            }
+            None => self.held.push_back(next),
+        }
+    }
+
+    /// The next segment of a poll.
+    pub(super) fn poll(&mut self) -> Option<Segment> {
+        self.poll_at = Time::NEVER;
+        self.held.pop_front()
+    }
+}
+
+fn merges(last: &Segment, next: &Segment, most: Bytes) -> bool {
+    let plain = |flags| flags == TcpFlags::ACK;
+    last.end == next.seq
+        && last.ecn == next.ecn
+        && last.len() > Bytes::ZERO
+        && next.len() > Bytes::ZERO
+        && plain(last.flags)
+        && (plain(next.flags) || next.flags == TcpFlags::ACK | TcpFlags::PSH)
+        && next.end - last.seq <= most
+}

@@ -1,0 +1,54 @@
+//! The handshake as the listening side sees it.
+//!
+//! RFC 9293 section 3.10.7; ECN: RFC 3168 section 6.1.1 (spec/queues-and-signalling section 17.1): a SYN with ECE and
+//! CWR asks for it, a SYN|ACK with ECE alone agrees. A SYN that comes again, because its answer was lost, is answered
+//! again.
+//!
+//! The time from the SYN|ACK to the first segment is the receiver's first estimate of the round trip; after a second
+//! SYN|ACK it is not, as Karn's algorithm has it. Its retransmission timeout follows RFC 6298 with Linux's least
+//! variance term of 200 ms.
+
+use windtunnel_units::{Duration, Time};
+use windtunnel_wire::TcpFlags;
+
+/// RTO before there is a sample (RFC 6298 section 2.1).
+const INITIAL_RTO: Duration = Duration::SECOND;
+const MIN_VARIANCE: Duration = Duration::from_millis(200);
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Handshake {
+    answered_at: Time,
+    answers: u32,
+    rtt: Option<Duration>,
+}
+
+impl Handshake {
+    pub(super) fn new() -> Handshake {
+        Handshake { answered_at: Time::ZERO, answers: 0, rtt: None }
+    }
+
+    /// A SYN with `flags` arrived: whether ECN is negotiated.
+    pub(super) fn on_syn(&mut self, flags: TcpFlags, ecn_capable: bool, now: Time) -> bool {
+        self.answered_at = now;
+        self.answers = self.answers.saturating_add(1);
+        ecn_capable && flags.contains(TcpFlags::ECE | TcpFlags::CWR) && !flags.contains(TcpFlags::AE)
+    }
+
+    /// Whatever came after the SYN has arrived.
+    pub(super) fn on_answer(&mut self, now: Time) {
+        if self.rtt.is_none() && self.answers == 1 {
+            self.rtt = Some(now - self.answered_at);
+        }
+        self.answers = u32::MAX;
+    }
+
+    /// The round trip of the handshake, if it could be measured.
+    pub(super) fn rtt(&self) -> Option<Duration> {
+        self.rtt
+    }
+
+    /// The receiver's retransmission timeout: srtt + 4 rttvar after one sample.
+    pub(super) fn rto(&self) -> Duration {
+        self.rtt.map_or(INITIAL_RTO, |rtt| rtt + (rtt * 2).max(MIN_VARIANCE))
+    }
+}

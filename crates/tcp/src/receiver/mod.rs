@@ -1,0 +1,406 @@
+//! The receiver of a TCP as Linux has it.
+//!
+//! A segment that is the next one while nothing is missing takes a short way: flags, timestamp, window and ACK. All
+//! else (losses, reordering, duplicates) goes through the reassembly, and is acknowledged with SACK. The application
+//! reads at once.
+//!
+//! RFC 9293 section 3.10.7.4; one file per mechanism.
+
+mod autotuning;
+mod compression;
+mod delayed_ack;
+mod echo;
+mod gro;
+mod handshake;
+mod quickack;
+mod reassembly;
+mod sack;
+mod segment;
+mod stats;
+mod timestamps;
+mod window;
+
+use std::collections::VecDeque;
+
+use windtunnel_units::{Bytes, Seq, Time};
+use windtunnel_wire::{Ecn, Options, Packet, SackBlock, TcpFlags};
+
+use self::autotuning::Autotuning;
+use self::delayed_ack::{Arrival, Connection, DelayedAck, Leave};
+use self::echo::{Echo, Mark};
+use self::gro::Gro;
+use self::handshake::Handshake;
+use self::reassembly::{Insertion, Reassembly};
+use self::sack::Sack;
+use self::segment::Segment;
+use self::timestamps::Timestamps;
+use self::window::Window;
+use crate::ack_policy::AckParams;
+use crate::config::Endpoint;
+use crate::params::TcpParams;
+
+pub use self::stats::{ReceiverStats, SegmentReport};
+
+/// One ACK that is due to leave.
+#[derive(Debug)]
+struct Due {
+    ack: Seq,
+    ts_ecr: Time,
+    options: Option<Box<Options>>,
+    window: u16,
+    flags: TcpFlags,
+}
+
+/// The receiving end of a connection.
+#[derive(Debug)]
+pub struct Receiver {
+    endpoint: Endpoint,
+    rcv_nxt: Seq,
+    window: Window,
+    echo: Echo,
+    timestamps: Timestamps,
+    delayed_ack: DelayedAck,
+    handshake: Handshake,
+    reassembly: Reassembly,
+    sack: Sack,
+    keeps_out_of_order: bool,
+    autotuning: Option<Box<Autotuning>>,
+    gro: Option<Box<Gro>>,
+    due: VecDeque<Due>,
+    stats: ReceiverStats,
+}
+
+impl Receiver {
+    /// A receiver that waits for the SYN of `endpoint`'s flow.
+    pub fn new(endpoint: Endpoint, params: &TcpParams, ack: AckParams) -> Receiver {
+        let limit = params.receive_window;
+        let buffer = if params.autotuning { Autotuning::initial_window(limit) } else { limit };
+        Receiver {
+            endpoint,
+            rcv_nxt: Seq::SYN,
+            window: Window::new(buffer),
+            echo: Echo::new(endpoint.mds),
+            timestamps: Timestamps::new(params.timestamps),
+            delayed_ack: DelayedAck::new(ack),
+            handshake: Handshake::new(),
+            reassembly: Reassembly::default(),
+            sack: Sack::new(params.sack, params.timestamps),
+            keeps_out_of_order: true,
+            autotuning: params.autotuning.then(|| Box::new(Autotuning::new(endpoint.mss(), limit))),
+            gro: params.gro.map(|period| Box::new(Gro::new(period, endpoint.headers))),
+            due: VecDeque::with_capacity(2),
+            stats: ReceiverStats::default(),
+        }
+    }
+
+    /// The same receiver, which throws away what arrives above a gap, as early ones did.
+    #[must_use]
+    pub fn dropping_out_of_order(self) -> Receiver {
+        Receiver { keeps_out_of_order: false, ..self }
+    }
+
+    /// A packet arrived: what TCP received by it. With GRO that is only known after [`Receiver::on_timer`].
+    #[inline]
+    pub fn on_segment(&mut self, packet: &Packet, now: Time) -> SegmentReport {
+        if packet.flags.contains(TcpFlags::SYN) {
+            self.on_syn(packet, now);
+            SegmentReport::default()
+        } else if self.gro.is_some() {
+            self.on_offload(packet, now)
+        } else {
+            self.receive(&Segment::of(packet), now)
+        }
+    }
+
+    /// The next ACK to send; call until there is none.
+    #[inline]
+    pub fn poll_ack(&mut self, now: Time) -> Option<Packet> {
+        let due = self.due.pop_front()?;
+        let option = due.options.as_ref().map_or(Bytes::ZERO, |options| Sack::option_size(&options.sack));
+        let mut ack = Packet::new(self.endpoint.flow, self.endpoint.headers + option, Bytes::ZERO);
+        let syn = due.flags.contains(TcpFlags::SYN);
+        ack.seq = if syn { Seq::SYN } else { Seq::FIRST_DATA };
+        ack.ack = due.ack;
+        ack.ts_val = self.timestamps.value(now);
+        ack.ts_ecr = due.ts_ecr;
+        ack.options = due.options;
+        ack.window = due.window;
+        ack.flags = due.flags;
+        Some(ack)
+    }
+
+    /// When [`Receiver::on_timer`] wants to be called.
+    #[inline]
+    pub fn next_timer(&self) -> Option<Time> {
+        let poll = self.gro.as_ref().map_or(Time::NEVER, |gro| gro.poll_at());
+        Some(poll.min(self.delayed_ack.deadline())).filter(|time| *time < Time::NEVER)
+    }
+
+    /// The time asked for by [`Receiver::next_timer`] has come: what TCP received by it, with GRO.
+    pub fn on_timer(&mut self, now: Time) -> SegmentReport {
+        let report = self.poll_offload(now);
+        if now >= self.delayed_ack.deadline() {
+            self.stats.delayed_acks += 1;
+            self.delayed_ack.on_expiry(self.handshake.rto());
+            self.acknowledge();
+        }
+        report
+    }
+
+    /// True if it may delay ACKs: one that does not has no timer.
+    #[inline]
+    pub fn delays(&self) -> bool {
+        self.delayed_ack.delays() || self.gro.is_some()
+    }
+
+    /// The next byte expected.
+    #[inline]
+    pub fn rcv_nxt(&self) -> Seq {
+        self.rcv_nxt
+    }
+
+    /// True if it echoes SCE: MDS was negotiated.
+    #[inline]
+    pub fn echoes_sce(&self) -> bool {
+        self.echo.echoes_sce()
+    }
+
+    /// What it has counted.
+    #[inline]
+    pub fn stats(&self) -> &ReceiverStats {
+        &self.stats
+    }
+
+    /// A SYN is answered, again if it comes again; once there are data, by an ACK (RFC 9293 section 3.10.7.4).
+    fn on_syn(&mut self, syn: &Packet, now: Time) {
+        if self.rcv_nxt > Seq::FIRST_DATA {
+            return self.acknowledge();
+        }
+        let ecn = self.handshake.on_syn(syn.flags, self.endpoint.ecn != Ecn::NotEct, now);
+        self.echo.negotiated(ecn);
+        self.rcv_nxt = Seq::FIRST_DATA;
+        self.timestamps.on_segment(Seq::SYN, syn.ts_val);
+        self.leave(TcpFlags::SYN.with_if(TcpFlags::ACK, true).with_if(TcpFlags::ECE, ecn));
+    }
+
+    /// The card holds the packet until its driver polls.
+    fn on_offload(&mut self, packet: &Packet, now: Time) -> SegmentReport {
+        let overdue = self.gro.as_ref().is_some_and(|gro| gro.poll_at() < now);
+        let report = if overdue { self.poll_offload(now) } else { SegmentReport::default() };
+        if let Some(gro) = &mut self.gro {
+            gro.take(packet, now);
+        }
+        report
+    }
+
+    /// Hands over what the card holds, if it is time.
+    fn poll_offload(&mut self, now: Time) -> SegmentReport {
+        let mut report = SegmentReport::default();
+        if self.gro.as_ref().is_some_and(|gro| gro.poll_at() <= now) {
+            while let Some(segment) = self.gro.as_mut().and_then(|gro| gro.poll()) {
+                report += self.receive(&segment, now);
+            }
+        }
+        report
+    }
+
+    /// A segment arrived at TCP.
+    #[inline]
+    fn receive(&mut self, segment: &Segment, now: Time) -> SegmentReport {
+        if self.rcv_nxt == Seq::FIRST_DATA {
+            self.on_established(now);
+        }
+        let next = segment.seq == self.rcv_nxt && segment.end > segment.seq;
+        if next && segment.end <= self.window.edge() && self.reassembly.is_empty() {
+            self.receive_next(segment, now)
+        } else {
+            self.receive_other(segment, now)
+        }
+    }
+
+    /// The next segment, and nothing is missing.
+    #[inline]
+    fn receive_next(&mut self, segment: &Segment, now: Time) -> SegmentReport {
+        let arrival = self.accept(segment);
+        let delivered = self.deliver(segment, segment.end, now);
+        let unacked = segment.end - self.timestamps.last_ack_sent();
+        let connection = connection(&self.endpoint, &self.window, &self.handshake);
+        let leave = self.delayed_ack.on_in_order(arrival, unacked, &connection, now);
+        self.acknowledge_if(leave);
+        SegmentReport { delivered, ..SegmentReport::default() }
+    }
+
+    /// Any other segment.
+    #[cold]
+    fn receive_other(&mut self, segment: &Segment, now: Time) -> SegmentReport {
+        if self.rcv_nxt == Seq::SYN {
+            return SegmentReport::default(); // no connection yet
+        }
+        if segment.len() == Bytes::ZERO {
+            if segment.seq < self.timestamps.last_ack_sent() || segment.seq > self.window.edge() {
+                self.acknowledge(); // a probe: RFC 9293 section 3.10.7.4
+            }
+            return SegmentReport::default();
+        }
+        if segment.end <= self.rcv_nxt || segment.seq >= self.window.edge() {
+            return self.receive_unacceptable(segment);
+        }
+        let segment = Segment { end: segment.end.min(self.window.edge()), ..*segment };
+        if segment.seq > self.rcv_nxt {
+            self.receive_above_gap(&segment, now)
+        } else {
+            self.receive_at_gap(&segment, now)
+        }
+    }
+
+    /// All of it had arrived before, or it lies beyond the window: it is acknowledged, and what it carries is not looked
+    /// at, save the timestamp of what is below.
+    fn receive_unacceptable(&mut self, segment: &Segment) -> SegmentReport {
+        self.stats.segments += u64::from(segment.packets);
+        let mut report = SegmentReport::default();
+        if segment.end <= self.rcv_nxt {
+            report.duplicate = segment.len();
+            self.timestamps.on_segment(segment.seq, segment.ts_val);
+            self.stats.duplicates += u64::from(segment.packets);
+            self.sack.on_duplicate(SackBlock { start: segment.seq, end: segment.end });
+        } else {
+            self.stats.discarded += u64::from(segment.packets);
+        }
+        self.delayed_ack.on_unacceptable(&connection(&self.endpoint, &self.window, &self.handshake));
+        self.acknowledge();
+        report
+    }
+
+    /// It holds the next byte; part of it may have arrived before, and it may join what arrived above it.
+    fn receive_at_gap(&mut self, segment: &Segment, now: Time) -> SegmentReport {
+        let arrival = self.accept(segment);
+        let found = self.reassembly.insert(self.rcv_nxt, segment.end);
+        let below = self.rcv_nxt - segment.seq;
+        if below > Bytes::ZERO {
+            self.sack.on_duplicate(SackBlock { start: segment.seq, end: self.rcv_nxt });
+        } else if let Some(duplicate) = found.first_duplicate {
+            self.sack.on_duplicate(duplicate);
+        }
+        self.reassembly.deliver_first();
+        let delivered = self.deliver(segment, found.block.end, now);
+        self.sack.on_delivered(self.rcv_nxt);
+        self.delayed_ack.on_urgent(arrival, &connection(&self.endpoint, &self.window, &self.handshake), now);
+        self.acknowledge();
+        SegmentReport { delivered, duplicate: below + found.duplicate, out_of_order: false }
+    }
+
+    /// Something before it is missing.
+    fn receive_above_gap(&mut self, segment: &Segment, now: Time) -> SegmentReport {
+        let arrival = self.accept(segment);
+        self.stats.out_of_order += u64::from(segment.packets);
+        if !self.keeps_out_of_order {
+            self.delayed_ack.on_arrival(arrival);
+            self.acknowledge();
+            return SegmentReport { out_of_order: true, ..SegmentReport::default() };
+        }
+        let found = self.reassembly.insert(segment.seq, segment.end);
+        let leave = self.on_block(arrival, &found, segment, now);
+        self.acknowledge_if(leave);
+        SegmentReport { delivered: Bytes::ZERO, duplicate: found.duplicate, out_of_order: true }
+    }
+
+    /// The segment is now part of a block above a gap: when it is reported.
+    fn on_block(&mut self, arrival: Arrival, found: &Insertion, segment: &Segment, now: Time) -> Leave {
+        let displaces = found.first_duplicate.is_some() || self.sack.overflows_with(found.block);
+        if self.delayed_ack.held() > 0 && displaces {
+            self.acknowledge(); // else a block that was held back might never be reported
+        }
+        self.sack.on_block(found.block);
+        if found.first_duplicate.is_none() && self.sack.is_enabled() {
+            let connection = connection(&self.endpoint, &self.window, &self.handshake);
+            return self.delayed_ack.on_out_of_order(arrival, self.rcv_nxt, &connection, now);
+        }
+        self.stats.duplicates +=
+            if found.duplicate == segment.len() { u64::from(segment.packets) } else { 0 };
+        if let Some(duplicate) = found.first_duplicate {
+            self.sack.on_duplicate(duplicate);
+        }
+        self.delayed_ack.on_arrival(arrival);
+        Leave::AtOnce
+    }
+
+    /// A segment within the window: its marks and its timestamp. What waits with another mark is acknowledged first.
+    #[inline]
+    fn accept(&mut self, segment: &Segment) -> Arrival {
+        let packets = u64::from(segment.packets);
+        let mark = self.echo.mark(segment.ecn);
+        let changed = self.delayed_ack.is_apart_from(mark);
+        if changed {
+            self.acknowledge();
+        }
+        self.stats.segments += packets;
+        self.stats.ce += if segment.ecn == Ecn::Ce { packets } else { 0 };
+        self.stats.sce += if mark == Mark::Sce { packets } else { 0 };
+        self.timestamps.on_segment(segment.seq, segment.ts_val);
+        let latch = self.echo.on_segment(segment.ecn, segment.flags);
+        Arrival { packets: segment.packets, ecn: segment.ecn, mark, changed, latch }
+    }
+
+    /// All below `end` is there: the application reads what is new of it.
+    #[inline]
+    fn deliver(&mut self, segment: &Segment, end: Seq, now: Time) -> Bytes {
+        let delivered = end - self.rcv_nxt;
+        self.rcv_nxt = end;
+        self.stats.delivered += delivered;
+        if let Some(autotuning) = &mut self.autotuning
+            && let Some(buffer) = autotuning.on_delivered(segment, end, self.window.size(), now)
+        {
+            self.window.grow(buffer);
+        }
+        delivered
+    }
+
+    /// The sender has seen the SYN|ACK.
+    fn on_established(&mut self, now: Time) {
+        self.handshake.on_answer(now);
+        if let Some(autotuning) = &mut self.autotuning {
+            autotuning.on_established(self.handshake.rtt(), now);
+        }
+    }
+
+    #[inline]
+    fn acknowledge_if(&mut self, leave: Leave) {
+        match leave {
+            Leave::AtOnce => self.acknowledge(),
+            Leave::Quick => {
+                self.stats.quick_acks += 1;
+                self.acknowledge();
+            }
+            Leave::Later => {}
+        }
+    }
+
+    /// Acknowledges all that arrived.
+    #[inline]
+    fn acknowledge(&mut self) {
+        self.stats.acks += 1;
+        self.stats.compressed_acks += u64::from(self.delayed_ack.held());
+        self.stats.dsacks += u64::from(self.sack.has_duplicate());
+        self.leave(self.echo.flags(self.delayed_ack.mark()));
+        self.delayed_ack.on_ack_sent();
+    }
+
+    /// An ACK with `flags` is due.
+    #[inline]
+    fn leave(&mut self, flags: TcpFlags) {
+        self.due.push_back(Due {
+            ack: self.rcv_nxt,
+            ts_ecr: self.timestamps.echo(),
+            options: self.sack.options(&self.reassembly),
+            window: self.window.offer(self.rcv_nxt),
+            flags,
+        });
+        self.timestamps.on_ack_sent(self.rcv_nxt);
+    }
+}
+
+/// What ACK policies look at, borrowed apart from them.
+#[inline]
+fn connection<'a>(endpoint: &Endpoint, window: &Window, handshake: &'a Handshake) -> Connection<'a> {
+    Connection { mss: endpoint.mss(), window: window.size(), handshake }
+}

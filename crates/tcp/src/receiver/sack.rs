@@ -1,0 +1,117 @@
+//! Which SACK blocks an ACK carries, and in which order.
+//!
+//! RFC 2018 section 4: first the block of the segment that brought the ACK about, then those reported last. RFC 2883:
+//! if that segment held bytes that had arrived before, the first such stretch comes before all others (D-SACK), once.
+//! The option has room for four blocks, beside timestamps for three (spec/queues-and-signalling section 18.1).
+
+use windtunnel_units::{Bytes, Seq};
+use windtunnel_wire::{Options, SackBlock, SackBlocks};
+
+use super::reassembly::Reassembly;
+
+const MOST_BLOCKS: usize = 4;
+
+/// The blocks reported last, and the duplicate that the next ACK reports.
+#[derive(Debug)]
+pub(super) struct Sack {
+    /// Blocks that fit into an ACK; zero without SACK.
+    room: usize,
+    len: usize,
+    /// Most recent first. Each is a whole range of the reassembly.
+    recent: [SackBlock; MOST_BLOCKS],
+    duplicate: Option<SackBlock>,
+}
+
+impl Sack {
+    pub(super) fn new(enabled: bool, timestamps: bool) -> Sack {
+        let room = match (enabled, timestamps) {
+            (false, _) => 0,
+            (true, true) => MOST_BLOCKS - 1,
+            (true, false) => MOST_BLOCKS,
+        };
+        Sack { room, len: 0, recent: [SackBlock::default(); MOST_BLOCKS], duplicate: None }
+    }
+
+    pub(super) fn is_enabled(&self) -> bool {
+        self.room > 0
+    }
+
+    /// Reporting `block` would drop another from the report.
+    pub(super) fn overflows_with(&self, block: SackBlock) -> bool {
+        self.recent[..self.len]
+            .iter()
+            .filter(|known| known.start < block.start || known.end > block.end)
+            .count()
+            >= self.room
+    }
+
+    /// A segment made or enlarged `block`.
+    pub(super) fn on_block(&mut self, block: SackBlock) {
+        self.retain(|known| known.start < block.start || known.end > block.end);
+        let kept = self.len.min(self.room.saturating_sub(1));
+        self.recent.copy_within(..kept, 1);
+        self.recent[0] = block;
+        self.len = (kept + 1).min(self.room);
+    }
+
+    /// A segment held bytes that had arrived before.
+    pub(super) fn on_duplicate(&mut self, block: SackBlock) {
+        if self.is_enabled() {
+            self.duplicate = Some(block);
+        }
+    }
+
+    /// All below `rcv_nxt` was delivered.
+    pub(super) fn on_delivered(&mut self, rcv_nxt: Seq) {
+        self.retain(|known| known.start > rcv_nxt);
+    }
+
+    /// True if the next ACK reports a duplicate.
+    pub(super) fn has_duplicate(&self) -> bool {
+        self.duplicate.is_some()
+    }
+
+    /// The options of the next ACK, if it needs any.
+    #[inline]
+    pub(super) fn options(&mut self, reassembly: &Reassembly) -> Option<Box<Options>> {
+        if self.duplicate.is_none() && (reassembly.is_empty() || !self.is_enabled()) {
+            return None;
+        }
+        Some(Box::new(Options { sack: self.blocks(reassembly), ..Options::default() }))
+    }
+
+    /// The size of the option with these blocks: two NOPs, kind, length, and two edges for each.
+    pub(super) fn option_size(blocks: &SackBlocks) -> Bytes {
+        Bytes::new(match blocks.as_slice().len() as u64 {
+            0 => 0,
+            n => 4 + 8 * n,
+        })
+    }
+
+    fn blocks(&mut self, reassembly: &Reassembly) -> SackBlocks {
+        let mut blocks = SackBlocks::default();
+        let ranges = self.room - usize::from(self.duplicate.is_some());
+        if let Some(duplicate) = self.duplicate.take() {
+            blocks.push(duplicate);
+        }
+        let recent = &self.recent[..self.len];
+        // What older reports dropped for want of room comes back when there is room: the highest first, as it arrived
+        // last.
+        let others = reassembly.ranges().rev().filter(|range| !recent.contains(range));
+        for block in recent.iter().chain(others).take(ranges) {
+            blocks.push(*block);
+        }
+        blocks
+    }
+
+    fn retain(&mut self, keep: impl Fn(&SackBlock) -> bool) {
+        let mut kept = 0;
+        for i in 0..self.len {
+            if keep(&self.recent[i]) {
+                self.recent[kept] = self.recent[i];
+                kept += 1;
+            }
+        }
+        self.len = kept;
+    }
+}

@@ -1,0 +1,291 @@
+//! How many ACKs leave, and when (spec/congestion-control section 1.16; spec/queues-and-signalling section 17.7; RFC
+//! 5681 section 4.2).
+
+use windtunnel_tcp::{AckParams, AckPolicy, TcpParams};
+use windtunnel_units::{Bytes, Duration, Time};
+use windtunnel_wire::{Ecn, TcpFlags};
+
+use super::fixture::{Bench, MSS, ms, policy};
+
+const POLICIES: [AckPolicy; 5] = [
+    AckPolicy::Immediate,
+    AckPolicy::QuickSignal,
+    AckPolicy::StateChange,
+    AckPolicy::Every,
+    AckPolicy::Linux,
+];
+
+/// A Linux receiver whose credit is spent: 16 segments have arrived, 1 ms apart.
+fn seasoned() -> Bench {
+    let mut bench = Bench::plain(AckPolicy::Linux);
+    for n in 0..16 {
+        bench.segment(n);
+        bench.wait(ms(1));
+    }
+    assert_eq!(bench.take().len(), 16, "quickack: every segment at once");
+    bench
+}
+
+/// ACKs of 1000 unmarked segments, 1 ms apart: each; every second; every second after 16 single ones.
+#[test]
+fn volume() {
+    for (ack, expected) in POLICIES.into_iter().zip([1000, 500, 500, 500, 16 + 984 / 2]) {
+        let mut bench = Bench::plain(ack);
+        for n in 0..1000 {
+            bench.segment(n);
+            bench.wait(ms(1));
+        }
+        bench.wait(ms(500));
+        assert_eq!(bench.take().len(), expected, "{ack:?}");
+        assert_eq!(bench.receiver.stats().acks, expected as u64);
+        let quick = if ack == AckPolicy::Linux { 16 } else { 0 };
+        assert_eq!(bench.receiver.stats().quick_acks, quick, "{ack:?}");
+    }
+}
+
+/// `every`: each n-th segment, or the delay after the first that waits.
+#[test]
+fn every_nth() {
+    for count in 1..6 {
+        let params = AckParams { policy: AckPolicy::Every, count, delay: ms(25), ..AckParams::default() };
+        let mut bench = Bench::new(&TcpParams::default(), params, Ecn::NotEct, false);
+        let n = 60 + u64::from(count) - 1;
+        for i in 0..n {
+            bench.segment(i);
+            bench.wait(ms(1));
+        }
+        let last = bench.now;
+        bench.wait(ms(100));
+        let acks = bench.take();
+        assert_eq!(acks.len() as u64, n.div_ceil(u64::from(count)));
+        if !n.is_multiple_of(u64::from(count)) {
+            let rest = n % u64::from(count);
+            assert_eq!(
+                acks[acks.len() - 1].at + ms(rest),
+                last + ms(25),
+                "the first of the rest waited 25 ms"
+            );
+            assert_eq!(bench.receiver.stats().delayed_acks, 1);
+        }
+    }
+}
+
+/// Linux: a segment alone waits 40 ms; one byte more than a full segment is acknowledged at once, exactly one is not.
+#[test]
+fn linux_alone_and_more_than_one() {
+    let mut bench = seasoned();
+    bench.segment(16);
+    bench.wait(ms(39));
+    assert!(bench.take().is_empty());
+    bench.wait(ms(1));
+    assert_eq!(bench.take().len(), 1);
+    assert_eq!(bench.receiver.stats().delayed_acks, 1);
+    let start = 1 + 17 * MSS;
+    bench.bytes(start, start + MSS - 100);
+    bench.bytes(start + MSS - 100, start + MSS);
+    assert!(bench.take().is_empty(), "one full segment in two parts");
+    bench.bytes(start + MSS, start + MSS + 1);
+    assert_eq!(bench.take().len(), 1);
+}
+
+/// Linux: a small segment that arrives when the ACK of another is due within a quarter of the ATO anyway is
+/// acknowledged with it at once (gap 31 ms: the ATO is 40/2 + 31 = 51 ms); earlier it waits, and does not put the ACK
+/// off.
+#[test]
+fn linux_small_segments() {
+    for (gap, at_once) in [(31, true), (20, false)] {
+        let mut bench = seasoned();
+        let start = 1 + 16 * MSS;
+        bench.bytes(start, start + 100);
+        let first = bench.now;
+        bench.wait(ms(gap));
+        bench.bytes(start + 100, start + 200);
+        assert_eq!(bench.acks.len(), usize::from(at_once), "after {gap} ms");
+        bench.wait(ms(100));
+        let acks = bench.take();
+        assert_eq!(acks.len(), 1);
+        assert_eq!(acks[0].at, first + ms(if at_once { 31 } else { 40 }));
+    }
+}
+
+/// Linux: the ATO doubles when a delayed ACK's timer runs out, not when that of a compressed one does.
+#[test]
+fn compression_does_not_touch_the_ato() {
+    let mut bench = Bench::far(policy(AckPolicy::Linux), ms(200));
+    for n in (0..16).chain(17..30) {
+        bench.segment(n);
+    }
+    bench.wait(ms(10));
+    assert_eq!(bench.receiver.stats().delayed_acks, 1, "the compressed one");
+    bench.segment(16);
+    bench.take();
+    for (n, delay) in [(30, 40), (31, 80)] {
+        bench.segment(n);
+        let alone = bench.now;
+        bench.wait(ms(100));
+        assert_eq!(bench.take()[0].at, alone + ms(delay));
+    }
+}
+
+/// Linux: after an idle time longer than the RTO (20 ms of round trip + 200 ms) the credit is full again; after a
+/// shorter one not.
+#[test]
+fn linux_quickack_after_idle() {
+    for (idle, quick) in [(210, 0), (230, 16)] {
+        let mut bench = seasoned();
+        bench.segment(16);
+        bench.segment(17);
+        bench.take();
+        bench.wait(ms(idle));
+        for n in 18..50 {
+            bench.segment(n);
+        }
+        assert_eq!(bench.take().len() as u64, quick + (32 - quick) / 2, "after {idle} ms");
+    }
+}
+
+/// RFC 5681 section 4.2, all policies: at once above a gap, in the gap, and for a duplicate. Without quickack, and
+/// with pending segments that the same ACK acknowledges.
+#[test]
+fn at_once() {
+    for ack in POLICIES {
+        let mut bench = Bench::plain(ack);
+        for n in 0..16 {
+            bench.segment(n);
+        }
+        bench.take();
+        bench.segment(16);
+        bench.take();
+        for n in [18, 20, 17, 19] {
+            bench.segment(n);
+            assert_eq!(bench.take().len(), 1, "{ack:?}: segment {n} at once");
+        }
+        for duplicate in [3, 20] {
+            bench.segment(duplicate);
+            assert_eq!(bench.take().len(), 1, "{ack:?}: a duplicate at once");
+        }
+        assert_eq!(bench.receiver.rcv_nxt().get(), 1 + 21 * MSS);
+        assert_eq!(bench.receiver.next_timer(), None, "{ack:?}: nothing waits");
+    }
+}
+
+/// Compression (section 1.16): of a train above a gap the first three are acknowledged at once; then one ACK for
+/// those of 5 % of the round trip (20 ms: 1 ms), for 44 at most.
+#[test]
+fn compression_of_sacks() {
+    let mut bench = seasoned();
+    for n in 17..217 {
+        bench.segment(n);
+        bench.wait(Duration::from_micros(100));
+    }
+    let acks = bench.take();
+    let first: Vec<u64> = acks.iter().take(3).map(|ack| ack.blocks[0].1).collect();
+    assert_eq!(first, [18, 19, 20].map(|n| 1 + n * MSS));
+    // From the fourth on, each ACK's timer begins with a segment and ends 1 ms later, before or with the tenth after
+    // it.
+    assert!(acks[3..].windows(2).all(|pair| pair[1].at - pair[0].at >= ms(1)));
+    assert!((18..=21).contains(&acks[3..].len()), "197 segments of 19.7 ms: {}", acks.len() - 3);
+    assert!(bench.receiver.stats().compressed_acks > 170);
+
+    bench.segment(16);
+    let acks = bench.take();
+    assert_eq!(acks.len(), 1, "the gap is filled: one ACK at once, and none for what was held");
+    assert_eq!(acks[0].table(), (1 + 217 * MSS, vec![]));
+
+    for n in 218..318 {
+        bench.segment(n); // in one instant: the timer cannot run out
+    }
+    let ends: Vec<u64> = bench.take().iter().map(|ack| (ack.blocks[0].1 - 1) / MSS - 218).collect();
+    assert_eq!(ends, [1, 2, 3, 48, 93], "three, then 44 held and the 45th at once");
+}
+
+/// Without compression every segment above a gap is acknowledged; also without a round-trip time, of which 5 % would
+/// be waited.
+#[test]
+fn no_compression() {
+    let params = AckParams { sack_compression: false, ..policy(AckPolicy::Linux) };
+    let mut bench = Bench::new(&TcpParams::default(), params, Ecn::NotEct, false);
+    for n in (0..16).chain(17..117) {
+        bench.segment(n);
+    }
+    assert_eq!(bench.take().len(), 116);
+}
+
+/// A held ACK leaves before one of its blocks would no longer fit: every block is reported by the ACK of its time.
+#[test]
+fn compression_loses_no_block() {
+    let mut bench = seasoned();
+    let mut reported = std::collections::BTreeSet::new();
+    for n in 0..100 {
+        bench.segment(18 + 2 * n);
+        bench.wait(Duration::from_micros(1 + n % 7 * 150));
+        reported.extend(bench.take().iter().flat_map(|ack| ack.blocks.clone()));
+    }
+    bench.wait(ms(2));
+    reported.extend(bench.take().iter().flat_map(|ack| ack.blocks.clone()));
+    assert_eq!(reported.len(), 100);
+    assert!(bench.receiver.stats().compressed_acks > 10);
+}
+
+/// Nor does a D-SACK displace one: 21 and 23 are held back when 18 comes again, and there is room for a D-SACK and
+/// two blocks only.
+#[test]
+fn compression_and_duplicate() {
+    let mut bench = seasoned();
+    for n in [17, 18, 19, 21, 23] {
+        bench.segment(n);
+    }
+    assert_eq!(bench.take().len(), 3);
+    bench.segment(18);
+    let block = |from: u64, to: u64| (1 + from * MSS, 1 + to * MSS);
+    let awaited = 1 + 16 * MSS;
+    assert_eq!(
+        bench.table(),
+        [
+            (awaited, vec![block(23, 24), block(21, 22), block(17, 20)]),
+            (awaited, vec![block(18, 19), block(17, 20), block(23, 24)]),
+        ]
+    );
+}
+
+/// CE for the first time turns quickack on for two ACKs; a segment with CWR is acknowledged at once (sections 1.11,
+/// 17.7).
+#[test]
+fn linux_and_ecn() {
+    let mut bench = Bench::new(&TcpParams::default(), policy(AckPolicy::Linux), Ecn::Ect0, false);
+    for n in 0..16 {
+        bench.segment_with(n, Ecn::Ect0);
+    }
+    bench.take();
+    let mut acks = |n: u64, flags, ecn| {
+        bench.marked(1 + n * MSS, 1 + (n + 1) * MSS, flags, ecn);
+        bench.take().len()
+    };
+    assert_eq!(acks(16, TcpFlags::NONE, Ecn::Ce), 1);
+    assert_eq!(acks(17, TcpFlags::NONE, Ecn::Ce), 1);
+    assert_eq!(acks(18, TcpFlags::NONE, Ecn::Ce), 0, "no longer the first, and no credit left");
+    assert_eq!(acks(19, TcpFlags::NONE, Ecn::Ect0), 1, "the second segment");
+    assert_eq!(acks(20, TcpFlags::CWR, Ecn::Ect0), 1);
+    assert_eq!(acks(21, TcpFlags::NONE, Ecn::Ect0), 0);
+}
+
+/// A receiver that never delays says so and has no timer.
+#[test]
+fn timers() {
+    for ack in POLICIES {
+        let mut bench = Bench::plain(ack);
+        for n in 0..17 {
+            bench.segment(n);
+        }
+        assert_eq!(bench.receiver.delays(), ack != AckPolicy::Immediate);
+        assert_eq!(bench.receiver.next_timer().is_some(), ack != AckPolicy::Immediate, "{ack:?}");
+        bench.take();
+        bench.receiver.on_timer(bench.now); // too early: nothing happens
+        assert!(bench.receiver.poll_ack(bench.now).is_none());
+        bench.wait(ms(500));
+        assert_eq!(bench.take().len(), usize::from(ack != AckPolicy::Immediate));
+        assert_eq!(bench.receiver.next_timer(), None);
+        assert_eq!(bench.receiver.stats().delivered, Bytes::new(17 * MSS));
+        assert!(bench.now > Time::ZERO);
+    }
+}

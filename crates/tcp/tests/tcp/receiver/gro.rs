@@ -1,0 +1,110 @@
+//! Merging of packets by the network card's driver (spec/congestion-control section 1.16).
+
+use windtunnel_tcp::{AckPolicy, SegmentReport, TcpParams};
+use windtunnel_units::{Bytes, Duration};
+use windtunnel_wire::{Ecn, TcpFlags};
+
+use super::fixture::{Bench, MSS, ms, policy};
+
+const POLL: Duration = Duration::from_micros(50);
+
+fn bench(gro: Duration, ack: AckPolicy) -> Bench {
+    let params = TcpParams { gro: Some(gro), ..TcpParams::default() };
+    let mut bench = Bench::new(&params, policy(ack), Ecn::Ect0, false);
+    for n in 0..16 {
+        bench.segment_with(n, Ecn::Ect0); // Linux's credit
+        bench.wait(ms(1));
+    }
+    assert_eq!(bench.take().len(), if ack == AckPolicy::Every { 8 } else { 16 });
+    bench
+}
+
+/// What arrives within a poll period is delivered at its end and acknowledged once; the next packet begins a new one.
+#[test]
+fn one_ack_for_a_poll() {
+    for (packets, acks) in [(2, 1), (5, 1), (45, 1), (46, 1), (90, 2)] {
+        let mut bench = bench(POLL, AckPolicy::Linux);
+        let begin = bench.now;
+        for n in 16..16 + packets {
+            assert_eq!(bench.segment_with(n, Ecn::Ect0), SegmentReport::default(), "the card holds it");
+        }
+        let report = bench.wait(POLL);
+        assert_eq!(report.delivered, Bytes::new(packets * MSS));
+        let left = bench.take();
+        // 65535 bytes hold 45 segments of 1448: 90 packets make two, each acknowledged; of 46 the last one waits.
+        assert_eq!(left.len(), acks, "{packets} packets");
+        assert!(left.iter().all(|ack| ack.at == begin + POLL));
+    }
+}
+
+/// A single packet is a single segment: its ACK waits as always.
+#[test]
+fn one_packet() {
+    let mut bench = bench(POLL, AckPolicy::Linux);
+    bench.segment_with(16, Ecn::Ect0);
+    bench.wait(ms(40));
+    assert!(bench.take().is_empty());
+    bench.wait(POLL);
+    assert_eq!(bench.take().len(), 1, "40 ms after the poll");
+}
+
+/// A period of zero merges what arrives in one instant.
+#[test]
+fn period_of_zero() {
+    let mut bench = bench(Duration::ZERO, AckPolicy::Linux);
+    for n in 16..26 {
+        bench.segment_with(n, Ecn::Ect0);
+    }
+    bench.wait(Duration::ZERO);
+    assert_eq!(bench.take().len(), 1);
+}
+
+/// `every`: a merged segment counts as the packets that it holds.
+#[test]
+fn counted_by_packets() {
+    let mut bench = bench(POLL, AckPolicy::Every);
+    for n in 16..26 {
+        bench.segment_with(n, Ecn::Ect0);
+    }
+    bench.wait(POLL);
+    assert_eq!(bench.take().len(), 1);
+    assert_eq!(bench.receiver.stats().segments, 26);
+}
+
+/// Another code point, a gap, CWR and PSH end a merge. Each part has two packets, so each is acknowledged.
+#[test]
+fn what_ends_a_merge() {
+    let none = TcpFlags::NONE;
+    let plain = (0, none, Ecn::Ect0);
+    for (what, third, acks) in [
+        ("nothing", plain, 1),
+        ("CE", (0, none, Ecn::Ce), 2),
+        ("CWR", (0, TcpFlags::CWR, Ecn::Ect0), 2),
+        ("a gap", (1, none, Ecn::Ect0), 3),
+    ] {
+        let mut bench = bench(POLL, AckPolicy::Linux);
+        let (skip, flags, ecn) = third;
+        bench.segment_with(16, Ecn::Ect0);
+        bench.segment_with(17, Ecn::Ect0);
+        for n in [18, 19] {
+            let start = 1 + (n + skip) * MSS;
+            bench.marked(start, start + MSS, flags, ecn);
+        }
+        bench.wait(POLL);
+        let left = bench.take().len();
+        if what == "a gap" {
+            assert_eq!(left, 2, "{what}: the part above it is acknowledged too");
+            assert_eq!(bench.receiver.stats().out_of_order, 2);
+        } else if what == "CWR" {
+            assert_eq!(left, 3, "each packet with CWR stands alone, and is acknowledged at once");
+        } else {
+            assert_eq!(left, acks, "{what}");
+        }
+    }
+    let mut bench = bench(POLL, AckPolicy::Linux);
+    for (n, flags) in [(16, none), (17, TcpFlags::PSH), (18, none), (19, none)] {
+        bench.marked(1 + n * MSS, 1 + (n + 1) * MSS, flags, Ecn::Ect0);
+    }
+    bench.wait(POLL);
+    assert_eq!(bench.take().len(), 2, "PSH ends the merge");
+}

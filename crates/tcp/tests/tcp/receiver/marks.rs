@@ -1,0 +1,195 @@
+//! What ACKs echo: RFC 3168's latch, and ESCE in proportion to SCE.
+
+use proptest::prelude::*;
+use windtunnel_tcp::{AckParams, AckPolicy, TcpParams};
+use windtunnel_units::{Bytes, Duration};
+use windtunnel_wire::{Ecn, TcpFlags};
+
+use super::fixture::{Bench, MSS, ms, policy};
+
+fn ecn_bench(ack: AckPolicy) -> Bench {
+    Bench::new(&TcpParams::default(), policy(ack), Ecn::Ect0, false)
+}
+
+/// RFC 3168 section 6.1.3: from CE on every ACK has ECE, until CWR; CE on the packet with CWR sets the latch anew.
+#[test]
+fn latch() {
+    let mut bench = ecn_bench(AckPolicy::Immediate);
+    let cwr = TcpFlags::CWR;
+    let none = TcpFlags::NONE;
+    let script = [
+        (none, Ecn::Ect0, false),
+        (none, Ecn::Ce, true),
+        (none, Ecn::Ect0, true),
+        (none, Ecn::NotEct, true),
+        (none, Ecn::Ect1, true),
+        (cwr, Ecn::Ect0, false),
+        (none, Ecn::Ect0, false),
+        (none, Ecn::Ce, true),
+        (cwr, Ecn::Ce, true),
+        (none, Ecn::Ect0, true),
+        (cwr, Ecn::Ect0, false),
+    ];
+    for (n, (flags, ecn, ece)) in (0..).zip(script) {
+        bench.marked(1 + n * MSS, 1 + (n + 1) * MSS, flags, ecn);
+        let ack = bench.take().pop().expect("an ACK");
+        assert_eq!((ack.ece(), ack.esce()), (ece, false), "segment {n}");
+    }
+    assert_eq!(bench.receiver.stats().ce, 3);
+}
+
+/// The ACK carries the latch's state when it leaves (spec/queues-and-signalling section 17.1): one CE of two segments
+/// is enough.
+#[test]
+fn latch_and_delayed_acks() {
+    let mut bench = ecn_bench(AckPolicy::Every);
+    for (n, ecn, ece) in [(0, Ecn::Ect0, false), (2, Ecn::Ce, true), (4, Ecn::Ect0, true)] {
+        bench.segment_with(n, ecn);
+        bench.segment_with(n + 1, Ecn::Ect0);
+        assert_eq!(bench.take().iter().map(super::fixture::Reply::ece).collect::<Vec<_>>(), [ece]);
+    }
+}
+
+/// Out-of-order segments are within the window: their CE counts. Duplicates below it and what lies beyond it are
+/// outside: theirs does not, nor does their CWR (RFC 3168 section 6.1.5).
+#[test]
+fn outside_of_the_window() {
+    let params = TcpParams { receive_window: Bytes::new(1 << 14), ..TcpParams::default() };
+    let mut bench = Bench::new(&params, policy(AckPolicy::Immediate), Ecn::Ect0, false);
+    let mut ece = |start: u64, flags, ecn| {
+        bench.marked(start, start + MSS, flags, ecn);
+        bench.take().pop().expect("an ACK").ece()
+    };
+    assert!(!ece(1, TcpFlags::NONE, Ecn::Ect0));
+    assert!(!ece(1, TcpFlags::NONE, Ecn::Ce), "below");
+    assert!(!ece(1 + MSS + (1 << 14), TcpFlags::NONE, Ecn::Ce), "beyond");
+    assert!(ece(1 + 2 * MSS, TcpFlags::NONE, Ecn::Ce), "above a gap");
+    assert!(ece(1, TcpFlags::CWR, Ecn::Ect0), "CWR below");
+    assert!(!ece(1 + MSS, TcpFlags::CWR, Ecn::Ect0), "CWR in the gap");
+}
+
+/// Without ECN in the handshake no mark is echoed; without MDS ECT(1) is just ECT.
+#[test]
+fn not_negotiated() {
+    let mut bench = Bench::plain(AckPolicy::Immediate);
+    bench.segment_with(0, Ecn::Ce);
+    assert!(!bench.take()[0].ece());
+    let mut bench = ecn_bench(AckPolicy::StateChange);
+    bench.segment_with(0, Ecn::Ect1);
+    bench.segment_with(1, Ecn::Ect0);
+    let acks = bench.take();
+    assert_eq!(acks.len(), 1, "no change of state");
+    assert!(!acks[0].esce() && !bench.receiver.echoes_sce());
+}
+
+/// MDS flows echo CE through the latch as well, beside ESCE.
+#[test]
+fn both_echoes() {
+    let mut bench = Bench::new(&TcpParams::default(), policy(AckPolicy::Immediate), Ecn::Ect0, true);
+    assert!(bench.receiver.echoes_sce());
+    for (n, ecn, ece, esce) in
+        [(0, Ecn::Ect1, false, true), (1, Ecn::Ce, true, false), (2, Ecn::Ect1, true, true)]
+    {
+        bench.segment_with(n, ecn);
+        let ack = bench.take().pop().expect("an ACK");
+        assert_eq!((ack.ece(), ack.esce()), (ece, esce));
+    }
+    let stats = bench.receiver.stats();
+    assert_eq!((stats.ce, stats.sce), (1, 2));
+}
+
+/// The volume of state-change ACKs at independent marks of probability m: 1/2 + m(1-m) (spec/queues-and-signalling
+/// section 17.7).
+#[test]
+fn volume_of_state_change_acks() {
+    for (share, expected) in [(0.0, 0.5), (0.02, 0.5196), (0.25, 0.6875), (0.5, 0.75)] {
+        let mut bench = Bench::new(&TcpParams::default(), policy(AckPolicy::StateChange), Ecn::Ect0, true);
+        let mut state = 1_u64;
+        let n = 200_000;
+        for i in 0..n {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let u = (state >> 11) as f64 / (1_u64 << 53) as f64;
+            bench.segment_with(i, if u < share { Ecn::Ect1 } else { Ecn::Ect0 });
+        }
+        let volume = bench.take().len() as f64 / n as f64;
+        assert!(
+            (volume - expected).abs() < 0.005,
+            "share {share}: {volume} ACKs per segment, not {expected}"
+        );
+    }
+}
+
+/// What a sender with SACK makes of the ACKs: bytes newly acknowledged, in all and by ACKs with ESCE.
+struct Feedback {
+    acked: Vec<bool>,
+    esce: u64,
+}
+
+impl Feedback {
+    fn on_acks(&mut self, bench: &mut Bench) {
+        for ack in bench.take() {
+            let mut newly = 0;
+            for (start, end) in std::iter::once((1, ack.ack)).chain(ack.blocks.iter().copied()) {
+                for segment in ((start - 1) / MSS)..((end - 1) / MSS) {
+                    newly += u64::from(!std::mem::replace(&mut self.acked[segment as usize], true));
+                }
+            }
+            if ack.esce() {
+                self.esce += newly;
+            }
+        }
+    }
+}
+
+fn policies() -> impl Strategy<Value = AckPolicy> {
+    prop_oneof![
+        Just(AckPolicy::Immediate),
+        Just(AckPolicy::QuickSignal),
+        Just(AckPolicy::StateChange),
+        Just(AckPolicy::Every),
+        Just(AckPolicy::Linux),
+    ]
+}
+
+fn marks() -> impl Strategy<Value = Ecn> {
+    prop_oneof![4 => Just(Ecn::Ect0), 4 => Just(Ecn::Ect1), 1 => Just(Ecn::Ce), 1 => Just(Ecn::NotEct)]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+    /// The proportion property, with losses, reordering, duplicates, gaps in time and GRO: the bytes that ACKs with
+    /// ESCE newly acknowledge are the bytes that arrived with SCE, for every policy.
+    #[test]
+    fn proportion_of_sce_is_kept(
+        ack in policies(),
+        count in 1_u32..5,
+        gro in prop::option::weighted(0.3, 0_u64..300),
+        segments in prop::collection::vec(
+            (marks(), 0_u64..12, prop_oneof![8 => 1_u64..400, 1 => 30_000_u64..60_000], prop::bool::weighted(0.1)),
+            1..200,
+        ),
+    ) {
+        let params = TcpParams { gro: gro.map(Duration::from_micros), ..TcpParams::default() };
+        let ack = AckParams { policy: ack, count, ..AckParams::default() };
+        let mut bench = Bench::new(&params, ack, Ecn::Ect0, true);
+        let mut feedback = Feedback { acked: vec![false; segments.len()], esce: 0 };
+        // Each segment comes some places later than it was sent: reordering, or a retransmission after a loss.
+        let mut order: Vec<usize> = (0..segments.len()).collect();
+        order.sort_by_key(|i| i + if segments[*i].1 > 8 { segments[*i].1 as usize * 3 } else { 0 });
+        let mut sce = 0;
+        for i in order {
+            let (ecn, _, gap, twice) = segments[i];
+            bench.wait(Duration::from_micros(gap));
+            feedback.on_acks(&mut bench);
+            sce += u64::from(ecn == Ecn::Ect1);
+            for _ in 0..=u32::from(twice) {
+                bench.segment_with(i as u64, ecn);
+                feedback.on_acks(&mut bench);
+            }
+        }
+        bench.wait(ms(1000));
+        feedback.on_acks(&mut bench);
+        prop_assert!(feedback.acked.iter().all(|acked| *acked), "all is acknowledged");
+        prop_assert_eq!(feedback.esce, sce);
+    }
+}

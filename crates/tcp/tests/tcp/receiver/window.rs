@@ -1,0 +1,129 @@
+//! The receive window: what is offered, that it never shrinks, and autotuning.
+
+use windtunnel_tcp::{AckPolicy, TcpParams};
+use windtunnel_units::{Bytes, Duration, Time};
+use windtunnel_wire::{Ecn, TcpFlags};
+
+use super::fixture::{Bench, MSS, RTT, ms, policy};
+
+/// The field counts 16 KiB (RFC 7323 section 2.3): rounded down, one unit at least, and 2^16 - 1 units at most.
+#[test]
+fn offered() {
+    for (buffer, window) in
+        [(1_u64, 1 << 14), (16_384, 16_384), (65_536, 65_536), (100_000, 98_304), (1 << 30, 65_535 << 14)]
+    {
+        let params = TcpParams { receive_window: Bytes::new(buffer), ..TcpParams::default() };
+        let mut bench = Bench::new(&params, policy(AckPolicy::Immediate), Ecn::NotEct, false);
+        bench.segment(0);
+        bench.segment(2);
+        bench.segment(1);
+        assert!(bench.take().iter().all(|ack| ack.window == window), "a buffer of {buffer}");
+    }
+}
+
+/// Data beyond the right edge are thrown away and acknowledged; of a segment across it the part below is taken.
+#[test]
+fn right_edge() {
+    let params = TcpParams { receive_window: Bytes::new(1 << 14), ..TcpParams::default() };
+    let mut bench = Bench::new(&params, policy(AckPolicy::Every), Ecn::NotEct, false);
+    let edge = 1 + (1 << 14);
+    let report = bench.bytes(edge, edge + 100);
+    assert_eq!(report.delivered, Bytes::ZERO);
+    assert_eq!(bench.table(), [(1, vec![])]);
+    assert_eq!(bench.receiver.stats().discarded, 1);
+    bench.bytes(edge - 100, edge + 100);
+    assert_eq!(bench.table(), [(1, vec![(edge - 100, edge)])]);
+    let report = bench.bytes(1, edge + 100);
+    assert_eq!(report.delivered, Bytes::new(1 << 14));
+    assert_eq!(bench.take().pop().expect("an ACK").ack, edge);
+}
+
+/// A sender that doubles its window each round trip, from 10 segments to 2000, then keeps it: its flight in each
+/// round trip, and the window offered at the end of it.
+fn rounds(receive_window: u64, echo: bool) -> Vec<(u64, u64)> {
+    let params = TcpParams {
+        receive_window: Bytes::new(receive_window),
+        autotuning: true,
+        timestamps: echo,
+        ..TcpParams::default()
+    };
+    let mut bench = Bench::new(&params, policy(AckPolicy::Immediate), Ecn::NotEct, false);
+    let mut offered = bench.receiver.rcv_nxt().get() + 65_536.min(receive_window);
+    let mut rounds = Vec::new();
+    let mut next = 0;
+    let mut flight: u64 = 10;
+    for _ in 0..14 {
+        let begin = bench.now;
+        let first = next;
+        let sent_at = begin.since(Time::ZERO + RTT);
+        while next < first + flight && (next + 1) * MSS < offered {
+            let mut packet = bench.packet(1 + next * MSS, MSS, TcpFlags::ACK, Ecn::NotEct);
+            packet.ts_ecr = if echo { Time::ZERO + sent_at } else { Time::ZERO };
+            bench.put(&packet);
+            next += 1;
+        }
+        let last = bench.take().pop().expect("an ACK");
+        assert!(last.ack + last.window >= offered, "the right edge moved back");
+        offered = last.ack + last.window;
+        rounds.push(((next - first) * MSS, last.window));
+        flight = (flight * 2).min(2000);
+        bench.wait((begin + RTT).since(bench.now));
+    }
+    rounds
+}
+
+/// Autotuning begins at 64 KiB, keeps ahead of a sender in slow start, which it never holds back, grows no more once
+/// the sender does not, and stays below its limit; with the echo of timestamps as without.
+#[test]
+fn autotuning() {
+    for echo in [true, false] {
+        let rounds = rounds(1 << 30, echo);
+        assert_eq!(rounds[0].1, 65_536, "64 KiB in the first round");
+        let flights: Vec<u64> = rounds.iter().map(|(flight, _)| flight / MSS).collect();
+        let doubled = [10, 20, 40, 80, 160, 320, 640, 1280, 2000, 2000, 2000, 2000, 2000, 2000];
+        let held_back = flights.iter().zip(doubled).position(|(flight, wanted)| *flight != wanted);
+        assert_eq!(held_back, None, "echo {echo}: flights {flights:?}");
+        let (flight, window) = rounds[13];
+        assert!(window >= 2 * flight, "twice what is read in a round trip");
+        assert!(window <= 8 * flight, "and no more than slow start needed: {window} for {flight}");
+        assert_eq!(rounds[12].1, window, "it has settled");
+    }
+}
+
+/// The limit holds: the sender gets no more than that in a round trip.
+#[test]
+fn autotuning_limit() {
+    for limit in [1_u64 << 14, 200_000, 1 << 20] {
+        let rounds = rounds(limit, true);
+        assert!(rounds.iter().all(|(flight, window)| *window <= limit && *flight <= limit));
+        assert_eq!(rounds[13].1, limit >> 14 << 14, "the limit is reached");
+    }
+}
+
+/// A slow reader of the clock: a sender with one segment in each 1 ms of a 20 ms round trip reads 20 segments per
+/// round trip.
+#[test]
+fn autotuning_of_a_steady_flow() {
+    let steady = |segments_per_echo: u64| {
+        let params =
+            TcpParams { receive_window: Bytes::new(1 << 30), autotuning: true, ..TcpParams::default() };
+        let mut bench = Bench::new(&params, policy(AckPolicy::Linux), Ecn::NotEct, false);
+        let mut echo = Time::ZERO;
+        for n in 0..2000 {
+            if n % segments_per_echo == 0 {
+                echo = Time::ZERO + bench.now.since(Time::ZERO + RTT);
+            }
+            let mut packet = bench.packet(1 + n * MSS, MSS, TcpFlags::ACK, Ecn::NotEct);
+            packet.ts_ecr = echo;
+            bench.put(&packet);
+            bench.wait(ms(1));
+        }
+        assert!(bench.now.since(Time::ZERO) > Duration::SECOND);
+        bench.take().pop().expect("an ACK").window
+    };
+    let window = steady(1);
+    // At the first growth: 2 x 21 + 16 segments, and twice the growth of 21/10 - 1 on top: 58 x 3.2 = 186 segments =
+    // 268 kB.
+    assert!((200_000..=300_000).contains(&window), "{window}");
+    assert_eq!(steady(15), window, "an echo that comes again is no sample");
+}
