@@ -34,6 +34,8 @@ pub enum DropReason {
 pub struct Dropped {
     /// The packet's flow.
     pub flow: FlowId,
+    /// Which packet it was, where packets are captured ([`Packet::id`]).
+    pub id: u64,
     /// The packet's length.
     pub size: Bytes,
     /// Why.
@@ -106,7 +108,7 @@ impl<'a> QueueCx<'a> {
             DropReason::Full => self.stats.drops_full += 1,
             DropReason::Aqm | DropReason::Wire => self.stats.drops_aqm += 1,
         }
-        self.drops.push(Dropped { flow: packet.flow, size: packet.size(), reason });
+        self.drops.push(Dropped { flow: packet.flow, id: packet.id(), size: packet.size(), reason });
     }
 
     /// A packet was marked on arrival; marks on departure are counted by [`QueueCx::departed`].

@@ -1,19 +1,29 @@
 //! From a scenario to a network: algorithms are built, names become indices, and nothing is left to look up.
 
-use windtunnel_cc::{FlowInit, SsthreshBase};
+use std::sync::Arc;
+
+use windtunnel_cc::FlowInit;
 use windtunnel_qdisc::ecn::EcnPolicy;
-use windtunnel_sim::{Action, FlowSpec, LinkSpec, Network, PathHop, RecordSpec, stream_seed};
-use windtunnel_tcp::{Endpoint, HEADERS};
+use windtunnel_sim::application::Protocol;
+use windtunnel_sim::{
+    Action, ControllerFactory, FlowSpec, ImpairmentSpec, LinkSpec, Network, PathHop, RecordSpec, Transport,
+    stream_seed,
+};
+use windtunnel_tcp::{Endpoint, HEADERS, HEADERS_WITHOUT_TIMESTAMPS};
 use windtunnel_units::{Duration, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId};
 
-use crate::model::{Active, DequeuePoint, Endpoints, FlowGroup, Link, Member, Route, Scenario};
+use crate::model::{Active, DequeuePoint, Endpoints, FlowGroup, Link, LinkRate, Member, Route, Scenario};
 
 /// Builds the network of a scenario.
 pub fn compile(scenario: &Scenario) -> Network {
+    let ways = Ways::new(scenario);
     let mut plan: Vec<(Time, Action)> = Vec::new();
-    for (index, link) in scenario.links.iter().enumerate() {
-        plan.extend(link.changes.iter().map(|change| (change.at, Action::SetRate(index, change.rate))));
+    for (link, index) in scenario.links.iter().zip(&ways.links) {
+        let changes = link.changes.iter().zip(std::iter::repeat(index));
+        plan.extend(
+            changes.filter_map(|(change, link)| Some((change.at, Action::SetRate((*link)?, change.rate)))),
+        );
     }
     let mut flows = Vec::new();
     for (index, (group, member)) in scenario.flows().enumerate() {
@@ -21,44 +31,104 @@ pub fn compile(scenario: &Scenario) -> Network {
             plan.push((*from, Action::Start(index)));
             plan.extend(to.map(|to| (to, Action::Stop(index))));
         }
-        flows.push(flow(scenario, index, group, member));
+        flows.push(flow(scenario, &ways, index, group, member));
     }
     // Stable: at equal times rates change before flows start, and flows start in the order of the file.
     plan.sort_by_key(|(at, _)| *at);
     Network {
-        links: scenario.links.iter().map(|l| link(scenario, l)).collect(),
+        links: scenario.links.iter().filter_map(|l| link(scenario, l)).collect(),
+        impairments: impairments(scenario),
         flows,
         plan,
         duration: scenario.duration,
         record: record(scenario),
         deliver_drops: match scenario.endpoints {
             Endpoints::Ideal => true,
+            Endpoints::Linux => false,
         },
     }
 }
 
-fn link(scenario: &Scenario, link: &Link) -> LinkSpec {
+/// What a link of the scenario is in the network: a link, unless it takes no time, and the impairments behind it.
+struct Ways {
+    links: Vec<Option<usize>>,
+    /// The first impairment behind each link, and how many there are.
+    impairments: Vec<(usize, usize)>,
+}
+
+impl Ways {
+    fn new(scenario: &Scenario) -> Ways {
+        let (mut links, mut impairments) = (0, 0);
+        let mut ways = Ways { links: Vec::new(), impairments: Vec::new() };
+        for link in &scenario.links {
+            let queues = link.rate != LinkRate::Unlimited;
+            ways.links.push(queues.then_some(links));
+            ways.impairments.push((impairments, link.impair.len()));
+            links += usize::from(queues);
+            impairments += link.impair.len();
+        }
+        ways
+    }
+
+    /// The hops of a way along links of the scenario.
+    fn hops(&self, route: &[usize]) -> Vec<PathHop> {
+        let hops = |&link: &usize| {
+            let (first, count) = self.impairments[link];
+            let impairments = (first..first + count).map(PathHop::Impairment);
+            self.links[link].map(PathHop::Link).into_iter().chain(impairments)
+        };
+        route.iter().flat_map(hops).collect()
+    }
+}
+
+fn link(scenario: &Scenario, link: &Link) -> Option<LinkSpec> {
     let queue = &link.queue;
     let ecn = EcnPolicy { mode: queue.ecn_mode, mds: Dscp::MDS };
     // The queue's stream is named after its link: another link, or another flow, does not change its draws.
     let seed = stream_seed(scenario.seed, &format!("queue {}", link.name));
-    LinkSpec {
+    Some(LinkSpec {
         name: link.name.clone(),
-        rate: link.rate,
+        rate: match &link.rate {
+            LinkRate::Fixed(rate) => windtunnel_sim::LinkRate::Fixed(*rate),
+            LinkRate::Trace { trace, .. } => windtunnel_sim::LinkRate::Trace(Arc::clone(trace)),
+            LinkRate::Unlimited => return None,
+        },
+        overhead: link.overhead,
         delay: link.delay,
         queue: queue.config.build(ecn, queue.limit, seed),
         dequeue_point: match link.dequeue_point {
             DequeuePoint::Start => windtunnel_sim::DequeuePoint::Start,
             DequeuePoint::End => windtunnel_sim::DequeuePoint::End,
         },
-    }
+    })
 }
 
-fn flow(scenario: &Scenario, index: usize, group: &FlowGroup, member: Member) -> FlowSpec {
+/// The impairments of all links, each with its own stream: named after its link, its kind and, among equal ones, its
+/// number.
+fn impairments(scenario: &Scenario) -> Vec<ImpairmentSpec> {
+    let mut all: Vec<ImpairmentSpec> = Vec::new();
+    for link in &scenario.links {
+        for config in &link.impair {
+            let name = format!("{} {}", link.name, config.kind());
+            let equal = all
+                .iter()
+                .filter(|other| other.config.kind() == config.kind() && other.name.starts_with(&name));
+            let name = match equal.count() {
+                0 => name,
+                n => format!("{name} {}", n + 1),
+            };
+            let seed = stream_seed(scenario.seed, &format!("impairment {name}"));
+            all.push(ImpairmentSpec { name, config: config.clone(), seed });
+        }
+    }
+    all
+}
+
+fn flow(scenario: &Scenario, ways: &Ways, index: usize, group: &FlowGroup, member: Member) -> FlowSpec {
     let mut endpoint = Endpoint {
         flow: FlowId::new(index as u32),
         mtu: scenario.mtu,
-        headers: HEADERS,
+        headers: if group.tcp.timestamps { HEADERS } else { HEADERS_WITHOUT_TIMESTAMPS },
         iw: scenario.mtu,
         paced: group.pacing,
         ecn: if group.ecn { Ecn::Ect0 } else { Ecn::NotEct },
@@ -66,30 +136,51 @@ fn flow(scenario: &Scenario, index: usize, group: &FlowGroup, member: Member) ->
         dscp: if group.is_mds() { Dscp::MDS } else { Dscp::DEFAULT },
     };
     endpoint.iw = endpoint.mss() * u64::from(group.iw);
+    let (forward, reverse) = paths(scenario, ways, &group.route);
+    FlowSpec {
+        seed: stream_seed(scenario.seed, &format!("flow {} application", member.name)),
+        name: member.name,
+        cc_name: group.cc_name.clone(),
+        endpoint,
+        transport: transport(scenario, group, &endpoint),
+        application: group.application.clone(),
+        forward,
+        reverse,
+        base_rtt: group.route.rtt,
+    }
+}
+
+fn transport(scenario: &Scenario, group: &FlowGroup, endpoint: &Endpoint) -> Transport {
+    if group.application.protocol() == Protocol::Udp {
+        return Transport::Udp;
+    }
     let init = FlowInit {
         mss: endpoint.mss(),
         iw: endpoint.iw,
         min_cwnd: endpoint.min_cwnd(),
         paced: group.pacing,
-        ssthresh_base: SsthreshBase::default(),
+        ssthresh_base: group.tcp.ssthresh_base,
     };
-    FlowSpec {
-        name: member.name,
-        cc_name: group.cc_name.clone(),
-        endpoint,
-        cc: group.cc.build(init),
-        ack: group.ack,
-        forward: forward(&group.route),
-        reverse: group.route.reverse.iter().map(|l| PathHop::Link(*l)).collect(),
-        base_rtt: group.route.rtt,
+    let config = group.cc.clone();
+    let cc = ControllerFactory::new(move || config.build(init));
+    match scenario.endpoints {
+        Endpoints::Ideal => Transport::Ideal { cc, ack: group.ack },
+        Endpoints::Linux => Transport::Tcp { cc, params: Box::new(group.tcp.clone()), ack: group.ack },
     }
 }
 
-/// The links of the way there, then the flow's own delay: the whole path round trip of an ideal flow is a fixed delay
-/// behind the bottleneck (spec/mds section 2).
-fn forward(route: &Route) -> Vec<PathHop> {
-    let links = route.forward.iter().map(|l| PathHop::Link(*l));
-    links.chain([PathHop::Delay(route.own_delay)]).collect()
+/// The way there and the way back. With ideal endpoints the whole path round trip is a fixed delay behind the bottleneck
+/// (spec/mds section 2); otherwise half of the flow's own delay is on each way.
+fn paths(scenario: &Scenario, ways: &Ways, route: &Route) -> (Vec<PathHop>, Vec<PathHop>) {
+    let there = match scenario.endpoints {
+        Endpoints::Ideal => route.own_delay,
+        Endpoints::Linux => route.own_delay / 2,
+    };
+    let back = route.own_delay.saturating_sub(there);
+    let (mut forward, mut reverse) = (ways.hops(&route.forward), ways.hops(&route.reverse));
+    forward.push(PathHop::Delay(there));
+    reverse.extend((!back.is_zero()).then_some(PathHop::Delay(back)));
+    (forward, reverse)
 }
 
 fn record(scenario: &Scenario) -> RecordSpec {
@@ -98,6 +189,7 @@ fn record(scenario: &Scenario) -> RecordSpec {
         interval: scenario.record.interval,
         points: (scenario.record.points > Duration::ZERO).then_some(scenario.record.points),
         events: scenario.record.events,
+        packets: scenario.record.packets,
         windows: windows
             .map(|w| windtunnel_sim::Window { name: w.name.clone(), from: w.from, to: w.to })
             .collect(),

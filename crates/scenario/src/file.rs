@@ -6,10 +6,13 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use windtunnel_units::{Bytes, Duration, Rate, Time};
+use windtunnel_tcp::TcpParams;
+use windtunnel_units::{Bytes, Duration, Time};
 
 use crate::model::{Active, Change, DequeuePoint, Endpoints, Window};
-use crate::schema::{AckValue, ControllerValue, InitialWindowValue, QueueValue};
+use crate::schema::{
+    AckValue, ApplicationValue, ControllerValue, ImpairmentValue, InitialWindowValue, QueueValue, RateValue,
+};
 
 /// A scenario of windtunnel: flows over queues and links.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -32,10 +35,14 @@ pub(crate) struct File {
     /// The largest IP packet.
     #[serde(default = "default_mtu")]
     pub(crate) mtu: Bytes,
+    /// The mechanisms of all TCP connections (with `endpoints = "linux"`); a flow's own `tcp` comes first.
+    #[serde(default = "elsewhere", rename = "tcp")]
+    #[schemars(with = "Option<TcpParams>")]
+    pub(crate) _tcp: IgnoredAny,
     /// The one bottleneck of a dumbbell. Either this or `[[link]]`.
     pub(crate) bottleneck: Option<BottleneckTable>,
     /// The way of the ACKs in a dumbbell. Without it they return without queueing.
-    pub(crate) reverse: Option<BottleneckTable>,
+    pub(crate) reverse: Option<ReverseTable>,
     /// The nodes of a graph.
     #[serde(default)]
     pub(crate) node: Vec<NodeTable>,
@@ -58,8 +65,17 @@ pub(crate) struct File {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct BottleneckTable {
-    /// The rate at the begin of the run.
-    pub(crate) rate: Rate,
+    /// The rate at the begin of the run, or `{ trace = "file" }`: a file of transmission opportunities (Mahimahi).
+    #[serde(rename = "rate", default = "elsewhere")]
+    #[schemars(with = "RateValue", required)]
+    pub(crate) _rate: IgnoredAny,
+    /// Link-layer headers of each packet, in bytes of the rate (the 14 bytes of Ethernet, say).
+    #[serde(default)]
+    pub(crate) overhead: Bytes,
+    /// What happens to packets behind the link: names, or tables with `kind`. Needs `endpoints = "linux"`.
+    #[serde(default = "elsewhere", rename = "impair")]
+    #[schemars(with = "Vec<ImpairmentValue>")]
+    pub(crate) _impair: IgnoredAny,
     /// The propagation delay behind the link, one way. Part of the `rtt` of its flows.
     #[serde(default)]
     pub(crate) delay: Duration,
@@ -70,9 +86,37 @@ pub(crate) struct BottleneckTable {
     /// Changes of the rate, in order of time.
     #[serde(default)]
     pub(crate) changes: Vec<Change>,
-    /// When a packet leaves its queue.
+    /// When a packet leaves its queue; if left out, `end` with ideal endpoints (as in the MDS document), else `start`.
+    pub(crate) dequeue_point: Option<DequeuePoint>,
+}
+
+/// The way of the ACKs.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ReverseTable {
+    /// The rate at the begin of the run; if left out, ACKs do not queue.
+    #[serde(default = "elsewhere", rename = "rate")]
+    #[schemars(with = "Option<RateValue>")]
+    pub(crate) _rate: IgnoredAny,
+    /// Link-layer headers of each packet, in bytes of the rate.
     #[serde(default)]
-    pub(crate) dequeue_point: DequeuePoint,
+    pub(crate) overhead: Bytes,
+    /// The propagation delay behind the link, one way. Part of the `rtt` of its flows.
+    #[serde(default)]
+    pub(crate) delay: Duration,
+    /// What happens to packets behind the link: names, or tables with `kind`. Needs `endpoints = "linux"`.
+    #[serde(default = "elsewhere", rename = "impair")]
+    #[schemars(with = "Vec<ImpairmentValue>")]
+    pub(crate) _impair: IgnoredAny,
+    /// The queue in front of the link: a name, or a table with `kind`.
+    #[serde(default = "elsewhere", rename = "queue")]
+    #[schemars(with = "QueueValue")]
+    pub(crate) _queue: IgnoredAny,
+    /// Changes of the rate, in order of time.
+    #[serde(default)]
+    pub(crate) changes: Vec<Change>,
+    /// When a packet leaves its queue; if left out, `end` with ideal endpoints (as in the MDS document), else `start`.
+    pub(crate) dequeue_point: Option<DequeuePoint>,
 }
 
 /// A link of a graph, in one direction.
@@ -85,8 +129,17 @@ pub(crate) struct LinkTable {
     pub(crate) from: String,
     /// The node that it leads to.
     pub(crate) to: String,
-    /// The rate at the begin of the run.
-    pub(crate) rate: Rate,
+    /// The rate at the begin of the run, or `{ trace = "file" }`: a file of transmission opportunities (Mahimahi).
+    #[serde(rename = "rate", default = "elsewhere")]
+    #[schemars(with = "RateValue", required)]
+    pub(crate) _rate: IgnoredAny,
+    /// Link-layer headers of each packet, in bytes of the rate (the 14 bytes of Ethernet, say).
+    #[serde(default)]
+    pub(crate) overhead: Bytes,
+    /// What happens to packets behind the link: names, or tables with `kind`. Needs `endpoints = "linux"`.
+    #[serde(default = "elsewhere", rename = "impair")]
+    #[schemars(with = "Vec<ImpairmentValue>")]
+    pub(crate) _impair: IgnoredAny,
     /// The propagation delay behind the link. Part of the `rtt` of the flows that pass it.
     #[serde(default)]
     pub(crate) delay: Duration,
@@ -97,9 +150,8 @@ pub(crate) struct LinkTable {
     /// Changes of the rate, in order of time.
     #[serde(default)]
     pub(crate) changes: Vec<Change>,
-    /// When a packet leaves its queue.
-    #[serde(default)]
-    pub(crate) dequeue_point: DequeuePoint,
+    /// When a packet leaves its queue; if left out, `end` with ideal endpoints (as in the MDS document), else `start`.
+    pub(crate) dequeue_point: Option<DequeuePoint>,
 }
 
 /// A node of a graph.
@@ -116,9 +168,10 @@ pub(crate) struct NodeTable {
 pub(crate) struct FlowTable {
     /// Its name; if left out, that of its controller. With `count`, members are `name-1`, `name-2`, ...
     pub(crate) name: Option<String>,
-    /// The congestion controller: a name (`-mds` appended: with the MDS response), or a table with `kind`.
-    #[serde(rename = "cc")]
-    #[schemars(with = "ControllerValue")]
+    /// The congestion controller: a name (`-mds` appended: with the MDS response), or a table with `kind`. Applications over
+    /// UDP have none; all others need one.
+    #[serde(default = "elsewhere", rename = "cc")]
+    #[schemars(with = "Option<ControllerValue>")]
     pub(crate) _cc: IgnoredAny,
     /// The round-trip time of the path without queues, link delays included. In a graph it may be left out: it is
     /// then the sum of the delays of the links.
@@ -147,12 +200,18 @@ pub(crate) struct FlowTable {
     /// The time between the starts of the `count` flows.
     #[serde(default)]
     pub(crate) stagger: Duration,
-    /// Departures are spaced in time.
-    #[serde(default = "yes")]
-    pub(crate) pacing: bool,
-    /// Its packets are ECN-capable; the MDS response needs it.
-    #[serde(default = "yes")]
-    pub(crate) ecn: bool,
+    /// What its application does: a name, or a table with `kind`. If left out, it always has data to send.
+    #[serde(default = "elsewhere", rename = "app")]
+    #[schemars(with = "ApplicationValue")]
+    pub(crate) _app: IgnoredAny,
+    /// Departures are spaced in time. If left out: with ideal endpoints, and with the slow start ESSP.
+    pub(crate) pacing: Option<bool>,
+    /// Its packets are ECN-capable; the MDS response needs it. If left out: with ideal endpoints, and with that response.
+    pub(crate) ecn: Option<bool>,
+    /// The mechanisms of its TCP, over those of the scenario's `tcp`.
+    #[serde(default = "elsewhere", rename = "tcp")]
+    #[schemars(with = "Option<TcpParams>")]
+    pub(crate) _tcp: IgnoredAny,
     /// The initial window: `"10 packets"`, or a number of segments.
     #[serde(default = "elsewhere", rename = "iw")]
     #[schemars(with = "InitialWindowValue")]
@@ -174,11 +233,14 @@ pub(crate) struct RecordTable {
     pub(crate) points: Option<Duration>,
     /// Keep every dequeue and every ACK. For short runs: memory grows with their number.
     pub(crate) events: bool,
+    /// Keep every packet at its sender, before and after each queue, and at its receiver, as captures need it. For short
+    /// runs: memory grows with their number.
+    pub(crate) packets: bool,
 }
 
 impl Default for RecordTable {
     fn default() -> RecordTable {
-        RecordTable { interval: Duration::from_millis(10), points: None, events: false }
+        RecordTable { interval: Duration::from_millis(10), points: None, events: false, packets: false }
     }
 }
 
@@ -192,10 +254,6 @@ fn default_mtu() -> Bytes {
 
 fn one() -> u32 {
     1
-}
-
-fn yes() -> bool {
-    true
 }
 
 fn elsewhere() -> IgnoredAny {

@@ -7,13 +7,23 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use windtunnel_cc::{
-    AimdParams, AvoidanceConfig, ConventionalParams, CubicParams, EsspParams, HystartPpParams, MdsParams,
-    RenoParams, ResponseConfig, ScalableParams, SlowStartConfig, StandardParams,
+    AimdParams, AvoidanceConfig, ConventionalParams, CubicParams, EsspParams, HystartParams, HystartPpParams,
+    MdsParams, RenoParams, ResponseConfig, ScalableParams, SlowStartConfig, StandardParams,
 };
 use windtunnel_qdisc::{
-    BrickWallParams, DelticMdsParams, DelticParams, Deltim2Params, DeltimParams, FifoParams, QueueConfig,
-    RampParams,
+    BrickWallParams, DelticMdsParams, DelticParams, Deltim2Params, DeltimParams, FifoParams, PieParams,
+    QueueConfig, RampParams,
 };
+use windtunnel_sim::application::{
+    ApplicationConfig, CbrParams, MediaParams, OnOffParams, PoissonParams, ProbeParams,
+    RequestResponseParams, TransferParams,
+};
+use windtunnel_sim::impairment::{
+    AckThinningParams, AggregationParams, CorruptionParams, DuplicationParams, GilbertElliottParams,
+    ImpairmentConfig, JitterParams, LossParams, OutageParams, PeriodicLossParams, ReorderingParams,
+    ScriptedLossParams,
+};
+use windtunnel_tcp::LossDetection;
 
 use crate::parse::cursor::Cursor;
 use crate::parse::deserialize::fields;
@@ -91,6 +101,42 @@ pub(crate) const CONTROLLERS: &[Kind<AvoidanceConfig>] = &[
     ),
 ];
 
+/// Reno as an earlier system had it: a name for its growth with the recovery that went with it.
+#[derive(Debug)]
+pub(crate) struct Classic {
+    pub(crate) name: &'static str,
+    pub(crate) summary: &'static str,
+    pub(crate) source: &'static str,
+    pub(crate) detection: LossDetection,
+}
+
+impl Classic {
+    /// All of them grow as Reno does.
+    pub(crate) const AVOIDANCE: &'static str = "reno";
+}
+
+/// Controllers of the time before SACK.
+pub(crate) const CLASSICS: &[Classic] = &[
+    Classic {
+        name: "tahoe",
+        summary: "Slow start after every loss",
+        source: "Jacobson 1988",
+        detection: LossDetection::Tahoe,
+    },
+    Classic {
+        name: "reno1990",
+        summary: "Fast recovery, ended by the first new ACK",
+        source: "Jacobson 1990",
+        detection: LossDetection::Reno,
+    },
+    Classic {
+        name: "newreno",
+        summary: "Fast recovery of one loss per round trip, without SACK",
+        source: "RFC 6582",
+        detection: LossDetection::Newreno,
+    },
+];
+
 /// Slow starts.
 pub(crate) const SLOW_STARTS: &[Kind<SlowStartConfig>] = &[
     kind!("none", SlowStartConfig::None, "Congestion avoidance from the first ACK on"),
@@ -100,7 +146,12 @@ pub(crate) const SLOW_STARTS: &[Kind<SlowStartConfig>] = &[
         "cwnd doubles each round trip until congestion is signalled"
     ),
     kind!(
-        "hystart-pp" | "hystart++" | "hystart",
+        "hystart",
+        SlowStartConfig::Hystart(HystartParams),
+        "HyStart: ends when the round trip grows, or when a train of ACKs is as long as the path"
+    ),
+    kind!(
+        "hystart-pp" | "hystart++" | "hystartpp",
         SlowStartConfig::HystartPp(HystartPpParams),
         "HyStart++: ends when the round trip grows, after a conservative phase"
     ),
@@ -139,6 +190,11 @@ pub(crate) const QUEUES: &[Kind<QueueConfig>] = &[
     ),
     kind!("ramp", QueueConfig::Ramp(RampParams), "Marks with a probability that rises with the sojourn time"),
     kind!(
+        "pie",
+        QueueConfig::Pie(PieParams),
+        "Proportional Integral controller Enhanced: drops or marks on enqueue, towards a target delay"
+    ),
+    kind!(
         "deltic",
         QueueConfig::Deltic(DelticParams),
         "Delay Time Control: one controller each for SCE, CE and drop"
@@ -158,6 +214,69 @@ pub(crate) const QUEUES: &[Kind<QueueConfig>] = &[
         QueueConfig::Deltim2(Deltim2Params),
         "Delay Time Minimisation on the standing queue, updated at intervals"
     ),
+];
+
+/// What a flow's application does.
+pub(crate) const APPLICATIONS: &[Kind<ApplicationConfig>] = &[
+    kind!("bulk", ApplicationConfig::Bulk, "Always has data to send"),
+    kind!(
+        "transfer",
+        ApplicationConfig::Transfer(TransferParams),
+        "So many bytes, once: measures the flow completion time"
+    ),
+    kind!("on-off" | "onoff", ApplicationConfig::OnOff(OnOffParams), "Periods of sending and of silence"),
+    kind!(
+        "request-response",
+        ApplicationConfig::RequestResponse(RequestResponseParams),
+        "One response after the other on one connection"
+    ),
+    kind!(
+        "poisson",
+        ApplicationConfig::Poisson(PoissonParams),
+        "A new connection for each of many transfers, which arrive at random"
+    ),
+    kind!(
+        "media",
+        ApplicationConfig::Media(MediaParams),
+        "Frames at a constant interval, as of a video call"
+    ),
+    kind!("cbr", ApplicationConfig::Cbr(CbrParams), "UDP datagrams at a constant rate, responsive or not"),
+    kind!(
+        "probe" | "irtt" | "ping",
+        ApplicationConfig::Probe(ProbeParams),
+        "Small UDP datagrams that come back: measures delay and loss"
+    ),
+];
+
+/// What happens to packets behind a link.
+pub(crate) const IMPAIRMENTS: &[Kind<ImpairmentConfig>] = &[
+    kind!("outage", ImpairmentConfig::Outage(OutageParams), "Nothing passes at certain times"),
+    kind!(
+        "ack-thinning",
+        ImpairmentConfig::AckThinning(AckThinningParams),
+        "One of so many pure ACKs passes"
+    ),
+    kind!("loss", ImpairmentConfig::Loss(LossParams), "Independent losses (Bernoulli)"),
+    kind!(
+        "gilbert-elliott",
+        ImpairmentConfig::GilbertElliott(GilbertElliottParams),
+        "Losses in bursts, from a good and a bad state"
+    ),
+    kind!("periodic-loss", ImpairmentConfig::PeriodicLoss(PeriodicLossParams), "Every n-th packet is lost"),
+    kind!("scripted-loss", ImpairmentConfig::ScriptedLoss(ScriptedLossParams), "Listed packets are lost"),
+    kind!(
+        "corruption",
+        ImpairmentConfig::Corruption(CorruptionParams),
+        "Damaged packets, which the receiver discards"
+    ),
+    kind!("duplication", ImpairmentConfig::Duplication(DuplicationParams), "Packets arrive twice"),
+    kind!(
+        "aggregation",
+        ImpairmentConfig::Aggregation(AggregationParams),
+        "Packets are collected and released together, as on 802.11"
+    ),
+    kind!("jitter", ImpairmentConfig::Jitter(JitterParams), "A delay that varies from packet to packet"),
+    kind!("reordering", ImpairmentConfig::Reordering(ReorderingParams), "Some packets overtake others"),
 ];
 
 /// The algorithm called `name`.

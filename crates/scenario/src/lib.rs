@@ -21,8 +21,8 @@ mod schema;
 pub use compile::compile;
 pub use error::ScenarioError;
 pub use model::{
-    Active, Change, DequeuePoint, Endpoints, FlowGroup, Link, Member, Queue, Record, Route, Scenario, Shape,
-    Window,
+    Active, Change, DequeuePoint, Endpoints, FlowGroup, Link, LinkRate, Member, Queue, Record, Route,
+    Scenario, Shape, Window,
 };
 pub use registry::registry;
 pub use schema::schema;
@@ -51,6 +51,6 @@ impl Scenario {
     /// # Ok::<(), windtunnel_scenario::ScenarioError>(())
     /// ```
     pub fn parse(text: &str, file: Option<&str>, overrides: &[String]) -> Result<Scenario, ScenarioError> {
-        parse::parse(text, overrides).map_err(|fault| ScenarioError::new(file, fault))
+        parse::parse(text, file, overrides).map_err(|fault| ScenarioError::new(file, fault))
     }
 }

@@ -1,12 +1,17 @@
 //! A scenario in which everything is resolved: every default is in its place, every name is an index, every
 //! relative value is a number.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use windtunnel_cc::WindowedConfig;
 use windtunnel_qdisc::ecn::EcnMode;
 use windtunnel_qdisc::{Limit, QueueConfig};
-use windtunnel_tcp::AckParams;
+use windtunnel_sim::RateTrace;
+use windtunnel_sim::application::ApplicationConfig;
+use windtunnel_sim::impairment::ImpairmentConfig;
+use windtunnel_tcp::{AckParams, TcpParams};
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 
 /// A scenario, valid and complete.
@@ -40,8 +45,10 @@ pub struct Scenario {
 pub enum Endpoints {
     /// The simplifications of "Multiplicative Decrease Scaling": nothing is lost, what a queue would drop is
     /// delivered with CE.
-    #[default]
     Ideal,
+    /// TCP as Linux has it, with losses and their recovery; `tcp` switches its mechanisms.
+    #[default]
+    Linux,
 }
 
 /// What the links connect.
@@ -60,16 +67,36 @@ pub struct Link {
     pub name: String,
     /// The nodes that it leads from and to, as indices into [`Shape::Graph`]; nothing in a dumbbell.
     pub ends: Option<(usize, usize)>,
-    /// The rate at the begin of the run.
-    pub rate: Rate,
+    /// How fast it is.
+    pub rate: LinkRate,
+    /// Bytes of link-layer headers that each packet takes on the wire beside itself.
+    pub overhead: Bytes,
     /// The propagation delay behind it.
     pub delay: Duration,
+    /// What happens to packets behind it, one after the other.
+    pub impair: Vec<ImpairmentConfig>,
     /// The queue in front of it.
     pub queue: Queue,
     /// When the rate changes, in order of time.
     pub changes: Vec<Change>,
     /// When its queue decides.
     pub dequeue_point: DequeuePoint,
+}
+
+/// How fast a link is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LinkRate {
+    /// So fast at the begin of the run.
+    Fixed(Rate),
+    /// As a trace of transmission opportunities says.
+    Trace {
+        /// The file, as the scenario names it.
+        file: String,
+        /// What it says.
+        trace: Arc<RateTrace>,
+    },
+    /// It takes no time: only what happens behind it matters.
+    Unlimited,
 }
 
 /// A change of a link's rate.
@@ -83,13 +110,12 @@ pub struct Change {
 }
 
 /// When a packet leaves its queue.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DequeuePoint {
     /// Before its serialisation, which the sojourn time then excludes.
     Start,
     /// After its serialisation: it stays queued meanwhile, as in the MDS document.
-    #[default]
     End,
 }
 
@@ -123,6 +149,10 @@ pub struct FlowGroup {
     pub pacing: bool,
     /// Data packets are ECN-capable.
     pub ecn: bool,
+    /// What its application does.
+    pub application: ApplicationConfig,
+    /// The mechanisms of its TCP (with `endpoints = "linux"`).
+    pub tcp: TcpParams,
     /// The initial window in segments.
     pub iw: u32,
     /// How receivers acknowledge.
@@ -164,6 +194,8 @@ pub struct Record {
     pub points: Duration,
     /// Every dequeue and every ACK is kept.
     pub events: bool,
+    /// Every packet is kept at each place where it can be captured.
+    pub packets: bool,
 }
 
 /// A measurement window.

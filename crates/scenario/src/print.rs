@@ -4,9 +4,11 @@ use std::fmt::Write;
 
 use serde_json::{Map, Value, json};
 use windtunnel_qdisc::Limit;
+use windtunnel_sim::application::Protocol;
 
 use crate::kinds;
-use crate::model::{FlowGroup, Link, Queue, Scenario, Shape};
+use crate::model::{Endpoints, FlowGroup, Link, LinkRate, Queue, Scenario, Shape};
+use crate::parse::MDS_SUFFIX;
 
 impl Scenario {
     /// The scenario as JSON, in the form of the file.
@@ -56,7 +58,12 @@ impl Scenario {
         }
         tables.insert("flow".into(), self.flows.iter().map(|group| self.flow(group)).collect());
         let record = &self.record;
-        let record = json!({ "interval": record.interval, "points": record.points, "events": record.events });
+        let record = json!({
+            "interval": record.interval,
+            "points": record.points,
+            "events": record.events,
+            "packets": record.packets,
+        });
         tables.insert("record".into(), record);
         if !self.windows.is_empty() {
             tables.insert("window".into(), json!(self.windows));
@@ -65,11 +72,15 @@ impl Scenario {
     }
 
     fn flow(&self, group: &FlowGroup) -> Value {
-        let mut flow = entries([
-            ("name", json!(group.name)),
-            ("cc", controller(group)),
-            ("rtt", json!(group.route.rtt)),
-        ]);
+        let tcp = group.application.protocol() == Protocol::Tcp;
+        let mut flow = entries([("name", json!(group.name))]);
+        if tcp {
+            flow.insert("cc".into(), controller(group));
+        }
+        flow.insert("rtt".into(), json!(group.route.rtt));
+        if self.endpoints == Endpoints::Linux {
+            flow.insert("app".into(), Value::Object(algorithm(kinds::APPLICATIONS, &group.application)));
+        }
         if let Shape::Graph(_) = self.shape {
             let names =
                 |route: &[usize]| route.iter().map(|link| json!(self.links[*link].name)).collect::<Value>();
@@ -85,19 +96,26 @@ impl Scenario {
         } else {
             flow.insert("active".into(), json!(group.active));
         }
-        flow.extend(entries([
-            ("count", json!(group.count)),
-            ("pacing", json!(group.pacing)),
-            ("ecn", json!(group.ecn)),
-            ("iw", json!(format!("{} packets", group.iw))),
-            ("ack", json!(group.ack)),
-        ]));
+        flow.extend(entries([("count", json!(group.count)), ("ecn", json!(group.ecn))]));
+        if tcp {
+            flow.extend(entries([
+                ("pacing", json!(group.pacing)),
+                ("iw", json!(format!("{} packets", group.iw))),
+                ("ack", json!(group.ack)),
+            ]));
+        }
+        if tcp && self.endpoints == Endpoints::Linux {
+            flow.insert("tcp".into(), Value::Object(kinds::object(&group.tcp)));
+        }
         Value::Object(flow)
     }
 }
 
 fn controller(group: &FlowGroup) -> Value {
     let mut cc = algorithm(kinds::CONTROLLERS, &group.cc.avoidance);
+    // Tahoe grows as Reno does: the name says more than the growth.
+    let name = group.cc_name.strip_suffix(MDS_SUFFIX).unwrap_or(&group.cc_name);
+    cc.insert("kind".into(), json!(name));
     cc.insert("slow_start".into(), Value::Object(algorithm(kinds::SLOW_STARTS, &group.cc.slow_start)));
     let (response, params) = kinds::describe(kinds::RESPONSES, &group.cc.response);
     cc.insert("response".into(), json!(response));
@@ -106,12 +124,24 @@ fn controller(group: &FlowGroup) -> Value {
 }
 
 fn line(link: &Link) -> Map<String, Value> {
-    let mut table = entries([
-        ("rate", json!(link.rate)),
-        ("delay", json!(link.delay)),
-        ("queue", queue(&link.queue)),
-        ("dequeue_point", json!(link.dequeue_point)),
-    ]);
+    let mut table = Map::new();
+    match &link.rate {
+        LinkRate::Fixed(rate) => table.insert("rate".into(), json!(rate)),
+        LinkRate::Trace { file, .. } => table.insert("rate".into(), json!({ "trace": file })),
+        LinkRate::Unlimited => None,
+    };
+    if link.rate != LinkRate::Unlimited {
+        table.extend(entries([
+            ("overhead", json!(link.overhead)),
+            ("delay", json!(link.delay)),
+            ("queue", queue(&link.queue)),
+            ("dequeue_point", json!(link.dequeue_point)),
+        ]));
+    }
+    if !link.impair.is_empty() {
+        let impair = link.impair.iter().map(|config| Value::Object(algorithm(kinds::IMPAIRMENTS, config)));
+        table.insert("impair".into(), impair.collect());
+    }
     if !link.changes.is_empty() {
         table.insert("changes".into(), json!(link.changes));
     }

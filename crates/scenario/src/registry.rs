@@ -3,9 +3,9 @@
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Value, json};
-use windtunnel_tcp::{AckParams, AckPolicy};
+use windtunnel_tcp::{AckParams, AckPolicy, TcpParams};
 
-use crate::kinds::{self, Kind};
+use crate::kinds::{self, Classic, Kind};
 use crate::schema::properties;
 
 /// Every controller, slow start, response, queue and ACK policy with its summary, source and parameters, as JSON.
@@ -13,13 +13,33 @@ pub fn registry() -> String {
     // Parameters are described where they stand: no references to definitions.
     let generator = &mut SchemaSettings::draft2020_12().with(|s| s.inline_subschemas = true).into_generator();
     let registry = json!({
-        "controllers": entries(kinds::CONTROLLERS, &[crate::parse::MDS_SUFFIX], generator),
+        "controllers": controllers(generator),
         "slow_starts": entries(kinds::SLOW_STARTS, &[], generator),
         "responses": entries(kinds::RESPONSES, &[], generator),
         "queues": entries(kinds::QUEUES, &[], generator),
+        "applications": entries(kinds::APPLICATIONS, &[], generator),
+        "impairments": entries(kinds::IMPAIRMENTS, &[], generator),
+        "tcp": table::<TcpParams>("tcp", "The mechanisms of a TCP connection", generator),
         "acks": acks(generator),
     });
     format!("{registry:#}")
+}
+
+/// The controllers, those of the time before SACK among them.
+fn controllers(generator: &mut SchemaGenerator) -> Vec<Value> {
+    let mut all = entries(kinds::CONTROLLERS, &[crate::parse::MDS_SUFFIX], generator);
+    let reno = all.iter().find(|entry| entry["name"] == Classic::AVOIDANCE);
+    let parameters = reno.map_or(Value::Null, |reno| reno["parameters"].clone());
+    all.extend(kinds::CLASSICS.iter().map(|classic| {
+        json!({
+            "name": classic.name,
+            "summary": classic.summary,
+            "source": classic.source,
+            "parameters": parameters,
+            "aliases": [],
+        })
+    }));
+    all
 }
 
 /// The entries of a table of names; a name with one of `suffixes` is an alias.
@@ -38,6 +58,18 @@ fn entries<C>(kinds: &[Kind<C>], suffixes: &[&str], generator: &mut SchemaGenera
         })
     };
     kinds.iter().map(entry).collect()
+}
+
+/// A table of keys that belong together, as the only entry of its list.
+fn table<T: JsonSchema>(name: &str, summary: &str, generator: &mut SchemaGenerator) -> Vec<Value> {
+    let schema = T::json_schema(generator);
+    vec![json!({
+        "name": name,
+        "summary": summary,
+        "source": schema.get("x-source"),
+        "parameters": parameters(&schema),
+        "aliases": [],
+    })]
 }
 
 /// The ACK policies: their names and summaries are those of the variants of [`AckPolicy`].
@@ -73,10 +105,20 @@ fn parameters(schema: &Schema) -> Vec<Value> {
 }
 
 /// The type in plain words: a quantity, a number, a whole number, true or false, or the names to choose from.
-fn type_name(property: &Value) -> String {
-    let choices = |key: &str| -> Option<Vec<&str>> {
-        let variants = property.get(key)?.as_array()?;
-        variants.iter().map(|variant| variant.get("const").unwrap_or(variant).as_str()).collect()
+fn type_name<'p>(property: &'p Value) -> String {
+    // What may be left out is its type or null.
+    if let Some(options) = property.get("anyOf").and_then(Value::as_array)
+        && let Some(option) = options.iter().find(|option| option["type"] != "null")
+    {
+        return type_name(option);
+    }
+    let choices = |key: &str| -> Option<Vec<&'p str>> {
+        // A name, or a table with one key, the name, for a choice that has parameters of its own.
+        let name = |variant: &'p Value| {
+            let table = || variant["properties"].as_object()?.keys().next().map(String::as_str);
+            variant.get("const").unwrap_or(variant).as_str().or_else(table)
+        };
+        property.get(key)?.as_array()?.iter().map(name).collect()
     };
     if let Some(names) = choices("oneOf").or_else(|| choices("enum")) {
         return names.join(" | ");

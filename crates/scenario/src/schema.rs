@@ -8,9 +8,10 @@ use std::borrow::Cow;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
-use windtunnel_cc::MdsParams;
+use windtunnel_cc::{MdsParams, RenoParams};
 use windtunnel_qdisc::ecn::EcnMode;
 use windtunnel_tcp::{AckParams, AckPolicy};
+use windtunnel_units::Rate;
 
 use crate::file::File;
 use crate::kinds::{self, Kind};
@@ -28,6 +29,18 @@ pub(crate) struct ControllerValue;
 /// The value of `slow_start`.
 #[derive(Debug)]
 struct SlowStartValue;
+
+/// The value of `app`.
+#[derive(Debug)]
+pub(crate) struct ApplicationValue;
+
+/// One value of `impair`.
+#[derive(Debug)]
+pub(crate) struct ImpairmentValue;
+
+/// The value of `rate`.
+#[derive(Debug)]
+pub(crate) struct RateValue;
 
 /// The value of `queue`.
 #[derive(Debug)]
@@ -51,7 +64,17 @@ impl JsonSchema for ControllerValue {
         let mut more = properties(&MdsParams::json_schema(generator));
         more.insert("slow_start".into(), generator.subschema_for::<SlowStartValue>().into());
         more.insert("response".into(), json!({ "enum": responses }));
-        name_or_table(kinds::CONTROLLERS, &["", crate::parse::MDS_SUFFIX], &more, generator)
+        let modern = name_or_table(kinds::CONTROLLERS, &["", crate::parse::MDS_SUFFIX], &more, generator);
+        let names: Vec<&str> = kinds::CLASSICS.iter().map(|classic| classic.name).collect();
+        let mut table = properties(&RenoParams::json_schema(generator));
+        table.extend(more);
+        table.insert("kind".into(), json!({ "enum": names }));
+        json_schema!({ "anyOf": [modern, { "enum": names }, {
+            "type": "object",
+            "properties": table,
+            "required": ["kind"],
+            "additionalProperties": false,
+        }] })
     }
 }
 
@@ -81,6 +104,44 @@ impl JsonSchema for QueueValue {
         more.insert("limit".into(), limit);
         more.insert("ecn_mode".into(), generator.subschema_for::<EcnMode>().into());
         name_or_table(kinds::QUEUES, &[""], &more, generator)
+    }
+}
+
+impl JsonSchema for ApplicationValue {
+    fn schema_name() -> Cow<'static, str> {
+        "Application".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        name_or_table(kinds::APPLICATIONS, &[""], &Map::new(), generator)
+    }
+}
+
+impl JsonSchema for ImpairmentValue {
+    fn schema_name() -> Cow<'static, str> {
+        "Impairment".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        name_or_table(kinds::IMPAIRMENTS, &[""], &Map::new(), generator)
+    }
+}
+
+impl JsonSchema for RateValue {
+    fn schema_name() -> Cow<'static, str> {
+        "LinkRate".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let trace = json!({
+            "type": "object",
+            "properties": {
+                "trace": { "type": "string", "description": "A file, beside the scenario's." },
+            },
+            "required": ["trace"],
+            "additionalProperties": false,
+        });
+        json_schema!({ "anyOf": [generator.subschema_for::<Rate>(), trace] })
     }
 }
 

@@ -71,6 +71,19 @@ impl EventQueue {
         self.winner = entry;
     }
 
+    /// Makes room for `sources` sources; those that are new have no event.
+    pub(crate) fn grow(&mut self, sources: usize) {
+        let before = self.matches.len();
+        if sources <= before {
+            return;
+        }
+        let times: Vec<Time> = (0..before).map(|source| self.time_of(source)).collect();
+        *self = EventQueue::new(sources);
+        for (source, time) in times.into_iter().enumerate().filter(|(_, time)| *time < Time::NEVER) {
+            self.set(source, time);
+        }
+    }
+
     /// When the next event of `source` is.
     #[inline]
     pub(crate) fn time_of(&self, source: usize) -> Time {
@@ -91,10 +104,16 @@ mod tests {
         fn earliest_then_lowest_index(
             sources in 1_usize..40,
             changes in prop::collection::vec((0_usize..40, 0_u64..6), 1..200),
+            more in 0_usize..40,
         ) {
             let mut queue = EventQueue::new(sources);
             let mut plain = vec![u64::MAX; sources];
-            for (source, time) in changes {
+            for (n, (source, time)) in changes.into_iter().enumerate() {
+                if n == 50 {
+                    queue.grow(sources + more);
+                    plain.resize(sources + more, u64::MAX);
+                }
+                let sources = plain.len();
                 let source = source % sources;
                 let time = if time == 5 { u64::MAX } else { time };
                 queue.set(source, Time::from_nanos(time));

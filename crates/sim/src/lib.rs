@@ -3,20 +3,33 @@
 //! Knows traits ([`windtunnel_cc::CongestionControl`], [`windtunnel_qdisc::QueueDiscipline`]), not algorithms. A
 //! [`Network`] is compiled elsewhere; [`Simulation`] runs it; a [`RunResult`] comes out and never changes.
 
+pub mod application;
+mod arrivals;
+mod connection;
+mod distribution;
 mod event_queue;
 mod flow;
+pub mod impairment;
 mod line;
 mod link;
 mod network;
+mod random;
+mod rate_trace;
 pub mod recorder;
 mod result;
 mod simulation;
 mod streams;
+mod tcp_sender;
 
-pub use network::{Action, DequeuePoint, FlowSpec, LinkSpec, Network, PathHop, RecordSpec, Window};
+pub use distribution::{CdfPoint, Distribution, Quantity, SizeDistribution, TimeDistribution};
+pub use network::{
+    Action, ControllerFactory, DequeuePoint, FlowSpec, ImpairmentSpec, LinkRate, LinkSpec, Network, PathHop,
+    RecordSpec, Transport, Window,
+};
+pub use rate_trace::{RateTrace, TraceError, parse_mahimahi};
 pub use result::{
-    CwndSummary, DropSummary, FlowSummary, Percentiles, QueueSummary, RunResult, SlowStartExit, Summary,
-    WindowSummary,
+    CwndSummary, DatagramSummary, DropSummary, FlowSummary, ImpairmentSummary, LimitSummary, Percentiles,
+    QueueSummary, RunResult, SlowStartExit, Stalled, Summary, TransferSummary, WindowSummary,
 };
 pub use simulation::Simulation;
 pub use streams::stream_seed;

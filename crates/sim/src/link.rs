@@ -1,11 +1,14 @@
 //! A link: a queue, and a transmitter that serialises one packet at a time.
 
+use std::sync::Arc;
+
 use windtunnel_qdisc::ecn::Outcome;
 use windtunnel_qdisc::{Dropped, QueueCx, QueueDiscipline, QueueStats};
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 use windtunnel_wire::Packet;
 
-use crate::network::{DequeuePoint, LinkSpec};
+use crate::network::{DequeuePoint, LinkRate, LinkSpec};
+use crate::rate_trace::{RateTrace, TraceCursor};
 
 /// What the transmitter does.
 #[derive(Debug)]
@@ -40,7 +43,11 @@ pub(crate) struct LinkCx<'a> {
 #[derive(Debug)]
 pub(crate) struct Link {
     queue: Box<dyn QueueDiscipline>,
+    /// Of a trace, its mean.
     rate: Rate,
+    trace: Option<(Arc<RateTrace>, TraceCursor)>,
+    /// Headers below IP, of each packet.
+    overhead: Bytes,
     dequeue_point: DequeuePoint,
     transmitter: Transmitter,
     stats: QueueStats,
@@ -57,7 +64,12 @@ impl Link {
         Link {
             timed: spec.queue.next_timer().is_some(),
             queue: spec.queue,
-            rate: spec.rate,
+            rate: spec.rate.mean(),
+            trace: match spec.rate {
+                LinkRate::Fixed(_) => None,
+                LinkRate::Trace(trace) => Some((trace, TraceCursor::default())),
+            },
+            overhead: spec.overhead,
             dequeue_point: spec.dequeue_point,
             transmitter: Transmitter::Idle,
             stats: QueueStats::default(),
@@ -123,12 +135,16 @@ impl Link {
             },
         };
         self.busy_since = cx.now;
-        cx.now + self.transfer_time(size)
+        match &mut self.trace {
+            None => cx.now + self.transfer_time(size),
+            Some((trace, cursor)) => cursor.transmit(trace, size + self.overhead, cx.now),
+        }
     }
 
-    /// Sets the rate, from the next packet on.
+    /// Sets the rate, from the next packet on; a trace ends.
     pub(crate) fn set_rate(&mut self, rate: Rate) {
         self.rate = rate;
+        self.trace = None;
         self.last_transfer = (Bytes::ZERO, Duration::ZERO);
     }
 
@@ -186,7 +202,7 @@ impl Link {
     #[inline]
     fn transfer_time(&mut self, size: Bytes) -> Duration {
         if self.last_transfer.0 != size {
-            self.last_transfer = (size, self.rate.transfer_time(size));
+            self.last_transfer = (size, self.rate.transfer_time(size + self.overhead));
         }
         self.last_transfer.1
     }

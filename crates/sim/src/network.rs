@@ -1,15 +1,25 @@
 //! What runs: links, flows and a plan, with nothing left to look up.
 
+use std::fmt;
+use std::sync::Arc;
+
 use windtunnel_cc::CongestionControl;
 use windtunnel_qdisc::QueueDiscipline;
-use windtunnel_tcp::{AckParams, Endpoint};
-use windtunnel_units::{Duration, Rate, Time};
+use windtunnel_tcp::bsd42::Bsd42Params;
+use windtunnel_tcp::{AckParams, Endpoint, TcpParams};
+use windtunnel_units::{Bytes, Duration, Rate, Time};
+
+use crate::application::ApplicationConfig;
+use crate::impairment::ImpairmentConfig;
+use crate::rate_trace::RateTrace;
 
 /// A network, ready to run.
 #[derive(Debug)]
 pub struct Network {
     /// The links; a path refers to them by index.
     pub links: Vec<LinkSpec>,
+    /// What media do to packets; a path refers to them by index.
+    pub impairments: Vec<ImpairmentSpec>,
     /// The flows; [`windtunnel_wire::FlowId`] is their index.
     pub flows: Vec<FlowSpec>,
     /// What changes when, in order of time.
@@ -28,13 +38,45 @@ pub struct LinkSpec {
     /// Its name in results.
     pub name: String,
     /// The rate at the begin of the run.
-    pub rate: Rate,
+    pub rate: LinkRate,
+    /// Headers below IP that each packet takes time for on the wire: 38 bytes on Ethernet with preamble and gap.
+    pub overhead: Bytes,
     /// The propagation delay after serialisation.
     pub delay: Duration,
     /// The queue in front of it.
     pub queue: Box<dyn QueueDiscipline>,
     /// When the dequeue decision is taken.
     pub dequeue_point: DequeuePoint,
+}
+
+/// How fast a link is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LinkRate {
+    /// So many bits per second.
+    Fixed(Rate),
+    /// As a trace of transmission opportunities says.
+    Trace(Arc<RateTrace>),
+}
+
+impl LinkRate {
+    /// The rate, or the mean of the trace: what a queue knows of it.
+    pub fn mean(&self) -> Rate {
+        match self {
+            LinkRate::Fixed(rate) => *rate,
+            LinkRate::Trace(trace) => trace.mean_rate(),
+        }
+    }
+}
+
+/// An impairment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ImpairmentSpec {
+    /// Its name in results.
+    pub name: String,
+    /// What it does.
+    pub config: ImpairmentConfig,
+    /// Of its own random stream.
+    pub seed: u64,
 }
 
 /// When a packet leaves its queue.
@@ -55,16 +97,65 @@ pub struct FlowSpec {
     pub cc_name: String,
     /// What both ends agree on.
     pub endpoint: Endpoint,
-    /// Its controller.
-    pub cc: Box<dyn CongestionControl>,
-    /// How its receiver acknowledges.
-    pub ack: AckParams,
-    /// From the sender to the receiver. A flow passes a link at most once, both ways taken together.
+    /// How its data are carried.
+    pub transport: Transport,
+    /// What makes it send.
+    pub application: ApplicationConfig,
+    /// Of its application's own random stream.
+    pub seed: u64,
+    /// From the sender to the receiver. A flow passes a link or an impairment at most once, both ways taken together.
     pub forward: Vec<PathHop>,
     /// From the receiver to the sender.
     pub reverse: Vec<PathHop>,
     /// The round-trip time of the path without queues.
     pub base_rtt: Duration,
+}
+
+/// How a flow's data are carried.
+#[derive(Clone, Debug)]
+pub enum Transport {
+    /// Loss-free endpoints: [`Network::deliver_drops`] must hold, and the application must be endless.
+    Ideal {
+        /// The sender's controller.
+        cc: ControllerFactory,
+        /// How the receiver acknowledges.
+        ack: AckParams,
+    },
+    /// A TCP as Linux has it, every mechanism of which can be switched.
+    Tcp {
+        /// The sender's controller.
+        cc: ControllerFactory,
+        /// The mechanisms of both ends.
+        params: Box<TcpParams>,
+        /// How the receiver acknowledges.
+        ack: AckParams,
+    },
+    /// A TCP from before congestion control, as 4.2BSD had it.
+    Bsd42(Box<Bsd42Params>),
+    /// Datagrams: what the application sends is what leaves.
+    Udp,
+}
+
+/// Makes controllers: one for a flow, or one for each connection of an application that has many.
+#[derive(Clone)]
+pub struct ControllerFactory(Arc<dyn Fn() -> Box<dyn CongestionControl> + Send + Sync>);
+
+impl ControllerFactory {
+    /// A factory that calls `make`.
+    pub fn new(make: impl Fn() -> Box<dyn CongestionControl> + Send + Sync + 'static) -> ControllerFactory {
+        ControllerFactory(Arc::new(make))
+    }
+
+    /// A new controller.
+    pub fn make(&self) -> Box<dyn CongestionControl> {
+        self.0()
+    }
+}
+
+impl fmt::Debug for ControllerFactory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ControllerFactory")
+    }
 }
 
 /// One hop of a path.
@@ -74,6 +165,9 @@ pub enum PathHop {
     Link(usize),
     /// A fixed delay of this flow alone.
     Delay(Duration),
+    /// Through the impairment with this index. Where several follow each other, they are in the order of
+    /// [`ImpairmentConfig::stage`].
+    Impairment(usize),
 }
 
 /// Something planned.
@@ -97,6 +191,8 @@ pub struct RecordSpec {
     pub points: Option<Duration>,
     /// Every dequeue and every ACK is kept. For short runs: memory grows with their number.
     pub events: bool,
+    /// Every packet is captured at every point of its way, with its sender's state. For short runs, likewise.
+    pub packets: bool,
     /// Measurement windows.
     pub windows: Vec<Window>,
 }

@@ -1,6 +1,11 @@
 //! What comes out of a run. Immutable.
 
+use std::ops::AddAssign;
+
 use serde::Serialize;
+use windtunnel_qdisc::DropReason;
+use windtunnel_tcp::Limited;
+use windtunnel_units::Duration;
 
 use crate::recorder::columns::Table;
 
@@ -18,6 +23,8 @@ pub struct RunResult {
 pub struct Summary {
     /// Length of the run in seconds.
     pub duration_s: f64,
+    /// Why it ended before its time.
+    pub stalled: Option<Stalled>,
     /// 16 hex digits over every dequeue and every ACK.
     pub digest: String,
     /// Data segments delivered.
@@ -28,8 +35,19 @@ pub struct Summary {
     pub flows: Vec<FlowSummary>,
     /// Each queue, over the whole run.
     pub queues: Vec<QueueSummary>,
+    /// Each impairment, over the whole run.
+    pub impairments: Vec<ImpairmentSummary>,
     /// Each measurement window.
     pub windows: Vec<WindowSummary>,
+}
+
+/// A run in which nothing moves any more.
+#[derive(Clone, Debug, Serialize)]
+pub struct Stalled {
+    /// When that was found.
+    pub t_s: f64,
+    /// Why.
+    pub why: String,
 }
 
 /// A measurement window.
@@ -54,6 +72,8 @@ pub struct FlowSummary {
     pub name: String,
     /// Its controller.
     pub cc: String,
+    /// What makes it send.
+    pub application: &'static str,
     /// The round-trip time of its path without queues.
     pub path_rtt_ms: f64,
     /// IP bytes received, over the span.
@@ -70,12 +90,30 @@ pub struct FlowSummary {
     pub cwnd_bytes: CwndSummary,
     /// Its round-trip time.
     pub rtt_ms: Option<Percentiles>,
+    /// Data segments or datagrams sent, those sent again included; not counted with loss-free endpoints.
+    pub sent: u64,
+    /// Bytes acknowledged, cumulatively or by SACK, in whole segments; likewise.
+    pub delivered_bytes: u64,
     /// Segments sent again.
     pub retransmits: u64,
     /// Episodes of loss recovery.
     pub loss_episodes: u64,
     /// Retransmission timeouts.
     pub rtos: u64,
+    /// Of these, those that were found to be spurious.
+    pub spurious_rtos: u64,
+    /// Tail loss probes.
+    pub tlps: u64,
+    /// Reductions that were undone.
+    pub undos: u64,
+    /// Echoes of CE that were answered.
+    pub ecn_reductions: u64,
+    /// Its packets that were lost, ACKs included (with loss-free endpoints: that would have been).
+    pub drops: DropSummary,
+    /// Its packets that arrived damaged and were discarded.
+    pub corrupted: u64,
+    /// What kept its sender from sending, as shares of time.
+    pub limited: Option<LimitSummary>,
     /// Segments received with CE.
     pub ce_marks: u64,
     /// Segments received with SCE.
@@ -84,6 +122,99 @@ pub struct FlowSummary {
     pub cwnd_limited: f64,
     /// How slow start ended.
     pub slow_start_exit: Option<SlowStartExit>,
+    /// Its transfers, responses or frames over TCP, or its connections, if it has such.
+    pub transfers: Option<TransferSummary>,
+    /// Its datagrams, if it sends such.
+    pub datagrams: Option<DatagramSummary>,
+}
+
+/// What kept a sender from sending, as shares of the time in which it was open.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LimitSummary {
+    /// The congestion window.
+    pub cwnd: f64,
+    /// The application had nothing to send.
+    pub application: f64,
+    /// The receive window.
+    pub receiver: f64,
+    /// Pacing.
+    pub pacing: f64,
+    /// The connection was not established yet.
+    pub handshake: f64,
+}
+
+impl LimitSummary {
+    /// Shares of the sum; nothing for no time at all.
+    pub(crate) fn of(limited: &[Duration; Limited::COUNT]) -> Option<LimitSummary> {
+        let total: Duration = limited.iter().copied().sum();
+        let share = |limit: Limited| limited[limit as usize].ratio(total);
+        (!total.is_zero()).then(|| LimitSummary {
+            cwnd: share(Limited::Cwnd),
+            application: share(Limited::Application),
+            receiver: share(Limited::Receiver),
+            pacing: share(Limited::Pacing),
+            handshake: share(Limited::Handshake),
+        })
+    }
+}
+
+/// Messages of an application over TCP: transfers, responses, frames.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct TransferSummary {
+    /// Connections that arrived, of a flow that stands for many.
+    pub arrived: u64,
+    /// Of these, those turned away.
+    pub rejected: u64,
+    /// Messages of which every byte was acknowledged, within the span.
+    pub completed: u64,
+    /// Their bytes.
+    pub completed_bytes: u64,
+    /// From the first SYN, or from when it was written, to the ACK of its last byte: the flow completion time.
+    pub time_ms: Option<Percentiles>,
+}
+
+/// Datagrams of a flow.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct DatagramSummary {
+    /// Sent.
+    pub sent: u64,
+    /// Received, each once.
+    pub received: u64,
+    /// Missing below the highest number received.
+    pub lost: u64,
+    /// The same as a share.
+    pub loss_ratio: f64,
+    /// Received once more.
+    pub duplicates: u64,
+    /// From the sender to the receiver.
+    pub one_way_ms: Option<Percentiles>,
+    /// The mean difference of the delays of consecutive datagrams (RFC 3393).
+    pub jitter_ms: Option<f64>,
+}
+
+/// An impairment over the whole run: `arrived + duplicated = passed + lost + held`.
+#[derive(Clone, Debug, Serialize)]
+pub struct ImpairmentSummary {
+    /// Its name.
+    pub name: String,
+    /// What it does.
+    pub kind: &'static str,
+    /// Packets that came.
+    pub arrived: u64,
+    /// Packets that went on.
+    pub passed: u64,
+    /// Packets that it lost.
+    pub lost: u64,
+    /// Packets that it damaged.
+    pub corrupted: u64,
+    /// Packets that it doubled.
+    pub duplicated: u64,
+    /// Packets that left after one that had come later.
+    pub reordered: u64,
+    /// Bursts that it released.
+    pub bursts: u64,
+    /// Packets that it held at the end.
+    pub held: u64,
 }
 
 /// A congestion window over a span of time.
@@ -162,4 +293,26 @@ pub struct DropSummary {
     pub aqm: u64,
     /// A medium lost it.
     pub wire: u64,
+}
+
+impl DropSummary {
+    pub(crate) fn count(&mut self, reason: DropReason) {
+        match reason {
+            DropReason::Full => self.full += 1,
+            DropReason::Aqm => self.aqm += 1,
+            DropReason::Wire => self.wire += 1,
+        }
+    }
+
+    pub(crate) const fn total(&self) -> u64 {
+        self.full + self.aqm + self.wire
+    }
+}
+
+impl AddAssign for DropSummary {
+    fn add_assign(&mut self, other: DropSummary) {
+        self.full += other.full;
+        self.aqm += other.aqm;
+        self.wire += other.wire;
+    }
 }

@@ -39,7 +39,11 @@ impl Rate {
         if span.is_zero() {
             return Rate::ZERO;
         }
-        Rate((u128::from(amount.bits()) * 1_000_000_000 / u128::from(span.as_nanos())) as u64)
+        let bit_nanos = amount.get().checked_mul(8_000_000_000);
+        Rate(match bit_nanos {
+            Some(n) => n / span.as_nanos(),
+            None => (u128::from(amount.get()) * 8_000_000_000 / u128::from(span.as_nanos())) as u64,
+        })
     }
 
     /// The time that `amount` takes at this rate, truncated to nanoseconds.

@@ -51,7 +51,7 @@ pub struct AccEcnOption {
     pub ect1: u32,
 }
 
-/// The options of one packet that most packets do not have.
+/// What most packets do not have: seldom options, and what a medium or a capture adds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// SACK blocks.
@@ -62,4 +62,8 @@ pub struct Options {
     pub mds_capable: bool,
     /// On a SYN or SYN-ACK: SACK permitted (RFC 2018).
     pub sack_permitted: bool,
+    /// It was damaged on its way: its receiver's checksum discards it.
+    pub corrupted: bool,
+    /// Which packet this is, where packets are captured: the same at every point of its way; else 0.
+    pub id: u64,
 }

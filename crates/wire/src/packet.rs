@@ -77,6 +77,23 @@ impl Packet {
         }
     }
 
+    /// What a medium makes of it that delivers it twice: the only way to a second one, and counted by who does it.
+    #[must_use]
+    pub fn duplicate(&self) -> Packet {
+        Packet { options: self.options.clone(), ..*self }
+    }
+
+    /// True if it was damaged on its way.
+    #[inline]
+    pub fn is_corrupted(&self) -> bool {
+        self.options.as_ref().is_some_and(|options| options.corrupted)
+    }
+
+    /// Which packet it is, where packets are captured; else 0.
+    pub fn id(&self) -> u64 {
+        self.options.as_ref().map_or(0, |options| options.id)
+    }
+
     /// The IP packet's length.
     pub const fn size(&self) -> Bytes {
         Bytes::new(self.size as u64)

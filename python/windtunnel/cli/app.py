@@ -16,6 +16,7 @@ from windtunnel.cli.plot import plot
 from windtunnel.cli.reproduce import reproduce
 from windtunnel.cli.run import run
 from windtunnel.cli.schema import schema
+from windtunnel.cli.validate import validate
 
 app = typer.Typer(
     cls=Commands,
@@ -31,6 +32,7 @@ app.command("list")(list_)
 app.command("plot")(plot)
 app.command("export")(export)
 app.command("reproduce")(reproduce)
+app.command("validate")(validate)
 app.command("bench")(bench)
 
 

@@ -1,18 +1,18 @@
 //! Algorithms: a name, or a table with `kind` and parameters.
 
 use windtunnel_cc::{
-    AvoidanceConfig, MdsParams, OutOfRange, ResponseConfig, SlowStartConfig, WindowedConfig,
+    AimdGrowth, AvoidanceConfig, EsspParams, MdsParams, OutOfRange, ResponseConfig, SlowStartConfig, Style,
+    WindowedConfig,
 };
+use windtunnel_tcp::LossDetection;
 
 use super::cursor::Cursor;
 use super::deserialize::fields;
 use super::document::Value;
 use super::fault::Fault;
 use super::nearest::nearest;
-use crate::kinds::{self, Kind};
-
-/// The slow start of a flow that names none: the one that the MDS document uses with all its controllers.
-pub(crate) const DEFAULT_SLOW_START: &str = "essp";
+use crate::kinds::{self, Classic, Kind};
+use crate::model::Endpoints;
 
 /// The suffix of a controller's name that stands for the MDS response.
 pub(crate) const MDS_SUFFIX: &str = "-mds";
@@ -50,14 +50,31 @@ pub(crate) fn read<C>(
     Ok((kind, (kind.read)(at)?))
 }
 
-/// A controller: its short name and its configuration.
-pub(crate) fn controller(at: &Cursor<'_>) -> Result<(String, WindowedConfig), Fault> {
+/// A flow's controller.
+#[derive(Debug)]
+pub(crate) struct Controller {
+    /// Its short name.
+    pub(crate) name: String,
+    pub(crate) config: WindowedConfig,
+    /// The loss detection that its name stands for.
+    pub(crate) detection: Option<LossDetection>,
+}
+
+/// Reads a controller.
+pub(crate) fn controller(at: &Cursor<'_>, endpoints: Endpoints) -> Result<Controller, Fault> {
     let (name, place) = kind_name(at, "a controller")?;
     let (base, suffixed) = match name.strip_suffix(MDS_SUFFIX) {
         Some(base) => (base, true),
         None => (name, false),
     };
-    let avoidance = kinds::named(kinds::CONTROLLERS, base).ok_or_else(|| unknown_controller(name, &place))?;
+    let classic = kinds::CLASSICS.iter().find(|classic| classic.name == base);
+    if classic.is_some() && endpoints == Endpoints::Ideal {
+        return Err(place.not_allowed(
+            "a controller that needs no loss recovery: this one is endpoints = \"linux\" only",
+        ));
+    }
+    let avoidance = kinds::named(kinds::CONTROLLERS, classic.map_or(base, |_| Classic::AVOIDANCE))
+        .ok_or_else(|| unknown_controller(name, &place))?;
 
     let response_at = at.get("response");
     let response_name = match (response_at.is_given(), suffixed) {
@@ -83,30 +100,46 @@ pub(crate) fn controller(at: &Cursor<'_>) -> Result<(String, WindowedConfig), Fa
     }
     at.expect_keys(&known)?;
 
-    let config = WindowedConfig {
-        avoidance: (avoidance.read)(at)?,
-        slow_start: slow_start(&at.get("slow_start"))?,
-        response: (response.read)(at)?,
+    let style = match endpoints {
+        Endpoints::Ideal => Style::Document,
+        Endpoints::Linux => Style::Linux,
     };
+    let growth = (avoidance.read)(at)?;
+    let slow_start = slow_start(&at.get("slow_start"), &growth, style)?;
+    let mut config = WindowedConfig { avoidance: growth, slow_start, response: (response.read)(at)? };
+    if let (Some(_), AvoidanceConfig::Reno(params)) = (classic, &mut config.avoidance) {
+        params.growth.get_or_insert(AimdGrowth::PerAck);
+    }
+    config.resolve(style);
     check(at, &config)?;
     let suffix = if config.answers_sce() { MDS_SUFFIX } else { "" };
-    Ok((format!("{}{suffix}", avoidance.name), config))
+    let name = classic.map_or(avoidance.name, |classic| classic.name);
+    Ok(Controller {
+        name: format!("{name}{suffix}"),
+        config,
+        detection: classic.map(|classic| classic.detection),
+    })
 }
 
 fn unknown_controller(name: &str, at: &Cursor<'_>) -> Fault {
-    let allowed =
-        format!("a controller is one of {}, each also with {MDS_SUFFIX}", kinds::names(kinds::CONTROLLERS));
-    let bases = kinds::CONTROLLERS.iter().map(|kind| kind.name);
+    let allowed = format!(
+        "a controller is one of {}, each also with {MDS_SUFFIX}, or {}",
+        kinds::names(kinds::CONTROLLERS),
+        kinds::CLASSICS.iter().map(|classic| classic.name).collect::<Vec<_>>().join(", "),
+    );
+    let bases = kinds::CONTROLLERS.iter().map(|kind| kind.name).chain(kinds::CLASSICS.iter().map(|c| c.name));
     let all: Vec<String> = bases.flat_map(|name| [name.to_owned(), format!("{name}{MDS_SUFFIX}")]).collect();
     at.not_allowed(allowed).with_hint(nearest(name, all.iter().map(String::as_str)))
 }
 
-fn slow_start(at: &Cursor<'_>) -> Result<SlowStartConfig, Fault> {
-    if at.is_given() {
-        return Ok(read(at, kinds::SLOW_STARTS, "a slow start", &[])?.1);
+/// A slow start; without one the usual one of the controller, and with ideal endpoints the one that the MDS document uses
+/// with all of them.
+fn slow_start(at: &Cursor<'_>, avoidance: &AvoidanceConfig, style: Style) -> Result<SlowStartConfig, Fault> {
+    match (at.is_given(), style) {
+        (true, _) => Ok(read(at, kinds::SLOW_STARTS, "a slow start", &[])?.1),
+        (false, Style::Document) => Ok(SlowStartConfig::Essp(EsspParams::default())),
+        (false, Style::Linux) => Ok(avoidance.usual_slow_start(style)),
     }
-    let kind = kinds::find(kinds::SLOW_STARTS, DEFAULT_SLOW_START, at, "a slow start")?;
-    (kind.read)(at)
 }
 
 fn check(at: &Cursor<'_>, config: &WindowedConfig) -> Result<(), Fault> {

@@ -72,6 +72,28 @@ impl<'n> Cursor<'n> {
         }
     }
 
+    /// This table with what it lacks taken from the table at `base`; nothing if neither is there. What is no table stays as
+    /// it is, to be found fault with.
+    pub(crate) fn over(&self, base: &Cursor<'_>) -> Option<Node> {
+        let (Some(node), Some(base)) = (self.node, base.node) else {
+            return self.node.or(base.node).cloned();
+        };
+        let (Value::Table(own), Value::Table(shared)) = (&node.value, &base.value) else {
+            return Some(node.clone());
+        };
+        let inherited = shared.iter().filter(|entry| own.iter().all(|mine| mine.key != entry.key));
+        let entries = own.iter().chain(inherited).cloned().collect();
+        Some(Node { value: Value::Table(entries), place: node.place.clone() })
+    }
+
+    /// The same key with another value.
+    pub(crate) fn with<'m>(&self, node: Option<&'m Node>) -> Cursor<'m>
+    where
+        'n: 'm,
+    {
+        Cursor { node, place: node.map_or(self.place, |node| &node.place), path: self.path.clone() }
+    }
+
     /// Reads the value as a `T`.
     pub(crate) fn read<T: DeserializeOwned>(&self) -> Result<T, Fault> {
         T::deserialize(NodeDeserializer::new(self.clone())).map_err(|fault| fault.at(self.location()))

@@ -2,19 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use windtunnel_tcp::AckParams;
+use windtunnel_cc::{SlowStartConfig, WindowedConfig};
+use windtunnel_sim::application::{ApplicationConfig, Protocol};
+use windtunnel_tcp::{AckParams, AckPolicy};
 use windtunnel_units::parse::number_with_unit;
 use windtunnel_units::{Duration, Time};
 
-use super::algorithm;
+use super::algorithm::{self, Controller};
+use super::application::application;
 use super::cursor::Cursor;
 use super::document::Value;
 use super::fault::Fault;
-use super::link::LONGEST_DELAY;
+use super::link::{LONGEST_DELAY, Surroundings};
 use super::record::Names;
 use super::route::{Graph, check_length};
+use super::tcp::tcp;
 use crate::file::FlowTable;
-use crate::model::{Active, FlowGroup, Link, Route, member_name};
+use crate::kinds;
+use crate::model::{Active, Endpoints, FlowGroup, Link, Route, member_name};
 
 /// Flows of a scenario; also the largest `count`.
 const MOST_FLOWS: u32 = 100_000;
@@ -36,17 +41,18 @@ pub(crate) enum Topology<'l> {
 /// Validates the flows.
 pub(crate) fn flows(
     tables: &[FlowTable],
-    at: &Cursor<'_>,
+    root: &Cursor<'_>,
     topology: &Topology<'_>,
-    end: Time,
+    of: Surroundings<'_>,
 ) -> Result<Vec<FlowGroup>, Fault> {
+    let at = &root.get("flow");
     if tables.is_empty() {
         return Err(at.fault("a scenario needs at least one [[flow]]"));
     }
     check_counts(tables, at)?;
     let mut groups = Vec::with_capacity(tables.len());
     for (index, table) in tables.iter().enumerate() {
-        groups.push(flow(table, &at.item(index), topology, end)?);
+        groups.push(flow(table, root, &at.item(index), topology, of)?);
     }
     name(&mut groups, tables, at)?;
     Ok(groups)
@@ -66,24 +72,51 @@ fn check_counts(tables: &[FlowTable], at: &Cursor<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-fn flow(table: &FlowTable, at: &Cursor<'_>, topology: &Topology<'_>, end: Time) -> Result<FlowGroup, Fault> {
-    let (cc_name, cc) = algorithm::controller(&at.get("cc"))?;
-    if cc.answers_sce() && !table.ecn {
+fn flow(
+    table: &FlowTable,
+    root: &Cursor<'_>,
+    at: &Cursor<'_>,
+    topology: &Topology<'_>,
+    of: Surroundings<'_>,
+) -> Result<FlowGroup, Fault> {
+    let ideal = of.endpoints == Endpoints::Ideal;
+    let application = application(&at.get("app"), of.endpoints)?;
+    let Controller { name: cc_name, config: cc, detection } = if application.protocol() == Protocol::Udp {
+        no_controller(&application, at)?
+    } else {
+        algorithm::controller(&at.get("cc"), of.endpoints)?
+    };
+    let ecn = table.ecn.unwrap_or(ideal || cc.answers_sce());
+    if cc.answers_sce() && !ecn {
         return Err(at.get("ecn").not_allowed("the MDS response needs ECN"));
     }
     Ok(FlowGroup {
         name: table.name.clone().unwrap_or_default(),
         count: table.count,
         stagger: table.stagger,
-        active: schedule(table, at, end)?,
+        active: schedule(table, at, of.end)?,
+        tcp: tcp(root, at, of.endpoints, &cc, detection)?,
+        pacing: table.pacing.unwrap_or(ideal || matches!(cc.slow_start, SlowStartConfig::Essp(_))),
         cc_name,
         cc,
-        pacing: table.pacing,
-        ecn: table.ecn,
+        ecn,
+        application,
         iw: initial_window(&at.get("iw"))?,
-        ack: ack(&at.get("ack"))?,
+        ack: ack(&at.get("ack"), of.endpoints)?,
         route: route(table, at, topology)?,
     })
+}
+
+/// A flow over UDP has no controller; it is named after what it does.
+fn no_controller(application: &ApplicationConfig, at: &Cursor<'_>) -> Result<Controller, Fault> {
+    for key in ["cc", "tcp", "iw", "ack"] {
+        let key = at.get(key);
+        if key.is_given() {
+            return Err(key.fault("belongs to TCP; this application uses UDP"));
+        }
+    }
+    let name = kinds::describe(kinds::APPLICATIONS, application).0.to_owned();
+    Ok(Controller { name, config: WindowedConfig::default(), detection: None })
 }
 
 fn initial_window(at: &Cursor<'_>) -> Result<u32, Fault> {
@@ -107,12 +140,26 @@ fn initial_window(at: &Cursor<'_>) -> Result<u32, Fault> {
     Ok(segments as u32)
 }
 
-fn ack(at: &Cursor<'_>) -> Result<AckParams, Fault> {
-    let params = match at.value() {
-        None => AckParams::default(),
-        Some(Value::Table(_)) => at.read()?,
-        Some(_) => AckParams { policy: at.read()?, ..AckParams::default() },
+fn ack(at: &Cursor<'_>, endpoints: Endpoints) -> Result<AckParams, Fault> {
+    let default = AckParams {
+        policy: match endpoints {
+            Endpoints::Ideal => AckPolicy::Immediate,
+            Endpoints::Linux => AckPolicy::Linux,
+        },
+        ..AckParams::default()
     };
+    let params = match at.value() {
+        None => default,
+        Some(Value::Table(_)) if at.get("policy").is_given() => at.read()?,
+        Some(Value::Table(_)) => AckParams { policy: default.policy, ..at.read()? },
+        Some(_) => AckParams { policy: at.read()?, ..default },
+    };
+    if endpoints == Endpoints::Ideal && matches!(params.policy, AckPolicy::Linux | AckPolicy::Every) {
+        let at = if at.get("policy").is_given() { at.get("policy") } else { at.clone() };
+        return Err(
+            at.not_allowed("\"immediate\", \"quick-signal\" or \"state-change\" with ideal endpoints")
+        );
+    }
     if params.count == 0 {
         return Err(at.get("count").not_allowed("a whole number of at least 1"));
     }

@@ -2,21 +2,27 @@
 
 use windtunnel_qdisc::OutOfRange;
 use windtunnel_qdisc::ecn::EcnMode;
+use windtunnel_sim::impairment::ImpairmentConfig;
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 
 use super::algorithm;
 use super::cursor::Cursor;
+use super::document::Value;
 use super::fault::Fault;
 use super::limit::limit;
-use crate::file::{BottleneckTable, LinkTable};
+use super::rate::link_rate;
+use crate::file::{BottleneckTable, LinkTable, ReverseTable};
 use crate::kinds;
-use crate::model::{Change, DequeuePoint, Link, Queue};
+use crate::model::{Change, DequeuePoint, Endpoints, Link, LinkRate, Queue};
 
 /// The queue of a link that names none.
 pub(crate) const DEFAULT_QUEUE: &str = "fifo";
 
 /// No link is faster: above it, packets would take no time at the clock's resolution.
 const FASTEST: Rate = Rate::from_bits_per_sec(10_000_000_000_000);
+
+/// No link layer has longer headers.
+const MOST_OVERHEAD: Bytes = Bytes::new(1000);
 
 /// No path is longer.
 pub(crate) const LONGEST_DELAY: Duration = Duration::from_secs(1000);
@@ -26,24 +32,43 @@ pub(crate) const QUEUE_KEYS: &[&str] = &["limit", "ecn_mode"];
 
 /// What all links have.
 pub(crate) struct Line {
-    pub(crate) rate: Rate,
-    pub(crate) delay: Duration,
-    pub(crate) changes: Vec<Change>,
-    pub(crate) dequeue_point: DequeuePoint,
+    overhead: Bytes,
+    delay: Duration,
+    changes: Vec<Change>,
+    dequeue_point: Option<DequeuePoint>,
+    /// Without a rate packets do not queue.
+    rate_is_optional: bool,
 }
 
 impl From<BottleneckTable> for Line {
     fn from(table: BottleneckTable) -> Line {
-        let BottleneckTable { rate, delay, changes, dequeue_point, .. } = table;
-        Line { rate, delay, changes, dequeue_point }
+        let BottleneckTable { overhead, delay, changes, dequeue_point, .. } = table;
+        Line { overhead, delay, changes, dequeue_point, rate_is_optional: false }
+    }
+}
+
+impl From<ReverseTable> for Line {
+    fn from(table: ReverseTable) -> Line {
+        let ReverseTable { overhead, delay, changes, dequeue_point, .. } = table;
+        Line { overhead, delay, changes, dequeue_point, rate_is_optional: true }
     }
 }
 
 impl From<LinkTable> for Line {
     fn from(table: LinkTable) -> Line {
-        let LinkTable { rate, delay, changes, dequeue_point, .. } = table;
-        Line { rate, delay, changes, dequeue_point }
+        let LinkTable { overhead, delay, changes, dequeue_point, .. } = table;
+        Line { overhead, delay, changes, dequeue_point, rate_is_optional: false }
     }
+}
+
+/// What a link must know of its scenario.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Surroundings<'f> {
+    pub(crate) endpoints: Endpoints,
+    /// The end of the run.
+    pub(crate) end: Time,
+    /// The scenario's file, beside which other files are looked for.
+    pub(crate) file: Option<&'f str>,
 }
 
 impl Line {
@@ -55,27 +80,76 @@ impl Line {
         name: String,
         ends: Option<(usize, usize)>,
         bdp_rtt: Option<Duration>,
-        end: Time,
+        of: Surroundings<'_>,
     ) -> Result<Link, Fault> {
-        let Line { rate, delay, changes, dequeue_point } = self;
-        check_rate(rate, &at.get("rate"))?;
+        let rate = link_rate(&at.get("rate"), of.file, self.rate_is_optional)?;
+        if let LinkRate::Unlimited = rate {
+            for key in ["queue", "overhead", "delay", "changes", "dequeue_point"] {
+                let key = at.get(key);
+                if key.is_given() {
+                    return Err(key.fault("belongs to a link with a `rate`"));
+                }
+            }
+        }
+        let Line { overhead, delay, changes, dequeue_point, .. } = self;
+        if overhead > MOST_OVERHEAD {
+            return Err(at.get("overhead").not_allowed(format!("at most {MOST_OVERHEAD}")));
+        }
         if delay > LONGEST_DELAY {
             return Err(at.get("delay").not_allowed(format!("at most {LONGEST_DELAY}")));
         }
-        check_changes(&changes, &at.get("changes"), end)?;
-        let queue = queue(&at.get("queue"), bdp_rtt.map(|rtt| rate * rtt))?;
-        Ok(Link { name, ends, rate, delay, queue, changes, dequeue_point })
+        let impair = impairments(&at.get("impair"), of.endpoints)?;
+        check_changes(&changes, &at.get("changes"), &rate, of.end)?;
+        let bdp = match (&rate, bdp_rtt) {
+            (LinkRate::Fixed(rate), Some(rtt)) => Some(*rate * rtt),
+            _ => None,
+        };
+        let queue = queue(&at.get("queue"), bdp)?;
+        let dequeue_point = dequeue_point.unwrap_or(match of.endpoints {
+            Endpoints::Ideal => DequeuePoint::End,
+            Endpoints::Linux => DequeuePoint::Start,
+        });
+        Ok(Link { name, ends, rate, overhead, delay, impair, queue, changes, dequeue_point })
     }
 }
 
-fn check_rate(rate: Rate, at: &Cursor<'_>) -> Result<(), Fault> {
+/// Reads what happens behind a link: one impairment, or a list of them, in the order in which they work.
+fn impairments(at: &Cursor<'_>, endpoints: Endpoints) -> Result<Vec<ImpairmentConfig>, Fault> {
+    if !at.is_given() {
+        return Ok(Vec::new());
+    }
+    if endpoints == Endpoints::Ideal {
+        return Err(at.fault("needs endpoints = \"linux\": ideal endpoints know no loss and no reordering"));
+    }
+    let mut all = match at.value() {
+        Some(Value::List(items)) => {
+            (0..items.len()).map(|i| impairment(&at.item(i))).collect::<Result<_, _>>()?
+        }
+        _ => vec![impairment(at)?],
+    };
+    all.sort_by_key(ImpairmentConfig::stage);
+    Ok(all)
+}
+
+fn impairment(at: &Cursor<'_>) -> Result<ImpairmentConfig, Fault> {
+    let config = algorithm::read(at, kinds::IMPAIRMENTS, "an impairment", &[])?.1;
+    config.check().map_err(|OutOfRange { key, allowed, .. }| at.get(key).not_allowed(allowed))?;
+    Ok(config)
+}
+
+pub(crate) fn check_rate(rate: Rate, at: &Cursor<'_>) -> Result<(), Fault> {
     if rate == Rate::ZERO || rate > FASTEST {
         return Err(at.not_allowed(format!("more than 0 bit/s and at most {FASTEST}")));
     }
     Ok(())
 }
 
-fn check_changes(changes: &[Change], at: &Cursor<'_>, end: Time) -> Result<(), Fault> {
+fn check_changes(changes: &[Change], at: &Cursor<'_>, rate: &LinkRate, end: Time) -> Result<(), Fault> {
+    if let LinkRate::Trace { .. } = rate
+        && at.is_given()
+    {
+        return Err(at.fault("does not go with a trace, which changes the rate itself"));
+    }
     let mut last = None;
     for (index, change) in changes.iter().enumerate() {
         let at = at.item(index);
@@ -102,5 +176,7 @@ fn queue(at: &Cursor<'_>, bdp: Option<Bytes>) -> Result<Queue, Fault> {
     config.check().map_err(|OutOfRange { key, allowed, .. }| at.get(key).not_allowed(allowed))?;
     let mode_at = at.get("ecn_mode");
     let ecn_mode = if mode_at.is_given() { mode_at.read()? } else { EcnMode::default() };
-    Ok(Queue { config, limit: limit(&at.get("limit"), bdp)?, ecn_mode })
+    let limit_at = at.get("limit");
+    let limit = if limit_at.is_given() { limit(&limit_at, bdp)? } else { config.default_limit() };
+    Ok(Queue { config, limit, ecn_mode })
 }

@@ -1,6 +1,7 @@
 //! From the text of a scenario to the model.
 
 mod algorithm;
+mod application;
 pub(crate) mod cursor;
 pub(crate) mod deserialize;
 pub(crate) mod document;
@@ -10,9 +11,11 @@ mod limit;
 mod link;
 pub(crate) mod nearest;
 mod overrides;
+mod rate;
 mod record;
 mod route;
 mod scenario;
+mod tcp;
 
 pub(crate) use algorithm::MDS_SUFFIX;
 pub(crate) use scenario::parse;

@@ -7,7 +7,7 @@ use super::cursor::Cursor;
 use super::document::Node;
 use super::fault::Fault;
 use super::flow::{Topology, flows};
-use super::link::Line;
+use super::link::{Line, Surroundings};
 use super::overrides;
 use super::record::{Names, check_windows, record};
 use super::route::Graph;
@@ -21,15 +21,15 @@ const LONGEST_RUN: Duration = Duration::from_secs(1_000_000);
 const MTU: std::ops::RangeInclusive<Bytes> = Bytes::new(HEADERS.get() + 8)..=Bytes::new(65_535);
 
 /// Parses a scenario's text with `key=value` overrides.
-pub(crate) fn parse(text: &str, settings: &[String]) -> Result<Scenario, Fault> {
+pub(crate) fn parse(text: &str, file: Option<&str>, settings: &[String]) -> Result<Scenario, Fault> {
     let mut document = Node::document(text)?;
     for setting in settings {
         overrides::apply(&mut document, setting)?;
     }
-    resolve(&Cursor::root(&document))
+    resolve(&Cursor::root(&document), file)
 }
 
-fn resolve(at: &Cursor<'_>) -> Result<Scenario, Fault> {
+fn resolve(at: &Cursor<'_>, path: Option<&str>) -> Result<Scenario, Fault> {
     let mut file: File = at.read()?;
     if file.duration.is_zero() || file.duration > LONGEST_RUN {
         return Err(at.get("duration").not_allowed(format!("more than 0 s and at most {LONGEST_RUN}")));
@@ -38,12 +38,13 @@ fn resolve(at: &Cursor<'_>) -> Result<Scenario, Fault> {
         return Err(at.get("mtu").not_allowed(format!("from {} to {}", MTU.start(), MTU.end())));
     }
     let end = Time::ZERO + file.duration;
-    let (shape, links) = topology(&mut file, at, end)?;
+    let of = Surroundings { endpoints: file.endpoints, end, file: path };
+    let (shape, links) = topology(&mut file, at, of)?;
     let topology = match &shape {
         Shape::Dumbbell => Topology::Dumbbell(&links),
         Shape::Graph(nodes) => Topology::Graph(Graph::new(nodes, &links)),
     };
-    let flows = flows(&file.flow, &at.get("flow"), &topology, end)?;
+    let flows = flows(&file.flow, at, &topology, of)?;
     let series = flows.iter().map(|group| u64::from(group.count)).sum::<u64>() + links.len() as u64;
     let record = record(&file.record, &at.get("record"), file.duration, series)?;
     check_windows(&file.window, &at.get("window"), end)?;
@@ -51,7 +52,7 @@ fn resolve(at: &Cursor<'_>) -> Result<Scenario, Fault> {
     Ok(Scenario { title, duration, seed, endpoints, mtu, shape, links, flows, record, windows })
 }
 
-fn topology(file: &mut File, at: &Cursor<'_>, end: Time) -> Result<(Shape, Vec<Link>), Fault> {
+fn topology(file: &mut File, at: &Cursor<'_>, of: Surroundings<'_>) -> Result<(Shape, Vec<Link>), Fault> {
     let Some(bottleneck) = file.bottleneck.take() else {
         if file.link.is_empty() {
             return Err(at.get("bottleneck").fault("is required: a [bottleneck], or [[link]]s of a graph"));
@@ -61,7 +62,7 @@ fn topology(file: &mut File, at: &Cursor<'_>, end: Time) -> Result<(Shape, Vec<L
                 .get("reverse")
                 .fault("belongs to a [bottleneck]; in a graph ACKs pass the links that lead back"));
         }
-        return graph(file, at, end);
+        return graph(file, at, of);
     };
     for key in ["link", "node"] {
         let key = at.get(key);
@@ -71,17 +72,16 @@ fn topology(file: &mut File, at: &Cursor<'_>, end: Time) -> Result<(Shape, Vec<L
     }
     // The flow with the longest round trip fills the path of all.
     let bdp_rtt = file.flow.iter().filter_map(|flow| flow.rtt).max();
-    let resolve = |table, key: &str, bdp_rtt| {
-        Line::from(table).resolve(&at.get(key), key.to_owned(), None, bdp_rtt, end)
-    };
-    let mut links = vec![resolve(bottleneck, "bottleneck", bdp_rtt)?];
+    let resolve =
+        |line: Line, key: &str, bdp_rtt| line.resolve(&at.get(key), key.to_owned(), None, bdp_rtt, of);
+    let mut links = vec![resolve(bottleneck.into(), "bottleneck", bdp_rtt)?];
     if let Some(reverse) = file.reverse.take() {
-        links.push(resolve(reverse, "reverse", None)?);
+        links.push(resolve(reverse.into(), "reverse", None)?);
     }
     Ok((Shape::Dumbbell, links))
 }
 
-fn graph(file: &mut File, at: &Cursor<'_>, end: Time) -> Result<(Shape, Vec<Link>), Fault> {
+fn graph(file: &mut File, at: &Cursor<'_>, of: Surroundings<'_>) -> Result<(Shape, Vec<Link>), Fault> {
     let mut names = Names::default();
     let mut nodes = Vec::new();
     for (index, node) in file.node.drain(..).enumerate() {
@@ -96,7 +96,7 @@ fn graph(file: &mut File, at: &Cursor<'_>, end: Time) -> Result<(Shape, Vec<Link
         names.add(&table.name, "link", &at.get("name"))?;
         let ends = link_ends(&table, &at, &known)?;
         let name = table.name.clone();
-        links.push(Line::from(table).resolve(&at, name, Some(ends), None, end)?);
+        links.push(Line::from(table).resolve(&at, name, Some(ends), None, of)?);
     }
     Ok((Shape::Graph(nodes), links))
 }

@@ -127,9 +127,13 @@ fn check(base: &str, cases: &'static str, number: usize) {
     }
     let cases: Vec<Case> = cases.split("\n\n").map(Case::read).collect();
     assert_eq!(cases.len(), number, "cases that were read");
+    let mut wrong = Vec::new();
     for case in cases {
-        let text = case.text(base);
-        let message = message(&text, &case.overrides);
-        assert_eq!(message, case.expected.join("\n"), "\n{text}\n{:?}", case.overrides);
+        let message = message(&case.text(base), &case.overrides);
+        let expected = case.expected.join("\n");
+        if message != expected {
+            wrong.push(format!("expected {expected}\nbut said {message}"));
+        }
     }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n\n"));
 }

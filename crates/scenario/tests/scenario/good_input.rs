@@ -3,7 +3,7 @@
 use windtunnel_cc::{AvoidanceConfig, EsspParams, MdsParams, ResponseConfig, SlowStartConfig};
 use windtunnel_qdisc::ecn::EcnMode;
 use windtunnel_qdisc::{DeltimParams, FifoParams, Limit, QueueConfig};
-use windtunnel_scenario::{Active, Change, DequeuePoint, Scenario, Shape};
+use windtunnel_scenario::{Active, Change, DequeuePoint, LinkRate, Scenario, Shape};
 use windtunnel_tcp::AckParams;
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 
@@ -26,7 +26,7 @@ fn names(scenario: &Scenario) -> Vec<String> {
 /// A dumbbell with one flow.
 fn one_flow(queue: &str, flow: &str) -> Scenario {
     parse(&format!(
-        "duration = \"60 s\"\n[bottleneck]\nrate = \"100 Mbit/s\"\nqueue = {queue}\n[[flow]]\nrtt = \"20 ms\"\n{flow}\n"
+        "duration = \"60 s\"\nendpoints = \"ideal\"\n[bottleneck]\nrate = \"100 Mbit/s\"\nqueue = {queue}\n[[flow]]\nrtt = \"20 ms\"\n{flow}\n"
     ))
 }
 
@@ -41,8 +41,8 @@ fn the_example_of_the_design() {
     assert_eq!(scenario.shape, Shape::Dumbbell);
     let [link] = &scenario.links[..] else { panic!("one link") };
     assert_eq!(
-        (link.name.as_str(), link.rate, link.delay),
-        ("bottleneck", Rate::from_mbps(100), Duration::ZERO)
+        (link.name.as_str(), &link.rate, link.delay),
+        ("bottleneck", &LinkRate::Fixed(Rate::from_mbps(100)), Duration::ZERO)
     );
     assert_eq!(link.changes, [Change { at: at(30), rate: Rate::from_mbps(20) }]);
     assert_eq!(link.dequeue_point, DequeuePoint::End);

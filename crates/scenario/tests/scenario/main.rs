@@ -3,6 +3,7 @@
 mod bad_input;
 mod fuzz;
 mod good_input;
+mod linux;
 mod mutate;
 mod overrides;
 mod registry;

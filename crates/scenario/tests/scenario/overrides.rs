@@ -1,6 +1,6 @@
 //! Overrides on top of a file.
 
-use windtunnel_scenario::Scenario;
+use windtunnel_scenario::{LinkRate, Scenario};
 use windtunnel_units::{Duration, Rate};
 
 use crate::good_input::{DESIGN, parse};
@@ -52,7 +52,7 @@ fn overrides_apply_in_order() {
         "flow.first.rtt=5 ms",
         "bottleneck.rate=2 Gbps",
     ]);
-    assert_eq!(scenario.links[0].rate, Rate::from_mbps(2000));
+    assert_eq!(scenario.links[0].rate, LinkRate::Fixed(Rate::from_mbps(2000)));
     assert_eq!(scenario.flows[0].route.rtt, Duration::from_millis(5));
 }
 

@@ -93,6 +93,8 @@ fn every_key_is_described() {
         for (key, property) in schema["properties"].as_object().into_iter().flatten() {
             if property.get("description").is_none()
                 && property.get("enum").is_none()
+                && property.get("const").is_none()
+                && property.get("properties").is_none()
                 && property.get("$ref").is_none()
             {
                 undescribed.insert(format!("{path}.{key}"));

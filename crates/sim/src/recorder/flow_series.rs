@@ -4,8 +4,10 @@ use windtunnel_cc::ExitReason;
 use windtunnel_units::{Bytes, Duration, Time};
 
 use super::columns::columns;
+use super::counters::Counters;
 use super::histogram::TimeHistogram;
-use crate::result::{CwndSummary, FlowSummary, SlowStartExit};
+use super::messages::{DatagramTotals, TransferTotals};
+use crate::result::{CwndSummary, DropSummary, FlowSummary, LimitSummary, SlowStartExit};
 
 columns! {
     /// One row per interval and flow.
@@ -27,7 +29,24 @@ columns! {
         ce: U64(u64),
         sce: U64(u64),
         cwnd_limited: F64(f64),
+        sent: U64(u64),
+        retransmits: U64(u64),
+        rtos: U64(u64),
+        lost: U64(u64),
+        delivered_bytes: U64(u64),
+        delivery_rate_mbps: F64(f64),
     }
+}
+
+/// What the summary of a flow repeats of it.
+#[derive(Debug)]
+pub(super) struct FlowInfo {
+    pub(super) name: String,
+    pub(super) cc_name: String,
+    pub(super) application: &'static str,
+    /// The number of its protocol.
+    pub(super) protocol: u8,
+    pub(super) base_rtt: Duration,
 }
 
 /// Sums over an interval.
@@ -39,6 +58,7 @@ pub(crate) struct FlowSums {
     pub(crate) sce: u64,
     acks: u64,
     limited: u64,
+    rtts: u64,
     rtt_sum: u64,
     rtt_min: Duration,
     rtt_max: Duration,
@@ -46,6 +66,10 @@ pub(crate) struct FlowSums {
     cwnd_area: f64,
     cwnd_min: Bytes,
     cwnd_max: Bytes,
+    pub(crate) drops: DropSummary,
+    pub(crate) corrupted: u64,
+    /// Of the interval: taken at its end.
+    counters: Counters,
 }
 
 impl FlowSums {
@@ -57,12 +81,16 @@ impl FlowSums {
             sce: 0,
             acks: 0,
             limited: 0,
+            rtts: 0,
             rtt_sum: 0,
             rtt_min: Duration::MAX,
             rtt_max: Duration::ZERO,
             cwnd_area: 0.0,
             cwnd_min: cwnd,
             cwnd_max: cwnd,
+            drops: DropSummary::default(),
+            corrupted: 0,
+            counters: Counters::default(),
         }
     }
 
@@ -73,12 +101,16 @@ impl FlowSums {
         self.sce += other.sce;
         self.acks += other.acks;
         self.limited += other.limited;
+        self.rtts += other.rtts;
         self.rtt_sum += other.rtt_sum;
         self.rtt_min = self.rtt_min.min(other.rtt_min);
         self.rtt_max = self.rtt_max.max(other.rtt_max);
         self.cwnd_area += other.cwnd_area;
         self.cwnd_min = self.cwnd_min.min(other.cwnd_min);
         self.cwnd_max = self.cwnd_max.max(other.cwnd_max);
+        self.drops += other.drops;
+        self.corrupted += other.corrupted;
+        self.counters += other.counters;
     }
 }
 
@@ -89,12 +121,14 @@ pub(crate) struct FlowTotals {
     sums: Option<FlowSums>,
     /// To 0.4 %: of a thousand flows, each has its own, and they should stay in the cache.
     pub(crate) rtt: TimeHistogram<8>,
+    transfers: Option<Box<TransferTotals>>,
+    datagrams: Option<Box<DatagramTotals>>,
 }
 
 impl FlowTotals {
     pub(crate) fn new() -> FlowTotals {
         // Round trips to about a microsecond (2^10 ns).
-        FlowTotals { sums: None, rtt: TimeHistogram::new(10) }
+        FlowTotals { sums: None, rtt: TimeHistogram::new(10), transfers: None, datagrams: None }
     }
 
     fn add(&mut self, sums: &FlowSums) {
@@ -109,6 +143,20 @@ impl FlowTotals {
             self.add(sums);
         }
         self.rtt.merge(&other.rtt);
+        if let Some(transfers) = &other.transfers {
+            self.transfers().merge(transfers);
+        }
+        if let Some(datagrams) = &other.datagrams {
+            self.datagrams().merge(datagrams);
+        }
+    }
+
+    pub(super) fn transfers(&mut self) -> &mut TransferTotals {
+        self.transfers.get_or_insert_with(|| Box::new(TransferTotals::new()))
+    }
+
+    pub(super) fn datagrams(&mut self) -> &mut DatagramTotals {
+        self.datagrams.get_or_insert_with(|| Box::new(DatagramTotals::new()))
     }
 }
 
@@ -117,7 +165,9 @@ impl FlowTotals {
 pub(crate) struct FlowRecorder {
     pub(crate) sums: FlowSums,
     /// Of the segment that is under way.
-    totals: FlowTotals,
+    pub(super) totals: FlowTotals,
+    /// What the sender had counted when the interval began.
+    counted: Counters,
     cwnd: Bytes,
     cwnd_since: Time,
     rtt: Option<Duration>,
@@ -132,7 +182,8 @@ pub(crate) struct FlowRecorder {
 /// The state of a sender after an ACK.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SenderState {
-    pub(crate) rtt: Duration,
+    /// The round-trip time sampled, if the ACK gave one.
+    pub(crate) rtt: Option<Duration>,
     pub(crate) srtt: Duration,
     pub(crate) cwnd: Bytes,
     pub(crate) in_flight: Bytes,
@@ -145,6 +196,7 @@ impl FlowRecorder {
         FlowRecorder {
             sums: FlowSums::new(cwnd),
             totals: FlowTotals::new(),
+            counted: Counters::default(),
             cwnd,
             cwnd_since: Time::ZERO,
             rtt: None,
@@ -172,11 +224,9 @@ impl FlowRecorder {
         let sums = &mut self.sums;
         sums.acks += 1;
         sums.limited += u64::from(s.limited);
-        sums.rtt_sum += s.rtt.as_nanos();
-        sums.rtt_min = sums.rtt_min.min(s.rtt);
-        sums.rtt_max = sums.rtt_max.max(s.rtt);
-        self.totals.rtt.record(s.rtt);
-        self.rtt = Some(s.rtt);
+        if let Some(rtt) = s.rtt {
+            self.sample(rtt);
+        }
         self.srtt = s.srtt;
         self.in_flight = s.in_flight;
         if s.cwnd != self.cwnd {
@@ -185,6 +235,18 @@ impl FlowRecorder {
             self.sums.cwnd_min = self.sums.cwnd_min.min(s.cwnd);
             self.sums.cwnd_max = self.sums.cwnd_max.max(s.cwnd);
         }
+    }
+
+    /// A round-trip time was sampled.
+    #[inline]
+    pub(super) fn sample(&mut self, rtt: Duration) {
+        let sums = &mut self.sums;
+        sums.rtts += 1;
+        sums.rtt_sum += rtt.as_nanos();
+        sums.rtt_min = sums.rtt_min.min(rtt);
+        sums.rtt_max = sums.rtt_max.max(rtt);
+        self.totals.rtt.record(rtt);
+        self.rtt = Some(rtt);
     }
 
     /// True until the flow has left slow start for the first time.
@@ -210,11 +272,19 @@ impl FlowRecorder {
     }
 
     /// Ends an interval of length `span`: writes its row and adds it to the totals.
-    pub(crate) fn end_interval(&mut self, now: Time, span: Duration, index: usize, rows: &mut FlowColumns) {
+    pub(crate) fn end_interval(
+        &mut self,
+        now: Time,
+        span: Duration,
+        index: usize,
+        counters: Counters,
+        rows: &mut FlowColumns,
+    ) {
         self.integrate(now);
-        let sums = std::mem::replace(&mut self.sums, FlowSums::new(self.cwnd));
+        let mut sums = std::mem::replace(&mut self.sums, FlowSums::new(self.cwnd));
+        sums.counters = counters - std::mem::replace(&mut self.counted, counters);
         self.totals.add(&sums);
-        let ms_or_nan = |t: Duration| if sums.acks > 0 { t.as_millis_f64() } else { f64::NAN };
+        let ms_or_nan = |t: Duration| if sums.rtts > 0 { t.as_millis_f64() } else { f64::NAN };
         rows.time_s.push(now.as_secs_f64());
         rows.flow.push(index as u32);
         rows.throughput_mbps.push(mbps(sums.received, span));
@@ -224,7 +294,7 @@ impl FlowRecorder {
         rows.cwnd_min_bytes.push(sums.cwnd_min.as_f64());
         rows.cwnd_max_bytes.push(sums.cwnd_max.as_f64());
         rows.rtt_ms.push(self.rtt.map_or(f64::NAN, Duration::as_millis_f64));
-        rows.rtt_mean_ms.push(sums.rtt_sum as f64 / sums.acks as f64 / 1e6);
+        rows.rtt_mean_ms.push(sums.rtt_sum as f64 / sums.rtts as f64 / 1e6);
         rows.rtt_min_ms.push(ms_or_nan(sums.rtt_min));
         rows.rtt_max_ms.push(ms_or_nan(sums.rtt_max));
         rows.srtt_ms.push(if self.rtt.is_some() { self.srtt.as_millis_f64() } else { f64::NAN });
@@ -232,6 +302,12 @@ impl FlowRecorder {
         rows.ce.push(sums.ce);
         rows.sce.push(sums.sce);
         rows.cwnd_limited.push(sums.limited as f64 / sums.acks as f64);
+        rows.sent.push(sums.counters.sent);
+        rows.retransmits.push(sums.counters.retransmits);
+        rows.rtos.push(sums.counters.rtos);
+        rows.lost.push(sums.drops.total());
+        rows.delivered_bytes.push(sums.counters.delivered.get());
+        rows.delivery_rate_mbps.push(mbps(sums.counters.delivered, span));
     }
 
     /// Ends a segment: its totals.
@@ -240,19 +316,14 @@ impl FlowRecorder {
     }
 
     /// The summary of `totals`, gathered over `span`.
-    pub(crate) fn summary(
-        &self,
-        totals: &FlowTotals,
-        span: Duration,
-        name: &str,
-        cc: &str,
-        base_rtt: Duration,
-    ) -> FlowSummary {
+    pub(super) fn summary(&self, totals: &FlowTotals, span: Duration, info: &FlowInfo) -> FlowSummary {
         let sums = totals.sums.unwrap_or_else(|| FlowSums::new(self.cwnd));
+        let counters = &sums.counters;
         FlowSummary {
-            name: name.to_owned(),
-            cc: cc.to_owned(),
-            path_rtt_ms: base_rtt.as_millis_f64(),
+            name: info.name.clone(),
+            cc: info.cc_name.clone(),
+            application: info.application,
+            path_rtt_ms: info.base_rtt.as_millis_f64(),
             throughput_mbps: mbps(sums.received, span),
             goodput_mbps: mbps(sums.payload, span),
             received_bytes: sums.received.get(),
@@ -264,9 +335,18 @@ impl FlowRecorder {
                 max: sums.cwnd_max.get(),
             },
             rtt_ms: totals.rtt.percentiles(),
-            retransmits: 0,
-            loss_episodes: 0,
-            rtos: 0,
+            sent: counters.sent,
+            delivered_bytes: counters.delivered.get(),
+            retransmits: counters.retransmits,
+            loss_episodes: counters.loss_episodes,
+            rtos: counters.rtos,
+            spurious_rtos: counters.spurious_rtos,
+            tlps: counters.tlps,
+            undos: counters.undos,
+            ecn_reductions: counters.ecn_reductions,
+            drops: sums.drops,
+            corrupted: sums.corrupted,
+            limited: LimitSummary::of(&counters.limited),
             ce_marks: sums.ce,
             sce_marks: sums.sce,
             cwnd_limited: sums.limited as f64 / (sums.acks.max(1)) as f64,
@@ -275,6 +355,8 @@ impl FlowRecorder {
                 cwnd_bytes: cwnd.get(),
                 reason: reason.name(),
             }),
+            transfers: totals.transfers.as_ref().map(|transfers| transfers.summary()),
+            datagrams: totals.datagrams.as_ref().map(|datagrams| datagrams.summary(counters.sent)),
         }
     }
 }

@@ -5,10 +5,13 @@
 //! merged into the windows at the end: an event costs the same however many windows there are.
 
 pub mod columns;
+mod counters;
 mod digest;
 mod events;
 mod flow_series;
 mod histogram;
+mod messages;
+mod packets;
 mod points;
 mod queue_series;
 
@@ -16,27 +19,27 @@ use windtunnel_cc::ExitReason;
 use windtunnel_qdisc::ecn::Outcome;
 use windtunnel_qdisc::{DropReason, Dropped, Signal};
 use windtunnel_units::{Bytes, Duration, Time};
-use windtunnel_wire::{Ecn, Packet};
+use windtunnel_wire::{Ecn, FlowId, Packet};
 
+use crate::application::{Protocol, Receipt};
+use crate::flow::{Ends, Flow};
+use crate::impairment::Impairment;
 use crate::link::{Departure, Link};
 use crate::network::{Network, RecordSpec};
-use crate::result::{FlowSummary, QueueSummary, RunResult, Summary, WindowSummary};
+use crate::result::{
+    FlowSummary, ImpairmentSummary, QueueSummary, RunResult, Stalled, Summary, WindowSummary,
+};
 use columns::Table;
 use digest::Digest;
 use events::{AckEvents, DequeueEvents};
-use flow_series::{FlowColumns, FlowRecorder, FlowTotals};
+use flow_series::{FlowColumns, FlowInfo, FlowRecorder, FlowTotals};
+use packets::Captures;
 use points::{MarkKind, Points};
 use queue_series::{QueueColumns, QueueRecorder, QueueTotals};
 
+pub(crate) use counters::Counters;
 pub(crate) use flow_series::SenderState;
-
-/// The names of a flow and what its summary repeats of it.
-#[derive(Debug)]
-struct FlowInfo {
-    name: String,
-    cc_name: String,
-    base_rtt: Duration,
-}
+pub(crate) use packets::{Hidden, Tap};
 
 /// Totals between two edges of windows.
 #[derive(Debug)]
@@ -53,12 +56,17 @@ pub(crate) struct Recorder {
     spec: RecordSpec,
     flow_info: Vec<FlowInfo>,
     queue_names: Vec<String>,
+    /// Names and kinds.
+    impairment_names: Vec<(String, &'static str)>,
     flows: Vec<FlowRecorder>,
     queues: Vec<QueueRecorder>,
     flow_rows: FlowColumns,
     queue_rows: QueueColumns,
     points: Option<Points>,
     events: Option<(DequeueEvents, AckEvents)>,
+    captures: Option<Captures>,
+    /// As which flow a connection is recorded that arrived while the run went on, by its index above those of the network.
+    members: Vec<u32>,
     digest: Digest,
     /// Segments that have ended.
     segments: Vec<Segment>,
@@ -71,7 +79,7 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    pub(crate) fn new(network: &Network) -> Recorder {
+    pub(crate) fn new(network: &Network, flows: &[Flow]) -> Recorder {
         let spec = network.record.clone();
         let end = Time::ZERO + network.duration;
         let mut edges: Vec<Time> = spec.windows.iter().flat_map(|w| [w.from, w.to]).chain([end]).collect();
@@ -83,13 +91,25 @@ impl Recorder {
         let mut recorder = Recorder {
             points: spec.points.map(|spacing| Points::new(spacing, &base_rtts, n_queues)),
             events: spec.events.then(Default::default),
+            captures: spec.packets.then(Captures::default),
+            members: Vec::new(),
+            impairment_names: network.impairments.iter().map(|i| (i.name.clone(), i.config.kind())).collect(),
             flow_info: network
                 .flows
                 .iter()
-                .map(|f| FlowInfo { name: f.name.clone(), cc_name: f.cc_name.clone(), base_rtt: f.base_rtt })
+                .map(|f| FlowInfo {
+                    name: f.name.clone(),
+                    cc_name: f.cc_name.clone(),
+                    application: f.application.kind(),
+                    protocol: match f.application.protocol() {
+                        Protocol::Tcp => packets::TCP,
+                        Protocol::Udp => packets::UDP,
+                    },
+                    base_rtt: f.base_rtt,
+                })
                 .collect(),
             queue_names: network.links.iter().map(|l| l.name.clone()).collect(),
-            flows: network.flows.iter().map(|f| FlowRecorder::new(f.cc.control().cwnd)).collect(),
+            flows: flows.iter().map(|flow| FlowRecorder::new(initial_window(flow))).collect(),
             queues: (0..n_queues).map(|_| QueueRecorder::new()).collect(),
             flow_rows: FlowColumns::default(),
             queue_rows: QueueColumns::default(),
@@ -111,6 +131,22 @@ impl Recorder {
         self.next_tick
     }
 
+    /// A flow's name in results.
+    pub(crate) fn flow_name(&self, series: usize) -> &str {
+        &self.flow_info[series].name
+    }
+
+    /// A connection of `series` takes a place among the flows for the first time.
+    pub(crate) fn add_member(&mut self, series: usize) {
+        self.members.push(series as u32);
+    }
+
+    /// As which flow one is recorded.
+    fn series(&self, flow: FlowId) -> usize {
+        let member = flow.index().checked_sub(self.flows.len());
+        member.map_or(flow.index(), |member| self.members[member] as usize)
+    }
+
     /// A packet left a queue.
     #[inline]
     pub(crate) fn dequeued(&mut self, now: Time, index: usize, departure: &Departure, link: &Link) {
@@ -119,6 +155,7 @@ impl Recorder {
         self.digest.word(now.as_nanos());
         self.digest
             .word((u64::from(packet.flow.get()) << 48) ^ packet.seq.get() ^ (mark_code(*outcome) << 62));
+        let flow = if self.points.is_some() { self.series(packet.flow) as u32 } else { 0 };
         if let Some(points) = &mut self.points {
             points.sojourn(now, index, *sojourn, *emptied);
             if *outcome != Outcome::Passed {
@@ -127,7 +164,7 @@ impl Recorder {
                     Outcome::Marked(Signal::Ce) => MarkKind::Ce,
                     Outcome::Drop | Outcome::Passed => MarkKind::Drop,
                 };
-                points.mark(now, index, packet.flow.get(), kind);
+                points.mark(now, index, flow, kind);
             }
         }
         if let Some((dequeues, _)) = &mut self.events {
@@ -148,35 +185,93 @@ impl Recorder {
         self.queues[index].queued(packets);
     }
 
-    /// A queue dropped packets (or, with loss-free endpoints, would have).
-    pub(crate) fn dropped(&mut self, now: Time, index: usize, drops: &[Dropped]) {
-        for drop in drops {
-            self.queues[index].dropped(drop.reason);
-            // A drop by the AQM shows up as the outcome of its dequeue where the packet is delivered all the same.
-            if let (Some(points), DropReason::Full) = (&mut self.points, drop.reason) {
-                points.mark(now, index, drop.flow.get(), MarkKind::Drop);
-            }
+    /// A queue dropped a packet of `series` (or, with loss-free endpoints, would have).
+    pub(crate) fn dropped(&mut self, now: Time, index: usize, series: usize, drop: &Dropped) {
+        self.queues[index].dropped(drop.reason);
+        // A drop by the AQM shows up as the outcome of its dequeue where the packet is delivered all the same.
+        if let (Some(points), DropReason::Full) = (&mut self.points, drop.reason) {
+            points.mark(now, index, series as u32, MarkKind::Drop);
         }
     }
 
-    /// A packet reached its receiver.
+    /// A packet of `series` was lost by a queue or a medium; `id` is its number, if it is gone.
+    pub(crate) fn lost(&mut self, series: usize, reason: DropReason, id: Option<u64>) {
+        self.flows[series].sums.drops.count(reason);
+        if let (Some(captures), Some(id)) = (&mut self.captures, id) {
+            captures.lost(id, reason);
+        }
+    }
+
+    /// A damaged packet of `series` was discarded where it arrived.
+    pub(crate) fn corrupted(&mut self, series: usize, id: u64) {
+        self.flows[series].sums.corrupted += 1;
+        if let Some(captures) = &mut self.captures {
+            captures.lost(id, DropReason::Wire);
+        }
+    }
+
+    /// A packet reached the receiver of `series`, where `delivered` bytes were new and in order.
     #[inline]
-    pub(crate) fn received(&mut self, now: Time, packet: &Packet, echoes_sce: bool) {
-        let flow = packet.flow.index();
-        let recorder = &mut self.flows[flow];
-        recorder.received(now, packet.size(), packet.payload());
+    pub(crate) fn received(
+        &mut self,
+        now: Time,
+        series: usize,
+        packet: &Packet,
+        delivered: Bytes,
+        echoes_sce: bool,
+    ) {
+        let recorder = &mut self.flows[series];
+        recorder.received(now, packet.size(), delivered);
         recorder.sums.ce += u64::from(packet.ecn == Ecn::Ce);
         recorder.sums.sce += u64::from(echoes_sce && packet.ecn == Ecn::Ect1);
         self.packets += u64::from(packet.payload() > Bytes::ZERO);
         if let Some(points) = &mut self.points {
-            points.received(now, flow, packet.size());
+            points.received(now, series, packet.size());
         }
+    }
+
+    /// Data that had arrived before were delivered in order only now.
+    pub(crate) fn delivered(&mut self, series: usize, amount: Bytes) {
+        self.flows[series].sums.payload += amount;
+    }
+
+    /// A datagram reached the receiver of `series`.
+    pub(crate) fn datagram(&mut self, series: usize, receipt: &Receipt) {
+        self.flows[series].totals.datagrams().received(receipt);
+    }
+
+    /// The answer to a datagram reached the sender of `series`.
+    pub(crate) fn answered(&mut self, now: Time, series: usize, rtt: Duration) {
+        self.flows[series].sample(rtt);
+        self.digest.word(now.as_nanos() ^ rtt.as_nanos().rotate_left(32));
+    }
+
+    /// A connection of `series` arrived, or was turned away.
+    pub(crate) fn arrival(&mut self, series: usize, admitted: bool) {
+        self.flows[series].totals.transfers().arrival(admitted);
+    }
+
+    /// All of a message of `series` was acknowledged.
+    pub(crate) fn completed(&mut self, series: usize, time: Duration, size: Bytes) {
+        self.flows[series].totals.transfers().completed(time, size);
+    }
+
+    /// A TCP sender sends something again.
+    pub(crate) fn retransmitted(&mut self, now: Time, packet: &Packet) {
+        self.digest.word(now.as_nanos());
+        self.digest.word(!((u64::from(packet.flow.get()) << 48) ^ packet.seq.get()));
     }
 
     /// A sender handled an ACK.
     #[inline]
-    pub(crate) fn acknowledged(&mut self, now: Time, packet: &Packet, feedback: u8, state: &SenderState) {
-        let flow = packet.flow.index();
+    pub(crate) fn acknowledged(
+        &mut self,
+        now: Time,
+        flow: usize,
+        packet: &Packet,
+        feedback: u8,
+        state: &SenderState,
+    ) {
         self.flows[flow].acknowledged(now, state);
         self.digest.word(now.as_nanos() ^ state.cwnd.get().rotate_left(32));
         if let Some(points) = &mut self.points {
@@ -186,12 +281,67 @@ impl Recorder {
             acks.t_ns.push(now.as_nanos());
             acks.flow.push(packet.flow.get());
             acks.ack.push(packet.ack.get());
-            acks.rtt_ns.push(state.rtt.as_nanos());
+            acks.rtt_ns.push(state.rtt.unwrap_or_default().as_nanos());
             acks.srtt_ns.push(state.srtt.as_nanos());
             acks.feedback.push(feedback);
             acks.cwnd.push(state.cwnd.get());
             acks.in_flight.push(state.in_flight.get());
             acks.slow_start.push(state.slow_start);
+        }
+    }
+
+    /// The sender of one of `series`' connections handled an ACK. Of these no windows are recorded.
+    pub(crate) fn member_acknowledged(
+        &mut self,
+        now: Time,
+        series: usize,
+        rtt: Option<Duration>,
+        cwnd: Bytes,
+    ) {
+        if let Some(rtt) = rtt {
+            self.flows[series].sample(rtt);
+        }
+        self.digest.word(now.as_nanos() ^ cwnd.get().rotate_left(32));
+    }
+
+    /// True if every packet is captured.
+    #[inline]
+    pub(crate) const fn captures(&self) -> bool {
+        self.captures.is_some()
+    }
+
+    /// Captures a packet that its flow's sender sends.
+    #[cold]
+    pub(crate) fn capture_sent(
+        &mut self,
+        now: Time,
+        packet: &mut Packet,
+        retransmission: bool,
+        hidden: Option<Hidden>,
+    ) {
+        let protocol = self.flow_info[self.series(packet.flow)].protocol;
+        if let Some(captures) = &mut self.captures {
+            captures.number(packet, false);
+            captures.push(now, Tap::Sender, packet, protocol, retransmission, hidden);
+        }
+    }
+
+    /// Captures a packet that its flow's receiver sends.
+    #[cold]
+    pub(crate) fn capture_reply(&mut self, now: Time, packet: &mut Packet) {
+        let protocol = self.flow_info[self.series(packet.flow)].protocol;
+        if let Some(captures) = &mut self.captures {
+            captures.number(packet, true);
+            captures.push(now, Tap::Receiver, packet, protocol, false, None);
+        }
+    }
+
+    /// Captures a packet on its way.
+    #[cold]
+    pub(crate) fn capture(&mut self, now: Time, tap: Tap, packet: &Packet) {
+        let protocol = self.flow_info[self.series(packet.flow)].protocol;
+        if let Some(captures) = &mut self.captures {
+            captures.push(now, tap, packet, protocol, false, None);
         }
     }
 
@@ -212,11 +362,12 @@ impl Recorder {
     }
 
     /// Ends the recording interval at `now`, and the segment if an edge of a window is due.
-    pub(crate) fn end_interval(&mut self, now: Time, links: &mut [Link]) {
+    /// `counters` are what each flow's sender has counted so far.
+    pub(crate) fn end_interval(&mut self, now: Time, links: &mut [Link], counters: &[Counters]) {
         let span = now.since(self.interval_start);
         if !span.is_zero() {
             for (i, flow) in self.flows.iter_mut().enumerate() {
-                flow.end_interval(now, span, i, &mut self.flow_rows);
+                flow.end_interval(now, span, i, counters[i], &mut self.flow_rows);
             }
             for (i, queue) in self.queues.iter_mut().enumerate() {
                 let (busy, backlog) = (links[i].take_busy(now), links[i].backlog());
@@ -237,7 +388,14 @@ impl Recorder {
     }
 
     /// Everything that was recorded; call it after the last interval has ended.
-    pub(crate) fn finish(self, links: &[Link], end: Time, events: u64) -> RunResult {
+    pub(crate) fn finish(
+        self,
+        links: &[Link],
+        impairments: &[Impairment],
+        end: Time,
+        events: u64,
+        stalled: Option<Stalled>,
+    ) -> RunResult {
         let windows = self
             .spec
             .windows
@@ -256,11 +414,13 @@ impl Recorder {
         let (flows, queues) = self.summaries(Time::ZERO, end, links);
         let summary = Summary {
             duration_s: end.as_secs_f64(),
+            stalled,
             digest: self.digest.hex(),
             packets: self.packets,
             events,
             flows,
             queues,
+            impairments: self.impairment_names.into_iter().zip(impairments).map(impairment_summary).collect(),
             windows,
         };
         let mut tables: Vec<Table> = vec![self.flow_rows.into_table(), self.queue_rows.into_table()];
@@ -268,6 +428,7 @@ impl Recorder {
         if let Some((dequeues, acks)) = self.events {
             tables.extend([dequeues.into_table(), acks.into_table()]);
         }
+        tables.extend(self.captures.map(Captures::into_table));
         RunResult { summary, tables }
     }
 
@@ -283,11 +444,7 @@ impl Recorder {
         let flows = self.flows.iter().zip(&self.flow_info).zip(&flows);
         let queues = self.queue_names.iter().zip(links).zip(&queues);
         (
-            flows
-                .map(|((flow, info), totals)| {
-                    flow.summary(totals, span, &info.name, &info.cc_name, info.base_rtt)
-                })
-                .collect(),
+            flows.map(|((flow, info), totals)| flow.summary(totals, span, info)).collect(),
             queues.map(|((name, link), totals)| totals.summary(span, name, link.rate())).collect(),
         )
     }
@@ -297,6 +454,33 @@ impl Recorder {
         let interval = self.spec.interval.as_nanos();
         let next = Time::from_nanos((now.as_nanos() / interval + 1) * interval);
         self.edges.last().map_or(next, |edge| next.min(*edge))
+    }
+}
+
+/// The window that a flow begins with; what has no window, or many, has none.
+fn initial_window(flow: &Flow) -> Bytes {
+    match &flow.ends {
+        Ends::Ideal { sender, .. } => sender.cwnd(),
+        Ends::Tcp(connection) => connection.sender.cwnd(),
+        Ends::Datagrams(_) | Ends::Arrivals(_) | Ends::Vacant => Bytes::ZERO,
+    }
+}
+
+fn impairment_summary(
+    ((name, kind), impairment): ((String, &'static str), &Impairment),
+) -> ImpairmentSummary {
+    let stats = impairment.stats();
+    ImpairmentSummary {
+        name,
+        kind,
+        arrived: stats.arrived,
+        passed: stats.passed,
+        lost: stats.lost,
+        corrupted: stats.corrupted,
+        duplicated: stats.duplicated,
+        reordered: stats.reordered,
+        bursts: stats.bursts,
+        held: impairment.held(),
     }
 }
 

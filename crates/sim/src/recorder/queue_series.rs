@@ -69,9 +69,7 @@ impl QueueSums {
         self.emptied += other.emptied;
         self.sce += other.sce;
         self.ce += other.ce;
-        self.drops.full += other.drops.full;
-        self.drops.aqm += other.drops.aqm;
-        self.drops.wire += other.drops.wire;
+        self.drops += other.drops;
         self.sojourn_sum += other.sojourn_sum;
         self.sojourn_min = self.sojourn_min.min(other.sojourn_min);
         self.sojourn_max = self.sojourn_max.max(other.sojourn_max);
@@ -152,11 +150,7 @@ impl QueueRecorder {
     }
 
     pub(crate) fn dropped(&mut self, reason: DropReason) {
-        match reason {
-            DropReason::Full => self.sums.drops.full += 1,
-            DropReason::Aqm => self.sums.drops.aqm += 1,
-            DropReason::Wire => self.sums.drops.wire += 1,
-        }
+        self.sums.drops.count(reason);
     }
 
     /// Ends an interval of length `span`, in which the link was busy for `busy`: writes its row and adds it to
@@ -187,7 +181,7 @@ impl QueueRecorder {
         rows.emptied.push(sums.emptied);
         rows.sce.push(sums.sce);
         rows.ce.push(sums.ce);
-        rows.drops.push(sums.drops.full + sums.drops.aqm + sums.drops.wire);
+        rows.drops.push(sums.drops.total());
     }
 
     /// Ends a segment: its totals.

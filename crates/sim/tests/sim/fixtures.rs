@@ -2,11 +2,21 @@
 
 use std::collections::VecDeque;
 
-use windtunnel_cc::{AckSample, CongestionControl, CongestionEvent, Control, Pacing, PathView, Phase};
+use windtunnel_cc::{
+    AckSample, AvoidanceConfig, CongestionControl, CongestionEvent, Control, ConventionalParams, FlowInit,
+    Pacing, PathView, Phase, RenoParams, ResponseConfig, SlowStartConfig, SsthreshBase, StandardParams,
+    WindowedConfig,
+};
 use windtunnel_qdisc::ecn::{EcnPolicy, Outcome};
 use windtunnel_qdisc::{Backlog, DropReason, QueueCx, QueueDiscipline, Signal, Verdict};
-use windtunnel_sim::{Action, DequeuePoint, FlowSpec, LinkSpec, Network, PathHop, RecordSpec};
-use windtunnel_tcp::{AckParams, Endpoint, HEADERS};
+use windtunnel_sim::application::ApplicationConfig;
+use windtunnel_sim::impairment::ImpairmentConfig;
+use windtunnel_sim::{
+    Action, ControllerFactory, DequeuePoint, FlowSpec, LinkRate, LinkSpec, Network, PathHop, RecordSpec,
+    Transport,
+};
+use windtunnel_sim::{ImpairmentSpec, RunResult, Simulation, stream_seed};
+use windtunnel_tcp::{AckParams, Endpoint, HEADERS, TcpParams};
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId, Packet};
 
@@ -82,6 +92,10 @@ impl QueueDiscipline for PlainQueue {
     }
 }
 
+pub(crate) fn fixed_window(segments: u64) -> ControllerFactory {
+    ControllerFactory::new(move || Box::new(FixedWindow(segments)))
+}
+
 pub(crate) fn link(
     mbps: u64,
     delay_ms: u64,
@@ -90,7 +104,8 @@ pub(crate) fn link(
 ) -> LinkSpec {
     LinkSpec {
         name: format!("link{mbps}"),
-        rate: Rate::from_mbps(mbps),
+        rate: LinkRate::Fixed(Rate::from_mbps(mbps)),
+        overhead: Bytes::ZERO,
         delay: Duration::from_millis(delay_ms),
         queue,
         dequeue_point,
@@ -120,8 +135,9 @@ pub(crate) fn flow(
         name: format!("flow{index}"),
         cc_name: "fixed".to_owned(),
         endpoint,
-        cc: Box::new(FixedWindow(window)),
-        ack: AckParams::default(),
+        transport: Transport::Ideal { cc: fixed_window(window), ack: AckParams::default() },
+        application: ApplicationConfig::Bulk,
+        seed: u64::from(index),
         forward,
         reverse,
         base_rtt,
@@ -134,9 +150,10 @@ pub(crate) fn network(links: Vec<LinkSpec>, flows: Vec<FlowSpec>, duration: Dura
         interval: Duration::from_millis(10),
         points: Some(Duration::from_micros(100)),
         events: false,
+        packets: false,
         windows: Vec::new(),
     };
-    Network { links, flows, plan, duration, record, deliver_drops: false }
+    Network { links, impairments: Vec::new(), flows, plan, duration, record, deliver_drops: false }
 }
 
 /// Flows of `windows` segments and 20 ms over one link of 100 Mbit/s with room for `limit` packets.
@@ -148,4 +165,71 @@ pub(crate) fn dumbbell(windows: &[u64], limit: usize, mark_every: u64, duration:
         .map(|(i, w)| flow(i as u32, *w, true, vec![PathHop::Link(0), PathHop::Delay(rtt)], Vec::new(), rtt))
         .collect();
     network(vec![link(100, 0, PlainQueue::new(limit, mark_every), DequeuePoint::End)], flows, duration)
+}
+
+/// Linux's TCP with Reno.
+pub(crate) fn reno() -> Transport {
+    let cc = ControllerFactory::new(|| {
+        let config = WindowedConfig {
+            avoidance: AvoidanceConfig::Reno(RenoParams::default()),
+            slow_start: SlowStartConfig::Standard(StandardParams::default()),
+            response: ResponseConfig::Conventional(ConventionalParams::default()),
+        };
+        let (iw, min_cwnd, ssthresh_base) = (MSS * 10, MSS * 2, SsthreshBase::default());
+        config.build(FlowInit { mss: MSS, iw, min_cwnd, paced: false, ssthresh_base })
+    });
+    Transport::Tcp { cc, params: Box::default(), ack: AckParams::default() }
+}
+
+/// Linux's TCP with a window that never moves.
+pub(crate) fn fixed(segments: u64) -> Transport {
+    Transport::Tcp {
+        cc: fixed_window(segments),
+        params: Box::<TcpParams>::default(),
+        ack: AckParams::default(),
+    }
+}
+
+/// An application and what carries it.
+pub(crate) type Traffic = (Transport, ApplicationConfig);
+
+/// Flows over one link of 10 Mbit/s with room for 60 packets and `rtt_ms`; data pass `forward` behind the link and ACKs
+/// pass `reverse`.
+pub(crate) fn path(
+    traffic: Vec<Traffic>,
+    rtt_ms: u64,
+    forward: Vec<ImpairmentConfig>,
+    reverse: Vec<ImpairmentConfig>,
+    seconds: u64,
+) -> Network {
+    let rtt = Duration::from_millis(rtt_ms);
+    let (n, there) = (forward.len() + reverse.len(), forward.len());
+    let hops = |from, to| (from..to).map(PathHop::Impairment);
+    let flows = traffic.into_iter().enumerate().map(|(i, (transport, application))| {
+        let way: Vec<PathHop> =
+            [PathHop::Link(0)].into_iter().chain(hops(0, there)).chain([PathHop::Delay(rtt)]).collect();
+        let mut spec = flow(i as u32, 10, false, way, hops(there, n).collect(), rtt);
+        spec.endpoint.ecn = Ecn::NotEct;
+        spec.endpoint.mds = false;
+        spec.endpoint.dscp = Dscp::DEFAULT;
+        spec.seed = stream_seed(1, &format!("flow {} application", spec.name));
+        FlowSpec { transport, application, ..spec }
+    });
+    let links = vec![link(10, 0, PlainQueue::new(60, 0), DequeuePoint::End)];
+    let mut network = network(links, flows.collect(), Duration::from_secs(seconds));
+    network.impairments = forward
+        .into_iter()
+        .chain(reverse)
+        .enumerate()
+        .map(|(i, config)| ImpairmentSpec {
+            name: format!("medium{i}"),
+            config,
+            seed: stream_seed(1, &format!("medium {i}")),
+        })
+        .collect();
+    network
+}
+
+pub(crate) fn run(network: Network) -> RunResult {
+    Simulation::new(network).finish()
 }

@@ -1,6 +1,11 @@
 //! The event loop under controllers and queues that do as little as possible.
 
+mod applications;
+mod captures;
+mod connections;
 mod conservation;
+mod datagrams;
 mod fixtures;
+mod media;
 mod paths;
 mod recording;

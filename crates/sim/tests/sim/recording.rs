@@ -1,7 +1,7 @@
 //! What is recorded agrees with itself: rows with summaries, windows with the whole, points with rows.
 
 use windtunnel_sim::recorder::columns::{Column, Table};
-use windtunnel_sim::{RunResult, Simulation, Window};
+use windtunnel_sim::{LinkRate, RunResult, Simulation, Window};
 use windtunnel_units::{Duration, Time};
 
 use crate::fixtures::dumbbell;
@@ -111,7 +111,7 @@ fn points_are_thinned() {
 fn rows_do_not_grow_with_traffic() {
     let rows = |window: u64| {
         let mut spec = dumbbell(&[window], 100_000, 0, Duration::from_secs(1));
-        spec.links[0].rate = windtunnel_units::Rate::from_mbps(10_000);
+        spec.links[0].rate = LinkRate::Fixed(windtunnel_units::Rate::from_mbps(10_000));
         spec.record.points = Some(Duration::from_millis(1));
         let result = Simulation::new(spec).finish();
         (result.summary.packets, result.tables.iter().map(|t| t.columns[0].1.len()).sum::<usize>())

@@ -4,3 +4,4 @@ mod bsd42;
 mod feedback;
 mod ideal_sender;
 mod receiver;
+mod sender;

@@ -1,0 +1,47 @@
+//! How fast a link is: a rate, or a file of transmission opportunities.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use windtunnel_sim::{RateTrace, parse_mahimahi};
+use windtunnel_units::Rate;
+
+use super::cursor::Cursor;
+use super::document::Value;
+use super::fault::Fault;
+use super::link::check_rate;
+use crate::model::LinkRate;
+
+/// Longer traces are refused: this one has an opportunity for each of 10^7 packets.
+const LARGEST_TRACE: u64 = 100 << 20;
+
+/// Reads a link's `rate`. The files of traces are looked for beside `file`, the scenario.
+pub(crate) fn link_rate(at: &Cursor<'_>, file: Option<&str>, optional: bool) -> Result<LinkRate, Fault> {
+    match at.value() {
+        None if optional => Ok(LinkRate::Unlimited),
+        None => Err(at.fault("is required")),
+        Some(Value::Table(_)) => {
+            at.expect_keys(&["trace"])?;
+            let at = at.get("trace");
+            let name = at.text().ok_or_else(|| at.not_allowed("the name of a file"))?;
+            Ok(LinkRate::Trace { file: name.to_owned(), trace: Arc::new(read_trace(name, &at, file)?) })
+        }
+        Some(_) => {
+            let rate: Rate = at.read()?;
+            check_rate(rate, at)?;
+            Ok(LinkRate::Fixed(rate))
+        }
+    }
+}
+
+fn read_trace(name: &str, at: &Cursor<'_>, file: Option<&str>) -> Result<RateTrace, Fault> {
+    let folder = file.and_then(|file| Path::new(file).parent()).map(Path::to_path_buf).unwrap_or_default();
+    let path: PathBuf = folder.join(name);
+    let size = fs::metadata(&path).map_err(|error| at.fault(format!("cannot be read: {error}")))?.len();
+    if size > LARGEST_TRACE {
+        return Err(at.fault(format!("has {size} bytes: at most {LARGEST_TRACE} are read")));
+    }
+    let text = fs::read_to_string(&path).map_err(|error| at.fault(format!("cannot be read: {error}")))?;
+    parse_mahimahi(&text).map_err(|error| at.fault(error.to_string()))
+}

@@ -1,0 +1,48 @@
+//! The mechanisms of a flow's TCP: its own `tcp` over the scenario's.
+
+use windtunnel_cc::{OutOfRange, SlowStartConfig, WindowedConfig};
+use windtunnel_tcp::{LossDetection, TcpParams};
+
+use super::cursor::Cursor;
+use super::fault::Fault;
+use crate::model::Endpoints;
+
+/// Reads the mechanisms of one flow. `detection` is the loss detection that its controller's name stands for.
+pub(crate) fn tcp(
+    root: &Cursor<'_>,
+    flow: &Cursor<'_>,
+    endpoints: Endpoints,
+    cc: &WindowedConfig,
+    detection: Option<LossDetection>,
+) -> Result<TcpParams, Fault> {
+    let (shared, own) = (root.get("tcp"), flow.get("tcp"));
+    if endpoints == Endpoints::Ideal {
+        return match [own, shared].iter().find(|at| at.is_given()) {
+            Some(at) => Err(at.fault("belongs to endpoints = \"linux\"; ideal endpoints have none of it")),
+            None => Ok(TcpParams::default()),
+        };
+    }
+    let table = own.over(&shared);
+    let at = own.with(table.as_ref());
+    let mut params: TcpParams = if at.is_given() { at.read()? } else { TcpParams::default() };
+    let given = |key: &str| at.get(key).is_given();
+    if let Some(detection) = detection {
+        if !given("loss_detection") {
+            params.loss_detection = detection;
+        }
+        if !given("sack") {
+            params.sack = false;
+        }
+    }
+    if let SlowStartConfig::Essp(_) = cc.slow_start {
+        // Its stages set the pace themselves: the gain is theirs.
+        if !given("pacing_ss_ratio") {
+            params.pacing_ss_ratio = 1.0;
+        }
+        if !given("pacing_ca_ratio") {
+            params.pacing_ca_ratio = 1.0;
+        }
+    }
+    params.check().map_err(|OutOfRange { key, allowed, .. }| at.get(key).not_allowed(allowed))?;
+    Ok(params)
+}

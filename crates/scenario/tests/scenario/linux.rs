@@ -1,0 +1,169 @@
+//! What `endpoints = "linux"`, the default, means: defaults, mechanisms, impairments, applications.
+
+use windtunnel_cc::{AvoidanceConfig, CubicVariant, SlowStartConfig};
+use windtunnel_scenario::{DequeuePoint, Endpoints, LinkRate, Scenario};
+use windtunnel_sim::application::ApplicationConfig;
+use windtunnel_sim::impairment::ImpairmentConfig;
+use windtunnel_tcp::{AckPolicy, LossDetection, TcpParams};
+use windtunnel_units::Duration;
+
+use crate::good_input::parse;
+
+fn dumbbell(top: &str, bottleneck: &str, flow: &str) -> Scenario {
+    parse(&text(top, bottleneck, flow))
+}
+
+fn text(top: &str, bottleneck: &str, flow: &str) -> String {
+    format!(
+        "duration = \"60 s\"\n{top}\n[bottleneck]\nrate = \"100 Mbit/s\"\n{bottleneck}\n[[flow]]\nrtt = \"20 ms\"\n{flow}\n"
+    )
+}
+
+fn refused(top: &str, bottleneck: &str, flow: &str) -> String {
+    let error = Scenario::parse(&text(top, bottleneck, flow), None, &[]).expect_err("wrong");
+    error.to_string()
+}
+
+/// The stack of spec/congestion-control section 0.5: CUBIC as Linux has it with `HyStart`, not paced, no ECN, Linux's
+/// delayed ACKs, RACK; a link decides before it serialises.
+#[test]
+fn the_defaults_are_those_of_linux() {
+    let scenario = dumbbell("", "", "cc = \"cubic\"");
+    assert_eq!(scenario.endpoints, Endpoints::Linux);
+    assert_eq!(scenario.links[0].dequeue_point, DequeuePoint::Start);
+    let flow = &scenario.flows[0];
+    assert!(
+        matches!(&flow.cc.avoidance, AvoidanceConfig::Cubic(p) if p.variant == Some(CubicVariant::Linux))
+    );
+    assert!(matches!(flow.cc.slow_start, SlowStartConfig::Hystart(_)));
+    assert_eq!((flow.pacing, flow.ecn, flow.ack.policy), (false, false, AckPolicy::Linux));
+    assert_eq!(flow.tcp, TcpParams::default());
+    assert_eq!(flow.application, ApplicationConfig::Bulk);
+}
+
+/// An MDS flow needs ECN, and ESSP sets its pace itself.
+#[test]
+fn mds_flows_have_ecn_and_essp_is_paced() {
+    let flow = &dumbbell("", "", "cc = { kind = \"reno-mds\", slow_start = \"essp\" }").flows[0];
+    assert!(flow.ecn && flow.pacing);
+    assert!((flow.tcp.pacing_ss_ratio - 1.0).abs() < 1e-9, "its gain is the stages' own");
+}
+
+/// A flow's own mechanisms come before those of the scenario.
+#[test]
+fn mechanisms_are_inherited() {
+    let scenario = dumbbell(
+        "tcp = { tlp = false, dupthresh = 5 }",
+        "",
+        "cc = \"reno\"\ntcp = { dupthresh = 7, frto = false }",
+    );
+    let tcp = &scenario.flows[0].tcp;
+    assert_eq!((tcp.tlp, tcp.dupthresh, tcp.frto, tcp.sack), (false, 7, false, true));
+}
+
+/// The names of earlier systems stand for their growth and their recovery (spec/congestion-control section 3.2).
+#[test]
+fn classic_controllers_bring_their_recovery() {
+    for (name, detection) in [
+        ("tahoe", LossDetection::Tahoe),
+        ("reno1990", LossDetection::Reno),
+        ("newreno", LossDetection::Newreno),
+    ] {
+        let scenario = dumbbell("", "", &format!("cc = \"{name}\""));
+        let flow = &scenario.flows[0];
+        assert_eq!((flow.cc_name.as_str(), flow.tcp.loss_detection, flow.tcp.sack), (name, detection, false));
+        assert_eq!(parse(&scenario.to_toml()), scenario, "it can be printed and read");
+    }
+}
+
+/// Impairments work in the order of what they are, however they are written; one needs no list.
+#[test]
+fn impairments_are_ordered() {
+    let scenario =
+        dumbbell("", "impair = [\"jitter\", { kind = \"loss\", probability = \"1 %\" }]", "cc = \"reno\"");
+    let kinds: Vec<&str> = scenario.links[0].impair.iter().map(ImpairmentConfig::kind).collect();
+    assert_eq!(kinds, ["loss", "jitter"]);
+    assert_eq!(dumbbell("", "impair = \"loss\"", "cc = \"reno\"").links[0].impair.len(), 1);
+    assert_eq!(parse(&scenario.to_toml()), scenario);
+}
+
+/// ACKs may be lost or delayed without a queue of their own.
+#[test]
+fn a_way_back_without_a_rate() {
+    let scenario =
+        dumbbell("", "[reverse]\nimpair = { kind = \"loss\", probability = \"10 %\" }", "cc = \"reno\"");
+    assert_eq!(scenario.links[1].rate, LinkRate::Unlimited);
+    let network = windtunnel_scenario::compile(&scenario);
+    assert_eq!((network.links.len(), network.impairments.len()), (1, 1));
+    assert_eq!(network.impairments[0].name, "reverse loss");
+    assert_eq!(parse(&scenario.to_toml()), scenario);
+}
+
+/// The path's round trip is half before and half behind the receiver.
+#[test]
+fn the_delay_is_on_both_ways() {
+    let network = windtunnel_scenario::compile(&dumbbell("", "", "cc = \"reno\""));
+    let half = windtunnel_sim::PathHop::Delay(Duration::from_millis(10));
+    assert_eq!(
+        (network.flows[0].forward.last(), network.flows[0].reverse.last()),
+        (Some(&half), Some(&half))
+    );
+}
+
+/// A probe has no controller.
+#[test]
+fn udp_applications_have_no_controller() {
+    let scenario = dumbbell("", "", "app = \"probe\"");
+    assert_eq!(scenario.flows[0].cc_name, "probe");
+    assert_eq!(parse(&scenario.to_toml()), scenario);
+    assert!(refused("", "", "app = \"probe\"\ncc = \"reno\"").contains("belongs to TCP"));
+}
+
+/// What cannot be is refused, and the message says why.
+#[test]
+fn impossible_combinations() {
+    let cases = [
+        (refused("", "", "cc = \"reno\"\ntcp = { sack = false }"), "RACK needs SACK"),
+        (refused("", "", "cc = \"tahoe\"\ntcp = { sack = true }"), "knows no SACK"),
+        (
+            refused("", "queue = { kind = \"fifo\", limit = \"0 packets\" }", "cc = \"reno\""),
+            "more than nothing",
+        ),
+        (
+            refused("endpoints = \"ideal\"", "impair = \"loss\"", "cc = \"reno\""),
+            "needs endpoints = \"linux\"",
+        ),
+        (
+            refused("endpoints = \"ideal\"", "", "cc = \"reno\"\ntcp = { tlp = false }"),
+            "belongs to endpoints",
+        ),
+        (refused("endpoints = \"ideal\"", "", "cc = \"tahoe\""), "needs no loss recovery"),
+        (refused("endpoints = \"ideal\"", "", "cc = \"reno\"\napp = \"transfer\""), "bulk"),
+        (refused("", "", "cc = \"reno\"\napp = { kind = \"transfer\", size = \"0 B\" }"), "1 byte or more"),
+        (
+            refused("", "impair = { kind = \"loss\", probability = \"120 %\" }", "cc = \"reno\""),
+            "0 % to 100 %",
+        ),
+        (
+            refused("", "impair = { kind = \"periodic-loss\", every = 1 }", "cc = \"reno\""),
+            "else nothing passes",
+        ),
+        (
+            refused("", "rate = { trace = \"no-such-file\" }", "cc = \"reno\"").replace('\n', " "),
+            "duplicate key",
+        ),
+        (refused("", "overhead = \"2 kB\"", "cc = \"reno\""), "at most 1 kB"),
+        (refused("", "[reverse]\nqueue = \"fifo\"", "cc = \"reno\""), "belongs to a link with a `rate`"),
+    ];
+    for (message, part) in cases {
+        assert!(message.contains(part), "{message} does not say {part}");
+    }
+}
+
+/// A trace that is not there is named with its key.
+#[test]
+fn a_trace_that_cannot_be_read() {
+    let text = "duration = \"1 s\"\n[bottleneck]\nrate = { trace = \"no-such-file.up\" }\n[[flow]]\ncc = \"reno\"\nrtt = \"20 ms\"\n";
+    let error = Scenario::parse(text, Some("s.toml"), &[]).expect_err("no such file").to_string();
+    assert!(error.starts_with("s.toml:3: bottleneck.rate.trace: cannot be read: "), "{error}");
+}

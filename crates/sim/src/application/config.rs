@@ -1,0 +1,368 @@
+//! What makes a flow send, as data: a name and its parameters.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use windtunnel_units::{Bytes, Duration, OutOfRange, Rate};
+
+use crate::distribution::{SizeDistribution, TimeDistribution};
+
+/// An application with its parameters.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum ApplicationConfig {
+    /// Endless data.
+    #[default]
+    Bulk,
+    /// So many bytes, once.
+    Transfer(TransferParams),
+    /// Periods of sending and of silence.
+    OnOff(OnOffParams),
+    /// One response after the other on one connection.
+    RequestResponse(RequestResponseParams),
+    /// A new connection for each of many transfers.
+    Poisson(PoissonParams),
+    /// Frames at a constant interval.
+    Media(MediaParams),
+    /// Datagrams at a constant rate.
+    Cbr(CbrParams),
+    /// Small datagrams that come back: measures delay.
+    Probe(ProbeParams),
+}
+
+/// Over which protocol an application sends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Protocol {
+    /// TCP.
+    #[default]
+    Tcp,
+    /// UDP.
+    Udp,
+}
+
+impl ApplicationConfig {
+    /// Its name, as in scenarios and results.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            ApplicationConfig::Bulk => "bulk",
+            ApplicationConfig::Transfer(_) => "transfer",
+            ApplicationConfig::OnOff(_) => "on-off",
+            ApplicationConfig::RequestResponse(_) => "request-response",
+            ApplicationConfig::Poisson(_) => "poisson",
+            ApplicationConfig::Media(_) => "media",
+            ApplicationConfig::Cbr(_) => "cbr",
+            ApplicationConfig::Probe(_) => "probe",
+        }
+    }
+
+    /// Over which protocol it sends: a flow over UDP has no controller.
+    pub const fn protocol(&self) -> Protocol {
+        match self {
+            ApplicationConfig::Cbr(_) | ApplicationConfig::Probe(_) => Protocol::Udp,
+            ApplicationConfig::Media(params) => params.protocol,
+            ApplicationConfig::Bulk
+            | ApplicationConfig::Transfer(_)
+            | ApplicationConfig::OnOff(_)
+            | ApplicationConfig::RequestResponse(_)
+            | ApplicationConfig::Poisson(_) => Protocol::Tcp,
+        }
+    }
+
+    /// True if the loss-free endpoints can carry it: they have endless data, or none. UDP flows need no endpoints of
+    /// either profile, but with loss-free ones nothing may be lost.
+    pub const fn is_endless(&self) -> bool {
+        matches!(self, ApplicationConfig::Bulk)
+    }
+
+    /// Whether the parameters are within what the application is defined for.
+    pub fn check(&self) -> Result<(), OutOfRange> {
+        match self {
+            ApplicationConfig::Bulk => Ok(()),
+            ApplicationConfig::Transfer(params) => params.check(),
+            ApplicationConfig::OnOff(params) => params.check(),
+            ApplicationConfig::RequestResponse(params) => params.check(),
+            ApplicationConfig::Poisson(params) => params.check(),
+            ApplicationConfig::Media(params) => params.check(),
+            ApplicationConfig::Cbr(params) => params.check(),
+            ApplicationConfig::Probe(params) => params.check(),
+        }
+    }
+}
+
+/// So many bytes, once; the flow completion time is from its start to the ACK of its last byte.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct TransferParams {
+    /// How much.
+    pub size: Bytes,
+}
+
+impl Default for TransferParams {
+    fn default() -> TransferParams {
+        TransferParams { size: Bytes::new(1_000_000) }
+    }
+}
+
+impl TransferParams {
+    fn check(&self) -> Result<(), OutOfRange> {
+        positive_size("size", self.size)
+    }
+}
+
+/// Periods of sending and of silence on one connection; the flow begins with a period of sending.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct OnOffParams {
+    /// How long it sends.
+    pub on: TimeDistribution,
+    /// How long it is silent.
+    pub off: TimeDistribution,
+    /// At which rate the application writes while it sends; if left out, it always has more to send.
+    pub rate: Option<Rate>,
+}
+
+impl Default for OnOffParams {
+    fn default() -> OnOffParams {
+        let second = TimeDistribution::Exponential { mean: Duration::SECOND };
+        OnOffParams { on: second.clone(), off: second, rate: None }
+    }
+}
+
+impl OnOffParams {
+    fn check(&self) -> Result<(), OutOfRange> {
+        self.on.check("on")?;
+        self.off.check("off")?;
+        if self.on.mean() + self.off.mean() < 1e3 {
+            return Err(OutOfRange::new("on", "0 s", "periods of 1 us at least, on and off together"));
+        }
+        self.rate.map_or(Ok(()), |rate| positive_rate("rate", rate))
+    }
+}
+
+/// One response after the other on one connection: each is written a think time after all of the last one was
+/// acknowledged.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RequestResponseParams {
+    /// The size of a response.
+    pub size: SizeDistribution,
+    /// The time from the end of a response to the next one.
+    pub think: TimeDistribution,
+    /// How many responses there are; if left out, they go on.
+    pub count: Option<u64>,
+}
+
+impl Default for RequestResponseParams {
+    fn default() -> RequestResponseParams {
+        RequestResponseParams {
+            size: SizeDistribution::Fixed { value: Bytes::new(100_000) },
+            think: TimeDistribution::Exponential { mean: Duration::from_millis(500) },
+            count: None,
+        }
+    }
+}
+
+impl RequestResponseParams {
+    fn check(&self) -> Result<(), OutOfRange> {
+        self.size.check("size")?;
+        self.think.check("think")?;
+        if self.count == Some(0) {
+            return Err(OutOfRange::new("count", 0, "1 or more"));
+        }
+        Ok(())
+    }
+}
+
+/// A new connection for each of many transfers, which arrive independently of each other (Poisson process). Their summary
+/// is that of the whole group.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(extend("x-source" = "Paxson and Floyd, Wide-Area Traffic: The Failure of Poisson Modeling, 1995 (sessions do arrive so)"))]
+pub struct PoissonParams {
+    /// Arrivals per second; either this or `load`.
+    #[schemars(extend("x-unit" = "1/s"))]
+    pub arrivals: Option<f64>,
+    /// The data that arrive per second, on average; either this or `arrivals`.
+    pub load: Option<Rate>,
+    /// The size of a transfer.
+    pub size: SizeDistribution,
+    /// Connections at once; an arrival that finds so many is turned away, and counted.
+    #[schemars(range(min = 1, max = 100_000))]
+    pub max_active: u32,
+}
+
+impl Default for PoissonParams {
+    fn default() -> PoissonParams {
+        PoissonParams {
+            arrivals: None,
+            load: None,
+            size: SizeDistribution::Pareto {
+                min: Bytes::new(4_000),
+                max: Bytes::new(10_000_000),
+                shape: 1.2,
+            },
+            max_active: 10_000,
+        }
+    }
+}
+
+impl PoissonParams {
+    /// The mean time from one arrival to the next.
+    pub fn mean_interval(&self) -> Duration {
+        let per_second = match (self.arrivals, self.load) {
+            (Some(arrivals), _) => arrivals,
+            (None, Some(load)) => load.bits_per_sec() as f64 / 8.0 / self.size.mean(),
+            (None, None) => 0.0,
+        };
+        if per_second > 0.0 { Duration::from_nanos_f64(1e9 / per_second) } else { Duration::MAX }
+    }
+
+    fn check(&self) -> Result<(), OutOfRange> {
+        self.size.check("size")?;
+        if self.size.mean() < 1.0 {
+            return Err(OutOfRange::new("size", self.size.mean(), "1 byte or more in the mean"));
+        }
+        match (self.arrivals, self.load) {
+            (Some(arrivals), None) if !(1e-6..=1e6).contains(&arrivals) => {
+                return Err(OutOfRange::new("arrivals", arrivals, "1e-6 to 1e6 per second"));
+            }
+            (None, Some(load)) => positive_rate("load", load)?,
+            (Some(_), None) => {}
+            (None, None) => {
+                return Err(OutOfRange::new("arrivals", "nothing", "either `arrivals` or `load`"));
+            }
+            (Some(_), Some(load)) => {
+                return Err(OutOfRange::new("load", load, "not together with `arrivals`"));
+            }
+        }
+        if self.max_active == 0 || self.max_active > 100_000 {
+            return Err(OutOfRange::new("max_active", self.max_active, "1 to 100000"));
+        }
+        Ok(())
+    }
+}
+
+/// Frames at a constant interval, as of a video call: over TCP each is written when it is made, over UDP its datagrams leave
+/// evenly over the interval.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct MediaParams {
+    /// The mean rate of the media, headers not counted.
+    pub rate: Rate,
+    /// The time from frame to frame.
+    pub frame_interval: Duration,
+    /// Every n-th frame is a key frame; with 0 none is.
+    #[schemars(extend("x-unit" = "frames"))]
+    pub keyframe_every: u32,
+    /// How many times larger than the others a key frame is.
+    #[schemars(range(min = 1.0, max = 1000.0))]
+    pub keyframe_ratio: f64,
+    /// Over which protocol it is sent.
+    pub protocol: Protocol,
+}
+
+impl Default for MediaParams {
+    fn default() -> MediaParams {
+        MediaParams {
+            rate: Rate::from_mbps(2),
+            frame_interval: Duration::from_nanos(33_333_333),
+            keyframe_every: 0,
+            keyframe_ratio: 8.0,
+            protocol: Protocol::Udp,
+        }
+    }
+}
+
+impl MediaParams {
+    fn check(&self) -> Result<(), OutOfRange> {
+        positive_rate("rate", self.rate)?;
+        positive_time("frame_interval", self.frame_interval)?;
+        if !(1.0..=1000.0).contains(&self.keyframe_ratio) {
+            return Err(OutOfRange::new("keyframe_ratio", self.keyframe_ratio, "1 to 1000"));
+        }
+        Ok(())
+    }
+}
+
+/// Datagrams at a constant rate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CbrParams {
+    /// The rate of IP packets, headers counted.
+    pub rate: Rate,
+    /// The length of an IP packet.
+    pub packet_size: Bytes,
+    /// It answers to losses: half the rate for each report of a loss, which comes once per round trip at most, and a
+    /// twentieth of `rate` more for each report of none.
+    pub responsive: bool,
+    /// The least rate of a responsive flow.
+    pub min_rate: Rate,
+}
+
+impl Default for CbrParams {
+    fn default() -> CbrParams {
+        CbrParams {
+            rate: Rate::from_mbps(1),
+            packet_size: Bytes::new(1_200),
+            responsive: false,
+            min_rate: Rate::from_bits_per_sec(64_000),
+        }
+    }
+}
+
+impl CbrParams {
+    fn check(&self) -> Result<(), OutOfRange> {
+        positive_rate("rate", self.rate)?;
+        datagram("packet_size", self.packet_size)?;
+        if self.responsive {
+            positive_rate("min_rate", self.min_rate)?;
+            if self.min_rate > self.rate {
+                return Err(OutOfRange::new("min_rate", self.min_rate, "at most `rate`"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Small datagrams that come back: measures delay and loss as irtt and ping do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(extend("x-source" = "RFC 2681; irtt"))]
+pub struct ProbeParams {
+    /// The time from one to the next.
+    pub interval: Duration,
+    /// The length of an IP packet.
+    pub size: Bytes,
+}
+
+impl Default for ProbeParams {
+    fn default() -> ProbeParams {
+        ProbeParams { interval: Duration::from_millis(10), size: Bytes::new(64) }
+    }
+}
+
+impl ProbeParams {
+    fn check(&self) -> Result<(), OutOfRange> {
+        positive_time("interval", self.interval)?;
+        datagram("size", self.size)
+    }
+}
+
+fn positive_rate(key: &'static str, rate: Rate) -> Result<(), OutOfRange> {
+    if rate == Rate::ZERO { Err(OutOfRange::new(key, rate, "more than 0 bit/s")) } else { Ok(()) }
+}
+
+fn positive_size(key: &'static str, size: Bytes) -> Result<(), OutOfRange> {
+    if size == Bytes::ZERO { Err(OutOfRange::new(key, size, "1 byte or more")) } else { Ok(()) }
+}
+
+fn positive_time(key: &'static str, time: Duration) -> Result<(), OutOfRange> {
+    if time.is_zero() { Err(OutOfRange::new(key, time, "more than 0 s")) } else { Ok(()) }
+}
+
+/// Room for headers, a sequence number and a time stamp (spec/queues-and-signalling section 18.1).
+fn datagram(key: &'static str, size: Bytes) -> Result<(), OutOfRange> {
+    if size < Bytes::new(44) || size > Bytes::new(65_535) {
+        return Err(OutOfRange::new(key, size, "44 bytes to 65535 bytes"));
+    }
+    Ok(())
+}

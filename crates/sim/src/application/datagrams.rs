@@ -1,0 +1,212 @@
+//! Flows of datagrams: constant bit rate, media, and the probe.
+//!
+//! A datagram's number is in `seq` (from 1 on), the time at which it was sent in `ts_val`, and the round that it is of in `ack`:
+//! the first one of a new round is answered, and of a probe each one. The answer has the same number and round, echoes the time in `ts_ecr`, and
+//! has the losses and marks since the last answer in `window`. Sources that want no answers stay in round 0.
+
+use windtunnel_tcp::Endpoint;
+use windtunnel_units::{Bytes, Duration, Seq, Time};
+use windtunnel_wire::{Ecn, Packet};
+
+use super::config::ApplicationConfig;
+use super::media::Frames;
+use super::receipts::{Receipt, Receipts};
+use super::responsive::Responsive;
+
+/// IPv4 and UDP.
+const HEADERS: Bytes = Bytes::new(28);
+/// An answer has a number, a time, and two counts.
+const REPORT: Bytes = Bytes::new(60);
+
+/// Both ends of a flow of datagrams.
+#[derive(Debug)]
+pub(crate) struct Datagrams {
+    endpoint: Endpoint,
+    source: Source,
+    sent: u64,
+    /// When the next one leaves.
+    next: Time,
+    receipts: Receipts,
+    /// The last round that was answered.
+    answered: Seq,
+    /// Marks since then.
+    marks: u64,
+    /// Datagrams that were missing then.
+    reported_missing: u64,
+    answer: Option<Packet>,
+}
+
+/// What decides when datagrams leave.
+#[derive(Debug)]
+enum Source {
+    Constant { size: Bytes, interval: Duration },
+    Responsive { size: Bytes, rate: Responsive },
+    Frames { frames: Frames, frame: Frame },
+    Probe { size: Bytes, interval: Duration },
+}
+
+/// What is left to send of a frame.
+#[derive(Debug, Default)]
+struct Frame {
+    bytes: Bytes,
+    datagrams: u64,
+    end: Time,
+}
+
+impl Datagrams {
+    /// The flow of `config`; nothing for one that does not send datagrams.
+    pub(crate) fn new(config: &ApplicationConfig, endpoint: Endpoint) -> Option<Datagrams> {
+        let source = match config {
+            ApplicationConfig::Cbr(params) if params.responsive => {
+                Source::Responsive { size: params.packet_size, rate: Responsive::new(params) }
+            }
+            ApplicationConfig::Cbr(params) => Source::Constant {
+                size: params.packet_size,
+                interval: params.rate.transfer_time(params.packet_size),
+            },
+            ApplicationConfig::Media(params) => {
+                Source::Frames { frames: Frames::new(params), frame: Frame::default() }
+            }
+            ApplicationConfig::Probe(params) => {
+                Source::Probe { size: params.size, interval: params.interval }
+            }
+            ApplicationConfig::Bulk
+            | ApplicationConfig::Transfer(_)
+            | ApplicationConfig::OnOff(_)
+            | ApplicationConfig::RequestResponse(_)
+            | ApplicationConfig::Poisson(_) => return None,
+        };
+        Some(Datagrams {
+            endpoint,
+            source,
+            sent: 0,
+            next: Time::NEVER,
+            receipts: Receipts::new(),
+            answered: Seq::new(0),
+            marks: 0,
+            reported_missing: 0,
+            answer: None,
+        })
+    }
+
+    pub(crate) fn start(&mut self, now: Time) {
+        self.next = now;
+    }
+
+    pub(crate) fn stop(&mut self) {
+        self.next = Time::NEVER;
+    }
+
+    /// When the next datagram leaves.
+    pub(crate) const fn next_timer(&self) -> Time {
+        self.next
+    }
+
+    /// Datagrams sent.
+    pub(crate) const fn sent(&self) -> u64 {
+        self.sent
+    }
+
+    /// The next datagram that is due; call until there is none.
+    pub(crate) fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+        if self.next > now {
+            return None;
+        }
+        let (size, round) = match &mut self.source {
+            Source::Constant { size, interval } => {
+                self.next += *interval;
+                (*size, 0)
+            }
+            Source::Probe { size, interval } => {
+                self.next += *interval;
+                (*size, self.sent + 1)
+            }
+            Source::Responsive { size, rate } => {
+                let round = rate.round(now);
+                self.next += rate.rate().transfer_time(*size);
+                (*size, round)
+            }
+            Source::Frames { frames, frame } => {
+                let size = frame.take(frames, self.endpoint.mtu, now);
+                self.next = frame.next_departure(now);
+                (size, 0)
+            }
+        };
+        self.sent += 1;
+        let mut packet = self.packet(size, size - HEADERS, now);
+        packet.seq = Seq::new(self.sent);
+        packet.ecn = self.endpoint.ecn;
+        packet.ack = Seq::new(round);
+        Some(packet)
+    }
+
+    /// A datagram reached the receiver.
+    pub(crate) fn receive(&mut self, packet: &Packet, now: Time) -> Receipt {
+        let receipt = self.receipts.record(packet, now);
+        self.marks += u64::from(packet.ecn == Ecn::Ce);
+        let owed = match self.source {
+            Source::Probe { .. } => receipt.new,
+            _ => packet.ack > self.answered,
+        };
+        if owed {
+            self.answered = packet.ack;
+            self.answer(packet, now);
+        }
+        receipt
+    }
+
+    /// The answer that the receiver owes.
+    pub(crate) fn poll_answer(&mut self) -> Option<Packet> {
+        self.answer.take()
+    }
+
+    /// An answer reached the sender. Returns the round-trip time.
+    pub(crate) fn on_answer(&mut self, packet: &Packet, now: Time) -> Duration {
+        let rtt = now.since(packet.ts_ecr);
+        if let Source::Responsive { rate, .. } = &mut self.source {
+            rate.on_report(packet.ack.get(), packet.window, rtt);
+        }
+        rtt
+    }
+
+    /// A probe comes back as long as it was; a report is short.
+    fn answer(&mut self, packet: &Packet, now: Time) {
+        let size = if matches!(self.source, Source::Probe { .. }) { packet.size() } else { REPORT };
+        let missing = self.receipts.missing();
+        let losses = missing.saturating_sub(self.reported_missing) + std::mem::take(&mut self.marks);
+        self.reported_missing = missing;
+        let mut answer = self.packet(size, size - HEADERS, now);
+        answer.ts_ecr = packet.ts_val;
+        answer.seq = packet.seq;
+        answer.ack = packet.ack;
+        answer.window = u16::try_from(losses).unwrap_or(u16::MAX);
+        self.answer = Some(answer);
+    }
+
+    fn packet(&self, size: Bytes, payload: Bytes, now: Time) -> Packet {
+        let mut packet = Packet::new(self.endpoint.flow, size, payload);
+        packet.ts_val = now;
+        packet.dscp = self.endpoint.dscp;
+        packet
+    }
+}
+
+impl Frame {
+    /// The size of the next datagram: a frame's are of about one size, the last ones a byte shorter.
+    fn take(&mut self, frames: &mut Frames, mtu: Bytes, now: Time) -> Bytes {
+        if self.datagrams == 0 {
+            self.bytes = frames.next_frame();
+            self.datagrams = self.bytes.get().div_ceil((mtu - HEADERS).get());
+            self.end = now + frames.interval();
+        }
+        let payload = Bytes::new(self.bytes.get().div_ceil(self.datagrams));
+        self.bytes -= payload;
+        self.datagrams -= 1;
+        payload + HEADERS
+    }
+
+    /// Evenly over what is left of the interval; the next frame begins with the next interval.
+    fn next_departure(&self, now: Time) -> Time {
+        now + self.end.since(now) / (self.datagrams + 1)
+    }
+}

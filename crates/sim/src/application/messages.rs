@@ -1,0 +1,49 @@
+//! Messages in a stream: what was written when, and when all of it was acknowledged.
+
+use std::collections::VecDeque;
+
+use windtunnel_units::{Bytes, Time};
+
+/// A message of which every byte is acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Completion {
+    /// When it was written.
+    pub(crate) written: Time,
+    /// Its length.
+    pub(crate) size: Bytes,
+}
+
+/// Messages that are not acknowledged yet, in the order of the stream.
+#[derive(Debug, Default)]
+pub(super) struct Messages {
+    /// Where the stream ends: bytes written since it began.
+    end: Bytes,
+    waiting: VecDeque<(Bytes, Completion)>,
+}
+
+impl Messages {
+    /// Nothing waits; the stream goes on at `position`.
+    pub(super) fn restart(&mut self, position: Bytes) {
+        self.end = position;
+        self.waiting.clear();
+    }
+
+    pub(super) fn write(&mut self, size: Bytes, now: Time) {
+        self.end += size;
+        self.waiting.push_back((self.end, Completion { written: now, size }));
+    }
+
+    /// The next message that lies wholly within the first `acked` bytes of the stream; call until there is none.
+    pub(super) fn complete(&mut self, acked: Bytes) -> Option<Completion> {
+        let (end, message) = *self.waiting.front()?;
+        if end > acked {
+            return None;
+        }
+        self.waiting.pop_front();
+        Some(message)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+}

@@ -1,0 +1,24 @@
+//! What makes flows send: over TCP by writing into a stream ([`Stream`]), over UDP by sending datagrams ([`Datagrams`]), or
+//! by opening connections ([`Arrivals`]).
+
+mod config;
+mod datagrams;
+mod media;
+mod messages;
+mod on_off;
+mod poisson;
+mod receipts;
+mod request_response;
+mod responsive;
+mod stream;
+
+pub use config::{
+    ApplicationConfig, CbrParams, MediaParams, OnOffParams, PoissonParams, ProbeParams, Protocol,
+    RequestResponseParams, TransferParams,
+};
+
+pub(crate) use datagrams::Datagrams;
+pub(crate) use messages::Completion;
+pub(crate) use poisson::PoissonProcess;
+pub(crate) use receipts::Receipt;
+pub(crate) use stream::{Stream, Wish};

@@ -1,0 +1,65 @@
+//! What a receiver of datagrams keeps of their numbers: which are new, and how many are missing.
+
+use windtunnel_units::{Duration, Time};
+use windtunnel_wire::Packet;
+
+/// What arrived with a datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Receipt {
+    /// It was not received before.
+    pub(crate) new: bool,
+    /// How many datagrams more than before are known to have been sent.
+    pub(crate) expected: u64,
+    /// How long it was on its way.
+    pub(crate) one_way: Duration,
+    /// By how much that differs from the datagram received before (RFC 3393).
+    pub(crate) variation: Option<Duration>,
+}
+
+/// The numbers received.
+#[derive(Debug)]
+pub(super) struct Receipts {
+    /// One more than the highest number.
+    next: u64,
+    received: u64,
+    /// Which of the last numbers were received, by number modulo [`Receipts::SPAN`].
+    seen: [u64; Receipts::SPAN as usize / 64],
+    last_delay: Option<Duration>,
+}
+
+impl Receipts {
+    /// How far below the highest number a late datagram is told from a duplicate; those further below count as duplicates.
+    const SPAN: u64 = 4096;
+
+    pub(super) const fn new() -> Receipts {
+        Receipts { next: 1, received: 0, seen: [0; Receipts::SPAN as usize / 64], last_delay: None }
+    }
+
+    pub(super) fn record(&mut self, packet: &Packet, now: Time) -> Receipt {
+        let number = packet.seq.get();
+        let before = self.next;
+        while self.next <= number {
+            let (word, bit) = Receipts::place(self.next);
+            self.seen[word] &= !bit;
+            self.next += 1;
+        }
+        let (word, bit) = Receipts::place(number);
+        let new = number + Receipts::SPAN >= self.next && self.seen[word] & bit == 0;
+        self.seen[word] |= bit;
+        self.received += u64::from(new);
+        let one_way = now.since(packet.ts_val);
+        let last = self.last_delay.replace(one_way);
+        let variation = last.map(|last| one_way.max(last) - one_way.min(last));
+        Receipt { new, expected: self.next - before, one_way, variation }
+    }
+
+    /// Datagrams with a lower number than the highest that did not arrive (yet).
+    pub(super) const fn missing(&self) -> u64 {
+        self.next - 1 - self.received
+    }
+
+    const fn place(number: u64) -> (usize, u64) {
+        let slot = number % Receipts::SPAN;
+        ((slot / 64) as usize, 1 << (slot % 64))
+    }
+}

@@ -1,0 +1,143 @@
+//! Applications that write into a TCP stream.
+
+use windtunnel_units::{Bytes, Time};
+
+use super::config::ApplicationConfig;
+use super::media::Frames;
+use super::messages::{Completion, Messages};
+use super::on_off::OnOff;
+use super::request_response::RequestResponse;
+
+/// What an application wants of its connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wish {
+    Nothing,
+    /// These bytes are added to the stream; [`Bytes::MAX`]: without end.
+    Write(Bytes),
+    /// What was not sent yet is not to be sent.
+    Stop,
+}
+
+/// An application over TCP, from the sender's side.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    kind: Kind,
+    messages: Messages,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Bulk,
+    Transfer(Bytes),
+    OnOff(OnOff),
+    RequestResponse(RequestResponse),
+    Media { frames: Frames, next: Time },
+}
+
+impl Stream {
+    /// The application of `config`; nothing for one that does not write into a stream.
+    pub(crate) fn new(config: &ApplicationConfig, mss: Bytes, seed: u64) -> Option<Stream> {
+        let kind = match config {
+            ApplicationConfig::Bulk => Kind::Bulk,
+            ApplicationConfig::Transfer(params) => Kind::Transfer(params.size),
+            ApplicationConfig::OnOff(params) => Kind::OnOff(OnOff::new(params.clone(), mss, seed)),
+            ApplicationConfig::RequestResponse(params) => {
+                Kind::RequestResponse(RequestResponse::new(params.clone(), seed))
+            }
+            ApplicationConfig::Media(params) => {
+                Kind::Media { frames: Frames::new(params), next: Time::NEVER }
+            }
+            ApplicationConfig::Poisson(_) | ApplicationConfig::Cbr(_) | ApplicationConfig::Probe(_) => {
+                return None;
+            }
+        };
+        Some(Stream { kind, messages: Messages::default() })
+    }
+
+    /// A single transfer.
+    pub(crate) fn transfer(size: Bytes) -> Stream {
+        Stream { kind: Kind::Transfer(size), messages: Messages::default() }
+    }
+
+    /// The application begins, or begins again; `position` bytes of the stream were sent before.
+    pub(crate) fn start(&mut self, position: Bytes, now: Time) -> Wish {
+        self.messages.restart(position);
+        match &mut self.kind {
+            Kind::Bulk => Wish::Write(Bytes::MAX),
+            Kind::Transfer(size) => {
+                self.messages.write(*size, now);
+                Wish::Write(*size)
+            }
+            Kind::OnOff(on_off) => on_off.start(now),
+            Kind::RequestResponse(responses) => {
+                responses.start();
+                write_message(responses.respond(), &mut self.messages, now)
+            }
+            Kind::Media { next, .. } => {
+                *next = now;
+                self.on_timer(now)
+            }
+        }
+    }
+
+    /// The application ends.
+    pub(crate) fn stop(&mut self) -> Wish {
+        match &mut self.kind {
+            Kind::Bulk | Kind::Transfer(_) => {}
+            Kind::OnOff(on_off) => on_off.stop(),
+            Kind::RequestResponse(responses) => responses.stop(),
+            Kind::Media { next, .. } => *next = Time::NEVER,
+        }
+        self.messages.restart(Bytes::ZERO);
+        Wish::Stop
+    }
+
+    /// When [`Stream::on_timer`] wants to be called.
+    #[inline]
+    pub(crate) fn next_timer(&self) -> Time {
+        match &self.kind {
+            Kind::Bulk | Kind::Transfer(_) => Time::NEVER,
+            Kind::OnOff(on_off) => on_off.next_timer(),
+            Kind::RequestResponse(responses) => responses.next_timer(),
+            Kind::Media { next, .. } => *next,
+        }
+    }
+
+    /// The time asked for by [`Stream::next_timer`] has come.
+    pub(crate) fn on_timer(&mut self, now: Time) -> Wish {
+        match &mut self.kind {
+            Kind::Bulk | Kind::Transfer(_) => Wish::Nothing,
+            Kind::OnOff(on_off) => on_off.on_timer(now),
+            Kind::RequestResponse(responses) => write_message(responses.respond(), &mut self.messages, now),
+            Kind::Media { frames, next } => {
+                *next = now + frames.interval();
+                write_message(Some(frames.next_frame()), &mut self.messages, now)
+            }
+        }
+    }
+
+    /// The first `acked` bytes of the stream are acknowledged. Returns a message that this completes; call until there is none.
+    #[inline]
+    pub(crate) fn on_acked(&mut self, acked: Bytes, now: Time) -> Option<Completion> {
+        let completion = self.messages.complete(acked)?;
+        if let Kind::RequestResponse(responses) = &mut self.kind {
+            responses.on_completion(now);
+        }
+        Some(completion)
+    }
+
+    /// True if it neither waits for an acknowledgment nor will write again.
+    pub(crate) fn is_done(&self) -> bool {
+        !matches!(self.kind, Kind::Bulk) && self.messages.is_empty() && self.next_timer() == Time::NEVER
+    }
+}
+
+fn write_message(size: Option<Bytes>, messages: &mut Messages, now: Time) -> Wish {
+    match size {
+        Some(size) => {
+            messages.write(size, now);
+            Wish::Write(size)
+        }
+        None => Wish::Nothing,
+    }
+}

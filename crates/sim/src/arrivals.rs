@@ -1,0 +1,92 @@
+//! A flow that stands for many connections: each arrives, transfers something, and is gone.
+//!
+//! A connection takes a place among the flows while any of its packets is under way, and its endpoints exist no longer: memory
+//! is bounded by what is active at once.
+
+use windtunnel_tcp::{AckParams, Endpoint, TcpParams};
+use windtunnel_units::{Bytes, Time};
+use windtunnel_wire::FlowId;
+
+use crate::application::{PoissonParams, PoissonProcess, Stream};
+use crate::connection::Connection;
+use crate::network::ControllerFactory;
+use crate::recorder::Counters;
+use crate::streams::stream_seed;
+
+/// A source of connections.
+#[derive(Debug)]
+pub(crate) struct Arrivals {
+    process: PoissonProcess,
+    endpoint: Endpoint,
+    cc: ControllerFactory,
+    params: Box<TcpParams>,
+    ack: AckParams,
+    /// Places of connections that have ended, the next one to be taken last.
+    vacant: Vec<usize>,
+    /// All places.
+    places: Vec<usize>,
+    /// Sums of the connections that have ended.
+    ended: Counters,
+}
+
+impl Arrivals {
+    pub(crate) fn new(
+        poisson: &PoissonParams,
+        seed: u64,
+        endpoint: Endpoint,
+        cc: ControllerFactory,
+        params: Box<TcpParams>,
+        ack: AckParams,
+    ) -> Arrivals {
+        let process = PoissonProcess::new(poisson, stream_seed(seed, "times"), stream_seed(seed, "sizes"));
+        let (vacant, places, ended) = (Vec::new(), Vec::new(), Counters::default());
+        Arrivals { process, endpoint, cc, params, ack, vacant, places, ended }
+    }
+
+    pub(crate) fn start(&mut self, now: Time) {
+        self.process.start(now);
+    }
+
+    pub(crate) fn stop(&mut self) {
+        self.process.stop();
+    }
+
+    pub(crate) const fn next_timer(&self) -> Time {
+        self.process.next_timer()
+    }
+
+    /// A transfer arrives. Returns its size, if there is room for it.
+    pub(crate) fn arrive(&mut self, now: Time) -> Option<Bytes> {
+        let size = self.process.arrive(now);
+        let active = self.places.len() - self.vacant.len();
+        self.process.admits(active).then_some(size)
+    }
+
+    /// Takes a place that is free.
+    pub(crate) fn take_place(&mut self) -> Option<usize> {
+        self.vacant.pop()
+    }
+
+    /// `flow` is a new place, which is taken.
+    pub(crate) fn add_place(&mut self, flow: usize) {
+        self.places.push(flow);
+    }
+
+    /// The connection at `flow` has ended.
+    pub(crate) fn vacate(&mut self, flow: usize, counters: &Counters) {
+        self.vacant.push(flow);
+        self.ended += *counters;
+    }
+
+    /// The sums of the connections that have ended, and the places of the others.
+    pub(crate) fn counted(&self) -> (Counters, &[usize]) {
+        (self.ended, &self.places)
+    }
+
+    /// A connection at `flow` that transfers `size`.
+    pub(crate) fn connection(&self, flow: usize, size: Bytes) -> Box<Connection> {
+        let endpoint = Endpoint { flow: FlowId::new(flow as u32), ..self.endpoint };
+        let (cc, application) = (self.cc.make(), Stream::transfer(size));
+        Box::new(Connection::linux(endpoint, cc, &self.params, self.ack, application))
+    }
+}

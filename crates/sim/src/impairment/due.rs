@@ -1,0 +1,100 @@
+//! Packets that are held until they are due: in order, or each by its own time.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::{BinaryHeap, VecDeque};
+
+use windtunnel_units::Time;
+use windtunnel_wire::Packet;
+
+use super::Passage;
+
+/// Packets in the order in which they came; each leaves when it and all before it are due.
+#[derive(Debug, Default)]
+pub(super) struct InOrder {
+    /// `enqueued_at` is the time at which a packet is due: never before the one ahead of it.
+    packets: VecDeque<Packet>,
+}
+
+impl InOrder {
+    /// A packet that is due at `due`; it goes on at once if that is now and none is ahead of it.
+    pub(super) fn enter(&mut self, mut packet: Packet, due: Time, now: Time) -> Passage {
+        let ahead = self.packets.back().map(|last| last.enqueued_at);
+        if due <= now && ahead.is_none() {
+            return Passage::On(packet);
+        }
+        packet.enqueued_at = ahead.map_or(due, |ahead| due.max(ahead));
+        self.packets.push_back(packet);
+        Passage::Held
+    }
+
+    pub(super) fn next_due(&self) -> Time {
+        self.packets.front().map_or(Time::NEVER, |head| head.enqueued_at)
+    }
+
+    pub(super) fn release(&mut self, now: Time) -> Option<Packet> {
+        if self.next_due() > now {
+            return None;
+        }
+        self.packets.pop_front()
+    }
+}
+
+/// Packets that leave each at its own time; those of one nanosecond in the order in which they came.
+#[derive(Debug, Default)]
+pub(super) struct ByTime {
+    packets: BinaryHeap<Reverse<Due>>,
+    arrived: u64,
+    /// One more than the number of the latest packet that has left.
+    next_expected: u64,
+}
+
+#[derive(Debug)]
+struct Due {
+    at: Time,
+    number: u64,
+    packet: Packet,
+}
+
+impl ByTime {
+    /// A packet that is due at `due`.
+    pub(super) fn enter(&mut self, packet: Packet, due: Time) -> Passage {
+        self.packets.push(Reverse(Due { at: due, number: self.arrived, packet }));
+        self.arrived += 1;
+        Passage::Held
+    }
+
+    pub(super) fn next_due(&self) -> Time {
+        self.packets.peek().map_or(Time::NEVER, |Reverse(head)| head.at)
+    }
+
+    /// Counts in `reordered` packets that leave after one that came later (RFC 4737 section 3.3).
+    pub(super) fn release(&mut self, now: Time, reordered: &mut u64) -> Option<Packet> {
+        if self.next_due() > now {
+            return None;
+        }
+        let Reverse(Due { number, packet, .. }) = self.packets.pop()?;
+        *reordered += u64::from(number < self.next_expected);
+        self.next_expected = self.next_expected.max(number + 1);
+        Some(packet)
+    }
+}
+
+impl Ord for Due {
+    fn cmp(&self, other: &Due) -> Ordering {
+        (self.at, self.number).cmp(&(other.at, other.number))
+    }
+}
+
+impl PartialOrd for Due {
+    fn partial_cmp(&self, other: &Due) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Due {
+    fn eq(&self, other: &Due) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Due {}

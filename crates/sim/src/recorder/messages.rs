@@ -1,0 +1,120 @@
+//! What applications see: transfers and their completion times, datagrams and their delay.
+
+use windtunnel_units::{Bytes, Duration};
+
+use super::histogram::TimeHistogram;
+use crate::application::Receipt;
+use crate::result::{DatagramSummary, TransferSummary};
+
+/// Transfers over a segment of the run.
+#[derive(Clone, Debug)]
+pub(super) struct TransferTotals {
+    arrived: u64,
+    rejected: u64,
+    completed: u64,
+    bytes: Bytes,
+    /// To 0.4 %.
+    time: TimeHistogram<8>,
+}
+
+impl TransferTotals {
+    pub(super) fn new() -> TransferTotals {
+        TransferTotals {
+            arrived: 0,
+            rejected: 0,
+            completed: 0,
+            bytes: Bytes::ZERO,
+            time: TimeHistogram::new(10),
+        }
+    }
+
+    pub(super) fn arrival(&mut self, admitted: bool) {
+        self.arrived += 1;
+        self.rejected += u64::from(!admitted);
+    }
+
+    pub(super) fn completed(&mut self, time: Duration, size: Bytes) {
+        self.completed += 1;
+        self.bytes += size;
+        self.time.record(time);
+    }
+
+    pub(super) fn merge(&mut self, other: &TransferTotals) {
+        self.arrived += other.arrived;
+        self.rejected += other.rejected;
+        self.completed += other.completed;
+        self.bytes += other.bytes;
+        self.time.merge(&other.time);
+    }
+
+    pub(super) fn summary(&self) -> TransferSummary {
+        TransferSummary {
+            arrived: self.arrived,
+            rejected: self.rejected,
+            completed: self.completed,
+            completed_bytes: self.bytes.get(),
+            time_ms: self.time.percentiles(),
+        }
+    }
+}
+
+/// Datagrams over a segment of the run.
+#[derive(Clone, Debug)]
+pub(super) struct DatagramTotals {
+    expected: u64,
+    received: u64,
+    duplicates: u64,
+    one_way: TimeHistogram<10>,
+    variation_sum: Duration,
+    variations: u64,
+}
+
+impl DatagramTotals {
+    pub(super) fn new() -> DatagramTotals {
+        DatagramTotals {
+            expected: 0,
+            received: 0,
+            duplicates: 0,
+            one_way: TimeHistogram::new(0),
+            variation_sum: Duration::ZERO,
+            variations: 0,
+        }
+    }
+
+    pub(super) fn received(&mut self, receipt: &Receipt) {
+        self.expected += receipt.expected;
+        if receipt.new {
+            self.received += 1;
+        } else {
+            self.duplicates += 1;
+        }
+        self.one_way.record(receipt.one_way);
+        if let Some(variation) = receipt.variation {
+            self.variation_sum += variation;
+            self.variations += 1;
+        }
+    }
+
+    pub(super) fn merge(&mut self, other: &DatagramTotals) {
+        self.expected += other.expected;
+        self.received += other.received;
+        self.duplicates += other.duplicates;
+        self.one_way.merge(&other.one_way);
+        self.variation_sum += other.variation_sum;
+        self.variations += other.variations;
+    }
+
+    pub(super) fn summary(&self, sent: u64) -> DatagramSummary {
+        let lost = self.expected.saturating_sub(self.received);
+        DatagramSummary {
+            sent,
+            received: self.received,
+            lost,
+            loss_ratio: lost as f64 / self.expected.max(1) as f64,
+            duplicates: self.duplicates,
+            one_way_ms: self.one_way.percentiles(),
+            jitter_ms: (self.variations > 0)
+                .then(|| self.variation_sum.as_millis_f64() / self.variations as f64),
+        }
+    }
+}

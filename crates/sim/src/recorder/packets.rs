@@ -1,0 +1,183 @@
+//! Captures: every packet at every point of its way, with what its sender hides.
+//!
+//! One row per packet and point. A packet's number is given where it is sent, and stays the same up to where it arrives;
+//! a copy that a medium makes keeps it. The last bit of a number is the packet's direction.
+
+use windtunnel_qdisc::DropReason;
+use windtunnel_tcp::WINDOW_SHIFT;
+use windtunnel_units::{Bytes, Duration, Time};
+use windtunnel_wire::{Packet, SackBlock};
+
+use super::columns::{Table, columns};
+
+columns! {
+    pub(crate) struct PacketColumns as "packets" {
+        t_ns: U64(u64),
+        tap: U8(u8),
+        queue: U32(u32),
+        flow: U32(u32),
+        proto: U8(u8),
+        dir: U8(u8),
+        id: U64(u64),
+        size: U32(u32),
+        payload: U32(u32),
+        seq: U64(u64),
+        ack: U64(u64),
+        flags: U32(u32),
+        ecn: U8(u8),
+        dscp: U8(u8),
+        ts_val_ns: U64(u64),
+        ts_ecr_ns: U64(u64),
+        window: U64(u64),
+        sack_n: U8(u8),
+        sack1_start: U64(u64),
+        sack1_end: U64(u64),
+        sack2_start: U64(u64),
+        sack2_end: U64(u64),
+        sack3_start: U64(u64),
+        sack3_end: U64(u64),
+        sack4_start: U64(u64),
+        sack4_end: U64(u64),
+        drop: U8(u8),
+        retransmission: Bool(bool),
+        cwnd: U64(u64),
+        ssthresh: U64(u64),
+        srtt_ns: U64(u64),
+        state: U8(u8),
+        limit: U8(u8),
+        in_flight: U64(u64),
+    }
+}
+
+/// Where a packet is captured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tap {
+    /// At its flow's sender, be it leaving (data) or arriving (ACKs).
+    Sender,
+    /// Where it enters a queue.
+    QueueIn(u32),
+    /// Where it leaves a queue.
+    QueueOut(u32),
+    /// At its flow's receiver, likewise.
+    Receiver,
+}
+
+/// The state of a sender after it has sent a packet.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Hidden {
+    pub(crate) cwnd: Bytes,
+    pub(crate) ssthresh: Bytes,
+    pub(crate) srtt: Duration,
+    pub(crate) state: u8,
+    pub(crate) limit: u8,
+    pub(crate) in_flight: Bytes,
+}
+
+/// The captures of a run.
+#[derive(Debug, Default)]
+pub(super) struct Captures {
+    rows: PacketColumns,
+    /// By number: the packet's last row.
+    last_row: Vec<usize>,
+}
+
+/// Protocol numbers of IP.
+pub(super) const TCP: u8 = 6;
+pub(super) const UDP: u8 = 17;
+
+impl Captures {
+    /// Gives a packet that is being sent its number.
+    pub(super) fn number(&mut self, packet: &mut Packet, reply: bool) {
+        // No packet has number 0: that is what those have that are not captured.
+        let count = self.last_row.len() as u64 + 1;
+        self.last_row.push(usize::MAX);
+        packet.options.get_or_insert_default().id = count << 1 | u64::from(reply);
+    }
+
+    pub(super) fn push(
+        &mut self,
+        now: Time,
+        tap: Tap,
+        packet: &Packet,
+        proto: u8,
+        retransmission: bool,
+        hidden: Option<Hidden>,
+    ) {
+        let id = packet.id();
+        let row = self.rows.t_ns.len();
+        let Some(last) = self.last_row.get_mut((id >> 1).wrapping_sub(1) as usize) else { return };
+        let sent_again = self.rows.retransmission.get(*last).copied().unwrap_or(retransmission);
+        *last = row;
+        let rows = &mut self.rows;
+        let (tap, queue) = match tap {
+            Tap::Sender => (0, u32::MAX),
+            Tap::QueueIn(queue) => (1, queue),
+            Tap::QueueOut(queue) => (2, queue),
+            Tap::Receiver => (3, u32::MAX),
+        };
+        rows.t_ns.push(now.as_nanos());
+        rows.tap.push(tap);
+        rows.queue.push(queue);
+        rows.flow.push(packet.flow.get());
+        rows.proto.push(proto);
+        rows.dir.push((id & 1) as u8);
+        rows.id.push(id);
+        rows.size.push(packet.size().get() as u32);
+        rows.payload.push(packet.payload().get() as u32);
+        rows.seq.push(packet.seq.get());
+        rows.ack.push(packet.ack.get());
+        rows.flags.push(u32::from(packet.flags.bits()));
+        rows.ecn.push(packet.ecn as u8);
+        rows.dscp.push(packet.dscp.get());
+        rows.ts_val_ns.push(packet.ts_val.as_nanos());
+        rows.ts_ecr_ns.push(packet.ts_ecr.as_nanos());
+        rows.window.push(u64::from(packet.window) << WINDOW_SHIFT);
+        rows.push_sack(packet);
+        rows.drop.push(0);
+        rows.retransmission.push(sent_again);
+        let hidden = hidden.unwrap_or_default();
+        rows.cwnd.push(hidden.cwnd.get());
+        rows.ssthresh.push(hidden.ssthresh.get());
+        rows.srtt_ns.push(hidden.srtt.as_nanos());
+        rows.state.push(hidden.state);
+        rows.limit.push(hidden.limit);
+        rows.in_flight.push(hidden.in_flight.get());
+    }
+
+    /// The packet with this number was lost after where it was captured last.
+    pub(super) fn lost(&mut self, id: u64, reason: DropReason) {
+        let row = self.last_row.get((id >> 1).wrapping_sub(1) as usize);
+        if let Some(code) = row.and_then(|row| self.rows.drop.get_mut(*row)) {
+            *code = match reason {
+                DropReason::Full => 1,
+                DropReason::Aqm => 2,
+                DropReason::Wire => 3,
+            };
+        }
+    }
+
+    pub(super) fn into_table(self) -> Table {
+        self.rows.into_table()
+    }
+}
+
+impl PacketColumns {
+    fn push_sack(&mut self, packet: &Packet) {
+        let blocks = packet.options.as_ref().map_or(&[][..], |options| options.sack.as_slice());
+        let block = |n: usize| blocks.get(n).copied().unwrap_or_default();
+        self.sack_n.push(blocks.len() as u8);
+        for (n, (start, end)) in [
+            (&mut self.sack1_start, &mut self.sack1_end),
+            (&mut self.sack2_start, &mut self.sack2_end),
+            (&mut self.sack3_start, &mut self.sack3_end),
+            (&mut self.sack4_start, &mut self.sack4_end),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let SackBlock { start: from, end: to } = block(n);
+            start.push(from.get());
+            end.push(to.get());
+        }
+    }
+}

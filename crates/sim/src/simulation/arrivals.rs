@@ -1,0 +1,69 @@
+//! Connections that arrive while the run goes on, and end.
+
+use windtunnel_units::Time;
+
+use super::{Simulation, Source};
+use crate::flow::{Ends, Flow};
+
+impl Simulation {
+    /// A connection of the flow `group` arrives.
+    #[inline(never)]
+    pub(super) fn arrive(&mut self, group: usize, source: usize) {
+        let Ends::Arrivals(arrivals) = &mut self.flows[group].ends else { return };
+        let size = arrivals.arrive(self.now);
+        self.events.set(source, arrivals.next_timer());
+        self.recorder.arrival(group, size.is_some());
+        let Some(size) = size else { return };
+        let place = match arrivals.take_place() {
+            Some(place) => place,
+            None => self.add_place(group),
+        };
+        let Ends::Arrivals(arrivals) = &self.flows[group].ends else { return };
+        self.flows[place].ends = Ends::Tcp(arrivals.connection(place, size));
+        self.start_flow(place);
+    }
+
+    /// One more flow, which takes the way of `group`.
+    fn add_place(&mut self, group: usize) -> usize {
+        let place = self.flows.len();
+        let ways = [&mut self.from_link, &mut self.from_line, &mut self.from_impairment];
+        for onward in ways.into_iter().flatten() {
+            onward.extend_like(group);
+        }
+        let Flow { data, acks, series, .. } = self.flows[group];
+        self.recorder.add_member(series as usize);
+        self.flows.push(Flow { ends: Ends::Vacant, data, acks, series, in_network: 0, active: false });
+        if let Ends::Arrivals(arrivals) = &mut self.flows[group].ends {
+            arrivals.add_place(place);
+        }
+        self.sources.extend([Source::Sender(place as u32), Source::Receiver(place as u32)]);
+        self.events.grow(self.sources.len());
+        place
+    }
+
+    /// A packet of `flow` arrived, or was lost: a connection that has nothing left to do ends with its last packet.
+    #[inline]
+    pub(super) fn left_network(&mut self, flow: usize) {
+        if flow >= self.first_member {
+            self.member_left(flow);
+        }
+    }
+
+    fn member_left(&mut self, place: usize) {
+        let flow = &mut self.flows[place];
+        flow.in_network -= 1;
+        let Ends::Tcp(connection) = &flow.ends else { return };
+        if flow.in_network > 0 || !connection.is_done() {
+            return;
+        }
+        let counters = connection.sender.counters();
+        let group = flow.series as usize;
+        flow.ends = Ends::Vacant;
+        flow.active = false;
+        self.events.set(self.sender_source(place), Time::NEVER);
+        self.events.set(self.receiver_source(place), Time::NEVER);
+        if let Ends::Arrivals(arrivals) = &mut self.flows[group].ends {
+            arrivals.vacate(place, &counters);
+        }
+    }
+}

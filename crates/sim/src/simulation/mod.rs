@@ -1,0 +1,429 @@
+//! The event loop.
+
+mod arrivals;
+mod endpoints;
+mod layout;
+
+use std::iter;
+
+use windtunnel_qdisc::{DropReason, Dropped};
+use windtunnel_units::Time;
+use windtunnel_wire::Packet;
+
+use crate::event_queue::EventQueue;
+use crate::flow::{Ends, Flow, Hop, Onward};
+use crate::impairment::{Impairment, Passage};
+use crate::line::DelayLine;
+use crate::link::{Link, LinkCx};
+use crate::network::{Action, Network};
+use crate::recorder::{Counters, Recorder, Tap};
+use crate::result::{RunResult, Stalled};
+use layout::Layout;
+
+/// What an event source stands for. The order of sources decides between events at the same nanosecond: the
+/// plan (and the recorder's clock) first, then links, then arrivals from delay lines and impairments, then timers of
+/// senders and receivers, and last those of connections that arrived while the run went on.
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    Plan,
+    Link(u32),
+    QueueTimer(u32),
+    Line(u32),
+    Impairment(u32),
+    Sender(u32),
+    Receiver(u32),
+}
+
+/// A run in progress.
+#[derive(Debug)]
+pub struct Simulation {
+    now: Time,
+    end: Time,
+    events: EventQueue,
+    sources: Vec<Source>,
+    first_line: usize,
+    first_impairment: usize,
+    first_sender: usize,
+    first_receiver: usize,
+    /// Sources and flows from here on belong to connections that arrived.
+    first_member_source: usize,
+    first_member: usize,
+    links: Vec<Link>,
+    lines: Vec<DelayLine>,
+    impairments: Vec<Impairment>,
+    flows: Vec<Flow>,
+    /// Where packets go from each link, each line and each impairment.
+    from_link: Vec<Onward>,
+    from_line: Vec<Onward>,
+    from_impairment: Vec<Onward>,
+    plan: iter::Peekable<std::vec::IntoIter<(Time, Action)>>,
+    recorder: Recorder,
+    drops: Vec<Dropped>,
+    deliver_drops: bool,
+    handled: u64,
+    sent: u64,
+    arrived: u64,
+    corrupted: u64,
+    /// What [`Simulation::stall`] saw at the last tick: packets that had moved.
+    moved: u64,
+    stalled: Option<Stalled>,
+}
+
+impl Simulation {
+    /// Prepares a network to run.
+    ///
+    /// # Panics
+    /// If a flow's transport cannot carry its application, or an impairment's parameters are out of range.
+    pub fn new(network: Network) -> Simulation {
+        let mut layout = Layout::new(&network);
+        let flows: Vec<Flow> =
+            network.flows.iter().enumerate().map(|(i, spec)| layout.flow(i, spec)).collect();
+        let recorder = Recorder::new(&network, &flows);
+        let impairments: Vec<Impairment> = network.impairments.iter().map(Impairment::new).collect();
+        let links: Vec<Link> = network.links.into_iter().map(Link::new).collect();
+        // Receivers that acknowledge at once have no timer: where all do, they take no place in the event queue.
+        let timed_receivers = if flows.iter().any(has_receiver_timer) { flows.len() as u32 } else { 0 };
+        let (n_links, n_lines, n_flows) = (links.len() as u32, layout.lines.len() as u32, flows.len() as u32);
+        let sources: Vec<Source> = iter::once(Source::Plan)
+            .chain((0..n_links).map(Source::Link))
+            .chain((0..n_links).map(Source::QueueTimer))
+            .chain((0..n_lines).map(Source::Line))
+            .chain((0..impairments.len() as u32).map(Source::Impairment))
+            .chain((0..n_flows).map(Source::Sender))
+            .chain((0..timed_receivers).map(Source::Receiver))
+            .collect();
+        let first_line = 1 + 2 * links.len();
+        let first_impairment = first_line + layout.lines.len();
+        let first_sender = first_impairment + impairments.len();
+        let mut simulation = Simulation {
+            now: Time::ZERO,
+            end: Time::ZERO + network.duration,
+            events: EventQueue::new(sources.len()),
+            first_line,
+            first_impairment,
+            first_sender,
+            first_receiver: first_sender + flows.len(),
+            first_member_source: sources.len(),
+            first_member: flows.len(),
+            sources,
+            links,
+            lines: layout.lines,
+            impairments,
+            flows,
+            from_link: layout.from_link,
+            from_line: layout.from_line,
+            from_impairment: layout.from_impairment,
+            plan: network.plan.into_iter().peekable(),
+            recorder,
+            drops: Vec::new(),
+            deliver_drops: network.deliver_drops,
+            handled: 0,
+            sent: 0,
+            arrived: 0,
+            corrupted: 0,
+            moved: 0,
+            stalled: None,
+        };
+        simulation.schedule_plan();
+        for link in 0..simulation.links.len() {
+            simulation.schedule_queue_timer(link);
+        }
+        simulation
+    }
+
+    /// When the run ends: earlier than planned if nothing moves any more.
+    pub fn end(&self) -> Time {
+        self.end
+    }
+
+    /// The simulated clock.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Handles all events before `until`, which is at most the end of the run.
+    pub fn run_until(&mut self, until: Time) {
+        let until = until.min(self.end);
+        if self.stalled.is_some() {
+            return;
+        }
+        loop {
+            let (time, source) = self.events.peek();
+            if time >= until {
+                break;
+            }
+            debug_assert!(time >= self.now, "time runs backwards");
+            self.now = time;
+            self.handled += 1;
+            match self.sources[source] {
+                Source::Link(i) => self.link_event(i as usize),
+                Source::Line(i) => self.line_event(i as usize, source),
+                Source::Sender(i) => self.sender_event(i as usize, source),
+                Source::Receiver(i) => self.receiver_event(i as usize, source),
+                Source::QueueTimer(i) => self.queue_timer_event(i as usize),
+                Source::Impairment(i) => self.impairment_event(i as usize),
+                Source::Plan => {
+                    self.plan_event();
+                    if self.stalled.is_some() {
+                        break;
+                    }
+                }
+            }
+        }
+        self.now = self.now.max(until.min(self.end));
+    }
+
+    /// Runs to the end and returns what was measured.
+    pub fn finish(mut self) -> RunResult {
+        self.run_until(self.end);
+        self.end_interval(self.end);
+        self.recorder.finish(&self.links, &self.impairments, self.end, self.handled, self.stalled)
+    }
+
+    /// Packets sent into the network so far, by senders and receivers.
+    pub fn sent(&self) -> u64 {
+        self.sent
+    }
+
+    /// Packets that media have doubled so far.
+    pub fn duplicated(&self) -> u64 {
+        self.impairments.iter().map(|i| i.stats().duplicated).sum()
+    }
+
+    /// Packets that have reached an end so far.
+    pub fn arrived(&self) -> u64 {
+        self.arrived
+    }
+
+    /// Packets that have reached an end so far and were discarded, because they were damaged.
+    pub fn corrupted(&self) -> u64 {
+        self.corrupted
+    }
+
+    /// Packets that queues and media have lost so far.
+    pub fn lost(&self) -> u64 {
+        let by_queues: u64 = self.links.iter().map(|l| l.stats().lost).sum();
+        by_queues + self.impairments.iter().map(|i| i.stats().lost).sum::<u64>()
+    }
+
+    /// Packets in the network now: queued, on a wire, in a delay line, or held by a medium. At any time
+    /// `sent + duplicated = arrived + corrupted + lost + in_network`.
+    pub fn in_network(&self) -> u64 {
+        let queued = |l: &Link| l.queue().backlog().packets + usize::from(l.holds_packet());
+        let links: usize = self.links.iter().map(queued).sum();
+        let lines: usize = self.lines.iter().map(DelayLine::len).sum();
+        (links + lines) as u64 + self.impairments.iter().map(Impairment::held).sum::<u64>()
+    }
+
+    /// Connections that exist now, of flows that stand for many. Memory is bounded by the most there ever were.
+    pub fn connections(&self) -> usize {
+        self.flows[self.first_member..].iter().filter(|f| !matches!(f.ends, Ends::Vacant)).count()
+    }
+
+    fn link_event(&mut self, index: usize) {
+        let mut cx = LinkCx { now: self.now, deliver_drops: self.deliver_drops, drops: &mut self.drops };
+        let link = &mut self.links[index];
+        let departure = link.complete(&mut cx);
+        let next = link.start(&mut cx);
+        self.events.set(1 + index, next);
+        self.schedule_queue_timer(index);
+        self.record_drops(index);
+        if let Some(departure) = departure {
+            self.recorder.dequeued(self.now, index, &departure, &self.links[index]);
+            if self.recorder.captures() {
+                self.recorder.capture(self.now, Tap::QueueOut(index as u32), &departure.packet);
+            }
+            let to = self.from_link[index].of(departure.packet.flow);
+            self.forward(departure.packet, to);
+        }
+    }
+
+    fn line_event(&mut self, index: usize, source: usize) {
+        if let Some((packet, next)) = self.lines[index].leave() {
+            self.events.set(source, next);
+            let to = self.from_line[index].of(packet.flow);
+            self.forward(packet, to);
+        }
+    }
+
+    #[inline(never)]
+    fn impairment_event(&mut self, index: usize) {
+        while let Some(packet) = self.impairments[index].release(self.now) {
+            let to = self.from_impairment[index].of(packet.flow);
+            self.forward(packet, to);
+        }
+        self.schedule_impairment(index);
+    }
+
+    #[inline(never)]
+    fn queue_timer_event(&mut self, index: usize) {
+        let mut cx = LinkCx { now: self.now, deliver_drops: self.deliver_drops, drops: &mut self.drops };
+        self.links[index].on_timer(&mut cx);
+        self.schedule_queue_timer(index);
+        self.record_drops(index);
+    }
+
+    #[inline(never)]
+    fn plan_event(&mut self) {
+        if self.recorder.next_tick() <= self.now {
+            self.end_interval(self.now);
+        }
+        while let Some((_, action)) = self.plan.next_if(|(at, _)| *at <= self.now) {
+            match action {
+                Action::Start(flow) => self.start_flow(flow),
+                Action::Stop(flow) => self.stop_flow(flow),
+                Action::SetRate(link, rate) => self.links[link].set_rate(rate),
+            }
+        }
+        self.schedule_plan();
+        if let Some(why) = self.stall() {
+            self.stalled = Some(Stalled { t_s: self.now.as_secs_f64(), why });
+            self.end = self.now;
+        }
+    }
+
+    /// Takes a packet to its next hop.
+    #[inline]
+    fn forward(&mut self, packet: Packet, to: Hop) {
+        match to {
+            Hop::Link(link) => self.enter_link(packet, link as usize),
+            Hop::Line(line) => {
+                let line = line as usize;
+                if let Some(due) = self.lines[line].enter(packet, self.now) {
+                    self.events.set(self.first_line + line, due);
+                }
+            }
+            Hop::Impairment(impairment) => self.enter_impairment(packet, impairment as usize),
+            Hop::Receiver => self.deliver_segment(&packet),
+            Hop::Sender => self.deliver_ack(&packet),
+        }
+    }
+
+    #[inline]
+    fn enter_link(&mut self, packet: Packet, index: usize) {
+        if self.recorder.captures() {
+            self.recorder.capture(self.now, Tap::QueueIn(index as u32), &packet);
+        }
+        let mut cx = LinkCx { now: self.now, deliver_drops: self.deliver_drops, drops: &mut self.drops };
+        let link = &mut self.links[index];
+        if let Some(next) = link.arrive(packet, &mut cx) {
+            self.events.set(1 + index, next);
+        }
+        self.recorder.queued(index, link.backlog());
+        self.record_drops(index);
+    }
+
+    #[inline(never)]
+    fn enter_impairment(&mut self, packet: Packet, index: usize) {
+        let to = self.from_impairment[index].of(packet.flow);
+        match self.impairments[index].enter(packet, self.now) {
+            Passage::On(packet) => self.forward(packet, to),
+            Passage::Twice(packet, copy) => {
+                self.count_copy(&copy);
+                self.forward(packet, to);
+                self.forward(copy, to);
+            }
+            Passage::Lost(packet) => self.lose(&packet),
+            Passage::Held => self.schedule_impairment(index),
+            Passage::Replacing(passed, lost) => {
+                self.lose(&lost);
+                if let Some(packet) = passed {
+                    self.forward(packet, to);
+                }
+                self.schedule_impairment(index);
+            }
+        }
+    }
+
+    /// A medium lost a packet.
+    fn lose(&mut self, packet: &Packet) {
+        let index = packet.flow.index();
+        self.recorder.lost(self.flows[index].series as usize, DropReason::Wire, Some(packet.id()));
+        self.left_network(index);
+    }
+
+    fn schedule_impairment(&mut self, index: usize) {
+        let source = self.first_impairment + index;
+        let next = self.impairments[index].next_release();
+        let next = if next == Time::NEVER { next } else { next.max(self.now) };
+        if self.events.time_of(source) != next {
+            self.events.set(source, next);
+        }
+    }
+
+    #[inline]
+    fn schedule_queue_timer(&mut self, index: usize) {
+        if let Some(next) = self.links[index].next_timer() {
+            let source = 1 + self.links.len() + index;
+            if self.events.time_of(source) != next {
+                self.events.set(source, next);
+            }
+        }
+    }
+
+    fn schedule_plan(&mut self) {
+        let next = self.plan.peek().map_or(Time::NEVER, |(at, _)| *at);
+        self.events.set(0, next.min(self.recorder.next_tick()));
+    }
+
+    #[inline]
+    fn record_drops(&mut self, index: usize) {
+        if !self.drops.is_empty() {
+            self.take_drops(index);
+        }
+    }
+
+    #[cold]
+    fn take_drops(&mut self, index: usize) {
+        let mut drops = std::mem::take(&mut self.drops);
+        for drop in drops.drain(..) {
+            let flow = drop.flow.index();
+            let series = self.flows[flow].series as usize;
+            self.recorder.dropped(self.now, index, series, &drop);
+            self.recorder.lost(series, drop.reason, (!self.deliver_drops).then_some(drop.id));
+            if !self.deliver_drops {
+                self.left_network(flow);
+            }
+        }
+        self.drops = drops;
+    }
+
+    fn end_interval(&mut self, now: Time) {
+        let mut counters = vec![Counters::default(); self.first_member];
+        for (index, sum) in counters.iter_mut().enumerate() {
+            *sum = self.counters(index);
+        }
+        self.recorder.end_interval(now, &mut self.links, &counters);
+    }
+
+    /// Why nothing will move any more, although flows want to send: no packet is under way, and no timer is set but those of
+    /// the recorder and of queues.
+    fn stall(&mut self) -> Option<String> {
+        let moved = self.sent + self.arrived + self.corrupted + self.lost();
+        if std::mem::replace(&mut self.moved, moved) != moved || self.plan.peek().is_some() {
+            return None;
+        }
+        let waits = |flow: &&Flow| flow.active && matches!(flow.ends, Ends::Ideal { .. });
+        let waiting = self.flows.iter().filter(waits).count();
+        let first = self.flows.iter().find(waits)?;
+        let idle = |source: &Source| matches!(source, Source::Plan | Source::QueueTimer(_));
+        let mut rest = self.sources.iter().enumerate().filter(|(_, source)| !idle(source));
+        if rest.any(|(index, _)| self.events.time_of(index) < Time::NEVER) {
+            return None;
+        }
+        let name = self.recorder.flow_name(first.series as usize);
+        let more = if waiting > 1 { format!(" and {} more", waiting - 1) } else { String::new() };
+        Some(format!(
+            "nothing is under way and no timer is set, but {name}{more} waits for ACKs: packets were lost, and loss-free \
+             endpoints never send again"
+        ))
+    }
+}
+
+fn has_receiver_timer(flow: &Flow) -> bool {
+    match &flow.ends {
+        Ends::Ideal { receiver, .. } => receiver.delays(),
+        Ends::Tcp(_) => true,
+        Ends::Datagrams(_) | Ends::Arrivals(_) | Ends::Vacant => false,
+    }
+}

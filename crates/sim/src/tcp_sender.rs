@@ -1,0 +1,163 @@
+//! The sender of a TCP connection: Linux's, or one from before congestion control.
+
+use windtunnel_cc::ExitReason;
+use windtunnel_tcp::{AckReport, Sender, bsd42};
+use windtunnel_units::{Bytes, Duration, Seq, Time};
+use windtunnel_wire::Packet;
+
+use crate::recorder::{Counters, Hidden};
+
+/// A TCP sender.
+#[expect(clippy::large_enum_variant, reason = "a connection is one box; the large one is the usual one")]
+#[derive(Debug)]
+pub(crate) enum TcpSender {
+    Linux(Sender),
+    Bsd42(bsd42::Sender),
+}
+
+/// Calls the same method of whichever sender there is.
+macro_rules! either {
+    ($self:ident, $sender:ident => $call:expr) => {
+        match $self {
+            TcpSender::Linux($sender) => $call,
+            TcpSender::Bsd42($sender) => $call,
+        }
+    };
+}
+
+impl TcpSender {
+    pub(crate) fn write(&mut self, bytes: Bytes) {
+        either!(self, sender => sender.write(bytes));
+    }
+
+    pub(crate) fn stop(&mut self) {
+        either!(self, sender => sender.stop());
+    }
+
+    #[inline]
+    pub(crate) fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+        either!(self, sender => sender.poll_transmit(now))
+    }
+
+    #[inline]
+    pub(crate) fn on_ack(&mut self, packet: &Packet, now: Time) -> AckReport {
+        match self {
+            TcpSender::Linux(sender) => sender.on_ack(packet, now),
+            TcpSender::Bsd42(sender) => {
+                let bsd42::AckReport { rtt, newly_delivered } = sender.on_ack(packet, now);
+                AckReport { rtt, newly_delivered, ..AckReport::default() }
+            }
+        }
+    }
+
+    #[inline]
+    pub(crate) fn next_timer(&self) -> Option<Time> {
+        either!(self, sender => sender.next_timer())
+    }
+
+    pub(crate) fn on_timer(&mut self, now: Time) {
+        either!(self, sender => sender.on_timer(now));
+    }
+
+    #[inline]
+    pub(crate) fn cwnd(&self) -> Bytes {
+        either!(self, sender => sender.cwnd())
+    }
+
+    #[inline]
+    pub(crate) fn in_flight(&self) -> Bytes {
+        either!(self, sender => sender.in_flight())
+    }
+
+    #[inline]
+    pub(crate) fn srtt(&self) -> Duration {
+        either!(self, sender => sender.srtt())
+    }
+
+    #[inline]
+    pub(crate) fn snd_una(&self) -> Seq {
+        either!(self, sender => sender.snd_una())
+    }
+
+    pub(crate) fn snd_nxt(&self) -> Seq {
+        either!(self, sender => sender.snd_nxt())
+    }
+
+    pub(crate) fn is_drained(&self) -> bool {
+        either!(self, sender => sender.is_drained())
+    }
+
+    /// The window, and nothing else, keeps the next segment from leaving.
+    #[inline]
+    pub(crate) fn cwnd_limited(&self) -> bool {
+        match self {
+            TcpSender::Linux(sender) => sender.cwnd_limited(),
+            TcpSender::Bsd42(sender) => sender.in_flight() >= sender.cwnd(),
+        }
+    }
+
+    pub(crate) fn in_slow_start(&self) -> bool {
+        match self {
+            TcpSender::Linux(sender) => sender.in_slow_start(),
+            TcpSender::Bsd42(_) => false,
+        }
+    }
+
+    pub(crate) fn slow_start_exit(&self) -> Option<ExitReason> {
+        match self {
+            TcpSender::Linux(sender) => sender.slow_start_exit(),
+            TcpSender::Bsd42(_) => None,
+        }
+    }
+
+    /// Packets sent again.
+    #[inline]
+    pub(crate) fn sent_again(&self) -> u64 {
+        match self {
+            TcpSender::Linux(sender) => sender.stats().retransmits + sender.stats().syn_retransmits,
+            TcpSender::Bsd42(sender) => sender.stats().retransmits,
+        }
+    }
+
+    pub(crate) fn counters(&self) -> Counters {
+        match self {
+            TcpSender::Linux(sender) => {
+                let stats = sender.stats();
+                Counters {
+                    sent: stats.segments_sent,
+                    retransmits: stats.retransmits,
+                    loss_episodes: stats.loss_episodes,
+                    rtos: stats.rtos,
+                    spurious_rtos: stats.spurious_rtos,
+                    tlps: stats.tlps,
+                    undos: stats.undos,
+                    ecn_reductions: stats.ecn_reductions,
+                    delivered: stats.delivered,
+                    limited: stats.limited,
+                }
+            }
+            TcpSender::Bsd42(sender) => {
+                let stats = sender.stats();
+                Counters {
+                    sent: stats.segments_sent,
+                    retransmits: stats.retransmits,
+                    rtos: stats.rtos,
+                    delivered: stats.delivered,
+                    ..Counters::default()
+                }
+            }
+        }
+    }
+
+    /// What a capture shows of it besides the packet.
+    pub(crate) fn hidden(&self) -> Hidden {
+        let (ssthresh, state, limit) = match self {
+            TcpSender::Linux(sender) => {
+                (sender.control().ssthresh, sender.state() as u8, sender.limited_by() as u8)
+            }
+            TcpSender::Bsd42(_) => (Bytes::MAX, 0, 0),
+        };
+        let (cwnd, srtt, in_flight) = (self.cwnd(), self.srtt(), self.in_flight());
+        Hidden { cwnd, ssthresh, srtt, state, limit, in_flight }
+    }
+}

@@ -1,0 +1,130 @@
+//! Captures: each packet at each point of its way.
+
+use std::collections::BTreeMap;
+
+use windtunnel_sim::application::{ApplicationConfig, ProbeParams};
+use windtunnel_sim::impairment::*;
+use windtunnel_sim::recorder::columns::{Column, Table};
+use windtunnel_sim::{RunResult, Transport};
+use windtunnel_units::Probability;
+
+use crate::fixtures::{path, reno, run};
+
+/// The columns of a table as numbers.
+struct Rows<'a>(&'a Table);
+
+impl Rows<'_> {
+    fn len(&self) -> usize {
+        self.0.columns[0].1.len()
+    }
+
+    fn get(&self, column: &str, row: usize) -> u64 {
+        match &self.0.columns.iter().find(|(name, _)| *name == column).expect(column).1 {
+            Column::U64(values) => values[row],
+            Column::U32(values) => u64::from(values[row]),
+            Column::U8(values) => u64::from(values[row]),
+            Column::Bool(values) => u64::from(values[row]),
+            Column::F64(_) | Column::I64(_) | Column::I32(_) => panic!("{column} is not a count"),
+        }
+    }
+}
+
+fn captured() -> RunResult {
+    let p = |p| Probability::new(p).expect("a probability");
+    let forward = vec![
+        ImpairmentConfig::Loss(LossParams { probability: p(0.005), affects: Affects::All }),
+        ImpairmentConfig::Corruption(CorruptionParams { probability: p(0.005), affects: Affects::All }),
+        ImpairmentConfig::Duplication(DuplicationParams { probability: p(0.01), affects: Affects::All }),
+    ];
+    let traffic = vec![
+        (reno(), ApplicationConfig::Bulk),
+        (Transport::Udp, ApplicationConfig::Probe(ProbeParams::default())),
+    ];
+    let mut network = path(traffic, 20, forward, vec![], 5);
+    network.record.packets = true;
+    run(network)
+}
+
+fn packets(result: &RunResult) -> Rows<'_> {
+    Rows(result.tables.iter().find(|table| table.name == "packets").expect("captured"))
+}
+
+/// The points of each packet: sent once, then into the queue, out of it, and to the receiver, in order of time, unless it is
+/// lost; a loss is at its last point, with its reason. The counts are those of the summary.
+#[test]
+fn each_packet_has_its_way() {
+    let result = captured();
+    let rows = packets(&result);
+    let mut ways: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+    for row in 0..rows.len() {
+        ways.entry(rows.get("id", row)).or_default().push(row);
+    }
+    let mut drops = [0_u64; 4];
+    let mut copies = 0;
+    for rows_of_one in ways.values() {
+        let taps: Vec<u64> = rows_of_one.iter().map(|row| rows.get("tap", *row)).collect();
+        let reply = rows.get("dir", rows_of_one[0]) == 1;
+        let way: &[u64] = if reply { &[3, 0] } else { &[0, 1, 2, 3] };
+        copies += u64::from(taps.len() > way.len());
+        assert!(taps.iter().zip(way).all(|(a, b)| a == b), "{taps:?}");
+        assert!(rows_of_one.windows(2).all(|w| rows.get("t_ns", w[0]) <= rows.get("t_ns", w[1])));
+        assert_eq!(rows.get("flow", rows_of_one[0]), rows.get("flow", rows_of_one[taps.len() - 1]));
+        let again = |row: &usize| rows.get("retransmission", *row);
+        assert!(rows_of_one.iter().all(|row| again(row) == again(&rows_of_one[0])));
+        for row in rows_of_one {
+            drops[rows.get("drop", *row) as usize] += 1;
+        }
+    }
+    let flows = &result.summary.flows;
+    let sum = |count: fn(&windtunnel_sim::FlowSummary) -> u64| flows.iter().map(count).sum::<u64>();
+    assert_eq!(drops[1], sum(|flow| flow.drops.full));
+    // Of a packet that was doubled one copy may be lost and the other not, and two losses of one packet are one row.
+    let wire = sum(|flow| flow.drops.wire + flow.corrupted);
+    assert!(drops[3] <= wire && drops[3] + copies >= wire && wire > 10, "{drops:?} {wire}");
+    assert!(copies > 10);
+}
+
+/// At the sender: its state after sending; retransmissions are told; the protocol is that of the flow; SACK blocks are there
+/// after losses.
+#[test]
+fn senders_show_their_state() {
+    let result = captured();
+    let rows = packets(&result);
+    let mut again = 0;
+    let mut most_blocks = 0;
+    for row in 0..rows.len() {
+        let (flow, tap, dir) = (rows.get("flow", row), rows.get("tap", row), rows.get("dir", row));
+        assert_eq!(rows.get("proto", row), if flow == 0 { 6 } else { 17 });
+        if (flow, tap, dir) == (0, 0, 0) {
+            again += rows.get("retransmission", row);
+            assert!(rows.get("cwnd", row) >= 2 * 1448, "row {row}");
+            assert!(rows.get("state", row) <= 4);
+            if rows.get("payload", row) > 0 {
+                assert!(rows.get("in_flight", row) >= rows.get("payload", row));
+            }
+        }
+        if tap != 0 {
+            assert_eq!(rows.get("cwnd", row), 0);
+        }
+        if flow == 0 && dir == 1 && tap == 3 {
+            let blocks = rows.get("sack_n", row);
+            most_blocks = most_blocks.max(blocks);
+            let option = if blocks > 0 { 4 + 8 * blocks } else { 0 };
+            assert_eq!(rows.get("size", row), 52 + option);
+            assert!(blocks == 0 || rows.get("sack1_end", row) > rows.get("sack1_start", row));
+        }
+    }
+    assert!(most_blocks > 0);
+    assert_eq!(again, result.summary.flows[0].retransmits);
+}
+
+/// Capturing changes nothing of the run.
+#[test]
+fn captures_do_not_disturb() {
+    let digest = |capture| {
+        let mut network = path(vec![(reno(), ApplicationConfig::Bulk)], 20, vec![], vec![], 5);
+        network.record.packets = capture;
+        run(network).summary.digest
+    };
+    assert_eq!(digest(true), digest(false));
+}

@@ -1,0 +1,183 @@
+//! Impairments, overhead and rate traces in the loop.
+
+use std::sync::Arc;
+
+use windtunnel_sim::application::{ApplicationConfig, CbrParams, ProbeParams};
+use windtunnel_sim::impairment::*;
+use windtunnel_sim::{LinkRate, Network, PathHop, Simulation, Transport, parse_mahimahi};
+use windtunnel_tcp::AckParams;
+use windtunnel_units::{Bytes, Duration, Probability, Rate, Time};
+
+use crate::fixtures::{Traffic, fixed_window, path, reno, run};
+
+fn p(p: f64) -> Probability {
+    Probability::new(p).expect("a probability")
+}
+
+/// One of each kind, each at work within a few seconds.
+fn every_impairment() -> Vec<ImpairmentConfig> {
+    let at = |ms| Time::ZERO + Duration::from_millis(ms);
+    let outage = OutageTime { from: at(1000), to: at(1100) };
+    vec![
+        ImpairmentConfig::Outage(OutageParams { times: vec![outage], hold: false }),
+        ImpairmentConfig::Outage(OutageParams { times: vec![outage], hold: true }),
+        ImpairmentConfig::AckThinning(AckThinningParams::default()),
+        ImpairmentConfig::Loss(LossParams { probability: p(0.02), affects: Affects::All }),
+        ImpairmentConfig::GilbertElliott(GilbertElliottParams {
+            p: p(0.01),
+            ..GilbertElliottParams::default()
+        }),
+        ImpairmentConfig::PeriodicLoss(PeriodicLossParams { every: 100, ..PeriodicLossParams::default() }),
+        ImpairmentConfig::ScriptedLoss(ScriptedLossParams {
+            packets: vec![2, 50],
+            ..ScriptedLossParams::default()
+        }),
+        ImpairmentConfig::Corruption(CorruptionParams { probability: p(0.02), affects: Affects::All }),
+        ImpairmentConfig::Duplication(DuplicationParams { probability: p(0.1), affects: Affects::All }),
+        ImpairmentConfig::Aggregation(AggregationParams::default()),
+        ImpairmentConfig::Jitter(JitterParams { reorder: true, ..JitterParams::default() }),
+        ImpairmentConfig::Jitter(JitterParams {
+            distribution: JitterDistribution::Pareto,
+            ..JitterParams::default()
+        }),
+        ImpairmentConfig::Reordering(ReorderingParams { probability: p(0.1), ..ReorderingParams::default() }),
+    ]
+}
+
+fn mixed_traffic() -> Vec<Traffic> {
+    vec![
+        (reno(), ApplicationConfig::Bulk),
+        (Transport::Udp, ApplicationConfig::Cbr(CbrParams { responsive: true, ..CbrParams::default() })),
+        (Transport::Udp, ApplicationConfig::Probe(ProbeParams::default())),
+    ]
+}
+
+fn assert_conserved(network: Network) {
+    let mut simulation = Simulation::new(network);
+    for ms in (0..3000).step_by(3) {
+        simulation.run_until(Time::ZERO + Duration::from_millis(ms));
+        assert_eq!(
+            simulation.sent() + simulation.duplicated(),
+            simulation.arrived() + simulation.corrupted() + simulation.lost() + simulation.in_network(),
+            "at {ms} ms"
+        );
+    }
+    let result = simulation.finish();
+    for medium in &result.summary.impairments {
+        assert_eq!(
+            medium.arrived + medium.duplicated,
+            medium.passed + medium.lost + medium.held,
+            "{medium:?}"
+        );
+    }
+    let lost: u64 = result.summary.flows.iter().map(|flow| flow.drops.wire).sum();
+    assert_eq!(lost, result.summary.impairments.iter().map(|medium| medium.lost).sum::<u64>());
+    assert!(result.summary.flows[0].goodput_mbps > 0.05, "{:?}", result.summary.flows[0]);
+}
+
+/// Packets are conserved at any time with each impairment in each direction, with TCP and datagrams, a queue that overflows,
+/// and with all impairments on one way.
+#[test]
+fn packets_are_conserved() {
+    for config in every_impairment() {
+        assert_conserved(path(mixed_traffic(), 10, vec![config.clone()], vec![], 3));
+        assert_conserved(path(mixed_traffic(), 10, vec![], vec![config], 3));
+    }
+    let mut all = every_impairment();
+    all.sort_by_key(ImpairmentConfig::stage);
+    assert_conserved(path(mixed_traffic(), 10, all, vec![], 3));
+}
+
+/// Equal networks give equal digests with every impairment at work; another seed of one does not.
+#[test]
+fn runs_repeat() {
+    let digest = |seed| {
+        let mut network = path(mixed_traffic(), 10, every_impairment(), vec![], 3);
+        network.impairments[3].seed ^= seed;
+        run(network).summary.digest
+    };
+    assert_eq!(digest(0), digest(0));
+    assert_ne!(digest(0), digest(1));
+}
+
+/// Goodput is what the application gets: neither duplicates nor what is sent again count, and nothing is missing.
+#[test]
+fn goodput_counts_bytes_once() {
+    let media = vec![
+        ImpairmentConfig::Loss(LossParams { probability: p(0.01), affects: Affects::All }),
+        ImpairmentConfig::Duplication(DuplicationParams { probability: p(0.2), affects: Affects::All }),
+        ImpairmentConfig::Reordering(ReorderingParams::default()),
+    ];
+    let result = run(path(vec![(reno(), ApplicationConfig::Bulk)], 10, media, vec![], 5));
+    let flow = &result.summary.flows[0];
+    let delivered = flow.goodput_mbps * 5.0 * 1e6 / 8.0;
+    let sent_once = (flow.sent - flow.retransmits) as f64 * 1448.0;
+    assert!(delivered <= sent_once && delivered > 0.95 * sent_once, "{delivered} of {sent_once}");
+    assert!(flow.received_bytes as f64 > 1.15 * delivered, "duplicates arrive");
+}
+
+/// An impairment before the bottleneck sees what the sender sends, one on the way back its ACKs.
+#[test]
+fn acks_are_thinned() {
+    let thinning = AckThinningParams { keep_every: 8, ..AckThinningParams::default() };
+    let traffic = || vec![(reno(), ApplicationConfig::Bulk)];
+    let result = run(path(traffic(), 10, vec![], vec![ImpairmentConfig::AckThinning(thinning)], 5));
+    let medium = &result.summary.impairments[0];
+    assert!(medium.lost as f64 > 0.8 * medium.arrived as f64, "{medium:?}");
+    assert!(result.summary.flows[0].goodput_mbps > 8.0, "{}", result.summary.flows[0].goodput_mbps);
+}
+
+/// Link-layer headers take their time on the wire: 1500 B and 38 B at 10 Mbit/s are 1.2304 ms.
+#[test]
+fn overhead_is_serialised() {
+    let probe = ApplicationConfig::Probe(ProbeParams { size: Bytes::new(1500), ..ProbeParams::default() });
+    let mut network = path(vec![(Transport::Udp, probe)], 20, vec![], vec![], 1);
+    network.links[0].overhead = Bytes::new(38);
+    let one_way = run(network).summary.flows[0].datagrams.and_then(|d| d.one_way_ms).expect("received");
+    assert!((one_way.min - 21.2304).abs() < 1e-9 && (one_way.max - 21.2304).abs() < 1e-9, "{one_way:?}");
+}
+
+/// A trace of one packet per 2 ms, and a pause of 50 ms in each 100 ms: a saturated link has 26 opportunities per 100 ms, each
+/// of which takes 1504 bytes, which is 1.0027 packets.
+#[test]
+fn a_link_follows_its_trace() {
+    let text: String = (0..25).map(|i| format!("{}\n", i * 2)).chain(["100\n".to_owned()]).collect();
+    let trace = Arc::new(parse_mahimahi(&text).expect("a trace"));
+    let cbr = CbrParams { rate: Rate::from_mbps(8), packet_size: Bytes::new(1500), ..CbrParams::default() };
+    let mut network = path(vec![(Transport::Udp, ApplicationConfig::Cbr(cbr))], 20, vec![], vec![], 10);
+    network.links[0].rate = LinkRate::Trace(Arc::clone(&trace));
+    let result = run(network);
+    let queue = &result.summary.queues[0];
+    let mean = trace.mean_rate().as_mbps();
+    assert!((mean - 26.0 * 1504.0 * 8.0 / 0.1 / 1e6).abs() < 1e-6);
+    assert!((queue.throughput_mbps / mean - 1.0).abs() < 0.01, "{} of {mean}", queue.throughput_mbps);
+    assert!((queue.rate_mbps - mean).abs() < 1e-6);
+    // The longest wait: a packet that comes as the 60th just after 34 ms of a period. 7 leave up to 48 ms, 52 in the next two
+    // periods, and it at their end: 300 - 34 ms. Arrivals are 1.5 ms apart.
+    let longest = queue.sojourn_ms.expect("busy").max;
+    assert!((266.0 - 1.5..=266.0).contains(&longest), "{longest}");
+}
+
+/// Loss-free endpoints on a medium that loses: the run ends when nothing moves any more, and says why.
+#[test]
+fn a_stalled_run_says_why() {
+    let ideal = Transport::Ideal { cc: fixed_window(4), ack: AckParams::default() };
+    let loss = ImpairmentConfig::Loss(LossParams { probability: p(0.2), affects: Affects::Data });
+    let result = run(path(vec![(ideal, ApplicationConfig::Bulk)], 10, vec![loss], vec![], 1000));
+    let stalled = result.summary.stalled.expect("stalled");
+    assert!(stalled.t_s < 5.0 && (stalled.t_s - result.summary.duration_s).abs() < 1e-9);
+    assert!(stalled.why.contains("flow0 waits for ACKs"), "{}", stalled.why);
+}
+
+/// A flow may pass media in any place of its way: before the bottleneck the delay of the queue comes after them.
+#[test]
+fn media_before_the_bottleneck() {
+    let loss = ScriptedLossParams { packets: (1..=50).collect(), ..ScriptedLossParams::default() };
+    let probe = ApplicationConfig::Probe(ProbeParams::default());
+    let mut network =
+        path(vec![(Transport::Udp, probe)], 20, vec![ImpairmentConfig::ScriptedLoss(loss)], vec![], 2);
+    network.flows[0].forward.swap(0, 1);
+    assert_eq!(network.flows[0].forward[0], PathHop::Impairment(0));
+    let result = run(network);
+    assert_eq!(result.summary.queues[0].dequeued, 200 - 50);
+}

@@ -1,0 +1,213 @@
+//! What one ACK says: SND.UNA, the scoreboard, the round-trip time (steps 1 to 3 of spec/congestion-control section
+//! 1.1).
+
+use windtunnel_units::{Bytes, Duration, Seq, Time};
+use windtunnel_wire::{Packet, SackBlock};
+
+use super::Sender;
+use super::detection::Detector;
+use super::scoreboard::{Acked, Amount, Segment, d_sack};
+use crate::config::WINDOW_SHIFT;
+
+/// The facts of an ACK.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts about one ACK")]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ack {
+    pub(crate) now: Time,
+    /// SND.UNA moved.
+    pub(crate) advanced: bool,
+    /// Whole segments acknowledged cumulatively: the `Nc` of the spec.
+    pub(crate) acked: Amount,
+    /// Whole segments delivered, cumulatively or by SACK: the `N` of the spec.
+    pub(crate) delivered: Amount,
+    /// The round-trip time of the newest segment delivered.
+    pub(crate) rtt: Option<Duration>,
+    /// The timestamp's echo, if the connection has timestamps.
+    pub(crate) echo: Option<Time>,
+    /// What was received twice.
+    pub(crate) dsack: Option<SackBlock>,
+    /// SACK delivered something.
+    pub(crate) sacked: bool,
+    /// A duplicate ACK (RFC 5681 section 2).
+    pub(crate) duplicate: bool,
+    /// It delivered data of the episode's flight that were never sent again.
+    pub(crate) originals: bool,
+    pub(crate) ece: bool,
+    pub(crate) esce: bool,
+    /// The retransmission timer starts anew.
+    pub(crate) restart_timer: bool,
+    /// A reduction began with it.
+    pub(crate) reduction_began: bool,
+}
+
+impl Ack {
+    /// The expiry of a timer, as an ACK that says nothing.
+    pub(crate) fn of_timer(now: Time) -> Ack {
+        Ack {
+            now,
+            advanced: false,
+            acked: Amount::ZERO,
+            delivered: Amount::ZERO,
+            rtt: None,
+            echo: None,
+            dsack: None,
+            sacked: false,
+            duplicate: false,
+            originals: false,
+            ece: false,
+            esce: false,
+            restart_timer: false,
+            reduction_began: false,
+        }
+    }
+}
+
+/// When the segments that an ACK delivers were sent, those aside that were sent more than once (Karn).
+#[derive(Clone, Copy, Debug, Default)]
+struct SendTimes {
+    first_acked: Option<Time>,
+    first_sacked: Option<Time>,
+    newest: Option<Time>,
+    originals: bool,
+}
+
+impl SendTimes {
+    #[inline]
+    fn take(&mut self, segment: &Segment, high_seq: Seq) -> bool {
+        if segment.ever_retransmitted() {
+            return false;
+        }
+        self.newest = self.newest.max(Some(segment.sent()));
+        self.originals |= segment.end() <= high_seq;
+        true
+    }
+}
+
+impl Sender {
+    /// Takes an ACK for data sent in.
+    #[inline]
+    pub(super) fn take_ack(&mut self, packet: &Packet, now: Time) -> Ack {
+        self.newly_lost = Bytes::ZERO;
+        let window_moved = self.update_send_window(packet);
+        let (ece, esce) = self.ecn.echoes(packet);
+        let echo = self.params.timestamps.then_some(packet.ts_ecr);
+        let advanced = packet.ack > self.board.una();
+        let mut times = SendTimes::default();
+        let acked = self.take_cumulative(packet.ack, echo, &mut times, now);
+        let mut ack = Ack {
+            now,
+            advanced,
+            acked: acked.removed,
+            delivered: acked.delivered,
+            rtt: None,
+            echo,
+            dsack: None,
+            sacked: false,
+            duplicate: false,
+            originals: false,
+            ece,
+            esce,
+            restart_timer: !acked.removed.is_zero(),
+            reduction_began: false,
+        };
+        match packet.options.as_deref() {
+            Some(options) if self.params.sack => {
+                self.take_sack(options.sack.as_slice(), &mut ack, &mut times);
+            }
+            _ if !advanced => {
+                let plain =
+                    packet.payload() == Bytes::ZERO && !window_moved && packet.ack == self.board.una();
+                ack.duplicate = plain && !self.board.is_empty();
+                if ack.duplicate && !self.params.sack {
+                    self.take_duplicate(&mut ack);
+                }
+            }
+            _ => {}
+        }
+        // Without SACK what a retransmission released may have been waiting at the receiver: no proof of anything.
+        ack.originals = times.originals && (self.params.sack || !acked.retransmitted);
+        self.take_round_trip(&mut ack, times, acked.retransmitted);
+        if advanced {
+            self.ts_recent = packet.ts_val;
+            self.backoff.progressed();
+        }
+        ack
+    }
+
+    /// The right edge of the receive window; it is never moved back (RFC 9293 section 3.8.6). True if it moved.
+    #[inline]
+    pub(super) fn update_send_window(&mut self, packet: &Packet) -> bool {
+        let end = packet.ack + Bytes::new(u64::from(packet.window) << WINDOW_SHIFT);
+        let moved = end > self.window_end;
+        self.window_end = self.window_end.max(end);
+        moved
+    }
+
+    #[inline]
+    fn take_cumulative(&mut self, una: Seq, echo: Option<Time>, times: &mut SendTimes, now: Time) -> Acked {
+        let Sender { board, rate, rack, reordering, high_seq, .. } = self;
+        let with_rack = self.detector == Detector::Rack;
+        if with_rack {
+            rack.on_ack_begin(now, self.rtt.min(), echo);
+        }
+        board.on_ack(una, |_, segment| {
+            rate.on_delivered(segment);
+            if with_rack {
+                rack.on_delivered(segment);
+                reordering.on_delivered(segment);
+            }
+            if times.take(segment, *high_seq) {
+                times.first_acked = times.first_acked.or(Some(segment.sent()));
+            }
+        })
+    }
+
+    fn take_sack(&mut self, blocks: &[SackBlock], ack: &mut Ack, times: &mut SendTimes) {
+        ack.dsack = d_sack(self.board.una(), blocks);
+        let Sender { board, rate, rack, reordering, high_seq, detector, .. } = self;
+        // The ACK of a segment out of order echoes an older one's timestamp: here the echo is no proof that an original
+        // arrived (RFC 8985 section 6.2 step 2), or no SACKed probe or retransmission would ever count.
+        rack.on_ack_begin(ack.now, self.rtt.min(), None);
+        let delivered = board.on_sack(blocks, |_, segment| {
+            rate.on_delivered(segment);
+            if *detector == Detector::Rack {
+                rack.on_delivered(segment);
+                reordering.on_delivered(segment);
+            }
+            if times.take(segment, *high_seq) {
+                times.first_sacked = times.first_sacked.or(Some(segment.sent()));
+            }
+        });
+        ack.sacked = !delivered.is_zero();
+        ack.delivered += delivered;
+        if let Some(block) = ack.dsack {
+            self.stats.dsacks += 1;
+            self.undo.on_dsack(block, self.mss);
+            self.rack.on_dsack(self.board.una(), self.board.nxt());
+        }
+    }
+
+    /// The newest segment's round trip is the controller's and the least one's; the estimator takes the oldest one's,
+    /// so that the timeout allows for delayed ACKs (spec/congestion-control section 1.3).
+    #[inline]
+    fn take_round_trip(&mut self, ack: &mut Ack, times: SendTimes, retransmitted: bool) {
+        let now = ack.now;
+        let acked = times.first_acked.filter(|_| !retransmitted);
+        let mut sample = acked.or(times.first_sacked).map(|sent| now.since(sent));
+        if acked.is_some() || times.first_sacked.is_some() {
+            ack.rtt = times.newest.map(|sent| now.since(sent));
+        } else if !ack.acked.is_zero() {
+            // A timestamp tells the transmissions of a segment apart.
+            sample = ack.echo.map(|echo| now.since(echo));
+            ack.rtt = sample;
+        }
+        if let Some(rtt) = ack.rtt {
+            self.rtt.observe_least(rtt, now);
+        }
+        if let Some(sample) = sample {
+            self.rtt.sample(sample, self.board.una(), self.board.nxt());
+            self.backoff.reset();
+            self.tlp.on_rtt_sample();
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Loss recovery by duplicate ACKs: Tahoe (Jacobson 1988), Reno (Jacobson 1990), `NewReno` (RFC 6582), and `NewReno` as
+//! Linux has it.
+//!
+//! Each duplicate ACK shows that one segment left the network, it does not say which. Reno inflates cwnd by it and
+//! compares cwnd with all that is outstanding; here it counts as one segment SACKed and leaves the pipe instead, which
+//! permits exactly the same segments: `outstanding < ssthresh + n` is `outstanding - n < ssthresh`, and a partial ACK
+//! of `Nc` segments, which deflates by `Nc - 1`, takes back as many. What is reported as cwnd is the inflated one.
+//! Linux approaches cwnd by PRR with the same counts (`reduction` other than none). spec/congestion-control section
+//! 1.7.
+
+use windtunnel_units::Bytes;
+
+use super::Sender;
+use super::ack::Ack;
+use super::detection::Detector;
+use super::frto::Frto;
+use super::state::CaState;
+
+/// Whose recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Classic {
+    /// Slow start from the loss on.
+    Tahoe,
+    /// Any ACK of new data ends the recovery.
+    Reno,
+    /// Partial ACKs repair one loss each.
+    Newreno,
+    /// The same under PRR.
+    Linux,
+}
+
+impl Sender {
+    /// A duplicate ACK of a connection without SACK: one more segment is delivered. In Loss it may be due to what was
+    /// sent again needlessly; there only those of new data count (F-RTO).
+    pub(super) fn take_duplicate(&mut self, ack: &mut Ack) {
+        if self.state != CaState::Loss || self.board.nxt() > self.high_seq {
+            ack.delivered += self.board.on_duplicate_ack();
+        }
+    }
+
+    /// The third duplicate ACK, or a partial ACK.
+    pub(super) fn detect_by_duplicate_acks(&mut self, classic: Classic, ack: &Ack) {
+        match self.state {
+            CaState::Loss => {}
+            CaState::Recovery => {
+                if ack.advanced {
+                    self.lose_head();
+                }
+            }
+            CaState::Open | CaState::Disorder | CaState::Cwr => {
+                let dupthresh = match classic {
+                    Classic::Linux => self.reordering.dupthresh(),
+                    _ => self.params.dupthresh,
+                };
+                if self.board.sacked().segments >= u64::from(dupthresh)
+                    && self.fast_retransmit_allowed(classic)
+                {
+                    self.lose_head();
+                }
+            }
+        }
+    }
+
+    /// RFC 6582 section 3.2 step 2: duplicate ACKs of what was sent before the last recovery ended may be due to its
+    /// retransmissions.
+    fn fast_retransmit_allowed(&self, classic: Classic) -> bool {
+        classic == Classic::Reno || self.board.una() > self.recover
+    }
+
+    /// Tahoe: the third duplicate ACK is answered as a timeout is, without its back-off. All that is outstanding counts
+    /// as lost, which is "`nxt = una`".
+    pub(super) fn enter_tahoe(&mut self, ack: &mut Ack) {
+        let lost = self.board.mark_all_lost();
+        self.note_lost(lost.bytes);
+        self.undo.begin(self.board.una(), 0);
+        let path = self.path(ack.now);
+        self.cc.on_rto(true, &path);
+        self.cwnd = self.cc.cwnd();
+        self.state = CaState::Loss;
+        self.timed_out = false;
+        self.frto = Frto::Off;
+        self.high_seq = self.board.nxt();
+        self.recover = self.high_seq;
+        self.stats.loss_episodes += 1;
+        self.tlp.clear();
+        self.ecn.queue_cwr();
+        // The ACK that shows the loss grows nothing.
+        ack.delivered = super::scoreboard::Amount::ZERO;
+    }
+
+    /// `NewReno`'s full ACK: no burst, should little be outstanding (RFC 6582 section 3.2 step 3, first option).
+    pub(super) fn deflate(&mut self, ack: &Ack) {
+        if self.detector == Detector::DuplicateAcks(Classic::Newreno) {
+            let flight = self.board.outstanding().segments.max(1);
+            let cwnd = self.mss * (flight + 1);
+            if cwnd < self.cc.cwnd() {
+                self.lower_cwnd(cwnd, ack.now);
+            }
+        }
+    }
+
+    /// What inflates cwnd in fast recovery.
+    pub(super) fn inflation(&self) -> Bytes {
+        match self.detector {
+            Detector::DuplicateAcks(Classic::Reno | Classic::Newreno) if self.state == CaState::Recovery => {
+                self.mss * self.board.sacked().segments
+            }
+            _ => Bytes::ZERO,
+        }
+    }
+}

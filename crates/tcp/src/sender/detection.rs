@@ -1,0 +1,113 @@
+//! Which losses an ACK reveals: the detectors behind one switch (step 6 of spec/congestion-control section 1.1).
+
+use windtunnel_units::Bytes;
+
+use super::Sender;
+use super::ack::Ack;
+use super::classic::Classic;
+use super::rack::{Detection, RackContext};
+use super::rto::TimerKind;
+use super::scoreboard::{Segment, SegmentId};
+use super::state::CaState;
+use crate::params::{LossDetection, Reduction, TcpParams};
+
+/// How losses are detected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Detector {
+    Rack,
+    Rfc6675,
+    /// By duplicate ACKs.
+    DuplicateAcks(Classic),
+}
+
+impl Detector {
+    /// Without SACK nothing but duplicate ACKs is left.
+    pub(crate) fn new(params: &TcpParams) -> Detector {
+        match params.loss_detection {
+            LossDetection::Rack if params.sack => Detector::Rack,
+            LossDetection::Rfc6675 if params.sack => Detector::Rfc6675,
+            LossDetection::Reno => Detector::DuplicateAcks(Classic::Reno),
+            LossDetection::Tahoe => Detector::DuplicateAcks(Classic::Tahoe),
+            _ if params.reduction == Reduction::None => Detector::DuplicateAcks(Classic::Newreno),
+            _ => Detector::DuplicateAcks(Classic::Linux),
+        }
+    }
+}
+
+impl Sender {
+    /// Marks what the ACK shows to be lost.
+    pub(super) fn detect_losses(&mut self, ack: &mut Ack) {
+        match self.detector {
+            Detector::Rack => {
+                if self.detect_by_rack(ack).timer.is_some() {
+                    ack.restart_timer = false;
+                }
+            }
+            Detector::Rfc6675 => self.detect_by_rfc6675(ack),
+            Detector::DuplicateAcks(classic) => self.detect_by_duplicate_acks(classic, ack),
+        }
+    }
+
+    /// RFC 8985 section 6.2 steps 4 and 5; keeps the reordering timer.
+    pub(super) fn detect_by_rack(&mut self, ack: &Ack) -> Detection {
+        let context = RackContext {
+            now: ack.now,
+            min_rtt: self.rtt.min(),
+            srtt: self.rtt.srtt(),
+            recovering: self.state >= CaState::Recovery,
+            dupthresh: self.reordering.dupthresh(),
+            tick: self.params.tick,
+        };
+        let found = self.rack.detect_losses(&mut self.board, &context);
+        self.note_lost(found.lost.bytes);
+        if let Some(due) = found.timer {
+            self.timer.arm(TimerKind::Reordering, due);
+        }
+        found
+    }
+
+    /// RFC 6675 section 5: by what is SACKed above, or by the third duplicate ACK.
+    fn detect_by_rfc6675(&mut self, ack: &Ack) {
+        if ack.advanced {
+            self.duplicates.reset();
+        } else if ack.sacked {
+            self.duplicates.on_duplicate();
+        }
+        if self.state == CaState::Loss {
+            return;
+        }
+        let dupthresh = self.params.dupthresh;
+        let lost = self.rfc6675.detect_losses(&mut self.board, dupthresh);
+        self.note_lost(lost.bytes);
+        let head = self
+            .board
+            .head()
+            .filter(|_| self.state < CaState::Recovery && self.duplicates.count() >= dupthresh);
+        if let Some(head) = head {
+            let bytes = self.payload_of(head);
+            if self.board.mark_original_lost(head) {
+                self.note_lost(bytes);
+            }
+        }
+    }
+
+    /// The head is lost.
+    pub(super) fn lose_head(&mut self) {
+        let bytes = self.board.head().map_or(Bytes::ZERO, |head| self.payload_of(head));
+        if self.board.mark_head_lost() {
+            self.note_lost(bytes);
+        }
+    }
+
+    /// `bytes` were marked lost.
+    pub(super) fn note_lost(&mut self, bytes: Bytes) {
+        if bytes > Bytes::ZERO {
+            self.newly_lost += bytes;
+            self.rate.on_lost(bytes);
+        }
+    }
+
+    fn payload_of(&self, id: SegmentId) -> Bytes {
+        self.board.get(id).map_or(Bytes::ZERO, Segment::payload)
+    }
+}

@@ -1,0 +1,170 @@
+//! The handshake: SYN with retransmission and back-off, what it negotiates, and what a lost SYN costs.
+//!
+//! RFC 9293 section 3.5, RFC 6298 section 5.7, RFC 3168 section 6.1.1; spec/congestion-control section 1.2,
+//! spec/queues-and-signalling section 17.1.
+
+use windtunnel_units::{Bytes, Duration, Seq, Time};
+use windtunnel_wire::{Ecn, Options, Packet, TcpFlags};
+
+use super::Sender;
+use super::limits::Limited;
+use super::stats::AckReport;
+use crate::params::{RtoRule, TcpParams};
+
+/// SYNs that ask for ECN: a network that drops those is left after the second one (RFC 3168 section 6.1.1.1).
+const SYNS_WITH_ECN: u32 = 2;
+
+/// Where the connection is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Closed,
+    SynSent,
+    Established,
+}
+
+/// The opening of a connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Handshake {
+    stage: Stage,
+    /// SYNs sent.
+    syns: u32,
+    sent_at: Time,
+    /// When the SYN is sent again.
+    due: Time,
+    timeout: Duration,
+    expired: bool,
+    /// The last SYN asked for ECN.
+    asked_ecn: bool,
+}
+
+impl Handshake {
+    pub(crate) fn new(params: &TcpParams) -> Handshake {
+        Handshake {
+            stage: Stage::Closed,
+            syns: 0,
+            sent_at: Time::ZERO,
+            due: Time::NEVER,
+            timeout: params.rto_initial.min(params.rto_max),
+            expired: false,
+            asked_ecn: false,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn established(&self) -> bool {
+        self.stage == Stage::Established
+    }
+
+    pub(crate) const fn due(&self) -> Time {
+        self.due
+    }
+
+    /// The SYN was not answered in time.
+    pub(crate) fn on_timer(&mut self, now: Time) {
+        if now >= self.due {
+            self.due = Time::NEVER;
+            self.expired = true;
+        }
+    }
+
+    /// A SYN may leave now.
+    fn may_send(&self) -> bool {
+        match self.stage {
+            Stage::Closed => true,
+            Stage::SynSent => self.expired,
+            Stage::Established => false,
+        }
+    }
+
+    /// Exponential back-off, as for data (RFC 6298 section 5.5).
+    fn sent(&mut self, now: Time, asked_ecn: bool, rto_max: Duration) {
+        if self.syns > 0 {
+            self.timeout = (self.timeout * 2).min(rto_max);
+        }
+        self.syns += 1;
+        self.stage = Stage::SynSent;
+        self.sent_at = now;
+        self.due = now + self.timeout;
+        self.expired = false;
+        self.asked_ecn = asked_ecn;
+    }
+}
+
+impl Sender {
+    /// The SYN, if it is time for it.
+    pub(super) fn poll_syn(&mut self, now: Time) -> Option<Packet> {
+        if self.unsent == Bytes::ZERO || !self.handshake.may_send() {
+            let limit = if self.unsent == Bytes::ZERO { Limited::Application } else { Limited::Handshake };
+            self.limits.set(limit, now, &mut self.stats.limited);
+            return None;
+        }
+        let ask_ecn = self.endpoint.ecn != Ecn::NotEct && self.handshake.syns < SYNS_WITH_ECN;
+        self.stats.syn_retransmits += u64::from(self.handshake.syns > 0);
+        self.handshake.sent(now, ask_ecn, self.params.rto_max);
+        let mut packet = self.packet(Bytes::ZERO, now);
+        packet.seq = Seq::SYN;
+        packet.ack = Seq::SYN;
+        packet.flags = TcpFlags::SYN.with_if(TcpFlags::ECE, ask_ecn).with_if(TcpFlags::CWR, ask_ecn);
+        packet.options = Some(Box::new(Options {
+            sack_permitted: self.params.sack,
+            mds_capable: self.endpoint.mds && ask_ecn,
+            ..Options::default()
+        }));
+        Some(packet)
+    }
+
+    /// A packet while the connection is not established, or one of a handshake that is over.
+    pub(super) fn on_handshake_packet(&mut self, packet: &Packet, now: Time) -> AckReport {
+        let answer = packet.flags.contains(TcpFlags::SYN | TcpFlags::ACK) && packet.ack == Seq::FIRST_DATA;
+        if self.handshake.stage != Stage::SynSent || !answer {
+            return AckReport::default();
+        }
+        self.handshake.stage = Stage::Established;
+        self.handshake.due = Time::NEVER;
+        let agreed = packet.flags.contains(TcpFlags::ECE) && !packet.flags.contains(TcpFlags::CWR);
+        if self.handshake.asked_ecn && agreed {
+            self.ecn.negotiated(&self.endpoint);
+        }
+        self.update_send_window(packet);
+        self.ts_recent = packet.ts_val;
+        let rtt = self.handshake_rtt(packet, now);
+        match rtt {
+            Some(rtt) => {
+                self.rtt.observe_least(rtt, now);
+                self.rtt.sample(rtt, Seq::FIRST_DATA, Seq::FIRST_DATA);
+                self.tlp.on_rtt_sample();
+            }
+            None => self.rtt.syn_timed_out(),
+        }
+        self.stats.handshake_rtt = rtt;
+        let path = self.path(now);
+        self.cc.on_established(&path);
+        self.punish_lost_syn(now);
+        self.cwnd = self.cc.cwnd();
+        self.last_sent = now;
+        self.update_pacing();
+        AckReport { rtt, ..AckReport::default() }
+    }
+
+    /// Karn: the answer to a SYN that was sent again tells nothing, unless its timestamp names the one that it answers.
+    fn handshake_rtt(&self, packet: &Packet, now: Time) -> Option<Duration> {
+        if self.params.timestamps {
+            Some(now.since(packet.ts_ecr))
+        } else {
+            (self.handshake.syns == 1).then(|| now.since(self.handshake.sent_at))
+        }
+    }
+
+    /// A lost SYN shows congestion before anything was sent: data begin with one segment (RFC 5681 section 3.1). Linux
+    /// forgives the first one, since its timeout of 1 s may have been too short.
+    fn punish_lost_syn(&mut self, now: Time) {
+        let forgiven = match self.params.rto {
+            RtoRule::Linux => 1,
+            RtoRule::Rfc6298 => 0,
+        };
+        if self.handshake.syns - 1 > forgiven {
+            let path = self.path(now);
+            self.cc.on_cwnd_validation(self.mss, &path);
+        }
+    }
+}

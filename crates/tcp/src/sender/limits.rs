@@ -1,0 +1,61 @@
+//! What keeps the sender from sending, and for how long (Linux's "chrono": `ss` shows it as `rwnd_limited`, `busy`).
+
+use windtunnel_units::{Duration, Time};
+
+/// What keeps a sender from sending the next segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Limited {
+    /// cwnd is full.
+    Cwnd = 0,
+    /// The application has nothing to send.
+    #[default]
+    Application = 1,
+    /// The receive window is full.
+    Receiver = 2,
+    /// The next departure's time has not come.
+    Pacing = 3,
+    /// The connection is not established yet.
+    Handshake = 4,
+}
+
+impl Limited {
+    /// How many there are.
+    pub const COUNT: usize = 5;
+    /// All, in the order of their numbers.
+    pub const ALL: [Limited; Limited::COUNT] =
+        [Limited::Cwnd, Limited::Application, Limited::Receiver, Limited::Pacing, Limited::Handshake];
+
+    /// The name in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Limited::Cwnd => "cwnd",
+            Limited::Application => "application",
+            Limited::Receiver => "receiver",
+            Limited::Pacing => "pacing",
+            Limited::Handshake => "handshake",
+        }
+    }
+}
+
+/// The present limit, and since when.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Limits {
+    now: Limited,
+    since: Time,
+}
+
+impl Limits {
+    pub(crate) const fn current(&self) -> Limited {
+        self.now
+    }
+
+    /// From `now` on it is `limit`; the time up to now is `total`'s of the one before.
+    #[inline]
+    pub(crate) fn set(&mut self, limit: Limited, now: Time, total: &mut [Duration; Limited::COUNT]) {
+        let of = &mut total[self.now as usize];
+        *of += now.since(self.since);
+        self.since = now;
+        self.now = limit;
+    }
+}

@@ -1,0 +1,398 @@
+//! The sender of a TCP with loss, as Linux has it: one file per mechanism, each with its switch in [`TcpParams`].
+//!
+//! A state machine without input or output: ACKs and times go in, packets are polled. The order of work for one ACK is
+//! that of spec/congestion-control section 1.1, since results depend on it; [`Sender::on_ack`] is its table of
+//! contents.
+
+mod ack;
+mod classic;
+mod detection;
+pub mod duplicate_acks;
+mod ecn;
+mod frto;
+mod handshake;
+mod limits;
+mod pacing;
+mod pipe_ack;
+mod prr;
+pub mod rack;
+pub mod rate_sample;
+mod recovery;
+pub mod reordering;
+pub mod rfc6675;
+mod rto;
+mod rtt;
+pub mod scoreboard;
+mod state;
+mod stats;
+mod tlp;
+mod transmit;
+mod tso;
+mod undo;
+mod validation;
+mod windowed;
+
+pub use limits::Limited;
+pub use state::CaState;
+pub use stats::{AckReport, SenderStats};
+
+use windtunnel_cc::{AckSample, CongestionControl, Control, ExitReason, PathView, Phase};
+use windtunnel_units::{Bytes, Duration, Seq, Time};
+use windtunnel_wire::{Packet, TcpFlags};
+
+use crate::config::Endpoint;
+use crate::params::TcpParams;
+use ack::Ack;
+use detection::Detector;
+use duplicate_acks::DuplicateAcks;
+use ecn::EcnSender;
+use frto::Frto;
+use handshake::Handshake;
+use limits::Limits;
+use pacing::{Load, Pacer};
+use prr::Prr;
+use rack::Rack;
+use rate_sample::{RateSampler, Sample};
+use reordering::Reordering;
+use rfc6675::Rfc6675;
+use rto::{Backoff, Timer, TimerKind};
+use rtt::RttEstimator;
+use scoreboard::Scoreboard;
+use tlp::Tlp;
+use transmit::Forced;
+use undo::Undo;
+use validation::Validation;
+
+/// A TCP sender.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts about the connection")]
+#[derive(Debug)]
+pub struct Sender {
+    endpoint: Endpoint,
+    mss: Bytes,
+    params: TcpParams,
+    handshake: Handshake,
+
+    // What there is to send.
+    unsent: Bytes,
+    /// The right edge of the receive window.
+    window_end: Seq,
+    /// Leaves next, whatever cwnd says.
+    forced: Option<Forced>,
+
+    // What was sent.
+    board: Scoreboard,
+    rate: RateSampler,
+    last_sent: Time,
+    /// Something was sent since the last flight began.
+    idle: bool,
+    sent_since_pause: bool,
+    ts_recent: Time,
+
+    // Time.
+    rtt: RttEstimator,
+    timer: Timer,
+    backoff: Backoff,
+    pacer: Pacer,
+    /// The end of pacing's wait.
+    wake: Time,
+    tlp: Tlp,
+
+    // Congestion.
+    cc: Box<dyn CongestionControl>,
+    /// The window in force.
+    cwnd: Bytes,
+    proportional: bool,
+    watches_departures: bool,
+    state: CaState,
+    /// SND.NXT when the episode began.
+    high_seq: Seq,
+    prr: Prr,
+    ecn: EcnSender,
+    validation: Validation,
+
+    // Losses.
+    detector: Detector,
+    rack: Rack,
+    rfc6675: Rfc6675,
+    reordering: Reordering,
+    /// Duplicate ACKs in a row (RFC 6675).
+    duplicates: DuplicateAcks,
+    /// SND.NXT when the last recovery by duplicate ACKs began (RFC 6582).
+    recover: Seq,
+    partial_acked: bool,
+    newly_lost: Bytes,
+    /// Loss was entered by the timer.
+    timed_out: bool,
+    frto: Frto,
+    undo: Undo,
+
+    limits: Limits,
+    stats: SenderStats,
+}
+
+impl Sender {
+    /// A sender for `endpoint` under the controller `cc`.
+    pub fn new(endpoint: Endpoint, params: &TcpParams, cc: Box<dyn CongestionControl>) -> Sender {
+        let mss = endpoint.mss();
+        let cwnd = cc.cwnd();
+        Sender {
+            endpoint,
+            mss,
+            handshake: Handshake::new(params),
+            unsent: Bytes::ZERO,
+            window_end: Seq::FIRST_DATA,
+            forced: None,
+            board: Scoreboard::new(),
+            rate: RateSampler::default(),
+            last_sent: Time::ZERO,
+            idle: true,
+            sent_since_pause: false,
+            ts_recent: Time::ZERO,
+            rtt: RttEstimator::new(params),
+            timer: Timer::idle(),
+            backoff: Backoff::default(),
+            pacer: Pacer::new(endpoint.paced, params),
+            wake: Time::NEVER,
+            tlp: Tlp::new(params.tlp && params.sack),
+            cwnd,
+            proportional: cc.reduces_proportionally(),
+            watches_departures: cc.watches_departures(),
+            cc,
+            state: CaState::Open,
+            high_seq: Seq::SYN,
+            prr: Prr::new(params.reduction, cwnd / mss),
+            ecn: EcnSender::new(),
+            validation: Validation::new(params, endpoint.iw, mss),
+            detector: Detector::new(params),
+            rack: Rack::default(),
+            rfc6675: Rfc6675::new(mss),
+            reordering: Reordering::new(params.dupthresh, mss),
+            duplicates: DuplicateAcks::new(params.dupthresh),
+            recover: Seq::SYN,
+            partial_acked: false,
+            newly_lost: Bytes::ZERO,
+            timed_out: false,
+            frto: Frto::Off,
+            undo: Undo::default(),
+            limits: Limits::default(),
+            stats: SenderStats::default(),
+            params: params.clone(),
+        }
+    }
+
+    /// The application adds `bytes` to its stream; [`Bytes::MAX`] is an endless one.
+    pub fn write(&mut self, bytes: Bytes) {
+        self.unsent = Bytes::new(self.unsent.get().saturating_add(bytes.get()));
+    }
+
+    /// The application writes no more. What was not sent yet is dropped; what was sent is still delivered.
+    pub fn stop(&mut self) {
+        self.unsent = Bytes::ZERO;
+    }
+
+    /// A packet arrived from the receiver; call [`Sender::poll_transmit`] afterwards.
+    #[inline]
+    pub fn on_ack(&mut self, packet: &Packet, now: Time) -> AckReport {
+        if !self.handshake.established() || packet.flags.contains(TcpFlags::SYN) {
+            return self.on_handshake_packet(packet, now);
+        }
+        if !packet.flags.contains(TcpFlags::ACK) || packet.ack > self.board.nxt() {
+            return AckReport::default();
+        }
+        let mut ack = self.take_ack(packet, now);
+        self.process_probe(&ack);
+        self.process_state(&mut ack);
+        let sample = self.rate.finish(now, ack.delivered.bytes, self.rtt.min());
+        self.inform_controller(&ack, &sample);
+        self.update_window(&ack);
+        self.update_pacing();
+        if ack.restart_timer {
+            self.restart_timer(now);
+        }
+        self.stats.delivered += ack.delivered.bytes;
+        AckReport { rtt: ack.rtt, ece: ack.ece, esce: ack.esce, newly_delivered: ack.delivered.bytes }
+    }
+
+    /// When [`Sender::on_timer`] wants to be called.
+    #[inline]
+    pub fn next_timer(&self) -> Option<Time> {
+        let next = self.timer.due.min(self.wake).min(self.handshake.due());
+        (next != Time::NEVER).then_some(next)
+    }
+
+    /// The time asked for by [`Sender::next_timer`] has come; harmless before. Call [`Sender::poll_transmit`]
+    /// afterwards.
+    pub fn on_timer(&mut self, now: Time) {
+        if now >= self.wake {
+            self.wake = Time::NEVER;
+        }
+        self.handshake.on_timer(now);
+        if now < self.timer.due || self.timer.due == Time::NEVER {
+            return;
+        }
+        match self.timer.kind {
+            TimerKind::Retransmission => self.on_timeout(now),
+            TimerKind::LossProbe => self.on_probe_timeout(now),
+            TimerKind::Reordering => self.on_reordering_timeout(now),
+            TimerKind::WindowProbe => {
+                self.timer = Timer::idle();
+                self.forced = Some(Forced::WindowProbe);
+            }
+        }
+    }
+
+    /// Tells the controller what was delivered, and whether it may grow (step 8).
+    #[inline]
+    fn inform_controller(&mut self, ack: &Ack, sample: &Sample) {
+        if ack.delivered.is_zero() {
+            return;
+        }
+        if let Some(pipe) = &mut self.validation.pipe_ack {
+            pipe.on_ack(ack.delivered.bytes, self.board.una(), self.board.nxt(), self.rtt.srtt(), ack.now);
+            self.validate_period(ack.now);
+        }
+        let sample = AckSample {
+            acked: ack.acked.bytes,
+            newly_delivered: ack.delivered.bytes,
+            growth_barred: self.growth_barred(ack),
+            newly_lost: self.newly_lost,
+            delivered: self.rate.delivered(),
+            rtt: ack.rtt,
+            rate: sample.rate,
+            ecn: EcnSender::feedback(ack.ece, ack.esce, ack.delivered),
+            app_limited: self.rate.is_app_limited(),
+            cwnd_limited: self.validation.limited(),
+            round_start: sample.round_start,
+        };
+        let path = self.path(ack.now);
+        self.cc.on_ack(&sample, &path);
+    }
+
+    /// Never while cwnd is being reduced, nor while it is not used; and only if something was acknowledged in order,
+    /// unless the path is known to reorder (Linux `tcp_may_raise_cwnd`).
+    #[inline]
+    fn growth_barred(&self, ack: &Ack) -> bool {
+        let progress = !ack.acked.is_zero() || self.reordering.dupthresh() > self.params.dupthresh;
+        self.state.is_reducing() || !progress || !self.validation.grows(self.cwnd, || self.in_slow_start())
+    }
+
+    #[inline]
+    fn update_pacing(&mut self) {
+        if !self.pacer.on() {
+            return;
+        }
+        let control = self.cc.control();
+        self.pacer.update(
+            control.pacing,
+            Load {
+                window: self.cwnd.max(self.mss * self.board.outstanding().segments),
+                srtt: self.rtt.srtt(),
+                min_rtt: self.rtt.min(),
+                mss: self.mss,
+                far_below_ssthresh: self.cwnd < control.ssthresh / 2,
+            },
+        );
+    }
+
+    /// The connection as the controller sees it. What is in flight counts in whole segments, as cwnd does.
+    #[inline]
+    fn path(&self, now: Time) -> PathView {
+        PathView {
+            now,
+            mss: self.mss,
+            srtt: self.rtt.srtt(),
+            min_rtt: self.rtt.min(),
+            in_flight: self.mss * self.board.in_flight().segments,
+            una: self.board.una(),
+            nxt: self.board.nxt(),
+        }
+    }
+}
+
+/// What an observer sees.
+impl Sender {
+    /// Totals.
+    pub fn stats(&self) -> &SenderStats {
+        &self.stats
+    }
+
+    /// What the controller wants now.
+    pub fn control(&self) -> Control {
+        self.cc.control()
+    }
+
+    /// The window in force: the controller's; PRR's while cwnd is being reduced; Reno's inflated one in fast recovery.
+    pub fn cwnd(&self) -> Bytes {
+        self.cwnd + self.inflation()
+    }
+
+    /// Bytes in the network, as far as is known (RFC 6675's pipe).
+    pub fn in_flight(&self) -> Bytes {
+        self.board.in_flight().bytes
+    }
+
+    /// The smoothed round-trip time; zero before the first sample.
+    pub fn srtt(&self) -> Duration {
+        self.rtt.srtt()
+    }
+
+    /// The mean deviation of the round-trip time.
+    pub fn rttvar(&self) -> Duration {
+        self.rtt.rttvar()
+    }
+
+    /// The least round-trip time of the last 300 s; zero before the first sample.
+    pub fn min_rtt(&self) -> Duration {
+        self.rtt.min()
+    }
+
+    /// The retransmission timeout, back-off included.
+    pub fn rto(&self) -> Duration {
+        self.timeout()
+    }
+
+    /// cwnd keeps the next segment from leaving.
+    pub fn cwnd_limited(&self) -> bool {
+        !self.has_room()
+    }
+
+    /// The controller is in slow start.
+    pub fn in_slow_start(&self) -> bool {
+        self.cc.control().phase == Phase::SlowStart
+    }
+
+    /// Why slow start ended, once it has.
+    pub fn slow_start_exit(&self) -> Option<ExitReason> {
+        self.cc.slow_start_exit()
+    }
+
+    /// Named internal numbers of the controller: `out(name, value)`.
+    pub fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        self.cc.probe(out);
+    }
+
+    /// The first byte not acknowledged.
+    pub const fn snd_una(&self) -> Seq {
+        self.board.una()
+    }
+
+    /// The next byte to be sent.
+    pub const fn snd_nxt(&self) -> Seq {
+        self.board.nxt()
+    }
+
+    /// The state of congestion control.
+    pub const fn state(&self) -> CaState {
+        self.state
+    }
+
+    /// What keeps the next segment from leaving.
+    pub const fn limited_by(&self) -> Limited {
+        self.limits.current()
+    }
+
+    /// All that was written is acknowledged.
+    pub fn is_drained(&self) -> bool {
+        self.unsent == Bytes::ZERO && self.board.is_empty()
+    }
+}

@@ -1,0 +1,130 @@
+//! Validated windows (RFC 7661): cwnd is validated by what was really delivered.
+//!
+//! `pipeACK` is the most that was acknowledged in one round trip within the last max(3 RTT, 1 s). While it is at least
+//! half of cwnd, cwnd is *validated* and grows as always. Otherwise the flow does not use its window: it neither grows
+//! nor is reset by idleness, but a loss falls back to what was used. After five minutes unused, half of cwnd is given
+//! up. spec/congestion-control section 1.6.
+
+use std::cmp::Reverse;
+
+use windtunnel_units::{Bytes, Duration, Seq, Time};
+
+use super::windowed::Windowed;
+
+/// The Non-Validated Period: cwnd is kept unused so long at most (RFC 7661 section 4.4.3).
+const NVP: Duration = Duration::from_secs(5 * 60);
+
+/// The measure of what is used.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PipeAck {
+    /// Undefined at the begin and after a loss.
+    most: Option<Windowed<Reverse<Bytes>>>,
+    round_end: Seq,
+    round_acked: Bytes,
+    /// Since when cwnd is not validated.
+    unused_since: Option<Time>,
+    /// What was in use when the loss was found, until its recovery ends: the larger one of pipeACK and the flight.
+    used_at_loss: Option<Bytes>,
+    retransmitted: Bytes,
+}
+
+impl PipeAck {
+    /// An ACK delivered `acked` up to `una`.
+    pub(crate) fn on_ack(&mut self, acked: Bytes, una: Seq, nxt: Seq, srtt: Duration, now: Time) {
+        self.round_acked += acked;
+        if una > self.round_end {
+            let sample = Reverse(self.round_acked);
+            let period = (srtt * 3).max(Duration::SECOND);
+            match &mut self.most {
+                Some(most) => most.update(sample, now, period),
+                None => self.most = Some(Windowed::new(sample, now)),
+            }
+            self.round_end = nxt;
+            self.round_acked = Bytes::ZERO;
+        }
+    }
+
+    /// cwnd is in use.
+    pub(crate) fn validated(&self, cwnd: Bytes) -> bool {
+        self.most.as_ref().is_none_or(|most| most.get().0 * 2 >= cwnd)
+    }
+
+    /// Five minutes passed with cwnd not validated: the cwnd to go on with.
+    pub(crate) fn expire(&mut self, cwnd: Bytes, iw: Bytes, now: Time) -> Option<Bytes> {
+        if self.validated(cwnd) {
+            self.unused_since = None;
+            return None;
+        }
+        let since = *self.unused_since.get_or_insert(now);
+        if now.since(since) < NVP {
+            return None;
+        }
+        self.unused_since = Some(now);
+        Some((cwnd / 2).max(iw).min(cwnd))
+    }
+
+    /// A loss was found with `flight` outstanding under `cwnd`: the cwnd to recover with, if cwnd was not validated.
+    pub(crate) fn on_loss(&mut self, cwnd: Bytes, flight: Bytes) -> Option<Bytes> {
+        let unvalidated = !self.validated(cwnd);
+        let used = self.most.as_ref().map_or(flight, |most| most.get().0.max(flight));
+        self.most = None;
+        self.unused_since = None;
+        self.retransmitted = Bytes::ZERO;
+        self.used_at_loss = unvalidated.then_some(used);
+        unvalidated.then(|| used / 2)
+    }
+
+    /// A segment was sent again.
+    pub(crate) fn on_retransmitted(&mut self, payload: Bytes) {
+        self.retransmitted += payload;
+    }
+
+    /// The recovery ended: the cwnd to go on with, if cwnd was not validated when it began.
+    pub(crate) fn on_recovered(&mut self) -> Option<Bytes> {
+        self.used_at_loss.take().map(|used| used.saturating_sub(self.retransmitted) / 2)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: Bytes = Bytes::new(1000);
+
+    /// 20 of 100 are used: not validated. After five minutes half is given up, after ten half of that, not below IW;
+    /// use in between begins the five minutes anew.
+    #[test]
+    fn unused_for_five_minutes() {
+        let mut pipe = PipeAck::default();
+        assert!(pipe.validated(MSS * 100), "undefined at the begin");
+        let at = |s: u64| Time::ZERO + Duration::from_secs(s);
+        let mut una = Seq::FIRST_DATA;
+        let mut use_up = |pipe: &mut PipeAck, segments: u64, s: u64| {
+            una = una + MSS * segments;
+            pipe.on_ack(MSS * segments, una, una, Duration::from_millis(100), at(s));
+        };
+        use_up(&mut pipe, 20, 0);
+        assert!(!pipe.validated(MSS * 100) && pipe.validated(MSS * 40));
+        assert_eq!(pipe.expire(MSS * 100, MSS * 10, at(0)), None);
+        use_up(&mut pipe, 60, 100);
+        assert_eq!(pipe.expire(MSS * 100, MSS * 10, at(100)), None, "validated");
+        use_up(&mut pipe, 20, 110);
+        assert_eq!(pipe.expire(MSS * 100, MSS * 10, at(110)), None);
+        assert_eq!(pipe.expire(MSS * 100, MSS * 10, at(409)), None);
+        assert_eq!(pipe.expire(MSS * 100, MSS * 10, at(410)), Some(MSS * 50));
+        assert_eq!(pipe.expire(MSS * 50, MSS * 30, at(710)), Some(MSS * 30));
+    }
+
+    /// RFC 7661 section 4.4.1: half of what was used; less what was sent again when the recovery ends. Nothing if cwnd
+    /// was validated.
+    #[test]
+    fn loss_while_unused() {
+        let mut pipe = PipeAck::default();
+        pipe.on_ack(MSS * 20, Seq::new(20_001), Seq::new(20_001), Duration::from_millis(100), Time::ZERO);
+        assert_eq!(pipe.on_loss(MSS * 100, MSS * 30), Some(MSS * 15));
+        pipe.on_retransmitted(MSS * 4);
+        assert_eq!(pipe.on_recovered(), Some(MSS * 13));
+        assert_eq!(pipe.on_loss(MSS * 100, MSS * 30), None, "undefined after a loss");
+        assert_eq!(pipe.on_recovered(), None);
+    }
+}

@@ -1,0 +1,289 @@
+//! Samples of the delivery rate (draft-ietf-ccwg-bbr section 4.1; spec/congestion-control section 1.17).
+//!
+//! Each segment remembers, from its latest transmission, what had been delivered by then. When it is delivered, what
+//! was delivered in between over the time that this took is the rate at which the path delivers. That time is the
+//! longer one of two: between the transmissions of the data (or a burst would be taken for the rate), and between their
+//! ACKs (or ACKs that come in a burst would).
+//!
+//! While the application has nothing to send the rate is its own: the samples of all that is sent until what was in
+//! flight then has been delivered say so.
+
+use windtunnel_cc::RateSample;
+use windtunnel_units::{Bytes, Duration, Rate, Seq, Time};
+
+use super::scoreboard::{Segment, Snapshot};
+
+/// What one ACK showed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sample {
+    /// The rate, if the sample is reliable.
+    pub rate: Option<RateSample>,
+    /// Bytes marked lost since the sampled segment was sent.
+    pub lost: Bytes,
+    /// A packet-timed round begins: what was sent after the last one began has been delivered.
+    pub round_start: bool,
+}
+
+/// The segment that the sample of an ACK is taken from: the latest one sent of those that it delivered.
+#[derive(Clone, Copy, Debug)]
+struct Sampled {
+    sent: Time,
+    end: Seq,
+    snapshot: Snapshot,
+}
+
+/// The sampler's state.
+#[derive(Debug, Default)]
+pub struct RateSampler {
+    delivered: Bytes,
+    delivered_time: Time,
+    /// When the segment was sent that the latest sample is of.
+    first_sent: Time,
+    lost: Bytes,
+    /// Samples are the application's until more than this is delivered.
+    app_limited: Option<Bytes>,
+    next_round_delivered: Bytes,
+    sampled: Option<Sampled>,
+}
+
+impl RateSampler {
+    /// A segment leaves, for the first time or again; before it `in_flight` were in the network. The snapshot is its
+    /// own.
+    #[inline]
+    pub fn on_sent(&mut self, now: Time, payload: Bytes, in_flight: Bytes) -> Snapshot {
+        if in_flight == Bytes::ZERO {
+            self.first_sent = now;
+            self.delivered_time = now;
+        }
+        Snapshot::new(
+            self.delivered,
+            self.delivered_time,
+            self.first_sent,
+            in_flight + payload,
+            self.lost,
+            self.app_limited.is_some(),
+        )
+    }
+
+    /// The ACK delivered a segment.
+    #[inline]
+    pub fn on_delivered(&mut self, segment: &Segment) {
+        let later = |sampled: &Sampled| (segment.sent(), segment.end()) > (sampled.sent, sampled.end);
+        if self.sampled.as_ref().is_none_or(later) {
+            let snapshot = *segment.snapshot();
+            self.sampled = Some(Sampled { sent: segment.sent(), end: segment.end(), snapshot });
+        }
+    }
+
+    /// Bytes were newly marked lost.
+    pub fn on_lost(&mut self, lost: Bytes) {
+        self.lost += lost;
+    }
+
+    /// All of the ACK is known: it newly delivered `delivered`.
+    pub fn finish(&mut self, now: Time, delivered: Bytes, min_rtt: Duration) -> Sample {
+        if delivered > Bytes::ZERO {
+            self.delivered += delivered;
+            self.delivered_time = now;
+        }
+        if self.app_limited.is_some_and(|until| self.delivered > until) {
+            self.app_limited = None;
+        }
+        let Some(Sampled { sent, snapshot, .. }) = self.sampled.take() else { return Sample::default() };
+        self.first_sent = sent;
+        let round_start = snapshot.delivered >= self.next_round_delivered;
+        if round_start {
+            self.next_round_delivered = self.delivered;
+        }
+        let interval = sent.since(snapshot.first_sent).max(now.since(snapshot.delivered_time));
+        let reliable = interval >= min_rtt && !interval.is_zero();
+        let delivered = self.delivered - snapshot.delivered;
+        let rate = reliable.then(|| RateSample {
+            rate: Rate::of(delivered, interval),
+            delivered,
+            prior_in_flight: snapshot.in_flight(),
+            app_limited: snapshot.app_limited(),
+        });
+        Sample { rate, lost: snapshot.lost_since(self.lost), round_start }
+    }
+
+    /// The application has less than a segment to send, cwnd has room, and all that is lost was retransmitted.
+    pub fn on_app_limited(&mut self, in_flight: Bytes) {
+        self.app_limited = Some((self.delivered + in_flight).max(Bytes::new(1)));
+    }
+
+    /// Bytes delivered since the connection began.
+    pub const fn delivered(&self) -> Bytes {
+        self.delivered
+    }
+
+    /// Bytes marked lost since the connection began.
+    pub const fn lost(&self) -> Bytes {
+        self.lost
+    }
+
+    /// What is sent now is the application's rate.
+    pub const fn is_app_limited(&self) -> bool {
+        self.app_limited.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scoreboard::tests::{MSS, block, id, ms, seq};
+    use super::super::scoreboard::{Amount, Scoreboard};
+    use super::*;
+
+    const MIN_RTT: Duration = Duration::from_millis(20);
+
+    #[derive(Default)]
+    struct Flow {
+        sampler: RateSampler,
+        board: Scoreboard,
+    }
+
+    impl Flow {
+        fn new() -> Flow {
+            Flow { board: Scoreboard::new(), sampler: RateSampler::default() }
+        }
+
+        fn send(&mut self, now: Time) {
+            let snapshot = self.sampler.on_sent(now, MSS, self.board.in_flight().bytes);
+            self.board.on_sent(self.board.nxt(), MSS, now, snapshot);
+        }
+
+        fn retransmit(&mut self, n: u64, now: Time) {
+            let snapshot = self.sampler.on_sent(now, MSS, self.board.in_flight().bytes);
+            self.board.on_retransmitted(id(n), now, snapshot);
+        }
+
+        fn lose(&mut self, n: u64) {
+            assert!(self.board.mark_lost(id(n)));
+            self.sampler.on_lost(MSS);
+        }
+
+        /// Acknowledges all below segment `n`.
+        fn ack(&mut self, n: u64, now: Time) -> Sample {
+            let acked = self.board.on_ack(seq(n), |_, segment| self.sampler.on_delivered(segment));
+            self.sampler.finish(now, acked.delivered.bytes, MIN_RTT)
+        }
+
+        fn sack(&mut self, first: u64, last: u64, now: Time) -> Sample {
+            let delivered =
+                self.board.on_sack(&[block(first, last)], |_, segment| self.sampler.on_delivered(segment));
+            self.sampler.finish(now, delivered.bytes, MIN_RTT)
+        }
+    }
+
+    /// What a sample says was delivered, and at what rate.
+    fn of(sample: &Sample) -> (Bytes, Rate) {
+        let rate = sample.rate.expect("a reliable sample");
+        (rate.delivered, rate.rate)
+    }
+
+    /// `n` segments in so many milliseconds.
+    fn segments(n: u64, millis: u64) -> (Bytes, Rate) {
+        (MSS * n, Rate::from_bits_per_sec(n * 8_000_000 / millis))
+    }
+
+    /// Ten segments at once; the path passes one per 10 ms. The rate is that of the ACKs: n segments in 20 + 10 n ms,
+    /// as nothing had been delivered when they left. Segments 11 and on left as each ACK came: ten segments in 100 ms.
+    #[test]
+    fn rate_of_the_path() {
+        let mut flow = Flow::new();
+        for _ in 0..10 {
+            flow.send(ms(0));
+        }
+        for n in 1..=10 {
+            let sample = flow.ack(n + 1, ms(20 + 10 * n));
+            assert_eq!(of(&sample), segments(n, 20 + 10 * n));
+            assert_eq!(sample.rate.map(|rate| rate.prior_in_flight), Some(MSS * n), "with itself");
+            flow.send(ms(20 + 10 * n));
+        }
+        for n in 11..=15 {
+            let sample = flow.ack(n + 1, ms(20 + 10 * n));
+            assert_eq!(of(&sample), segments(10, 100));
+            assert_eq!(sample.rate.map(|rate| rate.rate), Some(Rate::from_bits_per_sec(800_000)));
+        }
+    }
+
+    /// ACKs that were held up come at once, and would show any rate: the time between the transmissions bounds it. One
+    /// segment leaves per 50 ms; an ACK of two comes at 145 ms, one of two more at 175 ms, 30 ms later. They left in the
+    /// 100 ms after the second one did.
+    #[test]
+    fn compressed_acks() {
+        let mut flow = Flow::new();
+        for n in 0..3 {
+            flow.send(ms(50 * n));
+        }
+        assert_eq!(of(&flow.ack(3, ms(145))), segments(2, 145));
+        flow.send(ms(150));
+        assert_eq!(of(&flow.ack(5, ms(175))), segments(2, 100));
+    }
+
+    /// The sample is of the segment sent last of those delivered, and of its latest transmission: segment 1, sent again
+    /// at 40 ms when 3 were delivered. Each counts once. A loss since then is in the sample, one before it is not.
+    #[test]
+    fn retransmission() {
+        let mut flow = Flow::new();
+        for _ in 0..5 {
+            flow.send(ms(0));
+        }
+        assert_eq!(of(&flow.sack(2, 4, ms(40))), segments(3, 40));
+        flow.lose(1);
+        flow.retransmit(1, ms(40));
+        flow.lose(5);
+        let sample = flow.ack(5, ms(80));
+        assert_eq!(of(&sample), segments(1, 40));
+        assert_eq!(sample.lost, MSS, "5; the loss of 1 is older");
+        assert_eq!(flow.sampler.delivered(), MSS * 4);
+        assert_eq!(flow.sampler.lost(), MSS * 2);
+        assert_eq!(flow.board.in_flight(), Amount::ZERO);
+    }
+
+    /// A sample in less than a round trip is none (ACKs of segments that were taken for lost).
+    #[test]
+    fn unreliable() {
+        let mut flow = Flow::new();
+        flow.send(ms(0));
+        assert!(flow.ack(2, ms(19)).rate.is_none());
+        flow.send(ms(30));
+        assert!(flow.ack(3, ms(50)).rate.is_some(), "exactly min_rtt");
+        assert!(flow.sampler.finish(ms(51), Bytes::ZERO, MIN_RTT).rate.is_none(), "nothing was delivered");
+    }
+
+    /// What is sent after the application ran dry is marked, until more is delivered than was in flight then.
+    #[test]
+    fn application_limited() {
+        let mut flow = Flow::new();
+        flow.send(ms(0));
+        flow.send(ms(0));
+        flow.sampler.on_app_limited(flow.board.in_flight().bytes);
+        flow.send(ms(1));
+        let limited = |sample: &Sample| sample.rate.map(|rate| rate.app_limited);
+        assert_eq!(limited(&flow.ack(2, ms(40))), Some(false), "sent before");
+        assert_eq!(limited(&flow.ack(3, ms(41))), Some(false));
+        assert!(flow.sampler.is_app_limited(), "exactly what was in flight");
+        assert_eq!(limited(&flow.ack(4, ms(42))), Some(true));
+        assert!(!flow.sampler.is_app_limited());
+        flow.send(ms(42));
+        assert_eq!(limited(&flow.ack(5, ms(82))), Some(false));
+    }
+
+    /// A round begins with the ACK of a segment that was sent after the last one began.
+    #[test]
+    fn rounds() {
+        let mut flow = Flow::new();
+        for _ in 0..4 {
+            flow.send(ms(0));
+        }
+        let mut starts = Vec::new();
+        for n in 1..=12 {
+            let now = ms(30 + 10 * n);
+            starts.push(flow.ack(n + 1, now).round_start);
+            flow.send(now);
+        }
+        let begins: Vec<usize> = (1..=12).filter(|&n| starts[n - 1]).collect();
+        assert_eq!(begins, [1, 5, 9], "four segments in flight");
+    }
+}

@@ -1,0 +1,284 @@
+//! The states of congestion control and what moves between them (step 6 of spec/congestion-control section 1.1; Linux
+//! `net/ipv4/tcp_input.c`, `tcp_fastretrans_alert`).
+//!
+//! A reduction begins with the entry to CWR or Recovery, once per window of data: `high_seq` is SND.NXT then, and the
+//! episode ends when it is acknowledged. From CWR to Recovery the reduction goes on. A loss that is found in Recovery
+//! is repaired, not answered again.
+
+use windtunnel_cc::{CongestionEvent, Trigger};
+
+use super::Sender;
+use super::ack::Ack;
+use super::classic::Classic;
+use super::detection::Detector;
+use super::frto::{Frto, FrtoVerdict};
+use super::prr::{Progress, Prr};
+use super::state::CaState;
+use crate::params::Reduction;
+
+impl Sender {
+    /// Losses and transitions.
+    #[inline]
+    pub(super) fn process_state(&mut self, ack: &mut Ack) {
+        let plain = !ack.ece && !ack.duplicate && ack.dsack.is_none();
+        if self.state == CaState::Open && plain && self.nothing_amiss() {
+            self.undo.settle();
+            return;
+        }
+        self.process_doubt(ack);
+    }
+
+    /// The ACK is not a plain one, or something is wrong already.
+    fn process_doubt(&mut self, ack: &mut Ack) {
+        if ack.ece {
+            self.undo.forbid();
+        }
+        self.leave_finished(ack);
+        if self.awaits_more() {
+            return;
+        }
+        match self.state {
+            CaState::Recovery => self.go_on_recovering(ack),
+            CaState::Loss => self.go_on_after_timeout(ack),
+            CaState::Open | CaState::Disorder | CaState::Cwr => self.watch(ack),
+        }
+    }
+
+    /// CWR and Recovery end when `high_seq` is acknowledged.
+    fn leave_finished(&mut self, ack: &Ack) {
+        let una = self.board.una();
+        match self.state {
+            // Beyond it: so that CWR, which the first new segment carried, has arrived.
+            CaState::Cwr if una > self.high_seq => self.keep_open(),
+            CaState::Recovery if una >= self.high_seq => {
+                if self.needless_by_dsack() || self.original_arrived(ack) {
+                    self.undo_reduction(ack);
+                    self.rack.on_recovery_exit();
+                    self.board.forget_duplicate_acks();
+                    return self.keep_open();
+                }
+                if self.awaits_more() {
+                    return self.board.forget_duplicate_acks();
+                }
+                self.leave_recovery(ack);
+                self.deflate(ack);
+            }
+            _ => {}
+        }
+    }
+
+    /// Linux without SACK stays in Recovery until more than the episode's data is acknowledged: late duplicate ACKs
+    /// then begin no other one.
+    fn awaits_more(&self) -> bool {
+        self.detector == Detector::DuplicateAcks(Classic::Linux)
+            && self.state == CaState::Recovery
+            && self.board.una() == self.high_seq
+    }
+
+    /// The loss is repaired, cwnd at its target.
+    fn leave_recovery(&mut self, ack: &Ack) {
+        self.board.forget_duplicate_acks();
+        self.rack.on_recovery_exit();
+        self.keep_open();
+        if let Some(cwnd) = self.validation.pipe_ack.as_mut().and_then(|pipe| pipe.on_recovered())
+            && cwnd < self.cc.cwnd()
+        {
+            self.lower_cwnd(cwnd.max(self.mss), ack.now);
+        }
+    }
+
+    /// Nothing is SACKed, lost, or sent again and still out.
+    #[inline]
+    fn nothing_amiss(&self) -> bool {
+        self.board.sacked().is_zero() && self.board.lost().is_zero() && self.board.retransmitted().is_zero()
+    }
+
+    /// Open, or Disorder if something is still SACKed or sent again.
+    fn keep_open(&mut self) {
+        self.state = if self.nothing_amiss() { CaState::Open } else { CaState::Disorder };
+    }
+
+    /// In Recovery: a partial ACK, or one that brings no progress.
+    fn go_on_recovering(&mut self, ack: &mut Ack) {
+        if ack.advanced {
+            if self.detector == Detector::DuplicateAcks(Classic::Reno) {
+                return self.leave_recovery(ack);
+            }
+            if self.detector == Detector::DuplicateAcks(Classic::Newreno) && self.partial_acked {
+                // "Impatient": the timer is restarted by the first partial ACK only (RFC 6582 section 4).
+                ack.restart_timer = false;
+            }
+            self.partial_acked = true;
+            if self.original_arrived(ack) {
+                if !self.board.retransmitted().is_zero() {
+                    // What was sent again is still out: nothing more is taken for lost until it is answered.
+                    return;
+                }
+                self.unmark_lost();
+                self.undo_reduction(ack);
+                self.keep_open();
+            }
+        }
+        if self.needless_by_dsack() {
+            self.undo_reduction(ack);
+            self.keep_open();
+        }
+        self.detect_losses(ack);
+        if self.state != CaState::Recovery && !self.board.lost().is_zero() {
+            self.enter_recovery(ack);
+        }
+    }
+
+    /// In Loss: was it spurious, is it over?
+    fn go_on_after_timeout(&mut self, ack: &mut Ack) {
+        if self.needless_by_dsack() || self.original_arrived(ack) {
+            return self.timeout_was_spurious(ack);
+        }
+        match self.frto_verdict(ack) {
+            FrtoVerdict::Spurious => return self.timeout_was_spurious(ack),
+            FrtoVerdict::Probe => return,
+            FrtoVerdict::Continue => {}
+        }
+        if self.board.una() >= self.high_seq {
+            self.frto = Frto::Off;
+            self.leave_recovery(ack);
+            return self.watch(ack);
+        }
+        if !self.params.sack && ack.advanced && self.board.nxt() <= self.high_seq {
+            self.board.forget_duplicate_acks();
+        }
+        self.detect_losses(ack);
+    }
+
+    /// The flight was only late: go on as if the timer had not expired.
+    fn timeout_was_spurious(&mut self, ack: &mut Ack) {
+        self.stats.spurious_rtos += u64::from(self.timed_out);
+        self.frto = Frto::Off;
+        self.backoff.progressed();
+        self.unmark_lost();
+        self.undo_reduction(ack);
+        self.rack.on_recovery_exit();
+        self.keep_open();
+        self.watch(ack);
+    }
+
+    /// In Open, Disorder or CWR: is something lost, or marked?
+    fn watch(&mut self, ack: &mut Ack) {
+        if !self.params.sack && ack.advanced {
+            self.board.forget_duplicate_acks();
+        }
+        if self.state <= CaState::Disorder && self.needless_by_dsack() {
+            self.undo_reduction(ack);
+        }
+        self.detect_losses(ack);
+        if !self.board.lost().is_zero() {
+            return match self.detector {
+                Detector::DuplicateAcks(Classic::Tahoe) => self.enter_tahoe(ack),
+                _ => self.enter_recovery(ack),
+            };
+        }
+        if self.state == CaState::Cwr {
+            return;
+        }
+        self.keep_open();
+        if self.board.retransmitted().is_zero() {
+            self.undo.settle();
+        }
+        if ack.ece {
+            self.enter_cwr(ack);
+        }
+    }
+
+    /// Something is lost: one reduction, unless one is running.
+    pub(super) fn enter_recovery(&mut self, ack: &mut Ack) {
+        self.undo.begin(self.board.una(), self.board.retransmitted().segments);
+        if ack.ece || self.state == CaState::Cwr {
+            self.undo.forbid();
+        }
+        if self.state != CaState::Cwr {
+            self.reduce_for_loss(ack);
+            self.begin_reduction(ack);
+        }
+        self.state = CaState::Recovery;
+        self.recover = self.board.nxt();
+        self.partial_acked = false;
+        self.rfc6675.enter_recovery(&self.board);
+        self.stats.loss_episodes += 1;
+    }
+
+    /// Tells the controller of a loss; cwnd before is kept for the reduction.
+    pub(super) fn reduce_for_loss(&mut self, ack: &Ack) {
+        self.prr = Prr::new(self.reduction(), self.cwnd / self.mss);
+        let event = CongestionEvent { trigger: Trigger::Loss, lost: self.newly_lost, rtt: ack.rtt };
+        let path = self.path(ack.now);
+        let before = self.cc.cwnd();
+        self.cc.on_congestion(&event, &path);
+        let flight = self.board.outstanding().bytes;
+        if let Some(used) = self.validation.pipe_ack.as_mut().and_then(|pipe| pipe.on_loss(before, flight))
+            && used < self.cc.cwnd()
+        {
+            self.lower_cwnd(used.max(self.mss), ack.now);
+        }
+    }
+
+    /// CE was echoed: one reduction per window, if the controller answers.
+    fn enter_cwr(&mut self, ack: &mut Ack) {
+        let prr = Prr::new(self.reduction(), self.cwnd / self.mss);
+        let event = CongestionEvent { trigger: Trigger::Ce, lost: self.newly_lost, rtt: ack.rtt };
+        let path = self.path(ack.now);
+        if !self.cc.on_congestion(&event, &path) {
+            return;
+        }
+        self.prr = prr;
+        self.undo.clear();
+        self.begin_reduction(ack);
+        self.state = CaState::Cwr;
+        self.stats.ecn_reductions += 1;
+    }
+
+    fn begin_reduction(&mut self, ack: &mut Ack) {
+        self.high_seq = self.board.nxt();
+        self.tlp.clear();
+        self.ecn.queue_cwr();
+        ack.reduction_began = true;
+    }
+
+    /// A tail loss probe repaired a loss: one reduction, at once (RFC 8985 section 7.4.2).
+    pub(super) fn reduce_at_once(&mut self, ack: &Ack) {
+        self.undo.clear();
+        self.reduce_for_loss(ack);
+        self.high_seq = self.board.nxt();
+        self.ecn.queue_cwr();
+        self.stats.loss_episodes += 1;
+        self.cwnd = self.cc.cwnd();
+    }
+
+    /// The window in force after an ACK (step 8): PRR's while a reduction runs, else the controller's.
+    #[inline]
+    pub(super) fn update_window(&mut self, ack: &Ack) {
+        if !self.state.is_reducing() || !self.proportional {
+            self.cwnd = self.cc.cwnd();
+        } else if !ack.delivered.is_zero() || ack.reduction_began {
+            self.approach_target(ack.delivered.segments, ack.advanced);
+        }
+    }
+
+    /// One step of the reduction.
+    pub(super) fn approach_target(&mut self, delivered: u64, advanced: bool) {
+        let target = self.cc.cwnd();
+        let in_flight = self.board.in_flight().segments;
+        let safe = advanced && self.newly_lost == windtunnel_units::Bytes::ZERO;
+        let progress = Progress { delivered, in_flight, safe };
+        self.cwnd = self.mss * self.prr.on_ack(progress, (target / self.mss).max(1));
+    }
+
+    /// Reno and RFC 6582 know no reduction by steps.
+    fn reduction(&self) -> Reduction {
+        match self.detector {
+            Detector::DuplicateAcks(Classic::Linux) | Detector::Rack | Detector::Rfc6675 => {
+                self.params.reduction
+            }
+            Detector::DuplicateAcks(_) => Reduction::None,
+        }
+    }
+}

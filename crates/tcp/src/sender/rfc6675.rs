@@ -1,0 +1,255 @@
+//! Loss detection and choice of the next segment by SACK (RFC 6675 section 4; spec/congestion-control section 1.8).
+//!
+//! A segment is lost when enough is SACKed above it: `dupthresh` separate ranges, or more bytes than `dupthresh - 1`
+//! full segments. Whatever is above one segment is above all lower ones too, so what is lost ends at one place: where,
+//! counted from the top, enough was SACKed. At most `dupthresh` ranges are looked at to find it, and each segment below
+//! it is marked once. Lost retransmissions are not found; they wait for the timeout.
+
+use windtunnel_units::{Bytes, Seq};
+
+use super::scoreboard::{Amount, Scoreboard, Segment, SegmentId};
+
+/// What to send next in recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NextSeg {
+    /// A segment again: one that is lost (rule 1), or may be and nothing else can be sent (rule 3).
+    Retransmit(SegmentId),
+    /// New data (rule 2).
+    New,
+    /// The highest segment again, so that its ACK shows what is missing (rule 4).
+    Rescue(SegmentId),
+}
+
+/// The algorithm's variables (RFC 6675 sections 2 and 5).
+#[derive(Debug)]
+pub struct Rfc6675 {
+    smss: Bytes,
+    /// All below is marked, if it is lost.
+    marked_below: SegmentId,
+    /// The highest segment retransmitted in this recovery: `HighRxt`.
+    high_rxt: Option<SegmentId>,
+    /// `RecoveryPoint`.
+    recovery_point: Seq,
+    /// Above which a rescue is allowed again: `RescueRxt`.
+    rescue_rxt: Option<Seq>,
+}
+
+impl Rfc6675 {
+    /// For full segments of `smss`.
+    pub fn new(smss: Bytes) -> Rfc6675 {
+        Rfc6675 {
+            smss,
+            marked_below: SegmentId::default(),
+            high_rxt: None,
+            recovery_point: Seq::default(),
+            rescue_rxt: None,
+        }
+    }
+
+    /// Marks every segment that `IsLost()` holds of; to be called when SACK information is new. The amount newly
+    /// marked.
+    pub fn detect_losses(&mut self, scoreboard: &mut Scoreboard, dupthresh: u32) -> Amount {
+        let mut marked = Amount::ZERO;
+        let Some(limit) = self.lost_below(scoreboard, dupthresh) else { return marked };
+        while let Some(id) = scoreboard.next_unsacked(self.marked_below)
+            && id < limit
+        {
+            let payload = scoreboard.get(id).map_or(Bytes::ZERO, Segment::payload);
+            if scoreboard.mark_original_lost(id) {
+                marked += Amount::one(payload);
+            }
+            self.marked_below = id.next();
+        }
+        marked
+    }
+
+    /// `IsLost()`: enough is SACKed above a segment that is not SACKed itself.
+    pub fn is_lost(&self, scoreboard: &Scoreboard, id: SegmentId, dupthresh: u32) -> bool {
+        let sacked = scoreboard.get(id).is_none_or(Segment::is_sacked);
+        !sacked && self.lost_below(scoreboard, dupthresh).is_some_and(|limit| id < limit)
+    }
+
+    /// Recovery begins.
+    pub fn enter_recovery(&mut self, scoreboard: &Scoreboard) {
+        self.recovery_point = scoreboard.nxt();
+        self.high_rxt = None;
+        self.rescue_rxt = None;
+    }
+
+    /// Recovery ends when SND.UNA is there.
+    pub const fn recovery_point(&self) -> Seq {
+        self.recovery_point
+    }
+
+    /// `NextSeg()`, if the window has room. `new_data`: the application and the receiver's window have a segment.
+    pub fn next_seg(&self, scoreboard: &Scoreboard, new_data: bool) -> Option<NextSeg> {
+        if let Some(lost) = scoreboard.next_lost() {
+            return Some(NextSeg::Retransmit(lost));
+        }
+        if new_data {
+            return Some(NextSeg::New);
+        }
+        self.perhaps_lost(scoreboard).map(NextSeg::Retransmit).or_else(|| self.rescue(scoreboard))
+    }
+
+    /// What [`Rfc6675::next_seg`] named was sent.
+    pub fn on_next_seg_sent(&mut self, sent: NextSeg) {
+        match sent {
+            NextSeg::Retransmit(id) => self.high_rxt = self.high_rxt.max(Some(id)),
+            NextSeg::New => {}
+            NextSeg::Rescue(_) => self.rescue_rxt = Some(self.recovery_point),
+        }
+    }
+
+    /// Marks or SACK information were taken back (undo, reneging): what is lost has to be found anew.
+    pub fn reset(&mut self) {
+        self.marked_below = SegmentId::default();
+        self.high_rxt = None;
+    }
+
+    /// The first segment that has not enough SACKed above it begins at or above this one.
+    fn lost_below(&self, scoreboard: &Scoreboard, dupthresh: u32) -> Option<SegmentId> {
+        let enough = self.smss * u64::from(dupthresh.saturating_sub(1));
+        let mut ranges = 0;
+        let mut bytes = Bytes::ZERO;
+        scoreboard.sacked_from_top().find_map(|(first, payload)| {
+            ranges += 1;
+            bytes += payload;
+            (ranges >= dupthresh || bytes > enough).then_some(first)
+        })
+    }
+
+    /// Rule 3: the lowest segment, neither SACKed nor retransmitted, with anything SACKed above it.
+    fn perhaps_lost(&self, scoreboard: &Scoreboard) -> Option<SegmentId> {
+        let highest = scoreboard.highest_sacked()?;
+        let mut id = scoreboard.next_unsacked(self.high_rxt.map_or(SegmentId::default(), SegmentId::next))?;
+        while scoreboard.get(id)?.is_retransmitted() {
+            id = scoreboard.next_unsacked(id.next())?;
+        }
+        (scoreboard.get(id)?.seq() < highest).then_some(id)
+    }
+
+    /// Rule 4: once per recovery, and again when SND.UNA has passed `RescueRxt`.
+    fn rescue(&self, scoreboard: &Scoreboard) -> Option<NextSeg> {
+        let allowed = self.rescue_rxt.is_none_or(|rescue_rxt| scoreboard.una() > rescue_rxt);
+        scoreboard.last_unsacked().filter(|_| allowed).map(NextSeg::Rescue)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::super::scoreboard::Snapshot;
+    use super::super::scoreboard::tests::{MSS, ack, id, ms, sack, send};
+    use super::*;
+
+    fn board(n: u64) -> (Rfc6675, Scoreboard) {
+        let mut board = Scoreboard::new();
+        send(&mut board, n, ms(0));
+        (Rfc6675::new(MSS), board)
+    }
+
+    fn lost(board: &Scoreboard) -> Vec<u64> {
+        (1..=20).filter(|&n| board.get(id(n)).is_some_and(Segment::is_lost)).collect()
+    }
+
+    /// RFC 6675 section 4: three ranges above, however short.
+    #[test]
+    fn by_ranges() {
+        let (mut detector, mut board) = board(10);
+        sack(&mut board, &[(3, 3), (5, 5)]);
+        assert_eq!(detector.detect_losses(&mut board, 3), Amount::ZERO, "two ranges of 1000 bytes");
+        sack(&mut board, &[(7, 7)]);
+        assert_eq!(detector.detect_losses(&mut board, 3).segments, 2);
+        assert_eq!(lost(&board), [1, 2]);
+        assert!(detector.is_lost(&board, id(2), 3) && !detector.is_lost(&board, id(4), 3));
+        assert!(!detector.is_lost(&board, id(3), 3), "SACKed");
+        sack(&mut board, &[(9, 9)]);
+        assert_eq!(detector.detect_losses(&mut board, 3).segments, 1);
+        assert_eq!(lost(&board), [1, 2, 4], "5, 7 and 9 are above 4");
+        assert_eq!(detector.detect_losses(&mut board, 3), Amount::ZERO, "nothing is new");
+    }
+
+    /// More than (3 - 1) SMSS above, in one range.
+    #[test]
+    fn by_bytes() {
+        let (mut detector, mut board) = board(10);
+        sack(&mut board, &[(2, 3)]);
+        assert_eq!(detector.detect_losses(&mut board, 3), Amount::ZERO, "exactly two segments");
+        sack(&mut board, &[(4, 4)]);
+        assert_eq!(detector.detect_losses(&mut board, 3), Amount::one(MSS));
+        assert_eq!(lost(&board), [1]);
+    }
+
+    /// The order of `NextSeg()`: what is lost, new data, what may be lost below the highest SACK, one rescue.
+    #[test]
+    fn next_seg() {
+        let (mut detector, mut board) = board(10);
+        sack(&mut board, &[(3, 3), (5, 5), (7, 7)]);
+        detector.detect_losses(&mut board, 3);
+        detector.enter_recovery(&board);
+        assert_eq!(detector.recovery_point(), board.nxt());
+        let mut sent = Vec::new();
+        for new_data in [true, false, true, false, false, false, false] {
+            let next = detector.next_seg(&board, new_data);
+            if let Some(next) = next {
+                match next {
+                    NextSeg::Retransmit(id) | NextSeg::Rescue(id) => {
+                        board.on_retransmitted(id, ms(40), Snapshot::default());
+                    }
+                    NextSeg::New => send(&mut board, 1, ms(40)),
+                }
+                detector.on_next_seg_sent(next);
+            }
+            sent.push(next);
+        }
+        let again = |n| Some(NextSeg::Retransmit(id(n)));
+        let rescue = Some(NextSeg::Rescue(id(11)));
+        assert_eq!(sent, [again(1), again(2), Some(NextSeg::New), again(4), again(6), rescue, None]);
+        ack(&mut board, 11);
+        assert_eq!(detector.next_seg(&board, false), None, "SND.UNA is not above RescueRxt");
+        ack(&mut board, 12);
+        send(&mut board, 1, ms(80));
+        assert_eq!(detector.next_seg(&board, false), Some(NextSeg::Rescue(id(12))));
+    }
+
+    /// What an undo took back is found again.
+    #[test]
+    fn reset() {
+        let (mut detector, mut board) = board(10);
+        sack(&mut board, &[(4, 6)]);
+        assert_eq!(detector.detect_losses(&mut board, 3).segments, 3);
+        board.unmark_lost();
+        detector.reset();
+        assert_eq!(detector.detect_losses(&mut board, 3).segments, 3);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
+
+        /// Marked is, step by step, what `IsLost()` as the RFC defines it was ever true of, from all that is SACKed.
+        #[test]
+        fn by_definition(sacks in vec((1..60u64, 0..4u64), 1..60), dupthresh in 1..6u32) {
+            let (mut detector, mut board) = board(64);
+            let mut expected = [false; 65];
+            for (first, more) in sacks {
+                sack(&mut board, &[(first, first + more)]);
+                let is_sacked = |n: u64| board.get(id(n)).is_some_and(Segment::is_sacked);
+                for n in 1..=64 {
+                    let above: Vec<u64> = (n + 1..=64).filter(|&m| is_sacked(m)).collect();
+                    let ranges = above.iter().filter(|&&m| !is_sacked(m - 1)).count();
+                    let enough = ranges as u64 >= u64::from(dupthresh) || above.len() as u64 > u64::from(dupthresh - 1);
+                    expected[n as usize] = !is_sacked(n) && (expected[n as usize] || enough);
+                    prop_assert_eq!(detector.is_lost(&board, id(n), dupthresh), !is_sacked(n) && enough);
+                }
+                detector.detect_losses(&mut board, dupthresh);
+                for n in 1..=64 {
+                    let marked = board.get(id(n)).is_some_and(Segment::is_lost);
+                    prop_assert_eq!(marked, expected[n as usize], "segment {}", n);
+                }
+            }
+        }
+    }
+}

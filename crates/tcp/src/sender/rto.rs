@@ -1,0 +1,218 @@
+//! The timer, and what its expiry does: RFC 6298 section 5, RFC 5681 section 3.1; Linux `net/ipv4/tcp_timer.c` and
+//! `tcp_enter_loss`; spec/congestion-control sections 1.3 and 1.12.
+//!
+//! As in Linux there is one timer with several meanings, of which only the next one is kept: the retransmission
+//! timeout, or what is due before it (a tail loss probe, the end of RACK's reordering window), or the probe of a closed
+//! window. Timers are exact; the tick is the granularity G of RFC 6298 and the least time that is waited.
+
+use windtunnel_units::{Bytes, Duration, Time};
+
+use super::Sender;
+use super::ack::Ack;
+use super::detection::Detector;
+use super::frto::Frto;
+use super::scoreboard::{Amount, Segment};
+use super::state::CaState;
+use super::transmit::Forced;
+
+/// What the timer is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum TimerKind {
+    #[default]
+    Retransmission,
+    LossProbe,
+    Reordering,
+    WindowProbe,
+}
+
+/// The one timer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Timer {
+    pub(crate) due: Time,
+    pub(crate) kind: TimerKind,
+}
+
+impl Timer {
+    pub(crate) const fn idle() -> Timer {
+        Timer { due: Time::NEVER, kind: TimerKind::Retransmission }
+    }
+
+    #[inline]
+    pub(crate) fn arm(&mut self, kind: TimerKind, due: Time) {
+        *self = Timer { due, kind };
+    }
+
+    pub(crate) fn pending(&self, kind: TimerKind) -> bool {
+        self.due != Time::NEVER && self.kind == kind
+    }
+}
+
+/// How often the timer expired.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Backoff {
+    /// Doublings of the timeout: until a round trip is sampled again (Karn).
+    doublings: u32,
+    /// Expiries since SND.UNA last moved.
+    pub(crate) expiries: u32,
+}
+
+impl Backoff {
+    /// SND.UNA moved.
+    #[inline]
+    pub(crate) fn progressed(&mut self) {
+        self.expiries = 0;
+    }
+
+    /// A round trip was sampled.
+    #[inline]
+    pub(crate) fn reset(&mut self) {
+        self.doublings = 0;
+    }
+
+    fn expired(&mut self) {
+        self.doublings = (self.doublings + 1).min(32);
+        self.expiries += 1;
+    }
+}
+
+impl Sender {
+    /// The timeout with its back-off.
+    #[inline]
+    pub(super) fn timeout(&self) -> Duration {
+        let doublings = self.backoff.doublings;
+        if doublings == 0 {
+            return self.rtt.rto();
+        }
+        (self.rtt.rto() * (1 << doublings)).min(self.params.rto_max)
+    }
+
+    /// When the timeout of the oldest outstanding segment ends, counted from its transmission.
+    pub(super) fn timeout_of_head(&self, now: Time) -> Time {
+        let sent = self.board.head().and_then(|head| self.board.get(head)).map_or(now, Segment::sent);
+        (sent + self.timeout()).max(now + self.params.tick)
+    }
+
+    /// Starts the retransmission timer from now; where another timer was pending, from the oldest transmission.
+    pub(super) fn start_timer(&mut self, now: Time) {
+        if self.board.is_empty() {
+            self.timer = Timer::idle();
+            return;
+        }
+        let due = if self.timer.pending(TimerKind::LossProbe) || self.timer.pending(TimerKind::Reordering) {
+            self.timeout_of_head(now)
+        } else {
+            now + self.timeout()
+        };
+        self.timer.arm(TimerKind::Retransmission, due);
+    }
+
+    /// An ACK acknowledged data: the timer starts anew.
+    #[inline]
+    pub(super) fn restart_timer(&mut self, now: Time) {
+        if !self.schedule_loss_probe(now, now + self.timeout()) {
+            self.start_timer(now);
+        }
+    }
+
+    /// New data left.
+    #[inline]
+    pub(super) fn start_timer_for_new_data(&mut self, first: bool, now: Time) {
+        if self.timer.pending(TimerKind::Reordering) {
+            return;
+        }
+        let limit = if first { now + self.timeout() } else { self.timeout_of_head(now) };
+        if !self.schedule_loss_probe(now, limit) && (first || !self.timer.pending(TimerKind::Retransmission))
+        {
+            self.start_timer(now);
+        }
+    }
+
+    /// The retransmission timer expired.
+    pub(super) fn on_timeout(&mut self, now: Time) {
+        self.timer = Timer::idle();
+        let Some(head) = self.board.head() else { return };
+        if self.board.get(head).is_some_and(|head| head.end() <= self.window_end) {
+            self.answer_timeout(now);
+        }
+        // Beyond the window it is a probe: that the receiver did not take it says nothing of the path.
+        self.backoff.expired();
+        self.stats.rtos += 1;
+        self.forced = Some(Forced::Head);
+        self.timer.arm(TimerKind::Retransmission, now + self.timeout());
+    }
+
+    /// Everything is taken for lost; cwnd is one segment above what RACK thinks is still in flight. ssthresh only if
+    /// the data belong to no loss that was answered already.
+    fn answer_timeout(&mut self, now: Time) {
+        self.newly_lost = Bytes::ZERO;
+        if self.board.head_is_sacked() {
+            // The receiver dropped what it had reported (RFC 2018 section 8).
+            self.board.forget_sack();
+        }
+        let new_episode = self.state <= CaState::Disorder
+            || self.board.una() >= self.high_seq
+            || (self.state == CaState::Loss && self.backoff.expiries == 0);
+        if self.state == CaState::Disorder {
+            self.reordering.on_timeout_undetected(self.board.sacked().segments);
+        }
+        self.board.forget_duplicate_acks();
+        let lost = self.mark_timed_out(now);
+        self.note_lost(lost.bytes);
+        self.rfc6675.reset();
+        if new_episode {
+            self.undo.begin(self.board.una(), 0);
+            self.stats.loss_episodes += 1;
+            let (cwnd, flight) = (self.cc.cwnd(), self.board.outstanding().bytes);
+            if let Some(pipe) = &mut self.validation.pipe_ack {
+                // Slow start finds the window again: there is no recovery with what was used.
+                pipe.on_loss(cwnd, flight);
+                pipe.on_recovered();
+            }
+        }
+        let path = self.path(now);
+        self.cc.on_rto(new_episode, &path);
+        self.cwnd = self.cc.cwnd();
+        self.state = CaState::Loss;
+        self.timed_out = true;
+        self.high_seq = self.board.nxt();
+        self.recover = self.high_seq;
+        self.frto = if self.params.frto && (new_episode || self.backoff.expiries > 0) {
+            Frto::Armed
+        } else {
+            Frto::Off
+        };
+        self.tlp.clear();
+        self.duplicates.reset();
+        self.ecn.queue_cwr();
+    }
+
+    /// RACK spares what was sent too recently (RFC 8985 section 6.3).
+    fn mark_timed_out(&mut self, now: Time) -> Amount {
+        match self.detector {
+            Detector::Rack => self.rack.mark_timed_out(&mut self.board, now),
+            _ => self.board.mark_all_lost(),
+        }
+    }
+
+    /// RACK's reordering window ended.
+    pub(super) fn on_reordering_timeout(&mut self, now: Time) {
+        self.timer = Timer { kind: TimerKind::Reordering, ..Timer::idle() };
+        self.newly_lost = Bytes::ZERO;
+        let mut ack = Ack::of_timer(now);
+        let found = self.detect_by_rack(&ack);
+        if !found.lost.is_zero() {
+            if self.state < CaState::Recovery {
+                self.enter_recovery(&mut ack);
+            }
+            if self.state == CaState::Recovery && self.proportional {
+                self.approach_target(1, false);
+            } else {
+                self.cwnd = self.cc.cwnd();
+            }
+        }
+        if found.timer.is_none() {
+            let due = self.timeout_of_head(now);
+            self.timer.arm(TimerKind::Retransmission, if self.board.is_empty() { Time::NEVER } else { due });
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! Round-trip time estimation, and the retransmission timeout that follows from it.
+//!
+//! RFC 6298 section 2: `RTO = srtt + max(G, 4 rttvar)`, at least 1 s. Linux (`net/ipv4/tcp_input.c`,
+//! `tcp_rtt_estimator`) differs in three ways, all so that the timeout may be short where the path is steady and does
+//! not fire early where it is not: the variance term, and not the whole, has a floor (200 ms); the term is the largest
+//! deviation of the last round trip and decays only once per round trip; samples below the average raise the deviation
+//! eight times slower. spec/congestion-control section 1.3.
+
+use windtunnel_units::{Duration, Seq, Time};
+
+use super::windowed::Windowed;
+use crate::params::{RtoRule, TcpParams};
+
+/// The window of the least round-trip time (Linux's `tcp_min_rtt_wlen`): long against changes of route, so that a
+/// standing queue of one's own is not taken for the path.
+const MIN_RTT_WINDOW: Duration = Duration::from_secs(300);
+
+/// The smoothed and the least round-trip time, and the timeout without back-off.
+#[derive(Clone, Debug)]
+pub(crate) struct RttEstimator {
+    rule: RtoRule,
+    rto_min: Duration,
+    rto_max: Duration,
+    tick: Duration,
+    /// Eight times the smoothed round-trip time, in nanoseconds: the eighths are not lost.
+    srtt8: i64,
+    /// Four times the mean deviation.
+    mdev: i64,
+    /// Linux: the largest `mdev` of this round trip, and the variance term in use.
+    mdev_max: i64,
+    variance: i64,
+    /// Linux: the round trip ends when this is acknowledged.
+    round_end: Seq,
+    rto: Duration,
+    min: Option<Windowed<Duration>>,
+}
+
+impl RttEstimator {
+    pub(crate) fn new(params: &TcpParams) -> RttEstimator {
+        RttEstimator {
+            rule: params.rto,
+            rto_min: params.rto_min(),
+            rto_max: params.rto_max,
+            tick: params.tick,
+            srtt8: 0,
+            mdev: 0,
+            mdev_max: 0,
+            variance: 0,
+            round_end: Seq::SYN,
+            rto: params.rto_initial.min(params.rto_max),
+            min: None,
+        }
+    }
+
+    /// The smoothed round-trip time; zero before the first sample.
+    #[inline]
+    pub(crate) const fn srtt(&self) -> Duration {
+        Duration::from_nanos((self.srtt8 >> 3) as u64)
+    }
+
+    /// The mean deviation (RTTVAR).
+    pub(crate) const fn rttvar(&self) -> Duration {
+        Duration::from_nanos((self.mdev >> 2) as u64)
+    }
+
+    /// The least round-trip time of the last 300 s; zero before the first sample.
+    #[inline]
+    pub(crate) fn min(&self) -> Duration {
+        self.min.as_ref().map_or(Duration::ZERO, Windowed::get)
+    }
+
+    /// The timeout, without back-off.
+    #[inline]
+    pub(crate) const fn rto(&self) -> Duration {
+        self.rto
+    }
+
+    /// RFC 6298 section 5.7: if the SYN timed out, and no sample came with its answer, data begin with a timeout of 3
+    /// s.
+    pub(crate) fn syn_timed_out(&mut self) {
+        if self.srtt8 == 0 && self.rule == RtoRule::Rfc6298 {
+            self.rto = Duration::from_secs(3).min(self.rto_max);
+        }
+    }
+
+    /// The newest segment that an ACK delivered was under way for `rtt`.
+    #[inline]
+    pub(crate) fn observe_least(&mut self, rtt: Duration, now: Time) {
+        match &mut self.min {
+            Some(min) => min.update(rtt, now, MIN_RTT_WINDOW),
+            None => self.min = Some(Windowed::new(rtt, now)),
+        }
+    }
+
+    /// Takes a sample; `una` and `nxt` tell round trips apart.
+    #[inline]
+    pub(crate) fn sample(&mut self, rtt: Duration, una: Seq, nxt: Seq) {
+        // Far beyond any clock, so that eight of them still fit.
+        let rtt = rtt.as_nanos().min(1 << 59).cast_signed();
+        let first = self.srtt8 == 0;
+        match self.rule {
+            RtoRule::Rfc6298 => self.sample_rfc(rtt, first),
+            RtoRule::Linux => self.sample_linux(rtt, first, una, nxt),
+        }
+    }
+
+    fn sample_rfc(&mut self, rtt: i64, first: bool) {
+        if first {
+            self.srtt8 = rtt.max(1) << 3;
+            self.mdev = rtt << 1;
+        } else {
+            let error = rtt - (self.srtt8 >> 3);
+            // RTTVAR = 3/4 RTTVAR + 1/4 |error|, of which `mdev` is four times.
+            self.mdev += error.abs() - (self.mdev >> 2);
+            self.srtt8 += error;
+        }
+        let variance = Duration::from_nanos(self.mdev as u64).max(self.tick);
+        self.rto = (self.srtt() + variance).max(self.rto_min).min(self.rto_max);
+    }
+
+    fn sample_linux(&mut self, rtt: i64, first: bool, una: Seq, nxt: Seq) {
+        let floor = self.rto_min.as_nanos().cast_signed();
+        if first {
+            self.srtt8 = rtt.max(1) << 3;
+            self.mdev = rtt << 1;
+            self.variance = self.mdev.max(floor);
+            self.mdev_max = self.variance;
+            self.round_end = nxt;
+        } else {
+            let error = rtt - (self.srtt8 >> 3);
+            self.srtt8 += error;
+            let mut excess = error.abs() - (self.mdev >> 2);
+            if error < 0 && excess > 0 {
+                excess >>= 3;
+            }
+            self.mdev += excess;
+            if self.mdev > self.mdev_max {
+                self.mdev_max = self.mdev;
+                self.variance = self.variance.max(self.mdev_max);
+            }
+            if una > self.round_end {
+                if self.mdev_max < self.variance {
+                    self.variance -= (self.variance - self.mdev_max) >> 2;
+                }
+                self.round_end = nxt;
+                self.mdev_max = floor;
+            }
+        }
+        self.rto = Duration::from_nanos(((self.srtt8 >> 3) + self.variance) as u64).min(self.rto_max);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn estimator(rule: RtoRule, rto_min: Option<Duration>) -> RttEstimator {
+        RttEstimator::new(&TcpParams { rto: rule, rto_min, ..TcpParams::default() })
+    }
+
+    /// spec/congestion-control section 1.3, calculated from RFC 6298 section 2 by hand; without the floor of 1 s.
+    #[test]
+    fn rfc6298_by_hand() {
+        let mut rtt = estimator(RtoRule::Rfc6298, Some(Duration::ZERO));
+        let expected =
+            [(100.0, 50.0, 300.0), (112.5, 62.5, 362.5), (110.9, 50.0, 310.9), (109.6, 40.2, 270.5)];
+        for (ms, (srtt, rttvar, rto)) in [100, 200, 100, 100].into_iter().zip(expected) {
+            rtt.sample(Duration::from_millis(ms), Seq::SYN, Seq::SYN);
+            assert!((rtt.srtt().as_millis_f64() - srtt).abs() < 0.06, "{rtt:?}");
+            assert!((rtt.rttvar().as_millis_f64() - rttvar).abs() < 0.06, "{rtt:?}");
+            assert!((rtt.rto().as_millis_f64() - rto).abs() < 0.06, "{rtt:?}");
+        }
+    }
+
+    /// Constant 100 ms: RFC 6298 300 ms after the first sample, raised to 1 s; 163 ms after the fifth without the
+    /// floor. Linux 300 ms at every sample, since 4 x 50 ms is its floor of 200 ms and never falls below it.
+    #[test]
+    fn constant_round_trip() {
+        let sample = Duration::from_millis(100);
+        let mut floored = estimator(RtoRule::Rfc6298, None);
+        let mut unclamped = estimator(RtoRule::Rfc6298, Some(Duration::ZERO));
+        let mut linux = estimator(RtoRule::Linux, None);
+        for n in 1..=50_u64 {
+            let una = Seq::new(n * 10);
+            floored.sample(sample, una, una);
+            unclamped.sample(sample, una, una);
+            linux.sample(sample, una, una);
+            assert_eq!(floored.rto(), Duration::SECOND);
+            assert_eq!(linux.rto(), Duration::from_millis(300));
+            if n == 5 {
+                // 100 + 4 * 50 * (3/4)^4 = 163.28
+                assert!((unclamped.rto().as_millis_f64() - 163.28).abs() < 0.01);
+            }
+        }
+    }
+
+    /// Linux: a rise of 400 ms is in the timeout at once (mdev 200 + 400 - 50 = 550 ms, srtt 150 ms); a fall counts an
+    /// eighth.
+    #[test]
+    fn linux_rises_fast_and_falls_slowly() {
+        let mut rtt = estimator(RtoRule::Linux, None);
+        rtt.sample(Duration::from_millis(100), Seq::new(1), Seq::new(100));
+        rtt.sample(Duration::from_millis(500), Seq::new(2), Seq::new(100));
+        assert_eq!(rtt.rto(), Duration::from_millis(150 + 550));
+        let mut falling = estimator(RtoRule::Linux, None);
+        falling.sample(Duration::from_millis(100), Seq::new(1), Seq::new(100));
+        falling.sample(Duration::from_millis(20), Seq::new(2), Seq::new(100));
+        // |e| = 80 ms, excess 80 - 50 = 30 ms, an eighth: mdev 203.75 ms; srtt 90 ms.
+        assert_eq!(falling.rto(), Duration::from_micros(90_000 + 203_750));
+    }
+
+    /// Before any sample 1 s; after a SYN that timed out 3 s (RFC 6298 section 5.7), which Linux does not do.
+    #[test]
+    fn before_the_first_sample() {
+        let mut rfc = estimator(RtoRule::Rfc6298, None);
+        assert_eq!(rfc.rto(), Duration::SECOND);
+        rfc.syn_timed_out();
+        assert_eq!(rfc.rto(), Duration::from_secs(3));
+        let mut linux = estimator(RtoRule::Linux, None);
+        linux.syn_timed_out();
+        assert_eq!(linux.rto(), Duration::SECOND);
+    }
+}

@@ -1,0 +1,338 @@
+//! The scoreboard: what was sent, and what is known of it (RFC 6675 section 3; RFC 2018 section 8;
+//! spec/congestion-control sections 0.1 and 1.8).
+//!
+//! For one ACK call [`Scoreboard::on_ack`] and then [`Scoreboard::on_sack`]: together they visit every newly delivered
+//! segment once and in sequence order, as the detection of reordering needs (RFC 8985 section 6.2). Counts are kept,
+//! never summed: `in_flight = outstanding - sacked - lost + retransmitted`, RFC 6675's pipe, is always at hand.
+//!
+//! A segment is delivered when all of it is: an ACK or a SACK block that covers a part of it says nothing. What an
+//! honest receiver cannot have sent (an ACK for data never sent; a block that is empty, inverted, beyond SND.NXT, or
+//! not above SND.UNA) is ignored.
+//!
+//! Cost: an ACK costs what it changes. A block is placed by arithmetic or binary search and compared with the ranges
+//! that are known, whatever its length; the next segment to retransmit is the first of a set.
+
+mod amount;
+mod queue;
+mod ranges;
+mod segment;
+mod view;
+
+use std::ops::Range;
+
+pub use amount::Amount;
+use queue::Queue;
+use ranges::Ranges;
+use segment::{EVER_RETRANSMITTED, LOST, RETRANSMITTED, SACKED};
+pub use segment::{Segment, SegmentId, Snapshot};
+use windtunnel_units::{Bytes, Seq, Time};
+use windtunnel_wire::SackBlock;
+
+/// What a cumulative ACK did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Acked {
+    /// What left the queue.
+    pub removed: Amount,
+    /// What of it was not known to be delivered before, by SACK or by the count of duplicate ACKs.
+    pub delivered: Amount,
+    /// A segment left the queue that was sent more than once.
+    pub retransmitted: bool,
+}
+
+/// What was sent and is not cumulatively acknowledged.
+#[derive(Debug, Default)]
+pub struct Scoreboard {
+    queue: Queue,
+    una: Seq,
+    nxt: Seq,
+    sacked: Amount,
+    lost: Amount,
+    retransmitted: Amount,
+    sacked_ranges: Ranges,
+    /// Lost, and no retransmission in the network.
+    to_send: Ranges,
+    /// Segments that duplicate ACKs counted: `sacked` of a connection without SACK.
+    duplicate_acks: u64,
+}
+
+impl Scoreboard {
+    /// The scoreboard of a connection that has sent its SYN, and no data.
+    pub fn new() -> Scoreboard {
+        Scoreboard { una: Seq::FIRST_DATA, nxt: Seq::FIRST_DATA, ..Scoreboard::default() }
+    }
+
+    /// `payload` of new data left, beginning at SND.NXT, which is `seq`.
+    #[inline]
+    pub fn on_sent(&mut self, seq: Seq, payload: Bytes, now: Time, snapshot: Snapshot) -> SegmentId {
+        debug_assert_eq!(seq, self.nxt, "new data begin at SND.NXT");
+        debug_assert!(payload > Bytes::ZERO && payload < Bytes::new(1 << 32), "a segment of {payload}");
+        self.nxt = self.nxt + payload;
+        let len = payload.get() as u32;
+        SegmentId(self.queue.push(Segment { seq, sent: now, snapshot, len, prev: 0, next: 0, flags: 0 }))
+    }
+
+    /// A segment left again. Nothing happens if it was delivered.
+    pub fn on_retransmitted(&mut self, id: SegmentId, now: Time, snapshot: Snapshot) {
+        let Some(segment) = self.queue.get(id.0).filter(|segment| !segment.is_sacked()) else { return };
+        if segment.is_in_network() {
+            self.queue.unlink(id.0);
+        } else {
+            self.to_send.remove(id.0);
+        }
+        let segment = &mut self.queue[id.0];
+        if !segment.is_retransmitted() {
+            self.retransmitted += Amount::one(segment.payload());
+        }
+        segment.flags |= RETRANSMITTED | EVER_RETRANSMITTED;
+        segment.sent = now;
+        segment.snapshot = snapshot;
+        self.queue.link(id.0);
+    }
+
+    /// The cumulative ACK is `una`. `visit` is given each newly delivered segment as it was before the ACK.
+    ///
+    /// Without SACK it is given all that leave the queue; how many of them duplicate ACKs had not counted is in
+    /// [`Acked::delivered`].
+    #[inline]
+    pub fn on_ack(&mut self, una: Seq, mut visit: impl FnMut(SegmentId, &Segment)) -> Acked {
+        let mut acked = Acked::default();
+        if una <= self.una || una > self.nxt {
+            return acked;
+        }
+        self.una = una;
+        while let Some(segment) = self.queue.front()
+            && segment.end() <= una
+        {
+            let id = self.queue.base();
+            let amount = Amount::one(segment.payload());
+            acked.removed += amount;
+            if !segment.is_sacked() {
+                visit(SegmentId(id), segment);
+                acked.delivered += amount;
+            }
+            acked.retransmitted |= segment.ever_retransmitted();
+            self.leave(id);
+            self.queue.pop();
+        }
+        if !self.sacked_ranges.is_empty() {
+            self.sacked_ranges.remove_below(self.queue.base());
+        }
+        if !self.to_send.is_empty() {
+            self.to_send.remove_below(self.queue.base());
+        }
+        if self.duplicate_acks > 0 {
+            self.redeem_duplicate_acks(&mut acked);
+        }
+        acked
+    }
+
+    /// SACK blocks, in any order. Visits as [`Scoreboard::on_ack`] does; the amount newly delivered.
+    pub fn on_sack(&mut self, blocks: &[SackBlock], mut visit: impl FnMut(SegmentId, &Segment)) -> Amount {
+        let mut delivered = Amount::ZERO;
+        let mut upwards = [SackBlock::default(); 4];
+        let count = blocks.len().min(upwards.len());
+        upwards[..count].copy_from_slice(&blocks[..count]);
+        upwards[..count].sort_unstable_by_key(|block| block.start);
+        for block in &upwards[..count] {
+            let covered = self.covered(block);
+            if covered.is_empty() {
+                continue;
+            }
+            self.forget_duplicate_acks();
+            let mut ranges = std::mem::take(&mut self.sacked_ranges);
+            ranges.insert(covered, |new| {
+                for id in new {
+                    visit(SegmentId(id), &self.queue[id]);
+                    let amount = self.leave(id);
+                    self.queue[id].flags |= SACKED;
+                    self.sacked += amount;
+                    delivered += amount;
+                }
+            });
+            self.sacked_ranges = ranges;
+        }
+        delivered
+    }
+
+    /// A duplicate ACK on a connection without SACK: one more segment was delivered, it does not say which.
+    ///
+    /// At most as many are counted as are outstanding and no hole; there is at least one (spec section 1.7; Linux). The
+    /// amount newly delivered: it takes segments to be as long as the head.
+    pub fn on_duplicate_ack(&mut self) -> Amount {
+        if !self.sacked_ranges.is_empty() {
+            return Amount::ZERO;
+        }
+        let before = self.sacked;
+        self.count_duplicate_acks(self.duplicate_acks + 1);
+        if self.sacked.segments > before.segments { self.sacked - before } else { Amount::ZERO }
+    }
+
+    /// What duplicate ACKs counted is forgotten: recovery ended, or the timer expired.
+    pub fn forget_duplicate_acks(&mut self) {
+        if self.duplicate_acks > 0 {
+            self.count_duplicate_acks(0);
+        }
+    }
+
+    /// Every transmission of a segment is lost. True if that is news.
+    pub fn mark_lost(&mut self, id: SegmentId) -> bool {
+        let Some(segment) = self.queue.get(id.0) else { return false };
+        if !segment.is_in_network() {
+            return false;
+        }
+        self.queue.unlink(id.0);
+        let segment = &mut self.queue[id.0];
+        let amount = Amount::one(segment.payload());
+        if segment.is_retransmitted() {
+            self.retransmitted -= amount;
+        }
+        if !segment.is_lost() {
+            self.lost += amount;
+        }
+        segment.flags = segment.flags & !RETRANSMITTED | LOST;
+        self.to_send.insert(id.0..id.0 + 1, |_| ());
+        self.recount_duplicate_acks();
+        true
+    }
+
+    /// The original of a segment is lost; a retransmission of it stays in the network, as RFC 6675 has it. True if that
+    /// is news.
+    pub fn mark_original_lost(&mut self, id: SegmentId) -> bool {
+        let Some(segment) = self.queue.get_mut(id.0) else { return false };
+        if segment.is_retransmitted() && segment.flags & (SACKED | LOST) == 0 {
+            segment.flags |= LOST;
+            self.lost += Amount::one(segment.payload());
+            self.recount_duplicate_acks();
+            return true;
+        }
+        self.queue[id.0].flags & (SACKED | LOST) == 0 && self.mark_lost(id)
+    }
+
+    /// Every transmission of the head is lost. True if that is news.
+    pub fn mark_head_lost(&mut self) -> bool {
+        self.head().is_some_and(|head| self.mark_lost(head))
+    }
+
+    /// Everything that is not SACKed is lost: a timeout. The amount that is news.
+    pub fn mark_all_lost(&mut self) -> Amount {
+        self.forget_duplicate_acks();
+        let mut news = Amount::ZERO;
+        for segment in self.queue.iter_mut().filter(|segment| segment.is_in_network()) {
+            news += Amount::one(segment.payload());
+            segment.flags = segment.flags & !RETRANSMITTED | LOST;
+        }
+        self.queue.unlink_all();
+        self.lost = self.outstanding() - self.sacked;
+        self.retransmitted = Amount::ZERO;
+        self.to_send.clear();
+        let mut hole = self.queue.base();
+        for sacked in self.sacked_ranges.iter().chain(std::iter::once(self.queue.end()..self.queue.end())) {
+            if hole < sacked.start {
+                self.to_send.insert(hole..sacked.start, |_| ());
+            }
+            hole = sacked.end;
+        }
+        news
+    }
+
+    /// Nothing is lost: the recovery was spurious.
+    pub fn unmark_lost(&mut self) {
+        for segment in self.queue.iter_mut() {
+            segment.flags &= !LOST;
+        }
+        self.lost = Amount::ZERO;
+        self.to_send.clear();
+        self.queue.relink();
+    }
+
+    /// The receiver dropped what it had reported ([`Scoreboard::head_is_sacked`]; RFC 2018 section 8): nothing is
+    /// SACKed. What is delivered anew counts anew.
+    pub fn forget_sack(&mut self) {
+        for segment in self.queue.iter_mut() {
+            segment.flags &= !SACKED;
+        }
+        self.sacked = Amount::ZERO;
+        self.duplicate_acks = 0;
+        self.sacked_ranges.clear();
+        self.queue.relink();
+    }
+
+    /// Takes a segment out of the counts and of the order of transmission, when it is delivered.
+    #[inline]
+    fn leave(&mut self, id: u64) -> Amount {
+        let segment = &self.queue[id];
+        let amount = Amount::one(segment.payload());
+        let flags = segment.flags;
+        if segment.is_in_network() {
+            self.queue.unlink(id);
+        }
+        if flags == 0 {
+            return amount;
+        }
+        if flags & SACKED != 0 {
+            self.sacked -= amount;
+        }
+        if flags & LOST != 0 {
+            self.lost -= amount;
+            if flags & RETRANSMITTED == 0 {
+                self.to_send.remove(id);
+            }
+        }
+        if flags & RETRANSMITTED != 0 {
+            self.retransmitted -= amount;
+        }
+        self.queue[id].flags &= !(LOST | RETRANSMITTED);
+        amount
+    }
+
+    /// The segments that a block covers entirely; none if it is not valid.
+    fn covered(&self, block: &SackBlock) -> Range<u64> {
+        if block.start >= block.end || block.start <= self.una || block.end > self.nxt {
+            return 0..0;
+        }
+        let id_from = |seq: Seq| match self.queue.find(seq) {
+            Some(id) if self.queue[id].seq < seq => (id, id + 1),
+            Some(id) => (id, id),
+            None => (self.queue.end(), self.queue.end()),
+        };
+        id_from(block.start).1..id_from(block.end).0
+    }
+
+    fn count_duplicate_acks(&mut self, count: u64) {
+        let outstanding = self.outstanding();
+        let head = self.queue.front().map_or(Amount::ZERO, |head| Amount::one(head.payload()));
+        let holes = if self.lost.is_zero() { head } else { self.lost };
+        let room = outstanding - holes;
+        let segments = count.min(room.segments);
+        self.duplicate_acks = segments;
+        self.sacked = Amount { segments, bytes: (head.bytes * segments).min(room.bytes) };
+    }
+
+    fn recount_duplicate_acks(&mut self) {
+        if self.duplicate_acks > 0 {
+            self.count_duplicate_acks(self.duplicate_acks);
+        }
+    }
+
+    /// Of the segments that a cumulative ACK removed one was the hole; the others had caused duplicate ACKs.
+    fn redeem_duplicate_acks(&mut self, acked: &mut Acked) {
+        let removed = acked.removed;
+        let redeemed = self.duplicate_acks.min(removed.segments.saturating_sub(1));
+        if redeemed > 0 {
+            let segments = removed.segments - redeemed;
+            acked.delivered = Amount { segments, bytes: removed.bytes * segments / removed.segments };
+        }
+        self.count_duplicate_acks(self.duplicate_acks - redeemed);
+    }
+}
+
+/// The first block, if it reports data received twice (RFC 2883 section 4): it is below the cumulative ACK, or within
+/// the second block.
+pub fn d_sack(una: Seq, blocks: &[SackBlock]) -> Option<SackBlock> {
+    let first = *blocks.first().filter(|first| first.start < first.end)?;
+    let within = |second: &SackBlock| second.start <= first.start && first.end <= second.end;
+    (first.end <= una || blocks.get(1).is_some_and(within)).then_some(first)
+}
+
+#[cfg(test)]
+pub(super) mod tests;

@@ -1,0 +1,208 @@
+//! The segments in two orders: of sequence numbers, and of transmission.
+//!
+//! In sequence order they are a ring; an id less the head's is the place in it. Through those that are in the network
+//! runs a doubly linked list in order of their latest transmission. A segment leaves it when it is delivered or lost,
+//! and goes to its end when it is sent again.
+
+use std::collections::VecDeque;
+
+use windtunnel_units::Seq;
+
+use super::segment::Segment;
+
+/// What was sent and is not cumulatively acknowledged.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    ring: VecDeque<Segment>,
+    /// The id of the ring's first.
+    base: u64,
+    /// In order of transmission: how many, the first and the last. The links of both to the outside are stale.
+    linked: u64,
+    oldest: u64,
+    newest: u64,
+    /// The last one that [`Queue::last_sent_while`] passed.
+    passed: Option<u64>,
+}
+
+impl Queue {
+    /// The id of the first segment.
+    pub(super) fn base(&self) -> u64 {
+        self.base
+    }
+
+    /// The id of the segment that will be sent next.
+    pub(super) fn end(&self) -> u64 {
+        self.base + self.ring.len() as u64
+    }
+
+    pub(super) fn len(&self) -> u64 {
+        self.ring.len() as u64
+    }
+
+    pub(super) fn front(&self) -> Option<&Segment> {
+        self.ring.front()
+    }
+
+    pub(super) fn get(&self, id: u64) -> Option<&Segment> {
+        self.ring.get(usize::try_from(id.checked_sub(self.base)?).ok()?)
+    }
+
+    pub(super) fn get_mut(&mut self, id: u64) -> Option<&mut Segment> {
+        self.ring.get_mut(usize::try_from(id.checked_sub(self.base)?).ok()?)
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Segment> {
+        self.ring.iter_mut()
+    }
+
+    /// The segment that holds the byte `seq`. Where segments have one length, its place is computed.
+    pub(super) fn find(&self, seq: Seq) -> Option<u64> {
+        let first = self.ring.front().filter(|first| first.seq <= seq)?;
+        let guess = ((seq - first.seq).get() / u64::from(first.len.max(1))) as usize;
+        if self.ring.get(guess).is_some_and(|segment| segment.seq <= seq && seq < segment.end()) {
+            return Some(self.base + guess as u64);
+        }
+        let last = self.ring.back()?;
+        (seq < last.end())
+            .then(|| self.base + self.ring.partition_point(|segment| segment.seq <= seq) as u64 - 1)
+    }
+
+    /// Appends a segment that was just sent; its id.
+    pub(super) fn push(&mut self, segment: Segment) -> u64 {
+        let id = self.end();
+        self.ring.push_back(segment);
+        self.link(id);
+        id
+    }
+
+    /// Removes the first segment, which is not in order of transmission (any more).
+    pub(super) fn pop(&mut self) {
+        if self.ring.pop_front().is_some() {
+            self.base += 1;
+        }
+    }
+
+    /// Puts `id` to the end of the order of transmission.
+    pub(super) fn link(&mut self, id: u64) {
+        let newest = self.newest;
+        self[id].prev = newest as u32;
+        if self.linked == 0 {
+            self.oldest = id;
+        } else {
+            self[newest].next = id as u32;
+        }
+        self.newest = id;
+        self.linked += 1;
+    }
+
+    /// Takes `id` out of the order of transmission.
+    pub(super) fn unlink(&mut self, id: u64) {
+        let prev = self.sent_before(id);
+        let next = self.sent_after(id);
+        if self.passed == Some(id) {
+            self.passed = prev;
+        }
+        match (prev, next) {
+            (Some(prev), Some(next)) => {
+                self[prev].next = next as u32;
+                self[next].prev = prev as u32;
+            }
+            (Some(prev), None) => self.newest = prev,
+            (None, Some(next)) => self.oldest = next,
+            (None, None) => {}
+        }
+        self.linked -= 1;
+    }
+
+    /// Puts all segments that are in the network in order of their latest transmission, anew.
+    pub(super) fn relink(&mut self) {
+        let mut order: Vec<u64> = (self.base..self.end()).filter(|&id| self[id].is_in_network()).collect();
+        order.sort_by_key(|&id| (self[id].sent, self[id].seq));
+        self.unlink_all();
+        for id in order {
+            self.link(id);
+        }
+    }
+
+    pub(super) fn unlink_all(&mut self) {
+        self.linked = 0;
+        self.passed = None;
+    }
+
+    pub(super) fn oldest_sent(&self) -> Option<u64> {
+        (self.linked > 0).then_some(self.oldest)
+    }
+
+    pub(super) fn sent_after(&self, id: u64) -> Option<u64> {
+        (id != self.newest).then(|| self.resolve(self[id].next))
+    }
+
+    fn sent_before(&self, id: u64) -> Option<u64> {
+        (id != self.oldest).then(|| self.resolve(self[id].prev))
+    }
+
+    /// The last segment, in order of transmission, before the first that `holds` is false of. `holds` must never become
+    /// false of a segment until it is sent again: the search goes on where it ended, so each segment is passed once.
+    pub(super) fn last_sent_while(&mut self, holds: impl Fn(&Segment) -> bool) -> Option<u64> {
+        loop {
+            let next = match self.passed {
+                Some(id) => self.sent_after(id),
+                None => self.oldest_sent(),
+            };
+            match next {
+                Some(id) if holds(&self[id]) => self.passed = next,
+                _ => return self.passed,
+            }
+        }
+    }
+
+    /// The id whose low half is `link`.
+    fn resolve(&self, link: u32) -> u64 {
+        self.base + u64::from(link.wrapping_sub(self.base as u32))
+    }
+}
+
+impl std::ops::Index<u64> for Queue {
+    type Output = Segment;
+    /// # Panics
+    /// If there is no such segment: ids come from the queue itself.
+    fn index(&self, id: u64) -> &Segment {
+        &self.ring[(id - self.base) as usize]
+    }
+}
+
+impl std::ops::IndexMut<u64> for Queue {
+    fn index_mut(&mut self, id: u64) -> &mut Segment {
+        &mut self.ring[(id - self.base) as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use windtunnel_units::Time;
+
+    use super::super::segment::Snapshot;
+    use super::*;
+
+    /// The links are the low halves of ids: the order holds across the 2^32nd segment.
+    #[test]
+    fn beyond_the_width_of_the_links() {
+        let first = u64::from(u32::MAX) - 2;
+        let mut queue = Queue { base: first, ..Queue::default() };
+        for n in 0..6 {
+            let (seq, sent, snapshot) = (Seq::new(n), Time::ZERO, Snapshot::default());
+            queue.push(Segment { seq, sent, snapshot, len: 1, prev: 0, next: 0, flags: 0 });
+        }
+        for n in [0, 3, 5] {
+            queue.unlink(first + n);
+            queue.link(first + n);
+        }
+        let order: Vec<u64> = std::iter::successors(queue.oldest_sent(), |&id| queue.sent_after(id))
+            .map(|id| id - first)
+            .collect();
+        assert_eq!(order, [1, 2, 4, 0, 3, 5]);
+        queue.unlink(first);
+        queue.pop();
+        assert_eq!(queue.sent_after(first + 4), Some(first + 3));
+    }
+}

@@ -1,0 +1,154 @@
+//! One segment of the retransmission queue: a cache line.
+
+use windtunnel_units::{Bytes, Seq, Time};
+
+/// The name of a segment: how many were sent before it. It stays the same when the segment is sent again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SegmentId(pub(super) u64);
+
+impl SegmentId {
+    /// How many segments were sent before it.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// The segment that follows it in sequence order.
+    #[must_use]
+    pub const fn next(self) -> SegmentId {
+        SegmentId(self.0 + 1)
+    }
+}
+
+/// The connection's delivery counters when a segment was (last) sent, for the delivery-rate sample
+/// (`rate_sample`; draft-ietf-ccwg-bbr section 4.1.2.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Bytes delivered.
+    pub delivered: Bytes,
+    /// When the last of them were.
+    pub delivered_time: Time,
+    /// When the segment was sent that the newest sample is of.
+    pub first_sent: Time,
+    /// Bytes in flight including this segment; the top bit: the application limited the sender.
+    in_flight: u32,
+    /// Bytes marked lost, modulo 2^32.
+    lost: u32,
+}
+
+const APP_LIMITED: u32 = 1 << 31;
+
+impl Snapshot {
+    /// The counters at a transmission; `in_flight` includes the segment.
+    pub fn new(
+        delivered: Bytes,
+        delivered_time: Time,
+        first_sent: Time,
+        in_flight: Bytes,
+        lost: Bytes,
+        app_limited: bool,
+    ) -> Snapshot {
+        let in_flight = in_flight.get().min(u64::from(APP_LIMITED - 1)) as u32;
+        Snapshot {
+            delivered,
+            delivered_time,
+            first_sent,
+            in_flight: in_flight | if app_limited { APP_LIMITED } else { 0 },
+            lost: lost.get() as u32,
+        }
+    }
+
+    /// Bytes in flight including the segment.
+    pub fn in_flight(&self) -> Bytes {
+        Bytes::new(u64::from(self.in_flight & !APP_LIMITED))
+    }
+
+    /// The application, not cwnd, limited the sender.
+    pub const fn app_limited(&self) -> bool {
+        self.in_flight & APP_LIMITED != 0
+    }
+
+    /// Bytes marked lost since then, if `lost` were up to now.
+    pub fn lost_since(&self, lost: Bytes) -> Bytes {
+        Bytes::new(u64::from((lost.get() as u32).wrapping_sub(self.lost)))
+    }
+}
+
+/// The receiver has it (SACK).
+pub(super) const SACKED: u8 = 1;
+/// Its original transmission is taken for lost.
+pub(super) const LOST: u8 = 2;
+/// A retransmission of it is taken to be in the network.
+pub(super) const RETRANSMITTED: u8 = 4;
+/// It was sent more than once.
+pub(super) const EVER_RETRANSMITTED: u8 = 8;
+
+/// A segment that was sent and is not cumulatively acknowledged.
+#[derive(Clone, Copy, Debug)]
+pub struct Segment {
+    pub(super) seq: Seq,
+    pub(super) sent: Time,
+    pub(super) snapshot: Snapshot,
+    pub(super) len: u32,
+    /// Neighbours in order of transmission: the low half of their ids.
+    pub(super) prev: u32,
+    pub(super) next: u32,
+    pub(super) flags: u8,
+}
+
+impl Segment {
+    /// Its first byte.
+    pub const fn seq(&self) -> Seq {
+        self.seq
+    }
+
+    /// The byte after its last.
+    pub fn end(&self) -> Seq {
+        self.seq + self.payload()
+    }
+
+    /// Its payload.
+    pub fn payload(&self) -> Bytes {
+        Bytes::new(u64::from(self.len))
+    }
+
+    /// When it was last sent.
+    pub const fn sent(&self) -> Time {
+        self.sent
+    }
+
+    /// The delivery counters when it was last sent.
+    pub const fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
+    /// The receiver has it.
+    pub const fn is_sacked(&self) -> bool {
+        self.has(SACKED)
+    }
+
+    /// Its original is taken for lost.
+    pub const fn is_lost(&self) -> bool {
+        self.has(LOST)
+    }
+
+    /// A retransmission of it is taken to be in the network.
+    pub const fn is_retransmitted(&self) -> bool {
+        self.has(RETRANSMITTED)
+    }
+
+    /// It was sent more than once: no round trip may be sampled from it (Karn).
+    pub const fn ever_retransmitted(&self) -> bool {
+        self.has(EVER_RETRANSMITTED)
+    }
+
+    /// Its latest transmission is taken to be in the network: it is in the order of transmission.
+    pub const fn is_in_network(&self) -> bool {
+        self.flags & SACKED == 0 && self.flags & (LOST | RETRANSMITTED) != LOST
+    }
+
+    const fn has(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+}
+
+const _: () = assert!(size_of::<Segment>() == 64, "a segment fits one cache line");

@@ -1,0 +1,51 @@
+//! What a sender counts, and what it reports of one ACK.
+
+use windtunnel_units::{Bytes, Duration};
+
+use super::limits::Limited;
+
+/// What an ACK did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AckReport {
+    /// The round-trip time of the newest segment that it delivered, if that was sent once.
+    pub rtt: Option<Duration>,
+    /// It echoed CE.
+    pub ece: bool,
+    /// It echoed SCE.
+    pub esce: bool,
+    /// What it delivered, cumulatively or by SACK.
+    pub newly_delivered: Bytes,
+}
+
+/// Totals of a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SenderStats {
+    /// Data segments sent, retransmissions included.
+    pub segments_sent: u64,
+    /// Of these, retransmissions.
+    pub retransmits: u64,
+    /// SYNs sent again.
+    pub syn_retransmits: u64,
+    /// Times that a loss was answered by a reduction, timeouts included.
+    pub loss_episodes: u64,
+    /// Expiries of the retransmission timer.
+    pub rtos: u64,
+    /// Tail loss probes sent.
+    pub tlps: u64,
+    /// Reductions undone.
+    pub undos: u64,
+    /// Timeouts that F-RTO or a timestamp showed to be spurious.
+    pub spurious_rtos: u64,
+    /// ACKs with a D-SACK block.
+    pub dsacks: u64,
+    /// Times that an echo of CE was answered by a reduction.
+    pub ecn_reductions: u64,
+    /// Probes into a closed receive window.
+    pub window_probes: u64,
+    /// Whole segments delivered.
+    pub delivered: Bytes,
+    /// Time spent under each limit, by [`Limited`], up to the last event.
+    pub limited: [Duration; Limited::COUNT],
+    /// The handshake's round-trip time, if it could be told.
+    pub handshake_rtt: Option<Duration>,
+}

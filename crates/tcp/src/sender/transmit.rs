@@ -1,0 +1,237 @@
+//! What is sent next, and its sending (step 10 of spec/congestion-control section 1.1): retransmissions first, then new
+//! data.
+
+use windtunnel_cc::SentSegment;
+use windtunnel_units::{Bytes, Seq, Time};
+use windtunnel_wire::{Packet, TcpFlags};
+
+use super::Sender;
+use super::detection::Detector;
+use super::frto::Frto;
+use super::limits::Limited;
+use super::rfc6675::NextSeg;
+use super::rto::TimerKind;
+use super::scoreboard::SegmentId;
+use super::state::CaState;
+
+/// A segment that leaves whatever cwnd and pacing say: its timer expired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Forced {
+    /// The head again, after a timeout.
+    Head,
+    LossProbe,
+    WindowProbe,
+}
+
+/// The next segment.
+#[derive(Clone, Copy, Debug)]
+enum Next {
+    New(Bytes),
+    Retransmission(SegmentId),
+    /// As RFC 6675's `NextSeg()` says.
+    Named(NextSeg, SegmentId),
+}
+
+impl Sender {
+    /// The next packet to send, if one may leave now; call until there is none.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+        if !self.handshake.established() {
+            return self.poll_syn(now);
+        }
+        if let Some(forced) = self.forced.take()
+            && let Some(packet) = self.send_forced(forced, now)
+        {
+            return Some(packet);
+        }
+        if self.board.is_empty() && self.unsent > Bytes::ZERO && self.idle {
+            self.idle = false;
+            self.begin_flight(now);
+        }
+        let next = match self.next() {
+            Ok(next) => next,
+            Err(limit) => return self.pause(limit, now),
+        };
+        if !self.has_room() {
+            return self.pause(Limited::Cwnd, now);
+        }
+        if !self.pacer.ready(now) {
+            return self.pause(Limited::Pacing, now);
+        }
+        match next {
+            Next::New(payload) => Some(self.send_new(payload, now)),
+            Next::Retransmission(id) => self.retransmit(id, now),
+            Next::Named(named, id) => {
+                self.rfc6675.on_next_seg_sent(named);
+                self.retransmit(id, now)
+            }
+        }
+    }
+
+    /// What is to be sent next, or what keeps it from being sent besides cwnd and pacing.
+    #[inline]
+    fn next(&self) -> Result<Next, Limited> {
+        let new = self.new_segment();
+        if self.state < CaState::Recovery || (self.frto == Frto::Probing && new.is_ok()) {
+            return new.map(Next::New);
+        }
+        if self.detector == Detector::Rfc6675 && self.state == CaState::Recovery {
+            return match self.rfc6675.next_seg(&self.board, new.is_ok()) {
+                Some(named @ (NextSeg::Retransmit(id) | NextSeg::Rescue(id))) => Ok(Next::Named(named, id)),
+                Some(NextSeg::New) | None => new.map(Next::New),
+            };
+        }
+        match self.board.next_lost() {
+            Some(id) => Ok(Next::Retransmission(id)),
+            None => new.map(Next::New),
+        }
+    }
+
+    /// The payload of the next new segment.
+    #[inline]
+    pub(super) fn new_segment(&self) -> Result<Bytes, Limited> {
+        if self.unsent == Bytes::ZERO {
+            return Err(Limited::Application);
+        }
+        let payload = self.mss.min(self.unsent);
+        if self.board.nxt() + payload > self.window_end { Err(Limited::Receiver) } else { Ok(payload) }
+    }
+
+    /// cwnd has room for one more segment. One is always allowed, however small cwnd is: else nothing would ever raise
+    /// it.
+    #[inline]
+    pub(super) fn has_room(&self) -> bool {
+        let mut in_flight = self.board.in_flight().segments;
+        if self.state == CaState::Disorder && !self.params.limited_transmit {
+            // What was delivered out of order releases nothing before a loss is declared.
+            in_flight += self.board.sacked().segments;
+        }
+        in_flight == 0 || self.mss * (in_flight + 1) <= self.cwnd
+    }
+
+    /// Nothing can be sent now, for this reason.
+    #[inline]
+    fn pause(&mut self, limit: Limited, now: Time) -> Option<Packet> {
+        self.pacer.end_burst();
+        self.limits.set(limit, now, &mut self.stats.limited);
+        let sent = std::mem::take(&mut self.sent_since_pause);
+        self.validate_cwnd(sent, now);
+        match limit {
+            Limited::Pacing => self.wake = self.pacer.release(now).unwrap_or(Time::NEVER),
+            Limited::Application => self.run_dry(),
+            Limited::Receiver => self.await_window(now),
+            Limited::Cwnd | Limited::Handshake => {}
+        }
+        None
+    }
+
+    /// Less than a segment to send while cwnd has room: what is delivered next says less than the path could.
+    fn run_dry(&mut self) {
+        if self.has_room() && self.board.all_lost_retransmitted() {
+            self.rate.on_app_limited(self.board.in_flight().bytes);
+        }
+    }
+
+    /// The receive window is closed and nothing is out whose ACK would open it: probe (RFC 9293 section 3.8.6.1).
+    fn await_window(&mut self, now: Time) {
+        if self.board.is_empty() && !self.timer.pending(TimerKind::WindowProbe) {
+            self.timer.arm(TimerKind::WindowProbe, now + self.timeout());
+        }
+    }
+
+    /// Sends what a timer asked for; nothing if there is nothing (any more) to be sent.
+    fn send_forced(&mut self, forced: Forced, now: Time) -> Option<Packet> {
+        match forced {
+            Forced::Head => self.board.head().and_then(|head| self.retransmit(head, now)),
+            Forced::LossProbe => self.send_loss_probe(now),
+            Forced::WindowProbe => self.send_window_probe(now),
+        }
+    }
+
+    fn send_loss_probe(&mut self, now: Time) -> Option<Packet> {
+        let (packet, again) = match self.new_segment() {
+            Ok(payload) => (self.send_new(payload, now), false),
+            Err(_) => (self.board.last().and_then(|last| self.retransmit(last, now))?, true),
+        };
+        self.tlp.sent(self.board.nxt(), again);
+        self.stats.tlps += 1;
+        self.timer.arm(TimerKind::Retransmission, now + self.timeout());
+        Some(packet)
+    }
+
+    /// A probe carries data, so that it gets through a window that is only too small for the header's scaled field.
+    fn send_window_probe(&mut self, now: Time) -> Option<Packet> {
+        if self.new_segment() != Err(Limited::Receiver) || !self.board.is_empty() {
+            return None;
+        }
+        let payload = self.mss.min(self.unsent).min(self.params.receive_window.max(Bytes::new(1)));
+        self.stats.window_probes += 1;
+        Some(self.send_new(payload, now))
+    }
+
+    fn send_new(&mut self, payload: Bytes, now: Time) -> Packet {
+        let seq = self.board.nxt();
+        let first = self.board.is_empty();
+        let snapshot = self.rate.on_sent(now, payload, self.board.in_flight().bytes);
+        self.board.on_sent(seq, payload, now, snapshot);
+        if self.unsent != Bytes::MAX {
+            self.unsent -= payload;
+        }
+        let mut packet = self.packet(payload, now);
+        packet.seq = seq;
+        packet.flags = TcpFlags::ACK.with_if(TcpFlags::PSH, self.unsent == Bytes::ZERO);
+        self.ecn.stamp(&mut packet);
+        self.departed(seq, payload, false, now);
+        self.start_timer_for_new_data(first, now);
+        packet
+    }
+
+    /// Sends a segment again; nothing if it was delivered meanwhile.
+    fn retransmit(&mut self, id: SegmentId, now: Time) -> Option<Packet> {
+        let segment = self.board.get(id).filter(|segment| !segment.is_sacked())?;
+        let (seq, payload) = (segment.seq(), segment.payload());
+        let snapshot = self.rate.on_sent(now, payload, self.board.in_flight().bytes);
+        self.board.on_retransmitted(id, now, snapshot);
+        self.undo.on_retransmitted(now);
+        if let Some(pipe) = &mut self.validation.pipe_ack {
+            pipe.on_retransmitted(payload);
+        }
+        let mut packet = self.packet(payload, now);
+        packet.seq = seq;
+        packet.flags = TcpFlags::ACK;
+        self.stats.retransmits += 1;
+        self.departed(seq, payload, true, now);
+        if self.board.head() == Some(id) && !self.timer.pending(TimerKind::Reordering) {
+            self.timer.arm(TimerKind::Retransmission, now + self.timeout());
+        }
+        Some(packet)
+    }
+
+    /// What every departure of data does.
+    #[inline]
+    fn departed(&mut self, seq: Seq, payload: Bytes, retransmission: bool, now: Time) {
+        self.last_sent = now;
+        self.idle = true;
+        self.sent_since_pause = true;
+        self.stats.segments_sent += 1;
+        if self.state.is_reducing() {
+            self.prr.on_sent();
+        }
+        self.pacer.sent(payload, now);
+        if self.watches_departures {
+            let path = self.path(now);
+            self.cc.on_sent(&SentSegment { seq, payload, retransmission }, &path);
+        }
+    }
+
+    /// A packet with `payload` and the flow's header fields.
+    #[inline]
+    pub(super) fn packet(&self, payload: Bytes, now: Time) -> Packet {
+        let mut packet = Packet::new(self.endpoint.flow, self.endpoint.headers + payload, payload);
+        packet.ack = Seq::FIRST_DATA;
+        packet.ts_val = now;
+        packet.ts_ecr = self.ts_recent;
+        packet.dscp = self.endpoint.dscp;
+        packet
+    }
+}

@@ -1,0 +1,99 @@
+//! Undoing reductions that were no answer to a loss.
+//!
+//! Two proofs that a retransmission was needless: the ACK echoes a timestamp from before the first retransmission, so
+//! that the original arrived (Eifel, RFC 3522); or D-SACK reports every retransmission of the episode as a duplicate
+//! (RFC 2883, RFC 3708). Then what the reduction replaced is restored. Never after an echo of CE: that congestion was
+//! real. Linux `net/ipv4/tcp_input.c`, `tcp_may_undo`; spec/congestion-control section 1.12.
+
+use windtunnel_units::{Bytes, Seq, Time};
+use windtunnel_wire::SackBlock;
+
+use super::Sender;
+use super::ack::Ack;
+
+/// The retransmissions of an episode, and how many of them were needless.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Undo {
+    /// SND.UNA when the episode began; nothing if there is none to undo.
+    marker: Option<Seq>,
+    /// Congestion was shown by CE as well.
+    forbidden: bool,
+    retransmissions: u64,
+    duplicates: u64,
+    first_retransmission: Option<Time>,
+}
+
+impl Undo {
+    /// An episode begins; `out` retransmissions are in the network already.
+    pub(crate) fn begin(&mut self, una: Seq, out: u64) {
+        let first_retransmission = self.first_retransmission.filter(|_| out > 0);
+        *self = Undo { marker: Some(una), retransmissions: out, first_retransmission, ..Undo::default() };
+    }
+
+    /// Nothing is to be undone any more.
+    pub(crate) fn clear(&mut self) {
+        self.marker = None;
+    }
+
+    /// CE was echoed.
+    pub(crate) fn forbid(&mut self) {
+        self.forbidden = true;
+    }
+
+    /// Nothing retransmitted is out: what is sent again from now on is another matter.
+    pub(crate) fn settle(&mut self) {
+        self.first_retransmission = None;
+    }
+
+    /// A segment was sent again.
+    pub(crate) fn on_retransmitted(&mut self, now: Time) {
+        self.first_retransmission = self.first_retransmission.or(Some(now));
+        self.retransmissions += 1;
+    }
+
+    /// A block was reported as received twice.
+    pub(crate) fn on_dsack(&mut self, block: SackBlock, mss: Bytes) {
+        if self.marker.is_some_and(|marker| block.end > marker) {
+            self.duplicates += (block.end - block.start).get().div_ceil(mss.get()).max(1);
+        }
+    }
+
+    /// Every retransmission was a duplicate.
+    fn all_duplicates(&self) -> bool {
+        self.marker.is_some() && self.retransmissions > 0 && self.duplicates >= self.retransmissions
+    }
+
+    /// The ACK was caused by a transmission from before the first retransmission.
+    fn original_arrived(&self, echo: Option<Time>) -> bool {
+        matches!((self.marker, echo, self.first_retransmission), (Some(_), Some(echo), Some(first)) if echo < first)
+    }
+}
+
+impl Sender {
+    /// D-SACK has shown the whole episode to be needless.
+    pub(super) fn needless_by_dsack(&self) -> bool {
+        self.params.undo && self.undo.all_duplicates()
+    }
+
+    /// A timestamp shows that an original arrived which was taken for lost.
+    pub(super) fn original_arrived(&self, ack: &Ack) -> bool {
+        self.params.undo && ack.advanced && self.undo.original_arrived(ack.echo)
+    }
+
+    /// Restores what the episode's reduction replaced.
+    pub(super) fn undo_reduction(&mut self, ack: &Ack) {
+        if !self.undo.forbidden {
+            let path = self.path(ack.now);
+            self.cc.on_undo(&path);
+            self.ecn.withdraw_cwr();
+            self.stats.undos += 1;
+        }
+        self.undo.clear();
+    }
+
+    /// Nothing is lost after all.
+    pub(super) fn unmark_lost(&mut self) {
+        self.board.unmark_lost();
+        self.rfc6675.reset();
+    }
+}

@@ -1,0 +1,163 @@
+//! Validation of cwnd: a window that is not used says nothing of the path.
+//!
+//! *Growth gate* (Linux `tcp_cwnd_validate`): cwnd grows only if it was the limit within the last window, or in slow
+//! start if at least half of it was used. *Idle times*: RFC 2861 (Linux) halves cwnd for each RTO of silence and decays
+//! it where the application uses less; RFC 5681 section 4.1 restarts from the initial window; RFC 7661 is in
+//! `pipe_ack`. spec/congestion-control section 1.6.
+
+use windtunnel_units::{Bytes, Duration, Seq, Time};
+
+use super::Sender;
+use super::pipe_ack::PipeAck;
+use super::state::CaState;
+use crate::params::{IdleRule, TcpParams};
+
+/// What was used of cwnd.
+#[derive(Clone, Debug)]
+pub(crate) struct Validation {
+    gate: bool,
+    idle: IdleRule,
+    iw: Bytes,
+    mss: Bytes,
+    /// Within the window that ends with `usage_end`: cwnd was the limit; the most segments out.
+    cwnd_limited: bool,
+    most_out: u64,
+    usage_end: Seq,
+    /// RFC 2861: since when cwnd has not been the limit, and the most segments out since.
+    unused_since: Time,
+    used: u64,
+    pub(crate) pipe_ack: Option<Box<PipeAck>>,
+}
+
+impl Validation {
+    pub(crate) fn new(params: &TcpParams, iw: Bytes, mss: Bytes) -> Validation {
+        Validation {
+            gate: params.growth_gate,
+            idle: params.idle,
+            iw,
+            mss,
+            cwnd_limited: false,
+            most_out: 0,
+            usage_end: Seq::SYN,
+            unused_since: Time::ZERO,
+            used: 0,
+            pipe_ack: (params.idle == IdleRule::Rfc7661).then(Box::default),
+        }
+    }
+
+    /// An attempt to send ended with `out` segments out.
+    #[inline]
+    pub(crate) fn attempted(&mut self, limited: bool, out: u64, una: Seq, nxt: Seq) {
+        if una >= self.usage_end || limited || (!self.cwnd_limited && out > self.most_out) {
+            self.cwnd_limited = limited;
+            self.most_out = out;
+            self.usage_end = nxt;
+        }
+    }
+
+    /// cwnd was the limit within the last window.
+    #[inline]
+    pub(crate) const fn limited(&self) -> bool {
+        self.cwnd_limited
+    }
+
+    /// cwnd may grow; `in_slow_start` is asked only if it matters.
+    #[inline]
+    pub(crate) fn grows(&self, cwnd: Bytes, in_slow_start: impl FnOnce() -> bool) -> bool {
+        let used = !self.gate || self.cwnd_limited || self.used_in_slow_start(cwnd, in_slow_start);
+        used && self.pipe_ack.as_ref().is_none_or(|pipe| pipe.validated(cwnd))
+    }
+
+    /// Slow start doubles: it may lead to twice what is used.
+    #[inline]
+    fn used_in_slow_start(&self, cwnd: Bytes, in_slow_start: impl FnOnce() -> bool) -> bool {
+        cwnd < self.mss * (2 * self.most_out) && in_slow_start()
+    }
+
+    /// RFC 2861 section 3.2: not limited by cwnd for an RTO, it goes half of the way to what was used.
+    fn decayed(&mut self, cwnd: Bytes, out: u64, open: bool, rto: Duration, now: Time) -> Option<Bytes> {
+        self.used = self.used.max(out);
+        if self.idle != IdleRule::Rfc2861 || now.since(self.unused_since) < rto {
+            return None;
+        }
+        let used = (self.mss * self.used).max(self.iw);
+        self.used = 0;
+        self.unused_since = now;
+        (open && used < cwnd).then(|| self.whole((cwnd + used) / 2))
+    }
+
+    /// The cwnd with which a flow goes on that has sent nothing for `idle`.
+    fn restarted(&mut self, cwnd: Bytes, idle: Duration, rto: Duration) -> Option<Bytes> {
+        if idle <= rto {
+            return None;
+        }
+        let floor = self.iw.min(cwnd);
+        let restarted = match self.idle {
+            IdleRule::Rfc2861 => {
+                let halvings = (idle.as_nanos() / rto.as_nanos().max(1)).min(63) as u32;
+                self.whole(Bytes::new(cwnd.get() >> halvings)).max(floor)
+            }
+            IdleRule::Rfc5681 => floor,
+            IdleRule::Rfc7661 | IdleRule::None => return None,
+        };
+        (restarted < cwnd).then_some(restarted)
+    }
+
+    fn whole(&self, window: Bytes) -> Bytes {
+        self.mss * (window / self.mss)
+    }
+}
+
+impl Sender {
+    /// Nothing more can be sent now: was cwnd the limit?
+    #[inline]
+    pub(super) fn validate_cwnd(&mut self, sent: bool, now: Time) {
+        let limited = !self.has_room();
+        if !sent && !limited {
+            return;
+        }
+        let out = self.board.outstanding().segments;
+        self.validation.attempted(limited, out, self.board.una(), self.board.nxt());
+        let used = self.validation.limited()
+            || self.validation.used_in_slow_start(self.cwnd, || self.in_slow_start());
+        if used || !self.proportional {
+            // The common case: the measurement of RFC 2861 begins anew.
+            self.validation.used = 0;
+            self.validation.unused_since = now;
+            return;
+        }
+        let open = self.state == CaState::Open;
+        if let Some(cwnd) = self.validation.decayed(self.cwnd, out, open, self.rtt.rto(), now) {
+            self.lower_cwnd(cwnd, now);
+        }
+    }
+
+    /// RFC 7661: what was unused for five minutes is given up.
+    pub(super) fn validate_period(&mut self, now: Time) {
+        let (cwnd, iw) = (self.cwnd, self.endpoint.iw);
+        let lowered = self.validation.pipe_ack.as_mut().and_then(|pipe| pipe.expire(cwnd, iw, now));
+        if let Some(cwnd) = lowered.filter(|_| self.state == CaState::Open) {
+            self.lower_cwnd(cwnd, now);
+        }
+    }
+
+    /// The first segment of a flight is about to leave.
+    pub(super) fn begin_flight(&mut self, now: Time) {
+        let idle = now.since(self.last_sent);
+        if self.proportional
+            && let Some(cwnd) = self.validation.restarted(self.cwnd, idle, self.rtt.rto())
+        {
+            self.lower_cwnd(cwnd, now);
+        }
+        let path = self.path(now);
+        self.cc.on_tx_start(idle, &path);
+        self.cwnd = self.cc.cwnd();
+    }
+
+    /// The window validation lowers cwnd.
+    pub(super) fn lower_cwnd(&mut self, cwnd: Bytes, now: Time) {
+        let path = self.path(now);
+        self.cc.on_cwnd_validation(cwnd, &path);
+        self.cwnd = self.cc.cwnd();
+    }
+}

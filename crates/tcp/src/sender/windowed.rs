@@ -1,0 +1,82 @@
+//! The least value seen within a sliding window of time, from three samples.
+//!
+//! Keeping every sample would cost memory in proportion to the ACKs of the window (300 s for the least round-trip
+//! time); three samples, the best one and the best ones of what came after it, follow the true extreme from the first
+//! quarter of a window on (K. Nichols' filter, as in Linux `lib/win_minmax.c`). The largest value is the least one of
+//! `Reverse`.
+
+use windtunnel_units::{Duration, Time};
+
+/// The least value within a window.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Windowed<T> {
+    /// In the order of time; no later one is better than an earlier one.
+    best: [(Time, T); 3],
+}
+
+impl<T: Copy + Ord> Windowed<T> {
+    /// A window that has seen `value` at `now`.
+    pub(crate) fn new(value: T, now: Time) -> Windowed<T> {
+        Windowed { best: [(now, value); 3] }
+    }
+
+    /// The least value.
+    pub(crate) const fn get(&self) -> T {
+        self.best[0].1
+    }
+
+    /// Takes a value.
+    #[inline]
+    pub(crate) fn update(&mut self, value: T, now: Time, window: Duration) {
+        let sample = (now, value);
+        if value <= self.best[0].1 || now.since(self.best[2].0) > window {
+            self.best = [sample; 3];
+            return;
+        }
+        if value <= self.best[1].1 {
+            self.best[1] = sample;
+            self.best[2] = sample;
+        } else if value <= self.best[2].1 {
+            self.best[2] = sample;
+        }
+        self.age(sample, window);
+    }
+
+    /// Drops what is too old, and keeps the second and third choice apart in time.
+    fn age(&mut self, sample: (Time, T), window: Duration) {
+        let now = sample.0;
+        let age = now.since(self.best[0].0);
+        if age > window {
+            self.best = [self.best[1], self.best[2], sample];
+            if now.since(self.best[0].0) > window {
+                self.best = [self.best[1], self.best[2], sample];
+            }
+        } else if self.best[1].0 == self.best[0].0 && age > window / 4 {
+            self.best[1] = sample;
+            self.best[2] = sample;
+        } else if self.best[2].0 == self.best[1].0 && age > window / 2 {
+            self.best[2] = sample;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A minimum is forgotten when the window has passed it, and what came after it takes its place.
+    #[test]
+    fn forgets_after_the_window() {
+        let at = |s: u64| Time::ZERO + Duration::from_secs(s);
+        let window = Duration::from_secs(100);
+        let mut least = Windowed::new(10_u32, at(0));
+        for s in 1..=100 {
+            least.update(20 + s as u32 / 50, at(s), window);
+            assert_eq!(least.get(), 10);
+        }
+        least.update(30, at(101), window);
+        assert_eq!(least.get(), 20, "the best one of the window's last three quarters");
+        least.update(5, at(102), window);
+        assert_eq!(least.get(), 5);
+    }
+}

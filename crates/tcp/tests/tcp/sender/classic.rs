@@ -1,0 +1,150 @@
+//! Recovery by duplicate ACKs (spec/congestion-control section 1.7): Tahoe, Reno, `NewReno`.
+
+use windtunnel_tcp::{CaState, LossDetection, Reduction, TcpParams};
+
+use super::harness::{Lab, MSS, Script, Setup, Told, at, lost};
+
+fn params(loss_detection: LossDetection) -> TcpParams {
+    TcpParams { sack: false, loss_detection, reduction: Reduction::None, ..TcpParams::default() }
+}
+
+/// A window of 20 in avoidance, endless data; 1..=20 leave at 40 ms.
+fn twenty(params: TcpParams, script: Script) -> Lab {
+    let mut lab = Lab::new(Setup { params, cwnd: 20, ssthresh: 20, ..Setup::default() }, script);
+    lab.write_endless();
+    lab.run_until(at(40));
+    assert_eq!(lab.sent.len(), 20);
+    lab
+}
+
+/// Tahoe: W = 20, one loss. Two duplicate ACKs send 21 and 22 (limited transmit), the third one makes W = 1, ssthresh =
+/// 10, and sends 1; later ones are ignored. Its ACK at 120 ms acknowledges 22. One segment for each ACK (RFC 5681): 2,
+/// 4, 8, 10, so that 10 are regained after log2(10) = 3.3 round trips.
+#[test]
+fn tahoe() {
+    let setup = Setup {
+        params: params(LossDetection::Tahoe),
+        cwnd: 20,
+        ssthresh: 20,
+        per_ack: true,
+        ..Setup::default()
+    };
+    let mut lab = Lab::new(setup, lost([0]));
+    lab.write_endless();
+    lab.run_until(at(80));
+    assert_eq!(lab.sent_at(at(80)), [21, 22, 1]);
+    assert_eq!((lab.cwnd(), lab.sender.state()), (1, CaState::Loss));
+    assert_eq!(lab.sender.control().ssthresh, MSS * 10);
+    lab.run_until(at(119));
+    assert_eq!(lab.cwnd(), 1);
+    let windows: Vec<u64> = (0..4)
+        .map(|round| {
+            lab.run_until(at(120 + 40 * round));
+            lab.cwnd()
+        })
+        .collect();
+    assert_eq!(windows, [2, 4, 8, 10]);
+    assert_eq!(lab.sender.stats().rtos, 0);
+    assert_eq!(lab.told(), [Told::Rto { new_episode: true }]);
+}
+
+/// Tahoe goes back: with 1 and 5 lost, everything from 5 on is sent again in slow start, but what the ACK of 5 shows to
+/// have arrived.
+#[test]
+fn tahoe_goes_back() {
+    let mut lab = twenty(params(LossDetection::Tahoe), lost([0, 4]));
+    lab.run_until(at(120));
+    // The ACK of 1 acknowledges 4: W = 1 + what was delivered, so 5 and following go again.
+    assert_eq!(lab.sent_at(at(120))[0], 5);
+    lab.run_until(at(400));
+    assert_eq!(lab.sender.stats().rtos, 0);
+    assert_eq!(lab.told(), [Told::Rto { new_episode: true }], "one reduction");
+}
+
+/// Reno 1990: W = 20, one loss. The third duplicate sends 1, W = 10 + 3; each of the other 16 adds one. 22 are
+/// outstanding, so the thirteenth duplicate, W = 23, is the first that sends new data. The ACK at 120 ms ends it with W
+/// = 10.
+#[test]
+fn reno() {
+    let mut lab = twenty(params(LossDetection::Reno), lost([0]));
+    lab.run_until(at(80));
+    // 19 duplicates in all: W = 10 + 19 = 29 > 22 outstanding: 23..=29.
+    assert_eq!(lab.sent_at(at(80)), [21, 22, 1, 23, 24, 25, 26, 27, 28, 29]);
+    assert_eq!(lab.cwnd(), 29, "inflated");
+    assert_eq!(lab.sender.state(), CaState::Recovery);
+    lab.run_until(at(120));
+    assert_eq!(lab.sender.state(), CaState::Open);
+    assert_eq!(lab.cwnd(), 10);
+    assert_eq!(lab.told(), [Told::Loss]);
+}
+
+/// Reno halves once for each loss of a window: the ACK of the first repair ends the recovery, and the duplicates of
+/// what was sent meanwhile begin another.
+#[test]
+fn reno_halves_for_each_loss() {
+    let mut lab = twenty(params(LossDetection::Reno), lost([0, 9]));
+    lab.run_until(at(160));
+    assert_eq!(lab.told()[..2], [Told::Loss, Told::Loss]);
+}
+
+/// `NewReno`: k losses in one window are repaired one per round trip, with one reduction. 1, 4, 7 of 20 are lost: sent
+/// again at 80, 120, 160 ms, by partial ACKs; the full ACK at 200 ms ends it. Then W = min(ssthresh, flight + 1).
+#[test]
+fn newreno_repairs_one_loss_per_round_trip() {
+    for reduction in [Reduction::None, Reduction::Prr] {
+        let mut lab = twenty(TcpParams { reduction, ..params(LossDetection::Newreno) }, lost([0, 3, 6]));
+        lab.run_until(at(199));
+        let repairs = [(1, 80), (4, 120), (7, 160)];
+        assert_eq!(lab.retransmissions(), repairs, "{reduction:?}");
+        assert_eq!(lab.sender.state(), CaState::Recovery);
+        // Linux waits for what was sent in Recovery, so that it ends with the ACK of more than high_seq.
+        lab.run_until(at(if reduction == Reduction::None { 200 } else { 240 }));
+        assert_eq!(lab.sender.state(), CaState::Open);
+        assert_eq!(lab.told()[..1], [Told::Loss]);
+        assert_eq!(lab.retransmissions(), repairs, "nothing else is sent again");
+        assert!(!lab.told().contains(&Told::Rto { new_episode: true }));
+        assert_eq!(lab.told().iter().filter(|told| **told == Told::Loss).count(), 1);
+        let after = lab.sent.iter().find(|sent| sent.time > at(199) && sent.state == CaState::Open);
+        // The ACK that ends it may be the first to grow.
+        assert!(after.is_none_or(|sent| sent.cwnd <= 11), "{after:?}");
+    }
+}
+
+/// RFC 6582 section 3.2 step 2: duplicate ACKs that do not cover more than `recover` begin no second fast retransmit.
+/// After a timeout of a whole window, segments sent again needlessly cause duplicates.
+#[test]
+fn newreno_ignores_duplicates_of_its_own_retransmissions() {
+    let only_ack_lost = Script { acks_lost: (0..20).collect(), ..Script::default() };
+    let params = TcpParams { frto: false, undo: false, ..params(LossDetection::Newreno) };
+    let mut lab = Lab::new(Setup { params, cwnd: 20, ssthresh: 20, ..Setup::default() }, only_ack_lost);
+    lab.write_endless();
+    lab.run_until(at(1000));
+    assert_eq!(lab.told().iter().filter(|told| **told == Told::Loss).count(), 0);
+}
+
+/// Without limited transmit the first two duplicates send nothing (RFC 3042 says one each); with SACK as well.
+#[test]
+fn limited_transmit() {
+    for (sack, loss_detection) in
+        [(false, LossDetection::Newreno), (true, LossDetection::Rack), (true, LossDetection::Rfc6675)]
+    {
+        for limited_transmit in [true, false] {
+            let params = TcpParams { sack, limited_transmit, loss_detection, ..TcpParams::default() };
+            let mut lab = twenty(params, lost([0]));
+            lab.run_until(at(80));
+            let begin: &[u64] = if limited_transmit { &[21, 22, 1] } else { &[1] };
+            assert_eq!(&lab.sent_at(at(80))[..begin.len()], begin, "{loss_detection:?}");
+        }
+    }
+}
+
+/// Two losses near the end without SACK: too few duplicates, the timer repairs both.
+#[test]
+fn tail_without_sack() {
+    let mut lab =
+        Lab::new(Setup { params: params(LossDetection::Newreno), ..Setup::default() }, lost([8, 9]));
+    lab.write(10);
+    lab.run_to_the_end();
+    assert_eq!(lab.retransmissions()[0], (9, 320));
+    assert_eq!(lab.sender.stats().tlps, 0, "TLP needs SACK");
+}

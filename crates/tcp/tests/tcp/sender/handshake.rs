@@ -1,0 +1,120 @@
+//! SYN loss, back-off, negotiation of ECN.
+
+use windtunnel_tcp::{Limited, RtoRule, TcpParams};
+use windtunnel_units::Bytes;
+use windtunnel_wire::{Ecn, TcpFlags};
+
+use super::harness::{Lab, MSS, Script, Setup, Told, at, endpoint, ms};
+
+fn with_ecn() -> Setup {
+    Setup { endpoint: windtunnel_tcp::Endpoint { ecn: Ecn::Ect0, ..endpoint() }, ..Setup::default() }
+}
+
+/// A SYN at once, ten segments when its answer comes after one round trip (RFC 6928), and the handshake's round trip as
+/// the first sample.
+#[test]
+fn opens_in_one_round_trip() {
+    let mut lab = Lab::new(Setup::default(), Script::default());
+    lab.write_endless();
+    assert_eq!(lab.sender.limited_by(), Limited::Handshake);
+    lab.run_until(at(40));
+    assert_eq!(lab.syns, [(at(0), TcpFlags::SYN)]);
+    assert_eq!(lab.sent_at(at(40)), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    assert_eq!(lab.sender.stats().handshake_rtt, Some(ms(40)));
+    assert_eq!(lab.sender.srtt(), ms(40));
+    assert_eq!(lab.sender.rto(), ms(240), "srtt + 200 ms (spec 1.3)");
+    assert_eq!(lab.sender.stats().limited[Limited::Handshake as usize], ms(40));
+}
+
+/// SYNs at 0, 1, 3, 7 s: 1 s, doubled (RFC 6298 sections 2.1 and 5.5). Linux forgives one lost SYN and begins with one
+/// segment after more; RFC 5681 section 3.1 forgives none.
+#[test]
+fn lost_syns() {
+    for (lost, rule, window) in
+        [(1, RtoRule::Linux, 10), (2, RtoRule::Linux, 1), (3, RtoRule::Linux, 1), (1, RtoRule::Rfc6298, 1)]
+    {
+        let params = TcpParams { rto: rule, ..TcpParams::default() };
+        let script = Script { syns_lost: lost, ..Script::default() };
+        let mut lab = Lab::new(Setup { params, ..Setup::default() }, script);
+        lab.write_endless();
+        let answered = at(((1_u64 << lost) - 1) * 1000 + 40);
+        lab.run_until(answered);
+        let times: Vec<f64> = lab.syns.iter().map(|syn| syn.0.as_secs_f64()).collect();
+        assert_eq!(times, &[0.0, 1.0, 3.0, 7.0][..=lost as usize]);
+        assert_eq!(lab.sent_at(answered).len(), window, "{lost} lost, {rule:?}");
+        assert_eq!(lab.sender.stats().syn_retransmits, u64::from(lost));
+        assert_eq!(lab.sender.stats().handshake_rtt, Some(ms(40)), "by the timestamp");
+    }
+}
+
+/// Karn: without timestamps the answer to a second SYN is no sample, and data begin with 3 s under RFC 6298 section
+/// 5.7.
+#[test]
+fn no_sample_without_timestamps() {
+    let params = TcpParams { rto: RtoRule::Rfc6298, timestamps: false, ..TcpParams::default() };
+    let mut lab =
+        Lab::new(Setup { params, ..Setup::default() }, Script { syn_acks_lost: 1, ..Script::default() });
+    lab.write_endless();
+    lab.run_until(at(1040));
+    assert_eq!(lab.sender.stats().handshake_rtt, None);
+    assert_eq!(lab.sender.rto(), ms(3000));
+}
+
+/// The SYN asks with ECE and CWR (spec queues 17.1); data are ECT(0) once the SYN-ACK agreed. After two lost SYNs ECN
+/// is given up.
+#[test]
+fn negotiates_ecn() {
+    let asked = TcpFlags::SYN | TcpFlags::ECE | TcpFlags::CWR;
+    let mut lab = Lab::new(with_ecn(), Script::default());
+    lab.write_endless();
+    lab.run_until(at(40));
+    assert_eq!(lab.syns, [(at(0), asked)]);
+    assert!(lab.sent.iter().all(|sent| sent.ecn == Ecn::Ect0));
+    let mut hole = Lab::new(with_ecn(), Script { syns_lost: 2, ..Script::default() });
+    hole.write_endless();
+    hole.run_until(at(3040));
+    assert_eq!(hole.syns, [(at(0), asked), (at(1000), asked), (at(3000), TcpFlags::SYN)]);
+    assert!(hole.sent.iter().all(|sent| sent.ecn == Ecn::NotEct));
+    assert_eq!(hole.told(), [Told::Validation(1)]);
+}
+
+/// A receiver that does not know ECN gets Not-ECT data.
+#[test]
+fn without_agreement_no_ecn() {
+    let mut lab = Lab::new(with_ecn(), Script::default());
+    lab.refuse_ecn();
+    lab.write_endless();
+    lab.run_until(at(40));
+    assert!(lab.sent.iter().all(|sent| sent.ecn == Ecn::NotEct));
+}
+
+/// Stopped before the SYN was answered: no SYN is sent again, and no timer stays due; a later write goes on.
+#[test]
+fn stopped_during_the_handshake() {
+    let mut lab = Lab::new(Setup::default(), Script { syns_lost: 1, ..Script::default() });
+    lab.write(3);
+    lab.sender.stop();
+    lab.run_until(at(5000));
+    assert_eq!((lab.syns.len(), lab.sender.next_timer()), (1, None));
+    lab.write(2);
+    lab.run_to_the_end();
+    assert_eq!((lab.syns.len(), lab.sent.len()), (2, 2));
+}
+
+/// A second answer to the SYN, and ACKs before the handshake, change nothing.
+#[test]
+fn stray_handshake_packets() {
+    let mut lab = Lab::new(Setup::default(), Script::default());
+    lab.write(3);
+    let mut stray = windtunnel_wire::Packet::new(endpoint().flow, windtunnel_tcp::HEADERS, Bytes::ZERO);
+    stray.flags = TcpFlags::ACK;
+    stray.ack = windtunnel_units::Seq::new(1_000_000);
+    lab.sender.on_ack(&stray, at(1));
+    lab.run_until(at(40));
+    stray.flags = TcpFlags::SYN | TcpFlags::ACK;
+    stray.ack = windtunnel_units::Seq::FIRST_DATA;
+    lab.sender.on_ack(&stray, at(41));
+    assert_eq!(lab.sender.in_flight(), MSS * 3);
+    lab.run_to_the_end();
+    assert_eq!(lab.sent.len(), 3);
+}

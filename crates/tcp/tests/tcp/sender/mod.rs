@@ -1,0 +1,12 @@
+//! The sender of a TCP with loss: segment sequences calculated by hand.
+
+mod classic;
+mod congestion_echo;
+mod handshake;
+mod harness;
+mod plain_receiver;
+mod recovery;
+mod reno;
+mod robustness;
+mod spurious;
+mod window;

@@ -1,0 +1,227 @@
+//! One loss, many losses, lost retransmissions and tails (spec/congestion-control sections 1.8 to 1.10 and 6.2).
+//!
+//! The round trip is 40 ms and the handshake takes the first one: data leave at 40 ms, their ACKs come at 80 ms, all of
+//! one flight at one moment in order. RTO is srtt + 200 ms = 240 ms.
+
+use windtunnel_tcp::{CaState, LossDetection, Reduction, TcpParams};
+
+use super::harness::{Lab, Script, Setup, Told, at, lost, ms};
+
+/// A flow in avoidance with a window of 20, endless data: 1..=20 leave at 40 ms.
+fn twenty(params: TcpParams, script: Script) -> Lab {
+    let mut lab = Lab::new(Setup { params, cwnd: 20, ssthresh: 20, ..Setup::default() }, script);
+    lab.write_endless();
+    lab.run_until(at(40));
+    assert_eq!(lab.sent_at(at(40)), (1..=20).collect::<Vec<_>>());
+    lab
+}
+
+/// One loss (RACK, PRR). Segment 1 of 20 is lost. SACKs of 2 and 3 send 21 and 22 (limited transmit), the third makes 1
+/// lost: ssthresh 10. PRR sends ceil(D/2) for D delivered segments from there, the retransmission first: at D = 1
+/// segment 1, at D = 3 segment 23, ... until 10 are in flight; recovery ends one round trip later with cwnd 10.
+#[test]
+fn one_loss() {
+    let mut lab = twenty(TcpParams::default(), lost([0]));
+    lab.run_until(at(80));
+    // 17 ACKs from the third on: after 16 of them 11 are in flight, since 22 + 8 - 19 = 11; the 17th leaves 10.
+    assert_eq!(lab.sent_at(at(80)), [21, 22, 1, 23, 24, 25, 26, 27, 28, 29]);
+    assert_eq!(lab.sender.state(), CaState::Recovery);
+    assert_eq!(lab.sender.control().ssthresh, super::harness::MSS * 10);
+    lab.run_until(at(119));
+    assert_eq!(lab.cwnd(), 10);
+    lab.run_until(at(120));
+    assert_eq!(lab.sender.state(), CaState::Open);
+    assert_eq!(lab.cwnd(), 10);
+    assert_eq!(lab.told(), [Told::Loss]);
+    assert_eq!(lab.sender.stats().rtos, 0);
+    assert_eq!(lab.sender.stats().loss_episodes, 1);
+    assert_eq!(lab.retransmissions(), [(1, 80)]);
+}
+
+/// RACK finds two losses of one window with the same ACKs: one reduction (spec 6.2 no. 4). Both are repaired in one
+/// round trip.
+#[test]
+fn two_losses_one_reduction() {
+    let mut lab = twenty(TcpParams::default(), lost([0, 4]));
+    lab.run_until(at(120));
+    assert_eq!(lab.retransmissions(), [(1, 80), (5, 80)]);
+    assert_eq!(lab.told(), [Told::Loss]);
+    assert_eq!(lab.sender.state(), CaState::Open);
+}
+
+/// A loss among the data sent in Recovery, beyond the recovery point, is another window's: a second reduction (spec 6.2
+/// no. 4).
+#[test]
+fn loss_beyond_the_recovery_point() {
+    // 21, 22, 1 are the transmissions 20, 21, 22; the 24th is segment 24, sent in Recovery.
+    let mut lab = twenty(TcpParams::default(), lost([0, 24]));
+    lab.run_until(at(200));
+    assert_eq!(lab.told(), [Told::Loss, Told::Loss]);
+    assert_eq!(lab.retransmissions()[1].0, 24);
+    assert_eq!(lab.sender.control().ssthresh, super::harness::MSS * 5);
+}
+
+/// Half of the window is lost, 1..=10: PRR's second branch (in flight below ssthresh) with safe ACKs repairs everything
+/// within two round trips without a timeout, never with more in flight than ssthresh.
+#[test]
+fn burst_loss() {
+    let mut lab = twenty(TcpParams::default(), lost(0..10));
+    lab.run_until(at(200));
+    assert_eq!(lab.told(), [Told::Loss]);
+    assert_eq!(lab.sender.stats().rtos, 0);
+    let again: Vec<u64> = lab.retransmissions().iter().map(|r| r.0).collect();
+    assert_eq!(again, (1..=10).collect::<Vec<_>>());
+    assert_eq!(lab.sender.state(), CaState::Open);
+    assert!(lab.cwnd() >= 10);
+}
+
+/// The retransmission is lost as well (spec 6.2 no. 5). RACK: segment 23, sent right after it, is SACKed at
+/// 120 ms, so it is lost again and repaired without a timeout.
+#[test]
+fn lost_retransmission_with_rack() {
+    let mut lab = twenty(TcpParams::default(), lost([0, 22]));
+    lab.run_until(at(200));
+    assert_eq!(lab.retransmissions(), [(1, 80), (1, 120)]);
+    assert_eq!(lab.sender.stats().rtos, 0);
+    assert_eq!(lab.told(), [Told::Loss]);
+}
+
+/// The same with RFC 6675, which marks originals only: the timer has to repair it, 240 ms after the retransmission
+/// restarted it.
+#[test]
+fn lost_retransmission_with_rfc6675() {
+    let params = TcpParams { loss_detection: LossDetection::Rfc6675, ..TcpParams::default() };
+    let mut lab = twenty(params, lost([0, 22]));
+    lab.run_until(at(500));
+    assert_eq!(lab.retransmissions()[..2], [(1, 80), (1, 320)]);
+    assert_eq!(lab.sender.stats().rtos, 1);
+    assert_eq!(lab.told(), [Told::Loss, Told::Rto { new_episode: false }], "the same window: ssthresh once");
+}
+
+/// A tail loss with TLP (spec 6.2 no. 6): 10 segments, the last one lost. TLP is scheduled by the ACK of 9 at 80 ms:
+/// one segment is outstanding, so 2 srtt + 200 ms, but not later than the RTO of 240 ms. With two outstanding the probe
+/// comes at 80 + 80 + 2 ms.
+#[test]
+fn tail_loss_with_probe() {
+    let mut lab = Lab::new(Setup::default(), lost([8, 9]));
+    lab.write(10);
+    lab.run_to_the_end();
+    assert_eq!(lab.sender.stats().tlps, 1);
+    assert_eq!(lab.sender.stats().rtos, 0);
+    // The probe is 10 again; its SACK at 202 ms shows 9 to be lost (sent before 10, a round trip and a quarter ago).
+    assert_eq!(lab.retransmissions(), [(10, 162), (9, 202)]);
+    assert_eq!(lab.told(), [Told::Loss]);
+}
+
+/// The same without TLP: the timer expires 240 ms after the last ACK.
+#[test]
+fn tail_loss_without_probe() {
+    let mut lab = Lab::new(
+        Setup { params: TcpParams { tlp: false, ..TcpParams::default() }, ..Setup::default() },
+        lost([8, 9]),
+    );
+    lab.write(10);
+    lab.run_to_the_end();
+    assert_eq!(lab.sender.stats().rtos, 1);
+    assert_eq!(lab.retransmissions()[0], (9, 320));
+    assert_eq!(lab.told(), [Told::Rto { new_episode: true }]);
+}
+
+/// A probe that repairs the only loss hides it: when an ACK passes the probe, cwnd is reduced once (RFC 8985 section
+/// 7.4.2).
+#[test]
+fn repaired_by_the_probe() {
+    let mut lab = Lab::new(Setup::default(), lost([9]));
+    lab.write(10);
+    lab.run_until(at(315));
+    // One outstanding: min(2 * 40 + 200, 240) = 240 ms after the ACKs of 80 ms.
+    assert_eq!(lab.sender.stats().tlps, 0);
+    lab.run_until(at(360));
+    assert_eq!(lab.retransmissions(), [(10, 320)]);
+    assert_eq!(lab.sender.stats().tlps, 1);
+    assert!(lab.told().is_empty(), "not known yet: the original may have been late");
+    lab.write(1);
+    lab.run_to_the_end();
+    assert_eq!(lab.told(), [Told::Loss]);
+    assert_eq!(lab.sender.state(), CaState::Open);
+}
+
+/// A probe with new data needs no further thought: its ACK clears it.
+#[test]
+fn probe_with_new_data() {
+    let mut lab = Lab::new(Setup { cwnd: 4, fixed: true, ..Setup::default() }, lost([2, 3]));
+    lab.write_endless();
+    lab.run_until(at(79));
+    assert_eq!(lab.sent.len(), 4);
+    lab.run_until(at(81));
+    // ACKs of 1 and 2 release 5 and 6, whose SACKs show the loss of 3 and 4 without a probe.
+    assert_eq!(lab.sent_at(at(80)), [5, 6]);
+    lab.run_until(at(200));
+    assert_eq!(lab.sender.stats().tlps, 0);
+    assert_eq!(lab.sender.stats().rtos, 0);
+    let mut all = Lab::new(Setup { cwnd: 4, fixed: true, ..Setup::default() }, lost([0, 1, 2, 3]));
+    all.write_endless();
+    all.run_until(at(200));
+    // 2 srtt + 2 ticks after the last transmission: new data beyond cwnd.
+    assert_eq!(all.sent_at(at(40 + 82)), [5]);
+    assert_eq!(all.sender.stats().tlps, 1);
+    all.run_until(at(400));
+    assert_eq!(all.sender.stats().rtos, 0, "the probe's SACK showed the losses");
+}
+
+/// RACK's timer (spec 1.9): of five segments only 2 is SACKed at 80 ms, the others' ACKs are lost with them; 1 is lost
+/// a quarter of the least round trip later.
+#[test]
+fn reordering_timer() {
+    let mut lab = Lab::new(Setup { cwnd: 2, fixed: true, ..Setup::default() }, lost([0]));
+    lab.write(2);
+    lab.run_until(at(89));
+    assert!(lab.retransmissions().is_empty());
+    assert_eq!(lab.sender.state(), CaState::Disorder);
+    lab.run_until(at(90));
+    assert_eq!(lab.retransmissions(), [(1, 90)]);
+    assert_eq!(lab.sender.state(), CaState::Recovery);
+    lab.run_to_the_end();
+    assert_eq!(lab.told(), [Told::Loss]);
+}
+
+/// Linux's timeout: the head and whatever was sent a round trip ago, cwnd 1, ssthresh W/2; a second expiry in the same
+/// window doubles the timer and nothing else (spec 6.2 no. 10).
+#[test]
+fn timeouts_back_off() {
+    let params = TcpParams { tlp: false, ..TcpParams::default() };
+    let mut lab = Lab::new(Setup { params, ..Setup::default() }, lost(0..12));
+    lab.write_endless();
+    lab.run_until(at(280));
+    assert_eq!(lab.sent_at(at(280)), [1]);
+    assert_eq!((lab.cwnd(), lab.sender.state()), (1, CaState::Loss));
+    assert_eq!(lab.sender.rto(), ms(480));
+    lab.run_until(at(40 + 240 + 480 + 960));
+    let times: Vec<u64> = lab.retransmissions().iter().map(|r| r.1).collect();
+    assert_eq!(times, [280, 760, 1720]);
+    let rto = |new_episode| Told::Rto { new_episode };
+    assert_eq!(lab.told(), [rto(true), rto(false), rto(false)]);
+    assert_eq!(lab.sender.control().ssthresh, super::harness::MSS * 5);
+    lab.run_until(at(2500));
+    assert_eq!(lab.sender.state(), CaState::Open);
+    assert!(lab.sender.rto() < ms(241), "a round trip of new data takes the back-off back");
+}
+
+/// RFC 6675 with W = ssthresh at once: nothing new leaves until less than ssthresh is in flight, then one for one.
+#[test]
+fn rfc6675_without_prr() {
+    let params = TcpParams {
+        loss_detection: LossDetection::Rfc6675,
+        reduction: Reduction::None,
+        ..TcpParams::default()
+    };
+    let mut lab = twenty(params, lost([0]));
+    lab.run_until(at(80));
+    // After the third SACK: 22 outstanding, 3 SACKed, 1 lost: 18 in flight, W = 10. 16 more SACKs: the 9th leaves 9,
+    // one new each from there.
+    let sent = lab.sent_at(at(80));
+    assert_eq!(sent[..2], [21, 22]);
+    assert_eq!(sent[2..], [1, 23, 24, 25, 26, 27, 28, 29]);
+    lab.run_until(at(120));
+    assert_eq!((lab.sender.state(), lab.cwnd()), (CaState::Open, 10));
+}

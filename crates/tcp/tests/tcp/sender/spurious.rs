@@ -1,0 +1,154 @@
+//! Reordering, and timeouts that were none (spec/congestion-control sections 1.9 and 1.12; RFC 5682, RFC 3522, RFC
+//! 8985).
+
+use windtunnel_tcp::{CaState, LossDetection, TcpParams};
+
+use super::harness::{Lab, Script, Setup, Told, at, lost, ms};
+
+fn lab(params: TcpParams, script: Script) -> Lab {
+    let mut lab = Lab::new(Setup { params, cwnd: 20, ssthresh: 20, ..Setup::default() }, script);
+    lab.write_endless();
+    lab.run_until(at(40));
+    lab
+}
+
+/// All ACKs of the first flight are held up for 400 ms: the timer at 280 ms was spurious.
+fn late_acks() -> Script {
+    Script { ack_outage: Some((at(50), at(500))), ..Script::default() }
+}
+
+/// F-RTO (without timestamps, so that Eifel is blind): at 520 ms the ACK of 1 sends two new segments instead of 2 and
+/// 3; the ACK of 2, which was never sent again, proves that nothing was lost. cwnd is restored, nothing but 1 was sent
+/// again.
+#[test]
+fn frto() {
+    let params = TcpParams { timestamps: false, tlp: false, ..TcpParams::default() };
+    let mut lab = lab(params, late_acks());
+    lab.run_until(at(519));
+    assert_eq!((lab.sender.state(), lab.cwnd()), (CaState::Loss, 1));
+    lab.run_until(at(521));
+    assert_eq!(lab.retransmissions(), [(1, 280)]);
+    assert_eq!(lab.sender.state(), CaState::Open);
+    assert!(lab.cwnd() >= 20);
+    assert_eq!(lab.sent_at(at(520))[..2], [21, 22]);
+    assert_eq!(lab.told(), [Told::Rto { new_episode: true }, Told::Undo]);
+    assert_eq!(lab.sender.stats().spurious_rtos, 1);
+    assert_eq!(lab.sender.stats().undos, 1);
+}
+
+/// Eifel: the first ACK echoes a timestamp from before the retransmission; the timeout is undone at once, without
+/// F-RTO.
+#[test]
+fn eifel() {
+    let params = TcpParams { frto: false, tlp: false, ..TcpParams::default() };
+    let mut lab = lab(params, late_acks());
+    lab.run_until(at(521));
+    assert_eq!(lab.retransmissions(), [(1, 280)]);
+    assert_eq!(lab.told(), [Told::Rto { new_episode: true }, Told::Undo]);
+    assert_eq!(lab.sender.state(), CaState::Open);
+    assert_eq!(lab.sender.stats().spurious_rtos, 1);
+}
+
+/// Neither: everything is sent again in slow start.
+#[test]
+fn neither() {
+    let params =
+        TcpParams { frto: false, undo: false, timestamps: false, tlp: false, ..TcpParams::default() };
+    let mut lab = lab(params, late_acks());
+    lab.run_until(at(600));
+    assert_eq!(lab.told(), [Told::Rto { new_episode: true }]);
+    assert!(lab.retransmissions().len() > 1);
+    assert_eq!(lab.sender.stats().undos, 0);
+}
+
+/// A real timeout is not undone: F-RTO's two new segments are SACKed, then the flight is repaired.
+#[test]
+fn real_timeout_with_frto() {
+    let params = TcpParams { tlp: false, ..TcpParams::default() };
+    let mut lab = lab(params, lost(0..20));
+    lab.run_until(at(320));
+    // The ACK of 1, sent again at 280 ms: 21 and 22 instead of 2 and 3.
+    assert_eq!(lab.sent_at(at(320)), [21, 22]);
+    lab.run_until(at(360));
+    assert_eq!(lab.sent_at(at(360))[..2], [2, 3], "the loss was real");
+    lab.run_until(at(2000));
+    assert_eq!(lab.told(), [Told::Rto { new_episode: true }]);
+    assert_eq!(lab.sender.state(), CaState::Open);
+    assert_eq!(lab.sender.stats().spurious_rtos, 0);
+}
+
+/// Reordering (spec 6.2 no. 7): segment 1 arrives 20 ms late. Without reordering seen, the third SACK makes it lost;
+/// the original's arrival gives the late ACK an old timestamp (Eifel), or, without timestamps, the retransmission comes
+/// back as D-SACK: undone. RACK has then seen the reordering and waits.
+#[test]
+fn reordering_is_undone_and_learned() {
+    for timestamps in [true, false] {
+        let params = TcpParams { timestamps, ..TcpParams::default() };
+        let mut script = Script::default();
+        script.late.insert(0, ms(20));
+        let mut lab = lab(params, script);
+        lab.run_until(at(80));
+        assert_eq!(lab.retransmissions(), [(1, 80)]);
+        assert_eq!(lab.sender.state(), CaState::Recovery);
+        lab.run_until(at(125));
+        assert_eq!(lab.told(), [Told::Loss, Told::Undo], "timestamps {timestamps}");
+        assert_eq!(lab.sender.stats().dsacks, 1);
+        assert!(lab.cwnd() >= 20);
+    }
+}
+
+/// RACK adapts (spec 6.2 no. 7). A segment that arrives after two later ones, without having been sent again, shows
+/// reordering: from then on a quarter of the least round trip is waited, 10 ms. One that is 15 ms late is sent again at
+/// 10 ms, and its D-SACK makes the window 20 ms: the next one that is 15 ms late is waited for.
+#[test]
+fn rack_adapts() {
+    let mut script = Script::default();
+    script.late.insert(0, windtunnel_units::Duration::from_micros(2));
+    let mut lab = lab(TcpParams::default(), script);
+    lab.run_until(at(90));
+    assert!(lab.retransmissions().is_empty());
+    let mut again = Vec::new();
+    for _ in 0..2 {
+        let next = lab.sent.len() as u64;
+        lab.script.late.insert(next, ms(15));
+        lab.run_until(lab.now + ms(300));
+        again.push(lab.retransmissions().len());
+    }
+    assert_eq!(again, [1, 1], "{:?}", lab.retransmissions());
+    assert_eq!(lab.sender.stats().dsacks, 1);
+    assert_eq!(lab.told(), [Told::Loss, Told::Undo]);
+}
+
+/// With duplicate ACKs by SACK ranges (RFC 6675) the spurious halving is undone by D-SACK as well.
+#[test]
+fn rfc6675_reordering_is_undone() {
+    let params =
+        TcpParams { loss_detection: LossDetection::Rfc6675, timestamps: false, ..TcpParams::default() };
+    let mut script = Script::default();
+    script.late.insert(0, ms(20));
+    let mut lab = lab(params, script);
+    lab.run_until(at(125));
+    assert_eq!(lab.told(), [Told::Loss, Told::Undo]);
+    let without = TcpParams { undo: false, loss_detection: LossDetection::Rfc6675, ..TcpParams::default() };
+    let mut script = Script::default();
+    script.late.insert(0, ms(20));
+    let mut lab = self::lab(without, script);
+    lab.run_until(at(125));
+    assert_eq!(lab.told(), [Told::Loss]);
+    assert_eq!(lab.cwnd(), 10);
+}
+
+/// A probe whose original was only late: the D-SACK says so, nothing is reduced (RFC 8985 section 7.4.2).
+#[test]
+fn needless_probe() {
+    let script = Script { ack_outage: Some((at(50), at(180))), ..Script::default() };
+    let mut lab = Lab::new(Setup::default(), script);
+    lab.write(10);
+    lab.run_until(at(300));
+    lab.write(10);
+    lab.run_to_the_end();
+    // 2 srtt + 2 ticks after the last transmission: 40 + 80 + 2 ms.
+    assert_eq!(lab.retransmissions(), [(10, 122)]);
+    assert_eq!(lab.sender.stats().tlps, 1);
+    assert!(lab.told().is_empty());
+}

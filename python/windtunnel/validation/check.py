@@ -1,0 +1,72 @@
+"""A check: scenarios to run, and rows that come of them."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from windtunnel.result import RunResult
+
+DATA = Path(__file__).parent / "data"
+
+Verdict = Literal["agrees", "differs", "info"]
+
+
+@dataclass(frozen=True)
+class Line:
+    """An expected value beside a measured one.
+
+    ``tolerance`` is the largest distance at which they agree, in the unit of the values; where it comes from is said by
+    the section that the line belongs to. None: for information, no verdict.
+    """
+
+    what: str
+    expected: float | str
+    measured: float | str
+    tolerance: float | None
+    unit: str = ""
+    note: str = ""
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether they agree."""
+        if isinstance(self.expected, str) or isinstance(self.measured, str):
+            return "agrees" if self.expected == self.measured else "differs"
+        if self.tolerance is None:
+            return "info"
+        return "agrees" if abs(self.measured - self.expected) <= self.tolerance else "differs"
+
+
+#: What a check's runs are reduced to, in the process that ran them: small and picklable.
+Values: TypeAlias = "Mapping[str, float | str]"
+
+
+@dataclass(frozen=True)
+class Run:
+    """A scenario of a check. ``reduce`` takes from its result what the check's lines need."""
+
+    name: str
+    toml: str
+    reduce: Callable[[RunResult], Values]
+    packets: float = 0.0
+    """About how many packets it delivers: the longest runs go first."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """Runs, and the lines that are read from their values (by the name of the run)."""
+
+    name: str
+    runs: Sequence[Run]
+    lines: Callable[[Mapping[str, Values]], list[Line]]
+    quick: bool = True
+    """Part of the quick selection."""
+
+
+def table(name: str) -> list[dict[str, str]]:
+    """The rows of a CSV file of the data folder."""
+    with (DATA / name).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))

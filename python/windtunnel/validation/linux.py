@@ -1,0 +1,223 @@
+"""The real Linux stack beside the simulator, on the same path with the same controller.
+
+Tolerances are those that the measurements' own description gives (``data/linux/README.md``): 1 % for steady goodput on
+a clean path, 3 % for mean window and round trip after slow start; with random losses two standard errors of the
+difference of the means; where two flows compete or an AQM draws lots, the range of our runs over start offsets or
+seeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from windtunnel.result import RunResult
+from windtunnel.validation.check import Check, Line, Run, Values, table
+
+#: Bytes of data in a segment, and of a frame that carries it.
+MSS, FRAME = 1448, 1514
+
+#: The bottleneck of all these measurements: the rate counts Ethernet headers.
+RATE_MBPS = 40.0
+
+#: Goodput that fills the bottleneck.
+CEILING = RATE_MBPS * MSS / FRAME
+
+#: Controllers of this project that the data also have, with the slow start that Linux gives them.
+CONTROLLERS = ("reno", "cubic", "scalable")
+
+#: Random runs of ours beside each of Linux's.
+SEEDS = range(1, 17)
+
+#: Student's t, two-sided 95 %, for 1, 2, ... degrees of freedom.
+STUDENT_T = (12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131)
+
+
+def path(queue: str, duration_s: float, rtt_ms: float, flows: Sequence[str], impair: str = "") -> str:
+    """The testbed: tail drop or an AQM behind one packet in service, the delay behind it, Linux's delayed ACKs."""
+    impairment = f"impair = {{ {impair} }}" if impair else ""
+    tables = "".join(f'[[flow]]\nrtt = "{rtt_ms:g} ms"\n{flow}\n' for flow in flows)
+    return f"""
+duration = "{duration_s:g} s"
+endpoints = "linux"
+[bottleneck]
+rate = "{RATE_MBPS:g} Mbit/s"
+overhead = "{FRAME - 1500} B"
+queue = {queue}
+{impairment}
+{tables}
+[record]
+interval = "100 ms"
+points = "0 s"
+[[window]]
+name = "steady"
+from = "10 s"
+to = "{duration_s:g} s"
+"""
+
+
+#: 500,000 bytes of frames.
+TAIL_DROP = f'{{ kind = "fifo", limit = "{500_000 // FRAME} packets" }}'
+
+
+def reduce(result: RunResult) -> Values:
+    """What the summaries of the data hold, of each flow: prefix ``1.``, ``2.``."""
+    out: dict[str, float | str] = {}
+    rows = result.tables["flows"]
+    for number, (whole, steady) in enumerate(zip(result.flows, result.windows[0]["flows"], strict=True), start=1):
+        own = np.asarray(rows["flow"]) == number - 1
+        cwnd = np.asarray(rows["cwnd_bytes"], dtype=np.float64)[own] / MSS
+        srtt = np.asarray(rows["srtt_ms"], dtype=np.float64)[own]
+        time = np.asarray(rows["time_s"], dtype=np.float64)[own]
+        out |= {
+            f"{number}.goodput": whole["goodput_mbps"],
+            f"{number}.steady": steady["goodput_mbps"],
+            f"{number}.retransmits": whole["retransmits"],
+            f"{number}.episodes": whole["loss_episodes"],
+            f"{number}.rtos": whole["rtos"],
+            f"{number}.cwnd": float(np.nanmean(cwnd)),
+            f"{number}.cwnd_p95": float(np.nanpercentile(cwnd, 95)),
+            f"{number}.srtt": float(np.nanmean(srtt)),
+            f"{number}.steady_srtt": float(np.nanmean(srtt[time > 10.0])),
+            f"{number}.srtt_p95": float(np.nanpercentile(srtt, 95)),
+        }
+    return out
+
+
+def single(cc: str) -> Check:
+    """One flow over one BDP of tail drop."""
+    rows = [row for row in table("linux/summary_single.csv") if row["cc"] == cc]
+
+    def lines(values: Mapping[str, Values]) -> list[Line]:
+        ours = {key: float(value) for key, value in values[cc].items()}
+        linux = {key: float(value) for key, value in rows[0].items() if _is_number(value)}
+        steady, cwnd, srtt = linux["goodput_after10s_mbps"], linux["cwnd_mean_pkts"], linux["srtt_mean_ms"]
+        return [
+            Line("goodput after 10 s", steady, ours["1.steady"], 0.01 * steady, "Mbit/s"),
+            Line("mean cwnd", cwnd, ours["1.cwnd"], 0.03 * cwnd, "segments"),
+            Line("95th percentile of cwnd", linux["cwnd_p95_pkts"], ours["1.cwnd_p95"], None, "segments"),
+            Line("mean srtt", srtt, ours["1.srtt"], 0.03 * srtt, "ms"),
+            Line("95th percentile of srtt", linux["srtt_p95_ms"], ours["1.srtt_p95"], None, "ms"),
+            Line("loss episodes", linux["sack_recoveries"], ours["1.episodes"], 1.0, ""),
+            Line("retransmissions", linux["retrans_pkts"], ours["1.retransmits"], None, "segments"),
+            Line("timeouts", linux["rto_timeouts"], ours["1.rtos"], 0.0, ""),
+        ]
+
+    toml = path(TAIL_DROP, 60, 100, [f'cc = "{cc}"'])
+    return Check(f"{cc} alone", [Run(cc, toml, reduce, 2e5)], lines)
+
+
+def lossy(cc: str) -> Check:
+    """One flow with 1 % random loss: the mean of our seeds beside the mean of Linux's four."""
+    rows = [row for row in table("linux/summary_loss1pct.csv") if row["cc"] == cc]
+
+    def lines(values: Mapping[str, Values]) -> list[Line]:
+        out = []
+        for what, column, key, unit in (
+            ("goodput after 10 s", "goodput_after10s_mbps", "1.steady", "Mbit/s"),
+            ("mean cwnd", "cwnd_mean_pkts", "1.cwnd", "segments"),
+            ("loss episodes", "sack_recoveries", "1.episodes", ""),
+        ):
+            linux = np.array([float(row[column]) for row in rows])
+            ours = np.array([float(run[key]) for run in values.values()])
+            # The difference of two means of independent runs, with 95 % (Welch); few runs of Linux make it wide.
+            error = welch_margin(linux, ours)
+            note = f"Linux {linux.min():.3g} to {linux.max():.3g}, here {ours.min():.3g} to {ours.max():.3g}"
+            out.append(Line(f"{what}, mean of the runs", float(linux.mean()), float(ours.mean()), error, unit, note))
+        return out
+
+    runs = [
+        Run(
+            f"seed {seed}",
+            f"seed = {seed}" + path(TAIL_DROP, 60, 100, [f'cc = "{cc}"'], 'kind = "loss", probability = "1 %"'),
+            reduce,
+            2e4,
+        )
+        for seed in SEEDS
+    ]
+    return Check(f"{cc} with 1 % loss", runs, lines)
+
+
+def welch_margin(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]) -> float:
+    """How far the means of two samples of one distribution lie apart at most, with a probability of 95 %."""
+    va, vb = float(a.var(ddof=1)) / len(a), float(b.var(ddof=1)) / len(b)
+    freedom = (va + vb) ** 2 / (va**2 / (len(a) - 1) + vb**2 / (len(b) - 1))
+    quantile = STUDENT_T[min(int(freedom), len(STUDENT_T)) - 1]
+    return float(quantile * (va + vb) ** 0.5)
+
+
+def against_reno(cc: str) -> Check:
+    """Two flows over tail drop, where which packets are lost depends on everything.
+
+    What the description of the measurement leaves open is varied: a packet more or less in the queue, and when the
+    second flow really started (its first packets waited for address resolution).
+    """
+    rows = [row for row in table("linux/summary_vsreno.csv") if row["run"] == f"vsreno_{cc}"]
+
+    def lines(values: Mapping[str, Values]) -> list[Line]:
+        ours = np.array([float(run["1.steady"]) / CEILING for run in values.values()])
+        linux = float(rows[0]["goodput_after10s_mbps"]) / CEILING
+        note = f"{ours.min():.3f} to {ours.max():.3f} over queues and start offsets"
+        half, middle = float(ours.max() - ours.min()) / 2, float(ours.max() + ours.min()) / 2
+        return [Line(f"share of {cc} after 10 s", linux, middle, half, "", note)]
+
+    runs = [
+        Run(
+            f"{packets} packets, {offset} ms",
+            path(
+                f'{{ kind = "fifo", limit = "{packets} packets" }}',
+                60,
+                100,
+                [f'cc = "{cc}"', f'cc = "reno"\nstart = "{offset} ms"'],
+            ),
+            reduce,
+            2e5,
+        )
+        for packets in (329, 330, 331)
+        for offset in (20, 60, 100, 150)
+    ]
+    return Check(f"{cc} against Reno", runs, lines)
+
+
+def pie(cc: str) -> Check:
+    """One flow over PIE with its defaults, 40 ms: our mean over seeds."""
+    rows = [row for row in table("linux/aqm_40mbit_40ms.csv") if row["run"] == f"aqm_pie_{cc}_e0"]
+
+    def lines(values: Mapping[str, Values]) -> list[Line]:
+        out = []
+        for what, column, key, unit in (
+            ("goodput after 10 s", "goodput_after10s_mbps", "1.steady", "Mbit/s"),
+            ("mean srtt after 10 s", "srtt_mean_ms_after10s", "1.steady_srtt", "ms"),
+        ):
+            linux = float(rows[0][column])
+            ours = np.array([float(run[key]) for run in values.values()])
+            note = f"here {ours.min():.3g} to {ours.max():.3g}"
+            half = float(ours.max() - ours.min()) / 2
+            out.append(Line(what, linux, float(ours.max() + ours.min()) / 2, max(half, 0.01 * linux), unit, note))
+        return out
+
+    queue = '{ kind = "pie", limit = "20000 packets" }'
+    runs = [
+        Run(f"seed {seed}", f"seed = {seed}" + path(queue, 40, 40, [f'cc = "{cc}"']), reduce, 1.3e5) for seed in SEEDS
+    ]
+    return Check(f"{cc} over PIE", runs, lines)
+
+
+def checks() -> list[Check]:
+    """Every comparison."""
+    return [
+        *(single(cc) for cc in CONTROLLERS),
+        *(lossy(cc) for cc in CONTROLLERS),
+        *(against_reno(cc) for cc in CONTROLLERS),
+        *(pie(cc) for cc in ("reno", "cubic")),
+    ]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,72 @@
+"""The sections of the validation, and how they run."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+
+from windtunnel.scenario import Scenario
+from windtunnel.validation import curve, laws, linux, scripts
+from windtunnel.validation.check import Check, Line, Run, Values
+
+
+@dataclass(frozen=True)
+class Section:
+    """Checks of one kind. ``text`` is the page's introduction, in Markdown."""
+
+    name: str
+    title: str
+    text: str
+    checks: Callable[[], list[Check]]
+
+
+def _text(module: object) -> str:
+    """A module's docstring, as a paragraph."""
+    return str(module.__doc__).strip()
+
+
+SECTIONS = (
+    Section("scripts", "Loss recovery, segment by segment", _text(scripts), scripts.checks),
+    Section("laws", "Response functions", _text(laws), laws.checks),
+    Section("curve", "CUBIC's curve", _text(curve), curve.checks),
+    Section("linux", "The Linux stack", _text(linux), linux.checks),
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The lines of a check."""
+
+    section: Section
+    check: Check
+    lines: list[Line]
+
+
+def execute(run: Run) -> Values:
+    """Run a scenario in this process."""
+    return run.reduce(Scenario.from_toml(run.toml, file=f"{run.name}.toml").run())
+
+
+def run_sections(
+    sections: Sequence[Section], *, quick: bool, jobs: int | None, done: Callable[[float], object]
+) -> list[Outcome]:
+    """Run the checks of the sections, the longest runs first. ``done`` is told the share of packets that is done."""
+    selected = [(s, c) for s in sections for c in s.checks() if c.quick or not quick]
+    runs = [(i, run) for i, (_, check) in enumerate(selected) for run in check.runs]
+    runs.sort(key=lambda item: -item[1].packets)
+    total = sum(run.packets for _, run in runs) or 1.0
+    values: list[dict[str, Values]] = [{} for _ in selected]
+    ran = 0.0
+    context = multiprocessing.get_context("forkserver")
+    with ProcessPoolExecutor(jobs or os.cpu_count() or 1, mp_context=context) as pool:
+        futures = {pool.submit(execute, run): (i, run) for i, run in runs}
+        for future in as_completed(futures):
+            i, run = futures[future]
+            values[i][run.name] = future.result()
+            ran += run.packets
+            done(ran / total)
+    ordered = [{run.name: values[i][run.name] for run in check.runs} for i, (_, check) in enumerate(selected)]
+    return [Outcome(s, c, c.lines(v)) for (s, c), v in zip(selected, ordered, strict=True)]
