@@ -114,7 +114,8 @@ pub struct FlowSpec {
 /// How a flow's data are carried.
 #[derive(Clone, Debug)]
 pub enum Transport {
-    /// Loss-free endpoints: [`Network::deliver_drops`] must hold, and the application must be endless.
+    /// Loss-free endpoints, for runs with [`Network::deliver_drops`]: the application is bulk, and no impairment on the way
+    /// reorders or doubles packets ([`ImpairmentConfig::keeps_order`]). If something is lost all the same, the flow stalls.
     Ideal {
         /// The sender's controller.
         cc: ControllerFactory,

@@ -1,4 +1,4 @@
-"""The benchmark: five fixed works, each in a process of its own, on one core.
+"""The benchmark: fixed works, each in a process of its own, on one core.
 
 A packet is one data segment delivered through the bottleneck. CPU seconds are the process's, around the simulation
 alone; peak memory is the whole process's, the interpreter included.
@@ -39,6 +39,11 @@ WORKS = (
     # A link of 100 Gbit/s carries this many packets of 1500 bytes per second: faster than real time.
     Work("W4", "one Scalable-MDS flow, 100 Gbit/s, 20 ms, DelTiM, 10 s", 100e9 / 12_000, 300),
     Work("W5", "1000 flows, 10 Gbit/s, mixed RTTs, 10 s", 3e6),
+    Work("W6", "CUBIC and Reno with loss recovery, 1 Gbit/s, 20 ms, tail drop of one BDP, 30 s", 5e6, 300),
+    Work("W7", "one flow with loss recovery, 100 Gbit/s, 20 ms, 5 s, without loss", 5e6, 1024),
+    # Loss may cost three times as much per packet.
+    Work("W8", "the same with a burst of 10,000 losses", 5e6 / 3, 1024),
+    Work("W9", "one flow with loss recovery, 100 Gbit/s, 100 ms, 4 s", 3e6, 1024),
 )
 
 

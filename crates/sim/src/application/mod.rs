@@ -1,5 +1,5 @@
-//! What makes flows send: over TCP by writing into a stream ([`Stream`]), over UDP by sending datagrams ([`Datagrams`]), or
-//! by opening connections ([`Arrivals`]).
+//! What makes flows send: over TCP by writing into a stream, over UDP by sending datagrams, or by opening a connection for
+//! each of many transfers.
 
 mod config;
 mod datagrams;
@@ -22,3 +22,6 @@ pub(crate) use messages::Completion;
 pub(crate) use poisson::PoissonProcess;
 pub(crate) use receipts::Receipt;
 pub(crate) use stream::{Stream, Wish};
+
+#[cfg(test)]
+mod tests;

@@ -9,7 +9,7 @@ use windtunnel_units::Time;
 use windtunnel_wire::Packet;
 
 use super::Passage;
-use super::config::AggregationParams;
+use super::params::AggregationParams;
 
 /// Releases packets in bursts.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 
 use windtunnel_wire::Packet;
 
-use super::config::CorruptionParams;
+use super::params::CorruptionParams;
 use crate::random::Random;
 
 /// Damages packets.

@@ -3,7 +3,7 @@
 use windtunnel_wire::Packet;
 
 use super::Passage;
-use super::config::DuplicationParams;
+use super::params::DuplicationParams;
 use crate::random::Random;
 
 /// Duplicates packets.

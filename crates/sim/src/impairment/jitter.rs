@@ -7,8 +7,8 @@ use windtunnel_units::{Duration, Time};
 use windtunnel_wire::Packet;
 
 use super::Passage;
-use super::config::{JitterDistribution, JitterParams};
 use super::due::{ByTime, InOrder};
+use super::params::{JitterDistribution, JitterParams};
 use crate::random::Random;
 
 /// Delays packets by a random time.

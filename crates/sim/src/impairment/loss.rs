@@ -7,8 +7,8 @@
 
 use windtunnel_wire::Packet;
 
-use super::config::{Affects, GilbertElliottParams, LossParams, PeriodicLossParams, ScriptedLossParams};
 use super::counting::PacketCount;
+use super::params::{Affects, GilbertElliottParams, LossParams, PeriodicLossParams, ScriptedLossParams};
 use crate::random::Random;
 
 /// Independent losses.

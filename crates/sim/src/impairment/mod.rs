@@ -14,13 +14,15 @@ mod duplication;
 mod jitter;
 mod loss;
 mod outage;
+mod params;
 mod reordering;
 mod thinning;
 
-pub use config::{
+pub use config::ImpairmentConfig;
+pub use params::{
     AckThinningParams, Affects, AggregationParams, CorruptionParams, DuplicationParams, GilbertElliottParams,
-    ImpairmentConfig, JitterDistribution, JitterParams, LossParams, OutageParams, OutageTime,
-    PeriodicLossParams, ReorderingMode, ReorderingParams, ScriptedLossParams,
+    JitterDistribution, JitterParams, LossParams, OutageParams, OutageTime, PeriodicLossParams,
+    ReorderingMode, ReorderingParams, ScriptedLossParams,
 };
 
 use aggregation::Aggregation;

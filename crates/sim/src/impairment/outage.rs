@@ -4,8 +4,8 @@ use windtunnel_units::Time;
 use windtunnel_wire::Packet;
 
 use super::Passage;
-use super::config::{OutageParams, OutageTime};
 use super::due::InOrder;
+use super::params::{OutageParams, OutageTime};
 
 /// A medium that is down at certain times.
 #[derive(Debug)]

@@ -4,8 +4,8 @@ use windtunnel_units::Time;
 use windtunnel_wire::Packet;
 
 use super::Passage;
-use super::config::{ReorderingMode, ReorderingParams};
 use super::due::ByTime;
+use super::params::{ReorderingMode, ReorderingParams};
 use crate::random::Random;
 
 /// Changes the place of some packets.

@@ -10,7 +10,7 @@ use windtunnel_units::{Bytes, Time};
 use windtunnel_wire::{FlowId, Packet, TcpFlags};
 
 use super::Passage;
-use super::config::AckThinningParams;
+use super::params::AckThinningParams;
 
 /// Lets few ACKs pass.
 #[derive(Debug)]

@@ -68,8 +68,6 @@ pub(crate) struct FlowSums {
     cwnd_max: Bytes,
     pub(crate) drops: DropSummary,
     pub(crate) corrupted: u64,
-    /// Of the interval: taken at its end.
-    counters: Counters,
 }
 
 impl FlowSums {
@@ -90,7 +88,6 @@ impl FlowSums {
             cwnd_max: cwnd,
             drops: DropSummary::default(),
             corrupted: 0,
-            counters: Counters::default(),
         }
     }
 
@@ -110,7 +107,6 @@ impl FlowSums {
         self.cwnd_max = self.cwnd_max.max(other.cwnd_max);
         self.drops += other.drops;
         self.corrupted += other.corrupted;
-        self.counters += other.counters;
     }
 }
 
@@ -121,6 +117,7 @@ pub(crate) struct FlowTotals {
     sums: Option<FlowSums>,
     /// To 0.4 %: of a thousand flows, each has its own, and they should stay in the cache.
     pub(crate) rtt: TimeHistogram<8>,
+    counters: Counters,
     transfers: Option<Box<TransferTotals>>,
     datagrams: Option<Box<DatagramTotals>>,
 }
@@ -128,7 +125,13 @@ pub(crate) struct FlowTotals {
 impl FlowTotals {
     pub(crate) fn new() -> FlowTotals {
         // Round trips to about a microsecond (2^10 ns).
-        FlowTotals { sums: None, rtt: TimeHistogram::new(10), transfers: None, datagrams: None }
+        FlowTotals {
+            sums: None,
+            rtt: TimeHistogram::new(10),
+            counters: Counters::default(),
+            transfers: None,
+            datagrams: None,
+        }
     }
 
     fn add(&mut self, sums: &FlowSums) {
@@ -143,6 +146,7 @@ impl FlowTotals {
             self.add(sums);
         }
         self.rtt.merge(&other.rtt);
+        self.counters += other.counters;
         if let Some(transfers) = &other.transfers {
             self.transfers().merge(transfers);
         }
@@ -277,13 +281,18 @@ impl FlowRecorder {
         now: Time,
         span: Duration,
         index: usize,
-        counters: Counters,
+        counters: Option<&Counters>,
         rows: &mut FlowColumns,
     ) {
         self.integrate(now);
-        let mut sums = std::mem::replace(&mut self.sums, FlowSums::new(self.cwnd));
-        sums.counters = counters - std::mem::replace(&mut self.counted, counters);
+        let sums = std::mem::replace(&mut self.sums, FlowSums::new(self.cwnd));
         self.totals.add(&sums);
+        // Loss-free senders count nothing.
+        let mut counted = Counters::default();
+        if let Some(total) = counters {
+            counted = *total - std::mem::replace(&mut self.counted, *total);
+            self.totals.counters += counted;
+        }
         let ms_or_nan = |t: Duration| if sums.rtts > 0 { t.as_millis_f64() } else { f64::NAN };
         rows.time_s.push(now.as_secs_f64());
         rows.flow.push(index as u32);
@@ -302,12 +311,12 @@ impl FlowRecorder {
         rows.ce.push(sums.ce);
         rows.sce.push(sums.sce);
         rows.cwnd_limited.push(sums.limited as f64 / sums.acks as f64);
-        rows.sent.push(sums.counters.sent);
-        rows.retransmits.push(sums.counters.retransmits);
-        rows.rtos.push(sums.counters.rtos);
+        rows.sent.push(counted.sent);
+        rows.retransmits.push(counted.retransmits);
+        rows.rtos.push(counted.rtos);
         rows.lost.push(sums.drops.total());
-        rows.delivered_bytes.push(sums.counters.delivered.get());
-        rows.delivery_rate_mbps.push(mbps(sums.counters.delivered, span));
+        rows.delivered_bytes.push(counted.delivered.get());
+        rows.delivery_rate_mbps.push(mbps(counted.delivered, span));
     }
 
     /// Ends a segment: its totals.
@@ -318,7 +327,7 @@ impl FlowRecorder {
     /// The summary of `totals`, gathered over `span`.
     pub(super) fn summary(&self, totals: &FlowTotals, span: Duration, info: &FlowInfo) -> FlowSummary {
         let sums = totals.sums.unwrap_or_else(|| FlowSums::new(self.cwnd));
-        let counters = &sums.counters;
+        let counters = &totals.counters;
         FlowSummary {
             name: info.name.clone(),
             cc: info.cc_name.clone(),

@@ -1,7 +1,8 @@
 //! What applications see: transfers and their completion times, datagrams and their delay.
 
-use windtunnel_units::{Bytes, Duration};
+use windtunnel_units::{Bytes, Duration, Time};
 
+use super::Recorder;
 use super::histogram::TimeHistogram;
 use crate::application::Receipt;
 use crate::result::{DatagramSummary, TransferSummary};
@@ -116,5 +117,42 @@ impl DatagramTotals {
             jitter_ms: (self.variations > 0)
                 .then(|| self.variation_sum.as_millis_f64() / self.variations as f64),
         }
+    }
+}
+
+impl Recorder {
+    /// A datagram reached the receiver of `series`.
+    pub(crate) fn datagram(&mut self, series: usize, receipt: &Receipt) {
+        self.flows[series].totals.datagrams().received(receipt);
+    }
+
+    /// The answer to a datagram reached the sender of `series`.
+    pub(crate) fn answered(&mut self, now: Time, series: usize, rtt: Duration) {
+        self.flows[series].sample(rtt);
+        self.digest.word(now.as_nanos() ^ rtt.as_nanos().rotate_left(32));
+    }
+
+    /// A connection of `series` arrived, or was turned away.
+    pub(crate) fn arrival(&mut self, series: usize, admitted: bool) {
+        self.flows[series].totals.transfers().arrival(admitted);
+    }
+
+    /// All of a message of `series` was acknowledged.
+    pub(crate) fn completed(&mut self, series: usize, time: Duration, size: Bytes) {
+        self.flows[series].totals.transfers().completed(time, size);
+    }
+
+    /// The sender of one of `series`' connections handled an ACK. Of these no windows are recorded.
+    pub(crate) fn member_acknowledged(
+        &mut self,
+        now: Time,
+        series: usize,
+        rtt: Option<Duration>,
+        cwnd: Bytes,
+    ) {
+        if let Some(rtt) = rtt {
+            self.flows[series].sample(rtt);
+        }
+        self.digest.word(now.as_nanos() ^ cwnd.get().rotate_left(32));
     }
 }

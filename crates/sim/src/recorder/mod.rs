@@ -21,7 +21,7 @@ use windtunnel_qdisc::{DropReason, Dropped, Signal};
 use windtunnel_units::{Bytes, Duration, Time};
 use windtunnel_wire::{Ecn, FlowId, Packet};
 
-use crate::application::{Protocol, Receipt};
+use crate::application::Protocol;
 use crate::flow::{Ends, Flow};
 use crate::impairment::Impairment;
 use crate::link::{Departure, Link};
@@ -143,8 +143,7 @@ impl Recorder {
 
     /// As which flow one is recorded.
     fn series(&self, flow: FlowId) -> usize {
-        let member = flow.index().checked_sub(self.flows.len());
-        member.map_or(flow.index(), |member| self.members[member] as usize)
+        series_of(flow, self.flows.len(), &self.members)
     }
 
     /// A packet left a queue.
@@ -155,7 +154,6 @@ impl Recorder {
         self.digest.word(now.as_nanos());
         self.digest
             .word((u64::from(packet.flow.get()) << 48) ^ packet.seq.get() ^ (mark_code(*outcome) << 62));
-        let flow = if self.points.is_some() { self.series(packet.flow) as u32 } else { 0 };
         if let Some(points) = &mut self.points {
             points.sojourn(now, index, *sojourn, *emptied);
             if *outcome != Outcome::Passed {
@@ -164,7 +162,8 @@ impl Recorder {
                     Outcome::Marked(Signal::Ce) => MarkKind::Ce,
                     Outcome::Drop | Outcome::Passed => MarkKind::Drop,
                 };
-                points.mark(now, index, flow, kind);
+                let series = series_of(packet.flow, self.flows.len(), &self.members);
+                points.mark(now, index, series as u32, kind);
             }
         }
         if let Some((dequeues, _)) = &mut self.events {
@@ -235,27 +234,6 @@ impl Recorder {
         self.flows[series].sums.payload += amount;
     }
 
-    /// A datagram reached the receiver of `series`.
-    pub(crate) fn datagram(&mut self, series: usize, receipt: &Receipt) {
-        self.flows[series].totals.datagrams().received(receipt);
-    }
-
-    /// The answer to a datagram reached the sender of `series`.
-    pub(crate) fn answered(&mut self, now: Time, series: usize, rtt: Duration) {
-        self.flows[series].sample(rtt);
-        self.digest.word(now.as_nanos() ^ rtt.as_nanos().rotate_left(32));
-    }
-
-    /// A connection of `series` arrived, or was turned away.
-    pub(crate) fn arrival(&mut self, series: usize, admitted: bool) {
-        self.flows[series].totals.transfers().arrival(admitted);
-    }
-
-    /// All of a message of `series` was acknowledged.
-    pub(crate) fn completed(&mut self, series: usize, time: Duration, size: Bytes) {
-        self.flows[series].totals.transfers().completed(time, size);
-    }
-
     /// A TCP sender sends something again.
     pub(crate) fn retransmitted(&mut self, now: Time, packet: &Packet) {
         self.digest.word(now.as_nanos());
@@ -290,61 +268,6 @@ impl Recorder {
         }
     }
 
-    /// The sender of one of `series`' connections handled an ACK. Of these no windows are recorded.
-    pub(crate) fn member_acknowledged(
-        &mut self,
-        now: Time,
-        series: usize,
-        rtt: Option<Duration>,
-        cwnd: Bytes,
-    ) {
-        if let Some(rtt) = rtt {
-            self.flows[series].sample(rtt);
-        }
-        self.digest.word(now.as_nanos() ^ cwnd.get().rotate_left(32));
-    }
-
-    /// True if every packet is captured.
-    #[inline]
-    pub(crate) const fn captures(&self) -> bool {
-        self.captures.is_some()
-    }
-
-    /// Captures a packet that its flow's sender sends.
-    #[cold]
-    pub(crate) fn capture_sent(
-        &mut self,
-        now: Time,
-        packet: &mut Packet,
-        retransmission: bool,
-        hidden: Option<Hidden>,
-    ) {
-        let protocol = self.flow_info[self.series(packet.flow)].protocol;
-        if let Some(captures) = &mut self.captures {
-            captures.number(packet, false);
-            captures.push(now, Tap::Sender, packet, protocol, retransmission, hidden);
-        }
-    }
-
-    /// Captures a packet that its flow's receiver sends.
-    #[cold]
-    pub(crate) fn capture_reply(&mut self, now: Time, packet: &mut Packet) {
-        let protocol = self.flow_info[self.series(packet.flow)].protocol;
-        if let Some(captures) = &mut self.captures {
-            captures.number(packet, true);
-            captures.push(now, Tap::Receiver, packet, protocol, false, None);
-        }
-    }
-
-    /// Captures a packet on its way.
-    #[cold]
-    pub(crate) fn capture(&mut self, now: Time, tap: Tap, packet: &Packet) {
-        let protocol = self.flow_info[self.series(packet.flow)].protocol;
-        if let Some(captures) = &mut self.captures {
-            captures.push(now, tap, packet, protocol, false, None);
-        }
-    }
-
     /// True while the phase of `flow`'s controller is of interest.
     #[inline]
     pub(crate) fn wants_phase(&self, flow: usize) -> bool {
@@ -362,12 +285,12 @@ impl Recorder {
     }
 
     /// Ends the recording interval at `now`, and the segment if an edge of a window is due.
-    /// `counters` are what each flow's sender has counted so far.
+    /// `counters` are what each flow's sender has counted so far; none for loss-free ones.
     pub(crate) fn end_interval(&mut self, now: Time, links: &mut [Link], counters: &[Counters]) {
         let span = now.since(self.interval_start);
         if !span.is_zero() {
             for (i, flow) in self.flows.iter_mut().enumerate() {
-                flow.end_interval(now, span, i, counters[i], &mut self.flow_rows);
+                flow.end_interval(now, span, i, counters.get(i), &mut self.flow_rows);
             }
             for (i, queue) in self.queues.iter_mut().enumerate() {
                 let (busy, backlog) = (links[i].take_busy(now), links[i].backlog());
@@ -455,6 +378,12 @@ impl Recorder {
         let next = Time::from_nanos((now.as_nanos() / interval + 1) * interval);
         self.edges.last().map_or(next, |edge| next.min(*edge))
     }
+}
+
+/// A flow of the network is recorded as itself, one of its `members` as what it is a member of.
+fn series_of(flow: FlowId, flows: usize, members: &[u32]) -> usize {
+    let member = flow.index().checked_sub(flows);
+    member.map_or(flow.index(), |member| members[member] as usize)
 }
 
 /// The window that a flow begins with; what has no window, or many, has none.

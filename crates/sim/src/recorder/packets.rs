@@ -8,6 +8,7 @@ use windtunnel_tcp::WINDOW_SHIFT;
 use windtunnel_units::{Bytes, Duration, Time};
 use windtunnel_wire::{Packet, SackBlock};
 
+use super::Recorder;
 use super::columns::{Table, columns};
 
 columns! {
@@ -178,6 +179,49 @@ impl PacketColumns {
             let SackBlock { start: from, end: to } = block(n);
             start.push(from.get());
             end.push(to.get());
+        }
+    }
+}
+
+impl Recorder {
+    /// True if every packet is captured.
+    #[inline]
+    pub(crate) const fn captures(&self) -> bool {
+        self.captures.is_some()
+    }
+
+    /// Captures a packet that its flow's sender sends.
+    #[cold]
+    pub(crate) fn capture_sent(
+        &mut self,
+        now: Time,
+        packet: &mut Packet,
+        retransmission: bool,
+        hidden: Option<Hidden>,
+    ) {
+        let protocol = self.flow_info[self.series(packet.flow)].protocol;
+        if let Some(captures) = &mut self.captures {
+            captures.number(packet, false);
+            captures.push(now, Tap::Sender, packet, protocol, retransmission, hidden);
+        }
+    }
+
+    /// Captures a packet that its flow's receiver sends.
+    #[cold]
+    pub(crate) fn capture_reply(&mut self, now: Time, packet: &mut Packet) {
+        let protocol = self.flow_info[self.series(packet.flow)].protocol;
+        if let Some(captures) = &mut self.captures {
+            captures.number(packet, true);
+            captures.push(now, Tap::Receiver, packet, protocol, false, None);
+        }
+    }
+
+    /// Captures a packet on its way.
+    #[cold]
+    pub(crate) fn capture(&mut self, now: Time, tap: Tap, packet: &Packet) {
+        let protocol = self.flow_info[self.series(packet.flow)].protocol;
+        if let Some(captures) = &mut self.captures {
+            captures.push(now, tap, packet, protocol, false, None);
         }
     }
 }

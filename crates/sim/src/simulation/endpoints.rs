@@ -2,11 +2,11 @@
 
 use windtunnel_cc::ExitReason;
 use windtunnel_tcp::ideal;
-use windtunnel_units::{Bytes, Time};
+use windtunnel_units::Time;
 use windtunnel_wire::Packet;
 
 use super::Simulation;
-use crate::flow::Ends;
+use crate::flow::{Ends, Hop};
 use crate::recorder::{Counters, Hidden, SenderState, Tap};
 
 impl Simulation {
@@ -132,15 +132,6 @@ impl Simulation {
         self.left_network(index);
     }
 
-    fn receive_datagram(&mut self, index: usize, packet: &Packet) {
-        let Ends::Datagrams(datagrams) = &mut self.flows[index].ends else { return };
-        let receipt = datagrams.receive(packet, self.now);
-        let delivered = if receipt.new { packet.payload() } else { Bytes::ZERO };
-        self.recorder.received(self.now, index, packet, delivered, false);
-        self.recorder.datagram(index, &receipt);
-        self.answer_datagram(index);
-    }
-
     /// A packet reached the sender of its flow.
     pub(super) fn deliver_ack(&mut self, packet: &Packet) {
         let index = packet.flow.index();
@@ -169,10 +160,7 @@ impl Simulation {
                 self.transmit_ideal(index);
             }
             Ends::Tcp(_) => self.receive_ack(index, packet),
-            Ends::Datagrams(datagrams) => {
-                let rtt = datagrams.on_answer(packet, self.now);
-                self.recorder.answered(self.now, index, rtt);
-            }
+            Ends::Datagrams(_) => self.receive_answer(index, packet),
             Ends::Arrivals(_) | Ends::Vacant => {}
         }
     }
@@ -257,24 +245,6 @@ impl Simulation {
         self.schedule_sender(index);
     }
 
-    /// Sends the datagrams that are due.
-    #[inline(never)]
-    fn transmit_datagrams(&mut self, index: usize) {
-        let to = self.flows[index].data;
-        while let Ends::Datagrams(datagrams) = &mut self.flows[index].ends
-            && let Some(mut packet) = datagrams.poll_transmit(self.now)
-        {
-            self.sent += 1;
-            if self.recorder.captures() {
-                self.recorder.capture_sent(self.now, &mut packet, false, None);
-            }
-            self.forward(packet, to);
-        }
-        if let Ends::Datagrams(datagrams) = &self.flows[index].ends {
-            self.events.set(self.first_sender + index, datagrams.next_timer());
-        }
-    }
-
     /// Sends the ACKs that a loss-free receiver owes now.
     #[inline]
     fn acknowledge_ideal(&mut self, index: usize) {
@@ -302,17 +272,8 @@ impl Simulation {
         }
     }
 
-    fn answer_datagram(&mut self, index: usize) {
-        let to = self.flows[index].acks;
-        if let Ends::Datagrams(datagrams) = &mut self.flows[index].ends
-            && let Some(answer) = datagrams.poll_answer()
-        {
-            self.reply(answer, to);
-        }
-    }
-
     #[inline]
-    fn reply(&mut self, mut packet: Packet, to: crate::flow::Hop) {
+    pub(super) fn reply(&mut self, mut packet: Packet, to: Hop) {
         self.sent += 1;
         if self.recorder.captures() {
             self.recorder.capture_reply(self.now, &mut packet);

@@ -19,6 +19,8 @@ pub(super) struct Layout {
     pub(super) from_impairment: Vec<Onward>,
     /// The propagation delay of each link.
     link_lines: Vec<Option<u32>>,
+    /// Which impairments neither reorder nor double packets.
+    keeps_order: Vec<bool>,
 }
 
 impl Layout {
@@ -31,6 +33,7 @@ impl Layout {
             from_line: Vec::new(),
             from_impairment: vec![shared.clone(); network.impairments.len()],
             link_lines: Vec::new(),
+            keeps_order: network.impairments.iter().map(|i| i.config.keeps_order()).collect(),
         };
         for link in &network.links {
             let line = layout.line(link.delay, shared.clone());
@@ -50,6 +53,10 @@ impl Layout {
     }
 
     pub(super) fn flow(&mut self, index: usize, spec: &FlowSpec) -> Flow {
+        let ideal = matches!(spec.transport, Transport::Ideal { .. });
+        let disorder = |hop: &PathHop| matches!(hop, PathHop::Impairment(i) if !self.keeps_order[*i]);
+        let disordered = ideal && spec.forward.iter().chain(&spec.reverse).any(disorder);
+        assert!(!disordered, "{}: loss-free endpoints take packets in order, and each once", spec.name);
         let data = self.path(index, &spec.forward, Hop::Receiver);
         let acks = self.path(index, &spec.reverse, Hop::Sender);
         Flow { ends: ends(spec), data, acks, series: index as u32, in_network: 0, active: false }

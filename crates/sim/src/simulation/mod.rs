@@ -1,8 +1,10 @@
 //! The event loop.
 
 mod arrivals;
+mod datagrams;
 mod endpoints;
 mod layout;
+mod stall;
 
 use std::iter;
 
@@ -73,7 +75,7 @@ impl Simulation {
     /// Prepares a network to run.
     ///
     /// # Panics
-    /// If a flow's transport cannot carry its application, or an impairment's parameters are out of range.
+    /// If a flow's transport cannot carry its application or its way, or an impairment's parameters are out of range.
     pub fn new(network: Network) -> Simulation {
         let mut layout = Layout::new(&network);
         let flows: Vec<Flow> =
@@ -389,34 +391,10 @@ impl Simulation {
     }
 
     fn end_interval(&mut self, now: Time) {
-        let mut counters = vec![Counters::default(); self.first_member];
-        for (index, sum) in counters.iter_mut().enumerate() {
-            *sum = self.counters(index);
-        }
+        let ideal = |flow: &Flow| matches!(flow.ends, Ends::Ideal { .. });
+        let counted = if self.flows.iter().all(ideal) { 0 } else { self.first_member };
+        let counters: Vec<Counters> = (0..counted).map(|index| self.counters(index)).collect();
         self.recorder.end_interval(now, &mut self.links, &counters);
-    }
-
-    /// Why nothing will move any more, although flows want to send: no packet is under way, and no timer is set but those of
-    /// the recorder and of queues.
-    fn stall(&mut self) -> Option<String> {
-        let moved = self.sent + self.arrived + self.corrupted + self.lost();
-        if std::mem::replace(&mut self.moved, moved) != moved || self.plan.peek().is_some() {
-            return None;
-        }
-        let waits = |flow: &&Flow| flow.active && matches!(flow.ends, Ends::Ideal { .. });
-        let waiting = self.flows.iter().filter(waits).count();
-        let first = self.flows.iter().find(waits)?;
-        let idle = |source: &Source| matches!(source, Source::Plan | Source::QueueTimer(_));
-        let mut rest = self.sources.iter().enumerate().filter(|(_, source)| !idle(source));
-        if rest.any(|(index, _)| self.events.time_of(index) < Time::NEVER) {
-            return None;
-        }
-        let name = self.recorder.flow_name(first.series as usize);
-        let more = if waiting > 1 { format!(" and {} more", waiting - 1) } else { String::new() };
-        Some(format!(
-            "nothing is under way and no timer is set, but {name}{more} waits for ACKs: packets were lost, and loss-free \
-             endpoints never send again"
-        ))
     }
 }
 

@@ -1,10 +1,16 @@
 //! Real TCP in the loop: it fills a link, repairs what is lost, and its timers come when they should.
 
 use windtunnel_sim::application::{ApplicationConfig, TransferParams};
-use windtunnel_sim::impairment::{ImpairmentConfig, ScriptedLossParams};
-use windtunnel_units::Bytes;
+use windtunnel_sim::impairment::{
+    AckThinningParams, Affects, DuplicationParams, ImpairmentConfig, LossParams, ScriptedLossParams,
+};
+use windtunnel_sim::{DequeuePoint, ImpairmentSpec, PathHop, Simulation, Transport};
+use windtunnel_tcp::AckParams;
+use windtunnel_tcp::bsd42::Bsd42Params;
+use windtunnel_units::{Bytes, Duration, Probability};
+use windtunnel_wire::{Dscp, Ecn};
 
-use crate::fixtures::{fixed, path, reno, run};
+use crate::fixtures::{PlainQueue, fixed, fixed_window, flow, link, network, path, reno, run};
 
 /// Reno over 10 Mbit/s and 20 ms with room for 60 packets (more than a bandwidth-delay product): the link stays busy through
 /// every reduction, losses are repaired without a timeout, and all that is delivered is in order.
@@ -57,4 +63,79 @@ fn repairs_what_is_lost() {
     // The SYN is packet 1, segment n packet n + 1.
     let (_, flow) = transfer(vec![101]);
     assert_eq!((flow.tlps, flow.rtos), (1, 0), "{flow:?}");
+}
+
+/// Timers move on with every ACK, events do not: besides the two events per segment (of the link and of the delay) and the
+/// recorder's ticks, there is one when the earliest timer would have come, which is that of a tail loss probe: two round trips
+/// of 24 ms (20 segments at 10 Mbit/s), 625 times in 30 s, where there are 25,000 ACKs.
+#[test]
+fn timers_cost_little() {
+    let result = run(path(vec![(fixed(20), ApplicationConfig::Bulk)], 20, vec![], vec![], 30));
+    let (packets, events) = (result.summary.packets, result.summary.events);
+    let timers = events - 2 * packets - 3000;
+    assert!(packets > 24_900 && timers <= 625 + 15, "{timers} besides those of {packets} segments");
+}
+
+/// Before congestion control: 20 senders with a window of 16 segments of 512 bytes and a queue of 60. The timer sends again
+/// what still waits, so that the link is busy with copies (RFC 896): much less arrives than with Reno on the same path.
+#[test]
+fn congestion_collapses() {
+    let goodput = |transport: fn() -> Transport| {
+        let mut network =
+            path((0..20).map(|_| (transport(), ApplicationConfig::Bulk)).collect(), 100, vec![], vec![], 60);
+        for flow in &mut network.flows {
+            (flow.endpoint.mtu, flow.endpoint.headers) = (Bytes::new(552), Bytes::new(40));
+        }
+        network.links[0].rate =
+            windtunnel_sim::LinkRate::Fixed(windtunnel_units::Rate::from_bits_per_sec(200_000));
+        let summary = run(network).summary;
+        let goodput: f64 = summary.flows.iter().map(|flow| flow.goodput_mbps).sum();
+        assert!(summary.queues[0].utilization > 0.97, "{}", summary.queues[0].utilization);
+        assert!(summary.flows.iter().map(|flow| flow.retransmits).sum::<u64>() > 100);
+        goodput / 0.2
+    };
+    let old = goodput(|| Transport::Bsd42(Box::<Bsd42Params>::default()));
+    let new = goodput(reno);
+    assert!(old < 0.7 * new && new > 0.75, "{old} {new}");
+}
+
+/// Two bottlenecks in series with a flow through both and one through each, and a slow way back that loses one ACK in ten and
+/// thins the others: every flow gets its share of what the ACKs allow, and nobody starves.
+#[test]
+fn a_parking_lot_with_an_asymmetric_way_back() {
+    let links = vec![
+        link(10, 3, PlainQueue::new(60, 0), DequeuePoint::End),
+        link(8, 4, PlainQueue::new(60, 0), DequeuePoint::End),
+        link(1, 5, PlainQueue::new(60, 0), DequeuePoint::End),
+    ];
+    let back = vec![PathHop::Impairment(0), PathHop::Impairment(1), PathHop::Link(2)];
+    let ways = [vec![PathHop::Link(0), PathHop::Link(1)], vec![PathHop::Link(0)], vec![PathHop::Link(1)]];
+    let flows = ways.into_iter().enumerate().map(|(i, way)| {
+        let mut spec = flow(i as u32, 10, false, way, back.clone(), Duration::from_millis(12));
+        (spec.endpoint.ecn, spec.endpoint.mds, spec.endpoint.dscp) = (Ecn::NotEct, false, Dscp::DEFAULT);
+        spec.transport = reno();
+        spec
+    });
+    let mut network = network(links, flows.collect(), Duration::from_secs(60));
+    let medium = |name: &str, config| ImpairmentSpec { name: name.into(), config, seed: 3 };
+    let loss = LossParams { probability: Probability::clamped(0.1), affects: Affects::Acks };
+    network.impairments = vec![
+        medium("thinning", ImpairmentConfig::AckThinning(AckThinningParams::default())),
+        medium("loss", ImpairmentConfig::Loss(loss)),
+    ];
+    let summary = run(network).summary;
+    let rates: Vec<f64> = summary.flows.iter().map(|flow| flow.goodput_mbps).collect();
+    assert!(summary.queues[0].utilization > 0.9 && summary.queues[1].utilization > 0.9, "{rates:?}");
+    // The long flow meets two queues: less than either of the others, but not nothing.
+    assert!(rates[0] > 0.3 && rates[0] < rates[1] && rates[0] < rates[2], "{rates:?}");
+    assert!(summary.impairments[1].lost > 1000);
+}
+
+/// Loss-free endpoints do not know what to make of copies.
+#[test]
+#[should_panic(expected = "loss-free endpoints take packets in order")]
+fn ideal_endpoints_need_order() {
+    let ideal = Transport::Ideal { cc: fixed_window(4), ack: AckParams::default() };
+    let copies = ImpairmentConfig::Duplication(DuplicationParams::default());
+    let _ = Simulation::new(path(vec![(ideal, ApplicationConfig::Bulk)], 10, vec![copies], vec![], 1));
 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use windtunnel_cc::{
     AckSample, AvoidanceConfig, CongestionControl, CongestionEvent, Control, ConventionalParams, FlowInit,
     Pacing, PathView, Phase, RenoParams, ResponseConfig, SlowStartConfig, SsthreshBase, StandardParams,
-    WindowedConfig,
+    Style, WindowedConfig,
 };
 use windtunnel_qdisc::ecn::{EcnPolicy, Outcome};
 use windtunnel_qdisc::{Backlog, DropReason, QueueCx, QueueDiscipline, Signal, Verdict};
@@ -170,11 +170,12 @@ pub(crate) fn dumbbell(windows: &[u64], limit: usize, mark_every: u64, duration:
 /// Linux's TCP with Reno.
 pub(crate) fn reno() -> Transport {
     let cc = ControllerFactory::new(|| {
-        let config = WindowedConfig {
+        let mut config = WindowedConfig {
             avoidance: AvoidanceConfig::Reno(RenoParams::default()),
             slow_start: SlowStartConfig::Standard(StandardParams::default()),
             response: ResponseConfig::Conventional(ConventionalParams::default()),
         };
+        config.resolve(Style::Linux);
         let (iw, min_cwnd, ssthresh_base) = (MSS * 10, MSS * 2, SsthreshBase::default());
         config.build(FlowInit { mss: MSS, iw, min_cwnd, paced: false, ssthresh_base })
     });

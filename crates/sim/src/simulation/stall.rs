@@ -1,0 +1,31 @@
+//! Runs in which nothing moves any more.
+
+use windtunnel_units::Time;
+
+use super::{Simulation, Source};
+use crate::flow::{Ends, Flow};
+
+impl Simulation {
+    /// Why nothing will move any more, although flows want to send: no packet is under way, and no timer is set but those of
+    /// the recorder and of queues.
+    pub(super) fn stall(&mut self) -> Option<String> {
+        let moved = self.sent + self.arrived + self.corrupted + self.lost();
+        if std::mem::replace(&mut self.moved, moved) != moved || self.plan.peek().is_some() {
+            return None;
+        }
+        let waits = |flow: &&Flow| flow.active && matches!(flow.ends, Ends::Ideal { .. });
+        let waiting = self.flows.iter().filter(waits).count();
+        let first = self.flows.iter().find(waits)?;
+        let idle = |source: &Source| matches!(source, Source::Plan | Source::QueueTimer(_));
+        let mut rest = self.sources.iter().enumerate().filter(|(_, source)| !idle(source));
+        if rest.any(|(index, _)| self.events.time_of(index) < Time::NEVER) {
+            return None;
+        }
+        let name = self.recorder.flow_name(first.series as usize);
+        let more = if waiting > 1 { format!(" and {} more", waiting - 1) } else { String::new() };
+        Some(format!(
+            "nothing is under way and no timer is set, but {name}{more} waits for ACKs: packets were lost, and loss-free \
+             endpoints never send again"
+        ))
+    }
+}
