@@ -128,7 +128,11 @@ fn flow(scenario: &Scenario, ways: &Ways, index: usize, group: &FlowGroup, membe
     let mut endpoint = Endpoint {
         flow: FlowId::new(index as u32),
         mtu: scenario.mtu,
-        headers: if group.tcp.timestamps { HEADERS } else { HEADERS_WITHOUT_TIMESTAMPS },
+        headers: if group.tcp.timestamps && group.bsd42.is_none() {
+            HEADERS
+        } else {
+            HEADERS_WITHOUT_TIMESTAMPS
+        },
         iw: scenario.mtu,
         paced: group.pacing,
         ecn: if group.ecn { Ecn::Ect0 } else { Ecn::NotEct },
@@ -153,6 +157,9 @@ fn flow(scenario: &Scenario, ways: &Ways, index: usize, group: &FlowGroup, membe
 fn transport(scenario: &Scenario, group: &FlowGroup, endpoint: &Endpoint) -> Transport {
     if group.application.protocol() == Protocol::Udp {
         return Transport::Udp;
+    }
+    if let Some(params) = &group.bsd42 {
+        return Transport::Bsd42(Box::new(params.clone()));
     }
     let init = FlowInit {
         mss: endpoint.mss(),

@@ -11,6 +11,7 @@ use windtunnel_qdisc::{Limit, QueueConfig};
 use windtunnel_sim::RateTrace;
 use windtunnel_sim::application::ApplicationConfig;
 use windtunnel_sim::impairment::ImpairmentConfig;
+use windtunnel_tcp::bsd42::Bsd42Params;
 use windtunnel_tcp::{AckParams, TcpParams};
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 
@@ -151,6 +152,8 @@ pub struct FlowGroup {
     pub ecn: bool,
     /// What its application does.
     pub application: ApplicationConfig,
+    /// In place of a controller and of those mechanisms: the sender from before congestion control.
+    pub bsd42: Option<Bsd42Params>,
     /// The mechanisms of its TCP (with `endpoints = "linux"`).
     pub tcp: TcpParams,
     /// The initial window in segments.

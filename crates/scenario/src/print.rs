@@ -8,7 +8,7 @@ use windtunnel_sim::application::Protocol;
 
 use crate::kinds;
 use crate::model::{Endpoints, FlowGroup, Link, LinkRate, Queue, Scenario, Shape};
-use crate::parse::MDS_SUFFIX;
+use crate::parse::{BSD42, MDS_SUFFIX};
 
 impl Scenario {
     /// The scenario as JSON, in the form of the file.
@@ -112,6 +112,11 @@ impl Scenario {
 }
 
 fn controller(group: &FlowGroup) -> Value {
+    if let Some(params) = &group.bsd42 {
+        let mut sender = entries([("kind", json!(BSD42))]);
+        sender.extend(kinds::object(params));
+        return Value::Object(sender);
+    }
     let mut cc = algorithm(kinds::CONTROLLERS, &group.cc.avoidance);
     // Tahoe grows as Reno does: the name says more than the growth.
     let name = group.cc_name.strip_suffix(MDS_SUFFIX).unwrap_or(&group.cc_name);

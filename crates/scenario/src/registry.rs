@@ -3,9 +3,11 @@
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Value, json};
+use windtunnel_tcp::bsd42::Bsd42Params;
 use windtunnel_tcp::{AckParams, AckPolicy, TcpParams};
 
 use crate::kinds::{self, Classic, Kind};
+use crate::parse::BSD42;
 use crate::schema::properties;
 
 /// Every controller, slow start, response, queue and ACK policy with its summary, source and parameters, as JSON.
@@ -29,15 +31,23 @@ pub fn registry() -> String {
 fn controllers(generator: &mut SchemaGenerator) -> Vec<Value> {
     let mut all = entries(kinds::CONTROLLERS, &[crate::parse::MDS_SUFFIX], generator);
     let reno = all.iter().find(|entry| entry["name"] == Classic::AVOIDANCE);
-    let parameters = reno.map_or(Value::Null, |reno| reno["parameters"].clone());
+    let growth = reno.map_or(Value::Null, |reno| reno["parameters"].clone());
     all.extend(kinds::CLASSICS.iter().map(|classic| {
         json!({
             "name": classic.name,
             "summary": classic.summary,
             "source": classic.source,
-            "parameters": parameters,
+            "parameters": growth,
             "aliases": [],
         })
+    }));
+    let schema = Bsd42Params::json_schema(generator);
+    all.push(json!({
+        "name": BSD42,
+        "summary": "No congestion control: a fixed window, sent again as a whole when a timer expires (4.2BSD)",
+        "source": "RFC 793, RFC 896",
+        "parameters": parameters(&schema),
+        "aliases": [],
     }));
     all
 }

@@ -10,11 +10,13 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 use windtunnel_cc::{MdsParams, RenoParams};
 use windtunnel_qdisc::ecn::EcnMode;
+use windtunnel_tcp::bsd42::Bsd42Params;
 use windtunnel_tcp::{AckParams, AckPolicy};
 use windtunnel_units::Rate;
 
 use crate::file::File;
 use crate::kinds::{self, Kind};
+use crate::parse::BSD42;
 
 /// The JSON Schema of a scenario file.
 pub fn schema() -> String {
@@ -69,12 +71,18 @@ impl JsonSchema for ControllerValue {
         let mut table = properties(&RenoParams::json_schema(generator));
         table.extend(more);
         table.insert("kind".into(), json!({ "enum": names }));
-        json_schema!({ "anyOf": [modern, { "enum": names }, {
-            "type": "object",
-            "properties": table,
-            "required": ["kind"],
-            "additionalProperties": false,
-        }] })
+        let mut bsd42 = properties(&Bsd42Params::json_schema(generator));
+        bsd42.insert("kind".into(), json!({ "enum": [BSD42] }));
+        let alone = [names.as_slice(), &[BSD42]].concat();
+        let old = [table, bsd42].map(|properties| {
+            json!({
+                "type": "object",
+                "properties": properties,
+                "required": ["kind"],
+                "additionalProperties": false,
+            })
+        });
+        json_schema!({ "anyOf": [modern, { "enum": alone }, old[0], old[1]] })
     }
 }
 

@@ -5,6 +5,7 @@ use windtunnel_cc::{
     WindowedConfig,
 };
 use windtunnel_tcp::LossDetection;
+use windtunnel_tcp::bsd42::Bsd42Params;
 
 use super::cursor::Cursor;
 use super::deserialize::fields;
@@ -58,11 +59,31 @@ pub(crate) struct Controller {
     pub(crate) config: WindowedConfig,
     /// The loss detection that its name stands for.
     pub(crate) detection: Option<LossDetection>,
+    /// The sender from before congestion control, if it is that.
+    pub(crate) bsd42: Option<Bsd42Params>,
+}
+
+/// The name of the sender from before congestion control, which takes the place of a controller.
+pub(crate) const BSD42: &str = "bsd42";
+
+/// Reads the sender from before congestion control.
+fn bsd42(at: &Cursor<'_>, place: &Cursor<'_>, endpoints: Endpoints) -> Result<Controller, Fault> {
+    if endpoints == Endpoints::Ideal {
+        return Err(place.not_allowed("a controller; a sender without one needs endpoints = \"linux\""));
+    }
+    at.expect_keys(&[&["kind"], fields::<Bsd42Params>()].concat())?;
+    let params: Bsd42Params = at.read_own_fields()?;
+    params.check().map_err(|OutOfRange { key, allowed, .. }| at.get(key).not_allowed(allowed))?;
+    let config = WindowedConfig::default();
+    Ok(Controller { name: BSD42.to_owned(), config, detection: None, bsd42: Some(params) })
 }
 
 /// Reads a controller.
 pub(crate) fn controller(at: &Cursor<'_>, endpoints: Endpoints) -> Result<Controller, Fault> {
     let (name, place) = kind_name(at, "a controller")?;
+    if name == BSD42 {
+        return bsd42(at, &place, endpoints);
+    }
     let (base, suffixed) = match name.strip_suffix(MDS_SUFFIX) {
         Some(base) => (base, true),
         None => (name, false),
@@ -118,16 +139,18 @@ pub(crate) fn controller(at: &Cursor<'_>, endpoints: Endpoints) -> Result<Contro
         name: format!("{name}{suffix}"),
         config,
         detection: classic.map(|classic| classic.detection),
+        bsd42: None,
     })
 }
 
 fn unknown_controller(name: &str, at: &Cursor<'_>) -> Fault {
+    let others = kinds::CLASSICS.iter().map(|classic| classic.name).chain([BSD42]);
     let allowed = format!(
         "a controller is one of {}, each also with {MDS_SUFFIX}, or {}",
         kinds::names(kinds::CONTROLLERS),
-        kinds::CLASSICS.iter().map(|classic| classic.name).collect::<Vec<_>>().join(", "),
+        others.clone().collect::<Vec<_>>().join(", "),
     );
-    let bases = kinds::CONTROLLERS.iter().map(|kind| kind.name).chain(kinds::CLASSICS.iter().map(|c| c.name));
+    let bases = kinds::CONTROLLERS.iter().map(|kind| kind.name).chain(others);
     let all: Vec<String> = bases.flat_map(|name| [name.to_owned(), format!("{name}{MDS_SUFFIX}")]).collect();
     at.not_allowed(allowed).with_hint(nearest(name, all.iter().map(String::as_str)))
 }

@@ -81,11 +81,12 @@ fn flow(
 ) -> Result<FlowGroup, Fault> {
     let ideal = of.endpoints == Endpoints::Ideal;
     let application = application(&at.get("app"), of.endpoints)?;
-    let Controller { name: cc_name, config: cc, detection } = if application.protocol() == Protocol::Udp {
-        no_controller(&application, at)?
-    } else {
-        algorithm::controller(&at.get("cc"), of.endpoints)?
-    };
+    let Controller { name: cc_name, config: cc, detection, bsd42 } =
+        if application.protocol() == Protocol::Udp {
+            no_controller(&application, at)?
+        } else {
+            algorithm::controller(&at.get("cc"), of.endpoints)?
+        };
     let ecn = table.ecn.unwrap_or(ideal || cc.answers_sce());
     if cc.answers_sce() && !ecn {
         return Err(at.get("ecn").not_allowed("the MDS response needs ECN"));
@@ -101,6 +102,7 @@ fn flow(
         cc,
         ecn,
         application,
+        bsd42,
         iw: initial_window(&at.get("iw"))?,
         ack: ack(&at.get("ack"), of.endpoints)?,
         route: route(table, at, topology)?,
@@ -116,7 +118,7 @@ fn no_controller(application: &ApplicationConfig, at: &Cursor<'_>) -> Result<Con
         }
     }
     let name = kinds::describe(kinds::APPLICATIONS, application).0.to_owned();
-    Ok(Controller { name, config: WindowedConfig::default(), detection: None })
+    Ok(Controller { name, config: WindowedConfig::default(), detection: None, bsd42: None })
 }
 
 fn initial_window(at: &Cursor<'_>) -> Result<u32, Fault> {

@@ -17,5 +17,5 @@ mod route;
 mod scenario;
 mod tcp;
 
-pub(crate) use algorithm::MDS_SUFFIX;
+pub(crate) use algorithm::{BSD42, MDS_SUFFIX};
 pub(crate) use scenario::parse;

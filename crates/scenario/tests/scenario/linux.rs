@@ -167,3 +167,13 @@ fn a_trace_that_cannot_be_read() {
     let error = Scenario::parse(text, Some("s.toml"), &[]).expect_err("no such file").to_string();
     assert!(error.starts_with("s.toml:3: bottleneck.rate.trace: cannot be read: "), "{error}");
 }
+
+/// The sender of spec/congestion-control section 1.18 stands where a controller would.
+#[test]
+fn a_sender_without_congestion_control() {
+    let scenario = dumbbell("", "", "cc = { kind = \"bsd42\", window = 8 }");
+    assert_eq!(scenario.flows[0].bsd42.as_ref().map(|params| params.window), Some(8));
+    assert_eq!(parse(&scenario.to_toml()), scenario);
+    assert!(refused("endpoints = \"ideal\"", "", "cc = \"bsd42\"").contains("endpoints = \"linux\""));
+    assert!(refused("", "", "cc = { kind = \"bsd42\", windo = 8 }").contains("did you mean `window`"));
+}
