@@ -15,6 +15,9 @@ use crate::result::PyRunResult;
 /// How often a run reports its progress: after each so many-th part of its simulated time.
 const PROGRESS_STEPS: u32 = 200;
 
+/// Events between two looks for an interrupt: about a fifth of a second.
+const SLICE: u64 = 5_000_000;
+
 #[pymodule]
 mod _core {
     #[pymodule_export]
@@ -69,7 +72,10 @@ fn run(
     let end = simulation.end();
     for step in 1..=PROGRESS_STEPS {
         let share = f64::from(step) / f64::from(PROGRESS_STEPS);
-        py.detach(|| simulation.run_until(Time::ZERO + end.since_start().scale(share)));
+        let until = Time::ZERO + end.since_start().scale(share);
+        while !py.detach(|| simulation.run_slice(until, SLICE)) {
+            py.check_signals()?;
+        }
         py.check_signals()?;
         if let Some(progress) = &progress
             && !progress.call1(py, (share,))?.extract::<bool>(py)?

@@ -145,14 +145,24 @@ impl Simulation {
 
     /// Handles all events before `until`, which is at most the end of the run.
     pub fn run_until(&mut self, until: Time) {
+        while !self.run_slice(until, u64::MAX) {}
+    }
+
+    /// As [`Simulation::run_until`], but no more than so many events: who wants to stop a run need not wait for a busy
+    /// stretch of simulated time. Returns whether `until` was reached.
+    pub fn run_slice(&mut self, until: Time, events: u64) -> bool {
         let until = until.min(self.end);
         if self.stalled.is_some() {
-            return;
+            return true;
         }
+        let last = self.handled.saturating_add(events);
         loop {
             let (time, source) = self.events.peek();
             if time >= until {
                 break;
+            }
+            if self.handled == last {
+                return false;
             }
             debug_assert!(time >= self.now, "time runs backwards");
             self.now = time;
@@ -173,6 +183,7 @@ impl Simulation {
             }
         }
         self.now = self.now.max(until.min(self.end));
+        true
     }
 
     /// Runs to the end and returns what was measured.
