@@ -19,7 +19,8 @@ means that the measured value is farther from it than the tolerance. Without a t
 def number(value: float | str) -> str:
     """Four significant digits, without an exponent where that is readable."""
     if isinstance(value, str):
-        return f"`{value}`"
+        # A bar would end the cell.
+        return f"`{value.replace('|', '/')}`"
     return f"{value:.4g}" if abs(value) < 1e5 else f"{value:.0f}"
 
 
@@ -27,7 +28,7 @@ def row(line: Line) -> str:
     """A line as a row of a Markdown table."""
     tolerance = "" if line.tolerance is None else f"{line.tolerance:.3g}"
     cells = [line.what, number(line.expected), number(line.measured), tolerance, line.unit, line.verdict, line.note]
-    return "| " + " | ".join(cells) + " |"
+    return "| " + " | ".join(cell.replace("|", "/") for cell in cells) + " |"
 
 
 def page(outcomes: Sequence[Outcome]) -> str:

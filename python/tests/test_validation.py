@@ -1,0 +1,77 @@
+"""``windtunnel validate``: the checks run, can fail, and are written to a page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import Cli
+
+from windtunnel.validation import SECTIONS, run_sections, write_page
+from windtunnel.validation.check import Line
+from windtunnel.validation.curve import fit
+from windtunnel.validation.linux import checks as linux_checks
+from windtunnel.validation.linux import welch_margin
+from windtunnel.validation.scripts import SCRIPTS, shorten
+
+
+def section(name: str) -> list:
+    return [s for s in SECTIONS if s.name == name]
+
+
+def test_every_recovery_script_is_followed(tmp_path: Path) -> None:
+    """The transmissions of each script, derived by hand from the RFCs named there."""
+    outcomes = run_sections(section("scripts"), quick=False, jobs=1, done=lambda _: None)
+    assert len(outcomes) == len(SCRIPTS)
+    wrong = [(o.check.name, line) for o in outcomes for line in o.lines if line.verdict == "differs"]
+    assert wrong == []
+    page = tmp_path / "validation.md"
+    write_page(outcomes, page)
+    assert "| transmissions | `1-10 / 11-20 5r 21 / 22-28" in page.read_text(encoding="utf-8")
+
+
+def test_one_flow_is_as_in_linux() -> None:
+    """One flow alone over tail drop: goodput within 1 %, mean window and round trip within 3 % of the Linux stack."""
+    for check in linux_checks()[:3]:
+        (run,) = check.runs
+        from windtunnel.validation.suite import execute
+
+        lines = check.lines({run.name: execute(run)})
+        assert [line for line in lines if line.verdict == "differs"] == [], check.name
+
+
+def test_verdicts() -> None:
+    """A line differs as soon as the distance is larger than the tolerance; texts must be equal."""
+    assert Line("x", 1.0, 1.1, 0.1000001).verdict == "agrees"
+    assert Line("x", 1.0, 1.1, 0.09).verdict == "differs"
+    assert Line("x", 1.0, 5.0, None).verdict == "info"
+    assert Line("x", "1-3", "1-2", None).verdict == "differs"
+    assert Line("x", 1.0, float("nan"), 0.1).verdict == "differs"
+
+
+def test_segments_are_shortened() -> None:
+    """Consecutive new segments become a range; retransmissions stand alone."""
+    assert shorten([(1, False), (2, False), (3, False), (2, True), (4, False)]) == "1-3 2r 4"
+
+
+def test_the_fit_finds_c_and_k() -> None:
+    """Points of a cubic with C = 0.4 and K = 3 s give those back."""
+    t = np.linspace(0.0, 6.0, 61)
+    t = t[np.abs(t - 3.0) > 0.5]
+    c, k = fit(t, 0.4 * (t - 3.0) ** 3 + 1000.0, 1000.0)
+    assert c == pytest.approx(0.4, rel=1e-6)
+    assert k == pytest.approx(3.0, rel=1e-6)
+
+
+def test_welch() -> None:
+    """Two samples of four: variance 5/3 each, standard error 0.913, six degrees of freedom, t = 2.447."""
+    a = np.array([1.0, 2.0, 3.0, 4.0])
+    assert welch_margin(a, a + 10.0) == pytest.approx(2.447 * (2 * (5 / 3) / 4) ** 0.5, rel=1e-3)
+
+
+def test_an_unknown_section_is_refused(cli: Cli) -> None:
+    """The message names the sections and the nearest one; exit code 2."""
+    done = cli("validate", "--only", "linus")
+    assert done.returncode == 2
+    assert "did you mean `linux`" in done.stderr
