@@ -177,6 +177,8 @@ impl Simulation {
         let flow = &mut self.flows[index];
         let Ends::Tcp(connection) = &mut flow.ends else { return };
         let series = flow.series as usize;
+        // What held it back until this ACK: it opens the window, and all that fits leaves at once.
+        let limited = connection.sender.cwnd_limited();
         let report = connection.sender.on_ack(packet, self.now);
         while let Some(completion) = connection.completion(self.now) {
             self.recorder.completed(series, self.now.since(completion.written), completion.size);
@@ -190,7 +192,7 @@ impl Simulation {
             srtt: sender.srtt(),
             cwnd: sender.cwnd(),
             in_flight: sender.in_flight(),
-            limited: sender.cwnd_limited(),
+            limited,
             slow_start: self.recorder.wants_phase(index) && sender.in_slow_start(),
         };
         if self.recorder.leaves_slow_start(index, state.slow_start) {
