@@ -41,13 +41,7 @@ impl Connection {
     }
 
     fn new(sender: TcpSender, receiver: Receiver, application: Stream) -> Connection {
-        Connection {
-            sender,
-            receiver,
-            application,
-            sender_event: Time::NEVER,
-            receiver_event: Time::NEVER,
-        }
+        Connection { sender, receiver, application, sender_event: Time::NEVER, receiver_event: Time::NEVER }
     }
 
     pub(crate) fn start(&mut self, now: Time) {
