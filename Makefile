@@ -39,9 +39,11 @@ test-rust:
 test-python: install
 	$(BIN)/pytest -q
 
-# Longer than `make test` allows: ten minutes of random input to the scenario parser.
+# Longer than `make test` allows: ten minutes of random input to the scenario parser, and of random scenarios with the
+# core's own assertions on. A scenario that fails is written to results/.
 fuzz:
-	cargo run --release -p windtunnel-scenario --example fuzz -- --seconds 600
+	cargo run --release -p windtunnel-scenario --example fuzz -- --seconds 120
+	cargo run -p windtunnel-scenario --example fuzz_runs -- --seconds 480
 
 bench: install
 	$(BIN)/windtunnel bench

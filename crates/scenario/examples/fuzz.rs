@@ -5,6 +5,8 @@
 
 #[path = "../tests/scenario/mutate.rs"]
 mod mutate;
+#[path = "../tests/scenario/random.rs"]
+mod random;
 
 use std::panic;
 use std::time::{Duration, Instant};
@@ -23,7 +25,7 @@ fn main() {
     let (mut texts, mut valid) = (0_u64, 0_u64);
     while begin.elapsed() < Duration::from_secs(seconds) {
         for _ in 0..BATCH {
-            let text = mutate::mutated(&mut mutate::Random::new(seed));
+            let text = mutate::mutated(&mut random::Random::new(seed));
             let Ok(is_valid) = panic::catch_unwind(|| mutate::check(&text, &[])) else {
                 println!("seed {seed} fails; its text:\n{text}");
                 std::process::exit(1);

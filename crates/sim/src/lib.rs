@@ -31,5 +31,5 @@ pub use result::{
     CwndSummary, DatagramSummary, DropSummary, FlowSummary, ImpairmentSummary, LimitSummary, Percentiles,
     QueueSummary, RunResult, SlowStartExit, Stalled, Summary, TransferSummary, WindowSummary,
 };
-pub use simulation::Simulation;
+pub use simulation::{Simulation, StreamState};
 pub use streams::stream_seed;

@@ -193,6 +193,9 @@ impl TcpParams {
                 return Err(OutOfRange::new(name, value, "more than 0 s"));
             }
         }
+        if self.rto_max < self.rto_min() {
+            return Err(OutOfRange::new("rto_max", self.rto_max, "at least rto_min"));
+        }
         if self.receive_window < Bytes::new(1) || self.receive_window > Bytes::new(1 << 30) {
             return Err(OutOfRange::new("receive_window", self.receive_window, "1 byte to 1 GiB (RFC 7323)"));
         }

@@ -1,8 +1,15 @@
-//! No text makes the parser panic, and each gets an answer that makes sense. `make fuzz` runs the same for longer.
+//! No text makes the parser panic, and each gets an answer that makes sense; no scenario breaks what holds of any run.
+//! `make fuzz` runs the same for longer.
+
+use std::panic::{self, AssertUnwindSafe};
 
 use proptest::prelude::*;
+use windtunnel_scenario::Scenario;
 
-use crate::mutate::{CORPUS, Random, check, mutated};
+use crate::generate::generate;
+use crate::invariants;
+use crate::mutate::{CORPUS, check, mutated};
+use crate::random::Random;
 
 /// Valid scenarios with random changes; some of them must stay valid, or the changes are too coarse to get far.
 #[test]
@@ -10,6 +17,19 @@ fn changed_scenarios() {
     let mut random = Random::new(1);
     let valid = (0..4000).filter(|_| check(&mutated(&mut random), &[])).count();
     assert!((40..3960).contains(&valid), "{valid} of 4000 stayed valid");
+}
+
+/// Scenarios of every kind under the invariants; most of them run to their end.
+#[test]
+fn random_scenarios() {
+    let runs = 300;
+    let complete = (1..=runs).filter(|&seed| {
+        let text = generate(seed);
+        let scenario = Scenario::parse(&text, None, &[]).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let summary = panic::catch_unwind(AssertUnwindSafe(|| invariants::check(&scenario, 20_000)));
+        summary.unwrap_or_else(|_| panic!("seed {seed} fails:\n{text}")).is_some()
+    });
+    assert!(complete.count() as u64 > runs / 2);
 }
 
 proptest! {

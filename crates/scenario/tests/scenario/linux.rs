@@ -153,6 +153,7 @@ fn impossible_combinations() {
             "duplicate key",
         ),
         (refused("", "overhead = \"2 kB\"", "cc = \"reno\""), "at most 1 kB"),
+        (refused("tcp = { rto_max = \"1 ms\" }", "", "cc = \"reno\""), "at least rto_min"),
         (refused("", "[reverse]\nqueue = \"fifo\"", "cc = \"reno\""), "belongs to a link with a `rate`"),
     ];
     for (message, part) in cases {

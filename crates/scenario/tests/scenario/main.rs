@@ -2,10 +2,15 @@
 
 mod bad_input;
 mod fuzz;
+mod generate;
 mod good_input;
+mod impossible;
+mod invariants;
 mod linux;
 mod mutate;
+mod outcome;
 mod overrides;
+mod random;
 mod registry;
 mod round_trip;
 mod schema;

@@ -6,6 +6,9 @@ use windtunnel_units::{Bytes, Duration, OutOfRange, Rate};
 
 use crate::distribution::{SizeDistribution, TimeDistribution};
 
+/// No application is faster; no link is, either.
+const FASTEST: Rate = Rate::from_bits_per_sec(10_000_000_000_000);
+
 /// An application with its parameters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum ApplicationConfig {
@@ -313,6 +316,9 @@ impl CbrParams {
     fn check(&self) -> Result<(), OutOfRange> {
         positive_rate("rate", self.rate)?;
         datagram("packet_size", self.packet_size)?;
+        if self.rate.transfer_time(self.packet_size).is_zero() {
+            return Err(OutOfRange::new("rate", self.rate, "so low that datagrams are 1 ns apart at least"));
+        }
         if self.responsive {
             positive_rate("min_rate", self.min_rate)?;
             if self.min_rate > self.rate {
@@ -348,7 +354,10 @@ impl ProbeParams {
 }
 
 fn positive_rate(key: &'static str, rate: Rate) -> Result<(), OutOfRange> {
-    if rate == Rate::ZERO { Err(OutOfRange::new(key, rate, "more than 0 bit/s")) } else { Ok(()) }
+    if rate == Rate::ZERO || rate > FASTEST {
+        return Err(OutOfRange::new(key, rate, "more than 0 bit/s and at most 10 Tbit/s"));
+    }
+    Ok(())
 }
 
 fn positive_size(key: &'static str, size: Bytes) -> Result<(), OutOfRange> {

@@ -4,6 +4,7 @@ mod arrivals;
 mod datagrams;
 mod endpoints;
 mod layout;
+mod observation;
 mod stall;
 
 use std::iter;
@@ -21,6 +22,8 @@ use crate::network::{Action, Network};
 use crate::recorder::{Counters, Recorder, Tap};
 use crate::result::{RunResult, Stalled};
 use layout::Layout;
+
+pub use observation::StreamState;
 
 /// What an event source stands for. The order of sources decides between events at the same nanosecond: the
 /// plan (and the recorder's clock) first, then links, then arrivals from delay lines and impairments, then timers of

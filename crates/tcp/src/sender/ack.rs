@@ -137,7 +137,9 @@ impl Sender {
     /// The right edge of the receive window; it is never moved back (RFC 9293 section 3.8.6). True if it moved.
     #[inline]
     pub(super) fn update_send_window(&mut self, packet: &Packet) -> bool {
-        let end = packet.ack + Bytes::new(u64::from(packet.window) << WINDOW_SHIFT);
+        let window = Bytes::new(u64::from(packet.window) << WINDOW_SHIFT);
+        let end = packet.ack + window;
+        self.largest_window = self.largest_window.max(window);
         let moved = end > self.window_end;
         self.window_end = self.window_end.max(end);
         moved

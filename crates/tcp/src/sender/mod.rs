@@ -76,6 +76,8 @@ pub struct Sender {
     unsent: Bytes,
     /// The right edge of the receive window.
     window_end: Seq,
+    /// The largest window that the receiver offered.
+    largest_window: Bytes,
     /// Leaves next, whatever cwnd says.
     forced: Option<Forced>,
 
@@ -141,6 +143,7 @@ impl Sender {
             handshake: Handshake::new(params),
             unsent: Bytes::ZERO,
             window_end: Seq::FIRST_DATA,
+            largest_window: Bytes::ZERO,
             forced: None,
             board: Scoreboard::new(),
             rate: RateSampler::default(),

@@ -55,8 +55,9 @@ impl Prr {
         match self.variant {
             Reduction::None => target,
             Reduction::RateHalving => self.halve(ack, target),
+            // Nothing in flight and nothing allowed is no window: one segment may always leave.
             Reduction::Prr | Reduction::PrrCrb | Reduction::PrrSsrb => {
-                ack.in_flight + self.allowance(ack, target)
+                (ack.in_flight + self.allowance(ack, target)).max(1)
             }
         }
     }
@@ -158,5 +159,14 @@ mod tests {
             Prr::new(Reduction::None, 20).on_ack(Progress { delivered: 1, in_flight: 18, safe: false }, 10),
             10
         );
+    }
+
+    /// The conservative bound allows nothing while less was delivered than sent; with nothing in flight a segment is left.
+    #[test]
+    fn the_window_never_closes() {
+        let mut prr = Prr::new(Reduction::PrrCrb, 4);
+        (0..3).for_each(|_| prr.on_sent());
+        let progress = |in_flight| Progress { delivered: 1, in_flight, safe: true };
+        assert_eq!([prr.on_ack(progress(1), 2), prr.on_ack(progress(0), 2)], [1, 1]);
     }
 }

@@ -94,7 +94,16 @@ impl Sender {
             return Err(Limited::Application);
         }
         let payload = self.mss.min(self.unsent);
-        if self.board.nxt() + payload > self.window_end { Err(Limited::Receiver) } else { Ok(payload) }
+        if self.board.nxt() + payload > self.window_end { self.part_of_segment() } else { Ok(payload) }
+    }
+
+    /// A segment that the window has no room for. A part of it leaves only if that is half of the largest window (RFC 9293
+    /// section 3.8.6.2.1): of one that holds two segments it never is.
+    #[cold]
+    fn part_of_segment(&self) -> Result<Bytes, Limited> {
+        let nxt = self.board.nxt();
+        let room = if self.window_end > nxt { self.window_end - nxt } else { Bytes::ZERO };
+        if room > Bytes::ZERO && room * 2 >= self.largest_window { Ok(room) } else { Err(Limited::Receiver) }
     }
 
     /// cwnd has room for one more segment. One is always allowed, however small cwnd is: else nothing would ever raise

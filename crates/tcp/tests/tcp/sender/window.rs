@@ -1,7 +1,7 @@
 //! Growth, its gate, idle times, the receive window, limits (spec/congestion-control sections 1.4, 1.6 and 6.2).
 
 use windtunnel_tcp::{CaState, IdleRule, Limited, TcpParams};
-use windtunnel_units::Duration;
+use windtunnel_units::{Bytes, Duration};
 
 use super::harness::{Lab, MSS, Script, Setup, Told, at, ms};
 
@@ -146,6 +146,21 @@ fn receive_window() {
     lab.run_until(at(1000));
     assert_eq!(lab.sent.len() as u64, 11 * 25);
     assert_eq!(lab.cwnd(), 100, "not the limit: no growth");
+}
+
+/// A window of a quarter of a segment: what fits leaves, each round trip (RFC 9293 section 3.8.6.2.1: half of the largest
+/// window), and no part of a segment where the window holds several (11 of them above).
+#[test]
+fn window_below_a_segment() {
+    let mut setup = Setup { cwnd: 100, ..idle(IdleRule::None) };
+    setup.endpoint.mtu = Bytes::new(65_535);
+    let mut lab = Lab::new(setup, Script::default());
+    lab.set_window(1);
+    lab.write_endless();
+    lab.run_until(at(1000));
+    assert_eq!(lab.sent.len(), 25);
+    assert_eq!(lab.received(), Bytes::new(16_384) * 24);
+    assert_eq!(lab.sender.stats().window_probes, 0);
 }
 
 /// A closed window is probed with back-off, and nothing hangs when it opens.

@@ -1,0 +1,236 @@
+//! Flows: applications, controllers, the mechanisms of their TCP.
+
+use super::Draft;
+
+impl Draft {
+    /// The keys of a flow, after `from` and `to`.
+    pub(super) fn flow(&mut self, index: usize) {
+        self.key("name", format_args!("flow {index}"));
+        let rtt = self.rtt * self.random.log(1, 4);
+        self.time("rtt", rtt);
+        if self.one_in(4) {
+            self.bare("count", 2);
+        }
+        for key in ["pacing", "ecn"] {
+            // Never false: the MDS response needs ECN.
+            if self.one_in(4) {
+                self.bare(key, true);
+            }
+        }
+        let datagrams = !self.ideal && self.one_in(6);
+        if !datagrams && self.one_in(3) {
+            self.some_number("iw", 1, 100);
+        }
+        self.schedule();
+        if datagrams {
+            return self.datagrams();
+        }
+        if !self.ideal && !self.one_in(3) {
+            self.application();
+        }
+        self.controller();
+        if self.one_in(2) {
+            self.acks();
+        }
+        if !self.ideal && self.one_in(2) {
+            self.table("[flow.tcp]");
+            self.tcp();
+        }
+    }
+
+    fn schedule(&mut self) {
+        let most = self.duration - 1;
+        match self.random.below(5) {
+            0 => self.some_time("start", 1, most),
+            1 => {
+                let (start, span) = (self.random.log(1, most), self.random.log(1, self.duration));
+                self.time("start", start);
+                self.time("stop", start + span);
+            }
+            2 => {
+                let mut from = self.random.log(1, self.duration / 10);
+                let mut spans = Vec::new();
+                while from < most && spans.len() < 4 {
+                    let to = from + self.random.log(1, self.duration / 4);
+                    spans.push(format!("{{ from = \"{from} ns\", to = \"{to} ns\" }}"));
+                    from = to + self.random.log(1, self.duration / 4);
+                }
+                self.bare("active", format_args!("[{}]", spans.join(", ")));
+            }
+            _ => {}
+        }
+    }
+
+    fn datagrams(&mut self) {
+        self.table("[flow.app]");
+        let most = self.rate.saturating_mul(3);
+        match self.random.below(3) {
+            0 => {
+                self.key("kind", "cbr");
+                self.some_rate("rate", 64_000, most);
+                self.some_size("packet_size", 44, 65_535);
+                self.some_switch("responsive");
+            }
+            1 => {
+                self.key("kind", "probe");
+                self.some_time("interval", (self.duration / 5000).max(1), self.duration);
+                self.some_size("size", 44, 65_535);
+            }
+            _ => self.media("udp"),
+        }
+    }
+
+    fn media(&mut self, protocol: &str) {
+        self.key("kind", "media");
+        self.key("protocol", protocol);
+        self.some_rate("rate", 1, self.rate * 2);
+        self.some_time("frame_interval", (self.duration / 5000).max(1), self.duration);
+        self.some_number("keyframe_every", 1, 100);
+    }
+
+    fn application(&mut self) {
+        self.table("[flow.app]");
+        match self.random.below(5) {
+            0 => {
+                self.key("kind", "transfer");
+                self.some_size("size", 1, 10_000_000);
+            }
+            1 => {
+                self.key("kind", "on-off");
+                for key in ["on", "off"] {
+                    self.distribution(key, "ns", (self.duration / 1000).max(1000), self.duration);
+                }
+                if self.one_in(2) {
+                    self.some_rate("rate", 1, self.rate * 2);
+                }
+            }
+            2 => {
+                self.key("kind", "request-response");
+                self.distribution("size", "B", 1, 1_000_000);
+                self.distribution("think", "ns", 1, self.rtt * 20);
+                if self.one_in(2) {
+                    self.some_number("count", 1, 100);
+                }
+            }
+            3 => {
+                self.key("kind", "poisson");
+                let expected = self.random.log(1, 1000) as f64;
+                let arrivals = (expected / (self.duration as f64 / 1e9)).clamp(1e-6, 1e6);
+                self.bare("arrivals", format_args!("{arrivals:?}"));
+                self.distribution("size", "B", 1, 100_000);
+                self.some_number("max_active", 1, 100);
+            }
+            _ => self.media("tcp"),
+        }
+    }
+
+    fn distribution(&mut self, key: &str, unit: &str, least: u64, most: u64) {
+        let low = self.random.log(least, most);
+        let high = low + 1 + self.random.log(1, most);
+        let text = match self.random.below(5) {
+            0 => format!("{{ kind = \"fixed\", value = \"{low} {unit}\" }}"),
+            1 => format!("{{ kind = \"uniform\", min = \"{low} {unit}\", max = \"{high} {unit}\" }}"),
+            2 => format!("{{ kind = \"exponential\", mean = \"{low} {unit}\" }}"),
+            3 => {
+                format!(
+                    "{{ kind = \"pareto\", min = \"{low} {unit}\", max = \"{high} {unit}\", shape = 1.2 }}"
+                )
+            }
+            _ => format!("{{ kind = \"lognormal\", median = \"{low} {unit}\", sigma = 1.0 }}"),
+        };
+        self.bare(key, text);
+    }
+
+    fn controller(&mut self) {
+        self.table("[flow.cc]");
+        let classics = ["tahoe", "reno1990", "newreno"];
+        let base = if !self.ideal && self.one_in(4) {
+            self.random.pick(&classics)
+        } else {
+            self.random.pick(&["reno", "aimd", "cubic", "scalable"])
+        };
+        let mds = !classics.contains(&base) && self.one_in(3);
+        self.key("kind", format_args!("{base}{}", if mds { "-mds" } else { "" }));
+        let growths = ["per-srtt", "per-window", "linux", "per-ack", "per-ack-plus-eighth"];
+        match base {
+            "reno" | "aimd" if !self.ideal && self.one_in(3) => self.one_of("growth", &growths),
+            "cubic" if self.one_in(3) => self.one_of("variant", &["document", "rfc9438", "linux"]),
+            "scalable" if self.one_in(3) => self.one_of("variant", &["document", "linux", "paper"]),
+            _ => {}
+        }
+        if self.one_in(2) {
+            self.one_of("slow_start", &["none", "standard", "hystart", "hystart-pp", "essp"]);
+        }
+    }
+
+    fn acks(&mut self) {
+        self.table("[flow.ack]");
+        let policies: &[&str] = if self.ideal {
+            &["immediate", "quick-signal", "state-change"]
+        } else {
+            &["immediate", "quick-signal", "state-change", "every", "linux"]
+        };
+        self.one_of("policy", policies);
+        self.some_number("count", 1, 100);
+        self.some_time("delay", 1, 1_000_000_000);
+    }
+
+    /// Mechanisms, in the table that is open.
+    pub(super) fn tcp(&mut self) {
+        let classic = ["newreno", "reno", "tahoe"];
+        match self.random.below(8) {
+            0 | 1 => {
+                self.bare("sack", false);
+                let detection = if self.one_in(3) { "rfc6675" } else { self.random.pick(&classic) };
+                self.key("loss_detection", detection);
+            }
+            2 => {
+                self.bare("sack", true);
+                self.key("loss_detection", "rfc6675");
+            }
+            3 => {
+                self.bare("sack", true);
+                self.key("loss_detection", "rack");
+            }
+            _ => {}
+        }
+        for key in
+            ["timestamps", "tlp", "frto", "undo", "limited_transmit", "growth_gate", "gso", "autotuning"]
+        {
+            if self.one_in(4) {
+                self.some_switch(key);
+            }
+        }
+        if self.one_in(4) {
+            self.one_of("reduction", &["prr", "prr-crb", "prr-ssrb", "rate-halving", "none"]);
+        }
+        if self.one_in(4) {
+            self.one_of("rto", &["linux", "rfc6298"]);
+        }
+        if self.one_in(3) {
+            self.one_of("idle", &["rfc2861", "rfc5681", "rfc7661", "none"]);
+        }
+        if self.one_in(6) {
+            self.one_of("ssthresh_base", &["cwnd", "flight"]);
+        }
+        if self.one_in(6) {
+            self.some_number("dupthresh", 1, 300);
+        }
+        for key in ["rto_min", "tick"] {
+            if self.one_in(8) {
+                self.some_time(key, 1, 1_000_000_000);
+            }
+        }
+        for key in ["rto_initial", "rto_max"] {
+            if self.one_in(8) {
+                self.some_time(key, 1_000_000_000, 100_000_000_000);
+            }
+        }
+        if self.one_in(4) {
+            self.some_size("receive_window", 1, 1 << 30);
+        }
+        if self.one_in(4) {
+            self.some_time("gro", 1, self.rtt * 2);
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! Topologies, links, queues, and what happens behind links.
+
+use super::Draft;
+
+impl Draft {
+    /// The links, and the flows over them.
+    pub(super) fn network(&mut self) {
+        let flows = 1 + self.random.below(4);
+        if self.one_in(3) {
+            let (hops, back) = (1 + self.random.below(4), !self.one_in(3));
+            self.chain(hops, back);
+            for flow in 0..flows {
+                let (mut from, mut to) = (self.random.below(hops), hops);
+                if back && self.one_in(3) {
+                    std::mem::swap(&mut from, &mut to);
+                }
+                self.table("[[flow]]");
+                self.key("from", format_args!("n{from}"));
+                self.key("to", format_args!("n{to}"));
+                self.flow(flow);
+            }
+        } else {
+            let rate = self.rate;
+            self.table("[bottleneck]");
+            self.link("bottleneck", rate, self.rtt / 4);
+            match self.random.below(4) {
+                0 => {
+                    self.table("[reverse]");
+                    let rate = self.random.log((rate / 1000).max(1000), rate);
+                    self.link("reverse", rate, self.rtt / 4);
+                }
+                1 if !self.ideal => {
+                    self.table("[reverse]");
+                    self.impairments("reverse");
+                }
+                _ => {}
+            }
+            for flow in 0..flows {
+                self.table("[[flow]]");
+                self.flow(flow);
+            }
+        }
+    }
+
+    /// Nodes in a row, and links there and perhaps back.
+    fn chain(&mut self, hops: usize, back: bool) {
+        for node in 0..=hops {
+            self.table("[[node]]");
+            self.key("name", format_args!("n{node}"));
+        }
+        let delay = self.rtt / (2 * hops as u64);
+        for hop in 0..hops {
+            let ways = [(hop, hop + 1), (hop + 1, hop)];
+            for (from, to) in ways.into_iter().take(1 + usize::from(back)) {
+                self.table("[[link]]");
+                self.key("name", format_args!("l{from}{to}"));
+                self.key("from", format_args!("n{from}"));
+                self.key("to", format_args!("n{to}"));
+                let rate = self.rate * self.random.log(1, 20);
+                self.link("link", rate, delay);
+            }
+        }
+    }
+
+    /// The keys of a link whose last table has the header `table`.
+    fn link(&mut self, table: &str, rate: u64, longest_delay: u64) {
+        self.key("rate", format_args!("{rate} bit/s"));
+        if self.one_in(3) {
+            self.some_time("delay", 1, longest_delay);
+        }
+        if self.one_in(5) {
+            self.some_size("overhead", 1, 1000);
+        }
+        if self.one_in(4) {
+            self.one_of("dequeue_point", &["start", "end"]);
+        }
+        let dotted =
+            |key: &str| if table == "link" { format!("link.{key}") } else { format!("{table}.{key}") };
+        if !self.one_in(5) {
+            self.table(&format!("[{}]", dotted("queue")));
+            self.queue(rate);
+        }
+        if self.one_in(4) {
+            let mut at = 0;
+            for _ in 0..=self.random.below(3) {
+                at += self.random.log(1, self.duration / 5);
+                self.table(&format!("[[{}]]", dotted("changes")));
+                self.time("at", at);
+                let slower = (rate / 1000).max(1000);
+                self.some_rate("rate", slower, rate * 2);
+            }
+        }
+        if !self.ideal && self.one_in(2) {
+            self.impairments(table);
+        }
+    }
+
+    fn queue(&mut self, rate: u64) {
+        let kinds = ["fifo", "fifo", "brickwall", "ramp", "pie", "deltic", "deltic-mds", "deltim", "deltim2"];
+        let kind = self.random.pick(&kinds);
+        self.key("kind", kind);
+        match self.random.below(6) {
+            0 => self.key("limit", "1 packet"),
+            1 | 2 => {
+                let packets = self.random.log(2, 1000);
+                self.key("limit", format_args!("{packets} packets"));
+            }
+            3 => self.some_size("limit", self.mtu, self.mtu * 1000),
+            4 => {
+                let packet = (self.mtu * 8_000_000_000 / rate).max(1);
+                self.some_time("limit", packet, packet * 1000);
+            }
+            _ => {}
+        }
+        if self.one_in(3) {
+            self.one_of("ecn_mode", &["none", "rfc3168", "sce", "mds"]);
+        }
+        if self.one_in(2) {
+            return;
+        }
+        match kind {
+            "fifo" => self.some_switch("headdrop"),
+            "brickwall" => {
+                for key in ["sce_threshold", "ce_threshold", "drop_threshold"] {
+                    self.some_time(key, 1, 1_000_000_000);
+                }
+            }
+            "ramp" => self.some_time("max", 1, 10_000_000_000),
+            "pie" => {
+                self.one_of("variant", &["linux", "rfc"]);
+                self.some_time("target", 1_000, 1_000_000_000);
+                self.some_time("tupdate", 100_000, 1_000_000_000);
+                for key in ["ecn", "bytemode", "dq_rate_estimator"] {
+                    self.some_switch(key);
+                }
+            }
+            "deltic" => {
+                for key in ["sce_target", "ce_target", "drop_target"] {
+                    self.some_time(key, 1, 1_000_000_000);
+                }
+            }
+            "deltic-mds" => self.some_time("target", 1, 1_000_000_000),
+            "deltim2" => {
+                self.some_time("burst", 1_000_000, 1_000_000_000);
+                self.some_time("update", 1, 1_000_000);
+            }
+            _ => self.some_time("burst", 1, 1_000_000_000),
+        }
+    }
+
+    fn impairments(&mut self, table: &str) {
+        let kinds = [
+            "outage",
+            "ack-thinning",
+            "loss",
+            "gilbert-elliott",
+            "periodic-loss",
+            "scripted-loss",
+            "corruption",
+            "duplication",
+            "aggregation",
+            "jitter",
+            "reordering",
+        ];
+        for _ in 0..=self.random.below(3) {
+            let kind = self.random.pick(&kinds);
+            self.table(&format!("[[{table}.impair]]"));
+            self.key("kind", kind);
+            self.impairment(kind, table);
+        }
+    }
+
+    fn impairment(&mut self, kind: &str, table: &str) {
+        let rtt = self.rtt;
+        match kind {
+            "outage" => {
+                self.some_switch("hold");
+                let (from, span) = match self.random.below(5) {
+                    0 => (0, self.duration * 2),
+                    _ => (self.random.log(1, self.duration), self.random.log(1, self.duration)),
+                };
+                self.table(&format!("[[{table}.impair.times]]"));
+                self.time("from", from);
+                self.time("to", from + span);
+            }
+            "ack-thinning" => {
+                self.some_number("keep_every", 1, 100);
+                self.some_time("flush", 1, rtt * 10);
+            }
+            "loss" | "corruption" | "duplication" => {
+                self.some_probability("probability");
+                self.one_of("affects", &["all", "data", "acks"]);
+            }
+            "gilbert-elliott" => {
+                for key in ["p", "r", "loss_good", "loss_bad"] {
+                    self.some_probability(key);
+                }
+                self.one_of("affects", &["all", "data", "acks"]);
+            }
+            "periodic-loss" => {
+                self.some_number("every", 2, 1000);
+                self.some_switch("per_flow");
+                self.one_of("affects", &["all", "data", "acks"]);
+            }
+            "scripted-loss" => {
+                let first = self.random.log(1, 100);
+                let packets: Vec<u64> = (0..self.random.log(1, 30)).map(|i| first + i).collect();
+                self.bare("packets", format_args!("{packets:?}"));
+                self.one_of("affects", &["all", "data", "acks"]);
+            }
+            "aggregation" => {
+                self.some_time("hold", 1, rtt * 4);
+                self.some_number("packets", 1, 200);
+            }
+            "jitter" => {
+                self.one_of("distribution", &["fixed", "uniform", "normal", "pareto"]);
+                self.some_time("mean", 1, rtt * 4);
+                self.some_time("deviation", 1, rtt * 4);
+                self.some_switch("reorder");
+            }
+            _ => {
+                self.some_probability("probability");
+                self.one_of("mode", &["late", "early"]);
+                self.some_time("delay", 1, rtt * 4);
+            }
+        }
+    }
+}

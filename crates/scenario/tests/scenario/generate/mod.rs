@@ -1,0 +1,159 @@
+//! Random valid scenarios: any network, any mechanisms, with a liking for the ends of what is allowed.
+//!
+//! Each key has a line of its own, so that one that fails can be cut down line by line. The length is chosen so that most
+//! runs are of some thousand packets.
+
+mod endpoints;
+mod links;
+
+use std::fmt::{Display, Write};
+
+use crate::random::Random;
+
+/// A scenario's text as it grows, and what its parts must know of each other.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    random: Random,
+    text: String,
+    /// Loss-free endpoints.
+    ideal: bool,
+    /// Of the slowest link, in bit/s.
+    rate: u64,
+    mtu: u64,
+    /// The least round-trip time, in nanoseconds; links take some of it.
+    rtt: u64,
+    /// Of the run, in nanoseconds.
+    duration: u64,
+}
+
+/// The scenario with this seed.
+pub(crate) fn generate(seed: u64) -> String {
+    let mut random = Random::new(seed);
+    let ideal = random.one_in(8);
+    let mtu = [1500, 1500, 1500, 1500, 576, 9000, 68, 60, 65_535][random.below(9)];
+    let rate = [random.log(1_000, 10_000_000_000), random.log(1_000_000, 1_000_000_000)][random.below(2)];
+    let rtt = match random.below(10) {
+        0 => 1_000,
+        1 => random.log(1_000, 100_000_000_000),
+        _ => random.log(100_000, 500_000_000),
+    };
+    let packets = random.log(50, 20_000);
+    let of_packets = u128::from(packets * mtu * 8) * 1_000_000_000 / u128::from(rate);
+    let of_round_trips = rtt * random.log(2, 300);
+    let duration = (of_packets as u64).max(of_round_trips).clamp(1_000_000, 1_000_000_000_000);
+    let mut draft = Draft { random, text: String::new(), ideal, rate, mtu, rtt, duration };
+    draft.top(seed);
+    draft.network();
+    draft.text
+}
+
+impl Random {
+    /// True once in so many times.
+    fn one_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+
+    /// A number between these: a power of two is as likely as any other, and so are the ends.
+    fn log(&mut self, least: u64, most: u64) -> u64 {
+        let (least, most) = (least.max(1), most.max(least).max(1));
+        let exponents = most.ilog2() - least.ilog2() + 1;
+        let low = 1_u64 << (least.ilog2() as usize + self.below(exponents as usize));
+        (low + self.next() % low).clamp(least, most)
+    }
+}
+
+impl Draft {
+    fn top(&mut self, seed: u64) {
+        let (mtu, duration) = (self.mtu, self.duration);
+        self.key("title", format_args!("seed {seed}"));
+        self.time("duration", duration);
+        self.bare("seed", seed);
+        self.key("mtu", format_args!("{mtu} B"));
+        if self.ideal {
+            self.key("endpoints", "ideal");
+        } else if self.one_in(2) {
+            self.table("[tcp]");
+            self.tcp();
+        }
+        self.table("[record]");
+        let interval = (duration / self.random.log(1, 1000)).max(1_000_000);
+        self.time("interval", interval);
+        for key in ["events", "packets"] {
+            let value = self.one_in(3);
+            self.bare(key, value);
+        }
+        if self.one_in(4) {
+            self.table("[[window]]");
+            let (from, span) = (self.random.log(1, duration / 2), self.random.log(1, duration / 2));
+            self.key("name", "some time");
+            self.time("from", from);
+            self.time("to", from + span);
+        }
+    }
+
+    fn one_in(&mut self, n: usize) -> bool {
+        self.random.one_in(n)
+    }
+
+    /// The header of a table.
+    fn table(&mut self, header: &str) {
+        self.text.push('\n');
+        self.text.push_str(header);
+        self.text.push('\n');
+    }
+
+    /// A key with a text.
+    fn key(&mut self, key: &str, value: impl Display) {
+        writeln!(self.text, "{key} = \"{value}\"").expect("memory is enough");
+    }
+
+    /// A key with a number or a truth value.
+    fn bare(&mut self, key: &str, value: impl Display) {
+        writeln!(self.text, "{key} = {value}").expect("memory is enough");
+    }
+
+    fn time(&mut self, key: &str, nanoseconds: u64) {
+        self.key(key, format_args!("{nanoseconds} ns"));
+    }
+
+    /// A time between these, in nanoseconds, evenly in its logarithm.
+    fn some_time(&mut self, key: &str, least: u64, most: u64) {
+        let time = self.random.log(least, most);
+        self.time(key, time);
+    }
+
+    fn some_rate(&mut self, key: &str, least: u64, most: u64) {
+        let rate = self.random.log(least, most);
+        self.key(key, format_args!("{rate} bit/s"));
+    }
+
+    fn some_size(&mut self, key: &str, least: u64, most: u64) {
+        let size = self.random.log(least, most);
+        self.key(key, format_args!("{size} B"));
+    }
+
+    fn some_number(&mut self, key: &str, least: u64, most: u64) {
+        let number = self.random.log(least, most);
+        self.bare(key, number);
+    }
+
+    fn some_switch(&mut self, key: &str) {
+        let value = self.one_in(2);
+        self.bare(key, value);
+    }
+
+    fn one_of(&mut self, key: &str, values: &[&str]) {
+        let value = self.random.pick(values);
+        self.key(key, value);
+    }
+
+    /// A probability: mostly small, now and then certain.
+    fn some_probability(&mut self, key: &str) {
+        let value = match self.random.below(8) {
+            0 => 100.0,
+            1 | 2 => self.random.log(100, 9_900) as f64 / 100.0,
+            _ => self.random.log(1, 500) as f64 / 100.0,
+        };
+        self.key(key, format_args!("{value} %"));
+    }
+}

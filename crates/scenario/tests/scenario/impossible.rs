@@ -1,0 +1,138 @@
+//! Scenarios in which hardly anything can get through: they end soon, and their summary says what happened.
+
+use windtunnel_scenario::Scenario;
+use windtunnel_sim::{FlowSummary, Summary};
+
+use crate::invariants;
+
+/// None of these needs more.
+const MOST_EVENTS: u64 = 200_000;
+
+/// One CUBIC flow over 10 Mbit/s and 20 ms for 100 s, as far as `settings` leave it so.
+fn run(settings: &[&str]) -> Summary {
+    let text = "duration = \"100 s\"\nrecord = { interval = \"1 s\" }\n[bottleneck]\nrate = \"10 Mbit/s\"\n\
+                [[flow]]\ncc = \"cubic\"\nrtt = \"20 ms\"\n";
+    let settings: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();
+    let scenario = Scenario::parse(text, None, &settings).unwrap_or_else(|error| panic!("{error}"));
+    let summary = invariants::check(&scenario, MOST_EVENTS);
+    summary.unwrap_or_else(|| panic!("{settings:?}: more than {MOST_EVENTS} events"))
+}
+
+/// The only flow.
+fn flow(settings: &[&str]) -> FlowSummary {
+    run(settings).flows.remove(0)
+}
+
+/// Back-off doubles the timeout each time (RFC 6298 section 5.5): of the SYN from 1 s on, of data from 200 ms and a round trip
+/// on, at most 120 s. So many of them are within so many seconds.
+fn timeouts(first_s: f64, within_s: f64) -> u64 {
+    let (mut at, mut timeout, mut count) = (first_s, first_s, 0);
+    while at < within_s {
+        count += 1;
+        timeout = (timeout * 2.0).min(120.0);
+        at += timeout;
+    }
+    count
+}
+
+/// Nothing passes: the handshake goes on to the end, and each SYN is lost (7 of them: after 0, 1, 3, 7, 15, 31, 63 s).
+#[test]
+fn everything_is_lost() {
+    let flow = flow(&["bottleneck.impair={ kind = \"loss\", probability = \"100 %\" }"]);
+    assert_eq!((flow.received_bytes, flow.sent, flow.drops.wire), (0, 0, 7));
+    assert_eq!(flow.limited.map(|limited| limited.handshake), Some(1.0));
+    assert_eq!(flow.drops.wire, 1 + timeouts(1.0, 100.0));
+}
+
+/// The same if only the answers are lost: the receiver saw the SYNs, and no data.
+#[test]
+fn every_ack_is_lost() {
+    let flow = flow(&["reverse={ impair = { kind = \"loss\", probability = \"100 %\" } }"]);
+    assert_eq!((flow.received_bytes, flow.sent), (7 * 52, 0));
+    assert_eq!((flow.goodput_mbps, flow.limited.map(|l| l.handshake)), (0.0, Some(1.0)));
+}
+
+/// The handshake passes, data do not: the initial window, a tail loss probe, and the timeouts.
+#[test]
+fn all_data_are_lost() {
+    let flow = flow(&["bottleneck.impair={ kind = \"loss\", probability = \"100 %\", affects = \"data\" }"]);
+    assert_eq!((flow.received_bytes, flow.goodput_mbps), (52, 0.0));
+    assert_eq!((flow.tlps, flow.sent), (1, 10 + 1 + flow.rtos));
+    assert_eq!((flow.drops.wire, flow.delivered_bytes), (flow.sent, 0));
+    assert!(flow.rtos.abs_diff(timeouts(0.22, 100.0)) <= 1, "{} timeouts", flow.rtos);
+}
+
+/// The path goes away after 1 s: what arrived before is all that arrives.
+#[test]
+fn an_outage_to_the_end() {
+    let outage = "bottleneck.impair={ kind = \"outage\", times = [{ from = \"1 s\", to = \"1000 s\" }] }";
+    let flow = flow(&[outage]);
+    assert!(flow.last_packet_s.is_some_and(|last| (0.9..1.02).contains(&last)), "{:?}", flow.last_packet_s);
+    assert!((8..=11).contains(&flow.rtos), "{} timeouts in 99 s", flow.rtos);
+}
+
+/// The same with packets that wait for the outage to end: none is lost, none arrives.
+#[test]
+fn an_outage_that_holds_to_the_end() {
+    let outage =
+        "bottleneck.impair={ kind = \"outage\", hold = true, times = [{ from = \"0 s\", to = \"1000 s\" }] }";
+    let summary = run(&[outage]);
+    assert_eq!((summary.flows[0].received_bytes, summary.flows[0].drops.wire), (0, 0));
+    assert_eq!(summary.impairments[0].held, 7, "the SYNs");
+}
+
+/// A byte of window is one unit of the scaled field, 16 KiB: 11 segments of 1448 bytes in a round trip, which is 20 ms and
+/// the transmission of one (1.2 ms) if each is acknowledged.
+#[test]
+fn a_window_of_one_byte() {
+    let flow = flow(&["tcp.receive_window=1 B", "flow[0].ack=immediate"]);
+    let expected = 11.0 * 1448.0 * 8.0 / 0.0212 / 1e6;
+    assert!((0.99 * expected..=expected).contains(&flow.goodput_mbps), "{} of {expected}", flow.goodput_mbps);
+    assert!(flow.limited.is_some_and(|limited| limited.receiver > 0.9), "{:?}", flow.limited);
+}
+
+/// A window of a quarter of a segment: what fits leaves (RFC 9293 section 3.8.6.2.1), 16 KiB in a round trip of 20 ms and
+/// the transmission (13.1 ms).
+#[test]
+fn a_window_below_a_segment() {
+    let flow = flow(&["mtu=65535 B", "tcp.receive_window=1 B", "flow[0].ack=immediate"]);
+    let expected = 16_384.0 * 8.0 / 0.0331 / 1e6;
+    assert!(
+        (0.98 * expected..1.01 * expected).contains(&flow.goodput_mbps),
+        "{} of {expected}",
+        flow.goodput_mbps
+    );
+}
+
+/// Each burst of two packets loses one, and still something arrives.
+#[test]
+fn a_queue_of_one_packet() {
+    let flow = flow(&["bottleneck.queue={ kind = \"fifo\", limit = \"1 packet\" }"]);
+    assert!(flow.drops.full > 0 && flow.goodput_mbps > 0.1, "{flow:?}");
+}
+
+/// A packet takes 12 s: the link is busy to the end with the few that leave, most of them copies.
+#[test]
+fn a_thousand_bits_per_second() {
+    let summary = run(&["bottleneck.rate=1 kbit/s"]);
+    let (flow, queue) = (&summary.flows[0], &summary.queues[0]);
+    assert!(queue.dequeued <= 9 && queue.utilization > 0.95, "{queue:?}");
+    assert!(flow.goodput_mbps > 0.0 && flow.rtos > 0, "{flow:?}");
+}
+
+/// The smallest packets that may be, 8 bytes of data each, and the shortest round trip.
+#[test]
+fn the_least_of_everything() {
+    let flow = flow(&["mtu=60 B", "flow[0].rtt=1 ns", "bottleneck.rate=100 kbit/s"]);
+    let share = 8.0 / 60.0;
+    assert!((0.9 * share * 0.1..=share * 0.1).contains(&flow.goodput_mbps), "{} Mbit/s", flow.goodput_mbps);
+}
+
+/// A rate whose packets would leave at once is refused.
+#[test]
+fn an_application_without_a_pace() {
+    let text = "duration = \"1 s\"\n[bottleneck]\nrate = \"1 Mbit/s\"\n[[flow]]\nrtt = \"1 ms\"\n\
+                app = { kind = \"cbr\", rate = \"1 Tbit/s\", packet_size = \"44 B\" }\n";
+    let error = Scenario::parse(text, None, &[]).expect_err("two datagrams in a nanosecond").to_string();
+    assert!(error.contains("app.rate") && error.contains("1 ns apart"), "{error}");
+}

@@ -1,0 +1,153 @@
+//! What holds at any moment of any run.
+//!
+//! Packets are conserved, time does not run backwards, and the run goes on: events without a packet that moves are the
+//! recorder's and timers', of which there are only so many in a time. A stream is delivered in order and once: what the
+//! receiver hands out is what is below RCV.NXT, SND.UNA <= RCV.NXT <= SND.NXT, and none of them goes back. Who still has
+//! data to deliver has a packet under way or a timer set.
+
+use windtunnel_scenario::{FlowGroup, Scenario, compile};
+use windtunnel_sim::application::ApplicationConfig;
+use windtunnel_sim::{Simulation, StreamState, Summary};
+use windtunnel_tcp::HEADERS;
+use windtunnel_units::{Bytes, Duration, Seq, Time};
+
+use crate::outcome;
+
+/// Events between two looks at the run.
+const LOOK: u64 = 200;
+
+/// Links, delay lines and impairments on one way, at the most.
+const MOST_HOPS: u64 = 32;
+
+/// More than any path holds.
+const LARGEST_WINDOW: Bytes = Bytes::new(1 << 50);
+
+/// Runs a scenario, for so many events at most. Returns its summary, unless there were more.
+///
+/// # Panics
+/// If an invariant does not hold; the message says which.
+pub(crate) fn check(scenario: &Scenario, most_events: u64) -> Option<Summary> {
+    let mut observer = Observer::new(scenario);
+    while observer.simulation.next_event() < observer.simulation.end() {
+        if observer.simulation.events() >= most_events {
+            return None;
+        }
+        observer.go_on();
+    }
+    let end = observer.simulation.end();
+    observer.simulation.run_until(end);
+    let streams: Vec<StreamState> = observer.simulation.streams().collect();
+    let result = observer.simulation.finish();
+    outcome::check(scenario, &result, &streams);
+    Some(result.summary)
+}
+
+/// A run, and what was seen of it.
+#[derive(Debug)]
+struct Observer<'s> {
+    scenario: &'s Scenario,
+    simulation: Simulation,
+    streams: Vec<StreamState>,
+    /// When a packet moved last, and how many events there had been.
+    moved: (u64, Time, u64),
+}
+
+impl<'s> Observer<'s> {
+    fn new(scenario: &'s Scenario) -> Observer<'s> {
+        let simulation = Simulation::new(compile(scenario));
+        Observer { scenario, simulation, streams: Vec::new(), moved: (0, Time::ZERO, 0) }
+    }
+
+    /// Some events, and a look.
+    fn go_on(&mut self) {
+        let simulation = &mut self.simulation;
+        let (before, last) = (simulation.now(), simulation.events() + LOOK);
+        while simulation.events() < last && simulation.next_event() < simulation.end() {
+            simulation.run_until(simulation.next_event() + Duration::from_nanos(1));
+        }
+        assert!(simulation.now() >= before, "time ran back from {before} to {}", simulation.now());
+        self.conservation();
+        self.progress();
+        self.streams();
+    }
+
+    fn conservation(&self) {
+        let s = &self.simulation;
+        let (sent, duplicated) = (s.sent(), s.duplicated());
+        let (arrived, corrupted, lost, within) = (s.arrived(), s.corrupted(), s.lost(), s.in_network());
+        assert_eq!(
+            sent + duplicated,
+            arrived + corrupted + lost + within,
+            "at {}: {sent} sent, {duplicated} doubled, but {arrived} arrived, {corrupted} damaged, {lost} lost, {within} on their way",
+            s.now(),
+        );
+    }
+
+    /// Without a packet that comes or goes there are the recorder's ticks, what applications write, two timers in a
+    /// microsecond for each flow, and the hops of what is on its way.
+    fn progress(&mut self) {
+        let s = &self.simulation;
+        let packets = s.sent() + s.arrived() + s.corrupted() + s.lost();
+        if packets > self.moved.0 {
+            self.moved = (packets, s.now(), s.events());
+            return;
+        }
+        let span = s.now() - self.moved.1;
+        let ticks = span.as_nanos() / self.scenario.record.interval.as_nanos();
+        let flows = self.scenario.flows();
+        let timers: u64 =
+            flows.map(|(group, _)| 2 * (span.as_nanos() / 1000 + 1) + writes(group, span)).sum();
+        let hops = MOST_HOPS * s.in_network();
+        let events = s.events() - self.moved.2;
+        assert!(
+            events <= 20_000 + ticks + timers + hops,
+            "{events} events in {span} up to {} moved no packet",
+            s.now()
+        );
+    }
+
+    fn streams(&mut self) {
+        let now = self.simulation.now();
+        let streams: Vec<StreamState> = self.simulation.streams().collect();
+        for stream in &streams {
+            if let Some(fault) = self.fault(stream) {
+                panic!("at {now}: {fault}: {stream:?}");
+            }
+        }
+        // Connections that arrive take the places of others.
+        let fixed =
+            !self.scenario.flows.iter().any(|f| matches!(f.application, ApplicationConfig::Poisson(_)));
+        for (before, after) in self.streams.iter().zip(&streams).filter(|_| fixed) {
+            let back = after.una < before.una || after.rcv_nxt < before.rcv_nxt || after.nxt < before.nxt;
+            assert!(!back, "at {now}: a stream went back from {before:?} to {after:?}");
+        }
+        self.streams = streams;
+    }
+
+    fn fault(&self, stream: &StreamState) -> Option<&'static str> {
+        let below = Bytes::new(stream.rcv_nxt.get().saturating_sub(Seq::FIRST_DATA.get()));
+        let begun = |seq: Seq| seq.max(Seq::FIRST_DATA);
+        // Of what was taken for lost and is not, the original and what was sent again are both in the network; and the
+        // first segment counts as a whole, if a part of it is acknowledged.
+        let room = (stream.nxt - stream.una + self.scenario.mtu) * 2;
+        let waits = !stream.drained && stream.timer == Time::NEVER && self.simulation.in_network() == 0;
+        let faults = [
+            (stream.delivered != below, "what was delivered is not what is below RCV.NXT"),
+            (begun(stream.una) > begun(stream.rcv_nxt), "more is acknowledged than was received"),
+            (begun(stream.rcv_nxt) > begun(stream.nxt), "more is received than was sent"),
+            (stream.in_flight > room, "more is in flight than outstanding"),
+            (stream.cwnd < self.scenario.mtu - HEADERS, "a window below one segment"),
+            (stream.cwnd > LARGEST_WINDOW, "a window out of all bounds"),
+            (waits, "waits for nothing"),
+        ];
+        faults.into_iter().find_map(|(holds, fault)| holds.then_some(fault))
+    }
+}
+
+/// Writes of an application that writes a segment whenever one is due; the least segment has 8 bytes.
+fn writes(group: &FlowGroup, span: Duration) -> u64 {
+    match &group.application {
+        ApplicationConfig::OnOff(on_off) => on_off.rate.map_or(0, |rate| (rate * span).get() / 8),
+        _ => 0,
+    }
+}

@@ -1,0 +1,162 @@
+//! What holds of the result of any run.
+//!
+//! Each number is set against others that were counted elsewhere: losses of flows against those of queues and media, bytes
+//! of the summary against the receivers' streams. With a capture a stream is put together once more from the packets that
+//! arrived whole, and must be as long.
+
+use std::collections::BTreeMap;
+
+use windtunnel_scenario::{Endpoints, Scenario};
+use windtunnel_sim::application::ApplicationConfig;
+use windtunnel_sim::recorder::columns::{Column, Table};
+use windtunnel_sim::{FlowSummary, Percentiles, QueueSummary, RunResult, StreamState, Summary};
+use windtunnel_units::Seq;
+
+/// Times of summaries are those of histograms: so far off at most.
+const RESOLUTION: f64 = 0.005;
+
+/// # Panics
+/// If something does not hold; the message says what.
+pub(crate) fn check(scenario: &Scenario, result: &RunResult, streams: &[StreamState]) {
+    let summary = &result.summary;
+    match &summary.stalled {
+        Some(stalled) => {
+            assert!(!stalled.why.is_empty() && summary.duration_s <= scenario.duration.as_secs_f64());
+        }
+        None => assert!((summary.duration_s / scenario.duration.as_secs_f64() - 1.0).abs() < 1e-9),
+    }
+    for (flow, (group, member)) in summary.flows.iter().zip(scenario.flows()) {
+        assert_eq!(flow.name, member.name);
+        check_flow(flow, summary.duration_s);
+        if let ApplicationConfig::Transfer(transfer) = &group.application {
+            let most = transfer.size.get() * member.active.len() as u64;
+            assert!(payload(flow, summary.duration_s) <= most, "{}: more than the transfer", flow.name);
+        }
+    }
+    summary.queues.iter().for_each(check_queue);
+    check_losses(scenario, summary);
+    for stream in streams.iter().filter(|stream| !has_many(scenario, stream.flow)) {
+        let flow = &summary.flows[stream.flow];
+        assert_eq!(payload(flow, summary.duration_s), stream.delivered.get(), "{}: goodput", flow.name);
+    }
+    for table in &result.tables {
+        let rows = table.columns[0].1.len();
+        assert!(table.columns.iter().all(|(_, column)| column.len() == rows), "{}: ragged", table.name);
+        // A copy has the number of its original: the loss of one may be noted at the arrival of the other.
+        let copies = summary.impairments.iter().any(|i| i.duplicated > 0);
+        if table.name == "packets" && !copies {
+            check_capture(scenario, table, streams);
+        }
+    }
+}
+
+/// It stands for many connections.
+fn has_many(scenario: &Scenario, flow: usize) -> bool {
+    let group = scenario.flows().nth(flow).map(|(group, _)| &group.application);
+    matches!(group, Some(ApplicationConfig::Poisson(_)))
+}
+
+/// Bytes delivered in order, from the goodput.
+fn payload(flow: &FlowSummary, duration_s: f64) -> u64 {
+    (flow.goodput_mbps * 1e6 / 8.0 * duration_s).round() as u64
+}
+
+fn check_flow(flow: &FlowSummary, duration_s: f64) {
+    let name = &flow.name;
+    let payload = payload(flow, duration_s);
+    assert!(payload <= flow.received_bytes, "{name}: {payload} of {} bytes", flow.received_bytes);
+    let throughput = flow.received_bytes as f64 * 8.0 / 1e6 / duration_s;
+    assert!((throughput - flow.throughput_mbps).abs() <= 1e-9 * throughput, "{name}: throughput");
+    assert!(flow.retransmits <= flow.sent, "{name}: {} retransmits of {} sent", flow.retransmits, flow.sent);
+    assert!(flow.spurious_rtos <= flow.rtos, "{name}: {} of {} RTOs", flow.spurious_rtos, flow.rtos);
+    let cwnd = flow.cwnd_bytes;
+    assert!(cwnd.mean.is_finite() && cwnd.min <= cwnd.max, "{name}: {cwnd:?}");
+    assert!(cwnd.mean <= cwnd.max as f64 * (1.0 + 1e-9), "{name}: {cwnd:?}");
+    assert!((0.0..=1.0).contains(&flow.cwnd_limited), "{name}: {}", flow.cwnd_limited);
+    if let Some(rtt) = &flow.rtt_ms {
+        check_percentiles(name, rtt);
+        assert!(
+            rtt.min >= flow.path_rtt_ms * (1.0 - RESOLUTION),
+            "{name}: {} < {}",
+            rtt.min,
+            flow.path_rtt_ms
+        );
+    }
+    if let Some(l) = flow.limited {
+        let sum = l.cwnd + l.application + l.receiver + l.pacing + l.handshake;
+        assert!((sum - 1.0).abs() < 1e-6, "{name}: {l:?}");
+    }
+    if let Some(transfers) = &flow.transfers {
+        assert!(transfers.rejected <= transfers.arrived, "{name}: {transfers:?}");
+        assert!(transfers.completed_bytes <= payload, "{name}: {transfers:?}, but {payload} bytes delivered");
+        transfers.time_ms.iter().for_each(|time| check_percentiles(name, time));
+    }
+    if let Some(datagrams) = &flow.datagrams {
+        assert!(datagrams.received + datagrams.lost <= datagrams.sent, "{name}: {datagrams:?}");
+        assert!((0.0..=1.0).contains(&datagrams.loss_ratio), "{name}: {datagrams:?}");
+        datagrams.one_way_ms.iter().for_each(|time| check_percentiles(name, time));
+    }
+}
+
+fn check_percentiles(name: &str, p: &Percentiles) {
+    let ordered = [p.min, p.p50, p.p95, p.p99, p.max];
+    let rises = ordered.windows(2).all(|pair| pair[0] <= pair[1] * (1.0 + 2.0 * RESOLUTION));
+    let mean = p.mean >= p.min * (1.0 - RESOLUTION) && p.mean <= p.max * (1.0 + RESOLUTION);
+    assert!(p.min >= 0.0 && rises && mean && p.max.is_finite(), "{name}: {p:?}");
+}
+
+fn check_queue(queue: &QueueSummary) {
+    assert!((0.0..=1.0 + 1e-9).contains(&queue.utilization), "{}: {queue:?}", queue.name);
+    queue.sojourn_ms.iter().for_each(|sojourn| check_percentiles(&queue.name, sojourn));
+}
+
+/// What flows lost is what queues and media lost.
+fn check_losses(scenario: &Scenario, summary: &Summary) {
+    for i in &summary.impairments {
+        assert_eq!(i.arrived + i.duplicated, i.passed + i.lost + i.held, "{i:?}");
+    }
+    let of_flows = |count: fn(&FlowSummary) -> u64| summary.flows.iter().map(count).sum::<u64>();
+    let of_queues = |count: fn(&QueueSummary) -> u64| summary.queues.iter().map(count).sum::<u64>();
+    assert_eq!(of_flows(|f| f.drops.full), of_queues(|q| q.drops.full), "drops of full queues");
+    assert_eq!(of_flows(|f| f.drops.aqm), of_queues(|q| q.drops.aqm), "drops by AQMs");
+    let of_media: u64 = summary.impairments.iter().map(|i| i.lost).sum();
+    assert_eq!(of_flows(|f| f.drops.wire), of_media, "losses of media");
+    let damaged: u64 = summary.impairments.iter().map(|i| i.corrupted).sum();
+    assert!(
+        of_flows(|f| f.corrupted) <= damaged + summary.impairments.iter().map(|i| i.duplicated).sum::<u64>()
+    );
+    if scenario.endpoints == Endpoints::Ideal {
+        assert_eq!(of_media, 0);
+    }
+}
+
+/// The stream that packets make which arrived whole is the one that the receiver delivered.
+fn check_capture(scenario: &Scenario, table: &Table, streams: &[StreamState]) {
+    let numbers = |name: &str| {
+        let column = table.columns.iter().find(|(column, _)| *column == name).map(|(_, column)| column);
+        match column {
+            Some(Column::U64(v)) => v.clone(),
+            Some(Column::U32(v)) => v.iter().map(|n| u64::from(*n)).collect(),
+            Some(Column::U8(v)) => v.iter().map(|n| u64::from(*n)).collect(),
+            other => panic!("{name}: {other:?}"),
+        }
+    };
+    let [tap, dir, flow, proto, seq, payload, drop] =
+        ["tap", "dir", "flow", "proto", "seq", "payload", "drop"].map(numbers);
+    let mut received: BTreeMap<u64, Vec<(u64, u64)>> = BTreeMap::new();
+    for i in 0..tap.len() {
+        if (tap[i], dir[i], proto[i], drop[i]) == (3, 0, 6, 0) && payload[i] > 0 {
+            received.entry(flow[i]).or_default().push((seq[i], seq[i] + payload[i]));
+        }
+    }
+    for stream in streams.iter().filter(|stream| !has_many(scenario, stream.flow)) {
+        let mut ranges = received.remove(&(stream.flow as u64)).unwrap_or_default();
+        ranges.sort_unstable();
+        let first = Seq::FIRST_DATA.get();
+        let end = ranges.iter().fold(first, |end, (from, to)| if *from <= end { end.max(*to) } else { end });
+        let delivered = stream.rcv_nxt.get().max(first);
+        let held_back = scenario.flows().nth(stream.flow).is_some_and(|(group, _)| group.tcp.gro.is_some());
+        assert!(delivered <= end, "{stream:?}: delivered more than arrived");
+        assert!(held_back || delivered == end, "{stream:?}: what arrived reaches to {end}");
+    }
+}

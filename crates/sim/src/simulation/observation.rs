@@ -1,0 +1,60 @@
+//! What an observer may see of a run in progress: its next event, and what the ends of TCP connections agree on.
+
+use windtunnel_units::{Bytes, Seq, Time};
+
+use super::Simulation;
+use crate::flow::Ends;
+
+/// Both ends of a TCP connection at one moment. SND.UNA never passes RCV.NXT, which never passes SND.NXT.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamState {
+    /// As which flow of the network it is recorded.
+    pub flow: usize,
+    /// SND.UNA: the first byte not acknowledged.
+    pub una: Seq,
+    /// SND.NXT: the next byte to be sent.
+    pub nxt: Seq,
+    /// RCV.NXT: the next byte expected.
+    pub rcv_nxt: Seq,
+    /// What the receiver has handed to the application.
+    pub delivered: Bytes,
+    /// The window in force.
+    pub cwnd: Bytes,
+    /// Bytes in the network, as far as the sender knows.
+    pub in_flight: Bytes,
+    /// All that was written is acknowledged.
+    pub drained: bool,
+    /// When the sender or its application wants to be called.
+    pub timer: Time,
+}
+
+impl Simulation {
+    /// Events handled so far.
+    pub const fn events(&self) -> u64 {
+        self.handled
+    }
+
+    /// When the next event is due; [`Simulation::run_until`] just after it handles it, and those of the same time.
+    pub fn next_event(&self) -> Time {
+        self.events.peek().0
+    }
+
+    /// TCP connections that exist now.
+    pub fn streams(&self) -> impl Iterator<Item = StreamState> {
+        self.flows.iter().filter_map(|flow| {
+            let Ends::Tcp(connection) = &flow.ends else { return None };
+            let (sender, receiver) = (&connection.sender, &connection.receiver);
+            Some(StreamState {
+                flow: flow.series as usize,
+                una: sender.snd_una(),
+                nxt: sender.snd_nxt(),
+                rcv_nxt: receiver.rcv_nxt(),
+                delivered: receiver.stats().delivered,
+                cwnd: sender.cwnd(),
+                in_flight: sender.in_flight(),
+                drained: sender.is_drained(),
+                timer: connection.next_timer(),
+            })
+        })
+    }
+}
