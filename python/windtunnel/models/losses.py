@@ -13,6 +13,7 @@ trips drop out, in the limit of large windows.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -26,6 +27,8 @@ from windtunnel.models.values import Result, Values, as_floats
 CELLS = 2000
 #: The chain has settled when no cell's probability changes by more in a step.
 SETTLED = 1e-13
+#: Terms of a series whose n-th term is below ``b^(n^2)``: more do not change a double.
+TERMS = 40
 
 
 def catch_probabilities(share: Values, losses: Values) -> tuple[Result, Result, Result]:
@@ -119,3 +122,19 @@ def _settle(hit: Result, after: Result, cells: int) -> Result:
         if float(np.max(np.abs(new - probability))) < SETTLED:
             return np.asarray(new / new.sum())
         probability = new
+
+
+def independent_window(flow: Aimd) -> float:
+    """Mean window in packets, times the square root of the loss probability p, if losses are independent and rare.
+
+    The other end of the scale: no operating point, but many flows or random losses, each packet being lost with p
+    whatever the windows are. Per packet ``W^2`` grows by ``2 a``; a loss, after an exponential number of packets, keeps
+    ``b^2`` of it. So before a loss it is ``2 a / p`` times a sum of exponentials with means ``b^(2k)``, whose mean root
+    is known. A cycle sends ``1/p`` packets and takes the rounds in which ``a`` regains ``(1 - b) W``.
+    """
+    rates = [flow.b ** (-2 * k) for k in range(TERMS)]
+    root = 0.0
+    for k, mine in enumerate(rates):
+        weight = math.prod(other / (other - mine) for j, other in enumerate(rates) if j != k)
+        root += weight * math.gamma(1.5) / math.sqrt(mine)
+    return flow.a / ((1.0 - flow.b) * math.sqrt(2.0 * flow.a) * root)

@@ -26,7 +26,7 @@ def claims_groups(cells: dict[str, Cell], *, quick: bool) -> list[Group]:
     def make(name: str) -> Cell:
         for queue in QUEUES:
             if name == cell_name(queue, 0.7):
-                return add_cell(cells, queue, 0.7, quick=quick)
+                return add_cell(cells, queue, 0.7)
         run = data["run"][name]
         cell = Cell(name, template(run["scenario"]), tuple(run.get("set", ())))
         cell.twins = starts(cell, quick=quick)

@@ -35,6 +35,11 @@ def predicted_ratio(b: float, *, aqm: bool) -> float:
     return losses.stationary(RENO, flow, counts).rate_ratio
 
 
+def independent_ratio(b: float) -> float:
+    """Rate of AIMD(., ``b``) over Reno's if losses are independent of the windows."""
+    return losses.independent_window(friendly(b)) / losses.independent_window(RENO)
+
+
 def number_groups() -> list[Group]:
     """The groups ``formula`` and ``losses``."""
     captions = {
@@ -108,6 +113,8 @@ def _chain_rows() -> list[Row]:
             what = f"{name}: rate of AIMD(., {b:g}) over Reno's from the Markov chain"
             id = f"losses/ratio-{name.replace(' ', '-').lower()}-{b:g}"
             out.append(Row(id, "losses", what, None, predicted_ratio(b, aqm=aqm_too), None, "", "info"))
+        what = f"independent losses: rate of AIMD(., {b:g}) over Reno's, both with the same loss probability"
+        out.append(Row(f"losses/independent-{b:g}", "losses", what, None, independent_ratio(b), None, "", "info"))
     return out
 
 

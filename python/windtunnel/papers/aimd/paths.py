@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from windtunnel.papers.aimd import whiskers
 from windtunnel.papers.aimd.data_files import template, toml
+from windtunnel.papers.aimd.linux import read_lines
 from windtunnel.papers.aimd.modes import PIE_TARGET_S, Mode, mode, mode_of_share
 from windtunnel.papers.aimd.plan import LIMIT_S, fair_mbps, starts, steady, whisker
 from windtunnel.papers.cells import Cell, Measurement
@@ -31,6 +32,8 @@ class Grid:
     settings: tuple[str, ...]
     peak_s: float
     equal_in: tuple[Mode, ...]
+    reference: str = ""
+    """Its queue in the Linux reference, if it is there."""
 
     @property
     def id(self) -> str:
@@ -48,8 +51,8 @@ class Grid:
 
 GRIDS = (
     Grid("3", "tail-drop", ('bottleneck.queue.limit="200 ms"',), 0.200, ("Reno-friendly", "mixed")),
-    Grid("4", "tail-drop", ('bottleneck.queue.limit="25 ms"',), 0.025, ("Reno-friendly", "mixed")),
-    Grid("6", "pie", (), PIE_TARGET_S, ("Reno-friendly",)),
+    Grid("4", "tail-drop", ('bottleneck.queue.limit="25 ms"',), 0.025, ("Reno-friendly", "mixed"), "td"),
+    Grid("6", "pie", (), PIE_TARGET_S, ("Reno-friendly",), "pie"),
 )
 
 #: Flow numbers, as the scenario files have them.
@@ -121,7 +124,7 @@ def _group(cells: dict[str, Cell], grid: Grid, *, quick: bool) -> Group:
 
 
 def _shown_mode(grid: Grid, path: tuple[int, int], cell: Cell, results: Results) -> Mode:
-    """The mode that the runs of a cell recorded, or else the formula's."""
+    """The mode that the runs of a cell show; the formula's if nothing was run."""
     seen = _recorded(cell, results)
     return grid.mode(*path) if seen is None else seen
 
@@ -153,6 +156,7 @@ def _cell_rows(grid: Grid, path: tuple[int, int], cell: Cell, results: Results) 
         note = f"CUBIC's mode: {mode_here}"
         if values:
             note += f"; P1 {sum(low) / len(low):.3f}, P99 {sum(high) / len(high):.3f}, over {len(values)} start offsets"
+        note += _reference(grid, path, name)
         what = f"{rate} Mbit/s, {rtt} ms: mean normalised rate of {name}"
         id = f"{cell.name}/{name.lower()}"
         mean = [sum(values) / len(values)] if values else []
@@ -162,6 +166,14 @@ def _cell_rows(grid: Grid, path: tuple[int, int], cell: Cell, results: Results) 
         else:
             out.append(Row(id, grid.id, what, None, mean[0] if mean else None, None, "", "info", note, spread(values)))
     return out
+
+
+def _reference(grid: Grid, path: tuple[int, int], name: str) -> str:
+    """What the real Linux stack had on that path, if it was run there."""
+    for line in read_lines():
+        if (line.queue, line.rate_mbps, line.rtt_ms) == (grid.reference, *path):
+            return f"; Linux {line.mean_of(name)} (one start offset)"
+    return ""
 
 
 def _grid_rows(grid: Grid, paths: list[tuple[int, int]], used: list[Cell], results: Results) -> list[Row]:
@@ -178,7 +190,7 @@ def _grid_rows(grid: Grid, paths: list[tuple[int, int]], used: list[Cell], resul
     seen = [_recorded(c, results) for c in used]
     known = [(m, s) for m, s in zip(modes, seen, strict=True) if s is not None]
     agree = float(sum(a == b for a, b in known)) if known else None
-    note = f"of {len(known)} paths with a record" if known else "the runs do not record CUBIC's mode"
+    note = f"of {len(known)} paths that were run" if known else ""
     what = "paths on which the run shows the mode of the formula"
     out.append(Row(f"{grid.id}/modes", grid.id, what, None, agree, None, "paths", "info", note))
     times = [t for c in used for t in results.values(c.name, c.index(converged()))]

@@ -131,7 +131,7 @@ def _legend(axes: Axes, groups: Sequence[str], *, modes: bool) -> None:
         look = flow_look(flow)
         label = f"{name}: P1, mean, P99"
         handles.append(Line2D([], [], color=look.colour, marker=look.marker, ms=5.5, lw=1.3, label=label))
-    handles.append(Line2D([], [], color=SOFT, marker=".", ms=4, lw=0, label="means of single runs"))
+    handles.append(Line2D([], [], color=SOFT, marker=".", ms=4, lw=0, label="means of single runs (start offsets)"))
     if modes:
         for name, label in (("mixed", "CUBIC partly Reno-friendly"), ("CUBIC", "never Reno-friendly")):
             handles.append(Patch(facecolor=SHADES[name], edgecolor=SOFT, lw=0.5, label=label))

@@ -23,7 +23,7 @@ FALL = 0.9
 SHORTEST = 5
 
 
-def _matrix(view: View, column: str) -> tuple[Array, Array]:
+def matrix(view: View, column: str) -> tuple[Array, Array]:
     """Interval ends, and ``column`` of every flow: shapes ``(t,)`` and ``(t, flows)``."""
     table = view.run.tables["flows"]
     return by_flow(
@@ -35,7 +35,7 @@ def _matrix(view: View, column: str) -> tuple[Array, Array]:
 
 def _normalised(view: View, fair_mbps: float, start: float, stop: float) -> Array:
     """One value per interval of the window, the mean over the view's flows."""
-    time, goodput = _matrix(view, "goodput_mbps")
+    time, goodput = matrix(view, "goodput_mbps")
     chosen = (time > start) & (time <= stop)
     return np.asarray(np.nan_to_num(goodput[chosen][:, flow_numbers(view.flow)]).mean(axis=1) / fair_mbps)
 
@@ -57,7 +57,7 @@ def rate_quantile(view: View, quantile: float, fair_mbps: float, start: float, s
 @method
 def steady_from(view: View, limit: float) -> float:
     """When the run has converged: the latest of the flows' truncation points, in seconds."""
-    time, goodput = _matrix(view, "goodput_mbps")
+    time, goodput = matrix(view, "goodput_mbps")
     most = int(np.searchsorted(time, limit, "right"))
     series = np.nan_to_num(goodput).T
     points = [mser_truncation(values, most) for values in series]
@@ -92,32 +92,21 @@ def steady_ratio_quantile(view: View, quantile: float, limit: float, span: float
 
 
 @method
-def steady_friendly(view: View, limit: float, span: float) -> float:
-    """Share of that time in which CUBIC's window followed its Reno-friendly estimate; NaN if it is not recorded."""
-    if "cubic_friendly" not in view.run.tables["flows"]:
-        return math.nan
-    start = steady_from(view, limit)
-    time, share = _matrix(view, "cubic_friendly")
-    chosen = share[(time > start) & (time <= start + span)][:, flow_numbers(view.flow)]
-    known = chosen[np.isfinite(chosen)]
-    return float(known.mean()) if len(known) else math.nan
-
-
-@method
 def rate_elasticity(view: View, start: float, stop: float) -> float:
-    """By how many percent a flow's rate changes per percent of its window, within sawteeth.
+    """By how many percent a flow's rate changes per percent of its window, while all windows grow.
 
-    The slope of log rate over log window, pooled over all stretches between two reductions: negative where the rate
-    falls while the window grows.
+    The slope of log rate over log window, pooled over all stretches between two reductions, of whichever flow: another
+    one's reduction shortens the round trip, and raises the rate. Negative where the rate falls while the window grows.
     """
     (flow,) = flow_numbers(view.flow)
-    time, rates = _matrix(view, "throughput_mbps")
-    _, windows = _matrix(view, "cwnd_mean_bytes")
+    time, rates = matrix(view, "throughput_mbps")
+    _, windows = matrix(view, "cwnd_mean_bytes")
     chosen = (time > start) & (time <= stop)
-    rate, window = rates[chosen, flow], windows[chosen, flow]
+    every = windows[chosen]
+    rate, window = rates[chosen, flow], every[:, flow]
     if len(rate) == 0:
         return math.nan
-    falls = np.flatnonzero(window[1:] < FALL * window[:-1]) + 1
+    falls = np.flatnonzero((every[1:] < FALL * every[:-1]).any(axis=1)) + 1
     above = below = 0.0
     for first, past in pairwise([0, *falls.tolist(), len(window)]):
         # The interval of a reduction mixes two windows.
