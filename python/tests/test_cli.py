@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import signal
 import struct
@@ -47,6 +48,74 @@ def refused(done: subprocess.CompletedProcess[str], *fragments: str) -> None:
 
 
 # --- run -----------------------------------------------------------------------------------------------------------
+
+
+MIXED = """\
+duration = "3 s"
+bottleneck = { rate = "10 Mbit/s", queue = { kind = "fifo", limit = "30 packets" } }
+
+[[flow]]
+name = "cubic"
+cc = "cubic"
+rtt = "40 ms"
+
+[[flow]]
+name = "file"
+cc = "reno"
+rtt = "20 ms"
+app = { kind = "transfer", size = "500 kB" }
+
+[[flow]]
+name = "ping"
+rtt = "20 ms"
+app = "probe"
+"""
+
+
+def shown(text: str) -> dict[str, dict[str, dict[str, str]]]:
+    """The tables of what ``run`` prints: cells by table, row and head."""
+    found: dict[str, dict[str, dict[str, str]]] = {}
+    rows = [re.split(r"\s{2,}", line.strip()) for line in text.splitlines()]
+    heads: list[str] = []
+    for row, following in zip(rows, [*rows[1:], [""]], strict=True):
+        if set(following[0]) == {"\N{BOX DRAWINGS LIGHT HORIZONTAL}"}:
+            heads = row
+        elif len(row) == len(heads) > 1:
+            found.setdefault(heads[0], {})[row[0]] = dict(zip(heads[1:], row[1:], strict=True))
+    return found
+
+
+def test_run_shows_what_the_flows_did(cli: Cli, tmp_path: Path) -> None:
+    """Recovery, transfers and datagrams of a TCP with loss, as in the summary; no column where nothing happened."""
+    (tmp_path / "mixed.toml").write_text(MIXED, encoding="utf-8")
+    done = cli("run", "mixed.toml", "--no-figures")
+    assert done.returncode == 0, done.stderr
+    assert all(len(line) <= 80 for line in done.stdout.splitlines()[:-2])
+    tables = shown(done.stdout)
+    cubic, file, ping = load(tmp_path / "results" / "mixed").flows
+    assert list(tables) == ["flow", "recovery", "transfers", "datagrams", "queue"]
+    assert list(tables["flow"]["cubic"]) == ["Mbit/s", "cwnd kB", "RTT ms", "P99 ms"]
+    assert tables["flow"]["ping"]["cwnd kB"] == "\N{EN DASH}"
+    assert list(tables["recovery"]) == ["cubic", "file"]
+    told = tables["recovery"]["cubic"]
+    assert told["lost"] == str(cubic["drops"]["full"])
+    assert told["retrans."] == str(cubic["retransmits"]) != "0"
+    assert told["episodes"] == str(cubic["loss_episodes"])
+    assert told["limited by"] == "cwnd 99 %"
+    assert list(tables["transfers"]) == ["file"]
+    assert tables["transfers"]["file"]["done"] == "1"
+    assert float(tables["transfers"]["file"]["P50 ms"]) == pytest.approx(file["transfers"]["time_ms"]["p50"], rel=1e-3)
+    assert tables["datagrams"]["ping"]["sent"] == str(ping["datagrams"]["sent"])
+    one_way = ping["datagrams"]["one_way_ms"]["mean"]
+    assert float(tables["datagrams"]["ping"]["one-way ms"]) == pytest.approx(one_way, rel=1e-3)
+
+
+def test_run_shows_no_recovery_without_loss(cli: Cli, scenario: Path) -> None:
+    """Loss-free endpoints: flows and queues, over the whole run and in the window, and their marks."""
+    tables = shown(cli("run", scenario.name, "--no-figures").stdout)
+    assert list(tables) == ["flow", "queue"]
+    assert {"SCE", "RTT ms"} <= set(tables["flow"]["mds"])
+    assert "retrans." not in tables["flow"]["mds"]
 
 
 def test_run_writes_the_folder(cli: Cli, scenario: Path, tmp_path: Path) -> None:

@@ -9,10 +9,10 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from windtunnel import InputError
+from windtunnel import InputError, RunResult, Scenario
 from windtunnel.figures import PANELS, four_panel, write_figure
 from windtunnel.figures.panels import POINTS
-from windtunnel.figures.series import groups, marks, sojourn, throughput
+from windtunnel.figures.series import cwnd, groups, marks, sojourn, throughput
 from windtunnel.figures.style import RED, flow_look
 
 
@@ -222,6 +222,35 @@ def test_interval_series_where_points_are_missing() -> None:
     ((kind, sce),) = marks(run)
     assert (kind, list(sce.t), list(sce.y)) == (0, [2, 3], [10, 40])
     assert set(axes_of(four_panel(run))) == set(PANELS)
+
+
+@pytest.fixture(scope="module")
+def lossy() -> RunResult:
+    """CUBIC with losses beside short connections and probes, without single events."""
+    flows = [
+        {"name": "cubic", "cc": "cubic", "rtt": "40 ms"},
+        {"name": "web", "cc": "reno", "rtt": "20 ms", "app": {"kind": "poisson", "load": "1 Mbit/s"}},
+        {"name": "ping", "rtt": "20 ms", "app": "probe"},
+    ]
+    bottleneck = {"rate": "10 Mbit/s", "queue": {"kind": "fifo", "limit": "30 packets"}}
+    return Scenario(duration="3 s", flows=flows, bottleneck=bottleneck, record={"points": "0 s"}).run()
+
+
+def test_losses_are_seen(lossy: RunResult) -> None:
+    """Ticks where a flow sent again, in its colour; where nothing was marked, the panel of marks is one of drops."""
+    axes = axes_of(four_panel(lossy))
+    assert axes["mark"].get_title(loc="left") == "Drop Frequency"
+    assert axes["cwnd"].get_title(loc="left") == "cwnd (x: flow is cwnd-limited; ticks: retransmissions)"
+    table = lossy.tables["flows"]
+    ticks, _ = (lines(axes["cwnd"], f"_retransmissions of flow {i}") for i in (0, 1))
+    assert list(ticks[0].get_xdata()) == list(table["time_s"][(table["flow"] == 0) & (table["retransmits"] > 0)])
+    assert ticks[0].get_color() == flow_look(0).colour
+
+
+def test_only_single_connections_have_a_window(lossy: RunResult) -> None:
+    """No line at 0 for what has no window."""
+    assert [s.index for s in cwnd(lossy)] == [0]
+    assert len(lines(axes_of(four_panel(lossy))["cwnd"], "flow 1")) == 0
 
 
 def test_a_run_without_packets_says_so() -> None:

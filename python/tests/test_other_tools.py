@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from windtunnel import InputError, RunResult
+from windtunnel import InputError, RunResult, Scenario
 from windtunnel.export import export_file
 
 MSS = 1448
@@ -175,6 +175,57 @@ def test_flent_plots_it(flent_file: Path, tmp_path: Path, plot: str) -> None:
     picture = tmp_path / f"{plot}.png"
     flent(flent_file, "-f", "plot", "-p", plot, "-o", str(picture))
     assert picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+
+
+@pytest.fixture(scope="module")
+def mixed() -> RunResult:
+    """CUBIC with losses beside short connections and datagrams."""
+    flows = [
+        {"name": "cubic", "cc": "cubic", "rtt": "40 ms"},
+        {"name": "web", "cc": "reno", "rtt": "20 ms", "app": {"kind": "poisson", "load": "1 Mbit/s"}},
+        {"name": "voice", "rtt": "20 ms", "app": {"kind": "cbr", "rate": "100 kbit/s"}},
+        {"name": "ping", "rtt": "20 ms", "app": "probe"},
+    ]
+    bottleneck = {"rate": "10 Mbit/s", "queue": {"kind": "fifo", "limit": "30 packets"}}
+    return Scenario(duration="3 s", flows=flows, bottleneck=bottleneck).run()
+
+
+def test_sockets_of_a_real_run(mixed: RunResult, tmp_path: Path) -> None:
+    """Both show the one TCP connection: retransmissions since the begin, the rate of its ACKs."""
+    text = lines(mixed, "ss", tmp_path / "ss.txt")
+    assert {line.split()[3] for line in text if line.startswith("ESTAB")} == {"192.0.2.1:40000"}
+    again = mixed.flows[0]["retransmits"]
+    assert again > 0
+    assert f" retrans:0/{again} " in text[-1]
+    rates = [int(n) for n in re.findall(r"delivery_rate (\d+)bps", "".join(text))]
+    # Bits per second over 10 ms each.
+    assert sum(rates) / 800 == pytest.approx(mixed.flows[0]["delivered_bytes"], rel=0.01)
+    reports = [line.split() for line in lines(mixed, "flowgrind", tmp_path / "fg.txt") if line.startswith("S")]
+    assert {row[1] for row in reports} == {"0"}
+    assert len(reports) == 300
+
+
+def test_flent_shows_probes_as_pings(mixed: RunResult, tmp_path: Path) -> None:
+    """Uploads are TCP's; the ping is the probe's; a socket's window is that of one connection. Flent reads it."""
+    path = tmp_path / "x.flent.gz"
+    export_file(mixed, "flent", path)
+    data = json.loads(gzip.decompress(path.read_bytes()))
+    assert data["metadata"]["SIMULATION"]["flows"] == {"TCP upload::1": "cubic", "TCP upload::2": "web"}
+    assert "TCP upload::1::tcp_cwnd" in data["results"]
+    assert "TCP upload::2::tcp_cwnd" not in data["results"]
+    pings = [sample["val"] for sample in data["raw_values"]["Ping (ms) ICMP"]]
+    assert np.mean(pings) == pytest.approx(mixed.flows[3]["rtt_ms"]["mean"], rel=0.02)
+    assert "TCP upload::2 " in flent(path, "-f", "summary")
+
+
+def test_datagrams_are_no_connections(mixed: RunResult, tmp_path: Path) -> None:
+    flows, table = list(mixed.flows[2:]), mixed.tables["flows"]
+    keep = table["flow"] > 1
+    datagrams = {name: values[keep] for name, values in table.items()} | {"flow": table["flow"][keep] - 2}
+    result = RunResult({**mixed.summary, "flows": flows}, {"flows": datagrams}, mixed.meta)
+    for kind, name in (("ss", "a"), ("flowgrind", "b"), ("flent", "c.flent.gz")):
+        with pytest.raises(InputError, match="no TCP connection"):
+            export_file(result, kind, tmp_path / name)
 
 
 def test_flow_without_packets(result: RunResult, tmp_path: Path) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -12,16 +10,13 @@ import numpy as np
 import packets
 import pytest
 from packets import ACK, AE, CE, ECT0, ECT1, MDS_DSCP, MSS, Recording, recorded, recording
+from tshark import CHAT, COMMENT, NOTE, needs_tshark, tshark
 
 from windtunnel import InputError, RunResult
 from windtunnel.export import export_file
 from windtunnel.export.pcapng import POINTS
 
-TSHARK = shutil.which("tshark")
-needs_tshark = pytest.mark.skipif(TSHARK is None, reason="tshark is not installed")
-
 #: What tshark remarks on any connection: its begin, comments; and of this one, the loss and what it caused.
-CHAT, NOTE, COMMENT = "2097152", "4194304", "1048576"
 EXPLAINED = {"duplicate ack", "(suspected) fast retransmission", "(suspected) retransmission"}
 
 
@@ -33,17 +28,6 @@ def result() -> RunResult:
 def capture(result: RunResult, path: Path, **options: Any) -> Path:
     export_file(result, "pcapng", path, **options)
     return path
-
-
-def tshark(path: Path, *fields: str, only: str = "", options: tuple[str, ...] = ()) -> list[list[str]]:
-    """The fields of each packet that passes a display filter; checksums are verified."""
-    assert TSHARK is not None
-    checks = [f"-o{protocol}.check_checksum:TRUE" for protocol in ("ip", "tcp", "udp")]
-    command = [TSHARK, "-n", *checks, *options, "-r", str(path), "-Tfields", "-Eseparator=/t", "-Eaggregator=|"]
-    command += [f"-e{name}" for name in fields] + (["-Y", only] if only else [])
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    assert done.returncode == 0, done.stderr
-    return [line.split("\t") for line in done.stdout.splitlines()]
 
 
 @needs_tshark

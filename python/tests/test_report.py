@@ -16,10 +16,12 @@ import numpy as np
 import pytest
 from headless import drive
 
+from windtunnel import RunResult, Scenario
 from windtunnel.report import write_report
 from windtunnel.report.columns import Columns
 from windtunnel.report.panels import build_panels
-from windtunnel.report.text import number, signed
+from windtunnel.report.run_page import _sections
+from windtunnel.report.text import NOTHING, number, signed
 
 REPOSITORY = Path(__file__).parents[2]
 ASSETS = REPOSITORY / "python" / "windtunnel" / "report" / "assets"
@@ -369,6 +371,41 @@ def test_runs_without_points_or_anything(tmp_path: Path) -> None:
     assert nothing == {"drawn": dict.fromkeys(PANELS, "true"), "empty": dict.fromkeys(PANELS, True)}
 
 
+@pytest.fixture(scope="module")
+def lossy() -> RunResult:
+    """CUBIC with losses, a transfer, short connections and probes, without single events."""
+    path = {"rtt": "20 ms"}
+    flows = [
+        {"name": "cubic", "cc": "cubic", **path},
+        {"name": "file", "cc": "reno", "app": {"kind": "transfer", "size": "500 kB"}, **path},
+        {"name": "web", "cc": "reno", "app": {"kind": "poisson", "load": "1 Mbit/s"}, **path},
+        {"name": "ping", "app": "probe", **path},
+    ]
+    bottleneck = {"rate": "10 Mbit/s", "queue": {"kind": "fifo", "limit": "30 packets"}}
+    return Scenario(duration="3 s", flows=flows, bottleneck=bottleneck, record={"points": "0 s"}).run()
+
+
+def test_a_run_with_losses(lossy: RunResult, tmp_path: Path) -> None:
+    """Drops are not called marks, and what has no window has no line; each chart draws."""
+    write_report(lossy, tmp_path / "x.html")
+    seen = drive(
+        tmp_path / "x.html",
+        """
+        (async () => {
+          await settle();
+          leave({
+            drawn: each((id) => chart(id).dataset.drawn),
+            windows: legend("cwnd").map((button) => button.textContent.trim()),
+            page: document.body.textContent.includes("Drop Frequency"),
+          });
+        })();
+        """,
+    )
+    assert seen["drawn"] == dict.fromkeys(PANELS, "true")
+    assert [name for name in seen["windows"] if name in ("cubic", "file", "web", "ping")] == ["cubic", "file"]
+    assert seen["page"]
+
+
 # --- without a browser --------------------------------------------------------------------------------------------
 
 
@@ -414,6 +451,35 @@ def test_assets_are_built_from_the_sources() -> None:
         text = (ASSETS / asset).read_text(encoding="utf-8")
         assert f"sources sha256: {digest.hexdigest()}" in text, f"{asset} is stale: npm ci && npm run build in web/"
         assert "Copyright (c) 2022 Leon Sorokin" in text
+
+
+def test_tables_of_what_flows_did(lossy: RunResult) -> None:
+    """Recovery for TCP, times for transfers, delays for datagrams; rare columns where something happened."""
+    (whole,) = _sections(lossy.summary)
+    tables = {table.columns[0].head: table for table in whole["tables"]}
+    names = {head: [row[0].text for row in table.rows] for head, table in tables.items()}
+    assert names == {
+        "Flow": ["cubic", "file", "web", "ping"],
+        "TCP flow": ["cubic", "file", "web"],
+        "Transfer": ["file", "web"],
+        "Datagram": ["ping"],
+        "Queue": ["bottleneck"],
+    }
+
+    def cell(head: str, row: int, column: str) -> str:
+        table = tables[head]
+        return table.rows[row][[c.head for c in table.columns].index(column)].text
+
+    cubic, file, _, ping = lossy.flows
+    assert cell("TCP flow", 0, "Retransmits") == number(cubic["retransmits"]) != "0"
+    assert cell("TCP flow", 0, "Limited by cwnd") == number(100 * cubic["limited"]["cwnd"])
+    assert "by pacing" not in [c.head for c in tables["TCP flow"].columns]
+    assert cell("Transfer", 0, "Time mean") == number(file["transfers"]["time_ms"]["mean"])
+    assert cell("Datagram", 0, "Lost") == number(100 * ping["datagrams"]["loss_ratio"])
+    assert (cell("Flow", 0, "cwnd mean"), cell("Flow", 3, "cwnd mean")) == (
+        number(cubic["cwnd_bytes"]["mean"] / 1e3),
+        NOTHING,
+    )
 
 
 def test_columns_keep_time_to_the_microsecond() -> None:

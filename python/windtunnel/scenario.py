@@ -78,6 +78,7 @@ class Record(TypedDict, total=False):
     interval: str
     points: str
     events: bool
+    packets: bool
 
 
 class Scenario:

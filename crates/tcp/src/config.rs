@@ -19,7 +19,7 @@ pub struct Endpoint {
     pub flow: FlowId,
     /// The largest IP packet.
     pub mtu: Bytes,
-    /// Headers of a data packet and of an ACK without further options.
+    /// Headers of a data packet and of an ACK without further options. The SYNs of a TCP with loss have more.
     pub headers: Bytes,
     /// The initial window.
     pub iw: Bytes,
@@ -38,6 +38,20 @@ impl Endpoint {
     /// Payload of a full segment.
     pub fn mss(&self) -> Bytes {
         self.mtu - self.headers
+    }
+
+    /// Headers of a SYN or SYN|ACK: those of other packets, and the options that only these two have
+    /// (spec/queues-and-signalling section 18.1): with SACK permitted, with the offer of MDS.
+    pub(crate) fn syn_headers(&self, sack: bool, mds: bool) -> Bytes {
+        /// Each with the NOPs that make it a multiple of four bytes.
+        const MAXIMUM_SEGMENT_SIZE: Bytes = Bytes::new(4);
+        const WINDOW_SCALE: Bytes = Bytes::new(4);
+        const SACK_PERMITTED: Bytes = Bytes::new(4);
+        const MDS: Bytes = Bytes::new(8);
+        let option = |present, size| if present { size } else { Bytes::ZERO };
+        // With timestamps, SACK permitted takes the place of their two NOPs.
+        let sack = option(sack && self.headers == HEADERS_WITHOUT_TIMESTAMPS, SACK_PERMITTED);
+        self.headers + MAXIMUM_SEGMENT_SIZE + WINDOW_SCALE + sack + option(mds, MDS)
     }
 
     /// The floor of cwnd: two segments.

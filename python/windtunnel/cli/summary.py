@@ -1,8 +1,9 @@
 """What ``windtunnel run`` says at the end: the main numbers, and where the rest is."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from rich import box
 from rich.console import Console
@@ -11,9 +12,11 @@ from rich.table import Table
 from windtunnel.report.text import number, setting
 from windtunnel.result import RunResult
 
+Record: TypeAlias = Mapping[str, Any]
+
 
 def show_summary(result: RunResult, place: Path | None, console: Console) -> None:
-    """Print flows, queues, speed and the result folder."""
+    """Print flows, what they transferred, queues, speed and the result folder."""
     if result.title:
         console.print(result.title, style="bold", markup=False)
     _show(result.flows, result.queues, console)
@@ -21,6 +24,8 @@ def show_summary(result: RunResult, place: Path | None, console: Console) -> Non
         span = f"{setting(window['from_s'])} to {setting(window['to_s'])} s"
         console.print(f"\n{window['name']}: {span}", style="bold", markup=False)
         _show(window["flows"], window["queues"], console)
+    if stalled := result.summary.get("stalled"):
+        console.print(f"stalled at {setting(stalled['t_s'])} s: {stalled['why']}", style="bold", markup=False)
     meta = result.meta
     speed = meta["packets_per_second"]
     console.print(
@@ -34,41 +39,100 @@ def show_summary(result: RunResult, place: Path | None, console: Console) -> Non
         console.print(f"{place}/report.html", soft_wrap=True, markup=False)
 
 
-def _show(flows: Sequence[Mapping[str, Any]], queues: Sequence[Mapping[str, Any]], console: Console) -> None:
-    table = _table("flow", "Mbit/s", "cwnd kB", "RTT ms", "P99 ms", "SCE", "CE", "retrans.")
-    for flow in flows:
-        rtt = flow.get("rtt_ms") or {}
-        table.add_row(
-            str(flow["name"]),
-            number(flow["throughput_mbps"]),
-            number(flow["cwnd_bytes"]["mean"] / 1e3),
-            number(rtt.get("mean")),
-            number(rtt.get("p99")),
-            number(flow["sce_marks"]),
-            number(flow["ce_marks"]),
-            number(flow["retransmits"]),
-        )
-    console.print(table)
-    table = _table("queue", "used %", "mean ms", "P99 ms", "max ms", "SCE", "CE", "drops")
-    for queue in queues:
-        sojourn = queue.get("sojourn_ms") or {}
-        utilization = queue.get("utilization")
-        table.add_row(
-            str(queue["name"]),
-            number(None if utilization is None else 100 * utilization),
-            number(sojourn.get("mean")),
-            number(sojourn.get("p99")),
-            number(sojourn.get("max")),
-            number(queue["sce"]),
-            number(queue["ce"]),
-            number(sum(queue["drops"].values())),
-        )
-    console.print(table)
+def _show(flows: Sequence[Record], queues: Sequence[Record], console: Console) -> None:
+    for name, columns, records in (
+        ("flow", _FLOW, flows),
+        ("recovery", _RECOVERY, [flow for flow in flows if flow.get("limited")]),
+        ("transfers", _TRANSFERS, [flow for flow in flows if flow.get("transfers")]),
+        ("datagrams", _DATAGRAMS, [flow for flow in flows if flow.get("datagrams")]),
+        ("queue", _QUEUE, queues),
+    ):
+        if records:
+            console.print(_table(name, columns, records))
 
 
-def _table(first: str, *columns: str) -> Table:
+@dataclass(frozen=True)
+class _Column:
+    """A column; a ``rare`` one is there only if some record has something else than 0 in it."""
+
+    head: str
+    get: Callable[[Record], Any]
+    rare: bool = False
+
+
+def _of(*path: str, factor: float = 1) -> Callable[[Record], Any]:
+    def get(record: Record) -> Any:
+        value: Any = record
+        for key in path:
+            value = (value or {}).get(key)
+        return value if factor == 1 or value is None else value * factor
+
+    return get
+
+
+def _window(flow: Record) -> float | None:
+    """Datagrams have no window, and a flow that stands for many connections has not one."""
+    cwnd = flow["cwnd_bytes"]
+    return cwnd["mean"] / 1e3 if cwnd["max"] else None
+
+
+def _limit(flow: Record) -> str | None:
+    """What kept the sender from sending for the longest."""
+    shares: Mapping[str, float] = flow.get("limited") or {}
+    most = max(shares, key=lambda name: shares[name], default=None)
+    return None if most is None else f"{most} {number(round(100 * shares[most]))} %"
+
+
+_FLOW = (
+    _Column("Mbit/s", _of("throughput_mbps")),
+    _Column("cwnd kB", _window),
+    _Column("RTT ms", _of("rtt_ms", "mean")),
+    _Column("P99 ms", _of("rtt_ms", "p99")),
+    _Column("SCE", _of("sce_marks"), rare=True),
+    _Column("CE", _of("ce_marks"), rare=True),
+)
+#: Of a TCP with loss: loss-free endpoints are not limited by anything that is told.
+_RECOVERY = (
+    _Column("lost", lambda flow: sum(flow["drops"].values()) + flow["corrupted"]),
+    _Column("retrans.", _of("retransmits")),
+    _Column("episodes", _of("loss_episodes")),
+    _Column("RTOs", _of("rtos")),
+    _Column("spurious", _of("spurious_rtos"), rare=True),
+    _Column("undone", _of("undos"), rare=True),
+    _Column("limited by", _limit),
+)
+_TRANSFERS = (
+    _Column("done", _of("transfers", "completed")),
+    _Column("mean ms", _of("transfers", "time_ms", "mean")),
+    _Column("P50 ms", _of("transfers", "time_ms", "p50")),
+    _Column("P99 ms", _of("transfers", "time_ms", "p99")),
+    _Column("max ms", _of("transfers", "time_ms", "max")),
+)
+_DATAGRAMS = (
+    _Column("sent", _of("datagrams", "sent")),
+    _Column("lost %", _of("datagrams", "loss_ratio", factor=100)),
+    _Column("one-way ms", _of("datagrams", "one_way_ms", "mean")),
+    _Column("P99 ms", _of("datagrams", "one_way_ms", "p99")),
+    _Column("max ms", _of("datagrams", "one_way_ms", "max")),
+    _Column("jitter ms", _of("datagrams", "jitter_ms")),
+)
+_QUEUE = (
+    _Column("used %", _of("utilization", factor=100)),
+    _Column("mean ms", _of("sojourn_ms", "mean")),
+    _Column("P99 ms", _of("sojourn_ms", "p99")),
+    _Column("max ms", _of("sojourn_ms", "max")),
+    _Column("SCE", _of("sce"), rare=True),
+    _Column("CE", _of("ce"), rare=True),
+    _Column("drops", lambda queue: sum(queue["drops"].values())),
+)
+
+
+def _table(first: str, columns: Sequence[_Column], records: Sequence[Record]) -> Table:
+    shown = [column for column in columns if not column.rare or any(column.get(record) for record in records)]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
     table.add_column(first, overflow="fold")
-    for name in columns:
-        table.add_column(name, justify="right", no_wrap=True)
+    for column in shown:
+        table.add_column(column.head, justify="right", no_wrap=True)
+    for record in records:
+        table.add_row(str(record["name"]), *(number(column.get(record)) for column in shown))
     return table

@@ -24,7 +24,8 @@ class Connection:
     """The connection of a flow.
 
     ``mtu``: its largest IP packet; ``mss``: data in a full segment; ``sack``, ``timestamps``: its options; ``mds``: the
-    base-2 logarithm of tau where it negotiates MDS; ``acks``: the receiver's policy; ``ecn``: its data are ECN-capable.
+    base-2 logarithm of tau where it negotiates MDS; ``acks``: the receiver's policy; ``ecn``: its data are ECN-capable;
+    ``application``: what makes it send; ``udp``: it sends datagrams.
     """
 
     index: int
@@ -36,6 +37,13 @@ class Connection:
     ecn: bool
     mds: int | None
     acks: str
+    application: str = "bulk"
+    udp: bool = False
+
+    @property
+    def is_socket(self) -> bool:
+        """It is one TCP connection, neither datagrams nor a flow that stands for many connections."""
+        return not self.udp and self.application != "poisson"
 
     @property
     def mss(self) -> int:
@@ -73,6 +81,8 @@ def connections(result: RunResult) -> list[Connection]:
                 ecn=bool(group.get("ecn", False)),
                 mds=_log2_tau(_table(group.get("cc"))),
                 acks=str(_table(group.get("ack")).get("policy", "")),
+                application=str(flow.get("application", "bulk")),
+                udp=flow.get("datagrams") is not None,
             )
         )
     return found

@@ -1,9 +1,9 @@
 """Flent: a data file of a ``tcp_nup`` test (format version 4), one upload per flow, for Flent's plots and formatters.
 
 Flent's tests begin their flows five seconds after the first sample and go on for five after the last flow; so the run's
-second 0 is at second 5 of the test, and Flent's box plots cut off what they should. Nothing pings in the simulation:
-what is called ``Ping (ms) ICMP``, which Flent's plots want, is the mean of the flows' own round trips. What only a
-simulation knows is under the key ``SIMULATION``, the flows' names among it.
+second 0 is at second 5 of the test, and Flent's box plots cut off what they should. Datagrams are no upload. What is
+called ``Ping (ms) ICMP``, which Flent's plots want, is the mean round trip of the scenario's probes; without probes, of
+the uploads' own segments. What only a simulation knows is under the key ``SIMULATION``, the flows' names among it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from windtunnel.errors import InputError
 from windtunnel.export.connections import EPOCH
 from windtunnel.export.samples import Array, Samples, samples
 from windtunnel.result import RunResult
@@ -35,7 +36,9 @@ _SOCKET: tuple[tuple[str, str, float | None], ...] = (
     ("tcp_cwnd", "cwnd_bytes", None),
     ("tcp_rtt", "srtt_ms", 1.0),
     ("tcp_rtt_var", "rttvar_ms", 1.0),
+    # The later one has it, if it is there.
     ("tcp_delivery_rate", "goodput_mbps", 1.0),
+    ("tcp_delivery_rate", "delivery_rate_mbps", 1.0),
     ("tcp_pacing_rate", "pacing_rate_mbps", 1.0),
 )
 
@@ -50,7 +53,10 @@ def write_flent(result: RunResult, path: Path) -> None:
 
 def _document(result: RunResult) -> dict[str, Any]:
     sampled = samples(result)
-    flows = [_resampled(flow.between(*_life(about))) for flow, about in zip(sampled, result.flows, strict=True)]
+    tcp = [flow for flow in sampled if not flow.connection.udp]
+    if not tcp:
+        raise InputError("the result has no TCP connection to export")
+    flows = [_resampled(flow.between(*_life(result.flows[flow.connection.index]))) for flow in tcp]
     length = float(result.summary["duration_s"])
     steps = np.arange(0.0, length + 2 * _DELAY + _STEP / 2, _STEP)
     uploads = {f"TCP upload::{n}": flow for n, flow in enumerate(flows, start=1)}
@@ -64,7 +70,8 @@ def _document(result: RunResult) -> dict[str, Any]:
             results[f"{series}::{key}"] = _at(steps, flow.time, values)
         raw[series] += _socket_samples(flow)
     results |= _computed(np.array([results[series] for series in uploads]))
-    ping = _resampled(_round_trips(sampled))
+    probes = [flow for flow in sampled if flow.connection.application == "probe"]
+    ping = _resampled(_round_trips(probes or tcp))
     results[_PING] = _at(steps, ping.time, ping["rtt_mean_ms"])
     raw[_PING] = [
         {"t": _absolute(t), "val": value, "seq": seq}
@@ -76,7 +83,7 @@ def _document(result: RunResult) -> dict[str, Any]:
         "x_values": steps.round(6).tolist(),
         "results": {series: _nulls(values) for series, values in results.items()},
         "raw_values": raw,
-        "metadata": _metadata(result, length, results, uploads),
+        "metadata": _metadata(result, length, results, uploads, "probes" if probes else "the flows' segments"),
     }
 
 
@@ -87,7 +94,7 @@ def _resampled(flow: Samples) -> Samples:
     # Ends of intervals count to the step that they end.
     bins = np.ceil(np.round(flow.time / _STEP, 6)).astype(np.int64) - 1
     last = np.flatnonzero(np.diff(bins, append=bins[-1] + 1))
-    means = {"goodput_mbps", "throughput_mbps", "rtt_mean_ms"}
+    means = {"goodput_mbps", "throughput_mbps", "rtt_mean_ms", "delivery_rate_mbps"}
     columns = {
         name: _bin_means(values, bins) if name in means else values[last] for name, values in flow.columns.items()
     }
@@ -124,7 +131,9 @@ def _throughput(flow: Samples) -> list[dict[str, float]]:
 
 
 def _socket_columns(flow: Samples) -> dict[str, Array]:
-    found = {}
+    found: dict[str, Array] = {}
+    if not flow.connection.is_socket:
+        return found
     for key, name, factor in _SOCKET:
         column = flow.get(name)
         if column is not None:
@@ -165,14 +174,15 @@ def _round_trips(flows: Sequence[Samples]) -> Samples:
 
 
 def _metadata(
-    result: RunResult, length: float, results: Mapping[str, Array], uploads: Mapping[str, Samples]
+    result: RunResult, length: float, results: Mapping[str, Array], uploads: Mapping[str, Samples], pings: str
 ) -> dict[str, Any]:
     start = datetime.fromtimestamp(EPOCH, UTC)
     stamp = start.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     hosts = [flow.connection.peer.rpartition(":")[0] for flow in uploads.values()]
     names = {series: flow.connection.name for series, flow in uploads.items()}
     means: dict[str, float | None] = {}
-    for series, about in zip(uploads, result.flows, strict=True):
+    for series, flow in uploads.items():
+        about = result.flows[flow.connection.index]
         begin, end = _life(about)
         means[series] = about["goodput_mbps"] * length / (end - begin) if end > begin else None
     return {
@@ -201,7 +211,7 @@ def _metadata(
             "digest": result.digest,
             "flows": names,
             "begin": (start + timedelta(seconds=_DELAY)).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
-            "ping": "mean round trip of the flows' segments",
+            "ping": f"mean round trip of {pings}",
             "scenario": result.meta.get("scenario"),
         },
     }

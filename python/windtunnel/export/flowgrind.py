@@ -2,7 +2,8 @@
 
 ``S`` is the sender, ``D`` the receiver, which transmits nothing. ``through`` is the sender's goodput as it arrived; the
 kernel's metrics are the sender's at the end of the interval. A metric that the run did not record is ``nan``.
-Inter-arrival times of blocks are ``inf``, flowgrind's word for no block: a stream has none.
+Inter-arrival times of blocks are ``inf``, flowgrind's word for no block: a stream has none. Datagrams, and flows that
+stand for many connections, are left out.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from windtunnel.export.samples import Samples, moments, samples
+from windtunnel.export.samples import Samples, moments, sockets
 from windtunnel.result import RunResult
 
 #: Name, unit, width.
@@ -48,7 +49,7 @@ _DATE = "2020-01-01-00:00:00"
 
 def write_flowgrind(result: RunResult, path: Path) -> None:
     """Write the interval reports of all flows to ``path``."""
-    flows = samples(result)
+    flows = sockets(result)
     interval = float(flows[0].time[0])
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.write(
@@ -81,7 +82,7 @@ def _kernel(flow: Samples, row: int) -> list[str]:
         "INT_MAX" if ssthresh == "inf" else ssthresh,
         f"{flow['in_flight_bytes'][row] * segments:.0f}",
         of("sacked"),
-        of("lost"),
+        of("lost_out"),
         of("retrans_out"),
         of("rto_retransmits"),
         of("fackets"),

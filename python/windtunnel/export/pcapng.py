@@ -4,6 +4,10 @@ The file has one interface per place of observation: ``snd.<flow>``, ``q.<queue>
 ``rcv.<flow>``. By default it is the senders' view, as tcpdump there would show it, because an analyser takes a packet
 that it sees at several places for a retransmission. A packet's comments hold what no header shows: the sender's window
 and state after it, and why it was dropped.
+
+Wireshark names a retransmission that follows new data within a round trip "out-of-order", also where it is captured at
+the sender: those that the simulator counts have the comment ``retransmission``, and
+``tcp.analysis.retransmission || tcp.analysis.out_of_order`` at a sender finds them all.
 """
 
 from __future__ import annotations

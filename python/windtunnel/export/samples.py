@@ -52,6 +52,14 @@ def samples(result: RunResult) -> list[Samples]:
     return found
 
 
+def sockets(result: RunResult) -> list[Samples]:
+    """The samples of the flows that are TCP connections. Raises InputError if there is none."""
+    found = [flow for flow in samples(result) if flow.connection.is_socket]
+    if not found:
+        raise InputError("the result has no TCP connection to export")
+    return found
+
+
 def moments(flows: list[Samples]) -> Iterator[tuple[float, int, Samples]]:
     """Every sample in order of time, then of flows: its time, its index in the flow's columns, the flow."""
     for row in range(max(len(flow.time) for flow in flows)):

@@ -20,6 +20,7 @@ from windtunnel.figures.series import (
     groups,
     marks,
     names,
+    retransmissions,
     sojourn,
     throughput,
 )
@@ -40,6 +41,10 @@ _SYMBOLS_PER_LINE = 12
 _FEW_DOTS = 1000
 # Frequencies that range over more than this factor need a logarithmic axis.
 _LOG_RANGE = 30.0
+# Rows of ticks under the top of a panel: their distance in its height, and how many there are at most.
+_TICK_ROW = 0.03
+_TICK_ROWS = 8
+_DROP = 2
 _KILO = 1e3
 
 
@@ -87,13 +92,15 @@ def draw_throughput(axes: Axes, result: Result, window: Window) -> None:
 
 
 def draw_cwnd(axes: Axes, result: Result, window: Window) -> None:
-    """Congestion windows, with red crosses where they keep the sender from sending."""
+    """Congestion windows, with red crosses where they keep the sender from sending, and ticks for retransmissions."""
     every = _visible(cwnd(result), window)
     top = _top(every)
     unit, factor = ("MB", _KILO**2) if top >= 10 * _KILO**2 else ("kB", _KILO) if top >= 10 * _KILO else ("bytes", 1.0)
     looks, _ = flow_looks(result)
-    axes.set_title("cwnd (x: flow is cwnd-limited)")
+    again = [s for s in retransmissions(result) if np.any((s.t >= window.start) & (s.t <= window.end))]
+    axes.set_title("cwnd (x: flow is cwnd-limited" + ("; ticks: retransmissions)" if again else ")"))
     axes.set_ylabel(f"cwnd ({unit})")
+    _ticks(axes, again, looks)
     for s in every:
         _line(axes, s.t, s.y / factor, _look(looks, s.index), s.index, len(every))
     t, y = _flagged(every)
@@ -132,7 +139,7 @@ def draw_mark(axes: Axes, result: Result, window: Window) -> None:
     """Mark frequencies: one over the time since the previous mark of the same kind at the same queue."""
     every = [(kind, s) for kind, one in marks(result) for s in _visible([one], window)]
     found = [s for _, s in every]
-    axes.set_title("Mark Frequency")
+    axes.set_title("Drop Frequency" if {kind for kind, _ in every} == {_DROP} else "Mark Frequency")
     axes.set_ylabel("Frequency (Hz)")
     inside = [s.y[(s.t >= window.start) & (s.t <= window.end) & (s.y > 0)] for s in found]
     values = np.concatenate(inside) if inside else np.empty(0)
@@ -204,6 +211,20 @@ def _line(axes: Axes, t: Array, y: Array, look: Look, index: int, count: int) ->
         # Symbols of different flows do not stand on top of each other.
         markevery=(index * step // 5 % step, step),
     )  # fmt: skip
+
+
+def _ticks(axes: Axes, every: Sequence[Series], looks: Sequence[Look]) -> None:
+    """A row of ticks for each flow, under the top of the panel; flows of one look share theirs."""
+    rows: dict[Look, int] = {}
+    for s in every:
+        look = _look(looks, s.index)
+        row = rows.setdefault(look, len(rows)) % _TICK_ROWS
+        t = s.t[thin_line(s.t, s.y, POINTS // len(every))]
+        axes.plot(
+            t, np.full(len(t), 1 - _TICK_ROW * (row + 0.5)), linestyle="none", marker="|", markersize=5,
+            markeredgewidth=0.8, color=look.colour, label=f"_retransmissions of flow {s.index}",
+            transform=axes.get_xaxis_transform(),
+        )  # fmt: skip
 
 
 def _dots(

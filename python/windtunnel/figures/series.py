@@ -70,7 +70,17 @@ def cwnd(result: Result) -> list[Series]:
         return _split(points, "flow", "bytes", points["limited"] != 0)
     rows = _rows(result, "flows")
     # Of an interval: limited for most of its ACKs.
-    return _split(rows, "flow", "cwnd_bytes", np.nan_to_num(rows["cwnd_limited"]) > 0.5) if rows else []
+    series = _split(rows, "flow", "cwnd_bytes", np.nan_to_num(rows["cwnd_limited"]) > 0.5) if rows else []
+    # Datagrams have no window, and a flow that stands for many connections has not one.
+    return [s for s in series if np.any(s.y > 0)]
+
+
+def retransmissions(result: Result) -> list[Series]:
+    """Segments that each flow sent again in an interval, at its end; flows and intervals without are left out."""
+    rows = _rows(result, "flows")
+    series = _split(rows, "flow", "retransmits") if "retransmits" in rows else []
+    some = [Series(s.index, s.t[s.y > 0], s.y[s.y > 0], s.flag[s.y > 0]) for s in series]
+    return [s for s in some if len(s.t)]
 
 
 def sojourn(result: Result) -> list[Series]:

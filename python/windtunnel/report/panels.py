@@ -28,6 +28,7 @@ _MARK_KINDS = (
     (1, "ce", "CE", "purple", "triangle"),
     (2, "drops", "drop", "red", "cross"),
 )
+_DROP = 2
 _KILO = 1e3
 # A line is broken where samples are this many times farther apart than nearly all others.
 _GAP_FACTOR = 8
@@ -203,6 +204,9 @@ def _cwnd(tables: Tables, flows: Sequence[str], columns: Columns) -> dict[str, A
             # Of an interval: limited for most of its ACKs.
             "limited": np.nan_to_num(intervals["cwnd_limited"]) > 0.5,
         }
+        # Datagrams have no window, and a flow that stands for many connections has not one.
+        have = np.isin(table["flow"], np.unique(table["flow"][table["bytes"] > 0]))
+        table = {name: column[have] for name, column in table.items()}
     else:
         table = {k: np.empty(0) for k in ("time_s", "flow", "bytes", "limited")}
     units = (("MB", _KILO**2), ("kB", _KILO), ("bytes", 1))
@@ -258,6 +262,7 @@ def _marks(tables: Tables, queues: Sequence[str], columns: Columns) -> dict[str,
     points = _table(tables, "mark_points")
     intervals = _table(tables, "queues")
     series = []
+    kinds = set()
     several = len(queues) > 1
     for kind, counter, label, colour, marker in _MARK_KINDS:
         look = Look(colour, marker, [])
@@ -273,9 +278,11 @@ def _marks(tables: Tables, queues: Sequence[str], columns: Columns) -> dict[str,
                 data["who"] = columns.add(np.maximum(rows["flow"], 0), "u16")
             of = f" ({_name(queues, queue, 'queue')})" if several else ""
             series.append(_series(f"{counter}{queue}", label + of, look, data))
+            if len(rows["time_s"]):
+                kinds.add(kind)
     return _panel(
         "marks",
-        "Mark Frequency",
+        "Drop Frequency" if kinds == {_DROP} else "Mark Frequency",
         "Hz",
         "points",
         series,

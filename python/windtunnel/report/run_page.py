@@ -9,7 +9,14 @@ from markupsafe import Markup
 from windtunnel.report.columns import Columns
 from windtunnel.report.page import render, script_json, write_page
 from windtunnel.report.panels import Tables, build_panels, flow_look, last_time
-from windtunnel.report.summary import FLOW_COLUMNS, QUEUE_COLUMNS, summary_table
+from windtunnel.report.summary import (
+    DATAGRAM_COLUMNS,
+    FLOW_COLUMNS,
+    QUEUE_COLUMNS,
+    RECOVERY_COLUMNS,
+    TRANSFER_COLUMNS,
+    summary_table,
+)
 from windtunnel.report.text import number, setting
 
 
@@ -101,6 +108,9 @@ def _sections(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
                 table
                 for table in (
                     summary_table(FLOW_COLUMNS, part.get("flows", [])),
+                    summary_table(RECOVERY_COLUMNS, [f for f in part.get("flows", []) if f.get("limited")]),
+                    summary_table(TRANSFER_COLUMNS, [f for f in part.get("flows", []) if f.get("transfers")]),
+                    summary_table(DATAGRAM_COLUMNS, [f for f in part.get("flows", []) if f.get("datagrams")]),
                     summary_table(QUEUE_COLUMNS, part.get("queues", [])),
                 )
                 if table is not None

@@ -11,13 +11,17 @@ Record = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Column:
-    """A column: head, unit under it, and how a record's cell comes about."""
+    """A column: head, unit under it, and how a record's cell comes about.
+
+    A ``rare`` one is there only if some record has something else than 0 in it.
+    """
 
     head: str
     unit: str
     get: Callable[[Record], Any]
     numeric: bool = True
     show: Callable[[Any], str] = number
+    rare: bool = False
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,20 @@ def _kind(record: Record) -> Any:
     return cc.get("kind", "") if isinstance(cc, Mapping) else cc
 
 
+def _window(part: str) -> Callable[[Record], Any]:
+    """Datagrams have no window, and a flow that stands for many connections has not one."""
+
+    def get(record: Record) -> Any:
+        cwnd = record.get("cwnd_bytes") or {}
+        return cwnd[part] / 1e3 if cwnd.get("max") else None
+
+    return get
+
+
+def _lost(record: Record) -> int:
+    return int(sum(record["drops"].values()) + record["corrupted"])
+
+
 def _exit_time(record: Record) -> Any:
     return _of("slow_start_exit", "t_s")(record)
 
@@ -70,9 +88,9 @@ FLOW_COLUMNS = (
     Column("Path RTT", "ms", _of("path_rtt_ms"), show=setting),
     Column("Throughput", "Mbit/s", _of("throughput_mbps")),
     Column("Goodput", "Mbit/s", _of("goodput_mbps")),
-    Column("cwnd mean", "kB", _of("cwnd_bytes", "mean", factor=1e3)),
-    Column("cwnd min", "kB", _of("cwnd_bytes", "min", factor=1e3)),
-    Column("cwnd max", "kB", _of("cwnd_bytes", "max", factor=1e3)),
+    Column("cwnd mean", "kB", _window("mean")),
+    Column("cwnd min", "kB", _window("min")),
+    Column("cwnd max", "kB", _window("max")),
     Column("RTT min", "ms", _of("rtt_ms", "min")),
     Column("RTT mean", "ms", _of("rtt_ms", "mean")),
     Column("RTT P95", "ms", _of("rtt_ms", "p95")),
@@ -80,10 +98,47 @@ FLOW_COLUMNS = (
     Column("RTT max", "ms", _of("rtt_ms", "max")),
     Column("SCE", "marks", _of("sce_marks")),
     Column("CE", "marks", _of("ce_marks")),
+    Column("Slow start left", "time, cwnd, reason", _exit_time, numeric=False),
+)
+
+#: Of a TCP with loss: loss-free endpoints are not limited by anything that is told.
+RECOVERY_COLUMNS = (
+    Column("TCP flow", "", _of("name"), numeric=False),
+    Column("Lost", "packets", _lost),
     Column("Retransmits", "packets", _of("retransmits")),
     Column("Losses", "episodes", _of("loss_episodes")),
     Column("RTOs", "", _of("rtos")),
-    Column("Slow start left", "time, cwnd, reason", _exit_time, numeric=False),
+    Column("Spurious RTOs", "", _of("spurious_rtos"), rare=True),
+    Column("Tail loss probes", "", _of("tlps"), rare=True),
+    Column("Undone", "reductions", _of("undos"), rare=True),
+    Column("Limited by cwnd", "% of time", _of("limited", "cwnd", factor=0.01), rare=True),
+    Column("by application", "% of time", _of("limited", "application", factor=0.01), rare=True),
+    Column("by receiver", "% of time", _of("limited", "receiver", factor=0.01), rare=True),
+    Column("by pacing", "% of time", _of("limited", "pacing", factor=0.01), rare=True),
+)
+
+TRANSFER_COLUMNS = (
+    Column("Transfer", "", _of("name"), numeric=False),
+    Column("Completed", "", _of("transfers", "completed")),
+    Column("Turned away", "", _of("transfers", "rejected"), rare=True),
+    Column("Time mean", "ms", _of("transfers", "time_ms", "mean")),
+    Column("Time P50", "ms", _of("transfers", "time_ms", "p50")),
+    Column("Time P95", "ms", _of("transfers", "time_ms", "p95")),
+    Column("Time P99", "ms", _of("transfers", "time_ms", "p99")),
+    Column("Time max", "ms", _of("transfers", "time_ms", "max")),
+)
+
+DATAGRAM_COLUMNS = (
+    Column("Datagram", "", _of("name"), numeric=False),
+    Column("Sent", "", _of("datagrams", "sent")),
+    Column("Lost", "%", _of("datagrams", "loss_ratio", factor=0.01)),
+    Column("Duplicates", "", _of("datagrams", "duplicates"), rare=True),
+    Column("One-way mean", "ms", _of("datagrams", "one_way_ms", "mean")),
+    Column("One-way P50", "ms", _of("datagrams", "one_way_ms", "p50")),
+    Column("One-way P95", "ms", _of("datagrams", "one_way_ms", "p95")),
+    Column("One-way P99", "ms", _of("datagrams", "one_way_ms", "p99")),
+    Column("One-way max", "ms", _of("datagrams", "one_way_ms", "max")),
+    Column("Jitter", "ms", _of("datagrams", "jitter_ms")),
 )
 
 QUEUE_COLUMNS = (
@@ -113,7 +168,7 @@ def summary_table(columns: Sequence[Column], records: Sequence[Record]) -> Summa
     """A table of the records; columns that no record has anything for are left out; None without records."""
     if not records:
         return None
-    kept = [c for c in columns if any(c.get(r) is not None for r in records)]
+    kept = [c for c in columns if any(c.get(r) if c.rare else c.get(r) is not None for r in records)]
     rows = [[_cell(c, r) for c in kept] for r in records]
     return SummaryTable(kept, rows)
 

@@ -116,9 +116,16 @@ impl Receiver {
     #[inline]
     pub fn poll_ack(&mut self, now: Time) -> Option<Packet> {
         let due = self.due.pop_front()?;
-        let option = due.options.as_ref().map_or(Bytes::ZERO, |options| Sack::option_size(&options.sack));
-        let mut ack = Packet::new(self.endpoint.flow, self.endpoint.headers + option, Bytes::ZERO);
         let syn = due.flags.contains(TcpFlags::SYN);
+        let headers = if syn {
+            // MDS stands on RFC 3168: it is accepted where that is.
+            let mds = self.endpoint.mds && due.flags.contains(TcpFlags::ECE);
+            self.endpoint.syn_headers(self.sack.is_enabled(), mds)
+        } else {
+            let option = due.options.as_ref().map_or(Bytes::ZERO, |options| Sack::option_size(&options.sack));
+            self.endpoint.headers + option
+        };
+        let mut ack = Packet::new(self.endpoint.flow, headers, Bytes::ZERO);
         ack.seq = if syn { Seq::SYN } else { Seq::FIRST_DATA };
         ack.ack = due.ack;
         ack.ts_val = self.timestamps.value(now);

@@ -101,13 +101,15 @@ impl Sender {
         let ask_ecn = self.endpoint.ecn != Ecn::NotEct && self.handshake.syns < SYNS_WITH_ECN;
         self.stats.syn_retransmits += u64::from(self.handshake.syns > 0);
         self.handshake.sent(now, ask_ecn, self.params.rto_max);
-        let mut packet = self.packet(Bytes::ZERO, now);
+        let mds = self.endpoint.mds && ask_ecn;
+        let headers = self.endpoint.syn_headers(self.params.sack, mds);
+        let mut packet = self.packet(headers, Bytes::ZERO, now);
         packet.seq = Seq::SYN;
         packet.ack = Seq::SYN;
         packet.flags = TcpFlags::SYN.with_if(TcpFlags::ECE, ask_ecn).with_if(TcpFlags::CWR, ask_ecn);
         packet.options = Some(Box::new(Options {
             sack_permitted: self.params.sack,
-            mds_capable: self.endpoint.mds && ask_ecn,
+            mds_capable: mds,
             ..Options::default()
         }));
         Some(packet)

@@ -186,7 +186,7 @@ impl Sender {
         if self.unsent != Bytes::MAX {
             self.unsent -= payload;
         }
-        let mut packet = self.packet(payload, now);
+        let mut packet = self.packet(self.endpoint.headers, payload, now);
         packet.seq = seq;
         packet.flags = TcpFlags::ACK.with_if(TcpFlags::PSH, self.unsent == Bytes::ZERO);
         self.ecn.stamp(&mut packet);
@@ -205,7 +205,7 @@ impl Sender {
         if let Some(pipe) = &mut self.validation.pipe_ack {
             pipe.on_retransmitted(payload);
         }
-        let mut packet = self.packet(payload, now);
+        let mut packet = self.packet(self.endpoint.headers, payload, now);
         packet.seq = seq;
         packet.flags = TcpFlags::ACK;
         self.stats.retransmits += 1;
@@ -233,10 +233,10 @@ impl Sender {
         }
     }
 
-    /// A packet with `payload` and the flow's header fields.
+    /// A packet with so many bytes of headers and payload, and the flow's header fields.
     #[inline]
-    pub(super) fn packet(&self, payload: Bytes, now: Time) -> Packet {
-        let mut packet = Packet::new(self.endpoint.flow, self.endpoint.headers + payload, payload);
+    pub(super) fn packet(&self, headers: Bytes, payload: Bytes, now: Time) -> Packet {
+        let mut packet = Packet::new(self.endpoint.flow, headers + payload, payload);
         packet.ack = Seq::FIRST_DATA;
         packet.ts_val = now;
         packet.ts_ecr = self.ts_recent;

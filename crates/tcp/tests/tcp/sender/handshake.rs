@@ -1,6 +1,6 @@
 //! SYN loss, back-off, negotiation of ECN.
 
-use windtunnel_tcp::{Limited, RtoRule, TcpParams};
+use windtunnel_tcp::{HEADERS, HEADERS_WITHOUT_TIMESTAMPS, Limited, RtoRule, TcpParams};
 use windtunnel_units::Bytes;
 use windtunnel_wire::{Ecn, TcpFlags};
 
@@ -76,6 +76,31 @@ fn negotiates_ecn() {
     assert_eq!(hole.syns, [(at(0), asked), (at(1000), asked), (at(3000), TcpFlags::SYN)]);
     assert!(hole.sent.iter().all(|sent| sent.ecn == Ecn::NotEct));
     assert_eq!(hole.told(), [Told::Validation(1)]);
+}
+
+/// The options of spec/queues-and-signalling section 18.1 beside 40 bytes of headers: MSS 4, SACK permitted 2,
+/// timestamps 10, window scale 4 with its NOP; without one of SACK and timestamps two NOPs in its place; MDS 8 with two
+/// NOPs, as long as ECN is asked for: not on the third SYN.
+#[test]
+fn size_of_the_syn() {
+    for (sack, timestamps, mds, sizes) in [
+        (true, true, false, [60, 60, 60]),
+        (false, true, false, [60, 60, 60]),
+        (true, false, false, [52, 52, 52]),
+        (false, false, false, [48, 48, 48]),
+        (true, true, true, [68, 68, 60]),
+    ] {
+        let params = TcpParams { sack, timestamps, ..TcpParams::default() };
+        let headers = if timestamps { HEADERS } else { HEADERS_WITHOUT_TIMESTAMPS };
+        let endpoint = windtunnel_tcp::Endpoint { headers, mds, ..with_ecn().endpoint };
+        let mut lab = Lab::new(Setup { params, endpoint, ..Setup::default() }, Script::default());
+        lab.sender.write(MSS);
+        let syn_at = |lab: &mut Lab, ms| {
+            lab.sender.on_timer(at(ms));
+            lab.sender.poll_transmit(at(ms)).expect("a SYN").size().get()
+        };
+        assert_eq!([0, 1000, 3000].map(|ms| syn_at(&mut lab, ms)), sizes, "{sack} {timestamps} {mds}");
+    }
 }
 
 /// A receiver that does not know ECN gets Not-ECT data.
