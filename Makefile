@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # One installed wheel serves all: it is built again when a source of the core or of the package changes.
 SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: demo test install lint test-rust test-python fuzz bench reproduce web clean
+.PHONY: demo test install lint test-rust test-python fuzz bench reproduce validate web clean
 
 demo: install
 	$(BIN)/windtunnel reproduce mds --quick --force --out results/mds-quick
@@ -50,6 +50,11 @@ bench: install
 
 reproduce: install
 	$(BIN)/windtunnel reproduce mds --force --out results/mds
+	$(BIN)/windtunnel reproduce aimd --force --out results/aimd
+
+# Writes the page that compares the TCP with RFCs, laws and the Linux stack.
+validate: install
+	$(BIN)/windtunnel validate --out docs/validation.md
 
 # The page's script is committed; this builds it again after a change in web/ (needs Node.js).
 web:
