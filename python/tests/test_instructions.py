@@ -30,13 +30,13 @@ WORKS = {
 
 @cache
 def runner() -> Path:
-    """The example that runs a scenario without Python around it."""
+    """The example that runs a scenario without Python around it, in the profile that is shipped."""
     subprocess.run(
-        ["cargo", "build", "--quiet", "--release", "-p", "windtunnel-scenario", "--example", "run"],
+        ["cargo", "build", "--quiet", "--profile", "shipped", "-p", "windtunnel-scenario", "--example", "run"],
         cwd=ROOT,
         check=True,
     )
-    return ROOT / os.environ.get("CARGO_TARGET_DIR", "target") / "release" / "examples" / "run"
+    return ROOT / os.environ.get("CARGO_TARGET_DIR", "target") / "shipped" / "examples" / "run"
 
 
 @cache
@@ -88,7 +88,8 @@ def fan(tmp_path: Path, flows: int) -> Path:
     """``flows`` equal flows with a window's worth of 10 Mbit/s each, over a plain queue."""
     file = tmp_path / f"{flows}.toml"
     file.write_text(
-        f'duration = "1 s"\n[bottleneck]\nrate = "{10 * flows} Mbit/s"\nqueue = {{ kind = "deltim" }}\n'
+        'duration = "1 s"\nendpoints = "ideal"\n'
+        f'[bottleneck]\nrate = "{10 * flows} Mbit/s"\nqueue = {{ kind = "deltim" }}\n'
         f'[record]\npoints = "100 ms"\ninterval = "100 ms"\n[[flow]]\ncc = "reno-mds"\nrtt = "20 ms"\ncount = {flows}\n'
     )
     return file

@@ -12,8 +12,9 @@ FILES = sorted([*ROOT.glob("scenarios/*.toml"), *ROOT.glob("python/windtunnel/be
 
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
 def test_runs_and_repeats(file: Path) -> None:
-    """A tenth of a second of simulated time without its windows: some packets arrive, and the digests are equal."""
-    text = file.read_text().split("[[window]]")[0]
-    first, second = (_core.run(text, str(file), ["duration=0.1 s"]) for _ in range(2))
+    """Some packets arrive, and the digests are equal. Of the benchmark's works a tenth of a second, without windows."""
+    shortened = ["duration=0.1 s"] if file.parent.name == "bench" else []
+    text = file.read_text().split("[[window]]")[0] if shortened else file.read_text()
+    first, second = (_core.run(text, str(file), shortened) for _ in range(2))
     assert first.digest == second.digest
     assert len(first.tables["queues"]["time_s"]) > 0
