@@ -23,12 +23,15 @@ _INDENT = 4 * " "
 def list_(
     kind: Annotated[
         str | None,
-        typer.Argument(metavar="[KIND]", help="controllers, slow-starts, responses, queues or acks; or a NAME of any."),
+        typer.Argument(
+            metavar="[KIND]",
+            help="controllers, slow-starts, responses, queues, applications, impairments, tcp, acks; or a NAME of any.",
+        ),
     ] = None,
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One of them.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show controllers, slow starts, responses, queues and ACK policies with their parameters."""
+    """Show every algorithm, application, impairment and mechanism with its parameters."""
     registry: Registry = json_.loads(_core.registry())
     chosen = _choose(registry, kind, name)
     if json:
