@@ -21,7 +21,7 @@ use windtunnel_sim::application::{
 use windtunnel_sim::impairment::{
     AckThinningParams, AggregationParams, CorruptionParams, DuplicationParams, GilbertElliottParams,
     ImpairmentConfig, JitterParams, LossParams, OutageParams, PeriodicLossParams, ReorderingParams,
-    ScriptedLossParams,
+    ScriptedLossParams, ScriptedReorderingParams,
 };
 use windtunnel_tcp::LossDetection;
 
@@ -277,6 +277,11 @@ pub(crate) const IMPAIRMENTS: &[Kind<ImpairmentConfig>] = &[
     ),
     kind!("jitter", ImpairmentConfig::Jitter(JitterParams), "A delay that varies from packet to packet"),
     kind!("reordering", ImpairmentConfig::Reordering(ReorderingParams), "Some packets overtake others"),
+    kind!(
+        "scripted-reordering",
+        ImpairmentConfig::ScriptedReordering(ScriptedReorderingParams),
+        "Listed packets are overtaken"
+    ),
 ];
 
 /// The algorithm called `name`.

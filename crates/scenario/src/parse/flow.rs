@@ -87,6 +87,9 @@ fn flow(
         } else {
             algorithm::controller(&at.get("cc"), of.endpoints)?
         };
+    if let (Some(_), ApplicationConfig::Poisson(_)) = (&bsd42, &application) {
+        return Err(at.get("app").not_allowed("an application of one connection: `bsd42` opens no others"));
+    }
     let ecn = table.ecn.unwrap_or(ideal || cc.answers_sce());
     if cc.answers_sce() && !ecn {
         return Err(at.get("ecn").not_allowed("the MDS response needs ECN"));

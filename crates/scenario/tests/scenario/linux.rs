@@ -152,6 +152,14 @@ fn impossible_combinations() {
             refused("", "rate = { trace = \"no-such-file\" }", "cc = \"reno\"").replace('\n', " "),
             "duplicate key",
         ),
+        (
+            refused("", "impair = { kind = \"scripted-reordering\", packets = [5] }", "cc = \"reno\""),
+            "how many packets overtake",
+        ),
+        (
+            refused("", "", "cc = \"bsd42\"\napp = { kind = \"poisson\", arrivals = 1.0 }"),
+            "`bsd42` opens no others",
+        ),
         (refused("", "overhead = \"2 kB\"", "cc = \"reno\""), "at most 1 kB"),
         (refused("tcp = { rto_max = \"1 ms\" }", "", "cc = \"reno\""), "at least rto_min"),
         (refused("", "[reverse]\nqueue = \"fifo\"", "cc = \"reno\""), "belongs to a link with a `rate`"),

@@ -14,3 +14,4 @@ mod random;
 mod registry;
 mod round_trip;
 mod schema;
+mod whole;

@@ -7,6 +7,7 @@ use windtunnel_units::OutOfRange;
 use super::params::{
     AckThinningParams, AggregationParams, CorruptionParams, DuplicationParams, GilbertElliottParams,
     JitterParams, LossParams, OutageParams, PeriodicLossParams, ReorderingParams, ScriptedLossParams,
+    ScriptedReorderingParams,
 };
 
 /// An impairment with its parameters.
@@ -34,6 +35,8 @@ pub enum ImpairmentConfig {
     Jitter(JitterParams),
     /// Some packets overtake others.
     Reordering(ReorderingParams),
+    /// Listed packets are overtaken.
+    ScriptedReordering(ScriptedReorderingParams),
 }
 
 impl ImpairmentConfig {
@@ -51,7 +54,7 @@ impl ImpairmentConfig {
             ImpairmentConfig::Duplication(_) => 4,
             ImpairmentConfig::Aggregation(_) => 5,
             ImpairmentConfig::Jitter(_) => 6,
-            ImpairmentConfig::Reordering(_) => 7,
+            ImpairmentConfig::Reordering(_) | ImpairmentConfig::ScriptedReordering(_) => 7,
         }
     }
 
@@ -69,13 +72,16 @@ impl ImpairmentConfig {
             ImpairmentConfig::Aggregation(_) => "aggregation",
             ImpairmentConfig::Jitter(_) => "jitter",
             ImpairmentConfig::Reordering(_) => "reordering",
+            ImpairmentConfig::ScriptedReordering(_) => "scripted-reordering",
         }
     }
 
     /// True if no packet overtakes another, or comes twice: what loss-free endpoints rely on.
     pub const fn keeps_order(&self) -> bool {
         match self {
-            ImpairmentConfig::Duplication(_) | ImpairmentConfig::Reordering(_) => false,
+            ImpairmentConfig::Duplication(_)
+            | ImpairmentConfig::Reordering(_)
+            | ImpairmentConfig::ScriptedReordering(_) => false,
             ImpairmentConfig::Jitter(params) => !params.reorder,
             ImpairmentConfig::Outage(_)
             | ImpairmentConfig::AckThinning(_)
@@ -102,6 +108,7 @@ impl ImpairmentConfig {
             ImpairmentConfig::Aggregation(params) => params.check(),
             ImpairmentConfig::Jitter(params) => params.check(),
             ImpairmentConfig::Reordering(params) => params.check(),
+            ImpairmentConfig::ScriptedReordering(params) => params.check(),
         }
     }
 }

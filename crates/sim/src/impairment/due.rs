@@ -44,8 +44,24 @@ impl InOrder {
 pub(super) struct ByTime {
     packets: BinaryHeap<Reverse<Due>>,
     arrived: u64,
+    order: Order,
+}
+
+/// The order in which packets leave (RFC 4737).
+#[derive(Debug, Default)]
+pub(super) struct Order {
     /// One more than the number of the latest packet that has left.
     next_expected: u64,
+}
+
+impl Order {
+    /// The packet with this number, by arrival, leaves: true if it is reordered, one that came later having left before
+    /// (RFC 4737 section 3.3).
+    pub(super) fn leaves(&mut self, number: u64) -> bool {
+        let reordered = number < self.next_expected;
+        self.next_expected = self.next_expected.max(number + 1);
+        reordered
+    }
 }
 
 #[derive(Debug)]
@@ -67,14 +83,13 @@ impl ByTime {
         self.packets.peek().map_or(Time::NEVER, |Reverse(head)| head.at)
     }
 
-    /// Counts in `reordered` packets that leave after one that came later (RFC 4737 section 3.3).
+    /// Counts in `reordered` packets that leave after one that came later.
     pub(super) fn release(&mut self, now: Time, reordered: &mut u64) -> Option<Packet> {
         if self.next_due() > now {
             return None;
         }
         let Reverse(Due { number, packet, .. }) = self.packets.pop()?;
-        *reordered += u64::from(number < self.next_expected);
-        self.next_expected = self.next_expected.max(number + 1);
+        *reordered += u64::from(self.order.leaves(number));
         Some(packet)
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! A hop either lets a packet pass at once, or holds it and names one time at which it will release packets: each takes
 //! one place among the event sources. Those that keep order hold packets in a ring, those that do not in a heap by due
-//! time. Each has its own random stream, and draws for every packet that it concerns, needed or not, so that what one
-//! packet meets does not shift what later ones draw.
+//! time or, if what passes meanwhile releases them, in a list. Each has its own random stream, and draws for every packet
+//! that it concerns, needed or not, so that what one packet meets does not shift what later ones draw.
 
 mod aggregation;
 mod config;
@@ -16,13 +16,14 @@ mod loss;
 mod outage;
 mod params;
 mod reordering;
+mod scripted_reordering;
 mod thinning;
 
 pub use config::ImpairmentConfig;
 pub use params::{
     AckThinningParams, Affects, AggregationParams, CorruptionParams, DuplicationParams, GilbertElliottParams,
     JitterDistribution, JitterParams, LossParams, OutageParams, OutageTime, PeriodicLossParams,
-    ReorderingMode, ReorderingParams, ScriptedLossParams,
+    ReorderingMode, ReorderingParams, ScriptedLossParams, ScriptedReorderingParams,
 };
 
 use aggregation::Aggregation;
@@ -32,6 +33,7 @@ use jitter::Jitter;
 use loss::{GilbertElliott, Loss, PeriodicLoss, ScriptedLoss};
 use outage::Outage;
 use reordering::Reordering;
+use scripted_reordering::ScriptedReordering;
 use thinning::AckThinning;
 use windtunnel_units::{Bytes, Time};
 use windtunnel_wire::Packet;
@@ -85,6 +87,7 @@ enum Kind {
     Aggregation(Aggregation),
     Jitter(Jitter),
     Reordering(Reordering),
+    ScriptedReordering(ScriptedReordering),
 }
 
 impl Impairment {
@@ -109,6 +112,9 @@ impl Impairment {
             ImpairmentConfig::Aggregation(params) => Kind::Aggregation(Aggregation::new(params)),
             ImpairmentConfig::Jitter(params) => Kind::Jitter(Jitter::new(&params, seed)),
             ImpairmentConfig::Reordering(params) => Kind::Reordering(Reordering::new(params, seed)),
+            ImpairmentConfig::ScriptedReordering(params) => {
+                Kind::ScriptedReordering(ScriptedReordering::new(params))
+            }
         };
         Impairment { kind, stats: ImpairmentStats::default() }
     }
@@ -129,6 +135,7 @@ impl Impairment {
             Kind::Aggregation(aggregation) => aggregation.enter(packet, now),
             Kind::Jitter(jitter) => jitter.enter(packet, now),
             Kind::Reordering(reordering) => reordering.enter(packet, now),
+            Kind::ScriptedReordering(reordering) => reordering.enter(packet, now),
         };
         match &passage {
             Passage::On(_) => stats.passed += 1,
@@ -154,6 +161,7 @@ impl Impairment {
             Kind::Aggregation(aggregation) => aggregation.next_release(),
             Kind::Jitter(jitter) => jitter.next_release(),
             Kind::Reordering(reordering) => reordering.next_release(),
+            Kind::ScriptedReordering(reordering) => reordering.next_release(),
             Kind::Loss(_)
             | Kind::GilbertElliott(_)
             | Kind::PeriodicLoss(_)
@@ -172,6 +180,7 @@ impl Impairment {
             Kind::Aggregation(aggregation) => aggregation.release(now, &mut stats.bursts),
             Kind::Jitter(jitter) => jitter.release(now, &mut stats.reordered),
             Kind::Reordering(reordering) => reordering.release(now, &mut stats.reordered),
+            Kind::ScriptedReordering(reordering) => reordering.release(now, &mut stats.reordered),
             Kind::Loss(_)
             | Kind::GilbertElliott(_)
             | Kind::PeriodicLoss(_)

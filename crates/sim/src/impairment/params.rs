@@ -178,13 +178,18 @@ pub struct ScriptedLossParams {
 
 impl ScriptedLossParams {
     pub(super) fn check(&self) -> Result<(), OutOfRange> {
-        if self.packets.first() == Some(&0) {
-            return Err(OutOfRange::new("packets", 0, "numbers from 1 on"));
-        }
-        match self.packets.windows(2).find(|pair| pair[0] >= pair[1]) {
-            Some(pair) => Err(OutOfRange::new("packets", pair[1], "numbers in order, each once")),
-            None => Ok(()),
-        }
+        check_listed(&self.packets)
+    }
+}
+
+/// Packets are listed by number, in order.
+fn check_listed(packets: &[u64]) -> Result<(), OutOfRange> {
+    if packets.first() == Some(&0) {
+        return Err(OutOfRange::new("packets", 0, "numbers from 1 on"));
+    }
+    match packets.windows(2).find(|pair| pair[0] >= pair[1]) {
+        Some(pair) => Err(OutOfRange::new("packets", pair[1], "numbers in order, each once")),
+        None => Ok(()),
     }
 }
 
@@ -346,5 +351,39 @@ impl ReorderingParams {
             return Err(OutOfRange::new("delay", self.delay, "more than 0 s"));
         }
         Ok(())
+    }
+}
+
+/// Listed packets are overtaken: for tests and for teaching. One is held back until so many others have passed it, or for
+/// a time, whichever is over first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(extend("x-source" = "RFC 4737 section 4.2 (reordering extent)"))]
+pub struct ScriptedReorderingParams {
+    /// The numbers of the packets to hold back, in order; the first packet has number 1. Retransmissions are counted too.
+    #[schemars(extend("x-unit" = "packets"))]
+    pub packets: Vec<u64>,
+    /// A listed packet leaves right after so many later ones have passed it; those that are held back themselves do not count.
+    #[schemars(range(min = 1), extend("x-unit" = "packets"))]
+    pub overtaken_by: Option<u32>,
+    /// None is held longer than this; if left out, as long as it takes, which may be to the end.
+    pub delay: Option<Duration>,
+    /// Each flow's packets are counted apart, and only those overtake.
+    pub per_flow: bool,
+    /// Which packets are counted, may be held back, and overtake.
+    pub affects: Affects,
+}
+
+impl ScriptedReorderingParams {
+    pub(super) fn check(&self) -> Result<(), OutOfRange> {
+        check_listed(&self.packets)?;
+        match (self.overtaken_by, self.delay) {
+            (None, None) if !self.packets.is_empty() => {
+                Err(OutOfRange::new("overtaken_by", "nothing", "how many packets overtake; or give `delay`"))
+            }
+            (Some(0), _) => Err(OutOfRange::new("overtaken_by", 0, "1 or more")),
+            (_, Some(delay)) if delay.is_zero() => Err(OutOfRange::new("delay", delay, "more than 0 s")),
+            _ => Ok(()),
+        }
     }
 }

@@ -8,6 +8,8 @@ use windtunnel_wire::{FlowId, Packet, SackBlock, TcpFlags};
 
 use super::*;
 
+mod order;
+
 const MTU: Bytes = Bytes::new(1500);
 
 fn us(us: u64) -> Time {
@@ -225,28 +227,6 @@ fn jitter_has_its_distribution() {
     assert_binomial(zeros, 20_000, 200.0 / 600.0);
 }
 
-/// Packets 100 us apart with delays of 0 to 2 ms: order is kept, or it is not and every late packet is counted; a packet that
-/// is not held up by others has the same delay in both.
-#[test]
-fn jitter_keeps_order_or_does_not() {
-    let mut kept = jitter(JitterDistribution::Uniform, 1000, 1000, false);
-    let (out, _) = run(&mut kept, stream(5000, 100));
-    assert!(numbers(&out).is_sorted() && kept.stats().reordered == 0);
-    assert!(out.is_sorted_by_key(|(at, _)| *at));
-
-    let mut free = jitter(JitterDistribution::Uniform, 1000, 1000, true);
-    let (out, _) = run(&mut free, stream(5000, 100));
-    assert!(out.is_sorted_by_key(|(at, _)| *at));
-    let mut highest = 0;
-    let is_late = |n: &&u64| {
-        highest = highest.max(**n);
-        highest > **n
-    };
-    let late = numbers(&out).iter().filter(is_late).count();
-    assert_eq!(free.stats().reordered, late as u64);
-    assert!(late > 1000, "{late}");
-}
-
 /// 802.11-like: packets 50 us apart in bursts of 16, so that a burst lasts 0.75 ms and none waits for 5.5 ms; and 1 ms apart:
 /// a burst has what comes within 5.5 ms of its first packet, which are six.
 #[test]
@@ -286,24 +266,6 @@ fn outages() {
             let held = (10..=20).contains(&packet.seq.get());
             assert_eq!(*at, if held { us(20_000) } else { arrived });
         }
-    }
-}
-
-/// Late: chosen packets leave 2 ms later, others at once. Early: chosen ones at once, others 2 ms later.
-#[test]
-fn reordering_late_and_early() {
-    for mode in [ReorderingMode::Late, ReorderingMode::Early] {
-        let params = ReorderingParams { probability: p(0.1), mode, delay: Duration::from_millis(2) };
-        let mut medium = impairment(ImpairmentConfig::Reordering(params));
-        let (out, _) = run(&mut medium, stream(20_000, 1000));
-        let late = out.iter().filter(|(at, packet)| {
-            let delay = at.since(us(packet.seq.get() * 1000));
-            assert!(delay.is_zero() || delay == Duration::from_millis(2));
-            !delay.is_zero()
-        });
-        let expected = if mode == ReorderingMode::Late { 0.1 } else { 0.9 };
-        assert_binomial(late.count() as u64, 20_000, expected);
-        assert!(medium.stats().reordered > 1000);
     }
 }
 
@@ -366,6 +328,15 @@ fn parameters_are_checked() {
         |packets| ImpairmentConfig::ScriptedLoss(ScriptedLossParams { packets, ..Default::default() });
     assert_eq!(key(scripted(vec![0])), Err("packets"));
     assert_eq!(key(scripted(vec![2, 2])), Err("packets"));
+    let reordered = |packets, overtaken_by, delay| {
+        let params = ScriptedReorderingParams { packets, overtaken_by, delay, ..Default::default() };
+        key(ImpairmentConfig::ScriptedReordering(params))
+    };
+    assert_eq!(reordered(vec![3, 2], Some(1), None), Err("packets"));
+    assert_eq!(reordered(vec![2, 3], None, None), Err("overtaken_by"));
+    assert_eq!(reordered(vec![2, 3], Some(0), None), Err("overtaken_by"));
+    assert_eq!(reordered(vec![2, 3], None, Some(Duration::ZERO)), Err("delay"));
+    assert_eq!(reordered(vec![2, 3], Some(1), Some(Duration::from_nanos(1))), Ok(()));
     let periodic = PeriodicLossParams { every: 1, ..Default::default() };
     assert_eq!(key(ImpairmentConfig::PeriodicLoss(periodic)), Err("every"));
     let thinning = AckThinningParams { keep_every: 0, flush: None };
@@ -403,5 +374,6 @@ fn defaults_are_valid() {
         Aggregation(AggregationParams),
         Jitter(JitterParams),
         Reordering(ReorderingParams),
+        ScriptedReordering(ScriptedReorderingParams),
     );
 }

@@ -15,6 +15,7 @@ use super::ack::Ack;
 use super::detection::Detector;
 use super::frto::Frto;
 use super::state::CaState;
+use super::transmit::Forced;
 
 /// Whose recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +46,10 @@ impl Sender {
             CaState::Recovery => {
                 if ack.advanced {
                     self.lose_head();
+                    if classic == Classic::Newreno {
+                        // Whatever is in flight (RFC 6582 section 3.2 step 3).
+                        self.forced = Some(Forced::Head);
+                    }
                 }
             }
             CaState::Open | CaState::Disorder | CaState::Cwr => {

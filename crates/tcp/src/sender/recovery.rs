@@ -14,6 +14,7 @@ use super::detection::Detector;
 use super::frto::{Frto, FrtoVerdict};
 use super::prr::{Progress, Prr};
 use super::state::CaState;
+use super::transmit::Forced;
 use crate::params::Reduction;
 
 impl Sender {
@@ -204,6 +205,10 @@ impl Sender {
         self.partial_acked = false;
         self.rfc6675.enter_recovery(&self.board);
         self.stats.loss_episodes += 1;
+        if self.detector != Detector::Rack && self.reduction() == Reduction::None {
+            // Whatever is in flight (RFC 5681 section 3.2 step 3, RFC 6675 section 5 step 4.3); PRR sees to it itself.
+            self.forced = Some(Forced::Head);
+        }
     }
 
     /// Tells the controller of a loss; cwnd before is kept for the reduction.

@@ -14,10 +14,10 @@ use super::rto::TimerKind;
 use super::scoreboard::SegmentId;
 use super::state::CaState;
 
-/// A segment that leaves whatever cwnd and pacing say: its timer expired.
+/// A segment that leaves whatever cwnd and pacing say: its timer expired, or a recovery begins with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Forced {
-    /// The head again, after a timeout.
+    /// The head again, after a timeout or in fast recovery.
     Head,
     LossProbe,
     WindowProbe,

@@ -25,10 +25,8 @@ impl Draft {
         if datagrams {
             return self.datagrams();
         }
-        if !self.ideal && !self.one_in(3) {
-            self.application();
-        }
-        self.controller();
+        let one_connection = self.ideal || self.one_in(3) || self.application();
+        self.controller(one_connection);
         if self.one_in(2) {
             self.acks();
         }
@@ -88,9 +86,11 @@ impl Draft {
         self.some_number("keyframe_every", 1, 100);
     }
 
-    fn application(&mut self) {
+    /// Of a TCP flow; true unless it opens many connections.
+    fn application(&mut self) -> bool {
         self.table("[flow.app]");
-        match self.random.below(5) {
+        let kind = self.random.below(5);
+        match kind {
             0 => {
                 self.key("kind", "transfer");
                 self.some_size("size", 1, 10_000_000);
@@ -122,12 +122,13 @@ impl Draft {
             }
             _ => self.media("tcp"),
         }
+        kind != 3
     }
 
     fn distribution(&mut self, key: &str, unit: &str, least: u64, most: u64) {
         let low = self.random.log(least, most);
         let high = low + 1 + self.random.log(1, most);
-        let text = match self.random.below(5) {
+        let text = match self.random.below(6) {
             0 => format!("{{ kind = \"fixed\", value = \"{low} {unit}\" }}"),
             1 => format!("{{ kind = \"uniform\", min = \"{low} {unit}\", max = \"{high} {unit}\" }}"),
             2 => format!("{{ kind = \"exponential\", mean = \"{low} {unit}\" }}"),
@@ -136,13 +137,31 @@ impl Draft {
                     "{{ kind = \"pareto\", min = \"{low} {unit}\", max = \"{high} {unit}\", shape = 1.2 }}"
                 )
             }
+            4 => self.empirical(unit, low, most),
             _ => format!("{{ kind = \"lognormal\", median = \"{low} {unit}\", sigma = 1.0 }}"),
         };
         self.bare(key, text);
     }
 
-    fn controller(&mut self) {
+    /// A distribution by some of its points, of which the last is certain; steps and equal points are among them.
+    fn empirical(&mut self, unit: &str, least: u64, most: u64) -> String {
+        let count = 1 + self.random.below(5);
+        let mut values: Vec<u64> = (0..count).map(|_| self.random.log(least, most)).collect();
+        let mut percents: Vec<usize> = (1..count).map(|_| self.random.below(101)).collect();
+        percents.push(100);
+        values.sort_unstable();
+        percents.sort_unstable();
+        let points = values.iter().zip(&percents).map(|(value, percent)| {
+            format!("{{ value = \"{value} {unit}\", probability = \"{percent} %\" }}")
+        });
+        format!("{{ kind = \"empirical\", points = [{}] }}", points.collect::<Vec<_>>().join(", "))
+    }
+
+    fn controller(&mut self, one_connection: bool) {
         self.table("[flow.cc]");
+        if !self.ideal && one_connection && self.one_in(8) {
+            return self.bsd42();
+        }
         let classics = ["tahoe", "reno1990", "newreno"];
         let base = if !self.ideal && self.one_in(4) {
             self.random.pick(&classics)
@@ -161,6 +180,24 @@ impl Draft {
         if self.one_in(2) {
             self.one_of("slow_start", &["none", "standard", "hystart", "hystart-pp", "essp"]);
         }
+    }
+
+    /// The sender from before congestion control.
+    fn bsd42(&mut self) {
+        self.key("kind", "bsd42");
+        self.some_number("window", 1, 1000);
+        if self.one_in(2) {
+            return;
+        }
+        let percent = self.random.below(101) as f64;
+        self.bare("alpha", format_args!("{:?}", percent / 100.0));
+        self.some_number("beta", 1, 100);
+        self.some_time("rto_initial", 1_000_000, 10_000_000_000);
+        self.some_time("rto_min", 1_000_000, 10_000_000_000);
+        self.some_time("rto_max", 10_000_000_000, 100_000_000_000);
+        self.some_time("tick", 1_000_000, 1_000_000_000);
+        self.one_of("backoff", &["none", "exp"]);
+        self.one_of("out_of_order", &["keep", "drop"]);
     }
 
     fn acks(&mut self) {
@@ -231,6 +268,15 @@ impl Draft {
         }
         if self.one_in(4) {
             self.some_time("gro", 1, self.rtt * 2);
+        }
+        if self.one_in(6) {
+            self.some_size("gso_max", 1, 1 << 20);
+        }
+        for key in ["pacing_ss_ratio", "pacing_ca_ratio"] {
+            if self.one_in(8) {
+                let tenths = self.random.log(1, 1000) as f64;
+                self.bare(key, format_args!("{:?}", tenths / 10.0));
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Topologies, links, queues, and what happens behind links.
 
-use super::Draft;
+use super::{Draft, trace};
 
 impl Draft {
     /// The links, and the flows over them.
@@ -10,13 +10,8 @@ impl Draft {
             let (hops, back) = (1 + self.random.below(4), !self.one_in(3));
             self.chain(hops, back);
             for flow in 0..flows {
-                let (mut from, mut to) = (self.random.below(hops), hops);
-                if back && self.one_in(3) {
-                    std::mem::swap(&mut from, &mut to);
-                }
                 self.table("[[flow]]");
-                self.key("from", format_args!("n{from}"));
-                self.key("to", format_args!("n{to}"));
+                self.way(hops, back);
                 self.flow(flow);
             }
         } else {
@@ -42,7 +37,21 @@ impl Draft {
         }
     }
 
-    /// Nodes in a row, and links there and perhaps back.
+    /// The way of a flow: all of the chain or, as cross traffic, a part of it; back; or named link by link.
+    fn way(&mut self, hops: usize, back: bool) {
+        let from = self.random.below(hops);
+        let to = if self.one_in(2) { hops } else { from + 1 + self.random.below(hops - from) };
+        if self.one_in(3) {
+            let links: Vec<String> = (from..to).map(|hop| format!("\"l{hop}{}\"", hop + 1)).collect();
+            self.bare("path", format_args!("[{}]", links.join(", ")));
+            return;
+        }
+        let (from, to) = if back && self.one_in(3) { (to, from) } else { (from, to) };
+        self.key("from", format_args!("n{from}"));
+        self.key("to", format_args!("n{to}"));
+    }
+
+    /// Nodes in a row, and links there and perhaps back; now and then one that leads past all of them.
     fn chain(&mut self, hops: usize, back: bool) {
         for node in 0..=hops {
             self.table("[[node]]");
@@ -52,19 +61,32 @@ impl Draft {
         for hop in 0..hops {
             let ways = [(hop, hop + 1), (hop + 1, hop)];
             for (from, to) in ways.into_iter().take(1 + usize::from(back)) {
-                self.table("[[link]]");
-                self.key("name", format_args!("l{from}{to}"));
-                self.key("from", format_args!("n{from}"));
-                self.key("to", format_args!("n{to}"));
-                let rate = self.rate * self.random.log(1, 20);
-                self.link("link", rate, delay);
+                self.hop(from, to, delay);
             }
         }
+        if hops > 1 && self.one_in(3) {
+            self.hop(0, hops, delay);
+        }
+    }
+
+    fn hop(&mut self, from: usize, to: usize, delay: u64) {
+        self.table("[[link]]");
+        self.key("name", format_args!("l{from}{to}"));
+        self.key("from", format_args!("n{from}"));
+        self.key("to", format_args!("n{to}"));
+        let rate = self.rate * self.random.log(1, 20);
+        self.link("link", rate, delay);
     }
 
     /// The keys of a link whose last table has the header `table`.
     fn link(&mut self, table: &str, rate: u64, longest_delay: u64) {
-        self.key("rate", format_args!("{rate} bit/s"));
+        let traced = self.one_in(6);
+        if traced {
+            let file = trace::file(rate, self.random.below(trace::VARIANTS));
+            self.bare("rate", format_args!("{{ trace = '{}' }}", file.display()));
+        } else {
+            self.key("rate", format_args!("{rate} bit/s"));
+        }
         if self.one_in(3) {
             self.some_time("delay", 1, longest_delay);
         }
@@ -80,7 +102,7 @@ impl Draft {
             self.table(&format!("[{}]", dotted("queue")));
             self.queue(rate);
         }
-        if self.one_in(4) {
+        if !traced && self.one_in(4) {
             let mut at = 0;
             for _ in 0..=self.random.below(3) {
                 at += self.random.log(1, self.duration / 5);
@@ -161,6 +183,7 @@ impl Draft {
             "aggregation",
             "jitter",
             "reordering",
+            "scripted-reordering",
         ];
         for _ in 0..=self.random.below(3) {
             let kind = self.random.pick(&kinds);
@@ -202,11 +225,16 @@ impl Draft {
                 self.some_switch("per_flow");
                 self.one_of("affects", &["all", "data", "acks"]);
             }
-            "scripted-loss" => {
-                let first = self.random.log(1, 100);
-                let packets: Vec<u64> = (0..self.random.log(1, 30)).map(|i| first + i).collect();
-                self.bare("packets", format_args!("{packets:?}"));
-                self.one_of("affects", &["all", "data", "acks"]);
+            "scripted-loss" => self.listed(),
+            "scripted-reordering" => {
+                self.listed();
+                let by_time = self.one_in(2);
+                if by_time {
+                    self.some_time("delay", 1, rtt * 4);
+                }
+                if !by_time || self.one_in(2) {
+                    self.some_number("overtaken_by", 1, 1000);
+                }
             }
             "aggregation" => {
                 self.some_time("hold", 1, rtt * 4);
@@ -224,5 +252,19 @@ impl Draft {
                 self.some_time("delay", 1, rtt * 4);
             }
         }
+    }
+
+    /// Which packets a script concerns: a row of them, or some here and there.
+    fn listed(&mut self) {
+        let mut next = self.random.log(1, 100);
+        let most_apart = [1, 100][self.random.below(2)];
+        let mut packets = Vec::new();
+        for _ in 0..self.random.log(1, 30) {
+            packets.push(next);
+            next += self.random.log(1, most_apart);
+        }
+        self.bare("packets", format_args!("{packets:?}"));
+        self.some_switch("per_flow");
+        self.one_of("affects", &["all", "data", "acks"]);
     }
 }

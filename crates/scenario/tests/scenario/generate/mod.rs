@@ -5,6 +5,7 @@
 
 mod endpoints;
 mod links;
+mod trace;
 
 use std::fmt::{Display, Write};
 

@@ -1,0 +1,61 @@
+//! Whole runs of what end systems and media do, each against the law that says what comes out.
+
+mod media;
+mod offload;
+mod window;
+
+use windtunnel_scenario::{Scenario, compile};
+use windtunnel_sim::recorder::columns::Column;
+use windtunnel_sim::{FlowSummary, RunResult, Simulation};
+
+/// Payload of a full packet with timestamps, and its size, in bytes.
+const MSS: f64 = 1448.0;
+const PACKET: f64 = 1500.0;
+
+/// Where packets are captured, and their ways: the numbers in the table.
+const SENDER: u64 = 0;
+const QUEUE_OUT: u64 = 2;
+const DATA: u64 = 0;
+const ACKS: u64 = 1;
+
+fn run(text: &str, settings: &[&str]) -> RunResult {
+    let settings: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();
+    let scenario = Scenario::parse(text, None, &settings).unwrap_or_else(|error| panic!("{error}"));
+    Simulation::new(compile(&scenario)).finish()
+}
+
+/// A captured packet.
+#[derive(Clone, Copy, Debug)]
+struct Captured {
+    at_ns: u64,
+    size: u64,
+    payload: u64,
+}
+
+/// The packets of one way that were captured at `tap`, in order of time.
+fn captured(result: &RunResult, tap: u64, way: u64) -> Vec<Captured> {
+    let table = result.tables.iter().find(|table| table.name == "packets").expect("packets are recorded");
+    let column = |name: &str| -> Vec<u64> {
+        match table.columns.iter().find(|(column, _)| *column == name).map(|(_, column)| column) {
+            Some(Column::U64(values)) => values.clone(),
+            Some(Column::U32(values)) => values.iter().map(|n| u64::from(*n)).collect(),
+            Some(Column::U8(values)) => values.iter().map(|n| u64::from(*n)).collect(),
+            other => panic!("{name}: {other:?}"),
+        }
+    };
+    let [at, taps, ways, sizes, payloads] = ["t_ns", "tap", "dir", "size", "payload"].map(column);
+    (0..at.len())
+        .filter(|&i| (taps[i], ways[i]) == (tap, way))
+        .map(|i| Captured { at_ns: at[i], size: sizes[i], payload: payloads[i] })
+        .collect()
+}
+
+/// The only flow.
+fn flow(result: &RunResult) -> &FlowSummary {
+    &result.summary.flows[0]
+}
+
+/// Within this share of what is expected.
+fn assert_near(what: &str, measured: f64, expected: f64, share: f64) {
+    assert!((measured - expected).abs() <= share * expected, "{what}: {measured}, expected {expected}");
+}

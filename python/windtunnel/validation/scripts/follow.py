@@ -1,0 +1,107 @@
+"""What a sender transmitted, as scripts write it, and whether that is what the script says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from windtunnel.result import RunResult
+from windtunnel.validation.check import Line, Values
+from windtunnel.validation.scripts.script import Script
+
+#: A pause in sending.
+PAUSE_NS = 20_000_000
+
+#: What the serialisation of 80 segments at 100 Mbit/s takes, in s: no script has more in flight.
+SERIALISATION = 0.01
+
+FIRST_DATA = 1
+
+#: Bits of the TCP header (RFC 9293 section 3.1, RFC 3168 section 6.1).
+SYN, ECE, CWR = 0x02, 0x40, 0x80
+
+#: Counters of the summary of a flow that scripts name, as the page calls them.
+COUNTERS = {
+    "undos": "reductions undone",
+    "ecn_reductions": "reductions for CE",
+    "spurious_rtos": "timeouts found to be spurious",
+    "tlps": "loss probes",
+}
+
+#: The same with what is counted here.
+NAMES = {**COUNTERS, "ece": "ACKs with ECE", "cwr": "segments with CWR"}
+
+
+def sent_data(result: RunResult) -> tuple[npt.NDArray[np.bool_], list[npt.NDArray[np.int64]]]:
+    """Which rows of the packets' table are data that leave the sender; their indices between pauses."""
+    packets = result.tables["packets"]
+    sent = (np.asarray(packets["tap"]) == 0) & (np.asarray(packets["payload"], dtype=np.int64) > 0)
+    rows = np.flatnonzero(sent)
+    pauses = np.flatnonzero(np.diff(np.asarray(packets["t_ns"])[rows]) >= PAUSE_NS)
+    return sent, np.split(rows, pauses + 1)
+
+
+def transmissions(result: RunResult, mss: int) -> str:
+    """The data segments that left the sender: consecutive new ones shortened, ``r`` for a retransmission."""
+    packets = result.tables["packets"]
+    numbers = (np.asarray(packets["seq"]).astype(np.int64) - FIRST_DATA) // mss + 1
+    again = np.asarray(packets["retransmission"])
+    _, bursts = sent_data(result)
+    return " | ".join(shorten([(int(numbers[i]), bool(again[i])) for i in burst]) for burst in bursts)
+
+
+def shorten(segments: list[tuple[int, bool]]) -> str:
+    """``[(1, False), (2, False), (2, True)]`` as ``1-2 2r``."""
+    parts: list[list[tuple[int, bool]]] = []
+    for number, again in segments:
+        if parts and not again and parts[-1][-1] == (number - 1, False):
+            parts[-1].append((number, again))
+        else:
+            parts.append([(number, again)])
+    texts = []
+    for part in parts:
+        first, last = part[0], part[-1]
+        texts.append(f"{first[0]}r" if first[1] else str(first[0]) if first == last else f"{first[0]}-{last[0]}")
+    return " ".join(texts)
+
+
+def reduce(result: RunResult, mss: int) -> Values:
+    """What the lines need."""
+    flow = result.flows[0]
+    packets = result.tables["packets"]
+    at_sender = np.asarray(packets["tap"]) == 0
+    flags = np.asarray(packets["flags"], dtype=np.int64)
+    data, bursts = sent_data(result)
+    times = np.asarray(packets["t_ns"])
+    return {
+        "sent": transmissions(result, mss),
+        "retransmits": flow["retransmits"],
+        "episodes": flow["loss_episodes"],
+        "rtos": flow["rtos"],
+        "delivered": flow["goodput_mbps"] * 1e6 / 8 * result.summary["duration_s"] / mss,
+        **{f"begin {n}": int(times[burst[0]]) / 1e9 for n, burst in enumerate(bursts, 1)},
+        **{name: float(flow[name]) for name in COUNTERS},
+        # A SYN-ACK with ECE agrees to ECN (section 6.1.1).
+        "ece": float(np.count_nonzero(at_sender & (np.asarray(packets["dir"]) == 1) & (flags & (SYN | ECE) == ECE))),
+        "cwr": float(np.count_nonzero(data & (flags & CWR != 0))),
+    }
+
+
+def lines(script: Script, values: Mapping[str, Values]) -> list[Line]:
+    """The sequence, the times, and the counts."""
+    run = values[script.name]
+    episodes = [] if script.episodes is None else [Line("loss episodes", script.episodes, run["episodes"], 0.0)]
+    return [
+        Line("transmissions", script.expected, run["sent"], None, "", script.why),
+        *(
+            Line(f"begins, {n}", begin, run.get(f"begin {n}", float("nan")), SERIALISATION, "s")
+            for n, begin in enumerate(script.begins, 1)
+        ),
+        Line("retransmissions", float(script.retransmits), run["retransmits"], 0.0),
+        *episodes,
+        Line("timeouts", float(script.rtos), run["rtos"], 0.0),
+        *(Line(NAMES[name], count, run[name], 0.0) for name, count in script.counts.items()),
+        Line("segments delivered to the application", float(script.segments), run["delivered"], 0.01),
+    ]

@@ -1,0 +1,97 @@
+"""A script: a scenario, and what its sender transmits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+#: Payload of a segment with and without timestamps.
+MSS, MSS_WITHOUT_TIMESTAMPS = 1448, 1460
+
+
+@dataclass(frozen=True)
+class Script:
+    """A scenario fragment and what it leads to."""
+
+    name: str
+    segments: int
+    """Length of the transfer, or of all responses."""
+    impair: str
+    """What the way of the data does."""
+    expected: str
+    """The sender's transmissions; ``1-10`` is ten of them."""
+    why: str
+    retransmits: int
+    rtos: int
+    episodes: int | None = None
+    begins: tuple[float, ...] = ()
+    """When the first segment and those after each pause are sent, in s; none if the derivation is not about times."""
+    counts: Mapping[str, float] = field(default_factory=dict)
+    """Other counters of the summary that the derivation gives, by their names there; ``ece`` and ``cwr`` are packets
+    with these flags."""
+    tcp: str = ""
+    """Mechanisms other than the default."""
+    bottleneck: str = ""
+    """The link other than 100 Mbit/s without a limit."""
+    flow: str = ""
+    """The flow other than 10 segments initially."""
+    app: str = ""
+    """The application, if it is not one transfer."""
+
+    @property
+    def mss(self) -> int:
+        """Payload of a segment."""
+        return MSS_WITHOUT_TIMESTAMPS if "timestamps = false" in self.tcp else MSS
+
+
+def lost(*packets: int) -> str:
+    """The data packets that are lost, by the order of their transmission, from 1 on."""
+    return f'{{ kind = "scripted-loss", packets = {list(packets)}, affects = "data" }}'
+
+
+def lost_of_all(*packets: int) -> str:
+    """The same counted with those of the handshake: the first is the SYN."""
+    return f'{{ kind = "scripted-loss", packets = {list(packets)} }}'
+
+
+def overtaken(packet: int, by: int) -> str:
+    """A data packet that so many others overtake."""
+    return f'{{ kind = "scripted-reordering", packets = [{packet}], overtaken_by = {by}, affects = "data" }}'
+
+
+def late(*packets: int, delay: str) -> str:
+    """Data packets that arrive later than they should."""
+    return f'{{ kind = "scripted-reordering", packets = {list(packets)}, delay = "{delay}", affects = "data" }}'
+
+
+def two_responses(size: int, think: str) -> str:
+    """An application that writes so many bytes twice, the second time so long after the first are acknowledged."""
+    return (
+        f'{{ kind = "request-response", size = {{ kind = "fixed", value = "{size} B" }}, '
+        f'think = {{ kind = "fixed", value = "{think}" }}, count = 2 }}'
+    )
+
+
+def scenario(script: Script) -> str:
+    """The script as a scenario file."""
+    app = script.app or f'{{ kind = "transfer", size = "{script.segments * script.mss} B" }}'
+    return f"""
+duration = "20 s"
+endpoints = "linux"
+[tcp]
+{script.tcp}
+[bottleneck]
+rate = "100 Mbit/s"
+impair = {script.impair}
+{script.bottleneck}
+[[flow]]
+cc = "reno"
+rtt = "100 ms"
+ack = "immediate"
+app = {app}
+{script.flow}
+[record]
+interval = "100 ms"
+points = "0 s"
+packets = true
+"""
