@@ -13,7 +13,8 @@ from windtunnel import InputError, RunResult, Scenario
 from windtunnel.figures import PANELS, four_panel, write_figure
 from windtunnel.figures.panels import POINTS
 from windtunnel.figures.series import cwnd, groups, marks, sojourn, throughput
-from windtunnel.figures.style import RED, flow_look
+from windtunnel.figures.style import RED, flow_look, queue_look
+from windtunnel.figures.thinning import cell_means
 
 
 @dataclass(frozen=True)
@@ -195,6 +196,71 @@ def test_looks_differ_in_grey_too() -> None:
     assert RED not in {look.colour for look in looks}
 
 
+def test_throughput_goes_in_steps() -> None:
+    """A value is the mean since the one before it, so that silence is not drawn as a decline."""
+    run = synthetic()
+    t = run.tables["throughput_points"]["time_s"]
+    few = {name: column[t < 3] for name, column in run.tables["throughput_points"].items()}
+    silent = Result(run.summary, {**run.tables, "throughput_points": few})
+    (line,) = lines(axes_of(four_panel(silent))["throughput"], "flow 0")
+    assert line.get_drawstyle() == "steps-pre"
+    # Many steps are averaged, with a band of their range behind the line.
+    axes = axes_of(four_panel(run))["throughput"]
+    (line,) = lines(axes, "flow 0")
+    assert line.get_drawstyle() == "default"
+    assert len(axes.collections) == 2
+    assert list(line.get_ydata()) == pytest.approx([50.0] * len(line.get_ydata()))
+
+
+def test_means_of_parts_of_a_time() -> None:
+    """By hand: 8 until 1 s, 2 until 1.5 s, 6 until 4 s, in parts of 1 s."""
+    middles, mean, low, high = cell_means(np.array([0, 1, 1.5, 4]), np.array([0, 8.0, 2.0, 6.0]), 4)
+    assert list(middles) == [0.5, 1.5, 2.5, 3.5]
+    assert list(mean) == pytest.approx([8, 4, 6, 6])
+    assert list(low) == pytest.approx([8, 2, 6, 6])
+    assert list(high) == pytest.approx([8, 6, 6, 6])
+
+
+def test_windows_are_unknown_in_silence() -> None:
+    """No line leads over a time without an ACK."""
+    run = synthetic()
+    t = run.tables["cwnd_points"]["time_s"]
+    kept = {name: column[(t < 4) | (t > 7)] for name, column in run.tables["cwnd_points"].items()}
+    (line,) = lines(axes_of(four_panel(Result(run.summary, {**run.tables, "cwnd_points": kept})))["cwnd"], "flow 0")
+    assert np.isnan(np.asarray(line.get_ydata())).sum() == 1
+
+
+def test_limited_windows_do_not_hide_the_lines() -> None:
+    """Where all of a window is cwnd-limited, one must still see whose it is."""
+    run = synthetic()
+    run.tables["cwnd_points"]["limited"][:] = True
+    axes = axes_of(four_panel(run))["cwnd"]
+    (limited,) = lines(axes, "cwnd-limited")
+    assert limited.get_zorder() < lines(axes, "flow 0")[0].get_zorder()
+
+
+def test_short_runs_are_told_in_milliseconds() -> None:
+    """0.00025 s is no way to write 0.25 ms."""
+    figure = four_panel(synthetic(), span=(0, 0.002))
+    axes = axes_of(figure)["sojourn"]
+    figure.canvas.draw()
+    assert axes.get_xlabel() == "Time (ms)"
+    assert axes.get_xticklabels()[-1].get_text() == "2"
+
+
+def test_several_queues_have_colours_of_their_own() -> None:
+    """No queue looks like a flow; marks have the colour of their queue and the marker of their kind."""
+    queues = [queue_look(i).colour for i in range(4)]
+    assert len(set(queues)) == 4
+    assert not {RED, *(flow_look(i).colour for i in range(30))} & set(queues)
+    run = synthetic()
+    run.summary["queues"].append({"name": "second"})
+    run.tables["mark_points"]["queue"][::2] = 1
+    axes = axes_of(four_panel(run))["mark"]
+    assert {str(line.get_color()) for line in axes.lines} == set(queues[:2])
+    assert len({line.get_marker() for line in axes.lines}) == 3
+
+
 def test_interval_series_where_points_are_missing() -> None:
     """Without single events the intervals are drawn; the sum of all flows is formed from them."""
     t = np.repeat([1.0, 2.0, 3.0], 2)
@@ -221,6 +287,11 @@ def test_interval_series_where_points_are_missing() -> None:
     assert list(sojourn(run)[0].flag) == [False, True, False]
     ((kind, sce),) = marks(run)
     assert (kind, list(sce.t), list(sce.y)) == (0, [2, 3], [10, 40])
+    # Single drops were kept, but no single SCE.
+    one = {"time_s": [2.5], "queue": [0], "kind": [2], "hz": [0.4]}
+    points = {name: np.array(column) for name, column in one.items()}
+    both = marks(Result(summary, {"queues": queues, "mark_points": points}))
+    assert [(kind, list(s.y)) for kind, s in both] == [(0, [10, 40]), (2, [0.4])]
     assert set(axes_of(four_panel(run))) == set(PANELS)
 
 
@@ -258,11 +329,22 @@ def test_a_run_without_packets_says_so() -> None:
     run = Result({"duration_s": 1.0, "flows": [{"name": "a"}], "queues": [{"name": "q"}]}, {})
     texts = {name: [t.get_text() for t in a.texts] for name, a in axes_of(four_panel(run)).items()}
     assert texts == {
-        "throughput": ["no packet was received"],
-        "sojourn": ["no packet was dequeued"],
-        "cwnd": ["no ACK was received"],
-        "mark": ["nothing was marked or dropped"],
+        "throughput": ["No packet reached a receiver."],
+        "sojourn": ["No packet was dequeued."],
+        "cwnd": ["No ACK was received."],
+        "mark": ["No queue marked or dropped a packet."],
     }
+    assert all(len(a.get_yticks()) == 0 for a in axes_of(four_panel(run)).values())
+
+
+def test_panels_say_why_they_are_empty() -> None:
+    """A probe over a lossy wire: no window, and what was lost no queue dropped; silence is not a throughput of 0."""
+    bottleneck = {"rate": "10 Mbit/s", "impair": {"kind": "outage", "times": [{"from": "0 s", "to": "1 s"}]}}
+    flows = [{"name": "ping", "rtt": "20 ms", "app": "probe"}]
+    axes = axes_of(four_panel(Scenario(duration="1 s", flows=flows, bottleneck=bottleneck).run()))
+    assert [t.get_text() for t in axes["throughput"].texts] == ["No packet reached a receiver."]
+    assert axes["cwnd"].texts[0].get_text().startswith("No flow has a single congestion window")
+    assert axes["mark"].texts[0].get_text().endswith("On the wire 100 were lost.")
 
 
 def test_files_are_small_and_reproducible(tmp_path: Path) -> None:

@@ -19,8 +19,9 @@ from headless import drive
 from windtunnel import RunResult, Scenario
 from windtunnel.report import write_report
 from windtunnel.report.columns import Columns
+from windtunnel.report.looks import flow_looks, queue_look
 from windtunnel.report.panels import build_panels
-from windtunnel.report.run_page import _sections
+from windtunnel.report.run_page import _sections, _switches
 from windtunnel.report.text import NOTHING, number, signed
 
 REPOSITORY = Path(__file__).parents[2]
@@ -241,13 +242,22 @@ def test_interaction(page: Path) -> None:
 
 
 def test_million_points(tmp_path: Path) -> None:
-    """10^6 points: drawn within a second, and a zoom of all four panels within 100 ms.
+    """10^6 points and 10^5 retransmissions: drawn within a second, and a zoom of all four panels within 100 ms.
 
     On the two-core machine of the measurements the first draw takes about 0.15 s and a zoom about 25 ms; the limits
     leave room for a slower or busy one, and still fail where every point is drawn by itself (more than 1 s).
     """
     path = tmp_path / "million.html"
-    write_report(synthetic(1_000_000), path)
+    run = synthetic(1_000_000)
+    n = 100_000
+    run.tables["flows"] = {
+        "time_s": np.linspace(0.001, 60, n),
+        "flow": np.arange(n) % 2,
+        "throughput_mbps": np.full(n, 50.0),
+        "retransmits": np.ones(n, int),
+        "rtos": np.arange(n) % 3,
+    }
+    write_report(run, path)
     seen = drive(
         path,
         """
@@ -406,6 +416,85 @@ def test_a_run_with_losses(lossy: RunResult, tmp_path: Path) -> None:
     assert seen["page"]
 
 
+def test_retransmissions_are_seen(lossy: RunResult, tmp_path: Path) -> None:
+    """Ticks of each flow, which its switch and theirs take away; the mouse over one tells how many, and of whom."""
+    write_report(lossy, tmp_path / "x.html")
+    flows = lossy.tables["flows"]
+    again = (flows["flow"] == 0) & (flows["retransmits"] > 0)
+    seen = drive(
+        tmp_path / "x.html",
+        """
+        (async () => {
+          await settle();
+          const button = (name) => legend("cwnd").find((b) => b.textContent.includes(name));
+          const over = chart("cwnd").querySelector(".u-over"), box = over.getBoundingClientRect();
+          const hover = async (time, row) => {
+            const clientX = box.left + (time / 3) * box.width, clientY = box.top + 2 + 9 * (row + 0.5);
+            for (const type of ["mouseenter", "mouseover", "mousemove"])
+              over.dispatchEvent(new MouseEvent(type, { clientX, clientY, movementX: 1, bubbles: true, view: window }));
+            await settle();
+            return [...over.querySelectorAll(".hit-box div")].map((line) => line.textContent);
+          };
+          const tip = await hover(TIME, 0);
+          const all = pixels("cwnd");
+          button("retransmissions").click(); button("timeouts")?.click(); await settle();
+          const without = pixels("cwnd");
+          button("retransmissions").click(); button("timeouts")?.click(); await settle();
+          const back = pixels("cwnd");
+          // A Poisson flow has ticks, but no line.
+          [...document.querySelectorAll("#flows .toggle")][2].click(); await settle();
+          leave({ tip, all, without, back, fewer: pixels("cwnd") });
+        })();
+        """.replace("TIME", str(flows["time_s"][again][0])),
+    )
+    n = int(flows["retransmits"][again][0])
+    assert seen["tip"][:2] == ["cubic", f"{n} retransmission{'' if n == 1 else 's'}"]
+    assert seen["back"] == seen["all"] != seen["without"]
+    assert (lossy.flows[2]["retransmits"] > 0) == (seen["fewer"] < seen["all"])
+
+
+def test_charts_follow_the_window(page: Path) -> None:
+    """Charts have the width of their column again when that has changed."""
+    seen = drive(
+        page,
+        """
+        (async () => {
+          await settle();
+          const widths = () => ids.map((id) => [chart(id).clientWidth, chart(id).querySelector(".uplot").offsetWidth]);
+          const before = widths();
+          document.body.style.maxWidth = "950px"; await settle(); await settle();
+          leave({ before, after: widths() });
+        })();
+        """,
+    )
+    for before, after in zip(seen["before"], seen["after"], strict=True):
+        assert before[0] - 1 <= before[1] <= before[0]
+        assert after[0] - 1 <= after[1] <= after[0] < before[0] - 100
+
+
+def test_empty_panels_have_no_axes(tmp_path: Path) -> None:
+    """A panel without data says why, and shows neither axis nor switch."""
+    bottleneck = {"rate": "10 Mbit/s", "impair": {"kind": "outage", "times": [{"from": "0 s", "to": "1 s"}]}}
+    flows = [{"name": "ping", "rtt": "20 ms", "app": "probe"}]
+    write_report(Scenario(duration="1 s", flows=flows, bottleneck=bottleneck).run(), tmp_path / "x.html")
+    seen = drive(
+        tmp_path / "x.html",
+        """
+        (async () => {
+          await settle();
+          leave({ ink: each(pixels), switches: each((id) => legend(id).length), log: $("[data-log]") !== null,
+            why: each((id) => chart(id).querySelector(".empty")?.textContent ?? "") });
+        })();
+        """,
+    )
+    assert {k: v for k, v in seen["ink"].items() if k != "sojourn"} == {"throughput": 0, "cwnd": 0, "marks": 0}
+    assert {k: v for k, v in seen["switches"].items() if k != "sojourn"} == {"throughput": 0, "cwnd": 0, "marks": 0}
+    assert not seen["log"]
+    assert seen["why"]["throughput"] == "No packet reached a receiver."
+    assert seen["why"]["cwnd"].startswith("No flow has a single congestion window")
+    assert seen["why"]["marks"] == "No queue marked or dropped a packet. On the wire 100 packets were lost."
+
+
 # --- without a browser --------------------------------------------------------------------------------------------
 
 
@@ -472,9 +561,12 @@ def test_tables_of_what_flows_did(lossy: RunResult) -> None:
 
     cubic, file, _, ping = lossy.flows
     assert cell("TCP flow", 0, "Retransmits") == number(cubic["retransmits"]) != "0"
-    assert cell("TCP flow", 0, "Limited by cwnd") == number(100 * cubic["limited"]["cwnd"])
-    assert "by pacing" not in [c.head for c in tables["TCP flow"].columns]
-    assert cell("Transfer", 0, "Time mean") == number(file["transfers"]["time_ms"]["mean"])
+    assert cell("TCP flow", 0, "cwnd-limited") == number(100 * cubic["limited"]["cwnd"])
+    assert "Pacing-limited" not in [c.head for c in tables["TCP flow"].columns]
+    assert "on the wire" not in [c.head for c in tables["TCP flow"].columns]
+    assert [cell("Flow", i, "Application") for i in range(4)] == ["bulk", "transfer", "poisson", "probe"]
+    assert [cell("Flow", i, "Controller") for i in range(4)] == ["cubic", "reno", "reno", NOTHING]
+    assert cell("Transfer", 0, "FCT mean") == number(file["transfers"]["time_ms"]["mean"])
     assert cell("Datagram", 0, "Lost") == number(100 * ping["datagrams"]["loss_ratio"])
     assert (cell("Flow", 0, "cwnd mean"), cell("Flow", 3, "cwnd mean")) == (
         number(cubic["cwnd_bytes"]["mean"] / 1e3),
@@ -515,6 +607,114 @@ def test_panels_group_and_order() -> None:
 
     assert values(["a", "b"]) == {"all flows": [9.0], "a": [1.0, 2.0], "b": [3.0, 4.0]}
     assert "all flows" not in values(["a"])
+
+
+def test_ticks_and_thresholds() -> None:
+    """Intervals with retransmissions or timeouts are ticks, a row for each look; ssthresh, if finite, is a line."""
+    t = np.arange(1.0, 5.0)
+    flows = {
+        "time_s": np.tile(t, 2),
+        "flow": np.repeat([0, 1], 4),
+        "throughput_mbps": np.ones(8),
+        "cwnd_bytes": np.full(8, 2e4),
+        "cwnd_min_bytes": np.full(8, 2e4),
+        "cwnd_max_bytes": np.full(8, 2e4),
+        "cwnd_limited": np.zeros(8),
+        "retransmits": np.array([0, 3, 0, 0, 0, 1, 70_000, 0]),
+        "rtos": np.array([0, 0, 0, 1, 0, 0, 0, 0]),
+    }
+
+    def cwnd(table: dict[str, np.ndarray]) -> tuple[dict[str, Any], bytes]:
+        columns = Columns()
+        panel = build_panels({"flows": table}, ["a", "b"], [], columns)[2]
+        return panel, base64.b64decode(columns.base64())
+
+    def column(raw: bytes, reference: dict[str, Any]) -> list[float]:
+        kind = {"f64": "<f8", "f32": "<f4", "u16": "<u2"}[reference["type"]]
+        return np.frombuffer(raw, kind, reference["n"], reference["at"]).tolist()
+
+    panel, raw = cwnd(flows)
+    assert panel["thresholds"] == []
+    ticks = [{name: column(raw, ref) for name, ref in one["columns"].items()} for one in panel["ticks"]]
+    assert ticks == [
+        {"t": [2, 4], "retransmits": [3, 0], "rtos": [0, 1]},
+        {"t": [2, 3], "retransmits": [1, 65_535], "rtos": [0, 0]},
+    ]
+    assert [(one["label"], one["row"], one["timeouts"]) for one in panel["ticks"]] == [("a", 0, True), ("b", 1, False)]
+    ssthresh = np.array([np.nan, 1e4, 1e4, 1e4, *[np.nan] * 4])
+    panel, raw = cwnd({**flows, "ssthresh_bytes": ssthresh})
+    assert [s["key"] for s in panel["thresholds"]] == ["flow0"]
+    assert column(raw, panel["thresholds"][0]["columns"]["v"])[1:] == [10, 10, 10]
+
+
+def test_silence_at_the_end() -> None:
+    """What was received after a flow's last point is in its line too."""
+    points = {"time_s": np.array([1.0, 2.0]), "flow": np.array([0, 0]), "mbps": np.array([10.0, 8.0])}
+    n = 12
+    flows = {"time_s": 1.0 + np.arange(n), "flow": np.zeros(n, int), "throughput_mbps": np.zeros(n)}
+    flows["throughput_mbps"][:3] = [10, 8, 5]
+    windows = {f"cwnd_{part}": np.full(n, 2e4) for part in ("bytes", "min_bytes", "max_bytes", "limited")}
+    columns = Columns()
+    panel = build_panels({"throughput_points": points, "flows": {**flows, **windows}}, ["a"], [], columns)[0]
+    raw = base64.b64decode(columns.base64())
+    (series,) = panel["series"]
+    assert series["mean"]
+    at = series["columns"]
+    assert np.frombuffer(raw, "<f8", at["t"]["n"], at["t"]["at"]).tolist() == [1, 2, 12]
+    assert np.frombuffer(raw, "<f4", at["v"]["n"], at["v"]["at"]).tolist() == pytest.approx([10, 8, 0.5])
+
+
+def test_marks_of_several_queues() -> None:
+    """Colours of queues, which no flow has; where of a kind no single marks were kept, what the queue counted."""
+    one = np.array([1.0])
+    queues = {"time_s": one.repeat(2), "queue": np.array([0, 1]), "drops": np.array([4, 0]), "ce": np.array([0, 6])}
+    queues |= {"sce": np.zeros(2, int), **{f"sojourn_{k}_ms": one.repeat(2) for k in ("mean", "min", "max")}}
+    points = {
+        "time_s": one,
+        "queue": np.array([1]),
+        "flow": np.array([0]),
+        "kind": np.array([1]),
+        "hz": np.array([9.0]),
+    }
+    tables = {"queues": {**queues, "emptied": np.zeros(2, int)}, "mark_points": points}
+    panel = build_panels(tables, ["f"], ["a", "b"], Columns())[3]
+    assert panel["title"] == "Mark and Drop Frequency"
+    assert [(s["label"], s["colour"], s["marker"]) for s in panel["series"]] == [
+        ("CE (b)", queue_look(1).colour, "triangle"),
+        ("drop (a)", queue_look(0).colour, "cross"),
+    ]
+    flow_colours = {look.colour for look in flow_looks([str(i) for i in range(20)])}
+    assert not flow_colours & {queue_look(i).colour for i in range(4)}
+
+
+def test_marks_that_only_receivers_saw() -> None:
+    """Nothing is denied that receivers saw."""
+    columns = {
+        k: np.ones(2) for k in ("throughput_mbps", "cwnd_bytes", "cwnd_min_bytes", "cwnd_max_bytes", "cwnd_limited")
+    }
+    flows = {"time_s": np.array([1.0, 2.0]), "flow": np.zeros(2, int), "ce": np.array([3, 4]), "lost": np.zeros(2, int)}
+    panel = build_panels({"flows": {**flows, **columns}}, ["a"], [], Columns())[3]
+    assert panel["empty"] == "No queue counted a mark or a drop, but 7 packets arrived with CE."
+
+
+def test_very_many_flows_are_switched_and_coloured_by_group() -> None:
+    """Up to 24 flows have looks and switches of their own."""
+    names = [f"cubic-{i}" for i in range(13)] + [f"reno-{i}" for i in range(12)]
+    assert [(s["label"], len(s["flows"])) for s in _switches(names)] == [
+        ("cubic \N{MULTIPLICATION SIGN} 13", 13),
+        ("reno \N{MULTIPLICATION SIGN} 12", 12),
+    ]
+    assert {look.colour for look in flow_looks(names)} == {"blue", "orange"}
+    assert [s["label"] for s in _switches(names[1:])] == names[1:]
+
+
+def test_both_themes_have_all_colours() -> None:
+    """A colour that is missing in one theme would be the other's."""
+    style = (ASSETS / "report.css").read_text(encoding="utf-8")
+    rules = re.findall(r"color-scheme:(?:light|dark);([^}]*)\}", style)
+    light, dark = (set(re.findall(r"--c-\w+", rule)) for rule in rules)
+    assert light == dark
+    assert {"--c-indigo", "--c-red"} < light
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,9 @@
 // Fewer points, the same picture. Lines use M4 (U. Jugel et al., "M4: A Visualization-Oriented Time Series
 // Data Aggregation", VLDB 2014): of all samples in a pixel column the first, last, least and greatest are enough
 // to set the same pixels as all of them. Scattered points need another rule, because least and greatest would
-// hide what lies between: every occupied pixel is kept, once. Neither can lose a single event.
+// hide what lies between: every occupied pixel is kept, once. Neither can lose a single event. Where a sample is a mean
+// over the time since the one before it, and there are many to a few pixels, M4 would fill the plot: such lines show
+// the mean over each cell of pixels, and beside it the least and the greatest sample.
 
 /** Maps a value axis to pixels, downwards: `min` at `height`, `max` at 0. */
 export interface ValueScale {
@@ -78,6 +80,51 @@ export function decimateLine(
   }
   flush();
   return out;
+}
+
+/** What a line of means shows of each cell; NaN where nothing is known. */
+export interface CellMeans {
+  readonly mean: Float64Array;
+  readonly low: Float64Array;
+  readonly high: Float64Array;
+}
+
+/**
+ * Means over cells of `cell` pixels of samples that are each the mean since the sample before; the first one of a series
+ * has no known begin and counts for its own moment only.
+ */
+export function cellMeans(
+  t: Float64Array,
+  v: Float32Array,
+  from: number,
+  to: number,
+  time: TimeScale,
+  cell: number,
+): CellMeans {
+  // The last one is the larger by what remains: of a part of a cell the mean would be one of too little.
+  const cells = Math.max(1, Math.floor(time.width / cell));
+  const mean = new Float64Array(cells);
+  const low = new Float64Array(cells).fill(NaN);
+  const high = new Float64Array(cells).fill(NaN);
+  const covered = new Float64Array(cells);
+  const place = (at: number) => ((at - time.from) * time.perSecond) / cell;
+  for (let i = from; i < to; i++) {
+    const y = v[i]!;
+    if (Number.isNaN(y)) continue;
+    const end = place(t[i]!);
+    const start = i > 0 ? place(t[i - 1]!) : end;
+    const last = Math.min(cells - 1, Math.floor(end));
+    for (let c = Math.min(last, Math.max(0, Math.floor(start))); c <= last; c++) {
+      const right = c === cells - 1 ? time.width / cell : c + 1;
+      const share = Math.max(Math.min(end, right) - Math.max(start, c), 1e-9);
+      mean[c]! += y * share;
+      covered[c]! += share;
+      if (!(y >= low[c]!)) low[c] = y;
+      if (!(y <= high[c]!)) high[c] = y;
+    }
+  }
+  for (let c = 0; c < cells; c++) mean[c]! /= covered[c]!;
+  return { mean, low, high };
 }
 
 /** Which points of a series a pass wants: all, those without the flag, those with it. */

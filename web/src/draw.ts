@@ -2,11 +2,13 @@
 // an image (a million filled paths would take seconds), lines are decimated; all of it per draw, from the
 // visible range alone.
 
-import { countFlagged, decimateLine, rasterPoints, thinMarkers, toRow } from "./decimate";
+import { cellMeans, countFlagged, decimateLine, rasterPoints, thinMarkers, toRow } from "./decimate";
 import type { Raster, TimeScale, ValueScale, Wanted } from "./decimate";
-import { addMarker, colour, isOpen, toPixel } from "./palette";
-import type { MarkerShape, PanelMeta, Series } from "./payload";
+import type { Part } from "./legend";
+import { addMarker, colour, isOpen, THRESHOLD_DASH, toPixel } from "./palette";
+import type { MarkerShape, PanelData, PanelMeta, Series } from "./payload";
 import { indexRange } from "./search";
+import { drawTicks } from "./ticks";
 
 /** Up to this many points of a series are drawn as markers, more as dots. */
 const MARKERS = 1500;
@@ -16,6 +18,9 @@ export const TELLABLE = 24;
 
 /** Bands of more series than this would only cover each other. */
 const BANDS = 4;
+
+/** Cells over which a line of means is averaged, if there is more than one sample to a cell, in CSS pixels. */
+const CELL = 3;
 
 /** Up to this many are drawn large. */
 const FEW = 20;
@@ -45,20 +50,33 @@ interface Style {
   readonly marker: MarkerShape;
 }
 
-/** Draws all of `series` (those switched on, in order) and, where `flagged`, what the panel's flag adds. */
-export function drawSeries(view: View, panel: PanelMeta, series: readonly Series[], flagged: boolean): void {
+/** Draws all of `data` (what is switched on, in order), and `parts` of it. */
+export function drawPanel(view: View, panel: PanelMeta, data: PanelData, parts: ReadonlySet<Part>): void {
   const { ctx, area } = view;
+  const { series, thresholds, ticks } = data;
+  const flagged = parts.has("flag");
+  // A marker on the edge is drawn whole; lines, which go on beyond it, end there.
+  const margin = panel.kind === "points" ? 5 * view.ratio : 0;
   ctx.save();
   ctx.beginPath();
-  ctx.rect(area.left, area.top, area.width, area.height);
+  ctx.rect(area.left - margin, area.top - margin, area.width + 2 * margin, area.height + 2 * margin);
   ctx.clip();
   ctx.translate(area.left, area.top);
   if (panel.kind === "line") {
     if (series.length <= BANDS) for (const s of series) drawBand(view, s);
-    series.forEach((s, i) => drawLine(view, s, i, series.length));
+    // Under the lines: where most samples have the flag, it must not hide whose they are.
     if (flagged && panel.flag !== null) {
       for (const s of series) drawOverlay(view, s, panel.flag);
     }
+    if (parts.has("thresholds")) for (const s of thresholds) drawThreshold(view, s);
+    // Lines are compared, so that either none is averaged or all are.
+    const dense = series.some((s) => isDense(view, s));
+    series.forEach((s, i) => {
+      if (dense && s.meta.mean) drawMeans(view, s, i, series.length);
+      else drawLine(view, s, i, series.length);
+    });
+    const wanted = { retransmits: parts.has("retransmits"), rtos: parts.has("rtos") };
+    drawTicks(ctx, ticks, wanted, timeScale(view), view.to, view.ratio);
   } else {
     drawPoints(view, panel, series, flagged);
   }
@@ -97,60 +115,155 @@ function drawBand(view: View, s: Series): void {
   ctx.globalAlpha = 1;
 }
 
-function drawLine(view: View, s: Series, order: number, count: number): void {
-  const { ctx, ratio, value } = view;
+/** Connects the samples of a series, in steps if each is the mean since the one before it; returns those connected. */
+function strokeLine(view: View, s: Series): number[] {
+  const { ctx, value } = view;
   const time = timeScale(view);
   const [from, to] = lineRange(view, s);
   const indices = decimateLine(s.t, s.v, from, to, time, s.meta.gap);
   const x = (i: number) => (s.t[i]! - time.from) * time.perSecond;
-  const ink = colour(s.meta.colour);
+  ctx.strokeStyle = colour(s.meta.colour);
+  ctx.beginPath();
+  let before = -1;
+  for (const i of indices) {
+    if (i >= 0) {
+      const y = toRow(s.v[i]!, value);
+      if (before < 0) ctx.moveTo(x(i), y);
+      else if (s.meta.mean) ctx.lineTo(x(before), y);
+      ctx.lineTo(x(i), y);
+    }
+    before = i;
+  }
+  ctx.stroke();
+  return indices;
+}
 
-  ctx.strokeStyle = ink;
+/** Whether each sample of a line can have a marker. */
+function isSparse(view: View, s: Series): boolean {
+  const [from, to] = lineRange(view, s);
+  return to - from <= view.area.width / (7 * view.ratio);
+}
+
+/** Whether a line of means has too many samples to show each. */
+function isDense(view: View, s: Series): boolean {
+  const [from, to] = lineRange(view, s);
+  return s.meta.mean && (to - from) * CELL * view.ratio > view.area.width;
+}
+
+/** A line of the means over cells of pixels, and pale behind it the range of the samples. */
+function drawMeans(view: View, s: Series, order: number, count: number): void {
+  const { ctx, ratio, value } = view;
+  const time = timeScale(view);
+  const cell = CELL * ratio;
+  const { mean, low, high } = cellMeans(s.t, s.v, ...lineRange(view, s), time, cell);
+  ctx.strokeStyle = colour(s.meta.colour);
+  if (count <= BANDS + 1) {
+    ctx.globalAlpha = 0.2;
+    ctx.lineWidth = cell;
+    ctx.beginPath();
+    low.forEach((y, c) => {
+      if (Number.isNaN(y)) return;
+      ctx.moveTo((c + 0.5) * cell, toRow(y, value));
+      ctx.lineTo((c + 0.5) * cell, toRow(high[c]!, value));
+    });
+    ctx.stroke();
+    ctx.globalAlpha = 1;
+  }
+  const points: [number, number][] = [];
+  ctx.beginPath();
+  setStroke(view, s, count);
+  let down = false;
+  mean.forEach((y, c) => {
+    const row = toRow(y, value);
+    const x = (c + 0.5) * cell;
+    if (Number.isNaN(row)) {
+      down = false;
+      return;
+    }
+    if (down) ctx.lineTo(x, row);
+    else ctx.moveTo(x, row);
+    down = true;
+    points.push([x, row]);
+  });
+  ctx.stroke();
+  ctx.setLineDash([]);
+  ctx.globalAlpha = 1;
+  if (count <= TELLABLE) drawMarkersNowAndThen(view, s, points, order, count);
+}
+
+function drawThreshold(view: View, s: Series): void {
+  const { ctx, ratio } = view;
+  ctx.lineWidth = ratio;
+  ctx.setLineDash(THRESHOLD_DASH.map((d) => d * ratio));
+  strokeLine(view, s);
+  ctx.setLineDash([]);
+}
+
+function drawLine(view: View, s: Series, order: number, count: number): void {
+  const { ctx, ratio, value } = view;
+  const time = timeScale(view);
+  const x = (i: number) => (s.t[i]! - time.from) * time.perSecond;
+  setStroke(view, s, count);
+  const indices = strokeLine(view, s);
+  ctx.setLineDash([]);
+  ctx.globalAlpha = 1;
+
+  // Every sample where they are far enough apart to be seen, else a marker now and then.
+  const sparse = isSparse(view, s);
+  if (count > TELLABLE && !sparse) return;
+  const path = new Path2D();
+  const dense: [number, number][] = [];
+  indices.forEach((i, k) => {
+    if (i < 0) return;
+    const alone = (k === 0 || indices[k - 1] === -1) && (k === indices.length - 1 || indices[k + 1] === -1);
+    const row = toRow(s.v[i]!, value);
+    if (sparse || alone) addMarker(path, s.meta.marker, x(i), row, 2.6 * ratio);
+    else dense.push([x(i), row]);
+  });
+  paint(ctx, path, s.meta.marker, colour(s.meta.colour), ratio);
+  drawMarkersNowAndThen(view, s, dense, order, count);
+}
+
+function setStroke(view: View, s: Series, count: number): void {
+  const { ctx, ratio } = view;
+  ctx.strokeStyle = colour(s.meta.colour);
   // Rasterizers draw lines of one pixel several times faster than others, which a thousand flows need.
   ctx.lineWidth = count > TELLABLE ? 1 : 1.4 * ratio;
   ctx.lineJoin = count > TELLABLE ? "bevel" : "round";
   if (count <= TELLABLE) ctx.setLineDash(s.meta.dash.map((d) => d * ratio));
-  ctx.beginPath();
-  let down = false;
-  for (const i of indices) {
-    if (i < 0) {
-      down = false;
-      continue;
-    }
-    if (down) ctx.lineTo(x(i), toRow(s.v[i]!, value));
-    else ctx.moveTo(x(i), toRow(s.v[i]!, value));
-    down = true;
-  }
-  ctx.stroke();
-  ctx.setLineDash([]);
+  // So that of many those drawn last do not hide the others.
+  ctx.globalAlpha = count > TELLABLE && s.meta.flow !== null ? 0.45 : 1;
+}
 
-  // Every sample where they are far enough apart to be seen, else a marker now and then, so that the shape names
-  // the series in print; the series take turns, so that they do not hide each other.
-  const step = LINE_MARKER_STEP * ratio;
-  const sparse = to - from <= time.width / (7 * ratio);
-  if (count > TELLABLE && !sparse) return;
+/** Markers so that the shape names the series in print; the series take turns, so that they do not hide each other. */
+function drawMarkersNowAndThen(
+  view: View,
+  s: Series,
+  points: readonly (readonly [number, number])[],
+  order: number,
+  count: number,
+): void {
+  const step = LINE_MARKER_STEP * view.ratio;
   const path = new Path2D();
   let next = (step * (order + 0.5)) / Math.max(1, count);
-  indices.forEach((i, k) => {
-    if (i < 0) return;
-    const px = x(i);
-    const alone = (k === 0 || indices[k - 1] === -1) && (k === indices.length - 1 || indices[k + 1] === -1);
-    if (sparse || alone) {
-      addMarker(path, s.meta.marker, px, toRow(s.v[i]!, value), 2.6 * ratio);
-    } else if (px >= next) {
-      addMarker(path, s.meta.marker, px, toRow(s.v[i]!, value), 3.6 * ratio);
-      next += step * Math.max(1, Math.ceil((px - next + 1e-9) / step));
-    }
-  });
-  paint(ctx, path, s.meta.marker, ink, ratio);
+  for (const [x, row] of points) {
+    if (x < next) continue;
+    addMarker(path, s.meta.marker, x, row, 3.6 * view.ratio);
+    next += step * Math.max(1, Math.ceil((x - next + 1e-9) / step));
+  }
+  paint(view.ctx, path, s.meta.marker, colour(s.meta.colour), view.ratio);
 }
 
 /** Marks the flagged samples of a line. */
 function drawOverlay(view: View, s: Series, style: Style): void {
   if (s.flag === null) return;
   const [from, to] = indexRange(s.t, view.from, view.to);
-  const chosen = thinMarkers(s.t, s.v, s.flag, "flagged", from, to, timeScale(view), view.value, 6 * view.ratio);
-  drawMarkers(view, s, chosen, style, 2.6);
+  const chosen = thinMarkers(s.t, s.v, s.flag, "flagged", from, to, timeScale(view), view.value, 8 * view.ratio);
+  // Where samples have markers, the line's lie on these.
+  const sparse = isSparse(view, s);
+  view.ctx.globalAlpha = sparse ? 1 : 0.6;
+  drawMarkers(view, s, chosen, style, sparse ? 5 : 2.4);
+  view.ctx.globalAlpha = 1;
 }
 
 function drawMarkers(view: View, s: Series, indices: readonly number[], style: Style, radius: number): void {

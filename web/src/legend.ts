@@ -1,14 +1,17 @@
 // The legend of a panel: one button per series that switches it and shows its value at the cursor.
 
-import { isOpen, markerPath } from "./palette";
+import { isOpen, markerPath, THRESHOLD_DASH } from "./palette";
 import type { MarkerShape, PanelMeta, Series } from "./payload";
+
+/** What a panel shows besides its series: samples that its flag singles out, thresholds, ticks of either kind. */
+export type Part = "flag" | "thresholds" | "retransmits" | "rtos";
 
 const SVG = "http://www.w3.org/2000/svg";
 
 /** What a legend may do to its panel. */
 export interface Switchable {
   readonly shown: Set<string>;
-  flagged: boolean;
+  readonly parts: Set<Part>;
   solo(key: string): void;
   redraw(): void;
 }
@@ -21,11 +24,11 @@ export interface Legend {
 
 export interface Swatch {
   readonly colour: string;
-  readonly marker: MarkerShape;
+  readonly marker: MarkerShape | null;
   readonly dash: readonly number[] | null;
 }
 
-/** A small picture of a line (unless `dash` is null) with its marker. */
+/** A small picture of a line (unless `dash` is null) with its marker (unless that is). */
 export function buildSwatch({ colour, marker, dash }: Swatch): SVGElement {
   const svg = document.createElementNS(SVG, "svg");
   svg.setAttribute("class", "swatch");
@@ -40,6 +43,7 @@ export function buildSwatch({ colour, marker, dash }: Swatch): SVGElement {
     line.setAttribute("stroke-dasharray", dash.join(" "));
     svg.append(line);
   }
+  if (marker === null) return svg;
   const mark = document.createElementNS(SVG, "path");
   mark.setAttribute("d", markerPath(marker, 11, 6, 3.6));
   mark.setAttribute("fill", isOpen(marker) ? "none" : "currentColor");
@@ -64,6 +68,17 @@ export function buildToggle(label: string, swatch: Swatch | null): { button: HTM
   return { button, value };
 }
 
+/** The parts that a panel has, as its legend shows them; those of all flows are in no flow's colour. */
+function partsOf(panel: PanelMeta): [Part, string, Swatch][] {
+  const out: [Part, string, Swatch][] = [];
+  if (panel.empty !== "") return out;
+  if (panel.flag !== null) out.push(["flag", panel.flag.label, { ...panel.flag, dash: null }]);
+  if (panel.thresholds.length > 0) out.push(["thresholds", "ssthresh", { colour: "ink", marker: null, dash: THRESHOLD_DASH }]);
+  if (panel.ticks.length > 0) out.push(["retransmits", "retransmissions", { colour: "ink", marker: "tick", dash: null }]);
+  if (panel.ticks.some((x) => x.timeouts)) out.push(["rtos", "timeouts (RTO)", { colour: "ink", marker: "down", dash: null }]);
+  return out;
+}
+
 export function buildLegend(host: HTMLElement, panel: PanelMeta, target: Switchable): Legend {
   const values = new Map<string, HTMLElement>();
   const buttons: [HTMLButtonElement, () => boolean][] = [];
@@ -86,13 +101,13 @@ export function buildLegend(host: HTMLElement, panel: PanelMeta, target: Switcha
     buttons.push([button, () => target.shown.has(s.key)]);
     host.append(button);
   }
-  if (panel.flag !== null) {
-    const { button } = buildToggle(panel.flag.label, { ...panel.flag, dash: null });
+  for (const [part, label, swatch] of partsOf(panel)) {
+    const { button } = buildToggle(label, swatch);
     button.addEventListener("click", () => {
-      target.flagged = !target.flagged;
+      if (!target.parts.delete(part)) target.parts.add(part);
       target.redraw();
     });
-    buttons.push([button, () => target.flagged]);
+    buttons.push([button, () => target.parts.has(part)]);
     host.append(button);
   }
   host.append(time);

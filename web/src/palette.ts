@@ -26,9 +26,12 @@ export function toPixel(hex: string): number {
   return ((0xff << 24) | ((rgb & 0xff) << 16) | (rgb & 0xff00) | (rgb >>> 16)) >>> 0;
 }
 
+/** Dashes and gaps of a threshold's line, in CSS pixels. */
+export const THRESHOLD_DASH: readonly number[] = [4, 3];
+
 /** Whether a shape is drawn as strokes; the others are filled. */
 export function isOpen(shape: MarkerShape): boolean {
-  return shape === "plus" || shape === "cross";
+  return shape === "plus" || shape === "cross" || shape === "tick";
 }
 
 type Segment = readonly [number, number];
@@ -40,6 +43,7 @@ const OUTLINES: Record<Exclude<MarkerShape, "circle">, readonly (readonly Segmen
   diamond: [[[0, -1.2], [1.2, 0], [0, 1.2], [-1.2, 0]]],
   plus: [[[-1.1, 0], [1.1, 0]], [[0, -1.1], [0, 1.1]]],
   cross: [[[-0.9, -0.9], [0.9, 0.9]], [[-0.9, 0.9], [0.9, -0.9]]],
+  tick: [[[0, -1.1], [0, 1.1]]],
 };
 
 /** Adds a marker of radius `r` to a path. */

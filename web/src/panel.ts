@@ -3,23 +3,38 @@
 
 import uPlot from "uplot";
 import { toRow, type ValueScale } from "./decimate";
-import { drawSeries, TELLABLE } from "./draw";
-import { formatLogTick, formatTicks, formatTime, formatValue } from "./format";
-import { buildLegend, type Legend } from "./legend";
+import { drawPanel, TELLABLE } from "./draw";
+import { formatLogTicks, formatTicks, formatTime, formatValue } from "./format";
+import { buildLegend, type Legend, type Part } from "./legend";
 import { colour } from "./palette";
-import type { PanelMeta, Series } from "./payload";
+import type { PanelData, PanelMeta, Series } from "./payload";
 import type { TimeRange } from "./range";
-import { extent, indexRange, nearest } from "./search";
+import { extent, indexRange, logRange, nearest } from "./search";
+import { bandHeight, nearestTick, type Wanted } from "./ticks";
 import { Tooltip, type Hit } from "./tooltip";
 
 /** A legend value is shown for samples at most this far from the cursor, in CSS pixels. */
 const REACH = 24;
 
+/** The tooltip is for samples at most this far from the mouse, in CSS pixels. */
+const POINTED = 14;
+
+/** More thresholds than this are shown only when they are asked for. */
+const THRESHOLDS = 4;
+
+/** Room for the labels of the time axis, and above the plot, in CSS pixels. */
+const BOTTOM = 34;
+const TOP = 10;
+
+/** Width of a digit in an axis label, in CSS pixels, and the room between two labels. */
+const DIGIT = 7;
+const BETWEEN = 28;
+
 const CURSOR_GROUP = "windtunnel";
 
 export class Panel {
   readonly shown = new Set<string>();
-  flagged: boolean;
+  readonly parts = new Set<Part>(["flag", "thresholds", "retransmits", "rtos"]);
   zeroBased = true;
   log: boolean;
   private readonly legend: Legend;
@@ -31,14 +46,15 @@ export class Panel {
   constructor(
     private readonly host: HTMLElement,
     private readonly meta: PanelMeta,
-    private readonly series: readonly Series[],
+    private readonly data: PanelData,
     private readonly range: TimeRange,
     private readonly flowNames: readonly string[],
   ) {
     this.log = meta.log;
-    // On very many lines the marks of the flag would cover everything else.
-    this.flagged = meta.kind === "points" || series.length <= TELLABLE;
-    for (const s of series) this.shown.add(s.meta.key);
+    // On very many lines what is singled out would cover everything else; thresholds do so earlier.
+    if (meta.kind === "line" && data.series.length > TELLABLE) this.parts.delete("flag");
+    if (data.thresholds.length > THRESHOLDS) this.parts.delete("thresholds");
+    this.showAll();
     const section = host.closest("section") ?? host;
     this.legend = buildLegend(section.querySelector(".legend")!, meta, this);
     this.chart = this.create();
@@ -55,12 +71,12 @@ export class Panel {
     this.chart.redraw(true, true);
   }
 
-  /** Switches every series of a flow; the caller draws, once for all flows. */
+  /** Switches everything of a flow; the caller draws, once for all flows. */
   setFlow(flow: number, on: boolean): void {
-    for (const s of this.series) {
-      if (s.meta.flow === flow) {
-        if (on) this.shown.add(s.meta.key);
-        else this.shown.delete(s.meta.key);
+    for (const { meta } of this.drawn()) {
+      if (meta.flow === flow) {
+        if (on) this.shown.add(meta.key);
+        else this.shown.delete(meta.key);
       }
     }
   }
@@ -69,9 +85,8 @@ export class Panel {
   solo(key: string): void {
     const alone = this.shown.size === 1 && this.shown.has(key);
     this.shown.clear();
-    for (const s of this.series) {
-      if (alone || s.meta.key === key) this.shown.add(s.meta.key);
-    }
+    if (alone) this.showAll();
+    else this.shown.add(key);
     this.redraw();
   }
 
@@ -107,8 +122,24 @@ export class Panel {
     return left < 0 ? null : this.chart.posToVal(left, "x");
   }
 
-  private visible(): Series[] {
-    return this.series.filter((s) => this.shown.has(s.meta.key));
+  private showAll(): void {
+    for (const { meta } of this.drawn()) this.shown.add(meta.key);
+  }
+
+  /** All that a flow can switch; a flow may have ticks without a line. */
+  private drawn(): { readonly meta: { readonly key: string; readonly flow: number | null } }[] {
+    return [...this.data.series, ...this.data.ticks];
+  }
+
+  private visible(): PanelData {
+    const on = ({ meta }: { readonly meta: { readonly key: string } }) => this.shown.has(meta.key);
+    const { series, thresholds, ticks } = this.data;
+    return { series: series.filter(on), thresholds: thresholds.filter(on), ticks: ticks.filter(on) };
+  }
+
+  /** Which ticks are switched on. */
+  private wanted(): Wanted {
+    return { retransmits: this.parts.has("retransmits"), rtos: this.parts.has("rtos") };
   }
 
   private fit(): void {
@@ -124,11 +155,14 @@ export class Panel {
   private create(): uPlot {
     const ink = () => colour("ink");
     const grid = { stroke: () => colour("grid"), width: 1 };
-    const axis = { stroke: ink, grid, ticks: { ...grid, size: 5 }, font: "12px system-ui, sans-serif" };
+    // Axes without anything on them would look like a measurement.
+    const show = this.meta.empty === "";
+    const axis = { show, stroke: ink, grid, ticks: { ...grid, size: 5 }, font: "12px system-ui, sans-serif" };
+    const labelWidth = () => DIGIT * formatTime(this.range.max, this.range.max - this.range.min, 50).length;
     const options: uPlot.Options = {
       ...this.size(),
       legend: { show: false },
-      padding: [10, 18, 0, 0],
+      padding: [TOP, () => Math.max(18, labelWidth() / 2 + 4), 0, 0],
       scales: {
         x: { time: false, min: this.range.min, max: this.range.max },
         y: { distr: this.log ? 3 : 1, range: () => this.valueRange(this.range.min, this.range.max) },
@@ -136,8 +170,8 @@ export class Panel {
       axes: [
         {
           ...axis,
-          size: 34,
-          space: 70,
+          size: BOTTOM,
+          space: () => Math.max(70, labelWidth() + BETWEEN),
           values: (_u, ticks, _axis, _space, step) => formatTicks(ticks, step),
         },
         {
@@ -145,7 +179,7 @@ export class Panel {
           size: 56,
           space: 36,
           values: (_u, ticks: (number | null)[], _axis, _space, step) =>
-            this.log ? ticks.map((v) => (v === null ? "" : formatLogTick(v))) : formatTicks(ticks.map(Number), step),
+            this.log ? formatLogTicks(ticks) : formatTicks(ticks.map(Number), step),
         },
       ],
       series: [{}, { show: true, paths: () => null, points: { show: false } }],
@@ -208,7 +242,8 @@ export class Panel {
     let min = Infinity;
     let max = -Infinity;
     const above = this.log ? 0 : -Infinity;
-    for (const s of this.visible()) {
+    const { series, thresholds } = this.visible();
+    for (const s of this.parts.has("thresholds") ? [...series, ...thresholds] : series) {
       const [a, b] = indexRange(s.t, from, to);
       for (const column of [s.v, s.low, s.high]) {
         const e = column === null ? null : extent(column, a, b, above);
@@ -218,16 +253,17 @@ export class Panel {
         }
       }
     }
-    if (this.log) {
-      if (!(min <= max)) return [1, 1000];
-      const low = Math.floor(Math.log10(min));
-      const high = Math.ceil(Math.log10(max));
-      return [10 ** low, 10 ** (high > low ? high : low + 1)];
-    }
-    if (!(min <= max)) return [0, 1];
+    if (this.log) return min <= max ? logRange(min, max) : [1, 1000];
+    if (!(min <= max) || (min === 0 && max === 0)) return [0, 1];
     if (this.zeroBased) min = Math.min(0, min);
-    const span = max - min || Math.abs(max) || 1;
-    return [this.zeroBased && min === 0 ? 0 : min - 0.05 * span, max + 0.06 * span];
+    const span = max - min || Math.abs(max);
+    const low = this.zeroBased && min === 0 ? 0 : min - 0.05 * span;
+    const high = max + 0.06 * span;
+    // The rows of ticks lie above the lines, not on them; the room is that of all, so that the axis stays.
+    const height = this.size().height - TOP - BOTTOM;
+    const wanted = this.wanted();
+    const band = wanted.retransmits || wanted.rtos ? bandHeight(this.data.ticks) : 0;
+    return [low, low + ((high - low) * height) / (height - band)];
   }
 
   private valueScale(u: uPlot, height: number): ValueScale {
@@ -241,7 +277,7 @@ export class Panel {
     const area = { left, top, width, height };
     const value = this.valueScale(u, height);
     const view = { ctx: u.ctx, area, from: x.min!, to: x.max!, value, ratio: uPlot.pxRatio };
-    drawSeries(view, this.meta, this.visible(), this.flagged);
+    drawPanel(view, this.meta, this.visible(), this.parts);
     this.host.dataset["drawn"] = "true";
   }
 
@@ -253,7 +289,7 @@ export class Panel {
   /** The text of the sample nearest in time, for each series that is shown. */
   private valuesAt(left: number): [Series, string][] {
     const t = this.chart.posToVal(left, "x");
-    return this.visible().map((s) => {
+    return this.visible().series.map((s) => {
       const i = nearest(s.t, t);
       const near = i >= 0 && Math.abs(this.chart.valToPos(s.t[i]!, "x") - left) <= REACH;
       return [s, near ? formatValue(s.v[i]!) : "\u2013"];
@@ -271,14 +307,33 @@ export class Panel {
       return;
     }
     this.legend.setValues(`${this.timeAt(left)} s`, this.valuesAt(left));
-    const hit = this.pointed ? this.hit(u, left, top) : null;
+    const hit = this.pointed ? (this.hitTick(u, left, top) ?? this.hit(u, left, top)) : null;
     if (hit === null) this.tooltip.hide();
     else this.tooltip.show(hit);
   }
 
+  /** The tick under the mouse. */
+  private hitTick(u: uPlot, left: number, top: number): Hit | null {
+    const { min, max } = this.range;
+    const width = Math.max(1, u.over.clientWidth);
+    const time = { from: min, perSecond: width / (max - min), width };
+    const hit = nearestTick(this.visible().ticks, this.wanted(), left, top, time, POINTED);
+    if (hit === null) return null;
+    const { meta, t, retransmits, rtos } = hit.ticks;
+    const [again, expired] = [retransmits[hit.i]!, rtos[hit.i]!];
+    return {
+      left: u.valToPos(t[hit.i]!, "x"),
+      top: hit.top,
+      label: meta.label,
+      value: `${again} retransmission${again === 1 ? "" : "s"}`,
+      time: `${formatTime(t[hit.i]!, max - min, 20 * width)} s`,
+      note: expired > 0 ? `${expired} timeout${expired === 1 ? "" : "s"} (RTO)` : "",
+    };
+  }
+
   /** The sample nearest to the mouse, in the plane. */
   private hit(u: uPlot, left: number, top: number): Hit | null {
-    const reach = 14;
+    const reach = POINTED;
     const height = u.over.clientHeight;
     const value = this.valueScale(u, height);
     const { min, max } = this.range;
@@ -286,10 +341,10 @@ export class Panel {
     const t = u.posToVal(left, "x");
     let best: { s: Series; i: number } | null = null;
     let distance = reach * reach;
-    for (const s of this.visible()) {
+    for (const s of this.visible().series) {
       const [from, to] = indexRange(s.t, t - reach * perPixel, t + reach * perPixel);
       for (let i = from; i < to; i++) {
-        if (this.meta.kind === "points" && !this.flagged && s.flag !== null && s.flag[i] === 1) continue;
+        if (this.meta.kind === "points" && !this.parts.has("flag") && s.flag !== null && s.flag[i] === 1) continue;
         const dx = (s.t[i]! - t) / perPixel;
         const dy = toRow(s.v[i]!, value) - top;
         const d = dx * dx + dy * dy;

@@ -22,6 +22,8 @@ export interface SeriesMeta {
   readonly flow: number | null;
   /** A line is broken where two samples are farther apart than this, in seconds. */
   readonly gap: number | null;
+  /** Whether a sample is a mean since the one before it, so that the line goes in steps. */
+  readonly mean: boolean;
   readonly columns: Readonly<Record<string, ColumnRef>>;
 }
 
@@ -29,6 +31,20 @@ export interface FlagMeta {
   readonly label: string;
   readonly colour: string;
   readonly marker: MarkerShape;
+}
+
+/** A flow's retransmissions, drawn as ticks in a row of their own above the panel's lines. */
+export interface TicksMeta {
+  /** That of the flow's series. */
+  readonly key: string;
+  readonly label: string;
+  readonly colour: string;
+  readonly flow: number;
+  /** From the top; flows of one look share theirs. */
+  readonly row: number;
+  /** Whether there are timeouts among them. */
+  readonly timeouts: boolean;
+  readonly columns: Readonly<Record<string, ColumnRef>>;
 }
 
 export interface PanelMeta {
@@ -39,16 +55,32 @@ export interface PanelMeta {
   readonly log: boolean;
   readonly flag: FlagMeta | null;
   readonly series: readonly SeriesMeta[];
+  /** Lines that go with the series of the same flow, thin and dashed; one switch is for all. */
+  readonly thresholds: readonly SeriesMeta[];
+  readonly ticks: readonly TicksMeta[];
+  /** Why there is nothing to draw; empty where there is. */
+  readonly empty: string;
+}
+
+/** A switch for some flows in all panels. */
+export interface SwitchMeta {
+  readonly label: string;
+  readonly colour: string;
+  readonly marker: MarkerShape;
+  readonly flows: readonly number[];
 }
 
 export interface PageMeta {
   readonly from: number;
   readonly to: number;
-  readonly flows: readonly { readonly name: string; readonly colour: string; readonly marker: MarkerShape }[];
+  /** Names of the flows. */
+  readonly flows: readonly string[];
+  /** One for each flow, or for each group where flows are very many. */
+  readonly switches: readonly SwitchMeta[];
   readonly panels: readonly PanelMeta[];
 }
 
-export type MarkerShape = "circle" | "square" | "triangle" | "diamond" | "down" | "plus" | "cross";
+export type MarkerShape = "circle" | "square" | "triangle" | "diamond" | "down" | "plus" | "cross" | "tick";
 
 export interface Series {
   readonly meta: SeriesMeta;
@@ -61,6 +93,16 @@ export interface Series {
   readonly who: Uint16Array | null;
   readonly low: Float32Array | null;
   readonly high: Float32Array | null;
+}
+
+export interface Ticks {
+  readonly meta: TicksMeta;
+  /** Ends of the recording intervals in which something was sent again or a timer expired, in seconds, ascending. */
+  readonly t: Float64Array;
+  /** How many segments were sent again in each. */
+  readonly retransmits: Uint16Array;
+  /** How many retransmission timeouts there were in each. */
+  readonly rtos: Uint16Array;
 }
 
 /** Base64 to bytes; the browser's own decoder where it has one. */
@@ -111,5 +153,31 @@ export function readSeries(buffer: ArrayBuffer, meta: SeriesMeta): Series {
     who: view(buffer, c["who"], "u16") as Uint16Array | null,
     low: view(buffer, c["low"], "f32") as Float32Array | null,
     high: view(buffer, c["high"], "f32") as Float32Array | null,
+  };
+}
+
+export function readTicks(buffer: ArrayBuffer, meta: TicksMeta): Ticks {
+  const c = meta.columns;
+  const t = view(buffer, c["t"], "f64") as Float64Array | null;
+  const retransmits = view(buffer, c["retransmits"], "u16") as Uint16Array | null;
+  const rtos = view(buffer, c["rtos"], "u16") as Uint16Array | null;
+  if (t === null || retransmits === null || rtos === null) {
+    throw new Error(`the ticks of ${meta.label} lack a column`);
+  }
+  return { meta, t, retransmits, rtos };
+}
+
+/** All that one panel draws. */
+export interface PanelData {
+  readonly series: readonly Series[];
+  readonly thresholds: readonly Series[];
+  readonly ticks: readonly Ticks[];
+}
+
+export function readPanel(buffer: ArrayBuffer, meta: PanelMeta): PanelData {
+  return {
+    series: meta.series.map((s) => readSeries(buffer, s)),
+    thresholds: meta.thresholds.map((s) => readSeries(buffer, s)),
+    ticks: meta.ticks.map((x) => readTicks(buffer, x)),
   };
 }

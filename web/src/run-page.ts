@@ -3,7 +3,7 @@
 import { buildToggle } from "./legend";
 import { forgetColours } from "./palette";
 import { Panel } from "./panel";
-import { decodeBase64, readSeries, type PageMeta } from "./payload";
+import { decodeBase64, readPanel, type PageMeta } from "./payload";
 import { TimeRange } from "./range";
 import { timeDigits } from "./format";
 
@@ -15,13 +15,12 @@ export function startRunPage(): void {
   const meta = JSON.parse(text("report-meta")) as PageMeta;
   const buffer = decodeBase64(text("report-data").trim());
   const range = new TimeRange(meta.from, meta.to);
-  const names = meta.flows.map((f) => f.name);
   const panels: Panel[] = [];
 
   for (const p of meta.panels) {
     const host = document.querySelector<HTMLElement>(`[data-panel="${p.id}"] .chart`);
     if (host === null) throw new Error(`no place for panel ${p.id}`);
-    const panel = new Panel(host, p, p.series.map((s) => readSeries(buffer, s)), range, names);
+    const panel = new Panel(host, p, readPanel(buffer, p), range, meta.flows);
     panels.push(panel);
     bindKeys(host, panel, panels, range);
     const log = document.querySelector<HTMLInputElement>(`[data-panel="${p.id}"] input[data-log]`);
@@ -107,25 +106,25 @@ function bindToolbar(range: TimeRange, panels: readonly Panel[]): void {
   });
 }
 
-/** One switch per flow for all panels; worth its place from two flows on. */
+/** The switches of flows in all panels; worth their place from two flows on. */
 function buildFlows(meta: PageMeta, panels: readonly Panel[]): void {
   const host = document.getElementById("flows");
   if (host === null || meta.flows.length < 2) return;
-  const on = meta.flows.map(() => true);
-  const buttons = meta.flows.map((f, i) => {
-    const { button } = buildToggle(f.name, { colour: f.colour, marker: f.marker, dash: null });
+  const on = meta.switches.map(() => true);
+  const buttons = meta.switches.map((s, i) => {
+    const { button } = buildToggle(s.label, { colour: s.colour, marker: s.marker, dash: null });
     button.addEventListener("click", () => set([i], !on[i]));
     return button;
   });
-  const set = (flows: readonly number[], value: boolean) => {
-    for (const i of flows) {
+  const set = (switches: readonly number[], value: boolean) => {
+    for (const i of switches) {
       on[i] = value;
       buttons[i]!.setAttribute("aria-pressed", String(value));
-      for (const panel of panels) panel.setFlow(i, value);
+      for (const flow of meta.switches[i]!.flows) for (const panel of panels) panel.setFlow(flow, value);
     }
     for (const panel of panels) panel.redraw();
   };
-  const every = meta.flows.map((_, i) => i);
+  const every = meta.switches.map((_, i) => i);
   for (const [label, value] of [["All", true], ["None", false]] as const) {
     const button = document.createElement("button");
     button.type = "button";

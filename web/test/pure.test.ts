@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { decimateLine, rasterPoints, thinMarkers, toRow } from "../src/decimate";
-import { formatLogTick, formatTicks, formatTime, formatValue } from "../src/format";
+import { cellMeans, decimateLine, rasterPoints, thinMarkers, toRow } from "../src/decimate";
+import { formatLogTicks, formatTicks, formatTime, formatValue } from "../src/format";
 import { toPixel } from "../src/palette";
-import { decodeBase64, readSeries } from "../src/payload";
+import { decodeBase64, readSeries, readTicks } from "../src/payload";
 import { TimeRange } from "../src/range";
-import { extent, indexRange, lowerBound, nearest } from "../src/search";
+import { extent, indexRange, logRange, lowerBound, nearest } from "../src/search";
 import { compareKeys } from "../src/tables";
+import { bandHeight, nearestTick, thinTicks } from "../src/ticks";
 
 describe("search", () => {
   const a = [1, 2, 2, 2, 5];
@@ -20,6 +21,13 @@ describe("search", () => {
     expect(extent([NaN, 3, 0, 1], 0, 4)).toEqual([0, 3]);
     expect(extent([NaN, 3, 0, 1], 0, 4, 0)).toEqual([1, 3]);
     expect(extent([NaN], 0, 1)).toBeNull();
+  });
+  it("gives a log axis decades, and more where a value would lie on an edge", () => {
+    expect(logRange(2, 500)).toEqual([1, 1000]);
+    expect(logRange(30, 40)).toEqual([10, 100]);
+    expect(logRange(100, 400)).toEqual([80, 1000]);
+    expect(logRange(0.1, 1000)).toEqual([0.08, 1250]);
+    expect(logRange(10, 10)).toEqual([8, 100]);
   });
 });
 
@@ -52,6 +60,33 @@ describe("decimation of lines", () => {
     const times = Float64Array.of(0, 1, 2, 3, 9, 10);
     const values = Float32Array.of(1, 1, NaN, 1, 1, 1);
     expect(decimateLine(times, values, 0, 6, { from: 0, perSecond: 10, width: 100 }, 5)).toEqual([0, 1, -1, 3, -1, 4, 5]);
+  });
+});
+
+describe("lines of means", () => {
+  const time = { from: 0, perSecond: 10, width: 100 };
+
+  it("are averaged over time, not over samples, and tell the extremes", () => {
+    // 8 until 1 s, 2 until 1.2 s, 5 until 4 s: cells of 1 s.
+    const means = cellMeans(Float64Array.of(0, 1, 1.2, 4), Float32Array.of(0, 8, 2, 5), 0, 4, time, 10);
+    expect(means.mean.length).toBe(10);
+    expect(means.mean[0]).toBeCloseTo(8);
+    expect(means.mean[1]).toBeCloseTo(0.2 * 2 + 0.8 * 5);
+    expect([...means.mean.slice(2, 4)].map(Math.round)).toEqual([5, 5]);
+    expect(means.mean[9]).toBeNaN();
+    expect([means.low[1], means.high[1]]).toEqual([2, 8]);
+  });
+
+  it("have no cell smaller than the others", () => {
+    // Cells of 1 s over 3.5 s: the third has half a second more.
+    const means = cellMeans(Float64Array.of(0, 3, 3.5), Float32Array.of(0, 2, 9), 0, 3, { ...time, width: 35 }, 10);
+    expect(means.mean.length).toBe(3);
+    expect(means.mean[2]).toBeCloseTo((2 * 1 + 9 * 0.5) / 1.5);
+  });
+
+  it("spread a sample over the cells that it covers, also from outside of the view", () => {
+    const means = cellMeans(Float64Array.of(-5, 25), Float32Array.of(1, 3), 0, 2, time, 10);
+    expect([...means.mean].every((y) => Math.abs(y - 3) < 1e-6)).toBe(true);
   });
 });
 
@@ -104,7 +139,11 @@ describe("formatting", () => {
     expect(formatTicks([0, 2.5, 5], 2.5)).toEqual(["0.0", "2.5", "5.0"]);
     expect(formatTicks([0, 0.025], 0.025)).toEqual(["0.000", "0.025"]);
     expect(formatTicks([0, 20], 20)).toEqual(["0", "20"]);
-    expect([1, 20, 1000, 1e5, 1e-4, 0.1].map(formatLogTick)).toEqual(["1", "", "1000", "10\u2075", "10\u207b\u2074", "0.1"]);
+    expect(formatLogTicks([1, 20, 1000, 1e5, 1e-4, 0.1])).toEqual(["1", "", "1000", "10\u2075", "10\u207b\u2074", "0.1"]);
+  });
+  it("labels 2 and 5 too on a log axis of less than two decades, but not what has no room", () => {
+    expect(formatLogTicks([80, 90, 100, 200, 300, null, 500, 1000])).toEqual(["", "", "100", "200", "", "", "500", "1000"]);
+    expect(formatLogTicks([1e4, 2e4, 5e4])).toEqual(["10\u2074", "2\u00b710\u2074", "5\u00b710\u2074"]);
   });
 });
 
@@ -136,12 +175,55 @@ describe("payload", () => {
     bytes[16] = 1;
     const buffer = decodeBase64(Buffer.from(bytes).toString("base64"));
     const meta = {
-      key: "a", label: "a", colour: "blue", marker: "circle", dash: [], flow: null, gap: null,
+      key: "a", label: "a", colour: "blue", marker: "circle", dash: [], flow: null, gap: null, mean: false,
       columns: { t: { at: 0, n: 1, type: "f64" }, v: { at: 8, n: 1, type: "f32" }, flag: { at: 16, n: 1, type: "u8" } },
     } as const;
     const s = readSeries(buffer, meta);
     expect([s.t[0], s.v[0], s.flag?.[0], s.who]).toEqual([299.999999, 1.5, 1, null]);
     expect(() => readSeries(buffer, { ...meta, columns: { t: meta.columns.t } })).toThrow("lacks");
+  });
+});
+
+describe("ticks of retransmissions", () => {
+  const n = 100_000;
+  const t = Float64Array.from({ length: n }, (_, i) => i / 1000);
+  const time = { from: 0, perSecond: 10, width: 1000 };
+  const ticks = (row: number, retransmits: Uint16Array, rtos: Uint16Array) => ({
+    meta: { key: `flow${row}`, label: "a", colour: "blue", flow: row, row, timeouts: true, columns: {} },
+    t: t.subarray(0, retransmits.length),
+    retransmits,
+    rtos,
+  });
+
+  it("are at most one per pixel column, and none where the count is 0", () => {
+    const all = thinTicks(t, new Uint16Array(n).fill(1), 0, n, time, 1);
+    expect(all.length).toBe(1000);
+    expect(new Set(all.map((i) => Math.floor(t[i]! * 10))).size).toBe(1000);
+    const one = new Uint16Array(n);
+    one[54_321] = 2;
+    expect(thinTicks(t, one, 0, n, time, 1)).toEqual([54_321]);
+    expect(thinTicks(t, new Uint16Array(n).fill(1), 0, n, time, 10).length).toBe(100);
+  });
+
+  it("are found by the mouse in their row, if they are switched on", () => {
+    const rows = [ticks(0, Uint16Array.of(0, 3, 0), Uint16Array.of(0, 0, 0)), ticks(1, Uint16Array.of(0, 0, 0), Uint16Array.of(0, 0, 1))];
+    const near = { from: 0, perSecond: 1e4, width: 100 };
+    const all = { retransmits: true, rtos: true };
+    expect(bandHeight([])).toBe(0);
+    expect(bandHeight(rows)).toBeGreaterThan(bandHeight(rows.slice(0, 1)));
+    expect(nearestTick(rows, all, 12, 6, near, 14)).toMatchObject({ i: 1, ticks: { meta: { row: 0 } } });
+    expect(nearestTick(rows, all, 12, 15, near, 14)).toMatchObject({ i: 2, ticks: { meta: { row: 1 } } });
+    expect(nearestTick(rows, { retransmits: true, rtos: false }, 12, 15, near, 14)).toBeNull();
+    expect(nearestTick(rows, all, 12, 60, near, 14)).toBeNull();
+    expect(nearestTick(rows, all, 40, 6, near, 14)).toBeNull();
+  });
+
+  it("come from three columns", () => {
+    const column = (type: "f64" | "u16") => ({ at: 0, n: 0, type });
+    const meta = { key: "flow0", label: "a", colour: "blue", flow: 0, row: 0, timeouts: false };
+    const columns = { t: column("f64"), retransmits: column("u16"), rtos: column("u16") };
+    expect(readTicks(new ArrayBuffer(0), { ...meta, columns }).t.length).toBe(0);
+    expect(() => readTicks(new ArrayBuffer(0), { ...meta, columns: { t: columns.t } })).toThrow("lack");
   });
 });
 

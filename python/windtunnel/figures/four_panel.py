@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import matplotlib as mpl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter
 
 from windtunnel.errors import InputError
 from windtunnel.figures.panels import DRAW, Window, flow_looks
@@ -21,6 +23,8 @@ Zoom = tuple[float | None, float | None, float | None, float | None]
 
 _PANEL_INCHES = (5.6, 3.3)
 _LEGEND_ENTRIES = 24
+# Up to here, in seconds, times are told in milliseconds.
+_SHORT_RUN = 0.1
 
 
 def four_panel(
@@ -54,7 +58,7 @@ def four_panel(
             axes = figure.add_subplot(rows, columns, i + 1)
             axes.set_label(panel)
             DRAW[panel](axes, result, windows[panel])
-            axes.set_xlabel("Time (s)")
+            _label_time(axes, windows[panel])
         text = title if title is not None else str(getattr(result, "title", ""))
         if text:
             figure.suptitle(text, fontsize=11, x=0.01, ha="left")
@@ -71,6 +75,14 @@ def _window(result: Result, span: tuple[float | None, float | None], zoom: Zoom)
     if not end > start:
         raise InputError(f"the figure would show nothing: from {start:g} s to {end:g} s")
     return Window(start, end, bottom, top)
+
+
+def _label_time(axes: Axes, window: Window) -> None:
+    """In seconds or, of the first moments of a run, in milliseconds."""
+    short = window.end < _SHORT_RUN
+    axes.set_xlabel("Time (ms)" if short else "Time (s)")
+    if short:
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda t, _: f"{1e3 * t:g}"))
 
 
 def _flow_legend(figure: Figure, result: Result, columns: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Literal, TypeAlias, TypeVar
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -24,10 +24,12 @@ from windtunnel.figures.series import (
     sojourn,
     throughput,
 )
-from windtunnel.figures.style import PURPLE, RED, SLATE, TOTAL, Look, flow_look, queue_look
-from windtunnel.figures.thinning import thin_cloud, thin_line
+from windtunnel.figures.style import INK, PURPLE, RED, SLATE, TOTAL, Look, flow_look, queue_look
+from windtunnel.figures.thinning import cell_means, thin_cloud, thin_line, without_gaps
 
 T = TypeVar("T")
+#: How a line goes from point to point.
+Drawing: TypeAlias = Literal["default", "steps-pre"]
 
 #: Points drawn in a panel, at most about.
 POINTS = 20_000
@@ -39,6 +41,9 @@ _SYMBOLS = 64
 _SYMBOLS_PER_LINE = 12
 # So few dots can be larger.
 _FEW_DOTS = 1000
+_SINGLE_DOTS = 100
+# Parts of the width of a panel over which a line of means is averaged, if it has more points.
+_CELLS = 200
 # Frequencies that range over more than this factor need a logarithmic axis.
 _LOG_RANGE = 30.0
 # Rows of ticks under the top of a panel: their distance in its height, and how many there are at most.
@@ -73,14 +78,18 @@ def flow_looks(result: Result) -> tuple[list[Look], list[tuple[str, Look]]]:
 def draw_throughput(axes: Axes, result: Result, window: Window) -> None:
     """IP throughput of each flow, and the sum of all as crosses."""
     every = _visible(throughput(result), window)
+    if _top(throughput(result)) == 0:
+        every = []
     unit, factor = ("Gbps", _KILO) if _top(every) >= 10 * _KILO else ("Mbps", 1.0)
     looks, _ = flow_looks(result)
     several = any(s.index < 0 for s in every)
+    # Lines are compared, so that either none is averaged or all are.
+    averaged = any(s.index >= 0 and len(s.t) > _CELLS for s in every)
     axes.set_title("IP Throughput" + (" (x: all flows)" if several else ""))
     axes.set_ylabel(f"Throughput ({unit})")
     for s in every:
         if s.index >= 0:
-            _line(axes, s.t, s.y / factor, _look(looks, s.index), s.index, len(every))
+            _mean_line(axes, s.t, s.y / factor, _look(looks, s.index), s.index, len(every), averaged=averaged)
         else:
             keep = thin_cloud(s.t, s.y, POINTS // len(every), _CROSS_CELLS, extent=_extent(every, window))
             axes.plot(
@@ -88,7 +97,7 @@ def draw_throughput(axes: Axes, result: Result, window: Window) -> None:
                 color=TOTAL.colour, alpha=0.8, zorder=1.8, label="all flows", rasterized=len(keep) > 1000,
             )  # fmt: skip
     _limits(axes, every, window, factor)
-    _if_empty(axes, every, "no packet was received")
+    _if_empty(axes, every, "No packet reached a receiver.")
 
 
 def draw_cwnd(axes: Axes, result: Result, window: Window) -> None:
@@ -108,10 +117,11 @@ def draw_cwnd(axes: Axes, result: Result, window: Window) -> None:
     if len(keep):
         axes.plot(
             t[keep], y[keep] / factor, linestyle="none", marker="x", markersize=3.2, markeredgewidth=0.7, color=RED,
-            label="cwnd-limited", zorder=3, rasterized=len(keep) > 1000,
+            # Many go under the lines: where nearly all points are limited, they must not hide whose they are.
+            label="cwnd-limited", zorder=3 if len(keep) < _SINGLE_DOTS else 1.9, rasterized=len(keep) > 1000,
         )  # fmt: skip
     _limits(axes, every, window, factor)
-    _if_empty(axes, every, "no ACK was received")
+    _if_empty(axes, every, _no_window(result))
 
 
 def draw_sojourn(axes: Axes, result: Result, window: Window) -> None:
@@ -132,23 +142,27 @@ def draw_sojourn(axes: Axes, result: Result, window: Window) -> None:
     if several:
         _legend_above(axes, markerscale=4.0)
     _limits(axes, every, window, 1.0, margin=0.015)
-    _if_empty(axes, every, "no packet was dequeued")
+    _if_empty(axes, every, "No packet was dequeued.")
 
 
 def draw_mark(axes: Axes, result: Result, window: Window) -> None:
     """Mark frequencies: one over the time since the previous mark of the same kind at the same queue."""
     every = [(kind, s) for kind, one in marks(result) for s in _visible([one], window)]
     found = [s for _, s in every]
-    axes.set_title("Drop Frequency" if {kind for kind, _ in every} == {_DROP} else "Mark Frequency")
+    several = len(names(result, "queues")) > 1
+    title = "Drop Frequency" if {kind for kind, _ in every} == {_DROP} else "Mark Frequency"
+    axes.set_title(title + (" (colours: queues)" if several and every else ""))
     axes.set_ylabel("Frequency (Hz)")
     inside = [s.y[(s.t >= window.start) & (s.t <= window.end) & (s.y > 0)] for s in found]
     values = np.concatenate(inside) if inside else np.empty(0)
     log = len(values) > 0 and float(values.max()) > _LOG_RANGE * float(values.min())
     # Colour, marker and its size: told apart in grey too.
     styles = {0: (SLATE, ".", 2.5), 1: (PURPLE, "^", 3.5), 2: (RED, "x", 4.5)}
+    # Colours are for queues where there are several, as in the panel of sojourn times; the marker tells the kind.
     seen: set[int] = set()
     for kind, s in every:
         colour, marker, size = styles[kind]
+        colour = queue_look(s.index).colour if several else colour
         positive = s.y > 0
         t, y = s.t[positive], s.y[positive]
         keep = thin_cloud(t, y, POINTS // len(every), _DOT_CELLS, log=log)
@@ -168,8 +182,8 @@ def draw_mark(axes: Axes, result: Result, window: Window) -> None:
     else:
         _limits(axes, found, window, 1.0)
     if seen:
-        _legend_above(axes)
-    _if_empty(axes, found, "nothing was marked or dropped")
+        _legend_above(axes, ink=several)
+    _if_empty(axes, found, _no_marks(result))
 
 
 #: By the panel's name, which is that of its table without ``_points``.
@@ -201,16 +215,33 @@ def _top(every: Sequence[Series]) -> float:
     return max((float(y.max()) for y in finite if len(y)), default=0.0)
 
 
-def _line(axes: Axes, t: Array, y: Array, look: Look, index: int, count: int) -> None:
-    """One of ``count`` lines."""
+def _line(axes: Axes, t: Array, y: Array, look: Look, index: int, count: int, draw: Drawing | None = None) -> None:
+    """One of ``count`` lines; without ``draw`` broken where there are no points for long."""
+    if draw is None:
+        t, y = without_gaps(t, y)
     keep = thin_line(t, y, max(POINTS // (2 * count), 40))
     step = max(1, len(keep) // max(2, min(_SYMBOLS_PER_LINE, _SYMBOLS // count)))
     axes.plot(
         t[keep], y[keep], color=look.colour, linestyle=look.dash, linewidth=0.9 if count <= MANY_FLOWS else 0.6,
         marker=look.marker, markersize=4.5, markeredgecolor="white", markeredgewidth=0.4, label=f"flow {index}",
+        drawstyle=draw or "default", alpha=1.0 if count <= MANY_FLOWS else 0.5,
         # Symbols of different flows do not stand on top of each other.
         markevery=(index * step // 5 % step, step),
     )  # fmt: skip
+
+
+def _mean_line(axes: Axes, t: Array, y: Array, look: Look, index: int, count: int, *, averaged: bool) -> None:
+    """One of ``count`` lines of which each point is the mean since the one before it: steps.
+
+    If ``averaged`` because they are too many, the line is their mean over a little time, and a pale band their range.
+    """
+    draw: Drawing = "steps-pre"
+    if averaged and len(t) > 1:
+        t, y, low, high = cell_means(t, y, _CELLS)
+        if count <= MANY_FLOWS:
+            axes.fill_between(t, low, high, step="mid", color=look.colour, alpha=0.2, linewidth=0, zorder=1.5)
+        draw = "default"
+    _line(axes, t, y, look, index, count, draw)
 
 
 def _ticks(axes: Axes, every: Sequence[Series], looks: Sequence[Look]) -> None:
@@ -233,8 +264,9 @@ def _dots(
     finite = np.isfinite(y)
     t, y = t[finite], y[finite]
     keep = thin_cloud(t, y, limit, _DOT_CELLS, extent=extent)
+    size = 2.2 if len(keep) >= _FEW_DOTS else 3.5 if len(keep) >= _SINGLE_DOTS else 6.0
     axes.plot(
-        t[keep], y[keep], linestyle="none", marker=".", markersize=2.2, markeredgewidth=0, color=colour, label=label,
+        t[keep], y[keep], linestyle="none", marker=".", markersize=size, markeredgewidth=0, color=colour, label=label,
         rasterized=True,
     )  # fmt: skip
 
@@ -263,12 +295,15 @@ def _limits(axes: Axes, every: Sequence[Series], window: Window, factor: float, 
     axes.set_ylim(-margin * top if window.bottom is None else window.bottom / factor, top)
 
 
-def _legend_above(axes: Axes, markerscale: float = 2.0) -> None:
-    """A legend beside the title, where it covers no data."""
-    axes.legend(
+def _legend_above(axes: Axes, markerscale: float = 2.0, *, ink: bool = False) -> None:
+    """A legend beside the title, where it covers no data; with ``ink`` its symbols have no colour of a series."""
+    legend = axes.legend(
         loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, borderaxespad=0.1, columnspacing=1.0, handletextpad=0.1,
         markerscale=markerscale,
     )  # fmt: skip
+    for line in legend.get_lines() if ink else ():
+        line.set_color(INK)
+        line.set_markeredgecolor(INK)
 
 
 def _decade(value: float, _: int | None = None) -> str:
@@ -276,6 +311,24 @@ def _decade(value: float, _: int | None = None) -> str:
     return f"{value:g}" if 1e-3 <= value < 1e5 else f"$10^{{{round(np.log10(value))}}}$"
 
 
+def _no_window(result: Result) -> str:
+    rows = result.tables.get("flows", {})
+    if not len(rows.get("time_s", ())) or len(result.tables.get("cwnd_points", {}).get("time_s", ())):
+        return "No ACK was received."
+    return "No flow has a single congestion window: datagrams have none,\nand each of many connections has its own."
+
+
+def _no_marks(result: Result) -> str:
+    flows = result.tables.get("flows", {})
+    lost, ce = (int(np.sum(np.asarray(flows.get(name, 0)))) for name in ("lost", "ce"))
+    if ce:
+        return f"No queue counted a mark or a drop,\nbut {ce} packets arrived with CE."
+    return "No queue marked or dropped a packet." + (f"\nOn the wire {lost} were lost." if lost else "")
+
+
 def _if_empty(axes: Axes, every: Sequence[Series], message: str) -> None:
+    """Says why there is nothing, without an axis, which would look like a measurement."""
     if not every:
         axes.text(0.5, 0.5, message, transform=axes.transAxes, ha="center", va="center", color=SLATE)
+        axes.set_yticks([])
+        axes.grid(visible=False)

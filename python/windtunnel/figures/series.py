@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+
+from windtunnel.flow_groups import by_name
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -94,17 +95,19 @@ def sojourn(result: Result) -> list[Series]:
 def marks(result: Result) -> list[tuple[int, Series]]:
     """Frequency in Hz of each kind of mark (0 SCE, 1 CE, 2 drop) at each queue; kinds without a mark are left out."""
     found: list[tuple[int, Series]] = []
-    if points := _rows(result, "mark_points"):
-        for kind, _, _ in MARK_KINDS:
+    points, rows = _rows(result, "mark_points"), _rows(result, "queues")
+    for kind, counter, _ in MARK_KINDS:
+        by_queue: dict[int, Series] = {}
+        # A queue of whose marks of this kind no single ones were kept has counted them all the same.
+        for s in _split(rows, "queue", counter) if rows else ():
+            hz = s.y / np.diff(s.t, prepend=0.0)
+            some = s.y > 0
+            if some.any():
+                by_queue[s.index] = Series(s.index, s.t[some], hz[some], s.flag[some])
+        if points:
             keep = points["kind"] == kind
-            found += [(kind, s) for s in _split({k: v[keep] for k, v in points.items()}, "queue", "hz")]
-    elif rows := _rows(result, "queues"):
-        for kind, counter, _ in MARK_KINDS:
-            for s in _split(rows, "queue", counter):
-                hz = s.y / np.diff(s.t, prepend=0.0)
-                some = s.y > 0
-                if some.any():
-                    found.append((kind, Series(s.index, s.t[some], hz[some], s.flag[some])))
+            by_queue |= {s.index: s for s in _split({k: v[keep] for k, v in points.items()}, "queue", "hz")}
+        found += [(kind, by_queue[queue]) for queue in sorted(by_queue)]
     return found
 
 
@@ -117,13 +120,7 @@ def groups(flow_names: Sequence[str]) -> list[tuple[str, list[int]]]:
     """Flows as (label, indices): one by one if they are few, else by name without its number: ``("reno x 6", ...)``."""
     if len(flow_names) <= MANY_FLOWS:
         return [(name, [i]) for i, name in enumerate(flow_names)]
-    by_stem: dict[str, list[int]] = {}
-    for i, name in enumerate(flow_names):
-        by_stem.setdefault(re.sub(r"[\s._#:/-]*\d+$", "", name) or name, []).append(i)
-    return [
-        (f"{stem} \N{MULTIPLICATION SIGN} {len(each)}" if len(each) > 1 else flow_names[each[0]], each)
-        for stem, each in by_stem.items()
-    ]
+    return by_name(flow_names)
 
 
 def _rows(result: Result, name: str) -> dict[str, npt.NDArray[Any]]:

@@ -20,7 +20,8 @@ PURPLE: Final = "#b8578f"
 # The palette of Okabe and Ito ("Color universal design", 2008), its light members darkened so that thin lines hold
 # on white paper; its vermillion is kept out, for it is near to RED. The report's page uses the same.
 _FLOW_COLOURS = ("#0072b2", "#e08a00", "#009e73", PURPLE, "#3ba3e0")
-_QUEUE_COLOURS = (SLATE, PURPLE, "#3ba3e0", "#009e73")
+# No flow has these, so that a queue is not taken for one.
+_QUEUE_COLOURS = (SLATE, "#5546a8", "#bfa100", "#75471d")
 _MARKERS = ("o", "s", "^", "D", "v", "P")
 _DASHES: tuple[Dash, ...] = ("solid", (0, (5, 1.5)), (0, (1.5, 1.2)))
 

@@ -12,6 +12,11 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.int64]
 
+# A line is broken where samples are this many times farther apart than nearly all others.
+_GAP_FACTOR = 8
+# But not at so small a share of the whole: the round trips of slow start are no gaps.
+_GAP_SHARE = 0.01
+
 
 def thin_line(x: Array, y: Array, limit: int) -> Index:
     """Indices of at most about ``limit`` points, ascending, that draw the same line.
@@ -37,6 +42,33 @@ def thin_line(x: Array, y: Array, limit: int) -> Index:
         ]
     )
     return np.unique(keep).astype(np.int64)
+
+
+def without_gaps(x: Array, y: Array) -> tuple[Array, Array]:
+    """A line, broken (NaN) where samples are much farther apart than nearly all others: there it is unknown."""
+    if len(x) < 3:
+        return x, y
+    steps = np.diff(x)
+    gap = max(_GAP_FACTOR * np.quantile(steps, 0.99), _GAP_SHARE * (x[-1] - x[0]))
+    gaps = np.flatnonzero(steps > gap) + 1
+    return np.insert(x, gaps, x[gaps]), np.insert(y, gaps, np.nan)
+
+
+def cell_means(t: Array, y: Array, cells: int) -> tuple[Array, Array, Array, Array]:
+    """The middles of ``cells`` equal parts of a time, and the mean, least and greatest of ``y`` in each.
+
+    Of ``y`` each value is the mean since the one before it; NaN where a part is empty.
+    """
+    edges = np.linspace(t[0], t[-1], cells + 1)
+    integral = np.concatenate([[0.0], np.cumsum(y[1:] * np.diff(t))])
+    mean = np.diff(np.interp(edges, t, integral)) / np.diff(edges)
+    # A value that reaches into a part, from its end beyond it, is of it too.
+    first = np.searchsorted(t, edges[:-1], side="right")
+    last = np.minimum(np.searchsorted(t, edges[1:], side="left"), len(t) - 1)
+    low, high = mean.copy(), mean.copy()
+    for i, (a, b) in enumerate(zip(first, last, strict=True)):
+        low[i], high[i] = y[a : b + 1].min(initial=mean[i]), y[a : b + 1].max(initial=mean[i])
+    return (edges[:-1] + edges[1:]) / 2, mean, low, high
 
 
 def thin_cloud(

@@ -4,24 +4,28 @@ Single events (the ``*_points`` tables) are shown where the run recorded them, e
 panel is a description (JSON) whose series point into binary columns.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from windtunnel.report.columns import Columns
+from windtunnel.report.looks import Look, flow_looks, queue_look
+from windtunnel.report.series import (
+    GAP_FACTOR,
+    Array,
+    Table,
+    Tables,
+    finite_max,
+    flow_series,
+    grouped,
+    look_of,
+    name_of,
+    rows_of,
+    series_of,
+)
+from windtunnel.report.text import number
 
-Array = npt.NDArray[Any]
-Table = Mapping[str, Array]
-Tables = Mapping[str, Table]
-
-# Red is kept for what the panels single out, so that no flow or queue has it.
-_FLOW_COLOURS = ("blue", "orange", "green", "purple", "sky")
-_QUEUE_COLOURS = ("slate", "purple", "sky", "green")
-_MARKERS = ("circle", "square", "triangle", "diamond", "down", "plus")
-_DASHES: tuple[list[int], ...] = ([], [7, 3], [2, 3])
 # Kind in `mark_points`, name of the counter in `queues`, label, colour, marker.
 _MARK_KINDS = (
     (0, "sce", "SCE", "slate", "circle"),
@@ -30,34 +34,10 @@ _MARK_KINDS = (
 )
 _DROP = 2
 _KILO = 1e3
-# A line is broken where samples are this many times farther apart than nearly all others.
-_GAP_FACTOR = 8
-
-
-@dataclass(frozen=True)
-class Look:
-    """How a series is told apart: colour, and marker and dash for readers without colour."""
-
-    colour: str
-    marker: str
-    dash: list[int]
-
-
-def flow_look(index: int) -> Look:
-    """The look of a flow, the same in every panel."""
-    return Look(
-        _FLOW_COLOURS[index % len(_FLOW_COLOURS)],
-        _MARKERS[index % len(_MARKERS)],
-        _DASHES[index // len(_FLOW_COLOURS) % len(_DASHES)],
-    )
-
-
-def queue_look(index: int) -> Look:
-    """The look of a queue."""
-    return Look(_QUEUE_COLOURS[index % len(_QUEUE_COLOURS)], _MARKERS[index % len(_MARKERS)], [])
-
-
-_TOTAL = Look("ink", "plus", [])
+# Rows of ticks at most.
+_TICK_ROWS = 8
+_U16_MAX = 65_535
+_NO_WINDOW = "No flow has a single congestion window: datagrams have none, and each of many connections has its own."
 
 
 def build_panels(tables: Tables, flows: Sequence[str], queues: Sequence[str], columns: Columns) -> list[dict[str, Any]]:
@@ -68,66 +48,6 @@ def build_panels(tables: Tables, flows: Sequence[str], queues: Sequence[str], co
         _cwnd(tables, flows, columns),
         _marks(tables, queues, columns),
     ]
-
-
-def last_time(tables: Tables) -> float:
-    """The latest time in any table that has ``time_s``; 0 without."""
-    times = [t["time_s"][-1] for t in tables.values() if len(t.get("time_s", ())) > 0]
-    return float(max(times, default=0.0))
-
-
-def _table(tables: Tables, name: str) -> Table | None:
-    """A table, or None if it is absent or has no rows."""
-    table = tables.get(name)
-    return table if table and len(next(iter(table.values()))) > 0 else None
-
-
-def _groups(table: Table, keys: Sequence[str], keep: Array | None = None) -> Iterator[tuple[tuple[int, ...], Table]]:
-    """The rows of each combination of ``keys``, by time, in ascending order of the keys."""
-    table = dict(table) if keep is None else {name: column[keep] for name, column in table.items()}
-    order = np.lexsort([table["time_s"], *(table[k] for k in reversed(keys))])
-    ordered = {name: column[order] for name, column in table.items()}
-    n = len(order)
-    if n == 0:
-        return
-    new = np.zeros(n, dtype=bool)
-    new[0] = True
-    for k in keys:
-        new[1:] |= ordered[k][1:] != ordered[k][:-1]
-    starts = np.flatnonzero(new)
-    for start, end in zip(starts, [*starts[1:], n], strict=True):
-        rows = {name: column[start:end] for name, column in ordered.items()}
-        yield tuple(int(rows[k][0]) for k in keys), rows
-
-
-def _name(names: Sequence[str], index: int, what: str) -> str:
-    return names[index] if 0 <= index < len(names) else f"{what} {index}"
-
-
-def _gap(times: Array) -> float | None:
-    if len(times) < 3:
-        return None
-    return float(_GAP_FACTOR * np.quantile(np.diff(times), 0.99)) or None
-
-
-def _series(
-    key: str,
-    label: str,
-    look: Look,
-    data: Mapping[str, dict[str, Any]],
-    flow: int | None = None,
-    gap: float | None = None,
-) -> dict[str, Any]:
-    return {
-        "key": key,
-        "label": label,
-        "colour": look.colour,
-        "marker": look.marker,
-        "dash": look.dash,
-        "flow": flow,
-        "gap": gap,
-        "columns": dict(data),
-    }
 
 
 def _panel(
@@ -147,54 +67,49 @@ def _panel(
         "log": False,
         "flag": None,
         "series": list(series),
+        "thresholds": [],
+        "ticks": [],
         "empty": empty if all(s["columns"]["t"]["n"] == 0 for s in series) else "",
         **more,
     }
 
 
-def _finite_max(column: Array) -> float:
-    finite = column[np.isfinite(column)]
-    return float(finite.max()) if len(finite) > 0 else 0.0
-
-
-def _flow_series(
-    rows_of: Iterator[tuple[tuple[int, ...], Table]],
-    flows: Sequence[str],
-    data: Callable[[Table], dict[str, dict[str, Any]]],
-) -> list[dict[str, Any]]:
-    """One series per flow; flow -1 is the sum of all, worth a line only where there are several."""
-    out = []
-    for (flow,), rows in rows_of:
-        if flow < 0 and len(flows) < 2:
-            continue
-        label, look = ("all flows", _TOTAL) if flow < 0 else (_name(flows, flow, "flow"), flow_look(flow))
-        index = None if flow < 0 else flow
-        out.append(_series(f"flow{flow}", label, look, data(rows), index, _gap(rows["time_s"])))
-    return out
-
-
 def _throughput(tables: Tables, flows: Sequence[str], columns: Columns) -> dict[str, Any]:
-    points = _table(tables, "throughput_points")
+    points, intervals = rows_of(tables, "throughput_points"), rows_of(tables, "flows")
     value = "mbps" if points else "throughput_mbps"
-    table = points or _table(tables, "flows") or {k: np.empty(0) for k in ("time_s", "flow", value)}
-    unit, factor = ("Gbit/s", _KILO) if _finite_max(table[value]) >= 10 * _KILO else ("Mbit/s", 1)
-    series = _flow_series(
-        _groups({k: table[k] for k in ("time_s", "flow", value)}, ["flow"]),
-        flows,
-        lambda rows: {
-            "t": columns.add(rows["time_s"], "f64"),
-            "v": columns.add(rows[value] / factor, "f32"),
-        },
-    )
-    return _panel("throughput", "IP Throughput", unit, "line", series, "No packet was received.")
+    table = points or intervals or {k: np.empty(0) for k in ("time_s", "flow", value)}
+    greatest = finite_max(table[value])
+    unit, factor = ("Gbit/s", _KILO) if greatest >= 10 * _KILO else ("Mbit/s", 1)
+    if greatest == 0:
+        return _panel("throughput", "IP Throughput", unit, "line", [], "No packet reached a receiver.")
+
+    def data(rows: Table) -> dict[str, dict[str, Any]]:
+        t, v = rows["time_s"], rows[value]
+        rest = _rest(intervals, int(rows["flow"][0]), float(t[-1])) if points and intervals else None
+        if rest and rest[0] - t[-1] > GAP_FACTOR * np.median(np.diff(t, prepend=0.0)):
+            t, v = np.append(t, rest[0]), np.append(v, rest[1])
+        return {"t": columns.add(t, "f64"), "v": columns.add(v / factor, "f32")}
+
+    parts = grouped({k: table[k] for k in ("time_s", "flow", value)}, ["flow"])
+    series = flow_series(parts, flows, data, mean=True)
+    return _panel("throughput", "IP Throughput", unit, "line", series, "")
+
+
+def _rest(intervals: Table, flow: int, since: float) -> tuple[float, float] | None:
+    """The end of the run, and the throughput of a flow (-1: of all) after its last point: it may have fallen silent."""
+    length = float(intervals["time_s"].min())
+    # Of the intervals that began after it; times are sums of lengths, and not exact.
+    mine = (intervals["time_s"] - length > since - 1e-9) & ((intervals["flow"] == flow) | (flow < 0))
+    times = np.unique(intervals["time_s"][mine])
+    return (float(times[-1]), float(np.sum(intervals["throughput_mbps"][mine]) / len(times))) if len(times) else None
 
 
 def _cwnd(tables: Tables, flows: Sequence[str], columns: Columns) -> dict[str, Any]:
-    points = _table(tables, "cwnd_points")
+    points, intervals = rows_of(tables, "cwnd_points"), rows_of(tables, "flows")
     table: Table
     if points:
         table = {k: points[k] for k in ("time_s", "flow", "bytes", "limited")}
-    elif intervals := _table(tables, "flows"):
+    elif intervals:
         table = {
             "time_s": intervals["time_s"],
             "flow": intervals["flow"],
@@ -210,7 +125,7 @@ def _cwnd(tables: Tables, flows: Sequence[str], columns: Columns) -> dict[str, A
     else:
         table = {k: np.empty(0) for k in ("time_s", "flow", "bytes", "limited")}
     units = (("MB", _KILO**2), ("kB", _KILO), ("bytes", 1))
-    greatest = _finite_max(table["bytes"])
+    greatest = finite_max(table["bytes"])
     unit, factor = next((u for u in units if greatest >= 10 * u[1]), units[-1])
 
     def data(rows: Table) -> dict[str, dict[str, Any]]:
@@ -224,25 +139,80 @@ def _cwnd(tables: Tables, flows: Sequence[str], columns: Columns) -> dict[str, A
                 out[bound] = columns.add(rows[bound] / factor, "f32")
         return out
 
-    series = _flow_series(_groups(table, ["flow"]), flows, data)
-    flag = {"label": "cwnd-limited", "colour": "red", "marker": "cross"}
-    return _panel("cwnd", "Congestion Window", unit, "line", series, "No ACK was received.", flag=flag)
+    series = flow_series(grouped(table, ["flow"]), flows, data)
+    none = "No ACK was received." if intervals is None or points else _NO_WINDOW
+    return _panel(
+        "cwnd",
+        "Congestion Window",
+        unit,
+        "line",
+        series,
+        none,
+        flag={"label": "cwnd-limited", "colour": "red", "marker": "cross"},
+        thresholds=_thresholds(intervals or {}, flows, columns, factor) if series else [],
+        ticks=_ticks(intervals or {}, flows, columns) if series else [],
+    )
+
+
+def _thresholds(intervals: Table, flows: Sequence[str], columns: Columns, factor: float) -> list[dict[str, Any]]:
+    """Slow start thresholds, of the flows that have finite ones."""
+    if "ssthresh_bytes" not in intervals:
+        return []
+    ssthresh = np.asarray(intervals["ssthresh_bytes"], dtype=np.float64)
+    table = {"time_s": intervals["time_s"], "flow": intervals["flow"], "bytes": ssthresh}
+    have = np.isin(table["flow"], np.unique(table["flow"][np.isfinite(ssthresh)]))
+    return flow_series(
+        grouped(table, ["flow"], have),
+        flows,
+        lambda rows: {"t": columns.add(rows["time_s"], "f64"), "v": columns.add(rows["bytes"] / factor, "f32")},
+    )
+
+
+def _ticks(intervals: Table, flows: Sequence[str], columns: Columns) -> list[dict[str, Any]]:
+    """Intervals in which a flow sent something again or its timer expired, at their ends; a row for each look."""
+    if "retransmits" not in intervals:
+        return []
+    table = {"time_s": intervals["time_s"], "flow": intervals["flow"], "retransmits": intervals["retransmits"]}
+    table["rtos"] = intervals.get("rtos", np.zeros_like(table["retransmits"]))
+    looks = flow_looks(flows)
+    rows_of: dict[tuple[str, str, tuple[int, ...]], int] = {}
+    out = []
+    for (flow,), rows in grouped(table, ["flow"], (table["retransmits"] > 0) | (table["rtos"] > 0)):
+        look = look_of(looks, flow)
+        row = rows_of.setdefault((look.colour, look.marker, tuple(look.dash)), len(rows_of)) % _TICK_ROWS
+        data = {
+            "t": columns.add(rows["time_s"], "f64"),
+            "retransmits": columns.add(np.minimum(rows["retransmits"], _U16_MAX), "u16"),
+            "rtos": columns.add(np.minimum(rows["rtos"], _U16_MAX), "u16"),
+        }
+        out.append(
+            {
+                "key": f"flow{flow}",
+                "label": name_of(flows, flow, "flow"),
+                "colour": look.colour,
+                "flow": flow,
+                "row": row,
+                "timeouts": bool(np.any(rows["rtos"])),
+                "columns": data,
+            }
+        )
+    return out
 
 
 def _sojourn(tables: Tables, queues: Sequence[str], columns: Columns) -> dict[str, Any]:
-    points = _table(tables, "sojourn_points")
-    intervals = _table(tables, "queues")
+    points = rows_of(tables, "sojourn_points")
+    intervals = rows_of(tables, "queues")
     series = []
     if points:
-        for (queue,), rows in _groups(points, ["queue"]):
+        for (queue,), rows in grouped(points, ["queue"]):
             data = {
                 "t": columns.add(rows["time_s"], "f64"),
                 "v": columns.add(rows["ms"], "f32"),
                 "flag": columns.add(rows["empty"] != 0, "u8"),
             }
-            series.append(_series(f"queue{queue}", _name(queues, queue, "queue"), queue_look(queue), data))
+            series.append(series_of(f"queue{queue}", name_of(queues, queue, "queue"), queue_look(queue), data))
     elif intervals:
-        for (queue,), rows in _groups(intervals, ["queue"]):
+        for (queue,), rows in grouped(intervals, ["queue"]):
             data = {
                 "t": columns.add(rows["time_s"], "f64"),
                 "v": columns.add(rows["sojourn_mean_ms"], "f32"),
@@ -250,7 +220,7 @@ def _sojourn(tables: Tables, queues: Sequence[str], columns: Columns) -> dict[st
                 "high": columns.add(rows["sojourn_max_ms"], "f32"),
                 "flag": columns.add(rows["emptied"] > 0, "u8"),
             }
-            series.append(_series(f"queue{queue}", _name(queues, queue, "queue"), queue_look(queue), data))
+            series.append(series_of(f"queue{queue}", name_of(queues, queue, "queue"), queue_look(queue), data))
     label = "emptied by the dequeue" if points else "emptied in the interval"
     marker = "circle" if points else "cross"
     flag = {"label": label, "colour": "red", "marker": marker}
@@ -259,42 +229,50 @@ def _sojourn(tables: Tables, queues: Sequence[str], columns: Columns) -> dict[st
 
 
 def _marks(tables: Tables, queues: Sequence[str], columns: Columns) -> dict[str, Any]:
-    points = _table(tables, "mark_points")
-    intervals = _table(tables, "queues")
+    points, intervals = rows_of(tables, "mark_points"), rows_of(tables, "queues")
     series = []
     kinds = set()
     several = len(queues) > 1
     for kind, counter, label, colour, marker in _MARK_KINDS:
-        look = Look(colour, marker, [])
+        # A queue of whose marks of this kind no single ones were kept has counted them all the same.
+        found = dict(grouped(_rates(intervals, counter), ["queue"])) if intervals else {}
         if points:
-            groups = _groups(points, ["queue"], points["kind"] == kind)
-        elif intervals:
-            groups = _groups(_rates(intervals, counter), ["queue"])
-        else:
-            groups = iter(())
-        for (queue,), rows in groups:
+            found |= dict(grouped(points, ["queue"], points["kind"] == kind))
+        for (queue,), rows in sorted(found.items()):
             data = {"t": columns.add(rows["time_s"], "f64"), "v": columns.add(rows["hz"], "f32")}
             if "flow" in rows:
                 data["who"] = columns.add(np.maximum(rows["flow"], 0), "u16")
-            of = f" ({_name(queues, queue, 'queue')})" if several else ""
-            series.append(_series(f"{counter}{queue}", label + of, look, data))
-            if len(rows["time_s"]):
-                kinds.add(kind)
+            # Colours are for queues where there are several, as beside it; the marker tells the kind in any case.
+            look = Look(queue_look(queue).colour if several else colour, marker, [])
+            of = f" ({name_of(queues, queue, 'queue')})" if several else ""
+            series.append(series_of(f"{counter}{queue}", label + of, look, data))
+            kinds.add(kind)
+    drops, marks = _DROP in kinds, kinds != {_DROP}
+    title = "Mark and Drop Frequency" if drops and marks else "Drop Frequency" if drops else "Mark Frequency"
     return _panel(
         "marks",
-        "Drop Frequency" if kinds == {_DROP} else "Mark Frequency",
+        title,
         "Hz",
         "points",
         series,
-        "Nothing was marked or dropped.",
+        _no_marks(tables),
         log=True,
     )
+
+
+def _no_marks(tables: Tables) -> str:
+    flows = tables.get("flows", {})
+    lost, ce = (int(np.sum(flows.get(name, 0))) for name in ("lost", "ce"))
+    if ce:
+        return f"No queue counted a mark or a drop, but {number(ce)} packets arrived with CE."
+    packets = f"{number(lost)} packet{' was' if lost == 1 else 's were'}"
+    return "No queue marked or dropped a packet." + (f" On the wire {packets} lost." if lost else "")
 
 
 def _rates(intervals: Table, counter: str) -> Table:
     """Marks per second of each interval that has any."""
     parts: list[tuple[int, Array, Array]] = []
-    for (queue,), rows in _groups(intervals, ["queue"]):
+    for (queue,), rows in grouped(intervals, ["queue"]):
         length = np.diff(rows["time_s"], prepend=0.0)
         some = (rows[counter] > 0) & (length > 0)
         parts.append((queue, rows["time_s"][some], rows[counter][some] / length[some]))

@@ -7,8 +7,10 @@ from typing import Any, Protocol
 from markupsafe import Markup
 
 from windtunnel.report.columns import Columns
+from windtunnel.report.looks import flow_groups, flow_looks
 from windtunnel.report.page import render, script_json, write_page
-from windtunnel.report.panels import Tables, build_panels, flow_look, last_time
+from windtunnel.report.panels import build_panels
+from windtunnel.report.series import Tables, last_time
 from windtunnel.report.summary import (
     DATAGRAM_COLUMNS,
     FLOW_COLUMNS,
@@ -50,13 +52,11 @@ def write_report(result: RunLike, path: Path, *, title: str | None = None) -> No
     columns = Columns()
     panels = build_panels(tables, flows, queues, columns)
     end = max(float(summary.get("duration_s") or 0), last_time(tables)) or 1.0
-    looks = [flow_look(i) for i in range(len(flows))]
     page = {
         "from": 0.0,
         "to": end,
-        "flows": [
-            {"name": n, "colour": look.colour, "marker": look.marker} for n, look in zip(flows, looks, strict=True)
-        ],
+        "flows": flows,
+        "switches": _switches(flows),
         "panels": panels,
     }
     html = render(
@@ -76,13 +76,24 @@ def write_report(result: RunLike, path: Path, *, title: str | None = None) -> No
     write_page(path, html)
 
 
+def _switches(flows: list[str]) -> list[dict[str, Any]]:
+    looks = flow_looks(flows)
+    return [
+        {"label": label, "colour": looks[members[0]].colour, "marker": looks[members[0]].marker, "flows": members}
+        for label, members in flow_groups(flows)
+    ]
+
+
 def _facts(summary: Mapping[str, Any], meta: Mapping[str, Any]) -> list[str]:
     flows = summary.get("flows", [])
     facts = [
         f"{setting(summary.get('duration_s'))} s",
         f"{len(flows)} flow{'' if len(flows) == 1 else 's'}",
     ]
-    for queue in summary.get("queues", [])[:1]:
+    queues = summary.get("queues", [])
+    if len(queues) > 1:
+        facts.append(f"{len(queues)} queues")
+    for queue in queues if len(queues) == 1 else ():
         if queue.get("rate_mbps") is not None:
             facts.append(f"{queue.get('name', 'queue')} {setting(queue['rate_mbps'])} Mbit/s")
         if queue.get("utilization") is not None:
@@ -90,7 +101,7 @@ def _facts(summary: Mapping[str, Any], meta: Mapping[str, Any]) -> list[str]:
     packets = summary.get("packets", meta.get("packets"))
     if packets is not None:
         facts.append(f"{number(packets)} packets")
-    if meta.get("packets_per_second") is not None:
+    if meta.get("packets_per_second"):
         facts.append(f"simulated at {number(meta['packets_per_second'] / 1e6, 2)} million packets/s")
     return facts
 

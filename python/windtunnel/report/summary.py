@@ -52,8 +52,17 @@ def _of(*path: str, factor: float = 1) -> Callable[[Record], Any]:
 
 
 def _kind(record: Record) -> Any:
+    """The controller; datagrams have none, and ``cc`` repeats their application."""
     cc = record.get("cc")
+    if cc is not None and cc == record.get("application"):
+        return None
     return cc.get("kind", "") if isinstance(cc, Mapping) else cc
+
+
+def _application(record: Record) -> Any:
+    """What it sends, if not just as much as it can."""
+    application = record.get("application")
+    return None if application == "bulk" else application
 
 
 def _window(part: str) -> Callable[[Record], Any]:
@@ -85,6 +94,7 @@ def _exit_text(record: Record) -> str:
 FLOW_COLUMNS = (
     Column("Flow", "", _of("name"), numeric=False),
     Column("Controller", "", _kind, numeric=False),
+    Column("Application", "", _application, numeric=False, rare=True, show=lambda a: number(a or "bulk")),
     Column("Path RTT", "ms", _of("path_rtt_ms"), show=setting),
     Column("Throughput", "Mbit/s", _of("throughput_mbps")),
     Column("Goodput", "Mbit/s", _of("goodput_mbps")),
@@ -105,34 +115,36 @@ FLOW_COLUMNS = (
 RECOVERY_COLUMNS = (
     Column("TCP flow", "", _of("name"), numeric=False),
     Column("Lost", "packets", _lost),
+    Column("on the wire", "packets", _of("drops", "wire"), rare=True),
     Column("Retransmits", "packets", _of("retransmits")),
-    Column("Losses", "episodes", _of("loss_episodes")),
+    Column("Loss episodes", "", _of("loss_episodes")),
     Column("RTOs", "", _of("rtos")),
     Column("Spurious RTOs", "", _of("spurious_rtos"), rare=True),
     Column("Tail loss probes", "", _of("tlps"), rare=True),
     Column("Undone", "reductions", _of("undos"), rare=True),
-    Column("Limited by cwnd", "% of time", _of("limited", "cwnd", factor=0.01), rare=True),
-    Column("by application", "% of time", _of("limited", "application", factor=0.01), rare=True),
-    Column("by receiver", "% of time", _of("limited", "receiver", factor=0.01), rare=True),
-    Column("by pacing", "% of time", _of("limited", "pacing", factor=0.01), rare=True),
+    Column("Handshake", "% of time", _of("limited", "handshake", factor=0.01), rare=True),
+    Column("cwnd-limited", "% of time", _of("limited", "cwnd", factor=0.01), rare=True),
+    Column("Application-limited", "% of time", _of("limited", "application", factor=0.01), rare=True),
+    Column("rwnd-limited", "% of time", _of("limited", "receiver", factor=0.01), rare=True),
+    Column("Pacing-limited", "% of time", _of("limited", "pacing", factor=0.01), rare=True),
 )
 
 TRANSFER_COLUMNS = (
     Column("Transfer", "", _of("name"), numeric=False),
-    Column("Completed", "", _of("transfers", "completed")),
-    Column("Turned away", "", _of("transfers", "rejected"), rare=True),
-    Column("Time mean", "ms", _of("transfers", "time_ms", "mean")),
-    Column("Time P50", "ms", _of("transfers", "time_ms", "p50")),
-    Column("Time P95", "ms", _of("transfers", "time_ms", "p95")),
-    Column("Time P99", "ms", _of("transfers", "time_ms", "p99")),
-    Column("Time max", "ms", _of("transfers", "time_ms", "max")),
+    Column("Completed", "transfers", _of("transfers", "completed")),
+    Column("Turned away", "transfers", _of("transfers", "rejected"), rare=True),
+    Column("FCT mean", "ms", _of("transfers", "time_ms", "mean")),
+    Column("FCT P50", "ms", _of("transfers", "time_ms", "p50")),
+    Column("FCT P95", "ms", _of("transfers", "time_ms", "p95")),
+    Column("FCT P99", "ms", _of("transfers", "time_ms", "p99")),
+    Column("FCT max", "ms", _of("transfers", "time_ms", "max")),
 )
 
 DATAGRAM_COLUMNS = (
     Column("Datagram", "", _of("name"), numeric=False),
-    Column("Sent", "", _of("datagrams", "sent")),
+    Column("Sent", "packets", _of("datagrams", "sent")),
     Column("Lost", "%", _of("datagrams", "loss_ratio", factor=0.01)),
-    Column("Duplicates", "", _of("datagrams", "duplicates"), rare=True),
+    Column("Duplicates", "packets", _of("datagrams", "duplicates"), rare=True),
     Column("One-way mean", "ms", _of("datagrams", "one_way_ms", "mean")),
     Column("One-way P50", "ms", _of("datagrams", "one_way_ms", "p50")),
     Column("One-way P95", "ms", _of("datagrams", "one_way_ms", "p95")),
@@ -158,7 +170,7 @@ QUEUE_COLUMNS = (
     Column("CE", "marks", _of("ce")),
     Column("Dropped: full", "packets", _of("drops", "full")),
     Column("Dropped: AQM", "packets", _of("drops", "aqm")),
-    Column("Dropped: wire", "packets", _of("drops", "wire")),
+    Column("Dropped: wire", "packets", _of("drops", "wire"), rare=True),
     Column("Dequeued", "packets", _of("dequeued")),
     Column("Emptied", "times", _of("emptied")),
 )
