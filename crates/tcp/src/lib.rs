@@ -12,7 +12,7 @@ mod config;
 pub mod ideal;
 mod params;
 mod receiver;
-pub mod sender;
+mod sender;
 
 pub use ack_policy::{AckParams, AckPolicy};
 pub use config::{Endpoint, HEADERS, HEADERS_WITHOUT_TIMESTAMPS, WINDOW_SHIFT};

@@ -202,6 +202,15 @@ impl TcpParams {
         Ok(())
     }
 
+    /// The delay of an ACK that a lone segment may meet (RFC 8985 section 7.2). Linux takes its least variance term
+    /// (`tcp_rto_min`).
+    pub(crate) fn max_ack_delay(&self) -> Duration {
+        match self.rto {
+            RtoRule::Linux => self.rto_min(),
+            RtoRule::Rfc6298 => Duration::from_millis(200),
+        }
+    }
+
     /// The least RTO, or the least variance term in it.
     pub fn rto_min(&self) -> Duration {
         self.rto_min.unwrap_or(match self.rto {

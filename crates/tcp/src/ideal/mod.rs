@@ -7,5 +7,4 @@ mod rtt;
 mod sender;
 
 pub use receiver::Receiver;
-pub use rtt::RttEstimator;
 pub use sender::{AckReport, Sender};

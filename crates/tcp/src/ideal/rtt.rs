@@ -4,7 +4,7 @@ use windtunnel_units::Duration;
 
 /// The smoothed and the least round-trip time.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct RttEstimator {
+pub(crate) struct RttEstimator {
     srtt: Duration,
     min: Duration,
 }
@@ -14,7 +14,7 @@ impl RttEstimator {
     const ALPHA: f64 = 0.125;
 
     /// Takes a sample. The first one is the estimate.
-    pub fn sample(&mut self, rtt: Duration) {
+    pub(crate) fn sample(&mut self, rtt: Duration) {
         if self.srtt.is_zero() {
             self.srtt = rtt;
             self.min = rtt;
@@ -27,12 +27,12 @@ impl RttEstimator {
     }
 
     /// The smoothed round-trip time; zero before the first sample.
-    pub const fn srtt(&self) -> Duration {
+    pub(crate) const fn srtt(&self) -> Duration {
         self.srtt
     }
 
     /// The least sample; zero before the first one.
-    pub const fn min(&self) -> Duration {
+    pub(crate) const fn min(&self) -> Duration {
         self.min
     }
 }

@@ -151,7 +151,7 @@ impl DelayedAck {
         self.on_arrival(arrival);
     }
 
-    /// A segment arrived of which nothing is new, or one beyond the window.
+    /// A segment arrived that holds something old, or lies beyond the window.
     pub(super) fn on_unacceptable(&mut self, connection: &Connection<'_>) {
         self.quickack.on_unacceptable(connection.window, connection.mss);
     }
@@ -190,10 +190,11 @@ impl DelayedAck {
         if self.quickack.is_on() {
             return Leave::Quick;
         }
-        if self.deadline <= now + self.quickack.ato() / 4 {
+        let delay = self.quickack.delay(connection.handshake.rtt());
+        if self.deadline <= now + delay / 4 {
             return Leave::AtOnce; // what waits would soon be due anyway
         }
-        self.wait_until(now + self.quickack.delay(connection.handshake.rtt()))
+        self.wait_until(now + delay)
     }
 
     #[inline]

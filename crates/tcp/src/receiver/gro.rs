@@ -11,7 +11,9 @@ use std::collections::VecDeque;
 use windtunnel_units::{Bytes, Duration, Time};
 use windtunnel_wire::{Packet, TcpFlags};
 
+use super::Receiver;
 use super::segment::Segment;
+use super::stats::SegmentReport;
 
 /// The length field of the IP header has 16 bits.
 const MAX_IP_PACKET: Bytes = Bytes::new(65_535);
@@ -55,6 +57,29 @@ impl Gro {
     pub(super) fn poll(&mut self) -> Option<Segment> {
         self.poll_at = Time::NEVER;
         self.held.pop_front()
+    }
+}
+
+impl Receiver {
+    /// The card holds the packet until its driver polls.
+    pub(super) fn on_offload(&mut self, packet: &Packet, now: Time) -> SegmentReport {
+        let overdue = self.gro.as_ref().is_some_and(|gro| gro.poll_at() < now);
+        let report = if overdue { self.poll_offload(now) } else { SegmentReport::default() };
+        if let Some(gro) = &mut self.gro {
+            gro.take(packet, now);
+        }
+        report
+    }
+
+    /// Hands over what the card holds, if it is time.
+    pub(super) fn poll_offload(&mut self, now: Time) -> SegmentReport {
+        let mut report = SegmentReport::default();
+        if self.gro.as_ref().is_some_and(|gro| gro.poll_at() <= now) {
+            while let Some(segment) = self.gro.as_mut().and_then(|gro| gro.poll()) {
+                report += self.receive(&segment, now);
+            }
+        }
+        report
     }
 }
 

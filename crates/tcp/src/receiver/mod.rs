@@ -190,27 +190,6 @@ impl Receiver {
         self.leave(TcpFlags::SYN.with_if(TcpFlags::ACK, true).with_if(TcpFlags::ECE, ecn));
     }
 
-    /// The card holds the packet until its driver polls.
-    fn on_offload(&mut self, packet: &Packet, now: Time) -> SegmentReport {
-        let overdue = self.gro.as_ref().is_some_and(|gro| gro.poll_at() < now);
-        let report = if overdue { self.poll_offload(now) } else { SegmentReport::default() };
-        if let Some(gro) = &mut self.gro {
-            gro.take(packet, now);
-        }
-        report
-    }
-
-    /// Hands over what the card holds, if it is time.
-    fn poll_offload(&mut self, now: Time) -> SegmentReport {
-        let mut report = SegmentReport::default();
-        if self.gro.as_ref().is_some_and(|gro| gro.poll_at() <= now) {
-            while let Some(segment) = self.gro.as_mut().and_then(|gro| gro.poll()) {
-                report += self.receive(&segment, now);
-            }
-        }
-        report
-    }
-
     /// A segment arrived at TCP.
     #[inline]
     fn receive(&mut self, segment: &Segment, now: Time) -> SegmentReport {
@@ -218,7 +197,8 @@ impl Receiver {
             self.on_established(now);
         }
         let next = segment.seq == self.rcv_nxt && segment.end > segment.seq;
-        if next && segment.end <= self.window.edge() && self.reassembly.is_empty() {
+        let plain = segment.end <= self.window.edge() && !self.timestamps.rejects(segment.ts_val);
+        if next && plain && self.reassembly.is_empty() {
             self.receive_next(segment, now)
         } else {
             self.receive_other(segment, now)
@@ -249,8 +229,9 @@ impl Receiver {
             }
             return SegmentReport::default();
         }
-        if segment.end <= self.rcv_nxt || segment.seq >= self.window.edge() {
-            return self.receive_unacceptable(segment);
+        let old = self.timestamps.rejects(segment.ts_val);
+        if old || segment.end <= self.rcv_nxt || segment.seq >= self.window.edge() {
+            return self.receive_unacceptable(segment, old);
         }
         let segment = Segment { end: segment.end.min(self.window.edge()), ..*segment };
         if segment.seq > self.rcv_nxt {
@@ -260,20 +241,27 @@ impl Receiver {
         }
     }
 
-    /// All of it had arrived before, or it lies beyond the window: it is acknowledged, and what it carries is not looked
-    /// at, save the timestamp of what is below.
-    fn receive_unacceptable(&mut self, segment: &Segment) -> SegmentReport {
-        self.stats.segments += u64::from(segment.packets);
-        let mut report = SegmentReport::default();
-        if segment.end <= self.rcv_nxt {
-            report.duplicate = segment.len();
+    /// All of it had arrived before, it lies beyond the window, or its timestamp is `old`: it is acknowledged, and what
+    /// it carries is not looked at, save the timestamp of what reaches the last ACK (Linux `tcp_send_dupack`).
+    fn receive_unacceptable(&mut self, segment: &Segment, old: bool) -> SegmentReport {
+        let packets = u64::from(segment.packets);
+        let duplicate = segment.end <= self.rcv_nxt;
+        self.stats.segments += packets;
+        self.stats.duplicates += if duplicate { packets } else { 0 };
+        self.stats.paws += if old { packets } else { 0 };
+        self.stats.discarded += if duplicate || old { 0 } else { packets };
+        if segment.end >= self.timestamps.last_ack_sent() {
             self.timestamps.on_segment(segment.seq, segment.ts_val);
-            self.stats.duplicates += u64::from(segment.packets);
-            self.sack.on_duplicate(SackBlock { start: segment.seq, end: segment.end });
-        } else {
-            self.stats.discarded += u64::from(segment.packets);
         }
-        self.delayed_ack.on_unacceptable(&connection(&self.endpoint, &self.window, &self.handshake));
+        let known = SackBlock { start: segment.seq, end: segment.end.min(self.rcv_nxt) };
+        let mut report = SegmentReport::default();
+        if known.start < known.end {
+            report.duplicate = known.end - known.start;
+            self.sack.on_duplicate(known);
+        }
+        if known.start < known.end || !old {
+            self.delayed_ack.on_unacceptable(&connection(&self.endpoint, &self.window, &self.handshake));
+        }
         self.acknowledge();
         report
     }

@@ -60,7 +60,7 @@ impl Quickack {
         self.deflate();
     }
 
-    /// A segment arrived of which nothing is new, or one beyond the window: the sender is not where it should be.
+    /// A segment arrived that holds something old, or lies beyond the window: the sender is not where it should be.
     pub(super) fn on_unacceptable(&mut self, window: Bytes, mss: Bytes) {
         self.refill(window, mss);
         self.deflate();
@@ -86,11 +86,6 @@ impl Quickack {
     pub(super) fn delay(&self, rtt: Option<Duration>) -> Duration {
         let longest = rtt.map_or(DELAY_MAX, |rtt| rtt.clamp(ATO_MIN, DELAY_MAX));
         self.ato.clamp(ATO_MIN, longest)
-    }
-
-    /// The estimate itself.
-    pub(super) fn ato(&self) -> Duration {
-        self.ato
     }
 
     /// Back to the least estimate, if there is one yet.
@@ -123,7 +118,7 @@ mod tests {
         let mut quickack = Quickack::new();
         for (at, ato) in [(0, 40), (10, 40), (40, 50), (85, 70), (185, 70), (205, 55)] {
             data(&mut quickack, at);
-            assert_eq!(quickack.ato(), MS(ato), "after the segment at {at} ms");
+            assert_eq!(quickack.ato, MS(ato), "after the segment at {at} ms");
         }
     }
 
@@ -139,7 +134,7 @@ mod tests {
         assert_eq!(delays(&quickack), [MS(80), MS(40), MS(80)]);
         quickack.on_expiry(MS(250));
         quickack.on_expiry(MS(250));
-        assert_eq!(quickack.ato(), MS(250));
+        assert_eq!(quickack.ato, MS(250));
         assert_eq!(delays(&quickack), [MS(200), MS(40), MS(100)]);
     }
 

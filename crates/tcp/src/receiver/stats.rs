@@ -34,6 +34,9 @@ pub struct ReceiverStats {
     pub out_of_order: u64,
     /// Of these, those that lay beyond the window.
     pub discarded: u64,
+    /// Of these, those with a timestamp too old (PAWS, RFC 7323 section 5): discarded, whether their data were new or
+    /// not.
+    pub paws: u64,
     /// ACKs, those of SYNs not counted.
     pub acks: u64,
     /// Of these, those that left when their timer ran out.

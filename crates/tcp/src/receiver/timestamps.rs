@@ -1,18 +1,34 @@
-//! The timestamps option: which timestamp an ACK echoes.
+//! The timestamps option: which timestamp an ACK echoes, and which segments are too old (PAWS).
 //!
 //! RFC 7323 section 4.3: `TS.Recent` follows the segments that begin at or below the last ACK sent. So an ACK of
 //! several segments echoes the earliest of them (the round trip includes the delay of the ACK), a segment above a gap
-//! is not echoed, and one that fills the gap is. A retransmission of what had arrived is echoed too, as section 4.3
-//! has it: if the ACKs of the first copies were lost, an echo of those would give the sender its own timeout as a
-//! round trip, and with it a longer timeout. (Section 5.3 rejects such segments first, and Linux takes only those
-//! that end at the last ACK.) Sequence numbers do not wrap here: there is nothing for PAWS (section 5) to protect.
+//! is not echoed, and one that fills the gap is.
+//!
+//! Section 5.3 rejects segments before it records their timestamps, and so does Linux 6.12 (`tcp_validate_incoming`,
+//! then `tcp_replace_ts_recent`): first what PAWS finds too old; then what ends below the last ACK sent (`rcv_wup`) or
+//! begins beyond the window. Of the others those that begin at or below the last ACK sent are recorded, unless their
+//! timestamp is before `TS.Recent`. So an old duplicate is answered, but not echoed, save one that ends exactly at the
+//! last ACK. Where all ACKs of a flight were lost, the answer to the retransmission therefore shows that the originals
+//! had arrived (Eifel, RFC 3522).
+//!
+//! PAWS (section 5): a segment with a timestamp before `TS.Recent` is an old duplicate, whatever its number says. Here
+//! numbers do not wrap, and there is nothing to protect; but where a path reorders, originals are discarded that arrive
+//! after a retransmission of something below them, and have to be sent again. Timestamps are compared in ticks of 1 ms,
+//! as the option would carry them, and one tick is tolerated (Linux). That `TS.Recent` is void after 24 days of silence
+//! (section 5.5) is left out.
 
 use windtunnel_units::{Seq, Time};
+
+/// The tick of the timestamp clock in nanoseconds: 1 ms (Linux; RFC 7323 section 5.4 allows 1 ms to 1 s).
+const TICK: u64 = 1_000_000;
+/// A timestamp may be so many ticks before `TS.Recent` (Linux `TCP_PAWS_WINDOW`).
+const PAWS_WINDOW: u64 = 1;
 
 /// `TS.Recent` and `Last.ACK.sent`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timestamps {
     enabled: bool,
+    /// Zero, which is before everything, without the option.
     recent: Time,
     last_ack_sent: Seq,
 }
@@ -22,10 +38,16 @@ impl Timestamps {
         Timestamps { enabled, recent: Time::ZERO, last_ack_sent: Seq::SYN }
     }
 
-    /// A segment that begins at `seq` arrived.
+    /// PAWS rejects a segment with this timestamp.
+    #[inline]
+    pub(super) fn rejects(&self, ts_val: Time) -> bool {
+        ts_val < self.recent && ticks(ts_val) + PAWS_WINDOW < ticks(self.recent)
+    }
+
+    /// A segment that begins at `seq` and does not end below the last ACK sent arrived.
     #[inline]
     pub(super) fn on_segment(&mut self, seq: Seq, ts_val: Time) {
-        if seq <= self.last_ack_sent && ts_val >= self.recent {
+        if seq <= self.last_ack_sent && ts_val >= self.recent && self.enabled {
             self.recent = ts_val;
         }
     }
@@ -48,6 +70,10 @@ impl Timestamps {
     /// What an ACK echoes.
     #[inline]
     pub(super) fn echo(&self) -> Time {
-        if self.enabled { self.recent } else { Time::ZERO }
+        self.recent
     }
+}
+
+fn ticks(timestamp: Time) -> u64 {
+    timestamp.as_nanos() / TICK
 }

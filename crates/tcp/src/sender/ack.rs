@@ -14,6 +14,8 @@ use crate::config::WINDOW_SHIFT;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ack {
     pub(crate) now: Time,
+    /// SND.UNA before it.
+    pub(crate) prior_una: Seq,
     /// SND.UNA moved.
     pub(crate) advanced: bool,
     /// Whole segments acknowledged cumulatively: the `Nc` of the spec.
@@ -42,9 +44,10 @@ pub(crate) struct Ack {
 
 impl Ack {
     /// The expiry of a timer, as an ACK that says nothing.
-    pub(crate) fn of_timer(now: Time) -> Ack {
+    pub(crate) fn of_timer(now: Time, una: Seq) -> Ack {
         Ack {
             now,
+            prior_una: una,
             advanced: false,
             acked: Amount::ZERO,
             delivered: Amount::ZERO,
@@ -91,11 +94,16 @@ impl Sender {
         let window_moved = self.update_send_window(packet);
         let (ece, esce) = self.ecn.echoes(packet);
         let echo = self.params.timestamps.then_some(packet.ts_ecr);
-        let advanced = packet.ack > self.board.una();
+        let prior_una = self.board.una();
+        let advanced = packet.ack > prior_una;
         let mut times = SendTimes::default();
         let acked = self.take_cumulative(packet.ack, echo, &mut times, now);
+        if acked.unexplained {
+            self.learn_reordering(acked.removed.segments);
+        }
         let mut ack = Ack {
             now,
+            prior_una,
             advanced,
             acked: acked.removed,
             delivered: acked.delivered,
@@ -127,8 +135,10 @@ impl Sender {
         // Without SACK what a retransmission released may have been waiting at the receiver: no proof of anything.
         ack.originals = times.originals && (self.params.sack || !acked.retransmitted);
         self.take_round_trip(&mut ack, times, acked.retransmitted);
+        // A receiver sends no data: all that it sends begins at the last ACK of them, so each timestamp is recorded
+        // (RFC 7323 section 4.3), as long as they do not go back.
+        self.ts_recent = self.ts_recent.max(packet.ts_val);
         if advanced {
-            self.ts_recent = packet.ts_val;
             self.backoff.progressed();
         }
         ack
@@ -183,9 +193,7 @@ impl Sender {
         ack.sacked = !delivered.is_zero();
         ack.delivered += delivered;
         if let Some(block) = ack.dsack {
-            self.stats.dsacks += 1;
-            self.undo.on_dsack(block, self.mss);
-            self.rack.on_dsack(self.board.una(), self.board.nxt());
+            self.take_dsack(block);
         }
     }
 

@@ -35,7 +35,20 @@ impl Sender {
     /// sent again needlessly; there only those of new data count (F-RTO).
     pub(super) fn take_duplicate(&mut self, ack: &mut Ack) {
         if self.state != CaState::Loss || self.board.nxt() > self.high_seq {
-            ack.delivered += self.board.on_duplicate_ack();
+            let counted = self.board.on_duplicate_ack();
+            ack.delivered += counted.delivered;
+            if counted.unexplained {
+                self.learn_reordering(0);
+            }
+        }
+    }
+
+    /// More duplicate ACKs came than segments are outstanding above the holes, `acked` of them acknowledged now: the
+    /// segments that were taken for holes had only been overtaken (Linux `tcp_check_reno_reordering`).
+    #[cold]
+    pub(super) fn learn_reordering(&mut self, acked: u64) {
+        if self.detector == Detector::DuplicateAcks(Classic::Linux) {
+            self.reordering.on_unexplained_duplicates(self.board.outstanding().segments + acked);
         }
     }
 
@@ -76,7 +89,7 @@ impl Sender {
     /// as lost, which is "`nxt = una`".
     pub(super) fn enter_tahoe(&mut self, ack: &mut Ack) {
         let lost = self.board.mark_all_lost();
-        self.note_lost(lost.bytes);
+        self.newly_lost += lost.bytes;
         self.undo.begin(self.board.una(), 0);
         let path = self.path(ack.now);
         self.cc.on_rto(true, &path);

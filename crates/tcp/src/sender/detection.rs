@@ -56,10 +56,11 @@ impl Sender {
             srtt: self.rtt.srtt(),
             recovering: self.state >= CaState::Recovery,
             dupthresh: self.reordering.dupthresh(),
+            reordering_seen: self.reordering.seen(),
             tick: self.params.tick,
         };
         let found = self.rack.detect_losses(&mut self.board, &context);
-        self.note_lost(found.lost.bytes);
+        self.newly_lost += found.lost.bytes;
         if let Some(due) = found.timer {
             self.timer.arm(TimerKind::Reordering, due);
         }
@@ -68,25 +69,21 @@ impl Sender {
 
     /// RFC 6675 section 5: by what is SACKed above, or by the third duplicate ACK.
     fn detect_by_rfc6675(&mut self, ack: &Ack) {
-        if ack.advanced {
-            self.duplicates.reset();
-        } else if ack.sacked {
-            self.duplicates.on_duplicate();
-        }
+        self.rfc6675.on_ack(ack.advanced, ack.sacked);
         if self.state == CaState::Loss {
             return;
         }
         let dupthresh = self.params.dupthresh;
         let lost = self.rfc6675.detect_losses(&mut self.board, dupthresh);
-        self.note_lost(lost.bytes);
+        self.newly_lost += lost.bytes;
         let head = self
             .board
             .head()
-            .filter(|_| self.state < CaState::Recovery && self.duplicates.count() >= dupthresh);
+            .filter(|_| self.state < CaState::Recovery && self.rfc6675.dup_acks() >= dupthresh);
         if let Some(head) = head {
             let bytes = self.payload_of(head);
             if self.board.mark_original_lost(head) {
-                self.note_lost(bytes);
+                self.newly_lost += bytes;
             }
         }
     }
@@ -95,15 +92,7 @@ impl Sender {
     pub(super) fn lose_head(&mut self) {
         let bytes = self.board.head().map_or(Bytes::ZERO, |head| self.payload_of(head));
         if self.board.mark_head_lost() {
-            self.note_lost(bytes);
-        }
-    }
-
-    /// `bytes` were marked lost.
-    pub(super) fn note_lost(&mut self, bytes: Bytes) {
-        if bytes > Bytes::ZERO {
             self.newly_lost += bytes;
-            self.rate.on_lost(bytes);
         }
     }
 

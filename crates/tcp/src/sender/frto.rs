@@ -2,8 +2,9 @@
 //!
 //! After the timeout only the head is sent again. If the next ACK advances, two new segments are sent instead of
 //! retransmissions: what comes back then tells the original flight from the retransmission. Data that were never sent
-//! again and are acknowledged prove that the flight was only late. Linux `net/ipv4/tcp_input.c`, `tcp_process_loss`;
-//! spec/congestion-control section 1.12.
+//! again and are acknowledged prove that the flight was only late. A timeout within a recovery is taken for real,
+//! unless it is the same segment's again: else it is open which transmission an ACK answers. Linux
+//! `net/ipv4/tcp_input.c`, `tcp_process_loss`; spec/congestion-control section 1.12.
 
 use super::Sender;
 use super::ack::Ack;

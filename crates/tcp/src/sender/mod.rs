@@ -7,7 +7,7 @@
 mod ack;
 mod classic;
 mod detection;
-pub mod duplicate_acks;
+mod dsack;
 mod ecn;
 mod frto;
 mod handshake;
@@ -15,14 +15,14 @@ mod limits;
 mod pacing;
 mod pipe_ack;
 mod prr;
-pub mod rack;
-pub mod rate_sample;
+mod rack;
+mod rate_sample;
 mod recovery;
-pub mod reordering;
-pub mod rfc6675;
+mod reordering;
+mod rfc6675;
 mod rto;
 mod rtt;
-pub mod scoreboard;
+mod scoreboard;
 mod state;
 mod stats;
 mod tlp;
@@ -44,7 +44,6 @@ use crate::config::Endpoint;
 use crate::params::TcpParams;
 use ack::Ack;
 use detection::Detector;
-use duplicate_acks::DuplicateAcks;
 use ecn::EcnSender;
 use frto::Frto;
 use handshake::Handshake;
@@ -117,12 +116,12 @@ pub struct Sender {
     rack: Rack,
     rfc6675: Rfc6675,
     reordering: Reordering,
-    /// Duplicate ACKs in a row (RFC 6675).
-    duplicates: DuplicateAcks,
     /// SND.NXT when the last recovery by duplicate ACKs began (RFC 6582).
     recover: Seq,
     partial_acked: bool,
     newly_lost: Bytes,
+    /// Segments that D-SACKs reported.
+    dsacked: u64,
     /// Loss was entered by the timer.
     timed_out: bool,
     frto: Frto,
@@ -170,10 +169,10 @@ impl Sender {
             rack: Rack::default(),
             rfc6675: Rfc6675::new(mss),
             reordering: Reordering::new(params.dupthresh, mss),
-            duplicates: DuplicateAcks::new(params.dupthresh),
             recover: Seq::SYN,
             partial_acked: false,
             newly_lost: Bytes::ZERO,
+            dsacked: 0,
             timed_out: false,
             frto: Frto::Off,
             undo: Undo::default(),

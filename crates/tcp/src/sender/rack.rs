@@ -4,9 +4,11 @@
 //! passed since it was sent. As this asks for the latest transmission only, lost retransmissions are found like lost
 //! originals.
 //!
-//! The reordering window is zero until reordering is seen: a quarter of `min_rtt` is what RFC 8985 section 3.2 found to
-//! be enough for most of it, and D-SACKs, which say that it was not, add a quarter each. Sixteen recoveries without one
-//! take that back (section 6.2 step 4).
+//! The reordering window is a quarter of `min_rtt`, which RFC 8985 section 3.2 found to be enough for most reordering;
+//! zero in recovery, and from `dupthresh` SACKed segments on, until reordering is seen. D-SACKs, which say that it was
+//! not enough, add a quarter each; sixteen recoveries without one take that back (section 6.2 step 4). As in Linux
+//! recoveries that were undone do not count (`net/ipv4/tcp_input.c`, `tcp_try_undo_recovery` and `tcp_try_undo_dsack`),
+//! and not every D-SACK does (`dsack`).
 //!
 //! Cost: the segments are in order of transmission, and those that are lost are the first ones. The timer needs the
 //! last one sent before what was delivered: the scoreboard passes each segment once to find it.
@@ -22,28 +24,30 @@ const PERSIST: u32 = 16;
 
 /// What the detection needs to know of the connection.
 #[derive(Clone, Copy, Debug)]
-pub struct RackContext {
+pub(crate) struct RackContext {
     /// The simulated clock.
-    pub now: Time,
+    pub(crate) now: Time,
     /// The least round-trip time.
-    pub min_rtt: Duration,
+    pub(crate) min_rtt: Duration,
     /// The smoothed round-trip time.
-    pub srtt: Duration,
+    pub(crate) srtt: Duration,
     /// The sender is in Recovery or Loss.
-    pub recovering: bool,
+    pub(crate) recovering: bool,
     /// As many segments SACKed leave no time to reordering that was never seen.
-    pub dupthresh: u32,
+    pub(crate) dupthresh: u32,
+    /// Reordering was seen.
+    pub(crate) reordering_seen: bool,
     /// The granularity of the timers.
-    pub tick: Duration,
+    pub(crate) tick: Duration,
 }
 
 /// What the detection found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Detection {
+pub(crate) struct Detection {
     /// Newly marked lost.
-    pub lost: Amount,
+    pub(crate) lost: Amount,
     /// When to look again, if by then nothing was delivered: the reordering timer.
-    pub timer: Option<Time>,
+    pub(crate) timer: Option<Time>,
 }
 
 /// The ACK that is being processed.
@@ -58,14 +62,11 @@ struct CurrentAck {
 
 /// RACK's state (RFC 8985 section 5.3).
 #[derive(Debug)]
-pub struct Rack {
+pub(crate) struct Rack {
     /// Transmission time and end of the most recently sent segment that was delivered: `RACK.xmit_ts`, `RACK.end_seq`.
     newest: Option<(Time, Seq)>,
     /// Its round trip: `RACK.rtt`.
     rtt: Duration,
-    /// The highest end delivered: `RACK.fack`.
-    fack: Seq,
-    reordering_seen: bool,
     mult: u64,
     persist: u32,
     /// SND.NXT when the factor last grew: it grows once per round trip.
@@ -78,8 +79,6 @@ impl Default for Rack {
         Rack {
             newest: None,
             rtt: Duration::ZERO,
-            fack: Seq::default(),
-            reordering_seen: false,
             mult: 1,
             persist: PERSIST,
             dsack_round: None,
@@ -90,23 +89,13 @@ impl Default for Rack {
 
 impl Rack {
     /// An ACK begins. `echo` is its timestamp echo, if the connection has timestamps.
-    pub fn on_ack_begin(&mut self, now: Time, min_rtt: Duration, echo: Option<Time>) {
+    pub(crate) fn on_ack_begin(&mut self, now: Time, min_rtt: Duration, echo: Option<Time>) {
         self.ack = CurrentAck { now, min_rtt, echo, newest: None };
     }
 
-    /// The ACK delivered a segment; in sequence order. Steps 2 and 3.
-    pub fn on_delivered(&mut self, segment: &Segment) {
-        self.update(segment);
-        if segment.end() > self.fack {
-            self.fack = segment.end();
-        } else if segment.end() < self.fack && !segment.ever_retransmitted() {
-            self.reordering_seen = true;
-        }
-    }
-
-    /// Step 2. What is delivered sooner after a retransmission than a round trip takes, was delivered by an earlier
-    /// transmission and says nothing of the later one.
-    fn update(&mut self, segment: &Segment) {
+    /// The ACK delivered a segment. Step 2. What is delivered sooner after a retransmission than a round trip takes was
+    /// delivered by an earlier transmission, and says nothing of the later one.
+    pub(crate) fn on_delivered(&mut self, segment: &Segment) {
         let rtt = self.ack.now.since(segment.sent());
         let of_earlier = rtt < self.ack.min_rtt || self.ack.echo.is_some_and(|echo| echo < segment.sent());
         if segment.ever_retransmitted() && of_earlier {
@@ -120,8 +109,9 @@ impl Rack {
         self.newest = self.newest.max(sent);
     }
 
-    /// The ACK carried a D-SACK. Step 4: once per round trip the window grows by a quarter of `min_rtt`.
-    pub fn on_dsack(&mut self, una: Seq, nxt: Seq) {
+    /// A retransmission that this detection caused was needless. Step 4: once per round trip the window grows by a
+    /// quarter of `min_rtt`.
+    pub(crate) fn on_dsack(&mut self, una: Seq, nxt: Seq) {
         if self.dsack_round.is_none_or(|round| una >= round) {
             self.dsack_round = Some(nxt);
             self.mult = (self.mult + 1).min(MULT_MAX);
@@ -129,16 +119,21 @@ impl Rack {
         }
     }
 
-    /// Recovery or Loss ended. Step 4: the window shrinks after enough of them without a D-SACK.
-    pub fn on_recovery_exit(&mut self) {
+    /// Recovery or Loss ended, and was not undone. Step 4: the window shrinks after enough of them without a D-SACK.
+    pub(crate) fn on_recovery_exit(&mut self) {
         self.persist = self.persist.saturating_sub(1);
         if self.persist == 0 {
             self.mult = 1;
         }
     }
 
+    /// D-SACKs undid a recovery, mostly after it had ended and was counted: it is not.
+    pub(crate) fn on_recovery_revoked(&mut self) {
+        self.persist = (self.persist + 1).min(PERSIST);
+    }
+
     /// Marks what is lost; step 5. To be called after each ACK, and when the timer expires.
-    pub fn detect_losses(&self, scoreboard: &mut Scoreboard, context: &RackContext) -> Detection {
+    pub(crate) fn detect_losses(&self, scoreboard: &mut Scoreboard, context: &RackContext) -> Detection {
         let Some(newest) = self.newest else { return Detection::default() };
         let wait = self.rtt + self.reo_wnd(scoreboard, context);
         let sent_before = |segment: &Segment| (segment.sent(), segment.end()) < newest;
@@ -152,21 +147,16 @@ impl Rack {
     }
 
     /// The retransmission timer expired (RFC 8985 section 6.3): the head is lost, and what was sent a round trip ago.
-    pub fn mark_timed_out(&self, scoreboard: &mut Scoreboard, now: Time) -> Amount {
+    pub(crate) fn mark_timed_out(&self, scoreboard: &mut Scoreboard, now: Time) -> Amount {
         let head = scoreboard.head().and_then(|head| scoreboard.get(head)).map(Segment::payload);
         let head = head.filter(|_| scoreboard.mark_head_lost()).map_or(Amount::ZERO, Amount::one);
         head + mark_oldest_while(scoreboard, |segment| now >= segment.sent() + self.rtt)
     }
 
-    /// Reordering was seen on this connection.
-    pub const fn reordering_seen(&self) -> bool {
-        self.reordering_seen
-    }
-
     /// The reordering window.
-    pub fn reo_wnd(&self, scoreboard: &Scoreboard, context: &RackContext) -> Duration {
+    pub(crate) fn reo_wnd(&self, scoreboard: &Scoreboard, context: &RackContext) -> Duration {
         let enough = context.recovering || scoreboard.sacked().segments >= u64::from(context.dupthresh);
-        if !self.reordering_seen && enough {
+        if !context.reordering_seen && enough {
             return Duration::ZERO;
         }
         (context.min_rtt * self.mult / 4).min(context.srtt)

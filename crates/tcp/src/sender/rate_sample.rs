@@ -15,13 +15,11 @@ use super::scoreboard::{Segment, Snapshot};
 
 /// What one ACK showed.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Sample {
+pub(crate) struct Sample {
     /// The rate, if the sample is reliable.
-    pub rate: Option<RateSample>,
-    /// Bytes marked lost since the sampled segment was sent.
-    pub lost: Bytes,
+    pub(crate) rate: Option<RateSample>,
     /// A packet-timed round begins: what was sent after the last one began has been delivered.
-    pub round_start: bool,
+    pub(crate) round_start: bool,
 }
 
 /// The segment that the sample of an ACK is taken from: the latest one sent of those that it delivered.
@@ -34,12 +32,11 @@ struct Sampled {
 
 /// The sampler's state.
 #[derive(Debug, Default)]
-pub struct RateSampler {
+pub(crate) struct RateSampler {
     delivered: Bytes,
     delivered_time: Time,
     /// When the segment was sent that the latest sample is of.
     first_sent: Time,
-    lost: Bytes,
     /// Samples are the application's until more than this is delivered.
     app_limited: Option<Bytes>,
     next_round_delivered: Bytes,
@@ -50,7 +47,7 @@ impl RateSampler {
     /// A segment leaves, for the first time or again; before it `in_flight` were in the network. The snapshot is its
     /// own.
     #[inline]
-    pub fn on_sent(&mut self, now: Time, payload: Bytes, in_flight: Bytes) -> Snapshot {
+    pub(crate) fn on_sent(&mut self, now: Time, payload: Bytes, in_flight: Bytes) -> Snapshot {
         if in_flight == Bytes::ZERO {
             self.first_sent = now;
             self.delivered_time = now;
@@ -60,14 +57,13 @@ impl RateSampler {
             self.delivered_time,
             self.first_sent,
             in_flight + payload,
-            self.lost,
             self.app_limited.is_some(),
         )
     }
 
     /// The ACK delivered a segment.
     #[inline]
-    pub fn on_delivered(&mut self, segment: &Segment) {
+    pub(crate) fn on_delivered(&mut self, segment: &Segment) {
         let later = |sampled: &Sampled| (segment.sent(), segment.end()) > (sampled.sent, sampled.end);
         if self.sampled.as_ref().is_none_or(later) {
             let snapshot = *segment.snapshot();
@@ -75,13 +71,8 @@ impl RateSampler {
         }
     }
 
-    /// Bytes were newly marked lost.
-    pub fn on_lost(&mut self, lost: Bytes) {
-        self.lost += lost;
-    }
-
     /// All of the ACK is known: it newly delivered `delivered`.
-    pub fn finish(&mut self, now: Time, delivered: Bytes, min_rtt: Duration) -> Sample {
+    pub(crate) fn finish(&mut self, now: Time, delivered: Bytes, min_rtt: Duration) -> Sample {
         if delivered > Bytes::ZERO {
             self.delivered += delivered;
             self.delivered_time = now;
@@ -104,26 +95,21 @@ impl RateSampler {
             prior_in_flight: snapshot.in_flight(),
             app_limited: snapshot.app_limited(),
         });
-        Sample { rate, lost: snapshot.lost_since(self.lost), round_start }
+        Sample { rate, round_start }
     }
 
     /// The application has less than a segment to send, cwnd has room, and all that is lost was retransmitted.
-    pub fn on_app_limited(&mut self, in_flight: Bytes) {
+    pub(crate) fn on_app_limited(&mut self, in_flight: Bytes) {
         self.app_limited = Some((self.delivered + in_flight).max(Bytes::new(1)));
     }
 
     /// Bytes delivered since the connection began.
-    pub const fn delivered(&self) -> Bytes {
+    pub(crate) const fn delivered(&self) -> Bytes {
         self.delivered
     }
 
-    /// Bytes marked lost since the connection began.
-    pub const fn lost(&self) -> Bytes {
-        self.lost
-    }
-
     /// What is sent now is the application's rate.
-    pub const fn is_app_limited(&self) -> bool {
+    pub(crate) const fn is_app_limited(&self) -> bool {
         self.app_limited.is_some()
     }
 }
@@ -159,7 +145,6 @@ mod tests {
 
         fn lose(&mut self, n: u64) {
             assert!(self.board.mark_lost(id(n)));
-            self.sampler.on_lost(MSS);
         }
 
         /// Acknowledges all below segment `n`.
@@ -222,7 +207,7 @@ mod tests {
     }
 
     /// The sample is of the segment sent last of those delivered, and of its latest transmission: segment 1, sent again
-    /// at 40 ms when 3 were delivered. Each counts once. A loss since then is in the sample, one before it is not.
+    /// at 40 ms when 3 were delivered. Each counts once.
     #[test]
     fn retransmission() {
         let mut flow = Flow::new();
@@ -233,11 +218,8 @@ mod tests {
         flow.lose(1);
         flow.retransmit(1, ms(40));
         flow.lose(5);
-        let sample = flow.ack(5, ms(80));
-        assert_eq!(of(&sample), segments(1, 40));
-        assert_eq!(sample.lost, MSS, "5; the loss of 1 is older");
+        assert_eq!(of(&flow.ack(5, ms(80))), segments(1, 40));
         assert_eq!(flow.sampler.delivered(), MSS * 4);
-        assert_eq!(flow.sampler.lost(), MSS * 2);
         assert_eq!(flow.board.in_flight(), Amount::ZERO);
     }
 

@@ -6,6 +6,7 @@
 //! is repaired, not answered again.
 
 use windtunnel_cc::{CongestionEvent, Trigger};
+use windtunnel_units::Bytes;
 
 use super::Sender;
 use super::ack::Ack;
@@ -54,7 +55,6 @@ impl Sender {
             CaState::Recovery if una >= self.high_seq => {
                 if self.needless_by_dsack() || self.original_arrived(ack) {
                     self.undo_reduction(ack);
-                    self.rack.on_recovery_exit();
                     self.board.forget_duplicate_acks();
                     return self.keep_open();
                 }
@@ -111,6 +111,7 @@ impl Sender {
             }
             self.partial_acked = true;
             if self.original_arrived(ack) {
+                self.reordering.on_late(ack.prior_una);
                 if !self.board.retransmitted().is_zero() {
                     // What was sent again is still out: nothing more is taken for lost until it is answered.
                     return;
@@ -121,6 +122,7 @@ impl Sender {
             }
         }
         if self.needless_by_dsack() {
+            self.rack.on_recovery_revoked();
             self.undo_reduction(ack);
             self.keep_open();
         }
@@ -158,7 +160,6 @@ impl Sender {
         self.backoff.progressed();
         self.unmark_lost();
         self.undo_reduction(ack);
-        self.rack.on_recovery_exit();
         self.keep_open();
         self.watch(ack);
     }
@@ -169,6 +170,7 @@ impl Sender {
             self.board.forget_duplicate_acks();
         }
         if self.state <= CaState::Disorder && self.needless_by_dsack() {
+            self.rack.on_recovery_revoked();
             self.undo_reduction(ack);
         }
         self.detect_losses(ack);
@@ -272,7 +274,7 @@ impl Sender {
     pub(super) fn approach_target(&mut self, delivered: u64, advanced: bool) {
         let target = self.cc.cwnd();
         let in_flight = self.board.in_flight().segments;
-        let safe = advanced && self.newly_lost == windtunnel_units::Bytes::ZERO;
+        let safe = advanced && self.newly_lost == Bytes::ZERO;
         let progress = Progress { delivered, in_flight, safe };
         self.cwnd = self.mss * self.prr.on_ack(progress, (target / self.mss).max(1));
     }

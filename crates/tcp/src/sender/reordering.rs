@@ -1,8 +1,12 @@
-//! The measured degree of reordering (spec/congestion-control section 1.8; Linux `net/ipv4/tcp_input.c`).
+//! Reordering: whether a connection has seen it, and its degree (spec/congestion-control section 1.8; Linux
+//! `net/ipv4/tcp_input.c`, `tcp_check_sack_reordering` and `tcp_check_reno_reordering`).
 //!
 //! A segment that was sent once and delivered after higher ones was not lost: as many segments as it was late by must
 //! not be taken for a loss again, so `dupthresh` rises to that, up to 300. It falls back when a timeout shows that it
-//! was too high.
+//! was too high. RACK waits for reordering once it was seen at all (RFC 8985 section 6.2 step 3).
+//!
+//! Two more signs of it: a timestamp shows that a hole was filled by the late original and not by its retransmission;
+//! without SACK, more duplicate ACKs come than segments are outstanding above the holes.
 
 use windtunnel_units::{Bytes, Seq};
 
@@ -13,48 +17,65 @@ const MAX: u64 = 300;
 
 /// What a connection knows of reordering.
 #[derive(Clone, Copy, Debug)]
-pub struct Reordering {
+pub(crate) struct Reordering {
     mss: Bytes,
     initial: u32,
     degree: u32,
-    /// The highest end delivered.
+    seen: bool,
+    /// The highest end delivered: `RACK.fack`.
     highest: Seq,
 }
 
 impl Reordering {
     /// Nothing is known but `dupthresh`.
-    pub fn new(dupthresh: u32, mss: Bytes) -> Reordering {
-        Reordering { mss, initial: dupthresh, degree: dupthresh, highest: Seq::default() }
+    pub(crate) fn new(dupthresh: u32, mss: Bytes) -> Reordering {
+        Reordering { mss, initial: dupthresh, degree: dupthresh, seen: false, highest: Seq::default() }
     }
 
     /// A segment was newly delivered; in sequence order.
-    pub fn on_delivered(&mut self, segment: &Segment) {
+    #[inline]
+    pub(crate) fn on_delivered(&mut self, segment: &Segment) {
         if segment.end() > self.highest {
             self.highest = segment.end();
         } else if !segment.ever_retransmitted() {
-            self.raise((self.highest - segment.seq()).get().div_ceil(self.mss.get().max(1)));
+            self.on_late(segment.seq());
         }
     }
 
-    /// Without SACK: `segments` were delivered after a duplicate ACK that a loss cannot explain.
-    pub fn on_duplicate_acks(&mut self, segments: u64) {
-        self.raise(segments);
+    /// The original that begins at `seq` was delivered after higher ones, if there were any.
+    #[cold]
+    pub(crate) fn on_late(&mut self, seq: Seq) {
+        if seq < self.highest {
+            self.raise((self.highest - seq).get().div_ceil(self.mss.get().max(1)));
+        }
+    }
+
+    /// Without SACK: duplicate ACKs said of more segments that they were delivered than the holes among `outstanding`
+    /// allow. Linux sets the degree to that, even if it falls; here it only rises.
+    pub(crate) fn on_unexplained_duplicates(&mut self, outstanding: u64) {
+        self.raise(outstanding);
     }
 
     /// The timer expired before a loss was declared, with `sacked` segments delivered above it: so much reordering
     /// there is not.
-    pub fn on_timeout_undetected(&mut self, sacked: u64) {
+    pub(crate) fn on_timeout_undetected(&mut self, sacked: u64) {
         if sacked >= u64::from(self.initial) {
             self.degree = self.initial;
         }
     }
 
     /// The threshold in force.
-    pub const fn dupthresh(&self) -> u32 {
+    pub(crate) const fn dupthresh(&self) -> u32 {
         self.degree
     }
 
+    /// Reordering was seen on this connection.
+    pub(crate) const fn seen(&self) -> bool {
+        self.seen
+    }
+
     fn raise(&mut self, degree: u64) {
+        self.seen = true;
         self.degree = self.degree.max(degree.min(MAX) as u32);
     }
 }
@@ -65,8 +86,9 @@ mod tests {
     use super::super::scoreboard::{Scoreboard, Snapshot};
     use super::*;
 
-    fn sack(reordering: &mut Reordering, board: &mut Scoreboard, first: u64, last: u64) {
-        board.on_sack(&[block(first, last)], |_, segment| reordering.on_delivered(segment));
+    fn sack(reordering: &mut Reordering, board: &mut Scoreboard, blocks: &[(u64, u64)]) {
+        let blocks: Vec<_> = blocks.iter().map(|&(first, last)| block(first, last)).collect();
+        board.on_sack(&blocks, |_, segment| reordering.on_delivered(segment));
     }
 
     /// Segment 1 arrives after 2 to 5: with a threshold of 5 the four SACKs would not have been a loss.
@@ -75,33 +97,47 @@ mod tests {
         let mut board = Scoreboard::new();
         send(&mut board, 1000, ms(0));
         let mut reordering = Reordering::new(3, MSS);
-        sack(&mut reordering, &mut board, 2, 5);
-        assert_eq!(reordering.dupthresh(), 3);
+        sack(&mut reordering, &mut board, &[(2, 5)]);
+        assert_eq!((reordering.dupthresh(), reordering.seen()), (3, false));
         board.on_ack(seq(6), |_, segment| reordering.on_delivered(segment));
-        assert_eq!(reordering.dupthresh(), 5);
-        sack(&mut reordering, &mut board, 8, 8);
-        sack(&mut reordering, &mut board, 7, 7);
+        assert_eq!((reordering.dupthresh(), reordering.seen()), (5, true));
+        sack(&mut reordering, &mut board, &[(8, 8)]);
+        sack(&mut reordering, &mut board, &[(7, 7)]);
         assert_eq!(reordering.dupthresh(), 5, "a smaller degree does not lower it");
-        sack(&mut reordering, &mut board, 990, 990);
-        sack(&mut reordering, &mut board, 10, 10);
+        sack(&mut reordering, &mut board, &[(990, 990)]);
+        sack(&mut reordering, &mut board, &[(10, 10)]);
         assert_eq!(reordering.dupthresh(), 300, "Linux's largest");
         reordering.on_timeout_undetected(2);
         assert_eq!(reordering.dupthresh(), 300);
         reordering.on_timeout_undetected(3);
-        assert_eq!(reordering.dupthresh(), 3);
-        reordering.on_duplicate_acks(7);
+        assert_eq!((reordering.dupthresh(), reordering.seen()), (3, true));
+        reordering.on_unexplained_duplicates(7);
         assert_eq!(reordering.dupthresh(), 7);
     }
 
-    /// A retransmission arrives late because it was sent late.
+    /// A retransmission arrives late because it was sent late; only a timestamp can show that it was the original.
     #[test]
     fn retransmissions_are_not_reordered() {
         let mut board = Scoreboard::new();
         send(&mut board, 9, ms(0));
         board.on_retransmitted(id(1), ms(1), Snapshot::default());
         let mut reordering = Reordering::new(3, MSS);
-        sack(&mut reordering, &mut board, 2, 9);
+        reordering.on_late(seq(1));
+        assert!(!reordering.seen(), "nothing above it was delivered");
+        sack(&mut reordering, &mut board, &[(2, 9)]);
         board.on_ack(seq(10), |_, segment| reordering.on_delivered(segment));
-        assert_eq!(reordering.dupthresh(), 3);
+        assert_eq!((reordering.dupthresh(), reordering.seen()), (3, false));
+        reordering.on_late(seq(1));
+        assert_eq!((reordering.dupthresh(), reordering.seen()), (9, true));
+    }
+
+    /// What one ACK delivers is looked at in sequence order: two blocks, the higher one first, are no reordering.
+    #[test]
+    fn blocks_in_any_order() {
+        let mut board = Scoreboard::new();
+        send(&mut board, 5, ms(0));
+        let mut reordering = Reordering::new(3, MSS);
+        sack(&mut reordering, &mut board, &[(5, 5), (2, 3)]);
+        assert!(!reordering.seen());
     }
 }

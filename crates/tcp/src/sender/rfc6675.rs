@@ -11,7 +11,7 @@ use super::scoreboard::{Amount, Scoreboard, Segment, SegmentId};
 
 /// What to send next in recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NextSeg {
+pub(crate) enum NextSeg {
     /// A segment again: one that is lost (rule 1), or may be and nothing else can be sent (rule 3).
     Retransmit(SegmentId),
     /// New data (rule 2).
@@ -22,8 +22,10 @@ pub enum NextSeg {
 
 /// The algorithm's variables (RFC 6675 sections 2 and 5).
 #[derive(Debug)]
-pub struct Rfc6675 {
+pub(crate) struct Rfc6675 {
     smss: Bytes,
+    /// ACKs in a row that brought new SACK information and no new cumulative ACK: `DupAcks`.
+    dup_acks: u32,
     /// All below is marked, if it is lost.
     marked_below: SegmentId,
     /// The highest segment retransmitted in this recovery: `HighRxt`.
@@ -36,9 +38,10 @@ pub struct Rfc6675 {
 
 impl Rfc6675 {
     /// For full segments of `smss`.
-    pub fn new(smss: Bytes) -> Rfc6675 {
+    pub(crate) fn new(smss: Bytes) -> Rfc6675 {
         Rfc6675 {
             smss,
+            dup_acks: 0,
             marked_below: SegmentId::default(),
             high_rxt: None,
             recovery_point: Seq::default(),
@@ -46,9 +49,23 @@ impl Rfc6675 {
         }
     }
 
+    /// An ACK of new data, or one with new SACK information: the RFC's definition of a duplicate ACK (section 2).
+    pub(crate) fn on_ack(&mut self, advanced: bool, sacked: bool) {
+        if advanced {
+            self.dup_acks = 0;
+        } else if sacked {
+            self.dup_acks = self.dup_acks.saturating_add(1);
+        }
+    }
+
+    /// `DupAcks`.
+    pub(crate) const fn dup_acks(&self) -> u32 {
+        self.dup_acks
+    }
+
     /// Marks every segment that `IsLost()` holds of; to be called when SACK information is new. The amount newly
     /// marked.
-    pub fn detect_losses(&mut self, scoreboard: &mut Scoreboard, dupthresh: u32) -> Amount {
+    pub(crate) fn detect_losses(&mut self, scoreboard: &mut Scoreboard, dupthresh: u32) -> Amount {
         let mut marked = Amount::ZERO;
         let Some(limit) = self.lost_below(scoreboard, dupthresh) else { return marked };
         while let Some(id) = scoreboard.next_unsacked(self.marked_below)
@@ -63,26 +80,15 @@ impl Rfc6675 {
         marked
     }
 
-    /// `IsLost()`: enough is SACKed above a segment that is not SACKed itself.
-    pub fn is_lost(&self, scoreboard: &Scoreboard, id: SegmentId, dupthresh: u32) -> bool {
-        let sacked = scoreboard.get(id).is_none_or(Segment::is_sacked);
-        !sacked && self.lost_below(scoreboard, dupthresh).is_some_and(|limit| id < limit)
-    }
-
     /// Recovery begins.
-    pub fn enter_recovery(&mut self, scoreboard: &Scoreboard) {
+    pub(crate) fn enter_recovery(&mut self, scoreboard: &Scoreboard) {
         self.recovery_point = scoreboard.nxt();
         self.high_rxt = None;
         self.rescue_rxt = None;
     }
 
-    /// Recovery ends when SND.UNA is there.
-    pub const fn recovery_point(&self) -> Seq {
-        self.recovery_point
-    }
-
     /// `NextSeg()`, if the window has room. `new_data`: the application and the receiver's window have a segment.
-    pub fn next_seg(&self, scoreboard: &Scoreboard, new_data: bool) -> Option<NextSeg> {
+    pub(crate) fn next_seg(&self, scoreboard: &Scoreboard, new_data: bool) -> Option<NextSeg> {
         if let Some(lost) = scoreboard.next_lost() {
             return Some(NextSeg::Retransmit(lost));
         }
@@ -93,7 +99,7 @@ impl Rfc6675 {
     }
 
     /// What [`Rfc6675::next_seg`] named was sent.
-    pub fn on_next_seg_sent(&mut self, sent: NextSeg) {
+    pub(crate) fn on_next_seg_sent(&mut self, sent: NextSeg) {
         match sent {
             NextSeg::Retransmit(id) => self.high_rxt = self.high_rxt.max(Some(id)),
             NextSeg::New => {}
@@ -101,8 +107,14 @@ impl Rfc6675 {
         }
     }
 
+    /// The retransmission timer expired: everything is marked, and counting begins anew.
+    pub(crate) fn on_timeout(&mut self) {
+        self.reset();
+        self.dup_acks = 0;
+    }
+
     /// Marks or SACK information were taken back (undo, reneging): what is lost has to be found anew.
-    pub fn reset(&mut self) {
+    pub(crate) fn reset(&mut self) {
         self.marked_below = SegmentId::default();
         self.high_rxt = None;
     }
@@ -164,8 +176,6 @@ mod tests {
         sack(&mut board, &[(7, 7)]);
         assert_eq!(detector.detect_losses(&mut board, 3).segments, 2);
         assert_eq!(lost(&board), [1, 2]);
-        assert!(detector.is_lost(&board, id(2), 3) && !detector.is_lost(&board, id(4), 3));
-        assert!(!detector.is_lost(&board, id(3), 3), "SACKed");
         sack(&mut board, &[(9, 9)]);
         assert_eq!(detector.detect_losses(&mut board, 3).segments, 1);
         assert_eq!(lost(&board), [1, 2, 4], "5, 7 and 9 are above 4");
@@ -190,7 +200,7 @@ mod tests {
         sack(&mut board, &[(3, 3), (5, 5), (7, 7)]);
         detector.detect_losses(&mut board, 3);
         detector.enter_recovery(&board);
-        assert_eq!(detector.recovery_point(), board.nxt());
+        assert_eq!(detector.recovery_point, board.nxt());
         let mut sent = Vec::new();
         for new_data in [true, false, true, false, false, false, false] {
             let next = detector.next_seg(&board, new_data);
@@ -213,6 +223,22 @@ mod tests {
         ack(&mut board, 12);
         send(&mut board, 1, ms(80));
         assert_eq!(detector.next_seg(&board, false), Some(NextSeg::Rescue(id(12))));
+    }
+
+    /// RFC 6675 section 2: an ACK is a duplicate if it brings SACK information, whatever else it says; new data, or a
+    /// timeout, begin the count anew.
+    #[test]
+    fn duplicate_acks() {
+        let mut detector = Rfc6675::new(MSS);
+        let mut counts = Vec::new();
+        for (advanced, sacked) in [(false, true), (false, false), (false, true), (true, true), (false, true)]
+        {
+            detector.on_ack(advanced, sacked);
+            counts.push(detector.dup_acks());
+        }
+        assert_eq!(counts, [1, 1, 2, 0, 1]);
+        detector.on_timeout();
+        assert_eq!(detector.dup_acks(), 0);
     }
 
     /// What an undo took back is found again.
@@ -242,7 +268,6 @@ mod tests {
                     let ranges = above.iter().filter(|&&m| !is_sacked(m - 1)).count();
                     let enough = ranges as u64 >= u64::from(dupthresh) || above.len() as u64 > u64::from(dupthresh - 1);
                     expected[n as usize] = !is_sacked(n) && (expected[n as usize] || enough);
-                    prop_assert_eq!(detector.is_lost(&board, id(n), dupthresh), !is_sacked(n) && enough);
                 }
                 detector.detect_losses(&mut board, dupthresh);
                 for n in 1..=64 {

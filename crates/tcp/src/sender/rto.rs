@@ -152,13 +152,15 @@ impl Sender {
         let new_episode = self.state <= CaState::Disorder
             || self.board.una() >= self.high_seq
             || (self.state == CaState::Loss && self.backoff.expiries == 0);
+        // RFC 5682 section 3.1 step 1: not if a recovery is under way, but for expiries at the same SND.UNA.
+        let detectable = self.state < CaState::Recovery || self.backoff.expiries > 0;
+        self.board.forget_duplicate_acks();
         if self.state == CaState::Disorder {
             self.reordering.on_timeout_undetected(self.board.sacked().segments);
         }
-        self.board.forget_duplicate_acks();
         let lost = self.mark_timed_out(now);
-        self.note_lost(lost.bytes);
-        self.rfc6675.reset();
+        self.newly_lost += lost.bytes;
+        self.rfc6675.on_timeout();
         if new_episode {
             self.undo.begin(self.board.una(), 0);
             self.stats.loss_episodes += 1;
@@ -176,13 +178,8 @@ impl Sender {
         self.timed_out = true;
         self.high_seq = self.board.nxt();
         self.recover = self.high_seq;
-        self.frto = if self.params.frto && (new_episode || self.backoff.expiries > 0) {
-            Frto::Armed
-        } else {
-            Frto::Off
-        };
+        self.frto = if self.params.frto && detectable { Frto::Armed } else { Frto::Off };
         self.tlp.clear();
-        self.duplicates.reset();
         self.ecn.queue_cwr();
     }
 
@@ -198,13 +195,13 @@ impl Sender {
     pub(super) fn on_reordering_timeout(&mut self, now: Time) {
         self.timer = Timer { kind: TimerKind::Reordering, ..Timer::idle() };
         self.newly_lost = Bytes::ZERO;
-        let mut ack = Ack::of_timer(now);
+        let mut ack = Ack::of_timer(now, self.board.una());
         let found = self.detect_by_rack(&ack);
-        if !found.lost.is_zero() {
-            if self.state < CaState::Recovery {
-                self.enter_recovery(&mut ack);
-            }
-            if self.state == CaState::Recovery && self.proportional {
+        if !found.lost.is_zero() && self.state < CaState::Recovery {
+            self.enter_recovery(&mut ack);
+            if self.proportional {
+                // The first retransmission goes now; in a reduction that runs already cwnd stays as it is (Linux
+                // `tcp_rack_reo_timeout`), and what is lost makes room in it.
                 self.approach_target(1, false);
             } else {
                 self.cwnd = self.cc.cwnd();

@@ -75,10 +75,10 @@ impl RttEstimator {
         self.rto
     }
 
-    /// RFC 6298 section 5.7: if the SYN timed out, and no sample came with its answer, data begin with a timeout of 3
-    /// s.
+    /// RFC 6298 section 5.7: if the SYN timed out, and no sample came with its answer, data begin with a timeout of 3 s
+    /// (Linux `tcp_init_metrics`: the same).
     pub(crate) fn syn_timed_out(&mut self) {
-        if self.srtt8 == 0 && self.rule == RtoRule::Rfc6298 {
+        if self.srtt8 == 0 {
             self.rto = Duration::from_secs(3).min(self.rto_max);
         }
     }
@@ -209,15 +209,17 @@ mod tests {
         assert_eq!(falling.rto(), Duration::from_micros(90_000 + 203_750));
     }
 
-    /// Before any sample 1 s; after a SYN that timed out 3 s (RFC 6298 section 5.7), which Linux does not do.
+    /// Before any sample 1 s; after a SYN that timed out 3 s (RFC 6298 section 5.7; Linux `TCP_TIMEOUT_FALLBACK`),
+    /// until the first sample.
     #[test]
     fn before_the_first_sample() {
-        let mut rfc = estimator(RtoRule::Rfc6298, None);
-        assert_eq!(rfc.rto(), Duration::SECOND);
-        rfc.syn_timed_out();
-        assert_eq!(rfc.rto(), Duration::from_secs(3));
-        let mut linux = estimator(RtoRule::Linux, None);
-        linux.syn_timed_out();
-        assert_eq!(linux.rto(), Duration::SECOND);
+        for (rule, sampled) in [(RtoRule::Rfc6298, 1000), (RtoRule::Linux, 300)] {
+            let mut rtt = estimator(rule, None);
+            assert_eq!(rtt.rto(), Duration::SECOND);
+            rtt.syn_timed_out();
+            assert_eq!(rtt.rto(), Duration::from_secs(3));
+            rtt.sample(Duration::from_millis(100), Seq::SYN, Seq::SYN);
+            assert_eq!(rtt.rto(), Duration::from_millis(sampled));
+        }
     }
 }

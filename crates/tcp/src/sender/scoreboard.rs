@@ -20,28 +20,30 @@ mod view;
 
 use std::ops::Range;
 
-pub use amount::Amount;
+pub(crate) use amount::Amount;
 use queue::Queue;
 use ranges::Ranges;
 use segment::{EVER_RETRANSMITTED, LOST, RETRANSMITTED, SACKED};
-pub use segment::{Segment, SegmentId, Snapshot};
+pub(crate) use segment::{Segment, SegmentId, Snapshot};
 use windtunnel_units::{Bytes, Seq, Time};
 use windtunnel_wire::SackBlock;
 
 /// What a cumulative ACK did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Acked {
+pub(crate) struct Acked {
     /// What left the queue.
-    pub removed: Amount,
+    pub(crate) removed: Amount,
     /// What of it was not known to be delivered before, by SACK or by the count of duplicate ACKs.
-    pub delivered: Amount,
+    pub(crate) delivered: Amount,
     /// A segment left the queue that was sent more than once.
-    pub retransmitted: bool,
+    pub(crate) retransmitted: bool,
+    /// Without SACK: duplicate ACKs counted more segments as delivered than are outstanding beside the holes.
+    pub(crate) unexplained: bool,
 }
 
 /// What was sent and is not cumulatively acknowledged.
 #[derive(Debug, Default)]
-pub struct Scoreboard {
+pub(crate) struct Scoreboard {
     queue: Queue,
     una: Seq,
     nxt: Seq,
@@ -57,13 +59,13 @@ pub struct Scoreboard {
 
 impl Scoreboard {
     /// The scoreboard of a connection that has sent its SYN, and no data.
-    pub fn new() -> Scoreboard {
+    pub(crate) fn new() -> Scoreboard {
         Scoreboard { una: Seq::FIRST_DATA, nxt: Seq::FIRST_DATA, ..Scoreboard::default() }
     }
 
     /// `payload` of new data left, beginning at SND.NXT, which is `seq`.
     #[inline]
-    pub fn on_sent(&mut self, seq: Seq, payload: Bytes, now: Time, snapshot: Snapshot) -> SegmentId {
+    pub(crate) fn on_sent(&mut self, seq: Seq, payload: Bytes, now: Time, snapshot: Snapshot) -> SegmentId {
         debug_assert_eq!(seq, self.nxt, "new data begin at SND.NXT");
         debug_assert!(payload > Bytes::ZERO && payload < Bytes::new(1 << 32), "a segment of {payload}");
         self.nxt = self.nxt + payload;
@@ -72,7 +74,7 @@ impl Scoreboard {
     }
 
     /// A segment left again. Nothing happens if it was delivered.
-    pub fn on_retransmitted(&mut self, id: SegmentId, now: Time, snapshot: Snapshot) {
+    pub(crate) fn on_retransmitted(&mut self, id: SegmentId, now: Time, snapshot: Snapshot) {
         let Some(segment) = self.queue.get(id.0).filter(|segment| !segment.is_sacked()) else { return };
         if segment.is_in_network() {
             self.queue.unlink(id.0);
@@ -94,7 +96,7 @@ impl Scoreboard {
     /// Without SACK it is given all that leave the queue; how many of them duplicate ACKs had not counted is in
     /// [`Acked::delivered`].
     #[inline]
-    pub fn on_ack(&mut self, una: Seq, mut visit: impl FnMut(SegmentId, &Segment)) -> Acked {
+    pub(crate) fn on_ack(&mut self, una: Seq, mut visit: impl FnMut(SegmentId, &Segment)) -> Acked {
         let mut acked = Acked::default();
         if una <= self.una || una > self.nxt {
             return acked;
@@ -127,7 +129,11 @@ impl Scoreboard {
     }
 
     /// SACK blocks, in any order. Visits as [`Scoreboard::on_ack`] does; the amount newly delivered.
-    pub fn on_sack(&mut self, blocks: &[SackBlock], mut visit: impl FnMut(SegmentId, &Segment)) -> Amount {
+    pub(crate) fn on_sack(
+        &mut self,
+        blocks: &[SackBlock],
+        mut visit: impl FnMut(SegmentId, &Segment),
+    ) -> Amount {
         let mut delivered = Amount::ZERO;
         let mut upwards = [SackBlock::default(); 4];
         let count = blocks.len().min(upwards.len());
@@ -156,26 +162,28 @@ impl Scoreboard {
 
     /// A duplicate ACK on a connection without SACK: one more segment was delivered, it does not say which.
     ///
-    /// At most as many are counted as are outstanding and no hole; there is at least one (spec section 1.7; Linux). The
-    /// amount newly delivered: it takes segments to be as long as the head.
-    pub fn on_duplicate_ack(&mut self) -> Amount {
+    /// At most as many are counted as are outstanding and no hole; there is at least one (spec section 1.7; Linux).
+    /// What is newly delivered takes segments to be as long as the head.
+    pub(crate) fn on_duplicate_ack(&mut self) -> Acked {
         if !self.sacked_ranges.is_empty() {
-            return Amount::ZERO;
+            return Acked::default();
         }
         let before = self.sacked;
-        self.count_duplicate_acks(self.duplicate_acks + 1);
-        if self.sacked.segments > before.segments { self.sacked - before } else { Amount::ZERO }
+        let unexplained = self.count_duplicate_acks(self.duplicate_acks + 1);
+        let news = self.sacked.segments > before.segments;
+        let delivered = if news { self.sacked - before } else { Amount::ZERO };
+        Acked { delivered, unexplained, ..Acked::default() }
     }
 
     /// What duplicate ACKs counted is forgotten: recovery ended, or the timer expired.
-    pub fn forget_duplicate_acks(&mut self) {
+    pub(crate) fn forget_duplicate_acks(&mut self) {
         if self.duplicate_acks > 0 {
             self.count_duplicate_acks(0);
         }
     }
 
     /// Every transmission of a segment is lost. True if that is news.
-    pub fn mark_lost(&mut self, id: SegmentId) -> bool {
+    pub(crate) fn mark_lost(&mut self, id: SegmentId) -> bool {
         let Some(segment) = self.queue.get(id.0) else { return false };
         if !segment.is_in_network() {
             return false;
@@ -197,7 +205,7 @@ impl Scoreboard {
 
     /// The original of a segment is lost; a retransmission of it stays in the network, as RFC 6675 has it. True if that
     /// is news.
-    pub fn mark_original_lost(&mut self, id: SegmentId) -> bool {
+    pub(crate) fn mark_original_lost(&mut self, id: SegmentId) -> bool {
         let Some(segment) = self.queue.get_mut(id.0) else { return false };
         if segment.is_retransmitted() && segment.flags & (SACKED | LOST) == 0 {
             segment.flags |= LOST;
@@ -209,12 +217,12 @@ impl Scoreboard {
     }
 
     /// Every transmission of the head is lost. True if that is news.
-    pub fn mark_head_lost(&mut self) -> bool {
+    pub(crate) fn mark_head_lost(&mut self) -> bool {
         self.head().is_some_and(|head| self.mark_lost(head))
     }
 
     /// Everything that is not SACKed is lost: a timeout. The amount that is news.
-    pub fn mark_all_lost(&mut self) -> Amount {
+    pub(crate) fn mark_all_lost(&mut self) -> Amount {
         self.forget_duplicate_acks();
         let mut news = Amount::ZERO;
         for segment in self.queue.iter_mut().filter(|segment| segment.is_in_network()) {
@@ -236,7 +244,7 @@ impl Scoreboard {
     }
 
     /// Nothing is lost: the recovery was spurious.
-    pub fn unmark_lost(&mut self) {
+    pub(crate) fn unmark_lost(&mut self) {
         for segment in self.queue.iter_mut() {
             segment.flags &= !LOST;
         }
@@ -247,7 +255,7 @@ impl Scoreboard {
 
     /// The receiver dropped what it had reported ([`Scoreboard::head_is_sacked`]; RFC 2018 section 8): nothing is
     /// SACKed. What is delivered anew counts anew.
-    pub fn forget_sack(&mut self) {
+    pub(crate) fn forget_sack(&mut self) {
         for segment in self.queue.iter_mut() {
             segment.flags &= !SACKED;
         }
@@ -298,7 +306,8 @@ impl Scoreboard {
         id_from(block.start).1..id_from(block.end).0
     }
 
-    fn count_duplicate_acks(&mut self, count: u64) {
+    /// Counts so many segments as delivered by duplicate ACKs, as far as holes leave room. True if they do not.
+    fn count_duplicate_acks(&mut self, count: u64) -> bool {
         let outstanding = self.outstanding();
         let head = self.queue.front().map_or(Amount::ZERO, |head| Amount::one(head.payload()));
         let holes = if self.lost.is_zero() { head } else { self.lost };
@@ -306,6 +315,7 @@ impl Scoreboard {
         let segments = count.min(room.segments);
         self.duplicate_acks = segments;
         self.sacked = Amount { segments, bytes: (head.bytes * segments).min(room.bytes) };
+        count > segments
     }
 
     fn recount_duplicate_acks(&mut self) {
@@ -322,13 +332,13 @@ impl Scoreboard {
             let segments = removed.segments - redeemed;
             acked.delivered = Amount { segments, bytes: removed.bytes * segments / removed.segments };
         }
-        self.count_duplicate_acks(self.duplicate_acks - redeemed);
+        acked.unexplained = self.count_duplicate_acks(self.duplicate_acks - redeemed);
     }
 }
 
 /// The first block, if it reports data received twice (RFC 2883 section 4): it is below the cumulative ACK, or within
 /// the second block.
-pub fn d_sack(una: Seq, blocks: &[SackBlock]) -> Option<SackBlock> {
+pub(crate) fn d_sack(una: Seq, blocks: &[SackBlock]) -> Option<SackBlock> {
     let first = *blocks.first().filter(|first| first.start < first.end)?;
     let within = |second: &SackBlock| second.start <= first.start && first.end <= second.end;
     (first.end <= una || blocks.get(1).is_some_and(within)).then_some(first)

@@ -5,15 +5,13 @@
 //! probe that repaired the only loss hides it from the detector, hence the reduction here.
 
 use windtunnel_units::{Duration, Seq, Time};
+use windtunnel_wire::SackBlock;
 
 use super::Sender;
 use super::ack::Ack;
 use super::rto::{Timer, TimerKind};
 use super::state::CaState;
 use super::transmit::Forced;
-
-/// The delay of an ACK that a lone segment may meet (RFC 8985 section 7.2; Linux takes its least RTO, 200 ms).
-const MAX_ACK_DELAY: Duration = Duration::from_millis(200);
 
 /// The probe that is out.
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,6 +39,11 @@ impl Tlp {
         self.end = None;
     }
 
+    /// The probe that is out was this block, which arrived twice.
+    pub(crate) fn is_answered_by(&self, duplicate: SackBlock) -> bool {
+        self.end == Some(duplicate.end)
+    }
+
     /// A probe left.
     pub(crate) fn sent(&mut self, nxt: Seq, is_retransmission: bool) {
         *self = Tlp { end: Some(nxt), is_retransmission, sampled: false, ..*self };
@@ -60,7 +63,7 @@ impl Sender {
         let wait = if srtt.is_zero() {
             Duration::SECOND
         } else if out == 1 {
-            srtt * 2 + MAX_ACK_DELAY
+            srtt * 2 + self.params.max_ack_delay()
         } else {
             srtt * 2 + self.params.tick * 2
         };
@@ -94,7 +97,7 @@ impl Sender {
     }
 
     fn conclude_probe(&mut self, end: Seq, ack: &Ack) {
-        let both_arrived = ack.dsack.is_some_and(|block| block.end == end);
+        let both_arrived = ack.dsack.is_some_and(|block| self.tlp.is_answered_by(block));
         if !self.tlp.is_retransmission || both_arrived {
             self.tlp.end = None;
         } else if self.board.una() > end {

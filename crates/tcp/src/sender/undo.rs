@@ -5,7 +5,7 @@
 //! (RFC 2883, RFC 3708). Then what the reduction replaced is restored. Never after an echo of CE: that congestion was
 //! real. Linux `net/ipv4/tcp_input.c`, `tcp_may_undo`; spec/congestion-control section 1.12.
 
-use windtunnel_units::{Bytes, Seq, Time};
+use windtunnel_units::{Seq, Time};
 use windtunnel_wire::SackBlock;
 
 use super::Sender;
@@ -51,10 +51,10 @@ impl Undo {
         self.retransmissions += 1;
     }
 
-    /// A block was reported as received twice.
-    pub(crate) fn on_dsack(&mut self, block: SackBlock, mss: Bytes) {
+    /// A block was reported as received twice, `segments` of which had been sent again.
+    pub(crate) fn on_dsack(&mut self, block: SackBlock, segments: u64) {
         if self.marker.is_some_and(|marker| block.end > marker) {
-            self.duplicates += (block.end - block.start).get().div_ceil(mss.get()).max(1);
+            self.duplicates += segments;
         }
     }
 

@@ -80,10 +80,12 @@ impl Validation {
         if self.idle != IdleRule::Rfc2861 || now.since(self.unused_since) < rto {
             return None;
         }
-        let used = (self.mss * self.used).max(self.iw);
-        self.used = 0;
         self.unused_since = now;
-        (open && used < cwnd).then(|| self.whole((cwnd + used) / 2))
+        if !open {
+            return None;
+        }
+        let used = (self.mss * std::mem::take(&mut self.used)).max(self.iw);
+        (used < cwnd).then(|| self.whole((cwnd + used) / 2))
     }
 
     /// The cwnd with which a flow goes on that has sent nothing for `idle`.
@@ -159,5 +161,28 @@ impl Sender {
         let path = self.path(now);
         self.cc.on_cwnd_validation(cwnd, &path);
         self.cwnd = self.cc.cwnd();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: Bytes = Bytes::new(1000);
+
+    /// RFC 2861 section 3.2: 100 segments, of which 40 were used at most, become (100 + 40) / 2. Outside of Open
+    /// nothing happens, and what was used then still counts (Linux `tcp_cwnd_application_limited`).
+    #[test]
+    fn decays_half_of_the_way() {
+        let mut validation = Validation::new(&TcpParams::default(), MSS * 10, MSS);
+        let rto = Duration::from_millis(200);
+        let mut decayed = |out, open, ms| {
+            validation.decayed(MSS * 100, out, open, rto, Time::ZERO + Duration::from_millis(ms))
+        };
+        assert_eq!(decayed(20, true, 199), None, "less than an RTO");
+        assert_eq!(decayed(40, false, 200), None);
+        assert_eq!(decayed(20, true, 399), None, "an RTO after the last look");
+        assert_eq!(decayed(20, true, 400), Some(MSS * 70));
+        assert_eq!(decayed(5, true, 600), Some(MSS * 55), "the initial window counts as used");
     }
 }

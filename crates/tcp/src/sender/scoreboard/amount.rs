@@ -6,24 +6,24 @@ use windtunnel_units::Bytes;
 
 /// A number of segments and their payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Amount {
+pub(crate) struct Amount {
     /// Segments.
-    pub segments: u64,
+    pub(crate) segments: u64,
     /// Their payload.
-    pub bytes: Bytes,
+    pub(crate) bytes: Bytes,
 }
 
 impl Amount {
     /// Nothing.
-    pub const ZERO: Amount = Amount { segments: 0, bytes: Bytes::ZERO };
+    pub(crate) const ZERO: Amount = Amount { segments: 0, bytes: Bytes::ZERO };
 
     /// One segment of `payload`.
-    pub const fn one(payload: Bytes) -> Amount {
+    pub(crate) const fn one(payload: Bytes) -> Amount {
         Amount { segments: 1, bytes: payload }
     }
 
     /// No segment.
-    pub const fn is_zero(self) -> bool {
+    pub(crate) const fn is_zero(self) -> bool {
         self.segments == 0
     }
 }

@@ -4,17 +4,12 @@ use windtunnel_units::{Bytes, Seq, Time};
 
 /// The name of a segment: how many were sent before it. It stays the same when the segment is sent again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SegmentId(pub(super) u64);
+pub(crate) struct SegmentId(pub(super) u64);
 
 impl SegmentId {
-    /// How many segments were sent before it.
-    pub const fn get(self) -> u64 {
-        self.0
-    }
-
     /// The segment that follows it in sequence order.
     #[must_use]
-    pub const fn next(self) -> SegmentId {
+    pub(crate) const fn next(self) -> SegmentId {
         SegmentId(self.0 + 1)
     }
 }
@@ -22,29 +17,26 @@ impl SegmentId {
 /// The connection's delivery counters when a segment was (last) sent, for the delivery-rate sample
 /// (`rate_sample`; draft-ietf-ccwg-bbr section 4.1.2.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Snapshot {
+pub(crate) struct Snapshot {
     /// Bytes delivered.
-    pub delivered: Bytes,
+    pub(crate) delivered: Bytes,
     /// When the last of them were.
-    pub delivered_time: Time,
+    pub(crate) delivered_time: Time,
     /// When the segment was sent that the newest sample is of.
-    pub first_sent: Time,
+    pub(crate) first_sent: Time,
     /// Bytes in flight including this segment; the top bit: the application limited the sender.
     in_flight: u32,
-    /// Bytes marked lost, modulo 2^32.
-    lost: u32,
 }
 
 const APP_LIMITED: u32 = 1 << 31;
 
 impl Snapshot {
     /// The counters at a transmission; `in_flight` includes the segment.
-    pub fn new(
+    pub(crate) fn new(
         delivered: Bytes,
         delivered_time: Time,
         first_sent: Time,
         in_flight: Bytes,
-        lost: Bytes,
         app_limited: bool,
     ) -> Snapshot {
         let in_flight = in_flight.get().min(u64::from(APP_LIMITED - 1)) as u32;
@@ -53,23 +45,17 @@ impl Snapshot {
             delivered_time,
             first_sent,
             in_flight: in_flight | if app_limited { APP_LIMITED } else { 0 },
-            lost: lost.get() as u32,
         }
     }
 
     /// Bytes in flight including the segment.
-    pub fn in_flight(&self) -> Bytes {
+    pub(crate) fn in_flight(&self) -> Bytes {
         Bytes::new(u64::from(self.in_flight & !APP_LIMITED))
     }
 
     /// The application, not cwnd, limited the sender.
-    pub const fn app_limited(&self) -> bool {
+    pub(crate) const fn app_limited(&self) -> bool {
         self.in_flight & APP_LIMITED != 0
-    }
-
-    /// Bytes marked lost since then, if `lost` were up to now.
-    pub fn lost_since(&self, lost: Bytes) -> Bytes {
-        Bytes::new(u64::from((lost.get() as u32).wrapping_sub(self.lost)))
     }
 }
 
@@ -84,7 +70,7 @@ pub(super) const EVER_RETRANSMITTED: u8 = 8;
 
 /// A segment that was sent and is not cumulatively acknowledged.
 #[derive(Clone, Copy, Debug)]
-pub struct Segment {
+pub(crate) struct Segment {
     pub(super) seq: Seq,
     pub(super) sent: Time,
     pub(super) snapshot: Snapshot,
@@ -97,52 +83,52 @@ pub struct Segment {
 
 impl Segment {
     /// Its first byte.
-    pub const fn seq(&self) -> Seq {
+    pub(crate) const fn seq(&self) -> Seq {
         self.seq
     }
 
     /// The byte after its last.
-    pub fn end(&self) -> Seq {
+    pub(crate) fn end(&self) -> Seq {
         self.seq + self.payload()
     }
 
     /// Its payload.
-    pub fn payload(&self) -> Bytes {
+    pub(crate) fn payload(&self) -> Bytes {
         Bytes::new(u64::from(self.len))
     }
 
     /// When it was last sent.
-    pub const fn sent(&self) -> Time {
+    pub(crate) const fn sent(&self) -> Time {
         self.sent
     }
 
     /// The delivery counters when it was last sent.
-    pub const fn snapshot(&self) -> &Snapshot {
+    pub(crate) const fn snapshot(&self) -> &Snapshot {
         &self.snapshot
     }
 
     /// The receiver has it.
-    pub const fn is_sacked(&self) -> bool {
+    pub(crate) const fn is_sacked(&self) -> bool {
         self.has(SACKED)
     }
 
     /// Its original is taken for lost.
-    pub const fn is_lost(&self) -> bool {
+    pub(crate) const fn is_lost(&self) -> bool {
         self.has(LOST)
     }
 
     /// A retransmission of it is taken to be in the network.
-    pub const fn is_retransmitted(&self) -> bool {
+    pub(crate) const fn is_retransmitted(&self) -> bool {
         self.has(RETRANSMITTED)
     }
 
     /// It was sent more than once: no round trip may be sampled from it (Karn).
-    pub const fn ever_retransmitted(&self) -> bool {
+    pub(crate) const fn ever_retransmitted(&self) -> bool {
         self.has(EVER_RETRANSMITTED)
     }
 
     /// Its latest transmission is taken to be in the network: it is in the order of transmission.
-    pub const fn is_in_network(&self) -> bool {
+    pub(crate) const fn is_in_network(&self) -> bool {
         self.flags & SACKED == 0 && self.flags & (LOST | RETRANSMITTED) != LOST
     }
 

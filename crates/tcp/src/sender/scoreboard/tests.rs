@@ -28,6 +28,11 @@ pub(in super::super) fn id(n: u64) -> SegmentId {
     SegmentId(n - 1)
 }
 
+/// The number of the segment with that name: `number(id(n))` is `n`.
+pub(in super::super) fn number(id: SegmentId) -> u64 {
+    id.0 + 1
+}
+
 /// A block from the `first` to the `last` segment.
 pub(in super::super) fn block(first: u64, last: u64) -> SackBlock {
     SackBlock { start: seq(first), end: seq(last + 1) }
@@ -37,14 +42,14 @@ pub(in super::super) fn block(first: u64, last: u64) -> SackBlock {
 pub(in super::super) fn sack(board: &mut Scoreboard, blocks: &[(u64, u64)]) -> Vec<u64> {
     let blocks: Vec<SackBlock> = blocks.iter().map(|&(first, last)| block(first, last)).collect();
     let mut delivered = Vec::new();
-    board.on_sack(&blocks, |id, _| delivered.push(id.get() + 1));
+    board.on_sack(&blocks, |id, _| delivered.push(number(id)));
     delivered
 }
 
 /// Acknowledges all below the `n`-th segment; the numbers of those newly delivered.
 pub(in super::super) fn ack(board: &mut Scoreboard, n: u64) -> Vec<u64> {
     let mut delivered = Vec::new();
-    board.on_ack(seq(n), |id, _| delivered.push(id.get() + 1));
+    board.on_ack(seq(n), |id, _| delivered.push(number(id)));
     delivered
 }
 
@@ -70,7 +75,9 @@ fn counts(board: &Scoreboard) -> [u64; 5] {
 }
 
 fn transmission_order(board: &Scoreboard) -> Vec<u64> {
-    std::iter::successors(board.oldest_sent(), |&id| board.sent_after(id)).map(|id| id.get() + 1).collect()
+    std::iter::successors(board.queue.oldest_sent(), |&id| board.queue.sent_after(id))
+        .map(|id| id + 1)
+        .collect()
 }
 
 /// Ten segments, the third and the sixth lost and repaired: the pipe of RFC 6675 at each step.
@@ -99,10 +106,12 @@ fn two_losses() {
     assert_eq!(transmission_order(&board), [10, 3, 6], "what is sent again goes to the end");
 
     let mut visited = Vec::new();
-    let acked =
-        board.on_ack(seq(6), |id, segment| visited.push((id.get() + 1, segment.ever_retransmitted())));
+    let acked = board.on_ack(seq(6), |id, segment| visited.push((number(id), segment.ever_retransmitted())));
     assert_eq!(visited, [(3, true)], "4 and 5 were delivered before");
-    assert_eq!(acked, Acked { removed: amount(3), delivered: amount(1), retransmitted: true });
+    assert_eq!(
+        acked,
+        Acked { removed: amount(3), delivered: amount(1), retransmitted: true, unexplained: false }
+    );
     assert_eq!(counts(&board), [5, 3, 1, 1, 2]);
     assert_eq!(ack(&mut board, 11), [6, 10]);
     assert_eq!(counts(&board), [0; 5]);
@@ -185,8 +194,8 @@ fn parts_of_segments() {
     assert_eq!(board.on_ack(seq(1) + before, |_, _| visited += 1), Acked::default());
     assert_eq!(board.head(), Some(id(1)));
     let inside = SackBlock { start: seq(2) + part, end: seq(4) + before };
-    assert_eq!(board.on_sack(&[inside], |id, _| visited += id.get()), amount(1));
-    assert_eq!(visited, 2, "of 2, 3 and 4 it is 3 (id 2) that is covered");
+    assert_eq!(board.on_sack(&[inside], |id, _| visited += number(id)), amount(1));
+    assert_eq!(visited, 3, "of 2, 3 and 4 it is 3 that is covered");
     let acked = board.on_ack(seq(2) + part, |_, _| ());
     assert_eq!(acked.removed, amount(1));
     assert_eq!(counts(&board), [4, 1, 0, 0, 3]);
@@ -216,30 +225,32 @@ fn nonsense() {
 /// one of its segments having been the hole.
 #[test]
 fn duplicate_acks_as_sack() {
+    let counted = |n| Acked { delivered: amount(n), ..Acked::default() };
+    let surplus = Acked { unexplained: true, ..Acked::default() };
     let mut board = board(6);
     for n in 1..=3 {
-        assert_eq!(board.on_duplicate_ack(), amount(1));
+        assert_eq!(board.on_duplicate_ack(), counted(1));
         assert_eq!(counts(&board), [6, n, 0, 0, 6 - n]);
     }
     board.mark_head_lost();
     board.on_retransmitted(id(1), ms(20), Snapshot::default());
     assert_eq!(counts(&board), [6, 3, 1, 1, 3]);
-    assert_eq!(board.on_duplicate_ack(), amount(1));
-    assert_eq!(board.on_duplicate_ack(), amount(1));
-    assert_eq!(board.on_duplicate_ack(), Amount::ZERO, "there is at least one hole");
+    assert_eq!(board.on_duplicate_ack(), counted(1));
+    assert_eq!(board.on_duplicate_ack(), counted(1));
+    assert_eq!(board.on_duplicate_ack(), surplus, "there is at least one hole");
     let acked = board.on_ack(seq(4), |_, _| ());
     assert_eq!(acked.removed, amount(3));
     assert_eq!(acked.delivered, amount(1), "two of the three had caused duplicate ACKs");
-    assert_eq!(
-        counts(&board),
-        [3, 2, 0, 0, 1],
-        "of five counted three are left, but one segment is the next hole"
+    assert!(
+        acked.unexplained,
+        "of five counted three are left, but one of the three segments is the next hole"
     );
+    assert_eq!(counts(&board), [3, 2, 0, 0, 1]);
     board.mark_all_lost();
     assert_eq!(counts(&board), [3, 0, 3, 0, 0]);
-    assert_eq!(board.on_duplicate_ack(), Amount::ZERO, "all are holes");
+    assert_eq!(board.on_duplicate_ack(), surplus, "all are holes");
     let acked = board.on_ack(seq(7), |_, _| ());
-    assert_eq!((acked.removed, acked.delivered), (amount(3), amount(3)));
+    assert_eq!((acked.removed, acked.delivered, acked.unexplained), (amount(3), amount(3), false));
     assert_eq!(counts(&board), [0; 5]);
 }
 
@@ -254,11 +265,11 @@ fn unequal_segments() {
     let mut byte = Seq::FIRST_DATA;
     for (index, length) in lengths.into_iter().enumerate() {
         for _ in 0..length {
-            assert_eq!(board.find(byte), Some(SegmentId(index as u64)));
+            assert_eq!(board.queue.find(byte), Some(index as u64));
             byte = byte + Bytes::new(1);
         }
     }
-    assert_eq!((board.find(byte), board.find(Seq::SYN)), (None, None));
+    assert_eq!((board.queue.find(byte), board.queue.find(Seq::SYN)), (None, None));
 }
 
 /// RFC 2883 section 4: a D-SACK is below the cumulative ACK, or within the second block; nothing else is one.

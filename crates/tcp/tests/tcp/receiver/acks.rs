@@ -43,6 +43,26 @@ fn volume() {
     }
 }
 
+/// Linux (`tcp_send_delayed_ack`): an ACK that waits leaves at once if no more than a quarter of the delay is left of
+/// its wait: of the delay in force, which the round trip bounds to 40 ms, not of the ATO, which is 65 ms here. A timer
+/// that ran out had made that 80 ms, and a segment 25 ms after the last makes it 80/2 + 25.
+#[test]
+fn linux_nearly_due() {
+    for (gap, waits) in [(25, true), (30, false)] {
+        let mut bench = seasoned();
+        bench.segment(16);
+        bench.wait(ms(140));
+        assert_eq!(bench.take().len(), 1, "after 40 ms");
+        let next = 1 + 17 * MSS;
+        bench.bytes(next, next + 100);
+        bench.wait(ms(gap));
+        bench.bytes(next + 100, next + 200);
+        assert_eq!(bench.take().is_empty(), waits, "{gap} ms");
+        bench.wait(ms(40 - gap));
+        assert_eq!(bench.take().len(), usize::from(waits), "{gap} ms");
+    }
+}
+
 /// `every`: each n-th segment, or the delay after the first that waits.
 #[test]
 fn every_nth() {

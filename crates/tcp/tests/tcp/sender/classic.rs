@@ -1,6 +1,8 @@
 //! Recovery by duplicate ACKs (spec/congestion-control section 1.7): Tahoe, Reno, `NewReno`.
 
-use windtunnel_tcp::{CaState, LossDetection, Reduction, TcpParams};
+use windtunnel_tcp::{CaState, HEADERS, LossDetection, Reduction, TcpParams};
+use windtunnel_units::{Bytes, Seq};
+use windtunnel_wire::{FlowId, Packet, TcpFlags};
 
 use super::harness::{Lab, MSS, Script, Setup, Told, at, lost};
 
@@ -135,6 +137,77 @@ fn limited_transmit() {
             let begin: &[u64] = if limited_transmit { &[21, 22, 1] } else { &[1] };
             assert_eq!(&lab.sent_at(at(80))[..begin.len()], begin, "{loss_detection:?}");
         }
+    }
+}
+
+/// A duplicate ACK (RFC 5681 section 2): same number, no data, no change of the window, and something outstanding.
+fn duplicate_ack(lab: &Lab, acked: u64, window: u16) -> Packet {
+    let mut packet = Packet::new(FlowId::new(0), HEADERS, Bytes::ZERO);
+    packet.flags = TcpFlags::ACK;
+    packet.ack = Seq::FIRST_DATA + MSS * acked;
+    packet.window = window;
+    (packet.ts_val, packet.ts_ecr) = (lab.now, lab.now);
+    packet
+}
+
+/// What is no duplicate ACK in the sense of RFC 5681 section 2 declares no loss.
+#[test]
+fn definition_of_duplicate_acks() {
+    let from = |window: u16| (0..9).map(move |n| window + n);
+    let cases: [(Vec<u16>, u64, u64, bool); 4] = [
+        (vec![2000; 9], 0, 0, true),
+        (from(2000).collect(), 0, 0, false),
+        (vec![2000; 9], 0, 1448, false),
+        (vec![2000; 9], 5, 0, false),
+    ];
+    for (windows, acked, data, loss) in cases {
+        let params = params(LossDetection::Newreno);
+        let mut lab = Lab::new(Setup { params, ..Setup::default() }, lost(0..100));
+        lab.set_window(2000);
+        lab.write(5);
+        lab.run_until(at(60));
+        lab.sender.on_ack(&duplicate_ack(&lab, acked, 2000), lab.now);
+        for window in windows {
+            let mut packet = duplicate_ack(&lab, acked, window);
+            if data > 0 {
+                packet = Packet::new(FlowId::new(0), HEADERS + Bytes::new(data), Bytes::new(data));
+                (packet.flags, packet.ack, packet.window) = (TcpFlags::ACK, Seq::FIRST_DATA, window);
+            }
+            lab.sender.on_ack(&packet, lab.now);
+        }
+        assert_eq!(lab.told().contains(&Told::Loss), loss, "acked {acked}, data {data}");
+    }
+}
+
+/// Linux without SACK (`tcp_check_reno_reordering`): of five segments outstanding at most four can have caused
+/// duplicate ACKs; a fifth one shows that the path reorders, by five segments at most. So many duplicates are awaited
+/// from then on. RFC 6582 has nothing of the kind.
+#[test]
+fn reordering_is_learned_from_duplicate_acks() {
+    for (reduction, duplicates, dupthresh) in
+        [(Reduction::Prr, 4, 3), (Reduction::Prr, 5, 5), (Reduction::None, 5, 3)]
+    {
+        let params = TcpParams { reduction, ..params(LossDetection::Newreno) };
+        let setup = Setup { params, cwnd: 20, fixed: true, ..Setup::default() };
+        let mut lab = Lab::new(setup, lost(0..100));
+        lab.write(5);
+        lab.run_until(at(60));
+        let send_acks = |lab: &mut Lab, acked: u64, count: u64| {
+            (0..count).find(|_| {
+                let before = lab.sender.state();
+                let packet = duplicate_ack(lab, acked, u16::MAX);
+                lab.sender.on_ack(&packet, lab.now);
+                while lab.sender.poll_transmit(lab.now).is_some() {}
+                before < CaState::Recovery && lab.sender.state() == CaState::Recovery
+            })
+        };
+        assert_eq!(send_acks(&mut lab, 0, duplicates), Some(2), "the third declares the loss");
+        send_acks(&mut lab, 0, duplicates - 3);
+        // All that was sent then is acknowledged, and one more, so that the recovery is over.
+        lab.write(10);
+        send_acks(&mut lab, 6, 1);
+        assert_eq!(lab.sender.state(), CaState::Open);
+        assert_eq!(send_acks(&mut lab, 6, 9), Some(dupthresh - 1), "{reduction:?}");
     }
 }
 

@@ -47,17 +47,19 @@ fn lost_syns() {
     }
 }
 
-/// Karn: without timestamps the answer to a second SYN is no sample, and data begin with 3 s under RFC 6298 section
-/// 5.7.
+/// Karn: without timestamps the answer to a second SYN is no sample, and data begin with 3 s (RFC 6298 section 5.7;
+/// Linux `TCP_TIMEOUT_FALLBACK`).
 #[test]
 fn no_sample_without_timestamps() {
-    let params = TcpParams { rto: RtoRule::Rfc6298, timestamps: false, ..TcpParams::default() };
-    let mut lab =
-        Lab::new(Setup { params, ..Setup::default() }, Script { syn_acks_lost: 1, ..Script::default() });
-    lab.write_endless();
-    lab.run_until(at(1040));
-    assert_eq!(lab.sender.stats().handshake_rtt, None);
-    assert_eq!(lab.sender.rto(), ms(3000));
+    for rto in [RtoRule::Linux, RtoRule::Rfc6298] {
+        let params = TcpParams { rto, timestamps: false, ..TcpParams::default() };
+        let script = Script { syn_acks_lost: 1, ..Script::default() };
+        let mut lab = Lab::new(Setup { params, ..Setup::default() }, script);
+        lab.write_endless();
+        lab.run_until(at(1040));
+        assert_eq!(lab.sender.stats().handshake_rtt, None);
+        assert_eq!(lab.sender.rto(), ms(3000), "{rto:?}");
+    }
 }
 
 /// The SYN asks with ECE and CWR (spec queues 17.1); data are ECT(0) once the SYN-ACK agreed. After two lost SYNs ECN

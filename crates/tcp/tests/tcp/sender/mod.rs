@@ -9,4 +9,5 @@ mod recovery;
 mod reno;
 mod robustness;
 mod spurious;
+mod timestamps;
 mod window;

@@ -127,6 +127,18 @@ fn tail_loss_without_probe() {
     assert_eq!(lab.told(), [Told::Rto { new_episode: true }]);
 }
 
+/// A lone segment's probe allows for a delayed ACK: `rto_min`, as Linux has it (`tcp_schedule_loss_probe`). With 20 ms
+/// the last of ten is probed 2 * 40 + 20 ms after the ACKs of 80 ms, before the RTO of 40 + 80 ms.
+#[test]
+fn probe_allows_for_a_delayed_ack() {
+    let params = TcpParams { rto_min: Some(ms(20)), ..TcpParams::default() };
+    let mut lab = Lab::new(Setup { params, ..Setup::default() }, lost([9]));
+    lab.write(10);
+    lab.run_until(at(190));
+    assert_eq!(lab.retransmissions(), [(10, 180)]);
+    assert_eq!(lab.sender.stats().tlps, 1);
+}
+
 /// A probe that repairs the only loss hides it: when an ACK passes the probe, cwnd is reduced once (RFC 8985 section
 /// 7.4.2).
 #[test]

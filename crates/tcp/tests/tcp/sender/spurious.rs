@@ -1,9 +1,11 @@
 //! Reordering, and timeouts that were none (spec/congestion-control sections 1.9 and 1.12; RFC 5682, RFC 3522, RFC
 //! 8985).
 
-use windtunnel_tcp::{CaState, LossDetection, TcpParams};
+use windtunnel_tcp::{CaState, HEADERS, LossDetection, TcpParams};
+use windtunnel_units::{Bytes, Seq};
+use windtunnel_wire::{FlowId, Options, Packet, SackBlock, TcpFlags};
 
-use super::harness::{Lab, Script, Setup, Told, at, lost, ms};
+use super::harness::{Lab, MSS, Script, Setup, Told, at, lost, ms};
 
 fn lab(params: TcpParams, script: Script) -> Lab {
     let mut lab = Lab::new(Setup { params, cwnd: 20, ssthresh: 20, ..Setup::default() }, script);
@@ -77,9 +79,23 @@ fn real_timeout_with_frto() {
     assert_eq!(lab.sender.stats().spurious_rtos, 0);
 }
 
+/// A second timeout after SND.UNA moved, in the same recovery: F-RTO stays off (RFC 5682 section 3.1 step 1; Linux
+/// `tcp_enter_loss`). The two new segments of 320 ms are lost; the timer sends 2 at 560 ms, and its ACK 3 and 4, not
+/// new data once more.
+#[test]
+fn frto_only_at_the_begin_of_a_recovery() {
+    let params = TcpParams { tlp: false, ..TcpParams::default() };
+    let mut lab = lab(params, lost((0..20).chain([21, 22])));
+    lab.run_until(at(600));
+    assert_eq!(lab.sent_at(at(320)), [21, 22]);
+    assert_eq!(lab.sent_at(at(560)), [2]);
+    assert_eq!(lab.sent_at(at(600)), [3, 4]);
+}
+
 /// Reordering (spec 6.2 no. 7): segment 1 arrives 20 ms late. Without reordering seen, the third SACK makes it lost;
 /// the original's arrival gives the late ACK an old timestamp (Eifel), or, without timestamps, the retransmission comes
-/// back as D-SACK: undone. RACK has then seen the reordering and waits.
+/// back as D-SACK: undone. The timestamp also shows reordering (Linux `tcp_try_undo_partial`): RACK waits for the next
+/// segment that is late. The D-SACK does not say what arrived first, and it is sent again.
 #[test]
 fn reordering_is_undone_and_learned() {
     for timestamps in [true, false] {
@@ -94,7 +110,45 @@ fn reordering_is_undone_and_learned() {
         assert_eq!(lab.told(), [Told::Loss, Told::Undo], "timestamps {timestamps}");
         assert_eq!(lab.sender.stats().dsacks, 1);
         assert!(lab.cwnd() >= 20);
+        let within_a_flight = lab.sent.len() as u64 + 3;
+        lab.script.late.insert(within_a_flight, ms(5));
+        lab.run_until(lab.now + ms(200));
+        assert_eq!(lab.retransmissions().len(), if timestamps { 1 } else { 2 });
     }
+}
+
+/// A D-SACK of what was never sent again is of a copy that the network made: the loss of 1 was real, and stays answered
+/// (Linux `tcp_sacktag_one`, `tcp_dsack_seen`). One of 1 itself, below SND.UNA, undoes the reduction, unless more
+/// copies were reported than sent.
+#[test]
+fn copies_of_the_network() {
+    for copies in [0, 1, 2] {
+        let mut lab = lab(TcpParams { timestamps: false, ..TcpParams::default() }, lost([0]));
+        lab.run_until(at(85));
+        assert_eq!((lab.sender.state(), lab.retransmissions().len()), (CaState::Recovery, 1));
+        for copy in 0..copies {
+            report(&mut lab, 0, &[(4 + copy, 5 + copy), (1, 20)]);
+        }
+        assert_eq!(lab.told(), [Told::Loss]);
+        report(&mut lab, 22, &[(0, 1)]);
+        let undone = [Told::Loss, Told::Undo];
+        assert_eq!(lab.told(), undone[..if copies == 0 { 2 } else { 1 }], "{copies} copies");
+        assert_eq!(lab.sender.stats().dsacks, copies + 1);
+    }
+}
+
+/// An ACK of so many segments, with these blocks of segments, arrives now.
+fn report(lab: &mut Lab, acked: u64, blocks: &[(u64, u64)]) {
+    let byte = |segment: u64| Seq::FIRST_DATA + MSS * segment;
+    let mut packet = Packet::new(FlowId::new(0), HEADERS, Bytes::ZERO);
+    packet.flags = TcpFlags::ACK;
+    packet.ack = byte(acked);
+    let mut options = Options::default();
+    for &(start, end) in blocks {
+        options.sack.push(SackBlock { start: byte(start), end: byte(end) });
+    }
+    packet.options = Some(Box::new(options));
+    lab.sender.on_ack(&packet, lab.now);
 }
 
 /// RACK adapts (spec 6.2 no. 7). A segment that arrives after two later ones, without having been sent again, shows
@@ -117,6 +171,40 @@ fn rack_adapts() {
     assert_eq!(again, [1, 1], "{:?}", lab.retransmissions());
     assert_eq!(lab.sender.stats().dsacks, 1);
     assert_eq!(lab.told(), [Told::Loss, Told::Undo]);
+}
+
+/// D-SACKs that say nothing of RACK's window (Linux `tcp_dsack_seen`): one before reordering was ever seen, one of a
+/// tail loss probe. The window stays a quarter of the least round trip, 10 ms, so that a segment that is 15 ms late is
+/// sent again.
+#[test]
+fn dsacks_that_rack_ignores() {
+    let micros = windtunnel_units::Duration::from_micros;
+    let params = TcpParams { timestamps: false, ..TcpParams::default() };
+    let mut unseen = lab(params, Script { late: [(0, ms(20))].into(), ..Script::default() });
+    unseen.run_until(at(200));
+    let overtaken = unseen.sent.len() as u64 + 3;
+    unseen.script.late.insert(overtaken, micros(2));
+    unseen.run_until(at(300));
+
+    let script = Script { late: [(0, micros(2))].into(), ..Script::default() };
+    let mut probe = Lab::new(Setup::default(), script);
+    probe.write(10);
+    probe.run_until(at(300));
+    probe.script.ack_outage = Some((at(300), at(420)));
+    probe.write(10);
+    probe.run_until(at(500));
+    assert_eq!(probe.sender.stats().tlps, 1);
+
+    for (mut lab, why) in [(unseen, "no reordering was seen"), (probe, "the timer had sent it")] {
+        assert_eq!(lab.sender.stats().dsacks, 1, "{why}");
+        let before = lab.retransmissions().len();
+        assert_eq!(before, 1, "{why}");
+        let late = lab.sent.len() as u64 + 3;
+        lab.script.late.insert(late, ms(15));
+        lab.write(10);
+        lab.run_until(lab.now + ms(200));
+        assert_eq!(lab.retransmissions().len(), 2, "{why}");
+    }
 }
 
 /// With duplicate ACKs by SACK ranges (RFC 6675) the spurious halving is undone by D-SACK as well.

@@ -1,0 +1,30 @@
+//! What a D-SACK says (RFC 2883; RFC 3708): these bytes arrived twice, so a retransmission was needless.
+//!
+//! Not if the network made the copy: only what was sent again counts (of what is below SND.UNA that is not known any
+//! more), and once more segments are reported than were ever sent again, reports are not believed any longer.
+//!
+//! RACK learns from it to wait longer, but not from the copy of a tail loss probe, which the timer sends whatever RACK
+//! thinks, nor before reordering was ever seen. RFC 8985 section 6.2 step 4 counts every D-SACK; this is Linux's rule
+//! (`net/ipv4/tcp_input.c`, `tcp_dsack_seen`, `tcp_sacktag_one`).
+
+use windtunnel_wire::SackBlock;
+
+use super::Sender;
+
+impl Sender {
+    /// An ACK reports `block` as received twice.
+    pub(super) fn take_dsack(&mut self, block: SackBlock) {
+        self.stats.dsacks += 1;
+        let segments = (block.end - block.start).get().div_ceil(self.mss.get()).max(1);
+        self.dsacked += segments;
+        if self.dsacked > self.stats.retransmits + self.stats.syn_retransmits {
+            return;
+        }
+        let forgotten = block.end <= self.board.una();
+        let needless = if forgotten { segments } else { self.board.ever_retransmitted(&block) };
+        self.undo.on_dsack(block, needless);
+        if self.reordering.seen() && !self.tlp.is_answered_by(block) {
+            self.rack.on_dsack(self.board.una(), self.board.nxt());
+        }
+    }
+}
