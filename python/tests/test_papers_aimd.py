@@ -207,20 +207,62 @@ def test_windows_under_independent_losses() -> None:
     assert independent_window(C_RENO) == pytest.approx(packets.sum() / rounds, rel=0.01)
 
 
+def test_windows_with_every_nth_packet_lost() -> None:
+    """Reno's is sqrt(3/2) (Mathis et al., 1997); those of the formula's flows are the same."""
+    from windtunnel.models.losses import periodic_window
+    from windtunnel.models.sawteeth import RENO
+    from windtunnel.papers.aimd.numbers import friendly
+
+    assert periodic_window(RENO) == pytest.approx(math.sqrt(1.5))
+    assert [periodic_window(friendly(b)) for b in (0.6, 0.7, 0.9)] == pytest.approx([math.sqrt(1.5)] * 3)
+
+
+@pytest.mark.parametrize(("a", "b", "p"), [(1.0, 0.5, 0.01), (0.2, 0.875, 0.03), (0.158, 0.9, 0.1), (2.0, 0.7, 0.02)])
+def test_windows_in_whole_packets(a: float, b: float, p: float) -> None:
+    """The model's mean is that of a simulation, packet by packet, of windows that grow and fall in whole packets."""
+    from windtunnel.models.losses import whole_packet_window
+    from windtunnel.models.sawteeth import Aimd
+
+    lost = np.random.default_rng(1).random(1_000_000) < p
+    packets = rounds = 0.0
+    w, credit = 2, 0
+    for hit in lost.tolist():
+        packets, rounds = packets + 1, rounds + 1 / w
+        credit += 1
+        if hit:
+            w, credit = max(2, math.floor(b * w + 1e-9)), 0
+            packets, rounds = packets + w, rounds + 1
+        elif credit >= w / a:
+            w, credit = w + 1, 0
+    assert whole_packet_window(Aimd(a, b), p) == pytest.approx(packets / rounds, rel=0.01)
+
+
+def test_whole_packets_cost_the_smooth_flow_most() -> None:
+    """Windows of hundreds of packets are as good as smooth; at 5 % loss roundings cost the smaller reduction more."""
+    from windtunnel.models.losses import independent_window, whole_packet_window
+    from windtunnel.models.sawteeth import RENO
+    from windtunnel.papers.aimd.numbers import friendly
+    from windtunnel.papers.aimd.red import predicted_ratio
+
+    smooth = independent_window(friendly(0.9)) / independent_window(RENO)
+    assert predicted_ratio(0.9, 1e-4) == pytest.approx(smooth, rel=0.05)
+    assert predicted_ratio(0.9, 0.05) < predicted_ratio(0.7, 0.05) < 0.9
+    assert whole_packet_window(RENO, 0.05) < independent_window(RENO) / math.sqrt(0.05)
+
+
 # --- The data --------------------------------------------------------------------------------------------------------
 
 
 def test_claims_are_complete() -> None:
-    """P49 to P54, each with its number and its reason, or with what it waits for; expressions name what is measured."""
+    """P49 to P54, each with its number and its reason; expressions name what is measured."""
     claims = toml("claims.toml")["claim"]
     ids = {g.id for g in whole().groups if g.id.startswith("P")}
     assert {id[:3] for id in ids} == {f"P{n}" for n in range(49, 55)}
-    assert {c["id"] for c in claims} | {"P49a", "P49b"} == ids
+    assert {c["id"] for c in claims} | {"P49a", "P49b"} | {f"P54{x}" for x in "abcdef"} == ids
     for claim in claims:
-        if "later" not in claim:
-            assert names(claim["value"]) == set(claim["quantities"]), claim["id"]
-            assert len({"near", "above", "below"} & set(claim["expected"])) == 1
-            assert claim["expected"]["why"]
+        assert names(claim["value"]) == set(claim["quantities"]), claim["id"]
+        assert len({"near", "above", "below"} & set(claim["expected"])) == 1
+        assert claim["expected"]["why"]
 
 
 def test_the_reference_is_complete() -> None:
@@ -279,6 +321,14 @@ def made_up(suite: Suite, value: Callable[[Cell, Measurement, int], float]) -> R
     return Results(suite.cells, outcomes)
 
 
+def red_rate(cell: Cell, measurement: Measurement) -> float:
+    """Reno's law with n = 1001; with windows in whole packets AIMD has less, and less than half of it with b = 0.9."""
+    reno = math.sqrt(1.5 * 1001) * models.MSS * 8e-6 / 0.05
+    whole = not any("per-ack" in setting for setting in cell.settings) and "doubled" not in cell.name
+    short = 0.45 if "-0.9-" in cell.name else 0.8
+    return reno * (short if whole and measurement.flow.startswith("0") else 1.0)
+
+
 def plausible(cell: Cell, measurement: Measurement, k: int) -> float:
     """Rates near 1, or 15:1 in figure 3's corner; a little different in each run."""
     name, arguments = parse(measurement.method)
@@ -287,6 +337,10 @@ def plausible(cell: Cell, measurement: Measurement, k: int) -> float:
         return 20.0
     if name == "steady_friendly":
         return math.nan
+    if name == "loss_share":
+        return 0.05
+    if cell.name.startswith("red/"):
+        return red_rate(cell, measurement)
     if name == "rate_elasticity":
         return (-0.4 if measurement.flow == "0" else 0.2) + jitter
     bloated = cell.name.startswith("fig3/") and cell.name.endswith("200Mbps-100ms")
@@ -310,7 +364,7 @@ def test_rows_and_pictures(quick: bool, tmp_path: Path) -> None:
     rows = [row for g in suite.groups for row in g.rows(results)]
     assert len({row.id for row in rows}) == len(rows)
     drawn = pictures(suite, results)
-    expected = {g.id for g in suite.groups if g.id.startswith("fig")} | {"markov"}
+    expected = {g.id for g in suite.groups if g.id.startswith("fig")} | {"markov", "red"}
     assert set(drawn) == expected
     assert all(png.startswith(b"\x89PNG") for png in drawn.values())
     table = [{**vars(row), "difference": row.difference} for row in rows]
@@ -329,9 +383,20 @@ def test_verdicts_follow_the_runs() -> None:
     assert "200 Mbit/s, 100 ms" in rows_of("P49a", results)["P49a"].note
 
 
+def starving_over_red(cell: Cell, measurement: Measurement) -> float:
+    """Whole packets: 1.9 : 1 over RED at 0.1 % loss and 1 : 1 over the dropper. Bytes: 1.5 : 1 over both."""
+    first = 0.0 if measurement.method == "loss_share()" else 1.0
+    if not measurement.flow.startswith("0"):
+        return 1e-3 if measurement.flow.startswith("queue") else 1.0
+    in_bytes = any("per-ack" in setting for setting in cell.settings)
+    return first + (0.5 if in_bytes else 0.0 if "dropper" in cell.name else 0.9)
+
+
 def starving(cell: Cell, measurement: Measurement, k: int) -> float:
     """Flow 1 gets half of flow 0's rate, and nothing in its worst seconds."""
     name, arguments = parse(measurement.method)
+    if cell.name.startswith("red/"):
+        return starving_over_red(cell, measurement)
     if name == "rate_elasticity":
         return 0.3 if measurement.flow == "0" else -0.3
     if measurement.flow == "1":
@@ -340,7 +405,11 @@ def starving(cell: Cell, measurement: Measurement, k: int) -> float:
 
 
 @pytest.mark.parametrize(
-    "id", ["P49a", "P49b", "P50", "P51", "P52a", "P53a", "P53b", "markov/tail-drop-0.7", "fig4/4Mbps-5ms/reno"]
+    "id",
+    [
+        *("P49a", "P49b", "P50", "P51", "P52a", "P53a", "P53b", "markov/tail-drop-0.7", "fig4/4Mbps-5ms/reno"),
+        *("P54a", "P54b", "P54c", "P54d", "P54e", "P54f"),
+    ],
 )
 def test_verdicts_can_fail(id: str) -> None:
     """Runs in which Reno starves, rates differ, and slopes are reversed fail each of the checks."""
@@ -359,7 +428,6 @@ def test_the_models_are_reproduced(tmp_path: Path) -> None:
     assert reproduce("aimd", only=["models"], quick=False, out=out, jobs=1, console=console) == 0
     rows = {row["id"]: row for row in json.loads((out / "rows.json").read_text())["rows"]}
     assert rows["formula/eq6"]["verdict"] == "within"
-    assert rows["P54"]["verdict"] == "info"
     names_of = {p.name for p in out.rglob("*") if p.is_file()}
     assert names_of == {"report.html", "rows.csv", "rows.json", "fig1.png", "fig2.png", "fig5.png"}
     assert "Markov chain" in (out / "report.html").read_text()

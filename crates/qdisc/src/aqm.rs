@@ -13,6 +13,9 @@ mod pie;
 mod pie_params;
 mod pie_rate;
 mod ramp;
+mod red;
+mod red_average;
+mod red_params;
 
 pub use brick_wall::{BrickWall, BrickWallParams};
 pub use deltic::{Deltic, DelticParams};
@@ -24,6 +27,8 @@ pub use oscillators::{LinkedOscillators, LinkedVerdicts};
 pub use pie::Pie;
 pub use pie_params::{PieBurstMode, PieParams, PieRandom, PieVariant};
 pub use ramp::{Ramp, RampParams};
+pub use red::Red;
+pub use red_params::{RedIdle, RedParams, RedRandom};
 
 use std::fmt::Debug;
 

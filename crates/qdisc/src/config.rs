@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::aqm::{
     BrickWall, BrickWallParams, Deltic, DelticMds, DelticMdsParams, DelticParams, Deltim, Deltim2,
-    Deltim2Params, DeltimParams, NoAqm, Pie, PieParams, Ramp, RampParams,
+    Deltim2Params, DeltimParams, NoAqm, Pie, PieParams, Ramp, RampParams, Red, RedParams,
 };
 use crate::discipline::QueueDiscipline;
 use crate::ecn::EcnPolicy;
@@ -41,6 +41,8 @@ pub enum QueueConfig {
     Deltim2(Deltim2Params),
     /// A drop probability that keeps the queueing delay at a target.
     Pie(PieParams),
+    /// A probability that rises with the average queue.
+    Red(RedParams),
 }
 
 impl QueueConfig {
@@ -54,6 +56,7 @@ impl QueueConfig {
             QueueConfig::Deltim(params) => params.check(),
             QueueConfig::Deltim2(params) => params.check(),
             QueueConfig::Pie(params) => params.check(),
+            QueueConfig::Red(params) => params.check(),
         }
     }
 
@@ -61,6 +64,7 @@ impl QueueConfig {
     pub const fn default_limit(&self) -> Limit {
         match self {
             QueueConfig::Pie(_) => PieParams::LIMIT,
+            QueueConfig::Red(_) => RedParams::LIMIT,
             QueueConfig::Fifo(_)
             | QueueConfig::BrickWall(_)
             | QueueConfig::Ramp(_)
@@ -90,6 +94,9 @@ impl QueueConfig {
             QueueConfig::Deltim(params) => Box::new(Fifo::new(Deltim::new(params), ecn, limit)),
             QueueConfig::Deltim2(params) => Box::new(Fifo::new(Deltim2::new(params), ecn, limit)),
             QueueConfig::Pie(params) => Box::new(Fifo::new(Pie::new(params.clone(), seed), ecn, limit)),
+            QueueConfig::Red(params) => {
+                Box::new(Fifo::new(Red::new(params.clone(), limit, seed), ecn, limit))
+            }
         }
     }
 }

@@ -20,7 +20,8 @@ mod random;
 pub use aqm::{
     Aqm, BrickWall, BrickWallParams, Deltic, DelticMds, DelticMdsParams, DelticParams, Deltim, Deltim2,
     Deltim2Params, DeltimParams, LinkedOscillators, LinkedVerdicts, NoAqm, PacketView, Pie, PieBurstMode,
-    PieParams, PieRandom, PieVariant, QueueView, Ramp, RampParams, Signal, Verdict,
+    PieParams, PieRandom, PieVariant, QueueView, Ramp, RampParams, Red, RedIdle, RedParams, RedRandom,
+    Signal, Verdict,
 };
 pub use config::{FifoParams, QueueConfig};
 pub use discipline::{Backlog, DropReason, Dropped, QueueCx, QueueDiscipline, QueueStats};

@@ -12,7 +12,7 @@ use windtunnel_cc::{
 };
 use windtunnel_qdisc::{
     BrickWallParams, DelticMdsParams, DelticParams, Deltim2Params, DeltimParams, FifoParams, PieParams,
-    QueueConfig, RampParams,
+    QueueConfig, RampParams, RedParams,
 };
 use windtunnel_sim::application::{
     ApplicationConfig, CbrParams, MediaParams, OnOffParams, PoissonParams, ProbeParams,
@@ -193,6 +193,11 @@ pub(crate) const QUEUES: &[Kind<QueueConfig>] = &[
         "pie",
         QueueConfig::Pie(PieParams),
         "Proportional Integral controller Enhanced: drops or marks on enqueue, towards a target delay"
+    ),
+    kind!(
+        "red",
+        QueueConfig::Red(RedParams),
+        "Random Early Detection: drops or marks with a probability that rises with the average queue"
     ),
     kind!(
         "deltic",

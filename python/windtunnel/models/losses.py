@@ -29,6 +29,10 @@ CELLS = 2000
 SETTLED = 1e-13
 #: Terms of a series whose n-th term is below ``b^(n^2)``: more do not change a double.
 TERMS = 40
+#: A window does not fall below it (RFC 5681: two segments).
+LEAST_WINDOW = 2
+#: Rounding of a product that is a whole number.
+EXACT = 1e-9
 
 
 def catch_probabilities(share: Values, losses: Values) -> tuple[Result, Result, Result]:
@@ -138,3 +142,42 @@ def independent_window(flow: Aimd) -> float:
         weight = math.prod(other / (other - mine) for j, other in enumerate(rates) if j != k)
         root += weight * math.gamma(1.5) / math.sqrt(mine)
     return flow.a / ((1.0 - flow.b) * math.sqrt(2.0 * flow.a) * root)
+
+
+def periodic_window(flow: Aimd) -> float:
+    """Mean window in packets, times the square root of the loss probability p, if every (1/p)-th packet is lost.
+
+    The assumption of Floyd, Handley and Padhye (2000): a tooth from ``b W`` to ``W`` in ``(1 - b) W / a`` rounds sends
+    ``1/p`` packets. ``sqrt(3/2)`` for Reno; equal increases by the formula have equal windows.
+    """
+    return math.sqrt(flow.a * (1.0 + flow.b) / (2.0 * (1.0 - flow.b)))
+
+
+def whole_packet_window(flow: Aimd, p: float) -> float:
+    """Mean window in packets if losses are independent, with probability ``p``, and windows are whole packets.
+
+    So Linux has them, and ns-2 had them: a window grows by one when ``W / a`` packets are acknowledged; a loss keeps
+    ``floor(b W)``, two at the least, and nothing of what was counted towards the next increase. The round trip of the
+    recovery sends a window and grows nothing. The state is the window that a loss has left, in the stationary
+    distribution of a small matrix. Timeouts are left out, so that ``p`` is some percent at most.
+    """
+    top = LEAST_WINDOW + int(8.0 * flow.a / (1.0 - flow.b) / math.sqrt(p))
+    windows = np.arange(top + 1)
+    step = np.zeros((top + 1, top + 1))
+    packets, rounds = np.zeros(top + 1), np.zeros(top + 1)
+    needed = np.ceil(windows / flow.a)
+    kept = np.maximum(LEAST_WINDOW, np.floor(flow.b * windows + EXACT)).astype(np.intp)
+    for start in range(LEAST_WINDOW, top + 1):
+        grown = windows[start:]
+        reached = np.exp(math.log1p(-p) * np.concatenate(([0.0], np.cumsum(needed[start:])[:-1])))
+        lost = reached - np.append(reached[1:], 0.0)
+        np.add.at(step[start], kept[start:], lost)
+        packets[start] = lost.sum() / p + start
+        rounds[start] = (lost / p / grown).sum() + 1.0
+    share = np.zeros(top + 1)
+    share[LEAST_WINDOW] = 1.0
+    while True:
+        new = share @ step
+        if float(np.max(np.abs(new - share))) < SETTLED:
+            return float(new @ packets / (new @ rounds))
+        share = new

@@ -3,7 +3,8 @@
 use windtunnel_qdisc::ecn::{EcnPolicy, Outcome};
 use windtunnel_qdisc::{
     Backlog, BrickWallParams, DelticMdsParams, DelticParams, Deltim2Params, DeltimParams, Dropped,
-    FifoParams, Limit, PieParams, QueueConfig, QueueCx, QueueDiscipline, QueueStats, RampParams,
+    FifoParams, Limit, PieParams, QueueConfig, QueueCx, QueueDiscipline, QueueStats, RampParams, RedIdle,
+    RedParams,
 };
 use windtunnel_units::{Bytes, Duration, Rate, Seq, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId, Packet};
@@ -59,6 +60,9 @@ pub(crate) fn all_queues() -> Vec<QueueConfig> {
         QueueConfig::Deltim2(Deltim2Params::default()),
         QueueConfig::Pie(PieParams::default()),
         QueueConfig::Pie(PieParams { ecn: true, dq_rate_estimator: true, ..PieParams::default() }),
+        QueueConfig::Red(RedParams::default()),
+        QueueConfig::Red(RedParams { ecn: true, gentle: true, idle: RedIdle::Linux, ..RedParams::default() }),
+        QueueConfig::Red(RedParams { ecn: true, adaptive_auto: true, ..RedParams::default() }),
     ]
 }
 

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use windtunnel_qdisc::ecn::EcnPolicy;
 use windtunnel_qdisc::{
     BrickWallParams, DelticMdsParams, DelticParams, Deltim2Params, DeltimParams, FifoParams, Limit,
-    PieBurstMode, PieParams, PieRandom, PieVariant, QueueConfig, RampParams,
+    PieBurstMode, PieParams, PieRandom, PieVariant, QueueConfig, RampParams, RedIdle, RedParams, RedRandom,
 };
-use windtunnel_units::{Bytes, Duration};
+use windtunnel_units::{Bytes, Duration, Probability, Rate};
 
 use crate::bench::all_queues;
 
@@ -40,8 +40,8 @@ fn defaults() {
     );
 }
 
-/// PIE's defaults are Linux's (spec/queues-and-signalling section 6): so is its limit, and no other queue has
-/// one of its own.
+/// PIE's defaults are Linux's (spec/queues-and-signalling section 6): so is its limit; of the other
+/// queues RED alone has one, that of tc's manual page.
 #[test]
 fn pie_defaults() {
     assert_eq!(
@@ -54,8 +54,11 @@ fn pie_defaults() {
         })
     );
     for config in all_queues() {
-        let expected =
-            if matches!(config, QueueConfig::Pie(_)) { Limit::Packets(1_000) } else { Limit::Unlimited };
+        let expected = match config {
+            QueueConfig::Pie(_) => Limit::Packets(1_000),
+            QueueConfig::Red(_) => Limit::Bytes(Bytes::new(400_000)),
+            _ => Limit::Unlimited,
+        };
         assert_eq!(config.default_limit(), expected, "{config:?}");
     }
     let rfc = json!({ "variant": "rfc", "burst_mode": "rfc", "random": "coin", "ecn_prob": "25 %" });
@@ -66,6 +69,27 @@ fn pie_defaults() {
     );
     let recur: PieParams = serde_json::from_value(json!({ "random": "recur" })).unwrap();
     assert_eq!(recur.random, PieRandom::Recur);
+}
+
+/// RED's are tc's (spec/queues-and-signalling section 3).
+#[test]
+fn red_defaults() {
+    assert_eq!(
+        serde_json::to_value(RedParams::default()).unwrap(),
+        json!({
+            "min": null, "max": null, "avpkt": "1 kB", "burst": null, "probability": "2 %",
+            "bandwidth": "10 Mbit/s", "ecn": false, "harddrop": false, "nodrop": false, "gentle": false,
+            "adaptive": false, "adaptive_auto": false, "delay_target": "5 ms", "random": "uniform",
+            "idle": "exact",
+        })
+    );
+    let other = json!({ "min": "30 kB", "burst": 55, "random": "coin", "idle": "linux" });
+    let params: RedParams = serde_json::from_value(other).unwrap();
+    assert_eq!(
+        (params.min, params.burst, params.random, params.idle),
+        (Some(Bytes::new(30_000)), Some(55), RedRandom::Coin, RedIdle::Linux)
+    );
+    assert!(serde_json::from_value::<RedParams>(json!({ "maxp": 0.1 })).is_err());
 }
 
 /// Keys may be left out, and no other ones are understood; tau is not zero.
@@ -112,6 +136,49 @@ fn out_of_range() {
     }
 }
 
+/// What RED has no average for: thresholds in the wrong order or below a packet, a burst that no weight lets pass,
+/// switches that say nothing alone.
+#[test]
+fn red_out_of_range() {
+    let refused = |params| QueueConfig::Red(params).check().unwrap_err().to_string();
+    let kb = |n: u64| Some(Bytes::new(n * 1_000));
+    let red = RedParams::default;
+    let band = || RedParams { min: kb(30), max: kb(90), ..red() };
+    let auto = || RedParams { adaptive_auto: true, ..red() };
+    for (params, fault) in [
+        (RedParams { max: kb(30), ..band() }, "max = 30 kB is out of range: more than `min`"),
+        (RedParams { max: kb(29), ..band() }, "max = 29 kB"),
+        (RedParams { min: kb(1), ..red() }, "min = 1 kB is out of range: more than one packet of `avpkt`"),
+        (RedParams { max: kb(3), ..red() }, "max = 3 kB is out of range: more than three packets"),
+        (RedParams { burst: Some(29), ..band() }, "burst = 29 is out of range: `min / avpkt` or more"),
+        (RedParams { burst: Some(10_000_000), ..band() }, "burst = 10000000"),
+        (RedParams { burst: Some(55), ..red() }, "burst = 55 is out of range: left out"),
+        (RedParams { avpkt: Bytes::ZERO, ..red() }, "avpkt = 0 B"),
+        (RedParams { avpkt: Bytes::new(65_537), ..red() }, "avpkt = 65537 B"),
+        (RedParams { max: kb(1_000_000_001), ..red() }, "max = 1000000001 kB"),
+        (RedParams { min: Some(Bytes::MAX), ..red() }, "min = "),
+        (RedParams { probability: Probability::ZERO, ..red() }, "probability = 0 %"),
+        (RedParams { bandwidth: Rate::ZERO, ..red() }, "bandwidth = 0 bit/s"),
+        (RedParams { nodrop: true, ..red() }, "nodrop = true is out of range: false without `ecn`"),
+        (RedParams { min: kb(30), ..auto() }, "min = 30 kB is out of range: left out with `adaptive_auto`"),
+        (RedParams { max: kb(30), ..auto() }, "max = 30 kB"),
+        (RedParams { burst: Some(5), ..auto() }, "burst = 5"),
+        (RedParams { delay_target: Duration::ZERO, ..auto() }, "delay_target = 0 s"),
+    ] {
+        assert!(refused(params.clone()).starts_with(fault), "{fault}: {}", refused(params));
+    }
+    for burst in [30, 31, 55, 60_000] {
+        let params = RedParams { burst: Some(burst), ..band() };
+        assert_eq!(QueueConfig::Red(params).check(), Ok(()), "{burst}");
+    }
+    // Thresholds that are left out follow the limit, whatever it is.
+    for limit in
+        [Limit::Packets(0), Limit::Packets(1), Limit::Bytes(Bytes::new(u64::MAX / 4)), Limit::Unlimited]
+    {
+        assert_eq!(QueueConfig::Red(red()).build(EcnPolicy::default(), limit, 1).backlog().packets, 0);
+    }
+}
+
 /// The published schema names the source of every algorithm and explains every parameter.
 #[test]
 fn schemas() {
@@ -124,13 +191,15 @@ fn schemas() {
         schema_for!(DeltimParams),
         schema_for!(Deltim2Params),
         schema_for!(PieParams),
+        schema_for!(RedParams),
     ] {
         let schema = schema.to_value();
         assert!(schema["x-source"].is_string(), "{schema}");
         assert_eq!(schema["additionalProperties"], json!(false), "{schema}");
         for (name, property) in schema["properties"].as_object().unwrap() {
             assert!(property["description"].is_string(), "{name}");
-            assert!(!property["default"].is_null() || name == "min", "{name}");
+            let derived = ["min", "max", "burst"].contains(&name.as_str());
+            assert!(!property["default"].is_null() || derived, "{name}");
         }
     }
 }

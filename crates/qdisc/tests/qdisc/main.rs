@@ -11,6 +11,8 @@ mod oscillators;
 mod overload;
 mod pie;
 mod pie_law;
+mod red;
+mod red_law;
 mod relationship;
 mod replay;
 mod threshold;

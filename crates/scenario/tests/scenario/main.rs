@@ -11,6 +11,7 @@ mod mutate;
 mod outcome;
 mod overrides;
 mod random;
+mod red;
 mod registry;
 mod round_trip;
 mod schema;

@@ -10,12 +10,15 @@ from windtunnel.papers.aimd.markov import markov_group
 from windtunnel.papers.aimd.matrix import matrix_groups
 from windtunnel.papers.aimd.numbers import number_groups
 from windtunnel.papers.aimd.paths import grid_groups
+from windtunnel.papers.aimd.red import red_groups
 from windtunnel.papers.cells import Cell
 from windtunnel.papers.suite import Group, Suite
 
 
 def suite(*, quick: bool) -> Suite:
-    """The whole suite, or its quick part: the models, nine paths of figures 4 and 6, C-Reno, Linux at 40 Mbit/s."""
+    """The whole suite, or its quick part: the models, nine paths of figures 4 and 6, C-Reno, Linux at 40 Mbit/s,
+    two factors over RED.
+    """
     cells: dict[str, Cell] = {}
     figures = [*geometry_groups(), *grid_groups(cells, quick=quick)]
     if not quick:
@@ -23,18 +26,19 @@ def suite(*, quick: bool) -> Suite:
     figures.sort(key=lambda group: group.id)
     models = [*number_groups(), markov_group(cells, quick=quick)]
     groups = [*models[:1], *figures, *models[1:], linux_group(cells, quick=quick), *claims_groups(cells, quick=quick)]
+    groups += red_groups(cells, quick=quick)
     return Suite("aimd", "Friendliness between AIMD Algorithms", cells, groups, text("notes.md"), _aliases(groups))
 
 
 def _aliases(groups: list[Group]) -> dict[str, list[str]]:
-    """``figures``, ``claims``, ``models`` (no run needed); ``fig7`` for 7a and 7b; ``P52`` for P52a and P52b."""
+    """``figures``, ``claims``, ``models`` (no run needed); ``fig7`` for 7a and 7b; ``P54`` for P54a to P54f."""
     aliases = {
         "figures": [g.id for g in groups if g.id.startswith("fig")],
         "claims": [g.id for g in groups if g.id.startswith("P")],
         "models": [g.id for g in groups if not g.cells],
     }
     for group in groups:
-        stem = group.id.rstrip("ab")
+        stem = group.id.rstrip("abcdef")
         if stem != group.id:
             aliases.setdefault(stem, []).append(group.id)
     return aliases

@@ -1,4 +1,4 @@
-"""The text's claims, P49 to P54: as ``claims.toml`` says, and P49, which is over a whole grid, as is said here."""
+"""The text's claims, P49 to P53: as ``claims.toml`` says, and P49, which is over a whole grid, as is said here."""
 
 from __future__ import annotations
 

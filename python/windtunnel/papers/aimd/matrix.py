@@ -18,6 +18,8 @@ SPLITS = ((1, 1), *((a, 10 - a) for a in range(1, 10)))
 PLOTS = {"7a": ("CUBIC", "cubic"), "7b": ("Reno", "reno")}
 
 RATE_MBPS = 40.0
+#: Both plots reach as far, for comparison.
+TOP = 1.9
 #: "More than an order of magnitude smaller" than the variability between P1 and P99.
 ORDER = 0.1
 
@@ -67,12 +69,19 @@ def _group(cells: dict[str, Cell], figure: str) -> Group:
                 )
                 for f in groups_of(a, b)
             )
-            categories.append(whiskers.Category(f"A{a}-B{b}", "", drawn))
+            categories.append(whiskers.Category(f"A{a}-B{b}", f"{a + b} flows", drawn))
         if all(w is None for c in categories for w in c.whiskers):
             return None
         names = ("A: ECN-CUBIC", f"B: {other}")
         title = f"Figure {figure}: {caption}"
-        return whiskers.draw([("", names, categories)], title=title, x_label="Number of flows", modes=False)
+        return whiskers.draw(
+            [("", names, categories)],
+            title=title,
+            x_label="Flows of each kind: with A2-B8, two of A and eight of B",
+            y_label="Normalised rate, mean over the flows of a kind",
+            top=TOP,
+            modes=False,
+        )
 
     return Group(f"fig{figure}", f"Figure {figure}", caption, [c.name for c in used], rows, png)
 

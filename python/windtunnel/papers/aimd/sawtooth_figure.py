@@ -61,7 +61,8 @@ def draw(cycle: Cycle, path: Path, title: str) -> bytes:
             bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
         )  # fmt: skip
         handles, labels = grid[1, 0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=2)
+        edge = grid[1, 0].axvline(0.0, color=SOFT, lw=0.8, ls=(0, (1, 2)))
+        figure.legend([*handles, edge], [*labels, "begin and end of the cycle"], loc="outside lower center", ncols=3)
         figure.suptitle(title, fontsize=11, x=0.01, ha="left")
         out = io.BytesIO()
         figure.savefig(out, format="png", dpi=DPI)

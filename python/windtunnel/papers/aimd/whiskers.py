@@ -56,6 +56,7 @@ def draw(
     *,
     title: str,
     x_label: str,
+    y_label: str = "Normalised rate",
     top: float = 0.0,
     modes: bool = True,
 ) -> bytes:
@@ -71,7 +72,7 @@ def draw(
         for axes, (name, groups, categories) in zip(grid, panels, strict=True):
             _panel(axes, categories, top)
             axes.set_title(name)
-            axes.set_ylabel("Normalised rate")
+            axes.set_ylabel(y_label)
             _legend(axes, groups, modes=modes)
         two_levels = any(category.group for category in panels[-1][2])
         grid[-1].set_xlabel(x_label, labelpad=20.0 if two_levels else 4.0)
@@ -131,7 +132,7 @@ def _legend(axes: Axes, groups: Sequence[str], *, modes: bool) -> None:
         look = flow_look(flow)
         label = f"{name}: P1, mean, P99"
         handles.append(Line2D([], [], color=look.colour, marker=look.marker, ms=5.5, lw=1.3, label=label))
-    handles.append(Line2D([], [], color=SOFT, marker=".", ms=4, lw=0, label="means of single runs (start offsets)"))
+    handles.append(Line2D([], [], color=SOFT, marker=".", ms=4, lw=0, label="one run's mean (whiskers: averages)"))
     if modes:
         for name, label in (("mixed", "CUBIC partly Reno-friendly"), ("CUBIC", "never Reno-friendly")):
             handles.append(Patch(facecolor=SHADES[name], edgecolor=SOFT, lw=0.5, label=label))

@@ -57,3 +57,12 @@ def events(view: View, table: str) -> float:
 def utilization_percent(view: View) -> float:
     """Share of time in which a queue's link was busy, in percent."""
     return 100.0 * float(_entry(view, view.run.summary)["utilization"])
+
+
+@method
+def loss_share(view: View) -> float:
+    """Share of the packets offered to a queue that it lost, start-up included."""
+    queue = _entry(view, view.run.summary)
+    lost = float(queue["drops"]["full"]) + float(queue["drops"]["aqm"])
+    offered = float(queue["dequeued"]) + lost
+    return lost / offered if offered else math.nan

@@ -118,7 +118,8 @@ impl Draft {
     }
 
     fn queue(&mut self, rate: u64) {
-        let kinds = ["fifo", "fifo", "brickwall", "ramp", "pie", "deltic", "deltic-mds", "deltim", "deltim2"];
+        let kinds =
+            ["fifo", "fifo", "brickwall", "ramp", "pie", "red", "deltic", "deltic-mds", "deltim", "deltim2"];
         let kind = self.random.pick(&kinds);
         self.key("kind", kind);
         match self.random.below(6) {
@@ -153,6 +154,19 @@ impl Draft {
                 self.some_time("target", 1_000, 1_000_000_000);
                 self.some_time("tupdate", 100_000, 1_000_000_000);
                 for key in ["ecn", "bytemode", "dq_rate_estimator"] {
+                    self.some_switch(key);
+                }
+            }
+            "red" => {
+                if self.one_in(4) {
+                    self.bare("adaptive_auto", true);
+                } else {
+                    self.some_size("min", 1_001, 100_000);
+                }
+                self.some_probability("probability");
+                self.one_of("random", &["uniform", "coin", "recur"]);
+                self.one_of("idle", &["exact", "linux"]);
+                for key in ["ecn", "harddrop", "gentle", "adaptive"] {
                     self.some_switch(key);
                 }
             }

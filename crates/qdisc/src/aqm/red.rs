@@ -1,0 +1,197 @@
+//! RED, Random Early Detection: signals with a probability that rises with the average queue; gentle and adaptive RED.
+//!
+//! Source: Floyd and Jacobson 1993, section 4 and figure 17; Floyd's note on the gentle variant 2000; Floyd, Gummadi and
+//! Shenker, "Adaptive RED", 2001; Linux `red.h` and `sch_red`; spec/queues-and-signalling section 3. An arriving
+//! packet updates the average ([`super::red_average`]). Below `min` nothing is signalled; from `min` to `max`
+//! the probability rises from 0 to `max_p`; above, every packet is signalled, or, gently, with a probability that
+//! rises to 1 at twice `max`.
+//!
+//! Why the constants are what they are. Burstiness is to pass and standing queues are not, so the average has a weight that
+//! lets `burst` packets pass ([`super::red_params`]). Coins would make signals come in clusters; so the gap between
+//! two of them is uniform from 1 to 1/p packets: with R uniform in 0 to 1, the packet `count` of the gap is
+//! signalled once `count * p >= R`. `max_p` is 0.02 in Linux; Adaptive RED moves it instead, within 1 % to 50 %: every half
+//! second by at most 0.01 or a quarter of itself up, by a tenth of itself down, slowly enough not to fight the average, until
+//! that is in the middle fifth of the band.
+//!
+//! A packet that does not fit into the queue is lost before RED hears of it, as with every AQM here; Linux updates the average
+//! first. Thresholds of a queue that overflows before it reaches `max` are the wrong ones in any case.
+
+use windtunnel_units::{Duration, Rate, Time};
+
+use super::red_average::QueueAverage;
+use super::red_params::{Band, RedParams, RedRandom};
+use crate::aqm::{Aqm, PacketView, QueueView, Signal, Verdict};
+use crate::ecn::Class;
+use crate::fifo::Limit;
+use crate::random::Uniform;
+
+/// RED's variables.
+#[derive(Clone, Debug)]
+pub struct Red {
+    params: RedParams,
+    random: Uniform,
+    band: Band,
+    average: QueueAverage,
+    /// The probability at `max`.
+    max_p: f64,
+    /// Packets since the last signal; nothing outside of the band.
+    count: Option<u64>,
+    /// R: the uniform number that ends the gap.
+    r: f64,
+    /// The sum of probabilities since the last signal, where they are added up.
+    sum: f64,
+    /// The link's rate that the band is meant for, where it depends on it.
+    rate: Option<Rate>,
+    next_adaptation: Time,
+}
+
+impl Red {
+    /// How often, and within which range, the probability at `max` is adapted (Adaptive RED, section 4).
+    const ADAPTATION: Duration = Duration::from_millis(500);
+    const LEAST_MAX_P: f64 = 0.01;
+    const MOST_MAX_P: f64 = 0.5;
+    /// Its increase is this or a quarter of it, whichever is less; and what a decrease leaves of it.
+    const INCREASE: f64 = 0.01;
+    const DECREASE: f64 = 0.9;
+    /// The target: from here to here within the band.
+    const TARGET: [f64; 2] = [0.4, 0.6];
+
+    /// RED in a queue that holds `limit`, with its own random stream.
+    pub fn new(params: RedParams, limit: Limit, seed: u64) -> Red {
+        let band = params.band(limit);
+        Red {
+            random: Uniform::new(seed),
+            average: QueueAverage::new(band.weight, params.avpkt, params.bandwidth, params.idle),
+            band,
+            max_p: params.probability.get(),
+            count: None,
+            r: 0.0,
+            sum: 0.0,
+            rate: None,
+            next_adaptation: Time::ZERO + Red::ADAPTATION,
+            params,
+        }
+    }
+
+    /// Where the band depends on the link's rate: makes it so.
+    #[inline]
+    fn follow(&mut self, rate: Rate) {
+        if self.params.adaptive_auto && self.rate != Some(rate) {
+            let RedParams { avpkt, idle, .. } = self.params;
+            self.rate = Some(rate);
+            self.band = self.params.automatic_band(rate);
+            self.average.retune(QueueAverage::new(self.band.weight, avpkt, rate, idle));
+        }
+    }
+
+    /// The probability at an average; nothing where every packet is signalled.
+    #[inline]
+    fn probability(&self, avg: f64) -> Option<f64> {
+        let Band { min, max, .. } = self.band;
+        if avg < max {
+            Some((self.max_p * (avg - min) / (max - min)).max(0.0))
+        } else if self.params.gentle && avg < 2.0 * max {
+            Some(self.max_p + (1.0 - self.max_p) * (avg - max) / max)
+        } else {
+            None
+        }
+    }
+
+    /// Whether a packet in the band is signalled, with probability `p`.
+    fn signals(&mut self, p: f64) -> bool {
+        match self.params.random {
+            RedRandom::Uniform => self.ends_gap(p),
+            RedRandom::Coin => self.random.draw() < p,
+            RedRandom::Recur => {
+                self.sum += p;
+                let signal = self.sum > 1.0;
+                self.sum -= f64::from(u8::from(signal));
+                signal
+            }
+        }
+    }
+
+    /// The first packet in the band begins a gap and is none of it.
+    fn ends_gap(&mut self, p: f64) -> bool {
+        let Some(count) = &mut self.count else {
+            self.count = Some(0);
+            self.r = self.random.draw();
+            return false;
+        };
+        *count += 1;
+        let ends = *count as f64 * p >= self.r;
+        if ends {
+            *count = 0;
+            self.r = self.random.draw();
+        }
+        ends
+    }
+
+    /// What a signal does to a packet. `hard`: every packet gets one.
+    fn signal(&self, packet: &PacketView, hard: bool) -> Verdict {
+        let RedParams { ecn, harddrop, nodrop, .. } = self.params;
+        let capable = matches!(packet.class, Class::Conventional | Class::Sce);
+        if !ecn || (hard && harddrop) {
+            Verdict::Drop
+        } else if nodrop && !capable {
+            Verdict::Pass
+        } else {
+            Verdict::Mark(Signal::Ce)
+        }
+    }
+
+    /// Moves `max_p` so that the average comes to the middle of the band.
+    fn adapt(&mut self, avg: f64) {
+        let Band { min, max, .. } = self.band;
+        let [low, high] = Red::TARGET.map(|part| min + part * (max - min));
+        if avg > high && self.max_p <= Red::MOST_MAX_P {
+            self.max_p += Red::INCREASE.min(self.max_p / 4.0);
+        } else if avg < low && self.max_p >= Red::LEAST_MAX_P {
+            self.max_p *= Red::DECREASE;
+        }
+    }
+}
+
+impl Aqm for Red {
+    fn on_enqueue(&mut self, packet: &PacketView, queue: &QueueView) -> Verdict {
+        self.follow(queue.rate);
+        let avg = self.average.arrived(queue);
+        if avg < self.band.min {
+            self.count = None;
+            return Verdict::Pass;
+        }
+        match self.probability(avg) {
+            Some(p) if self.signals(p) => self.signal(packet, false),
+            Some(_) => Verdict::Pass,
+            None => {
+                self.count = None;
+                self.signal(packet, true)
+            }
+        }
+    }
+
+    fn on_dequeue(&mut self, packet: &PacketView, queue: &QueueView) -> Verdict {
+        if queue.packets == 0 {
+            self.average.emptied(queue.now + queue.rate.transfer_time(packet.size));
+        }
+        Verdict::Pass
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        self.params.adapts().then_some(self.next_adaptation)
+    }
+
+    fn on_timer(&mut self, queue: &QueueView) {
+        self.follow(queue.rate);
+        self.adapt(self.average.now(queue));
+        self.next_adaptation = queue.now + Red::ADAPTATION;
+    }
+
+    /// The average in bytes, as the last arrival left it.
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        let avg = self.average.last();
+        out("avg", avg);
+        out("p", self.probability(avg).unwrap_or(1.0));
+        out("max_p", self.max_p);
+    }
+}
