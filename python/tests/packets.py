@@ -30,7 +30,7 @@ U8 = ("tap", "dir", "proto", "ecn", "dscp", "sack_n", "drop", "state", "limit")
 U32 = ("queue", "flow", "size", "payload", "flags")
 SACK = tuple(f"sack{n}_{edge}" for n in (1, 2, 3, 4) for edge in ("start", "end"))
 STATE = ("cwnd", "ssthresh", "srtt_ns", "in_flight")
-U64 = ("t_ns", "id", "seq", "ack", "ts_val_ns", "ts_ecr_ns", "window", *SACK, *STATE)
+U64 = ("t_ns", "id", "copy_of", "seq", "ack", "ts_val_ns", "ts_ecr_ns", "window", *SACK, *STATE)
 
 
 @dataclass

@@ -44,6 +44,32 @@ def test_runs_are_reproducible(result: wt.RunResult) -> None:
             np.testing.assert_array_equal(again.tables[name][column], values, strict=True)
 
 
+def test_what_a_flow_does_not_have_is_null() -> None:
+    """Datagrams have no window and no recovery, short connections not one window. Transfers are in their classes."""
+    flows = [
+        {"name": "web", "cc": "reno", "rtt": "20 ms", "app": {"kind": "poisson", "load": "2 Mbit/s"}},
+        {"name": "cbr", "rtt": "20 ms", "app": {"kind": "cbr", "rate": "1 Mbit/s"}},
+    ]
+    run = wt.Scenario(duration="5 s", flows=flows, bottleneck={"rate": "10 Mbit/s"}).run()
+    web, cbr = run.flows
+    counts = ("delivered_bytes", "retransmits", "loss_episodes", "rtos", "spurious_rtos", "tlps", "undos")
+    assert all(cbr[key] is None and web[key] is not None for key in (*counts, "ecn_reductions"))
+    assert all(flow[key] is None for flow in (web, cbr) for key in ("cwnd_bytes", "cwnd_limited", "slow_start_exit"))
+    assert cbr["sent"] == cbr["datagrams"]["sent"] > 0
+    assert np.isnan(run.tables["flows"]["cwnd_bytes"]).all()
+    transfers = run.tables["transfers"]
+    assert list(transfers) == ["flow", "start_s", "end_s", "size_bytes", "time_ms", "slowdown"]
+    assert len(transfers["flow"]) == web["transfers"]["completed"] > 10
+    for part in web["transfers"]["by_size"]:
+        longer = transfers["size_bytes"] > part["above_bytes"]
+        mine = longer & (transfers["size_bytes"] <= (part["up_to_bytes"] or np.inf))
+        assert np.count_nonzero(mine) == part["completed"]
+        for name in ("time_ms", "slowdown"):
+            for share in (50, 95, 99):
+                nearest_rank = np.percentile(transfers[name][mine], share, method="inverted_cdf")
+                assert part[name][f"p{share}"] == pytest.approx(nearest_rank)
+
+
 def test_another_scenario_has_another_digest(result: wt.RunResult) -> None:
     """A digest that were always the same would pass the test above."""
     assert built(bottleneck={"rate": "21 Mbps", "queue": {"kind": "deltim"}}).run().digest != result.digest

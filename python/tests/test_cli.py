@@ -93,7 +93,7 @@ def test_run_shows_what_the_flows_did(cli: Cli, tmp_path: Path) -> None:
     assert all(len(line) <= 80 for line in done.stdout.splitlines()[:-2])
     tables = shown(done.stdout)
     cubic, file, ping = load(tmp_path / "results" / "mixed").flows
-    assert list(tables) == ["flow", "recovery", "transfers", "datagrams", "queue"]
+    assert list(tables) == ["flow", "recovery", "transfers", "by size", "datagrams", "queue"]
     assert list(tables["flow"]["cubic"]) == ["Mbit/s", "cwnd kB", "RTT ms", "P99 ms"]
     assert tables["flow"]["ping"]["cwnd kB"] == "\N{EN DASH}"
     assert list(tables["recovery"]) == ["cubic", "file"]
@@ -105,6 +105,12 @@ def test_run_shows_what_the_flows_did(cli: Cli, tmp_path: Path) -> None:
     assert list(tables["transfers"]) == ["file"]
     assert tables["transfers"]["file"]["done"] == "1"
     assert float(tables["transfers"]["file"]["P50 ms"]) == pytest.approx(file["transfers"]["time_ms"]["p50"], rel=1e-3)
+    (part,) = file["transfers"]["by_size"]
+    told = tables["by size"]["file"]
+    assert (told["size"], told["done"]) == ("0.1-1 MB", "1")
+    # Over 20 ms and the whole link's 10 Mbit/s 500 kB would have taken 420 ms.
+    assert part["slowdown"]["mean"] == pytest.approx(part["time_ms"]["mean"] / 420)
+    assert float(told["slowdown"]) == pytest.approx(part["slowdown"]["mean"], rel=1e-3)
     assert tables["datagrams"]["ping"]["sent"] == str(ping["datagrams"]["sent"])
     one_way = ping["datagrams"]["one_way_ms"]["mean"]
     assert float(tables["datagrams"]["ping"]["one-way ms"]) == pytest.approx(one_way, rel=1e-3)

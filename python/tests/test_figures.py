@@ -311,11 +311,27 @@ def test_losses_are_seen(lossy: RunResult) -> None:
     """Ticks where a flow sent again, in its colour; where nothing was marked, the panel of marks is one of drops."""
     axes = axes_of(four_panel(lossy))
     assert axes["mark"].get_title(loc="left") == "Drop Frequency"
-    assert axes["cwnd"].get_title(loc="left") == "cwnd (x: flow is cwnd-limited; ticks: retransmissions)"
+    assert axes["cwnd"].get_title(loc="left") == "cwnd (x: limited; dashed: ssthresh; ticks: retransmits)"
     table = lossy.tables["flows"]
     ticks, _ = (lines(axes["cwnd"], f"_retransmissions of flow {i}") for i in (0, 1))
     assert list(ticks[0].get_xdata()) == list(table["time_s"][(table["flow"] == 0) & (table["retransmits"] > 0)])
     assert ticks[0].get_color() == flow_look(0).colour
+
+
+def test_ssthresh_is_a_dashed_line(lossy: RunResult) -> None:
+    """Of the flow's colour, where it is finite, in the unit of the windows; none where there are too many flows."""
+    axes = axes_of(four_panel(lossy))["cwnd"]
+    (line,) = lines(axes, "_ssthresh of flow 0")
+    table = lossy.tables["flows"]
+    values = table["ssthresh_bytes"][table["flow"] == 0]
+    assert np.isnan(values[0]), "it begins infinite"
+    np.testing.assert_allclose(np.asarray(line.get_ydata()), values / 1e3)
+    assert (line.get_color(), line.is_dashed()) == (flow_look(0).colour, True)
+    assert line.get_linewidth() < lines(axes, "flow 0")[0].get_linewidth()
+    flows = [{"name": "cubic", "cc": "cubic", "rtt": "20 ms", "count": 5}]
+    bottleneck = {"rate": "10 Mbit/s", "queue": {"kind": "fifo", "limit": "10 packets"}}
+    many = axes_of(four_panel(Scenario(duration="1 s", flows=flows, bottleneck=bottleneck).run()))["cwnd"]
+    assert not [line for line in many.lines if str(line.get_label()).startswith("_ssthresh")]
 
 
 def test_only_single_connections_have_a_window(lossy: RunResult) -> None:

@@ -47,9 +47,19 @@ class RunResult:
     def summary(self) -> str:
         """JSON: ``duration_s, seed, digest, packets, events, flows[], queues[], windows[]``.
 
-        A flow: ``name, cc, path_rtt_ms, throughput_mbps, goodput_mbps, received_bytes, first_packet_s,
-        last_packet_s, cwnd_limited, cwnd_bytes {mean, min, max}, rtt_ms {min, mean, p50, p95, p99, max}, retransmits,
-        loss_episodes, rtos, ce_marks, sce_marks, slow_start_exit {t_s, cwnd_bytes, reason} | null``.
+        A flow: ``name, cc, application, path_rtt_ms, throughput_mbps, goodput_mbps, received_bytes, first_packet_s,
+        last_packet_s, cwnd_bytes {mean, min, max}, rtt_ms {min, mean, p50, p95, p99, max}, sent, delivered_bytes,
+        retransmits, loss_episodes, rtos, spurious_rtos, tlps, undos, ecn_reductions, drops {full, aqm, wire},
+        corrupted, limited {cwnd, application, receiver, pacing, handshake}, ce_marks, sce_marks, cwnd_limited,
+        slow_start_exit {t_s, cwnd_bytes, reason}, transfers, datagrams``. What a flow does not have is null: datagrams
+        have neither window nor recovery, a flow that stands for many connections has not one window, and loss-free
+        endpoints do not count what they send.
+        Transfers: ``arrived, rejected, completed, completed_bytes, time_ms {...}, by_size[]``; a class of sizes:
+        ``above_bytes, up_to_bytes | null, completed, time_ms {...}, slowdown {...}``. Classes end at 10 kB, 100 kB,
+        1 MB, 10 MB; those without a transfer are left out. The time is from the first SYN, or from when it was written,
+        to the ACK of the last byte; the slowdown is that over the time of an empty path, base RTT + size / bottleneck
+        rate.
+        Datagrams: ``sent, received, lost, loss_ratio, duplicates, one_way_ms {...}, jitter_ms``.
         A queue: ``name, rate_mbps, throughput_mbps, utilization, sojourn_ms {min, mean, p50, p95, p99, max}, sce, ce,
         drops {full, aqm, wire}, dequeued, emptied, backlog_max_packets``.
         A window: ``name, from_s, to_s, flows[], queues[]`` with the same fields.
@@ -68,12 +78,20 @@ class RunResult:
 
         - ``flows``: time_s, flow, throughput_mbps, goodput_mbps, cwnd_bytes (last), cwnd_mean_bytes,
           cwnd_min_bytes, cwnd_max_bytes, rtt_ms (last), rtt_mean_ms, rtt_min_ms, rtt_max_ms, srtt_ms,
-          in_flight_bytes, ce, sce (marks received), cwnd_limited (share of ACKs)
+          in_flight_bytes (after the last ACK), ce, sce (marks received), cwnd_limited (share of ACKs), sent,
+          retransmits, rtos, lost (packets that the network lost), delivered_bytes; and of a TCP with loss, at the end
+          of the interval as Linux's ``tcp_info`` has it: delivery_rate_mbps (the sender's latest sample),
+          pacing_rate_mbps (NaN without pacing), ssthresh_bytes (NaN while infinite), rttvar_ms, rto_ms (back-off
+          included), backoff (doublings), consecutive_rtos (since data were last acknowledged), state (0 open,
+          1 disorder, 2 CWR, 3 recovery, 4 loss), unacked_bytes, and of these sacked_bytes, lost_bytes (taken for lost),
+          retrans_out_bytes (sent again and under way), reordering (segments)
         - ``queues``: time_s, queue, throughput_mbps, utilization, sojourn_mean_ms, sojourn_min_ms,
           sojourn_max_ms, backlog_packets (last), backlog_max_packets, dequeued, emptied (dequeues that left the
           queue empty), sce, ce, drops
 
-        Values of an interval without a sample are NaN. The ``*_points`` tables hold single events, thinned to
+        Values of an interval without a sample are NaN, and those that a flow does not have. ``transfers``, where flows
+        make such, has one row for each that was completed, in that order: flow, start_s, end_s, size_bytes, time_ms,
+        slowdown. The ``*_points`` tables hold single events, thinned to
         one per ``record.points`` of each series:
 
         - ``throughput_points``: time_s, flow (-1: all flows), mbps; one per flow and base RTT of it: IP bytes
@@ -90,6 +108,15 @@ class RunResult:
           mds_osc, conv_osc (the AQM's state afterwards; 0 where it has none)
         - ``ack_events``: t_ns, flow, ack, rtt_ns, srtt_ns, feedback (bit 0 ECE, bit 1 ESCE), cwnd, in_flight,
           slow_start
+
+        With ``record.packets = true`` every packet at every place of its way:
+
+        - ``packets``: t_ns, tap (0 sender, 1 into a queue, 2 out of it, 3 receiver), queue, flow, proto, dir (1: from
+          the receiver), id (of the packet, the same at every place), copy_of (the id of the packet that a medium made
+          it of; else 0), size, payload, seq, ack, flags, ecn, dscp, ts_val_ns, ts_ecr_ns, window, sack_n, sack1_start
+          to sack4_end, drop (why it was lost right after this place: 0 it was not, 1 full queue, 2 AQM, 3 medium),
+          retransmission; and of the sender after it has sent the packet: cwnd, ssthresh, srtt_ns, state, limit,
+          in_flight
         """
 
 def run(

@@ -5,6 +5,8 @@
 | ``summary.json`` | ``schema_version``, ``meta``, ``flows``, ``queues``, ``windows`` |
 | ``scenario.toml`` | the scenario with every default; running it again gives the same digest |
 | ``flows.parquet``, ``queues.parquet`` | time series at the recording interval |
+| ``transfers.parquet`` | each transfer that was completed, where flows make such |
+| ``packets.parquet`` | every packet at every place, where the scenario records packets |
 | ``points/*.parquet`` | single events, thinned: one file per ``*_points`` table |
 | ``events/*.parquet`` | every event, where the scenario records events |
 | ``report.html`` | the interactive report |

@@ -29,7 +29,8 @@ pub use network::{
 pub use rate_trace::{RateTrace, TraceError, parse_mahimahi};
 pub use result::{
     CwndSummary, DatagramSummary, DropSummary, FlowSummary, ImpairmentSummary, LimitSummary, Percentiles,
-    QueueSummary, RunResult, SlowStartExit, Stalled, Summary, TransferSummary, WindowSummary,
+    QueueSummary, RunResult, SizeClassSummary, SlowStartExit, Stalled, Summary, TransferSummary,
+    WindowSummary,
 };
 pub use simulation::{Simulation, StreamState};
 pub use streams::stream_seed;

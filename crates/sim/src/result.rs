@@ -86,28 +86,29 @@ pub struct FlowSummary {
     pub first_packet_s: Option<f64>,
     /// When its last packet was received, in the whole run.
     pub last_packet_s: Option<f64>,
-    /// Its congestion window.
-    pub cwnd_bytes: CwndSummary,
+    /// Its congestion window; none of datagrams, nor of a flow that stands for many connections.
+    pub cwnd_bytes: Option<CwndSummary>,
     /// Its round-trip time.
     pub rtt_ms: Option<Percentiles>,
     /// Data segments or datagrams sent, those sent again included; not counted with loss-free endpoints.
-    pub sent: u64,
-    /// Bytes acknowledged, cumulatively or by SACK, in whole segments; likewise.
-    pub delivered_bytes: u64,
+    pub sent: Option<u64>,
+    /// Bytes acknowledged, cumulatively or by SACK, in whole segments; likewise. This and what follows up to
+    /// `ecn_reductions` is of TCP only.
+    pub delivered_bytes: Option<u64>,
     /// Segments sent again.
-    pub retransmits: u64,
+    pub retransmits: Option<u64>,
     /// Episodes of loss recovery.
-    pub loss_episodes: u64,
+    pub loss_episodes: Option<u64>,
     /// Retransmission timeouts.
-    pub rtos: u64,
+    pub rtos: Option<u64>,
     /// Of these, those that were found to be spurious.
-    pub spurious_rtos: u64,
+    pub spurious_rtos: Option<u64>,
     /// Tail loss probes.
-    pub tlps: u64,
+    pub tlps: Option<u64>,
     /// Reductions that were undone.
-    pub undos: u64,
-    /// Echoes of CE that were answered.
-    pub ecn_reductions: u64,
+    pub undos: Option<u64>,
+    /// Echoes of CE that were answered; not counted with loss-free endpoints.
+    pub ecn_reductions: Option<u64>,
     /// Its packets that were lost, ACKs included (with loss-free endpoints: that would have been).
     pub drops: DropSummary,
     /// Its packets that arrived damaged and were discarded.
@@ -118,8 +119,8 @@ pub struct FlowSummary {
     pub ce_marks: u64,
     /// Segments received with SCE.
     pub sce_marks: u64,
-    /// The share of ACKs after which cwnd kept the sender from sending.
-    pub cwnd_limited: f64,
+    /// The share of ACKs after which cwnd kept the sender from sending; nothing without an ACK.
+    pub cwnd_limited: Option<f64>,
     /// How slow start ended.
     pub slow_start_exit: Option<SlowStartExit>,
     /// Its transfers, responses or frames over TCP, or its connections, if it has such.
@@ -159,7 +160,7 @@ impl LimitSummary {
 }
 
 /// Messages of an application over TCP: transfers, responses, frames.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct TransferSummary {
     /// Connections that arrived, of a flow that stands for many.
     pub arrived: u64,
@@ -171,6 +172,23 @@ pub struct TransferSummary {
     pub completed_bytes: u64,
     /// From the first SYN, or from when it was written, to the ACK of its last byte: the flow completion time.
     pub time_ms: Option<Percentiles>,
+    /// Those completed by size, classes without one left out.
+    pub by_size: Vec<SizeClassSummary>,
+}
+
+/// Transfers of about one size.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct SizeClassSummary {
+    /// They are longer than this.
+    pub above_bytes: u64,
+    /// They are at most as long as this; none for the class of the longest.
+    pub up_to_bytes: Option<u64>,
+    /// How many were completed.
+    pub completed: u64,
+    /// The flow completion time; percentiles are exact.
+    pub time_ms: Percentiles,
+    /// The completion time over that of an empty path: base RTT + size / bottleneck rate; likewise.
+    pub slowdown: Percentiles,
 }
 
 /// Datagrams of a flow.
@@ -218,7 +236,7 @@ pub struct ImpairmentSummary {
 }
 
 /// A congestion window over a span of time.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CwndSummary {
     /// Weighted by time.
     pub mean: f64,
@@ -239,7 +257,7 @@ pub struct SlowStartExit {
     pub reason: &'static str,
 }
 
-/// A distribution of times in milliseconds: percentiles by nearest rank, of sojourn times to 0.1 %, of round trips to
+/// A distribution, of times in milliseconds: percentiles by nearest rank, of sojourn times to 0.1 %, of round trips to
 /// 0.4 %.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Percentiles {

@@ -1,7 +1,7 @@
 //! The sender of a TCP connection: Linux's, or one from before congestion control.
 
 use windtunnel_cc::ExitReason;
-use windtunnel_tcp::{AckReport, Sender, bsd42};
+use windtunnel_tcp::{AckReport, Sender, TcpInfo, bsd42};
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 use windtunnel_wire::Packet;
 
@@ -147,6 +147,11 @@ impl TcpSender {
                 }
             }
         }
+    }
+
+    /// What the recorder reads of it at its tick.
+    pub(crate) fn info(&self) -> TcpInfo {
+        either!(self, sender => sender.info())
     }
 
     /// What a capture shows of it besides the packet.

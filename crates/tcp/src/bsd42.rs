@@ -20,6 +20,7 @@ use windtunnel_wire::{Packet, TcpFlags};
 
 use crate::ack_policy::{AckParams, AckPolicy};
 use crate::config::{Endpoint, WINDOW_SHIFT};
+use crate::info::TcpInfo;
 use crate::params::{LossDetection, TcpParams};
 use crate::receiver::Receiver;
 
@@ -295,6 +296,18 @@ impl Sender {
         match p.backoff {
             Backoff::None => rto,
             Backoff::Exp => (rto * (1 << self.expiries.min(32))).min(p.rto_max),
+        }
+    }
+
+    /// The state that no packet shows: there is nothing but the timer.
+    pub fn info(&self) -> TcpInfo {
+        let backoff = if self.params.backoff == Backoff::Exp { self.expiries } else { 0 };
+        TcpInfo {
+            rto: self.rto(),
+            backoff,
+            consecutive_rtos: self.expiries,
+            unacked: self.in_flight(),
+            ..TcpInfo::default()
         }
     }
 

@@ -10,12 +10,14 @@ mod ack_policy;
 pub mod bsd42;
 mod config;
 pub mod ideal;
+mod info;
 mod params;
 mod receiver;
 mod sender;
 
 pub use ack_policy::{AckParams, AckPolicy};
 pub use config::{Endpoint, HEADERS, HEADERS_WITHOUT_TIMESTAMPS, WINDOW_SHIFT};
+pub use info::TcpInfo;
 pub use params::{IdleRule, LossDetection, Reduction, RtoRule, TcpParams};
 pub use receiver::{Receiver, ReceiverStats, SegmentReport};
 pub use sender::{AckReport, CaState, Limited, Sender, SenderStats};

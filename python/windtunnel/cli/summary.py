@@ -1,6 +1,6 @@
 """What ``windtunnel run`` says at the end: the main numbers, and where the rest is."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -44,6 +44,7 @@ def _show(flows: Sequence[Record], queues: Sequence[Record], console: Console) -
         ("flow", _FLOW, flows),
         ("recovery", _RECOVERY, [flow for flow in flows if flow.get("limited")]),
         ("transfers", _TRANSFERS, [flow for flow in flows if flow.get("transfers")]),
+        ("by size", _BY_SIZE, [part for flow in flows for part in _by_size(flow)]),
         ("datagrams", _DATAGRAMS, [flow for flow in flows if flow.get("datagrams")]),
         ("queue", _QUEUE, queues),
     ):
@@ -73,7 +74,17 @@ def _of(*path: str, factor: float = 1) -> Callable[[Record], Any]:
 def _window(flow: Record) -> float | None:
     """Datagrams have no window, and a flow that stands for many connections has not one."""
     cwnd = flow["cwnd_bytes"]
-    return cwnd["mean"] / 1e3 if cwnd["max"] else None
+    return cwnd["mean"] / 1e3 if cwnd else None
+
+
+def _by_size(flow: Record) -> Iterator[Record]:
+    """The transfers of a flow, class by class."""
+    for part in (flow.get("transfers") or {}).get("by_size", ()):
+        low, high = part["above_bytes"], part["up_to_bytes"]
+        unit, one = ("MB", 1e6) if high is None or high >= 1e6 else ("kB", 1e3)
+        ends = [f"{end / one:g}" for end in (low, high) if end]
+        size = "-".join(ends) if len(ends) == 2 else ("> " if high is None else "<= ") + ends[0]
+        yield {**part, "name": flow["name"], "size": f"{size} {unit}"}
 
 
 def _limit(flow: Record) -> str | None:
@@ -107,6 +118,16 @@ _TRANSFERS = (
     _Column("P50 ms", _of("transfers", "time_ms", "p50")),
     _Column("P99 ms", _of("transfers", "time_ms", "p99")),
     _Column("max ms", _of("transfers", "time_ms", "max")),
+)
+#: The slowdown is the completion time over that of an empty path: base RTT + size / bottleneck rate.
+_BY_SIZE = (
+    _Column("size", _of("size")),
+    _Column("done", _of("completed")),
+    _Column("mean ms", _of("time_ms", "mean")),
+    _Column("P50 ms", _of("time_ms", "p50")),
+    _Column("P99 ms", _of("time_ms", "p99")),
+    _Column("slowdown", _of("slowdown", "mean")),
+    _Column("its P99", _of("slowdown", "p99")),
 )
 _DATAGRAMS = (
     _Column("sent", _of("datagrams", "sent")),

@@ -31,16 +31,9 @@ _DELAY = 5.0
 #: A value is interpolated between samples that are no farther apart than so many steps.
 _GAP = 5
 _PING = "Ping (ms) ICMP"
-#: Socket samples: Flent's name, our column, its factor (None: segments).
-_SOCKET: tuple[tuple[str, str, float | None], ...] = (
-    ("tcp_cwnd", "cwnd_bytes", None),
-    ("tcp_rtt", "srtt_ms", 1.0),
-    ("tcp_rtt_var", "rttvar_ms", 1.0),
-    # The later one has it, if it is there.
-    ("tcp_delivery_rate", "goodput_mbps", 1.0),
-    ("tcp_delivery_rate", "delivery_rate_mbps", 1.0),
-    ("tcp_pacing_rate", "pacing_rate_mbps", 1.0),
-)
+#: Socket samples, as Flent reads them from ss: its name and our column; besides, in segments, ``tcp_cwnd``, and
+#: ``tcp_delivery_rate``.
+_SOCKET = {"tcp_rtt": "srtt_ms", "tcp_rtt_var": "rttvar_ms", "tcp_pacing_rate": "pacing_rate_mbps"}
 
 
 def write_flent(result: RunResult, path: Path) -> None:
@@ -94,7 +87,7 @@ def _resampled(flow: Samples) -> Samples:
     # Ends of intervals count to the step that they end.
     bins = np.ceil(np.round(flow.time / _STEP, 6)).astype(np.int64) - 1
     last = np.flatnonzero(np.diff(bins, append=bins[-1] + 1))
-    means = {"goodput_mbps", "throughput_mbps", "rtt_mean_ms", "delivery_rate_mbps"}
+    means = {"goodput_mbps", "throughput_mbps", "rtt_mean_ms"}
     columns = {
         name: _bin_means(values, bins) if name in means else values[last] for name, values in flow.columns.items()
     }
@@ -131,14 +124,14 @@ def _throughput(flow: Samples) -> list[dict[str, float]]:
 
 
 def _socket_columns(flow: Samples) -> dict[str, Array]:
-    found: dict[str, Array] = {}
     if not flow.connection.is_socket:
-        return found
-    for key, name, factor in _SOCKET:
-        column = flow.get(name)
-        if column is not None:
-            found[key] = column * (1 / flow.connection.mss if factor is None else factor)
-    return found
+        return {}
+    columns = {key: flow.get(name) for key, name in _SOCKET.items()}
+    return {
+        "tcp_cwnd": flow["cwnd_bytes"] / flow.connection.mss,
+        "tcp_delivery_rate": flow.delivery_rate,
+        **{key: column for key, column in columns.items() if column is not None},
+    }
 
 
 def _socket_samples(flow: Samples) -> list[dict[str, float]]:

@@ -1,13 +1,15 @@
 """flowgrind: the interval reports that the flowgrind controller prints, so that scripts for it (``grep ^S``) read them.
 
 ``S`` is the sender, ``D`` the receiver, which transmits nothing. ``through`` is the sender's goodput as it arrived; the
-kernel's metrics are the sender's at the end of the interval. A metric that the run did not record is ``nan``.
+kernel's metrics are the sender's at the end of the interval, as its manual explains them: ``retr`` are retransmissions
+under way, ``tret`` timeouts in a row. A metric that the run did not record (of loss-free endpoints) is ``nan``.
 Inter-arrival times of blocks are ``inf``, flowgrind's word for no block: a stream has none. Datagrams, and flows that
 stand for many connections, are left out.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -37,13 +39,14 @@ _COLUMNS = (
     ("reor", "[#]", 5),
     ("bkof", "[#]", 5),
     ("rtt", "[ms]", 8),
-    ("rtvar", "[ms]", 8),
+    ("rttvar", "[ms]", 8),
     ("rto", "[ms]", 8),
     ("ca state", "", 9),
     ("smss", "[B]", 6),
     ("pmtu", "[B]", 6),
 )
-_STATES = ("open", "disorder", "cwr", "recovery", "loss")
+#: As flowgrind prints them.
+_STATES = ("open", "disorder", "cwr", "recover", "loss")
 _DATE = "2020-01-01-00:00:00"
 
 
@@ -69,29 +72,32 @@ def write_flowgrind(result: RunResult, path: Path) -> None:
 def _kernel(flow: Samples, row: int) -> list[str]:
     """The metrics of the sender's kernel, from ``cwnd`` on."""
     c = flow.connection
-    segments = 1 / c.mss
+    # No sender with a timer does without one of these; loss-free ones have neither.
+    known = flow.get("rto_ms") is not None
 
-    def of(name: str, digits: int = 0, scale: float = 1.0) -> str:
+    def of(name: str, digits: int = 0) -> str:
         column = flow.get(name)
-        return "nan" if column is None else f"{column[row] * scale:.{digits}f}"
+        return "nan" if column is None else f"{column[row]:.{digits}f}"
 
-    ssthresh = of("ssthresh_bytes", scale=segments)
+    def segments(name: str) -> str:
+        column = flow.get(name)
+        return "nan" if column is None else f"{math.ceil(column[row] / c.mss)}"
+
+    ssthresh = flow.get("ssthresh_bytes")
+    infinite = known and (ssthresh is None or not np.isfinite(ssthresh[row]))
     state = flow.get("state")
     return [
-        f"{flow['cwnd_bytes'][row] * segments:.0f}",
-        "INT_MAX" if ssthresh == "inf" else ssthresh,
-        f"{flow['in_flight_bytes'][row] * segments:.0f}",
-        of("sacked"),
-        of("lost_out"),
-        of("retrans_out"),
-        of("rto_retransmits"),
-        of("fackets"),
+        f"{flow['cwnd_bytes'][row] / c.mss:.0f}",
+        "INT_MAX" if infinite else "nan" if ssthresh is None else f"{ssthresh[row] // c.mss:.0f}",
+        f"{math.ceil(flow.outstanding[row] / c.mss)}",
+        *(segments(name) for name in ("sacked_bytes", "lost_bytes", "retrans_out_bytes")),
+        of("consecutive_rtos"),
+        # Linux has kept no count of segments below the highest one that is SACKed since 4.15.
+        "0" if known else "nan",
         of("reordering"),
         of("backoff"),
-        of("srtt_ms", 1),
-        of("rttvar_ms", 1),
-        of("rto_ms", 1),
-        "nan" if state is None or not np.isfinite(state[row]) else _STATES[int(state[row])],
+        *(of(name, 1) for name in ("srtt_ms", "rttvar_ms", "rto_ms")),
+        "nan" if state is None else _STATES[int(state[row])],
         str(c.mss),
         str(c.mtu),
     ]

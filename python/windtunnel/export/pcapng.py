@@ -31,7 +31,7 @@ IP_VERSIONS = (4, 6)
 
 #: The columns that the core reads, with their types.
 _COLUMNS: dict[str, type[np.generic]] = {
-    **dict.fromkeys(("t_ns", "id", "seq", "ack", "ts_val_ns", "ts_ecr_ns", "window"), np.uint64),
+    **dict.fromkeys(("t_ns", "id", "copy_of", "seq", "ack", "ts_val_ns", "ts_ecr_ns", "window"), np.uint64),
     **dict.fromkeys((f"sack{n}_{edge}" for n in (1, 2, 3, 4) for edge in ("start", "end")), np.uint64),
     **dict.fromkeys(("cwnd", "ssthresh", "srtt_ns", "in_flight"), np.uint64),
     **dict.fromkeys(("queue", "flow", "size", "payload", "flags"), np.uint32),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -24,8 +25,24 @@ class Samples:
     columns: dict[str, Array]
 
     def get(self, name: str) -> Array | None:
-        """A column, or None if this version of the core does not record it."""
-        return self.columns.get(name)
+        """A column, or None if the run did not record it of this flow."""
+        return self.columns[name] if name in self._recorded else None
+
+    @cached_property
+    def _recorded(self) -> frozenset[str]:
+        return frozenset(name for name, values in self.columns.items() if np.isfinite(values).any())
+
+    @property
+    def outstanding(self) -> Array:
+        """Bytes sent and not acknowledged; what is in flight of loss-free endpoints, which is the same."""
+        unacked = self.get("unacked_bytes")
+        return self["in_flight_bytes"] if unacked is None else unacked
+
+    @property
+    def delivery_rate(self) -> Array:
+        """The sender's samples in Mbit/s; the goodput of senders that take none."""
+        sampled = self.get("delivery_rate_mbps")
+        return self["goodput_mbps"] if sampled is None else sampled
 
     def __getitem__(self, name: str) -> Array:
         return self.columns[name]

@@ -1,12 +1,15 @@
 """ss: what ``ss -tin`` of iproute2 would have printed at the senders at the end of each recording interval.
 
 A line ``# 1.250 s`` before each of its outputs gives the time. A connection is there from its first round-trip sample
-on; datagrams, and flows that stand for many connections, have none. Values that the run did not record are left out,
-as ss does where the kernel has none.
+on; datagrams, and flows that stand for many connections, have none. Names, order, units and what is left out are those
+of ss (iproute2, misc/ss.c, ``tcp_stats_print``): ms, segments, bit/s; no value that is 0; no ssthresh that is infinite,
+no reordering of 3. ss does not show the state of congestion control; flowgrind does. Of loss-free endpoints, which
+have no timer and no rate samples, the mean deviation is 0 and the delivery rate is the goodput.
 """
 
 from __future__ import annotations
 
+import math
 from itertools import groupby
 from pathlib import Path
 
@@ -15,6 +18,8 @@ import numpy as np
 from windtunnel.export.samples import Array, Samples, cumulative, moments, sockets
 from windtunnel.result import RunResult
 
+#: The ssthresh, in segments, from which on ss takes it for infinite; and the degree of reordering that all begin with.
+_INFINITE, _REORDERING = 0xFFFF, 3
 _HEADER = f"{'State':<8}{'Recv-Q':<8}{'Send-Q':<10}{'Local Address:Port':<24}{'Peer Address:Port':<24}"
 
 
@@ -34,32 +39,41 @@ def write_ss(result: RunResult, path: Path) -> None:
 
 def _socket(flow: Samples, row: int, retransmits: Array | None, least_rtt: Array) -> str:
     c = flow.connection
-    in_flight = flow["in_flight_bytes"][row]
-    socket = f"{'ESTAB':<8}{0:<8}{in_flight:<10.0f}{c.local:<24}{c.peer}"
+    outstanding = flow.outstanding[row]
+    socket = f"{'ESTAB':<8}{0:<8}{outstanding:<10.0f}{c.local:<24}{c.peer}"
 
-    def has(name: str, text: str, scale: float = 1.0) -> list[str]:
-        """The text with the column's value, if there is one."""
-        column = flow.get(name)
-        return [text.format(column[row] * scale)] if column is not None and np.isfinite(column[row]) else []
+    def of(column: Array | None, absent: float = 0.0) -> float:
+        return absent if column is None or not np.isfinite(column[row]) else float(column[row])
 
-    srtt, cwnd = flow["srtt_ms"][row], max(int(flow["cwnd_bytes"][row] // c.mss), 1)
-    rate = flow.get("delivery_rate_mbps")
-    options = [word for word, on in (("ts", c.timestamps), ("sack", c.sack), ("ecn", c.ecn)) if on]
+    def segments(name: str) -> int:
+        return math.ceil(of(flow.get(name)) / c.mss)
+
+    # As the kernel counts: microseconds, timeouts in ticks of its clock, whole segments.
+    srtt, rttvar, least = (round(of(t), 3) for t in (flow["srtt_ms"], flow.get("rttvar_ms"), least_rtt))
+    rto, backoff, reordering = (of(flow.get(name)) for name in ("rto_ms", "backoff", "reordering"))
+    ssthresh, cwnd = of(flow.get("ssthresh_bytes")) // c.mss, max(int(of(flow["cwnd_bytes"]) // c.mss), 1)
+    pacing, delivery = (of(rate) * 1e6 for rate in (flow.get("pacing_rate_mbps"), flow.delivery_rate))
+    now, total = segments("retrans_out_bytes"), of(retransmits)
+    lost, sacked = segments("lost_bytes"), segments("sacked_bytes")
     info = [
-        *options,
+        *(word for word, on in (("ts", c.timestamps), ("sack", c.sack), ("ecn", c.ecn)) if on),
         c.cc,
         "wscale:14,14",
-        *has("rto_ms", "rto:{:.0f}"),
-        f"rtt:{srtt:.3f}" + "".join(has("rttvar_ms", "/{:.3f}")),
+        rto and f"rto:{math.ceil(round(rto, 6)):g}",
+        backoff and f"backoff:{backoff:.0f}",
+        f"rtt:{srtt:g}/{rttvar:g}",
         f"mss:{c.mss}",
         f"pmtu:{c.mtu}",
         f"cwnd:{cwnd}",
-        *has("ssthresh_bytes", "ssthresh:{:.0f}", 1 / c.mss),
-        f"send {cwnd * c.mss * 8e3 / srtt:.0f}bps" if srtt > 0 else "",
-        *has("pacing_rate_mbps", "pacing_rate {:.0f}bps", 1e6),
-        *has("goodput_mbps" if rate is None else "delivery_rate_mbps", "delivery_rate {:.0f}bps", 1e6),
-        f"unacked:{in_flight / c.mss:.0f}" if in_flight > 0 else "",
-        f"retrans:0/{retransmits[row]:.0f}" if retransmits is not None and retransmits[row] > 0 else "",
-        f"minrtt:{least_rtt[row]:.3f}" if np.isfinite(least_rtt[row]) else "",
+        0 < ssthresh < _INFINITE and f"ssthresh:{ssthresh:.0f}",
+        f"send {cwnd * c.mss * 8e3 / srtt:.0f}bps",
+        pacing and f"pacing_rate {pacing:.0f}bps",
+        delivery and f"delivery_rate {delivery:.0f}bps",
+        outstanding > 0 and f"unacked:{math.ceil(outstanding / c.mss)}",
+        (now or total) and f"retrans:{now}/{total:.0f}",
+        lost and f"lost:{lost}",
+        sacked and f"sacked:{sacked}",
+        reordering not in (0, _REORDERING) and f"reordering:{reordering:.0f}",
+        least and f"minrtt:{least:g}",
     ]
     return f"{socket}\n\t {' '.join(word for word in info if word)}\n"

@@ -22,6 +22,7 @@ from windtunnel.figures.series import (
     names,
     retransmissions,
     sojourn,
+    ssthresh,
     throughput,
 )
 from windtunnel.figures.style import INK, PURPLE, RED, SLATE, TOTAL, Look, flow_look, queue_look
@@ -49,6 +50,9 @@ _LOG_RANGE = 30.0
 # Rows of ticks under the top of a panel: their distance in its height, and how many there are at most.
 _TICK_ROW = 0.03
 _TICK_ROWS = 8
+# In a panel of more flows than these their thresholds would hide the windows.
+_THRESHOLDS = 4
+_THRESHOLD_DASH = (0, (4, 2))
 _DROP = 2
 _KILO = 1e3
 
@@ -101,15 +105,30 @@ def draw_throughput(axes: Axes, result: Result, window: Window) -> None:
 
 
 def draw_cwnd(axes: Axes, result: Result, window: Window) -> None:
-    """Congestion windows, with red crosses where they keep the sender from sending, and ticks for retransmissions."""
+    """Congestion windows, with red crosses where they keep the sender from sending, and ticks for retransmissions.
+
+    Of few flows also ssthresh, as a thin dashed line below.
+    """
     every = _visible(cwnd(result), window)
     top = _top(every)
     unit, factor = ("MB", _KILO**2) if top >= 10 * _KILO**2 else ("kB", _KILO) if top >= 10 * _KILO else ("bytes", 1.0)
     looks, _ = flow_looks(result)
     again = [s for s in retransmissions(result) if np.any((s.t >= window.start) & (s.t <= window.end))]
-    axes.set_title("cwnd (x: flow is cwnd-limited" + ("; ticks: retransmissions)" if again else ")"))
+    few = len(every) <= _THRESHOLDS
+    thresholds = [s for s in _visible(ssthresh(result), window) if np.isfinite(s.y).any()] if few else []
+    notes = ["x: flow is cwnd-limited", "ticks: retransmissions"]
+    if thresholds:
+        # Shorter, or the title would reach into that of the next panel.
+        notes = ["x: limited", "dashed: ssthresh", "ticks: retransmits"]
+    axes.set_title(f"cwnd ({'; '.join(notes if again else notes[:-1])})")
     axes.set_ylabel(f"cwnd ({unit})")
     _ticks(axes, again, looks)
+    for s in thresholds:
+        keep = thin_line(s.t, s.y, POINTS // (4 * len(thresholds)))
+        axes.plot(
+            s.t[keep], s.y[keep] / factor, color=_look(looks, s.index).colour, linestyle=_THRESHOLD_DASH, linewidth=0.7,
+            alpha=0.75, zorder=1.5, label=f"_ssthresh of flow {s.index}",
+        )  # fmt: skip
     for s in every:
         _line(axes, s.t, s.y / factor, _look(looks, s.index), s.index, len(every))
     t, y = _flagged(every)

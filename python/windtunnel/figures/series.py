@@ -76,6 +76,13 @@ def cwnd(result: Result) -> list[Series]:
     return [s for s in series if np.any(s.y > 0)]
 
 
+def ssthresh(result: Result) -> list[Series]:
+    """Slow-start threshold in bytes of each flow whose sender has a finite one; NaN while it is infinite."""
+    rows = _rows(result, "flows")
+    series = _split(rows, "flow", "ssthresh_bytes") if "ssthresh_bytes" in rows else []
+    return [s for s in series if np.isfinite(s.y).any()]
+
+
 def retransmissions(result: Result) -> list[Series]:
     """Segments that each flow sent again in an interval, at its end; flows and intervals without are left out."""
     rows = _rows(result, "flows")

@@ -14,6 +14,9 @@ pub(super) fn write(row: &Row, point: Point, comments: &mut Vec<String>) {
     if row.retransmission && !row.is_ack_direction() {
         comments.push("retransmission".to_owned());
     }
+    if row.copy_of > 0 {
+        comments.push(format!("copy of packet {}", row.copy_of));
+    }
     if point == Point::Sender && row.cwnd > 0 {
         comments.push(hidden_state(row));
     }
@@ -65,6 +68,8 @@ mod tests {
         assert_eq!(comments, ["retransmission", state, "drop:aqm"]);
         write(&row, Point::QueueIn, &mut comments);
         assert_eq!(comments, ["retransmission", "drop:aqm"]);
+        write(&Row { copy_of: 34, ..row }, Point::QueueIn, &mut comments);
+        assert_eq!(comments, ["retransmission", "copy of packet 34", "drop:aqm"]);
         write(&Row { dir: 1, ..Row::default() }, Point::Sender, &mut comments);
         assert!(comments.is_empty());
     }

@@ -224,8 +224,8 @@ impl Ip<'_> {
         let mut header = Ipv4Header {
             dscp: self.dscp()?,
             ecn: self.ecn()?,
-            // The same at every place, another one for each transmission.
-            identification: self.row.id as u16,
+            // The same at every place, another one for each transmission; a copy is the same to the last bit.
+            identification: self.row.original() as u16,
             dont_fragment: true,
             more_fragments: false,
             fragment_offset: IpFragOffset::ZERO,

@@ -40,6 +40,8 @@ packets! {
     proto: u8,
     /// The packet's identity, the same at every place.
     id: u64,
+    /// The identity of the packet that a medium made it of; 0 for one that was sent.
+    copy_of: u64,
     /// Length of the IP packet.
     size: u32,
     /// Length of its data.
@@ -119,6 +121,11 @@ impl Row {
         ]
         .into_iter()
         .take(usize::from(self.sack_n))
+    }
+
+    /// The identity of the packet that was sent: its own, if it is no copy.
+    pub(super) const fn original(&self) -> u64 {
+        if self.copy_of == 0 { self.id } else { self.copy_of }
     }
 
     /// True for what the receiver sends.

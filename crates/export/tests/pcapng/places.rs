@@ -50,6 +50,20 @@ fn a_packet_at_all_its_places() {
     assert_eq!(of(flags), [2, 1, 2, 1, 2, 1, 2, 1]);
 }
 
+/// A copy that a medium made has an identity of its own (`epb_packetid`, option 5) and is the same to the last bit: its IP
+/// header too. A comment (option 1) says what it is.
+#[test]
+fn a_copy_is_the_same_packet_on_the_wire() {
+    let original = Row { tap: 3, queue: u32::MAX, ..data() };
+    let copy = Row { id: 20, copy_of: original.id, ..original };
+    let seen = packets(&file(flow(), &[original, copy], &all_points()));
+    assert_eq!(seen[0].frame, seen[1].frame);
+    assert!(seen[0].options.contains(&(5, 7_u64.to_le_bytes().to_vec())));
+    assert!(seen[1].options.contains(&(5, 20_u64.to_le_bytes().to_vec())));
+    let comment = (1, b"copy of packet 7".to_vec());
+    assert!(seen[1].options.contains(&comment) && !seen[0].options.contains(&comment));
+}
+
 /// Statistics close the file: how many packets each interface saw, and no loss of the capture's own; the time's upper half
 /// comes first.
 #[test]

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use windtunnel_scenario::{Endpoints, Scenario};
+use windtunnel_scenario::{Endpoints, Link, LinkRate, Scenario};
 use windtunnel_sim::application::ApplicationConfig;
 use windtunnel_sim::recorder::columns::{Column, Table};
 use windtunnel_sim::{FlowSummary, Percentiles, QueueSummary, RunResult, StreamState, Summary};
@@ -34,6 +34,11 @@ pub(crate) fn check(scenario: &Scenario, result: &RunResult, streams: &[StreamSt
             let path = flow.path_rtt_ms * (1.0 - RESOLUTION);
             assert!(rtt.min >= path, "{}: a round trip of {} ms in {path}", flow.name, rtt.min);
         }
+        if scenario.links.iter().all(has_one_rate) {
+            let by_size = flow.transfers.iter().flat_map(|transfers| &transfers.by_size);
+            let least = by_size.map(|class| class.slowdown.min).fold(1.0, f64::min);
+            assert!(least >= 1.0 - 1e-9, "{}: slowdown {least}: faster than an empty path", flow.name);
+        }
         if let ApplicationConfig::Transfer(transfer) = &group.application {
             let most = transfer.size.get() * member.active.len() as u64;
             assert!(payload(flow, summary.duration_s) <= most, "{}: more than the transfer", flow.name);
@@ -48,12 +53,15 @@ pub(crate) fn check(scenario: &Scenario, result: &RunResult, streams: &[StreamSt
     for table in &result.tables {
         let rows = table.columns[0].1.len();
         assert!(table.columns.iter().all(|(_, column)| column.len() == rows), "{}: ragged", table.name);
-        // A copy has the number of its original: the loss of one may be noted at the arrival of the other.
-        let copies = summary.impairments.iter().any(|i| i.duplicated > 0);
-        if table.name == "packets" && !copies {
+        if table.name == "packets" {
             check_capture(scenario, table, streams);
         }
     }
+}
+
+/// Neither a trace nor a change makes it faster than it was at the begin.
+fn has_one_rate(link: &Link) -> bool {
+    !matches!(link.rate, LinkRate::Trace { .. }) && link.changes.is_empty()
 }
 
 /// It stands for many connections.
@@ -73,12 +81,16 @@ fn check_flow(flow: &FlowSummary, duration_s: f64) {
     assert!(payload <= flow.received_bytes, "{name}: {payload} of {} bytes", flow.received_bytes);
     let throughput = flow.received_bytes as f64 * 8.0 / 1e6 / duration_s;
     assert!((throughput - flow.throughput_mbps).abs() <= 1e-9 * throughput, "{name}: throughput");
-    assert!(flow.retransmits <= flow.sent, "{name}: {} retransmits of {} sent", flow.retransmits, flow.sent);
-    assert!(flow.spurious_rtos <= flow.rtos, "{name}: {} of {} RTOs", flow.spurious_rtos, flow.rtos);
-    let cwnd = flow.cwnd_bytes;
-    assert!(cwnd.mean.is_finite() && cwnd.min <= cwnd.max, "{name}: {cwnd:?}");
-    assert!(cwnd.mean <= cwnd.max as f64 * (1.0 + 1e-9), "{name}: {cwnd:?}");
-    assert!((0.0..=1.0).contains(&flow.cwnd_limited), "{name}: {}", flow.cwnd_limited);
+    if let Some(sent) = flow.sent {
+        assert!(flow.retransmits <= Some(sent), "{name}: {:?} retransmits of {sent} sent", flow.retransmits);
+    }
+    assert!(flow.spurious_rtos <= flow.rtos, "{name}: {:?} of {:?} RTOs", flow.spurious_rtos, flow.rtos);
+    if let Some(cwnd) = flow.cwnd_bytes {
+        assert!(cwnd.mean.is_finite() && cwnd.min <= cwnd.max, "{name}: {cwnd:?}");
+        assert!(cwnd.mean <= cwnd.max as f64 * (1.0 + 1e-9), "{name}: {cwnd:?}");
+    }
+    assert!(flow.cwnd_limited.is_none_or(|share| (0.0..=1.0).contains(&share)), "{name}: {flow:?}");
+    check_what_is_told(flow);
     flow.rtt_ms.iter().for_each(|rtt| check_percentiles(name, rtt));
     if let Some(l) = flow.limited {
         let sum = l.cwnd + l.application + l.receiver + l.pacing + l.handshake;
@@ -88,12 +100,28 @@ fn check_flow(flow: &FlowSummary, duration_s: f64) {
         assert!(transfers.rejected <= transfers.arrived, "{name}: {transfers:?}");
         assert!(transfers.completed_bytes <= payload, "{name}: {transfers:?}, but {payload} bytes delivered");
         transfers.time_ms.iter().for_each(|time| check_percentiles(name, time));
+        let by_size: u64 = transfers.by_size.iter().map(|class| class.completed).sum();
+        assert_eq!(by_size, transfers.completed, "{name}: {transfers:?}");
+        for class in &transfers.by_size {
+            check_percentiles(name, &class.time_ms);
+            check_percentiles(name, &class.slowdown);
+            assert!(class.up_to_bytes.is_none_or(|most| class.above_bytes < most), "{name}: {class:?}");
+        }
     }
     if let Some(datagrams) = &flow.datagrams {
         assert!(datagrams.received + datagrams.lost <= datagrams.sent, "{name}: {datagrams:?}");
         assert!((0.0..=1.0).contains(&datagrams.loss_ratio), "{name}: {datagrams:?}");
         datagrams.one_way_ms.iter().for_each(|time| check_percentiles(name, time));
     }
+}
+
+/// What makes no sense for a flow is not told: datagrams have no window and no recovery.
+fn check_what_is_told(flow: &FlowSummary) {
+    let counts = [flow.retransmits, flow.loss_episodes, flow.rtos, flow.spurious_rtos, flow.tlps, flow.undos];
+    let udp = flow.datagrams.is_some();
+    assert!(counts.iter().all(|count| count.is_none() || !udp), "{}: {counts:?}", flow.name);
+    assert!(counts.iter().all(Option::is_some) || counts.iter().all(Option::is_none), "{}", flow.name);
+    assert!(!udp || (flow.cwnd_bytes, flow.cwnd_limited) == (None, None), "{}: {flow:?}", flow.name);
 }
 
 fn check_percentiles(name: &str, p: &Percentiles) {

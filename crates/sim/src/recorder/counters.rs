@@ -2,7 +2,7 @@
 
 use std::ops::{AddAssign, Sub};
 
-use windtunnel_tcp::Limited;
+use windtunnel_tcp::{Limited, TcpInfo};
 use windtunnel_units::{Bytes, Duration};
 
 /// Counts of a sender since it began.
@@ -19,6 +19,15 @@ pub(crate) struct Counters {
     pub(crate) delivered: Bytes,
     /// Time under each limit.
     pub(crate) limited: [Duration; Limited::COUNT],
+}
+
+/// What is read of a flow's sender at the end of an interval.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reading {
+    /// What it has counted so far.
+    pub(crate) counters: Counters,
+    /// Its state, if it is the sender of one TCP connection.
+    pub(crate) info: Option<TcpInfo>,
 }
 
 impl AddAssign for Counters {

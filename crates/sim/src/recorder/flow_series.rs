@@ -7,7 +7,8 @@ use super::columns::columns;
 use super::counters::Counters;
 use super::histogram::TimeHistogram;
 use super::messages::{DatagramTotals, TransferTotals};
-use crate::result::{CwndSummary, DropSummary, FlowSummary, LimitSummary, SlowStartExit};
+use super::packets;
+use crate::result::{CwndSummary, DropSummary, FlowSummary, LimitSummary, SizeClassSummary, SlowStartExit};
 
 columns! {
     /// One row per interval and flow.
@@ -34,7 +35,6 @@ columns! {
         rtos: U64(u64),
         lost: U64(u64),
         delivered_bytes: U64(u64),
-        delivery_rate_mbps: F64(f64),
     }
 }
 
@@ -46,6 +46,8 @@ pub(super) struct FlowInfo {
     pub(super) application: &'static str,
     /// The number of its protocol.
     pub(super) protocol: u8,
+    /// Its endpoints are loss-free: they do not count what they send.
+    pub(super) loss_free: bool,
     pub(super) base_rtt: Duration,
 }
 
@@ -172,6 +174,8 @@ pub(crate) struct FlowRecorder {
     pub(super) totals: FlowTotals,
     /// What the sender had counted when the interval began.
     counted: Counters,
+    /// It is one connection: datagrams have no window, and a flow that stands for many connections has not one.
+    has_window: bool,
     cwnd: Bytes,
     cwnd_since: Time,
     rtt: Option<Duration>,
@@ -196,11 +200,15 @@ pub(crate) struct SenderState {
 }
 
 impl FlowRecorder {
-    pub(crate) fn new(cwnd: Bytes) -> FlowRecorder {
+    /// The recorder of a flow that begins with the window `cwnd`, if it has one.
+    pub(crate) fn new(cwnd: Option<Bytes>) -> FlowRecorder {
+        let has_window = cwnd.is_some();
+        let cwnd = cwnd.unwrap_or_default();
         FlowRecorder {
             sums: FlowSums::new(cwnd),
             totals: FlowTotals::new(),
             counted: Counters::default(),
+            has_window,
             cwnd,
             cwnd_since: Time::ZERO,
             rtt: None,
@@ -294,20 +302,22 @@ impl FlowRecorder {
             self.totals.counters += counted;
         }
         let ms_or_nan = |t: Duration| if sums.rtts > 0 { t.as_millis_f64() } else { f64::NAN };
+        let of_window = |value: f64| if self.has_window { value } else { f64::NAN };
         rows.time_s.push(now.as_secs_f64());
         rows.flow.push(index as u32);
         rows.throughput_mbps.push(mbps(sums.received, span));
         rows.goodput_mbps.push(mbps(sums.payload, span));
-        rows.cwnd_bytes.push(self.cwnd.as_f64());
-        rows.cwnd_mean_bytes.push(sums.cwnd_area / span.as_nanos() as f64);
-        rows.cwnd_min_bytes.push(sums.cwnd_min.as_f64());
-        rows.cwnd_max_bytes.push(sums.cwnd_max.as_f64());
+        rows.cwnd_bytes.push(of_window(self.cwnd.as_f64()));
+        rows.cwnd_mean_bytes.push(of_window(sums.cwnd_area / span.as_nanos() as f64));
+        rows.cwnd_min_bytes.push(of_window(sums.cwnd_min.as_f64()));
+        rows.cwnd_max_bytes.push(of_window(sums.cwnd_max.as_f64()));
         rows.rtt_ms.push(self.rtt.map_or(f64::NAN, Duration::as_millis_f64));
         rows.rtt_mean_ms.push(sums.rtt_sum as f64 / sums.rtts as f64 / 1e6);
         rows.rtt_min_ms.push(ms_or_nan(sums.rtt_min));
         rows.rtt_max_ms.push(ms_or_nan(sums.rtt_max));
-        rows.srtt_ms.push(if self.rtt.is_some() { self.srtt.as_millis_f64() } else { f64::NAN });
-        rows.in_flight_bytes.push(self.in_flight.as_f64());
+        let srtt = if self.rtt.is_some() { self.srtt.as_millis_f64() } else { f64::NAN };
+        rows.srtt_ms.push(of_window(srtt));
+        rows.in_flight_bytes.push(of_window(self.in_flight.as_f64()));
         rows.ce.push(sums.ce);
         rows.sce.push(sums.sce);
         rows.cwnd_limited.push(sums.limited as f64 / sums.acks as f64);
@@ -316,7 +326,6 @@ impl FlowRecorder {
         rows.rtos.push(counted.rtos);
         rows.lost.push(sums.drops.total());
         rows.delivered_bytes.push(counted.delivered.get());
-        rows.delivery_rate_mbps.push(mbps(counted.delivered, span));
     }
 
     /// Ends a segment: its totals.
@@ -324,10 +333,18 @@ impl FlowRecorder {
         std::mem::replace(&mut self.totals, FlowTotals::new())
     }
 
-    /// The summary of `totals`, gathered over `span`.
-    pub(super) fn summary(&self, totals: &FlowTotals, span: Duration, info: &FlowInfo) -> FlowSummary {
+    /// The summary of `totals`, gathered over `span`, with the transfers by size.
+    pub(super) fn summary(
+        &self,
+        totals: &FlowTotals,
+        span: Duration,
+        info: &FlowInfo,
+        by_size: Vec<SizeClassSummary>,
+    ) -> FlowSummary {
         let sums = totals.sums.unwrap_or_else(|| FlowSums::new(self.cwnd));
         let counters = &totals.counters;
+        let tcp = info.protocol == packets::TCP;
+        let of_tcp = |count: u64| tcp.then_some(count);
         FlowSummary {
             name: info.name.clone(),
             cc: info.cc_name.clone(),
@@ -338,33 +355,33 @@ impl FlowRecorder {
             received_bytes: sums.received.get(),
             first_packet_s: self.first_received.map(Time::as_secs_f64),
             last_packet_s: self.first_received.map(|_| self.last_received.as_secs_f64()),
-            cwnd_bytes: CwndSummary {
+            cwnd_bytes: self.has_window.then(|| CwndSummary {
                 mean: sums.cwnd_area / span.as_nanos() as f64,
                 min: sums.cwnd_min.get(),
                 max: sums.cwnd_max.get(),
-            },
+            }),
             rtt_ms: totals.rtt.percentiles(),
-            sent: counters.sent,
-            delivered_bytes: counters.delivered.get(),
-            retransmits: counters.retransmits,
-            loss_episodes: counters.loss_episodes,
-            rtos: counters.rtos,
-            spurious_rtos: counters.spurious_rtos,
-            tlps: counters.tlps,
-            undos: counters.undos,
-            ecn_reductions: counters.ecn_reductions,
+            sent: (!info.loss_free).then_some(counters.sent),
+            delivered_bytes: (tcp && !info.loss_free).then_some(counters.delivered.get()),
+            retransmits: of_tcp(counters.retransmits),
+            loss_episodes: of_tcp(counters.loss_episodes),
+            rtos: of_tcp(counters.rtos),
+            spurious_rtos: of_tcp(counters.spurious_rtos),
+            tlps: of_tcp(counters.tlps),
+            undos: of_tcp(counters.undos),
+            ecn_reductions: (tcp && !info.loss_free).then_some(counters.ecn_reductions),
             drops: sums.drops,
             corrupted: sums.corrupted,
             limited: LimitSummary::of(&counters.limited),
             ce_marks: sums.ce,
             sce_marks: sums.sce,
-            cwnd_limited: sums.limited as f64 / (sums.acks.max(1)) as f64,
+            cwnd_limited: (sums.acks > 0).then(|| sums.limited as f64 / sums.acks as f64),
             slow_start_exit: self.slow_start_exit.map(|(t, cwnd, reason)| SlowStartExit {
                 t_s: t.as_secs_f64(),
                 cwnd_bytes: cwnd.get(),
                 reason: reason.name(),
             }),
-            transfers: totals.transfers.as_ref().map(|transfers| transfers.summary()),
+            transfers: totals.transfers.as_ref().map(|transfers| transfers.summary(by_size)),
             datagrams: totals.datagrams.as_ref().map(|datagrams| datagrams.summary(counters.sent)),
         }
     }

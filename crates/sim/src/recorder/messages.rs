@@ -4,8 +4,8 @@ use windtunnel_units::{Bytes, Duration, Time};
 
 use super::Recorder;
 use super::histogram::TimeHistogram;
-use crate::application::Receipt;
-use crate::result::{DatagramSummary, TransferSummary};
+use crate::application::{Completion, Receipt};
+use crate::result::{DatagramSummary, SizeClassSummary, TransferSummary};
 
 /// Transfers over a segment of the run.
 #[derive(Clone, Debug)]
@@ -48,13 +48,14 @@ impl TransferTotals {
         self.time.merge(&other.time);
     }
 
-    pub(super) fn summary(&self) -> TransferSummary {
+    pub(super) fn summary(&self, by_size: Vec<SizeClassSummary>) -> TransferSummary {
         TransferSummary {
             arrived: self.arrived,
             rejected: self.rejected,
             completed: self.completed,
             completed_bytes: self.bytes.get(),
             time_ms: self.time.percentiles(),
+            by_size,
         }
     }
 }
@@ -138,8 +139,10 @@ impl Recorder {
     }
 
     /// All of a message of `series` was acknowledged.
-    pub(crate) fn completed(&mut self, series: usize, time: Duration, size: Bytes) {
-        self.flows[series].totals.transfers().completed(time, size);
+    pub(crate) fn completed(&mut self, now: Time, series: usize, message: &Completion) {
+        let Completion { written, size } = *message;
+        self.flows[series].totals.transfers().completed(now.since(written), size);
+        self.transfers.completed(now, series, written, size);
     }
 
     /// The sender of one of `series`' connections handled an ACK. Of these no windows are recorded.

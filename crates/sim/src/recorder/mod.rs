@@ -14,6 +14,8 @@ mod messages;
 mod packets;
 mod points;
 mod queue_series;
+mod tcp_series;
+mod transfers;
 
 use windtunnel_cc::ExitReason;
 use windtunnel_qdisc::ecn::Outcome;
@@ -25,7 +27,7 @@ use crate::application::Protocol;
 use crate::flow::{Ends, Flow};
 use crate::impairment::Impairment;
 use crate::link::{Departure, Link};
-use crate::network::{Network, RecordSpec};
+use crate::network::{Network, RecordSpec, Transport};
 use crate::result::{
     FlowSummary, ImpairmentSummary, QueueSummary, RunResult, Stalled, Summary, WindowSummary,
 };
@@ -36,8 +38,10 @@ use flow_series::{FlowColumns, FlowInfo, FlowRecorder, FlowTotals};
 use packets::Captures;
 use points::{MarkKind, Points};
 use queue_series::{QueueColumns, QueueRecorder, QueueTotals};
+use tcp_series::{TcpColumns, flow_table};
+use transfers::Transfers;
 
-pub(crate) use counters::Counters;
+pub(crate) use counters::{Counters, Reading};
 pub(crate) use flow_series::SenderState;
 pub(crate) use packets::{Hidden, Tap};
 
@@ -61,7 +65,9 @@ pub(crate) struct Recorder {
     flows: Vec<FlowRecorder>,
     queues: Vec<QueueRecorder>,
     flow_rows: FlowColumns,
+    tcp_rows: TcpColumns,
     queue_rows: QueueColumns,
+    transfers: Transfers,
     points: Option<Points>,
     events: Option<(DequeueEvents, AckEvents)>,
     captures: Option<Captures>,
@@ -105,6 +111,7 @@ impl Recorder {
                         Protocol::Tcp => packets::TCP,
                         Protocol::Udp => packets::UDP,
                     },
+                    loss_free: matches!(f.transport, Transport::Ideal { .. }),
                     base_rtt: f.base_rtt,
                 })
                 .collect(),
@@ -112,7 +119,9 @@ impl Recorder {
             flows: flows.iter().map(|flow| FlowRecorder::new(initial_window(flow))).collect(),
             queues: (0..n_queues).map(|_| QueueRecorder::new()).collect(),
             flow_rows: FlowColumns::default(),
+            tcp_rows: TcpColumns::default(),
             queue_rows: QueueColumns::default(),
+            transfers: Transfers::new(network),
             digest: Digest::new(),
             segments: Vec::new(),
             segment_start: Time::ZERO,
@@ -285,12 +294,16 @@ impl Recorder {
     }
 
     /// Ends the recording interval at `now`, and the segment if an edge of a window is due.
-    /// `counters` are what each flow's sender has counted so far; none for loss-free ones.
-    pub(crate) fn end_interval(&mut self, now: Time, links: &mut [Link], counters: &[Counters]) {
+    /// `readings` are of each flow's sender; none if all are loss-free.
+    pub(crate) fn end_interval(&mut self, now: Time, links: &mut [Link], readings: &[Reading]) {
         let span = now.since(self.interval_start);
         if !span.is_zero() {
             for (i, flow) in self.flows.iter_mut().enumerate() {
-                flow.end_interval(now, span, i, counters.get(i), &mut self.flow_rows);
+                let counters = readings.get(i).map(|reading| &reading.counters);
+                flow.end_interval(now, span, i, counters, &mut self.flow_rows);
+            }
+            for reading in readings {
+                self.tcp_rows.push(reading.info.as_ref());
             }
             for (i, queue) in self.queues.iter_mut().enumerate() {
                 let (busy, backlog) = (links[i].take_busy(now), links[i].backlog());
@@ -346,7 +359,9 @@ impl Recorder {
             impairments: self.impairment_names.into_iter().zip(impairments).map(impairment_summary).collect(),
             windows,
         };
-        let mut tables: Vec<Table> = vec![self.flow_rows.into_table(), self.queue_rows.into_table()];
+        let mut tables: Vec<Table> =
+            vec![flow_table(self.flow_rows, self.tcp_rows), self.queue_rows.into_table()];
+        tables.extend(self.transfers.into_table());
         tables.extend(self.points.into_iter().flat_map(Points::into_tables));
         if let Some((dequeues, acks)) = self.events {
             tables.extend([dequeues.into_table(), acks.into_table()]);
@@ -364,10 +379,11 @@ impl Recorder {
             queues.iter_mut().zip(&segment.queues).for_each(|(sum, part)| sum.merge(part));
         }
         let span = to.since(from);
-        let flows = self.flows.iter().zip(&self.flow_info).zip(&flows);
+        let by_size = self.transfers.by_size(from, to);
+        let flows = self.flows.iter().zip(&self.flow_info).zip(&flows).zip(by_size);
         let queues = self.queue_names.iter().zip(links).zip(&queues);
         (
-            flows.map(|((flow, info), totals)| flow.summary(totals, span, info)).collect(),
+            flows.map(|(((flow, info), totals), sizes)| flow.summary(totals, span, info, sizes)).collect(),
             queues.map(|((name, link), totals)| totals.summary(span, name, link.rate())).collect(),
         )
     }
@@ -387,11 +403,11 @@ fn series_of(flow: FlowId, flows: usize, members: &[u32]) -> usize {
 }
 
 /// The window that a flow begins with; what has no window, or many, has none.
-fn initial_window(flow: &Flow) -> Bytes {
+fn initial_window(flow: &Flow) -> Option<Bytes> {
     match &flow.ends {
-        Ends::Ideal { sender, .. } => sender.cwnd(),
-        Ends::Tcp(connection) => connection.sender.cwnd(),
-        Ends::Datagrams(_) | Ends::Arrivals(_) | Ends::Vacant => Bytes::ZERO,
+        Ends::Ideal { sender, .. } => Some(sender.cwnd()),
+        Ends::Tcp(connection) => Some(connection.sender.cwnd()),
+        Ends::Datagrams(_) | Ends::Arrivals(_) | Ends::Vacant => None,
     }
 }
 

@@ -1,7 +1,9 @@
 //! Captures: every packet at every point of its way, with what its sender hides.
 //!
-//! One row per packet and point. A packet's number is given where it is sent, and stays the same up to where it arrives;
-//! a copy that a medium makes keeps it. The last bit of a number is the packet's direction.
+//! One row per packet and point. A packet's number is given where it is sent, and stays the same up to where it arrives.
+//! A copy that a medium makes has a number of its own, because it has a way and an end of its own, and names the packet
+//! that it is a copy of. It is seen from the next point on: one that is lost before that leaves no row. The last bit of a
+//! number is the packet's direction.
 
 use windtunnel_qdisc::DropReason;
 use windtunnel_tcp::WINDOW_SHIFT;
@@ -20,6 +22,7 @@ columns! {
         proto: U8(u8),
         dir: U8(u8),
         id: U64(u64),
+        copy_of: U64(u64),
         size: U32(u32),
         payload: U32(u32),
         seq: U64(u64),
@@ -78,8 +81,18 @@ pub(crate) struct Hidden {
 #[derive(Debug, Default)]
 pub(super) struct Captures {
     rows: PacketColumns,
-    /// By number: the packet's last row.
-    last_row: Vec<usize>,
+    /// By number.
+    packets: Vec<Captured>,
+}
+
+/// What is known of a packet besides itself.
+#[derive(Clone, Copy, Debug)]
+struct Captured {
+    /// The number of the packet that it is a copy of; else 0.
+    copy_of: u64,
+    retransmission: bool,
+    /// Where it was seen last, if it was.
+    last_row: Option<usize>,
 }
 
 /// Protocol numbers of IP.
@@ -88,27 +101,30 @@ pub(super) const UDP: u8 = 17;
 
 impl Captures {
     /// Gives a packet that is being sent its number.
-    pub(super) fn number(&mut self, packet: &mut Packet, reply: bool) {
-        // No packet has number 0: that is what those have that are not captured.
-        let count = self.last_row.len() as u64 + 1;
-        self.last_row.push(usize::MAX);
-        packet.options.get_or_insert_default().id = count << 1 | u64::from(reply);
+    pub(super) fn number(&mut self, packet: &mut Packet, reply: bool, retransmission: bool) {
+        self.add(packet, reply, Captured { copy_of: 0, retransmission, last_row: None });
     }
 
-    pub(super) fn push(
-        &mut self,
-        now: Time,
-        tap: Tap,
-        packet: &Packet,
-        proto: u8,
-        retransmission: bool,
-        hidden: Option<Hidden>,
-    ) {
+    /// Gives a copy that a medium made a number of its own. A copy of a copy is one of the packet that was sent.
+    pub(super) fn number_copy(&mut self, copy: &mut Packet) {
+        let original = copy.id();
+        if let Some(captured) = place(original).and_then(|n| self.packets.get(n)) {
+            let copy_of = if captured.copy_of == 0 { original } else { captured.copy_of };
+            self.add(copy, original & 1 == 1, Captured { copy_of, last_row: None, ..*captured });
+        }
+    }
+
+    fn add(&mut self, packet: &mut Packet, reply: bool, captured: Captured) {
+        self.packets.push(captured);
+        // No packet has number 0: that is what those have that are not captured.
+        packet.options.get_or_insert_default().id = (self.packets.len() as u64) << 1 | u64::from(reply);
+    }
+
+    pub(super) fn push(&mut self, now: Time, tap: Tap, packet: &Packet, proto: u8, hidden: Option<Hidden>) {
         let id = packet.id();
         let row = self.rows.t_ns.len();
-        let Some(last) = self.last_row.get_mut((id >> 1).wrapping_sub(1) as usize) else { return };
-        let sent_again = self.rows.retransmission.get(*last).copied().unwrap_or(retransmission);
-        *last = row;
+        let Some(captured) = place(id).and_then(|n| self.packets.get_mut(n)) else { return };
+        captured.last_row = Some(row);
         let rows = &mut self.rows;
         let (tap, queue) = match tap {
             Tap::Sender => (0, u32::MAX),
@@ -123,6 +139,7 @@ impl Captures {
         rows.proto.push(proto);
         rows.dir.push((id & 1) as u8);
         rows.id.push(id);
+        rows.copy_of.push(captured.copy_of);
         rows.size.push(packet.size().get() as u32);
         rows.payload.push(packet.payload().get() as u32);
         rows.seq.push(packet.seq.get());
@@ -135,7 +152,7 @@ impl Captures {
         rows.window.push(u64::from(packet.window) << WINDOW_SHIFT);
         rows.push_sack(packet);
         rows.drop.push(0);
-        rows.retransmission.push(sent_again);
+        rows.retransmission.push(captured.retransmission);
         let hidden = hidden.unwrap_or_default();
         rows.cwnd.push(hidden.cwnd.get());
         rows.ssthresh.push(hidden.ssthresh.get());
@@ -147,8 +164,8 @@ impl Captures {
 
     /// The packet with this number was lost after where it was captured last.
     pub(super) fn lost(&mut self, id: u64, reason: DropReason) {
-        let row = self.last_row.get((id >> 1).wrapping_sub(1) as usize);
-        if let Some(code) = row.and_then(|row| self.rows.drop.get_mut(*row)) {
+        let row = place(id).and_then(|n| self.packets.get(n)).and_then(|captured| captured.last_row);
+        if let Some(code) = row.and_then(|row| self.rows.drop.get_mut(row)) {
             *code = match reason {
                 DropReason::Full => 1,
                 DropReason::Aqm => 2,
@@ -160,6 +177,11 @@ impl Captures {
     pub(super) fn into_table(self) -> Table {
         self.rows.into_table()
     }
+}
+
+/// Where the packet with this number stands among all; nowhere if it is not captured.
+fn place(id: u64) -> Option<usize> {
+    (id >> 1).checked_sub(1).map(|n| n as usize)
 }
 
 impl PacketColumns {
@@ -201,8 +223,8 @@ impl Recorder {
     ) {
         let protocol = self.flow_info[self.series(packet.flow)].protocol;
         if let Some(captures) = &mut self.captures {
-            captures.number(packet, false);
-            captures.push(now, Tap::Sender, packet, protocol, retransmission, hidden);
+            captures.number(packet, false, retransmission);
+            captures.push(now, Tap::Sender, packet, protocol, hidden);
         }
     }
 
@@ -211,8 +233,8 @@ impl Recorder {
     pub(crate) fn capture_reply(&mut self, now: Time, packet: &mut Packet) {
         let protocol = self.flow_info[self.series(packet.flow)].protocol;
         if let Some(captures) = &mut self.captures {
-            captures.number(packet, true);
-            captures.push(now, Tap::Receiver, packet, protocol, false, None);
+            captures.number(packet, true, false);
+            captures.push(now, Tap::Receiver, packet, protocol, None);
         }
     }
 
@@ -221,7 +243,15 @@ impl Recorder {
     pub(crate) fn capture(&mut self, now: Time, tap: Tap, packet: &Packet) {
         let protocol = self.flow_info[self.series(packet.flow)].protocol;
         if let Some(captures) = &mut self.captures {
-            captures.push(now, tap, packet, protocol, false, None);
+            captures.push(now, tap, packet, protocol, None);
+        }
+    }
+
+    /// A medium made a copy of a packet.
+    #[cold]
+    pub(crate) fn capture_copy(&mut self, copy: &mut Packet) {
+        if let Some(captures) = &mut self.captures {
+            captures.number_copy(copy);
         }
     }
 }

@@ -7,7 +7,7 @@ use windtunnel_wire::Packet;
 
 use super::Simulation;
 use crate::flow::{Ends, Hop};
-use crate::recorder::{Counters, Hidden, SenderState, Tap};
+use crate::recorder::{Counters, Hidden, Reading, SenderState, Tap};
 
 impl Simulation {
     pub(super) fn start_flow(&mut self, index: usize) {
@@ -181,7 +181,7 @@ impl Simulation {
         let limited = connection.sender.cwnd_limited();
         let report = connection.sender.on_ack(packet, self.now);
         while let Some(completion) = connection.completion(self.now) {
-            self.recorder.completed(series, self.now.since(completion.written), completion.size);
+            self.recorder.completed(self.now, series, &completion);
         }
         let sender = &connection.sender;
         if index >= self.first_member {
@@ -300,8 +300,11 @@ impl Simulation {
     }
 
     /// A medium doubled a packet.
-    pub(super) fn count_copy(&mut self, copy: &Packet) {
+    pub(super) fn count_copy(&mut self, copy: &mut Packet) {
         self.flows[copy.flow.index()].in_network += 1;
+        if self.recorder.captures() {
+            self.recorder.capture_copy(copy);
+        }
     }
 
     #[inline]
@@ -358,8 +361,17 @@ impl Simulation {
         }
     }
 
+    /// What the recorder reads of a flow's sender.
+    pub(super) fn reading(&self, index: usize) -> Reading {
+        let info = match &self.flows[index].ends {
+            Ends::Tcp(connection) => Some(connection.sender.info()),
+            Ends::Ideal { .. } | Ends::Datagrams(_) | Ends::Arrivals(_) | Ends::Vacant => None,
+        };
+        Reading { counters: self.counters(index), info }
+    }
+
     /// What a flow has counted so far; a flow of arrivals, what all of its connections have.
-    pub(super) fn counters(&self, index: usize) -> Counters {
+    fn counters(&self, index: usize) -> Counters {
         match &self.flows[index].ends {
             Ends::Tcp(connection) => connection.sender.counters(),
             Ends::Datagrams(datagrams) => Counters { sent: datagrams.sent(), ..Counters::default() },

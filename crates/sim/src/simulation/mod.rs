@@ -19,7 +19,7 @@ use crate::impairment::{Impairment, Passage};
 use crate::line::DelayLine;
 use crate::link::{Link, LinkCx};
 use crate::network::{Action, Network};
-use crate::recorder::{Counters, Recorder, Tap};
+use crate::recorder::{Reading, Recorder, Tap};
 use crate::result::{RunResult, Stalled};
 use layout::Layout;
 
@@ -334,8 +334,8 @@ impl Simulation {
         let to = self.from_impairment[index].of(packet.flow);
         match self.impairments[index].enter(packet, self.now) {
             Passage::On(packet) => self.forward(packet, to),
-            Passage::Twice(packet, copy) => {
-                self.count_copy(&copy);
+            Passage::Twice(packet, mut copy) => {
+                self.count_copy(&mut copy);
                 self.forward(packet, to);
                 self.forward(copy, to);
             }
@@ -407,8 +407,8 @@ impl Simulation {
     fn end_interval(&mut self, now: Time) {
         let ideal = |flow: &Flow| matches!(flow.ends, Ends::Ideal { .. });
         let counted = if self.flows.iter().all(ideal) { 0 } else { self.first_member };
-        let counters: Vec<Counters> = (0..counted).map(|index| self.counters(index)).collect();
-        self.recorder.end_interval(now, &mut self.links, &counters);
+        let readings: Vec<Reading> = (0..counted).map(|index| self.reading(index)).collect();
+        self.recorder.end_interval(now, &mut self.links, &readings);
     }
 }
 

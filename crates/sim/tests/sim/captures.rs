@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use windtunnel_sim::application::{ApplicationConfig, ProbeParams};
 use windtunnel_sim::impairment::*;
 use windtunnel_sim::recorder::columns::{Column, Table};
-use windtunnel_sim::{RunResult, Transport};
+use windtunnel_sim::{DequeuePoint, RunResult, Transport};
 use windtunnel_units::Probability;
 
-use crate::fixtures::{path, reno, run};
+use crate::fixtures::{PlainQueue, link, path, reno, run};
 
 /// The columns of a table as numbers.
 struct Rows<'a>(&'a Table);
@@ -49,39 +49,87 @@ fn packets(result: &RunResult) -> Rows<'_> {
     Rows(result.tables.iter().find(|table| table.name == "packets").expect("captured"))
 }
 
-/// The points of each packet: sent once, then into the queue, out of it, and to the receiver, in order of time, unless it is
-/// lost; a loss is at its last point, with its reason. The counts are those of the summary.
-#[test]
-fn each_packet_has_its_way() {
-    let result = captured();
-    let rows = packets(&result);
+/// The rows of each packet, by its number.
+fn ways(rows: &Rows<'_>) -> BTreeMap<u64, Vec<usize>> {
     let mut ways: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     for row in 0..rows.len() {
         ways.entry(rows.get("id", row)).or_default().push(row);
     }
+    ways
+}
+
+/// The points of each packet: sent once, then into the queue, out of it, and to the receiver, in order of time, unless it is
+/// lost; a loss is at its last point, with its reason. Copies begin where a medium made them, and say of what. The counts are
+/// those of the summary.
+#[test]
+fn each_packet_has_its_way() {
+    let result = captured();
+    let rows = packets(&result);
+    let ways = ways(&rows);
     let mut drops = [0_u64; 4];
     let mut copies = 0;
-    for rows_of_one in ways.values() {
+    for (id, rows_of_one) in &ways {
+        let first = rows_of_one[0];
         let taps: Vec<u64> = rows_of_one.iter().map(|row| rows.get("tap", *row)).collect();
-        let reply = rows.get("dir", rows_of_one[0]) == 1;
+        let reply = rows.get("dir", first) == 1;
         let way: &[u64] = if reply { &[3, 0] } else { &[0, 1, 2, 3] };
-        copies += u64::from(taps.len() > way.len());
-        assert!(taps.iter().zip(way).all(|(a, b)| a == b), "{taps:?}");
+        assert_eq!(rows.get("dir", first), id & 1);
+        let original = rows.get("copy_of", first);
+        // The media are behind the queue.
+        let way = if original == 0 { way } else { &[3] };
+        assert!(taps.iter().zip(way).all(|(a, b)| a == b) && taps.len() <= way.len(), "{taps:?}");
+        if original != 0 {
+            copies += 1;
+            for column in ["flow", "dir", "seq", "payload", "retransmission"] {
+                assert_eq!(rows.get(column, first), rows.get(column, ways[&original][0]), "{column}");
+            }
+        }
         assert!(rows_of_one.windows(2).all(|w| rows.get("t_ns", w[0]) <= rows.get("t_ns", w[1])));
-        assert_eq!(rows.get("flow", rows_of_one[0]), rows.get("flow", rows_of_one[taps.len() - 1]));
+        assert_eq!(rows.get("flow", first), rows.get("flow", rows_of_one[taps.len() - 1]));
         let again = |row: &usize| rows.get("retransmission", *row);
-        assert!(rows_of_one.iter().all(|row| again(row) == again(&rows_of_one[0])));
-        for row in rows_of_one {
-            drops[rows.get("drop", *row) as usize] += 1;
+        assert!(rows_of_one.iter().all(|row| again(row) == again(&first)));
+        for (n, row) in rows_of_one.iter().enumerate() {
+            let drop = rows.get("drop", *row);
+            assert!(drop == 0 || n + 1 == rows_of_one.len(), "{taps:?}: lost before its last point");
+            drops[drop as usize] += 1;
         }
     }
     let flows = &result.summary.flows;
     let sum = |count: fn(&windtunnel_sim::FlowSummary) -> u64| flows.iter().map(count).sum::<u64>();
     assert_eq!(drops[1], sum(|flow| flow.drops.full));
-    // Of a packet that was doubled one copy may be lost and the other not, and two losses of one packet are one row.
     let wire = sum(|flow| flow.drops.wire + flow.corrupted);
-    assert!(drops[3] <= wire && drops[3] + copies >= wire && wire > 10, "{drops:?} {wire}");
+    // No medium loses a copy before it is seen: the one that makes them is the last one.
+    assert!(drops[3] == wire && wire > 10, "{drops:?} {wire}");
+    assert_eq!(copies, result.summary.impairments.iter().map(|i| i.duplicated).sum::<u64>());
     assert!(copies > 10);
+}
+
+/// A copy that is lost in a queue after its original went on: the loss is the copy's. Every packet is doubled in front of a
+/// queue of two packets: of a pair that finds one place the first one gets in.
+#[test]
+fn the_loss_of_a_copy_is_not_that_of_its_original() {
+    let p = |p| Probability::new(p).expect("a probability");
+    let doubled = DuplicationParams { probability: p(1.0), affects: Affects::Data };
+    let forward = vec![ImpairmentConfig::Duplication(doubled)];
+    let mut network = path(vec![(reno(), ApplicationConfig::Bulk)], 2, forward, vec![], 2);
+    network.links = vec![link(10, 0, PlainQueue::new(2, 0), DequeuePoint::End)];
+    network.flows[0].forward.swap(0, 1);
+    network.record.packets = true;
+    let result = run(network);
+    let rows = packets(&result);
+    let ways = ways(&rows);
+    let end = |way: &[usize]| (rows.get("tap", way[way.len() - 1]), rows.get("drop", way[way.len() - 1]));
+    let mut only_the_copy = 0;
+    for way in ways.values().filter(|way| rows.get("copy_of", way[0]) != 0) {
+        let original = &ways[&rows.get("copy_of", way[0])];
+        only_the_copy += u64::from(end(way) == (1, 1) && end(original) == (3, 0));
+    }
+    assert!(only_the_copy > 100, "{only_the_copy}");
+    let dropped = (0..rows.len()).filter(|row| rows.get("drop", *row) == 1).count() as u64;
+    assert_eq!(dropped, result.summary.flows[0].drops.full);
+    let lost_at_the_end =
+        (0..rows.len()).filter(|row| rows.get("tap", *row) == 3 && rows.get("drop", *row) > 0);
+    assert_eq!(lost_at_the_end.count(), 0, "nothing is damaged here");
 }
 
 /// At the sender: its state after sending; retransmissions are told; the protocol is that of the flow; SACK blocks are there
@@ -116,7 +164,7 @@ fn senders_show_their_state() {
         }
     }
     assert!(most_blocks > 0);
-    assert_eq!(again, result.summary.flows[0].retransmits);
+    assert_eq!(Some(again), result.summary.flows[0].retransmits);
 }
 
 /// Capturing changes nothing of the run.

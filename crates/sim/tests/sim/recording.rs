@@ -1,10 +1,11 @@
 //! What is recorded agrees with itself: rows with summaries, windows with the whole, points with rows.
 
+use windtunnel_sim::application::{ApplicationConfig, PoissonParams, ProbeParams};
 use windtunnel_sim::recorder::columns::{Column, Table};
-use windtunnel_sim::{LinkRate, RunResult, Simulation, Window};
-use windtunnel_units::{Duration, Time};
+use windtunnel_sim::{LinkRate, RunResult, Simulation, SizeDistribution, Transport, Window};
+use windtunnel_units::{Bytes, Duration, Rate, Time};
 
-use crate::fixtures::dumbbell;
+use crate::fixtures::{dumbbell, fixed, path, reno};
 
 fn table<'a>(result: &'a RunResult, name: &str) -> &'a Table {
     result.tables.iter().find(|t| t.name == name).expect(name)
@@ -88,8 +89,9 @@ fn rows_agree_with_the_summary() {
         let summary = &result.summary.flows[flow];
         assert!((sum / 1.995 - summary.throughput_mbps).abs() < 1e-6);
         assert!((summary.goodput_mbps / summary.throughput_mbps - 1448.0 / 1500.0).abs() < 1e-3);
-        assert_eq!(summary.cwnd_bytes.min, summary.cwnd_bytes.max, "the window is fixed");
-        assert!((summary.cwnd_bytes.mean - summary.cwnd_bytes.min as f64).abs() < 1e-3);
+        let cwnd = summary.cwnd_bytes.expect("a window");
+        assert_eq!(cwnd.min, cwnd.max, "the window is fixed");
+        assert!((cwnd.mean - cwnd.min as f64).abs() < 1e-3);
     }
 }
 
@@ -119,4 +121,156 @@ fn rows_do_not_grow_with_traffic() {
     let ((few, small), (many, large)) = (rows(10), rows(1000));
     assert!(many > 50 * few);
     assert!(large < 4 * small, "{large} rows against {small}");
+}
+
+/// Reno beside short connections and datagrams, with losses.
+fn mixed() -> RunResult {
+    let size = SizeDistribution::Exponential { mean: Bytes::new(40_000) };
+    let load = Some(Rate::from_mbps(1));
+    let web = PoissonParams { load, size, ..PoissonParams::default() };
+    let traffic = vec![
+        (reno(), ApplicationConfig::Bulk),
+        (reno(), ApplicationConfig::Poisson(web)),
+        (Transport::Udp, ApplicationConfig::Probe(ProbeParams::default())),
+    ];
+    let at = |secs| Time::ZERO + Duration::from_secs(secs);
+    let mut network = path(traffic, 40, vec![], vec![], 20);
+    network.record.windows = vec![Window { name: "late".into(), from: at(10), to: at(20) }];
+    network.record.packets = true;
+    crate::fixtures::run(network)
+}
+
+/// The rows of one flow.
+fn of_flow(result: &RunResult, column: &str, flow: usize) -> Vec<f64> {
+    f64s(result, "flows", column).iter().copied().skip(flow).step_by(3).collect()
+}
+
+/// What is sampled of a sender is what its packets show of it: the last packet sent before a tick has the same ssthresh and
+/// state, unless an ACK came in between, and the window changes with each of those.
+#[test]
+fn hidden_state_is_that_of_the_captures() {
+    let result = mixed();
+    let packets =
+        |name| table(&result, "packets").columns.iter().find(|(n, _)| *n == name).expect(name).1.clone();
+    let Column::U64(t) = packets("t_ns") else { panic!() };
+    let Column::U64(ssthresh) = packets("ssthresh") else { panic!() };
+    let Column::U64(cwnd) = packets("cwnd") else { panic!() };
+    let (Column::U8(tap), Column::U8(dir), Column::U8(state)) =
+        (packets("tap"), packets("dir"), packets("state"))
+    else {
+        panic!()
+    };
+    let Column::U32(flow) = packets("flow") else { panic!() };
+    let sent: Vec<usize> = (0..t.len()).filter(|i| (tap[*i], dir[*i], flow[*i]) == (0, 0, 0)).collect();
+    let columns = ["time_s", "ssthresh_bytes", "state", "cwnd_bytes"].map(|name| of_flow(&result, name, 0));
+    let [times, thresholds, states, windows] = &columns;
+    let mut seen = [0_u32; 5];
+    let mut differing = 0;
+    for row in 0..times.len() {
+        let now = (times[row] * 1e9).round() as u64;
+        let Some(last) = sent[..sent.partition_point(|i| t[*i] < now)].last() else { continue };
+        if windows[row] as u64 == cwnd[*last] {
+            let threshold = if thresholds[row].is_nan() { u64::MAX } else { thresholds[row] as u64 };
+            assert_eq!(threshold, ssthresh[*last], "row {row}");
+            // An ACK that changes nothing but the state may have come since.
+            let same = states[row] as u8 == state[*last];
+            seen[states[row] as usize] += u32::from(same);
+            differing += u32::from(!same);
+        }
+    }
+    assert!(seen[0] > 500 && seen[3] > 10, "{seen:?}: open, and recovery");
+    assert!(differing * 20 < seen.iter().sum(), "{differing} besides {seen:?}");
+}
+
+/// Of Linux's sender: RTO = srtt + the variance term, which is at least 200 ms; in Recovery something is lost or was; what is
+/// sent again is a part of what was lost, and data above a hole are SACKed; the delivery rate is that of the link.
+#[test]
+fn hidden_state_is_plausible() {
+    let result = mixed();
+    let of = |name| of_flow(&result, name, 0);
+    let [srtt, rto, rttvar, backoff] = ["srtt_ms", "rto_ms", "rttvar_ms", "backoff"].map(of);
+    let [state, unacked, sacked, lost, again] =
+        ["state", "unacked_bytes", "sacked_bytes", "lost_bytes", "retrans_out_bytes"].map(of);
+    let mut repaired = 0;
+    for row in (0..srtt.len()).filter(|row| srtt[*row].is_finite()) {
+        assert!(rttvar[row].is_finite() && backoff[row] == 0.0);
+        assert!((199.999..400.0).contains(&(rto[row] - srtt[row])), "{} {}", rto[row], srtt[row]);
+        assert!(sacked[row] + lost[row] <= unacked[row] && unacked[row] > 0.0, "row {row}");
+        assert!(again[row] <= lost[row], "row {row}: {} of {}", again[row], lost[row]);
+        assert!(lost[row] == 0.0 || (state[row] >= 3.0 && sacked[row] > 0.0), "row {row}");
+        repaired += u32::from(again[row] > 0.0);
+    }
+    assert!(repaired > 10);
+    assert!(of("pacing_rate_mbps").iter().all(|rate| rate.is_nan()), "it is not paced");
+    assert!(of("reordering").iter().all(|degree| *degree as u64 == 3));
+    let rates = of("delivery_rate_mbps");
+    let late = &rates[rates.len() / 2..];
+    let mean = late.iter().sum::<f64>() / late.len() as f64;
+    assert!((8.0..10.0).contains(&mean), "10 Mbit/s less headers and what the others take: {mean}");
+}
+
+/// A paced sender shows its rate: 1.2 cwnd per srtt in congestion avoidance (Linux).
+#[test]
+fn pacing_rate_is_shown() {
+    let mut network = path(vec![(fixed(10), ApplicationConfig::Bulk)], 40, vec![], vec![], 2);
+    network.flows[0].endpoint.paced = true;
+    let result = crate::fixtures::run(network);
+    let rate = f64s(&result, "flows", "pacing_rate_mbps").last().copied().expect("a row");
+    let srtt = f64s(&result, "flows", "srtt_ms").last().copied().expect("a row");
+    // ssthresh of a fixed window is infinite, so that it is far below it: 2.0.
+    let expected = 2.0 * 10.0 * 1448.0 * 8.0 / srtt / 1e3;
+    assert!((rate / expected - 1.0).abs() < 0.01, "{rate} Mbit/s, {expected} expected");
+}
+
+/// What a flow does not have is not told: a flow that stands for many connections has not one window, datagrams have none and
+/// no recovery either, and loss-free endpoints do not count what they send.
+#[test]
+fn nothing_is_made_up() {
+    let result = mixed();
+    let [bulk, web, probe] = &result.summary.flows[..] else { panic!("three flows") };
+    assert!(bulk.cwnd_bytes.is_some() && bulk.cwnd_limited.is_some());
+    assert!(bulk.retransmits > Some(0) && bulk.sent > bulk.retransmits);
+    assert_eq!((web.cwnd_bytes, web.cwnd_limited), (None, None));
+    assert!(web.sent > Some(0) && web.retransmits.is_some() && web.delivered_bytes > Some(0));
+    assert_eq!((probe.cwnd_bytes, probe.cwnd_limited, probe.delivered_bytes), (None, None, None));
+    assert_eq!((probe.retransmits, probe.rtos, probe.ecn_reductions), (None, None, None));
+    assert_eq!(probe.sent, probe.datagrams.map(|d| d.sent));
+    for column in
+        ["cwnd_bytes", "cwnd_mean_bytes", "in_flight_bytes", "srtt_ms", "rto_ms", "state", "lost_bytes"]
+    {
+        let absent = |flow| of_flow(&result, column, flow).iter().all(|value| value.is_nan());
+        assert!(!absent(0) && absent(1) && absent(2), "{column}");
+    }
+    let ideal = run();
+    let flow = &ideal.summary.flows[0];
+    assert_eq!((flow.sent, flow.delivered_bytes, flow.ecn_reductions), (None, None, None));
+    assert_eq!((flow.retransmits, flow.rtos), (Some(0), Some(0)), "they never send again");
+    assert!(f64s(&ideal, "flows", "rto_ms").iter().all(|rto| rto.is_nan()));
+}
+
+/// The table of transfers has one row for each that was completed, in order; sums are those of the summary, of windows too.
+#[test]
+fn transfers_add_up() {
+    let result = mixed();
+    let web = result.summary.flows[1].transfers.as_ref().expect("transfers");
+    let (starts, ends) = (f64s(&result, "transfers", "start_s"), f64s(&result, "transfers", "end_s"));
+    let (times, slowdowns) = (f64s(&result, "transfers", "time_ms"), f64s(&result, "transfers", "slowdown"));
+    let sizes = u64s(&result, "transfers", "size_bytes");
+    assert!(ends.is_sorted() && ends.len() as u64 == web.completed && ends.len() > 30);
+    assert_eq!(sizes.iter().sum::<u64>(), web.completed_bytes);
+    for row in 0..ends.len() {
+        assert!(((ends[row] - starts[row]) * 1e3 - times[row]).abs() < 1e-6);
+        // 40 ms and 10 Mbit/s; the handshake is another round trip.
+        let empty = 40.0 + sizes[row] as f64 * 8.0 / 1e4;
+        assert!((times[row] / empty - slowdowns[row]).abs() < 1e-6 && times[row] > empty + 40.0);
+    }
+    let mean = times.iter().sum::<f64>() / times.len() as f64;
+    assert!((web.time_ms.expect("completed").mean / mean - 1.0).abs() < 1e-9);
+    let late = result.summary.windows[0].flows[1].transfers.as_ref().expect("transfers");
+    for transfers in [web, late] {
+        assert_eq!(transfers.by_size.iter().map(|class| class.completed).sum::<u64>(), transfers.completed);
+    }
+    assert_eq!(late.completed, ends.iter().filter(|end| **end >= 10.0).count() as u64);
+    assert!(result.summary.flows[0].transfers.is_none());
+    assert!(run().tables.iter().all(|table| table.name != "transfers"), "nobody makes transfers there");
 }

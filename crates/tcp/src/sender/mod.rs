@@ -11,6 +11,7 @@ mod dsack;
 mod ecn;
 mod frto;
 mod handshake;
+mod info;
 mod limits;
 mod pacing;
 mod pipe_ack;

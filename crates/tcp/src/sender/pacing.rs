@@ -64,6 +64,11 @@ impl Pacer {
         self.on
     }
 
+    /// The rate; none without pacing, and before there is a round-trip sample.
+    pub(crate) fn rate(&self) -> Option<Rate> {
+        (self.on && self.rate != Rate::ZERO).then_some(self.rate)
+    }
+
     /// The rate, from the values after an ACK.
     pub(crate) fn update(&mut self, pacing: Pacing, load: Load) {
         self.rate = match pacing {

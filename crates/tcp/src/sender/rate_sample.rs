@@ -41,6 +41,8 @@ pub(crate) struct RateSampler {
     app_limited: Option<Bytes>,
     next_round_delivered: Bytes,
     sampled: Option<Sampled>,
+    /// What [`RateSampler::latest`] tells; zero before the first sample.
+    latest: Rate,
 }
 
 impl RateSampler {
@@ -95,12 +97,23 @@ impl RateSampler {
             prior_in_flight: snapshot.in_flight(),
             app_limited: snapshot.app_limited(),
         });
+        if let Some(sample) = rate
+            && (!sample.app_limited || sample.rate >= self.latest)
+        {
+            self.latest = sample.rate;
+        }
         Sample { rate, round_start }
     }
 
     /// The application has less than a segment to send, cwnd has room, and all that is lost was retransmitted.
     pub(crate) fn on_app_limited(&mut self, in_flight: Bytes) {
         self.app_limited = Some((self.delivered + in_flight).max(Bytes::new(1)));
+    }
+
+    /// The rate of the latest sample. One that the application limited counts only if it is not lower (Linux
+    /// `net/ipv4/tcp_rate.c`, `tcp_rate_gen`).
+    pub(crate) fn latest(&self) -> Option<Rate> {
+        (self.latest != Rate::ZERO).then_some(self.latest)
     }
 
     /// Bytes delivered since the connection began.
@@ -246,10 +259,16 @@ mod tests {
         assert_eq!(limited(&flow.ack(2, ms(40))), Some(false), "sent before");
         assert_eq!(limited(&flow.ack(3, ms(41))), Some(false));
         assert!(flow.sampler.is_app_limited(), "exactly what was in flight");
+        assert_eq!(flow.sampler.latest(), Some(segments(2, 41).1), "the last that is the path's");
         assert_eq!(limited(&flow.ack(4, ms(42))), Some(true));
         assert!(!flow.sampler.is_app_limited());
         flow.send(ms(42));
         assert_eq!(limited(&flow.ack(5, ms(82))), Some(false));
+        assert_eq!(flow.sampler.latest(), Some(segments(1, 40).1), "lower than before, and the path's");
+        flow.sampler.on_app_limited(Bytes::ZERO);
+        flow.send(ms(82));
+        assert_eq!(limited(&flow.ack(6, ms(182))), Some(true));
+        assert_eq!(flow.sampler.latest(), Some(segments(1, 40).1), "the application's, and lower");
     }
 
     /// A round begins with the ACK of a segment that was sent after the last one began.

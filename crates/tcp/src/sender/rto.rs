@@ -69,6 +69,10 @@ impl Backoff {
         self.doublings = 0;
     }
 
+    pub(crate) const fn doublings(self) -> u32 {
+        self.doublings
+    }
+
     fn expired(&mut self) {
         self.doublings = (self.doublings + 1).min(32);
         self.expiries += 1;

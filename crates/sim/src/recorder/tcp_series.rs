@@ -1,0 +1,65 @@
+//! What is recorded of a TCP sender besides its flow: its hidden state at the end of each interval.
+//!
+//! It is read at the recorder's tick, so that a packet costs nothing. Loss-free endpoints, datagrams and flows that stand for
+//! many connections have none of it.
+
+use windtunnel_tcp::TcpInfo;
+use windtunnel_units::{Bytes, Duration, Rate};
+
+use super::columns::{Column, Table, columns};
+use super::flow_series::FlowColumns;
+
+columns! {
+    /// Further columns of the flows' rows; NaN for what there is not.
+    pub(crate) struct TcpColumns as "flows" {
+        delivery_rate_mbps: F64(f64),
+        pacing_rate_mbps: F64(f64),
+        ssthresh_bytes: F64(f64),
+        rttvar_ms: F64(f64),
+        rto_ms: F64(f64),
+        backoff: F64(f64),
+        consecutive_rtos: F64(f64),
+        state: F64(f64),
+        unacked_bytes: F64(f64),
+        sacked_bytes: F64(f64),
+        lost_bytes: F64(f64),
+        retrans_out_bytes: F64(f64),
+        reordering: F64(f64),
+    }
+}
+
+impl TcpColumns {
+    /// The row of a flow whose sender says so, or that has none.
+    pub(super) fn push(&mut self, info: Option<&TcpInfo>) {
+        let known = |value: Option<f64>| value.unwrap_or(f64::NAN);
+        let of = |get: fn(&TcpInfo) -> f64| known(info.map(get));
+        let mbps = |get: fn(&TcpInfo) -> Option<Rate>| known(info.and_then(get).map(Rate::as_mbps));
+        self.delivery_rate_mbps.push(mbps(|info| info.delivery_rate));
+        self.pacing_rate_mbps.push(mbps(|info| info.pacing_rate));
+        self.ssthresh_bytes.push(known(info.and_then(|info| info.ssthresh).map(Bytes::as_f64)));
+        self.rttvar_ms.push(known(info.and_then(|info| info.rttvar).map(Duration::as_millis_f64)));
+        self.rto_ms.push(of(|info| info.rto.as_millis_f64()));
+        self.backoff.push(of(|info| f64::from(info.backoff)));
+        self.consecutive_rtos.push(of(|info| f64::from(info.consecutive_rtos)));
+        self.state.push(of(|info| f64::from(info.state as u8)));
+        self.unacked_bytes.push(of(|info| info.unacked.as_f64()));
+        self.sacked_bytes.push(of(|info| info.sacked.as_f64()));
+        self.lost_bytes.push(of(|info| info.lost.as_f64()));
+        self.retrans_out_bytes.push(of(|info| info.retrans_out.as_f64()));
+        self.reordering.push(known(info.and_then(|info| info.reordering).map(f64::from)));
+    }
+}
+
+/// The rows of all flows. A run of loss-free endpoints alone has pushed nothing into `tcp`.
+pub(super) fn flow_table(flows: FlowColumns, tcp: TcpColumns) -> Table {
+    let mut table = flows.into_table();
+    let rows = table.columns[0].1.len();
+    let mut more = tcp.into_table().columns;
+    for (_, column) in &mut more {
+        if let Column::F64(values) = column {
+            values.resize(rows, f64::NAN);
+        }
+    }
+    table.columns.extend(more);
+    table
+}

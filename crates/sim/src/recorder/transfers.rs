@@ -1,0 +1,181 @@
+//! Each transfer, and completion times by size.
+//!
+//! Short and long transfers are limited by different things (round trips, or the rate), so that their times are told apart by
+//! size, and by slowdown, which compares transfers of different sizes (pFabric: Alizadeh et al., "pFabric: Minimal Near-Optimal
+//! Datacenter Transport", SIGCOMM 2013): the completion time over what an empty path would take at least,
+//!
+//! ```text
+//! base RTT + size / bottleneck rate
+//! ```
+//!
+//! with the size of the data alone, and the least rate of the links on the way of the data at the begin of the run (of a trace,
+//! its mean). A handshake, headers and slow start are part of the slowdown.
+//!
+//! Memory grows with the number of transfers. All are kept, so that percentiles are exact.
+
+use windtunnel_units::{Bytes, Duration, Rate, Time};
+
+use super::columns::{Table, columns};
+use crate::application::{ApplicationConfig, Protocol};
+use crate::network::{FlowSpec, Network, PathHop};
+use crate::result::{Percentiles, SizeClassSummary};
+
+columns! {
+    /// One row per transfer that was completed, in the order in which they were.
+    struct TransferColumns as "transfers" {
+        flow: U32(u32),
+        start_s: F64(f64),
+        end_s: F64(f64),
+        size_bytes: U64(u64),
+        time_ms: F64(f64),
+        slowdown: F64(f64),
+    }
+}
+
+/// Up to, and including, which size transfers are of one class; the last class has no end.
+const CLASSES: [u64; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
+
+/// The transfers of a run.
+#[derive(Debug)]
+pub(super) struct Transfers {
+    rows: TransferColumns,
+    /// By flow.
+    paths: Vec<EmptyPath>,
+    /// Some flow makes transfers.
+    any: bool,
+}
+
+/// What an empty path would take.
+#[derive(Clone, Copy, Debug)]
+struct EmptyPath {
+    base_rtt: Duration,
+    /// None if no link limits it.
+    bottleneck: Option<Rate>,
+}
+
+impl EmptyPath {
+    fn of(flow: &FlowSpec, network: &Network) -> EmptyPath {
+        let rates = flow.forward.iter().filter_map(|hop| match hop {
+            PathHop::Link(link) => Some(network.links[*link].rate.mean()),
+            PathHop::Delay(_) | PathHop::Impairment(_) => None,
+        });
+        EmptyPath { base_rtt: flow.base_rtt, bottleneck: rates.min() }
+    }
+
+    fn time(&self, size: Bytes) -> Duration {
+        self.base_rtt + self.bottleneck.map_or(Duration::ZERO, |rate| rate.transfer_time(size))
+    }
+}
+
+impl Transfers {
+    pub(super) fn new(network: &Network) -> Transfers {
+        let makes_transfers = |flow: &FlowSpec| {
+            let endless = matches!(flow.application, ApplicationConfig::Bulk);
+            flow.application.protocol() == Protocol::Tcp && !endless
+        };
+        Transfers {
+            rows: TransferColumns::default(),
+            paths: network.flows.iter().map(|flow| EmptyPath::of(flow, network)).collect(),
+            any: network.flows.iter().any(makes_transfers),
+        }
+    }
+
+    pub(super) fn completed(&mut self, now: Time, series: usize, start: Time, size: Bytes) {
+        let time = now.since(start);
+        let rows = &mut self.rows;
+        rows.flow.push(series as u32);
+        rows.start_s.push(start.as_secs_f64());
+        rows.end_s.push(now.as_secs_f64());
+        rows.size_bytes.push(size.get());
+        rows.time_ms.push(time.as_millis_f64());
+        rows.slowdown.push(time.ratio(self.paths[series].time(size)));
+    }
+
+    /// Those of each flow that were completed in `from..to`, by size; classes without one are left out.
+    pub(super) fn by_size(&self, from: Time, to: Time) -> Vec<Vec<SizeClassSummary>> {
+        let rows = &self.rows;
+        let span = from.as_secs_f64()..to.as_secs_f64();
+        let classes = CLASSES.len() + 1;
+        let mut found = vec![(Vec::new(), Vec::new()); self.paths.len() * classes];
+        for row in (0..rows.flow.len()).filter(|row| span.contains(&rows.end_s[*row])) {
+            let class = CLASSES.partition_point(|most| *most < rows.size_bytes[row]);
+            let (times, slowdowns) = &mut found[rows.flow[row] as usize * classes + class];
+            times.push(rows.time_ms[row]);
+            slowdowns.push(rows.slowdown[row]);
+        }
+        let of_flow = |of_flow: &mut [(Vec<f64>, Vec<f64>)]| {
+            let summary = |(class, (times, slowdowns)): (usize, &mut (Vec<f64>, Vec<f64>))| {
+                Some(SizeClassSummary {
+                    above_bytes: class.checked_sub(1).map_or(0, |below| CLASSES[below]),
+                    up_to_bytes: CLASSES.get(class).copied(),
+                    completed: times.len() as u64,
+                    time_ms: distribution(times)?,
+                    slowdown: distribution(slowdowns)?,
+                })
+            };
+            of_flow.iter_mut().enumerate().filter_map(summary).collect()
+        };
+        found.chunks_mut(classes).map(of_flow).collect()
+    }
+
+    /// The table, if there can be something in it.
+    pub(super) fn into_table(self) -> Option<Table> {
+        self.any.then(|| self.rows.into_table())
+    }
+}
+
+/// Percentiles by nearest rank, which are exact; nothing without a value.
+fn distribution(values: &mut [f64]) -> Option<Percentiles> {
+    values.sort_unstable_by(f64::total_cmp);
+    let (min, max) = (*values.first()?, *values.last()?);
+    let n = values.len();
+    let quantile = |share: f64| values[((share * n as f64).ceil() as usize).clamp(1, n) - 1];
+    Some(Percentiles {
+        min,
+        mean: values.iter().sum::<f64>() / n as f64,
+        p50: quantile(0.50),
+        p95: quantile(0.95),
+        p99: quantile(0.99),
+        max,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Nearest rank of 200 values 1..=200: the 100th, the 190th, the 198th. Of one value all are that.
+    #[test]
+    fn percentiles_are_exact() {
+        let halves =
+            |p: Percentiles| [p.min, p.mean, p.p50, p.p95, p.p99, p.max].map(|value| (value * 2.0) as u64);
+        let mut values: Vec<f64> = (1..=200).rev().map(f64::from).collect();
+        assert_eq!(halves(distribution(&mut values).unwrap()), [2, 201, 200, 380, 396, 400]);
+        assert_eq!(halves(distribution(&mut [3.0]).unwrap()), [6; 6]);
+        assert!(distribution(&mut []).is_none());
+    }
+
+    /// 100 kB over 20 ms and 10 Mbit/s take 20 + 80 ms: 200 ms are a slowdown of 2. A class ends with its limit; windows are
+    /// half open; flows are told apart.
+    #[test]
+    fn slowdown_and_classes_by_hand() {
+        let path = EmptyPath { base_rtt: Duration::from_millis(20), bottleneck: Some(Rate::from_mbps(10)) };
+        let fast = EmptyPath { bottleneck: None, ..path };
+        let rows = TransferColumns::default();
+        let mut transfers = Transfers { rows, paths: vec![path, fast], any: true };
+        let at = |ms| Time::ZERO + Duration::from_millis(ms);
+        transfers.completed(at(200), 0, at(0), Bytes::new(100_000));
+        transfers.completed(at(300), 0, at(200), Bytes::new(100_001));
+        transfers.completed(at(400), 1, at(360), Bytes::new(20_000_000));
+        transfers.completed(at(1000), 0, at(0), Bytes::new(100_000));
+        let [slow, fast] = &transfers.by_size(at(0), at(1000))[..] else { panic!("two flows") };
+        let limits: Vec<_> = slow.iter().map(|c| (c.above_bytes, c.up_to_bytes, c.completed)).collect();
+        assert_eq!(limits, [(10_000, Some(100_000), 1), (100_000, Some(1_000_000), 1)]);
+        assert!((slow[0].slowdown.mean - 2.0).abs() < 1e-9 && (slow[0].time_ms.p50 - 200.0).abs() < 1e-9);
+        assert_eq!((fast[0].above_bytes, fast[0].up_to_bytes), (10_000_000, None));
+        assert!((fast[0].slowdown.p99 - 2.0).abs() < 1e-9, "nothing limits it but the round trip");
+        let later = &transfers.by_size(at(200), at(1001))[0];
+        assert_eq!(later.iter().map(|c| c.completed).collect::<Vec<_>>(), [2, 1]);
+        assert!((later[0].slowdown.max - 10.0).abs() < 1e-9);
+    }
+}
