@@ -1,0 +1,134 @@
+"""Records the scripts of ``linux_scripts``."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import platform
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from windtunnel.atomic import staged_file
+from windtunnel.validation.linux_scripts import SCRIPTS, WITHOUT_SACK, WITHOUT_TIMESTAMPS, LinuxScript
+from windtunnel.validation.recorder import Session, Transfer, Transmission
+from windtunnel.validation.recorder.kernel import SYSCTLS, tick_ms
+from windtunnel.validation.scripts import PAUSE_NS, shorten
+
+#: Above what else runs.
+PRIORITY = 20
+
+
+def transfer(script: LinuxScript) -> Transfer:
+    """The script as the recorder has it."""
+    writes = (script.segments,) if script.pause_ms is None else (script.segments,) * 2
+    return Transfer(
+        writes,
+        script.mss,
+        script.cc,
+        script.forward,
+        script.reverse,
+        marked=script.marks.packets if script.marks else (),
+        ecn=script.marks is not None,
+        sack=WITHOUT_SACK not in script.off,
+        timestamps=WITHOUT_TIMESTAMPS not in script.off,
+        initial_window=script.initial_window,
+        pause_ms=script.pause_ms or 0,
+        rate_mbps=script.rate_mbps,
+        sysctls=tuple(switch.sysctl for switch in script.off),
+    )
+
+
+def sequence(sent: Sequence[Transmission]) -> str:
+    """Transmissions in the notation of the scripts."""
+    bursts: list[list[tuple[int, bool]]] = []
+    for number, transmission in enumerate(sent):
+        if number == 0 or transmission.time_ns - sent[number - 1].time_ns >= PAUSE_NS:
+            bursts.append([])
+        bursts[-1].append((transmission.segment, transmission.retransmission))
+    return " | ".join(shorten(burst) for burst in bursts)
+
+
+def recording(sessions: Sequence[Session]) -> dict[str, Any]:
+    """Sessions of one script as the file has them: all sequences, and one with the most frequent of them in full."""
+    sent = [sequence(session.transmissions) for session in sessions]
+    typical = sessions[sent.index(max(sent, key=sent.count))]
+    rows = [
+        [round(t.time_ns / 1e6, 1), t.segment, int(t.retransmission), t.info.cwnd, t.info.ssthresh, t.info.state]
+        for t in typical.transmissions
+    ]
+    return {"sent": sent, "transmissions": rows}
+
+
+def origin() -> dict[str, Any]:
+    """Where the recordings come from."""
+    return {
+        "kernel": f"{platform.system()} {platform.release().split('-')[0]}",
+        "recorded": datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
+        "how": "python -m windtunnel.validation.recorder",
+        "path": "TUN device, MTU 1500, a segment per packet, 100 ms, real time; every segment is acknowledged at once",
+        "tick_ms": tick_ms(),
+        "sysctls": dict(SYSCTLS),
+        "columns": ["ms since the first SYN", "segment", "retransmission", "cwnd", "ssthresh", "state"],
+    }
+
+
+def text(recorded: Mapping[str, Any]) -> str:
+    """The file: a line for each script, so that a new recording can be compared with an old one."""
+    origin_line = f'"origin": {json.dumps(recorded["origin"])}'
+    lines = [f"{json.dumps(name)}: {json.dumps(script)}" for name, script in recorded["scripts"].items()]
+    return "{" + origin_line + ',\n"scripts": {\n' + ",\n".join(lines) + "\n}}\n"
+
+
+def session_of(script: LinuxScript) -> Session:
+    """Run a script once."""
+    session = Session(transfer(script))
+    session.run()
+    if not session.finished:
+        msg = f"{script.name}: not everything arrived"
+        raise TimeoutError(msg)
+    return session
+
+
+def report(session: Session) -> Iterator[str]:
+    """The sender's state after each ACK and at each transmission, to read."""
+    events: list[tuple[int, str]] = []
+    for step in session.steps:
+        words = {name: step.info.words[name] for name in ("unacked", "sacked", "lost", "retrans", "reordering", "rto")}
+        state = f"{step.info.state} cwnd {step.info.cwnd} ssthresh {step.info.ssthresh} {words}"
+        events.append((step.time_ns, f"ack {step.ack} sack {list(step.sack)}: {state}"))
+    for sent in session.transmissions:
+        again = "r" if sent.retransmission else ""
+        state = f"{sent.info.state} cwnd {sent.info.cwnd} ssthresh {sent.info.ssthresh}"
+        events.append((sent.time_ns, f"    {sent.segment}{again}: {state}"))
+    for time_ns, event in sorted(events, key=lambda event: event[0]):
+        yield f"{time_ns / 1e6:9.2f} ms  {event}"
+
+
+def main() -> None:
+    """Record, and write the file."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--times", type=int, default=5, help="recordings of each script")
+    parser.add_argument("--only", action="append", help="only this script; repeatable")
+    parser.add_argument("--out", type=Path, help="write the recordings here")
+    parser.add_argument("--steps", action="store_true", help="print the sender's state after each ACK")
+    chosen = parser.parse_args()
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
+    scripts: dict[str, Any] = {}
+    for script in SCRIPTS:
+        if chosen.only and script.name not in chosen.only:
+            continue
+        sessions = [session_of(script) for _ in range(chosen.times)]
+        scripts[script.name] = recording(sessions)
+        print(script.name, *sorted(set(scripts[script.name]["sent"])), sep="\n    ", flush=True)
+        if chosen.steps:
+            print(*report(sessions[0]), sep="\n")
+    if chosen.out:
+        with staged_file(chosen.out, force=True) as stage:
+            stage.write_text(text({"origin": origin(), "scripts": scripts}), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
