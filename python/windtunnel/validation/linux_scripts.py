@@ -19,7 +19,8 @@ import numpy as np
 
 from windtunnel.result import RunResult
 from windtunnel.validation.check import DATA, Check, Line, Run, Values
-from windtunnel.validation.scripts import MSS, MSS_WITHOUT_TIMESTAMPS, lost, transmissions
+from windtunnel.validation.scripts.follow import transmissions
+from windtunnel.validation.scripts.script import MSS, MSS_WITHOUT_TIMESTAMPS, lost
 
 RECORDINGS = DATA / "linux_scripts.json"
 

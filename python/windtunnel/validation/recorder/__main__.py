@@ -15,7 +15,7 @@ from windtunnel.atomic import staged_file
 from windtunnel.validation.linux_scripts import SCRIPTS, WITHOUT_SACK, WITHOUT_TIMESTAMPS, LinuxScript
 from windtunnel.validation.recorder import Session, Transfer, Transmission
 from windtunnel.validation.recorder.kernel import SYSCTLS, tick_ms
-from windtunnel.validation.scripts import PAUSE_NS, shorten
+from windtunnel.validation.scripts.follow import PAUSE_NS, shorten
 
 #: Above what else runs.
 PRIORITY = 20
