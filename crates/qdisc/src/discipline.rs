@@ -76,6 +76,7 @@ pub struct QueueCx<'a> {
     stats: &'a mut QueueStats,
     drops: &'a mut Vec<Dropped>,
     departure: Option<(Outcome, Duration)>,
+    arrival_mark: Option<Signal>,
 }
 
 impl<'a> QueueCx<'a> {
@@ -87,7 +88,7 @@ impl<'a> QueueCx<'a> {
         stats: &'a mut QueueStats,
         drops: &'a mut Vec<Dropped>,
     ) -> QueueCx<'a> {
-        QueueCx { now, rate, deliver_drops, stats, drops, departure: None }
+        QueueCx { now, rate, deliver_drops, stats, drops, departure: None, arrival_mark: None }
     }
 
     /// A packet was offered: call it first in every enqueue.
@@ -113,6 +114,16 @@ impl<'a> QueueCx<'a> {
 
     /// A packet was marked on arrival; marks on departure are counted by [`QueueCx::departed`].
     pub fn marked(&mut self, signal: Signal) {
+        self.count_mark(signal);
+        self.arrival_mark = Some(signal);
+    }
+
+    /// The mark that the packet got on its arrival.
+    pub const fn arrival_mark(&self) -> Option<Signal> {
+        self.arrival_mark
+    }
+
+    fn count_mark(&mut self, signal: Signal) {
         match signal {
             Signal::Sce => self.stats.sce += 1,
             Signal::Ce => self.stats.ce += 1,
@@ -126,7 +137,7 @@ impl<'a> QueueCx<'a> {
         self.stats.departed_bytes += packet.size();
         match outcome {
             Outcome::Passed => {}
-            Outcome::Marked(signal) => self.marked(signal),
+            Outcome::Marked(signal) => self.count_mark(signal),
             Outcome::Drop => self.count_drop(packet, DropReason::Aqm),
         }
         self.departure = Some((outcome, sojourn));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use windtunnel_qdisc::ecn::Outcome;
-use windtunnel_qdisc::{Dropped, QueueCx, QueueDiscipline, QueueStats};
+use windtunnel_qdisc::{Dropped, QueueCx, QueueDiscipline, QueueStats, Signal};
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 use windtunnel_wire::Packet;
 
@@ -37,6 +37,14 @@ pub(crate) struct LinkCx<'a> {
     pub(crate) now: Time,
     pub(crate) deliver_drops: bool,
     pub(crate) drops: &'a mut Vec<Dropped>,
+    /// The mark that the arriving packet got; one that a packet gets as it leaves is in its [`Departure`].
+    pub(crate) arrival_mark: Option<Signal>,
+}
+
+impl<'a> LinkCx<'a> {
+    pub(crate) const fn new(now: Time, deliver_drops: bool, drops: &'a mut Vec<Dropped>) -> LinkCx<'a> {
+        LinkCx { now, deliver_drops, drops, arrival_mark: None }
+    }
 }
 
 /// A link of the network.
@@ -84,6 +92,7 @@ impl Link {
     pub(crate) fn arrive(&mut self, packet: Packet, cx: &mut LinkCx<'_>) -> Option<Time> {
         let mut queue_cx = QueueCx::new(cx.now, self.rate, cx.deliver_drops, &mut self.stats, cx.drops);
         self.queue.enqueue(packet, &mut queue_cx);
+        cx.arrival_mark = queue_cx.arrival_mark();
         match self.transmitter {
             Transmitter::Idle | Transmitter::Waiting => Some(self.start(cx)),
             Transmitter::Head | Transmitter::Packet(_) => None,

@@ -153,6 +153,8 @@ fn check_losses(scenario: &Scenario, summary: &Summary) {
     );
     if scenario.endpoints == Endpoints::Ideal {
         assert_eq!(of_media, 0);
+    } else if summary.impairments.iter().all(|i| i.duplicated == 0) {
+        assert!(of_flows(|f| f.ce_marks) <= of_queues(|q| q.ce), "CE that no queue set");
     }
 }
 

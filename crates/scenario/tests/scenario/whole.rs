@@ -1,5 +1,6 @@
 //! Whole runs of what end systems and media do, each against the law that says what comes out.
 
+mod marks;
 mod media;
 mod offload;
 mod window;

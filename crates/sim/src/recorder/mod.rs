@@ -165,14 +165,9 @@ impl Recorder {
             .word((u64::from(packet.flow.get()) << 48) ^ packet.seq.get() ^ (mark_code(*outcome) << 62));
         if let Some(points) = &mut self.points {
             points.sojourn(now, index, *sojourn, *emptied);
-            if *outcome != Outcome::Passed {
-                let kind = match outcome {
-                    Outcome::Marked(Signal::Sce) => MarkKind::Sce,
-                    Outcome::Marked(Signal::Ce) => MarkKind::Ce,
-                    Outcome::Drop | Outcome::Passed => MarkKind::Drop,
-                };
+            if let Outcome::Marked(signal) = *outcome {
                 let series = series_of(packet.flow, self.flows.len(), &self.members);
-                points.mark(now, index, series as u32, kind);
+                points.mark(now, index, series as u32, signal.into());
             }
         }
         if let Some((dequeues, _)) = &mut self.events {
@@ -193,11 +188,20 @@ impl Recorder {
         self.queues[index].queued(packets);
     }
 
+    /// A queue marked a packet of `flow` on its arrival.
+    #[cold]
+    pub(crate) fn marked(&mut self, now: Time, index: usize, flow: FlowId, signal: Signal) {
+        self.queues[index].marked(signal);
+        let series = self.series(flow);
+        if let Some(points) = &mut self.points {
+            points.mark(now, index, series as u32, signal.into());
+        }
+    }
+
     /// A queue dropped a packet of `series` (or, with loss-free endpoints, would have).
     pub(crate) fn dropped(&mut self, now: Time, index: usize, series: usize, drop: &Dropped) {
         self.queues[index].dropped(drop.reason);
-        // A drop by the AQM shows up as the outcome of its dequeue where the packet is delivered all the same.
-        if let (Some(points), DropReason::Full) = (&mut self.points, drop.reason) {
+        if let Some(points) = &mut self.points {
             points.mark(now, index, series as u32, MarkKind::Drop);
         }
     }

@@ -2,6 +2,7 @@
 //!
 //! Memory is bounded by the length of the run over the spacing, not by the packets in it.
 
+use windtunnel_qdisc::Signal;
 use windtunnel_units::{Bytes, Duration, Time};
 
 use super::columns::{Table, columns};
@@ -27,6 +28,15 @@ pub(crate) enum MarkKind {
     Sce = 0,
     Ce = 1,
     Drop = 2,
+}
+
+impl From<Signal> for MarkKind {
+    fn from(signal: Signal) -> MarkKind {
+        match signal {
+            Signal::Sce => MarkKind::Sce,
+            Signal::Ce => MarkKind::Ce,
+        }
+    }
 }
 
 /// The state of one flow's series.

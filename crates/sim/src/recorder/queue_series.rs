@@ -1,8 +1,7 @@
 //! What is recorded of a queue: per interval, and per segment between window edges.
 
-use windtunnel_qdisc::DropReason;
-use windtunnel_qdisc::Signal;
 use windtunnel_qdisc::ecn::Outcome;
+use windtunnel_qdisc::{DropReason, Signal};
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 
 use super::columns::columns;
@@ -137,10 +136,15 @@ impl QueueRecorder {
         sums.sojourn_sum += sojourn.as_nanos();
         sums.sojourn_min = sums.sojourn_min.min(sojourn);
         sums.sojourn_max = sums.sojourn_max.max(sojourn);
-        match outcome {
-            Outcome::Marked(Signal::Sce) => sums.sce += 1,
-            Outcome::Marked(Signal::Ce) => sums.ce += 1,
-            Outcome::Passed | Outcome::Drop => {}
+        if let Outcome::Marked(signal) = outcome {
+            self.marked(signal);
+        }
+    }
+
+    pub(crate) fn marked(&mut self, signal: Signal) {
+        match signal {
+            Signal::Sce => self.sums.sce += 1,
+            Signal::Ce => self.sums.ce += 1,
         }
     }
 

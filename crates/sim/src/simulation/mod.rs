@@ -237,7 +237,7 @@ impl Simulation {
     }
 
     fn link_event(&mut self, index: usize) {
-        let mut cx = LinkCx { now: self.now, deliver_drops: self.deliver_drops, drops: &mut self.drops };
+        let mut cx = LinkCx::new(self.now, self.deliver_drops, &mut self.drops);
         let link = &mut self.links[index];
         let departure = link.complete(&mut cx);
         let next = link.start(&mut cx);
@@ -273,7 +273,7 @@ impl Simulation {
 
     #[inline(never)]
     fn queue_timer_event(&mut self, index: usize) {
-        let mut cx = LinkCx { now: self.now, deliver_drops: self.deliver_drops, drops: &mut self.drops };
+        let mut cx = LinkCx::new(self.now, self.deliver_drops, &mut self.drops);
         self.links[index].on_timer(&mut cx);
         self.schedule_queue_timer(index);
         self.record_drops(index);
@@ -320,10 +320,14 @@ impl Simulation {
         if self.recorder.captures() {
             self.recorder.capture(self.now, Tap::QueueIn(index as u32), &packet);
         }
-        let mut cx = LinkCx { now: self.now, deliver_drops: self.deliver_drops, drops: &mut self.drops };
+        let mut cx = LinkCx::new(self.now, self.deliver_drops, &mut self.drops);
         let link = &mut self.links[index];
+        let flow = packet.flow;
         if let Some(next) = link.arrive(packet, &mut cx) {
             self.events.set(1 + index, next);
+        }
+        if let Some(signal) = cx.arrival_mark {
+            self.recorder.marked(self.now, index, flow, signal);
         }
         self.recorder.queued(index, link.backlog());
         self.record_drops(index);

@@ -1,0 +1,43 @@
+//! Marks and drops of a queue are those that its flows see, in its summary and in the single events.
+
+use windtunnel_sim::RunResult;
+use windtunnel_sim::recorder::columns::Column;
+
+use super::run;
+
+/// Four flows that PIE keeps down; little room, so that the queue is full at first.
+const PIE: &str = "duration = \"60 s\"\n[bottleneck]\nrate = \"20 Mbit/s\"\n\
+    queue = { kind = \"pie\", ecn = true, limit = \"200 packets\" }\n\
+    [[flow]]\ncc = \"reno\"\nrtt = \"40 ms\"\ncount = 4\necn = true\n";
+
+/// How many single events of this kind there are (0 SCE, 1 CE, 2 drop).
+fn points(result: &RunResult, kind: u8) -> u64 {
+    let table = result.tables.iter().find(|table| table.name == "mark_points").expect("points are recorded");
+    match table.columns.iter().find(|(column, _)| *column == "kind") {
+        Some((_, Column::U8(kinds))) => kinds.iter().map(|k| u64::from(*k == kind)).sum(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// PIE decides as a packet arrives (RFC 8033 section 4.1): each CE that a receiver sees was set there, and at the end at
+/// most a window of marked packets is on its way.
+#[test]
+fn marks_on_arrival_are_counted_at_the_queue() {
+    let result = run(PIE, &[]);
+    let summary = &result.summary;
+    let set = summary.queues[0].ce;
+    let seen: u64 = summary.flows.iter().map(|flow| flow.ce_marks).sum();
+    assert!(seen > 100, "{seen} marks");
+    assert!((seen..=seen + 200).contains(&set), "{set} set, {seen} seen");
+    assert!((1..=set).contains(&points(&result, 1)));
+}
+
+/// Each loss is a single event, be it for want of room or of the AQM's will, as long as they are far apart.
+#[test]
+fn drops_are_single_events_whoever_drops() {
+    let result = run(PIE, &["bottleneck.queue.ecn=false"]);
+    let drops = result.summary.queues[0].drops;
+    assert!(drops.aqm > 100, "{drops:?}");
+    let seen = points(&result, 2);
+    assert!((drops.aqm / 2..=drops.aqm + drops.full).contains(&seen), "{seen} of {drops:?}");
+}
