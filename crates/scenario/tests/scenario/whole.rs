@@ -3,6 +3,7 @@
 mod marks;
 mod media;
 mod offload;
+mod outage;
 mod window;
 
 use windtunnel_scenario::{Scenario, compile};

@@ -241,12 +241,20 @@ impl FlowRecorder {
         }
         self.srtt = s.srtt;
         self.in_flight = s.in_flight;
-        if s.cwnd != self.cwnd {
+        self.window(now, s.cwnd);
+    }
+
+    /// The congestion window, after an ACK or a timer. Returns true if it changed.
+    #[inline]
+    pub(super) fn window(&mut self, now: Time, cwnd: Bytes) -> bool {
+        let changed = cwnd != self.cwnd;
+        if changed {
             self.integrate(now);
-            self.cwnd = s.cwnd;
-            self.sums.cwnd_min = self.sums.cwnd_min.min(s.cwnd);
-            self.sums.cwnd_max = self.sums.cwnd_max.max(s.cwnd);
+            self.cwnd = cwnd;
+            self.sums.cwnd_min = self.sums.cwnd_min.min(cwnd);
+            self.sums.cwnd_max = self.sums.cwnd_max.max(cwnd);
         }
+        changed
     }
 
     /// A round-trip time was sampled.
@@ -382,7 +390,10 @@ impl FlowRecorder {
                 reason: reason.name(),
             }),
             transfers: totals.transfers.as_ref().map(|transfers| transfers.summary(by_size)),
-            datagrams: totals.datagrams.as_ref().map(|datagrams| datagrams.summary(counters.sent)),
+            datagrams: (info.protocol == packets::UDP).then(|| match &totals.datagrams {
+                Some(datagrams) => datagrams.summary(counters.sent),
+                None => DatagramTotals::new().summary(counters.sent),
+            }),
         }
     }
 }

@@ -107,12 +107,14 @@ impl DatagramTotals {
     }
 
     pub(super) fn summary(&self, sent: u64) -> DatagramSummary {
-        let lost = self.expected.saturating_sub(self.received);
+        // A receiver knows of a loss by what arrives later; where nothing arrives, all is lost that was sent.
+        let expected = if self.received == 0 { sent } else { self.expected };
+        let lost = expected.saturating_sub(self.received);
         DatagramSummary {
             sent,
             received: self.received,
             lost,
-            loss_ratio: lost as f64 / self.expected.max(1) as f64,
+            loss_ratio: lost as f64 / expected.max(1) as f64,
             duplicates: self.duplicates,
             one_way_ms: self.one_way.percentiles(),
             jitter_ms: (self.variations > 0)

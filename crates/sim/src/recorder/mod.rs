@@ -281,6 +281,15 @@ impl Recorder {
         }
     }
 
+    /// A timer of `flow`'s sender expired: a timeout changes the window without an ACK.
+    pub(crate) fn timed(&mut self, now: Time, flow: usize, cwnd: Bytes, limited: bool) {
+        if self.flows[flow].window(now, cwnd)
+            && let Some(points) = &mut self.points
+        {
+            points.cwnd(now, flow, cwnd, limited);
+        }
+    }
+
     /// True while the phase of `flow`'s controller is of interest.
     #[inline]
     pub(crate) fn wants_phase(&self, flow: usize) -> bool {

@@ -109,8 +109,16 @@ impl Points {
         let amount = std::mem::take(&mut state.received);
         state.throughput_since = now;
         self.push_throughput(now, i32::try_from(flow).unwrap_or(i32::MAX), mbps(amount, since));
-        if flow == self.slowest && self.flows.len() > 1 {
-            let since = now.since(self.total_since);
+        if self.flows.len() > 1 {
+            self.received_by_all(now, flow);
+        }
+    }
+
+    /// The total has a point when the slowest flow has one; where that flow is silent, others step in after twice the time.
+    fn received_by_all(&mut self, now: Time, flow: usize) {
+        let since = now.since(self.total_since);
+        let pace = self.flows[self.slowest].base_rtt.max(self.spacing);
+        if flow == self.slowest || since >= pace + pace {
             let amount = std::mem::take(&mut self.total);
             self.total_since = now;
             self.push_throughput(now, -1, mbps(amount, since));

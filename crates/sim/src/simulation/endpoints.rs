@@ -71,6 +71,10 @@ impl Simulation {
         connection.sender_event = Time::NEVER;
         if connection.next_timer() <= self.now {
             connection.on_timer(self.now);
+            if index < self.first_member {
+                let sender = &connection.sender;
+                self.recorder.timed(self.now, index, sender.cwnd(), sender.cwnd_limited());
+            }
             self.transmit(index);
         } else {
             self.schedule_sender(index);
