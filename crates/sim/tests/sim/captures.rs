@@ -105,14 +105,14 @@ fn each_packet_has_its_way() {
 }
 
 /// A copy that is lost in a queue after its original went on: the loss is the copy's. Every packet is doubled in front of a
-/// queue of two packets: of a pair that finds one place the first one gets in.
+/// queue of three packets: of a pair that finds one place the first one gets in.
 #[test]
 fn the_loss_of_a_copy_is_not_that_of_its_original() {
     let p = |p| Probability::new(p).expect("a probability");
     let doubled = DuplicationParams { probability: p(1.0), affects: Affects::Data };
     let forward = vec![ImpairmentConfig::Duplication(doubled)];
     let mut network = path(vec![(reno(), ApplicationConfig::Bulk)], 2, forward, vec![], 2);
-    network.links = vec![link(10, 0, PlainQueue::new(2, 0), DequeuePoint::End)];
+    network.links = vec![link(10, 0, PlainQueue::new(3, 0), DequeuePoint::End)];
     network.flows[0].forward.swap(0, 1);
     network.record.packets = true;
     let result = run(network);

@@ -29,7 +29,7 @@ fn the_window_after_a_timeout_shows() {
     assert!(result.summary.flows[0].rtos > Some(0));
     for (table, column) in [("flows", "cwnd_bytes"), ("cwnd_points", "bytes")] {
         let [times, flows, windows] = ["time_s", "flow", column].map(|name| numbers(&result, table, name));
-        let at = (0..times.len()).filter(|&i| flows[i] == 0.0 && times[i] < 3.0).next_back().expect("a row");
+        let at = (0..times.len()).rfind(|&i| flows[i] == 0.0 && times[i] < 3.0).expect("a row");
         assert_near(table, windows[at], MSS, 0.0);
     }
 }
@@ -53,5 +53,7 @@ fn the_total_does_not_wait_for_a_silent_flow() {
     let total: Vec<f64> =
         (0..times.len()).filter(|&i| flows[i] < 0.0 && times[i] > 2.0).map(|i| rates[i]).collect();
     assert!(total.len() > 30, "{} points", total.len());
-    total.iter().for_each(|rate| assert_near("total", *rate, 10.0, 0.05));
+    for rate in total {
+        assert_near("total", rate, 10.0, 0.05);
+    }
 }
