@@ -551,6 +551,7 @@ def test_tables_of_what_flows_did(lossy: RunResult) -> None:
         "Flow": ["cubic", "file", "web", "ping"],
         "TCP flow": ["cubic", "file", "web"],
         "Transfer": ["file", "web"],
+        "Transfer by size": [f["name"] for f in lossy.flows if f["transfers"] for _ in f["transfers"]["by_size"]],
         "Datagram": ["ping"],
         "Queue": ["bottleneck"],
     }
@@ -567,6 +568,8 @@ def test_tables_of_what_flows_did(lossy: RunResult) -> None:
     assert [cell("Flow", i, "Application") for i in range(4)] == ["bulk", "transfer", "poisson", "probe"]
     assert [cell("Flow", i, "Controller") for i in range(4)] == ["cubic", "reno", "reno", NOTHING]
     assert cell("Transfer", 0, "FCT mean") == number(file["transfers"]["time_ms"]["mean"])
+    (size,) = file["transfers"]["by_size"]
+    assert cell("Transfer by size", 0, "Slowdown mean") == number(size["slowdown"]["mean"])
     assert cell("Datagram", 0, "Lost") == number(100 * ping["datagrams"]["loss_ratio"])
     assert (cell("Flow", 0, "cwnd mean"), cell("Flow", 3, "cwnd mean")) == (
         number(cubic["cwnd_bytes"]["mean"] / 1e3),

@@ -1,6 +1,6 @@
 """What ``windtunnel run`` says at the end: the main numbers, and where the rest is."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -9,6 +9,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from windtunnel.report.summary import by_size
 from windtunnel.report.text import number, setting
 from windtunnel.result import RunResult
 
@@ -44,7 +45,7 @@ def _show(flows: Sequence[Record], queues: Sequence[Record], console: Console) -
         ("flow", _FLOW, flows),
         ("recovery", _RECOVERY, [flow for flow in flows if flow.get("limited")]),
         ("transfers", _TRANSFERS, [flow for flow in flows if flow.get("transfers")]),
-        ("by size", _BY_SIZE, [part for flow in flows for part in _by_size(flow)]),
+        ("by size", _BY_SIZE, [part for flow in flows for part in by_size(flow)]),
         ("datagrams", _DATAGRAMS, [flow for flow in flows if flow.get("datagrams")]),
         ("queue", _QUEUE, queues),
     ):
@@ -75,16 +76,6 @@ def _window(flow: Record) -> float | None:
     """Datagrams have no window, and a flow that stands for many connections has not one."""
     cwnd = flow["cwnd_bytes"]
     return cwnd["mean"] / 1e3 if cwnd else None
-
-
-def _by_size(flow: Record) -> Iterator[Record]:
-    """The transfers of a flow, class by class."""
-    for part in (flow.get("transfers") or {}).get("by_size", ()):
-        low, high = part["above_bytes"], part["up_to_bytes"]
-        unit, one = ("MB", 1e6) if high is None or high >= 1e6 else ("kB", 1e3)
-        ends = [f"{end / one:g}" for end in (low, high) if end]
-        size = "-".join(ends) if len(ends) == 2 else ("> " if high is None else "<= ") + ends[0]
-        yield {**part, "name": flow["name"], "size": f"{size} {unit}"}
 
 
 def _limit(flow: Record) -> str | None:

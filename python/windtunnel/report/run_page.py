@@ -16,7 +16,9 @@ from windtunnel.report.summary import (
     FLOW_COLUMNS,
     QUEUE_COLUMNS,
     RECOVERY_COLUMNS,
+    SIZE_COLUMNS,
     TRANSFER_COLUMNS,
+    by_size,
     summary_table,
 )
 from windtunnel.report.text import number, setting
@@ -121,6 +123,7 @@ def _sections(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
                     summary_table(FLOW_COLUMNS, part.get("flows", [])),
                     summary_table(RECOVERY_COLUMNS, [f for f in part.get("flows", []) if f.get("limited")]),
                     summary_table(TRANSFER_COLUMNS, [f for f in part.get("flows", []) if f.get("transfers")]),
+                    summary_table(SIZE_COLUMNS, [size for f in part.get("flows", []) for size in by_size(f)]),
                     summary_table(DATAGRAM_COLUMNS, [f for f in part.get("flows", []) if f.get("datagrams")]),
                     summary_table(QUEUE_COLUMNS, part.get("queues", [])),
                 )

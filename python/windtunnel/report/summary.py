@@ -1,6 +1,6 @@
 """The summary of a run as tables: cells with the text to show and the value to sort by."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -140,6 +140,20 @@ TRANSFER_COLUMNS = (
     Column("FCT max", "ms", _of("transfers", "time_ms", "max")),
 )
 
+#: Of the parts that :func:`by_size` gives. Slowdown: the time over that on an empty path.
+SIZE_COLUMNS = (
+    Column("Transfer by size", "", _of("name"), numeric=False),
+    Column("Size", "", _of("size"), numeric=False),
+    Column("Completed", "transfers", _of("completed")),
+    Column("FCT mean", "ms", _of("time_ms", "mean")),
+    Column("FCT P50", "ms", _of("time_ms", "p50")),
+    Column("FCT P95", "ms", _of("time_ms", "p95")),
+    Column("FCT P99", "ms", _of("time_ms", "p99")),
+    Column("Slowdown mean", "", _of("slowdown", "mean")),
+    Column("Slowdown P50", "", _of("slowdown", "p50")),
+    Column("Slowdown P99", "", _of("slowdown", "p99")),
+)
+
 DATAGRAM_COLUMNS = (
     Column("Datagram", "", _of("name"), numeric=False),
     Column("Sent", "packets", _of("datagrams", "sent")),
@@ -174,6 +188,16 @@ QUEUE_COLUMNS = (
     Column("Dequeued", "packets", _of("dequeued")),
     Column("Emptied", "times", _of("emptied")),
 )
+
+
+def by_size(flow: Record) -> Iterator[Record]:
+    """The transfers of a flow, class by class."""
+    for part in (flow.get("transfers") or {}).get("by_size", ()):
+        low, high = part["above_bytes"], part["up_to_bytes"]
+        unit, one = ("MB", 1e6) if high is None or high >= 1e6 else ("kB", 1e3)
+        ends = [f"{end / one:g}" for end in (low, high) if end]
+        size = "-".join(ends) if len(ends) == 2 else ("> " if high is None else "<= ") + ends[0]
+        yield {**part, "name": flow["name"], "size": f"{size} {unit}"}
 
 
 def summary_table(columns: Sequence[Column], records: Sequence[Record]) -> SummaryTable | None:
