@@ -14,6 +14,10 @@ use crate::params::{RtoRule, TcpParams};
 /// SYNs that ask for ECN: a network that drops those is left after the second one (RFC 3168 section 6.1.1.1).
 const SYNS_WITH_ECN: u32 = 2;
 
+/// Linux repeats a SYN so many times before it doubles its timeout (`tcp_syn_linear_timeouts`, since 6.5): most that are
+/// lost are lost one by one.
+const LINEAR_TIMEOUTS: u32 = 4;
+
 /// Where the connection is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
@@ -32,6 +36,8 @@ pub(crate) struct Handshake {
     /// When the SYN is sent again.
     due: Time,
     timeout: Duration,
+    /// Timeouts that are not doubled.
+    linear: u32,
     expired: bool,
     /// The last SYN asked for ECN.
     asked_ecn: bool,
@@ -45,6 +51,10 @@ impl Handshake {
             sent_at: Time::ZERO,
             due: Time::NEVER,
             timeout: params.rto_initial.min(params.rto_max),
+            linear: match params.rto {
+                RtoRule::Linux => LINEAR_TIMEOUTS,
+                RtoRule::Rfc6298 => 0,
+            },
             expired: false,
             asked_ecn: false,
         }
@@ -76,9 +86,9 @@ impl Handshake {
         }
     }
 
-    /// Exponential back-off, as for data (RFC 6298 section 5.5).
+    /// Exponential back-off, as for data (RFC 6298 section 5.5), after those that are linear.
     fn sent(&mut self, now: Time, asked_ecn: bool, rto_max: Duration) {
-        if self.syns > 0 {
+        if self.syns > self.linear {
             self.timeout = (self.timeout * 2).min(rto_max);
         }
         self.syns += 1;

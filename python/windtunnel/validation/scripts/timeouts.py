@@ -98,10 +98,11 @@ SCRIPTS = (
         15,
         lost_of_all(1, 2),
         "1 | 2-3 | 4-7 | 8-15",
-        "1 s and 2 s. Two are congestion: one segment, and slow start from there.",
+        "1 s twice: Linux doubles a SYN's timeout after the fifth. Two are congestion: one segment, and slow start from "
+        "there.",
         retransmits=0,
         rtos=0,
-        begins=(3.1, 3.2, 3.3, 3.4),
+        begins=(2.1, 2.2, 2.3, 2.4),
     ),
     Script(
         "A lost SYN, by RFC 5681 and 6298",
