@@ -98,8 +98,7 @@ SCRIPTS = (
         15,
         lost_of_all(1, 2),
         "1 | 2-3 | 4-7 | 8-15",
-        "1 s twice: Linux doubles a SYN's timeout after the fifth. Two are congestion: one segment, and slow start from "
-        "there.",
+        "1 s twice: Linux doubles a SYN's timeout after the fifth. Two: slow start from one segment.",
         retransmits=0,
         rtos=0,
         begins=(2.1, 2.2, 2.3, 2.4),
