@@ -42,6 +42,20 @@ pub struct Dropped {
     pub reason: DropReason,
 }
 
+/// What happened to a packet and does not show in what a dequeue returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Incident {
+    /// It was dropped.
+    Dropped(Dropped),
+    /// It was marked on its arrival.
+    Marked {
+        /// The packet's flow.
+        flow: FlowId,
+        /// With what.
+        signal: Signal,
+    },
+}
+
 /// Counters of one queue. `arrived = departed + lost + queued` in packets, at any time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueStats {
@@ -74,21 +88,20 @@ pub struct QueueCx<'a> {
     /// as a drop.
     pub deliver_drops: bool,
     stats: &'a mut QueueStats,
-    drops: &'a mut Vec<Dropped>,
+    incidents: &'a mut Vec<Incident>,
     departure: Option<(Outcome, Duration)>,
-    arrival_mark: Option<Signal>,
 }
 
 impl<'a> QueueCx<'a> {
-    /// A context for one call. `drops` is appended to.
+    /// A context for one call. `incidents` is appended to.
     pub fn new(
         now: Time,
         rate: Rate,
         deliver_drops: bool,
         stats: &'a mut QueueStats,
-        drops: &'a mut Vec<Dropped>,
+        incidents: &'a mut Vec<Incident>,
     ) -> QueueCx<'a> {
-        QueueCx { now, rate, deliver_drops, stats, drops, departure: None, arrival_mark: None }
+        QueueCx { now, rate, deliver_drops, stats, incidents, departure: None }
     }
 
     /// A packet was offered: call it first in every enqueue.
@@ -109,18 +122,14 @@ impl<'a> QueueCx<'a> {
             DropReason::Full => self.stats.drops_full += 1,
             DropReason::Aqm | DropReason::Wire => self.stats.drops_aqm += 1,
         }
-        self.drops.push(Dropped { flow: packet.flow, id: packet.id(), size: packet.size(), reason });
+        let dropped = Dropped { flow: packet.flow, id: packet.id(), size: packet.size(), reason };
+        self.incidents.push(Incident::Dropped(dropped));
     }
 
     /// A packet was marked on arrival; marks on departure are counted by [`QueueCx::departed`].
-    pub fn marked(&mut self, signal: Signal) {
+    pub fn marked(&mut self, packet: &Packet, signal: Signal) {
         self.count_mark(signal);
-        self.arrival_mark = Some(signal);
-    }
-
-    /// The mark that the packet got on its arrival.
-    pub const fn arrival_mark(&self) -> Option<Signal> {
-        self.arrival_mark
+        self.incidents.push(Incident::Marked { flow: packet.flow, signal });
     }
 
     fn count_mark(&mut self, signal: Signal) {

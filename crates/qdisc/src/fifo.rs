@@ -136,7 +136,7 @@ impl<A: Aqm> QueueDiscipline for Fifo<A> {
         }
         match self.ecn.apply(verdict, class, &mut packet, cx.deliver_drops) {
             Outcome::Passed => {}
-            Outcome::Marked(signal) => cx.marked(signal),
+            Outcome::Marked(signal) => cx.marked(&packet, signal),
             Outcome::Drop if cx.deliver_drops => cx.count_drop(&packet, DropReason::Aqm),
             Outcome::Drop => {
                 cx.drop(packet, DropReason::Aqm);

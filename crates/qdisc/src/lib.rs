@@ -24,6 +24,6 @@ pub use aqm::{
     Signal, Verdict,
 };
 pub use config::{FifoParams, QueueConfig};
-pub use discipline::{Backlog, DropReason, Dropped, QueueCx, QueueDiscipline, QueueStats};
+pub use discipline::{Backlog, DropReason, Dropped, Incident, QueueCx, QueueDiscipline, QueueStats};
 pub use fifo::{Fifo, Limit};
 pub use windtunnel_units::OutOfRange;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use windtunnel_qdisc::ecn::Outcome;
-use windtunnel_qdisc::{Dropped, QueueCx, QueueDiscipline, QueueStats, Signal};
+use windtunnel_qdisc::{Incident, QueueCx, QueueDiscipline, QueueStats};
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 use windtunnel_wire::Packet;
 
@@ -36,15 +36,7 @@ pub(crate) struct Departure {
 pub(crate) struct LinkCx<'a> {
     pub(crate) now: Time,
     pub(crate) deliver_drops: bool,
-    pub(crate) drops: &'a mut Vec<Dropped>,
-    /// The mark that the arriving packet got; one that a packet gets as it leaves is in its [`Departure`].
-    pub(crate) arrival_mark: Option<Signal>,
-}
-
-impl<'a> LinkCx<'a> {
-    pub(crate) const fn new(now: Time, deliver_drops: bool, drops: &'a mut Vec<Dropped>) -> LinkCx<'a> {
-        LinkCx { now, deliver_drops, drops, arrival_mark: None }
-    }
+    pub(crate) incidents: &'a mut Vec<Incident>,
 }
 
 /// A link of the network.
@@ -90,9 +82,8 @@ impl Link {
     /// A packet arrives. Returns when the transmitter's next event is, if that changed.
     #[inline]
     pub(crate) fn arrive(&mut self, packet: Packet, cx: &mut LinkCx<'_>) -> Option<Time> {
-        let mut queue_cx = QueueCx::new(cx.now, self.rate, cx.deliver_drops, &mut self.stats, cx.drops);
+        let mut queue_cx = QueueCx::new(cx.now, self.rate, cx.deliver_drops, &mut self.stats, cx.incidents);
         self.queue.enqueue(packet, &mut queue_cx);
-        cx.arrival_mark = queue_cx.arrival_mark();
         match self.transmitter {
             Transmitter::Idle | Transmitter::Waiting => Some(self.start(cx)),
             Transmitter::Head | Transmitter::Packet(_) => None,
@@ -188,7 +179,7 @@ impl Link {
 
     /// The discipline's timer.
     pub(crate) fn on_timer(&mut self, cx: &mut LinkCx<'_>) {
-        let mut queue_cx = QueueCx::new(cx.now, self.rate, cx.deliver_drops, &mut self.stats, cx.drops);
+        let mut queue_cx = QueueCx::new(cx.now, self.rate, cx.deliver_drops, &mut self.stats, cx.incidents);
         self.queue.on_timer(&mut queue_cx);
     }
 
@@ -202,7 +193,7 @@ impl Link {
     }
 
     fn dequeue(&mut self, cx: &mut LinkCx<'_>) -> Option<Departure> {
-        let mut queue_cx = QueueCx::new(cx.now, self.rate, cx.deliver_drops, &mut self.stats, cx.drops);
+        let mut queue_cx = QueueCx::new(cx.now, self.rate, cx.deliver_drops, &mut self.stats, cx.incidents);
         let packet = self.queue.dequeue(&mut queue_cx)?;
         let (outcome, sojourn) = queue_cx.departure().unwrap_or((Outcome::Passed, Duration::ZERO));
         Some(Departure { packet, outcome, sojourn, emptied: self.backlog() == 0 })

@@ -3,8 +3,8 @@
 use windtunnel_qdisc::ecn::{EcnPolicy, Outcome};
 use windtunnel_qdisc::{
     Backlog, BrickWallParams, DelticMdsParams, DelticParams, Deltim2Params, DeltimParams, Dropped,
-    FifoParams, Limit, PieParams, QueueConfig, QueueCx, QueueDiscipline, QueueStats, RampParams, RedIdle,
-    RedParams,
+    FifoParams, Incident, Limit, PieParams, QueueConfig, QueueCx, QueueDiscipline, QueueStats, RampParams,
+    RedIdle, RedParams,
 };
 use windtunnel_units::{Bytes, Duration, Rate, Seq, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId, Packet};
@@ -39,7 +39,7 @@ pub(crate) struct Bench {
     pub(crate) rate: Rate,
     pub(crate) deliver_drops: bool,
     pub(crate) stats: QueueStats,
-    pub(crate) drops: Vec<Dropped>,
+    pub(crate) incidents: Vec<Incident>,
 }
 
 /// Every kind of queue, with its defaults (the brick wall with thresholds).
@@ -81,7 +81,7 @@ impl Bench {
             rate: Rate::from_mbps(10),
             deliver_drops: true,
             stats: QueueStats::default(),
-            drops: Vec::new(),
+            incidents: Vec::new(),
         }
     }
 
@@ -97,10 +97,20 @@ impl Bench {
         packet
     }
 
+    /// What it dropped.
+    pub(crate) fn drops(&self) -> Vec<Dropped> {
+        let dropped = |incident: &Incident| match incident {
+            Incident::Dropped(dropped) => Some(*dropped),
+            Incident::Marked { .. } => None,
+        };
+        self.incidents.iter().filter_map(dropped).collect()
+    }
+
     /// Runs the queue's timers that are due at `at_ns`. Arrivals and departures do that first.
     pub(crate) fn run_timers(&mut self, at_ns: u64) {
         while let Some(now) = self.queue.next_timer().filter(|next| next.as_nanos() <= at_ns) {
-            let mut cx = QueueCx::new(now, self.rate, self.deliver_drops, &mut self.stats, &mut self.drops);
+            let mut cx =
+                QueueCx::new(now, self.rate, self.deliver_drops, &mut self.stats, &mut self.incidents);
             self.queue.on_timer(&mut cx);
         }
     }
@@ -113,7 +123,7 @@ impl Bench {
     pub(crate) fn enqueue(&mut self, at_ns: u64, packet: Packet) {
         self.run_timers(at_ns);
         let now = Time::from_nanos(at_ns);
-        let mut cx = QueueCx::new(now, self.rate, self.deliver_drops, &mut self.stats, &mut self.drops);
+        let mut cx = QueueCx::new(now, self.rate, self.deliver_drops, &mut self.stats, &mut self.incidents);
         self.queue.enqueue(packet, &mut cx);
     }
 
@@ -126,7 +136,7 @@ impl Bench {
     pub(crate) fn dequeue(&mut self, at_ns: u64) -> Option<Left> {
         self.run_timers(at_ns);
         let now = Time::from_nanos(at_ns);
-        let mut cx = QueueCx::new(now, self.rate, self.deliver_drops, &mut self.stats, &mut self.drops);
+        let mut cx = QueueCx::new(now, self.rate, self.deliver_drops, &mut self.stats, &mut self.incidents);
         let packet = self.queue.dequeue(&mut cx)?;
         let (outcome, sojourn) = cx.departure().expect("a packet that leaves is accounted for");
         let left = Left { seq: packet.seq.get(), flow: packet.flow.get(), ecn: packet.ecn, outcome, sojourn };

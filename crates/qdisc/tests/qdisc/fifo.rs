@@ -81,7 +81,7 @@ fn time_limit_follows_the_rate() {
 fn head_drop() {
     let mut bench = lossy(true, Limit::Packets(3));
     arrive(&mut bench, 5, 1500);
-    assert_eq!((bench.stats.lost, bench.drops.len()), (2, 2));
+    assert_eq!((bench.stats.lost, bench.drops().len()), (2, 2));
     assert_eq!(drain(&mut bench), [2, 3, 4]);
 
     let mut bytes = lossy(true, Limit::Bytes(Bytes::new(1_500)));
@@ -103,7 +103,7 @@ fn deliver_drops() {
         bench.arrive(0, Kind::Ect0);
         bench.arrive(0, Kind::NotEct);
         assert_eq!(bench.backlog().packets, 2);
-        assert_eq!((bench.stats.lost, bench.stats.drops_full, bench.drops.len()), (0, 1, 1));
+        assert_eq!((bench.stats.lost, bench.stats.drops_full, bench.drops().len()), (0, 1, 1));
         let [first, second] = [MS, 2 * MS].map(|at| bench.dequeue(at).unwrap());
         assert_eq!((first.seq, first.ecn, first.outcome), (0, Ecn::Ect0, Outcome::Passed));
         assert_eq!((second.seq, second.ecn, second.outcome), (1, Ecn::Ce, Outcome::Passed));
@@ -141,7 +141,7 @@ fn verdicts_on_arrival() {
     let lost = arrive(Verdict::Drop, false);
     assert_eq!((lost.backlog().packets, lost.stats.lost, lost.stats.drops_aqm), (0, 1, 1));
     let mut delivered = arrive(Verdict::Drop, true);
-    assert_eq!((delivered.stats.lost, delivered.stats.drops_aqm, delivered.drops.len()), (0, 1, 1));
+    assert_eq!((delivered.stats.lost, delivered.stats.drops_aqm, delivered.drops().len()), (0, 1, 1));
     assert_eq!(delivered.dequeue(MS).unwrap().ecn, Ecn::Ce);
 }
 
@@ -189,7 +189,7 @@ fn who_is_dropped() {
             let packet = bench.packet(flow, size, Kind::Ect0);
             bench.enqueue(0, packet);
         }
-        let [dropped] = bench.drops[..] else { panic!("{:?}", bench.drops) };
+        let [dropped] = bench.drops()[..] else { panic!("{:?}", bench.drops()) };
         assert_eq!((dropped.flow.get(), dropped.size), (flow, Bytes::new(size)));
         assert_eq!(dropped.reason, DropReason::Full);
     }

@@ -83,10 +83,10 @@ fn run(
         }
         let (stats, backlog) = (bench.stats, bench.backlog());
         prop_assert_eq!(stats.arrived, stats.departed + stats.lost + backlog.packets as u64);
-        prop_assert_eq!(bench.drops.len() as u64, stats.drops_full + stats.drops_aqm);
+        prop_assert_eq!(bench.drops().len() as u64, stats.drops_full + stats.drops_aqm);
         prop_assert_eq!(bench.head_size().is_some(), backlog.packets > 0);
         prop_assert_eq!(backlog.bytes == Bytes::ZERO, backlog.packets == 0);
-        prop_assert_eq!(stats.lost, if deliver_drops { 0 } else { bench.drops.len() as u64 });
+        prop_assert_eq!(stats.lost, if deliver_drops { 0 } else { bench.drops().len() as u64 });
 
         // Sums saturate at the ends of 64 bits: "finite" is that they stay far from there. An hour of a
         // second's delay at R = 200 makes 7e14.

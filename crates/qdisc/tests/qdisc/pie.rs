@@ -332,13 +332,13 @@ fn tail_drop_resets_accu() {
         near(probed(&bench, "accu"), 0.06);
         bench.arrive(501 * MS, Kind::NotEct);
         near(probed(&bench, "accu"), 0.0);
-        assert_eq!((bench.stats.drops_full, bench.stats.drops_aqm, bench.drops.len()), (1, 0, 1));
+        assert_eq!((bench.stats.drops_full, bench.stats.drops_aqm, bench.drops().len()), (1, 0, 1));
         assert_eq!(bench.stats.lost, u64::from(!deliver_drops));
         // At p = 1 too.
         bench.run_timers(1_500 * MS);
         near(probed(&bench, "p"), 1.0);
         bench.arrive(1_500 * MS, Kind::NotEct);
-        assert_eq!((bench.stats.drops_full, bench.stats.drops_aqm, bench.drops.len()), (2, 0, 2));
+        assert_eq!((bench.stats.drops_full, bench.stats.drops_aqm, bench.drops().len()), (2, 0, 2));
         near(probed(&bench, "accu"), 0.0);
     }
 }

@@ -83,7 +83,7 @@ fn a_dropped_packet_is_replaced_by_the_next() {
     }
     let left = bench.dequeue(10_000_000).unwrap();
     assert_eq!((left.seq, left.outcome, left.sojourn), (2, Outcome::Passed, Duration::from_millis(4)));
-    assert_eq!((bench.stats.lost, bench.stats.drops_aqm, bench.drops.len()), (2, 2, 2));
+    assert_eq!((bench.stats.lost, bench.stats.drops_aqm, bench.drops().len()), (2, 2, 2));
     bench.arrive(11_000_000, Kind::Ect0);
     assert!(bench.dequeue(20_000_000).is_none());
     assert_eq!(bench.backlog().packets, 0);

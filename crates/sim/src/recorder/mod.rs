@@ -189,7 +189,6 @@ impl Recorder {
     }
 
     /// A queue marked a packet of `flow` on its arrival.
-    #[cold]
     pub(crate) fn marked(&mut self, now: Time, index: usize, flow: FlowId, signal: Signal) {
         self.queues[index].marked(signal);
         let series = self.series(flow);

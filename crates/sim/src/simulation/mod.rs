@@ -9,7 +9,7 @@ mod stall;
 
 use std::iter;
 
-use windtunnel_qdisc::{DropReason, Dropped};
+use windtunnel_qdisc::{DropReason, Incident};
 use windtunnel_units::Time;
 use windtunnel_wire::Packet;
 
@@ -63,7 +63,7 @@ pub struct Simulation {
     from_impairment: Vec<Onward>,
     plan: iter::Peekable<std::vec::IntoIter<(Time, Action)>>,
     recorder: Recorder,
-    drops: Vec<Dropped>,
+    incidents: Vec<Incident>,
     deliver_drops: bool,
     handled: u64,
     sent: u64,
@@ -120,7 +120,7 @@ impl Simulation {
             from_impairment: layout.from_impairment,
             plan: network.plan.into_iter().peekable(),
             recorder,
-            drops: Vec::new(),
+            incidents: Vec::new(),
             deliver_drops: network.deliver_drops,
             handled: 0,
             sent: 0,
@@ -237,13 +237,14 @@ impl Simulation {
     }
 
     fn link_event(&mut self, index: usize) {
-        let mut cx = LinkCx::new(self.now, self.deliver_drops, &mut self.drops);
+        let mut cx =
+            LinkCx { now: self.now, deliver_drops: self.deliver_drops, incidents: &mut self.incidents };
         let link = &mut self.links[index];
         let departure = link.complete(&mut cx);
         let next = link.start(&mut cx);
         self.events.set(1 + index, next);
         self.schedule_queue_timer(index);
-        self.record_drops(index);
+        self.record_incidents(index);
         if let Some(departure) = departure {
             self.recorder.dequeued(self.now, index, &departure, &self.links[index]);
             if self.recorder.captures() {
@@ -273,10 +274,11 @@ impl Simulation {
 
     #[inline(never)]
     fn queue_timer_event(&mut self, index: usize) {
-        let mut cx = LinkCx::new(self.now, self.deliver_drops, &mut self.drops);
+        let mut cx =
+            LinkCx { now: self.now, deliver_drops: self.deliver_drops, incidents: &mut self.incidents };
         self.links[index].on_timer(&mut cx);
         self.schedule_queue_timer(index);
-        self.record_drops(index);
+        self.record_incidents(index);
     }
 
     #[inline(never)]
@@ -320,17 +322,14 @@ impl Simulation {
         if self.recorder.captures() {
             self.recorder.capture(self.now, Tap::QueueIn(index as u32), &packet);
         }
-        let mut cx = LinkCx::new(self.now, self.deliver_drops, &mut self.drops);
+        let mut cx =
+            LinkCx { now: self.now, deliver_drops: self.deliver_drops, incidents: &mut self.incidents };
         let link = &mut self.links[index];
-        let flow = packet.flow;
         if let Some(next) = link.arrive(packet, &mut cx) {
             self.events.set(1 + index, next);
         }
-        if let Some(signal) = cx.arrival_mark {
-            self.recorder.marked(self.now, index, flow, signal);
-        }
         self.recorder.queued(index, link.backlog());
-        self.record_drops(index);
+        self.record_incidents(index);
     }
 
     #[inline(never)]
@@ -387,16 +386,23 @@ impl Simulation {
     }
 
     #[inline]
-    fn record_drops(&mut self, index: usize) {
-        if !self.drops.is_empty() {
-            self.take_drops(index);
+    fn record_incidents(&mut self, index: usize) {
+        if !self.incidents.is_empty() {
+            self.take_incidents(index);
         }
     }
 
     #[cold]
-    fn take_drops(&mut self, index: usize) {
-        let mut drops = std::mem::take(&mut self.drops);
-        for drop in drops.drain(..) {
+    fn take_incidents(&mut self, index: usize) {
+        let mut incidents = std::mem::take(&mut self.incidents);
+        for incident in incidents.drain(..) {
+            let drop = match incident {
+                Incident::Dropped(drop) => drop,
+                Incident::Marked { flow, signal } => {
+                    self.recorder.marked(self.now, index, flow, signal);
+                    continue;
+                }
+            };
             let flow = drop.flow.index();
             let series = self.flows[flow].series as usize;
             self.recorder.dropped(self.now, index, series, &drop);
@@ -405,7 +411,7 @@ impl Simulation {
                 self.left_network(flow);
             }
         }
-        self.drops = drops;
+        self.incidents = incidents;
     }
 
     fn end_interval(&mut self, now: Time) {
