@@ -5,7 +5,8 @@ use windtunnel_units::{Bytes, Duration, Time};
 
 use super::columns::columns;
 use super::counters::Counters;
-use super::histogram::TimeHistogram;
+use super::extent::Extent;
+use super::histogram::Buckets;
 use super::messages::{DatagramTotals, TransferTotals};
 use super::packets;
 use crate::result::{CwndSummary, DropSummary, FlowSummary, LimitSummary, SizeClassSummary, SlowStartExit};
@@ -60,10 +61,7 @@ pub(crate) struct FlowSums {
     pub(crate) sce: u64,
     acks: u64,
     limited: u64,
-    rtts: u64,
-    rtt_sum: u64,
-    rtt_min: Duration,
-    rtt_max: Duration,
+    rtt: Extent,
     /// Bytes times nanoseconds.
     cwnd_area: f64,
     cwnd_min: Bytes,
@@ -81,10 +79,7 @@ impl FlowSums {
             sce: 0,
             acks: 0,
             limited: 0,
-            rtts: 0,
-            rtt_sum: 0,
-            rtt_min: Duration::MAX,
-            rtt_max: Duration::ZERO,
+            rtt: Extent::NONE,
             cwnd_area: 0.0,
             cwnd_min: cwnd,
             cwnd_max: cwnd,
@@ -100,10 +95,7 @@ impl FlowSums {
         self.sce += other.sce;
         self.acks += other.acks;
         self.limited += other.limited;
-        self.rtts += other.rtts;
-        self.rtt_sum += other.rtt_sum;
-        self.rtt_min = self.rtt_min.min(other.rtt_min);
-        self.rtt_max = self.rtt_max.max(other.rtt_max);
+        self.rtt.merge(&other.rtt);
         self.cwnd_area += other.cwnd_area;
         self.cwnd_min = self.cwnd_min.min(other.cwnd_min);
         self.cwnd_max = self.cwnd_max.max(other.cwnd_max);
@@ -118,7 +110,7 @@ pub(crate) struct FlowTotals {
     /// Nothing before the first interval of the segment.
     sums: Option<FlowSums>,
     /// To 0.4 %: of a thousand flows, each has its own, and they should stay in the cache.
-    pub(crate) rtt: TimeHistogram<8>,
+    rtt: Buckets<8>,
     counters: Counters,
     transfers: Option<Box<TransferTotals>>,
     datagrams: Option<Box<DatagramTotals>>,
@@ -129,7 +121,7 @@ impl FlowTotals {
         // Round trips to about a microsecond (2^10 ns).
         FlowTotals {
             sums: None,
-            rtt: TimeHistogram::new(10),
+            rtt: Buckets::new(10),
             counters: Counters::default(),
             transfers: None,
             datagrams: None,
@@ -260,11 +252,7 @@ impl FlowRecorder {
     /// A round-trip time was sampled.
     #[inline]
     pub(super) fn sample(&mut self, rtt: Duration) {
-        let sums = &mut self.sums;
-        sums.rtts += 1;
-        sums.rtt_sum += rtt.as_nanos();
-        sums.rtt_min = sums.rtt_min.min(rtt);
-        sums.rtt_max = sums.rtt_max.max(rtt);
+        self.sums.rtt.add(rtt);
         self.totals.rtt.record(rtt);
         self.rtt = Some(rtt);
     }
@@ -309,7 +297,6 @@ impl FlowRecorder {
             counted = *total - std::mem::replace(&mut self.counted, *total);
             self.totals.counters += counted;
         }
-        let ms_or_nan = |t: Duration| if sums.rtts > 0 { t.as_millis_f64() } else { f64::NAN };
         let of_window = |value: f64| if self.has_window { value } else { f64::NAN };
         rows.time_s.push(now.as_secs_f64());
         rows.flow.push(index as u32);
@@ -320,9 +307,9 @@ impl FlowRecorder {
         rows.cwnd_min_bytes.push(of_window(sums.cwnd_min.as_f64()));
         rows.cwnd_max_bytes.push(of_window(sums.cwnd_max.as_f64()));
         rows.rtt_ms.push(self.rtt.map_or(f64::NAN, Duration::as_millis_f64));
-        rows.rtt_mean_ms.push(sums.rtt_sum as f64 / sums.rtts as f64 / 1e6);
-        rows.rtt_min_ms.push(ms_or_nan(sums.rtt_min));
-        rows.rtt_max_ms.push(ms_or_nan(sums.rtt_max));
+        rows.rtt_mean_ms.push(sums.rtt.mean_ms());
+        rows.rtt_min_ms.push(sums.rtt.min_ms());
+        rows.rtt_max_ms.push(sums.rtt.max_ms());
         let srtt = if self.rtt.is_some() { self.srtt.as_millis_f64() } else { f64::NAN };
         rows.srtt_ms.push(of_window(srtt));
         rows.in_flight_bytes.push(of_window(self.in_flight.as_f64()));
@@ -368,7 +355,7 @@ impl FlowRecorder {
                 min: sums.cwnd_min.get(),
                 max: sums.cwnd_max.get(),
             }),
-            rtt_ms: totals.rtt.percentiles(),
+            rtt_ms: totals.rtt.percentiles(&sums.rtt),
             sent: (!info.loss_free).then_some(counters.sent),
             delivered_bytes: (tcp && !info.loss_free).then_some(counters.delivered.get()),
             retransmits: of_tcp(counters.retransmits),

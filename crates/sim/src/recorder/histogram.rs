@@ -2,40 +2,34 @@
 //!
 //! The buckets of an HDR histogram (Tene): each power of two is cut into `2^PRECISION`, and what is below that has a bucket for each
 //! value. With 10 bits a bucket is at most 0.1 % wide, with 8 bits 0.4 %. Recording is a shift and an increment: it happens
-//! twice per packet, and a general library's took 5 % of a run.
+//! twice per packet, and a general library's took 5 % of a run. What an interval sums up anyway, its [`Extent`], is not
+//! summed up once more.
 
 use windtunnel_units::Duration;
 
+use super::extent::Extent;
 use crate::result::Percentiles;
 
 /// The longest time told apart: beyond 17 minutes all are one.
 const HIGHEST: u64 = (1 << 40) - 1;
 
-/// A distribution of times: exact sum, minimum and maximum; percentiles to one part in `2^PRECISION`.
+/// How many times fall into each bucket: percentiles to one part in `2^PRECISION`.
 #[derive(Clone, Debug)]
-pub(crate) struct TimeHistogram<const PRECISION: u32> {
+pub(crate) struct Buckets<const PRECISION: u32> {
     counts: Vec<u32>,
     /// Values are counted in units of two to this many nanoseconds.
     unit: u32,
-    n: u64,
-    sum: u64,
-    min: u64,
-    max: u64,
 }
 
-impl<const PRECISION: u32> TimeHistogram<PRECISION> {
+impl<const PRECISION: u32> Buckets<PRECISION> {
     /// Tells times apart down to `2^unit` ns.
     pub(crate) const fn new(unit: u32) -> Self {
-        TimeHistogram { counts: Vec::new(), unit, n: 0, sum: 0, min: u64::MAX, max: 0 }
+        Buckets { counts: Vec::new(), unit }
     }
 
     #[inline]
     pub(crate) fn record(&mut self, time: Duration) {
         let ns = time.as_nanos().min(HIGHEST);
-        self.n += 1;
-        self.sum += ns;
-        self.min = self.min.min(ns);
-        self.max = self.max.max(ns);
         let bucket = bucket_of::<PRECISION>(ns >> self.unit);
         match self.counts.get_mut(bucket) {
             Some(count) => *count = count.saturating_add(1),
@@ -51,10 +45,6 @@ impl<const PRECISION: u32> TimeHistogram<PRECISION> {
     }
 
     pub(crate) fn merge(&mut self, other: &Self) {
-        self.n += other.n;
-        self.sum += other.sum;
-        self.min = self.min.min(other.min);
-        self.max = self.max.max(other.max);
         if self.counts.len() < other.counts.len() {
             self.counts.resize(other.counts.len(), 0);
         }
@@ -63,20 +53,20 @@ impl<const PRECISION: u32> TimeHistogram<PRECISION> {
         }
     }
 
-    /// The distribution in milliseconds, or nothing without a sample.
-    pub(crate) fn percentiles(&self) -> Option<Percentiles> {
-        (self.n > 0).then(|| Percentiles {
-            min: self.min as f64 / 1e6,
-            mean: self.sum as f64 / self.n as f64 / 1e6,
-            p50: self.quantile(0.50),
-            p95: self.quantile(0.95),
-            p99: self.quantile(0.99),
-            max: self.max as f64 / 1e6,
+    /// The distribution in milliseconds of the times of this `extent`, or nothing without a sample.
+    pub(crate) fn percentiles(&self, extent: &Extent) -> Option<Percentiles> {
+        (extent.count() > 0).then(|| Percentiles {
+            min: extent.min_ms(),
+            mean: extent.mean_ms(),
+            p50: self.quantile(0.50, extent),
+            p95: self.quantile(0.95, extent),
+            p99: self.quantile(0.99, extent),
+            max: extent.max_ms(),
         })
     }
 
     /// The value of nearest rank in milliseconds: the middle of its bucket, within what was seen.
-    fn quantile(&self, share: f64) -> f64 {
+    fn quantile(&self, share: f64, extent: &Extent) -> f64 {
         let total: u64 = self.counts.iter().map(|c| u64::from(*c)).sum();
         let rank = (share * total as f64).ceil() as u64;
         let mut seen = 0;
@@ -87,7 +77,37 @@ impl<const PRECISION: u32> TimeHistogram<PRECISION> {
         let bucket = self.counts.iter().position(reached).unwrap_or(0);
         let (low, width) = bounds_of::<PRECISION>(bucket);
         let middle = (low << self.unit) + ((width << self.unit) - 1) / 2;
-        middle.clamp(self.min, self.max) as f64 / 1e6
+        middle.clamp(extent.min().as_nanos(), extent.max().as_nanos()) as f64 / 1e6
+    }
+}
+
+/// A distribution of times: exact sum, minimum and maximum, and percentiles.
+#[derive(Clone, Debug)]
+pub(crate) struct TimeHistogram<const PRECISION: u32> {
+    buckets: Buckets<PRECISION>,
+    extent: Extent,
+}
+
+impl<const PRECISION: u32> TimeHistogram<PRECISION> {
+    /// Tells times apart down to `2^unit` ns.
+    pub(crate) const fn new(unit: u32) -> Self {
+        TimeHistogram { buckets: Buckets::new(unit), extent: Extent::NONE }
+    }
+
+    #[inline]
+    pub(crate) fn record(&mut self, time: Duration) {
+        self.buckets.record(time);
+        self.extent.add(time);
+    }
+
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.buckets.merge(&other.buckets);
+        self.extent.merge(&other.extent);
+    }
+
+    /// The distribution in milliseconds, or nothing without a sample.
+    pub(crate) fn percentiles(&self) -> Option<Percentiles> {
+        self.buckets.percentiles(&self.extent)
     }
 }
 

@@ -8,6 +8,7 @@ pub mod columns;
 mod counters;
 mod digest;
 mod events;
+mod extent;
 mod flow_series;
 mod histogram;
 mod messages;

@@ -5,8 +5,9 @@ use windtunnel_qdisc::{DropReason, Signal};
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 
 use super::columns::columns;
+use super::extent::Extent;
 use super::flow_series::mbps;
-use super::histogram::TimeHistogram;
+use super::histogram::Buckets;
 use crate::result::{DropSummary, QueueSummary};
 
 columns! {
@@ -33,14 +34,12 @@ columns! {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QueueSums {
     bytes: Bytes,
-    dequeued: u64,
     emptied: u64,
     sce: u64,
     ce: u64,
     drops: DropSummary,
-    sojourn_sum: u64,
-    sojourn_min: Duration,
-    sojourn_max: Duration,
+    /// Of each packet that left.
+    sojourn: Extent,
     backlog_max: u64,
     busy: Duration,
 }
@@ -49,14 +48,11 @@ impl QueueSums {
     const fn new() -> QueueSums {
         QueueSums {
             bytes: Bytes::ZERO,
-            dequeued: 0,
             emptied: 0,
             sce: 0,
             ce: 0,
             drops: DropSummary { full: 0, aqm: 0, wire: 0 },
-            sojourn_sum: 0,
-            sojourn_min: Duration::MAX,
-            sojourn_max: Duration::ZERO,
+            sojourn: Extent::NONE,
             backlog_max: 0,
             busy: Duration::ZERO,
         }
@@ -64,14 +60,11 @@ impl QueueSums {
 
     fn merge(&mut self, other: &QueueSums) {
         self.bytes += other.bytes;
-        self.dequeued += other.dequeued;
         self.emptied += other.emptied;
         self.sce += other.sce;
         self.ce += other.ce;
         self.drops += other.drops;
-        self.sojourn_sum += other.sojourn_sum;
-        self.sojourn_min = self.sojourn_min.min(other.sojourn_min);
-        self.sojourn_max = self.sojourn_max.max(other.sojourn_max);
+        self.sojourn.merge(&other.sojourn);
         self.backlog_max = self.backlog_max.max(other.backlog_max);
         self.busy += other.busy;
     }
@@ -82,12 +75,12 @@ impl QueueSums {
 pub(crate) struct QueueTotals {
     sums: QueueSums,
     /// To 0.1 %.
-    pub(crate) sojourn: TimeHistogram<10>,
+    sojourn: Buckets<10>,
 }
 
 impl QueueTotals {
     pub(crate) fn new() -> QueueTotals {
-        QueueTotals { sums: QueueSums::new(), sojourn: TimeHistogram::new(0) }
+        QueueTotals { sums: QueueSums::new(), sojourn: Buckets::new(0) }
     }
 
     pub(crate) fn merge(&mut self, other: &QueueTotals) {
@@ -102,11 +95,11 @@ impl QueueTotals {
             rate_mbps: rate.as_mbps(),
             throughput_mbps: mbps(self.sums.bytes, span),
             utilization: self.sums.busy.ratio(span),
-            sojourn_ms: self.sojourn.percentiles(),
+            sojourn_ms: self.sojourn.percentiles(&self.sums.sojourn),
             sce: self.sums.sce,
             ce: self.sums.ce,
             drops: self.sums.drops,
-            dequeued: self.sums.dequeued,
+            dequeued: self.sums.sojourn.count(),
             emptied: self.sums.emptied,
             backlog_max_packets: self.sums.backlog_max,
         }
@@ -131,11 +124,8 @@ impl QueueRecorder {
         self.totals.sojourn.record(sojourn);
         let sums = &mut self.sums;
         sums.bytes += size;
-        sums.dequeued += 1;
         sums.emptied += u64::from(emptied);
-        sums.sojourn_sum += sojourn.as_nanos();
-        sums.sojourn_min = sums.sojourn_min.min(sojourn);
-        sums.sojourn_max = sums.sojourn_max.max(sojourn);
+        sums.sojourn.add(sojourn);
         if let Outcome::Marked(signal) = outcome {
             self.marked(signal);
         }
@@ -171,17 +161,16 @@ impl QueueRecorder {
         let mut sums = std::mem::replace(&mut self.sums, QueueSums::new());
         sums.busy = busy;
         self.totals.sums.merge(&sums);
-        let ms_or_nan = |t: Duration| if sums.dequeued > 0 { t.as_millis_f64() } else { f64::NAN };
         rows.time_s.push(now.as_secs_f64());
         rows.queue.push(index as u32);
         rows.throughput_mbps.push(mbps(sums.bytes, span));
         rows.utilization.push(busy.ratio(span));
-        rows.sojourn_mean_ms.push(sums.sojourn_sum as f64 / sums.dequeued as f64 / 1e6);
-        rows.sojourn_min_ms.push(ms_or_nan(sums.sojourn_min));
-        rows.sojourn_max_ms.push(ms_or_nan(sums.sojourn_max));
+        rows.sojourn_mean_ms.push(sums.sojourn.mean_ms());
+        rows.sojourn_min_ms.push(sums.sojourn.min_ms());
+        rows.sojourn_max_ms.push(sums.sojourn.max_ms());
         rows.backlog_packets.push(backlog);
         rows.backlog_max_packets.push(sums.backlog_max);
-        rows.dequeued.push(sums.dequeued);
+        rows.dequeued.push(sums.sojourn.count());
         rows.emptied.push(sums.emptied);
         rows.sce.push(sums.sce);
         rows.ce.push(sums.ce);
