@@ -1,9 +1,11 @@
-"""The suite of "Friendliness between AIMD Algorithms": figures 1 to 7, the formula, and the text's claims."""
+"""The suite of "Friendliness between AIMD Algorithms": figures 1 to 7, the formula, and the claims."""
 
 from __future__ import annotations
 
+from windtunnel.papers.aimd.amplitude import amplitude_group
 from windtunnel.papers.aimd.claims import claims_groups
 from windtunnel.papers.aimd.data_files import text
+from windtunnel.papers.aimd.disturbance import disturbance_group
 from windtunnel.papers.aimd.geometry import geometry_groups
 from windtunnel.papers.aimd.linux import linux_group
 from windtunnel.papers.aimd.markov import markov_group
@@ -17,7 +19,7 @@ from windtunnel.papers.suite import Group, Suite
 
 def suite(*, quick: bool) -> Suite:
     """The whole suite, or its quick part: the models, nine paths of figures 4 and 6, C-Reno, Linux at 40 Mbit/s,
-    two factors over RED.
+    two factors over RED, sawteeth in detail, one and four flows, two disturbed paths.
     """
     cells: dict[str, Cell] = {}
     figures = [*geometry_groups(), *grid_groups(cells, quick=quick)]
@@ -27,6 +29,7 @@ def suite(*, quick: bool) -> Suite:
     models = [*number_groups(), markov_group(cells, quick=quick)]
     groups = [*models[:1], *figures, *models[1:], linux_group(cells, quick=quick), *claims_groups(cells, quick=quick)]
     groups += red_groups(cells, quick=quick)
+    groups += [amplitude_group(cells, quick=quick), disturbance_group(cells, quick=quick)]
     return Suite("aimd", "Friendliness between AIMD Algorithms", cells, groups, text("notes.md"), _aliases(groups))
 
 
@@ -34,7 +37,7 @@ def _aliases(groups: list[Group]) -> dict[str, list[str]]:
     """``figures``, ``claims``, ``models`` (no run needed); ``fig7`` for 7a and 7b; ``P54`` for P54a to P54f."""
     aliases = {
         "figures": [g.id for g in groups if g.id.startswith("fig")],
-        "claims": [g.id for g in groups if g.id.startswith("P")],
+        "claims": [g.id for g in groups if g.title.startswith("Claim")],
         "models": [g.id for g in groups if not g.cells],
     }
     for group in groups:

@@ -5,7 +5,19 @@ A published figure's feature names a panel, a flow and a *method* such as ``max(
 family and register themselves.
 """
 
-from windtunnel.papers.features import bins, crossings, cubic, extremes, falls, marks, rates, shapes, spikes, summary
+from windtunnel.papers.features import (
+    bins,
+    crossings,
+    cubic,
+    extremes,
+    falls,
+    marks,
+    queues,
+    rates,
+    shapes,
+    spikes,
+    summary,
+)
 from windtunnel.papers.features.method import METHODS, MethodError, evaluate, parse
 from windtunnel.papers.features.series import Series
 from windtunnel.papers.features.view import Axis, RunData, View
@@ -25,6 +37,7 @@ __all__ = [
     "falls",
     "marks",
     "parse",
+    "queues",
     "rates",
     "shapes",
     "spikes",

@@ -1,0 +1,206 @@
+"""Claim K84: Reno is more sensitive than CUBIC to disturbances that knock it out of its steady state (footnote 5).
+
+The report's runs have two flows that nothing disturbs. Here short transfers, 5 % of the link, run beside the flows of
+figure 4, with the same start offsets as there and with other arrivals in each run: every run has its undisturbed
+counterpart. If Reno is the more sensitive, it keeps a smaller part of its rate than CUBIC does, and its share of what
+both get falls. The footnote belongs to a sentence about CUBIC outside of its Reno-friendly mode: paths on which CUBIC
+is Reno-friendly throughout are for information.
+
+What a flow loses beside another one the other may take. Each is therefore disturbed by itself as well: what it does not
+take then stays unused.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from windtunnel.papers.aimd.data_files import template
+from windtunnel.papers.aimd.paths import CUBIC, GRIDS, RENO, add_cell, means
+from windtunnel.papers.aimd.plan import fair_mbps, starts, steady
+from windtunnel.papers.cells import Cell, Measurement
+from windtunnel.papers.rows import Row, Verdict, spread
+from windtunnel.papers.suite import Group, Results
+
+#: Mbit/s and ms: all RTTs at the rate where CUBIC goes through all its modes, and a larger window in its own mode.
+PATHS = ((40, 5), (40, 10), (40, 20), (40, 50), (40, 100), (120, 50))
+QUICK_PATHS = ((40, 20), (40, 100))
+
+#: Where each flow is disturbed by itself, too: CUBIC partly and never Reno-friendly.
+ALONE_PATHS = ((40, 50), (40, 100))
+ALONE_SEEDS = (1, 2, 3, 4)
+
+#: Transfers of which the first is a million seconds away.
+NOTHING = '{ kind = "poisson", arrivals = 1e-6 }'
+
+#: Load of the short transfers: a few percent of the link.
+LOAD = 0.05
+
+#: An effect counts if it is so many standard errors from nothing.
+ERRORS = 2.0
+
+GRID = next(grid for grid in GRIDS if grid.figure == "4")
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A path without and with the short transfers."""
+
+    rate: int
+    rtt: int
+    plain: Cell
+    disturbed: Cell
+
+    @property
+    def path(self) -> tuple[int, int]:
+        """Mbit/s and ms."""
+        return self.rate, self.rtt
+
+    def kept(self, results: Results, flow: str) -> list[float]:
+        """The rate with the disturbance over the rate without, run by run."""
+        return [b / a if a > 0 else math.inf for a, b in self._both(results, flow)]
+
+    def gained(self, results: Results) -> list[float]:
+        """By how much Reno's share of what both flows get is larger with the disturbance than without."""
+        cubic, reno = self._both(results, CUBIC), self._both(results, RENO)
+        return [_share(c[1], r[1]) - _share(c[0], r[0]) for c, r in zip(cubic, reno, strict=True)]
+
+    def share(self, results: Results, cell: Cell) -> float:
+        """Reno's share of what both flows get, the mean over the runs."""
+        both = zip(*(means(results, cell, self.rate, flow) for flow in (CUBIC, RENO)), strict=True)
+        return float(np.mean([_share(*each) for each in both]))
+
+    def friendly(self, results: Results, cell: Cell) -> float:
+        """Share of the time in which CUBIC is Reno-friendly, the mean over the runs that tell."""
+        known = [v for v in results.values(cell.name, cell.index(steady("friendly", CUBIC))) if math.isfinite(v)]
+        return float(np.mean(known)) if known else math.nan
+
+    def _both(self, results: Results, flow: str) -> list[tuple[float, float]]:
+        pair = (means(results, cell, self.rate, flow) for cell in (self.plain, self.disturbed))
+        return list(zip(*pair, strict=False))
+
+
+def _share(cubic: float, reno: float) -> float:
+    return reno / (cubic + reno) if cubic + reno > 0 else math.nan
+
+
+@dataclass(frozen=True)
+class Alone:
+    """A flow of one kind by itself on a path, without and with the short transfers."""
+
+    rate: int
+    plain: Cell
+    disturbed: Cell
+
+    def kept(self, results: Results) -> list[float]:
+        """The rate of each disturbed run over that of the undisturbed one."""
+        plain, disturbed = (
+            results.values(c.name, c.index(_alone_mean(self.rate))) for c in (self.plain, self.disturbed)
+        )
+        return [value / plain[0] if plain[0] > 0 else math.inf for value in disturbed] if plain else []
+
+
+def disturbance_group(cells: dict[str, Cell], *, quick: bool) -> Group:
+    """The rows of each path, together and alone."""
+    pairs = [_pair(cells, *path, quick=quick) for path in (QUICK_PATHS if quick else PATHS)]
+    alone = {path: [_alone(cells, cc, *path) for cc in ("cubic", "reno")] for path in (() if quick else ALONE_PATHS)}
+
+    def rows(results: Results) -> list[Row]:
+        together = [row for pair in pairs for row in (_kept_row(pair, results), _share_row(pair, results))]
+        return [*together, *(_alone_row(path, both, results) for path, both in alone.items())]
+
+    caption = "CUBIC against Reno over tail drop as in figure 4, and each alone, disturbed by short transfers"
+    measured: list[Pair | Alone] = [*pairs, *(each for both in alone.values() for each in both)]
+    used = [cell.name for each in measured for cell in (each.plain, each.disturbed)]
+    return Group("K84", "Claim K84", caption, used, rows)
+
+
+def _pair(cells: dict[str, Cell], rate: int, rtt: int, *, quick: bool) -> Pair:
+    plain = add_cell(cells, GRID, rate, rtt, quick=quick)
+    load = f'flow.2.app.load="{LOAD * rate:g} Mbps"'
+    name, rtts = f"disturbed/{rate}Mbps-{rtt}ms", (float(rtt),) * 3
+    cell = Cell(name, template("disturbed"), (*GRID.settings, load), float(rate), rtts)
+    cell.twins = tuple((*twin, f"seed={seed}") for seed, twin in enumerate(starts(cell, quick=quick), 2))
+    for flow in (CUBIC, RENO):
+        cell.index(steady("mean", flow, fair_mbps(rate, 2)))
+    cell.index(steady("friendly", CUBIC))
+    cells[name] = cell
+    return Pair(rate, rtt, plain, cell)
+
+
+def _alone_mean(rate: int) -> Measurement:
+    return steady("mean", "0", fair_mbps(rate, 1))
+
+
+def _alone(cells: dict[str, Cell], cc: str, rate: int, rtt: int) -> Alone:
+    """Both cells; nothing differs from one undisturbed run to the next."""
+    name, rtts = f"alone/{cc}-{rate}Mbps-{rtt}ms", (float(rtt),) * 2
+    settings = (f'flow.0.cc="{cc}"', f'flow.1.app.load="{LOAD * rate:g} Mbps"')
+    disturbed = Cell(name, template("alone"), settings, float(rate), rtts)
+    disturbed.twins = tuple((f"seed={seed}",) for seed in ALONE_SEEDS[1:])
+    plain = Cell(f"{name}-plain", template("alone"), (settings[0], f"flow.1.app={NOTHING}"), float(rate), rtts)
+    for cell in (plain, disturbed):
+        cell.index(_alone_mean(rate))
+        cells[cell.name] = cell
+    return Alone(rate, plain, disturbed)
+
+
+def _below(values: Sequence[float], bound: float) -> Verdict:
+    """Whether the mean is below the bound by more than chance makes it."""
+    if len(values) < 2 or not np.isfinite(values).all():
+        return "outside"
+    error = float(np.std(values, ddof=1)) / math.sqrt(len(values))
+    return "within" if float(np.mean(values)) + ERRORS * error < bound else "outside"
+
+
+def _row(path: tuple[int, int], id: str, what: str, bound: float, values: Sequence[float], note: str) -> Row:
+    rate, rtt = path
+    mode = GRID.mode(rate, rtt)
+    judged = mode != "Reno-friendly"
+    notes = [f"CUBIC's mode: {mode}"]
+    if values:
+        error = float(np.std(values, ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else math.nan
+        notes += [note, f"mean of {len(values)} runs, standard error {error:.3f}"]
+    return Row(
+        f"K84/{rate}Mbps-{rtt}ms/{id}",
+        "K84",
+        f"{rate} Mbit/s, {rtt} ms: {what}",
+        f"< {bound:g}" if judged else None,
+        float(np.mean(values)) if values else None,
+        None,
+        "",
+        _below(values, bound) if judged else "info",
+        "; ".join(notes),
+        spread(values),
+    )
+
+
+def _kept_row(pair: Pair, results: Results) -> Row:
+    """Reno loses more than the part of the link that the short transfers take."""
+    values, cubic = pair.kept(results, RENO), pair.kept(results, CUBIC)
+    note = f"CUBIC keeps {np.mean(cubic):.3f}" if cubic else ""
+    return _row(pair.path, "kept", "part of its rate that Reno keeps beside short transfers", 1.0 - LOAD, values, note)
+
+
+def _share_row(pair: Pair, results: Results) -> Row:
+    """Reno loses more than CUBIC does."""
+    values, note = pair.gained(results), ""
+    if values:
+        plain, disturbed = pair.share(results, pair.plain), pair.share(results, pair.disturbed)
+        before, after = (100 * pair.friendly(results, cell) for cell in (pair.plain, pair.disturbed))
+        note = f"{disturbed:.3f} less {plain:.3f}; CUBIC is Reno-friendly {after:.0f} and {before:.0f} % of the time"
+    return _row(
+        pair.path, "share", "Reno's share of both rates beside short transfers, less without", 0.0, values, note
+    )
+
+
+def _alone_row(path: tuple[int, int], cubic_and_reno: Sequence[Alone], results: Results) -> Row:
+    """By itself, too, Reno loses more than CUBIC does."""
+    cubic, reno = (each.kept(results) for each in cubic_and_reno)
+    values = [r - c for c, r in zip(cubic, reno, strict=False)]
+    note = f"Reno keeps {np.mean(reno):.3f}, CUBIC {np.mean(cubic):.3f}" if values else ""
+    what = "part of its rate that Reno keeps beside short transfers only, less that of CUBIC"
+    return _row(path, "alone", what, 0.0, values, note)

@@ -1,0 +1,92 @@
+"""The bottleneck's queue, from the series of intervals: its growth between responses, and how much its delay varies."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from windtunnel.metrics import Array
+from windtunnel.papers.features.method import method
+from windtunnel.papers.features.rates import matrix
+from windtunnel.papers.features.view import View
+
+#: A stretch between responses counts if it has so many round trips.
+FEWEST_ROUNDS = 5
+
+
+@dataclass(frozen=True)
+class Filling:
+    """Ends of intervals in seconds, the packets in the queue then, the round trip of the ACKs then, and whether nobody
+    responds to a loss in the interval; shape ``(t,)``.
+    """
+
+    time: Array
+    packets: Array
+    rtt_s: Array
+    quiet: npt.NDArray[np.bool_]
+
+
+def _filling(view: View) -> Filling:
+    """Quiet is an interval with a queue, and without a drop, a loss found, a retransmission or a smaller window."""
+    time, windows = matrix(view, "cwnd_bytes")
+    _, lost = matrix(view, "lost")
+    _, repeated = matrix(view, "retransmits")
+    _, rtt_ms = matrix(view, "rtt_mean_ms")
+    queue = view.run.tables["queues"]
+    packets = np.asarray(queue["backlog_packets"], dtype=np.float64)
+    drops = np.asarray(queue["drops"], dtype=np.float64)
+    smaller = np.diff(windows, axis=0, prepend=windows[:1]) < 0
+    response = (drops > 0) | (smaller | (lost > 0) | (repeated > 0)).any(axis=1)
+    # The mean over an interval is about that of its middle.
+    middle = time - np.diff(time, prepend=0.0) / 2
+    rtt_s = 1e-3 * np.interp(time, middle, np.nan_to_num(rtt_ms.mean(axis=1)))
+    return Filling(time, packets, rtt_s, ~response & (packets > 0))
+
+
+@method
+def queue_growth(view: View, start: float, stop: float) -> float:
+    """By how many packets the queue grows in a round trip while nobody responds to a loss, on average.
+
+    Its packets at the end of an interval, less those a round trip earlier; the round trip is the one that the ACKs of
+    that moment measure. All round trips count alike.
+    """
+    filling = _filling(view)
+    time, chosen = filling.time, filling.quiet & (filling.time > start) & (filling.time <= stop)
+    grown, rounds = 0.0, 0
+    for first, past in np.flatnonzero(np.diff(chosen.astype(int), prepend=0, append=0)).reshape(-1, 2):
+        count, at = 0, float(time[past - 1])
+        while (earlier := at - float(np.interp(at, time, filling.rtt_s))) >= time[first] and earlier < at:
+            count, at = count + 1, earlier
+        if count >= FEWEST_ROUNDS:
+            grown += float(filling.packets[past - 1] - np.interp(at, time, filling.packets))
+            rounds += count
+    return grown / rounds if rounds else math.nan
+
+
+@method
+def delay_deviation(view: View, start: float, stop: float) -> float:
+    """Standard deviation of the queueing delay in ms: of its means over intervals, which weigh alike."""
+    queue = view.run.tables["queues"]
+    time, delay = (np.asarray(queue[c], dtype=np.float64) for c in ("time_s", "sojourn_mean_ms"))
+    part = delay[(time > start) & (time <= stop)]
+    return float(np.nanstd(part)) if np.isfinite(part).any() else math.nan
+
+
+@method
+def flows_hit(view: View, start: float, stop: float, apart: float) -> float:
+    """Share of the flows that find a loss in a congestion event, on average over the events.
+
+    An event is a series of intervals with drops, less than ``apart`` seconds from one to the next; a flow is hit that
+    finds a loss from its begin to ``apart`` after its end.
+    """
+    queue = view.run.tables["queues"]
+    time = np.asarray(queue["time_s"], dtype=np.float64)
+    _, lost = matrix(view, "lost")
+    drops = np.asarray(queue["drops"], dtype=np.float64)
+    full = time[(drops > 0) & (time > start) & (time <= stop)]
+    events = np.split(full, np.flatnonzero(np.diff(full) >= apart) + 1) if len(full) else []
+    shares = [(lost[(time >= e[0]) & (time <= e[-1] + apart)] > 0).any(axis=0).mean() for e in events]
+    return float(np.mean(shares)) if shares else math.nan
