@@ -73,7 +73,8 @@ impl<A: Avoidance> Windowed<A> {
         Windowed {
             mss: init.mss,
             min_cwnd: init.min_cwnd,
-            cwnd: init.iw.max(init.min_cwnd),
+            // One segment is allowed (RFC 5681 section 3.1, Jacobson 1988): the floor is of responses.
+            cwnd: init.iw.max(init.mss),
             ssthresh: Bytes::MAX,
             stage: Stage::Seeking,
             slow_start,
@@ -248,7 +249,8 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
         if ack.growth_barred {
             self.avoidance.barred(path);
         } else if left > Bytes::ZERO {
-            self.cwnd = self.avoidance.grow(self.cwnd, left, ack, path).max(self.min_cwnd);
+            let floor = self.min_cwnd.min(self.cwnd);
+            self.cwnd = self.avoidance.grow(self.cwnd, left, ack, path).max(floor);
         }
     }
 

@@ -212,7 +212,8 @@ pub(crate) struct FlowTable {
     #[serde(default = "elsewhere", rename = "tcp")]
     #[schemars(with = "Option<TcpParams>")]
     pub(crate) _tcp: IgnoredAny,
-    /// The initial window: `"10 packets"`, or a number of segments.
+    /// The initial window: `"10 packets"`, or a number of segments. If left out 10 (RFC 6928), 1 with `tahoe` and
+    /// `reno1990`.
     #[serde(default = "elsewhere", rename = "iw")]
     #[schemars(with = "InitialWindowValue")]
     pub(crate) _iw: IgnoredAny,

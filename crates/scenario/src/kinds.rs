@@ -101,6 +101,9 @@ pub(crate) const CONTROLLERS: &[Kind<AvoidanceConfig>] = &[
     ),
 ];
 
+/// The initial window of RFC 6928 in segments.
+pub(crate) const DEFAULT_IW: u32 = 10;
+
 /// Reno as an earlier system had it: a name for its growth with the recovery that went with it.
 #[derive(Debug)]
 pub(crate) struct Classic {
@@ -108,6 +111,8 @@ pub(crate) struct Classic {
     pub(crate) summary: &'static str,
     pub(crate) source: &'static str,
     pub(crate) detection: LossDetection,
+    /// The initial window of its time in segments (spec/congestion-control section 1.2).
+    pub(crate) iw: u32,
 }
 
 impl Classic {
@@ -122,18 +127,21 @@ pub(crate) const CLASSICS: &[Classic] = &[
         summary: "Slow start after every loss",
         source: "Jacobson 1988",
         detection: LossDetection::Tahoe,
+        iw: 1,
     },
     Classic {
         name: "reno1990",
         summary: "Fast recovery, ended by the first new ACK",
         source: "Jacobson 1990",
         detection: LossDetection::Reno,
+        iw: 1,
     },
     Classic {
         name: "newreno",
         summary: "Fast recovery of one loss per round trip, without SACK",
         source: "RFC 6582",
         detection: LossDetection::Newreno,
+        iw: DEFAULT_IW,
     },
 ];
 

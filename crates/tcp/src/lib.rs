@@ -12,6 +12,7 @@ mod config;
 pub mod ideal;
 mod info;
 mod params;
+mod paws;
 mod receiver;
 mod sender;
 

@@ -55,7 +55,8 @@ pub struct TcpParams {
     /// The same above (Linux: 1.2).
     #[schemars(range(min = 0.1))]
     pub pacing_ca_ratio: f64,
-    /// Segments leave in bursts (TSO, GSO) of about 1 ms at the pacing rate; with `false` each when cwnd allows it.
+    /// Segments leave in bursts (TSO, GSO) of about 1 ms at the pacing rate, and new ones wait for the next ACK where that
+    /// makes a larger burst; with `false` each when cwnd allows it.
     pub gso: bool,
     /// The largest burst.
     pub gso_max: Bytes,

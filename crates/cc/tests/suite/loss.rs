@@ -277,3 +277,26 @@ fn tahoe_starts_over() {
     assert_eq!(windows, [false, false, false, true]);
     assert!(flow.cwnd() >= MSS * 10 && flow.cwnd() < MSS * 11);
 }
+
+/// An initial window of one segment (Jacobson 1988; RFC 5681 section 3.1 allows it) is one: the floor of two is of
+/// responses. It doubles each round trip. Congestion avoidance from the first ACK on adds 1/cwnd for each: 1 + 1, 2 + 1/2
+/// + 1/2.5 = 2.9, 2.9 + 1/2.9 + 1/3.2 = 3.6.
+#[test]
+fn initial_window_of_one() {
+    let reno = || AvoidanceConfig::Reno(RenoParams { growth: Some(AimdGrowth::PerAck) });
+    let standard = SlowStartConfig::Standard(StandardParams::classic());
+    for (slow_start, expected) in [(standard, [1, 2, 4, 8]), (SlowStartConfig::None, [1, 2, 2, 3])] {
+        let mut flow = Driver::new(&linux(reno(), slow_start), MSS, RTT);
+        let windows = expected.map(|_| {
+            let window = flow.cwnd();
+            flow.round(1);
+            window / MSS
+        });
+        assert_eq!(windows, expected);
+    }
+    assert_eq!(
+        Driver::new(&linux(reno(), SlowStartConfig::None), Bytes::ZERO, RTT).cwnd(),
+        MSS,
+        "one at least"
+    );
+}

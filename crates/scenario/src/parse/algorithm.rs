@@ -59,6 +59,8 @@ pub(crate) struct Controller {
     pub(crate) config: WindowedConfig,
     /// The loss detection that its name stands for.
     pub(crate) detection: Option<LossDetection>,
+    /// The initial window in segments, where the flow gives none.
+    pub(crate) iw: u32,
     /// The sender from before congestion control, if it is that.
     pub(crate) bsd42: Option<Bsd42Params>,
 }
@@ -75,7 +77,8 @@ fn bsd42(at: &Cursor<'_>, place: &Cursor<'_>, endpoints: Endpoints) -> Result<Co
     let params: Bsd42Params = at.read_own_fields()?;
     params.check().map_err(|OutOfRange { key, allowed, .. }| at.get(key).not_allowed(allowed))?;
     let config = WindowedConfig::default();
-    Ok(Controller { name: BSD42.to_owned(), config, detection: None, bsd42: Some(params) })
+    let name = BSD42.to_owned();
+    Ok(Controller { name, config, detection: None, iw: kinds::DEFAULT_IW, bsd42: Some(params) })
 }
 
 /// Reads a controller.
@@ -139,6 +142,7 @@ pub(crate) fn controller(at: &Cursor<'_>, endpoints: Endpoints) -> Result<Contro
         name: format!("{name}{suffix}"),
         config,
         detection: classic.map(|classic| classic.detection),
+        iw: classic.map_or(kinds::DEFAULT_IW, |classic| classic.iw),
         bsd42: None,
     })
 }

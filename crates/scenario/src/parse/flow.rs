@@ -24,9 +24,6 @@ use crate::model::{Active, Endpoints, FlowGroup, Link, Route, member_name};
 /// Flows of a scenario; also the largest `count`.
 const MOST_FLOWS: u32 = 100_000;
 
-/// The initial window of RFC 6928.
-pub(crate) const DEFAULT_IW: u32 = 10;
-
 /// The largest initial window: more than any path holds.
 const LARGEST_IW: f64 = 1e6;
 
@@ -81,7 +78,7 @@ fn flow(
 ) -> Result<FlowGroup, Fault> {
     let ideal = of.endpoints == Endpoints::Ideal;
     let application = application(&at.get("app"), of.endpoints)?;
-    let Controller { name: cc_name, config: cc, detection, bsd42 } =
+    let Controller { name: cc_name, config: cc, detection, iw, bsd42 } =
         if application.protocol() == Protocol::Udp {
             no_controller(&application, at)?
         } else {
@@ -106,7 +103,7 @@ fn flow(
         ecn,
         application,
         bsd42,
-        iw: initial_window(&at.get("iw"))?,
+        iw: initial_window(&at.get("iw"), iw)?,
         ack: ack(&at.get("ack"), of.endpoints)?,
         route: route(table, at, topology)?,
     })
@@ -121,12 +118,13 @@ fn no_controller(application: &ApplicationConfig, at: &Cursor<'_>) -> Result<Con
         }
     }
     let name = kinds::describe(kinds::APPLICATIONS, application).0.to_owned();
-    Ok(Controller { name, config: WindowedConfig::default(), detection: None, bsd42: None })
+    let config = WindowedConfig::default();
+    Ok(Controller { name, config, detection: None, iw: kinds::DEFAULT_IW, bsd42: None })
 }
 
-fn initial_window(at: &Cursor<'_>) -> Result<u32, Fault> {
+fn initial_window(at: &Cursor<'_>, default: u32) -> Result<u32, Fault> {
     let segments = match at.value() {
-        None => return Ok(DEFAULT_IW),
+        None => return Ok(default),
         Some(Value::Integer(n)) => *n as f64,
         Some(Value::Text(text)) => number_with_unit(
             text,

@@ -64,14 +64,15 @@ fn mechanisms_are_inherited() {
 /// The names of earlier systems stand for their growth and their recovery (spec/congestion-control section 3.2).
 #[test]
 fn classic_controllers_bring_their_recovery() {
-    for (name, detection) in [
-        ("tahoe", LossDetection::Tahoe),
-        ("reno1990", LossDetection::Reno),
-        ("newreno", LossDetection::Newreno),
+    for (name, detection, iw) in [
+        ("tahoe", LossDetection::Tahoe, 1),
+        ("reno1990", LossDetection::Reno, 1),
+        ("newreno", LossDetection::Newreno, 10),
     ] {
         let scenario = dumbbell("", "", &format!("cc = \"{name}\""));
         let flow = &scenario.flows[0];
         assert_eq!((flow.cc_name.as_str(), flow.tcp.loss_detection, flow.tcp.sack), (name, detection, false));
+        assert_eq!(flow.iw, iw, "{name}: spec/congestion-control section 1.2");
         assert_eq!(parse(&scenario.to_toml()), scenario, "it can be printed and read");
     }
 }

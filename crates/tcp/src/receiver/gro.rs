@@ -2,8 +2,8 @@
 //!
 //! spec/congestion-control section 1.16. The first packet after a poll sets the next one a poll period later (the
 //! card's interrupt moderation); then all that has come is handed to TCP at once. Consecutive packets of data become
-//! one segment if one begins where the other ends, their ECN fields are equal, and they carry no flag other than ACK;
-//! PSH ends a segment, and so does the largest IP packet of 64 KiB. A segment of two packets or more is more than one
+//! one segment if one begins where the other ends, their ECN fields and timestamps are equal (the options have to be the
+//! same bytes, Linux `tcp_gro_receive`), and they carry no flag other than ACK; PSH ends a segment, and so does the largest IP packet of 64 KiB. A segment of two packets or more is more than one
 //! full segment: TCP acknowledges it once, so the ratio of packets to ACKs grows from 2 to 45.
 
 use std::collections::VecDeque;
@@ -14,6 +14,7 @@ use windtunnel_wire::{Packet, TcpFlags};
 use super::Receiver;
 use super::segment::Segment;
 use super::stats::SegmentReport;
+use crate::paws;
 
 /// The length field of the IP header has 16 bits.
 const MAX_IP_PACKET: Bytes = Bytes::new(65_535);
@@ -21,6 +22,7 @@ const MAX_IP_PACKET: Bytes = Bytes::new(65_535);
 #[derive(Debug)]
 pub(super) struct Gro {
     period: Duration,
+    timestamps: bool,
     /// The most data of a merged segment.
     most: Bytes,
     poll_at: Time,
@@ -28,8 +30,9 @@ pub(super) struct Gro {
 }
 
 impl Gro {
-    pub(super) fn new(period: Duration, headers: Bytes) -> Gro {
-        Gro { period, most: MAX_IP_PACKET - headers, poll_at: Time::NEVER, held: VecDeque::new() }
+    pub(super) fn new(period: Duration, timestamps: bool, headers: Bytes) -> Gro {
+        let most = MAX_IP_PACKET - headers;
+        Gro { period, timestamps, most, poll_at: Time::NEVER, held: VecDeque::new() }
     }
 
     /// When the driver polls; [`Time::NEVER`] if there is nothing to poll for.
@@ -43,7 +46,9 @@ impl Gro {
             self.poll_at = now + self.period;
         }
         let next = Segment::of(packet);
-        match self.held.back_mut().filter(|last| merges(last, &next, self.most)) {
+        let same_time =
+            |last: &Segment| !self.timestamps || paws::ticks(last.ts_val) == paws::ticks(next.ts_val);
+        match self.held.back_mut().filter(|last| merges(last, &next, self.most) && same_time(last)) {
             Some(last) => {
                 last.end = next.end;
                 last.flags = next.flags;

@@ -87,7 +87,7 @@ impl Receiver {
             sack: Sack::new(params.sack, params.timestamps),
             keeps_out_of_order: true,
             autotuning: params.autotuning.then(|| Box::new(Autotuning::new(endpoint.mss(), limit))),
-            gro: params.gro.map(|period| Box::new(Gro::new(period, endpoint.headers))),
+            gro: params.gro.map(|period| Box::new(Gro::new(period, params.timestamps, endpoint.headers))),
             due: VecDeque::with_capacity(2),
             stats: ReceiverStats::default(),
         }
@@ -259,7 +259,7 @@ impl Receiver {
             report.duplicate = known.end - known.start;
             self.sack.on_duplicate(known);
         }
-        if known.start < known.end || !old {
+        if known.start < known.end || (!old && segment.seq == self.window.edge()) {
             self.delayed_ack.on_unacceptable(&connection(&self.endpoint, &self.window, &self.handshake));
         }
         self.acknowledge();

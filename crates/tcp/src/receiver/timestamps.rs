@@ -11,18 +11,12 @@
 //! last ACK. Where all ACKs of a flight were lost, the answer to the retransmission therefore shows that the originals
 //! had arrived (Eifel, RFC 3522).
 //!
-//! PAWS (section 5): a segment with a timestamp before `TS.Recent` is an old duplicate, whatever its number says. Here
-//! numbers do not wrap, and there is nothing to protect; but where a path reorders, originals are discarded that arrive
-//! after a retransmission of something below them, and have to be sent again. Timestamps are compared in ticks of 1 ms,
-//! as the option would carry them, and one tick is tolerated (Linux). That `TS.Recent` is void after 24 days of silence
-//! (section 5.5) is left out.
+//! PAWS (section 5; `paws`) makes a path that reorders cost more: originals that arrive after a retransmission of
+//! something below them are discarded, and have to be sent again.
 
 use windtunnel_units::{Seq, Time};
 
-/// The tick of the timestamp clock in nanoseconds: 1 ms (Linux; RFC 7323 section 5.4 allows 1 ms to 1 s).
-const TICK: u64 = 1_000_000;
-/// A timestamp may be so many ticks before `TS.Recent` (Linux `TCP_PAWS_WINDOW`).
-const PAWS_WINDOW: u64 = 1;
+use crate::paws;
 
 /// `TS.Recent` and `Last.ACK.sent`.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +35,7 @@ impl Timestamps {
     /// PAWS rejects a segment with this timestamp.
     #[inline]
     pub(super) fn rejects(&self, ts_val: Time) -> bool {
-        ts_val < self.recent && ticks(ts_val) + PAWS_WINDOW < ticks(self.recent)
+        paws::rejects(ts_val, self.recent)
     }
 
     /// A segment that begins at `seq` and does not end below the last ACK sent arrived.
@@ -72,8 +66,4 @@ impl Timestamps {
     pub(super) fn echo(&self) -> Time {
         self.recent
     }
-}
-
-fn ticks(timestamp: Time) -> u64 {
-    timestamp.as_nanos() / TICK
 }

@@ -8,6 +8,7 @@ use super::Sender;
 use super::detection::Detector;
 use super::scoreboard::{Acked, Amount, Segment, d_sack};
 use crate::config::WINDOW_SHIFT;
+use crate::params::RtoRule;
 
 /// The facts of an ACK.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts about one ACK")]
@@ -28,6 +29,8 @@ pub(crate) struct Ack {
     pub(crate) echo: Option<Time>,
     /// What was received twice.
     pub(crate) dsack: Option<SackBlock>,
+    /// Of `delivered`: what a D-SACK reports of what was sent again.
+    pub(crate) twice: Amount,
     /// SACK delivered something.
     pub(crate) sacked: bool,
     /// A duplicate ACK (RFC 5681 section 2).
@@ -54,6 +57,7 @@ impl Ack {
             rtt: None,
             echo: None,
             dsack: None,
+            twice: Amount::ZERO,
             sacked: false,
             duplicate: false,
             originals: false,
@@ -110,6 +114,7 @@ impl Sender {
             rtt: None,
             echo,
             dsack: None,
+            twice: Amount::ZERO,
             sacked: false,
             duplicate: false,
             originals: false,
@@ -144,6 +149,18 @@ impl Sender {
         ack
     }
 
+    /// An ACK that PAWS rejects (RFC 7323 section 5.3) was overtaken by a later one, and is discarded with all that its
+    /// options say. As in Linux a duplicate ACK that changes no window may be late by more (`tcp_disordered_ack`).
+    #[cold]
+    pub(super) fn is_overtaken(&self, packet: &Packet) -> bool {
+        let window = Bytes::new(u64::from(packet.window) << WINDOW_SHIFT);
+        let duplicate = packet.payload() == Bytes::ZERO
+            && packet.ack == self.board.una()
+            && packet.ack + window <= self.window_end;
+        let late = self.ts_recent.since(packet.ts_val);
+        self.params.timestamps && !(duplicate && late <= self.timeout() * 6 / 5)
+    }
+
     /// The right edge of the receive window; it is never moved back (RFC 9293 section 3.8.6). True if it moved.
     #[inline]
     pub(super) fn update_send_window(&mut self, packet: &Packet) -> bool {
@@ -165,7 +182,7 @@ impl Sender {
         board.on_ack(una, |_, segment| {
             rate.on_delivered(segment);
             if with_rack {
-                rack.on_delivered(segment);
+                rack.on_acked(segment);
                 reordering.on_delivered(segment);
             }
             if times.take(segment, *high_seq) {
@@ -176,14 +193,12 @@ impl Sender {
 
     fn take_sack(&mut self, blocks: &[SackBlock], ack: &mut Ack, times: &mut SendTimes) {
         ack.dsack = d_sack(self.board.una(), blocks);
+        let overtaken = ack.dsack.and_then(|block| self.board.first_sacked_twice(&block));
         let Sender { board, rate, rack, reordering, high_seq, detector, .. } = self;
-        // The ACK of a segment out of order echoes an older one's timestamp: here the echo is no proof that an original
-        // arrived (RFC 8985 section 6.2 step 2), or no SACKed probe or retransmission would ever count.
-        rack.on_ack_begin(ack.now, self.rtt.min(), None);
         let delivered = board.on_sack(blocks, |_, segment| {
             rate.on_delivered(segment);
             if *detector == Detector::Rack {
-                rack.on_delivered(segment);
+                rack.on_sacked(segment);
                 reordering.on_delivered(segment);
             }
             if times.take(segment, *high_seq) {
@@ -193,7 +208,11 @@ impl Sender {
         ack.sacked = !delivered.is_zero();
         ack.delivered += delivered;
         if let Some(block) = ack.dsack {
-            self.take_dsack(block);
+            self.take_dsack(block, ack);
+        }
+        if let Some(seq) = overtaken {
+            // SACK and D-SACK of a segment above the gap: its original, which had been taken for lost, came too.
+            self.reordering.on_late(seq);
         }
     }
 
@@ -218,6 +237,18 @@ impl Sender {
             self.rtt.sample(sample, self.board.una(), self.board.nxt());
             self.backoff.reset();
             self.tlp.on_rtt_sample();
+            if ack.acked.is_zero() {
+                ack.restart_timer = self.is_sign_of_life(times);
+            }
         }
+    }
+
+    /// SACK alone delivered something of what was sent before the head was last sent: the flight still arrives, so Linux
+    /// lets the head's timer start anew (`tcp_clean_rtx_queue`). RFC 6298 section 5.3 asks for an ACK of new data. What
+    /// was sent after the head says nothing of it, or new data would put off the timeout for ever.
+    fn is_sign_of_life(&self, times: SendTimes) -> bool {
+        let head = self.board.head().and_then(|head| self.board.get(head));
+        let before = |head: &Segment| times.first_sacked.is_some_and(|sent| sent < head.sent());
+        self.params.rto == RtoRule::Linux && head.is_some_and(before)
     }
 }

@@ -14,6 +14,7 @@ use super::Sender;
 use super::ack::Ack;
 use super::detection::Detector;
 use super::frto::Frto;
+use super::scoreboard::Amount;
 use super::state::CaState;
 use super::transmit::Forced;
 
@@ -32,9 +33,10 @@ pub(crate) enum Classic {
 
 impl Sender {
     /// A duplicate ACK of a connection without SACK: one more segment is delivered. In Loss it may be due to what was
-    /// sent again needlessly; there only those of new data count (F-RTO).
+    /// sent again needlessly; there only those of new data count (F-RTO), while the flight is not acknowledged.
     pub(super) fn take_duplicate(&mut self, ack: &mut Ack) {
-        if self.state != CaState::Loss || self.board.nxt() > self.high_seq {
+        let of_new_data = self.board.nxt() > self.high_seq && self.board.una() < self.high_seq;
+        if self.state != CaState::Loss || of_new_data {
             let counted = self.board.on_duplicate_ack();
             ack.delivered += counted.delivered;
             if counted.unexplained {
@@ -50,6 +52,17 @@ impl Sender {
         if self.detector == Detector::DuplicateAcks(Classic::Linux) {
             self.reordering.on_unexplained_duplicates(self.board.outstanding().segments + acked);
         }
+    }
+
+    /// A partial ACK that the late original caused. Without SACK Linux takes all that is outstanding for delivered, if
+    /// duplicate ACKs still count anything (`tcp_highest_sack_seq`), or else nothing above the ACK.
+    pub(super) fn learn_lateness(&mut self, ack: &Ack) {
+        if self.params.sack {
+            return self.reordering.on_late(ack.prior_una);
+        }
+        let (una, nxt) = (self.board.una(), self.board.nxt());
+        let highest = if self.board.sacked().is_zero() { una } else { nxt };
+        self.reordering.on_unexplained_duplicates((highest - ack.prior_una) / self.mss);
     }
 
     /// The third duplicate ACK, or a partial ACK.
@@ -80,9 +93,9 @@ impl Sender {
     }
 
     /// RFC 6582 section 3.2 step 2: duplicate ACKs of what was sent before the last recovery ended may be due to its
-    /// retransmissions.
+    /// retransmissions. Linux has no such variable: it stays in that recovery meanwhile, unless that was undone.
     fn fast_retransmit_allowed(&self, classic: Classic) -> bool {
-        classic == Classic::Reno || self.board.una() > self.recover
+        matches!(classic, Classic::Reno | Classic::Linux) || self.board.una() > self.recover
     }
 
     /// Tahoe: the third duplicate ACK is answered as a timeout is, without its back-off. All that is outstanding counts
@@ -103,7 +116,8 @@ impl Sender {
         self.tlp.clear();
         self.ecn.queue_cwr();
         // The ACK that shows the loss grows nothing.
-        ack.delivered = super::scoreboard::Amount::ZERO;
+        ack.delivered = Amount::ZERO;
+        ack.twice = Amount::ZERO;
     }
 
     /// `NewReno`'s full ACK: no burst, should little be outstanding (RFC 6582 section 3.2 step 3, first option).

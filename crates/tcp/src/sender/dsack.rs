@@ -3,6 +3,9 @@
 //! Not if the network made the copy: only what was sent again counts (of what is below SND.UNA that is not known any
 //! more), and once more segments are reported than were ever sent again, reports are not believed any longer.
 //!
+//! A copy that arrived left the network: as in Linux it counts as delivered, for the reduction, for growth and for the
+//! delivery rate, though it is no data.
+//!
 //! RACK learns from it to wait longer, but not from the copy of a tail loss probe, which the timer sends whatever RACK
 //! thinks, nor before reordering was ever seen. RFC 8985 section 6.2 step 4 counts every D-SACK; this is Linux's rule
 //! (`net/ipv4/tcp_input.c`, `tcp_dsack_seen`, `tcp_sacktag_one`).
@@ -10,15 +13,22 @@
 use windtunnel_wire::SackBlock;
 
 use super::Sender;
+use super::ack::Ack;
+use super::scoreboard::Amount;
 
 impl Sender {
     /// An ACK reports `block` as received twice.
-    pub(super) fn take_dsack(&mut self, block: SackBlock) {
+    pub(super) fn take_dsack(&mut self, block: SackBlock, ack: &mut Ack) {
         self.stats.dsacks += 1;
         let segments = (block.end - block.start).get().div_ceil(self.mss.get()).max(1);
         self.dsacked += segments;
         if self.dsacked > self.stats.retransmits + self.stats.syn_retransmits {
             return;
+        }
+        if ack.prior_una < self.board.nxt() {
+            // Where nothing was outstanding there is nothing to be regulated.
+            ack.twice = Amount { segments, bytes: block.end - block.start };
+            ack.delivered += ack.twice;
         }
         let forgotten = block.end <= self.board.una();
         let needless = if forgotten { segments } else { self.board.ever_retransmitted(&block) };

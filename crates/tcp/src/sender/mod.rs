@@ -9,6 +9,7 @@ mod classic;
 mod detection;
 mod dsack;
 mod ecn;
+mod feedback;
 mod frto;
 mod handshake;
 mod info;
@@ -37,22 +38,22 @@ pub use limits::Limited;
 pub use state::CaState;
 pub use stats::{AckReport, SenderStats};
 
-use windtunnel_cc::{AckSample, CongestionControl, Control, ExitReason, PathView, Phase};
+use windtunnel_cc::{CongestionControl, Control, ExitReason, Phase};
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 use windtunnel_wire::{Packet, TcpFlags};
 
 use crate::config::Endpoint;
 use crate::params::TcpParams;
-use ack::Ack;
+use crate::paws;
 use detection::Detector;
 use ecn::EcnSender;
 use frto::Frto;
 use handshake::Handshake;
 use limits::Limits;
-use pacing::{Load, Pacer};
+use pacing::Pacer;
 use prr::Prr;
 use rack::Rack;
-use rate_sample::{RateSampler, Sample};
+use rate_sample::RateSampler;
 use reordering::Reordering;
 use rfc6675::Rfc6675;
 use rto::{Backoff, Timer, TimerKind};
@@ -60,6 +61,7 @@ use rtt::RttEstimator;
 use scoreboard::Scoreboard;
 use tlp::Tlp;
 use transmit::Forced;
+use tso::Tso;
 use undo::Undo;
 use validation::Validation;
 
@@ -80,6 +82,8 @@ pub struct Sender {
     largest_window: Bytes,
     /// Leaves next, whatever cwnd says.
     forced: Option<Forced>,
+    /// Until the next ACK or timer nothing is sent again.
+    only_new: bool,
 
     // What was sent.
     board: Scoreboard,
@@ -87,6 +91,7 @@ pub struct Sender {
     last_sent: Time,
     /// Something was sent since the last flight began.
     idle: bool,
+    /// New data were sent since nothing could be.
     sent_since_pause: bool,
     ts_recent: Time,
 
@@ -95,6 +100,7 @@ pub struct Sender {
     timer: Timer,
     backoff: Backoff,
     pacer: Pacer,
+    tso: Tso,
     /// The end of pacing's wait.
     wake: Time,
     tlp: Tlp,
@@ -145,6 +151,7 @@ impl Sender {
             window_end: Seq::FIRST_DATA,
             largest_window: Bytes::ZERO,
             forced: None,
+            only_new: false,
             board: Scoreboard::new(),
             rate: RateSampler::default(),
             last_sent: Time::ZERO,
@@ -155,6 +162,7 @@ impl Sender {
             timer: Timer::idle(),
             backoff: Backoff::default(),
             pacer: Pacer::new(endpoint.paced, params),
+            tso: Tso::new(params, mss),
             wake: Time::NEVER,
             tlp: Tlp::new(params.tlp && params.sack),
             cwnd,
@@ -202,6 +210,9 @@ impl Sender {
         if !packet.flags.contains(TcpFlags::ACK) || packet.ack > self.board.nxt() {
             return AckReport::default();
         }
+        if paws::rejects(packet.ts_val, self.ts_recent) && self.is_overtaken(packet) {
+            return AckReport::default();
+        }
         let mut ack = self.take_ack(packet, now);
         self.process_probe(&ack);
         self.process_state(&mut ack);
@@ -212,8 +223,9 @@ impl Sender {
         if ack.restart_timer {
             self.restart_timer(now);
         }
-        self.stats.delivered += ack.delivered.bytes;
-        AckReport { rtt: ack.rtt, ece: ack.ece, esce: ack.esce, newly_delivered: ack.delivered.bytes }
+        let news = (ack.delivered - ack.twice).bytes;
+        self.stats.delivered += news;
+        AckReport { rtt: ack.rtt, ece: ack.ece, esce: ack.esce, newly_delivered: news }
     }
 
     /// When [`Sender::on_timer`] wants to be called.
@@ -241,73 +253,6 @@ impl Sender {
                 self.timer = Timer::idle();
                 self.forced = Some(Forced::WindowProbe);
             }
-        }
-    }
-
-    /// Tells the controller what was delivered, and whether it may grow (step 8).
-    #[inline]
-    fn inform_controller(&mut self, ack: &Ack, sample: &Sample) {
-        if ack.delivered.is_zero() {
-            return;
-        }
-        if let Some(pipe) = &mut self.validation.pipe_ack {
-            pipe.on_ack(ack.delivered.bytes, self.board.una(), self.board.nxt(), self.rtt.srtt(), ack.now);
-            self.validate_period(ack.now);
-        }
-        let sample = AckSample {
-            acked: ack.acked.bytes,
-            newly_delivered: ack.delivered.bytes,
-            growth_barred: self.growth_barred(ack),
-            newly_lost: self.newly_lost,
-            delivered: self.rate.delivered(),
-            rtt: ack.rtt,
-            rate: sample.rate,
-            ecn: EcnSender::feedback(ack.ece, ack.esce, ack.delivered),
-            app_limited: self.rate.is_app_limited(),
-            cwnd_limited: self.validation.limited(),
-            round_start: sample.round_start,
-        };
-        let path = self.path(ack.now);
-        self.cc.on_ack(&sample, &path);
-    }
-
-    /// Never while cwnd is being reduced, nor while it is not used; and only if something was acknowledged in order,
-    /// unless the path is known to reorder (Linux `tcp_may_raise_cwnd`).
-    #[inline]
-    fn growth_barred(&self, ack: &Ack) -> bool {
-        let progress = !ack.acked.is_zero() || self.reordering.dupthresh() > self.params.dupthresh;
-        self.state.is_reducing() || !progress || !self.validation.grows(self.cwnd, || self.in_slow_start())
-    }
-
-    #[inline]
-    fn update_pacing(&mut self) {
-        if !self.pacer.on() {
-            return;
-        }
-        let control = self.cc.control();
-        self.pacer.update(
-            control.pacing,
-            Load {
-                window: self.cwnd.max(self.mss * self.board.outstanding().segments),
-                srtt: self.rtt.srtt(),
-                min_rtt: self.rtt.min(),
-                mss: self.mss,
-                far_below_ssthresh: self.cwnd < control.ssthresh / 2,
-            },
-        );
-    }
-
-    /// The connection as the controller sees it. What is in flight counts in whole segments, as cwnd does.
-    #[inline]
-    fn path(&self, now: Time) -> PathView {
-        PathView {
-            now,
-            mss: self.mss,
-            srtt: self.rtt.srtt(),
-            min_rtt: self.rtt.min(),
-            in_flight: self.mss * self.board.in_flight().segments,
-            una: self.board.una(),
-            nxt: self.board.nxt(),
         }
     }
 }

@@ -1,33 +1,29 @@
 //! Pacing: departures spaced in time by the controller's rate (Linux's internal pacing and `sch_fq`).
 //!
 //! `rate = gain * ratio * max(cwnd, packets out) * MSS / srtt`, the ratio being 2.0 below half of ssthresh, so that a
-//! slow start can double, and 1.2 above, so that cwnd and not the pacing is the limit. A departure that comes late
-//! keeps up to half of its interval as credit, so that the mean rate is kept. spec/congestion-control section 1.13.
+//! slow start can double, and 1.2 above, so that cwnd and not the pacing is the limit. A burst that leaves late keeps up
+//! to half of its interval as credit, so that the mean rate is kept. spec/congestion-control section 1.13.
 
 use windtunnel_cc::Pacing;
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 
-use super::tso;
 use crate::params::TcpParams;
 
-/// The first segments of a connection are not paced (Linux: as many as the initial window).
-const UNPACED: u32 = 10;
+/// So many segments of a connection leave without a wait: as many as the initial window (Linux
+/// `tcp_update_skb_after_send`).
+const UNPACED: u64 = 10;
 
 /// When the next burst may leave.
 #[derive(Clone, Debug)]
 pub(crate) struct Pacer {
     on: bool,
-    gso: bool,
-    gso_max: Bytes,
     ss_ratio: f64,
     ca_ratio: f64,
     /// Zero while there is no round-trip sample: no pacing.
     rate: Rate,
     next_send: Time,
-    /// Segments that may still leave in the present burst.
-    burst_left: u32,
-    burst: u32,
-    unpaced: u32,
+    /// Segments that have not left yet of those without a wait; the first burst that leaves none is paced.
+    unpaced: u64,
 }
 
 /// From what the rate is computed.
@@ -36,8 +32,6 @@ pub(crate) struct Load {
     /// The larger one of cwnd and what is out.
     pub(crate) window: Bytes,
     pub(crate) srtt: Duration,
-    pub(crate) min_rtt: Duration,
-    pub(crate) mss: Bytes,
     /// cwnd is below half of ssthresh.
     pub(crate) far_below_ssthresh: bool,
 }
@@ -46,14 +40,10 @@ impl Pacer {
     pub(crate) fn new(on: bool, params: &TcpParams) -> Pacer {
         Pacer {
             on,
-            gso: params.gso,
-            gso_max: params.gso_max,
             ss_ratio: params.pacing_ss_ratio,
             ca_ratio: params.pacing_ca_ratio,
             rate: Rate::ZERO,
             next_send: Time::ZERO,
-            burst_left: 0,
-            burst: 1,
             unpaced: UNPACED,
         }
     }
@@ -70,7 +60,7 @@ impl Pacer {
     }
 
     /// The rate, from the values after an ACK.
-    pub(crate) fn update(&mut self, pacing: Pacing, load: Load) {
+    pub(crate) fn update(&mut self, pacing: Pacing, load: Load) -> Rate {
         self.rate = match pacing {
             Pacing::Rate(rate) => rate,
             Pacing::Gain(_) if load.srtt.is_zero() => Rate::ZERO,
@@ -80,15 +70,13 @@ impl Pacer {
                 Rate::from_bits_per_sec(Bytes::from_f64(bits).get().max(1))
             }
         };
-        if self.gso {
-            self.burst = tso::burst(self.rate, load.min_rtt, self.gso_max, load.mss);
-        }
+        self.rate
     }
 
-    /// True if a segment may leave now.
+    /// True if a burst may leave now.
     #[inline]
     pub(crate) fn ready(&self, now: Time) -> bool {
-        !self.on || self.burst_left > 0 || now >= self.next_send
+        !self.on || now >= self.next_send
     }
 
     /// When the wait ends.
@@ -97,33 +85,33 @@ impl Pacer {
         (self.on && self.next_send > now).then_some(self.next_send)
     }
 
-    /// A segment left.
+    /// The end of the last burst's interval.
+    pub(crate) const fn scheduled(&self) -> Time {
+        self.next_send
+    }
+
+    /// A segment left, the first one of a `burst` of so many segments, or within one.
     #[inline]
-    pub(crate) fn sent(&mut self, payload: Bytes, now: Time) {
-        if !self.on || self.rate == Rate::ZERO {
-            return;
+    pub(crate) fn sent(&mut self, payload: Bytes, now: Time, burst: Option<u64>) {
+        if self.on {
+            self.space(payload, now, burst);
         }
-        if self.unpaced > 0 {
-            self.unpaced -= 1;
+    }
+
+    fn space(&mut self, payload: Bytes, now: Time, burst: Option<u64>) {
+        let segments = burst.unwrap_or(0);
+        self.unpaced = self.unpaced.saturating_sub(segments);
+        if self.unpaced > 0 || self.rate == Rate::ZERO {
             return;
         }
         let interval = self.rate.transfer_time(payload);
-        if self.burst_left > 0 {
-            // Within a burst the schedule runs ahead of the clock.
-            self.burst_left -= 1;
-            self.next_send += interval;
-            return;
+        let late = now.since(self.next_send);
+        if segments > 0 {
+            let credit = (interval * segments / 2).min(late);
+            let begin = self.next_send.max(now).since_start().saturating_sub(credit);
+            self.next_send = Time::ZERO + begin;
         }
-        self.burst_left = self.burst - 1;
-        let scheduled = self.next_send;
-        let late = now.since(scheduled);
-        self.next_send = scheduled.max(now) + (interval - (interval / 2).min(late));
-    }
-
-    /// Nothing more can leave now: what is left of the burst is not kept for later.
-    #[inline]
-    pub(crate) fn end_burst(&mut self) {
-        self.burst_left = 0;
+        self.next_send += interval;
     }
 }
 
@@ -133,15 +121,9 @@ mod tests {
 
     const MSS: Bytes = Bytes::new(1460);
 
-    fn pacer(params: &TcpParams) -> Pacer {
-        let mut pacer = Pacer::new(true, params);
-        let load = Load {
-            window: MSS * 100,
-            srtt: Duration::from_millis(100),
-            min_rtt: Duration::from_millis(100),
-            mss: MSS,
-            far_below_ssthresh: false,
-        };
+    fn pacer() -> Pacer {
+        let mut pacer = Pacer::new(true, &TcpParams::default());
+        let load = Load { window: MSS * 100, srtt: Duration::from_millis(100), far_below_ssthresh: false };
         pacer.update(Pacing::Gain(1.0), load);
         pacer
     }
@@ -149,44 +131,48 @@ mod tests {
     /// spec/congestion-control section 1.13: 1.2 * 100 * 1460 / 0.1 s = 1.752 MB/s, and 2.0 far below ssthresh.
     #[test]
     fn rate_by_hand() {
-        assert_eq!(pacer(&TcpParams::default()).rate, Rate::from_bits_per_sec(8 * 1_752_000));
+        let mut pacer = pacer();
+        assert_eq!(pacer.rate, Rate::from_bits_per_sec(8 * 1_752_000));
+        let load = Load { window: MSS * 100, srtt: Duration::from_millis(100), far_below_ssthresh: true };
+        assert_eq!(pacer.update(Pacing::Gain(1.0), load), Rate::from_bits_per_sec(8 * 2_920_000));
     }
 
     /// Ten segments leave at once; then one each 1460 / 1.752 MB/s = 833.333 us. A departure that is late by less than
     /// half an interval is followed by one in time.
     #[test]
     fn spacing() {
-        let mut pacer = pacer(&TcpParams::default());
+        let mut pacer = pacer();
         let interval = Duration::from_nanos(833_333);
         let mut now = Time::ZERO + Duration::SECOND;
         for _ in 0..UNPACED {
             assert!(pacer.ready(now));
-            pacer.sent(MSS, now);
+            pacer.sent(MSS, now, Some(1));
         }
-        pacer.sent(MSS, now);
-        // It was "late" by a second, so half of its interval is forgiven.
+        // The tenth was "late" by a second, so half of its interval is forgiven.
         let half = interval - interval / 2;
         assert_eq!(pacer.release(now), Some(now + half));
         now += half;
-        pacer.sent(MSS, now);
+        pacer.sent(MSS, now, Some(1));
         assert_eq!(pacer.release(now), Some(now + interval));
         let late = Duration::from_micros(100);
         now = now + interval + late;
-        pacer.sent(MSS, now);
+        pacer.sent(MSS, now, Some(1));
         assert_eq!(pacer.release(now), Some(now + (interval - late)));
     }
 
-    /// With GSO two segments (1.7 MB/s is less than three per millisecond) leave together, and the next burst two
-    /// intervals later.
+    /// Four segments that leave together take four intervals, half of which are forgiven if they are late. The burst with
+    /// the tenth segment is the first that is paced.
     #[test]
     fn bursts() {
-        let mut pacer = pacer(&TcpParams { gso: true, ..TcpParams::default() });
-        pacer.unpaced = 0;
-        let now = Time::ZERO;
-        pacer.sent(MSS, now);
-        assert!(pacer.ready(now));
-        pacer.sent(MSS, now);
-        assert!(!pacer.ready(now));
-        assert_eq!(pacer.release(now), Some(now + Duration::from_nanos(2 * 833_333)));
+        let mut pacer = pacer();
+        let interval = Duration::from_nanos(833_333);
+        let mut now = Time::ZERO;
+        for (late, waits) in [(0, None), (0, None), (0, Some(4)), (2, Some(2)), (9, Some(2))] {
+            now = pacer.release(now).unwrap_or(now) + interval * late;
+            for place in [Some(4), None, None, None] {
+                pacer.sent(MSS, now, place);
+            }
+            assert_eq!(pacer.release(now), waits.map(|waits| now + interval * waits));
+        }
     }
 }

@@ -10,6 +10,12 @@
 //! recoveries that were undone do not count (`net/ipv4/tcp_input.c`, `tcp_try_undo_recovery` and `tcp_try_undo_dsack`),
 //! and not every D-SACK does (`dsack`).
 //!
+//! Where one ACK delivers segments with different round trips, RFC 8985 section 6.2 step 2 goes through them in order of
+//! transmission, so that `RACK.rtt` is that of the one sent last. Here it is as in Linux (`tcp_sacktag_one`,
+//! `tcp_clean_rtx_queue`): the highest one acknowledged cumulatively, or else the highest one SACKed. After a timeout
+//! which only delayed ACKs had caused, the ACK of the retransmission and of what was sent long before it so leaves the
+//! rest of the flight more time.
+//!
 //! Cost: the segments are in order of transmission, and those that are lost are the first ones. The timer needs the
 //! last one sent before what was delivered: the scoreboard passes each segment once to find it.
 
@@ -56,8 +62,8 @@ struct CurrentAck {
     now: Time,
     min_rtt: Duration,
     echo: Option<Time>,
-    /// The latest transmission that it delivered.
-    newest: Option<(Time, Seq)>,
+    /// It acknowledged a segment of which this is known.
+    acked: bool,
 }
 
 /// RACK's state (RFC 8985 section 5.3).
@@ -65,7 +71,7 @@ struct CurrentAck {
 pub(crate) struct Rack {
     /// Transmission time and end of the most recently sent segment that was delivered: `RACK.xmit_ts`, `RACK.end_seq`.
     newest: Option<(Time, Seq)>,
-    /// Its round trip: `RACK.rtt`.
+    /// The round trip of the segment delivered last: `RACK.rtt`.
     rtt: Duration,
     mult: u64,
     persist: u32,
@@ -90,23 +96,40 @@ impl Default for Rack {
 impl Rack {
     /// An ACK begins. `echo` is its timestamp echo, if the connection has timestamps.
     pub(crate) fn on_ack_begin(&mut self, now: Time, min_rtt: Duration, echo: Option<Time>) {
-        self.ack = CurrentAck { now, min_rtt, echo, newest: None };
+        self.ack = CurrentAck { now, min_rtt, echo, acked: false };
     }
 
-    /// The ACK delivered a segment. Step 2. What is delivered sooner after a retransmission than a round trip takes was
-    /// delivered by an earlier transmission, and says nothing of the later one.
-    pub(crate) fn on_delivered(&mut self, segment: &Segment) {
-        let rtt = self.ack.now.since(segment.sent());
-        let of_earlier = rtt < self.ack.min_rtt || self.ack.echo.is_some_and(|echo| echo < segment.sent());
+    /// The ACK acknowledged a segment cumulatively. An echo from before its last transmission is of an earlier one.
+    pub(crate) fn on_acked(&mut self, segment: &Segment) {
+        let of_earlier = self.ack.echo.is_some_and(|echo| echo < segment.sent());
         if segment.ever_retransmitted() && of_earlier {
             return;
         }
-        let sent = Some((segment.sent(), segment.end()));
-        if sent > self.ack.newest {
-            self.ack.newest = sent;
+        if let Some(rtt) = self.advance(segment) {
+            self.rtt = rtt;
+            self.ack.acked = true;
+        }
+    }
+
+    /// The ACK delivered a segment by SACK. It may echo an older segment's timestamp, which proves nothing of this one:
+    /// or no SACKed probe or retransmission would ever count.
+    pub(crate) fn on_sacked(&mut self, segment: &Segment) {
+        if let Some(rtt) = self.advance(segment)
+            && !self.ack.acked
+        {
             self.rtt = rtt;
         }
-        self.newest = self.newest.max(sent);
+    }
+
+    /// Step 2; the round trip. What is delivered sooner after a retransmission than a round trip takes was delivered by
+    /// an earlier transmission, and says nothing of the later one.
+    fn advance(&mut self, segment: &Segment) -> Option<Duration> {
+        let rtt = self.ack.now.since(segment.sent());
+        if segment.ever_retransmitted() && rtt < self.ack.min_rtt {
+            return None;
+        }
+        self.newest = self.newest.max(Some((segment.sent(), segment.end())));
+        Some(rtt)
     }
 
     /// A retransmission that this detection caused was needless. Step 4: once per round trip the window grows by a

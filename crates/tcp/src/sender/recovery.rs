@@ -32,11 +32,17 @@ impl Sender {
 
     /// The ACK is not a plain one, or something is wrong already.
     fn process_doubt(&mut self, ack: &mut Ack) {
+        self.only_new = false;
         if ack.ece {
             self.undo.forbid();
         }
+        if ack.advanced && self.board.head_is_sacked() {
+            self.only_new = true;
+            ack.restart_timer = false;
+            return self.await_explanation(ack.now);
+        }
         self.leave_finished(ack);
-        if self.awaits_more() {
+        if self.state == CaState::Recovery && self.awaits_more() {
             return;
         }
         match self.state {
@@ -51,7 +57,10 @@ impl Sender {
         let una = self.board.una();
         match self.state {
             // Beyond it: so that CWR, which the first new segment carried, has arrived.
-            CaState::Cwr if una > self.high_seq => self.keep_open(),
+            CaState::Cwr if una > self.high_seq => {
+                self.validation.restart(ack.now);
+                self.keep_open();
+            }
             CaState::Recovery if una >= self.high_seq => {
                 if self.needless_by_dsack() || self.original_arrived(ack) {
                     self.undo_reduction(ack);
@@ -68,11 +77,11 @@ impl Sender {
         }
     }
 
-    /// Linux without SACK stays in Recovery until more than the episode's data is acknowledged: late duplicate ACKs
-    /// then begin no other one.
+    /// Linux without SACK stays in Recovery or Loss until more than the episode's data is acknowledged: late duplicate
+    /// ACKs then begin no other one (`tcp_is_non_sack_preventing_reopen`).
     fn awaits_more(&self) -> bool {
         self.detector == Detector::DuplicateAcks(Classic::Linux)
-            && self.state == CaState::Recovery
+            && self.state >= CaState::Recovery
             && self.board.una() == self.high_seq
     }
 
@@ -80,6 +89,9 @@ impl Sender {
     fn leave_recovery(&mut self, ack: &Ack) {
         self.board.forget_duplicate_acks();
         self.rack.on_recovery_exit();
+        if self.state == CaState::Recovery {
+            self.validation.restart(ack.now);
+        }
         self.keep_open();
         if let Some(cwnd) = self.validation.pipe_ack.as_mut().and_then(|pipe| pipe.on_recovered())
             && cwnd < self.cc.cwnd()
@@ -111,9 +123,10 @@ impl Sender {
             }
             self.partial_acked = true;
             if self.original_arrived(ack) {
-                self.reordering.on_late(ack.prior_una);
+                self.learn_lateness(ack);
                 if !self.board.retransmitted().is_zero() {
-                    // What was sent again is still out: nothing more is taken for lost until it is answered.
+                    // What was sent again is still out: nothing more is taken for lost or sent again until the next ACK.
+                    self.only_new = true;
                     return;
                 }
                 self.unmark_lost();
@@ -132,34 +145,48 @@ impl Sender {
         }
     }
 
-    /// In Loss: was it spurious, is it over?
+    /// In Loss: was it spurious, is it over, was what was sent again lost too?
     fn go_on_after_timeout(&mut self, ack: &mut Ack) {
-        if self.needless_by_dsack() || self.original_arrived(ack) {
-            return self.timeout_was_spurious(ack);
+        if ack.advanced && (self.needless_by_dsack() || self.original_arrived(ack)) {
+            return self.timeout_was_spurious(ack, false);
         }
-        match self.frto_verdict(ack) {
-            FrtoVerdict::Spurious => return self.timeout_was_spurious(ack),
-            FrtoVerdict::Probe => return,
-            FrtoVerdict::Continue => {}
+        let verdict = self.frto_verdict(ack);
+        if verdict == FrtoVerdict::Spurious {
+            return self.timeout_was_spurious(ack, true);
         }
-        if self.board.una() >= self.high_seq {
+        if verdict == FrtoVerdict::Continue && self.board.una() >= self.high_seq {
+            if self.awaits_more() {
+                return;
+            }
             self.frto = Frto::Off;
             self.leave_recovery(ack);
             return self.watch(ack);
         }
-        if !self.params.sack && ack.advanced && self.board.nxt() <= self.high_seq {
+        if verdict == FrtoVerdict::Continue && ack.advanced && !self.params.sack {
+            // Those that come later are of what was sent again.
             self.board.forget_duplicate_acks();
         }
+        let out = self.board.retransmitted().segments;
         self.detect_losses(ack);
+        if self.detector == Detector::Rack && self.board.retransmitted().segments < out {
+            // Congestion once more, and one more reduction (Linux `tcp_fastretrans_alert`).
+            self.enter_recovery(ack);
+        }
     }
 
-    /// The flight was only late: go on as if the timer had not expired.
-    fn timeout_was_spurious(&mut self, ack: &mut Ack) {
+    /// The flight was only late: go on as if the timer had not expired. Linux without SACK leaves Loss only by F-RTO's
+    /// proof: else late duplicate ACKs of the flight could look like a loss (`tcp_try_undo_loss`).
+    fn timeout_was_spurious(&mut self, ack: &mut Ack, by_frto: bool) {
         self.stats.spurious_rtos += u64::from(self.timed_out);
-        self.frto = Frto::Off;
+        self.timed_out = false;
         self.backoff.progressed();
         self.unmark_lost();
         self.undo_reduction(ack);
+        let stays = !by_frto && self.detector == Detector::DuplicateAcks(Classic::Linux);
+        if stays || self.awaits_more() {
+            return;
+        }
+        self.frto = Frto::Off;
         self.keep_open();
         self.watch(ack);
     }
@@ -184,7 +211,7 @@ impl Sender {
             return;
         }
         self.keep_open();
-        if self.board.retransmitted().is_zero() {
+        if !self.board.awaits_retransmission() {
             self.undo.settle();
         }
         if ack.ece {
@@ -194,7 +221,10 @@ impl Sender {
 
     /// Something is lost: one reduction, unless one is running.
     pub(super) fn enter_recovery(&mut self, ack: &mut Ack) {
-        self.undo.begin(self.board.una(), self.board.retransmitted().segments);
+        if !self.board.awaits_retransmission() {
+            self.undo.settle();
+        }
+        self.undo.begin(self.board.una(), self.board.retransmitted().segments + self.tlp.copies());
         if ack.ece || self.state == CaState::Cwr {
             self.undo.forbid();
         }
@@ -203,6 +233,7 @@ impl Sender {
             self.begin_reduction(ack);
         }
         self.state = CaState::Recovery;
+        self.frto = Frto::Off;
         self.recover = self.board.nxt();
         self.partial_acked = false;
         self.rfc6675.enter_recovery(&self.board);
@@ -260,12 +291,13 @@ impl Sender {
         self.cwnd = self.cc.cwnd();
     }
 
-    /// The window in force after an ACK (step 8): PRR's while a reduction runs, else the controller's.
+    /// The window in force after an ACK (step 8): PRR's while a reduction runs, else the controller's. What delivers
+    /// nothing moves no reduction, not even one that begins with it (Linux `tcp_cwnd_reduction`).
     #[inline]
     pub(super) fn update_window(&mut self, ack: &Ack) {
         if !self.state.is_reducing() || !self.proportional {
             self.cwnd = self.cc.cwnd();
-        } else if !ack.delivered.is_zero() || ack.reduction_began {
+        } else if !ack.delivered.is_zero() || (ack.reduction_began && self.reduction() == Reduction::None) {
             self.approach_target(ack.delivered.segments, ack.advanced);
         }
     }

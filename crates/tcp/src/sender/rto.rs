@@ -15,6 +15,9 @@ use super::scoreboard::{Amount, Segment};
 use super::state::CaState;
 use super::transmit::Forced;
 
+/// Linux's least time for a receiver that seems to have reneged.
+const LEAST_PATIENCE: Duration = Duration::from_millis(10);
+
 /// What the timer is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum TimerKind {
@@ -134,6 +137,7 @@ impl Sender {
     /// The retransmission timer expired.
     pub(super) fn on_timeout(&mut self, now: Time) {
         self.timer = Timer::idle();
+        self.only_new = false;
         let Some(head) = self.board.head() else { return };
         if self.board.get(head).is_some_and(|head| head.end() <= self.window_end) {
             self.answer_timeout(now);
@@ -145,11 +149,19 @@ impl Sender {
         self.timer.arm(TimerKind::Retransmission, now + self.timeout());
     }
 
+    /// The ACK stops below what is SACKed: the receiver may have dropped it. It is given half a round trip to explain
+    /// itself, not a whole timeout, until all of it is sent again (Linux `tcp_check_sack_reneging`).
+    pub(super) fn await_explanation(&mut self, now: Time) {
+        let wait = (self.rtt.srtt() / 2).max(LEAST_PATIENCE);
+        self.timer.arm(TimerKind::Retransmission, now + wait);
+    }
+
     /// Everything is taken for lost; cwnd is one segment above what RACK thinks is still in flight. ssthresh only if
     /// the data belong to no loss that was answered already.
     fn answer_timeout(&mut self, now: Time) {
         self.newly_lost = Bytes::ZERO;
-        if self.board.head_is_sacked() {
+        let reneged = self.board.head_is_sacked();
+        if reneged {
             // The receiver dropped what it had reported (RFC 2018 section 8).
             self.board.forget_sack();
         }
@@ -162,11 +174,11 @@ impl Sender {
         if self.state == CaState::Disorder {
             self.reordering.on_timeout_undetected(self.board.sacked().segments);
         }
-        let lost = self.mark_timed_out(now);
+        let lost = self.mark_timed_out(reneged, now);
         self.newly_lost += lost.bytes;
         self.rfc6675.on_timeout();
         if new_episode {
-            self.undo.begin(self.board.una(), 0);
+            self.undo.begin(self.board.una(), self.board.retransmitted().segments + self.tlp.copies());
             self.stats.loss_episodes += 1;
             let (cwnd, flight) = (self.cc.cwnd(), self.board.outstanding().bytes);
             if let Some(pipe) = &mut self.validation.pipe_ack {
@@ -178,6 +190,7 @@ impl Sender {
         let path = self.path(now);
         self.cc.on_rto(new_episode, &path);
         self.cwnd = self.cc.cwnd();
+        self.validation.restart(now);
         self.state = CaState::Loss;
         self.timed_out = true;
         self.high_seq = self.board.nxt();
@@ -187,10 +200,11 @@ impl Sender {
         self.ecn.queue_cwr();
     }
 
-    /// RACK spares what was sent too recently (RFC 8985 section 6.3).
-    fn mark_timed_out(&mut self, now: Time) -> Amount {
+    /// RACK spares what was sent too recently (RFC 8985 section 6.3), unless the receiver reneged (Linux
+    /// `tcp_timeout_mark_lost`).
+    fn mark_timed_out(&mut self, reneged: bool, now: Time) -> Amount {
         match self.detector {
-            Detector::Rack => self.rack.mark_timed_out(&mut self.board, now),
+            Detector::Rack if !reneged => self.rack.mark_timed_out(&mut self.board, now),
             _ => self.board.mark_all_lost(),
         }
     }
@@ -201,7 +215,8 @@ impl Sender {
         self.newly_lost = Bytes::ZERO;
         let mut ack = Ack::of_timer(now, self.board.una());
         let found = self.detect_by_rack(&ack);
-        if !found.lost.is_zero() && self.state < CaState::Recovery {
+        self.only_new = false;
+        if !found.lost.is_zero() && self.state != CaState::Recovery {
             self.enter_recovery(&mut ack);
             if self.proportional {
                 // The first retransmission goes now; in a reduction that runs already cwnd stays as it is (Linux

@@ -91,6 +91,20 @@ impl Scoreboard {
         self.queue.link(id.0);
     }
 
+    /// A segment that is in the network left again, as a probe. Linux does not count both (`tcp_send_loss_probe`): mostly
+    /// one of them is lost. Nothing happens if it was delivered, or is lost and its place is to be taken.
+    pub(crate) fn on_probed(&mut self, id: SegmentId, now: Time, snapshot: Snapshot) {
+        if !self.queue.get(id.0).is_some_and(Segment::is_in_network) {
+            return;
+        }
+        self.queue.unlink(id.0);
+        let segment = &mut self.queue[id.0];
+        segment.flags |= EVER_RETRANSMITTED;
+        segment.sent = now;
+        segment.snapshot = snapshot;
+        self.queue.link(id.0);
+    }
+
     /// The cumulative ACK is `una`. `visit` is given each newly delivered segment as it was before the ACK.
     ///
     /// Without SACK it is given all that leave the queue; how many of them duplicate ACKs had not counted is in

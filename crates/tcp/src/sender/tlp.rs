@@ -44,6 +44,11 @@ impl Tlp {
         self.end == Some(duplicate.end)
     }
 
+    /// Copies in the network that the scoreboard does not count.
+    pub(crate) fn copies(&self) -> u64 {
+        u64::from(self.end.is_some() && self.is_retransmission)
+    }
+
     /// A probe left.
     pub(crate) fn sent(&mut self, nxt: Seq, is_retransmission: bool) {
         *self = Tlp { end: Some(nxt), is_retransmission, sampled: false, ..*self };

@@ -11,7 +11,7 @@ use super::frto::Frto;
 use super::limits::Limited;
 use super::rfc6675::NextSeg;
 use super::rto::TimerKind;
-use super::scoreboard::SegmentId;
+use super::scoreboard::{Segment, SegmentId};
 use super::state::CaState;
 
 /// A segment that leaves whatever cwnd and pacing say: its timer expired, or a recovery begins with it.
@@ -55,8 +55,15 @@ impl Sender {
         if !self.has_room() {
             return self.pause(Limited::Cwnd, now);
         }
-        if !self.pacer.ready(now) {
-            return self.pause(Limited::Pacing, now);
+        if !self.tso.goes_on() {
+            if !self.pacer.ready(now) {
+                return self.pause(Limited::Pacing, now);
+            }
+            if self.tso.is_on()
+                && let Err(limit) = self.begin_burst(matches!(next, Next::New(_)), now)
+            {
+                return self.pause(limit, now);
+            }
         }
         match next {
             Next::New(payload) => Some(self.send_new(payload, now)),
@@ -72,7 +79,7 @@ impl Sender {
     #[inline]
     fn next(&self) -> Result<Next, Limited> {
         let new = self.new_segment();
-        if self.state < CaState::Recovery || (self.frto == Frto::Probing && new.is_ok()) {
+        if self.state < CaState::Recovery || self.repairs_wait(new) {
             return new.map(Next::New);
         }
         if self.detector == Detector::Rfc6675 && self.state == CaState::Recovery {
@@ -85,6 +92,13 @@ impl Sender {
             Some(id) => Ok(Next::Retransmission(id)),
             None => new.map(Next::New),
         }
+    }
+
+    /// Nothing is sent again before the next ACK. While F-RTO probes new data leave instead, and nothing else once some
+    /// did (Linux `tcp_xmit_recovery`): a retransmission would blur the answer.
+    fn repairs_wait(&self, new: Result<Bytes, Limited>) -> bool {
+        let probing = self.frto == Frto::Probing && (new.is_ok() || self.board.nxt() > self.high_seq);
+        probing || self.only_new
     }
 
     /// The payload of the next new segment.
@@ -121,10 +135,10 @@ impl Sender {
     /// Nothing can be sent now, for this reason.
     #[inline]
     fn pause(&mut self, limit: Limited, now: Time) -> Option<Packet> {
-        self.pacer.end_burst();
+        self.tso.end();
         self.limits.set(limit, now, &mut self.stats.limited);
         let sent = std::mem::take(&mut self.sent_since_pause);
-        self.validate_cwnd(sent, now);
+        self.validate_cwnd(sent, limit == Limited::Cwnd || !self.has_room(), now);
         match limit {
             Limited::Pacing => self.wake = self.pacer.release(now).unwrap_or(Time::NEVER),
             Limited::Application => self.run_dry(),
@@ -136,7 +150,7 @@ impl Sender {
 
     /// Less than a segment to send while cwnd has room: what is delivered next says less than the path could.
     fn run_dry(&mut self) {
-        if self.has_room() && self.board.all_lost_retransmitted() {
+        if self.unsent < self.mss && self.has_room() && self.board.all_lost_retransmitted() {
             self.rate.on_app_limited(self.board.in_flight().bytes);
         }
     }
@@ -160,7 +174,7 @@ impl Sender {
     fn send_loss_probe(&mut self, now: Time) -> Option<Packet> {
         let (packet, again) = match self.new_segment() {
             Ok(payload) => (self.send_new(payload, now), false),
-            Err(_) => (self.board.last().and_then(|last| self.retransmit(last, now))?, true),
+            Err(_) => (self.board.last().and_then(|last| self.probe_with(last, now))?, true),
         };
         self.tlp.sent(self.board.nxt(), again);
         self.stats.tlps += 1;
@@ -186,6 +200,7 @@ impl Sender {
         if self.unsent != Bytes::MAX {
             self.unsent -= payload;
         }
+        self.sent_since_pause = true;
         let mut packet = self.packet(self.endpoint.headers, payload, now);
         packet.seq = seq;
         packet.flags = TcpFlags::ACK.with_if(TcpFlags::PSH, self.unsent == Bytes::ZERO);
@@ -197,11 +212,28 @@ impl Sender {
 
     /// Sends a segment again; nothing if it was delivered meanwhile.
     fn retransmit(&mut self, id: SegmentId, now: Time) -> Option<Packet> {
-        let segment = self.board.get(id).filter(|segment| !segment.is_sacked())?;
-        let (seq, payload) = (segment.seq(), segment.payload());
-        let snapshot = self.rate.on_sent(now, payload, self.board.in_flight().bytes);
+        let segment = *self.board.get(id).filter(|segment| !segment.is_sacked())?;
+        let snapshot = self.rate.on_sent(now, segment.payload(), self.board.in_flight().bytes);
         self.board.on_retransmitted(id, now, snapshot);
         self.undo.on_retransmitted(now);
+        let packet = self.repeat(&segment, now);
+        if self.board.head() == Some(id) && !self.timer.pending(TimerKind::Reordering) {
+            self.timer.arm(TimerKind::Retransmission, now + self.timeout());
+        }
+        Some(packet)
+    }
+
+    /// Sends a segment again that need not be lost.
+    fn probe_with(&mut self, id: SegmentId, now: Time) -> Option<Packet> {
+        let segment = *self.board.get(id).filter(|segment| !segment.is_sacked())?;
+        let snapshot = self.rate.on_sent(now, segment.payload(), self.board.in_flight().bytes);
+        self.board.on_probed(id, now, snapshot);
+        Some(self.repeat(&segment, now))
+    }
+
+    /// The packet of a segment that was sent before.
+    fn repeat(&mut self, segment: &Segment, now: Time) -> Packet {
+        let (seq, payload) = (segment.seq(), segment.payload());
         if let Some(pipe) = &mut self.validation.pipe_ack {
             pipe.on_retransmitted(payload);
         }
@@ -210,10 +242,7 @@ impl Sender {
         packet.flags = TcpFlags::ACK;
         self.stats.retransmits += 1;
         self.departed(seq, payload, true, now);
-        if self.board.head() == Some(id) && !self.timer.pending(TimerKind::Reordering) {
-            self.timer.arm(TimerKind::Retransmission, now + self.timeout());
-        }
-        Some(packet)
+        packet
     }
 
     /// What every departure of data does.
@@ -221,12 +250,12 @@ impl Sender {
     fn departed(&mut self, seq: Seq, payload: Bytes, retransmission: bool, now: Time) {
         self.last_sent = now;
         self.idle = true;
-        self.sent_since_pause = true;
         self.stats.segments_sent += 1;
         if self.state.is_reducing() {
             self.prr.on_sent();
         }
-        self.pacer.sent(payload, now);
+        let burst = self.tso.sent();
+        self.pacer.sent(payload, now, burst);
         if self.watches_departures {
             let path = self.path(now);
             self.cc.on_sent(&SentSegment { seq, payload, retransmission }, &path);

@@ -24,9 +24,10 @@ pub(crate) struct Undo {
 }
 
 impl Undo {
-    /// An episode begins; `out` retransmissions are in the network already.
+    /// An episode begins; `out` retransmissions are in the network already. The first one of an episode that is not over
+    /// remains the first: what it shows to be an original arrived before all of them.
     pub(crate) fn begin(&mut self, una: Seq, out: u64) {
-        let first_retransmission = self.first_retransmission.filter(|_| out > 0);
+        let first_retransmission = self.first_retransmission;
         *self = Undo { marker: Some(una), retransmissions: out, first_retransmission, ..Undo::default() };
     }
 
@@ -45,7 +46,7 @@ impl Undo {
         self.first_retransmission = None;
     }
 
-    /// A segment was sent again.
+    /// A segment was sent again, not by a probe.
     pub(crate) fn on_retransmitted(&mut self, now: Time) {
         self.first_retransmission = self.first_retransmission.or(Some(now));
         self.retransmissions += 1;
@@ -82,12 +83,13 @@ impl Sender {
 
     /// Restores what the episode's reduction replaced.
     pub(super) fn undo_reduction(&mut self, ack: &Ack) {
-        if !self.undo.forbidden {
+        if !self.undo.forbidden && self.undo.marker.is_some() {
             let path = self.path(ack.now);
             self.cc.on_undo(&path);
             self.ecn.withdraw_cwr();
             self.stats.undos += 1;
         }
+        self.validation.restart(ack.now);
         self.undo.clear();
     }
 
@@ -95,5 +97,44 @@ impl Sender {
     pub(super) fn unmark_lost(&mut self) {
         self.board.unmark_lost();
         self.rfc6675.reset();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use windtunnel_units::Duration;
+
+    use super::*;
+
+    /// A second timeout in one recovery: what was sent between the two is no original of the first flight, so an ACK of it
+    /// undoes nothing (seen in what Linux 6.18 transmits; `retrans_stamp`). It would if the recovery were over.
+    #[test]
+    fn the_first_retransmission_remains_the_first() {
+        let at = |millis| Time::ZERO + Duration::from_millis(millis);
+        for (over, undone) in [(false, false), (true, true)] {
+            let mut undo = Undo::default();
+            undo.begin(Seq::new(1), 0);
+            undo.on_retransmitted(at(500));
+            if over {
+                undo.settle();
+            }
+            undo.begin(Seq::new(1000), 0);
+            undo.on_retransmitted(at(1500));
+            assert_eq!(undo.original_arrived(Some(at(1200))), undone);
+        }
+    }
+
+    /// Every copy has to be reported, one that a probe sent before too.
+    #[test]
+    fn all_copies() {
+        let block = |start, end| SackBlock { start: Seq::new(start), end: Seq::new(end) };
+        let mut undo = Undo::default();
+        undo.begin(Seq::new(1000), 1);
+        undo.on_retransmitted(Time::ZERO);
+        undo.on_dsack(block(1, 1000), 1);
+        undo.on_dsack(block(1000, 2000), 1);
+        assert!(!undo.all_duplicates(), "the first block is of an earlier episode");
+        undo.on_dsack(block(2000, 3000), 1);
+        assert!(undo.all_duplicates());
     }
 }

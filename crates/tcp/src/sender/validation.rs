@@ -88,6 +88,11 @@ impl Validation {
         (used < cwnd).then(|| self.whole((cwnd + used) / 2))
     }
 
+    /// cwnd was set by other means than its use: the measurement of RFC 2861 begins anew.
+    pub(crate) fn restart(&mut self, now: Time) {
+        self.unused_since = now;
+    }
+
     /// The cwnd with which a flow goes on that has sent nothing for `idle`.
     fn restarted(&mut self, cwnd: Bytes, idle: Duration, rto: Duration) -> Option<Bytes> {
         if idle <= rto {
@@ -111,11 +116,11 @@ impl Validation {
 }
 
 impl Sender {
-    /// Nothing more can be sent now: was cwnd the limit?
+    /// Nothing more can be sent now: was cwnd the limit? New data answer that, be they `sent` or kept back, and not what
+    /// was sent again (Linux `tcp_write_xmit`).
     #[inline]
-    pub(super) fn validate_cwnd(&mut self, sent: bool, now: Time) {
-        let limited = !self.has_room();
-        if !sent && !limited {
+    pub(super) fn validate_cwnd(&mut self, sent: bool, limited: bool, now: Time) {
+        if !sent && (!limited || self.unsent == Bytes::ZERO) {
             return;
         }
         let out = self.board.outstanding().segments;

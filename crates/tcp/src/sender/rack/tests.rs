@@ -30,7 +30,7 @@ fn recovering(now: Time) -> RackContext {
 
 fn sack(rack: &mut Rack, board: &mut Scoreboard, first: u64, last: u64, now: Time) {
     rack.on_ack_begin(now, RTT, None);
-    board.on_sack(&[block(first, last)], |_, segment| rack.on_delivered(segment));
+    board.on_sack(&[block(first, last)], |_, segment| rack.on_sacked(segment));
 }
 
 /// Five segments sent together at 0.
@@ -111,28 +111,49 @@ fn ack_of_the_original() {
         board.mark_head_lost();
         board.on_retransmitted(id(1), ms(40), Snapshot::default());
         rack.on_ack_begin(now, RTT, echo);
-        board.on_ack(seq(2), |_, segment| rack.on_delivered(segment));
+        board.on_ack(seq(2), |_, segment| rack.on_acked(segment));
         assert_eq!(rack.detect_losses(&mut board, &recovering(now)), Detection::default());
     }
     let (mut rack, mut board) = five();
     board.mark_head_lost();
     board.on_retransmitted(id(1), ms(40), Snapshot::default());
     rack.on_ack_begin(ms(80), RTT, Some(ms(40)));
-    board.on_ack(seq(2), |_, segment| rack.on_delivered(segment));
+    board.on_ack(seq(2), |_, segment| rack.on_acked(segment));
     assert_eq!(rack.detect_losses(&mut board, &recovering(ms(80))), found(4, None), "of the retransmission");
 }
 
-/// Of what one ACK delivers the round trip of the segment sent last counts: 40 ms of the retransmission, not 80 ms of the
-/// original above it. So 6, sent 50 ms ago, is late.
+/// Of what one ACK acknowledges the round trip of the highest segment counts, as Linux goes through them
+/// (`tcp_clean_rtx_queue`). If it is 1, sent again 40 ms ago, 6, sent 50 ms ago, is late; if it is 2, sent 80 ms ago, 6
+/// is not. RFC 8985 section 6.2 step 2 would take the 40 ms of 1, sent last, both times.
 #[test]
-fn round_trip_of_the_newest() {
+fn round_trip_of_the_highest() {
+    for (acked, lost) in [(2, 5), (3, 3)] {
+        let (mut rack, mut board) = five();
+        send(&mut board, 1, ms(30));
+        board.mark_head_lost();
+        board.on_retransmitted(id(1), ms(40), Snapshot::default());
+        rack.on_ack_begin(ms(80), RTT, None);
+        board.on_ack(seq(acked), |_, segment| rack.on_acked(segment));
+        let detected = rack.detect_losses(&mut board, &recovering(ms(80)));
+        assert_eq!(detected.lost.segments, lost, "acknowledged below {acked}");
+    }
+}
+
+/// What is SACKed by the same ACK does not: 2, sent again 40 ms ago, is acknowledged, and 4, sent 80 ms ago, SACKed.
+/// Linux looks at SACK first. 3, sent again 41 ms ago, is late by the 40 ms of 2, and would not be by the 80 ms of 4.
+#[test]
+fn round_trip_beside_sack() {
     let (mut rack, mut board) = five();
-    send(&mut board, 1, ms(30));
-    board.mark_head_lost();
-    board.on_retransmitted(id(1), ms(40), Snapshot::default());
+    board.on_ack(seq(2), |_, _| ());
+    for n in [3, 2] {
+        board.mark_lost(id(n));
+        board.on_retransmitted(id(n), ms(42 - n), Snapshot::default());
+    }
     rack.on_ack_begin(ms(80), RTT, None);
-    board.on_ack(seq(3), |_, segment| rack.on_delivered(segment));
-    assert_eq!(rack.detect_losses(&mut board, &recovering(ms(80))), found(4, None));
+    board.on_ack(seq(3), |_, segment| rack.on_acked(segment));
+    board.on_sack(&[block(4, 4)], |_, segment| rack.on_sacked(segment));
+    rack.detect_losses(&mut board, &recovering(ms(80)));
+    assert_eq!(board.next_lost(), Some(id(3)));
 }
 
 /// Reordering, once seen, is waited for: a quarter of `min_rtt`, in recovery and after three SACKs too.
@@ -181,7 +202,7 @@ fn dsack_widens_the_window() {
 fn timeout() {
     let (mut rack, mut board) = five();
     rack.on_ack_begin(ms(40), RTT, None);
-    board.on_ack(seq(2), |_, segment| rack.on_delivered(segment));
+    board.on_ack(seq(2), |_, segment| rack.on_acked(segment));
     board.on_retransmitted(id(2), ms(230), Snapshot::default());
     send(&mut board, 1, ms(210));
     send(&mut board, 1, ms(211));
@@ -215,7 +236,7 @@ proptest! {
                 },
                 4 => {
                     rack.on_ack_begin(now, RTT, None);
-                    board.on_ack(seq(first + n % 3), |_, segment| rack.on_delivered(segment));
+                    board.on_ack(seq(first + n % 3), |_, segment| rack.on_acked(segment));
                 }
                 _ => {}
             }

@@ -147,6 +147,23 @@ fn retransmitted_without_loss() {
     assert_eq!(board.next_lost(), Some(id(2)));
 }
 
+/// A probe is no second transmission in the network (Linux `tcp_send_loss_probe`): the segment is only sent later, and
+/// more than once. One that is lost is not probed.
+#[test]
+fn probed() {
+    let mut board = board(3);
+    board.on_probed(id(1), ms(10), Snapshot::default());
+    assert_eq!(counts(&board), [3, 0, 0, 0, 3]);
+    assert_eq!(transmission_order(&board), [2, 3, 1]);
+    assert!(board.get(id(1)).is_some_and(Segment::ever_retransmitted));
+    assert!(board.awaits_retransmission(), "it is the head");
+    board.mark_lost(id(2));
+    board.on_probed(id(2), ms(20), Snapshot::default());
+    assert_eq!(board.next_lost(), Some(id(2)));
+    assert_eq!(sack(&mut board, &[(3, 3)]), [3]);
+    assert_eq!(board.first_sacked_twice(&block(2, 3)), None, "3 was sent once");
+}
+
 /// A timeout takes all but the SACKed for lost, retransmissions too; an undo takes that back, and the order of
 /// transmission is that of the latest transmissions.
 #[test]

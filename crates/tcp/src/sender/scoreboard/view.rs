@@ -104,6 +104,17 @@ impl Scoreboard {
         self.covered(block).filter(|&id| self.queue[id].ever_retransmitted()).count() as u64
     }
 
+    /// The first segment in `block` that was sent more than once and is SACKed.
+    pub(crate) fn first_sacked_twice(&self, block: &SackBlock) -> Option<Seq> {
+        let twice = |segment: &&Segment| segment.is_sacked() && segment.ever_retransmitted();
+        self.covered(block).map(|id| &self.queue[id]).find(twice).map(Segment::seq)
+    }
+
+    /// A segment was sent again whose retransmission may still be answered: one that is in the network, or the head's.
+    pub(crate) fn awaits_retransmission(&self) -> bool {
+        !self.retransmitted.is_zero() || self.queue.front().is_some_and(Segment::ever_retransmitted)
+    }
+
     /// The head is SACKed although the cumulative ACK stops below it: the receiver reneged.
     pub(crate) fn head_is_sacked(&self) -> bool {
         self.queue.front().is_some_and(Segment::is_sacked)

@@ -309,3 +309,26 @@ fn timers() {
         assert!(bench.now > Time::ZERO);
     }
 }
+
+/// Linux's credit is refilled by what holds something old, and by a probe of the window's edge (`tcp_data_queue`), but not
+/// by what begins beyond it (`tcp_validate_incoming`).
+#[test]
+fn beyond_the_window() {
+    let edge = 1 << 14;
+    for (at, quick) in [(0, true), (edge, true), (edge + 1, false)] {
+        let params = TcpParams { receive_window: Bytes::new(edge), ..TcpParams::default() };
+        let mut bench = Bench::new(&params, policy(AckPolicy::Linux), Ecn::NotEct, false);
+        // The credit of five pairs of segments, and a pair.
+        for n in 0..7 {
+            bench.segment(n);
+            bench.wait(ms(1));
+        }
+        assert_eq!(bench.take().len(), 6);
+        let next = 1 + 7 * MSS;
+        let start = if at == 0 { 1 } else { next + at };
+        bench.bytes(start, start + 100);
+        assert_eq!(bench.take().len(), 1, "at once");
+        bench.bytes(next, next + 100);
+        assert_eq!(!bench.take().is_empty(), quick, "{at} beyond the next byte");
+    }
+}

@@ -1,7 +1,7 @@
 //! Merging of packets by the network card's driver (spec/congestion-control section 1.16).
 
 use windtunnel_tcp::{AckPolicy, SegmentReport, TcpParams};
-use windtunnel_units::{Bytes, Duration};
+use windtunnel_units::{Bytes, Duration, Time};
 use windtunnel_wire::{Ecn, TcpFlags};
 
 use super::fixture::{Bench, MSS, ms, policy};
@@ -107,4 +107,21 @@ fn what_ends_a_merge() {
     }
     bench.wait(POLL);
     assert_eq!(bench.take().len(), 2, "PSH ends the merge");
+}
+
+/// Another timestamp ends a merge as well (Linux `tcp_gro_receive`): two packets of one millisecond and two of the next
+/// are two segments. Without the option they are one.
+#[test]
+fn another_timestamp() {
+    for (timestamps, acks) in [(true, 2), (false, 1)] {
+        let params = TcpParams { gro: Some(POLL), timestamps, ..TcpParams::default() };
+        let mut bench = Bench::new(&params, policy(AckPolicy::Every), Ecn::Ect0, false);
+        for (n, micros) in [(0, 20_000), (1, 20_999), (2, 21_000), (3, 21_001)] {
+            let mut packet = bench.packet(1 + n * MSS, MSS, TcpFlags::ACK, Ecn::Ect0);
+            packet.ts_val = Time::ZERO + Duration::from_micros(micros);
+            bench.put(&packet);
+        }
+        bench.wait(POLL);
+        assert_eq!(bench.take().len(), acks, "timestamps {timestamps}");
+    }
 }

@@ -36,7 +36,7 @@ impl PlainReceiver {
         }
         self.ece |= packet.ecn == Ecn::Ce;
         self.esce = packet.ecn == Ecn::Ect1;
-        if start <= self.nxt {
+        if (start..=end).contains(&self.nxt) {
             self.ts_recent = self.ts_recent.max(packet.ts_val);
         }
         let known = end <= self.nxt || self.islands.iter().any(|&(a, b)| a <= start && end <= b);

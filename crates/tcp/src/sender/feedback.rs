@@ -1,0 +1,88 @@
+//! What the controller is told of an ACK and of the path (steps 8 and 9 of spec/congestion-control section 1.1), and the
+//! pacing rate that follows from its answer.
+
+use windtunnel_cc::{AckSample, PathView};
+use windtunnel_units::Time;
+
+use super::Sender;
+use super::ack::Ack;
+use super::ecn::EcnSender;
+use super::pacing::Load;
+use super::rate_sample::Sample;
+
+impl Sender {
+    /// Tells the controller what was delivered, and whether it may grow (step 8).
+    #[inline]
+    pub(super) fn inform_controller(&mut self, ack: &Ack, sample: &Sample) {
+        if ack.delivered.is_zero() {
+            return;
+        }
+        if let Some(pipe) = &mut self.validation.pipe_ack {
+            pipe.on_ack(
+                (ack.delivered - ack.twice).bytes,
+                self.board.una(),
+                self.board.nxt(),
+                self.rtt.srtt(),
+                ack.now,
+            );
+            self.validate_period(ack.now);
+        }
+        let sample = AckSample {
+            acked: ack.acked.bytes,
+            newly_delivered: ack.delivered.bytes,
+            growth_barred: self.growth_barred(ack),
+            newly_lost: self.newly_lost,
+            delivered: self.rate.delivered(),
+            rtt: ack.rtt,
+            rate: sample.rate,
+            ecn: EcnSender::feedback(ack.ece, ack.esce, ack.delivered - ack.twice),
+            app_limited: self.rate.is_app_limited(),
+            cwnd_limited: self.validation.limited(),
+            round_start: sample.round_start,
+        };
+        let path = self.path(ack.now);
+        self.cc.on_ack(&sample, &path);
+    }
+
+    /// Never while cwnd is being reduced, nor while it is not used; and only if something was acknowledged in order,
+    /// or, on a path that is known to reorder, SACKed (Linux `tcp_may_raise_cwnd`).
+    #[inline]
+    fn growth_barred(&self, ack: &Ack) -> bool {
+        let reorders = self.reordering.dupthresh() > self.params.dupthresh;
+        let progress = !ack.acked.is_zero() || (reorders && ack.sacked);
+        self.state.is_reducing() || !progress || !self.validation.grows(self.cwnd, || self.in_slow_start())
+    }
+
+    #[inline]
+    pub(super) fn update_pacing(&mut self) {
+        if !self.pacer.on() && !self.tso.is_on() {
+            return;
+        }
+        let control = self.cc.control();
+        let rate = self.pacer.update(
+            control.pacing,
+            Load {
+                window: self.cwnd.max(self.mss * self.board.outstanding().segments),
+                srtt: self.rtt.srtt(),
+                far_below_ssthresh: self.cwnd < control.ssthresh / 2,
+            },
+        );
+        if self.tso.is_on() {
+            self.tso.resize(rate, self.rtt.min());
+        }
+    }
+
+    /// The connection as the controller sees it. What is in flight counts in whole segments, as cwnd does.
+    #[inline]
+    pub(super) fn path(&self, now: Time) -> PathView {
+        PathView {
+            now,
+            mss: self.mss,
+            srtt: self.rtt.srtt(),
+            min_rtt: self.rtt.min(),
+            in_flight: self.mss * self.board.in_flight().segments,
+            una: self.board.una(),
+            nxt: self.board.nxt(),
+        }
+    }
+}
