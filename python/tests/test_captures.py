@@ -91,8 +91,8 @@ CASES = {
     "lost SYN": Case(path(transfer("100 kB"), impair=losses(1, affects="all")), {AGAIN}),
     # 70 segments.
     "tail loss": Case(path(transfer("100 kB"), impair=losses(70)), {AGAIN}),
-    # The retransmission of segment 30 is the 67th one sent.
-    "lost retransmission": Case(path(transfer("300 kB"), impair=losses(30, 67)), {*LOSS, AGAIN, EARLY}),
+    # The retransmission of segment 30 is the 71st one sent.
+    "lost retransmission": Case(path(transfer("300 kB"), impair=losses(30, 71)), {*LOSS, AGAIN, EARLY}),
     "spurious RTO": Case(
         path(transfer("1 MB"), impair={"kind": "outage", "hold": True, "times": [{"from": "300 ms", "to": "900 ms"}]}),
         {"Duplicate ACK", AGAIN, TWICE},

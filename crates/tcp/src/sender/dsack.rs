@@ -25,11 +25,8 @@ impl Sender {
         if self.dsacked > self.stats.retransmits + self.stats.syn_retransmits {
             return;
         }
-        if ack.prior_una < self.board.nxt() {
-            // Where nothing was outstanding there is nothing to be regulated.
-            ack.twice = Amount { segments, bytes: block.end - block.start };
-            ack.delivered += ack.twice;
-        }
+        ack.twice = Amount { segments, bytes: block.end - block.start };
+        ack.delivered += ack.twice;
         let forgotten = block.end <= self.board.una();
         let needless = if forgotten { segments } else { self.board.ever_retransmitted(&block) };
         self.undo.on_dsack(block, needless);

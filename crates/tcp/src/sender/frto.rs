@@ -38,15 +38,9 @@ impl Sender {
         if self.frto == Frto::Off {
             return FrtoVerdict::Continue;
         }
-        let none_left = self.frto == Frto::Probing && self.board.nxt() == self.high_seq;
         self.frto = Frto::Armed;
         if ack.originals {
             return FrtoVerdict::Spurious;
-        }
-        if none_left {
-            // cwnd had no room for new data: the conventional recovery (step 2.b).
-            self.frto = Frto::Off;
-            return FrtoVerdict::Continue;
         }
         if self.board.nxt() > self.high_seq {
             if ack.sacked || ack.duplicate {
