@@ -8,9 +8,8 @@
 //! New data that would be less than a full burst wait for the next ACK, which makes room for more (`tcp_tso_should_defer`),
 //! unless a third of the window is free, or waiting is no gain: ACKs do not come in close succession (the last departure
 //! or the next ACK is more than a millisecond away), or a loss is being repaired. So congestion avoidance sends pairs
-//! where ACKs come one by one. "The next ACK" is that of the oldest segment, a round trip after it was sent. Until 2025
-//! (6.18, 6.12.55) Linux asked instead whether that segment was sent less than half a round trip ago, and so held back the
-//! last segment of a flight for up to a round trip.
+//! where ACKs come one by one. "The next ACK" is that of the oldest segment, a round trip after it was sent. Until October
+//! 2025 (stable kernels too) Linux asked instead whether that segment was sent less than half a round trip ago.
 //!
 //! Data that the application wrote at different times are one here: Linux keeps them in buffers of up to 64 KiB, and a
 //! single segment left at the end of one does not wait.
