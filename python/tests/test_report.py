@@ -690,16 +690,6 @@ def test_marks_of_several_queues() -> None:
     assert not flow_colours & {queue_look(i).colour for i in range(4)}
 
 
-def test_marks_that_only_receivers_saw() -> None:
-    """Nothing is denied that receivers saw."""
-    columns = {
-        k: np.ones(2) for k in ("throughput_mbps", "cwnd_bytes", "cwnd_min_bytes", "cwnd_max_bytes", "cwnd_limited")
-    }
-    flows = {"time_s": np.array([1.0, 2.0]), "flow": np.zeros(2, int), "ce": np.array([3, 4]), "lost": np.zeros(2, int)}
-    panel = build_panels({"flows": {**flows, **columns}}, ["a"], [], Columns())[3]
-    assert panel["empty"] == "No queue counted a mark or a drop, but 7 packets arrived with CE."
-
-
 def test_very_many_flows_are_switched_and_coloured_by_group() -> None:
     """Up to 24 flows have looks and switches of their own."""
     names = [f"cubic-{i}" for i in range(13)] + [f"reno-{i}" for i in range(12)]

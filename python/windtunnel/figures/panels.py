@@ -338,10 +338,7 @@ def _no_window(result: Result) -> str:
 
 
 def _no_marks(result: Result) -> str:
-    flows = result.tables.get("flows", {})
-    lost, ce = (int(np.sum(np.asarray(flows.get(name, 0)))) for name in ("lost", "ce"))
-    if ce:
-        return f"No queue counted a mark or a drop,\nbut {ce} packets arrived with CE."
+    lost = int(np.sum(np.asarray(result.tables.get("flows", {}).get("lost", 0))))
     return "No queue marked or dropped a packet." + (f"\nOn the wire {lost} were lost." if lost else "")
 
 

@@ -261,10 +261,7 @@ def _marks(tables: Tables, queues: Sequence[str], columns: Columns) -> dict[str,
 
 
 def _no_marks(tables: Tables) -> str:
-    flows = tables.get("flows", {})
-    lost, ce = (int(np.sum(flows.get(name, 0))) for name in ("lost", "ce"))
-    if ce:
-        return f"No queue counted a mark or a drop, but {number(ce)} packets arrived with CE."
+    lost = int(np.sum(tables.get("flows", {}).get("lost", 0)))
     packets = f"{number(lost)} packet{' was' if lost == 1 else 's were'}"
     return "No queue marked or dropped a packet." + (f" On the wire {packets} lost." if lost else "")
 

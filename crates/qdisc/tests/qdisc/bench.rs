@@ -66,6 +66,15 @@ pub(crate) fn all_queues() -> Vec<QueueConfig> {
     ]
 }
 
+/// Gaps of 1 ns up to so many microseconds, from a linear congruential generator (Knuth, MMIX).
+pub(crate) fn random_gaps(seed: u64) -> impl FnMut(u64) -> u64 {
+    let mut state = seed | 1;
+    move |most_us| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        1 + (state >> 33) % (most_us * 1_000)
+    }
+}
+
 impl Bench {
     pub(crate) fn new(config: &QueueConfig, limit: Limit) -> Bench {
         Bench::with_seed(config, limit, 1)

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use windtunnel_qdisc::{Limit, PieBurstMode, PieParams, PieRandom, PieVariant, QueueConfig};
 
-use crate::bench::{Bench, Kind};
+use crate::bench::{Bench, Kind, random_gaps};
 use crate::overload::Load;
 
 fn bench(params: PieParams, seed: u64) -> Bench {
@@ -150,12 +150,7 @@ fn phases() -> impl Strategy<Value = Vec<(u64, u64, u64)>> {
 fn follows(params: PieParams, phases: &[(u64, u64, u64)], seed: u64) -> Result<(f64, u64), TestCaseError> {
     let mut law = Straight::new(&params);
     let mut bench = bench(params, seed);
-    let mut jitter = seed | 1;
-    let mut random = |most_us: u64| {
-        // A linear congruential generator (Knuth, MMIX).
-        jitter = jitter.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        1 + (jitter >> 33) % (most_us * 1_000)
-    };
+    let mut random = random_gaps(seed);
     let (mut now, mut most_p, mut signals) = (0, 0.0_f64, 0);
     for &(ms, arrivals_us, departures_us) in phases {
         let end = now + ms * 1_000_000;
