@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from windtunnel import RunResult, Scenario
+
 #: Arguments of the interpreter that start the command line.
 PROGRAM = ("-m", "windtunnel")
 
@@ -72,6 +74,18 @@ def scenario(tmp_path: Path) -> Path:
 @pytest.fixture(scope="session")
 def result() -> Any:
     """The result of the scenario."""
-    from windtunnel import Scenario
-
     return Scenario.from_toml(SCENARIO).run()
+
+
+@pytest.fixture(scope="session")
+def lossy() -> RunResult:
+    """CUBIC with losses, a transfer, short connections and probes, without single events."""
+    path = {"rtt": "20 ms"}
+    flows = [
+        {"name": "cubic", "cc": "cubic", **path},
+        {"name": "file", "cc": "reno", "app": {"kind": "transfer", "size": "500 kB"}, **path},
+        {"name": "web", "cc": "reno", "app": {"kind": "poisson", "load": "1 Mbit/s"}, **path},
+        {"name": "ping", "app": "probe", **path},
+    ]
+    bottleneck = {"rate": "10 Mbit/s", "queue": {"kind": "fifo", "limit": "30 packets"}}
+    return Scenario(duration="3 s", flows=flows, bottleneck=bottleneck, record={"points": "0 s"}).run()
