@@ -1,0 +1,111 @@
+//! Parameters: what an algorithm is called, what can be set, and what is allowed.
+
+use std::any::Any;
+use std::fmt::Debug;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use windtunnel_units::OutOfRange;
+
+/// The parameters of an algorithm, and what the algorithm is called.
+///
+/// ```
+/// use schemars::JsonSchema;
+/// use serde::{Deserialize, Serialize};
+/// use windtunnel_algorithm::{AnyParams, OutOfRange, Params};
+///
+/// /// Parameters of a queue that marks every n-th packet.
+/// #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// #[serde(default, deny_unknown_fields)]
+/// #[schemars(extend("x-source" = "this example"))]
+/// struct EveryNthParams {
+///     /// Packets per mark.
+///     n: u32,
+/// }
+///
+/// impl Default for EveryNthParams {
+///     fn default() -> EveryNthParams {
+///         EveryNthParams { n: 100 }
+///     }
+/// }
+///
+/// impl Params for EveryNthParams {
+///     const NAME: &'static str = "every-nth";
+///     const SUMMARY: &'static str = "Marks every n-th packet";
+///
+///     fn check(&self) -> Result<(), OutOfRange> {
+///         if self.n == 0 {
+///             return Err(OutOfRange::new("n", self.n, "at least 1"));
+///         }
+///         Ok(())
+///     }
+/// }
+///
+/// let params: &dyn AnyParams = &EveryNthParams::default();
+/// assert_eq!((params.name(), &params.to_map()["n"]), ("every-nth", &100.into()));
+/// ```
+pub trait Params:
+    Clone + Debug + Default + PartialEq + Send + Sync + Serialize + DeserializeOwned + JsonSchema + 'static
+{
+    /// The name in scenarios and results: the kernel's where there is one.
+    const NAME: &'static str;
+
+    /// Other names that mean the same.
+    const ALIASES: &'static [&'static str] = &[];
+
+    /// What the algorithm does, in one line without a full stop.
+    const SUMMARY: &'static str;
+
+    /// Whether all values are within what the algorithm is defined for.
+    ///
+    /// # Errors
+    /// The first value that is not.
+    fn check(&self) -> Result<(), OutOfRange> {
+        Ok(())
+    }
+}
+
+/// Parameters of any algorithm: [`Params`] without the type. An algorithm that is not written in Rust implements this
+/// itself.
+pub trait AnyParams: Any + Debug + Send + Sync {
+    /// The name in scenarios and results.
+    fn name(&self) -> &str;
+
+    /// The parameters by name, as in a scenario file; those that are not set are left out, as TOML knows no null.
+    fn to_map(&self) -> Map<String, Value>;
+
+    /// Whether all values are within what the algorithm is defined for.
+    ///
+    /// # Errors
+    /// The first value that is not.
+    fn check(&self) -> Result<(), OutOfRange>;
+}
+
+impl<P: Params> AnyParams for P {
+    fn name(&self) -> &str {
+        P::NAME
+    }
+
+    fn to_map(&self) -> Map<String, Value> {
+        match serde_json::to_value(self) {
+            Ok(Value::Object(mut map)) => {
+                map.retain(|_, value| !value.is_null());
+                map
+            }
+            _ => Map::new(),
+        }
+    }
+
+    fn check(&self) -> Result<(), OutOfRange> {
+        Params::check(self)
+    }
+}
+
+impl PartialEq for dyn AnyParams {
+    /// Parameters are equal if they are of the same algorithm and have the same values.
+    fn eq(&self, other: &dyn AnyParams) -> bool {
+        self.name() == other.name() && self.to_map() == other.to_map()
+    }
+}
