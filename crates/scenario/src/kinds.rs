@@ -3,9 +3,13 @@
 //! A new algorithm is one line here. Its parameters, their defaults, units and descriptions come from its `Params`
 //! struct; so do the messages about wrong ones, `windtunnel list`, and the JSON Schema.
 
+use std::any::Any;
+use std::sync::Arc;
+
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use windtunnel_algorithm::Params;
 use windtunnel_cc::{
     AimdParams, AvoidanceConfig, ConventionalParams, CubicParams, EsspParams, HystartParams, HystartPpParams,
     MdsParams, RenoParams, ResponseConfig, ScalableParams, SlowStartConfig, StandardParams,
@@ -18,9 +22,9 @@ use windtunnel_sim::application::{
     ApplicationConfig, CbrParams, MediaParams, OnOffParams, PoissonParams, ProbeParams,
     RequestResponseParams, TransferParams,
 };
-use windtunnel_sim::impairment::{
-    AckThinningParams, AggregationParams, CorruptionParams, DuplicationParams, GilbertElliottParams,
-    ImpairmentConfig, JitterParams, LossParams, OutageParams, PeriodicLossParams, ReorderingParams,
+use windtunnel_sim::element::{
+    AckThinningParams, AggregationParams, CorruptionParams, DuplicationParams, ElementParams,
+    GilbertElliottParams, JitterParams, LossParams, OutageParams, PeriodicLossParams, ReorderingParams,
     ScriptedLossParams, ScriptedReorderingParams,
 };
 use windtunnel_tcp::LossDetection;
@@ -261,40 +265,41 @@ pub(crate) const APPLICATIONS: &[Kind<ApplicationConfig>] = &[
     ),
 ];
 
+/// The entry of an element: its name and summary are those of its parameters.
+macro_rules! element {
+    ($params:ty) => {
+        Kind {
+            name: <$params as Params>::NAME,
+            aliases: <$params as Params>::ALIASES,
+            summary: <$params as Params>::SUMMARY,
+            keys: fields::<$params>,
+            read: |table| {
+                let params = table.read_own_fields::<$params>()?;
+                Ok(Arc::new(params) as Arc<dyn ElementParams>)
+            },
+            params: |config| {
+                let config: &dyn Any = &**config;
+                config.downcast_ref::<$params>().map(object)
+            },
+            schema: <$params>::json_schema,
+        }
+    };
+}
+
 /// What happens to packets behind a link.
-pub(crate) const IMPAIRMENTS: &[Kind<ImpairmentConfig>] = &[
-    kind!("outage", ImpairmentConfig::Outage(OutageParams), "Nothing passes at certain times"),
-    kind!(
-        "ack-thinning",
-        ImpairmentConfig::AckThinning(AckThinningParams),
-        "One of so many pure ACKs passes"
-    ),
-    kind!("loss", ImpairmentConfig::Loss(LossParams), "Independent losses (Bernoulli)"),
-    kind!(
-        "gilbert-elliott",
-        ImpairmentConfig::GilbertElliott(GilbertElliottParams),
-        "Losses in bursts, from a good and a bad state"
-    ),
-    kind!("periodic-loss", ImpairmentConfig::PeriodicLoss(PeriodicLossParams), "Every n-th packet is lost"),
-    kind!("scripted-loss", ImpairmentConfig::ScriptedLoss(ScriptedLossParams), "Listed packets are lost"),
-    kind!(
-        "corruption",
-        ImpairmentConfig::Corruption(CorruptionParams),
-        "Damaged packets, which the receiver discards"
-    ),
-    kind!("duplication", ImpairmentConfig::Duplication(DuplicationParams), "Packets arrive twice"),
-    kind!(
-        "aggregation",
-        ImpairmentConfig::Aggregation(AggregationParams),
-        "Packets are collected and released together, as on 802.11"
-    ),
-    kind!("jitter", ImpairmentConfig::Jitter(JitterParams), "A delay that varies from packet to packet"),
-    kind!("reordering", ImpairmentConfig::Reordering(ReorderingParams), "Some packets overtake others"),
-    kind!(
-        "scripted-reordering",
-        ImpairmentConfig::ScriptedReordering(ScriptedReorderingParams),
-        "Listed packets are overtaken"
-    ),
+pub(crate) const ELEMENTS: &[Kind<Arc<dyn ElementParams>>] = &[
+    element!(OutageParams),
+    element!(AckThinningParams),
+    element!(LossParams),
+    element!(GilbertElliottParams),
+    element!(PeriodicLossParams),
+    element!(ScriptedLossParams),
+    element!(CorruptionParams),
+    element!(DuplicationParams),
+    element!(AggregationParams),
+    element!(JitterParams),
+    element!(ReorderingParams),
+    element!(ScriptedReorderingParams),
 ];
 
 /// The algorithm called `name`.

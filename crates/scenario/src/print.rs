@@ -144,7 +144,7 @@ fn line(link: &Link) -> Map<String, Value> {
         ]));
     }
     if !link.impair.is_empty() {
-        let impair = link.impair.iter().map(|config| Value::Object(algorithm(kinds::IMPAIRMENTS, config)));
+        let impair = link.impair.iter().map(|config| Value::Object(algorithm(kinds::ELEMENTS, config)));
         table.insert("impair".into(), impair.collect());
     }
     if !link.changes.is_empty() {

@@ -20,7 +20,7 @@ pub fn registry() -> String {
         "responses": entries(kinds::RESPONSES, &[], generator),
         "queues": entries(kinds::QUEUES, &[], generator),
         "applications": entries(kinds::APPLICATIONS, &[], generator),
-        "impairments": entries(kinds::IMPAIRMENTS, &[], generator),
+        "impairments": entries(kinds::ELEMENTS, &[], generator),
         "tcp": table::<TcpParams>("tcp", "The mechanisms of a TCP connection", generator),
         "acks": acks(generator),
     });

@@ -131,7 +131,7 @@ impl JsonSchema for ImpairmentValue {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        name_or_table(kinds::IMPAIRMENTS, &[""], &Map::new(), generator)
+        name_or_table(kinds::ELEMENTS, &[""], &Map::new(), generator)
     }
 }
 

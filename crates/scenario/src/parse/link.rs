@@ -1,8 +1,10 @@
 //! Links and their queues.
 
+use std::sync::Arc;
+
 use windtunnel_qdisc::OutOfRange;
 use windtunnel_qdisc::ecn::EcnMode;
-use windtunnel_sim::impairment::ImpairmentConfig;
+use windtunnel_sim::element::ElementParams;
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 
 use super::algorithm;
@@ -114,7 +116,7 @@ impl Line {
 }
 
 /// Reads what happens behind a link: one impairment, or a list of them, in the order in which they work.
-fn impairments(at: &Cursor<'_>, endpoints: Endpoints) -> Result<Vec<ImpairmentConfig>, Fault> {
+fn impairments(at: &Cursor<'_>, endpoints: Endpoints) -> Result<Vec<Arc<dyn ElementParams>>, Fault> {
     if !at.is_given() {
         return Ok(Vec::new());
     }
@@ -127,12 +129,12 @@ fn impairments(at: &Cursor<'_>, endpoints: Endpoints) -> Result<Vec<ImpairmentCo
         }
         _ => vec![impairment(at)?],
     };
-    all.sort_by_key(ImpairmentConfig::stage);
+    all.sort_by_key(|element| element.stage());
     Ok(all)
 }
 
-fn impairment(at: &Cursor<'_>) -> Result<ImpairmentConfig, Fault> {
-    let config = algorithm::read(at, kinds::IMPAIRMENTS, "an impairment", &[])?.1;
+fn impairment(at: &Cursor<'_>) -> Result<Arc<dyn ElementParams>, Fault> {
+    let config = algorithm::read(at, kinds::ELEMENTS, "an impairment", &[])?.1;
     config.check().map_err(|OutOfRange { key, allowed, .. }| at.get(key).not_allowed(allowed))?;
     Ok(config)
 }
