@@ -25,7 +25,7 @@ pub use model::{
     Active, Change, DequeuePoint, Endpoints, FlowGroup, Link, LinkRate, Member, Queue, Record, Route,
     Scenario, Shape, Window,
 };
-pub use registry::{Registry, RegistryError};
+pub use registry::{ForeignAlgorithm, ForeignParameter, ForeignValue, Registry, RegistryError};
 pub use schema::schema;
 
 impl Scenario {

@@ -11,11 +11,6 @@ use windtunnel_qdisc::{
     BrickWallParams, DelticMdsParams, DelticParams, Deltim2Params, DeltimParams, FifoParams, PieParams,
     QueueConfig, RampParams, RedParams,
 };
-use windtunnel_sim::impairment::{
-    AckThinningParams, AggregationParams, CorruptionParams, DuplicationParams, GilbertElliottParams,
-    ImpairmentConfig, JitterParams, LossParams, OutageParams, PeriodicLossParams, ReorderingParams,
-    ScriptedLossParams, ScriptedReorderingParams,
-};
 
 use super::family::{Described, Entry, Family};
 use crate::parse::deserialize::fields;
@@ -34,8 +29,8 @@ macro_rules! family {
                     aliases: &$aliases,
                     summary: $summary.into(),
                     keys: fields::<$params>().iter().copied().map(std::borrow::Cow::Borrowed).collect(),
-                    read: Box::new(|table| table.read_own_fields::<$params>().map($config::$variant)),
-                    schema: Box::new(<$params>::json_schema),
+                    read: std::sync::Arc::new(|table| table.read_own_fields::<$params>().map($config::$variant)),
+                    schema: std::sync::Arc::new(<$params>::json_schema),
                 };
                 family.register(entry).expect("built-in names differ");
             )*
@@ -105,33 +100,6 @@ family!(queues, QueueConfig:
         "Delay Time Minimisation on the standing queue, updated at intervals",
 );
 
-family!(impairments, ImpairmentConfig:
-    "outage" [] Outage(OutageParams)
-        "Nothing passes at certain times",
-    "ack-thinning" [] AckThinning(AckThinningParams)
-        "One of so many pure ACKs passes",
-    "loss" [] Loss(LossParams)
-        "Independent losses (Bernoulli)",
-    "gilbert-elliott" [] GilbertElliott(GilbertElliottParams)
-        "Losses in bursts, from a good and a bad state",
-    "periodic-loss" [] PeriodicLoss(PeriodicLossParams)
-        "Every n-th packet is lost",
-    "scripted-loss" [] ScriptedLoss(ScriptedLossParams)
-        "Listed packets are lost",
-    "corruption" [] Corruption(CorruptionParams)
-        "Damaged packets, which the receiver discards",
-    "duplication" [] Duplication(DuplicationParams)
-        "Packets arrive twice",
-    "aggregation" [] Aggregation(AggregationParams)
-        "Packets are collected and released together, as on 802.11",
-    "jitter" [] Jitter(JitterParams)
-        "A delay that varies from packet to packet",
-    "reordering" [] Reordering(ReorderingParams)
-        "Some packets overtake others",
-    "scripted-reordering" [] ScriptedReordering(ScriptedReorderingParams)
-        "Listed packets are overtaken",
-);
-
 /// The one slow start without parameters.
 pub(super) fn no_slow_start() -> Entry<SlowStartConfig> {
     Entry {
@@ -139,7 +107,7 @@ pub(super) fn no_slow_start() -> Entry<SlowStartConfig> {
         aliases: &[],
         summary: "Congestion avoidance from the first ACK on".into(),
         keys: Vec::new(),
-        read: Box::new(|_| Ok(SlowStartConfig::None)),
-        schema: Box::new(NoParams::json_schema),
+        read: std::sync::Arc::new(|_| Ok(SlowStartConfig::None)),
+        schema: std::sync::Arc::new(NoParams::json_schema),
     }
 }

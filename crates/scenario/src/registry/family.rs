@@ -15,6 +15,7 @@ use crate::parse::fault::Fault;
 use crate::parse::nearest::nearest;
 
 /// The algorithms of a family, in the order in which they were registered. Reading one gives a `C`.
+#[derive(Clone)]
 pub(crate) struct Family<C> {
     /// What a name of this family stands for, as messages say it: "a queue".
     what: &'static str,
@@ -35,10 +36,10 @@ pub(crate) struct Entry<C> {
 }
 
 /// Reads an algorithm's parameters among the keys of a table, and checks them.
-pub(crate) type Reader<C> = Box<dyn Fn(&Cursor<'_>) -> Result<C, Fault> + Send + Sync>;
+pub(crate) type Reader<C> = Arc<dyn Fn(&Cursor<'_>) -> Result<C, Fault> + Send + Sync>;
 
 /// The schema of an algorithm's parameters.
-pub(crate) type Describer = Box<dyn Fn(&mut SchemaGenerator) -> Schema + Send + Sync>;
+pub(crate) type Describer = Arc<dyn Fn(&mut SchemaGenerator) -> Schema + Send + Sync>;
 
 impl<C> Entry<C> {
     /// The algorithm whose parameters are `P`.
@@ -51,14 +52,14 @@ impl<C> Entry<C> {
             aliases: P::ALIASES,
             summary: Cow::Borrowed(P::SUMMARY),
             keys: fields::<P>().iter().copied().map(Cow::Borrowed).collect(),
-            read: Box::new(move |table| {
+            read: Arc::new(move |table| {
                 let params: P = table.read_own_fields()?;
                 params
                     .check()
                     .map_err(|OutOfRange { key, allowed, .. }| table.get(key).not_allowed(allowed))?;
                 Ok(wrap(params))
             }),
-            schema: Box::new(P::json_schema),
+            schema: Arc::new(P::json_schema),
         }
     }
 
@@ -147,6 +148,19 @@ impl<C> Family<C> {
             std::iter::once("kind").chain(self.beside.iter().copied()).chain(entry.keys()).collect();
         at.expect_keys(&known)?;
         entry.read(at)
+    }
+}
+
+impl<C> Clone for Entry<C> {
+    fn clone(&self) -> Entry<C> {
+        Entry {
+            name: self.name.clone(),
+            aliases: self.aliases,
+            summary: self.summary.clone(),
+            keys: self.keys.clone(),
+            read: Arc::clone(&self.read),
+            schema: Arc::clone(&self.schema),
+        }
     }
 }
 

@@ -3,29 +3,38 @@
 mod classic;
 mod enums;
 mod family;
+mod foreign;
 
+use std::sync::Arc;
+
+use windtunnel_algorithm::Params;
 use windtunnel_cc::{AvoidanceConfig, ResponseConfig, SlowStartConfig};
 use windtunnel_qdisc::QueueConfig;
 use windtunnel_sim::application::{
     ApplicationConfig, BulkParams, CbrParams, MediaParams, OnOffParams, PoissonParams, ProbeParams,
     RequestResponseParams, TransferParams,
 };
-use windtunnel_sim::impairment::ImpairmentConfig;
+use windtunnel_sim::element::{
+    AckThinningParams, AggregationParams, CorruptionParams, DuplicationParams, ElementParams,
+    GilbertElliottParams, JitterParams, LossParams, OutageParams, PeriodicLossParams, ReorderingParams,
+    ScriptedLossParams, ScriptedReorderingParams,
+};
 
 pub(crate) use classic::{CLASSICS, Classic, DEFAULT_IW};
 pub(crate) use family::{Described, Entry, Family};
+pub use foreign::{ForeignAlgorithm, ForeignParameter, ForeignValue};
 
 /// The keys of a queue's table beside `kind` and the parameters of the algorithm.
 const QUEUE_KEYS: &[&str] = &["limit", "ecn_mode"];
 
 /// All algorithms that a scenario can name. [`Registry::default`] has those of windtunnel.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Registry {
     pub(crate) avoidances: Family<AvoidanceConfig>,
     pub(crate) slow_starts: Family<SlowStartConfig>,
     pub(crate) responses: Family<ResponseConfig>,
     pub(crate) queues: Family<QueueConfig>,
-    pub(crate) impairments: Family<ImpairmentConfig>,
+    pub(crate) elements: Family<Arc<dyn ElementParams>>,
     pub(crate) applications: Family<ApplicationConfig>,
 }
 
@@ -65,7 +74,7 @@ impl Default for Registry {
             slow_starts: Family::new("a slow start", &[]),
             responses: Family::new("a response", &[]),
             queues: Family::new("a queue", QUEUE_KEYS),
-            impairments: Family::new("an impairment", &[]),
+            elements: Family::new("an impairment", &[]),
             applications: Family::new("an application", &[]),
         };
         enums::avoidances(&mut registry.avoidances);
@@ -73,13 +82,36 @@ impl Default for Registry {
         enums::slow_starts(&mut registry.slow_starts);
         enums::responses(&mut registry.responses);
         enums::queues(&mut registry.queues);
-        enums::impairments(&mut registry.impairments);
+        registry.register_elements().expect("built-in names differ");
         registry.register_applications().expect("built-in names differ");
         registry
     }
 }
 
 impl Registry {
+    /// Adds an element: something that packets pass on a link and that delays, loses or changes them.
+    ///
+    /// # Errors
+    /// If its name is taken, or a scenario cannot write it.
+    pub fn register_element<P: Params + ElementParams>(&mut self) -> Result<(), RegistryError> {
+        self.elements.register(Entry::of::<P>(|params| Arc::new(params)))
+    }
+
+    fn register_elements(&mut self) -> Result<(), RegistryError> {
+        self.register_element::<OutageParams>()?;
+        self.register_element::<AckThinningParams>()?;
+        self.register_element::<LossParams>()?;
+        self.register_element::<GilbertElliottParams>()?;
+        self.register_element::<PeriodicLossParams>()?;
+        self.register_element::<ScriptedLossParams>()?;
+        self.register_element::<CorruptionParams>()?;
+        self.register_element::<DuplicationParams>()?;
+        self.register_element::<AggregationParams>()?;
+        self.register_element::<JitterParams>()?;
+        self.register_element::<ReorderingParams>()?;
+        self.register_element::<ScriptedReorderingParams>()
+    }
+
     /// Applications are a closed family: what makes a flow send is part of the simulator.
     fn register_applications(&mut self) -> Result<(), RegistryError> {
         let family = &mut self.applications;
