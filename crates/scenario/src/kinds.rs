@@ -3,12 +3,15 @@
 //! A new algorithm is one line here. Its parameters, their defaults, units and descriptions come from its `Params`
 //! struct; so do the messages about wrong ones, `windtunnel list`, and the JSON Schema.
 
+use std::sync::Arc;
+
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use windtunnel_cc::{
-    AimdParams, AvoidanceConfig, ConventionalParams, CubicParams, EsspParams, HystartParams, HystartPpParams,
-    MdsParams, RenoParams, ResponseConfig, ScalableParams, SlowStartConfig, StandardParams,
+    AimdParams, AnyParams, AvoidanceParams, ConventionalParams, CubicParams, EsspParams, HystartParams,
+    HystartPpParams, MdsParams, NoSlowStartParams, Params, RenoParams, ResponseParams, ScalableParams,
+    SlowStartParams, StandardParams,
 };
 use windtunnel_qdisc::{
     BrickWallParams, DelticMdsParams, DelticParams, Deltim2Params, DeltimParams, FifoParams, PieParams,
@@ -52,6 +55,22 @@ pub(crate) struct Kind<C: 'static> {
 struct NoParams {}
 
 macro_rules! kind {
+    (dyn $family:ident: $params:ty) => {
+        Kind {
+            name: <$params as Params>::NAME,
+            aliases: <$params as Params>::ALIASES,
+            summary: <$params as Params>::SUMMARY,
+            keys: fields::<$params>,
+            read: |table| {
+                table.read_own_fields::<$params>().map(|params| Arc::new(params) as Arc<dyn $family>)
+            },
+            params: |config| {
+                let params: &dyn AnyParams = &**config;
+                (params.name() == <$params as Params>::NAME).then(|| params.to_map())
+            },
+            schema: <$params>::json_schema,
+        }
+    };
     ($name:literal $(| $alias:literal)*, $config:ident::$variant:ident($params:ty), $summary:literal) => {
         Kind {
             name: $name,
@@ -78,27 +97,11 @@ macro_rules! kind {
 
 /// Congestion controllers. Each of them also takes a slow start and a response; `-mds` after its name is short for the
 /// MDS response.
-pub(crate) const CONTROLLERS: &[Kind<AvoidanceConfig>] = &[
-    kind!(
-        "reno",
-        AvoidanceConfig::Reno(RenoParams),
-        "One segment per round trip, half of cwnd on congestion: AIMD(1, 0.5)"
-    ),
-    kind!(
-        "aimd",
-        AvoidanceConfig::Aimd(AimdParams),
-        "Additive increase by a segments per round trip, multiplicative decrease to b"
-    ),
-    kind!(
-        "cubic",
-        AvoidanceConfig::Cubic(CubicParams),
-        "Growth along a cubic of the time since the last response, at least as fast as Reno"
-    ),
-    kind!(
-        "scalable",
-        AvoidanceConfig::Scalable(ScalableParams),
-        "Growth in proportion to cwnd: recovery takes the same number of round trips at any rate"
-    ),
+pub(crate) const CONTROLLERS: &[Kind<Arc<dyn AvoidanceParams>>] = &[
+    kind!(dyn AvoidanceParams: RenoParams),
+    kind!(dyn AvoidanceParams: AimdParams),
+    kind!(dyn AvoidanceParams: CubicParams),
+    kind!(dyn AvoidanceParams: ScalableParams),
 ];
 
 /// The initial window of RFC 6928 in segments.
@@ -146,43 +149,17 @@ pub(crate) const CLASSICS: &[Classic] = &[
 ];
 
 /// Slow starts.
-pub(crate) const SLOW_STARTS: &[Kind<SlowStartConfig>] = &[
-    kind!("none", SlowStartConfig::None, "Congestion avoidance from the first ACK on"),
-    kind!(
-        "standard",
-        SlowStartConfig::Standard(StandardParams),
-        "cwnd doubles each round trip until congestion is signalled"
-    ),
-    kind!(
-        "hystart",
-        SlowStartConfig::Hystart(HystartParams),
-        "HyStart: ends when the round trip grows, or when a train of ACKs is as long as the path"
-    ),
-    kind!(
-        "hystart-pp" | "hystart++" | "hystartpp",
-        SlowStartConfig::HystartPp(HystartPpParams),
-        "HyStart++: ends when the round trip grows, after a conservative phase"
-    ),
-    kind!(
-        "essp",
-        SlowStartConfig::Essp(EsspParams),
-        "Extended Slow Start with Pacing: slows down in stages while the queue is still short"
-    ),
+pub(crate) const SLOW_STARTS: &[Kind<Arc<dyn SlowStartParams>>] = &[
+    kind!(dyn SlowStartParams: NoSlowStartParams),
+    kind!(dyn SlowStartParams: StandardParams),
+    kind!(dyn SlowStartParams: HystartParams),
+    kind!(dyn SlowStartParams: HystartPpParams),
+    kind!(dyn SlowStartParams: EsspParams),
 ];
 
 /// Responses of window-based controllers.
-pub(crate) const RESPONSES: &[Kind<ResponseConfig>] = &[
-    kind!(
-        "conventional",
-        ResponseConfig::Conventional(ConventionalParams),
-        "Multiplicative decrease on a loss or CE, once per round trip"
-    ),
-    kind!(
-        "mds",
-        ResponseConfig::Mds(MdsParams),
-        "Multiplicative Decrease Scaling: the tau-th root of the decrease for each SCE"
-    ),
-];
+pub(crate) const RESPONSES: &[Kind<Arc<dyn ResponseParams>>] =
+    &[kind!(dyn ResponseParams: ConventionalParams), kind!(dyn ResponseParams: MdsParams)];
 
 /// Queues.
 pub(crate) const QUEUES: &[Kind<QueueConfig>] = &[

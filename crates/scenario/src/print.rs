@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use serde_json::{Map, Value, json};
+use windtunnel_cc::AnyParams;
 use windtunnel_qdisc::Limit;
 use windtunnel_sim::application::Protocol;
 
@@ -117,14 +118,10 @@ fn controller(group: &FlowGroup) -> Value {
         sender.extend(kinds::object(params));
         return Value::Object(sender);
     }
-    let mut cc = algorithm(kinds::CONTROLLERS, &group.cc.avoidance);
     // Tahoe grows as Reno does: the name says more than the growth.
     let name = group.cc_name.strip_suffix(MDS_SUFFIX).unwrap_or(&group.cc_name);
-    cc.insert("kind".into(), json!(name));
-    cc.insert("slow_start".into(), Value::Object(algorithm(kinds::SLOW_STARTS, &group.cc.slow_start)));
-    let (response, params) = kinds::describe(kinds::RESPONSES, &group.cc.response);
-    cc.insert("response".into(), json!(response));
-    cc.extend(params);
+    let mut cc = entries([("kind", json!(name))]);
+    cc.extend(group.cc.to_map());
     Value::Object(cc)
 }
 

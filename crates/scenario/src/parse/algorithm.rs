@@ -1,8 +1,11 @@
 //! Algorithms: a name, or a table with `kind` and parameters.
 
+use std::any::Any;
+use std::sync::Arc;
+
 use windtunnel_cc::{
-    AimdGrowth, AvoidanceConfig, EsspParams, MdsParams, OutOfRange, ResponseConfig, SlowStartConfig, Style,
-    WindowedConfig,
+    AimdGrowth, AnyParams, AvoidanceParams, EsspParams, MdsParams, OutOfRange, RenoParams, SlowStartParams,
+    Style, WindowedConfig,
 };
 use windtunnel_tcp::LossDetection;
 use windtunnel_tcp::bsd42::Bsd42Params;
@@ -17,10 +20,6 @@ use crate::model::Endpoints;
 
 /// The suffix of a controller's name that stands for the MDS response.
 pub(crate) const MDS_SUFFIX: &str = "-mds";
-
-/// The largest tau. The document knows 8 to 128; a limiter holds tau times, so that a slip of the pen must not take
-/// all memory.
-const LARGEST_TAU: u32 = 65_536;
 
 /// The name in a name or a table with `kind`.
 pub(crate) fn kind_name<'n>(at: &Cursor<'n>, what: &str) -> Result<(&'n str, Cursor<'n>), Fault> {
@@ -129,10 +128,10 @@ pub(crate) fn controller(at: &Cursor<'_>, endpoints: Endpoints) -> Result<Contro
         Endpoints::Linux => Style::Linux,
     };
     let growth = (avoidance.read)(at)?;
-    let slow_start = slow_start(&at.get("slow_start"), &growth, style)?;
+    let slow_start = slow_start(&at.get("slow_start"), &*growth, style)?;
     let mut config = WindowedConfig { avoidance: growth, slow_start, response: (response.read)(at)? };
-    if let (Some(_), AvoidanceConfig::Reno(params)) = (classic, &mut config.avoidance) {
-        params.growth.get_or_insert(AimdGrowth::PerAck);
+    if classic.is_some() {
+        config.avoidance = per_ack(config.avoidance);
     }
     config.resolve(style);
     check(at, &config)?;
@@ -145,6 +144,14 @@ pub(crate) fn controller(at: &Cursor<'_>, endpoints: Endpoints) -> Result<Contro
         iw: classic.map_or(kinds::DEFAULT_IW, |classic| classic.iw),
         bsd42: None,
     })
+}
+
+/// Reno as it was before ABC, unless another growth is asked for.
+fn per_ack(reno: Arc<dyn AvoidanceParams>) -> Arc<dyn AvoidanceParams> {
+    match (&*reno as &dyn Any).downcast_ref::<RenoParams>() {
+        Some(RenoParams { growth: None }) => Arc::new(RenoParams { growth: Some(AimdGrowth::PerAck) }),
+        _ => reno,
+    }
 }
 
 fn unknown_controller(name: &str, at: &Cursor<'_>) -> Fault {
@@ -161,22 +168,21 @@ fn unknown_controller(name: &str, at: &Cursor<'_>) -> Fault {
 
 /// A slow start; without one the usual one of the controller, and with ideal endpoints the one that the MDS document uses
 /// with all of them.
-fn slow_start(at: &Cursor<'_>, avoidance: &AvoidanceConfig, style: Style) -> Result<SlowStartConfig, Fault> {
+fn slow_start(
+    at: &Cursor<'_>,
+    avoidance: &dyn AvoidanceParams,
+    style: Style,
+) -> Result<Arc<dyn SlowStartParams>, Fault> {
     match (at.is_given(), style) {
         (true, _) => Ok(read(at, kinds::SLOW_STARTS, "a slow start", &[])?.1),
-        (false, Style::Document) => Ok(SlowStartConfig::Essp(EsspParams::default())),
+        (false, Style::Document) => Ok(Arc::new(EsspParams::default())),
         (false, Style::Linux) => Ok(avoidance.usual_slow_start(style)),
     }
 }
 
 fn check(at: &Cursor<'_>, config: &WindowedConfig) -> Result<(), Fault> {
-    if let ResponseConfig::Mds(params) = &config.response
-        && params.tau.get() > LARGEST_TAU
-    {
-        return Err(at.get("tau").not_allowed(format!("a whole number from 1 to {LARGEST_TAU}")));
-    }
     config.check().map_err(|OutOfRange { key, allowed, .. }| {
-        let owner = if owns(&config.avoidance, key) || at.get(key).is_given() {
+        let owner = if owns(&*config.avoidance, key) || at.get(key).is_given() {
             at.clone()
         } else {
             at.get("slow_start")
@@ -186,6 +192,6 @@ fn check(at: &Cursor<'_>, config: &WindowedConfig) -> Result<(), Fault> {
 }
 
 /// True if `key` is a parameter of the avoidance.
-fn owns(avoidance: &AvoidanceConfig, key: &str) -> bool {
-    kinds::describe(kinds::CONTROLLERS, avoidance).1.contains_key(key)
+fn owns(avoidance: &dyn AvoidanceParams, key: &str) -> bool {
+    avoidance.to_map().contains_key(key)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use windtunnel_cc::{SlowStartConfig, WindowedConfig};
+use windtunnel_cc::{ControllerParams, WindowedConfig};
 use windtunnel_sim::application::{ApplicationConfig, Protocol};
 use windtunnel_tcp::{AckParams, AckPolicy};
 use windtunnel_units::parse::number_with_unit;
@@ -97,7 +97,7 @@ fn flow(
         stagger: table.stagger,
         active: schedule(table, at, of.end)?,
         tcp: tcp(root, at, of.endpoints, &cc, detection)?,
-        pacing: table.pacing.unwrap_or(ideal || matches!(cc.slow_start, SlowStartConfig::Essp(_))),
+        pacing: pacing(table.pacing, at, &cc_name, ideal, cc.needs().pacing)?,
         cc_name,
         cc,
         ecn,
@@ -107,6 +107,20 @@ fn flow(
         ack: ack(&at.get("ack"), of.endpoints)?,
         route: route(table, at, topology)?,
     })
+}
+
+/// Whether departures are paced: as the scenario says, or as the controller needs it.
+fn pacing(
+    given: Option<bool>,
+    at: &Cursor<'_>,
+    cc_name: &str,
+    ideal: bool,
+    needed: bool,
+) -> Result<bool, Fault> {
+    if needed && given == Some(false) {
+        return Err(at.get("pacing").not_allowed(format!("true: {cc_name} sets the pace itself")));
+    }
+    Ok(given.unwrap_or(ideal || needed))
 }
 
 /// A flow over UDP has no controller; it is named after what it does.
