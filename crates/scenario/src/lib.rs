@@ -23,7 +23,7 @@ pub use error::ScenarioError;
 pub use listing::listing;
 pub use model::{
     Active, Change, DequeuePoint, Endpoints, FlowGroup, Link, LinkRate, Member, Queue, Record, Route,
-    Scenario, Shape, Window,
+    Scenario, Shape, SharedController, Window,
 };
 pub use registry::{ForeignAlgorithm, ForeignParameter, ForeignValue, Registry, RegistryError};
 pub use schema::schema;

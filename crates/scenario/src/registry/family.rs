@@ -33,6 +33,8 @@ pub(crate) struct Entry<C> {
     pub(super) keys: Vec<Cow<'static, str>>,
     pub(super) read: Reader<C>,
     pub(super) schema: Describer,
+    /// Its parameters are known at run time only.
+    pub(super) foreign: bool,
 }
 
 /// Reads an algorithm's parameters among the keys of a table, and checks them.
@@ -60,11 +62,11 @@ impl<C> Entry<C> {
                 Ok(wrap(params))
             }),
             schema: Arc::new(P::json_schema),
+            foreign: false,
         }
     }
 
     /// An algorithm whose parameters are known at run time only.
-    #[expect(dead_code, reason = "until Python registers controllers")]
     pub(crate) fn foreign(
         name: String,
         summary: String,
@@ -73,7 +75,15 @@ impl<C> Entry<C> {
         schema: Describer,
     ) -> Entry<C> {
         let keys = keys.into_iter().map(Cow::Owned).collect();
-        Entry { name: Cow::Owned(name), aliases: &[], summary: Cow::Owned(summary), keys, read, schema }
+        Entry {
+            name: Cow::Owned(name),
+            aliases: &[],
+            summary: Cow::Owned(summary),
+            keys,
+            read,
+            schema,
+            foreign: true,
+        }
     }
 
     /// Its name and its aliases.
@@ -118,6 +128,11 @@ impl<C> Family<C> {
         Ok(())
     }
 
+    /// Takes away the algorithm called `name`, if its parameters are known at run time only.
+    pub(super) fn remove_foreign(&mut self, name: &str) {
+        self.entries.retain(|entry| entry.name != name || !entry.foreign);
+    }
+
     /// The algorithm called `name`.
     pub(crate) fn named(&self, name: &str) -> Option<&Entry<C>> {
         self.entries.iter().find(|entry| entry.names().any(|own| own == name))
@@ -160,6 +175,7 @@ impl<C> Clone for Entry<C> {
             keys: self.keys.clone(),
             read: Arc::clone(&self.read),
             schema: Arc::clone(&self.schema),
+            foreign: self.foreign,
         }
     }
 }
