@@ -10,7 +10,7 @@ use windtunnel_qdisc::ecn::EcnMode;
 use windtunnel_qdisc::{Limit, QueueConfig};
 use windtunnel_sim::RateTrace;
 use windtunnel_sim::application::ApplicationConfig;
-use windtunnel_sim::impairment::ImpairmentConfig;
+use windtunnel_sim::element::ElementParams;
 use windtunnel_tcp::bsd42::Bsd42Params;
 use windtunnel_tcp::{AckParams, TcpParams};
 use windtunnel_units::{Bytes, Duration, Rate, Time};
@@ -75,7 +75,7 @@ pub struct Link {
     /// The propagation delay behind it.
     pub delay: Duration,
     /// What happens to packets behind it, one after the other.
-    pub impair: Vec<ImpairmentConfig>,
+    pub impair: Vec<Arc<dyn ElementParams>>,
     /// The queue in front of it.
     pub queue: Queue,
     /// When the rate changes, in order of time.

@@ -10,7 +10,7 @@ use windtunnel_tcp::{AckParams, Endpoint, TcpParams};
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 
 use crate::application::ApplicationConfig;
-use crate::impairment::ImpairmentConfig;
+use crate::element::ElementParams;
 use crate::rate_trace::RateTrace;
 
 /// A network, ready to run.
@@ -68,13 +68,13 @@ impl LinkRate {
     }
 }
 
-/// An impairment.
-#[derive(Clone, Debug, PartialEq)]
+/// An element of a path.
+#[derive(Clone, Debug)]
 pub struct ImpairmentSpec {
     /// Its name in results.
     pub name: String,
     /// What it does.
-    pub config: ImpairmentConfig,
+    pub config: Arc<dyn ElementParams>,
     /// Of its own random stream.
     pub seed: u64,
 }
@@ -115,7 +115,7 @@ pub struct FlowSpec {
 #[derive(Clone, Debug)]
 pub enum Transport {
     /// Loss-free endpoints, for runs with [`Network::deliver_drops`]: the application is bulk, and no impairment on the way
-    /// reorders or doubles packets ([`ImpairmentConfig::keeps_order`]). If something is lost all the same, the flow stalls.
+    /// reorders or doubles packets ([`ElementParams::keeps_order`]). If something is lost all the same, the flow stalls.
     Ideal {
         /// The sender's controller.
         cc: ControllerFactory,
@@ -167,7 +167,7 @@ pub enum PathHop {
     /// A fixed delay of this flow alone.
     Delay(Duration),
     /// Through the impairment with this index. Where several follow each other, they are in the order of
-    /// [`ImpairmentConfig::stage`].
+    /// [`ElementParams::stage`].
     Impairment(usize),
 }
 

@@ -25,8 +25,8 @@ use windtunnel_units::{Bytes, Duration, Time};
 use windtunnel_wire::{Ecn, FlowId, Packet};
 
 use crate::application::Protocol;
+use crate::element::Impairment;
 use crate::flow::{Ends, Flow};
-use crate::impairment::Impairment;
 use crate::link::{Departure, Link};
 use crate::network::{Network, RecordSpec, Transport};
 use crate::result::{
@@ -62,7 +62,7 @@ pub(crate) struct Recorder {
     flow_info: Vec<FlowInfo>,
     queue_names: Vec<String>,
     /// Names and kinds.
-    impairment_names: Vec<(String, &'static str)>,
+    impairment_names: Vec<(String, String)>,
     flows: Vec<FlowRecorder>,
     queues: Vec<QueueRecorder>,
     flow_rows: FlowColumns,
@@ -100,7 +100,11 @@ impl Recorder {
             events: spec.events.then(Default::default),
             captures: spec.packets.then(Captures::default),
             members: Vec::new(),
-            impairment_names: network.impairments.iter().map(|i| (i.name.clone(), i.config.kind())).collect(),
+            impairment_names: network
+                .impairments
+                .iter()
+                .map(|i| (i.name.clone(), i.config.name().to_owned()))
+                .collect(),
             flow_info: network
                 .flows
                 .iter()
@@ -424,9 +428,7 @@ fn initial_window(flow: &Flow) -> Option<Bytes> {
     }
 }
 
-fn impairment_summary(
-    ((name, kind), impairment): ((String, &'static str), &Impairment),
-) -> ImpairmentSummary {
+fn impairment_summary(((name, kind), impairment): ((String, String), &Impairment)) -> ImpairmentSummary {
     let stats = impairment.stats();
     ImpairmentSummary {
         name,
@@ -434,10 +436,11 @@ fn impairment_summary(
         arrived: stats.arrived,
         passed: stats.passed,
         lost: stats.lost,
-        corrupted: stats.corrupted,
+        corrupted: stats.tally.corrupted,
         duplicated: stats.duplicated,
-        reordered: stats.reordered,
-        bursts: stats.bursts,
+        reordered: stats.tally.reordered,
+        bursts: stats.tally.bursts,
+        rewritten: stats.tally.rewritten,
         held: impairment.held(),
     }
 }

@@ -13,9 +13,9 @@ use windtunnel_qdisc::{DropReason, Incident};
 use windtunnel_units::Time;
 use windtunnel_wire::Packet;
 
+use crate::element::{Impairment, Passage};
 use crate::event_queue::EventQueue;
 use crate::flow::{Ends, Flow, Hop, Onward};
-use crate::impairment::{Impairment, Passage};
 use crate::line::DelayLine;
 use crate::link::{Link, LinkCx};
 use crate::network::{Action, Network};

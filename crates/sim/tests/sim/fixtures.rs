@@ -1,6 +1,7 @@
 //! A window that never moves, a queue that never marks unless told, and a dumbbell of them.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use windtunnel_cc::{
     AckSample, AvoidanceConfig, CongestionControl, CongestionEvent, Control, ConventionalParams, FlowInit,
@@ -10,7 +11,7 @@ use windtunnel_cc::{
 use windtunnel_qdisc::ecn::{EcnPolicy, Outcome};
 use windtunnel_qdisc::{Backlog, DropReason, QueueCx, QueueDiscipline, Signal, Verdict};
 use windtunnel_sim::application::ApplicationConfig;
-use windtunnel_sim::impairment::ImpairmentConfig;
+use windtunnel_sim::element::ElementParams;
 use windtunnel_sim::{
     Action, ControllerFactory, DequeuePoint, FlowSpec, LinkRate, LinkSpec, Network, PathHop, RecordSpec,
     Transport,
@@ -199,8 +200,8 @@ pub(crate) type Traffic = (Transport, ApplicationConfig);
 pub(crate) fn path(
     traffic: Vec<Traffic>,
     rtt_ms: u64,
-    forward: Vec<ImpairmentConfig>,
-    reverse: Vec<ImpairmentConfig>,
+    forward: Vec<Arc<dyn ElementParams>>,
+    reverse: Vec<Arc<dyn ElementParams>>,
     seconds: u64,
 ) -> Network {
     let rtt = Duration::from_millis(rtt_ms);
