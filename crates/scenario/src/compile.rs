@@ -196,6 +196,7 @@ fn record(scenario: &Scenario) -> RecordSpec {
     RecordSpec {
         interval: scenario.record.interval,
         points: (scenario.record.points > Duration::ZERO).then_some(scenario.record.points),
+        state: scenario.record.state,
         events: scenario.record.events,
         packets: scenario.record.packets,
         windows: windows

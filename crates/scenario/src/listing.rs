@@ -20,7 +20,7 @@ pub fn listing(registry: &Registry) -> String {
         "responses": entries(&registry.responses, generator),
         "queues": entries(&registry.queues, generator),
         "applications": entries(&registry.applications, generator),
-        "impairments": entries(&registry.elements, generator),
+        "impairments": entries(&registry.impairments, generator),
         "tcp": table::<TcpParams>("tcp", "The mechanisms of a TCP connection", generator),
         "acks": acks(generator),
     });

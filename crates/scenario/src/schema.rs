@@ -24,7 +24,7 @@ pub fn schema(registry: &Registry) -> String {
         (SLOW_START_VALUE, name_or_table(&registry.slow_starts, &[""], &Map::new(), generator)),
         (QueueValue::NAME, queue(registry, generator)),
         (ApplicationValue::NAME, name_or_table(&registry.applications, &[""], &Map::new(), generator)),
-        (ImpairmentValue::NAME, name_or_table(&registry.elements, &[""], &Map::new(), generator)),
+        (ImpairmentValue::NAME, name_or_table(&registry.impairments, &[""], &Map::new(), generator)),
     ];
     let mut schema = generator.root_schema_for::<File>().to_value();
     for (name, algorithm) in algorithms {

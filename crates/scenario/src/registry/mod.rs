@@ -38,7 +38,7 @@ pub struct Registry {
     pub(crate) slow_starts: Family<Arc<dyn SlowStartParams>>,
     pub(crate) responses: Family<Arc<dyn ResponseParams>>,
     pub(crate) queues: Family<QueueConfig>,
-    pub(crate) elements: Family<Arc<dyn ElementParams>>,
+    pub(crate) impairments: Family<Arc<dyn ElementParams>>,
     pub(crate) applications: Family<ApplicationConfig>,
 }
 
@@ -79,7 +79,7 @@ impl Default for Registry {
             slow_starts: Family::new("a slow start", &[]),
             responses: Family::new("a response", &[SLOW_START, RESPONSE]),
             queues: Family::new("a queue", QUEUE_KEYS),
-            elements: Family::new("an impairment", &[]),
+            impairments: Family::new("an impairment", &[]),
             applications: Family::new("an application", &[]),
         };
         registry.register_controllers().expect("built-in names differ");
@@ -96,7 +96,7 @@ impl Registry {
     /// # Errors
     /// If its name is taken, or a scenario cannot write it.
     pub fn register_element<P: Params + ElementParams>(&mut self) -> Result<(), RegistryError> {
-        self.elements.register(Entry::of::<P>(|params| Arc::new(params)))
+        self.impairments.register(Entry::of::<P>(|params| Arc::new(params)))
     }
 
     fn register_elements(&mut self) -> Result<(), RegistryError> {

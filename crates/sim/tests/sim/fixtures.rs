@@ -13,7 +13,7 @@ use windtunnel_sim::application::ApplicationConfig;
 use windtunnel_sim::element::ElementParams;
 use windtunnel_sim::{
     Action, ControllerFactory, DequeuePoint, FlowSpec, LinkRate, LinkSpec, Network, PathHop, RecordSpec,
-    Transport,
+    StateRecording, Transport,
 };
 use windtunnel_sim::{ImpairmentSpec, RunResult, Simulation, stream_seed};
 use windtunnel_tcp::{AckParams, Endpoint, HEADERS, TcpParams};
@@ -85,6 +85,9 @@ impl QueueDiscipline for PlainQueue {
     fn backlog(&self) -> Backlog {
         Backlog { packets: self.packets.len(), bytes: self.bytes }
     }
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("departures", self.count as f64);
+    }
 }
 
 pub(crate) fn fixed_window(segments: u64) -> ControllerFactory {
@@ -144,6 +147,7 @@ pub(crate) fn network(links: Vec<LinkSpec>, flows: Vec<FlowSpec>, duration: Dura
     let record = RecordSpec {
         interval: Duration::from_millis(10),
         points: Some(Duration::from_micros(100)),
+        state: StateRecording::Interval,
         events: false,
         packets: false,
         windows: Vec::new(),
