@@ -7,10 +7,6 @@ use windtunnel_cc::{
     AimdParams, AvoidanceConfig, ConventionalParams, CubicParams, EsspParams, HystartParams, HystartPpParams,
     MdsParams, RenoParams, ResponseConfig, ScalableParams, SlowStartConfig, StandardParams,
 };
-use windtunnel_qdisc::{
-    BrickWallParams, DelticMdsParams, DelticParams, Deltim2Params, DeltimParams, FifoParams, PieParams,
-    QueueConfig, RampParams, RedParams,
-};
 use windtunnel_sim::impairment::{
     AckThinningParams, AggregationParams, CorruptionParams, DuplicationParams, GilbertElliottParams,
     ImpairmentConfig, JitterParams, LossParams, OutageParams, PeriodicLossParams, ReorderingParams,
@@ -36,6 +32,7 @@ macro_rules! family {
                     keys: fields::<$params>().iter().copied().map(std::borrow::Cow::Borrowed).collect(),
                     read: Box::new(|table| table.read_own_fields::<$params>().map($config::$variant)),
                     schema: Box::new(<$params>::json_schema),
+                    slots: &[],
                 };
                 family.register(entry).expect("built-in names differ");
             )*
@@ -84,27 +81,6 @@ family!(responses, ResponseConfig:
         "Multiplicative Decrease Scaling: the tau-th root of the decrease for each SCE",
 );
 
-family!(queues, QueueConfig:
-    "fifo" ["pfifo", "bfifo"] Fifo(FifoParams)
-        "First in, first out; signals only by the limit",
-    "brickwall" ["brick-wall", "brick_wall"] BrickWall(BrickWallParams)
-        "Marks every packet that waited longer than a threshold",
-    "ramp" [] Ramp(RampParams)
-        "Marks with a probability that rises with the sojourn time",
-    "pie" [] Pie(PieParams)
-        "Proportional Integral controller Enhanced: drops or marks on enqueue, towards a target delay",
-    "red" [] Red(RedParams)
-        "Random Early Detection: drops or marks with a probability that rises with the average queue",
-    "deltic" [] Deltic(DelticParams)
-        "Delay Time Control: one controller each for SCE, CE and drop",
-    "deltic-mds" ["deltic_mds"] DelticMds(DelticMdsParams)
-        "Delay Time Control with oscillators for SCE and CE linked by tau",
-    "deltim" [] Deltim(DeltimParams)
-        "Delay Time Minimisation: one packet as the set point, idle time slows the marks",
-    "deltim2" [] Deltim2(Deltim2Params)
-        "Delay Time Minimisation on the standing queue, updated at intervals",
-);
-
 family!(impairments, ImpairmentConfig:
     "outage" [] Outage(OutageParams)
         "Nothing passes at certain times",
@@ -141,5 +117,6 @@ pub(super) fn no_slow_start() -> Entry<SlowStartConfig> {
         keys: Vec::new(),
         read: Box::new(|_| Ok(SlowStartConfig::None)),
         schema: Box::new(NoParams::json_schema),
+        slots: &[],
     }
 }

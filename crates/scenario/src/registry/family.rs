@@ -7,6 +7,7 @@ use std::sync::Arc;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value};
 use windtunnel_algorithm::{AnyParams, OutOfRange, Params};
+use windtunnel_qdisc::AqmSlot;
 
 use super::RegistryError;
 use crate::parse::cursor::Cursor;
@@ -32,6 +33,8 @@ pub(crate) struct Entry<C> {
     pub(super) keys: Vec<Cow<'static, str>>,
     pub(super) read: Reader<C>,
     pub(super) schema: Describer,
+    /// The keys beside its parameters that take an AQM.
+    pub(crate) slots: &'static [AqmSlot],
 }
 
 /// Reads an algorithm's parameters among the keys of a table, and checks them.
@@ -59,6 +62,7 @@ impl<C> Entry<C> {
                 Ok(wrap(params))
             }),
             schema: Box::new(P::json_schema),
+            slots: &[],
         }
     }
 
@@ -72,7 +76,15 @@ impl<C> Entry<C> {
         schema: Describer,
     ) -> Entry<C> {
         let keys = keys.into_iter().map(Cow::Owned).collect();
-        Entry { name: Cow::Owned(name), aliases: &[], summary: Cow::Owned(summary), keys, read, schema }
+        Entry {
+            name: Cow::Owned(name),
+            aliases: &[],
+            summary: Cow::Owned(summary),
+            keys,
+            read,
+            schema,
+            slots: &[],
+        }
     }
 
     /// Its name and its aliases.
@@ -80,9 +92,14 @@ impl<C> Entry<C> {
         std::iter::once(&*self.name).chain(self.aliases.iter().copied())
     }
 
-    /// The keys of its parameters, aliases included.
+    /// The same with keys that take AQMs.
+    pub(crate) fn with_slots(self, slots: &'static [AqmSlot]) -> Entry<C> {
+        Entry { slots, ..self }
+    }
+
+    /// The keys of its parameters, aliases included, and those that take AQMs.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
-        self.keys.iter().map(|key| &**key)
+        self.keys.iter().map(|key| &**key).chain(self.slots.iter().map(|slot| slot.key))
     }
 
     /// Reads its parameters among the keys of a table; whether there are others is not looked at.

@@ -3,9 +3,12 @@
 mod classic;
 mod enums;
 mod family;
+mod queues;
+
+use std::sync::Arc;
 
 use windtunnel_cc::{AvoidanceConfig, ResponseConfig, SlowStartConfig};
-use windtunnel_qdisc::QueueConfig;
+use windtunnel_qdisc::{AqmParams, QueueParams};
 use windtunnel_sim::application::{
     ApplicationConfig, BulkParams, CbrParams, MediaParams, OnOffParams, PoissonParams, ProbeParams,
     RequestResponseParams, TransferParams,
@@ -16,7 +19,7 @@ pub(crate) use classic::{CLASSICS, Classic, DEFAULT_IW};
 pub(crate) use family::{Described, Entry, Family};
 
 /// The keys of a queue's table beside `kind` and the parameters of the algorithm.
-const QUEUE_KEYS: &[&str] = &["limit", "ecn_mode"];
+const QUEUE_KEYS: &[&str] = &["limit", "ecn_mode", "age"];
 
 /// All algorithms that a scenario can name. [`Registry::default`] has those of windtunnel.
 #[derive(Debug)]
@@ -24,7 +27,8 @@ pub struct Registry {
     pub(crate) avoidances: Family<AvoidanceConfig>,
     pub(crate) slow_starts: Family<SlowStartConfig>,
     pub(crate) responses: Family<ResponseConfig>,
-    pub(crate) queues: Family<QueueConfig>,
+    pub(crate) queues: Family<Arc<dyn QueueParams>>,
+    pub(crate) aqms: Family<Arc<dyn AqmParams>>,
     pub(crate) impairments: Family<ImpairmentConfig>,
     pub(crate) applications: Family<ApplicationConfig>,
 }
@@ -65,6 +69,7 @@ impl Default for Registry {
             slow_starts: Family::new("a slow start", &[]),
             responses: Family::new("a response", &[]),
             queues: Family::new("a queue", QUEUE_KEYS),
+            aqms: Family::new("an AQM", &[]),
             impairments: Family::new("an impairment", &[]),
             applications: Family::new("an application", &[]),
         };
@@ -72,7 +77,7 @@ impl Default for Registry {
         registry.slow_starts.register(enums::no_slow_start()).expect("built-in names differ");
         enums::slow_starts(&mut registry.slow_starts);
         enums::responses(&mut registry.responses);
-        enums::queues(&mut registry.queues);
+        registry.register_queues().expect("built-in names differ");
         enums::impairments(&mut registry.impairments);
         registry.register_applications().expect("built-in names differ");
         registry
