@@ -63,7 +63,8 @@ pub trait QueueDiscipline: Debug + Send {
     /// The time asked for by [`QueueDiscipline::next_timer`] has come.
     fn on_timer(&mut self, _cx: &mut QueueCx<'_>) {}
 
-    /// Named internal numbers of the whole, for recorders: `out(name, value)`.
+    /// Named internal numbers of the whole, for recorders: `out(name, value)`. Always the same names in the same order, which
+    /// recorders learn once; a number that does not exist at the moment is NaN. A name ends in its unit unless it has none.
     fn probe(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
 
     /// How many bands it has had so far: 1 for a queue that is its own only band. A fair queue has one for each flow that

@@ -134,16 +134,9 @@ impl Link {
     /// No packet may leave now. Returns when one may.
     #[cold]
     fn wait(&mut self, now: Time) -> Time {
-        match self.queue.next_ready(now) {
-            Some(ready) => {
-                self.transmitter = Transmitter::Waiting;
-                ready
-            }
-            None => {
-                self.transmitter = Transmitter::Idle;
-                Time::NEVER
-            }
-        }
+        let ready = self.queue.next_ready(now);
+        self.transmitter = if ready.is_some() { Transmitter::Waiting } else { Transmitter::Idle };
+        ready.unwrap_or(Time::NEVER)
     }
 
     /// Sets the rate, from the next packet on; a trace ends.

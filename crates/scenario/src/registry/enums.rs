@@ -7,11 +7,6 @@ use windtunnel_cc::{
     AimdParams, AvoidanceConfig, ConventionalParams, CubicParams, EsspParams, HystartParams, HystartPpParams,
     MdsParams, RenoParams, ResponseConfig, ScalableParams, SlowStartConfig, StandardParams,
 };
-use windtunnel_sim::impairment::{
-    AckThinningParams, AggregationParams, CorruptionParams, DuplicationParams, GilbertElliottParams,
-    ImpairmentConfig, JitterParams, LossParams, OutageParams, PeriodicLossParams, ReorderingParams,
-    ScriptedLossParams, ScriptedReorderingParams,
-};
 
 use super::family::{Described, Entry, Family};
 use crate::parse::deserialize::fields;
@@ -79,33 +74,6 @@ family!(responses, ResponseConfig:
         "Multiplicative decrease on a loss or CE, once per round trip",
     "mds" [] Mds(MdsParams)
         "Multiplicative Decrease Scaling: the tau-th root of the decrease for each SCE",
-);
-
-family!(impairments, ImpairmentConfig:
-    "outage" [] Outage(OutageParams)
-        "Nothing passes at certain times",
-    "ack-thinning" [] AckThinning(AckThinningParams)
-        "One of so many pure ACKs passes",
-    "loss" [] Loss(LossParams)
-        "Independent losses (Bernoulli)",
-    "gilbert-elliott" [] GilbertElliott(GilbertElliottParams)
-        "Losses in bursts, from a good and a bad state",
-    "periodic-loss" [] PeriodicLoss(PeriodicLossParams)
-        "Every n-th packet is lost",
-    "scripted-loss" [] ScriptedLoss(ScriptedLossParams)
-        "Listed packets are lost",
-    "corruption" [] Corruption(CorruptionParams)
-        "Damaged packets, which the receiver discards",
-    "duplication" [] Duplication(DuplicationParams)
-        "Packets arrive twice",
-    "aggregation" [] Aggregation(AggregationParams)
-        "Packets are collected and released together, as on 802.11",
-    "jitter" [] Jitter(JitterParams)
-        "A delay that varies from packet to packet",
-    "reordering" [] Reordering(ReorderingParams)
-        "Some packets overtake others",
-    "scripted-reordering" [] ScriptedReordering(ScriptedReorderingParams)
-        "Listed packets are overtaken",
 );
 
 /// The one slow start without parameters.

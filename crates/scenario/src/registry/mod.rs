@@ -7,13 +7,18 @@ mod queues;
 
 use std::sync::Arc;
 
+use windtunnel_algorithm::Params;
 use windtunnel_cc::{AvoidanceConfig, ResponseConfig, SlowStartConfig};
 use windtunnel_qdisc::{AqmParams, QueueParams};
 use windtunnel_sim::application::{
     ApplicationConfig, BulkParams, CbrParams, MediaParams, OnOffParams, PoissonParams, ProbeParams,
     RequestResponseParams, TransferParams,
 };
-use windtunnel_sim::impairment::ImpairmentConfig;
+use windtunnel_sim::element::{
+    AckThinningParams, AggregationParams, CorruptionParams, DuplicationParams, ElementParams,
+    GilbertElliottParams, JitterParams, LossParams, OutageParams, PeriodicLossParams, ReorderingParams,
+    ScriptedLossParams, ScriptedReorderingParams,
+};
 
 pub(crate) use classic::{CLASSICS, Classic, DEFAULT_IW};
 pub(crate) use family::{Described, Entry, Family};
@@ -29,7 +34,7 @@ pub struct Registry {
     pub(crate) responses: Family<ResponseConfig>,
     pub(crate) queues: Family<Arc<dyn QueueParams>>,
     pub(crate) aqms: Family<Arc<dyn AqmParams>>,
-    pub(crate) impairments: Family<ImpairmentConfig>,
+    pub(crate) impairments: Family<Arc<dyn ElementParams>>,
     pub(crate) applications: Family<ApplicationConfig>,
 }
 
@@ -78,13 +83,36 @@ impl Default for Registry {
         enums::slow_starts(&mut registry.slow_starts);
         enums::responses(&mut registry.responses);
         registry.register_queues().expect("built-in names differ");
-        enums::impairments(&mut registry.impairments);
+        registry.register_elements().expect("built-in names differ");
         registry.register_applications().expect("built-in names differ");
         registry
     }
 }
 
 impl Registry {
+    /// Adds what can happen to packets on a path: an impairment or a middlebox.
+    ///
+    /// # Errors
+    /// If its name is taken or cannot be written.
+    pub fn register_element<P: Params + ElementParams>(&mut self) -> Result<(), RegistryError> {
+        self.impairments.register(Entry::of::<P>(|params| Arc::new(params)))
+    }
+
+    fn register_elements(&mut self) -> Result<(), RegistryError> {
+        self.register_element::<OutageParams>()?;
+        self.register_element::<AckThinningParams>()?;
+        self.register_element::<LossParams>()?;
+        self.register_element::<GilbertElliottParams>()?;
+        self.register_element::<PeriodicLossParams>()?;
+        self.register_element::<ScriptedLossParams>()?;
+        self.register_element::<CorruptionParams>()?;
+        self.register_element::<DuplicationParams>()?;
+        self.register_element::<AggregationParams>()?;
+        self.register_element::<JitterParams>()?;
+        self.register_element::<ReorderingParams>()?;
+        self.register_element::<ScriptedReorderingParams>()
+    }
+
     /// Applications are a closed family: what makes a flow send is part of the simulator.
     fn register_applications(&mut self) -> Result<(), RegistryError> {
         let family = &mut self.applications;

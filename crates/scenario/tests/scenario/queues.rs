@@ -1,7 +1,7 @@
 //! Queues in front of a link: what leaves when.
 
 use windtunnel_scenario::{Registry, Scenario, compile};
-use windtunnel_sim::columns::{Column, Table};
+use windtunnel_sim::recorder::columns::{Column, Table};
 use windtunnel_sim::{RunResult, Simulation};
 use windtunnel_units::Duration;
 
@@ -26,12 +26,13 @@ pub(crate) fn column<'t>(table: &'t Table, name: &str) -> &'t Column {
 fn what_leaves_at_the_end_was_transmitted() {
     let text = "duration = \"20 s\"\n[record]\nevents = true\n[bottleneck]\nrate = \"1 Mbit/s\"\ndequeue_point = \"end\"\n\
         queue = { kind = \"deltim\", burst = \"1 ms\" }\n\
-        [[flow]]\nname = \"large\"\nrtt = \"10 ms\"\napp = { kind = \"cbr\", rate = \"1.5 Mbit/s\", size = \"1500 B\" }\n\
-        [[flow]]\nname = \"small\"\nrtt = \"10 ms\"\napp = { kind = \"cbr\", rate = \"0.5 Mbit/s\", size = \"60 B\" }\n";
+        [[flow]]\nname = \"large\"\nrtt = \"10 ms\"\napp = { kind = \"cbr\", rate = \"1.5 Mbit/s\", packet_size = \"1500 B\" }\n\
+        [[flow]]\nname = \"small\"\nrtt = \"10 ms\"\napp = { kind = \"cbr\", rate = \"0.5 Mbit/s\", packet_size = \"60 B\" }\n";
     let result = run(text);
     assert!(result.summary.queues[0].drops.aqm > 100, "{:?}", result.summary.queues[0].drops);
     let dequeues = table(&result, "dequeue_events");
-    let (Column::U64(times), Column::U32(sizes)) = (column(dequeues, "t_ns"), column(dequeues, "size")) else {
+    let (Column::U64(times), Column::U32(sizes)) = (column(dequeues, "t_ns"), column(dequeues, "size"))
+    else {
         panic!("times and sizes");
     };
     let mut kinds = [0, 0];
