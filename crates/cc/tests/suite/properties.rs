@@ -1,4 +1,4 @@
-//! What holds for every controller, whatever the network does.
+//! Properties of every controller on any network.
 
 use std::num::NonZeroU32;
 
@@ -162,8 +162,8 @@ fn config() -> impl Strategy<Value = WindowedConfig> {
 }
 
 proptest! {
-    /// cwnd stays finite and at or above its floor (two segments; one from a timeout on, or if it begins with one, RFC
-    /// 5681 section 3.1), and all that a controller says of itself is a number.
+    /// cwnd stays finite and at or above its floor (two segments; one from a timeout on, or if it starts with one, RFC
+    /// 5681 section 3.1), and every value that a controller reports is a number.
     #[test]
     fn controllers_stay_finite_and_above_their_floor(
         config in config(),
@@ -216,7 +216,7 @@ proptest! {
         }
     }
 
-    /// Linux counts windows in whole segments, whatever happens to a flow that does not answer SCE.
+    /// Linux counts windows in whole segments at all times, for a flow that does not respond to SCE.
     #[test]
     fn linux_windows_are_whole_segments(
         avoidance in prop_oneof![
@@ -280,7 +280,7 @@ proptest! {
         }
     }
 
-    /// What was written of a configuration is read back as it was.
+    /// A configuration that is written out reads back unchanged.
     #[test]
     fn configurations_survive_serialisation(config in config()) {
         let text = serde_json::to_string(&config).expect("serialisable");

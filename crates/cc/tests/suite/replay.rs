@@ -57,7 +57,7 @@ fn lines(text: &str) -> Vec<Line> {
         .collect()
 }
 
-/// Replays a trace, and returns at which line the controller first differs from it.
+/// Replays a trace, and returns the first line at which the controller differs from it.
 fn first_difference(config: &WindowedConfig, text: &str, paced: bool) -> Result<usize, String> {
     let init =
         FlowInit { mss: MSS, iw: MSS * 10, min_cwnd: MSS * 2, paced, ssthresh_base: SsthreshBase::default() };
