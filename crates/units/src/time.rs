@@ -8,7 +8,7 @@ use crate::parse::{self, ParseError};
 
 const NANOS_PER_SEC: u64 = 1_000_000_000;
 
-/// A point in simulated time: nanoseconds since the run began.
+/// A point in simulated time: nanoseconds since the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(u64);
 

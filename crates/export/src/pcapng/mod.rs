@@ -93,7 +93,7 @@ impl Point {
 pub struct Format {
     /// The places of observation. With several, an analyser sees packets several times: for TCP analysis take one.
     pub points: Vec<Point>,
-    /// What a packet begins with.
+    /// The link-layer header.
     pub link: Link,
     /// The version of IP.
     pub ip: IpVersion,

@@ -191,7 +191,7 @@ fn burst_allowance() {
     }
     by_departures.dequeue(400 * MS).unwrap();
     near(probed(&by_departures, "burst"), 0.0);
-    // Empty, p = 0: the first update begins anew.
+    // Empty, p = 0: the first update starts again.
     while by_departures.dequeue(401 * MS).is_some() {}
     by_departures.run_timers(500 * MS);
     near(probed(&by_departures, "burst"), 0.150);

@@ -171,7 +171,7 @@ fn replay(trace: &Trace, config: &QueueConfig, first: &[usize]) -> Result<Decide
 /// Replays the trace with every combination of orders of its ties, until one reproduces it.
 fn meets(trace: &Trace, config: &QueueConfig) -> Result<Decided, String> {
     let ties = ties(&trace.rows);
-    assert!(ties.len() <= 4, "so many ties would prove little: {ties:?}");
+    assert!(ties.len() <= 4, "this many ties would prove little: {ties:?}");
     let mut last = String::new();
     for choice in 0..1_u32 << ties.len() {
         let first: Vec<usize> =

@@ -79,7 +79,7 @@ fn an_outage_to_the_end() {
     assert!((8..=11).contains(&rtos), "{rtos} timeouts in 99 s");
 }
 
-/// The same with packets that wait for the outage to end: none is lost, none arrives.
+/// The same with packets that wait for the outage to end: none are lost, and none arrive.
 #[test]
 fn an_outage_that_holds_to_the_end() {
     let outage =

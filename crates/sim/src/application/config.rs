@@ -44,7 +44,7 @@ pub enum Protocol {
 }
 
 impl ApplicationConfig {
-    /// Its parameters, whatever they are; those of [`ApplicationConfig::Bulk`] are none.
+    /// Its parameters; [`ApplicationConfig::Bulk`] has none.
     pub fn params(&self) -> &dyn AnyParams {
         match self {
             ApplicationConfig::Bulk => &BulkParams {},

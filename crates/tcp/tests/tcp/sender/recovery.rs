@@ -149,7 +149,7 @@ fn probe_allows_for_a_delayed_ack() {
 
 /// A probe that repairs the only loss hides it: when an ACK passes the probe, cwnd is reduced once (RFC 8985 section
 /// 7.4.2). cwnd was not used since 40 ms: the probe was old data (Linux `tcp_write_xmit`), and so the write at 360 ms
-/// finds it to be 20, of which 10 are in use.
+/// finds it to be 20, with 10 in use.
 #[test]
 fn repaired_by_the_probe() {
     let mut lab = Lab::new(Setup::default(), lost([9]));
