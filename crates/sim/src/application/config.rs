@@ -178,7 +178,7 @@ impl Default for RequestResponseParams {
 
 impl Params for RequestResponseParams {
     const NAME: &'static str = "request-response";
-    const SUMMARY: &'static str = "One response after the other on one connection";
+    const SUMMARY: &'static str = "One response after another on one connection";
 
     fn check(&self) -> Result<(), OutOfRange> {
         self.size.check("size")?;
@@ -297,7 +297,7 @@ impl Default for MediaParams {
 
 impl Params for MediaParams {
     const NAME: &'static str = "media";
-    const SUMMARY: &'static str = "Frames at a constant interval, as of a video call";
+    const SUMMARY: &'static str = "Frames at a constant interval, as in a video call";
 
     fn check(&self) -> Result<(), OutOfRange> {
         positive_rate("rate", self.rate)?;
