@@ -1,0 +1,126 @@
+//! The registry: from the names of a scenario to algorithms. A value, so that another crate, or Python, can add its own.
+
+mod classic;
+mod enums;
+mod family;
+
+use std::sync::Arc;
+
+use windtunnel_cc::{
+    AimdParams, AvoidanceParams, ConventionalParams, CubicParams, EsspParams, HystartParams, HystartPpParams,
+    MdsParams, NoSlowStartParams, RenoParams, ResponseParams, ScalableParams, SlowStartParams,
+    StandardParams,
+};
+use windtunnel_qdisc::QueueConfig;
+use windtunnel_sim::application::{
+    ApplicationConfig, BulkParams, CbrParams, MediaParams, OnOffParams, PoissonParams, ProbeParams,
+    RequestResponseParams, TransferParams,
+};
+use windtunnel_sim::impairment::ImpairmentConfig;
+
+pub(crate) use classic::{CLASSICS, Classic, DEFAULT_IW};
+pub(crate) use family::{Described, Entry, Family};
+
+/// The keys of a queue's table beside `kind` and the parameters of the algorithm.
+const QUEUE_KEYS: &[&str] = &["limit", "ecn_mode"];
+
+/// All algorithms that a scenario can name. [`Registry::default`] has those of windtunnel.
+#[derive(Debug)]
+pub struct Registry {
+    pub(crate) avoidances: Family<Arc<dyn AvoidanceParams>>,
+    pub(crate) slow_starts: Family<Arc<dyn SlowStartParams>>,
+    pub(crate) responses: Family<Arc<dyn ResponseParams>>,
+    pub(crate) queues: Family<QueueConfig>,
+    pub(crate) impairments: Family<ImpairmentConfig>,
+    pub(crate) applications: Family<ApplicationConfig>,
+}
+
+/// Why an algorithm is not registered.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RegistryError {
+    /// Two algorithms of one name.
+    #[error("`{name}` is already the name of {what}: names must differ")]
+    Taken {
+        /// What has the name: "a queue".
+        what: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// A name that a scenario cannot write.
+    #[error("{name:?} cannot be a name: names are letters, digits, `+`, `-` and `_`")]
+    BadName {
+        /// The name.
+        name: String,
+    },
+    /// A parameter whose key stands for something else in the same table.
+    #[error(
+        "`{name}`: `{key}` cannot be a parameter, because that key has a meaning of its own in the same table"
+    )]
+    ReservedKey {
+        /// The algorithm.
+        name: String,
+        /// The parameter.
+        key: String,
+    },
+}
+
+impl Default for Registry {
+    fn default() -> Registry {
+        let mut registry = Registry {
+            avoidances: Family::new("a controller", &["slow_start", "response"]),
+            slow_starts: Family::new("a slow start", &[]),
+            responses: Family::new("a response", &[]),
+            queues: Family::new("a queue", QUEUE_KEYS),
+            impairments: Family::new("an impairment", &[]),
+            applications: Family::new("an application", &[]),
+        };
+        registry.register_windowed().expect("built-in names differ");
+        enums::queues(&mut registry.queues);
+        enums::impairments(&mut registry.impairments);
+        registry.register_applications().expect("built-in names differ");
+        registry
+    }
+}
+
+impl Registry {
+    /// What window-based controllers are put together from.
+    fn register_windowed(&mut self) -> Result<(), RegistryError> {
+        let family = &mut self.avoidances;
+        family.register(Entry::of::<RenoParams>(|params| Arc::new(params)))?;
+        family.register(Entry::of::<AimdParams>(|params| Arc::new(params)))?;
+        family.register(Entry::of::<CubicParams>(|params| Arc::new(params)))?;
+        family.register(Entry::of::<ScalableParams>(|params| Arc::new(params)))?;
+        let family = &mut self.slow_starts;
+        family.register(Entry::of::<NoSlowStartParams>(|params| Arc::new(params)))?;
+        family.register(Entry::of::<StandardParams>(|params| Arc::new(params)))?;
+        family.register(Entry::of::<HystartParams>(|params| Arc::new(params)))?;
+        family.register(Entry::of::<HystartPpParams>(|params| Arc::new(params)))?;
+        family.register(Entry::of::<EsspParams>(|params| Arc::new(params)))?;
+        let family = &mut self.responses;
+        family.register(Entry::of::<ConventionalParams>(|params| Arc::new(params)))?;
+        family.register(Entry::of::<MdsParams>(|params| Arc::new(params)))
+    }
+
+    /// Applications are a closed family: what makes a flow send is part of the simulator.
+    fn register_applications(&mut self) -> Result<(), RegistryError> {
+        let family = &mut self.applications;
+        family.register(Entry::of::<BulkParams>(|_| ApplicationConfig::Bulk))?;
+        family.register(Entry::of::<TransferParams>(ApplicationConfig::Transfer))?;
+        family.register(Entry::of::<OnOffParams>(ApplicationConfig::OnOff))?;
+        family.register(Entry::of::<RequestResponseParams>(ApplicationConfig::RequestResponse))?;
+        family.register(Entry::of::<PoissonParams>(ApplicationConfig::Poisson))?;
+        family.register(Entry::of::<MediaParams>(ApplicationConfig::Media))?;
+        family.register(Entry::of::<CbrParams>(ApplicationConfig::Cbr))?;
+        family.register(Entry::of::<ProbeParams>(ApplicationConfig::Probe))
+    }
+}
+
+impl Described for ApplicationConfig {
+    fn kind(&self) -> &str {
+        self.params().name()
+    }
+
+    fn parameters(&self) -> serde_json::Map<String, serde_json::Value> {
+        self.params().to_map()
+    }
+}
