@@ -63,6 +63,7 @@ impl Scenario {
         let record = json!({
             "interval": record.interval,
             "points": record.points,
+            "state": record.state,
             "events": record.events,
             "packets": record.packets,
         });

@@ -1,8 +1,10 @@
 //! Links and their queues.
 
+use std::sync::Arc;
+
 use windtunnel_qdisc::OutOfRange;
 use windtunnel_qdisc::ecn::EcnMode;
-use windtunnel_sim::impairment::ImpairmentConfig;
+use windtunnel_sim::element::ElementParams;
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 
 use super::cursor::Cursor;
@@ -111,7 +113,7 @@ impl Line {
 }
 
 /// Reads what happens behind a link: one impairment, or a list of them, in the order in which they work.
-fn impairments(at: &Cursor<'_>, of: Surroundings<'_>) -> Result<Vec<ImpairmentConfig>, Fault> {
+fn impairments(at: &Cursor<'_>, of: Surroundings<'_>) -> Result<Vec<Arc<dyn ElementParams>>, Fault> {
     if !at.is_given() {
         return Ok(Vec::new());
     }
@@ -124,14 +126,12 @@ fn impairments(at: &Cursor<'_>, of: Surroundings<'_>) -> Result<Vec<ImpairmentCo
         }
         _ => vec![impairment(at, of.registry)?],
     };
-    all.sort_by_key(ImpairmentConfig::stage);
+    all.sort_by_key(|element| element.stage());
     Ok(all)
 }
 
-fn impairment(at: &Cursor<'_>, registry: &Registry) -> Result<ImpairmentConfig, Fault> {
-    let config = registry.impairments.read(at)?;
-    config.check().map_err(|OutOfRange { key, allowed, .. }| at.get(key).not_allowed(allowed))?;
-    Ok(config)
+fn impairment(at: &Cursor<'_>, registry: &Registry) -> Result<Arc<dyn ElementParams>, Fault> {
+    registry.impairments.read(at)
 }
 
 pub(crate) fn check_rate(rate: Rate, at: &Cursor<'_>) -> Result<(), Fault> {

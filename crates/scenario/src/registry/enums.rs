@@ -6,11 +6,6 @@ use windtunnel_qdisc::{
     BrickWallParams, DelticMdsParams, DelticParams, Deltim2Params, DeltimParams, FifoParams, PieParams,
     QueueConfig, RampParams, RedParams,
 };
-use windtunnel_sim::impairment::{
-    AckThinningParams, AggregationParams, CorruptionParams, DuplicationParams, GilbertElliottParams,
-    ImpairmentConfig, JitterParams, LossParams, OutageParams, PeriodicLossParams, ReorderingParams,
-    ScriptedLossParams, ScriptedReorderingParams,
-};
 
 use super::family::{Described, Entry, Family};
 use crate::parse::deserialize::fields;
@@ -64,31 +59,4 @@ family!(queues, QueueConfig:
         "Delay Time Minimisation: one packet as the set point, idle time slows the marks",
     "deltim2" [] Deltim2(Deltim2Params)
         "Delay Time Minimisation on the standing queue, updated at intervals",
-);
-
-family!(impairments, ImpairmentConfig:
-    "outage" [] Outage(OutageParams)
-        "Nothing passes at certain times",
-    "ack-thinning" [] AckThinning(AckThinningParams)
-        "One of so many pure ACKs passes",
-    "loss" [] Loss(LossParams)
-        "Independent losses (Bernoulli)",
-    "gilbert-elliott" [] GilbertElliott(GilbertElliottParams)
-        "Losses in bursts, from a good and a bad state",
-    "periodic-loss" [] PeriodicLoss(PeriodicLossParams)
-        "Every n-th packet is lost",
-    "scripted-loss" [] ScriptedLoss(ScriptedLossParams)
-        "Listed packets are lost",
-    "corruption" [] Corruption(CorruptionParams)
-        "Damaged packets, which the receiver discards",
-    "duplication" [] Duplication(DuplicationParams)
-        "Packets arrive twice",
-    "aggregation" [] Aggregation(AggregationParams)
-        "Packets are collected and released together, as on 802.11",
-    "jitter" [] Jitter(JitterParams)
-        "A delay that varies from packet to packet",
-    "reordering" [] Reordering(ReorderingParams)
-        "Some packets overtake others",
-    "scripted-reordering" [] ScriptedReordering(ScriptedReorderingParams)
-        "Listed packets are overtaken",
 );

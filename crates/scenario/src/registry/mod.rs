@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use windtunnel_cc::{
     AimdParams, AvoidanceParams, ConventionalParams, CubicParams, EsspParams, HystartParams, HystartPpParams,
-    MdsParams, NoSlowStartParams, RenoParams, ResponseParams, ScalableParams, SlowStartParams,
+    MdsParams, NoSlowStartParams, Params, RenoParams, ResponseParams, ScalableParams, SlowStartParams,
     StandardParams,
 };
 use windtunnel_qdisc::QueueConfig;
@@ -16,7 +16,11 @@ use windtunnel_sim::application::{
     ApplicationConfig, BulkParams, CbrParams, MediaParams, OnOffParams, PoissonParams, ProbeParams,
     RequestResponseParams, TransferParams,
 };
-use windtunnel_sim::impairment::ImpairmentConfig;
+use windtunnel_sim::element::{
+    AckThinningParams, AggregationParams, CorruptionParams, DuplicationParams, ElementParams,
+    GilbertElliottParams, JitterParams, LossParams, OutageParams, PeriodicLossParams, ReorderingParams,
+    ScriptedLossParams, ScriptedReorderingParams,
+};
 
 pub(crate) use classic::{CLASSICS, Classic, DEFAULT_IW};
 pub(crate) use family::{Described, Entry, Family};
@@ -31,7 +35,7 @@ pub struct Registry {
     pub(crate) slow_starts: Family<Arc<dyn SlowStartParams>>,
     pub(crate) responses: Family<Arc<dyn ResponseParams>>,
     pub(crate) queues: Family<QueueConfig>,
-    pub(crate) impairments: Family<ImpairmentConfig>,
+    pub(crate) impairments: Family<Arc<dyn ElementParams>>,
     pub(crate) applications: Family<ApplicationConfig>,
 }
 
@@ -76,29 +80,73 @@ impl Default for Registry {
         };
         registry.register_windowed().expect("built-in names differ");
         enums::queues(&mut registry.queues);
-        enums::impairments(&mut registry.impairments);
+        registry.register_elements().expect("built-in names differ");
         registry.register_applications().expect("built-in names differ");
         registry
     }
 }
 
 impl Registry {
+    /// Adds a growth function: with it all slow starts and responses run.
+    ///
+    /// # Errors
+    /// If its name is taken or cannot be written.
+    pub fn register_avoidance<P: Params + AvoidanceParams>(&mut self) -> Result<(), RegistryError> {
+        self.avoidances.register(Entry::of::<P>(|params| Arc::new(params)))
+    }
+
+    /// Adds a slow start.
+    ///
+    /// # Errors
+    /// If its name is taken or cannot be written.
+    pub fn register_slow_start<P: Params + SlowStartParams>(&mut self) -> Result<(), RegistryError> {
+        self.slow_starts.register(Entry::of::<P>(|params| Arc::new(params)))
+    }
+
+    /// Adds a response.
+    ///
+    /// # Errors
+    /// If its name is taken or cannot be written.
+    pub fn register_response<P: Params + ResponseParams>(&mut self) -> Result<(), RegistryError> {
+        self.responses.register(Entry::of::<P>(|params| Arc::new(params)))
+    }
+
     /// What window-based controllers are put together from.
     fn register_windowed(&mut self) -> Result<(), RegistryError> {
-        let family = &mut self.avoidances;
-        family.register(Entry::of::<RenoParams>(|params| Arc::new(params)))?;
-        family.register(Entry::of::<AimdParams>(|params| Arc::new(params)))?;
-        family.register(Entry::of::<CubicParams>(|params| Arc::new(params)))?;
-        family.register(Entry::of::<ScalableParams>(|params| Arc::new(params)))?;
-        let family = &mut self.slow_starts;
-        family.register(Entry::of::<NoSlowStartParams>(|params| Arc::new(params)))?;
-        family.register(Entry::of::<StandardParams>(|params| Arc::new(params)))?;
-        family.register(Entry::of::<HystartParams>(|params| Arc::new(params)))?;
-        family.register(Entry::of::<HystartPpParams>(|params| Arc::new(params)))?;
-        family.register(Entry::of::<EsspParams>(|params| Arc::new(params)))?;
-        let family = &mut self.responses;
-        family.register(Entry::of::<ConventionalParams>(|params| Arc::new(params)))?;
-        family.register(Entry::of::<MdsParams>(|params| Arc::new(params)))
+        self.register_avoidance::<RenoParams>()?;
+        self.register_avoidance::<AimdParams>()?;
+        self.register_avoidance::<CubicParams>()?;
+        self.register_avoidance::<ScalableParams>()?;
+        self.register_slow_start::<NoSlowStartParams>()?;
+        self.register_slow_start::<StandardParams>()?;
+        self.register_slow_start::<HystartParams>()?;
+        self.register_slow_start::<HystartPpParams>()?;
+        self.register_slow_start::<EsspParams>()?;
+        self.register_response::<ConventionalParams>()?;
+        self.register_response::<MdsParams>()
+    }
+
+    /// Adds what can happen to packets on a path: an impairment or a middlebox.
+    ///
+    /// # Errors
+    /// If its name is taken or cannot be written.
+    pub fn register_element<P: Params + ElementParams>(&mut self) -> Result<(), RegistryError> {
+        self.impairments.register(Entry::of::<P>(|params| Arc::new(params)))
+    }
+
+    fn register_elements(&mut self) -> Result<(), RegistryError> {
+        self.register_element::<OutageParams>()?;
+        self.register_element::<AckThinningParams>()?;
+        self.register_element::<LossParams>()?;
+        self.register_element::<GilbertElliottParams>()?;
+        self.register_element::<PeriodicLossParams>()?;
+        self.register_element::<ScriptedLossParams>()?;
+        self.register_element::<CorruptionParams>()?;
+        self.register_element::<DuplicationParams>()?;
+        self.register_element::<AggregationParams>()?;
+        self.register_element::<JitterParams>()?;
+        self.register_element::<ReorderingParams>()?;
+        self.register_element::<ScriptedReorderingParams>()
     }
 
     /// Applications are a closed family: what makes a flow send is part of the simulator.

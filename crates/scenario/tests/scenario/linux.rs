@@ -3,7 +3,6 @@
 use windtunnel_cc::AnyParams;
 use windtunnel_scenario::{DequeuePoint, Endpoints, LinkRate, Registry, Scenario};
 use windtunnel_sim::application::ApplicationConfig;
-use windtunnel_sim::impairment::ImpairmentConfig;
 use windtunnel_tcp::{AckPolicy, LossDetection, TcpParams};
 use windtunnel_units::Duration;
 
@@ -82,7 +81,7 @@ fn classic_controllers_bring_their_recovery() {
 fn impairments_are_ordered() {
     let scenario =
         dumbbell("", "impair = [\"jitter\", { kind = \"loss\", probability = \"1 %\" }]", "cc = \"reno\"");
-    let kinds: Vec<&str> = scenario.links[0].impair.iter().map(ImpairmentConfig::kind).collect();
+    let kinds: Vec<&str> = scenario.links[0].impair.iter().map(|element| element.name()).collect();
     assert_eq!(kinds, ["loss", "jitter"]);
     assert_eq!(dumbbell("", "impair = \"loss\"", "cc = \"reno\"").links[0].impair.len(), 1);
     assert_eq!(parse(&scenario.to_toml()), scenario);
