@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use windtunnel_cc::{ControllerParams, FlowInit};
+use windtunnel_cc::FlowInit;
 use windtunnel_qdisc::ecn::EcnPolicy;
 use windtunnel_sim::application::Protocol;
 use windtunnel_sim::{

@@ -4,13 +4,11 @@ use std::fmt::Write;
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use windtunnel_cc::AnyParams;
 use windtunnel_qdisc::Limit;
 use windtunnel_sim::application::Protocol;
 
 use crate::model::{Endpoints, FlowGroup, Link, LinkRate, Queue, Scenario, Shape};
-use crate::parse::{BSD42, MDS_SUFFIX};
-use crate::registry::Described;
+use crate::registry::{BSD42, Described, MDS_SUFFIX};
 
 impl Scenario {
     /// The scenario as JSON, in the form of the file.

@@ -1,6 +1,6 @@
 //! The mechanisms of a flow's TCP: its own `tcp` over the scenario's.
 
-use windtunnel_cc::{OutOfRange, WindowedConfig};
+use windtunnel_cc::{Needs, OutOfRange};
 use windtunnel_tcp::{LossDetection, TcpParams};
 
 use super::cursor::Cursor;
@@ -12,7 +12,7 @@ pub(crate) fn tcp(
     root: &Cursor<'_>,
     flow: &Cursor<'_>,
     endpoints: Endpoints,
-    cc: &WindowedConfig,
+    needs: Needs,
     detection: Option<LossDetection>,
 ) -> Result<TcpParams, Fault> {
     let (shared, own) = (root.get("tcp"), flow.get("tcp"));
@@ -34,7 +34,7 @@ pub(crate) fn tcp(
             params.sack = false;
         }
     }
-    if cc.slow_start.paces() {
+    if needs.pacing {
         // It sets the pace itself: the gain is its own.
         if !given("pacing_ss_ratio") {
             params.pacing_ss_ratio = 1.0;

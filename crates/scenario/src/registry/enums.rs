@@ -19,8 +19,9 @@ macro_rules! family {
                     aliases: &$aliases,
                     summary: $summary.into(),
                     keys: fields::<$params>().iter().copied().map(std::borrow::Cow::Borrowed).collect(),
-                    read: Box::new(|table| table.read_own_fields::<$params>().map($config::$variant)),
-                    schema: Box::new(<$params>::json_schema),
+                    read: std::sync::Arc::new(|table| table.read_own_fields::<$params>().map($config::$variant)),
+                    schema: std::sync::Arc::new(<$params>::json_schema),
+                    foreign: false,
                 };
                 family.register(entry).expect("built-in names differ");
             )*

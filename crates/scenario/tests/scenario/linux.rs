@@ -1,6 +1,5 @@
 //! What `endpoints = "linux"`, the default, means: defaults, mechanisms, impairments, applications.
 
-use windtunnel_cc::AnyParams;
 use windtunnel_scenario::{DequeuePoint, Endpoints, LinkRate, Registry, Scenario};
 use windtunnel_sim::application::ApplicationConfig;
 use windtunnel_tcp::{AckPolicy, LossDetection, TcpParams};
