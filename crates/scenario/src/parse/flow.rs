@@ -98,7 +98,7 @@ fn flow(
         stagger: table.stagger,
         active: schedule(table, at, of.end)?,
         tcp: tcp(root, at, of.endpoints, needs, detection)?,
-        pacing: pacing(table.pacing, at, &cc_name, ideal, needs.pacing)?,
+        pacing: pacing(table.pacing, at, ideal, needs.pacing)?,
         cc_name,
         cc,
         ecn,
@@ -111,15 +111,9 @@ fn flow(
 }
 
 /// Whether departures are paced: as the scenario says, or as the controller needs it.
-fn pacing(
-    given: Option<bool>,
-    at: &Cursor<'_>,
-    cc_name: &str,
-    ideal: bool,
-    needed: bool,
-) -> Result<bool, Fault> {
+fn pacing(given: Option<bool>, at: &Cursor<'_>, ideal: bool, needed: bool) -> Result<bool, Fault> {
     if needed && given == Some(false) {
-        return Err(at.get("pacing").not_allowed(format!("true: {cc_name} sets the pace itself")));
+        return Err(at.get("pacing").not_allowed("true: this controller needs pacing"));
     }
     Ok(given.unwrap_or(ideal || needed))
 }
