@@ -5,7 +5,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use windtunnel_cc::{
     AckSample, CongestionEvent, Control, Departure, Feedback, FlowInit, LossFinder, LostSegment, Needs,
-    Pacing, PathView, Phase, RandomStream, RateSample, SentSegment, Trigger,
+    Pacing, PacingNeed, PathView, Phase, RandomStream, RateSample, SentSegment, Trigger,
 };
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 
@@ -320,7 +320,7 @@ impl PyNeeds {
             }
         };
         Ok(PyNeeds(Needs {
-            pacing,
+            pacing: if pacing { PacingNeed::Always } else { PacingNeed::None },
             feedback,
             scalable,
             rate_samples,
