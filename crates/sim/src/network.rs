@@ -10,6 +10,7 @@ use windtunnel_tcp::{AckParams, Endpoint, TcpParams};
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 
 use crate::application::ApplicationConfig;
+use crate::endpoint::Stack;
 use crate::impairment::ImpairmentConfig;
 use crate::rate_trace::RateTrace;
 
@@ -135,6 +136,8 @@ pub enum Transport {
     Bsd42(Box<Bsd42Params>),
     /// Datagrams: what the application sends is what leaves.
     Udp,
+    /// A stack that is not part of this crate.
+    Foreign(Arc<dyn Stack>),
 }
 
 /// Makes controllers: one for a flow, or one for each connection of an application that has many.

@@ -5,15 +5,15 @@ use windtunnel_wire::Packet;
 
 /// What arrived with a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Receipt {
+pub struct Receipt {
     /// It was not received before.
-    pub(crate) new: bool,
+    pub new: bool,
     /// How many datagrams more than before are known to have been sent.
-    pub(crate) expected: u64,
+    pub expected: u64,
     /// How long it was on its way.
-    pub(crate) one_way: Duration,
+    pub one_way: Duration,
     /// By how much that differs from the datagram received before (RFC 3393).
-    pub(crate) variation: Option<Duration>,
+    pub variation: Option<Duration>,
 }
 
 /// The numbers received.

@@ -5,7 +5,6 @@
 //! merged into the windows at the end: an event costs the same however many windows there are.
 
 pub mod columns;
-mod counters;
 mod digest;
 mod events;
 mod extent;
@@ -25,7 +24,8 @@ use windtunnel_units::{Bytes, Duration, Time};
 use windtunnel_wire::{Ecn, FlowId, Packet};
 
 use crate::application::Protocol;
-use crate::flow::{Ends, Flow};
+use crate::endpoint::Reading;
+use crate::flow::Flow;
 use crate::impairment::Impairment;
 use crate::link::{Departure, Link};
 use crate::network::{Network, RecordSpec, Transport};
@@ -42,9 +42,8 @@ use queue_series::{QueueColumns, QueueRecorder, QueueTotals};
 use tcp_series::{TcpColumns, flow_table};
 use transfers::Transfers;
 
-pub(crate) use counters::{Counters, Reading};
-pub(crate) use flow_series::SenderState;
-pub(crate) use packets::{Hidden, Tap};
+pub(crate) use flow_series::WindowState;
+pub(crate) use packets::Tap;
 
 /// Totals between two edges of windows.
 #[derive(Debug)]
@@ -117,7 +116,7 @@ impl Recorder {
                 })
                 .collect(),
             queue_names: network.links.iter().map(|l| l.name.clone()).collect(),
-            flows: flows.iter().map(|flow| FlowRecorder::new(initial_window(flow))).collect(),
+            flows: flows.iter().map(|flow| FlowRecorder::new(flow.sender.get().observe().cwnd)).collect(),
             queues: (0..n_queues).map(|_| QueueRecorder::new()).collect(),
             flow_rows: FlowColumns::default(),
             tcp_rows: TcpColumns::default(),
@@ -261,12 +260,12 @@ impl Recorder {
         flow: usize,
         packet: &Packet,
         feedback: u8,
-        state: &SenderState,
+        state: &WindowState,
     ) {
         self.flows[flow].acknowledged(now, state);
         self.digest.word(now.as_nanos() ^ state.cwnd.get().rotate_left(32));
         if let Some(points) = &mut self.points {
-            points.cwnd(now, flow, state.cwnd, state.limited);
+            points.cwnd(now, flow, state.cwnd, state.cwnd_limited);
         }
         if let Some((_, acks)) = &mut self.events {
             acks.t_ns.push(now.as_nanos());
@@ -413,15 +412,6 @@ impl Recorder {
 fn series_of(flow: FlowId, flows: usize, members: &[u32]) -> usize {
     let member = flow.index().checked_sub(flows);
     member.map_or(flow.index(), |member| members[member] as usize)
-}
-
-/// The window that a flow begins with; what has no window, or many, has none.
-fn initial_window(flow: &Flow) -> Option<Bytes> {
-    match &flow.ends {
-        Ends::Ideal { sender, .. } => Some(sender.cwnd()),
-        Ends::Tcp(connection) => Some(connection.sender.cwnd()),
-        Ends::Datagrams(_) | Ends::Arrivals(_) | Ends::Vacant => None,
-    }
 }
 
 fn impairment_summary(

@@ -1,106 +1,65 @@
-//! What the loop does at the ends of paths: senders send, receivers acknowledge.
+//! What the loop does at the ends of paths: senders send, receivers acknowledge. It is the same for all transports.
 
-use windtunnel_cc::ExitReason;
-use windtunnel_tcp::ideal;
 use windtunnel_units::Time;
 use windtunnel_wire::Packet;
 
 use super::Simulation;
-use crate::flow::{Ends, Hop};
-use crate::recorder::{Counters, Hidden, Reading, SenderState, Tap};
+use crate::endpoint::{Counters, Note, Reading};
+use crate::recorder::Tap;
 
 impl Simulation {
     pub(super) fn start_flow(&mut self, index: usize) {
         let flow = &mut self.flows[index];
         flow.active = true;
-        match &mut flow.ends {
-            Ends::Ideal { sender, .. } => {
-                sender.set_active(true);
-                self.transmit_ideal(index);
-            }
-            Ends::Tcp(connection) => {
-                connection.start(self.now);
-                self.transmit(index);
-            }
-            Ends::Datagrams(datagrams) => {
-                datagrams.start(self.now);
-                self.transmit_datagrams(index);
-            }
-            Ends::Arrivals(arrivals) => {
-                arrivals.start(self.now);
-                let next = arrivals.next_timer();
-                self.events.set(self.sender_source(index), next);
-            }
-            Ends::Vacant => {}
+        if let Some(arrivals) = &mut flow.arrivals {
+            arrivals.start(self.now);
+            let next = arrivals.next_timer();
+            return self.events.set(self.sender_source(index), next);
         }
+        flow.sender.get_mut().start(self.now);
+        self.transmit(index);
+        self.schedule_sender(index);
     }
 
     pub(super) fn stop_flow(&mut self, index: usize) {
         let flow = &mut self.flows[index];
         flow.active = false;
-        match &mut flow.ends {
-            Ends::Ideal { sender, .. } => sender.set_active(false),
-            Ends::Tcp(connection) => connection.stop(),
-            Ends::Datagrams(datagrams) => datagrams.stop(),
-            Ends::Arrivals(arrivals) => arrivals.stop(),
-            Ends::Vacant => {}
+        match &mut flow.arrivals {
+            Some(arrivals) => arrivals.stop(),
+            None => flow.sender.get_mut().stop(),
         }
     }
 
+    /// The event of a sender. One that came too early is only set anew.
     #[inline]
     pub(super) fn sender_event(&mut self, index: usize, source: usize) {
-        match &mut self.flows[index].ends {
-            Ends::Ideal { sender, .. } => {
-                sender.on_timer();
-                if !self.transmit_ideal(index) {
-                    self.events.set(source, Time::NEVER);
-                }
-            }
-            Ends::Tcp(_) => self.connection_timer(index, source),
-            Ends::Datagrams(_) => self.transmit_datagrams(index),
-            Ends::Arrivals(_) => self.arrive(index, source),
-            Ends::Vacant => self.events.set(source, Time::NEVER),
-        }
-    }
-
-    /// An event of a TCP sender or its application. One that came too early is only set anew.
-    #[inline(never)]
-    fn connection_timer(&mut self, index: usize, source: usize) {
-        self.events.set(source, Time::NEVER);
-        let Ends::Tcp(connection) = &mut self.flows[index].ends else { return };
-        connection.sender_event = Time::NEVER;
-        if connection.next_timer() <= self.now {
-            connection.on_timer(self.now);
-            if index < self.first_member {
-                let sender = &connection.sender;
-                self.recorder.timed(self.now, index, sender.cwnd(), sender.cwnd_limited());
-            }
+        let flow = &mut self.flows[index];
+        flow.sender_event = Time::NEVER;
+        if flow.sender.next_timer() <= self.now {
+            let note = Note { recorder: &mut self.recorder, flow: index, series: flow.series as usize };
+            flow.sender.expire(self.now, note);
             self.transmit(index);
-        } else {
-            self.schedule_sender(index);
         }
+        let flow = &mut self.flows[index];
+        let next = flow.sender.next_timer();
+        flow.sender_event = next;
+        self.events.set(source, next.max(self.now));
     }
 
+    /// The event of a receiver, likewise.
     #[inline]
     pub(super) fn receiver_event(&mut self, index: usize, source: usize) {
-        match &mut self.flows[index].ends {
-            Ends::Ideal { receiver, .. } => {
-                receiver.on_timer(self.now);
-                self.acknowledge_ideal(index);
-                self.schedule_ideal_receiver(index);
-            }
-            Ends::Tcp(connection) => {
-                connection.receiver_event = Time::NEVER;
-                self.events.set(source, Time::NEVER);
-                if connection.receiver.next_timer().is_some_and(|due| due <= self.now) {
-                    let report = connection.receiver.on_timer(self.now);
-                    self.recorder.delivered(self.flows[index].series as usize, report.delivered);
-                    self.acknowledge(index);
-                }
-                self.schedule_receiver(index);
-            }
-            Ends::Datagrams(_) | Ends::Arrivals(_) | Ends::Vacant => self.events.set(source, Time::NEVER),
+        let flow = &mut self.flows[index];
+        flow.receiver_event = Time::NEVER;
+        if flow.receiver.next_timer() <= self.now {
+            let delivered = flow.receiver.on_timer(self.now);
+            self.recorder.delivered(flow.series as usize, delivered);
+            self.acknowledge(index);
         }
+        let flow = &mut self.flows[index];
+        let next = flow.receiver.next_timer();
+        flow.receiver_event = next;
+        self.events.set(source, next.max(self.now));
     }
 
     /// A packet reached the receiver of its flow.
@@ -110,27 +69,9 @@ impl Simulation {
             return;
         }
         self.arrived += 1;
-        match &mut self.flows[index].ends {
-            Ends::Ideal { receiver, .. } => {
-                self.recorder.received(self.now, index, packet, packet.payload(), receiver.echoes_sce());
-                receiver.on_segment(packet, self.now);
-                self.acknowledge_ideal(index);
-                self.schedule_ideal_receiver(index);
-            }
-            Ends::Tcp(_) => self.receive_segment(index, packet),
-            Ends::Datagrams(_) => self.receive_datagram(index, packet),
-            Ends::Arrivals(_) | Ends::Vacant => {}
-        }
-    }
-
-    /// A TCP receiver handles a segment.
-    #[inline(never)]
-    fn receive_segment(&mut self, index: usize, packet: &Packet) {
         let flow = &mut self.flows[index];
-        let Ends::Tcp(connection) = &mut flow.ends else { return };
-        let report = connection.receiver.on_segment(packet, self.now);
-        let echoes = connection.receiver.echoes_sce();
-        self.recorder.received(self.now, flow.series as usize, packet, report.delivered, echoes);
+        let note = Note { recorder: &mut self.recorder, flow: index, series: flow.series as usize };
+        flow.receiver.take(packet, self.now, note);
         self.acknowledge(index);
         self.schedule_receiver(index);
         self.left_network(index);
@@ -143,148 +84,46 @@ impl Simulation {
             return;
         }
         self.arrived += 1;
-        match &mut self.flows[index].ends {
-            Ends::Ideal { sender, .. } => {
-                let ideal::AckReport { rtt, ece, esce } = sender.on_ack(packet, self.now);
-                let state = SenderState {
-                    rtt: Some(rtt),
-                    srtt: sender.srtt(),
-                    cwnd: sender.cwnd(),
-                    in_flight: sender.in_flight(),
-                    limited: sender.cwnd_limited(),
-                    // Asking the controller costs a virtual call: only while somebody wants to know.
-                    slow_start: self.recorder.wants_phase(index) && sender.in_slow_start(),
-                };
-                if self.recorder.leaves_slow_start(index, state.slow_start) {
-                    let reason = sender.slow_start_exit().unwrap_or(ExitReason::Unused);
-                    self.recorder.left_slow_start(self.now, index, state.cwnd, reason);
-                }
-                let feedback = u8::from(ece) | (u8::from(esce) << 1);
-                self.recorder.acknowledged(self.now, index, packet, feedback, &state);
-                self.transmit_ideal(index);
-            }
-            Ends::Tcp(_) => self.receive_ack(index, packet),
-            Ends::Datagrams(_) => self.receive_answer(index, packet),
-            Ends::Arrivals(_) | Ends::Vacant => {}
-        }
-    }
-
-    #[inline(never)]
-    fn receive_ack(&mut self, index: usize, packet: &Packet) {
-        self.acknowledged(index, packet);
+        let flow = &mut self.flows[index];
+        let note = Note { recorder: &mut self.recorder, flow: index, series: flow.series as usize };
+        flow.sender.take(packet, self.now, note);
         self.transmit(index);
+        self.schedule_sender(index);
         self.left_network(index);
     }
 
-    /// A TCP sender handles an ACK.
-    fn acknowledged(&mut self, index: usize, packet: &Packet) {
-        let flow = &mut self.flows[index];
-        let Ends::Tcp(connection) = &mut flow.ends else { return };
-        let series = flow.series as usize;
-        // What held it back until this ACK: it opens the window, and all that fits leaves at once.
-        let limited = connection.sender.cwnd_limited();
-        let report = connection.sender.on_ack(packet, self.now);
-        while let Some(completion) = connection.completion(self.now) {
-            self.recorder.completed(self.now, series, &completion);
-        }
-        let sender = &connection.sender;
-        if index >= self.first_member {
-            return self.recorder.member_acknowledged(self.now, series, report.rtt, sender.cwnd());
-        }
-        let state = SenderState {
-            rtt: report.rtt,
-            srtt: sender.srtt(),
-            cwnd: sender.cwnd(),
-            in_flight: sender.in_flight(),
-            limited,
-            slow_start: self.recorder.wants_phase(index) && sender.in_slow_start(),
-        };
-        if self.recorder.leaves_slow_start(index, state.slow_start) {
-            let reason = sender.slow_start_exit().unwrap_or(ExitReason::Unused);
-            self.recorder.left_slow_start(self.now, index, state.cwnd, reason);
-        }
-        let feedback = u8::from(report.ece) | (u8::from(report.esce) << 1);
-        self.recorder.acknowledged(self.now, index, packet, feedback, &state);
-    }
-
-    /// Sends all that a loss-free sender may send now, and sets its timer if it did. Returns whether it did.
+    /// Sends all that a sender may send now.
     #[inline]
-    fn transmit_ideal(&mut self, index: usize) -> bool {
-        let before = self.sent;
+    fn transmit(&mut self, index: usize) {
         let to = self.flows[index].data;
-        while let Ends::Ideal { sender, .. } = &mut self.flows[index].ends
-            && let Some(mut packet) = sender.poll_transmit(self.now)
-        {
+        while let Some(mut packet) = self.flows[index].sender.poll(self.now) {
+            let flow = &mut self.flows[index];
+            flow.in_network += 1;
             self.sent += 1;
-            if self.recorder.captures() {
-                let hidden = ideal_state(sender);
-                self.recorder.capture_sent(self.now, &mut packet, false, Some(hidden));
-            }
-            self.forward(packet, to);
-        }
-        let sent = self.sent > before;
-        if sent && let Ends::Ideal { sender, .. } = &self.flows[index].ends {
-            let next = sender.next_timer().unwrap_or(Time::NEVER);
-            self.events.set(self.first_sender + index, next);
-        }
-        sent
-    }
-
-    /// Sends all that a TCP sender may send now.
-    pub(super) fn transmit(&mut self, index: usize) {
-        let to = self.flows[index].data;
-        while let Ends::Tcp(connection) = &mut self.flows[index].ends {
-            let before = connection.sender.sent_again();
-            let Some(mut packet) = connection.sender.poll_transmit(self.now) else { break };
-            let retransmission = connection.sender.sent_again() > before;
-            if retransmission {
+            let again = flow.sender.sent_again();
+            if again {
                 self.recorder.retransmitted(self.now, &packet);
             }
             if self.recorder.captures() {
-                let hidden = connection.sender.hidden();
-                self.recorder.capture_sent(self.now, &mut packet, retransmission, Some(hidden));
+                let hidden = flow.sender.get().hidden();
+                self.recorder.capture_sent(self.now, &mut packet, again, hidden);
             }
-            self.sent += 1;
-            self.flows[index].in_network += 1;
             self.forward(packet, to);
         }
-        self.schedule_sender(index);
     }
 
-    /// Sends the ACKs that a loss-free receiver owes now.
-    #[inline]
-    fn acknowledge_ideal(&mut self, index: usize) {
-        let to = self.flows[index].acks;
-        while let Ends::Ideal { receiver, .. } = &mut self.flows[index].ends
-            && let Some(mut ack) = receiver.poll_ack(self.now)
-        {
-            self.sent += 1;
-            if self.recorder.captures() {
-                self.recorder.capture_reply(self.now, &mut ack);
-            }
-            self.forward(ack, to);
-        }
-    }
-
-    /// Sends the ACKs that a TCP receiver owes now.
+    /// Sends the ACKs that a receiver owes now.
     #[inline]
     fn acknowledge(&mut self, index: usize) {
         let to = self.flows[index].acks;
-        while let Ends::Tcp(connection) = &mut self.flows[index].ends
-            && let Some(ack) = connection.receiver.poll_ack(self.now)
-        {
+        while let Some(mut packet) = self.flows[index].receiver.poll(self.now) {
             self.flows[index].in_network += 1;
-            self.reply(ack, to);
+            self.sent += 1;
+            if self.recorder.captures() {
+                self.recorder.capture_reply(self.now, &mut packet);
+            }
+            self.forward(packet, to);
         }
-    }
-
-    #[inline]
-    pub(super) fn reply(&mut self, mut packet: Packet, to: Hop) {
-        self.sent += 1;
-        if self.recorder.captures() {
-            self.recorder.capture_reply(self.now, &mut packet);
-        }
-        self.forward(packet, to);
     }
 
     /// Captures a packet that reached an end. Returns true for one that was damaged on its way, which is discarded.
@@ -313,35 +152,19 @@ impl Simulation {
 
     #[inline]
     fn schedule_sender(&mut self, index: usize) {
-        let source = self.sender_source(index);
-        let Ends::Tcp(connection) = &mut self.flows[index].ends else { return };
-        let next = connection.next_timer();
-        if next < connection.sender_event {
-            connection.sender_event = next;
-            self.events.set(source, next.max(self.now));
+        let flow = &mut self.flows[index];
+        if let Some(next) = flow.sender.moved_timer(flow.sender_event) {
+            flow.sender_event = next;
+            self.events.set(self.sender_source(index), next.max(self.now));
         }
     }
 
     #[inline]
     fn schedule_receiver(&mut self, index: usize) {
-        let source = self.receiver_source(index);
-        let Ends::Tcp(connection) = &mut self.flows[index].ends else { return };
-        let next = connection.receiver.next_timer().unwrap_or(Time::NEVER);
-        if next < connection.receiver_event {
-            connection.receiver_event = next;
-            self.events.set(source, next.max(self.now));
-        }
-    }
-
-    #[inline]
-    fn schedule_ideal_receiver(&mut self, index: usize) {
-        let Ends::Ideal { receiver, .. } = &self.flows[index].ends else { return };
-        if receiver.delays() {
-            let source = self.first_receiver + index;
-            let next = receiver.next_timer().unwrap_or(Time::NEVER);
-            if self.events.time_of(source) != next {
-                self.events.set(source, next);
-            }
+        let flow = &mut self.flows[index];
+        if let Some(next) = flow.receiver.moved_timer(flow.receiver_event) {
+            flow.receiver_event = next;
+            self.events.set(self.receiver_source(index), next.max(self.now));
         }
     }
 
@@ -365,39 +188,15 @@ impl Simulation {
         }
     }
 
-    /// What the recorder reads of a flow's sender.
+    /// What the recorder reads of a flow at its tick; of one that stands for many connections, what all of them have counted.
     pub(super) fn reading(&self, index: usize) -> Reading {
-        let info = match &self.flows[index].ends {
-            Ends::Tcp(connection) => Some(connection.sender.info()),
-            Ends::Ideal { .. } | Ends::Datagrams(_) | Ends::Arrivals(_) | Ends::Vacant => None,
-        };
-        Reading { counters: self.counters(index), info }
-    }
-
-    /// What a flow has counted so far; a flow of arrivals, what all of its connections have.
-    fn counters(&self, index: usize) -> Counters {
-        match &self.flows[index].ends {
-            Ends::Tcp(connection) => connection.sender.counters(),
-            Ends::Datagrams(datagrams) => Counters { sent: datagrams.sent(), ..Counters::default() },
-            Ends::Arrivals(arrivals) => {
-                let (mut sum, places) = arrivals.counted();
-                for place in places {
-                    sum += self.counters(*place);
-                }
-                sum
-            }
-            Ends::Ideal { .. } | Ends::Vacant => Counters::default(),
+        let flow = &self.flows[index];
+        let Some(arrivals) = &flow.arrivals else { return flow.sender.get().reading() };
+        let (ended, places) = arrivals.counted();
+        let mut counters: Counters = ended;
+        for place in places {
+            counters += self.flows[*place].sender.get().reading().counters;
         }
-    }
-}
-
-fn ideal_state(sender: &ideal::Sender) -> Hidden {
-    Hidden {
-        cwnd: sender.cwnd(),
-        ssthresh: sender.control().ssthresh,
-        srtt: sender.srtt(),
-        state: 0,
-        limit: 0,
-        in_flight: sender.in_flight(),
+        Reading { counters, info: None }
     }
 }
