@@ -8,7 +8,7 @@ use windtunnel_units::{Bytes, Time};
 use windtunnel_wire::FlowId;
 
 use crate::application::{PoissonParams, PoissonProcess, Stream};
-use crate::endpoint::{AnyReceiver, AnySender, Counters, TcpEnd};
+use crate::endpoint::{Counters, Ends, TcpEnd};
 use crate::network::ControllerFactory;
 use crate::streams::stream_seed;
 
@@ -82,11 +82,11 @@ impl Arrivals {
         (self.ended, &self.places)
     }
 
-    /// The halves of a connection at `flow` that transfers `size`.
-    pub(crate) fn connection(&self, flow: usize, size: Bytes) -> (AnySender, AnyReceiver) {
+    /// Both ends of a connection at `flow` that transfers `size`.
+    pub(crate) fn connection(&self, flow: usize, size: Bytes) -> Ends {
         let endpoint = Endpoint { flow: FlowId::new(flow as u32), ..self.endpoint };
         let sender = TcpEnd::linux(endpoint, self.cc.make(), &self.params, Stream::transfer(size));
         let receiver = Receiver::new(endpoint, &self.params, self.ack);
-        (AnySender::Tcp(Box::new(sender)), AnyReceiver::Tcp(Box::new(receiver)))
+        Ends::Tcp { sender: Box::new(sender), receiver: Box::new(receiver) }
     }
 }

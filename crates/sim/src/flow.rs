@@ -4,7 +4,7 @@ use windtunnel_units::Time;
 use windtunnel_wire::FlowId;
 
 use crate::arrivals::Arrivals;
-use crate::endpoint::{AnyReceiver, AnySender};
+use crate::endpoint::Ends;
 
 /// One hop of a compiled route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,8 +54,7 @@ impl Onward {
 /// A flow of the network.
 #[derive(Debug)]
 pub(crate) struct Flow {
-    pub(crate) sender: AnySender,
-    pub(crate) receiver: AnyReceiver,
+    pub(crate) ends: Ends,
     /// Its connections, if it stands for many, each of which is a flow of its own.
     pub(crate) arrivals: Option<Box<Arrivals>>,
     /// Where its data go first.
@@ -77,10 +76,9 @@ pub(crate) struct Flow {
 
 impl Flow {
     /// A flow that takes this way.
-    pub(crate) fn new(sender: AnySender, receiver: AnyReceiver, data: Hop, acks: Hop, series: u32) -> Flow {
+    pub(crate) fn new(ends: Ends, data: Hop, acks: Hop, series: u32) -> Flow {
         Flow {
-            sender,
-            receiver,
+            ends,
             arrivals: None,
             data,
             acks,

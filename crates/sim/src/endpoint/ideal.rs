@@ -16,7 +16,7 @@ impl SenderHalf for Sender {
         self.set_active(false);
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_packet(&mut self, packet: &Packet, now: Time) -> Feedback {
         let report = self.on_ack(packet, now);
         Feedback {
@@ -27,24 +27,24 @@ impl SenderHalf for Sender {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn poll(&mut self, now: Time) -> Option<Packet> {
         self.poll_transmit(now)
     }
 
-    #[inline]
+    #[inline(always)]
     fn next_timer(&self) -> Time {
         Sender::next_timer(self).unwrap_or(Time::NEVER)
     }
 
     /// The end of pacing's wait.
-    #[inline]
+    #[inline(always)]
     fn on_timer(&mut self, _now: Time) -> bool {
         Sender::on_timer(self);
         false
     }
 
-    #[inline]
+    #[inline(always)]
     fn observe(&self) -> SenderState {
         SenderState {
             cwnd: Some(self.cwnd()),
@@ -75,18 +75,18 @@ impl SenderHalf for Sender {
 }
 
 impl ReceiverHalf for Receiver {
-    #[inline]
+    #[inline(always)]
     fn on_packet(&mut self, packet: &Packet, now: Time) -> Arrival {
         self.on_segment(packet, now);
         Arrival { delivered: packet.payload(), understands_sce: self.echoes_sce(), receipt: None }
     }
 
-    #[inline]
+    #[inline(always)]
     fn poll(&mut self, now: Time) -> Option<Packet> {
         self.poll_ack(now)
     }
 
-    #[inline]
+    #[inline(always)]
     fn next_timer(&self) -> Time {
         Receiver::next_timer(self).unwrap_or(Time::NEVER)
     }
@@ -101,7 +101,7 @@ impl ReceiverHalf for Receiver {
     }
 
     /// Nothing may be left to wait for when the network is empty: that is how a stall is found.
-    #[inline]
+    #[inline(always)]
     fn withdraws_timer(&self) -> bool {
         true
     }

@@ -5,12 +5,12 @@
 //! output of its own, so that a stack from elsewhere (a QUIC library, another TCP) can stand where ours stands: it implements
 //! [`SenderHalf`] and [`ReceiverHalf`], a [`Stack`] makes them, and [`crate::Transport::Foreign`] carries the stack.
 //!
-//! Our own halves are variants of an enum, so that the compiler inlines what a packet passes; the others are called through a
-//! pointer (docs/decisions/0010-endpoint-interface.md).
+//! The loop's code for them is generic, and compiled once for each transport: what a packet passes is inlined for our own halves, and a
+//! call through a pointer for those from elsewhere (docs/decisions/0010-endpoint-interface.md).
 
 mod datagrams;
+mod ends;
 mod ideal;
-mod nobody;
 mod note;
 mod observe;
 mod tcp;
@@ -22,11 +22,11 @@ use windtunnel_cc::ExitReason;
 use windtunnel_units::{Bytes, Time};
 use windtunnel_wire::{FlowId, Packet};
 
-use crate::application::{ApplicationConfig, DatagramReceiver, DatagramSender, Protocol};
-use nobody::Nobody;
-pub(crate) use note::Note;
+use crate::application::{ApplicationConfig, Protocol};
 
 pub use crate::application::{Completion, Receipt};
+pub(crate) use ends::{Datagrams, Ends, Foreign, Ideal, Tcp, Transported};
+pub(crate) use note::Note;
 pub use observe::{Arrival, Counters, Feedback, Hidden, Reading, SenderState};
 pub(crate) use tcp::TcpEnd;
 
@@ -160,158 +160,4 @@ pub trait Stack: Debug + Send + Sync {
 
     /// Both halves of a flow; nothing if it cannot carry the application.
     fn halves(&self, flow: &FlowContext<'_>) -> Option<Halves>;
-}
-
-/// Any sending half.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "loss-free endpoints are read with each packet: no pointer to follow"
-)]
-#[derive(Debug)]
-pub(crate) enum AnySender {
-    Ideal(windtunnel_tcp::ideal::Sender),
-    Tcp(Box<TcpEnd>),
-    Datagrams(Box<DatagramSender>),
-    Foreign(Box<dyn SenderHalf>),
-    /// The place of a connection that has ended.
-    Nobody(Nobody),
-}
-
-/// Any receiving half.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "loss-free endpoints are read with each packet: no pointer to follow"
-)]
-#[derive(Debug)]
-pub(crate) enum AnyReceiver {
-    Ideal(windtunnel_tcp::ideal::Receiver),
-    Tcp(Box<windtunnel_tcp::Receiver>),
-    Datagrams(Box<DatagramReceiver>),
-    Foreign(Box<dyn ReceiverHalf>),
-    Nobody(Nobody),
-}
-
-/// One expression for whichever half there is, compiled once for each type: an event costs one branch. `mut` if the expression
-/// changes the half.
-macro_rules! each {
-    ($enum:ident, $any:expr, mut $half:ident => $call:expr) => {
-        each!(@ $enum, $any, $half, as_mut => $call)
-    };
-    ($enum:ident, $any:expr, $half:ident => $call:expr) => {
-        each!(@ $enum, $any, $half, as_ref => $call)
-    };
-    (@ $enum:ident, $any:expr, $half:ident, $get:ident => $call:expr) => {
-        match $any {
-            $enum::Ideal($half) => $call,
-            $enum::Tcp($half) => {
-                let $half = $half.$get();
-                $call
-            }
-            $enum::Datagrams($half) => {
-                let $half = $half.$get();
-                $call
-            }
-            $enum::Foreign($half) => {
-                let $half = $half.$get();
-                $call
-            }
-            $enum::Nobody($half) => $call,
-        }
-    };
-}
-
-impl AnySender {
-    pub(crate) const NOBODY: AnySender = AnySender::Nobody(Nobody);
-
-    /// The half, to look at where no packet passes.
-    pub(crate) fn get(&self) -> &dyn SenderHalf {
-        each!(AnySender, self, half => half)
-    }
-
-    /// The half, to call where no packet passes.
-    pub(crate) fn get_mut(&mut self) -> &mut dyn SenderHalf {
-        each!(AnySender, self, mut half => half)
-    }
-
-    /// Takes a packet, and has the recorder note what follows from it.
-    #[inline]
-    pub(crate) fn take(&mut self, packet: &Packet, now: Time, note: Note<'_>) {
-        each!(AnySender, self, mut half => note.feedback(half, packet, now));
-    }
-
-    /// Handles the expiry of its timer, likewise.
-    #[inline]
-    pub(crate) fn expire(&mut self, now: Time, note: Note<'_>) {
-        each!(AnySender, self, mut half => note.expiry(half, now));
-    }
-
-    #[inline]
-    pub(crate) fn poll(&mut self, now: Time) -> Option<Packet> {
-        each!(AnySender, self, mut half => SenderHalf::poll(half, now))
-    }
-
-    #[inline]
-    pub(crate) fn sent_again(&self) -> bool {
-        each!(AnySender, self, half => SenderHalf::sent_again(half))
-    }
-
-    #[inline]
-    pub(crate) fn next_timer(&self) -> Time {
-        each!(AnySender, self, half => SenderHalf::next_timer(half))
-    }
-
-    /// When its event is due, if it is to be set anew; it is set for `set`.
-    #[inline]
-    pub(crate) fn moved_timer(&self, set: Time) -> Option<Time> {
-        each!(AnySender, self, half => {
-            moved(SenderHalf::next_timer(half), set, || SenderHalf::withdraws_timer(half))
-        })
-    }
-
-    /// True for loss-free endpoints, which never send again what was lost.
-    pub(crate) const fn is_loss_free(&self) -> bool {
-        matches!(self, AnySender::Ideal(_))
-    }
-}
-
-impl AnyReceiver {
-    pub(crate) const NOBODY: AnyReceiver = AnyReceiver::Nobody(Nobody);
-
-    /// Takes a packet, and has the recorder note what follows from it.
-    #[inline]
-    pub(crate) fn take(&mut self, packet: &Packet, now: Time, note: Note<'_>) {
-        each!(AnyReceiver, self, mut half => note.arrival(half, packet, now));
-    }
-
-    #[inline]
-    pub(crate) fn poll(&mut self, now: Time) -> Option<Packet> {
-        each!(AnyReceiver, self, mut half => ReceiverHalf::poll(half, now))
-    }
-
-    #[inline]
-    pub(crate) fn next_timer(&self) -> Time {
-        each!(AnyReceiver, self, half => ReceiverHalf::next_timer(half))
-    }
-
-    #[inline]
-    pub(crate) fn on_timer(&mut self, now: Time) -> Bytes {
-        each!(AnyReceiver, self, mut half => ReceiverHalf::on_timer(half, now))
-    }
-
-    /// When its event is due, if it is to be set anew; it is set for `set`.
-    #[inline]
-    pub(crate) fn moved_timer(&self, set: Time) -> Option<Time> {
-        each!(AnyReceiver, self, half => {
-            moved(ReceiverHalf::next_timer(half), set, || ReceiverHalf::withdraws_timer(half))
-        })
-    }
-
-    pub(crate) fn has_timer(&self) -> bool {
-        each!(AnyReceiver, self, half => ReceiverHalf::has_timer(half))
-    }
-}
-
-#[inline]
-fn moved(next: Time, set: Time, withdraws: impl FnOnce() -> bool) -> Option<Time> {
-    (next < set || (next > set && withdraws())).then_some(next)
 }

@@ -17,8 +17,8 @@ pub(crate) struct Note<'a> {
 
 impl Note<'_> {
     /// The sending half takes a packet.
-    #[inline]
-    pub(super) fn feedback<H: SenderHalf + ?Sized>(self, half: &mut H, packet: &Packet, now: Time) {
+    #[inline(always)]
+    pub(crate) fn feedback<H: SenderHalf + ?Sized>(self, half: &mut H, packet: &Packet, now: Time) {
         let feedback = half.on_packet(packet, now);
         while let Some(completion) = half.completion(now) {
             self.recorder.completed(now, self.series, &completion);
@@ -48,8 +48,8 @@ impl Note<'_> {
     }
 
     /// The timer of the sending half has expired: a timeout changes the window without an ACK.
-    #[inline]
-    pub(super) fn expiry<H: SenderHalf + ?Sized>(self, half: &mut H, now: Time) {
+    #[inline(always)]
+    pub(crate) fn expiry<H: SenderHalf + ?Sized>(self, half: &mut H, now: Time) {
         if half.on_timer(now) && self.flow == self.series {
             let state = half.observe();
             if let Some(cwnd) = state.cwnd {
@@ -59,8 +59,8 @@ impl Note<'_> {
     }
 
     /// The receiving half takes a packet.
-    #[inline]
-    pub(super) fn arrival<H: ReceiverHalf + ?Sized>(self, half: &mut H, packet: &Packet, now: Time) {
+    #[inline(always)]
+    pub(crate) fn arrival<H: ReceiverHalf + ?Sized>(self, half: &mut H, packet: &Packet, now: Time) {
         let arrival = half.on_packet(packet, now);
         self.recorder.received(now, self.series, packet, arrival.delivered, arrival.understands_sce);
         if let Some(receipt) = &arrival.receipt {

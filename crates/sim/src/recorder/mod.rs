@@ -116,7 +116,7 @@ impl Recorder {
                 })
                 .collect(),
             queue_names: network.links.iter().map(|l| l.name.clone()).collect(),
-            flows: flows.iter().map(|flow| FlowRecorder::new(flow.sender.get().observe().cwnd)).collect(),
+            flows: flows.iter().map(|flow| FlowRecorder::new(flow.ends.window())).collect(),
             queues: (0..n_queues).map(|_| QueueRecorder::new()).collect(),
             flow_rows: FlowColumns::default(),
             tcp_rows: TcpColumns::default(),

@@ -3,7 +3,7 @@
 use windtunnel_units::Time;
 
 use super::{Simulation, Source};
-use crate::endpoint::{AnyReceiver, AnySender};
+use crate::endpoint::Ends;
 use crate::flow::Flow;
 
 impl Simulation {
@@ -20,9 +20,7 @@ impl Simulation {
             None => self.add_place(group),
         };
         let Some(arrivals) = &self.flows[group].arrivals else { return };
-        let (sender, receiver) = arrivals.connection(place, size);
-        let flow = &mut self.flows[place];
-        (flow.sender, flow.receiver) = (sender, receiver);
+        self.flows[place].ends = arrivals.connection(place, size);
         self.start_flow(place);
     }
 
@@ -35,7 +33,7 @@ impl Simulation {
         }
         let Flow { data, acks, series, .. } = self.flows[group];
         self.recorder.add_member(series as usize);
-        self.flows.push(Flow::new(AnySender::NOBODY, AnyReceiver::NOBODY, data, acks, series));
+        self.flows.push(Flow::new(Ends::Nobody, data, acks, series));
         if let Some(arrivals) = &mut self.flows[group].arrivals {
             arrivals.add_place(place);
         }
@@ -55,14 +53,13 @@ impl Simulation {
     fn member_left(&mut self, place: usize) {
         let flow = &mut self.flows[place];
         flow.in_network -= 1;
-        let sender = flow.sender.get();
-        if flow.in_network > 0 || !sender.is_done() {
+        if flow.in_network > 0 || !flow.ends.is_done() {
             return;
         }
-        let counters = sender.reading().counters;
+        let counters = flow.ends.reading().counters;
         let group = flow.series as usize;
         let Flow { data, acks, series, .. } = *flow;
-        *flow = Flow::new(AnySender::NOBODY, AnyReceiver::NOBODY, data, acks, series);
+        *flow = Flow::new(Ends::Nobody, data, acks, series);
         self.events.set(self.sender_source(place), Time::NEVER);
         self.events.set(self.receiver_source(place), Time::NEVER);
         if let Some(arrivals) = &mut self.flows[group].arrivals {

@@ -4,9 +4,25 @@ use windtunnel_units::Time;
 use windtunnel_wire::Packet;
 
 use super::Simulation;
-use crate::endpoint::{Counters, Note, Reading};
+use crate::endpoint::{
+    Counters, Datagrams, Ends, Foreign, Ideal, Note, Reading, ReceiverHalf, SenderHalf, Tcp, Transported,
+};
 use crate::recorder::Tap;
 
+/// Calls a method for the transport of a flow: inline for loss-free endpoints, which are the fastest, and a call for the others.
+macro_rules! by_transport {
+    ($self:ident, $index:expr, $method:ident, $apart:ident($($argument:expr),*)) => {
+        match &$self.flows[$index].ends {
+            Ends::Ideal { .. } => $self.$method::<Ideal>($index, $($argument),*),
+            Ends::Tcp { .. } => $self.$apart::<Tcp>($index, $($argument),*),
+            Ends::Datagrams { .. } => $self.$apart::<Datagrams>($index, $($argument),*),
+            Ends::Foreign(_) => $self.$apart::<Foreign>($index, $($argument),*),
+            Ends::Nobody => {}
+        }
+    };
+}
+
+/// Events at the ends of flows.
 impl Simulation {
     pub(super) fn start_flow(&mut self, index: usize) {
         let flow = &mut self.flows[index];
@@ -16,116 +32,209 @@ impl Simulation {
             let next = arrivals.next_timer();
             return self.events.set(self.sender_source(index), next);
         }
-        flow.sender.get_mut().start(self.now);
-        self.transmit(index);
-        self.schedule_sender(index);
+        flow.ends.start(self.now);
+        by_transport!(self, index, send, send_apart());
     }
 
     pub(super) fn stop_flow(&mut self, index: usize) {
         let flow = &mut self.flows[index];
         flow.active = false;
-        match &mut flow.arrivals {
-            Some(arrivals) => arrivals.stop(),
-            None => flow.sender.get_mut().stop(),
+        if let Some(arrivals) = &mut flow.arrivals {
+            arrivals.stop();
         }
+        flow.ends.stop();
     }
 
-    /// The event of a sender. One that came too early is only set anew.
+    /// The event of a sender.
     #[inline]
     pub(super) fn sender_event(&mut self, index: usize, source: usize) {
-        let flow = &mut self.flows[index];
-        flow.sender_event = Time::NEVER;
-        if flow.sender.next_timer() <= self.now {
-            let note = Note { recorder: &mut self.recorder, flow: index, series: flow.series as usize };
-            flow.sender.expire(self.now, note);
-            self.transmit(index);
-        }
-        let flow = &mut self.flows[index];
-        let next = flow.sender.next_timer();
-        flow.sender_event = next;
-        self.events.set(source, next.max(self.now));
+        by_transport!(self, index, expire_sender, expire_sender_apart(source));
     }
 
-    /// The event of a receiver, likewise.
+    /// The event of a receiver.
     #[inline]
     pub(super) fn receiver_event(&mut self, index: usize, source: usize) {
-        let flow = &mut self.flows[index];
-        flow.receiver_event = Time::NEVER;
-        if flow.receiver.next_timer() <= self.now {
-            let delivered = flow.receiver.on_timer(self.now);
-            self.recorder.delivered(flow.series as usize, delivered);
-            self.acknowledge(index);
-        }
-        let flow = &mut self.flows[index];
-        let next = flow.receiver.next_timer();
-        flow.receiver_event = next;
-        self.events.set(source, next.max(self.now));
+        by_transport!(self, index, expire_receiver, expire_receiver_apart(source));
     }
 
     /// A packet reached the receiver of its flow.
+    #[inline]
     pub(super) fn deliver_segment(&mut self, packet: &Packet) {
         let index = packet.flow.index();
         if packet.options.is_some() && self.inspect(packet, Tap::Receiver) {
             return;
         }
         self.arrived += 1;
-        let flow = &mut self.flows[index];
-        let note = Note { recorder: &mut self.recorder, flow: index, series: flow.series as usize };
-        flow.receiver.take(packet, self.now, note);
-        self.acknowledge(index);
-        self.schedule_receiver(index);
-        self.left_network(index);
+        by_transport!(self, index, receive, receive_apart(packet));
     }
 
     /// A packet reached the sender of its flow.
+    #[inline]
     pub(super) fn deliver_ack(&mut self, packet: &Packet) {
         let index = packet.flow.index();
         if packet.options.is_some() && self.inspect(packet, Tap::Sender) {
             return;
         }
         self.arrived += 1;
+        by_transport!(self, index, take_feedback, take_feedback_apart(packet));
+    }
+}
+
+/// What a half is asked, for a transport `T`.
+impl Simulation {
+    /// The sending half takes a packet, and sends all that it may then send.
+    #[inline(always)]
+    fn take_feedback<T: Transported>(&mut self, index: usize, packet: &Packet) {
         let flow = &mut self.flows[index];
+        let Some(half) = T::sender(&mut flow.ends) else { return };
         let note = Note { recorder: &mut self.recorder, flow: index, series: flow.series as usize };
-        flow.sender.take(packet, self.now, note);
-        self.transmit(index);
-        self.schedule_sender(index);
-        self.left_network(index);
+        note.feedback(half, packet, self.now);
+        self.send::<T>(index);
+        if T::ARRIVES {
+            self.left_network(index);
+        }
     }
 
-    /// Sends all that a sender may send now.
+    #[inline(never)]
+    fn take_feedback_apart<T: Transported>(&mut self, index: usize, packet: &Packet) {
+        self.take_feedback::<T>(index, packet);
+    }
+
+    /// The receiving half takes a packet, and sends what it then owes.
+    #[inline(always)]
+    fn receive<T: Transported>(&mut self, index: usize, packet: &Packet) {
+        let flow = &mut self.flows[index];
+        let Some(half) = T::receiver(&mut flow.ends) else { return };
+        let note = Note { recorder: &mut self.recorder, flow: index, series: flow.series as usize };
+        note.arrival(half, packet, self.now);
+        self.acknowledge::<T>(index);
+        self.schedule_receiver::<T>(index);
+        if T::ARRIVES {
+            self.left_network(index);
+        }
+    }
+
+    #[inline(never)]
+    fn receive_apart<T: Transported>(&mut self, index: usize, packet: &Packet) {
+        self.receive::<T>(index, packet);
+    }
+
+    /// The sending half's event. One that came too early is only set anew.
+    #[inline(always)]
+    fn expire_sender<T: Transported>(&mut self, index: usize, source: usize) {
+        let flow = &mut self.flows[index];
+        let Some(half) = T::sender(&mut flow.ends) else { return };
+        if half.next_timer() <= self.now {
+            let note = Note { recorder: &mut self.recorder, flow: index, series: flow.series as usize };
+            note.expiry(half, self.now);
+            self.transmit::<T>(index);
+        }
+        let flow = &mut self.flows[index];
+        let next = T::sender(&mut flow.ends).map_or(Time::NEVER, |half| half.next_timer());
+        flow.sender_event = next;
+        self.events.set(source, next.max(self.now));
+    }
+
+    #[inline(never)]
+    fn expire_sender_apart<T: Transported>(&mut self, index: usize, source: usize) {
+        self.expire_sender::<T>(index, source);
+    }
+
+    /// The receiving half's event, likewise.
+    #[inline(always)]
+    fn expire_receiver<T: Transported>(&mut self, index: usize, source: usize) {
+        let flow = &mut self.flows[index];
+        let Some(half) = T::receiver(&mut flow.ends) else { return };
+        if half.next_timer() <= self.now {
+            let delivered = half.on_timer(self.now);
+            self.recorder.delivered(flow.series as usize, delivered);
+            self.acknowledge::<T>(index);
+        }
+        let flow = &mut self.flows[index];
+        let next = T::receiver(&mut flow.ends).map_or(Time::NEVER, |half| half.next_timer());
+        flow.receiver_event = next;
+        self.events.set(source, next.max(self.now));
+    }
+
+    #[inline(never)]
+    fn expire_receiver_apart<T: Transported>(&mut self, index: usize, source: usize) {
+        self.expire_receiver::<T>(index, source);
+    }
+
+    /// Sends all that the sending half may send now, and sets its event.
+    #[inline(always)]
+    fn send<T: Transported>(&mut self, index: usize) {
+        self.transmit::<T>(index);
+        let flow = &mut self.flows[index];
+        let Some(half) = T::sender(&mut flow.ends) else { return };
+        let next = half.next_timer();
+        if next < flow.sender_event || (next > flow.sender_event && half.withdraws_timer()) {
+            flow.sender_event = next;
+            self.events.set(self.sender_source(index), next.max(self.now));
+        }
+    }
+
+    #[inline(never)]
+    fn send_apart<T: Transported>(&mut self, index: usize) {
+        self.send::<T>(index);
+    }
+
+    /// Sends all that the sending half may send now.
     #[inline]
-    fn transmit(&mut self, index: usize) {
+    fn transmit<T: Transported>(&mut self, index: usize) {
         let to = self.flows[index].data;
-        while let Some(mut packet) = self.flows[index].sender.poll(self.now) {
-            let flow = &mut self.flows[index];
-            flow.in_network += 1;
-            self.sent += 1;
-            let again = flow.sender.sent_again();
+        while let Some(half) = T::sender(&mut self.flows[index].ends)
+            && let Some(mut packet) = half.poll(self.now)
+        {
+            let again = half.sent_again();
             if again {
                 self.recorder.retransmitted(self.now, &packet);
             }
             if self.recorder.captures() {
-                let hidden = flow.sender.get().hidden();
+                let hidden = half.hidden();
                 self.recorder.capture_sent(self.now, &mut packet, again, hidden);
+            }
+            self.sent += 1;
+            if T::ARRIVES {
+                self.flows[index].in_network += 1;
             }
             self.forward(packet, to);
         }
     }
 
-    /// Sends the ACKs that a receiver owes now.
+    /// Sends what the receiving half owes now.
     #[inline]
-    fn acknowledge(&mut self, index: usize) {
+    fn acknowledge<T: Transported>(&mut self, index: usize) {
         let to = self.flows[index].acks;
-        while let Some(mut packet) = self.flows[index].receiver.poll(self.now) {
-            self.flows[index].in_network += 1;
-            self.sent += 1;
+        while let Some(half) = T::receiver(&mut self.flows[index].ends)
+            && let Some(mut packet) = half.poll(self.now)
+        {
             if self.recorder.captures() {
                 self.recorder.capture_reply(self.now, &mut packet);
             }
+            self.sent += 1;
+            if T::ARRIVES {
+                self.flows[index].in_network += 1;
+            }
             self.forward(packet, to);
         }
     }
 
+    /// Sets the receiving half's event.
+    #[inline]
+    fn schedule_receiver<T: Transported>(&mut self, index: usize) {
+        let flow = &mut self.flows[index];
+        let Some(half) = T::receiver(&mut flow.ends) else { return };
+        let next = half.next_timer();
+        if next < flow.receiver_event || (next > flow.receiver_event && half.withdraws_timer()) {
+            flow.receiver_event = next;
+            self.events.set(self.receiver_source(index), next.max(self.now));
+        }
+    }
+}
+
+/// What does not depend on the transport.
+impl Simulation {
     /// Captures a packet that reached an end. Returns true for one that was damaged on its way, which is discarded.
     #[cold]
     fn inspect(&mut self, packet: &Packet, tap: Tap) -> bool {
@@ -147,24 +256,6 @@ impl Simulation {
         self.flows[copy.flow.index()].in_network += 1;
         if self.recorder.captures() {
             self.recorder.capture_copy(copy);
-        }
-    }
-
-    #[inline]
-    fn schedule_sender(&mut self, index: usize) {
-        let flow = &mut self.flows[index];
-        if let Some(next) = flow.sender.moved_timer(flow.sender_event) {
-            flow.sender_event = next;
-            self.events.set(self.sender_source(index), next.max(self.now));
-        }
-    }
-
-    #[inline]
-    fn schedule_receiver(&mut self, index: usize) {
-        let flow = &mut self.flows[index];
-        if let Some(next) = flow.receiver.moved_timer(flow.receiver_event) {
-            flow.receiver_event = next;
-            self.events.set(self.receiver_source(index), next.max(self.now));
         }
     }
 
@@ -191,11 +282,10 @@ impl Simulation {
     /// What the recorder reads of a flow at its tick; of one that stands for many connections, what all of them have counted.
     pub(super) fn reading(&self, index: usize) -> Reading {
         let flow = &self.flows[index];
-        let Some(arrivals) = &flow.arrivals else { return flow.sender.get().reading() };
-        let (ended, places) = arrivals.counted();
-        let mut counters: Counters = ended;
+        let Some(arrivals) = &flow.arrivals else { return flow.ends.reading() };
+        let (mut counters, places): (Counters, &[usize]) = arrivals.counted();
         for place in places {
-            counters += self.flows[*place].sender.get().reading().counters;
+            counters += self.flows[*place].ends.reading().counters;
         }
         Reading { counters, info: None }
     }

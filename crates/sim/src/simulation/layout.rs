@@ -5,7 +5,7 @@ use windtunnel_units::Duration;
 
 use crate::application::{ApplicationConfig, DatagramReceiver, DatagramSender, Stream};
 use crate::arrivals::Arrivals;
-use crate::endpoint::{AnyReceiver, AnySender, FlowContext, TcpEnd};
+use crate::endpoint::{Ends, FlowContext, TcpEnd};
 use crate::flow::{Flow, Hop, Onward};
 use crate::line::DelayLine;
 use crate::network::{FlowSpec, Network, PathHop, Transport};
@@ -64,13 +64,15 @@ impl Layout {
             (&spec.transport, &spec.application)
         {
             let arrivals = Arrivals::new(poisson, spec.seed, spec.endpoint, cc.clone(), params.clone(), *ack);
-            let flow = Flow::new(AnySender::NOBODY, AnyReceiver::NOBODY, data, acks, series);
-            return Flow { arrivals: Some(Box::new(arrivals)), ..flow };
+            return Flow {
+                arrivals: Some(Box::new(arrivals)),
+                ..Flow::new(Ends::Nobody, data, acks, series)
+            };
         }
-        let (sender, receiver) = halves(spec).unwrap_or_else(|| {
+        let ends = ends(spec).unwrap_or_else(|| {
             panic!("{}: its transport cannot carry `{}`", spec.name, spec.application.kind())
         });
-        Flow::new(sender, receiver, data, acks, series)
+        Flow::new(ends, data, acks, series)
     }
 
     /// Lays out a path of `flow` that ends at `end`, from its end to its begin. Returns its first hop.
@@ -101,16 +103,15 @@ impl Layout {
     }
 }
 
-/// The halves of a flow; nothing if its transport cannot carry its application.
-fn halves(spec: &FlowSpec) -> Option<(AnySender, AnyReceiver)> {
+/// Both ends of a flow; nothing if its transport cannot carry its application.
+fn ends(spec: &FlowSpec) -> Option<Ends> {
     let FlowSpec { endpoint, application, seed, .. } = spec;
     let stream = || Stream::new(application, endpoint.mss(), *seed);
-    let tcp = |sender, receiver| (AnySender::Tcp(Box::new(sender)), AnyReceiver::Tcp(Box::new(receiver)));
+    let tcp = |sender, receiver| Ends::Tcp { sender: Box::new(sender), receiver: Box::new(receiver) };
     match &spec.transport {
-        Transport::Ideal { cc, ack } => (*application == ApplicationConfig::Bulk).then(|| {
-            let sender = ideal::Sender::new(*endpoint, cc.make());
-            let receiver = ideal::Receiver::new(*endpoint, *ack);
-            (AnySender::Ideal(sender), AnyReceiver::Ideal(receiver))
+        Transport::Ideal { cc, ack } => (*application == ApplicationConfig::Bulk).then(|| Ends::Ideal {
+            sender: ideal::Sender::new(*endpoint, cc.make()),
+            receiver: ideal::Receiver::new(*endpoint, *ack),
         }),
         Transport::Tcp { cc, params, ack } => {
             let sender = TcpEnd::linux(*endpoint, cc.make(), params, stream()?);
@@ -120,15 +121,13 @@ fn halves(spec: &FlowSpec) -> Option<(AnySender, AnyReceiver)> {
             let sender = TcpEnd::bsd42(*endpoint, params, stream()?);
             Some(tcp(sender, params.receiver(*endpoint)))
         }
-        Transport::Udp => {
-            let sender = DatagramSender::new(application, *endpoint)?;
-            let receiver = DatagramReceiver::new(application, *endpoint);
-            Some((AnySender::Datagrams(Box::new(sender)), AnyReceiver::Datagrams(Box::new(receiver))))
-        }
+        Transport::Udp => Some(Ends::Datagrams {
+            sender: Box::new(DatagramSender::new(application, *endpoint)?),
+            receiver: Box::new(DatagramReceiver::new(application, *endpoint)),
+        }),
         Transport::Foreign(stack) => {
             let context = FlowContext { flow: endpoint.flow, mtu: endpoint.mtu, application, seed: *seed };
-            let halves = stack.halves(&context)?;
-            Some((AnySender::Foreign(halves.sender), AnyReceiver::Foreign(halves.receiver)))
+            stack.halves(&context).map(Ends::Foreign)
         }
     }
 }

@@ -90,7 +90,7 @@ impl Simulation {
         let links: Vec<Link> = network.links.into_iter().map(Link::new).collect();
         // Receivers that acknowledge at once have no timer: where all do, they take no place in the event queue.
         let timed_receivers =
-            if flows.iter().any(|flow| flow.receiver.has_timer()) { flows.len() as u32 } else { 0 };
+            if flows.iter().any(|flow| flow.ends.has_receiver_timer()) { flows.len() as u32 } else { 0 };
         let (n_links, n_lines, n_flows) = (links.len() as u32, layout.lines.len() as u32, flows.len() as u32);
         let sources: Vec<Source> = iter::once(Source::Plan)
             .chain((0..n_links).map(Source::Link))
@@ -420,7 +420,7 @@ impl Simulation {
 
     fn end_interval(&mut self, now: Time) {
         let counted =
-            if self.flows.iter().all(|flow| flow.sender.is_loss_free()) { 0 } else { self.first_member };
+            if self.flows.iter().all(|flow| flow.ends.is_loss_free()) { 0 } else { self.first_member };
         let readings: Vec<Reading> = (0..counted).map(|index| self.reading(index)).collect();
         self.recorder.end_interval(now, &mut self.links, &readings);
     }

@@ -3,7 +3,7 @@
 use windtunnel_units::{Bytes, Seq, Time};
 
 use super::Simulation;
-use crate::endpoint::{AnyReceiver, AnySender, SenderHalf};
+use crate::endpoint::{Ends, SenderHalf};
 
 /// Both ends of a TCP connection at one moment. SND.UNA never passes RCV.NXT, which never passes SND.NXT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,9 +42,7 @@ impl Simulation {
     /// TCP connections that exist now.
     pub fn streams(&self) -> impl Iterator<Item = StreamState> {
         self.flows.iter().filter_map(|flow| {
-            let (AnySender::Tcp(end), AnyReceiver::Tcp(receiver)) = (&flow.sender, &flow.receiver) else {
-                return None;
-            };
+            let Ends::Tcp { sender: end, receiver } = &flow.ends else { return None };
             let sender = &end.sender;
             Some(StreamState {
                 flow: flow.series as usize,

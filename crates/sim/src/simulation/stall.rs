@@ -13,7 +13,7 @@ impl Simulation {
         if std::mem::replace(&mut self.moved, moved) != moved || self.plan.peek().is_some() {
             return None;
         }
-        let waits = |flow: &&Flow| flow.active && flow.sender.is_loss_free();
+        let waits = |flow: &&Flow| flow.active && flow.ends.is_loss_free();
         let waiting = self.flows.iter().filter(waits).count();
         let first = self.flows.iter().find(waits)?;
         let idle = |source: &Source| matches!(source, Source::Plan | Source::QueueTimer(_));
