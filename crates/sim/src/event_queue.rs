@@ -28,9 +28,9 @@ impl Entry {
 /// Next events of a fixed set of sources.
 #[derive(Debug)]
 pub(crate) struct EventQueue {
-    /// A complete binary tree of matches: `matches[m]` holds the two who meet in match `m`, the winner of which plays
-    /// on in match `m / 2`. Match 1 is the final; sources enter in the last half.
-    matches: Vec<[Entry; 2]>,
+    /// A complete binary tree: the sources enter at its leaves, which are the last half; at each other place stands the earlier one of
+    /// the two below it, places `2p` and `2p + 1`. The winner, at place 1, is kept apart.
+    entrants: Vec<Entry>,
     winner: Entry,
 }
 
@@ -38,16 +38,14 @@ impl EventQueue {
     /// A queue for `sources` sources, none of which has an event.
     pub(crate) fn new(sources: usize) -> EventQueue {
         let leaves = sources.next_power_of_two().max(2);
-        let idle = |source: usize| Entry::new(Time::NEVER, source);
-        let mut matches = vec![[idle(0), idle(0)]; leaves];
-        for m in (1..leaves).rev() {
-            let entrant = |side: usize, matches: &[[Entry; 2]]| match (2 * m + side).checked_sub(leaves) {
-                Some(source) => idle(source),
-                None => matches[2 * m + side][0],
-            };
-            matches[m] = [entrant(0, &matches), entrant(1, &matches)];
+        let mut entrants = vec![Entry::new(Time::NEVER, 0); 2 * leaves];
+        for (source, entrant) in entrants[leaves..].iter_mut().enumerate() {
+            *entrant = Entry::new(Time::NEVER, source);
         }
-        EventQueue { winner: matches[1][0], matches }
+        for place in (1..leaves).rev() {
+            entrants[place] = entrants[2 * place];
+        }
+        EventQueue { winner: entrants[1], entrants }
     }
 
     /// The earliest event: its time, and its source.
@@ -60,12 +58,11 @@ impl EventQueue {
     #[inline]
     pub(crate) fn set(&mut self, source: usize, time: Time) {
         let mut entry = Entry::new(time, source);
-        let mut place = self.matches.len() + source;
+        let mut place = self.leaves() + source;
         while place > 1 {
-            let pair = &mut self.matches[place / 2];
-            pair[place % 2] = entry;
+            self.entrants[place] = entry;
             // The entrant is compared in registers, not read back: the chain of matches is two selections each.
-            entry = entry.min(pair[1 - place % 2]);
+            entry = entry.min(self.entrants[place ^ 1]);
             place /= 2;
         }
         self.winner = entry;
@@ -73,7 +70,7 @@ impl EventQueue {
 
     /// Makes room for `sources` sources; those that are new have no event.
     pub(crate) fn grow(&mut self, sources: usize) {
-        let before = self.matches.len();
+        let before = self.leaves();
         if sources <= before {
             return;
         }
@@ -87,8 +84,12 @@ impl EventQueue {
     /// When the next event of `source` is.
     #[inline]
     pub(crate) fn time_of(&self, source: usize) -> Time {
-        let place = self.matches.len() + source;
-        self.matches[place / 2][place % 2].time()
+        self.entrants[self.leaves() + source].time()
+    }
+
+    #[inline]
+    const fn leaves(&self) -> usize {
+        self.entrants.len() / 2
     }
 }
 

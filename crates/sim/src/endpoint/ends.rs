@@ -79,6 +79,7 @@ impl Ends {
     }
 
     /// True for loss-free endpoints, which never send again what was lost.
+    #[inline]
     pub(crate) const fn is_loss_free(&self) -> bool {
         matches!(self, Ends::Ideal { .. })
     }

@@ -13,11 +13,11 @@ use crate::recorder::Tap;
 macro_rules! by_transport {
     ($self:ident, $index:expr, $method:ident, $apart:ident($($argument:expr),*)) => {
         match &$self.flows[$index].ends {
-            Ends::Ideal { .. } => $self.$method::<Ideal>($index, $($argument),*),
+            ends if ends.is_loss_free() => $self.$method::<Ideal>($index, $($argument),*),
             Ends::Tcp { .. } => $self.$apart::<Tcp>($index, $($argument),*),
             Ends::Datagrams { .. } => $self.$apart::<Datagrams>($index, $($argument),*),
             Ends::Foreign(_) => $self.$apart::<Foreign>($index, $($argument),*),
-            Ends::Nobody => {}
+            Ends::Ideal { .. } | Ends::Nobody => {}
         }
     };
 }

@@ -5,25 +5,32 @@ use windtunnel_units::{Bytes, Duration, Rate, Time};
 
 /// After a segment is sent, the flow waits for the time that an IP packet of full size takes at the pacing
 /// rate, taken from the values at that moment. While it waits, arriving ACKs send nothing.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Pacer {
-    release: Option<Time>,
+    /// When the wait ends; [`Time::NEVER`] without one.
+    release: Time,
+}
+
+impl Default for Pacer {
+    fn default() -> Pacer {
+        Pacer { release: Time::NEVER }
+    }
 }
 
 impl Pacer {
     /// True if a segment may leave as far as pacing goes.
     pub(crate) const fn ready(self) -> bool {
-        self.release.is_none()
+        self.release.as_nanos() == Time::NEVER.as_nanos()
     }
 
     /// When the wait ends.
     pub(crate) const fn next_timer(self) -> Option<Time> {
-        self.release
+        if self.ready() { None } else { Some(self.release) }
     }
 
     /// The wait has ended.
     pub(crate) fn on_timer(&mut self) {
-        self.release = None;
+        self.release = Time::NEVER;
     }
 
     /// A segment left: wait.
@@ -35,6 +42,6 @@ impl Pacer {
             Pacing::Rate(Rate::ZERO) => Duration::ZERO,
             Pacing::Rate(rate) => rate.transfer_time(mtu),
         };
-        self.release = (!gap.is_zero()).then_some(now + gap);
+        self.release = if gap.is_zero() { Time::NEVER } else { now + gap };
     }
 }
