@@ -6,10 +6,10 @@
 pub mod application;
 mod arrivals;
 mod distribution;
+pub mod element;
 pub mod endpoint;
 mod event_queue;
 mod flow;
-pub mod impairment;
 mod line;
 mod link;
 mod network;
@@ -26,9 +26,10 @@ pub use network::{
     RecordSpec, Transport, Window,
 };
 pub use rate_trace::{RateTrace, TraceError, parse_mahimahi};
+pub use recorder::StateRecording;
 pub use result::{
-    CwndSummary, DatagramSummary, DropSummary, FlowSummary, ImpairmentSummary, LimitSummary, Percentiles,
-    QueueSummary, RunResult, SizeClassSummary, SlowStartExit, Stalled, Summary, TransferSummary,
+    BandSummary, CwndSummary, DatagramSummary, DropSummary, FlowSummary, ImpairmentSummary, LimitSummary,
+    Percentiles, QueueSummary, RunResult, SizeClassSummary, SlowStartExit, Stalled, Summary, TransferSummary,
     WindowSummary,
 };
 pub use simulation::{Simulation, StreamState};

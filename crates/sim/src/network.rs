@@ -9,10 +9,11 @@ use windtunnel_tcp::bsd42::Bsd42Params;
 use windtunnel_tcp::{AckParams, Endpoint, TcpParams};
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 
-use crate::application::ApplicationConfig;
+use crate::application::{ApplicationConfig, Protocol};
+use crate::element::ElementParams;
 use crate::endpoint::Stack;
-use crate::impairment::ImpairmentConfig;
 use crate::rate_trace::RateTrace;
+use crate::recorder::StateRecording;
 
 /// A network, ready to run.
 #[derive(Debug)]
@@ -69,13 +70,13 @@ impl LinkRate {
     }
 }
 
-/// An impairment.
-#[derive(Clone, Debug, PartialEq)]
+/// An element of a path.
+#[derive(Clone, Debug)]
 pub struct ImpairmentSpec {
     /// Its name in results.
     pub name: String,
     /// What it does.
-    pub config: ImpairmentConfig,
+    pub config: Arc<dyn ElementParams>,
     /// Of its own random stream.
     pub seed: u64,
 }
@@ -112,11 +113,30 @@ pub struct FlowSpec {
     pub base_rtt: Duration,
 }
 
+impl FlowSpec {
+    /// The name of its controller in results; of a stack that is not part of this crate, the stack's.
+    pub fn controller_name(&self) -> &str {
+        match &self.transport {
+            Transport::Foreign(stack) => stack.name(),
+            _ => &self.cc_name,
+        }
+    }
+
+    /// The protocol of its packets.
+    pub fn protocol(&self) -> Protocol {
+        match &self.transport {
+            Transport::Ideal { .. } | Transport::Tcp { .. } | Transport::Bsd42(_) => Protocol::Tcp,
+            Transport::Udp => Protocol::Udp,
+            Transport::Foreign(stack) => stack.protocol(),
+        }
+    }
+}
+
 /// How a flow's data are carried.
 #[derive(Clone, Debug)]
 pub enum Transport {
     /// Loss-free endpoints, for runs with [`Network::deliver_drops`]: the application is bulk, and no impairment on the way
-    /// reorders or doubles packets ([`ImpairmentConfig::keeps_order`]). If something is lost all the same, the flow stalls.
+    /// reorders or doubles packets ([`ElementParams::keeps_order`]). If something is lost all the same, the flow stalls.
     Ideal {
         /// The sender's controller.
         cc: ControllerFactory,
@@ -170,7 +190,7 @@ pub enum PathHop {
     /// A fixed delay of this flow alone.
     Delay(Duration),
     /// Through the impairment with this index. Where several follow each other, they are in the order of
-    /// [`ImpairmentConfig::stage`].
+    /// [`ElementParams::stage`].
     Impairment(usize),
 }
 
@@ -193,6 +213,8 @@ pub struct RecordSpec {
     /// Single events (sojourn times, windows, marks) are kept no closer than this, per series; `None`: not at
     /// all.
     pub points: Option<Duration>,
+    /// When the state of controllers and queues is recorded.
+    pub state: StateRecording,
     /// Every dequeue and every ACK is kept. For short runs: memory grows with their number.
     pub events: bool,
     /// Every packet is captured at every point of its way, with its sender's state. For short runs, likewise.

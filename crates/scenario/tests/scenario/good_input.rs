@@ -1,9 +1,9 @@
 //! What valid scenarios mean.
 
-use windtunnel_cc::{AvoidanceConfig, EsspParams, MdsParams, ResponseConfig, SlowStartConfig};
+use windtunnel_cc::{AnyParams, EsspParams, MdsParams};
 use windtunnel_qdisc::ecn::EcnMode;
-use windtunnel_qdisc::{DeltimParams, FifoParams, Limit, QueueConfig};
-use windtunnel_scenario::{Active, Change, DequeuePoint, LinkRate, Scenario, Shape};
+use windtunnel_qdisc::{DeltimParams, FifoParams, Limit, QueueSpec};
+use windtunnel_scenario::{Active, Change, DequeuePoint, LinkRate, Registry, Scenario, Shape};
 use windtunnel_tcp::AckParams;
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 
@@ -12,7 +12,7 @@ pub(crate) const PARKING_LOT: &str = include_str!("good/parking-lot.toml");
 pub(crate) const EVERYTHING: &str = include_str!("good/everything.toml");
 
 pub(crate) fn parse(text: &str) -> Scenario {
-    Scenario::parse(text, None, &[]).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    Scenario::parse(text, None, &[], &Registry::default()).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
 fn at(seconds: u64) -> Time {
@@ -46,15 +46,17 @@ fn the_example_of_the_design() {
     );
     assert_eq!(link.changes, [Change { at: at(30), rate: Rate::from_mbps(20) }]);
     assert_eq!(link.dequeue_point, DequeuePoint::End);
-    assert_eq!(link.queue.config, QueueConfig::Deltim(DeltimParams::default()));
+    assert_eq!(link.queue.spec, QueueSpec::new(DeltimParams::default()));
     assert_eq!((link.queue.limit, link.queue.ecn_mode), (Limit::Unlimited, EcnMode::Mds));
 
     let [reno, mds] = &scenario.flows[..] else { panic!("two groups") };
     assert_eq!(names(&scenario), ["reno", "reno-mds-1", "reno-mds-2", "reno-mds-3"]);
     assert_eq!((reno.cc_name.as_str(), mds.cc_name.as_str()), ("reno", "reno-mds"));
     assert_eq!((reno.is_mds(), mds.is_mds()), (false, true));
-    assert_eq!(mds.cc.slow_start, SlowStartConfig::Essp(EsspParams::default()));
-    assert_eq!(mds.cc.response, ResponseConfig::Mds(MdsParams::default()));
+    let cc = mds.cc.to_map();
+    assert_eq!((&cc["response"], &cc["slow_start"]["kind"]), (&"mds".into(), &"essp".into()));
+    assert!(EsspParams::default().to_map().iter().all(|(key, value)| cc["slow_start"][key] == *value));
+    assert!(MdsParams::default().to_map().iter().all(|(key, value)| cc[key] == *value));
     assert_eq!((reno.pacing, reno.ecn, reno.iw, reno.ack), (true, true, 10, AckParams::default()));
     assert_eq!(reno.active, [Active { from: Time::ZERO, to: None }]);
     assert_eq!((&reno.route.forward[..], &reno.route.reverse[..]), (&[0][..], &[][..]));
@@ -80,9 +82,8 @@ fn short_names_are_tables() {
         assert_eq!(short, table);
     }
     let aimd = one_flow("\"fifo\"", "cc = { kind = \"aimd\", beta = 0.875 }");
-    assert!(
-        matches!(&aimd.flows[0].cc.avoidance, AvoidanceConfig::Aimd(params) if (params.b - 0.875).abs() < 1e-12)
-    );
+    let cc = &aimd.flows[0].cc;
+    assert_eq!((cc.name(), &cc.to_map()["b"]), ("aimd", &0.875.into()));
 }
 
 /// The forms of a queue's limit; the bandwidth-delay product is that of the longest round trip.
@@ -99,7 +100,7 @@ fn limits() {
     for (text, limit) in limits {
         let scenario = one_flow(&format!("{{ kind = \"fifo\", limit = \"{text}\" }}"), "cc = \"reno\"");
         assert_eq!(scenario.links[0].queue.limit, limit, "{text}");
-        assert_eq!(scenario.links[0].queue.config, QueueConfig::Fifo(FifoParams::default()));
+        assert_eq!(scenario.links[0].queue.spec, QueueSpec::new(FifoParams::default()));
     }
     let text = "[[flow]]\ncc = \"reno\"\nrtt = \"80 ms\"";
     let two = one_flow("{ kind = \"fifo\", limit = \"1 bdp\" }", &format!("cc = \"reno\"\n{text}"));

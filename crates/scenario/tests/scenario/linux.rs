@@ -1,9 +1,7 @@
 //! What `endpoints = "linux"`, the default, means: defaults, mechanisms, impairments, applications.
 
-use windtunnel_cc::{AvoidanceConfig, CubicVariant, SlowStartConfig};
-use windtunnel_scenario::{DequeuePoint, Endpoints, LinkRate, Scenario};
+use windtunnel_scenario::{DequeuePoint, Endpoints, LinkRate, Registry, Scenario};
 use windtunnel_sim::application::ApplicationConfig;
-use windtunnel_sim::impairment::ImpairmentConfig;
 use windtunnel_tcp::{AckPolicy, LossDetection, TcpParams};
 use windtunnel_units::Duration;
 
@@ -20,7 +18,8 @@ fn text(top: &str, bottleneck: &str, flow: &str) -> String {
 }
 
 fn refused(top: &str, bottleneck: &str, flow: &str) -> String {
-    let error = Scenario::parse(&text(top, bottleneck, flow), None, &[]).expect_err("wrong");
+    let error =
+        Scenario::parse(&text(top, bottleneck, flow), None, &[], &Registry::default()).expect_err("wrong");
     error.to_string()
 }
 
@@ -32,10 +31,9 @@ fn the_defaults_are_those_of_linux() {
     assert_eq!(scenario.endpoints, Endpoints::Linux);
     assert_eq!(scenario.links[0].dequeue_point, DequeuePoint::Start);
     let flow = &scenario.flows[0];
-    assert!(
-        matches!(&flow.cc.avoidance, AvoidanceConfig::Cubic(p) if p.variant == Some(CubicVariant::Linux))
-    );
-    assert!(matches!(flow.cc.slow_start, SlowStartConfig::Hystart(_)));
+    let cc = flow.cc.to_map();
+    assert_eq!((flow.cc.name(), &cc["variant"]), ("cubic", &"linux".into()));
+    assert_eq!(cc["slow_start"]["kind"], "hystart");
     assert_eq!((flow.pacing, flow.ecn, flow.ack.policy), (false, false, AckPolicy::Linux));
     assert_eq!(flow.tcp, TcpParams::default());
     assert_eq!(flow.application, ApplicationConfig::Bulk);
@@ -82,7 +80,7 @@ fn classic_controllers_bring_their_recovery() {
 fn impairments_are_ordered() {
     let scenario =
         dumbbell("", "impair = [\"jitter\", { kind = \"loss\", probability = \"1 %\" }]", "cc = \"reno\"");
-    let kinds: Vec<&str> = scenario.links[0].impair.iter().map(ImpairmentConfig::kind).collect();
+    let kinds: Vec<&str> = scenario.links[0].impair.iter().map(|element| element.name()).collect();
     assert_eq!(kinds, ["loss", "jitter"]);
     assert_eq!(dumbbell("", "impair = \"loss\"", "cc = \"reno\"").links[0].impair.len(), 1);
     assert_eq!(parse(&scenario.to_toml()), scenario);
@@ -174,7 +172,9 @@ fn impossible_combinations() {
 #[test]
 fn a_trace_that_cannot_be_read() {
     let text = "duration = \"1 s\"\n[bottleneck]\nrate = { trace = \"no-such-file.up\" }\n[[flow]]\ncc = \"reno\"\nrtt = \"20 ms\"\n";
-    let error = Scenario::parse(text, Some("s.toml"), &[]).expect_err("no such file").to_string();
+    let error = Scenario::parse(text, Some("s.toml"), &[], &Registry::default())
+        .expect_err("no such file")
+        .to_string();
     assert!(error.starts_with("s.toml:3: bottleneck.rate.trace: cannot be read: "), "{error}");
 }
 

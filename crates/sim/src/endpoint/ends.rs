@@ -62,6 +62,11 @@ impl Ends {
         with_sender!(self, half => half.reading(), nobody => Reading::default())
     }
 
+    /// The named numbers of the sender's controller; none of datagrams, and of a flow that stands for many connections.
+    pub(crate) fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        with_sender!(self, half => half.probe(out), nobody => {});
+    }
+
     /// Nothing is left to send, to acknowledge, or to write.
     pub(crate) fn is_done(&self) -> bool {
         with_sender!(self, half => half.is_done(), nobody => false)

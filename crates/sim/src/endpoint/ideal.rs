@@ -62,6 +62,10 @@ impl SenderHalf for Sender {
         Sender::slow_start_exit(self)
     }
 
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        Sender::probe(self, out);
+    }
+
     fn hidden(&self) -> Option<Hidden> {
         Some(Hidden {
             cwnd: self.cwnd(),

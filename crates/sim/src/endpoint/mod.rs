@@ -85,6 +85,9 @@ pub trait SenderHalf: Debug + Send {
         Reading::default()
     }
 
+    /// The named numbers of its controller: `out(name, value)`, always the same names in the same order.
+    fn probe(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
+
     /// What a capture shows of it beside each packet that it sends.
     fn hidden(&self) -> Option<Hidden> {
         None

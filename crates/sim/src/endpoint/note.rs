@@ -44,7 +44,11 @@ impl Note<'_> {
             let reason = half.slow_start_exit().unwrap_or(ExitReason::Unused);
             self.recorder.left_slow_start(now, self.flow, cwnd, reason);
         }
-        self.recorder.acknowledged(now, self.flow, packet, feedback.echoes(), &state);
+        self.recorder.acknowledged(now, self.flow, &state);
+        if self.recorder.detailed() {
+            self.recorder.acknowledged_in_detail(now, packet, feedback.echoes(), &state);
+            self.recorder.controller_changed(now, self.flow, &|out| half.probe(out));
+        }
     }
 
     /// The timer of the sending half has expired: a timeout changes the window without an ACK.
@@ -54,6 +58,7 @@ impl Note<'_> {
             let state = half.observe();
             if let Some(cwnd) = state.cwnd {
                 self.recorder.timed(now, self.flow, cwnd, state.cwnd_limited);
+                self.recorder.controller_changed(now, self.flow, &|out| half.probe(out));
             }
         }
     }

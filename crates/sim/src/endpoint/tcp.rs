@@ -125,6 +125,10 @@ impl SenderHalf for TcpEnd {
         Reading { counters: self.sender.counters(), info: Some(self.sender.info()) }
     }
 
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        self.sender.probe(out);
+    }
+
     fn hidden(&self) -> Option<Hidden> {
         Some(self.sender.hidden())
     }

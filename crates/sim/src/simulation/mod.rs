@@ -8,18 +8,18 @@ mod stall;
 
 use std::iter;
 
-use windtunnel_qdisc::{DropReason, Incident};
+use windtunnel_qdisc::Incident;
 use windtunnel_units::Time;
 use windtunnel_wire::Packet;
 
+use crate::element::{Impairment, Passage};
 use crate::endpoint::Reading;
 use crate::event_queue::EventQueue;
 use crate::flow::{Flow, Hop, Onward};
-use crate::impairment::{Impairment, Passage};
 use crate::line::DelayLine;
 use crate::link::{Link, LinkCx};
 use crate::network::{Action, Network};
-use crate::recorder::{Recorder, Tap};
+use crate::recorder::{LossCause, Recorder, Tap};
 use crate::result::{RunResult, Stalled};
 use layout::Layout;
 
@@ -281,6 +281,7 @@ impl Simulation {
         let mut cx =
             LinkCx { now: self.now, deliver_drops: self.deliver_drops, incidents: &mut self.incidents };
         self.links[index].on_timer(&mut cx);
+        self.recorder.queue_changed(self.now, index, &self.links[index]);
         self.schedule_queue_timer(index);
         self.record_incidents(index);
     }
@@ -333,6 +334,9 @@ impl Simulation {
             self.events.set(1 + index, next);
         }
         self.recorder.queued(index, link.backlog());
+        if self.recorder.detailed() {
+            self.recorder.queue_changed(self.now, index, &self.links[index]);
+        }
         self.record_incidents(index);
     }
 
@@ -361,7 +365,7 @@ impl Simulation {
     /// A medium lost a packet.
     fn lose(&mut self, packet: &Packet) {
         let index = packet.flow.index();
-        self.recorder.lost(self.flows[index].series as usize, DropReason::Wire, Some(packet.id()));
+        self.recorder.lost(self.flows[index].series as usize, LossCause::Medium, Some(packet.id()));
         self.left_network(index);
     }
 
@@ -410,7 +414,8 @@ impl Simulation {
             let flow = drop.flow.index();
             let series = self.flows[flow].series as usize;
             self.recorder.dropped(self.now, index, series, &drop);
-            self.recorder.lost(series, drop.reason, (!self.deliver_drops).then_some(drop.id));
+            let cause = LossCause::Queue(drop.reason);
+            self.recorder.lost(series, cause, (!self.deliver_drops).then_some(drop.id));
             if !self.deliver_drops {
                 self.left_network(flow);
             }
@@ -422,7 +427,7 @@ impl Simulation {
         let counted =
             if self.flows.iter().all(|flow| flow.ends.is_loss_free()) { 0 } else { self.first_member };
         let readings: Vec<Reading> = (0..counted).map(|index| self.reading(index)).collect();
-        self.recorder.end_interval(now, &mut self.links, &readings);
+        self.recorder.end_interval(now, &mut self.links, &self.flows, &readings);
     }
 }
 

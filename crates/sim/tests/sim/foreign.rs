@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use windtunnel_sim::application::{ApplicationConfig, Protocol, TransferParams};
+use windtunnel_sim::element::ScriptedLossParams;
 use windtunnel_sim::endpoint::{
     Arrival, Completion, Counters, Feedback, FlowContext, Halves, Reading, ReceiverHalf, SenderHalf,
     SenderState, Stack,
 };
-use windtunnel_sim::impairment::{ImpairmentConfig, ScriptedLossParams};
 use windtunnel_sim::recorder::columns::Column;
 use windtunnel_sim::{Network, RunResult, Transport};
 use windtunnel_units::{Bytes, Duration, Time};
@@ -106,7 +106,8 @@ impl SenderHalf for StopAndWait {
     }
 
     fn on_packet(&mut self, packet: &Packet, now: Time) -> Feedback {
-        let (Some(Frame::Ack { number }), Some((first, last, length))) = (Frame::of(packet), self.waiting) else {
+        let (Some(Frame::Ack { number }), Some((first, last, length))) = (Frame::of(packet), self.waiting)
+        else {
             return Feedback::default();
         };
         if number != self.number {
@@ -250,7 +251,7 @@ fn transfer(lost: Vec<u64>) -> Network {
     let application = ApplicationConfig::Transfer(TransferParams { size });
     let script = ScriptedLossParams { packets: lost, ..ScriptedLossParams::default() };
     let traffic = vec![(Transport::Foreign(Arc::new(StopAndWaitStack)), application)];
-    path(traffic, 20, vec![ImpairmentConfig::ScriptedLoss(script)], vec![], 2)
+    path(traffic, 20, vec![Arc::new(script)], vec![], 2)
 }
 
 fn column<'r>(result: &'r RunResult, table: &str, column: &str) -> &'r Column {

@@ -10,3 +10,4 @@ mod foreign;
 mod media;
 mod paths;
 mod recording;
+mod state;

@@ -1,0 +1,161 @@
+//! What can be named in a scenario, with its parameters: what `windtunnel list` prints.
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde_json::{Value, json};
+use windtunnel_tcp::bsd42::Bsd42Params;
+use windtunnel_tcp::{AckParams, AckPolicy, TcpParams};
+
+use crate::registry::{BSD42, CLASSICS, Classic, Entry, Family, MDS_SUFFIX, Registry};
+use crate::schema::properties;
+
+/// Every algorithm of the registry, every ACK policy and the mechanisms of TCP, each with its summary, source and
+/// parameters, as JSON.
+pub fn listing(registry: &Registry) -> String {
+    // Parameters are described where they stand: no references to definitions.
+    let generator = &mut SchemaSettings::draft2020_12().with(|s| s.inline_subschemas = true).into_generator();
+    let listing = json!({
+        "controllers": controllers(registry, generator),
+        "slow_starts": entries(&registry.slow_starts, generator),
+        "responses": entries(&registry.responses, generator),
+        "queues": entries(&registry.queues, generator),
+        "applications": entries(&registry.applications, generator),
+        "impairments": entries(&registry.impairments, generator),
+        "tcp": table::<TcpParams>("tcp", "The mechanisms of a TCP connection", generator),
+        "acks": acks(generator),
+    });
+    format!("{listing:#}")
+}
+
+/// The controllers, those of the time before SACK among them.
+fn controllers(registry: &Registry, generator: &mut SchemaGenerator) -> Vec<Value> {
+    let family = registry.avoidances.iter();
+    let mut all: Vec<Value> = family.map(|kind| entry(kind, &[MDS_SUFFIX], generator)).collect();
+    let reno = all.iter().find(|entry| entry["name"] == Classic::AVOIDANCE);
+    let growth = reno.map_or(Value::Null, |reno| reno["parameters"].clone());
+    all.extend(CLASSICS.iter().map(|classic| {
+        json!({
+            "name": classic.name,
+            "summary": classic.summary,
+            "source": classic.source,
+            "parameters": growth,
+            "aliases": [],
+        })
+    }));
+    let schema = Bsd42Params::json_schema(generator);
+    all.push(json!({
+        "name": BSD42,
+        "summary": "No congestion control: a fixed window, sent again as a whole when a timer expires (4.2BSD)",
+        "source": "RFC 793, RFC 896",
+        "parameters": parameters(&schema),
+        "aliases": [],
+    }));
+    all.extend(entries(&registry.controllers, generator));
+    all
+}
+
+/// The algorithms of a family.
+fn entries<C>(family: &Family<C>, generator: &mut SchemaGenerator) -> Vec<Value> {
+    family.iter().map(|kind| entry(kind, &[], generator)).collect()
+}
+
+/// One algorithm; its name with each of `suffixes` is an alias.
+fn entry<C>(kind: &Entry<C>, suffixes: &[&str], generator: &mut SchemaGenerator) -> Value {
+    let suffixed = suffixes.iter().map(|suffix| format!("{}{suffix}", kind.name));
+    let aliases: Vec<String> = kind.aliases.iter().map(|&alias| alias.to_owned()).chain(suffixed).collect();
+    let schema = kind.schema(generator);
+    let mut parameters = parameters(&schema);
+    parameters.extend(kind.slots.iter().map(|slot| {
+        json!({
+            "name": slot.key,
+            "type": "AQM",
+            "default": null,
+            "unit": null,
+            "description": slot.summary,
+        })
+    }));
+    json!({
+        "name": kind.name,
+        "summary": kind.summary,
+        "source": schema.get("x-source"),
+        "parameters": parameters,
+        "aliases": aliases,
+    })
+}
+
+/// A table of keys that belong together, as the only entry of its list.
+fn table<T: JsonSchema>(name: &str, summary: &str, generator: &mut SchemaGenerator) -> Vec<Value> {
+    let schema = T::json_schema(generator);
+    vec![json!({
+        "name": name,
+        "summary": summary,
+        "source": schema.get("x-source"),
+        "parameters": parameters(&schema),
+        "aliases": [],
+    })]
+}
+
+/// The ACK policies: their names and summaries are those of the variants of [`AckPolicy`].
+fn acks(generator: &mut SchemaGenerator) -> Vec<Value> {
+    let params = AckParams::json_schema(generator);
+    let shared: Vec<Value> =
+        parameters(&params).into_iter().filter(|parameter| parameter["name"] != "policy").collect();
+    let policies = AckPolicy::json_schema(generator);
+    let variants = policies.get("oneOf").and_then(Value::as_array).cloned().unwrap_or_default();
+    let entry = |variant: &Value| {
+        json!({
+            "name": variant["const"],
+            "summary": variant["description"],
+            "source": params.get("x-source"),
+            "parameters": if variant["const"] == "immediate" { &[] } else { shared.as_slice() },
+            "aliases": [],
+        })
+    };
+    variants.iter().map(entry).collect()
+}
+
+fn parameters(schema: &Schema) -> Vec<Value> {
+    let parameter = |(name, property): (String, Value)| {
+        json!({
+            "name": name,
+            "type": type_name(&property),
+            "default": property.get("default"),
+            "unit": property.get("x-unit"),
+            "description": property.get("description"),
+        })
+    };
+    properties(schema).into_iter().map(parameter).collect()
+}
+
+/// The type in plain words: a quantity, a number, a whole number, true or false, or the names to choose from.
+fn type_name<'p>(property: &'p Value) -> String {
+    // What may be left out is its type or null.
+    if let Some(options) = property.get("anyOf").and_then(Value::as_array)
+        && let Some(option) = options.iter().find(|option| option["type"] != "null")
+    {
+        return type_name(option);
+    }
+    let choices = |key: &str| -> Option<Vec<&'p str>> {
+        // A name, or a table with one key, the name, for a choice that has parameters of its own.
+        let name = |variant: &'p Value| {
+            let table = || variant["properties"].as_object()?.keys().next().map(String::as_str);
+            variant.get("const").unwrap_or(variant).as_str().or_else(table)
+        };
+        property.get(key)?.as_array()?.iter().map(name).collect()
+    };
+    if let Some(names) = choices("oneOf").or_else(|| choices("enum")) {
+        return names.join(" | ");
+    }
+    let types = match property.get("type") {
+        Some(Value::Array(types)) => types.iter().filter_map(Value::as_str).find(|name| *name != "null"),
+        Some(Value::String(name)) => Some(name.as_str()),
+        _ => None,
+    };
+    match types.unwrap_or("string") {
+        "string" => "quantity",
+        "integer" => "whole number",
+        "boolean" => "true or false",
+        other => other,
+    }
+    .to_owned()
+}

@@ -1,0 +1,128 @@
+//! The listing, in the form that the Python package documents.
+
+use serde_json::{Value, json};
+use windtunnel_scenario::Registry;
+
+fn registry() -> Value {
+    serde_json::from_str(&windtunnel_scenario::listing(&Registry::default())).expect("JSON")
+}
+
+/// Every entry and every parameter has all its parts, and nothing is left undescribed.
+#[test]
+fn everything_is_described() {
+    let registry = registry();
+    let groups = registry.as_object().expect("groups");
+    assert_eq!(
+        groups.keys().collect::<Vec<_>>(),
+        ["controllers", "slow_starts", "responses", "queues", "applications", "impairments", "tcp", "acks"]
+    );
+    for (group, entries) in groups {
+        for entry in entries.as_array().expect("entries") {
+            let keys: Vec<&String> = entry.as_object().expect("an entry").keys().collect();
+            assert_eq!(keys, ["name", "summary", "source", "parameters", "aliases"]);
+            let is_text = |value: &Value| value.as_str().is_some_and(|text| !text.is_empty());
+            assert!(is_text(&entry["name"]) && is_text(&entry["summary"]), "{group}: {entry}");
+            let plain = ["applications", "impairments"].contains(&group.as_str());
+            assert!(
+                plain || is_text(&entry["source"]) || entry["parameters"] == json!([]),
+                "{group}: {entry}"
+            );
+            for parameter in entry["parameters"].as_array().expect("parameters") {
+                let keys: Vec<&String> = parameter.as_object().expect("a parameter").keys().collect();
+                assert_eq!(keys, ["name", "type", "default", "unit", "description"]);
+                assert!(
+                    ["name", "type", "description"].iter().all(|key| is_text(&parameter[key])),
+                    "{group}: {parameter}"
+                );
+            }
+        }
+    }
+}
+
+/// Names, defaults and units come from the parameters themselves.
+#[test]
+fn defaults_and_units() {
+    let registry = registry();
+    let parameter = |group: &str, name: &str, parameter: &str| {
+        let find = |list: &Value, name: &str| {
+            let entry = list.as_array().and_then(|list| list.iter().find(|entry| entry["name"] == name));
+            entry.unwrap_or_else(|| panic!("no {name} in {group}")).clone()
+        };
+        find(&find(&registry[group], name)["parameters"], parameter)
+    };
+    let c = parameter("controllers", "cubic", "c");
+    assert_eq!((&c["type"], &c["unit"]), (&json!("number"), &json!("segments/s^3")), "RFC 9438 section 5");
+    let dupthresh = parameter("tcp", "tcp", "dupthresh");
+    assert_eq!(
+        (&dupthresh["default"], &dupthresh["unit"]),
+        (&json!(3), &json!("segments")),
+        "RFC 5681 section 3.2"
+    );
+    let every = parameter("impairments", "periodic-loss", "every");
+    assert_eq!(every["unit"], "packets");
+    let burst = parameter("queues", "deltim", "burst");
+    assert_eq!(
+        (&burst["type"], &burst["default"], &burst["unit"]),
+        (&json!("quantity"), &json!("5 ms"), &json!("time"))
+    );
+    let tau = parameter("responses", "mds", "tau");
+    assert_eq!((&tau["type"], &tau["default"]), (&json!("whole number"), &json!(64)), "spec/mds section 1");
+    let count = parameter("acks", "state-change", "count");
+    assert_eq!((&count["default"], &count["unit"]), (&json!(2), &json!("segments")));
+    let growth = parameter("slow_starts", "standard", "growth");
+    assert!(growth["type"].as_str().is_some_and(|names| names.contains("per-ack")), "{growth}");
+}
+
+/// Every name and alias of the registry is one that a scenario may use.
+#[test]
+fn every_name_is_accepted() {
+    let accepted = |queue: &str, cc: &str, ack: &str| {
+        let text = format!(
+            "duration = \"1 s\"\n[bottleneck]\nrate = \"1 Mbit/s\"\nqueue = \"{queue}\"\n[[flow]]\ncc = {cc}\nrtt = \"1 ms\"\nack = \"{ack}\"\n"
+        );
+        crate::good_input::parse(&text);
+    };
+    for (group, entries) in registry().as_object().expect("groups") {
+        for entry in entries.as_array().expect("entries") {
+            let aliases = entry["aliases"].as_array().expect("aliases").iter();
+            for name in std::iter::once(&entry["name"]).chain(aliases).filter_map(Value::as_str) {
+                match group.as_str() {
+                    "controllers" => accepted("fifo", &format!("\"{name}\""), "immediate"),
+                    "slow_starts" => accepted(
+                        "fifo",
+                        &format!("{{ kind = \"reno\", slow_start = \"{name}\" }}"),
+                        "immediate",
+                    ),
+                    "responses" => accepted(
+                        "fifo",
+                        &format!("{{ kind = \"reno\", response = \"{name}\" }}"),
+                        "immediate",
+                    ),
+                    "queues" => accepted(name, "\"reno\"", "immediate"),
+                    "applications" | "impairments" | "tcp" => {}
+                    _ => accepted("fifo", "\"reno\"", name),
+                }
+            }
+        }
+    }
+}
+
+/// Every application and every impairment of the registry is one that a scenario may use.
+#[test]
+fn every_application_and_impairment_is_accepted() {
+    let registry = registry();
+    let names = |group: &str| -> Vec<String> {
+        let entries = registry[group].as_array().expect("entries").clone();
+        entries.iter().filter_map(|entry| entry["name"].as_str().map(str::to_owned)).collect()
+    };
+    for impairment in names("impairments") {
+        for app in names("applications") {
+            // How often they arrive has no default.
+            let more = if app == "poisson" { ", arrivals = 10.0" } else { "" };
+            let cc = if ["cbr", "probe", "media"].contains(&app.as_str()) { "" } else { "cc = \"cubic\"" };
+            crate::good_input::parse(&format!(
+                "duration = \"1 s\"\n[bottleneck]\nrate = \"1 Mbit/s\"\nimpair = \"{impairment}\"\n[[flow]]\n{cc}\nrtt = \"1 ms\"\napp = {{ kind = \"{app}\"{more} }}\n"
+            ));
+        }
+    }
+}
