@@ -1,8 +1,8 @@
 //! The event queue: a tournament over a fixed set of event sources.
 //!
 //! Every source (a link, the head of a delay line, a flow's timer) has at most one next event. Only the head of
-//! each FIFO needs an entry, because a line of fixed delay never reorders; so the set of sources is as large as
-//! the network, not as the traffic in it. The earliest is read in constant time, a change costs log2(sources).
+//! each FIFO needs an entry, because a line of fixed delay never reorders; so the set of sources grows with the
+//! network, not with the traffic in it. Reading the earliest takes constant time, a change costs log2(sources).
 //! Events at the same nanosecond happen in the order of their sources' indices.
 
 use windtunnel_units::Time;
@@ -28,9 +28,9 @@ impl Entry {
 /// Next events of a fixed set of sources.
 #[derive(Debug)]
 pub(crate) struct EventQueue {
-    /// A complete binary tree: the sources enter at its leaves, which are the last half; at each other place stands the earlier one of
-    /// the two below it, places `2p` and `2p + 1`. The winner, at place 1, is kept apart.
-    entrants: Vec<Entry>,
+    /// A complete binary tree of matches: `matches[m]` holds the two sources that meet in match `m`, whose winner goes
+    /// on to match `m / 2`. Match 1 is the final; sources enter in the last half.
+    matches: Vec<[Entry; 2]>,
     winner: Entry,
 }
 
@@ -38,14 +38,16 @@ impl EventQueue {
     /// A queue for `sources` sources, none of which has an event.
     pub(crate) fn new(sources: usize) -> EventQueue {
         let leaves = sources.next_power_of_two().max(2);
-        let mut entrants = vec![Entry::new(Time::NEVER, 0); 2 * leaves];
-        for (source, entrant) in entrants[leaves..].iter_mut().enumerate() {
-            *entrant = Entry::new(Time::NEVER, source);
+        let idle = |source: usize| Entry::new(Time::NEVER, source);
+        let mut matches = vec![[idle(0), idle(0)]; leaves];
+        for m in (1..leaves).rev() {
+            let entrant = |side: usize, matches: &[[Entry; 2]]| match (2 * m + side).checked_sub(leaves) {
+                Some(source) => idle(source),
+                None => matches[2 * m + side][0],
+            };
+            matches[m] = [entrant(0, &matches), entrant(1, &matches)];
         }
-        for place in (1..leaves).rev() {
-            entrants[place] = entrants[2 * place];
-        }
-        EventQueue { winner: entrants[1], entrants }
+        EventQueue { winner: matches[1][0], matches }
     }
 
     /// The earliest event: its time, and its source.
@@ -58,19 +60,20 @@ impl EventQueue {
     #[inline]
     pub(crate) fn set(&mut self, source: usize, time: Time) {
         let mut entry = Entry::new(time, source);
-        let mut place = self.leaves() + source;
+        let mut place = self.matches.len() + source;
         while place > 1 {
-            self.entrants[place] = entry;
+            let pair = &mut self.matches[place / 2];
+            pair[place % 2] = entry;
             // The entrant is compared in registers, not read back: the chain of matches is two selections each.
-            entry = entry.min(self.entrants[place ^ 1]);
+            entry = entry.min(pair[1 - place % 2]);
             place /= 2;
         }
         self.winner = entry;
     }
 
-    /// Makes room for `sources` sources; those that are new have no event.
+    /// Makes room for `sources` sources; new ones have no event.
     pub(crate) fn grow(&mut self, sources: usize) {
-        let before = self.leaves();
+        let before = self.matches.len();
         if sources <= before {
             return;
         }
@@ -81,15 +84,11 @@ impl EventQueue {
         }
     }
 
-    /// When the next event of `source` is.
+    /// The time of the next event of `source`.
     #[inline]
     pub(crate) fn time_of(&self, source: usize) -> Time {
-        self.entrants[self.leaves() + source].time()
-    }
-
-    #[inline]
-    const fn leaves(&self) -> usize {
-        self.entrants.len() / 2
+        let place = self.matches.len() + source;
+        self.matches[place / 2][place % 2].time()
     }
 }
 
