@@ -23,9 +23,10 @@ use windtunnel_sim::application::{
     RequestResponseParams, TransferParams,
 };
 use windtunnel_sim::element::{
-    AckThinningParams, AggregationParams, CorruptionParams, DuplicationParams, ElementParams,
-    GilbertElliottParams, JitterParams, LossParams, OutageParams, PeriodicLossParams, ReorderingParams,
-    ScriptedLossParams, ScriptedReorderingParams,
+    AckThinningParams, AggregationParams, CorruptionParams, DscpBleacherParams, DuplicationParams,
+    EcnBleacherParams, ElementParams, GilbertElliottParams, JitterParams, LossParams, OptionStripperParams,
+    OutageParams, PeriodicLossParams, ReorderingParams, ScriptedLossParams, ScriptedReorderingParams,
+    TunnelEntryParams, TunnelExitParams,
 };
 use windtunnel_tcp::LossDetection;
 
@@ -300,6 +301,11 @@ pub(crate) const ELEMENTS: &[Kind<Arc<dyn ElementParams>>] = &[
     element!(JitterParams),
     element!(ReorderingParams),
     element!(ScriptedReorderingParams),
+    element!(DscpBleacherParams),
+    element!(EcnBleacherParams),
+    element!(OptionStripperParams),
+    element!(TunnelEntryParams),
+    element!(TunnelExitParams),
 ];
 
 /// The algorithm called `name`.

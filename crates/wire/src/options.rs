@@ -2,6 +2,8 @@
 
 use windtunnel_units::Seq;
 
+use crate::{AccEcnOption, Encapsulation};
+
 /// One SACK block (RFC 2018): the bytes from `start` up to, not including, `end`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlock {
@@ -34,21 +36,20 @@ impl SackBlocks {
         self.len = 0;
     }
 
+    /// True without a block.
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Leaves out all blocks after the first `len`.
+    pub fn truncate(&mut self, len: u8) {
+        self.len = self.len.min(len);
+    }
+
     /// The blocks, in the order of the option.
     pub fn as_slice(&self) -> &[SackBlock] {
         &self.blocks[..usize::from(self.len)]
     }
-}
-
-/// The AccECN option (RFC 9768 section 3.2.3): bytes of payload received with each code point, modulo 2^24.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct AccEcnOption {
-    /// Bytes received with ECT(0).
-    pub ect0: u32,
-    /// Bytes received with CE.
-    pub ce: u32,
-    /// Bytes received with ECT(1).
-    pub ect1: u32,
 }
 
 /// What most packets do not have: seldom options, and what a medium or a capture adds.
@@ -62,6 +63,8 @@ pub struct Options {
     pub mds_capable: bool,
     /// On a SYN or SYN-ACK: SACK permitted (RFC 2018).
     pub sack_permitted: bool,
+    /// The headers inside the outermost one, in a tunnel.
+    pub tunnels: Encapsulation,
     /// It was damaged on its way: its receiver's checksum discards it.
     pub corrupted: bool,
     /// Which packet this is, where packets are captured: the same at every point of its way; else 0.

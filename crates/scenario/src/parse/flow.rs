@@ -15,7 +15,7 @@ use super::document::Value;
 use super::fault::Fault;
 use super::link::{LONGEST_DELAY, Surroundings};
 use super::record::Names;
-use super::route::{Graph, check_length};
+use super::route::{Graph, check_length, check_tunnels};
 use super::tcp::tcp;
 use crate::file::FlowTable;
 use crate::kinds;
@@ -250,6 +250,8 @@ fn route(table: &FlowTable, at: &Cursor<'_>, topology: &Topology<'_>) -> Result<
     };
     check_length(&forward, &at.get("path"))?;
     check_length(&reverse, &at.get("reverse"))?;
+    check_tunnels(links, &forward, at)?;
+    check_tunnels(links, &reverse, at)?;
     let link_delay: Duration = forward.iter().chain(&reverse).map(|link| links[*link].delay).sum();
     let at = at.get("rtt");
     let rtt = match (table.rtt, topology) {

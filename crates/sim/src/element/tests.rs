@@ -10,6 +10,7 @@ use windtunnel_wire::{FlowId, Packet, SackBlock, TcpFlags};
 
 use super::*;
 
+mod middleboxes;
 mod order;
 
 const MTU: Bytes = Bytes::new(1500);
@@ -75,6 +76,10 @@ fn run(impairment: &mut Impairment, packets: Vec<(Time, Packet)>) -> (Vec<(Time,
     release(impairment, Time::NEVER, &mut last, &mut out);
     assert_eq!(impairment.held(), 0, "everything is released in the end");
     (out, lost)
+}
+
+fn key(params: &impl ElementParams) -> Result<(), &'static str> {
+    params.check().map_err(|error| error.key)
 }
 
 fn stream(n: u64, gap_us: u64) -> Vec<(Time, Packet)> {
@@ -319,20 +324,17 @@ fn draws_are_for_packets_that_concern() {
 /// What cannot work is found, with the key at fault.
 #[test]
 fn parameters_are_checked() {
-    fn key(params: impl ElementParams) -> Result<(), &'static str> {
-        params.check().map_err(|error| error.key)
-    }
     let span = |from, to| OutageTime { from: us(from), to: us(to) };
     let outages = |times| OutageParams { times, hold: false };
-    assert_eq!(key(outages(vec![span(5, 5)])), Err("times"));
-    assert_eq!(key(outages(vec![span(5, 9), span(8, 10)])), Err("times"));
-    assert_eq!(key(outages(vec![span(5, 9), span(9, 10)])), Ok(()));
+    assert_eq!(key(&outages(vec![span(5, 5)])), Err("times"));
+    assert_eq!(key(&outages(vec![span(5, 9), span(8, 10)])), Err("times"));
+    assert_eq!(key(&outages(vec![span(5, 9), span(9, 10)])), Ok(()));
     let scripted = |packets| ScriptedLossParams { packets, ..Default::default() };
-    assert_eq!(key(scripted(vec![0])), Err("packets"));
-    assert_eq!(key(scripted(vec![2, 2])), Err("packets"));
+    assert_eq!(key(&scripted(vec![0])), Err("packets"));
+    assert_eq!(key(&scripted(vec![2, 2])), Err("packets"));
     let reordered = |packets, overtaken_by, delay| {
         let params = ScriptedReorderingParams { packets, overtaken_by, delay, ..Default::default() };
-        key(params)
+        key(&params)
     };
     assert_eq!(reordered(vec![3, 2], Some(1), None), Err("packets"));
     assert_eq!(reordered(vec![2, 3], None, None), Err("overtaken_by"));
@@ -340,17 +342,17 @@ fn parameters_are_checked() {
     assert_eq!(reordered(vec![2, 3], None, Some(Duration::ZERO)), Err("delay"));
     assert_eq!(reordered(vec![2, 3], Some(1), Some(Duration::from_nanos(1))), Ok(()));
     let periodic = PeriodicLossParams { every: 1, ..Default::default() };
-    assert_eq!(key(periodic), Err("every"));
+    assert_eq!(key(&periodic), Err("every"));
     let thinning = AckThinningParams { keep_every: 0, flush: None };
-    assert_eq!(key(thinning), Err("keep_every"));
+    assert_eq!(key(&thinning), Err("keep_every"));
     let aggregation = AggregationParams { packets: 0, ..Default::default() };
-    assert_eq!(key(aggregation), Err("packets"));
+    assert_eq!(key(&aggregation), Err("packets"));
     let pareto = JitterParams {
         distribution: JitterDistribution::Pareto,
         deviation: Duration::ZERO,
         ..Default::default()
     };
-    assert_eq!(key(pareto), Err("deviation"));
+    assert_eq!(key(&pareto), Err("deviation"));
 }
 
 /// Defaults are valid, and survive a trip through a scenario's text.
@@ -377,5 +379,10 @@ fn defaults_are_valid() {
         JitterParams,
         ReorderingParams,
         ScriptedReorderingParams,
+        DscpBleacherParams,
+        EcnBleacherParams,
+        OptionStripperParams,
+        TunnelEntryParams,
+        TunnelExitParams,
     );
 }
