@@ -1,7 +1,7 @@
 //! What a scenario file may say: its tables as types, from which both the parser and the JSON Schema come.
 //!
 //! Algorithms (`cc`, `slow_start`, `queue`) are a name or a table whose other keys depend on its `kind`; they are
-//! read apart, with the tables of [`crate::kinds`].
+//! read apart, with the [`crate::Registry`].
 
 use schemars::JsonSchema;
 use serde::Deserialize;
