@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use windtunnel_cc::{MdsParams, RenoParams};
 use windtunnel_qdisc::ecn::EcnMode;
 use windtunnel_tcp::bsd42::Bsd42Params;
-use windtunnel_tcp::{AckParams, AckPolicy};
+use windtunnel_tcp::{AckParams, AckPolicy, FeedbackScheme};
 use windtunnel_units::Rate;
 
 use crate::file::File;
@@ -83,6 +83,10 @@ pub(crate) struct InitialWindowValue;
 #[derive(Debug)]
 pub(crate) struct AckValue;
 
+/// The value of `ecn`.
+#[derive(Debug)]
+pub(crate) struct EcnValue;
+
 fn controller(registry: &Registry, generator: &mut SchemaGenerator) -> Schema {
     let responses: Vec<&str> = registry.responses.iter().map(|entry| &*entry.name).collect();
     let mut more = properties(&MdsParams::json_schema(generator));
@@ -148,6 +152,16 @@ impl JsonSchema for InitialWindowValue {
             "anyOf": [{ "type": "string" }, { "type": "integer", "minimum": 1 }],
             "default": "10 packets",
         })
+    }
+}
+
+impl JsonSchema for EcnValue {
+    fn schema_name() -> Cow<'static, str> {
+        "Ecn".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [{ "type": "boolean" }, generator.subschema_for::<FeedbackScheme>()] })
     }
 }
 

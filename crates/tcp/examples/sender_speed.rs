@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::hint::black_box;
 
 use windtunnel_cc::{FlowInit, WindowedConfig};
-use windtunnel_tcp::{Endpoint, HEADERS, Sender, TcpParams};
+use windtunnel_tcp::{Endpoint, FeedbackScheme, HEADERS, Sender, TcpParams};
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId, Packet, TcpFlags};
 
@@ -22,7 +22,7 @@ fn main() {
             iw: MSS * window,
             paced,
             ecn: Ecn::Ect0,
-            mds: false,
+            feedback: FeedbackScheme::None,
             dscp: Dscp::DEFAULT,
         };
         let init = FlowInit {

@@ -21,6 +21,9 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
+    /// Blocks that fit into the option space.
+    pub const MOST: u8 = 4;
+
     /// Appends a block; false if there is no room.
     pub fn push(&mut self, block: SackBlock) -> bool {
         let room = usize::from(self.len) < self.blocks.len();

@@ -12,6 +12,7 @@ use super::algorithm::{self, Controller};
 use super::application::application;
 use super::cursor::Cursor;
 use super::document::Value;
+use super::ecn;
 use super::fault::Fault;
 use super::link::{LONGEST_DELAY, Surroundings};
 use super::record::Names;
@@ -87,10 +88,12 @@ fn flow(
     if let (Some(_), ApplicationConfig::Poisson(_)) = (&bsd42, &application) {
         return Err(at.get("app").not_allowed("an application of one connection: `bsd42` opens no others"));
     }
-    let ecn = table.ecn.unwrap_or(ideal || cc.answers_sce());
-    if cc.answers_sce() && !ecn {
-        return Err(at.get("ecn").not_allowed("the MDS response needs ECN"));
-    }
+    let of_ecn = ecn::Surroundings {
+        endpoints: of.endpoints,
+        protocol: application.protocol(),
+        answers_sce: cc.answers_sce(),
+    };
+    let (ecn, ect) = ecn::ecn(at, of_ecn)?;
     Ok(FlowGroup {
         name: table.name.clone().unwrap_or_default(),
         count: table.count,
@@ -101,6 +104,7 @@ fn flow(
         cc_name,
         cc,
         ecn,
+        ect,
         application,
         bsd42,
         iw: initial_window(&at.get("iw"), iw)?,
