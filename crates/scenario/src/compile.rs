@@ -149,10 +149,10 @@ fn flow(scenario: &Scenario, ways: &Ways, index: usize, group: &FlowGroup, membe
     let (forward, reverse) = paths(scenario, ways, &group.route);
     FlowSpec {
         seed: stream_seed(scenario.seed, &format!("flow {} application", member.name)),
+        transport: transport(scenario, group, &member.name, &endpoint),
         name: member.name,
         cc_name: group.cc_name.clone(),
         endpoint,
-        transport: transport(scenario, group, &endpoint),
         application: group.application.clone(),
         forward,
         reverse,
@@ -160,7 +160,7 @@ fn flow(scenario: &Scenario, ways: &Ways, index: usize, group: &FlowGroup, membe
     }
 }
 
-fn transport(scenario: &Scenario, group: &FlowGroup, endpoint: &Endpoint) -> Transport {
+fn transport(scenario: &Scenario, group: &FlowGroup, name: &str, endpoint: &Endpoint) -> Transport {
     if group.application.protocol() == Protocol::Udp {
         return Transport::Udp;
     }
@@ -173,6 +173,7 @@ fn transport(scenario: &Scenario, group: &FlowGroup, endpoint: &Endpoint) -> Tra
         min_cwnd: endpoint.min_cwnd(),
         paced: group.pacing,
         ssthresh_base: group.tcp.ssthresh_base,
+        seed: stream_seed(scenario.seed, &format!("flow {name} controller")),
     };
     let config = group.cc.clone();
     let cc = ControllerFactory::new(move || config.build(init));
@@ -201,6 +202,7 @@ fn record(scenario: &Scenario) -> RecordSpec {
     RecordSpec {
         interval: scenario.record.interval,
         points: (scenario.record.points > Duration::ZERO).then_some(scenario.record.points),
+        state: scenario.record.state,
         events: scenario.record.events,
         packets: scenario.record.packets,
         windows: windows

@@ -6,6 +6,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use windtunnel_sim::StateRecording;
 use windtunnel_tcp::TcpParams;
 use windtunnel_units::{Bytes, Duration, Time};
 
@@ -240,6 +241,8 @@ pub(crate) struct RecordTable {
     /// Single events (sojourn times, windows, marks) are kept no closer than this in each series, with 0 s not at all; if
     /// left out, a 20,000th of the run, at least 100 us.
     pub(crate) points: Option<Duration>,
+    /// When the internal numbers of controllers and queues are recorded.
+    pub(crate) state: StateRecording,
     /// Keep every dequeue and every ACK. For short runs: memory grows with their number.
     pub(crate) events: bool,
     /// Keep every packet at its sender, before and after each queue, and at its receiver, as captures need it. For short
@@ -249,7 +252,13 @@ pub(crate) struct RecordTable {
 
 impl Default for RecordTable {
     fn default() -> RecordTable {
-        RecordTable { interval: Duration::from_millis(10), points: None, events: false, packets: false }
+        RecordTable {
+            interval: Duration::from_millis(10),
+            points: None,
+            state: StateRecording::default(),
+            events: false,
+            packets: false,
+        }
     }
 }
 

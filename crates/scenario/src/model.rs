@@ -1,16 +1,17 @@
 //! A scenario in which everything is resolved: every default is in its place, every name is an index, every
 //! relative value is a number.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use windtunnel_cc::WindowedConfig;
+use windtunnel_cc::ControllerParams;
 use windtunnel_qdisc::ecn::EcnMode;
 use windtunnel_qdisc::{Limit, QueueConfig};
-use windtunnel_sim::RateTrace;
 use windtunnel_sim::application::ApplicationConfig;
 use windtunnel_sim::element::ElementParams;
+use windtunnel_sim::{RateTrace, StateRecording};
 use windtunnel_tcp::bsd42::Bsd42Params;
 use windtunnel_tcp::{AckParams, FeedbackScheme, TcpParams};
 use windtunnel_units::{Bytes, Duration, Rate, Time};
@@ -145,7 +146,7 @@ pub struct FlowGroup {
     /// Its controller's short name: `cubic-mds`.
     pub cc_name: String,
     /// Its controller.
-    pub cc: WindowedConfig,
+    pub cc: SharedController,
     /// Departures are spaced by the controller's pacing.
     pub pacing: bool,
     /// How its receivers report marks; its packets are ECN-capable if they do.
@@ -175,6 +176,24 @@ pub enum Ect {
     Ect0,
     /// ECT(1), the identifier of L4S.
     Ect1,
+}
+
+/// The parameters of a controller of any family.
+#[derive(Clone, Debug)]
+pub struct SharedController(pub Arc<dyn ControllerParams>);
+
+impl Deref for SharedController {
+    type Target = dyn ControllerParams;
+
+    fn deref(&self) -> &(dyn ControllerParams + 'static) {
+        &*self.0
+    }
+}
+
+impl PartialEq for SharedController {
+    fn eq(&self, other: &SharedController) -> bool {
+        *self.0 == *other.0
+    }
 }
 
 /// A span of time in which a flow has data to send.
@@ -208,6 +227,8 @@ pub struct Record {
     pub interval: Duration,
     /// Single events are kept no closer than this, per series; with zero, not at all.
     pub points: Duration,
+    /// When the state of controllers and queues is kept.
+    pub state: StateRecording,
     /// Every dequeue and every ACK is kept.
     pub events: bool,
     /// Every packet is kept at each place where it can be captured.
@@ -247,6 +268,18 @@ impl FlowGroup {
 }
 
 impl Scenario {
+    /// The algorithms whose code is not compiled into the program, each once: "controller my-aimd".
+    pub fn foreign(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        for group in self.flows.iter().filter(|group| group.cc.is_foreign()) {
+            let name = format!("controller {}", group.cc.name());
+            if !found.contains(&name) {
+                found.push(name);
+            }
+        }
+        found
+    }
+
     /// All flows in order, each with its group. A flow's index here is its index in a network.
     pub fn flows(&self) -> impl Iterator<Item = (&FlowGroup, Member)> {
         self.flows.iter().flat_map(|group| group.members().map(move |member| (group, member)))

@@ -27,6 +27,7 @@ pub use network::{
     RecordSpec, Transport, Window,
 };
 pub use rate_trace::{RateTrace, TraceError, parse_mahimahi};
+pub use recorder::StateRecording;
 pub use result::{
     CwndSummary, DatagramSummary, DropSummary, FlowSummary, ImpairmentSummary, LimitSummary, Percentiles,
     QueueSummary, RunResult, SizeClassSummary, SlowStartExit, Stalled, Summary, TransferSummary,

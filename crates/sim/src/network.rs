@@ -12,6 +12,7 @@ use windtunnel_units::{Bytes, Duration, Rate, Time};
 use crate::application::ApplicationConfig;
 use crate::element::ElementParams;
 use crate::rate_trace::RateTrace;
+use crate::recorder::StateRecording;
 
 /// A network, ready to run.
 #[derive(Debug)]
@@ -190,6 +191,8 @@ pub struct RecordSpec {
     /// Single events (sojourn times, windows, marks) are kept no closer than this, per series; `None`: not at
     /// all.
     pub points: Option<Duration>,
+    /// When the state of controllers and queues is recorded.
+    pub state: StateRecording,
     /// Every dequeue and every ACK is kept. For short runs: memory grows with their number.
     pub events: bool,
     /// Every packet is captured at every point of its way, with its sender's state. For short runs, likewise.

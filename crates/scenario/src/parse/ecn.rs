@@ -1,5 +1,6 @@
 //! How a flow uses ECN: whether at all, how its receiver reports marks, and which code point it sends.
 
+use windtunnel_cc::Feedback;
 use windtunnel_sim::application::Protocol;
 use windtunnel_tcp::FeedbackScheme;
 
@@ -13,8 +14,8 @@ use crate::model::{Ect, Endpoints};
 pub(crate) struct Surroundings {
     pub(crate) endpoints: Endpoints,
     pub(crate) protocol: Protocol,
-    /// The controller answers SCE: the MDS response.
-    pub(crate) answers_sce: bool,
+    /// What the controller needs to hear.
+    pub(crate) needs: Feedback,
 }
 
 /// The keys `ecn` and `ect` of the flow at `at`.
@@ -35,12 +36,27 @@ pub(crate) fn ecn(at: &Cursor<'_>, of: Surroundings) -> Result<(FeedbackScheme, 
 }
 
 fn scheme(at: &Cursor<'_>, of: Surroundings) -> Result<FeedbackScheme, Fault> {
-    let own = if of.answers_sce { FeedbackScheme::Mds } else { FeedbackScheme::Rfc3168 };
+    let own = match of.needs {
+        Feedback::None | Feedback::Classic => FeedbackScheme::Rfc3168,
+        Feedback::Sce => FeedbackScheme::Mds,
+        Feedback::Counts => FeedbackScheme::AccEcn,
+    };
+    let needed = of.endpoints == Endpoints::Ideal || own != FeedbackScheme::Rfc3168;
     let scheme = match at.value() {
-        None if of.endpoints == Endpoints::Ideal || of.answers_sce => own,
-        None => FeedbackScheme::None,
-        Some(Value::Boolean(true)) => own,
-        Some(Value::Boolean(false)) => FeedbackScheme::None,
+        None => {
+            if needed {
+                own
+            } else {
+                FeedbackScheme::None
+            }
+        }
+        Some(Value::Boolean(on)) => {
+            if *on {
+                own
+            } else {
+                FeedbackScheme::None
+            }
+        }
         Some(Value::Text(_)) => at.read()?,
         Some(_) => {
             let names = "\"none\", \"rfc3168\", \"esce\", \"mds\" or \"accecn\"";
@@ -50,17 +66,20 @@ fn scheme(at: &Cursor<'_>, of: Surroundings) -> Result<FeedbackScheme, Fault> {
     if of.protocol == Protocol::Udp && matches!(at.value(), Some(Value::Text(_))) {
         return Err(at.not_allowed("true or false: feedback schemes belong to TCP"));
     }
-    match scheme {
-        FeedbackScheme::None if of.answers_sce => Err(at.not_allowed("the MDS response needs ECN")),
-        FeedbackScheme::Rfc3168 | FeedbackScheme::AccEcn if of.answers_sce => {
+    match (of.needs, scheme) {
+        (Feedback::Sce, FeedbackScheme::None) => Err(at.not_allowed("the MDS response needs ECN")),
+        (Feedback::Sce, FeedbackScheme::Rfc3168 | FeedbackScheme::AccEcn) => {
             Err(at.not_allowed("\"mds\" or \"esce\": the MDS response hears SCE by ESCE"))
         }
-        FeedbackScheme::Mds if !of.answers_sce => {
+        (Feedback::Counts, scheme) if scheme != FeedbackScheme::AccEcn => {
+            Err(at.not_allowed("\"accecn\": the controller needs counts of marks"))
+        }
+        (needs, FeedbackScheme::Mds) if needs != Feedback::Sce => {
             Err(at.not_allowed("it goes with the MDS response alone, as in `cc = \"reno-mds\"`"))
         }
-        FeedbackScheme::AccEcn if of.endpoints == Endpoints::Ideal => Err(
-            at.not_allowed("\"rfc3168\", \"esce\" or \"mds\" with ideal endpoints, which negotiate nothing")
-        ),
-        _ => Ok(scheme),
+        (_, FeedbackScheme::AccEcn) if of.endpoints == Endpoints::Ideal => {
+            Err(at.fault("AccECN needs endpoints = \"linux\": ideal endpoints negotiate nothing"))
+        }
+        (_, scheme) => Ok(scheme),
     }
 }

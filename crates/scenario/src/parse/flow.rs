@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use windtunnel_cc::{SlowStartConfig, WindowedConfig};
 use windtunnel_sim::application::{ApplicationConfig, Protocol};
 use windtunnel_tcp::{AckParams, AckPolicy};
 use windtunnel_units::parse::number_with_unit;
 use windtunnel_units::{Duration, Time};
 
-use super::algorithm::{self, Controller};
 use super::application::application;
+use super::controller::{Controller, controller};
 use super::cursor::Cursor;
 use super::document::Value;
 use super::ecn;
@@ -20,7 +19,6 @@ use super::route::{Graph, check_length, check_tunnels};
 use super::tcp::tcp;
 use crate::file::FlowTable;
 use crate::model::{Active, Endpoints, FlowGroup, Link, Route, member_name};
-use crate::registry::DEFAULT_IW;
 
 /// Flows of a scenario; also the largest `count`.
 const MOST_FLOWS: u32 = 100_000;
@@ -79,19 +77,20 @@ fn flow(
 ) -> Result<FlowGroup, Fault> {
     let ideal = of.endpoints == Endpoints::Ideal;
     let application = application(&at.get("app"), of.endpoints, of.registry)?;
-    let Controller { name: cc_name, config: cc, detection, iw, bsd42 } =
+    let Controller { name: cc_name, params: cc, detection, iw, bsd42 } =
         if application.protocol() == Protocol::Udp {
             no_controller(&application, at)?
         } else {
-            algorithm::controller(&at.get("cc"), of.endpoints, of.registry)?
+            controller(&at.get("cc"), of.endpoints, of.registry)?
         };
     if let (Some(_), ApplicationConfig::Poisson(_)) = (&bsd42, &application) {
         return Err(at.get("app").not_allowed("an application of one connection: `bsd42` opens no others"));
     }
+    let needs = cc.needs();
     let of_ecn = ecn::Surroundings {
         endpoints: of.endpoints,
         protocol: application.protocol(),
-        answers_sce: cc.answers_sce(),
+        needs: needs.feedback,
     };
     let (ecn, ect) = ecn::ecn(at, of_ecn)?;
     Ok(FlowGroup {
@@ -99,8 +98,8 @@ fn flow(
         count: table.count,
         stagger: table.stagger,
         active: schedule(table, at, of.end)?,
-        tcp: tcp(root, at, of.endpoints, &cc, detection)?,
-        pacing: table.pacing.unwrap_or(ideal || matches!(cc.slow_start, SlowStartConfig::Essp(_))),
+        tcp: tcp(root, at, of.endpoints, needs, detection)?,
+        pacing: pacing(table.pacing, at, &cc_name, ideal, needs.pacing)?,
         cc_name,
         cc,
         ecn,
@@ -113,6 +112,20 @@ fn flow(
     })
 }
 
+/// Whether departures are paced: as the scenario says, or as the controller needs it.
+fn pacing(
+    given: Option<bool>,
+    at: &Cursor<'_>,
+    cc_name: &str,
+    ideal: bool,
+    needed: bool,
+) -> Result<bool, Fault> {
+    if needed && given == Some(false) {
+        return Err(at.get("pacing").not_allowed(format!("true: {cc_name} sets the pace itself")));
+    }
+    Ok(given.unwrap_or(ideal || needed))
+}
+
 /// A flow over UDP has no controller; it is named after what it does.
 fn no_controller(application: &ApplicationConfig, at: &Cursor<'_>) -> Result<Controller, Fault> {
     for key in ["cc", "tcp", "iw", "ack"] {
@@ -121,9 +134,7 @@ fn no_controller(application: &ApplicationConfig, at: &Cursor<'_>) -> Result<Con
             return Err(key.fault("belongs to TCP; this application uses UDP"));
         }
     }
-    let name = application.kind().to_owned();
-    let config = WindowedConfig::default();
-    Ok(Controller { name, config, detection: None, iw: DEFAULT_IW, bsd42: None })
+    Ok(Controller::none(application.kind().to_owned()))
 }
 
 fn initial_window(at: &Cursor<'_>, default: u32) -> Result<u32, Fault> {

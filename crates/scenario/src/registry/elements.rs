@@ -13,10 +13,10 @@ use windtunnel_sim::element::{
 use super::{Entry, Registry, RegistryError};
 
 impl Registry {
-    /// Adds an element: a medium or a middlebox that `impair` can name.
+    /// Adds an element: something that packets pass on a link and that delays, loses or changes them.
     ///
     /// # Errors
-    /// If a name is taken or cannot be one.
+    /// If its name is taken, or a scenario cannot write it.
     pub fn register_element<P: Params + ElementParams>(&mut self) -> Result<(), RegistryError> {
         self.impairments.register(Entry::of::<P>(|params| Arc::new(params)))
     }
