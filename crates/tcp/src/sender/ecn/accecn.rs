@@ -17,6 +17,16 @@ use crate::receiver::{INITIAL_CEP, INITIAL_E0B, INITIAL_E1B, handshake_code, han
 /// The code of a SYN/ACK that is reserved: a client treats it as AccECN with a SYN that arrived unchanged (section 3.1.3).
 const RESERVED: u8 = 0b101;
 
+/// What the ACKs since the last option said. The next option says of all of them how many bytes were marked.
+#[derive(Clone, Copy, Debug, Default)]
+struct Span {
+    /// By how much the ACE field has grown, modulo 8.
+    least: u32,
+    acked: u32,
+    /// What the controller was told. It may be more than was marked: that is made up for later.
+    told: Marked,
+}
+
 /// The sender's mirrors of the receiver's counters, and what the handshake said.
 #[derive(Debug)]
 pub(super) struct AccEcn {
@@ -26,8 +36,8 @@ pub(super) struct AccEcn {
     /// `s.ceb` and `s.e1b` modulo 2^24.
     ceb: u32,
     e1b: u32,
-    /// Bytes with CE that were estimated from packets since the last ECEB field.
-    estimated: Bytes,
+    /// Since the last option.
+    span: Span,
     /// What no [`AccEcn::take_counts`] has taken.
     counts: EcnFeedback,
     /// No ACK has been read.
@@ -58,7 +68,7 @@ impl AccEcn {
             cep: INITIAL_CEP,
             ceb: 0,
             e1b: INITIAL_E1B,
-            estimated: Bytes::ZERO,
+            span: Span::default(),
             counts: EcnFeedback::default(),
             first: true,
             ignores_options: option.is_some_and(|option| zeroed(option.ect0()) || zeroed(option.ect1())),
@@ -120,31 +130,37 @@ impl AccEcn {
             let packets = bytes.get().div_ceil(self.mss.get()) as u32;
             add(&mut self.counts.ect1, Marked { bytes, packets });
         }
-        let reported = option.and_then(|option| option.ce());
+        // A counter that has ever changed is in every option with room for it (section 3.2.3.3).
+        let reported = option.and_then(|option| option.ce().or((self.ceb == 0).then_some(0)));
         let reported = reported.map(|counter| grown(&mut self.ceb, counter, COUNTER_MODULUS));
-        self.hear_ce(ace, reported.map(|bytes| Bytes::new(bytes.into())), progress.delivered.segments)
+        let reported = reported.map(|bytes| Bytes::new(bytes.into()));
+        self.hear_ce(ace, reported, progress.delivered.segments as u32)
     }
 
     /// The ACE field, and bytes that the option reports as marked.
-    fn hear_ce(&mut self, ace: u32, reported: Option<Bytes>, acked: u64) -> bool {
+    fn hear_ce(&mut self, ace: u32, reported: Option<Bytes>, acked: u32) -> bool {
         let least = grown(&mut self.cep, ace, ACE_MODULUS);
-        let bytes = reported.map(|bytes| bytes.saturating_sub(self.estimated));
-        let packets = safest_likely(least, acked as u32, bytes, self.mss);
-        let certain = acked < u64::from(ACE_MODULUS) && self.estimated == Bytes::ZERO;
-        if certain && packets == 0 && bytes.is_some_and(|bytes| bytes > Bytes::ZERO) {
-            // Section 3.2.3.2.5: bytes were marked, but no packet. Something on the path writes into the header.
-            self.distrusts_path = true;
-        }
-        let bytes = if let (Some(bytes), Some(reported)) = (bytes, reported) {
-            self.estimated = self.estimated.saturating_sub(reported);
-            bytes
+        let span = &mut self.span;
+        span.least = (span.least + least) % ACE_MODULUS;
+        span.acked += acked;
+        let news = if let Some(bytes) = reported {
+            let packets = safest_likely(span.least, span.acked, reported, self.mss);
+            if packets == 0 && bytes > Bytes::ZERO {
+                // Section 3.2.3.2.5: bytes were marked, but no packet. Something on the path writes into the header.
+                self.distrusts_path = true;
+            }
+            let told = span.told;
+            *span = Span::default();
+            span.told = beyond(told, Marked { bytes, packets });
+            beyond(Marked { bytes, packets }, told)
         } else {
-            let estimate = bytes_of(packets, self.mss);
-            self.estimated += estimate;
+            let packets = safest_likely(least, acked, None, self.mss);
+            let estimate = Marked { bytes: bytes_of(packets, self.mss), packets };
+            add(&mut span.told, estimate);
             estimate
         };
-        add(&mut self.counts.ce, Marked { bytes, packets });
-        packets > 0
+        add(&mut self.counts.ce, news);
+        news.packets > 0
     }
 
     /// What was heard since the last call.
@@ -158,6 +174,14 @@ fn grown(mirror: &mut u32, counter: u32, modulus: u32) -> u32 {
     let growth = (counter + modulus - *mirror % modulus) % modulus;
     *mirror = counter;
     growth
+}
+
+/// What `marked` is more than `other`.
+fn beyond(marked: Marked, other: Marked) -> Marked {
+    Marked {
+        bytes: marked.bytes.saturating_sub(other.bytes),
+        packets: marked.packets.saturating_sub(other.packets),
+    }
 }
 
 fn add(sum: &mut Marked, marked: Marked) {
