@@ -55,7 +55,7 @@ impl SackBlocks {
     }
 }
 
-/// What most packets do not have: seldom options, and what a medium or a capture adds.
+/// Parts that most packets lack: rare options, and what a medium or a capture adds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// SACK blocks.
@@ -68,8 +68,8 @@ pub struct Options {
     pub sack_permitted: bool,
     /// The headers inside the outermost one, in a tunnel.
     pub tunnels: Encapsulation,
-    /// It was damaged on its way: its receiver's checksum discards it.
+    /// The medium damaged it: its receiver's checksum discards it.
     pub corrupted: bool,
-    /// Which packet this is, where packets are captured: the same at every point of its way; else 0.
+    /// The packet's identity, where packets are captured: the same at every point of its path; else 0.
     pub id: u64,
 }

@@ -2,7 +2,7 @@
 
 use windtunnel_cc::{AnyParams, EsspParams, MdsParams};
 use windtunnel_qdisc::ecn::EcnMode;
-use windtunnel_qdisc::{DeltimParams, FifoParams, Limit, QueueConfig};
+use windtunnel_qdisc::{DeltimParams, FifoParams, Limit, QueueSpec};
 use windtunnel_scenario::{Active, Change, DequeuePoint, LinkRate, Registry, Scenario, Shape};
 use windtunnel_tcp::AckParams;
 use windtunnel_units::{Bytes, Duration, Rate, Time};
@@ -46,7 +46,7 @@ fn the_example_of_the_design() {
     );
     assert_eq!(link.changes, [Change { at: at(30), rate: Rate::from_mbps(20) }]);
     assert_eq!(link.dequeue_point, DequeuePoint::End);
-    assert_eq!(link.queue.config, QueueConfig::Deltim(DeltimParams::default()));
+    assert_eq!(link.queue.spec, QueueSpec::new(DeltimParams::default()));
     assert_eq!((link.queue.limit, link.queue.ecn_mode), (Limit::Unlimited, EcnMode::Mds));
 
     let [reno, mds] = &scenario.flows[..] else { panic!("two groups") };
@@ -100,7 +100,7 @@ fn limits() {
     for (text, limit) in limits {
         let scenario = one_flow(&format!("{{ kind = \"fifo\", limit = \"{text}\" }}"), "cc = \"reno\"");
         assert_eq!(scenario.links[0].queue.limit, limit, "{text}");
-        assert_eq!(scenario.links[0].queue.config, QueueConfig::Fifo(FifoParams::default()));
+        assert_eq!(scenario.links[0].queue.spec, QueueSpec::new(FifoParams::default()));
     }
     let text = "[[flow]]\ncc = \"reno\"\nrtt = \"80 ms\"";
     let two = one_flow("{ kind = \"fifo\", limit = \"1 bdp\" }", &format!("cc = \"reno\"\n{text}"));
@@ -123,7 +123,7 @@ fn schedules() {
     assert_eq!(spans.flows[0].active, expected);
 }
 
-/// Groups without a name have that of their controller, with a number where it is taken.
+/// Groups without a name get that of their controller, with a number where it is taken.
 #[test]
 fn default_names_differ() {
     let more =
@@ -132,7 +132,7 @@ fn default_names_differ() {
     assert_eq!(names(&scenario), ["reno", "reno-3", "reno-2"]);
 }
 
-/// Routes through a parking lot: found, given, and back.
+/// Routes through a parking lot: found, given, and in the reverse direction.
 #[test]
 fn routes() {
     let scenario = parse(PARKING_LOT);
@@ -140,7 +140,7 @@ fn routes() {
     assert_eq!((&long.route.forward[..], &long.route.reverse[..]), (&[0, 1][..], &[2][..]));
     assert_eq!(long.route.rtt, Duration::from_millis(16), "the sum of the delays of its links");
     assert_eq!(long.route.own_delay, Duration::ZERO);
-    // The way back from b leads through c: it is there, so it is used.
+    // The way back from b leads through c: it exists, so it is used.
     assert_eq!((&first.route.forward[..], &first.route.reverse[..]), (&[0][..], &[1, 2][..]));
     assert_eq!(first.route.own_delay, Duration::from_millis(30 - 16));
     assert_eq!((&second.route.forward[..], &second.route.reverse[..]), (&[1][..], &[][..]));
@@ -148,7 +148,7 @@ fn routes() {
     assert_eq!(scenario.links[1].ends, Some((1, 2)));
 }
 
-/// Of equally short routes the first in the order of the file is taken; a longer one declared before is not.
+/// Among equally short routes the first in the order of the file is chosen; a longer one declared before is not.
 #[test]
 fn ties_of_routes_go_by_the_order_of_the_file() {
     let link = |name: &str, from: &str, to: &str| {
@@ -176,7 +176,7 @@ fn the_reverse_path_of_a_dumbbell() {
     let route = &scenario.flows[0].route;
     assert_eq!((&route.forward[..], &route.reverse[..]), (&[0][..], &[1][..]));
     assert_eq!(scenario.links[1].name, "reverse");
-    assert_eq!(route.own_delay, Duration::from_millis(40 - 2), "less 1.5 ms and 0.5 ms of the links");
+    assert_eq!(route.own_delay, Duration::from_millis(40 - 2), "minus 1.5 ms and 0.5 ms of the links");
     assert_eq!(names(&scenario)[5..], ["scalable-mds", "scalable-mds-2"]);
 }
 

@@ -64,7 +64,10 @@ impl QueueDiscipline for PlainQueue {
         self.bytes += packet.size();
         self.packets.push_back(packet);
     }
-    fn dequeue(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
+    fn choose(&mut self, _: &mut QueueCx<'_>) -> Option<Bytes> {
+        self.packets.front().map(Packet::size)
+    }
+    fn serve(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
         let mut packet = self.packets.pop_front()?;
         self.bytes -= packet.size();
         self.count += 1;
@@ -78,9 +81,6 @@ impl QueueDiscipline for PlainQueue {
         let sojourn = cx.now - packet.enqueued_at;
         cx.departed(&packet, outcome, sojourn);
         Some(packet)
-    }
-    fn head_size(&self) -> Option<Bytes> {
-        self.packets.front().map(Packet::size)
     }
     fn backlog(&self) -> Backlog {
         Backlog { packets: self.packets.len(), bytes: self.bytes }
@@ -185,7 +185,7 @@ pub(crate) fn fixed(segments: u64) -> Transport {
     }
 }
 
-/// An application and what carries it.
+/// An application and the transport that carries it.
 pub(crate) type Traffic = (Transport, ApplicationConfig);
 
 /// Flows over one link of 10 Mbit/s with room for 60 packets and `rtt_ms`; data pass `forward` behind the link and ACKs
