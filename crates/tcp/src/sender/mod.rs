@@ -171,7 +171,7 @@ impl Sender {
             state: CaState::Open,
             high_seq: Seq::SYN,
             prr: Prr::new(params.reduction, cwnd / mss),
-            ecn: EcnSender::new(),
+            ecn: EcnSender::new(&endpoint),
             validation: Validation::new(params, endpoint.iw, mss),
             detector: Detector::new(params),
             rack: Rack::default(),
