@@ -1,5 +1,7 @@
 //! TCP options that few packets carry.
 
+use std::sync::Arc;
+
 use windtunnel_units::Seq;
 
 use crate::{AccEcnOption, Encapsulation};
@@ -56,7 +58,7 @@ impl SackBlocks {
 }
 
 /// Parts that most packets lack: rare options, and what a medium or a capture adds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// SACK blocks.
     pub sack: SackBlocks,
@@ -72,4 +74,6 @@ pub struct Options {
     pub corrupted: bool,
     /// The packet's identity, where packets are captured: the same at every point of its path; else 0.
     pub id: u64,
+    /// What a transport from elsewhere put into the packet, headers and all; ours say what they have to say in fields.
+    pub content: Option<Arc<[u8]>>,
 }
