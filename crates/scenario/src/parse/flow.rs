@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use windtunnel_cc::Feedback;
+use windtunnel_cc::{Feedback, PacingNeed};
 use windtunnel_sim::application::{ApplicationConfig, Protocol};
 use windtunnel_tcp::{AckParams, AckPolicy};
 use windtunnel_units::parse::number_with_unit;
@@ -98,7 +98,7 @@ fn flow(
         stagger: table.stagger,
         active: schedule(table, at, of.end)?,
         tcp: tcp(root, at, of.endpoints, needs, detection)?,
-        pacing: pacing(table.pacing, at, ideal, needs.pacing)?,
+        pacing: pacing(table.pacing, at, &cc_name, ideal, needs.pacing)?,
         cc_name,
         cc,
         ecn,
@@ -111,11 +111,17 @@ fn flow(
 }
 
 /// Whether departures are paced: as the scenario says, or as the controller needs it.
-fn pacing(given: Option<bool>, at: &Cursor<'_>, ideal: bool, needed: bool) -> Result<bool, Fault> {
-    if needed && given == Some(false) {
-        return Err(at.get("pacing").not_allowed("true: this controller needs pacing"));
+fn pacing(
+    given: Option<bool>,
+    at: &Cursor<'_>,
+    cc_name: &str,
+    ideal: bool,
+    need: PacingNeed,
+) -> Result<bool, Fault> {
+    if need == PacingNeed::Always && given == Some(false) {
+        return Err(at.get("pacing").not_allowed(format!("true: {cc_name} sets the pace itself")));
     }
-    Ok(given.unwrap_or(ideal || needed))
+    Ok(given.unwrap_or(ideal || need != PacingNeed::None))
 }
 
 /// A flow over UDP has no controller; it is named after what it does.

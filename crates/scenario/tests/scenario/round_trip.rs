@@ -101,9 +101,6 @@ fn flow() -> impl Strategy<Value = String> {
         line((1..9_u32, 1..900_u32), |(n, ms)| format!("ack = {{ count = {n}, delay = \"{ms} ms\" }}\n")),
     ]);
     (controller(), 1..1_000_000_000_u64, schedule, ends).prop_map(|(cc, rtt, schedule, ends)| {
-        // ESSP, which is what ideal endpoints have where nothing else is named, needs pacing.
-        let essp = cc.contains("essp") || !cc.contains("slow_start");
-        let ends = if essp { ends.replace("pacing = false", "pacing = true") } else { ends };
         format!("[[flow]]\ncc = {cc}\nrtt = \"{rtt} ns\"\n{schedule}{ends}")
     })
 }

@@ -4,8 +4,8 @@
 //! no CE), then growth, then an attempt to send. A segment may leave iff `in_flight + MSS <= cwnd`.
 
 use windtunnel_cc::{
-    AckSample, CongestionControl, CongestionEvent, Control, EcnFeedback, ExitReason, Marked, Needs, PathView,
-    Phase, SentSegment, Trigger,
+    AckSample, CongestionControl, CongestionEvent, Control, EcnFeedback, ExitReason, Marked, Needs,
+    PacingNeed, PathView, Phase, SentSegment, Trigger,
 };
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 use windtunnel_wire::{Packet, TcpFlags};
@@ -79,7 +79,7 @@ impl Sender {
             pacer: Pacer::default(),
             cwnd: cc.cwnd(),
             needs,
-            paced: endpoint.paced || needs.pacing,
+            paced: endpoint.paced || needs.pacing == PacingNeed::Always,
             attentive: needs.departures || needs.rate_samples || needs.own_window,
             samples: needs.rate_samples.then(|| Box::new(Samples::new())),
             last_sent: Time::ZERO,
