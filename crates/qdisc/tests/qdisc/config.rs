@@ -95,7 +95,7 @@ fn red_defaults() {
     assert!(serde_json::from_value::<RedParams>(json!({ "maxp": 0.1 })).is_err());
 }
 
-/// Keys may be left out, and no other ones are understood; tau is not zero.
+/// Keys may be left out, and unknown ones are refused; tau is not zero.
 #[test]
 fn reading() {
     let read = |value| serde_json::from_value::<DeltimParams>(value);
@@ -105,7 +105,7 @@ fn reading() {
     assert!(read(json!({ "tau": 0 })).is_err());
 }
 
-/// What the control laws are not defined for is refused, with key and value.
+/// Values for which the control laws are not defined are refused, with key and value.
 #[test]
 fn out_of_range() {
     let refused = |config: QueueSpec| config.check().unwrap_err().to_string();
@@ -139,8 +139,8 @@ fn out_of_range() {
     }
 }
 
-/// What RED has no average for: thresholds in the wrong order or below a packet, a burst that no weight lets pass,
-/// switches that say nothing alone.
+/// RED refuses thresholds in the wrong order or below a packet, a burst that no weight lets pass, and switches that
+/// mean nothing alone.
 #[test]
 fn red_out_of_range() {
     let refused = |params| QueueSpec::new(params).check().unwrap_err().to_string();
@@ -174,7 +174,7 @@ fn red_out_of_range() {
         let params = RedParams { burst: Some(burst), ..band() };
         assert_eq!(QueueSpec::new(params).check(), Ok(()), "{burst}");
     }
-    // Thresholds that are left out follow the limit, whatever it is.
+    // Thresholds that are left out follow any limit.
     for limit in
         [Limit::Packets(0), Limit::Packets(1), Limit::Bytes(Bytes::new(u64::MAX / 4)), Limit::Unlimited]
     {

@@ -91,7 +91,7 @@ impl QueueDiscipline for PlainQueue {
 }
 
 pub(crate) fn fixed_window(segments: u64) -> ControllerFactory {
-    ControllerFactory::new(move || Box::new(FixedWindow(segments)))
+    ControllerFactory::new(move |_| Box::new(FixedWindow(segments)))
 }
 
 pub(crate) fn link(
@@ -168,7 +168,7 @@ pub(crate) fn dumbbell(windows: &[u64], limit: usize, mark_every: u64, duration:
 
 /// Linux's TCP with Reno.
 pub(crate) fn reno() -> Transport {
-    let cc = ControllerFactory::new(|| {
+    let cc = ControllerFactory::new(|_| {
         let mut config = WindowedConfig::default();
         config.resolve(Style::Linux);
         config.build(FlowInit::new(MSS))
@@ -185,7 +185,7 @@ pub(crate) fn fixed(segments: u64) -> Transport {
     }
 }
 
-/// An application and what carries it.
+/// An application and the transport that carries it.
 pub(crate) type Traffic = (Transport, ApplicationConfig);
 
 /// Flows over one link of 10 Mbit/s with room for 60 packets and `rtt_ms`; data pass `forward` behind the link and ACKs

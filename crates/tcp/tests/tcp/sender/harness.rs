@@ -1,12 +1,13 @@
 //! A sender, a path of fixed delay whose losses, delays and marks are scripted, and a plain receiver.
 //!
 //! Data leave the bottleneck 1 us apart, so that the order in time is the order of transmission, and times can still be
-//! told by hand: they are given in ms, rounded. Data transmissions are numbered from 0 in the order in which they
+//! computed by hand: they are given in ms, rounded. Data transmissions are numbered from 0 in the order in which they
 //! leave, retransmissions included; segments from 1 in the order of their sequence numbers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
+use windtunnel_cc::CongestionControl;
 use windtunnel_tcp::{CaState, Endpoint, HEADERS, Sender, TcpParams};
 use windtunnel_units::{Bytes, Duration, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId, Packet, TcpFlags};
@@ -50,6 +51,7 @@ pub(crate) struct Sent {
     /// After it was sent.
     pub(crate) state: CaState,
     pub(crate) cwnd: u64,
+    pub(crate) in_flight: Bytes,
 }
 
 /// What happens to the transmissions.
@@ -57,7 +59,7 @@ pub(crate) struct Sent {
 pub(crate) struct Script {
     /// Data transmissions that are lost.
     pub(crate) lost: BTreeSet<u64>,
-    /// Data transmissions that take so much longer.
+    /// Data transmissions that take longer, and by how much.
     pub(crate) late: BTreeMap<u64, Duration>,
     /// Data transmissions that arrive with CE or SCE.
     pub(crate) marked: BTreeMap<u64, Ecn>,
@@ -66,7 +68,7 @@ pub(crate) struct Script {
     pub(crate) syn_acks_lost: u32,
     /// ACKs, counted from 0, that are lost.
     pub(crate) acks_lost: BTreeSet<u64>,
-    /// All ACKs that leave the receiver from here to there arrive at the end.
+    /// All ACKs that leave the receiver within this time arrive at its end.
     pub(crate) ack_outage: Option<(Time, Time)>,
 }
 
@@ -83,8 +85,9 @@ pub(crate) struct Lab {
     receiver: PlainReceiver,
     pub(crate) now: Time,
     pub(crate) one_way: Duration,
-    /// When the last packet in order arrives.
+    /// When the last packet in order arrives, and how far apart packets leave the bottleneck.
     arrival: Time,
+    pub(crate) spacing: Duration,
     pub(crate) script: Script,
     /// Data transmissions that arrive with CE if they can.
     pub(crate) mark_if_capable: BTreeSet<u64>,
@@ -111,7 +114,7 @@ pub(crate) struct Setup {
     pub(crate) per_ack: bool,
     pub(crate) ignores_ce: bool,
     pub(crate) rtt: Duration,
-    /// The receiver acknowledges every so many segments.
+    /// The number of segments that the receiver acknowledges at a time.
     pub(crate) every: u32,
 }
 
@@ -146,8 +149,15 @@ impl Lab {
             told: Arc::clone(&told),
             barred: Arc::clone(&barred),
         };
+        let setup = Setup { params, endpoint, rtt, every, ..Setup::default() };
+        Lab { told, barred, ..Lab::with(Box::new(cc), setup, script) }
+    }
+
+    /// A lab with another controller than Reno; what `setup` says of that has no meaning.
+    pub(crate) fn with(cc: Box<dyn CongestionControl>, setup: Setup, script: Script) -> Lab {
+        let Setup { params, endpoint, rtt, every, .. } = setup;
         Lab {
-            sender: Sender::new(endpoint, &params, Box::new(cc)),
+            sender: Sender::new(endpoint, &params, cc),
             receiver: PlainReceiver {
                 nxt: 1,
                 islands: Vec::new(),
@@ -163,6 +173,7 @@ impl Lab {
             now: Time::ZERO,
             one_way: rtt / 2,
             arrival: Time::ZERO,
+            spacing: Duration::from_micros(1),
             script,
             mark_if_capable: BTreeSet::new(),
             events: BTreeMap::new(),
@@ -171,12 +182,12 @@ impl Lab {
             acks: 0,
             sent: Vec::new(),
             syns: Vec::new(),
-            told,
-            barred,
+            told: Arc::default(),
+            barred: Arc::default(),
         }
     }
 
-    /// What the controller was told, besides the starts of flights.
+    /// The reports to the controller, except for the starts of flights.
     pub(crate) fn told(&self) -> Vec<Told> {
         let told = self.told.lock().expect("one thread");
         told.iter().copied().filter(|told| !matches!(told, Told::TxStart(_))).collect()
@@ -213,14 +224,14 @@ impl Lab {
         self.receiver.ecn = false;
     }
 
-    /// Runs all that happens up to and at `end`, rounded to ms.
+    /// Runs all events up to and at `end`, rounded to ms.
     pub(crate) fn run_until(&mut self, end: Time) {
         let end = end + Duration::from_micros(400);
         while self.step(end) {}
         self.now = end;
     }
 
-    /// Until all that was written is acknowledged; at most an hour.
+    /// Runs until all written data are acknowledged; at most an hour.
     pub(crate) fn run_to_the_end(&mut self) {
         let hour = self.now + Duration::from_secs(3600);
         while !self.sender.is_drained() {
@@ -304,6 +315,7 @@ impl Lab {
                     ecn: packet.ecn,
                     state: self.sender.state(),
                     cwnd: self.sender.cwnd() / MSS,
+                    in_flight: self.sender.in_flight(),
                 });
                 let index = self.data;
                 self.data += 1;
@@ -313,7 +325,7 @@ impl Lab {
                 if let Some(late) = self.script.late.get(&index) {
                     arrival += *late;
                 } else {
-                    arrival = arrival.max(self.arrival + Duration::from_micros(1));
+                    arrival = arrival.max(self.arrival + self.spacing);
                     self.arrival = arrival;
                 }
                 if self.mark_if_capable.contains(&index) && packet.ecn != Ecn::NotEct {
