@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use windtunnel_algorithm::Params;
 use windtunnel_qdisc::{
-    AqmParams, BrickWallParams, BuildAqm, DelticMdsParams, DelticParams, Deltim2Params, DeltimParams,
-    FifoParams, PieParams, QueueParams, RampParams, RedParams,
+    AqmParams, BrickWallParams, BuildAqm, CodelParams, DelticMdsParams, DelticParams, Deltim2Params,
+    DeltimParams, FifoParams, FqCodelParams, FqParams, PieParams, QueueParams, RampParams, RedParams,
 };
 
 use super::family::Entry;
@@ -41,8 +41,11 @@ impl Registry {
         self.register_queue::<FifoParams>()?;
         self.register_aqm::<BrickWallParams>()?;
         self.register_aqm::<RampParams>()?;
+        self.register_aqm::<CodelParams>()?;
         self.register_aqm::<PieParams>()?;
         self.register_aqm::<RedParams>()?;
+        self.register_queue::<FqCodelParams>()?;
+        self.register_queue::<FqParams>()?;
         self.register_aqm::<DelticParams>()?;
         self.register_aqm::<DelticMdsParams>()?;
         self.register_aqm::<DeltimParams>()?;
