@@ -7,10 +7,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use windtunnel_sim::StateRecording;
+use windtunnel_sim::{DequeuePoint, Window};
 use windtunnel_tcp::TcpParams;
 use windtunnel_units::{Bytes, Duration, Time};
 
-use crate::model::{Active, Change, DequeuePoint, Endpoints, Window};
+use crate::model::{Active, Change, Endpoints};
 use crate::schema::{
     AckValue, ApplicationValue, ControllerValue, ImpairmentValue, InitialWindowValue, QueueValue, RateValue,
 };

@@ -140,6 +140,7 @@ impl Recorder {
                         Protocol::Tcp => packets::TCP,
                         Protocol::Udp => packets::UDP,
                     },
+                    datagrams: matches!(f.transport, Transport::Udp),
                     loss_free: matches!(f.transport, Transport::Ideal { .. }),
                     base_rtt: f.base_rtt,
                 })
