@@ -189,7 +189,11 @@ fn carried_by_tcp(
         seed: stream_seed(scenario.seed, &format!("flow {name} controller")),
     };
     let controller = tcp.controller.clone();
-    let cc = ControllerFactory::new(move || controller.build(init));
+    let cc = ControllerFactory::new(move |before| {
+        let seed =
+            if before == 0 { init.seed } else { stream_seed(init.seed, &format!("connection {before}")) };
+        controller.build(FlowInit { seed, ..init })
+    });
     match &tcp.mechanisms {
         None => windtunnel_sim::Transport::Ideal { cc, ack: tcp.ack },
         Some(params) => windtunnel_sim::Transport::Tcp { cc, params: Box::new(params.clone()), ack: tcp.ack },
