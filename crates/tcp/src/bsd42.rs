@@ -137,7 +137,7 @@ impl Bsd42Params {
 
 /// What an ACK did, for the recorder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct AckReport {
+pub struct Bsd42AckReport {
     /// The round-trip time sampled, in whole ticks.
     pub rtt: Option<Duration>,
     /// Data that it acknowledged for the first time.
@@ -238,17 +238,17 @@ impl Sender {
     }
 
     /// An ACK arrived. One that acknowledges nothing new is ignored.
-    pub fn on_ack(&mut self, packet: &Packet, now: Time) -> AckReport {
+    pub fn on_ack(&mut self, packet: &Packet, now: Time) -> Bsd42AckReport {
         let answers_syn = packet.flags.contains(TcpFlags::SYN);
         if self.state == State::Closed || answers_syn != (self.state == State::SynSent) {
-            return AckReport::default();
+            return Bsd42AckReport::default();
         }
         if packet.ack > self.snd_una && packet.ack <= self.snd_max {
             self.offered = Bytes::new(u64::from(packet.window) << WINDOW_SHIFT);
             self.state = State::Established;
             return self.on_new_ack(packet.ack, now);
         }
-        AckReport::default()
+        Bsd42AckReport::default()
     }
 
     /// When [`Sender::on_timer`] wants to be called.
@@ -326,7 +326,7 @@ impl Sender {
         self.snd_una.max(Seq::FIRST_DATA) >= self.written
     }
 
-    fn on_new_ack(&mut self, ack: Seq, now: Time) -> AckReport {
+    fn on_new_ack(&mut self, ack: Seq, now: Time) -> Bsd42AckReport {
         let newly_delivered = ack - self.snd_una.max(Seq::FIRST_DATA);
         self.stats.delivered += newly_delivered;
         self.snd_una = ack;
@@ -340,7 +340,7 @@ impl Sender {
             self.srtt = Some(self.srtt.map_or(rtt, |srtt| srtt.scale(alpha) + rtt.scale(1.0 - alpha)));
         }
         self.timer = (self.snd_una < self.snd_max).then(|| self.expiry(now));
-        AckReport { rtt, newly_delivered }
+        Bsd42AckReport { rtt, newly_delivered }
     }
 
     /// Whatever the window has room for, in whole segments; the last one of the stream may be short.

@@ -44,7 +44,7 @@ impl TcpSender {
         match self {
             TcpSender::Linux(sender) => sender.on_ack(packet, now),
             TcpSender::Bsd42(sender) => {
-                let bsd42::AckReport { rtt, newly_delivered } = sender.on_ack(packet, now);
+                let bsd42::Bsd42AckReport { rtt, newly_delivered } = sender.on_ack(packet, now);
                 AckReport { rtt, newly_delivered, ..AckReport::default() }
             }
         }

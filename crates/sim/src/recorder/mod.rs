@@ -54,7 +54,7 @@ pub use state::StateRecording;
 
 /// Totals between two edges of windows.
 #[derive(Debug)]
-struct Segment {
+struct SpanTotals {
     from: Time,
     to: Time,
     flows: Vec<FlowTotals>,
@@ -90,7 +90,7 @@ pub(crate) struct Recorder {
     members: Vec<u32>,
     digest: Digest,
     /// Segments that have ended.
-    segments: Vec<Segment>,
+    segments: Vec<SpanTotals>,
     segment_start: Time,
     /// Edges of windows still to come, the next one last.
     edges: Vec<Time>,
@@ -397,7 +397,7 @@ impl Recorder {
         }
         if self.edges.last().is_some_and(|edge| *edge <= now) {
             self.edges.pop();
-            self.segments.push(Segment {
+            self.segments.push(SpanTotals {
                 from: std::mem::replace(&mut self.segment_start, now),
                 to: now,
                 flows: self.flows.iter_mut().map(FlowRecorder::take_totals).collect(),

@@ -26,7 +26,7 @@ enum State {
 
 /// What an ACK did, for the recorder.
 #[derive(Clone, Copy, Debug)]
-pub struct AckReport {
+pub struct IdealAckReport {
     /// The round-trip time sampled.
     pub rtt: Duration,
     /// It echoed CE.
@@ -116,7 +116,7 @@ impl Sender {
 
     /// An ACK arrived.
     #[inline]
-    pub fn on_ack(&mut self, packet: &Packet, now: Time) -> AckReport {
+    pub fn on_ack(&mut self, packet: &Packet, now: Time) -> IdealAckReport {
         let rtt = now - packet.ts_ecr;
         self.rtt.sample(rtt);
         if self.state == State::SynSent {
@@ -125,7 +125,7 @@ impl Sender {
             let path = self.path(now);
             self.cc.on_established(&path);
             self.cwnd = self.cc.cwnd();
-            return AckReport { rtt, ece: false, esce: false };
+            return IdealAckReport { rtt, ece: false, esce: false };
         }
         let acked = packet.ack - self.snd_una;
         self.snd_una = packet.ack;
@@ -147,7 +147,7 @@ impl Sender {
         if self.samples.is_some() && self.cc.control().app_limited {
             self.understate();
         }
-        AckReport { rtt, ece, esce }
+        IdealAckReport { rtt, ece, esce }
     }
 
     /// When [`Sender::on_timer`] wants to be called.

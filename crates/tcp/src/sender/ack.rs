@@ -6,7 +6,7 @@ use windtunnel_wire::{Packet, SackBlock};
 
 use super::Sender;
 use super::detection::Detector;
-use super::scoreboard::{Acked, Amount, Segment, d_sack};
+use super::scoreboard::{Acked, Amount, UnackedSegment, d_sack};
 use crate::config::WINDOW_SHIFT;
 use crate::params::RtoRule;
 
@@ -80,7 +80,7 @@ struct SendTimes {
 
 impl SendTimes {
     #[inline]
-    fn take(&mut self, segment: &Segment, high_seq: Seq) -> bool {
+    fn take(&mut self, segment: &UnackedSegment, high_seq: Seq) -> bool {
         if segment.ever_retransmitted() {
             return false;
         }
@@ -248,7 +248,7 @@ impl Sender {
     /// was sent after the head says nothing of it, or new data would put off the timeout for ever.
     fn is_sign_of_life(&self, times: SendTimes) -> bool {
         let head = self.board.head().and_then(|head| self.board.get(head));
-        let before = |head: &Segment| times.first_sacked.is_some_and(|sent| sent < head.sent());
+        let before = |head: &UnackedSegment| times.first_sacked.is_some_and(|sent| sent < head.sent());
         self.params.rto == RtoRule::Linux && head.is_some_and(before)
     }
 }

@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 
-use super::windowed::Windowed;
+use super::windowed::WindowedMin;
 
 /// The Non-Validated Period: cwnd is kept unused so long at most (RFC 7661 section 4.4.3).
 const NVP: Duration = Duration::from_secs(5 * 60);
@@ -18,7 +18,7 @@ const NVP: Duration = Duration::from_secs(5 * 60);
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PipeAck {
     /// Undefined at the begin and after a loss.
-    most: Option<Windowed<Reverse<Bytes>>>,
+    most: Option<WindowedMin<Reverse<Bytes>>>,
     round_end: Seq,
     round_acked: Bytes,
     /// Since when cwnd is not validated.
@@ -37,7 +37,7 @@ impl PipeAck {
             let period = (srtt * 3).max(Duration::SECOND);
             match &mut self.most {
                 Some(most) => most.update(sample, now, period),
-                None => self.most = Some(Windowed::new(sample, now)),
+                None => self.most = Some(WindowedMin::new(sample, now)),
             }
             self.round_end = nxt;
             self.round_acked = Bytes::ZERO;

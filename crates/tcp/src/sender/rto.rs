@@ -12,7 +12,7 @@ use super::Sender;
 use super::ack::Ack;
 use super::detection::Detector;
 use super::frto::Frto;
-use super::scoreboard::{Amount, Segment};
+use super::scoreboard::{Amount, UnackedSegment};
 use super::state::CaState;
 use super::transmit::Forced;
 
@@ -96,7 +96,7 @@ impl Sender {
 
     /// When the timeout of the oldest outstanding segment ends, counted from its transmission.
     pub(super) fn timeout_of_head(&self, now: Time) -> Time {
-        let sent = self.board.head().and_then(|head| self.board.get(head)).map_or(now, Segment::sent);
+        let sent = self.board.head().and_then(|head| self.board.get(head)).map_or(now, UnackedSegment::sent);
         (sent + self.timeout()).max(now + self.params.tick)
     }
 

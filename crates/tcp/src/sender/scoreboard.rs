@@ -24,7 +24,7 @@ pub(crate) use amount::Amount;
 use queue::Queue;
 use ranges::Ranges;
 use segment::{EVER_RETRANSMITTED, LOST, RETRANSMITTED, SACKED};
-pub(crate) use segment::{Segment, SegmentId, Snapshot};
+pub(crate) use segment::{SegmentId, Snapshot, UnackedSegment};
 use windtunnel_units::{Bytes, Seq, Time};
 use windtunnel_wire::SackBlock;
 
@@ -91,7 +91,15 @@ impl Scoreboard {
         debug_assert!(payload > Bytes::ZERO && payload < Bytes::new(1 << 32), "a segment of {payload}");
         self.nxt = self.nxt + payload;
         let len = payload.get() as u32;
-        SegmentId(self.queue.push(Segment { seq, sent: now, snapshot, len, prev: 0, next: 0, flags: 0 }))
+        SegmentId(self.queue.push(UnackedSegment {
+            seq,
+            sent: now,
+            snapshot,
+            len,
+            prev: 0,
+            next: 0,
+            flags: 0,
+        }))
     }
 
     /// A segment left again. Nothing happens if it was delivered.
@@ -115,7 +123,7 @@ impl Scoreboard {
     /// A segment that is in the network left again, as a probe. Linux does not count both (`tcp_send_loss_probe`): mostly
     /// one of them is lost. Nothing happens if it was delivered, or is lost and its place is to be taken.
     pub(crate) fn on_probed(&mut self, id: SegmentId, now: Time, snapshot: Snapshot) {
-        if !self.queue.get(id.0).is_some_and(Segment::is_in_network) {
+        if !self.queue.get(id.0).is_some_and(UnackedSegment::is_in_network) {
             return;
         }
         self.queue.unlink(id.0);
@@ -131,7 +139,7 @@ impl Scoreboard {
     /// Without SACK it is given all that leave the queue; how many of them duplicate ACKs had not counted is in
     /// [`Acked::delivered`].
     #[inline]
-    pub(crate) fn on_ack(&mut self, una: Seq, mut visit: impl FnMut(SegmentId, &Segment)) -> Acked {
+    pub(crate) fn on_ack(&mut self, una: Seq, mut visit: impl FnMut(SegmentId, &UnackedSegment)) -> Acked {
         let mut acked = Acked::default();
         if una <= self.una || una > self.nxt {
             return acked;
@@ -167,7 +175,7 @@ impl Scoreboard {
     pub(crate) fn on_sack(
         &mut self,
         blocks: &[SackBlock],
-        mut visit: impl FnMut(SegmentId, &Segment),
+        mut visit: impl FnMut(SegmentId, &UnackedSegment),
     ) -> Amount {
         let mut delivered = Amount::ZERO;
         let mut upwards = [SackBlock::default(); 4];

@@ -11,7 +11,7 @@ use super::frto::Frto;
 use super::limits::Limited;
 use super::rfc6675::NextSeg;
 use super::rto::TimerKind;
-use super::scoreboard::{Segment, SegmentId};
+use super::scoreboard::{SegmentId, UnackedSegment};
 use super::state::CaState;
 
 /// A segment that leaves whatever cwnd and pacing say: its timer expired, or a recovery begins with it.
@@ -232,7 +232,7 @@ impl Sender {
     }
 
     /// The packet of a segment that was sent before.
-    fn repeat(&mut self, segment: &Segment, now: Time) -> Packet {
+    fn repeat(&mut self, segment: &UnackedSegment, now: Time) -> Packet {
         let (seq, payload) = (segment.seq(), segment.payload());
         if let Some(pipe) = &mut self.validation.pipe_ack {
             pipe.on_retransmitted(payload);
