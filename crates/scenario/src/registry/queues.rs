@@ -31,6 +31,11 @@ impl Registry {
         self.queues.register(entry.with_slots(P::default().slots()))
     }
 
+    /// True if some discipline takes an AQM under `key`.
+    pub(crate) fn takes_aqm(&self, key: &str) -> bool {
+        self.queues.iter().any(|entry| entry.slots.iter().any(|slot| slot.key == key))
+    }
+
     /// Those of windtunnel.
     pub(super) fn register_queues(&mut self) -> Result<(), RegistryError> {
         self.register_queue::<FifoParams>()?;
