@@ -25,6 +25,8 @@ pub enum StateRecording {
     Changes,
 }
 
+const KEEPS_ITS_NAMES: &str = "an algorithm keeps its names";
+
 /// What a `probe` is given: a function of a name and a value.
 pub(crate) type Probe<'a> = &'a mut dyn FnMut(&'static str, f64);
 
@@ -85,10 +87,12 @@ impl StateRows {
 
     /// Adds a row of `subject`.
     pub(crate) fn push(&mut self, now: Time, subject: usize, probe: &dyn Fn(Probe<'_>)) {
+        // Written by index: each value costs a store, and the vector grows once for the row.
         let start = self.values.len();
-        let values = &mut self.values;
-        probe(&mut |_, value| values.push(value));
-        assert_eq!(self.values.len() - start, self.names[subject].len(), "an algorithm keeps its names");
+        self.values.resize(start + self.names[subject].len(), f64::NAN);
+        let mut places = self.values[start..].iter_mut();
+        probe(&mut |_, value| *places.next().expect(KEEPS_ITS_NAMES) = value);
+        assert!(places.next().is_none(), "{KEEPS_ITS_NAMES}");
         self.rows.push(Row { time: now, subject: subject as u32 });
         self.latest[subject] = Some(start);
     }
@@ -124,17 +128,22 @@ impl StateRows {
         let place = |name: &&'static str| columns.iter().position(|column| column == name);
         let places: Vec<Vec<usize>> =
             self.names.iter().map(|names| names.iter().filter_map(place).collect()).collect();
-        let mut data = vec![vec![f64::NAN; self.rows.len()]; columns.len()];
-        let mut values = self.values.iter();
+        let n = self.rows.len();
+        let mut data = vec![f64::NAN; n * columns.len()];
+        let mut rest = &self.values[..];
         for (row, Row { subject, .. }) in self.rows.iter().enumerate() {
-            for (place, value) in places[*subject as usize].iter().zip(&mut values) {
-                data[*place][row] = *value;
+            let places = &places[*subject as usize];
+            let (values, after) = rest.split_at(places.len());
+            rest = after;
+            for (place, value) in places.iter().zip(values) {
+                data[place * n + row] = *value;
             }
         }
         let times = self.rows.iter().map(|row| row.time.as_secs_f64()).collect();
         let subjects = self.rows.iter().map(|row| row.subject).collect();
         let keys = [("time_s", Column::F64(times)), (self.subject, Column::U32(subjects))];
-        let numbers = columns.into_iter().zip(data).map(|(name, values)| (name, Column::F64(values)));
+        let column = |place: usize| Column::F64(data[place * n..][..n].to_vec());
+        let numbers = columns.into_iter().enumerate().map(|(place, name)| (name, column(place)));
         Some(Table { name: self.table, columns: keys.into_iter().chain(numbers).collect() })
     }
 }
