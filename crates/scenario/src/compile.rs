@@ -143,10 +143,10 @@ fn flow(scenario: &Scenario, ways: &Ways, index: usize, group: &FlowGroup, membe
     let (forward, reverse) = paths(scenario, ways, &group.route);
     FlowSpec {
         seed: stream_seed(scenario.seed, &format!("flow {} application", member.name)),
+        transport: transport(scenario, group, &member.name, &endpoint),
         name: member.name,
         cc_name: group.cc_name.clone(),
         endpoint,
-        transport: transport(scenario, group, &endpoint),
         application: group.application.clone(),
         forward,
         reverse,
@@ -154,7 +154,7 @@ fn flow(scenario: &Scenario, ways: &Ways, index: usize, group: &FlowGroup, membe
     }
 }
 
-fn transport(scenario: &Scenario, group: &FlowGroup, endpoint: &Endpoint) -> Transport {
+fn transport(scenario: &Scenario, group: &FlowGroup, name: &str, endpoint: &Endpoint) -> Transport {
     if group.application.protocol() == Protocol::Udp {
         return Transport::Udp;
     }
@@ -167,6 +167,7 @@ fn transport(scenario: &Scenario, group: &FlowGroup, endpoint: &Endpoint) -> Tra
         min_cwnd: endpoint.min_cwnd(),
         paced: group.pacing,
         ssthresh_base: group.tcp.ssthresh_base,
+        seed: stream_seed(scenario.seed, &format!("flow {name} controller")),
     };
     let config = group.cc.clone();
     let cc = ControllerFactory::new(move || config.build(init));

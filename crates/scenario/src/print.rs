@@ -8,8 +8,7 @@ use windtunnel_qdisc::Limit;
 use windtunnel_sim::application::Protocol;
 
 use crate::model::{Endpoints, FlowGroup, Link, LinkRate, Queue, Scenario, Shape};
-use crate::parse::{BSD42, MDS_SUFFIX};
-use crate::registry::Described;
+use crate::registry::{BSD42, Described, MDS_SUFFIX};
 
 impl Scenario {
     /// The scenario as JSON, in the form of the file.
@@ -119,13 +118,10 @@ fn controller(group: &FlowGroup) -> Value {
         sender.extend(object(params));
         return Value::Object(sender);
     }
-    let mut cc = group.cc.avoidance.table();
     // Tahoe grows as Reno does: the name says more than the growth.
     let name = group.cc_name.strip_suffix(MDS_SUFFIX).unwrap_or(&group.cc_name);
-    cc.insert("kind".into(), json!(name));
-    cc.insert("slow_start".into(), Value::Object(group.cc.slow_start.table()));
-    cc.insert("response".into(), json!(group.cc.response.kind()));
-    cc.extend(group.cc.response.parameters());
+    let mut cc = entries([("kind", json!(name))]);
+    cc.extend(group.cc.to_map());
     Value::Object(cc)
 }
 

@@ -1,26 +1,28 @@
 //! CUBIC as RFC 9438 and as Linux have it, over time.
 
-use windtunnel_cc::{AvoidanceConfig, CubicParams, CubicVariant, SlowStartConfig, Style, WindowedConfig};
+use std::sync::Arc;
+
+use windtunnel_cc::{CubicParams, CubicVariant, SlowStartParams, Style, WindowedConfig};
 use windtunnel_units::Duration;
 
 use crate::driver::{CLEAN, Driver, MSS};
+use crate::parts::none;
 
 const RTT: Duration = Duration::from_millis(100);
 const NS: Duration = Duration::from_nanos(1);
 const MS: Duration = Duration::from_millis(1);
 const K: f64 = 4.217_163;
 
-fn config(variant: CubicVariant, slow_start: SlowStartConfig) -> WindowedConfig {
+fn config(variant: CubicVariant, slow_start: Arc<dyn SlowStartParams>) -> WindowedConfig {
     let params = CubicParams { variant: Some(variant), ..CubicParams::default() };
-    let mut config =
-        WindowedConfig { avoidance: AvoidanceConfig::Cubic(params), slow_start, ..Default::default() };
+    let mut config = WindowedConfig { avoidance: Arc::new(params), slow_start, ..Default::default() };
     config.resolve(Style::Linux);
     config
 }
 
 /// A CUBIC that just lost at 100 segments.
 fn at_seventy(variant: CubicVariant, rtt: Duration) -> Driver {
-    let mut flow = Driver::new(&config(variant, SlowStartConfig::None), MSS * 100, rtt);
+    let mut flow = Driver::new(&config(variant, none()), MSS * 100, rtt);
     flow.lose();
     assert_eq!(flow.cwnd(), MSS * 70);
     flow
@@ -124,7 +126,7 @@ fn fast_convergence_lowers_the_plateau() {
 /// acknowledged segments for each.
 #[test]
 fn linux_grows_by_a_twentieth_before_the_first_loss() {
-    let mut flow = Driver::new(&config(CubicVariant::Linux, SlowStartConfig::None), MSS * 100, RTT);
+    let mut flow = Driver::new(&config(CubicVariant::Linux, none()), MSS * 100, RTT);
     (0..10).for_each(|_| flow.round(1));
     assert!((flow.segments() / 100.0 - 1.63).abs() < 0.03, "1.05^10 = 1.63, not {}", flow.segments());
     // Rule 6: never more than a segment for two; here far out on the curve.
@@ -142,8 +144,8 @@ fn linux_grows_by_a_twentieth_before_the_first_loss() {
 #[test]
 fn linux_keeps_its_price_for_a_while() {
     let params = CubicParams { c: Some(400.0), variant: Some(CubicVariant::Linux), ..CubicParams::default() };
-    let avoidance = AvoidanceConfig::Cubic(params);
-    let config = WindowedConfig { avoidance, slow_start: SlowStartConfig::None, ..Default::default() };
+    let avoidance = Arc::new(params);
+    let config = WindowedConfig { avoidance, slow_start: none(), ..Default::default() };
     let mut flow = Driver::new(&config, MSS * 100, RTT);
     flow.lose();
     for (after, price) in [(NS, 4.0), (MS * 31, 4.0), (MS, 3.0)] {
@@ -214,7 +216,7 @@ fn a_timeout_begins_a_new_curve() {
 /// RFC 9438 section 4.10: where the first slow start ends without a loss, K is zero; the window is the plateau.
 #[test]
 fn the_curve_begins_where_slow_start_ends() {
-    let mut flow = Driver::new(&config(CubicVariant::Rfc9438, SlowStartConfig::None), MSS * 50, RTT);
+    let mut flow = Driver::new(&config(CubicVariant::Rfc9438, none()), MSS * 50, RTT);
     flow.ack(MS, 1, CLEAN);
     assert_eq!((flow.probe("w_max_segments"), flow.probe("k_s")), (Some(50.0), Some(0.0)));
 }

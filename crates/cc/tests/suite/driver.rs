@@ -1,8 +1,8 @@
 //! A sender reduced to what a controller sees of it: ACKs at times and marks of the test's choice.
 
 use windtunnel_cc::{
-    AckSample, CongestionControl, CongestionEvent, EcnFeedback, FlowInit, Marked, PathView, Phase,
-    SsthreshBase, Trigger, WindowedConfig,
+    AckSample, CongestionControl, CongestionEvent, ControllerParams, EcnFeedback, FlowInit, Marked, PathView,
+    Phase, Trigger, WindowedConfig,
 };
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 
@@ -24,7 +24,7 @@ pub(crate) const SCE: Marks = Marks { ce: 0, sce: 1 };
 
 /// A paced flow with a floor of two segments.
 pub(crate) fn init(iw: Bytes) -> FlowInit {
-    FlowInit { mss: MSS, iw, min_cwnd: MSS * 2, paced: true, ssthresh_base: SsthreshBase::default() }
+    FlowInit { iw, paced: true, ..FlowInit::new(MSS) }
 }
 
 /// A controller and the connection around it. The flight is as large as cwnd allows.

@@ -1,10 +1,12 @@
 //! `HyStart` behind a bottleneck: a flow that fills a path, ACK by ACK.
 
+use std::sync::Arc;
+
 use std::collections::VecDeque;
 
 use windtunnel_cc::{
-    AckSample, AvoidanceConfig, CongestionControl, CubicParams, ExitReason, FlowInit, HystartParams,
-    PathView, Phase, SlowStartConfig, Style, WindowedConfig,
+    AckSample, CongestionControl, ControllerParams, CubicParams, ExitReason, FlowInit, HystartParams,
+    PathView, Phase, Style, WindowedConfig,
 };
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 
@@ -24,8 +26,8 @@ struct Flow {
 
 impl Flow {
     fn new(slow_start: HystartParams, paced: bool) -> Flow {
-        let slow_start = SlowStartConfig::Hystart(slow_start);
-        let avoidance = AvoidanceConfig::Cubic(CubicParams::default());
+        let slow_start = Arc::new(slow_start);
+        let avoidance = Arc::new(CubicParams::default());
         let mut config = WindowedConfig { avoidance, slow_start, ..WindowedConfig::default() };
         config.resolve(Style::Linux);
         let cc = config.build(FlowInit { paced, ..init(MSS * 10) });

@@ -1,27 +1,32 @@
 //! The variants that count in whole segments or with each ACK: Linux's and RFC 5681's, number by number.
 
+use std::any::Any;
+use std::sync::Arc;
+
+use serde_json::Value;
+
 use std::num::NonZeroU32;
 
 use windtunnel_cc::{
-    AimdGrowth, AimdParams, AvoidanceConfig, ConventionalParams, MdsParams, RenoParams, ResponseConfig,
-    ScalableParams, ScalableVariant, SlowStartConfig, SlowStartGrowth, StandardParams, Style, WindowedConfig,
-    scaled_md,
+    AimdGrowth, AimdParams, AvoidanceParams, ConventionalParams, CubicParams, MdsParams, RenoParams,
+    ScalableParams, ScalableVariant, SlowStartGrowth, StandardParams, Style, WindowedConfig, scaled_md,
 };
 use windtunnel_units::{Bytes, Duration};
 
 use crate::driver::{CE, CLEAN, Driver, MSS, SCE};
+use crate::parts::{none, plain_reno, standard};
 
 const RTT: Duration = Duration::from_millis(100);
 const NS: Duration = Duration::from_nanos(1);
 
 /// `avoidance` in Linux's style, from the first ACK on.
-fn avoiding(avoidance: AvoidanceConfig) -> WindowedConfig {
-    let mut config = WindowedConfig { avoidance, slow_start: SlowStartConfig::None, ..Default::default() };
+fn avoiding(avoidance: Arc<dyn AvoidanceParams>) -> WindowedConfig {
+    let mut config = WindowedConfig { avoidance, slow_start: none(), ..Default::default() };
     config.resolve(Style::Linux);
     config
 }
 
-fn flow(avoidance: AvoidanceConfig, segments: u64) -> Driver {
+fn flow(avoidance: Arc<dyn AvoidanceParams>, segments: u64) -> Driver {
     let mut flow = Driver::new(&avoiding(avoidance), MSS * segments, RTT);
     // The ACK that begins congestion avoidance counts for nothing.
     flow.barred = true;
@@ -30,12 +35,12 @@ fn flow(avoidance: AvoidanceConfig, segments: u64) -> Driver {
     flow
 }
 
-fn reno() -> AvoidanceConfig {
-    AvoidanceConfig::default()
+fn reno() -> Arc<dyn AvoidanceParams> {
+    plain_reno()
 }
 
-fn scalable(variant: ScalableVariant) -> AvoidanceConfig {
-    AvoidanceConfig::Scalable(ScalableParams { variant: Some(variant), ..Default::default() })
+fn scalable(variant: ScalableVariant) -> Arc<dyn AvoidanceParams> {
+    Arc::new(ScalableParams { variant: Some(variant), ..Default::default() })
 }
 
 /// spec/congestion-control section 0.4: at ten segments ten ACKs of one, or five of two, are a segment; an ACK of 25 is
@@ -106,7 +111,7 @@ fn renos_sawtooth() {
 #[test]
 fn aimd_keeps_fractions_of_credit() {
     let params = AimdParams { a: 0.529, b: 0.7, growth: Some(AimdGrowth::Linux) };
-    let mut flow = flow(AvoidanceConfig::Aimd(params), 10);
+    let mut flow = flow(Arc::new(params), 10);
     let mut needed = |segments| {
         let mut acks = 0;
         while flow.cwnd() < MSS * segments {
@@ -126,7 +131,7 @@ fn aimd_keeps_fractions_of_credit() {
 /// ACKs at ten segments (1/10 + ... of growing windows), and with delayed ACKs half of it.
 #[test]
 fn per_ack_growth_counts_acks() {
-    let per_ack = || AvoidanceConfig::Reno(RenoParams::classic());
+    let per_ack = || Arc::new(RenoParams::classic());
     for segments in [1, 2, 10] {
         let mut flow = flow(per_ack(), 10);
         flow.ack(NS, segments, CLEAN);
@@ -150,7 +155,7 @@ fn per_ack_growth_counts_acks() {
 /// RFC 2525 section 2.6: 4.3BSD-Reno adds an eighth of a segment to each increase.
 #[test]
 fn bsd_adds_an_eighth() {
-    let mut flow = flow(AvoidanceConfig::Reno(RenoParams::bsd()), 10);
+    let mut flow = flow(Arc::new(RenoParams::bsd()), 10);
     flow.ack(NS, 1, CLEAN);
     assert_eq!(flow.cwnd(), MSS * 10 + Bytes::new(144 + 181), "144.8 + 181 bytes");
 }
@@ -216,7 +221,7 @@ fn kellys_scalable_is_reno_up_to_lwnd() {
 /// the credit; a CE is answered by whole segments, and alternative backoff (RFC 8511) by its own factor.
 #[test]
 fn sce_scale_bytes_and_ce_segments() {
-    let response = ResponseConfig::Mds(MdsParams::default());
+    let response = Arc::new(MdsParams::default());
     let mut config = WindowedConfig { response, ..avoiding(reno()) };
     let mut flow = Driver::new(&config, MSS * 50, RTT);
     flow.ack(NS, 49, CLEAN);
@@ -228,7 +233,7 @@ fn sce_scale_bytes_and_ce_segments() {
     flow.ack(NS, 1, CE);
     assert_eq!(flow.cwnd(), MSS * 25);
 
-    config.response = ResponseConfig::Conventional(ConventionalParams { ce_md: Some(0.85) });
+    config.response = Arc::new(ConventionalParams { ce_md: Some(0.85) });
     let mut flow = Driver::new(&config, MSS * 50, RTT);
     flow.ack(NS, 1, CE);
     assert_eq!(flow.cwnd(), MSS * 42, "floor(42.5)");
@@ -237,7 +242,7 @@ fn sce_scale_bytes_and_ce_segments() {
 fn slow_start(growth: SlowStartGrowth, l: u32) -> Driver {
     let l = NonZeroU32::new(l).expect("from 1 on");
     let slow_start = StandardParams { growth: Some(growth), l, ..StandardParams::default() };
-    let slow_start = SlowStartConfig::Standard(slow_start);
+    let slow_start = Arc::new(slow_start);
     let mut config = WindowedConfig { slow_start, ..Default::default() };
     config.resolve(Style::Linux);
     Driver::new(&config, MSS * 10, RTT)
@@ -289,7 +294,7 @@ fn ce_in_slow_start_is_answered() {
     assert!(flow.avoids());
     assert_eq!(flow.ack(NS, 1, CE), Some(false), "once per round");
 
-    let config = WindowedConfig { slow_start: SlowStartConfig::default(), ..Default::default() };
+    let config = WindowedConfig { slow_start: standard(), ..Default::default() };
     let mut flow = Driver::new(&config, MSS * 10, RTT);
     assert_eq!(flow.ack(NS, 1, CE), Some(true));
     assert_eq!(flow.cwnd(), MSS * 10);
@@ -300,22 +305,23 @@ fn ce_in_slow_start_is_answered() {
 fn resolving_fills_in_what_was_left_out() {
     let mut config = WindowedConfig { avoidance: scalable(ScalableVariant::Paper), ..Default::default() };
     config.resolve(Style::Linux);
-    let text = serde_json::to_value(&config).expect("serialisable");
     let avoidance = serde_json::json!({
-        "kind": "scalable", "variant": "paper", "inv_a": 100, "b": 0.125, "lwnd": "23168 B", "growth": "per-ack"
+        "variant": "paper", "inv_a": 100, "b": 0.125, "lwnd": "23168 B", "growth": "per-ack"
     });
-    assert_eq!(text["avoidance"], avoidance);
-    assert_eq!((&text["slow_start"]["growth"], &text["slow_start"]["exit"]), (&"linux".into(), &"md".into()));
+    assert_eq!(Value::Object(config.avoidance.to_map()), avoidance);
+    let slow_start = config.slow_start.to_map();
+    assert_eq!((&slow_start["growth"], &slow_start["exit"]), (&"linux".into(), &"md".into()));
 
     let once = config.clone();
     config.resolve(Style::Document);
     assert_eq!(config, once);
 
     for (style, c, beta) in [(Style::Document, 0.4, 0.7), (Style::Linux, 410.0 / 1024.0, 717.0 / 1024.0)] {
-        let avoidance = serde_json::from_str(r#"{"kind": "cubic"}"#).expect("CUBIC");
+        let avoidance = Arc::new(CubicParams::default());
         let mut config = WindowedConfig { avoidance, ..Default::default() };
         config.resolve(style);
-        let AvoidanceConfig::Cubic(params) = config.avoidance else { panic!("CUBIC stays CUBIC") };
+        let params: &dyn Any = &*config.avoidance;
+        let params = params.downcast_ref::<CubicParams>().expect("CUBIC stays CUBIC");
         assert_eq!((params.c, params.beta), (Some(c), Some(beta)));
     }
 }

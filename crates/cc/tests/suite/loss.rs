@@ -1,29 +1,32 @@
 //! What the window does around losses, timeouts, undos, unused windows and barred growth.
 
+use std::sync::Arc;
+
 use windtunnel_cc::{
-    AimdGrowth, AvoidanceConfig, CubicParams, CubicVariant, ExitReason, FlowInit, HystartParams,
-    HystartPpParams, MdsParams, RenoParams, ResponseConfig, SlowStartConfig, SsthreshBase, StandardParams,
-    Style, WindowedConfig,
+    AimdGrowth, AvoidanceParams, CubicParams, CubicVariant, ExitReason, FlowInit, HystartParams,
+    HystartPpParams, MdsParams, RenoParams, SlowStartParams, SsthreshBase, StandardParams, Style,
+    WindowedConfig,
 };
 use windtunnel_units::{Bytes, Duration};
 
 use crate::driver::{CE, CLEAN, Driver, MSS, SCE, init};
+use crate::parts::{none, plain_reno, standard};
 
 const RTT: Duration = Duration::from_millis(100);
 const NS: Duration = Duration::from_nanos(1);
 
-fn linux(avoidance: AvoidanceConfig, slow_start: SlowStartConfig) -> WindowedConfig {
+fn linux(avoidance: Arc<dyn AvoidanceParams>, slow_start: Arc<dyn SlowStartParams>) -> WindowedConfig {
     let mut config = WindowedConfig { avoidance, slow_start, ..Default::default() };
     config.resolve(Style::Linux);
     config
 }
 
 fn reno() -> WindowedConfig {
-    linux(AvoidanceConfig::default(), SlowStartConfig::default())
+    linux(plain_reno(), standard())
 }
 
-fn cubic(variant: CubicVariant) -> AvoidanceConfig {
-    AvoidanceConfig::Cubic(CubicParams { variant: Some(variant), ..CubicParams::default() })
+fn cubic(variant: CubicVariant) -> Arc<dyn AvoidanceParams> {
+    Arc::new(CubicParams { variant: Some(variant), ..CubicParams::default() })
 }
 
 /// A Reno that has lost once, and avoids congestion at `segments`.
@@ -46,12 +49,12 @@ fn barred_acks_grow_nothing() {
     assert_eq!(flow.cwnd(), MSS * 10);
 
     for slow_start in [
-        SlowStartConfig::default(),
-        SlowStartConfig::Hystart(HystartParams::default()),
-        SlowStartConfig::HystartPp(HystartPpParams::default()),
-        SlowStartConfig::Essp(windtunnel_cc::EsspParams::default()),
+        standard(),
+        Arc::new(HystartParams::default()),
+        Arc::new(HystartPpParams::default()),
+        Arc::new(windtunnel_cc::EsspParams::default()),
     ] {
-        let config = linux(AvoidanceConfig::default(), slow_start);
+        let config = linux(plain_reno(), slow_start);
         let mut flow = Driver::new(&config, MSS * 10, RTT);
         flow.barred = true;
         flow.ack(NS, 5, CLEAN);
@@ -62,14 +65,14 @@ fn barred_acks_grow_nothing() {
 /// What a barred ACK says is heard: SCE are answered, and a slow start sees the delay.
 #[test]
 fn barred_acks_are_heard() {
-    let response = ResponseConfig::Mds(MdsParams::default());
-    let config = WindowedConfig { response, slow_start: SlowStartConfig::None, ..reno() };
+    let response = Arc::new(MdsParams::default());
+    let config = WindowedConfig { response, slow_start: none(), ..reno() };
     let mut flow = Driver::new(&config, MSS * 100, RTT);
     flow.barred = true;
     flow.ack(NS, 1, SCE);
     assert!(flow.cwnd() < MSS * 100);
 
-    let config = linux(AvoidanceConfig::default(), SlowStartConfig::Hystart(HystartParams::default()));
+    let config = linux(plain_reno(), Arc::new(HystartParams::default()));
     let mut flow = Driver::new(&config, MSS * 100, RTT);
     flow.barred = true;
     flow.ack(NS, 100, CLEAN);
@@ -154,7 +157,7 @@ fn an_unused_window_is_remembered() {
     flow.validate(MSS * 12);
     assert_eq!((flow.cwnd(), flow.cc.control().ssthresh), (MSS * 12, Bytes::MAX));
 
-    let mut flow = Driver::new(&linux(cubic(CubicVariant::Linux), SlowStartConfig::None), MSS * 100, RTT);
+    let mut flow = Driver::new(&linux(cubic(CubicVariant::Linux), none()), MSS * 100, RTT);
     flow.lose();
     flow.round(1);
     let known = (flow.probe("w_max_segments"), flow.probe("k_s"));
@@ -170,7 +173,7 @@ fn an_unused_window_is_remembered() {
 fn undo_restores_the_window() {
     for (variant, restores) in [(CubicVariant::Linux, false), (CubicVariant::Rfc9438, true)] {
         for timeout in [false, true] {
-            let mut flow = Driver::new(&linux(cubic(variant), SlowStartConfig::None), MSS * 200, RTT);
+            let mut flow = Driver::new(&linux(cubic(variant), none()), MSS * 200, RTT);
             flow.lose();
             flow.round(1);
             let w_max = flow.probe("w_max_segments");
@@ -186,7 +189,7 @@ fn undo_restores_the_window() {
             assert_eq!(flow.probe("w_max_segments") == w_max, restores, "{variant:?}");
         }
     }
-    let mut flow = Driver::new(&linux(AvoidanceConfig::default(), SlowStartConfig::None), MSS * 200, RTT);
+    let mut flow = Driver::new(&linux(plain_reno(), none()), MSS * 200, RTT);
     flow.ack(NS, 1, CE);
     flow.undo();
     assert_eq!(flow.cwnd(), MSS * 100);
@@ -209,7 +212,7 @@ fn a_spurious_loss_does_not_end_slow_start() {
 /// HyStart runs again: in the slow start after it delay ends growth below ssthresh.
 #[test]
 fn a_timeout_restarts_hystart() {
-    let slow_start = SlowStartConfig::Hystart(HystartParams::default());
+    let slow_start = Arc::new(HystartParams::default());
     let mut flow = Driver::new(&linux(cubic(CubicVariant::Linux), slow_start), MSS * 100, RTT);
     flow.lose();
     flow.ack(NS, 1, CLEAN);
@@ -237,8 +240,8 @@ fn a_timeout_restarts_hystart() {
 /// spec/congestion-control section 2.3: HyStart++ is off after the first loss: delay does not end a later slow start.
 #[test]
 fn hystart_pp_is_for_the_first_slow_start() {
-    let slow_start = SlowStartConfig::HystartPp(HystartPpParams::default());
-    let config = linux(AvoidanceConfig::default(), slow_start);
+    let slow_start = Arc::new(HystartPpParams::default());
+    let config = linux(plain_reno(), slow_start);
     let mut flow = Driver::new(&config, MSS * 200, RTT);
     flow.time_out(true);
     while !flow.avoids() {
@@ -251,8 +254,8 @@ fn hystart_pp_is_for_the_first_slow_start() {
 /// spec/congestion-control section 2.3: unpaced, an ACK grows HyStart++ by eight segments at most; CE halves in either phase.
 #[test]
 fn hystart_pp_in_the_style_of_linux() {
-    let slow_start = SlowStartConfig::HystartPp(HystartPpParams::default());
-    let config = linux(AvoidanceConfig::default(), slow_start);
+    let slow_start = Arc::new(HystartPpParams::default());
+    let config = linux(plain_reno(), slow_start);
     let mut flow = Driver::from_init(&config, FlowInit { paced: false, ..init(MSS * 40) }, RTT);
     flow.ack(NS, 20, CLEAN);
     assert_eq!(flow.cwnd(), MSS * 48);
@@ -264,8 +267,8 @@ fn hystart_pp_in_the_style_of_linux() {
 /// ssthresh 10, regained in log2(10) = 3.3 round trips; with RFC 5681's growth.
 #[test]
 fn tahoe_starts_over() {
-    let reno = AvoidanceConfig::Reno(RenoParams { growth: Some(AimdGrowth::PerAck) });
-    let config = linux(reno, SlowStartConfig::Standard(StandardParams::classic()));
+    let reno = Arc::new(RenoParams { growth: Some(AimdGrowth::PerAck) });
+    let config = linux(reno, Arc::new(StandardParams::classic()));
     let mut flow = Driver::new(&config, MSS * 20, RTT);
     flow.time_out(true);
     assert_eq!((flow.cwnd(), flow.cc.control().ssthresh), (MSS, MSS * 10));
@@ -283,9 +286,9 @@ fn tahoe_starts_over() {
 /// + 1/2.5 = 2.9, 2.9 + 1/2.9 + 1/3.2 = 3.6.
 #[test]
 fn initial_window_of_one() {
-    let reno = || AvoidanceConfig::Reno(RenoParams { growth: Some(AimdGrowth::PerAck) });
-    let standard = SlowStartConfig::Standard(StandardParams::classic());
-    for (slow_start, expected) in [(standard, [1, 2, 4, 8]), (SlowStartConfig::None, [1, 2, 2, 3])] {
+    let reno = || Arc::new(RenoParams { growth: Some(AimdGrowth::PerAck) });
+    let standard: Arc<dyn SlowStartParams> = Arc::new(StandardParams::classic());
+    for (slow_start, expected) in [(standard, [1, 2, 4, 8]), (none(), [1, 2, 2, 3])] {
         let mut flow = Driver::new(&linux(reno(), slow_start), MSS, RTT);
         let windows = expected.map(|_| {
             let window = flow.cwnd();
@@ -294,9 +297,5 @@ fn initial_window_of_one() {
         });
         assert_eq!(windows, expected);
     }
-    assert_eq!(
-        Driver::new(&linux(reno(), SlowStartConfig::None), Bytes::ZERO, RTT).cwnd(),
-        MSS,
-        "one at least"
-    );
+    assert_eq!(Driver::new(&linux(reno(), none()), Bytes::ZERO, RTT).cwnd(), MSS, "one at least");
 }

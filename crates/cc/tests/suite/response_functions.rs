@@ -4,14 +4,17 @@
 //! at random (Bernoulli) or each `1/p`-th (periodic); a loss is answered at once, and at most once per round trip; no
 //! timeouts. The mean window is the segments per elapsed round trip.
 
+use std::sync::Arc;
+
 use windtunnel_cc::{
-    AckSample, AimdGrowth, AimdParams, AvoidanceConfig, CongestionControl, CongestionEvent, CubicParams,
-    CubicVariant, FlowInit, PathView, ScalableParams, ScalableVariant, SlowStartConfig, Style, Trigger,
+    AckSample, AimdGrowth, AimdParams, AvoidanceParams, CongestionControl, CongestionEvent, ControllerParams,
+    CubicParams, CubicVariant, FlowInit, PathView, ScalableParams, ScalableVariant, Style, Trigger,
     WindowedConfig,
 };
 use windtunnel_units::{Duration, Seq, Time};
 
 use crate::driver::{MSS, init};
+use crate::parts::none;
 
 /// Round trips of 100 and 10 ms.
 const LONG: Duration = Duration::from_millis(100);
@@ -46,12 +49,9 @@ struct Path {
 }
 
 impl Path {
-    fn new(avoidance: &AvoidanceConfig, rtt: Duration) -> Path {
-        let mut config = WindowedConfig {
-            avoidance: avoidance.clone(),
-            slow_start: SlowStartConfig::None,
-            ..WindowedConfig::default()
-        };
+    fn new(avoidance: &Arc<dyn AvoidanceParams>, rtt: Duration) -> Path {
+        let mut config =
+            WindowedConfig { avoidance: avoidance.clone(), slow_start: none(), ..WindowedConfig::default() };
         config.resolve(Style::Linux);
         let cc = config.build(FlowInit { min_cwnd: MSS * 2, ..init(MSS * 10) });
         Path { cc, rtt, now: Time::ZERO, una: Seq::FIRST_DATA, answered: None }
@@ -90,7 +90,7 @@ const LN_8_7: f64 = 0.133_531_392_624_522_63;
 const WARM_UP: u64 = 60;
 
 /// The mean window over `losses` lost segments.
-fn mean(avoidance: &AvoidanceConfig, rtt: Duration, p: f64, process: Losses, losses: u64) -> f64 {
+fn mean(avoidance: &Arc<dyn AvoidanceParams>, rtt: Duration, p: f64, process: Losses, losses: u64) -> f64 {
     let mut path = Path::new(avoidance, rtt);
     let mut random = Random(1);
     let below = (p * u64::MAX as f64) as u64;
@@ -111,16 +111,16 @@ fn mean(avoidance: &AvoidanceConfig, rtt: Duration, p: f64, process: Losses, los
     segments as f64 / path.now.since(start).ratio(rtt)
 }
 
-fn aimd(a: f64, b: f64, growth: AimdGrowth) -> AvoidanceConfig {
-    AvoidanceConfig::Aimd(AimdParams { a, b, growth: Some(growth) })
+fn aimd(a: f64, b: f64, growth: AimdGrowth) -> Arc<dyn AvoidanceParams> {
+    Arc::new(AimdParams { a, b, growth: Some(growth) })
 }
 
-fn cubic(variant: CubicVariant) -> AvoidanceConfig {
-    AvoidanceConfig::Cubic(CubicParams { variant: Some(variant), ..CubicParams::default() })
+fn cubic(variant: CubicVariant) -> Arc<dyn AvoidanceParams> {
+    Arc::new(CubicParams { variant: Some(variant), ..CubicParams::default() })
 }
 
-fn scalable(variant: ScalableVariant) -> AvoidanceConfig {
-    AvoidanceConfig::Scalable(ScalableParams { variant: Some(variant), ..ScalableParams::default() })
+fn scalable(variant: ScalableVariant) -> Arc<dyn AvoidanceParams> {
+    Arc::new(ScalableParams { variant: Some(variant), ..ScalableParams::default() })
 }
 
 /// Within 3 % of a mean at periodic losses, 5 % at random ones: the tolerances of section 4 for real-valued windows.

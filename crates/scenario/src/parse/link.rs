@@ -122,16 +122,12 @@ fn impairments(at: &Cursor<'_>, of: Surroundings<'_>) -> Result<Vec<Arc<dyn Elem
     }
     let mut all = match at.value() {
         Some(Value::List(items)) => {
-            (0..items.len()).map(|i| impairment(&at.item(i), of.registry)).collect::<Result<_, _>>()?
+            (0..items.len()).map(|i| of.registry.impairments.read(&at.item(i))).collect::<Result<_, _>>()?
         }
-        _ => vec![impairment(at, of.registry)?],
+        _ => vec![of.registry.impairments.read(at)?],
     };
     all.sort_by_key(|element| element.stage());
     Ok(all)
-}
-
-fn impairment(at: &Cursor<'_>, registry: &Registry) -> Result<Arc<dyn ElementParams>, Fault> {
-    registry.impairments.read(at)
 }
 
 pub(crate) fn check_rate(rate: Rate, at: &Cursor<'_>) -> Result<(), Fault> {

@@ -1,12 +1,7 @@
 //! The families whose parameters are still variants of an enum.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use windtunnel_cc::{
-    AimdParams, AvoidanceConfig, ConventionalParams, CubicParams, EsspParams, HystartParams, HystartPpParams,
-    MdsParams, RenoParams, ResponseConfig, ScalableParams, SlowStartConfig, StandardParams,
-};
 use windtunnel_qdisc::{
     BrickWallParams, DelticMdsParams, DelticParams, Deltim2Params, DeltimParams, FifoParams, PieParams,
     QueueConfig, RampParams, RedParams,
@@ -14,11 +9,6 @@ use windtunnel_qdisc::{
 
 use super::family::{Described, Entry, Family};
 use crate::parse::deserialize::fields;
-
-/// Algorithms without parameters have this in place of them.
-#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-struct NoParams {}
 
 macro_rules! family {
     ($register:ident, $config:ident: $($name:literal $aliases:tt $variant:ident($params:ty) $summary:literal,)*) => {
@@ -29,8 +19,9 @@ macro_rules! family {
                     aliases: &$aliases,
                     summary: $summary.into(),
                     keys: fields::<$params>().iter().copied().map(std::borrow::Cow::Borrowed).collect(),
-                    read: Box::new(|table| table.read_own_fields::<$params>().map($config::$variant)),
-                    schema: Box::new(<$params>::json_schema),
+                    read: std::sync::Arc::new(|table| table.read_own_fields::<$params>().map($config::$variant)),
+                    schema: std::sync::Arc::new(<$params>::json_schema),
+                    foreign: false,
                 };
                 family.register(entry).expect("built-in names differ");
             )*
@@ -49,35 +40,6 @@ macro_rules! family {
         }
     };
 }
-
-family!(avoidances, AvoidanceConfig:
-    "reno" [] Reno(RenoParams)
-        "One segment per round trip, half of cwnd on congestion: AIMD(1, 0.5)",
-    "aimd" [] Aimd(AimdParams)
-        "Additive increase by a segments per round trip, multiplicative decrease to b",
-    "cubic" [] Cubic(CubicParams)
-        "Growth along a cubic of the time since the last response, at least as fast as Reno",
-    "scalable" [] Scalable(ScalableParams)
-        "Growth in proportion to cwnd: recovery takes the same number of round trips at any rate",
-);
-
-family!(slow_starts, SlowStartConfig:
-    "standard" [] Standard(StandardParams)
-        "cwnd doubles each round trip until congestion is signalled",
-    "hystart" [] Hystart(HystartParams)
-        "HyStart: ends when the round trip grows, or when a train of ACKs is as long as the path",
-    "hystart-pp" ["hystart++", "hystartpp"] HystartPp(HystartPpParams)
-        "HyStart++: ends when the round trip grows, after a conservative phase",
-    "essp" [] Essp(EsspParams)
-        "Extended Slow Start with Pacing: slows down in stages while the queue is still short",
-);
-
-family!(responses, ResponseConfig:
-    "conventional" [] Conventional(ConventionalParams)
-        "Multiplicative decrease on a loss or CE, once per round trip",
-    "mds" [] Mds(MdsParams)
-        "Multiplicative Decrease Scaling: the tau-th root of the decrease for each SCE",
-);
 
 family!(queues, QueueConfig:
     "fifo" ["pfifo", "bfifo"] Fifo(FifoParams)
@@ -99,15 +61,3 @@ family!(queues, QueueConfig:
     "deltim2" [] Deltim2(Deltim2Params)
         "Delay Time Minimisation on the standing queue, updated at intervals",
 );
-
-/// The one slow start without parameters.
-pub(super) fn no_slow_start() -> Entry<SlowStartConfig> {
-    Entry {
-        name: "none".into(),
-        aliases: &[],
-        summary: "Congestion avoidance from the first ACK on".into(),
-        keys: Vec::new(),
-        read: Box::new(|_| Ok(SlowStartConfig::None)),
-        schema: Box::new(NoParams::json_schema),
-    }
-}

@@ -20,12 +20,7 @@ impl CongestionControl for FixedWindow {
     }
     fn on_rto(&mut self, _: bool, _: &PathView) {}
     fn control(&self) -> Control {
-        Control {
-            cwnd: self.0,
-            ssthresh: Bytes::MAX,
-            pacing: Pacing::Gain(2.0),
-            phase: Phase::CongestionAvoidance,
-        }
+        Control { pacing: Pacing::Gain(2.0), phase: Phase::CongestionAvoidance, ..Control::window(self.0) }
     }
 }
 

@@ -2,9 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use windtunnel_cc::{
-    AckSample, CongestionControl, CongestionEvent, Control, Pacing, PathView, Phase, Trigger,
-};
+use windtunnel_cc::{AckSample, CongestionControl, CongestionEvent, Control, PathView, Phase, Trigger};
 use windtunnel_units::{Bytes, Duration};
 
 use super::harness::MSS;
@@ -119,10 +117,9 @@ impl CongestionControl for Reno {
 
     fn control(&self) -> Control {
         Control {
-            cwnd: MSS * self.cwnd,
             ssthresh: if self.ssthresh == u64::MAX { Bytes::MAX } else { MSS * self.ssthresh },
-            pacing: Pacing::Gain(1.0),
             phase: if self.cwnd < self.ssthresh { Phase::SlowStart } else { Phase::CongestionAvoidance },
+            ..Control::window(MSS * self.cwnd)
         }
     }
 }
