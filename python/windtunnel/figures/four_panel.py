@@ -13,8 +13,8 @@ from matplotlib.ticker import FuncFormatter
 
 from windtunnel.errors import InputError
 from windtunnel.figures.panels import DRAW, Window, flow_looks
-from windtunnel.figures.state import draw_state
 from windtunnel.figures.series import Result
+from windtunnel.figures.state import draw_state
 from windtunnel.figures.style import RC
 from windtunnel.state_tables import find_state
 
@@ -43,7 +43,8 @@ def four_panel(
     ``title`` (default: the scenario's) stands above. ``span`` is the time in seconds that all panels show; ``zoom``
     gives single panels their own ranges, in the units of the tables (see :data:`Zoom`). ``panels`` chooses among
     :data:`PANELS`. ``states`` names numbers of the tables ``cc`` and ``aqm`` that get a panel each, behind the others:
-    ``w_max_bytes``, or ``cc.w_max_bytes``. At most about 20 000 points are drawn per panel; every extreme is among them.
+    ``w_max_bytes``, or ``cc.w_max_bytes``. At most about 20 000 points are drawn per panel; every extreme is among
+    them.
 
     Raises InputError for an unknown panel or state, or a span that is empty.
     """

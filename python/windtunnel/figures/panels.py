@@ -126,8 +126,8 @@ def draw_cwnd(axes: Axes, result: Result, window: Window) -> None:
     for s in thresholds:
         keep = thin_line(s.t, s.y, POINTS // (4 * len(thresholds)))
         axes.plot(
-            s.t[keep], s.y[keep] / factor, color=look_of(looks, s.index).colour, linestyle=_THRESHOLD_DASH, linewidth=0.7,
-            alpha=0.75, zorder=1.5, label=f"_ssthresh of flow {s.index}",
+            s.t[keep], s.y[keep] / factor, color=look_of(looks, s.index).colour, linestyle=_THRESHOLD_DASH,
+            linewidth=0.7, alpha=0.75, zorder=1.5, label=f"_ssthresh of flow {s.index}",
         )  # fmt: skip
     for s in every:
         _line(axes, s.t, s.y / factor, look_of(looks, s.index), s.index, len(every))
@@ -165,7 +165,7 @@ def draw_sojourn(axes: Axes, result: Result, window: Window) -> None:
 
 
 def draw_mark(axes: Axes, result: Result, window: Window) -> None:
-    """Mark frequencies: marks of a kind at a queue over the time since the point before, which counts those until then."""
+    """Mark frequencies: the marks of a kind at a queue since the point before, over the time since that."""
     every = [(kind, s) for kind, one in marks(result) for s in visible([one], window)]
     found = [s for _, s in every]
     several = len(names(result, "queues")) > 1
