@@ -268,6 +268,10 @@ impl SlowStart for Hystart {
     }
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        let seconds = |time: Option<Duration>| time.map_or(f64::NAN, Duration::as_secs_f64);
+        let sampled = (self.round.samples > 0).then_some(self.round.least);
+        out("least_rtt_s", seconds(self.least));
+        out("round_least_rtt_s", seconds(sampled));
         out("round_samples", f64::from(self.round.samples));
         out("slow_start_sce", f64::from(self.sce));
     }
