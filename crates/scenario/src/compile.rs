@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use windtunnel_cc::FlowInit;
+use windtunnel_qdisc::QueueInit;
 use windtunnel_qdisc::ecn::EcnPolicy;
 use windtunnel_sim::application::Protocol;
 use windtunnel_sim::{
@@ -95,7 +96,7 @@ fn link(scenario: &Scenario, link: &Link) -> Option<LinkSpec> {
         },
         overhead: link.overhead,
         delay: link.delay,
-        queue: queue.config.build(ecn, queue.limit, seed),
+        queue: queue.spec.build(&QueueInit { ecn, limit: queue.limit, seed, age: queue.age }),
         dequeue_point: match link.dequeue_point {
             DequeuePoint::Start => windtunnel_sim::DequeuePoint::Start,
             DequeuePoint::End => windtunnel_sim::DequeuePoint::End,

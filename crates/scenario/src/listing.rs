@@ -64,11 +64,21 @@ fn entry<C>(kind: &Entry<C>, suffixes: &[&str], generator: &mut SchemaGenerator)
     let suffixed = suffixes.iter().map(|suffix| format!("{}{suffix}", kind.name));
     let aliases: Vec<String> = kind.aliases.iter().map(|&alias| alias.to_owned()).chain(suffixed).collect();
     let schema = kind.schema(generator);
+    let mut parameters = parameters(&schema);
+    parameters.extend(kind.slots.iter().map(|slot| {
+        json!({
+            "name": slot.key,
+            "type": "AQM",
+            "default": null,
+            "unit": null,
+            "description": slot.summary,
+        })
+    }));
     json!({
         "name": kind.name,
         "summary": kind.summary,
         "source": schema.get("x-source"),
-        "parameters": parameters(&schema),
+        "parameters": parameters,
         "aliases": aliases,
     })
 }

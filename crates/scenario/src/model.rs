@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use windtunnel_cc::{ControllerParams, Feedback};
 use windtunnel_qdisc::ecn::EcnMode;
-use windtunnel_qdisc::{Limit, QueueConfig};
+use windtunnel_qdisc::{Limit, QueueSpec};
 use windtunnel_sim::application::ApplicationConfig;
 use windtunnel_sim::element::ElementParams;
 use windtunnel_sim::{RateTrace, StateRecording};
@@ -124,12 +124,14 @@ pub enum DequeuePoint {
 /// A queue.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Queue {
-    /// Its algorithm and parameters.
-    pub config: QueueConfig,
+    /// Its discipline and AQMs with their parameters.
+    pub spec: QueueSpec,
     /// How much it holds.
     pub limit: Limit,
     /// How it reads the ECN field.
     pub ecn_mode: EcnMode,
+    /// How long it has existed, without traffic, before the run starts.
+    pub age: Duration,
 }
 
 /// Equal flows: one `[[flow]]` of the file.

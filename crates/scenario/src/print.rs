@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use windtunnel_qdisc::Limit;
+use windtunnel_qdisc::{Limit, QueueSpec};
 use windtunnel_sim::application::Protocol;
 
 use crate::model::{Endpoints, FlowGroup, Link, LinkRate, Queue, Scenario, Shape};
@@ -159,7 +159,11 @@ fn graph_link(link: &Link, nodes: &[String]) -> Value {
 }
 
 fn queue(queue: &Queue) -> Value {
-    let mut table = queue.config.table();
+    let QueueSpec { params, aqms } = &queue.spec;
+    let mut table = params.table();
+    for (slot, aqm) in params.slots().iter().zip(aqms) {
+        table.extend(aqm.iter().map(|aqm| (slot.key.to_owned(), Value::Object(aqm.table()))));
+    }
     let limit = match queue.limit {
         Limit::Unlimited => "unlimited".to_owned(),
         Limit::Packets(n) => format!("{n} packets"),
@@ -168,6 +172,7 @@ fn queue(queue: &Queue) -> Value {
     };
     table.insert("limit".into(), json!(limit));
     table.insert("ecn_mode".into(), json!(queue.ecn_mode));
+    table.insert("age".into(), json!(queue.age));
     Value::Object(table)
 }
 

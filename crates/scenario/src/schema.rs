@@ -8,6 +8,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 use windtunnel_cc::RenoParams;
+use windtunnel_qdisc::QueueInit;
 use windtunnel_qdisc::ecn::EcnMode;
 use windtunnel_tcp::bsd42::Bsd42Params;
 use windtunnel_tcp::{AckParams, AckPolicy};
@@ -21,10 +22,10 @@ pub fn schema(registry: &Registry) -> String {
     let generator = &mut SchemaSettings::draft2020_12().into_generator();
     let algorithms = [
         (ControllerValue::NAME, controller(registry, generator)),
-        (SLOW_START_VALUE, name_or_table(&registry.slow_starts, &[""], &Map::new(), generator)),
+        (SLOW_START_VALUE, name_or_table(&registry.slow_starts, &[""], &Map::new(), None, generator)),
         (QueueValue::NAME, queue(registry, generator)),
-        (ApplicationValue::NAME, name_or_table(&registry.applications, &[""], &Map::new(), generator)),
-        (ImpairmentValue::NAME, name_or_table(&registry.impairments, &[""], &Map::new(), generator)),
+        (ApplicationValue::NAME, name_or_table(&registry.applications, &[""], &Map::new(), None, generator)),
+        (ImpairmentValue::NAME, name_or_table(&registry.impairments, &[""], &Map::new(), None, generator)),
     ];
     let mut schema = generator.root_schema_for::<File>().to_value();
     for (name, algorithm) in algorithms {
@@ -90,7 +91,7 @@ fn controller(registry: &Registry, generator: &mut SchemaGenerator) -> Schema {
     }
     more.insert("slow_start".into(), json!({ "$ref": format!("#/$defs/{SLOW_START_VALUE}") }));
     more.insert("response".into(), json!({ "enum": responses }));
-    let modern = name_or_table(&registry.avoidances, &["", MDS_SUFFIX], &more, generator);
+    let modern = name_or_table(&registry.avoidances, &["", MDS_SUFFIX], &more, None, generator);
     let names: Vec<&str> = CLASSICS.iter().map(|classic| classic.name).collect();
     let mut table = properties(&RenoParams::json_schema(generator));
     table.extend(more);
@@ -106,7 +107,7 @@ fn controller(registry: &Registry, generator: &mut SchemaGenerator) -> Schema {
             "additionalProperties": false,
         })
     });
-    let registered = name_or_table(&registry.controllers, &[""], &Map::new(), generator);
+    let registered = name_or_table(&registry.controllers, &[""], &Map::new(), None, generator);
     json_schema!({ "anyOf": [modern, { "enum": alone }, old[0], old[1], registered] })
 }
 
@@ -120,7 +121,14 @@ fn queue(registry: &Registry, generator: &mut SchemaGenerator) -> Schema {
     });
     more.insert("limit".into(), limit);
     more.insert("ecn_mode".into(), generator.subschema_for::<EcnMode>().into());
-    name_or_table(&registry.queues, &[""], &more, generator)
+    let age = json!({
+        "type": "string",
+        "description": "How long the queue has existed, without traffic, before the run starts: its periodic control laws have settled.",
+        "default": QueueInit::AGE,
+    });
+    more.insert("age".into(), age);
+    let aqm = name_or_table(&registry.aqms, &[""], &Map::new(), None, generator);
+    name_or_table(&registry.queues, &[""], &more, Some(&aqm), generator)
 }
 
 impl JsonSchema for RateValue {
@@ -171,6 +179,7 @@ fn name_or_table<C>(
     family: &Family<C>,
     suffixes: &[&str],
     more: &Map<String, Value>,
+    aqm: Option<&Schema>,
     generator: &mut SchemaGenerator,
 ) -> Schema {
     let mut all_names: Vec<String> = Vec::new();
@@ -182,6 +191,7 @@ fn name_or_table<C>(
         table.insert("kind".into(), json!({ "enum": names }));
         table.extend(properties(&entry.schema(generator)));
         table.extend(more.clone());
+        table.extend(entry.slots.iter().zip(aqm).map(|(slot, aqm)| (slot.key.to_owned(), json!(aqm))));
         tables.push(json!({
             "type": "object",
             "description": entry.summary,

@@ -6,7 +6,7 @@ use super::{Point, Row};
 /// Of Linux: Open, Disorder, CWR, Recovery, Loss.
 const STATES: [&str; 5] = ["Open", "Disorder", "CWR", "Recovery", "Loss"];
 const LIMITS: [&str; 5] = ["cwnd", "application", "receiver", "pacing", "handshake"];
-const DROPS: [&str; 3] = ["full", "aqm", "wire"];
+const DROPS: [&str; 4] = ["full", "aqm", "wire", "overlimit"];
 
 /// The comments of `row`, instead of what `comments` held.
 pub(super) fn write(row: &Row, point: Point, comments: &mut Vec<String>) {

@@ -1,7 +1,7 @@
 //! DelTiC and DelTiC-MDS, computed by hand from spec/mds section 4.
 
 use windtunnel_qdisc::ecn::Outcome;
-use windtunnel_qdisc::{DelticMdsParams, DelticParams, Limit, QueueConfig, Signal};
+use windtunnel_qdisc::{DelticMdsParams, DelticParams, Limit, QueueSpec, Signal};
 
 use crate::bench::{Bench, Kind};
 
@@ -20,7 +20,7 @@ fn state(bench: &Bench) -> [i64; 3] {
 /// A DelTiC-MDS queue, target 5 ms (R = 200), after a first packet with a sojourn time of 10 ms:
 /// `delta` = 10 ms, `sigma` = 5 ms * 10 ms = 50 us, phase = 2.01 * 10 ms * 200 = 4.02 s, which is CE.
 fn after_ten_ms() -> Bench {
-    let mut bench = Bench::new(&QueueConfig::DelticMds(DelticMdsParams::default()), Limit::Unlimited);
+    let mut bench = Bench::new(&QueueSpec::new(DelticMdsParams::default()), Limit::Unlimited);
     assert_eq!(pass(&mut bench, 0, 10 * MS), Outcome::Marked(Signal::Ce));
     assert_eq!(state(&bench), [2_010_000_000, 4_020_000_000 - 64_000_000_000, 562_812_500]);
     bench
@@ -78,7 +78,7 @@ fn the_most_severe_signal_counts() {
         (10, Outcome::Marked(Signal::Sce)),
         (2, Outcome::Passed),
     ] {
-        let mut bench = Bench::new(&QueueConfig::Deltic(DelticParams::default()), Limit::Unlimited);
+        let mut bench = Bench::new(&QueueSpec::new(DelticParams::default()), Limit::Unlimited);
         assert_eq!(pass(&mut bench, 0, sojourn_ms * MS), outcome, "{sojourn_ms} ms");
     }
 }
@@ -87,11 +87,11 @@ fn the_most_severe_signal_counts() {
 /// has waited for jitter alone: it is no queue.
 #[test]
 fn jitter_explains_a_slow_link() {
-    let mut bench = Bench::new(&QueueConfig::Deltic(DelticParams::default()), Limit::Unlimited);
+    let mut bench = Bench::new(&QueueSpec::new(DelticParams::default()), Limit::Unlimited);
     assert_eq!(pass(&mut bench, 0, 1_000 * MS), Outcome::Passed);
     assert_eq!(state(&bench), [0, 0, 0]);
     // 1.5 s less 1 s: delta = 0.5 s, sigma = 495 ms * 1 s, of which one overrun takes 1/16.
-    let mut bench = Bench::new(&QueueConfig::Deltic(DelticParams::default()), Limit::Unlimited);
+    let mut bench = Bench::new(&QueueSpec::new(DelticParams::default()), Limit::Unlimited);
     assert_eq!(pass(&mut bench, 0, 1_500 * MS), Outcome::Drop);
     assert_eq!(state(&bench)[0], 199_000_000_000 - 12_437_500_000);
 }
@@ -100,7 +100,7 @@ fn jitter_explains_a_slow_link() {
 #[test]
 fn no_sce_without_the_identifier() {
     for kind in [Kind::Ect0, Kind::Ect1, Kind::NotEct] {
-        let mut bench = Bench::new(&QueueConfig::Deltic(DelticParams::default()), Limit::Unlimited);
+        let mut bench = Bench::new(&QueueSpec::new(DelticParams::default()), Limit::Unlimited);
         bench.arrive(0, kind);
         assert_eq!(bench.outcome(10 * MS), Outcome::Passed, "{kind:?}");
     }

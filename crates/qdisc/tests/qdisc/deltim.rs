@@ -1,18 +1,18 @@
 //! DelTiM and DelTiM2, computed by hand from spec/mds section 4. Burst 5 ms, so R = 200.
 
 use windtunnel_qdisc::ecn::Outcome;
-use windtunnel_qdisc::{Deltim2Params, DeltimParams, Limit, QueueConfig};
+use windtunnel_qdisc::{Deltim2Params, DeltimParams, Limit, QueueSpec};
 
 use crate::bench::{Bench, Kind};
 
 const MS: u64 = 1_000_000;
 
 fn deltim() -> Bench {
-    Bench::new(&QueueConfig::Deltim(DeltimParams::default()), Limit::Unlimited)
+    Bench::new(&QueueSpec::new(DeltimParams::default()), Limit::Unlimited)
 }
 
 fn deltim2() -> Bench {
-    Bench::new(&QueueConfig::Deltim2(Deltim2Params::default()), Limit::Unlimited)
+    Bench::new(&QueueSpec::new(Deltim2Params::default()), Limit::Unlimited)
 }
 
 /// Two packets at once. When the first leaves, the second has waited 1 ms; the jitter is

@@ -1,7 +1,7 @@
 //! PIE's rules one by one: spec/queues-and-signalling section 6, RFC 8033 sections 4 and 5.
 
 use windtunnel_qdisc::ecn::{EcnMode, EcnPolicy};
-use windtunnel_qdisc::{Limit, PieBurstMode, PieParams, PieRandom, PieVariant, QueueConfig};
+use windtunnel_qdisc::{Limit, PieBurstMode, PieParams, PieRandom, PieVariant, QueueInit, QueueSpec};
 use windtunnel_units::{Bytes, Duration, Probability};
 
 use crate::bench::{Bench, Kind};
@@ -9,7 +9,7 @@ use crate::bench::{Bench, Kind};
 const MS: u64 = 1_000_000;
 
 fn bench(params: PieParams) -> Bench {
-    let mut bench = Bench::new(&QueueConfig::Pie(params), Limit::Unlimited);
+    let mut bench = Bench::new(&QueueSpec::new(params), Limit::Unlimited);
     bench.deliver_drops = false;
     bench
 }
@@ -57,10 +57,10 @@ fn held(params: &PieParams, steps: u64, sojourn_ms: u64) -> (Bench, u64) {
 /// How many of `n` arrivals at `at_ms` get a signal, in a queue of 2 MTU and more.
 fn signals(bench: &mut Bench, at_ms: u64, n: u64, size: u64, kind: Kind) -> Vec<bool> {
     let arrive = |_| {
-        let before = bench.stats;
+        let before = bench.stats();
         let packet = bench.packet(0, size, kind);
         bench.enqueue(at_ms * MS, packet);
-        (bench.stats.drops_aqm, bench.stats.ce) != (before.drops_aqm, before.ce)
+        (bench.stats().drops_aqm, bench.stats().ce) != (before.drops_aqm, before.ce)
     };
     (0..n).map(arrive).collect()
 }
@@ -288,7 +288,7 @@ fn short_queue_gate() {
         bench.enqueue(1_500 * MS, filler);
         assert_eq!(bench.backlog().bytes, Bytes::new(backlog));
         bench.arrive(1_500 * MS, Kind::NotEct);
-        assert_eq!(bench.stats.drops_aqm, u64::from(dropped), "{variant:?} {backlog}");
+        assert_eq!(bench.stats().drops_aqm, u64::from(dropped), "{variant:?} {backlog}");
     }
 }
 
@@ -320,7 +320,7 @@ fn derandomized() {
 fn tail_drop_resets_accu() {
     for deliver_drops in [false, true] {
         let params = PieParams { alpha: 0.0, beta: 0.0, max_burst: Duration::ZERO, ..linux() };
-        let mut bench = Bench::new(&QueueConfig::Pie(params), Limit::Packets(5));
+        let mut bench = Bench::new(&QueueSpec::new(params), Limit::Packets(5));
         bench.deliver_drops = deliver_drops;
         delay(&mut bench, 490, 260);
         bench.run_timers(500 * MS);
@@ -332,13 +332,13 @@ fn tail_drop_resets_accu() {
         near(probed(&bench, "accu"), 0.06);
         bench.arrive(501 * MS, Kind::NotEct);
         near(probed(&bench, "accu"), 0.0);
-        assert_eq!((bench.stats.drops_full, bench.stats.drops_aqm, bench.drops().len()), (1, 0, 1));
-        assert_eq!(bench.stats.lost, u64::from(!deliver_drops));
+        assert_eq!((bench.stats().drops_full, bench.stats().drops_aqm, bench.drops().len()), (1, 0, 1));
+        assert_eq!(bench.stats().lost, u64::from(!deliver_drops));
         // At p = 1 too.
         bench.run_timers(1_500 * MS);
         near(probed(&bench, "p"), 1.0);
         bench.arrive(1_500 * MS, Kind::NotEct);
-        assert_eq!((bench.stats.drops_full, bench.stats.drops_aqm, bench.drops().len()), (2, 0, 2));
+        assert_eq!((bench.stats().drops_full, bench.stats().drops_aqm, bench.drops().len()), (2, 0, 2));
         near(probed(&bench, "accu"), 0.0);
     }
 }
@@ -373,7 +373,11 @@ fn mark_or_drop() {
             ..linux()
         };
         let policy = EcnPolicy { mode, ..EcnPolicy::default() };
-        let mut bench = Bench::of(QueueConfig::Pie(params).build(policy, Limit::Unlimited, 1));
+        let mut bench = Bench::of(QueueSpec::new(params).build(&QueueInit {
+            ecn: policy,
+            age: Duration::ZERO,
+            ..QueueInit::new(Limit::Unlimited, 1)
+        }));
         bench.deliver_drops = false;
         delay(&mut bench, 490, 260);
         let now = 500 + 15 * (steps - 1);
@@ -381,9 +385,9 @@ fn mark_or_drop() {
         three_packets(&mut bench, now);
         let signals = signals(&mut bench, now, 500, 1_500, kind);
         assert!(count(&signals) > 10, "{}", count(&signals));
-        assert_eq!(bench.stats.sce, 0);
-        let marked = bench.stats.ce == count(&signals) as u64;
-        assert_eq!(bench.stats.lost, if marked { 0 } else { count(&signals) as u64 });
+        assert_eq!(bench.stats().sce, 0);
+        let marked = bench.stats().ce == count(&signals) as u64;
+        assert_eq!(bench.stats().lost, if marked { 0 } else { count(&signals) as u64 });
         marked
     };
     for (kind, mode, understood) in [

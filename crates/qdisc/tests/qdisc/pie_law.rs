@@ -1,13 +1,13 @@
 //! PIE as a whole: against the law written down a second time, and at the equilibrium that can be calculated.
 
 use proptest::prelude::*;
-use windtunnel_qdisc::{Limit, PieBurstMode, PieParams, PieRandom, PieVariant, QueueConfig};
+use windtunnel_qdisc::{Limit, PieBurstMode, PieParams, PieRandom, PieVariant, QueueSpec};
 
 use crate::bench::{Bench, Kind, random_gaps};
 use crate::overload::Load;
 
 fn bench(params: PieParams, seed: u64) -> Bench {
-    let mut bench = Bench::with_seed(&QueueConfig::Pie(params), Limit::Packets(1_000), seed);
+    let mut bench = Bench::with_seed(&QueueSpec::new(params), Limit::Packets(1_000), seed);
     bench.deliver_drops = false;
     bench
 }
@@ -163,13 +163,13 @@ fn follows(params: PieParams, phases: &[(u64, u64, u64)], seed: u64) -> Result<(
                 bench.run_timers(now);
                 law.timer(backlog);
             } else if now == arrival {
-                let (aqm, full) = (bench.stats.drops_aqm, bench.stats.drops_full);
+                let (aqm, full) = (bench.stats().drops_aqm, bench.stats().drops_full);
                 let size = 40 + random(2) % 1_461;
                 let packet = bench.packet(0, size, Kind::NotEct);
                 bench.enqueue(now, packet);
-                let signalled = bench.stats.drops_aqm > aqm;
+                let signalled = bench.stats().drops_aqm > aqm;
                 signals += u64::from(signalled);
-                if bench.stats.drops_full > full {
+                if bench.stats().drops_full > full {
                     law.accu = 0.0;
                 } else {
                     prop_assert!(law.arrived(backlog, signalled), "{signalled} at {now} ns: {law:?}");
@@ -248,7 +248,7 @@ fn equilibrium(params: PieParams) -> Equilibrium {
     let load = Load { kind: Kind::NotEct, service_ns: 30_000, interval_ns: 25_000 };
     let mut bench = bench(params, 3);
     load.run(&mut bench, 0..HALF, |_, _| {});
-    let begin = bench.stats;
+    let begin = bench.stats();
     let (mut p, mut sojourn, mut n) = (0.0, 0.0, 0);
     load.run(&mut bench, HALF..2 * HALF, |bench, left| {
         p += bench.probed("p").unwrap();
@@ -256,8 +256,8 @@ fn equilibrium(params: PieParams) -> Equilibrium {
         n += 1;
         assert!((0.0075..0.250).contains(&bench.probed("qdelay").unwrap()));
     });
-    assert_eq!(bench.stats.drops_full, begin.drops_full);
-    let lost = (bench.stats.lost - begin.lost) as f64 / (bench.stats.arrived - begin.arrived) as f64;
+    assert_eq!(bench.stats().drops_full, begin.drops_full);
+    let lost = (bench.stats().lost - begin.lost) as f64 / (bench.stats().arrived - begin.arrived) as f64;
     Equilibrium { p: p / f64::from(n), lost, sojourn: sojourn / f64::from(n) }
 }
 
@@ -293,10 +293,10 @@ fn determinism() {
         let mut left = Vec::new();
         let load = Load { kind: Kind::NotEct, service_ns: 1_200_000, interval_ns: 1_000_000 };
         load.run(&mut bench, 0..5_000_000_000, |_, packet| left.push(packet.seq));
-        assert!(bench.stats.drops_aqm > 100);
+        assert!(bench.stats().drops_aqm > 100);
         assert_eq!(
-            bench.stats.arrived,
-            bench.stats.departed + bench.stats.lost + bench.backlog().packets as u64
+            bench.stats().arrived,
+            bench.stats().departed + bench.stats().lost + bench.backlog().packets as u64
         );
         left
     };

@@ -1,6 +1,6 @@
 //! RED's rules one by one: spec/queues-and-signalling section 3; Floyd and Jacobson 1993; Adaptive RED 2001.
 
-use windtunnel_qdisc::{Limit, QueueConfig, RedIdle, RedParams, RedRandom};
+use windtunnel_qdisc::{Limit, QueueSpec, RedIdle, RedParams, RedRandom};
 use windtunnel_units::{Bytes, Probability, Rate};
 
 use crate::bench::{Bench, Kind};
@@ -9,7 +9,7 @@ const MS: u64 = 1_000_000;
 const US: u64 = 1_000;
 
 fn bench(params: RedParams) -> Bench {
-    let mut bench = Bench::new(&QueueConfig::Red(params), Limit::Unlimited);
+    let mut bench = Bench::new(&QueueSpec::new(params), Limit::Unlimited);
     bench.deliver_drops = false;
     bench
 }
@@ -53,12 +53,12 @@ fn hold(bench: &mut Bench, at_ms: u64, packets: usize) {
 
 /// A packet arrives, and one leaves if it stays. Whether it was signalled.
 fn pass(bench: &mut Bench, at_ms: u64, kind: Kind) -> bool {
-    let before = (bench.stats.ce + bench.stats.drops_aqm, bench.stats.lost);
+    let before = (bench.stats().ce + bench.stats().drops_aqm, bench.stats().lost);
     bench.arrive(at_ms * MS, kind);
-    if bench.stats.lost == before.1 {
+    if bench.stats().lost == before.1 {
         bench.dequeue(at_ms * MS);
     }
-    bench.stats.ce + bench.stats.drops_aqm > before.0
+    bench.stats().ce + bench.stats().drops_aqm > before.0
 }
 
 /// The lengths of `n` gaps: a signal after every packet is a gap of 1.
@@ -136,7 +136,7 @@ fn dropped_in_idle_time() {
     for k in 0..4 {
         bench.arrive(1_200 * US + k * 5 * MS, Kind::NotEct);
         near(probed(&bench, "avg"), expected);
-        assert_eq!(bench.stats.lost, (k + 1).min(3));
+        assert_eq!(bench.stats().lost, (k + 1).min(3));
         expected /= 2.0_f64.sqrt();
     }
     assert_eq!(bench.backlog().packets, 1);
@@ -253,11 +253,11 @@ fn first_packet_of_the_band() {
         hold(&mut bench, 0, 2);
         // From 2 packets up to the band again: the average is 3 kB, and with 40 packets queued at once 31.5 kB.
         while bench.backlog().packets < 40 {
-            let marks = bench.stats.ce;
+            let marks = bench.stats().ce;
             let below = probed(&bench, "avg") < 20_000.0;
             bench.arrive(0, Kind::Ect0);
             if below {
-                assert_eq!(bench.stats.ce, marks, "the first one at {} B", probed(&bench, "avg"));
+                assert_eq!(bench.stats().ce, marks, "the first one at {} B", probed(&bench, "avg"));
             }
         }
     }
@@ -275,11 +275,11 @@ fn verdicts() {
                 bench.dequeue(0);
             }
         }
-        let before = bench.stats;
+        let before = bench.stats();
         for _ in 0..100 {
             pass(&mut bench, 0, kind);
         }
-        let (ce, lost) = (bench.stats.ce - before.ce, bench.stats.drops_aqm - before.drops_aqm);
+        let (ce, lost) = (bench.stats().ce - before.ce, bench.stats().drops_aqm - before.drops_aqm);
         (ce > 0, lost > 0)
     };
     let (nothing, marked, dropped) = ((false, false), (true, false), (false, true));

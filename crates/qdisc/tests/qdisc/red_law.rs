@@ -1,14 +1,14 @@
 //! RED as a whole: against the law written down a second time, and at the equilibrium that can be calculated.
 
 use proptest::prelude::*;
-use windtunnel_qdisc::{Limit, QueueConfig, RedParams, RedRandom};
+use windtunnel_qdisc::{Limit, QueueSpec, RedParams, RedRandom};
 use windtunnel_units::{Bytes, Probability, Time};
 
 use crate::bench::{Bench, Kind, random_gaps};
 use crate::overload::Load;
 
 fn bench(params: RedParams, seed: u64) -> Bench {
-    let mut bench = Bench::with_seed(&QueueConfig::Red(params), Limit::Packets(1_000), seed);
+    let mut bench = Bench::with_seed(&QueueSpec::new(params), Limit::Packets(1_000), seed);
     bench.deliver_drops = false;
     bench
 }
@@ -139,12 +139,12 @@ fn follows(params: RedParams, phases: &[(u64, u64, u64)], seed: u64) -> Result<(
                 bench.run_timers(now);
                 law.timer(now);
             } else if now == arrival {
-                let aqm = bench.stats.drops_aqm;
+                let aqm = bench.stats().drops_aqm;
                 let size = 40 + random(2) % 1_461;
                 let packet = bench.packet(0, size, Kind::NotEct);
                 bench.enqueue(now, packet);
-                prop_assert_eq!(bench.stats.drops_full, 0);
-                let signalled = bench.stats.drops_aqm > aqm;
+                prop_assert_eq!(bench.stats().drops_full, 0);
+                let signalled = bench.stats().drops_aqm > aqm;
                 signals += u64::from(signalled);
                 prop_assert!(law.arrived(now, backlog, signalled), "{signalled} at {now} ns: {law:?}");
                 arrival = now + random(arrivals_us);
@@ -215,14 +215,14 @@ fn equilibrium_of_an_overload() {
         let load = Load { kind: Kind::NotEct, service_ns: 1_200_000, interval_ns: 1_000_000 };
         let mut bench = bench(params, 3);
         load.run(&mut bench, 0..100_000_000_000, |_, _| {});
-        let begin = bench.stats;
+        let begin = bench.stats();
         let (mut sum, mut n) = (0.0, 0.0);
         load.run(&mut bench, 100_000_000_000..1_300_000_000_000, |bench, _| {
             sum += bench.probed("avg").unwrap();
             n += 1.0;
             assert!((MIN * 3.0..MAX * 3.0).contains(&bench.probed("avg").unwrap()));
         });
-        let lost = (bench.stats.lost - begin.lost) as f64 / (bench.stats.arrived - begin.arrived) as f64;
+        let lost = (bench.stats().lost - begin.lost) as f64 / (bench.stats().arrived - begin.arrived) as f64;
         assert!((lost - 1.0 / 6.0).abs() < 1e-4, "{random:?}: lost {lost}");
         let expected = 22_500.0 + p / 0.4 * 45_000.0;
         assert!((sum / n / expected - 1.0).abs() < 0.01, "{random:?}: {} {expected}", sum / n);
@@ -237,7 +237,7 @@ fn determinism() {
         let mut left = Vec::new();
         let load = Load { kind: Kind::NotEct, service_ns: 1_200_000, interval_ns: 1_180_000 };
         load.run(&mut bench, 0..5_000_000_000, |_, packet| left.push(packet.seq));
-        assert!(bench.stats.drops_aqm > 20);
+        assert!(bench.stats().drops_aqm > 20);
         left
     };
     assert_eq!(run(1), run(1));

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value};
 use windtunnel_algorithm::{AnyParams, OutOfRange, Params};
+use windtunnel_qdisc::AqmSlot;
 
 use super::RegistryError;
 use crate::parse::cursor::Cursor;
@@ -35,6 +36,8 @@ pub(crate) struct Entry<C> {
     pub(super) schema: Describer,
     /// Its parameters are known at run time only.
     pub(super) foreign: bool,
+    /// The keys beside its parameters that take an AQM.
+    pub(crate) slots: &'static [AqmSlot],
 }
 
 /// Reads an algorithm's parameters among the keys of a table, and checks them.
@@ -63,6 +66,7 @@ impl<C> Entry<C> {
             }),
             schema: Arc::new(P::json_schema),
             foreign: false,
+            slots: &[],
         }
     }
 
@@ -83,6 +87,7 @@ impl<C> Entry<C> {
             read,
             schema,
             foreign: true,
+            slots: &[],
         }
     }
 
@@ -91,9 +96,14 @@ impl<C> Entry<C> {
         std::iter::once(&*self.name).chain(self.aliases.iter().copied())
     }
 
-    /// The keys of its parameters, aliases included.
+    /// The same with keys that take AQMs.
+    pub(crate) fn with_slots(self, slots: &'static [AqmSlot]) -> Entry<C> {
+        Entry { slots, ..self }
+    }
+
+    /// The keys of its parameters, aliases included, and those that take AQMs.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
-        self.keys.iter().map(|key| &**key)
+        self.keys.iter().map(|key| &**key).chain(self.slots.iter().map(|slot| slot.key))
     }
 
     /// Reads its parameters among the keys of a table; whether there are others is not looked at.
@@ -176,6 +186,7 @@ impl<C> Clone for Entry<C> {
             read: Arc::clone(&self.read),
             schema: Arc::clone(&self.schema),
             foreign: self.foreign,
+            slots: self.slots,
         }
     }
 }

@@ -2,15 +2,15 @@
 
 mod classic;
 mod controllers;
-mod enums;
 mod family;
 mod foreign;
+mod queues;
 
 use std::sync::Arc;
 
 use windtunnel_algorithm::Params;
 use windtunnel_cc::{AvoidanceParams, ControllerParams, ResponseParams, SlowStartParams};
-use windtunnel_qdisc::QueueConfig;
+use windtunnel_qdisc::{AqmParams, QueueParams};
 use windtunnel_sim::application::{
     ApplicationConfig, BulkParams, CbrParams, MediaParams, OnOffParams, PoissonParams, ProbeParams,
     RequestResponseParams, TransferParams,
@@ -27,7 +27,7 @@ pub(crate) use family::{Described, Entry, Family};
 pub use foreign::{ForeignAlgorithm, ForeignParameter, ForeignValue};
 
 /// The keys of a queue's table beside `kind` and the parameters of the algorithm.
-const QUEUE_KEYS: &[&str] = &["limit", "ecn_mode"];
+const QUEUE_KEYS: &[&str] = &["limit", "ecn_mode", "age"];
 
 /// All algorithms that a scenario can name. [`Registry::default`] has those of windtunnel.
 #[derive(Clone, Debug)]
@@ -37,7 +37,8 @@ pub struct Registry {
     pub(crate) avoidances: Family<Arc<dyn AvoidanceParams>>,
     pub(crate) slow_starts: Family<Arc<dyn SlowStartParams>>,
     pub(crate) responses: Family<Arc<dyn ResponseParams>>,
-    pub(crate) queues: Family<QueueConfig>,
+    pub(crate) queues: Family<Arc<dyn QueueParams>>,
+    pub(crate) aqms: Family<Arc<dyn AqmParams>>,
     pub(crate) impairments: Family<Arc<dyn ElementParams>>,
     pub(crate) applications: Family<ApplicationConfig>,
 }
@@ -79,11 +80,12 @@ impl Default for Registry {
             slow_starts: Family::new("a slow start", &[]),
             responses: Family::new("a response", &[SLOW_START, RESPONSE]),
             queues: Family::new("a queue", QUEUE_KEYS),
+            aqms: Family::new("an AQM", &[]),
             impairments: Family::new("an impairment", &[]),
             applications: Family::new("an application", &[]),
         };
         registry.register_controllers().expect("built-in names differ");
-        enums::queues(&mut registry.queues);
+        registry.register_queues().expect("built-in names differ");
         registry.register_elements().expect("built-in names differ");
         registry.register_applications().expect("built-in names differ");
         registry

@@ -2,7 +2,7 @@
 
 use windtunnel_cc::{AnyParams, EsspParams, MdsParams};
 use windtunnel_qdisc::ecn::EcnMode;
-use windtunnel_qdisc::{DeltimParams, FifoParams, Limit, QueueConfig};
+use windtunnel_qdisc::{DeltimParams, FifoParams, Limit, QueueSpec};
 use windtunnel_scenario::{Active, Change, DequeuePoint, LinkRate, Registry, Scenario, Shape};
 use windtunnel_tcp::AckParams;
 use windtunnel_units::{Bytes, Duration, Rate, Time};
@@ -46,7 +46,7 @@ fn the_example_of_the_design() {
     );
     assert_eq!(link.changes, [Change { at: at(30), rate: Rate::from_mbps(20) }]);
     assert_eq!(link.dequeue_point, DequeuePoint::End);
-    assert_eq!(link.queue.config, QueueConfig::Deltim(DeltimParams::default()));
+    assert_eq!(link.queue.spec, QueueSpec::new(DeltimParams::default()));
     assert_eq!((link.queue.limit, link.queue.ecn_mode), (Limit::Unlimited, EcnMode::Mds));
 
     let [reno, mds] = &scenario.flows[..] else { panic!("two groups") };
@@ -100,7 +100,7 @@ fn limits() {
     for (text, limit) in limits {
         let scenario = one_flow(&format!("{{ kind = \"fifo\", limit = \"{text}\" }}"), "cc = \"reno\"");
         assert_eq!(scenario.links[0].queue.limit, limit, "{text}");
-        assert_eq!(scenario.links[0].queue.config, QueueConfig::Fifo(FifoParams::default()));
+        assert_eq!(scenario.links[0].queue.spec, QueueSpec::new(FifoParams::default()));
     }
     let text = "[[flow]]\ncc = \"reno\"\nrtt = \"80 ms\"";
     let two = one_flow("{ kind = \"fifo\", limit = \"1 bdp\" }", &format!("cc = \"reno\"\n{text}"));

@@ -11,6 +11,7 @@ mod listing;
 mod mutate;
 mod outcome;
 mod overrides;
+mod queues;
 mod random;
 mod red;
 mod round_trip;

@@ -64,7 +64,10 @@ impl QueueDiscipline for PlainQueue {
         self.bytes += packet.size();
         self.packets.push_back(packet);
     }
-    fn dequeue(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
+    fn choose(&mut self, _: &mut QueueCx<'_>) -> Option<Bytes> {
+        self.packets.front().map(Packet::size)
+    }
+    fn serve(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
         let mut packet = self.packets.pop_front()?;
         self.bytes -= packet.size();
         self.count += 1;
@@ -78,9 +81,6 @@ impl QueueDiscipline for PlainQueue {
         let sojourn = cx.now - packet.enqueued_at;
         cx.departed(&packet, outcome, sojourn);
         Some(packet)
-    }
-    fn head_size(&self) -> Option<Bytes> {
-        self.packets.front().map(Packet::size)
     }
     fn backlog(&self) -> Backlog {
         Backlog { packets: self.packets.len(), bytes: self.bytes }
