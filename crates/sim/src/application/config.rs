@@ -275,6 +275,7 @@ pub struct MediaParams {
     pub frame_interval: Duration,
     /// Every n-th frame is a key frame; with 0 none is.
     #[schemars(extend("x-unit" = "frames"))]
+    #[serde(deserialize_with = "windtunnel_units::count::frames")]
     pub keyframe_every: u32,
     /// How many times larger than the others a key frame is.
     #[schemars(range(min = 1.0, max = 1000.0))]

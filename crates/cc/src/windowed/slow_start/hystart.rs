@@ -56,6 +56,7 @@ pub struct HystartParams {
     pub burst: Bytes,
     /// Nothing is noticed below this cwnd.
     #[schemars(extend("x-unit" = "segments"))]
+    #[serde(deserialize_with = "windtunnel_units::count::segments")]
     pub low_window: u32,
     /// The SCE at which slow start ends; half of tau if not given.
     pub exit_sce: Option<u32>,
