@@ -23,7 +23,7 @@ use crate::sample::{AckSample, CongestionEvent, FlowInit, LostSegment, PathView,
 ///
 /// ```
 /// use windtunnel_cc::{
-///     AckSample, CongestionControl, CongestionEvent, Control, FlowInit, Needs, Pacing, PathView, Phase,
+///     AckSample, CongestionControl, CongestionEvent, Control, FlowInit, Needs, Pacing, PacingNeed, PathView, Phase,
 /// };
 /// use windtunnel_units::{Bytes, Rate};
 ///
@@ -35,7 +35,7 @@ use crate::sample::{AckSample, CongestionEvent, FlowInit, LostSegment, PathView,
 ///
 /// impl CongestionControl for Fixed {
 ///     fn needs(&self) -> Needs {
-///         Needs { pacing: true, own_window: true, ..Needs::default() }
+///         Needs { pacing: PacingNeed::Always, own_window: true, ..Needs::default() }
 ///     }
 ///
 ///     fn on_ack(&mut self, _ack: &AckSample, path: &PathView) {

@@ -28,7 +28,7 @@ fn avoiding(avoidance: Arc<dyn AvoidanceParams>) -> WindowedConfig {
 
 fn flow(avoidance: Arc<dyn AvoidanceParams>, segments: u64) -> Driver {
     let mut flow = Driver::new(&avoiding(avoidance), MSS * segments, RTT);
-    // The ACK that begins congestion avoidance counts for nothing.
+    // The ACK that starts congestion avoidance does not count.
     flow.barred = true;
     flow.ack(NS, 1, CLEAN);
     flow.barred = false;
@@ -92,7 +92,7 @@ fn reno_halves_to_whole_segments_and_loses_its_credit() {
 }
 
 /// spec/congestion-control section 3.2: without loss from 50 to 100 takes 50 round trips, in which 3/8 100^2 = 3750
-/// segments are acknowledged (the sum of 50 ... 99 is 3725: half a segment of W per round trip less).
+/// segments are acknowledged (the sum of 50 ... 99 is 3725, half a segment of W per round trip less).
 #[test]
 fn renos_sawtooth() {
     let mut flow = flow(reno(), 100);
@@ -106,8 +106,8 @@ fn renos_sawtooth() {
     assert_eq!((rounds, segments), (50, 3725));
 }
 
-/// spec/congestion-control section 3.1: AIMD(a, b) adds a segment for each W / a acknowledged, fractions kept: 18.9 at ten
-/// segments and a = 0.529; a response keeps floor(b W).
+/// spec/congestion-control section 3.1: AIMD(a, b) adds a segment for each W / a acknowledged, fractions kept: 18.9 at
+/// ten segments and a = 0.529; a response keeps floor(b W).
 #[test]
 fn aimd_keeps_fractions_of_credit() {
     let params = AimdParams { a: 0.529, b: 0.7, growth: Some(AimdGrowth::Linux) };
@@ -127,8 +127,8 @@ fn aimd_keeps_fractions_of_credit() {
     assert_eq!(flow.cwnd(), MSS * 8, "floor(8.4)");
 }
 
-/// RFC 5681 section 3.1 equation 3: SMSS * SMSS / cwnd with each ACK, whatever it acknowledges; a segment after eleven
-/// ACKs at ten segments (1/10 + ... of growing windows), and with delayed ACKs half of it.
+/// RFC 5681 section 3.1 equation 3: SMSS * SMSS / cwnd with each ACK, for any amount acknowledged; a segment after
+/// eleven ACKs at ten segments (1/10 + ... of growing windows), and half of it with delayed ACKs.
 #[test]
 fn per_ack_growth_counts_acks() {
     let per_ack = || Arc::new(RenoParams::classic());
@@ -160,8 +160,8 @@ fn bsd_adds_an_eighth() {
     assert_eq!(flow.cwnd(), MSS * 10 + Bytes::new(144 + 181), "144.8 + 181 bytes");
 }
 
-/// spec/congestion-control section 3.4: at 1000 segments 700 acknowledged are seven more; below 100 Scalable is Reno; 100
-/// become 88, since floor(100/8) = 12 are given up.
+/// spec/congestion-control section 3.4: at 1000 segments 700 acknowledged are seven more; below 100 Scalable is Reno;
+/// 100 become 88, since floor(100/8) = 12 are given up.
 #[test]
 fn scalable_grows_by_a_hundredth() {
     let mut large = flow(scalable(ScalableVariant::Linux), 1000);
@@ -183,7 +183,7 @@ fn scalable_grows_by_a_hundredth() {
     }
 }
 
-/// spec/congestion-control section 3.4: back from 7/8 in ln(8/7)/ln(1.01) = 13.4 round trips, whatever the window.
+/// spec/congestion-control section 3.4: back from 7/8 in ln(8/7)/ln(1.01) = 13.4 round trips, from any window.
 #[test]
 fn scalable_recovers_in_thirteen_round_trips() {
     for variant in [ScalableVariant::Linux, ScalableVariant::Paper] {
@@ -217,8 +217,8 @@ fn kellys_scalable_is_reno_up_to_lwnd() {
     assert_eq!(large.cwnd(), MSS * 21);
 }
 
-/// spec/congestion-control sections 0.1, 6.2: an SCE scales the window in bytes, for less than a segment at 50, and leaves
-/// the credit; a CE is answered by whole segments, and alternative backoff (RFC 8511) by its own factor.
+/// spec/congestion-control sections 0.1, 6.2: an SCE scales the window in bytes, for less than a segment at 50, and
+/// leaves the credit; a CE is answered by whole segments, and alternative backoff (RFC 8511) by its own factor.
 #[test]
 fn sce_scale_bytes_and_ce_segments() {
     let response = Arc::new(MdsParams::default());
@@ -248,8 +248,8 @@ fn slow_start(growth: SlowStartGrowth, l: u32) -> Driver {
     Driver::new(&config, MSS * 10, RTT)
 }
 
-/// spec/congestion-control section 1.4 and RFC 3465 section 2.2: windows per round trip from IW 10; an ACK of 44 segments
-/// grows by all of it in Linux (section 6.2 item 2), by L segments with byte counting, by one with RFC 5681.
+/// spec/congestion-control section 1.4 and RFC 3465 section 2.2: windows per round trip from IW 10; an ACK of 44
+/// segments grows by all of it in Linux (section 6.2 item 2), by L segments with byte counting, by one with RFC 5681.
 #[test]
 fn slow_starts_differ_in_what_they_count() {
     let table = [
@@ -279,10 +279,10 @@ fn byte_counting_is_careful_after_a_timeout() {
     // ssthresh is six: twelve segments were in flight.
     flow.time_out(true);
     flow.ack(NS, 11, CLEAN);
-    assert_eq!(flow.cwnd(), MSS * 2, "one of them is still out");
+    assert_eq!(flow.cwnd(), MSS * 2, "one of them is still in flight");
     flow.ack(NS, 1, CLEAN);
     flow.ack(NS, 2, CLEAN);
-    assert_eq!(flow.cwnd(), MSS * 5, "all that was out is acknowledged");
+    assert_eq!(flow.cwnd(), MSS * 5, "everything in flight is acknowledged");
 }
 
 /// RFC 3168 section 6.1.2: CE in slow start halves, and ends it; in the style of the document it only ends it.
@@ -300,7 +300,7 @@ fn ce_in_slow_start_is_answered() {
     assert_eq!(flow.cwnd(), MSS * 10);
 }
 
-/// A resolved configuration says all that runs, keeps what was chosen, and does not change when resolved again.
+/// A resolved configuration states everything that runs, keeps choices, and does not change when resolved again.
 #[test]
 fn resolving_fills_in_what_was_left_out() {
     let mut config = WindowedConfig { avoidance: scalable(ScalableVariant::Paper), ..Default::default() };

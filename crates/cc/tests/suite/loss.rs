@@ -37,8 +37,8 @@ fn avoiding(segments: u64) -> Driver {
     flow
 }
 
-/// spec/congestion-control section 1.1: in CWR and Recovery, and where the growth gate bars it, nothing grows; credit does not
-/// either.
+/// spec/congestion-control section 1.1: in CWR and Recovery, and where the growth gate bars it, nothing grows; credit
+/// does not either.
 #[test]
 fn barred_acks_grow_nothing() {
     let mut flow = avoiding(10);
@@ -62,7 +62,7 @@ fn barred_acks_grow_nothing() {
     }
 }
 
-/// What a barred ACK says is heard: SCE are answered, and a slow start sees the delay.
+/// A barred ACK's information still counts: the controller responds to SCE, and a slow start sees the delay.
 #[test]
 fn barred_acks_are_heard() {
     let response = Arc::new(MdsParams::default());
@@ -87,8 +87,8 @@ fn barred_acks_are_heard() {
     assert_eq!(flow.cwnd(), MSS * 100);
 }
 
-/// RFC 5681 equation 4 against Linux: a loss with 12 of 20 segments in flight leaves six, or ten; what limited transmit
-/// sent beyond cwnd does not raise the base. CE halves cwnd either way (RFC 3168 section 6.1.2).
+/// RFC 5681 equation 4 against Linux: a loss with 12 of 20 segments in flight leaves six, or ten; segments that limited
+/// transmit sent beyond cwnd do not raise the base. CE halves cwnd either way (RFC 3168 section 6.1.2).
 #[test]
 fn ssthresh_is_computed_from_cwnd_or_the_flight() {
     for (ssthresh_base, of_twelve) in [(SsthreshBase::Cwnd, 10), (SsthreshBase::Flight, 6)] {
@@ -105,7 +105,8 @@ fn ssthresh_is_computed_from_cwnd_or_the_flight() {
     }
 }
 
-/// A response never raises cwnd: from one segment, after a timeout, ssthresh is its floor of two, and slow start goes there.
+/// A response never raises cwnd: from one segment, after a timeout, ssthresh is its floor of two, and slow start goes
+/// there.
 #[test]
 fn a_loss_at_one_segment_leaves_one() {
     let mut flow = avoiding(10);
@@ -116,9 +117,9 @@ fn a_loss_at_one_segment_leaves_one() {
     assert_eq!((flow.cwnd(), flow.avoids()), (MSS * 2, true));
 }
 
-/// spec/congestion-control section 1.12: after a timeout slow start up to ssthresh; section 1.4: what the last ACK would add
-/// beyond it is the avoidance's in the same call. 5 segments, an ACK of 12: one to ssthresh, 9, at 8 ... and
-/// 11 of credit at 9 are one more.
+/// spec/congestion-control section 1.12: after a timeout slow start goes up to ssthresh; section 1.4: the part of the
+/// last ACK beyond it counts for the avoidance in the same call. 5 segments, an ACK of 12: one to ssthresh, 9, at 8 ...
+/// and 11 of credit at 9 are one more.
 #[test]
 fn slow_starts_leftover_is_the_avoidances() {
     let mut flow = avoiding(18);
@@ -136,8 +137,8 @@ fn slow_starts_leftover_is_the_avoidances() {
     assert_eq!(flow.cwnd(), MSS * 11);
 }
 
-/// spec/congestion-control section 1.6: a validated window is lowered, three quarters of it are remembered, and slow start
-/// leads back to there; CUBIC's curve goes on. In the flow's own slow start ssthresh stays unknown.
+/// spec/congestion-control section 1.6: a validated window is lowered, three quarters of it are remembered, and slow
+/// start leads back to there; CUBIC's curve goes on. In the flow's own slow start ssthresh stays unknown.
 #[test]
 fn an_unused_window_is_remembered() {
     let mut flow = avoiding(20);
@@ -167,8 +168,8 @@ fn an_unused_window_is_remembered() {
     assert_eq!((flow.probe("w_max_segments"), flow.probe("k_s")), known);
 }
 
-/// spec/congestion-control section 1.12: an undo restores the larger window and ssthresh, of a loss or a timeout; a CE is not
-/// undone. Linux's CUBIC forgets its curve all the same, RFC 9438's restores it (section 4.9).
+/// spec/congestion-control section 1.12: after a loss or a timeout, an undo restores the larger window and ssthresh; a
+/// CE is not undone. Linux's CUBIC still forgets its curve, RFC 9438's restores it (section 4.9).
 #[test]
 fn undo_restores_the_window() {
     for (variant, restores) in [(CubicVariant::Linux, false), (CubicVariant::Rfc9438, true)] {
@@ -208,8 +209,8 @@ fn a_spurious_loss_does_not_end_slow_start() {
     assert_eq!(flow.cwnd(), MSS * 20);
 }
 
-/// spec/congestion-control section 3.3: a timeout resets Linux's CUBIC after ssthresh was computed by it (70 of 100), and
-/// HyStart runs again: in the slow start after it delay ends growth below ssthresh.
+/// spec/congestion-control section 3.3: a timeout resets Linux's CUBIC after ssthresh was computed by it (70 of 100),
+/// and HyStart runs again: in the slow start after it delay ends growth below ssthresh.
 #[test]
 fn a_timeout_restarts_hystart() {
     let slow_start = Arc::new(HystartParams::default());
@@ -220,7 +221,7 @@ fn a_timeout_restarts_hystart() {
     flow.time_out(true);
     assert_eq!((flow.cwnd(), flow.cc.control().ssthresh), (MSS, MSS * 49));
     assert_eq!(flow.probe("w_max_segments"), Some(0.0));
-    // What was in flight is acknowledged, which ends the round; then the path has a longer delay.
+    // All segments in flight are acknowledged, which ends the round; then the path has a longer delay.
     let spaced = Duration::from_millis(3);
     flow.barred = true;
     flow.ack(spaced, 70, CLEAN);
@@ -251,7 +252,8 @@ fn hystart_pp_is_for_the_first_slow_start() {
     assert_eq!(flow.cwnd(), MSS * 100);
 }
 
-/// spec/congestion-control section 2.3: unpaced, an ACK grows HyStart++ by eight segments at most; CE halves in either phase.
+/// spec/congestion-control section 2.3: unpaced, an ACK grows HyStart++ by eight segments at most; CE halves in either
+/// phase.
 #[test]
 fn hystart_pp_in_the_style_of_linux() {
     let slow_start = Arc::new(HystartPpParams::default());
@@ -263,8 +265,8 @@ fn hystart_pp_in_the_style_of_linux() {
     assert_eq!((flow.cwnd(), flow.avoids()), (MSS * 24, true));
 }
 
-/// Tahoe, spec/congestion-control section 1.7: at 20 segments a loss (the sender reports a timeout) leaves one segment and
-/// ssthresh 10, regained in log2(10) = 3.3 round trips; with RFC 5681's growth.
+/// Tahoe, spec/congestion-control section 1.7: at 20 segments a loss (the sender reports a timeout) leaves one segment
+/// and ssthresh 10, regained in log2(10) = 3.3 round trips; with RFC 5681's growth.
 #[test]
 fn tahoe_starts_over() {
     let reno = Arc::new(RenoParams { growth: Some(AimdGrowth::PerAck) });
@@ -281,9 +283,9 @@ fn tahoe_starts_over() {
     assert!(flow.cwnd() >= MSS * 10 && flow.cwnd() < MSS * 11);
 }
 
-/// An initial window of one segment (Jacobson 1988; RFC 5681 section 3.1 allows it) is one: the floor of two is of
-/// responses. It doubles each round trip. Congestion avoidance from the first ACK on adds 1/cwnd for each: 1 + 1, 2 + 1/2
-/// + 1/2.5 = 2.9, 2.9 + 1/2.9 + 1/3.2 = 3.6.
+/// An initial window of one segment (Jacobson 1988; RFC 5681 section 3.1 allows it) stays one: the floor of two applies
+/// to responses. It doubles each round trip. Congestion avoidance from the first ACK on adds 1/cwnd for each: 1 + 1, 2
+/// + 1/2 + 1/2.5 = 2.9, 2.9 + 1/2.9 + 1/3.2 = 3.6.
 #[test]
 fn initial_window_of_one() {
     let reno = || Arc::new(RenoParams { growth: Some(AimdGrowth::PerAck) });

@@ -1,4 +1,4 @@
-//! What holds for every controller, whatever the network does.
+//! Properties of every controller on any network.
 
 use std::sync::Arc;
 
@@ -157,7 +157,7 @@ fn config() -> impl Strategy<Value = WindowedConfig> {
     })
 }
 
-/// The names of the numbers that a controller tells of itself.
+/// The names of the numbers that a controller reports.
 fn probed_names(cc: &dyn CongestionControl) -> Vec<&'static str> {
     let mut names = Vec::new();
     cc.probe(&mut |name, _| names.push(name));
@@ -165,8 +165,8 @@ fn probed_names(cc: &dyn CongestionControl) -> Vec<&'static str> {
 }
 
 proptest! {
-    /// cwnd stays finite and at or above its floor (two segments; one from a timeout on, or if it begins with one, RFC
-    /// 5681 section 3.1). Of itself a controller always tells the same numbers in the same order, and none is infinite.
+    /// cwnd stays finite and at or above its floor (two segments; one from a timeout on, or if it starts with one, RFC
+    /// 5681 section 3.1). A controller always reports the same numbers in the same order, and none is infinite.
     #[test]
     fn controllers_stay_finite_and_above_their_floor(
         config in config(),
@@ -221,7 +221,7 @@ proptest! {
         }
     }
 
-    /// Linux counts windows in whole segments, whatever happens to a flow that does not answer SCE.
+    /// Linux counts windows in whole segments at all times, for a flow that does not respond to SCE.
     #[test]
     fn linux_windows_are_whole_segments(
         avoidance in prop_oneof![
@@ -285,7 +285,7 @@ proptest! {
         }
     }
 
-    /// What was written of a configuration is read back as it was, part by part.
+    /// A configuration that is written out reads back unchanged.
     #[test]
     fn configurations_survive_serialisation(config in config()) {
         let avoidance = config.avoidance.to_map();

@@ -60,7 +60,7 @@ fn lines(text: &str) -> Vec<Line> {
         .collect()
 }
 
-/// Replays a trace, and returns at which line the controller first differs from it.
+/// Replays a trace, and returns the first line at which the controller differs from it.
 fn first_difference(config: &WindowedConfig, text: &str, paced: bool) -> Result<usize, String> {
     let init = FlowInit { paced, ..FlowInit::new(MSS) };
     let mut cc = config.build(init);

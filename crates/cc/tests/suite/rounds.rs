@@ -76,7 +76,7 @@ fn reno_recovers_in_half_a_window_of_rounds() {
     assert!((100..=102).contains(&rounds), "{rounds}");
 }
 
-/// spec/mds section 7: Scalable recovers in `-ln(MD) / ln(1 + a)` round trips, whatever the window:
+/// spec/mds section 7: Scalable recovers in `-ln(MD) / ln(1 + a)` round trips from any window:
 /// 139 for a = 1/200 and half.
 #[test]
 fn scalable_recovers_in_the_same_number_of_rounds() {
@@ -109,7 +109,7 @@ fn cubic_follows_its_curve() {
     for _ in 0..20 {
         flow.round(1);
         let t = flow.now.since(begin).as_secs_f64();
-        // Growth aims at where the curve is a round trip later, and takes a round trip to get there.
+        // Growth aims at the curve's value one round trip later, and takes a round trip to get there.
         let curve = |t: f64| 100.0 + 0.4 * (t - k) * (t - k) * (t - k);
         let (least, most) = (curve(t - rtt.as_secs_f64()).min(curve(t)), curve(t + rtt.as_secs_f64()));
         let w = flow.segments();

@@ -12,7 +12,7 @@ use crate::driver::{CE, CLEAN, Driver, MSS, SCE};
 const RTT: Duration = Duration::from_millis(100);
 const NS: Duration = Duration::from_nanos(1);
 
-/// ESSP on a flow that answers SCE.
+/// ESSP on a flow that responds to SCE.
 fn essp() -> WindowedConfig {
     let slow_start = Arc::new(EsspParams::default());
     WindowedConfig { slow_start, response: Arc::new(MdsParams::default()), ..Default::default() }
@@ -128,7 +128,7 @@ fn essp_advances_once_per_round() {
     assert_eq!(flow.cc.control().pacing, Pacing::Gain(leonardo::scale(1)));
     flow.ack(NS, 1, SCE);
     assert_eq!(flow.probe("essp_stage"), Some(1.0), "the same round");
-    // K(4) = 15 is not less than the 12 segments of then.
+    // K(4) = 15 is not less than the 12 segments at that time.
     flow.ack(NS, 12, SCE);
     assert_eq!(flow.cc.slow_start_exit(), Some(ExitReason::Sce));
     assert_eq!(flow.cc.control().pacing, Pacing::Gain(1.0));

@@ -68,12 +68,12 @@ fn marked_acks_do_not_grow_reno() {
     assert_eq!(reno.cwnd(), MSS * 51);
 }
 
-/// spec/mds section 2: after a CE response none until the ACK exceeds what was sent by then.
+/// spec/mds section 2: after a CE response there is none until the ACK exceeds what had been sent by then.
 #[test]
 fn ce_is_answered_once_per_round() {
     let config = WindowedConfig { slow_start: none(), ..Default::default() };
     let mut reno = Driver::new(&config, MSS * 100, RTT);
-    // 100 segments are out; the ACK of the first is marked, and 99 stay out.
+    // 100 segments are in flight; the ACK of the first is marked, and 99 stay in flight.
     assert_eq!(reno.ack(NS, 1, CE), Some(true));
     let answers: Vec<bool> = (0..100).filter_map(|_| reno.ack(NS, 1, CE)).collect();
     assert_eq!(answers.iter().position(|responded| *responded), Some(99), "the first ACK beyond");
@@ -196,7 +196,7 @@ fn cubic_converges_fast() {
         let params = CubicParams { fast_convergence, grow_on_marked: false, ..CubicParams::default() };
         let config = WindowedConfig { avoidance: Arc::new(params), slow_start: none(), ..Default::default() };
         let mut cubic = Driver::new(&config, MSS * 100, RTT);
-        // Avoidance begins with this ACK, at a W_max that the response then equals.
+        // Avoidance starts with this ACK, at a W_max that the response then equals.
         cubic.ack(NS, 1, CE);
         assert_eq!(cubic.probe("w_max_bytes"), Some((MSS * 100).as_f64()), "not below the last");
         assert_eq!(cubic.cwnd(), MSS * 70);
@@ -277,7 +277,7 @@ fn spurious_responses_are_undone() {
     assert!(flow.cwnd() < before.0);
 }
 
-/// A parameter that an algorithm is not defined for is named.
+/// The message names a parameter for which the algorithm is not defined.
 #[test]
 fn impossible_parameters_are_refused() {
     let refused = |config: WindowedConfig| config.check().expect_err("out of range").key;

@@ -1,4 +1,4 @@
-//! A queue on the bench: the clock and the packets are the test's.
+//! A queue on the bench: the test provides the clock and the packets.
 
 use windtunnel_qdisc::ecn::Outcome;
 use windtunnel_qdisc::{
@@ -66,7 +66,7 @@ pub(crate) fn all_queues() -> Vec<QueueSpec> {
     ]
 }
 
-/// Gaps of 1 ns up to so many microseconds, from a linear congruential generator (Knuth, MMIX).
+/// Gaps from 1 ns up to a number of microseconds, from a linear congruential generator (Knuth, MMIX).
 pub(crate) fn random_gaps(seed: u64) -> impl FnMut(u64) -> u64 {
     let mut state = seed | 1;
     move |most_us| {
@@ -158,7 +158,7 @@ impl Bench {
         self.leave(at_ns, |queue, cx| queue.dequeue(cx))
     }
 
-    /// A packet leaves that must be there; what was done to it.
+    /// A packet, which must be there, leaves; returns what was done to it.
     pub(crate) fn outcome(&mut self, at_ns: u64) -> Outcome {
         self.dequeue(at_ns).expect("a packet is queued").outcome
     }
@@ -202,7 +202,7 @@ impl Bench {
             .collect()
     }
 
-    /// An internal number of the queue that is an integer; 0 if it has no such.
+    /// An internal integer of the queue; 0 if it does not have it.
     pub(crate) fn probe(&self, name: &str) -> i64 {
         self.probed(name).map_or(0, |value| value as i64)
     }

@@ -40,8 +40,8 @@ fn defaults() {
     );
 }
 
-/// PIE's defaults are Linux's (spec/queues-and-signalling section 6): so is its limit; of the other
-/// queues RED alone has one, that of tc's manual page.
+/// PIE's defaults, including its limit, are Linux's (spec/queues-and-signalling section 6); of the other
+/// queues only RED has a limit, that of tc's manual page.
 #[test]
 fn pie_defaults() {
     assert_eq!(
@@ -92,7 +92,7 @@ fn red_defaults() {
     assert!(serde_json::from_value::<RedParams>(json!({ "maxp": 0.1 })).is_err());
 }
 
-/// Keys may be left out, and no other ones are understood; tau is not zero.
+/// Keys may be left out, and unknown ones are refused; tau is not zero.
 #[test]
 fn reading() {
     let read = |value| serde_json::from_value::<DeltimParams>(value);
@@ -102,7 +102,7 @@ fn reading() {
     assert!(read(json!({ "tau": 0 })).is_err());
 }
 
-/// What the control laws are not defined for is refused, with key and value.
+/// Values for which the control laws are not defined are refused, with key and value.
 #[test]
 fn out_of_range() {
     let refused = |config: QueueSpec| config.check().unwrap_err().to_string();
@@ -136,8 +136,8 @@ fn out_of_range() {
     }
 }
 
-/// What RED has no average for: thresholds in the wrong order or below a packet, a burst that no weight lets pass,
-/// switches that say nothing alone.
+/// RED refuses thresholds in the wrong order or below a packet, a burst that no weight lets pass, and switches that
+/// mean nothing alone.
 #[test]
 fn red_out_of_range() {
     let refused = |params| QueueSpec::new(params).check().unwrap_err().to_string();
@@ -171,7 +171,7 @@ fn red_out_of_range() {
         let params = RedParams { burst: Some(burst), ..band() };
         assert_eq!(QueueSpec::new(params).check(), Ok(()), "{burst}");
     }
-    // Thresholds that are left out follow the limit, whatever it is.
+    // Thresholds that are left out follow any limit.
     for limit in
         [Limit::Packets(0), Limit::Packets(1), Limit::Bytes(Bytes::new(u64::MAX / 4)), Limit::Unlimited]
     {

@@ -78,7 +78,7 @@ fn time_limit_follows_the_rate() {
     assert_eq!(short.backlog().packets, 99);
 }
 
-/// With head drop a full queue loses its oldest packets, as many as it takes.
+/// With head drop a full queue loses as many of its oldest packets as necessary.
 #[test]
 fn head_drop() {
     let mut bench = lossy(true, Limit::Packets(3));
@@ -90,7 +90,7 @@ fn head_drop() {
     arrive(&mut bytes, 3, 500);
     arrive(&mut bytes, 1, 1_001);
     assert_eq!((bytes.backlog().bytes, bytes.stats().lost), (Bytes::new(1_001), 3));
-    // What can never fit empties the queue in vain, and is lost itself.
+    // A packet that can never fit empties the queue in vain, and is lost itself.
     arrive(&mut bytes, 1, 1_501);
     assert_eq!((bytes.backlog().packets, bytes.stats().lost), (0, 5));
 }
@@ -184,8 +184,8 @@ fn head_drop_with_a_time_limit() {
     assert_eq!(drain(&mut bench), (51..251).collect::<Vec<_>>());
 }
 
-/// It is the oldest packet's flow that learns of a head drop, the arriving one's that learns of a tail drop; the
-/// record says how long the packet was, and why.
+/// A head drop is reported to the flow of the oldest packet, a tail drop to that of the arriving one; the record says
+/// how long the packet was, and why it was dropped.
 #[test]
 fn who_is_dropped() {
     for (headdrop, flow, size) in [(false, 2, 200), (true, 1, 100)] {
@@ -232,8 +232,8 @@ fn overload() {
                     assert_eq!(stats.departed, 2_000 * MS / 120_000 + 1, "{case}");
                     assert_eq!(stats.arrived, stats.departed + stats.lost + queued as u64, "{case}");
                     assert_eq!((stats.sce, stats.ce, stats.drops_aqm), (0, 0, 0), "{case}");
-                    // A head drop shortens the wait of those behind it: nobody waits for `packets` packets, as every
-                    // second one before it is lost.
+                    // A head drop shortens the wait of the packets behind it: none waits for `packets` packets, because
+                    // every second one before it is lost.
                     let full = Duration::from_millis(ms);
                     let expected = if headdrop { full / 2 } else { full };
                     let packet = Duration::from_nanos(120_000);

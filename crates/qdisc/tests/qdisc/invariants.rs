@@ -1,4 +1,4 @@
-//! What holds for every queue, whatever arrives.
+//! Properties of every queue under any load.
 
 use proptest::prelude::*;
 use windtunnel_qdisc::{Limit, QueueSpec, QueueStats};

@@ -38,9 +38,8 @@ fn delay(bench: &mut Bench, at_ms: u64, sojourn_ms: u64) {
     bench.dequeue(at_ms * MS).unwrap();
 }
 
-/// A Linux PIE at p = 0.02 * `steps`, without burst allowance, and when that is. Its gains are zero: p comes from
-/// updates above 250 ms, each of which adds 0.02, and stays. The last delay is `sojourn_ms`; one packet is
-/// queued.
+/// A Linux PIE at p = 0.02 * `steps`, without burst allowance, and the time at which it gets there. Its gains are zero:
+/// each update above 250 ms adds 0.02 to p, which then stays. The last delay is `sojourn_ms`; one packet is queued.
 fn held(params: &PieParams, steps: u64, sojourn_ms: u64) -> (Bench, u64) {
     assert_eq!(params.variant, PieVariant::Linux);
     let mut bench = bench(PieParams { alpha: 0.0, beta: 0.0, max_burst: Duration::ZERO, ..params.clone() });
@@ -97,8 +96,8 @@ fn test_point() {
     assert_eq!((first(linux()), first(rfc())), (500 * MS, 15 * MS));
 }
 
-/// The table is used at each of its rows: at a constant delay of 25 ms every update adds 0.125 Hz * 10 ms over the
-/// divisor of the row that p is in.
+/// Every row of the table is used: at a constant delay of 25 ms every update adds 0.125 Hz * 10 ms over the
+/// divisor of the row that contains p.
 #[test]
 fn auto_tuning() {
     let mut bench = bench(PieParams { beta: 0.0, ..linux() });
@@ -192,11 +191,11 @@ fn burst_allowance() {
     }
     by_departures.dequeue(400 * MS).unwrap();
     near(probed(&by_departures, "burst"), 0.0);
-    // Empty, p = 0: the first update begins anew.
+    // Empty, p = 0: the first update starts again.
     while by_departures.dequeue(401 * MS).is_some() {}
     by_departures.run_timers(500 * MS);
     near(probed(&by_departures, "burst"), 0.150);
-    // Idle time before the first departure after that is none of the burst.
+    // Idle time before the first departure after that does not belong to the burst.
     by_departures.arrive(900 * MS, Kind::Ect0);
     by_departures.dequeue(905 * MS).unwrap();
     near(probed(&by_departures, "burst"), 0.150);
@@ -269,7 +268,7 @@ fn half_target_gate() {
     assert!(!after(PieVariant::Rfc, 1, 12));
 }
 
-/// Fewer than 2 MTU are too short a queue to drop from; in the RFC, 2 MTU as well.
+/// A queue below 2 MTU is too short to drop from; in the RFC, so is one of 2 MTU.
 #[test]
 fn short_queue_gate() {
     for (variant, backlog, dropped) in [

@@ -1,4 +1,4 @@
-//! RED as a whole: against the law written down a second time, and at the equilibrium that can be calculated.
+//! RED as a whole: against a second implementation of the law, and at the equilibrium that can be calculated.
 
 use proptest::prelude::*;
 use windtunnel_qdisc::{Limit, QueueSpec, RedParams, RedRandom};
@@ -24,8 +24,8 @@ fn params() -> RedParams {
     }
 }
 
-/// Section 3 read from top to bottom. It is told what the queue did, and whether a packet was signalled: the random
-/// numbers are the queue's. What it knows of them is the range that the outcomes so far have left.
+/// Section 3 read from top to bottom. It receives what the queue did, and whether a packet was signalled; the random
+/// numbers belong to the queue. All that the law knows about them is the range that the outcomes so far leave.
 #[derive(Debug)]
 struct Straight {
     gentle: bool,
@@ -61,7 +61,7 @@ impl Straight {
         self.idle_since.filter(|&since| since < now).map(|since| (now - since) as f64 / PACKET_NS)
     }
 
-    /// A packet arrived to `backlog` bytes and was signalled or not. Returns whether that may be.
+    /// A packet arrived to `backlog` bytes and was signalled or not. Returns whether the law allows that.
     fn arrived(&mut self, now: u64, backlog: u64, signalled: bool) -> bool {
         if let Some(m) = self.idle(now) {
             self.avg *= libm::pow(1.0 - W, m);
@@ -121,8 +121,8 @@ impl Straight {
     }
 }
 
-/// Average and `max_p` of the queue are those of the law after every event, and every signal is one that the law allows.
-/// Returns the highest average and the number of signals.
+/// Average and `max_p` of the queue are those of the law after every event, and every signal is one that the law
+/// allows. Returns the highest average and the number of signals.
 fn follows(params: RedParams, phases: &[(u64, u64, u64)], seed: u64) -> Result<(f64, u64), TestCaseError> {
     let mut law = Straight::new(&params);
     let mut bench = bench(params, seed);
@@ -168,7 +168,8 @@ fn follows(params: RedParams, phases: &[(u64, u64, u64)], seed: u64) -> Result<(
     Ok((most, signals))
 }
 
-/// Phases of a load: how many milliseconds, how many microseconds between arrivals at most, and between departures.
+/// Phases of a load: length in milliseconds, and the longest gaps between arrivals and between departures in
+/// microseconds.
 fn phases() -> impl Strategy<Value = Vec<(u64, u64, u64)>> {
     prop::collection::vec((20_u64..800, 100_u64..3_000, 100_u64..3_000), 4..12)
 }
@@ -183,7 +184,7 @@ proptest! {
     }
 }
 
-/// The comparison sees what it is meant to see: the whole band and beyond, and many signals.
+/// The comparison covers what it should: the whole band and beyond, and many signals.
 #[test]
 fn a_load_that_reaches_everything() {
     let phases = [(500, 1_500, 2_000), (300, 500, 1_500), (900, 3_000, 100), (2_000, 800, 1_000)];
@@ -229,7 +230,7 @@ fn equilibrium_of_an_overload() {
     }
 }
 
-/// The same seed gives the same drops, another one others.
+/// The same seed gives the same drops, another seed different ones.
 #[test]
 fn determinism() {
     let run = |seed| {

@@ -1,10 +1,10 @@
 //! The MDS signalling relationship: tau SCE opportunities for every CE opportunity (spec/mds section 1),
 //! also while signals escalate to CE and to drops.
 //!
-//! An opportunity is what an oscillator gives, whatever packet is there to take it. Two queues with the
-//! same arrivals show both sides: one with MDS packets only, one with conventional packets only. What the
-//! first has given is counted in SCE, a CE or a drop being tau of them; what the second has given in CE or
-//! drops. Let `d = given to MDS / tau - given to conventional`. It starts at 0 and changes only when one
+//! An oscillator gives opportunities, independently of the packets that can take them. Two queues with the
+//! same arrivals show both sides: one with MDS packets only, one with conventional packets only. The
+//! opportunities of the first are counted in SCE, where a CE or a drop counts as tau; those of the second in
+//! CE or drops. Let `d = given to MDS / tau - given to conventional`. It starts at 0 and changes only when one
 //! oscillator fires. With the phases in seconds (`m` from 0, `c` from 1/2), `d = c - 1/2 - m / tau`:
 //!
 //! * `d` falls when the conventional one fires and leaves `c >= 0`, and the MDS one fires at most an SCE,
@@ -80,7 +80,7 @@ impl Twins {
         self.conventional.arrive(at_ns, Kind::Ect0);
     }
 
-    /// A packet leaves both; returns whether the relationship holds so far.
+    /// A packet leaves both queues; returns whether the relationship holds so far.
     fn leave(&mut self, at_ns: u64) -> bool {
         let (Some(mds), Some(conventional)) = (self.mds.dequeue(at_ns), self.conventional.dequeue(at_ns))
         else {

@@ -3,10 +3,10 @@
 //! The arrivals are those of the trace: a packet arrived at its dequeue minus its sojourn time. Then the
 //! mark, the accumulator and both oscillators must be those of the trace at every dequeue, as integers.
 //!
-//! The one thing that a trace leaves open is whether a packet that arrives in the nanosecond of a dequeue
-//! came before or after it. It matters only if it is the next packet to leave, for then it decides
-//! whether the dequeue left the queue empty. There are few such ties (seven in all traces); the trace must
-//! be met with one order of each of them, and every combination of orders is tried.
+//! A trace leaves only one thing open: whether a packet that arrives in the nanosecond of a dequeue
+//! came before or after it. This matters only if it is the next packet to leave, because then it decides
+//! whether the dequeue left the queue empty. There are few such ties (seven in all traces); one order of each
+//! of them must reproduce the trace, and every combination of orders is tried.
 //!
 //! A run ends with packets in the queue, and a trace does not have their arrivals: the state after its very
 //! last dequeue, which depends on the next packet, is not compared.
@@ -31,7 +31,7 @@ struct Row {
     state: State,
 }
 
-/// What must be met.
+/// What the replay must reproduce.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct State {
     mark: String,
@@ -168,10 +168,10 @@ fn replay(trace: &Trace, config: &QueueSpec, first: &[usize]) -> Result<Decided,
     Ok(decided)
 }
 
-/// Replays the trace with every combination of orders of its ties, until one meets it.
+/// Replays the trace with every combination of orders of its ties, until one reproduces it.
 fn meets(trace: &Trace, config: &QueueSpec) -> Result<Decided, String> {
     let ties = ties(&trace.rows);
-    assert!(ties.len() <= 4, "so many ties would prove little: {ties:?}");
+    assert!(ties.len() <= 4, "this many ties would prove little: {ties:?}");
     let mut last = String::new();
     for choice in 0..1_u32 << ties.len() {
         let first: Vec<usize> =
@@ -217,7 +217,7 @@ traces! {
     trace12_brick_wall: "trace12_hystart_reno_15M_60ms_brickwall200", 5963;
 }
 
-/// The comparison can fail: a trace is not met by a neighbouring parameter or algorithm.
+/// The comparison can fail: a neighbouring parameter or algorithm does not reproduce a trace.
 #[test]
 fn another_queue_does_not_meet_the_trace() {
     let trace = read("trace08_reno_scalsce_1M_5ms.csv");

@@ -9,7 +9,7 @@ use crate::bench::{Bench, Kind};
 const SCE: Outcome = Outcome::Marked(Signal::Sce);
 const CE: Outcome = Outcome::Marked(Signal::Ce);
 
-/// What becomes of one packet of kind `kind` after `sojourn_ns` in a queue of its own.
+/// The outcome of one packet of kind `kind` after `sojourn_ns` in a queue of its own.
 fn after(config: &QueueSpec, kind: Kind, sojourn_ns: u64) -> Outcome {
     let mut bench = Bench::new(config, Limit::Unlimited);
     bench.arrive(7, kind);
@@ -123,7 +123,7 @@ fn ramp_ends() {
     }
 }
 
-/// By default the ramp begins at the serialisation time of the packet at the current rate, 1.2 ms for
+/// By default the ramp starts at the serialisation time of the packet at the current rate, 1.2 ms for
 /// 1500 bytes at 10 Mbit/s, and ends at 100 ms (spec/mds section 4).
 #[test]
 fn ramp_defaults() {
@@ -150,7 +150,7 @@ fn ramp_gives_ce_at_every_tau_th_opportunity() {
     }
 }
 
-/// The same seed gives the same marks, another seed others.
+/// The same seed gives the same marks, another seed different ones.
 #[test]
 fn ramp_draws_from_its_seed() {
     let marks = |seed| {

@@ -123,7 +123,7 @@ fn schedules() {
     assert_eq!(spans.flows[0].active, expected);
 }
 
-/// Groups without a name have that of their controller, with a number where it is taken.
+/// Groups without a name get that of their controller, with a number where it is taken.
 #[test]
 fn default_names_differ() {
     let more =
@@ -132,7 +132,7 @@ fn default_names_differ() {
     assert_eq!(names(&scenario), ["reno", "reno-3", "reno-2"]);
 }
 
-/// Routes through a parking lot: found, given, and back.
+/// Routes through a parking lot: found, given, and in the reverse direction.
 #[test]
 fn routes() {
     let scenario = parse(PARKING_LOT);
@@ -140,7 +140,7 @@ fn routes() {
     assert_eq!((&long.route.forward[..], &long.route.reverse[..]), (&[0, 1][..], &[2][..]));
     assert_eq!(long.route.rtt, Duration::from_millis(16), "the sum of the delays of its links");
     assert_eq!(long.route.own_delay, Duration::ZERO);
-    // The way back from b leads through c: it is there, so it is used.
+    // The way back from b leads through c: it exists, so it is used.
     assert_eq!((&first.route.forward[..], &first.route.reverse[..]), (&[0][..], &[1, 2][..]));
     assert_eq!(first.route.own_delay, Duration::from_millis(30 - 16));
     assert_eq!((&second.route.forward[..], &second.route.reverse[..]), (&[1][..], &[][..]));
@@ -148,7 +148,7 @@ fn routes() {
     assert_eq!(scenario.links[1].ends, Some((1, 2)));
 }
 
-/// Of equally short routes the first in the order of the file is taken; a longer one declared before is not.
+/// Among equally short routes the first in the order of the file is chosen; a longer one declared before is not.
 #[test]
 fn ties_of_routes_go_by_the_order_of_the_file() {
     let link = |name: &str, from: &str, to: &str| {
@@ -176,7 +176,7 @@ fn the_reverse_path_of_a_dumbbell() {
     let route = &scenario.flows[0].route;
     assert_eq!((&route.forward[..], &route.reverse[..]), (&[0][..], &[1][..]));
     assert_eq!(scenario.links[1].name, "reverse");
-    assert_eq!(route.own_delay, Duration::from_millis(40 - 2), "less 1.5 ms and 0.5 ms of the links");
+    assert_eq!(route.own_delay, Duration::from_millis(40 - 2), "minus 1.5 ms and 0.5 ms of the links");
     assert_eq!(names(&scenario)[5..], ["scalable-mds", "scalable-mds-2"]);
 }
 

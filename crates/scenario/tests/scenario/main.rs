@@ -1,4 +1,4 @@
-//! What a scenario may say, and what is said about one that is wrong.
+//! What a scenario may say, and the messages about one that is wrong.
 
 mod bad_input;
 mod fuzz;

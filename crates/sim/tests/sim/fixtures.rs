@@ -185,7 +185,7 @@ pub(crate) fn fixed(segments: u64) -> Transport {
     }
 }
 
-/// An application and what carries it.
+/// An application and the transport that carries it.
 pub(crate) type Traffic = (Transport, ApplicationConfig);
 
 /// Flows over one link of 10 Mbit/s with room for 60 packets and `rtt_ms`; data pass `forward` behind the link and ACKs

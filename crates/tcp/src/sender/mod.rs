@@ -38,7 +38,7 @@ pub use limits::Limited;
 pub use state::CaState;
 pub use stats::{AckReport, SenderStats};
 
-use windtunnel_cc::{CongestionControl, Control, ExitReason, Needs, Phase};
+use windtunnel_cc::{CongestionControl, Control, ExitReason, Needs, PacingNeed, Phase};
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 use windtunnel_wire::{Packet, TcpFlags};
 
@@ -161,7 +161,7 @@ impl Sender {
             rtt: RttEstimator::new(params),
             timer: Timer::idle(),
             backoff: Backoff::default(),
-            pacer: Pacer::new(endpoint.paced || needs.pacing, params),
+            pacer: Pacer::new(endpoint.paced || needs.pacing == PacingNeed::Always, params),
             tso: Tso::new(params, mss),
             wake: Time::NEVER,
             tlp: Tlp::new(params.tlp && params.sack),

@@ -48,7 +48,7 @@ fn ack(seq: u64, sent: Time, flags: TcpFlags) -> Packet {
     packet
 }
 
-/// Sends the SYN and has it answered after `RTT`.
+/// Sends the SYN, which is answered after `RTT`.
 fn established(window: Bytes, paced: bool) -> (Sender, Time) {
     let mut sender = sender(window, paced);
     let syn = sender.poll_transmit(Time::ZERO).expect("a SYN");

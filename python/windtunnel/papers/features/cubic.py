@@ -22,7 +22,7 @@ LEAD = 1.0
 
 @method
 def steady_friendly(view: View, limit: float, span: float) -> float:
-    """Share of ``span`` seconds after convergence in which CUBIC is Reno-friendly; NaN where nothing tells."""
+    """Share of ``span`` seconds after convergence in which CUBIC is Reno-friendly; NaN if no sample is decided."""
     start = steady_from(view, limit)
     (flow,) = flow_numbers(view.flow)
     state = {name: np.asarray(values, dtype=np.float64) for name, values in view.run.tables["cc"].items()}

@@ -1,6 +1,6 @@
 /*!
 windtunnel report page. MIT OR Apache-2.0. Built from web/; do not edit.
-sources sha256: 757f827335ff077a89814cc46d878cab927c942f9cc08d5ca5495d35fb991c38
+sources sha256: 31fb311000ac551e66bd4895635bb94cbd61847efb448acaa5a85cb068450468
 
 Contains uPlot 1.6.32:
 The MIT License (MIT)

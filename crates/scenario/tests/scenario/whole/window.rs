@@ -1,4 +1,4 @@
-//! The receive window: what limits a flow, and how it follows the flow (dynamic right-sizing).
+//! The receive window: how it limits a flow, and how it follows the flow (dynamic right-sizing).
 
 use super::*;
 
@@ -17,13 +17,13 @@ from = "5 s"
 to = "10 s"
 "#;
 
-/// The whole segments that a window of so many bytes holds, in each round trip: 50 ms and the serialisation of one.
+/// The throughput of the whole segments in a window, per round trip: 50 ms and the serialisation of one segment.
 fn window_in_a_round_trip(window: f64) -> f64 {
     f64::floor(window / MSS) * MSS * 8.0 / (0.05 + PACKET * 8.0 / 1e9) / 1e6
 }
 
-/// A receive buffer is the throughput times the round trip, with autotuning (its limit) or without; and what the sender waits
-/// for is then the receiver.
+/// The receive buffer is the throughput times the round trip, with autotuning (its limit) or without; the receiver is
+/// then what limits the sender.
 #[test]
 fn a_buffer_limits_throughput() {
     for buffer in [65_536, 1 << 20, 4 << 20] {
@@ -39,9 +39,9 @@ fn a_buffer_limits_throughput() {
     }
 }
 
-/// Slow start doubles what is read in a round trip, and the window is then twice that and 16 segments, and twice the growth
-/// on top: six times what was read, so slow start is never limited. A transfer takes as long as with a window that is
-/// large from the begin; with one that stays at 64 KiB, a round trip for each 45 segments.
+/// Slow start doubles what is read in a round trip. The window is then twice that plus 16 segments, and twice the
+/// growth on top: six times what was read, so that slow start is never limited. A transfer takes as long as with a
+/// window that is large from the start; with one that stays at 64 KiB, it takes a round trip for each 45 segments.
 #[test]
 fn the_window_follows_slow_start() {
     let time_ms = |settings: &[&str]| {
@@ -60,7 +60,7 @@ fn the_window_follows_slow_start() {
     assert_near("with 64 KiB", fixed, 50.0 * rounds, 0.05);
 }
 
-/// Every round trip has twice the throughput of the one before, as the window has, until the limit of 4 MiB.
+/// Every round trip has twice the throughput and twice the window of the one before, up to the limit of 4 MiB.
 #[test]
 fn throughput_grows_with_the_window() {
     let window = |n: u32| {

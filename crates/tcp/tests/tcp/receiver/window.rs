@@ -1,4 +1,4 @@
-//! The receive window: what is offered, that it never shrinks, and autotuning.
+//! The receive window: its size, that it never shrinks, and autotuning.
 
 use windtunnel_tcp::{AckPolicy, TcpParams};
 use windtunnel_units::{Bytes, Duration, Time};
@@ -21,7 +21,7 @@ fn offered() {
     }
 }
 
-/// Data beyond the right edge are thrown away and acknowledged; of a segment across it the part below is taken.
+/// Data beyond the right edge are discarded and acknowledged; the part of a segment below the edge is accepted.
 #[test]
 fn right_edge() {
     let params = TcpParams { receive_window: Bytes::new(1 << 14), ..TcpParams::default() };
@@ -72,8 +72,8 @@ fn rounds(receive_window: u64, echo: bool) -> Vec<(u64, u64)> {
     rounds
 }
 
-/// Autotuning begins at 64 KiB, keeps ahead of a sender in slow start, which it never holds back, grows no more once
-/// the sender does not, and stays below its limit; with the echo of timestamps as without.
+/// Autotuning starts at 64 KiB, stays ahead of a sender in slow start, which it never holds back, stops growing when
+/// the sender does, and stays below its limit, with and without the echo of timestamps.
 #[test]
 fn autotuning() {
     for echo in [true, false] {

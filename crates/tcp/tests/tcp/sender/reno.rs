@@ -7,7 +7,7 @@ use windtunnel_units::{Bytes, Duration};
 
 use super::harness::MSS;
 
-/// What the sender told the controller.
+/// The sender's reports to the controller.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Told {
     Loss,
@@ -20,8 +20,8 @@ pub(crate) enum Told {
     CeMarks(u32),
 }
 
-/// Reno in whole segments (spec/congestion-control sections 0.4, 1.4 and 3.2): slow start by what is delivered, `AI(W,
-/// N)`, floor(W/2). It writes down what it is told.
+/// Reno in whole segments (spec/congestion-control sections 0.4, 1.4 and 3.2): slow start by the segments delivered,
+/// `AI(W, N)`, floor(W/2). It records what the sender reports.
 #[derive(Debug)]
 pub(crate) struct Reno {
     pub(super) cwnd: u64,
