@@ -73,7 +73,7 @@ class RunResult:
 
     @property
     def stalled(self) -> dict[str, Any] | None:
-        """When (``t_s``) and ``why`` nothing moved any more before the run's time was over; None if that did not happen."""
+        """When (``t_s``) and ``why`` nothing moved any more before the end of the run; None if that did not happen."""
         found: dict[str, Any] | None = self.summary.get("stalled")
         return found
 

@@ -11,8 +11,8 @@ from windtunnel.report.series import Tables, grouped, look_of, name_of, series_o
 from windtunnel.state_tables import STATE_TABLES, state_numbers, state_unit
 
 _TITLES = {"cc": "Controller State", "aqm": "Queue State"}
-# Values of a panel, of all of its numbers together: what they add to the page stays below 3 MB. Where there are more, rows
-# of each flow or queue are left out at equal distances.
+# Values of a panel, of all of its numbers together: what they add to the page stays below 3 MB. Where there are more,
+# rows of each flow or queue are left out at equal distances.
 _MOST_VALUES = 400_000
 
 
