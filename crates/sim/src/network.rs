@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use windtunnel_cc::CongestionControl;
 use windtunnel_qdisc::QueueDiscipline;
@@ -140,17 +141,28 @@ pub enum Transport {
 
 /// Makes controllers: one for a flow, or one for each connection of an application that has many.
 #[derive(Clone)]
-pub struct ControllerFactory(Arc<dyn Fn() -> Box<dyn CongestionControl> + Send + Sync>);
+pub struct ControllerFactory(Arc<Made<Maker>>);
+
+type Maker = dyn Fn(u64) -> Box<dyn CongestionControl> + Send + Sync;
+
+/// How many were made, and what makes them.
+struct Made<F: ?Sized> {
+    count: AtomicU64,
+    make: F,
+}
 
 impl ControllerFactory {
-    /// A factory that calls `make`.
-    pub fn new(make: impl Fn() -> Box<dyn CongestionControl> + Send + Sync + 'static) -> ControllerFactory {
-        ControllerFactory(Arc::new(make))
+    /// A factory that calls `make` with the number of controllers made before: each has a random stream of its own.
+    pub fn new(
+        make: impl Fn(u64) -> Box<dyn CongestionControl> + Send + Sync + 'static,
+    ) -> ControllerFactory {
+        ControllerFactory(Arc::new(Made { count: AtomicU64::new(0), make }))
     }
 
     /// A new controller.
     pub fn make(&self) -> Box<dyn CongestionControl> {
-        self.0()
+        let before = self.0.count.fetch_add(1, Ordering::Relaxed);
+        (self.0.make)(before)
     }
 }
 

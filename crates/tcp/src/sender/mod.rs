@@ -18,7 +18,7 @@ mod pacing;
 mod pipe_ack;
 mod prr;
 mod rack;
-mod rate_sample;
+pub(crate) mod rate_sample;
 mod recovery;
 mod reordering;
 mod rfc6675;
@@ -152,7 +152,7 @@ impl Sender {
             largest_window: Bytes::ZERO,
             forced: None,
             only_new: false,
-            board: Scoreboard::new(),
+            board: Scoreboard::new(needs.loss_reports),
             rate: RateSampler::new(needs.rate_samples),
             last_sent: Time::ZERO,
             idle: true,
