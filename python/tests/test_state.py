@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from headless import drive
 
 import windtunnel as wt
 from windtunnel.errors import InputError
 from windtunnel.figures import four_panel
+from windtunnel.report import write_report
 from windtunnel.report.columns import Columns
 from windtunnel.report.state import state_panels
 from windtunnel.state_tables import find_state, state_numbers, state_unit
@@ -214,3 +216,46 @@ def test_other_units_are_refused(burst: str) -> None:
     )
     with pytest.raises(wt.ScenarioError, match='"10 packets"'):
         scenario.check()
+
+
+def test_a_reader_chooses_a_number(both: wt.RunResult, tmp_path: Path) -> None:
+    """The list of the panel changes what is drawn, its unit and its legend; a flow that is off stays off."""
+    page = tmp_path / "state.html"
+    write_report(both, page)
+    seen = drive(
+        page,
+        """
+        (async () => {
+          await settle();
+          const list = $("[data-panel=cc] select");
+          const choose = async (name) => {
+            list.value = [...list.options].find((option) => option.text === name).value;
+            list.dispatchEvent(new Event("change"));
+            await settle();
+            return {
+              unit: $("[data-panel=cc] .unit").textContent,
+              flows: legend("cc").map((b) => [b.querySelector(".name").textContent, b.getAttribute("aria-pressed")]),
+              ink: pixels("cc"),
+            };
+          };
+          const seen = { names: [...list.options].map((option) => option.text), queue: pixels("aqm") };
+          seen.w_max = await choose("w_max_segments");
+          seen.stage = await choose("stage");
+          legend("cc")[0].click();
+          await settle();
+          seen.k = await choose("k_s");
+          seen.again = await choose("stage");
+          leave(seen);
+        })();
+        """,
+    )
+    assert seen["names"] == state_numbers(both.tables, "cc")
+    assert seen["w_max"]["unit"] == "(segments)"
+    assert seen["w_max"]["flows"] == [["cubic", "true"]]
+    assert seen["stage"]["unit"] == ""
+    assert seen["stage"]["flows"] == [["cubic", "true"], ["reno", "true"]]
+    assert seen["k"]["unit"] == "(s)"
+    assert seen["k"]["flows"] == [["cubic", "false"]]
+    assert seen["again"]["flows"] == [["cubic", "false"], ["reno", "true"]]
+    # A line across the chart is about 600 pixels long; without any there are only the axes.
+    assert min(seen["queue"], seen["w_max"]["ink"], seen["again"]["ink"]) > seen["k"]["ink"] + 500

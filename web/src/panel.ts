@@ -34,6 +34,8 @@ const CURSOR_GROUP = "windtunnel";
 
 export class Panel {
   readonly shown = new Set<string>();
+  /** All series that were ever offered. */
+  private readonly known = new Set<string>();
   readonly parts = new Set<Part>(["flag", "thresholds", "retransmits", "rtos"]);
   zeroBased = true;
   log: boolean;
@@ -55,6 +57,7 @@ export class Panel {
     if (meta.kind === "line" && data.series.length > TELLABLE) this.parts.delete("flag");
     if (data.thresholds.length > THRESHOLDS) this.parts.delete("thresholds");
     this.showAll();
+    this.remember();
     this.legend = this.createLegend();
     this.chart = this.create();
     this.tooltip = new Tooltip(this.chart.over);
@@ -66,13 +69,17 @@ export class Panel {
 
   /** Shows something else of the same flows or queues. */
   show(meta: PanelMeta, data: PanelData): void {
-    // What was switched off stays off; what appears only now is on.
-    const known = new Set(this.data.series.map((s) => s.meta.key));
-    for (const s of data.series) if (!known.has(s.meta.key)) this.shown.add(s.meta.key);
+    // What was switched off stays off; what appears for the first time is on.
+    for (const { meta: { key } } of data.series) if (!this.known.has(key)) this.shown.add(key);
     this.meta = meta;
     this.data = data;
+    this.remember();
     this.legend = this.createLegend();
     this.redraw();
+  }
+
+  private remember(): void {
+    for (const s of this.data.series) this.known.add(s.meta.key);
   }
 
   private createLegend(): Legend {
