@@ -75,7 +75,7 @@ def test_state_can_be_left_out_and_does_not_change_a_run(both: wt.RunResult) -> 
     assert off.digest == changes.digest == both.digest
     rows = [np.column_stack(list(changes.tables["cc"].values()))[changes.tables["cc"]["flow"] == 0][:, 2:]][0]
     same = (rows[1:] == rows[:-1]) | (np.isnan(rows[1:]) & np.isnan(rows[:-1]))
-    assert len(rows) > 1000
+    assert len(rows) > 100
     assert not same.all(axis=1).any()
 
 
@@ -144,7 +144,9 @@ def test_the_panel_of_drops_agrees_with_its_table() -> None:
     When the first drop of each span was kept with the gap before it, the panel showed the gaps between bursts.
     """
     flows = [{"cc": "reno", "rtt": "20 ms", "count": 200}]
-    busy = run({"points": "50 ms"}, bottleneck={"rate": "50 Mbit/s", "queue": {"kind": "fifo"}}, flows=flows)
+    busy = run(
+        {"points": "50 ms"}, bottleneck={"rate": "50 Mbit/s", "queue": {"kind": "fifo", "limit": "1 bdp"}}, flows=flows
+    )
     drops = sum(busy.queues[0]["drops"].values())
     points = busy.tables["mark_points"]
     lost = points["kind"] == 2

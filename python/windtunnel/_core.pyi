@@ -373,8 +373,8 @@ class RunResult:
         seen); HyStart: least_rtt_s, round_least_rtt_s, round_samples; HyStart++: last_round_min_rtt_s, round_min_rtt_s,
         css_baseline_rtt_s, css_rounds; ESSP: essp_stage, essp_recover_seq.
 
-        Numbers of ``aqm``. PIE: p, qdelay (s), burst (the burst allowance left, s), accu (the sum of p since the last
-        drop). RED: avg (bytes), p, max_p. DelTiM, DelTiM2, DelTiC: acc (the control law's accumulator), mds_osc, osc
+        Numbers of ``aqm``. PIE: p, qdelay_s, burst_s (the burst allowance left), accu (the sum of p since the last
+        drop). RED: avg_bytes, p, max_p. DelTiM, DelTiM2, DelTiC: acc (the control law's accumulator), mds_osc, osc
         (the oscillators' accumulators). Ramps: opportunities (packets since the last mark).
 
         Values of an interval without a sample are NaN, and those that a flow does not have. ``transfers``, where flows

@@ -40,7 +40,7 @@ class Tcp(TypedDict, total=False):
     limited_transmit: bool
 
     #: Duplicate ACKs, or segments above it by SACK, that make a segment lost.
-    dupthresh: int
+    dupthresh: int | str
 
     #: How the retransmission timeout is computed.
     rto: Literal["linux", "rfc6298"]
@@ -121,7 +121,7 @@ class Bottleneck(TypedDict, total=False):
     overhead: str
 
     #: What happens to packets behind the link: names, or tables with `kind`. Needs `endpoints = "linux"`.
-    impair: Sequence[Algorithm]
+    impair: Algorithm | Sequence[Algorithm]
 
     #: The propagation delay behind the link, one way. Part of the `rtt` of its flows.
     delay: str
@@ -149,7 +149,7 @@ class Reverse(TypedDict, total=False):
     delay: str
 
     #: What happens to packets behind the link: names, or tables with `kind`. Needs `endpoints = "linux"`.
-    impair: Sequence[Algorithm]
+    impair: Algorithm | Sequence[Algorithm]
 
     #: The queue in front of the link: a name, or a table with `kind`.
     queue: Algorithm
@@ -187,7 +187,7 @@ class Link(_LinkKeys, total=False):
     overhead: str
 
     #: What happens to packets behind the link: names, or tables with `kind`. Needs `endpoints = "linux"`.
-    impair: Sequence[Algorithm]
+    impair: Algorithm | Sequence[Algorithm]
 
     #: The propagation delay behind the link. Part of the `rtt` of the flows that pass it.
     delay: str
