@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use windtunnel_cc::{
     AckSample, CongestionControl, CongestionEvent, Control, ControllerParams, Feedback, FlowInit,
-    LostSegment, Needs, OutOfRange, Pacing, Params, PathView, Phase, SentSegment, Trigger, check,
+    LostSegment, Needs, OutOfRange, Pacing, PacingNeed, Params, PathView, Phase, SentSegment, Trigger, check,
 };
 use windtunnel_units::{Bytes, Duration, Rate};
 
@@ -137,7 +137,7 @@ impl Cruise {
 impl CongestionControl for Cruise {
     fn needs(&self) -> Needs {
         Needs {
-            pacing: true,
+            pacing: PacingNeed::Always,
             feedback: Feedback::None,
             rate_samples: true,
             departures: true,

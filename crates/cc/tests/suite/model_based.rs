@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use windtunnel_cc::{
-    AnyParams, CongestionControl, ControllerParams, Feedback, FlowInit, MdsParams, WindowedConfig,
+    AnyParams, CongestionControl, ControllerParams, Feedback, FlowInit, MdsParams, PacingNeed, WindowedConfig,
 };
 use windtunnel_units::Bytes;
 
@@ -26,7 +26,13 @@ fn round(cc: &dyn CongestionControl) -> f64 {
 fn needs_are_known_before_the_flow() {
     let cruise: Arc<dyn ControllerParams> = Arc::new(CruiseParams::default());
     let needs = cruise.needs();
-    assert!(needs.pacing && needs.rate_samples && needs.loss_reports && needs.own_window && needs.every_ack);
+    assert!(
+        needs.pacing == PacingNeed::Always
+            && needs.rate_samples
+            && needs.loss_reports
+            && needs.own_window
+            && needs.every_ack
+    );
     assert_eq!(needs, cruise.build(FlowInit::new(MSS)).needs());
     assert_eq!((needs.feedback, needs.send_buffer_windows), (Feedback::None, 2));
 }
@@ -39,7 +45,7 @@ fn needs_of_a_composition() {
     let (slow_start, response) =
         (Arc::new(windtunnel_cc::EsspParams::default()), Arc::new(MdsParams::default()));
     let needs = WindowedConfig { slow_start, response, ..plain }.needs();
-    assert!(needs.pacing && !needs.own_window);
+    assert!(needs.pacing == PacingNeed::Usual && !needs.own_window);
     assert_eq!(needs.feedback, Feedback::Sce);
 }
 
