@@ -8,12 +8,12 @@ use windtunnel_qdisc::ecn::EcnPolicy;
 use windtunnel_sim::{
     Action, ControllerFactory, FlowSpec, ImpairmentSpec, LinkSpec, Network, PathHop, RecordSpec, stream_seed,
 };
-use windtunnel_tcp::{Endpoint, HEADERS, HEADERS_WITHOUT_TIMESTAMPS};
+use windtunnel_tcp::{Endpoint, FeedbackScheme, HEADERS, HEADERS_WITHOUT_TIMESTAMPS};
 use windtunnel_units::{Duration, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId};
 
 use crate::model::{
-    Active, Endpoints, FlowGroup, Link, LinkRate, Member, Route, Scenario, TcpTransport, Transport,
+    Active, Ect, Endpoints, FlowGroup, Link, LinkRate, Member, Route, Scenario, TcpTransport, Transport,
 };
 
 /// Builds the network of a scenario.
@@ -151,10 +151,14 @@ fn endpoint(scenario: &Scenario, transport: &Transport, flow: FlowId) -> Endpoin
         iw: scenario.mtu,
         paced: false,
         ecn: Ecn::NotEct,
-        mds: false,
+        feedback: FeedbackScheme::None,
         dscp: Dscp::DEFAULT,
     };
-    let code_point = |ecn| if ecn { Ecn::Ect0 } else { Ecn::NotEct };
+    let code_point = |ect| match ect {
+        None => Ecn::NotEct,
+        Some(Ect::Ect0) => Ecn::Ect0,
+        Some(Ect::Ect1) => Ecn::Ect1,
+    };
     match transport {
         Transport::Tcp(tcp) => {
             let timestamps = tcp.mechanisms.as_ref().is_none_or(|mechanisms| mechanisms.timestamps);
@@ -163,14 +167,14 @@ fn endpoint(scenario: &Scenario, transport: &Transport, flow: FlowId) -> Endpoin
                 headers,
                 iw: (scenario.mtu - headers) * u64::from(tcp.iw),
                 paced: tcp.pacing,
-                ecn: code_point(tcp.ecn),
-                mds: tcp.is_mds(),
-                dscp: if tcp.is_mds() { Dscp::MDS } else { Dscp::DEFAULT },
+                ecn: code_point(tcp.feedback.uses_ecn().then_some(tcp.ect)),
+                feedback: tcp.feedback,
+                dscp: if tcp.feedback.is_mds() { Dscp::MDS } else { Dscp::DEFAULT },
                 ..plain
             }
         }
         Transport::Bsd42(_) => plain,
-        Transport::Udp { ecn } => Endpoint { ecn: code_point(*ecn), ..plain },
+        Transport::Udp { ect } => Endpoint { ecn: code_point(*ect), ..plain },
     }
 }
 

@@ -22,7 +22,7 @@ pub use compile::compile;
 pub use error::ScenarioError;
 pub use listing::listing;
 pub use model::{
-    Active, Change, Endpoints, FlowGroup, Link, LinkRate, Member, Queue, Record, Route, Scenario, Shape,
+    Active, Change, Ect, Endpoints, FlowGroup, Link, LinkRate, Member, Queue, Record, Route, Scenario, Shape,
     SharedController, TcpTransport, Transport,
 };
 pub use registry::{ForeignAlgorithm, ForeignParameter, ForeignValue, Registry, RegistryError};

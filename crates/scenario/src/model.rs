@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use windtunnel_cc::{ControllerParams, Feedback};
+use windtunnel_cc::ControllerParams;
 use windtunnel_qdisc::ecn::EcnMode;
 use windtunnel_qdisc::{Limit, QueueSpec};
 use windtunnel_sim::application::ApplicationConfig;
 use windtunnel_sim::element::ElementParams;
 use windtunnel_sim::{DequeuePoint, RateTrace, StateRecording, Window};
 use windtunnel_tcp::bsd42::Bsd42Params;
-use windtunnel_tcp::{AckParams, TcpParams};
+use windtunnel_tcp::{AckParams, FeedbackScheme, TcpParams};
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 
 use crate::registry::BSD42;
@@ -154,8 +154,8 @@ pub enum Transport {
     Bsd42(Box<Bsd42Params>),
     /// Datagrams: what the application sends is what leaves.
     Udp {
-        /// Data packets are ECN-capable.
-        ecn: bool,
+        /// The code point of its packets, if they are ECN-capable.
+        ect: Option<Ect>,
     },
 }
 
@@ -168,8 +168,10 @@ pub struct TcpTransport {
     pub controller: SharedController,
     /// Departures are spaced by the controller's pacing.
     pub pacing: bool,
-    /// Data packets are ECN-capable.
-    pub ecn: bool,
+    /// How its receivers report marks; its packets are ECN-capable if they do.
+    pub feedback: FeedbackScheme,
+    /// The code point of its packets, if they are ECN-capable.
+    pub ect: Ect,
     /// The initial window in segments.
     pub iw: u32,
     /// How receivers acknowledge.
@@ -178,11 +180,15 @@ pub struct TcpTransport {
     pub mechanisms: Option<TcpParams>,
 }
 
-impl TcpTransport {
-    /// True if its flows negotiate MDS: their packets carry the MDS identifier.
-    pub fn is_mds(&self) -> bool {
-        self.controller.needs().feedback == Feedback::Sce
-    }
+/// The code point of ECN-capable packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ect {
+    /// ECT(0).
+    #[default]
+    Ect0,
+    /// ECT(1), the identifier of L4S.
+    Ect1,
 }
 
 /// The parameters of a controller of any family.

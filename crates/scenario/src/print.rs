@@ -5,8 +5,9 @@ use std::fmt::Write;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use windtunnel_qdisc::{Limit, QueueSpec};
+use windtunnel_tcp::FeedbackScheme;
 
-use crate::model::{Endpoints, FlowGroup, Link, LinkRate, Queue, Scenario, Shape, Transport};
+use crate::model::{Ect, Endpoints, FlowGroup, Link, LinkRate, Queue, Scenario, Shape, Transport};
 use crate::registry::{BSD42, Described, MDS_SUFFIX};
 
 impl Scenario {
@@ -96,16 +97,18 @@ impl Scenario {
         flow.insert("count".into(), json!(group.count));
         match &group.transport {
             Transport::Tcp(tcp) => {
+                flow.insert("ecn".into(), ecn(tcp.feedback));
+                flow.extend(ect(tcp.ect));
                 flow.extend(entries([
-                    ("ecn", json!(tcp.ecn)),
                     ("pacing", json!(tcp.pacing)),
                     ("iw", json!(format!("{} packets", tcp.iw))),
                     ("ack", json!(tcp.ack)),
                 ]));
                 flow.extend(tcp.mechanisms.iter().map(|tcp| ("tcp".to_owned(), Value::Object(object(tcp)))));
             }
-            Transport::Udp { ecn } => {
-                flow.insert("ecn".into(), json!(ecn));
+            Transport::Udp { ect: code_point } => {
+                flow.insert("ecn".into(), json!(code_point.is_some()));
+                flow.extend(code_point.and_then(ect));
             }
             Transport::Bsd42(_) => {}
         }
@@ -252,4 +255,18 @@ fn write_string(text: &mut String, content: &str) {
         }
     }
     text.push('"');
+}
+
+/// `true` and `false` for what they stand for, else the name of the scheme.
+fn ecn(scheme: FeedbackScheme) -> Value {
+    match scheme {
+        FeedbackScheme::None => json!(false),
+        FeedbackScheme::Rfc3168 | FeedbackScheme::Mds => json!(true),
+        scheme @ (FeedbackScheme::Esce | FeedbackScheme::AccEcn) => json!(scheme),
+    }
+}
+
+/// The code point of ECN-capable packets, unless it is the usual one.
+fn ect(ect: Ect) -> Option<(String, Value)> {
+    (ect != Ect::default()).then(|| ("ect".to_owned(), json!(ect)))
 }

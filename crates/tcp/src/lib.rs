@@ -14,6 +14,7 @@ mod info;
 mod params;
 mod paws;
 mod receiver;
+mod scheme;
 mod sender;
 
 pub use ack_policy::{AckParams, AckPolicy};
@@ -21,4 +22,5 @@ pub use config::{Endpoint, HEADERS, HEADERS_WITHOUT_TIMESTAMPS, WINDOW_SHIFT};
 pub use info::TcpInfo;
 pub use params::{IdleRule, LossDetection, Reduction, RtoRule, TcpParams};
 pub use receiver::{Receiver, ReceiverStats, SegmentReport};
+pub use scheme::FeedbackScheme;
 pub use sender::{AckReport, CaState, Limited, Sender, SenderStats};

@@ -12,10 +12,11 @@ use super::application::application;
 use super::controller::{Control, Controller, controller};
 use super::cursor::Cursor;
 use super::document::Value;
+use super::ecn;
 use super::fault::Fault;
 use super::link::{LONGEST_DELAY, Surroundings};
 use super::record::Names;
-use super::route::{Graph, check_length};
+use super::route::{Graph, check_length, check_tunnels};
 use super::tcp::tcp;
 use crate::file::FlowTable;
 use crate::model::{Active, Endpoints, FlowGroup, Link, Route, TcpTransport, Transport, member_name};
@@ -96,9 +97,12 @@ fn transport(
     of: Surroundings<'_>,
 ) -> Result<Transport, Fault> {
     let ideal = of.endpoints == Endpoints::Ideal;
+    let of_ecn =
+        |needs| ecn::Surroundings { endpoints: of.endpoints, protocol: application.protocol(), needs };
     if application.protocol() == Protocol::Udp {
         expect_no_tcp(at)?;
-        return Ok(Transport::Udp { ecn: table.ecn.unwrap_or(ideal) });
+        let (scheme, ect) = ecn::ecn(at, of_ecn(Feedback::Classic))?;
+        return Ok(Transport::Udp { ect: scheme.uses_ecn().then_some(ect) });
     }
     let Controller { name, params: controller, detection, iw } =
         match controller(&at.get("cc"), of.endpoints, of.registry)? {
@@ -113,17 +117,14 @@ fn transport(
             }
         };
     let needs = controller.needs();
-    let sce = needs.feedback == Feedback::Sce;
-    let ecn = table.ecn.unwrap_or(ideal || sce);
-    if sce && !ecn {
-        return Err(at.get("ecn").not_allowed("the MDS response needs ECN"));
-    }
+    let (feedback, ect) = ecn::ecn(at, of_ecn(needs.feedback))?;
     Ok(Transport::Tcp(Box::new(TcpTransport {
         mechanisms: tcp(root, at, of.endpoints, needs, detection)?,
         pacing: pacing(table.pacing, at, &name, ideal, needs.pacing)?,
         name,
         controller,
-        ecn,
+        feedback,
+        ect,
         iw: initial_window(&at.get("iw"), iw)?,
         ack: ack(&at.get("ack"), of.endpoints)?,
     })))
@@ -282,6 +283,8 @@ fn route(table: &FlowTable, at: &Cursor<'_>, topology: &Topology<'_>) -> Result<
     };
     check_length(&forward, &at.get("path"))?;
     check_length(&reverse, &at.get("reverse"))?;
+    check_tunnels(links, &forward, at)?;
+    check_tunnels(links, &reverse, at)?;
     let link_delay: Duration = forward.iter().chain(&reverse).map(|link| links[*link].delay).sum();
     let at = at.get("rtt");
     let rtt = match (table.rtt, topology) {

@@ -56,12 +56,15 @@ fn the_example_of_the_design() {
     assert_eq!((&reno.route.forward[..], &reno.route.reverse[..]), (&[0][..], &[][..]));
     assert_eq!(mds.route.rtt, Duration::from_millis(80));
     let (reno, mds) = (reno.tcp().unwrap(), mds.tcp().unwrap());
-    assert_eq!((reno.is_mds(), mds.is_mds()), (false, true));
+    assert_eq!((reno.feedback.is_mds(), mds.feedback.is_mds()), (false, true));
     let cc = mds.controller.to_map();
     assert_eq!((&cc["response"], &cc["slow_start"]["kind"]), (&"mds".into(), &"essp".into()));
     assert!(EsspParams::default().to_map().iter().all(|(key, value)| cc["slow_start"][key] == *value));
     assert!(MdsParams::default().to_map().iter().all(|(key, value)| cc[key] == *value));
-    assert_eq!((reno.pacing, reno.ecn, reno.iw, reno.ack), (true, true, 10, AckParams::default()));
+    assert_eq!(
+        (reno.pacing, reno.feedback.uses_ecn(), reno.iw, reno.ack),
+        (true, true, 10, AckParams::default())
+    );
     assert_eq!(scenario.record.interval, Duration::from_millis(10));
     assert_eq!(scenario.record.points, Duration::from_millis(3), "60 s / 20,000");
 }

@@ -34,7 +34,7 @@ fn the_defaults_are_those_of_linux() {
     let cc = flow.controller.to_map();
     assert_eq!((flow.controller.name(), &cc["variant"]), ("cubic", &"linux".into()));
     assert_eq!(cc["slow_start"]["kind"], "hystart");
-    assert_eq!((flow.pacing, flow.ecn, flow.ack.policy), (false, false, AckPolicy::Linux));
+    assert_eq!((flow.pacing, flow.feedback.uses_ecn(), flow.ack.policy), (false, false, AckPolicy::Linux));
     assert_eq!(flow.mechanisms, Some(TcpParams::default()));
     assert_eq!(scenario.flows[0].application, ApplicationConfig::Bulk);
 }
@@ -44,7 +44,7 @@ fn the_defaults_are_those_of_linux() {
 fn mds_flows_have_ecn_and_essp_is_paced() {
     let scenario = dumbbell("", "", "cc = { kind = \"reno-mds\", slow_start = \"essp\" }");
     let flow = scenario.flows[0].tcp().unwrap();
-    assert!(flow.ecn && flow.pacing);
+    assert!(flow.feedback.is_mds() && flow.pacing);
     assert!(
         (flow.mechanisms.as_ref().unwrap().pacing_ss_ratio - 1.0).abs() < 1e-9,
         "its gain is the stages' own"

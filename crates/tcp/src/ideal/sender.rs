@@ -228,7 +228,11 @@ impl Sender {
             rtt: Some(rtt),
             ecn: EcnFeedback {
                 ce: if ece { marked() } else { Marked::default() },
-                sce: if esce && !ece && self.endpoint.mds { marked() } else { Marked::default() },
+                sce: if esce && !ece && self.endpoint.feedback.hears_sce() {
+                    marked()
+                } else {
+                    Marked::default()
+                },
                 ect1: Marked::default(),
             },
             cwnd_limited: self.cwnd_limited(),

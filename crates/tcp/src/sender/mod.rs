@@ -32,7 +32,7 @@ mod transmit;
 mod tso;
 mod undo;
 mod validation;
-mod windowed;
+mod windowed_min;
 
 pub use limits::Limited;
 pub use state::CaState;
@@ -171,7 +171,7 @@ impl Sender {
             state: CaState::Open,
             high_seq: Seq::SYN,
             prr: Prr::new(params.reduction, cwnd / mss),
-            ecn: EcnSender::new(),
+            ecn: EcnSender::new(&endpoint),
             validation: Validation::new(params, endpoint.iw, mss),
             detector: Detector::new(params),
             rack: Rack::default(),

@@ -8,7 +8,7 @@
 
 use windtunnel_units::{Duration, Seq, Time};
 
-use super::windowed::WindowedMin;
+use super::windowed_min::WindowedMin;
 use crate::params::{RtoRule, TcpParams};
 
 /// The window of the least round-trip time (Linux's `tcp_min_rtt_wlen`): long against changes of route, so that a
@@ -110,7 +110,7 @@ impl RttEstimator {
             self.mdev = rtt << 1;
         } else {
             let error = rtt - (self.srtt8 >> 3);
-            // RTTVAR = 3/4 RTTVAR + 1/4 |error|, of which `mdev` is four times.
+            // RTTVAR = 3/4 RTTVAR + 1/4 |error|; `mdev` is four times RTTVAR.
             self.mdev += error.abs() - (self.mdev >> 2);
             self.srtt8 += error;
         }

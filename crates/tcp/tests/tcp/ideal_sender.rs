@@ -2,7 +2,7 @@
 
 use windtunnel_cc::{AckSample, CongestionControl, CongestionEvent, Control, Pacing, PathView, Phase};
 use windtunnel_tcp::ideal::Sender;
-use windtunnel_tcp::{Endpoint, HEADERS};
+use windtunnel_tcp::{Endpoint, FeedbackScheme, HEADERS};
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId, Packet, TcpFlags};
 
@@ -32,7 +32,7 @@ fn sender(window: Bytes, paced: bool) -> Sender {
         iw: MSS * 10,
         paced,
         ecn: Ecn::Ect0,
-        mds: true,
+        feedback: FeedbackScheme::Mds,
         dscp: Dscp::MDS,
     };
     let mut sender = Sender::new(endpoint, Box::new(FixedWindow(window)));
