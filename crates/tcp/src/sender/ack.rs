@@ -7,7 +7,7 @@ use windtunnel_wire::{Packet, SackBlock};
 use super::Sender;
 use super::detection::Detector;
 use super::ecn::Progress;
-use super::scoreboard::{Acked, Amount, Segment, d_sack};
+use super::scoreboard::{Acked, Amount, QueuedSegment, d_sack};
 use crate::config::WINDOW_SHIFT;
 use crate::params::RtoRule;
 
@@ -83,7 +83,7 @@ struct SendTimes {
 
 impl SendTimes {
     #[inline]
-    fn take(&mut self, segment: &Segment, high_seq: Seq) -> bool {
+    fn take(&mut self, segment: &QueuedSegment, high_seq: Seq) -> bool {
         if segment.ever_retransmitted() {
             return false;
         }
@@ -253,7 +253,7 @@ impl Sender {
     /// was sent after the head says nothing of it, or new data would put off the timeout for ever.
     fn is_sign_of_life(&self, times: SendTimes) -> bool {
         let head = self.board.head().and_then(|head| self.board.get(head));
-        let before = |head: &Segment| times.first_sacked.is_some_and(|sent| sent < head.sent());
+        let before = |head: &QueuedSegment| times.first_sacked.is_some_and(|sent| sent < head.sent());
         self.params.rto == RtoRule::Linux && head.is_some_and(before)
     }
 }

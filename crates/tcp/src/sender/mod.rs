@@ -32,7 +32,7 @@ mod transmit;
 mod tso;
 mod undo;
 mod validation;
-mod windowed;
+mod windowed_min;
 
 pub use limits::Limited;
 pub use state::CaState;

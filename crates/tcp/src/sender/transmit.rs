@@ -11,7 +11,7 @@ use super::frto::Frto;
 use super::limits::Limited;
 use super::rfc6675::NextSeg;
 use super::rto::TimerKind;
-use super::scoreboard::{Segment, SegmentId};
+use super::scoreboard::{QueuedSegment, SegmentId};
 use super::state::CaState;
 
 /// A segment that leaves whatever cwnd and pacing say: its timer expired, or a recovery begins with it.
@@ -235,7 +235,7 @@ impl Sender {
     }
 
     /// The packet of a segment that was sent before.
-    fn repeat(&mut self, segment: &Segment, now: Time) -> Packet {
+    fn repeat(&mut self, segment: &QueuedSegment, now: Time) -> Packet {
         let (seq, payload) = (segment.seq(), segment.payload());
         if let Some(pipe) = &mut self.validation.pipe_ack {
             pipe.on_retransmitted(payload);
@@ -270,7 +270,7 @@ impl Sender {
         }
     }
 
-    /// A packet with so many bytes of headers and payload, and the flow's header fields.
+    /// A packet with this many bytes of headers and payload, and the flow's header fields.
     #[inline]
     pub(super) fn packet(&self, headers: Bytes, payload: Bytes, now: Time) -> Packet {
         let mut packet = Packet::new(self.endpoint.flow, headers + payload, payload);
