@@ -14,7 +14,9 @@ use windtunnel_tcp::{Endpoint, HEADERS, HEADERS_WITHOUT_TIMESTAMPS};
 use windtunnel_units::{Duration, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId};
 
-use crate::model::{Active, DequeuePoint, Endpoints, FlowGroup, Link, LinkRate, Member, Route, Scenario};
+use crate::model::{
+    Active, DequeuePoint, Ect, Endpoints, FlowGroup, Link, LinkRate, Member, Route, Scenario,
+};
 
 /// Builds the network of a scenario.
 pub fn compile(scenario: &Scenario) -> Network {
@@ -136,9 +138,13 @@ fn flow(scenario: &Scenario, ways: &Ways, index: usize, group: &FlowGroup, membe
         },
         iw: scenario.mtu,
         paced: group.pacing,
-        ecn: if group.ecn { Ecn::Ect0 } else { Ecn::NotEct },
-        mds: group.is_mds(),
-        dscp: if group.is_mds() { Dscp::MDS } else { Dscp::DEFAULT },
+        ecn: match group.ect {
+            _ if !group.ecn.uses_ecn() => Ecn::NotEct,
+            Ect::Ect0 => Ecn::Ect0,
+            Ect::Ect1 => Ecn::Ect1,
+        },
+        feedback: group.ecn,
+        dscp: if group.ecn.is_mds() { Dscp::MDS } else { Dscp::DEFAULT },
     };
     endpoint.iw = endpoint.mss() * u64::from(group.iw);
     let (forward, reverse) = paths(scenario, ways, &group.route);

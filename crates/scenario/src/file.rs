@@ -10,9 +10,10 @@ use windtunnel_sim::StateRecording;
 use windtunnel_tcp::TcpParams;
 use windtunnel_units::{Bytes, Duration, Time};
 
-use crate::model::{Active, Change, DequeuePoint, Endpoints, Window};
+use crate::model::{Active, Change, DequeuePoint, Ect, Endpoints, Window};
 use crate::schema::{
-    AckValue, ApplicationValue, ControllerValue, ImpairmentValue, InitialWindowValue, QueueValue, RateValue,
+    AckValue, ApplicationValue, ControllerValue, EcnValue, ImpairmentValue, InitialWindowValue, QueueValue,
+    RateValue,
 };
 
 /// A scenario of windtunnel: flows over queues and links.
@@ -207,8 +208,15 @@ pub(crate) struct FlowTable {
     pub(crate) _app: IgnoredAny,
     /// Departures are spaced in time. If left out: with ideal endpoints, and with the slow start ESSP.
     pub(crate) pacing: Option<bool>,
-    /// Its packets are ECN-capable; the MDS response needs it. If left out: with ideal endpoints, and with that response.
-    pub(crate) ecn: Option<bool>,
+    /// Its packets are ECN-capable; a name says how its receiver reports marks. The MDS response needs ECN. If left out: with
+    /// ideal endpoints, and with that response.
+    #[serde(default = "elsewhere", rename = "ecn")]
+    #[schemars(with = "Option<EcnValue>")]
+    pub(crate) _ecn: IgnoredAny,
+    /// The code point of its ECN-capable packets.
+    #[serde(default = "elsewhere", rename = "ect")]
+    #[schemars(with = "Option<Ect>")]
+    pub(crate) _ect: IgnoredAny,
     /// The mechanisms of its TCP, over those of the scenario's `tcp`.
     #[serde(default = "elsewhere", rename = "tcp")]
     #[schemars(with = "Option<TcpParams>")]

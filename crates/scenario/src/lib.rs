@@ -22,7 +22,7 @@ pub use compile::compile;
 pub use error::ScenarioError;
 pub use listing::listing;
 pub use model::{
-    Active, Change, DequeuePoint, Endpoints, FlowGroup, Link, LinkRate, Member, Queue, Record, Route,
+    Active, Change, DequeuePoint, Ect, Endpoints, FlowGroup, Link, LinkRate, Member, Queue, Record, Route,
     Scenario, Shape, SharedController, Window,
 };
 pub use registry::{ForeignAlgorithm, ForeignParameter, ForeignValue, Registry, RegistryError};

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use windtunnel_cc::{ControllerParams, Feedback};
+use windtunnel_cc::ControllerParams;
 use windtunnel_qdisc::ecn::EcnMode;
 use windtunnel_qdisc::{Limit, QueueSpec};
 use windtunnel_sim::application::ApplicationConfig;
 use windtunnel_sim::element::ElementParams;
 use windtunnel_sim::{RateTrace, StateRecording};
 use windtunnel_tcp::bsd42::Bsd42Params;
-use windtunnel_tcp::{AckParams, TcpParams};
+use windtunnel_tcp::{AckParams, FeedbackScheme, TcpParams};
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 
 /// A scenario, valid and complete.
@@ -151,8 +151,10 @@ pub struct FlowGroup {
     pub cc: SharedController,
     /// Departures are spaced by the controller's pacing.
     pub pacing: bool,
-    /// Data packets are ECN-capable.
-    pub ecn: bool,
+    /// How its receivers report marks; its packets are ECN-capable if they do.
+    pub ecn: FeedbackScheme,
+    /// The code point of its packets, if they are ECN-capable.
+    pub ect: Ect,
     /// What its application does.
     pub application: ApplicationConfig,
     /// In place of a controller and of those mechanisms: the sender from before congestion control.
@@ -165,6 +167,17 @@ pub struct FlowGroup {
     pub ack: AckParams,
     /// The way of its packets.
     pub route: Route,
+}
+
+/// The code point of ECN-capable packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ect {
+    /// ECT(0).
+    #[default]
+    Ect0,
+    /// ECT(1), the identifier of L4S.
+    Ect1,
 }
 
 /// The parameters of a controller of any family.
@@ -253,11 +266,6 @@ impl FlowGroup {
             let active = self.active.iter().map(|a| Active { from: a.from + wait, to: a.to }).collect();
             Member { name: member_name(&self.name, self.count, n), active }
         })
-    }
-
-    /// True if its flows negotiate MDS: their packets carry the MDS identifier.
-    pub fn is_mds(&self) -> bool {
-        self.cc.needs().feedback == Feedback::Sce
     }
 }
 

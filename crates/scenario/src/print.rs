@@ -6,8 +6,9 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use windtunnel_qdisc::{Limit, QueueSpec};
 use windtunnel_sim::application::Protocol;
+use windtunnel_tcp::FeedbackScheme;
 
-use crate::model::{Endpoints, FlowGroup, Link, LinkRate, Queue, Scenario, Shape};
+use crate::model::{Ect, Endpoints, FlowGroup, Link, LinkRate, Queue, Scenario, Shape};
 use crate::registry::{BSD42, Described, MDS_SUFFIX};
 
 impl Scenario {
@@ -97,7 +98,10 @@ impl Scenario {
         } else {
             flow.insert("active".into(), json!(group.active));
         }
-        flow.extend(entries([("count", json!(group.count)), ("ecn", json!(group.ecn))]));
+        flow.extend(entries([("count", json!(group.count)), ("ecn", ecn(group))]));
+        if group.ect != Ect::default() {
+            flow.insert("ect".into(), json!(group.ect));
+        }
         if tcp {
             flow.extend(entries([
                 ("pacing", json!(group.pacing)),
@@ -250,4 +254,13 @@ fn write_string(text: &mut String, content: &str) {
         }
     }
     text.push('"');
+}
+
+/// `true` and `false` for what they stand for, else the name of the scheme.
+fn ecn(group: &FlowGroup) -> Value {
+    match group.ecn {
+        FeedbackScheme::None => json!(false),
+        FeedbackScheme::Rfc3168 | FeedbackScheme::Mds => json!(true),
+        scheme @ (FeedbackScheme::Esce | FeedbackScheme::AccEcn) => json!(scheme),
+    }
 }

@@ -11,7 +11,7 @@ use windtunnel_cc::RenoParams;
 use windtunnel_qdisc::QueueInit;
 use windtunnel_qdisc::ecn::EcnMode;
 use windtunnel_tcp::bsd42::Bsd42Params;
-use windtunnel_tcp::{AckParams, AckPolicy};
+use windtunnel_tcp::{AckParams, AckPolicy, FeedbackScheme};
 use windtunnel_units::Rate;
 
 use crate::file::File;
@@ -82,6 +82,10 @@ pub(crate) struct InitialWindowValue;
 /// The value of `ack`.
 #[derive(Debug)]
 pub(crate) struct AckValue;
+
+/// The value of `ecn`.
+#[derive(Debug)]
+pub(crate) struct EcnValue;
 
 fn controller(registry: &Registry, generator: &mut SchemaGenerator) -> Schema {
     let responses: Vec<&str> = registry.responses.iter().map(|entry| &*entry.name).collect();
@@ -159,6 +163,16 @@ impl JsonSchema for InitialWindowValue {
             "anyOf": [{ "type": "string" }, { "type": "integer", "minimum": 1 }],
             "default": "10 packets",
         })
+    }
+}
+
+impl JsonSchema for EcnValue {
+    fn schema_name() -> Cow<'static, str> {
+        "Ecn".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [{ "type": "boolean" }, generator.subschema_for::<FeedbackScheme>()] })
     }
 }
 

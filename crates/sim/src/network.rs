@@ -10,8 +10,9 @@ use windtunnel_tcp::bsd42::Bsd42Params;
 use windtunnel_tcp::{AckParams, Endpoint, TcpParams};
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 
-use crate::application::ApplicationConfig;
+use crate::application::{ApplicationConfig, Protocol};
 use crate::element::ElementParams;
+use crate::endpoint::Stack;
 use crate::rate_trace::RateTrace;
 use crate::recorder::StateRecording;
 
@@ -113,6 +114,25 @@ pub struct FlowSpec {
     pub base_rtt: Duration,
 }
 
+impl FlowSpec {
+    /// The name of its controller in results; of a stack that is not part of this crate, the stack's.
+    pub fn controller_name(&self) -> &str {
+        match &self.transport {
+            Transport::Foreign(stack) => stack.name(),
+            _ => &self.cc_name,
+        }
+    }
+
+    /// The protocol of its packets.
+    pub fn protocol(&self) -> Protocol {
+        match &self.transport {
+            Transport::Ideal { .. } | Transport::Tcp { .. } | Transport::Bsd42(_) => Protocol::Tcp,
+            Transport::Udp => Protocol::Udp,
+            Transport::Foreign(stack) => stack.protocol(),
+        }
+    }
+}
+
 /// How a flow's data are carried.
 #[derive(Clone, Debug)]
 pub enum Transport {
@@ -137,6 +157,8 @@ pub enum Transport {
     Bsd42(Box<Bsd42Params>),
     /// Datagrams: what the application sends is what leaves.
     Udp,
+    /// A stack that is not part of this crate.
+    Foreign(Arc<dyn Stack>),
 }
 
 /// Makes controllers: one for a flow, or one for each connection of an application that has many.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use windtunnel_cc::{Feedback, PacingNeed};
+use windtunnel_cc::PacingNeed;
 use windtunnel_sim::application::{ApplicationConfig, Protocol};
 use windtunnel_tcp::{AckParams, AckPolicy};
 use windtunnel_units::parse::number_with_unit;
@@ -12,10 +12,11 @@ use super::application::application;
 use super::controller::{Controller, controller};
 use super::cursor::Cursor;
 use super::document::Value;
+use super::ecn;
 use super::fault::Fault;
 use super::link::{LONGEST_DELAY, Surroundings};
 use super::record::Names;
-use super::route::{Graph, check_length};
+use super::route::{Graph, check_length, check_tunnels};
 use super::tcp::tcp;
 use crate::file::FlowTable;
 use crate::model::{Active, Endpoints, FlowGroup, Link, Route, member_name};
@@ -87,11 +88,12 @@ fn flow(
         return Err(at.get("app").not_allowed("an application of one connection: `bsd42` opens no others"));
     }
     let needs = cc.needs();
-    let sce = needs.feedback == Feedback::Sce;
-    let ecn = table.ecn.unwrap_or(ideal || sce);
-    if sce && !ecn {
-        return Err(at.get("ecn").not_allowed("the MDS response needs ECN"));
-    }
+    let of_ecn = ecn::Surroundings {
+        endpoints: of.endpoints,
+        protocol: application.protocol(),
+        needs: needs.feedback,
+    };
+    let (ecn, ect) = ecn::ecn(at, of_ecn)?;
     Ok(FlowGroup {
         name: table.name.clone().unwrap_or_default(),
         count: table.count,
@@ -102,6 +104,7 @@ fn flow(
         cc_name,
         cc,
         ecn,
+        ect,
         application,
         bsd42,
         iw: initial_window(&at.get("iw"), iw)?,
@@ -263,6 +266,8 @@ fn route(table: &FlowTable, at: &Cursor<'_>, topology: &Topology<'_>) -> Result<
     };
     check_length(&forward, &at.get("path"))?;
     check_length(&reverse, &at.get("reverse"))?;
+    check_tunnels(links, &forward, at)?;
+    check_tunnels(links, &reverse, at)?;
     let link_delay: Duration = forward.iter().chain(&reverse).map(|link| links[*link].delay).sum();
     let at = at.get("rtt");
     let rtt = match (table.rtt, topology) {

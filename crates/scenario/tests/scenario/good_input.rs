@@ -52,12 +52,12 @@ fn the_example_of_the_design() {
     let [reno, mds] = &scenario.flows[..] else { panic!("two groups") };
     assert_eq!(names(&scenario), ["reno", "reno-mds-1", "reno-mds-2", "reno-mds-3"]);
     assert_eq!((reno.cc_name.as_str(), mds.cc_name.as_str()), ("reno", "reno-mds"));
-    assert_eq!((reno.is_mds(), mds.is_mds()), (false, true));
+    assert_eq!((reno.ecn.is_mds(), mds.ecn.is_mds()), (false, true));
     let cc = mds.cc.to_map();
     assert_eq!((&cc["response"], &cc["slow_start"]["kind"]), (&"mds".into(), &"essp".into()));
     assert!(EsspParams::default().to_map().iter().all(|(key, value)| cc["slow_start"][key] == *value));
     assert!(MdsParams::default().to_map().iter().all(|(key, value)| cc[key] == *value));
-    assert_eq!((reno.pacing, reno.ecn, reno.iw, reno.ack), (true, true, 10, AckParams::default()));
+    assert_eq!((reno.pacing, reno.ecn.uses_ecn(), reno.iw, reno.ack), (true, true, 10, AckParams::default()));
     assert_eq!(reno.active, [Active { from: Time::ZERO, to: None }]);
     assert_eq!((&reno.route.forward[..], &reno.route.reverse[..]), (&[0][..], &[][..]));
     assert_eq!(mds.route.rtt, Duration::from_millis(80));

@@ -34,7 +34,7 @@ fn the_defaults_are_those_of_linux() {
     let cc = flow.cc.to_map();
     assert_eq!((flow.cc.name(), &cc["variant"]), ("cubic", &"linux".into()));
     assert_eq!(cc["slow_start"]["kind"], "hystart");
-    assert_eq!((flow.pacing, flow.ecn, flow.ack.policy), (false, false, AckPolicy::Linux));
+    assert_eq!((flow.pacing, flow.ecn.uses_ecn(), flow.ack.policy), (false, false, AckPolicy::Linux));
     assert_eq!(flow.tcp, TcpParams::default());
     assert_eq!(flow.application, ApplicationConfig::Bulk);
 }
@@ -43,7 +43,7 @@ fn the_defaults_are_those_of_linux() {
 #[test]
 fn mds_flows_have_ecn_and_essp_is_paced() {
     let flow = &dumbbell("", "", "cc = { kind = \"reno-mds\", slow_start = \"essp\" }").flows[0];
-    assert!(flow.ecn && flow.pacing);
+    assert!(flow.ecn.is_mds() && flow.pacing);
     assert!((flow.tcp.pacing_ss_ratio - 1.0).abs() < 1e-9, "its gain is the stages' own");
 }
 

@@ -7,12 +7,13 @@
 
 use windtunnel_qdisc::DropReason;
 use windtunnel_tcp::WINDOW_SHIFT;
-use windtunnel_units::{Bytes, Duration, Time};
+use windtunnel_units::Time;
 use windtunnel_wire::{Packet, SackBlock};
 
 use super::Recorder;
 use super::columns::{Table, columns};
 use super::loss_cause::LossCause;
+use crate::endpoint::Hidden;
 
 columns! {
     pub(crate) struct PacketColumns as "packets" {
@@ -43,6 +44,11 @@ columns! {
         sack3_end: U64(u64),
         sack4_start: U64(u64),
         sack4_end: U64(u64),
+        accecn_kind: U8(u8),
+        accecn_n: U8(u8),
+        accecn1: U32(u32),
+        accecn2: U32(u32),
+        accecn3: U32(u32),
         drop: U8(u8),
         retransmission: Bool(bool),
         cwnd: U64(u64),
@@ -65,17 +71,6 @@ pub(crate) enum Tap {
     QueueOut(u32),
     /// At its flow's receiver, likewise.
     Receiver,
-}
-
-/// The state of a sender after it has sent a packet.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Hidden {
-    pub(crate) cwnd: Bytes,
-    pub(crate) ssthresh: Bytes,
-    pub(crate) srtt: Duration,
-    pub(crate) state: u8,
-    pub(crate) limit: u8,
-    pub(crate) in_flight: Bytes,
 }
 
 /// The captures of a run.
@@ -152,6 +147,7 @@ impl Captures {
         rows.ts_ecr_ns.push(packet.ts_ecr.as_nanos());
         rows.window.push(u64::from(packet.window) << WINDOW_SHIFT);
         rows.push_sack(packet);
+        rows.push_accecn(packet);
         rows.drop.push(0);
         rows.retransmission.push(captured.retransmission);
         let hidden = hidden.unwrap_or_default();
@@ -203,6 +199,20 @@ impl PacketColumns {
             let SackBlock { start: from, end: to } = block(n);
             start.push(from.get());
             end.push(to.get());
+        }
+    }
+}
+
+impl PacketColumns {
+    /// The AccECN option: its kind, 0 without one, and its fields in their order.
+    fn push_accecn(&mut self, packet: &Packet) {
+        let option = packet.options.as_ref().and_then(|options| options.accecn);
+        let fields = option.as_ref().map_or(&[][..], |option| option.fields());
+        self.accecn_kind.push(option.map_or(0, |option| option.order().kind()));
+        self.accecn_n.push(fields.len() as u8);
+        let columns = [&mut self.accecn1, &mut self.accecn2, &mut self.accecn3];
+        for (n, column) in columns.into_iter().enumerate() {
+            column.push(fields.get(n).copied().unwrap_or_default());
         }
     }
 }

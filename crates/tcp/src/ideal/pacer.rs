@@ -8,11 +8,18 @@ use windtunnel_units::{Bytes, Duration, Rate, Time};
 ///
 /// A controller that says how much leaves at once has its segments leave in bursts of that size; the wait after a burst is
 /// that of all its segments.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Pacer {
-    release: Option<Time>,
+    /// When the wait ends; [`Time::NEVER`] without one.
+    release: Time,
     /// When the present burst's share of time ends, and what left of it.
     burst: (Time, Bytes),
+}
+
+impl Default for Pacer {
+    fn default() -> Pacer {
+        Pacer { release: Time::NEVER, burst: (Time::ZERO, Bytes::ZERO) }
+    }
 }
 
 /// What a departure is spaced by.
@@ -29,24 +36,24 @@ pub(crate) struct Departing {
 impl Pacer {
     /// True if a segment may leave as far as pacing goes.
     pub(crate) const fn ready(self) -> bool {
-        self.release.is_none()
+        self.release.as_nanos() == Time::NEVER.as_nanos()
     }
 
     /// When the wait ends.
     pub(crate) const fn next_timer(self) -> Option<Time> {
-        self.release
+        if self.ready() { None } else { Some(self.release) }
     }
 
     /// The wait has ended.
     pub(crate) fn on_timer(&mut self) {
-        self.release = None;
+        self.release = Time::NEVER;
     }
 
     /// A segment left: wait.
     #[inline]
     pub(crate) fn sent(&mut self, of: Departing, pacing: Pacing) {
         let gap = gap(of, pacing);
-        self.release = (!gap.is_zero()).then_some(of.now + gap);
+        self.release = if gap.is_zero() { Time::NEVER } else { of.now + gap };
     }
 
     /// A segment left, of bursts of `quantum`: wait after the last one of a burst. A burst whose time is over when its next
@@ -57,7 +64,7 @@ impl Pacer {
         self.burst = (until + gap(of, pacing), left + of.mss);
         let (until, left) = self.burst;
         if left + of.mss > quantum && until > of.now {
-            self.release = Some(until);
+            self.release = until;
             self.burst = (Time::ZERO, Bytes::ZERO);
         }
     }

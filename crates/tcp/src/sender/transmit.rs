@@ -21,6 +21,8 @@ pub(crate) enum Forced {
     Head,
     LossProbe,
     WindowProbe,
+    /// The answer to a SYN/ACK.
+    HandshakeAck,
 }
 
 /// The next segment.
@@ -168,6 +170,7 @@ impl Sender {
             Forced::Head => self.board.head().and_then(|head| self.retransmit(head, now)),
             Forced::LossProbe => self.send_loss_probe(now),
             Forced::WindowProbe => self.send_window_probe(now),
+            Forced::HandshakeAck => self.handshake_ack(now),
         }
     }
 
@@ -240,6 +243,7 @@ impl Sender {
         let mut packet = self.packet(self.endpoint.headers, payload, now);
         packet.seq = seq;
         packet.flags = TcpFlags::ACK;
+        self.ecn.stamp_again(&mut packet);
         self.stats.retransmits += 1;
         self.departed(seq, payload, true, now);
         packet
@@ -273,7 +277,7 @@ impl Sender {
         packet.ack = Seq::FIRST_DATA;
         packet.ts_val = now;
         packet.ts_ecr = self.ts_recent;
-        packet.dscp = self.endpoint.dscp;
+        packet.dscp = self.ecn.dscp();
         packet
     }
 }

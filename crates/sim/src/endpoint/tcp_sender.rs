@@ -5,7 +5,7 @@ use windtunnel_tcp::{AckReport, Sender, TcpInfo, bsd42};
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 use windtunnel_wire::Packet;
 
-use crate::recorder::{Counters, Hidden};
+use super::{Counters, Hidden};
 
 /// A TCP sender.
 #[expect(clippy::large_enum_variant, reason = "a connection is one box; the large one is the usual one")]
@@ -41,13 +41,7 @@ impl TcpSender {
 
     #[inline]
     pub(crate) fn on_ack(&mut self, packet: &Packet, now: Time) -> AckReport {
-        match self {
-            TcpSender::Linux(sender) => sender.on_ack(packet, now),
-            TcpSender::Bsd42(sender) => {
-                let bsd42::AckReport { rtt, newly_delivered } = sender.on_ack(packet, now);
-                AckReport { rtt, newly_delivered, ..AckReport::default() }
-            }
-        }
+        either!(self, sender => sender.on_ack(packet, now))
     }
 
     #[inline]
