@@ -12,8 +12,8 @@ use windtunnel_units::{Bytes, Duration, Time};
 
 use crate::model::{Active, Change, DequeuePoint, Ect, Endpoints, Window};
 use crate::schema::{
-    AckValue, ApplicationValue, ControllerValue, EcnValue, ImpairmentValue, InitialWindowValue, QueueValue,
-    RateValue,
+    AckValue, ApplicationValue, ControllerValue, EcnValue, ImpairmentValue, InitialWindowValue, OneOrMany,
+    QueueValue, RateValue,
 };
 
 /// A scenario of windtunnel: flows over queues and links.
@@ -76,7 +76,7 @@ pub(crate) struct BottleneckTable {
     pub(crate) overhead: Bytes,
     /// What happens to packets behind the link: names, or tables with `kind`. Needs `endpoints = "linux"`.
     #[serde(default = "elsewhere", rename = "impair")]
-    #[schemars(with = "Vec<ImpairmentValue>")]
+    #[schemars(with = "OneOrMany<ImpairmentValue>")]
     pub(crate) _impair: IgnoredAny,
     /// The propagation delay behind the link, one way. Part of the `rtt` of its flows.
     #[serde(default)]
@@ -108,7 +108,7 @@ pub(crate) struct ReverseTable {
     pub(crate) delay: Duration,
     /// What happens to packets behind the link: names, or tables with `kind`. Needs `endpoints = "linux"`.
     #[serde(default = "elsewhere", rename = "impair")]
-    #[schemars(with = "Vec<ImpairmentValue>")]
+    #[schemars(with = "OneOrMany<ImpairmentValue>")]
     pub(crate) _impair: IgnoredAny,
     /// The queue in front of the link: a name, or a table with `kind`.
     #[serde(default = "elsewhere", rename = "queue")]
@@ -140,7 +140,7 @@ pub(crate) struct LinkTable {
     pub(crate) overhead: Bytes,
     /// What happens to packets behind the link: names, or tables with `kind`. Needs `endpoints = "linux"`.
     #[serde(default = "elsewhere", rename = "impair")]
-    #[schemars(with = "Vec<ImpairmentValue>")]
+    #[schemars(with = "OneOrMany<ImpairmentValue>")]
     pub(crate) _impair: IgnoredAny,
     /// The propagation delay behind the link. Part of the `rtt` of the flows that pass it.
     #[serde(default)]

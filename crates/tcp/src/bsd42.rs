@@ -33,6 +33,7 @@ use crate::receiver::Receiver;
 pub struct Bsd42Params {
     /// The window: what the send buffer holds.
     #[schemars(range(min = 1, max = 65_536), extend("x-unit" = "segments"))]
+    #[serde(deserialize_with = "windtunnel_units::count::segments")]
     pub window: u32,
     /// The share of the old srtt that is kept when there is a new sample.
     #[schemars(range(min = 0, max = 1))]
