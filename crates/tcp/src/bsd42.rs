@@ -19,6 +19,7 @@ use windtunnel_units::{Bytes, Duration, OutOfRange, Seq, Time};
 use windtunnel_wire::{Packet, TcpFlags};
 
 use crate::ack_policy::{AckParams, AckPolicy};
+use crate::ack_report::AckReport;
 use crate::config::{Endpoint, WINDOW_SHIFT};
 use crate::info::TcpInfo;
 use crate::params::{LossDetection, TcpParams};
@@ -136,15 +137,6 @@ impl Bsd42Params {
     }
 }
 
-/// What an ACK did, for the recorder.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Bsd42AckReport {
-    /// The round-trip time sampled, in whole ticks.
-    pub rtt: Option<Duration>,
-    /// Data that it acknowledged for the first time.
-    pub newly_delivered: Bytes,
-}
-
 /// What a sender has counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SenderStats {
@@ -239,17 +231,17 @@ impl Sender {
     }
 
     /// An ACK arrived. One that acknowledges nothing new is ignored.
-    pub fn on_ack(&mut self, packet: &Packet, now: Time) -> Bsd42AckReport {
+    pub fn on_ack(&mut self, packet: &Packet, now: Time) -> AckReport {
         let answers_syn = packet.flags.contains(TcpFlags::SYN);
         if self.state == State::Closed || answers_syn != (self.state == State::SynSent) {
-            return Bsd42AckReport::default();
+            return AckReport::default();
         }
         if packet.ack > self.snd_una && packet.ack <= self.snd_max {
             self.offered = Bytes::new(u64::from(packet.window) << WINDOW_SHIFT);
             self.state = State::Established;
             return self.on_new_ack(packet.ack, now);
         }
-        Bsd42AckReport::default()
+        AckReport::default()
     }
 
     /// When [`Sender::on_timer`] wants to be called.
@@ -327,7 +319,7 @@ impl Sender {
         self.snd_una.max(Seq::FIRST_DATA) >= self.written
     }
 
-    fn on_new_ack(&mut self, ack: Seq, now: Time) -> Bsd42AckReport {
+    fn on_new_ack(&mut self, ack: Seq, now: Time) -> AckReport {
         let newly_delivered = ack - self.snd_una.max(Seq::FIRST_DATA);
         self.stats.delivered += newly_delivered;
         self.snd_una = ack;
@@ -341,7 +333,7 @@ impl Sender {
             self.srtt = Some(self.srtt.map_or(rtt, |srtt| srtt.scale(alpha) + rtt.scale(1.0 - alpha)));
         }
         self.timer = (self.snd_una < self.snd_max).then(|| self.expiry(now));
-        Bsd42AckReport { rtt, newly_delivered }
+        AckReport { rtt, newly_delivered, ..AckReport::default() }
     }
 
     /// Whatever the window has room for, in whole segments; the last one of the stream may be short.

@@ -24,12 +24,7 @@ impl SenderHalf for Sender {
     #[inline(always)]
     fn on_packet(&mut self, packet: &Packet, now: Time) -> Feedback {
         let report = self.on_ack(packet, now);
-        Feedback {
-            rtt: Some(report.rtt),
-            ece: report.ece,
-            esce: report.esce,
-            cwnd_limited: self.cwnd_limited(),
-        }
+        Feedback { rtt: report.rtt, ece: report.ece, esce: report.esce, cwnd_limited: self.cwnd_limited() }
     }
 
     #[inline(always)]

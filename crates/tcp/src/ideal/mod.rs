@@ -8,4 +8,4 @@ mod samples;
 mod sender;
 
 pub use receiver::Receiver;
-pub use sender::{IdealAckReport, Sender};
+pub use sender::Sender;
