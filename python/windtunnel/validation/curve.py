@@ -53,7 +53,8 @@ def reduce(result: RunResult) -> Values:
     w_max = float(np.asarray(state["w_max_segments"], dtype=np.float64)[-1])
     t = np.asarray(flows["time_s"], dtype=np.float64)
     w = np.asarray(flows["cwnd_bytes"], dtype=np.float64) / MSS
-    since, window = t[t >= start] - start, w[t >= start]
+    # A row at the very start is older than it: intervals end before what else happens at their time.
+    since, window = t[t > start] - start, w[t > start]
     k = float(np.cbrt(w_max * (1 - BETA) / C))
     part = (since < 2 * k) & (np.abs(window - w_max) > 0.02 * w_max)
     c_fit, k_fit = fit(since[part], window[part], w_max)
