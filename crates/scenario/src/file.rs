@@ -7,13 +7,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use windtunnel_sim::StateRecording;
+use windtunnel_sim::{DequeuePoint, Window};
 use windtunnel_tcp::TcpParams;
 use windtunnel_units::{Bytes, Duration, Time};
 
-use crate::model::{Active, Change, DequeuePoint, Ect, Endpoints, Window};
+use crate::model::{Active, Change, Ect, Endpoints};
 use crate::schema::{
-    AckValue, ApplicationValue, ControllerValue, EcnValue, ImpairmentValue, InitialWindowValue, QueueValue,
-    RateValue,
+    AckValue, ApplicationValue, ControllerValue, EcnValue, ImpairmentValue, InitialWindowValue, OneOrMany,
+    QueueValue, RateValue,
 };
 
 /// A scenario of windtunnel: flows over queues and links.
@@ -76,7 +77,7 @@ pub(crate) struct BottleneckTable {
     pub(crate) overhead: Bytes,
     /// What happens to packets behind the link: names, or tables with `kind`. Needs `endpoints = "linux"`.
     #[serde(default = "elsewhere", rename = "impair")]
-    #[schemars(with = "Vec<ImpairmentValue>")]
+    #[schemars(with = "OneOrMany<ImpairmentValue>")]
     pub(crate) _impair: IgnoredAny,
     /// The propagation delay behind the link, one way. Part of the `rtt` of its flows.
     #[serde(default)]
@@ -108,7 +109,7 @@ pub(crate) struct ReverseTable {
     pub(crate) delay: Duration,
     /// What happens to packets behind the link: names, or tables with `kind`. Needs `endpoints = "linux"`.
     #[serde(default = "elsewhere", rename = "impair")]
-    #[schemars(with = "Vec<ImpairmentValue>")]
+    #[schemars(with = "OneOrMany<ImpairmentValue>")]
     pub(crate) _impair: IgnoredAny,
     /// The queue in front of the link: a name, or a table with `kind`.
     #[serde(default = "elsewhere", rename = "queue")]
@@ -140,7 +141,7 @@ pub(crate) struct LinkTable {
     pub(crate) overhead: Bytes,
     /// What happens to packets behind the link: names, or tables with `kind`. Needs `endpoints = "linux"`.
     #[serde(default = "elsewhere", rename = "impair")]
-    #[schemars(with = "Vec<ImpairmentValue>")]
+    #[schemars(with = "OneOrMany<ImpairmentValue>")]
     pub(crate) _impair: IgnoredAny,
     /// The propagation delay behind the link. Part of the `rtt` of the flows that pass it.
     #[serde(default)]

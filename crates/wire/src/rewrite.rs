@@ -6,7 +6,7 @@
 
 use windtunnel_units::Bytes;
 
-use crate::{Dscp, Ecn, Packet, SackBlocks, TcpFlags};
+use crate::{Dscp, Ecn, Packet, TcpFlags};
 
 /// The fields of an IP header that a network reads and writes: the former type of service byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -79,7 +79,7 @@ impl Packet {
             TcpOption::AccEcn => options.accecn.take().is_some(),
             TcpOption::Mds => std::mem::take(&mut options.mds_capable),
             TcpOption::SackPermitted => std::mem::take(&mut options.sack_permitted),
-            TcpOption::Sack => !std::mem::replace(&mut options.sack, SackBlocks::default()).is_empty(),
+            TcpOption::Sack => !std::mem::take(&mut options.sack).is_empty(),
         }
     }
 

@@ -341,12 +341,13 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
     }
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        self.avoidance.probe(out);
+        self.response.probe(out);
         out("stage", f64::from(self.stage as u8));
-        out("recover_seq", self.hold_off.recover().get() as f64);
         // What slow start knew when it ended is no state any more.
         let seeking = self.stage == Stage::Seeking;
         self.slow_start.probe(&mut |name, value| out(name, if seeking { value } else { f64::NAN }));
-        self.avoidance.probe(out);
-        self.response.probe(out);
+        // The end of the round in which no further response is made.
+        out("recover_seq", self.hold_off.recover().get() as f64);
     }
 }

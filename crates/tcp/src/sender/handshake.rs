@@ -10,9 +10,9 @@ use super::Sender;
 use super::detection::Detector;
 use super::ecn::EcnSender;
 use super::limits::Limited;
-use super::stats::AckReport;
 use super::tlp::Tlp;
 use super::transmit::Forced;
+use crate::ack_report::AckReport;
 use crate::params::{LossDetection, RtoRule, TcpParams};
 use crate::receiver::option_size;
 

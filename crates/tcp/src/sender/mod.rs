@@ -36,12 +36,13 @@ mod windowed_min;
 
 pub use limits::Limited;
 pub use state::CaState;
-pub use stats::{AckReport, SenderStats};
+pub use stats::SenderStats;
 
 use windtunnel_cc::{CongestionControl, Control, ExitReason, Needs, PacingNeed, Phase};
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 use windtunnel_wire::{Packet, TcpFlags};
 
+use crate::ack_report::AckReport;
 use crate::config::Endpoint;
 use crate::params::TcpParams;
 use crate::paws;

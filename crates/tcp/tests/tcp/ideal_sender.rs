@@ -119,6 +119,6 @@ fn ece_reaches_the_controller() {
     while sender.poll_transmit(now).is_some() {}
     let report = sender.on_ack(&ack(1 + 1448, now, TcpFlags::ECE | TcpFlags::AE), now + RTT);
     assert!(report.ece && report.esce);
-    assert_eq!(report.rtt, RTT);
+    assert_eq!(report.rtt, Some(RTT));
     assert_eq!(sender.control().cwnd, MSS * 4);
 }

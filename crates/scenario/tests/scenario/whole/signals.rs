@@ -80,7 +80,7 @@ fn accecn_tells_every_mark_of_the_queue() {
     for ect in ["ect0", "ect1"] {
         let text = format!(
             "duration = \"30 s\"\n[bottleneck]\nrate = \"20 Mbit/s\"\n\
-             queue = {{ kind = \"pie\", ecn = true, ecn_mode = \"rfc3168\", limit = \"2000 packets\" }}\n\
+             queue = {{ kind = \"brickwall\", ce_threshold = \"5 ms\", ecn_mode = \"rfc3168\", limit = \"2000 packets\" }}\n\
              [[flow]]\ncc = \"counting\"\nrtt = \"40 ms\"\nstop = \"29 s\"\necn = \"accecn\"\nect = \"{ect}\"\n"
         );
         let scenario = Scenario::parse(&text, None, &[], &registry).unwrap_or_else(|error| panic!("{error}"));

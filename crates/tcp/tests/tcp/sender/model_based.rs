@@ -218,7 +218,10 @@ fn acks_that_deliver_nothing_are_heard() {
 /// ECN-capable (RFC 3168 section 6.1.2: CWR says that the window was reduced). Reno's answer is announced.
 #[test]
 fn no_cwr_without_a_reduction() {
-    let capable = || Setup { endpoint: Endpoint { ecn: Ecn::Ect0, feedback: FeedbackScheme::Rfc3168, ..endpoint() }, ..Setup::default() };
+    let capable = || Setup {
+        endpoint: Endpoint { ecn: Ecn::Ect0, feedback: FeedbackScheme::Rfc3168, ..endpoint() },
+        ..Setup::default()
+    };
     let cwrs = |lab: &Lab| lab.sent.iter().filter(|sent| sent.flags.contains(TcpFlags::CWR)).count();
     let (mut lab, _) = lab_with(CruiseParams::default(), capable(), lost([40]));
     lab.write(200);
