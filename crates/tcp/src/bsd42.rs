@@ -19,7 +19,7 @@ use windtunnel_units::{Bytes, Duration, OutOfRange, Seq, Time};
 use windtunnel_wire::{Packet, TcpFlags};
 
 use crate::ack_policy::{AckParams, AckPolicy};
-use crate::config::{Endpoint, WINDOW_SHIFT};
+use crate::config::{Endpoint, window_shift};
 use crate::info::TcpInfo;
 use crate::params::{LossDetection, TcpParams};
 use crate::receiver::Receiver;
@@ -75,6 +75,9 @@ pub enum OutOfOrder {
     Drop,
 }
 
+/// The receive buffer: the largest window that there was.
+const BUFFER: Bytes = Bytes::new(1 << 16);
+
 impl Default for Bsd42Params {
     fn default() -> Bsd42Params {
         Bsd42Params {
@@ -123,7 +126,9 @@ impl Bsd42Params {
             sack: false,
             timestamps: false,
             loss_detection: LossDetection::Newreno,
-            receive_window: Bytes::new(1 << 16),
+            receive_window: BUFFER,
+            window_growth: false,
+            autotuning: false,
             ..TcpParams::default()
         };
         let ack = AckParams { policy: AckPolicy::Immediate, ..AckParams::default() };
@@ -244,7 +249,7 @@ impl Sender {
             return AckReport::default();
         }
         if packet.ack > self.snd_una && packet.ack <= self.snd_max {
-            self.offered = Bytes::new(u64::from(packet.window) << WINDOW_SHIFT);
+            self.offered = Bytes::new(u64::from(packet.window) << window_shift(&self.endpoint, BUFFER));
             self.state = State::Established;
             return self.on_new_ack(packet.ack, now);
         }

@@ -3,14 +3,24 @@
 use windtunnel_units::Bytes;
 use windtunnel_wire::{Dscp, Ecn, FlowId};
 
+use crate::memory::{Ratio, footprint};
+
 /// Headers of a packet: IPv4 20, TCP 20, timestamps option with padding 12 bytes (RFC 7323).
 pub const HEADERS: Bytes = Bytes::new(52);
 /// The same without timestamps.
 pub const HEADERS_WITHOUT_TIMESTAMPS: Bytes = Bytes::new(40);
 
-/// The scale of the receive window (RFC 7323 section 2): `packet.window << WINDOW_SHIFT` bytes. 14, the largest that
-/// there is, on every connection: windows of up to 1 GiB in units of 16 KiB.
-pub const WINDOW_SHIFT: u32 = 14;
+/// The largest scale of a receive window (RFC 7323 section 2.3).
+const LARGEST_WINDOW_SHIFT: u32 = 14;
+/// `net.core.rmem_max` of Linux 6.18: what an application may ask for. The scale allows for it.
+const LEAST_SCALED_MEMORY: u64 = 1 << 22;
+
+/// The scale of the receive window (RFC 7323 section 2), `packet.window << shift` bytes, of a connection whose window
+/// never exceeds `largest`. As in Linux the memory of that window fits into the field with a bit to spare.
+pub fn window_shift(endpoint: &Endpoint, largest: Bytes) -> u32 {
+    let memory = Ratio::of(endpoint.mss().get(), footprint(endpoint.mtu)).memory(largest.get());
+    (memory.max(LEAST_SCALED_MEMORY).ilog2() - 15).min(LARGEST_WINDOW_SHIFT)
+}
 
 /// One connection as both of its ends see it.
 #[derive(Clone, Copy, Debug)]

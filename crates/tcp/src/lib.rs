@@ -11,13 +11,14 @@ pub mod bsd42;
 mod config;
 pub mod ideal;
 mod info;
+mod memory;
 mod params;
 mod paws;
 mod receiver;
 mod sender;
 
 pub use ack_policy::{AckParams, AckPolicy};
-pub use config::{Endpoint, HEADERS, HEADERS_WITHOUT_TIMESTAMPS, WINDOW_SHIFT};
+pub use config::{Endpoint, HEADERS, HEADERS_WITHOUT_TIMESTAMPS, window_shift};
 pub use info::TcpInfo;
 pub use params::{IdleRule, LossDetection, Reduction, RtoRule, TcpParams};
 pub use receiver::{Receiver, ReceiverStats, SegmentReport};

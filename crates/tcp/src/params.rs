@@ -62,8 +62,11 @@ pub struct TcpParams {
     pub gso_max: Bytes,
     /// The receive buffer: the largest window that the receiver offers.
     pub receive_window: Bytes,
-    /// The window begins at 64 KiB and follows twice what the application reads in a round trip (Linux's receive
-    /// buffer autotuning), up to `receive_window`.
+    /// The window starts at 64 KiB and grows by two segments for each that arrives, as far as the buffer allows; with
+    /// `false` the whole buffer is offered at once.
+    pub window_growth: bool,
+    /// The buffer starts at a window of 64 KiB and follows twice what the application reads in a round trip (Linux's
+    /// receive buffer autotuning), up to `receive_window`.
     pub autotuning: bool,
     /// The receiver's network card merges what arrived within this time into one segment (GRO); without it none is merged.
     pub gro: Option<Duration>,
@@ -154,7 +157,8 @@ impl Default for TcpParams {
             gso: false,
             gso_max: Bytes::new(65_536),
             receive_window: Bytes::new(1 << 30),
-            autotuning: false,
+            window_growth: true,
+            autotuning: true,
             gro: None,
         }
     }
@@ -201,6 +205,11 @@ impl TcpParams {
             return Err(OutOfRange::new("receive_window", self.receive_window, "1 byte to 1 GiB (RFC 7323)"));
         }
         Ok(())
+    }
+
+    /// The whole window is offered from the SYN|ACK on.
+    pub fn has_fixed_window(&self) -> bool {
+        !self.window_growth && !self.autotuning
     }
 
     /// The delay of an ACK that a lone segment may meet (RFC 8985 section 7.2). Linux takes its least variance term

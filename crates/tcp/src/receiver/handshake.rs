@@ -34,6 +34,12 @@ impl Handshake {
         ecn_capable && flags.contains(TcpFlags::ECE | TcpFlags::CWR) && !flags.contains(TcpFlags::AE)
     }
 
+    /// Nothing has arrived since the SYN.
+    #[inline]
+    pub(super) fn is_open(&self) -> bool {
+        self.answers != u32::MAX
+    }
+
     /// Whatever came after the SYN has arrived.
     pub(super) fn on_answer(&mut self, now: Time) {
         if self.rtt.is_none() && self.answers == 1 {

@@ -42,7 +42,7 @@ use windtunnel_cc::{CongestionControl, Control, ExitReason, Phase};
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 use windtunnel_wire::{Packet, TcpFlags};
 
-use crate::config::Endpoint;
+use crate::config::{Endpoint, window_shift};
 use crate::params::TcpParams;
 use crate::paws;
 use detection::Detector;
@@ -78,6 +78,8 @@ pub struct Sender {
     unsent: Bytes,
     /// The right edge of the receive window.
     window_end: Seq,
+    /// The scale of the window field.
+    window_shift: u32,
     /// The largest window that the receiver offered.
     largest_window: Bytes,
     /// Leaves next, whatever cwnd says.
@@ -149,6 +151,7 @@ impl Sender {
             handshake: Handshake::new(params),
             unsent: Bytes::ZERO,
             window_end: Seq::FIRST_DATA,
+            window_shift: window_shift(&endpoint, params.receive_window),
             largest_window: Bytes::ZERO,
             forced: None,
             only_new: false,

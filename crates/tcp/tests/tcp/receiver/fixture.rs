@@ -2,7 +2,7 @@
 
 use windtunnel_tcp::{
     AckParams, AckPolicy, Endpoint, HEADERS, HEADERS_WITHOUT_TIMESTAMPS, Receiver, SegmentReport, TcpParams,
-    WINDOW_SHIFT,
+    window_shift,
 };
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId, Packet, TcpFlags};
@@ -63,6 +63,7 @@ pub(super) struct Bench {
     pub(super) receiver: Receiver,
     pub(super) now: Time,
     pub(super) acks: Vec<Reply>,
+    pub(super) shift: u32,
 }
 
 impl Bench {
@@ -73,13 +74,18 @@ impl Bench {
 
     /// A receiver without ECN whose handshake took `rtt`.
     pub(super) fn far(ack: AckParams, rtt: Duration) -> Bench {
-        Bench::connected(&TcpParams::default(), ack, Ecn::NotEct, false, rtt)
+        Bench::connected(&crate::fixed_window(), ack, Ecn::NotEct, false, rtt)
     }
 
     fn connected(params: &TcpParams, ack: AckParams, ecn: Ecn, mds: bool, rtt: Duration) -> Bench {
         let headers = if params.timestamps { HEADERS } else { HEADERS_WITHOUT_TIMESTAMPS };
         let receiver = Receiver::new(endpoint(ecn, mds, headers), params, ack);
-        let mut bench = Bench { receiver, now: Time::from_nanos(1), acks: Vec::new() };
+        let mut bench = Bench {
+            receiver,
+            now: Time::from_nanos(1),
+            acks: Vec::new(),
+            shift: window_shift(&endpoint(ecn, mds, headers), params.receive_window),
+        };
         let wants_ecn = ecn != Ecn::NotEct;
         let flags = TcpFlags::SYN.with_if(TcpFlags::ECE, wants_ecn).with_if(TcpFlags::CWR, wants_ecn);
         bench.put(&bench.packet(0, 0, flags, Ecn::NotEct));
@@ -91,7 +97,7 @@ impl Bench {
 
     /// A Linux receiver without ECN.
     pub(super) fn plain(ack: AckPolicy) -> Bench {
-        Bench::new(&TcpParams::default(), policy(ack), Ecn::NotEct, false)
+        Bench::new(&crate::fixed_window(), policy(ack), Ecn::NotEct, false)
     }
 
     pub(super) fn packet(&self, seq: u64, len: u64, flags: TcpFlags, ecn: Ecn) -> Packet {
@@ -167,7 +173,7 @@ impl Bench {
                 ack: packet.ack.get(),
                 blocks,
                 flags: packet.flags,
-                window: u64::from(packet.window) << WINDOW_SHIFT,
+                window: u64::from(packet.window) << self.shift,
                 ts_ecr: packet.ts_ecr,
                 size: packet.size().get(),
             });
