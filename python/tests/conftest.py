@@ -1,4 +1,4 @@
-"""A small run that many tests look at, and the command line as a user types it."""
+"""A small run that many tests share, and the command line as a user types it."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 def environment() -> dict[str, str]:
-    """As in a plain shell: the terminal's width and colours are not those of whoever runs the tests."""
+    """As in a plain shell: the width and colours of the terminal that runs the tests have no effect."""
     kept = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES", "FORCE_COLOR", "TERM")}
     return {**kept, "TERM": "dumb", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 @pytest.fixture
 def cli(tmp_path: Path) -> Cli:
-    """Runs ``windtunnel ARGUMENTS`` in a folder of the test's own and returns what it printed."""
+    """Runs ``windtunnel ARGUMENTS`` in the test's own folder and returns what it printed."""
 
     def run(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, *PROGRAM, *map(str, arguments)]

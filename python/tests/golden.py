@@ -92,14 +92,14 @@ def trace(name: str) -> list[Row]:
 
 
 def _typed(row: list[str]) -> Row:
-    """The event and its mark or feedback are words, an ACK's state too; all else are numbers."""
+    """The event, its mark or feedback and an ACK's state are words; everything else is a number."""
     words = {0, 6} | ({9} if row[0] == "A" else set())
     return tuple(v if i in words else int(v) for i, v in enumerate(row))
 
 
 def rows(tables: dict[str, dict[str, Any]]) -> list[Row]:
     """The recorded events of a run in the form of a trace, by time; dequeues before ACKs in one nanosecond."""
-    # A drop that is delivered with CE shows as CE in the reference.
+    # The reference shows a drop that is delivered with CE as CE.
     marks = ["-", "SCE", "CE", "CE"]
     feedback = ["-", "ECE", "ESCE", "ECE"]
     d = tables["dequeue_events"]

@@ -1,7 +1,7 @@
 """Headless Chromium, driven by its command line alone.
 
-A driver, a script that is added to the page (the product has no test code), acts as a reader would and leaves what it
-sees in a data attribute of the body.
+A driver is a script that is added to the page, because the product has no test code. It acts as a reader would and
+leaves what it sees in a data attribute of the body.
 """
 
 import base64
@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-# What every driver has at hand: let the page work, count what is drawn, leave a result.
+# The tools of every driver: let the page work, count what is drawn, leave a result.
 DRIVER_HEAD = """
 const settle = () => new Promise((done) => setTimeout(done, 60));
 const $ = (selector) => document.querySelector(selector);
@@ -42,7 +42,7 @@ class BodyReader(HTMLParser):
     seen: str | None = None
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Look at the start of an element."""
+        """Take the result from the start of an element."""
         if tag == "body":
             self.seen = dict(attrs).get("data-seen")
 
@@ -50,8 +50,8 @@ class BodyReader(HTMLParser):
 def drive(page: Path, driver: str, *, size: str = "1400,1000", virtual_time: bool = True) -> Any:
     """Open a page, run a driver in it and return what it left; skips where there is no Chromium.
 
-    With ``virtual_time`` timers fire at once, so that a driver may wait; without, the page's clock is real, and the
-    driver has until the load event.
+    With ``virtual_time`` timers fire at once, so that a driver may wait; without it, the page's clock is real, and the
+    driver has to finish before the load event.
     """
     chromium = shutil.which("chromium")
     if chromium is None:
@@ -85,5 +85,5 @@ def drive(page: Path, driver: str, *, size: str = "1400,1000", virtual_time: boo
         done = subprocess.run(command, capture_output=True, timeout=180, check=True)
     reader = BodyReader()
     reader.feed(done.stdout.decode("utf-8"))
-    assert reader.seen is not None, "the driver did not come to its end"
+    assert reader.seen is not None, "the driver did not finish"
     return json.loads(reader.seen)

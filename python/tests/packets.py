@@ -39,11 +39,11 @@ class Recording:
 
     rows: list[dict[str, int]] = field(default_factory=list)
     packets: int = 0
-    #: What each end of a flow has received: when, and the timestamp that it carried.
+    #: What each end of a flow has received: when, and the timestamp that the packet carried.
     received: dict[tuple[int, int], list[tuple[int, int]]] = field(default_factory=dict)
 
     def data(self, t: int, flow: int, seq: int, *, payload: int = MSS, drop: int = 0, mark: int = -1, **at: Any) -> int:
-        """A packet of the sender at ``t``, through the queue to the receiver; returns when it is there."""
+        """A packet from the sender at ``t``, through the queue to the receiver; returns when it arrives."""
         size = at.pop("size", payload + 52)
         packet = self._packet(t, flow, 0, size, payload=payload, seq=seq, **at)
         state = {"cwnd": 10 * MSS, "ssthresh": 2**64 - 1, "srtt_ns": 21 * MS, "in_flight": payload}
@@ -59,7 +59,7 @@ class Recording:
         return there
 
     def ack(self, t: int, flow: int, ack: int, *, sack: Sequence[tuple[int, int]] = (), **at: Any) -> int:
-        """A packet of the receiver at ``t``; returns when it is at the sender."""
+        """A packet from the receiver at ``t``; returns when it reaches the sender."""
         size = at.pop("size", 52 + (4 + 8 * len(sack) if sack else 0))
         blocks = {
             f"sack{n}_{edge}": value

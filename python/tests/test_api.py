@@ -45,7 +45,7 @@ def test_runs_are_reproducible(result: wt.RunResult) -> None:
 
 
 def test_what_a_flow_does_not_have_is_null() -> None:
-    """Datagrams have no window and no recovery, short connections not one window. Transfers are in their classes."""
+    """Datagrams have no window and no recovery, short connections no single window. Transfers are in their classes."""
     flows = [
         {"name": "web", "cc": "reno", "rtt": "20 ms", "app": {"kind": "poisson", "load": "2 Mbit/s"}},
         {"name": "cbr", "rtt": "20 ms", "app": {"kind": "cbr", "rate": "1 Mbit/s"}},
@@ -71,7 +71,7 @@ def test_what_a_flow_does_not_have_is_null() -> None:
 
 
 def test_another_scenario_has_another_digest(result: wt.RunResult) -> None:
-    """A digest that were always the same would pass the test above."""
+    """Different runs have different digests: one that never changed would pass the test above."""
     assert built(bottleneck={"rate": "21 Mbps", "queue": {"kind": "deltim"}}).run().digest != result.digest
 
 
@@ -113,7 +113,7 @@ def test_none_leaves_a_key_out() -> None:
 
 
 def test_tables_are_arrow_without_copy(result: wt.RunResult) -> None:
-    """A number column of the Arrow table is the array's own memory."""
+    """A number column of the Arrow table shares the array's memory."""
     table = result.table("queues")
     assert table.column_names == list(result.tables["queues"])
     values = result.tables["queues"]["sojourn_mean_ms"]
@@ -149,7 +149,7 @@ def test_progress_is_told_and_can_stop() -> None:
 
 
 def test_public_names() -> None:
-    """Everything that the package offers is there, and nothing else is."""
+    """The package offers everything that it names, and nothing else."""
     assert set(wt.__all__) <= set(dir(wt))
     for name in wt.__all__:
         assert getattr(wt, name) is not None

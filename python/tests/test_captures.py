@@ -1,4 +1,4 @@
-"""Captures of real runs as tshark reads them: what it says of each run is what the simulator did."""
+"""Captures of real runs as tshark reads them: what it reports for each run is what the simulator did."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ pytestmark = needs_tshark
 
 Mask = npt.NDArray[np.bool_]
 
-#: Expert information by what its message begins with. Each one that a case may show is named there, and no other one
-#: may come. Two need a word: tshark takes a retransmission that follows new data within the handshake's round trip for
-#: an ``out-of-order`` segment, also where it is captured at the sender, which reorders nothing; and it warns of D-SACK,
-#: which is how a receiver says that something came twice.
+#: Expert information by how its message begins. Each case names the remarks that it may show; no others may come. Two
+#: need an explanation: tshark takes a retransmission that follows new data within the handshake's round trip for an
+#: ``out-of-order`` segment, even in a capture at the sender, which reorders nothing; and it warns about D-SACK, with
+#: which a receiver reports that something came twice.
 HANDSHAKE = {"Connection establish"}
 LOSS = {"Duplicate ACK", "This frame is a (suspected) fast retransmission"}
 AGAIN = "This frame is a (suspected) retransmission"
 EARLY = "This frame is a (suspected) out-of-order segment"
 TWICE = "D-SACK Sequence"
 
-#: What tshark calls segments of which it has seen a part before.
+#: What tshark calls segments if it has already seen a part of them.
 KINDS = ("retransmission", "fast_retransmission", "spurious_retransmission", "out_of_order")
 
 
@@ -46,7 +46,7 @@ class Case:
 
 
 def path(*flows: dict[str, Any], duration: str = "2 s", **bottleneck: Any) -> Scenario:
-    """A path of 10 Mbit/s and, if a flow does not say other, 40 ms."""
+    """A path of 10 Mbit/s and, unless a flow says otherwise, 40 ms."""
     return Scenario(
         duration=duration,
         seed=3,
@@ -125,7 +125,7 @@ FIELDS = (
 
 @dataclass(frozen=True)
 class Seen:
-    """A run, its packets at one place, and what tshark says of each of them."""
+    """A run, its packets at one place, and what tshark reports for each of them."""
 
     case: Case
     result: RunResult
@@ -133,7 +133,7 @@ class Seen:
     rows: list[dict[str, str]]
 
     def flagged(self, *kinds: str) -> Mask:
-        """The packets that tshark calls one of these."""
+        """The packets that tshark gives one of these names."""
         return np.array([any(row[f"tcp.analysis.{kind}"] for kind in kinds) for row in self.rows])
 
     def numbers(self, name: str) -> list[int]:
@@ -172,7 +172,7 @@ def receiver(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 
 def test_packets_are_well_formed(sender: Seen) -> None:
-    """Checksums are right, nothing is malformed, and packets are as long as in the simulation: SYNs too."""
+    """Checksums are right, nothing is malformed, and packets, SYNs included, are as long as in the simulation."""
     good, of_ip = "1", "1" if sender.case.ip == 4 else ""
     for row, size, protocol in zip(sender.rows, sender.table["size"], sender.table["proto"], strict=True):
         assert (row["_ws.malformed"], row["_ws.short"], row["ip.checksum.status"]) == ("", "", of_ip)
@@ -184,7 +184,7 @@ def test_packets_are_well_formed(sender: Seen) -> None:
 
 
 def test_remarks_are_explained(sender: Seen) -> None:
-    """Each remark that a case explains comes, and no other one."""
+    """Each remark that a case explains comes, and no other remark."""
     found = set()
     for row in sender.rows:
         severities, messages = row["_ws.expert.severity"].split("|"), row["_ws.expert.message"].split("|")
@@ -198,7 +198,7 @@ def test_remarks_are_explained(sender: Seen) -> None:
 def test_retransmissions(sender: Seen) -> None:
     """Each retransmission is found, and nothing else is taken for one.
 
-    Which name tshark gives a retransmission depends on when it is sent (see above): the union is the right set.
+    tshark's name for a retransmission depends on when it is sent (see above): the union is the right set.
     """
     table = sender.table
     again = table["retransmission"] & (table["dir"] == 0)
@@ -227,7 +227,7 @@ def test_feedback(sender: Seen) -> None:
         assert int(row["tcp.len"]) == table["payload"][at]
         if reply:
             assert int(row["tcp.ack_raw"]) == destination + table["ack"][at]
-            # Of the SYN|ACK it is not scaled, so that 64 KiB are the most.
+            # The window of the SYN|ACK is not scaled, so that it is at most 64 KiB.
             assert int(row["tcp.window_size"]) == min(table["window"][at], 65535 if syn else 2**30)
         n = int(table["sack_n"][at])
         for edge, name in (("start", "tcp.options.sack_le"), ("end", "tcp.options.sack_re")):
@@ -249,7 +249,7 @@ def test_duplicate_sack(sender: Seen) -> None:
 
 
 def test_hidden_state(sender: Seen) -> None:
-    """A comment on each packet that a TCP sender sends, and on no other one."""
+    """Each packet that a TCP sender sends has a comment, and no other packet has one."""
     table = sender.table
     state = re.compile(r"cwnd=(\d+) ssthresh=(\d+|inf) in_flight=(\d+) srtt_ms=([\d.]+) state=(\w+) limited_by=(\w+)")
     states = ("Open", "Disorder", "CWR", "Recovery", "Loss")
@@ -270,9 +270,9 @@ def test_hidden_state(sender: Seen) -> None:
 
 
 def test_receivers_see_what_came_late(receiver: Seen) -> None:
-    """Behind the path, what begins below the end of what had come before is late: sent again, overtaken or doubled.
+    """Behind the path, a segment that starts below the highest end seen is late: sent again, overtaken or doubled.
 
-    tshark guesses which of these it was, by time and duplicate ACKs; that it was one of them it knows.
+    tshark guesses by time and duplicate ACKs which of these it was, but it knows that it was one of them.
     """
     table = receiver.table
     late = np.zeros(len(receiver.rows), np.bool_)
@@ -281,15 +281,15 @@ def test_receivers_see_what_came_late(receiver: Seen) -> None:
         length = table["payload"][mine] + (table["flags"][mine] & SYN != 0)
         highest = np.maximum.accumulate(table["seq"][mine] + length)
         late[mine[1:]] = table["seq"][mine[1:]] < highest[:-1]
-        # Answers are sent again as well: of the SYN only.
+        # The answer to the SYN is the only one that is sent again.
         answers = np.flatnonzero((table["flow"] == flow) & (table["flags"] == SYN | ACK))
         late[answers[1:]] = True
     assert np.array_equal(receiver.flagged(*KINDS), late)
 
 
 def test_receivers_miss_what_was_lost(receiver: Seen) -> None:
-    """`Previous segment not captured` comes where the highest number leaps, and what it leaps over was dropped or is
-    late itself (spec 18.1).
+    """`Previous segment not captured` comes where the highest number jumps, and the segments it jumps over were dropped
+    or are late themselves (spec 18.1).
     """
     table, everywhere = receiver.table, receiver.result.tables["packets"]
     gaps = np.zeros(len(receiver.rows), np.bool_)
@@ -311,7 +311,7 @@ def test_receivers_miss_what_was_lost(receiver: Seen) -> None:
 
 
 def test_cases_are_what_they_are_called() -> None:
-    """Each case has in it what it is about."""
+    """Each case contains what it is about."""
     flows = {name: run(name) for name in CASES}
     first = {name: result.flows[0] for name, result in flows.items()}
     assert first["tail drop"]["drops"]["full"] > 10
@@ -330,7 +330,7 @@ def test_cases_are_what_they_are_called() -> None:
 
 
 def test_ecn_counts(receiver: Seen) -> None:
-    """Spec 18.1: counts of the ECN field are the simulator's own; so are what ACKs say of marks, and the DSCP."""
+    """Spec 18.1: counts of the ECN field, the ACKs' reports of marks, and the DSCP are those of the simulator."""
     table, flow = receiver.table, receiver.result.flows[0]
     version = "ipv6.tclass" if receiver.case.ip == 6 else "ip.dsfield"
     ecn, dscp = (np.array(receiver.numbers(f"{version}.{field}")) for field in ("ecn", "dscp"))

@@ -1,4 +1,4 @@
-"""The command line as a user types it: what it prints, writes, and answers to wrong input."""
+"""The command line as a user types it: what it prints, writes, and says about wrong input."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ app = "probe"
 
 
 def shown(text: str) -> dict[str, dict[str, dict[str, str]]]:
-    """The tables of what ``run`` prints: cells by table, row and head."""
+    """The tables that ``run`` prints: cells by table, row and heading."""
     found: dict[str, dict[str, dict[str, str]]] = {}
     rows = [re.split(r"\s{2,}", line.strip()) for line in text.splitlines()]
     heads: list[str] = []
@@ -86,7 +86,7 @@ def shown(text: str) -> dict[str, dict[str, dict[str, str]]]:
 
 
 def test_run_shows_what_the_flows_did(cli: Cli, tmp_path: Path) -> None:
-    """Recovery, transfers and datagrams of a TCP with loss, as in the summary; no column where nothing happened."""
+    """Recovery, transfers and datagrams of a TCP with loss, as in the summary; no columns where nothing happened."""
     (tmp_path / "mixed.toml").write_text(MIXED, encoding="utf-8")
     done = cli("run", "mixed.toml", "--no-figures")
     assert done.returncode == 0, done.stderr
@@ -108,7 +108,7 @@ def test_run_shows_what_the_flows_did(cli: Cli, tmp_path: Path) -> None:
     (part,) = file["transfers"]["by_size"]
     told = tables["by size"]["file"]
     assert (told["size"], told["done"]) == ("0.1-1 MB", "1")
-    # Over 20 ms and the whole link's 10 Mbit/s 500 kB would have taken 420 ms.
+    # With 20 ms and the whole link's 10 Mbit/s, 500 kB would have taken 420 ms.
     assert part["slowdown"]["mean"] == pytest.approx(part["time_ms"]["mean"] / 420)
     assert float(told["slowdown"]) == pytest.approx(part["slowdown"]["mean"], rel=1e-3)
     assert tables["datagrams"]["ping"]["sent"] == str(ping["datagrams"]["sent"])
@@ -148,7 +148,7 @@ def test_run_from_python_and_command_line_agree(cli: Cli, scenario: Path, result
 
 
 def test_json_prints_the_summary_and_nothing_else(cli: Cli, scenario: Path, tmp_path: Path) -> None:
-    """No folder without --out; with it the same document is printed as written."""
+    """No folder is written without --out; with it, the printed document is the written one."""
     done = cli("run", scenario, "--json")
     assert (done.returncode, done.stderr) == (0, "")
     document = json.loads(done.stdout)
@@ -186,7 +186,7 @@ def test_existing_folder(cli: Cli, scenario: Path, tmp_path: Path) -> None:
 
 
 def make(kind: str, folder: Path) -> str:
-    """A file that is no scenario; returns what is typed."""
+    """A file that is no scenario; returns the path to type."""
     path = folder / "bad.toml"
     if kind == "missing":
         (folder / "reno-and-cubic.toml").write_text(SCENARIO, encoding="utf-8")
@@ -228,7 +228,7 @@ def make(kind: str, folder: Path) -> str:
     ],
 )
 def test_wrong_files(cli: Cli, tmp_path: Path, command: str, kind: str, fragments: list[str]) -> None:
-    """What is no scenario file is refused with its name and the reason, quickly, and nothing is written."""
+    """A path without a scenario is refused with its name and the reason, quickly, and nothing is written."""
     name = make(kind, tmp_path)
     before = snapshot(tmp_path)
     start = time.monotonic()
@@ -238,7 +238,7 @@ def test_wrong_files(cli: Cli, tmp_path: Path, command: str, kind: str, fragment
 
 
 def test_unreadable_file(cli: Cli, scenario: Path, tmp_path: Path) -> None:
-    """A file without read permission; as root, who may read all, one that the kernel does not let anybody read."""
+    """A file without read permission; for root, who may read everything, one that the kernel lets nobody read."""
     scenario.chmod(0)
     if os.access(scenario, os.R_OK):
         name = "/proc/self/mem"
@@ -303,7 +303,7 @@ def test_a_scenario_without_flows(cli: Cli, scenario: Path) -> None:
     ],
 )
 def test_wrong_settings(cli: Cli, scenario: Path, tmp_path: Path, setting: str, fragments: list[str]) -> None:
-    """What --set asks for is checked as what the file says."""
+    """Values of --set are checked like those of the file."""
     before = snapshot(tmp_path)
     refused(cli("run", scenario, "--set", setting), *fragments)
     assert snapshot(tmp_path) == before
@@ -322,7 +322,7 @@ def test_usage_errors(cli: Cli) -> None:
 
 
 def test_output_places(cli: Cli, scenario: Path, tmp_path: Path) -> None:
-    """A file in the way, somebody's folder with --force, a file as parent: refused, and all stays as it was."""
+    """A file in the way, another person's folder with --force, a file as parent: refused, and nothing changes."""
     (tmp_path / "file").write_text("x", encoding="utf-8")
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "thesis.tex").write_text("years of work", encoding="utf-8")
@@ -337,7 +337,7 @@ def test_output_places(cli: Cli, scenario: Path, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_stdout_on_a_full_disk(cli: Cli, scenario: Path) -> None:
-    """`windtunnel ... > file` on a full disk is told, once."""
+    """`windtunnel ... > file` on a full disk gives one message."""
     for arguments in (["run", scenario, "--json"], ["list"], ["schema"], ["check", scenario]):
         with Path("/dev/full").open("w", encoding="utf-8") as full:
             done = cli(*arguments, capture_output=False, stdout=full, stderr=subprocess.PIPE)
@@ -346,7 +346,7 @@ def test_stdout_on_a_full_disk(cli: Cli, scenario: Path) -> None:
 
 
 def test_closed_pipe_is_silent() -> None:
-    """`windtunnel list | head -1`: the reader has what it wanted."""
+    """`windtunnel list | head -1` ends quietly: the reader has read all it wanted."""
     for arguments in (["list"], ["schema"], ["list", "--json"]):
         command = [sys.executable, *PROGRAM, *arguments]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()) as process:
@@ -362,7 +362,7 @@ def test_closed_pipe_is_silent() -> None:
 
 @pytest.mark.parametrize(("number", "code", "message"), [(signal.SIGINT, 130, b"stopped"), (signal.SIGTERM, 143, b"")])
 def test_interrupted_run_leaves_nothing(tmp_path: Path, number: int, code: int, message: bytes) -> None:
-    """Ctrl-C and a polite kill stop a run at once; no folder, no temporary file, no traceback."""
+    """Ctrl-C and SIGTERM stop a run at once; no folder, no temporary file, no traceback."""
     (tmp_path / "long.toml").write_text(LONG, encoding="utf-8")
     command = [sys.executable, *PROGRAM, "run", "long.toml"]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, env=environment()) as process:
@@ -390,7 +390,7 @@ def test_progress_on_a_terminal(tmp_path: Path) -> None:
             if select.select([ours], [], [], 0.5)[0]:
                 seen += os.read(ours, 4096)
         process.send_signal(signal.SIGINT)
-        # A terminal that nobody reads would block the program.
+        # If nobody read the terminal, the program would block.
         while select.select([ours], [], [], 5)[0]:
             try:
                 if not os.read(ours, 4096):
@@ -409,7 +409,7 @@ def test_progress_on_a_terminal(tmp_path: Path) -> None:
 
 
 def test_check_prints_the_resolved_scenario(cli: Cli, scenario: Path, tmp_path: Path) -> None:
-    """With every default, as TOML that resolves to itself."""
+    """`check` prints the scenario with every default, as TOML that resolves to itself."""
     done = cli("check", scenario)
     assert (done.returncode, done.stderr) == (0, "")
     resolved = tomllib.loads(done.stdout)
@@ -439,7 +439,7 @@ def test_list_shows_everything(cli: Cli) -> None:
 
 
 def test_list_of_a_kind_and_a_name(cli: Cli) -> None:
-    """A kind, one of a kind, or a name alone; unknown ones with the nearest."""
+    """A kind, one name of a kind, or a name alone; for unknown ones the message names the nearest."""
     assert "QUEUES" not in cli("list", "controllers").stdout
     one = cli("list", "queues", "deltim", "--json")
     assert [e["name"] for e in json.loads(one.stdout)["queues"]] == ["deltim"]
@@ -563,7 +563,7 @@ def test_reproduce_knows_its_suites(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_bench(cli: Cli) -> None:
-    """One work as JSON: fixed work, its speed, its memory, what is required."""
+    """One work as JSON: its speed, its memory, what is required."""
     refused(cli("bench", "--only", "W77"), "W77", "W1, W2, W3, W4, W5")
     done = cli("bench", "--only", "w1", "--json", "--repeat", "2")
     assert (done.returncode, done.stderr) == (0, "")
@@ -579,7 +579,7 @@ def test_bench(cli: Cli) -> None:
 
 
 def test_help_and_version(cli: Cli) -> None:
-    """All commands are told of; `python -m windtunnel` calls itself windtunnel."""
+    """The help names all commands; `python -m windtunnel` calls itself windtunnel."""
     text = cli("--help").stdout
     assert text.startswith("Usage: windtunnel ")
     for command in ("run", "check", "schema", "list", "plot", "export", "reproduce", "bench"):

@@ -19,7 +19,7 @@ from windtunnel.figures.thinning import cell_means
 
 @dataclass(frozen=True)
 class Result:
-    """As much of a result as a figure needs."""
+    """The parts of a result that a figure needs."""
 
     summary: dict[str, Any]
     tables: dict[str, dict[str, np.ndarray]]
@@ -151,7 +151,7 @@ def test_scale_of_the_mark_frequency() -> None:
 
 
 def test_million_points_are_thinned() -> None:
-    """At most about 20 000 points per panel, and the greatest sojourn time is one of them."""
+    """At most about 20 000 points per panel, among them the greatest sojourn time."""
     run = synthetic(points=1_000_000)
     run.tables["sojourn_points"]["ms"][654_321] = 77.0
     axes = axes_of(four_panel(run))
@@ -175,7 +175,7 @@ def test_zoom_and_choice_of_panels() -> None:
 
 
 def test_many_flows_are_grouped() -> None:
-    """Up to eight flows have a look of their own; more are grouped by their names without the number."""
+    """Up to eight flows each have their own look; more are grouped by their names without the number."""
     names = [f"reno-{i}" for i in range(1, 7)] + [f"cubic.{i}" for i in range(1, 7)] + ["scalable"]
     assert groups(names) == [
         ("reno \N{MULTIPLICATION SIGN} 6", [0, 1, 2, 3, 4, 5]),
@@ -204,7 +204,7 @@ def test_throughput_goes_in_steps() -> None:
     silent = Result(run.summary, {**run.tables, "throughput_points": few})
     (line,) = lines(axes_of(four_panel(silent))["throughput"], "flow 0")
     assert line.get_drawstyle() == "steps-pre"
-    # Many steps are averaged, with a band of their range behind the line.
+    # Where there are many steps, the line is their average, with a band for their range behind it.
     axes = axes_of(four_panel(run))["throughput"]
     (line,) = lines(axes, "flow 0")
     assert line.get_drawstyle() == "default"
@@ -222,7 +222,7 @@ def test_means_of_parts_of_a_time() -> None:
 
 
 def test_windows_are_unknown_in_silence() -> None:
-    """No line leads over a time without an ACK."""
+    """No line is drawn across a time without ACKs."""
     run = synthetic()
     t = run.tables["cwnd_points"]["time_s"]
     kept = {name: column[(t < 4) | (t > 7)] for name, column in run.tables["cwnd_points"].items()}
@@ -231,7 +231,7 @@ def test_windows_are_unknown_in_silence() -> None:
 
 
 def test_limited_windows_do_not_hide_the_lines() -> None:
-    """Where all of a window is cwnd-limited, one must still see whose it is."""
+    """Where a window is cwnd-limited throughout, its flow must still be recognizable."""
     run = synthetic()
     run.tables["cwnd_points"]["limited"][:] = True
     axes = axes_of(four_panel(run))["cwnd"]
@@ -240,7 +240,7 @@ def test_limited_windows_do_not_hide_the_lines() -> None:
 
 
 def test_short_runs_are_told_in_milliseconds() -> None:
-    """0.00025 s is no way to write 0.25 ms."""
+    """0.25 ms is written as such, not as 0.00025 s."""
     figure = four_panel(synthetic(), span=(0, 0.002))
     axes = axes_of(figure)["sojourn"]
     figure.canvas.draw()
@@ -308,7 +308,7 @@ def lossy() -> RunResult:
 
 
 def test_losses_are_seen(lossy: RunResult) -> None:
-    """Ticks where a flow sent again, in its colour; where nothing was marked, the panel of marks is one of drops."""
+    """Ticks where a flow retransmitted, in its colour; if nothing was marked, the panel of marks is one of drops."""
     axes = axes_of(four_panel(lossy))
     assert axes["mark"].get_title(loc="left") == "Drop Frequency"
     assert axes["cwnd"].get_title(loc="left") == "cwnd (x: limited; dashed: ssthresh; ticks: retransmits)"
@@ -319,12 +319,12 @@ def test_losses_are_seen(lossy: RunResult) -> None:
 
 
 def test_ssthresh_is_a_dashed_line(lossy: RunResult) -> None:
-    """Of the flow's colour, where it is finite, in the unit of the windows; none where there are too many flows."""
+    """Where ssthresh is finite, it has the flow's colour and the windows' unit; none if there are too many flows."""
     axes = axes_of(four_panel(lossy))["cwnd"]
     (line,) = lines(axes, "_ssthresh of flow 0")
     table = lossy.tables["flows"]
     values = table["ssthresh_bytes"][table["flow"] == 0]
-    assert np.isnan(values[0]), "it begins infinite"
+    assert np.isnan(values[0]), "it starts infinite"
     np.testing.assert_allclose(np.asarray(line.get_ydata()), values / 1e3)
     assert (line.get_color(), line.is_dashed()) == (flow_look(0).colour, True)
     assert line.get_linewidth() < lines(axes, "flow 0")[0].get_linewidth()
@@ -335,13 +335,13 @@ def test_ssthresh_is_a_dashed_line(lossy: RunResult) -> None:
 
 
 def test_only_single_connections_have_a_window(lossy: RunResult) -> None:
-    """No line at 0 for what has no window."""
+    """Flows without a window have no line at 0."""
     assert [s.index for s in cwnd(lossy)] == [0]
     assert len(lines(axes_of(four_panel(lossy))["cwnd"], "flow 1")) == 0
 
 
 def test_a_run_without_packets_says_so() -> None:
-    """Empty panels tell why they are empty."""
+    """Empty panels say why they are empty."""
     run = Result({"duration_s": 1.0, "flows": [{"name": "a"}], "queues": [{"name": "q"}]}, {})
     texts = {name: [t.get_text() for t in a.texts] for name, a in axes_of(four_panel(run)).items()}
     assert texts == {
@@ -354,7 +354,7 @@ def test_a_run_without_packets_says_so() -> None:
 
 
 def test_panels_say_why_they_are_empty() -> None:
-    """A probe over a lossy wire: no window, and what was lost no queue dropped; silence is not a throughput of 0."""
+    """A probe over a lossy wire has no window; no queue dropped what was lost; silence is not a throughput of 0."""
     bottleneck = {"rate": "10 Mbit/s", "impair": {"kind": "outage", "times": [{"from": "0 s", "to": "1 s"}]}}
     flows = [{"name": "ping", "rtt": "20 ms", "app": "probe"}]
     axes = axes_of(four_panel(Scenario(duration="1 s", flows=flows, bottleneck=bottleneck).run()))

@@ -33,7 +33,7 @@ def files(folder: Path) -> set[str]:
 
 
 def test_contract(result: RunResult, tmp_path: Path) -> None:
-    """The files and the keys that the design's section 7 promises."""
+    """The folder has the files and keys that the design's section 7 promises."""
     assert save(result, tmp_path / "deep" / "run") == tmp_path / "deep" / "run"
     assert files(tmp_path / "deep" / "run") == FILES
     document = json.loads((tmp_path / "deep" / "run" / "summary.json").read_text(encoding="utf-8"))
@@ -52,7 +52,7 @@ def test_contract(result: RunResult, tmp_path: Path) -> None:
 
 
 def test_read_back(result: RunResult, tmp_path: Path) -> None:
-    """What is read is what was written, tables to the bit; it can be saved again."""
+    """A folder reads back as it was written, tables to the bit, and can be saved again."""
     again = load(save(result, tmp_path / "run", figures=False))
     assert files(tmp_path / "run") == FILES - {"figure.png", "figure.svg"}
     assert again.document() == result.document()
@@ -72,7 +72,7 @@ def test_scenario_in_the_folder_gives_the_same_run(result: RunResult, tmp_path: 
 
 
 def test_never_overwrites_without_force(result: RunResult, tmp_path: Path) -> None:
-    """An existing folder stays as it is; with force only a result folder is replaced, and wholly."""
+    """An existing folder stays as it is; with force only a result folder is replaced, and completely."""
     place = save(result, tmp_path / "run", figures=False)
     (place / "mine.txt").write_text("notes", encoding="utf-8")
     with pytest.raises(InputError, match=r"exists already.*--force"):
@@ -85,7 +85,7 @@ def test_never_overwrites_without_force(result: RunResult, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("what", ["file", "folder", "link"])
 def test_force_replaces_only_results(result: RunResult, tmp_path: Path, what: str) -> None:
-    """Force is for result folders: a file, a link or somebody's folder is not replaced."""
+    """Force is for result folders: a file, a link or any other folder is not replaced."""
     place, home = tmp_path / "place", tmp_path / "home"
     home.mkdir()
     (home / "thesis.tex").write_text("years of work", encoding="utf-8")
@@ -131,7 +131,7 @@ def test_nothing_half_written(
 
 
 def test_a_disk_that_fills_up(result: RunResult, tmp_path: Path) -> None:
-    """A real refusal of the operating system: no file may grow beyond 4 kB. The message names the place."""
+    """The operating system itself refuses: no file may grow beyond 4 kB. The message names the place."""
     resource = pytest.importorskip("resource")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
@@ -144,7 +144,7 @@ def test_a_disk_that_fills_up(result: RunResult, tmp_path: Path) -> None:
 
 
 def test_what_is_no_result_folder(result: RunResult, tmp_path: Path) -> None:
-    """Each has its message: nothing there, another folder, broken JSON, another JSON, a newer version, a lost table."""
+    """Each has its message: no folder, another folder, broken JSON, another JSON, a newer version, a missing table."""
 
     def message(folder: Path) -> str:
         with pytest.raises(InputError) as caught:
@@ -170,7 +170,7 @@ def test_what_is_no_result_folder(result: RunResult, tmp_path: Path) -> None:
 
 
 def test_csv(result: RunResult, tmp_path: Path) -> None:
-    """Every table as a file that numpy reads back to the bit; no sample is an empty field."""
+    """Every table becomes a file that numpy reads back to the bit; a missing sample is an empty field."""
     export(result, "csv", tmp_path / "csv")
     assert {f.stem for f in (tmp_path / "csv").iterdir()} == set(result.tables)
     back = np.genfromtxt(tmp_path / "csv" / "flows.csv", delimiter=",", names=True)
@@ -180,7 +180,7 @@ def test_csv(result: RunResult, tmp_path: Path) -> None:
 
 
 def test_parquet(result: RunResult, tmp_path: Path) -> None:
-    """Every table; the file says which run it is of."""
+    """Every table becomes a file that names the run it belongs to."""
     export(result, "parquet", tmp_path / "out")
     table = pq.read_table(tmp_path / "out" / "cwnd_points.parquet")
     assert table.num_rows == len(result.tables["cwnd_points"]["time_s"])
@@ -205,7 +205,7 @@ def test_xplot(result: RunResult, tmp_path: Path) -> None:
 
 
 def test_exports_are_not_overwritten(result: RunResult, tmp_path: Path) -> None:
-    """Neither without force, nor, with it, another format's folder."""
+    """An existing folder is not replaced without force; one of another format is not even with it."""
     export(result, "csv", tmp_path / "out")
     with pytest.raises(InputError, match="exists already"):
         export(result, "csv", tmp_path / "out")

@@ -18,7 +18,7 @@ PAPER = sorted((p.stem for p in (golden.DATA / "paper").glob("*.json")), key=lam
 
 
 def comparable(row: golden.Row) -> golden.Row:
-    """A row without what the reference's hook shows later: on the SYN-ACK's line its first data packet has left."""
+    """A row without the bytes in flight where the reference reads them later: on the SYN-ACK's line, data has left."""
     if row[0] == "A" and row[3] == 1:
         return row[:8] + row[9:]
     return row
@@ -48,7 +48,7 @@ def test_trace08_is_compared_in_full() -> None:
 
 
 def figures(summary: dict[str, object], duration: float) -> dict[str, float]:
-    """What a reference summary and ours have in common, of the second half of the run."""
+    """The values that a reference summary and ours share, for the second half of the run."""
     half = summary["windows"][0]
     values = {f"flow {i} Mbit/s": f["throughput_mbps"] for i, f in enumerate(half["flows"])}
     values |= {f"flow {i} cwnd": f["cwnd_bytes"]["mean"] for i, f in enumerate(half["flows"])}

@@ -1,8 +1,8 @@
 """The cost of a packet in instructions, which do not jitter: counted by valgrind around the core alone.
 
 Two runs that differ only in their length are subtracted, so that start-up does not count. The budgets in
-instructions.toml were counted with the compiler named there; another compiler makes other code, so with another one
-the budgets are not compared (the growth laws are). `python python/tests/test_instructions.py` prints new budgets.
+instructions.toml were counted with the compiler named there. Another compiler generates different code, so that the
+budgets are not compared with it (the growth laws are). `python python/tests/test_instructions.py` prints new budgets.
 """
 
 import os
@@ -72,7 +72,7 @@ needs_valgrind = pytest.mark.skipif(shutil.which("valgrind") is None, reason="co
 
 @needs_valgrind
 def test_budgets() -> None:
-    """A packet costs at most 5 % more than when the budget was written down, or there is a reason to do it anew."""
+    """A packet costs at most 5 % more than when the budget was recorded; a higher budget needs a reason."""
     budgets = tomllib.loads(BUDGETS.read_text())
     if budgets["compiler"] != compiler():
         pytest.skip(f"the budgets were counted with {budgets['compiler']}")
@@ -105,10 +105,10 @@ def test_cost_does_not_grow_with_the_run() -> None:
 
 @needs_valgrind
 def test_cost_grows_with_the_logarithm_of_the_flows(tmp_path: Path) -> None:
-    """Sixteen times the flows are four more levels in the event queue, at most 100 instructions per doubling.
+    """Sixteen times the flows add four levels to the event queue, with at most 100 instructions per doubling.
 
-    That is three to four changes per packet, each of about 15 instructions per level, and more memory touched. A cost
-    of two instructions per flow would fail.
+    A packet causes three to four changes, each of which costs about 15 instructions per level, and touches more memory.
+    A cost of two instructions per flow would fail.
     """
     few, many = (per_packet(fan(tmp_path, n), [], 0.5, 1) for n in (16, 256))
     assert many - few < 4 * 100

@@ -22,7 +22,7 @@ def test_the_sender_does_as_linux_did(script: LinuxScript) -> None:
 
 
 def test_every_script_is_recorded() -> None:
-    """Five times each, and most of the recordings of a script are equal."""
+    """Each script was recorded five times, and most of its recordings are equal."""
     recorded = recordings()["scripts"]
     assert list(recorded) == [script.name for script in SCRIPTS]
     for name, script in recorded.items():
@@ -38,7 +38,7 @@ def data(number: int, **fields: int) -> Segment:
 
 
 def receiver(*, timestamps: bool = False, ecn: bool = False) -> Receiver:
-    """One that has answered a SYN."""
+    """A receiver that has answered a SYN."""
     end = Receiver(sack=True, timestamps=timestamps, ecn=ecn)
     flags = SYN | (ECE | CWR if ecn else 0)
     syn = Segment(1, 2, 99, 0, flags, sack_permitted=True, timestamps=(1, 0) if timestamps else None)
@@ -78,7 +78,7 @@ def test_duplicates_are_reported() -> None:
 
 
 def test_timestamps() -> None:
-    """RFC 7323: the echo is of what was acknowledged, not of what is above a gap, nor of an old duplicate; PAWS."""
+    """RFC 7323: segments above a gap and old duplicates are not echoed, only what was acknowledged; PAWS."""
     end = receiver(timestamps=True)
     echoes = []
     for segment in (data(1, stamp=10), data(3, stamp=30), data(2, stamp=20), data(1, stamp=40), data(4, stamp=18)):
@@ -133,7 +133,7 @@ def test_the_bottleneck() -> None:
 
 
 def test_segments_as_bytes() -> None:
-    """What is built is parsed again, and its checksums are right: the sum over the covered bytes is zero (RFC 1071)."""
+    """A built packet can be parsed, and its checksums are right: the sum over the covered bytes is zero (RFC 1071)."""
     segment = Segment(5001, 40000, 7, 9, SYN | ACK, mss=1460, scale=14, sack_permitted=True, timestamps=(3, 4))
     segment.sack = ((10, 20), (30, 40))
     packet = build(segment, "10.0.0.1", "10.0.0.2")

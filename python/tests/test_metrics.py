@@ -22,7 +22,7 @@ RATES = arrays(np.float64, st.integers(1, 20), elements=st.floats(0, 1e5, allow_
 
 
 def test_jain_index_of_known_shares() -> None:
-    """Of n users k are equal, the others idle: the index is k/n (Jain et al. 1984, the index's defining example)."""
+    """If k of n users are equal and the others idle, the index is k/n (Jain et al. 1984, its defining example)."""
     assert jain_index([5, 5, 5, 5]) == 1
     assert jain_index([9, 0, 0, 0]) == 0.25
     assert jain_index([3, 3, 0, 0]) == 0.5
@@ -34,7 +34,7 @@ def test_jain_index_of_known_shares() -> None:
 
 @given(RATES.filter(lambda x: x.max() > 1e-3), st.floats(0.1, 10))
 def test_jain_index_is_bounded_and_has_no_scale(rates: np.ndarray, scale: float) -> None:
-    """Between 1/n and 1 whatever the rates, and the same in any unit (its two design properties)."""
+    """The index is between 1/n and 1 for any rates, and the same in any unit (its two design properties)."""
     index = float(jain_index(rates))
     assert 1 / len(rates) - 1e-9 <= index <= 1 + 1e-9
     assert float(jain_index(scale * rates)) == pytest.approx(index)
@@ -62,7 +62,7 @@ def test_time_mean_weighs_by_length() -> None:
 
 
 def test_settling_needs_the_whole_stretch() -> None:
-    """A visit of one second is no settling for two; to the end means to the end."""
+    """One second within the band does not count as settling for two; "to the end" includes the end."""
     t, x = [0, 1, 2, 3, 4, 5, 6], [0, 1, 1, 9, 1, 1, 1]
     assert settling_time(t, x, 0.5, 1.5) == 1
     assert settling_time(t, x, 0.5, 1.5, hold_s=2) == 4
@@ -85,7 +85,7 @@ SERIES = arrays(np.float64, st.integers(1, 3000), elements=st.floats(-1e6, 1e6) 
 
 @given(SERIES, st.integers(8, 200))
 def test_thin_line_keeps_extremes_ends_and_gaps(y: np.ndarray, limit: int) -> None:
-    """Few points, ascending, with both ends and the extremes; where there is a gap, there still is one."""
+    """Few points, ascending, with both ends and the extremes; gaps stay gaps."""
     kept = thin_line(np.arange(len(y), dtype=float), y, limit)
     gaps = np.isnan(y)
     assert np.all(np.diff(kept) > 0)
@@ -101,7 +101,7 @@ def test_thin_line_keeps_extremes_ends_and_gaps(y: np.ndarray, limit: int) -> No
 
 @given(arrays(np.float64, st.integers(1, 4000), elements=st.floats(1e-3, 1e6)), st.booleans())
 def test_thin_cloud_keeps_extremes(y: np.ndarray, log: bool) -> None:
-    """The extremes stay, indices ascend without repetition, and never more is kept than cells and columns allow."""
+    """The extremes stay, indices ascend without repetition, and no more is kept than cells and columns allow."""
     kept = thin_cloud(np.arange(len(y), dtype=float), y, 500, (100, 50), log=log)
     assert np.all(np.diff(kept) > 0)
     assert y[kept].max() == y.max()

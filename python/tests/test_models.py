@@ -19,7 +19,7 @@ def test_tau_responses_equal_one_conventional_response() -> None:
 
 
 def test_reno_worst_case_utilization_is_three_quarters() -> None:
-    """Background of the document: at worst 75 %."""
+    """The document's background section: at worst 75 %."""
     assert models.sawtooth_utilization(0.5) == pytest.approx(0.75)
 
 

@@ -33,7 +33,7 @@ def test_equal_rates_whatever_the_path(b: float, b_ref: float, a_ref: float, pat
 
 @given(st.floats(0.1, 5), FACTORS, st.floats(0.1, 5), FACTORS, PATHS)
 def test_a_cycle_closes(a1: float, b1: float, a2: float, b2: float, path: Path) -> None:
-    """Equations 1 and 2: what a cycle adds it takes away; the windows fill the path at its end."""
+    """Equations 1 and 2: a cycle takes away what it adds; the windows fill the path at its end."""
     cycle = synchronized([Aimd(a1, b1), Aimd(a2, b2)], path, steps=20)
     assert cycle.windows[0] == pytest.approx(np.array([b1, b2]) * cycle.windows[-1])
     assert cycle.windows[-1].sum() == pytest.approx(path.pipe)
@@ -66,7 +66,7 @@ def test_desynchronized_tips_align() -> None:
     share = cycle.rates[:, 1] / cycle.rates.sum(axis=1)
     assert share[100] == pytest.approx(780 / 1511)
     assert share[-1] == pytest.approx(627 / 1511)
-    # The end of the cycle, less Reno's reduction, is its begin.
+    # The end of the cycle, with Reno's reduction, is its start.
     assert cycle.windows[0] == pytest.approx(cycle.windows[-1] * [0.5, 1.0])
     reno, c_reno = cycle.mean_rates()
     assert c_reno / reno == pytest.approx(1)
@@ -103,7 +103,7 @@ def test_somebody_is_hit(share: float, losses: int) -> None:
     ],
 )
 def test_losses_of_an_event(first: Aimd, second: Aimd, expected: dict[int, float]) -> None:
-    """By hand: Reno's increments are a round apart, so that a round after one of its own sees no other of Reno's."""
+    """By hand: Reno's increments are a round apart, so that the round after one of them has no other one of Reno's."""
     found = tail_drop_losses(first, second)
     assert found.keys() == expected.keys()
     assert list(found.values()) == pytest.approx(list(expected.values()))
@@ -150,7 +150,7 @@ def test_the_chain_says_slightly() -> None:
 
 
 def test_the_chain_is_fair_to_equals_and_to_the_synchronized() -> None:
-    """Equal flows get equal rates; with so many losses that all are hit the formula is exact."""
+    """Equal flows get equal rates; with enough losses to hit all flows the formula is exact."""
     assert stationary(RENO, RENO, AQM_LOSSES).rate_ratio == pytest.approx(1)
     assert stationary(RENO, C_RENO, {60: 1.0}).rate_ratio == pytest.approx(1, abs=1e-6)
     assert stationary(C_RENO, RENO, AQM_LOSSES).rate_ratio == pytest.approx(

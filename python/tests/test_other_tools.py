@@ -59,7 +59,7 @@ def test_ss(result: RunResult, tmp_path: Path) -> None:
 
 
 def in_recovery(result: RunResult, **other: float) -> RunResult:
-    """The same run, had its senders been in recovery all the time, and had sent one segment again per interval."""
+    """The same run with senders that are in recovery all the time and retransmit one segment per interval."""
     table = dict(result.tables["flows"])
     n = len(table["time_s"])
     state = {
@@ -87,7 +87,7 @@ def in_recovery(result: RunResult, **other: float) -> RunResult:
 def test_ss_in_recovery(result: RunResult, tmp_path: Path) -> None:
     """Order, names and units of ``tcp_stats_print`` in iproute2's misc/ss.c, by hand; counts are of whole segments.
 
-    The RTO is in ticks of the kernel's clock, so that it is never less than what it stands for.
+    The RTO is rounded up to ticks of the kernel's clock, so that it is never below the true value.
     """
     rows = len(result.tables["flows"]["time_s"]) // 2
     least = np.nanmin(flow_rows(result, 1)["rtt_min_ms"])
@@ -97,7 +97,7 @@ def test_ss_in_recovery(result: RunResult, tmp_path: Path) -> None:
         f"send {9 * 1448 * 8e3 / 20.123:.0f}bps pacing_rate 4200000bps delivery_rate 3900000bps unacked:12 "
         f"retrans:1/{rows} lost:2 sacked:4 reordering:5 minrtt:{round(least, 3):g}"
     )
-    # What is infinite, 0 or usual is left out, as there.
+    # Infinite, zero and usual values are left out, as in ss.
     usual = {"ssthresh_bytes": math.nan, "reordering": 3.0, "lost_bytes": 0.0, "sacked_bytes": 0.0, "retransmits": 0.0}
     info = lines(in_recovery(result, retrans_out_bytes=0.0, **usual, backoff=2.0), "ss", tmp_path / "b.txt")[-1]
     assert not re.search("ssthresh|reordering|lost|sacked|retrans", info)
@@ -135,7 +135,7 @@ def test_flent_reads_our_ss(mixed: RunResult, tmp_path: Path) -> None:
 
 
 def test_flowgrind(result: RunResult, tmp_path: Path) -> None:
-    """Its recipe: the lines of `grep ^S`, split at blanks; the mean of `through` is the flow's goodput."""
+    """The recipe of flowgrind: the lines of `grep ^S`, split at blanks; the mean of `through` is the flow's goodput."""
     text = lines(result, "flowgrind", tmp_path / "flowgrind.txt")
     assert text[0].startswith("# Date: 2020-01-01-00:00:00, controlling host = windtunnel, number of flows = 2, ")
     names = re.split(r"\s{2,}|(?<=[a-z]) (?=[a-z])", text[1].strip("# ").replace("ca state", "ca-state"))
@@ -150,7 +150,7 @@ def test_flowgrind(result: RunResult, tmp_path: Path) -> None:
         assert mean == pytest.approx(about["goodput_mbps"], rel=1e-6)
         assert int(mine[-1][9]) == round(flow_rows(result, flow)["cwnd_bytes"][-1] / MSS)
         assert mine[-1][-2:] == ["1448", "1500"]
-        # What this version does not record is not made up.
+        # Values that this version does not record are not made up.
         assert mine[-1][12] == mine[-1][22] == "nan"
 
 
@@ -162,7 +162,7 @@ def flent_file(result: RunResult, tmp_path_factory: pytest.TempPathFactory) -> P
 
 
 def test_flent_document(result: RunResult, flent_file: Path) -> None:
-    """Spec 18.4: series of one length at steps of 0.2 s; means of a step; sum, mean, Jain's index of what is there."""
+    """Spec 18.4: series of one length at steps of 0.2 s; means of a step; sum, mean, Jain's index of known values."""
     data = json.loads(gzip.decompress(flent_file.read_bytes()))
     x, results, meta = data["x_values"], data["results"], data["metadata"]
     assert (data["version"], meta["NAME"], meta["TEST_PARAMETERS"]) == (4, "tcp_nup", {"upload_streams": "2"})
@@ -179,7 +179,7 @@ def test_flent_document(result: RunResult, flent_file: Path) -> None:
     assert results["TCP upload sum"][at] == pytest.approx(one + two)
     assert results["TCP upload avg"][at] == pytest.approx((one + two) / 2)
     assert results["TCP upload fairness"][at] == pytest.approx((one + two) ** 2 / 2 / (one**2 + two**2))
-    # Nothing before the run begins, and nothing after its end.
+    # Nothing before the run starts, and nothing after its end.
     for series in results.values():
         assert series[: round(5 / 0.2) + 1] == [None] * 26
         assert series[-round(5 / 0.2) :] == [None] * 25
@@ -200,7 +200,7 @@ def test_flent_files_are_equal_for_equal_runs(result: RunResult, flent_file: Pat
 
 
 def flent(path: Path, *arguments: str) -> str:
-    """What Flent itself prints of a file."""
+    """What Flent itself prints for a file."""
     pytest.importorskip("flent")
     command = [sys.executable, "-m", "flent", "-i", str(path), *arguments]
     environment = {"PATH": "/usr/bin:/bin", "MPLBACKEND": "Agg", "HOME": str(path.parent)}
@@ -250,7 +250,7 @@ def mixed() -> RunResult:
 
 
 def test_sockets_of_a_real_run(mixed: RunResult, tmp_path: Path) -> None:
-    """Both show the one TCP connection: retransmissions since the begin, its states, the rate that it samples."""
+    """Both show the one TCP connection: retransmissions since the start, its states, the rate that it samples."""
     text = lines(mixed, "ss", tmp_path / "ss.txt")
     assert {line.split()[3] for line in text if line.startswith("ESTAB")} == {"192.0.2.1:40000"}
     again = mixed.flows[0]["retransmits"]
@@ -260,7 +260,7 @@ def test_sockets_of_a_real_run(mixed: RunResult, tmp_path: Path) -> None:
     rows = flow_rows(mixed, 0)
     sampled = rows["delivery_rate_mbps"][rows["delivery_rate_mbps"] > 0]
     assert rates == [round(rate * 1e6) for rate in sampled.tolist()]
-    # Each sample is the mean of about a round trip, all of them about that of the run.
+    # Each sample is the mean over about one round trip; together they are close to the mean of the run.
     assert np.mean(rates) == pytest.approx(mixed.flows[0]["delivered_bytes"] * 8 / 3, rel=0.05)
     lost = sum(" lost:" in line for line in text)
     assert lost == np.count_nonzero(rows["lost_bytes"] > 0) > 5
@@ -295,7 +295,7 @@ def test_datagrams_are_no_connections(mixed: RunResult, tmp_path: Path) -> None:
 
 
 def test_flow_without_packets(result: RunResult, tmp_path: Path) -> None:
-    """A flow that never sent has no values and no mean, and does not count in those of all."""
+    """A flow that never sent has no values and no mean, and does not count in those of all flows."""
     about = [
         {**flow, "first_packet_s": None, "last_packet_s": None} if n else flow for n, flow in enumerate(result.flows)
     ]
@@ -308,7 +308,7 @@ def test_flow_without_packets(result: RunResult, tmp_path: Path) -> None:
 
 
 def test_what_is_refused(result: RunResult, tmp_path: Path) -> None:
-    """A name that Flent would not read, a run without time series, a file that is there."""
+    """A name that Flent would not read, a run without time series, and an existing file are refused."""
     with pytest.raises(InputError, match=r"\.flent\.gz"):
         export_file(result, "flent", tmp_path / "x.json")
     bare = RunResult(result.summary, {}, result.meta)

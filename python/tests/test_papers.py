@@ -33,7 +33,7 @@ DATA = Path(__file__).parent / "data" / "mds-figures"
 
 
 def cwnd_view(time: np.ndarray, value: np.ndarray) -> View:
-    """A run with nothing but the window of flow 0; bins of a tenth of a second."""
+    """A run that has only the window of flow 0; bins of a tenth of a second."""
     points = {"time_s": time, "flow": np.zeros(len(time), dtype=np.uint32), "bytes": value}
     return View(RunData({"cwnd_points": points}, {}), "cwnd", "0", Axis(0, 56, 0, 1000))
 
@@ -72,7 +72,7 @@ def saw() -> View:
     ],
 )
 def test_a_known_saw_is_read_back(saw: View, method: str, value: float, error: float) -> None:
-    """Each method gives what is known by construction, to the resolution of samples, bins and pixels."""
+    """Each method gives the value known by construction, to the resolution of samples, bins and pixels."""
     assert evaluate(saw, method) == pytest.approx(value, abs=error + 1e-12)
 
 
@@ -132,7 +132,7 @@ def marks() -> View:
     ],
 )
 def test_marks_are_read_back(marks: View, method: str, value: float) -> None:
-    """Times, counts, bands and levels that are known by construction."""
+    """Times, counts, bands and levels, known by construction."""
     assert evaluate(marks, method) == pytest.approx(value)
 
 
@@ -259,7 +259,7 @@ def test_published_means_agree_with_the_run_that_made_them(figure: str) -> None:
     ],
 )
 def test_verdict(published: float, precision: float, values: list[float], expected: str) -> None:
-    """Published, to its precision, in the range of the runs; nothing measured is outside."""
+    """Within: the published value, to its precision, is in the range of the runs. Without a measurement: outside."""
     assert verdict(published, precision, values) == expected
 
 
@@ -270,7 +270,7 @@ def test_printed_precision(text: str, precision: float) -> None:
 
 
 def test_a_row_carries_difference_and_interval() -> None:
-    """The difference is of the unperturbed run, the interval of all."""
+    """The difference belongs to the unperturbed run, the interval to all runs."""
     row = compare("id", "group", "what", 10.0, 0.5, [11.0, 9.0, 12.0], "ms")
     assert (row.difference, row.interval, row.verdict) == (1.0, (9.0, 12.0), "within")
 
@@ -299,7 +299,7 @@ def test_every_published_feature_is_there_once() -> None:
 
 
 def test_only_axes_chosen_by_hand_have_no_method() -> None:
-    """The 40 ends of axes that a person zoomed to are the only rows that nothing can measure."""
+    """The 40 ends of axes that a person chose by zooming are the only rows that nothing can measure."""
     bare = [f for f in read_features() if not f.method]
     assert {f.figure for f in bare} == {"3b", "14b", "15b"}
     assert all(f.name.startswith("axis_") for f in bare)
@@ -323,7 +323,7 @@ def test_every_method_exists_and_takes_these_arguments(text: str) -> None:
 
 
 def test_claims_are_complete() -> None:
-    """P01 to P29, each with its number and its reason, or with what it waits for; expressions name what is measured."""
+    """P01 to P29 each have a number and a reason, or what they wait for; expressions name measured quantities."""
     claims = toml("claims.toml")["claim"]
     assert {c["id"][:3] for c in claims} == {f"P{n:02d}" for n in range(1, 30)}
     assert len({c["id"] for c in claims}) == len(claims)
@@ -336,7 +336,7 @@ def test_claims_are_complete() -> None:
 
 @pytest.mark.parametrize("number", [2, 3])
 def test_footnote_9_is_what_the_models_say(number: int) -> None:
-    """The printed marks of all 30 cells of the table are those of a recovery above one minute."""
+    """In all 30 cells of the table the printed mark agrees with a recovery above one minute."""
     lines = read_lines(number)
     assert len(lines) == 30
     assert [line.outside for line in lines] == [
@@ -361,7 +361,7 @@ def test_no_scenario_file_lies_idle() -> None:
 
 
 def test_the_whole_suite_has_a_row_for_each_published_number() -> None:
-    """Features, 120 + 60 numbers and marks of tables 2 and 3, 48 of tables 4 to 6, 36 of table 8, whatever was run."""
+    """Features, 120 + 60 numbers and marks of tables 2 and 3, 48 of tables 4 to 6, 36 of table 8, for any runs."""
     suite = mds.suite(quick=False)
     from windtunnel.papers.suite import Results
 
@@ -374,7 +374,7 @@ def test_the_whole_suite_has_a_row_for_each_published_number() -> None:
     assert sum(r.id.startswith(("table2/", "table3/")) and "ce0.7" not in r.id for r in rows) == 180
     assert sum(r.id.startswith(("table4/", "table5/", "table6/")) for r in rows) == 48
     assert sum(r.id.startswith("table8/") and not r.id.endswith("/model") for r in rows) == 36
-    # Without runs nothing but the models' numbers can agree.
+    # Without runs only the models' numbers can agree.
     assert all(r.verdict != "within" or r.measured is not None for r in rows)
     assert sum(r.note == CHOSEN_AXIS for r in rows) == 40
 
@@ -410,7 +410,7 @@ def test_notes_become_html() -> None:
 
 
 def test_names_are_known_or_refused_with_the_nearest() -> None:
-    """IDs of groups, kinds of groups, letters left out; a wrong one names the nearest."""
+    """IDs of groups, kinds of groups, letters left out; for a wrong ID the message names the nearest."""
     suite = mds.suite(quick=False)
     assert select(suite, ["fig3", "P13"]) == ["fig3a", "fig3b", "P13a", "P13b", "P13c"]
     assert len(select(suite, ["tables"])) == 8
@@ -433,7 +433,7 @@ def test_a_figure_is_reproduced(tmp_path: Path) -> None:
     rows = {row["id"]: row for row in document["rows"]}
     assert rows["P06"]["verdict"] == "within"
     assert all(r["verdict"] == "within" for r in rows.values() if r["group"] == "fig1")
-    # The start-up is not chaotic: its peak is the document's, to the resolution of the image.
+    # The start-up is not chaotic: its peak equals the document's, to the resolution of the image.
     assert rows["fig3a/sojourn/all/peak"]["measured"] == pytest.approx(16.393, abs=0.029)
     assert not any(run["error"] for run in document["runs"])
     names = {p.relative_to(out).as_posix() for p in out.rglob("*") if p.is_file()}
@@ -464,7 +464,7 @@ def test_a_failed_run_is_shown_and_does_not_stop_the_others(tmp_path: Path) -> N
 
 
 def test_reports_keep_the_extremes() -> None:
-    """Of 200 000 points about 30 000 are kept, the peak and the last one among them; small tables stay as they are."""
+    """Of 200 000 points about 30 000 are kept, including the peak and the last one; small tables stay as they are."""
     time = np.linspace(0, 100, 200_000)
     value = np.abs(np.sin(time)) + 0.001 * np.arange(200_000)[::-1] / 200_000
     value[123_456] = 9.0

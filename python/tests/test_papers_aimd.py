@@ -48,7 +48,7 @@ def intervals(columns: dict[str, np.ndarray], step: float = 1.0, flow: str = "0"
 
 
 def noisy(seconds: int = 370, flows: int = 2, transient: int = 30) -> np.ndarray:
-    """Rates around 4 and 6 Mbit/s that begin at 10 and 0, and settle within ``transient`` seconds."""
+    """Rates around 4 and 6 Mbit/s that start at 10 and 0, and settle within ``transient`` seconds."""
     rng = np.random.default_rng(1)
     level = np.where(np.arange(flows) == 0, 4.0, 6.0)
     away = np.where(np.arange(flows) == 0, 6.0, -6.0)
@@ -112,7 +112,7 @@ def cubic_run(rtt: float, seconds: float = 200.0, step: float = 0.02) -> View:
 
 
 def test_the_mode_shows_in_the_window() -> None:
-    """A window led by the function alone, by the estimate in the end, and by the estimate throughout."""
+    """The function alone leads, the estimate leads in the end, the estimate leads throughout."""
     # 17 s, above K; 2.3 s, between K/3 and K; 0.57 s, below K/3.
     assert evaluate(cubic_run(0.3), "steady_friendly(10, 180)") == 0.0
     assert 0.02 < evaluate(cubic_run(0.04), "steady_friendly(10, 180)") < 0.98
@@ -120,7 +120,7 @@ def test_the_mode_shows_in_the_window() -> None:
 
 
 def test_epochs_of_a_window() -> None:
-    """Recovery wavers and dips below what is kept; a plateau below the last one is lowered by fast convergence."""
+    """Recovery wavers and dips below what is kept; fast convergence lowers a plateau that is below the last one."""
     up = list(range(70, 101))
     dip = [92, 84, 85, 77, 66, 64, 66]
     window = np.array([*range(50, 101), *dip, *up[:-15], 60, 59, *range(60, 90), 62], dtype=float)
@@ -138,12 +138,12 @@ def sawteeth(exponent: float) -> View:
 
 @pytest.mark.parametrize("exponent", [-0.46, 0.25, 0.0])
 def test_elasticity_within_sawteeth(exponent: float) -> None:
-    """The power that rates follow within teeth, whatever happens from one tooth to the next."""
+    """The power that rates follow within sawteeth; changes from one sawtooth to the next have no effect."""
     assert evaluate(sawteeth(exponent), "rate_elasticity(0, 60)") == pytest.approx(exponent, abs=1e-9)
 
 
 def test_elasticity_stops_at_every_reduction() -> None:
-    """Another flow's reduction raises the rate in the middle of a tooth; that is no effect of the own window."""
+    """Another flow's reduction raises the rate within a sawtooth; that is not an effect of the flow's own window."""
     window = np.tile(np.linspace(70, 100, 30), 20)
     other = np.roll(np.tile(np.linspace(50, 100, 30), 20), 15)
     boost = 1.0 + 0.5 * (np.arange(600) % 30 >= 15)
@@ -159,12 +159,12 @@ def test_elasticity_stops_at_every_reduction() -> None:
 
 
 def filling(growth: float, *, rate: float = 1000.0, base: float = 0.1, step: float = 0.02, teeth: int = 6) -> View:
-    """A queue that grows from 20 packets by ``growth`` in a round trip, whose length it makes up, to 150; at the end of
-    a tooth there is a drop, and a second later the loss is found and the queue is 20 again.
+    """A queue that grows by ``growth`` per round trip from 20 to 150 packets, and sets the round trip's length. At the
+    end of a sawtooth there is a drop; a second later the loss is found and the queue is 20 again.
     """
     packets, drops, lost, rtt_s = [], [], [], []
     for _ in range(teeth):
-        # One round trip earlier there were `growth` packets less: each packet makes the round trip longer.
+        # One round trip earlier the queue was `growth` packets shorter: each packet makes the round trip longer.
         at, ends, heights = 0.0, [0.0], [20.0]
         while heights[-1] < 150.0:
             heights.append(heights[-1] + growth)
@@ -184,7 +184,7 @@ def filling(growth: float, *, rate: float = 1000.0, base: float = 0.1, step: flo
         "lost": found,
         "retransmits": np.zeros(count),
         "cwnd_bytes": np.full(count, 100.0),
-        # The mean over an interval is that of its middle.
+        # The mean over an interval is the value at its middle.
         "rtt_mean_ms": 1e3 * np.interp(time - step / 2, time, rtt),
     }
     flows = {"time_s": time, "flow": np.zeros(count, dtype=np.uint32), **columns}
@@ -194,12 +194,12 @@ def filling(growth: float, *, rate: float = 1000.0, base: float = 0.1, step: flo
 
 @pytest.mark.parametrize("growth", [1.53, 1.0, 3.0])
 def test_growth_between_responses(growth: float) -> None:
-    """Packets per round trip, though round trips get longer, and whatever happens at and after a drop."""
+    """Packets per round trip, although round trips get longer, and without any effect of drops."""
     assert evaluate(filling(growth), "queue_growth(0, 1000)") == pytest.approx(growth, rel=1e-3)
 
 
 def test_growth_needs_some_round_trips() -> None:
-    """Nothing between responses, nothing to measure."""
+    """Without stretches between responses there is nothing to measure."""
     assert math.isnan(evaluate(filling(1.53), "queue_growth(900, 1000)"))
     busy = filling(1.53)
     everywhere = np.ones_like(busy.run.tables["queues"]["time_s"])
@@ -208,7 +208,7 @@ def test_growth_needs_some_round_trips() -> None:
 
 
 def test_deviation_of_the_delay() -> None:
-    """That of a straight tooth is its height over the root of 12; an interval without a packet has no delay."""
+    """For a straight sawtooth it is the height over the root of 12; an interval without a packet has no delay."""
     time, tooth = 0.01 * np.arange(1, 4001), np.tile(np.linspace(10.0, 30.0, 400), 10)
     tooth[5] = np.nan
     view = View(RunData({"queues": {"time_s": time, "sojourn_mean_ms": tooth}}, {}), "rates", "0", Axis(0, 1, 0, 1))
@@ -295,7 +295,7 @@ def test_windows_with_every_nth_packet_lost() -> None:
 
 @pytest.mark.parametrize(("a", "b", "p"), [(1.0, 0.5, 0.01), (0.2, 0.875, 0.03), (0.158, 0.9, 0.1), (2.0, 0.7, 0.02)])
 def test_windows_in_whole_packets(a: float, b: float, p: float) -> None:
-    """The model's mean is that of a simulation, packet by packet, of windows that grow and fall in whole packets."""
+    """The model's mean equals that of a packet-by-packet simulation of windows that grow and fall in whole packets."""
     from windtunnel.models.losses import whole_packet_window
     from windtunnel.models.sawteeth import Aimd
 
@@ -314,7 +314,7 @@ def test_windows_in_whole_packets(a: float, b: float, p: float) -> None:
 
 
 def test_whole_packets_cost_the_smooth_flow_most() -> None:
-    """Windows of hundreds of packets are as good as smooth; at 5 % loss roundings cost the smaller reduction more."""
+    """Rounding hardly matters for windows of hundreds of packets; at 5 % loss it costs the smaller reduction more."""
     from windtunnel.models.losses import independent_window, whole_packet_window
     from windtunnel.models.sawteeth import RENO
     from windtunnel.papers.aimd.numbers import friendly
@@ -330,7 +330,7 @@ def test_whole_packets_cost_the_smooth_flow_most() -> None:
 
 
 def test_claims_are_complete() -> None:
-    """P49 to P54, and three of other lists, each with its number and its reason; expressions name what is measured."""
+    """P49 to P54, and three from other lists, each have a number and a reason; expressions name measured quantities."""
     claims = toml("claims.toml")["claim"]
     ids = set(select(whole(), ["claims"]))
     assert {id[:3] for id in ids} == {f"P{n}" for n in range(49, 55)} | {"J27", "J29", "K84"}
@@ -398,7 +398,7 @@ def made_up(suite: Suite, value: Callable[[Cell, Measurement, int], float]) -> R
 
 
 def red_rate(cell: Cell, measurement: Measurement) -> float:
-    """Reno's law with n = 1001; with windows in whole packets AIMD has less, and less than half of it with b = 0.9."""
+    """Reno's law with n = 1001; with windows in whole packets AIMD gets less, and less than half with b = 0.9."""
     reno = math.sqrt(1.5 * 1001) * models.MSS * 8e-6 / 0.05
     whole = not any("per-ack" in setting for setting in cell.settings) and "doubled" not in cell.name
     short = 0.45 if "-0.9-" in cell.name else 0.8
@@ -406,7 +406,7 @@ def red_rate(cell: Cell, measurement: Measurement) -> float:
 
 
 def footnote_6(cell: Cell) -> float:
-    """The amplitude with n flows over that of one: as large with tail drop, 1/sqrt(n) with PIE."""
+    """The amplitude with n flows over that of one: 1 with tail drop, 1/sqrt(n) with PIE."""
     queue, _, n = cell.name.removeprefix("amplitude/").rpartition("-")
     return 1.0 / math.sqrt(int(n)) if queue == "pie" else 1.0
 
@@ -463,11 +463,11 @@ def test_rows_and_pictures(quick: bool, tmp_path: Path) -> None:
 
 
 def test_verdicts_follow_the_runs() -> None:
-    """With rates near 1 and 15:1 in one corner everything that is judged agrees, the Linux reference apart."""
+    """With rates near 1 and 15:1 in one corner everything that is judged agrees, except for the Linux reference."""
     results = made_up(whole(), plausible)
     judged = [r for g in whole().groups if g.id not in ("linux", "fig5") for r in g.rows(results)]
     bad = {r.id for r in judged if r.verdict == "outside"}
-    # Rates are lower in a shallow buffer; the made-up ones are not.
+    # A shallow buffer lowers real rates, but not the made-up ones.
     assert {id for id in bad if not id.startswith(("markov/", "P52a"))} == set()
     assert rows_of("P49a", results)["P49a"].measured == pytest.approx(15.0)
     assert "200 Mbit/s, 100 ms" in rows_of("P49a", results)["P49a"].note
@@ -477,13 +477,13 @@ def test_verdicts_follow_the_runs() -> None:
     ("cubic", "reno", "verdict"),
     [
         ([0.98] * 8, [0.80] * 8, "within"),
-        # The mean falls, but not by more than chance makes it.
+        # The mean falls, but not by more than chance explains.
         ([0.98] * 8, [0.80, 1.15, 0.80, 1.15, 0.80, 1.15, 0.80, 1.10], "outside"),
         ([0.80] * 8, [1.00] * 8, "outside"),
     ],
 )
 def test_a_disturbance_counts_beyond_chance(cubic: list[float], reno: list[float], verdict: str) -> None:
-    """Rates of 1 undisturbed, and others disturbed: Reno's share falls if its mean does by two standard errors."""
+    """Undisturbed rates are 1, disturbed ones differ: Reno's share falls if its mean falls by two standard errors."""
 
     def value(cell: Cell, measurement: Measurement, k: int) -> float:
         if not cell.name.startswith("disturbed/"):

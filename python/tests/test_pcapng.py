@@ -1,4 +1,4 @@
-"""Captures as tshark reads them: what it says of a small recording is what the recording holds."""
+"""Captures as tshark reads them: it reports what the small recording holds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from windtunnel import InputError, RunResult
 from windtunnel.export import export_file
 from windtunnel.export.pcapng import POINTS
 
-#: What tshark remarks on any connection: its begin, comments; and of this one, the loss and what it caused.
+#: tshark's remarks on any connection (its start, comments), and on this one: the loss and its effects.
 EXPLAINED = {"duplicate ack", "(suspected) fast retransmission", "(suspected) retransmission"}
 
 
@@ -34,7 +34,7 @@ def capture(result: RunResult, path: Path, **options: Any) -> Path:
 @pytest.mark.parametrize("link", ["ethernet", "raw"])
 @pytest.mark.parametrize("ip", [4, 6])
 def test_checksums_are_right_and_nothing_is_malformed(result: RunResult, tmp_path: Path, link: str, ip: int) -> None:
-    """Of whole packets, at all points, with either link and version of IP."""
+    """A capture of whole packets, at all points, with either link and version of IP."""
     path = capture(result, tmp_path / "x.pcapng", points=POINTS, link=link, ip=ip, snaplen=0)
     fields = ("ip.checksum.status", "tcp.checksum.status", "udp.checksum.status", "_ws.malformed", "_ws.short")
     seen = tshark(path, *fields)
@@ -65,7 +65,7 @@ def test_a_sender_sees_what_happened(result: RunResult, tmp_path: Path, snaplen:
 
 @needs_tshark
 def test_a_receiver_misses_the_drop_only(result: RunResult, tmp_path: Path) -> None:
-    """Behind the queue there is one gap: spec 18.1, no `previous segment not captured` other than for drops."""
+    """Behind the queue there is one gap: by spec 18.1 only drops cause `previous segment not captured`."""
     path = capture(result, tmp_path / "x.pcapng", points=["receiver"])
     gaps = tshark(path, "tcp.stream", "tcp.seq", only="tcp.analysis.lost_segment")
     assert gaps == [["0", str(3 * MSS + 1)]]
@@ -174,7 +174,7 @@ def test_udp(result: RunResult, tmp_path: Path) -> None:
 
 @needs_tshark
 def test_many_flows_are_still_tcp(tmp_path: Path) -> None:
-    """No flow of a thousand has a port whose protocol tshark would look for in the zeros."""
+    """None of a thousand flows has a port for which tshark would try to decode a protocol in the zeros."""
     run = Recording()
     for flow in range(0, 1000, 13):
         run.data(flow, flow, 1, flags=ACK, ack=1, payload=MSS)
@@ -196,7 +196,7 @@ def test_equal_runs_give_equal_files(result: RunResult, tmp_path: Path) -> None:
 def test_rows_are_written_in_order_of_time(result: RunResult, tmp_path: Path) -> None:
     """A table in another order gives the same file."""
     table = result.tables["packets"]
-    # Reversed blocks of equal time would be another order of events: rows are moved as such blocks.
+    # Rows of equal time move as a block: reversing them would be a different order of events.
     _, first = np.unique(table["t_ns"], return_index=True)
     order = np.concatenate(np.split(np.arange(len(table["t_ns"])), first[1:])[::-1])
     mixed = recorded({name: values[order] for name, values in table.items()})
@@ -205,7 +205,7 @@ def test_rows_are_written_in_order_of_time(result: RunResult, tmp_path: Path) ->
 
 
 def test_what_cannot_be_exported(result: RunResult, tmp_path: Path) -> None:
-    """No packets, a column less, an impossible row: each with its message, and no file is left."""
+    """No packets, a missing column, an impossible row: each has its message, and no file is left."""
     table = dict(result.tables["packets"])
     without = RunResult(result.summary, {}, result.meta)
     flow = table["flow"].copy()
@@ -231,7 +231,7 @@ def packets_of(table: Any, **values: Any) -> list[int]:
 
 
 def test_the_recording_is_honest() -> None:
-    """What the tests above count on: one packet is lost, each other one is at the end of its way."""
+    """The tests above rely on this: one packet is lost, every other one reaches the end of its path."""
     run = recording()
     table = run.table()
     ids = {tap: set(table["id"][(table["tap"] == tap)].tolist()) for tap in range(4)}

@@ -26,7 +26,7 @@ NASTY = "</script><!--<script>alert(1)</script> \"quoted\" 'single' & Ümläut \
 
 @dataclass(frozen=True)
 class Result:
-    """As much of a run's result as a report needs."""
+    """The parts of a run's result that a report needs."""
 
     summary: dict[str, Any]
     tables: dict[str, dict[str, np.ndarray]]
@@ -329,7 +329,7 @@ def test_escaping(tmp_path: Path) -> None:
 
 
 def test_runs_without_points_or_anything(tmp_path: Path) -> None:
-    """Interval series stand in for single events; a run without any event says so in every panel."""
+    """Interval series replace missing single events; a run without any event says so in every panel."""
     t = np.arange(1, 101) * 0.1
     one = np.ones(100)
     tables = {
@@ -376,7 +376,7 @@ def test_runs_without_points_or_anything(tmp_path: Path) -> None:
 
 
 def test_a_run_with_losses(lossy: RunResult, tmp_path: Path) -> None:
-    """Drops are not called marks, and what has no window has no line; each chart draws."""
+    """Drops are not called marks, and flows without a window have no line; each chart draws."""
     write_report(lossy, tmp_path / "x.html")
     seen = drive(
         tmp_path / "x.html",
@@ -397,7 +397,7 @@ def test_a_run_with_losses(lossy: RunResult, tmp_path: Path) -> None:
 
 
 def test_retransmissions_are_seen(lossy: RunResult, tmp_path: Path) -> None:
-    """Ticks of each flow, which its switch and theirs take away; the mouse over one tells how many, and of whom."""
+    """Each flow has ticks, which its switch and their own switch hide; pointing at one shows its count and its flow."""
     write_report(lossy, tmp_path / "x.html")
     flows = lossy.tables["flows"]
     again = (flows["flow"] == 0) & (flows["retransmits"] > 0)
@@ -434,7 +434,7 @@ def test_retransmissions_are_seen(lossy: RunResult, tmp_path: Path) -> None:
 
 
 def test_charts_follow_the_window(page: Path) -> None:
-    """Charts have the width of their column again when that has changed."""
+    """Charts follow their column when its width changes."""
     seen = drive(
         page,
         """
@@ -492,7 +492,7 @@ class References(HTMLParser):
 
 
 def test_nothing_external(page: Path) -> None:
-    """No attribute, style or script of a page leads out of it, and the policy forbids it."""
+    """No attribute, style or script of a page refers to anything outside it, and the policy forbids it."""
     html = page.read_text(encoding="utf-8")
     references = References()
     references.feed(html)

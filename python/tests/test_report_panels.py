@@ -1,4 +1,4 @@
-"""What the report's page is given: panels, ticks, tables, columns and the text of numbers, without a browser."""
+"""What the report's page receives: panels, ticks, tables, columns and the text of numbers, without a browser."""
 
 import base64
 import re
@@ -19,7 +19,7 @@ ASSETS = Path(__file__).parents[1] / "windtunnel" / "report" / "assets"
 
 
 def test_tables_of_what_flows_did(lossy: RunResult) -> None:
-    """Recovery for TCP, times for transfers, delays for datagrams; rare columns where something happened."""
+    """Recovery for TCP, times for transfers, delays for datagrams; rare columns only where something happened."""
     (whole,) = _sections(lossy.summary)
     tables = {table.columns[0].head: table for table in whole["tables"]}
     names = {head: [row[0].text for row in table.rows] for head, table in tables.items()}
@@ -127,7 +127,7 @@ def test_ticks_and_thresholds() -> None:
 
 
 def test_silence_at_the_end() -> None:
-    """What was received after a flow's last point is in its line too."""
+    """A flow's line includes what was received after its last point."""
     points = {"time_s": np.array([1.0, 2.0]), "flow": np.array([0, 0]), "mbps": np.array([10.0, 8.0])}
     n = 12
     flows = {"time_s": 1.0 + np.arange(n), "flow": np.zeros(n, int), "throughput_mbps": np.zeros(n)}
@@ -144,7 +144,7 @@ def test_silence_at_the_end() -> None:
 
 
 def test_marks_of_several_queues() -> None:
-    """Colours of queues, which no flow has; where of a kind no single marks were kept, what the queue counted."""
+    """Queues have colours that no flow has; where no single marks of a kind were kept, the queue's counts are drawn."""
     one = np.array([1.0])
     queues = {"time_s": one.repeat(2), "queue": np.array([0, 1]), "drops": np.array([4, 0]), "ce": np.array([0, 6])}
     queues |= {"sce": np.zeros(2, int), **{f"sojourn_{k}_ms": one.repeat(2) for k in ("mean", "min", "max")}}
@@ -167,7 +167,7 @@ def test_marks_of_several_queues() -> None:
 
 
 def test_very_many_flows_are_switched_and_coloured_by_group() -> None:
-    """Up to 24 flows have looks and switches of their own."""
+    """Up to 24 flows each have their own look and switch."""
     names = [f"cubic-{i}" for i in range(13)] + [f"reno-{i}" for i in range(12)]
     assert [(s["label"], len(s["flows"])) for s in _switches(names)] == [
         ("cubic \N{MULTIPLICATION SIGN} 13", 13),
@@ -178,7 +178,7 @@ def test_very_many_flows_are_switched_and_coloured_by_group() -> None:
 
 
 def test_both_themes_have_all_colours() -> None:
-    """A colour that is missing in one theme would be the other's."""
+    """Both themes define the same colours: one that is missing would be taken from the other theme."""
     style = (ASSETS / "report.css").read_text(encoding="utf-8")
     rules = re.findall(r"color-scheme:(?:light|dark);([^}]*)\}", style)
     light, dark = (set(re.findall(r"--c-\w+", rule)) for rule in rules)
@@ -202,7 +202,7 @@ def test_both_themes_have_all_colours() -> None:
     ],
 )
 def test_numbers(value: Any, text: str) -> None:
-    """Four significant digits, whole numbers in full, a dash for nothing."""
+    """Four significant digits, whole numbers in full, a dash for a missing value."""
     assert number(value) == text
 
 

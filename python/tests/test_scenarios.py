@@ -1,4 +1,4 @@
-"""Every scenario file that the repository ships runs, in a short form, and says the same twice."""
+"""Every scenario file that the repository ships runs, in a short form, and gives the same result twice."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ FILES = sorted([*ROOT.glob("scenarios/*.toml"), *ROOT.glob("python/windtunnel/be
 
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
 def test_runs_and_repeats(file: Path) -> None:
-    """Some packets arrive, and the digests are equal. Of the benchmark's works a tenth of a second, without windows."""
+    """Some packets arrive, and the digests are equal. The benchmark's works run for 0.1 s, without windows."""
     shortened = ["duration=0.1 s"] if file.parent.name == "bench" else []
     text = file.read_text().split("[[window]]")[0] if shortened else file.read_text()
     first, second = (_core.run(text, str(file), shortened) for _ in range(2))

@@ -125,7 +125,7 @@ def test_suite_page(tmp_path: Path) -> None:
     ],
 )
 def test_suite_page_refuses(tmp_path: Path, rows: Any, figures: Any, message: str) -> None:
-    """What would make a wrong page is refused before anything is written."""
+    """Input that would give a wrong page is refused before anything is written."""
     path = tmp_path / "suite.html"
     with pytest.raises(ValueError, match=message):
         write_suite_page(path, title="Suite", notes_html="", summary_rows=rows, figures=figures)

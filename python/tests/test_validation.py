@@ -51,12 +51,12 @@ def test_verdicts() -> None:
 
 
 def test_segments_are_shortened() -> None:
-    """Consecutive new segments become a range; retransmissions stand alone."""
+    """Consecutive new segments become a range; retransmissions stay single."""
     assert shorten([(1, False), (2, False), (3, False), (2, True), (4, False)]) == "1-3 2r 4"
 
 
 def test_the_fit_finds_c_and_k() -> None:
-    """Points of a cubic with C = 0.4 and K = 3 s give those back."""
+    """Points of a cubic with C = 0.4 and K = 3 s give these values back."""
     t = np.linspace(0.0, 6.0, 61)
     t = t[np.abs(t - 3.0) > 0.5]
     c, k = fit(t, 0.4 * (t - 3.0) ** 3 + 1000.0, 1000.0)

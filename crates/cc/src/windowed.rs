@@ -329,12 +329,11 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
     }
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        match self.stage {
-            Stage::Seeking => self.slow_start.probe(out),
-            Stage::Recovering | Stage::Resuming | Stage::Avoiding => {
-                out("recover", self.hold_off.recover().get() as f64);
-            }
-        }
+        out("stage", f64::from(self.stage as u8));
+        out("recover_seq", self.hold_off.recover().get() as f64);
+        // What slow start knew when it ended is no state any more.
+        let seeking = self.stage == Stage::Seeking;
+        self.slow_start.probe(&mut |name, value| out(name, if seeking { value } else { f64::NAN }));
         self.avoidance.probe(out);
         if let Some(n) = self.response.sce_in_window() {
             out("sce_in_window", n as f64);

@@ -7,7 +7,7 @@ mod result;
 mod xplot;
 
 use pyo3::prelude::*;
-use windtunnel_scenario::Scenario;
+use windtunnel_scenario::{Registry, Scenario};
 use windtunnel_units::Time;
 
 use crate::result::PyRunResult;
@@ -50,12 +50,12 @@ fn resolve(py: Python<'_>, text: &str, file: Option<&str>, overrides: Vec<String
 
 #[pyfunction]
 fn schema() -> String {
-    windtunnel_scenario::schema()
+    windtunnel_scenario::schema(&Registry::default())
 }
 
 #[pyfunction]
 fn registry() -> String {
-    windtunnel_scenario::registry()
+    windtunnel_scenario::listing(&Registry::default())
 }
 
 #[pyfunction]
@@ -88,5 +88,5 @@ fn run(
 }
 
 fn parse(py: Python<'_>, text: &str, file: Option<&str>, overrides: &[String]) -> PyResult<Scenario> {
-    Scenario::parse(text, file, overrides).map_err(|e| error::to_python(py, &e))
+    Scenario::parse(text, file, overrides, &Registry::default()).map_err(|e| error::to_python(py, &e))
 }

@@ -107,6 +107,7 @@ pub trait Aqm: Debug + Send {
     /// The time asked for by [`Aqm::next_timer`] has come.
     fn on_timer(&mut self, _queue: &QueueView) {}
 
-    /// Named internal numbers, for recorders: `out(name, value)`.
+    /// Named internal numbers, for recorders: `out(name, value)`. Always the same names in the same order, which recorders
+    /// learn once; a number that does not exist at the moment is NaN. A name ends in its unit unless it has none.
     fn probe(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
 }

@@ -187,6 +187,7 @@ pub trait QueueDiscipline: Debug + Send {
     /// The time asked for by [`QueueDiscipline::next_timer`] has come.
     fn on_timer(&mut self, _cx: &mut QueueCx<'_>) {}
 
-    /// Named internal numbers, for recorders: `out(name, value)`.
+    /// Named internal numbers, for recorders: `out(name, value)`. Always the same names in the same order, which recorders
+    /// learn once; a number that does not exist at the moment is NaN. A name ends in its unit unless it has none.
     fn probe(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
 }

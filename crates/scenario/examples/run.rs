@@ -4,7 +4,7 @@
 
 use std::process::ExitCode;
 
-use windtunnel_scenario::{Scenario, compile};
+use windtunnel_scenario::{Registry, Scenario, compile};
 use windtunnel_sim::Simulation;
 
 fn main() -> ExitCode {
@@ -14,9 +14,9 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let overrides: Vec<String> = args.collect();
-    let scenario = std::fs::read_to_string(&file)
-        .map_err(|e| format!("{file}: {e}"))
-        .and_then(|text| Scenario::parse(&text, Some(&file), &overrides).map_err(|e| e.to_string()));
+    let scenario = std::fs::read_to_string(&file).map_err(|e| format!("{file}: {e}")).and_then(|text| {
+        Scenario::parse(&text, Some(&file), &overrides, &Registry::default()).map_err(|e| e.to_string())
+    });
     match scenario {
         Ok(scenario) => {
             let summary = Simulation::new(compile(&scenario)).finish().summary;

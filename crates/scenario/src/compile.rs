@@ -109,10 +109,10 @@ fn impairments(scenario: &Scenario) -> Vec<ImpairmentSpec> {
     let mut all: Vec<ImpairmentSpec> = Vec::new();
     for link in &scenario.links {
         for config in &link.impair {
-            let name = format!("{} {}", link.name, config.kind());
+            let name = format!("{} {}", link.name, config.name());
             let equal = all
                 .iter()
-                .filter(|other| other.config.kind() == config.kind() && other.name.starts_with(&name));
+                .filter(|other| other.config.name() == config.name() && other.name.starts_with(&name));
             let name = match equal.count() {
                 0 => name,
                 n => format!("{name} {}", n + 1),
@@ -195,6 +195,7 @@ fn record(scenario: &Scenario) -> RecordSpec {
     RecordSpec {
         interval: scenario.record.interval,
         points: (scenario.record.points > Duration::ZERO).then_some(scenario.record.points),
+        state: scenario.record.state,
         events: scenario.record.events,
         packets: scenario.record.packets,
         windows: windows

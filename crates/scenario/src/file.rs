@@ -1,11 +1,12 @@
 //! What a scenario file may say: its tables as types, from which both the parser and the JSON Schema come.
 //!
 //! Algorithms (`cc`, `slow_start`, `queue`) are a name or a table whose other keys depend on its `kind`; they are
-//! read apart, with the tables of [`crate::kinds`].
+//! read apart, with the [`crate::Registry`].
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use windtunnel_sim::StateRecording;
 use windtunnel_tcp::TcpParams;
 use windtunnel_units::{Bytes, Duration, Time};
 
@@ -232,6 +233,8 @@ pub(crate) struct RecordTable {
     /// Single events (sojourn times, windows, marks) are kept no closer than this in each series, with 0 s not at all; if
     /// left out, a 20,000th of the run, at least 100 us.
     pub(crate) points: Option<Duration>,
+    /// When the internal numbers of controllers and queues are recorded.
+    pub(crate) state: StateRecording,
     /// Keep every dequeue and every ACK. For short runs: memory grows with their number.
     pub(crate) events: bool,
     /// Keep every packet at its sender, before and after each queue, and at its receiver, as captures need it. For short
@@ -241,7 +244,13 @@ pub(crate) struct RecordTable {
 
 impl Default for RecordTable {
     fn default() -> RecordTable {
-        RecordTable { interval: Duration::from_millis(10), points: None, events: false, packets: false }
+        RecordTable {
+            interval: Duration::from_millis(10),
+            points: None,
+            state: StateRecording::default(),
+            events: false,
+            packets: false,
+        }
     }
 }
 

@@ -5,13 +5,13 @@
 //! ```
 //!
 //! [`Scenario::parse`] is the one source of truth for what a scenario may say. The tables of the file are types
-//! (`file.rs`), the algorithms are a table of names (`kinds.rs`); the parser, the messages, [`schema()`] and
-//! [`registry()`] all come from those. Nothing here runs a scenario.
+//! (`file.rs`), the algorithms are those of a [`Registry`], to which other crates can add; the parser, the messages,
+//! [`schema()`] and [`listing()`] all come from those. Nothing here runs a scenario.
 
 mod compile;
 mod error;
 mod file;
-mod kinds;
+mod listing;
 mod model;
 mod parse;
 mod print;
@@ -20,19 +20,20 @@ mod schema;
 
 pub use compile::compile;
 pub use error::ScenarioError;
+pub use listing::listing;
 pub use model::{
     Active, Change, DequeuePoint, Endpoints, FlowGroup, Link, LinkRate, Member, Queue, Record, Route,
     Scenario, Shape, Window,
 };
-pub use registry::registry;
+pub use registry::{Registry, RegistryError};
 pub use schema::schema;
 
 impl Scenario {
     /// Reads a scenario from TOML text. `file` is named in messages; `overrides` are `key=value`, applied in order on
-    /// top of the text before anything is checked.
+    /// top of the text before anything is checked. Algorithms are those of `registry`.
     ///
     /// ```
-    /// use windtunnel_scenario::Scenario;
+    /// use windtunnel_scenario::{Registry, Scenario};
     ///
     /// let text = r#"
     ///     duration = "10 s"
@@ -43,14 +44,21 @@ impl Scenario {
     ///     cc = "reno-mds"
     ///     rtt = "20 ms"
     /// "#;
-    /// let scenario = Scenario::parse(text, Some("reno.toml"), &["flow[0].rtt=40 ms".to_owned()])?;
+    /// let registry = Registry::default();
+    /// let scenario = Scenario::parse(text, Some("reno.toml"), &["flow[0].rtt=40 ms".to_owned()], &registry)?;
     /// assert_eq!(scenario.flows[0].route.rtt.to_string(), "40 ms");
     ///
-    /// let error = Scenario::parse(text, Some("reno.toml"), &["flow[0].rtt=40".to_owned()]).unwrap_err();
+    /// let wrong = ["flow[0].rtt=40".to_owned()];
+    /// let error = Scenario::parse(text, Some("reno.toml"), &wrong, &registry).unwrap_err();
     /// assert!(error.to_string().starts_with("--set flow[0].rtt=40: flow[0].rtt: `40` has no unit"));
     /// # Ok::<(), windtunnel_scenario::ScenarioError>(())
     /// ```
-    pub fn parse(text: &str, file: Option<&str>, overrides: &[String]) -> Result<Scenario, ScenarioError> {
-        parse::parse(text, file, overrides).map_err(|fault| ScenarioError::new(file, fault))
+    pub fn parse(
+        text: &str,
+        file: Option<&str>,
+        overrides: &[String],
+        registry: &Registry,
+    ) -> Result<Scenario, ScenarioError> {
+        parse::parse(text, file, overrides, registry).map_err(|fault| ScenarioError::new(file, fault))
     }
 }

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use windtunnel_cc::WindowedConfig;
 use windtunnel_qdisc::ecn::EcnMode;
 use windtunnel_qdisc::{Limit, QueueConfig};
-use windtunnel_sim::RateTrace;
 use windtunnel_sim::application::ApplicationConfig;
-use windtunnel_sim::impairment::ImpairmentConfig;
+use windtunnel_sim::element::ElementParams;
+use windtunnel_sim::{RateTrace, StateRecording};
 use windtunnel_tcp::bsd42::Bsd42Params;
 use windtunnel_tcp::{AckParams, TcpParams};
 use windtunnel_units::{Bytes, Duration, Rate, Time};
@@ -75,7 +75,7 @@ pub struct Link {
     /// The propagation delay behind it.
     pub delay: Duration,
     /// What happens to packets behind it, one after the other.
-    pub impair: Vec<ImpairmentConfig>,
+    pub impair: Vec<Arc<dyn ElementParams>>,
     /// The queue in front of it.
     pub queue: Queue,
     /// When the rate changes, in order of time.
@@ -195,6 +195,8 @@ pub struct Record {
     pub interval: Duration,
     /// Single events are kept no closer than this, per series; with zero, not at all.
     pub points: Duration,
+    /// When the state of controllers and queues is kept.
+    pub state: StateRecording,
     /// Every dequeue and every ACK is kept.
     pub events: bool,
     /// Every packet is kept at each place where it can be captured.

@@ -2,13 +2,14 @@
 
 use std::fmt::Write;
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 use windtunnel_qdisc::Limit;
 use windtunnel_sim::application::Protocol;
 
-use crate::kinds;
 use crate::model::{Endpoints, FlowGroup, Link, LinkRate, Queue, Scenario, Shape};
 use crate::parse::{BSD42, MDS_SUFFIX};
+use crate::registry::Described;
 
 impl Scenario {
     /// The scenario as JSON, in the form of the file.
@@ -61,6 +62,7 @@ impl Scenario {
         let record = json!({
             "interval": record.interval,
             "points": record.points,
+            "state": record.state,
             "events": record.events,
             "packets": record.packets,
         });
@@ -79,7 +81,7 @@ impl Scenario {
         }
         flow.insert("rtt".into(), json!(group.route.rtt));
         if self.endpoints == Endpoints::Linux {
-            flow.insert("app".into(), Value::Object(algorithm(kinds::APPLICATIONS, &group.application)));
+            flow.insert("app".into(), Value::Object(group.application.table()));
         }
         if let Shape::Graph(_) = self.shape {
             let names =
@@ -105,7 +107,7 @@ impl Scenario {
             ]));
         }
         if tcp && self.endpoints == Endpoints::Linux {
-            flow.insert("tcp".into(), Value::Object(kinds::object(&group.tcp)));
+            flow.insert("tcp".into(), Value::Object(object(&group.tcp)));
         }
         Value::Object(flow)
     }
@@ -114,17 +116,16 @@ impl Scenario {
 fn controller(group: &FlowGroup) -> Value {
     if let Some(params) = &group.bsd42 {
         let mut sender = entries([("kind", json!(BSD42))]);
-        sender.extend(kinds::object(params));
+        sender.extend(object(params));
         return Value::Object(sender);
     }
-    let mut cc = algorithm(kinds::CONTROLLERS, &group.cc.avoidance);
+    let mut cc = group.cc.avoidance.table();
     // Tahoe grows as Reno does: the name says more than the growth.
     let name = group.cc_name.strip_suffix(MDS_SUFFIX).unwrap_or(&group.cc_name);
     cc.insert("kind".into(), json!(name));
-    cc.insert("slow_start".into(), Value::Object(algorithm(kinds::SLOW_STARTS, &group.cc.slow_start)));
-    let (response, params) = kinds::describe(kinds::RESPONSES, &group.cc.response);
-    cc.insert("response".into(), json!(response));
-    cc.extend(params);
+    cc.insert("slow_start".into(), Value::Object(group.cc.slow_start.table()));
+    cc.insert("response".into(), json!(group.cc.response.kind()));
+    cc.extend(group.cc.response.parameters());
     Value::Object(cc)
 }
 
@@ -144,7 +145,7 @@ fn line(link: &Link) -> Map<String, Value> {
         ]));
     }
     if !link.impair.is_empty() {
-        let impair = link.impair.iter().map(|config| Value::Object(algorithm(kinds::IMPAIRMENTS, config)));
+        let impair = link.impair.iter().map(|config| Value::Object(config.table()));
         table.insert("impair".into(), impair.collect());
     }
     if !link.changes.is_empty() {
@@ -162,7 +163,7 @@ fn graph_link(link: &Link, nodes: &[String]) -> Value {
 }
 
 fn queue(queue: &Queue) -> Value {
-    let mut table = algorithm(kinds::QUEUES, &queue.config);
+    let mut table = queue.config.table();
     let limit = match queue.limit {
         Limit::Unlimited => "unlimited".to_owned(),
         Limit::Packets(n) => format!("{n} packets"),
@@ -174,11 +175,15 @@ fn queue(queue: &Queue) -> Value {
     Value::Object(table)
 }
 
-fn algorithm<C>(kinds: &'static [kinds::Kind<C>], config: &C) -> Map<String, Value> {
-    let (name, params) = kinds::describe(kinds, config);
-    let mut table = entries([("kind", json!(name))]);
-    table.extend(params);
-    table
+/// Parameters as a JSON object; those that are not set are left out, as TOML knows no null.
+pub(crate) fn object<T: Serialize>(params: &T) -> Map<String, Value> {
+    match serde_json::to_value(params) {
+        Ok(Value::Object(mut object)) => {
+            object.retain(|_, value| !value.is_null());
+            object
+        }
+        _ => Map::new(),
+    }
 }
 
 fn entries<const N: usize>(entries: [(&str, Value); N]) -> Map<String, Value> {

@@ -1,7 +1,6 @@
 //! The JSON Schema of a scenario file, for editors.
 //!
-//! The tables come from the types that the parser reads ([`crate::file`]), the algorithms from their tables of names
-//! ([`crate::kinds`]).
+//! The tables come from the types that the parser reads ([`crate::file`]), the algorithms from the registry.
 
 use std::borrow::Cow;
 
@@ -15,38 +14,66 @@ use windtunnel_tcp::{AckParams, AckPolicy};
 use windtunnel_units::Rate;
 
 use crate::file::File;
-use crate::kinds::{self, Kind};
-use crate::parse::BSD42;
+use crate::parse::{BSD42, MDS_SUFFIX};
+use crate::registry::{CLASSICS, Family, Registry};
 
-/// The JSON Schema of a scenario file.
-pub fn schema() -> String {
-    let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<File>();
-    format!("{:#}", schema.as_value())
+/// The JSON Schema of a scenario file that names algorithms of `registry`.
+pub fn schema(registry: &Registry) -> String {
+    let generator = &mut SchemaSettings::draft2020_12().into_generator();
+    let algorithms = [
+        (ControllerValue::NAME, controller(registry, generator)),
+        (SLOW_START, name_or_table(&registry.slow_starts, &[""], &Map::new(), generator)),
+        (QueueValue::NAME, queue(registry, generator)),
+        (ApplicationValue::NAME, name_or_table(&registry.applications, &[""], &Map::new(), generator)),
+        (ImpairmentValue::NAME, name_or_table(&registry.impairments, &[""], &Map::new(), generator)),
+    ];
+    let mut schema = generator.root_schema_for::<File>().to_value();
+    for (name, algorithm) in algorithms {
+        schema["$defs"][name] = algorithm.into();
+    }
+    format!("{schema:#}")
 }
 
-/// The value of `cc`.
-#[derive(Debug)]
-pub(crate) struct ControllerValue;
+/// Types of values that are algorithms: a reference to a definition that [`schema`] makes from the registry.
+macro_rules! from_registry {
+    ($($(#[$doc:meta])* $type:ident = $name:literal;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug)]
+        pub(crate) struct $type;
 
-/// The value of `slow_start`.
-#[derive(Debug)]
-struct SlowStartValue;
+        impl $type {
+            const NAME: &'static str = $name;
+        }
 
-/// The value of `app`.
-#[derive(Debug)]
-pub(crate) struct ApplicationValue;
+        impl JsonSchema for $type {
+            fn schema_name() -> Cow<'static, str> {
+                $type::NAME.into()
+            }
 
-/// One value of `impair`.
-#[derive(Debug)]
-pub(crate) struct ImpairmentValue;
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                Schema::default()
+            }
+        }
+    )*};
+}
+
+from_registry! {
+    /// The value of `cc`.
+    ControllerValue = "Controller";
+    /// The value of `app`.
+    ApplicationValue = "Application";
+    /// One value of `impair`.
+    ImpairmentValue = "Impairment";
+    /// The value of `queue`.
+    QueueValue = "Queue";
+}
+
+/// The definition of the value of `slow_start`.
+const SLOW_START: &str = "SlowStart";
 
 /// The value of `rate`.
 #[derive(Debug)]
 pub(crate) struct RateValue;
-
-/// The value of `queue`.
-#[derive(Debug)]
-pub(crate) struct QueueValue;
 
 /// The value of `iw`.
 #[derive(Debug)]
@@ -56,83 +83,41 @@ pub(crate) struct InitialWindowValue;
 #[derive(Debug)]
 pub(crate) struct AckValue;
 
-impl JsonSchema for ControllerValue {
-    fn schema_name() -> Cow<'static, str> {
-        "Controller".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let responses: Vec<&str> = kinds::RESPONSES.iter().map(|kind| kind.name).collect();
-        let mut more = properties(&MdsParams::json_schema(generator));
-        more.insert("slow_start".into(), generator.subschema_for::<SlowStartValue>().into());
-        more.insert("response".into(), json!({ "enum": responses }));
-        let modern = name_or_table(kinds::CONTROLLERS, &["", crate::parse::MDS_SUFFIX], &more, generator);
-        let names: Vec<&str> = kinds::CLASSICS.iter().map(|classic| classic.name).collect();
-        let mut table = properties(&RenoParams::json_schema(generator));
-        table.extend(more);
-        table.insert("kind".into(), json!({ "enum": names }));
-        let mut bsd42 = properties(&Bsd42Params::json_schema(generator));
-        bsd42.insert("kind".into(), json!({ "enum": [BSD42] }));
-        let alone = [names.as_slice(), &[BSD42]].concat();
-        let old = [table, bsd42].map(|properties| {
-            json!({
-                "type": "object",
-                "properties": properties,
-                "required": ["kind"],
-                "additionalProperties": false,
-            })
-        });
-        json_schema!({ "anyOf": [modern, { "enum": alone }, old[0], old[1]] })
-    }
+fn controller(registry: &Registry, generator: &mut SchemaGenerator) -> Schema {
+    let responses: Vec<&str> = registry.responses.iter().map(|entry| &*entry.name).collect();
+    let mut more = properties(&MdsParams::json_schema(generator));
+    more.insert("slow_start".into(), json!({ "$ref": format!("#/$defs/{SLOW_START}") }));
+    more.insert("response".into(), json!({ "enum": responses }));
+    let modern = name_or_table(&registry.avoidances, &["", MDS_SUFFIX], &more, generator);
+    let names: Vec<&str> = CLASSICS.iter().map(|classic| classic.name).collect();
+    let mut table = properties(&RenoParams::json_schema(generator));
+    table.extend(more);
+    table.insert("kind".into(), json!({ "enum": names }));
+    let mut bsd42 = properties(&Bsd42Params::json_schema(generator));
+    bsd42.insert("kind".into(), json!({ "enum": [BSD42] }));
+    let alone = [names.as_slice(), &[BSD42]].concat();
+    let old = [table, bsd42].map(|properties| {
+        json!({
+            "type": "object",
+            "properties": properties,
+            "required": ["kind"],
+            "additionalProperties": false,
+        })
+    });
+    json_schema!({ "anyOf": [modern, { "enum": alone }, old[0], old[1]] })
 }
 
-impl JsonSchema for SlowStartValue {
-    fn schema_name() -> Cow<'static, str> {
-        "SlowStart".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        name_or_table(kinds::SLOW_STARTS, &[""], &Map::new(), generator)
-    }
-}
-
-impl JsonSchema for QueueValue {
-    fn schema_name() -> Cow<'static, str> {
-        "Queue".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let mut more = Map::new();
-        let limit = json!({
-            "type": "string",
-            "description": "How much it holds: packets, bytes, time, or a multiple of the bandwidth-delay product.",
-            "default": "unlimited",
-            "examples": ["100 packets", "150 kB", "12 ms", "1.5 bdp", "unlimited"],
-        });
-        more.insert("limit".into(), limit);
-        more.insert("ecn_mode".into(), generator.subschema_for::<EcnMode>().into());
-        name_or_table(kinds::QUEUES, &[""], &more, generator)
-    }
-}
-
-impl JsonSchema for ApplicationValue {
-    fn schema_name() -> Cow<'static, str> {
-        "Application".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        name_or_table(kinds::APPLICATIONS, &[""], &Map::new(), generator)
-    }
-}
-
-impl JsonSchema for ImpairmentValue {
-    fn schema_name() -> Cow<'static, str> {
-        "Impairment".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        name_or_table(kinds::IMPAIRMENTS, &[""], &Map::new(), generator)
-    }
+fn queue(registry: &Registry, generator: &mut SchemaGenerator) -> Schema {
+    let mut more = Map::new();
+    let limit = json!({
+        "type": "string",
+        "description": "How much it holds: packets, bytes, time, or a multiple of the bandwidth-delay product.",
+        "default": "unlimited",
+        "examples": ["100 packets", "150 kB", "12 ms", "1.5 bdp", "unlimited"],
+    });
+    more.insert("limit".into(), limit);
+    more.insert("ecn_mode".into(), generator.subschema_for::<EcnMode>().into());
+    name_or_table(&registry.queues, &[""], &more, generator)
 }
 
 impl JsonSchema for RateValue {
@@ -178,33 +163,33 @@ impl JsonSchema for AckValue {
     }
 }
 
-/// A name, or a table with `kind`, the kind's parameters, and `more`. A name may end with each of `suffixes`.
+/// A name, or a table with `kind`, the algorithm's parameters, and `more`. A name may end with each of `suffixes`.
 fn name_or_table<C>(
-    kinds: &[Kind<C>],
+    family: &Family<C>,
     suffixes: &[&str],
     more: &Map<String, Value>,
     generator: &mut SchemaGenerator,
 ) -> Schema {
-    let names = |kind: &Kind<C>| -> Vec<String> {
-        let names = std::iter::once(kind.name).chain(kind.aliases.iter().copied());
-        names.flat_map(|name| suffixes.iter().map(move |suffix| format!("{name}{suffix}"))).collect()
-    };
-    let all_names: Vec<String> = kinds.iter().flat_map(names).collect();
-    let mut alternatives = vec![json!({ "type": "string", "enum": all_names })];
-    for kind in kinds {
+    let mut all_names: Vec<String> = Vec::new();
+    let mut tables = Vec::new();
+    for entry in family.iter() {
+        let suffixed = |name| suffixes.iter().map(move |suffix| format!("{name}{suffix}"));
+        let names: Vec<String> = entry.names().flat_map(suffixed).collect();
         let mut table = Map::new();
-        table.insert("kind".into(), json!({ "enum": names(kind) }));
-        table.extend(properties(&(kind.schema)(generator)));
+        table.insert("kind".into(), json!({ "enum": names }));
+        table.extend(properties(&entry.schema(generator)));
         table.extend(more.clone());
-        alternatives.push(json!({
+        tables.push(json!({
             "type": "object",
-            "description": kind.summary,
+            "description": entry.summary,
             "properties": table,
             "required": ["kind"],
             "additionalProperties": false,
         }));
+        all_names.extend(names);
     }
-    json_schema!({ "anyOf": alternatives })
+    tables.insert(0, json!({ "type": "string", "enum": all_names }));
+    json_schema!({ "anyOf": tables })
 }
 
 /// The properties of a struct's schema.

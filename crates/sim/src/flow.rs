@@ -68,6 +68,17 @@ pub(crate) struct Flow {
     pub(crate) active: bool,
 }
 
+impl Flow {
+    /// The named numbers of the flow's controller: none for datagrams, and for a flow that stands for many connections.
+    pub(crate) fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        match &self.ends {
+            Ends::Ideal { sender, .. } => sender.probe(out),
+            Ends::Tcp(connection) => connection.sender.probe(out),
+            Ends::Datagrams(_) | Ends::Arrivals(_) | Ends::Vacant => {}
+        }
+    }
+}
+
 /// What sends and receives.
 #[expect(
     clippy::large_enum_variant,

@@ -7,9 +7,9 @@ pub mod application;
 mod arrivals;
 mod connection;
 mod distribution;
+pub mod element;
 mod event_queue;
 mod flow;
-pub mod impairment;
 mod line;
 mod link;
 mod network;
@@ -27,6 +27,7 @@ pub use network::{
     RecordSpec, Transport, Window,
 };
 pub use rate_trace::{RateTrace, TraceError, parse_mahimahi};
+pub use recorder::StateRecording;
 pub use result::{
     CwndSummary, DatagramSummary, DropSummary, FlowSummary, ImpairmentSummary, LimitSummary, Percentiles,
     QueueSummary, RunResult, SizeClassSummary, SlowStartExit, Stalled, Summary, TransferSummary,

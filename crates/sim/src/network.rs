@@ -10,8 +10,9 @@ use windtunnel_tcp::{AckParams, Endpoint, TcpParams};
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 
 use crate::application::ApplicationConfig;
-use crate::impairment::ImpairmentConfig;
+use crate::element::ElementParams;
 use crate::rate_trace::RateTrace;
+use crate::recorder::StateRecording;
 
 /// A network, ready to run.
 #[derive(Debug)]
@@ -68,13 +69,13 @@ impl LinkRate {
     }
 }
 
-/// An impairment.
-#[derive(Clone, Debug, PartialEq)]
+/// An element of a path.
+#[derive(Clone, Debug)]
 pub struct ImpairmentSpec {
     /// Its name in results.
     pub name: String,
     /// What it does.
-    pub config: ImpairmentConfig,
+    pub config: Arc<dyn ElementParams>,
     /// Of its own random stream.
     pub seed: u64,
 }
@@ -115,7 +116,7 @@ pub struct FlowSpec {
 #[derive(Clone, Debug)]
 pub enum Transport {
     /// Loss-free endpoints, for runs with [`Network::deliver_drops`]: the application is bulk, and no impairment on the way
-    /// reorders or doubles packets ([`ImpairmentConfig::keeps_order`]). If something is lost all the same, the flow stalls.
+    /// reorders or doubles packets ([`ElementParams::keeps_order`]). If something is lost all the same, the flow stalls.
     Ideal {
         /// The sender's controller.
         cc: ControllerFactory,
@@ -167,7 +168,7 @@ pub enum PathHop {
     /// A fixed delay of this flow alone.
     Delay(Duration),
     /// Through the impairment with this index. Where several follow each other, they are in the order of
-    /// [`ImpairmentConfig::stage`].
+    /// [`ElementParams::stage`].
     Impairment(usize),
 }
 
@@ -190,6 +191,8 @@ pub struct RecordSpec {
     /// Single events (sojourn times, windows, marks) are kept no closer than this, per series; `None`: not at
     /// all.
     pub points: Option<Duration>,
+    /// When the state of controllers and queues is recorded.
+    pub state: StateRecording,
     /// Every dequeue and every ACK is kept. For short runs: memory grows with their number.
     pub events: bool,
     /// Every packet is captured at every point of its way, with its sender's state. For short runs, likewise.

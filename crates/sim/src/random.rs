@@ -1,35 +1,28 @@
 //! A consumer's own random stream.
 
-use rand_pcg::Pcg64;
-use rand_pcg::rand_core::Rng;
-use windtunnel_units::Probability;
+use windtunnel_algorithm::RandomStream;
 
 use crate::distribution::{Distribution, Quantity, pareto};
 
-/// Random numbers from a seed: PCG-64 (O'Neill 2014), integer arithmetic and one maths library, so the same on all
-/// platforms.
+/// A [`RandomStream`] with more distributions.
 #[derive(Clone, Debug)]
-pub(crate) struct Random(Pcg64);
+pub(crate) struct Random(RandomStream);
+
+impl From<RandomStream> for Random {
+    fn from(stream: RandomStream) -> Random {
+        Random(stream)
+    }
+}
 
 impl Random {
-    /// PCG's own default stream; the streams of different consumers differ by seed.
-    const STREAM: u128 = 0x0a02_bdbf_7bb3_c0a7_ac28_fa16_a64a_bf96;
-
     pub(crate) fn new(seed: u64) -> Random {
-        Random(Pcg64::new(u128::from(seed), Random::STREAM))
+        Random(RandomStream::new(seed))
     }
 
     /// A uniform number: at least 0, less than 1, a multiple of 2^-53.
     #[inline]
     pub(crate) fn uniform(&mut self) -> f64 {
-        const STEP: f64 = 1.0 / (1_u64 << 53) as f64;
-        (self.0.next_u64() >> 11) as f64 * STEP
-    }
-
-    /// True with this probability.
-    #[inline]
-    pub(crate) fn chance(&mut self, probability: Probability) -> bool {
-        self.uniform() < probability.get()
+        self.0.uniform()
     }
 
     /// A standard normal number (Box and Muller 1958): of two uniform ones, always, so that streams stay aligned.

@@ -216,7 +216,7 @@ pub struct ImpairmentSummary {
     /// Its name.
     pub name: String,
     /// What it does.
-    pub kind: &'static str,
+    pub kind: String,
     /// Packets that came.
     pub arrived: u64,
     /// Packets that went on.
@@ -231,6 +231,8 @@ pub struct ImpairmentSummary {
     pub reordered: u64,
     /// Bursts that it released.
     pub bursts: u64,
+    /// Packets whose headers it changed.
+    pub rewritten: u64,
     /// Packets that it held at the end.
     pub held: u64,
 }

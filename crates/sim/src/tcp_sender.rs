@@ -154,6 +154,14 @@ impl TcpSender {
         either!(self, sender => sender.info())
     }
 
+    /// The named numbers of its controller.
+    pub(crate) fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        match self {
+            TcpSender::Linux(sender) => sender.probe(out),
+            TcpSender::Bsd42(_) => {}
+        }
+    }
+
     /// What a capture shows of it besides the packet.
     pub(crate) fn hidden(&self) -> Hidden {
         let (ssthresh, state, limit) = match self {

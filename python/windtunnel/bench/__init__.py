@@ -1,7 +1,7 @@
 """The benchmark: fixed works, each in a process of its own, on one core.
 
-A packet is one data segment delivered through the bottleneck. CPU seconds are the process's, around the simulation
-alone; peak memory is the whole process's, the interpreter included.
+A packet is one data segment delivered through the bottleneck. CPU seconds are those of the simulation alone; peak
+memory is that of the whole process, including the interpreter.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _HERE = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Work:
-    """A fixed work: the scenario file ``<name>.toml`` beside this module, and what is required of it."""
+    """A fixed work: the scenario file ``<name>.toml`` beside this module, and the speed required of it."""
 
     name: str
     title: str
@@ -49,7 +49,7 @@ WORKS = (
 
 @dataclass(frozen=True)
 class Measurement:
-    """What a work took, the best of its repetitions (the largest of its peaks of memory), and what is required."""
+    """The best speed over a work's repetitions, their largest peak of memory, and what is required."""
 
     work: str
     title: str
@@ -71,7 +71,7 @@ class Measurement:
 
 
 class BenchError(RuntimeError):
-    """A work that did not run to its end."""
+    """A work whose process failed."""
 
 
 def measure(work: Work, repeat: int = 1) -> Measurement:
@@ -104,7 +104,7 @@ def _run(work: Work) -> dict[str, Any]:
     command: Sequence[str] = (sys.executable, "-m", "windtunnel.bench.worker", str(work.file))
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        # The last line of a traceback is what happened.
+        # The last line of a traceback says what happened.
         what = done.stderr.strip().splitlines()
         raise BenchError(f"{work.name}: {what[-1] if what else f'ended with {done.returncode}'}")
     run: dict[str, Any] = json.loads(done.stdout)

@@ -15,9 +15,9 @@ from windtunnel import _core
 
 
 def main() -> None:
-    """Run the scenario file that is named on the command line."""
+    """Run the scenario file named on the command line."""
     text = Path(sys.argv[1]).read_text(encoding="utf-8")
-    # Of this thread: the time of threads that a library started is not the core's.
+    # CPU time of this thread: threads that a library started do not belong to the core.
     before = time.thread_time()
     result = _core.run(text)
     cpu_seconds = time.thread_time() - before
@@ -38,9 +38,9 @@ def main() -> None:
 
 
 def peak_mib() -> float:
-    """The most memory that this process has ever had resident, in MiB.
+    """The largest resident memory of this process so far, in MiB.
 
-    Linux tells it for the program itself; ``ru_maxrss`` there begins with what the parent had when it forked.
+    Linux reports it for the program itself; its ``ru_maxrss`` starts with the parent's value at the fork.
     """
     try:
         status = Path("/proc/self/status").read_text(encoding="ascii")

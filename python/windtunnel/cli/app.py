@@ -1,4 +1,4 @@
-"""The commands together."""
+"""All commands of ``windtunnel``."""
 
 import signal
 import sys
@@ -58,7 +58,7 @@ def windtunnel(
 
 def main() -> None:
     """Entry point of the ``windtunnel`` command."""
-    # A polite kill cleans up as Ctrl-C does: nothing half-written stays behind.
+    # SIGTERM cleans up as Ctrl-C does: nothing half-written stays behind.
     signal.signal(signal.SIGTERM, _terminate)
     app(prog_name="windtunnel")
 

@@ -20,10 +20,10 @@ from windtunnel.progress import progress_bar
 
 def bench(
     only: Annotated[
-        list[str] | None, typer.Option("--only", metavar="WORK", help="Only this work. Repeatable.")
+        list[str] | None, typer.Option("--only", metavar="WORK", help="Run only this work. Repeatable.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    repeat: Annotated[int, typer.Option("--repeat", min=1, help="Runs of each work; the fastest counts.")] = 1,
+    repeat: Annotated[int, typer.Option("--repeat", min=1, help="Runs of each work; the fastest one counts.")] = 1,
 ) -> None:
     """Run the benchmark: fixed works, each in a process of its own."""
     works = _works(only)

@@ -1,4 +1,4 @@
-"""From exceptions to one message and an exit code, for all commands."""
+"""Turns exceptions into one message and an exit code, for all commands."""
 
 import os
 import sys
@@ -16,7 +16,7 @@ INTERRUPTED = 130
 
 
 class RunFailedError(RuntimeError):
-    """A run that did not come to its end although its input was right."""
+    """A run that failed although its input was valid."""
 
 
 class Commands(TyperGroup):
@@ -26,10 +26,10 @@ class Commands(TyperGroup):
         """Run the command that was typed."""
         try:
             result = super().invoke(ctx)
-            # Here, not at the interpreter's exit: a full disk or a closed pipe behind stdout is known only now.
+            # Flush here, not at the interpreter's exit: only now does a full disk or a closed pipe behind stdout show.
             sys.stdout.flush()
         except BrokenPipeError:
-            _forget_output()  # `windtunnel list | head`: the reader has what it wanted
+            _forget_output()  # `windtunnel list | head`: the reader has read all it wanted
         except (InputError, ScenarioError) as error:
             _stop(str(error), WRONG_INPUT)
         except RunFailedError as error:
@@ -40,7 +40,7 @@ class Commands(TyperGroup):
             _stop("stopped; nothing was written", INTERRUPTED)
         except OSError as error:
             if error.filename is not None:
-                raise  # of a file, and not foreseen: a defect, which is worth its traceback
+                raise  # an unforeseen error of a file: a defect, which deserves its traceback
             _forget_output()
             _stop(f"standard output cannot be written: {reason(error)}", WRONG_INPUT)
         else:
@@ -53,7 +53,7 @@ def _stop(message: str, code: int) -> None:
 
 
 def _forget_output() -> None:
-    """Let what is still buffered for stdout go nowhere: it cannot be written, and would complain at exit."""
+    """Discard what is still buffered for stdout: it cannot be written, and Python would complain at exit."""
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, sys.stdout.fileno())
     os.close(null)

@@ -12,7 +12,7 @@ from windtunnel.folder import load
 
 
 class Link(StrEnum):
-    """What a captured packet begins with."""
+    """The link-layer header of captured packets."""
 
     ethernet = "ethernet"
     raw = "raw"
@@ -52,18 +52,16 @@ def export(
         typer.Option(
             "--points",
             metavar="LIST",
-            help="Where the capture sees packets: sender, queue-in, queue-out, receiver, with commas between, or all. "
-            "At more than one an analyser takes a packet's appearances for retransmissions.",
+            help="Where the capture sees packets: sender, queue-in, queue-out, receiver, separated by commas, or all. "
+            "With more than one point, an analyser takes a packet's repeated appearances for retransmissions.",
         ),
     ] = "sender",
     link: Annotated[Link, typer.Option("--link", help="Ethernet headers in the capture, or none.")] = Link.ethernet,
     ip: Annotated[Ip, typer.Option("--ip", help="Version of IP in the capture.")] = Ip.v4,
-    snaplen: Annotated[
-        int, typer.Option("--snaplen", min=0, help="Most bytes captured of a packet; 0 for all of it.")
-    ] = 128,
+    snaplen: Annotated[int, typer.Option("--snaplen", min=0, help="Bytes to capture of each packet; 0 for all.")] = 128,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing export of the same format.")] = False,
 ) -> None:
-    """Export a result folder; CSV, Parquet and xplot into a new folder each, the others into a file each."""
+    """Export a result folder. CSV, Parquet and xplot each need a new folder, the other formats a file."""
     folders = _given(csv=csv, parquet=parquet, xplot=xplot)
     files = _given(pcapng=pcapng, flent=flent, ss=ss, flowgrind=flowgrind)
     places = [*folders.values(), *files.values()]
@@ -73,7 +71,7 @@ def export(
             "--pcapng FILE, --flent FILE, --ss FILE or --flowgrind FILE"
         )
     if len({place.resolve() for place in places}) < len(places):
-        raise InputError("each format needs a folder of its own, or a file")
+        raise InputError("each format needs a folder or a file of its own")
     options: dict[str, dict[str, Any]] = {
         "pcapng": {"points": _points(points), "link": link.value, "ip": int(ip.value), "snaplen": snaplen}
     }
@@ -94,7 +92,7 @@ def _given(**places: Path | None) -> dict[str, Path]:
 
 
 def _points(text: str) -> tuple[str, ...]:
-    """The points of a list with commas, in their own order; ``all`` for all."""
+    """The points named in a comma-separated list, in their own order; ``all`` names all."""
     from windtunnel.export.pcapng import POINTS
 
     names = {name.strip() for name in text.split(",")}

@@ -25,10 +25,10 @@ def list_(
         str | None,
         typer.Argument(
             metavar="[KIND]",
-            help="controllers, slow-starts, responses, queues, applications, impairments, tcp, acks; or a NAME of any.",
+            help="controllers, slow-starts, responses, queues, applications, impairments, tcp, acks; or a NAME in any.",
         ),
     ] = None,
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One of them.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Show only this one.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show every algorithm, application, impairment and mechanism with its parameters."""
@@ -47,7 +47,7 @@ def list_(
 
 
 def _choose(registry: Registry, kind: str | None, name: str | None) -> Registry:
-    """The part of the registry that was asked for. Raises InputError for what is not in it."""
+    """The part of the registry that was asked for. Raises InputError for a name that is not in it."""
     if kind is None:
         return registry
     kinds = {_label(k): k for k in registry}
@@ -83,7 +83,7 @@ def _label(kind: str) -> str:
 
 
 def _show(entry: Entry, console: Console) -> None:
-    """Name and summary, then source and parameters, indented; nothing is wider than the terminal."""
+    """Name and summary, then source and parameters, indented; no line is wider than the terminal."""
     aliases = f" ({', '.join(entry['aliases'])})" if entry.get("aliases") else ""
     console.print()
     console.print(Text.assemble((entry["name"], "bold cyan"), aliases))
@@ -119,8 +119,8 @@ def _parameters(parameters: Sequence[Entry]) -> Table:
 
 
 def _description(parameter: Entry) -> str:
-    text = " ".join((parameter.get("description") or "").split())  # line breaks of the source are not the reader's
-    # Where names are chosen from, the type is the list of them.
+    text = " ".join((parameter.get("description") or "").split())  # the source's line breaks mean nothing to readers
+    # For a choice between names, the type is their list.
     choices = parameter.get("type") or ""
     return f"{text} One of: {choices.replace(' | ', ', ')}." if " | " in choices else text
 

@@ -38,7 +38,7 @@ def plot(
         Format | None, typer.Option("--format", help="Format of the file.", show_default="by its name, else png")
     ] = None,
     from_: Annotated[
-        str | None, typer.Option("--from", metavar="TIME", help="Begin of the time axis, e.g. 90s.")
+        str | None, typer.Option("--from", metavar="TIME", help="Start of the time axis, e.g. 90s.")
     ] = None,
     to: Annotated[str | None, typer.Option("--to", metavar="TIME", help="End of the time axis.")] = None,
     panels: Annotated[list[Panel] | None, typer.Option("--panel", help="Draw only this panel. Repeatable.")] = None,
@@ -64,7 +64,7 @@ _UNITS = {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "min": 60.0}
 
 
 def _seconds(option: str, text: str | None) -> float | None:
-    """A time of the command line; plain numbers are seconds, as on the figure's axis."""
+    """A time from the command line; plain numbers are seconds, as on the figure's axis."""
     if text is None:
         return None
     match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([a-z]*)\s*", text)

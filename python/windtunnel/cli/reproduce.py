@@ -12,14 +12,14 @@ from windtunnel.cli.consoles import output
 def reproduce(
     name: Annotated[str, typer.Argument(help="The suite, e.g. mds.")],
     only: Annotated[
-        list[str] | None, typer.Option("--only", metavar="ID", help="Only this figure, table or claim. Repeatable.")
+        list[str] | None, typer.Option("--only", metavar="ID", help="Run only this figure, table or claim. Repeatable.")
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="The quick part of the suite.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Run only the quick part of the suite.")] = False,
     out: Annotated[Path | None, typer.Option("--out", help="Folder to write.", show_default="results/<NAME>")] = None,
     jobs: Annotated[
-        int | None, typer.Option("--jobs", min=1, help="Processes to run at a time.", show_default="one per core")
+        int | None, typer.Option("--jobs", min=1, help="Number of parallel processes.", show_default="one per core")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing folder of a suite.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace a suite's existing folder.")] = False,
 ) -> None:
     """Reproduce a published document: run its experiments and compare."""
     from windtunnel.papers import reproduce as run_suite

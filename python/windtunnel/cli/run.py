@@ -29,9 +29,9 @@ def run(
         ),
     ] = None,
     json: Annotated[
-        bool, typer.Option("--json", help="Print summary.json and nothing else; without --out write no folder.")
+        bool, typer.Option("--json", help="Print summary.json and nothing else; no folder is written without --out.")
     ] = False,
-    no_figures: Annotated[bool, typer.Option("--no-figures", help="Write no PNG and SVG.")] = False,
+    no_figures: Annotated[bool, typer.Option("--no-figures", help="Do not write PNG and SVG figures.")] = False,
 ) -> None:
     """Simulate a scenario; write summary, tables, report and figures."""
     scenario = Scenario.from_file(file, overrides=settings or ())
@@ -57,5 +57,5 @@ def _simulate(scenario: Scenario, file: Path, progress: Progress | None) -> RunR
     except (ScenarioError, InputError, MemoryError, KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:
-        # The core's panics are no Exceptions; to a user they are what any other failure of a run is.
+        # The core's panics are not Exceptions, but to a user they are failed runs like any other.
         raise RunFailedError(f"{file}: the run failed: {type(error).__name__}: {error}") from error

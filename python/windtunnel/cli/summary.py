@@ -1,4 +1,4 @@
-"""What ``windtunnel run`` says at the end: the main numbers, and where the rest is."""
+"""The summary that ``windtunnel run`` prints at the end: the main numbers, and where the rest is."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ Record: TypeAlias = Mapping[str, Any]
 
 
 def show_summary(result: RunResult, place: Path | None, console: Console) -> None:
-    """Print flows, what they transferred, queues, speed and the result folder."""
+    """Print flows, transfers, queues, speed and the result folder."""
     if result.title:
         console.print(result.title, style="bold", markup=False)
     _show(result.flows, result.queues, console)
@@ -55,7 +55,7 @@ def _show(flows: Sequence[Record], queues: Sequence[Record], console: Console) -
 
 @dataclass(frozen=True)
 class _Column:
-    """A column; a ``rare`` one is there only if some record has something else than 0 in it."""
+    """A column; a ``rare`` one is shown only if it differs from 0 in some record."""
 
     head: str
     get: Callable[[Record], Any]
@@ -73,13 +73,13 @@ def _of(*path: str, factor: float = 1) -> Callable[[Record], Any]:
 
 
 def _window(flow: Record) -> float | None:
-    """Datagrams have no window, and a flow that stands for many connections has not one."""
+    """Datagrams have no window, and a flow that stands for many connections has no single one."""
     cwnd = flow["cwnd_bytes"]
     return cwnd["mean"] / 1e3 if cwnd else None
 
 
 def _limit(flow: Record) -> str | None:
-    """What kept the sender from sending for the longest."""
+    """The limit that kept the sender from sending for the longest time."""
     shares: Mapping[str, float] = flow.get("limited") or {}
     most = max(shares, key=lambda name: shares[name], default=None)
     return None if most is None else f"{most} {number(round(100 * shares[most]))} %"
@@ -93,7 +93,7 @@ _FLOW = (
     _Column("SCE", _of("sce_marks"), rare=True),
     _Column("CE", _of("ce_marks"), rare=True),
 )
-#: Of a TCP with loss: loss-free endpoints are not limited by anything that is told.
+#: For a TCP with loss recovery: loss-free endpoints do not report what limits them.
 _RECOVERY = (
     _Column("lost", lambda flow: sum(flow["drops"].values()) + flow["corrupted"]),
     _Column("retrans.", _of("retransmits")),
@@ -110,7 +110,7 @@ _TRANSFERS = (
     _Column("P99 ms", _of("transfers", "time_ms", "p99")),
     _Column("max ms", _of("transfers", "time_ms", "max")),
 )
-#: The slowdown is the completion time over that of an empty path: base RTT + size / bottleneck rate.
+#: The slowdown is the completion time divided by that on an empty path: base RTT + size / bottleneck rate.
 _BY_SIZE = (
     _Column("size", _of("size")),
     _Column("done", _of("completed")),

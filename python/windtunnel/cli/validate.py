@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 def validate(
     only: Annotated[
-        list[str] | None, typer.Option("--only", metavar="SECTION", help="Only this section. Repeatable.")
+        list[str] | None, typer.Option("--only", metavar="SECTION", help="Run only this section. Repeatable.")
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Without the longest runs.")] = False,
-    out: Annotated[Path | None, typer.Option("--out", help="Write the page here, in Markdown.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Leave out the longest runs.")] = False,
+    out: Annotated[Path | None, typer.Option("--out", help="Write the page to this file, in Markdown.")] = None,
     jobs: Annotated[
-        int | None, typer.Option("--jobs", min=1, help="Processes to run at a time.", show_default="one per core")
+        int | None, typer.Option("--jobs", min=1, help="Number of parallel processes.", show_default="one per core")
     ] = None,
 ) -> None:
     """Validate the TCP: recovery scripts, response functions, CUBIC's curve, and the real Linux stack.
 
-    A section that differs is shown, not hidden: exit code 1 is for runs that failed, not for differences.
+    Differences are shown and do not change the exit code; 1 means that a run failed.
     """
     from windtunnel.validation import run_sections, write_page
 

@@ -24,7 +24,7 @@ FORMATS: Mapping[str, tuple[Callable[[RunResult, Path], None], str]] = {
     "xplot": (write_xplot, ".xpl"),
 }
 
-#: Writers of single files by format; what else they take is described at each.
+#: Writers of single files by format; each describes its own options.
 FILE_FORMATS: Mapping[str, Callable[..., object]] = {
     "pcapng": write_pcapng,
     "ss": write_ss,
@@ -50,8 +50,8 @@ __all__ = [
 def export(result: RunResult, kind: str, folder: Path, *, force: bool = False) -> None:
     """Write ``result`` as ``kind`` (``csv``, ``parquet`` or ``xplot``) into a new folder, complete or not at all.
 
-    With ``force`` a folder is replaced that holds nothing else than files of this format. Raises InputError if the
-    place is taken, cannot be written to, or the disk is full.
+    ``force`` replaces a folder that holds only files of this format. Raises InputError if the path exists, cannot be
+    written to, or the disk is full.
     """
     write, extension = FORMATS[kind]
 
@@ -66,8 +66,7 @@ def export_file(result: RunResult, kind: str, path: Path, *, force: bool = False
     """Write ``result`` as ``kind`` (``pcapng``, ``ss``, ``flowgrind``, ``flent``) into a file, complete or not at all.
 
     ``options`` are those of the format's writer. Raises InputError if the file exists and ``force`` is not given, if it
-    cannot be written or its name is not one that readers of the format accept, and if the result lacks what the format
-    needs.
+    cannot be written, if readers of the format do not accept its name, and if the result lacks what the format needs.
     """
     if kind == "flent" and not path.name.endswith(FLENT_SUFFIX):
         raise InputError(f"{path}: Flent reads files whose name ends in {FLENT_SUFFIX}")

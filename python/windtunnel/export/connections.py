@@ -1,4 +1,4 @@
-"""What other tools want to know of each flow's connection: names, addresses, sizes. From the resolved scenario."""
+"""What other tools want to know about each flow's connection (names, addresses, sizes), from the resolved scenario."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 from windtunnel.result import RunResult
 
-#: The begin of a run for tools that want a date: 2020-01-01 00:00:00 UTC, so that equal runs give equal files.
+#: The start of a run, for tools that want a date: 2020-01-01 00:00:00 UTC, so that equal runs give equal files.
 EPOCH = 1_577_836_800
 
 _HEADERS = 40
 _TIMESTAMPS = 12
-#: Hosts in an IPv4 network for documentation (RFC 5737); further flows have further ports.
+#: Hosts in an IPv4 network reserved for documentation (RFC 5737); flows beyond these hosts get other ports.
 _HOSTS = 254
 _PORTS = 65535 - 40000
 
@@ -42,12 +42,12 @@ class Connection:
 
     @property
     def is_socket(self) -> bool:
-        """It is one TCP connection, neither datagrams nor a flow that stands for many connections."""
+        """Whether it is one TCP connection: neither datagrams nor a flow that stands for many connections."""
         return not self.udp and self.application != "poisson"
 
     @property
     def mss(self) -> int:
-        """Data in a full segment: of the MTU, what headers and timestamps leave."""
+        """Data in a full segment: the MTU without headers and timestamps."""
         return self.mtu - _HEADERS - _TIMESTAMPS * self.timestamps
 
     @property
@@ -62,7 +62,7 @@ class Connection:
 
 
 def connections(result: RunResult) -> list[Connection]:
-    """The connections of all flows, in order. A key that the scenario does not have is at its default."""
+    """The connections of all flows, in order. A key that the scenario lacks has its default."""
     scenario: Mapping[str, Any] = result.meta.get("scenario") or {}
     mtu = _bytes(scenario.get("mtu", 1500))
     groups = list(_members(scenario))
@@ -89,7 +89,7 @@ def connections(result: RunResult) -> list[Connection]:
 
 
 def _members(scenario: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The ``[[flow]]`` of each flow: one of ``count`` members stands for as many."""
+    """The ``[[flow]]`` of each flow: one with ``count`` members stands for that many flows."""
     for group in scenario.get("flow", ()):
         for _ in range(int(group.get("count", 1))):
             yield group

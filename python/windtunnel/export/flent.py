@@ -1,9 +1,9 @@
 """Flent: a data file of a ``tcp_nup`` test (format version 4), one upload per flow, for Flent's plots and formatters.
 
-Flent's tests begin their flows five seconds after the first sample and go on for five after the last flow; so the run's
-second 0 is at second 5 of the test, and Flent's box plots cut off what they should. Datagrams are no upload. What is
-called ``Ping (ms) ICMP``, which Flent's plots want, is the mean round trip of the scenario's probes; without probes, of
-the uploads' own segments. What only a simulation knows is under the key ``SIMULATION``, the flows' names among it.
+Flent's tests start their flows five seconds after the first sample and go on for five seconds after the last flow. The
+run's second 0 is therefore second 5 of the test, so that Flent's box plots cut off the right parts. Datagrams are not
+uploads. ``Ping (ms) ICMP``, which Flent's plots need, holds the mean round trip of the scenario's probes; without
+probes, that of the uploads' own segments. The key ``SIMULATION`` holds what only a simulation knows, and flow names.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from windtunnel.export.connections import EPOCH
 from windtunnel.export.samples import Array, Samples, samples
 from windtunnel.result import RunResult
 
-#: What the names of data files end in.
+#: How the names of data files end.
 FLENT_SUFFIX = ".flent.gz"
 _NAME_LENGTH = 250
 _STEP = 0.2
 _DELAY = 5.0
-#: A value is interpolated between samples that are no farther apart than so many steps.
+#: Values are interpolated between samples that are at most this many steps apart.
 _GAP = 5
 _PING = "Ping (ms) ICMP"
-#: Socket samples, as Flent reads them from ss: its name and our column; besides, in segments, ``tcp_cwnd``, and
-#: ``tcp_delivery_rate``.
+#: Socket samples that Flent reads from ss: its name and our column. ``tcp_cwnd`` (in segments) and
+#: ``tcp_delivery_rate`` are added separately.
 _SOCKET = {"tcp_rtt": "srtt_ms", "tcp_rtt_var": "rttvar_ms", "tcp_pacing_rate": "pacing_rate_mbps"}
 
 
 def write_flent(result: RunResult, path: Path) -> None:
     """Write ``result`` as a Flent data file."""
     document = json.dumps(_document(result), allow_nan=False)
-    # Without a time and a name in the header: equal runs give equal files.
+    # The gzip header has neither time nor name, so that equal runs give equal files.
     with path.open("wb") as file, gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
         packed.write(document.encode("utf-8"))
 
@@ -81,10 +81,10 @@ def _document(result: RunResult) -> dict[str, Any]:
 
 
 def _resampled(flow: Samples) -> Samples:
-    """The flow in steps of a test: rates are means over a step, all else is as at its end. Longer intervals stay."""
+    """The flow in steps of a test: rates are means over a step, other values are at its end. Longer intervals stay."""
     if len(flow.time) < 2 or flow.time[1] - flow.time[0] >= _STEP:
         return flow
-    # Ends of intervals count to the step that they end.
+    # An interval whose end is the end of a step belongs to that step.
     bins = np.ceil(np.round(flow.time / _STEP, 6)).astype(np.int64) - 1
     last = np.flatnonzero(np.diff(bins, append=bins[-1] + 1))
     means = {"goodput_mbps", "throughput_mbps", "rtt_mean_ms"}
@@ -104,11 +104,11 @@ def _bin_means(values: Array, bins: Any) -> Array:
 
 
 def _at(steps: Array, time: Array, values: Array) -> Array:
-    """Values at the steps, between samples on a line; NaN before the first, after the last and in long gaps."""
+    """Values at the steps, linear between samples; NaN before the first, after the last and in long gaps."""
     if not len(time):
         return np.full(len(steps), np.nan)
     time = time + _DELAY
-    # Times are sums of intervals: what is a rounding error after a sample is at it.
+    # Times are sums of intervals: a step that is a rounding error after a sample is at that sample.
     at = np.interp(steps.round(6), time.round(6), values, left=np.nan, right=np.nan)
     after = np.searchsorted(time.round(6), steps.round(6)).clip(1, len(time) - 1)
     if len(time) > 1:
@@ -145,7 +145,7 @@ def _socket_samples(flow: Samples) -> list[dict[str, float]]:
 
 
 def _computed(uploads: Array) -> dict[str, Array]:
-    """What Flent computes of all uploads, step by step: sum, mean, Jain's index; of those that have a value."""
+    """What Flent computes from all uploads with a value, step by step: sum, mean, Jain's index."""
     known = np.isfinite(uploads).sum(axis=0)
     total = np.where(known > 0, np.nansum(uploads, axis=0), np.nan)
     squares = np.nansum(uploads**2, axis=0)
@@ -158,7 +158,7 @@ def _computed(uploads: Array) -> dict[str, Array]:
 
 
 def _round_trips(flows: Sequence[Samples]) -> Samples:
-    """The mean round trip of all flows that have one, interval by interval."""
+    """The mean over all flows with a round trip, interval by interval."""
     rows = np.array([flow["rtt_mean_ms"] for flow in flows])
     known = np.isfinite(rows).sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -218,7 +218,7 @@ def _file_name(stamp: str, title: str) -> str:
 
 
 def _life(flow: Mapping[str, Any]) -> tuple[float, float]:
-    """When the first and the last packet of a flow arrived, in seconds; twice 0 if none did."""
+    """When the first and the last packet of a flow arrived, in seconds; both 0 if none did."""
     return float(flow.get("first_packet_s") or 0.0), float(flow.get("last_packet_s") or 0.0)
 
 

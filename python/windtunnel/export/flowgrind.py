@@ -1,10 +1,10 @@
 """flowgrind: the interval reports that the flowgrind controller prints, so that scripts for it (``grep ^S``) read them.
 
-``S`` is the sender, ``D`` the receiver, which transmits nothing. ``through`` is the sender's goodput as it arrived; the
-kernel's metrics are the sender's at the end of the interval, as its manual explains them: ``retr`` are retransmissions
-under way, ``tret`` timeouts in a row. A metric that the run did not record (of loss-free endpoints) is ``nan``.
-Inter-arrival times of blocks are ``inf``, flowgrind's word for no block: a stream has none. Datagrams, and flows that
-stand for many connections, are left out.
+``S`` is the sender, ``D`` the receiver, which transmits nothing. ``through`` is the sender's goodput as it arrived. The
+kernel's metrics are the sender's at the end of the interval, with the meaning in flowgrind's manual: ``retr`` are
+retransmissions in flight, ``tret`` consecutive timeouts. A metric that the run did not record (loss-free endpoints have
+some of these) is ``nan``. Inter-arrival times of blocks are ``inf``, flowgrind's value for no block: a stream has none.
+Datagrams, and flows that stand for many connections, are left out.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _COLUMNS = (
     ("smss", "[B]", 6),
     ("pmtu", "[B]", 6),
 )
-#: As flowgrind prints them.
+#: In flowgrind's format.
 _STATES = ("open", "disorder", "cwr", "recover", "loss")
 _DATE = "2020-01-01-00:00:00"
 
@@ -72,7 +72,7 @@ def write_flowgrind(result: RunResult, path: Path) -> None:
 def _kernel(flow: Samples, row: int) -> list[str]:
     """The metrics of the sender's kernel, from ``cwnd`` on."""
     c = flow.connection
-    # No sender with a timer does without one of these; loss-free ones have neither.
+    # Every sender with a timer has these; loss-free ones have none of them.
     known = flow.get("rto_ms") is not None
 
     def of(name: str, digits: int = 0) -> str:
@@ -92,7 +92,7 @@ def _kernel(flow: Samples, row: int) -> list[str]:
         f"{math.ceil(flow.outstanding[row] / c.mss)}",
         *(segments(name) for name in ("sacked_bytes", "lost_bytes", "retrans_out_bytes")),
         of("consecutive_rtos"),
-        # Linux has kept no count of segments below the highest one that is SACKed since 4.15.
+        # Since 4.15 Linux no longer counts the segments below the highest SACKed one.
         "0" if known else "nan",
         of("reordering"),
         of("backoff"),

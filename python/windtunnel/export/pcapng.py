@@ -1,12 +1,12 @@
-"""pcapng: the packets of a run as a capture for Wireshark, tshark, tcptrace and all that reads what tcpdump writes.
+"""pcapng: the packets of a run as a capture for Wireshark, tshark, tcptrace and every program that reads tcpdump files.
 
 The file has one interface per place of observation: ``snd.<flow>``, ``q.<queue>.in``, ``q.<queue>.out``,
-``rcv.<flow>``. By default it is the senders' view, as tcpdump there would show it, because an analyser takes a packet
+``rcv.<flow>``. The default is the senders' view, as tcpdump would show it there, because an analyser takes a packet
 that it sees at several places for a retransmission. A packet's comments hold what no header shows: the sender's window
 and state after it, and why it was dropped.
 
-Wireshark names a retransmission that follows new data within a round trip "out-of-order", also where it is captured at
-the sender: those that the simulator counts have the comment ``retransmission``, and
+Wireshark calls a retransmission that follows new data within a round trip "out-of-order", even in a capture at the
+sender. Those that the simulator counts have the comment ``retransmission``, and
 ``tcp.analysis.retransmission || tcp.analysis.out_of_order`` at a sender finds them all.
 """
 
@@ -25,7 +25,7 @@ from windtunnel.result import RunResult
 
 #: Places of observation, in the order of the column ``tap``.
 POINTS = ("sender", "queue-in", "queue-out", "receiver")
-#: What a packet begins with, and the versions of IP.
+#: The link-layer headers, and the versions of IP.
 LINKS = ("ethernet", "raw")
 IP_VERSIONS = (4, 6)
 
@@ -52,8 +52,8 @@ def write_pcapng(
     """Write the packets of ``result`` that were seen at ``points`` to ``path``; returns how many.
 
     ``link``: a synthetic Ethernet header (``ethernet``) or none (``raw``). ``ip``: the version; with 6 each packet is
-    20 bytes longer than in the simulation. ``snaplen``: the most bytes captured of a packet, 0 for all of it (an
-    analyser can check TCP checksums of whole packets only). Raises InputError if the run has no packets.
+    20 bytes longer than in the simulation. ``snaplen``: the bytes captured of each packet, 0 for all (an analyser
+    can check TCP checksums of whole packets only). Raises InputError if the run has no packets.
     """
     if "packets" not in result.tables:
         raise InputError(
@@ -77,7 +77,7 @@ def _flow(c: Connection) -> tuple[str, int, bool, bool, tuple[int, bool, bool] |
 
 
 def _columns(result: RunResult) -> dict[str, npt.NDArray[np.generic]]:
-    """The packets in order of time, which is how analysers read them."""
+    """The packets in order of time, as analysers expect them."""
     table = result.tables["packets"]
     if missing := [name for name in _COLUMNS if name not in table]:
         raise InputError(f"the packets of the result lack {', '.join(missing)}: was it made by another version?")

@@ -1,4 +1,4 @@
-"""The time series of each flow as rows that other tools would have sampled."""
+"""The time series of each flow, as rows like those that other tools sample."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Samples:
     columns: dict[str, Array]
 
     def get(self, name: str) -> Array | None:
-        """A column, or None if the run did not record it of this flow."""
+        """A column, or None if the run did not record it for this flow."""
         return self.columns[name] if name in self._recorded else None
 
     @cached_property
@@ -34,13 +34,13 @@ class Samples:
 
     @property
     def outstanding(self) -> Array:
-        """Bytes sent and not acknowledged; what is in flight of loss-free endpoints, which is the same."""
+        """Bytes sent and not acknowledged; for loss-free endpoints the bytes in flight, which are the same."""
         unacked = self.get("unacked_bytes")
         return self["in_flight_bytes"] if unacked is None else unacked
 
     @property
     def delivery_rate(self) -> Array:
-        """The sender's samples in Mbit/s; the goodput of senders that take none."""
+        """The sender's rate samples in Mbit/s, or the goodput if the sender takes none."""
         sampled = self.get("delivery_rate_mbps")
         return self["goodput_mbps"] if sampled is None else sampled
 
@@ -48,7 +48,7 @@ class Samples:
         return self.columns[name]
 
     def between(self, begin: float, end: float) -> Samples:
-        """The intervals that have a part between two times."""
+        """The intervals that overlap the time from one to the other."""
         lengths = np.diff(self.time, prepend=0.0)
         mine = (self.time > begin) & (self.time - lengths < end)
         return Samples(self.connection, self.time[mine], {name: values[mine] for name, values in self.columns.items()})
@@ -86,6 +86,6 @@ def moments(flows: list[Samples]) -> Iterator[tuple[float, int, Samples]]:
 
 
 def cumulative(flow: Samples, name: str) -> Array | None:
-    """A column of counts per interval, summed up from the begin of the run."""
+    """A column of counts per interval, accumulated from the start of the run."""
     counts = flow.get(name)
     return None if counts is None else np.nancumsum(counts)

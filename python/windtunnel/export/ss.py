@@ -1,10 +1,10 @@
 """ss: what ``ss -tin`` of iproute2 would have printed at the senders at the end of each recording interval.
 
-A line ``# 1.250 s`` before each of its outputs gives the time. A connection is there from its first round-trip sample
-on; datagrams, and flows that stand for many connections, have none. Names, order, units and what is left out are those
-of ss (iproute2, misc/ss.c, ``tcp_stats_print``): ms, segments, bit/s; no value that is 0; no ssthresh that is infinite,
-no reordering of 3. ss does not show the state of congestion control; flowgrind does. Of loss-free endpoints, which
-have no timer and no rate samples, the mean deviation is 0 and the delivery rate is the goodput.
+A line ``# 1.250 s`` before each output gives the time. A connection appears with its first round-trip sample;
+datagrams, and flows that stand for many connections, do not appear. Names, order, units and omissions are those of ss
+(iproute2, misc/ss.c, ``tcp_stats_print``): ms, segments, bit/s; no value of 0, no infinite ssthresh, no reordering of
+3. ss does not show the state of congestion control; flowgrind does. Loss-free endpoints have no timer and no rate
+samples: their mean deviation is 0, and their delivery rate is the goodput.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from windtunnel.export.samples import Array, Samples, cumulative, moments, sockets
 from windtunnel.result import RunResult
 
-#: The ssthresh, in segments, from which on ss takes it for infinite; and the degree of reordering that all begin with.
+#: The ssthresh, in segments, that ss takes for infinite; and the degree of reordering with which connections start.
 _INFINITE, _REORDERING = 0xFFFF, 3
 _HEADER = f"{'State':<8}{'Recv-Q':<8}{'Send-Q':<10}{'Local Address:Port':<24}{'Peer Address:Port':<24}"
 
@@ -48,7 +48,7 @@ def _socket(flow: Samples, row: int, retransmits: Array | None, least_rtt: Array
     def segments(name: str) -> int:
         return math.ceil(of(flow.get(name)) / c.mss)
 
-    # As the kernel counts: microseconds, timeouts in ticks of its clock, whole segments.
+    # The kernel's units: microseconds, timeouts in ticks of its clock, whole segments.
     srtt, rttvar, least = (round(of(t), 3) for t in (flow["srtt_ms"], flow.get("rttvar_ms"), least_rtt))
     rto, backoff, reordering = (of(flow.get(name)) for name in ("rto_ms", "backoff", "reordering"))
     ssthresh, cwnd = of(flow.get("ssthresh_bytes")) // c.mss, max(int(of(flow["cwnd_bytes"]) // c.mss), 1)

@@ -1,13 +1,13 @@
-"""Closed-form models of congestion control: what theory says before anything is simulated.
+"""Closed-form models of congestion control: what theory predicts before anything is simulated.
 
-Every function is elementwise and broadcasts: an argument is a number or an array of any shape, the result has the
+Every function is elementwise and broadcasts: an argument is a number or an array of any shape; the result has the
 broadcast shape of all arguments (and is a 0-d array's scalar for plain numbers). Units are SI, with the unit in the
 name where there is one: ``rate_bps`` in bit/s, ``rtt_s`` and times in seconds, windows and segments in bytes, or in
-packets where a docstring says so. ``beta`` (and ``b`` of an AIMD) is always the factor that is *kept* by a
-multiplicative decrease (Reno 0.5, CUBIC 0.7).
+packets where a docstring says so. ``beta`` (and ``b`` of an AIMD) is always the factor that a multiplicative decrease
+*keeps* (Reno 0.5, CUBIC 0.7).
 
-``mds`` and ``aimd`` hold the formulas of two documents; ``sawteeth`` (windows, rates and RTT over one cycle) and
-``losses`` (who catches a loss, and the Markov chain that follows) are models with a state, and are imported as modules.
+``mds`` and ``aimd`` hold the formulas of two documents. ``sawteeth`` (windows, rates and RTT over one cycle) and
+``losses`` (which flow a loss hits, and the Markov chain of events) are models with a state, imported as modules.
 """
 
 from windtunnel.models.aimd import (

@@ -21,7 +21,7 @@ def friendly_increase(b: Values, a_ref: Values = RENO_A, b_ref: Values = RENO_BE
     """Additive increase with which AIMD(., ``b``) gets the rate of AIMD(``a_ref``, ``b_ref``) (equations 5 and 6).
 
     ``a = a_ref (1 - b) (1 + b_ref) / ((1 + b) (1 - b_ref))``, for flows that reduce at the same moments. Against Reno
-    ``3 (1 - b) / (1 + b)``: 9/17 for b = 0.7, CUBIC's. In packets per round trip; broadcast.
+    ``3 (1 - b) / (1 + b)``: 9/17 for CUBIC's b = 0.7. In packets per round trip; broadcast.
     """
     kept, kept_ref = _f(b), _f(b_ref)
     return _f(a_ref) * (1.0 - kept) * (1.0 + kept_ref) / ((1.0 + kept) * (1.0 - kept_ref))
@@ -44,7 +44,7 @@ def peak_windows(pipe: Values, a: Values, b: Values) -> Result:
     """Windows of flows that share ``pipe`` packets (link and full buffer) at the moment when all of them reduce.
 
     ``a`` and ``b`` have one entry per flow along the last axis, which the result keeps; ``pipe`` broadcasts against the
-    others. All sawteeth take the same number of rounds, so that a window is in proportion to ``a / (1 - b)``
+    others. All sawteeth take the same number of rounds, so that windows are proportional to ``a / (1 - b)``
     (equations 1 and 2).
     """
     weight = _f(a) / (1.0 - _f(b))
@@ -54,8 +54,8 @@ def peak_windows(pipe: Values, a: Values, b: Values) -> Result:
 def hit_probability(b: Values, b_ref: Values = RENO_BETA) -> Result:
     """Probability that a loss hits AIMD(., ``b``) and not AIMD(., ``b_ref``), of equal mean rate (equations 7 to 10).
 
-    A loss hits a flow in proportion to its packet rate at the peak: 15/32 for CUBIC's 0.7 against Reno, hence 17/32 for
-    Reno. Pure numbers, broadcast.
+    A loss hits a flow with a probability proportional to its packet rate at the peak: 15/32 for CUBIC's 0.7 against
+    Reno, hence 17/32 for Reno. Pure numbers, broadcast.
     """
     ratio = equal_rate_peak_ratio(b, b_ref)
     return ratio / (1.0 + ratio)
@@ -64,6 +64,6 @@ def hit_probability(b: Values, b_ref: Values = RENO_BETA) -> Result:
 def cubic_concave_time(peak_window: Values, b: Values = CUBIC_BETA, c: Values = CUBIC_C) -> Result:
     """Seconds in which CUBIC's cubic function alone leads back to ``peak_window`` packets: ``K`` of RFC 9438.
 
-    ``cbrt((1 - b) W / C)``, for an epoch that begins at ``b W``; ``c`` in packets/s^3; broadcast.
+    ``cbrt((1 - b) W / C)``, for an epoch that starts at ``b W``; ``c`` in packets/s^3; broadcast.
     """
     return np.cbrt((1.0 - _f(b)) * _f(peak_window) / _f(c))

@@ -1,14 +1,14 @@
-"""Who catches a loss, and the Markov chain of congestion events that follows.
+"""Which flow a loss hits, and the resulting Markov chain of congestion events.
 
 "Friendliness between AIMD Algorithms" (Briscoe and Albisser, 2023), sections 3.1.2 and 3.2, says that average rates
-could be derived programmatically from the probabilities of each chain of events; this does it, for two AIMD flows with
-equal base RTT and packets.
+could be derived programmatically from the probabilities of each chain of events. This module does so for two AIMD flows
+with equal base RTT and packets.
 
 A congestion event happens when the windows of both flows add up to what link and buffer (or the AQM's operating
 point) hold. The state at an event is therefore one number, the first flow's share of the packets. Each loss hits a flow
-with the probability of its share (equation 7). A flow that is hit, once or more often, keeps ``b`` of its window; then
-both grow, by ``a`` per round, until the sum is reached again. All of it is in proportion to the sum: rates and round
-trips drop out, in the limit of large windows.
+with a probability equal to its share (equation 7). A flow that is hit, once or more often, keeps ``b`` of its window;
+then both grow, by ``a`` per round, until they reach the sum again. Everything is proportional to the sum: rates and
+round trips drop out, in the limit of large windows.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ import numpy.typing as npt
 from windtunnel.models.sawteeth import Aimd
 from windtunnel.models.values import Result, Values, as_floats
 
-#: Cells of the share's range. Rate ratios change by less than 1e-4 with twice as many.
+#: Cells of the share's range. Twice as many change rate ratios by less than 1e-4.
 CELLS = 2000
-#: The chain has settled when no cell's probability changes by more in a step.
+#: The chain has settled when no cell's probability changes by more than this in a step.
 SETTLED = 1e-13
-#: Terms of a series whose n-th term is below ``b^(n^2)``: more do not change a double.
+#: Terms of a series whose n-th term is below ``b^(n^2)``: further ones do not change a double.
 TERMS = 40
-#: A window does not fall below it (RFC 5681: two segments).
+#: Smallest window after a reduction (RFC 5681: two segments).
 LEAST_WINDOW = 2
 #: Rounding of a product that is a whole number.
 EXACT = 1e-9
@@ -38,8 +38,8 @@ EXACT = 1e-9
 def catch_probabilities(share: Values, losses: Values) -> tuple[Result, Result, Result]:
     """Probabilities that ``losses`` losses hit the first flow alone, both flows, and the second flow alone.
 
-    ``share``: the first flow's share of the packet rate, 0 to 1; broadcast. For two losses between Reno and C-Reno at
-    their peaks 28 %, 50 % and 22 %.
+    ``share``: the first flow's share of the packet rate, 0 to 1; broadcast. Two losses between Reno and C-Reno at their
+    peaks give 28 %, 50 % and 22 %.
     """
     p, n = as_floats(share), as_floats(losses)
     first, second = np.power(p, n), np.power(1.0 - p, n)
@@ -50,9 +50,10 @@ def tail_drop_losses(first: Aimd, second: Aimd) -> dict[int, float]:
     """Probability of each number of losses at one event of a full buffer.
 
     The buffer overflows by one packet whenever a window grows by one, until the response to the first loss arrives a
-    round trip later. The first loss is due to one of the flows, in proportion to ``a``. Within the round trip after it
-    that flow grows by one packet again only if ``a > 1``; the other one, whose phase is arbitrary, by the whole part of
-    its ``a`` or by one more. For Reno and C-Reno: one loss in 31 % of events, two in 69 %.
+    round trip later. Either flow may cause the first loss, with a probability proportional to its ``a``. In the round
+    trip after that loss, this flow grows by one packet again only if ``a > 1``. The other one, whose phase is
+    arbitrary, grows by the whole part of its ``a`` or by one more. Reno and C-Reno have one loss in 31 % of events, two
+    in 69 %.
     """
     out: dict[int, float] = {}
     for mine, other in ((first, second), (second, first)):
@@ -74,8 +75,8 @@ class Stationary:
     """The chain in its steady state.
 
     ``share`` (the first flow's, at events) and ``probability`` have shape ``(n,)``. ``hits`` are the probabilities that
-    an event hits the first flow alone, both, the second alone. ``rate_ratio`` is the second flow's mean rate over the
-    first's.
+    an event hits the first flow alone, both flows, and the second flow alone. ``rate_ratio`` is the second flow's mean
+    rate over the first's.
     """
 
     share: Result
@@ -85,7 +86,7 @@ class Stationary:
 
     @property
     def hit_ratio(self) -> float:
-        """Responses of the first flow over those of the second."""
+        """Responses of the first flow per response of the second."""
         first, both, second = self.hits
         return (first + both) / (second + both)
 
@@ -93,14 +94,14 @@ class Stationary:
 def stationary(first: Aimd, second: Aimd, losses: Mapping[int, float], cells: int = CELLS) -> Stationary:
     """The steady state for events with ``losses``: the probability of each number of losses at one event.
 
-    Power iteration over the share at events, discretised into ``cells``; what falls between two grid points goes to
-    both in proportion, which keeps the mean.
+    Power iteration over the share at events, discretised into ``cells``. Probability that falls between two grid points
+    is split between them in proportion, which keeps the mean.
     """
     share = np.linspace(0.0, 1.0, cells + 1)
     hit = np.zeros((3, cells + 1))
     for count, chance in losses.items():
         hit += chance * np.array(catch_probabilities(share, count))
-    # After a hit of: the first alone, both, the second alone.
+    # After a hit on the first alone, on both, on the second alone.
     kept = np.array([[first.b, 1.0], [first.b, second.b], [1.0, second.b]])
     low1, low2 = kept[:, :1] * share, kept[:, 1:] * (1.0 - share)
     rounds = (1.0 - low1 - low2) / (first.a + second.a)
@@ -131,10 +132,10 @@ def _settle(hit: Result, after: Result, cells: int) -> Result:
 def independent_window(flow: Aimd) -> float:
     """Mean window in packets, times the square root of the loss probability p, if losses are independent and rare.
 
-    The other end of the scale: no operating point, but many flows or random losses, each packet being lost with p
-    whatever the windows are. Per packet ``W^2`` grows by ``2 a``; a loss, after an exponential number of packets, keeps
-    ``b^2`` of it. So before a loss it is ``2 a / p`` times a sum of exponentials with means ``b^(2k)``, whose mean root
-    is known. A cycle sends ``1/p`` packets and takes the rounds in which ``a`` regains ``(1 - b) W``.
+    This is the other extreme: no operating point, but many flows or random losses, so that each packet is lost with
+    probability p at any window. ``W^2`` grows by ``2 a`` per packet; a loss, after an exponential number of packets,
+    keeps ``b^2`` of it. Before a loss it is therefore ``2 a / p`` times a sum of exponentials with means ``b^(2k)``,
+    whose mean root is known. A cycle sends ``1/p`` packets, and lasts until ``a`` per round has regained ``(1 - b) W``.
     """
     rates = [flow.b ** (-2 * k) for k in range(TERMS)]
     root = 0.0
@@ -147,8 +148,8 @@ def independent_window(flow: Aimd) -> float:
 def periodic_window(flow: Aimd) -> float:
     """Mean window in packets, times the square root of the loss probability p, if every (1/p)-th packet is lost.
 
-    The assumption of Floyd, Handley and Padhye (2000): a tooth from ``b W`` to ``W`` in ``(1 - b) W / a`` rounds sends
-    ``1/p`` packets. ``sqrt(3/2)`` for Reno; equal increases by the formula have equal windows.
+    Floyd, Handley and Padhye (2000) assume this: a sawtooth from ``b W`` to ``W`` in ``(1 - b) W / a`` rounds sends
+    ``1/p`` packets. The result is ``sqrt(3/2)`` for Reno; flows with the formula's increases have equal windows.
     """
     return math.sqrt(flow.a * (1.0 + flow.b) / (2.0 * (1.0 - flow.b)))
 
@@ -156,10 +157,10 @@ def periodic_window(flow: Aimd) -> float:
 def whole_packet_window(flow: Aimd, p: float) -> float:
     """Mean window in packets if losses are independent, with probability ``p``, and windows are whole packets.
 
-    So Linux has them, and ns-2 had them: a window grows by one when ``W / a`` packets are acknowledged; a loss keeps
-    ``floor(b W)``, two at the least, and nothing of what was counted towards the next increase. The round trip of the
-    recovery sends a window and grows nothing. The state is the window that a loss has left, in the stationary
-    distribution of a small matrix. Timeouts are left out, so that ``p`` is some percent at most.
+    Windows are like that in Linux and ns-2: a window grows by one when ``W / a`` packets are acknowledged; a loss keeps
+    ``floor(b W)``, at least two, and nothing of the count towards the next increase. The round trip of recovery sends a
+    window and adds no growth. The state is the window after a loss, in the stationary distribution of a small matrix.
+    Timeouts are left out, so that ``p`` can be a few percent at most.
     """
     top = LEAST_WINDOW + int(8.0 * flow.a / (1.0 - flow.b) / math.sqrt(p))
     windows = np.arange(top + 1)

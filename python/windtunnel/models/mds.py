@@ -1,6 +1,6 @@
-"""Signalling, recovery and steady state as "Multiplicative Decrease Scaling" (Heist, 2025; cited as MDS) has them.
+"""Signalling, recovery and steady state after "Multiplicative Decrease Scaling" (Heist, 2025; cited as MDS).
 
-Source, unless a docstring says otherwise: that document.
+That document is the source of every formula, unless a docstring says otherwise.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ import numpy as np
 from windtunnel.models.values import Result, Values
 from windtunnel.models.values import as_floats as _f
 
-#: Bytes of data in a segment: an MTU of 1500 less IPv4, TCP and timestamps (MDS, test configuration).
+#: Bytes of data in a segment: an MTU of 1500 without IPv4, TCP and timestamps (MDS, test configuration).
 MSS = 1448.0
 #: CUBIC's scaling constant, in segments/s^3 (RFC 9438, section 5).
 CUBIC_C = 0.4
 #: CUBIC's multiplicative decrease factor (RFC 9438, section 4.6).
 CUBIC_BETA = 0.7
-#: Growth of Scalable-MDS per acknowledged byte: half of the Scalable paper's 1/100, less aggressive (MDS).
+#: Growth of Scalable-MDS per acknowledged byte: half of the Scalable paper's 1/100, so less aggressive (MDS).
 SCALABLE_A = 1.0 / 200.0
-#: Below this window, in bytes, Scalable-MDS grows as Reno does (MDS).
+#: The window in bytes below which Scalable-MDS grows as Reno does (MDS).
 LEGACY_WINDOW = 250_000.0
 
 
@@ -45,7 +45,7 @@ def bandwidth_delay_product(rate_bps: Values, rtt_s: Values) -> Result:
 
 
 def sawtooth_utilization(beta: Values = 0.5) -> Result:
-    """Lower bound of one AIMD flow's utilization when it is signalled as soon as a queue appears: ``(1 + beta) / 2``.
+    """Lower bound of one AIMD flow's utilization if it is signalled as soon as a queue appears: ``(1 + beta) / 2``.
 
     The window swings linearly between ``beta`` and 1 times the bandwidth-delay product: 75 % for Reno (MDS,
     background). ``beta``: pure number of any shape.
@@ -56,8 +56,8 @@ def sawtooth_utilization(beta: Values = 0.5) -> Result:
 def reno_recovery_time(rate_bps: Values, rtt_s: Values, md: Values = 0.5, mss: Values = MSS) -> Result:
     """Seconds until Reno fills the link again after its rate fell to ``md`` and rose again (MDS, fairness).
 
-    ``T = BW * rtt^2 * md / mss`` with BW in bytes/s: one segment per round trip. ``rate_bps`` in bit/s, ``rtt_s`` in s,
-    ``md`` a pure number, ``mss`` in bytes; all broadcast.
+    ``T = BW * rtt^2 * md / mss`` with BW in bytes/s: growth by one segment per round trip. ``rate_bps`` in bit/s,
+    ``rtt_s`` in s, ``md`` a pure number, ``mss`` in bytes; all broadcast.
     """
     return _f(rate_bps) / 8.0 * np.square(_f(rtt_s)) * _f(md) / _f(mss)
 
@@ -115,7 +115,7 @@ def cubic_window(t_s: Values, w_max: Values, k_s: Values, c: Values = CUBIC_C) -
 def cubic_k(w_max: Values, cwnd_epoch: Values, c: Values = CUBIC_C) -> Result:
     """Seconds until the window is back at ``w_max``, ``cbrt((W_max - cwnd_epoch) / C)`` (RFC 9438, equation 2).
 
-    Windows in segments, broadcast. Negative where the epoch starts above W_max: the real cube root is meant.
+    Windows in segments, broadcast. Negative where the epoch starts above W_max: the cube root is the real one.
     """
     return np.cbrt((_f(w_max) - _f(cwnd_epoch)) / _f(c))
 
@@ -130,11 +130,11 @@ def cubic_mds_recovery_time(
 ) -> Result:
     """Seconds until CUBIC-MDS fills a link whose rate rises from ``rate_before_bps`` to ``rate_after_bps``.
 
-    On a plateau every SCE lowers the window below the W_max before, so that fast convergence sets
+    On a plateau every SCE lowers the window below the previous W_max, so that fast convergence sets
     ``W_max = cwnd (1 + beta) / 2``, below the window: K is negative, growth starts in the convex branch, and
-    ``T = K + cbrt((W_target - W_max) / C)``. Gives 22.1 s for 2 to 10 Gbit/s and 47.5 s for 20 to 100 Gbit/s at
-    20 ms, the 22 s and 47 s of MDS, "CUBIC's scalability limit". Rates in bit/s, ``rtt_s`` in s, ``c`` in segments/s^3;
-    all broadcast.
+    ``T = K + cbrt((W_target - W_max) / C)``. At 20 ms this gives 22.1 s for 2 to 10 Gbit/s and 47.5 s for 20 to
+    100 Gbit/s: the 22 s and 47 s of MDS, "CUBIC's scalability limit". Rates in bit/s, ``rtt_s`` in s, ``c`` in
+    segments/s^3; all broadcast.
     """
     window = bandwidth_delay_product(rate_before_bps, rtt_s) / _f(mss)
     target = bandwidth_delay_product(rate_after_bps, rtt_s) / _f(mss)
@@ -156,10 +156,10 @@ def steady_sce_frequency(
     """SCE marks per second that hold ``flows`` Scalable-MDS flows at the link's rate (MDS, table 8).
 
     Growth and reduction balance. With a window of at least ``lwnd`` bytes a flow grows by ``a * cwnd`` per round trip:
-    ``f = n a / (rtt (1 - beta^(1/tau)))``, independent of the rate. Below it grows by one segment:
-    ``f = n^2 mss / (rtt BDP (1 - beta^(1/tau)))``. A continuous approximation that lets marked ACKs grow the window
-    too: measured values are a few percent lower. ``rate_bps`` in bit/s, ``rtt_s`` in s, ``lwnd`` and ``mss`` in bytes,
-    the others pure numbers; broadcast. The result is in Hz.
+    ``f = n a / (rtt (1 - beta^(1/tau)))``, independent of the rate. With a smaller window it grows by one segment:
+    ``f = n^2 mss / (rtt BDP (1 - beta^(1/tau)))``. In this continuous approximation marked ACKs grow the window, too:
+    measured values are a few percent lower. ``rate_bps`` in bit/s, ``rtt_s`` in s, ``lwnd`` and ``mss`` in bytes, the
+    others pure numbers; broadcast. The result is in Hz.
     """
     bdp = bandwidth_delay_product(rate_bps, rtt_s)
     n, rtt = _f(flows), _f(rtt_s)

@@ -1,9 +1,9 @@
 """Windows, packet rates and RTT of AIMD flows over one sawtooth cycle: a fluid model, round by round.
 
 The geometry of "Friendliness between AIMD Algorithms" (Briscoe and Albisser, 2023), figures 1, 2 and 5. Flows with
-equal base RTT share one bottleneck; in every round each adds its ``a`` packets. What does not fit on the link stands in
-the queue, so that the round trip is the sum of the windows over the link's rate, or the base RTT while the queue is
-empty. A flow's packet rate is its window over the round trip.
+equal base RTT share one bottleneck; in every round each adds its ``a`` packets. Packets that do not fit on the path
+wait in the queue, so that the round trip is the sum of the windows over the link's rate, or the base RTT while the
+queue is empty. A flow's packet rate is its window over the round trip.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from windtunnel.models.aimd import RENO_A, RENO_BETA, friendly_increase, peak_wi
 from windtunnel.models.mds import CUBIC_BETA
 from windtunnel.models.values import Result, Values, as_floats
 
-#: Steps of a drawn cycle.
+#: Number of steps of a drawn cycle.
 STEPS = 1000
 
 
@@ -44,11 +44,11 @@ class Path:
 
     @property
     def pipe(self) -> float:
-        """Packets on the path with that queue."""
+        """Packets on the path and in that queue."""
         return self.rate_pps * (self.base_rtt_s + self.queue_s)
 
     def rtt(self, packets: Values) -> Result:
-        """Round trip in seconds with so many packets in flight; elementwise."""
+        """Round trip in seconds with this number of packets in flight; elementwise."""
         return np.maximum(self.base_rtt_s, as_floats(packets) / self.rate_pps)
 
 
@@ -66,13 +66,13 @@ class Cycle:
     rtt_s: Result
 
     def mean_rates(self) -> Result:
-        """Packets per second of each flow over the whole cycle: its windows summed over rounds, over the time."""
+        """Packets per second of each flow over the cycle: the sum of its windows over all rounds, over the time."""
         steps = np.diff(self.rounds)[:, None]
         packets = np.sum(steps * (self.windows[1:] + self.windows[:-1]) / 2, axis=0)
         return np.asarray(packets / self.time_s[-1])
 
     def empty_share(self, path: Path) -> float:
-        """Share of the time in which no queue stands."""
+        """Share of the time in which the queue is empty."""
         empty = (self.windows.sum(axis=1) < path.rate_pps * path.base_rtt_s)[1:]
         return float(np.sum(np.diff(self.time_s)[empty]) / self.time_s[-1])
 
@@ -88,13 +88,13 @@ def synchronized(flows: Sequence[Aimd], path: Path, steps: int = STEPS) -> Cycle
 def desynchronized(first: Aimd, second: Aimd, path: Path, steps: int = STEPS, shift: float = 0.0) -> Cycle:
     """One cycle of two flows that reduce in turn, each when the queue reaches the path's (figure 5).
 
-    At the cycle's begin ``first`` has just reduced. Between reductions the queue grows back by what was given up:
-    ``second`` reduces after a share ``a1 / (a1 + a2)`` of the cycle's rounds. ``shift`` moves that reduction by so many
-    rounds: an AQM's signal falls on a whole round, and the tips of the RTT then align to within a round only.
+    At the start of the cycle ``first`` has just reduced. Between reductions the queue grows back by what was given up:
+    ``second`` reduces after a share ``a1 / (a1 + a2)`` of the cycle's rounds. ``shift`` moves that reduction by a
+    number of rounds: an AQM's signal falls on a whole round, so that the tips of the RTT align only to within a round.
     """
     a, b = np.array([first.a, second.a]), np.array([first.b, second.b])
     weight, turn = a / (1.0 - b), first.a / (first.a + second.a)
-    # At the first flow's tip the second is in the last `1 - turn` of its ramp.
+    # At the first flow's tip the second flow has covered `1 - turn` of its ramp.
     at_tip = np.array([weight[0], weight[1] * b[1] + a[1] * (1.0 - turn)])
     length = path.pipe / float(at_tip.sum())
     split = turn * length + shift
@@ -105,7 +105,7 @@ def desynchronized(first: Aimd, second: Aimd, path: Path, steps: int = STEPS, sh
 
 
 def _cycle(ramps: Sequence[tuple[Result, float]], a: Result, path: Path, steps: int) -> Cycle:
-    """The cycle made of ``ramps``: windows at the begin, and rounds."""
+    """The cycle made of ``ramps``, each with its first windows and its number of rounds."""
     rounds, windows, begin = [], [], 0.0
     for start, length in ramps:
         here = np.linspace(0.0, length, steps + 1)

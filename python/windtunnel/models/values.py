@@ -1,4 +1,4 @@
-"""What the models take and give: numbers or arrays of them."""
+"""Arguments and results of the models: numbers or arrays of numbers."""
 
 from __future__ import annotations
 

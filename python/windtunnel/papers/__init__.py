@@ -38,7 +38,7 @@ def _suites() -> dict[str, Callable[[bool], Suite]]:
 
 
 def select(suite: Suite, only: Sequence[str]) -> list[str]:
-    """The IDs of the groups that ``only`` names, in the suite's order."""
+    """IDs of the groups that ``only`` names, in the suite's order."""
     ids = [group.id for group in suite.groups]
     if not only:
         return ids

@@ -1,8 +1,8 @@
 """Cells: a scenario with the values of one row of a grid, and its perturbed twins.
 
-A cell is what one run of a suite measures. Packet-level systems are chaotic: a microsecond more of path delay gives
-another, equally right, sequence of packets. A cell is therefore run again with path RTTs changed by one to three
-microseconds, and the range of what those runs measure says how far the number is determined at all.
+A cell is what one run of a suite measures. Packet-level systems are chaotic: one more microsecond of path delay gives
+a different, equally correct sequence of packets. A cell is therefore run again with path RTTs changed by one to three
+microseconds; the range of what those runs measure shows how well the number is determined.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from windtunnel.papers.features import Axis
 #: IP bytes of a data packet.
 PACKET_BITS = 1500 * 8
 
-#: Path RTT offsets of the perturbed runs in microseconds, one tuple per run, flow i taking entry i (cyclically). Tuples
-#: of one move all flows together, the others move flows against each other, which also breaks ties between equal flows.
+#: Path RTT offsets of the perturbed runs in microseconds, one tuple per run; flow i takes entry i (cyclically). Tuples
+#: of one entry move all flows together. The others move flows against each other and so break ties between equal flows.
 OFFSETS_US: tuple[tuple[int, ...], ...] = (
     (1,),
     (-1,),
@@ -55,7 +55,7 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Template:
-    """The text of a scenario file, and what the suite must know of it to vary it."""
+    """The text of a scenario file, and what the suite must know to vary it."""
 
     name: str
     text: str
@@ -72,7 +72,7 @@ class Template:
         return [quantity(f["rtt"], RTT_MS) for f in flows]
 
     def packets(self, settings: Sequence[str] = ()) -> float:
-        """About how many packets a run with ``settings`` delivers: the link's rate, with its changes, over the time."""
+        """Approximate number of packets that a run delivers: the link's rate, with its changes, over the run's time."""
         data = dict(self.data)
         link = data["bottleneck"]
         assert isinstance(link, dict)
@@ -107,7 +107,7 @@ class Cell:
     """A scenario with its settings, the number of perturbed twins to run, and what to measure.
 
     ``rtts_ms`` gives every ``[[flow]]`` its path RTT (none: the file's own). ``twins`` holds the overrides of each
-    perturbed run, in place of RTTs that are changed by microseconds: start offsets, say, where phases decide.
+    perturbed run where they are not RTTs changed by microseconds: start offsets, for example, where phases decide.
     """
 
     name: str
@@ -122,11 +122,11 @@ class Cell:
 
     @property
     def packets(self) -> float:
-        """Packets of one run, about."""
+        """Approximate number of packets in one run."""
         return self.template.packets(next(self.variants()))
 
     def index(self, measurement: Measurement) -> int:
-        """The place of ``measurement`` among what the cell measures; it is added if it is new."""
+        """The index of ``measurement`` in the cell's list, to which a new one is added."""
         if measurement not in self.measurements:
             self.measurements.append(measurement)
         return self.measurements.index(measurement)

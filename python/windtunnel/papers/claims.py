@@ -35,7 +35,7 @@ class Expected:
         return f"> {self.above:g}" if self.above is not None else f"< {self.below:g}"
 
     def verdict(self, values: Sequence[float]) -> Verdict:
-        """A bound must hold in the unperturbed run; a value may lie anywhere in the perturbed runs' range."""
+        """A bound must hold in the unperturbed run; a value may lie anywhere in the range of the perturbed runs."""
         measured = values[0] if values else math.nan
         if self.above is not None:
             return "within" if measured > self.above else "outside"
@@ -49,9 +49,9 @@ def claims_groups(
     *,
     quick: bool,
 ) -> list[Group]:
-    """One group for each claim; ``make`` gives the cell of a name that is not among ``cells`` yet.
+    """One group for each claim; ``make`` builds the cell for a name that is not yet in ``cells``.
 
-    A claim whose runs are not among ``cells`` in the quick suite is left out there.
+    The quick suite leaves out a claim whose runs are not in ``cells``.
     """
     groups = []
     for claim in claims:
@@ -124,7 +124,7 @@ def _claim(
 
 
 def _evaluate(text: str, constants: Mapping[str, float], measured: Mapping[str, list[float]]) -> list[float]:
-    """The expression for the unperturbed runs, then for each perturbation that all runs have."""
+    """The expression's value for the unperturbed runs, then for each perturbation that all runs share."""
     if any(not values for values in measured.values()):
         return []
     count = min((len(values) for values in measured.values()), default=1)

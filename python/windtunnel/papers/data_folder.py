@@ -22,7 +22,7 @@ class DataFolder:
         return Template(name, (self.root / "scenarios" / f"{name}.toml").read_text(encoding="utf-8"))
 
     def table(self, name: str) -> list[dict[str, str]]:
-        """The rows of a CSV file; lines that begin with ``#`` say where it comes from."""
+        """The rows of a CSV file; lines that start with ``#`` say where it comes from."""
         with (self.root / name).open(encoding="utf-8", newline="") as file:
             return list(csv.DictReader(line for line in file if not line.startswith("#")))
 

@@ -1,4 +1,4 @@
-"""Runs in parallel processes, the longest first. What crosses the process boundary is small: numbers and pictures."""
+"""Runs in parallel processes, the longest first. Only numbers and pictures cross between processes; both are small."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a job gave: the measured values in the order asked for, PNGs by picture, and how the run went."""
+    """The result of a job: the measured values in the order asked for, PNGs by picture, and how the run went."""
 
     cell: str
     variant: int
@@ -61,7 +61,7 @@ def jobs_of(cell: Cell, reports: Path | None) -> list[Job]:
 
 
 def execute(job: Job) -> Outcome:
-    """Run a job in this process. A failure is an outcome too: the other jobs go on."""
+    """Run a job in this process. A failure is an outcome, too: the other jobs go on."""
     start = time.perf_counter()
     try:
         run = Scenario.from_toml(job.text, file=f"{job.scenario}.toml", overrides=job.overrides).run()
@@ -73,7 +73,7 @@ def execute(job: Job) -> Outcome:
             from windtunnel.report import write_report
 
             write_report(thinned(run), job.reports / f"{job.cell}.html", title=job.pictures[0].title)
-    except Exception as error:  # whatever went wrong belongs to this run only, and is shown
+    except Exception as error:  # any error concerns this run only, and is shown
         took = time.perf_counter() - start
         return Outcome(job.cell, job.variant, (), {}, took, 0, "", f"{type(error).__name__}: {error}")
     took = time.perf_counter() - start
@@ -95,7 +95,7 @@ def draw(run: RunResult, picture: Picture) -> bytes:
 def run_all(jobs: Sequence[Job], workers: int | None, done: Callable[[Outcome], None]) -> list[Outcome]:
     """Run the jobs in ``workers`` processes, the longest first, and call ``done`` with each outcome.
 
-    Only as many jobs are handed out as there are processes: an interrupt has nothing left to wait for.
+    No more jobs are handed out than there are processes, so that an interrupt need not wait for queued ones.
     """
     queue = sorted(jobs, key=lambda job: job.packets)
     workers = max(1, min(workers or os.cpu_count() or 1, len(queue) or 1))
@@ -114,7 +114,7 @@ def run_all(jobs: Sequence[Job], workers: int | None, done: Callable[[Outcome], 
                     outcomes.append(future.result())
                     done(outcomes[-1])
         except BaseException:
-            # Nobody waits for runs whose results nobody reads.
+            # After an error nobody reads the results of the other runs: do not wait for them.
             for process in set(multiprocessing.active_children()) - others:
                 process.terminate()
             raise

@@ -1,4 +1,4 @@
-"""The suite's notes, from the little of Markdown that they use to HTML: headings, lists, tables, code, emphasis."""
+"""Turns a suite's notes into HTML. They use a small part of Markdown: headings, lists, tables, code, emphasis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a suite to its folder: run the cells, form the rows, write the tables, the page and the pictures."""
+"""Turns a suite into its folder: runs the cells, forms the rows, writes the tables, the page and the pictures."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 #: Version of the layout of rows.json.
 SCHEMA = 1
 
-#: What a run costs besides its packets (starting, reading the tables, drawing), in packets.
+#: Cost of a run besides its packets (starting, reading the tables, drawing), expressed in packets.
 OVERHEAD = 2e6
 
 #: Columns of rows.csv.
@@ -72,7 +72,7 @@ def run_suite(suite: Suite, ids: Sequence[str], *, out: Path, jobs: int | None, 
 
 
 def _run(work: Sequence[Job], jobs: int | None, console: Console) -> list[Outcome]:
-    """All runs, with a bar over what they cost."""
+    """Run everything, with a progress bar in proportion to what the runs cost."""
     cost = {(job.cell, job.variant): job.packets + OVERHEAD for job in work}
     total, spent = sum(cost.values()), 0.0
     with progress_bar(f"{len(work)} runs", console) as update:

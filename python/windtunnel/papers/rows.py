@@ -12,7 +12,7 @@ Verdict = Literal["within", "outside", "info"]
 
 @dataclass(frozen=True)
 class Row:
-    """A published value, what was measured in its place, and the verdict.
+    """A published value, the measured one, and the verdict.
 
     ``interval`` holds the smallest and largest measured value over the perturbed runs, the unperturbed one included.
     ``published`` is text where the document gives no number (``"< 5"``, ``"smaller"``).
@@ -31,14 +31,14 @@ class Row:
 
     @property
     def difference(self) -> float | None:
-        """Measured less published, where both are numbers."""
+        """Measured minus published value, where both are numbers."""
         if isinstance(self.published, float) and self.measured is not None and math.isfinite(self.measured):
             return self.measured - self.published
         return None
 
 
 def spread(values: Sequence[float]) -> tuple[float, float] | None:
-    """Smallest and largest of the finite values of two runs or more."""
+    """Smallest and largest of the finite values, if there are two or more."""
     finite = [v for v in values if math.isfinite(v)]
     return (min(finite), max(finite)) if len(values) > 1 and finite else None
 
@@ -46,9 +46,9 @@ def spread(values: Sequence[float]) -> tuple[float, float] | None:
 def verdict(published: float, precision: float, values: Sequence[float]) -> Verdict:
     """``within`` where the published value, to its precision, lies in the range of the measured ones.
 
-    ``values`` are those of the unperturbed run and of its perturbed twins. The published value is one more draw from
-    the same chaotic system; nothing but the source's own precision is added to the range. The relative 1e-9 absorbs the
-    rounding of decimal fractions (50.0 less 49.95 is not 0.05 in binary), no more.
+    ``values`` come from the unperturbed run and its perturbed twins. The published value is one more draw from the same
+    chaotic system, so that only the source's own precision widens the range. The relative 1e-9 absorbs nothing but the
+    rounding of decimal fractions (50.0 - 49.95 is not 0.05 in binary).
     """
     finite = [v for v in values if math.isfinite(v)]
     if not finite:

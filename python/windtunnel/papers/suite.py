@@ -1,4 +1,4 @@
-"""What every paper suite is made of: cells to run, and groups of rows that read them."""
+"""The parts of every paper suite: cells to run, and groups of rows that read them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Results:
 
 @dataclass
 class Group:
-    """A figure, a table or the claims: the cells it needs, and how its rows come from their results."""
+    """A figure, a table or the claims: the cells it needs, and how their results become its rows."""
 
     id: str
     title: str
@@ -51,7 +51,7 @@ class Group:
 
 @dataclass
 class Suite:
-    """A document's suite. ``aliases`` are names under which one asks for several groups (``fig3`` is 3a and 3b)."""
+    """A document's suite. ``aliases`` are names for several groups at once (``fig3`` is 3a and 3b)."""
 
     name: str
     title: str

@@ -1,4 +1,4 @@
-"""What the terminal shows of a suite: the side-by-side table, the counts, the failures."""
+"""What the terminal shows for a suite: the side-by-side table, the counts, the failures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from windtunnel.papers.suite import Group
 if TYPE_CHECKING:
     from rich.console import Console
 
-#: From this many columns on the table shows all that it has.
+#: A terminal with at least this many columns gets all columns of the table.
 WIDE = 110
 
 COLOURS = {"within": "green", "outside": "yellow", "info": "dim"}
@@ -38,7 +38,7 @@ def show_rows(console: Console, groups: Sequence[Group], rows: Mapping[str, Sequ
     for group in groups:
         titles.setdefault(heading(group), []).extend(rows[group.id])
     for title, listed in titles.items():
-        # 80 columns hold what matters; difference and spread follow from the page, or from a wider terminal.
+        # 80 columns hold what matters; the page and a wider terminal show the difference and the spread, too.
         wide = console.width >= WIDE
         table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
         table.add_column("what", overflow="fold", min_width=24)
@@ -91,7 +91,7 @@ def show_failures(console: Console, failed: Sequence[Outcome]) -> None:
 
 
 def number(value: float | None) -> str:
-    """Four significant digits, whole numbers in full."""
+    """Four significant digits; whole numbers in full."""
     if value is None or not math.isfinite(value):
         return ""
     if value == 0 or abs(value) >= 1e4:

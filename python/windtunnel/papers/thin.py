@@ -1,4 +1,4 @@
-"""A run with fewer points, for a suite's interactive reports: there are dozens, of up to 10^7 points each."""
+"""Thins a run for a suite's interactive reports: there are dozens of them, with up to 10^7 points each."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ SERIES = {
     "mark_points": ("kind", "hz"),
 }
 
-#: Points of a table that are kept, about.
+#: Approximate number of points kept per table.
 LIMIT = 30_000
 
-#: Cells of a panel on a large screen: each keeps one point of a series, and each column its extremes.
+#: Cells of a panel on a large screen: each keeps one point of a series, and each column also keeps its extremes.
 CELLS = (2000, 400)
 
 

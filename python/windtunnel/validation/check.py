@@ -1,4 +1,4 @@
-"""A check: scenarios to run, and rows that come of them."""
+"""A check: scenarios to run, and the rows that their results give."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ Verdict = Literal["agrees", "differs", "info"]
 class Line:
     """An expected value beside a measured one.
 
-    ``tolerance`` is the largest distance at which they agree, in the unit of the values; where it comes from is said by
-    the section that the line belongs to. None: for information, no verdict.
+    ``tolerance`` is the largest distance at which they agree, in the unit of the values; the line's section says where
+    it comes from. None: for information, no verdict.
     """
 
     what: str
@@ -40,30 +40,30 @@ class Line:
         return "agrees" if abs(self.measured - self.expected) <= self.tolerance else "differs"
 
 
-#: What a check's runs are reduced to, in the process that ran them: small and picklable.
+#: What the process that ran a check's scenario reduces its result to: small and picklable.
 Values: TypeAlias = "Mapping[str, float | str]"
 
 
 @dataclass(frozen=True)
 class Run:
-    """A scenario of a check. ``reduce`` takes from its result what the check's lines need."""
+    """A scenario of a check. ``reduce`` extracts what the check's lines need from its result."""
 
     name: str
     toml: str
     reduce: Callable[[RunResult], Values]
     packets: float = 0.0
-    """About how many packets it delivers: the longest runs go first."""
+    """Approximate number of packets that it delivers: the longest runs go first."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """Runs, and the lines that are read from their values (by the name of the run)."""
+    """Runs, and the lines computed from their values (by the name of the run)."""
 
     name: str
     runs: Sequence[Run]
     lines: Callable[[Mapping[str, Values]], list[Line]]
     quick: bool = True
-    """Part of the quick selection."""
+    """Whether the quick selection has it."""
 
 
 def table(name: str) -> list[dict[str, str]]:

@@ -1,7 +1,7 @@
 """CUBIC's curve, fitted to the window of a run (RFC 9438 section 4.2).
 
 One flow on a long fat path loses a single segment; afterwards its window follows ``W(t) = C (t - K)^3 + W_max``. C and
-K are fitted by least squares to the recorded window from the end of the recovery on; K is to be
+K are fitted by least squares to the recorded window from the end of the recovery on; K should be
 ``cbrt(W_max (1 - beta) / C)``. Linux's C is 410/1024 and its beta 717/1024.
 """
 
@@ -18,7 +18,7 @@ from windtunnel.validation.check import Check, Line, Run, Values
 MSS = 1448
 C = 410 / 1024
 BETA = 717 / 1024
-#: The segment that is lost, in slow start: the window is then about a thousand segments.
+#: The segment that is lost, in slow start, when the window is about a thousand segments.
 LOST = 1_500
 #: The window passes its old maximum only after K, about 10 s.
 BEFORE_K_S = 5.0

@@ -17,16 +17,16 @@ from windtunnel.validation.check import Check, Line, Run, Values
 #: Payload of a segment: MTU 1500 with timestamps.
 MSS = 1448
 
-#: Losses of a run: enough for a mean within 2 % (periodic) or 4 % (Bernoulli).
+#: Losses in a run: enough for a mean within 2 % (periodic) or 4 % (Bernoulli).
 LOSSES = 2000
 
-#: A packet-level run without delayed ACKs against an idealised model (spec/congestion-control section 4).
+#: Tolerance for a packet-level run without delayed ACKs beside an idealised model (spec/congestion-control section 4).
 TOLERANCE = 0.15
 
 
 @dataclass(frozen=True)
 class Law:
-    """One cell: controller, round-trip time, loss probability, and what the model gives (periodic, Bernoulli)."""
+    """One cell: controller, round-trip time, loss probability, and the model's values (periodic, Bernoulli)."""
 
     name: str
     cc: str
@@ -42,7 +42,7 @@ class Law:
 
     @property
     def packets(self) -> float:
-        """Packets of a run."""
+        """Number of packets in a run."""
         return LOSSES / self.p
 
 

@@ -11,8 +11,8 @@ from windtunnel.validation.suite import Outcome
 
 HEAD = """# Validation
 
-Written by `windtunnel validate`, which anyone can run again. *Expected* comes from where the section says; *differs*
-means that the measured value is farther from it than the tolerance. Without a tolerance a line is for information.
+Written by `windtunnel validate`, which anyone can run again. Each section says where its *expected* values come from;
+*differs* means that the measured value is farther from it than the tolerance. A line without one is for information.
 """
 
 
@@ -51,6 +51,6 @@ def page(outcomes: Sequence[Outcome]) -> str:
 
 
 def write_page(outcomes: Sequence[Outcome], path: Path) -> None:
-    """Write the page, whole or not at all."""
+    """Write the page, completely or not at all."""
     with staged_file(path, force=True) as stage:
         stage.write_text(page(outcomes), encoding="utf-8")

@@ -132,7 +132,7 @@ impl SlowStart for Essp {
     }
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        out("stage", self.vars.stage as f64);
-        out("recover", self.vars.hold_off.recover().get() as f64);
+        out("essp_stage", self.vars.stage as f64);
+        out("essp_recover_seq", self.vars.hold_off.recover().get() as f64);
     }
 }

@@ -5,10 +5,10 @@ use std::num::NonZeroU32;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use windtunnel_cc::{
-    AimdGrowth, AimdParams, AvoidanceConfig, ConventionalParams, CubicParams, CubicVariant, EsspParams,
-    ExitResponse, FlowInit, HystartParams, HystartPpParams, LimiterWindow, MdsParams, Pacing, RenoParams,
-    ResponseConfig, ScalableParams, ScalableVariant, SlowStartConfig, SlowStartGrowth, SsthreshBase,
-    StandardParams, Style, WindowedConfig,
+    AimdGrowth, AimdParams, AvoidanceConfig, CongestionControl, ConventionalParams, CubicParams,
+    CubicVariant, EsspParams, ExitResponse, FlowInit, HystartParams, HystartPpParams, LimiterWindow,
+    MdsParams, Pacing, RenoParams, ResponseConfig, ScalableParams, ScalableVariant, SlowStartConfig,
+    SlowStartGrowth, SsthreshBase, StandardParams, Style, WindowedConfig,
 };
 use windtunnel_units::{Bytes, Duration, Time};
 
@@ -161,9 +161,16 @@ fn config() -> impl Strategy<Value = WindowedConfig> {
     })
 }
 
+/// The names of the numbers that a controller tells of itself.
+fn probed_names(cc: &dyn CongestionControl) -> Vec<&'static str> {
+    let mut names = Vec::new();
+    cc.probe(&mut |name, _| names.push(name));
+    names
+}
+
 proptest! {
     /// cwnd stays finite and at or above its floor (two segments; one from a timeout on, or if it begins with one, RFC
-    /// 5681 section 3.1), and all that a controller says of itself is a number.
+    /// 5681 section 3.1). Of itself a controller always tells the same numbers in the same order, and none is infinite.
     #[test]
     fn controllers_stay_finite_and_above_their_floor(
         config in config(),
@@ -179,6 +186,7 @@ proptest! {
         let init = FlowInit { paced, ssthresh_base, ..init(MSS * iw) };
         let mut flow = Driver::from_init(&config, init, Duration::from_millis(20));
         let mut floor = MSS * iw.min(2);
+        let names = probed_names(&*flow.cc);
         for event in events {
             match event {
                 Event::Ack { after, segments, marks, barred } => {
@@ -211,8 +219,9 @@ proptest! {
             let Pacing::Gain(gain) = control.pacing else { panic!("windows are paced by gain") };
             prop_assert!((1.0..4.2).contains(&gain));
             let mut finite = true;
-            flow.cc.probe(&mut |_, value| finite &= value.is_finite());
+            flow.cc.probe(&mut |_, value| finite &= !value.is_infinite());
             prop_assert!(finite);
+            prop_assert_eq!(&probed_names(&*flow.cc), &names);
         }
     }
 

@@ -127,11 +127,11 @@ fn essp_advances_once_per_round() {
     flow.ack(NS, 1, CLEAN);
     assert_eq!(flow.cwnd(), MSS * 11);
     flow.ack(NS, 1, SCE);
-    assert_eq!(flow.probe("stage"), Some(1.0));
+    assert_eq!(flow.probe("essp_stage"), Some(1.0));
     assert_eq!(flow.cwnd(), MSS * 11 + MSS / 3, "no delay: nothing to leave out");
     assert_eq!(flow.cc.control().pacing, Pacing::Gain(leonardo::scale(1)));
     flow.ack(NS, 1, SCE);
-    assert_eq!(flow.probe("stage"), Some(1.0), "the same round");
+    assert_eq!(flow.probe("essp_stage"), Some(1.0), "the same round");
     // K(4) = 15 is not less than the 12 segments of then.
     flow.ack(NS, 12, SCE);
     assert_eq!(flow.cc.slow_start_exit(), Some(ExitReason::Sce));
@@ -145,10 +145,10 @@ fn essp_leaves_out_what_is_queued() {
     let mut flow = Driver::new(&essp(), MSS * 100, RTT);
     flow.rtt = RTT * 5 / 4;
     flow.ack(NS, 1, CLEAN);
-    assert_eq!(flow.probe("stage"), Some(0.0));
+    assert_eq!(flow.probe("essp_stage"), Some(0.0));
     flow.rtt = RTT * 5 / 4 + NS;
     flow.ack(NS, 1, CLEAN);
-    assert_eq!(flow.probe("stage"), Some(1.0));
+    assert_eq!(flow.probe("essp_stage"), Some(1.0));
     let path_rtt = RTT.as_nanos();
     let targeted = 101 * 1448 * path_rtt / (path_rtt * 5 / 4 + 1);
     assert_eq!(flow.cwnd(), Bytes::new(targeted + 1448 / 3));
@@ -175,7 +175,7 @@ fn essp_uses_a_sample_once() {
     flow.sampled = false;
     let before = flow.cwnd();
     flow.ack(NS, 100, SCE);
-    assert_eq!(flow.probe("stage"), Some(2.0));
+    assert_eq!(flow.probe("essp_stage"), Some(2.0));
     assert!(flow.cwnd() > before);
 }
 

@@ -9,11 +9,10 @@ use windtunnel_tcp::bsd42::Bsd42Params;
 
 use super::cursor::Cursor;
 use super::deserialize::fields;
-use super::document::Value;
 use super::fault::Fault;
 use super::nearest::nearest;
-use crate::kinds::{self, Classic, Kind};
 use crate::model::Endpoints;
+use crate::registry::{CLASSICS, Classic, DEFAULT_IW, Described, Registry};
 
 /// The suffix of a controller's name that stands for the MDS response.
 pub(crate) const MDS_SUFFIX: &str = "-mds";
@@ -21,35 +20,6 @@ pub(crate) const MDS_SUFFIX: &str = "-mds";
 /// The largest tau. The document knows 8 to 128; a limiter holds tau times, so that a slip of the pen must not take
 /// all memory.
 const LARGEST_TAU: u32 = 65_536;
-
-/// The name in a name or a table with `kind`.
-pub(crate) fn kind_name<'n>(at: &Cursor<'n>, what: &str) -> Result<(&'n str, Cursor<'n>), Fault> {
-    let place = match at.value() {
-        Some(Value::Table(_)) => at.get("kind"),
-        _ => at.clone(),
-    };
-    match place.text() {
-        Some(name) => Ok((name, place)),
-        None if !place.is_given() => Err(place.fault(format!("is required: the name of {what}"))),
-        None if at.entries().is_empty() => {
-            Err(place.not_allowed(format!("the name of {what}, or a table with `kind`")))
-        }
-        None => Err(place.not_allowed(format!("the name of {what}"))),
-    }
-}
-
-/// An algorithm whose table holds nothing but `kind`, its parameters, and `more` keys.
-pub(crate) fn read<C>(
-    at: &Cursor<'_>,
-    kinds: &'static [Kind<C>],
-    what: &str,
-    more: &[&str],
-) -> Result<(&'static Kind<C>, C), Fault> {
-    let (name, place) = kind_name(at, what)?;
-    let kind = kinds::find(kinds, name, &place, what)?;
-    at.expect_keys(&[&["kind"], more, (kind.keys)()].concat())?;
-    Ok((kind, (kind.read)(at)?))
-}
 
 /// A flow's controller.
 #[derive(Debug)]
@@ -78,12 +48,16 @@ fn bsd42(at: &Cursor<'_>, place: &Cursor<'_>, endpoints: Endpoints) -> Result<Co
     params.check().map_err(|OutOfRange { key, allowed, .. }| at.get(key).not_allowed(allowed))?;
     let config = WindowedConfig::default();
     let name = BSD42.to_owned();
-    Ok(Controller { name, config, detection: None, iw: kinds::DEFAULT_IW, bsd42: Some(params) })
+    Ok(Controller { name, config, detection: None, iw: DEFAULT_IW, bsd42: Some(params) })
 }
 
 /// Reads a controller.
-pub(crate) fn controller(at: &Cursor<'_>, endpoints: Endpoints) -> Result<Controller, Fault> {
-    let (name, place) = kind_name(at, "a controller")?;
+pub(crate) fn controller(
+    at: &Cursor<'_>,
+    endpoints: Endpoints,
+    registry: &Registry,
+) -> Result<Controller, Fault> {
+    let (name, place) = at.kind_name("a controller")?;
     if name == BSD42 {
         return bsd42(at, &place, endpoints);
     }
@@ -91,22 +65,24 @@ pub(crate) fn controller(at: &Cursor<'_>, endpoints: Endpoints) -> Result<Contro
         Some(base) => (base, true),
         None => (name, false),
     };
-    let classic = kinds::CLASSICS.iter().find(|classic| classic.name == base);
+    let classic = Classic::named(base);
     if classic.is_some() && endpoints == Endpoints::Ideal {
         return Err(place.not_allowed(
             "a controller that needs no loss recovery: this one is endpoints = \"linux\" only",
         ));
     }
-    let avoidance = kinds::named(kinds::CONTROLLERS, classic.map_or(base, |_| Classic::AVOIDANCE))
-        .ok_or_else(|| unknown_controller(name, &place))?;
+    let avoidance = registry
+        .avoidances
+        .named(classic.map_or(base, |_| Classic::AVOIDANCE))
+        .ok_or_else(|| unknown_controller(name, &place, registry))?;
 
     let response_at = at.get("response");
     let response_name = match (response_at.is_given(), suffixed) {
-        (true, _) => kind_name(&response_at, "a response")?.0,
+        (true, _) => response_at.kind_name("a response")?.0,
         (false, true) => "mds",
         (false, false) => "conventional",
     };
-    let response = kinds::find(kinds::RESPONSES, response_name, &response_at, "a response")?;
+    let response = registry.responses.find(response_name, &response_at)?;
     if suffixed && response.name != "mds" {
         return Err(response_at
             .not_allowed(format!("`{name}` has the MDS response; write kind = \"{base}\" for another")));
@@ -115,7 +91,11 @@ pub(crate) fn controller(at: &Cursor<'_>, endpoints: Endpoints) -> Result<Contro
         return Err(response_at.not_allowed("the name of a response; its parameters stand beside it"));
     }
 
-    let known = [&["kind", "slow_start", "response"], (avoidance.keys)(), (response.keys)()].concat();
+    let known: Vec<&str> = ["kind", "slow_start", "response"]
+        .into_iter()
+        .chain(avoidance.keys())
+        .chain(response.keys())
+        .collect();
     if response.name != "mds" {
         let only_mds = |key: &&str| fields::<MdsParams>().contains(key) && !known.contains(key);
         if let Some(entry) = at.entries().iter().find(|entry| only_mds(&entry.key.as_str())) {
@@ -128,42 +108,47 @@ pub(crate) fn controller(at: &Cursor<'_>, endpoints: Endpoints) -> Result<Contro
         Endpoints::Ideal => Style::Document,
         Endpoints::Linux => Style::Linux,
     };
-    let growth = (avoidance.read)(at)?;
-    let slow_start = slow_start(&at.get("slow_start"), &growth, style)?;
-    let mut config = WindowedConfig { avoidance: growth, slow_start, response: (response.read)(at)? };
+    let growth = avoidance.read(at)?;
+    let slow_start = slow_start(&at.get("slow_start"), &growth, style, registry)?;
+    let mut config = WindowedConfig { avoidance: growth, slow_start, response: response.read(at)? };
     if let (Some(_), AvoidanceConfig::Reno(params)) = (classic, &mut config.avoidance) {
         params.growth.get_or_insert(AimdGrowth::PerAck);
     }
     config.resolve(style);
     check(at, &config)?;
     let suffix = if config.answers_sce() { MDS_SUFFIX } else { "" };
-    let name = classic.map_or(avoidance.name, |classic| classic.name);
+    let name = classic.map_or(&*avoidance.name, |classic| classic.name);
     Ok(Controller {
         name: format!("{name}{suffix}"),
         config,
         detection: classic.map(|classic| classic.detection),
-        iw: classic.map_or(kinds::DEFAULT_IW, |classic| classic.iw),
+        iw: classic.map_or(DEFAULT_IW, |classic| classic.iw),
         bsd42: None,
     })
 }
 
-fn unknown_controller(name: &str, at: &Cursor<'_>) -> Fault {
-    let others = kinds::CLASSICS.iter().map(|classic| classic.name).chain([BSD42]);
+fn unknown_controller(name: &str, at: &Cursor<'_>, registry: &Registry) -> Fault {
+    let others = CLASSICS.iter().map(|classic| classic.name).chain([BSD42]);
     let allowed = format!(
         "a controller is one of {}, each also with {MDS_SUFFIX}, or {}",
-        kinds::names(kinds::CONTROLLERS),
+        registry.avoidances.names(),
         others.clone().collect::<Vec<_>>().join(", "),
     );
-    let bases = kinds::CONTROLLERS.iter().map(|kind| kind.name).chain(others);
+    let bases = registry.avoidances.iter().map(|entry| &*entry.name).chain(others);
     let all: Vec<String> = bases.flat_map(|name| [name.to_owned(), format!("{name}{MDS_SUFFIX}")]).collect();
     at.not_allowed(allowed).with_hint(nearest(name, all.iter().map(String::as_str)))
 }
 
 /// A slow start; without one the usual one of the controller, and with ideal endpoints the one that the MDS document uses
 /// with all of them.
-fn slow_start(at: &Cursor<'_>, avoidance: &AvoidanceConfig, style: Style) -> Result<SlowStartConfig, Fault> {
+fn slow_start(
+    at: &Cursor<'_>,
+    avoidance: &AvoidanceConfig,
+    style: Style,
+    registry: &Registry,
+) -> Result<SlowStartConfig, Fault> {
     match (at.is_given(), style) {
-        (true, _) => Ok(read(at, kinds::SLOW_STARTS, "a slow start", &[])?.1),
+        (true, _) => registry.slow_starts.read(at),
         (false, Style::Document) => Ok(SlowStartConfig::Essp(EsspParams::default())),
         (false, Style::Linux) => Ok(avoidance.usual_slow_start(style)),
     }
@@ -187,5 +172,5 @@ fn check(at: &Cursor<'_>, config: &WindowedConfig) -> Result<(), Fault> {
 
 /// True if `key` is a parameter of the avoidance.
 fn owns(avoidance: &AvoidanceConfig, key: &str) -> bool {
-    kinds::describe(kinds::CONTROLLERS, avoidance).1.contains_key(key)
+    avoidance.parameters().contains_key(key)
 }

@@ -94,6 +94,22 @@ impl<'n> Cursor<'n> {
         Cursor { node, place: node.map_or(self.place, |node| &node.place), path: self.path.clone() }
     }
 
+    /// The name in a name or a table with `kind`, and where it is written. `what` is what it is a name of.
+    pub(crate) fn kind_name(&self, what: &str) -> Result<(&'n str, Cursor<'n>), Fault> {
+        let place = match self.value() {
+            Some(Value::Table(_)) => self.get("kind"),
+            _ => self.clone(),
+        };
+        match place.text() {
+            Some(name) => Ok((name, place)),
+            None if !place.is_given() => Err(place.fault(format!("is required: the name of {what}"))),
+            None if self.entries().is_empty() => {
+                Err(place.not_allowed(format!("the name of {what}, or a table with `kind`")))
+            }
+            None => Err(place.not_allowed(format!("the name of {what}"))),
+        }
+    }
+
     /// Reads the value as a `T`.
     pub(crate) fn read<T: DeserializeOwned>(&self) -> Result<T, Fault> {
         T::deserialize(NodeDeserializer::new(self.clone())).map_err(|fault| fault.at(self.location()))

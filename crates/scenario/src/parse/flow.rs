@@ -18,8 +18,8 @@ use super::record::Names;
 use super::route::{Graph, check_length};
 use super::tcp::tcp;
 use crate::file::FlowTable;
-use crate::kinds;
 use crate::model::{Active, Endpoints, FlowGroup, Link, Route, member_name};
+use crate::registry::DEFAULT_IW;
 
 /// Flows of a scenario; also the largest `count`.
 const MOST_FLOWS: u32 = 100_000;
@@ -77,12 +77,12 @@ fn flow(
     of: Surroundings<'_>,
 ) -> Result<FlowGroup, Fault> {
     let ideal = of.endpoints == Endpoints::Ideal;
-    let application = application(&at.get("app"), of.endpoints)?;
+    let application = application(&at.get("app"), of.endpoints, of.registry)?;
     let Controller { name: cc_name, config: cc, detection, iw, bsd42 } =
         if application.protocol() == Protocol::Udp {
             no_controller(&application, at)?
         } else {
-            algorithm::controller(&at.get("cc"), of.endpoints)?
+            algorithm::controller(&at.get("cc"), of.endpoints, of.registry)?
         };
     if let (Some(_), ApplicationConfig::Poisson(_)) = (&bsd42, &application) {
         return Err(at.get("app").not_allowed("an application of one connection: `bsd42` opens no others"));
@@ -117,9 +117,9 @@ fn no_controller(application: &ApplicationConfig, at: &Cursor<'_>) -> Result<Con
             return Err(key.fault("belongs to TCP; this application uses UDP"));
         }
     }
-    let name = kinds::describe(kinds::APPLICATIONS, application).0.to_owned();
+    let name = application.kind().to_owned();
     let config = WindowedConfig::default();
-    Ok(Controller { name, config, detection: None, iw: kinds::DEFAULT_IW, bsd42: None })
+    Ok(Controller { name, config, detection: None, iw: DEFAULT_IW, bsd42: None })
 }
 
 fn initial_window(at: &Cursor<'_>, default: u32) -> Result<u32, Fault> {

@@ -1,19 +1,20 @@
 //! Links and their queues.
 
+use std::sync::Arc;
+
 use windtunnel_qdisc::OutOfRange;
 use windtunnel_qdisc::ecn::EcnMode;
-use windtunnel_sim::impairment::ImpairmentConfig;
+use windtunnel_sim::element::ElementParams;
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 
-use super::algorithm;
 use super::cursor::Cursor;
 use super::document::Value;
 use super::fault::Fault;
 use super::limit::limit;
 use super::rate::link_rate;
 use crate::file::{BottleneckTable, LinkTable, ReverseTable};
-use crate::kinds;
 use crate::model::{Change, DequeuePoint, Endpoints, Link, LinkRate, Queue};
+use crate::registry::Registry;
 
 /// The queue of a link that names none.
 pub(crate) const DEFAULT_QUEUE: &str = "fifo";
@@ -26,9 +27,6 @@ const MOST_OVERHEAD: Bytes = Bytes::new(1000);
 
 /// No path is longer.
 pub(crate) const LONGEST_DELAY: Duration = Duration::from_secs(1000);
-
-/// The keys of a queue's table beside `kind` and the parameters of the algorithm.
-pub(crate) const QUEUE_KEYS: &[&str] = &["limit", "ecn_mode"];
 
 /// What all links have.
 pub(crate) struct Line {
@@ -69,6 +67,7 @@ pub(crate) struct Surroundings<'f> {
     pub(crate) end: Time,
     /// The scenario's file, beside which other files are looked for.
     pub(crate) file: Option<&'f str>,
+    pub(crate) registry: &'f Registry,
 }
 
 impl Line {
@@ -98,13 +97,13 @@ impl Line {
         if delay > LONGEST_DELAY {
             return Err(at.get("delay").not_allowed(format!("at most {LONGEST_DELAY}")));
         }
-        let impair = impairments(&at.get("impair"), of.endpoints)?;
+        let impair = impairments(&at.get("impair"), of)?;
         check_changes(&changes, &at.get("changes"), &rate, of.end)?;
         let bdp = match (&rate, bdp_rtt) {
             (LinkRate::Fixed(rate), Some(rtt)) => Some(*rate * rtt),
             _ => None,
         };
-        let queue = queue(&at.get("queue"), bdp)?;
+        let queue = queue(&at.get("queue"), bdp, of.registry)?;
         let dequeue_point = dequeue_point.unwrap_or(match of.endpoints {
             Endpoints::Ideal => DequeuePoint::End,
             Endpoints::Linux => DequeuePoint::Start,
@@ -114,27 +113,25 @@ impl Line {
 }
 
 /// Reads what happens behind a link: one impairment, or a list of them, in the order in which they work.
-fn impairments(at: &Cursor<'_>, endpoints: Endpoints) -> Result<Vec<ImpairmentConfig>, Fault> {
+fn impairments(at: &Cursor<'_>, of: Surroundings<'_>) -> Result<Vec<Arc<dyn ElementParams>>, Fault> {
     if !at.is_given() {
         return Ok(Vec::new());
     }
-    if endpoints == Endpoints::Ideal {
+    if of.endpoints == Endpoints::Ideal {
         return Err(at.fault("needs endpoints = \"linux\": ideal endpoints know no loss and no reordering"));
     }
     let mut all = match at.value() {
         Some(Value::List(items)) => {
-            (0..items.len()).map(|i| impairment(&at.item(i))).collect::<Result<_, _>>()?
+            (0..items.len()).map(|i| impairment(&at.item(i), of.registry)).collect::<Result<_, _>>()?
         }
-        _ => vec![impairment(at)?],
+        _ => vec![impairment(at, of.registry)?],
     };
-    all.sort_by_key(ImpairmentConfig::stage);
+    all.sort_by_key(|element| element.stage());
     Ok(all)
 }
 
-fn impairment(at: &Cursor<'_>) -> Result<ImpairmentConfig, Fault> {
-    let config = algorithm::read(at, kinds::IMPAIRMENTS, "an impairment", &[])?.1;
-    config.check().map_err(|OutOfRange { key, allowed, .. }| at.get(key).not_allowed(allowed))?;
-    Ok(config)
+fn impairment(at: &Cursor<'_>, registry: &Registry) -> Result<Arc<dyn ElementParams>, Fault> {
+    registry.impairments.read(at)
 }
 
 pub(crate) fn check_rate(rate: Rate, at: &Cursor<'_>) -> Result<(), Fault> {
@@ -167,11 +164,11 @@ fn check_changes(changes: &[Change], at: &Cursor<'_>, rate: &LinkRate, end: Time
     Ok(())
 }
 
-fn queue(at: &Cursor<'_>, bdp: Option<Bytes>) -> Result<Queue, Fault> {
+fn queue(at: &Cursor<'_>, bdp: Option<Bytes>, registry: &Registry) -> Result<Queue, Fault> {
     let config = if at.is_given() {
-        algorithm::read(at, kinds::QUEUES, "a queue", QUEUE_KEYS)?.1
+        registry.queues.read(at)?
     } else {
-        (kinds::find(kinds::QUEUES, DEFAULT_QUEUE, at, "a queue")?.read)(at)?
+        registry.queues.find(DEFAULT_QUEUE, at)?.read(at)?
     };
     config.check().map_err(|OutOfRange { key, allowed, .. }| at.get(key).not_allowed(allowed))?;
     let mode_at = at.get("ecn_mode");

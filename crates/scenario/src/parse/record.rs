@@ -28,7 +28,7 @@ pub(crate) fn record(
     duration: Duration,
     series: u64,
 ) -> Result<Record, Fault> {
-    let RecordTable { interval, points, events, packets } = *table;
+    let RecordTable { interval, points, state, events, packets } = *table;
     let rows_at_1_ns = u128::from(duration.as_nanos()) * u128::from(series);
     let least = Duration::from_nanos(rows_at_1_ns.div_ceil(u128::from(MOST_ROWS)).max(1) as u64);
     if interval < least {
@@ -38,7 +38,7 @@ pub(crate) fn record(
     }
     let points =
         points.unwrap_or_else(|| LEAST_POINT_DISTANCE.max(duration * series.div_ceil(SERIES) / POINTS));
-    Ok(Record { interval, points, events, packets })
+    Ok(Record { interval, points, state, events, packets })
 }
 
 /// Validates the windows.

@@ -13,6 +13,7 @@ use super::record::{Names, check_windows, record};
 use super::route::Graph;
 use crate::file::{File, LinkTable};
 use crate::model::{Link, Scenario, Shape};
+use crate::registry::Registry;
 
 /// No run is longer: eleven days of simulated time.
 const LONGEST_RUN: Duration = Duration::from_secs(1_000_000);
@@ -21,15 +22,20 @@ const LONGEST_RUN: Duration = Duration::from_secs(1_000_000);
 const MTU: std::ops::RangeInclusive<Bytes> = Bytes::new(HEADERS.get() + 8)..=Bytes::new(65_535);
 
 /// Parses a scenario's text with `key=value` overrides.
-pub(crate) fn parse(text: &str, file: Option<&str>, settings: &[String]) -> Result<Scenario, Fault> {
+pub(crate) fn parse(
+    text: &str,
+    file: Option<&str>,
+    settings: &[String],
+    registry: &Registry,
+) -> Result<Scenario, Fault> {
     let mut document = Node::document(text)?;
     for setting in settings {
         overrides::apply(&mut document, setting)?;
     }
-    resolve(&Cursor::root(&document), file)
+    resolve(&Cursor::root(&document), file, registry)
 }
 
-fn resolve(at: &Cursor<'_>, path: Option<&str>) -> Result<Scenario, Fault> {
+fn resolve(at: &Cursor<'_>, path: Option<&str>, registry: &Registry) -> Result<Scenario, Fault> {
     let mut file: File = at.read()?;
     if file.duration.is_zero() || file.duration > LONGEST_RUN {
         return Err(at.get("duration").not_allowed(format!("more than 0 s and at most {LONGEST_RUN}")));
@@ -38,7 +44,7 @@ fn resolve(at: &Cursor<'_>, path: Option<&str>) -> Result<Scenario, Fault> {
         return Err(at.get("mtu").not_allowed(format!("from {} to {}", MTU.start(), MTU.end())));
     }
     let end = Time::ZERO + file.duration;
-    let of = Surroundings { endpoints: file.endpoints, end, file: path };
+    let of = Surroundings { endpoints: file.endpoints, end, file: path, registry };
     let (shape, links) = topology(&mut file, at, of)?;
     let topology = match &shape {
         Shape::Dumbbell => Topology::Dumbbell(&links),

@@ -3,7 +3,7 @@
 //! The cases are texts in `bad_input/`, to be read as a user reads: in a valid scenario, what `-` shows is replaced by what
 //! `+` shows (`|` shows a whole file, `$` an override), and the message is then what `>` shows.
 
-use windtunnel_scenario::Scenario;
+use windtunnel_scenario::{Registry, Scenario};
 
 const DUMBBELL: &str = include_str!("bad_input/dumbbell.toml");
 const GRAPH: &str = include_str!("bad_input/graph.toml");
@@ -69,10 +69,10 @@ fn in_files_that_nobody_wrote() {
 #[test]
 fn the_parts_of_an_error() {
     let text = DUMBBELL.replace("rtt = \"20 ms\"", "rtt = \"0 ms\"");
-    let error = Scenario::parse(&text, Some("s.toml"), &[]).unwrap_err();
+    let error = Scenario::parse(&text, Some("s.toml"), &[], &Registry::default()).unwrap_err();
     assert_eq!((error.file.as_deref(), error.line, error.column), (Some("s.toml"), Some(10), Some(1)));
     assert_eq!((error.key.as_deref(), error.value.as_deref()), (Some("flow[0].rtt"), Some("\"0 ms\"")));
-    let without_file = Scenario::parse(&text, None, &[]).unwrap_err();
+    let without_file = Scenario::parse(&text, None, &[], &Registry::default()).unwrap_err();
     assert!(without_file.to_string().starts_with("line 10: flow[0].rtt: "));
 }
 
@@ -115,7 +115,7 @@ impl Case {
 }
 
 fn message(text: &str, overrides: &[String]) -> String {
-    match Scenario::parse(text, Some("s.toml"), overrides) {
+    match Scenario::parse(text, Some("s.toml"), overrides, &Registry::default()) {
         Ok(_) => "no message".to_owned(),
         Err(error) => error.to_string(),
     }

@@ -3,7 +3,7 @@
 use windtunnel_cc::{AvoidanceConfig, EsspParams, MdsParams, ResponseConfig, SlowStartConfig};
 use windtunnel_qdisc::ecn::EcnMode;
 use windtunnel_qdisc::{DeltimParams, FifoParams, Limit, QueueConfig};
-use windtunnel_scenario::{Active, Change, DequeuePoint, LinkRate, Scenario, Shape};
+use windtunnel_scenario::{Active, Change, DequeuePoint, LinkRate, Registry, Scenario, Shape};
 use windtunnel_tcp::AckParams;
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 
@@ -12,7 +12,7 @@ pub(crate) const PARKING_LOT: &str = include_str!("good/parking-lot.toml");
 pub(crate) const EVERYTHING: &str = include_str!("good/everything.toml");
 
 pub(crate) fn parse(text: &str) -> Scenario {
-    Scenario::parse(text, None, &[]).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    Scenario::parse(text, None, &[], &Registry::default()).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
 fn at(seconds: u64) -> Time {

@@ -1,6 +1,6 @@
 //! Scenarios in which hardly anything can get through: they end soon, and their summary says what happened.
 
-use windtunnel_scenario::Scenario;
+use windtunnel_scenario::{Registry, Scenario};
 use windtunnel_sim::{FlowSummary, Summary};
 
 use crate::invariants;
@@ -13,7 +13,8 @@ fn run(settings: &[&str]) -> Summary {
     let text = "duration = \"100 s\"\nrecord = { interval = \"1 s\" }\n[bottleneck]\nrate = \"10 Mbit/s\"\n\
                 [[flow]]\ncc = \"cubic\"\nrtt = \"20 ms\"\n";
     let settings: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();
-    let scenario = Scenario::parse(text, None, &settings).unwrap_or_else(|error| panic!("{error}"));
+    let scenario = Scenario::parse(text, None, &settings, &Registry::default())
+        .unwrap_or_else(|error| panic!("{error}"));
     let summary = invariants::check(&scenario, MOST_EVENTS);
     summary.unwrap_or_else(|| panic!("{settings:?}: more than {MOST_EVENTS} events"))
 }
@@ -140,6 +141,8 @@ fn the_least_of_everything() {
 fn an_application_without_a_pace() {
     let text = "duration = \"1 s\"\n[bottleneck]\nrate = \"1 Mbit/s\"\n[[flow]]\nrtt = \"1 ms\"\n\
                 app = { kind = \"cbr\", rate = \"1 Tbit/s\", packet_size = \"44 B\" }\n";
-    let error = Scenario::parse(text, None, &[]).expect_err("two datagrams in a nanosecond").to_string();
+    let error = Scenario::parse(text, None, &[], &Registry::default())
+        .expect_err("two datagrams in a nanosecond")
+        .to_string();
     assert!(error.contains("app.rate") && error.contains("1 ns apart"), "{error}");
 }

@@ -1,9 +1,8 @@
 //! What `endpoints = "linux"`, the default, means: defaults, mechanisms, impairments, applications.
 
 use windtunnel_cc::{AvoidanceConfig, CubicVariant, SlowStartConfig};
-use windtunnel_scenario::{DequeuePoint, Endpoints, LinkRate, Scenario};
+use windtunnel_scenario::{DequeuePoint, Endpoints, LinkRate, Registry, Scenario};
 use windtunnel_sim::application::ApplicationConfig;
-use windtunnel_sim::impairment::ImpairmentConfig;
 use windtunnel_tcp::{AckPolicy, LossDetection, TcpParams};
 use windtunnel_units::Duration;
 
@@ -20,7 +19,8 @@ fn text(top: &str, bottleneck: &str, flow: &str) -> String {
 }
 
 fn refused(top: &str, bottleneck: &str, flow: &str) -> String {
-    let error = Scenario::parse(&text(top, bottleneck, flow), None, &[]).expect_err("wrong");
+    let error =
+        Scenario::parse(&text(top, bottleneck, flow), None, &[], &Registry::default()).expect_err("wrong");
     error.to_string()
 }
 
@@ -82,7 +82,7 @@ fn classic_controllers_bring_their_recovery() {
 fn impairments_are_ordered() {
     let scenario =
         dumbbell("", "impair = [\"jitter\", { kind = \"loss\", probability = \"1 %\" }]", "cc = \"reno\"");
-    let kinds: Vec<&str> = scenario.links[0].impair.iter().map(ImpairmentConfig::kind).collect();
+    let kinds: Vec<&str> = scenario.links[0].impair.iter().map(|element| element.name()).collect();
     assert_eq!(kinds, ["loss", "jitter"]);
     assert_eq!(dumbbell("", "impair = \"loss\"", "cc = \"reno\"").links[0].impair.len(), 1);
     assert_eq!(parse(&scenario.to_toml()), scenario);
@@ -174,7 +174,9 @@ fn impossible_combinations() {
 #[test]
 fn a_trace_that_cannot_be_read() {
     let text = "duration = \"1 s\"\n[bottleneck]\nrate = { trace = \"no-such-file.up\" }\n[[flow]]\ncc = \"reno\"\nrtt = \"20 ms\"\n";
-    let error = Scenario::parse(text, Some("s.toml"), &[]).expect_err("no such file").to_string();
+    let error = Scenario::parse(text, Some("s.toml"), &[], &Registry::default())
+        .expect_err("no such file")
+        .to_string();
     assert!(error.starts_with("s.toml:3: bottleneck.rate.trace: cannot be read: "), "{error}");
 }
 

@@ -1,6 +1,6 @@
 //! Wrong input by chance: valid scenarios with a few random changes, and what must hold for any text.
 
-use windtunnel_scenario::{LinkRate, Scenario, compile};
+use windtunnel_scenario::{LinkRate, Registry, Scenario, compile};
 
 use crate::random::Random;
 
@@ -143,10 +143,14 @@ fn swap_lines(text: &mut String, random: &mut Random) {
 /// What holds for any text and override: it is a scenario that reads back as itself and compiles, or there is a message
 /// that points into the text. Returns whether it is a scenario.
 pub(crate) fn check(text: &str, overrides: &[String]) -> bool {
-    match Scenario::parse(text, Some("s.toml"), overrides) {
+    match Scenario::parse(text, Some("s.toml"), overrides, &Registry::default()) {
         Ok(scenario) => {
             let printed = scenario.to_toml();
-            assert_eq!(Scenario::parse(&printed, None, &[]).as_ref(), Ok(&scenario), "{printed}");
+            assert_eq!(
+                Scenario::parse(&printed, None, &[], &Registry::default()).as_ref(),
+                Ok(&scenario),
+                "{printed}"
+            );
             assert!(serde_json::from_str::<serde_json::Value>(&scenario.to_json()).is_ok());
             if scenario.flows().count() <= MOST_FLOWS {
                 let queues = scenario.links.iter().filter(|link| link.rate != LinkRate::Unlimited).count();

@@ -1,13 +1,13 @@
 //! Overrides on top of a file.
 
-use windtunnel_scenario::{LinkRate, Scenario};
+use windtunnel_scenario::{LinkRate, Registry, Scenario};
 use windtunnel_units::{Duration, Rate};
 
 use crate::good_input::{DESIGN, parse};
 
 fn with(overrides: &[&str]) -> Scenario {
     let overrides: Vec<String> = overrides.iter().map(|&text| text.to_owned()).collect();
-    Scenario::parse(DESIGN, None, &overrides).unwrap_or_else(|error| panic!("{error}"))
+    Scenario::parse(DESIGN, None, &overrides, &Registry::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// An override gives the same scenario as the edited file.
@@ -60,8 +60,13 @@ fn overrides_apply_in_order() {
 #[test]
 fn overrides_complete_a_file() {
     let text = DESIGN.replacen("rate = \"100 Mbps\"", "", 1);
-    assert!(Scenario::parse(&text, Some("s.toml"), &[]).is_err());
-    assert!(Scenario::parse(&text, Some("s.toml"), &["bottleneck.rate=1 Gbps".to_owned()]).is_ok());
-    let error = Scenario::parse(&text, Some("s.toml"), &["bottleneck.delay=1 ms".to_owned()]).unwrap_err();
+    assert!(Scenario::parse(&text, Some("s.toml"), &[], &Registry::default()).is_err());
+    assert!(
+        Scenario::parse(&text, Some("s.toml"), &["bottleneck.rate=1 Gbps".to_owned()], &Registry::default())
+            .is_ok()
+    );
+    let error =
+        Scenario::parse(&text, Some("s.toml"), &["bottleneck.delay=1 ms".to_owned()], &Registry::default())
+            .unwrap_err();
     assert_eq!(error.to_string(), "s.toml:6: bottleneck.rate: is required");
 }

@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
+use windtunnel_scenario::Registry;
 
 use crate::good_input::{DESIGN, EVERYTHING, PARKING_LOT, parse};
 
 fn schema() -> Value {
-    serde_json::from_str(&windtunnel_scenario::schema()).expect("JSON")
+    serde_json::from_str(&windtunnel_scenario::schema(&Registry::default())).expect("JSON")
 }
 
 /// Follows a reference.

@@ -6,7 +6,7 @@ mod offload;
 mod outage;
 mod window;
 
-use windtunnel_scenario::{Scenario, compile};
+use windtunnel_scenario::{Registry, Scenario, compile};
 use windtunnel_sim::recorder::columns::Column;
 use windtunnel_sim::{FlowSummary, RunResult, Simulation};
 
@@ -22,7 +22,8 @@ const ACKS: u64 = 1;
 
 fn run(text: &str, settings: &[&str]) -> RunResult {
     let settings: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();
-    let scenario = Scenario::parse(text, None, &settings).unwrap_or_else(|error| panic!("{error}"));
+    let scenario = Scenario::parse(text, None, &settings, &Registry::default())
+        .unwrap_or_else(|error| panic!("{error}"));
     Simulation::new(compile(&scenario)).finish()
 }
 

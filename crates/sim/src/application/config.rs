@@ -2,7 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use windtunnel_units::{Bytes, Duration, OutOfRange, Rate};
+use windtunnel_algorithm::{AnyParams, OutOfRange, Params};
+use windtunnel_units::{Bytes, Duration, Rate};
 
 use crate::distribution::{SizeDistribution, TimeDistribution};
 
@@ -43,17 +44,31 @@ pub enum Protocol {
 }
 
 impl ApplicationConfig {
+    /// Its parameters, whatever they are; those of [`ApplicationConfig::Bulk`] are none.
+    pub fn params(&self) -> &dyn AnyParams {
+        match self {
+            ApplicationConfig::Bulk => &BulkParams {},
+            ApplicationConfig::Transfer(params) => params,
+            ApplicationConfig::OnOff(params) => params,
+            ApplicationConfig::RequestResponse(params) => params,
+            ApplicationConfig::Poisson(params) => params,
+            ApplicationConfig::Media(params) => params,
+            ApplicationConfig::Cbr(params) => params,
+            ApplicationConfig::Probe(params) => params,
+        }
+    }
+
     /// Its name, as in scenarios and results.
     pub const fn kind(&self) -> &'static str {
         match self {
-            ApplicationConfig::Bulk => "bulk",
-            ApplicationConfig::Transfer(_) => "transfer",
-            ApplicationConfig::OnOff(_) => "on-off",
-            ApplicationConfig::RequestResponse(_) => "request-response",
-            ApplicationConfig::Poisson(_) => "poisson",
-            ApplicationConfig::Media(_) => "media",
-            ApplicationConfig::Cbr(_) => "cbr",
-            ApplicationConfig::Probe(_) => "probe",
+            ApplicationConfig::Bulk => BulkParams::NAME,
+            ApplicationConfig::Transfer(_) => TransferParams::NAME,
+            ApplicationConfig::OnOff(_) => OnOffParams::NAME,
+            ApplicationConfig::RequestResponse(_) => RequestResponseParams::NAME,
+            ApplicationConfig::Poisson(_) => PoissonParams::NAME,
+            ApplicationConfig::Media(_) => MediaParams::NAME,
+            ApplicationConfig::Cbr(_) => CbrParams::NAME,
+            ApplicationConfig::Probe(_) => ProbeParams::NAME,
         }
     }
 
@@ -69,26 +84,16 @@ impl ApplicationConfig {
             | ApplicationConfig::Poisson(_) => Protocol::Tcp,
         }
     }
+}
 
-    /// True if the loss-free endpoints can carry it: they have endless data, or none. UDP flows need no endpoints of
-    /// either profile, but with loss-free ones nothing may be lost.
-    pub const fn is_endless(&self) -> bool {
-        matches!(self, ApplicationConfig::Bulk)
-    }
+/// The parameters of [`ApplicationConfig::Bulk`]: it has none.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct BulkParams {}
 
-    /// Whether the parameters are within what the application is defined for.
-    pub fn check(&self) -> Result<(), OutOfRange> {
-        match self {
-            ApplicationConfig::Bulk => Ok(()),
-            ApplicationConfig::Transfer(params) => params.check(),
-            ApplicationConfig::OnOff(params) => params.check(),
-            ApplicationConfig::RequestResponse(params) => params.check(),
-            ApplicationConfig::Poisson(params) => params.check(),
-            ApplicationConfig::Media(params) => params.check(),
-            ApplicationConfig::Cbr(params) => params.check(),
-            ApplicationConfig::Probe(params) => params.check(),
-        }
-    }
+impl Params for BulkParams {
+    const NAME: &'static str = "bulk";
+    const SUMMARY: &'static str = "Always has data to send";
 }
 
 /// So many bytes, once; the flow completion time is from its start to the ACK of its last byte.
@@ -105,7 +110,10 @@ impl Default for TransferParams {
     }
 }
 
-impl TransferParams {
+impl Params for TransferParams {
+    const NAME: &'static str = "transfer";
+    const SUMMARY: &'static str = "Sends one amount of data, once: measures the flow completion time";
+
     fn check(&self) -> Result<(), OutOfRange> {
         positive_size("size", self.size)
     }
@@ -130,7 +138,11 @@ impl Default for OnOffParams {
     }
 }
 
-impl OnOffParams {
+impl Params for OnOffParams {
+    const NAME: &'static str = "on-off";
+    const ALIASES: &'static [&'static str] = &["onoff"];
+    const SUMMARY: &'static str = "Periods of sending and of silence";
+
     fn check(&self) -> Result<(), OutOfRange> {
         self.on.check("on")?;
         self.off.check("off")?;
@@ -164,7 +176,10 @@ impl Default for RequestResponseParams {
     }
 }
 
-impl RequestResponseParams {
+impl Params for RequestResponseParams {
+    const NAME: &'static str = "request-response";
+    const SUMMARY: &'static str = "One response after the other on one connection";
+
     fn check(&self) -> Result<(), OutOfRange> {
         self.size.check("size")?;
         self.think.check("think")?;
@@ -218,6 +233,11 @@ impl PoissonParams {
         };
         if per_second > 0.0 { Duration::from_nanos_f64(1e9 / per_second) } else { Duration::MAX }
     }
+}
+
+impl Params for PoissonParams {
+    const NAME: &'static str = "poisson";
+    const SUMMARY: &'static str = "A new connection for each of many transfers, which arrive at random";
 
     fn check(&self) -> Result<(), OutOfRange> {
         self.size.check("size")?;
@@ -275,7 +295,10 @@ impl Default for MediaParams {
     }
 }
 
-impl MediaParams {
+impl Params for MediaParams {
+    const NAME: &'static str = "media";
+    const SUMMARY: &'static str = "Frames at a constant interval, as of a video call";
+
     fn check(&self) -> Result<(), OutOfRange> {
         positive_rate("rate", self.rate)?;
         positive_time("frame_interval", self.frame_interval)?;
@@ -312,7 +335,10 @@ impl Default for CbrParams {
     }
 }
 
-impl CbrParams {
+impl Params for CbrParams {
+    const NAME: &'static str = "cbr";
+    const SUMMARY: &'static str = "UDP datagrams at a constant rate, responsive or not";
+
     fn check(&self) -> Result<(), OutOfRange> {
         positive_rate("rate", self.rate)?;
         datagram("packet_size", self.packet_size)?;
@@ -346,7 +372,11 @@ impl Default for ProbeParams {
     }
 }
 
-impl ProbeParams {
+impl Params for ProbeParams {
+    const NAME: &'static str = "probe";
+    const ALIASES: &'static [&'static str] = &["irtt", "ping"];
+    const SUMMARY: &'static str = "Small UDP datagrams that come back: measures delay and loss";
+
     fn check(&self) -> Result<(), OutOfRange> {
         positive_time("interval", self.interval)?;
         datagram("size", self.size)

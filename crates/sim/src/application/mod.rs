@@ -13,7 +13,7 @@ mod responsive;
 mod stream;
 
 pub use config::{
-    ApplicationConfig, CbrParams, MediaParams, OnOffParams, PoissonParams, ProbeParams, Protocol,
+    ApplicationConfig, BulkParams, CbrParams, MediaParams, OnOffParams, PoissonParams, ProbeParams, Protocol,
     RequestResponseParams, TransferParams,
 };
 

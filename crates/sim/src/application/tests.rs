@@ -15,7 +15,7 @@ fn parameters_are_checked() {
             let params = <$params>::default();
             let text = serde_json::to_string(&params).unwrap();
             assert_eq!(serde_json::from_str::<$params>(&text).unwrap(), params);
-            ApplicationConfig::$variant(params).check().unwrap();
+            ApplicationConfig::$variant(params).params().check().unwrap();
         )*};
     }
     check!(
@@ -26,14 +26,14 @@ fn parameters_are_checked() {
         Cbr(CbrParams),
         Probe(ProbeParams),
     );
-    let key = |params| ApplicationConfig::Poisson(params).check().map_err(|error| error.key);
+    let key = |params| ApplicationConfig::Poisson(params).params().check().map_err(|error| error.key);
     let load = Some(Rate::from_mbps(1));
     assert_eq!(key(PoissonParams::default()), Err("arrivals"));
     assert_eq!(key(PoissonParams { load, ..PoissonParams::default() }), Ok(()));
     assert_eq!(key(PoissonParams { arrivals: Some(5.0), ..PoissonParams::default() }), Ok(()));
     assert_eq!(key(PoissonParams { arrivals: Some(5.0), load, ..PoissonParams::default() }), Err("load"));
     let short = ProbeParams { size: Bytes::new(43), ..ProbeParams::default() };
-    assert_eq!(ApplicationConfig::Probe(short).check().map_err(|error| error.key), Err("size"));
+    assert_eq!(ApplicationConfig::Probe(short).params().check().map_err(|error| error.key), Err("size"));
 }
 
 /// 10 frames, the first 5 times as large as the others, have the rate of 10 of the mean size, to a byte.

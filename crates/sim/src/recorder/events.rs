@@ -1,8 +1,7 @@
 //! Every dequeue and every ACK, for short runs that are compared event by event.
 
-use windtunnel_qdisc::QueueDiscipline;
-
-use super::columns::columns;
+use super::columns::{Table, columns};
+use super::state::{Probe, StateRows};
 
 columns! {
     pub(crate) struct DequeueEvents as "dequeue_events" {
@@ -13,9 +12,14 @@ columns! {
         size: U32(u32),
         sojourn_ns: U64(u64),
         mark: U8(u8),
-        acc: I64(i64),
-        mds_osc: I64(i64),
-        conv_osc: I64(i64),
+    }
+}
+columns! {
+    /// Further columns of the dequeues: the state of sigma-delta modulators; NaN for queues without one.
+    pub(crate) struct Oscillators as "dequeue_events" {
+        acc: F64(f64),
+        mds_osc: F64(f64),
+        conv_osc: F64(f64),
     }
 }
 columns! {
@@ -32,18 +36,49 @@ columns! {
     }
 }
 
-impl DequeueEvents {
-    /// Adds the AQM's state to the event just pushed; zero for what it does not have.
-    pub(crate) fn push_state(&mut self, queue: &dyn QueueDiscipline) {
-        let mut state = [0_i64; 3];
-        queue.probe(&mut |name, value| match name {
-            "acc" => state[0] = value as i64,
-            "mds_osc" => state[1] = value as i64,
-            "osc" => state[2] = value as i64,
-            _ => {}
+/// What an AQM calls the numbers of [`Oscillators`].
+const OSCILLATORS: [&str; 3] = ["acc", "mds_osc", "osc"];
+
+/// Every dequeue, with the state of the AQM after it.
+#[derive(Debug)]
+pub(crate) struct Dequeues {
+    pub(crate) events: DequeueEvents,
+    oscillators: Oscillators,
+    /// For each queue, where its AQM's `probe` gives the numbers of [`OSCILLATORS`].
+    places: Vec<[Option<usize>; OSCILLATORS.len()]>,
+}
+
+impl Dequeues {
+    /// For queues whose AQMs have the state `aqm`.
+    pub(crate) fn new(queues: usize, aqm: &StateRows) -> Dequeues {
+        let places = (0..queues).map(|queue| OSCILLATORS.map(|name| aqm.place(queue, name))).collect();
+        Dequeues { events: DequeueEvents::default(), oscillators: Oscillators::default(), places }
+    }
+
+    /// Adds the AQM's state to the event just pushed.
+    pub(crate) fn push_state(&mut self, queue: usize, probe: &dyn Fn(Probe<'_>)) {
+        let places = self.places[queue];
+        let mut state = [f64::NAN; OSCILLATORS.len()];
+        let mut place = 0;
+        probe(&mut |_, value| {
+            for (number, _) in state.iter_mut().zip(places).filter(|(_, wanted)| *wanted == Some(place)) {
+                *number = value;
+            }
+            place += 1;
         });
-        self.acc.push(state[0]);
-        self.mds_osc.push(state[1]);
-        self.conv_osc.push(state[2]);
+        let [acc, mds_osc, conv_osc] = state;
+        self.oscillators.acc.push(acc);
+        self.oscillators.mds_osc.push(mds_osc);
+        self.oscillators.conv_osc.push(conv_osc);
+    }
+
+    /// The table; the oscillators' columns are there if any queue has them.
+    pub(crate) fn into_table(self) -> Table {
+        let mut table = self.events.into_table();
+        let any = |place: usize| self.places.iter().any(|places| places[place].is_some());
+        let columns = self.oscillators.into_table().columns;
+        let wanted = columns.into_iter().enumerate().filter(|(place, _)| any(*place));
+        table.columns.extend(wanted.map(|(_, column)| column));
+        table
     }
 }

@@ -15,6 +15,7 @@ mod messages;
 mod packets;
 mod points;
 mod queue_series;
+mod state;
 mod tcp_series;
 mod transfers;
 
@@ -25,8 +26,8 @@ use windtunnel_units::{Bytes, Duration, Time};
 use windtunnel_wire::{Ecn, FlowId, Packet};
 
 use crate::application::Protocol;
+use crate::element::Impairment;
 use crate::flow::{Ends, Flow};
-use crate::impairment::Impairment;
 use crate::link::{Departure, Link};
 use crate::network::{Network, RecordSpec, Transport};
 use crate::result::{
@@ -34,17 +35,19 @@ use crate::result::{
 };
 use columns::Table;
 use digest::Digest;
-use events::{AckEvents, DequeueEvents};
+use events::{AckEvents, Dequeues};
 use flow_series::{FlowColumns, FlowInfo, FlowRecorder, FlowTotals};
 use packets::Captures;
 use points::{MarkKind, Points};
 use queue_series::{QueueColumns, QueueRecorder, QueueTotals};
+use state::{Probe, StateRows};
 use tcp_series::{TcpColumns, flow_table};
 use transfers::Transfers;
 
 pub(crate) use counters::{Counters, Reading};
 pub(crate) use flow_series::SenderState;
 pub(crate) use packets::{Hidden, Tap};
+pub use state::StateRecording;
 
 /// Totals between two edges of windows.
 #[derive(Debug)]
@@ -62,7 +65,7 @@ pub(crate) struct Recorder {
     flow_info: Vec<FlowInfo>,
     queue_names: Vec<String>,
     /// Names and kinds.
-    impairment_names: Vec<(String, &'static str)>,
+    impairment_names: Vec<(String, String)>,
     flows: Vec<FlowRecorder>,
     queues: Vec<QueueRecorder>,
     flow_rows: FlowColumns,
@@ -70,7 +73,12 @@ pub(crate) struct Recorder {
     queue_rows: QueueColumns,
     transfers: Transfers,
     points: Option<Points>,
-    events: Option<(DequeueEvents, AckEvents)>,
+    events: Option<(Dequeues, AckEvents)>,
+    /// The state of controllers and of queues.
+    cc: StateRows,
+    aqm: StateRows,
+    /// Single events or changes of state are kept: ACKs, timeouts and dequeues are told in detail.
+    detailed: bool,
     captures: Option<Captures>,
     /// As which flow a connection is recorded that arrived while the run went on, by its index above those of the network.
     members: Vec<u32>,
@@ -95,12 +103,26 @@ impl Recorder {
         edges.dedup();
         let base_rtts: Vec<Duration> = network.flows.iter().map(|f| f.base_rtt).collect();
         let n_queues = network.links.len();
+        let (mut cc, mut aqm) = (StateRows::new("cc", "flow"), StateRows::new("aqm", "queue"));
+        for flow in flows {
+            cc.add(&|out| flow.probe(out));
+        }
+        for link in &network.links {
+            aqm.add(&|out| link.queue.probe(out));
+        }
         let mut recorder = Recorder {
             points: spec.points.map(|spacing| Points::new(spacing, &base_rtts, n_queues)),
-            events: spec.events.then(Default::default),
+            events: spec.events.then(|| (Dequeues::new(n_queues, &aqm), AckEvents::default())),
+            detailed: spec.events || spec.state == StateRecording::Changes,
+            cc,
+            aqm,
             captures: spec.packets.then(Captures::default),
             members: Vec::new(),
-            impairment_names: network.impairments.iter().map(|i| (i.name.clone(), i.config.kind())).collect(),
+            impairment_names: network
+                .impairments
+                .iter()
+                .map(|i| (i.name.clone(), i.config.name().to_owned()))
+                .collect(),
             flow_info: network
                 .flows
                 .iter()
@@ -171,15 +193,45 @@ impl Recorder {
                 points.mark(now, index, series as u32, signal.into());
             }
         }
+        if self.detailed {
+            self.dequeued_in_detail(now, index, departure, link);
+        }
+    }
+
+    #[cold]
+    fn dequeued_in_detail(&mut self, now: Time, index: usize, departure: &Departure, link: &Link) {
         if let Some((dequeues, _)) = &mut self.events {
-            dequeues.t_ns.push(now.as_nanos());
-            dequeues.queue.push(index as u32);
-            dequeues.flow.push(packet.flow.get());
-            dequeues.seq.push(packet.seq.get());
-            dequeues.size.push(packet.size().get() as u32);
-            dequeues.sojourn_ns.push(sojourn.as_nanos());
-            dequeues.mark.push(mark_code(*outcome) as u8);
-            dequeues.push_state(link.queue());
+            let Departure { packet, outcome, sojourn, .. } = departure;
+            let events = &mut dequeues.events;
+            events.t_ns.push(now.as_nanos());
+            events.queue.push(index as u32);
+            events.flow.push(packet.flow.get());
+            events.seq.push(packet.seq.get());
+            events.size.push(packet.size().get() as u32);
+            events.sojourn_ns.push(sojourn.as_nanos());
+            events.mark.push(mark_code(*outcome) as u8);
+            dequeues.push_state(index, &|out| link.queue().probe(out));
+        }
+        self.queue_changed(now, index, link);
+    }
+
+    /// True if single events or changes of state are kept.
+    #[inline]
+    pub(crate) const fn detailed(&self) -> bool {
+        self.detailed
+    }
+
+    /// The state of a queue may have changed.
+    pub(crate) fn queue_changed(&mut self, now: Time, index: usize, link: &Link) {
+        if self.spec.state == StateRecording::Changes && self.aqm.has(index) {
+            self.aqm.push_changed(now, index, &|out| link.queue().probe(out));
+        }
+    }
+
+    /// The state of a flow's controller may have changed.
+    pub(crate) fn controller_changed(&mut self, now: Time, flow: usize, probe: &dyn Fn(Probe<'_>)) {
+        if self.spec.state == StateRecording::Changes && self.cc.has(flow) {
+            self.cc.push_changed(now, flow, probe);
         }
     }
 
@@ -255,19 +307,22 @@ impl Recorder {
 
     /// A sender handled an ACK.
     #[inline]
-    pub(crate) fn acknowledged(
-        &mut self,
-        now: Time,
-        flow: usize,
-        packet: &Packet,
-        feedback: u8,
-        state: &SenderState,
-    ) {
+    pub(crate) fn acknowledged(&mut self, now: Time, flow: usize, state: &SenderState) {
         self.flows[flow].acknowledged(now, state);
         self.digest.word(now.as_nanos() ^ state.cwnd.get().rotate_left(32));
         if let Some(points) = &mut self.points {
             points.cwnd(now, flow, state.cwnd, state.limited);
         }
+    }
+
+    /// What else is kept of an ACK, where [`Recorder::detailed`].
+    pub(crate) fn acknowledged_in_detail(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        feedback: u8,
+        state: &SenderState,
+    ) {
         if let Some((_, acks)) = &mut self.events {
             acks.t_ns.push(now.as_nanos());
             acks.flow.push(packet.flow.get());
@@ -293,7 +348,7 @@ impl Recorder {
     /// True while the phase of `flow`'s controller is of interest.
     #[inline]
     pub(crate) fn wants_phase(&self, flow: usize) -> bool {
-        self.flows[flow].in_slow_start() || self.events.is_some()
+        self.flows[flow].in_slow_start() || self.detailed
     }
 
     /// True when `flow` has just left slow start.
@@ -307,8 +362,14 @@ impl Recorder {
     }
 
     /// Ends the recording interval at `now`, and the segment if an edge of a window is due.
-    /// `readings` are of each flow's sender; none if all are loss-free.
-    pub(crate) fn end_interval(&mut self, now: Time, links: &mut [Link], readings: &[Reading]) {
+    /// `readings` are of the sender of each of `flows`; none if all are loss-free.
+    pub(crate) fn end_interval(
+        &mut self,
+        now: Time,
+        links: &mut [Link],
+        flows: &[Flow],
+        readings: &[Reading],
+    ) {
         let span = now.since(self.interval_start);
         if !span.is_zero() {
             for (i, flow) in self.flows.iter_mut().enumerate() {
@@ -322,6 +383,7 @@ impl Recorder {
                 let (busy, backlog) = (links[i].take_busy(now), links[i].backlog());
                 queue.end_interval(now, span, busy, backlog, i, &mut self.queue_rows);
             }
+            self.record_state(now, links, flows);
             self.interval_start = now;
         }
         if self.edges.last().is_some_and(|edge| *edge <= now) {
@@ -334,6 +396,25 @@ impl Recorder {
             });
         }
         self.next_tick = self.tick_after(now);
+    }
+
+    /// The state of all controllers and queues at the end of an interval.
+    fn record_state(&mut self, now: Time, links: &[Link], flows: &[Flow]) {
+        let push = match self.spec.state {
+            StateRecording::Off => return,
+            StateRecording::Interval => StateRows::push,
+            StateRecording::Changes => StateRows::push_changed,
+        };
+        for (index, flow) in flows.iter().take(self.flows.len()).enumerate() {
+            if self.cc.has(index) {
+                push(&mut self.cc, now, index, &|out| flow.probe(out));
+            }
+        }
+        for (index, link) in links.iter().enumerate() {
+            if self.aqm.has(index) {
+                push(&mut self.aqm, now, index, &|out| link.queue().probe(out));
+            }
+        }
     }
 
     /// Everything that was recorded; call it after the last interval has ended.
@@ -374,6 +455,9 @@ impl Recorder {
         };
         let mut tables: Vec<Table> =
             vec![flow_table(self.flow_rows, self.tcp_rows), self.queue_rows.into_table()];
+        if self.spec.state != StateRecording::Off {
+            tables.extend([self.cc, self.aqm].into_iter().filter_map(StateRows::into_table));
+        }
         tables.extend(self.transfers.into_table());
         tables.extend(self.points.into_iter().flat_map(Points::into_tables));
         if let Some((dequeues, acks)) = self.events {
@@ -424,9 +508,7 @@ fn initial_window(flow: &Flow) -> Option<Bytes> {
     }
 }
 
-fn impairment_summary(
-    ((name, kind), impairment): ((String, &'static str), &Impairment),
-) -> ImpairmentSummary {
+fn impairment_summary(((name, kind), impairment): ((String, String), &Impairment)) -> ImpairmentSummary {
     let stats = impairment.stats();
     ImpairmentSummary {
         name,
@@ -434,10 +516,11 @@ fn impairment_summary(
         arrived: stats.arrived,
         passed: stats.passed,
         lost: stats.lost,
-        corrupted: stats.corrupted,
+        corrupted: stats.tally.corrupted,
         duplicated: stats.duplicated,
-        reordered: stats.reordered,
-        bursts: stats.bursts,
+        reordered: stats.tally.reordered,
+        bursts: stats.tally.bursts,
+        rewritten: stats.tally.rewritten,
         held: impairment.held(),
     }
 }

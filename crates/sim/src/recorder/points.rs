@@ -1,6 +1,8 @@
-//! Single events, thinned: at most one per series in each span of the recorder's spacing.
+//! Single events, thinned: at most one row per series in each span of the recorder's spacing.
 //!
-//! Memory is bounded by the length of the run over the spacing, not by the packets in it.
+//! Memory is bounded by the length of the run over the spacing, not by the packets in it. Marks come in bursts, and a burst
+//! is shorter than a span: they are counted, one row for all marks of a span, so that the rows add up to what the queue has
+//! counted, with the least and the greatest time between two of them.
 
 use windtunnel_qdisc::Signal;
 use windtunnel_units::{Bytes, Duration, Time};
@@ -18,7 +20,16 @@ columns! {
     pub(crate) struct SojournPoints as "sojourn_points" { time_s: F64(f64), queue: U32(u32), ms: F64(f64), empty: Bool(bool) }
 }
 columns! {
-    pub(crate) struct MarkPoints as "mark_points" { time_s: F64(f64), queue: U32(u32), flow: U32(u32), kind: U8(u8), hz: F64(f64) }
+    pub(crate) struct MarkPoints as "mark_points" {
+        time_s: F64(f64),
+        queue: U32(u32),
+        flow: U32(u32),
+        kind: U8(u8),
+        hz: F64(f64),
+        count: U64(u64),
+        gap_min_ms: F64(f64),
+        gap_max_ms: F64(f64),
+    }
 }
 
 /// A mark as a code: the order is that of severity.
@@ -54,8 +65,47 @@ struct QueueState {
     /// By whether the queue was empty after the dequeue.
     sojourn_next: [Time; 2],
     /// By [`MarkKind`].
-    mark_last: [Time; 3],
-    mark_next: [Time; 3],
+    marks: [MarkSpan; 3],
+}
+
+/// The marks of one kind at one queue within a span of the spacing.
+#[derive(Clone, Copy, Debug, Default)]
+struct MarkSpan {
+    /// Which span it is.
+    number: u64,
+    /// The last mark before this span.
+    since: Time,
+    /// The last mark, and the flow of its packet.
+    last: Time,
+    flow: u32,
+    count: u64,
+    gap_min: Duration,
+    gap_max: Duration,
+}
+
+impl MarkSpan {
+    /// Takes one more mark of the same span. The gap before the first mark of a run counts from 0 s.
+    fn add(&mut self, now: Time, flow: u32) {
+        let gap = now.since(self.last);
+        self.gap_min = if self.count == 0 { gap } else { self.gap_min.min(gap) };
+        self.gap_max = self.gap_max.max(gap);
+        self.count += 1;
+        self.last = now;
+        self.flow = flow;
+    }
+
+    /// The span `number`, which follows this one.
+    const fn next(&self, number: u64) -> MarkSpan {
+        MarkSpan {
+            number,
+            since: self.last,
+            last: self.last,
+            flow: 0,
+            count: 0,
+            gap_min: Duration::ZERO,
+            gap_max: Duration::ZERO,
+        }
+    }
 }
 
 /// Thinned single events of a run.
@@ -155,19 +205,13 @@ impl Points {
 
     /// A queue marked or dropped a packet.
     pub(crate) fn mark(&mut self, now: Time, queue: usize, flow: u32, kind: MarkKind) {
-        let state = &mut self.queues[queue];
-        let since = now.since(state.mark_last[kind as usize]);
-        state.mark_last[kind as usize] = now;
-        let next = &mut state.mark_next[kind as usize];
-        if now < *next || since.is_zero() {
-            return;
+        let number = now.as_nanos() / self.spacing.as_nanos();
+        let span = &mut self.queues[queue].marks[kind as usize];
+        if span.number != number {
+            let over = std::mem::replace(span, span.next(number));
+            self.marks.push(queue, kind as u8, &over);
         }
-        *next = now + self.spacing;
-        self.marks.time_s.push(now.as_secs_f64());
-        self.marks.queue.push(queue as u32);
-        self.marks.flow.push(flow);
-        self.marks.kind.push(kind as u8);
-        self.marks.hz.push(1e9 / since.as_nanos() as f64);
+        self.queues[queue].marks[kind as usize].add(now, flow);
     }
 
     fn push_throughput(&mut self, now: Time, flow: i32, mbps: f64) {
@@ -176,12 +220,123 @@ impl Points {
         self.throughput.mbps.push(mbps);
     }
 
-    pub(crate) fn into_tables(self) -> [Table; 4] {
+    pub(crate) fn into_tables(mut self) -> [Table; 4] {
+        for (queue, state) in self.queues.iter().enumerate() {
+            for (kind, span) in state.marks.iter().enumerate() {
+                self.marks.push(queue, kind as u8, span);
+            }
+        }
         [
             self.throughput.into_table(),
             self.cwnd.into_table(),
             self.sojourn.into_table(),
-            self.marks.into_table(),
+            self.marks.by_time().into_table(),
         ]
+    }
+}
+
+impl MarkPoints {
+    /// Adds the row of a span, unless it has no marks.
+    fn push(&mut self, queue: usize, kind: u8, span: &MarkSpan) {
+        if span.count == 0 {
+            return;
+        }
+        self.time_s.push(span.last.as_secs_f64());
+        self.queue.push(queue as u32);
+        self.flow.push(span.flow);
+        self.kind.push(kind);
+        // The reciprocal of the mean gap; there is none for marks at 0 s.
+        let elapsed = span.last.since(span.since).as_nanos();
+        self.hz.push(if elapsed > 0 { span.count as f64 * 1e9 / elapsed as f64 } else { f64::NAN });
+        self.count.push(span.count);
+        self.gap_min_ms.push(span.gap_min.as_millis_f64());
+        self.gap_max_ms.push(span.gap_max.as_millis_f64());
+    }
+
+    /// The rows in order of time. They were added when their spans were over.
+    fn by_time(self) -> MarkPoints {
+        let mut order: Vec<usize> = (0..self.time_s.len()).collect();
+        order.sort_by(|a, b| self.time_s[*a].total_cmp(&self.time_s[*b]));
+        MarkPoints {
+            time_s: ordered(&self.time_s, &order),
+            queue: ordered(&self.queue, &order),
+            flow: ordered(&self.flow, &order),
+            kind: ordered(&self.kind, &order),
+            hz: ordered(&self.hz, &order),
+            count: ordered(&self.count, &order),
+            gap_min_ms: ordered(&self.gap_min_ms, &order),
+            gap_max_ms: ordered(&self.gap_max_ms, &order),
+        }
+    }
+}
+
+fn ordered<T: Copy>(values: &[T], order: &[usize]) -> Vec<T> {
+    order.iter().map(|index| values[*index]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Times of marks: most gaps are short, as within a burst, some are long, and some marks share a nanosecond.
+    fn bursts() -> impl Strategy<Value = Vec<(u64, usize, u8)>> {
+        let gap = prop_oneof![2 => Just(0), 6 => 1..2_000_u64, 1 => 100_000..5_000_000_u64];
+        prop::collection::vec((gap, 0..2_usize, 0..3_u8), 0..300)
+    }
+
+    const fn kind(code: u8) -> MarkKind {
+        [MarkKind::Sce, MarkKind::Ce, MarkKind::Drop][code as usize]
+    }
+
+    proptest! {
+        /// Whatever the spacing, the rows of each queue and kind add up to its marks, hold the least and the greatest gap
+        /// between two of them (the first counts from 0 s), and are at most one per span; rate times time gives the count.
+        #[test]
+        fn thinned_marks_add_up_and_keep_the_extremes(gaps in bursts(), spacing in 1..3_000_000_u64) {
+            let mut points = Points::new(Duration::from_nanos(spacing), &[Duration::from_millis(10)], 2);
+            let mut marks: Vec<(u64, usize, u8)> = Vec::new();
+            let mut now = 0;
+            for (gap, queue, code) in gaps {
+                now += gap;
+                points.mark(Time::from_nanos(now), queue, 7, kind(code));
+                marks.push((now, queue, code));
+            }
+            for (queue, state) in points.queues.clone().iter().enumerate() {
+                state.marks.iter().enumerate().for_each(|(k, span)| points.marks.push(queue, k as u8, span));
+            }
+            let rows = points.marks.by_time();
+            prop_assert!(rows.time_s.is_sorted());
+            for (queue, code) in (0..2).flat_map(|queue| (0..3).map(move |code| (queue, code))) {
+                let mine = |q: u32, k: u8| (q as usize, k) == (queue, code);
+                let times: Vec<u64> = marks.iter().filter(|m| (m.1, m.2) == (queue, code)).map(|m| m.0).collect();
+                let gaps: Vec<u64> = times.iter().zip([0].iter().chain(&times)).map(|(b, a)| b - a).collect();
+                let chosen: Vec<usize> = (0..rows.time_s.len()).filter(|i| mine(rows.queue[*i], rows.kind[*i])).collect();
+                let count: u64 = chosen.iter().map(|i| rows.count[*i]).sum();
+                prop_assert_eq!(count, times.len() as u64);
+                let mut spans: Vec<u64> = times.iter().map(|t| t / spacing).collect();
+                spans.dedup();
+                prop_assert_eq!(chosen.len(), spans.len());
+                if times.is_empty() {
+                    continue;
+                }
+                let least = chosen.iter().map(|i| rows.gap_min_ms[*i]).fold(f64::INFINITY, f64::min);
+                let greatest = chosen.iter().map(|i| rows.gap_max_ms[*i]).fold(0.0, f64::max);
+                let ms = |ns: Option<&u64>| Duration::from_nanos(*ns.unwrap_or(&0)).as_millis_f64();
+                prop_assert_eq!((least, greatest), (ms(gaps.iter().min()), ms(gaps.iter().max())));
+                // Each row is the rate since the row before it.
+                let mut before = 0.0;
+                for i in chosen {
+                    let elapsed = rows.time_s[i] - before;
+                    before = rows.time_s[i];
+                    if rows.hz[i].is_nan() {
+                        prop_assert!(rows.time_s[i] <= 0.0);
+                    } else {
+                        prop_assert!((rows.hz[i] * elapsed - rows.count[i] as f64).abs() < 1e-5 * rows.count[i] as f64 + 1e-6 * rows.hz[i]);
+                    }
+                }
+            }
+        }
     }
 }

@@ -74,6 +74,7 @@ impl Simulation {
             if index < self.first_member {
                 let sender = &connection.sender;
                 self.recorder.timed(self.now, index, sender.cwnd(), sender.cwnd_limited());
+                self.recorder.controller_changed(self.now, index, &|out| sender.probe(out));
             }
             self.transmit(index);
         } else {
@@ -159,8 +160,12 @@ impl Simulation {
                     let reason = sender.slow_start_exit().unwrap_or(ExitReason::Unused);
                     self.recorder.left_slow_start(self.now, index, state.cwnd, reason);
                 }
-                let feedback = u8::from(ece) | (u8::from(esce) << 1);
-                self.recorder.acknowledged(self.now, index, packet, feedback, &state);
+                self.recorder.acknowledged(self.now, index, &state);
+                if self.recorder.detailed() {
+                    let feedback = u8::from(ece) | (u8::from(esce) << 1);
+                    self.recorder.acknowledged_in_detail(self.now, packet, feedback, &state);
+                    self.recorder.controller_changed(self.now, index, &|out| sender.probe(out));
+                }
                 self.transmit_ideal(index);
             }
             Ends::Tcp(_) => self.receive_ack(index, packet),
@@ -203,8 +208,12 @@ impl Simulation {
             let reason = sender.slow_start_exit().unwrap_or(ExitReason::Unused);
             self.recorder.left_slow_start(self.now, index, state.cwnd, reason);
         }
-        let feedback = u8::from(report.ece) | (u8::from(report.esce) << 1);
-        self.recorder.acknowledged(self.now, index, packet, feedback, &state);
+        self.recorder.acknowledged(self.now, index, &state);
+        if self.recorder.detailed() {
+            let feedback = u8::from(report.ece) | (u8::from(report.esce) << 1);
+            self.recorder.acknowledged_in_detail(self.now, packet, feedback, &state);
+            self.recorder.controller_changed(self.now, index, &|out| sender.probe(out));
+        }
     }
 
     /// Sends all that a loss-free sender may send now, and sets its timer if it did. Returns whether it did.

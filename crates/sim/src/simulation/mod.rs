@@ -13,9 +13,9 @@ use windtunnel_qdisc::{DropReason, Incident};
 use windtunnel_units::Time;
 use windtunnel_wire::Packet;
 
+use crate::element::{Impairment, Passage};
 use crate::event_queue::EventQueue;
 use crate::flow::{Ends, Flow, Hop, Onward};
-use crate::impairment::{Impairment, Passage};
 use crate::line::DelayLine;
 use crate::link::{Link, LinkCx};
 use crate::network::{Action, Network};
@@ -277,6 +277,7 @@ impl Simulation {
         let mut cx =
             LinkCx { now: self.now, deliver_drops: self.deliver_drops, incidents: &mut self.incidents };
         self.links[index].on_timer(&mut cx);
+        self.recorder.queue_changed(self.now, index, &self.links[index]);
         self.schedule_queue_timer(index);
         self.record_incidents(index);
     }
@@ -329,6 +330,9 @@ impl Simulation {
             self.events.set(1 + index, next);
         }
         self.recorder.queued(index, link.backlog());
+        if self.recorder.detailed() {
+            self.recorder.queue_changed(self.now, index, &self.links[index]);
+        }
         self.record_incidents(index);
     }
 
@@ -418,7 +422,7 @@ impl Simulation {
         let ideal = |flow: &Flow| matches!(flow.ends, Ends::Ideal { .. });
         let counted = if self.flows.iter().all(ideal) { 0 } else { self.first_member };
         let readings: Vec<Reading> = (0..counted).map(|index| self.reading(index)).collect();
-        self.recorder.end_interval(now, &mut self.links, &readings);
+        self.recorder.end_interval(now, &mut self.links, &self.flows, &readings);
     }
 }
 

@@ -1,9 +1,10 @@
 //! Captures: each packet at each point of its way.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use windtunnel_sim::application::{ApplicationConfig, ProbeParams};
-use windtunnel_sim::impairment::*;
+use windtunnel_sim::element::*;
 use windtunnel_sim::recorder::columns::{Column, Table};
 use windtunnel_sim::{DequeuePoint, RunResult, Transport};
 use windtunnel_units::Probability;
@@ -31,10 +32,10 @@ impl Rows<'_> {
 
 fn captured() -> RunResult {
     let p = |p| Probability::new(p).expect("a probability");
-    let forward = vec![
-        ImpairmentConfig::Loss(LossParams { probability: p(0.005), affects: Affects::All }),
-        ImpairmentConfig::Corruption(CorruptionParams { probability: p(0.005), affects: Affects::All }),
-        ImpairmentConfig::Duplication(DuplicationParams { probability: p(0.01), affects: Affects::All }),
+    let forward: Vec<Arc<dyn ElementParams>> = vec![
+        Arc::new(LossParams { probability: p(0.005), affects: Affects::All }),
+        Arc::new(CorruptionParams { probability: p(0.005), affects: Affects::All }),
+        Arc::new(DuplicationParams { probability: p(0.01), affects: Affects::All }),
     ];
     let traffic = vec![
         (reno(), ApplicationConfig::Bulk),
@@ -110,7 +111,7 @@ fn each_packet_has_its_way() {
 fn the_loss_of_a_copy_is_not_that_of_its_original() {
     let p = |p| Probability::new(p).expect("a probability");
     let doubled = DuplicationParams { probability: p(1.0), affects: Affects::Data };
-    let forward = vec![ImpairmentConfig::Duplication(doubled)];
+    let forward: Vec<Arc<dyn ElementParams>> = vec![Arc::new(doubled)];
     let mut network = path(vec![(reno(), ApplicationConfig::Bulk)], 2, forward, vec![], 2);
     network.links = vec![link(10, 0, PlainQueue::new(3, 0), DequeuePoint::End)];
     network.flows[0].forward.swap(0, 1);

@@ -1,8 +1,10 @@
 //! Real TCP in the loop: it fills a link, repairs what is lost, and its timers come when they should.
 
+use std::sync::Arc;
+
 use windtunnel_sim::application::{ApplicationConfig, TransferParams};
-use windtunnel_sim::impairment::{
-    AckThinningParams, Affects, DuplicationParams, ImpairmentConfig, LossParams, ScriptedLossParams,
+use windtunnel_sim::element::{
+    AckThinningParams, Affects, DuplicationParams, ElementParams, LossParams, ScriptedLossParams,
 };
 use windtunnel_sim::{DequeuePoint, ImpairmentSpec, PathHop, Simulation, TransferSummary, Transport};
 use windtunnel_tcp::AckParams;
@@ -48,7 +50,7 @@ fn repairs_what_is_lost() {
         let script = ScriptedLossParams { packets: lost, ..ScriptedLossParams::default() };
         let traffic =
             vec![(fixed(20), ApplicationConfig::Transfer(TransferParams { size: Bytes::new(100 * 1448) }))];
-        let result = run(path(traffic, 20, vec![ImpairmentConfig::ScriptedLoss(script)], vec![], 10));
+        let result = run(path(traffic, 20, vec![Arc::new(script)], vec![], 10));
         let flow = result.summary.flows[0].clone();
         let TransferSummary { completed, time_ms: time, .. } = *flow.transfers.as_ref().expect("a transfer");
         assert_eq!(completed, 1);
@@ -118,12 +120,11 @@ fn a_parking_lot_with_an_asymmetric_way_back() {
         spec
     });
     let mut network = network(links, flows.collect(), Duration::from_secs(60));
-    let medium = |name: &str, config| ImpairmentSpec { name: name.into(), config, seed: 3 };
+    let medium =
+        |name: &str, config: Arc<dyn ElementParams>| ImpairmentSpec { name: name.into(), config, seed: 3 };
     let loss = LossParams { probability: Probability::clamped(0.1), affects: Affects::Acks };
-    network.impairments = vec![
-        medium("thinning", ImpairmentConfig::AckThinning(AckThinningParams::default())),
-        medium("loss", ImpairmentConfig::Loss(loss)),
-    ];
+    network.impairments =
+        vec![medium("thinning", Arc::new(AckThinningParams::default())), medium("loss", Arc::new(loss))];
     let summary = run(network).summary;
     let rates: Vec<f64> = summary.flows.iter().map(|flow| flow.goodput_mbps).collect();
     assert!(summary.queues[0].utilization > 0.9 && summary.queues[1].utilization > 0.9, "{rates:?}");
@@ -137,6 +138,6 @@ fn a_parking_lot_with_an_asymmetric_way_back() {
 #[should_panic(expected = "loss-free endpoints take packets in order")]
 fn ideal_endpoints_need_order() {
     let ideal = Transport::Ideal { cc: fixed_window(4), ack: AckParams::default() };
-    let copies = ImpairmentConfig::Duplication(DuplicationParams::default());
+    let copies = Arc::new(DuplicationParams::default());
     let _ = Simulation::new(path(vec![(ideal, ApplicationConfig::Bulk)], 10, vec![copies], vec![], 1));
 }

@@ -1,7 +1,9 @@
 //! Datagrams: rates, delays and losses, computed by hand.
 
+use std::sync::Arc;
+
 use windtunnel_sim::application::{ApplicationConfig, CbrParams, MediaParams, ProbeParams, Protocol};
-use windtunnel_sim::impairment::{ImpairmentConfig, ScriptedLossParams};
+use windtunnel_sim::element::ScriptedLossParams;
 use windtunnel_sim::{DatagramSummary, FlowSummary, RunResult, Transport};
 use windtunnel_units::{Bytes, Duration, Rate};
 
@@ -21,13 +23,7 @@ fn datagrams(result: &RunResult, flow: usize) -> (&FlowSummary, DatagramSummary)
 #[test]
 fn an_idle_path_is_probed() {
     let script = ScriptedLossParams { packets: vec![11, 12], ..ScriptedLossParams::default() };
-    let result = run(path(
-        vec![(Transport::Udp, probe())],
-        20,
-        vec![ImpairmentConfig::ScriptedLoss(script)],
-        vec![],
-        1,
-    ));
+    let result = run(path(vec![(Transport::Udp, probe())], 20, vec![Arc::new(script)], vec![], 1));
     let (flow, probe) = datagrams(&result, 0);
     assert_eq!((probe.sent, probe.lost, probe.duplicates), (100, 2, 0));
     // Those of the last 20.0512 ms are still under way.

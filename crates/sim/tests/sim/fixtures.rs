@@ -1,6 +1,7 @@
 //! A window that never moves, a queue that never marks unless told, and a dumbbell of them.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use windtunnel_cc::{
     AckSample, AvoidanceConfig, CongestionControl, CongestionEvent, Control, ConventionalParams, FlowInit,
@@ -10,10 +11,10 @@ use windtunnel_cc::{
 use windtunnel_qdisc::ecn::{EcnPolicy, Outcome};
 use windtunnel_qdisc::{Backlog, DropReason, QueueCx, QueueDiscipline, Signal, Verdict};
 use windtunnel_sim::application::ApplicationConfig;
-use windtunnel_sim::impairment::ImpairmentConfig;
+use windtunnel_sim::element::ElementParams;
 use windtunnel_sim::{
     Action, ControllerFactory, DequeuePoint, FlowSpec, LinkRate, LinkSpec, Network, PathHop, RecordSpec,
-    Transport,
+    StateRecording, Transport,
 };
 use windtunnel_sim::{ImpairmentSpec, RunResult, Simulation, stream_seed};
 use windtunnel_tcp::{AckParams, Endpoint, HEADERS, TcpParams};
@@ -90,6 +91,9 @@ impl QueueDiscipline for PlainQueue {
     fn backlog(&self) -> Backlog {
         Backlog { packets: self.packets.len(), bytes: self.bytes }
     }
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("departures", self.count as f64);
+    }
 }
 
 pub(crate) fn fixed_window(segments: u64) -> ControllerFactory {
@@ -149,6 +153,7 @@ pub(crate) fn network(links: Vec<LinkSpec>, flows: Vec<FlowSpec>, duration: Dura
     let record = RecordSpec {
         interval: Duration::from_millis(10),
         points: Some(Duration::from_micros(100)),
+        state: StateRecording::Interval,
         events: false,
         packets: false,
         windows: Vec::new(),
@@ -199,8 +204,8 @@ pub(crate) type Traffic = (Transport, ApplicationConfig);
 pub(crate) fn path(
     traffic: Vec<Traffic>,
     rtt_ms: u64,
-    forward: Vec<ImpairmentConfig>,
-    reverse: Vec<ImpairmentConfig>,
+    forward: Vec<Arc<dyn ElementParams>>,
+    reverse: Vec<Arc<dyn ElementParams>>,
     seconds: u64,
 ) -> Network {
     let rtt = Duration::from_millis(rtt_ms);

@@ -9,3 +9,4 @@ mod fixtures;
 mod media;
 mod paths;
 mod recording;
+mod state;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use windtunnel_sim::application::{ApplicationConfig, CbrParams, ProbeParams};
-use windtunnel_sim::impairment::*;
+use windtunnel_sim::element::*;
 use windtunnel_sim::{LinkRate, Network, PathHop, Simulation, Transport, parse_mahimahi};
 use windtunnel_tcp::AckParams;
 use windtunnel_units::{Bytes, Duration, Probability, Rate, Time};
@@ -15,32 +15,23 @@ fn p(p: f64) -> Probability {
 }
 
 /// One of each kind, each at work within a few seconds.
-fn every_impairment() -> Vec<ImpairmentConfig> {
+fn every_impairment() -> Vec<Arc<dyn ElementParams>> {
     let at = |ms| Time::ZERO + Duration::from_millis(ms);
     let outage = OutageTime { from: at(1000), to: at(1100) };
     vec![
-        ImpairmentConfig::Outage(OutageParams { times: vec![outage], hold: false }),
-        ImpairmentConfig::Outage(OutageParams { times: vec![outage], hold: true }),
-        ImpairmentConfig::AckThinning(AckThinningParams::default()),
-        ImpairmentConfig::Loss(LossParams { probability: p(0.02), affects: Affects::All }),
-        ImpairmentConfig::GilbertElliott(GilbertElliottParams {
-            p: p(0.01),
-            ..GilbertElliottParams::default()
-        }),
-        ImpairmentConfig::PeriodicLoss(PeriodicLossParams { every: 100, ..PeriodicLossParams::default() }),
-        ImpairmentConfig::ScriptedLoss(ScriptedLossParams {
-            packets: vec![2, 50],
-            ..ScriptedLossParams::default()
-        }),
-        ImpairmentConfig::Corruption(CorruptionParams { probability: p(0.02), affects: Affects::All }),
-        ImpairmentConfig::Duplication(DuplicationParams { probability: p(0.1), affects: Affects::All }),
-        ImpairmentConfig::Aggregation(AggregationParams::default()),
-        ImpairmentConfig::Jitter(JitterParams { reorder: true, ..JitterParams::default() }),
-        ImpairmentConfig::Jitter(JitterParams {
-            distribution: JitterDistribution::Pareto,
-            ..JitterParams::default()
-        }),
-        ImpairmentConfig::Reordering(ReorderingParams { probability: p(0.1), ..ReorderingParams::default() }),
+        Arc::new(OutageParams { times: vec![outage], hold: false }),
+        Arc::new(OutageParams { times: vec![outage], hold: true }),
+        Arc::new(AckThinningParams::default()),
+        Arc::new(LossParams { probability: p(0.02), affects: Affects::All }),
+        Arc::new(GilbertElliottParams { p: p(0.01), ..GilbertElliottParams::default() }),
+        Arc::new(PeriodicLossParams { every: 100, ..PeriodicLossParams::default() }),
+        Arc::new(ScriptedLossParams { packets: vec![2, 50], ..ScriptedLossParams::default() }),
+        Arc::new(CorruptionParams { probability: p(0.02), affects: Affects::All }),
+        Arc::new(DuplicationParams { probability: p(0.1), affects: Affects::All }),
+        Arc::new(AggregationParams::default()),
+        Arc::new(JitterParams { reorder: true, ..JitterParams::default() }),
+        Arc::new(JitterParams { distribution: JitterDistribution::Pareto, ..JitterParams::default() }),
+        Arc::new(ReorderingParams { probability: p(0.1), ..ReorderingParams::default() }),
     ]
 }
 
@@ -84,7 +75,7 @@ fn packets_are_conserved() {
         assert_conserved(path(mixed_traffic(), 10, vec![], vec![config], 3));
     }
     let mut all = every_impairment();
-    all.sort_by_key(ImpairmentConfig::stage);
+    all.sort_by_key(|element| element.stage());
     assert_conserved(path(mixed_traffic(), 10, all, vec![], 3));
 }
 
@@ -103,10 +94,10 @@ fn runs_repeat() {
 /// Goodput is what the application gets: neither duplicates nor what is sent again count, and nothing is missing.
 #[test]
 fn goodput_counts_bytes_once() {
-    let media = vec![
-        ImpairmentConfig::Loss(LossParams { probability: p(0.01), affects: Affects::All }),
-        ImpairmentConfig::Duplication(DuplicationParams { probability: p(0.2), affects: Affects::All }),
-        ImpairmentConfig::Reordering(ReorderingParams::default()),
+    let media: Vec<Arc<dyn ElementParams>> = vec![
+        Arc::new(LossParams { probability: p(0.01), affects: Affects::All }),
+        Arc::new(DuplicationParams { probability: p(0.2), affects: Affects::All }),
+        Arc::new(ReorderingParams::default()),
     ];
     let result = run(path(vec![(reno(), ApplicationConfig::Bulk)], 10, media, vec![], 5));
     let flow = &result.summary.flows[0];
@@ -123,7 +114,7 @@ fn goodput_counts_bytes_once() {
 fn acks_are_thinned() {
     let thinning = AckThinningParams { keep_every: 8, ..AckThinningParams::default() };
     let traffic = vec![(fixed(40), ApplicationConfig::Bulk)];
-    let result = run(path(traffic, 10, vec![], vec![ImpairmentConfig::AckThinning(thinning)], 5));
+    let result = run(path(traffic, 10, vec![], vec![Arc::new(thinning)], 5));
     let medium = &result.summary.impairments[0];
     let share = medium.lost as f64 / medium.arrived as f64;
     assert!((share - 7.0 / 8.0).abs() < 0.005, "{medium:?}");
@@ -165,7 +156,7 @@ fn a_link_follows_its_trace() {
 #[test]
 fn a_stalled_run_says_why() {
     let ideal = Transport::Ideal { cc: fixed_window(4), ack: AckParams::default() };
-    let loss = ImpairmentConfig::Loss(LossParams { probability: p(0.2), affects: Affects::Data });
+    let loss = Arc::new(LossParams { probability: p(0.2), affects: Affects::Data });
     let result = run(path(vec![(ideal, ApplicationConfig::Bulk)], 10, vec![loss], vec![], 1000));
     let stalled = result.summary.stalled.expect("stalled");
     assert!(stalled.t_s < 5.0 && (stalled.t_s - result.summary.duration_s).abs() < 1e-9);
@@ -177,8 +168,7 @@ fn a_stalled_run_says_why() {
 fn media_before_the_bottleneck() {
     let loss = ScriptedLossParams { packets: (1..=50).collect(), ..ScriptedLossParams::default() };
     let probe = ApplicationConfig::Probe(ProbeParams::default());
-    let mut network =
-        path(vec![(Transport::Udp, probe)], 20, vec![ImpairmentConfig::ScriptedLoss(loss)], vec![], 2);
+    let mut network = path(vec![(Transport::Udp, probe)], 20, vec![Arc::new(loss)], vec![], 2);
     network.flows[0].forward.swap(0, 1);
     assert_eq!(network.flows[0].forward[0], PathHop::Impairment(0));
     let result = run(network);

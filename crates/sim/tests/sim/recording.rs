@@ -2,22 +2,22 @@
 
 use windtunnel_sim::application::{ApplicationConfig, PoissonParams, ProbeParams};
 use windtunnel_sim::recorder::columns::{Column, Table};
-use windtunnel_sim::{LinkRate, RunResult, Simulation, SizeDistribution, Transport, Window};
+use windtunnel_sim::{LinkRate, RunResult, Simulation, SizeDistribution, StateRecording, Transport, Window};
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 
 use crate::fixtures::{dumbbell, fixed, path, reno};
 
-fn table<'a>(result: &'a RunResult, name: &str) -> &'a Table {
+pub(crate) fn table<'a>(result: &'a RunResult, name: &str) -> &'a Table {
     result.tables.iter().find(|t| t.name == name).expect(name)
 }
 
-fn f64s<'a>(result: &'a RunResult, name: &str, column: &str) -> &'a [f64] {
+pub(crate) fn f64s<'a>(result: &'a RunResult, name: &str, column: &str) -> &'a [f64] {
     let (_, column) = table(result, name).columns.iter().find(|(n, _)| *n == column).expect("column");
     let Column::F64(values) = column else { panic!("not a column of f64") };
     values
 }
 
-fn u64s<'a>(result: &'a RunResult, name: &str, column: &str) -> &'a [u64] {
+pub(crate) fn u64s<'a>(result: &'a RunResult, name: &str, column: &str) -> &'a [u64] {
     let (_, column) = table(result, name).columns.iter().find(|(n, _)| *n == column).expect("column");
     let Column::U64(values) = column else { panic!("not a column of u64") };
     values
@@ -108,6 +108,24 @@ fn points_are_thinned() {
     assert!(typical as f64 > 0.9 * hz.len() as f64, "{typical} of {}", hz.len());
 }
 
+/// Marks come in bursts, shorter than the spacing: the thinned rows add up to what the queues have counted.
+#[test]
+fn thinned_marks_add_up() {
+    // Each of 60 flows sends its window in a burst, into a queue that has not room for all.
+    let mut spec = dumbbell(&[40; 60], 900, 7, Duration::from_secs(2));
+    spec.record.points = Some(Duration::from_millis(5));
+    let result = Simulation::new(spec).finish();
+    let summary = &result.summary.queues[0];
+    let (kinds, counts) = (table(&result, "mark_points"), u64s(&result, "mark_points", "count"));
+    let Some((_, Column::U8(kinds))) = kinds.columns.iter().find(|(name, _)| *name == "kind") else {
+        panic!()
+    };
+    let sum = |kind: u8| kinds.iter().zip(counts).filter(|(k, _)| **k == kind).map(|(_, n)| n).sum::<u64>();
+    assert_eq!((sum(0), sum(1), sum(2)), (summary.sce, summary.ce, summary.drops.full));
+    assert!(summary.sce > 1_000 && summary.drops.full > 1_000, "{summary:?}");
+    assert!(counts.len() as f64 <= 2.0 * 2.0 / 0.005, "two kinds, one row each in 5 ms");
+}
+
 /// More packets do not mean more rows: memory is bounded by the recorder's resolution.
 #[test]
 fn rows_do_not_grow_with_traffic() {
@@ -124,7 +142,7 @@ fn rows_do_not_grow_with_traffic() {
 }
 
 /// Reno beside short connections and datagrams, with losses.
-fn mixed() -> RunResult {
+pub(crate) fn mixed(state: StateRecording) -> RunResult {
     let size = SizeDistribution::Exponential { mean: Bytes::new(40_000) };
     let load = Some(Rate::from_mbps(1));
     let web = PoissonParams { load, size, ..PoissonParams::default() };
@@ -137,6 +155,7 @@ fn mixed() -> RunResult {
     let mut network = path(traffic, 40, vec![], vec![], 20);
     network.record.windows = vec![Window { name: "late".into(), from: at(10), to: at(20) }];
     network.record.packets = true;
+    network.record.state = state;
     crate::fixtures::run(network)
 }
 
@@ -149,7 +168,7 @@ fn of_flow(result: &RunResult, column: &str, flow: usize) -> Vec<f64> {
 /// state, unless an ACK came in between, and the window changes with each of those.
 #[test]
 fn hidden_state_is_that_of_the_captures() {
-    let result = mixed();
+    let result = mixed(StateRecording::Interval);
     let packets =
         |name| table(&result, "packets").columns.iter().find(|(n, _)| *n == name).expect(name).1.clone();
     let Column::U64(t) = packets("t_ns") else { panic!() };
@@ -186,7 +205,7 @@ fn hidden_state_is_that_of_the_captures() {
 /// sent again is a part of what was lost, and data above a hole are SACKed; the delivery rate is that of the link.
 #[test]
 fn hidden_state_is_plausible() {
-    let result = mixed();
+    let result = mixed(StateRecording::Interval);
     let of = |name| of_flow(&result, name, 0);
     let [srtt, rto, rttvar, backoff] = ["srtt_ms", "rto_ms", "rttvar_ms", "backoff"].map(of);
     let [state, unacked, sacked, lost, again] =
@@ -226,7 +245,7 @@ fn pacing_rate_is_shown() {
 /// no recovery either, and loss-free endpoints do not count what they send.
 #[test]
 fn nothing_is_made_up() {
-    let result = mixed();
+    let result = mixed(StateRecording::Interval);
     let [bulk, web, probe] = &result.summary.flows[..] else { panic!("three flows") };
     assert!(bulk.cwnd_bytes.is_some() && bulk.cwnd_limited.is_some());
     assert!(bulk.retransmits > Some(0) && bulk.sent > bulk.retransmits);
@@ -251,7 +270,7 @@ fn nothing_is_made_up() {
 /// The table of transfers has one row for each that was completed, in order; sums are those of the summary, of windows too.
 #[test]
 fn transfers_add_up() {
-    let result = mixed();
+    let result = mixed(StateRecording::Interval);
     let web = result.summary.flows[1].transfers.as_ref().expect("transfers");
     let (starts, ends) = (f64s(&result, "transfers", "start_s"), f64s(&result, "transfers", "end_s"));
     let (times, slowdowns) = (f64s(&result, "transfers", "time_ms"), f64s(&result, "transfers", "slowdown"));

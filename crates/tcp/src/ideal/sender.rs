@@ -169,6 +169,11 @@ impl Sender {
         self.cc.control().phase == Phase::SlowStart
     }
 
+    /// Named internal numbers of the controller: `out(name, value)`.
+    pub fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        self.cc.probe(out);
+    }
+
     /// Why slow start ended, once it has.
     pub fn slow_start_exit(&self) -> Option<ExitReason> {
         self.cc.slow_start_exit()

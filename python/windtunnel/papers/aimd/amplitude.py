@@ -1,11 +1,11 @@
-"""Claim J27: by how much the RTT of n flows varies, if they reduce together, and if they do not (footnote 6).
+"""Claim J27: by how much the RTT of n flows varies if they reduce together, and if they do not (footnote 6).
 
-If they do not it is 1/sqrt(n) of that of a single flow, if they do n times that. The two are in different units. n
-sawteeth that coincide are n times as deep in packets as each of them, and, where the link has n times the rate, as deep
-in time as that of one flow alone. n sawteeth that do not coincide add up as independent variables do: to sqrt(n) times
-one in packets, 1/sqrt(n) times in time. Hence every flow brings its own 20 Mbit/s here, so that each has the same
-window whatever n is, and the amplitude is the standard deviation of the queueing delay: the measure for which
-independent variables add up like that, whatever their distributions. Tail drop synchronizes, PIE does not.
+The footnote says: 1/sqrt(n) times as much as that of a single flow if they do not, n times as much if they do. The two
+are in different units. n sawteeth that coincide are n times as deep in packets as each of them, and, where the link has
+n times the rate, as deep in time as that of one flow alone. n sawteeth that do not coincide add up as independent
+variables do: to sqrt(n) times one in packets, 1/sqrt(n) times in time. Here the link therefore has 20 Mbit/s for every
+flow, so that each has the same window for any n, and the amplitude is the standard deviation of the queueing delay: the
+measure for which independent variables of any distribution add up like that. Tail drop synchronizes, PIE does not.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ QUICK_COUNTS = (1, 4)
 #: Mbit/s for each flow: figure 7 has 40 for two.
 SHARE_MBPS = 20
 
-#: Seconds of convergence, and the end of the run: a tooth takes 0.9 s.
+#: Seconds left for convergence, and the end of the run: a sawtooth takes 0.9 s.
 START_S, STOP_S = 30, 130
 
-#: Milliseconds between the starts of two flows in the twins; the scenario file has 23. PIE draws differently, too.
+#: Milliseconds between the starts of two flows in the twins; the scenario file has 23. PIE's random draws differ, too.
 TWIN_STAGGERS_MS = (31.3, 17.9, 41.7)
 QUICK_TWINS = 2
 
 #: The law is right "on average": the suite's 10 % of what it predicts.
 CLOSE = 0.1
 
-#: Overrides that make the queue, and what becomes of the amplitude of one flow with n flows: n to that power.
+#: Overrides that make the queue, and the power of n by which n flows scale the amplitude of one.
 QUEUES = {"tail-drop": (), "pie": ('bottleneck.queue={ kind="pie", limit="10000 packets" }',)}
 NAMES = {"tail-drop": "Synchronized (tail drop)", "pie": "Desynchronized (PIE)"}
 POWER = {"tail-drop": 0.0, "pie": -0.5}
 
 DEVIATION = Measurement("rates", "0", f"delay_deviation({START_S}, {STOP_S})")
-#: Drops less than four round trips apart are of one event.
+#: Drops less than four round trips apart belong to one event.
 HIT = Measurement("rates", "0", f"flows_hit({START_S}, {STOP_S}, 0.15)")
 
 
@@ -109,7 +109,7 @@ def _alone(queue: str, values: Sequence[float]) -> Row:
 def _ratio_row(queue: str, n: int, seen: Mapping[tuple[str, int], Sequence[float]]) -> Row:
     values, predicted = ratios(queue, n, seen), float(n ** POWER[queue])
     what = f"{NAMES[queue]}: amplitude with {n} flows over that with one"
-    law = "1/sqrt(n)" if POWER[queue] else "in time as large, in packets n times"
+    law = "1/sqrt(n)" if POWER[queue] else "as large in time, n times as large in packets"
     note = f"footnote 6: {law}. Standard deviation of the queueing delay, 20 Mbit/s for each flow"
     mean = [sum(values) / len(values)] if values else []
     row = compare(f"J27/{queue}-{n}", "J27", what, predicted, CLOSE * predicted, mean, "", note)
@@ -118,12 +118,12 @@ def _ratio_row(queue: str, n: int, seen: Mapping[tuple[str, int], Sequence[float
 
 def _hit_row(n: int, values: Sequence[float]) -> Row:
     what = f"{NAMES['tail-drop']}: share of {n} flows that find a loss in a congestion event"
-    note = "those that find none do not reduce: the sum of the sawteeth is less deep by their share"
+    note = "flows that find none do not reduce: the sum of the sawteeth is shallower by their share"
     return Row(f"J27/hit-{n}", "J27", what, None, _average(values), None, "", "info", note, spread(values))
 
 
 def _less_row(n: int, seen: Mapping[tuple[str, int], Sequence[float]]) -> Row:
-    """The footnote's first sentence, on milliseconds."""
+    """The footnote's first sentence, applied to milliseconds."""
     pie, tail_drop = seen["pie", n], seen["tail-drop", n]
     values = [a / b if b > 0 else math.inf for a, b in zip(pie, tail_drop, strict=False)]
     measured = _average(values)

@@ -1,4 +1,4 @@
-"""The text's claims, P49 to P53 and J29: as ``claims.toml`` says, and P49, which is over a whole grid, as said here."""
+"""The text's claims, P49 to P53 and J29. P49, which covers a whole grid, is defined here, others in ``claims.toml``."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from windtunnel.papers.features import Axis
 from windtunnel.papers.rows import Row, Verdict, compare, spread
 from windtunnel.papers.suite import Group, Results
 
-#: The run of ``claims.toml`` that the quick suite has, too.
+#: The run of ``claims.toml`` that the quick suite also has.
 QUICK_RUN = "p53"
 
-#: The claim whose run is shown, and the seconds of it: about four sawteeth.
+#: The claim whose run is shown, and the seconds shown: about four sawteeth.
 SHOWN, SHOWN_S = "P53a", (100.0, 120.0)
 
 #: "Up to about 15:1", to half a unit of the last digit.
@@ -23,7 +23,7 @@ LARGEST_RATIO, PRECISION = 15.0, 0.5
 
 
 def claims_groups(cells: dict[str, Cell], *, quick: bool) -> list[Group]:
-    """One group for each claim; the grid's cells must be among ``cells``."""
+    """One group for each claim; ``cells`` must contain the grid's cells."""
     data = toml("claims.toml")
 
     def make(name: str) -> Cell:
@@ -45,7 +45,7 @@ def claims_groups(cells: dict[str, Cell], *, quick: bool) -> list[Group]:
 
 
 def _show(group: Group, cell: Cell) -> None:
-    """The run of a claim as its picture, and as a report."""
+    """The run of a claim, as a picture and as a report."""
     begin, end = SHOWN_S
     tops = {"throughput": 50.0, "sojourn": 50.0, "cwnd": 300e3, "mark": 50.0}
     zoom = tuple((panel, Axis(begin, end, 0.0, top)) for panel, top in tops.items())

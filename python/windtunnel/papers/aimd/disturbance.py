@@ -1,13 +1,13 @@
 """Claim K84: Reno is more sensitive than CUBIC to disturbances that knock it out of its steady state (footnote 5).
 
-The report's runs have two flows that nothing disturbs. Here short transfers, 5 % of the link, run beside the flows of
-figure 4, with the same start offsets as there and with other arrivals in each run: every run has its undisturbed
-counterpart. If Reno is the more sensitive, it keeps a smaller part of its rate than CUBIC does, and its share of what
-both get falls. The footnote belongs to a sentence about CUBIC outside of its Reno-friendly mode: paths on which CUBIC
-is Reno-friendly throughout are for information.
+The report's runs have two flows that nothing disturbs. Here short transfers that load the link by 5 % run beside the
+flows of figure 4, with the same start offsets as there and different arrivals in each run, so that every run has an
+undisturbed counterpart. If Reno is the more sensitive one, it keeps a smaller part of its rate than CUBIC does, and its
+share of their common rate falls. The footnote belongs to a sentence about CUBIC outside its Reno-friendly mode: paths
+on which CUBIC is Reno-friendly throughout are shown for information.
 
-What a flow loses beside another one the other may take. Each is therefore disturbed by itself as well: what it does not
-take then stays unused.
+What one flow loses the other may take. Each is therefore also disturbed alone, where the capacity that it does not take
+stays unused.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from windtunnel.papers.cells import Cell, Measurement
 from windtunnel.papers.rows import Row, Verdict, spread
 from windtunnel.papers.suite import Group, Results
 
-#: Mbit/s and ms: all RTTs at the rate where CUBIC goes through all its modes, and a larger window in its own mode.
+#: Mbit/s and ms: all RTTs at the rate where CUBIC goes through all its modes, and one larger window in its own mode.
 PATHS = ((40, 5), (40, 10), (40, 20), (40, 50), (40, 100), (120, 50))
 QUICK_PATHS = ((40, 20), (40, 100))
 
-#: Where each flow is disturbed by itself, too: CUBIC partly and never Reno-friendly.
+#: Paths on which each flow is also disturbed alone: CUBIC is partly Reno-friendly on one, never on the other.
 ALONE_PATHS = ((40, 50), (40, 100))
 ALONE_SEEDS = (1, 2, 3, 4)
 
-#: Transfers of which the first is a million seconds away.
+#: Transfers that do not start within the run: the first is a million seconds away.
 NOTHING = '{ kind = "poisson", arrivals = 1e-6 }'
 
 #: Load of the short transfers: a few percent of the link.
 LOAD = 0.05
 
-#: An effect counts if it is so many standard errors from nothing.
+#: An effect counts if it is at least this many standard errors from zero.
 ERRORS = 2.0
 
 GRID = next(grid for grid in GRIDS if grid.figure == "4")
@@ -64,17 +64,17 @@ class Pair:
         return [b / a if a > 0 else math.inf for a, b in self._both(results, flow)]
 
     def gained(self, results: Results) -> list[float]:
-        """By how much Reno's share of what both flows get is larger with the disturbance than without."""
+        """Reno's share of both flows' rate with the disturbance, minus its share without."""
         cubic, reno = self._both(results, CUBIC), self._both(results, RENO)
         return [_share(c[1], r[1]) - _share(c[0], r[0]) for c, r in zip(cubic, reno, strict=True)]
 
     def share(self, results: Results, cell: Cell) -> float:
-        """Reno's share of what both flows get, the mean over the runs."""
+        """Reno's share of both flows' rate, the mean over the runs."""
         both = zip(*(means(results, cell, self.rate, flow) for flow in (CUBIC, RENO)), strict=True)
         return float(np.mean([_share(*each) for each in both]))
 
     def friendly(self, results: Results, cell: Cell) -> float:
-        """Share of the time in which CUBIC is Reno-friendly, the mean over the runs that tell."""
+        """Share of the time in which CUBIC is Reno-friendly: the mean over the runs in which this can be decided."""
         known = [v for v in results.values(cell.name, cell.index(steady("friendly", CUBIC))) if math.isfinite(v)]
         return float(np.mean(known)) if known else math.nan
 
@@ -89,7 +89,7 @@ def _share(cubic: float, reno: float) -> float:
 
 @dataclass(frozen=True)
 class Alone:
-    """A flow of one kind by itself on a path, without and with the short transfers."""
+    """One flow alone on a path, without and with the short transfers."""
 
     rate: int
     plain: Cell
@@ -104,7 +104,7 @@ class Alone:
 
 
 def disturbance_group(cells: dict[str, Cell], *, quick: bool) -> Group:
-    """The rows of each path, together and alone."""
+    """The rows of each path, with both flows and with each alone."""
     pairs = [_pair(cells, *path, quick=quick) for path in (QUICK_PATHS if quick else PATHS)]
     alone = {path: [_alone(cells, cc, *path) for cc in ("cubic", "reno")] for path in (() if quick else ALONE_PATHS)}
 
@@ -149,7 +149,7 @@ def _alone(cells: dict[str, Cell], cc: str, rate: int, rtt: int) -> Alone:
 
 
 def _below(values: Sequence[float], bound: float) -> Verdict:
-    """Whether the mean is below the bound by more than chance makes it."""
+    """Whether the mean is below the bound by more than chance explains."""
     if len(values) < 2 or not np.isfinite(values).all():
         return "outside"
     error = float(np.std(values, ddof=1)) / math.sqrt(len(values))
@@ -179,7 +179,7 @@ def _row(path: tuple[int, int], id: str, what: str, bound: float, values: Sequen
 
 
 def _kept_row(pair: Pair, results: Results) -> Row:
-    """Reno loses more than the part of the link that the short transfers take."""
+    """Reno loses a larger part of its rate than the short transfers take of the link."""
     values, cubic = pair.kept(results, RENO), pair.kept(results, CUBIC)
     note = f"CUBIC keeps {np.mean(cubic):.3f}" if cubic else ""
     return _row(pair.path, "kept", "part of its rate that Reno keeps beside short transfers", 1.0 - LOAD, values, note)
@@ -191,16 +191,16 @@ def _share_row(pair: Pair, results: Results) -> Row:
     if values:
         plain, disturbed = pair.share(results, pair.plain), pair.share(results, pair.disturbed)
         before, after = (100 * pair.friendly(results, cell) for cell in (pair.plain, pair.disturbed))
-        note = f"{disturbed:.3f} less {plain:.3f}; CUBIC is Reno-friendly {after:.0f} and {before:.0f} % of the time"
+        note = f"{disturbed:.3f} - {plain:.3f}; CUBIC is Reno-friendly {after:.0f} and {before:.0f} % of the time"
     return _row(
-        pair.path, "share", "Reno's share of both rates beside short transfers, less without", 0.0, values, note
+        pair.path, "share", "Reno's share of both rates: beside short transfers minus without", 0.0, values, note
     )
 
 
 def _alone_row(path: tuple[int, int], cubic_and_reno: Sequence[Alone], results: Results) -> Row:
-    """By itself, too, Reno loses more than CUBIC does."""
+    """Alone, too, Reno loses more than CUBIC does."""
     cubic, reno = (each.kept(results) for each in cubic_and_reno)
     values = [r - c for c, r in zip(cubic, reno, strict=False)]
     note = f"Reno keeps {np.mean(reno):.3f}, CUBIC {np.mean(cubic):.3f}" if values else ""
-    what = "part of its rate that Reno keeps beside short transfers only, less that of CUBIC"
+    what = "part of its rate that each keeps beside short transfers only: Reno's minus CUBIC's"
     return _row(path, "alone", what, 0.0, values, note)

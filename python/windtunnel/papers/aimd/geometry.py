@@ -15,12 +15,12 @@ from windtunnel.papers.suite import Group
 #: Packets of 1500 bytes.
 PACKET_BITS = 12_000
 
-#: The text's and Linux's rounded increase. With it figure 5's second ratio is 41.52 %, with 9/17 it is 41.496 %.
+#: The rounded increase of the text and of Linux. Figure 5's second ratio is 41.52 % with it, and 41.496 % with 9/17.
 ROUNDED = Aimd(0.53, C_RENO.b)
 
 
 def path(figure: str) -> Path:
-    """The path of a figure; what of it the report gives, and what is chosen, is in ``geometry.toml``."""
+    """The path of a figure; ``geometry.toml`` says which of its values the report gives, and which are chosen."""
     data = toml("geometry.toml")
     chosen = data["path"]
     return Path(chosen["rate_mbps"] * 1e6 / PACKET_BITS, chosen["base_rtt_s"], data["figure"][figure]["queue_s"])
@@ -49,7 +49,7 @@ def _ratio(drawn: Cycle) -> float:
 
 
 def _tips_ms(drawn: Cycle) -> float:
-    """Difference in RTT between the two tips."""
+    """Difference between the RTTs of the two tips."""
     return float(1e3 * abs(drawn.rtt_s[split(drawn)] - drawn.rtt_s[-1]))
 
 
@@ -58,7 +58,7 @@ def _later() -> Cycle:
     return desynchronized(RENO, ROUNDED, path("5"), shift=1.0)
 
 
-#: What the rows of ``geometry.toml`` measure.
+#: The measurements that rows of ``geometry.toml`` name.
 QUANTITIES: dict[str, Callable[[str], float]] = {
     "rate_ratio": lambda f: _ratio(cycle(f)),
     "empty_percent": lambda f: 100.0 * cycle(f).empty_share(path(f)),

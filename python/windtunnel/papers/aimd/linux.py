@@ -1,12 +1,13 @@
-"""CUBIC against Reno in the real Linux stack: the cells of ``linux.csv``, run as it ran them.
+"""CUBIC against Reno in the real Linux stack: the cells of ``linux.csv``, run as that stack ran them.
 
-Its bottleneck is a token bucket of one packet in front of the queue, not a link: the packet whose tokens are being
-saved up waits in the bucket (PIE), or at the head of the queue and counts there (tail drop); nothing waits on a link
-that is idle. With PIE that is a link's one packet in transmission. With tail drop a link has room for one packet more:
-the path's RTT is shorter by a packet's time here, so that as much is in flight when the queue overflows.
+The reference's bottleneck is a token bucket of one packet in front of the queue, not a link: the packet whose tokens
+are being saved up waits in the bucket (PIE), or at the head of the queue, where it counts (tail drop); nothing waits
+while the link is idle. With PIE this equals a link's one packet in transmission. With tail drop a link has room for one
+packet more: the path's RTT is shorter here by one packet's time, so that the same amount is in flight when the queue
+overflows.
 
-The queue had been there for a while when the flows started: PIE's first update, half a second after its own begin, was
-over. So the flows start after :data:`BEGIN_S`.
+The queue had existed for a while when the flows started: PIE's first update, half a second after the queue was made,
+had passed. The flows therefore start after :data:`BEGIN_S`.
 """
 
 from __future__ import annotations
@@ -20,19 +21,19 @@ from windtunnel.papers.cells import Cell, Measurement
 from windtunnel.papers.rows import Row, compare, printed_precision, spread
 from windtunnel.papers.suite import Group, Results
 
-#: When the first flow starts, and how much later the second did in the reference.
+#: When the first flow starts, and how much later the second one started in the reference.
 BEGIN_S, OFFSET_MS = 1, 37.0
-#: What the reference leaves out at the begin, in seconds.
+#: Seconds that the reference leaves out at the start.
 WARM_UP_S = 10
 #: Twins of a cell, with other offsets. The published number is one draw: the range of 40 others holds it with a
 #: probability of 39/41, so that one row in 20 is outside where nothing differs.
 TWINS, LONGEST_MS = 39, 500.0
-#: Fractions of multiples of it are spread evenly, and none repeats.
+#: The fractional parts of its multiples are spread evenly, and no two are equal.
 GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
-#: Two-sided 5 % of a normal distribution.
+#: Two-sided 5 % quantile of a normal distribution.
 NORMAL_95 = 1.96
 
-#: The reference's name of a queue: scenario file, its settings, name.
+#: By the reference's name of a queue: scenario file, its settings, our name.
 QUEUES = {
     "pie": ("pie", (), "PIE"),
     "td": ("tail-drop", ('bottleneck.queue.limit="25 ms"',), "tail drop 25 ms"),
@@ -100,7 +101,7 @@ def _second(offset_ms: float) -> str:
 
 
 def _rank_rows(lines: list[Line], used: list[Cell], results: Results) -> list[Row]:
-    """Where the reference stands among the runs, over all cells of a queue: 0.5 if nothing differs but by chance."""
+    """Mean rank of the reference among the runs, over all cells of a queue: 0.5 if only chance makes a difference."""
     out = []
     for queue, (_, _, name) in QUEUES.items():
         ranks = []
@@ -120,7 +121,7 @@ def _rank_rows(lines: list[Line], used: list[Cell], results: Results) -> list[Ro
 
 
 def linux_group(cells: dict[str, Cell], *, quick: bool) -> Group:
-    """Normalised rates beside those of the reference."""
+    """Normalised rates, beside those of the reference."""
     lines = [line for line in read_lines() if not quick or line.rate_mbps == QUICK_RATE]
     used = [_cell(line) for line in lines]
     cells.update({cell.name: cell for cell in used})

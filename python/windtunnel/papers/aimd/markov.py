@@ -1,7 +1,7 @@
 """The Markov chain of congestion events against simulated rates: AIMD(a, b) with the formula's a, against Reno.
 
-The chain predicts a mean. It agrees if it lies in the range of the runs, which holds the median of their distribution
-with a probability of 1 - 2^(1 - n): 99 % for eight.
+The chain predicts a mean. It agrees if the mean lies in the range of the runs, which contains the median of their
+distribution with a probability of 1 - 2^(1 - n): 99 % for eight runs.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from windtunnel.papers.cells import Cell
 from windtunnel.papers.rows import Row, compare
 from windtunnel.papers.suite import Group, Results
 
-#: The path of the scenario files, on which CUBIC too would be Reno-friendly.
+#: The path of the scenario files, on which CUBIC would be Reno-friendly, too.
 RATE_MBPS = 40.0
 
 QUEUES = {"tail-drop": "tail drop", "pie": "PIE"}
 
 
 def cell_name(queue: str, b: float) -> str:
-    """The cell of AIMD(., ``b``)."""
+    """The name of the cell of AIMD(., ``b``)."""
     return f"markov/{queue}-{b:g}"
 
 
 def add_cell(cells: dict[str, Cell], queue: str, b: float) -> Cell:
-    """The cell of AIMD(., ``b``) over a queue, added to ``cells`` if it is not there."""
+    """The cell of AIMD(., ``b``) over a queue; it is added to ``cells`` if it is new."""
     name = cell_name(queue, b)
     if name not in cells:
         settings = (f"flow.0.cc.a={float(models.friendly_increase(b)):.6f}", f"flow.0.cc.b={b:g}")
@@ -47,7 +47,7 @@ def add_cell(cells: dict[str, Cell], queue: str, b: float) -> Cell:
 
 
 def markov_group(cells: dict[str, Cell], *, quick: bool) -> Group:
-    """Prediction against simulation, for both kinds of queue."""
+    """The prediction beside the simulation, for both kinds of queue."""
     used = {(q, b): add_cell(cells, q, b) for q in QUEUES for b in ((0.7,) if quick else FACTORS)}
 
     def ratios(results: Results, cell: Cell) -> list[float]:

@@ -14,11 +14,11 @@ from windtunnel.papers.suite import Group, Results
 #: Numbers of flows (A, B): one of each, and all splits of ten. The published axis is not legible: see the notes.
 SPLITS = ((1, 1), *((a, 10 - a) for a in range(1, 10)))
 
-#: The two plots: what B is.
+#: The two plots, by the kind of flow B.
 PLOTS = {"7a": ("CUBIC", "cubic"), "7b": ("Reno", "reno")}
 
 RATE_MBPS = 40.0
-#: Both plots reach as far, for comparison.
+#: Top of both plots: equal, for comparison.
 TOP = 1.9
 #: "More than an order of magnitude smaller" than the variability between P1 and P99.
 ORDER = 0.1
@@ -87,7 +87,7 @@ def _group(cells: dict[str, Cell], figure: str) -> Group:
 
 
 def _rows(figure: str, other: str, split: tuple[int, int], cell: Cell, results: Results) -> list[Row]:
-    """The ratio of the groups' means, and its discrepancy over the range of its one-second values."""
+    """The ratio of the groups' means, and its distance from 1 relative to the range of its one-second values."""
     a, b = split
     flows = groups_of(a, b)
     fair = fair_mbps(RATE_MBPS, a + b)
@@ -107,7 +107,7 @@ def _rows(figure: str, other: str, split: tuple[int, int], cell: Cell, results: 
         Row(
             f"{id}/discrepancy",
             group,
-            f"{where}: distance of that ratio from 1, over the range P1 to P99 of its one-second values",
+            f"{where}: distance of that ratio from 1, relative to the range P1 to P99 of its one-second values",
             f"< {ORDER:g}",
             off,
             None,

@@ -1,11 +1,11 @@
-"""In which of its modes CUBIC is on a path: the background of the report's figures 3, 4 and 6.
+"""The mode of CUBIC on a path: the background of the report's figures 3, 4 and 6.
 
 The report takes the switch-over RTT from equation 6 of [Bri21] ("PI2 Parameters", arXiv:2107.01003). Here it follows
-from RFC 9438 itself, for the same assumption that all sawteeth peak at the tail of the buffer, or at the AQM's target:
+from RFC 9438 itself, with the same assumption that all sawteeth peak at the tail of the buffer, or at the AQM's target:
 CUBIC and Reno reduce together and have equal rates, so that one sawtooth takes T seconds (the fluid model of
 ``models.sawteeth``), in which the Reno-friendly window rises in a straight line from 0.7 W to W. The cubic function
-does so in K seconds, on a concave curve whose slope begins at 3 (1 - b) W / K. Hence with T <= K/3 the straight line is
-ahead all the way; with T >= K the curve is; in between the one overtakes the other part-way.
+does so in K seconds, on a concave curve whose slope starts at 3 (1 - b) W / K. So with T <= K/3 the straight line is
+ahead all the way, and with T >= K the curve is; in between, one overtakes the other part-way.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ Mode = Literal["Reno-friendly", "mixed", "CUBIC"]
 
 #: Frames per second and Mbit/s.
 FRAME_BITS = 1514 * 8
-#: Where PIE holds the delay (RFC 8033; Linux's default): the tips of the sawteeth, about. The report finds that no
-#: other feasible estimate changes the mode of a cell.
+#: Where PIE holds the delay (RFC 8033; Linux's default), which is about where the sawteeth peak. The report finds that
+#: no other feasible estimate changes the mode of a cell.
 PIE_TARGET_S = 0.015
 
 
@@ -39,7 +39,7 @@ def mode(rate_mbps: float, base_rtt_s: float, queue_s: float) -> Mode:
 
 
 def mode_of_share(friendly: float) -> Mode:
-    """The mode that a run's share of time in the Reno-friendly region shows; 1 % at either end is start-up."""
+    """The mode that a run shows by its share of time in the Reno-friendly region; 1 % at either end is start-up."""
     if friendly >= 0.99:
         return "Reno-friendly"
     return "mixed" if friendly > 0.01 else "CUBIC"

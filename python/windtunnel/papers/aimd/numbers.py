@@ -1,4 +1,4 @@
-"""The report's formulas: printed numbers against the models, and what follows for other decrease factors."""
+"""The report's formulas: printed numbers beside the models', and what follows for other decrease factors."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from windtunnel.papers.suite import Group
 FACTORS = (0.5, 0.6, 0.7, 0.8, 0.9)
 #: Rounding of double precision.
 EXACT = 1e-12
-#: The report's "slightly", section 3.1.2: within 10 %.
+#: What the report calls "slightly" (section 3.1.2): within 10 %.
 SLIGHTLY = 1.1
-#: A path for the check of the formula by the geometric model; any other gives the same ratio.
+#: The path on which the geometric model checks the formula; any other path gives the same ratio.
 PATH = Path(2000.0, 0.020, 0.020)
 
 

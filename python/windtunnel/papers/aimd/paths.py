@@ -33,7 +33,7 @@ class Grid:
     peak_s: float
     equal_in: tuple[Mode, ...]
     reference: str = ""
-    """Its queue in the Linux reference, if it is there."""
+    """The name of its queue in the Linux reference, if it is there."""
 
     @property
     def id(self) -> str:
@@ -55,7 +55,7 @@ GRIDS = (
     Grid("6", "pie", (), PIE_TARGET_S, ("Reno-friendly",), "pie"),
 )
 
-#: Flow numbers, as the scenario files have them.
+#: Flow numbers, as in the scenario files.
 CUBIC, RENO = "0", "1"
 NAMES = {CUBIC: "CUBIC", RENO: "Reno"}
 
@@ -66,7 +66,7 @@ def grid_groups(cells: dict[str, Cell], *, quick: bool) -> list[Group]:
 
 
 def add_cell(cells: dict[str, Cell], grid: Grid, rate: int, rtt: int, *, quick: bool) -> Cell:
-    """The cell of a path, added to ``cells`` if it is not there."""
+    """The cell of a path; it is added to ``cells`` if it is new."""
     name = grid.cell(rate, rtt)
     if name not in cells:
         cell = Cell(name, template(grid.scenario), grid.settings, float(rate), (float(rtt), float(rtt)))
@@ -124,7 +124,7 @@ def _group(cells: dict[str, Cell], grid: Grid, *, quick: bool) -> Group:
 
 
 def _shown_mode(grid: Grid, path: tuple[int, int], cell: Cell, results: Results) -> Mode:
-    """The mode that the runs of a cell show; the formula's if nothing was run."""
+    """The mode that the runs of a cell show, or the formula's if nothing was run."""
     seen = _recorded(cell, results)
     return grid.mode(*path) if seen is None else seen
 
@@ -169,7 +169,7 @@ def _cell_rows(grid: Grid, path: tuple[int, int], cell: Cell, results: Results) 
 
 
 def _reference(grid: Grid, path: tuple[int, int], name: str) -> str:
-    """What the real Linux stack had on that path, if it was run there."""
+    """The result of the real Linux stack on that path, if it was run there."""
     for line in read_lines():
         if (line.queue, line.rate_mbps, line.rtt_ms) == (grid.reference, *path):
             return f"; Linux {line.mean_of(name)} (one start offset)"

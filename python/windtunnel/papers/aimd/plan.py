@@ -1,11 +1,11 @@
 """How long cells run, when they count as converged, and how often they are run.
 
-The report measured "once the flows had converged", then 250 seconds, and does not say how convergence was found. Here
-MSER-5 decides, run by run and with no threshold (``features/rates.py``), within the first two minutes. The slowest cell
-(200 Mbit/s, 100 ms, 200 ms of buffer: 5000 packets) has CUBIC sawteeth of about 15 s (K), so that this is eight of
+The report measured 250 seconds "once the flows had converged", and does not say how it found convergence. Here MSER-5
+decides, run by run and with no threshold (``features/rates.py``), within the first two minutes. The slowest cell
+(200 Mbit/s, 100 ms, 200 ms of buffer: 5000 packets) has CUBIC sawteeth of about 15 s (K); two minutes are eight of
 them.
 
-Tail drop with few packets locks the phases of the flows: who is hit depends on when they started. Every cell is
+Tail drop with few packets locks the phases of the flows: which flow is hit depends on when they started. Every cell is
 therefore run with several start offsets of its second group of flows, and the spread is shown.
 """
 
@@ -20,14 +20,14 @@ LIMIT_S, SPAN_S = 120, 250
 #: Start of the second group of flows in ms, in the twins; the scenario files have 37 ms. No two differ by a multiple of
 #: a base RTT of the grid.
 TWIN_STARTS_MS = (3.1, 71.9, 118.6, 154.3, 216.8, 309.4, 482.7)
-#: Twins of cells up to so many packets; larger cells have fewer. The whole suite is about 1.2 * 10^9 packets.
+#: Twins by the cell's packets: (up to, twins); larger cells have fewer. The whole suite is about 1.2 * 10^9 packets.
 BUDGET = ((3e6, 7), (float("inf"), 3))
 QUICK_TWINS = 2
 
 #: Quantiles of the whiskers.
 LOW, HIGH = 0.01, 0.99
 
-#: Bytes of data in an Ethernet frame, and its size: what a link of the grid carries at most is rate * DATA / FRAME.
+#: Bytes of data in an Ethernet frame, and its size: a link of the grid carries at most rate * DATA / FRAME.
 DATA, FRAME = models.MSS, 1514.0
 
 

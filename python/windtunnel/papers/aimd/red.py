@@ -1,9 +1,9 @@
 """Claim P54: over RED flows that should have equal rates differ by more than a factor of 2, and nobody said why.
 
 The ACIRI report derived the formula for an AQM that drops every n-th packet, and tried it over RED. Here AIMD(a, b)
-with that increase runs against as many Reno flows over RED, over a dropper of every n-th packet, and over tail drop;
-with windows in whole packets, as Linux has them and ns-2 had them, and in bytes. The number of flows (or n) sets the
-loss probability, and so the window. Over RED twice the formula's increase is tried, too.
+with that increase runs against an equal number of Reno flows over RED, over a dropper of every n-th packet, and over
+tail drop; with windows in whole packets, as in Linux and ns-2, and in bytes. The number of flows (or n) sets the loss
+probability, and so the window. Over RED twice the formula's increase is tried, too.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from windtunnel.papers.cells import Cell, Measurement
 from windtunnel.papers.rows import Row, Verdict, compare, spread
 from windtunnel.papers.suite import Group, Results
 
-#: Factors kept, flows of each kind over a queue, and which packet the dropper loses: about 1 to 5 % in both.
+#: Factors kept; flows of each kind over a queue; n of the dropper. Both lose about 1 to 5 % of the packets.
 FACTORS = (0.6, 0.7, 0.8, 0.875, 0.9)
 FLOWS = (2, 4, 8, 16)
 EVERY = (101, 51, 31, 21)
 QUICK_FACTORS, QUICK_FLOWS, QUICK_EVERY = (0.7, 0.9), (8,), (21,)
 #: The factor for which twice the formula's increase is tried.
 DOUBLED = 0.875
-#: The dropper of Reno's rate law: windows of 39 packets, of which a round trip of recovery is little.
+#: The dropper's n for Reno's rate law: windows of 39 packets, so that a round trip of recovery hardly counts.
 LAW_EVERY = 1001
 
-#: Seconds of convergence at most, and of measurement. Windows are small, and teeth take a second.
+#: Seconds of convergence at most, and of measurement. Windows are small, and sawteeth take a second.
 LIMIT_S, SPAN_S = 30, 100
 TWINS = 3
 
-#: "More than a factor of 2", and where rates count as equal: the suite's 10 %.
+#: "More than a factor of 2", and up to where rates count as equal: the suite's 10 %.
 FACTOR, CLOSE = 2.0, 0.1
 
 BYTES = tuple(f"flow.{i}.{key}" for i in (0, 1) for key in ('cc.growth="per-ack"', 'ack="immediate"'))
@@ -46,7 +46,7 @@ BYTES = tuple(f"flow.{i}.{key}" for i in (0, 1) for key in ('cc.growth="per-ack"
 
 @dataclass(frozen=True)
 class Arm:
-    """One kind of bottleneck and of window; ``factor`` times the formula's increase."""
+    """One kind of bottleneck and of window, with ``factor`` times the formula's increase."""
 
     id: str
     title: str
@@ -138,7 +138,7 @@ def _point(cells: dict[str, Cell], arm: Arm, b: float, load: int, *, quick: bool
         settings.append('bottleneck.queue={ kind = "fifo", limit = "50 packets" }')
     settings += BYTES if arm.in_bytes else ()
     cell = Cell(f"red/{arm.id}-{b:g}-{load}", template(arm.scenario), tuple(settings))
-    # Over the dropper neither flow knows of the other: their start changes nothing.
+    # Over the dropper the flows do not affect each other: their start offset changes nothing.
     if arm.queue != "dropper":
         cell.twins = tuple((f'flow.1.start="{ms} ms"',) for ms in TWIN_STARTS_MS[: 1 if quick else TWINS])
     point = Point(arm, b, load, cells.setdefault(cell.name, cell))
@@ -176,7 +176,7 @@ def _by_arm(points: Sequence[Point]) -> dict[tuple[Arm, float], list[Point]]:
 
 
 def _arm_row(arm: Arm, b: float, points: Sequence[Point], results: Results) -> Row:
-    """The ratio that is furthest from 1 as a factor; the note has all of them."""
+    """The ratio that differs from 1 by the largest factor; the note lists all ratios."""
     seen = {p: p.ratio(results) for p in points if p.ratios(results)}
     worst = max(seen.values(), key=_apart, default=None)
     listed = (f"{p.where} ({100 * p.loss(results):.1f} % lost): {ratio:.2f}" for p, ratio in seen.items())
@@ -236,7 +236,7 @@ def _claims(cells: dict[str, Cell], points: Sequence[Point], *, quick: bool) -> 
         ),
         _group(
             "P54e",
-            "Independent losses and windows in whole packets explain most of what rates over RED differ by",
+            "Independent losses and windows in whole packets explain most of the difference of rates over RED",
             over_red,
             lambda results: _bound(_predicted(_largest(over_red, results)), above=_half(_largest(over_red, results))),
         ),
@@ -246,7 +246,7 @@ def _claims(cells: dict[str, Cell], points: Sequence[Point], *, quick: bool) -> 
 
 @dataclass(frozen=True)
 class Difference:
-    """By which factor rates differ in a cell, in each run of it, and how many of its packets are lost."""
+    """The factor by which rates differ in a cell and in each of its runs, and the share of its packets that is lost."""
 
     factor: float
     runs: Sequence[float]
@@ -255,7 +255,7 @@ class Difference:
 
 
 def _apart(ratio: float) -> float:
-    """By which factor two rates differ, whichever is larger."""
+    """The factor by which two rates differ: the larger over the smaller."""
     return max(ratio, 1.0 / ratio) if ratio > 0 else math.inf
 
 
@@ -265,13 +265,13 @@ def _difference(point: Point, results: Results) -> Difference | None:
 
 
 def _largest(points: Sequence[Point], results: Results) -> Difference | None:
-    """The largest one of all cells that were run."""
+    """The largest factor of all cells that were run."""
     seen = [d for p in points if (d := _difference(p, results)) is not None]
     return max(seen, key=lambda d: d.factor, default=None)
 
 
 def _same(other: Difference | None, points: Sequence[Point], results: Results) -> Difference | None:
-    """That of the cell among ``points`` with as many flows and the same factor kept as ``other``."""
+    """The factor in the cell among ``points`` with as many flows and the same factor kept as ``other``."""
     if other is None:
         return None
     (point,) = (p for p in points if (p.b, p.load) == (other.point.b, other.point.load))
@@ -279,14 +279,14 @@ def _same(other: Difference | None, points: Sequence[Point], results: Results) -
 
 
 def _predicted(measured: Difference | None) -> Difference | None:
-    """What the model says of that cell."""
+    """The model's prediction for that cell."""
     if measured is None:
         return None
     return replace(measured, factor=_apart(predicted_ratio(measured.point.b, measured.loss)), runs=())
 
 
 def _half(of: Difference | None) -> float:
-    """Half-way from equal rates: who goes further explains most of the difference."""
+    """Half-way from equal rates to the measured ones: a model that goes further explains most of the difference."""
     return math.nan if of is None else 1.0 + (of.factor - 1.0) / 2.0
 
 
@@ -297,7 +297,7 @@ def predicted_ratio(b: float, p: float) -> float:
 
 
 def _bound(found: Difference | None, *, above: float = -math.inf, below: float = math.inf) -> Row:
-    """A factor between two rates against its bound; the id and the text are the group's."""
+    """A factor between two rates, judged by its bound; the ID and the text are the group's."""
     published = f"> {above:.3g}" if above > -math.inf else f"< {below:.3g}"
     if found is None:
         return Row("", "claims", "", published, None, None, "", "outside", "nothing was run")
@@ -323,7 +323,7 @@ def _law_claim(point: Point) -> Group:
         rates = results.values(point.cell.name, point.cell.index(_mean(point.groups[1])))
         values = [r * 1e6 / 8 / models.MSS * rtt_s / math.sqrt(LAW_EVERY) for r in rates]
         rounds = constant * math.sqrt(LAW_EVERY) * 2 / 3
-        note = f"n = {LAW_EVERY}; a tooth is {rounds:.0f} round trips, and one of recovery, which the law leaves out"
+        note = f"n = {LAW_EVERY}; a sawtooth takes {rounds:.0f} round trips and one of recovery, which the law ignores"
         return [compare("P54f", "claims", text, constant, CLOSE * constant, values, "packets", note)]
 
     return Group("P54f", "Claim P54f", text, [point.cell.name], rows)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Line:
-    """The ratios of a decrease factor ``b``, which is number ``index``: their means, runs, and what the model says."""
+    """The ratios for decrease factor ``b``, number ``index``: their means, the runs, and the model's prediction."""
 
     b: float
     index: int
@@ -36,12 +36,12 @@ class Panel:
     lines: Sequence[Line]
 
 
-#: What the claim speaks of: rates that differ by a factor of 2.
+#: The claim's threshold: rates that differ by a factor of 2.
 TWICE = 0.5
 
 
 def draw(panels: Sequence[Panel]) -> bytes:
-    """The figure as a PNG: windows in whole packets above, in bytes below; the legend has the place that is left."""
+    """The figure as a PNG: windows in whole packets above, in bytes below, the legend in the free place."""
     from matplotlib.figure import Figure
 
     with mpl.rc_context(RC):

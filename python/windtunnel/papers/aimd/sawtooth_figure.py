@@ -21,7 +21,7 @@ DPI = 120
 
 
 def draw(cycle: Cycle, path: Path, title: str) -> bytes:
-    """The figure as a PNG: one cycle, with the end of the one before and the begin of the one after it."""
+    """The figure as a PNG: one cycle, with the end of the cycle before it and the start of the one after it."""
     from matplotlib.figure import Figure
 
     rounds, time = _repeated(cycle.rounds), _repeated(1e3 * cycle.time_s)
@@ -62,7 +62,7 @@ def draw(cycle: Cycle, path: Path, title: str) -> bytes:
         )  # fmt: skip
         handles, labels = grid[1, 0].get_legend_handles_labels()
         edge = grid[1, 0].axvline(0.0, color=SOFT, lw=0.8, ls=(0, (1, 2)))
-        figure.legend([*handles, edge], [*labels, "begin and end of the cycle"], loc="outside lower center", ncols=3)
+        figure.legend([*handles, edge], [*labels, "start and end of the cycle"], loc="outside lower center", ncols=3)
         figure.suptitle(title, fontsize=11, x=0.01, ha="left")
         out = io.BytesIO()
         figure.savefig(out, format="png", dpi=DPI)
@@ -74,7 +74,7 @@ def _dash(flow: int) -> str:
 
 
 def _repeated(axis: Result) -> Result:
-    """Three cycles in a row; the middle one begins at 0."""
+    """Three cycles in a row; the middle one starts at 0."""
     return np.concatenate([axis - axis[-1], axis, axis + axis[-1]])
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 DPI = 120
 #: Backgrounds by CUBIC's mode: light where it changes part-way up the sawtooth, dark for the cubic function alone.
 SHADES = {"Reno-friendly": "white", "mixed": "#ededed", "CUBIC": "#d2d2d2"}
-#: Half the distance between the whiskers of a cell, and how far the dots of single runs are from them.
+#: Half the distance between the whiskers of a cell, and the distance from them to the dots of single runs.
 APART, ASIDE = 0.19, 0.11
 
 
@@ -36,7 +36,7 @@ class Whisker:
 
 @dataclass(frozen=True)
 class Category:
-    """A place on the x axis: its label, the label that it shares with its neighbours, a whisker per group, the mode."""
+    """A place on the x axis: its label, the label shared with its neighbours, one whisker per group, the mode."""
 
     label: str
     group: str
@@ -45,7 +45,7 @@ class Category:
 
 
 def whisker(low: Sequence[float], mean: Sequence[float], high: Sequence[float]) -> Whisker | None:
-    """The whisker of several runs; None if none was run."""
+    """The whisker of several runs, or None if nothing was run."""
     if not mean or not all(map(math.isfinite, (*low, *mean, *high))):
         return None
     return Whisker(float(np.mean(low)), float(np.mean(mean)), float(np.mean(high)), tuple(mean))
@@ -110,7 +110,7 @@ def _panel(axes: Axes, categories: Sequence[Category], top: float) -> None:
 
 
 def _groups(axes: Axes, categories: Sequence[Category]) -> None:
-    """The second level of labels, and lines between the groups."""
+    """Draw the second level of labels, and lines between the groups."""
     names = [c.group for c in categories]
     edges = [i for i in range(1, len(names)) if names[i] != names[i - 1]]
     for edge in edges:

@@ -18,9 +18,9 @@ def _first(time: Column, condition: np.ndarray[tuple[int], np.dtype[np.bool_]]) 
 
 @method
 def first_at_least(view: View, after: float, level: float, since: float = 0.0) -> float:
-    """First time after ``after`` at which the value reaches ``level``, less ``since``.
+    """First time after ``after`` at which the value reaches ``level``, minus ``since``.
 
-    A level read from an image is known to half a pixel; a symbol within that of the level is drawn at it.
+    A level read from an image is known to half a pixel; a symbol no further from the level than that is drawn at it.
     """
     part = view.series.window(after, math.inf)
     return _first(part.time, part.value >= level - view.axis.step / 2) - since
@@ -35,7 +35,7 @@ def last_before(view: View, time: float) -> float:
 
 @method
 def t_last_above(view: View, start: float, stop: float, level: float, since: float = 0.0, scale: float = 1.0) -> float:
-    """Time of the last value above ``level`` in the window, less ``since``, times ``scale`` (1000 for milliseconds)."""
+    """Time of the last value above ``level`` in the window, minus ``since``, times ``scale`` (1000 for ms)."""
     part = view.series.window(start, stop)
     hits = np.flatnonzero(part.value > level)
     return (float(part.time[hits[-1]]) - since) * scale if len(hits) else math.nan
@@ -43,7 +43,7 @@ def t_last_above(view: View, start: float, stop: float, level: float, since: flo
 
 @method
 def t_stays_below(view: View, after: float, level: float, hold: float) -> float:
-    """First bin after ``after`` from which the largest value of each bin stays below ``level`` for ``hold`` seconds."""
+    """First bin after ``after`` from which on every bin's largest value stays below ``level`` for ``hold`` seconds."""
     tops = view.series.window(after, math.inf).bin_max(view.width)
     above = tops.time[tops.value >= level]
     for time in tops.time[tops.value < level]:
@@ -61,7 +61,7 @@ def t_first_empty(view: View, after: float) -> float:
 
 
 def _difference(view: View, after: float) -> tuple[Column, Column]:
-    """Bin times, and the second flow's bin median less the first's, for a flow written ``0,1``."""
+    """Bin times, and the second flow's bin median minus the first's, for a flow written ``0,1``."""
     first, second = (
         view.other(f).window(after, math.inf).bin_median(view.width, view.axis.step) for f in view.flow.split(",")
     )
@@ -87,7 +87,7 @@ def t_rises_above(view: View, after: float) -> float:
 
 @method
 def t_first_share(view: View, share: float, start: float, stop: float, after: float, since: float = 0.0) -> float:
-    """First time after ``after`` with at least ``share`` of the mean over the later window, less ``since``."""
+    """First time after ``after`` with at least ``share`` of the mean over the later window, minus ``since``."""
     later = view.series.window(start, stop)
     if not len(later):
         return math.nan

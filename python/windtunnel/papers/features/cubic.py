@@ -1,7 +1,7 @@
 """CUBIC's mode, from the window that a run recorded.
 
-What the controller decides at each ACK is not in a run's tables, but follows from them. CUBIC's window is led by the
-larger of two: the cubic function, which an epoch's begin and the window before its reduction determine (with fast
+A run's tables do not hold what the controller decides at each ACK, but it follows from them. CUBIC's window follows the
+larger of two: the cubic function, determined by the start of an epoch and the window before its reduction (with fast
 convergence), and the Reno-friendly estimate, which grows by ``alpha / cwnd`` per segment acknowledged (RFC 9438,
 sections 4.2, 4.3 and 4.7). Both are computed here, epoch by epoch. Implementations count in whole packets: where the
 cubic function leads by less than one, as it does in the first round trip of every epoch, a sample counts for neither.
@@ -20,9 +20,9 @@ from windtunnel.papers.features.method import method
 from windtunnel.papers.features.rates import FALL, matrix, steady_from
 from windtunnel.papers.features.view import View, flow_numbers
 
-#: The estimate's increase per round trip, Reno's being 1.
+#: The estimate's increase per round trip in packets; Reno's is 1.
 ALPHA = float(models.friendly_increase(models.CUBIC_BETA))
-#: By how many packets the cubic function has to lead.
+#: The cubic function leads if it is ahead by at least this many packets.
 LEAD = 1.0
 
 
@@ -40,7 +40,7 @@ def epochs(window: Array) -> list[Epoch]:
     """The epochs of a window in packets, shape ``(n,)``; the last one, which no reduction ends, is left out.
 
     A reduction is over when the window has grown by more than a packet from its lowest, and is above what CUBIC keeps:
-    during recovery it may dip below that, and waver.
+    during recovery it may dip below that and waver.
     """
     out: list[Epoch] = []
     begun: tuple[int, float, float] | None = None
@@ -54,7 +54,7 @@ def epochs(window: Array) -> list[Epoch]:
         if begun is not None:
             first, start, plateau = begun
             out.append(Epoch(first, i, start, plateau))
-        # Fast convergence: a flow that did not get back to its last maximum gives up more.
+        # Fast convergence: a flow that did not reach its last maximum again gives up more.
         w_max = peak * (1.0 + models.CUBIC_BETA) / 2.0 if peak < w_max else peak
         kept = float(math.floor(models.CUBIC_BETA * peak))
         first, low = i, float(window[i])
@@ -69,9 +69,9 @@ def epochs(window: Array) -> list[Epoch]:
 
 
 def friendly_share(time_s: Array, window: Array, acked: Array, base_rtt_s: float) -> float:
-    """Share of the samples that tell (see above) in which the Reno-friendly estimate leads; NaN if none does.
+    """Share of the decided samples (see above) in which the Reno-friendly estimate leads; NaN if none is decided.
 
-    ``window`` in packets; ``acked``, packets acknowledged since the run began; shape ``(n,)``.
+    ``window`` in packets; ``acked``, packets acknowledged since the start of the run; shape ``(n,)``.
     """
     friendly = cubic = 0
     for epoch in epochs(window):
@@ -88,7 +88,7 @@ def friendly_share(time_s: Array, window: Array, acked: Array, base_rtt_s: float
 
 @method
 def steady_friendly(view: View, limit: float, span: float) -> float:
-    """Share of ``span`` seconds after convergence in which CUBIC is Reno-friendly; NaN where nothing tells."""
+    """Share of ``span`` seconds after convergence in which CUBIC is Reno-friendly; NaN if no sample is decided."""
     start = steady_from(view, limit)
     cwnd = view.other(view.flow, "cwnd")
     chosen = (cwnd.time > start) & (cwnd.time <= start + span)

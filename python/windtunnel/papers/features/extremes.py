@@ -32,7 +32,7 @@ def t_peak(view: View) -> float:
 
 
 def _columns(view: View, start: float, stop: float) -> Series:
-    """The window in whole pixel columns: those that contain its ends belong to it, as in an image."""
+    """The window in whole pixel columns, including those that contain its ends, as in an image."""
     first, last = math.floor(start / view.width), stop if math.isinf(stop) else math.floor(stop / view.width)
     return view.series.window(first * view.width, math.nextafter((last + 1) * view.width, 0.0))
 
@@ -65,7 +65,7 @@ def t_min(view: View, start: float, stop: float) -> float:
 
 @method
 def axis_x_min(view: View) -> float:
-    """Left end of an autoscaled axis: the earliest symbol, the origin being forced in."""
+    """Left end of an autoscaled axis: the earliest symbol, or the origin, which every axis includes."""
     time = view.series.time
     return min(0.0, float(time[0])) if len(time) else math.nan
 
@@ -79,19 +79,19 @@ def axis_x_max(view: View) -> float:
 
 @method
 def axis_y_max(view: View) -> float:
-    """Top of an autoscaled axis: the largest value of the panel, the origin being forced in."""
+    """Top of an autoscaled axis: the largest value of the panel, or the origin, which every axis includes."""
     return max(0.0, _max(view.series)) if len(view.series) else math.nan
 
 
 @method
 def relative_range(view: View, start: float, stop: float) -> float:
-    """The largest less the smallest value of the window, in percent of the mean."""
+    """The difference between the largest and smallest value of the window, in percent of the mean."""
     part = view.series.window(start, stop)
     return 100.0 * (_max(part) - _min(part)) / float(part.value.mean()) if len(part) else math.nan
 
 
 @method
 def quantile_range(view: View, low: float, high: float, start: float, stop: float) -> float:
-    """The quantile ``high`` less the quantile ``low`` of the values of the window."""
+    """The difference between the quantiles ``high`` and ``low`` of the window's values."""
     part = view.series.window(start, stop)
     return float(np.quantile(part.value, high) - np.quantile(part.value, low)) if len(part) else math.nan

@@ -17,7 +17,7 @@ SPAN = 5
 
 @dataclass(frozen=True)
 class Fall:
-    """A fall: when the value was last at its peak, the peak, and the lowest value within the span after it."""
+    """A fall: the last time at the peak, the peak, and the lowest value within the span after it."""
 
     time: float
     peak: float
@@ -27,7 +27,7 @@ class Fall:
 def find_falls(series: Series, width: float, share: float) -> list[Fall]:
     """All falls of ``series`` by more than ``share`` within :data:`SPAN` bins of ``width`` seconds.
 
-    A fall begins at the last sample of the highest value of its bin; no higher value may follow within the fall.
+    A fall starts at the last sample of the highest value of its bin; no higher value may follow within the fall.
     """
     tops = series.bin_max(width)
     falls: list[Fall] = []
@@ -92,7 +92,7 @@ def first_fall_t(view: View, start: float, stop: float, share: float) -> float:
 def fall_peak_mean(
     view: View, start: float, stop: float, share: float, above: float = 0.0, below: float = math.inf
 ) -> float:
-    """Mean value before a fall, of the falls from between ``above`` and ``below``."""
+    """Mean value before a fall, over the falls that start between ``above`` and ``below``."""
     falls = _falls(view, start, stop, share, above, below)
     return float(np.mean([f.peak for f in falls])) if falls else math.nan
 
@@ -106,7 +106,7 @@ def fall_trough_mean(view: View, start: float, stop: float, share: float) -> flo
 
 @method
 def fall_ratio(view: View, start: float, stop: float, share: float) -> float:
-    """Mean of the value after over the value before a fall."""
+    """Mean ratio of the value after a fall to the value before it."""
     falls = _falls(view, start, stop, share)
     return float(np.mean([f.trough / f.peak for f in falls])) if falls else math.nan
 
@@ -115,6 +115,6 @@ def fall_ratio(view: View, start: float, stop: float, share: float) -> float:
 def fall_period(
     view: View, start: float, stop: float, share: float, above: float = 0.0, below: float = math.inf
 ) -> float:
-    """Mean spacing of the falls from between ``above`` and ``below``: (last - first) / (n - 1)."""
+    """Mean spacing of the falls that start between ``above`` and ``below``: (last - first) / (n - 1)."""
     falls = _falls(view, start, stop, share, above, below)
     return (falls[-1].time - falls[0].time) / (len(falls) - 1) if len(falls) > 1 else math.nan

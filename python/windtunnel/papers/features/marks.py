@@ -10,7 +10,7 @@ from windtunnel.papers.features.method import method
 from windtunnel.papers.features.series import Series
 from windtunnel.papers.features.view import View
 
-#: How near a frequency must be to a level (packet rate over a whole number) to be on it. The levels of k and k + 1
+#: How close a frequency must be to a level (packet rate over a whole number) to be on it. The levels of k and k + 1
 #: packets are at least 10 % apart for every k that the figures name (up to 9).
 LEVEL_SHARE = 0.03
 
@@ -70,7 +70,7 @@ def mark_rate(view: View, start: float, stop: float) -> float:
 
 @method
 def quantile(view: View, share: float, start: float, stop: float) -> float:
-    """MARKQ: a quantile of the plotted frequencies, symbols on the same pixel counting once."""
+    """MARKQ: a quantile of the plotted frequencies; symbols on the same pixel count once."""
     part = view.series.window(start, stop)
     if not len(part):
         return math.nan
@@ -107,7 +107,7 @@ def level_near(view: View, level: float, start: float, stop: float) -> float:
 
 @method
 def t_first_level(view: View, level: float) -> float:
-    """Time of the first mark whose frequency has reached ``level``."""
+    """Time of the first mark whose frequency reaches ``level``."""
     part = view.series
     hits = np.flatnonzero(part.value >= level * (1 - LEVEL_SHARE))
     return float(part.time[hits[0]]) if len(hits) else math.nan
@@ -115,7 +115,7 @@ def t_first_level(view: View, level: float) -> float:
 
 @method
 def t_settled(view: View, tolerance: float, *levels: float) -> float:
-    """Time of the first mark from which all lie within ``tolerance`` Hz of one of ``levels``."""
+    """Time of the first mark from which on all marks lie within ``tolerance`` Hz of one of ``levels``."""
     part = view.series
     near = np.zeros(len(part), dtype=bool)
     for level in levels:

@@ -1,4 +1,4 @@
-"""Methods by name, and the little notation in which the data names them: ``max(10, 30)``."""
+"""Methods by name, and the small notation in which the data names them: ``max(10, 30)``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class MethodError(ValueError):
 
 
 def method(function: F) -> F:
-    """Register a method under its own name, less a trailing underscore (``max_`` is ``max``)."""
+    """Register a method under its own name without a trailing underscore (``max_`` is ``max``)."""
     METHODS[function.__name__.rstrip("_")] = function
     return function
 

@@ -22,7 +22,7 @@ MARGIN = 2
 
 
 def visible_tops(series: Series, width: float) -> Series:
-    """Largest value that each bin shows: its own symbols' and the arms of those in the bins beside it."""
+    """Largest value that each bin shows, from its own symbols and the arms of those in neighbouring bins."""
     tops = series.bin_max(width)
     if not len(tops):
         return tops

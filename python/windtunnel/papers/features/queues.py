@@ -1,4 +1,4 @@
-"""The bottleneck's queue, from the series of intervals: its growth between responses, and how much its delay varies."""
+"""The bottleneck's queue, from the interval series: its growth between responses, and how much its delay varies."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from windtunnel.papers.features.method import method
 from windtunnel.papers.features.rates import matrix
 from windtunnel.papers.features.view import View
 
-#: A stretch between responses counts if it has so many round trips.
+#: Shortest stretch between responses that counts, in round trips.
 FEWEST_ROUNDS = 5
 
 
 @dataclass(frozen=True)
 class Filling:
-    """Ends of intervals in seconds, the packets in the queue then, the round trip of the ACKs then, and whether nobody
-    responds to a loss in the interval; shape ``(t,)``.
+    """For each interval its end in seconds, the packets in the queue and the round trip of the ACKs at that time, and
+    whether no flow responds to a loss in it; shape ``(t,)``.
     """
 
     time: Array
@@ -30,7 +30,7 @@ class Filling:
 
 
 def _filling(view: View) -> Filling:
-    """Quiet is an interval with a queue, and without a drop, a loss found, a retransmission or a smaller window."""
+    """An interval is quiet if there is a queue, and no drop, no loss found, no retransmission and no smaller window."""
     time, windows = matrix(view, "cwnd_bytes")
     _, lost = matrix(view, "lost")
     _, repeated = matrix(view, "retransmits")
@@ -40,7 +40,7 @@ def _filling(view: View) -> Filling:
     drops = np.asarray(queue["drops"], dtype=np.float64)
     smaller = np.diff(windows, axis=0, prepend=windows[:1]) < 0
     response = (drops > 0) | (smaller | (lost > 0) | (repeated > 0)).any(axis=1)
-    # The mean over an interval is about that of its middle.
+    # The mean over an interval is about the value at its middle.
     middle = time - np.diff(time, prepend=0.0) / 2
     rtt_s = 1e-3 * np.interp(time, middle, np.nan_to_num(rtt_ms.mean(axis=1)))
     return Filling(time, packets, rtt_s, ~response & (packets > 0))
@@ -48,10 +48,10 @@ def _filling(view: View) -> Filling:
 
 @method
 def queue_growth(view: View, start: float, stop: float) -> float:
-    """By how many packets the queue grows in a round trip while nobody responds to a loss, on average.
+    """Mean growth of the queue per round trip, in packets, while no flow responds to a loss.
 
-    Its packets at the end of an interval, less those a round trip earlier; the round trip is the one that the ACKs of
-    that moment measure. All round trips count alike.
+    The growth is the queue at the end of an interval minus the queue one round trip earlier, as the ACKs at that time
+    measure the round trip. All round trips count alike.
     """
     filling = _filling(view)
     time, chosen = filling.time, filling.quiet & (filling.time > start) & (filling.time <= stop)
@@ -68,7 +68,7 @@ def queue_growth(view: View, start: float, stop: float) -> float:
 
 @method
 def delay_deviation(view: View, start: float, stop: float) -> float:
-    """Standard deviation of the queueing delay in ms: of its means over intervals, which weigh alike."""
+    """Standard deviation in ms of the queueing delay's means over intervals, all with the same weight."""
     queue = view.run.tables["queues"]
     time, delay = (np.asarray(queue[c], dtype=np.float64) for c in ("time_s", "sojourn_mean_ms"))
     part = delay[(time > start) & (time <= stop)]
@@ -79,8 +79,8 @@ def delay_deviation(view: View, start: float, stop: float) -> float:
 def flows_hit(view: View, start: float, stop: float, apart: float) -> float:
     """Share of the flows that find a loss in a congestion event, on average over the events.
 
-    An event is a series of intervals with drops, less than ``apart`` seconds from one to the next; a flow is hit that
-    finds a loss from its begin to ``apart`` after its end.
+    An event is a series of intervals with drops, less than ``apart`` seconds from one to the next. A flow is hit if it
+    finds a loss between the event's start and ``apart`` seconds after its end.
     """
     queue = view.run.tables["queues"]
     time = np.asarray(queue["time_s"], dtype=np.float64)

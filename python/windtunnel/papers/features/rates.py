@@ -17,9 +17,9 @@ from windtunnel.metrics import Array, by_flow, mser_truncation
 from windtunnel.papers.features.method import method
 from windtunnel.papers.features.view import View, flow_numbers
 
-#: A window that falls below this share of the interval before has been reduced: less of a fall than any response.
+#: A window below this share of its value one interval earlier has been reduced. Every response reduces it by more.
 FALL = 0.9
-#: A sawtooth needs so many intervals for a slope.
+#: Fewest intervals in a sawtooth from which a slope can be taken.
 SHORTEST = 5
 
 
@@ -93,10 +93,10 @@ def steady_ratio_quantile(view: View, quantile: float, limit: float, span: float
 
 @method
 def rate_elasticity(view: View, start: float, stop: float) -> float:
-    """By how many percent a flow's rate changes per percent of its window, while all windows grow.
+    """Change in a flow's rate, in percent, per percent of change in its window, while all windows grow.
 
-    The slope of log rate over log window, pooled over all stretches between two reductions, of whichever flow: another
-    one's reduction shortens the round trip, and raises the rate. Negative where the rate falls while the window grows.
+    The slope of log rate over log window, pooled over all stretches between two reductions by any flow: a reduction by
+    another flow shortens the round trip and raises the rate. It is negative where the rate falls as the window grows.
     """
     (flow,) = flow_numbers(view.flow)
     time, rates = matrix(view, "throughput_mbps")

@@ -1,4 +1,4 @@
-"""A plotted series, and the bins into which a printed figure's pixels divide it."""
+"""A plotted series, and its division into bins by the pixels of a printed figure."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Series:
     def bin_median(self, width: float, step: float) -> Series:
         """Median of the symbols of each non-empty bin, at the bin's middle.
 
-        Values within one pixel of ``step`` are one symbol, however many there are: a plot shows no density.
+        Any number of values within one pixel of height ``step`` are one symbol: a plot shows no density.
         """
         bins = self.bins(width)
         medians = [
@@ -83,7 +83,7 @@ class Series:
 
     @staticmethod
     def merge(parts: list[Series]) -> Series:
-        """One series of all samples of ``parts``, in the order of time."""
+        """One series with all samples of ``parts``, in the order of time."""
         time = np.concatenate([p.time for p in parts]) if parts else np.empty(0)
         value = np.concatenate([p.value for p in parts]) if parts else np.empty(0)
         order = np.argsort(time, kind="stable")

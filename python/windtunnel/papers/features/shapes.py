@@ -1,4 +1,4 @@
-"""Shapes that one figure shows and the text or its reading names: ramps and knees."""
+"""Shapes that a single figure shows, and the text or our reading of the figure names: ramps and knees."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ def white_ramp_length(view: View, start: float, stop: float) -> float:
 
 
 def _knee(view: View, start: float, fit: float, stop: float) -> float:
-    """Time at which throughput leaves, upwards, by more than a pixel, the straight line fitted to [start, fit]."""
+    """Time at which throughput rises by more than a pixel above the straight line fitted to [start, fit]."""
     curve = view.other("0", "throughput")
     straight = curve.window(start, fit)
     if len(straight) < 2:
         return math.nan
     slope, offset = np.polyfit(straight.time, straight.value, 1)
     part = curve.window(start, stop)
-    # One pixel of the throughput panel, whatever panel is asked about: the knee is one point of the run.
+    # One pixel of the throughput panel, also when another panel is asked about: a run has one knee.
     pixel = float(curve.value.max()) / 340
     on_line = np.flatnonzero(part.value - (slope * part.time + offset) <= pixel)
     return float(part.time[on_line[-1]]) if len(on_line) else math.nan

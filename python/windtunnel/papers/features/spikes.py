@@ -22,7 +22,7 @@ class Spike:
 
 
 def find_spikes(series: Series, level: float, apart: float) -> list[Spike]:
-    """Highest point of each stretch above ``level``; stretches less than ``apart`` seconds apart are one spike."""
+    """Highest point of each stretch above ``level``; stretches closer than ``apart`` seconds are one spike."""
     keep = series.value > level
     time, value = series.time[keep], series.value[keep]
     if not len(time):

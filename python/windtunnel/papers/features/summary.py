@@ -11,7 +11,7 @@ from windtunnel.papers.features.view import View
 
 
 def _entry(view: View, within: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The flow (``"0"``) or queue (``"queue 0"``) that the view names."""
+    """The summary of the flow (``"0"``) or queue (``"queue 0"``) that the view names."""
     entry: Mapping[str, Any]
     if view.flow.startswith("queue "):
         entry = within["queues"][int(view.flow.removeprefix("queue "))]
@@ -55,7 +55,7 @@ def events(view: View, table: str) -> float:
 
 @method
 def utilization_percent(view: View) -> float:
-    """Share of time in which a queue's link was busy, in percent."""
+    """Share of the run's time in which a queue's link was busy, in percent."""
     return 100.0 * float(_entry(view, view.run.summary)["utilization"])
 
 

@@ -44,14 +44,14 @@ class Axis:
 
 @dataclass
 class RunData:
-    """The event tables and the summary of a run, as series by panel and flow. Selections are kept."""
+    """The event tables and the summary of a run, as series by panel and flow. Selections are cached."""
 
     tables: Tables
     summary: Mapping[str, Any]
     _cache: dict[tuple[str, str], Series] = field(default_factory=dict, repr=False)
 
     def flows(self, panel: str) -> list[int]:
-        """Numbers of the flows of the run."""
+        """The numbers of the run's flows."""
         column = self.tables[f"{panel}_points"]["flow"]
         return [int(f) for f in np.unique(column) if int(f) >= 0]
 
@@ -67,7 +67,7 @@ class RunData:
             table, column = self.tables["throughput_points"], "mbps"
             code = np.asarray(table["flow"], dtype=np.int64)
             if flow == "all":
-                # Every symbol in the panel, the total's too: the range of its axis.
+                # Every symbol in the panel, including those of the total: they set the range of its axis.
                 keep = np.ones(len(code), dtype=bool)
             else:
                 keep = code == -1 if flow == "total" else np.isin(code, flow_numbers(flow))

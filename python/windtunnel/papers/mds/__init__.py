@@ -13,7 +13,7 @@ from windtunnel.papers.mds.ratedrop import ratedrop_group
 from windtunnel.papers.mds.tau import tau_group
 from windtunnel.papers.suite import Group, Suite
 
-#: Kinds of groups, by how their ids begin.
+#: Kinds of groups, by the prefix of their IDs.
 KINDS = {"fig": "figures", "table": "tables", "P": "claims"}
 
 #: Figures of the quick suite.
@@ -21,7 +21,7 @@ QUICK_FIGURES = ("fig2", "fig3a", "fig5")
 
 
 def suite(*, quick: bool) -> Suite:
-    """The whole suite, or its quick part: figures 2, 3a, 5, six cells of tables 2 to 6, the claims these can show."""
+    """The whole suite, or its quick part: figures 2, 3a, 5, six cells of tables 2 to 6, and the claims they show."""
     cells: dict[str, Cell] = {}
     figures = figure_groups(cells, quick=quick)
     if quick:

@@ -13,7 +13,7 @@ PERTURBED = 4
 
 
 def claims_groups(cells: dict[str, Cell], *, quick: bool) -> list[Group]:
-    """One group for all claims; a claim whose runs are not among ``cells`` in the quick suite is left out there."""
+    """One group for all claims; the quick suite leaves out a claim whose runs are not in ``cells``."""
     data = toml("claims.toml")
 
     def make(name: str) -> Cell:

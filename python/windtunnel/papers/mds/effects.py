@@ -1,4 +1,4 @@
-"""What single simplifications and settings of the document do to its numbers: figures run again without them."""
+"""What single simplifications and settings of the document do to its numbers: its figures, run again without them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from windtunnel.papers.mds.figures import axes_of, read_features, run_of
 from windtunnel.papers.rows import Row, spread
 from windtunnel.papers.suite import Group, Results
 
-#: Perturbed runs of each, to tell an effect from chaos.
+#: Perturbed runs per figure, to tell an effect from chaos.
 PERTURBED = 4
 
 
 def effects_group(cells: dict[str, Cell]) -> Group:
-    """The group of all effects; the figures' own runs must be among ``cells``."""
+    """The group of all effects; ``cells`` must contain the figures' own runs."""
     features = {f.id: f for f in read_features()}
     axes = axes_of(list(features.values()))
     lines = table("effects.csv")

@@ -76,7 +76,7 @@ def mean_mbps(flow: int) -> Measurement:
 
 
 def add_cell(cells: dict[str, Cell], line: Line, *, quick: bool, suffix: str = "", extra: tuple[str, ...] = ()) -> Cell:
-    """The cell of a line, added to ``cells`` if it is not there."""
+    """The cell of a line; it is added to ``cells`` if it is new."""
     name = line.id + suffix
     if name not in cells:
         settings = (
@@ -133,7 +133,7 @@ def outside_acceptable(controller: str, rate_mbps: float, rtt_ms: float) -> bool
 
 
 def footnote_rows(number: int, lines: list[Line]) -> list[Row]:
-    """Footnote 9: the mark that the models give, against the printed one."""
+    """Footnote 9: whether the models give the mark that is printed."""
     out = []
     for line in lines:
         measured = float(outside_acceptable(line.controllers[0], line.rate_mbps, line.rtt_ms))

@@ -13,7 +13,7 @@ from windtunnel.papers.mds.plan import perturbed_runs
 from windtunnel.papers.rows import Row, compare
 from windtunnel.papers.suite import Group, Results
 
-#: Figures that show another figure's run again, with chosen axes.
+#: Figures that show another figure's run again, with axes chosen by hand.
 SAME_RUN = {"3b": "3a", "14b": "14a", "15b": "15a"}
 
 #: Why a row has no measured value.
@@ -64,7 +64,7 @@ def read_features() -> list[Feature]:
 
 
 def axes_of(features: list[Feature]) -> dict[tuple[str, str], Axis]:
-    """The published axes by figure and panel; an axis without a stated lower end begins at 0."""
+    """The published axes by figure and panel; an axis without a stated lower end starts at 0."""
     ends: dict[tuple[str, str], dict[str, float]] = {}
     for f in features:
         if f.name.startswith("axis_"):
@@ -76,12 +76,12 @@ def axes_of(features: list[Feature]) -> dict[tuple[str, str], Axis]:
 
 
 def run_of(figure: str) -> str:
-    """Name of the run that a figure shows."""
+    """The name of the run that a figure shows."""
     return f"fig{SAME_RUN.get(figure, figure)}"
 
 
 def figure_groups(cells: dict[str, Cell], *, quick: bool) -> list[Group]:
-    """A group for each figure; the runs they need are added to ``cells``."""
+    """A group for each figure; the runs that they need are added to ``cells``."""
     features = read_features()
     axes = axes_of(features)
     captions: Mapping[str, str] = toml("captions.toml")["figure"]

@@ -1,7 +1,7 @@
-"""How often each cell is run: what fits into the suite's time.
+"""How often each cell is run, so that the suite fits into its time.
 
-On two cores the whole suite has half an hour. A perturbed run costs what the run costs, and for a figure also the
-reading of its tables, so cheap cells get many and the 10 and 100 Gbit/s cells two.
+The whole suite has half an hour on two cores. A perturbed run costs as much as the run itself, and for a figure also
+the time to read its tables, so that cheap cells get many and the cells of 10 and 100 Gbit/s get two.
 """
 
 from __future__ import annotations

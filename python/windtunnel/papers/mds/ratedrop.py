@@ -11,7 +11,7 @@ CONTROLLERS = {"14": "CUBIC-MDS", "15": "Scalable-MDS"}
 
 
 def ratedrop_group(cells: dict[str, Cell]) -> Group:
-    """The group of table 7; the runs of figures 14 and 15 must be among ``cells``."""
+    """The group of table 7; ``cells`` must contain the runs of figures 14 and 15."""
     lines = table("tables/table7.csv")
     places = []
     for line in lines:

@@ -14,11 +14,11 @@ from windtunnel.papers.suite import Group, Results
 #: The values of tau.
 TAUS = (8, 16, 32, 64, 128)
 
-#: A trend counts where the rank correlation with tau reaches the one-sided 5 % critical value for five pairs, 0.9: at
-#: most one neighbouring pair may be out of order.
+#: A trend counts if the rank correlation with tau reaches 0.9, the one-sided 5 % critical value for five pairs: at most
+#: one neighbouring pair may be out of order.
 CRITICAL = 0.9
 
-#: Bins of the plots: the panels' own width for a run of 30 s, fine enough for the longer runs too.
+#: Bins of the plots: as wide as the panels' own for a run of 30 s, which is fine enough for the longer runs, too.
 AXIS = Axis(0.0, 30.0, 0.0, 1.0)
 
 

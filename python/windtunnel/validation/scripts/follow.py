@@ -1,4 +1,4 @@
-"""What a sender transmitted, as scripts write it, and whether that is what the script says."""
+"""What a sender transmitted, in the scripts' notation, compared with the script."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from windtunnel.validation.scripts.script import Script
 #: A pause in sending.
 PAUSE_NS = 20_000_000
 
-#: What the serialisation of 80 segments at 100 Mbit/s takes, in s: no script has more in flight.
+#: Time to serialise 80 segments at 100 Mbit/s, in s: no script has more in flight.
 SERIALISATION = 0.01
 
 FIRST_DATA = 1
@@ -22,7 +22,7 @@ FIRST_DATA = 1
 #: Bits of the TCP header (RFC 9293 section 3.1, RFC 3168 section 6.1).
 SYN, ECE, CWR = 0x02, 0x40, 0x80
 
-#: Counters of the summary of a flow that scripts name, as the page calls them.
+#: The counters of a flow's summary that scripts name, with the page's names for them.
 COUNTERS = {
     "undos": "reductions undone",
     "ecn_reductions": "reductions for CE",
@@ -30,12 +30,12 @@ COUNTERS = {
     "tlps": "loss probes",
 }
 
-#: The same with what is counted here.
+#: The same, with those that are counted here.
 NAMES = {**COUNTERS, "ece": "ACKs with ECE", "cwr": "segments with CWR"}
 
 
 def sent_data(result: RunResult) -> tuple[npt.NDArray[np.bool_], list[npt.NDArray[np.int64]]]:
-    """Which rows of the packets' table are data that leave the sender; their indices between pauses."""
+    """Rows of the table of packets with data that leave the sender: their indices, grouped between pauses."""
     packets = result.tables["packets"]
     sent = (np.asarray(packets["tap"]) == 0) & (np.asarray(packets["payload"], dtype=np.int64) > 0)
     rows = np.flatnonzero(sent)
@@ -44,7 +44,7 @@ def sent_data(result: RunResult) -> tuple[npt.NDArray[np.bool_], list[npt.NDArra
 
 
 def transmissions(result: RunResult, mss: int) -> str:
-    """The data segments that left the sender: consecutive new ones shortened, ``r`` for a retransmission."""
+    """The data segments that left the sender: consecutive new ones as a range, ``r`` for a retransmission."""
     packets = result.tables["packets"]
     numbers = (np.asarray(packets["seq"]).astype(np.int64) - FIRST_DATA) // mss + 1
     again = np.asarray(packets["retransmission"])
@@ -68,7 +68,7 @@ def shorten(segments: list[tuple[int, bool]]) -> str:
 
 
 def reduce(result: RunResult, mss: int) -> Values:
-    """What the lines need."""
+    """Extract what the lines need."""
     flow = result.flows[0]
     packets = result.tables["packets"]
     at_sender = np.asarray(packets["tap"]) == 0

@@ -1,10 +1,10 @@
-"""Losses that SACK shows: fast recovery, and what ends a flight."""
+"""Losses that SACK reveals: fast recovery, and lost tails of a flight."""
 
 from __future__ import annotations
 
 from windtunnel.validation.scripts.script import Script, lost
 
-#: Losses by what is SACKed above them, and a window that is lowered at once.
+#: A loss is inferred from what is SACKed above it, and the window is lowered at once.
 RFC6675 = 'loss_detection = "rfc6675"\nreduction = "none"'
 
 SCRIPTS = (
@@ -13,8 +13,8 @@ SCRIPTS = (
         40,
         lost(5),
         "1-10 | 11-20 5r 21 | 22-28 | 29-36 | 37-40",
-        "4 ACKs: W = 14. SACKs of 6 and 7 let 19 and 20 go; that of 8 is the third: W to 7, 5r at once, then half a "
-        "segment for each delivered; from W = 7 on one segment per ACK, 8 after seven ACKs.",
+        "4 ACKs: W = 14. The SACKs of 6 and 7 release 19 and 20; that of 8 is the third: W to 7, 5r at once, then half "
+        "a segment for each one delivered; from W = 7 on one segment per ACK, 8 after seven ACKs.",
         retransmits=1,
         rtos=0,
         episodes=1,
@@ -24,8 +24,8 @@ SCRIPTS = (
         40,
         lost(5, 6, 7),
         "1-10 | 11-20 5r | 6r 7r 21-25 | 26-32 | 33-40",
-        "SACK of 10 is the third: 5, 6 and 7 are lost together, one reduction. PRR lets one go for two delivered until "
-        "7 are in flight, then one for one.",
+        "The SACK of 10 is the third: 5, 6 and 7 are lost together, one reduction. PRR sends one for two delivered "
+        "until 7 are in flight, then one for one.",
         retransmits=3,
         rtos=0,
         episodes=1,
@@ -46,7 +46,7 @@ SCRIPTS = (
         12,
         lost(12),
         "1-10 | 11-12 | 12r",
-        "Nothing behind 12 can be SACKed; the probe goes when the timeout would, for a single segment.",
+        "Nothing after 12 can be SACKed; for a single segment the probe leaves when the timeout would expire.",
         retransmits=1,
         rtos=0,
     ),
@@ -55,8 +55,8 @@ SCRIPTS = (
         35,
         lost(5),
         "1-10 | 11-20 5r | 21-27 | 28-35",
-        "No reduction by steps: the third SACK, of 8, sends 5r whatever is in flight (section 5 step 4.3), which is 13 "
-        "of W = 7. The SACKs of 9 to 14 bring that to 7; those of 15 to 20 let 21 to 26 go, the ACK of 5r ends it: 27. "
+        "No gradual reduction: the third SACK, of 8, sends 5r although 13 are in flight, W = 7 (section 5 step 4.3). "
+        "The SACKs of 9 to 14 bring that to 7; those of 15 to 20 release 21 to 26, the ACK of 5r ends recovery: 27. "
         "W = 8 a round trip later.",
         retransmits=1,
         rtos=0,
@@ -68,9 +68,9 @@ SCRIPTS = (
         16,
         lost(5, 15, 16),
         "1-10 | 11-16 5r | 16r | 15r",
-        "The third SACK, of 8: 5r, and W = 7. After those of 9 and 10 the pipe has 7; that of 11 gives room, and there "
-        "is nothing lost, new, or below a SACK: the one rescue (NextSeg, rule 4) is the highest, 16. Its SACK makes 15 "
-        "a segment below one (rule 3). No timeout.",
+        "The third SACK, of 8: 5r, and W = 7. After those of 9 and 10 the pipe has 7; that of 11 gives room, but "
+        "nothing is lost, new, or below a SACK: the one rescue (NextSeg, rule 4) is the highest, 16. Its SACK puts 15 "
+        "below a SACK (rule 3). No timeout.",
         retransmits=3,
         rtos=0,
         episodes=1,

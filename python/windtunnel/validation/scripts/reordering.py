@@ -1,4 +1,4 @@
-"""Segments that others overtake: RACK's reordering window, and what undoes a reduction that was none of a loss."""
+"""Segments that others overtake: RACK's reordering window, and what undoes a reduction made without a loss."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SCRIPTS = (
         40,
         overtaken(5, by=2),
         "1-10 | 11-28 | 29-40",
-        "4 ACKs: W = 14. The SACKs of 6 and 7 let 19 and 20 go and grow nothing; RACK waits min_rtt / 4 for 5, which "
+        "4 ACKs: W = 14. The SACKs of 6 and 7 release 19 and 20 and do not grow W; RACK waits min_rtt / 4 for 5, which "
         "is 0.24 ms late. The ACK of 5, 6 and 7 delivers one segment, as those of 8, 9 and 10 do: W = 18.",
         retransmits=0,
         rtos=0,
@@ -21,8 +21,8 @@ SCRIPTS = (
         70,
         f"[{overtaken(5, by=2)}, {overtaken(15, by=5)}]",
         "1-10 | 11-28 | 29-59 | 60-70",
-        "After 5 RACK knows of reordering: three SACKs no longer make a loss (RFC 8985 section 6.2 step 4), min_rtt / "
-        "4 does, and 15 is 0.6 ms late. Of 18 segments delivered the five SACKed ones grow nothing: W = 31.",
+        "After 5 RACK knows of reordering: three SACKs no longer mean a loss (RFC 8985 section 6.2 step 4), min_rtt / "
+        "4 does, and 15 is 0.6 ms late. Of 18 segments delivered the five SACKed ones do not grow W: W = 31.",
         retransmits=0,
         rtos=0,
         episodes=0,
@@ -32,9 +32,9 @@ SCRIPTS = (
         60,
         overtaken(5, by=5),
         "1-10 | 11-20 5r 21 | 22-36 | 37-60",
-        "The third SACK, of 8, makes 5 a loss: W from 14 to 7, 5r. The original arrives behind 10; without timestamps "
-        "its ACK looks as that of 5r would, and PRR goes on: 22 to 26. The ACK of 20 ends the recovery with W = 7: 27. "
-        "Then 5r arrives: its D-SACK covers all that was retransmitted, W is 14 again, 28 to 34 leave; the ACK of 21 "
+        "The third SACK, of 8, makes 5 a loss: W from 14 to 7, 5r. The original arrives after 10; without timestamps "
+        "its ACK looks like that of 5r, and PRR goes on: 22 to 26. The ACK of 20 ends the recovery with W = 7: 27. "
+        "Then 5r arrives: its D-SACK covers all retransmissions, W is 14 again, 28 to 34 leave; the ACK of 21 "
         "lets 35 and 36 go, in slow start.",
         retransmits=1,
         rtos=0,

@@ -11,13 +11,13 @@ MSS, MSS_WITHOUT_TIMESTAMPS = 1448, 1460
 
 @dataclass(frozen=True)
 class Script:
-    """A scenario fragment and what it leads to."""
+    """A scenario fragment and the transmissions that it leads to."""
 
     name: str
     segments: int
     """Length of the transfer, or of all responses."""
     impair: str
-    """What the way of the data does."""
+    """What the path does to data packets."""
     expected: str
     """The sender's transmissions; ``1-10`` is ten of them."""
     why: str
@@ -25,16 +25,16 @@ class Script:
     rtos: int
     episodes: int | None = None
     begins: tuple[float, ...] = ()
-    """When the first segment and those after each pause are sent, in s; none if the derivation is not about times."""
+    """When the first segment and the one after each pause are sent, in s; empty if the derivation gives no times."""
     counts: Mapping[str, float] = field(default_factory=dict)
     """Other counters of the summary that the derivation gives, by their names there; ``ece`` and ``cwr`` are packets
     with these flags."""
     tcp: str = ""
-    """Mechanisms other than the default."""
+    """Mechanisms that differ from the default."""
     bottleneck: str = ""
-    """The link other than 100 Mbit/s without a limit."""
+    """The link, if it is not 100 Mbit/s without a limit."""
     flow: str = ""
-    """The flow other than 10 segments initially."""
+    """The flow's keys, if its initial window is not 10 segments."""
     app: str = ""
     """The application, if it is not one transfer."""
 
@@ -45,17 +45,17 @@ class Script:
 
 
 def lost(*packets: int) -> str:
-    """The data packets that are lost, by the order of their transmission, from 1 on."""
+    """Loss of listed data packets, numbered from 1 in the order of their transmission."""
     return f'{{ kind = "scripted-loss", packets = {list(packets)}, affects = "data" }}'
 
 
 def lost_of_all(*packets: int) -> str:
-    """The same counted with those of the handshake: the first is the SYN."""
+    """The same with the handshake's packets counted: the first is the SYN."""
     return f'{{ kind = "scripted-loss", packets = {list(packets)} }}'
 
 
 def overtaken(packet: int, by: int) -> str:
-    """A data packet that so many others overtake."""
+    """A data packet overtaken by a number of others."""
     return f'{{ kind = "scripted-reordering", packets = [{packet}], overtaken_by = {by}, affects = "data" }}'
 
 
@@ -65,7 +65,7 @@ def late(*packets: int, delay: str) -> str:
 
 
 def two_responses(size: int, think: str) -> str:
-    """An application that writes so many bytes twice, the second time so long after the first are acknowledged."""
+    """An application that writes a number of bytes twice, with a pause after the first ones are acknowledged."""
     return (
         f'{{ kind = "request-response", size = {{ kind = "fixed", value = "{size} B" }}, '
         f'think = {{ kind = "fixed", value = "{think}" }}, count = 2 }}'

@@ -30,7 +30,7 @@ SCRIPTS = (
         60,
         HELD,
         "1-10 | 11-30 | 31 | 11r | 32-60",
-        "A probe with new data (31) after 2 srtt, the timeout at srtt + 200 ms. The first ACK echoes the original's "
+        "A probe with new data (31) after 2 srtt, the timeout after srtt + 200 ms. The first ACK echoes the original's "
         "timestamp (Eifel): window and ssthresh are restored, slow start goes on.",
         retransmits=1,
         rtos=1,
@@ -51,7 +51,7 @@ SCRIPTS = (
         12,
         lost(12, 13),
         "1-10 | 11-12 | 12r | 12r",
-        "12r is lost as well: the timeout of 300 ms after the last ACK, then its double.",
+        "12r is lost as well: a timeout 300 ms after the last ACK, then one of twice that length.",
         retransmits=2,
         rtos=2,
         episodes=1,
@@ -76,7 +76,7 @@ SCRIPTS = (
         2,
         lost(1, 2, 4),
         "1 | 1r | 1r | 2 | 2r",
-        "The same; the echo tells which transmission was acknowledged: a sample, and the timeout is 300 ms again.",
+        "The same, but the echo tells which transmission was acknowledged: a sample, and the timeout is 300 ms again.",
         retransmits=3,
         rtos=3,
         begins=(0.1, 0.4, 1.0, 1.11, 1.41),
@@ -108,8 +108,8 @@ SCRIPTS = (
         3,
         lost_of_all(1, 3),
         "1 | 1r | 2-3",
-        "One lost SYN is enough for one segment (RFC 5681 section 3.1). Its answer is no sample, so data have a "
-        "timeout of 3 s (RFC 6298 section 5.7): 1, the third packet, is lost.",
+        "One lost SYN reduces the initial window to one segment (RFC 5681 section 3.1). Its answer is no sample, so "
+        "data have a timeout of 3 s (RFC 6298 section 5.7): 1, the third packet, is lost.",
         retransmits=1,
         rtos=1,
         begins=(1.1, 4.1, 4.2),

@@ -1,5 +1,6 @@
 //! The numbers of packets in the order in which they arrive.
 
+use windtunnel_units::OutOfRange;
 use windtunnel_wire::FlowId;
 
 /// Counts packets, together or each flow's apart.
@@ -22,5 +23,16 @@ impl PacketCount {
         }
         self.counts[index] += 1;
         self.counts[index]
+    }
+}
+
+/// Packets are listed by number, in order.
+pub(super) fn check_numbers(packets: &[u64]) -> Result<(), OutOfRange> {
+    if packets.first() == Some(&0) {
+        return Err(OutOfRange::new("packets", 0, "numbers from 1 on"));
+    }
+    match packets.windows(2).find(|pair| pair[0] >= pair[1]) {
+        Some(pair) => Err(OutOfRange::new("packets", pair[1], "numbers in order, each once")),
+        None => Ok(()),
     }
 }

@@ -3,6 +3,8 @@
 //! Seeds are fixed, so no test is flaky; the bounds say how unlikely a right implementation would be to miss them with a
 //! seed taken at random: 4 standard deviations are 6 in 100,000, the Kolmogorov-Smirnov bound 1.95 is 1 in 1000.
 
+use std::sync::Arc;
+
 use windtunnel_units::{Bytes, Duration, Probability, Seq, Time};
 use windtunnel_wire::{FlowId, Packet, SackBlock, TcpFlags};
 
@@ -33,8 +35,8 @@ fn ack(flow: u32, number: u64) -> Packet {
     packet
 }
 
-fn impairment(config: ImpairmentConfig) -> Impairment {
-    Impairment::new(&ImpairmentSpec { name: "medium".into(), config, seed: 1 })
+fn impairment(params: impl ElementParams) -> Impairment {
+    Impairment::new(&ImpairmentSpec { name: "medium".into(), config: Arc::new(params), seed: 1 })
 }
 
 /// Everything that leaves an impairment into which packets come at the given times, with the time at which it does; and
@@ -104,8 +106,7 @@ fn assert_distribution(mut samples: Vec<f64>, cdf: impl Fn(f64) -> f64) {
 #[test]
 fn losses_are_independent() {
     let n = 200_000;
-    let mut medium =
-        impairment(ImpairmentConfig::Loss(LossParams { probability: p(0.05), affects: Affects::All }));
+    let mut medium = impairment(LossParams { probability: p(0.05), affects: Affects::All });
     let (_, lost) = run(&mut medium, stream(n, 1));
     assert_binomial(lost.len() as u64, n, 0.05);
     let pairs = lost.windows(2).filter(|w| w[1].seq.get() == w[0].seq.get() + 1).count() as u64;
@@ -117,7 +118,7 @@ fn losses_are_independent() {
 #[test]
 fn gilbert_elliott_bursts() {
     let params = GilbertElliottParams { p: p(0.01), r: p(0.25), ..GilbertElliottParams::default() };
-    let mut medium = impairment(ImpairmentConfig::GilbertElliott(params));
+    let mut medium = impairment(params);
     let n = 400_000;
     let (_, lost) = run(&mut medium, stream(n, 1));
     let begins = |w: &&[Packet]| w[1].seq.get() > w[0].seq.get() + 1;
@@ -139,7 +140,7 @@ fn gilbert_elliott_loses_in_both_states() {
         loss_bad: p(0.6),
         affects: Affects::All,
     };
-    let mut medium = impairment(ImpairmentConfig::GilbertElliott(params));
+    let mut medium = impairment(params);
     let (_, lost) = run(&mut medium, stream(200_000, 1));
     let expected = (0.3 * 0.1 + 0.2 * 0.6) / 0.5;
     assert!((lost.len() as f64 / 200_000.0 / expected - 1.0).abs() < 0.03, "{}", lost.len());
@@ -152,7 +153,7 @@ fn periodic_losses() {
         || (1..=100).flat_map(|i| [(us(i), data(0, i)), (us(i), ack(0, i)), (us(i), data(1, i))]).collect();
     let lost = |per_flow| {
         let params = PeriodicLossParams { every: 10, per_flow, affects: Affects::Data };
-        let (_, lost) = run(&mut impairment(ImpairmentConfig::PeriodicLoss(params)), mixed());
+        let (_, lost) = run(&mut impairment(params), mixed());
         lost.iter().map(|packet| (packet.flow.get(), packet.seq.get())).collect::<Vec<_>>()
     };
     let each: Vec<_> = (1..=10).flat_map(|i| [(0, i * 10), (1, i * 10)]).collect();
@@ -165,7 +166,7 @@ fn periodic_losses() {
 #[test]
 fn scripted_losses() {
     let params = ScriptedLossParams { packets: vec![1, 4, 5, 100], ..ScriptedLossParams::default() };
-    let (out, lost) = run(&mut impairment(ImpairmentConfig::ScriptedLoss(params)), stream(10, 1));
+    let (out, lost) = run(&mut impairment(params), stream(10, 1));
     assert_eq!(lost.iter().map(|packet| packet.seq.get()).collect::<Vec<_>>(), [1, 4, 5]);
     assert_eq!(numbers(&out), [2, 3, 6, 7, 8, 9, 10]);
 }
@@ -175,14 +176,14 @@ fn scripted_losses() {
 fn damage_and_duplication() {
     let n = 100_000;
     let params = CorruptionParams { probability: p(0.02), affects: Affects::All };
-    let mut medium = impairment(ImpairmentConfig::Corruption(params));
+    let mut medium = impairment(params);
     let (out, _) = run(&mut medium, stream(n, 1));
     let damaged = out.iter().filter(|(_, packet)| packet.is_corrupted()).count() as u64;
-    assert_eq!((out.len() as u64, medium.stats().corrupted), (n, damaged));
+    assert_eq!((out.len() as u64, medium.stats().tally.corrupted), (n, damaged));
     assert_binomial(damaged, n, 0.02);
 
     let params = DuplicationParams { probability: p(0.02), affects: Affects::All };
-    let mut medium = impairment(ImpairmentConfig::Duplication(params));
+    let mut medium = impairment(params);
     let (out, _) = run(&mut medium, stream(n, 1));
     let doubled = out.windows(2).filter(|w| w[0].1 == w[1].1 && w[0].0 == w[1].0).count() as u64;
     assert_eq!((out.len() as u64, medium.stats().duplicated), (n + doubled, doubled));
@@ -190,12 +191,12 @@ fn damage_and_duplication() {
 }
 
 fn jitter(distribution: JitterDistribution, mean_us: u64, deviation_us: u64, reorder: bool) -> Impairment {
-    impairment(ImpairmentConfig::Jitter(JitterParams {
+    impairment(JitterParams {
         distribution,
         mean: Duration::from_micros(mean_us),
         deviation: Duration::from_micros(deviation_us),
         reorder,
-    }))
+    })
 }
 
 /// Delays in microseconds of packets that do not meet each other: 1 s apart.
@@ -232,15 +233,15 @@ fn jitter_has_its_distribution() {
 #[test]
 fn aggregation_bursts() {
     let params = AggregationParams { packets: 16, ..AggregationParams::default() };
-    let mut medium = impairment(ImpairmentConfig::Aggregation(params.clone()));
+    let mut medium = impairment(params.clone());
     let (out, _) = run(&mut medium, stream(160, 50));
     for (n, burst) in out.chunk_by(|a, b| a.0 == b.0).enumerate() {
         assert_eq!((burst.len(), burst[0].0), (16, us((n as u64 + 1) * 16 * 50)));
     }
     assert!(numbers(&out).is_sorted());
-    assert_eq!(medium.stats().bursts, 10);
+    assert_eq!(medium.stats().tally.bursts, 10);
 
-    let (out, _) = run(&mut impairment(ImpairmentConfig::Aggregation(params)), stream(60, 1000));
+    let (out, _) = run(&mut impairment(params), stream(60, 1000));
     for (n, burst) in out.chunk_by(|a, b| a.0 == b.0).enumerate() {
         assert_eq!((burst.len(), burst[0].0), (6, us(n as u64 * 6000 + 1000 + 5500)));
     }
@@ -253,7 +254,7 @@ fn outages() {
     let outage = |hold, times: &[(u64, u64)]| {
         let time = |(from, to): &(u64, u64)| OutageTime { from: us(from * 1000), to: us(to * 1000) };
         let params = OutageParams { times: times.iter().map(time).collect(), hold };
-        run(&mut impairment(ImpairmentConfig::Outage(params)), stream(30, 1000))
+        run(&mut impairment(params), stream(30, 1000))
     };
     let (out, lost) = outage(false, &[(10, 20)]);
     assert_eq!(lost.iter().map(|packet| packet.seq.get()).collect::<Vec<_>>(), (10..20).collect::<Vec<_>>());
@@ -275,7 +276,7 @@ fn outages() {
 fn ack_thinning() {
     let params = AckThinningParams { keep_every: 4, flush: Some(Duration::from_millis(5)) };
     let acks = (1..=10).map(|i| (us(i * 1000), ack(0, i))).collect();
-    let (out, lost) = run(&mut impairment(ImpairmentConfig::AckThinning(params.clone())), acks);
+    let (out, lost) = run(&mut impairment(params.clone()), acks);
     let passed: Vec<_> = out.iter().map(|(at, packet)| (packet.ack.get(), at.as_nanos() / 1000)).collect();
     assert_eq!(passed, [(4, 4000), (8, 8000), (10, 15_000)]);
     assert_eq!(lost.len(), 7);
@@ -285,7 +286,7 @@ fn ack_thinning() {
     special[3].flags |= TcpFlags::ECE;
     special[4].flags |= TcpFlags::SYN;
     let timed = special.into_iter().enumerate().map(|(i, packet)| (us(i as u64 * 1000), packet)).collect();
-    let (out, lost) = run(&mut impairment(ImpairmentConfig::AckThinning(params)), timed);
+    let (out, lost) = run(&mut impairment(params), timed);
     assert_eq!(lost.iter().map(|packet| packet.ack.get()).collect::<Vec<_>>(), [1]);
     assert_eq!(out.len(), 5);
 }
@@ -295,7 +296,7 @@ fn ack_thinning() {
 fn ack_thinning_without_flush() {
     let params = AckThinningParams { keep_every: 3, flush: None };
     let acks = (1..=9).flat_map(|i| [(us(i * 1000), ack(0, i)), (us(i * 1000), ack(1, i))]).collect();
-    let (out, _) = run(&mut impairment(ImpairmentConfig::AckThinning(params)), acks);
+    let (out, _) = run(&mut impairment(params), acks);
     let passed: Vec<_> = out.iter().map(|(_, packet)| (packet.flow.get(), packet.ack.get())).collect();
     assert_eq!(passed, [(0, 3), (1, 3), (0, 6), (1, 6), (0, 9), (1, 9)]);
 }
@@ -309,7 +310,7 @@ fn draws_are_for_packets_that_concern() {
             let ack = with_acks.then(|| (us(i), ack(0, i)));
             [Some((us(i), data(0, i))), ack].into_iter().flatten()
         });
-        let (_, lost) = run(&mut impairment(ImpairmentConfig::Loss(params)), packets.collect());
+        let (_, lost) = run(&mut impairment(params), packets.collect());
         lost.iter().map(|packet| packet.seq.get()).collect::<Vec<_>>()
     };
     assert_eq!(lost(true), lost(false));
@@ -318,19 +319,20 @@ fn draws_are_for_packets_that_concern() {
 /// What cannot work is found, with the key at fault.
 #[test]
 fn parameters_are_checked() {
-    let key = |config: ImpairmentConfig| config.check().map_err(|error| error.key);
+    fn key(params: &impl ElementParams) -> Result<(), &'static str> {
+        params.check().map_err(|error| error.key)
+    }
     let span = |from, to| OutageTime { from: us(from), to: us(to) };
-    let outages = |times| ImpairmentConfig::Outage(OutageParams { times, hold: false });
-    assert_eq!(key(outages(vec![span(5, 5)])), Err("times"));
-    assert_eq!(key(outages(vec![span(5, 9), span(8, 10)])), Err("times"));
-    assert_eq!(key(outages(vec![span(5, 9), span(9, 10)])), Ok(()));
-    let scripted =
-        |packets| ImpairmentConfig::ScriptedLoss(ScriptedLossParams { packets, ..Default::default() });
-    assert_eq!(key(scripted(vec![0])), Err("packets"));
-    assert_eq!(key(scripted(vec![2, 2])), Err("packets"));
+    let outages = |times| OutageParams { times, hold: false };
+    assert_eq!(key(&outages(vec![span(5, 5)])), Err("times"));
+    assert_eq!(key(&outages(vec![span(5, 9), span(8, 10)])), Err("times"));
+    assert_eq!(key(&outages(vec![span(5, 9), span(9, 10)])), Ok(()));
+    let scripted = |packets| ScriptedLossParams { packets, ..Default::default() };
+    assert_eq!(key(&scripted(vec![0])), Err("packets"));
+    assert_eq!(key(&scripted(vec![2, 2])), Err("packets"));
     let reordered = |packets, overtaken_by, delay| {
         let params = ScriptedReorderingParams { packets, overtaken_by, delay, ..Default::default() };
-        key(ImpairmentConfig::ScriptedReordering(params))
+        key(&params)
     };
     assert_eq!(reordered(vec![3, 2], Some(1), None), Err("packets"));
     assert_eq!(reordered(vec![2, 3], None, None), Err("overtaken_by"));
@@ -338,42 +340,42 @@ fn parameters_are_checked() {
     assert_eq!(reordered(vec![2, 3], None, Some(Duration::ZERO)), Err("delay"));
     assert_eq!(reordered(vec![2, 3], Some(1), Some(Duration::from_nanos(1))), Ok(()));
     let periodic = PeriodicLossParams { every: 1, ..Default::default() };
-    assert_eq!(key(ImpairmentConfig::PeriodicLoss(periodic)), Err("every"));
+    assert_eq!(key(&periodic), Err("every"));
     let thinning = AckThinningParams { keep_every: 0, flush: None };
-    assert_eq!(key(ImpairmentConfig::AckThinning(thinning)), Err("keep_every"));
+    assert_eq!(key(&thinning), Err("keep_every"));
     let aggregation = AggregationParams { packets: 0, ..Default::default() };
-    assert_eq!(key(ImpairmentConfig::Aggregation(aggregation)), Err("packets"));
+    assert_eq!(key(&aggregation), Err("packets"));
     let pareto = JitterParams {
         distribution: JitterDistribution::Pareto,
         deviation: Duration::ZERO,
         ..Default::default()
     };
-    assert_eq!(key(ImpairmentConfig::Jitter(pareto)), Err("deviation"));
+    assert_eq!(key(&pareto), Err("deviation"));
 }
 
 /// Defaults are valid, and survive a trip through a scenario's text.
 #[test]
 fn defaults_are_valid() {
     macro_rules! check {
-        ($($variant:ident($params:ty)),* $(,)?) => {$(
+        ($($params:ty),* $(,)?) => {$(
             let params = <$params>::default();
             let text = serde_json::to_string(&params).unwrap();
             assert_eq!(serde_json::from_str::<$params>(&text).unwrap(), params);
-            ImpairmentConfig::$variant(params).check().unwrap();
+            AnyParams::check(&params).unwrap();
         )*};
     }
     check!(
-        Outage(OutageParams),
-        AckThinning(AckThinningParams),
-        Loss(LossParams),
-        GilbertElliott(GilbertElliottParams),
-        PeriodicLoss(PeriodicLossParams),
-        ScriptedLoss(ScriptedLossParams),
-        Corruption(CorruptionParams),
-        Duplication(DuplicationParams),
-        Aggregation(AggregationParams),
-        Jitter(JitterParams),
-        Reordering(ReorderingParams),
-        ScriptedReordering(ScriptedReorderingParams),
+        OutageParams,
+        AckThinningParams,
+        LossParams,
+        GilbertElliottParams,
+        PeriodicLossParams,
+        ScriptedLossParams,
+        CorruptionParams,
+        DuplicationParams,
+        AggregationParams,
+        JitterParams,
+        ReorderingParams,
+        ScriptedReorderingParams,
     );
 }

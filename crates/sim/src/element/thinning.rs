@@ -6,15 +6,60 @@
 
 use std::collections::VecDeque;
 
-use windtunnel_units::{Bytes, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use windtunnel_algorithm::{Params, RandomStream};
+use windtunnel_units::{Bytes, Duration, OutOfRange, Time};
 use windtunnel_wire::{FlowId, Packet, TcpFlags};
 
-use super::Passage;
-use super::params::AckThinningParams;
+use super::{Element, ElementParams, Passage, Stage, Tally};
+
+/// Few of the pure ACKs pass, as behind asymmetric links that thin them. ACKs with SACK blocks, of the handshake, or that
+/// begin or end an echo of CE, are never dropped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(extend("x-source" = "RFC 3449 section 5.2"))]
+pub struct AckThinningParams {
+    /// One of so many pure ACKs of a flow passes: the last of each group.
+    #[schemars(range(min = 1), extend("x-unit" = "packets"))]
+    pub keep_every: u32,
+    /// An ACK that is not followed by another one within this time passes all the same; if left out, the last ACKs of a
+    /// burst may be dropped, and the sender's timer has to find out.
+    pub flush: Option<Duration>,
+}
+
+impl Default for AckThinningParams {
+    fn default() -> AckThinningParams {
+        AckThinningParams { keep_every: 2, flush: Some(Duration::from_millis(5)) }
+    }
+}
+
+impl Params for AckThinningParams {
+    const NAME: &'static str = "ack-thinning";
+    const SUMMARY: &'static str = "One of so many pure ACKs passes";
+
+    fn check(&self) -> Result<(), OutOfRange> {
+        match self.flush {
+            _ if self.keep_every == 0 => Err(OutOfRange::new("keep_every", 0, "1 or more")),
+            Some(flush) if flush.is_zero() => Err(OutOfRange::new("flush", flush, "more than 0 s")),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl ElementParams for AckThinningParams {
+    fn stage(&self) -> Stage {
+        Stage::Entrance
+    }
+
+    fn build(&self, _random: RandomStream) -> Box<dyn Element> {
+        Box::new(AckThinning::new(self.clone()))
+    }
+}
 
 /// Lets few ACKs pass.
 #[derive(Debug)]
-pub(super) struct AckThinning {
+struct AckThinning {
     params: AckThinningParams,
     flows: Vec<Thinned>,
     /// Flows in the order in which their held ACKs are to be flushed; entries of ACKs replaced since are skipped.
@@ -33,11 +78,13 @@ struct Thinned {
 }
 
 impl AckThinning {
-    pub(super) const fn new(params: AckThinningParams) -> AckThinning {
+    const fn new(params: AckThinningParams) -> AckThinning {
         AckThinning { params, flows: Vec::new(), flushes: VecDeque::new() }
     }
+}
 
-    pub(super) fn enter(&mut self, packet: Packet, now: Time) -> Passage {
+impl Element for AckThinning {
+    fn enter(&mut self, packet: Packet, now: Time, _tally: &mut Tally) -> Passage {
         if packet.payload() > Bytes::ZERO || !packet.flags.contains(TcpFlags::ACK) {
             return Passage::On(packet);
         }
@@ -68,11 +115,11 @@ impl AckThinning {
         }
     }
 
-    pub(super) fn next_release(&self) -> Time {
+    fn next_release(&self) -> Time {
         self.flushes.front().map_or(Time::NEVER, |(at, _)| *at)
     }
 
-    pub(super) fn release(&mut self, now: Time) -> Option<Packet> {
+    fn release(&mut self, now: Time, _tally: &mut Tally) -> Option<Packet> {
         while self.next_release() <= now {
             let Some((at, flow)) = self.flushes.pop_front() else { break };
             let flow = &mut self.flows[flow.index()];

@@ -1,9 +1,10 @@
-//! The registry, in the form that the Python package documents.
+//! The listing, in the form that the Python package documents.
 
 use serde_json::{Value, json};
+use windtunnel_scenario::Registry;
 
 fn registry() -> Value {
-    serde_json::from_str(&windtunnel_scenario::registry()).expect("JSON")
+    serde_json::from_str(&windtunnel_scenario::listing(&Registry::default())).expect("JSON")
 }
 
 /// Every entry and every parameter has all its parts, and nothing is left undescribed.

@@ -1,4 +1,4 @@
-//! What there is: every algorithm with its parameters, for `windtunnel list`.
+//! What can be named in a scenario, with its parameters: what `windtunnel list` prints.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -6,33 +6,35 @@ use serde_json::{Value, json};
 use windtunnel_tcp::bsd42::Bsd42Params;
 use windtunnel_tcp::{AckParams, AckPolicy, TcpParams};
 
-use crate::kinds::{self, Classic, Kind};
-use crate::parse::BSD42;
+use crate::parse::{BSD42, MDS_SUFFIX};
+use crate::registry::{CLASSICS, Classic, Entry, Family, Registry};
 use crate::schema::properties;
 
-/// Every controller, slow start, response, queue and ACK policy with its summary, source and parameters, as JSON.
-pub fn registry() -> String {
+/// Every algorithm of the registry, every ACK policy and the mechanisms of TCP, each with its summary, source and
+/// parameters, as JSON.
+pub fn listing(registry: &Registry) -> String {
     // Parameters are described where they stand: no references to definitions.
     let generator = &mut SchemaSettings::draft2020_12().with(|s| s.inline_subschemas = true).into_generator();
-    let registry = json!({
-        "controllers": controllers(generator),
-        "slow_starts": entries(kinds::SLOW_STARTS, &[], generator),
-        "responses": entries(kinds::RESPONSES, &[], generator),
-        "queues": entries(kinds::QUEUES, &[], generator),
-        "applications": entries(kinds::APPLICATIONS, &[], generator),
-        "impairments": entries(kinds::IMPAIRMENTS, &[], generator),
+    let listing = json!({
+        "controllers": controllers(registry, generator),
+        "slow_starts": entries(&registry.slow_starts, generator),
+        "responses": entries(&registry.responses, generator),
+        "queues": entries(&registry.queues, generator),
+        "applications": entries(&registry.applications, generator),
+        "impairments": entries(&registry.impairments, generator),
         "tcp": table::<TcpParams>("tcp", "The mechanisms of a TCP connection", generator),
         "acks": acks(generator),
     });
-    format!("{registry:#}")
+    format!("{listing:#}")
 }
 
 /// The controllers, those of the time before SACK among them.
-fn controllers(generator: &mut SchemaGenerator) -> Vec<Value> {
-    let mut all = entries(kinds::CONTROLLERS, &[crate::parse::MDS_SUFFIX], generator);
+fn controllers(registry: &Registry, generator: &mut SchemaGenerator) -> Vec<Value> {
+    let family = registry.avoidances.iter();
+    let mut all: Vec<Value> = family.map(|kind| entry(kind, &[MDS_SUFFIX], generator)).collect();
     let reno = all.iter().find(|entry| entry["name"] == Classic::AVOIDANCE);
     let growth = reno.map_or(Value::Null, |reno| reno["parameters"].clone());
-    all.extend(kinds::CLASSICS.iter().map(|classic| {
+    all.extend(CLASSICS.iter().map(|classic| {
         json!({
             "name": classic.name,
             "summary": classic.summary,
@@ -52,22 +54,23 @@ fn controllers(generator: &mut SchemaGenerator) -> Vec<Value> {
     all
 }
 
-/// The entries of a table of names; a name with one of `suffixes` is an alias.
-fn entries<C>(kinds: &[Kind<C>], suffixes: &[&str], generator: &mut SchemaGenerator) -> Vec<Value> {
-    let entry = |kind: &Kind<C>| {
-        let suffixed = suffixes.iter().map(|suffix| format!("{}{suffix}", kind.name));
-        let aliases: Vec<String> =
-            kind.aliases.iter().map(|&alias| alias.to_owned()).chain(suffixed).collect();
-        let schema = (kind.schema)(generator);
-        json!({
-            "name": kind.name,
-            "summary": kind.summary,
-            "source": schema.get("x-source"),
-            "parameters": parameters(&schema),
-            "aliases": aliases,
-        })
-    };
-    kinds.iter().map(entry).collect()
+/// The algorithms of a family.
+fn entries<C>(family: &Family<C>, generator: &mut SchemaGenerator) -> Vec<Value> {
+    family.iter().map(|kind| entry(kind, &[], generator)).collect()
+}
+
+/// One algorithm; its name with each of `suffixes` is an alias.
+fn entry<C>(kind: &Entry<C>, suffixes: &[&str], generator: &mut SchemaGenerator) -> Value {
+    let suffixed = suffixes.iter().map(|suffix| format!("{}{suffix}", kind.name));
+    let aliases: Vec<String> = kind.aliases.iter().map(|&alias| alias.to_owned()).chain(suffixed).collect();
+    let schema = kind.schema(generator);
+    json!({
+        "name": kind.name,
+        "summary": kind.summary,
+        "source": schema.get("x-source"),
+        "parameters": parameters(&schema),
+        "aliases": aliases,
+    })
 }
 
 /// A table of keys that belong together, as the only entry of its list.

@@ -8,7 +8,7 @@ use super::*;
 fn jitter_keeps_order_or_does_not() {
     let mut kept = jitter(JitterDistribution::Uniform, 1000, 1000, false);
     let (out, _) = run(&mut kept, stream(5000, 100));
-    assert!(numbers(&out).is_sorted() && kept.stats().reordered == 0);
+    assert!(numbers(&out).is_sorted() && kept.stats().tally.reordered == 0);
     assert!(out.is_sorted_by_key(|(at, _)| *at));
 
     let mut free = jitter(JitterDistribution::Uniform, 1000, 1000, true);
@@ -20,7 +20,7 @@ fn jitter_keeps_order_or_does_not() {
         highest > **n
     };
     let late = numbers(&out).iter().filter(is_late).count();
-    assert_eq!(free.stats().reordered, late as u64);
+    assert_eq!(free.stats().tally.reordered, late as u64);
     assert!(late > 1000, "{late}");
 }
 
@@ -29,7 +29,7 @@ fn jitter_keeps_order_or_does_not() {
 fn reordering_late_and_early() {
     for mode in [ReorderingMode::Late, ReorderingMode::Early] {
         let params = ReorderingParams { probability: p(0.1), mode, delay: Duration::from_millis(2) };
-        let mut medium = impairment(ImpairmentConfig::Reordering(params));
+        let mut medium = impairment(params);
         let (out, _) = run(&mut medium, stream(20_000, 1000));
         let late = out.iter().filter(|(at, packet)| {
             let delay = at.since(us(packet.seq.get() * 1000));
@@ -38,12 +38,12 @@ fn reordering_late_and_early() {
         });
         let expected = if mode == ReorderingMode::Late { 0.1 } else { 0.9 };
         assert_binomial(late.count() as u64, 20_000, expected);
-        assert!(medium.stats().reordered > 1000);
+        assert!(medium.stats().tally.reordered > 1000);
     }
 }
 
 fn scripted(params: ScriptedReorderingParams) -> Impairment {
-    impairment(ImpairmentConfig::ScriptedReordering(params))
+    impairment(params)
 }
 
 /// A listed packet leaves right behind the last of those that overtake it, at the same time; of two neighbours the second
@@ -59,7 +59,7 @@ fn listed_packets_are_overtaken() {
         };
         let mut medium = scripted(params);
         let (out, _) = run(&mut medium, stream(8, 100));
-        assert_eq!(medium.stats().reordered, packets.len() as u64);
+        assert_eq!(medium.stats().tally.reordered, packets.len() as u64);
         out
     };
     let out = overtaken(&[2], 3);

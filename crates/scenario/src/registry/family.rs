@@ -1,0 +1,190 @@
+//! A family of algorithms: everything that can be named in one place of a scenario.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use schemars::{Schema, SchemaGenerator};
+use serde_json::{Map, Value};
+use windtunnel_algorithm::{AnyParams, OutOfRange, Params};
+
+use super::RegistryError;
+use crate::parse::cursor::Cursor;
+use crate::parse::deserialize::fields;
+use crate::parse::fault::Fault;
+use crate::parse::nearest::nearest;
+
+/// The algorithms of a family, in the order in which they were registered. Reading one gives a `C`.
+pub(crate) struct Family<C> {
+    /// What a name of this family stands for, as messages say it: "a queue".
+    what: &'static str,
+    /// Keys that stand beside an algorithm's parameters in its table.
+    beside: &'static [&'static str],
+    entries: Vec<Entry<C>>,
+}
+
+/// An algorithm that a scenario can name.
+pub(crate) struct Entry<C> {
+    pub(crate) name: Cow<'static, str>,
+    pub(crate) aliases: &'static [&'static str],
+    pub(crate) summary: Cow<'static, str>,
+    /// The keys of its parameters, aliases included.
+    pub(super) keys: Vec<Cow<'static, str>>,
+    pub(super) read: Reader<C>,
+    pub(super) schema: Describer,
+}
+
+/// Reads an algorithm's parameters among the keys of a table, and checks them.
+pub(crate) type Reader<C> = Box<dyn Fn(&Cursor<'_>) -> Result<C, Fault> + Send + Sync>;
+
+/// The schema of an algorithm's parameters.
+pub(crate) type Describer = Box<dyn Fn(&mut SchemaGenerator) -> Schema + Send + Sync>;
+
+impl<C> Entry<C> {
+    /// The algorithm whose parameters are `P`.
+    pub(crate) fn of<P: Params>(wrap: fn(P) -> C) -> Entry<C>
+    where
+        C: 'static,
+    {
+        Entry {
+            name: Cow::Borrowed(P::NAME),
+            aliases: P::ALIASES,
+            summary: Cow::Borrowed(P::SUMMARY),
+            keys: fields::<P>().iter().copied().map(Cow::Borrowed).collect(),
+            read: Box::new(move |table| {
+                let params: P = table.read_own_fields()?;
+                params
+                    .check()
+                    .map_err(|OutOfRange { key, allowed, .. }| table.get(key).not_allowed(allowed))?;
+                Ok(wrap(params))
+            }),
+            schema: Box::new(P::json_schema),
+        }
+    }
+
+    /// An algorithm whose parameters are known at run time only.
+    #[expect(dead_code, reason = "until Python registers controllers")]
+    pub(crate) fn foreign(
+        name: String,
+        summary: String,
+        keys: Vec<String>,
+        read: Reader<C>,
+        schema: Describer,
+    ) -> Entry<C> {
+        let keys = keys.into_iter().map(Cow::Owned).collect();
+        Entry { name: Cow::Owned(name), aliases: &[], summary: Cow::Owned(summary), keys, read, schema }
+    }
+
+    /// Its name and its aliases.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(&*self.name).chain(self.aliases.iter().copied())
+    }
+
+    /// The keys of its parameters, aliases included.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
+        self.keys.iter().map(|key| &**key)
+    }
+
+    /// Reads its parameters among the keys of a table; whether there are others is not looked at.
+    pub(crate) fn read(&self, table: &Cursor<'_>) -> Result<C, Fault> {
+        (self.read)(table)
+    }
+
+    /// The schema of its parameters.
+    pub(crate) fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
+        (self.schema)(generator)
+    }
+}
+
+impl<C> Family<C> {
+    pub(crate) fn new(what: &'static str, beside: &'static [&'static str]) -> Family<C> {
+        Family { what, beside, entries: Vec::new() }
+    }
+
+    /// Adds an algorithm.
+    pub(crate) fn register(&mut self, entry: Entry<C>) -> Result<(), RegistryError> {
+        for name in entry.names() {
+            check_name(name)?;
+            if self.named(name).is_some() {
+                return Err(RegistryError::Taken { what: self.what, name: name.to_owned() });
+            }
+        }
+        let reserved = |key: &&str| *key == "kind" || self.beside.contains(key);
+        if let Some(key) = entry.keys().find(reserved) {
+            return Err(RegistryError::ReservedKey { name: entry.name.to_string(), key: key.to_owned() });
+        }
+        self.entries.push(entry);
+        Ok(())
+    }
+
+    /// The algorithm called `name`.
+    pub(crate) fn named(&self, name: &str) -> Option<&Entry<C>> {
+        self.entries.iter().find(|entry| entry.names().any(|own| own == name))
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Entry<C>> {
+        self.entries.iter()
+    }
+
+    /// All names without aliases, as messages list them.
+    pub(crate) fn names(&self) -> String {
+        self.entries.iter().map(|entry| &*entry.name).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The algorithm called `name`; `at` is where the name was written.
+    pub(crate) fn find(&self, name: &str, at: &Cursor<'_>) -> Result<&Entry<C>, Fault> {
+        self.named(name).ok_or_else(|| {
+            at.not_allowed(format!("{} is one of {}", self.what, self.names()))
+                .with_hint(nearest(name, self.entries.iter().flat_map(Entry::names)))
+        })
+    }
+
+    /// Reads a name, or a table that holds `kind`, the algorithm's parameters, and the keys that may stand beside those.
+    pub(crate) fn read(&self, at: &Cursor<'_>) -> Result<C, Fault> {
+        let (name, place) = at.kind_name(self.what)?;
+        let entry = self.find(name, &place)?;
+        let known: Vec<&str> =
+            std::iter::once("kind").chain(self.beside.iter().copied()).chain(entry.keys()).collect();
+        at.expect_keys(&known)?;
+        entry.read(at)
+    }
+}
+
+impl<C> fmt::Debug for Family<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.entries.iter().map(|entry| &entry.name)).finish()
+    }
+}
+
+/// Names are what a scenario can write without quotes inside of a path: letters, digits and `+-._`.
+fn check_name(name: &str) -> Result<(), RegistryError> {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "+-_".contains(c);
+    if name.is_empty() || !name.chars().all(allowed) {
+        return Err(RegistryError::BadName { name: name.to_owned() });
+    }
+    Ok(())
+}
+
+/// What a scenario's text says of an algorithm: its name and parameters.
+pub(crate) trait Described {
+    fn kind(&self) -> &str;
+    fn parameters(&self) -> Map<String, Value>;
+
+    /// The table that reads back as the same algorithm.
+    fn table(&self) -> Map<String, Value> {
+        let mut table = Map::new();
+        table.insert("kind".into(), self.kind().into());
+        table.extend(self.parameters());
+        table
+    }
+}
+
+impl<T: AnyParams + ?Sized> Described for Arc<T> {
+    fn kind(&self) -> &str {
+        self.name()
+    }
+
+    fn parameters(&self) -> Map<String, Value> {
+        self.to_map()
+    }
+}

@@ -1,0 +1,135 @@
+//! The registry: from the names of a scenario to algorithms. A value, so that another crate, or Python, can add its own.
+
+mod classic;
+mod enums;
+mod family;
+
+use std::sync::Arc;
+
+use windtunnel_algorithm::Params;
+use windtunnel_cc::{AvoidanceConfig, ResponseConfig, SlowStartConfig};
+use windtunnel_qdisc::QueueConfig;
+use windtunnel_sim::application::{
+    ApplicationConfig, BulkParams, CbrParams, MediaParams, OnOffParams, PoissonParams, ProbeParams,
+    RequestResponseParams, TransferParams,
+};
+use windtunnel_sim::element::{
+    AckThinningParams, AggregationParams, CorruptionParams, DuplicationParams, ElementParams,
+    GilbertElliottParams, JitterParams, LossParams, OutageParams, PeriodicLossParams, ReorderingParams,
+    ScriptedLossParams, ScriptedReorderingParams,
+};
+
+pub(crate) use classic::{CLASSICS, Classic, DEFAULT_IW};
+pub(crate) use family::{Described, Entry, Family};
+
+/// The keys of a queue's table beside `kind` and the parameters of the algorithm.
+const QUEUE_KEYS: &[&str] = &["limit", "ecn_mode"];
+
+/// All algorithms that a scenario can name. [`Registry::default`] has those of windtunnel.
+#[derive(Debug)]
+pub struct Registry {
+    pub(crate) avoidances: Family<AvoidanceConfig>,
+    pub(crate) slow_starts: Family<SlowStartConfig>,
+    pub(crate) responses: Family<ResponseConfig>,
+    pub(crate) queues: Family<QueueConfig>,
+    pub(crate) impairments: Family<Arc<dyn ElementParams>>,
+    pub(crate) applications: Family<ApplicationConfig>,
+}
+
+/// Why an algorithm is not registered.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RegistryError {
+    /// Two algorithms of one name.
+    #[error("`{name}` is already the name of {what}: names must differ")]
+    Taken {
+        /// What has the name: "a queue".
+        what: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// A name that a scenario cannot write.
+    #[error("{name:?} cannot be a name: names are letters, digits, `+`, `-` and `_`")]
+    BadName {
+        /// The name.
+        name: String,
+    },
+    /// A parameter whose key stands for something else in the same table.
+    #[error(
+        "`{name}`: `{key}` cannot be a parameter, because that key has a meaning of its own in the same table"
+    )]
+    ReservedKey {
+        /// The algorithm.
+        name: String,
+        /// The parameter.
+        key: String,
+    },
+}
+
+impl Default for Registry {
+    fn default() -> Registry {
+        let mut registry = Registry {
+            avoidances: Family::new("a controller", &["slow_start", "response"]),
+            slow_starts: Family::new("a slow start", &[]),
+            responses: Family::new("a response", &[]),
+            queues: Family::new("a queue", QUEUE_KEYS),
+            impairments: Family::new("an impairment", &[]),
+            applications: Family::new("an application", &[]),
+        };
+        enums::avoidances(&mut registry.avoidances);
+        registry.slow_starts.register(enums::no_slow_start()).expect("built-in names differ");
+        enums::slow_starts(&mut registry.slow_starts);
+        enums::responses(&mut registry.responses);
+        enums::queues(&mut registry.queues);
+        registry.register_elements().expect("built-in names differ");
+        registry.register_applications().expect("built-in names differ");
+        registry
+    }
+}
+
+impl Registry {
+    /// Adds what can happen to packets on a path: an impairment or a middlebox.
+    ///
+    /// # Errors
+    /// If its name is taken or cannot be written.
+    pub fn register_element<P: Params + ElementParams>(&mut self) -> Result<(), RegistryError> {
+        self.impairments.register(Entry::of::<P>(|params| Arc::new(params)))
+    }
+
+    fn register_elements(&mut self) -> Result<(), RegistryError> {
+        self.register_element::<OutageParams>()?;
+        self.register_element::<AckThinningParams>()?;
+        self.register_element::<LossParams>()?;
+        self.register_element::<GilbertElliottParams>()?;
+        self.register_element::<PeriodicLossParams>()?;
+        self.register_element::<ScriptedLossParams>()?;
+        self.register_element::<CorruptionParams>()?;
+        self.register_element::<DuplicationParams>()?;
+        self.register_element::<AggregationParams>()?;
+        self.register_element::<JitterParams>()?;
+        self.register_element::<ReorderingParams>()?;
+        self.register_element::<ScriptedReorderingParams>()
+    }
+
+    /// Applications are a closed family: what makes a flow send is part of the simulator.
+    fn register_applications(&mut self) -> Result<(), RegistryError> {
+        let family = &mut self.applications;
+        family.register(Entry::of::<BulkParams>(|_| ApplicationConfig::Bulk))?;
+        family.register(Entry::of::<TransferParams>(ApplicationConfig::Transfer))?;
+        family.register(Entry::of::<OnOffParams>(ApplicationConfig::OnOff))?;
+        family.register(Entry::of::<RequestResponseParams>(ApplicationConfig::RequestResponse))?;
+        family.register(Entry::of::<PoissonParams>(ApplicationConfig::Poisson))?;
+        family.register(Entry::of::<MediaParams>(ApplicationConfig::Media))?;
+        family.register(Entry::of::<CbrParams>(ApplicationConfig::Cbr))?;
+        family.register(Entry::of::<ProbeParams>(ApplicationConfig::Probe))
+    }
+}
+
+impl Described for ApplicationConfig {
+    fn kind(&self) -> &str {
+        self.params().name()
+    }
+
+    fn parameters(&self) -> serde_json::Map<String, serde_json::Value> {
+        self.params().to_map()
+    }
+}

@@ -1,0 +1,215 @@
+//! What a path does to packets outside of queues: media that lose, damage, double, delay or reorder them, and boxes that
+//! rewrite their headers.
+//!
+//! Each is an [`Element`] with one file of its own: its parameters, which are its schema, and its behaviour. An element
+//! either lets a packet pass at once, or holds it and names one time at which it will release packets: each element takes
+//! one place among the event sources. Each has its own random stream, and draws for every packet that it concerns, needed
+//! or not, so that what one packet meets does not shift what later ones draw.
+//!
+//! The set of elements is open: another crate implements [`Params`](windtunnel_algorithm::Params), [`ElementParams`] and
+//! [`Element`].
+
+mod affects;
+mod aggregation;
+mod corruption;
+mod counting;
+mod due;
+mod duplication;
+mod gilbert_elliott;
+mod jitter;
+mod loss;
+mod outage;
+mod periodic_loss;
+mod reordering;
+mod scripted_loss;
+mod scripted_reordering;
+mod thinning;
+
+use std::fmt;
+
+use windtunnel_algorithm::{AnyParams, RandomStream};
+use windtunnel_units::Time;
+use windtunnel_wire::Packet;
+
+use crate::network::ImpairmentSpec;
+
+pub use affects::Affects;
+pub use aggregation::AggregationParams;
+pub use corruption::CorruptionParams;
+pub use duplication::DuplicationParams;
+pub use gilbert_elliott::GilbertElliottParams;
+pub use jitter::{JitterDistribution, JitterParams};
+pub use loss::LossParams;
+pub use outage::{OutageParams, OutageTime};
+pub use periodic_loss::PeriodicLossParams;
+pub use reordering::{ReorderingMode, ReorderingParams};
+pub use scripted_loss::ScriptedLossParams;
+pub use scripted_reordering::ScriptedReorderingParams;
+pub use thinning::AckThinningParams;
+
+/// What a path does to packets.
+pub trait Element: fmt::Debug + Send {
+    /// A packet enters.
+    fn enter(&mut self, packet: Packet, now: Time, tally: &mut Tally) -> Passage;
+
+    /// When [`Element::release`] has something; [`Time::NEVER`] while nothing is held.
+    fn next_release(&self) -> Time {
+        Time::NEVER
+    }
+
+    /// The next packet that is due; called until there is none.
+    fn release(&mut self, _now: Time, _tally: &mut Tally) -> Option<Packet> {
+        None
+    }
+}
+
+/// The parameters of an element, and how it is built.
+pub trait ElementParams: AnyParams {
+    /// Where it works among the elements behind one link.
+    fn stage(&self) -> Stage;
+
+    /// True if no packet overtakes another or comes twice, as loss-free endpoints require.
+    fn keeps_order(&self) -> bool {
+        true
+    }
+
+    /// The element. `random` is its own stream.
+    fn build(&self, random: RandomStream) -> Box<dyn Element>;
+}
+
+impl PartialEq for dyn ElementParams {
+    fn eq(&self, other: &dyn ElementParams) -> bool {
+        let (this, other): (&dyn AnyParams, &dyn AnyParams) = (self, other);
+        this == other
+    }
+}
+
+/// Where an element works among several behind one link, first to last. Elements of one stage keep the order in which they
+/// are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    /// Whether there is a medium at all.
+    Outage,
+    /// What enters the medium.
+    Entrance,
+    /// What the medium loses.
+    Loss,
+    /// What the medium damages.
+    Damage,
+    /// What the medium doubles.
+    Duplication,
+    /// When the medium delivers: in bursts.
+    Aggregation,
+    /// When the medium delivers: with a delay.
+    Delay,
+    /// In which order the medium delivers.
+    Order,
+    /// What the node at the end of the link does: middleboxes and the ends of tunnels.
+    Node,
+}
+
+/// What becomes of a packet that enters an element.
+#[derive(Debug)]
+pub enum Passage {
+    /// It goes on.
+    On(Packet),
+    /// It goes on twice.
+    Twice(Packet, Packet),
+    /// It is lost.
+    Lost(Packet),
+    /// It will be released later.
+    Held,
+    /// It goes on, or is held if it is not here; and one that was held is lost for it.
+    Replacing(Option<Packet>, Packet),
+}
+
+/// What only an element itself can count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Packets that it damaged.
+    pub corrupted: u64,
+    /// Packets that left after one that had come later.
+    pub reordered: u64,
+    /// Bursts that it released.
+    pub bursts: u64,
+    /// Packets whose headers it changed.
+    pub rewritten: u64,
+}
+
+/// Counters of an element. `arrived + duplicated = passed + lost + held` in packets, at any time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ImpairmentStats {
+    pub(crate) arrived: u64,
+    pub(crate) passed: u64,
+    pub(crate) lost: u64,
+    pub(crate) duplicated: u64,
+    pub(crate) tally: Tally,
+}
+
+/// An element in its place, with its counters.
+#[derive(Debug)]
+pub(crate) struct Impairment {
+    element: Box<dyn Element>,
+    stats: ImpairmentStats,
+}
+
+impl Impairment {
+    /// # Panics
+    /// If the parameters are out of range.
+    pub(crate) fn new(spec: &ImpairmentSpec) -> Impairment {
+        if let Err(error) = spec.config.check() {
+            panic!("{}: {error}", spec.name);
+        }
+        let element = spec.config.build(RandomStream::new(spec.seed));
+        Impairment { element, stats: ImpairmentStats::default() }
+    }
+
+    /// A packet enters.
+    pub(crate) fn enter(&mut self, packet: Packet, now: Time) -> Passage {
+        let stats = &mut self.stats;
+        stats.arrived += 1;
+        let passage = self.element.enter(packet, now, &mut stats.tally);
+        match &passage {
+            Passage::On(_) => stats.passed += 1,
+            Passage::Twice(..) => {
+                stats.passed += 2;
+                stats.duplicated += 1;
+            }
+            Passage::Lost(_) => stats.lost += 1,
+            Passage::Held => {}
+            Passage::Replacing(passed, _) => {
+                stats.passed += u64::from(passed.is_some());
+                stats.lost += 1;
+            }
+        }
+        passage
+    }
+
+    /// When [`Impairment::release`] has something.
+    pub(crate) fn next_release(&self) -> Time {
+        self.element.next_release()
+    }
+
+    /// The next packet that is due; call until there is none.
+    pub(crate) fn release(&mut self, now: Time) -> Option<Packet> {
+        let packet = self.element.release(now, &mut self.stats.tally);
+        self.stats.passed += u64::from(packet.is_some());
+        packet
+    }
+
+    pub(crate) const fn stats(&self) -> &ImpairmentStats {
+        &self.stats
+    }
+
+    /// Packets held now.
+    pub(crate) const fn held(&self) -> u64 {
+        self.stats.arrived + self.stats.duplicated - self.stats.passed - self.stats.lost
+    }
+}
+
+fn lost_if(lost: bool, packet: Packet) -> Passage {
+    if lost { Passage::Lost(packet) } else { Passage::On(packet) }
+}
+
+#[cfg(test)]
+mod tests;
