@@ -18,7 +18,7 @@ mod receiver;
 mod sender;
 
 pub use ack_policy::{AckParams, AckPolicy};
-pub use config::{Endpoint, HEADERS, HEADERS_WITHOUT_TIMESTAMPS, window_shift};
+pub use config::{Endpoint, HEADERS, HEADERS_WITHOUT_TIMESTAMPS, WindowScale};
 pub use info::TcpInfo;
 pub use params::{IdleRule, LossDetection, Reduction, RtoRule, TcpParams};
 pub use receiver::{Receiver, ReceiverStats, SegmentReport};

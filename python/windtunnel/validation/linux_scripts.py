@@ -187,6 +187,8 @@ def scenario(script: LinuxScript) -> str:
 duration = "30 s"
 endpoints = "linux"
 [tcp]
+window_growth = false
+autotuning = false
 {chr(10).join(switch.tcp for switch in script.off)}
 [bottleneck]
 rate = "{script.rate_mbps} Mbit/s"

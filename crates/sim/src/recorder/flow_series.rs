@@ -8,7 +8,7 @@ use super::counters::Counters;
 use super::extent::Extent;
 use super::histogram::Buckets;
 use super::messages::{DatagramTotals, TransferTotals};
-use super::packets;
+use super::packets::{self, Wire};
 use crate::result::{CwndSummary, DropSummary, FlowSummary, LimitSummary, SizeClassSummary, SlowStartExit};
 
 columns! {
@@ -45,8 +45,7 @@ pub(super) struct FlowInfo {
     pub(super) name: String,
     pub(super) cc_name: String,
     pub(super) application: &'static str,
-    /// The number of its protocol.
-    pub(super) protocol: u8,
+    pub(super) wire: Wire,
     /// Its endpoints are loss-free: they do not count what they send.
     pub(super) loss_free: bool,
     pub(super) base_rtt: Duration,
@@ -338,7 +337,7 @@ impl FlowRecorder {
     ) -> FlowSummary {
         let sums = totals.sums.unwrap_or_else(|| FlowSums::new(self.cwnd));
         let counters = &totals.counters;
-        let tcp = info.protocol == packets::TCP;
+        let tcp = info.wire.protocol == packets::TCP;
         let of_tcp = |count: u64| tcp.then_some(count);
         FlowSummary {
             name: info.name.clone(),
@@ -377,7 +376,7 @@ impl FlowRecorder {
                 reason: reason.name(),
             }),
             transfers: totals.transfers.as_ref().map(|transfers| transfers.summary(by_size)),
-            datagrams: (info.protocol == packets::UDP).then(|| match &totals.datagrams {
+            datagrams: (info.wire.protocol == packets::UDP).then(|| match &totals.datagrams {
                 Some(datagrams) => datagrams.summary(counters.sent),
                 None => DatagramTotals::new().summary(counters.sent),
             }),

@@ -22,6 +22,8 @@ mod transfers;
 use windtunnel_cc::ExitReason;
 use windtunnel_qdisc::ecn::Outcome;
 use windtunnel_qdisc::{DropReason, Dropped, Signal};
+use windtunnel_tcp::WindowScale;
+use windtunnel_tcp::bsd42::Bsd42Params;
 use windtunnel_units::{Bytes, Duration, Time};
 use windtunnel_wire::{Ecn, FlowId, Packet};
 
@@ -29,7 +31,7 @@ use crate::application::Protocol;
 use crate::element::Impairment;
 use crate::flow::{Ends, Flow};
 use crate::link::{Departure, Link};
-use crate::network::{Network, RecordSpec, Transport};
+use crate::network::{FlowSpec, Network, RecordSpec, Transport};
 use crate::result::{
     FlowSummary, ImpairmentSummary, QueueSummary, RunResult, Stalled, Summary, WindowSummary,
 };
@@ -37,7 +39,7 @@ use columns::Table;
 use digest::Digest;
 use events::{AckEvents, Dequeues};
 use flow_series::{FlowColumns, FlowInfo, FlowRecorder, FlowTotals};
-use packets::Captures;
+use packets::{Captures, Wire};
 use points::{MarkKind, Points};
 use queue_series::{QueueColumns, QueueRecorder, QueueTotals};
 use state::{Probe, StateRows};
@@ -130,10 +132,7 @@ impl Recorder {
                     name: f.name.clone(),
                     cc_name: f.cc_name.clone(),
                     application: f.application.kind(),
-                    protocol: match f.application.protocol() {
-                        Protocol::Tcp => packets::TCP,
-                        Protocol::Udp => packets::UDP,
-                    },
+                    wire: wire(f),
                     loss_free: matches!(f.transport, Transport::Ideal { .. }),
                     base_rtt: f.base_rtt,
                 })
@@ -500,6 +499,19 @@ fn series_of(flow: FlowId, flows: usize, members: &[u32]) -> usize {
 }
 
 /// The window that a flow begins with; what has no window, or many, has none.
+fn wire(flow: &FlowSpec) -> Wire {
+    let scale = match &flow.transport {
+        Transport::Tcp { params, .. } => WindowScale::new(&flow.endpoint, params),
+        Transport::Bsd42(_) => Bsd42Params::window_scale(&flow.endpoint),
+        Transport::Ideal { .. } | Transport::Udp => WindowScale::LARGEST,
+    };
+    let protocol = match flow.application.protocol() {
+        Protocol::Tcp => packets::TCP,
+        Protocol::Udp => packets::UDP,
+    };
+    Wire { protocol, scale }
+}
+
 fn initial_window(flow: &Flow) -> Option<Bytes> {
     match &flow.ends {
         Ends::Ideal { sender, .. } => Some(sender.cwnd()),

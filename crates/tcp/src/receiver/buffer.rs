@@ -24,6 +24,8 @@ use crate::params::TcpParams;
 const INITIAL_BUFFER: u64 = 131_072;
 /// The largest window of a SYN|ACK.
 const UNSCALED: u64 = 65_535;
+/// With less than two packets in memory nothing could be received while one waits to be read.
+const LEAST_PACKETS: u64 = 2;
 /// Segments shorter than this never open the window.
 const LEAST_SEGMENT: u64 = 128;
 
@@ -51,7 +53,7 @@ impl Buffer {
     pub(super) fn new(endpoint: &Endpoint, params: &TcpParams) -> Buffer {
         let mss = endpoint.mss().get();
         let full = footprint(endpoint.mtu);
-        let largest = Ratio::of(mss, full).memory(params.receive_window.get());
+        let largest = Ratio::of(mss, full).memory(params.receive_window.get()).max(LEAST_PACKETS * full);
         let ratio = Ratio::INITIAL;
         let size = if params.autotuning { INITIAL_BUFFER.min(largest) } else { largest };
         let room = ratio.window(size);
@@ -79,6 +81,12 @@ impl Buffer {
         let free = self.ratio.window(self.free());
         let half = self.clamp.min(self.ratio.window(self.size)) / 2;
         (Bytes::new(free.min(self.threshold)), free < half)
+    }
+
+    /// A window is at most half of what the buffer is good for.
+    #[inline]
+    pub(super) fn is_small(&self, window: Bytes) -> bool {
+        window.get() * 2 <= self.clamp
     }
 
     /// The sender has seen the SYN|ACK.

@@ -39,7 +39,7 @@ use self::segment_size::SegmentSize;
 use self::timestamps::Timestamps;
 use self::window::Window;
 use crate::ack_policy::AckParams;
-use crate::config::{Endpoint, window_shift};
+use crate::config::{Endpoint, WindowScale};
 use crate::params::TcpParams;
 
 pub use self::stats::{ReceiverStats, SegmentReport};
@@ -85,7 +85,7 @@ impl Receiver {
         Receiver {
             endpoint,
             rcv_nxt: Seq::SYN,
-            window: Window::new(largest, window_shift(&endpoint, largest)),
+            window: Window::new(largest, WindowScale::new(&endpoint, params).shift),
             echo: Echo::new(endpoint.mds),
             timestamps: Timestamps::new(params.timestamps),
             delayed_ack: DelayedAck::new(ack),
@@ -409,9 +409,18 @@ impl Receiver {
         if let Some(buffer) = &mut self.buffer {
             buffer.on_read(self.rcv_nxt, now);
         }
-        if self.delayed_ack.leaves_when_read() && self.reassembly.is_empty() {
+        if (self.delayed_ack.leaves_when_read() && self.reassembly.is_empty()) || self.has_reopened() {
             self.acknowledge();
         }
+    }
+
+    /// Reading has at least doubled a window that was small (Linux `tcp_cleanup_rbuf`): the sender may wait for it.
+    #[inline]
+    fn has_reopened(&self) -> bool {
+        self.buffer.as_ref().is_some_and(|buffer| {
+            let left = self.window.left(self.rcv_nxt);
+            buffer.is_small(left) && buffer.offer().0 >= (left * 2).max(Bytes::new(1))
+        })
     }
 
     /// The sender has seen the SYN|ACK.

@@ -34,6 +34,12 @@ impl Window {
         self.edge
     }
 
+    /// What is left of the window above `rcv_nxt`.
+    #[inline]
+    pub(super) fn left(&self, rcv_nxt: Seq) -> Bytes {
+        if self.edge > rcv_nxt { self.edge - rcv_nxt } else { Bytes::ZERO }
+    }
+
     /// The window field of an ACK of all below `ack`, where the window is fixed.
     #[inline]
     pub(super) fn offer(&mut self, ack: Seq) -> u16 {
@@ -44,8 +50,7 @@ impl Window {
     /// The same where it grows: `size` can be offered.
     #[inline]
     pub(super) fn offer_at_least(&mut self, size: Bytes, ack: Seq) -> u16 {
-        let offered = if self.edge > ack { self.edge - ack } else { Bytes::ZERO };
-        let wanted = size.max(offered).get();
+        let wanted = size.max(self.left(ack)).get();
         let units = wanted.div_ceil(1 << self.shift).min(u64::from(u16::MAX));
         self.size = Bytes::new(units << self.shift);
         self.edge = self.edge.max(ack + self.size);

@@ -2,7 +2,7 @@
 //! 1.1).
 
 use windtunnel_units::{Bytes, Duration, Seq, Time};
-use windtunnel_wire::{Packet, SackBlock, TcpFlags};
+use windtunnel_wire::{Packet, SackBlock};
 
 use super::Sender;
 use super::detection::Detector;
@@ -152,7 +152,7 @@ impl Sender {
     /// options say. As in Linux a duplicate ACK that changes no window may be late by more (`tcp_disordered_ack`).
     #[cold]
     pub(super) fn is_overtaken(&self, packet: &Packet) -> bool {
-        let window = self.window_of(packet);
+        let window = self.window_scale.window(packet);
         let duplicate = packet.payload() == Bytes::ZERO
             && packet.ack == self.board.una()
             && packet.ack + window <= self.window_end;
@@ -160,18 +160,10 @@ impl Sender {
         self.params.timestamps && !(duplicate && late <= self.timeout() * 6 / 5)
     }
 
-    /// The window that a packet offers; that of a SYN has no scale, unless the window is fixed.
-    #[inline]
-    fn window_of(&self, packet: &Packet) -> Bytes {
-        let unscaled = packet.flags.contains(TcpFlags::SYN) && !self.params.has_fixed_window();
-        let shift = if unscaled { 0 } else { self.window_shift };
-        Bytes::new(u64::from(packet.window) << shift)
-    }
-
     /// The right edge of the receive window; it is never moved back (RFC 9293 section 3.8.6). True if it moved.
     #[inline]
     pub(super) fn update_send_window(&mut self, packet: &Packet) -> bool {
-        let window = self.window_of(packet);
+        let window = self.window_scale.window(packet);
         let end = packet.ack + window;
         self.largest_window = self.largest_window.max(window);
         let moved = end > self.window_end;

@@ -42,7 +42,7 @@ use windtunnel_cc::{CongestionControl, Control, ExitReason, Phase};
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 use windtunnel_wire::{Packet, TcpFlags};
 
-use crate::config::{Endpoint, window_shift};
+use crate::config::{Endpoint, WindowScale};
 use crate::params::TcpParams;
 use crate::paws;
 use detection::Detector;
@@ -79,7 +79,7 @@ pub struct Sender {
     /// The right edge of the receive window.
     window_end: Seq,
     /// The scale of the window field.
-    window_shift: u32,
+    window_scale: WindowScale,
     /// The largest window that the receiver offered.
     largest_window: Bytes,
     /// Leaves next, whatever cwnd says.
@@ -151,7 +151,7 @@ impl Sender {
             handshake: Handshake::new(params),
             unsent: Bytes::ZERO,
             window_end: Seq::FIRST_DATA,
-            window_shift: window_shift(&endpoint, params.receive_window),
+            window_scale: WindowScale::new(&endpoint, params),
             largest_window: Bytes::ZERO,
             forced: None,
             only_new: false,

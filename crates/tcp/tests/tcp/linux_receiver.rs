@@ -11,7 +11,7 @@ use serde_json::Value;
 use windtunnel_tcp::{
     AckParams, AckPolicy, Endpoint, HEADERS, HEADERS_WITHOUT_TIMESTAMPS, Receiver, TcpParams,
 };
-use windtunnel_tcp::{LossDetection, window_shift};
+use windtunnel_tcp::{LossDetection, WindowScale};
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId, Packet, TcpFlags};
 
@@ -69,7 +69,7 @@ impl Script<'_> {
             dscp: Dscp::DEFAULT,
         };
         let ack = AckParams { policy: AckPolicy::Linux, ..AckParams::default() };
-        (Receiver::new(endpoint, &params, ack), window_shift(&endpoint, params.receive_window))
+        (Receiver::new(endpoint, &params, ack), WindowScale::new(&endpoint, &params).shift)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use windtunnel_tcp::{
     AckParams, AckPolicy, Endpoint, HEADERS, HEADERS_WITHOUT_TIMESTAMPS, Receiver, SegmentReport, TcpParams,
-    window_shift,
+    WindowScale,
 };
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId, Packet, TcpFlags};
@@ -84,7 +84,7 @@ impl Bench {
             receiver,
             now: Time::from_nanos(1),
             acks: Vec::new(),
-            shift: window_shift(&endpoint(ecn, mds, headers), params.receive_window),
+            shift: WindowScale::new(&endpoint(ecn, mds, headers), params).shift,
         };
         let wants_ecn = ecn != Ecn::NotEct;
         let flags = TcpFlags::SYN.with_if(TcpFlags::ECE, wants_ecn).with_if(TcpFlags::CWR, wants_ecn);
