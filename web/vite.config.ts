@@ -11,7 +11,7 @@ import { defineConfig, type Plugin } from "vite";
 const root = fileURLToPath(new URL(".", import.meta.url));
 const out = join(root, "../python/windtunnel/report/assets");
 
-/** Everything that decides what the build yields. */
+/** Everything that determines the result of the build. */
 function sources(): string[] {
   const inSrc = (readdirSync(join(root, "src"), { recursive: true, withFileTypes: true }) as import("node:fs").Dirent[])
     .filter((e) => e.isFile())

@@ -487,7 +487,7 @@ def test_export(cli: Cli, folder: Path, tmp_path: Path) -> None:
     assert (tmp_path / "x" / "cwnd.xpl").exists()
     refused(cli("export", folder), "--csv")
     refused(cli("export", folder, "--csv", "c"), "exists already")
-    refused(cli("export", folder, "--csv", "same", "--xplot", "same"), "folder of its own")
+    refused(cli("export", folder, "--csv", "same", "--xplot", "same"), "folder or a file of its own")
     refused(cli("export", tmp_path / "c", "--csv", "d"), "no summary.json")
 
 

@@ -571,7 +571,7 @@ def test_every_run_of_the_suite_is_a_valid_scenario(quick: bool) -> None:
 
 def test_a_short_run_has_what_the_measurements_need() -> None:
     """Every measurement of a cell of each scenario file gives a number after 80 s of simulated time: the sawteeth that
-    are seen in detail begin to count after 60 s.
+    are seen in detail count from 60 s on.
     """
     seen: set[str] = set()
     for cell in whole().cells.values():

@@ -303,7 +303,7 @@ def test_layout_fits(page: Path, size: str) -> None:
 
 
 def test_escaping(tmp_path: Path) -> None:
-    """Titles, names and scenarios arrive as text, whatever they hold."""
+    """Titles, names and scenarios with any content arrive as text."""
     result = synthetic(names=(NASTY, "b"))
     result.summary["windows"][0]["name"] = NASTY
     result.meta["scenario_toml"] = f"title = '''{NASTY}'''"

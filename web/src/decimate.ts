@@ -1,8 +1,8 @@
 // Fewer points, the same picture. Lines use M4 (U. Jugel et al., "M4: A Visualization-Oriented Time Series
 // Data Aggregation", VLDB 2014): of all samples in a pixel column the first, last, least and greatest are enough
 // to set the same pixels as all of them. Scattered points need another rule, because least and greatest would
-// hide what lies between: every occupied pixel is kept, once. Neither can lose a single event. Where a sample is a mean
-// over the time since the one before it, and there are many to a few pixels, M4 would fill the plot: such lines show
+// hide what lies between: every occupied pixel is kept, once. Neither can lose a single event. If samples are means
+// over the time since the one before, and there are many of them per pixel, M4 would fill the plot: such lines show
 // the mean over each cell of pixels, and beside it the least and the greatest sample.
 
 /** Maps a value axis to pixels, downwards: `min` at `height`, `max` at 0. */
@@ -20,7 +20,7 @@ export interface TimeScale {
   readonly width: number;
 }
 
-/** Pixel row of a value; NaN for NaN, and for a value that a log axis does not have. */
+/** Pixel row of a value; NaN for NaN, and for a value that a log axis cannot show. */
 export function toRow(y: number, s: ValueScale): number {
   if (s.log) {
     return y > 0 ? (s.height * Math.log(s.max / y)) / Math.log(s.max / s.min) : NaN;
@@ -82,7 +82,7 @@ export function decimateLine(
   return out;
 }
 
-/** What a line of means shows of each cell; NaN where nothing is known. */
+/** The parts of a line of means in each cell; NaN where nothing is known. */
 export interface CellMeans {
   readonly mean: Float64Array;
   readonly low: Float64Array;
@@ -91,7 +91,7 @@ export interface CellMeans {
 
 /**
  * Means over cells of `cell` pixels of samples that are each the mean since the sample before; the first one of a series
- * has no known begin and counts for its own moment only.
+ * has no known start and counts for its own moment only.
  */
 export function cellMeans(
   t: Float64Array,
@@ -101,7 +101,7 @@ export function cellMeans(
   time: TimeScale,
   cell: number,
 ): CellMeans {
-  // The last one is the larger by what remains: of a part of a cell the mean would be one of too little.
+  // The last cell includes the rest: a mean over a part of a cell would cover too little time.
   const cells = Math.max(1, Math.floor(time.width / cell));
   const mean = new Float64Array(cells);
   const low = new Float64Array(cells).fill(NaN);
@@ -127,7 +127,7 @@ export function cellMeans(
   return { mean, low, high };
 }
 
-/** Which points of a series a pass wants: all, those without the flag, those with it. */
+/** The points of a series that a pass draws: all, those without the flag, those with it. */
 export type Wanted = "all" | "plain" | "flagged";
 
 export interface Raster {
@@ -204,7 +204,7 @@ export function thinMarkers(
   return out;
 }
 
-/** How many points of `[from, to)` have the flag. */
+/** The number of points of `[from, to)` with the flag. */
 export function countFlagged(flag: Uint8Array, from: number, to: number): number {
   let n = 0;
   for (let i = from; i < to; i++) n += flag[i]!;

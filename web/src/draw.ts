@@ -1,6 +1,6 @@
 // Draws the series of one panel onto its canvas. Few points become markers, many become single dots written into
-// an image (a million filled paths would take seconds), lines are decimated; all of it per draw, from the
-// visible range alone.
+// an image (a million filled paths would take seconds), lines are decimated; all of this happens per draw, for the
+// visible range only.
 
 import { cellMeans, countFlagged, decimateLine, rasterPoints, thinMarkers, toRow } from "./decimate";
 import type { Raster, TimeScale, ValueScale, Wanted } from "./decimate";
@@ -50,7 +50,7 @@ interface Style {
   readonly marker: MarkerShape;
 }
 
-/** Draws all of `data` (what is switched on, in order), and `parts` of it. */
+/** Draws all of `data` (the series that are switched on, in order), and `parts` of it. */
 export function drawPanel(view: View, panel: PanelMeta, data: PanelData, parts: ReadonlySet<Part>): void {
   const { ctx, area } = view;
   const { series, thresholds, ticks } = data;
@@ -69,7 +69,7 @@ export function drawPanel(view: View, panel: PanelMeta, data: PanelData, parts: 
       for (const s of series) drawOverlay(view, s, panel.flag);
     }
     if (parts.has("thresholds")) for (const s of thresholds) drawThreshold(view, s);
-    // Lines are compared, so that either none is averaged or all are.
+    // Lines are compared with each other: average all of them or none.
     const dense = series.some((s) => isDense(view, s));
     series.forEach((s, i) => {
       if (dense && s.meta.mean) drawMeans(view, s, i, series.length);
@@ -115,7 +115,7 @@ function drawBand(view: View, s: Series): void {
   ctx.globalAlpha = 1;
 }
 
-/** Connects the samples of a series, in steps if each is the mean since the one before it; returns those connected. */
+/** Connects the samples of a series, in steps if each is the mean since the one before; returns those connected. */
 function strokeLine(view: View, s: Series): number[] {
   const { ctx, value } = view;
   const time = timeScale(view);
@@ -231,11 +231,11 @@ function setStroke(view: View, s: Series, count: number): void {
   ctx.lineWidth = count > TELLABLE ? 1 : 1.4 * ratio;
   ctx.lineJoin = count > TELLABLE ? "bevel" : "round";
   if (count <= TELLABLE) ctx.setLineDash(s.meta.dash.map((d) => d * ratio));
-  // So that of many those drawn last do not hide the others.
+  // With many lines, those drawn last must not hide the others.
   ctx.globalAlpha = count > TELLABLE && s.meta.flow !== null ? 0.45 : 1;
 }
 
-/** Markers so that the shape names the series in print; the series take turns, so that they do not hide each other. */
+/** Markers, whose shape identifies the series in print; the series take turns, so that they do not hide each other. */
 function drawMarkersNowAndThen(
   view: View,
   s: Series,
@@ -259,7 +259,7 @@ function drawOverlay(view: View, s: Series, style: Style): void {
   if (s.flag === null) return;
   const [from, to] = indexRange(s.t, view.from, view.to);
   const chosen = thinMarkers(s.t, s.v, s.flag, "flagged", from, to, timeScale(view), view.value, 8 * view.ratio);
-  // Where samples have markers, the line's lie on these.
+  // Where samples have markers, the flag's markers lie on them.
   const sparse = isSparse(view, s);
   view.ctx.globalAlpha = sparse ? 1 : 0.6;
   drawMarkers(view, s, chosen, style, sparse ? 5 : 2.4);

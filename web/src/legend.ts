@@ -3,12 +3,12 @@
 import { isOpen, markerPath, THRESHOLD_DASH } from "./palette";
 import type { MarkerShape, PanelMeta, Series } from "./payload";
 
-/** What a panel shows besides its series: samples that its flag singles out, thresholds, ticks of either kind. */
+/** What a panel shows besides its series: samples with its flag, thresholds, ticks of either kind. */
 export type Part = "flag" | "thresholds" | "retransmits" | "rtos";
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** What a legend may do to its panel. */
+/** The actions of a legend on its panel. */
 export interface Switchable {
   readonly shown: Set<string>;
   readonly parts: Set<Part>;
@@ -68,7 +68,7 @@ export function buildToggle(label: string, swatch: Swatch | null): { button: HTM
   return { button, value };
 }
 
-/** The parts that a panel has, as its legend shows them; those of all flows are in no flow's colour. */
+/** A panel's parts, as its legend shows them; parts of all flows have no flow's colour. */
 function partsOf(panel: PanelMeta): [Part, string, Swatch][] {
   const out: [Part, string, Swatch][] = [];
   if (panel.empty !== "") return out;

@@ -5,7 +5,7 @@ import type { MarkerShape } from "./payload";
 
 const known = new Map<string, string>();
 
-/** The value of a colour of the style sheet; kept, because asking the browser for it costs a style calculation. */
+/** The value of a colour of the style sheet; cached, because asking the browser for it costs a style calculation. */
 export function colour(name: string): string {
   let value = known.get(name);
   if (value === undefined) {

@@ -19,7 +19,7 @@ const REACH = 24;
 /** The tooltip is for samples at most this far from the mouse, in CSS pixels. */
 const POINTED = 14;
 
-/** More thresholds than this are shown only when they are asked for. */
+/** More thresholds than this are shown only on request. */
 const THRESHOLDS = 4;
 
 /** Room for the labels of the time axis, and above the plot, in CSS pixels. */
@@ -51,7 +51,7 @@ export class Panel {
     private readonly flowNames: readonly string[],
   ) {
     this.log = meta.log;
-    // On very many lines what is singled out would cover everything else; thresholds do so earlier.
+    // With very many lines, flagged samples would cover everything else; thresholds do so with fewer lines.
     if (meta.kind === "line" && data.series.length > TELLABLE) this.parts.delete("flag");
     if (data.thresholds.length > THRESHOLDS) this.parts.delete("thresholds");
     this.showAll();
@@ -109,7 +109,7 @@ export class Panel {
     this.chart.setCursor({ left: this.chart.valToPos(time, "x"), top: this.chart.over.clientHeight / 2 });
   }
 
-  /** What is at a time, in words. */
+  /** The values at a time, in words. */
   describe(time: number): string {
     const left = this.chart.valToPos(time, "x");
     const values = this.valuesAt(left).map(([s, value]) => `${s.meta.label} ${value} ${this.meta.unit}`);
@@ -126,7 +126,7 @@ export class Panel {
     for (const { meta } of this.drawn()) this.shown.add(meta.key);
   }
 
-  /** All that a flow can switch; a flow may have ticks without a line. */
+  /** Everything that a flow's switch controls; a flow may have ticks without a line. */
   private drawn(): { readonly meta: { readonly key: string; readonly flow: number | null } }[] {
     return [...this.data.series, ...this.data.ticks];
   }
@@ -259,7 +259,7 @@ export class Panel {
     const span = max - min || Math.abs(max);
     const low = this.zeroBased && min === 0 ? 0 : min - 0.05 * span;
     const high = max + 0.06 * span;
-    // The rows of ticks lie above the lines, not on them; the room is that of all, so that the axis stays.
+    // The rows of ticks lie above the lines, not on them; there is room for all rows, so that the axis never moves.
     const height = this.size().height - TOP - BOTTOM;
     const wanted = this.wanted();
     const band = wanted.retransmits || wanted.rtos ? bandHeight(this.data.ticks) : 0;

@@ -35,14 +35,14 @@ export interface FlagMeta {
 
 /** A flow's retransmissions, drawn as ticks in a row of their own above the panel's lines. */
 export interface TicksMeta {
-  /** That of the flow's series. */
+  /** The colour of the flow's series. */
   readonly key: string;
   readonly label: string;
   readonly colour: string;
   readonly flow: number;
   /** From the top; flows of one look share theirs. */
   readonly row: number;
-  /** Whether there are timeouts among them. */
+  /** Whether some of them are timeouts. */
   readonly timeouts: boolean;
   readonly columns: Readonly<Record<string, ColumnRef>>;
 }
@@ -58,7 +58,7 @@ export interface PanelMeta {
   /** Lines that go with the series of the same flow, thin and dashed; one switch is for all. */
   readonly thresholds: readonly SeriesMeta[];
   readonly ticks: readonly TicksMeta[];
-  /** Why there is nothing to draw; empty where there is. */
+  /** Why there is nothing to draw; empty if there is something. */
   readonly empty: string;
 }
 
@@ -99,9 +99,9 @@ export interface Ticks {
   readonly meta: TicksMeta;
   /** Ends of the recording intervals in which something was sent again or a timer expired, in seconds, ascending. */
   readonly t: Float64Array;
-  /** How many segments were sent again in each. */
+  /** The number of segments sent again in each. */
   readonly retransmits: Uint16Array;
-  /** How many retransmission timeouts there were in each. */
+  /** The number of retransmission timeouts in each. */
   readonly rtos: Uint16Array;
 }
 
@@ -167,7 +167,7 @@ export function readTicks(buffer: ArrayBuffer, meta: TicksMeta): Ticks {
   return { meta, t, retransmits, rtos };
 }
 
-/** All that one panel draws. */
+/** Everything that one panel draws. */
 export interface PanelData {
   readonly series: readonly Series[];
   readonly thresholds: readonly Series[];

@@ -106,7 +106,7 @@ function bindToolbar(range: TimeRange, panels: readonly Panel[]): void {
   });
 }
 
-/** The switches of flows in all panels; worth their place from two flows on. */
+/** The switches of flows in all panels, shown for two flows or more. */
 function buildFlows(meta: PageMeta, panels: readonly Panel[]): void {
   const host = document.getElementById("flows");
   if (host === null || meta.flows.length < 2) return;

@@ -40,7 +40,7 @@ export function nearest(a: ArrayLike<number>, x: number): number {
   return a[i]! - x < x - a[i - 1]! ? i : i - 1;
 }
 
-/** Least and greatest value of a range, of those above `above`; NaN is skipped; null where nothing is left. */
+/** Least and greatest of a range's values above `above`; NaN is skipped; null if none are left. */
 export function extent(v: ArrayLike<number>, from: number, to: number, above = -Infinity): [number, number] | null {
   let min = Infinity;
   let max = -Infinity;

@@ -7,7 +7,7 @@ function key(row: HTMLTableRowElement, column: number): string | number {
   return value !== "" && Number.isFinite(number) ? number : value;
 }
 
-/** Numbers before text, text in natural order, empty cells last whatever the direction. */
+/** Numbers before text, text in natural order, empty cells last in both directions. */
 export function compareKeys(a: string | number, b: string | number, sign: 1 | -1): number {
   if (a === "" || b === "") return a === b ? 0 : a === "" ? 1 : -1;
   if (typeof a === "number" && typeof b === "number") return sign * (a - b);

@@ -1,5 +1,5 @@
-// Retransmissions as ticks above the lines of a panel, a row for each flow: where something was sent again, and with a
-// triangle where a retransmission timer expired, which is another kind of loss to a reader.
+// Retransmissions as ticks above the lines of a panel, one row per flow: where something was sent again, and with a
+// triangle where a retransmission timer expired, because readers see that as a different kind of loss.
 
 import type { TimeScale } from "./decimate";
 import { addMarker, colour } from "./palette";
@@ -14,7 +14,7 @@ const TICK = 6;
 const TRIANGLE = 3.6;
 const APART = 4;
 
-/** What of the ticks is switched on. */
+/** The ticks that are switched on. */
 export interface Wanted {
   readonly retransmits: boolean;
   readonly rtos: boolean;

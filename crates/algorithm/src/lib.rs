@@ -7,6 +7,7 @@
 
 mod params;
 mod random;
+pub mod tau;
 
 pub use params::{AnyParams, Params};
 pub use random::RandomStream;

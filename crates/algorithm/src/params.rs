@@ -81,6 +81,12 @@ pub trait AnyParams: Any + Debug + Send + Sync {
     /// # Errors
     /// The first value that is not.
     fn check(&self) -> Result<(), OutOfRange>;
+
+    /// True if the algorithm's code is not compiled into the program: a result depends on more than the scenario and the
+    /// version then, and says so.
+    fn is_foreign(&self) -> bool {
+        false
+    }
 }
 
 impl<P: Params> AnyParams for P {

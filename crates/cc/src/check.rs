@@ -1,9 +1,12 @@
-//! Parameters that a controller cannot work with.
+//! Checks of parameters that several controllers share.
 
-use windtunnel_units::OutOfRange;
+use windtunnel_algorithm::OutOfRange;
 
 /// A factor that keeps some of cwnd and not all of it.
-pub(crate) fn kept_fraction(key: &'static str, value: f64) -> Result<(), OutOfRange> {
+///
+/// # Errors
+/// Any other value.
+pub fn kept_fraction(key: &'static str, value: f64) -> Result<(), OutOfRange> {
     if value > 0.0 && value < 1.0 {
         Ok(())
     } else {
@@ -12,6 +15,9 @@ pub(crate) fn kept_fraction(key: &'static str, value: f64) -> Result<(), OutOfRa
 }
 
 /// A finite number greater than zero.
-pub(crate) fn positive(key: &'static str, value: f64) -> Result<(), OutOfRange> {
+///
+/// # Errors
+/// Any other value.
+pub fn positive(key: &'static str, value: f64) -> Result<(), OutOfRange> {
     if value > 0.0 && value.is_finite() { Ok(()) } else { Err(OutOfRange::new(key, value, "more than 0")) }
 }

@@ -11,8 +11,29 @@ pub struct Control {
     pub ssthresh: Bytes,
     /// How departures are spaced.
     pub pacing: Pacing,
+    /// How much leaves at once where departures are paced or sent in bursts; none: the sender's own rule (Linux: about a
+    /// millisecond of data; ideal endpoints: one segment).
+    pub send_quantum: Option<Bytes>,
+    /// What is sent now is no test of the path: its rate samples are marked as limited by the application (BBR's
+    /// `ProbeRTT`). Holds until what was in flight is delivered.
+    pub app_limited: bool,
     /// The phase that the controller is in.
     pub phase: Phase,
+}
+
+impl Control {
+    /// A window alone: no threshold is known, departures are paced at cwnd per round trip if at all, bursts are the
+    /// sender's.
+    pub const fn window(cwnd: Bytes) -> Control {
+        Control {
+            cwnd,
+            ssthresh: Bytes::MAX,
+            pacing: Pacing::Gain(1.0),
+            send_quantum: None,
+            app_limited: false,
+            phase: Phase::SlowStart,
+        }
+    }
 }
 
 /// How departures are spaced in time.
@@ -20,7 +41,7 @@ pub struct Control {
 pub enum Pacing {
     /// At `gain * cwnd / srtt`, from the values at each departure.
     Gain(f64),
-    /// At a rate of the controller's own (model-based controllers).
+    /// At a rate of the controller's own (model-based controllers); with [`Rate::ZERO`] without a wait.
     Rate(Rate),
 }
 
@@ -52,6 +73,8 @@ pub enum ExitReason {
     Growth,
     /// Slow start was not used.
     Unused,
+    /// A reason that only its slow start knows.
+    Other(&'static str),
 }
 
 impl ExitReason {
@@ -66,6 +89,7 @@ impl ExitReason {
             ExitReason::Threshold => "ssthresh",
             ExitReason::Growth => "growth term",
             ExitReason::Unused => "unused",
+            ExitReason::Other(name) => name,
         }
     }
 }

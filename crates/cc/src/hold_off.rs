@@ -7,29 +7,35 @@ use windtunnel_units::Seq;
 
 /// Refuses responses until the cumulative ACK has passed `recover`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct HoldOff {
+pub struct HoldOff {
     recover: Seq,
+}
+
+impl Default for HoldOff {
+    fn default() -> HoldOff {
+        HoldOff::new()
+    }
 }
 
 impl HoldOff {
     /// Holds nothing off: even the first segment's ACK is beyond the SYN.
-    pub(crate) const fn new() -> HoldOff {
+    pub const fn new() -> HoldOff {
         HoldOff { recover: Seq::SYN }
     }
 
     /// True if an ACK up to `una` may be responded to. Strict: the ACK of exactly the data that was
     /// out at the response still belongs to its round.
-    pub(crate) fn allows(self, una: Seq) -> bool {
+    pub fn allows(self, una: Seq) -> bool {
         una > self.recover
     }
 
-    /// Begins a new round at `nxt`, the next sequence number to be sent.
-    pub(crate) fn begin(&mut self, nxt: Seq) {
+    /// Starts a new round at `nxt`, the next sequence number to be sent.
+    pub fn start(&mut self, nxt: Seq) {
         self.recover = nxt;
     }
 
     /// SND.NXT at the last response.
-    pub(crate) const fn recover(self) -> Seq {
+    pub const fn recover(self) -> Seq {
         self.recover
     }
 }

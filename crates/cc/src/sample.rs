@@ -1,7 +1,8 @@
-//! What a controller is told: computed once per ACK by the sender.
+//! What a controller is told: computed once, by the sender.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use windtunnel_algorithm::RandomStream;
 use windtunnel_units::{Bytes, Duration, Rate, Seq, Time};
 
 /// What every controller is given when its flow starts.
@@ -17,6 +18,28 @@ pub struct FlowInit {
     pub paced: bool,
     /// From what a loss computes ssthresh.
     pub ssthresh_base: SsthreshBase,
+    /// The seed of the controller's own random stream.
+    pub seed: u64,
+}
+
+impl FlowInit {
+    /// A flow with segments of `mss`, and otherwise as by default: the initial window of RFC 6928, a floor of two segments,
+    /// no pacing.
+    pub fn new(mss: Bytes) -> FlowInit {
+        FlowInit {
+            mss,
+            iw: mss * 10,
+            min_cwnd: mss * 2,
+            paced: false,
+            ssthresh_base: SsthreshBase::default(),
+            seed: 0,
+        }
+    }
+
+    /// The controller's random stream: no other flow, queue or connection draws from it.
+    pub fn random(&self) -> RandomStream {
+        RandomStream::new(self.seed)
+    }
 }
 
 /// From what a response to congestion computes ssthresh.
@@ -60,27 +83,29 @@ pub struct AckSample {
     pub newly_delivered: Bytes,
     /// The state of the sender (CWR, Recovery) or its growth gate (window validation) bars growth on this ACK.
     pub growth_barred: bool,
-    /// Bytes newly marked lost.
+    /// Bytes that the ACK showed to be lost.
     pub newly_lost: Bytes,
-    /// Bytes delivered since the connection began.
+    /// Bytes delivered since the connection started.
     pub delivered: Bytes,
+    /// Bytes found to be lost since the connection started, by ACKs and by timers.
+    pub lost: Bytes,
     /// The round-trip time of the newest segment acknowledged.
     pub rtt: Option<Duration>,
-    /// The delivery-rate sample (draft-ietf-ccwg-bbr section 4.1).
+    /// The delivery-rate sample (draft-ietf-ccwg-bbr section 4.1); only with [`crate::Needs::rate_samples`].
     pub rate: Option<RateSample>,
     /// What the network said of the newly acknowledged segments.
     pub ecn: EcnFeedback,
-    /// The application had no more to send when the segment left.
+    /// What is sent now is limited by the application.
     pub app_limited: bool,
     /// cwnd, not anything else, kept the sender from sending more.
     pub cwnd_limited: bool,
-    /// This ACK begins a packet-timed round.
+    /// This ACK starts a packet-timed round; only with [`crate::Needs::rate_samples`].
     pub round_start: bool,
 }
 
 impl AckSample {
-    /// What of `amount` may make cwnd grow: all or nothing.
-    pub(crate) const fn growth(&self, amount: Bytes) -> Bytes {
+    /// How much of `amount` may make cwnd grow: all or nothing.
+    pub const fn growth(&self, amount: Bytes) -> Bytes {
         if self.growth_barred { Bytes::ZERO } else { amount }
     }
 }
@@ -99,6 +124,13 @@ pub struct EcnFeedback {
     pub ect1: Marked,
 }
 
+impl EcnFeedback {
+    /// True if anything was marked, CE or SCE.
+    pub const fn any(&self) -> bool {
+        self.ce.any() || self.sce.any()
+    }
+}
+
 /// An amount of marked traffic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marked {
@@ -115,17 +147,67 @@ impl Marked {
     }
 }
 
-/// A delivery-rate sample.
-#[derive(Clone, Copy, Debug)]
+/// The connection's counters when a segment left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Departure {
+    /// When it left; for a segment that was sent again, the last time.
+    pub sent: Time,
+    /// Bytes in flight, the segment included.
+    pub in_flight: Bytes,
+    /// Bytes delivered by then.
+    pub delivered: Bytes,
+    /// Bytes found to be lost by then.
+    pub lost: Bytes,
+    /// The application, not cwnd, limited the sender.
+    pub app_limited: bool,
+}
+
+/// A delivery-rate sample: taken from one segment's departure to its delivery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateSample {
     /// The delivery rate over the sample.
     pub rate: Rate,
+    /// The time that the sample covers.
+    pub interval: Duration,
     /// Bytes delivered over the sample.
     pub delivered: Bytes,
-    /// Bytes in flight when the sampled segment was sent.
-    pub prior_in_flight: Bytes,
-    /// The sample was limited by the application.
-    pub app_limited: bool,
+    /// Bytes found to be lost over the sample.
+    pub lost: Bytes,
+    /// When the sampled segment left.
+    pub departure: Departure,
+}
+
+/// A segment that was found to be lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LostSegment {
+    /// Its first byte.
+    pub seq: Seq,
+    /// Its payload.
+    pub payload: Bytes,
+    /// When it left.
+    pub departure: Departure,
+    /// Bytes found to be lost since the connection started, this segment included.
+    pub lost: Bytes,
+    /// What found it.
+    pub found_by: LossFinder,
+}
+
+impl LostSegment {
+    /// Bytes found to be lost since it left, itself included.
+    pub fn lost_since_departure(&self) -> Bytes {
+        self.lost - self.departure.lost
+    }
+}
+
+/// What finds losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossFinder {
+    /// An ACK: SACK, duplicates, or the time of transmission of what it delivered.
+    Ack,
+    /// RACK's reordering timer.
+    ReorderingTimer,
+    /// The retransmission timer.
+    RetransmissionTimer,
 }
 
 /// What showed congestion.

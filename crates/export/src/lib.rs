@@ -1,4 +1,4 @@
-//! Exporters: what a run recorded, in the formats of other tools. They change no result.
+//! Exporters: what a run recorded, in the formats of other tools. They never change a result.
 
 pub mod pcapng;
 pub mod xplot;

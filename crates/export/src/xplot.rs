@@ -8,7 +8,7 @@ use std::fmt::Write;
 /// A colour that every xplot knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colour {
-    /// On xplot's black ground.
+    /// On xplot's black background.
     White,
     /// Second flow.
     Green,
@@ -41,7 +41,7 @@ impl Colour {
         (Colour::Pink, "pink"),
     ];
 
-    /// The colour of this name.
+    /// The colour with this name.
     pub fn named(name: &str) -> Option<Colour> {
         Colour::ALL.iter().find(|(_, n)| *n == name).map(|(c, _)| *c)
     }
@@ -80,7 +80,7 @@ pub fn plot(title: &str, x_label: &str, y_label: &str, series: &[Series<'_>]) ->
     let mut text = String::with_capacity(256 + 32 * points);
     text.push_str("double double\n");
     for (command, label) in [("title", title), ("xlabel", x_label), ("ylabel", y_label)] {
-        // A line break would end the label and begin a command.
+        // A line break would end the label and start a command.
         let _ = writeln!(text, "{command}\n{}", label.replace(['\n', '\r'], " "));
     }
     text.push_str("invisible 0 0\n");

@@ -33,6 +33,7 @@ pub use red_params::{RedIdle, RedParams, RedRandom};
 use std::fmt::Debug;
 
 use windtunnel_units::{Bytes, Duration, Rate, Time};
+use windtunnel_wire::{Dscp, Ecn, FlowId};
 
 use crate::ecn::Class;
 
@@ -41,10 +42,26 @@ use crate::ecn::Class;
 pub struct PacketView {
     /// Its length on the wire.
     pub size: Bytes,
+    /// The flow that it belongs to.
+    pub flow: FlowId,
+    /// Its Differentiated Services code point.
+    pub dscp: Dscp,
+    /// Its ECN field.
+    pub ecn: Ecn,
     /// Which signals it understands.
     pub class: Class,
     /// How long it has been in the queue.
     pub sojourn: Duration,
+    /// It leaves in place of a packet that the AQM has just dropped: the same departure, another packet.
+    pub replaces: bool,
+}
+
+impl PacketView {
+    /// True if a CE verdict can reach the receiver as a mark; otherwise it is a drop.
+    #[inline]
+    pub const fn markable(&self) -> bool {
+        matches!(self.class, Class::Conventional | Class::Sce)
+    }
 }
 
 /// What an AQM may know of its queue.
@@ -52,11 +69,13 @@ pub struct PacketView {
 pub struct QueueView {
     /// The simulated clock.
     pub now: Time,
-    /// Packets in the queue: on enqueue without the arriving one, on dequeue without the leaving one.
+    /// Packets in the AQM's band: on enqueue without the arriving one, on dequeue without the leaving one.
     pub packets: usize,
     /// Their bytes.
     pub bytes: Bytes,
-    /// How long the packet at the head has waited; on dequeue that is the next packet.
+    /// The bytes in all bands of the discipline, likewise.
+    pub all_bytes: Bytes,
+    /// How long the packet at the head of the band has waited; on dequeue that is the next packet.
     pub head_waiting: Option<Duration>,
     /// The rate at which the link drains the queue now.
     pub rate: Rate,
@@ -99,6 +118,13 @@ pub trait Aqm: Debug + Send {
         Verdict::Pass
     }
 
+    /// A packet was to leave and there is none: the link is free and the band is empty, or all that was in it has just
+    /// been dropped.
+    fn on_empty(&mut self, _now: Time) {}
+
+    /// The band lost its oldest packets, this many, because it held the most in a discipline that was full.
+    fn on_shed(&mut self, _packets: u32) {}
+
     /// When [`Aqm::on_timer`] wants to be called next (periodic control laws).
     fn next_timer(&self) -> Option<Time> {
         None
@@ -110,4 +136,38 @@ pub trait Aqm: Debug + Send {
     /// Named internal numbers, for recorders: `out(name, value)`. Always the same names in the same order, which recorders
     /// learn once; a number that does not exist at the moment is NaN. A name ends in its unit unless it has none.
     fn probe(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
+}
+
+impl Aqm for Box<dyn Aqm> {
+    fn on_enqueue(&mut self, packet: &PacketView, queue: &QueueView) -> Verdict {
+        (**self).on_enqueue(packet, queue)
+    }
+
+    fn on_full(&mut self) {
+        (**self).on_full();
+    }
+
+    fn on_dequeue(&mut self, packet: &PacketView, queue: &QueueView) -> Verdict {
+        (**self).on_dequeue(packet, queue)
+    }
+
+    fn on_empty(&mut self, now: Time) {
+        (**self).on_empty(now);
+    }
+
+    fn on_shed(&mut self, packets: u32) {
+        (**self).on_shed(packets);
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        (**self).next_timer()
+    }
+
+    fn on_timer(&mut self, queue: &QueueView) {
+        (**self).on_timer(queue);
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        (**self).probe(out);
+    }
 }

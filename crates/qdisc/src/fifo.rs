@@ -1,96 +1,84 @@
 //! First in, first out, with any AQM and a limit (spec/queues-and-signalling section 1; Linux `sch_fifo`).
 //!
 //! A packet that does not fit is lost before the AQM hears of it; with head drop, room is made at the head
-//! instead, and the signal is one queueing delay earlier. Packets that are queued stay when a limit that
-//! depends on the rate shrinks.
+//! instead, and the signal is one queueing delay earlier.
 
-use std::collections::VecDeque;
+use std::sync::Arc;
 
-use windtunnel_units::{Bytes, Duration, Rate, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use windtunnel_algorithm::Params;
+use windtunnel_units::{Bytes, Time};
 use windtunnel_wire::Packet;
 
-use crate::aqm::{Aqm, NoAqm, PacketView, QueueView, Verdict};
-use crate::discipline::{Backlog, DropReason, QueueCx, QueueDiscipline};
-use crate::ecn::{EcnPolicy, Outcome};
+use crate::accounts::{DropReason, QueueCx};
+use crate::aqm::{Aqm, NoAqm, QueueView};
+use crate::band::Band;
+use crate::discipline::{Backlog, QueueDiscipline};
+use crate::ecn::EcnPolicy;
+use crate::gate::Gate;
+use crate::limit::{Limit, Room};
+use crate::params::{AqmParams, QueueInit, QueueParams};
 
-/// How much a queue holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Limit {
-    /// As much as arrives.
-    #[default]
-    Unlimited,
-    /// This many packets.
-    Packets(usize),
-    /// This many bytes.
-    Bytes(Bytes),
-    /// What the link drains within this time at its current rate.
-    Time(Duration),
+/// The plain queue.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(extend("x-source" = "Linux sch_fifo; RFC 9743 section 5.1"))]
+pub struct FifoParams {
+    /// Whether a full queue loses its oldest packets instead of the arriving one.
+    pub headdrop: bool,
 }
 
-/// One queue, in order of arrival.
+impl Params for FifoParams {
+    const NAME: &'static str = "fifo";
+    const ALIASES: &'static [&'static str] = &["pfifo", "bfifo"];
+    const SUMMARY: &'static str = "First in, first out; signals only by the limit";
+}
+
+impl QueueParams for FifoParams {
+    fn build(&self, _aqms: &[Option<Arc<dyn AqmParams>>], init: &QueueInit) -> Box<dyn QueueDiscipline> {
+        Box::new(Fifo::new(NoAqm, init.ecn, init.limit).with_head_drop(self.headdrop))
+    }
+}
+
+/// One band, in order of arrival.
 #[derive(Debug)]
 pub struct Fifo<A> {
     aqm: A,
-    ecn: EcnPolicy,
-    limit: Limit,
+    gate: Gate,
+    room: Room,
+    band: Band,
     head_drop: bool,
-    packets: VecDeque<Packet>,
-    bytes: Bytes,
-    /// What [`Limit::Time`] amounts to at a rate: rates change seldom.
-    time_limit: (Rate, Bytes),
+    /// The packet at the head has been chosen.
+    chosen: bool,
 }
 
 impl<A: Aqm> Fifo<A> {
-    /// Room that is allocated at once: about 100 ms at 100 Mbit/s. The queue doubles it as needed and
-    /// never gives it back, so that a warm queue allocates nothing.
-    const CAPACITY: usize = 1024;
-
     /// An empty queue.
     pub fn new(aqm: A, ecn: EcnPolicy, limit: Limit) -> Fifo<A> {
         Fifo {
             aqm,
-            ecn,
-            limit,
+            gate: Gate::new(ecn),
+            room: Room::new(limit),
+            band: Band::new(),
             head_drop: false,
-            packets: VecDeque::with_capacity(Fifo::<A>::CAPACITY),
-            bytes: Bytes::ZERO,
-            time_limit: (Rate::ZERO, Bytes::ZERO),
-        }
-    }
-
-    /// True if `size` more bytes are within the limit.
-    #[inline]
-    fn fits(&mut self, size: Bytes, rate: Rate) -> bool {
-        match self.limit {
-            Limit::Unlimited => true,
-            Limit::Packets(limit) => self.packets.len() < limit,
-            Limit::Bytes(limit) => self.bytes + size <= limit,
-            // 8 * bytes / rate <= limit, without a division per packet.
-            Limit::Time(limit) => {
-                if self.time_limit.0 != rate {
-                    self.time_limit = (rate, rate * limit);
-                }
-                self.bytes + size <= self.time_limit.1
-            }
+            chosen: false,
         }
     }
 
     #[inline]
-    fn pop(&mut self) -> Option<Packet> {
-        let packet = self.packets.pop_front()?;
-        self.bytes -= packet.size();
-        Some(packet)
+    fn view(&self, cx: &QueueCx<'_>) -> QueueView {
+        view(&self.band, cx)
     }
 
-    #[inline]
-    fn view(&self, now: Time, rate: Rate) -> QueueView {
-        QueueView {
-            now,
-            packets: self.packets.len(),
-            bytes: self.bytes,
-            head_waiting: self.packets.front().map(|head| now.since(head.enqueued_at)),
-            rate,
+    /// Loses packets at the head until one of `size` fits, but not a packet that has been chosen.
+    fn make_room(&mut self, size: Bytes, cx: &mut QueueCx<'_>) -> bool {
+        while !self.room.fits(self.band.backlog(), size, cx.rate) {
+            let oldest = if self.chosen { self.band.pop_second() } else { self.band.pop() };
+            let Some(oldest) = oldest else { return false };
+            cx.drop(oldest, DropReason::Full);
         }
+        true
     }
 }
 
@@ -104,75 +92,69 @@ impl Fifo<NoAqm> {
     }
 }
 
+#[inline]
+fn view(band: &Band, cx: &QueueCx<'_>) -> QueueView {
+    let Backlog { packets, bytes } = band.backlog();
+    let head_waiting = band.head_waiting(cx.now);
+    QueueView { now: cx.now, packets, bytes, all_bytes: bytes, head_waiting, rate: cx.rate }
+}
+
 impl<A: Aqm> QueueDiscipline for Fifo<A> {
-    fn enqueue(&mut self, mut packet: Packet, cx: &mut QueueCx<'_>) {
-        cx.arrived();
-        let size = packet.size();
-        let class = self.ecn.classify(&packet);
-        let full = !self.fits(size, cx.rate);
-        if full {
-            if cx.deliver_drops {
-                // Nothing may be lost, so no room can be made: it is the arriving packet in any case.
-                self.ecn.apply(Verdict::Drop, class, &mut packet, true);
-                cx.count_drop(&packet, DropReason::Full);
-            } else {
-                while self.head_drop && !self.fits(size, cx.rate) {
-                    let Some(head) = self.pop() else { break };
-                    cx.drop(head, DropReason::Full);
-                }
-                if !self.fits(size, cx.rate) {
-                    self.aqm.on_full();
-                    cx.drop(packet, DropReason::Full);
-                    return;
+    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx<'_>) {
+        let mut arrival = self.gate.arrive(packet, cx);
+        let size = arrival.packet().size();
+        if !self.room.fits(self.band.backlog(), size, cx.rate) {
+            // With loss-free endpoints no room can be made: the arriving packet is delivered all the same.
+            let made = self.head_drop && !cx.deliver_drops && self.make_room(size, cx);
+            if !made {
+                match self.gate.refuse(&mut self.aqm, arrival, cx) {
+                    Some(refused) => arrival = refused,
+                    None => return,
                 }
             }
         }
-        let view = PacketView { size, class, sojourn: Duration::ZERO };
-        let mut verdict = self.aqm.on_enqueue(&view, &self.view(cx.now, cx.rate));
-        if full && cx.deliver_drops {
-            // A packet is dropped once.
-            self.aqm.on_full();
-            verdict = Verdict::Pass;
+        let view = self.view(cx);
+        if let Some(packet) = self.gate.admit(&mut self.aqm, arrival, &view, cx) {
+            self.band.push(packet);
         }
-        match self.ecn.apply(verdict, class, &mut packet, cx.deliver_drops) {
-            Outcome::Passed => {}
-            Outcome::Marked(signal) => cx.marked(&packet, signal),
-            Outcome::Drop if cx.deliver_drops => cx.count_drop(&packet, DropReason::Aqm),
-            Outcome::Drop => {
-                cx.drop(packet, DropReason::Aqm);
-                return;
-            }
+    }
+
+    fn choose(&mut self, cx: &mut QueueCx<'_>) -> Option<Bytes> {
+        let size = self.band.head().map(Packet::size);
+        self.chosen = size.is_some();
+        if !self.chosen {
+            self.aqm.on_empty(cx.now);
         }
-        packet.enqueued_at = cx.now;
-        self.bytes += size;
-        self.packets.push_back(packet);
+        size
+    }
+
+    fn serve(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
+        if !std::mem::take(&mut self.chosen) {
+            return None;
+        }
+        let packet = self.band.pop()?;
+        let view = self.view(cx);
+        self.gate.release(&mut self.aqm, packet, false, &view, cx)
     }
 
     fn dequeue(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
-        loop {
-            let mut packet = self.pop()?;
-            let class = self.ecn.classify(&packet);
-            let sojourn = cx.now.since(packet.enqueued_at);
-            let view = PacketView { size: packet.size(), class, sojourn };
-            let verdict = self.aqm.on_dequeue(&view, &self.view(cx.now, cx.rate));
-            let outcome = self.ecn.apply(verdict, class, &mut packet, cx.deliver_drops);
-            if outcome == Outcome::Drop && !cx.deliver_drops {
-                cx.drop(packet, DropReason::Aqm);
-                continue;
+        self.chosen = false;
+        let mut replaces = false;
+        while let Some(packet) = self.band.pop() {
+            let view = self.view(cx);
+            let packet = self.gate.release(&mut self.aqm, packet, replaces, &view, cx);
+            if packet.is_some() {
+                return packet;
             }
-            cx.departed(&packet, outcome, sojourn);
-            return Some(packet);
+            replaces = true;
         }
-    }
-
-    #[inline]
-    fn head_size(&self) -> Option<Bytes> {
-        self.packets.front().map(Packet::size)
+        self.aqm.on_empty(cx.now);
+        None
     }
 
     #[inline]
     fn backlog(&self) -> Backlog {
-        Backlog { packets: self.packets.len(), bytes: self.bytes }
+        self.band.backlog()
     }
 
     fn next_timer(&self) -> Option<Time> {
@@ -180,7 +162,7 @@ impl<A: Aqm> QueueDiscipline for Fifo<A> {
     }
 
     fn on_timer(&mut self, cx: &mut QueueCx<'_>) {
-        self.aqm.on_timer(&self.view(cx.now, cx.rate));
+        self.aqm.on_timer(&view(&self.band, cx));
     }
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {

@@ -1,29 +1,38 @@
-//! Queues: what decides, and what stores.
+//! Queues: what decides, what stores, and what schedules.
 //!
-//! Two traits, because there are two ideas. An [`Aqm`] decides (pass, mark, drop) and owns no packet; a
-//! [`QueueDiscipline`] stores and schedules packets and asks an `Aqm`. An AQM written once runs alone,
-//! per flow under fair queueing, inside a dual queue, and on a real interface.
+//! An [`Aqm`] decides (pass, mark, drop) and owns no packet. A [`Band`] stores packets. A [`Gate`] takes each packet past
+//! the AQM of its band, applies the verdict and accounts for it. A [`QueueDiscipline`] schedules bands, and commits to the
+//! packet that leaves next. An AQM written once runs alone ([`Fifo`]), per flow under fair queueing, inside a dual
+//! queue, and on a real interface.
 //!
-//! Packets are conserved: they leave a queue by [`QueueDiscipline::dequeue`] or by [`QueueCx::drop`],
+//! Packets are conserved: they leave a queue by [`QueueDiscipline::serve`] or by [`QueueCx::drop`],
 //! which counts them and names a reason. Code points change in [`ecn`] alone.
 //!
-//! [`QueueConfig`] is the list of all queues of this crate with their parameters, and builds them.
+//! Both families are open sets: [`AqmParams`] and [`QueueParams`] are what a new one implements, here or in another crate,
+//! and [`QueueSpec`] describes a queue with all that is nested in it.
 
+mod accounts;
 mod aqm;
+mod band;
 mod check;
-mod config;
 mod discipline;
 pub mod ecn;
 mod fifo;
-mod random;
+mod gate;
+mod limit;
+mod params;
 
+pub use accounts::{Accounts, DropReason, Dropped, Incident, QueueCx, QueueStats};
 pub use aqm::{
     Aqm, BrickWall, BrickWallParams, Deltic, DelticMds, DelticMdsParams, DelticParams, Deltim, Deltim2,
     Deltim2Params, DeltimParams, LinkedOscillators, LinkedVerdicts, NoAqm, PacketView, Pie, PieBurstMode,
     PieParams, PieRandom, PieVariant, QueueView, Ramp, RampParams, Red, RedIdle, RedParams, RedRandom,
     Signal, Verdict,
 };
-pub use config::{FifoParams, QueueConfig};
-pub use discipline::{Backlog, DropReason, Dropped, Incident, QueueCx, QueueDiscipline, QueueStats};
-pub use fifo::{Fifo, Limit};
+pub use band::Band;
+pub use discipline::{Backlog, QueueDiscipline};
+pub use fifo::{Fifo, FifoParams};
+pub use gate::{Arrival, Gate};
+pub use limit::{Limit, Room};
+pub use params::{AqmInit, AqmParams, AqmSlot, BuildAqm, QueueInit, QueueParams, QueueSpec};
 pub use windtunnel_units::OutOfRange;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use windtunnel_cc::FlowInit;
+use windtunnel_qdisc::QueueInit;
 use windtunnel_qdisc::ecn::EcnPolicy;
 use windtunnel_sim::application::Protocol;
 use windtunnel_sim::{
@@ -95,7 +96,7 @@ fn link(scenario: &Scenario, link: &Link) -> Option<LinkSpec> {
         },
         overhead: link.overhead,
         delay: link.delay,
-        queue: queue.config.build(ecn, queue.limit, seed),
+        queue: queue.spec.build(&QueueInit { ecn, limit: queue.limit, seed, age: queue.age }),
         dequeue_point: match link.dequeue_point {
             DequeuePoint::Start => windtunnel_sim::DequeuePoint::Start,
             DequeuePoint::End => windtunnel_sim::DequeuePoint::End,
@@ -143,10 +144,10 @@ fn flow(scenario: &Scenario, ways: &Ways, index: usize, group: &FlowGroup, membe
     let (forward, reverse) = paths(scenario, ways, &group.route);
     FlowSpec {
         seed: stream_seed(scenario.seed, &format!("flow {} application", member.name)),
+        transport: transport(scenario, group, &member.name, &endpoint),
         name: member.name,
         cc_name: group.cc_name.clone(),
         endpoint,
-        transport: transport(scenario, group, &endpoint),
         application: group.application.clone(),
         forward,
         reverse,
@@ -154,7 +155,7 @@ fn flow(scenario: &Scenario, ways: &Ways, index: usize, group: &FlowGroup, membe
     }
 }
 
-fn transport(scenario: &Scenario, group: &FlowGroup, endpoint: &Endpoint) -> Transport {
+fn transport(scenario: &Scenario, group: &FlowGroup, name: &str, endpoint: &Endpoint) -> Transport {
     if group.application.protocol() == Protocol::Udp {
         return Transport::Udp;
     }
@@ -167,6 +168,7 @@ fn transport(scenario: &Scenario, group: &FlowGroup, endpoint: &Endpoint) -> Tra
         min_cwnd: endpoint.min_cwnd(),
         paced: group.pacing,
         ssthresh_base: group.tcp.ssthresh_base,
+        seed: stream_seed(scenario.seed, &format!("flow {name} controller")),
     };
     let config = group.cc.clone();
     let cc = ControllerFactory::new(move || config.build(init));

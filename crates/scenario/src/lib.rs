@@ -23,9 +23,9 @@ pub use error::ScenarioError;
 pub use listing::listing;
 pub use model::{
     Active, Change, DequeuePoint, Endpoints, FlowGroup, Link, LinkRate, Member, Queue, Record, Route,
-    Scenario, Shape, Window,
+    Scenario, Shape, SharedController, Window,
 };
-pub use registry::{Registry, RegistryError};
+pub use registry::{ForeignAlgorithm, ForeignParameter, ForeignValue, Registry, RegistryError};
 pub use schema::schema;
 
 impl Scenario {

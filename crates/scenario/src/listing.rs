@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 use windtunnel_tcp::bsd42::Bsd42Params;
 use windtunnel_tcp::{AckParams, AckPolicy, TcpParams};
 
-use crate::parse::{BSD42, MDS_SUFFIX};
-use crate::registry::{CLASSICS, Classic, Entry, Family, Registry};
+use crate::registry::{BSD42, CLASSICS, Classic, Entry, Family, MDS_SUFFIX, Registry};
 use crate::schema::properties;
 
 /// Every algorithm of the registry, every ACK policy and the mechanisms of TCP, each with its summary, source and
@@ -51,6 +50,7 @@ fn controllers(registry: &Registry, generator: &mut SchemaGenerator) -> Vec<Valu
         "parameters": parameters(&schema),
         "aliases": [],
     }));
+    all.extend(entries(&registry.controllers, generator));
     all
 }
 
@@ -64,11 +64,21 @@ fn entry<C>(kind: &Entry<C>, suffixes: &[&str], generator: &mut SchemaGenerator)
     let suffixed = suffixes.iter().map(|suffix| format!("{}{suffix}", kind.name));
     let aliases: Vec<String> = kind.aliases.iter().map(|&alias| alias.to_owned()).chain(suffixed).collect();
     let schema = kind.schema(generator);
+    let mut parameters = parameters(&schema);
+    parameters.extend(kind.slots.iter().map(|slot| {
+        json!({
+            "name": slot.key,
+            "type": "AQM",
+            "default": null,
+            "unit": null,
+            "description": slot.summary,
+        })
+    }));
     json!({
         "name": kind.name,
         "summary": kind.summary,
         "source": schema.get("x-source"),
-        "parameters": parameters(&schema),
+        "parameters": parameters,
         "aliases": aliases,
     })
 }

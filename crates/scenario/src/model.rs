@@ -1,13 +1,14 @@
 //! A scenario in which everything is resolved: every default is in its place, every name is an index, every
 //! relative value is a number.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use windtunnel_cc::WindowedConfig;
+use windtunnel_cc::{ControllerParams, Feedback};
 use windtunnel_qdisc::ecn::EcnMode;
-use windtunnel_qdisc::{Limit, QueueConfig};
+use windtunnel_qdisc::{Limit, QueueSpec};
 use windtunnel_sim::application::ApplicationConfig;
 use windtunnel_sim::element::ElementParams;
 use windtunnel_sim::{RateTrace, StateRecording};
@@ -123,12 +124,14 @@ pub enum DequeuePoint {
 /// A queue.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Queue {
-    /// Its algorithm and parameters.
-    pub config: QueueConfig,
+    /// Its discipline and AQMs with their parameters.
+    pub spec: QueueSpec,
     /// How much it holds.
     pub limit: Limit,
     /// How it reads the ECN field.
     pub ecn_mode: EcnMode,
+    /// How long it has existed, without traffic, before the run starts.
+    pub age: Duration,
 }
 
 /// Equal flows: one `[[flow]]` of the file.
@@ -145,7 +148,7 @@ pub struct FlowGroup {
     /// Its controller's short name: `cubic-mds`.
     pub cc_name: String,
     /// Its controller.
-    pub cc: WindowedConfig,
+    pub cc: SharedController,
     /// Departures are spaced by the controller's pacing.
     pub pacing: bool,
     /// Data packets are ECN-capable.
@@ -162,6 +165,24 @@ pub struct FlowGroup {
     pub ack: AckParams,
     /// The way of its packets.
     pub route: Route,
+}
+
+/// The parameters of a controller of any family.
+#[derive(Clone, Debug)]
+pub struct SharedController(pub Arc<dyn ControllerParams>);
+
+impl Deref for SharedController {
+    type Target = dyn ControllerParams;
+
+    fn deref(&self) -> &(dyn ControllerParams + 'static) {
+        &*self.0
+    }
+}
+
+impl PartialEq for SharedController {
+    fn eq(&self, other: &SharedController) -> bool {
+        *self.0 == *other.0
+    }
 }
 
 /// A span of time in which a flow has data to send.
@@ -236,11 +257,23 @@ impl FlowGroup {
 
     /// True if its flows negotiate MDS: their packets carry the MDS identifier.
     pub fn is_mds(&self) -> bool {
-        self.cc.answers_sce()
+        self.cc.needs().feedback == Feedback::Sce
     }
 }
 
 impl Scenario {
+    /// The algorithms whose code is not compiled into the program, each once: "controller my-aimd".
+    pub fn foreign(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        for group in self.flows.iter().filter(|group| group.cc.is_foreign()) {
+            let name = format!("controller {}", group.cc.name());
+            if !found.contains(&name) {
+                found.push(name);
+            }
+        }
+        found
+    }
+
     /// All flows in order, each with its group. A flow's index here is its index in a network.
     pub fn flows(&self) -> impl Iterator<Item = (&FlowGroup, Member)> {
         self.flows.iter().flat_map(|group| group.members().map(move |member| (group, member)))

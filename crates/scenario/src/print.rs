@@ -4,12 +4,11 @@ use std::fmt::Write;
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use windtunnel_qdisc::Limit;
+use windtunnel_qdisc::{Limit, QueueSpec};
 use windtunnel_sim::application::Protocol;
 
 use crate::model::{Endpoints, FlowGroup, Link, LinkRate, Queue, Scenario, Shape};
-use crate::parse::{BSD42, MDS_SUFFIX};
-use crate::registry::Described;
+use crate::registry::{BSD42, Described, MDS_SUFFIX};
 
 impl Scenario {
     /// The scenario as JSON, in the form of the file.
@@ -119,13 +118,10 @@ fn controller(group: &FlowGroup) -> Value {
         sender.extend(object(params));
         return Value::Object(sender);
     }
-    let mut cc = group.cc.avoidance.table();
     // Tahoe grows as Reno does: the name says more than the growth.
     let name = group.cc_name.strip_suffix(MDS_SUFFIX).unwrap_or(&group.cc_name);
-    cc.insert("kind".into(), json!(name));
-    cc.insert("slow_start".into(), Value::Object(group.cc.slow_start.table()));
-    cc.insert("response".into(), json!(group.cc.response.kind()));
-    cc.extend(group.cc.response.parameters());
+    let mut cc = entries([("kind", json!(name))]);
+    cc.extend(group.cc.to_map());
     Value::Object(cc)
 }
 
@@ -163,7 +159,11 @@ fn graph_link(link: &Link, nodes: &[String]) -> Value {
 }
 
 fn queue(queue: &Queue) -> Value {
-    let mut table = queue.config.table();
+    let QueueSpec { params, aqms } = &queue.spec;
+    let mut table = params.table();
+    for (slot, aqm) in params.slots().iter().zip(aqms) {
+        table.extend(aqm.iter().map(|aqm| (slot.key.to_owned(), Value::Object(aqm.table()))));
+    }
     let limit = match queue.limit {
         Limit::Unlimited => "unlimited".to_owned(),
         Limit::Packets(n) => format!("{n} packets"),
@@ -172,6 +172,7 @@ fn queue(queue: &Queue) -> Value {
     };
     table.insert("limit".into(), json!(limit));
     table.insert("ecn_mode".into(), json!(queue.ecn_mode));
+    table.insert("age".into(), json!(queue.age));
     Value::Object(table)
 }
 

@@ -7,25 +7,25 @@ use std::borrow::Cow;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
-use windtunnel_cc::{MdsParams, RenoParams};
+use windtunnel_cc::RenoParams;
+use windtunnel_qdisc::QueueInit;
 use windtunnel_qdisc::ecn::EcnMode;
 use windtunnel_tcp::bsd42::Bsd42Params;
 use windtunnel_tcp::{AckParams, AckPolicy};
 use windtunnel_units::Rate;
 
 use crate::file::File;
-use crate::parse::{BSD42, MDS_SUFFIX};
-use crate::registry::{CLASSICS, Family, Registry};
+use crate::registry::{BSD42, CLASSICS, Family, MDS_SUFFIX, Registry};
 
 /// The JSON Schema of a scenario file that names algorithms of `registry`.
 pub fn schema(registry: &Registry) -> String {
     let generator = &mut SchemaSettings::draft2020_12().into_generator();
     let algorithms = [
         (ControllerValue::NAME, controller(registry, generator)),
-        (SLOW_START, name_or_table(&registry.slow_starts, &[""], &Map::new(), generator)),
+        (SLOW_START_VALUE, name_or_table(&registry.slow_starts, &[""], &Map::new(), None, generator)),
         (QueueValue::NAME, queue(registry, generator)),
-        (ApplicationValue::NAME, name_or_table(&registry.applications, &[""], &Map::new(), generator)),
-        (ImpairmentValue::NAME, name_or_table(&registry.impairments, &[""], &Map::new(), generator)),
+        (ApplicationValue::NAME, name_or_table(&registry.applications, &[""], &Map::new(), None, generator)),
+        (ImpairmentValue::NAME, name_or_table(&registry.impairments, &[""], &Map::new(), None, generator)),
     ];
     let mut schema = generator.root_schema_for::<File>().to_value();
     for (name, algorithm) in algorithms {
@@ -69,7 +69,7 @@ from_registry! {
 }
 
 /// The definition of the value of `slow_start`.
-const SLOW_START: &str = "SlowStart";
+const SLOW_START_VALUE: &str = "SlowStart";
 
 /// The value of `rate`.
 #[derive(Debug)]
@@ -85,10 +85,13 @@ pub(crate) struct AckValue;
 
 fn controller(registry: &Registry, generator: &mut SchemaGenerator) -> Schema {
     let responses: Vec<&str> = registry.responses.iter().map(|entry| &*entry.name).collect();
-    let mut more = properties(&MdsParams::json_schema(generator));
-    more.insert("slow_start".into(), json!({ "$ref": format!("#/$defs/{SLOW_START}") }));
+    let mut more = Map::new();
+    for response in registry.responses.iter() {
+        more.extend(properties(&response.schema(generator)));
+    }
+    more.insert("slow_start".into(), json!({ "$ref": format!("#/$defs/{SLOW_START_VALUE}") }));
     more.insert("response".into(), json!({ "enum": responses }));
-    let modern = name_or_table(&registry.avoidances, &["", MDS_SUFFIX], &more, generator);
+    let modern = name_or_table(&registry.avoidances, &["", MDS_SUFFIX], &more, None, generator);
     let names: Vec<&str> = CLASSICS.iter().map(|classic| classic.name).collect();
     let mut table = properties(&RenoParams::json_schema(generator));
     table.extend(more);
@@ -104,7 +107,8 @@ fn controller(registry: &Registry, generator: &mut SchemaGenerator) -> Schema {
             "additionalProperties": false,
         })
     });
-    json_schema!({ "anyOf": [modern, { "enum": alone }, old[0], old[1]] })
+    let registered = name_or_table(&registry.controllers, &[""], &Map::new(), None, generator);
+    json_schema!({ "anyOf": [modern, { "enum": alone }, old[0], old[1], registered] })
 }
 
 fn queue(registry: &Registry, generator: &mut SchemaGenerator) -> Schema {
@@ -117,7 +121,14 @@ fn queue(registry: &Registry, generator: &mut SchemaGenerator) -> Schema {
     });
     more.insert("limit".into(), limit);
     more.insert("ecn_mode".into(), generator.subschema_for::<EcnMode>().into());
-    name_or_table(&registry.queues, &[""], &more, generator)
+    let age = json!({
+        "type": "string",
+        "description": "How long the queue has existed, without traffic, before the run starts: its periodic control laws have settled.",
+        "default": QueueInit::AGE,
+    });
+    more.insert("age".into(), age);
+    let aqm = name_or_table(&registry.aqms, &[""], &Map::new(), None, generator);
+    name_or_table(&registry.queues, &[""], &more, Some(&aqm), generator)
 }
 
 impl JsonSchema for RateValue {
@@ -168,6 +179,7 @@ fn name_or_table<C>(
     family: &Family<C>,
     suffixes: &[&str],
     more: &Map<String, Value>,
+    aqm: Option<&Schema>,
     generator: &mut SchemaGenerator,
 ) -> Schema {
     let mut all_names: Vec<String> = Vec::new();
@@ -179,6 +191,7 @@ fn name_or_table<C>(
         table.insert("kind".into(), json!({ "enum": names }));
         table.extend(properties(&entry.schema(generator)));
         table.extend(more.clone());
+        table.extend(entry.slots.iter().zip(aqm).map(|(slot, aqm)| (slot.key.to_owned(), json!(aqm))));
         tables.push(json!({
             "type": "object",
             "description": entry.summary,

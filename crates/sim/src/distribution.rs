@@ -1,7 +1,7 @@
 //! Distributions of sizes and times.
 //!
-//! They are drawn by inversion, one uniform number for each value (two for the log-normal): a stream's n-th value does not
-//! depend on the values before it.
+//! They are drawn by inversion, from one uniform number for each value (two for the log-normal), so that a stream's
+//! n-th value does not depend on the values before it.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ pub type SizeDistribution = Distribution<Bytes>;
 /// A distribution of times.
 pub type TimeDistribution = Distribution<Duration>;
 
-/// What a distribution is of.
+/// The kind of quantity that a distribution yields.
 pub trait Quantity: Copy + PartialOrd + fmt::Display {
     /// Zero.
     const ZERO: Self;
@@ -48,7 +48,7 @@ impl Quantity for Duration {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Distribution<Q> {
-    /// Always the same.
+    /// Always the same value.
     Fixed {
         /// The value.
         value: Q,
@@ -83,7 +83,7 @@ pub enum Distribution<Q> {
     },
     /// A measured distribution: its cumulative distribution function, straight between the points.
     Empirical {
-        /// Points in order; the last one has probability 1. A first one above 0 is the probability of that value alone.
+        /// Points in order; the last one has probability 1. A first one above 0 is the probability of just that value.
         points: Vec<CdfPoint<Q>>,
     },
 }
@@ -99,7 +99,7 @@ pub struct CdfPoint<Q> {
 }
 
 impl<Q: Quantity> Distribution<Q> {
-    /// Whether the parameters make a distribution; `key` is its name in a scenario.
+    /// Checks that the parameters make a distribution; `key` is its name in a scenario.
     pub fn check(&self, key: &'static str) -> Result<(), OutOfRange> {
         let fault = |value: &dyn fmt::Display, allowed| Err(OutOfRange::new(key, value, allowed));
         match self {
@@ -164,7 +164,7 @@ fn pareto_mean(low: f64, high: f64, shape: f64) -> f64 {
     shape / (shape - 1.0) * (low - high * libm::pow(low / high, shape)) / cut
 }
 
-/// Half of each step's two values, weighted by its probability.
+/// The middle of each step's two values, weighted by the step's probability.
 fn empirical_mean<Q: Quantity>(points: &[CdfPoint<Q>]) -> f64 {
     let mut mean = points.first().map_or(0.0, |first| first.value.to_f64() * first.probability.get());
     for pair in points.windows(2) {
@@ -204,7 +204,7 @@ mod tests {
         (0..N).map(|_| random.draw(distribution).as_f64()).collect()
     }
 
-    /// Kolmogorov-Smirnov against the closed form, at 1 in 1000. Values are truncated to whole bytes, small against their spread.
+    /// Kolmogorov-Smirnov against the closed form, at 1 in 1000. Truncation to whole bytes is small against the spread.
     fn assert_distribution(distribution: &SizeDistribution, cdf: impl Fn(f64) -> f64) {
         let mut samples = samples(distribution);
         samples.sort_by(f64::total_cmp);
@@ -216,7 +216,7 @@ mod tests {
         assert!(distance < 1.95 / libm::sqrt(N as f64), "{distribution:?}: {distance}");
     }
 
-    /// The mean of what is drawn against the mean that is stated, within 4 standard errors as measured.
+    /// The mean of the drawn values against the stated mean, within 4 measured standard errors.
     fn assert_mean(distribution: &SizeDistribution) {
         let samples = samples(distribution);
         let mean = samples.iter().sum::<f64>() / N as f64;

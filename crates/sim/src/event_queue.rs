@@ -1,8 +1,8 @@
 //! The event queue: a tournament over a fixed set of event sources.
 //!
 //! Every source (a link, the head of a delay line, a flow's timer) has at most one next event. Only the head of
-//! each FIFO needs an entry, because a line of fixed delay never reorders; so the set of sources is as large as
-//! the network, not as the traffic in it. The earliest is read in constant time, a change costs log2(sources).
+//! each FIFO needs an entry, because a line of fixed delay never reorders; so the set of sources grows with the
+//! network, not with the traffic in it. Reading the earliest takes constant time, a change costs log2(sources).
 //! Events at the same nanosecond happen in the order of their sources' indices.
 
 use windtunnel_units::Time;
@@ -28,8 +28,8 @@ impl Entry {
 /// Next events of a fixed set of sources.
 #[derive(Debug)]
 pub(crate) struct EventQueue {
-    /// A complete binary tree of matches: `matches[m]` holds the two who meet in match `m`, the winner of which plays
-    /// on in match `m / 2`. Match 1 is the final; sources enter in the last half.
+    /// A complete binary tree of matches: `matches[m]` holds the two sources that meet in match `m`, whose winner goes
+    /// on to match `m / 2`. Match 1 is the final; sources enter in the last half.
     matches: Vec<[Entry; 2]>,
     winner: Entry,
 }
@@ -71,7 +71,7 @@ impl EventQueue {
         self.winner = entry;
     }
 
-    /// Makes room for `sources` sources; those that are new have no event.
+    /// Makes room for `sources` sources; new ones have no event.
     pub(crate) fn grow(&mut self, sources: usize) {
         let before = self.matches.len();
         if sources <= before {
@@ -84,7 +84,7 @@ impl EventQueue {
         }
     }
 
-    /// When the next event of `source` is.
+    /// The time of the next event of `source`.
     #[inline]
     pub(crate) fn time_of(&self, source: usize) -> Time {
         let place = self.matches.len() + source;

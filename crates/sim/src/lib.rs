@@ -29,8 +29,8 @@ pub use network::{
 pub use rate_trace::{RateTrace, TraceError, parse_mahimahi};
 pub use recorder::StateRecording;
 pub use result::{
-    CwndSummary, DatagramSummary, DropSummary, FlowSummary, ImpairmentSummary, LimitSummary, Percentiles,
-    QueueSummary, RunResult, SizeClassSummary, SlowStartExit, Stalled, Summary, TransferSummary,
+    BandSummary, CwndSummary, DatagramSummary, DropSummary, FlowSummary, ImpairmentSummary, LimitSummary,
+    Percentiles, QueueSummary, RunResult, SizeClassSummary, SlowStartExit, Stalled, Summary, TransferSummary,
     WindowSummary,
 };
 pub use simulation::{Simulation, StreamState};

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use windtunnel_units::{Duration, Time};
 use windtunnel_wire::Packet;
 
-/// Packets on their way through a fixed delay. It never reorders, so it is a ring buffer whose head alone needs
+/// Packets on their way through a fixed delay. It never reorders, so that it is a ring buffer and only its head needs
 /// an event.
 #[derive(Debug)]
 pub(crate) struct DelayLine {
@@ -34,7 +34,7 @@ impl DelayLine {
         Some((packet, next))
     }
 
-    /// Packets on their way.
+    /// The packets on their way.
     pub(crate) fn len(&self) -> usize {
         self.packets.len()
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use windtunnel_qdisc::ecn::Outcome;
-use windtunnel_qdisc::{Incident, QueueCx, QueueDiscipline, QueueStats};
+use windtunnel_qdisc::{Accounts, Incident, QueueCx, QueueDiscipline, QueueStats};
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 use windtunnel_wire::Packet;
 
@@ -14,8 +14,8 @@ use crate::rate_trace::{RateTrace, TraceCursor};
 #[derive(Debug)]
 enum Transmitter {
     Idle,
-    /// The head of the queue is on the wire, and still queued ([`DequeuePoint::End`]).
-    Head,
+    /// The packet that the queue has chosen is on the wire, and still queued ([`DequeuePoint::End`]).
+    Chosen,
     /// This packet is on the wire ([`DequeuePoint::Start`]).
     Packet(Departure),
     /// A shaper holds its packets back.
@@ -50,7 +50,7 @@ pub(crate) struct Link {
     overhead: Bytes,
     dequeue_point: DequeuePoint,
     transmitter: Transmitter,
-    stats: QueueStats,
+    accounts: Accounts,
     /// The discipline asked for a timer when it was made; one that does not never will.
     timed: bool,
     /// The last length serialised and the time that it took: most packets have one length.
@@ -72,7 +72,7 @@ impl Link {
             overhead: spec.overhead,
             dequeue_point: spec.dequeue_point,
             transmitter: Transmitter::Idle,
-            stats: QueueStats::default(),
+            accounts: Accounts::default(),
             last_transfer: (Bytes::ZERO, Duration::ZERO),
             busy_since: Time::ZERO,
             busy: Duration::ZERO,
@@ -82,21 +82,21 @@ impl Link {
     /// A packet arrives. Returns when the transmitter's next event is, if that changed.
     #[inline]
     pub(crate) fn arrive(&mut self, packet: Packet, cx: &mut LinkCx<'_>) -> Option<Time> {
-        let mut queue_cx = QueueCx::new(cx.now, self.rate, cx.deliver_drops, &mut self.stats, cx.incidents);
-        self.queue.enqueue(packet, &mut queue_cx);
+        self.queue.enqueue(packet, &mut queue_cx(self.rate, &mut self.accounts, cx));
         match self.transmitter {
             Transmitter::Idle | Transmitter::Waiting => Some(self.start(cx)),
-            Transmitter::Head | Transmitter::Packet(_) => None,
+            Transmitter::Chosen | Transmitter::Packet(_) => None,
         }
     }
 
-    /// The transmitter's event: a packet has left the link (if any). Call [`Link::start`] afterwards.
+    /// The transmitter's event: a packet has left the link, if there was one and the queue did not drop it at the end of
+    /// its transmission. Call [`Link::start`] afterwards.
     #[inline]
     pub(crate) fn complete(&mut self, cx: &mut LinkCx<'_>) -> Option<Departure> {
         match std::mem::replace(&mut self.transmitter, Transmitter::Idle) {
-            Transmitter::Head => {
+            Transmitter::Chosen => {
                 self.busy += cx.now.since(self.busy_since);
-                self.dequeue(cx)
+                self.leave(cx, |queue, cx| queue.serve(cx))
             }
             Transmitter::Packet(departure) => {
                 self.busy += cx.now.since(self.busy_since);
@@ -109,36 +109,34 @@ impl Link {
     /// Starts the next transmission, if there is one. Returns the time of the transmitter's next event.
     #[inline]
     pub(crate) fn start(&mut self, cx: &mut LinkCx<'_>) -> Time {
-        let Some(ready) = self.queue.next_ready(cx.now) else {
-            self.transmitter = Transmitter::Idle;
-            return Time::NEVER;
-        };
-        if ready > cx.now {
-            self.transmitter = Transmitter::Waiting;
-            return ready;
-        }
         let size = match self.dequeue_point {
-            DequeuePoint::End => match self.queue.head_size() {
-                Some(size) => {
-                    self.transmitter = Transmitter::Head;
-                    size
+            DequeuePoint::End => {
+                let size = self.queue.choose(&mut queue_cx(self.rate, &mut self.accounts, cx));
+                if size.is_some() {
+                    self.transmitter = Transmitter::Chosen;
                 }
-                None => return Time::NEVER,
-            },
-            DequeuePoint::Start => match self.dequeue(cx) {
-                Some(departure) => {
-                    let size = departure.packet.size();
-                    self.transmitter = Transmitter::Packet(departure);
-                    size
-                }
-                None => return Time::NEVER,
-            },
+                size
+            }
+            DequeuePoint::Start => self.leave(cx, |queue, cx| queue.dequeue(cx)).map(|departure| {
+                let size = departure.packet.size();
+                self.transmitter = Transmitter::Packet(departure);
+                size
+            }),
         };
+        let Some(size) = size else { return self.wait(cx.now) };
         self.busy_since = cx.now;
         match &mut self.trace {
             None => cx.now + self.transfer_time(size),
             Some((trace, cursor)) => cursor.transmit(trace, size + self.overhead, cx.now),
         }
+    }
+
+    /// No packet may leave now. Returns when one may.
+    #[cold]
+    fn wait(&mut self, now: Time) -> Time {
+        let ready = self.queue.next_ready(now);
+        self.transmitter = if ready.is_some() { Transmitter::Waiting } else { Transmitter::Idle };
+        ready.unwrap_or(Time::NEVER)
     }
 
     /// Sets the rate, from the next packet on; a trace ends.
@@ -149,7 +147,12 @@ impl Link {
     }
 
     pub(crate) const fn stats(&self) -> &QueueStats {
-        &self.stats
+        &self.accounts.total
+    }
+
+    /// The counters of the queue's bands; none of a queue that is its own only band.
+    pub(crate) fn band_stats(&self) -> &[QueueStats] {
+        &self.accounts.bands
     }
 
     pub(crate) const fn rate(&self) -> Rate {
@@ -174,27 +177,32 @@ impl Link {
     /// Packets in the queue.
     #[inline]
     pub(crate) const fn backlog(&self) -> u64 {
-        self.stats.arrived - self.stats.departed - self.stats.lost
+        self.accounts.total.queued()
     }
 
     /// The discipline's timer.
     pub(crate) fn on_timer(&mut self, cx: &mut LinkCx<'_>) {
-        let mut queue_cx = QueueCx::new(cx.now, self.rate, cx.deliver_drops, &mut self.stats, cx.incidents);
-        self.queue.on_timer(&mut queue_cx);
+        self.queue.on_timer(&mut queue_cx(self.rate, &mut self.accounts, cx));
     }
 
     /// The time that the transmitter was busy since the last call.
     pub(crate) fn take_busy(&mut self, now: Time) -> Duration {
-        if matches!(self.transmitter, Transmitter::Head | Transmitter::Packet(_)) {
+        if matches!(self.transmitter, Transmitter::Chosen | Transmitter::Packet(_)) {
             self.busy += now.since(self.busy_since);
             self.busy_since = now;
         }
         std::mem::take(&mut self.busy)
     }
 
-    fn dequeue(&mut self, cx: &mut LinkCx<'_>) -> Option<Departure> {
-        let mut queue_cx = QueueCx::new(cx.now, self.rate, cx.deliver_drops, &mut self.stats, cx.incidents);
-        let packet = self.queue.dequeue(&mut queue_cx)?;
+    /// A packet leaves the queue by `step`, if one does.
+    #[inline]
+    fn leave(
+        &mut self,
+        cx: &mut LinkCx<'_>,
+        step: impl Fn(&mut dyn QueueDiscipline, &mut QueueCx<'_>) -> Option<Packet>,
+    ) -> Option<Departure> {
+        let mut queue_cx = queue_cx(self.rate, &mut self.accounts, cx);
+        let packet = step(self.queue.as_mut(), &mut queue_cx)?;
         let (outcome, sojourn) = queue_cx.departure().unwrap_or((Outcome::Passed, Duration::ZERO));
         Some(Departure { packet, outcome, sojourn, emptied: self.backlog() == 0 })
     }
@@ -206,4 +214,10 @@ impl Link {
         }
         self.last_transfer.1
     }
+}
+
+/// The queue's context for one call.
+#[inline]
+const fn queue_cx<'c>(rate: Rate, accounts: &'c mut Accounts, cx: &'c mut LinkCx<'_>) -> QueueCx<'c> {
+    QueueCx::new(cx.now, rate, cx.deliver_drops, accounts, cx.incidents)
 }

@@ -1,20 +1,20 @@
-//! A link whose transmission opportunities are listed: the traces of Mahimahi (Netravali et al., "Mahimahi: Accurate
+//! A link with listed transmission opportunities: the traces of Mahimahi (Netravali et al., "Mahimahi: Accurate
 //! Record-and-Replay for HTTP", 2015, section 4).
 //!
 //! Each line of a trace is a time in milliseconds at which 1504 bytes may leave (one Ethernet MTU and mahimahi's own
 //! header); after the last one the trace repeats, from that time on. Several packets may share an opportunity, a packet
-//! may begin in one and end in a later one, and what is not used is gone.
+//! may begin in one and end in a later one, and an unused opportunity is lost.
 
 use thiserror::Error;
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 
-/// What may leave at one opportunity.
+/// The bytes that may leave at one opportunity.
 const OPPORTUNITY: Bytes = Bytes::new(1504);
 
 /// Transmission opportunities that repeat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RateTrace {
-    /// Since the begin of a period, in order.
+    /// Times since the start of a period, in order.
     opportunities: Vec<Duration>,
 }
 
@@ -26,10 +26,10 @@ pub enum TraceError {
     NotANumber {
         /// The line, from 1 on.
         line: usize,
-        /// What it says.
+        /// Its text.
         text: String,
     },
-    /// Time runs backwards.
+    /// Time goes backwards.
     #[error("line {line}: {ms} ms comes after {before} ms")]
     NotInOrder {
         /// The line, from 1 on.
@@ -47,7 +47,7 @@ pub enum TraceError {
         /// Its time.
         ms: u64,
     },
-    /// A trace must last.
+    /// All opportunities are at 0 ms.
     #[error("the trace has no opportunity after 0 ms: it would repeat without end")]
     Empty,
 }
@@ -91,16 +91,16 @@ impl RateTrace {
 /// A place in a trace.
 #[derive(Debug, Default)]
 pub(crate) struct TraceCursor {
-    /// When the current period began.
+    /// When the current period started.
     period_start: Time,
     /// The current opportunity.
     index: usize,
-    /// What of it is used.
+    /// The used part of it.
     used: Bytes,
 }
 
 impl TraceCursor {
-    /// Takes `amount` from the opportunities from `now` on. Returns the time of the last one that it takes.
+    /// Takes `amount` from the opportunities from `now` on. Returns the time of the last one used.
     pub(crate) fn transmit(&mut self, trace: &RateTrace, mut amount: Bytes, now: Time) -> Time {
         while self.at(trace) < now {
             self.advance(trace, now);
@@ -121,7 +121,7 @@ impl TraceCursor {
         self.period_start + trace.opportunities[self.index]
     }
 
-    /// The next opportunity; where a whole period is idle before `now`, that of the period that `now` lies in.
+    /// Moves to the next opportunity; after whole idle periods, to one in the period that contains `now`.
     fn advance(&mut self, trace: &RateTrace, now: Time) {
         self.used = Bytes::ZERO;
         self.index += 1;
@@ -162,7 +162,7 @@ mod tests {
     }
 
     /// By hand: opportunities at 1, 1 and 4 ms, again at 5, 5, 8 and 9, 9, 12. 1504 bytes leave per opportunity; 3000 bytes
-    /// need two; three packets of 500 bytes share one; what is idle is gone.
+    /// need two; three packets of 500 bytes share one; unused ones are lost.
     #[test]
     fn opportunities_are_taken_in_turn() {
         let trace = parse_mahimahi("1\n1\n4\n").unwrap();
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(sent(500, 5), ms(5));
         assert_eq!(sent(500, 5), ms(5));
         assert_eq!(sent(500, 5), ms(8));
-        // Idle from 8 to 10 ms: those at 9 are gone.
+        // Idle from 8 to 10 ms: those at 9 are lost.
         assert_eq!(sent(1504, 10), ms(12));
         // Idle for many periods: 1000 * 4 + 1.
         assert_eq!(sent(100, 4001), ms(4001));

@@ -7,6 +7,7 @@ use windtunnel_qdisc::DropReason;
 use windtunnel_tcp::Limited;
 use windtunnel_units::Duration;
 
+use crate::recorder::LossCause;
 use crate::recorder::columns::Table;
 
 /// The result of a run: a summary, tables, and a digest of all that happened.
@@ -302,6 +303,28 @@ pub struct QueueSummary {
     pub emptied: u64,
     /// The most packets in it.
     pub backlog_max_packets: u64,
+    /// Its bands, by index, if it has several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub bands: Vec<BandSummary>,
+}
+
+/// One band of a queue that has several.
+#[derive(Clone, Debug, Serialize)]
+pub struct BandSummary {
+    /// Its name.
+    pub name: String,
+    /// What left it, with its headers.
+    pub throughput_mbps: f64,
+    /// The mean sojourn time of packets that left it.
+    pub sojourn_mean_ms: Option<f64>,
+    /// Packets that it marked SCE.
+    pub sce: u64,
+    /// Packets that it marked CE.
+    pub ce: u64,
+    /// Packets that it dropped, by reason.
+    pub drops: DropSummary,
+    /// Packets that left it.
+    pub dequeued: u64,
 }
 
 /// Drops by reason.
@@ -309,6 +332,8 @@ pub struct QueueSummary {
 pub struct DropSummary {
     /// The queue was full.
     pub full: u64,
+    /// The queue was full, and its band held the most.
+    pub overlimit: u64,
     /// The AQM decided so.
     pub aqm: u64,
     /// A medium lost it.
@@ -316,22 +341,24 @@ pub struct DropSummary {
 }
 
 impl DropSummary {
-    pub(crate) fn count(&mut self, reason: DropReason) {
-        match reason {
-            DropReason::Full => self.full += 1,
-            DropReason::Aqm => self.aqm += 1,
-            DropReason::Wire => self.wire += 1,
+    pub(crate) fn count(&mut self, cause: LossCause) {
+        match cause {
+            LossCause::Queue(DropReason::Full) => self.full += 1,
+            LossCause::Queue(DropReason::Overlimit) => self.overlimit += 1,
+            LossCause::Queue(DropReason::Aqm) => self.aqm += 1,
+            LossCause::Medium => self.wire += 1,
         }
     }
 
     pub(crate) const fn total(&self) -> u64 {
-        self.full + self.aqm + self.wire
+        self.full + self.overlimit + self.aqm + self.wire
     }
 }
 
 impl AddAssign for DropSummary {
     fn add_assign(&mut self, other: DropSummary) {
         self.full += other.full;
+        self.overlimit += other.overlimit;
         self.aqm += other.aqm;
         self.wire += other.wire;
     }

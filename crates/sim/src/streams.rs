@@ -17,7 +17,7 @@ pub fn stream_seed(run: u64, name: &str) -> u64 {
 mod tests {
     use super::stream_seed;
 
-    /// Streams are apart by name and by seed.
+    /// Streams differ by name and by seed.
     #[test]
     fn names_and_seeds_matter() {
         let seeds = [stream_seed(1, "a"), stream_seed(1, "b"), stream_seed(2, "a"), stream_seed(2, "b")];

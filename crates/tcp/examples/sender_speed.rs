@@ -5,8 +5,9 @@
 
 use std::collections::VecDeque;
 use std::hint::black_box;
+use std::sync::Arc;
 
-use windtunnel_cc::{FlowInit, WindowedConfig};
+use windtunnel_cc::{ControllerParams, FlowInit, NoSlowStartParams, WindowedConfig};
 use windtunnel_tcp::{Endpoint, HEADERS, Sender, TcpParams};
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId, Packet, TcpFlags};
@@ -25,15 +26,8 @@ fn main() {
             mds: false,
             dscp: Dscp::DEFAULT,
         };
-        let init = FlowInit {
-            mss: MSS,
-            iw: MSS * window,
-            min_cwnd: MSS * 2,
-            paced,
-            ssthresh_base: windtunnel_cc::SsthreshBase::Cwnd,
-        };
-        let cc =
-            WindowedConfig { slow_start: windtunnel_cc::SlowStartConfig::None, ..WindowedConfig::default() };
+        let init = FlowInit { iw: MSS * window, paced, ..FlowInit::new(MSS) };
+        let cc = WindowedConfig { slow_start: Arc::new(NoSlowStartParams {}), ..WindowedConfig::default() };
         let mut sender = Sender::new(endpoint, &TcpParams::default(), cc.build(init));
         sender.write(Bytes::MAX);
         let mut path: VecDeque<Packet> = VecDeque::new();

@@ -132,7 +132,7 @@ impl fmt::Display for Bytes {
 }
 
 /// Decimal prefixes are powers of ten, binary ones (`KiB`) powers of two. tc's `k`, `kb`, `m`, `mb`
-/// (1024-based, lower case) are left out: which power they mean depends on who reads them.
+/// (1024-based, lower case) are left out: readers disagree on the power that they mean.
 const UNITS: &[(&str, f64)] = &[
     ("B", 1.0),
     ("bytes", 1.0),

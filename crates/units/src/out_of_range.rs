@@ -4,7 +4,7 @@ use std::fmt;
 
 use thiserror::Error;
 
-/// A parameter outside of what its algorithm is defined for.
+/// A parameter outside the range for which its algorithm is defined.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{key} = {value} is out of range: {allowed}")]
 pub struct OutOfRange {
@@ -17,7 +17,7 @@ pub struct OutOfRange {
 }
 
 impl OutOfRange {
-    /// The error that `key` is not as `allowed` says.
+    /// The error for a `key` that is not as `allowed` says.
     pub fn new(key: &'static str, value: impl fmt::Display, allowed: &'static str) -> OutOfRange {
         OutOfRange { key, value: value.to_string(), allowed }
     }

@@ -1,11 +1,11 @@
-//! Text to quantity and back: a number, an optional space, and a unit that must be there.
+//! Text to quantity and back: a number, an optional space, and a unit, which is required.
 
 use std::fmt;
 
 use thiserror::Error;
 
-/// Why a text is not a quantity. The message says what is wrong, what is allowed, and the nearest
-/// unit if one is near.
+/// Why a text is not a quantity. The message says what is wrong, what is allowed, and which unit is
+/// similar, if there is one.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ParseError {
     /// No number, or one that is not finite.
@@ -72,7 +72,7 @@ pub(crate) fn quantity(
     units: &[(&str, f64)],
 ) -> Result<u64, ParseError> {
     let value = number_with_unit(text, what, example, units)?;
-    // 2^63: leaves room for sums of two quantities.
+    // 2^63 leaves room for sums of two quantities.
     if !(0.0..9.2e18).contains(&value) {
         let allowed = "zero or more, and at most 9.2e18 of its smallest unit";
         return Err(ParseError::OutOfRange { text: text.to_owned(), what, allowed });
@@ -132,7 +132,7 @@ fn split_number(text: &str) -> usize {
     i
 }
 
-/// The candidate that a reader most likely meant: equal but for case, else at most two edits away.
+/// The candidate that a reader most likely meant: equal except for case, or at most two edits away.
 fn nearest<'a>(text: &str, candidates: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
     candidates.clone().find(|c| c.eq_ignore_ascii_case(text)).or_else(|| {
         candidates

@@ -14,12 +14,12 @@ impl Probability {
     /// Always.
     pub const ONE: Probability = Probability(1.0);
 
-    /// `p`, or nothing if it is not between 0 and 1.
+    /// `p`, or `None` if it is not between 0 and 1.
     pub fn new(p: f64) -> Option<Probability> {
         (0.0..=1.0).contains(&p).then_some(Probability(p))
     }
 
-    /// `p`, taken to the nearer end if it lies outside of 0 to 1; 0 if it is not a number.
+    /// `p`, clamped to the range from 0 to 1; 0 if it is not a number.
     pub fn clamped(p: f64) -> Probability {
         Probability(if p.is_nan() { 0.0 } else { p.clamp(0.0, 1.0) })
     }

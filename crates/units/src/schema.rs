@@ -1,4 +1,4 @@
-//! Quantities in scenario files: strings with a unit; and in the JSON Schema, with a pattern.
+//! Quantities in scenario files (strings with a unit), and in the JSON Schema (with a pattern).
 
 use std::borrow::Cow;
 
@@ -36,12 +36,12 @@ macro_rules! quantity {
 }
 
 quantity!(Duration, "time", "a number and ns, us, ms, s, min or h", "20 ms");
-quantity!(Time, "time", "a number and ns, us, ms, s, min or h, from the begin of the run", "30 s");
+quantity!(Time, "time", "a number and ns, us, ms, s, min or h, from the start of the run", "30 s");
 quantity!(Bytes, "bytes", "a number and B, kB, MB, GB, KiB, MiB or GiB", "250 kB");
 quantity!(Rate, "rate", "a number and bit/s, kbit/s, Mbit/s, Gbit/s or Tbit/s", "100 Mbit/s");
 quantity!(Probability, "probability", "a number from 0 to 1, or 0 % to 100 %", "1 %");
 
-/// The text of a quantity. A bare number is taken as its text, so that the message about it is
+/// The text of a quantity. A bare number counts as text, so that the message about it is
 /// "has no unit" and not "invalid type".
 struct Text(String);
 

@@ -8,7 +8,7 @@ use crate::parse::{self, ParseError};
 
 const NANOS_PER_SEC: u64 = 1_000_000_000;
 
-/// A point in simulated time: nanoseconds since the run began.
+/// A point in simulated time: nanoseconds since the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(u64);
 
@@ -17,22 +17,22 @@ pub struct Time(u64);
 pub struct Duration(u64);
 
 impl Time {
-    /// The begin of the run.
+    /// The start of the run.
     pub const ZERO: Time = Time(0);
     /// Later than every event: "never".
     pub const NEVER: Time = Time(u64::MAX);
 
-    /// `n` nanoseconds after the begin of the run.
+    /// `n` nanoseconds after the start of the run.
     pub const fn from_nanos(n: u64) -> Time {
         Time(n)
     }
 
-    /// Nanoseconds since the begin of the run.
+    /// Nanoseconds since the start of the run.
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// Seconds since the begin of the run.
+    /// Seconds since the start of the run.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / NANOS_PER_SEC as f64
     }
@@ -43,7 +43,7 @@ impl Time {
         Duration(self.0.saturating_sub(earlier.0))
     }
 
-    /// The span since the begin of the run.
+    /// The span since the start of the run.
     pub const fn since_start(self) -> Duration {
         Duration(self.0)
     }
@@ -133,7 +133,7 @@ impl Duration {
     }
 }
 
-/// Numbers below 2^63 as floats. By way of `i64`, which processors convert in one instruction.
+/// Numbers below 2^63 as floats, by way of `i64`, which processors convert in one instruction.
 #[expect(clippy::cast_possible_wrap, reason = "quantities are below 2^63")]
 #[inline]
 pub(crate) const fn as_f64(n: u64) -> f64 {

@@ -24,7 +24,7 @@ fn parses_what_scenarios_say() {
     assert_eq!("1 %".parse::<Probability>().unwrap(), Probability::new(0.01).unwrap());
 }
 
-/// What a reader is told: the messages name the unit, the nearest one, and why `bps` is refused.
+/// Messages name the unit, the nearest one, and why `bps` is refused.
 #[test]
 fn refuses_what_is_unclear() {
     let message = |r: Result<Rate, ParseError>| r.unwrap_err().to_string();
@@ -41,7 +41,7 @@ fn refuses_what_is_unclear() {
     assert!("101 %".parse::<Probability>().is_err());
 }
 
-/// Serialisation times that the reference traces show: 1500 B and 52 B (spec/mds section 2), truncated.
+/// Serialisation times in the reference traces: 1500 B and 52 B (spec/mds section 2), truncated.
 #[test]
 fn transfer_times() {
     let t = |rate: u64, bytes: u64| Rate::from_bits_per_sec(rate).transfer_time(Bytes::new(bytes)).as_nanos();

@@ -51,7 +51,7 @@ pub struct AccEcnOption {
     pub ect1: u32,
 }
 
-/// What most packets do not have: seldom options, and what a medium or a capture adds.
+/// Parts that most packets lack: rare options, and what a medium or a capture adds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// SACK blocks.
@@ -62,8 +62,8 @@ pub struct Options {
     pub mds_capable: bool,
     /// On a SYN or SYN-ACK: SACK permitted (RFC 2018).
     pub sack_permitted: bool,
-    /// It was damaged on its way: its receiver's checksum discards it.
+    /// The medium damaged it: its receiver's checksum discards it.
     pub corrupted: bool,
-    /// Which packet this is, where packets are captured: the same at every point of its way; else 0.
+    /// The packet's identity, where packets are captured: the same at every point of its path; else 0.
     pub id: u64,
 }

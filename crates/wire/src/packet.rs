@@ -4,7 +4,7 @@ use windtunnel_units::{Bytes, Seq, Time};
 
 use crate::{Dscp, Ecn, Options, TcpFlags};
 
-/// Which flow a packet belongs to: the index of the flow in the network, standing for its 5-tuple.
+/// The flow that a packet belongs to: its index in the network, which stands for the 5-tuple.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowId(u32);
 
@@ -29,7 +29,7 @@ impl FlowId {
 /// rings of packets, are read in the order in which memory is prefetched.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// When it arrived at the queue or delay line that holds it; written by that alone.
+    /// When it arrived at the queue or delay line that holds it, and which alone writes this field.
     pub enqueued_at: Time,
     /// The sequence number of its first byte (of the SYN, for a SYN).
     pub seq: Seq,
@@ -56,7 +56,7 @@ pub struct Packet {
 }
 
 impl Packet {
-    /// A packet of `size` bytes on the wire (IP header included), of which `payload` are data.
+    /// A packet of `size` bytes on the wire (IP header included), with `payload` bytes of data.
     #[inline]
     pub fn new(flow: FlowId, size: Bytes, payload: Bytes) -> Packet {
         debug_assert!(u32::try_from(size.get()).is_ok() && payload <= size);
@@ -77,7 +77,7 @@ impl Packet {
         }
     }
 
-    /// What a medium makes of it that delivers it twice: the only way to a second one, and counted by who does it.
+    /// A duplicate, for a medium that delivers it twice: the only way to get one. The caller counts it.
     #[must_use]
     pub fn duplicate(&self) -> Packet {
         Packet { options: self.options.clone(), ..*self }
@@ -89,7 +89,7 @@ impl Packet {
         self.options.as_ref().is_some_and(|options| options.corrupted)
     }
 
-    /// Which packet it is, where packets are captured; else 0.
+    /// The packet's identity, where packets are captured; else 0.
     pub fn id(&self) -> u64 {
         self.options.as_ref().map_or(0, |options| options.id)
     }

@@ -8,7 +8,7 @@ use std::ops::{BitOr, BitOrAssign};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Ecn {
-    /// Not ECN-capable: congestion can only be shown by a drop.
+    /// Not ECN-capable: only a drop can signal congestion.
     #[default]
     NotEct = 0b00,
     /// ECT(1): the L4S identifier, or, with the MDS identifier or in an SCE queue, "Some Congestion
@@ -27,7 +27,7 @@ pub struct Dscp(u8);
 impl Dscp {
     /// Best effort.
     pub const DEFAULT: Dscp = Dscp(0);
-    /// The MDS identifier of this laboratory. The document leaves the value open; 43 is of the form
+    /// The MDS identifier of this laboratory. The document leaves the value open; 43 has the form
     /// xxxx11, the pool for experimental and local use (RFC 2474 section 6).
     pub const MDS: Dscp = Dscp(0b10_1011);
 
@@ -76,7 +76,7 @@ impl TcpFlags {
         self.0
     }
 
-    /// `self` and, if `condition` holds, `flag`.
+    /// `self`, with `flag` added if `condition` holds.
     #[must_use]
     pub const fn with_if(self, flag: TcpFlags, condition: bool) -> TcpFlags {
         if condition { TcpFlags(self.0 | flag.0) } else { self }

@@ -183,6 +183,7 @@ QUEUE_COLUMNS = (
     Column("SCE", "marks", _of("sce")),
     Column("CE", "marks", _of("ce")),
     Column("Dropped: full", "packets", _of("drops", "full")),
+    Column("Dropped: longest band", "packets", _of("drops", "overlimit"), rare=True),
     Column("Dropped: AQM", "packets", _of("drops", "aqm")),
     Column("Dropped: wire", "packets", _of("drops", "wire"), rare=True),
     Column("Dequeued", "packets", _of("dequeued")),

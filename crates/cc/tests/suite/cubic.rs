@@ -1,26 +1,28 @@
-//! CUBIC as RFC 9438 and as Linux have it, over time.
+//! CUBIC of RFC 9438 and of Linux, over time.
 
-use windtunnel_cc::{AvoidanceConfig, CubicParams, CubicVariant, SlowStartConfig, Style, WindowedConfig};
+use std::sync::Arc;
+
+use windtunnel_cc::{CubicParams, CubicVariant, SlowStartParams, Style, WindowedConfig};
 use windtunnel_units::Duration;
 
 use crate::driver::{CLEAN, Driver, MSS};
+use crate::parts::none;
 
 const RTT: Duration = Duration::from_millis(100);
 const NS: Duration = Duration::from_nanos(1);
 const MS: Duration = Duration::from_millis(1);
 const K: f64 = 4.217_163;
 
-fn config(variant: CubicVariant, slow_start: SlowStartConfig) -> WindowedConfig {
+fn config(variant: CubicVariant, slow_start: Arc<dyn SlowStartParams>) -> WindowedConfig {
     let params = CubicParams { variant: Some(variant), ..CubicParams::default() };
-    let mut config =
-        WindowedConfig { avoidance: AvoidanceConfig::Cubic(params), slow_start, ..Default::default() };
+    let mut config = WindowedConfig { avoidance: Arc::new(params), slow_start, ..Default::default() };
     config.resolve(Style::Linux);
     config
 }
 
 /// A CUBIC that just lost at 100 segments.
 fn at_seventy(variant: CubicVariant, rtt: Duration) -> Driver {
-    let mut flow = Driver::new(&config(variant, SlowStartConfig::None), MSS * 100, rtt);
+    let mut flow = Driver::new(&config(variant, none()), MSS * 100, rtt);
     flow.lose();
     assert_eq!(flow.cwnd(), MSS * 70);
     flow
@@ -51,8 +53,8 @@ fn linux_follows_the_curve_in_whole_segments() {
     assert!((flow.probe("k_s").expect("CUBIC has a K") - 4317.0 / 1024.0).abs() < 1e-9);
 }
 
-/// RFC 9438 sections 4.2, 4.4, 4.5: the window is where the cubic is a round trip later; with round trips of 400 ms, in which
-/// the Reno-friendly estimate stays below, over the concave and the convex part.
+/// RFC 9438 sections 4.2, 4.4, 4.5: the window is the cubic's value one round trip later; over the concave and the
+/// convex part, with round trips of 400 ms, which keep the Reno-friendly estimate below.
 #[test]
 fn rfc9438_follows_the_curve() {
     let rtt = RTT * 4;
@@ -68,7 +70,8 @@ fn rfc9438_follows_the_curve() {
     }
 }
 
-/// spec/congestion-control section 3.3: at 100 ms from 70 segments the estimate of RFC 9438 reaches 96.5 at 5 s and 100 at
+/// spec/congestion-control section 3.3: at 100 ms from 70 segments the estimate of RFC 9438 reaches 96.5 at 5 s and 100
+/// at
 /// 5.67 s: alpha = 0.529 segments per round trip. From `cwnd_prior` = 100 on it grows by one.
 #[test]
 fn the_friendly_estimate_is_aimds_and_then_renos() {
@@ -101,8 +104,8 @@ fn short_round_trips_are_reno_friendly() {
     assert!((flow.segments() - 91.0).abs() <= 1.5, "{}", flow.segments());
 }
 
-/// spec/congestion-control section 3.3: a loss at 100 makes 70 and a plateau of 100; the next, at 90, makes 63 and a plateau
-/// of 90 * 1741 / 2048 = 76 in Linux, 90 * 0.85 in RFC 9438.
+/// spec/congestion-control section 3.3: a loss at 100 makes 70 and a plateau of 100; the next, at 90, makes 63 and a
+/// plateau of 90 * 1741 / 2048 = 76 in Linux, 90 * 0.85 in RFC 9438.
 #[test]
 fn fast_convergence_lowers_the_plateau() {
     for (variant, w_max) in [(CubicVariant::Linux, 76.0), (CubicVariant::Rfc9438, 76.5)] {
@@ -120,11 +123,11 @@ fn fast_convergence_lowers_the_plateau() {
     }
 }
 
-/// spec/congestion-control section 3.3 rule 4: before the first loss Linux grows by 5 % per round trip at least, 20
-/// acknowledged segments for each.
+/// spec/congestion-control section 3.3 rule 4: before the first loss Linux grows by at least 5 % per round trip, a
+/// segment for every 20 acknowledged.
 #[test]
 fn linux_grows_by_a_twentieth_before_the_first_loss() {
-    let mut flow = Driver::new(&config(CubicVariant::Linux, SlowStartConfig::None), MSS * 100, RTT);
+    let mut flow = Driver::new(&config(CubicVariant::Linux, none()), MSS * 100, RTT);
     (0..10).for_each(|_| flow.round(1));
     assert!((flow.segments() / 100.0 - 1.63).abs() < 0.03, "1.05^10 = 1.63, not {}", flow.segments());
     // Rule 6: never more than a segment for two; here far out on the curve.
@@ -136,14 +139,14 @@ fn linux_grows_by_a_twentieth_before_the_first_loss() {
     assert_eq!(flow.cwnd(), before + MSS * 50);
 }
 
-/// spec/congestion-control section 3.3 rule 1: one computation per tick, and none for 31 ticks while the window stays. With
-/// C = 400 the curve from 70 to 100 segments has 86.8 at 0.1 s, a round trip ahead, and 90.3 at 0.131 s: a price
+/// spec/congestion-control section 3.3 rule 1: one computation per tick, and none for 31 ticks while the window stays.
+/// With C = 400 the curve from 70 to 100 segments has 86.8 at 0.1 s, a round trip ahead, and 90.3 at 0.131 s: a price
 /// of floor(70 / 16) and then of floor(70 / 20).
 #[test]
 fn linux_keeps_its_price_for_a_while() {
     let params = CubicParams { c: Some(400.0), variant: Some(CubicVariant::Linux), ..CubicParams::default() };
-    let avoidance = AvoidanceConfig::Cubic(params);
-    let config = WindowedConfig { avoidance, slow_start: SlowStartConfig::None, ..Default::default() };
+    let avoidance = Arc::new(params);
+    let config = WindowedConfig { avoidance, slow_start: none(), ..Default::default() };
     let mut flow = Driver::new(&config, MSS * 100, RTT);
     flow.lose();
     for (after, price) in [(NS, 4.0), (MS * 31, 4.0), (MS, 3.0)] {
@@ -154,8 +157,8 @@ fn linux_keeps_its_price_for_a_while() {
     assert_eq!(flow.cwnd(), MSS * 71, "three were acknowledged");
 }
 
-/// spec/congestion-control section 3.3: an idle time moves the curve, but not beyond now; the growth in 100 ms after 3 s of
-/// idleness is as without them (section 6.2 item 9).
+/// spec/congestion-control section 3.3: an idle time moves the curve, but not beyond now; the growth in the 100 ms
+/// after 3 s of idle time is the same as without them (section 6.2 item 9).
 #[test]
 fn idle_time_does_not_count() {
     for variant in [CubicVariant::Linux, CubicVariant::Rfc9438] {
@@ -170,8 +173,8 @@ fn idle_time_does_not_count() {
     }
 }
 
-/// RFC 9438 section 5.8: time in which the application barred growth is not part of the epoch: afterwards the window grows as
-/// if it had not been.
+/// RFC 9438 section 5.8: time in which the application barred growth is not part of the epoch: afterwards the window
+/// grows as if that time had not passed.
 #[test]
 fn barred_time_does_not_count_in_rfc9438() {
     let windows = [false, true].map(|pause| {
@@ -188,8 +191,8 @@ fn barred_time_does_not_count_in_rfc9438() {
     assert!((windows[0] - windows[1]).abs() < 0.3, "{windows:?}");
 }
 
-/// RFC 9438 section 4.8: after a timeout K is zero and the plateau is where slow start ends; Linux has forgotten its own, and
-/// begins there as before the first loss.
+/// RFC 9438 section 4.8: after a timeout K is zero and the plateau is where slow start ends; Linux forgets its plateau,
+/// and starts there as before the first loss.
 #[test]
 fn a_timeout_begins_a_new_curve() {
     let mut flow = at_seventy(CubicVariant::Rfc9438, RTT);
@@ -214,13 +217,13 @@ fn a_timeout_begins_a_new_curve() {
 /// RFC 9438 section 4.10: where the first slow start ends without a loss, K is zero; the window is the plateau.
 #[test]
 fn the_curve_begins_where_slow_start_ends() {
-    let mut flow = Driver::new(&config(CubicVariant::Rfc9438, SlowStartConfig::None), MSS * 50, RTT);
+    let mut flow = Driver::new(&config(CubicVariant::Rfc9438, none()), MSS * 50, RTT);
     flow.ack(MS, 1, CLEAN);
     assert_eq!((flow.probe("w_max_segments"), flow.probe("k_s")), (Some(50.0), Some(0.0)));
 }
 
-/// spec/congestion-control section 3.3: the least round trip, which Linux looks ahead, is not sampled in the first second of
-/// an epoch; a timeout forgets it.
+/// spec/congestion-control section 3.3: the minimal round trip, by which Linux looks ahead, is not sampled in the first
+/// second of an epoch; a timeout forgets it.
 #[test]
 fn linux_leaves_out_the_samples_of_a_second() {
     let mut flow = at_seventy(CubicVariant::Linux, RTT * 10);

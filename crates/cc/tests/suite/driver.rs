@@ -1,8 +1,8 @@
-//! A sender reduced to what a controller sees of it: ACKs at times and marks of the test's choice.
+//! A sender reduced to what a controller sees: ACKs at times, and with marks, of the test's choice.
 
 use windtunnel_cc::{
-    AckSample, CongestionControl, CongestionEvent, EcnFeedback, FlowInit, Marked, PathView, Phase,
-    SsthreshBase, Trigger, WindowedConfig,
+    AckSample, CongestionControl, CongestionEvent, ControllerParams, EcnFeedback, FlowInit, Marked, PathView,
+    Phase, Trigger, WindowedConfig,
 };
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 
@@ -24,7 +24,7 @@ pub(crate) const SCE: Marks = Marks { ce: 0, sce: 1 };
 
 /// A paced flow with a floor of two segments.
 pub(crate) fn init(iw: Bytes) -> FlowInit {
-    FlowInit { mss: MSS, iw, min_cwnd: MSS * 2, paced: true, ssthresh_base: SsthreshBase::default() }
+    FlowInit { iw, paced: true, ..FlowInit::new(MSS) }
 }
 
 /// A controller and the connection around it. The flight is as large as cwnd allows.
@@ -42,12 +42,12 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
-    /// A connection with a constant round trip, just established, a round trip after the run began.
+    /// A connection with a constant round trip, just established, one round trip after the start of the run.
     pub(crate) fn new(config: &WindowedConfig, iw: Bytes, rtt: Duration) -> Driver {
         Driver::from_init(config, init(iw), rtt)
     }
 
-    /// A connection that begins as `init` says.
+    /// A connection that starts as `init` says.
     pub(crate) fn from_init(config: &WindowedConfig, init: FlowInit, rtt: Duration) -> Driver {
         let mut driver = Driver {
             cc: config.build(init),
@@ -142,14 +142,14 @@ impl Driver {
         self.cc.on_cwnd_validation(cwnd, &path);
     }
 
-    /// The retransmission timer expires: all that was in flight is taken for lost. Not a `new_episode` if it was
-    /// before already.
+    /// The retransmission timer expires: everything in flight is taken for lost. It is no `new_episode` if it was
+    /// taken for lost before.
     pub(crate) fn time_out(&mut self, new_episode: bool) {
         let path = PathView { in_flight: Bytes::ZERO, ..self.path() };
         self.cc.on_rto(new_episode, &path);
     }
 
-    /// The last loss was none.
+    /// The last loss turns out to be spurious.
     pub(crate) fn undo(&mut self) {
         let path = self.path();
         self.cc.on_undo(&path);

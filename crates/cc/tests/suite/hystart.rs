@@ -1,10 +1,12 @@
 //! `HyStart` behind a bottleneck: a flow that fills a path, ACK by ACK.
 
+use std::sync::Arc;
+
 use std::collections::VecDeque;
 
 use windtunnel_cc::{
-    AckSample, AvoidanceConfig, CongestionControl, CubicParams, ExitReason, FlowInit, HystartParams,
-    PathView, Phase, SlowStartConfig, Style, WindowedConfig,
+    AckSample, CongestionControl, ControllerParams, CubicParams, ExitReason, FlowInit, HystartParams,
+    PathView, Phase, Style, WindowedConfig,
 };
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 
@@ -24,8 +26,8 @@ struct Flow {
 
 impl Flow {
     fn new(slow_start: HystartParams, paced: bool) -> Flow {
-        let slow_start = SlowStartConfig::Hystart(slow_start);
-        let avoidance = AvoidanceConfig::Cubic(CubicParams::default());
+        let slow_start = Arc::new(slow_start);
+        let avoidance = Arc::new(CubicParams::default());
         let mut config = WindowedConfig { avoidance, slow_start, ..WindowedConfig::default() };
         config.resolve(Style::Linux);
         let cc = config.build(FlowInit { paced, ..init(MSS * 10) });
@@ -72,9 +74,10 @@ impl Flow {
     }
 }
 
-/// spec/congestion-control section 2.2: unpaced on 100 Mbit/s and 40 ms the train of the round of 160 segments, 19.2 ms, is
-/// shorter than (40.12 + 1) / 2 = 20.56 ms, the one of the next is not at its 173rd ACK: 172 * 0.12 = 20.64. ssthresh is
-/// then the window: 320 and what the 172 ACKs before gave. A buffer of one BDP (333 segments) loses nothing.
+/// spec/congestion-control section 2.2: unpaced on 100 Mbit/s and 40 ms, the train of the round of 160 segments, 19.2
+/// ms, is shorter than (40.12 + 1) / 2 = 20.56 ms; the next train is longer at its 173rd ACK: 172 * 0.12 = 20.64.
+/// ssthresh is then the window: 320 plus the growth from the 172 ACKs before. A buffer of one BDP (333 segments) loses
+/// nothing.
 #[test]
 fn an_ack_train_ends_slow_start_before_the_path_overflows() {
     let mut flow = Flow::new(HystartParams::default(), false);
@@ -91,8 +94,8 @@ fn an_ack_train_ends_slow_start_before_the_path_overflows() {
     assert_eq!(flow.cc.control().ssthresh, flow.cc.cwnd());
 }
 
-/// Paced, a train must be a whole round trip: 41.12 / 0.12, which the round of 320 segments is not, if all delay is
-/// left out.
+/// Paced, a train must last a whole round trip: 41.12 / 0.12 segments. Without any delay, the round of 320 segments is
+/// too short.
 #[test]
 fn a_paced_train_must_be_twice_as_long() {
     let params = HystartParams { delay: false, ..HystartParams::default() };
@@ -104,14 +107,14 @@ fn a_paced_train_must_be_twice_as_long() {
     assert_eq!(flow.segments(), 640 + 343);
 }
 
-/// spec/congestion-control section 2.2: delay is a sign above 45.12 ms here, an eighth and 4 ms at least: the ninth sample of
-/// the round says so. 4.99 ms are none. The least is of a segment that waits for no other.
+/// spec/congestion-control section 2.2: here delay is a sign above 45.12 ms, by an eighth and at least 4 ms: the ninth
+/// sample of the round shows it. 4.99 ms are no sign. The minimum is that of a segment that waits for no other.
 #[test]
 fn rising_delay_ends_slow_start() {
     let params = HystartParams { ack_train: false, ..HystartParams::default() };
     for (extra, ends) in [(Duration::from_micros(5_100), true), (Duration::from_micros(4_900), false)] {
         let mut flow = Flow::new(params.clone(), false);
-        // Rounds of 10, 20 and 40: the queue is short at the begin of each.
+        // Rounds of 10, 20 and 40: the queue is short at the start of each.
         (0..70).for_each(|_| flow.ack(Duration::ZERO));
         assert_eq!(flow.segments(), 80);
         (0..8).for_each(|_| flow.ack(extra));

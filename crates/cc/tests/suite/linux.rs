@@ -1,41 +1,46 @@
 //! The variants that count in whole segments or with each ACK: Linux's and RFC 5681's, number by number.
 
+use std::any::Any;
+use std::sync::Arc;
+
+use serde_json::Value;
+
 use std::num::NonZeroU32;
 
 use windtunnel_cc::{
-    AimdGrowth, AimdParams, AvoidanceConfig, ConventionalParams, MdsParams, RenoParams, ResponseConfig,
-    ScalableParams, ScalableVariant, SlowStartConfig, SlowStartGrowth, StandardParams, Style, WindowedConfig,
-    scaled_md,
+    AimdGrowth, AimdParams, AvoidanceParams, ConventionalParams, CubicParams, MdsParams, RenoParams,
+    ScalableParams, ScalableVariant, SlowStartGrowth, StandardParams, Style, WindowedConfig, scaled_md,
 };
 use windtunnel_units::{Bytes, Duration};
 
 use crate::driver::{CE, CLEAN, Driver, MSS, SCE};
+use crate::parts::{none, plain_reno, standard};
 
 const RTT: Duration = Duration::from_millis(100);
 const NS: Duration = Duration::from_nanos(1);
 
 /// `avoidance` in Linux's style, from the first ACK on.
-fn avoiding(avoidance: AvoidanceConfig) -> WindowedConfig {
-    let mut config = WindowedConfig { avoidance, slow_start: SlowStartConfig::None, ..Default::default() };
+fn avoiding(avoidance: Arc<dyn AvoidanceParams>) -> WindowedConfig {
+    let mut config = WindowedConfig { avoidance, slow_start: none(), ..Default::default() };
     config.resolve(Style::Linux);
     config
 }
 
-fn flow(avoidance: AvoidanceConfig, segments: u64) -> Driver {
+fn flow(avoidance: Arc<dyn AvoidanceParams>, segments: u64) -> Driver {
     let mut flow = Driver::new(&avoiding(avoidance), MSS * segments, RTT);
-    // The ACK that begins congestion avoidance counts for nothing.
+    // The ACK that starts congestion avoidance does not count.
     flow.barred = true;
     flow.ack(NS, 1, CLEAN);
     flow.barred = false;
     flow
 }
 
-fn reno() -> AvoidanceConfig {
-    AvoidanceConfig::default()
+fn reno() -> Arc<dyn AvoidanceParams> {
+    plain_reno()
 }
 
-fn scalable(variant: ScalableVariant) -> AvoidanceConfig {
-    AvoidanceConfig::Scalable(ScalableParams { variant: Some(variant), ..Default::default() })
+fn scalable(variant: ScalableVariant) -> Arc<dyn AvoidanceParams> {
+    Arc::new(ScalableParams { variant: Some(variant), ..Default::default() })
 }
 
 /// spec/congestion-control section 0.4: at ten segments ten ACKs of one, or five of two, are a segment; an ACK of 25 is
@@ -87,7 +92,7 @@ fn reno_halves_to_whole_segments_and_loses_its_credit() {
 }
 
 /// spec/congestion-control section 3.2: without loss from 50 to 100 takes 50 round trips, in which 3/8 100^2 = 3750
-/// segments are acknowledged (the sum of 50 ... 99 is 3725: half a segment of W per round trip less).
+/// segments are acknowledged (the sum of 50 ... 99 is 3725, half a segment of W per round trip less).
 #[test]
 fn renos_sawtooth() {
     let mut flow = flow(reno(), 100);
@@ -101,12 +106,12 @@ fn renos_sawtooth() {
     assert_eq!((rounds, segments), (50, 3725));
 }
 
-/// spec/congestion-control section 3.1: AIMD(a, b) adds a segment for each W / a acknowledged, fractions kept: 18.9 at ten
-/// segments and a = 0.529; a response keeps floor(b W).
+/// spec/congestion-control section 3.1: AIMD(a, b) adds a segment for each W / a acknowledged, fractions kept: 18.9 at
+/// ten segments and a = 0.529; a response keeps floor(b W).
 #[test]
 fn aimd_keeps_fractions_of_credit() {
     let params = AimdParams { a: 0.529, b: 0.7, growth: Some(AimdGrowth::Linux) };
-    let mut flow = flow(AvoidanceConfig::Aimd(params), 10);
+    let mut flow = flow(Arc::new(params), 10);
     let mut needed = |segments| {
         let mut acks = 0;
         while flow.cwnd() < MSS * segments {
@@ -122,11 +127,11 @@ fn aimd_keeps_fractions_of_credit() {
     assert_eq!(flow.cwnd(), MSS * 8, "floor(8.4)");
 }
 
-/// RFC 5681 section 3.1 equation 3: SMSS * SMSS / cwnd with each ACK, whatever it acknowledges; a segment after eleven
-/// ACKs at ten segments (1/10 + ... of growing windows), and with delayed ACKs half of it.
+/// RFC 5681 section 3.1 equation 3: SMSS * SMSS / cwnd with each ACK, for any amount acknowledged; a segment after
+/// eleven ACKs at ten segments (1/10 + ... of growing windows), and half of it with delayed ACKs.
 #[test]
 fn per_ack_growth_counts_acks() {
-    let per_ack = || AvoidanceConfig::Reno(RenoParams::classic());
+    let per_ack = || Arc::new(RenoParams::classic());
     for segments in [1, 2, 10] {
         let mut flow = flow(per_ack(), 10);
         flow.ack(NS, segments, CLEAN);
@@ -150,13 +155,13 @@ fn per_ack_growth_counts_acks() {
 /// RFC 2525 section 2.6: 4.3BSD-Reno adds an eighth of a segment to each increase.
 #[test]
 fn bsd_adds_an_eighth() {
-    let mut flow = flow(AvoidanceConfig::Reno(RenoParams::bsd()), 10);
+    let mut flow = flow(Arc::new(RenoParams::bsd()), 10);
     flow.ack(NS, 1, CLEAN);
     assert_eq!(flow.cwnd(), MSS * 10 + Bytes::new(144 + 181), "144.8 + 181 bytes");
 }
 
-/// spec/congestion-control section 3.4: at 1000 segments 700 acknowledged are seven more; below 100 Scalable is Reno; 100
-/// become 88, since floor(100/8) = 12 are given up.
+/// spec/congestion-control section 3.4: at 1000 segments 700 acknowledged are seven more; below 100 Scalable is Reno;
+/// 100 become 88, since floor(100/8) = 12 are given up.
 #[test]
 fn scalable_grows_by_a_hundredth() {
     let mut large = flow(scalable(ScalableVariant::Linux), 1000);
@@ -178,7 +183,7 @@ fn scalable_grows_by_a_hundredth() {
     }
 }
 
-/// spec/congestion-control section 3.4: back from 7/8 in ln(8/7)/ln(1.01) = 13.4 round trips, whatever the window.
+/// spec/congestion-control section 3.4: back from 7/8 in ln(8/7)/ln(1.01) = 13.4 round trips, from any window.
 #[test]
 fn scalable_recovers_in_thirteen_round_trips() {
     for variant in [ScalableVariant::Linux, ScalableVariant::Paper] {
@@ -212,11 +217,11 @@ fn kellys_scalable_is_reno_up_to_lwnd() {
     assert_eq!(large.cwnd(), MSS * 21);
 }
 
-/// spec/congestion-control sections 0.1, 6.2: an SCE scales the window in bytes, for less than a segment at 50, and leaves
-/// the credit; a CE is answered by whole segments, and alternative backoff (RFC 8511) by its own factor.
+/// spec/congestion-control sections 0.1, 6.2: an SCE scales the window in bytes, for less than a segment at 50, and
+/// leaves the credit; a CE is answered by whole segments, and alternative backoff (RFC 8511) by its own factor.
 #[test]
 fn sce_scale_bytes_and_ce_segments() {
-    let response = ResponseConfig::Mds(MdsParams::default());
+    let response = Arc::new(MdsParams::default());
     let mut config = WindowedConfig { response, ..avoiding(reno()) };
     let mut flow = Driver::new(&config, MSS * 50, RTT);
     flow.ack(NS, 49, CLEAN);
@@ -228,7 +233,7 @@ fn sce_scale_bytes_and_ce_segments() {
     flow.ack(NS, 1, CE);
     assert_eq!(flow.cwnd(), MSS * 25);
 
-    config.response = ResponseConfig::Conventional(ConventionalParams { ce_md: Some(0.85) });
+    config.response = Arc::new(ConventionalParams { ce_md: Some(0.85) });
     let mut flow = Driver::new(&config, MSS * 50, RTT);
     flow.ack(NS, 1, CE);
     assert_eq!(flow.cwnd(), MSS * 42, "floor(42.5)");
@@ -237,14 +242,14 @@ fn sce_scale_bytes_and_ce_segments() {
 fn slow_start(growth: SlowStartGrowth, l: u32) -> Driver {
     let l = NonZeroU32::new(l).expect("from 1 on");
     let slow_start = StandardParams { growth: Some(growth), l, ..StandardParams::default() };
-    let slow_start = SlowStartConfig::Standard(slow_start);
+    let slow_start = Arc::new(slow_start);
     let mut config = WindowedConfig { slow_start, ..Default::default() };
     config.resolve(Style::Linux);
     Driver::new(&config, MSS * 10, RTT)
 }
 
-/// spec/congestion-control section 1.4 and RFC 3465 section 2.2: windows per round trip from IW 10; an ACK of 44 segments
-/// grows by all of it in Linux (section 6.2 item 2), by L segments with byte counting, by one with RFC 5681.
+/// spec/congestion-control section 1.4 and RFC 3465 section 2.2: windows per round trip from IW 10; an ACK of 44
+/// segments grows by all of it in Linux (section 6.2 item 2), by L segments with byte counting, by one with RFC 5681.
 #[test]
 fn slow_starts_differ_in_what_they_count() {
     let table = [
@@ -274,10 +279,10 @@ fn byte_counting_is_careful_after_a_timeout() {
     // ssthresh is six: twelve segments were in flight.
     flow.time_out(true);
     flow.ack(NS, 11, CLEAN);
-    assert_eq!(flow.cwnd(), MSS * 2, "one of them is still out");
+    assert_eq!(flow.cwnd(), MSS * 2, "one of them is still in flight");
     flow.ack(NS, 1, CLEAN);
     flow.ack(NS, 2, CLEAN);
-    assert_eq!(flow.cwnd(), MSS * 5, "all that was out is acknowledged");
+    assert_eq!(flow.cwnd(), MSS * 5, "everything in flight is acknowledged");
 }
 
 /// RFC 3168 section 6.1.2: CE in slow start halves, and ends it; in the style of the document it only ends it.
@@ -289,33 +294,34 @@ fn ce_in_slow_start_is_answered() {
     assert!(flow.avoids());
     assert_eq!(flow.ack(NS, 1, CE), Some(false), "once per round");
 
-    let config = WindowedConfig { slow_start: SlowStartConfig::default(), ..Default::default() };
+    let config = WindowedConfig { slow_start: standard(), ..Default::default() };
     let mut flow = Driver::new(&config, MSS * 10, RTT);
     assert_eq!(flow.ack(NS, 1, CE), Some(true));
     assert_eq!(flow.cwnd(), MSS * 10);
 }
 
-/// A resolved configuration says all that runs, keeps what was chosen, and does not change when resolved again.
+/// A resolved configuration states everything that runs, keeps choices, and does not change when resolved again.
 #[test]
 fn resolving_fills_in_what_was_left_out() {
     let mut config = WindowedConfig { avoidance: scalable(ScalableVariant::Paper), ..Default::default() };
     config.resolve(Style::Linux);
-    let text = serde_json::to_value(&config).expect("serialisable");
     let avoidance = serde_json::json!({
-        "kind": "scalable", "variant": "paper", "inv_a": 100, "b": 0.125, "lwnd": "23168 B", "growth": "per-ack"
+        "variant": "paper", "inv_a": 100, "b": 0.125, "lwnd": "23168 B", "growth": "per-ack"
     });
-    assert_eq!(text["avoidance"], avoidance);
-    assert_eq!((&text["slow_start"]["growth"], &text["slow_start"]["exit"]), (&"linux".into(), &"md".into()));
+    assert_eq!(Value::Object(config.avoidance.to_map()), avoidance);
+    let slow_start = config.slow_start.to_map();
+    assert_eq!((&slow_start["growth"], &slow_start["exit"]), (&"linux".into(), &"md".into()));
 
     let once = config.clone();
     config.resolve(Style::Document);
     assert_eq!(config, once);
 
     for (style, c, beta) in [(Style::Document, 0.4, 0.7), (Style::Linux, 410.0 / 1024.0, 717.0 / 1024.0)] {
-        let avoidance = serde_json::from_str(r#"{"kind": "cubic"}"#).expect("CUBIC");
+        let avoidance = Arc::new(CubicParams::default());
         let mut config = WindowedConfig { avoidance, ..Default::default() };
         config.resolve(style);
-        let AvoidanceConfig::Cubic(params) = config.avoidance else { panic!("CUBIC stays CUBIC") };
+        let params: &dyn Any = &*config.avoidance;
+        let params = params.downcast_ref::<CubicParams>().expect("CUBIC stays CUBIC");
         assert_eq!((params.c, params.beta), (Some(c), Some(beta)));
     }
 }

@@ -1,29 +1,32 @@
 //! What the window does around losses, timeouts, undos, unused windows and barred growth.
 
+use std::sync::Arc;
+
 use windtunnel_cc::{
-    AimdGrowth, AvoidanceConfig, CubicParams, CubicVariant, ExitReason, FlowInit, HystartParams,
-    HystartPpParams, MdsParams, RenoParams, ResponseConfig, SlowStartConfig, SsthreshBase, StandardParams,
-    Style, WindowedConfig,
+    AimdGrowth, AvoidanceParams, CubicParams, CubicVariant, ExitReason, FlowInit, HystartParams,
+    HystartPpParams, MdsParams, RenoParams, SlowStartParams, SsthreshBase, StandardParams, Style,
+    WindowedConfig,
 };
 use windtunnel_units::{Bytes, Duration};
 
 use crate::driver::{CE, CLEAN, Driver, MSS, SCE, init};
+use crate::parts::{none, plain_reno, standard};
 
 const RTT: Duration = Duration::from_millis(100);
 const NS: Duration = Duration::from_nanos(1);
 
-fn linux(avoidance: AvoidanceConfig, slow_start: SlowStartConfig) -> WindowedConfig {
+fn linux(avoidance: Arc<dyn AvoidanceParams>, slow_start: Arc<dyn SlowStartParams>) -> WindowedConfig {
     let mut config = WindowedConfig { avoidance, slow_start, ..Default::default() };
     config.resolve(Style::Linux);
     config
 }
 
 fn reno() -> WindowedConfig {
-    linux(AvoidanceConfig::default(), SlowStartConfig::default())
+    linux(plain_reno(), standard())
 }
 
-fn cubic(variant: CubicVariant) -> AvoidanceConfig {
-    AvoidanceConfig::Cubic(CubicParams { variant: Some(variant), ..CubicParams::default() })
+fn cubic(variant: CubicVariant) -> Arc<dyn AvoidanceParams> {
+    Arc::new(CubicParams { variant: Some(variant), ..CubicParams::default() })
 }
 
 /// A Reno that has lost once, and avoids congestion at `segments`.
@@ -34,8 +37,8 @@ fn avoiding(segments: u64) -> Driver {
     flow
 }
 
-/// spec/congestion-control section 1.1: in CWR and Recovery, and where the growth gate bars it, nothing grows; credit does not
-/// either.
+/// spec/congestion-control section 1.1: in CWR and Recovery, and where the growth gate bars it, nothing grows; credit
+/// does not either.
 #[test]
 fn barred_acks_grow_nothing() {
     let mut flow = avoiding(10);
@@ -46,12 +49,12 @@ fn barred_acks_grow_nothing() {
     assert_eq!(flow.cwnd(), MSS * 10);
 
     for slow_start in [
-        SlowStartConfig::default(),
-        SlowStartConfig::Hystart(HystartParams::default()),
-        SlowStartConfig::HystartPp(HystartPpParams::default()),
-        SlowStartConfig::Essp(windtunnel_cc::EsspParams::default()),
+        standard(),
+        Arc::new(HystartParams::default()),
+        Arc::new(HystartPpParams::default()),
+        Arc::new(windtunnel_cc::EsspParams::default()),
     ] {
-        let config = linux(AvoidanceConfig::default(), slow_start);
+        let config = linux(plain_reno(), slow_start);
         let mut flow = Driver::new(&config, MSS * 10, RTT);
         flow.barred = true;
         flow.ack(NS, 5, CLEAN);
@@ -59,17 +62,17 @@ fn barred_acks_grow_nothing() {
     }
 }
 
-/// What a barred ACK says is heard: SCE are answered, and a slow start sees the delay.
+/// A barred ACK's information still counts: the controller responds to SCE, and a slow start sees the delay.
 #[test]
 fn barred_acks_are_heard() {
-    let response = ResponseConfig::Mds(MdsParams::default());
-    let config = WindowedConfig { response, slow_start: SlowStartConfig::None, ..reno() };
+    let response = Arc::new(MdsParams::default());
+    let config = WindowedConfig { response, slow_start: none(), ..reno() };
     let mut flow = Driver::new(&config, MSS * 100, RTT);
     flow.barred = true;
     flow.ack(NS, 1, SCE);
     assert!(flow.cwnd() < MSS * 100);
 
-    let config = linux(AvoidanceConfig::default(), SlowStartConfig::Hystart(HystartParams::default()));
+    let config = linux(plain_reno(), Arc::new(HystartParams::default()));
     let mut flow = Driver::new(&config, MSS * 100, RTT);
     flow.barred = true;
     flow.ack(NS, 100, CLEAN);
@@ -84,8 +87,8 @@ fn barred_acks_are_heard() {
     assert_eq!(flow.cwnd(), MSS * 100);
 }
 
-/// RFC 5681 equation 4 against Linux: a loss with 12 of 20 segments in flight leaves six, or ten; what limited transmit
-/// sent beyond cwnd does not raise the base. CE halves cwnd either way (RFC 3168 section 6.1.2).
+/// RFC 5681 equation 4 against Linux: a loss with 12 of 20 segments in flight leaves six, or ten; segments that limited
+/// transmit sent beyond cwnd do not raise the base. CE halves cwnd either way (RFC 3168 section 6.1.2).
 #[test]
 fn ssthresh_is_computed_from_cwnd_or_the_flight() {
     for (ssthresh_base, of_twelve) in [(SsthreshBase::Cwnd, 10), (SsthreshBase::Flight, 6)] {
@@ -102,7 +105,8 @@ fn ssthresh_is_computed_from_cwnd_or_the_flight() {
     }
 }
 
-/// A response never raises cwnd: from one segment, after a timeout, ssthresh is its floor of two, and slow start goes there.
+/// A response never raises cwnd: from one segment, after a timeout, ssthresh is its floor of two, and slow start goes
+/// there.
 #[test]
 fn a_loss_at_one_segment_leaves_one() {
     let mut flow = avoiding(10);
@@ -113,9 +117,9 @@ fn a_loss_at_one_segment_leaves_one() {
     assert_eq!((flow.cwnd(), flow.avoids()), (MSS * 2, true));
 }
 
-/// spec/congestion-control section 1.12: after a timeout slow start up to ssthresh; section 1.4: what the last ACK would add
-/// beyond it is the avoidance's in the same call. 5 segments, an ACK of 12: one to ssthresh, 9, at 8 ... and
-/// 11 of credit at 9 are one more.
+/// spec/congestion-control section 1.12: after a timeout slow start goes up to ssthresh; section 1.4: the part of the
+/// last ACK beyond it counts for the avoidance in the same call. 5 segments, an ACK of 12: one to ssthresh, 9, at 8 ...
+/// and 11 of credit at 9 are one more.
 #[test]
 fn slow_starts_leftover_is_the_avoidances() {
     let mut flow = avoiding(18);
@@ -133,8 +137,8 @@ fn slow_starts_leftover_is_the_avoidances() {
     assert_eq!(flow.cwnd(), MSS * 11);
 }
 
-/// spec/congestion-control section 1.6: a validated window is lowered, three quarters of it are remembered, and slow start
-/// leads back to there; CUBIC's curve goes on. In the flow's own slow start ssthresh stays unknown.
+/// spec/congestion-control section 1.6: a validated window is lowered, three quarters of it are remembered, and slow
+/// start leads back to there; CUBIC's curve goes on. In the flow's own slow start ssthresh stays unknown.
 #[test]
 fn an_unused_window_is_remembered() {
     let mut flow = avoiding(20);
@@ -154,7 +158,7 @@ fn an_unused_window_is_remembered() {
     flow.validate(MSS * 12);
     assert_eq!((flow.cwnd(), flow.cc.control().ssthresh), (MSS * 12, Bytes::MAX));
 
-    let mut flow = Driver::new(&linux(cubic(CubicVariant::Linux), SlowStartConfig::None), MSS * 100, RTT);
+    let mut flow = Driver::new(&linux(cubic(CubicVariant::Linux), none()), MSS * 100, RTT);
     flow.lose();
     flow.round(1);
     let known = (flow.probe("w_max_segments"), flow.probe("k_s"));
@@ -164,13 +168,13 @@ fn an_unused_window_is_remembered() {
     assert_eq!((flow.probe("w_max_segments"), flow.probe("k_s")), known);
 }
 
-/// spec/congestion-control section 1.12: an undo restores the larger window and ssthresh, of a loss or a timeout; a CE is not
-/// undone. Linux's CUBIC forgets its curve all the same, RFC 9438's restores it (section 4.9).
+/// spec/congestion-control section 1.12: after a loss or a timeout, an undo restores the larger window and ssthresh; a
+/// CE is not undone. Linux's CUBIC still forgets its curve, RFC 9438's restores it (section 4.9).
 #[test]
 fn undo_restores_the_window() {
     for (variant, restores) in [(CubicVariant::Linux, false), (CubicVariant::Rfc9438, true)] {
         for timeout in [false, true] {
-            let mut flow = Driver::new(&linux(cubic(variant), SlowStartConfig::None), MSS * 200, RTT);
+            let mut flow = Driver::new(&linux(cubic(variant), none()), MSS * 200, RTT);
             flow.lose();
             flow.round(1);
             let w_max = flow.probe("w_max_segments");
@@ -186,7 +190,7 @@ fn undo_restores_the_window() {
             assert_eq!(flow.probe("w_max_segments") == w_max, restores, "{variant:?}");
         }
     }
-    let mut flow = Driver::new(&linux(AvoidanceConfig::default(), SlowStartConfig::None), MSS * 200, RTT);
+    let mut flow = Driver::new(&linux(plain_reno(), none()), MSS * 200, RTT);
     flow.ack(NS, 1, CE);
     flow.undo();
     assert_eq!(flow.cwnd(), MSS * 100);
@@ -205,11 +209,11 @@ fn a_spurious_loss_does_not_end_slow_start() {
     assert_eq!(flow.cwnd(), MSS * 20);
 }
 
-/// spec/congestion-control section 3.3: a timeout resets Linux's CUBIC after ssthresh was computed by it (70 of 100), and
-/// HyStart runs again: in the slow start after it delay ends growth below ssthresh.
+/// spec/congestion-control section 3.3: a timeout resets Linux's CUBIC after ssthresh was computed by it (70 of 100),
+/// and HyStart runs again: in the slow start after it delay ends growth below ssthresh.
 #[test]
 fn a_timeout_restarts_hystart() {
-    let slow_start = SlowStartConfig::Hystart(HystartParams::default());
+    let slow_start = Arc::new(HystartParams::default());
     let mut flow = Driver::new(&linux(cubic(CubicVariant::Linux), slow_start), MSS * 100, RTT);
     flow.lose();
     flow.ack(NS, 1, CLEAN);
@@ -217,7 +221,7 @@ fn a_timeout_restarts_hystart() {
     flow.time_out(true);
     assert_eq!((flow.cwnd(), flow.cc.control().ssthresh), (MSS, MSS * 49));
     assert_eq!(flow.probe("w_max_segments"), Some(0.0));
-    // What was in flight is acknowledged, which ends the round; then the path has a longer delay.
+    // All segments in flight are acknowledged, which ends the round; then the path has a longer delay.
     let spaced = Duration::from_millis(3);
     flow.barred = true;
     flow.ack(spaced, 70, CLEAN);
@@ -237,8 +241,8 @@ fn a_timeout_restarts_hystart() {
 /// spec/congestion-control section 2.3: HyStart++ is off after the first loss: delay does not end a later slow start.
 #[test]
 fn hystart_pp_is_for_the_first_slow_start() {
-    let slow_start = SlowStartConfig::HystartPp(HystartPpParams::default());
-    let config = linux(AvoidanceConfig::default(), slow_start);
+    let slow_start = Arc::new(HystartPpParams::default());
+    let config = linux(plain_reno(), slow_start);
     let mut flow = Driver::new(&config, MSS * 200, RTT);
     flow.time_out(true);
     while !flow.avoids() {
@@ -248,11 +252,12 @@ fn hystart_pp_is_for_the_first_slow_start() {
     assert_eq!(flow.cwnd(), MSS * 100);
 }
 
-/// spec/congestion-control section 2.3: unpaced, an ACK grows HyStart++ by eight segments at most; CE halves in either phase.
+/// spec/congestion-control section 2.3: unpaced, an ACK grows HyStart++ by eight segments at most; CE halves in either
+/// phase.
 #[test]
 fn hystart_pp_in_the_style_of_linux() {
-    let slow_start = SlowStartConfig::HystartPp(HystartPpParams::default());
-    let config = linux(AvoidanceConfig::default(), slow_start);
+    let slow_start = Arc::new(HystartPpParams::default());
+    let config = linux(plain_reno(), slow_start);
     let mut flow = Driver::from_init(&config, FlowInit { paced: false, ..init(MSS * 40) }, RTT);
     flow.ack(NS, 20, CLEAN);
     assert_eq!(flow.cwnd(), MSS * 48);
@@ -260,12 +265,12 @@ fn hystart_pp_in_the_style_of_linux() {
     assert_eq!((flow.cwnd(), flow.avoids()), (MSS * 24, true));
 }
 
-/// Tahoe, spec/congestion-control section 1.7: at 20 segments a loss (the sender reports a timeout) leaves one segment and
-/// ssthresh 10, regained in log2(10) = 3.3 round trips; with RFC 5681's growth.
+/// Tahoe, spec/congestion-control section 1.7: at 20 segments a loss (the sender reports a timeout) leaves one segment
+/// and ssthresh 10, regained in log2(10) = 3.3 round trips; with RFC 5681's growth.
 #[test]
 fn tahoe_starts_over() {
-    let reno = AvoidanceConfig::Reno(RenoParams { growth: Some(AimdGrowth::PerAck) });
-    let config = linux(reno, SlowStartConfig::Standard(StandardParams::classic()));
+    let reno = Arc::new(RenoParams { growth: Some(AimdGrowth::PerAck) });
+    let config = linux(reno, Arc::new(StandardParams::classic()));
     let mut flow = Driver::new(&config, MSS * 20, RTT);
     flow.time_out(true);
     assert_eq!((flow.cwnd(), flow.cc.control().ssthresh), (MSS, MSS * 10));
@@ -278,14 +283,14 @@ fn tahoe_starts_over() {
     assert!(flow.cwnd() >= MSS * 10 && flow.cwnd() < MSS * 11);
 }
 
-/// An initial window of one segment (Jacobson 1988; RFC 5681 section 3.1 allows it) is one: the floor of two is of
-/// responses. It doubles each round trip. Congestion avoidance from the first ACK on adds 1/cwnd for each: 1 + 1, 2 + 1/2
-/// + 1/2.5 = 2.9, 2.9 + 1/2.9 + 1/3.2 = 3.6.
+/// An initial window of one segment (Jacobson 1988; RFC 5681 section 3.1 allows it) stays one: the floor of two applies
+/// to responses. It doubles each round trip. Congestion avoidance from the first ACK on adds 1/cwnd for each: 1 + 1, 2
+/// + 1/2 + 1/2.5 = 2.9, 2.9 + 1/2.9 + 1/3.2 = 3.6.
 #[test]
 fn initial_window_of_one() {
-    let reno = || AvoidanceConfig::Reno(RenoParams { growth: Some(AimdGrowth::PerAck) });
-    let standard = SlowStartConfig::Standard(StandardParams::classic());
-    for (slow_start, expected) in [(standard, [1, 2, 4, 8]), (SlowStartConfig::None, [1, 2, 2, 3])] {
+    let reno = || Arc::new(RenoParams { growth: Some(AimdGrowth::PerAck) });
+    let standard: Arc<dyn SlowStartParams> = Arc::new(StandardParams::classic());
+    for (slow_start, expected) in [(standard, [1, 2, 4, 8]), (none(), [1, 2, 2, 3])] {
         let mut flow = Driver::new(&linux(reno(), slow_start), MSS, RTT);
         let windows = expected.map(|_| {
             let window = flow.cwnd();
@@ -294,9 +299,5 @@ fn initial_window_of_one() {
         });
         assert_eq!(windows, expected);
     }
-    assert_eq!(
-        Driver::new(&linux(reno(), SlowStartConfig::None), Bytes::ZERO, RTT).cwnd(),
-        MSS,
-        "one at least"
-    );
+    assert_eq!(Driver::new(&linux(reno(), none()), Bytes::ZERO, RTT).cwnd(), MSS, "one at least");
 }

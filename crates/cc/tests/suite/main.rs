@@ -5,6 +5,7 @@ mod driver;
 mod hystart;
 mod linux;
 mod loss;
+mod parts;
 mod properties;
 mod replay;
 mod response_functions;

@@ -1,10 +1,13 @@
 //! The controllers alone, driven with the ACKs of an independent implementation's runs: cwnd and phase
 //! must be equal after every ACK, to the byte. `data/README.md` says where the ACKs come from.
 
+use std::sync::Arc;
+
+use crate::parts::plain_response;
 use windtunnel_cc::{
-    AckSample, AvoidanceConfig, CongestionControl, CongestionEvent, CubicParams, EcnFeedback, EsspParams,
-    FlowInit, HystartPpParams, LimiterWindow, Marked, MdsParams, PathView, Phase, RenoParams, ResponseConfig,
-    ScalableParams, SlowStartConfig, SsthreshBase, StandardParams, Trigger, WindowedConfig,
+    AckSample, AvoidanceParams, CongestionControl, CongestionEvent, ControllerParams, CubicParams,
+    EcnFeedback, EsspParams, FlowInit, HystartPpParams, LimiterWindow, Marked, MdsParams, PathView, Phase,
+    RenoParams, ResponseParams, ScalableParams, StandardParams, Trigger, WindowedConfig,
 };
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 
@@ -57,10 +60,9 @@ fn lines(text: &str) -> Vec<Line> {
         .collect()
 }
 
-/// Replays a trace, and returns at which line the controller first differs from it.
+/// Replays a trace, and returns the first line at which the controller differs from it.
 fn first_difference(config: &WindowedConfig, text: &str, paced: bool) -> Result<usize, String> {
-    let init =
-        FlowInit { mss: MSS, iw: MSS * 10, min_cwnd: MSS * 2, paced, ssthresh_base: SsthreshBase::default() };
+    let init = FlowInit { paced, ..FlowInit::new(MSS) };
     let mut cc = config.build(init);
     let trace = lines(text);
     assert!(trace.len() > 800, "the trace is cut short");
@@ -114,37 +116,37 @@ fn acknowledge(cc: &mut dyn CongestionControl, line: &Line, path: &PathView) {
     cc.on_ack(&ack, path);
 }
 
-fn conventional() -> ResponseConfig {
-    ResponseConfig::default()
+fn conventional() -> Arc<dyn ResponseParams> {
+    plain_response()
 }
 
-fn mds(limiter: LimiterWindow) -> ResponseConfig {
-    ResponseConfig::Mds(MdsParams { limiter, ..MdsParams::default() })
+fn mds(limiter: LimiterWindow) -> Arc<dyn ResponseParams> {
+    Arc::new(MdsParams { limiter, ..MdsParams::default() })
 }
 
 /// The limiter of the published runs.
-fn published() -> ResponseConfig {
+fn published() -> Arc<dyn ResponseParams> {
     mds(LimiterWindow::EmptiedAfterSrtt)
 }
 
-fn essp(avoidance: AvoidanceConfig, response: ResponseConfig) -> WindowedConfig {
-    WindowedConfig { avoidance, slow_start: SlowStartConfig::Essp(EsspParams::default()), response }
+fn essp(avoidance: Arc<dyn AvoidanceParams>, response: Arc<dyn ResponseParams>) -> WindowedConfig {
+    WindowedConfig { avoidance, slow_start: Arc::new(EsspParams::default()), response }
 }
 
-fn reno() -> AvoidanceConfig {
-    AvoidanceConfig::Reno(RenoParams::default())
+fn reno() -> Arc<dyn AvoidanceParams> {
+    Arc::new(RenoParams::default())
 }
 
-fn cubic() -> AvoidanceConfig {
-    AvoidanceConfig::Cubic(CubicParams::default())
+fn cubic() -> Arc<dyn AvoidanceParams> {
+    Arc::new(CubicParams::default())
 }
 
-fn scalable() -> AvoidanceConfig {
-    AvoidanceConfig::Scalable(ScalableParams::default())
+fn scalable() -> Arc<dyn AvoidanceParams> {
+    Arc::new(ScalableParams::default())
 }
 
-fn hystart_pp(avoidance: AvoidanceConfig) -> WindowedConfig {
-    let slow_start = SlowStartConfig::HystartPp(HystartPpParams::default());
+fn hystart_pp(avoidance: Arc<dyn AvoidanceParams>) -> WindowedConfig {
+    let slow_start = Arc::new(HystartPpParams::default());
     WindowedConfig { avoidance, slow_start, response: conventional() }
 }
 
@@ -173,7 +175,7 @@ replays! {
     trace06_cubic_hystart_pp: "trace06-flow0", hystart_pp(cubic());
     trace07_reno_mds_standard: "trace07-flow0", WindowedConfig {
         avoidance: reno(),
-        slow_start: SlowStartConfig::Standard(StandardParams {
+        slow_start: Arc::new(StandardParams {
             base_reduction: true,
             ..StandardParams::default()
         }),
@@ -182,7 +184,7 @@ replays! {
     trace08_reno: "trace08-flow0", essp(reno(), conventional());
     trace08_scalable_mds: "trace08-flow1", essp(scalable(), published());
     trace09_scalable_mds_lwnd: "trace09-flow0", essp(
-        AvoidanceConfig::Scalable(ScalableParams { lwnd: Some(Bytes::new(100_000)), ..ScalableParams::default() }),
+        Arc::new(ScalableParams { lwnd: Some(Bytes::new(100_000)), ..ScalableParams::default() }),
         published(),
     );
     trace10_reno_mds: "trace10-flow0", essp(reno(), published());

@@ -4,14 +4,17 @@
 //! at random (Bernoulli) or each `1/p`-th (periodic); a loss is answered at once, and at most once per round trip; no
 //! timeouts. The mean window is the segments per elapsed round trip.
 
+use std::sync::Arc;
+
 use windtunnel_cc::{
-    AckSample, AimdGrowth, AimdParams, AvoidanceConfig, CongestionControl, CongestionEvent, CubicParams,
-    CubicVariant, FlowInit, PathView, ScalableParams, ScalableVariant, SlowStartConfig, Style, Trigger,
+    AckSample, AimdGrowth, AimdParams, AvoidanceParams, CongestionControl, CongestionEvent, ControllerParams,
+    CubicParams, CubicVariant, FlowInit, PathView, ScalableParams, ScalableVariant, Style, Trigger,
     WindowedConfig,
 };
 use windtunnel_units::{Duration, Seq, Time};
 
 use crate::driver::{MSS, init};
+use crate::parts::none;
 
 /// Round trips of 100 and 10 ms.
 const LONG: Duration = Duration::from_millis(100);
@@ -46,12 +49,9 @@ struct Path {
 }
 
 impl Path {
-    fn new(avoidance: &AvoidanceConfig, rtt: Duration) -> Path {
-        let mut config = WindowedConfig {
-            avoidance: avoidance.clone(),
-            slow_start: SlowStartConfig::None,
-            ..WindowedConfig::default()
-        };
+    fn new(avoidance: &Arc<dyn AvoidanceParams>, rtt: Duration) -> Path {
+        let mut config =
+            WindowedConfig { avoidance: avoidance.clone(), slow_start: none(), ..WindowedConfig::default() };
         config.resolve(Style::Linux);
         let cc = config.build(FlowInit { min_cwnd: MSS * 2, ..init(MSS * 10) });
         Path { cc, rtt, now: Time::ZERO, una: Seq::FIRST_DATA, answered: None }
@@ -83,14 +83,14 @@ impl Path {
     }
 }
 
-/// ln(8/7), of what a response gives up.
+/// ln(8/7), from the share that a response gives up.
 const LN_8_7: f64 = 0.133_531_392_624_522_63;
 
-/// Lost segments before the mean is taken: Scalable, the slowest to forget where it began, keeps 7/8 at each.
+/// Lost segments before the mean is taken: Scalable, the slowest to forget its start, keeps 7/8 at each.
 const WARM_UP: u64 = 60;
 
 /// The mean window over `losses` lost segments.
-fn mean(avoidance: &AvoidanceConfig, rtt: Duration, p: f64, process: Losses, losses: u64) -> f64 {
+fn mean(avoidance: &Arc<dyn AvoidanceParams>, rtt: Duration, p: f64, process: Losses, losses: u64) -> f64 {
     let mut path = Path::new(avoidance, rtt);
     let mut random = Random(1);
     let below = (p * u64::MAX as f64) as u64;
@@ -111,20 +111,20 @@ fn mean(avoidance: &AvoidanceConfig, rtt: Duration, p: f64, process: Losses, los
     segments as f64 / path.now.since(start).ratio(rtt)
 }
 
-fn aimd(a: f64, b: f64, growth: AimdGrowth) -> AvoidanceConfig {
-    AvoidanceConfig::Aimd(AimdParams { a, b, growth: Some(growth) })
+fn aimd(a: f64, b: f64, growth: AimdGrowth) -> Arc<dyn AvoidanceParams> {
+    Arc::new(AimdParams { a, b, growth: Some(growth) })
 }
 
-fn cubic(variant: CubicVariant) -> AvoidanceConfig {
-    AvoidanceConfig::Cubic(CubicParams { variant: Some(variant), ..CubicParams::default() })
+fn cubic(variant: CubicVariant) -> Arc<dyn AvoidanceParams> {
+    Arc::new(CubicParams { variant: Some(variant), ..CubicParams::default() })
 }
 
-fn scalable(variant: ScalableVariant) -> AvoidanceConfig {
-    AvoidanceConfig::Scalable(ScalableParams { variant: Some(variant), ..ScalableParams::default() })
+fn scalable(variant: ScalableVariant) -> Arc<dyn AvoidanceParams> {
+    Arc::new(ScalableParams { variant: Some(variant), ..ScalableParams::default() })
 }
 
 /// Within 3 % of a mean at periodic losses, 5 % at random ones: the tolerances of section 4 for real-valued windows.
-/// `whole` is by how many segments counting whole ones may lower the mean; it may raise it by one.
+/// `whole`: counting whole segments may lower the mean by this many segments; it may raise it by one.
 #[track_caller]
 fn check(what: &str, process: Losses, found: f64, expected: f64, whole: f64) {
     let tolerance = match process {
@@ -136,10 +136,10 @@ fn check(what: &str, process: Losses, found: f64, expected: f64, whole: f64) {
     assert!(least <= found && found <= most, "{what}, {process:?}: {found:.2}, not {least:.2} to {most:.2}");
 }
 
-/// By how many segments whole ones lower the mean of a controller that keeps `md`: half a segment because the window is the
-/// whole part of what it would be, and what each loss takes besides, up to a segment by rounding down and up to one of
-/// credit. Two segments less after a loss are `2 / (2 (1 - md))` less in the mean, where the increase per
-/// round trip is constant: the decrease grows with the window, and the round trips between losses fall.
+/// The number of segments by which counting whole ones lowers the mean of a controller that keeps `md`: half a segment
+/// because the window is rounded down, plus what each loss takes: up to a segment by rounding and up to one of credit.
+/// Two segments less after a loss lower the mean by `2 / (2 (1 - md))` where the increase per round trip is constant:
+/// the decrease grows with the window, and there are fewer round trips between losses.
 fn whole_segments(md: f64) -> f64 {
     0.5 + 1.0 / (1.0 - md)
 }
@@ -179,8 +179,8 @@ fn aimd_at_random_losses() {
     }
 }
 
-/// The reference table, for RFC 9438: the cubic region at a round trip of 100 ms, the friendly one at 10 ms. At 1e-4 the
-/// periodic mean comes from below, at one over the root of the losses: 3000 are needed.
+/// The reference table, for RFC 9438: the cubic region at a round trip of 100 ms, the friendly one at 10 ms. At 1e-4
+/// the periodic mean comes from below, at one over the root of the losses: 3000 are needed.
 #[test]
 fn cubic_of_rfc9438() {
     let table = [
@@ -198,9 +198,9 @@ fn cubic_of_rfc9438() {
     }
 }
 
-/// The reference table, for Linux's CUBIC at random losses; where it is friendly to Reno against AIMD(0.529, 0.7), which it then
-/// is, since its estimate never grows as Reno's. Periodic losses say little of it: any window within a segment of
-/// the plateau is counted as being there, so that it settles wherever it comes from.
+/// The reference table, for Linux's CUBIC at random losses. Where it is Reno-friendly it is compared with AIMD(0.529,
+/// 0.7), which it then is, since its estimate never grows like Reno. Periodic losses show little: any window within a
+/// segment of the plateau counts as being there, so that CUBIC settles at whichever side it comes from.
 #[test]
 fn cubic_of_linux() {
     let table = [
@@ -217,8 +217,9 @@ fn cubic_of_linux() {
     }
 }
 
-/// Scalable's exact mean at periodic losses is `a / (p ln(1 / (1 - b)))`, 0.0749 / p; of Linux's below 100 segments
-/// AIMD(1, 0.875)'s, 2.74 / sqrt(p). Its rounding gives up less, the credit is lost: a segment either way.
+/// Scalable's exact mean at periodic losses is `a / (p ln(1 / (1 - b)))`, 0.0749 / p; below 100 segments Linux's
+/// Scalable has that of AIMD(1, 0.875), 2.74 / sqrt(p). Its rounding gives up less, the credit is lost: a segment
+/// either way.
 #[test]
 fn scalable_is_in_inverse_proportion() {
     for p in [1e-3, 1e-4, 1e-5] {
@@ -237,8 +238,8 @@ fn scalable_is_in_inverse_proportion() {
     check("Linux's Scalable at 1e-4", Losses::Periodic, found, 749.0, whole);
 }
 
-/// Scalable at random losses, against a model of a few lines that has the same losses: 0.01 per segment, 7/8 at most once per
-/// round trip. The difference is of the model's making: it has no bytes.
+/// Scalable at random losses, against a model of a few lines with the same losses: 0.01 per segment, 7/8 at most once
+/// per round trip. The difference comes from the model, which has no bytes.
 #[test]
 fn scalable_equals_its_model() {
     for p in [1e-3, 1e-4] {

@@ -1,23 +1,25 @@
 //! A controller alone on a path with a constant round trip, round by round: the growth functions
 //! against the models that the specification gives for them.
 
+use std::sync::Arc;
+
 use windtunnel_cc::{
-    AimdGrowth, AimdParams, AvoidanceConfig, CubicParams, EsspParams, ScalableParams, SlowStartConfig,
-    SlowStartGrowth, StandardParams, WindowedConfig,
+    AimdGrowth, AimdParams, AvoidanceParams, CubicParams, EsspParams, ScalableParams, SlowStartGrowth,
+    StandardParams, WindowedConfig,
 };
 use windtunnel_units::{Bytes, Duration};
 
 use crate::driver::{Driver, MSS};
+use crate::parts::{none, plain_reno};
 
 const RTT: Duration = Duration::from_millis(100);
 
-fn avoiding(avoidance: AvoidanceConfig) -> WindowedConfig {
-    WindowedConfig { avoidance, slow_start: SlowStartConfig::None, ..Default::default() }
+fn avoiding(avoidance: Arc<dyn AvoidanceParams>) -> WindowedConfig {
+    WindowedConfig { avoidance, slow_start: none(), ..Default::default() }
 }
 
 fn standard(growth: SlowStartGrowth) -> WindowedConfig {
-    let slow_start =
-        SlowStartConfig::Standard(StandardParams { growth: Some(growth), ..StandardParams::default() });
+    let slow_start = Arc::new(StandardParams { growth: Some(growth), ..StandardParams::default() });
     WindowedConfig { slow_start, ..Default::default() }
 }
 
@@ -45,7 +47,7 @@ fn standard_slow_start_doubles() {
 /// spec/mds section 5: stage 0 of ESSP, K = 1, doubles.
 #[test]
 fn essp_doubles_at_first() {
-    let slow_start = SlowStartConfig::Essp(EsspParams::default());
+    let slow_start = Arc::new(EsspParams::default());
     let config = WindowedConfig { slow_start, ..Default::default() };
     assert_eq!(windows(&config, 5, 1), [10, 20, 40, 80, 160]);
 }
@@ -54,7 +56,7 @@ fn essp_doubles_at_first() {
 #[test]
 fn counted_growth_is_a_segment_per_window() {
     let params = AimdParams { growth: Some(AimdGrowth::PerWindow), ..AimdParams::default() };
-    let config = avoiding(AvoidanceConfig::Aimd(params));
+    let config = avoiding(Arc::new(params));
     assert_eq!(windows(&config, 5, 1), [10, 11, 12, 13, 14]);
     let delayed = windows(&config, 9, 2);
     assert!(delayed[8] >= 17, "{delayed:?}: odd windows leave a segment to the next round");
@@ -64,7 +66,7 @@ fn counted_growth_is_a_segment_per_window() {
 /// round trip; from 100 to 200 segments in a little more than 100 rounds.
 #[test]
 fn reno_recovers_in_half_a_window_of_rounds() {
-    let mut flow = Driver::new(&avoiding(AvoidanceConfig::default()), MSS * 200, RTT);
+    let mut flow = Driver::new(&avoiding(plain_reno()), MSS * 200, RTT);
     flow.lose();
     let mut rounds = 0;
     while flow.segments() < 200.0 {
@@ -74,13 +76,13 @@ fn reno_recovers_in_half_a_window_of_rounds() {
     assert!((100..=102).contains(&rounds), "{rounds}");
 }
 
-/// spec/mds section 7: Scalable recovers in `-ln(MD) / ln(1 + a)` round trips, whatever the window:
+/// spec/mds section 7: Scalable recovers in `-ln(MD) / ln(1 + a)` round trips from any window:
 /// 139 for a = 1/200 and half.
 #[test]
 fn scalable_recovers_in_the_same_number_of_rounds() {
     let params = ScalableParams { lwnd: Some(Bytes::ZERO), ..ScalableParams::default() };
     for segments in [200, 20_000] {
-        let mut flow = Driver::new(&avoiding(AvoidanceConfig::Scalable(params.clone())), MSS * segments, RTT);
+        let mut flow = Driver::new(&avoiding(Arc::new(params.clone())), MSS * segments, RTT);
         flow.lose();
         let mut rounds = 0;
         while flow.cwnd() < MSS * segments {
@@ -97,7 +99,7 @@ fn scalable_recovers_in_the_same_number_of_rounds() {
 #[test]
 fn cubic_follows_its_curve() {
     let rtt = Duration::from_millis(400);
-    let avoidance = AvoidanceConfig::Cubic(CubicParams::default());
+    let avoidance = Arc::new(CubicParams::default());
     let mut flow = Driver::new(&avoiding(avoidance), MSS * 100, rtt);
     flow.lose();
     assert_eq!(flow.cwnd(), MSS * 70);
@@ -107,7 +109,7 @@ fn cubic_follows_its_curve() {
     for _ in 0..20 {
         flow.round(1);
         let t = flow.now.since(begin).as_secs_f64();
-        // Growth aims at where the curve is a round trip later, and takes a round trip to get there.
+        // Growth aims at the curve's value one round trip later, and takes a round trip to get there.
         let curve = |t: f64| 100.0 + 0.4 * (t - k) * (t - k) * (t - k);
         let (least, most) = (curve(t - rtt.as_secs_f64()).min(curve(t)), curve(t + rtt.as_secs_f64()));
         let w = flow.segments();

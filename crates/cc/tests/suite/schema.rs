@@ -16,7 +16,7 @@ fn check<P: JsonSchema + DeserializeOwned + Serialize + Default>(keys: &[&str]) 
     assert!(schema.get("x-source").is_some(), "{}: no source", P::schema_name());
     assert_eq!(schema.get("additionalProperties"), Some(&false.into()), "{}", P::schema_name());
     let properties = schema.get("properties").and_then(|p| p.as_object()).expect("properties");
-    // As sets: whether a JSON object keeps the order of its keys is up to another crate's features.
+    // Compared as sets: the features of another crate decide whether a JSON object keeps the order of its keys.
     let found: BTreeSet<&str> = properties.keys().map(String::as_str).collect();
     assert_eq!(found, keys.iter().copied().collect());
     for (key, property) in properties {

@@ -1,8 +1,9 @@
 //! Slow starts, stage by stage and mark by mark.
 
+use std::sync::Arc;
+
 use windtunnel_cc::{
-    EsspParams, ExitReason, ExitResponse, MdsParams, Pacing, ResponseConfig, SlowStartConfig, StandardParams,
-    WindowedConfig, leonardo,
+    EsspParams, ExitReason, ExitResponse, MdsParams, Pacing, StandardParams, WindowedConfig, leonardo,
 };
 use windtunnel_units::{Bytes, Duration};
 
@@ -11,10 +12,10 @@ use crate::driver::{CE, CLEAN, Driver, MSS, SCE};
 const RTT: Duration = Duration::from_millis(100);
 const NS: Duration = Duration::from_nanos(1);
 
-/// ESSP on a flow that answers SCE.
+/// ESSP on a flow that responds to SCE.
 fn essp() -> WindowedConfig {
-    let slow_start = SlowStartConfig::Essp(EsspParams::default());
-    WindowedConfig { slow_start, response: ResponseConfig::Mds(MdsParams::default()), ..Default::default() }
+    let slow_start = Arc::new(EsspParams::default());
+    WindowedConfig { slow_start, response: Arc::new(MdsParams::default()), ..Default::default() }
 }
 
 /// spec/mds section 5: the stages of ESSP.
@@ -42,10 +43,7 @@ fn the_pacing_scale_is_the_growth_to_come() {
 /// next response waits for a round.
 #[test]
 fn leaving_slow_start_begins_a_round() {
-    let config = WindowedConfig {
-        slow_start: SlowStartConfig::Standard(StandardParams::default()),
-        ..Default::default()
-    };
+    let config = WindowedConfig { slow_start: Arc::new(StandardParams::default()), ..Default::default() };
     let mut flow = Driver::new(&config, MSS * 100, RTT);
     assert_eq!(flow.ack(NS, 1, CE), Some(true));
     assert_eq!(flow.cwnd(), MSS * 100, "no exit response; a marked ACK grows nothing");
@@ -60,8 +58,7 @@ fn leaving_slow_start_begins_a_round() {
 #[test]
 fn exit_responses_adjust_cwnd() {
     for (exit, cwnd) in [(ExitResponse::None, MSS * 100), (ExitResponse::Half, MSS * 50)] {
-        let slow_start =
-            SlowStartConfig::Standard(StandardParams { exit: Some(exit), ..StandardParams::default() });
+        let slow_start = Arc::new(StandardParams { exit: Some(exit), ..StandardParams::default() });
         let mut flow = Driver::new(&WindowedConfig { slow_start, ..Default::default() }, MSS * 100, RTT);
         flow.ack(NS, 1, CE);
         assert_eq!(flow.cwnd(), cwnd);
@@ -72,8 +69,7 @@ fn exit_responses_adjust_cwnd() {
 #[test]
 fn the_target_exit_sets_the_flight_of_one_srtt_ago() {
     let exit = ExitResponse::Target;
-    let slow_start =
-        SlowStartConfig::Standard(StandardParams { exit: Some(exit), ..StandardParams::default() });
+    let slow_start = Arc::new(StandardParams { exit: Some(exit), ..StandardParams::default() });
     let mut flow = Driver::new(&WindowedConfig { slow_start, ..Default::default() }, MSS * 100, RTT);
     flow.ack(NS, 1, CLEAN);
     // The first ACK left 99 segments in flight; the RTT then doubles.
@@ -88,7 +84,7 @@ fn the_target_exit_sets_the_flight_of_one_srtt_ago() {
 fn standard_slow_start_ends_at_the_nth_sce() {
     for (exit_sce, n) in [(None, 32), (Some(5), 5)] {
         let params = StandardParams { exit_sce, ..StandardParams::default() };
-        let config = WindowedConfig { slow_start: SlowStartConfig::Standard(params), ..essp() };
+        let config = WindowedConfig { slow_start: Arc::new(params), ..essp() };
         let mut flow = Driver::new(&config, MSS * 10, RTT);
         for count in 1..=n {
             assert!(!flow.avoids(), "before SCE {count}");
@@ -103,7 +99,7 @@ fn standard_slow_start_ends_at_the_nth_sce() {
 #[test]
 fn base_reduction_divides_growth() {
     let params = StandardParams { base_reduction: true, ..StandardParams::default() };
-    let config = WindowedConfig { slow_start: SlowStartConfig::Standard(params), ..essp() };
+    let config = WindowedConfig { slow_start: Arc::new(params), ..essp() };
     let mut flow = Driver::new(&config, MSS * 50, RTT);
     let mut last = flow.cwnd();
     for marks in [CLEAN, SCE, SCE, SCE, SCE, SCE] {
@@ -132,7 +128,7 @@ fn essp_advances_once_per_round() {
     assert_eq!(flow.cc.control().pacing, Pacing::Gain(leonardo::scale(1)));
     flow.ack(NS, 1, SCE);
     assert_eq!(flow.probe("essp_stage"), Some(1.0), "the same round");
-    // K(4) = 15 is not less than the 12 segments of then.
+    // K(4) = 15 is not less than the 12 segments at that time.
     flow.ack(NS, 12, SCE);
     assert_eq!(flow.cc.slow_start_exit(), Some(ExitReason::Sce));
     assert_eq!(flow.cc.control().pacing, Pacing::Gain(1.0));
@@ -183,7 +179,7 @@ fn essp_uses_a_sample_once() {
 #[test]
 fn base_reduction_needs_more_than_a_segment_per_round() {
     let params = StandardParams { base_reduction: true, ..StandardParams::default() };
-    let config = WindowedConfig { slow_start: SlowStartConfig::Standard(params), ..essp() };
+    let config = WindowedConfig { slow_start: Arc::new(params), ..essp() };
     for (segments, ends) in [(2, true), (3, false)] {
         let mut flow = Driver::new(&config, MSS * segments, RTT);
         flow.ack(NS, 1, CLEAN);

@@ -1,14 +1,17 @@
 //! Numbers that the specification gives, and rules that one example can show.
 
+use std::sync::Arc;
+
 use std::num::NonZeroU32;
 
 use windtunnel_cc::{
-    AimdParams, AvoidanceConfig, ConventionalParams, CubicParams, EsspParams, MdsParams, RenoParams,
-    ResponseConfig, ScalableParams, SlowStartConfig, StandardParams, WindowedConfig, scaled_md,
+    AimdParams, AnyParams, AvoidanceParams, ConventionalParams, CubicParams, EsspParams, MdsParams,
+    RenoParams, ScalableParams, StandardParams, WindowedConfig, scaled_md,
 };
 use windtunnel_units::{Bytes, Duration, Time};
 
 use crate::driver::{CE, CLEAN, Driver, MSS, Marks, SCE};
+use crate::parts::{none, plain_reno};
 
 const RTT: Duration = Duration::from_millis(100);
 const NS: Duration = Duration::from_nanos(1);
@@ -18,13 +21,13 @@ fn tau(n: u32) -> NonZeroU32 {
 }
 
 /// No slow start, `avoidance`, and the MDS response.
-fn mds(avoidance: AvoidanceConfig, params: MdsParams) -> WindowedConfig {
-    let response = ResponseConfig::Mds(params);
-    WindowedConfig { avoidance, slow_start: SlowStartConfig::None, response }
+fn mds(avoidance: Arc<dyn AvoidanceParams>, params: MdsParams) -> WindowedConfig {
+    let response = Arc::new(params);
+    WindowedConfig { avoidance, slow_start: none(), response }
 }
 
 fn reno_mds(n: u32) -> WindowedConfig {
-    mds(AvoidanceConfig::default(), MdsParams { tau: tau(n), ..MdsParams::default() })
+    mds(plain_reno(), MdsParams { tau: tau(n), ..MdsParams::default() })
 }
 
 /// spec/mds section 1 and figure 1: 2.14 % at tau = 32 and 1.08 % at tau = 64 for beta = 0.5.
@@ -41,7 +44,7 @@ fn one_sce_takes_the_root_of_the_decrease() {
 /// spec/mds section 8: `now - last_growth > srtt` is strict, and Reno's last growth starts at 0.
 #[test]
 fn reno_grows_after_more_than_one_srtt() {
-    let config = WindowedConfig { slow_start: SlowStartConfig::None, ..Default::default() };
+    let config = WindowedConfig { slow_start: none(), ..Default::default() };
     let mut reno = Driver::new(&config, MSS * 10, RTT);
     assert_eq!(reno.now, Time::ZERO + RTT);
     reno.ack(Duration::ZERO, 1, CLEAN);
@@ -57,7 +60,7 @@ fn reno_grows_after_more_than_one_srtt() {
 /// spec/mds section 3: an ACK with ECE or ESCE grows nothing in Reno, and does not count as growth.
 #[test]
 fn marked_acks_do_not_grow_reno() {
-    let config = WindowedConfig { slow_start: SlowStartConfig::None, ..Default::default() };
+    let config = WindowedConfig { slow_start: none(), ..Default::default() };
     let mut reno = Driver::new(&config, MSS * 100, RTT);
     reno.ack(RTT, 1, CE);
     assert_eq!(reno.cwnd(), MSS * 50);
@@ -65,12 +68,12 @@ fn marked_acks_do_not_grow_reno() {
     assert_eq!(reno.cwnd(), MSS * 51);
 }
 
-/// spec/mds section 2: after a CE response none until the ACK exceeds what was sent by then.
+/// spec/mds section 2: after a CE response there is none until the ACK exceeds what had been sent by then.
 #[test]
 fn ce_is_answered_once_per_round() {
-    let config = WindowedConfig { slow_start: SlowStartConfig::None, ..Default::default() };
+    let config = WindowedConfig { slow_start: none(), ..Default::default() };
     let mut reno = Driver::new(&config, MSS * 100, RTT);
-    // 100 segments are out; the ACK of the first is marked, and 99 stay out.
+    // 100 segments are in flight; the ACK of the first is marked, and 99 stay in flight.
     assert_eq!(reno.ack(NS, 1, CE), Some(true));
     let answers: Vec<bool> = (0..100).filter_map(|_| reno.ack(NS, 1, CE)).collect();
     assert_eq!(answers.iter().position(|responded| *responded), Some(99), "the first ACK beyond");
@@ -141,7 +144,7 @@ fn refused_sce_use_places() {
 /// spec/mds section 8: a CE response of 0.7 for Scalable, whose SCE still scale from 0.5.
 #[test]
 fn the_ce_response_can_be_set_apart() {
-    let scalable = AvoidanceConfig::Scalable(ScalableParams::default());
+    let scalable = Arc::new(ScalableParams::default());
     let config = mds(scalable.clone(), MdsParams { ce_md: Some(0.7), ..MdsParams::default() });
     let mut flow = Driver::new(&config, MSS * 100, RTT);
     flow.ack(NS, 1, SCE);
@@ -150,8 +153,8 @@ fn the_ce_response_can_be_set_apart() {
     flow.ack(NS, 1, CE);
     assert_eq!(flow.cwnd(), before.scale(0.7));
 
-    let response = ResponseConfig::Conventional(ConventionalParams { ce_md: Some(0.7) });
-    let config = WindowedConfig { avoidance: scalable, slow_start: SlowStartConfig::None, response };
+    let response = Arc::new(ConventionalParams { ce_md: Some(0.7) });
+    let config = WindowedConfig { avoidance: scalable, slow_start: none(), response };
     let mut flow = Driver::new(&config, MSS * 100, RTT);
     flow.ack(NS, 1, CE);
     assert_eq!(flow.cwnd(), (MSS * 100).scale(0.7));
@@ -165,11 +168,7 @@ fn the_ce_response_can_be_set_apart() {
 #[test]
 fn scalable_carries_the_remainder() {
     let params = ScalableParams { lwnd: Some(Bytes::ZERO), ..ScalableParams::default() };
-    let config = WindowedConfig {
-        avoidance: AvoidanceConfig::Scalable(params),
-        slow_start: SlowStartConfig::None,
-        ..Default::default()
-    };
+    let config = WindowedConfig { avoidance: Arc::new(params), slow_start: none(), ..Default::default() };
     let mut flow = Driver::new(&config, MSS * 100, RTT);
     (0..25).for_each(|_| {
         flow.ack(NS, 1, CLEAN);
@@ -182,11 +181,7 @@ fn scalable_carries_the_remainder() {
 fn scalable_is_reno_below_lwnd() {
     let lwnd = MSS * 101;
     let params = ScalableParams { lwnd: Some(lwnd), ..ScalableParams::default() };
-    let config = WindowedConfig {
-        avoidance: AvoidanceConfig::Scalable(params),
-        slow_start: SlowStartConfig::None,
-        ..Default::default()
-    };
+    let config = WindowedConfig { avoidance: Arc::new(params), slow_start: none(), ..Default::default() };
     let mut flow = Driver::new(&config, MSS * 100, RTT);
     flow.ack(NS, 1, CLEAN);
     assert_eq!(flow.cwnd(), lwnd);
@@ -199,13 +194,9 @@ fn scalable_is_reno_below_lwnd() {
 fn cubic_converges_fast() {
     for (fast_convergence, w_max) in [(true, MSS * 70 * 17 / 20), (false, MSS * 70)] {
         let params = CubicParams { fast_convergence, grow_on_marked: false, ..CubicParams::default() };
-        let config = WindowedConfig {
-            avoidance: AvoidanceConfig::Cubic(params),
-            slow_start: SlowStartConfig::None,
-            ..Default::default()
-        };
+        let config = WindowedConfig { avoidance: Arc::new(params), slow_start: none(), ..Default::default() };
         let mut cubic = Driver::new(&config, MSS * 100, RTT);
-        // Avoidance begins with this ACK, at a W_max that the response then equals.
+        // Avoidance starts with this ACK, at a W_max that the response then equals.
         cubic.ack(NS, 1, CE);
         assert_eq!(cubic.probe("w_max_bytes"), Some((MSS * 100).as_f64()), "not below the last");
         assert_eq!(cubic.cwnd(), MSS * 70);
@@ -219,11 +210,7 @@ fn cubic_converges_fast() {
 fn marked_acks_grow_cubic_by_choice() {
     for grow_on_marked in [true, false] {
         let params = CubicParams { grow_on_marked, ..CubicParams::default() };
-        let config = WindowedConfig {
-            avoidance: AvoidanceConfig::Cubic(params),
-            slow_start: SlowStartConfig::None,
-            ..Default::default()
-        };
+        let config = WindowedConfig { avoidance: Arc::new(params), slow_start: none(), ..Default::default() };
         let mut cubic = Driver::new(&config, MSS * 100, RTT);
         cubic.ack(NS, 1, CE);
         assert_eq!(cubic.cwnd() > MSS * 70, grow_on_marked);
@@ -234,11 +221,7 @@ fn marked_acks_grow_cubic_by_choice() {
 #[test]
 fn aimd_takes_its_parameters() {
     let params = AimdParams { a: 0.5, b: 0.8, ..AimdParams::default() };
-    let config = WindowedConfig {
-        avoidance: AvoidanceConfig::Aimd(params),
-        slow_start: SlowStartConfig::None,
-        ..Default::default()
-    };
+    let config = WindowedConfig { avoidance: Arc::new(params), slow_start: none(), ..Default::default() };
     let mut flow = Driver::new(&config, MSS * 100, RTT);
     flow.ack(NS, 1, CLEAN);
     assert_eq!(flow.cwnd(), MSS * 100 + MSS / 2);
@@ -250,7 +233,7 @@ fn aimd_takes_its_parameters() {
 /// timeout in the same window leaves ssthresh.
 #[test]
 fn a_timeout_restarts_from_one_segment() {
-    let config = WindowedConfig { slow_start: SlowStartConfig::None, ..Default::default() };
+    let config = WindowedConfig { slow_start: none(), ..Default::default() };
     let mut flow = Driver::new(&config, MSS * 100, RTT);
     flow.ack(NS, 1, CLEAN);
     let flight = flow.path().in_flight;
@@ -271,8 +254,8 @@ fn a_timeout_restarts_from_one_segment() {
 /// spec/congestion-control section 1.12: a spurious loss or timeout is undone; a CE is not.
 #[test]
 fn spurious_responses_are_undone() {
-    let avoidance = AvoidanceConfig::Cubic(CubicParams::default());
-    let config = WindowedConfig { avoidance, slow_start: SlowStartConfig::None, ..Default::default() };
+    let avoidance = Arc::new(CubicParams::default());
+    let config = WindowedConfig { avoidance, slow_start: none(), ..Default::default() };
     let start = || {
         let mut flow = Driver::new(&config, MSS * 100, RTT);
         flow.ack(NS, 1, CE);
@@ -294,28 +277,25 @@ fn spurious_responses_are_undone() {
     assert!(flow.cwnd() < before.0);
 }
 
-/// A parameter that an algorithm is not defined for is named.
+/// The message names a parameter for which the algorithm is not defined.
 #[test]
 fn impossible_parameters_are_refused() {
     let refused = |config: WindowedConfig| config.check().expect_err("out of range").key;
     let avoidance = |avoidance| WindowedConfig { avoidance, ..Default::default() };
     let slow_start = |slow_start| WindowedConfig { slow_start, ..Default::default() };
     let bad = f64::NAN;
-    assert_eq!(refused(avoidance(AvoidanceConfig::Aimd(AimdParams { a: 0.0, ..Default::default() }))), "a");
-    assert_eq!(refused(avoidance(AvoidanceConfig::Aimd(AimdParams { b: 1.0, ..Default::default() }))), "b");
-    assert_eq!(
-        refused(avoidance(AvoidanceConfig::Cubic(CubicParams { c: Some(bad), ..Default::default() }))),
-        "c"
-    );
+    assert_eq!(refused(avoidance(Arc::new(AimdParams { a: 0.0, ..Default::default() }))), "a");
+    assert_eq!(refused(avoidance(Arc::new(AimdParams { b: 1.0, ..Default::default() }))), "b");
+    assert_eq!(refused(avoidance(Arc::new(CubicParams { c: Some(bad), ..Default::default() }))), "c");
     let scalable = ScalableParams { b: Some(0.0), ..Default::default() };
-    assert_eq!(refused(avoidance(AvoidanceConfig::Scalable(scalable))), "b");
+    assert_eq!(refused(avoidance(Arc::new(scalable))), "b");
     let standard = StandardParams { exit_sce: Some(0), ..Default::default() };
-    assert_eq!(refused(slow_start(SlowStartConfig::Standard(standard))), "exit_sce");
+    assert_eq!(refused(slow_start(Arc::new(standard))), "exit_sce");
     let essp = EsspParams { delay_factor: 0.9, ..Default::default() };
-    assert_eq!(refused(slow_start(SlowStartConfig::Essp(essp))), "delay_factor");
-    let response = ResponseConfig::Mds(MdsParams { ce_md: Some(1.5), ..Default::default() });
+    assert_eq!(refused(slow_start(Arc::new(essp))), "delay_factor");
+    let response = Arc::new(MdsParams { ce_md: Some(1.5), ..Default::default() });
     let error = WindowedConfig { response, ..Default::default() }.check().expect_err("out of range");
     assert_eq!(error.to_string(), "ce_md = 1.5 is out of range: more than 0 and less than 1");
-    let reno = AvoidanceConfig::Reno(RenoParams::default());
+    let reno = Arc::new(RenoParams::default());
     assert_eq!(avoidance(reno).check(), Ok(()));
 }

@@ -1,7 +1,7 @@
 //! The blocks of a pcapng file (draft-ietf-opsawg-pcapng): little-endian, each with its length at both ends.
 //!
-//! Written here because the framing crate of the field (`pcap-file` 2.0) has no way to write `epb_packetid`, which ties a
-//! packet's appearances together, and stores the time of interface statistics with its halves exchanged.
+//! They are written here because the usual crate (`pcap-file` 2.0) cannot write `epb_packetid`, which connects the
+//! appearances of a packet, and stores the time of interface statistics with its halves swapped.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -27,7 +27,7 @@ const ISB_IFDROP: u16 = 5;
 /// Timestamps count units of 10^-9 s.
 const NANOSECONDS: u8 = 9;
 
-/// Whether a packet came to the place or left it: bits 0 and 1 of `epb_flags`.
+/// Whether a packet arrived at the place or left it: bits 0 and 1 of `epb_flags`.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Direction {
     Inbound = 1,
@@ -38,10 +38,10 @@ pub(super) enum Direction {
 #[derive(Debug)]
 pub(super) struct PacketBlock<'a> {
     pub(super) interface: u32,
-    /// Since 1970-01-01 00:00:00 UTC.
+    /// Time since 1970-01-01 00:00:00 UTC.
     pub(super) time: Duration,
     pub(super) captured: &'a [u8],
-    /// On the wire.
+    /// Length on the wire.
     pub(super) length: u32,
     pub(super) direction: Direction,
     pub(super) id: u64,
@@ -52,7 +52,7 @@ pub(super) struct PacketBlock<'a> {
 #[derive(Debug)]
 pub(super) struct Blocks<W> {
     writer: W,
-    /// The body of the block that is being written; kept, so that nothing is allocated per packet.
+    /// The body of the block being written; reused, so that nothing is allocated per packet.
     body: Vec<u8>,
 }
 
@@ -102,7 +102,7 @@ impl<W: Write> Blocks<W> {
         self.end(ENHANCED_PACKET)
     }
 
-    /// So many packets were seen, and the capture itself missed none.
+    /// Statistics of an interface: the number of packets seen; the capture itself missed none.
     pub(super) fn interface_statistics(
         &mut self,
         interface: u32,
@@ -148,7 +148,7 @@ impl<W: Write> Blocks<W> {
         self.u32(units as u32);
     }
 
-    /// An option's length is 16 bits: a longer value is cut, at a character's end.
+    /// An option's length has 16 bits: a longer value is cut at a character boundary.
     fn option(&mut self, code: u16, value: &[u8]) {
         let is_middle = |&n: &usize| value.get(n).is_some_and(|byte| byte & 0xC0 == 0x80);
         let mut length = value.len().min(usize::from(u16::MAX));

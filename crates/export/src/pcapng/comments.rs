@@ -6,9 +6,9 @@ use super::{Point, Row};
 /// Of Linux: Open, Disorder, CWR, Recovery, Loss.
 const STATES: [&str; 5] = ["Open", "Disorder", "CWR", "Recovery", "Loss"];
 const LIMITS: [&str; 5] = ["cwnd", "application", "receiver", "pacing", "handshake"];
-const DROPS: [&str; 3] = ["full", "aqm", "wire"];
+const DROPS: [&str; 4] = ["full", "aqm", "wire", "overlimit"];
 
-/// The comments of `row`, instead of what `comments` held.
+/// Replaces `comments` with those of `row`.
 pub(super) fn write(row: &Row, point: Point, comments: &mut Vec<String>) {
     comments.clear();
     if row.retransmission && !row.is_ack_direction() {
@@ -48,7 +48,7 @@ fn name(names: &[&'static str], code: u8) -> &'static str {
 mod tests {
     use super::*;
 
-    /// The sender's state at the sender only, the drop where it happens, names for all codes.
+    /// The sender's state appears only at the sender, the drop where it happens; all codes have names.
     #[test]
     fn facts_at_their_places() {
         let row = Row {

@@ -1,20 +1,20 @@
-//! A flow's names on the wire: addresses, ports, and where its numbers begin (spec/queues-and-signalling section 18.1).
+//! A flow's names on the wire: addresses, ports, and where its numbers start (spec/queues-and-signalling section 18.1).
 //!
-//! IPv4 addresses are those for documentation (RFC 5737), with 254 hosts in either network. Only more flows than that need
-//! more than one pair of ports: above 5201 there soon are ports whose protocols an analyser would look for in the data. IPv6
-//! addresses are of `2001:db8::/32` (RFC 3849), Ethernet ones locally administered.
+//! IPv4 addresses are those for documentation (RFC 5737), with 254 hosts in either network. Only runs with more flows
+//! use more than one pair of ports: soon above 5201 there are ports whose protocols an analyser would try to decode.
+//! IPv6 addresses are in `2001:db8::/32` (RFC 3849), Ethernet ones are locally administered.
 
 use super::Row;
 
 /// Hosts in an IPv4 network for documentation.
 const HOSTS: u32 = 254;
 
-/// What all packets of a flow have in common.
+/// The properties that all packets of a flow share.
 #[derive(Clone, Debug)]
 pub struct Flow {
     /// Its name.
     pub name: String,
-    /// The MSS option on its SYN: the largest IP packet less 40 bytes, whatever the options (RFC 6691).
+    /// The MSS option on its SYN: the largest IP packet minus 40 bytes, with any options (RFC 6691).
     pub mss: u16,
     /// Its packets have the timestamps option (RFC 7323).
     pub timestamps: bool,
@@ -24,7 +24,7 @@ pub struct Flow {
     pub mds: Option<MdsOffer>,
 }
 
-/// What the experimental option of the handshake says (spec/queues-and-signalling section 17.5).
+/// The content of the handshake's experimental option (spec/queues-and-signalling section 17.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MdsOffer {
     /// The base-2 logarithm of tau.
@@ -35,7 +35,7 @@ pub struct MdsOffer {
     pub immediate_acks: bool,
 }
 
-/// From where to where a packet goes, and where the numbers of the two ends begin.
+/// The source and destination of a packet, and where the numbers of the two ends start.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ends {
     pub(super) source: Host,
@@ -114,12 +114,12 @@ impl Host {
         self.origin()
     }
 
-    /// The timestamp clock at the begin of the run, in milliseconds: never 0, which would say "none" in an echo.
+    /// The timestamp clock at the start of the run, in milliseconds: never 0, which would mean "none" in an echo.
     pub(super) fn clock(self) -> u32 {
         self.origin()
     }
 
-    /// Both begin at a thousand per flow, the receiver's half a million above.
+    /// The sender's start at a thousand per flow, the receiver's half a million higher.
     fn origin(self) -> u32 {
         let data = self.number().wrapping_mul(1000);
         match self.side {

@@ -1,7 +1,7 @@
 //! A simulated packet as the bytes of a frame (spec/queues-and-signalling section 18.1).
 //!
-//! The headers have the length that their options need, and that is what the simulation counts: 52 bytes, and 4 + 8 n for
-//! n SACK blocks; 40 without timestamps; 60 on a SYN, 68 with MDS. Only the SYN of a loss-free endpoint counts less.
+//! Headers are as long as their options need, and the simulation counts the same lengths: 52 bytes, and 4 + 8 n for n
+//! SACK blocks; 40 without timestamps; 60 on a SYN, 68 with MDS. Only the SYN of a loss-free endpoint counts as less.
 
 use etherparse::{
     EtherType, Ethernet2Header, IpDscp, IpEcn, IpFragOffset, IpNumber, Ipv4Header, Ipv4Options,
@@ -27,7 +27,7 @@ const AE: u32 = 0x100;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
-/// The whole frame of `row` after it passed so many queues, payload included. `payload` is room to work in.
+/// The whole frame of `row` after a number of queues, payload included. `payload` is working space.
 pub(super) fn write_frame(
     row: &Row,
     flow: &Flow,
@@ -64,7 +64,7 @@ pub(super) fn write_frame(
 fn tcp(row: &Row, flow: &Flow, ends: Ends) -> Result<TcpHeader, String> {
     let has = |flag| row.flags & flag != 0;
     let syn = has(SYN);
-    // Once a connection is established every segment has ACK (RFC 9293 section 3.10.7.4), and both SYNs are behind.
+    // Once a connection is established every segment has ACK (RFC 9293 section 3.10.7.4), and both SYNs are past.
     let (seq, ack) = if syn { (row.seq, row.ack) } else { (row.seq.max(1), row.ack.max(1)) };
     let acknowledges = has(ACK) || !syn;
     let window = if syn { row.window } else { row.window >> row.window_scale.min(LARGEST_WINDOW_SCALE) };
@@ -151,7 +151,7 @@ fn mds_option(offer: MdsOffer) -> [u8; 8] {
     [NOP, NOP, EXPERIMENT_2, LENGTH, EXID[0], EXID[1], capabilities, offer.log2_tau]
 }
 
-/// What is behind the UDP header: number and time of sending, then zeros.
+/// The data after the UDP header: number and time of sending, then zeros.
 fn udp_payload(row: &Row, payload: &mut Vec<u8>) {
     const IPV4_AND_UDP: u32 = 28;
     payload.extend_from_slice(&row.seq.to_be_bytes());
@@ -159,7 +159,7 @@ fn udp_payload(row: &Row, payload: &mut Vec<u8>) {
     payload.resize(row.size.saturating_sub(IPV4_AND_UDP) as usize, 0);
 }
 
-/// The IP header of a packet, and what of it is in the checksums above.
+/// The IP header of a packet, and the parts of it that the transport's checksum covers.
 struct Ip<'a> {
     version: IpVersion,
     ends: Ends,
@@ -224,7 +224,7 @@ impl Ip<'_> {
         let mut header = Ipv4Header {
             dscp: self.dscp()?,
             ecn: self.ecn()?,
-            // The same at every place, another one for each transmission; a copy is the same to the last bit.
+            // The same at every place and different for each transmission; a copy is equal to the last bit.
             identification: self.row.original() as u16,
             dont_fragment: true,
             more_fragments: false,

@@ -1,8 +1,8 @@
-//! Captures: the packets of a run as a pcapng file, for Wireshark, tshark, tcptrace and all that reads what tcpdump writes.
+//! Captures: a run's packets as a pcapng file, for Wireshark, tshark, tcptrace and all readers of tcpdump's files.
 //!
-//! Each packet gets the headers that it would have on a real wire, with right checksums; its payload is zeros, as a rule
-//! not captured. What no header shows (the sender's window and state, why a packet was dropped) is in the packet's comments.
-//! One interface per place of observation:
+//! Each packet gets the headers that it would have on a real wire, with correct checksums; its payload is zeros and
+//! usually not captured. The packet's comments say what no header shows (the sender's window and state, why a packet
+//! was dropped). There is one interface per place of observation:
 //!
 //! | interface | place |
 //! |---|---|
@@ -11,9 +11,9 @@
 //! | `q.<queue>.out` | after it, at the end of serialisation |
 //! | `rcv.<flow>` | the receiver |
 //!
-//! A packet has the same identity (`epb_packetid`), sequence number and IP identification at all of them; its ECN field and
-//! its TTL (64, less one per queue passed) are those of the place. A file that depends on its input alone: times count from
-//! [`EPOCH`].
+//! A packet has the same identity (`epb_packetid`), sequence number and IP identification at all places; its ECN field
+//! and its TTL (64, minus one per queue passed) are those at the place. The file depends only on its input: times count
+//! from [`EPOCH`].
 //!
 //! Sources: draft-ietf-opsawg-pcapng; RFC 791, 2018, 3168, 7323, 8200, 9293, 9768; spec/queues-and-signalling section 18.
 
@@ -32,10 +32,10 @@ use routes::Routes;
 pub use flow::{Flow, MdsOffer};
 pub use packets::{Packets, Row};
 
-/// The begin of a run in a capture: 2020-01-01 00:00:00 UTC, so that equal runs give equal files.
+/// The start of a run in a capture: 2020-01-01 00:00:00 UTC, so that equal runs give equal files.
 pub const EPOCH: std::time::Duration = std::time::Duration::from_secs(1_577_836_800);
 
-/// What a packet begins with.
+/// The link-layer header of captured packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Link {
     /// A synthetic Ethernet II header (link type 1): locally administered addresses, one pair per flow.
@@ -69,7 +69,7 @@ pub enum Point {
 }
 
 impl Point {
-    /// All, in the order of their numbers.
+    /// All points, in the order of their numbers.
     pub const ALL: [Point; 4] = [Point::Sender, Point::QueueIn, Point::QueueOut, Point::Receiver];
 
     /// The name that options use.
@@ -82,27 +82,27 @@ impl Point {
         }
     }
 
-    /// The point of this name.
+    /// The point with this name.
     pub fn named(name: &str) -> Option<Point> {
         Point::ALL.into_iter().find(|point| point.name() == name)
     }
 }
 
-/// How a capture looks.
+/// The format of a capture.
 #[derive(Clone, Debug)]
 pub struct Format {
-    /// The places of observation. At more than one an analyser sees packets several times: for TCP analysis take one.
+    /// The places of observation. With several, an analyser sees packets several times: for TCP analysis take one.
     pub points: Vec<Point>,
-    /// What a packet begins with.
+    /// The link-layer header.
     pub link: Link,
     /// The version of IP.
     pub ip: IpVersion,
-    /// The most bytes captured of a packet; 0 for all.
+    /// Bytes captured of each packet at most; 0 for all.
     pub snaplen: u32,
 }
 
 impl Default for Format {
-    /// The sender's view, as tcpdump there would show it. 128 bytes hold all headers: 14 + 40 + 60 at most.
+    /// The sender's view, as tcpdump would show it there. 128 bytes hold all headers: 14 + 40 + 60 at most.
     fn default() -> Format {
         Format { points: vec![Point::Sender], link: Link::default(), ip: IpVersion::default(), snaplen: 128 }
     }
@@ -110,8 +110,8 @@ impl Default for Format {
 
 /// Writes the packets that were seen at the points of `format` to `writer`, and returns how many.
 ///
-/// `about` becomes the file's comment. Fails if `writer` does, or, as `InvalidData`, at a row that is none of a run with
-/// these flows and queues. Memory does not grow with the packets.
+/// `about` becomes the file's comment. Fails if `writer` does, or, with `InvalidData`, at a row that no run with these
+/// flows and queues can have. Memory does not grow with the packets.
 pub fn write<W: Write>(
     writer: W,
     about: &str,
@@ -131,7 +131,7 @@ pub fn write<W: Write>(
         let refuse =
             |why: String| io::Error::new(io::ErrorKind::InvalidData, format!("packet {index}: {why}"));
         let point = check(&row, flows.len(), queues.len()).map_err(refuse)?;
-        // Also of packets that are not written: a route is learnt from all of them.
+        // Packets that are not written count, too: a route is learnt from all of them.
         let passed = routes.passed(&row, point);
         let Some(interface) = interfaces.of(&row, point) else { continue };
         last = EPOCH + std::time::Duration::from_nanos(row.t_ns);
@@ -160,11 +160,11 @@ pub fn write<W: Write>(
     Ok(seen.iter().sum())
 }
 
-/// Which interface is the first one of each point that is captured.
+/// The first interface of each captured point.
 #[derive(Debug)]
 struct Interfaces {
     first: [Option<u32>; 4],
-    /// Both sides of a queue are neighbours: with both, a queue's interfaces are two apart.
+    /// Both sides of a queue are neighbours: with both captured, successive queues are two interfaces apart.
     per_queue: u32,
     count: u32,
 }
@@ -215,7 +215,7 @@ fn describe<W: Write>(
     Ok(described)
 }
 
-/// Where `row` was seen, if it can be a row of a run with so many flows and queues.
+/// Where `row` was seen, if a run with this number of flows and queues can have such a row.
 fn check(row: &Row, flows: usize, queues: usize) -> Result<Point, String> {
     let point = *Point::ALL.get(usize::from(row.tap)).ok_or_else(|| format!("{} is not a tap", row.tap))?;
     if row.flow as usize >= flows {

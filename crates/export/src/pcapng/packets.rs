@@ -1,6 +1,6 @@
 //! The table `packets` of a run: one row per packet and place.
 
-/// Columns of one length, borrowed from where they are.
+/// Borrowed columns, all of one length.
 macro_rules! packets {
     ($($(#[$doc:meta])* $name:ident: $type:ty),* $(,)?) => {
         /// The columns of the table; all have one length.
@@ -12,7 +12,7 @@ macro_rules! packets {
         pub struct Row { $($(#[$doc])* pub $name: $type,)* }
 
         impl Packets<'_> {
-            /// How many rows there are: what all columns have.
+            /// The number of rows, which is the length of every column.
             pub fn len(&self) -> usize {
                 [$(self.$name.len()),*].into_iter().min().unwrap_or(0)
             }
@@ -26,11 +26,11 @@ macro_rules! packets {
 }
 
 packets! {
-    /// When it was there.
+    /// When the packet was there.
     t_ns: u64,
     /// The place, a [`Point`](super::Point).
     tap: u8,
-    /// The queue, where the place is one.
+    /// The queue, if the place is at one.
     queue: u32,
     /// The flow.
     flow: u32,
@@ -40,7 +40,7 @@ packets! {
     proto: u8,
     /// The packet's identity, the same at every place.
     id: u64,
-    /// The identity of the packet that a medium made it of; 0 for one that was sent.
+    /// For a copy made by a medium: the identity of the original packet; 0 for one that was sent.
     copy_of: u64,
     /// Length of the IP packet.
     size: u32,
@@ -82,9 +82,9 @@ packets! {
     sack4_start: u64,
     /// Fourth block.
     sack4_end: u64,
-    /// Why it was lost right after this place: 0 it was not, 1 the queue was full, 2 the AQM, 3 the medium.
+    /// Why it was lost right after this place: 0 not lost, 1 the queue was full, 2 the AQM, 3 the medium.
     drop: u8,
-    /// Its data were sent before.
+    /// Whether its data were sent before.
     retransmission: bool,
     /// The sender's window after sending; 0 where that is unknown.
     cwnd: u64,
@@ -94,7 +94,7 @@ packets! {
     srtt_ns: u64,
     /// Its state, numbered as in Linux.
     state: u8,
-    /// What keeps it from sending more.
+    /// What keeps the sender from sending more.
     limit: u8,
     /// Its data in flight.
     in_flight: u64,
@@ -125,12 +125,12 @@ impl Row {
         .take(usize::from(self.sack_n))
     }
 
-    /// The identity of the packet that was sent: its own, if it is no copy.
+    /// The identity of the packet that was sent: its own, unless it is a copy.
     pub(super) const fn original(&self) -> u64 {
         if self.copy_of == 0 { self.id } else { self.copy_of }
     }
 
-    /// True for what the receiver sends.
+    /// True for packets from the receiver.
     pub(super) const fn is_ack_direction(&self) -> bool {
         self.dir != 0
     }

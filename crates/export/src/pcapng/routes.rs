@@ -1,10 +1,10 @@
-//! How many queues a packet has passed: what its TTL has lost.
+//! The number of queues that a packet has passed, by which its TTL is lower.
 
 use super::{Point, Row};
 
-/// The queues on each flow's way, in both directions, as far as packets have shown them.
+/// The queues on each flow's path, in both directions, as far as packets have revealed them.
 ///
-/// The first packet of a flow that reaches a queue has passed all queues before it, so that queues come up in their order.
+/// The first packet of a flow that reaches a queue has passed all queues before it, so that queues appear in order.
 #[derive(Debug)]
 pub(super) struct Routes {
     queues: Vec<[Vec<u32>; 2]>,
@@ -15,7 +15,7 @@ impl Routes {
         Routes { queues: vec![[Vec::new(), Vec::new()]; flows] }
     }
 
-    /// The queues behind the packet of `row`.
+    /// The number of queues that the packet of `row` has passed.
     pub(super) fn passed(&mut self, row: &Row, point: Point) -> usize {
         let queues = &mut self.queues[row.flow as usize][usize::from(row.is_ack_direction())];
         let mut before = || {

@@ -165,7 +165,7 @@ fn sequence_numbers_wrap() {
     assert_eq!(u32_at(&bytes, 24), 0);
 }
 
-/// Windows are scaled by 14, and those above 2^30 capped at what 16 bits hold.
+/// Windows are scaled by 14 bits, and those above 2^30 capped at what 16 bits hold.
 #[test]
 fn window_is_scaled() {
     let window = |window| {
@@ -186,7 +186,7 @@ fn ipv6() {
     assert_eq!(sum(&pseudo), 0xFFFF);
 }
 
-/// UDP (RFC 768): number and time of sending begin the data.
+/// UDP (RFC 768): the data start with the number and the time of sending.
 #[test]
 fn udp() {
     let row = Row { proto: UDP, size: 200, payload: 172, seq: 5, ..data() };

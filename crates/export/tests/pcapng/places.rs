@@ -4,7 +4,7 @@ use windtunnel_export::pcapng::{Format, Link, Point, Row, write};
 
 use crate::reader::{blocks, data, file, flow, options, packets, u32_at, with_columns};
 
-/// One packet at every place of its way through two queues, dropped at none, marked CE in the second; and its ACK.
+/// One packet at every place of its path through two queues, dropped at none, marked CE in the second; and its ACK.
 fn journey() -> Vec<Row> {
     let at = |tap, queue, t_ns| Row { tap, queue, t_ns, ..data() };
     let (none, ce) = (u32::MAX, 0b11);
@@ -24,8 +24,8 @@ fn all_points() -> Format {
     Format { points: Point::ALL.to_vec(), link: Link::Raw, ..Format::default() }
 }
 
-/// Interfaces are senders, queues before and after, receivers; each packet is at the one of its place, and is the same
-/// there but for its ECN field and the TTL.
+/// Interfaces are senders, queues before and after, receivers; each packet is at the interface of its place, and is the
+/// same everywhere except for its ECN field and TTL.
 #[test]
 fn a_packet_at_all_its_places() {
     let file = file(flow(), &journey(), &all_points());
@@ -43,15 +43,15 @@ fn a_packet_at_all_its_places() {
     assert_eq!(of(|p| u64::from(p.frame[1] & 3)), [2, 2, 2, 2, 3, 3, 2, 2], "ECN");
     assert_eq!(of(|p| u64::from(p.frame[5])), [7, 7, 7, 7, 7, 7, 8, 8], "identification");
     assert_eq!(of(|p| p.time_ns - 1_577_836_800_000_000_000), [0, 1000, 2000, 3000, 4000, 5000, 5001, 9000]);
-    // epb_packetid and epb_flags: outbound (2) where it leaves, inbound (1) where it comes in.
+    // epb_packetid and epb_flags: outbound (2) where it leaves, inbound (1) where it arrives.
     assert!(seen.iter().all(|p| p.options.contains(&(5, u64::from(p.frame[5]).to_le_bytes().to_vec()))));
     let flags =
         |p: &crate::reader::Seen| u64::from(p.options.iter().find(|(code, _)| *code == 2).unwrap().1[0]);
     assert_eq!(of(flags), [2, 1, 2, 1, 2, 1, 2, 1]);
 }
 
-/// A copy that a medium made has an identity of its own (`epb_packetid`, option 5) and is the same to the last bit: its IP
-/// header too. A comment (option 1) says what it is.
+/// A copy that a medium made has its own identity (`epb_packetid`, option 5) and is otherwise equal to the last bit, IP
+/// header included. A comment (option 1) says what it is.
 #[test]
 fn a_copy_is_the_same_packet_on_the_wire() {
     let original = Row { tap: 3, queue: u32::MAX, ..data() };
@@ -90,21 +90,21 @@ fn single_points() {
     assert_eq!(seen(Point::Receiver), [(0, 62), (0, 64)]);
 }
 
-/// Of longer packets the file holds the first bytes, and says how long they were.
+/// The file holds the first bytes of longer packets, and their original length.
 #[test]
 fn snap_length() {
     let short = packets(&file(flow(), &[data()], &Format { snaplen: 66, ..Format::default() }));
     assert_eq!((short[0].frame.len(), short[0].length), (66, 1514));
 }
 
-/// Why a packet is not seen any more is said where it was seen last.
+/// The last place where a packet is seen says why it is not seen again.
 #[test]
 fn drops_are_comments() {
     let row = Row { tap: 1, queue: 0, drop: 1, ..data() };
     assert_eq!(packets(&file(flow(), &[row], &all_points()))[0].comments(), ["drop:full"]);
 }
 
-/// Equal input, equal bytes; the first block says what the file is of.
+/// Equal input gives equal bytes; the first block says which run the file shows.
 #[test]
 fn reproducible() {
     let once = file(flow(), &journey(), &all_points());

@@ -71,7 +71,7 @@ pub(crate) fn options(mut bytes: &[u8]) -> Vec<(u16, Vec<u8>)> {
     }
 }
 
-/// The one's-complement sum of RFC 1071 over `bytes`: 0xFFFF for what holds a right checksum.
+/// The one's-complement sum of RFC 1071 over `bytes`: 0xFFFF if they hold a correct checksum.
 pub(crate) fn sum(bytes: &[u8]) -> u16 {
     let word = |pair: &[u8]| u32::from(pair[0]) << 8 | u32::from(pair.get(1).copied().unwrap_or(0));
     let mut sum: u32 = bytes.chunks(2).map(word).sum();

@@ -6,9 +6,11 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use windtunnel_algorithm::Params;
 use windtunnel_units::Duration;
 
 use crate::aqm::{Aqm, PacketView, QueueView, Signal, Verdict};
+use crate::params::{AqmInit, BuildAqm};
 
 /// Thresholds of the sojourn time, strict; 0 s turns one off. The most severe one that is exceeded
 /// counts.
@@ -22,6 +24,20 @@ pub struct BrickWallParams {
     pub ce_threshold: Duration,
     /// Above it packets are dropped; 0 s is never.
     pub drop_threshold: Duration,
+}
+
+impl Params for BrickWallParams {
+    const NAME: &'static str = "brickwall";
+    const ALIASES: &'static [&'static str] = &["brick-wall", "brick_wall"];
+    const SUMMARY: &'static str = "Marks every packet that waited longer than a threshold";
+}
+
+impl BuildAqm for BrickWallParams {
+    type Aqm = BrickWall;
+
+    fn aqm(&self, _init: &AqmInit) -> BrickWall {
+        BrickWall::new(self.clone())
+    }
 }
 
 /// The brick wall. It has no variables.

@@ -8,6 +8,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use windtunnel_algorithm::Params;
 use windtunnel_units::{Duration, OutOfRange, Time};
 
 use super::delta_sigma::{DeltaSigma, SECOND, nanos};
@@ -15,6 +16,7 @@ use super::jitter::JitterEstimator;
 use crate::aqm::{Aqm, PacketView, QueueView, Signal, Verdict};
 use crate::check;
 use crate::ecn::Class;
+use crate::params::{AqmInit, BuildAqm};
 
 /// The three targets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -39,11 +41,22 @@ impl Default for DelticParams {
     }
 }
 
-impl DelticParams {
-    pub(crate) fn check(&self) -> Result<(), OutOfRange> {
+impl Params for DelticParams {
+    const NAME: &'static str = "deltic";
+    const SUMMARY: &'static str = "Delay Time Control: one controller each for SCE, CE and drop";
+
+    fn check(&self) -> Result<(), OutOfRange> {
         check::set_point("sce_target", self.sce_target)?;
         check::set_point("ce_target", self.ce_target)?;
         check::set_point("drop_target", self.drop_target)
+    }
+}
+
+impl BuildAqm for DelticParams {
+    type Aqm = Deltic;
+
+    fn aqm(&self, _init: &AqmInit) -> Deltic {
+        Deltic::new(self)
     }
 }
 

@@ -9,6 +9,7 @@ use std::num::NonZeroU32;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use windtunnel_algorithm::Params;
 use windtunnel_units::{Duration, OutOfRange, Time};
 
 use super::delta_sigma::nanos;
@@ -16,6 +17,7 @@ use super::deltic::{Drive, TargetLaw};
 use super::oscillators::DEFAULT_TAU;
 use crate::aqm::{Aqm, LinkedOscillators, PacketView, QueueView, Verdict};
 use crate::check;
+use crate::params::{AqmInit, BuildAqm};
 
 /// Target and tau.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -35,9 +37,21 @@ impl Default for DelticMdsParams {
     }
 }
 
-impl DelticMdsParams {
-    pub(crate) fn check(&self) -> Result<(), OutOfRange> {
+impl Params for DelticMdsParams {
+    const NAME: &'static str = "deltic-mds";
+    const ALIASES: &'static [&'static str] = &["deltic_mds"];
+    const SUMMARY: &'static str = "Delay Time Control with oscillators for SCE and CE linked by tau";
+
+    fn check(&self) -> Result<(), OutOfRange> {
         check::set_point("target", self.target)
+    }
+}
+
+impl BuildAqm for DelticMdsParams {
+    type Aqm = DelticMds;
+
+    fn aqm(&self, _init: &AqmInit) -> DelticMds {
+        DelticMds::new(self)
     }
 }
 

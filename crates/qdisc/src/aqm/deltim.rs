@@ -13,6 +13,7 @@ use std::num::NonZeroU32;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use windtunnel_algorithm::Params;
 use windtunnel_units::{Duration, OutOfRange, Time};
 
 use super::delta_sigma::{DeltaSigma, SECOND, nanos};
@@ -20,6 +21,7 @@ use super::jitter::JitterEstimator;
 use super::oscillators::DEFAULT_TAU;
 use crate::aqm::{Aqm, LinkedOscillators, PacketView, QueueView, Verdict};
 use crate::check;
+use crate::params::{AqmInit, BuildAqm};
 
 /// Burst and tau.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -40,9 +42,21 @@ impl Default for DeltimParams {
     }
 }
 
-impl DeltimParams {
-    pub(crate) fn check(&self) -> Result<(), OutOfRange> {
+impl Params for DeltimParams {
+    const NAME: &'static str = "deltim";
+    const SUMMARY: &'static str =
+        "Delay Time Minimisation: one packet as the set point, idle time slows the marks";
+
+    fn check(&self) -> Result<(), OutOfRange> {
         check::set_point("burst", self.burst)
+    }
+}
+
+impl BuildAqm for DeltimParams {
+    type Aqm = Deltim;
+
+    fn aqm(&self, _init: &AqmInit) -> Deltim {
+        Deltim::new(self)
     }
 }
 

@@ -15,6 +15,7 @@ use std::num::NonZeroU32;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use windtunnel_algorithm::Params;
 use windtunnel_units::{Duration, OutOfRange, Time};
 
 use super::delta_sigma::{DeltaSigma, SECOND, nanos};
@@ -23,6 +24,7 @@ use super::jitter::JitterEstimator;
 use super::oscillators::DEFAULT_TAU;
 use crate::aqm::{Aqm, LinkedOscillators, PacketView, QueueView, Verdict};
 use crate::check;
+use crate::params::{AqmInit, BuildAqm};
 
 /// Burst, update interval and tau.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -44,13 +46,24 @@ impl Default for Deltim2Params {
     }
 }
 
-impl Deltim2Params {
-    pub(crate) fn check(&self) -> Result<(), OutOfRange> {
+impl Params for Deltim2Params {
+    const NAME: &'static str = "deltim2";
+    const SUMMARY: &'static str = "Delay Time Minimisation on the standing queue, updated at intervals";
+
+    fn check(&self) -> Result<(), OutOfRange> {
         check::set_point("burst", self.burst)?;
         if self.update.is_zero() || self.update > self.burst {
             return Err(OutOfRange::new("update", self.update, "more than 0 s and at most the burst"));
         }
         Ok(())
+    }
+}
+
+impl BuildAqm for Deltim2Params {
+    type Aqm = Deltim2;
+
+    fn aqm(&self, _init: &AqmInit) -> Deltim2 {
+        Deltim2::new(self)
     }
 }
 

@@ -14,13 +14,13 @@
 //!
 //! The RFC and Linux differ in details, see [`PieVariant`].
 
+use windtunnel_algorithm::RandomStream;
 use windtunnel_units::{Bytes, Duration, Probability, Time};
 
 use super::pie_params::{PieBurstMode, PieParams, PieRandom, PieVariant};
 use super::pie_rate::DepartureRate;
 use crate::aqm::{Aqm, PacketView, QueueView, Signal, Verdict};
-use crate::ecn::Class;
-use crate::random::Uniform;
+use crate::params::AqmInit;
 
 /// The auto-tuning (RFC 8033 section 4.2): what the gains are divided by at drop probability `p`.
 fn divisor(p: f64) -> u16 {
@@ -39,7 +39,7 @@ fn divisor(p: f64) -> u16 {
 #[derive(Clone, Debug)]
 pub struct Pie {
     params: PieParams,
-    random: Uniform,
+    random: RandomStream,
     /// The drop probability.
     p: Probability,
     /// The sum of probabilities since the last signal.
@@ -63,14 +63,14 @@ impl Pie {
     const STEP: f64 = 0.02;
     const LONG_DELAY: Duration = Duration::from_millis(250);
 
-    /// PIE with its own random stream.
-    pub fn new(params: PieParams, seed: u64) -> Pie {
+    /// PIE with its own random stream. Idle time leaves nothing in its variables but the phase of its timer.
+    pub fn new(params: PieParams, init: &AqmInit) -> Pie {
         let first_update = match params.variant {
             PieVariant::Linux => Pie::FIRST_UPDATE_LINUX,
             PieVariant::Rfc => params.tupdate,
         };
         Pie {
-            random: Uniform::new(seed),
+            random: RandomStream::new(init.seed),
             p: Probability::ZERO,
             accu: 0.0,
             qdelay: Duration::ZERO,
@@ -78,7 +78,7 @@ impl Pie {
             burst: params.max_burst,
             estimator: params.dq_rate_estimator.then(DepartureRate::default),
             last_dequeue: None,
-            next_update: Time::ZERO + first_update,
+            next_update: init.next_tick(first_update, params.tupdate),
             params,
         }
     }
@@ -172,12 +172,12 @@ impl Pie {
 impl Aqm for Pie {
     fn on_enqueue(&mut self, packet: &PacketView, queue: &QueueView) -> Verdict {
         // One draw per packet, needed or not: what one packet gets does not shift what later ones draw.
-        let u = self.random.draw();
+        let u = self.random.uniform();
         if self.spares(queue) {
             return Verdict::Pass;
         }
         let mark = self.params.ecn && self.p <= self.params.ecn_prob;
-        let marked = mark && matches!(packet.class, Class::Conventional | Class::Sce);
+        let marked = mark && packet.markable();
         match self.signals(self.probability(packet.size), u, marked) {
             false => Verdict::Pass,
             true if mark => Verdict::Mark(Signal::Ce),
@@ -235,6 +235,11 @@ impl Aqm for Pie {
 #[expect(clippy::float_cmp, reason = "multiples of 1/8 are exact")]
 mod tests {
     use super::*;
+    use crate::limit::Limit;
+
+    fn init() -> AqmInit {
+        AqmInit { limit: Limit::Unlimited, seed: 1, now: Time::ZERO, age: Duration::ZERO }
+    }
 
     /// Each threshold of the table belongs to the row above it (spec/queues-and-signalling section 6).
     #[test]
@@ -251,7 +256,7 @@ mod tests {
     /// first sum at which the coin counts, 68/8 the first at which it does not.
     #[test]
     fn derandomized() {
-        let pie = || Pie::new(PieParams::default(), 1);
+        let pie = || Pie::new(PieParams::default(), &init());
         let first = |u| {
             let mut pie = pie();
             (1..100).find(|_| pie.signals(0.125, u, false)).unwrap()
@@ -270,7 +275,7 @@ mod tests {
     #[test]
     fn linux_exact() {
         let after = |linux_exact, u, marked| {
-            let mut pie = Pie::new(PieParams { linux_exact, ..PieParams::default() }, 1);
+            let mut pie = Pie::new(PieParams { linux_exact, ..PieParams::default() }, &init());
             while !pie.signals(0.125, u, marked) {}
             (pie.accu, pie.signals(0.125, 1.0, marked))
         };

@@ -5,9 +5,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use windtunnel_algorithm::Params;
 use windtunnel_units::{Bytes, Duration, OutOfRange, Probability};
 
-use crate::fifo::Limit;
+use crate::aqm::Pie;
+use crate::limit::Limit;
+use crate::params::{AqmInit, BuildAqm};
 
 /// Whose PIE it is, where they differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -106,11 +109,12 @@ impl Default for PieParams {
     }
 }
 
-impl PieParams {
-    /// Linux's limit.
-    pub(crate) const LIMIT: Limit = Limit::Packets(1_000);
+impl Params for PieParams {
+    const NAME: &'static str = "pie";
+    const SUMMARY: &'static str =
+        "Proportional Integral controller Enhanced: drops or marks on enqueue, towards a target delay";
 
-    pub(crate) fn check(&self) -> Result<(), OutOfRange> {
+    fn check(&self) -> Result<(), OutOfRange> {
         for (key, span) in [("target", self.target), ("tupdate", self.tupdate)] {
             if span.is_zero() {
                 return Err(OutOfRange::new(key, span, "more than 0 s"));
@@ -126,4 +130,19 @@ impl PieParams {
         }
         Ok(())
     }
+}
+
+impl BuildAqm for PieParams {
+    type Aqm = Pie;
+
+    const LIMIT: Limit = PieParams::DEFAULT_LIMIT;
+
+    fn aqm(&self, init: &AqmInit) -> Pie {
+        Pie::new(self.clone(), init)
+    }
+}
+
+impl PieParams {
+    /// Linux's limit.
+    pub(crate) const DEFAULT_LIMIT: Limit = Limit::Packets(1_000);
 }

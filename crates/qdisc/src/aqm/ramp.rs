@@ -13,12 +13,13 @@ use std::num::NonZeroU32;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use windtunnel_algorithm::{Params, RandomStream};
 use windtunnel_units::{Duration, OutOfRange};
 
 use crate::aqm::oscillators::DEFAULT_TAU;
 use crate::aqm::{Aqm, PacketView, QueueView, Signal, Verdict};
 use crate::ecn::Class;
-use crate::random::Uniform;
+use crate::params::{AqmInit, BuildAqm};
 
 /// The ends of the ramp.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -40,8 +41,11 @@ impl Default for RampParams {
     }
 }
 
-impl RampParams {
-    pub(crate) fn check(&self) -> Result<(), OutOfRange> {
+impl Params for RampParams {
+    const NAME: &'static str = "ramp";
+    const SUMMARY: &'static str = "Marks with a probability that rises with the sojourn time";
+
+    fn check(&self) -> Result<(), OutOfRange> {
         match self.min {
             Some(min) if min >= self.max => Err(OutOfRange::new("min", min, "less than max")),
             _ if self.max.is_zero() => Err(OutOfRange::new("max", self.max, "more than 0 s")),
@@ -50,11 +54,19 @@ impl RampParams {
     }
 }
 
+impl BuildAqm for RampParams {
+    type Aqm = Ramp;
+
+    fn aqm(&self, init: &AqmInit) -> Ramp {
+        Ramp::new(self.clone(), init.seed)
+    }
+}
+
 /// The ramp's variables.
 #[derive(Clone, Debug)]
 pub struct Ramp {
     params: RampParams,
-    random: Uniform,
+    random: RandomStream,
     /// SCE opportunities since the last CE opportunity.
     opportunities: u32,
 }
@@ -62,7 +74,7 @@ pub struct Ramp {
 impl Ramp {
     /// A ramp with its own random stream.
     pub fn new(params: RampParams, seed: u64) -> Ramp {
-        Ramp { params, random: Uniform::new(seed), opportunities: 0 }
+        Ramp { params, random: RandomStream::new(seed), opportunities: 0 }
     }
 
     /// The probability of an SCE opportunity.
@@ -82,7 +94,7 @@ impl Ramp {
 impl Aqm for Ramp {
     fn on_dequeue(&mut self, packet: &PacketView, queue: &QueueView) -> Verdict {
         // One draw per packet, needed or not: what one packet gets does not shift what later ones draw.
-        if self.random.draw() >= self.probability(packet, queue) {
+        if self.random.uniform() >= self.probability(packet, queue) {
             return Verdict::Pass;
         }
         self.opportunities += 1;

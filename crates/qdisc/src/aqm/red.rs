@@ -16,20 +16,19 @@
 //! A packet that does not fit into the queue is lost before RED hears of it, as with every AQM here; Linux updates the average
 //! first. Thresholds of a queue that overflows before it reaches `max` are the wrong ones in any case.
 
+use windtunnel_algorithm::RandomStream;
 use windtunnel_units::{Duration, Rate, Time};
 
 use super::red_average::QueueAverage;
 use super::red_params::{Band, RedParams, RedRandom};
 use crate::aqm::{Aqm, PacketView, QueueView, Signal, Verdict};
-use crate::ecn::Class;
-use crate::fifo::Limit;
-use crate::random::Uniform;
+use crate::params::AqmInit;
 
 /// RED's variables.
 #[derive(Clone, Debug)]
 pub struct Red {
     params: RedParams,
-    random: Uniform,
+    random: RandomStream,
     band: Band,
     average: QueueAverage,
     /// The probability at `max`.
@@ -56,11 +55,12 @@ impl Red {
     /// The target: from here to here within the band.
     const TARGET: [f64; 2] = [0.4, 0.6];
 
-    /// RED in a queue that holds `limit`, with its own random stream.
-    pub fn new(params: RedParams, limit: Limit, seed: u64) -> Red {
-        let band = params.band(limit);
-        Red {
-            random: Uniform::new(seed),
+    /// RED with its own random stream. Idle time leaves nothing in its variables but the phase of the adaptation, and the
+    /// probability at `max` to which that has come with an average of zero.
+    pub fn new(params: RedParams, init: &AqmInit) -> Red {
+        let band = params.band(init.limit);
+        let mut red = Red {
+            random: RandomStream::new(init.seed),
             average: QueueAverage::new(band.weight, params.avpkt, params.bandwidth, params.idle),
             band,
             max_p: params.probability.get(),
@@ -68,9 +68,15 @@ impl Red {
             r: 0.0,
             sum: 0.0,
             rate: None,
-            next_adaptation: Time::ZERO + Red::ADAPTATION,
+            next_adaptation: init.next_tick(Red::ADAPTATION, Red::ADAPTATION),
             params,
+        };
+        let mut adaptations = init.age.as_nanos() / Red::ADAPTATION.as_nanos();
+        while red.params.adapts() && adaptations > 0 && red.max_p >= Red::LEAST_MAX_P {
+            red.adapt(0.0);
+            adaptations -= 1;
         }
+        red
     }
 
     /// Where the band depends on the link's rate: makes it so.
@@ -101,7 +107,7 @@ impl Red {
     fn signals(&mut self, p: f64) -> bool {
         match self.params.random {
             RedRandom::Uniform => self.ends_gap(p),
-            RedRandom::Coin => self.random.draw() < p,
+            RedRandom::Coin => self.random.uniform() < p,
             RedRandom::Recur => {
                 self.sum += p;
                 let signal = self.sum > 1.0;
@@ -115,14 +121,14 @@ impl Red {
     fn ends_gap(&mut self, p: f64) -> bool {
         let Some(count) = &mut self.count else {
             self.count = Some(0);
-            self.r = self.random.draw();
+            self.r = self.random.uniform();
             return false;
         };
         *count += 1;
         let ends = *count as f64 * p >= self.r;
         if ends {
             *count = 0;
-            self.r = self.random.draw();
+            self.r = self.random.uniform();
         }
         ends
     }
@@ -130,10 +136,9 @@ impl Red {
     /// What a signal does to a packet. `hard`: every packet gets one.
     fn signal(&self, packet: &PacketView, hard: bool) -> Verdict {
         let RedParams { ecn, harddrop, nodrop, .. } = self.params;
-        let capable = matches!(packet.class, Class::Conventional | Class::Sce);
         if !ecn || (hard && harddrop) {
             Verdict::Drop
-        } else if nodrop && !capable {
+        } else if nodrop && !packet.markable() {
             Verdict::Pass
         } else {
             Verdict::Mark(Signal::Ce)

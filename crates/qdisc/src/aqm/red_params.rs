@@ -5,9 +5,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use windtunnel_algorithm::Params;
 use windtunnel_units::{Bytes, Duration, OutOfRange, Probability, Rate};
 
-use crate::fifo::Limit;
+use crate::aqm::Red;
+use crate::limit::Limit;
+use crate::params::{AqmInit, BuildAqm};
 
 /// How a probability becomes signals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -105,9 +108,46 @@ pub(super) struct Band {
     pub(super) weight: f64,
 }
 
+impl Params for RedParams {
+    const NAME: &'static str = "red";
+    const SUMMARY: &'static str =
+        "Random Early Detection: drops or marks with a probability that rises with the average queue";
+
+    fn check(&self) -> Result<(), OutOfRange> {
+        if self.avpkt == Bytes::ZERO || self.avpkt > RedParams::LONGEST {
+            return Err(OutOfRange::new("avpkt", self.avpkt, "more than 0 B and at most 64 KiB"));
+        }
+        for (key, size) in [("min", self.min), ("max", self.max)] {
+            if let Some(size) = size.filter(|&size| size > RedParams::MOST) {
+                return Err(OutOfRange::new(key, size, "at most 1000 GB"));
+            }
+        }
+        if self.probability == Probability::ZERO {
+            return Err(OutOfRange::new("probability", self.probability, "more than 0 %"));
+        }
+        if self.bandwidth == Rate::ZERO {
+            return Err(OutOfRange::new("bandwidth", self.bandwidth, "more than 0 bit/s"));
+        }
+        if self.nodrop && !self.ecn {
+            return Err(OutOfRange::new("nodrop", self.nodrop, "false without `ecn`"));
+        }
+        if self.adaptive_auto { self.check_automatic() } else { self.check_thresholds() }
+    }
+}
+
+impl BuildAqm for RedParams {
+    type Aqm = Red;
+
+    const LIMIT: Limit = RedParams::DEFAULT_LIMIT;
+
+    fn aqm(&self, init: &AqmInit) -> Red {
+        Red::new(self.clone(), init)
+    }
+}
+
 impl RedParams {
     /// tc demands one. This one is its manual page's, and what thresholds are derived from where the queue's is no size.
-    pub(crate) const LIMIT: Limit = Limit::Bytes(Bytes::new(RedParams::LIMIT_BYTES));
+    pub(crate) const DEFAULT_LIMIT: Limit = Limit::Bytes(Bytes::new(RedParams::LIMIT_BYTES));
     const LIMIT_BYTES: u64 = 400_000;
     /// A `min` below it would react to single bursts (Floyd 1997, "Discussions of Setting Parameters").
     const LEAST_PACKETS: u64 = 5;
@@ -168,27 +208,6 @@ impl RedParams {
         )
     }
 
-    pub(crate) fn check(&self) -> Result<(), OutOfRange> {
-        if self.avpkt == Bytes::ZERO || self.avpkt > RedParams::LONGEST {
-            return Err(OutOfRange::new("avpkt", self.avpkt, "more than 0 B and at most 64 KiB"));
-        }
-        for (key, size) in [("min", self.min), ("max", self.max)] {
-            if let Some(size) = size.filter(|&size| size > RedParams::MOST) {
-                return Err(OutOfRange::new(key, size, "at most 1000 GB"));
-            }
-        }
-        if self.probability == Probability::ZERO {
-            return Err(OutOfRange::new("probability", self.probability, "more than 0 %"));
-        }
-        if self.bandwidth == Rate::ZERO {
-            return Err(OutOfRange::new("bandwidth", self.bandwidth, "more than 0 bit/s"));
-        }
-        if self.nodrop && !self.ecn {
-            return Err(OutOfRange::new("nodrop", self.nodrop, "false without `ecn`"));
-        }
-        if self.adaptive_auto { self.check_automatic() } else { self.check_thresholds() }
-    }
-
     fn check_automatic(&self) -> Result<(), OutOfRange> {
         const SET: &str = "left out with `adaptive_auto`, which sets it";
         if self.delay_target.is_zero() {
@@ -203,7 +222,7 @@ impl RedParams {
     }
 
     fn check_thresholds(&self) -> Result<(), OutOfRange> {
-        let (min, max) = self.thresholds(RedParams::LIMIT);
+        let (min, max) = self.thresholds(RedParams::DEFAULT_LIMIT);
         match (self.min, self.max, self.burst) {
             (_, Some(max), _) if max <= min => return Err(OutOfRange::new("max", max, "more than `min`")),
             (Some(min), _, _) if min <= self.avpkt => {
@@ -258,7 +277,7 @@ mod tests {
     #[test]
     fn test_point() {
         let params = RedParams { min: MIN, max: MAX, burst: Some(55), ..RedParams::default() };
-        assert_eq!(band(&params, RedParams::LIMIT), (30_000.0, 90_000.0, 32.0));
+        assert_eq!(band(&params, RedParams::DEFAULT_LIMIT), (30_000.0, 90_000.0, 32.0));
     }
 
     /// The paper's own example (section 6.1): for a burst of 50 packets with `min` 5 packets the weight is at most 0.0042, rounded.
@@ -275,10 +294,10 @@ mod tests {
     #[test]
     fn defaults() {
         let plain = RedParams::default();
-        assert_eq!(band(&plain, RedParams::LIMIT), (33_333.0, 100_000.0, 32.0));
-        assert_eq!(band(&plain, Limit::Packets(400)), band(&plain, RedParams::LIMIT));
+        assert_eq!(band(&plain, RedParams::DEFAULT_LIMIT), (33_333.0, 100_000.0, 32.0));
+        assert_eq!(band(&plain, Limit::Packets(400)), band(&plain, RedParams::DEFAULT_LIMIT));
         for limit in [Limit::Unlimited, Limit::Time(Duration::from_millis(1))] {
-            assert_eq!(band(&plain, limit), band(&plain, RedParams::LIMIT));
+            assert_eq!(band(&plain, limit), band(&plain, RedParams::DEFAULT_LIMIT));
         }
         let of = |min, max| band(&RedParams { min, max, ..RedParams::default() }, Limit::Packets(1));
         assert_eq!((of(MIN, None), of(None, MAX)), (of(MIN, MAX), of(MIN, MAX)));

@@ -1,10 +1,10 @@
-//! A queue on the bench: the clock and the packets are the test's.
+//! A queue on the bench: the test provides the clock and the packets.
 
-use windtunnel_qdisc::ecn::{EcnPolicy, Outcome};
+use windtunnel_qdisc::ecn::Outcome;
 use windtunnel_qdisc::{
-    Backlog, BrickWallParams, DelticMdsParams, DelticParams, Deltim2Params, DeltimParams, Dropped,
-    FifoParams, Incident, Limit, PieParams, QueueConfig, QueueCx, QueueDiscipline, QueueStats, RampParams,
-    RedIdle, RedParams,
+    Accounts, Backlog, BrickWallParams, DelticMdsParams, DelticParams, Deltim2Params, DeltimParams, Dropped,
+    FifoParams, Incident, Limit, PieParams, QueueCx, QueueDiscipline, QueueInit, QueueSpec, QueueStats,
+    RampParams, RedIdle, RedParams,
 };
 use windtunnel_units::{Bytes, Duration, Rate, Seq, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId, Packet};
@@ -38,35 +38,35 @@ pub(crate) struct Bench {
     queue: Box<dyn QueueDiscipline>,
     pub(crate) rate: Rate,
     pub(crate) deliver_drops: bool,
-    pub(crate) stats: QueueStats,
+    accounts: Accounts,
     pub(crate) incidents: Vec<Incident>,
 }
 
 /// Every kind of queue, with its defaults (the brick wall with thresholds).
-pub(crate) fn all_queues() -> Vec<QueueConfig> {
+pub(crate) fn all_queues() -> Vec<QueueSpec> {
     let brick_wall = BrickWallParams {
         sce_threshold: Duration::from_millis(2),
         ce_threshold: Duration::from_millis(10),
         drop_threshold: Duration::from_millis(50),
     };
     vec![
-        QueueConfig::Fifo(FifoParams::default()),
-        QueueConfig::Fifo(FifoParams { headdrop: true }),
-        QueueConfig::BrickWall(brick_wall),
-        QueueConfig::Ramp(RampParams::default()),
-        QueueConfig::Deltic(DelticParams::default()),
-        QueueConfig::DelticMds(DelticMdsParams::default()),
-        QueueConfig::Deltim(DeltimParams::default()),
-        QueueConfig::Deltim2(Deltim2Params::default()),
-        QueueConfig::Pie(PieParams::default()),
-        QueueConfig::Pie(PieParams { ecn: true, dq_rate_estimator: true, ..PieParams::default() }),
-        QueueConfig::Red(RedParams::default()),
-        QueueConfig::Red(RedParams { ecn: true, gentle: true, idle: RedIdle::Linux, ..RedParams::default() }),
-        QueueConfig::Red(RedParams { ecn: true, adaptive_auto: true, ..RedParams::default() }),
+        QueueSpec::new(FifoParams::default()),
+        QueueSpec::new(FifoParams { headdrop: true }),
+        QueueSpec::new(brick_wall),
+        QueueSpec::new(RampParams::default()),
+        QueueSpec::new(DelticParams::default()),
+        QueueSpec::new(DelticMdsParams::default()),
+        QueueSpec::new(DeltimParams::default()),
+        QueueSpec::new(Deltim2Params::default()),
+        QueueSpec::new(PieParams::default()),
+        QueueSpec::new(PieParams { ecn: true, dq_rate_estimator: true, ..PieParams::default() }),
+        QueueSpec::new(RedParams::default()),
+        QueueSpec::new(RedParams { ecn: true, gentle: true, idle: RedIdle::Linux, ..RedParams::default() }),
+        QueueSpec::new(RedParams { ecn: true, adaptive_auto: true, ..RedParams::default() }),
     ]
 }
 
-/// Gaps of 1 ns up to so many microseconds, from a linear congruential generator (Knuth, MMIX).
+/// Gaps from 1 ns up to a number of microseconds, from a linear congruential generator (Knuth, MMIX).
 pub(crate) fn random_gaps(seed: u64) -> impl FnMut(u64) -> u64 {
     let mut state = seed | 1;
     move |most_us| {
@@ -76,12 +76,13 @@ pub(crate) fn random_gaps(seed: u64) -> impl FnMut(u64) -> u64 {
 }
 
 impl Bench {
-    pub(crate) fn new(config: &QueueConfig, limit: Limit) -> Bench {
+    pub(crate) fn new(config: &QueueSpec, limit: Limit) -> Bench {
         Bench::with_seed(config, limit, 1)
     }
 
-    pub(crate) fn with_seed(config: &QueueConfig, limit: Limit, seed: u64) -> Bench {
-        Bench::of(config.build(EcnPolicy::default(), limit, seed))
+    /// A queue that is created at the start.
+    pub(crate) fn with_seed(config: &QueueSpec, limit: Limit, seed: u64) -> Bench {
+        Bench::of(config.build(&QueueInit { age: Duration::ZERO, ..QueueInit::new(limit, seed) }))
     }
 
     pub(crate) fn of(queue: Box<dyn QueueDiscipline>) -> Bench {
@@ -89,14 +90,14 @@ impl Bench {
             queue,
             rate: Rate::from_mbps(10),
             deliver_drops: true,
-            stats: QueueStats::default(),
+            accounts: Accounts::default(),
             incidents: Vec::new(),
         }
     }
 
     pub(crate) fn packet(&mut self, flow: u32, size: u64, kind: Kind) -> Packet {
         let mut packet = Packet::new(FlowId::new(flow), Bytes::new(size), Bytes::ZERO);
-        packet.seq = Seq::new(self.stats.arrived);
+        packet.seq = Seq::new(self.stats().arrived);
         packet.ecn = match kind {
             Kind::NotEct => Ecn::NotEct,
             Kind::Ect0 | Kind::Mds => Ecn::Ect0,
@@ -104,6 +105,16 @@ impl Bench {
         };
         packet.dscp = if kind == Kind::Mds { Dscp::MDS } else { Dscp::DEFAULT };
         packet
+    }
+
+    /// What it has counted so far.
+    pub(crate) fn stats(&self) -> QueueStats {
+        self.accounts.total
+    }
+
+    /// What its bands have counted so far.
+    pub(crate) fn band_stats(&self) -> &[QueueStats] {
+        &self.accounts.bands
     }
 
     /// What it dropped.
@@ -119,7 +130,7 @@ impl Bench {
     pub(crate) fn run_timers(&mut self, at_ns: u64) {
         while let Some(now) = self.queue.next_timer().filter(|next| next.as_nanos() <= at_ns) {
             let mut cx =
-                QueueCx::new(now, self.rate, self.deliver_drops, &mut self.stats, &mut self.incidents);
+                QueueCx::new(now, self.rate, self.deliver_drops, &mut self.accounts, &mut self.incidents);
             self.queue.on_timer(&mut cx);
         }
     }
@@ -132,7 +143,8 @@ impl Bench {
     pub(crate) fn enqueue(&mut self, at_ns: u64, packet: Packet) {
         self.run_timers(at_ns);
         let now = Time::from_nanos(at_ns);
-        let mut cx = QueueCx::new(now, self.rate, self.deliver_drops, &mut self.stats, &mut self.incidents);
+        let mut cx =
+            QueueCx::new(now, self.rate, self.deliver_drops, &mut self.accounts, &mut self.incidents);
         self.queue.enqueue(packet, &mut cx);
     }
 
@@ -143,16 +155,10 @@ impl Bench {
     }
 
     pub(crate) fn dequeue(&mut self, at_ns: u64) -> Option<Left> {
-        self.run_timers(at_ns);
-        let now = Time::from_nanos(at_ns);
-        let mut cx = QueueCx::new(now, self.rate, self.deliver_drops, &mut self.stats, &mut self.incidents);
-        let packet = self.queue.dequeue(&mut cx)?;
-        let (outcome, sojourn) = cx.departure().expect("a packet that leaves is accounted for");
-        let left = Left { seq: packet.seq.get(), flow: packet.flow.get(), ecn: packet.ecn, outcome, sojourn };
-        Some(left)
+        self.leave(at_ns, |queue, cx| queue.dequeue(cx))
     }
 
-    /// A packet leaves that must be there; what was done to it.
+    /// A packet, which must be there, leaves; returns what was done to it.
     pub(crate) fn outcome(&mut self, at_ns: u64) -> Outcome {
         self.dequeue(at_ns).expect("a packet is queued").outcome
     }
@@ -161,11 +167,42 @@ impl Bench {
         self.queue.backlog()
     }
 
-    pub(crate) fn head_size(&self) -> Option<Bytes> {
-        self.queue.head_size()
+    /// The queue chooses the packet that leaves next: its length.
+    pub(crate) fn choose(&mut self, at_ns: u64) -> Option<Bytes> {
+        self.run_timers(at_ns);
+        let now = Time::from_nanos(at_ns);
+        let mut cx =
+            QueueCx::new(now, self.rate, self.deliver_drops, &mut self.accounts, &mut self.incidents);
+        self.queue.choose(&mut cx)
     }
 
-    /// An internal number of the queue that is an integer; 0 if it has no such.
+    /// The chosen packet leaves, or is dropped.
+    pub(crate) fn serve(&mut self, at_ns: u64) -> Option<Left> {
+        self.leave(at_ns, |queue, cx| queue.serve(cx))
+    }
+
+    fn leave(
+        &mut self,
+        at_ns: u64,
+        step: impl Fn(&mut dyn QueueDiscipline, &mut QueueCx<'_>) -> Option<Packet>,
+    ) -> Option<Left> {
+        self.run_timers(at_ns);
+        let now = Time::from_nanos(at_ns);
+        let mut cx =
+            QueueCx::new(now, self.rate, self.deliver_drops, &mut self.accounts, &mut self.incidents);
+        let packet = step(self.queue.as_mut(), &mut cx)?;
+        let (outcome, sojourn) = cx.departure().expect("a packet that leaves is accounted for");
+        Some(Left { seq: packet.seq.get(), flow: packet.flow.get(), ecn: packet.ecn, outcome, sojourn })
+    }
+
+    /// The queue's bands: name and backlog.
+    pub(crate) fn bands(&self) -> Vec<(String, Backlog)> {
+        (0..self.queue.bands())
+            .map(|band| (self.queue.band_name(band), self.queue.band_backlog(band)))
+            .collect()
+    }
+
+    /// An internal integer of the queue; 0 if it does not have it.
     pub(crate) fn probe(&self, name: &str) -> i64 {
         self.probed(name).map_or(0, |value| value as i64)
     }

@@ -2,10 +2,10 @@
 
 use schemars::schema_for;
 use serde_json::{Value, json};
-use windtunnel_qdisc::ecn::EcnPolicy;
 use windtunnel_qdisc::{
     BrickWallParams, DelticMdsParams, DelticParams, Deltim2Params, DeltimParams, FifoParams, Limit,
-    PieBurstMode, PieParams, PieRandom, PieVariant, QueueConfig, RampParams, RedIdle, RedParams, RedRandom,
+    PieBurstMode, PieParams, PieRandom, PieVariant, QueueInit, QueueSpec, RampParams, RedIdle, RedParams,
+    RedRandom,
 };
 use windtunnel_units::{Bytes, Duration, Probability, Rate};
 
@@ -40,8 +40,8 @@ fn defaults() {
     );
 }
 
-/// PIE's defaults are Linux's (spec/queues-and-signalling section 6): so is its limit; of the other
-/// queues RED alone has one, that of tc's manual page.
+/// PIE's defaults, including its limit, are Linux's (spec/queues-and-signalling section 6); of the other
+/// queues only RED has a limit, that of tc's manual page.
 #[test]
 fn pie_defaults() {
     assert_eq!(
@@ -54,12 +54,12 @@ fn pie_defaults() {
         })
     );
     for config in all_queues() {
-        let expected = match config {
-            QueueConfig::Pie(_) => Limit::Packets(1_000),
-            QueueConfig::Red(_) => Limit::Bytes(Bytes::new(400_000)),
+        let expected = match config.params.name() {
+            "pie" => Limit::Packets(1_000),
+            "red" => Limit::Bytes(Bytes::new(400_000)),
             _ => Limit::Unlimited,
         };
-        assert_eq!(config.default_limit(), expected, "{config:?}");
+        assert_eq!(config.params.default_limit(), expected, "{config:?}");
     }
     let rfc = json!({ "variant": "rfc", "burst_mode": "rfc", "random": "coin", "ecn_prob": "25 %" });
     let params: PieParams = serde_json::from_value(rfc).unwrap();
@@ -92,7 +92,7 @@ fn red_defaults() {
     assert!(serde_json::from_value::<RedParams>(json!({ "maxp": 0.1 })).is_err());
 }
 
-/// Keys may be left out, and no other ones are understood; tau is not zero.
+/// Keys may be left out, and unknown ones are refused; tau is not zero.
 #[test]
 fn reading() {
     let read = |value| serde_json::from_value::<DeltimParams>(value);
@@ -102,27 +102,27 @@ fn reading() {
     assert!(read(json!({ "tau": 0 })).is_err());
 }
 
-/// What the control laws are not defined for is refused, with key and value.
+/// Values for which the control laws are not defined are refused, with key and value.
 #[test]
 fn out_of_range() {
-    let refused = |config: QueueConfig| config.check().unwrap_err().to_string();
+    let refused = |config: QueueSpec| config.check().unwrap_err().to_string();
     let ms = Duration::from_millis;
-    let burst = |burst| QueueConfig::Deltim(DeltimParams { burst, ..DeltimParams::default() });
+    let burst = |burst| QueueSpec::new(DeltimParams { burst, ..DeltimParams::default() });
     assert_eq!(refused(burst(Duration::ZERO)), "burst = 0 s is out of range: more than 0 s and at most 1 s");
     assert!(refused(burst(ms(1_001))).starts_with("burst = 1001 ms"));
     assert_eq!(burst(ms(1_000)).check(), Ok(()));
     let target = DelticMdsParams { target: Duration::ZERO, ..DelticMdsParams::default() };
-    assert!(refused(QueueConfig::DelticMds(target)).starts_with("target = 0 s"));
+    assert!(refused(QueueSpec::new(target)).starts_with("target = 0 s"));
     let ce_target = DelticParams { ce_target: Duration::ZERO, ..DelticParams::default() };
-    assert!(refused(QueueConfig::Deltic(ce_target)).starts_with("ce_target = 0 s"));
+    assert!(refused(QueueSpec::new(ce_target)).starts_with("ce_target = 0 s"));
     for update in [Duration::ZERO, ms(6)] {
         let params = Deltim2Params { update, ..Deltim2Params::default() };
-        assert!(refused(QueueConfig::Deltim2(params)).starts_with("update = "));
+        assert!(refused(QueueSpec::new(params)).starts_with("update = "));
     }
     let min = RampParams { min: Some(ms(100)), ..RampParams::default() };
-    assert!(refused(QueueConfig::Ramp(min)).starts_with("min = 100 ms"));
+    assert!(refused(QueueSpec::new(min)).starts_with("min = 100 ms"));
     let max = RampParams { max: Duration::ZERO, ..RampParams::default() };
-    assert!(refused(QueueConfig::Ramp(max)).starts_with("max = 0 s"));
+    assert!(refused(QueueSpec::new(max)).starts_with("max = 0 s"));
     let pie = PieParams::default;
     for (params, fault) in [
         (PieParams { target: Duration::ZERO, ..pie() }, "target = 0 s"),
@@ -132,15 +132,15 @@ fn out_of_range() {
         (PieParams { beta: f64::NAN, ..pie() }, "beta = NaN"),
         (PieParams { mtu: Bytes::ZERO, ..pie() }, "mtu = 0 B"),
     ] {
-        assert!(refused(QueueConfig::Pie(params)).starts_with(fault), "{fault}");
+        assert!(refused(QueueSpec::new(params)).starts_with(fault), "{fault}");
     }
 }
 
-/// What RED has no average for: thresholds in the wrong order or below a packet, a burst that no weight lets pass,
-/// switches that say nothing alone.
+/// RED refuses thresholds in the wrong order or below a packet, a burst that no weight lets pass, and switches that
+/// mean nothing alone.
 #[test]
 fn red_out_of_range() {
-    let refused = |params| QueueConfig::Red(params).check().unwrap_err().to_string();
+    let refused = |params| QueueSpec::new(params).check().unwrap_err().to_string();
     let kb = |n: u64| Some(Bytes::new(n * 1_000));
     let red = RedParams::default;
     let band = || RedParams { min: kb(30), max: kb(90), ..red() };
@@ -169,13 +169,13 @@ fn red_out_of_range() {
     }
     for burst in [30, 31, 55, 60_000] {
         let params = RedParams { burst: Some(burst), ..band() };
-        assert_eq!(QueueConfig::Red(params).check(), Ok(()), "{burst}");
+        assert_eq!(QueueSpec::new(params).check(), Ok(()), "{burst}");
     }
-    // Thresholds that are left out follow the limit, whatever it is.
+    // Thresholds that are left out follow any limit.
     for limit in
         [Limit::Packets(0), Limit::Packets(1), Limit::Bytes(Bytes::new(u64::MAX / 4)), Limit::Unlimited]
     {
-        assert_eq!(QueueConfig::Red(red()).build(EcnPolicy::default(), limit, 1).backlog().packets, 0);
+        assert_eq!(QueueSpec::new(red()).build(&QueueInit::new(limit, 1)).backlog().packets, 0);
     }
 }
 
@@ -209,6 +209,6 @@ fn schemas() {
 fn build() {
     for config in all_queues() {
         assert_eq!(config.check(), Ok(()), "{config:?}");
-        assert_eq!(config.build(EcnPolicy::default(), Limit::Unlimited, 1).backlog().packets, 0);
+        assert_eq!(config.build(&QueueInit::new(Limit::Unlimited, 1)).backlog().packets, 0);
     }
 }

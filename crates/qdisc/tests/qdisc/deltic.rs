@@ -1,7 +1,7 @@
 //! DelTiC and DelTiC-MDS, computed by hand from spec/mds section 4.
 
 use windtunnel_qdisc::ecn::Outcome;
-use windtunnel_qdisc::{DelticMdsParams, DelticParams, Limit, QueueConfig, Signal};
+use windtunnel_qdisc::{DelticMdsParams, DelticParams, Limit, QueueSpec, Signal};
 
 use crate::bench::{Bench, Kind};
 
@@ -20,14 +20,14 @@ fn state(bench: &Bench) -> [i64; 3] {
 /// A DelTiC-MDS queue, target 5 ms (R = 200), after a first packet with a sojourn time of 10 ms:
 /// `delta` = 10 ms, `sigma` = 5 ms * 10 ms = 50 us, phase = 2.01 * 10 ms * 200 = 4.02 s, which is CE.
 fn after_ten_ms() -> Bench {
-    let mut bench = Bench::new(&QueueConfig::DelticMds(DelticMdsParams::default()), Limit::Unlimited);
+    let mut bench = Bench::new(&QueueSpec::new(DelticMdsParams::default()), Limit::Unlimited);
     assert_eq!(pass(&mut bench, 0, 10 * MS), Outcome::Marked(Signal::Ce));
     assert_eq!(state(&bench), [2_010_000_000, 4_020_000_000 - 64_000_000_000, 562_812_500]);
     bench
 }
 
 /// After more than a second, a sojourn time below the target forgets the accumulator: `delta` = -6 ms then
-/// makes it negative, and all starts again.
+/// makes it negative, and everything starts again.
 #[test]
 fn below_the_target_a_long_gap_is_forgiven() {
     for arrives in [1_007 * MS, 3_000 * MS] {
@@ -65,8 +65,8 @@ fn oscillators_stand_still_below_half_the_target() {
     assert_eq!(state(&bench), [left, mds + 1_029_996_000, conventional + 1_029_996_000 / 64]);
 }
 
-/// Plain DelTiC: the three controllers are independent, and the most severe signal counts. After the
-/// sojourn time and the jitter that it is itself (400 ms * 400 ms = 160 ms, and so on), the phases of a
+/// Plain DelTiC: the three controllers are independent, and the most severe signal counts. With the
+/// sojourn time and the jitter that follows from it (400 ms * 400 ms = 160 ms, and so on), the phases of a
 /// first packet are for 400 ms: drop ((240 + 46) ms * 8) * 400 ms * 8 = 7.3 s; for 40 ms: CE ((38.4 +
 /// 0.54) ms * 40) * 40 ms * 40 = 2.5 s, and drop still; for 10 ms: SCE ((9.9 + 0.049) ms * 200) * 10 ms *
 /// 200 = 4 s, and CE below half its target.
@@ -78,20 +78,20 @@ fn the_most_severe_signal_counts() {
         (10, Outcome::Marked(Signal::Sce)),
         (2, Outcome::Passed),
     ] {
-        let mut bench = Bench::new(&QueueConfig::Deltic(DelticParams::default()), Limit::Unlimited);
+        let mut bench = Bench::new(&QueueSpec::new(DelticParams::default()), Limit::Unlimited);
         assert_eq!(pass(&mut bench, 0, sojourn_ms * MS), outcome, "{sojourn_ms} ms");
     }
 }
 
-/// An interval counts as one second at most, and a packet that waited no longer than packets are apart
-/// has waited for jitter alone: it is no queue.
+/// An interval counts as one second at most. A packet that waited no longer than the packets' spacing
+/// has only waited for jitter, which is no queue.
 #[test]
 fn jitter_explains_a_slow_link() {
-    let mut bench = Bench::new(&QueueConfig::Deltic(DelticParams::default()), Limit::Unlimited);
+    let mut bench = Bench::new(&QueueSpec::new(DelticParams::default()), Limit::Unlimited);
     assert_eq!(pass(&mut bench, 0, 1_000 * MS), Outcome::Passed);
     assert_eq!(state(&bench), [0, 0, 0]);
-    // 1.5 s less 1 s: delta = 0.5 s, sigma = 495 ms * 1 s, of which one overrun takes 1/16.
-    let mut bench = Bench::new(&QueueConfig::Deltic(DelticParams::default()), Limit::Unlimited);
+    // 1.5 s minus 1 s: delta = 0.5 s, sigma = 495 ms * 1 s; one overrun takes 1/16 of that.
+    let mut bench = Bench::new(&QueueSpec::new(DelticParams::default()), Limit::Unlimited);
     assert_eq!(pass(&mut bench, 0, 1_500 * MS), Outcome::Drop);
     assert_eq!(state(&bench)[0], 199_000_000_000 - 12_437_500_000);
 }
@@ -100,7 +100,7 @@ fn jitter_explains_a_slow_link() {
 #[test]
 fn no_sce_without_the_identifier() {
     for kind in [Kind::Ect0, Kind::Ect1, Kind::NotEct] {
-        let mut bench = Bench::new(&QueueConfig::Deltic(DelticParams::default()), Limit::Unlimited);
+        let mut bench = Bench::new(&QueueSpec::new(DelticParams::default()), Limit::Unlimited);
         bench.arrive(0, kind);
         assert_eq!(bench.outcome(10 * MS), Outcome::Passed, "{kind:?}");
     }

@@ -1,23 +1,23 @@
 //! DelTiM and DelTiM2, computed by hand from spec/mds section 4. Burst 5 ms, so R = 200.
 
 use windtunnel_qdisc::ecn::Outcome;
-use windtunnel_qdisc::{Deltim2Params, DeltimParams, Limit, QueueConfig};
+use windtunnel_qdisc::{Deltim2Params, DeltimParams, Limit, QueueSpec};
 
 use crate::bench::{Bench, Kind};
 
 const MS: u64 = 1_000_000;
 
 fn deltim() -> Bench {
-    Bench::new(&QueueConfig::Deltim(DeltimParams::default()), Limit::Unlimited)
+    Bench::new(&QueueSpec::new(DeltimParams::default()), Limit::Unlimited)
 }
 
 fn deltim2() -> Bench {
-    Bench::new(&QueueConfig::Deltim2(Deltim2Params::default()), Limit::Unlimited)
+    Bench::new(&QueueSpec::new(Deltim2Params::default()), Limit::Unlimited)
 }
 
 /// Two packets at once. When the first leaves, the second has waited 1 ms; the jitter is
-/// 1 ms * 1 ms = 1 us; `delta` = 999 us, `sigma` = 999 us * 1 ms = 999 ns. When the second leaves, nobody
-/// waits: `delta` is back, `sigma` stays.
+/// 1 ms * 1 ms = 1 us; `delta` = 999 us, `sigma` = 999 us * 1 ms = 999 ns. When the second leaves, none
+/// waits: `delta` returns to its old value, `sigma` stays.
 fn after_two_packets() -> Bench {
     let mut bench = deltim();
     bench.arrive(0, Kind::Mds);
@@ -29,7 +29,7 @@ fn after_two_packets() -> Bench {
     bench
 }
 
-/// The set point is one packet: alone it is no error, however long it takes.
+/// The set point is one packet: a single packet is no error, however long it takes.
 #[test]
 fn one_packet_is_no_queue() {
     let mut bench = deltim();
@@ -75,8 +75,8 @@ fn no_idle_time_no_scaling() {
     assert_eq!(bench.probe("acc"), (999 + 998_001 + 998) * 200);
 }
 
-/// The oscillators advance while packets are queued, not in idle time: 2.0 ms * acc of one busy spell in
-/// the end, whether 1 ms or 10 s of idle time came before.
+/// The oscillators advance while packets are queued, not in idle time: in the end 2.0 ms * acc of one busy
+/// spell, after 1 ms or 10 s of idle time.
 #[test]
 fn oscillators_do_not_advance_in_idle_time() {
     let advance = |idle_ns: u64| {
@@ -104,7 +104,7 @@ fn standing_queue(n: u64) -> Vec<i64> {
     (1..=n).map(leave).collect()
 }
 
-/// DelTiM2 runs its law once per update, with the least waiting time within the burst. That is the
+/// DelTiM2 runs its law once per update, with the shortest waiting time within the burst. That is the
 /// 499.75 us that the second packet had waited after 0.5 ms (jitter 0.5 ms * 0.5 ms = 250 ns): `delta`
 /// once, then `sigma` = 499.75 us * 1 ms = 499 ns per update, until it leaves the window of 5 ms.
 #[test]
@@ -114,7 +114,7 @@ fn deltim2_controls_the_standing_queue() {
     assert_eq!(acc[..2], [0, first]);
     let updates = [0, 1, 1, 2, 2, 3, 3, 4, 4];
     assert_eq!(acc[2..11], updates.map(|n| first + n * 499 * 200));
-    // At 6 ms the interval that ended at 1 ms is out of the window. The least is now that of 1.5 ms, less the
+    // At 6 ms the interval that ended at 1 ms is out of the window. The shortest is now that of 1.5 ms, minus the
     // jitter after three intervals of 0.5 ms: 250, 499, 748 ns.
     let least = 1_500_000 - 748;
     let sigma = 1_499;
@@ -152,7 +152,7 @@ fn deltim2_after_three_packets() -> Bench {
     bench
 }
 
-/// An interval with idle time is answered by the idle scaling, here 1 ms in a window of 5; idle times of one
+/// The idle scaling handles an interval with idle time, here 1 ms in a window of 5; idle times of one
 /// interval add up.
 #[test]
 fn deltim2_idle_scaling() {

@@ -15,7 +15,7 @@ fn packet(ecn: Ecn, mds: bool) -> Packet {
     packet
 }
 
-/// How an outcome is written in the table: what the packet carries afterwards, `=` if that is what it carried.
+/// An outcome in the table's notation: what the packet carries afterwards, `=` if that is unchanged.
 fn apply(mode: EcnMode, ecn: Ecn, mds: bool, verdict: Verdict) -> &'static str {
     let policy = EcnPolicy { mode, ..EcnPolicy::default() };
     let mut packet = packet(ecn, mds);
@@ -89,7 +89,7 @@ fn identifier() {
     assert_eq!(other.classify(&packet), Class::NotEct);
 }
 
-/// Loss-free endpoints: what would be dropped gets CE (spec/mds section 2).
+/// Loss-free endpoints: a packet that would be dropped gets CE (spec/mds section 2).
 #[test]
 fn delivered_drops_carry_ce() {
     let policy = EcnPolicy::default();

@@ -1,25 +1,32 @@
-//! What holds for every queue, whatever arrives.
+//! Properties of every queue under any load.
 
 use proptest::prelude::*;
-use windtunnel_qdisc::{Limit, QueueConfig};
+use windtunnel_qdisc::{Limit, QueueSpec, QueueStats};
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 
-use crate::bench::{Bench, Kind, all_queues};
+use crate::bench::{Bench, Kind, Left, all_queues};
 
 /// What happens next.
 #[derive(Clone, Debug)]
 enum Event {
-    Arrive(Kind, u64),
+    Arrive(Kind, u64, u32),
     Leave,
+    Choose,
+    Serve,
     Rate(Rate),
 }
+
+/// Flows that packets are of.
+const FLOWS: u32 = 5;
 
 fn event() -> impl Strategy<Value = Event> {
     let kind = prop::sample::select(&Kind::ALL[..]);
     prop_oneof![
-        6 => (kind, 40_u64..=9_000).prop_map(|(kind, size)| Event::Arrive(kind, size)),
-        4 => Just(Event::Leave),
-        1 => (1_u64..=1_000_000).prop_map(|kbit| Event::Rate(Rate::from_bits_per_sec(kbit * 1_000))),
+        12 => (kind, 40_u64..=9_000, 0..FLOWS).prop_map(|(kind, size, flow)| Event::Arrive(kind, size, flow)),
+        6 => Just(Event::Leave),
+        2 => Just(Event::Choose),
+        2 => Just(Event::Serve),
+        2 => (1_u64..=1_000_000).prop_map(|kbit| Event::Rate(Rate::from_bits_per_sec(kbit * 1_000))),
     ]
 }
 
@@ -48,9 +55,70 @@ fn within(bench: &Bench, limit: Limit) -> bool {
     }
 }
 
+/// Packets leave in order within a flow, none later than now.
+#[derive(Default)]
+struct Order([Option<u64>; FLOWS as usize]);
+
+impl Order {
+    fn check(&mut self, left: &Left, now: u64) -> Result<(), TestCaseError> {
+        let last = &mut self.0[left.flow as usize];
+        prop_assert!(last.is_none_or(|last| last < left.seq), "{last:?} before {}", left.seq);
+        prop_assert!(left.sojourn <= Time::from_nanos(now).since_start());
+        *last = Some(left.seq);
+        Ok(())
+    }
+}
+
+/// Arrived, departed, lost and queued agree, of the whole and of each band; the bands are the whole.
+fn conserved(bench: &Bench) -> Result<(), TestCaseError> {
+    let (stats, backlog, bands) = (bench.stats(), bench.backlog(), bench.bands());
+    prop_assert_eq!(stats.queued(), backlog.packets as u64);
+    prop_assert_eq!(bench.drops().len() as u64, stats.drops());
+    prop_assert_eq!(backlog.bytes == Bytes::ZERO, backlog.packets == 0);
+    prop_assert_eq!(stats.lost, if bench.deliver_drops { 0 } else { stats.drops() });
+    let packets: usize = bands.iter().map(|(_, backlog)| backlog.packets).sum();
+    let bytes: Bytes = bands.iter().map(|(_, backlog)| backlog.bytes).sum();
+    prop_assert_eq!((packets, bytes), (backlog.packets, backlog.bytes));
+    if bands.len() > 1 {
+        let mut sum = QueueStats::default();
+        for (part, (name, backlog)) in bench.band_stats().iter().zip(&bands) {
+            prop_assert_eq!(part.queued(), backlog.packets as u64, "{}", name);
+            sum.arrived += part.arrived;
+            sum.departed += part.departed;
+            sum.departed_bytes += part.departed_bytes;
+            sum.waited += part.waited;
+            sum.lost += part.lost;
+            sum.sce += part.sce;
+            sum.ce += part.ce;
+            sum.drops_full += part.drops_full;
+            sum.drops_overlimit += part.drops_overlimit;
+            sum.drops_aqm += part.drops_aqm;
+        }
+        prop_assert_eq!(sum, stats);
+    }
+    Ok(())
+}
+
+/// Internal numbers stay within what they can be.
+fn finite(bench: &Bench) -> Result<(), TestCaseError> {
+    // Sums saturate at the ends of 64 bits: "finite" is that they stay far from there. An hour of a
+    // second's delay at R = 200 makes 7e14.
+    let far = i64::MAX / 4;
+    let [acc, mds_osc, osc] = ["acc", "mds_osc", "osc"].map(|name| bench.probe(name));
+    prop_assert!((0..far).contains(&acc), "acc {acc}");
+    prop_assert!((-64_000_000_000..far).contains(&mds_osc), "mds_osc {mds_osc}");
+    prop_assert!((0..far).contains(&osc), "osc {osc}");
+    // A sum of probabilities below 8.5 grows by at most 1. max_p is raised up to 0.5, by 0.01.
+    for (name, most) in [("p", 1.0), ("accu", 9.5), ("burst", 0.15), ("max_p", 0.51)] {
+        let value = bench.probed(name).unwrap_or(0.0);
+        prop_assert!((0.0..=most).contains(&value), "{name} {value}");
+    }
+    Ok(())
+}
+
 /// Runs `events`, checking after each.
 fn run(
-    config: &QueueConfig,
+    config: &QueueSpec,
     limit: Limit,
     deliver_drops: bool,
     events: &[(u64, Event)],
@@ -58,54 +126,55 @@ fn run(
     let mut bench = Bench::new(config, limit);
     bench.deliver_drops = deliver_drops;
     let mut now = 0;
-    let mut last = None;
+    let mut order = Order::default();
+    // What was chosen last: it stays chosen until it is served.
+    let mut chosen = None;
     for (gap, event) in events {
         now += gap;
         match *event {
             Event::Rate(rate) => bench.rate = rate,
-            Event::Arrive(kind, size) => {
-                let (accepted, before) = (bench.stats.lost, bench.backlog().bytes);
-                let packet = bench.packet(0, size, kind);
+            Event::Arrive(kind, size, flow) => {
+                let (accepted, before) = (bench.stats().lost, bench.backlog().bytes);
+                let packet = bench.packet(flow, size, kind);
                 bench.enqueue(now, packet);
                 // Packets that are queued stay when the limit shrinks with the rate.
-                let grown = bench.backlog().bytes > before && bench.stats.lost == accepted;
+                let grown = bench.backlog().bytes > before && bench.stats().lost == accepted;
                 prop_assert!(deliver_drops || !grown || within(&bench, limit), "{:?}", bench.backlog());
+            }
+            Event::Choose => {
+                let size = bench.choose(now);
+                prop_assert!(size.is_some() || bench.backlog().packets == 0);
+                prop_assert!(chosen.is_none() || chosen == size, "{:?} chosen, then {:?}", chosen, size);
+                chosen = size;
+            }
+            Event::Serve => {
+                let before = bench.stats();
+                let left = bench.serve(now);
+                let served = bench.stats().departed + bench.stats().lost - before.departed - before.lost;
+                prop_assert_eq!(served, u64::from(chosen.is_some()));
+                if let Some(left) = left {
+                    prop_assert_eq!(Some(bench.stats().departed_bytes - before.departed_bytes), chosen);
+                    order.check(&left, now)?;
+                }
+                chosen = None;
             }
             Event::Leave => {
                 let left = bench.dequeue(now);
                 prop_assert!(left.is_some() || bench.backlog().packets == 0);
                 if let Some(left) = left {
-                    prop_assert!(last.is_none_or(|last| last < left.seq), "{last:?} before {}", left.seq);
-                    prop_assert!(left.sojourn <= Time::from_nanos(now).since_start());
-                    last = Some(left.seq);
+                    order.check(&left, now)?;
                 }
+                chosen = None;
             }
         }
-        let (stats, backlog) = (bench.stats, bench.backlog());
-        prop_assert_eq!(stats.arrived, stats.departed + stats.lost + backlog.packets as u64);
-        prop_assert_eq!(bench.drops().len() as u64, stats.drops_full + stats.drops_aqm);
-        prop_assert_eq!(bench.head_size().is_some(), backlog.packets > 0);
-        prop_assert_eq!(backlog.bytes == Bytes::ZERO, backlog.packets == 0);
-        prop_assert_eq!(stats.lost, if deliver_drops { 0 } else { bench.drops().len() as u64 });
-
-        // Sums saturate at the ends of 64 bits: "finite" is that they stay far from there. An hour of a
-        // second's delay at R = 200 makes 7e14.
-        let far = i64::MAX / 4;
-        let [acc, mds_osc, osc] = ["acc", "mds_osc", "osc"].map(|name| bench.probe(name));
-        prop_assert!((0..far).contains(&acc), "acc {acc}");
-        prop_assert!((-64_000_000_000..far).contains(&mds_osc), "mds_osc {mds_osc}");
-        prop_assert!((0..far).contains(&osc), "osc {osc}");
-        // A sum of probabilities below 8.5 grows by at most 1. max_p is raised up to 0.5, by 0.01.
-        for (name, most) in [("p", 1.0), ("accu", 9.5), ("burst", 0.15), ("max_p", 0.51)] {
-            let value = bench.probed(name).unwrap_or(0.0);
-            prop_assert!((0.0..=most).contains(&value), "{name} {value}");
-        }
+        conserved(&bench)?;
+        finite(&bench)?;
     }
     Ok(())
 }
 
 proptest! {
-    /// Conservation, limit, order, and finite state.
+    /// Conservation by band, limit, order within a flow, commitment to a choice, and finite state.
     #[test]
     fn every_queue(
         limit in limit(),

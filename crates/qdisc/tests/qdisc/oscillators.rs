@@ -36,7 +36,7 @@ fn check(steps: &[(u64, Verdict, Verdict, u8, i64, i64)]) {
     }
 }
 
-/// One SCE at most for a packet; the conventional oscillator starts at half a period and is tau times slower.
+/// At most one SCE for a packet; the conventional oscillator starts at half a period and is tau times slower.
 #[test]
 fn below_one_signal_per_packet() {
     check(&[
@@ -98,7 +98,7 @@ fn smallest_tau() {
     assert_eq!(oscillators.advance(Duration::from_secs(2)).mds, DROP);
 }
 
-/// Which packets take which oscillator's verdict.
+/// The oscillator whose verdict applies to each kind of packet.
 #[test]
 fn verdicts_by_class() {
     let verdicts = LinkedVerdicts { mds: SCE, conventional: CE, overruns: 0 };

@@ -1,4 +1,4 @@
-//! A link that is offered packets at a constant rate, by a sender that does not answer.
+//! A link that gets packets at a constant rate, from a sender that does not respond.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ pub(crate) struct Load {
 
 impl Load {
     /// Runs from and to a time in nanoseconds, calling `each` with every departure. The link dequeues when it is
-    /// free, and sends whenever there is a packet. Returns how long it did not.
+    /// free, and sends whenever there is a packet. Returns how long it was idle.
     pub(crate) fn run(
         &self,
         bench: &mut Bench,

@@ -1,7 +1,7 @@
 //! PIE's rules one by one: spec/queues-and-signalling section 6, RFC 8033 sections 4 and 5.
 
 use windtunnel_qdisc::ecn::{EcnMode, EcnPolicy};
-use windtunnel_qdisc::{Limit, PieBurstMode, PieParams, PieRandom, PieVariant, QueueConfig};
+use windtunnel_qdisc::{Limit, PieBurstMode, PieParams, PieRandom, PieVariant, QueueInit, QueueSpec};
 use windtunnel_units::{Bytes, Duration, Probability};
 
 use crate::bench::{Bench, Kind};
@@ -9,7 +9,7 @@ use crate::bench::{Bench, Kind};
 const MS: u64 = 1_000_000;
 
 fn bench(params: PieParams) -> Bench {
-    let mut bench = Bench::new(&QueueConfig::Pie(params), Limit::Unlimited);
+    let mut bench = Bench::new(&QueueSpec::new(params), Limit::Unlimited);
     bench.deliver_drops = false;
     bench
 }
@@ -38,9 +38,8 @@ fn delay(bench: &mut Bench, at_ms: u64, sojourn_ms: u64) {
     bench.dequeue(at_ms * MS).unwrap();
 }
 
-/// A Linux PIE at p = 0.02 * `steps`, without burst allowance, and when that is. Its gains are zero: p comes from
-/// updates above 250 ms, each of which adds 0.02, and stays. The last delay is `sojourn_ms`; one packet is
-/// queued.
+/// A Linux PIE at p = 0.02 * `steps`, without burst allowance, and the time at which it gets there. Its gains are zero:
+/// each update above 250 ms adds 0.02 to p, which then stays. The last delay is `sojourn_ms`; one packet is queued.
 fn held(params: &PieParams, steps: u64, sojourn_ms: u64) -> (Bench, u64) {
     assert_eq!(params.variant, PieVariant::Linux);
     let mut bench = bench(PieParams { alpha: 0.0, beta: 0.0, max_burst: Duration::ZERO, ..params.clone() });
@@ -57,10 +56,10 @@ fn held(params: &PieParams, steps: u64, sojourn_ms: u64) -> (Bench, u64) {
 /// How many of `n` arrivals at `at_ms` get a signal, in a queue of 2 MTU and more.
 fn signals(bench: &mut Bench, at_ms: u64, n: u64, size: u64, kind: Kind) -> Vec<bool> {
     let arrive = |_| {
-        let before = bench.stats;
+        let before = bench.stats();
         let packet = bench.packet(0, size, kind);
         bench.enqueue(at_ms * MS, packet);
-        (bench.stats.drops_aqm, bench.stats.ce) != (before.drops_aqm, before.ce)
+        (bench.stats().drops_aqm, bench.stats().ce) != (before.drops_aqm, before.ce)
     };
     (0..n).map(arrive).collect()
 }
@@ -97,8 +96,8 @@ fn test_point() {
     assert_eq!((first(linux()), first(rfc())), (500 * MS, 15 * MS));
 }
 
-/// The table is used at each of its rows: at a constant delay of 25 ms every update adds 0.125 Hz * 10 ms over the
-/// divisor of the row that p is in.
+/// Every row of the table is used: at a constant delay of 25 ms every update adds 0.125 Hz * 10 ms over the
+/// divisor of the row that contains p.
 #[test]
 fn auto_tuning() {
     let mut bench = bench(PieParams { beta: 0.0, ..linux() });
@@ -192,11 +191,11 @@ fn burst_allowance() {
     }
     by_departures.dequeue(400 * MS).unwrap();
     near(probed(&by_departures, "burst"), 0.0);
-    // Empty, p = 0: the first update begins anew.
+    // Empty, p = 0: the first update starts again.
     while by_departures.dequeue(401 * MS).is_some() {}
     by_departures.run_timers(500 * MS);
     near(probed(&by_departures, "burst"), 0.150);
-    // Idle time before the first departure after that is none of the burst.
+    // Idle time before the first departure after that does not belong to the burst.
     by_departures.arrive(900 * MS, Kind::Ect0);
     by_departures.dequeue(905 * MS).unwrap();
     near(probed(&by_departures, "burst"), 0.150);
@@ -269,7 +268,7 @@ fn half_target_gate() {
     assert!(!after(PieVariant::Rfc, 1, 12));
 }
 
-/// Fewer than 2 MTU are too short a queue to drop from; in the RFC, 2 MTU as well.
+/// A queue below 2 MTU is too short to drop from; in the RFC, so is one of 2 MTU.
 #[test]
 fn short_queue_gate() {
     for (variant, backlog, dropped) in [
@@ -288,7 +287,7 @@ fn short_queue_gate() {
         bench.enqueue(1_500 * MS, filler);
         assert_eq!(bench.backlog().bytes, Bytes::new(backlog));
         bench.arrive(1_500 * MS, Kind::NotEct);
-        assert_eq!(bench.stats.drops_aqm, u64::from(dropped), "{variant:?} {backlog}");
+        assert_eq!(bench.stats().drops_aqm, u64::from(dropped), "{variant:?} {backlog}");
     }
 }
 
@@ -320,7 +319,7 @@ fn derandomized() {
 fn tail_drop_resets_accu() {
     for deliver_drops in [false, true] {
         let params = PieParams { alpha: 0.0, beta: 0.0, max_burst: Duration::ZERO, ..linux() };
-        let mut bench = Bench::new(&QueueConfig::Pie(params), Limit::Packets(5));
+        let mut bench = Bench::new(&QueueSpec::new(params), Limit::Packets(5));
         bench.deliver_drops = deliver_drops;
         delay(&mut bench, 490, 260);
         bench.run_timers(500 * MS);
@@ -332,13 +331,13 @@ fn tail_drop_resets_accu() {
         near(probed(&bench, "accu"), 0.06);
         bench.arrive(501 * MS, Kind::NotEct);
         near(probed(&bench, "accu"), 0.0);
-        assert_eq!((bench.stats.drops_full, bench.stats.drops_aqm, bench.drops().len()), (1, 0, 1));
-        assert_eq!(bench.stats.lost, u64::from(!deliver_drops));
+        assert_eq!((bench.stats().drops_full, bench.stats().drops_aqm, bench.drops().len()), (1, 0, 1));
+        assert_eq!(bench.stats().lost, u64::from(!deliver_drops));
         // At p = 1 too.
         bench.run_timers(1_500 * MS);
         near(probed(&bench, "p"), 1.0);
         bench.arrive(1_500 * MS, Kind::NotEct);
-        assert_eq!((bench.stats.drops_full, bench.stats.drops_aqm, bench.drops().len()), (2, 0, 2));
+        assert_eq!((bench.stats().drops_full, bench.stats().drops_aqm, bench.drops().len()), (2, 0, 2));
         near(probed(&bench, "accu"), 0.0);
     }
 }
@@ -373,7 +372,11 @@ fn mark_or_drop() {
             ..linux()
         };
         let policy = EcnPolicy { mode, ..EcnPolicy::default() };
-        let mut bench = Bench::of(QueueConfig::Pie(params).build(policy, Limit::Unlimited, 1));
+        let mut bench = Bench::of(QueueSpec::new(params).build(&QueueInit {
+            ecn: policy,
+            age: Duration::ZERO,
+            ..QueueInit::new(Limit::Unlimited, 1)
+        }));
         bench.deliver_drops = false;
         delay(&mut bench, 490, 260);
         let now = 500 + 15 * (steps - 1);
@@ -381,9 +384,9 @@ fn mark_or_drop() {
         three_packets(&mut bench, now);
         let signals = signals(&mut bench, now, 500, 1_500, kind);
         assert!(count(&signals) > 10, "{}", count(&signals));
-        assert_eq!(bench.stats.sce, 0);
-        let marked = bench.stats.ce == count(&signals) as u64;
-        assert_eq!(bench.stats.lost, if marked { 0 } else { count(&signals) as u64 });
+        assert_eq!(bench.stats().sce, 0);
+        let marked = bench.stats().ce == count(&signals) as u64;
+        assert_eq!(bench.stats().lost, if marked { 0 } else { count(&signals) as u64 });
         marked
     };
     for (kind, mode, understood) in [

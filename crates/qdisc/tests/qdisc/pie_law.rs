@@ -1,19 +1,19 @@
-//! PIE as a whole: against the law written down a second time, and at the equilibrium that can be calculated.
+//! PIE as a whole: against a second implementation of the law, and at the equilibrium that can be calculated.
 
 use proptest::prelude::*;
-use windtunnel_qdisc::{Limit, PieBurstMode, PieParams, PieRandom, PieVariant, QueueConfig};
+use windtunnel_qdisc::{Limit, PieBurstMode, PieParams, PieRandom, PieVariant, QueueSpec};
 
 use crate::bench::{Bench, Kind, random_gaps};
 use crate::overload::Load;
 
 fn bench(params: PieParams, seed: u64) -> Bench {
-    let mut bench = Bench::with_seed(&QueueConfig::Pie(params), Limit::Packets(1_000), seed);
+    let mut bench = Bench::with_seed(&QueueSpec::new(params), Limit::Packets(1_000), seed);
     bench.deliver_drops = false;
     bench
 }
 
-/// Section 6 read from top to bottom, in seconds, with no more structure than the text has. It is told
-/// what the queue did, and whether a packet was signalled: the coins are the queue's.
+/// Section 6 read from top to bottom, in seconds, with no more structure than the text has. It receives
+/// what the queue did, and whether a packet was signalled; the random draws belong to the queue.
 #[derive(Debug)]
 struct Straight {
     rfc: bool,
@@ -53,7 +53,7 @@ impl Straight {
         }
     }
 
-    /// A packet arrived to `backlog` bytes and was signalled or not. Returns whether that may be.
+    /// A packet arrived to `backlog` bytes and was signalled or not. Returns whether the law allows that.
     fn arrived(&mut self, backlog: u64, signalled: bool) -> bool {
         if self.burst > 1e-12 {
             return !signalled;
@@ -141,7 +141,8 @@ impl Straight {
     }
 }
 
-/// Phases of a load: how many milliseconds, how many microseconds between arrivals at most, and between departures.
+/// Phases of a load: length in milliseconds, and the longest gaps between arrivals and between departures in
+/// microseconds.
 fn phases() -> impl Strategy<Value = Vec<(u64, u64, u64)>> {
     prop::collection::vec((20_u64..800, 100_u64..3_000, 100_u64..3_000), 4..12)
 }
@@ -163,13 +164,13 @@ fn follows(params: PieParams, phases: &[(u64, u64, u64)], seed: u64) -> Result<(
                 bench.run_timers(now);
                 law.timer(backlog);
             } else if now == arrival {
-                let (aqm, full) = (bench.stats.drops_aqm, bench.stats.drops_full);
+                let (aqm, full) = (bench.stats().drops_aqm, bench.stats().drops_full);
                 let size = 40 + random(2) % 1_461;
                 let packet = bench.packet(0, size, Kind::NotEct);
                 bench.enqueue(now, packet);
-                let signalled = bench.stats.drops_aqm > aqm;
+                let signalled = bench.stats().drops_aqm > aqm;
                 signals += u64::from(signalled);
-                if bench.stats.drops_full > full {
+                if bench.stats().drops_full > full {
                     law.accu = 0.0;
                 } else {
                     prop_assert!(law.arrived(backlog, signalled), "{signalled} at {now} ns: {law:?}");
@@ -220,7 +221,7 @@ proptest! {
     }
 }
 
-/// A load that leads through the whole law: idle, overload, idle. So the comparison is not of zeros.
+/// A load that leads through the whole law: idle, overload, idle. It ensures that the comparison is not one of zeros.
 #[test]
 fn law_under_load() {
     let phases = [(700, 3_000, 500), (4_000, 500, 1_500), (900, 3_000, 100), (2_000, 800, 1_000)];
@@ -233,7 +234,7 @@ fn law_under_load() {
     }
 }
 
-/// What 1.2 times the capacity leads to: means over the second half.
+/// The result of 1.2 times the capacity: means over the second half.
 struct Equilibrium {
     p: f64,
     lost: f64,
@@ -241,14 +242,14 @@ struct Equilibrium {
 }
 
 /// Offers 480 Mbit/s to 400 Mbit/s for 100 s. At such a rate the coins even out within an update: the delay stays
-/// above half of the target, where the control law is all there is. At 10 Mbit/s it does not, and p is some percent
-/// higher to make up for what is spared.
+/// above half of the target, where only the control law acts. At 10 Mbit/s it does not, and p is a few percent
+/// higher to make up for the packets that are spared.
 fn equilibrium(params: PieParams) -> Equilibrium {
     const HALF: u64 = 50_000_000_000;
     let load = Load { kind: Kind::NotEct, service_ns: 30_000, interval_ns: 25_000 };
     let mut bench = bench(params, 3);
     load.run(&mut bench, 0..HALF, |_, _| {});
-    let begin = bench.stats;
+    let begin = bench.stats();
     let (mut p, mut sojourn, mut n) = (0.0, 0.0, 0);
     load.run(&mut bench, HALF..2 * HALF, |bench, left| {
         p += bench.probed("p").unwrap();
@@ -256,13 +257,13 @@ fn equilibrium(params: PieParams) -> Equilibrium {
         n += 1;
         assert!((0.0075..0.250).contains(&bench.probed("qdelay").unwrap()));
     });
-    assert_eq!(bench.stats.drops_full, begin.drops_full);
-    let lost = (bench.stats.lost - begin.lost) as f64 / (bench.stats.arrived - begin.arrived) as f64;
+    assert_eq!(bench.stats().drops_full, begin.drops_full);
+    let lost = (bench.stats().lost - begin.lost) as f64 / (bench.stats().arrived - begin.arrived) as f64;
     Equilibrium { p: p / f64::from(n), lost, sojourn: sojourn / f64::from(n) }
 }
 
-/// At equilibrium what is lost is what is too much, 1 - 1/1.2 = 1/6, up to the change of the backlog, some
-/// hundred of two million packets. p stands still, so that the mean delay is the target: over n = 3333 updates
+/// At equilibrium the excess is lost, 1 - 1/1.2 = 1/6, up to the change of the backlog, about a hundred of two
+/// million packets. p is constant, so that the mean delay is the target: over n = 3333 updates
 /// alpha times the sum of the errors is the change of p; at most 0.05 of that make 0.12 ms on average.
 ///
 /// Signalling with p itself, p is 1/6: two million coins have a standard deviation of 0.00026. Derandomised,
@@ -285,7 +286,7 @@ fn equilibrium_of_an_overload() {
     }
 }
 
-/// The same seed gives the same drops, another one others.
+/// The same seed gives the same drops, another seed different ones.
 #[test]
 fn determinism() {
     let run = |seed| {
@@ -293,10 +294,10 @@ fn determinism() {
         let mut left = Vec::new();
         let load = Load { kind: Kind::NotEct, service_ns: 1_200_000, interval_ns: 1_000_000 };
         load.run(&mut bench, 0..5_000_000_000, |_, packet| left.push(packet.seq));
-        assert!(bench.stats.drops_aqm > 100);
+        assert!(bench.stats().drops_aqm > 100);
         assert_eq!(
-            bench.stats.arrived,
-            bench.stats.departed + bench.stats.lost + bench.backlog().packets as u64
+            bench.stats().arrived,
+            bench.stats().departed + bench.stats().lost + bench.backlog().packets as u64
         );
         left
     };

@@ -1,6 +1,6 @@
 //! RED's rules one by one: spec/queues-and-signalling section 3; Floyd and Jacobson 1993; Adaptive RED 2001.
 
-use windtunnel_qdisc::{Limit, QueueConfig, RedIdle, RedParams, RedRandom};
+use windtunnel_qdisc::{Limit, QueueSpec, RedIdle, RedParams, RedRandom};
 use windtunnel_units::{Bytes, Probability, Rate};
 
 use crate::bench::{Bench, Kind};
@@ -9,7 +9,7 @@ const MS: u64 = 1_000_000;
 const US: u64 = 1_000;
 
 fn bench(params: RedParams) -> Bench {
-    let mut bench = Bench::new(&QueueConfig::Red(params), Limit::Unlimited);
+    let mut bench = Bench::new(&QueueSpec::new(params), Limit::Unlimited);
     bench.deliver_drops = false;
     bench
 }
@@ -37,7 +37,7 @@ fn near(got: f64, expected: f64) {
     assert!((got - expected).abs() <= 1e-9 * expected.abs().max(1e-3), "{got}, expected {expected}");
 }
 
-/// ECN-capable packets come and go with `packets` in the queue until the average is theirs.
+/// ECN-capable packets come and go with `packets` in the queue until the average equals that queue.
 fn hold(bench: &mut Bench, at_ms: u64, packets: usize) {
     while bench.backlog().packets < packets {
         bench.arrive(at_ms * MS, Kind::Ect0);
@@ -53,12 +53,12 @@ fn hold(bench: &mut Bench, at_ms: u64, packets: usize) {
 
 /// A packet arrives, and one leaves if it stays. Whether it was signalled.
 fn pass(bench: &mut Bench, at_ms: u64, kind: Kind) -> bool {
-    let before = (bench.stats.ce + bench.stats.drops_aqm, bench.stats.lost);
+    let before = (bench.stats().ce + bench.stats().drops_aqm, bench.stats().lost);
     bench.arrive(at_ms * MS, kind);
-    if bench.stats.lost == before.1 {
+    if bench.stats().lost == before.1 {
         bench.dequeue(at_ms * MS);
     }
-    bench.stats.ce + bench.stats.drops_aqm > before.0
+    bench.stats().ce + bench.stats().drops_aqm > before.0
 }
 
 /// The lengths of `n` gaps: a signal after every packet is a gap of 1.
@@ -124,8 +124,8 @@ fn idle_time() {
     near(probed(&bench, "avg"), 4_593.75 / 32.0);
 }
 
-/// Packets that find the queue empty and are dropped do not end idle time: each finds the average lower, by the square root of
-/// 2 for each 5 ms. Above 60 kB they are dropped, below the first one begins a gap.
+/// Packets that find the queue empty and are dropped do not end idle time: each finds the average lower, by the square
+/// root of 2 for each 5 ms. Above 60 kB they are dropped; below, the first one starts a gap.
 #[test]
 fn dropped_in_idle_time() {
     let mut bench = bench(half());
@@ -136,7 +136,7 @@ fn dropped_in_idle_time() {
     for k in 0..4 {
         bench.arrive(1_200 * US + k * 5 * MS, Kind::NotEct);
         near(probed(&bench, "avg"), expected);
-        assert_eq!(bench.stats.lost, (k + 1).min(3));
+        assert_eq!(bench.stats().lost, (k + 1).min(3));
         expected /= 2.0_f64.sqrt();
     }
     assert_eq!(bench.backlog().packets, 1);
@@ -160,8 +160,8 @@ fn idle_time_of_linux() {
     near(after(RedIdle::Exact, 20_000), 0.25);
 }
 
-/// The probability at several averages: nothing below `min`, a line up to `max_p`, then every packet; gently a line up to 1
-/// at twice `max`, and every packet from there.
+/// The probability at several averages: nothing below `min`, a line up to `max_p`, then every packet; gently a line up
+/// to 1 at twice `max`, and every packet from there.
 #[test]
 fn probability() {
     let at = |gentle, packets| {
@@ -185,8 +185,8 @@ fn probability() {
     }
 }
 
-/// The numbers of the specification: at the middle of the band with `max_p` 0.02 p is 0.01, gaps are uniform from 1 to 100
-/// packets, 50.5 on average. 20000 gaps have a mean with a standard error of 28.87 / sqrt(20000) = 0.204; the
+/// The numbers of the specification: at the middle of the band with `max_p` 0.02 p is 0.01, gaps are uniform from 1 to
+/// 100 packets, 50.5 on average. 20000 gaps have a mean with a standard error of 28.87 / sqrt(20000) = 0.204; the
 /// chi-square of 100 equal bins has mean 99 and standard deviation 14.07.
 #[test]
 fn gaps_are_uniform() {
@@ -240,8 +240,8 @@ fn coin_and_recur() {
     assert!((mean(&recur) - 100.0).abs() < 0.01);
 }
 
-/// The first packet in the band begins a gap and is never signalled, whatever p is; so is the first one after the average
-/// was outside of the band. With `max_p` = 1 and W = 1/2, 1500-byte packets.
+/// The first packet in the band starts a gap and is never signalled, at any p; the same holds for the first one after
+/// the average was outside the band. With `max_p` = 1 and W = 1/2, 1500-byte packets.
 #[test]
 fn first_packet_of_the_band() {
     let params = RedParams { probability: Probability::ONE, ..half() };
@@ -253,11 +253,11 @@ fn first_packet_of_the_band() {
         hold(&mut bench, 0, 2);
         // From 2 packets up to the band again: the average is 3 kB, and with 40 packets queued at once 31.5 kB.
         while bench.backlog().packets < 40 {
-            let marks = bench.stats.ce;
+            let marks = bench.stats().ce;
             let below = probed(&bench, "avg") < 20_000.0;
             bench.arrive(0, Kind::Ect0);
             if below {
-                assert_eq!(bench.stats.ce, marks, "the first one at {} B", probed(&bench, "avg"));
+                assert_eq!(bench.stats().ce, marks, "the first one at {} B", probed(&bench, "avg"));
             }
         }
     }
@@ -268,18 +268,18 @@ fn first_packet_of_the_band() {
 fn verdicts() {
     let of = |params: RedParams, packets, kind| {
         let mut bench = bench(RedParams { probability: Probability::ONE, ..params });
-        // The queue holds packets that can be marked, with whatever the switches say about hard signals.
+        // The queue holds packets that can be marked, with all settings of the switches for hard signals.
         for _ in 0..3_000 {
             bench.arrive(0, Kind::Ect0);
             while bench.backlog().packets > packets {
                 bench.dequeue(0);
             }
         }
-        let before = bench.stats;
+        let before = bench.stats();
         for _ in 0..100 {
             pass(&mut bench, 0, kind);
         }
-        let (ce, lost) = (bench.stats.ce - before.ce, bench.stats.drops_aqm - before.drops_aqm);
+        let (ce, lost) = (bench.stats().ce - before.ce, bench.stats().drops_aqm - before.drops_aqm);
         (ce > 0, lost > 0)
     };
     let (nothing, marked, dropped) = ((false, false), (true, false), (false, true));
@@ -321,8 +321,8 @@ fn harddrop() {
     assert_eq!((accepted(false), accepted(true)), (100, 0));
 }
 
-/// Every half second: above 60 % of the band `max_p` rises by a quarter of itself or by 0.01, whichever is less, until it is
-/// above 0.5; below 40 % a tenth of it goes, until it is below 0.01; in between it stays.
+/// Every half second: above 60 % of the band `max_p` rises by a quarter of itself or by 0.01, whichever is less, until
+/// it is above 0.5; below 40 % it falls by a tenth, until it is below 0.01; in between it stays.
 #[test]
 fn adaptive() {
     let params = RedParams { adaptive: true, ..test_point() };

@@ -1,14 +1,14 @@
-//! RED as a whole: against the law written down a second time, and at the equilibrium that can be calculated.
+//! RED as a whole: against a second implementation of the law, and at the equilibrium that can be calculated.
 
 use proptest::prelude::*;
-use windtunnel_qdisc::{Limit, QueueConfig, RedParams, RedRandom};
+use windtunnel_qdisc::{Limit, QueueSpec, RedParams, RedRandom};
 use windtunnel_units::{Bytes, Probability, Time};
 
 use crate::bench::{Bench, Kind, random_gaps};
 use crate::overload::Load;
 
 fn bench(params: RedParams, seed: u64) -> Bench {
-    let mut bench = Bench::with_seed(&QueueConfig::Red(params), Limit::Packets(1_000), seed);
+    let mut bench = Bench::with_seed(&QueueSpec::new(params), Limit::Packets(1_000), seed);
     bench.deliver_drops = false;
     bench
 }
@@ -24,8 +24,8 @@ fn params() -> RedParams {
     }
 }
 
-/// Section 3 read from top to bottom. It is told what the queue did, and whether a packet was signalled: the random
-/// numbers are the queue's. What it knows of them is the range that the outcomes so far have left.
+/// Section 3 read from top to bottom. It receives what the queue did, and whether a packet was signalled; the random
+/// numbers belong to the queue. All that the law knows about them is the range that the outcomes so far leave.
 #[derive(Debug)]
 struct Straight {
     gentle: bool,
@@ -61,7 +61,7 @@ impl Straight {
         self.idle_since.filter(|&since| since < now).map(|since| (now - since) as f64 / PACKET_NS)
     }
 
-    /// A packet arrived to `backlog` bytes and was signalled or not. Returns whether that may be.
+    /// A packet arrived to `backlog` bytes and was signalled or not. Returns whether the law allows that.
     fn arrived(&mut self, now: u64, backlog: u64, signalled: bool) -> bool {
         if let Some(m) = self.idle(now) {
             self.avg *= libm::pow(1.0 - W, m);
@@ -121,8 +121,8 @@ impl Straight {
     }
 }
 
-/// Average and `max_p` of the queue are those of the law after every event, and every signal is one that the law allows.
-/// Returns the highest average and the number of signals.
+/// Average and `max_p` of the queue are those of the law after every event, and every signal is one that the law
+/// allows. Returns the highest average and the number of signals.
 fn follows(params: RedParams, phases: &[(u64, u64, u64)], seed: u64) -> Result<(f64, u64), TestCaseError> {
     let mut law = Straight::new(&params);
     let mut bench = bench(params, seed);
@@ -139,12 +139,12 @@ fn follows(params: RedParams, phases: &[(u64, u64, u64)], seed: u64) -> Result<(
                 bench.run_timers(now);
                 law.timer(now);
             } else if now == arrival {
-                let aqm = bench.stats.drops_aqm;
+                let aqm = bench.stats().drops_aqm;
                 let size = 40 + random(2) % 1_461;
                 let packet = bench.packet(0, size, Kind::NotEct);
                 bench.enqueue(now, packet);
-                prop_assert_eq!(bench.stats.drops_full, 0);
-                let signalled = bench.stats.drops_aqm > aqm;
+                prop_assert_eq!(bench.stats().drops_full, 0);
+                let signalled = bench.stats().drops_aqm > aqm;
                 signals += u64::from(signalled);
                 prop_assert!(law.arrived(now, backlog, signalled), "{signalled} at {now} ns: {law:?}");
                 arrival = now + random(arrivals_us);
@@ -168,7 +168,8 @@ fn follows(params: RedParams, phases: &[(u64, u64, u64)], seed: u64) -> Result<(
     Ok((most, signals))
 }
 
-/// Phases of a load: how many milliseconds, how many microseconds between arrivals at most, and between departures.
+/// Phases of a load: length in milliseconds, and the longest gaps between arrivals and between departures in
+/// microseconds.
 fn phases() -> impl Strategy<Value = Vec<(u64, u64, u64)>> {
     prop::collection::vec((20_u64..800, 100_u64..3_000, 100_u64..3_000), 4..12)
 }
@@ -183,7 +184,7 @@ proptest! {
     }
 }
 
-/// The comparison sees what it is meant to see: the whole band and beyond, and many signals.
+/// The comparison covers what it should: the whole band and beyond, and many signals.
 #[test]
 fn a_load_that_reaches_everything() {
     let phases = [(500, 1_500, 2_000), (300, 500, 1_500), (900, 3_000, 100), (2_000, 800, 1_000)];
@@ -215,21 +216,21 @@ fn equilibrium_of_an_overload() {
         let load = Load { kind: Kind::NotEct, service_ns: 1_200_000, interval_ns: 1_000_000 };
         let mut bench = bench(params, 3);
         load.run(&mut bench, 0..100_000_000_000, |_, _| {});
-        let begin = bench.stats;
+        let begin = bench.stats();
         let (mut sum, mut n) = (0.0, 0.0);
         load.run(&mut bench, 100_000_000_000..1_300_000_000_000, |bench, _| {
             sum += bench.probed("avg").unwrap();
             n += 1.0;
             assert!((MIN * 3.0..MAX * 3.0).contains(&bench.probed("avg").unwrap()));
         });
-        let lost = (bench.stats.lost - begin.lost) as f64 / (bench.stats.arrived - begin.arrived) as f64;
+        let lost = (bench.stats().lost - begin.lost) as f64 / (bench.stats().arrived - begin.arrived) as f64;
         assert!((lost - 1.0 / 6.0).abs() < 1e-4, "{random:?}: lost {lost}");
         let expected = 22_500.0 + p / 0.4 * 45_000.0;
         assert!((sum / n / expected - 1.0).abs() < 0.01, "{random:?}: {} {expected}", sum / n);
     }
 }
 
-/// The same seed gives the same drops, another one others.
+/// The same seed gives the same drops, another seed different ones.
 #[test]
 fn determinism() {
     let run = |seed| {
@@ -237,7 +238,7 @@ fn determinism() {
         let mut left = Vec::new();
         let load = Load { kind: Kind::NotEct, service_ns: 1_200_000, interval_ns: 1_180_000 };
         load.run(&mut bench, 0..5_000_000_000, |_, packet| left.push(packet.seq));
-        assert!(bench.stats.drops_aqm > 20);
+        assert!(bench.stats().drops_aqm > 20);
         left
     };
     assert_eq!(run(1), run(1));

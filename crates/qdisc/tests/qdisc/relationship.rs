@@ -1,10 +1,10 @@
 //! The MDS signalling relationship: tau SCE opportunities for every CE opportunity (spec/mds section 1),
 //! also while signals escalate to CE and to drops.
 //!
-//! An opportunity is what an oscillator gives, whatever packet is there to take it. Two queues with the
-//! same arrivals show both sides: one with MDS packets only, one with conventional packets only. What the
-//! first has given is counted in SCE, a CE or a drop being tau of them; what the second has given in CE or
-//! drops. Let `d = given to MDS / tau - given to conventional`. It starts at 0 and changes only when one
+//! An oscillator gives opportunities, independently of the packets that can take them. Two queues with the
+//! same arrivals show both sides: one with MDS packets only, one with conventional packets only. The
+//! opportunities of the first are counted in SCE, where a CE or a drop counts as tau; those of the second in
+//! CE or drops. Let `d = given to MDS / tau - given to conventional`. It starts at 0 and changes only when one
 //! oscillator fires. With the phases in seconds (`m` from 0, `c` from 1/2), `d = c - 1/2 - m / tau`:
 //!
 //! * `d` falls when the conventional one fires and leaves `c >= 0`, and the MDS one fires at most an SCE,
@@ -19,7 +19,7 @@ use std::num::NonZeroU32;
 use proptest::prelude::*;
 use windtunnel_qdisc::ecn::Outcome;
 use windtunnel_qdisc::{
-    DelticMdsParams, Deltim2Params, DeltimParams, Limit, LinkedOscillators, QueueConfig, RampParams, Signal,
+    DelticMdsParams, Deltim2Params, DeltimParams, Limit, LinkedOscillators, QueueSpec, RampParams, Signal,
     Verdict,
 };
 use windtunnel_units::Duration;
@@ -70,7 +70,7 @@ struct Twins {
 }
 
 impl Twins {
-    fn new(config: &QueueConfig, tau: NonZeroU32) -> Twins {
+    fn new(config: &QueueSpec, tau: NonZeroU32) -> Twins {
         let bench = || Bench::new(config, Limit::Unlimited);
         Twins { tau, mds: bench(), conventional: bench(), given: Given::default(), seen: [0; 3] }
     }
@@ -80,7 +80,7 @@ impl Twins {
         self.conventional.arrive(at_ns, Kind::Ect0);
     }
 
-    /// A packet leaves both; returns whether the relationship holds so far.
+    /// A packet leaves both queues; returns whether the relationship holds so far.
     fn leave(&mut self, at_ns: u64) -> bool {
         let (Some(mds), Some(conventional)) = (self.mds.dequeue(at_ns), self.conventional.dequeue(at_ns))
         else {
@@ -103,11 +103,11 @@ impl Twins {
     }
 }
 
-fn linked(tau: NonZeroU32) -> [QueueConfig; 3] {
+fn linked(tau: NonZeroU32) -> [QueueSpec; 3] {
     [
-        QueueConfig::Deltim(DeltimParams { tau, ..DeltimParams::default() }),
-        QueueConfig::Deltim2(Deltim2Params { tau, ..Deltim2Params::default() }),
-        QueueConfig::DelticMds(DelticMdsParams { tau, ..DelticMdsParams::default() }),
+        QueueSpec::new(DeltimParams { tau, ..DeltimParams::default() }),
+        QueueSpec::new(Deltim2Params { tau, ..Deltim2Params::default() }),
+        QueueSpec::new(DelticMdsParams { tau, ..DelticMdsParams::default() }),
     ]
 }
 
@@ -178,7 +178,7 @@ proptest! {
     #[test]
     fn ramp_keeps_the_relationship(tau in 1_u32..=64, sojourns in prop::collection::vec(0_u64..150, 1..1_000)) {
         let tau = NonZeroU32::new(tau).unwrap();
-        let config = QueueConfig::Ramp(RampParams { tau, ..RampParams::default() });
+        let config = QueueSpec::new(RampParams { tau, ..RampParams::default() });
         let [mut mds, mut conventional] = [(), ()].map(|()| Bench::new(&config, Limit::Unlimited));
         let mut now = 0;
         for sojourn_ms in sojourns {
@@ -187,7 +187,7 @@ proptest! {
             now += sojourn_ms * 1_000_000;
             mds.outcome(now);
             conventional.outcome(now);
-            prop_assert_eq!(mds.stats.sce / u64::from(tau.get()), conventional.stats.ce);
+            prop_assert_eq!(mds.stats().sce / u64::from(tau.get()), conventional.stats().ce);
         }
     }
 }

@@ -3,10 +3,10 @@
 //! The arrivals are those of the trace: a packet arrived at its dequeue minus its sojourn time. Then the
 //! mark, the accumulator and both oscillators must be those of the trace at every dequeue, as integers.
 //!
-//! The one thing that a trace leaves open is whether a packet that arrives in the nanosecond of a dequeue
-//! came before or after it. It matters only if it is the next packet to leave, for then it decides
-//! whether the dequeue left the queue empty. There are few such ties (seven in all traces); the trace must
-//! be met with one order of each of them, and every combination of orders is tried.
+//! A trace leaves only one thing open: whether a packet that arrives in the nanosecond of a dequeue
+//! came before or after it. This matters only if it is the next packet to leave, because then it decides
+//! whether the dequeue left the queue empty. There are few such ties (seven in all traces); one order of each
+//! of them must reproduce the trace, and every combination of orders is tried.
 //!
 //! A run ends with packets in the queue, and a trace does not have their arrivals: the state after its very
 //! last dequeue, which depends on the next packet, is not compared.
@@ -15,7 +15,7 @@ use std::path::Path;
 
 use windtunnel_qdisc::ecn::Outcome;
 use windtunnel_qdisc::{
-    BrickWallParams, DelticMdsParams, DelticParams, Deltim2Params, DeltimParams, Limit, QueueConfig, Signal,
+    BrickWallParams, DelticMdsParams, DelticParams, Deltim2Params, DeltimParams, Limit, QueueSpec, Signal,
 };
 use windtunnel_units::Duration;
 
@@ -31,7 +31,7 @@ struct Row {
     state: State,
 }
 
-/// What must be met.
+/// What the replay must reproduce.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct State {
     mark: String,
@@ -50,7 +50,7 @@ struct Decided {
 
 #[derive(Debug)]
 struct Trace {
-    config: QueueConfig,
+    config: QueueSpec,
     mds_flows: Vec<bool>,
     decided: Decided,
     rows: Vec<Row>,
@@ -63,18 +63,18 @@ fn header<'a>(line: &'a str, key: &str) -> &'a str {
         .unwrap_or_else(|| panic!("{key} in {line}"))
 }
 
-fn config(line: &str) -> QueueConfig {
+fn config(line: &str) -> QueueSpec {
     let millis = |key: &str| Duration::from_millis(header(line, key).parse().unwrap());
     let tau = header(line, "tau").parse().unwrap();
     match header(line, "aqm") {
-        "deltim" => QueueConfig::Deltim(DeltimParams { burst: millis("burst_ms"), tau }),
-        "deltic-mds" => QueueConfig::DelticMds(DelticMdsParams { target: millis("target_ms"), tau }),
-        "deltic" => QueueConfig::Deltic(DelticParams {
+        "deltim" => QueueSpec::new(DeltimParams { burst: millis("burst_ms"), tau }),
+        "deltic-mds" => QueueSpec::new(DelticMdsParams { target: millis("target_ms"), tau }),
+        "deltic" => QueueSpec::new(DelticParams {
             sce_target: millis("sce_target_ms"),
             ce_target: millis("ce_target_ms"),
             drop_target: millis("drop_target_ms"),
         }),
-        "brickwall" => QueueConfig::BrickWall(BrickWallParams {
+        "brickwall" => QueueSpec::new(BrickWallParams {
             sce_threshold: millis("sce_threshold_ms"),
             ce_threshold: millis("ce_threshold_ms"),
             drop_threshold: millis("drop_threshold_ms"),
@@ -129,7 +129,7 @@ fn ties(rows: &[Row]) -> Vec<usize> {
 
 /// Replays the trace. At the dequeues `first` the arrival of the same nanosecond comes first, else the
 /// dequeue does.
-fn replay(trace: &Trace, config: &QueueConfig, first: &[usize]) -> Result<Decided, String> {
+fn replay(trace: &Trace, config: &QueueSpec, first: &[usize]) -> Result<Decided, String> {
     let mut bench = Bench::new(config, Limit::Unlimited);
     let mut decided = Decided::default();
     let mut arrivals = trace.rows.iter().peekable();
@@ -168,10 +168,10 @@ fn replay(trace: &Trace, config: &QueueConfig, first: &[usize]) -> Result<Decide
     Ok(decided)
 }
 
-/// Replays the trace with every combination of orders of its ties, until one meets it.
-fn meets(trace: &Trace, config: &QueueConfig) -> Result<Decided, String> {
+/// Replays the trace with every combination of orders of its ties, until one reproduces it.
+fn meets(trace: &Trace, config: &QueueSpec) -> Result<Decided, String> {
     let ties = ties(&trace.rows);
-    assert!(ties.len() <= 4, "so many ties would prove little: {ties:?}");
+    assert!(ties.len() <= 4, "this many ties would prove little: {ties:?}");
     let mut last = String::new();
     for choice in 0..1_u32 << ties.len() {
         let first: Vec<usize> =
@@ -217,17 +217,17 @@ traces! {
     trace12_brick_wall: "trace12_hystart_reno_15M_60ms_brickwall200", 5963;
 }
 
-/// The comparison can fail: a trace is not met by a neighbouring parameter or algorithm.
+/// The comparison can fail: a neighbouring parameter or algorithm does not reproduce a trace.
 #[test]
 fn another_queue_does_not_meet_the_trace() {
     let trace = read("trace08_reno_scalsce_1M_5ms.csv");
     let tau = 63.try_into().unwrap();
     let burst = Duration::from_nanos(4_900_000);
     for config in [
-        QueueConfig::Deltim(DeltimParams { tau, ..DeltimParams::default() }),
-        QueueConfig::Deltim(DeltimParams { burst, ..DeltimParams::default() }),
-        QueueConfig::Deltim2(Deltim2Params::default()),
-        QueueConfig::DelticMds(DelticMdsParams::default()),
+        QueueSpec::new(DeltimParams { tau, ..DeltimParams::default() }),
+        QueueSpec::new(DeltimParams { burst, ..DeltimParams::default() }),
+        QueueSpec::new(Deltim2Params::default()),
+        QueueSpec::new(DelticMdsParams::default()),
     ] {
         meets(&trace, &config).expect_err("met by another queue");
     }

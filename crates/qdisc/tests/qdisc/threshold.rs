@@ -1,7 +1,7 @@
 //! Queues that signal by the sojourn time alone: brick wall and ramp.
 
 use windtunnel_qdisc::ecn::Outcome;
-use windtunnel_qdisc::{BrickWallParams, Limit, QueueConfig, RampParams, Signal};
+use windtunnel_qdisc::{BrickWallParams, Limit, QueueSpec, RampParams, Signal};
 use windtunnel_units::{Duration, Rate};
 
 use crate::bench::{Bench, Kind};
@@ -9,8 +9,8 @@ use crate::bench::{Bench, Kind};
 const SCE: Outcome = Outcome::Marked(Signal::Sce);
 const CE: Outcome = Outcome::Marked(Signal::Ce);
 
-/// What becomes of one packet of kind `kind` after `sojourn_ns` in a queue of its own.
-fn after(config: &QueueConfig, kind: Kind, sojourn_ns: u64) -> Outcome {
+/// The outcome of one packet of kind `kind` after `sojourn_ns` in a queue of its own.
+fn after(config: &QueueSpec, kind: Kind, sojourn_ns: u64) -> Outcome {
     let mut bench = Bench::new(config, Limit::Unlimited);
     bench.arrive(7, kind);
     bench.outcome(7 + sojourn_ns)
@@ -20,7 +20,7 @@ fn after(config: &QueueConfig, kind: Kind, sojourn_ns: u64) -> Outcome {
 /// section 2).
 #[test]
 fn brick_wall_is_strict() {
-    let config = QueueConfig::BrickWall(BrickWallParams {
+    let config = QueueSpec::new(BrickWallParams {
         sce_threshold: Duration::from_millis(1),
         ce_threshold: Duration::from_millis(12),
         drop_threshold: Duration::from_millis(120),
@@ -42,7 +42,7 @@ fn brick_wall_is_strict() {
 /// A threshold of 0 is never exceeded.
 #[test]
 fn brick_wall_without_thresholds() {
-    let config = QueueConfig::BrickWall(BrickWallParams::default());
+    let config = QueueSpec::new(BrickWallParams::default());
     for kind in Kind::ALL {
         assert_eq!(after(&config, kind, 10_000_000_000), Outcome::Passed);
     }
@@ -54,7 +54,7 @@ fn brick_wall_without_thresholds() {
 fn brick_wall_marks_all_above() {
     let threshold = Duration::from_millis(12);
     let params = BrickWallParams { ce_threshold: threshold, ..BrickWallParams::default() };
-    let mut bench = Bench::new(&QueueConfig::BrickWall(params), Limit::Unlimited);
+    let mut bench = Bench::new(&QueueSpec::new(params), Limit::Unlimited);
     let (service, interval) = (1_200_000, 1_188_118);
     let mut arrived = 0;
     let mut marked = 0;
@@ -76,32 +76,32 @@ fn brick_wall_marks_all_above() {
 #[test]
 fn a_dropped_packet_is_replaced_by_the_next() {
     let params = BrickWallParams { drop_threshold: Duration::from_millis(5), ..BrickWallParams::default() };
-    let mut bench = Bench::new(&QueueConfig::BrickWall(params), Limit::Unlimited);
+    let mut bench = Bench::new(&QueueSpec::new(params), Limit::Unlimited);
     bench.deliver_drops = false;
     for at_ms in [0, 1, 6] {
         bench.arrive(at_ms * 1_000_000, Kind::Ect0);
     }
     let left = bench.dequeue(10_000_000).unwrap();
     assert_eq!((left.seq, left.outcome, left.sojourn), (2, Outcome::Passed, Duration::from_millis(4)));
-    assert_eq!((bench.stats.lost, bench.stats.drops_aqm, bench.drops().len()), (2, 2, 2));
+    assert_eq!((bench.stats().lost, bench.stats().drops_aqm, bench.drops().len()), (2, 2, 2));
     bench.arrive(11_000_000, Kind::Ect0);
     assert!(bench.dequeue(20_000_000).is_none());
     assert_eq!(bench.backlog().packets, 0);
 }
 
-fn ramp(min: Option<Duration>, max: Duration, tau: u32) -> QueueConfig {
-    QueueConfig::Ramp(RampParams { min, max, tau: tau.try_into().unwrap() })
+fn ramp(min: Option<Duration>, max: Duration, tau: u32) -> QueueSpec {
+    QueueSpec::new(RampParams { min, max, tau: tau.try_into().unwrap() })
 }
 
 /// How many of `n` packets of kind `kind` are marked at the sojourn time `sojourn_ns`.
-fn marked(config: &QueueConfig, kind: Kind, sojourn_ns: u64, rate: Rate, n: u64) -> u64 {
+fn marked(config: &QueueSpec, kind: Kind, sojourn_ns: u64, rate: Rate, n: u64) -> u64 {
     let mut bench = Bench::new(config, Limit::Unlimited);
     bench.rate = rate;
     for i in 0..n {
         bench.arrive(i * 1_000_000_000, kind);
         bench.outcome(i * 1_000_000_000 + sojourn_ns);
     }
-    bench.stats.sce + bench.stats.ce
+    bench.stats().sce + bench.stats().ce
 }
 
 /// Nothing at and below `min`, everything from `max` on, half way half of the packets.
@@ -123,11 +123,11 @@ fn ramp_ends() {
     }
 }
 
-/// By default the ramp begins at the serialisation time of the packet at the current rate, 1.2 ms for
+/// By default the ramp starts at the serialisation time of the packet at the current rate, 1.2 ms for
 /// 1500 bytes at 10 Mbit/s, and ends at 100 ms (spec/mds section 4).
 #[test]
 fn ramp_defaults() {
-    let config = QueueConfig::Ramp(RampParams::default());
+    let config = QueueSpec::new(RampParams::default());
     let n = 20_000;
     assert_eq!(marked(&config, Kind::Mds, 1_200_000, Rate::from_mbps(10), n), 0);
     assert!(marked(&config, Kind::Mds, 1_200_000, Rate::from_mbps(100), n) > 0);
@@ -150,7 +150,7 @@ fn ramp_gives_ce_at_every_tau_th_opportunity() {
     }
 }
 
-/// The same seed gives the same marks, another seed others.
+/// The same seed gives the same marks, another seed different ones.
 #[test]
 fn ramp_draws_from_its_seed() {
     let marks = |seed| {

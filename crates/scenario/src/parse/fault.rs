@@ -189,6 +189,7 @@ const LIST: &str = "a list";
 /// What serde expects, in plain words.
 fn plain(expected: &str) -> &str {
     match expected {
+        "i64" => "a whole number",
         "u32" => "a whole number from 0 to 4294967295",
         "u64" => "a whole number from 0 to 9223372036854775807",
         "a nonzero u32" => "a whole number from 1 to 4294967295",

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use windtunnel_cc::{SlowStartConfig, WindowedConfig};
+use windtunnel_cc::Feedback;
 use windtunnel_sim::application::{ApplicationConfig, Protocol};
 use windtunnel_tcp::{AckParams, AckPolicy};
 use windtunnel_units::parse::number_with_unit;
 use windtunnel_units::{Duration, Time};
 
-use super::algorithm::{self, Controller};
 use super::application::application;
+use super::controller::{Controller, controller};
 use super::cursor::Cursor;
 use super::document::Value;
 use super::fault::Fault;
@@ -19,7 +19,6 @@ use super::route::{Graph, check_length};
 use super::tcp::tcp;
 use crate::file::FlowTable;
 use crate::model::{Active, Endpoints, FlowGroup, Link, Route, member_name};
-use crate::registry::DEFAULT_IW;
 
 /// Flows of a scenario; also the largest `count`.
 const MOST_FLOWS: u32 = 100_000;
@@ -78,17 +77,19 @@ fn flow(
 ) -> Result<FlowGroup, Fault> {
     let ideal = of.endpoints == Endpoints::Ideal;
     let application = application(&at.get("app"), of.endpoints, of.registry)?;
-    let Controller { name: cc_name, config: cc, detection, iw, bsd42 } =
+    let Controller { name: cc_name, params: cc, detection, iw, bsd42 } =
         if application.protocol() == Protocol::Udp {
             no_controller(&application, at)?
         } else {
-            algorithm::controller(&at.get("cc"), of.endpoints, of.registry)?
+            controller(&at.get("cc"), of.endpoints, of.registry)?
         };
     if let (Some(_), ApplicationConfig::Poisson(_)) = (&bsd42, &application) {
         return Err(at.get("app").not_allowed("an application of one connection: `bsd42` opens no others"));
     }
-    let ecn = table.ecn.unwrap_or(ideal || cc.answers_sce());
-    if cc.answers_sce() && !ecn {
+    let needs = cc.needs();
+    let sce = needs.feedback == Feedback::Sce;
+    let ecn = table.ecn.unwrap_or(ideal || sce);
+    if sce && !ecn {
         return Err(at.get("ecn").not_allowed("the MDS response needs ECN"));
     }
     Ok(FlowGroup {
@@ -96,8 +97,8 @@ fn flow(
         count: table.count,
         stagger: table.stagger,
         active: schedule(table, at, of.end)?,
-        tcp: tcp(root, at, of.endpoints, &cc, detection)?,
-        pacing: table.pacing.unwrap_or(ideal || matches!(cc.slow_start, SlowStartConfig::Essp(_))),
+        tcp: tcp(root, at, of.endpoints, needs, detection)?,
+        pacing: pacing(table.pacing, at, &cc_name, ideal, needs.pacing)?,
         cc_name,
         cc,
         ecn,
@@ -109,6 +110,20 @@ fn flow(
     })
 }
 
+/// Whether departures are paced: as the scenario says, or as the controller needs it.
+fn pacing(
+    given: Option<bool>,
+    at: &Cursor<'_>,
+    cc_name: &str,
+    ideal: bool,
+    needed: bool,
+) -> Result<bool, Fault> {
+    if needed && given == Some(false) {
+        return Err(at.get("pacing").not_allowed(format!("true: {cc_name} sets the pace itself")));
+    }
+    Ok(given.unwrap_or(ideal || needed))
+}
+
 /// A flow over UDP has no controller; it is named after what it does.
 fn no_controller(application: &ApplicationConfig, at: &Cursor<'_>) -> Result<Controller, Fault> {
     for key in ["cc", "tcp", "iw", "ack"] {
@@ -117,9 +132,7 @@ fn no_controller(application: &ApplicationConfig, at: &Cursor<'_>) -> Result<Con
             return Err(key.fault("belongs to TCP; this application uses UDP"));
         }
     }
-    let name = application.kind().to_owned();
-    let config = WindowedConfig::default();
-    Ok(Controller { name, config, detection: None, iw: DEFAULT_IW, bsd42: None })
+    Ok(Controller::none(application.kind().to_owned()))
 }
 
 fn initial_window(at: &Cursor<'_>, default: u32) -> Result<u32, Fault> {

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use windtunnel_qdisc::OutOfRange;
 use windtunnel_qdisc::ecn::EcnMode;
+use windtunnel_qdisc::{OutOfRange, QueueInit, QueueSpec};
 use windtunnel_sim::element::ElementParams;
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 
@@ -122,16 +122,12 @@ fn impairments(at: &Cursor<'_>, of: Surroundings<'_>) -> Result<Vec<Arc<dyn Elem
     }
     let mut all = match at.value() {
         Some(Value::List(items)) => {
-            (0..items.len()).map(|i| impairment(&at.item(i), of.registry)).collect::<Result<_, _>>()?
+            (0..items.len()).map(|i| of.registry.impairments.read(&at.item(i))).collect::<Result<_, _>>()?
         }
-        _ => vec![impairment(at, of.registry)?],
+        _ => vec![of.registry.impairments.read(at)?],
     };
     all.sort_by_key(|element| element.stage());
     Ok(all)
-}
-
-fn impairment(at: &Cursor<'_>, registry: &Registry) -> Result<Arc<dyn ElementParams>, Fault> {
-    registry.impairments.read(at)
 }
 
 pub(crate) fn check_rate(rate: Rate, at: &Cursor<'_>) -> Result<(), Fault> {
@@ -170,10 +166,17 @@ fn queue(at: &Cursor<'_>, bdp: Option<Bytes>, registry: &Registry) -> Result<Que
     } else {
         registry.queues.find(DEFAULT_QUEUE, at)?.read(at)?
     };
-    config.check().map_err(|OutOfRange { key, allowed, .. }| at.get(key).not_allowed(allowed))?;
+    let slots = config.slots().iter().map(|slot| {
+        let at = at.get(slot.key);
+        at.is_given().then(|| registry.aqms.read(&at)).transpose()
+    });
+    let spec = QueueSpec { aqms: slots.collect::<Result<_, Fault>>()?, params: config };
+    spec.check().map_err(|OutOfRange { key, allowed, .. }| at.get(key).not_allowed(allowed))?;
     let mode_at = at.get("ecn_mode");
     let ecn_mode = if mode_at.is_given() { mode_at.read()? } else { EcnMode::default() };
     let limit_at = at.get("limit");
-    let limit = if limit_at.is_given() { limit(&limit_at, bdp)? } else { config.default_limit() };
-    Ok(Queue { config, limit, ecn_mode })
+    let limit = if limit_at.is_given() { limit(&limit_at, bdp)? } else { spec.params.default_limit() };
+    let age_at = at.get("age");
+    let age = if age_at.is_given() { age_at.read()? } else { QueueInit::AGE };
+    Ok(Queue { spec, limit, ecn_mode, age })
 }

@@ -1,7 +1,7 @@
 //! From the text of a scenario to the model.
 
-mod algorithm;
 mod application;
+mod controller;
 pub(crate) mod cursor;
 pub(crate) mod deserialize;
 pub(crate) mod document;
@@ -17,5 +17,4 @@ mod route;
 mod scenario;
 mod tcp;
 
-pub(crate) use algorithm::{BSD42, MDS_SUFFIX};
 pub(crate) use scenario::parse;

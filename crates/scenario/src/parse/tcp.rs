@@ -1,6 +1,6 @@
 //! The mechanisms of a flow's TCP: its own `tcp` over the scenario's.
 
-use windtunnel_cc::{OutOfRange, SlowStartConfig, WindowedConfig};
+use windtunnel_cc::{Needs, OutOfRange};
 use windtunnel_tcp::{LossDetection, TcpParams};
 
 use super::cursor::Cursor;
@@ -12,7 +12,7 @@ pub(crate) fn tcp(
     root: &Cursor<'_>,
     flow: &Cursor<'_>,
     endpoints: Endpoints,
-    cc: &WindowedConfig,
+    needs: Needs,
     detection: Option<LossDetection>,
 ) -> Result<TcpParams, Fault> {
     let (shared, own) = (root.get("tcp"), flow.get("tcp"));
@@ -34,8 +34,8 @@ pub(crate) fn tcp(
             params.sack = false;
         }
     }
-    if let SlowStartConfig::Essp(_) = cc.slow_start {
-        // Its stages set the pace themselves: the gain is theirs.
+    if needs.pacing {
+        // It sets the pace itself: the gain is its own.
         if !given("pacing_ss_ratio") {
             params.pacing_ss_ratio = 1.0;
         }

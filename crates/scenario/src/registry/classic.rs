@@ -2,6 +2,9 @@
 
 use windtunnel_tcp::LossDetection;
 
+/// The name of the sender from before congestion control, which takes the place of a controller.
+pub(crate) const BSD42: &str = "bsd42";
+
 /// The initial window of RFC 6928 in segments.
 pub(crate) const DEFAULT_IW: u32 = 10;
 

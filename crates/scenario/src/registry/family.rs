@@ -7,6 +7,7 @@ use std::sync::Arc;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value};
 use windtunnel_algorithm::{AnyParams, OutOfRange, Params};
+use windtunnel_qdisc::AqmSlot;
 
 use super::RegistryError;
 use crate::parse::cursor::Cursor;
@@ -15,6 +16,7 @@ use crate::parse::fault::Fault;
 use crate::parse::nearest::nearest;
 
 /// The algorithms of a family, in the order in which they were registered. Reading one gives a `C`.
+#[derive(Clone)]
 pub(crate) struct Family<C> {
     /// What a name of this family stands for, as messages say it: "a queue".
     what: &'static str,
@@ -32,13 +34,17 @@ pub(crate) struct Entry<C> {
     pub(super) keys: Vec<Cow<'static, str>>,
     pub(super) read: Reader<C>,
     pub(super) schema: Describer,
+    /// Its parameters are known at run time only.
+    pub(super) foreign: bool,
+    /// The keys beside its parameters that take an AQM.
+    pub(crate) slots: &'static [AqmSlot],
 }
 
 /// Reads an algorithm's parameters among the keys of a table, and checks them.
-pub(crate) type Reader<C> = Box<dyn Fn(&Cursor<'_>) -> Result<C, Fault> + Send + Sync>;
+pub(crate) type Reader<C> = Arc<dyn Fn(&Cursor<'_>) -> Result<C, Fault> + Send + Sync>;
 
 /// The schema of an algorithm's parameters.
-pub(crate) type Describer = Box<dyn Fn(&mut SchemaGenerator) -> Schema + Send + Sync>;
+pub(crate) type Describer = Arc<dyn Fn(&mut SchemaGenerator) -> Schema + Send + Sync>;
 
 impl<C> Entry<C> {
     /// The algorithm whose parameters are `P`.
@@ -51,19 +57,20 @@ impl<C> Entry<C> {
             aliases: P::ALIASES,
             summary: Cow::Borrowed(P::SUMMARY),
             keys: fields::<P>().iter().copied().map(Cow::Borrowed).collect(),
-            read: Box::new(move |table| {
+            read: Arc::new(move |table| {
                 let params: P = table.read_own_fields()?;
                 params
                     .check()
                     .map_err(|OutOfRange { key, allowed, .. }| table.get(key).not_allowed(allowed))?;
                 Ok(wrap(params))
             }),
-            schema: Box::new(P::json_schema),
+            schema: Arc::new(P::json_schema),
+            foreign: false,
+            slots: &[],
         }
     }
 
     /// An algorithm whose parameters are known at run time only.
-    #[expect(dead_code, reason = "until Python registers controllers")]
     pub(crate) fn foreign(
         name: String,
         summary: String,
@@ -72,7 +79,16 @@ impl<C> Entry<C> {
         schema: Describer,
     ) -> Entry<C> {
         let keys = keys.into_iter().map(Cow::Owned).collect();
-        Entry { name: Cow::Owned(name), aliases: &[], summary: Cow::Owned(summary), keys, read, schema }
+        Entry {
+            name: Cow::Owned(name),
+            aliases: &[],
+            summary: Cow::Owned(summary),
+            keys,
+            read,
+            schema,
+            foreign: true,
+            slots: &[],
+        }
     }
 
     /// Its name and its aliases.
@@ -80,9 +96,14 @@ impl<C> Entry<C> {
         std::iter::once(&*self.name).chain(self.aliases.iter().copied())
     }
 
-    /// The keys of its parameters, aliases included.
+    /// The same with keys that take AQMs.
+    pub(crate) fn with_slots(self, slots: &'static [AqmSlot]) -> Entry<C> {
+        Entry { slots, ..self }
+    }
+
+    /// The keys of its parameters, aliases included, and those that take AQMs.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
-        self.keys.iter().map(|key| &**key)
+        self.keys.iter().map(|key| &**key).chain(self.slots.iter().map(|slot| slot.key))
     }
 
     /// Reads its parameters among the keys of a table; whether there are others is not looked at.
@@ -117,6 +138,11 @@ impl<C> Family<C> {
         Ok(())
     }
 
+    /// Takes away the algorithm called `name`, if its parameters are known at run time only.
+    pub(super) fn remove_foreign(&mut self, name: &str) {
+        self.entries.retain(|entry| entry.name != name || !entry.foreign);
+    }
+
     /// The algorithm called `name`.
     pub(crate) fn named(&self, name: &str) -> Option<&Entry<C>> {
         self.entries.iter().find(|entry| entry.names().any(|own| own == name))
@@ -147,6 +173,21 @@ impl<C> Family<C> {
             std::iter::once("kind").chain(self.beside.iter().copied()).chain(entry.keys()).collect();
         at.expect_keys(&known)?;
         entry.read(at)
+    }
+}
+
+impl<C> Clone for Entry<C> {
+    fn clone(&self) -> Entry<C> {
+        Entry {
+            name: self.name.clone(),
+            aliases: self.aliases,
+            summary: self.summary.clone(),
+            keys: self.keys.clone(),
+            read: Arc::clone(&self.read),
+            schema: Arc::clone(&self.schema),
+            foreign: self.foreign,
+            slots: self.slots,
+        }
     }
 }
 

@@ -1,14 +1,16 @@
 //! The registry: from the names of a scenario to algorithms. A value, so that another crate, or Python, can add its own.
 
 mod classic;
-mod enums;
+mod controllers;
 mod family;
+mod foreign;
+mod queues;
 
 use std::sync::Arc;
 
 use windtunnel_algorithm::Params;
-use windtunnel_cc::{AvoidanceConfig, ResponseConfig, SlowStartConfig};
-use windtunnel_qdisc::QueueConfig;
+use windtunnel_cc::{AvoidanceParams, ControllerParams, ResponseParams, SlowStartParams};
+use windtunnel_qdisc::{AqmParams, QueueParams};
 use windtunnel_sim::application::{
     ApplicationConfig, BulkParams, CbrParams, MediaParams, OnOffParams, PoissonParams, ProbeParams,
     RequestResponseParams, TransferParams,
@@ -19,19 +21,24 @@ use windtunnel_sim::element::{
     ScriptedLossParams, ScriptedReorderingParams,
 };
 
-pub(crate) use classic::{CLASSICS, Classic, DEFAULT_IW};
+pub(crate) use classic::{BSD42, CLASSICS, Classic, DEFAULT_IW};
+pub(crate) use controllers::{MDS, MDS_SUFFIX, RESPONSE, SLOW_START};
 pub(crate) use family::{Described, Entry, Family};
+pub use foreign::{ForeignAlgorithm, ForeignParameter, ForeignValue};
 
 /// The keys of a queue's table beside `kind` and the parameters of the algorithm.
-const QUEUE_KEYS: &[&str] = &["limit", "ecn_mode"];
+const QUEUE_KEYS: &[&str] = &["limit", "ecn_mode", "age"];
 
 /// All algorithms that a scenario can name. [`Registry::default`] has those of windtunnel.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Registry {
-    pub(crate) avoidances: Family<AvoidanceConfig>,
-    pub(crate) slow_starts: Family<SlowStartConfig>,
-    pub(crate) responses: Family<ResponseConfig>,
-    pub(crate) queues: Family<QueueConfig>,
+    /// Controllers that are not made of the three families of window-based ones.
+    pub(crate) controllers: Family<Arc<dyn ControllerParams>>,
+    pub(crate) avoidances: Family<Arc<dyn AvoidanceParams>>,
+    pub(crate) slow_starts: Family<Arc<dyn SlowStartParams>>,
+    pub(crate) responses: Family<Arc<dyn ResponseParams>>,
+    pub(crate) queues: Family<Arc<dyn QueueParams>>,
+    pub(crate) aqms: Family<Arc<dyn AqmParams>>,
     pub(crate) impairments: Family<Arc<dyn ElementParams>>,
     pub(crate) applications: Family<ApplicationConfig>,
 }
@@ -68,18 +75,17 @@ pub enum RegistryError {
 impl Default for Registry {
     fn default() -> Registry {
         let mut registry = Registry {
-            avoidances: Family::new("a controller", &["slow_start", "response"]),
+            controllers: Family::new("a controller", &[]),
+            avoidances: Family::new("a controller", &[SLOW_START, RESPONSE]),
             slow_starts: Family::new("a slow start", &[]),
-            responses: Family::new("a response", &[]),
+            responses: Family::new("a response", &[SLOW_START, RESPONSE]),
             queues: Family::new("a queue", QUEUE_KEYS),
+            aqms: Family::new("an AQM", &[]),
             impairments: Family::new("an impairment", &[]),
             applications: Family::new("an application", &[]),
         };
-        enums::avoidances(&mut registry.avoidances);
-        registry.slow_starts.register(enums::no_slow_start()).expect("built-in names differ");
-        enums::slow_starts(&mut registry.slow_starts);
-        enums::responses(&mut registry.responses);
-        enums::queues(&mut registry.queues);
+        registry.register_controllers().expect("built-in names differ");
+        registry.register_queues().expect("built-in names differ");
         registry.register_elements().expect("built-in names differ");
         registry.register_applications().expect("built-in names differ");
         registry
@@ -87,10 +93,10 @@ impl Default for Registry {
 }
 
 impl Registry {
-    /// Adds what can happen to packets on a path: an impairment or a middlebox.
+    /// Adds an element: something that packets pass on a link and that delays, loses or changes them.
     ///
     /// # Errors
-    /// If its name is taken or cannot be written.
+    /// If its name is taken, or a scenario cannot write it.
     pub fn register_element<P: Params + ElementParams>(&mut self) -> Result<(), RegistryError> {
         self.impairments.register(Entry::of::<P>(|params| Arc::new(params)))
     }

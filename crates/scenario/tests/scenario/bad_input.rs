@@ -1,7 +1,7 @@
 //! Every kind of wrong input, with the whole message that the user sees.
 //!
-//! The cases are texts in `bad_input/`, to be read as a user reads: in a valid scenario, what `-` shows is replaced by what
-//! `+` shows (`|` shows a whole file, `$` an override), and the message is then what `>` shows.
+//! The cases are texts in `bad_input/`, in a form that users can read: in a valid scenario, the text after `-` is
+//! replaced by that after `+` (`|` shows a whole file, `$` an override), and the message must be the text after `>`.
 
 use windtunnel_scenario::{Registry, Scenario};
 
@@ -43,8 +43,8 @@ fn in_whole_files() {
     check("", include_str!("bad_input/documents.txt"), 9);
 }
 
-/// Files that are not text for a reader: a NUL, a carriage return alone, values nested too deep, a key of many parts, an
-/// overlong file.
+/// Files that no reader could take for text: a NUL, a single carriage return, values nested too deep, a key with many
+/// parts, an overlong file.
 #[test]
 fn in_files_that_nobody_wrote() {
     let deep = format!("a = {}", "[".repeat(100_000));
@@ -76,7 +76,7 @@ fn the_parts_of_an_error() {
     assert!(without_file.to_string().starts_with("line 10: flow[0].rtt: "));
 }
 
-/// A case: what is replaced by what, a whole file, overrides, and the message.
+/// A case: replacements, a whole file, overrides, and the message.
 #[derive(Default)]
 struct Case {
     from: Vec<&'static str>,
@@ -123,7 +123,7 @@ fn message(text: &str, overrides: &[String]) -> String {
 
 fn check(base: &str, cases: &'static str, number: usize) {
     if !base.is_empty() {
-        assert_eq!(message(base, &[]), "no message", "what the cases break is valid");
+        assert_eq!(message(base, &[]), "no message", "the base of the cases is valid");
     }
     let cases: Vec<Case> = cases.split("\n\n").map(Case::read).collect();
     assert_eq!(cases.len(), number, "cases that were read");

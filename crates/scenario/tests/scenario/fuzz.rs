@@ -1,4 +1,4 @@
-//! No text makes the parser panic, and each gets an answer that makes sense; no scenario breaks what holds of any run.
+//! No text makes the parser panic, and each gets a sensible answer; no scenario breaks the invariants of runs.
 //! `make fuzz` runs the same for longer.
 
 use std::panic::{self, AssertUnwindSafe};
@@ -19,7 +19,7 @@ fn changed_scenarios() {
     assert!((40..3960).contains(&valid), "{valid} of 4000 stayed valid");
 }
 
-/// Scenarios of every kind under the invariants; most of them run to their end.
+/// Scenarios of every kind keep the invariants; most of them run to their end.
 #[test]
 fn random_scenarios() {
     let runs = 300;

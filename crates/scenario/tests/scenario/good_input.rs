@@ -1,8 +1,8 @@
 //! What valid scenarios mean.
 
-use windtunnel_cc::{AvoidanceConfig, EsspParams, MdsParams, ResponseConfig, SlowStartConfig};
+use windtunnel_cc::{AnyParams, EsspParams, MdsParams};
 use windtunnel_qdisc::ecn::EcnMode;
-use windtunnel_qdisc::{DeltimParams, FifoParams, Limit, QueueConfig};
+use windtunnel_qdisc::{DeltimParams, FifoParams, Limit, QueueSpec};
 use windtunnel_scenario::{Active, Change, DequeuePoint, LinkRate, Registry, Scenario, Shape};
 use windtunnel_tcp::AckParams;
 use windtunnel_units::{Bytes, Duration, Rate, Time};
@@ -46,15 +46,17 @@ fn the_example_of_the_design() {
     );
     assert_eq!(link.changes, [Change { at: at(30), rate: Rate::from_mbps(20) }]);
     assert_eq!(link.dequeue_point, DequeuePoint::End);
-    assert_eq!(link.queue.config, QueueConfig::Deltim(DeltimParams::default()));
+    assert_eq!(link.queue.spec, QueueSpec::new(DeltimParams::default()));
     assert_eq!((link.queue.limit, link.queue.ecn_mode), (Limit::Unlimited, EcnMode::Mds));
 
     let [reno, mds] = &scenario.flows[..] else { panic!("two groups") };
     assert_eq!(names(&scenario), ["reno", "reno-mds-1", "reno-mds-2", "reno-mds-3"]);
     assert_eq!((reno.cc_name.as_str(), mds.cc_name.as_str()), ("reno", "reno-mds"));
     assert_eq!((reno.is_mds(), mds.is_mds()), (false, true));
-    assert_eq!(mds.cc.slow_start, SlowStartConfig::Essp(EsspParams::default()));
-    assert_eq!(mds.cc.response, ResponseConfig::Mds(MdsParams::default()));
+    let cc = mds.cc.to_map();
+    assert_eq!((&cc["response"], &cc["slow_start"]["kind"]), (&"mds".into(), &"essp".into()));
+    assert!(EsspParams::default().to_map().iter().all(|(key, value)| cc["slow_start"][key] == *value));
+    assert!(MdsParams::default().to_map().iter().all(|(key, value)| cc[key] == *value));
     assert_eq!((reno.pacing, reno.ecn, reno.iw, reno.ack), (true, true, 10, AckParams::default()));
     assert_eq!(reno.active, [Active { from: Time::ZERO, to: None }]);
     assert_eq!((&reno.route.forward[..], &reno.route.reverse[..]), (&[0][..], &[][..]));
@@ -80,9 +82,8 @@ fn short_names_are_tables() {
         assert_eq!(short, table);
     }
     let aimd = one_flow("\"fifo\"", "cc = { kind = \"aimd\", beta = 0.875 }");
-    assert!(
-        matches!(&aimd.flows[0].cc.avoidance, AvoidanceConfig::Aimd(params) if (params.b - 0.875).abs() < 1e-12)
-    );
+    let cc = &aimd.flows[0].cc;
+    assert_eq!((cc.name(), &cc.to_map()["b"]), ("aimd", &0.875.into()));
 }
 
 /// The forms of a queue's limit; the bandwidth-delay product is that of the longest round trip.
@@ -99,7 +100,7 @@ fn limits() {
     for (text, limit) in limits {
         let scenario = one_flow(&format!("{{ kind = \"fifo\", limit = \"{text}\" }}"), "cc = \"reno\"");
         assert_eq!(scenario.links[0].queue.limit, limit, "{text}");
-        assert_eq!(scenario.links[0].queue.config, QueueConfig::Fifo(FifoParams::default()));
+        assert_eq!(scenario.links[0].queue.spec, QueueSpec::new(FifoParams::default()));
     }
     let text = "[[flow]]\ncc = \"reno\"\nrtt = \"80 ms\"";
     let two = one_flow("{ kind = \"fifo\", limit = \"1 bdp\" }", &format!("cc = \"reno\"\n{text}"));
@@ -122,7 +123,7 @@ fn schedules() {
     assert_eq!(spans.flows[0].active, expected);
 }
 
-/// Groups without a name have that of their controller, with a number where it is taken.
+/// Groups without a name get that of their controller, with a number where it is taken.
 #[test]
 fn default_names_differ() {
     let more =
@@ -131,7 +132,7 @@ fn default_names_differ() {
     assert_eq!(names(&scenario), ["reno", "reno-3", "reno-2"]);
 }
 
-/// Routes through a parking lot: found, given, and back.
+/// Routes through a parking lot: found, given, and in the reverse direction.
 #[test]
 fn routes() {
     let scenario = parse(PARKING_LOT);
@@ -139,7 +140,7 @@ fn routes() {
     assert_eq!((&long.route.forward[..], &long.route.reverse[..]), (&[0, 1][..], &[2][..]));
     assert_eq!(long.route.rtt, Duration::from_millis(16), "the sum of the delays of its links");
     assert_eq!(long.route.own_delay, Duration::ZERO);
-    // The way back from b leads through c: it is there, so it is used.
+    // The way back from b leads through c: it exists, so it is used.
     assert_eq!((&first.route.forward[..], &first.route.reverse[..]), (&[0][..], &[1, 2][..]));
     assert_eq!(first.route.own_delay, Duration::from_millis(30 - 16));
     assert_eq!((&second.route.forward[..], &second.route.reverse[..]), (&[1][..], &[][..]));
@@ -147,7 +148,7 @@ fn routes() {
     assert_eq!(scenario.links[1].ends, Some((1, 2)));
 }
 
-/// Of equally short routes the first in the order of the file is taken; a longer one declared before is not.
+/// Among equally short routes the first in the order of the file is chosen; a longer one declared before is not.
 #[test]
 fn ties_of_routes_go_by_the_order_of_the_file() {
     let link = |name: &str, from: &str, to: &str| {
@@ -175,7 +176,7 @@ fn the_reverse_path_of_a_dumbbell() {
     let route = &scenario.flows[0].route;
     assert_eq!((&route.forward[..], &route.reverse[..]), (&[0][..], &[1][..]));
     assert_eq!(scenario.links[1].name, "reverse");
-    assert_eq!(route.own_delay, Duration::from_millis(40 - 2), "less 1.5 ms and 0.5 ms of the links");
+    assert_eq!(route.own_delay, Duration::from_millis(40 - 2), "minus 1.5 ms and 0.5 ms of the links");
     assert_eq!(names(&scenario)[5..], ["scalable-mds", "scalable-mds-2"]);
 }
 

@@ -5,10 +5,10 @@ use windtunnel_sim::{FlowSummary, Summary};
 
 use crate::invariants;
 
-/// None of these needs more.
+/// Enough events for each of these runs.
 const MOST_EVENTS: u64 = 200_000;
 
-/// One CUBIC flow over 10 Mbit/s and 20 ms for 100 s, as far as `settings` leave it so.
+/// One CUBIC flow over 10 Mbit/s and 20 ms for 100 s, except where `settings` say otherwise.
 fn run(settings: &[&str]) -> Summary {
     let text = "duration = \"100 s\"\nrecord = { interval = \"1 s\" }\n[bottleneck]\nrate = \"10 Mbit/s\"\n\
                 [[flow]]\ncc = \"cubic\"\nrtt = \"20 ms\"\n";
@@ -24,8 +24,8 @@ fn flow(settings: &[&str]) -> FlowSummary {
     run(settings).flows.remove(0)
 }
 
-/// Back-off doubles the timeout of data each time (RFC 6298 section 5.5), from 200 ms and a round trip on, at most 120 s.
-/// So many of them are within so many seconds.
+/// The number of timeouts within a number of seconds. Back-off doubles the timeout of data each time (RFC 6298 section
+/// 5.5), from 200 ms and a round trip on, up to 120 s.
 fn timeouts(first_s: f64, within_s: f64) -> u64 {
     let (mut at, mut timeout, mut count) = (first_s, first_s, 0);
     while at < within_s {
@@ -42,7 +42,7 @@ const SYN: u64 = 60;
 /// SYNs in 100 s: after 0, 1, 2, 3, 4, 5, 7, 11, 19, 35, 67 s (Linux, whose first five timeouts are 1 s).
 const SYNS: u64 = 11;
 
-/// Nothing passes: the handshake goes on to the end, and each SYN is lost.
+/// Nothing passes: the handshake goes on until the end, and each SYN is lost.
 #[test]
 fn everything_is_lost() {
     let flow = flow(&["bottleneck.impair={ kind = \"loss\", probability = \"100 %\" }"]);
@@ -50,7 +50,7 @@ fn everything_is_lost() {
     assert_eq!(flow.limited.map(|limited| limited.handshake), Some(1.0));
 }
 
-/// The same if only the answers are lost: the receiver saw the SYNs, and no data.
+/// The same if only the answers are lost: the receiver sees the SYNs, but no data.
 #[test]
 fn every_ack_is_lost() {
     let flow = flow(&["reverse={ impair = { kind = \"loss\", probability = \"100 %\" } }"]);
@@ -69,7 +69,7 @@ fn all_data_are_lost() {
     assert!(rtos.abs_diff(timeouts(0.22, 100.0)) <= 1, "{rtos} timeouts");
 }
 
-/// The path goes away after 1 s: what arrived before is all that arrives.
+/// The path fails after 1 s: nothing arrives after that.
 #[test]
 fn an_outage_to_the_end() {
     let outage = "bottleneck.impair={ kind = \"outage\", times = [{ from = \"1 s\", to = \"1000 s\" }] }";
@@ -79,7 +79,7 @@ fn an_outage_to_the_end() {
     assert!((8..=11).contains(&rtos), "{rtos} timeouts in 99 s");
 }
 
-/// The same with packets that wait for the outage to end: none is lost, none arrives.
+/// The same with packets that wait for the outage to end: none are lost, and none arrive.
 #[test]
 fn an_outage_that_holds_to_the_end() {
     let outage =
@@ -102,8 +102,8 @@ fn a_window_of_one_byte() {
     assert!(flow.limited.is_some_and(|limited| limited.receiver > 0.9), "{:?}", flow.limited);
 }
 
-/// A window of a quarter of a segment: what fits leaves (RFC 9293 section 3.8.6.2.1), 16 KiB in a round trip of 20 ms and
-/// the transmission (13.1 ms).
+/// A window of a quarter of a segment: data that fit into it leave (RFC 9293 section 3.8.6.2.1), 16 KiB in a round trip
+/// of 20 ms and the transmission (13.1 ms).
 #[test]
 fn a_window_below_a_segment() {
     let flow =
@@ -132,7 +132,7 @@ fn a_thousand_bits_per_second() {
     assert!(flow.goodput_mbps > 0.0 && flow.rtos > Some(0), "{flow:?}");
 }
 
-/// The smallest packets that may be, 8 bytes of data each, and the shortest round trip.
+/// The smallest packets allowed, 8 bytes of data each, and the shortest round trip.
 #[test]
 fn the_least_of_everything() {
     let flow = flow(&["mtu=60 B", "flow[0].rtt=1 ns", "bottleneck.rate=100 kbit/s"]);

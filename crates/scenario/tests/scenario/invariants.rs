@@ -1,10 +1,10 @@
-//! What holds at any moment of any run.
+//! Invariants of any run at any moment.
 //!
-//! Packets are conserved, time does not run backwards, and the run goes on: events without a packet that moves are the
-//! recorder's and timers', of which there are only so many in a time. A stream is delivered in order and once: what the
-//! receiver hands out is what is below RCV.NXT, SND.UNA <= RCV.NXT <= SND.NXT, and none of them goes back (but for SND.NXT of
-//! bsd42, which sends its window again from SND.UNA on). Who still has data to deliver has a packet under way or a timer
-//! set.
+//! Packets are conserved, time does not run backwards, and the run makes progress: events in which no packet moves
+//! belong to the recorder and to timers, whose number in a given time is limited. A stream is delivered in order and
+//! once: the receiver delivers the data below RCV.NXT, SND.UNA <= RCV.NXT <= SND.NXT, and none of these goes back
+//! (except SND.NXT of bsd42, which retransmits its window from SND.UNA on). A sender that still has data to deliver has
+//! a packet in flight or a timer set.
 
 use windtunnel_scenario::{FlowGroup, Scenario, compile};
 use windtunnel_sim::application::ApplicationConfig;
@@ -17,16 +17,16 @@ use crate::outcome;
 /// Events between two looks at the run.
 const LOOK: u64 = 200;
 
-/// Links, delay lines and impairments on one way, at the most.
+/// The most links, delay lines and impairments in one direction.
 const MOST_HOPS: u64 = 32;
 
-/// More than any path holds.
+/// More than any path can hold.
 const LARGEST_WINDOW: Bytes = Bytes::new(1 << 50);
 
-/// Runs a scenario, for so many events at most. Returns its summary, unless there were more.
+/// Runs a scenario, up to a number of events. Returns its summary, unless there were more.
 ///
 /// # Panics
-/// If an invariant does not hold; the message says which.
+/// If an invariant is violated; the message says which.
 pub(crate) fn check(scenario: &Scenario, most_events: u64) -> Option<Summary> {
     let mut observer = Observer::new(scenario);
     while observer.simulation.next_event() < observer.simulation.end() {
@@ -43,15 +43,15 @@ pub(crate) fn check(scenario: &Scenario, most_events: u64) -> Option<Summary> {
     Some(result.summary)
 }
 
-/// A run, and what was seen of it.
+/// A run, and what was observed of it.
 #[derive(Debug)]
 struct Observer<'s> {
     scenario: &'s Scenario,
     simulation: Simulation,
     streams: Vec<StreamState>,
-    /// Which flows send a whole window again (go-back-N): their SND.NXT goes back.
+    /// The flows that retransmit a whole window (go-back-N): their SND.NXT goes back.
     go_back: Vec<bool>,
-    /// When a packet moved last, and how many events there had been.
+    /// When a packet last moved, and how many events there had been by then.
     moved: (u64, Time, u64),
 }
 
@@ -62,7 +62,7 @@ impl<'s> Observer<'s> {
         Observer { scenario, simulation, streams: Vec::new(), go_back, moved: (0, Time::ZERO, 0) }
     }
 
-    /// Some events, and a look.
+    /// Runs some events, then checks.
     fn go_on(&mut self) {
         let simulation = &mut self.simulation;
         let (before, last) = (simulation.now(), simulation.events() + LOOK);
@@ -87,8 +87,8 @@ impl<'s> Observer<'s> {
         );
     }
 
-    /// Without a packet that comes or goes there are the recorder's ticks, what applications write, two timers in a
-    /// microsecond for each flow, and the hops of what is on its way.
+    /// While no packet comes or goes there are the recorder's ticks, writes of applications, two timers in a
+    /// microsecond for each flow, and the hops of packets on their way.
     fn progress(&mut self) {
         let s = &self.simulation;
         let packets = s.sent() + s.arrived() + s.corrupted() + s.lost();
@@ -132,12 +132,12 @@ impl<'s> Observer<'s> {
     fn fault(&self, stream: &StreamState) -> Option<&'static str> {
         let below = Bytes::new(stream.rcv_nxt.get().saturating_sub(Seq::FIRST_DATA.get()));
         let begun = |seq: Seq| seq.max(Seq::FIRST_DATA);
-        // Of what was taken for lost and is not, the original and what was sent again are both in the network; and the
-        // first segment counts as a whole, if a part of it is acknowledged.
+        // If a segment is wrongly taken for lost, its original and its retransmission are both in the network; and the
+        // first segment counts as a whole if a part of it is acknowledged.
         let room = (stream.nxt - stream.una + self.scenario.mtu) * 2;
         let waits = !stream.drained && stream.timer == Time::NEVER && self.simulation.in_network() == 0;
         let faults = [
-            (stream.delivered != below, "what was delivered is not what is below RCV.NXT"),
+            (stream.delivered != below, "the delivered data are not those below RCV.NXT"),
             (begun(stream.una) > begun(stream.rcv_nxt), "more is acknowledged than was received"),
             (
                 begun(stream.rcv_nxt) > begun(stream.nxt) && !self.go_back[stream.flow],

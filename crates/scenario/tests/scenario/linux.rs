@@ -1,6 +1,5 @@
 //! What `endpoints = "linux"`, the default, means: defaults, mechanisms, impairments, applications.
 
-use windtunnel_cc::{AvoidanceConfig, CubicVariant, SlowStartConfig};
 use windtunnel_scenario::{DequeuePoint, Endpoints, LinkRate, Registry, Scenario};
 use windtunnel_sim::application::ApplicationConfig;
 use windtunnel_tcp::{AckPolicy, LossDetection, TcpParams};
@@ -32,10 +31,9 @@ fn the_defaults_are_those_of_linux() {
     assert_eq!(scenario.endpoints, Endpoints::Linux);
     assert_eq!(scenario.links[0].dequeue_point, DequeuePoint::Start);
     let flow = &scenario.flows[0];
-    assert!(
-        matches!(&flow.cc.avoidance, AvoidanceConfig::Cubic(p) if p.variant == Some(CubicVariant::Linux))
-    );
-    assert!(matches!(flow.cc.slow_start, SlowStartConfig::Hystart(_)));
+    let cc = flow.cc.to_map();
+    assert_eq!((flow.cc.name(), &cc["variant"]), ("cubic", &"linux".into()));
+    assert_eq!(cc["slow_start"]["kind"], "hystart");
     assert_eq!((flow.pacing, flow.ecn, flow.ack.policy), (false, false, AckPolicy::Linux));
     assert_eq!(flow.tcp, TcpParams::default());
     assert_eq!(flow.application, ApplicationConfig::Bulk);
@@ -77,7 +75,7 @@ fn classic_controllers_bring_their_recovery() {
     }
 }
 
-/// Impairments work in the order of what they are, however they are written; one needs no list.
+/// Impairments act in the order of their kinds, in whatever order they are written; a single one needs no list.
 #[test]
 fn impairments_are_ordered() {
     let scenario =
@@ -100,7 +98,7 @@ fn a_way_back_without_a_rate() {
     assert_eq!(parse(&scenario.to_toml()), scenario);
 }
 
-/// The path's round trip is half before and half behind the receiver.
+/// Half of the path's round trip is before the receiver, half after it.
 #[test]
 fn the_delay_is_on_both_ways() {
     let network = windtunnel_scenario::compile(&dumbbell("", "", "cc = \"reno\""));
@@ -120,7 +118,7 @@ fn udp_applications_have_no_controller() {
     assert!(refused("", "", "app = \"probe\"\ncc = \"reno\"").contains("belongs to TCP"));
 }
 
-/// What cannot be is refused, and the message says why.
+/// Impossible settings are refused, and the message says why.
 #[test]
 fn impossible_combinations() {
     let cases = [
@@ -170,7 +168,7 @@ fn impossible_combinations() {
     }
 }
 
-/// A trace that is not there is named with its key.
+/// The message for a missing trace names it and its key.
 #[test]
 fn a_trace_that_cannot_be_read() {
     let text = "duration = \"1 s\"\n[bottleneck]\nrate = { trace = \"no-such-file.up\" }\n[[flow]]\ncc = \"reno\"\nrtt = \"20 ms\"\n";
@@ -180,7 +178,7 @@ fn a_trace_that_cannot_be_read() {
     assert!(error.starts_with("s.toml:3: bottleneck.rate.trace: cannot be read: "), "{error}");
 }
 
-/// The sender of spec/congestion-control section 1.18 stands where a controller would.
+/// The sender of spec/congestion-control section 1.18 takes the place of a controller.
 #[test]
 fn a_sender_without_congestion_control() {
     let scenario = dumbbell("", "", "cc = { kind = \"bsd42\", window = 8 }");

@@ -1,4 +1,4 @@
-//! What a scenario may say, and what is said about one that is wrong.
+//! What a scenario may say, and the messages about one that is wrong.
 
 mod bad_input;
 mod fuzz;
@@ -11,6 +11,7 @@ mod listing;
 mod mutate;
 mod outcome;
 mod overrides;
+mod queues;
 mod random;
 mod red;
 mod round_trip;

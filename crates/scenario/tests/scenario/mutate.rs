@@ -1,4 +1,4 @@
-//! Wrong input by chance: valid scenarios with a few random changes, and what must hold for any text.
+//! Randomly wrong input: valid scenarios with a few random changes, and rules for any text.
 
 use windtunnel_scenario::{LinkRate, Registry, Scenario, compile};
 
@@ -16,7 +16,7 @@ pub(crate) const CORPUS: [&str; 5] = [
 /// Scenarios with more flows are not compiled: it takes long and shows nothing new.
 const MOST_FLOWS: usize = 50;
 
-/// What a change puts in: what means something to the parser, and what means nothing.
+/// Pieces that a change inserts: some mean something to the parser, others nothing.
 const WORDS: [&str; 41] = [
     "\"",
     "'",
@@ -140,7 +140,7 @@ fn swap_lines(text: &mut String, random: &mut Random) {
     *text = lines.join("\n");
 }
 
-/// What holds for any text and override: it is a scenario that reads back as itself and compiles, or there is a message
+/// Checks any text and override: either it is a scenario that reads back as itself and compiles, or there is a message
 /// that points into the text. Returns whether it is a scenario.
 pub(crate) fn check(text: &str, overrides: &[String]) -> bool {
     match Scenario::parse(text, Some("s.toml"), overrides, &Registry::default()) {

@@ -1,8 +1,8 @@
-//! What holds of the result of any run.
+//! Rules for the result of any run.
 //!
-//! Each number is set against others that were counted elsewhere: losses of flows against those of queues and media, bytes
-//! of the summary against the receivers' streams. With a capture a stream is put together once more from the packets that
-//! arrived whole, and must be as long.
+//! Each number is compared with others that were counted elsewhere: losses of flows with those of queues and media,
+//! bytes of the summary with the receivers' streams. With a capture, a stream is assembled again from the packets that
+//! arrived undamaged, and must have the same length.
 
 use std::collections::BTreeMap;
 
@@ -13,11 +13,11 @@ use windtunnel_sim::{FlowSummary, Percentiles, QueueSummary, RunResult, StreamSt
 use windtunnel_tcp::bsd42::{Bsd42Params, OutOfOrder};
 use windtunnel_units::Seq;
 
-/// Times of summaries are those of histograms: so far off at most.
+/// The largest relative error of times in summaries, which come from histograms.
 const RESOLUTION: f64 = 0.005;
 
 /// # Panics
-/// If something does not hold; the message says what.
+/// If a rule is violated; the message says which.
 pub(crate) fn check(scenario: &Scenario, result: &RunResult, streams: &[StreamState]) {
     let summary = &result.summary;
     match &summary.stalled {
@@ -29,7 +29,7 @@ pub(crate) fn check(scenario: &Scenario, result: &RunResult, streams: &[StreamSt
     for (flow, (group, member)) in summary.flows.iter().zip(scenario.flows()) {
         assert_eq!(flow.name, member.name);
         check_flow(flow, summary.duration_s);
-        // bsd42 counts round trips in ticks of 500 ms, and takes the ACK of an original for that of a copy.
+        // bsd42 counts round trips in ticks of 500 ms, and takes the ACK of an original for that of a retransmission.
         if let Some(rtt) = flow.rtt_ms.as_ref().filter(|_| group.bsd42.is_none()) {
             let path = flow.path_rtt_ms * (1.0 - RESOLUTION);
             assert!(rtt.min >= path, "{}: a round trip of {} ms in {path}", flow.name, rtt.min);
@@ -59,7 +59,7 @@ pub(crate) fn check(scenario: &Scenario, result: &RunResult, streams: &[StreamSt
     }
 }
 
-/// Neither a trace nor a change makes it faster than it was at the begin.
+/// Neither a trace nor a change makes it faster than it was at the start.
 fn has_one_rate(link: &Link) -> bool {
     !matches!(link.rate, LinkRate::Trace { .. }) && link.changes.is_empty()
 }
@@ -115,7 +115,7 @@ fn check_flow(flow: &FlowSummary, duration_s: f64) {
     }
 }
 
-/// What makes no sense for a flow is not told: datagrams have no window and no recovery.
+/// A summary leaves out what makes no sense for a flow: datagrams have no window and no recovery.
 fn check_what_is_told(flow: &FlowSummary) {
     let counts = [flow.retransmits, flow.loss_episodes, flow.rtos, flow.spurious_rtos, flow.tlps, flow.undos];
     let udp = flow.datagrams.is_some();
@@ -136,7 +136,7 @@ fn check_queue(queue: &QueueSummary) {
     queue.sojourn_ms.iter().for_each(|sojourn| check_percentiles(&queue.name, sojourn));
 }
 
-/// What flows lost is what queues and media lost.
+/// Flows lost what queues and media lost.
 fn check_losses(scenario: &Scenario, summary: &Summary) {
     for i in &summary.impairments {
         assert_eq!(i.arrived + i.duplicated, i.passed + i.lost + i.held, "{i:?}");
@@ -158,7 +158,7 @@ fn check_losses(scenario: &Scenario, summary: &Summary) {
     }
 }
 
-/// The stream that packets make which arrived whole is the one that the receiver delivered.
+/// The packets that arrived undamaged form the stream that the receiver delivered.
 fn check_capture(scenario: &Scenario, table: &Table, streams: &[StreamState]) {
     let numbers = |name: &str| {
         let column = table.columns.iter().find(|(column, _)| *column == name).map(|(_, column)| column);
@@ -184,7 +184,7 @@ fn check_capture(scenario: &Scenario, table: &Table, streams: &[StreamState]) {
         let end = ranges.iter().fold(first, |end, (from, to)| if *from <= end { end.max(*to) } else { end });
         let delivered = stream.rcv_nxt.get().max(first);
         let group = scenario.flows().nth(stream.flow).map(|(group, _)| group);
-        // GRO holds packets back; a receiver of bsd42 may throw away what comes out of order.
+        // GRO holds packets back; a receiver of bsd42 may discard data that come out of order.
         let withheld = group.is_some_and(|group| {
             let drops = |params: &Bsd42Params| params.out_of_order == OutOfOrder::Drop;
             group.tcp.gro.is_some() || group.bsd42.as_ref().is_some_and(drops)

@@ -1,4 +1,4 @@
-//! A small generator of random numbers (SplitMix64): what it made is found again from its seed.
+//! A small generator of random numbers (SplitMix64): its seed reproduces what it made.
 
 /// The generator.
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! RED below flows that answer: where it keeps the queue.
+//! RED with responsive flows: where it keeps the queue.
 //!
 //! Forty Reno flows over 20 Mbit/s, with 45 and 135 kB as thresholds: 18 and 54 ms of queue.
 
@@ -20,8 +20,8 @@ fn sojourn_ms(summary: &Summary) -> f64 {
     summary.queues[0].sojourn_ms.as_ref().expect("packets").mean
 }
 
-/// The mean queue is between the thresholds (Floyd and Jacobson 1993, section 5), the link is busy, and no packet is lost
-/// for want of room; whether packets are dropped or marked.
+/// The mean queue is between the thresholds (Floyd and Jacobson 1993, section 5), the link is busy, and the queue never
+/// overflows, whether packets are dropped or marked.
 #[test]
 fn the_mean_queue_is_between_the_thresholds() {
     for (red, marks) in [("probability = 0.1", false), ("probability = 0.1, ecn = true", true)] {
@@ -35,8 +35,8 @@ fn the_mean_queue_is_between_the_thresholds() {
     }
 }
 
-/// The probability at `max` decides where in the band the queue is; adapted, it is in the middle fifth of it, 32.4 to
-/// 39.6 ms (Adaptive RED, section 4), whatever it was to begin with.
+/// The probability at `max` decides where in the band the queue is; if it is adapted, the queue is in the middle fifth,
+/// 32.4 to 39.6 ms (Adaptive RED, section 4), from any initial value.
 #[test]
 fn an_adapted_queue_is_in_the_middle_of_the_band() {
     let of = |red: &str| sojourn_ms(&run(red));

@@ -19,8 +19,8 @@ fn resolved<'s>(root: &'s Value, schema: &'s Value) -> &'s Value {
     }
 }
 
-/// Whether `value` may stand where `schema` is, as far as the keywords that the schema uses: a small validator, so that
-/// no other is needed.
+/// Whether `schema` allows `value`: a small validator for the keywords that the schema uses, so that no other one is
+/// needed.
 fn allows(root: &Value, schema: &Value, value: &Value) -> bool {
     let schema = resolved(root, schema);
     let each = |key: &str| schema[key].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -54,7 +54,7 @@ fn allows(root: &Value, schema: &Value, value: &Value) -> bool {
         })
 }
 
-/// The examples, with all their defaults, are what the schema allows.
+/// The schema allows the examples, with all their defaults.
 #[test]
 fn it_allows_what_is_valid() {
     let schema = schema();
@@ -64,7 +64,7 @@ fn it_allows_what_is_valid() {
     }
 }
 
-/// Unknown keys and names, wrong types and missing keys are not, wherever they stand.
+/// It does not allow unknown keys and names, wrong types and missing keys, at any place.
 #[test]
 fn it_refuses_what_is_not() {
     let schema = schema();

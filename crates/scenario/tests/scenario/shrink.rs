@@ -1,16 +1,16 @@
-//! Makes a failing scenario small: what can be left out without the failure going away, is.
+//! Makes a failing scenario small: leaves out every part without which it still fails.
 
 /// The text without the parts that do not matter: `fails` says whether a text still fails.
 pub(crate) fn shrink(text: &str, fails: &mut dyn FnMut(&str) -> bool) -> String {
     let mut lines: Vec<String> = text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect();
     loop {
         let before = lines.len();
-        // From the end: what stands there depends on what stands before.
+        // From the end: lines there depend on those before.
         let mut at = lines.len();
         while at > 0 {
             at -= 1;
             let rest = &lines[at + 1..];
-            // A table goes with its header.
+            // A header takes its table with it.
             let table = rest.iter().position(|line| line.starts_with('[')).unwrap_or(rest.len());
             let more = if lines[at].starts_with('[') { table } else { 0 };
             let mut fewer = lines.clone();

@@ -1,4 +1,4 @@
-//! Whole runs of what end systems and media do, each against the law that says what comes out.
+//! Whole runs of end systems and media, each against the law that predicts its result.
 
 mod marks;
 mod media;
@@ -14,7 +14,7 @@ use windtunnel_sim::{FlowSummary, RunResult, Simulation};
 const MSS: f64 = 1448.0;
 const PACKET: f64 = 1500.0;
 
-/// Where packets are captured, and their ways: the numbers in the table.
+/// Where packets are captured, and their directions: the numbers in the table.
 const SENDER: u64 = 0;
 const QUEUE_OUT: u64 = 2;
 const DATA: u64 = 0;
@@ -35,7 +35,7 @@ struct Captured {
     payload: u64,
 }
 
-/// The packets of one way that were captured at `tap`, in order of time.
+/// The packets in one direction that were captured at `tap`, in order of time.
 fn captured(result: &RunResult, tap: u64, way: u64) -> Vec<Captured> {
     let table = result.tables.iter().find(|table| table.name == "packets").expect("packets are recorded");
     let column = |name: &str| -> Vec<u64> {
@@ -58,7 +58,7 @@ fn flow(result: &RunResult) -> &FlowSummary {
     &result.summary.flows[0]
 }
 
-/// Within this share of what is expected.
+/// Within this share of the expected value.
 fn assert_near(what: &str, measured: f64, expected: f64, share: f64) {
     assert!((measured - expected).abs() <= share * expected, "{what}: {measured}, expected {expected}");
 }

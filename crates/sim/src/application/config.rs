@@ -7,7 +7,7 @@ use windtunnel_units::{Bytes, Duration, Rate};
 
 use crate::distribution::{SizeDistribution, TimeDistribution};
 
-/// No application is faster; no link is, either.
+/// The highest rate of an application, and of a link.
 const FASTEST: Rate = Rate::from_bits_per_sec(10_000_000_000_000);
 
 /// An application with its parameters.
@@ -16,11 +16,11 @@ pub enum ApplicationConfig {
     /// Endless data.
     #[default]
     Bulk,
-    /// So many bytes, once.
+    /// A number of bytes, once.
     Transfer(TransferParams),
     /// Periods of sending and of silence.
     OnOff(OnOffParams),
-    /// One response after the other on one connection.
+    /// One response after another on one connection.
     RequestResponse(RequestResponseParams),
     /// A new connection for each of many transfers.
     Poisson(PoissonParams),
@@ -32,7 +32,7 @@ pub enum ApplicationConfig {
     Probe(ProbeParams),
 }
 
-/// Over which protocol an application sends.
+/// The protocol over which an application sends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Protocol {
@@ -44,7 +44,7 @@ pub enum Protocol {
 }
 
 impl ApplicationConfig {
-    /// Its parameters, whatever they are; those of [`ApplicationConfig::Bulk`] are none.
+    /// Its parameters; [`ApplicationConfig::Bulk`] has none.
     pub fn params(&self) -> &dyn AnyParams {
         match self {
             ApplicationConfig::Bulk => &BulkParams {},
@@ -72,7 +72,7 @@ impl ApplicationConfig {
         }
     }
 
-    /// Over which protocol it sends: a flow over UDP has no controller.
+    /// The protocol over which it sends: a flow over UDP has no controller.
     pub const fn protocol(&self) -> Protocol {
         match self {
             ApplicationConfig::Cbr(_) | ApplicationConfig::Probe(_) => Protocol::Udp,
@@ -96,11 +96,11 @@ impl Params for BulkParams {
     const SUMMARY: &'static str = "Always has data to send";
 }
 
-/// So many bytes, once; the flow completion time is from its start to the ACK of its last byte.
+/// A number of bytes, once; the flow completion time is from its start to the ACK of its last byte.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TransferParams {
-    /// How much.
+    /// The number of bytes.
     pub size: Bytes,
 }
 
@@ -119,7 +119,7 @@ impl Params for TransferParams {
     }
 }
 
-/// Periods of sending and of silence on one connection; the flow begins with a period of sending.
+/// Periods of sending and of silence on one connection; the flow starts with a period of sending.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct OnOffParams {
@@ -127,7 +127,7 @@ pub struct OnOffParams {
     pub on: TimeDistribution,
     /// How long it is silent.
     pub off: TimeDistribution,
-    /// At which rate the application writes while it sends; if left out, it always has more to send.
+    /// The rate at which the application writes while it sends; if left out, it always has more to send.
     pub rate: Option<Rate>,
 }
 
@@ -147,13 +147,13 @@ impl Params for OnOffParams {
         self.on.check("on")?;
         self.off.check("off")?;
         if self.on.mean() + self.off.mean() < 1e3 {
-            return Err(OutOfRange::new("on", "0 s", "periods of 1 us at least, on and off together"));
+            return Err(OutOfRange::new("on", "0 s", "periods of at least 1 us, on and off together"));
         }
         self.rate.map_or(Ok(()), |rate| positive_rate("rate", rate))
     }
 }
 
-/// One response after the other on one connection: each is written a think time after all of the last one was
+/// One response after another on one connection: each is written one think time after all of the last one was
 /// acknowledged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -162,7 +162,7 @@ pub struct RequestResponseParams {
     pub size: SizeDistribution,
     /// The time from the end of a response to the next one.
     pub think: TimeDistribution,
-    /// How many responses there are; if left out, they go on.
+    /// The number of responses; if left out, they never end.
     pub count: Option<u64>,
 }
 
@@ -178,7 +178,7 @@ impl Default for RequestResponseParams {
 
 impl Params for RequestResponseParams {
     const NAME: &'static str = "request-response";
-    const SUMMARY: &'static str = "One response after the other on one connection";
+    const SUMMARY: &'static str = "One response after another on one connection";
 
     fn check(&self) -> Result<(), OutOfRange> {
         self.size.check("size")?;
@@ -190,8 +190,8 @@ impl Params for RequestResponseParams {
     }
 }
 
-/// A new connection for each of many transfers, which arrive independently of each other (Poisson process). Their summary
-/// is that of the whole group.
+/// A new connection for each of many transfers, which arrive independently of each other (Poisson process). The group
+/// has one summary.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("x-source" = "Paxson and Floyd, Wide-Area Traffic: The Failure of Poisson Modeling, 1995 (sessions do arrive so)"))]
@@ -199,11 +199,11 @@ pub struct PoissonParams {
     /// Arrivals per second; either this or `load`.
     #[schemars(extend("x-unit" = "1/s"))]
     pub arrivals: Option<f64>,
-    /// The data that arrive per second, on average; either this or `arrivals`.
+    /// The average amount of data that arrives per second; either this or `arrivals`.
     pub load: Option<Rate>,
     /// The size of a transfer.
     pub size: SizeDistribution,
-    /// Connections at once; an arrival that finds so many is turned away, and counted.
+    /// Largest number of connections at the same time; further arrivals are turned away and counted.
     #[schemars(range(min = 1, max = 100_000))]
     pub max_active: u32,
 }
@@ -242,7 +242,7 @@ impl Params for PoissonParams {
     fn check(&self) -> Result<(), OutOfRange> {
         self.size.check("size")?;
         if self.size.mean() < 1.0 {
-            return Err(OutOfRange::new("size", self.size.mean(), "1 byte or more in the mean"));
+            return Err(OutOfRange::new("size", self.size.mean(), "1 byte or more on average"));
         }
         match (self.arrivals, self.load) {
             (Some(arrivals), None) if !(1e-6..=1e6).contains(&arrivals) => {
@@ -264,22 +264,22 @@ impl Params for PoissonParams {
     }
 }
 
-/// Frames at a constant interval, as of a video call: over TCP each is written when it is made, over UDP its datagrams leave
-/// evenly over the interval.
+/// Frames at a constant interval, as in a video call: over TCP each is written when it is made, over UDP its datagrams
+/// leave evenly over the interval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MediaParams {
-    /// The mean rate of the media, headers not counted.
+    /// The mean rate of the media, without headers.
     pub rate: Rate,
     /// The time from frame to frame.
     pub frame_interval: Duration,
-    /// Every n-th frame is a key frame; with 0 none is.
+    /// Every n-th frame is a key frame; 0 means no key frames.
     #[schemars(extend("x-unit" = "frames"))]
     pub keyframe_every: u32,
-    /// How many times larger than the others a key frame is.
+    /// The size of a key frame relative to the others.
     #[schemars(range(min = 1.0, max = 1000.0))]
     pub keyframe_ratio: f64,
-    /// Over which protocol it is sent.
+    /// The protocol over which it is sent.
     pub protocol: Protocol,
 }
 
@@ -297,7 +297,7 @@ impl Default for MediaParams {
 
 impl Params for MediaParams {
     const NAME: &'static str = "media";
-    const SUMMARY: &'static str = "Frames at a constant interval, as of a video call";
+    const SUMMARY: &'static str = "Frames at a constant interval, as in a video call";
 
     fn check(&self) -> Result<(), OutOfRange> {
         positive_rate("rate", self.rate)?;
@@ -313,14 +313,14 @@ impl Params for MediaParams {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CbrParams {
-    /// The rate of IP packets, headers counted.
+    /// The rate of IP packets, including headers.
     pub rate: Rate,
     /// The length of an IP packet.
     pub packet_size: Bytes,
-    /// It answers to losses: half the rate for each report of a loss, which comes once per round trip at most, and a
-    /// twentieth of `rate` more for each report of none.
+    /// Whether it responds to losses: a report, which comes at most once per round trip, halves the rate if there was a
+    /// loss and adds a twentieth of `rate` if there was none.
     pub responsive: bool,
-    /// The least rate of a responsive flow.
+    /// The lowest rate of a responsive flow.
     pub min_rate: Rate,
 }
 
@@ -343,7 +343,7 @@ impl Params for CbrParams {
         positive_rate("rate", self.rate)?;
         datagram("packet_size", self.packet_size)?;
         if self.rate.transfer_time(self.packet_size).is_zero() {
-            return Err(OutOfRange::new("rate", self.rate, "so low that datagrams are 1 ns apart at least"));
+            return Err(OutOfRange::new("rate", self.rate, "so low that datagrams are at least 1 ns apart"));
         }
         if self.responsive {
             positive_rate("min_rate", self.min_rate)?;
@@ -360,7 +360,7 @@ impl Params for CbrParams {
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("x-source" = "RFC 2681; irtt"))]
 pub struct ProbeParams {
-    /// The time from one to the next.
+    /// The time from one probe to the next.
     pub interval: Duration,
     /// The length of an IP packet.
     pub size: Bytes,
@@ -398,7 +398,7 @@ fn positive_time(key: &'static str, time: Duration) -> Result<(), OutOfRange> {
     if time.is_zero() { Err(OutOfRange::new(key, time, "more than 0 s")) } else { Ok(()) }
 }
 
-/// Room for headers, a sequence number and a time stamp (spec/queues-and-signalling section 18.1).
+/// The smallest packet: room for headers, a sequence number and a time stamp (spec/queues-and-signalling section 18.1).
 fn datagram(key: &'static str, size: Bytes) -> Result<(), OutOfRange> {
     if size < Bytes::new(44) || size > Bytes::new(65_535) {
         return Err(OutOfRange::new(key, size, "44 bytes to 65535 bytes"));

@@ -1,8 +1,9 @@
 //! Flows of datagrams: constant bit rate, media, and the probe.
 //!
-//! A datagram's number is in `seq` (from 1 on), the time at which it was sent in `ts_val`, and the round that it is of in `ack`:
-//! the first one of a new round is answered, and of a probe each one. The answer has the same number and round, echoes the time in `ts_ecr`, and
-//! has the losses and marks since the last answer in `window`. Sources that want no answers stay in round 0.
+//! A datagram has its number in `seq` (from 1 on), the time at which it was sent in `ts_val`, and its round in `ack`.
+//! The receiver answers the first datagram of each new round, and every datagram of a probe. The answer has the same
+//! number and round, echoes the time in `ts_ecr`, and carries the losses and marks since the last answer in `window`.
+//! Sources that want no answers stay in round 0.
 
 use windtunnel_tcp::Endpoint;
 use windtunnel_units::{Bytes, Duration, Seq, Time};
@@ -36,7 +37,7 @@ pub(crate) struct Datagrams {
     answer: Option<Packet>,
 }
 
-/// What decides when datagrams leave.
+/// The source, which decides when datagrams leave.
 #[derive(Debug)]
 enum Source {
     Constant { size: Bytes, interval: Duration },
@@ -45,7 +46,7 @@ enum Source {
     Probe { size: Bytes, interval: Duration },
 }
 
-/// What is left to send of a frame.
+/// The rest of a frame.
 #[derive(Debug, Default)]
 struct Frame {
     bytes: Bytes,
@@ -54,7 +55,7 @@ struct Frame {
 }
 
 impl Datagrams {
-    /// The flow of `config`; nothing for one that does not send datagrams.
+    /// The flow of `config`; `None` if it does not send datagrams.
     pub(crate) fn new(config: &ApplicationConfig, endpoint: Endpoint) -> Option<Datagrams> {
         let source = match config {
             ApplicationConfig::Cbr(params) if params.responsive => {
@@ -155,7 +156,7 @@ impl Datagrams {
         receipt
     }
 
-    /// The answer that the receiver owes.
+    /// The receiver's answer, if one is due.
     pub(crate) fn poll_answer(&mut self) -> Option<Packet> {
         self.answer.take()
     }
@@ -169,7 +170,7 @@ impl Datagrams {
         rtt
     }
 
-    /// A probe comes back as long as it was; a report is short.
+    /// A probe comes back with its own length; a report is short.
     fn answer(&mut self, packet: &Packet, now: Time) {
         let size = if matches!(self.source, Source::Probe { .. }) { packet.size() } else { REPORT };
         let missing = self.receipts.missing();
@@ -192,7 +193,7 @@ impl Datagrams {
 }
 
 impl Frame {
-    /// The size of the next datagram: a frame's are of about one size, the last ones a byte shorter.
+    /// The size of the next datagram: those of a frame are equal, except that the last ones may be a byte shorter.
     fn take(&mut self, frames: &mut Frames, mtu: Bytes, now: Time) -> Bytes {
         if self.datagrams == 0 {
             self.bytes = frames.next_frame();
@@ -205,7 +206,7 @@ impl Frame {
         payload + HEADERS
     }
 
-    /// Evenly over what is left of the interval; the next frame begins with the next interval.
+    /// Evenly over the rest of the interval; the next frame starts with the next interval.
     fn next_departure(&self, now: Time) -> Time {
         now + self.end.since(now) / (self.datagrams + 1)
     }

@@ -1,7 +1,7 @@
 //! Frames at a constant interval, with key frames between them.
 //!
-//! Of n frames one is a key frame, r times as large as the others; for the mean rate to hold, the others have
-//! `n / (n - 1 + r)` of the mean size. What is lost by truncation to bytes is added to the next frame.
+//! One of n frames is a key frame, r times as large as the others; for the mean rate to hold, the others have
+//! `n / (n - 1 + r)` of the mean size. Fractions of a byte carry over to the next frame.
 
 use windtunnel_units::{Bytes, Duration};
 
@@ -16,7 +16,7 @@ pub(super) struct Frames {
     other: f64,
     keyframe_every: u32,
     number: u32,
-    /// What is left of a byte.
+    /// The fraction of a byte carried over.
     remainder: f64,
 }
 

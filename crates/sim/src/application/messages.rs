@@ -1,10 +1,10 @@
-//! Messages in a stream: what was written when, and when all of it was acknowledged.
+//! Messages in a stream: when each was written, and when all of it was acknowledged.
 
 use std::collections::VecDeque;
 
 use windtunnel_units::{Bytes, Time};
 
-/// A message of which every byte is acknowledged.
+/// A message whose every byte is acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Completion {
     /// When it was written.
@@ -16,13 +16,13 @@ pub(crate) struct Completion {
 /// Messages that are not acknowledged yet, in the order of the stream.
 #[derive(Debug, Default)]
 pub(super) struct Messages {
-    /// Where the stream ends: bytes written since it began.
+    /// The end of the stream: bytes written since its start.
     end: Bytes,
     waiting: VecDeque<(Bytes, Completion)>,
 }
 
 impl Messages {
-    /// Nothing waits; the stream goes on at `position`.
+    /// Forgets all messages; the stream continues at `position`.
     pub(super) fn restart(&mut self, position: Bytes) {
         self.end = position;
         self.waiting.clear();

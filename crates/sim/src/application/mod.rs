@@ -1,5 +1,5 @@
-//! What makes flows send: over TCP by writing into a stream, over UDP by sending datagrams, or by opening a connection for
-//! each of many transfers.
+//! What makes flows send. Over TCP, applications write into a stream, or open a connection for each of many transfers;
+//! over UDP they send datagrams.
 
 mod config;
 mod datagrams;

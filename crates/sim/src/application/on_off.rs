@@ -1,7 +1,7 @@
 //! Periods of sending and of silence.
 //!
-//! With a rate the application writes a segment's payload whenever that much is due; a period's last, short write is its
-//! rest. Without one it always has more to send, and what is not sent when the period ends is not sent.
+//! With a rate, the application writes a segment's payload whenever that much is due, and the rest at the end of the
+//! period. Without a rate it always has more to send; data unsent at the end of the period are never sent.
 
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 
@@ -14,7 +14,7 @@ use crate::random::Random;
 pub(super) struct OnOff {
     params: OnOffParams,
     random: Random,
-    /// What is written at once.
+    /// The size of one write.
     chunk: Bytes,
     period: Period,
 }

@@ -6,7 +6,7 @@ use super::config::PoissonParams;
 use crate::distribution::{Distribution, SizeDistribution, TimeDistribution};
 use crate::random::Random;
 
-/// Arrivals of transfers. Times and sizes have a stream each, so that another distribution of sizes keeps the times.
+/// Arrivals of transfers. Times and sizes each have a random stream, so that changing the sizes keeps the times.
 #[derive(Debug)]
 pub(crate) struct PoissonProcess {
     interval: TimeDistribution,
@@ -46,13 +46,13 @@ impl PoissonProcess {
         active < self.max_active as usize
     }
 
-    /// A transfer arrives. Returns its size: one byte at least.
+    /// A transfer arrives. Returns its size, at least one byte.
     pub(crate) fn arrive(&mut self, now: Time) -> Bytes {
         self.next = self.after(now);
         self.sizes.draw(&self.size).max(Bytes::new(1))
     }
 
-    /// Never in the same nanosecond: arrivals are apart from each other.
+    /// Arrivals are at least a nanosecond apart.
     fn after(&mut self, now: Time) -> Time {
         now + self.times.draw(&self.interval).max(Duration::from_nanos(1))
     }

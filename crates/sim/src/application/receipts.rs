@@ -1,18 +1,18 @@
-//! What a receiver of datagrams keeps of their numbers: which are new, and how many are missing.
+//! A receiver's record of datagram numbers: which are new, and how many are missing.
 
 use windtunnel_units::{Duration, Time};
 use windtunnel_wire::Packet;
 
-/// What arrived with a datagram.
+/// What a datagram's arrival tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Receipt {
     /// It was not received before.
     pub(crate) new: bool,
     /// How many datagrams more than before are known to have been sent.
     pub(crate) expected: u64,
-    /// How long it was on its way.
+    /// Its one-way delay.
     pub(crate) one_way: Duration,
-    /// By how much that differs from the datagram received before (RFC 3393).
+    /// The difference between its delay and that of the datagram received before (RFC 3393).
     pub(crate) variation: Option<Duration>,
 }
 
@@ -22,13 +22,13 @@ pub(super) struct Receipts {
     /// One more than the highest number.
     next: u64,
     received: u64,
-    /// Which of the last numbers were received, by number modulo [`Receipts::SPAN`].
+    /// Whether each of the last numbers was received, by number modulo [`Receipts::SPAN`].
     seen: [u64; Receipts::SPAN as usize / 64],
     last_delay: Option<Duration>,
 }
 
 impl Receipts {
-    /// How far below the highest number a late datagram is told from a duplicate; those further below count as duplicates.
+    /// How far below the highest number a late datagram can be told from a duplicate; older ones count as duplicates.
     const SPAN: u64 = 4096;
 
     pub(super) const fn new() -> Receipts {

@@ -1,4 +1,4 @@
-//! One response after the other: each is written a think time after the last one was acknowledged.
+//! One response after another: each is written one think time after the last one was acknowledged.
 
 use windtunnel_units::{Bytes, Time};
 
@@ -10,7 +10,7 @@ use crate::random::Random;
 pub(super) struct RequestResponse {
     params: RequestResponseParams,
     random: Random,
-    /// Responses that are still to be written; `None`: without end.
+    /// Responses still to be written; `None`: without end.
     left: Option<u64>,
     next: Time,
 }
@@ -32,7 +32,7 @@ impl RequestResponse {
         self.next
     }
 
-    /// The size of the next response: one byte at least.
+    /// The size of the next response, at least one byte.
     pub(super) fn respond(&mut self) -> Option<Bytes> {
         self.next = Time::NEVER;
         if let Some(left) = &mut self.left {

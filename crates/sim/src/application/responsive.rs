@@ -1,11 +1,11 @@
-//! A datagram source that answers to losses, as simple as a media application may: additive increase, multiplicative
+//! A datagram source that responds to losses as a simple media application may: additive increase, multiplicative
 //! decrease of its rate, once per report (the form of RFC 8085 section 3.1.1, without a formula).
 //!
 //! Each datagram carries the number of a round. The receiver answers the first one of a new round with a report, and the
-//! sender begins the next round with the report: one report per round trip, also if the first datagrams of a round are lost. A
-//! report of losses or CE marks halves the rate, one of none adds a twentieth of the full rate. The report after a decrease is
-//! of datagrams that were sent before it: what they met was answered, and it changes nothing. A round of four round trips (1 s
-//! at first) without a report counts as a loss.
+//! sender starts the next round with the report: one report per round trip, even if the first datagrams of a round are
+//! lost. A report of losses or CE marks halves the rate; one without adds a twentieth of the full rate. The report
+//! after a decrease is about datagrams sent before it, whose congestion the source has already answered: it changes
+//! nothing. A round of four round trips (1 s at first) without a report counts as a loss.
 
 use windtunnel_units::{Duration, Rate, Time};
 
@@ -19,14 +19,14 @@ pub(super) struct Responsive {
     rate: Rate,
     srtt: Option<Duration>,
     round: u64,
-    /// When the round began.
+    /// When the round started.
     since: Option<Time>,
-    /// The next report is of datagrams sent before the last decrease.
+    /// The next report is about datagrams sent before the last decrease.
     answered: bool,
 }
 
 impl Responsive {
-    /// It begins with its full rate, as media do.
+    /// Starts with the full rate, as media do.
     pub(super) const fn new(params: &CbrParams) -> Responsive {
         let (full, least) = (params.rate, params.min_rate);
         Responsive { full, least, rate: full, srtt: None, round: 1, since: None, answered: false }
@@ -36,7 +36,7 @@ impl Responsive {
         self.rate
     }
 
-    /// A datagram leaves: the round that it is of.
+    /// A datagram leaves. Returns its round.
     pub(super) fn round(&mut self, now: Time) -> u64 {
         let patience = self.srtt.map_or(Duration::SECOND, |srtt| srtt * 4);
         let since = *self.since.get_or_insert(now);
@@ -48,7 +48,7 @@ impl Responsive {
         self.round
     }
 
-    /// The report of a round came.
+    /// The report of a round arrived.
     pub(super) fn on_report(&mut self, round: u64, losses: u16, rtt: Duration) {
         if round != self.round {
             return;
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     /// By hand: 10 Mbit/s at first; a loss halves it, the report after that changes nothing, each one without a loss adds
-    /// 0.5 Mbit/s, up to the full rate; never below the least.
+    /// 0.5 Mbit/s, up to the full rate; never below the lowest rate.
     #[test]
     fn one_step_per_report() {
         let params =
@@ -89,7 +89,7 @@ mod tests {
             now += Duration::from_millis(100);
             let round = source.round(now);
             source.on_report(round, losses, Duration::from_millis(50));
-            // Doubled by the network: of a round that is over.
+            // Duplicated by the network: its round is over.
             source.on_report(round, losses, Duration::from_millis(50));
             source.rate().bits_per_sec() / 100_000
         };
@@ -100,7 +100,7 @@ mod tests {
         assert_eq!((back[0], back[17], back[19]), (15, 100, 100));
     }
 
-    /// Without a report a new round begins after 1 s, and later after four round trips, at half the rate.
+    /// Without a report a new round starts after 1 s, and later after four round trips, at half the rate.
     #[test]
     fn a_missing_report_is_a_loss() {
         let mut source = Responsive::new(&CbrParams { rate: Rate::from_mbps(10), ..CbrParams::default() });

@@ -8,13 +8,13 @@ use super::messages::{Completion, Messages};
 use super::on_off::OnOff;
 use super::request_response::RequestResponse;
 
-/// What an application wants of its connection.
+/// What an application asks of its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wish {
     Nothing,
-    /// These bytes are added to the stream; [`Bytes::MAX`]: without end.
+    /// Add these bytes to the stream; [`Bytes::MAX`]: without end.
     Write(Bytes),
-    /// What was not sent yet is not to be sent.
+    /// Discard what has not been sent yet.
     Stop,
 }
 
@@ -35,7 +35,7 @@ enum Kind {
 }
 
 impl Stream {
-    /// The application of `config`; nothing for one that does not write into a stream.
+    /// The application of `config`; `None` if it does not write into a stream.
     pub(crate) fn new(config: &ApplicationConfig, mss: Bytes, seed: u64) -> Option<Stream> {
         let kind = match config {
             ApplicationConfig::Bulk => Kind::Bulk,
@@ -59,7 +59,7 @@ impl Stream {
         Stream { kind: Kind::Transfer(size), messages: Messages::default() }
     }
 
-    /// The application begins, or begins again; `position` bytes of the stream were sent before.
+    /// The application starts, or starts again; `position` bytes of the stream were sent before.
     pub(crate) fn start(&mut self, position: Bytes, now: Time) -> Wish {
         self.messages.restart(position);
         match &mut self.kind {

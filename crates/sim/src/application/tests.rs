@@ -1,4 +1,4 @@
-//! Applications alone: parameters, and what receivers of datagrams count.
+//! Applications by themselves: parameters, and the counts of receivers of datagrams.
 
 use windtunnel_units::{Bytes, Duration, Rate, Seq, Time};
 use windtunnel_wire::{FlowId, Packet};
@@ -36,7 +36,7 @@ fn parameters_are_checked() {
     assert_eq!(ApplicationConfig::Probe(short).params().check().map_err(|error| error.key), Err("size"));
 }
 
-/// 10 frames, the first 5 times as large as the others, have the rate of 10 of the mean size, to a byte.
+/// 10 frames, the first one 5 times as large as the others, have the rate of 10 mean frames, to a byte.
 #[test]
 fn key_frames_keep_the_rate() {
     let params = MediaParams {
@@ -48,12 +48,12 @@ fn key_frames_keep_the_rate() {
     };
     let mut frames = Frames::new(&params);
     let sizes: Vec<u64> = (0..1000).map(|_| frames.next_frame().get()).collect();
-    // 1,000,003 / 8 * 0.04 s = 5000.015 bytes in the mean; less than a byte is still to come.
+    // 1,000,003 / 8 * 0.04 s = 5000.015 bytes on average; less than a byte is still to come.
     assert!((5_000_014..=5_000_015).contains(&sizes.iter().sum::<u64>()));
     assert!(sizes.chunks(10).all(|group| group[0] > 4 * group[1] && group[1].abs_diff(group[9]) <= 1));
 }
 
-/// By hand: 1, 2, 5 (3 and 4 missing), 3 late, 5 again, and after a jump of more than is remembered, 6.
+/// By hand: 1, 2, 5 (3 and 4 missing), 3 late, 5 again, and 6 after a jump longer than the memory.
 #[test]
 fn receipts_know_what_is_new() {
     let mut receipts = Receipts::new();

@@ -4,6 +4,7 @@
 //! interval and at each edge of a measurement window; the run is thereby cut into segments, whose totals are
 //! merged into the windows at the end: an event costs the same however many windows there are.
 
+mod band_series;
 pub mod columns;
 mod counters;
 mod digest;
@@ -11,6 +12,7 @@ mod events;
 mod extent;
 mod flow_series;
 mod histogram;
+mod loss_cause;
 mod messages;
 mod packets;
 mod points;
@@ -21,7 +23,7 @@ mod transfers;
 
 use windtunnel_cc::ExitReason;
 use windtunnel_qdisc::ecn::Outcome;
-use windtunnel_qdisc::{DropReason, Dropped, Signal};
+use windtunnel_qdisc::{Dropped, QueueStats, Signal};
 use windtunnel_tcp::WindowScale;
 use windtunnel_tcp::bsd42::Bsd42Params;
 use windtunnel_units::{Bytes, Duration, Time};
@@ -35,6 +37,7 @@ use crate::network::{FlowSpec, Network, RecordSpec, Transport};
 use crate::result::{
     FlowSummary, ImpairmentSummary, QueueSummary, RunResult, Stalled, Summary, WindowSummary,
 };
+use band_series::{BandColumns, BandRecorder};
 use columns::Table;
 use digest::Digest;
 use events::{AckEvents, Dequeues};
@@ -48,6 +51,7 @@ use transfers::Transfers;
 
 pub(crate) use counters::{Counters, Reading};
 pub(crate) use flow_series::SenderState;
+pub(crate) use loss_cause::LossCause;
 pub(crate) use packets::{Hidden, Tap};
 pub use state::StateRecording;
 
@@ -58,6 +62,8 @@ struct Segment {
     to: Time,
     flows: Vec<FlowTotals>,
     queues: Vec<QueueTotals>,
+    /// The counters of each queue's bands at its end.
+    bands: Vec<Vec<QueueStats>>,
 }
 
 /// The recorder of a run.
@@ -73,6 +79,7 @@ pub(crate) struct Recorder {
     flow_rows: FlowColumns,
     tcp_rows: TcpColumns,
     queue_rows: QueueColumns,
+    bands: BandRecorder,
     transfers: Transfers,
     points: Option<Points>,
     events: Option<(Dequeues, AckEvents)>,
@@ -143,6 +150,7 @@ impl Recorder {
             flow_rows: FlowColumns::default(),
             tcp_rows: TcpColumns::default(),
             queue_rows: QueueColumns::default(),
+            bands: BandRecorder::new(n_queues),
             transfers: Transfers::new(network),
             digest: Digest::new(),
             segments: Vec::new(),
@@ -258,10 +266,10 @@ impl Recorder {
     }
 
     /// A packet of `series` was lost by a queue or a medium; `id` is its number, if it is gone.
-    pub(crate) fn lost(&mut self, series: usize, reason: DropReason, id: Option<u64>) {
-        self.flows[series].sums.drops.count(reason);
+    pub(crate) fn lost(&mut self, series: usize, cause: LossCause, id: Option<u64>) {
+        self.flows[series].sums.drops.count(cause);
         if let (Some(captures), Some(id)) = (&mut self.captures, id) {
-            captures.lost(id, reason);
+            captures.lost(id, cause);
         }
     }
 
@@ -269,7 +277,7 @@ impl Recorder {
     pub(crate) fn corrupted(&mut self, series: usize, id: u64) {
         self.flows[series].sums.corrupted += 1;
         if let Some(captures) = &mut self.captures {
-            captures.lost(id, DropReason::Wire);
+            captures.lost(id, LossCause::Medium);
         }
     }
 
@@ -381,6 +389,7 @@ impl Recorder {
             for (i, queue) in self.queues.iter_mut().enumerate() {
                 let (busy, backlog) = (links[i].take_busy(now), links[i].backlog());
                 queue.end_interval(now, span, busy, backlog, i, &mut self.queue_rows);
+                self.bands.end_interval(now, span, i, &links[i]);
             }
             self.record_state(now, links, flows);
             self.interval_start = now;
@@ -392,6 +401,7 @@ impl Recorder {
                 to: now,
                 flows: self.flows.iter_mut().map(FlowRecorder::take_totals).collect(),
                 queues: self.queues.iter_mut().map(QueueRecorder::take_totals).collect(),
+                bands: links.iter().map(|link| link.band_stats().to_vec()).collect(),
             });
         }
         self.next_tick = self.tick_after(now);
@@ -454,6 +464,7 @@ impl Recorder {
         };
         let mut tables: Vec<Table> =
             vec![flow_table(self.flow_rows, self.tcp_rows), self.queue_rows.into_table()];
+        tables.extend(self.bands.into_rows().map(BandColumns::into_table));
         if self.spec.state != StateRecording::Off {
             tables.extend([self.cc, self.aqm].into_iter().filter_map(StateRows::into_table));
         }
@@ -480,7 +491,17 @@ impl Recorder {
         let queues = self.queue_names.iter().zip(links).zip(&queues);
         (
             flows.map(|(((flow, info), totals), sizes)| flow.summary(totals, span, info, sizes)).collect(),
-            queues.map(|((name, link), totals)| totals.summary(span, name, link.rate())).collect(),
+            queues
+                .enumerate()
+                .map(|(index, ((name, link), totals))| {
+                    let read = |at: Time| {
+                        let segment = self.segments.iter().find(|segment| segment.to == at);
+                        segment.map_or(&[][..], |segment| &segment.bands[index])
+                    };
+                    let bands = band_series::summaries(read(from), read(to), span, link);
+                    totals.summary(span, name, link.rate(), bands)
+                })
+                .collect(),
         )
     }
 

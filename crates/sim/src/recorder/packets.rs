@@ -12,6 +12,7 @@ use windtunnel_wire::{Packet, SackBlock};
 
 use super::Recorder;
 use super::columns::{Table, columns};
+use super::loss_cause::LossCause;
 
 columns! {
     pub(crate) struct PacketColumns as "packets" {
@@ -173,13 +174,14 @@ impl Captures {
     }
 
     /// The packet with this number was lost after where it was captured last.
-    pub(super) fn lost(&mut self, id: u64, reason: DropReason) {
+    pub(super) fn lost(&mut self, id: u64, cause: LossCause) {
         let row = place(id).and_then(|n| self.packets.get(n)).and_then(|captured| captured.last_row);
         if let Some(code) = row.and_then(|row| self.rows.drop.get_mut(row)) {
-            *code = match reason {
-                DropReason::Full => 1,
-                DropReason::Aqm => 2,
-                DropReason::Wire => 3,
+            *code = match cause {
+                LossCause::Queue(DropReason::Full) => 1,
+                LossCause::Queue(DropReason::Aqm) => 2,
+                LossCause::Medium => 3,
+                LossCause::Queue(DropReason::Overlimit) => 4,
             };
         }
     }

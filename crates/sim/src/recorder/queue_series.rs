@@ -8,7 +8,8 @@ use super::columns::columns;
 use super::extent::Extent;
 use super::flow_series::mbps;
 use super::histogram::Buckets;
-use crate::result::{DropSummary, QueueSummary};
+use super::loss_cause::LossCause;
+use crate::result::{BandSummary, DropSummary, QueueSummary};
 
 columns! {
     /// One row per interval and queue.
@@ -51,7 +52,7 @@ impl QueueSums {
             emptied: 0,
             sce: 0,
             ce: 0,
-            drops: DropSummary { full: 0, aqm: 0, wire: 0 },
+            drops: DropSummary { full: 0, overlimit: 0, aqm: 0, wire: 0 },
             sojourn: Extent::NONE,
             backlog_max: 0,
             busy: Duration::ZERO,
@@ -89,7 +90,13 @@ impl QueueTotals {
     }
 
     /// The summary, gathered over `span`.
-    pub(crate) fn summary(&self, span: Duration, name: &str, rate: Rate) -> QueueSummary {
+    pub(crate) fn summary(
+        &self,
+        span: Duration,
+        name: &str,
+        rate: Rate,
+        bands: Vec<BandSummary>,
+    ) -> QueueSummary {
         QueueSummary {
             name: name.to_owned(),
             rate_mbps: rate.as_mbps(),
@@ -102,6 +109,7 @@ impl QueueTotals {
             dequeued: self.sums.sojourn.count(),
             emptied: self.sums.emptied,
             backlog_max_packets: self.sums.backlog_max,
+            bands,
         }
     }
 }
@@ -144,7 +152,7 @@ impl QueueRecorder {
     }
 
     pub(crate) fn dropped(&mut self, reason: DropReason) {
-        self.sums.drops.count(reason);
+        self.sums.drops.count(LossCause::Queue(reason));
     }
 
     /// Ends an interval of length `span`, in which the link was busy for `busy`: writes its row and adds it to

@@ -9,7 +9,7 @@ mod stall;
 
 use std::iter;
 
-use windtunnel_qdisc::{DropReason, Incident};
+use windtunnel_qdisc::Incident;
 use windtunnel_units::Time;
 use windtunnel_wire::Packet;
 
@@ -19,7 +19,7 @@ use crate::flow::{Ends, Flow, Hop, Onward};
 use crate::line::DelayLine;
 use crate::link::{Link, LinkCx};
 use crate::network::{Action, Network};
-use crate::recorder::{Reading, Recorder, Tap};
+use crate::recorder::{LossCause, Reading, Recorder, Tap};
 use crate::result::{RunResult, Stalled};
 use layout::Layout;
 
@@ -361,7 +361,7 @@ impl Simulation {
     /// A medium lost a packet.
     fn lose(&mut self, packet: &Packet) {
         let index = packet.flow.index();
-        self.recorder.lost(self.flows[index].series as usize, DropReason::Wire, Some(packet.id()));
+        self.recorder.lost(self.flows[index].series as usize, LossCause::Medium, Some(packet.id()));
         self.left_network(index);
     }
 
@@ -410,7 +410,8 @@ impl Simulation {
             let flow = drop.flow.index();
             let series = self.flows[flow].series as usize;
             self.recorder.dropped(self.now, index, series, &drop);
-            self.recorder.lost(series, drop.reason, (!self.deliver_drops).then_some(drop.id));
+            let cause = LossCause::Queue(drop.reason);
+            self.recorder.lost(series, cause, (!self.deliver_drops).then_some(drop.id));
             if !self.deliver_drops {
                 self.left_network(flow);
             }

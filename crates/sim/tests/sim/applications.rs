@@ -1,4 +1,4 @@
-//! Applications over TCP: when they write, and what they see, computed by hand.
+//! Applications over TCP: when they write, and what they observe, computed by hand.
 
 use windtunnel_sim::application::*;
 use windtunnel_sim::{
@@ -28,12 +28,12 @@ fn responses(segments: u64, think: Duration, count: Option<u64>) -> ApplicationC
     })
 }
 
-/// Ten responses of 4 segments, 100 ms after each other: every one takes 20 ms and the 4.8 ms of its segments; the first also
-/// the handshake, 20.048 ms; so the last is complete at 10 * 24.8 + 20.048 + 9 * 100 ms.
+/// Ten responses of 4 segments, 100 ms apart: each takes 20 ms and the 4.8 ms of its segments; the first one also the
+/// handshake, 20.048 ms. The last one is therefore complete at 10 * 24.8 + 20.048 + 9 * 100 ms.
 #[test]
 fn responses_follow_each_other() {
     let mut network = one(responses(4, ms(100), Some(10)), 5);
-    // 1 us more: a run ends before what happens at its end.
+    // 1 us more: a run ends before the events at its end.
     let end = Duration::from_micros(10 * 24_800 + 20_048 + 900_000 + 1);
     network.duration = end;
     assert_eq!(transfers(&run(network)).completed, 10);
@@ -46,7 +46,7 @@ fn responses_follow_each_other() {
     assert!((time.min - 24.8).abs() < 1e-3 && (time.max - 44.848).abs() < 1e-3, "{time:?}");
 }
 
-/// Without a count they go on; with no time to think the next one leaves with the ACK of the last.
+/// Without a count they go on; with no think time the next one leaves with the ACK of the last.
 #[test]
 fn responses_without_end() {
     let result = run(one(responses(4, Duration::ZERO, None), 5));
@@ -62,7 +62,7 @@ fn on_off(on: u64, off: u64, rate: Option<Rate>) -> ApplicationConfig {
     })
 }
 
-/// 2 Mbit/s for 300 ms in each 500 ms: 75,000 bytes per period, whatever the length of a segment.
+/// 2 Mbit/s for 300 ms in each 500 ms: 75,000 bytes per period, for any length of segments.
 #[test]
 fn on_off_at_a_rate() {
     let result = run(one(on_off(300, 200, Some(Rate::from_mbps(2))), 10));
@@ -70,8 +70,8 @@ fn on_off_at_a_rate() {
     assert!((delivered - 20.0 * 75_000.0).abs() < 1.0, "{delivered}");
 }
 
-/// Without a rate the link is full while it is on, and idle while it is off: the queue of a window of 20 drains in a round
-/// trip, and what was not sent is not sent. The link is idle from about 320 ms on in each period of a second.
+/// Without a rate the link is full while the source is on, and idle while it is off: the queue of a window of 20 drains
+/// in a round trip, and unsent data are never sent. The link is idle from about 320 ms on in each period of a second.
 #[test]
 fn on_off_in_bulk() {
     let mut network = path(vec![(fixed(20), on_off(300, 700, None))], 20, vec![], vec![], 10);
@@ -90,8 +90,8 @@ fn on_off_in_bulk() {
     );
 }
 
-/// Over TCP a frame is complete when all of it is acknowledged: 25 frames of 4 segments per second, each 24.8 ms, except those
-/// that wait for the handshake.
+/// Over TCP a frame is complete when all of it is acknowledged: 25 frames of 4 segments per second, each 24.8 ms,
+/// except those that wait for the handshake.
 #[test]
 fn media_over_tcp() {
     let media = MediaParams {
@@ -107,7 +107,7 @@ fn media_over_tcp() {
     assert!((time.p50 - 24.8).abs() < 0.1 && (time.max - 44.848).abs() < 1e-3, "{time:?}");
 }
 
-/// A bulk flow that is stopped and started again goes on where it was; in between nothing is sent.
+/// A bulk flow that is stopped and started again continues where it was; in between nothing is sent.
 #[test]
 fn bulk_stops_and_starts() {
     let mut network = path(vec![(fixed(20), ApplicationConfig::Bulk)], 20, vec![], vec![], 3);
@@ -126,8 +126,8 @@ fn poisson(load: Rate) -> ApplicationConfig {
     ApplicationConfig::Poisson(PoissonParams { load: Some(load), size, ..PoissonParams::default() })
 }
 
-/// 5 Mbit/s of 50 kB transfers are 12.5 arrivals per second: over 200 s 2500, with a standard deviation of 50. All but the last
-/// complete; their goodput is the load; and places for connections are as many as were ever active at once.
+/// 5 Mbit/s of 50 kB transfers are 12.5 arrivals per second: over 200 s 2500, with a standard deviation of 50. All but
+/// the last complete; their goodput is the load; there are as many places for connections as were ever active at once.
 #[test]
 fn arrivals_are_bounded_in_memory() {
     let mut simulation = Simulation::new(one(poisson(Rate::from_mbps(5)), 200));
@@ -152,7 +152,7 @@ fn arrivals_are_bounded_in_memory() {
     assert_eq!(result.summary.flows.len(), 1);
 }
 
-/// More than the link carries: arrivals are turned away when `max_active` are there, and places are not more than that.
+/// More than the link carries: arrivals are turned away when `max_active` are active, and there are no more places.
 #[test]
 fn overload_is_turned_away() {
     let application = match poisson(Rate::from_mbps(30)) {
@@ -168,8 +168,8 @@ fn overload_is_turned_away() {
     assert!(group.rejected > 100 && group.completed > 50, "{group:?}");
 }
 
-/// When a transfer arrives and how large it is does not depend on other flows, nor on what becomes of it: with another flow
-/// beside it, and a slower link, the same number arrive; with other sizes, at the same times.
+/// The arrival time and size of a transfer depend neither on other flows nor on its own fate: beside another flow, or
+/// over a slower link, the same number arrive; with other sizes they arrive at the same times.
 #[test]
 fn draws_are_a_flows_own() {
     let arrived = |network| transfers(&run(network)).arrived;
@@ -183,17 +183,17 @@ fn draws_are_a_flows_own() {
     let point = |value, p| CdfPoint { value: Bytes::new(value), probability: Probability::clamped(p) };
     let size = SizeDistribution::Empirical { points: vec![point(25_000, 0.0), point(75_000, 1.0)] };
     let other = PoissonParams { load: Some(Rate::from_mbps(2)), size, ..PoissonParams::default() };
-    assert_eq!(arrived(one(ApplicationConfig::Poisson(other), 20)), alone, "50 kB in the mean, as before");
+    assert_eq!(arrived(one(ApplicationConfig::Poisson(other), 20)), alone, "50 kB on average, as before");
 }
 
-/// Equal networks give equal digests, with connections that come and go and losses on the way.
+/// Equal networks give equal digests, with connections that come and go and losses on the path.
 #[test]
 fn arrivals_repeat() {
     let digest = || run(one(poisson(Rate::from_mbps(9)), 20)).summary.digest;
     assert_eq!(digest(), digest());
 }
 
-/// A queue full of traffic of all kinds for some time: nothing hangs, everyone gets something.
+/// A queue full of traffic of all kinds for some time: nothing hangs, every flow gets something.
 #[test]
 fn all_applications_together() {
     use windtunnel_sim::Transport;

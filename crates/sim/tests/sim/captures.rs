@@ -1,4 +1,4 @@
-//! Captures: each packet at each point of its way.
+//! Captures: each packet at each point of its path.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -59,9 +59,9 @@ fn ways(rows: &Rows<'_>) -> BTreeMap<u64, Vec<usize>> {
     ways
 }
 
-/// The points of each packet: sent once, then into the queue, out of it, and to the receiver, in order of time, unless it is
-/// lost; a loss is at its last point, with its reason. Copies begin where a medium made them, and say of what. The counts are
-/// those of the summary.
+/// The points of each packet: sent once, then into the queue, out of it, and to the receiver, in order of time, unless
+/// it is lost; a loss is recorded at its last point, with its reason. Copies start where a medium made them, and name
+/// their original. The counts are those of the summary.
 #[test]
 fn each_packet_has_its_way() {
     let result = captured();
@@ -99,14 +99,14 @@ fn each_packet_has_its_way() {
     let sum = |count: fn(&windtunnel_sim::FlowSummary) -> u64| flows.iter().map(count).sum::<u64>();
     assert_eq!(drops[1], sum(|flow| flow.drops.full));
     let wire = sum(|flow| flow.drops.wire + flow.corrupted);
-    // No medium loses a copy before it is seen: the one that makes them is the last one.
+    // No medium loses a copy before it is seen: the medium that makes copies is the last one.
     assert!(drops[3] == wire && wire > 10, "{drops:?} {wire}");
     assert_eq!(copies, result.summary.impairments.iter().map(|i| i.duplicated).sum::<u64>());
     assert!(copies > 10);
 }
 
-/// A copy that is lost in a queue after its original went on: the loss is the copy's. Every packet is doubled in front of a
-/// queue of three packets: of a pair that finds one place the first one gets in.
+/// A queue loses a copy after its original went on: the loss belongs to the copy. Every packet is duplicated in front
+/// of a queue of three packets; if a pair finds one place, the first one gets in.
 #[test]
 fn the_loss_of_a_copy_is_not_that_of_its_original() {
     let p = |p| Probability::new(p).expect("a probability");
@@ -133,8 +133,8 @@ fn the_loss_of_a_copy_is_not_that_of_its_original() {
     assert_eq!(lost_at_the_end.count(), 0, "nothing is damaged here");
 }
 
-/// At the sender: its state after sending; retransmissions are told; the protocol is that of the flow; SACK blocks are there
-/// after losses.
+/// At the sender: its state after sending; retransmissions are marked; the protocol is that of the flow; there are SACK
+/// blocks after losses.
 #[test]
 fn senders_show_their_state() {
     let result = captured();
@@ -168,7 +168,7 @@ fn senders_show_their_state() {
     assert_eq!(Some(again), result.summary.flows[0].retransmits);
 }
 
-/// Capturing changes nothing of the run.
+/// Capturing does not change the run.
 #[test]
 fn captures_do_not_disturb() {
     let digest = |capture| {

@@ -1,4 +1,4 @@
-//! Real TCP in the loop: it fills a link, repairs what is lost, and its timers come when they should.
+//! Real TCP in the loop: it fills a link, repairs losses, and its timers expire when they should.
 
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ use windtunnel_wire::{Dscp, Ecn};
 
 use crate::fixtures::{PlainQueue, fixed, fixed_window, flow, link, network, path, reno, run};
 
-/// Reno over 10 Mbit/s and 20 ms with room for 60 packets (more than a bandwidth-delay product): the link stays busy through
-/// every reduction, losses are repaired without a timeout, and all that is delivered is in order.
+/// Reno over 10 Mbit/s and 20 ms with room for 60 packets (more than a bandwidth-delay product): the link stays busy
+/// through every reduction, losses are repaired without a timeout, and all data are delivered in order.
 #[test]
 fn reno_fills_a_link() {
     let result = run(path(vec![(reno(), ApplicationConfig::Bulk)], 20, vec![], vec![], 30));
@@ -29,8 +29,8 @@ fn reno_fills_a_link() {
 }
 
 /// A transfer of 10 segments (one initial window) over 20 ms: one round trip for the handshake and one for the data; 10
-/// segments of 1500 B take 12 ms at 10 Mbit/s and the SYN's 60 B 48 us. The receiver acknowledges the last one at once (an
-/// even number, or quickack mode).
+/// segments of 1500 B take 12 ms at 10 Mbit/s and the SYN's 60 B 48 us. The receiver acknowledges the last one at once
+/// (an even number, or quickack mode).
 #[test]
 fn flow_completion_time_of_an_initial_window() {
     let transfer = TransferParams { size: Bytes::new(10 * 1448) };
@@ -42,8 +42,8 @@ fn flow_completion_time_of_an_initial_window() {
     assert!(result.summary.stalled.is_none(), "it is done: nothing wants to send");
 }
 
-/// Losses of every kind of packet: the first SYN (1 s), a segment in the middle, the last one (tail), and an ACK: all bytes
-/// arrive once.
+/// Losses of every kind of packet: the first SYN (1 s), a segment in the middle, the last one (tail), and an ACK: all
+/// bytes arrive once.
 #[test]
 fn repairs_what_is_lost() {
     let transfer = |lost: Vec<u64>| {
@@ -68,9 +68,9 @@ fn repairs_what_is_lost() {
     assert_eq!((flow.tlps, flow.rtos), (Some(1), Some(0)), "{flow:?}");
 }
 
-/// Timers move on with every ACK, events do not: besides the two events per segment (of the link and of the delay) and the
-/// recorder's ticks, there is one when the earliest timer would have come, which is that of a tail loss probe: two round trips
-/// of 24 ms (20 segments at 10 Mbit/s), 625 times in 30 s, where there are 25,000 ACKs.
+/// Timers move with every ACK, events do not: besides the two events per segment (of the link and of the delay) and the
+/// recorder's ticks, there is one when the earliest timer would have expired. That is a tail loss probe's, after two
+/// round trips of 24 ms (20 segments at 10 Mbit/s): 625 times in 30 s, in which there are 25,000 ACKs.
 #[test]
 fn timers_cost_little() {
     let result = run(path(vec![(fixed(20), ApplicationConfig::Bulk)], 20, vec![], vec![], 30));
@@ -79,8 +79,9 @@ fn timers_cost_little() {
     assert!(packets > 24_900 && timers <= 625 + 15, "{timers} besides those of {packets} segments");
 }
 
-/// Before congestion control: 20 senders with a window of 16 segments of 512 bytes and a queue of 60. The timer sends again
-/// what still waits, so that the link is busy with copies (RFC 896): much less arrives than with Reno on the same path.
+/// Before congestion control: 20 senders with a window of 16 segments of 512 bytes and a queue of 60. The timer
+/// retransmits segments that still wait, so that the link is busy with copies (RFC 896): much less arrives than with
+/// Reno on the same path.
 #[test]
 fn congestion_collapses() {
     let goodput = |transport: fn() -> Transport| {
@@ -102,8 +103,8 @@ fn congestion_collapses() {
     assert!(old < 0.7 * new && new > 0.75, "{old} {new}");
 }
 
-/// Two bottlenecks in series with a flow through both and one through each, and a slow way back that loses one ACK in ten and
-/// thins the others: every flow gets its share of what the ACKs allow, and nobody starves.
+/// Two bottlenecks in series with a flow through both and one through each, and a slow way back that loses one ACK in
+/// ten and thins the others: every flow gets its share of what the ACKs allow, and none starves.
 #[test]
 fn a_parking_lot_with_an_asymmetric_way_back() {
     let links = vec![
@@ -133,7 +134,7 @@ fn a_parking_lot_with_an_asymmetric_way_back() {
     assert!(summary.impairments[1].lost > 1000);
 }
 
-/// Loss-free endpoints do not know what to make of copies.
+/// Loss-free endpoints cannot handle copies.
 #[test]
 #[should_panic(expected = "loss-free endpoints take packets in order")]
 fn ideal_endpoints_need_order() {

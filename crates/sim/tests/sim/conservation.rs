@@ -8,7 +8,7 @@ use crate::fixtures::{PlainQueue, dumbbell, flow, link, network};
 
 proptest! {
     /// At any moment: packets sent = arrived + lost + in the network, over random chains of links, both ways, with
-    /// queues that overflow (issue: conservation of packets); and the clock never runs backwards.
+    /// queues that overflow; and the clock never runs backwards.
     #[test]
     fn packets_are_conserved(
         rates in prop::collection::vec(1_u64..50, 1..4),
@@ -51,7 +51,7 @@ fn equal_runs_have_equal_digests() {
     assert_ne!(run(&[100, 120]), run(&[100, 121]));
 }
 
-/// Stopping and going on between events changes nothing.
+/// Pausing a run between events changes nothing.
 #[test]
 fn runs_in_pieces_are_equal() {
     let whole = Simulation::new(dumbbell(&[100, 120], 1000, 50, Duration::from_secs(1))).finish();

@@ -18,15 +18,15 @@ fn datagrams(result: &RunResult, flow: usize) -> (&FlowSummary, DatagramSummary)
     (flow, flow.datagrams.expect("it sends datagrams"))
 }
 
-/// 64 bytes every 10 ms over an idle path of 20 ms and 10 Mbit/s: 51.2 us on the wire; the answer comes back without delay.
-/// With numbers 11 and 12 lost, two of 100 are.
+/// 64 bytes every 10 ms over an idle path of 20 ms and 10 Mbit/s: 51.2 us on the wire; the answer comes back without
+/// delay. With numbers 11 and 12 lost, two of 100 are.
 #[test]
 fn an_idle_path_is_probed() {
     let script = ScriptedLossParams { packets: vec![11, 12], ..ScriptedLossParams::default() };
     let result = run(path(vec![(Transport::Udp, probe())], 20, vec![Arc::new(script)], vec![], 1));
     let (flow, probe) = datagrams(&result, 0);
     assert_eq!((probe.sent, probe.lost, probe.duplicates), (100, 2, 0));
-    // Those of the last 20.0512 ms are still under way.
+    // Those of the last 20.0512 ms are still on their way.
     assert_eq!(probe.received, 100 - 2 - 2);
     let (one_way, rtt) = (probe.one_way_ms.expect("received"), flow.rtt_ms.expect("answered"));
     assert!((one_way.min - 20.0512).abs() < 1e-9 && (one_way.max - 20.0512).abs() < 1e-9);
@@ -34,7 +34,7 @@ fn an_idle_path_is_probed() {
     assert!(probe.jitter_ms.expect("more than one").abs() < 1e-9);
 }
 
-/// Behind a bulk flow that fills a queue of 60 packets (72 ms), the probe sees the queue: its delay is that of the queue's
+/// Behind a bulk flow that fills a queue of 60 packets (72 ms), the probe sees the queue: its delays equal the queue's
 /// sojourn times, percentile by percentile, to the length of one packet.
 #[test]
 fn a_loaded_path_is_probed() {
@@ -51,7 +51,8 @@ fn a_loaded_path_is_probed() {
     assert!(probe.jitter_ms.expect("many") > 0.1);
 }
 
-/// Constant bit rate: 1 Mbit/s of 1200 B are 104.17 datagrams per second, each of 9.6 ms; goodput is without 28 B of headers.
+/// Constant bit rate: 1 Mbit/s of 1200 B are 104.17 datagrams per second, one every 9.6 ms; goodput excludes 28 B of
+/// headers.
 #[test]
 fn constant_bit_rate() {
     let result = run(path(
@@ -67,9 +68,10 @@ fn constant_bit_rate() {
     assert!((flow.goodput_mbps / flow.throughput_mbps - 1172.0 / 1200.0).abs() < 1e-6);
 }
 
-/// 20 Mbit/s into 10: a source that does not answer loses half of its datagrams; one that does keeps the link busy and loses
-/// 9.3 %, which is what a fluid model of its rule gives (a report per round trip, 1 Mbit/s more for each, half after a loss;
-/// queue of 60 * 1200 B, path of 20 ms): it gains 13 Mbit/s in a second, and overflows for a round trip or two before it knows.
+/// 20 Mbit/s into 10: a source that does not respond loses half of its datagrams; one that does keeps the link busy and
+/// loses 9.3 %, as in a fluid model of its rule (a report per round trip, 1 Mbit/s more for each, half after a loss;
+/// queue of 60 * 1200 B, path of 20 ms): it gains 13 Mbit/s in a second, and overflows for a round trip or two before
+/// it knows.
 #[test]
 fn a_responsive_source_yields() {
     let run_at = |responsive| {
@@ -108,7 +110,8 @@ fn media_over_udp() {
     assert!((flow.goodput_mbps - 2.4).abs() < 0.02, "{}", flow.goodput_mbps);
 }
 
-/// What a probe measures is its own: its datagrams do not change when another flow joins and the path has room for both.
+/// A probe's measurement is independent: its datagrams do not change when another flow joins and the path has room for
+/// both.
 #[test]
 fn a_probe_is_not_disturbed() {
     let alone = run(path(vec![(Transport::Udp, probe())], 20, vec![], vec![], 2));

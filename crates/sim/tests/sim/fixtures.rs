@@ -4,8 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use windtunnel_cc::{
-    AckSample, AvoidanceConfig, CongestionControl, CongestionEvent, Control, ConventionalParams, FlowInit,
-    Pacing, PathView, Phase, RenoParams, ResponseConfig, SlowStartConfig, SsthreshBase, StandardParams,
+    AckSample, CongestionControl, CongestionEvent, Control, ControllerParams, FlowInit, PathView, Phase,
     Style, WindowedConfig,
 };
 use windtunnel_qdisc::ecn::{EcnPolicy, Outcome};
@@ -34,12 +33,7 @@ impl CongestionControl for FixedWindow {
     }
     fn on_rto(&mut self, _: bool, _: &PathView) {}
     fn control(&self) -> Control {
-        Control {
-            cwnd: MSS * self.0,
-            ssthresh: Bytes::MAX,
-            pacing: Pacing::Gain(1.0),
-            phase: Phase::CongestionAvoidance,
-        }
+        Control { phase: Phase::CongestionAvoidance, ..Control::window(MSS * self.0) }
     }
 }
 
@@ -70,7 +64,10 @@ impl QueueDiscipline for PlainQueue {
         self.bytes += packet.size();
         self.packets.push_back(packet);
     }
-    fn dequeue(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
+    fn choose(&mut self, _: &mut QueueCx<'_>) -> Option<Bytes> {
+        self.packets.front().map(Packet::size)
+    }
+    fn serve(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
         let mut packet = self.packets.pop_front()?;
         self.bytes -= packet.size();
         self.count += 1;
@@ -84,9 +81,6 @@ impl QueueDiscipline for PlainQueue {
         let sojourn = cx.now - packet.enqueued_at;
         cx.departed(&packet, outcome, sojourn);
         Some(packet)
-    }
-    fn head_size(&self) -> Option<Bytes> {
-        self.packets.front().map(Packet::size)
     }
     fn backlog(&self) -> Backlog {
         Backlog { packets: self.packets.len(), bytes: self.bytes }
@@ -175,14 +169,9 @@ pub(crate) fn dumbbell(windows: &[u64], limit: usize, mark_every: u64, duration:
 /// Linux's TCP with Reno.
 pub(crate) fn reno() -> Transport {
     let cc = ControllerFactory::new(|| {
-        let mut config = WindowedConfig {
-            avoidance: AvoidanceConfig::Reno(RenoParams::default()),
-            slow_start: SlowStartConfig::Standard(StandardParams::default()),
-            response: ResponseConfig::Conventional(ConventionalParams::default()),
-        };
+        let mut config = WindowedConfig::default();
         config.resolve(Style::Linux);
-        let (iw, min_cwnd, ssthresh_base) = (MSS * 10, MSS * 2, SsthreshBase::default());
-        config.build(FlowInit { mss: MSS, iw, min_cwnd, paced: false, ssthresh_base })
+        config.build(FlowInit::new(MSS))
     });
     Transport::Tcp { cc, params: Box::default(), ack: AckParams::default() }
 }
@@ -196,7 +185,7 @@ pub(crate) fn fixed(segments: u64) -> Transport {
     }
 }
 
-/// An application and what carries it.
+/// An application and the transport that carries it.
 pub(crate) type Traffic = (Transport, ApplicationConfig);
 
 /// Flows over one link of 10 Mbit/s with room for 60 packets and `rtt_ms`; data pass `forward` behind the link and ACKs

@@ -1,4 +1,4 @@
-//! The event loop under controllers and queues that do as little as possible.
+//! The event loop with controllers and queues that do as little as possible.
 
 mod applications;
 mod captures;

@@ -14,7 +14,7 @@ fn p(p: f64) -> Probability {
     Probability::new(p).expect("a probability")
 }
 
-/// One of each kind, each at work within a few seconds.
+/// One of each kind, all of which act within a few seconds.
 fn every_impairment() -> Vec<Arc<dyn ElementParams>> {
     let at = |ms| Time::ZERO + Duration::from_millis(ms);
     let outage = OutageTime { from: at(1000), to: at(1100) };
@@ -66,8 +66,8 @@ fn assert_conserved(network: Network) {
     assert!(result.summary.flows[0].goodput_mbps > 0.05, "{:?}", result.summary.flows[0]);
 }
 
-/// Packets are conserved at any time with each impairment in each direction, with TCP and datagrams, a queue that overflows,
-/// and with all impairments on one way.
+/// Packets are conserved at any time with each impairment in each direction, with TCP and datagrams, a queue that
+/// overflows, and with all impairments on one way.
 #[test]
 fn packets_are_conserved() {
     for config in every_impairment() {
@@ -91,7 +91,7 @@ fn runs_repeat() {
     assert_ne!(digest(0), digest(1));
 }
 
-/// Goodput is what the application gets: neither duplicates nor what is sent again count, and nothing is missing.
+/// Goodput is what the application gets: neither duplicates nor retransmissions count, and nothing is missing.
 #[test]
 fn goodput_counts_bytes_once() {
     let media: Vec<Arc<dyn ElementParams>> = vec![
@@ -108,8 +108,8 @@ fn goodput_counts_bytes_once() {
     assert!(flow.received_bytes as f64 > 1.15 * delivered, "duplicates arrive");
 }
 
-/// An impairment on the way back sees the ACKs: of those of a window that overflows no queue (no SACK, which always passes)
-/// seven of eight are left out, and the link is busy all the same.
+/// An impairment on the way back sees the ACKs: with a window that overflows no queue (ACKs with SACK always pass),
+/// seven of eight are left out, and the link is still busy.
 #[test]
 fn acks_are_thinned() {
     let thinning = AckThinningParams { keep_every: 8, ..AckThinningParams::default() };
@@ -131,8 +131,8 @@ fn overhead_is_serialised() {
     assert!((one_way.min - 21.2304).abs() < 1e-9 && (one_way.max - 21.2304).abs() < 1e-9, "{one_way:?}");
 }
 
-/// A trace of one packet per 2 ms, and a pause of 50 ms in each 100 ms: a saturated link has 26 opportunities per 100 ms, each
-/// of which takes 1504 bytes, which is 1.0027 packets.
+/// A trace of one packet per 2 ms, and a pause of 50 ms in each 100 ms: a saturated link has 26 opportunities per 100
+/// ms, each of which takes 1504 bytes, which is 1.0027 packets.
 #[test]
 fn a_link_follows_its_trace() {
     let text: String = (0..25).map(|i| format!("{}\n", i * 2)).chain(["100\n".to_owned()]).collect();
@@ -146,8 +146,8 @@ fn a_link_follows_its_trace() {
     assert!((mean - 26.0 * 1504.0 * 8.0 / 0.1 / 1e6).abs() < 1e-6);
     assert!((queue.throughput_mbps / mean - 1.0).abs() < 0.01, "{} of {mean}", queue.throughput_mbps);
     assert!((queue.rate_mbps - mean).abs() < 1e-6);
-    // The longest wait: a packet that comes as the 60th just after 34 ms of a period. 7 leave up to 48 ms, 52 in the next two
-    // periods, and it at their end: 300 - 34 ms. Arrivals are 1.5 ms apart.
+    // The longest wait: a packet that comes as the 60th just after 34 ms of a period. 7 leave up to 48 ms, 52 in the
+    // next two periods, and it at their end: 300 - 34 ms. Arrivals are 1.5 ms apart.
     let longest = queue.sojourn_ms.expect("busy").max;
     assert!((266.0 - 1.5..=266.0).contains(&longest), "{longest}");
 }
@@ -163,7 +163,7 @@ fn a_stalled_run_says_why() {
     assert!(stalled.why.contains("flow0 waits for ACKs"), "{}", stalled.why);
 }
 
-/// A flow may pass media in any place of its way: before the bottleneck the delay of the queue comes after them.
+/// A flow may pass media at any place of its path: before the bottleneck, the queue's delay comes after them.
 #[test]
 fn media_before_the_bottleneck() {
     let loss = ScriptedLossParams { packets: (1..=50).collect(), ..ScriptedLossParams::default() };

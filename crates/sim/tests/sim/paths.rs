@@ -1,4 +1,4 @@
-//! Paths: what a packet's journey adds up to, computed by hand.
+//! Paths: the total time of a packet's journey, computed by hand.
 
 use windtunnel_sim::{Action, DequeuePoint, PathHop, Simulation};
 use windtunnel_units::{Duration, Rate, Time};
@@ -43,8 +43,8 @@ fn series_of_links_and_a_reverse_path() {
     assert!((result.summary.flows[0].rtt_ms.expect("samples").max - expected).abs() < 1e-9);
 }
 
-/// Windows that fill the pipe: the link is busy all the time after the first round trip, and the two flows share it
-/// by their windows.
+/// Windows that fill the pipe: the link is always busy after the first round trip, and the two flows share it in
+/// proportion to their windows.
 #[test]
 fn full_windows_fill_the_link() {
     let result = Simulation::new(dumbbell(&[100, 300], 10_000, 0, Duration::from_secs(4))).finish();

@@ -1,4 +1,4 @@
-//! What is recorded agrees with itself: rows with summaries, windows with the whole, points with rows.
+//! Recorded data are consistent: rows with summaries, windows with the whole, points with rows.
 
 use windtunnel_sim::application::{ApplicationConfig, PoissonParams, ProbeParams};
 use windtunnel_sim::recorder::columns::{Column, Table};
@@ -36,7 +36,7 @@ fn run() -> RunResult {
     Simulation::new(spec).finish()
 }
 
-/// All columns of a table have one length; every interval has a row of every flow (no flow starves the recorder).
+/// All columns of a table have the same length; every interval has a row for every flow (no flow starves the recorder).
 #[test]
 fn tables_are_rectangular_and_complete() {
     let result = run();
@@ -95,8 +95,8 @@ fn rows_agree_with_the_summary() {
     }
 }
 
-/// Points are thinned to the spacing (100 us here), per series; the mark frequency is that of every tenth packet of a
-/// saturated link: 833.3 Hz.
+/// Points are thinned to the spacing (100 us here), per series; the mark frequency corresponds to every tenth packet of
+/// a saturated link: 833.3 Hz.
 #[test]
 fn points_are_thinned() {
     let result = run();
@@ -164,8 +164,8 @@ fn of_flow(result: &RunResult, column: &str, flow: usize) -> Vec<f64> {
     f64s(result, "flows", column).iter().copied().skip(flow).step_by(3).collect()
 }
 
-/// What is sampled of a sender is what its packets show of it: the last packet sent before a tick has the same ssthresh and
-/// state, unless an ACK came in between, and the window changes with each of those.
+/// Samples of a sender agree with its packets: the last packet sent before a tick has the same ssthresh and state,
+/// unless an ACK arrived in between; the window changes with each ACK.
 #[test]
 fn hidden_state_is_that_of_the_captures() {
     let result = mixed(StateRecording::Interval);
@@ -201,8 +201,8 @@ fn hidden_state_is_that_of_the_captures() {
     assert!(differing * 20 < seen.iter().sum(), "{differing} besides {seen:?}");
 }
 
-/// Of Linux's sender: RTO = srtt + the variance term, which is at least 200 ms; in Recovery something is lost or was; what is
-/// sent again is a part of what was lost, and data above a hole are SACKed; the delivery rate is that of the link.
+/// Linux's sender: RTO = srtt + the variance term, which is at least 200 ms; in Recovery something is or was lost;
+/// retransmissions are a part of the losses, and data above a hole are SACKed; the delivery rate is that of the link.
 #[test]
 fn hidden_state_is_plausible() {
     let result = mixed(StateRecording::Interval);
@@ -225,7 +225,7 @@ fn hidden_state_is_plausible() {
     let rates = of("delivery_rate_mbps");
     let late = &rates[rates.len() / 2..];
     let mean = late.iter().sum::<f64>() / late.len() as f64;
-    assert!((8.0..10.0).contains(&mean), "10 Mbit/s less headers and what the others take: {mean}");
+    assert!((8.0..10.0).contains(&mean), "10 Mbit/s minus headers and the rates of the others: {mean}");
 }
 
 /// A paced sender shows its rate: 1.2 cwnd per srtt in congestion avoidance (Linux).
@@ -241,8 +241,8 @@ fn pacing_rate_is_shown() {
     assert!((rate / expected - 1.0).abs() < 0.01, "{rate} Mbit/s, {expected} expected");
 }
 
-/// What a flow does not have is not told: a flow that stands for many connections has not one window, datagrams have none and
-/// no recovery either, and loss-free endpoints do not count what they send.
+/// A summary leaves out what a flow does not have: a flow that stands for many connections has no single window,
+/// datagrams have neither window nor recovery, and loss-free endpoints do not count what they send.
 #[test]
 fn nothing_is_made_up() {
     let result = mixed(StateRecording::Interval);
@@ -267,7 +267,8 @@ fn nothing_is_made_up() {
     assert!(f64s(&ideal, "flows", "rto_ms").iter().all(|rto| rto.is_nan()));
 }
 
-/// The table of transfers has one row for each that was completed, in order; sums are those of the summary, of windows too.
+/// The table of transfers has one row for each completed one, in order; its sums agree with the summary, in windows,
+/// too.
 #[test]
 fn transfers_add_up() {
     let result = mixed(StateRecording::Interval);
@@ -291,5 +292,5 @@ fn transfers_add_up() {
     }
     assert_eq!(late.completed, ends.iter().filter(|end| **end >= 10.0).count() as u64);
     assert!(result.summary.flows[0].transfers.is_none());
-    assert!(run().tables.iter().all(|table| table.name != "transfers"), "nobody makes transfers there");
+    assert!(run().tables.iter().all(|table| table.name != "transfers"), "no flow makes transfers there");
 }

@@ -4,8 +4,8 @@
 //! no CE), then growth, then an attempt to send. A segment may leave iff `in_flight + MSS <= cwnd`.
 
 use windtunnel_cc::{
-    AckSample, CongestionControl, CongestionEvent, Control, EcnFeedback, ExitReason, Marked, PathView, Phase,
-    SentSegment, Trigger,
+    AckSample, CongestionControl, CongestionEvent, Control, EcnFeedback, ExitReason, Marked, Needs, PathView,
+    Phase, SentSegment, Trigger,
 };
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 use windtunnel_wire::{Packet, TcpFlags};
@@ -50,7 +50,7 @@ pub struct Sender {
     cc: Box<dyn CongestionControl>,
     /// The controller's window after its last event.
     cwnd: Bytes,
-    watches_departures: bool,
+    needs: Needs,
 }
 
 impl Sender {
@@ -68,7 +68,7 @@ impl Sender {
             rtt: RttEstimator::default(),
             pacer: Pacer::default(),
             cwnd: cc.cwnd(),
-            watches_departures: cc.watches_departures(),
+            needs: cc.needs(),
             cc,
         }
     }
@@ -232,7 +232,7 @@ impl Sender {
         if self.endpoint.paced {
             self.pacer.sent(now, self.endpoint.mtu, self.cwnd, self.rtt.srtt(), self.cc.pacing());
         }
-        if self.watches_departures {
+        if self.needs.departures {
             let sent = SentSegment { seq: packet.seq, payload: self.mss, retransmission: false };
             let path = self.path(now);
             self.cc.on_sent(&sent, &path);

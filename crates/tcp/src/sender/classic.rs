@@ -102,7 +102,7 @@ impl Sender {
     /// as lost, which is "`nxt = una`".
     pub(super) fn enter_tahoe(&mut self, ack: &mut Ack) {
         let lost = self.board.mark_all_lost();
-        self.newly_lost += lost.bytes;
+        self.found_lost(lost.bytes);
         self.undo.begin(self.board.una(), 0);
         let path = self.path(ack.now);
         self.cc.on_rto(true, &path);

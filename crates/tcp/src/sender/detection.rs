@@ -60,7 +60,7 @@ impl Sender {
             tick: self.params.tick,
         };
         let found = self.rack.detect_losses(&mut self.board, &context);
-        self.newly_lost += found.lost.bytes;
+        self.found_lost(found.lost.bytes);
         if let Some(due) = found.timer {
             self.timer.arm(TimerKind::Reordering, due);
         }
@@ -75,7 +75,7 @@ impl Sender {
         }
         let dupthresh = self.params.dupthresh;
         let lost = self.rfc6675.detect_losses(&mut self.board, dupthresh);
-        self.newly_lost += lost.bytes;
+        self.found_lost(lost.bytes);
         let head = self
             .board
             .head()
@@ -83,7 +83,7 @@ impl Sender {
         if let Some(head) = head {
             let bytes = self.payload_of(head);
             if self.board.mark_original_lost(head) {
-                self.newly_lost += bytes;
+                self.found_lost(bytes);
             }
         }
     }
@@ -92,8 +92,14 @@ impl Sender {
     pub(super) fn lose_head(&mut self) {
         let bytes = self.board.head().map_or(Bytes::ZERO, |head| self.payload_of(head));
         if self.board.mark_head_lost() {
-            self.newly_lost += bytes;
+            self.found_lost(bytes);
         }
+    }
+
+    /// So many bytes more were found to be lost.
+    pub(super) fn found_lost(&mut self, bytes: Bytes) {
+        self.newly_lost += bytes;
+        self.rate.on_lost(bytes);
     }
 
     fn payload_of(&self, id: SegmentId) -> Bytes {

@@ -33,6 +33,7 @@ impl Sender {
             growth_barred: self.growth_barred(ack),
             newly_lost: self.newly_lost,
             delivered: self.rate.delivered(),
+            lost: self.rate.lost(),
             rtt: ack.rtt,
             rate: sample.rate,
             ecn: EcnSender::feedback(ack.ece, ack.esce, ack.delivered - ack.twice),

@@ -38,7 +38,7 @@ pub use limits::Limited;
 pub use state::CaState;
 pub use stats::{AckReport, SenderStats};
 
-use windtunnel_cc::{CongestionControl, Control, ExitReason, Phase};
+use windtunnel_cc::{CongestionControl, Control, ExitReason, Needs, Phase};
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 use windtunnel_wire::{Packet, TcpFlags};
 
@@ -111,8 +111,8 @@ pub struct Sender {
     cc: Box<dyn CongestionControl>,
     /// The window in force.
     cwnd: Bytes,
-    proportional: bool,
-    watches_departures: bool,
+    /// What the controller needs, as it said when the connection was made.
+    needs: Needs,
     state: CaState,
     /// SND.NXT when the episode began.
     high_seq: Seq,
@@ -144,7 +144,7 @@ impl Sender {
     /// A sender for `endpoint` under the controller `cc`.
     pub fn new(endpoint: Endpoint, params: &TcpParams, cc: Box<dyn CongestionControl>) -> Sender {
         let mss = endpoint.mss();
-        let cwnd = cc.cwnd();
+        let (cwnd, needs) = (cc.cwnd(), cc.needs());
         Sender {
             endpoint,
             mss,
@@ -156,7 +156,7 @@ impl Sender {
             forced: None,
             only_new: false,
             board: Scoreboard::new(),
-            rate: RateSampler::default(),
+            rate: RateSampler::new(needs.rate_samples),
             last_sent: Time::ZERO,
             idle: true,
             sent_since_pause: false,
@@ -164,13 +164,12 @@ impl Sender {
             rtt: RttEstimator::new(params),
             timer: Timer::idle(),
             backoff: Backoff::default(),
-            pacer: Pacer::new(endpoint.paced, params),
+            pacer: Pacer::new(endpoint.paced || needs.pacing, params),
             tso: Tso::new(params, mss),
             wake: Time::NEVER,
             tlp: Tlp::new(params.tlp && params.sack),
             cwnd,
-            proportional: cc.reduces_proportionally(),
-            watches_departures: cc.watches_departures(),
+            needs,
             cc,
             state: CaState::Open,
             high_seq: Seq::SYN,

@@ -33,8 +33,12 @@ struct Sampled {
 /// The sampler's state.
 #[derive(Debug, Default)]
 pub(crate) struct RateSampler {
+    /// A sample is asked for; the latest rate is kept in any case.
+    wanted: bool,
     delivered: Bytes,
     delivered_time: Time,
+    /// Bytes found to be lost.
+    lost: Bytes,
     /// When the segment was sent that the latest sample is of.
     first_sent: Time,
     /// Samples are the application's until more than this is delivered.
@@ -46,6 +50,11 @@ pub(crate) struct RateSampler {
 }
 
 impl RateSampler {
+    /// A sampler whose ACKs give samples if they are `wanted`.
+    pub(crate) fn new(wanted: bool) -> RateSampler {
+        RateSampler { wanted, ..RateSampler::default() }
+    }
+
     /// A segment leaves, for the first time or again; before it `in_flight` were in the network. The snapshot is its
     /// own.
     #[inline]
@@ -60,7 +69,13 @@ impl RateSampler {
             self.first_sent,
             in_flight + payload,
             self.app_limited.is_some(),
+            self.lost,
         )
+    }
+
+    /// Something was found to be lost.
+    pub(crate) fn on_lost(&mut self, bytes: Bytes) {
+        self.lost += bytes;
     }
 
     /// The ACK delivered a segment.
@@ -89,19 +104,21 @@ impl RateSampler {
             self.next_round_delivered = self.delivered;
         }
         let interval = sent.since(snapshot.first_sent).max(now.since(snapshot.delivered_time));
-        let reliable = interval >= min_rtt && !interval.is_zero();
-        let delivered = self.delivered - snapshot.delivered;
-        let rate = reliable.then(|| RateSample {
-            rate: Rate::of(delivered, interval),
-            delivered,
-            prior_in_flight: snapshot.in_flight(),
-            app_limited: snapshot.app_limited(),
-        });
-        if let Some(sample) = rate
-            && (!sample.app_limited || sample.rate >= self.latest)
-        {
-            self.latest = sample.rate;
+        if interval < min_rtt || interval.is_zero() {
+            return Sample { rate: None, round_start };
         }
+        let delivered = self.delivered - snapshot.delivered;
+        let rate = Rate::of(delivered, interval);
+        if !snapshot.app_limited() || rate >= self.latest {
+            self.latest = rate;
+        }
+        let rate = self.wanted.then(|| RateSample {
+            rate,
+            interval,
+            delivered,
+            lost: snapshot.lost_since(self.lost),
+            departure: snapshot.departure(sent, self.lost),
+        });
         Sample { rate, round_start }
     }
 
@@ -116,9 +133,14 @@ impl RateSampler {
         (self.latest != Rate::ZERO).then_some(self.latest)
     }
 
-    /// Bytes delivered since the connection began.
+    /// Bytes delivered since the connection started.
     pub(crate) const fn delivered(&self) -> Bytes {
         self.delivered
+    }
+
+    /// Bytes found to be lost since the connection started.
+    pub(crate) const fn lost(&self) -> Bytes {
+        self.lost
     }
 
     /// What is sent now is the application's rate.
@@ -143,7 +165,7 @@ mod tests {
 
     impl Flow {
         fn new() -> Flow {
-            Flow { board: Scoreboard::new(), sampler: RateSampler::default() }
+            Flow { board: Scoreboard::new(), sampler: RateSampler::new(true) }
         }
 
         fn send(&mut self, now: Time) {
@@ -195,7 +217,7 @@ mod tests {
         for n in 1..=10 {
             let sample = flow.ack(n + 1, ms(20 + 10 * n));
             assert_eq!(of(&sample), segments(n, 20 + 10 * n));
-            assert_eq!(sample.rate.map(|rate| rate.prior_in_flight), Some(MSS * n), "with itself");
+            assert_eq!(sample.rate.map(|rate| rate.departure.in_flight), Some(MSS * n), "with itself");
             flow.send(ms(20 + 10 * n));
         }
         for n in 11..=15 {
@@ -255,7 +277,7 @@ mod tests {
         flow.send(ms(0));
         flow.sampler.on_app_limited(flow.board.in_flight().bytes);
         flow.send(ms(1));
-        let limited = |sample: &Sample| sample.rate.map(|rate| rate.app_limited);
+        let limited = |sample: &Sample| sample.rate.map(|rate| rate.departure.app_limited);
         assert_eq!(limited(&flow.ack(2, ms(40))), Some(false), "sent before");
         assert_eq!(limited(&flow.ack(3, ms(41))), Some(false));
         assert!(flow.sampler.is_app_limited(), "exactly what was in flight");

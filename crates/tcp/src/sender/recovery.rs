@@ -295,7 +295,7 @@ impl Sender {
     /// nothing moves no reduction, not even one that begins with it (Linux `tcp_cwnd_reduction`).
     #[inline]
     pub(super) fn update_window(&mut self, ack: &Ack) {
-        if !self.state.is_reducing() || !self.proportional {
+        if !self.state.is_reducing() || self.needs.own_window {
             self.cwnd = self.cc.cwnd();
         } else if !ack.delivered.is_zero() || (ack.reduction_began && self.reduction() == Reduction::None) {
             self.approach_target(ack.delivered.segments, ack.advanced);

@@ -175,7 +175,7 @@ impl Sender {
             self.reordering.on_timeout_undetected(self.board.sacked().segments);
         }
         let lost = self.mark_timed_out(reneged, now);
-        self.newly_lost += lost.bytes;
+        self.found_lost(lost.bytes);
         self.rfc6675.on_timeout();
         if new_episode {
             self.undo.begin(self.board.una(), self.board.retransmitted().segments + self.tlp.copies());
@@ -218,12 +218,12 @@ impl Sender {
         self.only_new = false;
         if !found.lost.is_zero() && self.state != CaState::Recovery {
             self.enter_recovery(&mut ack);
-            if self.proportional {
+            if self.needs.own_window {
+                self.cwnd = self.cc.cwnd();
+            } else {
                 // The first retransmission goes now; in a reduction that runs already cwnd stays as it is (Linux
                 // `tcp_rack_reo_timeout`), and what is lost makes room in it.
                 self.approach_target(1, false);
-            } else {
-                self.cwnd = self.cc.cwnd();
             }
         }
         if found.timer.is_none() {

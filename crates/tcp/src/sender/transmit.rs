@@ -256,7 +256,7 @@ impl Sender {
         }
         let burst = self.tso.sent();
         self.pacer.sent(payload, now, burst);
-        if self.watches_departures {
+        if self.needs.departures {
             let path = self.path(now);
             self.cc.on_sent(&SentSegment { seq, payload, retransmission }, &path);
         }

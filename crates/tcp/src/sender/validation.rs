@@ -127,7 +127,7 @@ impl Sender {
         self.validation.attempted(limited, out, self.board.una(), self.board.nxt());
         let used = self.validation.limited()
             || self.validation.used_in_slow_start(self.cwnd, || self.in_slow_start());
-        if used || !self.proportional {
+        if used || self.needs.own_window {
             // The common case: the measurement of RFC 2861 begins anew.
             self.validation.used = 0;
             self.validation.unused_since = now;
@@ -151,7 +151,7 @@ impl Sender {
     /// The first segment of a flight is about to leave.
     pub(super) fn begin_flight(&mut self, now: Time) {
         let idle = now.since(self.last_sent);
-        if self.proportional
+        if !self.needs.own_window
             && let Some(cwnd) = self.validation.restarted(self.cwnd, idle, self.rtt.rto())
         {
             self.lower_cwnd(cwnd, now);

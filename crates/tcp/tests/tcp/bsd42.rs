@@ -108,7 +108,7 @@ fn go_back_n() {
     sender.on_ack(&ack(1 + 3 * MSS, TcpFlags::NONE), at(200));
     assert_eq!(burst(&mut sender, at(200)), [16, 17, 18]);
     let expiry = sender.next_timer().expect("a timer");
-    assert_eq!(expiry, at(1000), "srtt is below a tick: the least RTO, two ticks after the one at 0");
+    assert_eq!(expiry, at(1000), "srtt is below a tick: the shortest RTO, two ticks after the one at 0");
     sender.on_timer(expiry);
     assert_eq!(burst(&mut sender, expiry), (3..19).collect::<Vec<_>>());
     assert_eq!(sender.stats().retransmits, 16);
@@ -187,7 +187,7 @@ fn exponential_backoff() {
     assert!(sender.rto() < ms(2000));
 }
 
-/// Odd ACKs change nothing: of data never sent, of the SYN again, old ones, and any before the SYN.
+/// Odd ACKs change nothing: ACKs of unsent data, of the SYN again, old ones, and any before the SYN.
 #[test]
 fn odd_acks() {
     let mut closed = Sender::new(endpoint(0), Bsd42Params::default());
@@ -203,7 +203,7 @@ fn odd_acks() {
     }
 }
 
-/// `stop` drops what was not sent; what was is sent again until it is acknowledged.
+/// `stop` drops unsent data; sent data are retransmitted until they are acknowledged.
 #[test]
 fn stop() {
     let mut sender = established(Bsd42Params::default(), 100);
@@ -218,7 +218,7 @@ fn stop() {
     assert!(sender.is_drained() && sender.next_timer().is_none());
 }
 
-/// Parameters outside of what the algorithm is defined for.
+/// Parameters outside the range for which the algorithm is defined.
 #[test]
 fn ranges() {
     let ok = Bsd42Params::default;
@@ -333,7 +333,7 @@ impl Network {
     }
 }
 
-/// What became of a run: shares of the capacity in time and in data, and how often a segment was sent.
+/// The outcome of a run: shares of the capacity in time and in data, and how often a segment was sent.
 #[derive(Debug)]
 struct Outcome {
     utilisation: f64,

@@ -21,7 +21,7 @@ fn endpoint() -> Endpoint {
     }
 }
 
-/// What came back: bytes acknowledged, of these with ESCE and with ECE, and the number of ACKs.
+/// The feedback: bytes acknowledged, those among them with ESCE and with ECE, and the number of ACKs.
 #[derive(Debug, Default, PartialEq)]
 struct Feedback {
     acked: Bytes,
@@ -30,7 +30,7 @@ struct Feedback {
     acks: usize,
 }
 
-/// Sends segments with these marks and gaps to a receiver, lets its last timer run out, and sums the ACKs up.
+/// Sends segments with these marks and gaps to a receiver, lets its last timer run out, and sums up the ACKs.
 fn deliver(policy: AckPolicy, count: u32, segments: &[(Ecn, u64)]) -> Feedback {
     let mut receiver = Receiver::new(endpoint(), AckParams { policy, count, ..AckParams::default() });
     let mut feedback = Feedback::default();

@@ -20,12 +20,7 @@ impl CongestionControl for FixedWindow {
     }
     fn on_rto(&mut self, _: bool, _: &PathView) {}
     fn control(&self) -> Control {
-        Control {
-            cwnd: self.0,
-            ssthresh: Bytes::MAX,
-            pacing: Pacing::Gain(2.0),
-            phase: Phase::CongestionAvoidance,
-        }
+        Control { pacing: Pacing::Gain(2.0), phase: Phase::CongestionAvoidance, ..Control::window(self.0) }
     }
 }
 
@@ -53,7 +48,7 @@ fn ack(seq: u64, sent: Time, flags: TcpFlags) -> Packet {
     packet
 }
 
-/// Sends the SYN and has it answered after `RTT`.
+/// Sends the SYN, which is answered after `RTT`.
 fn established(window: Bytes, paced: bool) -> (Sender, Time) {
     let mut sender = sender(window, paced);
     let syn = sender.poll_transmit(Time::ZERO).expect("a SYN");

@@ -1,4 +1,4 @@
-"""Claim P54: over RED flows that should have equal rates differ by more than a factor of 2, and nobody said why.
+"""Claim P54: over RED, flows that should have equal rates differ by more than a factor of 2, for unknown reasons.
 
 The ACIRI report derived the formula for an AQM that drops every n-th packet, and tried it over RED. Here AIMD(a, b)
 with that increase runs against an equal number of Reno flows over RED, over a dropper of every n-th packet, and over

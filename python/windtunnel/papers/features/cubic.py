@@ -69,7 +69,7 @@ def epochs(window: Array) -> list[Epoch]:
 
 
 def friendly_share(time_s: Array, window: Array, acked: Array, base_rtt_s: float) -> float:
-    """Share of the decided samples (see above) in which the Reno-friendly estimate leads; NaN if none is decided.
+    """Share of the decided samples (see above) in which the Reno-friendly estimate leads; NaN without any.
 
     ``window`` in packets; ``acked``, packets acknowledged since the start of the run; shape ``(n,)``.
     """

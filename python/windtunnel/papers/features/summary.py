@@ -63,6 +63,6 @@ def utilization_percent(view: View) -> float:
 def loss_share(view: View) -> float:
     """Share of the packets offered to a queue that it lost, start-up included."""
     queue = _entry(view, view.run.summary)
-    lost = float(queue["drops"]["full"]) + float(queue["drops"]["aqm"])
+    lost = float(sum(queue["drops"].values()))
     offered = float(queue["dequeued"]) + lost
     return lost / offered if offered else math.nan

@@ -1,6 +1,6 @@
 /*!
 windtunnel report page. MIT OR Apache-2.0. Built from web/; do not edit.
-sources sha256: dc1c5bf807538c8e369565c151b77c37bd8aeacd6e59c592113df7779edf5ec8
+sources sha256: 3fc3827128e0378220ac4ca78d0e7fc34fb3aa4c4eff67622f61d330b4f0a921
 
 Contains uPlot 1.6.32:
 The MIT License (MIT)

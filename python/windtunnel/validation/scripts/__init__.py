@@ -6,7 +6,7 @@ hand from RFC 5681 (windows), 2018 and 6675 (SACK), 8985 (RACK-TLP), 9937 (propo
 3522 (timeouts, spurious ones), 2883 and 3708 (D-SACK), 6582 and 3042 (without SACK), 3168 (ECN), 6928 and 2861 (first
 window, idle times); the note at each script gives the derivation in short. All scripts have Reno, an initial window of
 10 segments unless the note names another, a round trip of 100 ms, and a receiver that acknowledges every segment at
-once. *Begins* are the times of the first segments after each pause, counted from the handshake at 0 s, which is
+once. *Starts* are the times of the first segments after each pause, counted from the handshake at 0 s, which is
 included; the tolerance is the time to serialise a flight. W is cwnd in segments.
 """
 

@@ -96,7 +96,7 @@ def lines(script: Script, values: Mapping[str, Values]) -> list[Line]:
     return [
         Line("transmissions", script.expected, run["sent"], None, "", script.why),
         *(
-            Line(f"begins, {n}", begin, run.get(f"begin {n}", float("nan")), SERIALISATION, "s")
+            Line(f"starts, {n}", begin, run.get(f"begin {n}", float("nan")), SERIALISATION, "s")
             for n, begin in enumerate(script.begins, 1)
         ),
         Line("retransmissions", float(script.retransmits), run["retransmits"], 0.0),

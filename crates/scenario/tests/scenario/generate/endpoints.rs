@@ -86,7 +86,7 @@ impl Draft {
         self.some_number("keyframe_every", 1, 100);
     }
 
-    /// Of a TCP flow; true unless it opens many connections.
+    /// The application of a TCP flow; true unless it opens many connections.
     fn application(&mut self) -> bool {
         self.table("[flow.app]");
         let kind = self.random.below(5);
@@ -143,7 +143,7 @@ impl Draft {
         self.bare(key, text);
     }
 
-    /// A distribution by some of its points, of which the last is certain; steps and equal points are among them.
+    /// A distribution by some of its points, the last of which is certain; there are steps and equal points.
     fn empirical(&mut self, unit: &str, least: u64, most: u64) -> String {
         let count = 1 + self.random.below(5);
         let mut values: Vec<u64> = (0..count).map(|_| self.random.log(least, most)).collect();
@@ -212,7 +212,7 @@ impl Draft {
         self.some_time("delay", 1, 1_000_000_000);
     }
 
-    /// Mechanisms, in the table that is open.
+    /// Mechanisms, in the current table.
     pub(super) fn tcp(&mut self) {
         let classic = ["newreno", "reno", "tahoe"];
         match self.random.below(8) {

@@ -37,7 +37,7 @@ impl Draft {
         }
     }
 
-    /// The way of a flow: all of the chain or, as cross traffic, a part of it; back; or named link by link.
+    /// The path of a flow: all of the chain or, as cross traffic, a part of it; backwards; or named link by link.
     fn way(&mut self, hops: usize, back: bool) {
         let from = self.random.below(hops);
         let to = if self.one_in(2) { hops } else { from + 1 + self.random.below(hops - from) };
@@ -51,7 +51,7 @@ impl Draft {
         self.key("to", format_args!("n{to}"));
     }
 
-    /// Nodes in a row, and links there and perhaps back; now and then one that leads past all of them.
+    /// Nodes in a row, with links forwards and perhaps back; now and then one that bypasses all of them.
     fn chain(&mut self, hops: usize, back: bool) {
         for node in 0..=hops {
             self.table("[[node]]");
@@ -268,7 +268,7 @@ impl Draft {
         }
     }
 
-    /// Which packets a script concerns: a row of them, or some here and there.
+    /// The packets that a script affects: a row of them, or some here and there.
     fn listed(&mut self) {
         let mut next = self.random.log(1, 100);
         let most_apart = [1, 100][self.random.below(2)];

@@ -1,7 +1,7 @@
-//! Random valid scenarios: any network, any mechanisms, with a liking for the ends of what is allowed.
+//! Random valid scenarios: any network, any mechanisms, with a preference for the ends of the allowed ranges.
 //!
-//! Each key has a line of its own, so that one that fails can be cut down line by line. The length is chosen so that most
-//! runs are of some thousand packets.
+//! Each key has its own line, so that a failing scenario can be reduced line by line. The length is chosen so that most
+//! runs have some thousand packets.
 
 mod endpoints;
 mod links;
@@ -11,19 +11,19 @@ use std::fmt::{Display, Write};
 
 use crate::random::Random;
 
-/// A scenario's text as it grows, and what its parts must know of each other.
+/// A scenario's text as it grows, and what its parts must know about each other.
 #[derive(Debug)]
 pub(crate) struct Draft {
     random: Random,
     text: String,
     /// Loss-free endpoints.
     ideal: bool,
-    /// Of the slowest link, in bit/s.
+    /// The rate of the slowest link, in bit/s.
     rate: u64,
     mtu: u64,
-    /// The least round-trip time, in nanoseconds; links take some of it.
+    /// The shortest round-trip time, in nanoseconds; links take some of it.
     rtt: u64,
-    /// Of the run, in nanoseconds.
+    /// The length of the run, in nanoseconds.
     duration: u64,
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn generate(seed: u64) -> String {
 }
 
 impl Random {
-    /// True once in so many times.
+    /// True with a probability of one in `n`.
     fn one_in(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }
@@ -117,7 +117,7 @@ impl Draft {
         self.key(key, format_args!("{nanoseconds} ns"));
     }
 
-    /// A time between these, in nanoseconds, evenly in its logarithm.
+    /// A time between these, in nanoseconds, uniform in its logarithm.
     fn some_time(&mut self, key: &str, least: u64, most: u64) {
         let time = self.random.log(least, most);
         self.time(key, time);

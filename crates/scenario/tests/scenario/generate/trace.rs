@@ -1,26 +1,26 @@
 //! Traces of transmission opportunities, which scenarios name by file.
 //!
-//! They are files in the system's folder for temporary ones: a few for each octave of the rate, the same ones in every
-//! process, so that a scenario that fails can be run again.
+//! They are temporary files: a few for each octave of the rate, the same ones in every process, so that a scenario that
+//! fails can be run again.
 
 use std::path::PathBuf;
 use std::{env, fs, process};
 
 use crate::random::Random;
 
-/// So many different ones for each octave.
+/// The number of different traces for each octave.
 pub(super) const VARIANTS: usize = 8;
 
-/// What may leave at one opportunity (Mahimahi), in bits.
+/// The bits that may leave at one opportunity (Mahimahi).
 const OPPORTUNITY: u64 = 1504 * 8;
 
-/// The name of a trace with a mean rate between half of `rate` and `rate`, in bit/s, as far as its clock of milliseconds
-/// and its length allow.
+/// The name of a trace whose mean rate is between half of `rate` and `rate`, in bit/s, as far as its clock of
+/// milliseconds and its length allow.
 pub(super) fn file(rate: u64, variant: usize) -> PathBuf {
     let octave = rate.ilog2();
     let path = env::temp_dir().join(format!("windtunnel-fuzz-{octave}-{variant}.trace"));
     if !path.exists() {
-        // Others may be writing the same one: it appears whole.
+        // Other processes may be writing the same file: it must appear complete.
         let own = path.with_extension(process::id().to_string());
         let mut random = Random::new(u64::from(octave) * VARIANTS as u64 + variant as u64);
         let written = fs::write(&own, text(1 << octave, &mut random)).and_then(|()| fs::rename(&own, &path));
@@ -29,7 +29,7 @@ pub(super) fn file(rate: u64, variant: usize) -> PathBuf {
     path
 }
 
-/// Opportunities at random, or those of a few moments: bursts, and silence between them.
+/// Opportunities at random times, or at a few moments: bursts, and silence between them.
 fn text(rate: u64, random: &mut Random) -> String {
     let count = random.log(1, 2000);
     let period_ms = (count * OPPORTUNITY * 1000 / rate).max(1);

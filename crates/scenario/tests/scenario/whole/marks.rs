@@ -1,16 +1,16 @@
-//! Marks and drops of a queue are those that its flows see, in its summary and in the single events.
+//! A queue's marks and drops, in its summary and in the single events, are those that its flows see.
 
 use windtunnel_sim::RunResult;
 use windtunnel_sim::recorder::columns::Column;
 
 use super::run;
 
-/// Four flows that PIE keeps down; little room, so that the queue is full at first.
+/// Four flows that PIE controls; little room, so that the queue is full at first.
 const PIE: &str = "duration = \"60 s\"\n[bottleneck]\nrate = \"20 Mbit/s\"\n\
     queue = { kind = \"pie\", ecn = true, limit = \"200 packets\" }\n\
     [[flow]]\ncc = \"reno\"\nrtt = \"40 ms\"\ncount = 4\necn = true\n";
 
-/// How many single events of this kind there are (0 SCE, 1 CE, 2 drop).
+/// The number of single events of this kind (0 SCE, 1 CE, 2 drop).
 fn points(result: &RunResult, kind: u8) -> u64 {
     let table = result.tables.iter().find(|table| table.name == "mark_points").expect("points are recorded");
     match table.columns.iter().find(|(column, _)| *column == "kind") {
@@ -19,8 +19,8 @@ fn points(result: &RunResult, kind: u8) -> u64 {
     }
 }
 
-/// PIE decides as a packet arrives (RFC 8033 section 4.1): each CE that a receiver sees was set there, and at the end at
-/// most a window of marked packets is on its way.
+/// PIE decides when a packet arrives (RFC 8033 section 4.1): it set each CE that a receiver sees, and at the end at
+/// most a window of marked packets is in flight.
 #[test]
 fn marks_on_arrival_are_counted_at_the_queue() {
     let result = run(PIE, &[]);
@@ -32,7 +32,7 @@ fn marks_on_arrival_are_counted_at_the_queue() {
     assert!((1..=set).contains(&points(&result, 1)));
 }
 
-/// Each loss is a single event, be it for want of room or of the AQM's will, as long as they are far apart.
+/// Each loss is a single event, whether the queue was full or the AQM dropped it, as long as losses are far apart.
 #[test]
 fn drops_are_single_events_whoever_drops() {
     let result = run(PIE, &["bottleneck.queue.ecn=false"]);

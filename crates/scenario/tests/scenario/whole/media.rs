@@ -1,4 +1,4 @@
-//! Links whose opportunities are listed, bursts as of 802.11, and ways back that lose or thin ACKs.
+//! Links with listed opportunities, bursts as in 802.11, and reverse paths that lose or thin ACKs.
 
 use std::fs;
 
@@ -9,8 +9,9 @@ fn trace() -> Vec<u64> {
     [vec![10; 5], (30..50).collect(), vec![100]].concat()
 }
 
-/// A busy link sends at the opportunities of its trace and at no other time, and wastes none: at any departure the bytes since
-/// the first one are those of the opportunities since then, but for the part of one that the next packet needs.
+/// A busy link sends at the opportunities of its trace and at no other time, and wastes none: at any departure the
+/// bytes since the first one equal those of the opportunities since then, except for the part of one that the next
+/// packet needs.
 #[test]
 fn a_busy_link_takes_every_opportunity() {
     let file = std::env::temp_dir().join(format!("windtunnel-whole-{}.trace", std::process::id()));
@@ -46,17 +47,17 @@ fn a_busy_link_takes_every_opportunity() {
         bytes += packet.size;
         let before = opportunities.iter().filter(|&&at| first < at && at < packet.at_ns).count() as u64;
         let upto = opportunities.iter().filter(|&&at| first <= at && at <= packet.at_ns).count() as u64;
-        // What left by then was begun before, and the opportunities before were used up.
+        // Packets that left by then had started before, and the opportunities before were used up.
         assert!(bytes <= upto * 1504, "{bytes} bytes in {upto} opportunities at {} ns", packet.at_ns);
         assert!(bytes + packet.size >= before * 1504, "{bytes} bytes after {before} at {} ns", packet.at_ns);
     }
-    // 40 periods in 4 s, and one packet that began before or ends after.
+    // 40 periods in 4 s, and one packet that started before or ends after.
     let all: u64 = sent.iter().map(|packet| packet.size).sum();
     assert!(all.abs_diff(40 * 26 * 1504) <= 1504 + 1500, "{all} bytes in 4 s");
 }
 
-/// A busy link behind which bursts are collected. At 100 Mbit/s 46 packets come within 5.5 ms (after 0, 120, ..., 5400 us); at
-/// 300 Mbit/s the 64th comes before. Nothing is lost, and the link is as busy.
+/// A busy link followed by an element that collects bursts. At 100 Mbit/s 46 packets come within 5.5 ms (after 0, 120,
+/// ..., 5400 us); at 300 Mbit/s the 64th comes before that. Nothing is lost, and the link is as busy.
 #[test]
 fn bursts_as_of_802_11() {
     for (rate, packets) in [(100.0, 46.0), (300.0, 64.0)] {
@@ -86,8 +87,8 @@ fn bursts_as_of_802_11() {
     }
 }
 
-/// Data at 100 Mbit/s, ACKs at 0.5 Mbit/s: 8333 packets a second, and room for 1202 ACKs of 52 bytes, one for 6.93 packets (RFC
-/// 3449 section 2.1).
+/// Data at 100 Mbit/s, ACKs at 0.5 Mbit/s: 8333 packets per second, and room for 1202 ACKs of 52 bytes, one for 6.93
+/// packets (RFC 3449 section 2.1).
 const ASYMMETRIC: &str = r#"
 duration = "10 s"
 tcp = { receive_window = "1 MiB" }
@@ -127,8 +128,8 @@ from = "2 s"
 to = "10 s"
 "#;
 
-/// An ACK for every packet fills the way back: what it has no room for is lost, and its queue is part of every round trip. One
-/// of eight leaves it idle for an eighth of the time and empty for the next ACK; data are as fast.
+/// An ACK for every packet fills the reverse path: ACKs without room are lost, and its queue is part of every round
+/// trip. With one ACK of eight it is idle for an eighth of the time and empty for the next ACK; data are as fast.
 #[test]
 fn thinned_acks_fit_a_slow_way_back() {
     let late = |settings: &[&str]| {
@@ -148,7 +149,7 @@ fn thinned_acks_fit_a_slow_way_back() {
     assert_near("goodput, thinned", goodput, busy, 0.005);
     assert_near("ACKs per second, thinned", acks, packets / 8.0, 0.005);
     assert_near("utilisation, thinned", utilization, packets / 8.0 * ack / 500e3, 0.005);
-    assert_eq!((dropped, sojourn), (0, 0.0), "an ACK finds the way back empty");
+    assert_eq!((dropped, sojourn), (0, 0.0), "an ACK finds the reverse path empty");
 
     let (goodput, utilization, acks, dropped, sojourn) = late(&[]);
     assert_near("goodput, all ACKs", goodput, busy, 0.005);
@@ -159,8 +160,8 @@ fn thinned_acks_fit_a_slow_way_back() {
     assert_near("wait", sojourn, 19.5 * ack / 500e3 * 1e3, 0.05);
 }
 
-/// ACKs are cumulative: of those that are lost the next one says the same. Three of ten are, and data are as fast, none is sent
-/// again, and no timer expires.
+/// ACKs are cumulative: the next one makes up for a lost one. Three of ten are lost; data are as fast, none are
+/// retransmitted, and no timer expires.
 #[test]
 fn lost_acks_cost_nothing() {
     let loss = "link[1].impair={ kind = \"loss\", probability = \"30 %\" }";
@@ -169,6 +170,6 @@ fn lost_acks_cost_nothing() {
     assert_near("goodput", late.goodput_mbps, 100.0 * MSS / PACKET, 0.005);
     assert_eq!((flow(&result).retransmits, flow(&result).rtos), (Some(0), Some(0)));
     let (data, acks) = (captured(&result, SENDER, DATA).len(), captured(&result, SENDER, ACKS).len());
-    // 80,000 ACKs: four standard deviations are 0.9 % of what is expected.
+    // 80,000 ACKs: four standard deviations are 0.9 % of the expected value.
     assert_near("ACKs for a packet", acks as f64 / data as f64, 0.7, 0.02);
 }

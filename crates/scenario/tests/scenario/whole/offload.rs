@@ -1,4 +1,5 @@
-//! Bursts at the sender (GSO) and merged segments at the receiver (GRO): spec/congestion-control sections 1.14 and 1.16.
+//! Bursts at the sender (GSO) and merged segments at the receiver (GRO): spec/congestion-control sections 1.14 and
+//! 1.16.
 
 use super::*;
 
@@ -23,9 +24,9 @@ fn packets_per_ack(result: &RunResult) -> f64 {
     count(DATA) as f64 / count(ACKS) as f64
 }
 
-/// A card that is polled 1 ms after the first packet has 9 then, those after 0, 120, ..., 960 us: one ACK for nine packets,
-/// not for two (delayed ACKs) or one. With timestamps a poll makes two segments of them, and two ACKs, since not all nine left
-/// the sender in one millisecond. The link is as busy as without.
+/// A card that is polled 1 ms after the first packet then has 9, from 0, 120, ..., 960 us: one ACK for nine packets,
+/// not for two (delayed ACKs) or one. With timestamps a poll makes two segments of them, and two ACKs, since not all
+/// nine left the sender in one millisecond. The link is as busy as without GRO.
 #[test]
 fn gro_merges_what_a_poll_finds() {
     let without = "tcp.timestamps=false";
@@ -46,18 +47,18 @@ fn gro_merges_what_a_poll_finds() {
     }
 }
 
-/// The largest IP packet has 65535 bytes: 45 packets' data, however long the poll waits (6 ms are 50 packets: 45 and 5, the
-/// second one is acknowledged with the same poll).
+/// The largest IP packet has 65535 bytes: the data of 45 packets, however long the poll waits (6 ms are 50 packets: 45
+/// and 5; the same poll acknowledges the second one).
 #[test]
 fn gro_stops_at_the_largest_packet() {
     let result = run(BUSY, &["tcp.gro=5.99 ms"]);
     assert_near("packets per ACK", packets_per_ack(&result), 25.0, 0.01);
 }
 
-/// A window of 48 KiB over 20 ms, 10 Gbit/s and paced: 33 segments a round trip, and each leaves when the pacing says. With
-/// GSO several leave at once, at most as many as a 1024th of a second at the pacing rate has (and no more than an ACK lets
-/// go); GRO merges each burst, which takes some microseconds on the wire, and no two: one ACK for each burst. The
-/// throughput is a window in a round trip either way.
+/// A window of 48 KiB over 20 ms, 10 Gbit/s and paced: 33 segments per round trip, each at its paced time. With GSO
+/// several leave at once, at most the amount of a 1024th of a second at the pacing rate (and no more than an ACK
+/// releases); GRO merges each burst, which takes some microseconds on the wire, but never two of them: one ACK for each
+/// burst. Either way the throughput is one window per round trip.
 #[test]
 fn gso_bursts_are_acknowledged_as_one() {
     let paced = r#"
@@ -88,14 +89,14 @@ fn gso_bursts_are_acknowledged_as_one() {
         let largest = bursts.iter().max().copied().unwrap_or_default();
         let expected = if gso { 2..=most_in_a_burst(&result) } else { 1..=1 };
         assert!(expected.contains(&largest), "gso = {gso}: {largest} at once");
-        // SYN-ACK, the first ten, and at the end what is still under way: a window at most.
+        // SYN-ACK, the first ten, and at the end what is still in flight: at most a window.
         assert!(acks.abs_diff(bursts.len()) <= 34, "gso = {gso}: {} bursts, {acks} ACKs", bursts.len());
         let expected = f64::floor(48.0 * 1024.0 / MSS) * MSS * 8.0 / 0.02 / 1e6;
         assert_near("goodput", flow(&result).goodput_mbps, expected, 0.02);
     }
 }
 
-/// spec/congestion-control section 1.14: the pacing rate is twice cwnd in a round trip, for ssthresh was never set.
+/// spec/congestion-control section 1.14: the pacing rate is twice cwnd per round trip, because ssthresh was never set.
 fn most_in_a_burst(result: &RunResult) -> usize {
     let cwnd = flow(result).cwnd_bytes.map_or(0, |cwnd| cwnd.max);
     let rate = 2.0 * cwnd as f64 / 0.02;

@@ -1,4 +1,4 @@
-//! What is recorded while a path is out.
+//! The record of a path's outage.
 
 use windtunnel_sim::RunResult;
 use windtunnel_sim::recorder::columns::Column;
@@ -21,8 +21,8 @@ fn numbers(result: &RunResult, table: &str, column: &str) -> Vec<f64> {
     }
 }
 
-/// A timeout leaves a window of one segment (RFC 5681 section 3.1); it shows at once, not with the next ACK, which comes
-/// two seconds later.
+/// A timeout leaves a window of one segment (RFC 5681 section 3.1); the record shows it at once, not with the next ACK,
+/// which comes two seconds later.
 #[test]
 fn the_window_after_a_timeout_shows() {
     let result = run(OUT, &[]);
@@ -34,7 +34,7 @@ fn the_window_after_a_timeout_shows() {
     }
 }
 
-/// Of a probe of which nothing arrives all is lost.
+/// If nothing of a probe arrives, all of it is lost.
 #[test]
 fn a_silent_probe_has_lost_everything() {
     let result = run(OUT, &["bottleneck.impair.times=[{ from = \"0 s\", to = \"5 s\" }]"]);

@@ -1,4 +1,4 @@
-//! The receive window: what limits a flow, and how it follows the flow (dynamic right-sizing).
+//! The receive window: how it limits a flow, and how it follows the flow (dynamic right-sizing).
 
 use super::*;
 
@@ -23,7 +23,7 @@ const FIXED: [&str; 2] = ["tcp.window_growth=false", "tcp.autotuning=false"];
 /// The window that the memory of a packet which has just arrived is good for: 160 of 256 of 2304 bytes.
 const PACKET_IN_BUFFER: f64 = 1440.0;
 
-/// The whole segments that a window of so many bytes holds, in each round trip: 50 ms and the serialisation of one.
+/// The throughput of the whole segments in a window, per round trip: 50 ms and the serialisation of one segment.
 fn window_in_a_round_trip(window: f64) -> f64 {
     f64::floor(window / MSS) * MSS * 8.0 / (0.05 + PACKET * 8.0 / 1e9) / 1e6
 }
@@ -69,7 +69,7 @@ fn the_window_follows_slow_start() {
     assert_near("with 64 KiB", fixed, 50.0 * rounds, 0.05);
 }
 
-/// Every round trip has twice the throughput of the one before, as the window has, until the limit of 4 MiB.
+/// Every round trip has twice the throughput and twice the window of the one before, up to the limit of 4 MiB.
 #[test]
 fn throughput_grows_with_the_window() {
     let window = |n: u32| {

@@ -1,5 +1,6 @@
 //! One segment of the retransmission queue: a cache line.
 
+use windtunnel_cc::Departure;
 use windtunnel_units::{Bytes, Seq, Time};
 
 /// The name of a segment: how many were sent before it. It stays the same when the segment is sent again.
@@ -26,6 +27,8 @@ pub(crate) struct Snapshot {
     pub(crate) first_sent: Time,
     /// Bytes in flight including this segment; the top bit: the application limited the sender.
     in_flight: u32,
+    /// The low half of the bytes found to be lost: differences are exact below 4 GiB.
+    lost: u32,
 }
 
 const APP_LIMITED: u32 = 1 << 31;
@@ -38,6 +41,7 @@ impl Snapshot {
         first_sent: Time,
         in_flight: Bytes,
         app_limited: bool,
+        lost: Bytes,
     ) -> Snapshot {
         let in_flight = in_flight.get().min(u64::from(APP_LIMITED - 1)) as u32;
         Snapshot {
@@ -45,7 +49,24 @@ impl Snapshot {
             delivered_time,
             first_sent,
             in_flight: in_flight | if app_limited { APP_LIMITED } else { 0 },
+            lost: lost.get() as u32,
         }
+    }
+
+    /// The counters as a controller sees them, of a segment that was `sent` then; `lost` is the count of now.
+    pub(crate) fn departure(&self, sent: Time, lost: Bytes) -> Departure {
+        Departure {
+            sent,
+            in_flight: self.in_flight(),
+            delivered: self.delivered,
+            lost: lost - self.lost_since(lost),
+            app_limited: self.app_limited(),
+        }
+    }
+
+    /// Bytes found to be lost since then, if `lost` are by now.
+    pub(crate) fn lost_since(&self, lost: Bytes) -> Bytes {
+        Bytes::new(u64::from((lost.get() as u32).wrapping_sub(self.lost)))
     }
 
     /// Bytes in flight including the segment.

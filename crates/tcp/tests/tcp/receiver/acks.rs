@@ -43,7 +43,7 @@ fn volume() {
     }
 }
 
-/// `every`: each n-th segment, or the delay after the first that waits.
+/// `every`: at each n-th segment, or the delay after the first one that waits.
 #[test]
 fn every_nth() {
     for count in 1..6 {
@@ -168,7 +168,7 @@ fn at_once() {
 }
 
 /// Compression (section 1.16): of a train above a gap the first three are acknowledged at once; then one ACK for
-/// those of 5 % of the round trip (20 ms: 1 ms), for 44 at most.
+/// those of 5 % of the round trip (20 ms: 1 ms), for at most 44.
 #[test]
 fn compression_of_sacks() {
     let mut bench = seasoned();
@@ -197,8 +197,8 @@ fn compression_of_sacks() {
     assert_eq!(ends, [1, 2, 3, 48, 93], "three, then 44 held and the 45th at once");
 }
 
-/// Without compression every segment above a gap is acknowledged; also without a round-trip time, of which 5 % would
-/// be waited.
+/// Without compression every segment above a gap is acknowledged; the same holds without a round-trip time, 5 % of
+/// which would be the wait.
 #[test]
 fn no_compression() {
     let params = AckParams { sack_compression: false, ..policy(AckPolicy::Linux) };
@@ -209,7 +209,7 @@ fn no_compression() {
     assert_eq!(bench.take().len(), 116);
 }
 
-/// A held ACK leaves before one of its blocks would no longer fit: every block is reported by the ACK of its time.
+/// A held ACK leaves before one of its blocks would no longer fit, so that every block is reported in time.
 #[test]
 fn compression_loses_no_block() {
     let mut bench = seasoned();
@@ -288,8 +288,8 @@ fn timers() {
     }
 }
 
-/// Linux's credit is refilled by what holds something old, and by a probe of the window's edge (`tcp_data_queue`), but not
-/// by what begins beyond it (`tcp_validate_incoming`).
+/// A segment with old data, and a probe of the window's edge, refill Linux's credit (`tcp_data_queue`); a segment that
+/// starts beyond the edge does not (`tcp_validate_incoming`).
 #[test]
 fn beyond_the_window() {
     let edge = 1 << 14;

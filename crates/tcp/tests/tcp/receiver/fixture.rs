@@ -52,7 +52,7 @@ impl Reply {
         self.flags.contains(TcpFlags::AE)
     }
 
-    /// The acknowledged byte and the blocks: what an RFC's table has.
+    /// The acknowledged byte and the blocks: the content of an RFC's table.
     pub(super) fn table(&self) -> (u64, Vec<(u64, u64)>) {
         (self.ack, self.blocks.clone())
     }
@@ -67,7 +67,7 @@ pub(super) struct Bench {
 }
 
 impl Bench {
-    /// A receiver whose handshake took [`RTT`]; time begins when it is over.
+    /// A receiver whose handshake took [`RTT`]; time starts when it is over.
     pub(super) fn new(params: &TcpParams, ack: AckParams, ecn: Ecn, mds: bool) -> Bench {
         Bench::connected(params, ack, ecn, mds, RTT)
     }
@@ -151,7 +151,7 @@ impl Bench {
         report
     }
 
-    /// What left since the last call.
+    /// The ACKs that left since the last call.
     pub(super) fn take(&mut self) -> Vec<Reply> {
         std::mem::take(&mut self.acks)
     }

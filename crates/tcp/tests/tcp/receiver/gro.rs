@@ -19,7 +19,7 @@ fn bench(gro: Duration, ack: AckPolicy) -> Bench {
     bench
 }
 
-/// What arrives within a poll period is delivered at its end and acknowledged once; the next packet begins a new one.
+/// Packets of one poll period are delivered at its end and acknowledged once; the next packet starts a new period.
 #[test]
 fn one_ack_for_a_poll() {
     for (packets, acks) in [(2, 1), (5, 1), (45, 1), (46, 1), (90, 2)] {
@@ -48,7 +48,7 @@ fn one_packet() {
     assert_eq!(bench.take().len(), 1, "40 ms after the poll");
 }
 
-/// A period of zero merges what arrives in one instant.
+/// A period of zero merges packets that arrive at the same instant.
 #[test]
 fn period_of_zero() {
     let mut bench = bench(Duration::ZERO, AckPolicy::Linux);

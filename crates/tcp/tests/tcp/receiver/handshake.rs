@@ -13,8 +13,8 @@ fn syn(flags: TcpFlags) -> Packet {
     packet
 }
 
-/// ECN is agreed to with ECE alone, if the SYN asked for it with ECE and CWR and the receiver wants it too; a SYN
-/// with AE as well asks for AccECN (RFC 9768), which this receiver does not know.
+/// The receiver agrees to ECN with ECE alone, if the SYN asked for it with ECE and CWR and the receiver wants it, too;
+/// a SYN with AE as well asks for AccECN (RFC 9768), which this receiver does not know.
 #[test]
 fn flags_of_the_answer() {
     let ask = TcpFlags::ECE | TcpFlags::CWR;
@@ -40,8 +40,8 @@ fn flags_of_the_answer() {
 }
 
 /// The options of spec/queues-and-signalling section 18.1 beside 40 bytes of headers: MSS 4, SACK permitted 2,
-/// timestamps 10, window scale 4 with its NOP; without one of SACK and timestamps two NOPs in its place; MDS 8 with two
-/// NOPs, if ECN is agreed.
+/// timestamps 10, window scale 4 with its NOP; without SACK or timestamps, two NOPs in its place; MDS 8 with two NOPs,
+/// if both ends agree on ECN.
 #[test]
 fn size_of_the_answer() {
     let ask = TcpFlags::ECE | TcpFlags::CWR;
@@ -62,8 +62,8 @@ fn size_of_the_answer() {
     }
 }
 
-/// A SYN that comes again is answered again; the last one says whether there is ECN (RFC 3168 section 6.1.1.1: the
-/// sender tries without). Among data it is acknowledged only.
+/// A repeated SYN is answered again; the last one decides whether there is ECN (RFC 3168 section 6.1.1.1: the sender
+/// tries without). Among data it is only acknowledged.
 #[test]
 fn syn_again() {
     let mut receiver =
@@ -83,7 +83,7 @@ fn syn_again() {
     assert_eq!(answer(&mut receiver, TcpFlags::NONE, 40), TcpFlags::ACK);
 }
 
-/// Before a SYN nothing is answered.
+/// Nothing is answered before a SYN.
 #[test]
 fn data_before_the_syn() {
     let mut receiver =

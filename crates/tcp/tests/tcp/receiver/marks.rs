@@ -50,8 +50,8 @@ fn latch_and_delayed_acks() {
     }
 }
 
-/// Out-of-order segments are within the window: their CE counts. Duplicates below it and what lies beyond it are
-/// outside: theirs does not, nor does their CWR (RFC 3168 section 6.1.5).
+/// Out-of-order segments are within the window: their CE counts. Duplicates below it and segments beyond it are
+/// outside: neither their CE nor their CWR counts (RFC 3168 section 6.1.5).
 #[test]
 fn outside_of_the_window() {
     let params = TcpParams { receive_window: Bytes::new(1 << 14), ..crate::fixed_window() };
@@ -119,7 +119,7 @@ fn volume_of_state_change_acks() {
     }
 }
 
-/// What a sender with SACK makes of the ACKs: bytes newly acknowledged, in all and by ACKs with ESCE.
+/// How a sender with SACK reads the ACKs: bytes newly acknowledged, in total and by ACKs with ESCE.
 struct Feedback {
     acked: Vec<bool>,
     esce: u64,

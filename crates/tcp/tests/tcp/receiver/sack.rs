@@ -6,7 +6,7 @@ use windtunnel_wire::Ecn;
 
 use super::fixture::{Bench, policy};
 
-/// One line of a table: what arrives, and the acknowledgment and blocks that it brings about.
+/// One line of a table: what arrives, and the acknowledgment and blocks that it causes.
 type Line<'a> = ((u64, u64), u64, &'a [(u64, u64)]);
 
 /// All below `start` has arrived; then the lines.
@@ -92,7 +92,7 @@ fn rfc2883_duplicate_above_the_gap() {
     );
 }
 
-/// RFC 2883 section 4.2.1: a segment of which the first half is a duplicate.
+/// RFC 2883 section 4.2.1: a segment whose first half is a duplicate.
 #[test]
 fn rfc2883_duplicate_part() {
     check(
@@ -136,7 +136,7 @@ fn rfc2883_two_parts_above() {
 }
 
 /// Six blocks: an ACK holds three beside timestamps, four without, the most recent first (RFC 2018 section 3); a
-/// D-SACK takes one place. What was not repeated comes back when there is room.
+/// D-SACK takes one place. Blocks that were not repeated come back when there is room.
 #[test]
 fn room_for_blocks() {
     let blocks: Vec<(u64, u64)> = (1..7).map(|n| (n * 1000, n * 1000 + 500)).collect();
@@ -160,7 +160,7 @@ fn room_for_blocks() {
     }
 }
 
-/// Without SACK a duplicate ACK says nothing but its number.
+/// Without SACK a duplicate ACK says only its number.
 #[test]
 fn without_sack() {
     let params = TcpParams {

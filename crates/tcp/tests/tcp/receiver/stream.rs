@@ -1,4 +1,4 @@
-//! The application gets every byte once and in order, whatever the network does (RFC 9293 section 3.4, 3.10.7.4).
+//! The application gets every byte once and in order over any network (RFC 9293 section 3.4, 3.10.7.4).
 
 use proptest::prelude::*;
 use windtunnel_tcp::{AckPolicy, TcpParams};
@@ -10,7 +10,7 @@ use super::fixture::{Bench, Reply, ms, policy};
 /// The stream's length. The window, 16 KiB, is less than half of it.
 const STREAM: u64 = 40_000;
 
-/// A receiver after the book: a map of bytes, of which those within the window are taken.
+/// A receiver by the book: a map of bytes that accepts those within the window.
 struct Book {
     arrived: Vec<bool>,
     rcv_nxt: u64,
@@ -53,9 +53,9 @@ fn segment() -> impl Strategy<Value = (u64, u64)> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
-    /// Random segments, overlapping as they like, with holes, twice, far beyond the window; then all that is missing,
-    /// cut at random, in order: reports equal the book's to the byte, the stream is delivered once, and each ACK
-    /// tells the truth.
+    /// Random segments, overlapping, with holes, repeated, far beyond the window; then everything that is missing, cut
+    /// at random, in order: reports equal the book's to the byte, the stream is delivered once, and each ACK tells the
+    /// truth.
     #[test]
     fn exactly_once_in_order(
         ack in prop_oneof![
@@ -106,7 +106,7 @@ proptest! {
     }
 }
 
-/// A receiver that drops what is out of order keeps nothing: the sender has to send all again.
+/// A receiver that drops out-of-order data keeps nothing: the sender must send everything again.
 #[test]
 fn dropping_out_of_order() {
     let mut bench = Bench::plain(AckPolicy::Immediate);

@@ -49,8 +49,8 @@ fn old_duplicate_is_not_echoed() {
     }
 }
 
-/// The same with a delayed ACK: what it has not acknowledged yet is not old, but begins above the last ACK, unless it
-/// is the first of it (section 4.3 (2)).
+/// The same with a delayed ACK: data that it has not acknowledged yet are not old, but start above the last ACK, except
+/// for the first of them (section 4.3 (2)).
 #[test]
 fn duplicate_of_what_waits() {
     for (duplicate, echo) in [(1, 190), (2, 102)] {
@@ -79,8 +79,9 @@ fn echo_does_not_go_back() {
 
 const TICK: u64 = 1_000_000;
 
-/// PAWS (section 5.3 R1): a segment two ticks before `TS.Recent` is discarded and acknowledged at once, whatever waits
-/// for an ACK; one tick is tolerated (Linux `TCP_PAWS_WINDOW`), though it lasts nearly two milliseconds here.
+/// PAWS (section 5.3 R1): a segment two ticks before `TS.Recent` is discarded and acknowledged at once, whether or not
+/// others wait for an ACK; one tick is tolerated (Linux `TCP_PAWS_WINDOW`), though it lasts nearly two milliseconds
+/// here.
 #[test]
 fn paws_tolerates_one_tick() {
     for (ts, taken) in [(9 * TICK, true), (9 * TICK - 1, false)] {
@@ -95,9 +96,8 @@ fn paws_tolerates_one_tick() {
     }
 }
 
-/// What PAWS does to a path that reorders: 1 and 2 are late. 1 is sent again and fills its gap; 2, which was sent
-/// before that, arrives afterwards and is thrown away, and 1 as well, with a D-SACK. The ACKs ask for 2 until it is
-/// sent again.
+/// PAWS on a path that reorders: 1 and 2 are late. 1 is sent again and fills its gap; 2, which was sent before that,
+/// arrives afterwards and is discarded, and 1 as well, with a D-SACK. The ACKs ask for 2 until it is sent again.
 #[test]
 fn paws_discards_late_originals() {
     let mut bench = Bench::plain(AckPolicy::Immediate);
@@ -122,7 +122,7 @@ fn paws_discards_late_originals() {
     assert_eq!((stats.paws, stats.duplicates, stats.discarded, stats.segments), (2, 1, 0, 7));
 }
 
-/// A segment that PAWS discards is not looked at: neither its mark nor its CWR counts (RFC 3168 section 6.1.5).
+/// A segment that PAWS discards is ignored: neither its mark nor its CWR counts (RFC 3168 section 6.1.5).
 #[test]
 fn paws_ignores_marks() {
     let mut bench = Bench::new(&crate::fixed_window(), AckParams::default(), Ecn::Ect0, false);

@@ -1,4 +1,4 @@
-//! The receive window: what is offered, that it never shrinks, and autotuning.
+//! The receive window: its size, that it never shrinks, and autotuning.
 
 use windtunnel_tcp::{AckPolicy, TcpParams};
 use windtunnel_units::{Bytes, Duration, Time};
@@ -22,7 +22,7 @@ fn offered() {
     }
 }
 
-/// Data beyond the right edge are thrown away and acknowledged; of a segment across it the part below is taken.
+/// Data beyond the right edge are discarded and acknowledged; the part of a segment below the edge is accepted.
 #[test]
 fn right_edge() {
     let params = TcpParams { receive_window: Bytes::new(1 << 14), ..crate::fixed_window() };

@@ -50,8 +50,8 @@ fn tahoe() {
     assert_eq!(lab.told(), [Told::Rto { new_episode: true }]);
 }
 
-/// Tahoe goes back: with 1 and 5 lost, everything from 5 on is sent again in slow start, but what the ACK of 5 shows to
-/// have arrived.
+/// Tahoe goes back: with 1 and 5 lost, everything from 5 on is sent again in slow start, except for the segments that
+/// the ACK of 5 shows to have arrived.
 #[test]
 fn tahoe_goes_back() {
     let mut lab = twenty(params(LossDetection::Tahoe), lost([0, 4]));
@@ -80,8 +80,8 @@ fn reno() {
     assert_eq!(lab.told(), [Told::Loss]);
 }
 
-/// Reno halves once for each loss of a window: the ACK of the first repair ends the recovery, and the duplicates of
-/// what was sent meanwhile begin another.
+/// Reno halves once for each loss of a window: the ACK of the first repair ends the recovery, and duplicate ACKs for
+/// the segments sent meanwhile start another one.
 #[test]
 fn reno_halves_for_each_loss() {
     let mut lab = twenty(params(LossDetection::Reno), lost([0, 9]));
@@ -112,8 +112,8 @@ fn newreno_repairs_one_loss_per_round_trip() {
     }
 }
 
-/// RFC 6582 section 3.2 step 2: duplicate ACKs that do not cover more than `recover` begin no second fast retransmit.
-/// After a timeout of a whole window, segments sent again needlessly cause duplicates.
+/// RFC 6582 section 3.2 step 2: duplicate ACKs that do not cover more than `recover` start no second fast retransmit.
+/// After a timeout of a whole window, needless retransmissions cause duplicates.
 #[test]
 fn newreno_ignores_duplicates_of_its_own_retransmissions() {
     let only_ack_lost = Script { acks_lost: (0..20).collect(), ..Script::default() };
@@ -150,7 +150,7 @@ fn duplicate_ack(lab: &Lab, acked: u64, window: u16) -> Packet {
     packet
 }
 
-/// What is no duplicate ACK in the sense of RFC 5681 section 2 declares no loss.
+/// An ACK that is no duplicate ACK as in RFC 5681 section 2 declares no loss.
 #[test]
 fn definition_of_duplicate_acks() {
     let from = |window: u16| (0..9).map(move |n| window + n);
@@ -180,8 +180,8 @@ fn definition_of_duplicate_acks() {
 }
 
 /// Linux without SACK (`tcp_check_reno_reordering`): of five segments outstanding at most four can have caused
-/// duplicate ACKs; a fifth one shows that the path reorders, by five segments at most. So many duplicates are awaited
-/// from then on. RFC 6582 has nothing of the kind.
+/// duplicate ACKs; a fifth one shows that the path reorders, by five segments at most. From then on the sender waits
+/// for this number of duplicates. RFC 6582 has no such rule.
 #[test]
 fn reordering_is_learned_from_duplicate_acks() {
     for (reduction, duplicates, dupthresh) in

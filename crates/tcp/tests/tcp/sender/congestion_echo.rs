@@ -25,7 +25,7 @@ fn with_cwr(lab: &Lab) -> Vec<u64> {
 }
 
 /// ECE once per window: CE on 1, 5 and 9 of one window is one reduction, approached by PRR; the first new segment
-/// carries CWR, and CWR ends when what was out then is passed.
+/// carries CWR, and CWR ends when everything in flight at that time is acknowledged.
 #[test]
 fn once_per_window() {
     let mut lab = with_ecn(false, marked([0, 4, 8], Ecn::Ce));
@@ -67,7 +67,7 @@ fn during_recovery() {
     assert_eq!((again.ecn, again.flags), (Ecn::NotEct, TcpFlags::ACK));
 }
 
-/// A loss in CWR goes on with the running reduction (spec 1.1).
+/// A loss in CWR continues the running reduction (spec 1.1).
 #[test]
 fn loss_in_cwr() {
     let mut script = marked([0], Ecn::Ce);
@@ -81,7 +81,7 @@ fn loss_in_cwr() {
     assert_eq!(lab.cwnd(), 10);
 }
 
-/// A controller that does not answer CE is not forced to: no CWR state, but it is told the counts.
+/// A controller that does not respond to CE is not forced to: there is no CWR state, but it receives the counts.
 #[test]
 fn controller_declines() {
     let endpoint = Endpoint { ecn: Ecn::Ect0, ..endpoint() };
@@ -92,7 +92,8 @@ fn controller_declines() {
     assert_eq!(lab.told(), [Told::CeMarks(1)]);
 }
 
-/// ESCE (AE) on an MDS flow: all that its ACK newly acknowledges counts as SCE; not on others, and not beside CE.
+/// ESCE (AE) on an MDS flow: everything that its ACK newly acknowledges counts as SCE; not on others, and not beside
+/// CE.
 #[test]
 fn echo_of_sce() {
     let mut lab = with_ecn(true, marked([3, 4], Ecn::Ect1));

@@ -26,8 +26,8 @@ fn opens_in_one_round_trip() {
     assert_eq!(lab.sender.stats().limited[Limited::Handshake as usize], ms(40));
 }
 
-/// RFC 6298 sections 2.1 and 5.5: 1 s, doubled. Linux (6.18's own SYNs to an address that does not answer) doubles it after
-/// five. It forgives one lost SYN and begins with one segment after more; RFC 5681 section 3.1 forgives none.
+/// RFC 6298 sections 2.1 and 5.5: 1 s, doubled. Linux (6.18's own SYNs to an address that does not answer) doubles it
+/// after five. It forgives one lost SYN and starts with one segment after more; RFC 5681 section 3.1 forgives none.
 #[test]
 fn lost_syns() {
     let (linux, rfc) = ([0, 1, 2, 3, 4, 5, 7, 11], [0, 1, 3, 7, 15, 31, 63, 127]);
@@ -52,8 +52,8 @@ fn lost_syns() {
     }
 }
 
-/// Karn: without timestamps the answer to a second SYN is no sample, and data begin with 3 s (RFC 6298 section 5.7;
-/// Linux `TCP_TIMEOUT_FALLBACK`).
+/// Karn: without timestamps the answer to a second SYN is no sample, and data start with a timeout of 3 s (RFC 6298
+/// section 5.7; Linux `TCP_TIMEOUT_FALLBACK`).
 #[test]
 fn no_sample_without_timestamps() {
     for rto in [RtoRule::Linux, RtoRule::Rfc6298] {
@@ -86,8 +86,8 @@ fn negotiates_ecn() {
 }
 
 /// The options of spec/queues-and-signalling section 18.1 beside 40 bytes of headers: MSS 4, SACK permitted 2,
-/// timestamps 10, window scale 4 with its NOP; without one of SACK and timestamps two NOPs in its place; MDS 8 with two
-/// NOPs, as long as ECN is asked for: not on the third SYN.
+/// timestamps 10, window scale 4 with its NOP; without SACK or timestamps, two NOPs in its place; MDS 8 with two NOPs,
+/// as long as the SYN asks for ECN: not on the third one.
 #[test]
 fn size_of_the_syn() {
     for (sack, timestamps, mds, sizes) in [

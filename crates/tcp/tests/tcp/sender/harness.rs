@@ -1,7 +1,7 @@
 //! A sender, a path of fixed delay whose losses, delays and marks are scripted, and a plain receiver.
 //!
 //! Data leave the bottleneck 1 us apart, so that the order in time is the order of transmission, and times can still be
-//! told by hand: they are given in ms, rounded. Data transmissions are numbered from 0 in the order in which they
+//! computed by hand: they are given in ms, rounded. Data transmissions are numbered from 0 in the order in which they
 //! leave, retransmissions included; segments from 1 in the order of their sequence numbers.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,7 +57,7 @@ pub(crate) struct Sent {
 pub(crate) struct Script {
     /// Data transmissions that are lost.
     pub(crate) lost: BTreeSet<u64>,
-    /// Data transmissions that take so much longer.
+    /// Data transmissions that take longer, and by how much.
     pub(crate) late: BTreeMap<u64, Duration>,
     /// Data transmissions that arrive with CE or SCE.
     pub(crate) marked: BTreeMap<u64, Ecn>,
@@ -66,7 +66,7 @@ pub(crate) struct Script {
     pub(crate) syn_acks_lost: u32,
     /// ACKs, counted from 0, that are lost.
     pub(crate) acks_lost: BTreeSet<u64>,
-    /// All ACKs that leave the receiver from here to there arrive at the end.
+    /// All ACKs that leave the receiver within this time arrive at its end.
     pub(crate) ack_outage: Option<(Time, Time)>,
 }
 
@@ -111,7 +111,7 @@ pub(crate) struct Setup {
     pub(crate) per_ack: bool,
     pub(crate) ignores_ce: bool,
     pub(crate) rtt: Duration,
-    /// The receiver acknowledges every so many segments.
+    /// The number of segments that the receiver acknowledges at a time.
     pub(crate) every: u32,
 }
 
@@ -176,7 +176,7 @@ impl Lab {
         }
     }
 
-    /// What the controller was told, besides the starts of flights.
+    /// The reports to the controller, except for the starts of flights.
     pub(crate) fn told(&self) -> Vec<Told> {
         let told = self.told.lock().expect("one thread");
         told.iter().copied().filter(|told| !matches!(told, Told::TxStart(_))).collect()
@@ -213,14 +213,14 @@ impl Lab {
         self.receiver.ecn = false;
     }
 
-    /// Runs all that happens up to and at `end`, rounded to ms.
+    /// Runs all events up to and at `end`, rounded to ms.
     pub(crate) fn run_until(&mut self, end: Time) {
         let end = end + Duration::from_micros(400);
         while self.step(end) {}
         self.now = end;
     }
 
-    /// Until all that was written is acknowledged; at most an hour.
+    /// Runs until all written data are acknowledged; at most an hour.
     pub(crate) fn run_to_the_end(&mut self) {
         let hour = self.now + Duration::from_secs(3600);
         while !self.sender.is_drained() {

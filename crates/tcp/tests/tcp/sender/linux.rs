@@ -1,13 +1,13 @@
 //! What Linux 6.18 transmits, as its own sender showed it on a path that loses, delays or holds the same packets
-//! (`python/windtunnel/validation/recorder`). Segments are numbered from 1; `5r` is a retransmission of segment 5, `|` a
-//! pause of 20 ms or more. 100 ms, Reno, every segment acknowledged at once; scripts count transmissions from 1.
+//! (`python/windtunnel/validation/recorder`). Segments are numbered from 1; `5r` is a retransmission of segment 5, `|`
+//! a pause of 20 ms or more. 100 ms, Reno, every segment acknowledged at once; scripts count transmissions from 1.
 
 use windtunnel_tcp::{CaState, LossDetection, TcpParams};
 use windtunnel_units::Duration;
 
 use super::harness::{Lab, Script, Setup, Told, at, ms};
 
-/// So many segments with an initial window of so many; data transmissions and ACKs that are lost.
+/// A transfer of a number of segments with an initial window; data transmissions and ACKs that are lost.
 fn sent(
     segments: u64,
     iw: u64,
@@ -62,15 +62,15 @@ pub(super) fn in_short(lab: &Lab) -> String {
     words.join(" ")
 }
 
-/// The ACKs of the initial window are lost: the answer to 1r is an ACK of ten and a D-SACK. The copy counts as delivered
-/// too (`tcp_dsack_seen`): the window grows from 10 by eleven.
+/// The ACKs of the initial window are lost: the answer to 1r is an ACK of ten and a D-SACK. The copy counts as
+/// delivered, too (`tcp_dsack_seen`): the window grows from 10 by eleven.
 #[test]
 fn a_copy_is_delivered() {
     let acks: Vec<u64> = (1..=10).collect();
     assert_eq!(sent(40, 10, &without_tlp(), [], &acks), "1-10 | 1r | 11-31 | 32-40");
 }
 
-/// A D-SACK alone is no progress, and lets nothing grow: the probe of the last of ten segments was needless.
+/// A D-SACK alone is no progress and does not grow the window: the probe of the last of ten segments was needless.
 #[test]
 fn a_copy_of_the_last_segment() {
     let mut lab =
@@ -82,9 +82,9 @@ fn a_copy_of_the_last_segment() {
     assert_eq!((lab.sender.stats().dsacks, lab.cwnd()), (1, 20));
 }
 
-/// A late original shows itself by its timestamp while repairs of others are out: on that ACK nothing more is sent again,
-/// new data leave instead (`tcp_try_undo_partial`). W = 20; 1 is 15 ms late, 5 to 14 are lost: by PRR 1r and 5r to 10r
-/// leave at 200 ms, so that 8 of 10 are in flight; 11r and 12r wait for the next ACK.
+/// A timestamp reveals a late original while repairs of others are in flight: on that ACK nothing more is
+/// retransmitted, new data leave instead (`tcp_try_undo_partial`). W = 20; 1 is 15 ms late, 5 to 14 are lost: by PRR 1r
+/// and 5r to 10r leave at 200 ms, so that 8 of 10 are in flight; 11r and 12r wait for the next ACK.
 #[test]
 fn nothing_is_repaired_beside_a_late_original() {
     let script = Script { lost: (4..14).collect(), late: [(0, ms(15))].into(), ..Script::default() };
@@ -98,22 +98,22 @@ fn nothing_is_repaired_beside_a_late_original() {
     assert_eq!(lab.sent_at(at(300))[..2], [11, 12]);
 }
 
-/// F-RTO sends what is new, and nothing else on that ACK although cwnd has room for one more (`tcp_xmit_recovery`).
+/// F-RTO sends new data, and nothing else on that ACK although cwnd has room for one more (`tcp_xmit_recovery`).
 #[test]
 fn frto_with_one_new_segment() {
     let expected = "1-10 | 11 | 1r | 12 | 2r 3r | 4r 5r 6r 7r | 8r 9r 10r 11r";
     assert_eq!(sent(12, 10, &crate::fixed_window(), 1..=11, &[]), expected);
 }
 
-/// The ACK of 2r SACKs the original of 6 too: the round trip of 2r is RACK's, and 3 and 4 are late by it.
+/// The ACK of 2r also SACKs the original of 6: RACK takes the round trip of 2r, by which 3 and 4 are late.
 #[test]
 fn an_original_sacked_after_the_timeout() {
     let expected = "1-4 | 5-6 | 7 | 2r | 3r 4r | 5r 7r | 8-9 | 10-12 | 13-16 | 17-21 | 22-27 | 28-34 | 35-40";
     assert_eq!(sent(40, 4, &crate::fixed_window(), [2, 3, 4, 5, 7], &[2]), expected);
 }
 
-/// The ACK of 1r acknowledges 2 and 3 as well, which were sent 640 ms before: that long is RACK's round trip, and 4, the
-/// probe, is not late. RFC 8985 section 6.2 step 2 would take the 100 ms of 1r.
+/// The ACK of 1r acknowledges 2 and 3 as well, which were sent 640 ms before: RACK takes that as its round trip, and 4,
+/// the probe, is not late. RFC 8985 section 6.2 step 2 would take the 100 ms of 1r.
 #[test]
 fn an_ack_of_a_retransmission_and_of_what_is_older() {
     let script = Script { acks_lost: [0, 1, 2].into(), lost: [3].into(), ..Script::default() };
@@ -123,15 +123,17 @@ fn an_ack_of_a_retransmission_and_of_what_is_older() {
     assert_eq!(in_short(&lab), "1-3 | 4 | 1r | 5-10");
 }
 
-/// In Loss every ACK of new data makes the duplicate ones forgotten (`tcp_process_loss`): what F-RTO sent is in flight.
+/// In Loss every ACK of new data resets the count of duplicates (`tcp_process_loss`): the segments of F-RTO are in
+/// flight.
 #[test]
 fn a_timeout_without_sack() {
     let expected = "1-4 | 5-12 | 13-14 | 6r | 6r | 6r | 6r | 15-16 | 7r | 8r | 9r 10r | 11r 12r | 13r 14r 17 | 18-20 | 16r";
     assert_eq!(sent(20, 4, &without_sack(), (6..=17).chain([20]), &[]), expected);
 }
 
-/// Timestamps show without SACK that 5 was late by eight, not lost: the degree of reordering is nine, the ACK's segments,
-/// and so many duplicates are awaited for 14. Nothing but the state keeps Linux from another fast retransmit then.
+/// Timestamps show without SACK that 5 was late by eight, not lost: the degree of reordering is nine, the ACK's
+/// segments, and Linux waits for that many duplicates for 14. Then only the state keeps it from another fast
+/// retransmit.
 #[test]
 fn lateness_without_sack() {
     let late = [(4, ms(100) + Duration::from_nanos(2500))].into();
@@ -141,7 +143,7 @@ fn lateness_without_sack() {
 }
 
 /// Held for longer than the timeout. Without SACK an ACK that shows the original undoes the reduction, but Loss goes on
-/// until F-RTO has its proof as well, or more than the flight is acknowledged (`tcp_try_undo_loss`).
+/// until F-RTO has its proof, too, or more than the flight is acknowledged (`tcp_try_undo_loss`).
 #[test]
 fn a_spurious_timeout_without_sack() {
     for (frto, then) in [(true, CaState::Open), (false, CaState::Loss)] {
@@ -158,8 +160,8 @@ fn a_spurious_timeout_without_sack() {
     }
 }
 
-/// Duplicate ACKs in Loss, caused by needless retransmissions: they count for nothing once all of the flight is
-/// acknowledged, and end nothing (`tcp_is_non_sack_preventing_reopen`).
+/// Duplicate ACKs in Loss, caused by needless retransmissions, do not count once the whole flight is acknowledged, and
+/// do not end the state (`tcp_is_non_sack_preventing_reopen`).
 #[test]
 fn needless_retransmissions_without_sack() {
     let params = TcpParams { frto: false, timestamps: false, ..without_sack() };
@@ -171,7 +173,7 @@ fn needless_retransmissions_without_sack() {
     assert_eq!(in_short(&lab), expected);
 }
 
-/// Repairs are lost in Loss: that RACK finds them is a recovery with another reduction (`tcp_fastretrans_alert`).
+/// Repairs are lost in Loss: if RACK finds them, a recovery with another reduction starts (`tcp_fastretrans_alert`).
 #[test]
 fn repairs_lost_after_a_timeout() {
     let lost = [2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16];
@@ -182,8 +184,8 @@ fn repairs_lost_after_a_timeout() {
     assert_eq!(sent(40, 10, &crate::fixed_window(), lost, &[]), expected);
 }
 
-/// A probe with old data is no second one in flight (`tcp_send_loss_probe`): that it was lost, with 94 to 100, is no news
-/// in Loss, and PRR does not hold back 97r.
+/// A probe with old data does not count as a second copy in flight (`tcp_send_loss_probe`): its loss, with 94 to 100,
+/// is no news in Loss, and PRR does not hold back 97r.
 #[test]
 fn a_lost_probe() {
     let acks =

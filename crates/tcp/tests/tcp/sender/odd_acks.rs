@@ -1,5 +1,5 @@
-//! ACKs that few receivers or paths send, answered as Linux 6.18 does (`net/ipv4/tcp_input.c`). Twenty segments leave at 40
-//! ms and are answered by hand; the round trip is 40 ms.
+//! ACKs that few receivers or paths send, handled as in Linux 6.18 (`net/ipv4/tcp_input.c`). Twenty segments leave at
+//! 40 ms and are answered by hand; the round trip is 40 ms.
 
 use windtunnel_tcp::{CaState, HEADERS, TcpParams};
 use windtunnel_units::{Bytes, Seq, Time};
@@ -7,7 +7,7 @@ use windtunnel_wire::{Ecn, FlowId, Options, Packet, SackBlock, TcpFlags};
 
 use super::harness::{Lab, MSS, Setup, Told, at, endpoint, lost};
 
-/// An ACK of so many segments, with blocks from one segment to another, that left the receiver at `sent`.
+/// An ACK of a number of segments, with blocks from one segment to another, that left the receiver at `sent`.
 fn ack(acked: u64, blocks: &[(u64, u64)], sent: Time) -> Packet {
     let byte = |segment: u64| Seq::FIRST_DATA + MSS * segment;
     let mut packet = Packet::new(FlowId::new(0), HEADERS, Bytes::ZERO);
@@ -37,7 +37,7 @@ fn lab(params: TcpParams) -> Lab {
 
 const NOTHING: [u64; 0] = [];
 
-/// The ACK arrives now: the segments that leave on it.
+/// The ACK arrives now. Returns the segments that leave on it.
 fn answer(lab: &mut Lab, packet: &Packet) -> Vec<u64> {
     lab.sender.on_ack(packet, lab.now);
     let (sender, now) = (&mut lab.sender, lab.now);
@@ -46,8 +46,8 @@ fn answer(lab: &mut Lab, packet: &Packet) -> Vec<u64> {
         .collect()
 }
 
-/// 2 was sent again, its original arrived, and then its copy: a D-SACK above SND.UNA of what is SACKed shows that the path
-/// reorders (`tcp_sacktag_one`). Then SACKs of 9 and 10 do not make 8 lost at once, although a recovery is under way.
+/// 2 was sent again, its original arrived, and then its copy: a D-SACK above SND.UNA of a SACKed segment shows that the
+/// path reorders (`tcp_sacktag_one`). Then SACKs of 9 and 10 do not make 8 lost at once, although recovery is active.
 #[test]
 fn a_dsack_above_the_gap_is_of_reordering() {
     for (copy, then) in [(true, 24), (false, 8)] {
@@ -69,8 +69,9 @@ fn a_dsack_above_the_gap_is_of_reordering() {
     }
 }
 
-/// The ACK stops below what is SACKed: the receiver seems to have dropped it. Nothing is sent again on that ACK; half a
-/// round trip later all is (`tcp_check_sack_reneging`, `tcp_timeout_mark_lost`), 19 and 20 too, which RACK would spare.
+/// The ACK stops below a SACKed segment, which the receiver seems to have dropped. Nothing is sent again on that ACK;
+/// half a round trip later everything is (`tcp_check_sack_reneging`, `tcp_timeout_mark_lost`), even 19 and 20, which
+/// RACK would spare.
 #[test]
 fn reneging() {
     let mut lab = lab(crate::fixed_window());
@@ -85,7 +86,7 @@ fn reneging() {
     assert_eq!(lab.sender.poll_transmit(lab.now).map(|packet| packet.seq), Some(Seq::FIRST_DATA + MSS));
 }
 
-/// An echo of CE on an ACK that delivers nothing begins a reduction; cwnd stays as it is (`tcp_cwnd_reduction`), until
+/// An echo of CE on an ACK that delivers nothing starts a reduction; cwnd stays as it is (`tcp_cwnd_reduction`) until
 /// something is delivered: two segments then leave 18 in flight, and one may follow.
 #[test]
 fn a_reduction_that_begins_without_delivery() {
@@ -98,8 +99,8 @@ fn a_reduction_that_begins_without_delivery() {
     assert_eq!(lab.cwnd(), 19);
 }
 
-/// PAWS (RFC 7323 section 5.3; `tcp_validate_incoming`): of an ACK that was overtaken by more than a tick nothing is
-/// believed, unless it is a duplicate of the last one (`tcp_disordered_ack`), for 1.2 RTO.
+/// PAWS (RFC 7323 section 5.3; `tcp_validate_incoming`): an ACK that was overtaken by more than a tick is ignored,
+/// unless it is a duplicate of the last one (`tcp_disordered_ack`), for 1.2 RTO.
 #[test]
 fn overtaken_acks() {
     let state = |acked, sent, timestamps| {

@@ -49,8 +49,8 @@ fn two_losses_one_reduction() {
     assert_eq!(lab.sender.state(), CaState::Open);
 }
 
-/// A loss among the data sent in Recovery, beyond the recovery point, is another window's: a second reduction (spec 6.2
-/// no. 4).
+/// A loss among the data sent in Recovery, beyond the recovery point, belongs to another window: a second reduction
+/// (spec 6.2 no. 4).
 #[test]
 fn loss_beyond_the_recovery_point() {
     // 21, 22, 1 are the transmissions 20, 21, 22; the 24th is segment 24, sent in Recovery.
@@ -88,7 +88,7 @@ fn lost_retransmission_with_rack() {
 
 /// The same with RFC 6675, which marks originals only: the timer has to repair it. RFC 6298 restarts it at the
 /// retransmission, and with ACKs of new data: 200 ms later. Linux also with SACKs of what was sent before the
-/// retransmission (`tcp_clean_rtx_queue`): the last one, of 22, comes at 120 ms, 240 ms before.
+/// retransmission (`tcp_clean_rtx_queue`): the last one, of 22, comes at 120 ms, 240 ms before the timeout.
 #[test]
 fn lost_retransmission_with_rfc6675() {
     for (rto, rto_min, expiry) in [(RtoRule::Rfc6298, Some(ms(200)), 280), (RtoRule::Linux, None, 360)] {
@@ -149,7 +149,7 @@ fn probe_allows_for_a_delayed_ack() {
 
 /// A probe that repairs the only loss hides it: when an ACK passes the probe, cwnd is reduced once (RFC 8985 section
 /// 7.4.2). cwnd was not used since 40 ms: the probe was old data (Linux `tcp_write_xmit`), and so the write at 360 ms
-/// finds it to be 20, of which 10 are in use.
+/// finds it to be 20, with 10 in use.
 #[test]
 fn repaired_by_the_probe() {
     let mut lab = Lab::new(Setup::default(), lost([9]));
@@ -191,7 +191,7 @@ fn probe_with_new_data() {
 }
 
 /// RACK's timer (spec 1.9): of five segments only 2 is SACKed at 80 ms, the others' ACKs are lost with them; 1 is lost
-/// a quarter of the least round trip later.
+/// a quarter of the shortest round trip later.
 #[test]
 fn reordering_timer() {
     let mut lab = Lab::new(Setup { cwnd: 2, fixed: true, ..Setup::default() }, lost([0]));
@@ -206,8 +206,8 @@ fn reordering_timer() {
     assert_eq!(lab.told(), [Told::Loss]);
 }
 
-/// Linux's timeout: the head and whatever was sent a round trip ago, cwnd 1, ssthresh W/2; a second expiry in the same
-/// window doubles the timer and nothing else (spec 6.2 no. 10).
+/// Linux's timeout: the head and all segments sent a round trip ago are lost, cwnd 1, ssthresh W/2; a second expiry in
+/// the same window doubles the timer and nothing else (spec 6.2 no. 10).
 #[test]
 fn timeouts_back_off() {
     let params = TcpParams { tlp: false, ..crate::fixed_window() };

@@ -2,14 +2,12 @@
 
 use std::sync::{Arc, Mutex};
 
-use windtunnel_cc::{
-    AckSample, CongestionControl, CongestionEvent, Control, Pacing, PathView, Phase, Trigger,
-};
+use windtunnel_cc::{AckSample, CongestionControl, CongestionEvent, Control, PathView, Phase, Trigger};
 use windtunnel_units::{Bytes, Duration};
 
 use super::harness::MSS;
 
-/// What the sender told the controller.
+/// The sender's reports to the controller.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Told {
     Loss,
@@ -22,8 +20,8 @@ pub(crate) enum Told {
     CeMarks(u32),
 }
 
-/// Reno in whole segments (spec/congestion-control sections 0.4, 1.4 and 3.2): slow start by what is delivered, `AI(W,
-/// N)`, floor(W/2). It writes down what it is told.
+/// Reno in whole segments (spec/congestion-control sections 0.4, 1.4 and 3.2): slow start by the segments delivered,
+/// `AI(W, N)`, floor(W/2). It records what the sender reports.
 #[derive(Debug)]
 pub(crate) struct Reno {
     pub(super) cwnd: u64,
@@ -119,10 +117,9 @@ impl CongestionControl for Reno {
 
     fn control(&self) -> Control {
         Control {
-            cwnd: MSS * self.cwnd,
             ssthresh: if self.ssthresh == u64::MAX { Bytes::MAX } else { MSS * self.ssthresh },
-            pacing: Pacing::Gain(1.0),
             phase: if self.cwnd < self.ssthresh { Phase::SlowStart } else { Phase::CongestionAvoidance },
+            ..Control::window(MSS * self.cwnd)
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Whatever comes: random losses end in delivery, and no stream of ACKs, however odd, makes the sender panic, miscount
-//! or hang.
+//! Robustness: random losses end in delivery, and no stream of ACKs, however odd, makes the sender panic, miscount or
+//! hang.
 
 use proptest::prelude::*;
 use windtunnel_tcp::{LossDetection, Reduction, RtoRule, TcpParams};
@@ -188,14 +188,13 @@ proptest! {
         prop_assert_eq!(lab.sender.in_flight(), Bytes::ZERO);
         prop_assert_eq!(lab.received(), MSS * 120);
         if sack {
-            // Duplicate ACKs do not say what they are of, so that without SACK some data count twice.
+            // Duplicate ACKs do not name their segment, so that without SACK some data count twice.
             prop_assert_eq!(lab.sender.stats().delivered, MSS * 120);
         }
     }
 
-    /// Garbage: ACKs of what was never sent, SACKs of anything, closed windows, timers whenever. Counts stay
-    /// consistent, and a receiver that is honest from then on gets the rest, each segment when the timer sends it
-    /// again.
+    /// Garbage: ACKs of unsent data, SACKs of anything, closed windows, timers at any time. Counts stay consistent,
+    /// and a receiver that is honest from then on gets the rest, each segment when the timer sends it again.
     #[test]
     fn odd_acks(params in parameters(), paced in any::<bool>(), odds in prop::collection::vec(odd(), 1..60)) {
         let mut lab = Lab::new(setup(params, paced), Script { lost: (0..1000).collect(), ..Script::default() });
@@ -213,7 +212,7 @@ proptest! {
                 burst += 1;
                 prop_assert!(burst < 1000, "endless burst");
             }
-            // A segment that is acknowledged in part is outstanding as a whole.
+            // A partly acknowledged segment is outstanding as a whole.
             let outstanding = lab.sender.snd_nxt() - lab.sender.snd_una() + MSS;
             prop_assert!(lab.sender.in_flight() <= outstanding * 2);
             prop_assert!(lab.sender.snd_una() <= lab.sender.snd_nxt());

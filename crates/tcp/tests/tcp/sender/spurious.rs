@@ -1,5 +1,4 @@
-//! Reordering, and timeouts that were none (spec/congestion-control sections 1.9 and 1.12; RFC 5682, RFC 3522, RFC
-//! 8985).
+//! Reordering, and spurious timeouts (spec/congestion-control sections 1.9 and 1.12; RFC 5682, RFC 3522, RFC 8985).
 
 use windtunnel_tcp::{CaState, HEADERS, LossDetection, TcpParams};
 use windtunnel_units::{Bytes, Seq};
@@ -20,8 +19,7 @@ fn late_acks() -> Script {
 }
 
 /// F-RTO (without timestamps, so that Eifel is blind): at 520 ms the ACK of 1 sends two new segments instead of 2 and
-/// 3; the ACK of 2, which was never sent again, proves that nothing was lost. cwnd is restored, nothing but 1 was sent
-/// again.
+/// 3; the ACK of 2, which was never sent again, proves that nothing was lost. cwnd is restored, only 1 was sent again.
 #[test]
 fn frto() {
     let params = TcpParams { timestamps: false, tlp: false, ..crate::fixed_window() };
@@ -117,9 +115,9 @@ fn reordering_is_undone_and_learned() {
     }
 }
 
-/// A D-SACK of what was never sent again is of a copy that the network made: the loss of 1 was real, and stays answered
-/// (Linux `tcp_sacktag_one`, `tcp_dsack_seen`). One of 1 itself, below SND.UNA, undoes the reduction, unless more
-/// copies were reported than sent.
+/// A D-SACK of a segment that was never sent again reports a copy made by the network: the loss of 1 was real, and the
+/// response to it stays (Linux `tcp_sacktag_one`, `tcp_dsack_seen`). A D-SACK of 1 itself, below SND.UNA, undoes the
+/// reduction, unless more copies were reported than sent.
 #[test]
 fn copies_of_the_network() {
     for copies in [0, 1, 2] {
@@ -137,7 +135,7 @@ fn copies_of_the_network() {
     }
 }
 
-/// An ACK of so many segments, with these blocks of segments, arrives now.
+/// An ACK of a number of segments, with these blocks of segments, arrives now.
 fn report(lab: &mut Lab, acked: u64, blocks: &[(u64, u64)]) {
     let byte = |segment: u64| Seq::FIRST_DATA + MSS * segment;
     let mut packet = Packet::new(FlowId::new(0), HEADERS, Bytes::ZERO);
@@ -152,8 +150,8 @@ fn report(lab: &mut Lab, acked: u64, blocks: &[(u64, u64)]) {
 }
 
 /// RACK adapts (spec 6.2 no. 7). A segment that arrives after two later ones, without having been sent again, shows
-/// reordering: from then on a quarter of the least round trip is waited, 10 ms. One that is 15 ms late is sent again at
-/// 10 ms, and its D-SACK makes the window 20 ms: the next one that is 15 ms late is waited for.
+/// reordering: from then on RACK waits a quarter of the shortest round trip, 10 ms. A segment that is 15 ms late is
+/// sent again after 10 ms, and its D-SACK makes the window 20 ms: RACK waits for the next one that is 15 ms late.
 #[test]
 fn rack_adapts() {
     let mut script = Script::default();
@@ -173,9 +171,9 @@ fn rack_adapts() {
     assert_eq!(lab.told(), [Told::Loss, Told::Undo]);
 }
 
-/// D-SACKs that say nothing of RACK's window (Linux `tcp_dsack_seen`): one before reordering was ever seen, one of a
-/// tail loss probe. The window stays a quarter of the least round trip, 10 ms, so that a segment that is 15 ms late is
-/// sent again.
+/// D-SACKs that do not affect RACK's window (Linux `tcp_dsack_seen`): one before reordering was ever seen, one of a
+/// tail loss probe. The window stays a quarter of the shortest round trip, 10 ms, so that a segment that is 15 ms late
+/// is sent again.
 #[test]
 fn dsacks_that_rack_ignores() {
     let micros = windtunnel_units::Duration::from_micros;

@@ -6,7 +6,8 @@ use windtunnel_wire::{FlowId, Packet, TcpFlags};
 
 use super::harness::{Lab, MSS, Setup, at, lost};
 
-/// Every ACK is recorded, one that acknowledges nothing new too; an older one that was overtaken is not.
+/// Every ACK's timestamp is recorded, even if it acknowledges nothing new; that of an older one, which was overtaken,
+/// is not.
 #[test]
 fn echo() {
     let mut lab = Lab::new(Setup::default(), lost(0..100));

@@ -1,5 +1,5 @@
-//! Bursts (TSO, GSO) and their deferral (spec/congestion-control section 1.14). Sequences are what Linux 6.18 transmitted
-//! with bursts allowed, on the path of `linux`.
+//! Bursts (TSO, GSO) and their deferral (spec/congestion-control section 1.14). The sequences are those that Linux 6.18
+//! transmitted with bursts allowed, on the path of `linux`.
 
 use windtunnel_tcp::TcpParams;
 use windtunnel_units::{Duration, Time};
@@ -11,7 +11,7 @@ fn gso() -> TcpParams {
     TcpParams { gso: true, ..crate::fixed_window() }
 }
 
-/// So many segments with a fixed window over 40 ms; ACKs come one by one.
+/// A number of segments with a fixed window over 40 ms; ACKs come one by one.
 fn fixed(cwnd: u64, params: TcpParams) -> Lab {
     let mut lab = Lab::new(Setup { params, cwnd, fixed: true, ..Setup::default() }, Script::default());
     lab.write_endless();
@@ -25,8 +25,9 @@ fn bursts(lab: &Lab, from: Time, to: Time) -> Vec<usize> {
     sent.chunk_by(|a, b| a == b).map(<[Time]>::len).collect()
 }
 
-/// Each ACK makes room for one segment, which waits for the next ACK, and two leave: a burst of two at windows of 8 and 9
-/// in 40 ms. Not so the first one of a flight, as nothing left for long, nor the last one, as the next ACK is far away.
+/// Each ACK makes room for one segment, which waits for the next ACK, and two leave: a burst of two at windows of 8 and
+/// 9 in 40 ms. The first segment of a flight does not wait, because the last departure is long ago, nor does the last
+/// one, because the next ACK is far away.
 #[test]
 fn pairs() {
     for (cwnd, expected) in [(8, vec![1, 2, 2, 2, 1]), (9, vec![1, 2, 2, 2, 2])] {
@@ -69,8 +70,8 @@ fn a_millisecond_of_data() {
     }
 }
 
-/// cwnd is the limit of what waits (`tcp_tso_should_defer`), although it is not full: with 9 of 10 out and the ACK due in
-/// less than a millisecond, one of twenty segments waits. So the ACK lets the window grow.
+/// cwnd limits a sender that waits (`tcp_tso_should_defer`), although it is not full: with 9 of 10 in flight and the
+/// ACK due in less than a millisecond, one of twenty segments waits. So the ACK lets the window grow.
 #[test]
 fn waiting_is_a_limit() {
     for (wait, barred) in [(20, 0), (0, 9)] {
@@ -86,7 +87,7 @@ fn waiting_is_a_limit() {
     }
 }
 
-/// Losses, and what the receiver's ACKs let leave in Open, Recovery and Loss.
+/// Losses, and what leaves on the receiver's ACKs in Open, Recovery and Loss.
 #[test]
 fn as_linux() {
     for (segments, script, expected) in [
@@ -106,8 +107,9 @@ fn as_linux() {
     }
 }
 
-/// With pacing whole bursts are spaced: at W = 20 in 40 ms twice the rate is a segment in a millisecond. The burst with the
-/// tenth segment is the first that is followed by a wait; half of its two milliseconds are forgiven, as it is "late".
+/// With pacing whole bursts are spaced: at W = 20 in 40 ms twice the rate is a segment in a millisecond. The burst with
+/// the tenth segment is the first that is followed by a wait; half of its two milliseconds are forgiven, as it is
+/// "late".
 #[test]
 fn paced_bursts() {
     let mut setup = Setup { params: gso(), cwnd: 20, fixed: true, ..Setup::default() };

@@ -5,7 +5,7 @@ use windtunnel_units::{Bytes, Duration};
 
 use super::harness::{Lab, MSS, Script, Setup, Told, at, ms};
 
-/// Writes so many segments every 60 ms: at most one write is in flight.
+/// Writes a number of segments every 60 ms: at most one write is in flight.
 fn write_in_rounds(lab: &mut Lab, segments: u64, rounds: u64) {
     lab.write(1);
     for round in 1..=rounds {
@@ -93,8 +93,7 @@ fn idle_restart() {
     assert_eq!(lab.sender.control().ssthresh, MSS * 160, "not lowered");
 }
 
-/// RFC 2861, limited by the application: a window of 160 of which 20 are used goes half of the way to 20 after each
-/// RTO.
+/// RFC 2861, limited by the application: a window of 160 with 20 in use goes half of the way to 20 after each RTO.
 #[test]
 fn unused_window_decays() {
     let mut lab = Lab::new(Setup { cwnd: 160, ssthresh: 100, ..idle(IdleRule::Rfc2861) }, Script::default());
@@ -102,8 +101,7 @@ fn unused_window_decays() {
     assert!(lab.told().contains(&Told::Validation(90)), "{:?}", lab.told());
 }
 
-/// RFC 7661: a window that is not used is kept over idle times, not grown, and a loss falls back to half of what was
-/// used.
+/// RFC 7661: an unused window stays over idle times and does not grow; a loss falls back to half of what was used.
 #[test]
 fn validated_window() {
     let setup = Setup { cwnd: 100, ssthresh: 100, ..idle(IdleRule::Rfc7661) };
@@ -122,7 +120,7 @@ fn validated_window() {
     assert_eq!(lab.told().last(), Some(&Told::Validation(9)));
 }
 
-/// The first segment of a flight is announced with the time since the last one (spec 0.3, `TX_START`; CUBIC's epoch
+/// The first segment of a flight is reported with the time since the last one (spec 0.3, `TX_START`; CUBIC's epoch
 /// shift, 6.2 no. 9).
 #[test]
 fn flights_are_announced() {
@@ -134,7 +132,7 @@ fn flights_are_announced() {
     assert_eq!(lab.told_starts(), [ms(0), ms(500) + Duration::from_micros(400)]);
 }
 
-/// The receive window is a limit of its own: 16384 bytes are 11 segments, whatever cwnd says.
+/// The receive window is a limit of its own: 16384 bytes are 11 segments, for any cwnd.
 #[test]
 fn receive_window() {
     let mut lab = Lab::new(Setup { cwnd: 100, ..idle(IdleRule::None) }, Script::default());
@@ -148,8 +146,8 @@ fn receive_window() {
     assert_eq!(lab.cwnd(), 100, "not the limit: no growth");
 }
 
-/// A window of a quarter of a segment: what fits leaves, each round trip (RFC 9293 section 3.8.6.2.1: half of the largest
-/// window), and no part of a segment where the window holds several (11 of them above).
+/// A window of a quarter of a segment: each round trip, data that fit leave (RFC 9293 section 3.8.6.2.1: half of the
+/// largest window); a window of several segments (11 of them above) sends no part of one.
 #[test]
 fn window_below_a_segment() {
     let mut setup = Setup { cwnd: 100, ..idle(IdleRule::None) };
@@ -216,7 +214,7 @@ fn pacing() {
     assert!(waited > ms(20) && waited <= ms(30), "{waited}");
 }
 
-/// `stop` drops what was not sent; what was is still delivered, losses included.
+/// `stop` drops unsent data; sent data are still delivered, including losses.
 #[test]
 fn stop() {
     let mut script = Script::default();

@@ -1,0 +1,62 @@
+//! AIMD in whole segments, as Linux counts: a segment for each `W / a` of segments delivered.
+//!
+//! spec/congestion-control sections 0.4 and 3.1: growth by [`Credit`], which keeps what is too little for a segment and
+//! loses it at a reduction; a response leaves `floor(b W)` segments. With a = 1 and b = 0.5 this is Linux's Reno
+//! to the segment. SCE take less than a segment of a window below 93 at tau = 64: their responses are in bytes, and
+//! leave the credit.
+
+use windtunnel_units::Bytes;
+
+use super::AimdParams;
+use crate::sample::{AckSample, PathView};
+use crate::windowed::avoidance::{Avoidance, kept_segments, segments};
+use crate::windowed::credit::Credit;
+
+/// AIMD's growth in whole segments.
+#[derive(Clone, Debug)]
+pub(crate) struct AimdLinux {
+    a: f64,
+    b: f64,
+    credit: Credit,
+}
+
+impl AimdLinux {
+    pub(crate) fn new(params: &AimdParams) -> AimdLinux {
+        AimdLinux { a: params.a, b: params.b, credit: Credit::default() }
+    }
+}
+
+impl Avoidance for AimdLinux {
+    fn md(&self) -> f64 {
+        self.b
+    }
+
+    fn kept(&self, base: Bytes, factor: f64, mss: Bytes) -> Bytes {
+        kept_segments(base, factor, mss)
+    }
+
+    fn counted(ack: &AckSample) -> Bytes {
+        ack.newly_delivered
+    }
+
+    fn decreased(&mut self, _before: Bytes, _after: Bytes, _path: &PathView) {
+        self.credit.clear();
+    }
+
+    fn scaled(&mut self, _before: Bytes, _after: Bytes, _path: &PathView) {}
+
+    fn grow(&mut self, cwnd: Bytes, amount: Bytes, ack: &AckSample, path: &PathView) -> Bytes {
+        if ack.ecn.any() {
+            return cwnd;
+        }
+        let (w, n) = (cwnd / path.mss, segments(amount, path.mss));
+        cwnd + path.mss * self.credit.add(w as f64 / self.a, n as f64)
+    }
+
+    fn timed_out(&mut self, _path: &PathView) {
+        self.credit.clear();
+    }
+
+    /// The credit stays lost.
+    fn undone(&mut self, _before: AimdLinux) {}
+}

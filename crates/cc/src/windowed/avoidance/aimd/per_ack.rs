@@ -1,0 +1,58 @@
+//! AIMD by a little with each ACK: `W += a / W`.
+//!
+//! RFC 5681 section 3.1 equation 3, Jacobson 1988: `SMSS * SMSS / cwnd` bytes with each ACK of new data, however much it
+//! acknowledges, so that delayed ACKs halve the growth. Fractions of a byte are carried, where the RFC rounds and
+//! has a byte at least: rounding down takes a third of the growth of a window of 1000 segments.
+//!
+//! 4.3BSD-Reno added an eighth of a segment to every increase, which RFC 2525 section 2.6 lists as a known problem: growth of
+//! an eighth of the window per round trip.
+
+use windtunnel_units::Bytes;
+
+use super::{AimdGrowth, AimdParams};
+use crate::sample::{AckSample, PathView};
+use crate::windowed::avoidance::Avoidance;
+use crate::windowed::carry::Fraction;
+
+/// AIMD's growth with each ACK.
+#[derive(Clone, Debug)]
+pub(crate) struct AimdPerAck {
+    a: f64,
+    b: f64,
+    /// The part of a segment that each ACK adds besides.
+    extra: f64,
+    fraction: Fraction,
+}
+
+impl AimdPerAck {
+    pub(crate) fn new(params: &AimdParams) -> AimdPerAck {
+        let eighth = params.growth == Some(AimdGrowth::PerAckPlusEighth);
+        let extra = if eighth { 0.125 } else { 0.0 };
+        AimdPerAck { a: params.a, b: params.b, extra, fraction: Fraction::default() }
+    }
+}
+
+impl Avoidance for AimdPerAck {
+    fn md(&self) -> f64 {
+        self.b
+    }
+
+    fn counted(ack: &AckSample) -> Bytes {
+        ack.newly_delivered
+    }
+
+    fn decreased(&mut self, _before: Bytes, _after: Bytes, _path: &PathView) {
+        self.fraction = Fraction::default();
+    }
+
+    fn scaled(&mut self, _before: Bytes, _after: Bytes, _path: &PathView) {}
+
+    fn grow(&mut self, cwnd: Bytes, _amount: Bytes, ack: &AckSample, path: &PathView) -> Bytes {
+        if ack.ecn.any() {
+            return cwnd;
+        }
+        let segment = path.mss.as_f64();
+        let segments = self.a * segment / cwnd.as_f64() + self.extra;
+        cwnd + self.fraction.whole(segment * segments)
+    }
+}

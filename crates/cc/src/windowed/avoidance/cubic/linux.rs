@@ -1,0 +1,255 @@
+//! CUBIC as Linux has it: in whole segments, ticks of a millisecond and 1024ths.
+//!
+//! spec/congestion-control section 3.3. The state is a price: how many segments must be acknowledged for the window to
+//! grow by one. It is `W / (target - W)`, the target being the cubic a least round trip ahead, and is computed at
+//! most once per tick, or each 31 ticks while the window stays. Rules besides the cubic:
+//!
+//! - before the first loss the price is 20 at most, 5 % per round trip;
+//! - the Reno-friendly estimate grows by one for each `15/8 W` acknowledged (exactly `W / alpha` = 1.89 W); if it is ahead,
+//!   the price is what catches up with it in a round trip;
+//! - the price is 2 at least: half of the window per round trip.
+//!
+//! An epoch starts with the first growth after a response. The least round trip leaves out the second after that, in
+//! which the queue that the loss filled may not have drained. A timeout forgets everything; an undo restores nothing but
+//! the window. K is the integer nearest to the cube root; the kernel's root is within 0.2 % of it.
+
+use windtunnel_units::{Bytes, Duration, Time};
+
+use super::{CubicParams, LINUX_BETA, LINUX_C, LINUX_UNIT};
+use crate::sample::{AckSample, PathView};
+use crate::windowed::avoidance::{Avoidance, kept_segments, segments};
+use crate::windowed::credit::Credit;
+
+/// The clock of the window's computation.
+const TICK: Duration = Duration::from_millis(1);
+/// Ticks in a second.
+const HZ: u64 = 1000;
+/// Ticks for which an unchanged window keeps its price: `HZ / 32`.
+const STEADY: u64 = HZ / 32;
+/// Times along the cubic are in 1024ths of a second.
+const FINE: u64 = 1024;
+/// The highest price before the first loss.
+const PRICE_BEFORE_LOSS: u64 = 20;
+/// The lowest price.
+const PRICE_FLOOR: u64 = 2;
+/// The price, in windows, where the cubic is not above the window.
+const PRICE_ON_PLATEAU: u64 = 100;
+
+/// Linux's growth.
+#[derive(Clone, Debug)]
+pub(crate) struct CubicLinux {
+    /// C in 1024ths.
+    c: u64,
+    /// beta in 1024ths.
+    beta: u64,
+    /// Eighths of a window that are acknowledged for a segment of the Reno-friendly estimate: `8 / alpha`.
+    friendly: u64,
+    fast_convergence: bool,
+    grow_on_marked: bool,
+    credit: Credit,
+    /// The least round trip, zero before the first; see the module for what it leaves out.
+    delay_min: Duration,
+    vars: CubicVars,
+}
+
+/// Windows in segments, times in ticks.
+#[derive(Clone, Debug, Default)]
+struct CubicVars {
+    epoch: Option<u64>,
+    /// The window at the last response, less with fast convergence; zero before the first.
+    last_max: u64,
+    /// The plateau of this epoch.
+    origin: u64,
+    /// The time from the epoch's start to the plateau, in 1024ths of a second.
+    k: u64,
+    /// The Reno-friendly estimate.
+    w_est: u64,
+    /// Segments acknowledged that the estimate has not used.
+    acked: u64,
+    /// Segments to be acknowledged for one of growth.
+    price: u64,
+    /// The window, and the tick, of the last computation.
+    computed: (u64, u64),
+}
+
+impl CubicLinux {
+    pub(crate) fn new(params: &CubicParams) -> CubicLinux {
+        let units = |value: f64| (value * LINUX_UNIT + 0.5) as u64;
+        let beta = units(params.beta.unwrap_or(LINUX_BETA)).clamp(1, FINE - 1);
+        CubicLinux {
+            c: units(params.c.unwrap_or(LINUX_C)).max(1),
+            beta,
+            friendly: 8 * (FINE + beta) / 3 / (FINE - beta),
+            fast_convergence: params.fast_convergence,
+            grow_on_marked: params.grow_on_marked,
+            credit: Credit::default(),
+            delay_min: Duration::ZERO,
+            vars: CubicVars::default(),
+        }
+    }
+
+    /// Sets the price for a window of `w`, after `n` segments were acknowledged.
+    fn set_price(&mut self, w: u64, n: u64, now: Time) {
+        let tick = ticks(now);
+        self.vars.acked += n;
+        let (last_w, last_tick) = self.vars.computed;
+        if w == last_w && tick - last_tick <= STEADY {
+            return;
+        }
+        if self.vars.epoch.is_none() || tick != last_tick {
+            self.vars.computed = (w, tick);
+            let epoch = self.epoch(w, n, tick);
+            let target = self.target(tick - epoch);
+            self.vars.price = if target > w { w / (target - w) } else { w.saturating_mul(PRICE_ON_PLATEAU) };
+            if self.vars.last_max == 0 {
+                self.vars.price = self.vars.price.min(PRICE_BEFORE_LOSS);
+            }
+        }
+        self.be_friendly(w);
+        self.vars.price = self.vars.price.max(PRICE_FLOOR);
+    }
+
+    /// The tick at which the epoch began; now if there is none.
+    fn epoch(&mut self, w: u64, n: u64, tick: u64) -> u64 {
+        let vars = &mut self.vars;
+        *vars.epoch.get_or_insert_with(|| {
+            vars.acked = n;
+            vars.w_est = w;
+            vars.origin = vars.last_max.max(w);
+            vars.k = time_to_plateau(self.c, vars.origin - w);
+            tick
+        })
+    }
+
+    /// The cubic, a least round trip beyond `elapsed` ticks into the epoch.
+    fn target(&self, elapsed: u64) -> u64 {
+        let ahead = self.delay_min.as_nanos().div_ceil(TICK.as_nanos());
+        let t = (elapsed + ahead) * FINE / HZ;
+        let distance = u128::from(t.abs_diff(self.vars.k));
+        // C in 1024ths, the distance in 1024ths three times over: 2^40.
+        let delta = distance.saturating_pow(3).saturating_mul(u128::from(self.c)) >> 40;
+        let delta = u64::try_from(delta).unwrap_or(u64::MAX);
+        if t < self.vars.k {
+            self.vars.origin.saturating_sub(delta)
+        } else {
+            self.vars.origin.saturating_add(delta)
+        }
+    }
+
+    /// Moves the Reno-friendly estimate; lowers the price if that is ahead.
+    fn be_friendly(&mut self, w: u64) {
+        let vars = &mut self.vars;
+        let per_segment = (w.saturating_mul(self.friendly) >> 3).max(1);
+        let grown = vars.acked.saturating_sub(1) / per_segment;
+        vars.acked -= grown * per_segment;
+        vars.w_est += grown;
+        if vars.w_est > w {
+            vars.price = vars.price.min(w / (vars.w_est - w));
+        }
+    }
+}
+
+/// Ticks since the clock began.
+fn ticks(now: Time) -> u64 {
+    now.since_start().as_nanos() / TICK.as_nanos()
+}
+
+/// K in 1024ths of a second: the integer nearest to `cbrt(rise / C)`, C in 1024ths.
+fn time_to_plateau(c: u64, rise: u64) -> u64 {
+    let cube = (rise as f64) * (1_u64 << 40) as f64 / c as f64;
+    (libm::cbrt(cube) + 0.5) as u64
+}
+
+impl Avoidance for CubicLinux {
+    fn md(&self) -> f64 {
+        self.beta as f64 / LINUX_UNIT
+    }
+
+    fn kept(&self, base: Bytes, factor: f64, mss: Bytes) -> Bytes {
+        kept_segments(base, factor, mss)
+    }
+
+    fn counted(ack: &AckSample) -> Bytes {
+        ack.newly_delivered
+    }
+
+    fn decreased(&mut self, before: Bytes, after: Bytes, path: &PathView) {
+        self.scaled(before, after, path);
+        self.credit.clear();
+    }
+
+    fn scaled(&mut self, before: Bytes, _after: Bytes, path: &PathView) {
+        let w = before / path.mss;
+        let converge = self.fast_convergence && w < self.vars.last_max;
+        self.vars.last_max = if converge { w * (FINE + self.beta) / (2 * FINE) } else { w };
+        self.vars.epoch = None;
+    }
+
+    fn sampled(&mut self, rtt: Duration, now: Time) {
+        if self.vars.epoch.is_some_and(|epoch| ticks(now).saturating_sub(epoch) < HZ) {
+            return;
+        }
+        if self.delay_min.is_zero() || rtt < self.delay_min {
+            self.delay_min = rtt;
+        }
+    }
+
+    fn grow(&mut self, cwnd: Bytes, amount: Bytes, ack: &AckSample, path: &PathView) -> Bytes {
+        if !self.grow_on_marked && ack.ecn.any() {
+            return cwnd;
+        }
+        let n = segments(amount, path.mss);
+        self.set_price((cwnd / path.mss).max(1), n, path.now);
+        cwnd + path.mss * self.credit.add(self.vars.price as f64, n as f64)
+    }
+
+    /// The curve is as much later.
+    fn idled(&mut self, idle: Duration, path: &PathView) {
+        let now = ticks(path.now);
+        if let Some(epoch) = &mut self.vars.epoch {
+            *epoch = (*epoch + idle.as_nanos() / TICK.as_nanos()).min(now);
+        }
+    }
+
+    fn timed_out(&mut self, _path: &PathView) {
+        self.vars = CubicVars::default();
+        self.delay_min = Duration::ZERO;
+        self.credit.clear();
+    }
+
+    fn undone(&mut self, _before: CubicLinux) {}
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("w_max_segments", self.vars.last_max as f64);
+        out("w_est_segments", self.vars.w_est as f64);
+        out("k_s", self.vars.k as f64 / FINE as f64);
+        out("price", self.vars.price as f64);
+        out("delay_min_s", self.delay_min.as_secs_f64());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// spec/congestion-control section 3.3: from 70 to 100 segments in 4317/1024 s; the factor 15/8 of the estimate.
+    #[test]
+    fn integers_are_as_in_linux() {
+        let cubic = CubicLinux::new(&CubicParams::default());
+        assert_eq!((cubic.c, cubic.beta, cubic.friendly), (410, 717, 15));
+        assert_eq!(time_to_plateau(cubic.c, 30), 4317);
+        assert_eq!(time_to_plateau(cubic.c, 0), 0);
+    }
+
+    /// RFC 9438 section 4.2 rounded down to segments: with C = 0.4 and 100 segments 4.217 s after the epoch's start the
+    /// curve has 70.00, 86.68, 95.64, 99.28, 100.00, 100.19, 102.27, 121.65 segments at 0 ... 6 and 8 s.
+    #[test]
+    fn the_target_follows_the_cubic() {
+        let mut cubic = CubicLinux::new(&CubicParams::default());
+        cubic.vars = CubicVars { origin: 100, k: 4317, ..CubicVars::default() };
+        for (t, w) in [(0, 70.0), (1, 86.68), (2, 95.64), (3, 99.28), (4, 100.0), (6, 102.27), (8, 121.65)] {
+            let target = cubic.target(t * HZ) as f64;
+            assert!((target - w).abs() <= 1.0, "{target} at {t} s, not {w}");
+        }
+    }
+}

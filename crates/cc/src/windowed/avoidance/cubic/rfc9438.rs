@@ -1,0 +1,165 @@
+//! CUBIC as RFC 9438 has it.
+//!
+//! With each ACK in congestion avoidance (sections 4.2 to 4.5): where the cubic is below the Reno-friendly estimate,
+//! cwnd is that estimate; elsewhere it moves towards where the cubic will be a round trip later, by
+//! `(target - cwnd) / cwnd` per acknowledged segment, the target being no less than cwnd and no more than 1.5 times it.
+//! The window is real-valued: fractions of a byte are carried.
+//!
+//! An epoch starts with the first growth after a response, not with the response: recovery is no part of congestion
+//! avoidance. Time in which the sender's limits barred growth does not count (section 5.8), nor does idle time. Where
+//! something else than a response lowered the window, the curve begins anew from there. alpha becomes 1 once the
+//! estimate is back at `cwnd_prior`, the window before the last response (section 4.3): from there on it is Reno's.
+//!
+//! After a timeout, and where the first slow start ends without a loss, K is zero and `W_max` the window of then
+//! (sections 4.8, 4.10). The RFC sets cwnd to the estimate even if that is less; this never lowers it on an ACK.
+
+use windtunnel_units::{Bytes, Duration, Time};
+
+use super::{CubicParams, RFC_BETA, RFC_C, friendly_increase, time_to_plateau};
+use crate::sample::{AckSample, PathView};
+use crate::windowed::avoidance::Avoidance;
+use crate::windowed::carry::Fraction;
+
+/// RFC 9438's growth.
+#[derive(Clone, Debug)]
+pub(crate) struct CubicRfc {
+    c: f64,
+    beta: f64,
+    fast_convergence: bool,
+    grow_on_marked: bool,
+    /// alpha below `cwnd_prior`.
+    alpha: f64,
+    vars: CubicVars,
+}
+
+/// Windows in segments, times in seconds.
+#[derive(Clone, Debug, Default)]
+struct CubicVars {
+    epoch: Option<Epoch>,
+    /// The plateau: the window at the last response, less with fast convergence.
+    w_max: f64,
+    /// The window just before the last response.
+    cwnd_prior: f64,
+    fraction: Fraction,
+}
+
+#[derive(Clone, Debug)]
+struct Epoch {
+    /// When it began; later by all time that does not count.
+    start: Time,
+    /// The last ACK.
+    last: Time,
+    /// The time to the plateau.
+    k: f64,
+    w_est: f64,
+    /// What growth made of cwnd: lower, if something else changed it.
+    cwnd: Bytes,
+}
+
+impl CubicRfc {
+    pub(crate) fn new(params: &CubicParams) -> CubicRfc {
+        let beta = params.beta.unwrap_or(RFC_BETA);
+        CubicRfc {
+            c: params.c.unwrap_or(RFC_C),
+            beta,
+            fast_convergence: params.fast_convergence,
+            grow_on_marked: params.grow_on_marked,
+            alpha: friendly_increase(beta),
+            vars: CubicVars::default(),
+        }
+    }
+
+    /// Begins an epoch at a window of `cwnd`; above `W_max` that is the plateau itself.
+    fn begin_epoch(&mut self, cwnd: Bytes, path: &PathView) -> Epoch {
+        let w = cwnd.as_f64() / path.mss.as_f64();
+        self.vars.w_max = self.vars.w_max.max(w);
+        let k = time_to_plateau(self.c, self.vars.w_max - w);
+        Epoch { start: path.now, last: path.now, k, w_est: w, cwnd }
+    }
+
+    fn w_cubic(&self, t: f64, k: f64) -> f64 {
+        let d = t - k;
+        self.c * d * d * d + self.vars.w_max
+    }
+
+    /// cwnd in segments after `n` acknowledged ones.
+    fn next(&self, w: f64, n: f64, epoch: &mut Epoch, path: &PathView) -> f64 {
+        let alpha = if epoch.w_est < self.vars.cwnd_prior { self.alpha } else { 1.0 };
+        epoch.w_est += alpha * n / w;
+        let t = path.now.since(epoch.start).as_secs_f64();
+        if self.w_cubic(t, epoch.k) < epoch.w_est {
+            return epoch.w_est.max(w);
+        }
+        let target = self.w_cubic(t + path.srtt.as_secs_f64(), epoch.k).clamp(w, 1.5 * w);
+        w + n * (target - w) / w
+    }
+}
+
+impl Avoidance for CubicRfc {
+    fn md(&self) -> f64 {
+        self.beta
+    }
+
+    fn counted(ack: &AckSample) -> Bytes {
+        ack.newly_delivered
+    }
+
+    fn begin(&mut self, cwnd: Bytes, path: &PathView) {
+        self.vars.w_max = cwnd.as_f64() / path.mss.as_f64();
+        self.vars.cwnd_prior = self.vars.cwnd_prior.max(self.vars.w_max);
+        self.vars.epoch = None;
+    }
+
+    fn decreased(&mut self, before: Bytes, _after: Bytes, path: &PathView) {
+        let w = before.as_f64() / path.mss.as_f64();
+        let converge = self.fast_convergence && w < self.vars.w_max;
+        self.vars.w_max = if converge { w * f64::midpoint(1.0, self.beta) } else { w };
+        self.vars.cwnd_prior = w;
+        self.vars.epoch = None;
+        self.vars.fraction = Fraction::default();
+    }
+
+    fn grow(&mut self, cwnd: Bytes, amount: Bytes, ack: &AckSample, path: &PathView) -> Bytes {
+        if !self.grow_on_marked && ack.ecn.any() {
+            return cwnd;
+        }
+        let mut epoch = match self.vars.epoch.take() {
+            Some(epoch) if cwnd >= epoch.cwnd => epoch,
+            _ => self.begin_epoch(cwnd, path),
+        };
+        let mss = path.mss.as_f64();
+        let w = self.vars.fraction.ahead(cwnd) / mss;
+        let next = self.next(w, amount.as_f64() / mss, &mut epoch, path);
+        let grown = cwnd + self.vars.fraction.whole((next - w) * mss);
+        epoch.last = path.now;
+        epoch.cwnd = grown;
+        self.vars.epoch = Some(epoch);
+        grown
+    }
+
+    fn barred(&mut self, path: &PathView) {
+        if let Some(epoch) = &mut self.vars.epoch {
+            epoch.start += path.now.since(epoch.last);
+            epoch.last = path.now;
+        }
+    }
+
+    fn idled(&mut self, idle: Duration, path: &PathView) {
+        if let Some(epoch) = &mut self.vars.epoch {
+            epoch.start = (epoch.start + idle).min(path.now);
+            epoch.last = path.now;
+        }
+    }
+
+    /// The plateau is forgotten; `begin` sets another where slow start ends.
+    fn timed_out(&mut self, _path: &PathView) {
+        self.vars = CubicVars { cwnd_prior: self.vars.cwnd_prior, ..CubicVars::default() };
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        let epoch = self.vars.epoch.as_ref();
+        out("w_max_segments", self.vars.w_max);
+        out("w_est_segments", epoch.map_or(0.0, |epoch| epoch.w_est));
+        out("k_s", epoch.map_or(0.0, |epoch| epoch.k));
+    }
+}

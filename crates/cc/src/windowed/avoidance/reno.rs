@@ -1,0 +1,63 @@
+//! Reno: one segment per round trip, half of cwnd on congestion.
+//!
+//! RFC 5681 section 3.1 and spec/mds section 3: AIMD(1, 0.5). What the variants of Reno (Tahoe, Reno of 1990, `NewReno`,
+//! Linux) differ in is mostly how the sender recovers; their growth is counted differently as well.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use windtunnel_algorithm::Params;
+
+use super::aimd::{AimdGrowth, AimdParams};
+use crate::Style;
+use crate::controller::CongestionControl;
+use crate::windowed::avoidance::AvoidanceParams;
+use crate::windowed::config::Composition;
+
+/// Parameters of Reno.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(extend("x-source" = "RFC 5681"))]
+pub struct RenoParams {
+    /// When the segment per round trip is added; if left out, as the endpoints' style has it.
+    pub growth: Option<AimdGrowth>,
+}
+
+impl Params for RenoParams {
+    const NAME: &'static str = "reno";
+    const SUMMARY: &'static str = "One segment per round trip, half of cwnd on congestion: AIMD(1, 0.5)";
+}
+
+impl RenoParams {
+    /// Tahoe, Reno of 1990 and `NewReno` as RFC 5681 has them: a part of a segment with each ACK.
+    pub const fn classic() -> RenoParams {
+        RenoParams { growth: Some(AimdGrowth::PerAck) }
+    }
+
+    /// 4.3BSD-Reno: as [`RenoParams::classic`], and an eighth of a segment more.
+    pub const fn bsd() -> RenoParams {
+        RenoParams { growth: Some(AimdGrowth::PerAckPlusEighth) }
+    }
+
+    fn resolve(&mut self, style: Style) {
+        self.growth.get_or_insert(AimdGrowth::usual(style));
+    }
+
+    /// Reno as a member of the AIMD family.
+    pub(crate) fn aimd(&self) -> AimdParams {
+        AimdParams { a: 1.0, b: 0.5, growth: self.growth }
+    }
+}
+
+impl AvoidanceParams for RenoParams {
+    fn resolved(&self, style: Style) -> Option<Arc<dyn AvoidanceParams>> {
+        let mut resolved = self.clone();
+        resolved.resolve(style);
+        Some(Arc::new(resolved))
+    }
+
+    fn build(&self, composition: Composition) -> Box<dyn CongestionControl> {
+        self.aimd().build(composition)
+    }
+}

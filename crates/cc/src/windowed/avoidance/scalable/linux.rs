@@ -1,0 +1,64 @@
+//! Scalable as Linux has it: in whole segments.
+//!
+//! spec/congestion-control section 3.4: a segment for each `min(W, 100)` delivered, which up to 100 segments is Reno's
+//! growth; a response gives up `floor(W / 8)`.
+
+use windtunnel_units::Bytes;
+
+use super::{LINUX, ScalableParams};
+use crate::sample::{AckSample, PathView};
+use crate::windowed::avoidance::{Avoidance, segments};
+use crate::windowed::credit::Credit;
+
+/// Linux's growth.
+#[derive(Clone, Debug)]
+pub(crate) struct ScalableLinux {
+    inv_a: u64,
+    b: f64,
+    credit: Credit,
+}
+
+impl ScalableLinux {
+    pub(crate) fn new(params: &ScalableParams) -> ScalableLinux {
+        let inv_a = u64::from(params.inv_a.unwrap_or(LINUX.inv_a).get());
+        ScalableLinux { inv_a, b: params.b.unwrap_or(LINUX.b), credit: Credit::default() }
+    }
+}
+
+impl Avoidance for ScalableLinux {
+    fn md(&self) -> f64 {
+        1.0 - self.b
+    }
+
+    /// What is given up is rounded down, not what is kept.
+    fn kept(&self, base: Bytes, factor: f64, mss: Bytes) -> Bytes {
+        let w = base / mss;
+        let given_up = (w as f64 * (1.0 - factor) + 1e-9) as u64;
+        mss * (w - given_up)
+    }
+
+    fn counted(ack: &AckSample) -> Bytes {
+        ack.newly_delivered
+    }
+
+    fn decreased(&mut self, _before: Bytes, _after: Bytes, _path: &PathView) {
+        self.credit.clear();
+    }
+
+    fn scaled(&mut self, _before: Bytes, _after: Bytes, _path: &PathView) {}
+
+    fn grow(&mut self, cwnd: Bytes, amount: Bytes, ack: &AckSample, path: &PathView) -> Bytes {
+        if ack.ecn.any() {
+            return cwnd;
+        }
+        let price = (cwnd / path.mss).clamp(1, self.inv_a);
+        cwnd + path.mss * self.credit.add(price as f64, segments(amount, path.mss) as f64)
+    }
+
+    fn timed_out(&mut self, _path: &PathView) {
+        self.credit.clear();
+    }
+
+    /// The credit stays lost.
+    fn undone(&mut self, _before: ScalableLinux) {}
+}

@@ -1,0 +1,60 @@
+//! Scalable as Kelly's paper has it.
+//!
+//! Each ACK adds `a` of a segment, a response gives up `b` of the window. Up to lwnd both are Reno's: a segment per
+//! window of ACKs, and half.
+
+use windtunnel_units::Bytes;
+
+use super::{PAPER, ScalableParams};
+use crate::sample::{AckSample, PathView};
+use crate::windowed::avoidance::Avoidance;
+use crate::windowed::carry::Fraction;
+
+/// The paper's growth.
+#[derive(Clone, Debug)]
+pub(crate) struct ScalablePaper {
+    a: f64,
+    b: f64,
+    lwnd: Bytes,
+    fraction: Fraction,
+}
+
+impl ScalablePaper {
+    pub(crate) fn new(params: &ScalableParams) -> ScalablePaper {
+        ScalablePaper {
+            a: 1.0 / f64::from(params.inv_a.unwrap_or(PAPER.inv_a).get()),
+            b: params.b.unwrap_or(PAPER.b),
+            lwnd: params.lwnd.unwrap_or(PAPER.lwnd),
+            fraction: Fraction::default(),
+        }
+    }
+}
+
+impl Avoidance for ScalablePaper {
+    fn md(&self) -> f64 {
+        1.0 - self.b
+    }
+
+    fn kept(&self, base: Bytes, factor: f64, _mss: Bytes) -> Bytes {
+        if base <= self.lwnd { base / 2 } else { base.scale(factor) }
+    }
+
+    fn counted(ack: &AckSample) -> Bytes {
+        ack.newly_delivered
+    }
+
+    fn decreased(&mut self, _before: Bytes, _after: Bytes, _path: &PathView) {
+        self.fraction = Fraction::default();
+    }
+
+    fn scaled(&mut self, _before: Bytes, _after: Bytes, _path: &PathView) {}
+
+    fn grow(&mut self, cwnd: Bytes, _amount: Bytes, ack: &AckSample, path: &PathView) -> Bytes {
+        if ack.ecn.any() {
+            return cwnd;
+        }
+        let mss = path.mss.as_f64();
+        let segments = if cwnd <= self.lwnd { mss / cwnd.as_f64() } else { self.a };
+        cwnd + self.fraction.whole(mss * segments)
+    }
+}

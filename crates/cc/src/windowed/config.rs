@@ -1,0 +1,129 @@
+//! The description of a window-based controller, and how one is put together.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+use windtunnel_algorithm::{AnyParams, OutOfRange};
+
+use super::avoidance::{Avoidance, AvoidanceParams, RenoParams};
+use super::controller::Windowed;
+use super::response::{ConventionalParams, ResponseParams};
+use super::slow_start::{SlowStart, SlowStartParams, StandardParams};
+use crate::controller::{CongestionControl, ControllerParams};
+use crate::needs::{Feedback, Needs};
+use crate::sample::FlowInit;
+use crate::style::Style;
+
+/// A window-based controller: slow start x avoidance x response.
+#[derive(Clone, Debug)]
+pub struct WindowedConfig {
+    /// How the window grows between responses.
+    pub avoidance: Arc<dyn AvoidanceParams>,
+    /// How the flow finds its first window.
+    pub slow_start: Arc<dyn SlowStartParams>,
+    /// What congestion signals do to the window.
+    pub response: Arc<dyn ResponseParams>,
+}
+
+impl Default for WindowedConfig {
+    /// Reno with standard slow start and the conventional response.
+    fn default() -> WindowedConfig {
+        WindowedConfig {
+            avoidance: Arc::new(RenoParams::default()),
+            slow_start: Arc::new(StandardParams::default()),
+            response: Arc::new(ConventionalParams::default()),
+        }
+    }
+}
+
+impl PartialEq for WindowedConfig {
+    fn eq(&self, other: &WindowedConfig) -> bool {
+        *self.avoidance == *other.avoidance
+            && *self.slow_start == *other.slow_start
+            && *self.response == *other.response
+    }
+}
+
+impl WindowedConfig {
+    /// Fills in whatever was left to the style of the endpoints, so that what runs can be printed.
+    pub fn resolve(&mut self, style: Style) {
+        if let Some(resolved) = self.avoidance.resolved(style) {
+            self.avoidance = resolved;
+        }
+        if let Some(resolved) = self.slow_start.resolved(style) {
+            self.slow_start = resolved;
+        }
+    }
+
+    /// True if the flow answers SCE: it is to negotiate MDS.
+    pub fn answers_sce(&self) -> bool {
+        self.response.feedback() == Feedback::Sce
+    }
+}
+
+impl AnyParams for WindowedConfig {
+    /// The avoidance's: slow start and response are parameters.
+    fn name(&self) -> &str {
+        self.avoidance.name()
+    }
+
+    /// The parameters of the avoidance, `slow_start` as a table with `kind`, the name of the response and its parameters.
+    fn to_map(&self) -> Map<String, Value> {
+        let mut slow_start = Map::new();
+        slow_start.insert("kind".to_owned(), self.slow_start.name().into());
+        slow_start.extend(self.slow_start.to_map());
+        let mut map = self.avoidance.to_map();
+        map.insert("slow_start".to_owned(), slow_start.into());
+        map.insert("response".to_owned(), self.response.name().into());
+        map.extend(self.response.to_map());
+        map
+    }
+
+    fn check(&self) -> Result<(), OutOfRange> {
+        self.avoidance.check()?;
+        self.slow_start.check()?;
+        self.response.check()
+    }
+}
+
+impl ControllerParams for WindowedConfig {
+    /// What is not resolved is as in the MDS document.
+    fn build(&self, init: FlowInit) -> Box<dyn CongestionControl> {
+        self.avoidance.build(Composition::new(self, init))
+    }
+}
+
+/// A window-based controller that lacks its avoidance.
+#[derive(Debug)]
+pub struct Composition {
+    init: FlowInit,
+    needs: Needs,
+    slow_start: Box<dyn SlowStart>,
+    response: Arc<dyn ResponseParams>,
+}
+
+impl Composition {
+    fn new(config: &WindowedConfig, init: FlowInit) -> Composition {
+        Composition {
+            init,
+            needs: Needs {
+                pacing: config.slow_start.paces(),
+                feedback: config.response.feedback(),
+                ..Needs::default()
+            },
+            slow_start: config.slow_start.build(&init, config.response.tau()),
+            response: Arc::clone(&config.response),
+        }
+    }
+
+    /// The flow that the controller is for.
+    pub const fn init(&self) -> &FlowInit {
+        &self.init
+    }
+
+    /// The whole controller. It is compiled for each avoidance: an ACK makes no dynamic call to it.
+    pub fn with<A: Avoidance + 'static>(self, avoidance: A) -> Box<dyn CongestionControl> {
+        let response = self.response.build(avoidance.md());
+        Box::new(Windowed::new(self.init, self.needs, self.slow_start, avoidance, response))
+    }
+}

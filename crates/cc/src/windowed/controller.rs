@@ -1,0 +1,352 @@
+//! The window-based controller: what slow start, avoidance and response have in common.
+//!
+//! [`Windowed`] owns what the three share: cwnd and ssthresh, the phase, and the hold-off that makes at
+//! most one congestion response per round (spec/mds section 2). Within one ACK the order is: the signal
+//! (CE first, by `on_congestion`; SCE only without CE), then growth (spec/mds sections 2 and 8). A slow
+//! start that ends by a signal leaves the rest of the ACK to the avoidance; one that ends by delay is
+//! done with it, but for `HyStart`, which gives up nothing.
+//!
+//! Whatever lowers cwnd below ssthresh, a timeout or an unused window, is followed by slow start up to ssthresh; what of
+//! the last ACK would lead beyond it is the avoidance's (spec/congestion-control section 1.4). Growth that the
+//! sender bars (its state, its growth gate) is left out; what an ACK says is heard all the same.
+
+use windtunnel_units::{Bytes, Duration};
+
+use super::avoidance::Avoidance;
+use super::response::Response;
+use super::slow_start::{Regrowth, SlowStart, SlowStartVerdict};
+use crate::control::{Control, ExitReason, Pacing, Phase};
+use crate::controller::CongestionControl;
+use crate::hold_off::HoldOff;
+use crate::needs::Needs;
+use crate::sample::{AckSample, CongestionEvent, FlowInit, PathView, SsthreshBase, Trigger};
+
+/// What an unused window is remembered as (RFC 2861 section 3.1).
+const REMEMBERED: f64 = 0.75;
+
+/// A window-based congestion controller.
+#[derive(Debug)]
+pub(crate) struct Windowed<A> {
+    mss: Bytes,
+    min_cwnd: Bytes,
+    cwnd: Bytes,
+    ssthresh: Bytes,
+    stage: Stage,
+    slow_start: Box<dyn SlowStart>,
+    avoidance: A,
+    response: Box<dyn Response>,
+    hold_off: HoldOff,
+    needs: Needs,
+    base: SsthreshBase,
+    exit: Option<ExitReason>,
+    undo: Option<Undo<A>>,
+}
+
+/// Which part of the controller grows cwnd.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// The flow's own slow start, at its begin.
+    Seeking,
+    /// Back up to ssthresh after a timeout (RFC 5681 section 3.1); congestion avoidance then begins anew.
+    Recovering,
+    /// Back up to ssthresh after an unused window was lowered; congestion avoidance then goes on.
+    Resuming,
+    /// Congestion avoidance.
+    Avoiding,
+}
+
+/// What a loss response replaced, should the loss turn out to have been none.
+#[derive(Clone, Debug)]
+struct Undo<A> {
+    cwnd: Bytes,
+    ssthresh: Bytes,
+    stage: Stage,
+    exit: Option<ExitReason>,
+    avoidance: A,
+}
+
+impl<A: Avoidance> Windowed<A> {
+    pub(crate) fn new(
+        init: FlowInit,
+        needs: Needs,
+        slow_start: Box<dyn SlowStart>,
+        avoidance: A,
+        response: Box<dyn Response>,
+    ) -> Windowed<A> {
+        Windowed {
+            mss: init.mss,
+            min_cwnd: init.min_cwnd,
+            // One segment is allowed (RFC 5681 section 3.1, Jacobson 1988): the floor is of responses.
+            cwnd: init.iw.max(init.mss),
+            ssthresh: Bytes::MAX,
+            stage: Stage::Seeking,
+            slow_start,
+            avoidance,
+            response,
+            hold_off: HoldOff::new(),
+            needs,
+            base: init.ssthresh_base,
+            exit: None,
+            undo: None,
+        }
+    }
+
+    /// A congestion response: leaves `factor` of `base`, and begins a round without further responses. The
+    /// floor never raises cwnd: after a timeout cwnd may be below, and ssthresh is then above it.
+    fn respond(&mut self, base: Bytes, factor: f64, path: &PathView) {
+        let before = self.cwnd;
+        self.ssthresh = self.avoidance.kept(base, factor, self.mss).max(self.min_cwnd);
+        self.cwnd = self.ssthresh.min(before);
+        self.stage = if self.cwnd < self.ssthresh { Stage::Resuming } else { Stage::Avoiding };
+        self.avoidance.decreased(before, self.cwnd, path);
+        self.hold_off.start(path.nxt);
+    }
+
+    /// From what a loss computes ssthresh: never more than cwnd, of which limited transmit may have sent more.
+    fn loss_base(&self, path: &PathView) -> Bytes {
+        match self.base {
+            SsthreshBase::Cwnd => self.cwnd,
+            SsthreshBase::Flight => (path.nxt - path.una).min(self.cwnd),
+        }
+    }
+
+    /// Ends the flow's own slow start without a loss.
+    fn leave_slow_start(&mut self, reason: ExitReason, rtt: Option<Duration>, path: &PathView) {
+        let cwnd = self.slow_start.exit_cwnd(self.cwnd, rtt, path);
+        self.cwnd = cwnd.max(self.min_cwnd).min(self.cwnd);
+        if !self.slow_start.exits_by_md() {
+            self.hold_off.start(path.nxt);
+        }
+        self.leave_at_cwnd(reason, path);
+    }
+
+    /// Ends the flow's own slow start with cwnd as it is.
+    fn leave_at_cwnd(&mut self, reason: ExitReason, path: &PathView) {
+        self.exit = Some(reason);
+        self.avoid(path);
+    }
+
+    /// Begins congestion avoidance at the present cwnd.
+    fn avoid(&mut self, path: &PathView) {
+        self.ssthresh = self.cwnd;
+        self.stage = Stage::Avoiding;
+        self.avoidance.begin(self.cwnd, path);
+    }
+
+    /// Answers an echo of CE, at most once per round.
+    fn on_ce(&mut self, event: &CongestionEvent, path: &PathView) -> bool {
+        if self.stage == Stage::Seeking {
+            match self.slow_start.on_ce(&mut self.cwnd, event.rtt, path) {
+                SlowStartVerdict::Stay => return false,
+                SlowStartVerdict::Respond => return true,
+                SlowStartVerdict::Exit(reason) if self.slow_start.exits_by_md() => {
+                    if self.hold_off.allows(path.una) {
+                        self.exit = Some(reason);
+                    }
+                }
+                SlowStartVerdict::Exit(reason) => {
+                    self.leave_slow_start(reason, event.rtt, path);
+                    return true;
+                }
+                SlowStartVerdict::Leave(reason) => self.leave_at_cwnd(reason, path),
+            }
+        }
+        if !self.hold_off.allows(path.una) {
+            return false;
+        }
+        // CE halves cwnd, not the flight (RFC 3168 section 6.1.2).
+        self.respond(self.cwnd, self.response.ce(), path);
+        self.undo = None;
+        true
+    }
+
+    /// Keeps what a response to a loss is about to replace.
+    fn remember(&mut self) {
+        self.undo = Some(Undo {
+            cwnd: self.cwnd,
+            ssthresh: self.ssthresh,
+            stage: self.stage,
+            exit: self.exit,
+            avoidance: self.avoidance.clone(),
+        });
+        if self.stage == Stage::Seeking {
+            self.exit = Some(ExitReason::Loss);
+        }
+    }
+
+    /// Answers a loss. The sender reports each episode once: no hold-off.
+    fn on_loss(&mut self, path: &PathView) {
+        self.remember();
+        self.respond(self.loss_base(path), self.response.loss(), path);
+    }
+
+    /// Answers the SCE of an ACK, one by one. A place in the limiter is used even where the hold-off
+    /// then refuses the response (spec/mds section 8); it does not begin a round.
+    fn on_sce(&mut self, marks: u32, path: &PathView) {
+        let allowed = self.hold_off.allows(path.una);
+        for _ in 0..marks {
+            let Some(factor) = self.response.sce(path.now, path.srtt) else { break };
+            if allowed {
+                let before = self.cwnd;
+                self.cwnd = before.scale(factor).max(self.min_cwnd).min(before);
+                self.ssthresh = self.cwnd;
+                self.stage = Stage::Avoiding;
+                self.avoidance.scaled(before, self.cwnd, path);
+            }
+        }
+    }
+
+    /// Slow start up to ssthresh. Returns what of the ACK is left to the avoidance.
+    fn regrow(&mut self, ack: &AckSample, path: &PathView) -> Bytes {
+        let left = match self.slow_start.regrow(self.cwnd, ack, path) {
+            Regrowth::Leave => {
+                self.ssthresh = self.cwnd;
+                A::counted(ack)
+            }
+            Regrowth::By(growth) => {
+                let room = self.ssthresh.saturating_sub(self.cwnd);
+                let grown = growth.min(room);
+                self.cwnd += grown;
+                growth - grown
+            }
+        };
+        if self.cwnd >= self.ssthresh {
+            if self.stage == Stage::Recovering {
+                self.avoidance.begin(self.cwnd, path);
+            }
+            self.stage = Stage::Avoiding;
+        }
+        left
+    }
+}
+
+impl<A: Avoidance> CongestionControl for Windowed<A> {
+    fn needs(&self) -> Needs {
+        self.needs
+    }
+
+    fn on_ack(&mut self, ack: &AckSample, path: &PathView) {
+        if let Some(rtt) = ack.rtt {
+            self.avoidance.sampled(rtt, path.now);
+        }
+        let mut sce = ack.ecn.sce.packets;
+        if self.stage == Stage::Seeking {
+            match self.slow_start.on_ack(&mut self.cwnd, ack, path) {
+                SlowStartVerdict::Stay | SlowStartVerdict::Respond => return,
+                SlowStartVerdict::Exit(reason) => {
+                    self.leave_slow_start(reason, ack.rtt, path);
+                    if reason == ExitReason::Delay {
+                        return;
+                    }
+                    // Leaving was the answer to them: they take no place in the limiter.
+                    sce = 0;
+                }
+                SlowStartVerdict::Leave(reason) => self.leave_at_cwnd(reason, path),
+            }
+        }
+        if sce > 0 {
+            self.on_sce(sce, path);
+        }
+        let left = match self.stage {
+            Stage::Recovering | Stage::Resuming => self.regrow(ack, path),
+            Stage::Seeking | Stage::Avoiding => A::counted(ack),
+        };
+        if ack.growth_barred {
+            self.avoidance.barred(path);
+        } else if left > Bytes::ZERO {
+            let floor = self.min_cwnd.min(self.cwnd);
+            self.cwnd = self.avoidance.grow(self.cwnd, left, ack, path).max(floor);
+        }
+    }
+
+    fn on_congestion(&mut self, event: &CongestionEvent, path: &PathView) -> bool {
+        match event.trigger {
+            Trigger::Ce => self.on_ce(event, path),
+            Trigger::Loss => {
+                self.on_loss(path);
+                true
+            }
+        }
+    }
+
+    /// RFC 5681 section 3.1: ssthresh once per episode (equation 4), cwnd one segment more than is in flight.
+    fn on_rto(&mut self, new_episode: bool, path: &PathView) {
+        if new_episode {
+            self.remember();
+            let kept = self.avoidance.kept(self.loss_base(path), self.response.loss(), self.mss);
+            self.ssthresh = kept.max(self.min_cwnd);
+            self.avoidance.decreased(self.cwnd, self.ssthresh, path);
+            self.hold_off.start(path.nxt);
+        }
+        self.cwnd = path.in_flight + self.mss;
+        self.stage = Stage::Recovering;
+        self.slow_start.timed_out(path);
+        self.avoidance.timed_out(path);
+    }
+
+    fn on_tx_start(&mut self, idle: Duration, path: &PathView) {
+        self.avoidance.idled(idle, path);
+    }
+
+    fn on_cwnd_validation(&mut self, cwnd: Bytes, _path: &PathView) {
+        let remembered = self.avoidance.kept(self.cwnd, REMEMBERED, self.mss);
+        self.ssthresh = self.ssthresh.max(remembered);
+        self.cwnd = cwnd.min(self.cwnd).max(self.mss);
+        if self.stage == Stage::Avoiding && self.cwnd < self.ssthresh {
+            self.stage = Stage::Resuming;
+        }
+    }
+
+    fn on_undo(&mut self, _path: &PathView) {
+        let Some(undo) = self.undo.take() else { return };
+        self.cwnd = self.cwnd.max(undo.cwnd);
+        self.ssthresh = self.ssthresh.max(undo.ssthresh);
+        self.stage = match undo.stage {
+            Stage::Avoiding if self.cwnd < self.ssthresh => Stage::Resuming,
+            stage => stage,
+        };
+        self.exit = undo.exit;
+        self.avoidance.undone(undo.avoidance);
+    }
+
+    fn control(&self) -> Control {
+        let phase = match self.stage {
+            Stage::Seeking | Stage::Recovering | Stage::Resuming => Phase::SlowStart,
+            Stage::Avoiding => Phase::CongestionAvoidance,
+        };
+        Control {
+            cwnd: self.cwnd,
+            ssthresh: self.ssthresh,
+            pacing: self.pacing(),
+            send_quantum: None,
+            app_limited: false,
+            phase,
+        }
+    }
+
+    #[inline]
+    fn cwnd(&self) -> Bytes {
+        self.cwnd
+    }
+
+    fn pacing(&self) -> Pacing {
+        Pacing::Gain(match self.stage {
+            Stage::Seeking => self.slow_start.pacing_gain(),
+            Stage::Recovering | Stage::Resuming | Stage::Avoiding => 1.0,
+        })
+    }
+
+    fn slow_start_exit(&self) -> Option<ExitReason> {
+        self.exit
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("stage", f64::from(self.stage as u8));
+        out("recover_seq", self.hold_off.recover().get() as f64);
+        // What slow start knew when it ended is no state any more.
+        let seeking = self.stage == Stage::Seeking;
+        self.slow_start.probe(&mut |name, value| out(name, if seeking { value } else { f64::NAN }));
+        self.avoidance.probe(out);
+        self.response.probe(out);
+    }
+}

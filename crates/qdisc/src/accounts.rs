@@ -1,0 +1,216 @@
+//! What happened to packets: the one place where they are counted.
+
+use windtunnel_units::{Bytes, Duration, Rate, Time};
+use windtunnel_wire::{FlowId, Packet};
+
+use crate::aqm::Signal;
+use crate::ecn::Outcome;
+
+/// Why a queue lost a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DropReason {
+    /// The queue was full: it arrived last, or with head drop it was the oldest.
+    Full,
+    /// The queue was full, and its band held the most of all.
+    Overlimit,
+    /// The AQM decided so.
+    Aqm,
+}
+
+/// A drop, as the recorder sees it. With loss-free endpoints (see [`QueueCx::deliver_drops`]) the packet
+/// was delivered with CE instead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dropped {
+    /// The packet's flow.
+    pub flow: FlowId,
+    /// Which packet it was, where packets are captured ([`Packet::id`]).
+    pub id: u64,
+    /// The packet's length.
+    pub size: Bytes,
+    /// Why.
+    pub reason: DropReason,
+}
+
+/// What happened to a packet and does not show in what a dequeue returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Incident {
+    /// It was dropped.
+    Dropped(Dropped),
+    /// It was marked on its arrival.
+    Marked {
+        /// The packet's flow.
+        flow: FlowId,
+        /// With what.
+        signal: Signal,
+    },
+}
+
+/// Counters of a queue or of one of its bands. `arrived = departed + lost + queued` in packets, at any time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueStats {
+    /// Packets offered.
+    pub arrived: u64,
+    /// Packets that left by dequeue.
+    pub departed: u64,
+    /// Bytes that left by dequeue.
+    pub departed_bytes: Bytes,
+    /// The sum of the sojourn times of packets that left by dequeue.
+    pub waited: Duration,
+    /// Packets lost.
+    pub lost: u64,
+    /// Packets marked SCE by this queue.
+    pub sce: u64,
+    /// Packets marked CE by this queue, other than in place of a drop.
+    pub ce: u64,
+    /// Drops because the queue was full (also those delivered with CE in place of a loss).
+    pub drops_full: u64,
+    /// Drops from the band that held the most.
+    pub drops_overlimit: u64,
+    /// Drops by the AQM (also those delivered with CE in place of a loss).
+    pub drops_aqm: u64,
+}
+
+impl QueueStats {
+    /// Packets that are queued.
+    #[inline]
+    pub const fn queued(&self) -> u64 {
+        self.arrived - self.departed - self.lost
+    }
+
+    /// What was counted since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &QueueStats) -> QueueStats {
+        QueueStats {
+            arrived: self.arrived - earlier.arrived,
+            departed: self.departed - earlier.departed,
+            departed_bytes: self.departed_bytes - earlier.departed_bytes,
+            waited: self.waited.saturating_sub(earlier.waited),
+            lost: self.lost - earlier.lost,
+            sce: self.sce - earlier.sce,
+            ce: self.ce - earlier.ce,
+            drops_full: self.drops_full - earlier.drops_full,
+            drops_overlimit: self.drops_overlimit - earlier.drops_overlimit,
+            drops_aqm: self.drops_aqm - earlier.drops_aqm,
+        }
+    }
+
+    /// Drops for any reason.
+    pub const fn drops(&self) -> u64 {
+        self.drops_full + self.drops_overlimit + self.drops_aqm
+    }
+}
+
+/// The counters of a queue: all of it, and each of its bands if it has several.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Accounts {
+    /// The whole queue.
+    pub total: QueueStats,
+    /// Its bands, by index; empty for a queue of one band, and for bands that no packet has reached yet.
+    pub bands: Vec<QueueStats>,
+}
+
+/// What a discipline is given with each call, and where it must account for what it does.
+#[derive(Debug)]
+pub struct QueueCx<'a> {
+    /// The simulated clock.
+    pub now: Time,
+    /// The rate of the link behind the queue.
+    pub rate: Rate,
+    /// Loss-free endpoints (spec/mds section 2): what would be dropped is delivered with CE and counted
+    /// as a drop.
+    pub deliver_drops: bool,
+    accounts: &'a mut Accounts,
+    /// What happens is counted for this band too.
+    band: Option<usize>,
+    incidents: &'a mut Vec<Incident>,
+    departure: Option<(Outcome, Duration)>,
+}
+
+impl<'a> QueueCx<'a> {
+    /// A context for one call. `incidents` is appended to.
+    pub const fn new(
+        now: Time,
+        rate: Rate,
+        deliver_drops: bool,
+        accounts: &'a mut Accounts,
+        incidents: &'a mut Vec<Incident>,
+    ) -> QueueCx<'a> {
+        QueueCx { now, rate, deliver_drops, accounts, band: None, incidents, departure: None }
+    }
+
+    /// What happens from now on happens in this band. A discipline of one band does not call it.
+    #[inline]
+    pub fn enter_band(&mut self, band: usize) {
+        if self.accounts.bands.len() <= band {
+            self.accounts.bands.resize(band + 1, QueueStats::default());
+        }
+        self.band = Some(band);
+    }
+
+    #[inline]
+    fn count(&mut self, count: impl Fn(&mut QueueStats)) {
+        count(&mut self.accounts.total);
+        if let Some(band) = self.band {
+            count(&mut self.accounts.bands[band]);
+        }
+    }
+
+    /// A packet was offered.
+    #[inline]
+    pub fn arrived(&mut self) {
+        self.count(|stats| stats.arrived += 1);
+    }
+
+    /// Loses a packet: the only way out of a queue but for dequeue.
+    #[expect(clippy::needless_pass_by_value, reason = "who loses a packet gives it up")]
+    pub fn drop(&mut self, packet: Packet, reason: DropReason) {
+        self.count(|stats| stats.lost += 1);
+        self.count_drop(&packet, reason);
+    }
+
+    /// Counts the drop of a packet that is delivered with CE instead ([`QueueCx::deliver_drops`]).
+    pub fn count_drop(&mut self, packet: &Packet, reason: DropReason) {
+        self.count(|stats| match reason {
+            DropReason::Full => stats.drops_full += 1,
+            DropReason::Overlimit => stats.drops_overlimit += 1,
+            DropReason::Aqm => stats.drops_aqm += 1,
+        });
+        let dropped = Dropped { flow: packet.flow, id: packet.id(), size: packet.size(), reason };
+        self.incidents.push(Incident::Dropped(dropped));
+    }
+
+    /// A packet was marked on arrival; marks on departure are counted by [`QueueCx::departed`].
+    pub fn marked(&mut self, packet: &Packet, signal: Signal) {
+        self.count_mark(signal);
+        self.incidents.push(Incident::Marked { flow: packet.flow, signal });
+    }
+
+    fn count_mark(&mut self, signal: Signal) {
+        self.count(|stats| match signal {
+            Signal::Sce => stats.sce += 1,
+            Signal::Ce => stats.ce += 1,
+        });
+    }
+
+    /// A packet leaves by dequeue, after `outcome` was applied to it and with the sojourn time that the
+    /// decision was taken on.
+    #[inline]
+    pub fn departed(&mut self, packet: &Packet, outcome: Outcome, sojourn: Duration) {
+        self.count(|stats| {
+            stats.departed += 1;
+            stats.departed_bytes += packet.size();
+            stats.waited += sojourn;
+        });
+        match outcome {
+            Outcome::Passed => {}
+            Outcome::Marked(signal) => self.count_mark(signal),
+            Outcome::Drop => self.count_drop(packet, DropReason::Aqm),
+        }
+        self.departure = Some((outcome, sojourn));
+    }
+
+    /// What was done to the packet that the last dequeue returned, and its sojourn time.
+    pub const fn departure(&self) -> Option<(Outcome, Duration)> {
+        self.departure
+    }
+}

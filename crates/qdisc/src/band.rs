@@ -1,0 +1,71 @@
+//! Storage: packets in their order of arrival, and how many bytes they are. A band neither decides nor counts.
+
+use std::collections::VecDeque;
+
+use windtunnel_units::{Bytes, Duration, Time};
+use windtunnel_wire::Packet;
+
+use crate::discipline::Backlog;
+
+/// A ring of packets. It doubles as needed and never gives room back, so that a warm band allocates nothing.
+#[derive(Debug)]
+pub struct Band {
+    packets: VecDeque<Packet>,
+    bytes: Bytes,
+}
+
+impl Default for Band {
+    fn default() -> Band {
+        Band::new()
+    }
+}
+
+impl Band {
+    /// Room that is allocated at once: about 100 ms at 100 Mbit/s.
+    const CAPACITY: usize = 1024;
+
+    /// An empty band.
+    pub fn new() -> Band {
+        Band { packets: VecDeque::with_capacity(Band::CAPACITY), bytes: Bytes::ZERO }
+    }
+
+    /// What it holds.
+    #[inline]
+    pub fn backlog(&self) -> Backlog {
+        Backlog { packets: self.packets.len(), bytes: self.bytes }
+    }
+
+    /// The packet that arrived first.
+    #[inline]
+    pub fn head(&self) -> Option<&Packet> {
+        self.packets.front()
+    }
+
+    /// How long the packet at the head has waited.
+    #[inline]
+    pub fn head_waiting(&self, now: Time) -> Option<Duration> {
+        self.head().map(|head| now.since(head.enqueued_at))
+    }
+
+    /// Stores a packet at the tail.
+    #[inline]
+    pub fn push(&mut self, packet: Packet) {
+        self.bytes += packet.size();
+        self.packets.push_back(packet);
+    }
+
+    /// Gives up the packet at the head.
+    #[inline]
+    pub fn pop(&mut self) -> Option<Packet> {
+        let packet = self.packets.pop_front()?;
+        self.bytes -= packet.size();
+        Some(packet)
+    }
+
+    /// Gives up the packet behind the one at the head, which stays.
+    pub fn pop_second(&mut self) -> Option<Packet> {
+        let packet = self.packets.remove(1)?;
+        self.bytes -= packet.size();
+        Some(packet)
+    }
+}

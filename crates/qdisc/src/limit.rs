@@ -1,0 +1,51 @@
+//! How much a queue holds.
+
+use windtunnel_units::{Bytes, Duration, Rate};
+
+use crate::discipline::Backlog;
+
+/// How much a queue holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Limit {
+    /// As much as arrives.
+    #[default]
+    Unlimited,
+    /// This many packets.
+    Packets(usize),
+    /// This many bytes.
+    Bytes(Bytes),
+    /// What the link drains within this time at its current rate.
+    Time(Duration),
+}
+
+/// A limit that is asked at every arrival. Packets that are queued stay when a limit that depends on the rate shrinks.
+#[derive(Clone, Debug)]
+pub struct Room {
+    limit: Limit,
+    /// What [`Limit::Time`] amounts to at a rate: rates change seldom.
+    time_limit: (Rate, Bytes),
+}
+
+impl Room {
+    /// Room for `limit`.
+    pub const fn new(limit: Limit) -> Room {
+        Room { limit, time_limit: (Rate::ZERO, Bytes::ZERO) }
+    }
+
+    /// True if a packet of `size` fits beside `backlog`, in front of a link of `rate`.
+    #[inline]
+    pub fn fits(&mut self, backlog: Backlog, size: Bytes, rate: Rate) -> bool {
+        match self.limit {
+            Limit::Unlimited => true,
+            Limit::Packets(limit) => backlog.packets < limit,
+            Limit::Bytes(limit) => backlog.bytes + size <= limit,
+            // 8 * bytes / rate <= limit, without a division per packet.
+            Limit::Time(limit) => {
+                if self.time_limit.0 != rate {
+                    self.time_limit = (rate, rate * limit);
+                }
+                backlog.bytes + size <= self.time_limit.1
+            }
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! How queues are described: the parameters of AQMs and disciplines as two open sets.
+//!
+//! An AQM's parameters build the AQM ([`BuildAqm`]). What is written once for the type is then available without it: as one
+//! AQM among several of a discipline ([`AqmParams`]), and as a queue of its own, first in, first out and compiled for
+//! that AQM ([`QueueParams`]). A discipline's parameters build the discipline; where it takes AQMs, it names the keys
+//! ([`QueueParams::slots`]) and is given what the description has under them.
+
+use std::sync::Arc;
+
+use windtunnel_algorithm::{AnyParams, Params};
+use windtunnel_units::{Duration, OutOfRange, Time};
+
+use crate::aqm::Aqm;
+use crate::discipline::QueueDiscipline;
+use crate::ecn::EcnPolicy;
+use crate::fifo::Fifo;
+use crate::limit::Limit;
+
+/// What an AQM is told about its place when it is built.
+#[derive(Clone, Copy, Debug)]
+pub struct AqmInit {
+    /// How much its queue holds.
+    pub limit: Limit,
+    /// Of its own random stream.
+    pub seed: u64,
+    /// The simulated clock.
+    pub now: Time,
+    /// How long its queue has existed already, without traffic ([`QueueInit::age`]).
+    pub age: Duration,
+}
+
+impl AqmInit {
+    /// The next call of a timer that runs every `interval`, for the first time `first` after the queue was created.
+    pub const fn next_tick(&self, first: Duration, interval: Duration) -> Time {
+        let (age, first, interval) = (self.age.as_nanos(), first.as_nanos(), interval.as_nanos());
+        let wait = if age < first { first - age } else { interval - (age - first) % interval };
+        Time::from_nanos(self.now.as_nanos() + wait)
+    }
+}
+
+/// What a discipline is told about its place when it is built, which is at the start of the run.
+#[derive(Clone, Copy, Debug)]
+pub struct QueueInit {
+    /// How it reads the ECN field.
+    pub ecn: EcnPolicy,
+    /// How much it holds.
+    pub limit: Limit,
+    /// Of its own random stream.
+    pub seed: u64,
+    /// How long it has existed before the run starts, without traffic. Periodic control laws have settled and have their
+    /// phase from that time.
+    pub age: Duration,
+}
+
+impl QueueInit {
+    /// The age of a queue that is not given one. A real queue is set up long before the first packet of a test; within
+    /// a minute every control law of this crate comes to rest.
+    pub const AGE: Duration = Duration::from_secs(60);
+
+    /// A queue of this limit and seed, with defaults.
+    pub fn new(limit: Limit, seed: u64) -> QueueInit {
+        QueueInit { ecn: EcnPolicy::default(), limit, seed, age: QueueInit::AGE }
+    }
+
+    /// The same for an AQM of this queue.
+    pub const fn aqm(&self) -> AqmInit {
+        AqmInit { limit: self.limit, seed: self.seed, now: Time::ZERO, age: self.age }
+    }
+}
+
+/// The parameters of an AQM written in Rust.
+pub trait BuildAqm: Params {
+    /// The AQM.
+    type Aqm: Aqm + 'static;
+
+    /// The limit of a queue with this AQM alone that is not given one.
+    const LIMIT: Limit = Limit::Unlimited;
+
+    /// The AQM at its start. The parameters have been checked.
+    fn aqm(&self, init: &AqmInit) -> Self::Aqm;
+}
+
+/// The parameters of any AQM.
+pub trait AqmParams: AnyParams {
+    /// The AQM at its start.
+    fn build(&self, init: &AqmInit) -> Box<dyn Aqm>;
+}
+
+impl<P: BuildAqm> AqmParams for P {
+    fn build(&self, init: &AqmInit) -> Box<dyn Aqm> {
+        Box::new(self.aqm(init))
+    }
+}
+
+/// The parameters of any discipline.
+pub trait QueueParams: AnyParams {
+    /// The limit of a queue that is not given one.
+    fn default_limit(&self) -> Limit {
+        Limit::Unlimited
+    }
+
+    /// The keys under which the discipline takes AQMs. What is given there reaches [`QueueParams::build`] in the same
+    /// order.
+    fn slots(&self) -> &'static [AqmSlot] {
+        &[]
+    }
+
+    /// Whether these AQMs go with the parameters.
+    ///
+    /// # Errors
+    /// The first parameter that contradicts them.
+    fn check_aqms(&self, _aqms: &[Option<Arc<dyn AqmParams>>]) -> Result<(), OutOfRange> {
+        Ok(())
+    }
+
+    /// An empty queue. `aqms` has an entry for each of [`QueueParams::slots`], with nothing for a key that was left out.
+    fn build(&self, aqms: &[Option<Arc<dyn AqmParams>>], init: &QueueInit) -> Box<dyn QueueDiscipline>;
+}
+
+/// A key under which a discipline takes an AQM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AqmSlot {
+    /// The key.
+    pub key: &'static str,
+    /// What the AQM does there, and which one it is if the key is left out.
+    pub summary: &'static str,
+}
+
+impl<P: BuildAqm> QueueParams for P {
+    fn default_limit(&self) -> Limit {
+        P::LIMIT
+    }
+
+    fn build(&self, _aqms: &[Option<Arc<dyn AqmParams>>], init: &QueueInit) -> Box<dyn QueueDiscipline> {
+        Box::new(Fifo::new(self.aqm(&init.aqm()), init.ecn, init.limit))
+    }
+}
+
+impl PartialEq for dyn AqmParams {
+    fn eq(&self, other: &dyn AqmParams) -> bool {
+        (self as &dyn AnyParams).eq(other)
+    }
+}
+
+impl PartialEq for dyn QueueParams {
+    fn eq(&self, other: &dyn QueueParams) -> bool {
+        (self as &dyn AnyParams).eq(other)
+    }
+}
+
+/// A queue as it is described: a discipline and the AQMs in its slots.
+#[derive(Clone, Debug)]
+pub struct QueueSpec {
+    /// The discipline's parameters.
+    pub params: Arc<dyn QueueParams>,
+    /// An entry for each of its slots.
+    pub aqms: Vec<Option<Arc<dyn AqmParams>>>,
+}
+
+impl PartialEq for QueueSpec {
+    fn eq(&self, other: &QueueSpec) -> bool {
+        *self.params == *other.params && self.aqms == other.aqms
+    }
+}
+
+impl QueueSpec {
+    /// A discipline with nothing in its slots.
+    pub fn new(params: impl QueueParams) -> QueueSpec {
+        QueueSpec { aqms: vec![None; params.slots().len()], params: Arc::new(params) }
+    }
+
+    /// The same with an AQM under `key`.
+    ///
+    /// # Panics
+    /// If the discipline has no such slot.
+    #[must_use]
+    pub fn with(mut self, key: &str, aqm: impl AqmParams) -> QueueSpec {
+        let slot = self.params.slots().iter().position(|slot| slot.key == key);
+        self.aqms[slot.expect("a slot of the discipline")] = Some(Arc::new(aqm));
+        self
+    }
+
+    /// Whether the parameters of discipline and AQMs are within what they are defined for.
+    ///
+    /// # Errors
+    /// The first that is not.
+    pub fn check(&self) -> Result<(), OutOfRange> {
+        self.params.check()?;
+        self.aqms.iter().flatten().try_for_each(|aqm| aqm.check())?;
+        self.params.check_aqms(&self.aqms)
+    }
+
+    /// An empty queue.
+    ///
+    /// # Panics
+    /// If [`QueueSpec::check`] finds fault.
+    pub fn build(&self, init: &QueueInit) -> Box<dyn QueueDiscipline> {
+        if let Err(error) = self.check() {
+            panic!("{error}");
+        }
+        self.params.build(&self.aqms, init)
+    }
+}

@@ -1,0 +1,191 @@
+//! Controllers: a name, or a table with `kind` and parameters.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use windtunnel_cc::{
+    AimdGrowth, AvoidanceParams, EsspParams, RenoParams, SlowStartParams, Style, WindowedConfig,
+};
+use windtunnel_tcp::LossDetection;
+use windtunnel_tcp::bsd42::Bsd42Params;
+use windtunnel_units::OutOfRange;
+
+use super::cursor::Cursor;
+use super::deserialize::fields;
+use super::fault::Fault;
+use super::nearest::nearest;
+use crate::model::{Endpoints, SharedController};
+use crate::registry::{
+    BSD42, CLASSICS, Classic, DEFAULT_IW, Entry, MDS, MDS_SUFFIX, RESPONSE, Registry, SLOW_START,
+};
+
+/// A flow's controller.
+#[derive(Debug)]
+pub(crate) struct Controller {
+    /// Its short name.
+    pub(crate) name: String,
+    pub(crate) params: SharedController,
+    /// The loss detection that its name stands for.
+    pub(crate) detection: Option<LossDetection>,
+    /// The initial window in segments, where the flow gives none.
+    pub(crate) iw: u32,
+    /// The sender from before congestion control, if it is that.
+    pub(crate) bsd42: Option<Bsd42Params>,
+}
+
+impl Controller {
+    /// What stands in place of a controller where there is none.
+    pub(crate) fn none(name: String) -> Controller {
+        let params = SharedController(Arc::new(WindowedConfig::default()));
+        Controller { name, params, detection: None, iw: DEFAULT_IW, bsd42: None }
+    }
+}
+
+/// Reads a controller.
+pub(crate) fn controller(
+    at: &Cursor<'_>,
+    endpoints: Endpoints,
+    registry: &Registry,
+) -> Result<Controller, Fault> {
+    let (name, place) = at.kind_name("a controller")?;
+    if name == BSD42 {
+        return bsd42(at, &place, endpoints);
+    }
+    if let Some(entry) = registry.controllers.named(name) {
+        let params = SharedController(registry.controllers.read(at)?);
+        return Ok(Controller { params, ..Controller::none(entry.name.to_string()) });
+    }
+    let (base, suffixed) = match name.strip_suffix(MDS_SUFFIX) {
+        Some(base) => (base, true),
+        None => (name, false),
+    };
+    let classic = Classic::named(base);
+    if classic.is_some() && endpoints == Endpoints::Ideal {
+        return Err(place.not_allowed(
+            "a controller that needs no loss recovery: this one is endpoints = \"linux\" only",
+        ));
+    }
+    let avoidance = registry
+        .avoidances
+        .named(classic.map_or(base, |_| Classic::AVOIDANCE))
+        .ok_or_else(|| unknown_controller(name, &place, registry))?;
+    let response = response(at, suffixed.then_some((name, base)), registry)?;
+    expect_keys(at, avoidance, response, registry)?;
+
+    let style = match endpoints {
+        Endpoints::Ideal => Style::Document,
+        Endpoints::Linux => Style::Linux,
+    };
+    let growth = avoidance.read(at)?;
+    let slow_start = slow_start(&at.get(SLOW_START), &*growth, style, registry)?;
+    let mut config = WindowedConfig { avoidance: growth, slow_start, response: response.read(at)? };
+    if classic.is_some() {
+        config.avoidance = per_ack(config.avoidance);
+    }
+    config.resolve(style);
+    let suffix = if config.response.name() == MDS { MDS_SUFFIX } else { "" };
+    let name = classic.map_or(&*avoidance.name, |classic| classic.name);
+    Ok(Controller {
+        name: format!("{name}{suffix}"),
+        params: SharedController(Arc::new(config)),
+        detection: classic.map(|classic| classic.detection),
+        iw: classic.map_or(DEFAULT_IW, |classic| classic.iw),
+        bsd42: None,
+    })
+}
+
+/// Reads the sender from before congestion control.
+fn bsd42(at: &Cursor<'_>, place: &Cursor<'_>, endpoints: Endpoints) -> Result<Controller, Fault> {
+    if endpoints == Endpoints::Ideal {
+        return Err(place.not_allowed("a controller; a sender without one needs endpoints = \"linux\""));
+    }
+    at.expect_keys(&[&["kind"], fields::<Bsd42Params>()].concat())?;
+    let params: Bsd42Params = at.read_own_fields()?;
+    params.check().map_err(|OutOfRange { key, allowed, .. }| at.get(key).not_allowed(allowed))?;
+    Ok(Controller { bsd42: Some(params), ..Controller::none(BSD42.to_owned()) })
+}
+
+/// The response of a window-based controller. `suffixed` is the whole name and the part before the suffix, where the name
+/// has that of the MDS response.
+fn response<'r>(
+    at: &Cursor<'_>,
+    suffixed: Option<(&str, &str)>,
+    registry: &'r Registry,
+) -> Result<&'r Entry<Arc<dyn windtunnel_cc::ResponseParams>>, Fault> {
+    let at = at.get(RESPONSE);
+    let name = match (at.is_given(), suffixed) {
+        (true, _) => at.kind_name("a response")?.0,
+        (false, Some(_)) => MDS,
+        (false, None) => "conventional",
+    };
+    let response = registry.responses.find(name, &at)?;
+    if let Some((name, base)) = suffixed
+        && response.name != MDS
+    {
+        return Err(
+            at.not_allowed(format!("`{name}` has the MDS response; write kind = \"{base}\" for another"))
+        );
+    }
+    if at.text().is_none() && at.is_given() {
+        return Err(at.not_allowed("the name of a response; its parameters stand beside it"));
+    }
+    Ok(response)
+}
+
+/// Finds fault with keys that are parameters neither of the avoidance nor of the response.
+fn expect_keys<A, R>(
+    at: &Cursor<'_>,
+    avoidance: &Entry<A>,
+    response: &Entry<R>,
+    registry: &Registry,
+) -> Result<(), Fault> {
+    let known: Vec<&str> =
+        ["kind", SLOW_START, RESPONSE].into_iter().chain(avoidance.keys()).chain(response.keys()).collect();
+    for entry in at.entries() {
+        let key = entry.key.as_str();
+        let of_another = || registry.responses.iter().find(|other| other.keys().any(|own| own == key));
+        if !known.contains(&key)
+            && let Some(Entry { name, .. }) = of_another()
+        {
+            let problem = format!("is a parameter of the response `{name}`: add response = \"{name}\"");
+            return Err(at.enter(entry).fault(problem));
+        }
+    }
+    at.expect_keys(&known)
+}
+
+/// Reno as it was before ABC, unless another growth is asked for.
+fn per_ack(reno: Arc<dyn AvoidanceParams>) -> Arc<dyn AvoidanceParams> {
+    match (&*reno as &dyn Any).downcast_ref::<RenoParams>() {
+        Some(RenoParams { growth: None }) => Arc::new(RenoParams { growth: Some(AimdGrowth::PerAck) }),
+        _ => reno,
+    }
+}
+
+fn unknown_controller(name: &str, at: &Cursor<'_>, registry: &Registry) -> Fault {
+    let windowed = registry.avoidances.names();
+    let others = CLASSICS.iter().map(|classic| classic.name).chain([BSD42]);
+    let registered = registry.controllers.iter().map(|entry| &*entry.name);
+    let alone: Vec<&str> = others.clone().chain(registered).collect();
+    let allowed =
+        format!("a controller is one of {windowed}, each also with {MDS_SUFFIX}, or {}", alone.join(", "));
+    let bases = registry.avoidances.iter().flat_map(Entry::names).chain(alone.iter().copied());
+    let all: Vec<String> = bases.flat_map(|name| [name.to_owned(), format!("{name}{MDS_SUFFIX}")]).collect();
+    let accepted = all.iter().map(String::as_str).filter(|name| registry.is_controller(name));
+    at.not_allowed(allowed).with_hint(nearest(name, accepted))
+}
+
+/// A slow start; without one the usual one of the controller, and with ideal endpoints the one that the MDS document uses
+/// with all of them.
+fn slow_start(
+    at: &Cursor<'_>,
+    avoidance: &dyn AvoidanceParams,
+    style: Style,
+    registry: &Registry,
+) -> Result<Arc<dyn SlowStartParams>, Fault> {
+    match (at.is_given(), style) {
+        (true, _) => registry.slow_starts.read(at),
+        (false, Style::Document) => Ok(Arc::new(EsspParams::default())),
+        (false, Style::Linux) => Ok(avoidance.usual_slow_start(style)),
+    }
+}

@@ -1,0 +1,117 @@
+//! What `cc` can name: window-based controllers, put together of three families, and controllers of their own.
+
+use std::sync::Arc;
+
+use windtunnel_algorithm::Params;
+use windtunnel_cc::{
+    AimdParams, AvoidanceParams, ControllerParams, ConventionalParams, CubicParams, EsspParams,
+    HystartParams, HystartPpParams, MdsParams, NoSlowStartParams, RenoParams, ResponseParams, ScalableParams,
+    SlowStartParams, StandardParams,
+};
+
+use super::classic::{BSD42, Classic};
+use super::family::Entry;
+use super::foreign::ForeignAlgorithm;
+use super::{Registry, RegistryError};
+
+/// The suffix of a controller's name that stands for the MDS response.
+pub(crate) const MDS_SUFFIX: &str = "-mds";
+
+/// The response that the suffix stands for.
+pub(crate) const MDS: &str = "mds";
+
+/// The key of a window-based controller's slow start.
+pub(crate) const SLOW_START: &str = "slow_start";
+
+/// The key of a window-based controller's response.
+pub(crate) const RESPONSE: &str = "response";
+
+impl Registry {
+    /// Adds a controller.
+    ///
+    /// # Errors
+    /// If its name is taken, or a scenario cannot write it.
+    pub fn register_controller<P: Params + ControllerParams>(&mut self) -> Result<(), RegistryError> {
+        let entry: Entry<Arc<dyn ControllerParams>> = Entry::of::<P>(|params| Arc::new(params));
+        self.check_controller(&entry)?;
+        self.controllers.register(entry)
+    }
+
+    /// Adds a growth function: the controller of that name takes any slow start and any response.
+    ///
+    /// # Errors
+    /// If its name, alone or with `-mds`, is taken, or a scenario cannot write it.
+    pub fn register_avoidance<P: Params + AvoidanceParams>(&mut self) -> Result<(), RegistryError> {
+        let entry: Entry<Arc<dyn AvoidanceParams>> = Entry::of::<P>(|params| Arc::new(params));
+        self.check_controller(&entry)?;
+        let suffixed: Vec<String> = entry.names().map(|name| format!("{name}{MDS_SUFFIX}")).collect();
+        if let Some(name) = suffixed.into_iter().find(|name| self.is_controller(name)) {
+            return Err(RegistryError::Taken { what: "a controller", name });
+        }
+        self.avoidances.register(entry)
+    }
+
+    /// Adds a slow start.
+    ///
+    /// # Errors
+    /// If its name is taken, or a scenario cannot write it.
+    pub fn register_slow_start<P: Params + SlowStartParams>(&mut self) -> Result<(), RegistryError> {
+        self.slow_starts.register(Entry::of::<P>(|params| Arc::new(params)))
+    }
+
+    /// Adds a response to congestion signals.
+    ///
+    /// # Errors
+    /// If its name is taken, or a scenario cannot write it.
+    pub fn register_response<P: Params + ResponseParams>(&mut self) -> Result<(), RegistryError> {
+        self.responses.register(Entry::of::<P>(|params| Arc::new(params)))
+    }
+
+    /// Adds a controller that is not written in Rust. With `replace` it may take the name of another such.
+    ///
+    /// # Errors
+    /// If its name is taken, or a scenario cannot write it.
+    pub fn register_foreign_controller(
+        &mut self,
+        controller: ForeignAlgorithm<Arc<dyn ControllerParams>>,
+        replace: bool,
+    ) -> Result<(), RegistryError> {
+        let entry = controller.entry();
+        if replace {
+            self.controllers.remove_foreign(&entry.name);
+        }
+        self.check_controller(&entry)?;
+        self.controllers.register(entry)
+    }
+
+    pub(super) fn register_controllers(&mut self) -> Result<(), RegistryError> {
+        self.register_avoidance::<RenoParams>()?;
+        self.register_avoidance::<AimdParams>()?;
+        self.register_avoidance::<CubicParams>()?;
+        self.register_avoidance::<ScalableParams>()?;
+        self.register_slow_start::<NoSlowStartParams>()?;
+        self.register_slow_start::<StandardParams>()?;
+        self.register_slow_start::<HystartParams>()?;
+        self.register_slow_start::<HystartPpParams>()?;
+        self.register_slow_start::<EsspParams>()?;
+        self.register_response::<ConventionalParams>()?;
+        self.register_response::<MdsParams>()
+    }
+
+    /// True if `cc` can be `name`.
+    pub(crate) fn is_controller(&self, name: &str) -> bool {
+        let base = name.strip_suffix(MDS_SUFFIX).unwrap_or(name);
+        name == BSD42
+            || Classic::named(base).is_some()
+            || self.avoidances.named(base).is_some()
+            || self.controllers.named(name).is_some()
+    }
+
+    /// Controllers of all families share their names.
+    fn check_controller<C>(&self, entry: &Entry<C>) -> Result<(), RegistryError> {
+        match entry.names().find(|name| self.is_controller(name)) {
+            Some(name) => Err(RegistryError::Taken { what: "a controller", name: name.to_owned() }),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Queues: disciplines, and AQMs, each of which is also a queue of its own.
+
+use std::sync::Arc;
+
+use windtunnel_algorithm::Params;
+use windtunnel_qdisc::{
+    AqmParams, BrickWallParams, BuildAqm, DelticMdsParams, DelticParams, Deltim2Params, DeltimParams,
+    FifoParams, PieParams, QueueParams, RampParams, RedParams,
+};
+
+use super::family::Entry;
+use super::{Registry, RegistryError};
+
+impl Registry {
+    /// Adds an AQM: as a queue that is first in, first out, and for the keys under which disciplines take AQMs.
+    ///
+    /// # Errors
+    /// If one of its names is taken, or a scenario cannot write it.
+    pub fn register_aqm<P: BuildAqm>(&mut self) -> Result<(), RegistryError> {
+        self.aqms.register(Entry::of::<P>(|params| Arc::new(params) as Arc<dyn AqmParams>))?;
+        self.queues.register(Entry::of::<P>(|params| Arc::new(params) as Arc<dyn QueueParams>))
+    }
+
+    /// Adds a discipline.
+    ///
+    /// # Errors
+    /// If one of its names is taken, or a scenario cannot write it.
+    pub fn register_queue<P: Params + QueueParams>(&mut self) -> Result<(), RegistryError> {
+        let entry = Entry::of::<P>(|params| Arc::new(params) as Arc<dyn QueueParams>);
+        self.queues.register(entry.with_slots(P::default().slots()))
+    }
+
+    /// Those of windtunnel.
+    pub(super) fn register_queues(&mut self) -> Result<(), RegistryError> {
+        self.register_queue::<FifoParams>()?;
+        self.register_aqm::<BrickWallParams>()?;
+        self.register_aqm::<RampParams>()?;
+        self.register_aqm::<PieParams>()?;
+        self.register_aqm::<RedParams>()?;
+        self.register_aqm::<DelticParams>()?;
+        self.register_aqm::<DelticMdsParams>()?;
+        self.register_aqm::<DeltimParams>()?;
+        self.register_aqm::<Deltim2Params>()
+    }
+}

@@ -1,0 +1,103 @@
+//! What is recorded of the bands of a queue that has several: per interval, and between window edges.
+//!
+//! The queue counts for each band; what an interval added is the difference of two readings, so that recording bands
+//! costs nothing per packet.
+
+use windtunnel_qdisc::QueueStats;
+use windtunnel_units::{Duration, Time};
+
+use super::columns::columns;
+use super::flow_series::mbps;
+use crate::link::Link;
+use crate::result::{BandSummary, DropSummary};
+
+columns! {
+    /// One row per interval, queue and band; none for a band that was empty throughout.
+    pub(crate) struct BandColumns as "bands" {
+        time_s: F64(f64),
+        queue: U32(u32),
+        band: U32(u32),
+        throughput_mbps: F64(f64),
+        sojourn_mean_ms: F64(f64),
+        backlog_packets: U64(u64),
+        backlog_bytes: U64(u64),
+        dequeued: U64(u64),
+        sce: U64(u64),
+        ce: U64(u64),
+        drops: U64(u64),
+    }
+}
+
+/// The recorder of all bands.
+#[derive(Debug)]
+pub(crate) struct BandRecorder {
+    rows: BandColumns,
+    /// The counters of each queue's bands when the interval started.
+    at_start: Vec<Vec<QueueStats>>,
+}
+
+impl BandRecorder {
+    pub(crate) fn new(queues: usize) -> BandRecorder {
+        BandRecorder { rows: BandColumns::default(), at_start: vec![Vec::new(); queues] }
+    }
+
+    /// Ends an interval of length `span`: writes the rows of the queue with this index.
+    pub(crate) fn end_interval(&mut self, now: Time, span: Duration, index: usize, link: &Link) {
+        let at_end = link.band_stats();
+        let at_start = &mut self.at_start[index];
+        for (band, stats) in at_end.iter().enumerate() {
+            let part = stats.since(&at_start.get(band).copied().unwrap_or_default());
+            if part == QueueStats::default() && stats.queued() == 0 {
+                continue;
+            }
+            let backlog = link.queue().band_backlog(band);
+            let rows = &mut self.rows;
+            rows.time_s.push(now.as_secs_f64());
+            rows.queue.push(index as u32);
+            rows.band.push(band as u32);
+            rows.throughput_mbps.push(mbps(part.departed_bytes, span));
+            rows.sojourn_mean_ms.push(mean_ms(&part));
+            rows.backlog_packets.push(backlog.packets as u64);
+            rows.backlog_bytes.push(backlog.bytes.get());
+            rows.dequeued.push(part.departed);
+            rows.sce.push(part.sce);
+            rows.ce.push(part.ce);
+            rows.drops.push(part.drops());
+        }
+        at_start.clear();
+        at_start.extend_from_slice(at_end);
+    }
+
+    /// The rows, if any queue has several bands.
+    pub(crate) fn into_rows(self) -> Option<BandColumns> {
+        (!self.rows.time_s.is_empty()).then_some(self.rows)
+    }
+}
+
+/// The summaries of a queue's bands between two readings of their counters, which are `span` apart.
+pub(crate) fn summaries(
+    from: &[QueueStats],
+    to: &[QueueStats],
+    span: Duration,
+    link: &Link,
+) -> Vec<BandSummary> {
+    let summary = |(band, stats): (usize, &QueueStats)| {
+        let part = stats.since(&from.get(band).copied().unwrap_or_default());
+        let (full, overlimit, aqm) = (part.drops_full, part.drops_overlimit, part.drops_aqm);
+        BandSummary {
+            name: link.queue().band_name(band),
+            throughput_mbps: mbps(part.departed_bytes, span),
+            sojourn_mean_ms: (part.departed > 0).then(|| mean_ms(&part)),
+            sce: part.sce,
+            ce: part.ce,
+            drops: DropSummary { full, overlimit, aqm, wire: 0 },
+            dequeued: part.departed,
+        }
+    };
+    to.iter().enumerate().map(summary).collect()
+}
+
+/// The mean sojourn time; not a number if nothing left.
+fn mean_ms(stats: &QueueStats) -> f64 {
+    stats.waited.as_millis_f64() / stats.departed as f64
+}

@@ -1,0 +1,12 @@
+//! What lost a packet.
+
+use windtunnel_qdisc::DropReason;
+
+/// What lost a packet: a queue, which has reasons, or a medium.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LossCause {
+    /// A queue dropped it.
+    Queue(DropReason),
+    /// A medium lost or damaged it, outside of any queue.
+    Medium,
+}
