@@ -10,7 +10,7 @@ use windtunnel_sim::{
     Action, ControllerFactory, FlowSpec, ImpairmentSpec, LinkSpec, Network, PathHop, RecordSpec, Transport,
     stream_seed,
 };
-use windtunnel_tcp::{Endpoint, HEADERS, HEADERS_WITHOUT_TIMESTAMPS};
+use windtunnel_tcp::{Endpoint, HEADERS, HEADERS_WITHOUT_TIMESTAMPS, TcpParams};
 use windtunnel_units::{Duration, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId};
 
@@ -168,13 +168,18 @@ fn transport(scenario: &Scenario, group: &FlowGroup, name: &str, endpoint: &Endp
         min_cwnd: endpoint.min_cwnd(),
         paced: group.pacing,
         ssthresh_base: group.tcp.ssthresh_base,
+        tick: group.tcp.tick,
         seed: stream_seed(scenario.seed, &format!("flow {name} controller")),
     };
     let config = group.cc.clone();
     let cc = ControllerFactory::new(move || config.build(init));
     match scenario.endpoints {
         Endpoints::Ideal => Transport::Ideal { cc, ack: group.ack },
-        Endpoints::Linux => Transport::Tcp { cc, params: Box::new(group.tcp.clone()), ack: group.ack },
+        Endpoints::Linux => {
+            let jitter_seed = stream_seed(scenario.seed, &format!("flow {name} jitter"));
+            let params = Box::new(TcpParams { jitter_seed, ..group.tcp.clone() });
+            Transport::Tcp { cc, params, ack: group.ack }
+        }
     }
 }
 

@@ -41,7 +41,8 @@ pub struct TcpParams {
     pub rto_max: Duration,
     /// The RTO before the first round-trip sample (RFC 6298 section 2.1).
     pub rto_initial: Duration,
-    /// The granularity of the timers.
+    /// The granularity of the timers, and of the clock by which Linux's CUBIC computes its growth: 1 ms with `HZ` 1000, 4
+    /// ms with 250.
     pub tick: Duration,
     /// From what ssthresh is computed.
     pub ssthresh_base: SsthreshBase,
@@ -60,6 +61,11 @@ pub struct TcpParams {
     pub gso: bool,
     /// The largest burst.
     pub gso_max: Bytes,
+    /// Scheduling noise of the sender's host: what an ACK releases starts to leave up to so much later, a random time.
+    pub jitter: Duration,
+    /// The seed of that time.
+    #[serde(skip)]
+    pub jitter_seed: u64,
     /// The receive buffer: the largest window that the receiver offers.
     pub receive_window: Bytes,
     /// The window starts at 64 KiB and grows by two segments for each that arrives, as far as the buffer allows; with
@@ -156,6 +162,8 @@ impl Default for TcpParams {
             pacing_ca_ratio: 1.2,
             gso: false,
             gso_max: Bytes::new(65_536),
+            jitter: Duration::ZERO,
+            jitter_seed: 0,
             receive_window: Bytes::new(1 << 30),
             window_growth: true,
             autotuning: true,

@@ -13,6 +13,7 @@ mod feedback;
 mod frto;
 mod handshake;
 mod info;
+mod jitter;
 mod limits;
 mod pacing;
 mod pipe_ack;
@@ -49,6 +50,7 @@ use detection::Detector;
 use ecn::EcnSender;
 use frto::Frto;
 use handshake::Handshake;
+use jitter::Jitter;
 use limits::Limits;
 use pacing::Pacer;
 use prr::Prr;
@@ -105,6 +107,7 @@ pub struct Sender {
     tso: Tso,
     /// The end of pacing's wait.
     wake: Time,
+    jitter: Option<Box<Jitter>>,
     tlp: Tlp,
 
     // Congestion.
@@ -167,6 +170,7 @@ impl Sender {
             pacer: Pacer::new(endpoint.paced || needs.pacing, params),
             tso: Tso::new(params, mss),
             wake: Time::NEVER,
+            jitter: Jitter::new(params.jitter, params.jitter_seed ^ u64::from(endpoint.flow.get())),
             tlp: Tlp::new(params.tlp && params.sack),
             cwnd,
             needs,
@@ -224,6 +228,9 @@ impl Sender {
         self.update_pacing();
         if ack.restart_timer {
             self.restart_timer(now);
+        }
+        if let Some(jitter) = &mut self.jitter {
+            jitter.on_ack(now);
         }
         let news = (ack.delivered - ack.twice).bytes;
         self.stats.delivered += news;

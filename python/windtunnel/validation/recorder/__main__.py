@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from windtunnel.atomic import staged_file
+from windtunnel.validation.linux_cubic import SCRIPTS as CUBIC_SCRIPTS
 from windtunnel.validation.linux_scripts import SCRIPTS, WITHOUT_SACK, WITHOUT_TIMESTAMPS, LinuxScript
 from windtunnel.validation.receiver_scripts import SCRIPTS as RECEIVER_SCRIPTS
 from windtunnel.validation.receiver_scripts import ReceiverScript
@@ -177,7 +178,7 @@ def main() -> None:
         record_receiver(chosen.times, chosen.only, chosen.out)
         return
     scripts: dict[str, Any] = {}
-    for script in SCRIPTS:
+    for script in (*SCRIPTS, *CUBIC_SCRIPTS):
         if chosen.only and script.name not in chosen.only:
             continue
         sessions = [session_of(script) for _ in range(chosen.times)]
