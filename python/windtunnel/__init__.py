@@ -16,6 +16,8 @@ Congestion controllers, queue disciplines and ECN signalling, simulated packet b
     result.summary["flows"][0]["throughput_mbps"]
     result.table("queues")  # a pyarrow.Table; result.tables["queues"] are its columns as NumPy arrays
     result.save("results/reno-and-mds")  # the same folder that ``windtunnel run`` writes
+
+A controller can be a class of Python; see :func:`register_controller`.
 """
 
 from __future__ import annotations
@@ -24,37 +26,79 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from windtunnel._core import ScenarioError, __version__
+    from windtunnel._core import (
+        AckSample,
+        CongestionEvent,
+        Control,
+        Departure,
+        FlowInit,
+        LostSegment,
+        Needs,
+        PathView,
+        RateSample,
+        ScenarioError,
+        SentSegment,
+        __version__,
+    )
     from windtunnel.errors import InputError
     from windtunnel.folder import load
+    from windtunnel.plugins import Controller, load_plugin, quantity, register_controller
     from windtunnel.result import RunResult
     from windtunnel.scenario import Bottleneck, Flow, Record, Scenario, Window
 
 __all__ = [
+    "AckSample",
     "Bottleneck",
+    "CongestionEvent",
+    "Control",
+    "Controller",
+    "Departure",
     "Flow",
+    "FlowInit",
     "InputError",
+    "LostSegment",
+    "Needs",
+    "PathView",
+    "RateSample",
     "Record",
     "RunResult",
     "Scenario",
     "ScenarioError",
+    "SentSegment",
     "Window",
     "__version__",
     "load",
+    "load_plugin",
+    "quantity",
+    "register_controller",
 ]
 
 # Names come from their modules when they are first used: `windtunnel --help` need not wait for NumPy.
 _HOME = {
+    "AckSample": "windtunnel._core",
     "Bottleneck": "windtunnel.scenario",
+    "CongestionEvent": "windtunnel._core",
+    "Control": "windtunnel._core",
+    "Controller": "windtunnel.plugins",
+    "Departure": "windtunnel._core",
     "Flow": "windtunnel.scenario",
+    "FlowInit": "windtunnel._core",
     "InputError": "windtunnel.errors",
+    "LostSegment": "windtunnel._core",
+    "Needs": "windtunnel._core",
+    "PathView": "windtunnel._core",
+    "RateSample": "windtunnel._core",
     "Record": "windtunnel.scenario",
     "RunResult": "windtunnel.result",
     "Scenario": "windtunnel.scenario",
     "ScenarioError": "windtunnel._core",
+    "SentSegment": "windtunnel._core",
     "Window": "windtunnel.scenario",
     "__version__": "windtunnel._core",
     "load": "windtunnel.folder",
+    "load_plugin": "windtunnel.plugins",
+    "quantity": "windtunnel.plugins",
+    "register_controller": "windtunnel.plugins",
 }
 
 

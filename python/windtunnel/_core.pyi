@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from os import PathLike
+from typing import Any, Literal, final
 
 import numpy as np
 import numpy.typing as npt
@@ -32,13 +33,268 @@ def resolve(text: str, file: str | None = None, overrides: Sequence[str] = ()) -
 def schema() -> str:
     """The JSON Schema of a scenario file."""
 
-def registry() -> str:
-    """JSON: every controller, slow start, response, queue with summary, parameters, defaults, units, source.
+def listing() -> str:
+    """JSON: everything that can be named in a scenario, with summary, parameters, defaults, units, source.
 
     ``{"controllers": [entry], "slow_starts": [entry], "responses": [entry], "queues": [entry],
-    "acks": [entry]}``; an entry is ``{"name", "summary", "source", "parameters": [{"name", "type", "default",
-    "unit", "description"}], "aliases": [str]}``.
+    "applications": [entry], "impairments": [entry], "tcp": [entry], "acks": [entry]}``; an entry is
+    ``{"name", "summary", "source", "parameters": [{"name", "type", "default", "unit", "description"}],
+    "aliases": [str]}``. Controllers that were registered in this process are among them.
     """
+
+def quantity(text: str) -> float:
+    """A time in seconds, an amount in bytes or a rate in bits per second, from its text with a unit: ``"5 ms"``.
+
+    Raises ValueError.
+    """
+
+def register_controller(
+    name: str,
+    class_: type,
+    summary: str,
+    source: str,
+    parameters: Sequence[tuple[str, Any, str]],
+    replace: bool = False,
+) -> None:
+    """Make a class a congestion controller; use :func:`windtunnel.register_controller`, which finds out the rest.
+
+    A parameter is ``(name, default, description)``; a default is a bool, int, float, str, or ``(text,)`` for a
+    quantity.
+    Raises ValueError for a name that is taken or cannot be one.
+    """
+
+@final
+class FlowInit:
+    """The connection that a controller is for. Amounts are in bytes."""
+
+    @property
+    def mss(self) -> int:
+        """Payload of a full segment."""
+    @property
+    def iw(self) -> int:
+        """The initial window."""
+    @property
+    def min_cwnd(self) -> int:
+        """The floor of cwnd that window-based controllers keep."""
+    @property
+    def paced(self) -> bool:
+        """Departures are paced."""
+    def random(self) -> float:
+        """The next number from the connection's own stream, at least 0 and less than 1: the same in every run."""
+
+@final
+class PathView:
+    """The connection at the moment of an event. Times are in seconds, amounts in bytes."""
+
+    @property
+    def now(self) -> float:
+        """The simulated clock."""
+    @property
+    def mss(self) -> int:
+        """Payload of a full segment."""
+    @property
+    def srtt(self) -> float:
+        """The smoothed round-trip time; 0 before the first sample."""
+    @property
+    def min_rtt(self) -> float:
+        """The least round-trip time seen; 0 before the first sample."""
+    @property
+    def in_flight(self) -> int:
+        """Bytes sent and neither acknowledged nor lost."""
+    @property
+    def una(self) -> int:
+        """The first byte that is not acknowledged, after this ACK."""
+    @property
+    def nxt(self) -> int:
+        """The next new byte to send."""
+
+@final
+class AckSample:
+    """One ACK. Times are in seconds, amounts in bytes."""
+
+    @property
+    def acked(self) -> int:
+        """Bytes newly acknowledged cumulatively."""
+    @property
+    def newly_delivered(self) -> int:
+        """Bytes newly delivered, cumulatively acknowledged or by SACK."""
+    @property
+    def growth_barred(self) -> bool:
+        """The state of the sender (CWR, Recovery) or its window validation bars growth on this ACK."""
+    @property
+    def newly_lost(self) -> int:
+        """Bytes that the ACK showed to be lost."""
+    @property
+    def delivered(self) -> int:
+        """Bytes delivered since the connection started."""
+    @property
+    def lost(self) -> int:
+        """Bytes found to be lost since the connection started."""
+    @property
+    def rtt(self) -> float | None:
+        """The round-trip time of the newest segment acknowledged."""
+    @property
+    def rate(self) -> RateSample | None:
+        """The delivery-rate sample; only with ``Needs(rate_samples=True)``."""
+    @property
+    def ce_packets(self) -> int:
+        """Newly acknowledged segments that were marked CE."""
+    @property
+    def ce_bytes(self) -> int:
+        """Their payload."""
+    @property
+    def sce_packets(self) -> int:
+        """Newly acknowledged segments that were marked SCE; 0 unless the flow negotiated it."""
+    @property
+    def sce_bytes(self) -> int:
+        """Their payload."""
+    @property
+    def app_limited(self) -> bool:
+        """What is sent now is limited by the application."""
+    @property
+    def cwnd_limited(self) -> bool:
+        """cwnd, not anything else, kept the sender from sending more."""
+    @property
+    def round_start(self) -> bool:
+        """This ACK starts a packet-timed round; only with ``Needs(rate_samples=True)``."""
+
+@final
+class RateSample:
+    """A delivery-rate sample: taken from one segment's departure to its delivery."""
+
+    @property
+    def rate(self) -> int:
+        """The delivery rate over the sample in bits per second."""
+    @property
+    def interval(self) -> float:
+        """The time that the sample covers, in seconds."""
+    @property
+    def delivered(self) -> int:
+        """Bytes delivered over the sample."""
+    @property
+    def lost(self) -> int:
+        """Bytes found to be lost over the sample."""
+    @property
+    def departure(self) -> Departure:
+        """When the sampled segment left."""
+
+@final
+class Departure:
+    """The connection's counters when a segment left."""
+
+    @property
+    def sent(self) -> float:
+        """When it left, in seconds; for a segment that was sent again, the last time."""
+    @property
+    def in_flight(self) -> int:
+        """Bytes in flight, the segment included."""
+    @property
+    def delivered(self) -> int:
+        """Bytes delivered by then."""
+    @property
+    def lost(self) -> int:
+        """Bytes found to be lost by then."""
+    @property
+    def app_limited(self) -> bool:
+        """The application, not cwnd, limited the sender."""
+
+@final
+class CongestionEvent:
+    """A congestion event."""
+
+    @property
+    def trigger(self) -> Literal["loss", "ce"]:
+        """What showed it: losses, or an echo of CE."""
+    @property
+    def lost(self) -> int:
+        """Bytes lost."""
+    @property
+    def rtt(self) -> float | None:
+        """The round-trip time in seconds, sampled by the ACK that showed it."""
+
+@final
+class LostSegment:
+    """A segment that was found to be lost."""
+
+    @property
+    def seq(self) -> int:
+        """Its first byte."""
+    @property
+    def payload(self) -> int:
+        """Its payload."""
+    @property
+    def departure(self) -> Departure:
+        """When it left."""
+    @property
+    def lost(self) -> int:
+        """Bytes found to be lost since the connection started, this segment included."""
+    @property
+    def found_by(self) -> Literal["ack", "reordering timer", "retransmission timer"]:
+        """What found it."""
+
+@final
+class SentSegment:
+    """A segment that was just sent."""
+
+    @property
+    def seq(self) -> int:
+        """Its first byte."""
+    @property
+    def payload(self) -> int:
+        """Its payload."""
+    @property
+    def retransmission(self) -> bool:
+        """It was sent before."""
+
+@final
+class Needs:
+    """What a controller needs of its sender. A class states it as its attribute ``needs``.
+
+    ``pacing``: departures are paced, whatever the scenario says. ``feedback``: ``none``, ``classic`` (RFC 3168),
+    ``sce`` or ``counts`` (AccECN). ``scalable``: its packets may carry ECT(1). ``rate_samples``: ACKs carry
+    delivery-rate samples and say where rounds start. ``every_ack``: ``on_ack`` is also called for ACKs that deliver
+    nothing. ``own_window``: it alone decides the window, during recovery too. ``send_buffer_windows``: windows of data
+    that the send buffer must hold. A class that has ``on_sent`` or ``on_lost`` is told of departures and losses without
+    more.
+    """
+
+    def __new__(
+        cls,
+        *,
+        pacing: bool = False,
+        feedback: Literal["none", "classic", "sce", "counts"] = "classic",
+        scalable: bool = False,
+        rate_samples: bool = False,
+        every_ack: bool = False,
+        own_window: bool = False,
+        send_buffer_windows: int = 2,
+    ) -> Needs: ...
+
+@final
+class Control:
+    """What the sender is to do: the answer of a controller. Amounts are in bytes and rounded down.
+
+    ``cwnd``: the congestion window; less than a segment counts as one. ``ssthresh``: the slow-start threshold, None or
+    infinite while none is known. ``pacing_rate``: in bits per second; without it departures, if they are paced, leave
+    at ``pacing_gain * cwnd / srtt``. ``send_quantum``: how much leaves at once; without it as the sender has it.
+    ``slow_start``: the phase, for records. ``app_limited``: what is sent now is no test of the path. Raises ValueError
+    for numbers that are none of this.
+    """
+
+    def __new__(
+        cls,
+        cwnd: float,
+        ssthresh: float | None = None,
+        *,
+        pacing_rate: float | None = None,
+        pacing_gain: float = 1.0,
+        send_quantum: float | None = None,
+        slow_start: bool = False,
+        app_limited: bool = False,
+    ) -> Control: ...
+    @property
+    def cwnd(self) -> int:
+        """The congestion window."""
 
 class RunResult:
     """What a run measured. Immutable; the arrays are not copied."""
@@ -64,6 +320,10 @@ class RunResult:
         drops {full, aqm, wire}, dequeued, emptied, backlog_max_packets``.
         A window: ``name, from_s, to_s, flows[], queues[]`` with the same fields.
         """
+
+    @property
+    def foreign(self) -> list[str]:
+        """The algorithms of the run whose code is not windtunnel's own: ``["controller my-aimd"]``."""
 
     @property
     def digest(self) -> str:
@@ -125,10 +385,10 @@ def run(
     overrides: Sequence[str] = (),
     progress: Callable[[float], bool] | None = None,
 ) -> RunResult:
-    """Validate, run without the GIL, and return the result.
+    """Validate, run, and return the result. The GIL is released, unless the run has controllers of Python.
 
     ``progress`` is called now and then with the share of simulated time done; if it returns False the run stops and
-    KeyboardInterrupt is raised. Raises ScenarioError.
+    KeyboardInterrupt is raised. Raises ScenarioError, and what a controller of Python raises.
     """
 
 def xplot(

@@ -32,8 +32,9 @@ class RunResult:
     ``windtunnel._core.RunResult.tables``. They are the core's own memory, not copies.
 
     ``meta``: ``title, scenario`` (resolved, plain data), ``scenario_toml`` (the same as TOML text), ``version, seed,
-    digest, duration_s, packets, events, cpu_seconds`` (of this process, in the simulation alone),
-    ``packets_per_second`` (packets over CPU seconds) and ``host`` (``python, system, machine``). Of these only
+    foreign`` (algorithms whose code is not windtunnel's own: ``["controller my-aimd"]``), ``digest, duration_s,
+    packets, events, cpu_seconds`` (of this process, in the simulation alone), ``packets_per_second`` (packets over CPU
+    seconds) and ``host`` (``python, system, machine``). Of these only
     ``cpu_seconds``, ``packets_per_second`` and ``host`` differ between runs of the same scenario and version.
     """
 

@@ -159,7 +159,9 @@ class Scenario:
         return resolved
 
     def run(self, progress: Progress | None = None) -> RunResult:
-        """Simulate. Raises ScenarioError, or KeyboardInterrupt if ``progress`` returned False."""
+        """Simulate. Raises ScenarioError, KeyboardInterrupt if ``progress`` returned False, and what a controller
+        written in Python raises.
+        """
         # The core hands out NumPy arrays: without this the import would be timed as a part of the run.
         import numpy as np  # noqa: F401
 
@@ -174,6 +176,7 @@ class Scenario:
             "scenario_toml": self.check(),
             "version": _core.__version__,
             "seed": summary["seed"],
+            "foreign": raw.foreign,
             "digest": raw.digest,
             "duration_s": summary["duration_s"],
             "packets": summary["packets"],

@@ -11,8 +11,8 @@ pub struct Control {
     pub ssthresh: Bytes,
     /// How departures are spaced.
     pub pacing: Pacing,
-    /// How much leaves at once where departures are paced or sent in bursts; none: the sender's own rule (Linux: about a
-    /// millisecond of data; ideal endpoints: one segment).
+    /// How much leaves at once; none: the sender's own rule (Linux: about a millisecond of data; ideal endpoints: one
+    /// segment). A TCP without segmentation offload (`gso`) sends one segment at a time in any case.
     pub send_quantum: Option<Bytes>,
     /// What is sent now is no test of the path: its rate samples are marked as limited by the application (BBR's
     /// `ProbeRTT`). Holds until what was in flight is delivered.
@@ -41,7 +41,8 @@ impl Control {
 pub enum Pacing {
     /// At `gain * cwnd / srtt`, from the values at each departure.
     Gain(f64),
-    /// At a rate of the controller's own (model-based controllers); with [`Rate::ZERO`] without a wait.
+    /// At a rate of the controller's own (model-based controllers), in payload as rate samples are; [`Rate::ZERO`]: without a
+    /// wait.
     Rate(Rate),
 }
 

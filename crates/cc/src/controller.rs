@@ -23,7 +23,7 @@ use crate::sample::{AckSample, CongestionEvent, FlowInit, LostSegment, PathView,
 ///
 /// ```
 /// use windtunnel_cc::{
-///     AckSample, CongestionControl, CongestionEvent, Control, FlowInit, Needs, Pacing, PathView, Phase,
+///     AckSample, CongestionControl, CongestionEvent, Control, FlowInit, Needs, Pacing, PacingNeed, PathView, Phase,
 /// };
 /// use windtunnel_units::{Bytes, Rate};
 ///
@@ -35,7 +35,7 @@ use crate::sample::{AckSample, CongestionEvent, FlowInit, LostSegment, PathView,
 ///
 /// impl CongestionControl for Fixed {
 ///     fn needs(&self) -> Needs {
-///         Needs { pacing: true, own_window: true, ..Needs::default() }
+///         Needs { pacing: PacingNeed::Always, own_window: true, ..Needs::default() }
 ///     }
 ///
 ///     fn on_ack(&mut self, _ack: &AckSample, path: &PathView) {
@@ -102,7 +102,8 @@ pub trait CongestionControl: Debug + Send {
     /// segments found lost at the same time.
     fn on_lost(&mut self, _segment: &LostSegment, _path: &PathView) {}
 
-    /// A segment is about to be sent while none is in flight; the last one left `idle` ago.
+    /// A segment is about to be sent while none is in flight; the last one left `idle` ago. Endpoints of the ideal profile,
+    /// which know no idle times, say so only with [`Needs::own_window`].
     fn on_tx_start(&mut self, _idle: Duration, _path: &PathView) {}
 
     /// cwnd was not used for longer than an RTO: the sender's window validation (RFC 2861, 7661) lowers it to `cwnd`, and

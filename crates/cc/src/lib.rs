@@ -28,7 +28,7 @@ pub mod windowed;
 pub use control::{Control, ExitReason, Pacing, Phase};
 pub use controller::{CongestionControl, ControllerParams};
 pub use hold_off::HoldOff;
-pub use needs::{Feedback, Needs};
+pub use needs::{Feedback, Needs, PacingNeed};
 pub use sample::{
     AckSample, CongestionEvent, Departure, EcnFeedback, FlowInit, LossFinder, LostSegment, Marked, PathView,
     RateSample, SentSegment, SsthreshBase, Trigger,

@@ -3,12 +3,12 @@
 /// What a controller needs of its sender. The sender asks once, when the connection is made, and does only what was asked
 /// for; the default is the need of a window-based controller: nothing beyond ACKs, congestion and timeouts.
 ///
-/// `#[non_exhaustive]` is left out on purpose: `Needs { pacing: true, ..Needs::default() }` is how a controller writes it.
+/// `#[non_exhaustive]` is left out on purpose: `Needs { pacing: PacingNeed::Always, ..Needs::default() }` is how a controller writes it.
 #[expect(clippy::struct_excessive_bools, reason = "independent needs")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
-    /// Departures are paced. A scenario need not say so, and cannot say otherwise.
-    pub pacing: bool,
+    /// Whether departures are paced.
+    pub pacing: PacingNeed,
     /// The finest congestion feedback that it makes use of: what its flow negotiates where the scenario names nothing else.
     pub feedback: Feedback,
     /// It answers CE as a scalable controller does, so that its packets may carry ECT(1) (RFC 9331 section 4.3).
@@ -33,7 +33,7 @@ pub struct Needs {
 impl Default for Needs {
     fn default() -> Needs {
         Needs {
-            pacing: false,
+            pacing: PacingNeed::None,
             feedback: Feedback::Classic,
             scalable: false,
             rate_samples: false,
@@ -44,6 +44,19 @@ impl Default for Needs {
             send_buffer_windows: 2,
         }
     }
+}
+
+/// Whether a controller needs its departures spaced in time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PacingNeed {
+    /// No: they are paced if the scenario says so.
+    #[default]
+    None,
+    /// Yes, unless the scenario says otherwise: it works without, as the unpaced runs of "Multiplicative Decrease Scaling"
+    /// do with ESSP.
+    Usual,
+    /// Yes: its window alone does not control the rate, so a scenario cannot say otherwise.
+    Always,
 }
 
 /// Congestion feedback besides losses, from coarse to fine.

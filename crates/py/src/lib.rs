@@ -1,13 +1,16 @@
 //! The Python module `windtunnel._core`: validate, run, hand out columns. No logic: what each function does is
 //! described in `python/windtunnel/_core.pyi`.
 
+mod controller;
 mod error;
 mod pcapng;
+mod registry;
 mod result;
+mod views;
 mod xplot;
 
 use pyo3::prelude::*;
-use windtunnel_scenario::{Registry, Scenario};
+use windtunnel_scenario::Scenario;
 use windtunnel_units::Time;
 
 use crate::result::PyRunResult;
@@ -18,6 +21,9 @@ const PROGRESS_STEPS: u32 = 200;
 /// Events between two looks for an interrupt: about a fifth of a second.
 const SLICE: u64 = 5_000_000;
 
+/// The same where a controller is a class of Python, which takes longer, and whose exceptions are to stop the run soon.
+const FOREIGN_SLICE: u64 = 10_000;
+
 #[pymodule]
 mod _core {
     #[pymodule_export]
@@ -25,11 +31,18 @@ mod _core {
     #[pymodule_export]
     use super::pcapng::write_pcapng;
     #[pymodule_export]
+    use super::registry::{quantity, register_controller};
+    #[pymodule_export]
     use super::result::PyRunResult;
+    #[pymodule_export]
+    use super::views::{
+        PyAck, PyCongestion, PyControl, PyDeparture, PyFlow, PyLostSegment, PyNeeds, PyPath, PyRateSample,
+        PySentSegment,
+    };
     #[pymodule_export]
     use super::xplot::xplot;
     #[pymodule_export]
-    use super::{check, registry, resolve, run, schema};
+    use super::{check, listing, resolve, run, schema};
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's name for it")]
@@ -50,12 +63,12 @@ fn resolve(py: Python<'_>, text: &str, file: Option<&str>, overrides: Vec<String
 
 #[pyfunction]
 fn schema() -> String {
-    windtunnel_scenario::schema(&Registry::default())
+    windtunnel_scenario::schema(&registry::current())
 }
 
 #[pyfunction]
-fn registry() -> String {
-    windtunnel_scenario::listing(&Registry::default())
+fn listing() -> String {
+    windtunnel_scenario::listing(&registry::current())
 }
 
 #[pyfunction]
@@ -68,15 +81,28 @@ fn run(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<PyRunResult> {
     let scenario = parse(py, text, file, &overrides)?;
+    let foreign = scenario.foreign();
+    controller::take_failure();
     let mut simulation = windtunnel_sim::Simulation::new(windtunnel_scenario::compile(&scenario));
     let end = simulation.end();
     for step in 1..=PROGRESS_STEPS {
         let share = f64::from(step) / f64::from(PROGRESS_STEPS);
         let until = Time::ZERO + end.since_start().scale(share);
-        while !py.detach(|| simulation.run_slice(until, SLICE)) {
+        loop {
+            // With controllers in Python every ACK needs the interpreter: it is kept, not fetched for each.
+            let done = if foreign.is_empty() {
+                py.detach(|| simulation.run_slice(until, SLICE))
+            } else {
+                simulation.run_slice(until, FOREIGN_SLICE)
+            };
+            if let Some(error) = controller::take_failure() {
+                return Err(error);
+            }
             py.check_signals()?;
+            if done {
+                break;
+            }
         }
-        py.check_signals()?;
         if let Some(progress) = &progress
             && !progress.call1(py, (share,))?.extract::<bool>(py)?
         {
@@ -84,9 +110,12 @@ fn run(
         }
     }
     let result = py.detach(|| simulation.finish());
-    PyRunResult::new(py, result, scenario.seed)
+    if let Some(error) = controller::take_failure() {
+        return Err(error);
+    }
+    PyRunResult::new(py, result, scenario.seed, foreign)
 }
 
 fn parse(py: Python<'_>, text: &str, file: Option<&str>, overrides: &[String]) -> PyResult<Scenario> {
-    Scenario::parse(text, file, overrides, &Registry::default()).map_err(|e| error::to_python(py, &e))
+    Scenario::parse(text, file, overrides, &registry::current()).map_err(|e| error::to_python(py, &e))
 }

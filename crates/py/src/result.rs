@@ -13,10 +13,16 @@ pub(crate) struct PyRunResult {
     summary: String,
     digest: String,
     tables: Py<PyDict>,
+    foreign: Vec<String>,
 }
 
 impl PyRunResult {
-    pub(crate) fn new(py: Python<'_>, result: RunResult, seed: u64) -> PyResult<PyRunResult> {
+    pub(crate) fn new(
+        py: Python<'_>,
+        result: RunResult,
+        seed: u64,
+        foreign: Vec<String>,
+    ) -> PyResult<PyRunResult> {
         let mut summary =
             serde_json::to_value(&result.summary).map_err(|e| PyRuntimeError::new_err(e.to_string()))?;
         summary["seed"] = seed.into();
@@ -28,6 +34,7 @@ impl PyRunResult {
             summary: summary.to_string(),
             digest: result.summary.digest,
             tables: tables.unbind(),
+            foreign,
         })
     }
 }
@@ -42,6 +49,11 @@ impl PyRunResult {
     #[getter]
     fn digest(&self) -> &str {
         &self.digest
+    }
+
+    #[getter]
+    fn foreign(&self) -> Vec<String> {
+        self.foreign.clone()
     }
 
     #[getter]

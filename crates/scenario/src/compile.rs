@@ -172,7 +172,11 @@ fn transport(scenario: &Scenario, group: &FlowGroup, name: &str, endpoint: &Endp
         seed: stream_seed(scenario.seed, &format!("flow {name} controller")),
     };
     let config = group.cc.clone();
-    let cc = ControllerFactory::new(move || config.build(init));
+    let cc = ControllerFactory::new(move |before| {
+        let seed =
+            if before == 0 { init.seed } else { stream_seed(init.seed, &format!("connection {before}")) };
+        config.build(FlowInit { seed, ..init })
+    });
     match scenario.endpoints {
         Endpoints::Ideal => Transport::Ideal { cc, ack: group.ack },
         Endpoints::Linux => {

@@ -14,13 +14,14 @@ use crate::schema::properties;
 pub fn listing(registry: &Registry) -> String {
     // Parameters are described where they stand: no references to definitions.
     let generator = &mut SchemaSettings::draft2020_12().with(|s| s.inline_subschemas = true).into_generator();
+    let aqms = registry.aqms.names().replace(", ", " | ");
     let listing = json!({
         "controllers": controllers(registry, generator),
-        "slow_starts": entries(&registry.slow_starts, generator),
-        "responses": entries(&registry.responses, generator),
-        "queues": entries(&registry.queues, generator),
-        "applications": entries(&registry.applications, generator),
-        "impairments": entries(&registry.impairments, generator),
+        "slow_starts": entries(&registry.slow_starts, "", generator),
+        "responses": entries(&registry.responses, "", generator),
+        "queues": entries(&registry.queues, &aqms, generator),
+        "applications": entries(&registry.applications, "", generator),
+        "impairments": entries(&registry.impairments, "", generator),
         "tcp": table::<TcpParams>("tcp", "The mechanisms of a TCP connection", generator),
         "acks": acks(generator),
     });
@@ -30,7 +31,7 @@ pub fn listing(registry: &Registry) -> String {
 /// The controllers, those of the time before SACK among them.
 fn controllers(registry: &Registry, generator: &mut SchemaGenerator) -> Vec<Value> {
     let family = registry.avoidances.iter();
-    let mut all: Vec<Value> = family.map(|kind| entry(kind, &[MDS_SUFFIX], generator)).collect();
+    let mut all: Vec<Value> = family.map(|kind| entry(kind, &[MDS_SUFFIX], "", generator)).collect();
     let reno = all.iter().find(|entry| entry["name"] == Classic::AVOIDANCE);
     let growth = reno.map_or(Value::Null, |reno| reno["parameters"].clone());
     all.extend(CLASSICS.iter().map(|classic| {
@@ -50,17 +51,17 @@ fn controllers(registry: &Registry, generator: &mut SchemaGenerator) -> Vec<Valu
         "parameters": parameters(&schema),
         "aliases": [],
     }));
-    all.extend(entries(&registry.controllers, generator));
+    all.extend(entries(&registry.controllers, "", generator));
     all
 }
 
 /// The algorithms of a family.
-fn entries<C>(family: &Family<C>, generator: &mut SchemaGenerator) -> Vec<Value> {
-    family.iter().map(|kind| entry(kind, &[], generator)).collect()
+fn entries<C>(family: &Family<C>, aqms: &str, generator: &mut SchemaGenerator) -> Vec<Value> {
+    family.iter().map(|kind| entry(kind, &[], aqms, generator)).collect()
 }
 
-/// One algorithm; its name with each of `suffixes` is an alias.
-fn entry<C>(kind: &Entry<C>, suffixes: &[&str], generator: &mut SchemaGenerator) -> Value {
+/// One algorithm; its name with each of `suffixes` is an alias. `aqms` are the names that a key for an AQM takes.
+fn entry<C>(kind: &Entry<C>, suffixes: &[&str], aqms: &str, generator: &mut SchemaGenerator) -> Value {
     let suffixed = suffixes.iter().map(|suffix| format!("{}{suffix}", kind.name));
     let aliases: Vec<String> = kind.aliases.iter().map(|&alias| alias.to_owned()).chain(suffixed).collect();
     let schema = kind.schema(generator);
@@ -68,7 +69,7 @@ fn entry<C>(kind: &Entry<C>, suffixes: &[&str], generator: &mut SchemaGenerator)
     parameters.extend(kind.slots.iter().map(|slot| {
         json!({
             "name": slot.key,
-            "type": "AQM",
+            "type": aqms,
             "default": null,
             "unit": null,
             "description": slot.summary,

@@ -3,14 +3,13 @@
 //! A connection takes a place among the flows while any of its packets is under way, and its endpoints exist no longer: memory
 //! is bounded by what is active at once.
 
-use windtunnel_tcp::{AckParams, Endpoint, TcpParams};
+use windtunnel_tcp::{AckParams, Endpoint, Receiver, TcpParams};
 use windtunnel_units::{Bytes, Time};
 use windtunnel_wire::FlowId;
 
 use crate::application::{PoissonParams, PoissonProcess, Stream};
-use crate::connection::Connection;
+use crate::endpoint::{Counters, Ends, TcpEnd};
 use crate::network::ControllerFactory;
-use crate::recorder::Counters;
 use crate::streams::stream_seed;
 
 /// A source of connections.
@@ -83,10 +82,11 @@ impl Arrivals {
         (self.ended, &self.places)
     }
 
-    /// A connection at `flow` that transfers `size`.
-    pub(crate) fn connection(&self, flow: usize, size: Bytes) -> Box<Connection> {
+    /// Both ends of a connection at `flow` that transfers `size`.
+    pub(crate) fn connection(&self, flow: usize, size: Bytes) -> Ends {
         let endpoint = Endpoint { flow: FlowId::new(flow as u32), ..self.endpoint };
-        let (cc, application) = (self.cc.make(), Stream::transfer(size));
-        Box::new(Connection::linux(endpoint, cc, &self.params, self.ack, application))
+        let sender = TcpEnd::linux(endpoint, self.cc.make(), &self.params, Stream::transfer(size));
+        let receiver = Receiver::new(endpoint, &self.params, self.ack);
+        Ends::Tcp { sender: Box::new(sender), receiver: Box::new(receiver) }
     }
 }

@@ -1,11 +1,10 @@
 //! A flow: a sender, a receiver, and the way between them.
 
-use windtunnel_tcp::ideal;
+use windtunnel_units::Time;
 use windtunnel_wire::FlowId;
 
-use crate::application::Datagrams;
 use crate::arrivals::Arrivals;
-use crate::connection::Connection;
+use crate::endpoint::Ends;
 
 /// One hop of a compiled route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,44 +55,38 @@ impl Onward {
 #[derive(Debug)]
 pub(crate) struct Flow {
     pub(crate) ends: Ends,
+    /// Its connections, if it stands for many, each of which is a flow of its own.
+    pub(crate) arrivals: Option<Box<Arrivals>>,
     /// Where its data go first.
     pub(crate) data: Hop,
     /// Where its ACKs go first.
     pub(crate) acks: Hop,
-    /// As which flow it is recorded: itself, or the one of whose arrivals it is.
+    /// The flow whose statistics it counts towards: itself, or the one whose connection it is.
     pub(crate) series: u32,
     /// Its packets on their way. Counted only for connections that arrive: their place is free when none is left.
     pub(crate) in_network: u64,
     /// It was started, and not stopped since.
     pub(crate) active: bool,
+    /// When the sender's event is set for. Timers of TCP move on at every ACK: an event stays where it is, and if it comes
+    /// too early it is set anew.
+    pub(crate) sender_event: Time,
+    /// The same of the receiver.
+    pub(crate) receiver_event: Time,
 }
 
 impl Flow {
-    /// The named numbers of the flow's controller: none for datagrams, and for a flow that stands for many connections.
-    pub(crate) fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        match &self.ends {
-            Ends::Ideal { sender, .. } => sender.probe(out),
-            Ends::Tcp(connection) => connection.sender.probe(out),
-            Ends::Datagrams(_) | Ends::Arrivals(_) | Ends::Vacant => {}
+    /// A flow that takes this way.
+    pub(crate) fn new(ends: Ends, data: Hop, acks: Hop, series: u32) -> Flow {
+        Flow {
+            ends,
+            arrivals: None,
+            data,
+            acks,
+            series,
+            in_network: 0,
+            active: false,
+            sender_event: Time::NEVER,
+            receiver_event: Time::NEVER,
         }
     }
-}
-
-/// What sends and receives.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "loss-free endpoints are read with each packet: no pointer to follow"
-)]
-#[derive(Debug)]
-pub(crate) enum Ends {
-    /// Loss-free endpoints.
-    Ideal { sender: ideal::Sender, receiver: ideal::Receiver },
-    /// A TCP connection.
-    Tcp(Box<Connection>),
-    /// Datagrams.
-    Datagrams(Box<Datagrams>),
-    /// A source of connections, each of which is a flow.
-    Arrivals(Box<Arrivals>),
-    /// The place of a connection that has ended.
-    Vacant,
 }

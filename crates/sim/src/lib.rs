@@ -5,9 +5,9 @@
 
 pub mod application;
 mod arrivals;
-mod connection;
 mod distribution;
 pub mod element;
+pub mod endpoint;
 mod event_queue;
 mod flow;
 mod line;
@@ -19,7 +19,6 @@ pub mod recorder;
 mod result;
 mod simulation;
 mod streams;
-mod tcp_sender;
 
 pub use distribution::{CdfPoint, Distribution, Quantity, SizeDistribution, TimeDistribution};
 pub use network::{

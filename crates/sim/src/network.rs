@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use windtunnel_cc::CongestionControl;
 use windtunnel_qdisc::QueueDiscipline;
@@ -9,8 +10,9 @@ use windtunnel_tcp::bsd42::Bsd42Params;
 use windtunnel_tcp::{AckParams, Endpoint, TcpParams};
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 
-use crate::application::ApplicationConfig;
+use crate::application::{ApplicationConfig, Protocol};
 use crate::element::ElementParams;
+use crate::endpoint::Stack;
 use crate::rate_trace::RateTrace;
 use crate::recorder::StateRecording;
 
@@ -112,6 +114,25 @@ pub struct FlowSpec {
     pub base_rtt: Duration,
 }
 
+impl FlowSpec {
+    /// The name of its controller in results; of a stack that is not part of this crate, the stack's.
+    pub fn controller_name(&self) -> &str {
+        match &self.transport {
+            Transport::Foreign(stack) => stack.name(),
+            _ => &self.cc_name,
+        }
+    }
+
+    /// The protocol of its packets.
+    pub fn protocol(&self) -> Protocol {
+        match &self.transport {
+            Transport::Ideal { .. } | Transport::Tcp { .. } | Transport::Bsd42(_) => Protocol::Tcp,
+            Transport::Udp => Protocol::Udp,
+            Transport::Foreign(stack) => stack.protocol(),
+        }
+    }
+}
+
 /// How a flow's data are carried.
 #[derive(Clone, Debug)]
 pub enum Transport {
@@ -136,21 +157,34 @@ pub enum Transport {
     Bsd42(Box<Bsd42Params>),
     /// Datagrams: what the application sends is what leaves.
     Udp,
+    /// A stack that is not part of this crate.
+    Foreign(Arc<dyn Stack>),
 }
 
 /// Makes controllers: one for a flow, or one for each connection of an application that has many.
 #[derive(Clone)]
-pub struct ControllerFactory(Arc<dyn Fn() -> Box<dyn CongestionControl> + Send + Sync>);
+pub struct ControllerFactory(Arc<Made<Maker>>);
+
+type Maker = dyn Fn(u64) -> Box<dyn CongestionControl> + Send + Sync;
+
+/// How many were made, and what makes them.
+struct Made<F: ?Sized> {
+    count: AtomicU64,
+    make: F,
+}
 
 impl ControllerFactory {
-    /// A factory that calls `make`.
-    pub fn new(make: impl Fn() -> Box<dyn CongestionControl> + Send + Sync + 'static) -> ControllerFactory {
-        ControllerFactory(Arc::new(make))
+    /// A factory that calls `make` with the number of controllers made before: each has a random stream of its own.
+    pub fn new(
+        make: impl Fn(u64) -> Box<dyn CongestionControl> + Send + Sync + 'static,
+    ) -> ControllerFactory {
+        ControllerFactory(Arc::new(Made { count: AtomicU64::new(0), make }))
     }
 
     /// A new controller.
     pub fn make(&self) -> Box<dyn CongestionControl> {
-        self.0()
+        let before = self.0.count.fetch_add(1, Ordering::Relaxed);
+        (self.0.make)(before)
     }
 }
 

@@ -1,5 +1,7 @@
 //! TCP options that few packets carry.
 
+use std::sync::Arc;
+
 use windtunnel_units::Seq;
 
 /// One SACK block (RFC 2018): the bytes from `start` up to, not including, `end`.
@@ -52,7 +54,7 @@ pub struct AccEcnOption {
 }
 
 /// Parts that most packets lack: rare options, and what a medium or a capture adds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// SACK blocks.
     pub sack: SackBlocks,
@@ -66,4 +68,6 @@ pub struct Options {
     pub corrupted: bool,
     /// The packet's identity, where packets are captured: the same at every point of its path; else 0.
     pub id: u64,
+    /// What a transport from elsewhere put into the packet, headers and all; ours say what they have to say in fields.
+    pub content: Option<Arc<[u8]>>,
 }

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from windtunnel.cli.plugins import PluginOption, load_plugins
 from windtunnel.scenario import Scenario
 
 
@@ -14,7 +15,9 @@ def check(
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change the scenario first. Repeatable.")
     ] = None,
+    plugin: PluginOption = None,
 ) -> None:
     """Validate a scenario; print it with every default as TOML."""
+    load_plugins(plugin)
     text = Scenario.from_file(file, overrides=settings or ()).check()
     sys.stdout.write(text if text.endswith("\n") else text + "\n")

@@ -13,10 +13,11 @@ from rich.text import Text
 
 from windtunnel import _core
 from windtunnel.cli.consoles import output
+from windtunnel.cli.plugins import PluginOption, load_plugins
 from windtunnel.errors import InputError, did_you_mean
 
 Entry = Mapping[str, Any]
-Registry = Mapping[str, Sequence[Entry]]
+Listing = Mapping[str, Sequence[Entry]]
 _INDENT = 4 * " "
 
 
@@ -30,10 +31,12 @@ def list_(
     ] = None,
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Show only this one.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    plugin: PluginOption = None,
 ) -> None:
     """Show every algorithm, application, impairment and mechanism with its parameters."""
-    registry: Registry = json_.loads(_core.registry())
-    chosen = _choose(registry, kind, name)
+    load_plugins(plugin)
+    listing: Listing = json_.loads(_core.listing())
+    chosen = _choose(listing, kind, name)
     if json:
         sys.stdout.write(json_.dumps(chosen, indent=2, ensure_ascii=False) + "\n")
         return
@@ -46,31 +49,31 @@ def list_(
             _show(entry, console)
 
 
-def _choose(registry: Registry, kind: str | None, name: str | None) -> Registry:
-    """The part of the registry that was asked for. Raises InputError for a name that is not in it."""
+def _choose(listing: Listing, kind: str | None, name: str | None) -> Listing:
+    """The part of the listing that was asked for. Raises InputError for a name that is not in it."""
     if kind is None:
-        return registry
-    kinds = {_label(k): k for k in registry}
+        return listing
+    kinds = {_label(k): k for k in listing}
     wanted = kind.lower().replace("_", "-")
     group = kinds.get(wanted) or kinds.get(wanted + "s")
     if group is None:
-        if name is None and (found := _find(registry, kind)):
+        if name is None and (found := _find(listing, kind)):
             return found
-        names = [n for entries in registry.values() for e in entries for n in _names(e)]
+        names = [n for entries in listing.values() for e in entries for n in _names(e)]
         hint = did_you_mean(kind, [*kinds, *names])
         raise InputError(f"there is no kind or algorithm `{kind}`; kinds are {', '.join(kinds)}{hint}")
     if name is None:
-        return {group: registry[group]}
-    found = _find({group: registry[group]}, name)
+        return {group: listing[group]}
+    found = _find({group: listing[group]}, name)
     if not found:
-        names = [n for entry in registry[group] for n in _names(entry)]
+        names = [n for entry in listing[group] for n in _names(entry)]
         hint = did_you_mean(name, names)
         raise InputError(f"none of the {_label(group)} is named `{name}`; there are {', '.join(names)}{hint}")
     return found
 
 
-def _find(registry: Registry, name: str) -> Registry:
-    found = {kind: [e for e in entries if name.lower() in _names(e)] for kind, entries in registry.items()}
+def _find(listing: Listing, name: str) -> Listing:
+    found = {kind: [e for e in entries if name.lower() in _names(e)] for kind, entries in listing.items()}
     return {kind: entries for kind, entries in found.items() if entries}
 
 

@@ -1,14 +1,18 @@
 """``windtunnel run``: simulate a scenario and write its result folder."""
 
+import itertools
 import sys
+import traceback
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+import windtunnel
 from windtunnel._core import ScenarioError
 from windtunnel.cli.consoles import messages, output
 from windtunnel.cli.errors import RunFailedError
+from windtunnel.cli.plugins import PluginOption, load_plugins
 from windtunnel.errors import InputError
 from windtunnel.folder import check_place, save
 from windtunnel.progress import progress_bar
@@ -32,8 +36,10 @@ def run(
         bool, typer.Option("--json", help="Print summary.json and nothing else; no folder is written without --out.")
     ] = False,
     no_figures: Annotated[bool, typer.Option("--no-figures", help="Do not write PNG and SVG figures.")] = False,
+    plugin: PluginOption = None,
 ) -> None:
     """Simulate a scenario; write summary, tables, report and figures."""
+    load_plugins(plugin)
     scenario = Scenario.from_file(file, overrides=settings or ())
     title = scenario.resolve().get("title") or file.stem
     place = out or (None if json else Path("results", file.stem))
@@ -58,4 +64,13 @@ def _simulate(scenario: Scenario, file: Path, progress: Progress | None) -> RunR
         raise
     except BaseException as error:
         # The core's panics are not Exceptions, but to a user they are failed runs like any other.
-        raise RunFailedError(f"{file}: the run failed: {type(error).__name__}: {error}") from error
+        message = f"{file}: the run failed: {type(error).__name__}: {error}"
+        raise RunFailedError(message + _foreign_frames(error)) from error
+
+
+def _foreign_frames(error: BaseException) -> str:
+    """Where in a controller's own code an exception was raised; nothing for a failure of windtunnel itself."""
+    ours = str(Path(windtunnel.__file__).parent)
+    frames = traceback.extract_tb(error.__traceback__)
+    foreign = list(itertools.takewhile(lambda frame: not frame.filename.startswith(ours), reversed(frames)))
+    return "\n" + "".join(traceback.format_list(foreign[::-1])).rstrip() if foreign else ""

@@ -3,8 +3,10 @@
 import sys
 
 from windtunnel import _core
+from windtunnel.cli.plugins import PluginOption, load_plugins
 
 
-def schema() -> None:
+def schema(plugin: PluginOption = None) -> None:
     """Print the JSON Schema of scenario files."""
+    load_plugins(plugin)
     sys.stdout.write(_core.schema().rstrip("\n") + "\n")

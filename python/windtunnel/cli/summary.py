@@ -28,6 +28,8 @@ def show_summary(result: RunResult, place: Path | None, console: Console) -> Non
     if stalled := result.summary.get("stalled"):
         console.print(f"stalled at {setting(stalled['t_s'])} s: {stalled['why']}", style="bold", markup=False)
     meta = result.meta
+    if foreign := meta.get("foreign"):
+        console.print(f"foreign code: {', '.join(foreign)}", style="bold", markup=False, soft_wrap=True)
     speed = meta["packets_per_second"]
     console.print(
         f"{setting(meta['duration_s'])} s simulated in {number(meta['cpu_seconds'], 3)} s, "

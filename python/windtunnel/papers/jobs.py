@@ -13,6 +13,7 @@ from pathlib import Path
 
 from windtunnel.papers.cells import Cell, Measurement, Picture
 from windtunnel.papers.features import RunData, View, evaluate
+from windtunnel.plugins import registrations, restore
 from windtunnel.result import RunResult
 from windtunnel.scenario import Scenario
 
@@ -103,7 +104,8 @@ def run_all(jobs: Sequence[Job], workers: int | None, done: Callable[[Outcome], 
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["windtunnel.papers.jobs", "windtunnel._core"])
     others = set(multiprocessing.active_children())
-    with ProcessPoolExecutor(workers, mp_context=context) as pool:
+    # Controllers that are written in Python are registered again in each process.
+    with ProcessPoolExecutor(workers, context, initializer=restore, initargs=registrations()) as pool:
         running: set[Future[Outcome]] = set()
         try:
             while queue or running:

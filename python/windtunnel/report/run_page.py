@@ -89,6 +89,7 @@ def _switches(flows: list[str]) -> list[dict[str, Any]]:
 def _facts(summary: Mapping[str, Any], meta: Mapping[str, Any]) -> list[str]:
     flows = summary.get("flows", [])
     facts = [
+        *(f"foreign code: {what}" for what in meta.get("foreign") or ()),
         f"{setting(summary.get('duration_s'))} s",
         f"{len(flows)} flow{'' if len(flows) == 1 else 's'}",
     ]

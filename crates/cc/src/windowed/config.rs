@@ -10,7 +10,7 @@ use super::controller::Windowed;
 use super::response::{ConventionalParams, ResponseParams};
 use super::slow_start::{SlowStart, SlowStartParams, StandardParams};
 use crate::controller::{CongestionControl, ControllerParams};
-use crate::needs::{Feedback, Needs};
+use crate::needs::{Feedback, Needs, PacingNeed};
 use crate::sample::FlowInit;
 use crate::style::Style;
 
@@ -107,7 +107,7 @@ impl Composition {
         Composition {
             init,
             needs: Needs {
-                pacing: config.slow_start.paces(),
+                pacing: if config.slow_start.paces() { PacingNeed::Usual } else { PacingNeed::None },
                 feedback: config.response.feedback(),
                 ..Needs::default()
             },

@@ -1,10 +1,13 @@
 //! Tests of the controllers through their public interface.
 
+#[expect(dead_code, reason = "the tests of the senders read what it heard")]
+mod cruise;
 mod cubic;
 mod driver;
 mod hystart;
 mod linux;
 mod loss;
+mod model_based;
 mod parts;
 mod properties;
 mod replay;

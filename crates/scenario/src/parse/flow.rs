@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use windtunnel_cc::Feedback;
+use windtunnel_cc::{Feedback, PacingNeed};
 use windtunnel_sim::application::{ApplicationConfig, Protocol};
 use windtunnel_tcp::{AckParams, AckPolicy};
 use windtunnel_units::parse::number_with_unit;
@@ -116,12 +116,12 @@ fn pacing(
     at: &Cursor<'_>,
     cc_name: &str,
     ideal: bool,
-    needed: bool,
+    need: PacingNeed,
 ) -> Result<bool, Fault> {
-    if needed && given == Some(false) {
+    if need == PacingNeed::Always && given == Some(false) {
         return Err(at.get("pacing").not_allowed(format!("true: {cc_name} sets the pace itself")));
     }
-    Ok(given.unwrap_or(ideal || needed))
+    Ok(given.unwrap_or(ideal || need != PacingNeed::None))
 }
 
 /// A flow over UDP has no controller; it is named after what it does.

@@ -1,6 +1,6 @@
 //! The mechanisms of a flow's TCP: its own `tcp` over the scenario's.
 
-use windtunnel_cc::{Needs, OutOfRange};
+use windtunnel_cc::{Needs, OutOfRange, PacingNeed};
 use windtunnel_tcp::{LossDetection, TcpParams};
 
 use super::cursor::Cursor;
@@ -34,7 +34,7 @@ pub(crate) fn tcp(
             params.sack = false;
         }
     }
-    if needs.pacing {
+    if needs.pacing != PacingNeed::None {
         // It sets the pace itself: the gain is its own.
         if !given("pacing_ss_ratio") {
             params.pacing_ss_ratio = 1.0;

@@ -17,8 +17,9 @@ impl Registry {
     /// # Errors
     /// If one of its names is taken, or a scenario cannot write it.
     pub fn register_aqm<P: BuildAqm>(&mut self) -> Result<(), RegistryError> {
-        self.aqms.register(Entry::of::<P>(|params| Arc::new(params) as Arc<dyn AqmParams>))?;
-        self.queues.register(Entry::of::<P>(|params| Arc::new(params) as Arc<dyn QueueParams>))
+        // Queues first: they have all names of AQMs, so that what they take is free there as well.
+        self.queues.register(Entry::of::<P>(|params| Arc::new(params) as Arc<dyn QueueParams>))?;
+        self.aqms.register(Entry::of::<P>(|params| Arc::new(params) as Arc<dyn AqmParams>))
     }
 
     /// Adds a discipline.

@@ -19,14 +19,22 @@ const HEADERS: Bytes = Bytes::new(28);
 /// An answer has a number, a time, and two counts.
 const REPORT: Bytes = Bytes::new(60);
 
-/// Both ends of a flow of datagrams.
+/// The sending end of a flow of datagrams.
 #[derive(Debug)]
-pub(crate) struct Datagrams {
+pub(crate) struct DatagramSender {
     endpoint: Endpoint,
     source: Source,
     sent: u64,
     /// When the next one leaves.
     next: Time,
+}
+
+/// The receiving end of a flow of datagrams.
+#[derive(Debug)]
+pub(crate) struct DatagramReceiver {
+    endpoint: Endpoint,
+    /// It sends each datagram back.
+    reflects: bool,
     receipts: Receipts,
     /// The last round that was answered.
     answered: Seq,
@@ -54,9 +62,9 @@ struct Frame {
     end: Time,
 }
 
-impl Datagrams {
-    /// The flow of `config`; `None` if it does not send datagrams.
-    pub(crate) fn new(config: &ApplicationConfig, endpoint: Endpoint) -> Option<Datagrams> {
+impl DatagramSender {
+    /// The sender of `config`; `None` if it does not send datagrams.
+    pub(crate) fn new(config: &ApplicationConfig, endpoint: Endpoint) -> Option<DatagramSender> {
         let source = match config {
             ApplicationConfig::Cbr(params) if params.responsive => {
                 Source::Responsive { size: params.packet_size, rate: Responsive::new(params) }
@@ -77,17 +85,7 @@ impl Datagrams {
             | ApplicationConfig::RequestResponse(_)
             | ApplicationConfig::Poisson(_) => return None,
         };
-        Some(Datagrams {
-            endpoint,
-            source,
-            sent: 0,
-            next: Time::NEVER,
-            receipts: Receipts::new(),
-            answered: Seq::new(0),
-            marks: 0,
-            reported_missing: 0,
-            answer: None,
-        })
+        Some(DatagramSender { endpoint, source, sent: 0, next: Time::NEVER })
     }
 
     pub(crate) fn start(&mut self, now: Time) {
@@ -134,21 +132,42 @@ impl Datagrams {
             }
         };
         self.sent += 1;
-        let mut packet = self.packet(size, size - HEADERS, now);
+        let mut packet = datagram(&self.endpoint, size, now);
         packet.seq = Seq::new(self.sent);
         packet.ecn = self.endpoint.ecn;
         packet.ack = Seq::new(round);
         Some(packet)
     }
 
+    /// An answer reached the sender. Returns the round-trip time.
+    pub(crate) fn on_answer(&mut self, packet: &Packet, now: Time) -> Duration {
+        let rtt = now.since(packet.ts_ecr);
+        if let Source::Responsive { rate, .. } = &mut self.source {
+            rate.on_report(packet.ack.get(), packet.window, rtt);
+        }
+        rtt
+    }
+}
+
+impl DatagramReceiver {
+    /// The receiver of `config`'s datagrams.
+    pub(crate) fn new(config: &ApplicationConfig, endpoint: Endpoint) -> DatagramReceiver {
+        DatagramReceiver {
+            endpoint,
+            reflects: matches!(config, ApplicationConfig::Probe(_)),
+            receipts: Receipts::new(),
+            answered: Seq::new(0),
+            marks: 0,
+            reported_missing: 0,
+            answer: None,
+        }
+    }
+
     /// A datagram reached the receiver.
     pub(crate) fn receive(&mut self, packet: &Packet, now: Time) -> Receipt {
         let receipt = self.receipts.record(packet, now);
         self.marks += u64::from(packet.ecn == Ecn::Ce);
-        let owed = match self.source {
-            Source::Probe { .. } => receipt.new,
-            _ => packet.ack > self.answered,
-        };
+        let owed = if self.reflects { receipt.new } else { packet.ack > self.answered };
         if owed {
             self.answered = packet.ack;
             self.answer(packet, now);
@@ -161,35 +180,26 @@ impl Datagrams {
         self.answer.take()
     }
 
-    /// An answer reached the sender. Returns the round-trip time.
-    pub(crate) fn on_answer(&mut self, packet: &Packet, now: Time) -> Duration {
-        let rtt = now.since(packet.ts_ecr);
-        if let Source::Responsive { rate, .. } = &mut self.source {
-            rate.on_report(packet.ack.get(), packet.window, rtt);
-        }
-        rtt
-    }
-
     /// A probe comes back with its own length; a report is short.
     fn answer(&mut self, packet: &Packet, now: Time) {
-        let size = if matches!(self.source, Source::Probe { .. }) { packet.size() } else { REPORT };
+        let size = if self.reflects { packet.size() } else { REPORT };
         let missing = self.receipts.missing();
         let losses = missing.saturating_sub(self.reported_missing) + std::mem::take(&mut self.marks);
         self.reported_missing = missing;
-        let mut answer = self.packet(size, size - HEADERS, now);
+        let mut answer = datagram(&self.endpoint, size, now);
         answer.ts_ecr = packet.ts_val;
         answer.seq = packet.seq;
         answer.ack = packet.ack;
         answer.window = u16::try_from(losses).unwrap_or(u16::MAX);
         self.answer = Some(answer);
     }
+}
 
-    fn packet(&self, size: Bytes, payload: Bytes, now: Time) -> Packet {
-        let mut packet = Packet::new(self.endpoint.flow, size, payload);
-        packet.ts_val = now;
-        packet.dscp = self.endpoint.dscp;
-        packet
-    }
+fn datagram(endpoint: &Endpoint, size: Bytes, now: Time) -> Packet {
+    let mut packet = Packet::new(endpoint.flow, size, size - HEADERS);
+    packet.ts_val = now;
+    packet.dscp = endpoint.dscp;
+    packet
 }
 
 impl Frame {

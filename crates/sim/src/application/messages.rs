@@ -6,11 +6,11 @@ use windtunnel_units::{Bytes, Time};
 
 /// A message whose every byte is acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Completion {
+pub struct Completion {
     /// When it was written.
-    pub(crate) written: Time,
+    pub written: Time,
     /// Its length.
-    pub(crate) size: Bytes,
+    pub size: Bytes,
 }
 
 /// Messages that are not acknowledged yet, in the order of the stream.

@@ -16,11 +16,11 @@ pub use config::{
     ApplicationConfig, BulkParams, CbrParams, MediaParams, OnOffParams, PoissonParams, ProbeParams, Protocol,
     RequestResponseParams, TransferParams,
 };
+pub use messages::Completion;
+pub use receipts::Receipt;
 
-pub(crate) use datagrams::Datagrams;
-pub(crate) use messages::Completion;
+pub(crate) use datagrams::{DatagramReceiver, DatagramSender};
 pub(crate) use poisson::PoissonProcess;
-pub(crate) use receipts::Receipt;
 pub(crate) use stream::{Stream, Wish};
 
 #[cfg(test)]

@@ -5,15 +5,15 @@ use windtunnel_wire::Packet;
 
 /// What a datagram's arrival tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Receipt {
+pub struct Receipt {
     /// It was not received before.
-    pub(crate) new: bool,
+    pub new: bool,
     /// How many datagrams more than before are known to have been sent.
-    pub(crate) expected: u64,
+    pub expected: u64,
     /// Its one-way delay.
-    pub(crate) one_way: Duration,
+    pub one_way: Duration,
     /// The difference between its delay and that of the datagram received before (RFC 3393).
-    pub(crate) variation: Option<Duration>,
+    pub variation: Option<Duration>,
 }
 
 /// The numbers received.

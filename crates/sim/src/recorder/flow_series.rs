@@ -4,11 +4,11 @@ use windtunnel_cc::ExitReason;
 use windtunnel_units::{Bytes, Duration, Time};
 
 use super::columns::columns;
-use super::counters::Counters;
 use super::extent::Extent;
 use super::histogram::Buckets;
 use super::messages::{DatagramTotals, TransferTotals};
 use super::packets::{self, Wire};
+use crate::endpoint::Counters;
 use crate::result::{CwndSummary, DropSummary, FlowSummary, LimitSummary, SizeClassSummary, SlowStartExit};
 
 columns! {
@@ -178,15 +178,15 @@ pub(crate) struct FlowRecorder {
     in_slow_start: bool,
 }
 
-/// The state of a sender after an ACK.
+/// The state of a sender that has a window, after an ACK.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct SenderState {
+pub(crate) struct WindowState {
     /// The round-trip time sampled, if the ACK gave one.
     pub(crate) rtt: Option<Duration>,
     pub(crate) srtt: Duration,
     pub(crate) cwnd: Bytes,
     pub(crate) in_flight: Bytes,
-    pub(crate) limited: bool,
+    pub(crate) cwnd_limited: bool,
     pub(crate) slow_start: bool,
 }
 
@@ -223,10 +223,10 @@ impl FlowRecorder {
     }
 
     #[inline]
-    pub(crate) fn acknowledged(&mut self, now: Time, s: &SenderState) {
+    pub(crate) fn acknowledged(&mut self, now: Time, s: &WindowState) {
         let sums = &mut self.sums;
         sums.acks += 1;
-        sums.limited += u64::from(s.limited);
+        sums.limited += u64::from(s.cwnd_limited);
         if let Some(rtt) = s.rtt {
             self.sample(rtt);
         }

@@ -129,10 +129,12 @@ impl Recorder {
         self.flows[series].totals.datagrams().received(receipt);
     }
 
-    /// The answer to a datagram reached the sender of `series`.
-    pub(crate) fn answered(&mut self, now: Time, series: usize, rtt: Duration) {
-        self.flows[series].sample(rtt);
-        self.digest.word(now.as_nanos() ^ rtt.as_nanos().rotate_left(32));
+    /// A packet reached the sender of `series`, which has no window.
+    pub(crate) fn answered(&mut self, now: Time, series: usize, rtt: Option<Duration>) {
+        if let Some(rtt) = rtt {
+            self.flows[series].sample(rtt);
+        }
+        self.digest.word(now.as_nanos() ^ rtt.unwrap_or_default().as_nanos().rotate_left(32));
     }
 
     /// A connection of `series` arrived, or was turned away.

@@ -6,7 +6,6 @@
 
 mod band_series;
 pub mod columns;
-mod counters;
 mod digest;
 mod events;
 mod extent;
@@ -31,7 +30,8 @@ use windtunnel_wire::{Ecn, FlowId, Packet};
 
 use crate::application::Protocol;
 use crate::element::Impairment;
-use crate::flow::{Ends, Flow};
+use crate::endpoint::Reading;
+use crate::flow::Flow;
 use crate::link::{Departure, Link};
 use crate::network::{FlowSpec, Network, RecordSpec, Transport};
 use crate::result::{
@@ -49,10 +49,9 @@ use state::{Probe, StateRows};
 use tcp_series::{TcpColumns, flow_table};
 use transfers::Transfers;
 
-pub(crate) use counters::{Counters, Reading};
-pub(crate) use flow_series::SenderState;
+pub(crate) use flow_series::WindowState;
 pub(crate) use loss_cause::LossCause;
-pub(crate) use packets::{Hidden, Tap};
+pub(crate) use packets::Tap;
 pub use state::StateRecording;
 
 /// Totals between two edges of windows.
@@ -114,7 +113,7 @@ impl Recorder {
         let n_queues = network.links.len();
         let (mut cc, mut aqm) = (StateRows::new("cc", "flow"), StateRows::new("aqm", "queue"));
         for flow in flows {
-            cc.add(&|out| flow.probe(out));
+            cc.add(&|out| flow.ends.probe(out));
         }
         for link in &network.links {
             aqm.add(&|out| link.queue.probe(out));
@@ -137,7 +136,7 @@ impl Recorder {
                 .iter()
                 .map(|f| FlowInfo {
                     name: f.name.clone(),
-                    cc_name: f.cc_name.clone(),
+                    cc_name: f.controller_name().to_owned(),
                     application: f.application.kind(),
                     wire: wire(f),
                     loss_free: matches!(f.transport, Transport::Ideal { .. }),
@@ -145,7 +144,7 @@ impl Recorder {
                 })
                 .collect(),
             queue_names: network.links.iter().map(|l| l.name.clone()).collect(),
-            flows: flows.iter().map(|flow| FlowRecorder::new(initial_window(flow))).collect(),
+            flows: flows.iter().map(|flow| FlowRecorder::new(flow.ends.window())).collect(),
             queues: (0..n_queues).map(|_| QueueRecorder::new()).collect(),
             flow_rows: FlowColumns::default(),
             tcp_rows: TcpColumns::default(),
@@ -314,11 +313,11 @@ impl Recorder {
 
     /// A sender handled an ACK.
     #[inline]
-    pub(crate) fn acknowledged(&mut self, now: Time, flow: usize, state: &SenderState) {
+    pub(crate) fn acknowledged(&mut self, now: Time, flow: usize, state: &WindowState) {
         self.flows[flow].acknowledged(now, state);
         self.digest.word(now.as_nanos() ^ state.cwnd.get().rotate_left(32));
         if let Some(points) = &mut self.points {
-            points.cwnd(now, flow, state.cwnd, state.limited);
+            points.cwnd(now, flow, state.cwnd, state.cwnd_limited);
         }
     }
 
@@ -328,7 +327,7 @@ impl Recorder {
         now: Time,
         packet: &Packet,
         feedback: u8,
-        state: &SenderState,
+        state: &WindowState,
     ) {
         if let Some((_, acks)) = &mut self.events {
             acks.t_ns.push(now.as_nanos());
@@ -416,7 +415,7 @@ impl Recorder {
         };
         for (index, flow) in flows.iter().take(self.flows.len()).enumerate() {
             if self.cc.has(index) {
-                push(&mut self.cc, now, index, &|out| flow.probe(out));
+                push(&mut self.cc, now, index, &|out| flow.ends.probe(out));
             }
         }
         for (index, link) in links.iter().enumerate() {
@@ -519,26 +518,18 @@ fn series_of(flow: FlowId, flows: usize, members: &[u32]) -> usize {
     member.map_or(flow.index(), |member| members[member] as usize)
 }
 
-/// The window that a flow begins with; what has no window, or many, has none.
+/// What the headers of a flow's packets do not say.
 fn wire(flow: &FlowSpec) -> Wire {
     let scale = match &flow.transport {
         Transport::Tcp { params, .. } => WindowScale::new(&flow.endpoint, params),
         Transport::Bsd42(_) => Bsd42Params::window_scale(&flow.endpoint),
-        Transport::Ideal { .. } | Transport::Udp => WindowScale::LARGEST,
+        Transport::Ideal { .. } | Transport::Udp | Transport::Foreign(_) => WindowScale::LARGEST,
     };
-    let protocol = match flow.application.protocol() {
+    let protocol = match flow.protocol() {
         Protocol::Tcp => packets::TCP,
         Protocol::Udp => packets::UDP,
     };
     Wire { protocol, scale }
-}
-
-fn initial_window(flow: &Flow) -> Option<Bytes> {
-    match &flow.ends {
-        Ends::Ideal { sender, .. } => Some(sender.cwnd()),
-        Ends::Tcp(connection) => Some(connection.sender.cwnd()),
-        Ends::Datagrams(_) | Ends::Arrivals(_) | Ends::Vacant => None,
-    }
 }
 
 fn impairment_summary(((name, kind), impairment): ((String, String), &Impairment)) -> ImpairmentSummary {

@@ -7,12 +7,13 @@
 
 use windtunnel_qdisc::DropReason;
 use windtunnel_tcp::WindowScale;
-use windtunnel_units::{Bytes, Duration, Time};
+use windtunnel_units::Time;
 use windtunnel_wire::{Packet, SackBlock};
 
 use super::Recorder;
 use super::columns::{Table, columns};
 use super::loss_cause::LossCause;
+use crate::endpoint::Hidden;
 
 columns! {
     pub(crate) struct PacketColumns as "packets" {
@@ -66,17 +67,6 @@ pub(crate) enum Tap {
     QueueOut(u32),
     /// At its flow's receiver, likewise.
     Receiver,
-}
-
-/// The state of a sender after it has sent a packet.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Hidden {
-    pub(crate) cwnd: Bytes,
-    pub(crate) ssthresh: Bytes,
-    pub(crate) srtt: Duration,
-    pub(crate) state: u8,
-    pub(crate) limit: u8,
-    pub(crate) in_flight: Bytes,
 }
 
 /// The captures of a run.

@@ -3,13 +3,14 @@
 use windtunnel_units::Time;
 
 use super::{Simulation, Source};
-use crate::flow::{Ends, Flow};
+use crate::endpoint::Ends;
+use crate::flow::Flow;
 
 impl Simulation {
     /// A connection of the flow `group` arrives.
     #[inline(never)]
     pub(super) fn arrive(&mut self, group: usize, source: usize) {
-        let Ends::Arrivals(arrivals) = &mut self.flows[group].ends else { return };
+        let Some(arrivals) = &mut self.flows[group].arrivals else { return };
         let size = arrivals.arrive(self.now);
         self.events.set(source, arrivals.next_timer());
         self.recorder.arrival(group, size.is_some());
@@ -18,8 +19,8 @@ impl Simulation {
             Some(place) => place,
             None => self.add_place(group),
         };
-        let Ends::Arrivals(arrivals) = &self.flows[group].ends else { return };
-        self.flows[place].ends = Ends::Tcp(arrivals.connection(place, size));
+        let Some(arrivals) = &self.flows[group].arrivals else { return };
+        self.flows[place].ends = arrivals.connection(place, size);
         self.start_flow(place);
     }
 
@@ -32,8 +33,8 @@ impl Simulation {
         }
         let Flow { data, acks, series, .. } = self.flows[group];
         self.recorder.add_member(series as usize);
-        self.flows.push(Flow { ends: Ends::Vacant, data, acks, series, in_network: 0, active: false });
-        if let Ends::Arrivals(arrivals) = &mut self.flows[group].ends {
+        self.flows.push(Flow::new(Ends::Nobody, data, acks, series));
+        if let Some(arrivals) = &mut self.flows[group].arrivals {
             arrivals.add_place(place);
         }
         self.sources.extend([Source::Sender(place as u32), Source::Receiver(place as u32)]);
@@ -52,17 +53,16 @@ impl Simulation {
     fn member_left(&mut self, place: usize) {
         let flow = &mut self.flows[place];
         flow.in_network -= 1;
-        let Ends::Tcp(connection) = &flow.ends else { return };
-        if flow.in_network > 0 || !connection.is_done() {
+        if flow.in_network > 0 || !flow.ends.is_done() {
             return;
         }
-        let counters = connection.sender.counters();
+        let counters = flow.ends.reading().counters;
         let group = flow.series as usize;
-        flow.ends = Ends::Vacant;
-        flow.active = false;
+        let Flow { data, acks, series, .. } = *flow;
+        *flow = Flow::new(Ends::Nobody, data, acks, series);
         self.events.set(self.sender_source(place), Time::NEVER);
         self.events.set(self.receiver_source(place), Time::NEVER);
-        if let Ends::Arrivals(arrivals) = &mut self.flows[group].ends {
+        if let Some(arrivals) = &mut self.flows[group].arrivals {
             arrivals.vacate(place, &counters);
         }
     }

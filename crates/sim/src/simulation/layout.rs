@@ -1,12 +1,12 @@
 //! Lays paths and delay lines out while a network is prepared.
 
-use windtunnel_tcp::ideal;
+use windtunnel_tcp::{Receiver, ideal};
 use windtunnel_units::Duration;
 
-use crate::application::{ApplicationConfig, Datagrams, Stream};
+use crate::application::{ApplicationConfig, DatagramReceiver, DatagramSender, Stream};
 use crate::arrivals::Arrivals;
-use crate::connection::Connection;
-use crate::flow::{Ends, Flow, Hop, Onward};
+use crate::endpoint::{Ends, FlowContext, TcpEnd};
+use crate::flow::{Flow, Hop, Onward};
 use crate::line::DelayLine;
 use crate::network::{FlowSpec, Network, PathHop, Transport};
 
@@ -59,7 +59,20 @@ impl Layout {
         assert!(!disordered, "{}: loss-free endpoints take packets in order, and each once", spec.name);
         let data = self.path(index, &spec.forward, Hop::Receiver);
         let acks = self.path(index, &spec.reverse, Hop::Sender);
-        Flow { ends: ends(spec), data, acks, series: index as u32, in_network: 0, active: false }
+        let series = index as u32;
+        if let (Transport::Tcp { cc, params, ack }, ApplicationConfig::Poisson(poisson)) =
+            (&spec.transport, &spec.application)
+        {
+            let arrivals = Arrivals::new(poisson, spec.seed, spec.endpoint, cc.clone(), params.clone(), *ack);
+            return Flow {
+                arrivals: Some(Box::new(arrivals)),
+                ..Flow::new(Ends::Nobody, data, acks, series)
+            };
+        }
+        let ends = ends(spec).unwrap_or_else(|| {
+            panic!("{}: its transport cannot carry `{}`", spec.name, spec.application.kind())
+        });
+        Flow::new(ends, data, acks, series)
     }
 
     /// Lays out a path of `flow` that ends at `end`, from its end to its begin. Returns its first hop.
@@ -90,28 +103,31 @@ impl Layout {
     }
 }
 
-/// The endpoints of a flow.
-fn ends(spec: &FlowSpec) -> Ends {
-    let FlowSpec { name, endpoint, application, seed, .. } = spec;
-    let ends = match (&spec.transport, application) {
-        (Transport::Ideal { cc, ack }, ApplicationConfig::Bulk) => Some(Ends::Ideal {
+/// Both ends of a flow; nothing if its transport cannot carry its application.
+fn ends(spec: &FlowSpec) -> Option<Ends> {
+    let FlowSpec { endpoint, application, seed, .. } = spec;
+    let stream = || Stream::new(application, endpoint.mss(), *seed);
+    let tcp = |sender, receiver| Ends::Tcp { sender: Box::new(sender), receiver: Box::new(receiver) };
+    match &spec.transport {
+        Transport::Ideal { cc, ack } => (*application == ApplicationConfig::Bulk).then(|| Ends::Ideal {
             sender: ideal::Sender::new(*endpoint, cc.make()),
             receiver: ideal::Receiver::new(*endpoint, *ack),
         }),
-        (Transport::Ideal { .. }, _) => None,
-        (Transport::Tcp { cc, params, ack }, ApplicationConfig::Poisson(poisson)) => {
-            let arrivals = Arrivals::new(poisson, *seed, *endpoint, cc.clone(), params.clone(), *ack);
-            Some(Ends::Arrivals(Box::new(arrivals)))
+        Transport::Tcp { cc, params, ack } => {
+            let sender = TcpEnd::linux(*endpoint, cc.make(), params, stream()?);
+            Some(tcp(sender, Receiver::new(*endpoint, params, *ack)))
         }
-        (Transport::Tcp { cc, params, ack }, _) => Stream::new(application, endpoint.mss(), *seed)
-            .map(|stream| Connection::linux(*endpoint, cc.make(), params, *ack, stream))
-            .map(|connection| Ends::Tcp(Box::new(connection))),
-        (Transport::Bsd42(params), _) => Stream::new(application, endpoint.mss(), *seed)
-            .map(|stream| Connection::bsd42(*endpoint, params, stream))
-            .map(|connection| Ends::Tcp(Box::new(connection))),
-        (Transport::Udp, _) => {
-            Datagrams::new(application, *endpoint).map(|datagrams| Ends::Datagrams(Box::new(datagrams)))
+        Transport::Bsd42(params) => {
+            let sender = TcpEnd::bsd42(*endpoint, params, stream()?);
+            Some(tcp(sender, params.receiver(*endpoint)))
         }
-    };
-    ends.unwrap_or_else(|| panic!("{name}: its transport cannot carry `{}`", application.kind()))
+        Transport::Udp => Some(Ends::Datagrams {
+            sender: Box::new(DatagramSender::new(application, *endpoint)?),
+            receiver: Box::new(DatagramReceiver::new(application, *endpoint)),
+        }),
+        Transport::Foreign(stack) => {
+            let context = FlowContext { flow: endpoint.flow, mtu: endpoint.mtu, application, seed: *seed };
+            stack.halves(&context).map(Ends::Foreign)
+        }
+    }
 }

@@ -1,7 +1,6 @@
 //! The event loop.
 
 mod arrivals;
-mod datagrams;
 mod endpoints;
 mod layout;
 mod observation;
@@ -14,12 +13,13 @@ use windtunnel_units::Time;
 use windtunnel_wire::Packet;
 
 use crate::element::{Impairment, Passage};
+use crate::endpoint::Reading;
 use crate::event_queue::EventQueue;
-use crate::flow::{Ends, Flow, Hop, Onward};
+use crate::flow::{Flow, Hop, Onward};
 use crate::line::DelayLine;
 use crate::link::{Link, LinkCx};
 use crate::network::{Action, Network};
-use crate::recorder::{LossCause, Reading, Recorder, Tap};
+use crate::recorder::{LossCause, Recorder, Tap};
 use crate::result::{RunResult, Stalled};
 use layout::Layout;
 
@@ -37,6 +37,8 @@ enum Source {
     Impairment(u32),
     Sender(u32),
     Receiver(u32),
+    /// The next connection of a flow that stands for many; it has the place of that flow's sender.
+    Arrivals(u32),
 }
 
 /// A run in progress.
@@ -87,14 +89,15 @@ impl Simulation {
         let impairments: Vec<Impairment> = network.impairments.iter().map(Impairment::new).collect();
         let links: Vec<Link> = network.links.into_iter().map(Link::new).collect();
         // Receivers that acknowledge at once have no timer: where all do, they take no place in the event queue.
-        let timed_receivers = if flows.iter().any(has_receiver_timer) { flows.len() as u32 } else { 0 };
+        let timed_receivers =
+            if flows.iter().any(|flow| flow.ends.has_receiver_timer()) { flows.len() as u32 } else { 0 };
         let (n_links, n_lines, n_flows) = (links.len() as u32, layout.lines.len() as u32, flows.len() as u32);
         let sources: Vec<Source> = iter::once(Source::Plan)
             .chain((0..n_links).map(Source::Link))
             .chain((0..n_links).map(Source::QueueTimer))
             .chain((0..n_lines).map(Source::Line))
             .chain((0..impairments.len() as u32).map(Source::Impairment))
-            .chain((0..n_flows).map(Source::Sender))
+            .chain(flows.iter().zip(0..n_flows).map(sender_source))
             .chain((0..timed_receivers).map(Source::Receiver))
             .collect();
         let first_line = 1 + 2 * links.len();
@@ -175,6 +178,7 @@ impl Simulation {
                 Source::Line(i) => self.line_event(i as usize, source),
                 Source::Sender(i) => self.sender_event(i as usize, source),
                 Source::Receiver(i) => self.receiver_event(i as usize, source),
+                Source::Arrivals(i) => self.arrive(i as usize, source),
                 Source::QueueTimer(i) => self.queue_timer_event(i as usize),
                 Source::Impairment(i) => self.impairment_event(i as usize),
                 Source::Plan => {
@@ -233,7 +237,7 @@ impl Simulation {
 
     /// Connections that exist now, of flows that stand for many. Memory is bounded by the most there ever were.
     pub fn connections(&self) -> usize {
-        self.flows[self.first_member..].iter().filter(|f| !matches!(f.ends, Ends::Vacant)).count()
+        self.flows[self.first_member..].iter().filter(|f| f.active).count()
     }
 
     fn link_event(&mut self, index: usize) {
@@ -420,17 +424,13 @@ impl Simulation {
     }
 
     fn end_interval(&mut self, now: Time) {
-        let ideal = |flow: &Flow| matches!(flow.ends, Ends::Ideal { .. });
-        let counted = if self.flows.iter().all(ideal) { 0 } else { self.first_member };
+        let counted =
+            if self.flows.iter().all(|flow| flow.ends.is_loss_free()) { 0 } else { self.first_member };
         let readings: Vec<Reading> = (0..counted).map(|index| self.reading(index)).collect();
         self.recorder.end_interval(now, &mut self.links, &self.flows, &readings);
     }
 }
 
-fn has_receiver_timer(flow: &Flow) -> bool {
-    match &flow.ends {
-        Ends::Ideal { receiver, .. } => receiver.delays(),
-        Ends::Tcp(_) => true,
-        Ends::Datagrams(_) | Ends::Arrivals(_) | Ends::Vacant => false,
-    }
+fn sender_source((flow, index): (&Flow, u32)) -> Source {
+    if flow.arrivals.is_some() { Source::Arrivals(index) } else { Source::Sender(index) }
 }

@@ -3,7 +3,7 @@
 use windtunnel_units::{Bytes, Seq, Time};
 
 use super::Simulation;
-use crate::flow::Ends;
+use crate::endpoint::{Ends, SenderHalf};
 
 /// Both ends of a TCP connection at one moment. SND.UNA never passes RCV.NXT, which never passes SND.NXT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,8 +42,8 @@ impl Simulation {
     /// TCP connections that exist now.
     pub fn streams(&self) -> impl Iterator<Item = StreamState> {
         self.flows.iter().filter_map(|flow| {
-            let Ends::Tcp(connection) = &flow.ends else { return None };
-            let (sender, receiver) = (&connection.sender, &connection.receiver);
+            let Ends::Tcp { sender: end, receiver } = &flow.ends else { return None };
+            let sender = &end.sender;
             Some(StreamState {
                 flow: flow.series as usize,
                 una: sender.snd_una(),
@@ -53,7 +53,7 @@ impl Simulation {
                 cwnd: sender.cwnd(),
                 in_flight: sender.in_flight(),
                 drained: sender.is_drained(),
-                timer: connection.next_timer(),
+                timer: end.next_timer(),
             })
         })
     }

@@ -3,7 +3,7 @@
 use windtunnel_units::Time;
 
 use super::{Simulation, Source};
-use crate::flow::{Ends, Flow};
+use crate::flow::Flow;
 
 impl Simulation {
     /// Why nothing will move any more, although flows want to send: no packet is under way, and no timer is set but those of
@@ -13,7 +13,7 @@ impl Simulation {
         if std::mem::replace(&mut self.moved, moved) != moved || self.plan.peek().is_some() {
             return None;
         }
-        let waits = |flow: &&Flow| flow.active && matches!(flow.ends, Ends::Ideal { .. });
+        let waits = |flow: &&Flow| flow.active && flow.ends.is_loss_free();
         let waiting = self.flows.iter().filter(waits).count();
         let first = self.flows.iter().find(waits)?;
         let idle = |source: &Source| matches!(source, Source::Plan | Source::QueueTimer(_));

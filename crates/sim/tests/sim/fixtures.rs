@@ -91,7 +91,7 @@ impl QueueDiscipline for PlainQueue {
 }
 
 pub(crate) fn fixed_window(segments: u64) -> ControllerFactory {
-    ControllerFactory::new(move || Box::new(FixedWindow(segments)))
+    ControllerFactory::new(move |_| Box::new(FixedWindow(segments)))
 }
 
 pub(crate) fn link(
@@ -168,7 +168,7 @@ pub(crate) fn dumbbell(windows: &[u64], limit: usize, mark_every: u64, duration:
 
 /// Linux's TCP with Reno.
 pub(crate) fn reno() -> Transport {
-    let cc = ControllerFactory::new(|| {
+    let cc = ControllerFactory::new(|_| {
         let mut config = WindowedConfig::default();
         config.resolve(Style::Linux);
         config.build(FlowInit::new(MSS))

@@ -6,6 +6,7 @@ mod connections;
 mod conservation;
 mod datagrams;
 mod fixtures;
+mod foreign;
 mod media;
 mod paths;
 mod recording;

@@ -4,6 +4,7 @@
 mod pacer;
 mod receiver;
 mod rtt;
+mod samples;
 mod sender;
 
 pub use receiver::Receiver;

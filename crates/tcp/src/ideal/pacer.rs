@@ -5,36 +5,123 @@ use windtunnel_units::{Bytes, Duration, Rate, Time};
 
 /// After a segment is sent, the flow waits for the time that an IP packet of full size takes at the pacing
 /// rate, taken from the values at that moment. While it waits, arriving ACKs send nothing.
-#[derive(Clone, Copy, Debug, Default)]
+///
+/// A controller that says how much leaves at once has its segments leave in bursts of that size; the wait after a burst is
+/// that of all its segments.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Pacer {
-    release: Option<Time>,
+    /// When the wait ends; [`Time::NEVER`] without one.
+    release: Time,
+    /// When the present burst's share of time ends, and what left of it.
+    burst: (Time, Bytes),
+}
+
+impl Default for Pacer {
+    fn default() -> Pacer {
+        Pacer { release: Time::NEVER, burst: (Time::ZERO, Bytes::ZERO) }
+    }
+}
+
+/// What a departure is spaced by.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Departing {
+    pub(crate) now: Time,
+    /// An IP packet of full size, and its payload.
+    pub(crate) mtu: Bytes,
+    pub(crate) mss: Bytes,
+    pub(crate) cwnd: Bytes,
+    pub(crate) srtt: Duration,
 }
 
 impl Pacer {
     /// True if a segment may leave as far as pacing goes.
     pub(crate) const fn ready(self) -> bool {
-        self.release.is_none()
+        self.release.as_nanos() == Time::NEVER.as_nanos()
     }
 
     /// When the wait ends.
     pub(crate) const fn next_timer(self) -> Option<Time> {
-        self.release
+        if self.ready() { None } else { Some(self.release) }
     }
 
     /// The wait has ended.
     pub(crate) fn on_timer(&mut self) {
-        self.release = None;
+        self.release = Time::NEVER;
     }
 
     /// A segment left: wait.
     #[inline]
-    pub(crate) fn sent(&mut self, now: Time, mtu: Bytes, cwnd: Bytes, srtt: Duration, pacing: Pacing) {
-        let gap = match pacing {
-            // Without an RTT sample there is no rate, hence no gap.
-            Pacing::Gain(gain) => srtt.scale(mtu.as_f64() / (gain * cwnd.as_f64())),
-            Pacing::Rate(Rate::ZERO) => Duration::ZERO,
-            Pacing::Rate(rate) => rate.transfer_time(mtu),
+    pub(crate) fn sent(&mut self, of: Departing, pacing: Pacing) {
+        let gap = gap(of, pacing);
+        self.release = if gap.is_zero() { Time::NEVER } else { of.now + gap };
+    }
+
+    /// A segment left, of bursts of `quantum`: wait after the last one of a burst. A burst whose time is over when its next
+    /// segment leaves has ended.
+    pub(crate) fn sent_of_burst(&mut self, of: Departing, pacing: Pacing, quantum: Bytes) {
+        let (until, left) = self.burst;
+        let (until, left) = if until <= of.now { (of.now, Bytes::ZERO) } else { (until, left) };
+        self.burst = (until + gap(of, pacing), left + of.mss);
+        let (until, left) = self.burst;
+        if left + of.mss > quantum && until > of.now {
+            self.release = until;
+            self.burst = (Time::ZERO, Bytes::ZERO);
+        }
+    }
+}
+
+/// The wait that belongs to one segment. A rate of the controller's own is one of payload, as rate samples are.
+#[inline]
+fn gap(of: Departing, pacing: Pacing) -> Duration {
+    match pacing {
+        // Without an RTT sample there is no rate, hence no gap.
+        Pacing::Gain(gain) => of.srtt.scale(of.mtu.as_f64() / (gain * of.cwnd.as_f64())),
+        Pacing::Rate(Rate::ZERO) => Duration::ZERO,
+        Pacing::Rate(rate) => rate.transfer_time(of.mss),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: Bytes = Bytes::new(1250);
+
+    fn of(millis: u64) -> Departing {
+        Departing {
+            now: Time::ZERO + Duration::from_millis(millis),
+            mtu: MSS + Bytes::new(52),
+            mss: MSS,
+            cwnd: MSS * 10,
+            srtt: Duration::from_millis(20),
+        }
+    }
+
+    /// 1250 bytes of payload at 10 Mbit/s are a millisecond. Three segments leave at once, the flow then waits for three
+    /// milliseconds; of a burst that cwnd cut short, what is left is forgotten when its time is over.
+    #[test]
+    fn bursts() {
+        let mut pacer = Pacer::default();
+        let at = |millis| Some(Time::ZERO + Duration::from_millis(millis));
+        let rate = Pacing::Rate(Rate::from_mbps(10));
+        let mut send = |millis| {
+            pacer.on_timer();
+            pacer.sent_of_burst(of(millis), rate, MSS * 3);
+            pacer.next_timer()
         };
-        self.release = (!gap.is_zero()).then_some(now + gap);
+        assert_eq!([send(10), send(10), send(10)], [None, None, at(13)]);
+        assert_eq!([send(13), send(13), send(13)], [None, None, at(16)]);
+        assert_eq!([send(16), send(20), send(20), send(20)], [None, None, None, at(23)]);
+    }
+
+    /// A quantum of less than a segment is one segment; without a rate nothing waits.
+    #[test]
+    fn a_segment_always_may_leave() {
+        let mut pacer = Pacer::default();
+        pacer.sent_of_burst(of(10), Pacing::Rate(Rate::from_mbps(10)), Bytes::ZERO);
+        assert_eq!(pacer.next_timer(), Some(Time::ZERO + Duration::from_millis(11)));
+        let mut pacer = Pacer::default();
+        pacer.sent_of_burst(of(10), Pacing::Rate(Rate::ZERO), Bytes::ZERO);
+        assert_eq!(pacer.next_timer(), None);
     }
 }

@@ -4,15 +4,17 @@
 //! no CE), then growth, then an attempt to send. A segment may leave iff `in_flight + MSS <= cwnd`.
 
 use windtunnel_cc::{
-    AckSample, CongestionControl, CongestionEvent, Control, EcnFeedback, ExitReason, Marked, Needs, PathView,
-    Phase, SentSegment, Trigger,
+    AckSample, CongestionControl, CongestionEvent, Control, EcnFeedback, ExitReason, Marked, Needs,
+    PacingNeed, PathView, Phase, SentSegment, Trigger,
 };
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 use windtunnel_wire::{Packet, TcpFlags};
 
-use super::pacer::Pacer;
+use super::pacer::{Departing, Pacer};
 use super::rtt::RttEstimator;
+use super::samples::Samples;
 use crate::config::{Endpoint, HEADERS};
+use crate::sender::rate_sample::Sample;
 
 /// Where the connection is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,11 +53,19 @@ pub struct Sender {
     /// The controller's window after its last event.
     cwnd: Bytes,
     needs: Needs,
+    /// Departures are spaced.
+    paced: bool,
+    /// The controller wants to know more of departures than most, or has a window of its own.
+    attentive: bool,
+    samples: Option<Box<Samples>>,
+    /// When the last segment left, if the sender is `attentive`.
+    last_sent: Time,
 }
 
 impl Sender {
     /// A sender for `endpoint` under the controller `cc`.
     pub fn new(endpoint: Endpoint, cc: Box<dyn CongestionControl>) -> Sender {
+        let needs = cc.needs();
         Sender {
             endpoint,
             mss: endpoint.mss(),
@@ -68,7 +78,11 @@ impl Sender {
             rtt: RttEstimator::default(),
             pacer: Pacer::default(),
             cwnd: cc.cwnd(),
-            needs: cc.needs(),
+            needs,
+            paced: endpoint.paced || needs.pacing == PacingNeed::Always,
+            attentive: needs.departures || needs.rate_samples || needs.own_window,
+            samples: needs.rate_samples.then(|| Box::new(Samples::new())),
+            last_sent: Time::ZERO,
             cc,
         }
     }
@@ -76,6 +90,9 @@ impl Sender {
     /// The application has data from now on (`true`), or has no more (`false`); what is in flight drains.
     pub fn set_active(&mut self, active: bool) {
         self.active = active;
+        if let Some(samples) = self.samples.as_mut().filter(|_| !active) {
+            samples.on_app_limited(self.in_flight);
+        }
     }
 
     /// The next packet to send, if one may leave now; call until there is none.
@@ -117,13 +134,19 @@ impl Sender {
         let ece = packet.flags.contains(TcpFlags::ECE);
         let esce = packet.flags.contains(TcpFlags::AE);
         let path = self.path(now);
-        let sample = self.sample(acked, rtt, ece, esce);
+        let mut sample = self.sample(acked, rtt, ece, esce);
+        if self.samples.is_some() {
+            self.take_rate_sample(&mut sample, now);
+        }
         if ece {
             let event = CongestionEvent { trigger: Trigger::Ce, lost: Bytes::ZERO, rtt: Some(rtt) };
             self.cc.on_congestion(&event, &path);
         }
         self.cc.on_ack(&sample, &path);
         self.cwnd = self.cc.cwnd();
+        if self.samples.is_some() && self.cc.control().app_limited {
+            self.understate();
+        }
         AckReport { rtt, ece, esce }
     }
 
@@ -229,15 +252,57 @@ impl Sender {
         packet.flags = TcpFlags::ACK;
         self.snd_nxt = self.snd_nxt + self.mss;
         self.in_flight += self.mss;
-        if self.endpoint.paced {
-            self.pacer.sent(now, self.endpoint.mtu, self.cwnd, self.rtt.srtt(), self.cc.pacing());
-        }
-        if self.needs.departures {
-            let sent = SentSegment { seq: packet.seq, payload: self.mss, retransmission: false };
-            let path = self.path(now);
-            self.cc.on_sent(&sent, &path);
+        if self.attentive {
+            self.attend(packet.seq, now);
+        } else if self.paced {
+            self.pacer.sent(self.departing(now), self.cc.pacing());
         }
         packet
+    }
+
+    fn departing(&self, now: Time) -> Departing {
+        let Endpoint { mtu, .. } = self.endpoint;
+        Departing { now, mtu, mss: self.mss, cwnd: self.cwnd, srtt: self.rtt.srtt() }
+    }
+
+    /// A segment leaves, and the controller asked for more than a departure's pacing. Its window and rate are read again
+    /// after it has heard of the segment.
+    fn attend(&mut self, seq: Seq, now: Time) {
+        let before = self.in_flight - self.mss;
+        if before == Bytes::ZERO && self.needs.own_window {
+            let path = PathView { in_flight: before, nxt: seq, ..self.path(now) };
+            self.cc.on_tx_start(now.since(self.last_sent), &path);
+        }
+        self.last_sent = now;
+        if let Some(samples) = &mut self.samples {
+            samples.on_sent(now, seq + self.mss, self.mss, before);
+        }
+        if self.needs.departures {
+            let path = self.path(now);
+            self.cc.on_sent(&SentSegment { seq, payload: self.mss, retransmission: false }, &path);
+        }
+        let Control { cwnd, pacing, send_quantum, .. } = self.cc.control();
+        self.cwnd = cwnd;
+        match send_quantum.filter(|_| self.paced) {
+            Some(quantum) => self.pacer.sent_of_burst(self.departing(now), pacing, quantum),
+            None if self.paced => self.pacer.sent(self.departing(now), pacing),
+            None => {}
+        }
+    }
+
+    /// What the ACK says of the delivery rate.
+    fn take_rate_sample(&mut self, sample: &mut AckSample, now: Time) {
+        let Some(samples) = &mut self.samples else { return };
+        let Sample { rate, round_start } = samples.on_ack(now, self.snd_una, sample.acked, self.rtt.min());
+        (sample.rate, sample.round_start) = (rate, round_start);
+        sample.app_limited = samples.is_app_limited();
+    }
+
+    /// What is sent now is no test of the path.
+    fn understate(&mut self) {
+        if let Some(samples) = &mut self.samples {
+            samples.on_app_limited(self.in_flight);
+        }
     }
 
     fn packet(&self, size: Bytes, payload: Bytes, now: Time) -> Packet {

@@ -179,7 +179,7 @@ impl Sender {
             rack.on_ack_begin(now, self.rtt.min(), echo);
         }
         board.on_ack(una, |_, segment| {
-            rate.on_delivered(segment);
+            rate.on_delivered(segment.sent(), segment.end(), segment.snapshot());
             if with_rack {
                 rack.on_acked(segment);
                 reordering.on_delivered(segment);
@@ -195,7 +195,7 @@ impl Sender {
         let overtaken = ack.dsack.and_then(|block| self.board.first_sacked_twice(&block));
         let Sender { board, rate, rack, reordering, high_seq, detector, .. } = self;
         let delivered = board.on_sack(blocks, |_, segment| {
-            rate.on_delivered(segment);
+            rate.on_delivered(segment.sent(), segment.end(), segment.snapshot());
             if *detector == Detector::Rack {
                 rack.on_sacked(segment);
                 reordering.on_delivered(segment);

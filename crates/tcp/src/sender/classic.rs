@@ -8,6 +8,7 @@
 //! Linux approaches cwnd by PRR with the same counts (`reduction` other than none). spec/congestion-control section
 //! 1.7.
 
+use windtunnel_cc::LossFinder;
 use windtunnel_units::Bytes;
 
 use super::Sender;
@@ -71,7 +72,7 @@ impl Sender {
             CaState::Loss => {}
             CaState::Recovery => {
                 if ack.advanced {
-                    self.lose_head();
+                    self.lose_head(ack.now);
                     if classic == Classic::Newreno {
                         // Whatever is in flight (RFC 6582 section 3.2 step 3).
                         self.forced = Some(Forced::Head);
@@ -86,7 +87,7 @@ impl Sender {
                 if self.board.sacked().segments >= u64::from(dupthresh)
                     && self.fast_retransmit_allowed(classic)
                 {
-                    self.lose_head();
+                    self.lose_head(ack.now);
                 }
             }
         }
@@ -102,7 +103,7 @@ impl Sender {
     /// as lost, which is "`nxt = una`".
     pub(super) fn enter_tahoe(&mut self, ack: &mut Ack) {
         let lost = self.board.mark_all_lost();
-        self.found_lost(lost.bytes);
+        self.found_lost(lost.bytes, LossFinder::Ack, ack.now);
         self.undo.begin(self.board.una(), 0);
         let path = self.path(ack.now);
         self.cc.on_rto(true, &path);

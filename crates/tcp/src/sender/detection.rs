@@ -1,6 +1,7 @@
 //! Which losses an ACK reveals: the detectors behind one switch (step 6 of spec/congestion-control section 1.1).
 
-use windtunnel_units::Bytes;
+use windtunnel_cc::{LossFinder, LostSegment};
+use windtunnel_units::{Bytes, Time};
 
 use super::Sender;
 use super::ack::Ack;
@@ -39,7 +40,9 @@ impl Sender {
     pub(super) fn detect_losses(&mut self, ack: &mut Ack) {
         match self.detector {
             Detector::Rack => {
-                if self.detect_by_rack(ack).timer.is_some() {
+                let found = self.detect_by_rack(ack);
+                self.found_lost(found.lost.bytes, LossFinder::Ack, ack.now);
+                if found.timer.is_some() {
                     ack.restart_timer = false;
                 }
             }
@@ -60,7 +63,6 @@ impl Sender {
             tick: self.params.tick,
         };
         let found = self.rack.detect_losses(&mut self.board, &context);
-        self.found_lost(found.lost.bytes);
         if let Some(due) = found.timer {
             self.timer.arm(TimerKind::Reordering, due);
         }
@@ -75,7 +77,7 @@ impl Sender {
         }
         let dupthresh = self.params.dupthresh;
         let lost = self.rfc6675.detect_losses(&mut self.board, dupthresh);
-        self.found_lost(lost.bytes);
+        self.found_lost(lost.bytes, LossFinder::Ack, ack.now);
         let head = self
             .board
             .head()
@@ -83,23 +85,40 @@ impl Sender {
         if let Some(head) = head {
             let bytes = self.payload_of(head);
             if self.board.mark_original_lost(head) {
-                self.found_lost(bytes);
+                self.found_lost(bytes, LossFinder::Ack, ack.now);
             }
         }
     }
 
     /// The head is lost.
-    pub(super) fn lose_head(&mut self) {
+    pub(super) fn lose_head(&mut self, now: Time) {
         let bytes = self.board.head().map_or(Bytes::ZERO, |head| self.payload_of(head));
         if self.board.mark_head_lost() {
-            self.found_lost(bytes);
+            self.found_lost(bytes, LossFinder::Ack, now);
         }
     }
 
-    /// So many bytes more were found to be lost.
-    pub(super) fn found_lost(&mut self, bytes: Bytes) {
+    /// `bytes` more were found to be lost: the controller hears of each segment, if it wants to.
+    pub(super) fn found_lost(&mut self, bytes: Bytes, found_by: LossFinder, now: Time) {
         self.newly_lost += bytes;
-        self.rate.on_lost(bytes);
+        if self.needs.loss_reports {
+            self.report_losses(found_by, now);
+        } else {
+            self.rate.on_lost(bytes);
+        }
+    }
+
+    fn report_losses(&mut self, found_by: LossFinder, now: Time) {
+        let path = self.path(now);
+        let losses = self.board.take_losses();
+        for segment in losses.iter().filter_map(|id| self.board.get(*id)) {
+            self.rate.on_lost(segment.payload());
+            let lost = self.rate.lost();
+            let departure = segment.snapshot().departure(segment.sent(), lost);
+            let (seq, payload) = (segment.seq(), segment.payload());
+            self.cc.on_lost(&LostSegment { seq, payload, departure, lost, found_by }, &path);
+        }
+        self.board.reuse(losses);
     }
 
     fn payload_of(&self, id: SegmentId) -> Bytes {

@@ -1,7 +1,7 @@
 //! What the controller is told of an ACK and of the path (steps 8 and 9 of spec/congestion-control section 1.1), and the
 //! pacing rate that follows from its answer.
 
-use windtunnel_cc::{AckSample, PathView};
+use windtunnel_cc::{AckSample, Pacing, PathView};
 use windtunnel_units::Time;
 
 use super::Sender;
@@ -15,9 +15,10 @@ impl Sender {
     #[inline]
     pub(super) fn inform_controller(&mut self, ack: &Ack, sample: &Sample) {
         if ack.delivered.is_zero() {
-            return;
-        }
-        if let Some(pipe) = &mut self.validation.pipe_ack {
+            if !self.needs.every_ack {
+                return;
+            }
+        } else if let Some(pipe) = &mut self.validation.pipe_ack {
             pipe.on_ack(
                 (ack.delivered - ack.twice).bytes,
                 self.board.una(),
@@ -69,7 +70,21 @@ impl Sender {
             },
         );
         if self.tso.is_on() {
-            self.tso.resize(rate, self.rtt.min());
+            match control.send_quantum {
+                None => self.tso.resize(rate, self.rtt.min()),
+                Some(quantum) => self.tso.set_full(quantum),
+            }
+        }
+        if control.app_limited {
+            self.rate.on_app_limited(self.board.in_flight().bytes);
+        }
+    }
+
+    /// After what is no ACK: a rate of the controller's own may be another one. A rate that follows from cwnd waits for the
+    /// next ACK, as in Linux.
+    pub(super) fn update_own_rate(&mut self) {
+        if let Pacing::Rate(_) = self.cc.pacing() {
+            self.update_pacing();
         }
     }
 

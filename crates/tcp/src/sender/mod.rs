@@ -19,7 +19,7 @@ mod pacing;
 mod pipe_ack;
 mod prr;
 mod rack;
-mod rate_sample;
+pub(crate) mod rate_sample;
 mod recovery;
 mod reordering;
 mod rfc6675;
@@ -39,7 +39,7 @@ pub use limits::Limited;
 pub use state::CaState;
 pub use stats::{AckReport, SenderStats};
 
-use windtunnel_cc::{CongestionControl, Control, ExitReason, Needs, Phase};
+use windtunnel_cc::{CongestionControl, Control, ExitReason, Needs, PacingNeed, Phase};
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 use windtunnel_wire::{Packet, TcpFlags};
 
@@ -158,7 +158,7 @@ impl Sender {
             largest_window: Bytes::ZERO,
             forced: None,
             only_new: false,
-            board: Scoreboard::new(),
+            board: Scoreboard::new(needs.loss_reports),
             rate: RateSampler::new(needs.rate_samples),
             last_sent: Time::ZERO,
             idle: true,
@@ -167,7 +167,7 @@ impl Sender {
             rtt: RttEstimator::new(params),
             timer: Timer::idle(),
             backoff: Backoff::default(),
-            pacer: Pacer::new(endpoint.paced || needs.pacing, params),
+            pacer: Pacer::new(endpoint.paced || needs.pacing == PacingNeed::Always, params),
             tso: Tso::new(params, mss),
             wake: Time::NEVER,
             jitter: Jitter::new(params.jitter, params.jitter_seed ^ u64::from(endpoint.flow.get())),

@@ -11,7 +11,7 @@
 use windtunnel_cc::RateSample;
 use windtunnel_units::{Bytes, Duration, Rate, Seq, Time};
 
-use super::scoreboard::{Segment, Snapshot};
+pub(crate) use super::scoreboard::Snapshot;
 
 /// What one ACK showed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -78,13 +78,12 @@ impl RateSampler {
         self.lost += bytes;
     }
 
-    /// The ACK delivered a segment.
+    /// The ACK delivered the segment up to `end`, which was `sent` then.
     #[inline]
-    pub(crate) fn on_delivered(&mut self, segment: &Segment) {
-        let later = |sampled: &Sampled| (segment.sent(), segment.end()) > (sampled.sent, sampled.end);
+    pub(crate) fn on_delivered(&mut self, sent: Time, end: Seq, snapshot: &Snapshot) {
+        let later = |sampled: &Sampled| (sent, end) > (sampled.sent, sampled.end);
         if self.sampled.as_ref().is_none_or(later) {
-            let snapshot = *segment.snapshot();
-            self.sampled = Some(Sampled { sent: segment.sent(), end: segment.end(), snapshot });
+            self.sampled = Some(Sampled { sent, end, snapshot: *snapshot });
         }
     }
 
@@ -165,7 +164,7 @@ mod tests {
 
     impl Flow {
         fn new() -> Flow {
-            Flow { board: Scoreboard::new(), sampler: RateSampler::new(true) }
+            Flow { board: Scoreboard::new(false), sampler: RateSampler::new(true) }
         }
 
         fn send(&mut self, now: Time) {
@@ -184,13 +183,16 @@ mod tests {
 
         /// Acknowledges all below segment `n`.
         fn ack(&mut self, n: u64, now: Time) -> Sample {
-            let acked = self.board.on_ack(seq(n), |_, segment| self.sampler.on_delivered(segment));
+            let acked = self.board.on_ack(seq(n), |_, segment| {
+                self.sampler.on_delivered(segment.sent(), segment.end(), segment.snapshot());
+            });
             self.sampler.finish(now, acked.delivered.bytes, MIN_RTT)
         }
 
         fn sack(&mut self, first: u64, last: u64, now: Time) -> Sample {
-            let delivered =
-                self.board.on_sack(&[block(first, last)], |_, segment| self.sampler.on_delivered(segment));
+            let delivered = self.board.on_sack(&[block(first, last)], |_, segment| {
+                self.sampler.on_delivered(segment.sent(), segment.end(), segment.snapshot());
+            });
             self.sampler.finish(now, delivered.bytes, MIN_RTT)
         }
     }

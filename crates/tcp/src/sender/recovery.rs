@@ -6,7 +6,7 @@
 //! is repaired, not answered again.
 
 use windtunnel_cc::{CongestionEvent, Trigger};
-use windtunnel_units::Bytes;
+use windtunnel_units::{Bytes, Time};
 
 use super::Sender;
 use super::ack::Ack;
@@ -59,13 +59,13 @@ impl Sender {
             // Beyond it: so that CWR, which the first new segment carried, has arrived.
             CaState::Cwr if una > self.high_seq => {
                 self.validation.restart(ack.now);
-                self.keep_open();
+                self.keep_open(ack.now);
             }
             CaState::Recovery if una >= self.high_seq => {
                 if self.needless_by_dsack() || self.original_arrived(ack) {
                     self.undo_reduction(ack);
                     self.board.forget_duplicate_acks();
-                    return self.keep_open();
+                    return self.keep_open(ack.now);
                 }
                 if self.awaits_more() {
                     return self.board.forget_duplicate_acks();
@@ -92,7 +92,7 @@ impl Sender {
         if self.state == CaState::Recovery {
             self.validation.restart(ack.now);
         }
-        self.keep_open();
+        self.keep_open(ack.now);
         if let Some(cwnd) = self.validation.pipe_ack.as_mut().and_then(|pipe| pipe.on_recovered())
             && cwnd < self.cc.cwnd()
         {
@@ -106,9 +106,14 @@ impl Sender {
         self.board.sacked().is_zero() && self.board.lost().is_zero() && self.board.retransmitted().is_zero()
     }
 
-    /// Open, or Disorder if something is still SACKed or sent again.
-    fn keep_open(&mut self) {
+    /// Open, or Disorder if something is still SACKed or sent again. If an episode was under way, it is over.
+    fn keep_open(&mut self, now: Time) {
+        let was = self.state;
         self.state = if self.nothing_amiss() { CaState::Open } else { CaState::Disorder };
+        if was >= CaState::Cwr {
+            let path = self.path(now);
+            self.cc.on_recovered(&path);
+        }
     }
 
     /// In Recovery: a partial ACK, or one that brings no progress.
@@ -131,13 +136,13 @@ impl Sender {
                 }
                 self.unmark_lost();
                 self.undo_reduction(ack);
-                self.keep_open();
+                self.keep_open(ack.now);
             }
         }
         if self.needless_by_dsack() {
             self.rack.on_recovery_revoked();
             self.undo_reduction(ack);
-            self.keep_open();
+            self.keep_open(ack.now);
         }
         self.detect_losses(ack);
         if self.state != CaState::Recovery && !self.board.lost().is_zero() {
@@ -187,7 +192,7 @@ impl Sender {
             return;
         }
         self.frto = Frto::Off;
-        self.keep_open();
+        self.keep_open(ack.now);
         self.watch(ack);
     }
 
@@ -210,7 +215,7 @@ impl Sender {
         if self.state == CaState::Cwr {
             return;
         }
-        self.keep_open();
+        self.keep_open(ack.now);
         if !self.board.awaits_retransmission() {
             self.undo.settle();
         }
@@ -229,8 +234,8 @@ impl Sender {
             self.undo.forbid();
         }
         if self.state != CaState::Cwr {
-            self.reduce_for_loss(ack);
-            self.begin_reduction(ack);
+            let reduced = self.reduce_for_loss(ack);
+            self.begin_episode(ack, reduced);
         }
         self.state = CaState::Recovery;
         self.frto = Frto::Off;
@@ -244,19 +249,22 @@ impl Sender {
         }
     }
 
-    /// Tells the controller of a loss; cwnd before is kept for the reduction.
-    pub(super) fn reduce_for_loss(&mut self, ack: &Ack) {
+    /// Tells the controller of a loss; cwnd before is kept for the reduction. True if cwnd is reduced.
+    #[must_use = "CWR announces a reduction, so that one that is none must not send it"]
+    pub(super) fn reduce_for_loss(&mut self, ack: &Ack) -> bool {
         self.prr = Prr::new(self.reduction(), self.cwnd / self.mss);
         let event = CongestionEvent { trigger: Trigger::Loss, lost: self.newly_lost, rtt: ack.rtt };
         let path = self.path(ack.now);
         let before = self.cc.cwnd();
-        self.cc.on_congestion(&event, &path);
+        let responded = self.cc.on_congestion(&event, &path);
         let flight = self.board.outstanding().bytes;
         if let Some(used) = self.validation.pipe_ack.as_mut().and_then(|pipe| pipe.on_loss(before, flight))
             && used < self.cc.cwnd()
         {
             self.lower_cwnd(used.max(self.mss), ack.now);
+            return true;
         }
+        responded
     }
 
     /// CE was echoed: one reduction per window, if the controller answers.
@@ -269,24 +277,30 @@ impl Sender {
         }
         self.prr = prr;
         self.undo.clear();
-        self.begin_reduction(ack);
+        self.begin_episode(ack, true);
         self.state = CaState::Cwr;
         self.stats.ecn_reductions += 1;
     }
 
-    fn begin_reduction(&mut self, ack: &mut Ack) {
+    /// An episode begins. The peer is told by CWR if cwnd is `reduced` (RFC 3168 section 6.1.2): a controller may have
+    /// reasons of its own to leave it.
+    fn begin_episode(&mut self, ack: &mut Ack, reduced: bool) {
         self.high_seq = self.board.nxt();
         self.tlp.clear();
-        self.ecn.queue_cwr();
+        if reduced {
+            self.ecn.queue_cwr();
+        }
         ack.reduction_began = true;
     }
 
     /// A tail loss probe repaired a loss: one reduction, at once (RFC 8985 section 7.4.2).
     pub(super) fn reduce_at_once(&mut self, ack: &Ack) {
         self.undo.clear();
-        self.reduce_for_loss(ack);
+        let reduced = self.reduce_for_loss(ack);
         self.high_seq = self.board.nxt();
-        self.ecn.queue_cwr();
+        if reduced {
+            self.ecn.queue_cwr();
+        }
         self.stats.loss_episodes += 1;
         self.cwnd = self.cc.cwnd();
     }

@@ -94,7 +94,7 @@ mod tests {
     /// Segment 1 arrives after 2 to 5: with a threshold of 5 the four SACKs would not have been a loss.
     #[test]
     fn rises_to_the_degree() {
-        let mut board = Scoreboard::new();
+        let mut board = Scoreboard::new(false);
         send(&mut board, 1000, ms(0));
         let mut reordering = Reordering::new(3, MSS);
         sack(&mut reordering, &mut board, &[(2, 5)]);
@@ -118,7 +118,7 @@ mod tests {
     /// A retransmission arrives late because it was sent late; only a timestamp can show that it was the original.
     #[test]
     fn retransmissions_are_not_reordered() {
-        let mut board = Scoreboard::new();
+        let mut board = Scoreboard::new(false);
         send(&mut board, 9, ms(0));
         board.on_retransmitted(id(1), ms(1), Snapshot::default());
         let mut reordering = Reordering::new(3, MSS);
@@ -134,7 +134,7 @@ mod tests {
     /// What one ACK delivers is looked at in sequence order: two blocks, the higher one first, are no reordering.
     #[test]
     fn blocks_in_any_order() {
-        let mut board = Scoreboard::new();
+        let mut board = Scoreboard::new(false);
         send(&mut board, 5, ms(0));
         let mut reordering = Reordering::new(3, MSS);
         sack(&mut reordering, &mut board, &[(5, 5), (2, 3)]);

@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     fn board(n: u64) -> (Rfc6675, Scoreboard) {
-        let mut board = Scoreboard::new();
+        let mut board = Scoreboard::new(false);
         send(&mut board, n, ms(0));
         (Rfc6675::new(MSS), board)
     }

@@ -5,6 +5,7 @@
 //! timeout, or what is due before it (a tail loss probe, the end of RACK's reordering window), or the probe of a closed
 //! window. Timers are exact; the tick is the granularity G of RFC 6298 and the least time that is waited.
 
+use windtunnel_cc::LossFinder;
 use windtunnel_units::{Bytes, Duration, Time};
 
 use super::Sender;
@@ -175,7 +176,7 @@ impl Sender {
             self.reordering.on_timeout_undetected(self.board.sacked().segments);
         }
         let lost = self.mark_timed_out(reneged, now);
-        self.found_lost(lost.bytes);
+        self.found_lost(lost.bytes, LossFinder::RetransmissionTimer, now);
         self.rfc6675.on_timeout();
         if new_episode {
             self.undo.begin(self.board.una(), self.board.retransmitted().segments + self.tlp.copies());
@@ -198,6 +199,7 @@ impl Sender {
         self.frto = if self.params.frto && detectable { Frto::Armed } else { Frto::Off };
         self.tlp.clear();
         self.ecn.queue_cwr();
+        self.update_own_rate();
     }
 
     /// RACK spares what was sent too recently (RFC 8985 section 6.3), unless the receiver reneged (Linux
@@ -215,6 +217,7 @@ impl Sender {
         self.newly_lost = Bytes::ZERO;
         let mut ack = Ack::of_timer(now, self.board.una());
         let found = self.detect_by_rack(&ack);
+        self.found_lost(found.lost.bytes, LossFinder::ReorderingTimer, now);
         self.only_new = false;
         if !found.lost.is_zero() && self.state != CaState::Recovery {
             self.enter_recovery(&mut ack);
@@ -226,6 +229,7 @@ impl Sender {
                 self.approach_target(1, false);
             }
         }
+        self.update_own_rate();
         if found.timer.is_none() {
             let due = self.timeout_of_head(now);
             self.timer.arm(TimerKind::Retransmission, if self.board.is_empty() { Time::NEVER } else { due });

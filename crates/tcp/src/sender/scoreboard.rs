@@ -55,12 +55,33 @@ pub(crate) struct Scoreboard {
     to_send: Ranges,
     /// Segments that duplicate ACKs counted: `sacked` of a connection without SACK.
     duplicate_acks: u64,
+    /// What was found lost since the last [`Scoreboard::take_losses`], if that is asked for.
+    losses: Option<Vec<SegmentId>>,
 }
 
 impl Scoreboard {
-    /// The scoreboard of a connection that has sent its SYN, and no data.
-    pub(crate) fn new() -> Scoreboard {
-        Scoreboard { una: Seq::FIRST_DATA, nxt: Seq::FIRST_DATA, ..Scoreboard::default() }
+    /// The scoreboard of a connection that has sent its SYN, and no data; with `log_losses` it notes every segment that is
+    /// found lost, in the order in which they are found.
+    pub(crate) fn new(log_losses: bool) -> Scoreboard {
+        let losses = log_losses.then(Vec::new);
+        Scoreboard { una: Seq::FIRST_DATA, nxt: Seq::FIRST_DATA, losses, ..Scoreboard::default() }
+    }
+
+    /// The segments found lost since the last call. Give them back by [`Scoreboard::reuse`]: a loss allocates nothing.
+    pub(crate) fn take_losses(&mut self) -> Vec<SegmentId> {
+        self.losses.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// The memory of what [`Scoreboard::take_losses`] gave.
+    pub(crate) fn reuse(&mut self, mut losses: Vec<SegmentId>) {
+        losses.clear();
+        self.losses = Some(losses);
+    }
+
+    fn log_loss(&mut self, id: SegmentId) {
+        if let Some(losses) = &mut self.losses {
+            losses.push(id);
+        }
     }
 
     /// `payload` of new data left, beginning at SND.NXT, which is `seq`.
@@ -213,6 +234,7 @@ impl Scoreboard {
         }
         segment.flags = segment.flags & !RETRANSMITTED | LOST;
         self.to_send.insert(id.0..id.0 + 1, |_| ());
+        self.log_loss(id);
         self.recount_duplicate_acks();
         true
     }
@@ -224,6 +246,7 @@ impl Scoreboard {
         if segment.is_retransmitted() && segment.flags & (SACKED | LOST) == 0 {
             segment.flags |= LOST;
             self.lost += Amount::one(segment.payload());
+            self.log_loss(id);
             self.recount_duplicate_acks();
             return true;
         }
@@ -239,9 +262,13 @@ impl Scoreboard {
     pub(crate) fn mark_all_lost(&mut self) -> Amount {
         self.forget_duplicate_acks();
         let mut news = Amount::ZERO;
-        for segment in self.queue.iter_mut().filter(|segment| segment.is_in_network()) {
+        let ids = self.queue.base()..;
+        for (id, segment) in ids.zip(self.queue.iter_mut()).filter(|(_, segment)| segment.is_in_network()) {
             news += Amount::one(segment.payload());
             segment.flags = segment.flags & !RETRANSMITTED | LOST;
+            if let Some(losses) = &mut self.losses {
+                losses.push(SegmentId(id));
+            }
         }
         self.queue.unlink_all();
         self.lost = self.outstanding() - self.sacked;

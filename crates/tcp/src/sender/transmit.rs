@@ -263,6 +263,10 @@ impl Sender {
         if self.needs.departures {
             let path = self.path(now);
             self.cc.on_sent(&SentSegment { seq, payload, retransmission }, &path);
+            if self.needs.own_window {
+                self.cwnd = self.cc.cwnd();
+            }
+            self.update_own_rate();
         }
     }
 

@@ -61,6 +61,11 @@ impl Tso {
         self.full = full_burst(rate, min_rtt, self.max, self.mss);
     }
 
+    /// The controller says how much leaves at once; a segment always may.
+    pub(crate) fn set_full(&mut self, quantum: Bytes) {
+        self.full = (quantum.min(self.max) / self.mss).max(1);
+    }
+
     /// The next segment belongs to the burst that left last.
     #[inline]
     pub(crate) const fn goes_on(&self) -> bool {

@@ -159,6 +159,7 @@ impl Sender {
         let path = self.path(now);
         self.cc.on_tx_start(idle, &path);
         self.cwnd = self.cc.cwnd();
+        self.update_own_rate();
     }
 
     /// The window validation lowers cwnd.

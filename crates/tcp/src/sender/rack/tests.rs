@@ -35,7 +35,7 @@ fn sack(rack: &mut Rack, board: &mut Scoreboard, first: u64, last: u64, now: Tim
 
 /// Five segments sent together at 0.
 fn five() -> (Rack, Scoreboard) {
-    let mut board = Scoreboard::new();
+    let mut board = Scoreboard::new(false);
     send(&mut board, 5, ms(0));
     (Rack::default(), board)
 }
@@ -218,7 +218,7 @@ proptest! {
     /// latest deadline of what was sent before the newest delivered, whatever walk of the list finds it.
     #[test]
     fn by_definition(steps in vec((0..5u8, any::<u64>(), 1..20u64), 1..100)) {
-        let mut board = Scoreboard::new();
+        let mut board = Scoreboard::new(false);
         let mut rack = Rack::default();
         let mut now = ms(100);
         for (kind, n, wait) in steps {

@@ -59,7 +59,7 @@ fn amount(n: u64) -> Amount {
 }
 
 fn board(n: u64) -> Scoreboard {
-    let mut board = Scoreboard::new();
+    let mut board = Scoreboard::new(false);
     send(&mut board, n, ms(0));
     board
 }
@@ -274,7 +274,7 @@ fn duplicate_acks_as_sack() {
 /// Segments of unequal length are found too, where the place cannot be computed.
 #[test]
 fn unequal_segments() {
-    let mut board = Scoreboard::new();
+    let mut board = Scoreboard::new(false);
     let lengths = [1000, 10, 1000, 1, 1, 1, 3000, 5];
     for length in lengths {
         board.on_sent(board.nxt(), Bytes::new(length), ms(0), Snapshot::default());

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
+use windtunnel_cc::CongestionControl;
 use windtunnel_tcp::{CaState, Endpoint, HEADERS, Sender, TcpParams};
 use windtunnel_units::{Bytes, Duration, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId, Packet, TcpFlags};
@@ -50,6 +51,7 @@ pub(crate) struct Sent {
     /// After it was sent.
     pub(crate) state: CaState,
     pub(crate) cwnd: u64,
+    pub(crate) in_flight: Bytes,
 }
 
 /// What happens to the transmissions.
@@ -83,8 +85,9 @@ pub(crate) struct Lab {
     receiver: PlainReceiver,
     pub(crate) now: Time,
     pub(crate) one_way: Duration,
-    /// When the last packet in order arrives.
+    /// When the last packet in order arrives, and how far apart packets leave the bottleneck.
     arrival: Time,
+    pub(crate) spacing: Duration,
     pub(crate) script: Script,
     /// Data transmissions that arrive with CE if they can.
     pub(crate) mark_if_capable: BTreeSet<u64>,
@@ -146,8 +149,15 @@ impl Lab {
             told: Arc::clone(&told),
             barred: Arc::clone(&barred),
         };
+        let setup = Setup { params, endpoint, rtt, every, ..Setup::default() };
+        Lab { told, barred, ..Lab::with(Box::new(cc), setup, script) }
+    }
+
+    /// A lab with another controller than Reno; what `setup` says of that has no meaning.
+    pub(crate) fn with(cc: Box<dyn CongestionControl>, setup: Setup, script: Script) -> Lab {
+        let Setup { params, endpoint, rtt, every, .. } = setup;
         Lab {
-            sender: Sender::new(endpoint, &params, Box::new(cc)),
+            sender: Sender::new(endpoint, &params, cc),
             receiver: PlainReceiver {
                 nxt: 1,
                 islands: Vec::new(),
@@ -163,6 +173,7 @@ impl Lab {
             now: Time::ZERO,
             one_way: rtt / 2,
             arrival: Time::ZERO,
+            spacing: Duration::from_micros(1),
             script,
             mark_if_capable: BTreeSet::new(),
             events: BTreeMap::new(),
@@ -171,8 +182,8 @@ impl Lab {
             acks: 0,
             sent: Vec::new(),
             syns: Vec::new(),
-            told,
-            barred,
+            told: Arc::default(),
+            barred: Arc::default(),
         }
     }
 
@@ -304,6 +315,7 @@ impl Lab {
                     ecn: packet.ecn,
                     state: self.sender.state(),
                     cwnd: self.sender.cwnd() / MSS,
+                    in_flight: self.sender.in_flight(),
                 });
                 let index = self.data;
                 self.data += 1;
@@ -313,7 +325,7 @@ impl Lab {
                 if let Some(late) = self.script.late.get(&index) {
                     arrival += *late;
                 } else {
-                    arrival = arrival.max(self.arrival + Duration::from_micros(1));
+                    arrival = arrival.max(self.arrival + self.spacing);
                     self.arrival = arrival;
                 }
                 if self.mark_if_capable.contains(&index) && packet.ecn != Ecn::NotEct {

@@ -5,6 +5,7 @@ mod congestion_echo;
 mod handshake;
 mod harness;
 mod linux;
+mod model_based;
 mod odd_acks;
 mod plain_receiver;
 mod recovery;

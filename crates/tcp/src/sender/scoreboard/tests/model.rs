@@ -320,7 +320,7 @@ proptest! {
     #[test]
     fn as_the_naive_scoreboard(events in vec(event(), 1..150)) {
         let model = Model { segments: Vec::new(), una: 1, nxt: 1, sent: 0 };
-        let mut walk = Walk { board: Scoreboard::new(), model, now: 0, passed: 0 };
+        let mut walk = Walk { board: Scoreboard::new(false), model, now: 0, passed: 0 };
         for event in &events {
             walk.apply(event);
             walk.check();
@@ -330,7 +330,7 @@ proptest! {
     /// Without SACK the counts stay within what is outstanding, and nothing remains when all is acknowledged.
     #[test]
     fn duplicate_acks_are_bounded(events in vec((0..6u8, 1..5u64), 1..200)) {
-        let mut board = Scoreboard::new();
+        let mut board = Scoreboard::new(false);
         for (now, (event, n)) in (0..).map(Time::from_nanos).zip(events) {
             match event {
                 0 | 1 => {

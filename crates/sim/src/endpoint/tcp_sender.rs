@@ -5,7 +5,7 @@ use windtunnel_tcp::{AckReport, Sender, TcpInfo, bsd42};
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 use windtunnel_wire::Packet;
 
-use crate::recorder::{Counters, Hidden};
+use super::{Counters, Hidden};
 
 /// A TCP sender.
 #[expect(clippy::large_enum_variant, reason = "a connection is one box; the large one is the usual one")]

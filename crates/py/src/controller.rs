@@ -1,0 +1,375 @@
+//! A class of Python as a congestion controller.
+//!
+//! Each connection has an instance. Its methods are looked up once; an event makes one call for the event and one for
+//! `control()`, whose answer is kept, so that the sender's questions do not reach Python. An exception stops the run: it is
+//! kept for [`take_failure`], and no controller is called any more.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pyo3::call::PyCallArgs;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyType};
+use serde_json::{Map, Value, json};
+use windtunnel_cc::{
+    AckSample, AnyParams, CongestionControl, CongestionEvent, Control, ControllerParams, ExitReason,
+    FlowInit, LostSegment, Needs, OutOfRange, PathView, Phase, SentSegment, Trigger,
+};
+use windtunnel_scenario::ForeignValue;
+use windtunnel_units::{Bytes, Duration};
+
+use crate::views::{PyAck, PyCongestion, PyControl, PyFlow, PyLostSegment, PyNeeds, PyPath, PySentSegment};
+
+thread_local! {
+    /// The first exception of a controller in the run of this thread.
+    static FAILURE: RefCell<Option<PyErr>> = const { RefCell::new(None) };
+}
+
+/// The exception that a controller raised in the run of this thread, if one did.
+pub(crate) fn take_failure() -> Option<PyErr> {
+    FAILURE.take()
+}
+
+fn failed() -> bool {
+    FAILURE.with_borrow(Option::is_some)
+}
+
+/// A class of controllers with values for its parameters.
+pub(crate) struct PyControllerParams {
+    name: String,
+    class: Py<PyType>,
+    values: Vec<(String, ForeignValue)>,
+    needs: Needs,
+}
+
+impl PyControllerParams {
+    /// Makes an instance, so that a class that refuses its parameters does so before the run.
+    pub(crate) fn read(
+        py: Python<'_>,
+        name: &str,
+        class: &Py<PyType>,
+        values: Vec<(String, ForeignValue)>,
+    ) -> Result<Arc<dyn ControllerParams>, String> {
+        let mut params = PyControllerParams {
+            name: name.to_owned(),
+            class: class.clone_ref(py),
+            values,
+            needs: Needs::default(),
+        };
+        let needs = params.instance(py).and_then(|instance| needs_of(&instance));
+        params.needs = needs.map_err(|error| format!("`{name}` refuses its parameters: {error}"))?;
+        Ok(Arc::new(params))
+    }
+
+    fn instance<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let arguments = PyDict::new(py);
+        for (name, value) in &self.values {
+            match value {
+                ForeignValue::Boolean(value) => arguments.set_item(name, value),
+                ForeignValue::Integer(value) => arguments.set_item(name, value),
+                ForeignValue::Number(value) => arguments.set_item(name, value),
+                ForeignValue::Text(value) => arguments.set_item(name, value),
+                ForeignValue::Time(value) => arguments.set_item(name, value.as_secs_f64()),
+                ForeignValue::Bytes(value) => arguments.set_item(name, value.get() as f64),
+                ForeignValue::Rate(value) => arguments.set_item(name, value.bits_per_sec() as f64),
+            }?;
+        }
+        self.class.bind(py).call((), Some(&arguments))
+    }
+}
+
+/// What a controller states, and what follows from the methods that it has.
+fn needs_of(instance: &Bound<'_, PyAny>) -> PyResult<Needs> {
+    let needs = match instance.getattr_opt("needs")? {
+        Some(stated) => stated.cast::<PyNeeds>()?.get().0,
+        None => Needs::default(),
+    };
+    Ok(Needs {
+        departures: instance.hasattr("on_sent")?,
+        loss_reports: instance.hasattr("on_lost")?,
+        ..needs
+    })
+}
+
+impl fmt::Debug for PyControllerParams {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PyControllerParams")
+            .field("name", &self.name)
+            .field("values", &self.values)
+            .finish_non_exhaustive()
+    }
+}
+
+impl AnyParams for PyControllerParams {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn to_map(&self) -> Map<String, Value> {
+        self.values.iter().map(|(name, value)| (name.clone(), json!(value))).collect()
+    }
+
+    /// The class had its say in [`PyControllerParams::read`].
+    fn check(&self) -> Result<(), OutOfRange> {
+        Ok(())
+    }
+
+    fn is_foreign(&self) -> bool {
+        true
+    }
+}
+
+impl ControllerParams for PyControllerParams {
+    fn needs(&self) -> Needs {
+        self.needs
+    }
+
+    fn build(&self, init: FlowInit) -> Box<dyn CongestionControl> {
+        Python::attach(|py| {
+            let controller =
+                self.instance(py).and_then(|instance| PyController::new(instance, init, self.needs));
+            let controller = controller.unwrap_or_else(|error| {
+                fail(error);
+                PyController::silent(init, self.needs)
+            });
+            Box::new(controller)
+        })
+    }
+}
+
+/// Keeps the first exception.
+fn fail(error: PyErr) {
+    FAILURE.with_borrow_mut(|failure| {
+        failure.get_or_insert(error);
+    });
+}
+
+/// The methods of an instance.
+struct Methods {
+    control: Py<PyAny>,
+    on_ack: Py<PyAny>,
+    on_congestion: Py<PyAny>,
+    on_rto: Py<PyAny>,
+    on_established: Option<Py<PyAny>>,
+    on_sent: Option<Py<PyAny>>,
+    on_lost: Option<Py<PyAny>>,
+    on_tx_start: Option<Py<PyAny>>,
+    on_cwnd_validation: Option<Py<PyAny>>,
+    on_undo: Option<Py<PyAny>>,
+    on_recovered: Option<Py<PyAny>>,
+    probe: Option<Py<PyAny>>,
+}
+
+/// The controller of one connection.
+struct PyController {
+    /// None once its making has failed: the run is about to stop.
+    methods: Option<Methods>,
+    needs: Needs,
+    mss: Bytes,
+    /// What `control()` said last.
+    control: Control,
+    exit: Option<ExitReason>,
+    /// The names of the numbers that it told of itself when it was new: a recorder learns them once.
+    probed: Vec<&'static str>,
+}
+
+impl PyController {
+    fn new(instance: Bound<'_, PyAny>, init: FlowInit, needs: Needs) -> PyResult<PyController> {
+        let py = instance.py();
+        if let Some(on_start) = instance.getattr_opt(intern!(py, "on_start"))? {
+            on_start.call1((PyFlow::new(init),))?;
+        }
+        let required = |name: &str| instance.getattr(name).map(Bound::unbind);
+        let optional = |name: &str| instance.getattr_opt(name).map(|method| method.map(Bound::unbind));
+        let methods = Methods {
+            control: required("control")?,
+            on_ack: required("on_ack")?,
+            on_congestion: required("on_congestion")?,
+            on_rto: required("on_rto")?,
+            on_established: optional("on_established")?,
+            on_sent: optional("on_sent")?,
+            on_lost: optional("on_lost")?,
+            on_tx_start: optional("on_tx_start")?,
+            on_cwnd_validation: optional("on_cwnd_validation")?,
+            on_undo: optional("on_undo")?,
+            on_recovered: optional("on_recovered")?,
+            probe: optional("probe")?,
+        };
+        let told = methods.probe.as_ref().map_or_else(|| Ok(Vec::new()), |probe| numbers(probe.bind(py)))?;
+        let probed = told.into_iter().map(|(name, _)| kept(name)).collect();
+        let mut controller =
+            PyController { methods: Some(methods), probed, ..PyController::silent(init, needs) };
+        controller.refresh(py, None)?;
+        Ok(controller)
+    }
+
+    /// One that holds its initial window.
+    fn silent(init: FlowInit, needs: Needs) -> PyController {
+        PyController {
+            methods: None,
+            needs,
+            mss: init.mss,
+            control: Control::window(init.iw),
+            exit: None,
+            probed: Vec::new(),
+        }
+    }
+
+    /// Asks what the sender is to do. `reason` is why slow start would have ended just now.
+    fn refresh(&mut self, py: Python<'_>, reason: Option<ExitReason>) -> PyResult<()> {
+        let Some(methods) = &self.methods else { return Ok(()) };
+        let answer = methods.control.call0(py)?;
+        let control = answer.bind(py).cast::<PyControl>()?.get().0;
+        let before = self.control.phase;
+        // Less than a segment could never be sent.
+        self.control = Control { cwnd: control.cwnd.max(self.mss), ..control };
+        if before == Phase::SlowStart && control.phase == Phase::CongestionAvoidance && self.exit.is_none() {
+            self.exit = reason;
+        }
+        Ok(())
+    }
+
+    /// Calls a method, and asks what the sender is to do. Gives what the method returned. `reason` is why slow start ends if
+    /// it ends now.
+    fn call<A>(&mut self, choose: Choose, arguments: A, reason: ExitReason) -> Option<Py<PyAny>>
+    where
+        A: for<'py> PyCallArgs<'py>,
+    {
+        if failed() {
+            return None;
+        }
+        Python::attach(|py| {
+            let method = choose(self.methods.as_ref()?)?;
+            let answer = method.call1(py, arguments);
+            match answer.and_then(|answer| self.refresh(py, Some(reason)).map(|()| answer)) {
+                Ok(answer) => Some(answer),
+                Err(error) => {
+                    fail(error);
+                    None
+                }
+            }
+        })
+    }
+}
+
+/// Chooses a method; those that a class need not have may be missing.
+type Choose = for<'m> fn(&'m Methods) -> Option<&'m Py<PyAny>>;
+
+/// Why slow start ended where only the controller knows.
+const ITS_OWN: ExitReason = ExitReason::Other("controller");
+
+impl CongestionControl for PyController {
+    fn needs(&self) -> Needs {
+        self.needs
+    }
+
+    fn on_ack(&mut self, ack: &AckSample, path: &PathView) {
+        self.call(|methods| Some(&methods.on_ack), (PyAck(*ack), PyPath(*path)), ITS_OWN);
+    }
+
+    fn on_congestion(&mut self, event: &CongestionEvent, path: &PathView) -> bool {
+        let reason = match event.trigger {
+            Trigger::Loss => ExitReason::Loss,
+            Trigger::Ce => ExitReason::Ce,
+        };
+        let arguments = (PyCongestion(*event), PyPath(*path));
+        let Some(answer) = self.call(|methods| Some(&methods.on_congestion), arguments, reason) else {
+            return false;
+        };
+        // A method that says nothing has reduced: most do.
+        Python::attach(|py| {
+            let reduced = if answer.is_none(py) { Ok(true) } else { answer.is_truthy(py) };
+            reduced.unwrap_or_else(|error| {
+                fail(error);
+                false
+            })
+        })
+    }
+
+    fn on_rto(&mut self, new_episode: bool, path: &PathView) {
+        self.call(|methods| Some(&methods.on_rto), (new_episode, PyPath(*path)), ExitReason::Loss);
+    }
+
+    fn on_established(&mut self, path: &PathView) {
+        self.call(|methods| methods.on_established.as_ref(), (PyPath(*path),), ITS_OWN);
+    }
+
+    fn on_sent(&mut self, sent: &SentSegment, path: &PathView) {
+        self.call(|methods| methods.on_sent.as_ref(), (PySentSegment(*sent), PyPath(*path)), ITS_OWN);
+    }
+
+    fn on_lost(&mut self, segment: &LostSegment, path: &PathView) {
+        let arguments = (PyLostSegment(*segment), PyPath(*path));
+        self.call(|methods| methods.on_lost.as_ref(), arguments, ExitReason::Loss);
+    }
+
+    fn on_tx_start(&mut self, idle: Duration, path: &PathView) {
+        self.call(|methods| methods.on_tx_start.as_ref(), (idle.as_secs_f64(), PyPath(*path)), ITS_OWN);
+    }
+
+    fn on_cwnd_validation(&mut self, cwnd: Bytes, path: &PathView) {
+        self.call(|methods| methods.on_cwnd_validation.as_ref(), (cwnd.get(), PyPath(*path)), ITS_OWN);
+    }
+
+    fn on_undo(&mut self, path: &PathView) {
+        self.call(|methods| methods.on_undo.as_ref(), (PyPath(*path),), ITS_OWN);
+    }
+
+    fn on_recovered(&mut self, path: &PathView) {
+        self.call(|methods| methods.on_recovered.as_ref(), (PyPath(*path),), ITS_OWN);
+    }
+
+    fn control(&self) -> Control {
+        self.control
+    }
+
+    fn slow_start_exit(&self) -> Option<ExitReason> {
+        self.exit
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        if failed() || self.probed.is_empty() {
+            return;
+        }
+        let numbers = Python::attach(|py| {
+            let probe = self.methods.as_ref().and_then(|methods| methods.probe.as_ref());
+            probe.map_or_else(|| Ok(Vec::new()), |probe| numbers(probe.bind(py)))
+        });
+        match numbers {
+            Ok(numbers) => {
+                for &name in &self.probed {
+                    let value = numbers.iter().find(|(own, _)| own == name).map(|(_, value)| *value);
+                    out(name, value.unwrap_or(f64::NAN));
+                }
+            }
+            Err(error) => fail(error),
+        }
+    }
+}
+
+/// The numbers that a controller tells of itself now.
+fn numbers(probe: &Bound<'_, PyAny>) -> PyResult<Vec<(String, f64)>> {
+    let numbers = probe.call0()?;
+    numbers.cast::<PyDict>()?.iter().map(|(name, value)| Ok((name.extract()?, value.extract()?))).collect()
+}
+
+impl fmt::Debug for PyController {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PyController").field("control", &self.control).finish_non_exhaustive()
+    }
+}
+
+/// A name that lives as long as the process: a recorder's columns have such. There are as many as classes have numbers.
+fn kept(name: String) -> &'static str {
+    static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = names.get(name.as_str()) {
+        return known;
+    }
+    let name: &'static str = name.leak();
+    names.insert(name);
+    name
+}

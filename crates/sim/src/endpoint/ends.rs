@@ -1,0 +1,146 @@
+//! The halves of a flow, by transport.
+
+use windtunnel_tcp::{Receiver, ideal};
+use windtunnel_units::{Bytes, Time};
+
+use super::{Halves, Reading, ReceiverHalf, SenderHalf, TcpEnd};
+use crate::application::{DatagramReceiver, DatagramSender};
+
+/// Both halves of a flow.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "loss-free endpoints are read with each packet: no pointer to follow"
+)]
+#[derive(Debug)]
+pub(crate) enum Ends {
+    Ideal {
+        sender: ideal::Sender,
+        receiver: ideal::Receiver,
+    },
+    Tcp {
+        sender: Box<TcpEnd>,
+        receiver: Box<Receiver>,
+    },
+    Datagrams {
+        sender: Box<DatagramSender>,
+        receiver: Box<DatagramReceiver>,
+    },
+    Foreign(Halves),
+    /// The place of a connection that has ended, and a flow whose connections are flows of their own.
+    Nobody,
+}
+
+/// One expression for whichever sending half there is.
+macro_rules! with_sender {
+    ($ends:expr, $half:ident => $call:expr, nobody => $nobody:expr) => {
+        match $ends {
+            Ends::Ideal { sender: $half, .. } => $call,
+            Ends::Tcp { sender: $half, .. } => $call,
+            Ends::Datagrams { sender: $half, .. } => $call,
+            Ends::Foreign(Halves { sender: $half, .. }) => $call,
+            Ends::Nobody => $nobody,
+        }
+    };
+}
+
+/// What is asked where no packet passes.
+impl Ends {
+    pub(crate) fn start(&mut self, now: Time) {
+        with_sender!(self, half => half.start(now), nobody => {});
+    }
+
+    pub(crate) fn stop(&mut self) {
+        with_sender!(self, half => half.stop(), nobody => {});
+    }
+
+    /// The window that the sender starts with, if it has one.
+    pub(crate) fn window(&self) -> Option<Bytes> {
+        with_sender!(self, half => half.observe().cwnd, nobody => None)
+    }
+
+    pub(crate) fn reading(&self) -> Reading {
+        with_sender!(self, half => half.reading(), nobody => Reading::default())
+    }
+
+    /// The named numbers of the sender's controller; none of datagrams, and of a flow that stands for many connections.
+    pub(crate) fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        with_sender!(self, half => half.probe(out), nobody => {});
+    }
+
+    /// Nothing is left to send, to acknowledge, or to write.
+    pub(crate) fn is_done(&self) -> bool {
+        with_sender!(self, half => half.is_done(), nobody => false)
+    }
+
+    /// True if the receiving half may ask for a timer.
+    pub(crate) fn has_receiver_timer(&self) -> bool {
+        match self {
+            Ends::Ideal { receiver, .. } => receiver.has_timer(),
+            Ends::Tcp { receiver, .. } => receiver.has_timer(),
+            Ends::Datagrams { receiver, .. } => receiver.has_timer(),
+            Ends::Foreign(halves) => halves.receiver.has_timer(),
+            Ends::Nobody => false,
+        }
+    }
+
+    /// True for loss-free endpoints, which never send again what was lost.
+    #[inline]
+    pub(crate) const fn is_loss_free(&self) -> bool {
+        matches!(self, Ends::Ideal { .. })
+    }
+}
+
+/// A transport as a type: where its halves are among the [`Ends`]. The loop's code is compiled once for each.
+pub(crate) trait Transported {
+    type Sender: SenderHalf + ?Sized;
+    type Receiver: ReceiverHalf + ?Sized;
+
+    /// A flow of it may be one of another flow's connections, which ends with its last packet: its packets on their way are counted.
+    const ARRIVES: bool = false;
+
+    /// The sending half; nothing if the flow has another transport, or its connection has ended.
+    fn sender(ends: &mut Ends) -> Option<&mut Self::Sender>;
+
+    /// The receiving half, likewise.
+    fn receiver(ends: &mut Ends) -> Option<&mut Self::Receiver>;
+}
+
+macro_rules! transport {
+    ($name:ident, $sender:ty, $receiver:ty, $pattern:pat => ($send:expr, $receive:expr) $(, $constant:item)?) => {
+        #[derive(Debug)]
+        pub(crate) struct $name;
+
+        impl Transported for $name {
+            type Sender = $sender;
+            type Receiver = $receiver;
+            $($constant)?
+
+            #[inline(always)]
+            fn sender(ends: &mut Ends) -> Option<&mut Self::Sender> {
+                #[allow(unused_variables, reason = "one pattern for both halves")]
+                if let $pattern = ends { Some($send) } else { None }
+            }
+
+            #[inline(always)]
+            fn receiver(ends: &mut Ends) -> Option<&mut Self::Receiver> {
+                #[allow(unused_variables, reason = "one pattern for both halves")]
+                if let $pattern = ends { Some($receive) } else { None }
+            }
+        }
+    };
+}
+
+transport!(Ideal, ideal::Sender, ideal::Receiver, Ends::Ideal { sender, receiver } => (sender, receiver));
+transport!(
+    Tcp, TcpEnd, Receiver,
+    Ends::Tcp { sender, receiver } => (&mut **sender, &mut **receiver),
+    const ARRIVES: bool = true;
+);
+transport!(
+    Datagrams, DatagramSender, DatagramReceiver,
+    Ends::Datagrams { sender, receiver } => (&mut **sender, &mut **receiver)
+);
+transport!(
+    Foreign, dyn SenderHalf, dyn ReceiverHalf,
+    Ends::Foreign(halves) => (&mut *halves.sender, &mut *halves.receiver)
+);

@@ -1,0 +1,112 @@
+//! The loss-free endpoints of "Multiplicative Decrease Scaling" as halves of a flow.
+
+use windtunnel_cc::ExitReason;
+use windtunnel_tcp::ideal::{Receiver, Sender};
+use windtunnel_units::{Bytes, Time};
+use windtunnel_wire::Packet;
+
+use super::{Arrival, Feedback, Hidden, ReceiverHalf, SenderHalf, SenderState};
+
+impl SenderHalf for Sender {
+    fn start(&mut self, _now: Time) {
+        self.set_active(true);
+    }
+
+    fn stop(&mut self) {
+        self.set_active(false);
+    }
+
+    #[inline(always)]
+    fn on_packet(&mut self, packet: &Packet, now: Time) -> Feedback {
+        let report = self.on_ack(packet, now);
+        Feedback {
+            rtt: Some(report.rtt),
+            ece: report.ece,
+            esce: report.esce,
+            cwnd_limited: self.cwnd_limited(),
+        }
+    }
+
+    #[inline(always)]
+    fn poll(&mut self, now: Time) -> Option<Packet> {
+        self.poll_transmit(now)
+    }
+
+    #[inline(always)]
+    fn next_timer(&self) -> Time {
+        Sender::next_timer(self).unwrap_or(Time::NEVER)
+    }
+
+    /// The end of pacing's wait.
+    #[inline(always)]
+    fn on_timer(&mut self, _now: Time) -> bool {
+        Sender::on_timer(self);
+        false
+    }
+
+    #[inline(always)]
+    fn observe(&self) -> SenderState {
+        SenderState {
+            cwnd: Some(self.cwnd()),
+            in_flight: self.in_flight(),
+            srtt: self.srtt(),
+            cwnd_limited: self.cwnd_limited(),
+        }
+    }
+
+    fn in_slow_start(&self) -> bool {
+        Sender::in_slow_start(self)
+    }
+
+    fn slow_start_exit(&self) -> Option<ExitReason> {
+        Sender::slow_start_exit(self)
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        Sender::probe(self, out);
+    }
+
+    fn hidden(&self) -> Option<Hidden> {
+        Some(Hidden {
+            cwnd: self.cwnd(),
+            ssthresh: self.control().ssthresh,
+            srtt: self.srtt(),
+            state: 0,
+            limit: 0,
+            in_flight: self.in_flight(),
+        })
+    }
+}
+
+impl ReceiverHalf for Receiver {
+    #[inline(always)]
+    fn on_packet(&mut self, packet: &Packet, now: Time) -> Arrival {
+        self.on_segment(packet, now);
+        Arrival { delivered: packet.payload(), understands_sce: self.echoes_sce(), receipt: None }
+    }
+
+    #[inline(always)]
+    fn poll(&mut self, now: Time) -> Option<Packet> {
+        self.poll_ack(now)
+    }
+
+    #[inline(always)]
+    fn next_timer(&self) -> Time {
+        Receiver::next_timer(self).unwrap_or(Time::NEVER)
+    }
+
+    fn on_timer(&mut self, now: Time) -> Bytes {
+        Receiver::on_timer(self, now);
+        Bytes::ZERO
+    }
+
+    fn has_timer(&self) -> bool {
+        self.delays()
+    }
+
+    /// Nothing may be left to wait for when the network is empty: that is how a stall is found.
+    #[inline(always)]
+    fn withdraws_timer(&self) -> bool {
+        true
+    }
+}

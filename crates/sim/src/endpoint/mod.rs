@@ -1,0 +1,166 @@
+//! What sends and what receives: the two halves of a flow, behind one small interface.
+//!
+//! The loop knows no transport. It hands a packet to a half, polls it for packets until there are none, and calls it when its
+//! timer expires; the recorder looks at the sending half after each packet that it took. A half is a state machine without input or
+//! output of its own, so that a stack from elsewhere (a QUIC library, another TCP) can stand where ours stands: it implements
+//! [`SenderHalf`] and [`ReceiverHalf`], a [`Stack`] makes them, and [`crate::Transport::Foreign`] carries the stack.
+//!
+//! The loop's code for them is generic, and compiled once for each transport: what a packet passes is inlined for our own halves, and a
+//! call through a pointer for those from elsewhere (docs/decisions/0010-endpoint-interface.md).
+
+mod datagrams;
+mod ends;
+mod ideal;
+mod note;
+mod observe;
+mod tcp;
+mod tcp_sender;
+
+use std::fmt::Debug;
+
+use windtunnel_cc::ExitReason;
+use windtunnel_units::{Bytes, Time};
+use windtunnel_wire::{FlowId, Packet};
+
+use crate::application::{ApplicationConfig, Protocol};
+
+pub use crate::application::{Completion, Receipt};
+pub(crate) use ends::{Datagrams, Ends, Foreign, Ideal, Tcp, Transported};
+pub(crate) use note::Note;
+pub use observe::{Arrival, Counters, Feedback, Hidden, Reading, SenderState};
+pub(crate) use tcp::TcpEnd;
+
+/// The sending half of a flow: a stack, and the application that writes into it.
+///
+/// After each call of [`start`], [`on_packet`] and [`on_timer`] the loop polls until there is no packet left, and then asks for the next
+/// timer. Time comes from outside; a stack with a clock of its own reckons from the `now` of each call.
+///
+/// [`start`]: SenderHalf::start
+/// [`on_packet`]: SenderHalf::on_packet
+/// [`on_timer`]: SenderHalf::on_timer
+pub trait SenderHalf: Debug + Send {
+    /// The application has data to send from now on. Called again after a [`SenderHalf::stop`].
+    fn start(&mut self, now: Time);
+
+    /// The application has no more data; what is in flight drains.
+    fn stop(&mut self);
+
+    /// A packet of the receiving half arrived.
+    fn on_packet(&mut self, packet: &Packet, now: Time) -> Feedback;
+
+    /// The next packet that leaves now, if there is one.
+    fn poll(&mut self, now: Time) -> Option<Packet>;
+
+    /// When [`SenderHalf::on_timer`] wants to be called; [`Time::NEVER`] if it does not.
+    fn next_timer(&self) -> Time;
+
+    /// The timer has expired. Returns whether that may have changed the window.
+    fn on_timer(&mut self, now: Time) -> bool;
+
+    /// What the recorder notes after each packet that it took.
+    fn observe(&self) -> SenderState;
+
+    /// True if the packet polled last had been sent before.
+    fn sent_again(&self) -> bool {
+        false
+    }
+
+    /// A message of the application that is now acknowledged as a whole; the loop asks until there is none.
+    fn completion(&mut self, _now: Time) -> Option<Completion> {
+        None
+    }
+
+    /// Its controller is in slow start.
+    fn in_slow_start(&self) -> bool {
+        false
+    }
+
+    /// Why slow start ended, once it has.
+    fn slow_start_exit(&self) -> Option<ExitReason> {
+        None
+    }
+
+    /// What it has counted, and the state that no packet shows: read at the end of each recording interval.
+    fn reading(&self) -> Reading {
+        Reading::default()
+    }
+
+    /// The named numbers of its controller: `out(name, value)`, always the same names in the same order.
+    fn probe(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
+
+    /// What a capture shows of it beside each packet that it sends.
+    fn hidden(&self) -> Option<Hidden> {
+        None
+    }
+
+    /// True if its event is taken back as soon as its timer is: otherwise it stays, comes too early, and is set anew, which is cheaper
+    /// for timers that move with every packet.
+    fn withdraws_timer(&self) -> bool {
+        false
+    }
+
+    /// Nothing is left to send, to acknowledge, or to write.
+    fn is_done(&self) -> bool {
+        false
+    }
+}
+
+/// The receiving half of a flow. The loop calls it as it calls the sending half.
+pub trait ReceiverHalf: Debug + Send {
+    /// A packet of the sending half arrived.
+    fn on_packet(&mut self, packet: &Packet, now: Time) -> Arrival;
+
+    /// The next packet that leaves now, if there is one.
+    fn poll(&mut self, now: Time) -> Option<Packet>;
+
+    /// When [`ReceiverHalf::on_timer`] wants to be called; [`Time::NEVER`] if it does not.
+    fn next_timer(&self) -> Time;
+
+    /// The timer has expired. Returns what the application has now, and had not before.
+    fn on_timer(&mut self, now: Time) -> Bytes;
+
+    /// False if it never asks for a timer.
+    fn has_timer(&self) -> bool {
+        true
+    }
+
+    /// True if its event is taken back as soon as its timer is: otherwise it stays, comes too early, and is set anew, which is cheaper
+    /// for timers that move with every packet.
+    fn withdraws_timer(&self) -> bool {
+        false
+    }
+}
+
+/// Both halves of a flow.
+#[derive(Debug)]
+pub struct Halves {
+    /// The half that sends data.
+    pub sender: Box<dyn SenderHalf>,
+    /// The half that receives them.
+    pub receiver: Box<dyn ReceiverHalf>,
+}
+
+/// What a stack needs to know of the flow whose halves it makes.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowContext<'a> {
+    /// Which flow it is: all of its packets carry this.
+    pub flow: FlowId,
+    /// The largest IP packet.
+    pub mtu: Bytes,
+    /// What makes the flow send.
+    pub application: &'a ApplicationConfig,
+    /// The seed of the flow's own random stream.
+    pub seed: u64,
+}
+
+/// A stack that is not part of this crate.
+pub trait Stack: Debug + Send + Sync {
+    /// Its name in results.
+    fn name(&self) -> &str;
+
+    /// The protocol of its packets, as captures show it.
+    fn protocol(&self) -> Protocol;
+
+    /// Both halves of a flow; nothing if it cannot carry the application.
+    fn halves(&self, flow: &FlowContext<'_>) -> Option<Halves>;
+}

@@ -1,0 +1,166 @@
+//! The halves of a TCP connection: a sender with the application that writes into it, and a receiver.
+
+use windtunnel_cc::{CongestionControl, ExitReason};
+use windtunnel_tcp::bsd42::{self, Bsd42Params};
+use windtunnel_tcp::{Endpoint, Receiver, Sender, TcpParams};
+use windtunnel_units::{Bytes, Seq, Time};
+use windtunnel_wire::Packet;
+
+use super::tcp_sender::TcpSender;
+use super::{Arrival, Completion, Feedback, Hidden, Reading, ReceiverHalf, SenderHalf, SenderState};
+use crate::application::{Stream, Wish};
+
+/// The sending end of a TCP connection.
+#[derive(Debug)]
+pub(crate) struct TcpEnd {
+    pub(crate) sender: TcpSender,
+    application: Stream,
+    /// The packet polled last was a retransmission.
+    sent_again: bool,
+}
+
+impl TcpEnd {
+    /// A sender as Linux has it.
+    pub(crate) fn linux(
+        endpoint: Endpoint,
+        cc: Box<dyn CongestionControl>,
+        params: &TcpParams,
+        application: Stream,
+    ) -> TcpEnd {
+        TcpEnd::new(TcpSender::Linux(Sender::new(endpoint, params, cc)), application)
+    }
+
+    /// A sender from before congestion control.
+    pub(crate) fn bsd42(endpoint: Endpoint, params: &Bsd42Params, application: Stream) -> TcpEnd {
+        TcpEnd::new(TcpSender::Bsd42(bsd42::Sender::new(endpoint, params.clone())), application)
+    }
+
+    fn new(sender: TcpSender, application: Stream) -> TcpEnd {
+        TcpEnd { sender, application, sent_again: false }
+    }
+
+    fn fulfil(&mut self, wish: Wish) {
+        match wish {
+            Wish::Nothing => {}
+            Wish::Write(bytes) => self.sender.write(bytes),
+            Wish::Stop => self.sender.stop(),
+        }
+    }
+}
+
+impl SenderHalf for TcpEnd {
+    fn start(&mut self, now: Time) {
+        let sent = stream_offset(self.sender.snd_nxt());
+        let wish = self.application.start(sent, now);
+        self.fulfil(wish);
+    }
+
+    fn stop(&mut self) {
+        let wish = self.application.stop();
+        self.fulfil(wish);
+    }
+
+    #[inline]
+    fn on_packet(&mut self, packet: &Packet, now: Time) -> Feedback {
+        // What held it back until this ACK: it opens the window, and all that fits leaves at once.
+        let cwnd_limited = self.sender.cwnd_limited();
+        let report = self.sender.on_ack(packet, now);
+        Feedback { rtt: report.rtt, ece: report.ece, esce: report.esce, cwnd_limited }
+    }
+
+    #[inline]
+    fn poll(&mut self, now: Time) -> Option<Packet> {
+        let before = self.sender.sent_again();
+        let packet = self.sender.poll_transmit(now);
+        self.sent_again = self.sender.sent_again() > before;
+        packet
+    }
+
+    /// When the sender or its application wants to be called.
+    #[inline]
+    fn next_timer(&self) -> Time {
+        self.sender.next_timer().unwrap_or(Time::NEVER).min(self.application.next_timer())
+    }
+
+    fn on_timer(&mut self, now: Time) -> bool {
+        while self.application.next_timer() <= now {
+            let wish = self.application.on_timer(now);
+            self.fulfil(wish);
+        }
+        if self.sender.next_timer().is_some_and(|due| due <= now) {
+            self.sender.on_timer(now);
+        }
+        true
+    }
+
+    #[inline]
+    fn observe(&self) -> SenderState {
+        SenderState {
+            cwnd: Some(self.sender.cwnd()),
+            in_flight: self.sender.in_flight(),
+            srtt: self.sender.srtt(),
+            cwnd_limited: self.sender.cwnd_limited(),
+        }
+    }
+
+    #[inline]
+    fn sent_again(&self) -> bool {
+        self.sent_again
+    }
+
+    #[inline]
+    fn completion(&mut self, now: Time) -> Option<Completion> {
+        self.application.on_acked(stream_offset(self.sender.snd_una()), now)
+    }
+
+    fn in_slow_start(&self) -> bool {
+        self.sender.in_slow_start()
+    }
+
+    fn slow_start_exit(&self) -> Option<ExitReason> {
+        self.sender.slow_start_exit()
+    }
+
+    fn reading(&self) -> Reading {
+        Reading { counters: self.sender.counters(), info: Some(self.sender.info()) }
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        self.sender.probe(out);
+    }
+
+    fn hidden(&self) -> Option<Hidden> {
+        Some(self.sender.hidden())
+    }
+
+    fn is_done(&self) -> bool {
+        self.application.is_done() && self.sender.is_drained()
+    }
+}
+
+impl ReceiverHalf for Receiver {
+    #[inline]
+    fn on_packet(&mut self, packet: &Packet, now: Time) -> Arrival {
+        let delivered = self.on_segment(packet, now).delivered;
+        Arrival { delivered, understands_sce: self.echoes_sce(), receipt: None }
+    }
+
+    #[inline]
+    fn poll(&mut self, now: Time) -> Option<Packet> {
+        self.poll_ack(now)
+    }
+
+    #[inline]
+    fn next_timer(&self) -> Time {
+        Receiver::next_timer(self).unwrap_or(Time::NEVER)
+    }
+
+    fn on_timer(&mut self, now: Time) -> Bytes {
+        Receiver::on_timer(self, now).delivered
+    }
+}
+
+/// The bytes of the stream below a sequence number.
+fn stream_offset(seq: Seq) -> Bytes {
+    Bytes::new(seq.get().saturating_sub(Seq::FIRST_DATA.get()))
+}
