@@ -239,7 +239,11 @@ fn name_or_table<C>(
         table.insert("kind".into(), json!({ "enum": names }));
         table.extend(properties(&entry.schema(generator)));
         table.extend(more.clone());
-        table.extend(entry.slots.iter().zip(aqm).map(|(slot, aqm)| (slot.key.to_owned(), json!(aqm))));
+        table.extend(entry.slots.iter().zip(aqm).map(|(slot, aqm)| {
+            let mut aqm = json!(aqm);
+            aqm["description"] = slot.summary.into();
+            (slot.key.to_owned(), aqm)
+        }));
         tables.push(json!({
             "type": "object",
             "description": entry.summary,
