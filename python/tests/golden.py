@@ -104,7 +104,9 @@ def rows(tables: dict[str, dict[str, Any]]) -> list[Row]:
     feedback = ["-", "ECE", "ESCE", "ECE"]
     d = tables["dequeue_events"]
     names = ("t_ns", "flow", "seq", "size", "sojourn_ns", "mark", "acc", "mds_osc", "conv_osc")
-    dequeues = zip(*(d[name].tolist() for name in names), strict=True)
+    # The reference writes 0 for a queue without a modulator; a run has no such columns then.
+    zeros = d["t_ns"] * 0
+    dequeues = zip(*(d.get(name, zeros).tolist() for name in names), strict=True)
     a = tables["ack_events"]
     names = ("t_ns", "flow", "ack", "rtt_ns", "srtt_ns", "feedback", "cwnd", "in_flight", "slow_start")
     acks = zip(*(a[name].tolist() for name in names), strict=True)

@@ -26,8 +26,10 @@ MS = 1_000_000
 #: Propagation each way, and the time in the queue.
 DELAY, SOJOURN = 10 * MS, 1 * MS
 
-U8 = ("tap", "dir", "proto", "ecn", "dscp", "window_scale", "sack_n", "drop", "state", "limit")
-U32 = ("queue", "flow", "size", "payload", "flags")
+U8 = (
+    "tap", "dir", "proto", "ecn", "dscp", "window_scale", "sack_n", "drop", "state", "limit", "accecn_kind", "accecn_n",
+)  # fmt: skip
+U32 = ("queue", "flow", "size", "payload", "flags", "accecn1", "accecn2", "accecn3")
 SACK = tuple(f"sack{n}_{edge}" for n in (1, 2, 3, 4) for edge in ("start", "end"))
 STATE = ("cwnd", "ssthresh", "srtt_ns", "in_flight")
 U64 = ("t_ns", "id", "copy_of", "seq", "ack", "ts_val_ns", "ts_ecr_ns", "window", *SACK, *STATE)

@@ -152,7 +152,7 @@ def test_json_prints_the_summary_and_nothing_else(cli: Cli, scenario: Path, tmp_
     done = cli("run", scenario, "--json")
     assert (done.returncode, done.stderr) == (0, "")
     document = json.loads(done.stdout)
-    assert document["schema_version"] == 1
+    assert document["schema_version"] == 2
     assert [p.name for p in tmp_path.iterdir()] == ["two.toml"]
     done = cli("run", scenario, "--json", "--out", "there")
     assert done.stdout == (tmp_path / "there" / "summary.json").read_text(encoding="utf-8")

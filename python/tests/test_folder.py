@@ -18,6 +18,8 @@ FILES = {
     "scenario.toml",
     "flows.parquet",
     "queues.parquet",
+    "cc.parquet",
+    "aqm.parquet",
     "points/throughput_points.parquet",
     "points/cwnd_points.parquet",
     "points/sojourn_points.parquet",
@@ -37,8 +39,8 @@ def test_contract(result: RunResult, tmp_path: Path) -> None:
     assert save(result, tmp_path / "deep" / "run") == tmp_path / "deep" / "run"
     assert files(tmp_path / "deep" / "run") == FILES
     document = json.loads((tmp_path / "deep" / "run" / "summary.json").read_text(encoding="utf-8"))
-    assert list(document) == ["schema_version", "meta", "flows", "queues", "windows"]
-    assert document["schema_version"] == 1
+    assert list(document) == ["schema_version", "meta", "stalled", "flows", "queues", "impairments", "windows"]
+    assert document["schema_version"] == 2
     needed = {"scenario", "version", "seed", "digest", "packets", "events", "cpu_seconds", "packets_per_second"}
     assert needed <= set(document["meta"])
     assert document["meta"]["seed"] == 7
@@ -160,7 +162,7 @@ def test_what_is_no_result_folder(result: RunResult, tmp_path: Path) -> None:
         (text[:-20], "is not JSON"),
         ("[]", "no schema_version"),
         ('{"schema_version": 1}', "meta, flows, queues, windows, duration_s"),
-        (text.replace('"schema_version": 1', '"schema_version": 99'), "reads up to 1"),
+        (text.replace('"schema_version": 2', '"schema_version": 99'), "reads up to 2"),
     ]:
         summary.write_text(wrong, encoding="utf-8")
         assert expected in message(place)

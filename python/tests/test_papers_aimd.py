@@ -22,10 +22,10 @@ from windtunnel.papers.aimd.plan import TWIN_STARTS_MS, fair_mbps
 from windtunnel.papers.cells import Cell, Measurement
 from windtunnel.papers.expression import names
 from windtunnel.papers.features import METHODS, Axis, RunData, View, evaluate, parse
-from windtunnel.papers.features.cubic import epochs
 from windtunnel.papers.jobs import Outcome, execute, jobs_of
 from windtunnel.papers.rows import Row
 from windtunnel.papers.suite import Results, Suite
+from windtunnel.scenario import Scenario
 
 
 @cache
@@ -83,50 +83,48 @@ def test_ratio_of_groups() -> None:
     assert evaluate(view, "steady_ratio_quantile(0.5, 20, 100)") == pytest.approx(0.25)
 
 
-def cubic_run(rtt: float, seconds: float = 200.0, step: float = 0.02) -> View:
-    """A window that follows the larger of the cubic function and the estimate, and keeps 0.7 at 100 packets.
+def cubic_run(rate: str, rtt: str, queue: str) -> View:
+    """CUBIC alone over tail drop for 100 s, as the suite records it."""
+    run = Scenario(
+        duration="100 s",
+        bottleneck={"rate": rate, "queue": {"kind": "fifo", "limit": queue}},
+        flows=[{"cc": "cubic", "rtt": rtt}],
+        record={"interval": "1 s", "points": "0 s"},
+    ).run()
+    return View(RunData(run.tables, run.summary), "rates", "0", Axis(0, 1, 0, 1))
 
-    The estimate regains 30 packets in 56.7 round trips, the function in K = 4.2 s. Packets are whole.
+
+@pytest.mark.parametrize(
+    ("rate", "rtt", "queue", "mode"),
+    [
+        ("10 Mbit/s", "10 ms", "25 ms", "Reno-friendly"),
+        ("20 Mbit/s", "40 ms", "40 ms", "mixed"),
+        ("100 Mbit/s", "200 ms", "25 ms", "CUBIC"),
+    ],
+)
+def test_the_mode_shows_in_the_state(rate: str, rtt: str, queue: str, mode: modes.Mode) -> None:
+    """A window W regains 0.3 W at alpha per round trip, the function in K = cbrt(0.3 W / 0.4) seconds.
+
+    The estimate leads throughout if that takes it less than K / 3, never if it takes more than K. With W of 28, 133 and
+    1875 packets it takes 0.5 s, 5.0 s and 230 s, and K is 2.8 s, 4.6 s and 11.2 s: the second is on the edge, where the
+    buffer's share of the round trip decides.
     """
-    time = np.arange(step, seconds, step)
-    window, acked, since = np.empty_like(time), np.empty_like(time), 0.0
-    w = estimate = 70.0
-    for i, t in enumerate(time):
-        if w >= 100.0 and t > 1.0:
-            since, w, estimate = t, 70.0, 70.0
-        estimate += models.friendly_increase(0.7) * step / rtt
-        curve = models.cubic_window(t - since, 100.0, models.cubic_k(100.0, 70.0))
-        w = max(w, float(np.floor(max(estimate, curve))))
-        window[i], acked[i] = w, w * step / rtt
-    seconds_of = np.ceil(time - 1e-9)
-    per_second = np.bincount(seconds_of.astype(int), acked)[1:] * models.MSS
-    intervals_of = {
-        "time_s": np.arange(1.0, len(per_second) + 1),
-        "flow": np.zeros(len(per_second), dtype=np.uint32),
-        "goodput_mbps": per_second * 8e-6,
-        "delivered_bytes": per_second,
-        "rtt_min_ms": np.full(len(per_second), 1e3 * rtt),
-    }
-    points = {"time_s": time, "flow": np.zeros(len(time), dtype=np.uint32), "bytes": window * models.MSS}
-    return View(RunData({"flows": intervals_of, "cwnd_points": points}, {}), "rates", "0", Axis(0, 1, 0, 1))
+    share = evaluate(cubic_run(rate, rtt, queue), "steady_friendly(20, 80)")
+    assert modes.mode_of_share(share) == mode, share
 
 
-def test_the_mode_shows_in_the_window() -> None:
-    """The function alone leads, the estimate leads in the end, the estimate leads throughout."""
-    # 17 s, above K; 2.3 s, between K/3 and K; 0.57 s, below K/3.
-    assert evaluate(cubic_run(0.3), "steady_friendly(10, 180)") == 0.0
-    assert 0.02 < evaluate(cubic_run(0.04), "steady_friendly(10, 180)") < 0.98
-    assert evaluate(cubic_run(0.01), "steady_friendly(10, 180)") == 1.0
-
-
-def test_epochs_of_a_window() -> None:
-    """Recovery wavers and dips below what is kept; fast convergence lowers a plateau that is below the last one."""
-    up = list(range(70, 101))
-    dip = [92, 84, 85, 77, 66, 64, 66]
-    window = np.array([*range(50, 101), *dip, *up[:-15], 60, 59, *range(60, 90), 62], dtype=float)
-    found = epochs(window)
-    assert [(e.start, e.plateau) for e in found] == [(70.0, 100.0), (59.0, pytest.approx(0.85 * 85))]
-    assert window[found[0].past - 1] == 85.0
+def test_what_counts_for_a_mode() -> None:
+    """The function must lead by a packet; without an epoch, and outside of the span, nothing counts."""
+    estimate = np.array([[50.0], [50.0], [50.0], [50.0], [50.0]])
+    target = np.array([[40.0], [50.5], [51.5], [np.nan], [40.0]])
+    view = intervals({"goodput_mbps": np.full((5, 1), 1.0)})
+    state = {"w_est_segments": estimate, "target_segments": target}
+    cc = intervals(state).run.tables["flows"]
+    with_state = View(RunData({**view.run.tables, "cc": cc}, {}), "rates", "0", Axis(0, 1, 0, 1))
+    assert evaluate(with_state, "steady_friendly(0, 4)") == 0.5
+    without = {**cc, "target_segments": np.full(5, np.nan)}
+    nothing = View(RunData({**view.run.tables, "cc": without}, {}), "rates", "0", Axis(0, 1, 0, 1))
+    assert math.isnan(evaluate(nothing, "steady_friendly(0, 4)"))
 
 
 def sawteeth(exponent: float) -> View:

@@ -301,12 +301,14 @@ class RunResult:
 
     @property
     def summary(self) -> str:
-        """JSON: ``duration_s, seed, digest, packets, events, flows[], queues[], windows[]``.
+        """JSON: ``duration_s, stalled, seed, digest, packets, events, flows[], queues[], impairments[], windows[]``.
+
+        ``stalled`` is null, or ``t_s`` and ``why``: nothing moved any more, although flows had data to send.
 
         A flow: ``name, cc, application, path_rtt_ms, throughput_mbps, goodput_mbps, received_bytes, first_packet_s,
         last_packet_s, cwnd_bytes {mean, min, max}, rtt_ms {min, mean, p50, p95, p99, max}, sent, delivered_bytes,
-        retransmits, loss_episodes, rtos, spurious_rtos, tlps, undos, ecn_reductions, drops {full, aqm, wire},
-        corrupted, limited {cwnd, application, receiver, pacing, handshake}, ce_marks, sce_marks, cwnd_limited,
+        retransmits, loss_episodes, rtos, spurious_rtos, tlps, undos, ecn_reductions, drops {full, overlimit, aqm,
+        wire}, corrupted, limited {cwnd, application, receiver, pacing, handshake}, ce_marks, sce_marks, cwnd_limited,
         slow_start_exit {t_s, cwnd_bytes, reason}, transfers, datagrams``. What a flow does not have is null: datagrams
         have neither window nor recovery, a flow that stands for many connections has not one window, and loss-free
         endpoints do not count what they send.
@@ -317,7 +319,11 @@ class RunResult:
         rate.
         Datagrams: ``sent, received, lost, loss_ratio, duplicates, one_way_ms {...}, jitter_ms``.
         A queue: ``name, rate_mbps, throughput_mbps, utilization, sojourn_ms {min, mean, p50, p95, p99, max}, sce, ce,
-        drops {full, aqm, wire}, dequeued, emptied, backlog_max_packets``.
+        drops {full, overlimit, aqm, wire}, dequeued, emptied, backlog_max_packets, bands[]``; drops of a queue are
+        full, overlimit (it was full, and the packet's band held the most) or aqm, wire is what media lost. ``bands`` is
+        there only where a queue has several: ``name, throughput_mbps, sojourn_mean_ms, sce, ce, drops, dequeued``.
+        An impairment, over the whole run: ``name, kind, arrived, passed, lost, corrupted, duplicated, reordered,
+        bursts, rewritten, held``, where arrived + duplicated = passed + lost + held.
         A window: ``name, from_s, to_s, flows[], queues[]`` with the same fields.
         """
 
@@ -349,6 +355,28 @@ class RunResult:
           sojourn_max_ms, backlog_packets (last), backlog_max_packets, dequeued, emptied (dequeues that left the
           queue empty), sce, ce, drops
 
+        - ``bands``, where a queue has several: time_s, queue, band, throughput_mbps, sojourn_mean_ms, backlog_packets,
+          backlog_bytes, dequeued, sce, ce, drops; no row while a band is empty throughout
+        - ``cc`` and ``aqm``, unless ``record.state = "off"``: time_s, flow or queue and band, and a column for each
+          number that an algorithm of the run tells of its state, in its own unit, which ends the name; NaN for what an
+          algorithm does not have, or not at the moment. With ``record.state = "changes"`` a row for each change. A band
+          of several has a row only for an interval in which it has changed.
+
+        Numbers of ``cc``. Of all windowed controllers: stage (0 slow start, 1 back up to ssthresh after a timeout, 2
+        the same after an unused window, 3 congestion avoidance), recover_seq (the round ends here in which no further
+        response is made). CUBIC: w_max (the window at the last response, less with fast convergence), k_s, w_est (the
+        Reno-friendly estimate), epoch_start_s; RFC 9438's and the MDS document's also w_cubic (the function at the last
+        ACK), RFC 9438's cwnd_prior; Linux's origin (the plateau of this epoch), target (the function a least round trip
+        ahead), price_segments (segments acknowledged for one of growth), delay_min_s. AIMD and Scalable in whole
+        segments: credit_segments (acknowledged, not used for growth); the MDS document's: last_growth_s. The MDS
+        response: sce_in_window (places in use of the limiter's tau). Slow starts, while they last: slow_start_sce (SCE
+        seen); HyStart: least_rtt_s, round_least_rtt_s, round_samples; HyStart++: last_round_min_rtt_s, round_min_rtt_s,
+        css_baseline_rtt_s, css_rounds; ESSP: essp_stage, essp_recover_seq.
+
+        Numbers of ``aqm``. PIE: p, qdelay_s, burst_s (the burst allowance left), accu (the sum of p since the last
+        drop). RED: avg_bytes, p, max_p. DelTiM, DelTiM2, DelTiC: acc (the control law's accumulator), mds_osc, osc
+        (the oscillators' accumulators). Ramps: opportunities (packets since the last mark).
+
         Values of an interval without a sample are NaN, and those that a flow does not have. ``transfers``, where flows
         make such, has one row for each that was completed, in that order: flow, start_s, end_s, size_bytes, time_ms,
         slowdown. The ``*_points`` tables hold single events, thinned to
@@ -359,13 +387,15 @@ class RunResult:
         - ``cwnd_points``: time_s, flow, bytes, limited (cwnd kept the sender from sending)
         - ``sojourn_points``: time_s, queue, ms, empty (the dequeue left the queue empty); thinned apart for
           empty and not empty
-        - ``mark_points``: time_s, queue, flow, kind (0 SCE, 1 CE, 2 drop), hz (1 / time since the previous mark
-          of this kind at this queue; the first counts from 0 s)
+        - ``mark_points``: time_s, queue, flow, kind (0 SCE, 1 CE, 2 drop), hz, count, gap_min_ms, gap_max_ms; one for
+          all marks of a kind at a queue within a span of ``record.points``: time_s and flow are those of the last one,
+          hz is their count over the time since the last mark of the point before (the first counts from 0 s), and the
+          gaps are the least and the greatest time between two marks. Counts add up to those of ``queues``.
 
         With ``record.events = true`` also every event, in the order of processing:
 
-        - ``dequeue_events``: t_ns, queue, flow, seq, size, sojourn_ns, mark (0 none, 1 SCE, 2 CE, 3 drop), acc,
-          mds_osc, conv_osc (the AQM's state afterwards; 0 where it has none)
+        - ``dequeue_events``: t_ns, queue, flow, seq, size, sojourn_ns, mark (0 none, 1 SCE, 2 CE, 3 drop); and, if
+          any queue has a sigma-delta modulator, its state afterwards: acc, mds_osc, conv_osc (NaN at other queues)
         - ``ack_events``: t_ns, flow, ack, rtt_ns, srtt_ns, feedback (bit 0 ECE, bit 1 ESCE), cwnd, in_flight,
           slow_start
 
@@ -374,7 +404,7 @@ class RunResult:
         - ``packets``: t_ns, tap (0 sender, 1 into a queue, 2 out of it, 3 receiver), queue, flow, proto, dir (1: from
           the receiver), id (of the packet, the same at every place), copy_of (the id of the packet that a medium made
           it of; else 0), size, payload, seq, ack, flags, ecn, dscp, ts_val_ns, ts_ecr_ns, window, sack_n, sack1_start
-          to sack4_end, drop (why it was lost right after this place: 0 it was not, 1 full queue, 2 AQM, 3 medium),
+          to sack4_end, accecn_kind (of the AccECN option; 0 without one), accecn_n (its fields), accecn1 to accecn3, drop (why it was lost right after this place: 0 it was not, 1 full queue, 2 AQM, 3 medium),
           retransmission; and of the sender after it has sent the packet: cwnd, ssthresh, srtt_ns, state, limit,
           in_flight
         """

@@ -2,9 +2,10 @@
 
 | file | content |
 |---|---|
-| ``summary.json`` | ``schema_version``, ``meta``, ``flows``, ``queues``, ``windows`` |
+| ``summary.json`` | ``schema_version``, ``meta``, ``stalled``, ``flows``, ``queues``, ``impairments``, ``windows`` |
 | ``scenario.toml`` | the scenario with every default; running it again gives the same digest |
 | ``flows.parquet``, ``queues.parquet`` | time series at the recording interval |
+| ``cc.parquet``, ``aqm.parquet`` | the state of controllers and of queues, where any of them has such |
 | ``transfers.parquet`` | each transfer that was completed, where flows make such |
 | ``packets.parquet`` | every packet at every place, where the scenario records packets |
 | ``points/*.parquet`` | single events, thinned: one file per ``*_points`` table |
@@ -79,6 +80,9 @@ def load(path: str | Path) -> RunResult:
     summary = {key: meta[key] for key in ("duration_s", "seed", "digest", "packets", "events")}
     for part in ("flows", "queues", "windows"):
         summary[part] = document[part]
+    # Version 1 did not have these.
+    summary["stalled"] = document.get("stalled")
+    summary["impairments"] = document.get("impairments", [])
     return RunResult(summary, tables, meta)
 
 

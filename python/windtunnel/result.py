@@ -18,7 +18,7 @@ Table: TypeAlias = "Mapping[str, npt.NDArray[np.generic]]"
 Tables: TypeAlias = "Mapping[str, Table]"
 
 #: Version of ``summary.json`` and of the result folder; it changes when a reader has to.
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 @dataclass(frozen=True, repr=False)
@@ -26,7 +26,7 @@ class RunResult:
     """The result of a run. Immutable.
 
     ``summary``: the core's summary (see ``windtunnel._core.RunResult.summary``): ``duration_s, seed, digest, packets,
-    events``, and ``flows``, ``queues`` and ``windows`` as lists of plain data.
+    events``, ``stalled``, and ``flows``, ``queues``, ``impairments`` and ``windows`` as lists of plain data.
 
     ``tables``: columns as one-dimensional NumPy arrays by table and name, the unit in the name; see
     ``windtunnel._core.RunResult.tables``. They are the core's own memory, not copies.
@@ -67,8 +67,21 @@ class RunResult:
         """The summary of each measurement window of the scenario."""
         return list(self.summary.get("windows", ()))
 
+    @property
+    def impairments(self) -> list[dict[str, Any]]:
+        """What each impairment did to packets over the whole run."""
+        return list(self.summary.get("impairments", ()))
+
+    @property
+    def stalled(self) -> dict[str, Any] | None:
+        """When (``t_s``) and ``why`` nothing moved any more before the end of the run; None if that did not happen."""
+        found: dict[str, Any] | None = self.summary.get("stalled")
+        return found
+
     def table(self, name: str) -> pa.Table:
-        """The table ``name`` as a ``pyarrow.Table``. Numbers are not copied; truth values are packed into bits.
+        """The table ``name`` as a ``pyarrow.Table``; NaN, which stands for a value that there is not, becomes null.
+
+        Numbers are not copied; truth values are packed into bits.
 
         Raises KeyError for a table that the run did not record.
         """
@@ -76,16 +89,21 @@ class RunResult:
 
         if name not in self.tables:
             raise KeyError(f"no table {name!r}; there are {', '.join(sorted(self.tables))}")
-        return pa.table({column: pa.array(values) for column, values in self.tables[name].items()})
+        return pa.table({column: pa.array(values, from_pandas=True) for column, values in self.tables[name].items()})
 
     def document(self) -> dict[str, Any]:
-        """The content of ``summary.json``: ``schema_version``, ``meta``, ``flows``, ``queues``, ``windows``."""
+        """The content of ``summary.json``.
+
+        Its keys are ``schema_version``, ``meta``, ``stalled``, ``flows``, ``queues``, ``impairments``, ``windows``.
+        """
         meta = {key: value for key, value in self.meta.items() if key != "scenario_toml"}
         return {
             "schema_version": SCHEMA_VERSION,
             "meta": meta,
+            "stalled": self.stalled,
             "flows": self.flows,
             "queues": self.queues,
+            "impairments": self.impairments,
             "windows": self.windows,
         }
 

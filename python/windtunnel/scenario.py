@@ -11,74 +11,20 @@ import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias, TypedDict
+from typing import Any, TypeAlias
 
 import tomli_w
 
 from windtunnel import _core
 from windtunnel.result import RunResult
 from windtunnel.scenario_file import read_text
+from windtunnel.scenario_types import Bottleneck, Flow, Link, Node, Record, Reverse, Tcp, Window
 
-#: An algorithm by its name, or as a table: ``{"kind": "cubic", "c": 0.4, "slow_start": "essp"}``.
-Algorithm: TypeAlias = str | Mapping[str, Any]
 #: Called with the share of simulated time that is done; a run stops when it returns False.
 Progress: TypeAlias = Callable[[float], bool]
 
 
-class RateChange(TypedDict):
-    """A new rate of a link from a moment on: ``{"at": "30 s", "rate": "20 Mbps"}``."""
-
-    at: str
-    rate: str
-
-
-class Bottleneck(TypedDict, total=False):
-    """The one bottleneck of a dumbbell (``[bottleneck]``), or the way of its ACKs (``[reverse]``)."""
-
-    rate: str
-    delay: str
-    queue: Algorithm
-    changes: Sequence[RateChange]
-    dequeue_point: str
-
-
-class _Flow(TypedDict, total=False):
-    name: str
-    cc: Algorithm
-    rtt: str
-    start: str
-    stop: str
-    active: Sequence[Mapping[str, str]]
-    count: int
-    stagger: str
-    pacing: bool
-    ecn: bool
-    iw: str | int
-    ack: Algorithm
-    path: Sequence[str]
-    reverse: Sequence[str]
-
-
-# `from` is a keyword of Python, and can be given in a literal only.
-_Ends = TypedDict("_Ends", {"from": str, "to": str}, total=False)
-
-
-class Flow(_Flow, _Ends, total=False):
-    """One flow, or ``count`` equal ones (a ``[[flow]]``)."""
-
-
-#: A span that is summarised apart (a ``[[window]]``). Written as a literal, since ``from`` is a keyword of Python:
-#: ``{"name": "steady", "from": "20 s", "to": "60 s"}``.
-Window = TypedDict("Window", {"name": str, "from": str, "to": str}, total=False)
-
-
-class Record(TypedDict, total=False):
-    """What is recorded, and how finely (``[record]``)."""
-
-    interval: str
-    points: str
-    events: bool
-    packets: bool
+__all__ = ["Bottleneck", "Flow", "Link", "Node", "Record", "Reverse", "Scenario", "Tcp", "Window"]
 
 
 class Scenario:
@@ -97,14 +43,16 @@ class Scenario:
         duration: str,
         flows: Sequence[Flow | Mapping[str, Any]],
         bottleneck: Bottleneck | Mapping[str, Any] | None = None,
-        reverse: Bottleneck | Mapping[str, Any] | None = None,
+        reverse: Reverse | Mapping[str, Any] | None = None,
         title: str | None = None,
         seed: int | None = None,
         endpoints: str | None = None,
+        mtu: str | None = None,
+        tcp: Tcp | Mapping[str, Any] | None = None,
         windows: Sequence[Window | Mapping[str, Any]] | None = None,
         record: Record | Mapping[str, Any] | None = None,
-        links: Sequence[Mapping[str, Any]] | None = None,
-        nodes: Sequence[Mapping[str, Any]] | None = None,
+        links: Sequence[Link | Mapping[str, Any]] | None = None,
+        nodes: Sequence[Node | Mapping[str, Any]] | None = None,
         **more: Any,
     ) -> None:
         table: dict[str, Any] = {
@@ -112,7 +60,9 @@ class Scenario:
             "duration": duration,
             "seed": seed,
             "endpoints": endpoints,
+            "mtu": mtu,
             **more,
+            "tcp": tcp,
             "record": record,
             "bottleneck": bottleneck,
             "reverse": reverse,

@@ -115,7 +115,10 @@ function drawBand(view: View, s: Series): void {
   ctx.globalAlpha = 1;
 }
 
-/** Connects the samples of a series, in steps if each is the mean since the one before; returns those connected. */
+/**
+ * Connects the samples of a series, in steps if each is the mean since the one before it or holds until the next; returns
+ * those connected.
+ */
 function strokeLine(view: View, s: Series): number[] {
   const { ctx, value } = view;
   const time = timeScale(view);
@@ -130,6 +133,7 @@ function strokeLine(view: View, s: Series): number[] {
       const y = toRow(s.v[i]!, value);
       if (before < 0) ctx.moveTo(x(i), y);
       else if (s.meta.mean) ctx.lineTo(x(before), y);
+      else if (s.meta.hold) ctx.lineTo(x(i), toRow(s.v[before]!, value));
       ctx.lineTo(x(i), y);
     }
     before = i;

@@ -34,10 +34,12 @@ const CURSOR_GROUP = "windtunnel";
 
 export class Panel {
   readonly shown = new Set<string>();
+  /** All series that were ever offered. */
+  private readonly known = new Set<string>();
   readonly parts = new Set<Part>(["flag", "thresholds", "retransmits", "rtos"]);
   zeroBased = true;
   log: boolean;
-  private readonly legend: Legend;
+  private legend: Legend;
   private readonly tooltip: Tooltip;
   private chart: uPlot;
   /** Whether the mouse is over this panel, and not only the shared cursor. */
@@ -45,8 +47,8 @@ export class Panel {
 
   constructor(
     private readonly host: HTMLElement,
-    private readonly meta: PanelMeta,
-    private readonly data: PanelData,
+    private meta: PanelMeta,
+    private data: PanelData,
     private readonly range: TimeRange,
     private readonly flowNames: readonly string[],
   ) {
@@ -55,14 +57,35 @@ export class Panel {
     if (meta.kind === "line" && data.series.length > TELLABLE) this.parts.delete("flag");
     if (data.thresholds.length > THRESHOLDS) this.parts.delete("thresholds");
     this.showAll();
-    const section = host.closest("section") ?? host;
-    this.legend = buildLegend(section.querySelector(".legend")!, meta, this);
+    this.remember();
+    this.legend = this.createLegend();
     this.chart = this.create();
     this.tooltip = new Tooltip(this.chart.over);
     host.addEventListener("mouseover", () => (this.pointed = true));
     host.addEventListener("mouseleave", () => (this.pointed = false));
     new ResizeObserver(() => this.fit()).observe(host);
     range.onChange(() => this.chart.setScale("x", { min: range.min, max: range.max }));
+  }
+
+  /** Shows something else of the same flows or queues. */
+  show(meta: PanelMeta, data: PanelData): void {
+    // What was switched off stays off; what appears for the first time is on.
+    for (const { meta: { key } } of data.series) if (!this.known.has(key)) this.shown.add(key);
+    this.meta = meta;
+    this.data = data;
+    this.remember();
+    this.legend = this.createLegend();
+    this.redraw();
+  }
+
+  private remember(): void {
+    for (const s of this.data.series) this.known.add(s.meta.key);
+  }
+
+  private createLegend(): Legend {
+    const place = (this.host.closest("section") ?? this.host).querySelector<HTMLElement>(".legend")!;
+    place.replaceChildren();
+    return buildLegend(place, this.meta, this);
   }
 
   /** Draws again, with new extents. */
@@ -112,7 +135,7 @@ export class Panel {
   /** The values at a time, in words. */
   describe(time: number): string {
     const left = this.chart.valToPos(time, "x");
-    const values = this.valuesAt(left).map(([s, value]) => `${s.meta.label} ${value} ${this.meta.unit}`);
+    const values = this.valuesAt(left).map(([s, value]) => `${s.meta.label} ${value} ${this.meta.unit}`.trim());
     return `${this.timeAt(left)} s: ${values.join(", ")}`;
   }
 
@@ -362,7 +385,7 @@ export class Panel {
       left: u.valToPos(s.t[i]!, "x"),
       top: u.valToPos(s.v[i]!, "y"),
       label: s.meta.label,
-      value: `${formatValue(s.v[i]!)} ${this.meta.unit}`,
+      value: `${formatValue(s.v[i]!)} ${this.meta.unit}`.trim(),
       time: `${formatTime(s.t[i]!, max - min, 20 * u.over.clientWidth)} s`,
       note: notes.filter((n) => n !== undefined).join(", "),
     };

@@ -24,6 +24,8 @@ export interface SeriesMeta {
   readonly gap: number | null;
   /** Whether a sample is a mean since the one before it, so that the line goes in steps. */
   readonly mean: boolean;
+  /** Whether a sample holds until the next one: steps as well. */
+  readonly hold: boolean;
   readonly columns: Readonly<Record<string, ColumnRef>>;
 }
 
@@ -47,6 +49,13 @@ export interface TicksMeta {
   readonly columns: Readonly<Record<string, ColumnRef>>;
 }
 
+/** One of several numbers that a panel can show. */
+export interface ChoiceMeta {
+  readonly name: string;
+  readonly unit: string;
+  readonly series: readonly SeriesMeta[];
+}
+
 export interface PanelMeta {
   readonly id: string;
   readonly title: string;
@@ -58,6 +67,8 @@ export interface PanelMeta {
   /** Lines that go with the series of the same flow, thin and dashed; one switch is for all. */
   readonly thresholds: readonly SeriesMeta[];
   readonly ticks: readonly TicksMeta[];
+  /** What the reader can choose to see instead, the first being what is shown; empty in most panels. */
+  readonly choices: readonly ChoiceMeta[];
   /** Why there is nothing to draw; empty if there is something. */
   readonly empty: string;
 }

@@ -3,7 +3,7 @@
 import { buildToggle } from "./legend";
 import { forgetColours } from "./palette";
 import { Panel } from "./panel";
-import { decodeBase64, readPanel, type PageMeta } from "./payload";
+import { decodeBase64, readPanel, type PageMeta, type PanelMeta } from "./payload";
 import { TimeRange } from "./range";
 import { timeDigits } from "./format";
 
@@ -25,12 +25,28 @@ export function startRunPage(): void {
     bindKeys(host, panel, panels, range);
     const log = document.querySelector<HTMLInputElement>(`[data-panel="${p.id}"] input[data-log]`);
     log?.addEventListener("change", () => panel.setLog(log.checked));
+    bindChoice(p, panel, buffer);
   }
 
   bindToolbar(range, panels);
   buildFlows(meta, panels);
   bindCopy();
   bindTheme(panels);
+}
+
+/** The list from which the reader chooses what a panel shows. */
+function bindChoice(meta: PanelMeta, panel: Panel, buffer: ArrayBuffer): void {
+  const section = document.querySelector(`[data-panel="${meta.id}"]`);
+  const list = section?.querySelector<HTMLSelectElement>("select[data-choice]");
+  list?.addEventListener("change", () => {
+    const choice = meta.choices[Number(list.value)];
+    if (choice === undefined) return;
+    const { unit, series } = choice;
+    const chosen: PanelMeta = { ...meta, unit, series };
+    panel.show(chosen, readPanel(buffer, chosen));
+    const place = section?.querySelector(".unit");
+    if (place) place.textContent = unit === "" ? "" : `(${unit})`;
+  });
 }
 
 function bindKeys(host: HTMLElement, panel: Panel, all: readonly Panel[], range: TimeRange): void {

@@ -175,7 +175,7 @@ describe("payload", () => {
     bytes[16] = 1;
     const buffer = decodeBase64(Buffer.from(bytes).toString("base64"));
     const meta = {
-      key: "a", label: "a", colour: "blue", marker: "circle", dash: [], flow: null, gap: null, mean: false,
+      key: "a", label: "a", colour: "blue", marker: "circle", dash: [], flow: null, gap: null, mean: false, hold: false,
       columns: { t: { at: 0, n: 1, type: "f64" }, v: { at: 8, n: 1, type: "f32" }, flag: { at: 16, n: 1, type: "u8" } },
     } as const;
     const s = readSeries(buffer, meta);

@@ -1,11 +1,13 @@
 //! The decision: active queue management without a queue.
 
 mod brick_wall;
+mod codel;
 mod delta_sigma;
 mod deltic;
 mod deltic_mds;
 mod deltim;
 mod deltim2;
+mod ds_selector;
 mod jitter;
 mod none;
 mod oscillators;
@@ -18,10 +20,12 @@ mod red_average;
 mod red_params;
 
 pub use brick_wall::{BrickWall, BrickWallParams};
+pub use codel::{Codel, CodelParams, CodelVariant};
 pub use deltic::{Deltic, DelticParams};
 pub use deltic_mds::{DelticMds, DelticMdsParams};
 pub use deltim::{Deltim, DeltimParams};
 pub use deltim2::{Deltim2, Deltim2Params};
+pub use ds_selector::DsSelector;
 pub use none::NoAqm;
 pub use oscillators::{LinkedOscillators, LinkedVerdicts};
 pub use pie::Pie;
@@ -125,7 +129,7 @@ pub trait Aqm: Debug + Send {
     /// The band lost its oldest packets, this many, because it held the most in a discipline that was full.
     fn on_shed(&mut self, _packets: u32) {}
 
-    /// When [`Aqm::on_timer`] wants to be called next (periodic control laws).
+    /// When [`Aqm::on_timer`] wants to be called next (periodic control laws). It changes in that call only.
     fn next_timer(&self) -> Option<Time> {
         None
     }

@@ -1,4 +1,4 @@
-//! The one place where a code point changes.
+//! The one place where a queue changes a code point.
 //!
 //! What a verdict does to a packet depends on the signals that the packet understands and on the mode of
 //! the queue (`spec`: RFC 3168 section 5; RFC 8311; "Multiplicative Decrease Scaling", Negotiation and
@@ -83,19 +83,19 @@ impl EcnPolicy {
         let outcome = match (verdict, class) {
             (Verdict::Drop, _) | (Verdict::Mark(Signal::Ce), Class::NotEct) => Outcome::Drop,
             (Verdict::Mark(Signal::Sce), Class::Sce) if packet.ecn == Ecn::Ect0 => {
-                packet.ecn = Ecn::Ect1;
+                packet.mark(Ecn::Ect1);
                 Outcome::Marked(Signal::Sce)
             }
             (Verdict::Pass | Verdict::Mark(Signal::Sce), _) => Outcome::Passed,
             (Verdict::Mark(Signal::Ce), _) if packet.ecn == Ecn::Ce => Outcome::Passed,
             (Verdict::Mark(Signal::Ce), Class::L4s) => Outcome::Drop,
             (Verdict::Mark(Signal::Ce), Class::Conventional | Class::Sce) => {
-                packet.ecn = Ecn::Ce;
+                packet.mark(Ecn::Ce);
                 Outcome::Marked(Signal::Ce)
             }
         };
         if outcome == Outcome::Drop && deliver_drops {
-            packet.ecn = Ecn::Ce;
+            packet.mark(Ecn::Ce);
         }
         outcome
     }

@@ -71,6 +71,14 @@ impl<A: Aqm> Fifo<A> {
         view(&self.band, cx)
     }
 
+    /// The packet at the head leaves, unless the AQM drops it. Not inlined, so that the AQM is, into this one place.
+    #[inline(never)]
+    fn release_head(&mut self, replaces: bool, cx: &mut QueueCx<'_>) -> Option<Packet> {
+        let packet = self.band.pop()?;
+        let view = self.view(cx);
+        self.gate.release(&mut self.aqm, packet, replaces, &view, cx)
+    }
+
     /// Loses packets at the head until one of `size` fits, but not a packet that has been chosen.
     fn make_room(&mut self, size: Bytes, cx: &mut QueueCx<'_>) -> bool {
         while !self.room.fits(self.band.backlog(), size, cx.rate) {
@@ -129,20 +137,14 @@ impl<A: Aqm> QueueDiscipline for Fifo<A> {
     }
 
     fn serve(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
-        if !std::mem::take(&mut self.chosen) {
-            return None;
-        }
-        let packet = self.band.pop()?;
-        let view = self.view(cx);
-        self.gate.release(&mut self.aqm, packet, false, &view, cx)
+        if std::mem::take(&mut self.chosen) { self.release_head(false, cx) } else { None }
     }
 
     fn dequeue(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
         self.chosen = false;
         let mut replaces = false;
-        while let Some(packet) = self.band.pop() {
-            let view = self.view(cx);
-            let packet = self.gate.release(&mut self.aqm, packet, replaces, &view, cx);
+        while self.band.head().is_some() {
+            let packet = self.release_head(replaces, cx);
             if packet.is_some() {
                 return packet;
             }

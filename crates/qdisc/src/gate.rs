@@ -41,7 +41,8 @@ impl Gate {
     }
 
     /// A packet arrives: the first that a discipline does with it.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a packet is moved through it, on the path of every packet")]
+    #[inline(always)]
     pub fn arrive(&self, packet: Packet, cx: &mut QueueCx<'_>) -> Arrival {
         cx.arrived();
         let class = self.ecn.classify(&packet);
@@ -65,7 +66,8 @@ impl Gate {
     }
 
     /// A packet enters a band, if its AQM lets it pass; `queue` is the band without it. It is stamped with the time.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a packet is moved through it, on the path of every packet")]
+    #[inline(always)]
     pub fn admit<A: Aqm>(
         &self,
         aqm: &mut A,
@@ -95,7 +97,8 @@ impl Gate {
 
     /// A packet leaves a band, if its AQM lets it pass; `queue` is the band without it. `replaces`: the AQM has just
     /// dropped the packet in whose place this one leaves.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a packet is moved through it, on the path of every packet")]
+    #[inline(always)]
     pub fn release<A: Aqm>(
         &self,
         aqm: &mut A,

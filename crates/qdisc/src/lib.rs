@@ -18,20 +18,26 @@ mod check;
 mod discipline;
 pub mod ecn;
 mod fifo;
+mod flows;
+mod fq;
+mod fq_codel;
 mod gate;
 mod limit;
 mod params;
 
 pub use accounts::{Accounts, DropReason, Dropped, Incident, QueueCx, QueueStats};
 pub use aqm::{
-    Aqm, BrickWall, BrickWallParams, Deltic, DelticMds, DelticMdsParams, DelticParams, Deltim, Deltim2,
-    Deltim2Params, DeltimParams, LinkedOscillators, LinkedVerdicts, NoAqm, PacketView, Pie, PieBurstMode,
-    PieParams, PieRandom, PieVariant, QueueView, Ramp, RampParams, Red, RedIdle, RedParams, RedRandom,
-    Signal, Verdict,
+    Aqm, BrickWall, BrickWallParams, Codel, CodelParams, CodelVariant, Deltic, DelticMds, DelticMdsParams,
+    DelticParams, Deltim, Deltim2, Deltim2Params, DeltimParams, DsSelector, LinkedOscillators,
+    LinkedVerdicts, NoAqm, PacketView, Pie, PieBurstMode, PieParams, PieRandom, PieVariant, QueueView, Ramp,
+    RampParams, Red, RedIdle, RedParams, RedRandom, Signal, Verdict,
 };
 pub use band::Band;
 pub use discipline::{Backlog, QueueDiscipline};
 pub use fifo::{Fifo, FifoParams};
+pub use flows::FlowHash;
+pub use fq::{Fq, FqParams};
+pub use fq_codel::{FqCodel, FqCodelParams};
 pub use gate::{Arrival, Gate};
 pub use limit::{Limit, Room};
 pub use params::{AqmInit, AqmParams, AqmSlot, BuildAqm, QueueInit, QueueParams, QueueSpec};

@@ -5,16 +5,16 @@ use std::sync::Arc;
 use windtunnel_cc::FlowInit;
 use windtunnel_qdisc::QueueInit;
 use windtunnel_qdisc::ecn::EcnPolicy;
-use windtunnel_sim::application::Protocol;
 use windtunnel_sim::{
-    Action, ControllerFactory, FlowSpec, ImpairmentSpec, LinkSpec, Network, PathHop, RecordSpec, Transport,
-    stream_seed,
+    Action, ControllerFactory, FlowSpec, ImpairmentSpec, LinkSpec, Network, PathHop, RecordSpec, stream_seed,
 };
-use windtunnel_tcp::{Endpoint, HEADERS, HEADERS_WITHOUT_TIMESTAMPS, TcpParams};
+use windtunnel_tcp::{Endpoint, FeedbackScheme, HEADERS, HEADERS_WITHOUT_TIMESTAMPS, TcpParams};
 use windtunnel_units::{Duration, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId};
 
-use crate::model::{Active, DequeuePoint, Endpoints, FlowGroup, Link, LinkRate, Member, Route, Scenario};
+use crate::model::{
+    Active, Ect, Endpoints, FlowGroup, Link, LinkRate, Member, Route, Scenario, TcpTransport, Transport,
+};
 
 /// Builds the network of a scenario.
 pub fn compile(scenario: &Scenario) -> Network {
@@ -97,10 +97,7 @@ fn link(scenario: &Scenario, link: &Link) -> Option<LinkSpec> {
         overhead: link.overhead,
         delay: link.delay,
         queue: queue.spec.build(&QueueInit { ecn, limit: queue.limit, seed, age: queue.age }),
-        dequeue_point: match link.dequeue_point {
-            DequeuePoint::Start => windtunnel_sim::DequeuePoint::Start,
-            DequeuePoint::End => windtunnel_sim::DequeuePoint::End,
-        },
+        dequeue_point: link.dequeue_point,
     })
 }
 
@@ -126,27 +123,17 @@ fn impairments(scenario: &Scenario) -> Vec<ImpairmentSpec> {
 }
 
 fn flow(scenario: &Scenario, ways: &Ways, index: usize, group: &FlowGroup, member: Member) -> FlowSpec {
-    let mut endpoint = Endpoint {
-        flow: FlowId::new(index as u32),
-        mtu: scenario.mtu,
-        headers: if group.tcp.timestamps && group.bsd42.is_none() {
-            HEADERS
-        } else {
-            HEADERS_WITHOUT_TIMESTAMPS
-        },
-        iw: scenario.mtu,
-        paced: group.pacing,
-        ecn: if group.ecn { Ecn::Ect0 } else { Ecn::NotEct },
-        mds: group.is_mds(),
-        dscp: if group.is_mds() { Dscp::MDS } else { Dscp::DEFAULT },
-    };
-    endpoint.iw = endpoint.mss() * u64::from(group.iw);
+    let endpoint = endpoint(scenario, &group.transport, FlowId::new(index as u32));
     let (forward, reverse) = paths(scenario, ways, &group.route);
     FlowSpec {
         seed: stream_seed(scenario.seed, &format!("flow {} application", member.name)),
-        transport: transport(scenario, group, &member.name, &endpoint),
+        transport: match &group.transport {
+            Transport::Tcp(tcp) => carried_by_tcp(scenario, tcp, &member.name, &endpoint),
+            Transport::Bsd42(params) => windtunnel_sim::Transport::Bsd42(params.clone()),
+            Transport::Udp { .. } => windtunnel_sim::Transport::Udp,
+        },
         name: member.name,
-        cc_name: group.cc_name.clone(),
+        cc_name: group.cc_name().to_owned(),
         endpoint,
         application: group.application.clone(),
         forward,
@@ -155,34 +142,69 @@ fn flow(scenario: &Scenario, ways: &Ways, index: usize, group: &FlowGroup, membe
     }
 }
 
-fn transport(scenario: &Scenario, group: &FlowGroup, name: &str, endpoint: &Endpoint) -> Transport {
-    if group.application.protocol() == Protocol::Udp {
-        return Transport::Udp;
+/// What both ends of a flow agree on.
+fn endpoint(scenario: &Scenario, transport: &Transport, flow: FlowId) -> Endpoint {
+    let plain = Endpoint {
+        flow,
+        mtu: scenario.mtu,
+        headers: HEADERS_WITHOUT_TIMESTAMPS,
+        iw: scenario.mtu,
+        paced: false,
+        ecn: Ecn::NotEct,
+        feedback: FeedbackScheme::None,
+        dscp: Dscp::DEFAULT,
+    };
+    let code_point = |ect| match ect {
+        None => Ecn::NotEct,
+        Some(Ect::Ect0) => Ecn::Ect0,
+        Some(Ect::Ect1) => Ecn::Ect1,
+    };
+    match transport {
+        Transport::Tcp(tcp) => {
+            let timestamps = tcp.mechanisms.as_ref().is_none_or(|mechanisms| mechanisms.timestamps);
+            let headers = if timestamps { HEADERS } else { HEADERS_WITHOUT_TIMESTAMPS };
+            Endpoint {
+                headers,
+                iw: (scenario.mtu - headers) * u64::from(tcp.iw),
+                paced: tcp.pacing,
+                ecn: code_point(tcp.feedback.uses_ecn().then_some(tcp.ect)),
+                feedback: tcp.feedback,
+                dscp: if tcp.feedback.is_mds() { Dscp::MDS } else { Dscp::DEFAULT },
+                ..plain
+            }
+        }
+        Transport::Bsd42(_) => plain,
+        Transport::Udp { ect } => Endpoint { ecn: code_point(*ect), ..plain },
     }
-    if let Some(params) = &group.bsd42 {
-        return Transport::Bsd42(Box::new(params.clone()));
-    }
+}
+
+fn carried_by_tcp(
+    scenario: &Scenario,
+    tcp: &TcpTransport,
+    name: &str,
+    endpoint: &Endpoint,
+) -> windtunnel_sim::Transport {
     let init = FlowInit {
         mss: endpoint.mss(),
         iw: endpoint.iw,
         min_cwnd: endpoint.min_cwnd(),
-        paced: group.pacing,
-        ssthresh_base: group.tcp.ssthresh_base,
-        tick: group.tcp.tick,
+        paced: tcp.pacing,
+        ssthresh_base: tcp.mechanisms.as_ref().map(|tcp| tcp.ssthresh_base).unwrap_or_default(),
+        tick: tcp.mechanisms.as_ref().map(|tcp| tcp.tick).unwrap_or_default(),
         seed: stream_seed(scenario.seed, &format!("flow {name} controller")),
     };
-    let config = group.cc.clone();
+    let controller = tcp.controller.clone();
     let cc = ControllerFactory::new(move |before| {
         let seed =
             if before == 0 { init.seed } else { stream_seed(init.seed, &format!("connection {before}")) };
-        config.build(FlowInit { seed, ..init })
+        controller.build(FlowInit { seed, ..init })
     });
-    match scenario.endpoints {
-        Endpoints::Ideal => Transport::Ideal { cc, ack: group.ack },
-        Endpoints::Linux => {
+    match &tcp.mechanisms {
+        None => windtunnel_sim::Transport::Ideal { cc, ack: tcp.ack },
+        Some(params) => {
             let jitter_seed = stream_seed(scenario.seed, &format!("flow {name} jitter"));
-            let params = Box::new(TcpParams { jitter_seed, ..group.tcp.clone() });
-            Transport::Tcp { cc, params, ack: group.ack }
+            let params = Box::new(TcpParams { jitter_seed, ..params.clone() });
+            windtunnel_sim::Transport::Tcp { cc, params, ack: tcp.ack }
         }
     }
 }
@@ -202,15 +224,12 @@ fn paths(scenario: &Scenario, ways: &Ways, route: &Route) -> (Vec<PathHop>, Vec<
 }
 
 fn record(scenario: &Scenario) -> RecordSpec {
-    let windows = scenario.windows.iter();
     RecordSpec {
         interval: scenario.record.interval,
         points: (scenario.record.points > Duration::ZERO).then_some(scenario.record.points),
         state: scenario.record.state,
         events: scenario.record.events,
         packets: scenario.record.packets,
-        windows: windows
-            .map(|w| windtunnel_sim::Window { name: w.name.clone(), from: w.from, to: w.to })
-            .collect(),
+        windows: scenario.windows.clone(),
     }
 }

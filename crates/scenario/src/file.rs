@@ -7,12 +7,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use windtunnel_sim::StateRecording;
+use windtunnel_sim::{DequeuePoint, Window};
 use windtunnel_tcp::TcpParams;
 use windtunnel_units::{Bytes, Duration, Time};
 
-use crate::model::{Active, Change, DequeuePoint, Endpoints, Window};
+use crate::model::{Active, Change, Ect, Endpoints};
 use crate::schema::{
-    AckValue, ApplicationValue, ControllerValue, ImpairmentValue, InitialWindowValue, QueueValue, RateValue,
+    AckValue, ApplicationValue, ControllerValue, EcnValue, ImpairmentValue, InitialWindowValue, OneOrMany,
+    QueueValue, RateValue,
 };
 
 /// A scenario of windtunnel: flows over queues and links.
@@ -75,7 +77,7 @@ pub(crate) struct BottleneckTable {
     pub(crate) overhead: Bytes,
     /// What happens to packets behind the link: names, or tables with `kind`. Needs `endpoints = "linux"`.
     #[serde(default = "elsewhere", rename = "impair")]
-    #[schemars(with = "Vec<ImpairmentValue>")]
+    #[schemars(with = "OneOrMany<ImpairmentValue>")]
     pub(crate) _impair: IgnoredAny,
     /// The propagation delay behind the link, one way. Part of the `rtt` of its flows.
     #[serde(default)]
@@ -107,7 +109,7 @@ pub(crate) struct ReverseTable {
     pub(crate) delay: Duration,
     /// What happens to packets behind the link: names, or tables with `kind`. Needs `endpoints = "linux"`.
     #[serde(default = "elsewhere", rename = "impair")]
-    #[schemars(with = "Vec<ImpairmentValue>")]
+    #[schemars(with = "OneOrMany<ImpairmentValue>")]
     pub(crate) _impair: IgnoredAny,
     /// The queue in front of the link: a name, or a table with `kind`.
     #[serde(default = "elsewhere", rename = "queue")]
@@ -139,7 +141,7 @@ pub(crate) struct LinkTable {
     pub(crate) overhead: Bytes,
     /// What happens to packets behind the link: names, or tables with `kind`. Needs `endpoints = "linux"`.
     #[serde(default = "elsewhere", rename = "impair")]
-    #[schemars(with = "Vec<ImpairmentValue>")]
+    #[schemars(with = "OneOrMany<ImpairmentValue>")]
     pub(crate) _impair: IgnoredAny,
     /// The propagation delay behind the link. Part of the `rtt` of the flows that pass it.
     #[serde(default)]
@@ -207,8 +209,15 @@ pub(crate) struct FlowTable {
     pub(crate) _app: IgnoredAny,
     /// Departures are spaced in time. If left out: with ideal endpoints, and with the slow start ESSP.
     pub(crate) pacing: Option<bool>,
-    /// Its packets are ECN-capable; the MDS response needs it. If left out: with ideal endpoints, and with that response.
-    pub(crate) ecn: Option<bool>,
+    /// Its packets are ECN-capable; a name says how its receiver reports marks. The MDS response needs ECN. If left out: with
+    /// ideal endpoints, and with that response.
+    #[serde(default = "elsewhere", rename = "ecn")]
+    #[schemars(with = "Option<EcnValue>")]
+    pub(crate) _ecn: IgnoredAny,
+    /// The code point of its ECN-capable packets.
+    #[serde(default = "elsewhere", rename = "ect")]
+    #[schemars(with = "Option<Ect>")]
+    pub(crate) _ect: IgnoredAny,
     /// The mechanisms of its TCP, over those of the scenario's `tcp`.
     #[serde(default = "elsewhere", rename = "tcp")]
     #[schemars(with = "Option<TcpParams>")]

@@ -22,11 +22,12 @@ pub use compile::compile;
 pub use error::ScenarioError;
 pub use listing::listing;
 pub use model::{
-    Active, Change, DequeuePoint, Endpoints, FlowGroup, Link, LinkRate, Member, Queue, Record, Route,
-    Scenario, Shape, SharedController, Window,
+    Active, Change, Ect, Endpoints, FlowGroup, Link, LinkRate, Member, Queue, Record, Route, Scenario, Shape,
+    SharedController, TcpTransport, Transport,
 };
 pub use registry::{ForeignAlgorithm, ForeignParameter, ForeignValue, Registry, RegistryError};
 pub use schema::schema;
+pub use windtunnel_sim::{DequeuePoint, Window};
 
 impl Scenario {
     /// Reads a scenario from TOML text. `file` is named in messages; `overrides` are `key=value`, applied in order on

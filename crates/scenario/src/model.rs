@@ -6,15 +6,17 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use windtunnel_cc::{ControllerParams, Feedback};
+use windtunnel_cc::ControllerParams;
 use windtunnel_qdisc::ecn::EcnMode;
 use windtunnel_qdisc::{Limit, QueueSpec};
 use windtunnel_sim::application::ApplicationConfig;
 use windtunnel_sim::element::ElementParams;
-use windtunnel_sim::{RateTrace, StateRecording};
+use windtunnel_sim::{DequeuePoint, RateTrace, StateRecording, Window};
 use windtunnel_tcp::bsd42::Bsd42Params;
-use windtunnel_tcp::{AckParams, TcpParams};
+use windtunnel_tcp::{AckParams, FeedbackScheme, TcpParams};
 use windtunnel_units::{Bytes, Duration, Rate, Time};
+
+use crate::registry::BSD42;
 
 /// A scenario, valid and complete.
 #[derive(Clone, Debug, PartialEq)]
@@ -111,16 +113,6 @@ pub struct Change {
     pub rate: Rate,
 }
 
-/// When a packet leaves its queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum DequeuePoint {
-    /// Before its serialisation, which the sojourn time then excludes.
-    Start,
-    /// After its serialisation: it stays queued meanwhile, as in the MDS document.
-    End,
-}
-
 /// A queue.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Queue {
@@ -145,26 +137,58 @@ pub struct FlowGroup {
     pub stagger: Duration,
     /// When its first member sends, in order of time.
     pub active: Vec<Active>,
-    /// Its controller's short name: `cubic-mds`.
-    pub cc_name: String,
-    /// Its controller.
-    pub cc: SharedController,
-    /// Departures are spaced by the controller's pacing.
-    pub pacing: bool,
-    /// Data packets are ECN-capable.
-    pub ecn: bool,
     /// What its application does.
     pub application: ApplicationConfig,
-    /// In place of a controller and of those mechanisms: the sender from before congestion control.
-    pub bsd42: Option<Bsd42Params>,
-    /// The mechanisms of its TCP (with `endpoints = "linux"`).
-    pub tcp: TcpParams,
+    /// How its data are carried.
+    pub transport: Transport,
+    /// The way of its packets.
+    pub route: Route,
+}
+
+/// How a flow's data are carried.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Transport {
+    /// TCP under a controller.
+    Tcp(Box<TcpTransport>),
+    /// TCP from before congestion control, as 4.2BSD had it.
+    Bsd42(Box<Bsd42Params>),
+    /// Datagrams: what the application sends is what leaves.
+    Udp {
+        /// The code point of its packets, if they are ECN-capable.
+        ect: Option<Ect>,
+    },
+}
+
+/// TCP under a controller.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TcpTransport {
+    /// The controller's short name: `cubic-mds`.
+    pub name: String,
+    /// The controller.
+    pub controller: SharedController,
+    /// Departures are spaced by the controller's pacing.
+    pub pacing: bool,
+    /// How its receivers report marks; its packets are ECN-capable if they do.
+    pub feedback: FeedbackScheme,
+    /// The code point of its packets, if they are ECN-capable.
+    pub ect: Ect,
     /// The initial window in segments.
     pub iw: u32,
     /// How receivers acknowledge.
     pub ack: AckParams,
-    /// The way of its packets.
-    pub route: Route,
+    /// The mechanisms of both ends; loss-free endpoints have none.
+    pub mechanisms: Option<TcpParams>,
+}
+
+/// The code point of ECN-capable packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ect {
+    /// ECT(0).
+    #[default]
+    Ect0,
+    /// ECT(1), the identifier of L4S.
+    Ect1,
 }
 
 /// The parameters of a controller of any family.
@@ -224,18 +248,6 @@ pub struct Record {
     pub packets: bool,
 }
 
-/// A measurement window.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Window {
-    /// Its name.
-    pub name: String,
-    /// From this time on.
-    pub from: Time,
-    /// Up to, not including, this time.
-    pub to: Time,
-}
-
 /// One flow of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
@@ -255,9 +267,21 @@ impl FlowGroup {
         })
     }
 
-    /// True if its flows negotiate MDS: their packets carry the MDS identifier.
-    pub fn is_mds(&self) -> bool {
-        self.cc.needs().feedback == Feedback::Sce
+    /// The name of its controller in results; a flow without one is named after what it does.
+    pub fn cc_name(&self) -> &str {
+        match &self.transport {
+            Transport::Tcp(tcp) => &tcp.name,
+            Transport::Bsd42(_) => BSD42,
+            Transport::Udp { .. } => self.application.kind(),
+        }
+    }
+
+    /// Its TCP, if it has one with a controller.
+    pub fn tcp(&self) -> Option<&TcpTransport> {
+        match &self.transport {
+            Transport::Tcp(tcp) => Some(tcp),
+            Transport::Bsd42(_) | Transport::Udp { .. } => None,
+        }
     }
 }
 
@@ -265,8 +289,9 @@ impl Scenario {
     /// The algorithms whose code is not compiled into the program, each once: "controller my-aimd".
     pub fn foreign(&self) -> Vec<String> {
         let mut found = Vec::new();
-        for group in self.flows.iter().filter(|group| group.cc.is_foreign()) {
-            let name = format!("controller {}", group.cc.name());
+        let controllers = self.flows.iter().filter_map(|group| group.tcp().map(|tcp| &tcp.controller));
+        for controller in controllers.filter(|controller| controller.is_foreign()) {
+            let name = format!("controller {}", controller.name());
             if !found.contains(&name) {
                 found.push(name);
             }

@@ -5,9 +5,9 @@ use std::fmt::Write;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use windtunnel_qdisc::{Limit, QueueSpec};
-use windtunnel_sim::application::Protocol;
+use windtunnel_tcp::FeedbackScheme;
 
-use crate::model::{Endpoints, FlowGroup, Link, LinkRate, Queue, Scenario, Shape};
+use crate::model::{Ect, Endpoints, FlowGroup, Link, LinkRate, Queue, Scenario, Shape, Transport};
 use crate::registry::{BSD42, Described, MDS_SUFFIX};
 
 impl Scenario {
@@ -73,11 +73,8 @@ impl Scenario {
     }
 
     fn flow(&self, group: &FlowGroup) -> Value {
-        let tcp = group.application.protocol() == Protocol::Tcp;
         let mut flow = entries([("name", json!(group.name))]);
-        if tcp {
-            flow.insert("cc".into(), controller(group));
-        }
+        flow.extend(controller(&group.transport).map(|cc| ("cc".to_owned(), cc)));
         flow.insert("rtt".into(), json!(group.route.rtt));
         if self.endpoints == Endpoints::Linux {
             flow.insert("app".into(), Value::Object(group.application.table()));
@@ -97,32 +94,40 @@ impl Scenario {
         } else {
             flow.insert("active".into(), json!(group.active));
         }
-        flow.extend(entries([("count", json!(group.count)), ("ecn", json!(group.ecn))]));
-        if tcp {
-            flow.extend(entries([
-                ("pacing", json!(group.pacing)),
-                ("iw", json!(format!("{} packets", group.iw))),
-                ("ack", json!(group.ack)),
-            ]));
-        }
-        if tcp && self.endpoints == Endpoints::Linux {
-            flow.insert("tcp".into(), Value::Object(object(&group.tcp)));
+        flow.insert("count".into(), json!(group.count));
+        match &group.transport {
+            Transport::Tcp(tcp) => {
+                flow.insert("ecn".into(), ecn(tcp.feedback));
+                flow.extend(ect(tcp.ect));
+                flow.extend(entries([
+                    ("pacing", json!(tcp.pacing)),
+                    ("iw", json!(format!("{} packets", tcp.iw))),
+                    ("ack", json!(tcp.ack)),
+                ]));
+                flow.extend(tcp.mechanisms.iter().map(|tcp| ("tcp".to_owned(), Value::Object(object(tcp)))));
+            }
+            Transport::Udp { ect: code_point } => {
+                flow.insert("ecn".into(), json!(code_point.is_some()));
+                flow.extend(code_point.and_then(ect));
+            }
+            Transport::Bsd42(_) => {}
         }
         Value::Object(flow)
     }
 }
 
-fn controller(group: &FlowGroup) -> Value {
-    if let Some(params) = &group.bsd42 {
-        let mut sender = entries([("kind", json!(BSD42))]);
-        sender.extend(object(params));
-        return Value::Object(sender);
-    }
-    // Tahoe grows as Reno does: the name says more than the growth.
-    let name = group.cc_name.strip_suffix(MDS_SUFFIX).unwrap_or(&group.cc_name);
+fn controller(transport: &Transport) -> Option<Value> {
+    let (name, params) = match transport {
+        // Tahoe grows as Reno does: the name says more than the growth.
+        Transport::Tcp(tcp) => {
+            (tcp.name.strip_suffix(MDS_SUFFIX).unwrap_or(&tcp.name), tcp.controller.to_map())
+        }
+        Transport::Bsd42(params) => (BSD42, object(&**params)),
+        Transport::Udp { .. } => return None,
+    };
     let mut cc = entries([("kind", json!(name))]);
-    cc.extend(group.cc.to_map());
-    Value::Object(cc)
+    cc.extend(params);
+    Some(Value::Object(cc))
 }
 
 fn line(link: &Link) -> Map<String, Value> {
@@ -250,4 +255,18 @@ fn write_string(text: &mut String, content: &str) {
         }
     }
     text.push('"');
+}
+
+/// `true` and `false` for what they stand for, else the name of the scheme.
+fn ecn(scheme: FeedbackScheme) -> Value {
+    match scheme {
+        FeedbackScheme::None => json!(false),
+        FeedbackScheme::Rfc3168 | FeedbackScheme::Mds => json!(true),
+        scheme @ (FeedbackScheme::Esce | FeedbackScheme::AccEcn) => json!(scheme),
+    }
+}
+
+/// The code point of ECN-capable packets, unless it is the usual one.
+fn ect(ect: Ect) -> Option<(String, Value)> {
+    (ect != Ect::default()).then(|| ("ect".to_owned(), json!(ect)))
 }

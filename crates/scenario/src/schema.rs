@@ -11,7 +11,7 @@ use windtunnel_cc::RenoParams;
 use windtunnel_qdisc::QueueInit;
 use windtunnel_qdisc::ecn::EcnMode;
 use windtunnel_tcp::bsd42::Bsd42Params;
-use windtunnel_tcp::{AckParams, AckPolicy};
+use windtunnel_tcp::{AckParams, AckPolicy, FeedbackScheme};
 use windtunnel_units::Rate;
 
 use crate::file::File;
@@ -31,7 +31,30 @@ pub fn schema(registry: &Registry) -> String {
     for (name, algorithm) in algorithms {
         schema["$defs"][name] = algorithm.into();
     }
+    counts_may_have_units(&mut schema);
     format!("{schema:#}")
+}
+
+/// A number of packets may be written as such: `55` or `"55 packets"`, as `windtunnel_units::count` reads it.
+fn counts_may_have_units(schema: &mut Value) {
+    let unit = schema.get("x-unit").and_then(Value::as_str).and_then(|unit| unit.strip_suffix('s'));
+    if let Some(unit @ ("packet" | "segment" | "frame")) = unit {
+        let pattern = json!(format!("^[0-9]+ {unit}s?$"));
+        let value = if schema["type"] == "array" { &mut schema["items"] } else { &mut *schema };
+        let types: Vec<Value> = match &value["type"] {
+            Value::Array(types) => types.clone(),
+            one => vec![one.clone()],
+        };
+        if types.contains(&json!("integer")) {
+            value["type"] = types.into_iter().chain([json!("string")]).collect();
+            value["pattern"] = pattern;
+        }
+    }
+    match schema {
+        Value::Object(entries) => entries.values_mut().for_each(counts_may_have_units),
+        Value::Array(items) => items.iter_mut().for_each(counts_may_have_units),
+        _ => {}
+    }
 }
 
 /// Types of values that are algorithms: a reference to a definition that [`schema`] makes from the registry.
@@ -71,6 +94,17 @@ from_registry! {
 /// The definition of the value of `slow_start`.
 const SLOW_START_VALUE: &str = "SlowStart";
 
+/// One value, or a list of such.
+#[derive(Debug, JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "its schema is all that is needed of it")]
+pub(crate) enum OneOrMany<T> {
+    /// One.
+    One(T),
+    /// A list.
+    Many(Vec<T>),
+}
+
 /// The value of `rate`.
 #[derive(Debug)]
 pub(crate) struct RateValue;
@@ -82,6 +116,10 @@ pub(crate) struct InitialWindowValue;
 /// The value of `ack`.
 #[derive(Debug)]
 pub(crate) struct AckValue;
+
+/// The value of `ecn`.
+#[derive(Debug)]
+pub(crate) struct EcnValue;
 
 fn controller(registry: &Registry, generator: &mut SchemaGenerator) -> Schema {
     let responses: Vec<&str> = registry.responses.iter().map(|entry| &*entry.name).collect();
@@ -159,6 +197,16 @@ impl JsonSchema for InitialWindowValue {
             "anyOf": [{ "type": "string" }, { "type": "integer", "minimum": 1 }],
             "default": "10 packets",
         })
+    }
+}
+
+impl JsonSchema for EcnValue {
+    fn schema_name() -> Cow<'static, str> {
+        "Ecn".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [{ "type": "boolean" }, generator.subschema_for::<FeedbackScheme>()] })
     }
 }
 

@@ -4,6 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use windtunnel_cc::CongestionControl;
 use windtunnel_qdisc::QueueDiscipline;
 use windtunnel_tcp::bsd42::Bsd42Params;
@@ -83,7 +85,8 @@ pub struct ImpairmentSpec {
 }
 
 /// When a packet leaves its queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum DequeuePoint {
     /// Before its serialisation, which the sojourn time then excludes.
     Start,
@@ -236,9 +239,10 @@ pub struct RecordSpec {
 }
 
 /// A measurement window.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Window {
-    /// Its name in results.
+    /// Its name.
     pub name: String,
     /// From this time on.
     pub from: Time,

@@ -8,7 +8,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use windtunnel_cc::{ControllerParams, FlowInit, NoSlowStartParams, WindowedConfig};
-use windtunnel_tcp::{Endpoint, HEADERS, Sender, TcpParams};
+use windtunnel_tcp::{Endpoint, FeedbackScheme, HEADERS, Sender, TcpParams};
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId, Packet, TcpFlags};
 
@@ -23,7 +23,7 @@ fn main() {
             iw: MSS * window,
             paced,
             ecn: Ecn::Ect0,
-            mds: false,
+            feedback: FeedbackScheme::None,
             dscp: Dscp::DEFAULT,
         };
         let init = FlowInit { iw: MSS * window, paced, ..FlowInit::new(MSS) };

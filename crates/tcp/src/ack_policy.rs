@@ -43,6 +43,7 @@ pub struct AckParams {
     pub policy: AckPolicy,
     /// Delayed ACK: acknowledge at least every so many segments.
     #[schemars(extend("x-unit" = "segments"))]
+    #[serde(deserialize_with = "windtunnel_units::count::segments")]
     pub count: u32,
     /// Delayed ACK: acknowledge at the latest so long after the first pending segment.
     pub delay: Duration,

@@ -19,6 +19,7 @@ use windtunnel_units::{Bytes, Duration, OutOfRange, Seq, Time};
 use windtunnel_wire::{Packet, TcpFlags};
 
 use crate::ack_policy::{AckParams, AckPolicy};
+use crate::ack_report::AckReport;
 use crate::config::{Endpoint, WindowScale};
 use crate::info::TcpInfo;
 use crate::params::{LossDetection, TcpParams};
@@ -32,6 +33,7 @@ use crate::receiver::Receiver;
 pub struct Bsd42Params {
     /// The window: what the send buffer holds.
     #[schemars(range(min = 1, max = 65_536), extend("x-unit" = "segments"))]
+    #[serde(deserialize_with = "windtunnel_units::count::segments")]
     pub window: u32,
     /// The share of the old srtt that is kept when there is a new sample.
     #[schemars(range(min = 0, max = 1))]
@@ -144,15 +146,6 @@ impl Bsd42Params {
             OutOfOrder::Drop => receiver.dropping_out_of_order(),
         }
     }
-}
-
-/// What an ACK did, for the recorder.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct AckReport {
-    /// The round-trip time sampled, in whole ticks.
-    pub rtt: Option<Duration>,
-    /// Data that it acknowledged for the first time.
-    pub newly_delivered: Bytes,
 }
 
 /// What a sender has counted.
@@ -351,7 +344,7 @@ impl Sender {
             self.srtt = Some(self.srtt.map_or(rtt, |srtt| srtt.scale(alpha) + rtt.scale(1.0 - alpha)));
         }
         self.timer = (self.snd_una < self.snd_max).then(|| self.expiry(now));
-        AckReport { rtt, newly_delivered }
+        AckReport { rtt, newly_delivered, ..AckReport::default() }
     }
 
     /// Whatever the window has room for, in whole segments; the last one of the stream may be short.

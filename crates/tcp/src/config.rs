@@ -6,6 +6,8 @@ use windtunnel_wire::{Dscp, Ecn, FlowId, Packet, TcpFlags};
 use crate::memory::{Ratio, footprint};
 use crate::params::TcpParams;
 
+use crate::scheme::FeedbackScheme;
+
 /// Headers of a packet: IPv4 20, TCP 20, timestamps option with padding 12 bytes (RFC 7323).
 pub const HEADERS: Bytes = Bytes::new(52);
 /// The same without timestamps.
@@ -61,12 +63,11 @@ pub struct Endpoint {
     pub iw: Bytes,
     /// Departures are spaced by the controller's pacing.
     pub paced: bool,
-    /// The code point of data packets: ECT(0), ECT(1) for L4S, or Not-ECT.
+    /// The code point of data packets: ECT(0), ECT(1), or Not-ECT.
     pub ecn: Ecn,
-    /// MDS was negotiated: data packets carry `dscp` as the MDS identifier, the receiver echoes SCE, and
-    /// the sender responds to it.
-    pub mds: bool,
-    /// The DSCP of data packets.
+    /// How the receiver reports marks, if the handshake agrees.
+    pub feedback: FeedbackScheme,
+    /// The DSCP of data packets; with MDS its identifier, which they carry once the handshake has agreed.
     pub dscp: Dscp,
 }
 

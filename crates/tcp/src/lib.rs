@@ -7,6 +7,7 @@
 //! which [`TcpParams`] switches every mechanism; and [`bsd42`], from before congestion control.
 
 mod ack_policy;
+mod ack_report;
 pub mod bsd42;
 mod config;
 pub mod ideal;
@@ -15,11 +16,14 @@ mod memory;
 mod params;
 mod paws;
 mod receiver;
+mod scheme;
 mod sender;
 
 pub use ack_policy::{AckParams, AckPolicy};
+pub use ack_report::AckReport;
 pub use config::{Endpoint, HEADERS, HEADERS_WITHOUT_TIMESTAMPS, WindowScale};
 pub use info::TcpInfo;
 pub use params::{IdleRule, LossDetection, Reduction, RtoRule, TcpParams};
 pub use receiver::{Receiver, ReceiverStats, SegmentReport};
-pub use sender::{AckReport, CaState, Limited, Sender, SenderStats};
+pub use scheme::FeedbackScheme;
+pub use sender::{CaState, Limited, Sender, SenderStats};

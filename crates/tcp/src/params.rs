@@ -32,6 +32,7 @@ pub struct TcpParams {
     pub limited_transmit: bool,
     /// Duplicate ACKs, or segments above it by SACK, that make a segment lost.
     #[schemars(range(min = 1, max = 300), extend("x-unit" = "segments"))]
+    #[serde(deserialize_with = "windtunnel_units::count::segments")]
     pub dupthresh: u32,
     /// How the retransmission timeout is computed.
     pub rto: RtoRule,

@@ -8,6 +8,7 @@
 //! files quantities are strings such as `"20 ms"` or `"100 Mbit/s"`.
 
 mod bytes;
+pub mod count;
 mod out_of_range;
 pub mod parse;
 mod probability;

@@ -6,10 +6,14 @@
 //!
 //! A packet is moved, never copied: it leaves the simulation only by delivery or by a counted drop.
 
+mod accecn;
 mod options;
 mod packet;
+mod rewrite;
 mod signal;
 
-pub use options::{AccEcnOption, Options, SackBlock, SackBlocks};
+pub use accecn::{ACE_MODULUS, AccEcnOption, AccEcnOrder, COUNTER_MODULUS};
+pub use options::{Options, SackBlock, SackBlocks};
 pub use packet::{FlowId, Packet};
+pub use rewrite::{Encapsulation, IpFields, TcpOption};
 pub use signal::{Dscp, Ecn, TcpFlags};

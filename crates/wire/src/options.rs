@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use windtunnel_units::Seq;
 
+use crate::{AccEcnOption, Encapsulation};
+
 /// One SACK block (RFC 2018): the bytes from `start` up to, not including, `end`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlock {
@@ -21,6 +23,9 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
+    /// Blocks that fit into the option space.
+    pub const MOST: u8 = 4;
+
     /// Appends a block; false if there is no room.
     pub fn push(&mut self, block: SackBlock) -> bool {
         let room = usize::from(self.len) < self.blocks.len();
@@ -36,21 +41,20 @@ impl SackBlocks {
         self.len = 0;
     }
 
+    /// True without a block.
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Leaves out all blocks after the first `len`.
+    pub fn truncate(&mut self, len: u8) {
+        self.len = self.len.min(len);
+    }
+
     /// The blocks, in the order of the option.
     pub fn as_slice(&self) -> &[SackBlock] {
         &self.blocks[..usize::from(self.len)]
     }
-}
-
-/// The AccECN option (RFC 9768 section 3.2.3): bytes of payload received with each code point, modulo 2^24.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct AccEcnOption {
-    /// Bytes received with ECT(0).
-    pub ect0: u32,
-    /// Bytes received with CE.
-    pub ce: u32,
-    /// Bytes received with ECT(1).
-    pub ect1: u32,
 }
 
 /// Parts that most packets lack: rare options, and what a medium or a capture adds.
@@ -64,6 +68,8 @@ pub struct Options {
     pub mds_capable: bool,
     /// On a SYN or SYN-ACK: SACK permitted (RFC 2018).
     pub sack_permitted: bool,
+    /// The headers inside the outermost one, in a tunnel.
+    pub tunnels: Encapsulation,
     /// The medium damaged it: its receiver's checksum discards it.
     pub corrupted: bool,
     /// The packet's identity, where packets are captured: the same at every point of its path; else 0.

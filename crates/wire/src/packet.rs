@@ -104,6 +104,18 @@ impl Packet {
         Bytes::new(self.size as u64 - self.headers as u64)
     }
 
+    /// Adds headers.
+    pub(crate) fn grow(&mut self, headers: Bytes) {
+        self.size += headers.get() as u32;
+        self.headers += headers.get() as u16;
+    }
+
+    /// Removes headers that [`Packet::grow`] added.
+    pub(crate) fn shrink(&mut self, headers: Bytes) {
+        self.size -= headers.get() as u32;
+        self.headers -= headers.get() as u16;
+    }
+
     /// True for a packet with the MDS identifier: its DSCP, on an ECN-capable packet.
     pub fn is_mds(&self, mds: Dscp) -> bool {
         self.dscp == mds && self.ecn != Ecn::NotEct

@@ -71,6 +71,12 @@ impl TcpFlags {
         self.0 & other.0 == other.0
     }
 
+    /// The flags of `self` without those of `other`.
+    #[must_use]
+    pub const fn without(self, other: TcpFlags) -> TcpFlags {
+        TcpFlags(self.0 & !other.0)
+    }
+
     /// The flags as on the wire: bit 0 is FIN, bit 8 is AE.
     pub const fn bits(self) -> u16 {
         self.0

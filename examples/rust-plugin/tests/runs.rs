@@ -113,6 +113,8 @@ fn an_aqm_is_named_inside_of_a_queue() {
     for aqm in ["\"step\"", "\"pie\"", "{ kind = \"red\" }"] {
         run(SCENARIO, &[&format!("bottleneck.queue.aqm={aqm}"), "duration=1 s"]);
     }
+    // An AQM that is only named becomes a table when one of its parameters is set.
+    run(SCENARIO, &["bottleneck.queue.aqm=step", "bottleneck.queue.aqm.k=20", "duration=1 s"]);
     let registry = registry().expect("names differ");
     let error = |setting: &str| {
         Scenario::parse(SCENARIO, Some("s.toml"), &[setting.to_owned()], &registry).unwrap_err().to_string()

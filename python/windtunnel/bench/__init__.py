@@ -44,6 +44,7 @@ WORKS = (
     # Loss may cost three times as much per packet.
     Work("W8", "the same with a burst of 10,000 losses", 5e6 / 3, 1024),
     Work("W9", "one flow with loss recovery, 100 Gbit/s, 100 ms, 4 s", 3e6, 1024),
+    Work("W10", "1000 flows with loss recovery, 10 Gbit/s, 20 ms, FQ-CoDel, 10 s", 2e6, 1024),
 )
 
 

@@ -42,6 +42,14 @@ def plot(
     ] = None,
     to: Annotated[str | None, typer.Option("--to", metavar="TIME", help="End of the time axis.")] = None,
     panels: Annotated[list[Panel] | None, typer.Option("--panel", help="Draw only this panel. Repeatable.")] = None,
+    states: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--state",
+            metavar="NAME",
+            help="Draw this number of the controllers' or queues' state, alone or beside --panel. Repeatable.",
+        ),
+    ] = None,
     title: Annotated[str | None, typer.Option("--title", help="Title.", show_default="the scenario's")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
@@ -54,7 +62,8 @@ def plot(
     span = (_seconds("--from", from_), _seconds("--to", to))
     from windtunnel.figures import PANELS, four_panel, write_figure
 
-    figure = four_panel(result, title=title, span=span, panels=[p.value for p in panels] if panels else PANELS)
+    chosen = [p.value for p in panels or ()] if panels or states else PANELS
+    figure = four_panel(result, title=title, span=span, panels=chosen, states=states or ())
     with staged_file(path, force=force) as stage:
         write_figure(figure, stage, extension)
     output().print(str(path), markup=False, soft_wrap=True)

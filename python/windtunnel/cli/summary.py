@@ -21,11 +21,13 @@ def show_summary(result: RunResult, place: Path | None, console: Console) -> Non
     if result.title:
         console.print(result.title, style="bold", markup=False)
     _show(result.flows, result.queues, console)
+    if result.impairments:
+        console.print(_table("impairment", _IMPAIRMENT, result.impairments))
     for window in result.windows:
         span = f"{setting(window['from_s'])} to {setting(window['to_s'])} s"
         console.print(f"\n{window['name']}: {span}", style="bold", markup=False)
         _show(window["flows"], window["queues"], console)
-    if stalled := result.summary.get("stalled"):
+    if stalled := result.stalled:
         console.print(f"stalled at {setting(stalled['t_s'])} s: {stalled['why']}", style="bold", markup=False)
     meta = result.meta
     if foreign := meta.get("foreign"):
@@ -138,6 +140,17 @@ _QUEUE = (
     _Column("SCE", _of("sce"), rare=True),
     _Column("CE", _of("ce"), rare=True),
     _Column("drops", lambda queue: sum(queue["drops"].values())),
+)
+
+
+_IMPAIRMENT = (
+    _Column("kind", _of("kind")),
+    _Column("arrived", _of("arrived")),
+    _Column("lost", _of("lost")),
+    _Column("damaged", _of("corrupted"), rare=True),
+    _Column("doubled", _of("duplicated"), rare=True),
+    _Column("reordered", _of("reordered"), rare=True),
+    _Column("rewritten", _of("rewritten"), rare=True),
 )
 
 

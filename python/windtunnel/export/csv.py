@@ -13,7 +13,6 @@ def write_csv(result: RunResult, folder: Path) -> None:
     import pyarrow.csv
 
     options = pa.csv.WriteOptions(quoting_style="needed")
-    for name, columns in result.tables.items():
-        # `from_pandas` makes NaN a null, which CSV writes as nothing.
-        table = pa.table({column: pa.array(values, from_pandas=True) for column, values in columns.items()})
-        pa.csv.write_csv(table, folder / f"{name}.csv", options)
+    for name in result.tables:
+        # CSV writes a null as nothing.
+        pa.csv.write_csv(result.table(name), folder / f"{name}.csv", options)

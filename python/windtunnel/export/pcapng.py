@@ -35,9 +35,9 @@ _COLUMNS: dict[str, type[np.generic]] = {
     **dict.fromkeys((f"sack{n}_{edge}" for n in (1, 2, 3, 4) for edge in ("start", "end")), np.uint64),
     **dict.fromkeys(("cwnd", "ssthresh", "srtt_ns", "in_flight"), np.uint64),
     **dict.fromkeys(("queue", "flow", "size", "payload", "flags"), np.uint32),
-    **dict.fromkeys(
-        ("tap", "dir", "proto", "ecn", "dscp", "window_scale", "sack_n", "drop", "state", "limit"), np.uint8
-    ),
+    **dict.fromkeys(("accecn1", "accecn2", "accecn3"), np.uint32),
+    **dict.fromkeys(("accecn_kind", "accecn_n", "window_scale"), np.uint8),
+    **dict.fromkeys(("tap", "dir", "proto", "ecn", "dscp", "sack_n", "drop", "state", "limit"), np.uint8),
     "retransmission": np.bool_,
 }
 

@@ -14,7 +14,9 @@ from matplotlib.ticker import FuncFormatter
 from windtunnel.errors import InputError
 from windtunnel.figures.panels import DRAW, Window, flow_looks
 from windtunnel.figures.series import Result
+from windtunnel.figures.state import draw_state
 from windtunnel.figures.style import RC
+from windtunnel.state_tables import find_state
 
 #: Names of the panels in reading order.
 PANELS = tuple(DRAW)
@@ -34,22 +36,27 @@ def four_panel(
     span: tuple[float | None, float | None] = (None, None),
     zoom: Mapping[str, Zoom] | None = None,
     panels: Sequence[str] = PANELS,
+    states: Sequence[str] = (),
 ) -> Figure:
     """Draw a run: by default two by two, all panels over the whole run.
 
     ``title`` (default: the scenario's) stands above. ``span`` is the time in seconds that all panels show; ``zoom``
     gives single panels their own ranges, in the units of the tables (see :data:`Zoom`). ``panels`` chooses among
-    :data:`PANELS`. At most about 20 000 points are drawn per panel; every extreme is among them.
+    :data:`PANELS`. ``states`` names numbers of the tables ``cc`` and ``aqm`` that get a panel each, behind the others:
+    ``w_max_bytes``, or ``cc.w_max_bytes``. At most about 20 000 points are drawn per panel; every extreme is among
+    them.
 
-    Raises InputError for an unknown panel, or a span that is empty.
+    Raises InputError for an unknown panel or state, or a span that is empty.
     """
     unknown = [p for p in (*panels, *(zoom or {})) if p not in PANELS]
-    if unknown or not panels:
+    if unknown or not (panels or states):
         raise InputError(f"there is no panel {unknown[0]!r}: one of {', '.join(PANELS)}" if unknown else "no panel")
     panels = [p for p in PANELS if p in panels]
     windows = {p: _window(result, span, (zoom or {}).get(p, (None,) * 4)) for p in panels}
-    columns = 1 if len(panels) == 1 else 2
-    rows = (len(panels) + 1) // 2
+    found = [find_state(result.tables, name) for name in states]
+    count = len(panels) + len(found)
+    columns = 1 if count == 1 else 2
+    rows = (count + 1) // 2
     with mpl.rc_context(RC):
         width, height = _PANEL_INCHES
         figure = Figure(figsize=(columns * width, rows * height + 0.6), dpi=150)
@@ -59,10 +66,16 @@ def four_panel(
             axes.set_label(panel)
             DRAW[panel](axes, result, windows[panel])
             _label_time(axes, windows[panel])
+        everything = _window(result, span, (None,) * 4)
+        for i, (table, name) in enumerate(found, len(panels)):
+            axes = figure.add_subplot(rows, columns, i + 1)
+            axes.set_label(f"{table}.{name}")
+            draw_state(axes, result, everything, table, name)
+            _label_time(axes, everything)
         text = title if title is not None else str(getattr(result, "title", ""))
         if text:
             figure.suptitle(text, fontsize=11, x=0.01, ha="left")
-        if "throughput" in panels or "cwnd" in panels:
+        if {"throughput", "cwnd"}.intersection(panels) or any(table == "cc" for table, _ in found):
             _flow_legend(figure, result, columns)
     return figure
 

@@ -81,7 +81,7 @@ def flow_looks(result: Result) -> tuple[list[Look], list[tuple[str, Look]]]:
 
 def draw_throughput(axes: Axes, result: Result, window: Window) -> None:
     """IP throughput of each flow, and the sum of all as crosses."""
-    every = _visible(throughput(result), window)
+    every = visible(throughput(result), window)
     if _top(throughput(result)) == 0:
         every = []
     unit, factor = ("Gbps", _KILO) if _top(every) >= 10 * _KILO else ("Mbps", 1.0)
@@ -93,7 +93,7 @@ def draw_throughput(axes: Axes, result: Result, window: Window) -> None:
     axes.set_ylabel(f"Throughput ({unit})")
     for s in every:
         if s.index >= 0:
-            _mean_line(axes, s.t, s.y / factor, _look(looks, s.index), s.index, len(every), averaged=averaged)
+            _mean_line(axes, s.t, s.y / factor, look_of(looks, s.index), s.index, len(every), averaged=averaged)
         else:
             keep = thin_cloud(s.t, s.y, POINTS // len(every), _CROSS_CELLS, extent=_extent(every, window))
             axes.plot(
@@ -109,13 +109,13 @@ def draw_cwnd(axes: Axes, result: Result, window: Window) -> None:
 
     Of few flows also ssthresh, as a thin dashed line below.
     """
-    every = _visible(cwnd(result), window)
+    every = visible(cwnd(result), window)
     top = _top(every)
     unit, factor = ("MB", _KILO**2) if top >= 10 * _KILO**2 else ("kB", _KILO) if top >= 10 * _KILO else ("bytes", 1.0)
     looks, _ = flow_looks(result)
     again = [s for s in retransmissions(result) if np.any((s.t >= window.start) & (s.t <= window.end))]
     few = len(every) <= _THRESHOLDS
-    thresholds = [s for s in _visible(ssthresh(result), window) if np.isfinite(s.y).any()] if few else []
+    thresholds = [s for s in visible(ssthresh(result), window) if np.isfinite(s.y).any()] if few else []
     notes = ["x: flow is cwnd-limited", "ticks: retransmissions"]
     if thresholds:
         # Shorter, or the title would reach into that of the next panel.
@@ -126,11 +126,11 @@ def draw_cwnd(axes: Axes, result: Result, window: Window) -> None:
     for s in thresholds:
         keep = thin_line(s.t, s.y, POINTS // (4 * len(thresholds)))
         axes.plot(
-            s.t[keep], s.y[keep] / factor, color=_look(looks, s.index).colour, linestyle=_THRESHOLD_DASH, linewidth=0.7,
-            alpha=0.75, zorder=1.5, label=f"_ssthresh of flow {s.index}",
+            s.t[keep], s.y[keep] / factor, color=look_of(looks, s.index).colour, linestyle=_THRESHOLD_DASH,
+            linewidth=0.7, alpha=0.75, zorder=1.5, label=f"_ssthresh of flow {s.index}",
         )  # fmt: skip
     for s in every:
-        _line(axes, s.t, s.y / factor, _look(looks, s.index), s.index, len(every))
+        _line(axes, s.t, s.y / factor, look_of(looks, s.index), s.index, len(every))
     t, y = _flagged(every)
     keep = thin_cloud(t, y, POINTS // 4, _CROSS_CELLS, extent=_extent(every, window))
     if len(keep):
@@ -145,7 +145,7 @@ def draw_cwnd(axes: Axes, result: Result, window: Window) -> None:
 
 def draw_sojourn(axes: Axes, result: Result, window: Window) -> None:
     """Sojourn times of dequeued packets; red where the dequeue left the queue empty."""
-    every = _visible(sojourn(result), window)
+    every = visible(sojourn(result), window)
     queue_names = names(result, "queues")
     several = len(every) > 1
     # With several queues their legend stands between the title and the panel.
@@ -154,7 +154,7 @@ def draw_sojourn(axes: Axes, result: Result, window: Window) -> None:
     extent, share = _extent(every, window), POINTS // (len(every) + 1)
     for s in every:
         look = queue_look(s.index)
-        label = _look(queue_names, s.index) if several else "queue not empty after dequeue"
+        label = look_of(queue_names, s.index) if several else "queue not empty after dequeue"
         _dots(axes, s.t[~s.flag], s.y[~s.flag], look.colour, label, share, extent)
     t, y = _flagged(every)
     _dots(axes, t, y, RED, "queue empty after dequeue" if not several else "_queue empty after dequeue", share, extent)
@@ -165,8 +165,8 @@ def draw_sojourn(axes: Axes, result: Result, window: Window) -> None:
 
 
 def draw_mark(axes: Axes, result: Result, window: Window) -> None:
-    """Mark frequencies: one over the time since the previous mark of the same kind at the same queue."""
-    every = [(kind, s) for kind, one in marks(result) for s in _visible([one], window)]
+    """Mark frequencies: the marks of a kind at a queue since the point before, over the time since that."""
+    every = [(kind, s) for kind, one in marks(result) for s in visible([one], window)]
     found = [s for _, s in every]
     several = len(names(result, "queues")) > 1
     title = "Drop Frequency" if {kind for kind, _ in every} == {_DROP} else "Mark Frequency"
@@ -214,12 +214,14 @@ DRAW: Mapping[str, Callable[[Axes, Result, Window], None]] = {
 }
 
 
-def _visible(every: Sequence[Series], window: Window) -> list[Series]:
+def visible(every: Sequence[Series], window: Window) -> list[Series]:
+    """What of the series is in the window; those without a point there are left out."""
     cut = [s.between(window.start, window.end) for s in every]
     return [s for s in cut if len(s.t)]
 
 
-def _look(looks: Sequence[T], index: int) -> T:
+def look_of(looks: Sequence[T], index: int) -> T:
+    """The entry of a flow or queue."""
     return looks[index % len(looks)]
 
 
@@ -267,7 +269,7 @@ def _ticks(axes: Axes, every: Sequence[Series], looks: Sequence[Look]) -> None:
     """A row of ticks for each flow, under the top of the panel; flows of one look share theirs."""
     rows: dict[Look, int] = {}
     for s in every:
-        look = _look(looks, s.index)
+        look = look_of(looks, s.index)
         row = rows.setdefault(look, len(rows)) % _TICK_ROWS
         t = s.t[thin_line(s.t, s.y, POINTS // len(every))]
         axes.plot(

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from windtunnel.flow_groups import by_name
+from windtunnel.state_tables import STATE_TABLES
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -116,6 +117,13 @@ def marks(result: Result) -> list[tuple[int, Series]]:
             by_queue |= {s.index: s for s in _split({k: v[keep] for k, v in points.items()}, "queue", "hz")}
         found += [(kind, by_queue[queue]) for queue in sorted(by_queue)]
     return found
+
+
+def state(result: Result, table: str, name: str) -> list[Series]:
+    """The number ``name`` of each flow or queue of a table of state; those that do not have it are left out."""
+    rows = _rows(result, table)
+    series = _split(rows, STATE_TABLES[table], name) if name in rows else []
+    return [s for s in series if np.isfinite(s.y).any()]
 
 
 def names(result: Result, what: str) -> list[str]:

@@ -39,7 +39,7 @@ def _thin(table: Table, key: str, value: str) -> Table:
     time, height = (np.asarray(table[column], dtype=np.float64) for column in ("time_s", value))
     kept = []
     for name in names:
-        mine = np.flatnonzero(series == name)
+        mine = np.flatnonzero((series == name) & np.isfinite(height))
         kept.append(mine[thin_cloud(time[mine], height[mine], LIMIT // len(names), CELLS)])
     index = np.sort(np.concatenate(kept))
     return {column: np.asarray(values)[index] for column, values in table.items()}

@@ -24,6 +24,7 @@ from windtunnel.report.series import (
     rows_of,
     series_of,
 )
+from windtunnel.report.state import state_panels
 from windtunnel.report.text import number
 
 # Kind in `mark_points`, name of the counter in `queues`, label, colour, marker.
@@ -47,6 +48,7 @@ def build_panels(tables: Tables, flows: Sequence[str], queues: Sequence[str], co
         _sojourn(tables, queues, columns),
         _cwnd(tables, flows, columns),
         _marks(tables, queues, columns),
+        *state_panels(tables, flows, queues, columns),
     ]
 
 
@@ -69,6 +71,7 @@ def _panel(
         "series": list(series),
         "thresholds": [],
         "ticks": [],
+        "choices": [],
         "empty": empty if all(s["columns"]["t"]["n"] == 0 for s in series) else "",
         **more,
     }

@@ -14,6 +14,7 @@ from windtunnel.report.series import Tables, last_time
 from windtunnel.report.summary import (
     DATAGRAM_COLUMNS,
     FLOW_COLUMNS,
+    IMPAIRMENT_COLUMNS,
     QUEUE_COLUMNS,
     RECOVERY_COLUMNS,
     SIZE_COLUMNS,
@@ -66,6 +67,7 @@ def write_report(result: RunLike, path: Path, *, title: str | None = None) -> No
         {
             "title": title or meta.get("title") or path.stem,
             "facts": _facts(summary, meta),
+            "stalled": _stalled(summary),
             "panels": panels,
             "end": end,
             "sections": _sections(summary),
@@ -84,6 +86,12 @@ def _switches(flows: list[str]) -> list[dict[str, Any]]:
         {"label": label, "colour": looks[members[0]].colour, "marker": looks[members[0]].marker, "flows": members}
         for label, members in flow_groups(flows)
     ]
+
+
+def _stalled(summary: Mapping[str, Any]) -> str:
+    """When and why nothing moved any more; empty if that did not happen."""
+    stalled = summary.get("stalled")
+    return f"Stalled at {setting(stalled['t_s'])} s: {stalled['why']}." if stalled else ""
 
 
 def _facts(summary: Mapping[str, Any], meta: Mapping[str, Any]) -> list[str]:
@@ -127,6 +135,7 @@ def _sections(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
                     summary_table(SIZE_COLUMNS, [size for f in part.get("flows", []) for size in by_size(f)]),
                     summary_table(DATAGRAM_COLUMNS, [f for f in part.get("flows", []) if f.get("datagrams")]),
                     summary_table(QUEUE_COLUMNS, part.get("queues", [])),
+                    summary_table(IMPAIRMENT_COLUMNS, part.get("impairments", [])),
                 )
                 if table is not None
             ],

@@ -68,8 +68,12 @@ def series_of(
     gap: float | None = None,
     *,
     mean: bool = False,
+    hold: bool = False,
 ) -> dict[str, Any]:
-    """One series of a panel; ``data`` are the references of its columns."""
+    """One series of a panel; ``data`` are the references of its columns.
+
+    With ``mean`` a sample is the mean since the one before it, with ``hold`` it stays until the next one.
+    """
     return {
         "key": key,
         "label": label,
@@ -79,6 +83,7 @@ def series_of(
         "flow": flow,
         "gap": gap,
         "mean": mean,
+        "hold": hold,
         "columns": dict(data),
     }
 

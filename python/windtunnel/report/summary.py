@@ -190,6 +190,21 @@ QUEUE_COLUMNS = (
     Column("Emptied", "times", _of("emptied")),
 )
 
+#: Of impairments and middleboxes: arrived and duplicated packets are those that passed, were lost, or are held.
+IMPAIRMENT_COLUMNS = (
+    Column("Impairment", "", _of("name"), numeric=False),
+    Column("Kind", "", _of("kind"), numeric=False),
+    Column("Arrived", "packets", _of("arrived")),
+    Column("Passed", "packets", _of("passed")),
+    Column("Lost", "packets", _of("lost")),
+    Column("Damaged", "packets", _of("corrupted"), rare=True),
+    Column("Duplicated", "packets", _of("duplicated"), rare=True),
+    Column("Reordered", "packets", _of("reordered"), rare=True),
+    Column("Rewritten", "packets", _of("rewritten"), rare=True),
+    Column("Bursts", "", _of("bursts"), rare=True),
+    Column("Held at the end", "packets", _of("held"), rare=True),
+)
+
 
 def by_size(flow: Record) -> Iterator[Record]:
     """The transfers of a flow, class by class."""

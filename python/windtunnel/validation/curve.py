@@ -20,10 +20,6 @@ C = 410 / 1024
 BETA = 717 / 1024
 #: The segment that is lost, in slow start, when the window is about a thousand segments.
 LOST = 1_500
-#: The window passes its old maximum only after K, about 10 s.
-BEFORE_K_S = 5.0
-#: Recovery takes a few round trips.
-RECOVERY_S = 1.0
 
 SCENARIO = f"""
 duration = "25 s"
@@ -48,20 +44,21 @@ def fit(t: npt.NDArray[np.float64], w: npt.NDArray[np.float64], w_max: float) ->
 
 
 def reduce(result: RunResult) -> Values:
-    """The fit over the concave and the convex part of the curve, without its flat middle, where segments are coarse."""
-    flows = result.tables["flows"]
+    """The fit over the concave and the convex part of the curve, without its flat middle, where segments are coarse.
+
+    When the epoch started, and from which window, is told by the controller.
+    """
+    flows, state = result.tables["flows"], result.tables["cc"]
+    start = float(np.nanmax(np.asarray(state["epoch_start_s"], dtype=np.float64)))
+    w_max = float(np.asarray(state["w_max_segments"], dtype=np.float64)[-1])
     t = np.asarray(flows["time_s"], dtype=np.float64)
     w = np.asarray(flows["cwnd_bytes"], dtype=np.float64) / MSS
-    # The peak lasts less than an interval.
-    highest = np.asarray(flows["cwnd_max_bytes"], dtype=np.float64) / MSS
-    peak = int(np.argmax(highest[t < BEFORE_K_S]))
-    w_max = highest[peak]
-    low = peak + int(np.argmin(w[peak:][t[peak:] < t[peak] + RECOVERY_S]))
-    since, window = t[low:] - t[low], w[low:]
+    # A row at the very start is older than it: intervals end before what else happens at their time.
+    since, window = t[t > start] - start, w[t > start]
     k = float(np.cbrt(w_max * (1 - BETA) / C))
     part = (since < 2 * k) & (np.abs(window - w_max) > 0.02 * w_max)
     c_fit, k_fit = fit(since[part], window[part], w_max)
-    return {"c": c_fit, "k": k_fit, "k_expected": k, "w_max": w_max, "kept": float(w[low] / w_max)}
+    return {"c": c_fit, "k": k_fit, "k_expected": k, "w_max": w_max, "kept": float(window[0] / w_max)}
 
 
 def checks() -> list[Check]:

@@ -205,6 +205,49 @@ def pie(cc: str) -> Check:
     return Check(f"{cc} over PIE", runs, lines)
 
 
+#: CoDel as the kernel has it.
+CODEL = '{ kind = "codel", limit = "10000 packets", newton = true }'
+
+
+def codel(cc: str) -> Check:
+    """One flow over CoDel with its defaults, 40 ms: nothing is random on either side."""
+    rows = [row for row in table("linux/aqm_40mbit_40ms.csv") if row["run"] == f"aqm_codel_{cc}_e0"]
+
+    def lines(values: Mapping[str, Values]) -> list[Line]:
+        ours = {key: float(value) for key, value in values[cc].items()}
+        steady, srtt, retransmits = (
+            float(rows[0][column]) for column in ("goodput_after10s_mbps", "srtt_mean_ms_after10s", "retrans_pkts")
+        )
+        return [
+            Line("goodput after 10 s", steady, ours["1.steady"], 0.01 * steady, "Mbit/s"),
+            Line("mean srtt after 10 s", srtt, ours["1.steady_srtt"], 0.03 * srtt, "ms"),
+            Line("retransmissions", retransmits, ours["1.retransmits"], None, "segments"),
+        ]
+
+    return Check(f"{cc} over CoDel", [Run(cc, path(CODEL, 40, 40, [f'cc = "{cc}"']), reduce, 1.3e5)], lines)
+
+
+def codel_against_reno() -> Check:
+    """CUBIC and Reno over CoDel: which of them meets a drop depends on when the second one starts."""
+    rows = [row for row in table("linux/aqm_40mbit_40ms.csv") if row["run"] == "aqm_codel_cubic_reno_e0"]
+
+    def lines(values: Mapping[str, Values]) -> list[Line]:
+        out = []
+        for number, name in (("1", "CUBIC"), ("2", "Reno")):
+            linux = next(float(row["goodput_after10s_mbps"]) for row in rows if row["flow"] == number)
+            ours = np.array([float(run[f"{number}.steady"]) for run in values.values()])
+            half, middle = float(ours.max() - ours.min()) / 2, float(ours.max() + ours.min()) / 2
+            note = f"{ours.min():.3g} to {ours.max():.3g} over start offsets"
+            out.append(Line(f"goodput of {name} after 10 s", linux, middle, half, "Mbit/s", note))
+        return out
+
+    runs = [
+        Run(f"{offset} ms", path(CODEL, 40, 40, ['cc = "cubic"', f'cc = "reno"\nstart = "{offset} ms"']), reduce, 1.3e5)
+        for offset in range(0, 40, 5)
+    ]
+    return Check("CUBIC against Reno over CoDel", runs, lines)
+
+
 def checks() -> list[Check]:
     """Every comparison."""
     return [
@@ -212,6 +255,8 @@ def checks() -> list[Check]:
         *(lossy(cc) for cc in CONTROLLERS),
         *(against_reno(cc) for cc in CONTROLLERS),
         *(pie(cc) for cc in ("reno", "cubic")),
+        *(codel(cc) for cc in ("reno", "cubic")),
+        codel_against_reno(),
     ]
 
 

@@ -20,7 +20,7 @@ impl Carry {
 pub(crate) struct Fraction(f64);
 
 impl Fraction {
-    /// The real-valued window of which `cwnd` is the whole bytes.
+    /// The real-valued window whose whole bytes are `cwnd`.
     pub(crate) fn ahead(self, cwnd: Bytes) -> f64 {
         cwnd.as_f64() + self.0
     }

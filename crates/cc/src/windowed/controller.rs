@@ -6,8 +6,8 @@
 //! start that ends by a signal leaves the rest of the ACK to the avoidance; one that ends by delay is
 //! done with it, but for `HyStart`, which gives up nothing.
 //!
-//! Whatever lowers cwnd below ssthresh, a timeout or an unused window, is followed by slow start up to ssthresh; what of
-//! the last ACK would lead beyond it is the avoidance's (spec/congestion-control section 1.4). Growth that the
+//! Whatever lowers cwnd below ssthresh, a timeout or an unused window, is followed by slow start up to ssthresh; the part of
+//! the last ACK that would lead beyond it is the avoidance's (spec/congestion-control section 1.4). Growth that the
 //! sender bars (its state, its growth gate) is left out; what an ACK says is heard all the same.
 
 use windtunnel_units::{Bytes, Duration};
@@ -45,7 +45,7 @@ pub(crate) struct Windowed<A> {
 /// Which part of the controller grows cwnd.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// The flow's own slow start, at its begin.
+    /// The flow's own slow start, with which it starts.
     Seeking,
     /// Back up to ssthresh after a timeout (RFC 5681 section 3.1); congestion avoidance then begins anew.
     Recovering,
@@ -102,7 +102,7 @@ impl<A: Avoidance> Windowed<A> {
         self.hold_off.start(path.nxt);
     }
 
-    /// From what a loss computes ssthresh: never more than cwnd, of which limited transmit may have sent more.
+    /// From what a loss computes ssthresh: never more than cwnd, although limited transmit may have sent more.
     fn loss_base(&self, path: &PathView) -> Bytes {
         match self.base {
             SsthreshBase::Cwnd => self.cwnd,
@@ -196,7 +196,7 @@ impl<A: Avoidance> Windowed<A> {
         }
     }
 
-    /// Slow start up to ssthresh. Returns what of the ACK is left to the avoidance.
+    /// Slow start up to ssthresh. Returns the part of the ACK that is left to the avoidance.
     fn regrow(&mut self, ack: &AckSample, path: &PathView) -> Bytes {
         let left = match self.slow_start.regrow(self.cwnd, ack, path) {
             Regrowth::Leave => {
@@ -341,12 +341,13 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
     }
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        self.avoidance.probe(out);
+        self.response.probe(out);
         out("stage", f64::from(self.stage as u8));
-        out("recover_seq", self.hold_off.recover().get() as f64);
         // What slow start knew when it ended is no state any more.
         let seeking = self.stage == Stage::Seeking;
         self.slow_start.probe(&mut |name, value| out(name, if seeking { value } else { f64::NAN }));
-        self.avoidance.probe(out);
-        self.response.probe(out);
+        // The end of the round in which no further response is made.
+        out("recover_seq", self.hold_off.recover().get() as f64);
     }
 }

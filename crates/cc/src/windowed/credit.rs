@@ -26,6 +26,11 @@ impl Credit {
         grown
     }
 
+    /// The segments.
+    pub(crate) const fn get(self) -> f64 {
+        self.0
+    }
+
     /// The credit is lost: the window was reduced.
     pub(crate) fn clear(&mut self) {
         self.0 = 0.0;

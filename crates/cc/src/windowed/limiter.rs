@@ -75,7 +75,11 @@ impl Limiter {
     pub(crate) fn in_use(&self, now: Time, srtt: Duration) -> usize {
         match self {
             Limiter::Sliding(window) => {
-                window.times[..window.made].iter().filter(|time| now.since(**time) <= srtt).count()
+                // Both parts of the ring are in order of time; before the first wrap there is only the one before `next`.
+                let recent = |part: &[Time]| part.len() - part.partition_point(|t| now.since(*t) > srtt);
+                let (newer, older) = window.times.split_at(window.next);
+                let full = window.made == window.times.len();
+                recent(newer) + if full { recent(older) } else { 0 }
             }
             Limiter::EmptiedAfterSrtt { used, .. } => *used as usize,
         }

@@ -152,7 +152,7 @@ fn linux_keeps_its_price_for_a_while() {
     for (after, price) in [(NS, 4.0), (MS * 31, 4.0), (MS, 3.0)] {
         assert_eq!(flow.cwnd(), MSS * 70);
         flow.ack(after, 1, CLEAN);
-        assert_eq!(flow.probe("price"), Some(price));
+        assert_eq!(flow.probe("price_segments"), Some(price));
     }
     assert_eq!(flow.cwnd(), MSS * 71, "three were acknowledged");
 }
@@ -211,7 +211,7 @@ fn a_timeout_begins_a_new_curve() {
         flow.ack(MS, 1, CLEAN);
     }
     flow.ack(MS, 1, CLEAN);
-    assert_eq!((flow.probe("w_max_segments"), flow.probe("price")), (Some(0.0), Some(20.0)));
+    assert_eq!((flow.probe("w_max_segments"), flow.probe("price_segments")), (Some(0.0), Some(20.0)));
 }
 
 /// RFC 9438 section 4.10: where the first slow start ends without a loss, K is zero; the window is the plateau.

@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use windtunnel_cc::{
-    AnyParams, CongestionControl, ControllerParams, Feedback, FlowInit, MdsParams, PacingNeed, WindowedConfig,
+    AnyParams, CongestionControl, ControllerParams, EsspParams, Feedback, FlowInit, MdsParams, Needs,
+    PacingNeed, WindowedConfig,
 };
 use windtunnel_units::Bytes;
 
@@ -26,13 +27,8 @@ fn round(cc: &dyn CongestionControl) -> f64 {
 fn needs_are_known_before_the_flow() {
     let cruise: Arc<dyn ControllerParams> = Arc::new(CruiseParams::default());
     let needs = cruise.needs();
-    assert!(
-        needs.pacing == PacingNeed::Always
-            && needs.rate_samples
-            && needs.loss_reports
-            && needs.own_window
-            && needs.every_ack
-    );
+    assert_eq!(needs.pacing, PacingNeed::Always);
+    assert!(needs.rate_samples && needs.loss_reports && needs.own_window && needs.every_ack);
     assert_eq!(needs, cruise.build(FlowInit::new(MSS)).needs());
     assert_eq!((needs.feedback, needs.send_buffer_windows), (Feedback::None, 2));
 }
@@ -41,12 +37,10 @@ fn needs_are_known_before_the_flow() {
 #[test]
 fn needs_of_a_composition() {
     let plain = WindowedConfig::default();
-    assert_eq!(plain.needs(), windtunnel_cc::Needs::default());
-    let (slow_start, response) =
-        (Arc::new(windtunnel_cc::EsspParams::default()), Arc::new(MdsParams::default()));
+    assert_eq!(plain.needs(), Needs::default());
+    let (slow_start, response) = (Arc::new(EsspParams::default()), Arc::new(MdsParams::default()));
     let needs = WindowedConfig { slow_start, response, ..plain }.needs();
-    assert!(needs.pacing == PacingNeed::Usual && !needs.own_window);
-    assert_eq!(needs.feedback, Feedback::Sce);
+    assert_eq!((needs.pacing, needs.own_window, needs.feedback), (PacingNeed::Usual, false, Feedback::Sce));
 }
 
 /// Equal seeds begin at equal phases; of 64 seeds all eight phases are found.

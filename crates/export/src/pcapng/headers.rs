@@ -122,13 +122,13 @@ fn options(row: &Row, flow: &Flow, ends: Ends, syn: bool, acknowledges: bool) ->
         elements.extend(sack(row, ends).into_iter().flat_map(|sack| [Noop, Noop, sack]));
     }
     let options = TcpOptions::try_from_elements(&elements).map_err(|e| e.to_string())?;
-    match flow.mds.filter(|_| syn) {
-        Some(offer) => {
-            let all = [options.as_slice(), &mds_option(offer)].concat();
-            TcpOptions::try_from_slice(&all).map_err(|e| e.to_string())
-        }
-        None => Ok(options),
+    let mds = flow.mds.filter(|_| syn).map(mds_option);
+    let accecn = row.accecn();
+    if mds.is_none() && accecn.is_empty() {
+        return Ok(options);
     }
+    let all = [options.as_slice(), mds.as_ref().map_or(&[][..], |mds| mds), &accecn].concat();
+    TcpOptions::try_from_slice(&all).map_err(|e| e.to_string())
 }
 
 /// The SACK option (RFC 2018). Its numbers are those of the other end's data.

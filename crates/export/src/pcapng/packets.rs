@@ -82,6 +82,16 @@ packets! {
     sack4_start: u64,
     /// Fourth block.
     sack4_end: u64,
+    /// The kind of its AccECN option: 172 or 174; 0 without one.
+    accecn_kind: u8,
+    /// How many fields that has.
+    accecn_n: u8,
+    /// Its first field.
+    accecn1: u32,
+    /// Its second field.
+    accecn2: u32,
+    /// Its third field.
+    accecn3: u32,
     /// Why it was lost right after this place: 0 not lost, 1 the queue was full, 2 the AQM, 3 the medium.
     drop: u8,
     /// Whether its data were sent before.
@@ -123,6 +133,22 @@ impl Row {
         ]
         .into_iter()
         .take(usize::from(self.sack_n))
+    }
+
+    /// The AccECN option (RFC 9768 section 3.2.3) as on the wire, filled up to a multiple of four bytes with NOPs.
+    pub(super) fn accecn(&self) -> Vec<u8> {
+        const NOP: u8 = 1;
+        if self.accecn_kind == 0 {
+            return Vec::new();
+        }
+        let fields = [self.accecn1, self.accecn2, self.accecn3];
+        let fields = &fields[..usize::from(self.accecn_n).min(3)];
+        let mut bytes = vec![self.accecn_kind, 2 + 3 * fields.len() as u8];
+        for field in fields {
+            bytes.extend_from_slice(&field.to_be_bytes()[1..]);
+        }
+        bytes.resize(bytes.len().next_multiple_of(4), NOP);
+        bytes
     }
 
     /// The identity of the packet that was sent: its own, unless it is a copy.

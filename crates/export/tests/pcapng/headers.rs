@@ -97,6 +97,32 @@ fn accecn_syn() {
     assert_eq!(bytes[32..34], [0xA1, 0xC2]);
 }
 
+/// RFC 9768 section 3.2.3: kind 172 (EE0B, ECEB, EE1B) or 174, the length says how many fields of three bytes there are, and NOPs
+/// fill the header up. Beside timestamps and two SACK blocks there is room for two fields: 40 bytes of options.
+#[test]
+fn accecn_option() {
+    let fields = |kind, n| {
+        let row = Row {
+            size: 80,
+            payload: 0,
+            dir: 1,
+            accecn_kind: kind,
+            accecn_n: n,
+            accecn1: 0x01_02_03,
+            accecn2: 0x04_05_06,
+            accecn3: 0x07_08_09,
+            ..data()
+        };
+        tcp_options(&v4(flow(), row))[12..].to_vec()
+    };
+    assert_eq!(fields(172, 3), [172, 11, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1]);
+    assert_eq!(fields(174, 2), [174, 8, 1, 2, 3, 4, 5, 6]);
+    assert_eq!(fields(172, 1), [172, 5, 1, 2, 3, 1, 1, 1]);
+    assert_eq!(fields(172, 0), [172, 2, 1, 1]);
+    let sacked = Row { size: 80, payload: 0, dir: 1, sack_n: 2, accecn_kind: 174, accecn_n: 2, ..data() };
+    assert_eq!(tcp_options(&v4(flow(), sacked)).len(), 40);
+}
+
 /// Spec 17.5: two NOPs, kind 254, length 6, experiment 0x4D44, version 0 with MDS and state-change ACKs, log2 of tau = 64.
 #[test]
 fn mds_is_offered_on_both_syns_and_only_there() {

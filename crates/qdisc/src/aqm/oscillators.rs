@@ -18,7 +18,7 @@ use crate::aqm::{Signal, Verdict};
 use crate::ecn::Class;
 
 /// tau of the MDS document's tests.
-pub(crate) const DEFAULT_TAU: NonZeroU32 = NonZeroU32::new(64).unwrap();
+pub(crate) const DEFAULT_TAU: NonZeroU32 = windtunnel_algorithm::tau::DEFAULT;
 
 /// The oscillators. Phases are nanoseconds; that of the MDS oscillator is negative after a CE, until the
 /// tau SCE for which that stands would have come.

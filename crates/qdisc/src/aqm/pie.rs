@@ -225,8 +225,8 @@ impl Aqm for Pie {
     /// Delays in seconds.
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
         out("p", self.p.get());
-        out("qdelay", self.qdelay.as_secs_f64());
-        out("burst", self.burst.as_secs_f64());
+        out("qdelay_s", self.qdelay.as_secs_f64());
+        out("burst_s", self.burst.as_secs_f64());
         out("accu", self.accu);
     }
 }

@@ -195,7 +195,7 @@ impl Aqm for Red {
     /// The average in bytes, as the last arrival left it.
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
         let avg = self.average.last();
-        out("avg", avg);
+        out("avg_bytes", avg);
         out("p", self.probability(avg).unwrap_or(1.0));
         out("max_p", self.max_p);
     }

@@ -52,6 +52,7 @@ pub struct RedParams {
     /// How many packets may arrive at once to an empty queue before the average reaches `min`: it sets the weight of a
     /// packet in the average; if left out, `(2 min + max) / (3 avpkt)`.
     #[schemars(extend("x-unit" = "packets"))]
+    #[serde(deserialize_with = "windtunnel_units::count::packets")]
     pub burst: Option<u32>,
     /// The probability of a signal at `max`; with `adaptive`, where it begins.
     pub probability: Probability,

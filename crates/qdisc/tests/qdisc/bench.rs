@@ -2,9 +2,9 @@
 
 use windtunnel_qdisc::ecn::Outcome;
 use windtunnel_qdisc::{
-    Accounts, Backlog, BrickWallParams, DelticMdsParams, DelticParams, Deltim2Params, DeltimParams, Dropped,
-    FifoParams, Incident, Limit, PieParams, QueueCx, QueueDiscipline, QueueInit, QueueSpec, QueueStats,
-    RampParams, RedIdle, RedParams,
+    Accounts, Backlog, BrickWallParams, CodelParams, CodelVariant, DelticMdsParams, DelticParams,
+    Deltim2Params, DeltimParams, Dropped, FifoParams, FlowHash, FqCodelParams, FqParams, Incident, Limit,
+    PieParams, QueueCx, QueueDiscipline, QueueInit, QueueSpec, QueueStats, RampParams, RedIdle, RedParams,
 };
 use windtunnel_units::{Bytes, Duration, Rate, Seq, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId, Packet};
@@ -58,6 +58,33 @@ pub(crate) fn all_queues() -> Vec<QueueSpec> {
         QueueSpec::new(DelticMdsParams::default()),
         QueueSpec::new(DeltimParams::default()),
         QueueSpec::new(Deltim2Params::default()),
+        QueueSpec::new(CodelParams::default()),
+        QueueSpec::new(CodelParams {
+            variant: CodelVariant::Rfc,
+            ecn: true,
+            newton: true,
+            ce_threshold: Some(Duration::from_millis(1)),
+            ..CodelParams::default()
+        }),
+        QueueSpec::new(FqCodelParams::default()),
+        QueueSpec::new(FqCodelParams {
+            hash: FlowHash::Jenkins,
+            flows: 2,
+            quantum: Bytes::new(300),
+            memory_limit: Bytes::new(20_000),
+            drop_batch: 2,
+            ..FqCodelParams::default()
+        }),
+        QueueSpec::new(FqCodelParams::default()).with("aqm", PieParams { ecn: true, ..PieParams::default() }),
+        QueueSpec::new(FqCodelParams::default()).with("aqm", DeltimParams::default()),
+        QueueSpec::new(FqParams::default()),
+        QueueSpec::new(FqParams {
+            hash: FlowHash::Jenkins,
+            orphan_mask: 1,
+            flow_limit: 5,
+            ..FqParams::default()
+        })
+        .with("aqm", CodelParams::default()),
         QueueSpec::new(PieParams::default()),
         QueueSpec::new(PieParams { ecn: true, dq_rate_estimator: true, ..PieParams::default() }),
         QueueSpec::new(RedParams::default()),
@@ -200,6 +227,22 @@ impl Bench {
         (0..self.queue.bands())
             .map(|band| (self.queue.band_name(band), self.queue.band_backlog(band)))
             .collect()
+    }
+
+    /// When a queue that gave no packet is to be asked again.
+    pub(crate) fn next_ready(&self, at_ns: u64) -> Option<u64> {
+        self.queue.next_ready(Time::from_nanos(at_ns)).map(Time::as_nanos)
+    }
+
+    /// An internal number of a band, if it has it.
+    pub(crate) fn probed_band(&self, band: usize, name: &str) -> Option<f64> {
+        let mut found = None;
+        self.queue.probe_band(band, &mut |n, value| {
+            if n == name {
+                found = Some(value);
+            }
+        });
+        found
     }
 
     /// An internal integer of the queue; 0 if it does not have it.

@@ -40,8 +40,8 @@ fn defaults() {
     );
 }
 
-/// PIE's defaults, including its limit, are Linux's (spec/queues-and-signalling section 6); of the other
-/// queues only RED has a limit, that of tc's manual page.
+/// PIE's defaults are Linux's (spec/queues-and-signalling section 6): so is its limit, and those of CoDel and the fair
+/// queues; RED's is that of tc's manual page, and the others have none.
 #[test]
 fn pie_defaults() {
     assert_eq!(
@@ -57,6 +57,9 @@ fn pie_defaults() {
         let expected = match config.params.name() {
             "pie" => Limit::Packets(1_000),
             "red" => Limit::Bytes(Bytes::new(400_000)),
+            "codel" => Limit::Packets(1_000),
+            "fq_codel" => Limit::Packets(10_240),
+            "fq" => Limit::Packets(10_000),
             _ => Limit::Unlimited,
         };
         assert_eq!(config.params.default_limit(), expected, "{config:?}");

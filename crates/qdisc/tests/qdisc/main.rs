@@ -1,10 +1,12 @@
 //! Queues as they are used: packets in, packets out, through [`windtunnel_qdisc::QueueDiscipline`].
 
 mod bench;
+mod codel;
 mod config;
 mod deltic;
 mod deltim;
 mod ecn;
+mod fair;
 mod fifo;
 mod invariants;
 mod oscillators;

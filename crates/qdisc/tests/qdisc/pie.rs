@@ -82,7 +82,7 @@ fn test_point() {
     let mut bench = bench(linux());
     delay(&mut bench, 490, 20);
     bench.run_timers(500 * MS - 1);
-    near(probed(&bench, "qdelay"), 0.020);
+    near(probed(&bench, "qdelay_s"), 0.020);
     near(probed(&bench, "p"), 0.0);
     bench.run_timers(500 * MS);
     near(probed(&bench, "p"), 0.025_625 / 2048.0);
@@ -152,7 +152,7 @@ fn steps() {
 fn decay() {
     let (mut linux, now) = held(&linux(), 10, 20);
     while linux.dequeue(now * MS).is_some() {}
-    near(probed(&linux, "qdelay"), 0.0);
+    near(probed(&linux, "qdelay_s"), 0.0);
     linux.run_timers((now + 15) * MS);
     near(probed(&linux, "p"), 0.2);
     linux.run_timers((now + 30) * MS);
@@ -187,18 +187,18 @@ fn burst_allowance() {
         by_departures.arrive(at * MS, Kind::Ect0);
         by_departures.dequeue(at * MS).unwrap();
         // The first departure has none before it.
-        near(probed(&by_departures, "burst"), 0.150 - at as f64 * 1e-3);
+        near(probed(&by_departures, "burst_s"), 0.150 - at as f64 * 1e-3);
     }
     by_departures.dequeue(400 * MS).unwrap();
-    near(probed(&by_departures, "burst"), 0.0);
+    near(probed(&by_departures, "burst_s"), 0.0);
     // Empty, p = 0: the first update starts again.
     while by_departures.dequeue(401 * MS).is_some() {}
     by_departures.run_timers(500 * MS);
-    near(probed(&by_departures, "burst"), 0.150);
+    near(probed(&by_departures, "burst_s"), 0.150);
     // Idle time before the first departure after that does not belong to the burst.
     by_departures.arrive(900 * MS, Kind::Ect0);
     by_departures.dequeue(905 * MS).unwrap();
-    near(probed(&by_departures, "burst"), 0.150);
+    near(probed(&by_departures, "burst_s"), 0.150);
 
     let params = PieParams { burst_mode: PieBurstMode::Rfc, ..rfc() };
     let mut by_updates = bench(params);
@@ -212,7 +212,7 @@ fn burst_allowance() {
         let updates = n * 20 / 15;
         // The updates up to 15 ms saw no delay: p = 0 and the allowance stays whole.
         expected = (0.150 - 0.015 * (updates - 1) as f64).max(0.0);
-        near(probed(&by_updates, "burst"), expected);
+        near(probed(&by_updates, "burst_s"), expected);
     }
     near(expected, 0.0);
 }
@@ -257,7 +257,7 @@ fn half_target_gate() {
         delay(&mut bench, update + 1 + first_ms, first_ms);
         delay(&mut bench, update + 16 + second_ms, second_ms);
         let now = update + 16 + second_ms;
-        near(probed(&bench, "qdelay"), second_ms as f64 * 1e-3);
+        near(probed(&bench, "qdelay_s"), second_ms as f64 * 1e-3);
         assert!(probed(&bench, "p") < 0.2);
         three_packets(&mut bench, now);
         count(&signals(&mut bench, now, 100, 1_500, Kind::NotEct)) > 0

@@ -184,7 +184,7 @@ fn follows(params: PieParams, phases: &[(u64, u64, u64)], seed: u64) -> Result<(
                 departure = now + random(departures_us);
             }
             for (name, value) in
-                [("p", law.p), ("burst", law.burst), ("accu", law.accu), ("qdelay", law.qdelay)]
+                [("p", law.p), ("burst_s", law.burst), ("accu", law.accu), ("qdelay_s", law.qdelay)]
             {
                 let got = bench.probed(name).unwrap();
                 prop_assert!((got - value).abs() < 1e-9, "{name} {got}, {value} at {now} ns");
@@ -255,7 +255,7 @@ fn equilibrium(params: PieParams) -> Equilibrium {
         p += bench.probed("p").unwrap();
         sojourn += left.sojourn.as_secs_f64();
         n += 1;
-        assert!((0.0075..0.250).contains(&bench.probed("qdelay").unwrap()));
+        assert!((0.0075..0.250).contains(&bench.probed("qdelay_s").unwrap()));
     });
     assert_eq!(bench.stats().drops_full, begin.drops_full);
     let lost = (bench.stats().lost - begin.lost) as f64 / (bench.stats().arrived - begin.arrived) as f64;

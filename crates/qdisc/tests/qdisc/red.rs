@@ -48,7 +48,7 @@ fn hold(bench: &mut Bench, at_ms: u64, packets: usize) {
     for _ in 0..3_000 {
         pass(bench, at_ms, Kind::Ect0);
     }
-    near(probed(bench, "avg"), 1_500.0 * packets as f64);
+    near(probed(bench, "avg_bytes"), 1_500.0 * packets as f64);
 }
 
 /// A packet arrives, and one leaves if it stays. Whether it was signalled.
@@ -85,7 +85,7 @@ fn average() {
     let mut bench = bench(half());
     for expected in [0.0, 750.0, 1_875.0, 3_187.5, 4_593.75] {
         bench.arrive(0, Kind::NotEct);
-        near(probed(&bench, "avg"), expected);
+        near(probed(&bench, "avg_bytes"), expected);
     }
 }
 
@@ -97,7 +97,7 @@ fn average_at_the_test_point() {
     for found in 0..200 {
         bench.arrive(0, Kind::Ect0);
         avg += (1_500.0 * f64::from(found) - avg) / 32.0;
-        near(probed(&bench, "avg"), avg);
+        near(probed(&bench, "avg_bytes"), avg);
     }
 }
 
@@ -115,13 +115,13 @@ fn idle_time() {
     let sent = 5 * 1_200 * US;
     // On the wire still: a packet that finds no backlog, of weight 1/2.
     bench.arrive(sent, Kind::NotEct);
-    near(probed(&bench, "avg"), 4_593.75 / 2.0);
+    near(probed(&bench, "avg_bytes"), 4_593.75 / 2.0);
     bench.dequeue(sent).unwrap();
     bench.arrive(sent + 1_200 * US + 10 * MS, Kind::NotEct);
-    near(probed(&bench, "avg"), 4_593.75 / 4.0);
+    near(probed(&bench, "avg_bytes"), 4_593.75 / 4.0);
     bench.dequeue(sent + 1_200 * US + 10 * MS).unwrap();
     bench.arrive(sent + 2_400 * US + 40 * MS, Kind::NotEct);
-    near(probed(&bench, "avg"), 4_593.75 / 32.0);
+    near(probed(&bench, "avg_bytes"), 4_593.75 / 32.0);
 }
 
 /// Packets that find the queue empty and are dropped do not end idle time: each finds the average lower, by the square
@@ -135,7 +135,7 @@ fn dropped_in_idle_time() {
     let mut expected = 150_000.0;
     for k in 0..4 {
         bench.arrive(1_200 * US + k * 5 * MS, Kind::NotEct);
-        near(probed(&bench, "avg"), expected);
+        near(probed(&bench, "avg_bytes"), expected);
         assert_eq!(bench.stats().lost, (k + 1).min(3));
         expected /= 2.0_f64.sqrt();
     }
@@ -151,7 +151,7 @@ fn idle_time_of_linux() {
         hold(&mut bench, 0, 10);
         while bench.dequeue(0).is_some() {}
         bench.arrive((1_200 + us) * US, Kind::Ect0);
-        probed(&bench, "avg") / 15_000.0
+        probed(&bench, "avg_bytes") / 15_000.0
     };
     near(after(RedIdle::Linux, 256), 0.75);
     near(after(RedIdle::Linux, 15 * 1_024), 0.5);
@@ -254,10 +254,10 @@ fn first_packet_of_the_band() {
         // From 2 packets up to the band again: the average is 3 kB, and with 40 packets queued at once 31.5 kB.
         while bench.backlog().packets < 40 {
             let marks = bench.stats().ce;
-            let below = probed(&bench, "avg") < 20_000.0;
+            let below = probed(&bench, "avg_bytes") < 20_000.0;
             bench.arrive(0, Kind::Ect0);
             if below {
-                assert_eq!(bench.stats().ce, marks, "the first one at {} B", probed(&bench, "avg"));
+                assert_eq!(bench.stats().ce, marks, "the first one at {} B", probed(&bench, "avg_bytes"));
             }
         }
     }
@@ -367,7 +367,7 @@ fn adaptive() {
     while idle.dequeue(0).is_some() {}
     idle.run_timers(1_000 * MS);
     near(probed(&idle, "max_p"), 0.02 * 0.9 * 0.9);
-    near(probed(&idle, "avg"), 67_500.0);
+    near(probed(&idle, "avg_bytes"), 67_500.0);
     assert!(bench(test_point()).next_timer().is_none(), "no timer where nothing is adapted");
 }
 
@@ -392,10 +392,10 @@ fn automatic() {
         signalled.unwrap()
     };
     assert_eq!(thresholds(&mut bench), 6);
-    let avg = probed(&bench, "avg");
+    let avg = probed(&bench, "avg_bytes");
     bench.rate = Rate::from_mbps(100);
     bench.run_timers(500 * MS);
-    near(probed(&bench, "avg"), avg);
+    near(probed(&bench, "avg_bytes"), avg);
     near(probed(&bench, "p"), 0.0);
     // 31.25 kB are 20.8 packets.
     assert_eq!(thresholds(&mut bench), 21);

@@ -155,7 +155,7 @@ fn follows(params: RedParams, phases: &[(u64, u64, u64)], seed: u64) -> Result<(
                 }
                 departure = now + random(departures_us);
             }
-            for (name, value) in [("avg", law.avg), ("max_p", law.max_p)] {
+            for (name, value) in [("avg_bytes", law.avg), ("max_p", law.max_p)] {
                 let got = bench.probed(name).unwrap();
                 prop_assert!(
                     (got - value).abs() < 1e-6 * value.max(1.0),
@@ -219,9 +219,9 @@ fn equilibrium_of_an_overload() {
         let begin = bench.stats();
         let (mut sum, mut n) = (0.0, 0.0);
         load.run(&mut bench, 100_000_000_000..1_300_000_000_000, |bench, _| {
-            sum += bench.probed("avg").unwrap();
+            sum += bench.probed("avg_bytes").unwrap();
             n += 1.0;
-            assert!((MIN * 3.0..MAX * 3.0).contains(&bench.probed("avg").unwrap()));
+            assert!((MIN * 3.0..MAX * 3.0).contains(&bench.probed("avg_bytes").unwrap()));
         });
         let lost = (bench.stats().lost - begin.lost) as f64 / (bench.stats().arrived - begin.arrived) as f64;
         assert!((lost - 1.0 / 6.0).abs() < 1e-4, "{random:?}: lost {lost}");

@@ -29,16 +29,14 @@ pub(crate) struct Controller {
     pub(crate) detection: Option<LossDetection>,
     /// The initial window in segments, where the flow gives none.
     pub(crate) iw: u32,
-    /// The sender from before congestion control, if it is that.
-    pub(crate) bsd42: Option<Bsd42Params>,
 }
 
-impl Controller {
-    /// What stands in place of a controller where there is none.
-    pub(crate) fn none(name: String) -> Controller {
-        let params = SharedController(Arc::new(WindowedConfig::default()));
-        Controller { name, params, detection: None, iw: DEFAULT_IW, bsd42: None }
-    }
+/// What `cc` may name.
+#[derive(Debug)]
+pub(crate) enum Control {
+    By(Controller),
+    /// The sender from before congestion control.
+    Bsd42(Bsd42Params),
 }
 
 /// Reads a controller.
@@ -46,14 +44,15 @@ pub(crate) fn controller(
     at: &Cursor<'_>,
     endpoints: Endpoints,
     registry: &Registry,
-) -> Result<Controller, Fault> {
+) -> Result<Control, Fault> {
     let (name, place) = at.kind_name("a controller")?;
     if name == BSD42 {
-        return bsd42(at, &place, endpoints);
+        return bsd42(at, &place, endpoints).map(Control::Bsd42);
     }
     if let Some(entry) = registry.controllers.named(name) {
         let params = SharedController(registry.controllers.read(at)?);
-        return Ok(Controller { params, ..Controller::none(entry.name.to_string()) });
+        let name = entry.name.to_string();
+        return Ok(Control::By(Controller { name, params, detection: None, iw: DEFAULT_IW }));
     }
     let (base, suffixed) = match name.strip_suffix(MDS_SUFFIX) {
         Some(base) => (base, true),
@@ -85,24 +84,23 @@ pub(crate) fn controller(
     config.resolve(style);
     let suffix = if config.response.name() == MDS { MDS_SUFFIX } else { "" };
     let name = classic.map_or(&*avoidance.name, |classic| classic.name);
-    Ok(Controller {
+    Ok(Control::By(Controller {
         name: format!("{name}{suffix}"),
         params: SharedController(Arc::new(config)),
         detection: classic.map(|classic| classic.detection),
         iw: classic.map_or(DEFAULT_IW, |classic| classic.iw),
-        bsd42: None,
-    })
+    }))
 }
 
 /// Reads the sender from before congestion control.
-fn bsd42(at: &Cursor<'_>, place: &Cursor<'_>, endpoints: Endpoints) -> Result<Controller, Fault> {
+fn bsd42(at: &Cursor<'_>, place: &Cursor<'_>, endpoints: Endpoints) -> Result<Bsd42Params, Fault> {
     if endpoints == Endpoints::Ideal {
         return Err(place.not_allowed("a controller; a sender without one needs endpoints = \"linux\""));
     }
     at.expect_keys(&[&["kind"], fields::<Bsd42Params>()].concat())?;
     let params: Bsd42Params = at.read_own_fields()?;
     params.check().map_err(|OutOfRange { key, allowed, .. }| at.get(key).not_allowed(allowed))?;
-    Ok(Controller { bsd42: Some(params), ..Controller::none(BSD42.to_owned()) })
+    Ok(params)
 }
 
 /// The response of a window-based controller. `suffixed` is the whole name and the part before the suffix, where the name

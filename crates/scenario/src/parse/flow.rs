@@ -9,16 +9,17 @@ use windtunnel_units::parse::number_with_unit;
 use windtunnel_units::{Duration, Time};
 
 use super::application::application;
-use super::controller::{Controller, controller};
+use super::controller::{Control, Controller, controller};
 use super::cursor::Cursor;
 use super::document::Value;
+use super::ecn;
 use super::fault::Fault;
 use super::link::{LONGEST_DELAY, Surroundings};
 use super::record::Names;
-use super::route::{Graph, check_length};
+use super::route::{Graph, check_length, check_tunnels};
 use super::tcp::tcp;
 use crate::file::FlowTable;
-use crate::model::{Active, Endpoints, FlowGroup, Link, Route, member_name};
+use crate::model::{Active, Endpoints, FlowGroup, Link, Route, TcpTransport, Transport, member_name};
 
 /// Flows of a scenario; also the largest `count`.
 const MOST_FLOWS: u32 = 100_000;
@@ -75,39 +76,58 @@ fn flow(
     topology: &Topology<'_>,
     of: Surroundings<'_>,
 ) -> Result<FlowGroup, Fault> {
-    let ideal = of.endpoints == Endpoints::Ideal;
     let application = application(&at.get("app"), of.endpoints, of.registry)?;
-    let Controller { name: cc_name, params: cc, detection, iw, bsd42 } =
-        if application.protocol() == Protocol::Udp {
-            no_controller(&application, at)?
-        } else {
-            controller(&at.get("cc"), of.endpoints, of.registry)?
-        };
-    if let (Some(_), ApplicationConfig::Poisson(_)) = (&bsd42, &application) {
-        return Err(at.get("app").not_allowed("an application of one connection: `bsd42` opens no others"));
-    }
-    let needs = cc.needs();
-    let sce = needs.feedback == Feedback::Sce;
-    let ecn = table.ecn.unwrap_or(ideal || sce);
-    if sce && !ecn {
-        return Err(at.get("ecn").not_allowed("the MDS response needs ECN"));
-    }
     Ok(FlowGroup {
         name: table.name.clone().unwrap_or_default(),
         count: table.count,
         stagger: table.stagger,
         active: schedule(table, at, of.end)?,
-        tcp: tcp(root, at, of.endpoints, needs, detection)?,
-        pacing: pacing(table.pacing, at, &cc_name, ideal, needs.pacing)?,
-        cc_name,
-        cc,
-        ecn,
+        transport: transport(table, root, at, &application, of)?,
         application,
-        bsd42,
-        iw: initial_window(&at.get("iw"), iw)?,
-        ack: ack(&at.get("ack"), of.endpoints)?,
         route: route(table, at, topology)?,
     })
+}
+
+/// How the data of an application are carried.
+fn transport(
+    table: &FlowTable,
+    root: &Cursor<'_>,
+    at: &Cursor<'_>,
+    application: &ApplicationConfig,
+    of: Surroundings<'_>,
+) -> Result<Transport, Fault> {
+    let ideal = of.endpoints == Endpoints::Ideal;
+    let of_ecn =
+        |needs| ecn::Surroundings { endpoints: of.endpoints, protocol: application.protocol(), needs };
+    if application.protocol() == Protocol::Udp {
+        expect_no_tcp(at)?;
+        let (scheme, ect) = ecn::ecn(at, of_ecn(Feedback::Classic))?;
+        return Ok(Transport::Udp { ect: scheme.uses_ecn().then_some(ect) });
+    }
+    let Controller { name, params: controller, detection, iw } =
+        match controller(&at.get("cc"), of.endpoints, of.registry)? {
+            Control::By(controller) => controller,
+            Control::Bsd42(params) => {
+                if let ApplicationConfig::Poisson(_) = application {
+                    return Err(at
+                        .get("app")
+                        .not_allowed("an application of one connection: `bsd42` opens no others"));
+                }
+                return Ok(Transport::Bsd42(Box::new(params)));
+            }
+        };
+    let needs = controller.needs();
+    let (feedback, ect) = ecn::ecn(at, of_ecn(needs.feedback))?;
+    Ok(Transport::Tcp(Box::new(TcpTransport {
+        mechanisms: tcp(root, at, of.endpoints, needs, detection)?,
+        pacing: pacing(table.pacing, at, &name, ideal, needs.pacing)?,
+        name,
+        controller,
+        feedback,
+        ect,
+        iw: initial_window(&at.get("iw"), iw)?,
+        ack: ack(&at.get("ack"), of.endpoints)?,
+    })))
 }
 
 /// Whether departures are paced: as the scenario says, or as the controller needs it.
@@ -124,15 +144,15 @@ fn pacing(
     Ok(given.unwrap_or(ideal || need != PacingNeed::None))
 }
 
-/// A flow over UDP has no controller; it is named after what it does.
-fn no_controller(application: &ApplicationConfig, at: &Cursor<'_>) -> Result<Controller, Fault> {
+/// A flow over UDP has nothing of TCP.
+fn expect_no_tcp(at: &Cursor<'_>) -> Result<(), Fault> {
     for key in ["cc", "tcp", "iw", "ack"] {
         let key = at.get(key);
         if key.is_given() {
             return Err(key.fault("belongs to TCP; this application uses UDP"));
         }
     }
-    Ok(Controller::none(application.kind().to_owned()))
+    Ok(())
 }
 
 fn initial_window(at: &Cursor<'_>, default: u32) -> Result<u32, Fault> {
@@ -263,6 +283,8 @@ fn route(table: &FlowTable, at: &Cursor<'_>, topology: &Topology<'_>) -> Result<
     };
     check_length(&forward, &at.get("path"))?;
     check_length(&reverse, &at.get("reverse"))?;
+    check_tunnels(links, &forward, at)?;
+    check_tunnels(links, &reverse, at)?;
     let link_delay: Duration = forward.iter().chain(&reverse).map(|link| links[*link].delay).sum();
     let at = at.get("rtt");
     let rtt = match (table.rtt, topology) {
@@ -357,11 +379,14 @@ fn name(groups: &mut [FlowGroup], tables: &[FlowTable], at: &Cursor<'_>) -> Resu
         if table.name.is_some() {
             continue;
         }
-        let number = numbers.entry(group.cc_name.clone()).or_insert(0);
+        let number = numbers.entry(group.cc_name().to_owned()).or_insert(0);
         loop {
             *number += 1;
-            let name =
-                if *number == 1 { group.cc_name.clone() } else { format!("{}-{number}", group.cc_name) };
+            let name = if *number == 1 {
+                group.cc_name().to_owned()
+            } else {
+                format!("{}-{number}", group.cc_name())
+            };
             let members = || (0..group.count).map(|member| member_name(&name, group.count, member));
             if !members().any(|member| names.contains(&member)) {
                 members().for_each(|member| names.take(member));

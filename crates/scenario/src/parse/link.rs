@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use windtunnel_qdisc::ecn::EcnMode;
 use windtunnel_qdisc::{OutOfRange, QueueInit, QueueSpec};
+use windtunnel_sim::DequeuePoint;
 use windtunnel_sim::element::ElementParams;
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 
@@ -13,7 +14,7 @@ use super::fault::Fault;
 use super::limit::limit;
 use super::rate::link_rate;
 use crate::file::{BottleneckTable, LinkTable, ReverseTable};
-use crate::model::{Change, DequeuePoint, Endpoints, Link, LinkRate, Queue};
+use crate::model::{Change, Endpoints, Link, LinkRate, Queue};
 use crate::registry::Registry;
 
 /// The queue of a link that names none.

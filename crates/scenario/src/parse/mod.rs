@@ -5,6 +5,7 @@ mod controller;
 pub(crate) mod cursor;
 pub(crate) mod deserialize;
 pub(crate) mod document;
+mod ecn;
 pub(crate) mod fault;
 mod flow;
 mod limit;

@@ -10,6 +10,7 @@ use std::rc::Rc;
 use super::document::{Entry, Node, Value, shorten};
 use super::fault::{Fault, Location, Place, Problem};
 use super::nearest::nearest;
+use crate::registry::Registry;
 
 /// Keys are no longer.
 const MOST_STEPS: usize = 16;
@@ -22,7 +23,7 @@ enum Step<'k> {
 }
 
 /// Applies one override.
-pub(crate) fn apply(document: &mut Node, setting: &str) -> Result<(), Fault> {
+pub(crate) fn apply(document: &mut Node, setting: &str, registry: &Registry) -> Result<(), Fault> {
     let place = Place::Setting(Rc::from(shorten(setting)));
     let fault = |key: &str, problem: String| {
         let location = Location { place: place.clone(), key: shorten(key), value: None };
@@ -45,7 +46,7 @@ pub(crate) fn apply(document: &mut Node, setting: &str) -> Result<(), Fault> {
     let mut node = document;
     for (index, step) in steps.iter().enumerate() {
         let (so_far, is_last) = (&steps[..index], index + 1 == steps.len());
-        node = enter(node, *step, so_far, is_last, &place)
+        node = enter(node, *step, so_far, is_last, &place, registry)
             .map_err(|Refusal { problem, hint }| fault(key, problem).with_hint(hint.as_deref()))?;
     }
     *node = value;
@@ -89,6 +90,7 @@ fn enter<'n>(
     so_far: &[Step<'_>],
     is_last: bool,
     place: &Place,
+    registry: &Registry,
 ) -> Result<&'n mut Node, Refusal> {
     let path = show(so_far);
     match step {
@@ -97,7 +99,7 @@ fn enter<'n>(
             _ => Err(Refusal::new(format!("`{path}` is not a list"))),
         },
         Step::Key(key) => {
-            if let (Value::Text(name), Some(own_key)) = (&node.value, algorithm_key(so_far)) {
+            if let (Value::Text(name), Some(own_key)) = (&node.value, algorithm_key(so_far, registry)) {
                 let kind = Node { value: Value::Text(name.clone()), place: node.place.clone() };
                 node.value = Value::Table(vec![Entry {
                     key: own_key.to_owned(),
@@ -140,10 +142,11 @@ fn at_index<'n>(items: &'n mut [Node], index: usize, path: &str) -> Result<&'n m
 }
 
 /// The key under which the name of an algorithm stands once it is a table.
-fn algorithm_key(path: &[Step<'_>]) -> Option<&'static str> {
+fn algorithm_key(path: &[Step<'_>], registry: &Registry) -> Option<&'static str> {
     match path.last() {
-        Some(Step::Key("cc" | "queue" | "slow_start")) => Some("kind"),
+        Some(Step::Key("cc" | "queue" | "slow_start" | "app")) => Some("kind"),
         Some(Step::Key("ack")) => Some("policy"),
+        Some(Step::Key(key)) if registry.takes_aqm(key) => Some("kind"),
         _ => None,
     }
 }

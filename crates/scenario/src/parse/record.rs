@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use windtunnel_sim::Window;
 use windtunnel_units::{Duration, Time};
 
 use super::cursor::Cursor;
 use super::fault::Fault;
 use crate::file::RecordTable;
-use crate::model::{Record, Window};
+use crate::model::Record;
 
 /// Points of one series over a run, unless the scenario says otherwise: more than a figure has pixels.
 const POINTS: u64 = 20_000;

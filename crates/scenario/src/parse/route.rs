@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use windtunnel_sim::element::tunnels_match;
+
 use super::cursor::Cursor;
 use super::fault::Fault;
 use super::nearest::nearest;
@@ -112,6 +114,17 @@ impl<'l> Graph<'l> {
 pub(crate) fn check_length(route: &[usize], at: &Cursor<'_>) -> Result<(), Fault> {
     if route.len() > LONGEST {
         return Err(at.fault(format!("the route has {} links: at most {LONGEST} are allowed", route.len())));
+    }
+    Ok(())
+}
+
+/// Finds fault with a route on which a tunnel starts and does not end, or the other way round.
+pub(crate) fn check_tunnels(links: &[Link], route: &[usize], at: &Cursor<'_>) -> Result<(), Fault> {
+    let elements = route.iter().flat_map(|link| &links[*link].impair);
+    if !tunnels_match(elements.filter_map(|element| element.tunnel_end())) {
+        return Err(at.fault(
+            "its packets pass one end of a tunnel without the other: a `tunnel-entry` needs a `tunnel-exit` further on",
+        ));
     }
     Ok(())
 }

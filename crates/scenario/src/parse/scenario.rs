@@ -30,7 +30,7 @@ pub(crate) fn parse(
 ) -> Result<Scenario, Fault> {
     let mut document = Node::document(text)?;
     for setting in settings {
-        overrides::apply(&mut document, setting)?;
+        overrides::apply(&mut document, setting, registry)?;
     }
     resolve(&Cursor::root(&document), file, registry)
 }

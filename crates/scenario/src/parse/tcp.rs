@@ -7,19 +7,19 @@ use super::cursor::Cursor;
 use super::fault::Fault;
 use crate::model::Endpoints;
 
-/// Reads the mechanisms of one flow. `detection` is the loss detection that its controller's name stands for.
+/// Reads the mechanisms of one flow; loss-free endpoints have none. `detection` is the loss detection that its controller's name stands for.
 pub(crate) fn tcp(
     root: &Cursor<'_>,
     flow: &Cursor<'_>,
     endpoints: Endpoints,
     needs: Needs,
     detection: Option<LossDetection>,
-) -> Result<TcpParams, Fault> {
+) -> Result<Option<TcpParams>, Fault> {
     let (shared, own) = (root.get("tcp"), flow.get("tcp"));
     if endpoints == Endpoints::Ideal {
         return match [own, shared].iter().find(|at| at.is_given()) {
             Some(at) => Err(at.fault("belongs to endpoints = \"linux\"; ideal endpoints have none of it")),
-            None => Ok(TcpParams::default()),
+            None => Ok(None),
         };
     }
     let table = own.over(&shared);
@@ -44,5 +44,5 @@ pub(crate) fn tcp(
         }
     }
     params.check().map_err(|OutOfRange { key, allowed, .. }| at.get(key).not_allowed(allowed))?;
-    Ok(params)
+    Ok(Some(params))
 }

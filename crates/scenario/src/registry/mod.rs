@@ -2,24 +2,20 @@
 
 mod classic;
 mod controllers;
+mod elements;
 mod family;
 mod foreign;
 mod queues;
 
 use std::sync::Arc;
 
-use windtunnel_algorithm::Params;
 use windtunnel_cc::{AvoidanceParams, ControllerParams, ResponseParams, SlowStartParams};
 use windtunnel_qdisc::{AqmParams, QueueParams};
 use windtunnel_sim::application::{
     ApplicationConfig, BulkParams, CbrParams, MediaParams, OnOffParams, PoissonParams, ProbeParams,
     RequestResponseParams, TransferParams,
 };
-use windtunnel_sim::element::{
-    AckThinningParams, AggregationParams, CorruptionParams, DuplicationParams, ElementParams,
-    GilbertElliottParams, JitterParams, LossParams, OutageParams, PeriodicLossParams, ReorderingParams,
-    ScriptedLossParams, ScriptedReorderingParams,
-};
+use windtunnel_sim::element::ElementParams;
 
 pub(crate) use classic::{BSD42, CLASSICS, Classic, DEFAULT_IW};
 pub(crate) use controllers::{MDS, MDS_SUFFIX, RESPONSE, SLOW_START};
@@ -93,29 +89,6 @@ impl Default for Registry {
 }
 
 impl Registry {
-    /// Adds an element: something that packets pass on a link and that delays, loses or changes them.
-    ///
-    /// # Errors
-    /// If its name is taken, or a scenario cannot write it.
-    pub fn register_element<P: Params + ElementParams>(&mut self) -> Result<(), RegistryError> {
-        self.impairments.register(Entry::of::<P>(|params| Arc::new(params)))
-    }
-
-    fn register_elements(&mut self) -> Result<(), RegistryError> {
-        self.register_element::<OutageParams>()?;
-        self.register_element::<AckThinningParams>()?;
-        self.register_element::<LossParams>()?;
-        self.register_element::<GilbertElliottParams>()?;
-        self.register_element::<PeriodicLossParams>()?;
-        self.register_element::<ScriptedLossParams>()?;
-        self.register_element::<CorruptionParams>()?;
-        self.register_element::<DuplicationParams>()?;
-        self.register_element::<AggregationParams>()?;
-        self.register_element::<JitterParams>()?;
-        self.register_element::<ReorderingParams>()?;
-        self.register_element::<ScriptedReorderingParams>()
-    }
-
     /// Applications are a closed family: what makes a flow send is part of the simulator.
     fn register_applications(&mut self) -> Result<(), RegistryError> {
         let family = &mut self.applications;

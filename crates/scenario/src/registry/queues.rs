@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use windtunnel_algorithm::Params;
 use windtunnel_qdisc::{
-    AqmParams, BrickWallParams, BuildAqm, DelticMdsParams, DelticParams, Deltim2Params, DeltimParams,
-    FifoParams, PieParams, QueueParams, RampParams, RedParams,
+    AqmParams, BrickWallParams, BuildAqm, CodelParams, DelticMdsParams, DelticParams, Deltim2Params,
+    DeltimParams, FifoParams, FqCodelParams, FqParams, PieParams, QueueParams, RampParams, RedParams,
 };
 
 use super::family::Entry;
@@ -31,13 +31,21 @@ impl Registry {
         self.queues.register(entry.with_slots(P::default().slots()))
     }
 
+    /// True if some discipline takes an AQM under `key`.
+    pub(crate) fn takes_aqm(&self, key: &str) -> bool {
+        self.queues.iter().any(|entry| entry.slots.iter().any(|slot| slot.key == key))
+    }
+
     /// Those of windtunnel.
     pub(super) fn register_queues(&mut self) -> Result<(), RegistryError> {
         self.register_queue::<FifoParams>()?;
         self.register_aqm::<BrickWallParams>()?;
         self.register_aqm::<RampParams>()?;
+        self.register_aqm::<CodelParams>()?;
         self.register_aqm::<PieParams>()?;
         self.register_aqm::<RedParams>()?;
+        self.register_queue::<FqCodelParams>()?;
+        self.register_queue::<FqParams>()?;
         self.register_aqm::<DelticParams>()?;
         self.register_aqm::<DelticMdsParams>()?;
         self.register_aqm::<DeltimParams>()?;

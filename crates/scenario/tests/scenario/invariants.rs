@@ -6,7 +6,7 @@
 //! (except SND.NXT of bsd42, which retransmits its window from SND.UNA on). A sender that still has data to deliver has
 //! a packet in flight or a timer set.
 
-use windtunnel_scenario::{FlowGroup, Scenario, compile};
+use windtunnel_scenario::{FlowGroup, Scenario, Transport, compile};
 use windtunnel_sim::application::ApplicationConfig;
 use windtunnel_sim::{Simulation, StreamState, Summary};
 use windtunnel_tcp::HEADERS;
@@ -58,7 +58,8 @@ struct Observer<'s> {
 impl<'s> Observer<'s> {
     fn new(scenario: &'s Scenario) -> Observer<'s> {
         let simulation = Simulation::new(compile(scenario));
-        let go_back = scenario.flows().map(|(group, _)| group.bsd42.is_some()).collect();
+        let go_back =
+            scenario.flows().map(|(group, _)| matches!(group.transport, Transport::Bsd42(_))).collect();
         Observer { scenario, simulation, streams: Vec::new(), go_back, moved: (0, Time::ZERO, 0) }
     }
 

@@ -1,6 +1,6 @@
 //! What `endpoints = "linux"`, the default, means: defaults, mechanisms, impairments, applications.
 
-use windtunnel_scenario::{DequeuePoint, Endpoints, LinkRate, Registry, Scenario};
+use windtunnel_scenario::{DequeuePoint, Endpoints, LinkRate, Registry, Scenario, Transport};
 use windtunnel_sim::application::ApplicationConfig;
 use windtunnel_tcp::{AckPolicy, LossDetection, TcpParams};
 use windtunnel_units::Duration;
@@ -30,21 +30,25 @@ fn the_defaults_are_those_of_linux() {
     let scenario = dumbbell("", "", "cc = \"cubic\"");
     assert_eq!(scenario.endpoints, Endpoints::Linux);
     assert_eq!(scenario.links[0].dequeue_point, DequeuePoint::Start);
-    let flow = &scenario.flows[0];
-    let cc = flow.cc.to_map();
-    assert_eq!((flow.cc.name(), &cc["variant"]), ("cubic", &"linux".into()));
+    let flow = scenario.flows[0].tcp().unwrap();
+    let cc = flow.controller.to_map();
+    assert_eq!((flow.controller.name(), &cc["variant"]), ("cubic", &"linux".into()));
     assert_eq!(cc["slow_start"]["kind"], "hystart");
-    assert_eq!((flow.pacing, flow.ecn, flow.ack.policy), (false, false, AckPolicy::Linux));
-    assert_eq!(flow.tcp, TcpParams::default());
-    assert_eq!(flow.application, ApplicationConfig::Bulk);
+    assert_eq!((flow.pacing, flow.feedback.uses_ecn(), flow.ack.policy), (false, false, AckPolicy::Linux));
+    assert_eq!(flow.mechanisms, Some(TcpParams::default()));
+    assert_eq!(scenario.flows[0].application, ApplicationConfig::Bulk);
 }
 
 /// An MDS flow needs ECN, and ESSP sets its pace itself.
 #[test]
 fn mds_flows_have_ecn_and_essp_is_paced() {
-    let flow = &dumbbell("", "", "cc = { kind = \"reno-mds\", slow_start = \"essp\" }").flows[0];
-    assert!(flow.ecn && flow.pacing);
-    assert!((flow.tcp.pacing_ss_ratio - 1.0).abs() < 1e-9, "its gain is the stages' own");
+    let scenario = dumbbell("", "", "cc = { kind = \"reno-mds\", slow_start = \"essp\" }");
+    let flow = scenario.flows[0].tcp().unwrap();
+    assert!(flow.feedback.is_mds() && flow.pacing);
+    assert!(
+        (flow.mechanisms.as_ref().unwrap().pacing_ss_ratio - 1.0).abs() < 1e-9,
+        "its gain is the stages' own"
+    );
 }
 
 /// A flow's own mechanisms come before those of the scenario.
@@ -55,7 +59,7 @@ fn mechanisms_are_inherited() {
         "",
         "cc = \"reno\"\ntcp = { dupthresh = 7, frto = false }",
     );
-    let tcp = &scenario.flows[0].tcp;
+    let tcp = scenario.flows[0].tcp().unwrap().mechanisms.as_ref().unwrap();
     assert_eq!((tcp.tlp, tcp.dupthresh, tcp.frto, tcp.sack), (false, 7, false, true));
 }
 
@@ -68,8 +72,12 @@ fn classic_controllers_bring_their_recovery() {
         ("newreno", LossDetection::Newreno, 10),
     ] {
         let scenario = dumbbell("", "", &format!("cc = \"{name}\""));
-        let flow = &scenario.flows[0];
-        assert_eq!((flow.cc_name.as_str(), flow.tcp.loss_detection, flow.tcp.sack), (name, detection, false));
+        let flow = scenario.flows[0].tcp().unwrap();
+        let mechanisms = flow.mechanisms.as_ref().unwrap();
+        assert_eq!(
+            (flow.name.as_str(), mechanisms.loss_detection, mechanisms.sack),
+            (name, detection, false)
+        );
         assert_eq!(flow.iw, iw, "{name}: spec/congestion-control section 1.2");
         assert_eq!(parse(&scenario.to_toml()), scenario, "it can be printed and read");
     }
@@ -113,7 +121,7 @@ fn the_delay_is_on_both_ways() {
 #[test]
 fn udp_applications_have_no_controller() {
     let scenario = dumbbell("", "", "app = \"probe\"");
-    assert_eq!(scenario.flows[0].cc_name, "probe");
+    assert_eq!(scenario.flows[0].cc_name(), "probe");
     assert_eq!(parse(&scenario.to_toml()), scenario);
     assert!(refused("", "", "app = \"probe\"\ncc = \"reno\"").contains("belongs to TCP"));
 }
@@ -182,7 +190,7 @@ fn a_trace_that_cannot_be_read() {
 #[test]
 fn a_sender_without_congestion_control() {
     let scenario = dumbbell("", "", "cc = { kind = \"bsd42\", window = 8 }");
-    assert_eq!(scenario.flows[0].bsd42.as_ref().map(|params| params.window), Some(8));
+    assert!(matches!(&scenario.flows[0].transport, Transport::Bsd42(params) if params.window == 8));
     assert_eq!(parse(&scenario.to_toml()), scenario);
     assert!(refused("endpoints = \"ideal\"", "", "cc = \"bsd42\"").contains("endpoints = \"linux\""));
     assert!(refused("", "", "cc = { kind = \"bsd42\", windo = 8 }").contains("did you mean `window`"));

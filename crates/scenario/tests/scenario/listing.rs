@@ -120,8 +120,13 @@ fn every_application_and_impairment_is_accepted() {
             // How often they arrive has no default.
             let more = if app == "poisson" { ", arrivals = 10.0" } else { "" };
             let cc = if ["cbr", "probe", "media"].contains(&app.as_str()) { "" } else { "cc = \"cubic\"" };
+            // An end of a tunnel is not alone.
+            let impair = match impairment.as_str() {
+                "tunnel-entry" | "tunnel-exit" => "[\"tunnel-entry\", \"tunnel-exit\"]".to_owned(),
+                other => format!("\"{other}\""),
+            };
             crate::good_input::parse(&format!(
-                "duration = \"1 s\"\n[bottleneck]\nrate = \"1 Mbit/s\"\nimpair = \"{impairment}\"\n[[flow]]\n{cc}\nrtt = \"1 ms\"\napp = {{ kind = \"{app}\"{more} }}\n"
+                "duration = \"1 s\"\n[bottleneck]\nrate = \"1 Mbit/s\"\nimpair = {impair}\n[[flow]]\n{cc}\nrtt = \"1 ms\"\napp = {{ kind = \"{app}\"{more} }}\n"
             ));
         }
     }

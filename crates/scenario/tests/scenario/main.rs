@@ -14,6 +14,7 @@ mod overrides;
 mod queues;
 mod random;
 mod red;
+mod registry;
 mod round_trip;
 mod schema;
 mod whole;

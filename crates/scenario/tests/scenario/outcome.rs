@@ -6,11 +6,11 @@
 
 use std::collections::BTreeMap;
 
-use windtunnel_scenario::{Endpoints, Link, LinkRate, Scenario};
+use windtunnel_scenario::{Endpoints, Link, LinkRate, Scenario, Transport};
 use windtunnel_sim::application::ApplicationConfig;
 use windtunnel_sim::recorder::columns::{Column, Table};
 use windtunnel_sim::{FlowSummary, Percentiles, QueueSummary, RunResult, StreamState, Summary};
-use windtunnel_tcp::bsd42::{Bsd42Params, OutOfOrder};
+use windtunnel_tcp::bsd42::OutOfOrder;
 use windtunnel_units::Seq;
 
 /// The largest relative error of times in summaries, which come from histograms.
@@ -30,7 +30,7 @@ pub(crate) fn check(scenario: &Scenario, result: &RunResult, streams: &[StreamSt
         assert_eq!(flow.name, member.name);
         check_flow(flow, summary.duration_s);
         // bsd42 counts round trips in ticks of 500 ms, and takes the ACK of an original for that of a retransmission.
-        if let Some(rtt) = flow.rtt_ms.as_ref().filter(|_| group.bsd42.is_none()) {
+        if let Some(rtt) = flow.rtt_ms.as_ref().filter(|_| !matches!(group.transport, Transport::Bsd42(_))) {
             let path = flow.path_rtt_ms * (1.0 - RESOLUTION);
             assert!(rtt.min >= path, "{}: a round trip of {} ms in {path}", flow.name, rtt.min);
         }
@@ -185,9 +185,10 @@ fn check_capture(scenario: &Scenario, table: &Table, streams: &[StreamState]) {
         let delivered = stream.rcv_nxt.get().max(first);
         let group = scenario.flows().nth(stream.flow).map(|(group, _)| group);
         // GRO holds packets back; a receiver of bsd42 may discard data that come out of order.
-        let withheld = group.is_some_and(|group| {
-            let drops = |params: &Bsd42Params| params.out_of_order == OutOfOrder::Drop;
-            group.tcp.gro.is_some() || group.bsd42.as_ref().is_some_and(drops)
+        let withheld = group.is_some_and(|group| match &group.transport {
+            Transport::Tcp(tcp) => tcp.mechanisms.as_ref().is_some_and(|tcp| tcp.gro.is_some()),
+            Transport::Bsd42(params) => params.out_of_order == OutOfOrder::Drop,
+            Transport::Udp { .. } => false,
         });
         assert!(delivered <= end, "{stream:?}: delivered more than arrived");
         assert!(withheld || delivered == end, "{stream:?}: what arrived reaches to {end}");

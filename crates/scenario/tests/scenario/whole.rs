@@ -4,6 +4,7 @@ mod marks;
 mod media;
 mod offload;
 mod outage;
+mod signals;
 mod window;
 
 use windtunnel_scenario::{Registry, Scenario, compile};

@@ -275,6 +275,7 @@ pub struct MediaParams {
     pub frame_interval: Duration,
     /// Every n-th frame is a key frame; 0 means no key frames.
     #[schemars(extend("x-unit" = "frames"))]
+    #[serde(deserialize_with = "windtunnel_units::count::frames")]
     pub keyframe_every: u32,
     /// The size of a key frame relative to the others.
     #[schemars(range(min = 1.0, max = 1000.0))]

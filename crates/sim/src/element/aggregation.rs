@@ -22,6 +22,7 @@ pub struct AggregationParams {
     pub hold: Duration,
     /// It is released at once when it has so many packets.
     #[schemars(range(min = 1), extend("x-unit" = "packets"))]
+    #[serde(deserialize_with = "windtunnel_units::count::packets")]
     pub packets: u32,
 }
 

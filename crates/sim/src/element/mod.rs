@@ -11,19 +11,25 @@
 
 mod affects;
 mod aggregation;
+mod code_point;
 mod corruption;
 mod counting;
+mod dscp_bleacher;
 mod due;
 mod duplication;
+mod ecn_bleacher;
 mod gilbert_elliott;
 mod jitter;
 mod loss;
+mod option_stripper;
 mod outage;
 mod periodic_loss;
 mod reordering;
 mod scripted_loss;
 mod scripted_reordering;
 mod thinning;
+mod tunnel_entry;
+mod tunnel_exit;
 
 use std::fmt;
 
@@ -35,17 +41,23 @@ use crate::network::ImpairmentSpec;
 
 pub use affects::Affects;
 pub use aggregation::AggregationParams;
+pub use code_point::CodePoint;
 pub use corruption::CorruptionParams;
+pub use dscp_bleacher::{DscpBleacherParams, DscpBleaching};
 pub use duplication::DuplicationParams;
+pub use ecn_bleacher::EcnBleacherParams;
 pub use gilbert_elliott::GilbertElliottParams;
 pub use jitter::{JitterDistribution, JitterParams};
 pub use loss::LossParams;
+pub use option_stripper::{OptionStripperParams, Stripped, StrippedFrom};
 pub use outage::{OutageParams, OutageTime};
 pub use periodic_loss::PeriodicLossParams;
 pub use reordering::{ReorderingMode, ReorderingParams};
 pub use scripted_loss::ScriptedLossParams;
 pub use scripted_reordering::ScriptedReorderingParams;
 pub use thinning::AckThinningParams;
+pub use tunnel_entry::{EntryMode, TunnelEntryParams};
+pub use tunnel_exit::{ExitDscp, ExitEcn, TunnelExitParams};
 
 /// What a path does to packets.
 pub trait Element: fmt::Debug + Send {
@@ -71,6 +83,11 @@ pub trait ElementParams: AnyParams {
     /// True if no packet overtakes another or comes twice, as loss-free endpoints require.
     fn keeps_order(&self) -> bool {
         true
+    }
+
+    /// The end of a tunnel that it is, if it is one: packets go through entries and exits in pairs.
+    fn tunnel_end(&self) -> Option<TunnelEnd> {
+        None
     }
 
     /// The element. `random` is its own stream.
@@ -106,6 +123,24 @@ pub enum Stage {
     Order,
     /// What the node at the end of the link does: middleboxes and the ends of tunnels.
     Node,
+}
+
+/// An end of a tunnel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TunnelEnd {
+    /// Packets get an outer header here.
+    Entry,
+    /// Packets lose it here.
+    Exit,
+}
+
+/// True if each tunnel that starts on a way also ends on it, and the other way round; `ends` are those on the way in order.
+pub fn tunnels_match(ends: impl IntoIterator<Item = TunnelEnd>) -> bool {
+    let depth = ends.into_iter().try_fold(0_u32, |depth, end| match end {
+        TunnelEnd::Entry => Some(depth + 1),
+        TunnelEnd::Exit => depth.checked_sub(1),
+    });
+    depth == Some(0)
 }
 
 /// What becomes of a packet that enters an element.

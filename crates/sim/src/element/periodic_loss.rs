@@ -16,6 +16,7 @@ use super::{Affects, Element, ElementParams, Passage, Stage, Tally, lost_if};
 pub struct PeriodicLossParams {
     /// The packet with this number, and with each multiple of it, is lost; the first packet has number 1.
     #[schemars(range(min = 2), extend("x-unit" = "packets"))]
+    #[serde(deserialize_with = "windtunnel_units::count::packets")]
     pub every: u64,
     /// Each flow's packets are counted apart.
     pub per_flow: bool,

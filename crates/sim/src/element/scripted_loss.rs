@@ -15,6 +15,7 @@ use super::{Affects, Element, ElementParams, Passage, Stage, Tally, lost_if};
 pub struct ScriptedLossParams {
     /// The numbers of the packets to lose, in order; the first packet has number 1. Retransmissions are counted too.
     #[schemars(extend("x-unit" = "packets"))]
+    #[serde(deserialize_with = "windtunnel_units::count::packets")]
     pub packets: Vec<u64>,
     /// Each flow's packets are counted apart.
     pub per_flow: bool,

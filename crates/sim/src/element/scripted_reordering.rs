@@ -23,9 +23,11 @@ use super::{Affects, Element, ElementParams, Passage, Stage, Tally};
 pub struct ScriptedReorderingParams {
     /// The numbers of the packets to hold back, in order; the first packet has number 1. Retransmissions are counted too.
     #[schemars(extend("x-unit" = "packets"))]
+    #[serde(deserialize_with = "windtunnel_units::count::packets")]
     pub packets: Vec<u64>,
     /// A listed packet leaves right after so many later ones have passed it; those that are held back themselves do not count.
     #[schemars(range(min = 1), extend("x-unit" = "packets"))]
+    #[serde(deserialize_with = "windtunnel_units::count::packets")]
     pub overtaken_by: Option<u32>,
     /// None is held longer than this; if left out, as long as it takes, which may be to the end.
     pub delay: Option<Duration>,

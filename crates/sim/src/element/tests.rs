@@ -10,6 +10,7 @@ use windtunnel_wire::{FlowId, Packet, SackBlock, TcpFlags};
 
 use super::*;
 
+mod middleboxes;
 mod order;
 
 const MTU: Bytes = Bytes::new(1500);
@@ -75,6 +76,10 @@ fn run(impairment: &mut Impairment, packets: Vec<(Time, Packet)>) -> (Vec<(Time,
     release(impairment, Time::NEVER, &mut last, &mut out);
     assert_eq!(impairment.held(), 0, "everything is released in the end");
     (out, lost)
+}
+
+fn key(params: &impl ElementParams) -> Result<(), &'static str> {
+    params.check().map_err(|error| error.key)
 }
 
 fn stream(n: u64, gap_us: u64) -> Vec<(Time, Packet)> {
@@ -319,9 +324,6 @@ fn draws_are_for_packets_that_concern() {
 /// What cannot work is found, with the key at fault.
 #[test]
 fn parameters_are_checked() {
-    fn key(params: &impl ElementParams) -> Result<(), &'static str> {
-        params.check().map_err(|error| error.key)
-    }
     let span = |from, to| OutageTime { from: us(from), to: us(to) };
     let outages = |times| OutageParams { times, hold: false };
     assert_eq!(key(&outages(vec![span(5, 5)])), Err("times"));
@@ -377,5 +379,10 @@ fn defaults_are_valid() {
         JitterParams,
         ReorderingParams,
         ScriptedReorderingParams,
+        DscpBleacherParams,
+        EcnBleacherParams,
+        OptionStripperParams,
+        TunnelEntryParams,
+        TunnelExitParams,
     );
 }

@@ -22,6 +22,7 @@ use super::{Element, ElementParams, Passage, Stage, Tally};
 pub struct AckThinningParams {
     /// One of so many pure ACKs of a flow passes: the last of each group.
     #[schemars(range(min = 1), extend("x-unit" = "packets"))]
+    #[serde(deserialize_with = "windtunnel_units::count::packets")]
     pub keep_every: u32,
     /// An ACK that is not followed by another one within this time passes all the same; if left out, the last ACKs of a
     /// burst may be dropped, and the sender's timer has to find out.

@@ -96,7 +96,7 @@ pub(crate) trait Transported {
     type Receiver: ReceiverHalf + ?Sized;
 
     /// A flow of it may be one of another flow's connections, which ends with its last packet: its packets on their way are counted.
-    const ARRIVES: bool = false;
+    const ARRIVES: bool;
 
     /// The sending half; nothing if the flow has another transport, or its connection has ended.
     fn sender(ends: &mut Ends) -> Option<&mut Self::Sender>;
@@ -106,41 +106,49 @@ pub(crate) trait Transported {
 }
 
 macro_rules! transport {
-    ($name:ident, $sender:ty, $receiver:ty, $pattern:pat => ($send:expr, $receive:expr) $(, $constant:item)?) => {
+    ($name:ident, $sending:pat => $send:expr, $receiving:pat => $receive:expr, $sender:ty, $receiver:ty, $arrives:literal) => {
         #[derive(Debug)]
         pub(crate) struct $name;
 
         impl Transported for $name {
             type Sender = $sender;
             type Receiver = $receiver;
-            $($constant)?
+            const ARRIVES: bool = $arrives;
 
             #[inline(always)]
             fn sender(ends: &mut Ends) -> Option<&mut Self::Sender> {
-                #[allow(unused_variables, reason = "one pattern for both halves")]
-                if let $pattern = ends { Some($send) } else { None }
+                if let $sending = ends { Some($send) } else { None }
             }
 
             #[inline(always)]
             fn receiver(ends: &mut Ends) -> Option<&mut Self::Receiver> {
-                #[allow(unused_variables, reason = "one pattern for both halves")]
-                if let $pattern = ends { Some($receive) } else { None }
+                if let $receiving = ends { Some($receive) } else { None }
             }
         }
     };
 }
 
-transport!(Ideal, ideal::Sender, ideal::Receiver, Ends::Ideal { sender, receiver } => (sender, receiver));
 transport!(
-    Tcp, TcpEnd, Receiver,
-    Ends::Tcp { sender, receiver } => (&mut **sender, &mut **receiver),
-    const ARRIVES: bool = true;
+    Ideal,
+    Ends::Ideal { sender, .. } => sender,
+    Ends::Ideal { receiver, .. } => receiver,
+    ideal::Sender, ideal::Receiver, false
 );
 transport!(
-    Datagrams, DatagramSender, DatagramReceiver,
-    Ends::Datagrams { sender, receiver } => (&mut **sender, &mut **receiver)
+    Tcp,
+    Ends::Tcp { sender, .. } => &mut **sender,
+    Ends::Tcp { receiver, .. } => &mut **receiver,
+    TcpEnd, Receiver, true
 );
 transport!(
-    Foreign, dyn SenderHalf, dyn ReceiverHalf,
-    Ends::Foreign(halves) => (&mut *halves.sender, &mut *halves.receiver)
+    Datagrams,
+    Ends::Datagrams { sender, .. } => &mut **sender,
+    Ends::Datagrams { receiver, .. } => &mut **receiver,
+    DatagramSender, DatagramReceiver, false
+);
+transport!(
+    Foreign,
+    Ends::Foreign(Halves { sender, .. }) => &mut **sender,
+    Ends::Foreign(Halves { receiver, .. }) => &mut **receiver,
+    dyn SenderHalf, dyn ReceiverHalf, false
 );

@@ -41,13 +41,7 @@ impl TcpSender {
 
     #[inline]
     pub(crate) fn on_ack(&mut self, packet: &Packet, now: Time) -> AckReport {
-        match self {
-            TcpSender::Linux(sender) => sender.on_ack(packet, now),
-            TcpSender::Bsd42(sender) => {
-                let bsd42::AckReport { rtt, newly_delivered } = sender.on_ack(packet, now);
-                AckReport { rtt, newly_delivered, ..AckReport::default() }
-            }
-        }
+        either!(self, sender => sender.on_ack(packet, now))
     }
 
     #[inline]

@@ -1,7 +1,9 @@
 //! Every dequeue and every ACK, for short runs that are compared event by event.
 
+use windtunnel_qdisc::QueueDiscipline;
+
 use super::columns::{Table, columns};
-use super::state::{Probe, StateRows};
+use super::state::Probe;
 
 columns! {
     pub(crate) struct DequeueEvents as "dequeue_events" {
@@ -49,9 +51,15 @@ pub(crate) struct Dequeues {
 }
 
 impl Dequeues {
-    /// For queues whose AQMs have the state `aqm`.
-    pub(crate) fn new(queues: usize, aqm: &StateRows) -> Dequeues {
-        let places = (0..queues).map(|queue| OSCILLATORS.map(|name| aqm.place(queue, name))).collect();
+    /// For these queues.
+    pub(crate) fn new<'a>(queues: impl Iterator<Item = &'a dyn QueueDiscipline>) -> Dequeues {
+        let places = queues
+            .map(|queue| {
+                let mut names = Vec::new();
+                queue.probe(&mut |name, _| names.push(name));
+                OSCILLATORS.map(|wanted| names.iter().position(|name| *name == wanted))
+            })
+            .collect();
         Dequeues { events: DequeueEvents::default(), oscillators: Oscillators::default(), places }
     }
 

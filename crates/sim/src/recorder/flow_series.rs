@@ -7,7 +7,7 @@ use super::columns::columns;
 use super::extent::Extent;
 use super::histogram::Buckets;
 use super::messages::{DatagramTotals, TransferTotals};
-use super::packets::{self, Wire};
+use super::packets::Wire;
 use crate::endpoint::Counters;
 use crate::result::{CwndSummary, DropSummary, FlowSummary, LimitSummary, SizeClassSummary, SlowStartExit};
 
@@ -46,6 +46,8 @@ pub(super) struct FlowInfo {
     pub(super) cc_name: String,
     pub(super) application: &'static str,
     pub(super) wire: Wire,
+    /// It sends datagrams, each on its own: nothing is sent again.
+    pub(super) datagrams: bool,
     /// Its endpoints are loss-free: they do not count what they send.
     pub(super) loss_free: bool,
     pub(super) base_rtt: Duration,
@@ -337,7 +339,7 @@ impl FlowRecorder {
     ) -> FlowSummary {
         let sums = totals.sums.unwrap_or_else(|| FlowSums::new(self.cwnd));
         let counters = &totals.counters;
-        let tcp = info.wire.protocol == packets::TCP;
+        let tcp = !info.datagrams;
         let of_tcp = |count: u64| tcp.then_some(count);
         FlowSummary {
             name: info.name.clone(),
@@ -376,7 +378,7 @@ impl FlowRecorder {
                 reason: reason.name(),
             }),
             transfers: totals.transfers.as_ref().map(|transfers| transfers.summary(by_size)),
-            datagrams: (info.wire.protocol == packets::UDP).then(|| match &totals.datagrams {
+            datagrams: info.datagrams.then(|| match &totals.datagrams {
                 Some(datagrams) => datagrams.summary(counters.sent),
                 None => DatagramTotals::new().summary(counters.sent),
             }),

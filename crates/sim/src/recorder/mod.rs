@@ -16,6 +16,7 @@ mod messages;
 mod packets;
 mod points;
 mod queue_series;
+mod queue_state;
 mod state;
 mod tcp_series;
 mod transfers;
@@ -45,6 +46,7 @@ use flow_series::{FlowColumns, FlowInfo, FlowRecorder, FlowTotals};
 use packets::{Captures, Wire};
 use points::{MarkKind, Points};
 use queue_series::{QueueColumns, QueueRecorder, QueueTotals};
+use queue_state::QueueStates;
 use state::{Probe, StateRows};
 use tcp_series::{TcpColumns, flow_table};
 use transfers::Transfers;
@@ -56,7 +58,7 @@ pub use state::StateRecording;
 
 /// Totals between two edges of windows.
 #[derive(Debug)]
-struct Segment {
+struct SpanTotals {
     from: Time,
     to: Time,
     flows: Vec<FlowTotals>,
@@ -84,7 +86,7 @@ pub(crate) struct Recorder {
     events: Option<(Dequeues, AckEvents)>,
     /// The state of controllers and of queues.
     cc: StateRows,
-    aqm: StateRows,
+    aqm: QueueStates,
     /// Single events or changes of state are kept: ACKs, timeouts and dequeues are told in detail.
     detailed: bool,
     captures: Option<Captures>,
@@ -92,7 +94,7 @@ pub(crate) struct Recorder {
     members: Vec<u32>,
     digest: Digest,
     /// Segments that have ended.
-    segments: Vec<Segment>,
+    segments: Vec<SpanTotals>,
     segment_start: Time,
     /// Edges of windows still to come, the next one last.
     edges: Vec<Time>,
@@ -111,19 +113,17 @@ impl Recorder {
         edges.dedup();
         let base_rtts: Vec<Duration> = network.flows.iter().map(|f| f.base_rtt).collect();
         let n_queues = network.links.len();
-        let (mut cc, mut aqm) = (StateRows::new("cc", "flow"), StateRows::new("aqm", "queue"));
-        for flow in flows {
-            cc.add(&|out| flow.ends.probe(out));
+        let mut cc = StateRows::new("cc", &["flow"]);
+        for (index, flow) in flows.iter().enumerate() {
+            cc.add(&[index as u32], &|out| flow.ends.probe(out));
         }
-        for link in &network.links {
-            aqm.add(&|out| link.queue.probe(out));
-        }
+        let queues = || network.links.iter().map(|link| link.queue.as_ref());
         let mut recorder = Recorder {
             points: spec.points.map(|spacing| Points::new(spacing, &base_rtts, n_queues)),
-            events: spec.events.then(|| (Dequeues::new(n_queues, &aqm), AckEvents::default())),
+            events: spec.events.then(|| (Dequeues::new(queues()), AckEvents::default())),
             detailed: spec.events || spec.state == StateRecording::Changes,
             cc,
-            aqm,
+            aqm: QueueStates::new(n_queues),
             captures: spec.packets.then(Captures::default),
             members: Vec::new(),
             impairment_names: network
@@ -139,6 +139,7 @@ impl Recorder {
                     cc_name: f.controller_name().to_owned(),
                     application: f.application.kind(),
                     wire: wire(f),
+                    datagrams: matches!(f.transport, Transport::Udp),
                     loss_free: matches!(f.transport, Transport::Ideal { .. }),
                     base_rtt: f.base_rtt,
                 })
@@ -229,8 +230,8 @@ impl Recorder {
 
     /// The state of a queue may have changed.
     pub(crate) fn queue_changed(&mut self, now: Time, index: usize, link: &Link) {
-        if self.spec.state == StateRecording::Changes && self.aqm.has(index) {
-            self.aqm.push_changed(now, index, &|out| link.queue().probe(out));
+        if self.spec.state == StateRecording::Changes {
+            self.aqm.push(now, index, link.queue(), false);
         }
     }
 
@@ -395,7 +396,7 @@ impl Recorder {
         }
         if self.edges.last().is_some_and(|edge| *edge <= now) {
             self.edges.pop();
-            self.segments.push(Segment {
+            self.segments.push(SpanTotals {
                 from: std::mem::replace(&mut self.segment_start, now),
                 to: now,
                 flows: self.flows.iter_mut().map(FlowRecorder::take_totals).collect(),
@@ -418,10 +419,9 @@ impl Recorder {
                 push(&mut self.cc, now, index, &|out| flow.ends.probe(out));
             }
         }
+        let all = self.spec.state == StateRecording::Interval;
         for (index, link) in links.iter().enumerate() {
-            if self.aqm.has(index) {
-                push(&mut self.aqm, now, index, &|out| link.queue().probe(out));
-            }
+            self.aqm.push(now, index, link.queue(), all);
         }
     }
 
@@ -465,7 +465,7 @@ impl Recorder {
             vec![flow_table(self.flow_rows, self.tcp_rows), self.queue_rows.into_table()];
         tables.extend(self.bands.into_rows().map(BandColumns::into_table));
         if self.spec.state != StateRecording::Off {
-            tables.extend([self.cc, self.aqm].into_iter().filter_map(StateRows::into_table));
+            tables.extend([self.cc.into_table(), self.aqm.into_table()].into_iter().flatten());
         }
         tables.extend(self.transfers.into_table());
         tables.extend(self.points.into_iter().flat_map(Points::into_tables));

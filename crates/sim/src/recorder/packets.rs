@@ -45,6 +45,11 @@ columns! {
         sack3_end: U64(u64),
         sack4_start: U64(u64),
         sack4_end: U64(u64),
+        accecn_kind: U8(u8),
+        accecn_n: U8(u8),
+        accecn1: U32(u32),
+        accecn2: U32(u32),
+        accecn3: U32(u32),
         drop: U8(u8),
         retransmission: Bool(bool),
         cwnd: U64(u64),
@@ -152,6 +157,7 @@ impl Captures {
         rows.window.push(of.scale.window(packet).get());
         rows.window_scale.push(of.scale.shift as u8);
         rows.push_sack(packet);
+        rows.push_accecn(packet);
         rows.drop.push(0);
         rows.retransmission.push(captured.retransmission);
         let hidden = hidden.unwrap_or_default();
@@ -203,6 +209,20 @@ impl PacketColumns {
             let SackBlock { start: from, end: to } = block(n);
             start.push(from.get());
             end.push(to.get());
+        }
+    }
+}
+
+impl PacketColumns {
+    /// The AccECN option: its kind, 0 without one, and its fields in their order.
+    fn push_accecn(&mut self, packet: &Packet) {
+        let option = packet.options.as_ref().and_then(|options| options.accecn);
+        let fields = option.as_ref().map_or(&[][..], |option| option.fields());
+        self.accecn_kind.push(option.map_or(0, |option| option.order().kind()));
+        self.accecn_n.push(fields.len() as u8);
+        let columns = [&mut self.accecn1, &mut self.accecn2, &mut self.accecn3];
+        for (n, column) in columns.into_iter().enumerate() {
+            column.push(fields.get(n).copied().unwrap_or_default());
         }
     }
 }

@@ -5,6 +5,8 @@
 //! another. At the end the rows become a table with a column for each name that any algorithm of the run has; a number that
 //! an algorithm does not have, or does not have at the moment, is NaN.
 
+use std::iter;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use windtunnel_units::Time;
@@ -25,6 +27,8 @@ pub enum StateRecording {
     Changes,
 }
 
+const KEEPS_ITS_NAMES: &str = "an algorithm keeps its names";
+
 /// What a `probe` is given: a function of a name and a value.
 pub(crate) type Probe<'a> = &'a mut dyn FnMut(&'static str, f64);
 
@@ -32,8 +36,10 @@ pub(crate) type Probe<'a> = &'a mut dyn FnMut(&'static str, f64);
 #[derive(Debug)]
 pub(crate) struct StateRows {
     table: &'static str,
-    /// What the subjects are: the name of the column with their index.
-    subject: &'static str,
+    /// The columns that say whose state a row is.
+    keys: &'static [&'static str],
+    /// Their values for each subject: a controller, or a band of a queue.
+    subjects: Vec<Vec<u32>>,
     /// The names of each subject's numbers; none for a subject without state.
     names: Vec<Vec<&'static str>>,
     rows: Vec<Row>,
@@ -49,11 +55,12 @@ struct Row {
 }
 
 impl StateRows {
-    /// An empty table named `table`, of things named `subject`.
-    pub(crate) fn new(table: &'static str, subject: &'static str) -> StateRows {
+    /// An empty table named `table`, whose subjects have these `keys`.
+    pub(crate) fn new(table: &'static str, keys: &'static [&'static str]) -> StateRows {
         StateRows {
             table,
-            subject,
+            keys,
+            subjects: Vec::new(),
             names: Vec::new(),
             rows: Vec::new(),
             values: Vec::new(),
@@ -61,21 +68,18 @@ impl StateRows {
         }
     }
 
-    /// Adds the next subject, which is asked for the names of its numbers.
-    pub(crate) fn add(&mut self, probe: &dyn Fn(Probe<'_>)) {
+    /// Adds a subject, which is asked for the names of its numbers. Returns its number.
+    pub(crate) fn add(&mut self, key: &[u32], probe: &dyn Fn(Probe<'_>)) -> usize {
         let mut names = Vec::new();
         probe(&mut |name, _| {
             assert!(!names.contains(&name), "{}: two numbers are called {name}", self.table);
-            assert!(name != "time_s" && name != self.subject, "{}: {name} is taken", self.table);
+            assert!(name != "time_s" && !self.keys.contains(&name), "{}: {name} is taken", self.table);
             names.push(name);
         });
         self.names.push(names);
         self.latest.push(None);
-    }
-
-    /// The place of a number among those of `subject`.
-    pub(crate) fn place(&self, subject: usize, name: &str) -> Option<usize> {
-        self.names[subject].iter().position(|known| *known == name)
+        self.subjects.push(key.to_vec());
+        self.subjects.len() - 1
     }
 
     /// Whether `subject` has any state.
@@ -85,10 +89,12 @@ impl StateRows {
 
     /// Adds a row of `subject`.
     pub(crate) fn push(&mut self, now: Time, subject: usize, probe: &dyn Fn(Probe<'_>)) {
+        // Written by index: each value costs a store, and the vector grows once for the row.
         let start = self.values.len();
-        let values = &mut self.values;
-        probe(&mut |_, value| values.push(value));
-        assert_eq!(self.values.len() - start, self.names[subject].len(), "an algorithm keeps its names");
+        self.values.resize(start + self.names[subject].len(), f64::NAN);
+        let mut places = self.values[start..].iter_mut();
+        probe(&mut |_, value| *places.next().expect(KEEPS_ITS_NAMES) = value);
+        assert!(places.next().is_none(), "{KEEPS_ITS_NAMES}");
         self.rows.push(Row { time: now, subject: subject as u32 });
         self.latest[subject] = Some(start);
     }
@@ -124,18 +130,25 @@ impl StateRows {
         let place = |name: &&'static str| columns.iter().position(|column| column == name);
         let places: Vec<Vec<usize>> =
             self.names.iter().map(|names| names.iter().filter_map(place).collect()).collect();
-        let mut data = vec![vec![f64::NAN; self.rows.len()]; columns.len()];
-        let mut values = self.values.iter();
+        let n = self.rows.len();
+        let mut data = vec![f64::NAN; n * columns.len()];
+        let mut rest = &self.values[..];
         for (row, Row { subject, .. }) in self.rows.iter().enumerate() {
-            for (place, value) in places[*subject as usize].iter().zip(&mut values) {
-                data[*place][row] = *value;
+            let places = &places[*subject as usize];
+            let (values, after) = rest.split_at(places.len());
+            rest = after;
+            for (place, value) in places.iter().zip(values) {
+                data[place * n + row] = *value;
             }
         }
         let times = self.rows.iter().map(|row| row.time.as_secs_f64()).collect();
-        let subjects = self.rows.iter().map(|row| row.subject).collect();
-        let keys = [("time_s", Column::F64(times)), (self.subject, Column::U32(subjects))];
-        let numbers = columns.into_iter().zip(data).map(|(name, values)| (name, Column::F64(values)));
-        Some(Table { name: self.table, columns: keys.into_iter().chain(numbers).collect() })
+        let key =
+            |place: usize| self.rows.iter().map(|row| self.subjects[row.subject as usize][place]).collect();
+        let keys = self.keys.iter().enumerate().map(|(place, name)| (*name, Column::U32(key(place))));
+        let keys = iter::once(("time_s", Column::F64(times))).chain(keys);
+        let column = |place: usize| Column::F64(data[place * n..][..n].to_vec());
+        let numbers = columns.into_iter().enumerate().map(|(place, name)| (name, column(place)));
+        Some(Table { name: self.table, columns: keys.chain(numbers).collect() })
     }
 }
 
@@ -167,12 +180,11 @@ mod tests {
     fn algorithms_with_different_numbers_share_a_table() {
         let first = |out: Probe<'_>| tell(&[("a", 1.0), ("b", 2.0)], out);
         let third = |out: Probe<'_>| tell(&[("b", 3.0), ("c", 4.0)], out);
-        let mut rows = StateRows::new("cc", "flow");
-        rows.add(&first);
-        rows.add(&|_| {});
-        rows.add(&third);
+        let mut rows = StateRows::new("cc", &["flow"]);
+        rows.add(&[0], &first);
+        rows.add(&[1], &|_| {});
+        rows.add(&[2], &third);
         assert!(rows.has(0) && !rows.has(1) && rows.has(2));
-        assert_eq!((rows.place(2, "c"), rows.place(2, "a")), (Some(1), None));
         for t in 1..3 {
             rows.push(at(10 * t), 0, &first);
             rows.push(at(10 * t), 2, &third);
@@ -191,23 +203,24 @@ mod tests {
     /// A row that repeats the one before is left out, also when the value is NaN; rows of others do not matter.
     #[test]
     fn only_changes_are_kept() {
-        let mut rows = StateRows::new("aqm", "queue");
-        rows.add(&|out| out("p", 0.0));
-        rows.add(&|out| out("p", 0.0));
+        let mut rows = StateRows::new("aqm", &["queue", "band"]);
+        rows.add(&[0, 0], &|out| out("p", 0.0));
+        rows.add(&[0, 5], &|out| out("p", 0.0));
         for (ms, value) in [(1, 0.5), (2, 0.5), (3, f64::NAN), (4, f64::NAN), (5, 0.5)] {
             rows.push_changed(at(ms), 0, &|out| out("p", value));
             rows.push_changed(at(ms), 1, &|out| out("p", 7.0));
         }
         let table = rows.into_table().expect("p");
         assert_eq!(numbers(&table, "time_s"), [0.001, 0.001, 0.003, 0.005]);
-        assert_eq!(table.columns[1].1, Column::U32(vec![0, 1, 0, 0]));
+        assert_eq!(table.columns[1].1, Column::U32(vec![0, 0, 0, 0]));
+        assert_eq!(table.columns[2].1, Column::U32(vec![0, 5, 0, 0]));
     }
 
     #[test]
     #[should_panic(expected = "keeps its names")]
     fn an_algorithm_that_changes_its_names_is_found_out() {
-        let mut rows = StateRows::new("cc", "flow");
-        rows.add(&|out| out("a", 0.0));
+        let mut rows = StateRows::new("cc", &["flow"]);
+        rows.add(&[0], &|out| out("a", 0.0));
         rows.push(at(1), 0, &|out| tell(&[("a", 0.0), ("b", 0.0)], out));
     }
 }

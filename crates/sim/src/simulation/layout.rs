@@ -5,6 +5,7 @@ use windtunnel_units::Duration;
 
 use crate::application::{ApplicationConfig, DatagramReceiver, DatagramSender, Stream};
 use crate::arrivals::Arrivals;
+use crate::element::{TunnelEnd, tunnels_match};
 use crate::endpoint::{Ends, FlowContext, TcpEnd};
 use crate::flow::{Flow, Hop, Onward};
 use crate::line::DelayLine;
@@ -21,6 +22,8 @@ pub(super) struct Layout {
     link_lines: Vec<Option<u32>>,
     /// Which impairments neither reorder nor double packets.
     keeps_order: Vec<bool>,
+    /// Which impairments are ends of tunnels.
+    tunnel_ends: Vec<Option<TunnelEnd>>,
 }
 
 impl Layout {
@@ -34,6 +37,7 @@ impl Layout {
             from_impairment: vec![shared.clone(); network.impairments.len()],
             link_lines: Vec::new(),
             keeps_order: network.impairments.iter().map(|i| i.config.keeps_order()).collect(),
+            tunnel_ends: network.impairments.iter().map(|i| i.config.tunnel_end()).collect(),
         };
         for link in &network.links {
             let line = layout.line(link.delay, shared.clone());
@@ -57,6 +61,13 @@ impl Layout {
         let disorder = |hop: &PathHop| matches!(hop, PathHop::Impairment(i) if !self.keeps_order[*i]);
         let disordered = ideal && spec.forward.iter().chain(&spec.reverse).any(disorder);
         assert!(!disordered, "{}: loss-free endpoints take packets in order, and each once", spec.name);
+        for way in [&spec.forward, &spec.reverse] {
+            let ends = way.iter().filter_map(|hop| match hop {
+                PathHop::Impairment(i) => self.tunnel_ends[*i],
+                PathHop::Link(_) | PathHop::Delay(_) => None,
+            });
+            assert!(tunnels_match(ends), "{}: a tunnel on its way has one end only", spec.name);
+        }
         let data = self.path(index, &spec.forward, Hop::Receiver);
         let acks = self.path(index, &spec.reverse, Hop::Sender);
         let series = index as u32;

@@ -7,8 +7,8 @@ use windtunnel_sim::element::{
     AckThinningParams, Affects, DuplicationParams, ElementParams, LossParams, ScriptedLossParams,
 };
 use windtunnel_sim::{DequeuePoint, ImpairmentSpec, PathHop, Simulation, TransferSummary, Transport};
-use windtunnel_tcp::AckParams;
 use windtunnel_tcp::bsd42::Bsd42Params;
+use windtunnel_tcp::{AckParams, FeedbackScheme};
 use windtunnel_units::{Bytes, Duration, Probability};
 use windtunnel_wire::{Dscp, Ecn};
 
@@ -116,7 +116,8 @@ fn a_parking_lot_with_an_asymmetric_way_back() {
     let ways = [vec![PathHop::Link(0), PathHop::Link(1)], vec![PathHop::Link(0)], vec![PathHop::Link(1)]];
     let flows = ways.into_iter().enumerate().map(|(i, way)| {
         let mut spec = flow(i as u32, 10, false, way, back.clone(), Duration::from_millis(12));
-        (spec.endpoint.ecn, spec.endpoint.mds, spec.endpoint.dscp) = (Ecn::NotEct, false, Dscp::DEFAULT);
+        (spec.endpoint.ecn, spec.endpoint.dscp) = (Ecn::NotEct, Dscp::DEFAULT);
+        spec.endpoint.feedback = FeedbackScheme::None;
         spec.transport = reno();
         spec
     });

@@ -16,7 +16,7 @@ use windtunnel_sim::{
     StateRecording, Transport,
 };
 use windtunnel_sim::{ImpairmentSpec, RunResult, Simulation, stream_seed};
-use windtunnel_tcp::{AckParams, Endpoint, HEADERS, TcpParams};
+use windtunnel_tcp::{AckParams, Endpoint, FeedbackScheme, HEADERS, TcpParams};
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId, Packet};
 
@@ -126,7 +126,7 @@ pub(crate) fn flow(
         iw: MSS * 10,
         paced,
         ecn: Ecn::Ect0,
-        mds: true,
+        feedback: FeedbackScheme::Mds,
         dscp: Dscp::MDS,
     };
     FlowSpec {
@@ -205,7 +205,7 @@ pub(crate) fn path(
             [PathHop::Link(0)].into_iter().chain(hops(0, there)).chain([PathHop::Delay(rtt)]).collect();
         let mut spec = flow(i as u32, 10, false, way, hops(there, n).collect(), rtt);
         spec.endpoint.ecn = Ecn::NotEct;
-        spec.endpoint.mds = false;
+        spec.endpoint.feedback = FeedbackScheme::None;
         spec.endpoint.dscp = Dscp::DEFAULT;
         spec.seed = stream_seed(1, &format!("flow {} application", spec.name));
         FlowSpec { transport, application, ..spec }

@@ -8,4 +8,4 @@ mod samples;
 mod sender;
 
 pub use receiver::Receiver;
-pub use sender::{AckReport, Sender};
+pub use sender::Sender;

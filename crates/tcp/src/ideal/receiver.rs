@@ -63,7 +63,7 @@ impl Receiver {
     /// True if it echoes SCE: MDS was negotiated.
     #[inline]
     pub const fn echoes_sce(&self) -> bool {
-        self.endpoint.mds
+        self.endpoint.feedback.hears_sce()
     }
 
     /// The next byte expected.
@@ -157,7 +157,7 @@ impl Receiver {
     fn mark_of(&self, packet: &Packet) -> Mark {
         match packet.ecn {
             Ecn::Ce => Mark::Ce,
-            Ecn::Ect1 if self.endpoint.mds => Mark::Sce,
+            Ecn::Ect1 if self.endpoint.feedback.hears_sce() => Mark::Sce,
             Ecn::Ect0 | Ecn::Ect1 | Ecn::NotEct => Mark::None,
         }
     }

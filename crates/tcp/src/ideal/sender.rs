@@ -13,6 +13,7 @@ use windtunnel_wire::{Packet, TcpFlags};
 use super::pacer::{Departing, Pacer};
 use super::rtt::RttEstimator;
 use super::samples::Samples;
+use crate::ack_report::AckReport;
 use crate::config::{Endpoint, HEADERS};
 use crate::sender::rate_sample::Sample;
 
@@ -22,17 +23,6 @@ enum State {
     Closed,
     SynSent,
     Established,
-}
-
-/// What an ACK did, for the recorder.
-#[derive(Clone, Copy, Debug)]
-pub struct AckReport {
-    /// The round-trip time sampled.
-    pub rtt: Duration,
-    /// It echoed CE.
-    pub ece: bool,
-    /// It echoed SCE.
-    pub esce: bool,
 }
 
 /// A sender of the ideal profile with an endless supply of data.
@@ -125,7 +115,7 @@ impl Sender {
             let path = self.path(now);
             self.cc.on_established(&path);
             self.cwnd = self.cc.cwnd();
-            return AckReport { rtt, ece: false, esce: false };
+            return AckReport { rtt: Some(rtt), ..AckReport::default() };
         }
         let acked = packet.ack - self.snd_una;
         self.snd_una = packet.ack;
@@ -135,7 +125,7 @@ impl Sender {
         let esce = packet.flags.contains(TcpFlags::AE);
         let path = self.path(now);
         let mut sample = self.sample(acked, rtt, ece, esce);
-        if self.samples.is_some() {
+        if self.attentive {
             self.take_rate_sample(&mut sample, now);
         }
         if ece {
@@ -144,10 +134,7 @@ impl Sender {
         }
         self.cc.on_ack(&sample, &path);
         self.cwnd = self.cc.cwnd();
-        if self.samples.is_some() && self.cc.control().app_limited {
-            self.understate();
-        }
-        AckReport { rtt, ece, esce }
+        AckReport { rtt: Some(rtt), ece, esce, newly_delivered: acked }
     }
 
     /// When [`Sender::on_timer`] wants to be called.
@@ -228,7 +215,11 @@ impl Sender {
             rtt: Some(rtt),
             ecn: EcnFeedback {
                 ce: if ece { marked() } else { Marked::default() },
-                sce: if esce && !ece && self.endpoint.mds { marked() } else { Marked::default() },
+                sce: if esce && !ece && self.endpoint.feedback.hears_sce() {
+                    marked()
+                } else {
+                    Marked::default()
+                },
                 ect1: Marked::default(),
             },
             cwnd_limited: self.cwnd_limited(),
@@ -266,7 +257,8 @@ impl Sender {
     }
 
     /// A segment leaves, and the controller asked for more than a departure's pacing. Its window and rate are read again
-    /// after it has heard of the segment.
+    /// after it has heard of the segment. Cold, so that it costs nothing where no controller asks.
+    #[cold]
     fn attend(&mut self, seq: Seq, now: Time) {
         let before = self.in_flight - self.mss;
         if before == Bytes::ZERO && self.needs.own_window {
@@ -275,6 +267,9 @@ impl Sender {
         }
         self.last_sent = now;
         if let Some(samples) = &mut self.samples {
+            if self.cc.control().app_limited {
+                samples.on_app_limited(before);
+            }
             samples.on_sent(now, seq + self.mss, self.mss, before);
         }
         if self.needs.departures {
@@ -291,18 +286,12 @@ impl Sender {
     }
 
     /// What the ACK says of the delivery rate.
+    #[cold]
     fn take_rate_sample(&mut self, sample: &mut AckSample, now: Time) {
         let Some(samples) = &mut self.samples else { return };
         let Sample { rate, round_start } = samples.on_ack(now, self.snd_una, sample.acked, self.rtt.min());
         (sample.rate, sample.round_start) = (rate, round_start);
         sample.app_limited = samples.is_app_limited();
-    }
-
-    /// What is sent now is no test of the path.
-    fn understate(&mut self) {
-        if let Some(samples) = &mut self.samples {
-            samples.on_app_limited(self.in_flight);
-        }
     }
 
     fn packet(&self, size: Bytes, payload: Bytes, now: Time) -> Packet {

@@ -9,7 +9,7 @@ use windtunnel_units::{Bytes, Duration, Seq, Time};
 use windtunnel_wire::Ecn;
 
 use super::compression::Compression;
-use super::echo::{Latch, Mark};
+use super::feedback::{Mark, News};
 use super::handshake::Handshake;
 use super::quickack::Quickack;
 use crate::ack_policy::{AckParams, AckPolicy};
@@ -23,7 +23,7 @@ pub(super) struct Arrival {
     pub(super) mark: Mark,
     /// Its mark is another than that of the segments before, which waited and were acknowledged now.
     pub(super) changed: bool,
-    pub(super) latch: Latch,
+    pub(super) news: News,
     /// It lets the window grow.
     pub(super) grew: bool,
     /// It ends what the sender had to send.
@@ -103,7 +103,7 @@ impl DelayedAck {
         self.pending += arrival.packets;
         self.mark = arrival.mark;
         self.pushed |= arrival.pushed;
-        if arrival.latch == Latch::Set {
+        if arrival.news == News::FirstCe {
             self.quickack.on_ce();
         }
         if arrival.grew && self.params.growth_acks {
@@ -139,9 +139,9 @@ impl DelayedAck {
         let enough = self.pending >= self.params.count;
         let at_once = match self.params.policy {
             AckPolicy::Immediate | AckPolicy::Linux => true,
-            AckPolicy::Every => enough,
+            AckPolicy::Every => enough || arrival.news == News::Due,
             AckPolicy::QuickSignal => enough || arrival.mark == Mark::Sce || arrival.ecn == Ecn::Ce,
-            AckPolicy::StateChange => enough || arrival.changed || arrival.latch != Latch::Unchanged,
+            AckPolicy::StateChange => enough || arrival.changed || arrival.news != News::None,
         };
         if at_once { Leave::AtOnce } else { self.wait_until(now + self.params.delay) }
     }
@@ -156,7 +156,7 @@ impl DelayedAck {
     ) -> Leave {
         self.on_arrival(arrival);
         let compresses = self.params.policy == AckPolicy::Linux && self.params.sack_compression;
-        if !compresses || arrival.latch == Latch::Cleared {
+        if !compresses || arrival.news.is_urgent() {
             return Leave::AtOnce;
         }
         if self.quickack.is_on() {
@@ -203,12 +203,12 @@ impl DelayedAck {
         self.compression.on_ack_sent();
     }
 
-    /// Linux: at once in quickack mode, from more than one full segment on, and on CWR; else by the ATO.
+    /// Linux: at once in quickack mode, from more than one full segment on, and on urgent news; else by the ATO.
     #[inline]
     fn linux(&mut self, arrival: Arrival, unacked: Bytes, connection: &Connection<'_>, now: Time) -> Leave {
         self.quickack.on_data(connection.handshake.rto(), connection.window, connection.mss, now);
         self.on_arrival(arrival);
-        if unacked > connection.mss || arrival.latch == Latch::Cleared {
+        if unacked > connection.mss || arrival.news.is_urgent() {
             return Leave::AtOnce;
         }
         if self.quickack.is_on() {

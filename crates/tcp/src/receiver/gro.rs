@@ -89,12 +89,13 @@ impl Receiver {
 }
 
 fn merges(last: &Segment, next: &Segment, most: Bytes) -> bool {
-    let plain = |flags| flags == TcpFlags::ACK;
+    // All flags are equal, save PSH, which ends a segment: with AccECN all may carry the same ACE field. CWR stands alone.
+    let ends = TcpFlags::PSH | TcpFlags::CWR;
     last.end == next.seq
         && last.ecn == next.ecn
         && last.len() > Bytes::ZERO
         && next.len() > Bytes::ZERO
-        && plain(last.flags)
-        && (plain(next.flags) || next.flags == TcpFlags::ACK | TcpFlags::PSH)
+        && last.flags.without(ends) == last.flags
+        && next.flags.without(TcpFlags::PSH) == last.flags
         && next.end - last.seq <= most
 }

@@ -1,15 +1,13 @@
 //! The handshake as the listening side sees it.
 //!
-//! RFC 9293 section 3.10.7; ECN: RFC 3168 section 6.1.1 (spec/queues-and-signalling section 17.1): a SYN with ECE and
-//! CWR asks for it, a SYN|ACK with ECE alone agrees. A SYN that comes again, because its answer was lost, is answered
-//! again.
+//! RFC 9293 section 3.10.7. A SYN that comes again, because its answer was lost, is answered again. What it negotiates of
+//! ECN is the feedback scheme's (`feedback`).
 //!
 //! The time from the SYN|ACK to the first segment is the receiver's first estimate of the round trip; after a second
 //! SYN|ACK it is not, as Karn's algorithm has it. Its retransmission timeout follows RFC 6298 with Linux's least
 //! variance term of 200 ms.
 
 use windtunnel_units::{Duration, Time};
-use windtunnel_wire::TcpFlags;
 
 /// RTO before there is a sample (RFC 6298 section 2.1).
 const INITIAL_RTO: Duration = Duration::SECOND;
@@ -27,11 +25,10 @@ impl Handshake {
         Handshake { answered_at: Time::ZERO, answers: 0, rtt: None }
     }
 
-    /// A SYN with `flags` arrived: whether ECN is negotiated.
-    pub(super) fn on_syn(&mut self, flags: TcpFlags, ecn_capable: bool, now: Time) -> bool {
+    /// A SYN arrived, and is answered.
+    pub(super) fn on_syn(&mut self, now: Time) {
         self.answered_at = now;
         self.answers = self.answers.saturating_add(1);
-        ecn_capable && flags.contains(TcpFlags::ECE | TcpFlags::CWR) && !flags.contains(TcpFlags::AE)
     }
 
     /// Nothing has arrived since the SYN.

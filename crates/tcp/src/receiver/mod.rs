@@ -10,9 +10,10 @@ mod autotuning;
 mod buffer;
 mod compression;
 mod delayed_ack;
-mod echo;
+mod feedback;
 mod gro;
 mod handshake;
+mod options;
 mod quickack;
 mod reassembly;
 mod sack;
@@ -29,7 +30,7 @@ use windtunnel_wire::{Ecn, Options, Packet, SackBlock, TcpFlags};
 
 use self::buffer::{Buffer, initial_window};
 use self::delayed_ack::{Arrival, Connection, DelayedAck, Leave};
-use self::echo::{Echo, Mark};
+use self::feedback::{Feedback, Mark};
 use self::gro::Gro;
 use self::handshake::Handshake;
 use self::reassembly::{Insertion, Reassembly};
@@ -42,6 +43,9 @@ use crate::ack_policy::AckParams;
 use crate::config::{Endpoint, WindowScale};
 use crate::params::TcpParams;
 
+pub(crate) use self::feedback::{
+    INITIAL_CEP, INITIAL_E0B, INITIAL_E1B, handshake_code, handshake_ecn, option_size,
+};
 pub use self::stats::{ReceiverStats, SegmentReport};
 
 /// One ACK that is due to leave.
@@ -60,7 +64,7 @@ pub struct Receiver {
     endpoint: Endpoint,
     rcv_nxt: Seq,
     window: Window,
-    echo: Echo,
+    feedback: Feedback,
     timestamps: Timestamps,
     delayed_ack: DelayedAck,
     handshake: Handshake,
@@ -86,7 +90,7 @@ impl Receiver {
             endpoint,
             rcv_nxt: Seq::SYN,
             window: Window::new(largest, WindowScale::new(&endpoint, params).shift),
-            echo: Echo::new(endpoint.mds),
+            feedback: Feedback::None,
             timestamps: Timestamps::new(params.timestamps),
             delayed_ack: DelayedAck::new(ack),
             handshake: Handshake::new(),
@@ -126,14 +130,7 @@ impl Receiver {
     pub fn poll_ack(&mut self, now: Time) -> Option<Packet> {
         let due = self.due.pop_front()?;
         let syn = due.flags.contains(TcpFlags::SYN);
-        let headers = if syn {
-            // MDS stands on RFC 3168: it is accepted where that is.
-            let mds = self.endpoint.mds && due.flags.contains(TcpFlags::ECE);
-            self.endpoint.syn_headers(self.sack.is_enabled(), mds)
-        } else {
-            let option = due.options.as_ref().map_or(Bytes::ZERO, |options| Sack::option_size(&options.sack));
-            self.endpoint.headers + option
-        };
+        let headers = self.headers(due.options.as_deref(), syn);
         let mut ack = Packet::new(self.endpoint.flow, headers, Bytes::ZERO);
         ack.seq = if syn { Seq::SYN } else { Seq::FIRST_DATA };
         ack.ack = due.ack;
@@ -175,10 +172,15 @@ impl Receiver {
         self.rcv_nxt
     }
 
-    /// True if it echoes SCE: MDS was negotiated.
+    /// True if it echoes SCE: the handshake agreed on that.
     #[inline]
     pub fn echoes_sce(&self) -> bool {
-        self.echo.echoes_sce()
+        self.feedback.echoes_sce()
+    }
+
+    /// How its SYN/ACK arrived, as the sender reported (RFC 9768 table 4); nothing without AccECN.
+    pub fn syn_ack_arrived_as(&self) -> Option<Ecn> {
+        self.feedback.syn_ack_arrived_as()
     }
 
     /// What it has counted.
@@ -192,16 +194,17 @@ impl Receiver {
         if self.rcv_nxt > Seq::FIRST_DATA {
             return self.acknowledge();
         }
-        let ecn = self.handshake.on_syn(syn.flags, self.endpoint.ecn != Ecn::NotEct, now);
-        self.echo.negotiated(ecn);
+        self.handshake.on_syn(now);
+        let answer = self.feedback.on_syn(self.endpoint.feedback, syn);
+        self.negotiate_sack(syn);
         self.rcv_nxt = Seq::FIRST_DATA;
         self.timestamps.on_segment(Seq::SYN, syn.ts_val);
-        let flags = TcpFlags::SYN.with_if(TcpFlags::ACK, true).with_if(TcpFlags::ECE, ecn);
+        let options = self.syn_ack_options(&answer);
         let window = match self.buffer {
             Some(_) => self.window.offer_unscaled(self.initial_window, self.rcv_nxt),
             None => self.window.offer(self.rcv_nxt),
         };
-        self.leave(flags, window);
+        self.leave(TcpFlags::SYN | TcpFlags::ACK | answer.flags, Some(options), window);
     }
 
     /// A segment arrived at TCP.
@@ -240,7 +243,8 @@ impl Receiver {
             return SegmentReport::default(); // no connection yet
         }
         if segment.len() == Bytes::ZERO {
-            if segment.seq < self.timestamps.last_ack_sent() || segment.seq > self.window.edge() {
+            let reports = self.feedback.on_pure_ack(segment);
+            if reports || segment.seq < self.timestamps.last_ack_sent() || segment.seq > self.window.edge() {
                 self.acknowledge(); // a probe: RFC 9293 section 3.10.7.4
             }
             return SegmentReport::default();
@@ -346,7 +350,7 @@ impl Receiver {
     #[inline]
     fn accept(&mut self, segment: &Segment) -> Arrival {
         let packets = u64::from(segment.packets);
-        let mark = self.echo.mark(segment.ecn);
+        let mark = self.feedback.mark(segment.ecn);
         let changed = self.delayed_ack.is_apart_from(mark);
         if changed {
             self.acknowledge();
@@ -355,13 +359,13 @@ impl Receiver {
         self.stats.ce += if segment.ecn == Ecn::Ce { packets } else { 0 };
         self.stats.sce += if mark == Mark::Sce { packets } else { 0 };
         self.timestamps.on_segment(segment.seq, segment.ts_val);
-        let latch = self.echo.on_segment(segment.ecn, segment.flags);
+        let news = self.feedback.on_segment(segment);
         Arrival {
             packets: segment.packets,
             ecn: segment.ecn,
             mark,
             changed,
-            latch,
+            news,
             grew: false,
             pushed: false,
         }
@@ -449,8 +453,9 @@ impl Receiver {
         self.stats.acks += 1;
         self.stats.compressed_acks += u64::from(self.delayed_ack.held());
         self.stats.dsacks += u64::from(self.sack.has_duplicate());
+        let options = self.options();
         let window = self.offer();
-        self.leave(self.echo.flags(self.delayed_ack.mark()), window);
+        self.leave(self.feedback.flags(self.delayed_ack.mark()), options, window);
         self.delayed_ack.on_ack_sent();
     }
 
@@ -465,16 +470,10 @@ impl Receiver {
         self.window.offer_at_least(size, self.rcv_nxt)
     }
 
-    /// An ACK with `flags` is due.
+    /// An ACK with these flags, options and window field is due.
     #[inline]
-    fn leave(&mut self, flags: TcpFlags, window: u16) {
-        self.due.push_back(Due {
-            ack: self.rcv_nxt,
-            ts_ecr: self.timestamps.echo(),
-            options: self.sack.options(&self.reassembly),
-            window,
-            flags,
-        });
+    fn leave(&mut self, flags: TcpFlags, options: Option<Box<Options>>, window: u16) {
+        self.due.push_back(Due { ack: self.rcv_nxt, ts_ecr: self.timestamps.echo(), options, window, flags });
         self.timestamps.on_ack_sent(self.rcv_nxt);
     }
 }

@@ -32,6 +32,11 @@ impl Sack {
         Sack { room, len: 0, recent: [SackBlock::default(); MOST_BLOCKS], duplicate: None }
     }
 
+    /// SACK was not negotiated.
+    pub(super) fn disabled() -> Sack {
+        Sack::new(false, false)
+    }
+
     pub(super) fn is_enabled(&self) -> bool {
         self.room > 0
     }
@@ -82,7 +87,12 @@ impl Sack {
 
     /// The size of the option with these blocks: two NOPs, kind, length, and two edges for each.
     pub(super) fn option_size(blocks: &SackBlocks) -> Bytes {
-        Bytes::new(match blocks.as_slice().len() as u64 {
+        Sack::size_of(blocks.as_slice().len() as u8)
+    }
+
+    /// The same with so many blocks.
+    pub(super) fn size_of(blocks: u8) -> Bytes {
+        Bytes::new(match u64::from(blocks) {
             0 => 0,
             n => 4 + 8 * n,
         })

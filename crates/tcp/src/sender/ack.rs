@@ -6,7 +6,8 @@ use windtunnel_wire::{Packet, SackBlock};
 
 use super::Sender;
 use super::detection::Detector;
-use super::scoreboard::{Acked, Amount, Segment, d_sack};
+use super::ecn::Progress;
+use super::scoreboard::{Acked, Amount, QueuedSegment, d_sack};
 use crate::params::RtoRule;
 
 /// The facts of an ACK.
@@ -36,7 +37,9 @@ pub(crate) struct Ack {
     pub(crate) duplicate: bool,
     /// It delivered data of the episode's flight that were never sent again.
     pub(crate) originals: bool,
+    /// It reports CE.
     pub(crate) ece: bool,
+    /// It reports SCE.
     pub(crate) esce: bool,
     /// The retransmission timer starts anew.
     pub(crate) restart_timer: bool,
@@ -79,7 +82,7 @@ struct SendTimes {
 
 impl SendTimes {
     #[inline]
-    fn take(&mut self, segment: &Segment, high_seq: Seq) -> bool {
+    fn take(&mut self, segment: &QueuedSegment, high_seq: Seq) -> bool {
         if segment.ever_retransmitted() {
             return false;
         }
@@ -95,7 +98,6 @@ impl Sender {
     pub(super) fn take_ack(&mut self, packet: &Packet, now: Time) -> Ack {
         self.newly_lost = Bytes::ZERO;
         let window_moved = self.update_send_window(packet);
-        let (ece, esce) = self.ecn.echoes(packet);
         let echo = self.params.timestamps.then_some(packet.ts_ecr);
         let prior_una = self.board.una();
         let advanced = packet.ack > prior_una;
@@ -117,8 +119,8 @@ impl Sender {
             sacked: false,
             duplicate: false,
             originals: false,
-            ece,
-            esce,
+            ece: false,
+            esce: false,
             restart_timer: !acked.removed.is_zero(),
             reduction_began: false,
         };
@@ -139,6 +141,9 @@ impl Sender {
         // Without SACK what a retransmission released may have been waiting at the receiver: no proof of anything.
         ack.originals = times.originals && (self.params.sack || !acked.retransmitted);
         self.take_round_trip(&mut ack, times, acked.retransmitted);
+        let progress =
+            Progress { delivered: ack.delivered - ack.twice, later: packet.ts_val > self.ts_recent };
+        (ack.ece, ack.esce) = self.ecn.hear(packet, progress);
         // A receiver sends no data: all that it sends begins at the last ACK of them, so each timestamp is recorded
         // (RFC 7323 section 4.3), as long as they do not go back.
         self.ts_recent = self.ts_recent.max(packet.ts_val);
@@ -247,7 +252,7 @@ impl Sender {
     /// was sent after the head says nothing of it, or new data would put off the timeout for ever.
     fn is_sign_of_life(&self, times: SendTimes) -> bool {
         let head = self.board.head().and_then(|head| self.board.get(head));
-        let before = |head: &Segment| times.first_sacked.is_some_and(|sent| sent < head.sent());
+        let before = |head: &QueuedSegment| times.first_sacked.is_some_and(|sent| sent < head.sent());
         self.params.rto == RtoRule::Linux && head.is_some_and(before)
     }
 }

@@ -8,7 +8,7 @@ use super::ack::Ack;
 use super::classic::Classic;
 use super::rack::{Detection, RackContext};
 use super::rto::TimerKind;
-use super::scoreboard::{Segment, SegmentId};
+use super::scoreboard::{QueuedSegment, SegmentId};
 use super::state::CaState;
 use crate::params::{LossDetection, Reduction, TcpParams};
 
@@ -122,6 +122,6 @@ impl Sender {
     }
 
     fn payload_of(&self, id: SegmentId) -> Bytes {
-        self.board.get(id).map_or(Bytes::ZERO, Segment::payload)
+        self.board.get(id).map_or(Bytes::ZERO, QueuedSegment::payload)
     }
 }

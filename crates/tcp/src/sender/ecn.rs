@@ -1,79 +1,194 @@
-//! Explicit congestion notification at the sender (RFC 3168 section 6.1; spec/queues-and-signalling section 17.1), and
-//! the echo of SCE.
+//! Explicit congestion notification at the sender: what it asks for, which code point its data carry, and what it hears.
 //!
-//! The receiver repeats ECE until it sees CWR, so ECE is an event of a window, not of an ACK: it is answered once, and
-//! the next new segment carries CWR. ESCE, the AE flag of MDS flows, is exact: it speaks of all that its ACK newly
-//! acknowledges.
+//! One file per feedback scheme: [`rfc3168`], [`esce`], [`accecn`]. Whatever the scheme, the rest of the sender learns
+//! whether an ACK reports CE or SCE, and the controller learns counts. Sources: RFC 3168 section 6.1, RFC 9768,
+//! spec/queues-and-signalling section 17.
 
-use windtunnel_cc::{EcnFeedback, Marked};
+mod accecn;
+mod esce;
+mod rfc3168;
+
+use windtunnel_cc::EcnFeedback;
 use windtunnel_units::Bytes;
-use windtunnel_wire::{Ecn, Packet, TcpFlags};
+use windtunnel_wire::{AccEcnOption, Dscp, Ecn, Packet, TcpFlags};
 
+use self::accecn::AccEcn;
+use self::rfc3168::Cwr;
 use super::scoreboard::Amount;
 use crate::config::Endpoint;
+use crate::scheme::FeedbackScheme;
 
 /// What was negotiated, and what is still to be told to the receiver.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) struct EcnSender {
-    /// The code point of data, if ECN is negotiated.
+    /// The code point of new data.
     data: Ecn,
-    mds: bool,
-    cwr_due: bool,
+    /// The DSCP of everything.
+    dscp: Dscp,
+    scheme: Scheme,
+}
+
+/// The sender's side of the scheme in force.
+#[derive(Debug)]
+enum Scheme {
+    None,
+    Rfc3168(Cwr),
+    /// RFC 3168 for CE, and ESCE.
+    Esce(Cwr),
+    AccEcn(Box<AccEcn>),
+}
+
+/// What an ACK brought, as a scheme needs it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Progress {
+    /// Whole segments newly delivered.
+    pub(super) delivered: Amount,
+    /// Its timestamp is later than that of every ACK before.
+    pub(super) later: bool,
 }
 
 impl EcnSender {
-    pub(crate) const fn new() -> EcnSender {
-        EcnSender { data: Ecn::NotEct, mds: false, cwr_due: false }
+    /// With MDS the DSCP is an identifier, which packets carry once the handshake has agreed.
+    pub(crate) const fn new(endpoint: &Endpoint) -> EcnSender {
+        let dscp = if endpoint.feedback.is_mds() { Dscp::DEFAULT } else { endpoint.dscp };
+        EcnSender { data: Ecn::NotEct, dscp, scheme: Scheme::None }
     }
 
-    /// The SYN-ACK agreed.
-    pub(crate) fn negotiated(&mut self, endpoint: &Endpoint) {
-        self.data = endpoint.ecn;
-        self.mds = endpoint.mds;
-    }
-
-    /// Whether an ACK echoes CE and SCE.
+    /// The DSCP of the next packet.
     #[inline]
-    pub(crate) fn echoes(self, packet: &Packet) -> (bool, bool) {
-        let capable = self.data != Ecn::NotEct;
-        let ece = capable && packet.flags.contains(TcpFlags::ECE);
-        let esce = capable && self.mds && packet.flags.contains(TcpFlags::AE);
-        (ece, esce)
+    pub(crate) const fn dscp(&self) -> Dscp {
+        self.dscp
     }
 
-    /// An echo as counts: all that the ACK delivered counts as marked. CE stands for SCE as well.
-    #[inline]
-    pub(crate) fn feedback(ece: bool, esce: bool, delivered: Amount) -> EcnFeedback {
-        if !ece && !esce {
-            return EcnFeedback::default();
+    /// The flags of a SYN that asks for this scheme (RFC 3168 section 6.1.1, RFC 9768 section 3.1.1).
+    pub(crate) fn syn_flags(scheme: FeedbackScheme) -> TcpFlags {
+        match scheme {
+            FeedbackScheme::None => TcpFlags::NONE,
+            FeedbackScheme::Rfc3168 | FeedbackScheme::Esce | FeedbackScheme::Mds => {
+                TcpFlags::ECE | TcpFlags::CWR
+            }
+            FeedbackScheme::AccEcn => TcpFlags::AE | TcpFlags::ECE | TcpFlags::CWR,
         }
-        let marked = Marked { bytes: delivered.bytes, packets: delivered.segments as u32 };
-        let none = Marked { bytes: Bytes::ZERO, packets: 0 };
-        EcnFeedback {
-            ce: if ece { marked } else { none },
-            sce: if esce && !ece { marked } else { none },
-            ect1: none,
+    }
+
+    /// The SYN/ACK arrived: what it agrees to. `asked`: the last SYN asked for ECN.
+    pub(crate) fn on_syn_ack(&mut self, endpoint: &Endpoint, asked: bool, packet: &Packet) {
+        let scheme = endpoint.feedback;
+        if scheme == FeedbackScheme::AccEcn
+            && let Some(accecn) = AccEcn::agreed(endpoint.mss(), packet)
+        {
+            // RFC 9768 section 3.2.2.3: a path that changed the SYN's ECN field may change those of data.
+            self.data = if accecn.syn_was_mangled() { Ecn::NotEct } else { endpoint.ecn };
+            self.scheme = Scheme::AccEcn(Box::new(accecn));
+            return;
+        }
+        if !asked || !scheme.uses_ecn() || !rfc3168::is_agreed(packet.flags) {
+            return;
+        }
+        self.data = endpoint.ecn;
+        let mds = packet.options.as_ref().is_some_and(|options| options.mds_capable);
+        match scheme {
+            FeedbackScheme::Mds if mds => {
+                self.dscp = endpoint.dscp;
+                self.scheme = Scheme::Esce(Cwr::default());
+            }
+            FeedbackScheme::Esce => self.scheme = Scheme::Esce(Cwr::default()),
+            FeedbackScheme::None | FeedbackScheme::Rfc3168 | FeedbackScheme::Mds | FeedbackScheme::AccEcn => {
+                self.scheme = Scheme::Rfc3168(Cwr::default())
+            }
+        }
+    }
+
+    /// True if the SYN/ACK is to be answered by a pure ACK that says how it arrived (RFC 9768 section 3.2.2.1).
+    pub(crate) fn answers_syn_ack(&self) -> bool {
+        matches!(self.scheme, Scheme::AccEcn(_))
+    }
+
+    /// A SYN/ACK came again.
+    pub(crate) fn on_another_syn_ack(&mut self, ecn: Ecn) {
+        if let Scheme::AccEcn(accecn) = &mut self.scheme {
+            accecn.on_syn_ack(ecn);
+        }
+    }
+
+    /// Flags and option of the ACK of the SYN/ACK.
+    pub(crate) fn third_ack(&self) -> Option<(TcpFlags, AccEcnOption)> {
+        match &self.scheme {
+            Scheme::AccEcn(accecn) => Some(accecn.third_ack()),
+            Scheme::None | Scheme::Rfc3168(_) | Scheme::Esce(_) => None,
+        }
+    }
+
+    /// Whether an ACK reports CE and SCE.
+    #[inline]
+    pub(super) fn hear(&mut self, packet: &Packet, progress: Progress) -> (bool, bool) {
+        match &mut self.scheme {
+            Scheme::None => (false, false),
+            Scheme::Rfc3168(_) => (rfc3168::hears_ce(packet.flags), false),
+            Scheme::Esce(_) => (rfc3168::hears_ce(packet.flags), esce::hears_sce(packet.flags)),
+            Scheme::AccEcn(accecn) => {
+                let ce = accecn.hear(packet, progress);
+                if accecn.distrusts_path() {
+                    self.data = Ecn::NotEct;
+                }
+                (ce, false)
+            }
+        }
+    }
+
+    /// What the controller is told: the marks that this ACK reports, and those that ACKs before it did which delivered
+    /// nothing. With flags all that the ACK delivered counts as marked; CE stands for SCE as well.
+    #[inline]
+    pub(super) fn counts(&mut self, ce: bool, sce: bool, delivered: Amount) -> EcnFeedback {
+        match &mut self.scheme {
+            Scheme::AccEcn(accecn) => accecn.take_counts(),
+            Scheme::None | Scheme::Rfc3168(_) | Scheme::Esce(_) if !ce && !sce => EcnFeedback::default(),
+            Scheme::None | Scheme::Rfc3168(_) | Scheme::Esce(_) => {
+                let marked = rfc3168::all(delivered);
+                if ce {
+                    EcnFeedback { ce: marked, ..EcnFeedback::default() }
+                } else {
+                    EcnFeedback { sce: marked, ..EcnFeedback::default() }
+                }
+            }
         }
     }
 
     /// cwnd was reduced: the receiver is to be told.
     pub(crate) fn queue_cwr(&mut self) {
-        self.cwr_due = self.data != Ecn::NotEct;
+        if let Scheme::Rfc3168(cwr) | Scheme::Esce(cwr) = &mut self.scheme {
+            cwr.due = true;
+        }
     }
 
     /// The reduction is undone.
     pub(crate) fn withdraw_cwr(&mut self) {
-        self.cwr_due = false;
+        if let Scheme::Rfc3168(cwr) | Scheme::Esce(cwr) = &mut self.scheme {
+            cwr.due = false;
+        }
     }
 
-    /// The ECN field and the CWR flag of a new data segment. A retransmission has neither: its loss would hide a mark
-    /// (RFC 3168 section 6.1.5), and its CWR might belong to an older window.
+    /// The ECN field and flags of a new data segment.
     #[inline]
     pub(crate) fn stamp(&mut self, packet: &mut Packet) {
         packet.ecn = self.data;
-        if self.cwr_due {
-            packet.flags |= TcpFlags::CWR;
-            self.cwr_due = false;
+        match &mut self.scheme {
+            Scheme::None => {}
+            Scheme::Rfc3168(cwr) | Scheme::Esce(cwr) => packet.flags |= cwr.take(),
+            Scheme::AccEcn(accecn) => packet.flags |= accecn.ace(),
         }
     }
+
+    /// The flags of a segment that is sent again. It is not ECN-capable: its loss would hide a mark (RFC 3168 section
+    /// 6.1.5); and its CWR might belong to an older window.
+    pub(crate) fn stamp_again(&self, packet: &mut Packet) {
+        if let Scheme::AccEcn(accecn) = &self.scheme {
+            packet.flags |= accecn.ace();
+        }
+    }
+}
+
+/// Bytes of so many segments.
+fn bytes_of(segments: u32, mss: Bytes) -> Bytes {
+    mss * u64::from(segments)
 }

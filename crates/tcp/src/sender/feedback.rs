@@ -6,7 +6,6 @@ use windtunnel_units::Time;
 
 use super::Sender;
 use super::ack::Ack;
-use super::ecn::EcnSender;
 use super::pacing::Load;
 use super::rate_sample::Sample;
 
@@ -37,7 +36,7 @@ impl Sender {
             lost: self.rate.lost(),
             rtt: ack.rtt,
             rate: sample.rate,
-            ecn: EcnSender::feedback(ack.ece, ack.esce, ack.delivered - ack.twice),
+            ecn: self.ecn.counts(ack.ece, ack.esce, ack.delivered - ack.twice),
             app_limited: self.rate.is_app_limited(),
             cwnd_limited: self.validation.limited(),
             round_start: sample.round_start,

@@ -4,12 +4,17 @@
 //! spec/queues-and-signalling section 17.1.
 
 use windtunnel_units::{Bytes, Duration, Seq, Time};
-use windtunnel_wire::{Ecn, Options, Packet, TcpFlags};
+use windtunnel_wire::{Options, Packet, TcpFlags};
 
 use super::Sender;
+use super::detection::Detector;
+use super::ecn::EcnSender;
 use super::limits::Limited;
-use super::stats::AckReport;
-use crate::params::{RtoRule, TcpParams};
+use super::tlp::Tlp;
+use super::transmit::Forced;
+use crate::ack_report::AckReport;
+use crate::params::{LossDetection, RtoRule, TcpParams};
+use crate::receiver::option_size;
 
 /// SYNs that ask for ECN: a network that drops those is left after the second one (RFC 3168 section 6.1.1.1).
 const SYNS_WITH_ECN: u32 = 2;
@@ -108,15 +113,16 @@ impl Sender {
             self.limits.set(limit, now, &mut self.stats.limited);
             return None;
         }
-        let ask_ecn = self.endpoint.ecn != Ecn::NotEct && self.handshake.syns < SYNS_WITH_ECN;
+        let ask_ecn = self.endpoint.feedback.uses_ecn() && self.handshake.syns < SYNS_WITH_ECN;
         self.stats.syn_retransmits += u64::from(self.handshake.syns > 0);
         self.handshake.sent(now, ask_ecn, self.params.rto_max);
-        let mds = self.endpoint.mds && ask_ecn;
+        let mds = self.endpoint.feedback.is_mds() && ask_ecn;
         let headers = self.endpoint.syn_headers(self.params.sack, mds);
         let mut packet = self.packet(headers, Bytes::ZERO, now);
         packet.seq = Seq::SYN;
         packet.ack = Seq::SYN;
-        packet.flags = TcpFlags::SYN.with_if(TcpFlags::ECE, ask_ecn).with_if(TcpFlags::CWR, ask_ecn);
+        let asks = if ask_ecn { EcnSender::syn_flags(self.endpoint.feedback) } else { TcpFlags::NONE };
+        packet.flags = TcpFlags::SYN | asks;
         packet.options = Some(Box::new(Options {
             sack_permitted: self.params.sack,
             mds_capable: mds,
@@ -129,13 +135,19 @@ impl Sender {
     pub(super) fn on_handshake_packet(&mut self, packet: &Packet, now: Time) -> AckReport {
         let answer = packet.flags.contains(TcpFlags::SYN | TcpFlags::ACK) && packet.ack == Seq::FIRST_DATA;
         if self.handshake.stage != Stage::SynSent || !answer {
+            if answer && self.handshake.established() {
+                self.on_another_syn_ack(packet);
+            }
             return AckReport::default();
         }
         self.handshake.stage = Stage::Established;
         self.handshake.due = Time::NEVER;
-        let agreed = packet.flags.contains(TcpFlags::ECE) && !packet.flags.contains(TcpFlags::CWR);
-        if self.handshake.asked_ecn && agreed {
-            self.ecn.negotiated(&self.endpoint);
+        self.ecn.on_syn_ack(&self.endpoint, self.handshake.asked_ecn, packet);
+        if self.ecn.answers_syn_ack() {
+            self.forced = Some(Forced::HandshakeAck);
+        }
+        if !packet.options.as_ref().is_some_and(|options| options.sack_permitted) {
+            self.go_without_sack();
         }
         self.update_send_window(packet);
         self.ts_recent = packet.ts_val;
@@ -156,6 +168,36 @@ impl Sender {
         self.last_sent = now;
         self.update_pacing();
         AckReport { rtt, ..AckReport::default() }
+    }
+
+    /// A SYN/ACK came again: its ACK was lost, and with AccECN it has something to say.
+    fn on_another_syn_ack(&mut self, packet: &Packet) {
+        self.ecn.on_another_syn_ack(packet.ecn);
+        if self.ecn.answers_syn_ack() && self.forced.is_none() {
+            self.forced = Some(Forced::HandshakeAck);
+        }
+    }
+
+    /// The ACK of the SYN/ACK, where it says more than the first data.
+    pub(super) fn handshake_ack(&self, now: Time) -> Option<Packet> {
+        let (flags, option) = self.ecn.third_ack()?;
+        let headers = self.endpoint.headers + option_size(&option);
+        let mut packet = self.packet(headers, Bytes::ZERO, now);
+        packet.seq = Seq::FIRST_DATA;
+        packet.flags = flags;
+        packet.options = Some(Box::new(Options { accecn: Some(option), ..Options::default() }));
+        Some(packet)
+    }
+
+    /// The receiver permits no SACK (RFC 2018 section 2): losses are found by duplicate ACKs (RFC 6582), and there are no tail
+    /// loss probes.
+    fn go_without_sack(&mut self) {
+        if self.params.sack {
+            self.params.sack = false;
+            self.params.loss_detection = LossDetection::Newreno;
+            self.detector = Detector::new(&self.params);
+            self.tlp = Tlp::new(false);
+        }
     }
 
     /// Karn: the answer to a SYN that was sent again tells nothing, unless its timestamp names the one that it answers.

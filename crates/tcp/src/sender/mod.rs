@@ -33,16 +33,17 @@ mod transmit;
 mod tso;
 mod undo;
 mod validation;
-mod windowed;
+mod windowed_min;
 
 pub use limits::Limited;
 pub use state::CaState;
-pub use stats::{AckReport, SenderStats};
+pub use stats::SenderStats;
 
 use windtunnel_cc::{CongestionControl, Control, ExitReason, Needs, PacingNeed, Phase};
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 use windtunnel_wire::{Packet, TcpFlags};
 
+use crate::ack_report::AckReport;
 use crate::config::{Endpoint, WindowScale};
 use crate::params::TcpParams;
 use crate::paws;
@@ -178,7 +179,7 @@ impl Sender {
             state: CaState::Open,
             high_seq: Seq::SYN,
             prr: Prr::new(params.reduction, cwnd / mss),
-            ecn: EcnSender::new(),
+            ecn: EcnSender::new(&endpoint),
             validation: Validation::new(params, endpoint.iw, mss),
             detector: Detector::new(params),
             rack: Rack::default(),

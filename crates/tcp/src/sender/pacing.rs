@@ -9,7 +9,7 @@ use windtunnel_units::{Bytes, Duration, Rate, Time};
 
 use crate::params::TcpParams;
 
-/// So many segments of a connection leave without a wait: as many as the initial window (Linux
+/// The segments of a connection that leave without a wait: as many as the initial window (Linux
 /// `tcp_update_skb_after_send`).
 const UNPACED: u64 = 10;
 
@@ -90,7 +90,7 @@ impl Pacer {
         self.next_send
     }
 
-    /// A segment left, the first one of a `burst` of so many segments, or within one.
+    /// A segment left, the first one of a `burst` of this many segments, or within one.
     #[inline]
     pub(crate) fn sent(&mut self, payload: Bytes, now: Time, burst: Option<u64>) {
         if self.on {

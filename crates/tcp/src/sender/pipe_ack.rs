@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 
-use super::windowed::Windowed;
+use super::windowed_min::WindowedMin;
 
 /// The Non-Validated Period: cwnd is kept unused so long at most (RFC 7661 section 4.4.3).
 const NVP: Duration = Duration::from_secs(5 * 60);
@@ -17,8 +17,8 @@ const NVP: Duration = Duration::from_secs(5 * 60);
 /// The measure of what is used.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PipeAck {
-    /// Undefined at the begin and after a loss.
-    most: Option<Windowed<Reverse<Bytes>>>,
+    /// Undefined at the start and after a loss.
+    most: Option<WindowedMin<Reverse<Bytes>>>,
     round_end: Seq,
     round_acked: Bytes,
     /// Since when cwnd is not validated.
@@ -37,7 +37,7 @@ impl PipeAck {
             let period = (srtt * 3).max(Duration::SECOND);
             match &mut self.most {
                 Some(most) => most.update(sample, now, period),
-                None => self.most = Some(Windowed::new(sample, now)),
+                None => self.most = Some(WindowedMin::new(sample, now)),
             }
             self.round_end = nxt;
             self.round_acked = Bytes::ZERO;
@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn unused_for_five_minutes() {
         let mut pipe = PipeAck::default();
-        assert!(pipe.validated(MSS * 100), "undefined at the begin");
+        assert!(pipe.validated(MSS * 100), "undefined at the start");
         let at = |s: u64| Time::ZERO + Duration::from_secs(s);
         let mut una = Seq::FIRST_DATA;
         let mut use_up = |pipe: &mut PipeAck, segments: u64, s: u64| {

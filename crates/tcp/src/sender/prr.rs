@@ -5,7 +5,7 @@
 //! `net/ipv4/tcp_input.c`, `tcp_cwnd_reduction`; spec/congestion-control section 1.10. All amounts are segments: a
 //! sender that may send half a segment sends none, so the proportion is rounded up on segments.
 //!
-//! As in Linux the proportion is `target / cwnd before`; RFC 9937 divides by what was in flight at the begin
+//! As in Linux the proportion is `target / cwnd before`; RFC 9937 divides by what was in flight at the start
 //! (`RecoverFS`). The two are equal if cwnd was the limit. The target is given anew on every ACK, because a controller
 //! may lower it meanwhile.
 
@@ -17,9 +17,9 @@ pub(crate) struct Prr {
     variant: Reduction,
     /// cwnd before the reduction.
     prior_cwnd: u64,
-    /// Delivered since the begin.
+    /// Delivered since the start.
     delivered: u64,
-    /// Sent since the begin.
+    /// Sent since the start.
     out: u64,
     /// Rate halving: the window, and the delivered segment that has no partner yet.
     halving: u64,

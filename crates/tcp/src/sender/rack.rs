@@ -21,7 +21,7 @@
 
 use windtunnel_units::{Duration, Seq, Time};
 
-use super::scoreboard::{Amount, Scoreboard, Segment};
+use super::scoreboard::{Amount, QueuedSegment, Scoreboard};
 
 /// The reordering window's largest factor (spec section 1.9; Linux).
 const MULT_MAX: u64 = 255;
@@ -62,7 +62,7 @@ struct CurrentAck {
     now: Time,
     min_rtt: Duration,
     echo: Option<Time>,
-    /// It acknowledged a segment of which this is known.
+    /// It acknowledged a segment whose round trip is known.
     acked: bool,
 }
 
@@ -100,7 +100,7 @@ impl Rack {
     }
 
     /// The ACK acknowledged a segment cumulatively. An echo from before its last transmission is of an earlier one.
-    pub(crate) fn on_acked(&mut self, segment: &Segment) {
+    pub(crate) fn on_acked(&mut self, segment: &QueuedSegment) {
         let of_earlier = self.ack.echo.is_some_and(|echo| echo < segment.sent());
         if segment.ever_retransmitted() && of_earlier {
             return;
@@ -113,7 +113,7 @@ impl Rack {
 
     /// The ACK delivered a segment by SACK. It may echo an older segment's timestamp, which proves nothing of this one:
     /// or no SACKed probe or retransmission would ever count.
-    pub(crate) fn on_sacked(&mut self, segment: &Segment) {
+    pub(crate) fn on_sacked(&mut self, segment: &QueuedSegment) {
         if let Some(rtt) = self.advance(segment)
             && !self.ack.acked
         {
@@ -123,7 +123,7 @@ impl Rack {
 
     /// Step 2; the round trip. What is delivered sooner after a retransmission than a round trip takes was delivered by
     /// an earlier transmission, and says nothing of the later one.
-    fn advance(&mut self, segment: &Segment) -> Option<Duration> {
+    fn advance(&mut self, segment: &QueuedSegment) -> Option<Duration> {
         let rtt = self.ack.now.since(segment.sent());
         if segment.ever_retransmitted() && rtt < self.ack.min_rtt {
             return None;
@@ -159,7 +159,7 @@ impl Rack {
     pub(crate) fn detect_losses(&self, scoreboard: &mut Scoreboard, context: &RackContext) -> Detection {
         let Some(newest) = self.newest else { return Detection::default() };
         let wait = self.rtt + self.reo_wnd(scoreboard, context);
-        let sent_before = |segment: &Segment| (segment.sent(), segment.end()) < newest;
+        let sent_before = |segment: &QueuedSegment| (segment.sent(), segment.end()) < newest;
         let lost = mark_oldest_while(scoreboard, |segment| {
             sent_before(segment) && context.now >= segment.sent() + wait
         });
@@ -171,7 +171,7 @@ impl Rack {
 
     /// The retransmission timer expired (RFC 8985 section 6.3): the head is lost, and what was sent a round trip ago.
     pub(crate) fn mark_timed_out(&self, scoreboard: &mut Scoreboard, now: Time) -> Amount {
-        let head = scoreboard.head().and_then(|head| scoreboard.get(head)).map(Segment::payload);
+        let head = scoreboard.head().and_then(|head| scoreboard.get(head)).map(QueuedSegment::payload);
         let head = head.filter(|_| scoreboard.mark_head_lost()).map_or(Amount::ZERO, Amount::one);
         head + mark_oldest_while(scoreboard, |segment| now >= segment.sent() + self.rtt)
     }
@@ -187,7 +187,7 @@ impl Rack {
 }
 
 /// Marks, in order of transmission, what `lost` holds of, up to the first that it is false of.
-fn mark_oldest_while(scoreboard: &mut Scoreboard, lost: impl Fn(&Segment) -> bool) -> Amount {
+fn mark_oldest_while(scoreboard: &mut Scoreboard, lost: impl Fn(&QueuedSegment) -> bool) -> Amount {
     let mut marked = Amount::ZERO;
     while let Some(id) = scoreboard.oldest_sent()
         && let Some(segment) = scoreboard.get(id)

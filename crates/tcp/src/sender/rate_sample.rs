@@ -203,7 +203,7 @@ mod tests {
         (rate.delivered, rate.rate)
     }
 
-    /// `n` segments in so many milliseconds.
+    /// `n` segments in this many milliseconds.
     fn segments(n: u64, millis: u64) -> (Bytes, Rate) {
         (MSS * n, Rate::from_bits_per_sec(n * 8_000_000 / millis))
     }

@@ -10,7 +10,7 @@
 
 use windtunnel_units::{Bytes, Seq};
 
-use super::scoreboard::Segment;
+use super::scoreboard::QueuedSegment;
 
 /// The largest degree (Linux, `tcp_max_reordering`).
 const MAX: u64 = 300;
@@ -34,7 +34,7 @@ impl Reordering {
 
     /// A segment was newly delivered; in sequence order.
     #[inline]
-    pub(crate) fn on_delivered(&mut self, segment: &Segment) {
+    pub(crate) fn on_delivered(&mut self, segment: &QueuedSegment) {
         if segment.end() > self.highest {
             self.highest = segment.end();
         } else if !segment.ever_retransmitted() {

@@ -7,7 +7,7 @@
 
 use windtunnel_units::{Bytes, Seq};
 
-use super::scoreboard::{Amount, Scoreboard, Segment, SegmentId};
+use super::scoreboard::{Amount, QueuedSegment, Scoreboard, SegmentId};
 
 /// What to send next in recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +71,7 @@ impl Rfc6675 {
         while let Some(id) = scoreboard.next_unsacked(self.marked_below)
             && id < limit
         {
-            let payload = scoreboard.get(id).map_or(Bytes::ZERO, Segment::payload);
+            let payload = scoreboard.get(id).map_or(Bytes::ZERO, QueuedSegment::payload);
             if scoreboard.mark_original_lost(id) {
                 marked += Amount::one(payload);
             }
@@ -164,7 +164,7 @@ mod tests {
     }
 
     fn lost(board: &Scoreboard) -> Vec<u64> {
-        (1..=20).filter(|&n| board.get(id(n)).is_some_and(Segment::is_lost)).collect()
+        (1..=20).filter(|&n| board.get(id(n)).is_some_and(QueuedSegment::is_lost)).collect()
     }
 
     /// RFC 6675 section 4: three ranges above, however short.
@@ -262,7 +262,7 @@ mod tests {
             let mut expected = [false; 65];
             for (first, more) in sacks {
                 sack(&mut board, &[(first, first + more)]);
-                let is_sacked = |n: u64| board.get(id(n)).is_some_and(Segment::is_sacked);
+                let is_sacked = |n: u64| board.get(id(n)).is_some_and(QueuedSegment::is_sacked);
                 for n in 1..=64 {
                     let above: Vec<u64> = (n + 1..=64).filter(|&m| is_sacked(m)).collect();
                     let ranges = above.iter().filter(|&&m| !is_sacked(m - 1)).count();
@@ -271,7 +271,7 @@ mod tests {
                 }
                 detector.detect_losses(&mut board, dupthresh);
                 for n in 1..=64 {
-                    let marked = board.get(id(n)).is_some_and(Segment::is_lost);
+                    let marked = board.get(id(n)).is_some_and(QueuedSegment::is_lost);
                     prop_assert_eq!(marked, expected[n as usize], "segment {}", n);
                 }
             }

@@ -1,7 +1,7 @@
 //! The timer, and what its expiry does: RFC 6298 section 5, RFC 5681 section 3.1; Linux `net/ipv4/tcp_timer.c` and
 //! `tcp_enter_loss`; spec/congestion-control sections 1.3 and 1.12.
 //!
-//! As in Linux there is one timer with several meanings, of which only the next one is kept: the retransmission
+//! As in Linux there is one timer with several meanings, and only the next one is kept: the retransmission
 //! timeout, or what is due before it (a tail loss probe, the end of RACK's reordering window), or the probe of a closed
 //! window. Timers are exact; the tick is the granularity G of RFC 6298 and the least time that is waited.
 
@@ -12,7 +12,7 @@ use super::Sender;
 use super::ack::Ack;
 use super::detection::Detector;
 use super::frto::Frto;
-use super::scoreboard::{Amount, Segment};
+use super::scoreboard::{Amount, QueuedSegment};
 use super::state::CaState;
 use super::transmit::Forced;
 
@@ -96,7 +96,7 @@ impl Sender {
 
     /// When the timeout of the oldest outstanding segment ends, counted from its transmission.
     pub(super) fn timeout_of_head(&self, now: Time) -> Time {
-        let sent = self.board.head().and_then(|head| self.board.get(head)).map_or(now, Segment::sent);
+        let sent = self.board.head().and_then(|head| self.board.get(head)).map_or(now, QueuedSegment::sent);
         (sent + self.timeout()).max(now + self.params.tick)
     }
 

@@ -8,7 +8,7 @@
 
 use windtunnel_units::{Duration, Seq, Time};
 
-use super::windowed::Windowed;
+use super::windowed_min::WindowedMin;
 use crate::params::{RtoRule, TcpParams};
 
 /// The window of the least round-trip time (Linux's `tcp_min_rtt_wlen`): long against changes of route, so that a
@@ -32,7 +32,7 @@ pub(crate) struct RttEstimator {
     /// Linux: the round trip ends when this is acknowledged.
     round_end: Seq,
     rto: Duration,
-    min: Option<Windowed<Duration>>,
+    min: Option<WindowedMin<Duration>>,
 }
 
 impl RttEstimator {
@@ -66,7 +66,7 @@ impl RttEstimator {
     /// The least round-trip time of the last 300 s; zero before the first sample.
     #[inline]
     pub(crate) fn min(&self) -> Duration {
-        self.min.as_ref().map_or(Duration::ZERO, Windowed::get)
+        self.min.as_ref().map_or(Duration::ZERO, WindowedMin::get)
     }
 
     /// The timeout, without back-off.
@@ -88,7 +88,7 @@ impl RttEstimator {
     pub(crate) fn observe_least(&mut self, rtt: Duration, now: Time) {
         match &mut self.min {
             Some(min) => min.update(rtt, now, MIN_RTT_WINDOW),
-            None => self.min = Some(Windowed::new(rtt, now)),
+            None => self.min = Some(WindowedMin::new(rtt, now)),
         }
     }
 
@@ -110,7 +110,7 @@ impl RttEstimator {
             self.mdev = rtt << 1;
         } else {
             let error = rtt - (self.srtt8 >> 3);
-            // RTTVAR = 3/4 RTTVAR + 1/4 |error|, of which `mdev` is four times.
+            // RTTVAR = 3/4 RTTVAR + 1/4 |error|; `mdev` is four times RTTVAR.
             self.mdev += error.abs() - (self.mdev >> 2);
             self.srtt8 += error;
         }

@@ -24,7 +24,7 @@ pub(crate) use amount::Amount;
 use queue::Queue;
 use ranges::Ranges;
 use segment::{EVER_RETRANSMITTED, LOST, RETRANSMITTED, SACKED};
-pub(crate) use segment::{Segment, SegmentId, Snapshot};
+pub(crate) use segment::{QueuedSegment, SegmentId, Snapshot};
 use windtunnel_units::{Bytes, Seq, Time};
 use windtunnel_wire::SackBlock;
 
@@ -33,7 +33,7 @@ use windtunnel_wire::SackBlock;
 pub(crate) struct Acked {
     /// What left the queue.
     pub(crate) removed: Amount,
-    /// What of it was not known to be delivered before, by SACK or by the count of duplicate ACKs.
+    /// The part of it that was not known to be delivered before, by SACK or by the count of duplicate ACKs.
     pub(crate) delivered: Amount,
     /// A segment left the queue that was sent more than once.
     pub(crate) retransmitted: bool,
@@ -91,7 +91,15 @@ impl Scoreboard {
         debug_assert!(payload > Bytes::ZERO && payload < Bytes::new(1 << 32), "a segment of {payload}");
         self.nxt = self.nxt + payload;
         let len = payload.get() as u32;
-        SegmentId(self.queue.push(Segment { seq, sent: now, snapshot, len, prev: 0, next: 0, flags: 0 }))
+        SegmentId(self.queue.push(QueuedSegment {
+            seq,
+            sent: now,
+            snapshot,
+            len,
+            prev: 0,
+            next: 0,
+            flags: 0,
+        }))
     }
 
     /// A segment left again. Nothing happens if it was delivered.
@@ -115,7 +123,7 @@ impl Scoreboard {
     /// A segment that is in the network left again, as a probe. Linux does not count both (`tcp_send_loss_probe`): mostly
     /// one of them is lost. Nothing happens if it was delivered, or is lost and its place is to be taken.
     pub(crate) fn on_probed(&mut self, id: SegmentId, now: Time, snapshot: Snapshot) {
-        if !self.queue.get(id.0).is_some_and(Segment::is_in_network) {
+        if !self.queue.get(id.0).is_some_and(QueuedSegment::is_in_network) {
             return;
         }
         self.queue.unlink(id.0);
@@ -131,7 +139,7 @@ impl Scoreboard {
     /// Without SACK it is given all that leave the queue; how many of them duplicate ACKs had not counted is in
     /// [`Acked::delivered`].
     #[inline]
-    pub(crate) fn on_ack(&mut self, una: Seq, mut visit: impl FnMut(SegmentId, &Segment)) -> Acked {
+    pub(crate) fn on_ack(&mut self, una: Seq, mut visit: impl FnMut(SegmentId, &QueuedSegment)) -> Acked {
         let mut acked = Acked::default();
         if una <= self.una || una > self.nxt {
             return acked;
@@ -167,7 +175,7 @@ impl Scoreboard {
     pub(crate) fn on_sack(
         &mut self,
         blocks: &[SackBlock],
-        mut visit: impl FnMut(SegmentId, &Segment),
+        mut visit: impl FnMut(SegmentId, &QueuedSegment),
     ) -> Amount {
         let mut delivered = Amount::ZERO;
         let mut upwards = [SackBlock::default(); 4];
@@ -347,7 +355,7 @@ impl Scoreboard {
         id_from(block.start).1..id_from(block.end).0
     }
 
-    /// Counts so many segments as delivered by duplicate ACKs, as far as holes leave room. True if they do not.
+    /// Counts `count` segments as delivered by duplicate ACKs, as far as holes leave room. True if they do not.
     fn count_duplicate_acks(&mut self, count: u64) -> bool {
         let outstanding = self.outstanding();
         let head = self.queue.front().map_or(Amount::ZERO, |head| Amount::one(head.payload()));

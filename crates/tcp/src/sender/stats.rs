@@ -1,21 +1,8 @@
-//! What a sender counts, and what it reports of one ACK.
+//! What a sender counts.
 
 use windtunnel_units::{Bytes, Duration};
 
 use super::limits::Limited;
-
-/// What an ACK did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct AckReport {
-    /// The round-trip time of the newest segment that it delivered, if that was sent once.
-    pub rtt: Option<Duration>,
-    /// It echoed CE.
-    pub ece: bool,
-    /// It echoed SCE.
-    pub esce: bool,
-    /// What it delivered, cumulatively or by SACK.
-    pub newly_delivered: Bytes,
-}
 
 /// Totals of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

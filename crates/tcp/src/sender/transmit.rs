@@ -11,7 +11,7 @@ use super::frto::Frto;
 use super::limits::Limited;
 use super::rfc6675::NextSeg;
 use super::rto::TimerKind;
-use super::scoreboard::{Segment, SegmentId};
+use super::scoreboard::{QueuedSegment, SegmentId};
 use super::state::CaState;
 
 /// A segment that leaves whatever cwnd and pacing say: its timer expired, or a recovery begins with it.
@@ -21,6 +21,8 @@ pub(crate) enum Forced {
     Head,
     LossProbe,
     WindowProbe,
+    /// The answer to a SYN/ACK.
+    HandshakeAck,
 }
 
 /// The next segment.
@@ -172,6 +174,7 @@ impl Sender {
             Forced::Head => self.board.head().and_then(|head| self.retransmit(head, now)),
             Forced::LossProbe => self.send_loss_probe(now),
             Forced::WindowProbe => self.send_window_probe(now),
+            Forced::HandshakeAck => self.handshake_ack(now),
         }
     }
 
@@ -236,7 +239,7 @@ impl Sender {
     }
 
     /// The packet of a segment that was sent before.
-    fn repeat(&mut self, segment: &Segment, now: Time) -> Packet {
+    fn repeat(&mut self, segment: &QueuedSegment, now: Time) -> Packet {
         let (seq, payload) = (segment.seq(), segment.payload());
         if let Some(pipe) = &mut self.validation.pipe_ack {
             pipe.on_retransmitted(payload);
@@ -244,6 +247,7 @@ impl Sender {
         let mut packet = self.packet(self.endpoint.headers, payload, now);
         packet.seq = seq;
         packet.flags = TcpFlags::ACK;
+        self.ecn.stamp_again(&mut packet);
         self.stats.retransmits += 1;
         self.departed(seq, payload, true, now);
         packet
@@ -270,14 +274,14 @@ impl Sender {
         }
     }
 
-    /// A packet with so many bytes of headers and payload, and the flow's header fields.
+    /// A packet with this many bytes of headers and payload, and the flow's header fields.
     #[inline]
     pub(super) fn packet(&self, headers: Bytes, payload: Bytes, now: Time) -> Packet {
         let mut packet = Packet::new(self.endpoint.flow, headers + payload, payload);
         packet.ack = Seq::FIRST_DATA;
         packet.ts_val = now;
         packet.ts_ecr = self.ts_recent;
-        packet.dscp = self.endpoint.dscp;
+        packet.dscp = self.ecn.dscp();
         packet
     }
 }

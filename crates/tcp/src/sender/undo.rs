@@ -52,7 +52,7 @@ impl Undo {
         self.retransmissions += 1;
     }
 
-    /// A block was reported as received twice, `segments` of which had been sent again.
+    /// A block was reported as received twice, and `segments` of it had been sent again.
     pub(crate) fn on_dsack(&mut self, block: SackBlock, segments: u64) {
         if self.marker.is_some_and(|marker| block.end > marker) {
             self.duplicates += segments;

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use windtunnel_tcp::bsd42::{Backoff, Bsd42Params, OutOfOrder, Sender};
-use windtunnel_tcp::{Endpoint, HEADERS_WITHOUT_TIMESTAMPS, Receiver};
+use windtunnel_tcp::{Endpoint, FeedbackScheme, HEADERS_WITHOUT_TIMESTAMPS, Receiver};
 use windtunnel_units::{Bytes, Duration, Rate, Seq, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId, Packet, TcpFlags};
 
@@ -26,7 +26,7 @@ fn endpoint(flow: u32) -> Endpoint {
         iw: Bytes::new(MSS),
         paced: false,
         ecn: Ecn::NotEct,
-        mds: false,
+        feedback: FeedbackScheme::None,
         dscp: Dscp::DEFAULT,
     }
 }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use windtunnel_tcp::ideal::Receiver;
-use windtunnel_tcp::{AckParams, AckPolicy, Endpoint, HEADERS};
+use windtunnel_tcp::{AckParams, AckPolicy, Endpoint, FeedbackScheme, HEADERS};
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId, Packet, TcpFlags};
 
@@ -16,7 +16,7 @@ fn endpoint() -> Endpoint {
         iw: MSS * 10,
         paced: true,
         ecn: Ecn::Ect0,
-        mds: true,
+        feedback: FeedbackScheme::Mds,
         dscp: Dscp::MDS,
     }
 }
@@ -131,7 +131,8 @@ fn volume_of_state_change_acks() {
 /// A receiver that did not negotiate MDS takes ECT(1) for ECT(0) (RFC 3168 section 5).
 #[test]
 fn without_mds_no_esce() {
-    let mut receiver = Receiver::new(Endpoint { mds: false, ..endpoint() }, AckParams::default());
+    let mut receiver =
+        Receiver::new(Endpoint { feedback: FeedbackScheme::None, ..endpoint() }, AckParams::default());
     let mut packet = Packet::new(FlowId::new(0), MSS + HEADERS, MSS);
     packet.seq = Seq::FIRST_DATA;
     packet.ecn = Ecn::Ect1;

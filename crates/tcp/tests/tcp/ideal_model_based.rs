@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use windtunnel_cc::{FlowInit, RateSample};
 use windtunnel_tcp::ideal::Sender;
-use windtunnel_tcp::{Endpoint, HEADERS};
+use windtunnel_tcp::{Endpoint, FeedbackScheme, HEADERS};
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId, Packet, TcpFlags};
 
@@ -38,7 +38,7 @@ impl Path {
             iw: MSS * 10,
             paced: false,
             ecn: Ecn::Ect0,
-            mds: false,
+            feedback: FeedbackScheme::Rfc3168,
             dscp: Dscp::DEFAULT,
         };
         let log = Log::default();

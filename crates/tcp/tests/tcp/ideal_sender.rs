@@ -2,7 +2,7 @@
 
 use windtunnel_cc::{AckSample, CongestionControl, CongestionEvent, Control, Pacing, PathView, Phase};
 use windtunnel_tcp::ideal::Sender;
-use windtunnel_tcp::{Endpoint, HEADERS};
+use windtunnel_tcp::{Endpoint, FeedbackScheme, HEADERS};
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId, Packet, TcpFlags};
 
@@ -32,7 +32,7 @@ fn sender(window: Bytes, paced: bool) -> Sender {
         iw: MSS * 10,
         paced,
         ecn: Ecn::Ect0,
-        mds: true,
+        feedback: FeedbackScheme::Mds,
         dscp: Dscp::MDS,
     };
     let mut sender = Sender::new(endpoint, Box::new(FixedWindow(window)));
@@ -119,6 +119,6 @@ fn ece_reaches_the_controller() {
     while sender.poll_transmit(now).is_some() {}
     let report = sender.on_ack(&ack(1 + 1448, now, TcpFlags::ECE | TcpFlags::AE), now + RTT);
     assert!(report.ece && report.esce);
-    assert_eq!(report.rtt, RTT);
+    assert_eq!(report.rtt, Some(RTT));
     assert_eq!(sender.control().cwnd, MSS * 4);
 }

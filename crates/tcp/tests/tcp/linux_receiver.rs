@@ -9,11 +9,11 @@ use std::path::Path;
 
 use serde_json::Value;
 use windtunnel_tcp::{
-    AckParams, AckPolicy, Endpoint, HEADERS, HEADERS_WITHOUT_TIMESTAMPS, Receiver, TcpParams,
+    AckParams, AckPolicy, Endpoint, FeedbackScheme, HEADERS, HEADERS_WITHOUT_TIMESTAMPS, LossDetection,
+    Receiver, TcpParams, WindowScale,
 };
-use windtunnel_tcp::{LossDetection, WindowScale};
 use windtunnel_units::{Bytes, Duration, Seq, Time};
-use windtunnel_wire::{Dscp, Ecn, FlowId, Packet, TcpFlags};
+use windtunnel_wire::{Dscp, Ecn, FlowId, Options, Packet, TcpFlags};
 
 /// The largest window: what Linux makes of `tcp_rmem[2]`, whose packets of 1500 bytes take 2304 bytes each.
 fn receive_window(largest_buffer: u64, mss: u64, headers: u64) -> Bytes {
@@ -65,7 +65,7 @@ impl Script<'_> {
             iw: Bytes::new(mss * 10),
             paced: false,
             ecn: if self.flag("ecn") { Ecn::Ect0 } else { Ecn::NotEct },
-            mds: false,
+            feedback: if self.flag("ecn") { FeedbackScheme::Rfc3168 } else { FeedbackScheme::None },
             dscp: Dscp::DEFAULT,
         };
         let ack = AckParams { policy: AckPolicy::Linux, ..AckParams::default() };
@@ -92,14 +92,16 @@ fn replay(script: &Script<'_>) -> (u64, Vec<(u64, Answer)>) {
     };
     // The SYN comes late enough that no timestamp is zero.
     let start = Time::ZERO + Duration::SECOND;
-    receiver.on_segment(&packet(0, 0, TcpFlags::SYN | ecn, start), start);
+    let mut syn = packet(0, 0, TcpFlags::SYN | ecn, start);
+    syn.options = Some(Box::new(Options { sack_permitted: script.flag("sack"), ..Options::default() }));
+    receiver.on_segment(&syn, start);
     let syn_ack = receiver.poll_ack(start).expect("a SYN|ACK");
     let established = start + rtt;
     receiver.on_segment(&packet(1, 0, TcpFlags::ACK, established), established);
     let mut answers = Vec::new();
     let mut collect = |receiver: &mut Receiver, after: usize, now: Time| {
         while let Some(ack) = receiver.poll_ack(now) {
-            let edges = |options: &windtunnel_wire::Options| {
+            let edges = |options: &Options| {
                 options.sack.as_slice().iter().flat_map(|b| [b.start.get() - 1, b.end.get() - 1]).collect()
             };
             answers.push((

@@ -1,5 +1,6 @@
 //! Tests of the sender and receiver alone.
 
+mod accecn;
 mod bsd42;
 #[path = "../../../cc/tests/suite/cruise.rs"]
 mod cruise;

@@ -81,7 +81,7 @@ impl Exit {
     }
 }
 
-/// What of `amount` the path holds without its queues: `amount * minRTT / RTT`.
+/// How much of `amount` the path holds without its queues: `amount * minRTT / RTT`.
 pub(crate) fn less_queued(amount: Bytes, min_rtt: Duration, rtt: Duration) -> Bytes {
     if rtt <= min_rtt {
         return amount;

@@ -56,6 +56,7 @@ pub struct HystartParams {
     pub burst: Bytes,
     /// Nothing is noticed below this cwnd.
     #[schemars(extend("x-unit" = "segments"))]
+    #[serde(deserialize_with = "windtunnel_units::count::segments")]
     pub low_window: u32,
     /// The SCE at which slow start ends; half of tau if not given.
     pub exit_sce: Option<u32>,
@@ -268,6 +269,10 @@ impl SlowStart for Hystart {
     }
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        let seconds = |time: Option<Duration>| time.map_or(f64::NAN, Duration::as_secs_f64);
+        let sampled = (self.round.samples > 0).then_some(self.round.least);
+        out("least_rtt_s", seconds(self.least));
+        out("round_least_rtt_s", seconds(sampled));
         out("round_samples", f64::from(self.round.samples));
         out("slow_start_sce", f64::from(self.sce));
     }

@@ -234,7 +234,11 @@ impl SlowStart for HystartPp {
     }
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        out("css_rounds", self.vars.css.map_or(-1.0, |css| f64::from(css.rounds)));
+        let seconds = |time: Option<Duration>| time.map_or(f64::NAN, Duration::as_secs_f64);
+        out("last_round_min_rtt_s", seconds(self.vars.last_round_min));
+        out("round_min_rtt_s", seconds(self.vars.round_min));
+        out("css_baseline_rtt_s", seconds(self.vars.css.map(|css| css.baseline)));
+        out("css_rounds", self.vars.css.map_or(f64::NAN, |css| f64::from(css.rounds)));
         out("slow_start_sce", f64::from(self.vars.sce));
     }
 }

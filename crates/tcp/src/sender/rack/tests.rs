@@ -83,8 +83,8 @@ fn ties() {
     let (mut rack, mut board) = five();
     sack(&mut rack, &mut board, 3, 3, ms(40));
     assert_eq!(rack.detect_losses(&mut board, &recovering(ms(40))), found(2, None));
-    assert!(board.get(id(2)).is_some_and(Segment::is_lost));
-    assert!(!board.get(id(4)).is_some_and(Segment::is_lost));
+    assert!(board.get(id(2)).is_some_and(QueuedSegment::is_lost));
+    assert!(!board.get(id(4)).is_some_and(QueuedSegment::is_lost));
 }
 
 /// Segment 1 is sent again at 40 ms, and 6 after it; when 6 is delivered, 1 is lost again.
@@ -242,11 +242,11 @@ proptest! {
             }
             let context = RackContext { recovering: n % 2 == 0, reordering_seen: n % 3 == 0, ..at(now) };
             let deadline = rack.rtt + rack.reo_wnd(&board, &context);
-            let segments = |board: &Scoreboard| -> Vec<(SegmentId, Segment)> {
+            let segments = |board: &Scoreboard| -> Vec<(SegmentId, QueuedSegment)> {
                 let first = board.head().map_or(1, number);
                 (first..).map(id).map_while(|id| Some((id, *board.get(id)?))).collect()
             };
-            let late: Vec<(SegmentId, Segment)> = segments(&board)
+            let late: Vec<(SegmentId, QueuedSegment)> = segments(&board)
                 .into_iter()
                 .filter(|(_, segment)| segment.is_in_network())
                 .filter(|(_, segment)| rack.newest > Some((segment.sent(), segment.end())))

@@ -8,12 +8,12 @@ use std::collections::VecDeque;
 
 use windtunnel_units::Seq;
 
-use super::segment::Segment;
+use super::segment::QueuedSegment;
 
 /// What was sent and is not cumulatively acknowledged.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
-    ring: VecDeque<Segment>,
+    ring: VecDeque<QueuedSegment>,
     /// The id of the ring's first.
     base: u64,
     /// In order of transmission: how many, the first and the last. The links of both to the outside are stale.
@@ -39,19 +39,19 @@ impl Queue {
         self.ring.len() as u64
     }
 
-    pub(super) fn front(&self) -> Option<&Segment> {
+    pub(super) fn front(&self) -> Option<&QueuedSegment> {
         self.ring.front()
     }
 
-    pub(super) fn get(&self, id: u64) -> Option<&Segment> {
+    pub(super) fn get(&self, id: u64) -> Option<&QueuedSegment> {
         self.ring.get(usize::try_from(id.checked_sub(self.base)?).ok()?)
     }
 
-    pub(super) fn get_mut(&mut self, id: u64) -> Option<&mut Segment> {
+    pub(super) fn get_mut(&mut self, id: u64) -> Option<&mut QueuedSegment> {
         self.ring.get_mut(usize::try_from(id.checked_sub(self.base)?).ok()?)
     }
 
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Segment> {
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut QueuedSegment> {
         self.ring.iter_mut()
     }
 
@@ -68,7 +68,7 @@ impl Queue {
     }
 
     /// Appends a segment that was just sent; its id.
-    pub(super) fn push(&mut self, segment: Segment) -> u64 {
+    pub(super) fn push(&mut self, segment: QueuedSegment) -> u64 {
         let id = self.end();
         self.ring.push_back(segment);
         self.link(id);
@@ -143,7 +143,7 @@ impl Queue {
 
     /// The last segment, in order of transmission, before the first that `holds` is false of. `holds` must never become
     /// false of a segment until it is sent again: the search goes on where it ended, so each segment is passed once.
-    pub(super) fn last_sent_while(&mut self, holds: impl Fn(&Segment) -> bool) -> Option<u64> {
+    pub(super) fn last_sent_while(&mut self, holds: impl Fn(&QueuedSegment) -> bool) -> Option<u64> {
         loop {
             let next = match self.passed {
                 Some(id) => self.sent_after(id),
@@ -163,16 +163,16 @@ impl Queue {
 }
 
 impl std::ops::Index<u64> for Queue {
-    type Output = Segment;
+    type Output = QueuedSegment;
     /// # Panics
     /// If there is no such segment: ids come from the queue itself.
-    fn index(&self, id: u64) -> &Segment {
+    fn index(&self, id: u64) -> &QueuedSegment {
         &self.ring[(id - self.base) as usize]
     }
 }
 
 impl std::ops::IndexMut<u64> for Queue {
-    fn index_mut(&mut self, id: u64) -> &mut Segment {
+    fn index_mut(&mut self, id: u64) -> &mut QueuedSegment {
         &mut self.ring[(id - self.base) as usize]
     }
 }
@@ -191,7 +191,7 @@ mod tests {
         let mut queue = Queue { base: first, ..Queue::default() };
         for n in 0..6 {
             let (seq, sent, snapshot) = (Seq::new(n), Time::ZERO, Snapshot::default());
-            queue.push(Segment { seq, sent, snapshot, len: 1, prev: 0, next: 0, flags: 0 });
+            queue.push(QueuedSegment { seq, sent, snapshot, len: 1, prev: 0, next: 0, flags: 0 });
         }
         for n in [0, 3, 5] {
             queue.unlink(first + n);

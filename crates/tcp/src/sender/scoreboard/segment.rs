@@ -91,7 +91,7 @@ pub(super) const EVER_RETRANSMITTED: u8 = 8;
 
 /// A segment that was sent and is not cumulatively acknowledged.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Segment {
+pub(crate) struct QueuedSegment {
     pub(super) seq: Seq,
     pub(super) sent: Time,
     pub(super) snapshot: Snapshot,
@@ -102,7 +102,7 @@ pub(crate) struct Segment {
     pub(super) flags: u8,
 }
 
-impl Segment {
+impl QueuedSegment {
     /// Its first byte.
     pub(crate) const fn seq(&self) -> Seq {
         self.seq
@@ -158,4 +158,4 @@ impl Segment {
     }
 }
 
-const _: () = assert!(size_of::<Segment>() == 64, "a segment fits one cache line");
+const _: () = assert!(size_of::<QueuedSegment>() == 64, "a segment fits one cache line");

@@ -6,7 +6,7 @@ use super::*;
 
 pub(in super::super) const MSS: Bytes = Bytes::new(1000);
 
-/// `n` milliseconds after the begin.
+/// `n` milliseconds after the start.
 pub(in super::super) fn ms(n: u64) -> Time {
     Time::from_nanos(n * 1_000_000)
 }
@@ -155,7 +155,7 @@ fn probed() {
     board.on_probed(id(1), ms(10), Snapshot::default());
     assert_eq!(counts(&board), [3, 0, 0, 0, 3]);
     assert_eq!(transmission_order(&board), [2, 3, 1]);
-    assert!(board.get(id(1)).is_some_and(Segment::ever_retransmitted));
+    assert!(board.get(id(1)).is_some_and(QueuedSegment::ever_retransmitted));
     assert!(board.awaits_retransmission(), "it is the head");
     board.mark_lost(id(2));
     board.on_probed(id(2), ms(20), Snapshot::default());
@@ -223,7 +223,7 @@ fn parts_of_segments() {
 fn nonsense() {
     let mut board = board(5);
     ack(&mut board, 3);
-    let never = |_: SegmentId, _: &Segment| panic!("nothing is delivered");
+    let never = |_: SegmentId, _: &QueuedSegment| panic!("nothing is delivered");
     let before = counts(&board);
     assert_eq!(board.on_ack(seq(7), never), Acked::default(), "never sent");
     assert_eq!(board.on_ack(seq(2), never), Acked::default(), "old");

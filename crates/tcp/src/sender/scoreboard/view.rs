@@ -5,7 +5,7 @@ use std::ops::Range;
 use windtunnel_units::{Bytes, Seq};
 use windtunnel_wire::SackBlock;
 
-use super::{Amount, Scoreboard, Segment, SegmentId};
+use super::{Amount, QueuedSegment, Scoreboard, SegmentId};
 
 /// Counts.
 impl Scoreboard {
@@ -56,7 +56,7 @@ impl Scoreboard {
     }
 
     /// The segment of that name, if it is not cumulatively acknowledged.
-    pub(crate) fn get(&self, id: SegmentId) -> Option<&Segment> {
+    pub(crate) fn get(&self, id: SegmentId) -> Option<&QueuedSegment> {
         self.queue.get(id.0)
     }
 
@@ -106,18 +106,18 @@ impl Scoreboard {
 
     /// The first segment in `block` that was sent more than once and is SACKed.
     pub(crate) fn first_sacked_twice(&self, block: &SackBlock) -> Option<Seq> {
-        let twice = |segment: &&Segment| segment.is_sacked() && segment.ever_retransmitted();
-        self.covered(block).map(|id| &self.queue[id]).find(twice).map(Segment::seq)
+        let twice = |segment: &&QueuedSegment| segment.is_sacked() && segment.ever_retransmitted();
+        self.covered(block).map(|id| &self.queue[id]).find(twice).map(QueuedSegment::seq)
     }
 
     /// A segment was sent again whose retransmission may still be answered: one that is in the network, or the head's.
     pub(crate) fn awaits_retransmission(&self) -> bool {
-        !self.retransmitted.is_zero() || self.queue.front().is_some_and(Segment::ever_retransmitted)
+        !self.retransmitted.is_zero() || self.queue.front().is_some_and(QueuedSegment::ever_retransmitted)
     }
 
     /// The head is SACKed although the cumulative ACK stops below it: the receiver reneged.
     pub(crate) fn head_is_sacked(&self) -> bool {
-        self.queue.front().is_some_and(Segment::is_sacked)
+        self.queue.front().is_some_and(QueuedSegment::is_sacked)
     }
 
     /// The SACKed ranges, downwards: the first segment, and the payload.
@@ -139,7 +139,10 @@ impl Scoreboard {
 
     /// The last segment, in order of transmission, before the first that `holds` is false of. What `holds` of a segment
     /// must go on to hold until it is sent again: the search continues where the last one ended.
-    pub(crate) fn last_sent_while(&mut self, holds: impl Fn(&Segment) -> bool) -> Option<&Segment> {
+    pub(crate) fn last_sent_while(
+        &mut self,
+        holds: impl Fn(&QueuedSegment) -> bool,
+    ) -> Option<&QueuedSegment> {
         let id = self.queue.last_sent_while(holds)?;
         self.queue.get(id)
     }

@@ -1,11 +1,11 @@
 //! A receiver under test: packets go in by sequence number and time, ACKs come out as plain numbers.
 
 use windtunnel_tcp::{
-    AckParams, AckPolicy, Endpoint, HEADERS, HEADERS_WITHOUT_TIMESTAMPS, Receiver, SegmentReport, TcpParams,
-    WindowScale,
+    AckParams, AckPolicy, Endpoint, FeedbackScheme, HEADERS, HEADERS_WITHOUT_TIMESTAMPS, Receiver,
+    SegmentReport, TcpParams, WindowScale,
 };
 use windtunnel_units::{Bytes, Duration, Seq, Time};
-use windtunnel_wire::{Dscp, Ecn, FlowId, Packet, TcpFlags};
+use windtunnel_wire::{Dscp, Ecn, FlowId, Options, Packet, TcpFlags};
 
 pub(super) const MSS: u64 = 1448;
 pub(super) const RTT: Duration = Duration::from_millis(20);
@@ -22,7 +22,11 @@ pub(super) fn endpoint(ecn: Ecn, mds: bool, headers: Bytes) -> Endpoint {
         iw: Bytes::new(MSS) * 10,
         paced: false,
         ecn,
-        mds,
+        feedback: match (ecn, mds) {
+            (Ecn::NotEct, _) => FeedbackScheme::None,
+            (_, true) => FeedbackScheme::Mds,
+            (_, false) => FeedbackScheme::Rfc3168,
+        },
         dscp: if mds { Dscp::MDS } else { Dscp::DEFAULT },
     }
 }
@@ -88,7 +92,10 @@ impl Bench {
         };
         let wants_ecn = ecn != Ecn::NotEct;
         let flags = TcpFlags::SYN.with_if(TcpFlags::ECE, wants_ecn).with_if(TcpFlags::CWR, wants_ecn);
-        bench.put(&bench.packet(0, 0, flags, Ecn::NotEct));
+        let mut syn = bench.packet(0, 0, flags, Ecn::NotEct);
+        syn.options =
+            Some(Box::new(Options { sack_permitted: params.sack, mds_capable: mds, ..Options::default() }));
+        bench.put(&syn);
         assert_eq!(bench.acks.len(), 1, "the SYN is answered");
         bench.acks.clear();
         bench.now += rtt;

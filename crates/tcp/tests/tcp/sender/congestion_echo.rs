@@ -1,14 +1,15 @@
 //! RFC 3168 at the sender (spec/congestion-control section 1.11, spec/queues-and-signalling section 17.1), and SCE on
 //! MDS flows.
 
-use windtunnel_tcp::{CaState, Endpoint};
+use windtunnel_tcp::{CaState, Endpoint, FeedbackScheme};
 use windtunnel_wire::{Dscp, Ecn, TcpFlags};
 
 use super::harness::{Lab, Script, Setup, Told, at, endpoint};
 
 fn with_ecn(mds: bool, script: Script) -> Lab {
     let dscp = if mds { Dscp::MDS } else { Dscp::DEFAULT };
-    let endpoint = Endpoint { ecn: Ecn::Ect0, mds, dscp, ..endpoint() };
+    let feedback = if mds { FeedbackScheme::Mds } else { FeedbackScheme::Rfc3168 };
+    let endpoint = Endpoint { ecn: Ecn::Ect0, feedback, dscp, ..endpoint() };
     let mut lab = Lab::new(Setup { endpoint, cwnd: 20, ssthresh: 20, ..Setup::default() }, script);
     lab.write_endless();
     lab.run_until(at(40));
@@ -84,7 +85,7 @@ fn loss_in_cwr() {
 /// A controller that does not respond to CE is not forced to: there is no CWR state, but it receives the counts.
 #[test]
 fn controller_declines() {
-    let endpoint = Endpoint { ecn: Ecn::Ect0, ..endpoint() };
+    let endpoint = Endpoint { ecn: Ecn::Ect0, feedback: FeedbackScheme::Rfc3168, ..endpoint() };
     let mut lab = Lab::new(Setup { endpoint, ignores_ce: true, ..Setup::default() }, marked([9], Ecn::Ce));
     lab.write_endless();
     lab.run_until(at(80));

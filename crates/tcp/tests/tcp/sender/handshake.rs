@@ -1,13 +1,20 @@
 //! SYN loss, back-off, negotiation of ECN.
 
-use windtunnel_tcp::{HEADERS, HEADERS_WITHOUT_TIMESTAMPS, Limited, RtoRule, TcpParams};
+use windtunnel_tcp::{FeedbackScheme, HEADERS, HEADERS_WITHOUT_TIMESTAMPS, Limited, RtoRule, TcpParams};
 use windtunnel_units::{Bytes, Time};
 use windtunnel_wire::{Ecn, TcpFlags};
 
 use super::harness::{Lab, MSS, Script, Setup, Told, at, endpoint, ms};
 
 fn with_ecn() -> Setup {
-    Setup { endpoint: windtunnel_tcp::Endpoint { ecn: Ecn::Ect0, ..endpoint() }, ..Setup::default() }
+    Setup {
+        endpoint: windtunnel_tcp::Endpoint {
+            ecn: Ecn::Ect0,
+            feedback: FeedbackScheme::Rfc3168,
+            ..endpoint()
+        },
+        ..Setup::default()
+    }
 }
 
 /// A SYN at once, ten segments when its answer comes after one round trip (RFC 6928), and the handshake's round trip as
@@ -99,7 +106,8 @@ fn size_of_the_syn() {
     ] {
         let params = TcpParams { sack, timestamps, ..crate::fixed_window() };
         let headers = if timestamps { HEADERS } else { HEADERS_WITHOUT_TIMESTAMPS };
-        let endpoint = windtunnel_tcp::Endpoint { headers, mds, ..with_ecn().endpoint };
+        let feedback = if mds { FeedbackScheme::Mds } else { FeedbackScheme::Rfc3168 };
+        let endpoint = windtunnel_tcp::Endpoint { headers, feedback, ..with_ecn().endpoint };
         let mut lab = Lab::new(Setup { params, endpoint, ..Setup::default() }, Script::default());
         lab.sender.write(MSS);
         let syn_at = |lab: &mut Lab, ms| {

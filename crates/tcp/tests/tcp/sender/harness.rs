@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use windtunnel_cc::CongestionControl;
-use windtunnel_tcp::{CaState, Endpoint, HEADERS, Sender, TcpParams};
+use windtunnel_tcp::{CaState, Endpoint, FeedbackScheme, HEADERS, Sender, TcpParams};
 use windtunnel_units::{Bytes, Duration, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId, Packet, TcpFlags};
 
@@ -34,7 +34,7 @@ pub(crate) fn endpoint() -> Endpoint {
         iw: MSS * 10,
         paced: false,
         ecn: Ecn::NotEct,
-        mds: false,
+        feedback: FeedbackScheme::None,
         dscp: Dscp::DEFAULT,
     }
 }

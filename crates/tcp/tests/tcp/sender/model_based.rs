@@ -5,7 +5,7 @@
 use windtunnel_cc::{
     AckSample, FlowInit, LossFinder, LostSegment, PathView, RateSample, SentSegment, Trigger,
 };
-use windtunnel_tcp::{CaState, Endpoint, HEADERS, Limited, TcpParams};
+use windtunnel_tcp::{CaState, Endpoint, FeedbackScheme, HEADERS, Limited, TcpParams};
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 use windtunnel_wire::{Ecn, FlowId, Packet, TcpFlags};
 
@@ -218,7 +218,10 @@ fn acks_that_deliver_nothing_are_heard() {
 /// ECN-capable (RFC 3168 section 6.1.2: CWR says that the window was reduced). Reno's answer is announced.
 #[test]
 fn no_cwr_without_a_reduction() {
-    let capable = || Setup { endpoint: Endpoint { ecn: Ecn::Ect0, ..endpoint() }, ..Setup::default() };
+    let capable = || Setup {
+        endpoint: Endpoint { ecn: Ecn::Ect0, feedback: FeedbackScheme::Rfc3168, ..endpoint() },
+        ..Setup::default()
+    };
     let cwrs = |lab: &Lab| lab.sent.iter().filter(|sent| sent.flags.contains(TcpFlags::CWR)).count();
     let (mut lab, _) = lab_with(CruiseParams::default(), capable(), lost([40]));
     lab.write(200);

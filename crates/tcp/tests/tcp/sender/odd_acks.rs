@@ -28,6 +28,7 @@ fn ack(acked: u64, blocks: &[(u64, u64)], sent: Time) -> Packet {
 fn lab(params: TcpParams) -> Lab {
     let mut endpoint = endpoint();
     endpoint.ecn = Ecn::Ect0;
+    endpoint.feedback = windtunnel_tcp::FeedbackScheme::Rfc3168;
     let setup = Setup { params, endpoint, cwnd: 20, ssthresh: 20, ..Setup::default() };
     let mut lab = Lab::new(setup, lost(0..1000));
     lab.write_endless();

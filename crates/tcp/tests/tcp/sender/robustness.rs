@@ -52,6 +52,7 @@ fn setup(params: TcpParams, paced: bool) -> Setup {
     let mut endpoint = endpoint();
     endpoint.paced = paced;
     endpoint.ecn = Ecn::Ect0;
+    endpoint.feedback = windtunnel_tcp::FeedbackScheme::Rfc3168;
     Setup { params, endpoint, ..Setup::default() }
 }
 

@@ -59,4 +59,8 @@ impl Avoidance for AimdLinux {
 
     /// The credit stays lost.
     fn undone(&mut self, _before: AimdLinux) {}
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("credit_segments", self.credit.get());
+    }
 }

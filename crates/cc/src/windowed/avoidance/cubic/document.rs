@@ -32,6 +32,8 @@ struct CubicVars {
     k: f64,
     /// The Reno-friendly estimate.
     w_est: Bytes,
+    /// The cubic at the last ACK, in bytes.
+    w_cubic: f64,
 }
 
 impl Cubic {
@@ -51,6 +53,7 @@ impl Cubic {
         let vars = &mut self.vars;
         vars.epoch = path.now;
         vars.w_est = cwnd;
+        vars.w_cubic = cwnd.as_f64();
         vars.k = time_to_plateau(self.c, (vars.w_max.as_f64() - cwnd.as_f64()) / path.mss.as_f64());
     }
 
@@ -88,7 +91,8 @@ impl Avoidance for Cubic {
         self.vars.w_est = Bytes::from_f64(self.vars.w_est.as_f64() + grown);
 
         let t = path.now.since(self.vars.epoch).as_secs_f64();
-        if self.w_cubic(t, mss) < self.vars.w_est.as_f64() {
+        self.vars.w_cubic = self.w_cubic(t, mss);
+        if self.vars.w_cubic < self.vars.w_est.as_f64() {
             return self.vars.w_est;
         }
         let now = cwnd.as_f64();
@@ -104,8 +108,10 @@ impl Avoidance for Cubic {
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
         out("w_max_bytes", self.vars.w_max.as_f64());
-        out("w_est_bytes", self.vars.w_est.as_f64());
         out("k_s", self.vars.k);
+        out("w_est_bytes", self.vars.w_est.as_f64());
+        out("w_cubic_bytes", self.vars.w_cubic);
+        out("epoch_start_s", self.vars.epoch.as_secs_f64());
     }
 }
 

@@ -86,6 +86,8 @@ struct CubicVars {
     w_est: u64,
     /// Segments acknowledged that the estimate has not used.
     acked: u64,
+    /// The cubic at the last computation, a least round trip ahead.
+    target: u64,
     /// Segments to be acknowledged for one of growth.
     price: u64,
     /// The window, and the tick, of the last computation.
@@ -121,6 +123,7 @@ impl CubicLinux {
             self.vars.computed = (w, tick);
             let epoch = self.epoch(w, n, tick);
             let target = self.target(tick - epoch);
+            self.vars.target = target;
             self.vars.price = if target > w { w / (target - w) } else { w.saturating_mul(PRICE_ON_PLATEAU) };
             if self.vars.last_max == 0 {
                 self.vars.price = self.vars.price.min(PRICE_BEFORE_LOSS);
@@ -236,10 +239,16 @@ impl Avoidance for CubicLinux {
     fn undone(&mut self, _before: CubicLinux) {}
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        out("w_max_segments", self.vars.last_max as f64);
-        out("w_est_segments", self.vars.w_est as f64);
-        out("k_s", self.vars.k as f64 / FINE as f64);
-        out("price", self.vars.price as f64);
+        let CubicVars { epoch, last_max, origin, k, w_est, target, price, .. } = self.vars;
+        // Kept from one epoch to the next, but they belong to the one that is under way.
+        let now = |value: u64| if epoch.is_some() { value as f64 } else { f64::NAN };
+        out("w_max_segments", last_max as f64);
+        out("k_s", k as f64 / FINE as f64);
+        out("w_est_segments", w_est as f64);
+        out("target_segments", now(target));
+        out("origin_segments", now(origin));
+        out("epoch_start_s", epoch.map_or(f64::NAN, |tick| tick as f64 / self.clock.hz as f64));
+        out("price_segments", price as f64);
         out("delay_min_s", self.delay_min.as_secs_f64());
     }
 }

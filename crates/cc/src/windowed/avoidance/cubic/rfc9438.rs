@@ -52,6 +52,8 @@ struct Epoch {
     /// The time to the plateau.
     k: f64,
     w_est: f64,
+    /// The cubic at the last ACK.
+    w_cubic: f64,
     /// What growth made of cwnd: lower, if something else changed it.
     cwnd: Bytes,
 }
@@ -74,7 +76,7 @@ impl CubicRfc {
         let w = cwnd.as_f64() / path.mss.as_f64();
         self.vars.w_max = self.vars.w_max.max(w);
         let k = time_to_plateau(self.c, self.vars.w_max - w);
-        Epoch { start: path.now, last: path.now, k, w_est: w, cwnd }
+        Epoch { start: path.now, last: path.now, k, w_est: w, w_cubic: w, cwnd }
     }
 
     fn w_cubic(&self, t: f64, k: f64) -> f64 {
@@ -87,7 +89,8 @@ impl CubicRfc {
         let alpha = if epoch.w_est < self.vars.cwnd_prior { self.alpha } else { 1.0 };
         epoch.w_est += alpha * n / w;
         let t = path.now.since(epoch.start).as_secs_f64();
-        if self.w_cubic(t, epoch.k) < epoch.w_est {
+        epoch.w_cubic = self.w_cubic(t, epoch.k);
+        if epoch.w_cubic < epoch.w_est {
             return epoch.w_est.max(w);
         }
         let target = self.w_cubic(t + path.srtt.as_secs_f64(), epoch.k).clamp(w, 1.5 * w);
@@ -159,7 +162,10 @@ impl Avoidance for CubicRfc {
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
         let epoch = self.vars.epoch.as_ref();
         out("w_max_segments", self.vars.w_max);
-        out("w_est_segments", epoch.map_or(0.0, |epoch| epoch.w_est));
         out("k_s", epoch.map_or(0.0, |epoch| epoch.k));
+        out("w_est_segments", epoch.map_or(0.0, |epoch| epoch.w_est));
+        out("w_cubic_segments", epoch.map_or(f64::NAN, |epoch| epoch.w_cubic));
+        out("cwnd_prior_segments", self.vars.cwnd_prior);
+        out("epoch_start_s", epoch.map_or(f64::NAN, |epoch| epoch.start.as_secs_f64()));
     }
 }

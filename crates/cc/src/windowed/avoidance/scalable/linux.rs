@@ -61,4 +61,8 @@ impl Avoidance for ScalableLinux {
 
     /// The credit stays lost.
     fn undone(&mut self, _before: ScalableLinux) {}
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("credit_segments", self.credit.get());
+    }
 }

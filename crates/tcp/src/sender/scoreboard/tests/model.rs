@@ -258,7 +258,8 @@ impl Walk {
             &Event::Passed(more) => {
                 self.passed = (self.passed + more).min(self.now);
                 let before = |sent: Time| sent < Time::from_nanos(self.passed);
-                let last = self.board.last_sent_while(|segment| before(segment.sent())).map(Segment::seq);
+                let last =
+                    self.board.last_sent_while(|segment| before(segment.sent())).map(QueuedSegment::seq);
                 let in_network = self.model.segments.iter().filter(|segment| segment.in_network());
                 let expected =
                     in_network.filter(|segment| before(segment.sent)).max_by_key(|segment| segment.sent);
@@ -344,7 +345,7 @@ proptest! {
                 }
                 3 => {
                     let above = SegmentId(board.head().map_or(0, |head| head.0) + n);
-                    let una = board.get(above).map_or(board.nxt(), Segment::seq);
+                    let una = board.get(above).map_or(board.nxt(), QueuedSegment::seq);
                     let acked = board.on_ack(una, |_, _| ());
                     prop_assert!(acked.delivered.segments <= acked.removed.segments);
                     prop_assert_eq!(acked.removed.is_zero(), acked.delivered.is_zero(), "one of them was a hole");

@@ -9,15 +9,15 @@ use windtunnel_units::{Duration, Time};
 
 /// The least value within a window.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Windowed<T> {
+pub(crate) struct WindowedMin<T> {
     /// In the order of time; no later one is better than an earlier one.
     best: [(Time, T); 3],
 }
 
-impl<T: Copy + Ord> Windowed<T> {
+impl<T: Copy + Ord> WindowedMin<T> {
     /// A window that has seen `value` at `now`.
-    pub(crate) fn new(value: T, now: Time) -> Windowed<T> {
-        Windowed { best: [(now, value); 3] }
+    pub(crate) fn new(value: T, now: Time) -> WindowedMin<T> {
+        WindowedMin { best: [(now, value); 3] }
     }
 
     /// The least value.
@@ -69,7 +69,7 @@ mod tests {
     fn forgets_after_the_window() {
         let at = |s: u64| Time::ZERO + Duration::from_secs(s);
         let window = Duration::from_secs(100);
-        let mut least = Windowed::new(10_u32, at(0));
+        let mut least = WindowedMin::new(10_u32, at(0));
         for s in 1..=100 {
             least.update(20 + s as u32 / 50, at(s), window);
             assert_eq!(least.get(), 10);

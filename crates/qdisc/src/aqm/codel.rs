@@ -1,0 +1,303 @@
+//! CoDel, Controlled Delay: drops at a rising frequency while every packet has waited longer than a target.
+//!
+//! Source: RFC 8289 sections 3 to 5; Linux `codel_impl.h` and `sch_codel`; spec/queues-and-signalling section 4. What counts is
+//! the least sojourn time of an interval: a queue that drains once in every interval is a good one, however long its bursts are.
+//! Once packets have waited `target` or longer for a whole `interval`, one is dropped, and further ones
+//! `interval / sqrt(count)` apart until a packet has waited less. Where a mark can reach the receiver it replaces the drop.
+//!
+//! Why the constants are what they are. The interval is about the longest usual round trip, 100 ms: a sender needs that
+//! long to respond. The target is 5 to 10 % of it, 5 ms, where a Reno sender on the interval's path loses little throughput and the
+//! queue stays short (RFC 8289 section 4.3 and 4.4). Throughput of TCP falls with the square root of the loss rate, so a frequency that
+//! grows with the square root of the drops lowers it linearly. A queue of one packet or less is never
+//! signalled, or else slow links would be idle. An episode that follows within 16 intervals starts with the frequency at which
+//! the one before was stable, instead of from the first drop.
+//!
+//! The RFC and Linux differ in details, see [`CodelVariant`].
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use windtunnel_algorithm::Params;
+use windtunnel_units::{Bytes, Duration, OutOfRange, Time};
+
+use super::ds_selector::DsSelector;
+use crate::aqm::{Aqm, PacketView, QueueView, Signal, Verdict};
+use crate::limit::Limit;
+use crate::params::{AqmInit, BuildAqm};
+
+/// Whose CoDel it is, where they differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CodelVariant {
+    /// Linux: the first drop comes strictly after an interval above the target, and what must not be more than an MTU is all that the
+    /// discipline holds, in every band.
+    #[default]
+    Linux,
+    /// RFC 8289: after an interval or more, and what this band holds.
+    Rfc,
+}
+
+/// CoDel's parameters, named as in tc.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(extend("x-source" = "RFC 8289; Linux sch_codel"))]
+pub struct CodelParams {
+    /// Whose CoDel it is, where the RFC and Linux differ.
+    pub variant: CodelVariant,
+    /// The sojourn time that a standing queue may have.
+    pub target: Duration,
+    /// How long packets may wait longer; about the longest usual round trip.
+    pub interval: Duration,
+    /// Whether packets that understand CE are marked; if not, all are dropped.
+    pub ecn: bool,
+    /// The sojourn time above which every packet that understands CE is marked, whatever else; if left out, none.
+    pub ce_threshold: Option<Duration>,
+    /// The packets to which `ce_threshold` applies: value/mask on the DS byte, of which ECN is the low two bits. 0x01/0x03 are
+    /// those with ECT(1), 0x00/0x00 all.
+    pub ce_threshold_selector: DsSelector,
+    /// A queue of this length or less is too short to be signalled. Linux takes 1514 B on Ethernet, where headers count.
+    pub mtu: Bytes,
+    /// Whether the square root is approximated as in Linux, by one Newton step per drop with 16 bits.
+    pub newton: bool,
+}
+
+impl Default for CodelParams {
+    fn default() -> CodelParams {
+        CodelParams {
+            variant: CodelVariant::default(),
+            target: Duration::from_millis(5),
+            interval: Duration::from_millis(100),
+            ecn: false,
+            ce_threshold: None,
+            ce_threshold_selector: DsSelector::default(),
+            mtu: Bytes::new(1_500),
+            newton: false,
+        }
+    }
+}
+
+impl Params for CodelParams {
+    const NAME: &'static str = "codel";
+    const SUMMARY: &'static str =
+        "Controlled Delay: drops or marks ever more often while all packets wait longer than a target";
+
+    fn check(&self) -> Result<(), OutOfRange> {
+        if self.target.is_zero() {
+            return Err(OutOfRange::new("target", self.target, "more than 0 s"));
+        }
+        if self.interval.is_zero() || self.interval > CodelParams::LONGEST_INTERVAL {
+            return Err(OutOfRange::new("interval", self.interval, "more than 0 s and at most 1000 s"));
+        }
+        Ok(())
+    }
+}
+
+impl CodelParams {
+    /// No path has a longer round trip.
+    const LONGEST_INTERVAL: Duration = Duration::from_secs(1_000);
+}
+
+impl BuildAqm for CodelParams {
+    type Aqm = Codel;
+
+    /// Linux's.
+    const LIMIT: Limit = Limit::Packets(1_000);
+
+    fn aqm(&self, _init: &AqmInit) -> Codel {
+        Codel::new(self.clone())
+    }
+}
+
+/// 1 / sqrt(count): exact, or as Linux keeps it, a fraction of 16 bits that a Newton step brings nearer at each change.
+#[derive(Clone, Copy, Debug)]
+enum InverseRoot {
+    Exact,
+    Newton(u16),
+}
+
+impl InverseRoot {
+    /// That of 1.
+    const fn first(newton: bool) -> InverseRoot {
+        if newton { InverseRoot::Newton(u16::MAX) } else { InverseRoot::Exact }
+    }
+
+    /// The count is `count` now: `r (3 - count r^2) / 2`.
+    fn step(&mut self, count: u32) {
+        if let InverseRoot::Newton(r) = self {
+            let root = u64::from(*r) << 16;
+            let square = (root * root) >> 32;
+            // Three less what a good approximation makes one, in units of 2^-30 lest the product overflow.
+            let rest = ((3_u64 << 32).wrapping_sub(u64::from(count).wrapping_mul(square))) >> 2;
+            *r = (rest.wrapping_mul(root) >> 47) as u16;
+        }
+    }
+
+    /// `interval / sqrt(count)`.
+    fn of(self, interval: Duration, count: u32) -> Duration {
+        match self {
+            InverseRoot::Exact if count <= 1 => interval,
+            InverseRoot::Exact => {
+                Duration::from_nanos_f64(interval.as_nanos_f64() / libm::sqrt(f64::from(count)))
+            }
+            InverseRoot::Newton(r) => {
+                let ns = (u128::from(interval.as_nanos()) * u128::from(r)) >> 16;
+                Duration::from_nanos(ns as u64)
+            }
+        }
+    }
+}
+
+/// Which drop it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum DropKind {
+    /// The first of an episode: the packet that replaces it is delivered.
+    First,
+    /// A later one: the next is scheduled once the packet after it has also waited too long.
+    Further,
+}
+
+/// CoDel's variables.
+#[derive(Clone, Debug)]
+pub struct Codel {
+    params: CodelParams,
+    /// When packets will have waited longer than the target for an interval, if they do.
+    first_above: Option<Time>,
+    /// When the next packet is dropped, in the dropping state; else when it was last to be.
+    drop_next: Time,
+    /// Drops since the frequency was lowest, and as it was when this state was entered.
+    count: u32,
+    lastcount: u32,
+    dropping: bool,
+    /// What the last drop left to do.
+    dropped: Option<DropKind>,
+    inverse_root: InverseRoot,
+}
+
+impl Codel {
+    /// Intervals within which a new episode goes on where the last one was stable (RFC 8289 section 5.5).
+    const MEMORY: u64 = 16;
+
+    /// CoDel with these parameters.
+    pub fn new(params: CodelParams) -> Codel {
+        Codel {
+            first_above: None,
+            drop_next: Time::ZERO,
+            count: 0,
+            lastcount: 0,
+            dropping: false,
+            dropped: None,
+            inverse_root: InverseRoot::first(params.newton),
+            params,
+        }
+    }
+
+    /// Whether packets have waited longer than the target for an interval. To be asked about each packet once.
+    #[inline]
+    fn ok_to_drop(&mut self, packet: &PacketView, queue: &QueueView) -> bool {
+        let queued = match self.params.variant {
+            CodelVariant::Linux => queue.all_bytes,
+            CodelVariant::Rfc => queue.bytes,
+        };
+        if packet.sojourn < self.params.target || queued <= self.params.mtu {
+            self.first_above = None;
+            return false;
+        }
+        match (self.first_above, self.params.variant) {
+            (None, _) => {
+                self.first_above = Some(queue.now + self.params.interval);
+                false
+            }
+            (Some(first), CodelVariant::Linux) => queue.now > first,
+            (Some(first), CodelVariant::Rfc) => queue.now >= first,
+        }
+    }
+
+    /// The control law.
+    fn after(&self, time: Time) -> Time {
+        time + self.inverse_root.of(self.params.interval, self.count)
+    }
+
+    /// The first drop of an episode.
+    fn enter(&mut self, now: Time) {
+        self.dropping = true;
+        let delta = self.count.saturating_sub(self.lastcount);
+        let memory = Duration::from_nanos(self.params.interval.as_nanos() * Codel::MEMORY);
+        let recently = now < self.drop_next + memory;
+        if delta > 1 && recently {
+            self.count = delta;
+            self.inverse_root.step(self.count);
+        } else {
+            self.count = 1;
+            self.inverse_root = InverseRoot::first(self.params.newton);
+        }
+        self.lastcount = self.count;
+        self.drop_next = self.after(now);
+    }
+
+    /// The schedule's verdict.
+    fn scheduled(&mut self, packet: &PacketView, queue: &QueueView) -> Verdict {
+        let ok = self.ok_to_drop(packet, queue);
+        let dropped = self.dropped.take();
+        if dropped == Some(DropKind::First) && packet.replaces {
+            return Verdict::Pass;
+        }
+        if !ok {
+            self.dropping = false;
+            return Verdict::Pass;
+        }
+        let kind = if self.dropping {
+            if dropped == Some(DropKind::Further) {
+                self.drop_next = self.after(self.drop_next);
+            }
+            if queue.now < self.drop_next {
+                return Verdict::Pass;
+            }
+            self.count = self.count.saturating_add(1);
+            self.inverse_root.step(self.count);
+            DropKind::Further
+        } else {
+            self.enter(queue.now);
+            DropKind::First
+        };
+        if self.params.ecn && packet.markable() {
+            if kind == DropKind::Further {
+                self.drop_next = self.after(self.drop_next);
+            }
+            return Verdict::Mark(Signal::Ce);
+        }
+        self.dropped = Some(kind);
+        Verdict::Drop
+    }
+
+    /// Whether `ce_threshold` marks the packet.
+    fn above_threshold(&self, packet: &PacketView) -> bool {
+        let above = self.params.ce_threshold.is_some_and(|threshold| packet.sojourn > threshold);
+        above && packet.markable() && self.params.ce_threshold_selector.matches(packet.dscp, packet.ecn)
+    }
+}
+
+impl Aqm for Codel {
+    fn on_dequeue(&mut self, packet: &PacketView, queue: &QueueView) -> Verdict {
+        match self.scheduled(packet, queue) {
+            Verdict::Pass if self.above_threshold(packet) => Verdict::Mark(Signal::Ce),
+            verdict => verdict,
+        }
+    }
+
+    fn on_empty(&mut self, _now: Time) {
+        self.first_above = None;
+        self.dropping = false;
+        self.dropped = None;
+    }
+
+    fn on_shed(&mut self, packets: u32) {
+        self.count = self.count.saturating_add(packets);
+    }
+
+    /// When the next packet is to be dropped, if one is.
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("count", f64::from(self.count));
+        out("lastcount", f64::from(self.lastcount));
+        out("dropping", f64::from(u8::from(self.dropping)));
+        out("drop_next_s", if self.dropping { self.drop_next.as_secs_f64() } else { f64::NAN });
+    }
+}

@@ -1,0 +1,239 @@
+//! What all fair queues have in common: bands by flow, each with an AQM of its own, which share a pool of packets.
+//!
+//! A packet's flow has a band ([`Classifier`]); a band keeps a list of packets in the [`Pool`] and the state of its AQM. Which
+//! band is served is the discipline's affair; it strings bands together in [`Rota`]s.
+
+mod classifier;
+mod pool;
+mod rota;
+
+use std::fmt;
+
+use windtunnel_units::{Bytes, Duration, Time};
+use windtunnel_wire::{FlowId, Packet};
+
+use crate::accounts::{DropReason, QueueCx};
+use crate::aqm::{Aqm, QueueView};
+use crate::discipline::Backlog;
+use crate::gate::{Arrival, Gate};
+use crate::params::{AqmInit, QueueInit};
+use pool::{Chain, Pool};
+
+pub use classifier::FlowHash;
+pub(crate) use classifier::{Buckets, Classifier};
+pub(crate) use rota::Rota;
+
+/// Makes the AQMs of bands.
+pub(crate) struct AqmFactory<A>(Box<dyn Fn(&AqmInit) -> A + Send>);
+
+impl<A> AqmFactory<A> {
+    pub(crate) fn new(make: impl Fn(&AqmInit) -> A + Send + 'static) -> AqmFactory<A> {
+        AqmFactory(Box::new(make))
+    }
+}
+
+impl<A> fmt::Debug for AqmFactory<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AqmFactory")
+    }
+}
+
+/// The band of a flow.
+#[derive(Debug)]
+struct FlowBand<A> {
+    chain: Chain,
+    aqm: A,
+}
+
+/// The bands of a fair queue.
+#[derive(Debug)]
+pub(crate) struct Flows<A> {
+    bands: Vec<FlowBand<A>>,
+    pool: Pool,
+    classifier: Classifier,
+    gate: Gate,
+    factory: AqmFactory<A>,
+    init: AqmInit,
+    /// An AQM without packets, if AQMs have timers: it keeps the time while there is no band yet.
+    clock: Option<A>,
+    /// The first of all timers.
+    next_timer: Option<Time>,
+    bytes: Bytes,
+    packets: usize,
+}
+
+impl<A: Aqm> Flows<A> {
+    pub(crate) fn new(init: &QueueInit, classifier: Classifier, factory: AqmFactory<A>) -> Flows<A> {
+        let clock = Some((factory.0)(&init.aqm())).filter(|aqm| aqm.next_timer().is_some());
+        Flows {
+            bands: Vec::new(),
+            pool: Pool::default(),
+            classifier,
+            gate: Gate::new(init.ecn),
+            factory,
+            init: init.aqm(),
+            next_timer: clock.as_ref().and_then(Aqm::next_timer),
+            clock,
+            bytes: Bytes::ZERO,
+            packets: 0,
+        }
+    }
+
+    /// How many bands there are.
+    pub(crate) fn len(&self) -> usize {
+        self.bands.len()
+    }
+
+    pub(crate) fn backlog(&self) -> Backlog {
+        Backlog { packets: self.packets, bytes: self.bytes }
+    }
+
+    pub(crate) fn band_backlog(&self, band: usize) -> Backlog {
+        self.bands[band].chain.backlog()
+    }
+
+    pub(crate) fn band_name(&self, band: usize) -> String {
+        self.classifier.name(band)
+    }
+
+    /// Gives flows other buckets from now on; packets stay where they are.
+    pub(crate) fn perturb(&mut self) {
+        self.classifier.perturb();
+    }
+
+    /// The band of a flow. A flow that is met for the first time may get a new one.
+    #[inline]
+    pub(crate) fn band_of(&mut self, flow: FlowId, now: Time) -> usize {
+        let band = self.classifier.band_of(flow);
+        if band == self.bands.len() {
+            self.add_band(now);
+        }
+        band
+    }
+
+    #[cold]
+    fn add_band(&mut self, now: Time) {
+        /// 2^64 divided by the golden ratio: seeds of successive bands differ in all bits (Knuth).
+        const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+        let seed = self.init.seed.wrapping_add((self.bands.len() as u64 + 1).wrapping_mul(GOLDEN));
+        let init = AqmInit { seed, now, age: self.init.age + now.since_start(), ..self.init };
+        self.bands.push(FlowBand { chain: Chain::default(), aqm: (self.factory.0)(&init) });
+        self.next_timer = self.first_timer();
+    }
+
+    /// A packet arrives for a band.
+    #[inline]
+    pub(crate) fn arrive(&self, band: usize, packet: Packet, cx: &mut QueueCx<'_>) -> Arrival {
+        cx.enter_band(band);
+        self.gate.arrive(packet, cx)
+    }
+
+    /// There is no room for it: see [`Gate::refuse`].
+    pub(crate) fn refuse(&mut self, band: usize, arrival: Arrival, cx: &mut QueueCx<'_>) -> Option<Arrival> {
+        self.gate.refuse(&mut self.bands[band].aqm, arrival, cx)
+    }
+
+    /// It enters the band, unless the AQM drops it. Returns whether it did.
+    #[inline]
+    pub(crate) fn admit(&mut self, band: usize, arrival: Arrival, cx: &mut QueueCx<'_>) -> bool {
+        let FlowBand { chain, aqm } = &mut self.bands[band];
+        let view = view(chain, &self.pool, self.bytes, cx);
+        let Some(packet) = self.gate.admit(aqm, arrival, &view, cx) else { return false };
+        self.bytes += packet.size();
+        self.packets += 1;
+        chain.push(packet, &mut self.pool);
+        true
+    }
+
+    /// The length of the packet at the head of a band.
+    #[inline]
+    pub(crate) fn head_size(&self, band: usize) -> Option<Bytes> {
+        self.bands[band].chain.head(&self.pool).map(Packet::size)
+    }
+
+    /// A band was to be served and is empty.
+    #[inline]
+    pub(crate) fn found_empty(&mut self, band: usize, now: Time) {
+        self.bands[band].aqm.on_empty(now);
+    }
+
+    /// The packet at the head of a band leaves, unless the AQM drops it. `replaces`: see [`Gate::release`]. Not inlined, so
+    /// that the AQM is, into this one place.
+    #[inline(never)]
+    pub(crate) fn release(&mut self, band: usize, replaces: bool, cx: &mut QueueCx<'_>) -> Option<Packet> {
+        cx.enter_band(band);
+        let FlowBand { chain, aqm } = &mut self.bands[band];
+        let packet = chain.pop(&mut self.pool)?;
+        self.bytes -= packet.size();
+        self.packets -= 1;
+        let view = view(chain, &self.pool, self.bytes, cx);
+        self.gate.release(aqm, packet, replaces, &view, cx)
+    }
+
+    /// The band that holds the most bytes; of several, the oldest.
+    pub(crate) fn longest(&self) -> Option<usize> {
+        let bytes = |band: &usize| self.bands[*band].chain.backlog().bytes;
+        (0..self.bands.len()).rev().max_by_key(bytes).filter(|band| bytes(band) > Bytes::ZERO)
+    }
+
+    /// Drops packets at the head of a band until half of its bytes are gone or `most` packets. The packet at the
+    /// head stays if it `is_chosen`. Returns how many packets went, and their bytes.
+    pub(crate) fn shed(
+        &mut self,
+        band: usize,
+        most: u32,
+        is_chosen: bool,
+        cx: &mut QueueCx<'_>,
+    ) -> (u32, Bytes) {
+        cx.enter_band(band);
+        let FlowBand { chain, aqm } = &mut self.bands[band];
+        let half = Bytes::new(chain.backlog().bytes.get() / 2);
+        let (mut packets, mut bytes) = (0, Bytes::ZERO);
+        while packets < most && (packets == 0 || bytes < half) {
+            let oldest = if is_chosen { chain.pop_second(&mut self.pool) } else { chain.pop(&mut self.pool) };
+            let Some(oldest) = oldest else { break };
+            packets += 1;
+            bytes += oldest.size();
+            cx.drop(oldest, DropReason::Overlimit);
+        }
+        self.bytes -= bytes;
+        self.packets -= packets as usize;
+        aqm.on_shed(packets);
+        (packets, bytes)
+    }
+
+    /// When the next timer of an AQM is due.
+    pub(crate) fn next_timer(&self) -> Option<Time> {
+        self.next_timer
+    }
+
+    fn first_timer(&self) -> Option<Time> {
+        let clock = self.clock.as_ref()?.next_timer();
+        self.bands.iter().map(|band| band.aqm.next_timer()).chain([clock]).flatten().min()
+    }
+
+    /// Calls the timers that are due.
+    pub(crate) fn on_timer(&mut self, cx: &QueueCx<'_>) {
+        let due = |aqm: &A| aqm.next_timer().is_some_and(|next| next <= cx.now);
+        for FlowBand { chain, aqm } in &mut self.bands {
+            if due(aqm) {
+                aqm.on_timer(&view(chain, &self.pool, self.bytes, cx));
+            }
+        }
+        if let Some(clock) = self.clock.as_mut().filter(|clock| due(clock)) {
+            clock.on_timer(&view(&Chain::default(), &self.pool, self.bytes, cx));
+        }
+        self.next_timer = self.first_timer();
+    }
+
+    pub(crate) fn probe_band(&self, band: usize, out: &mut dyn FnMut(&'static str, f64)) {
+        self.bands[band].aqm.probe(out);
+    }
+}
+
+#[inline]
+fn view(chain: &Chain, pool: &Pool, all_bytes: Bytes, cx: &QueueCx<'_>) -> QueueView {
+    let Backlog { packets, bytes } = chain.backlog();
+    let head_waiting: Option<Duration> = chain.head(pool).map(|head| cx.now.since(head.enqueued_at));
+    QueueView { now: cx.now, packets, bytes, all_bytes, head_waiting, rate: cx.rate }
+}

@@ -1,0 +1,165 @@
+//! Packets of many bands in one place: a thousand bands need no more memory than their packets.
+
+use windtunnel_units::Bytes;
+use windtunnel_wire::Packet;
+
+use crate::discipline::Backlog;
+
+/// No place.
+const NONE: u32 = u32::MAX;
+
+/// Places for packets. It grows as needed and never gives room back, so that a warm pool allocates nothing.
+#[derive(Debug)]
+pub(super) struct Pool {
+    packets: Vec<Option<Packet>>,
+    /// The place after each, in its chain or among those that are free.
+    next: Vec<u32>,
+    free: u32,
+}
+
+impl Default for Pool {
+    fn default() -> Pool {
+        Pool { packets: Vec::new(), next: Vec::new(), free: NONE }
+    }
+}
+
+impl Pool {
+    #[inline]
+    fn put(&mut self, packet: Packet) -> u32 {
+        let place = self.free;
+        if place == NONE {
+            self.packets.push(Some(packet));
+            self.next.push(NONE);
+            return self.next.len() as u32 - 1;
+        }
+        self.free = self.next[place as usize];
+        self.packets[place as usize] = Some(packet);
+        self.next[place as usize] = NONE;
+        place
+    }
+
+    /// Gives up the packet at `place`, and the place after it.
+    #[inline]
+    fn take(&mut self, place: u32) -> (Option<Packet>, u32) {
+        let next = std::mem::replace(&mut self.next[place as usize], self.free);
+        self.free = place;
+        (self.packets[place as usize].take(), next)
+    }
+}
+
+/// The packets of one band, in order of arrival.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Chain {
+    head: u32,
+    tail: u32,
+    packets: u32,
+    bytes: Bytes,
+}
+
+impl Default for Chain {
+    fn default() -> Chain {
+        Chain { head: NONE, tail: NONE, packets: 0, bytes: Bytes::ZERO }
+    }
+}
+
+impl Chain {
+    #[inline]
+    pub(super) const fn backlog(&self) -> Backlog {
+        Backlog { packets: self.packets as usize, bytes: self.bytes }
+    }
+
+    /// The packet that arrived first.
+    #[inline]
+    pub(super) fn head<'p>(&self, pool: &'p Pool) -> Option<&'p Packet> {
+        pool.packets.get(self.head as usize)?.as_ref()
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, packet: Packet, pool: &mut Pool) {
+        self.bytes += packet.size();
+        self.packets += 1;
+        let place = pool.put(packet);
+        if self.tail == NONE {
+            self.head = place;
+        } else {
+            pool.next[self.tail as usize] = place;
+        }
+        self.tail = place;
+    }
+
+    #[inline]
+    pub(super) fn pop(&mut self, pool: &mut Pool) -> Option<Packet> {
+        if self.head == NONE {
+            return None;
+        }
+        let (packet, next) = pool.take(self.head);
+        self.head = next;
+        if next == NONE {
+            self.tail = NONE;
+        }
+        self.left(packet)
+    }
+
+    /// Gives up the packet behind the first.
+    pub(super) fn pop_second(&mut self, pool: &mut Pool) -> Option<Packet> {
+        let second = *pool.next.get(self.head as usize)?;
+        if second == NONE {
+            return None;
+        }
+        let (packet, next) = pool.take(second);
+        pool.next[self.head as usize] = next;
+        if next == NONE {
+            self.tail = self.head;
+        }
+        self.left(packet)
+    }
+
+    #[inline]
+    fn left(&mut self, packet: Option<Packet>) -> Option<Packet> {
+        let packet = packet?;
+        self.packets -= 1;
+        self.bytes -= packet.size();
+        Some(packet)
+    }
+}
+
+const _: () = assert!(size_of::<Option<Packet>>() == 64, "a place is one cache line");
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use proptest::prelude::*;
+    use windtunnel_wire::FlowId;
+
+    use super::*;
+
+    proptest! {
+        /// Chains behave as queues do, whatever is taken from them, and the pool is no larger than what they held at most.
+        #[test]
+        fn chains(steps in prop::collection::vec((0_usize..3, 0_u8..4), 1..300)) {
+            let mut pool = Pool::default();
+            let mut chains = [Chain::default(); 3];
+            let mut models = [const { VecDeque::new() }; 3];
+            let mut most = 0;
+            for (n, (which, step)) in (1_u64..).zip(steps) {
+                let (chain, model) = (&mut chains[which], &mut models[which]);
+                let left = match step {
+                    0 | 1 => {
+                        chain.push(Packet::new(FlowId::new(0), Bytes::new(n), Bytes::ZERO), &mut pool);
+                        model.push_back(n);
+                        continue;
+                    }
+                    2 => (chain.pop(&mut pool), model.pop_front()),
+                    _ => (chain.pop_second(&mut pool), model.remove(1)),
+                };
+                prop_assert_eq!(left.0.map(|packet| packet.size().get()), left.1);
+                prop_assert_eq!(chain.backlog().bytes.get(), model.iter().sum::<u64>());
+                prop_assert_eq!(chain.backlog().packets, model.len());
+                prop_assert_eq!(chain.head(&pool).map(|head| head.size().get()), model.front().copied());
+                most = most.max(models.iter().map(VecDeque::len).sum());
+            }
+            prop_assert!(pool.next.len() <= most + 300);
+        }
+    }
+}

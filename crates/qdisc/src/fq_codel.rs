@@ -1,0 +1,387 @@
+//! FQ-CoDel: a fair queue by deficit round robin that favours new flows, with a CoDel (or another AQM) in each.
+//!
+//! Source: RFC 8290 sections 3 to 5; Linux `sch_fq_codel`; spec/queues-and-signalling section 5. Each flow has a band. Bands with
+//! packets take turns: in a turn a band sends until its deficit is used up, which is `quantum` bytes more at each turn. A band that was
+//! empty joins those that are new and go before the old ones, for one quantum; then it is an old one. So a flow that
+//! sends less than its share hardly waits, and the others share bytes equally. A band that empties while it is
+//! new passes through the old ones before it can be new again, or else it could starve them (RFC 8290 section 4.2).
+//!
+//! When the whole is full it is the band with the most bytes that loses packets, at its head, where the news is earliest: half of
+//! its bytes, or `drop_batch` packets, since looking for it costs time. CoDel's count learns how many they were.
+//!
+//! Why the constants are what they are. One packet of full size per turn is the finest that keeps turns cheap. 1024 queues keep
+//! collisions rare among tens of flows (RFC 8290 section 5.2.4). 10240 packets and 32 MiB are there to bound memory, not delay.
+//!
+//! In Linux a packet's memory is its buffer's size; here it is its length and 256 bytes.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use windtunnel_algorithm::Params;
+use windtunnel_units::{Bytes, Duration, OutOfRange, Time};
+use windtunnel_wire::Packet;
+
+use crate::accounts::QueueCx;
+use crate::aqm::{Aqm, Codel, CodelParams, DsSelector};
+use crate::discipline::{Backlog, QueueDiscipline};
+use crate::flows::{AqmFactory, Buckets, Classifier, FlowHash, Flows, Rota};
+use crate::limit::{Limit, Room};
+use crate::params::{AqmParams, AqmSlot, BuildAqm, QueueInit, QueueParams};
+
+/// FQ-CoDel's parameters, named as in tc.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(extend("x-source" = "RFC 8290; Linux sch_fq_codel"))]
+pub struct FqCodelParams {
+    /// How flows are told apart: for certain, or by a hash as on a real queue.
+    pub hash: FlowHash,
+    /// Bands that a hash has to choose from; 1 makes all flows collide.
+    pub flows: u32,
+    /// The seconds after which the hash gets another salt; 0 s is never.
+    pub perturb: Duration,
+    /// What a band may send in one turn. Linux takes 1514 B on Ethernet, where headers count.
+    pub quantum: Bytes,
+    /// How much memory all packets may take: their lengths, and 256 bytes for each.
+    pub memory_limit: Bytes,
+    /// The most packets that the longest band loses at once when the queue is full.
+    pub drop_batch: u32,
+    /// CoDel's target.
+    pub target: Duration,
+    /// CoDel's interval.
+    pub interval: Duration,
+    /// Whether packets that understand CE are marked; if not, all are dropped.
+    pub ecn: bool,
+    /// The sojourn time above which every packet that understands CE is marked, whatever else; if left out, none.
+    pub ce_threshold: Option<Duration>,
+    /// The packets to which `ce_threshold` applies: value/mask on the DS byte.
+    pub ce_threshold_selector: DsSelector,
+}
+
+impl Default for FqCodelParams {
+    fn default() -> FqCodelParams {
+        let CodelParams { target, interval, ce_threshold, ce_threshold_selector, .. } =
+            CodelParams::default();
+        FqCodelParams {
+            hash: FlowHash::default(),
+            flows: 1_024,
+            perturb: Duration::ZERO,
+            quantum: Bytes::new(1_500),
+            memory_limit: Bytes::new(32 << 20),
+            drop_batch: 64,
+            target,
+            interval,
+            ecn: true,
+            ce_threshold,
+            ce_threshold_selector,
+        }
+    }
+}
+
+impl FqCodelParams {
+    /// The CoDel of each band.
+    fn codel(&self) -> CodelParams {
+        CodelParams {
+            target: self.target,
+            interval: self.interval,
+            ecn: self.ecn,
+            ce_threshold: self.ce_threshold,
+            ce_threshold_selector: self.ce_threshold_selector,
+            ..CodelParams::default()
+        }
+    }
+
+    fn discipline<A: Aqm + 'static>(
+        &self,
+        init: &QueueInit,
+        factory: AqmFactory<A>,
+    ) -> Box<dyn QueueDiscipline> {
+        Box::new(FqCodel::new(self, init, factory))
+    }
+}
+
+impl Params for FqCodelParams {
+    const NAME: &'static str = "fq_codel";
+    const ALIASES: &'static [&'static str] = &["fq-codel"];
+    const SUMMARY: &'static str = "Fair queueing by deficit round robin that favours new flows, with CoDel or another AQM for each flow";
+
+    fn check(&self) -> Result<(), OutOfRange> {
+        if !(1..=65_536).contains(&self.flows) {
+            return Err(OutOfRange::new("flows", self.flows, "from 1 to 65536"));
+        }
+        if self.quantum < Bytes::new(256) {
+            return Err(OutOfRange::new("quantum", self.quantum, "at least 256 B"));
+        }
+        if self.memory_limit == Bytes::ZERO {
+            return Err(OutOfRange::new("memory_limit", self.memory_limit, "more than 0 B"));
+        }
+        if self.drop_batch == 0 {
+            return Err(OutOfRange::new("drop_batch", self.drop_batch, "at least 1"));
+        }
+        Params::check(&self.codel())
+    }
+}
+
+impl QueueParams for FqCodelParams {
+    /// Linux's.
+    fn default_limit(&self) -> Limit {
+        Limit::Packets(10_240)
+    }
+
+    fn slots(&self) -> &'static [AqmSlot] {
+        const SUMMARY: &str = "The AQM of each flow, in place of CoDel with the parameters beside.";
+        &[AqmSlot { key: "aqm", summary: SUMMARY }]
+    }
+
+    fn check_aqms(&self, aqms: &[Option<Arc<dyn AqmParams>>]) -> Result<(), OutOfRange> {
+        const SET: &str = "left out with `aqm`, which takes its place";
+        let default = FqCodelParams::default();
+        let others = [
+            ("target", self.target == default.target, self.target.to_string()),
+            ("interval", self.interval == default.interval, self.interval.to_string()),
+            ("ecn", self.ecn == default.ecn, self.ecn.to_string()),
+            ("ce_threshold", self.ce_threshold.is_none(), self.ce_threshold.unwrap_or_default().to_string()),
+        ];
+        match others.into_iter().find(|(_, same, _)| !same && aqms.iter().any(Option::is_some)) {
+            Some((key, _, value)) => Err(OutOfRange::new(key, value, SET)),
+            None => Ok(()),
+        }
+    }
+
+    fn build(&self, aqms: &[Option<Arc<dyn AqmParams>>], init: &QueueInit) -> Box<dyn QueueDiscipline> {
+        let codel = self.codel();
+        match aqms.iter().flatten().next() {
+            None => self.discipline::<Codel>(init, AqmFactory::new(move |init| codel.aqm(init))),
+            Some(aqm) => {
+                let aqm = Arc::clone(aqm);
+                self.discipline::<Box<dyn Aqm>>(init, AqmFactory::new(move |init| aqm.build(init)))
+            }
+        }
+    }
+}
+
+/// A band's place in the round.
+#[derive(Clone, Copy, Debug)]
+struct Turn {
+    /// Bytes that it may still send in this turn.
+    deficit: i64,
+    /// The band after it on its list.
+    next: u32,
+    /// It is on a list.
+    listed: bool,
+}
+
+impl Turn {
+    fn link(&mut self) -> &mut u32 {
+        &mut self.next
+    }
+}
+
+/// FQ-CoDel's variables.
+#[derive(Debug)]
+pub struct FqCodel<A> {
+    flows: Flows<A>,
+    turns: Vec<Turn>,
+    new: Rota,
+    old: Rota,
+    quantum: i64,
+    room: Room,
+    memory: Bytes,
+    memory_limit: Bytes,
+    drop_batch: u32,
+    perturb: Duration,
+    next_perturb: Time,
+    /// The band whose first packet leaves next.
+    chosen: Option<usize>,
+}
+
+impl<A: Aqm> FqCodel<A> {
+    /// What a packet takes beside its length.
+    const OVERHEAD: Bytes = Bytes::new(256);
+
+    fn new(params: &FqCodelParams, init: &QueueInit, factory: AqmFactory<A>) -> FqCodel<A> {
+        let classifier = Classifier::new(params.hash, Buckets::Scaled(params.flows), init.seed);
+        FqCodel {
+            flows: Flows::new(init, classifier, factory),
+            turns: Vec::new(),
+            new: Rota::default(),
+            old: Rota::default(),
+            quantum: params.quantum.get().cast_signed(),
+            room: Room::new(init.limit),
+            memory: Bytes::ZERO,
+            memory_limit: params.memory_limit,
+            drop_batch: params.drop_batch,
+            perturb: params.perturb,
+            next_perturb: Time::ZERO + params.perturb,
+            chosen: None,
+        }
+    }
+
+    /// Makes room for one more packet of `size`, at the cost of the longest band. Returns whether there is room.
+    #[cold]
+    fn make_room(&mut self, size: Bytes, cx: &mut QueueCx<'_>) -> bool {
+        while !self.fits(size, cx) {
+            let Some(band) = self.flows.longest() else { return false };
+            let is_chosen = self.chosen == Some(band);
+            let (packets, bytes) = self.flows.shed(band, self.drop_batch, is_chosen, cx);
+            self.memory -= bytes + FqCodel::<A>::OVERHEAD * u64::from(packets);
+            if packets == 0 {
+                return false;
+            }
+        }
+        true
+    }
+
+    #[inline]
+    fn fits(&mut self, size: Bytes, cx: &QueueCx<'_>) -> bool {
+        let memory = self.memory + size + FqCodel::<A>::OVERHEAD;
+        self.room.fits(self.flows.backlog(), size, cx.rate) && memory <= self.memory_limit
+    }
+
+    /// A band has packets: it takes turns, as a new one unless it does already.
+    #[inline]
+    fn list(&mut self, band: usize) {
+        if band >= self.turns.len() {
+            self.turns.resize(band + 1, Turn { deficit: 0, next: 0, listed: false });
+        }
+        if !self.turns[band].listed {
+            self.turns[band] = Turn { deficit: self.quantum, next: 0, listed: true };
+            self.new.push(band, &mut self.turns, Turn::link);
+        }
+    }
+
+    /// The band whose turn it is leaves the front of its list, for the end of the old ones or for none.
+    #[inline]
+    fn turn_ends(&mut self, was_new: bool, stays: bool) {
+        let list = if was_new { &mut self.new } else { &mut self.old };
+        if let Some(band) = list.pop(&mut self.turns, Turn::link) {
+            if stays {
+                self.old.push(band, &mut self.turns, Turn::link);
+            } else {
+                self.turns[band].listed = false;
+            }
+        }
+    }
+
+    /// The band whose turn it is, and which has packets.
+    #[inline]
+    fn next_band(&mut self, now: Time) -> Option<usize> {
+        loop {
+            let is_new = self.new.first();
+            let band = is_new.or_else(|| self.old.first())?;
+            let turn = &mut self.turns[band];
+            if turn.deficit <= 0 {
+                turn.deficit += self.quantum;
+                self.turn_ends(is_new.is_some(), true);
+            } else if self.flows.band_backlog(band).packets > 0 {
+                return Some(band);
+            } else {
+                self.flows.found_empty(band, now);
+                // A band that has been new must pass through the old ones.
+                self.turn_ends(is_new.is_some(), is_new.is_some() && self.old.first().is_some());
+            }
+        }
+    }
+
+    /// The first packet of a band leaves, unless its AQM drops it.
+    #[inline]
+    fn release(&mut self, band: usize, replaces: bool, cx: &mut QueueCx<'_>) -> Option<Packet> {
+        let before = self.flows.backlog();
+        let packet = self.flows.release(band, replaces, cx);
+        let after = self.flows.backlog();
+        self.memory -=
+            before.bytes - after.bytes + FqCodel::<A>::OVERHEAD * (before.packets - after.packets) as u64;
+        if let Some(packet) = &packet {
+            self.turns[band].deficit -= packet.size().get().cast_signed();
+        }
+        packet
+    }
+}
+
+impl<A: Aqm> QueueDiscipline for FqCodel<A> {
+    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx<'_>) {
+        let band = self.flows.band_of(packet.flow, cx.now);
+        let size = packet.size();
+        let mut arrival = self.flows.arrive(band, packet, cx);
+        if !self.fits(size, cx) {
+            // With loss-free endpoints no room can be made: the arriving packet is delivered all the same.
+            let made = !cx.deliver_drops && self.make_room(size, cx);
+            cx.enter_band(band);
+            if !made {
+                match self.flows.refuse(band, arrival, cx) {
+                    Some(refused) => arrival = refused,
+                    None => return,
+                }
+            }
+        }
+        if self.flows.admit(band, arrival, cx) {
+            self.memory += size + FqCodel::<A>::OVERHEAD;
+            self.list(band);
+        }
+    }
+
+    fn choose(&mut self, cx: &mut QueueCx<'_>) -> Option<Bytes> {
+        if self.chosen.is_none() {
+            self.chosen = self.next_band(cx.now);
+        }
+        self.flows.head_size(self.chosen?)
+    }
+
+    fn serve(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
+        let band = self.chosen.take()?;
+        self.release(band, false, cx)
+    }
+
+    fn dequeue(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
+        loop {
+            let band = self.chosen.take().or_else(|| self.next_band(cx.now))?;
+            let mut replaces = false;
+            while self.flows.band_backlog(band).packets > 0 {
+                let packet = self.release(band, replaces, cx);
+                if packet.is_some() {
+                    return packet;
+                }
+                replaces = true;
+            }
+        }
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.flows.backlog()
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        let perturb = (!self.perturb.is_zero()).then_some(self.next_perturb);
+        perturb.into_iter().chain(self.flows.next_timer()).min()
+    }
+
+    fn on_timer(&mut self, cx: &mut QueueCx<'_>) {
+        if !self.perturb.is_zero() && self.next_perturb <= cx.now {
+            self.flows.perturb();
+            self.next_perturb = cx.now + self.perturb;
+        }
+        self.flows.on_timer(cx);
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("new_flows", f64::from(self.new.len()));
+        out("old_flows", f64::from(self.old.len()));
+        out("memory_bytes", self.memory.as_f64());
+    }
+
+    fn bands(&self) -> usize {
+        self.flows.len()
+    }
+
+    fn band_name(&self, band: usize) -> String {
+        self.flows.band_name(band)
+    }
+
+    fn band_backlog(&self, band: usize) -> Backlog {
+        self.flows.band_backlog(band)
+    }
+
+    fn probe_band(&self, band: usize, out: &mut dyn FnMut(&'static str, f64)) {
+        self.flows.probe_band(band, out);
+    }
+}

@@ -1,0 +1,85 @@
+//! How a flow uses ECN: whether at all, how its receiver reports marks, and which code point it sends.
+
+use windtunnel_cc::Feedback;
+use windtunnel_sim::application::Protocol;
+use windtunnel_tcp::FeedbackScheme;
+
+use super::cursor::Cursor;
+use super::document::Value;
+use super::fault::Fault;
+use crate::model::{Ect, Endpoints};
+
+/// What decides which schemes there are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Surroundings {
+    pub(crate) endpoints: Endpoints,
+    pub(crate) protocol: Protocol,
+    /// What the controller needs to hear.
+    pub(crate) needs: Feedback,
+}
+
+/// The keys `ecn` and `ect` of the flow at `at`.
+pub(crate) fn ecn(at: &Cursor<'_>, of: Surroundings) -> Result<(FeedbackScheme, Ect), Fault> {
+    let scheme = scheme(&at.get("ecn"), of)?;
+    let at = at.get("ect");
+    if !at.is_given() {
+        return Ok((scheme, Ect::default()));
+    }
+    let ect = at.read()?;
+    if !scheme.uses_ecn() {
+        return Err(at.fault("belongs to a flow with ECN: give `ecn` as well"));
+    }
+    if ect == Ect::Ect1 && scheme.hears_sce() {
+        return Err(at.not_allowed("\"ect0\": to this flow ECT(1) is SCE, the mark of a queue"));
+    }
+    Ok((scheme, ect))
+}
+
+fn scheme(at: &Cursor<'_>, of: Surroundings) -> Result<FeedbackScheme, Fault> {
+    let own = match of.needs {
+        Feedback::None | Feedback::Classic => FeedbackScheme::Rfc3168,
+        Feedback::Sce => FeedbackScheme::Mds,
+        Feedback::Counts => FeedbackScheme::AccEcn,
+    };
+    let needed = of.endpoints == Endpoints::Ideal || own != FeedbackScheme::Rfc3168;
+    let scheme = match at.value() {
+        None => {
+            if needed {
+                own
+            } else {
+                FeedbackScheme::None
+            }
+        }
+        Some(Value::Boolean(on)) => {
+            if *on {
+                own
+            } else {
+                FeedbackScheme::None
+            }
+        }
+        Some(Value::Text(_)) => at.read()?,
+        Some(_) => {
+            let names = "\"none\", \"rfc3168\", \"esce\", \"mds\" or \"accecn\"";
+            return Err(at.not_allowed(format!("true, false, or the name of a feedback scheme: {names}")));
+        }
+    };
+    if of.protocol == Protocol::Udp && matches!(at.value(), Some(Value::Text(_))) {
+        return Err(at.not_allowed("true or false: feedback schemes belong to TCP"));
+    }
+    match (of.needs, scheme) {
+        (Feedback::Sce, FeedbackScheme::None) => Err(at.not_allowed("the MDS response needs ECN")),
+        (Feedback::Sce, FeedbackScheme::Rfc3168 | FeedbackScheme::AccEcn) => {
+            Err(at.not_allowed("\"mds\" or \"esce\": the MDS response hears SCE by ESCE"))
+        }
+        (Feedback::Counts, scheme) if scheme != FeedbackScheme::AccEcn => {
+            Err(at.not_allowed("\"accecn\": the controller needs counts of marks"))
+        }
+        (needs, FeedbackScheme::Mds) if needs != Feedback::Sce => {
+            Err(at.not_allowed("it goes with the MDS response alone, as in `cc = \"reno-mds\"`"))
+        }
+        (_, FeedbackScheme::AccEcn) if of.endpoints == Endpoints::Ideal => {
+            Err(at.fault("AccECN needs endpoints = \"linux\": ideal endpoints negotiate nothing"))
+        }
+        (_, scheme) => Ok(scheme),
+    }
+}

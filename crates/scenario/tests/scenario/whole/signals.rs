@@ -1,0 +1,180 @@
+//! Signals end to end: counts of marks from a queue to a controller, and what boxes on the way do to them.
+
+use std::sync::Mutex;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use windtunnel_cc::{
+    AckSample, CongestionControl, CongestionEvent, Control, ControllerParams, EcnFeedback, FlowInit, Needs,
+    Params, PathView,
+};
+use windtunnel_scenario::{Registry, Scenario, compile};
+use windtunnel_sim::{RunResult, Simulation};
+use windtunnel_units::Bytes;
+
+use super::run;
+
+/// What the controller of the run was told in all.
+static TOLD: Mutex<Option<EcnFeedback>> = Mutex::new(None);
+
+/// A controller that adds one segment per round trip, halves its window on congestion, and sums up what it is told of
+/// marks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct CountingParams {}
+
+impl Params for CountingParams {
+    const NAME: &'static str = "counting";
+    const SUMMARY: &'static str = "Sums up marks";
+}
+
+impl ControllerParams for CountingParams {
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
+
+    fn build(&self, init: FlowInit) -> Box<dyn CongestionControl> {
+        *TOLD.lock().expect("no panic before") = Some(EcnFeedback::default());
+        Box::new(Counting { mss: init.mss, cwnd: init.iw })
+    }
+}
+
+#[derive(Debug)]
+struct Counting {
+    mss: Bytes,
+    cwnd: Bytes,
+}
+
+impl CongestionControl for Counting {
+    fn on_ack(&mut self, ack: &AckSample, _: &PathView) {
+        if !ack.growth_barred {
+            self.cwnd += Bytes::new(ack.newly_delivered.get() * self.mss.get() / self.cwnd.get());
+        }
+        if let Some(told) = TOLD.lock().expect("no panic before").as_mut() {
+            told.ce.packets += ack.ecn.ce.packets;
+            told.ce.bytes += ack.ecn.ce.bytes;
+            told.ect1.bytes += ack.ecn.ect1.bytes;
+        }
+    }
+
+    fn on_congestion(&mut self, _: &CongestionEvent, _: &PathView) -> bool {
+        self.cwnd = (self.cwnd / 2).max(self.mss * 2);
+        true
+    }
+
+    fn on_rto(&mut self, _: bool, _: &PathView) {
+        self.cwnd = self.mss * 2;
+    }
+
+    fn control(&self) -> Control {
+        Control::window(self.cwnd)
+    }
+}
+
+/// With AccECN the controller's sum of marks is the queue's number of CE marks, in packets and in bytes, whichever code point
+/// the flow sends. The flow stops early, so that the last ACKs arrive; nothing is lost.
+#[test]
+fn accecn_tells_every_mark_of_the_queue() {
+    let mut registry = Registry::default();
+    registry.register_controller::<CountingParams>().expect("a new name");
+    for ect in ["ect0", "ect1"] {
+        let text = format!(
+            "duration = \"30 s\"\n[bottleneck]\nrate = \"20 Mbit/s\"\n\
+             queue = {{ kind = \"brickwall\", ce_threshold = \"5 ms\", ecn_mode = \"rfc3168\", limit = \"2000 packets\" }}\n\
+             [[flow]]\ncc = \"counting\"\nrtt = \"40 ms\"\nstop = \"29 s\"\necn = \"accecn\"\nect = \"{ect}\"\n"
+        );
+        let scenario = Scenario::parse(&text, None, &[], &registry).unwrap_or_else(|error| panic!("{error}"));
+        let summary = Simulation::new(compile(&scenario)).finish().summary;
+        let told = TOLD.lock().expect("no panic before").take().expect("it ran");
+        let (queue, flow) = (&summary.queues[0], &summary.flows[0]);
+        assert!(
+            queue.ce > 50 && flow.retransmits == Some(0),
+            "{} marks, {:?} lost",
+            queue.ce,
+            flow.retransmits
+        );
+        assert_eq!((u64::from(told.ce.packets), flow.ce_marks), (queue.ce, queue.ce), "{ect}");
+        assert_eq!(told.ce.bytes.get(), queue.ce * 1448, "{ect}");
+        assert_eq!(told.ect1.bytes > Bytes::ZERO, ect == "ect1");
+    }
+}
+
+/// One flow over an access link and a bottleneck, with elements behind each: before the bottleneck, and behind it.
+fn over(flow: &str, before: &str, behind: &str, mode: &str) -> RunResult {
+    let text = format!(
+        "duration = \"20 s\"\n\
+         [[node]]\nname = \"a\"\n[[node]]\nname = \"b\"\n[[node]]\nname = \"c\"\n\
+         [[link]]\nname = \"access\"\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Gbit/s\"\nimpair = {before}\n\
+         [[link]]\nname = \"bottleneck\"\nfrom = \"b\"\nto = \"c\"\nrate = \"20 Mbit/s\"\nimpair = {behind}\n\
+         queue = {{ kind = \"brickwall\", sce_threshold = \"2 ms\", ce_threshold = \"20 ms\", \
+         ecn_mode = \"{mode}\", limit = \"150 packets\" }}\n\
+         [[flow]]\nfrom = \"a\"\nto = \"c\"\nrtt = \"40 ms\"\n{flow}\n"
+    );
+    run(&text, &[])
+}
+
+/// SCE and CE marks and losses of the bottleneck, and SCE and CE as the flow's receiver counts them.
+fn marks(result: &RunResult) -> ([u64; 3], [u64; 2]) {
+    let (queue, flow) = (&result.summary.queues[1], &result.summary.flows[0]);
+    ([queue.sce, queue.ce, queue.drops.full + queue.drops.aqm], [flow.sce_marks, flow.ce_marks])
+}
+
+/// "Signaling Traversal" of the MDS document (spec/queues-and-signalling section 17.6), row by row: a DSCP bleached before the
+/// bottleneck makes the flow a conventional one there; behind it, it does not matter. Without the option of the handshake
+/// the flow is conventional. ECN bleached before the queue leaves drops. ECT(1) rewritten to ECT(0) behind it, or a
+/// cleared AE on the way of the ACKs, hides SCE.
+#[test]
+fn mds_through_boxes() {
+    let mds = "cc = \"reno-mds\"";
+    let ([sce, ce, _], [seen_sce, _]) = marks(&over(mds, "[]", "[]", "mds"));
+    assert!(sce > 500 && ce < sce / 10 && sce.abs_diff(seen_sce) < 200, "{sce} {ce} {seen_sce}");
+
+    let ([sce, ce, _], seen) = marks(&over(mds, "[\"dscp-bleacher\"]", "[]", "mds"));
+    assert!(sce == 0 && ce > 10 && seen[0] == 0, "{sce} {ce}");
+    let ([sce, ..], [seen_sce, _]) = marks(&over(mds, "[]", "[\"dscp-bleacher\"]", "mds"));
+    assert!(sce > 500 && sce.abs_diff(seen_sce) < 200, "{sce} {seen_sce}");
+
+    let ([sce, ce, _], _) = marks(&over(mds, "[\"option-stripper\"]", "[]", "mds"));
+    assert!(sce == 0 && ce > 10, "{sce} {ce}");
+
+    let ([sce, ce, drops], seen) = marks(&over(mds, "[\"ecn-bleacher\"]", "[]", "mds"));
+    assert!(sce + ce == 0 && drops > 5 && seen == [0, 0], "{sce} {ce} {drops}");
+
+    let hides_sce = "[{ kind = \"ecn-bleacher\", from = [\"ect1\"], to = \"ect0\" }]";
+    let ([sce, ce, _], [seen_sce, _]) = marks(&over(mds, "[]", hides_sce, "mds"));
+    assert!(sce > 500 && ce > 10 && seen_sce == 0, "{sce} {ce} {seen_sce}");
+}
+
+/// RFC 6040: a bottleneck within a tunnel marks the outer header, and the exit brings the mark to the receiver. An exit that
+/// ignores the outer header loses every mark, and compatibility mode turns marks into drops. The tunnel's 20 bytes take
+/// their share of the bottleneck.
+#[test]
+fn marks_through_a_tunnel() {
+    let classic = "cc = \"reno\"\necn = true";
+    let tunnel = |entry: &str, exit: &str| over(classic, entry, exit, "rfc3168");
+    let whole = tunnel("[\"tunnel-entry\"]", "[\"tunnel-exit\"]");
+    let ([_, ce, _], [_, seen]) = marks(&whole);
+    assert!(ce > 10 && ce.abs_diff(seen) < 20, "{ce} marked, {seen} seen");
+    let plain = over(classic, "[]", "[]", "rfc3168");
+    let ratio = whole.summary.flows[0].goodput_mbps / plain.summary.flows[0].goodput_mbps;
+    assert!((ratio / (1500.0 / 1520.0) - 1.0).abs() < 0.01, "{ratio}");
+
+    let ([_, ce, _], [_, seen]) =
+        marks(&tunnel("[\"tunnel-entry\"]", "[{ kind = \"tunnel-exit\", ecn = \"ignore\" }]"));
+    assert!(ce > 10 && seen == 0, "{ce} marked, {seen} seen");
+
+    let compatible = "[{ kind = \"tunnel-entry\", mode = \"compatibility\" }]";
+    let ([_, ce, drops], _) = marks(&tunnel(compatible, "[\"tunnel-exit\"]"));
+    assert!(ce == 0 && drops > 5, "{ce} {drops}");
+}
+
+/// RFC 2018 section 2: a SYN whose "SACK permitted" was stripped forbids SACK; losses are then repaired by duplicate ACKs.
+#[test]
+fn without_sack_permitted() {
+    let stripper = "[{ kind = \"option-stripper\", options = [\"sack-permitted\"], on = \"syn\" }]";
+    let result = over("cc = \"reno\"", stripper, "[]", "rfc3168");
+    let flow = &result.summary.flows[0];
+    assert!(flow.loss_episodes > Some(2) && flow.goodput_mbps > 15.0, "{flow:?}");
+    let with_sack = over("cc = \"reno\"", "[]", "[]", "rfc3168");
+    assert_ne!(result.summary.digest, with_sack.summary.digest);
+}

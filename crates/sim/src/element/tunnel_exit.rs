@@ -1,0 +1,128 @@
+//! The exit of a tunnel: it removes the outer IP header (RFC 6040 section 4.2).
+//!
+//! What a queue within the tunnel wrote into the outer ECN field goes into the inner one, by one table for all tunnels. A
+//! packet whose inner header is not ECN-capable is dropped if the outer one says CE: nobody would hear the mark. An exit
+//! that knows no ECN (RFC 2003) looks at the outer field not at all, and loses marks. The DSCP is that of the inner header
+//! (the pipe model of RFC 2983 section 3), or of the outer one (the uniform model). A packet that is in no tunnel passes.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use windtunnel_algorithm::{Params, RandomStream};
+use windtunnel_units::Time;
+use windtunnel_wire::{Ecn, IpFields, Packet};
+
+use super::{Element, ElementParams, Passage, Stage, Tally, TunnelEnd};
+
+/// The exit of a tunnel.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(extend("x-source" = "RFC 6040 section 4.2; RFC 2983"))]
+pub struct TunnelExitParams {
+    /// What becomes of the outer ECN field.
+    pub ecn: ExitEcn,
+    /// What becomes of the outer DSCP.
+    pub dscp: ExitDscp,
+}
+
+/// What becomes of the outer ECN field.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ExitEcn {
+    /// It is combined with the inner one (RFC 6040).
+    #[default]
+    Rfc6040,
+    /// It is ignored (RFC 2003).
+    Ignore,
+}
+
+/// What becomes of the outer DSCP (RFC 2983 section 3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ExitDscp {
+    /// The inner one stays as it is.
+    #[default]
+    Pipe,
+    /// It takes the place of the inner one.
+    Uniform,
+}
+
+impl ExitEcn {
+    /// The ECN field of the packet that leaves (RFC 6040 figure 4); nothing if it is dropped.
+    fn combine(self, inner: Ecn, outer: Ecn) -> Option<Ecn> {
+        if self == ExitEcn::Ignore {
+            return Some(inner);
+        }
+        match (inner, outer) {
+            (Ecn::NotEct, Ecn::Ce) => None,
+            (Ecn::NotEct, Ecn::NotEct | Ecn::Ect0 | Ecn::Ect1) => Some(Ecn::NotEct),
+            (Ecn::Ce, _) | (Ecn::Ect0 | Ecn::Ect1, Ecn::Ce) => Some(Ecn::Ce),
+            (Ecn::Ect1, _) | (Ecn::Ect0, Ecn::Ect1) => Some(Ecn::Ect1),
+            (Ecn::Ect0, Ecn::NotEct | Ecn::Ect0) => Some(Ecn::Ect0),
+        }
+    }
+}
+
+impl Params for TunnelExitParams {
+    const NAME: &'static str = "tunnel-exit";
+    const SUMMARY: &'static str =
+        "Takes packets out of a tunnel: marks go from the outer header to the inner one";
+}
+
+impl ElementParams for TunnelExitParams {
+    fn stage(&self) -> Stage {
+        Stage::Node
+    }
+
+    fn tunnel_end(&self) -> Option<TunnelEnd> {
+        Some(TunnelEnd::Exit)
+    }
+
+    fn build(&self, _random: RandomStream) -> Box<dyn Element> {
+        Box::new(TunnelExit { params: self.clone() })
+    }
+}
+
+#[derive(Debug)]
+struct TunnelExit {
+    params: TunnelExitParams,
+}
+
+impl Element for TunnelExit {
+    fn enter(&mut self, mut packet: Packet, _now: Time, tally: &mut Tally) -> Passage {
+        let Some(inner) = packet.inner_ip() else { return Passage::On(packet) };
+        let outer = packet.ip();
+        let Some(ecn) = self.params.ecn.combine(inner.ecn, outer.ecn) else { return Passage::Lost(packet) };
+        let dscp = match self.params.dscp {
+            ExitDscp::Pipe => inner.dscp,
+            ExitDscp::Uniform => outer.dscp,
+        };
+        packet.decapsulate(IpFields { dscp, ecn });
+        tally.rewritten += 1;
+        Passage::On(packet)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 6040 figure 4: inner headers down, outer headers Not-ECT, ECT(0), ECT(1) and CE across.
+    #[test]
+    fn decapsulation_table() {
+        const NOT: Option<Ecn> = Some(Ecn::NotEct);
+        const ECT0: Option<Ecn> = Some(Ecn::Ect0);
+        const ECT1: Option<Ecn> = Some(Ecn::Ect1);
+        const CE: Option<Ecn> = Some(Ecn::Ce);
+        const DROP: Option<Ecn> = None;
+        let outers = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce];
+        for (inner, row) in [
+            (Ecn::NotEct, [NOT, NOT, NOT, DROP]),
+            (Ecn::Ect0, [ECT0, ECT0, ECT1, CE]),
+            (Ecn::Ect1, [ECT1, ECT1, ECT1, CE]),
+            (Ecn::Ce, [CE, CE, CE, CE]),
+        ] {
+            assert_eq!(outers.map(|outer| ExitEcn::Rfc6040.combine(inner, outer)), row, "{inner:?}");
+            assert_eq!(outers.map(|outer| ExitEcn::Ignore.combine(inner, outer)), [Some(inner); 4]);
+        }
+    }
+}

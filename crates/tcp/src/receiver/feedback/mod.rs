@@ -1,0 +1,168 @@
+//! What ACKs report of the marks that arrive: one file per scheme.
+//!
+//! The handshake chooses the scheme (RFC 3168 section 6.1.1, RFC 9768 section 3.1.1 and table 2,
+//! spec/queues-and-signalling sections 17.1 and 17.5): the SYN asks, and the SYN/ACK agrees to that or to less.
+
+mod accecn;
+mod esce;
+mod rfc3168;
+
+use windtunnel_units::Bytes;
+use windtunnel_wire::{AccEcnOption, Ecn, Packet, TcpFlags};
+
+pub(crate) use self::accecn::{
+    INITIAL_CEP, INITIAL_E0B, INITIAL_E1B, handshake_code, handshake_ecn, option_size,
+};
+
+use self::accecn::AccEcn;
+use self::rfc3168::CeLatch;
+use super::segment::Segment;
+use crate::scheme::FeedbackScheme;
+
+/// What an ACK has to say of the segments that it acknowledges. Segments with different marks never share an ACK.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Mark {
+    #[default]
+    None,
+    Sce,
+}
+
+/// What a segment means for the time of its ACK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum News {
+    None,
+    /// The first CE since the sender's last CWR.
+    FirstCe,
+    /// CWR: the sender heard of it, and may have few segments in flight.
+    Cwr,
+    /// AccECN wants an ACK to leave at once, whatever the policy.
+    Due,
+}
+
+impl News {
+    /// Linux acknowledges at once.
+    pub(super) fn is_urgent(self) -> bool {
+        matches!(self, News::Cwr | News::Due)
+    }
+}
+
+/// The receiver's side of the scheme in force.
+#[derive(Debug)]
+pub(super) enum Feedback {
+    /// No ECN: no mark is looked at.
+    None,
+    Rfc3168(CeLatch),
+    /// RFC 3168 for CE, and ESCE.
+    Esce(CeLatch),
+    AccEcn(Box<AccEcn>),
+}
+
+/// The answer to a SYN.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Answer {
+    /// AE, CWR and ECE of the SYN/ACK.
+    pub(super) flags: TcpFlags,
+    /// The capability of MDS is confirmed.
+    pub(super) mds: bool,
+    /// The AccECN option that tests the path.
+    pub(super) option: Option<AccEcnOption>,
+}
+
+impl Feedback {
+    /// A SYN arrived at a receiver that supports `scheme`: what is in force from now on, and the answer.
+    pub(super) fn on_syn(&mut self, scheme: FeedbackScheme, syn: &Packet) -> Answer {
+        const CLASSIC: TcpFlags = TcpFlags::ECE;
+        if let Feedback::AccEcn(accecn) = self {
+            // RFC 9768 section 3.1.5: it never leaves this mode, and reports the ECN field of the latest SYN.
+            return accecn.answer(syn.ecn);
+        }
+        if scheme == FeedbackScheme::AccEcn && accecn::is_asked_for(syn.flags) {
+            let mut accecn = Box::new(AccEcn::new());
+            let answer = accecn.answer(syn.ecn);
+            *self = Feedback::AccEcn(accecn);
+            return answer;
+        }
+        if !scheme.uses_ecn() || !syn.flags.contains(TcpFlags::ECE | TcpFlags::CWR) {
+            *self = Feedback::None;
+            return Answer::default();
+        }
+        let offered = syn.options.as_ref().is_some_and(|options| options.mds_capable);
+        let mds = scheme.is_mds() && offered;
+        *self = if mds || scheme == FeedbackScheme::Esce {
+            Feedback::Esce(CeLatch::default())
+        } else {
+            Feedback::Rfc3168(CeLatch::default())
+        };
+        Answer { flags: CLASSIC, mds, option: None }
+    }
+
+    /// True if SCE is echoed.
+    #[inline]
+    pub(super) fn echoes_sce(&self) -> bool {
+        matches!(self, Feedback::Esce(_))
+    }
+
+    #[inline]
+    pub(super) fn mark(&self, ecn: Ecn) -> Mark {
+        match self {
+            Feedback::Esce(_) => esce::mark(ecn),
+            Feedback::None | Feedback::Rfc3168(_) | Feedback::AccEcn(_) => Mark::None,
+        }
+    }
+
+    /// A segment within the window arrived. What is outside of it says nothing (RFC 3168 section 6.1.5; RFC 9768 section
+    /// 1.3, "Acceptable packet").
+    #[inline]
+    pub(super) fn on_segment(&mut self, segment: &Segment) -> News {
+        match self {
+            Feedback::None => News::None,
+            Feedback::Rfc3168(latch) | Feedback::Esce(latch) => latch.on_segment(segment.ecn, segment.flags),
+            Feedback::AccEcn(accecn) => accecn.on_data(segment),
+        }
+    }
+
+    /// A segment without data arrived. True if it must be acknowledged.
+    pub(super) fn on_pure_ack(&mut self, segment: &Segment) -> bool {
+        match self {
+            Feedback::AccEcn(accecn) => accecn.on_pure_ack(segment),
+            Feedback::None | Feedback::Rfc3168(_) | Feedback::Esce(_) => false,
+        }
+    }
+
+    /// The flags of an ACK of segments with `mark`.
+    #[inline]
+    pub(super) fn flags(&self, mark: Mark) -> TcpFlags {
+        match self {
+            Feedback::None => TcpFlags::ACK,
+            Feedback::Rfc3168(latch) => latch.flags(),
+            Feedback::Esce(latch) => latch.flags().with_if(TcpFlags::AE, mark == Mark::Sce),
+            Feedback::AccEcn(accecn) => accecn.flags(),
+        }
+    }
+
+    /// The AccECN option of an ACK that leaves now, if it carries one; there is room for `room` bytes of options.
+    #[inline]
+    pub(super) fn option(&mut self, room: Bytes) -> Option<AccEcnOption> {
+        match self {
+            Feedback::AccEcn(accecn) => accecn.option(room),
+            Feedback::None | Feedback::Rfc3168(_) | Feedback::Esce(_) => None,
+        }
+    }
+
+    /// The least room that an ACK should leave for [`Feedback::option`].
+    #[inline]
+    pub(super) fn wanted(&self) -> Bytes {
+        match self {
+            Feedback::AccEcn(accecn) => accecn.wanted(),
+            Feedback::None | Feedback::Rfc3168(_) | Feedback::Esce(_) => Bytes::ZERO,
+        }
+    }
+
+    /// What the ACK of the SYN/ACK said of the SYN/ACK's ECN field, once it has come (RFC 9768 table 4).
+    pub(super) fn syn_ack_arrived_as(&self) -> Option<Ecn> {
+        match self {
+            Feedback::AccEcn(accecn) => accecn.syn_ack_arrived_as(),
+            Feedback::None | Feedback::Rfc3168(_) | Feedback::Esce(_) => None,
+        }
+    }
+}

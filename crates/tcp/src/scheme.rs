@@ -1,0 +1,46 @@
+//! How marks get back to a sender: the feedback schemes, chosen per flow.
+//!
+//! Each has one file at the receiver (`receiver/feedback/`) and one at the sender (`sender/feedback/`). Whatever the scheme,
+//! a controller is told counts.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How a receiver reports the marks that it gets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FeedbackScheme {
+    /// Not at all: the connection is not ECN-capable.
+    #[default]
+    None,
+    /// ECE from a CE mark on, until CWR answers it: one event per round trip (RFC 3168).
+    Rfc3168,
+    /// The same for CE, and ESCE (the flag AE) for SCE, exactly, without asking for it
+    /// (draft-grimes-tcpm-tcpsce).
+    Esce,
+    /// The same, asked for with the option of MDS ("Multiplicative Decrease Scaling", Negotiation).
+    Mds,
+    /// A counter of CE marks in each header, and counters of bytes in an option (RFC 9768).
+    #[serde(rename = "accecn")]
+    AccEcn,
+}
+
+impl FeedbackScheme {
+    /// True if ECN is asked for at all.
+    #[inline]
+    pub const fn uses_ecn(self) -> bool {
+        !matches!(self, FeedbackScheme::None)
+    }
+
+    /// True if ECT(1) is SCE, the fine signal: data must then leave as ECT(0).
+    #[inline]
+    pub const fn hears_sce(self) -> bool {
+        matches!(self, FeedbackScheme::Esce | FeedbackScheme::Mds)
+    }
+
+    /// True if MDS is asked for: packets carry its identifier.
+    #[inline]
+    pub const fn is_mds(self) -> bool {
+        matches!(self, FeedbackScheme::Mds)
+    }
+}

@@ -1,0 +1,95 @@
+//! Feedback that a path or a receiver has spoilt (RFC 9768 sections 3.2.2.4, 3.2.3.2.4 and 3.2.3.2.5), and feedback that comes
+//! late (section 3.2.2.2).
+
+use super::*;
+
+/// A connected sender with a window of 20 segments, all sent, and what its controller is told.
+fn connected(option: Option<AccEcnOption>) -> (Sender, Arc<Mutex<Told>>) {
+    let (mut sender, told) = sender(FeedbackScheme::AccEcn, Ecn::Ect0, 20);
+    sender.write(Bytes::MAX);
+    sender.poll_transmit(at(0)).expect("the SYN");
+    sender.on_ack(&syn_ack(0b010, option), at(10));
+    assert_eq!(all_that_leaves(&mut sender, at(10)).len(), 21);
+    (sender, told)
+}
+
+/// An ACK of the first `segments` segments, with this ACE field and these bytes with CE in an option.
+fn reports(segments: u64, ace: u8, ceb: Option<u32>, ms: u64) -> Packet {
+    let mut packet = ack(1 + segments * MSS.get(), TcpFlags::NONE.with_ace(ace), at(ms));
+    if let Some(ceb) = ceb {
+        let accecn = Some(AccEcnOption::new(AccEcnOrder::Zero, 2, 1, ceb, 1));
+        packet.options = Some(Box::new(Options { accecn, ..Options::default() }));
+    }
+    packet
+}
+
+fn code_points(sender: &mut Sender, ms: u64) -> Vec<Ecn> {
+    all_that_leaves(sender, at(ms)).iter().map(|packet| packet.ecn).collect()
+}
+
+/// Section 3.2.2.4: a first ACE field of zero: data are sent Not-ECT, and no feedback is answered.
+#[test]
+fn zeroed_ace() {
+    let (mut sender, told_to) = connected(initial());
+    sender.on_ack(&reports(1, 0, None, 20), at(20));
+    assert_eq!(code_points(&mut sender, 20), [Ecn::NotEct]);
+    sender.on_ack(&reports(2, 3, None, 21), at(21));
+    assert_eq!((told(&told_to).counts.ce.packets, told(&told_to).events), (0, 0));
+}
+
+/// Zero later is a counter that went round: 5, 6, 7, 0.
+#[test]
+fn ace_goes_round() {
+    let (mut sender, told_to) = connected(initial());
+    for (n, ace) in [(1, 6), (2, 7), (3, 0), (4, 1)] {
+        sender.on_ack(&reports(n, ace, None, 20 + n), at(20 + n));
+        assert_eq!(told(&told_to).counts.ce.packets, n as u32);
+    }
+    assert!(code_points(&mut sender, 25).iter().all(|ecn| *ecn == Ecn::Ect0));
+}
+
+/// Section 3.2.3.2.4: a first option with a zeroed EE0B or EE1B: options are ignored, and the ACE field alone counts: an ACK
+/// of 8 segments with an unchanged field means 8 marks.
+#[test]
+fn zeroed_option() {
+    let zeroed = Some(AccEcnOption::new(AccEcnOrder::Zero, 3, 0, 0, 0));
+    let (mut sender, told_to) = connected(zeroed);
+    sender.on_ack(&reports(8, 5, Some(0), 20), at(20));
+    assert_eq!(told(&told_to).counts.ce.packets, 8);
+    let (mut sender, told_to) = connected(initial());
+    sender.on_ack(&reports(8, 5, Some(0), 20), at(20));
+    assert_eq!(told(&told_to).counts.ce.packets, 0, "with the option that nothing was marked is certain");
+}
+
+/// Section 3.2.3.2.5: bytes were marked but no packet, and the field cannot have gone round: data are sent Not-ECT.
+#[test]
+fn bytes_without_packets() {
+    let (mut sender, _) = connected(initial());
+    sender.on_ack(&reports(1, 5, Some(1448), 20), at(20));
+    assert_eq!(code_points(&mut sender, 20), [Ecn::NotEct]);
+}
+
+/// Section 3.2.2.2: an ACK that another has superseded is not read: it acknowledges nothing new, and its timestamp is not later.
+/// One that does acknowledge nothing but is later is read.
+#[test]
+fn superseded() {
+    let (mut sender, told_to) = connected(initial());
+    sender.on_ack(&reports(1, 6, Some(1448), 19), at(19));
+    sender.on_ack(&reports(4, 0, Some(3 * 1448), 20), at(20));
+    assert_eq!(told(&told_to).counts.ce.packets, 3);
+    sender.on_ack(&reports(2, 6, Some(1448), 18), at(21));
+    assert_eq!(told(&told_to).counts.ce.packets, 3, "overtaken");
+    sender.on_ack(&reports(4, 1, Some(4 * 1448), 22), at(22));
+    sender.on_ack(&reports(5, 1, Some(4 * 1448), 23), at(23));
+    assert_eq!(told(&told_to).counts.ce.packets, 4, "heard of a mark while nothing was acknowledged");
+}
+
+/// Bytes are estimated where an ACK has no option, and reconciled with the next one: no mark counts twice.
+#[test]
+fn estimates_are_reconciled() {
+    let (mut sender, told_to) = connected(initial());
+    sender.on_ack(&reports(2, 7, None, 20), at(20));
+    assert_eq!(told(&told_to).counts.ce.bytes, MSS * 2, "an estimate");
+    sender.on_ack(&reports(4, 0, Some(3 * 1448), 21), at(21));
+    assert_eq!((told(&told_to).counts.ce.bytes, told(&told_to).counts.ce.packets), (MSS * 3, 3));
+}

@@ -1,0 +1,300 @@
+"""The tables of a scenario as types; written by ``python/tools/scenario_types.py`` from the JSON Schema.
+
+Quantities are strings with units. An algorithm is a name or a table with ``kind``, whose other keys depend on that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Required, TypeAlias, TypedDict
+
+#: An algorithm by its name, or as a table: ``{"kind": "cubic", "c": 0.4, "slow_start": "essp"}``.
+Algorithm: TypeAlias = str | Mapping[str, Any]
+
+
+class Tcp(TypedDict, total=False):
+    """The mechanisms of a TCP connection."""
+
+    #: Selective acknowledgment (RFC 2018), with D-SACK (RFC 2883).
+    sack: bool
+
+    #: Timestamps option (RFC 7323): 12 bytes of each packet.
+    timestamps: bool
+
+    #: How losses are detected.
+    loss_detection: Literal["rack", "rfc6675", "newreno", "reno", "tahoe"]
+
+    #: How cwnd is approached while congestion is answered.
+    reduction: Literal["prr", "prr-crb", "prr-ssrb", "rate-halving", "none"]
+
+    #: Tail loss probe (RFC 8985 section 7); needs SACK.
+    tlp: bool
+
+    #: Forward RTO recovery (RFC 5682): detects spurious timeouts.
+    frto: bool
+
+    #: Reductions for spurious retransmissions are undone (Eifel, RFC 3522; D-SACK).
+    undo: bool
+
+    #: Limited transmit (RFC 3042): one new segment on each of the first two duplicate ACKs.
+    limited_transmit: bool
+
+    #: Duplicate ACKs, or segments above it by SACK, that make a segment lost.
+    dupthresh: int | str
+
+    #: How the retransmission timeout is computed.
+    rto: Literal["linux", "rfc6298"]
+
+    #: The least RTO (RFC 6298), the least variance term in it (Linux). If left out, that of the rule: 1 s or 200 ms.
+    rto_min: str | None
+
+    #: The largest RTO, and the cap of its back-off.
+    rto_max: str
+
+    #: The RTO before the first round-trip sample (RFC 6298 section 2.1).
+    rto_initial: str
+
+    #: The granularity of the timers.
+    tick: str
+
+    #: From what ssthresh is computed.
+    ssthresh_base: Literal["cwnd", "flight"]
+
+    #: Growth of cwnd is barred while the application or the receiver, not cwnd, limits the sender.
+    growth_gate: bool
+
+    #: What an idle time does to cwnd.
+    idle: Literal["rfc2861", "rfc5681", "rfc7661", "none"]
+
+    #: Factor on `cwnd / srtt` at which departures are paced below half of ssthresh (Linux: 2.0).
+    pacing_ss_ratio: float
+
+    #: The same above (Linux: 1.2).
+    pacing_ca_ratio: float
+
+    #: Segments leave in bursts (TSO, GSO) of about 1 ms at the pacing rate, and new ones wait for the next ACK where
+    #: that makes a larger burst; with `false` each when cwnd allows it.
+    gso: bool
+
+    #: The largest burst.
+    gso_max: str
+
+    #: The receive buffer: the largest window that the receiver offers.
+    receive_window: str
+
+    #: The window begins at 64 KiB and follows twice what the application reads in a round trip (Linux's receive buffer
+    #: autotuning), up to `receive_window`.
+    autotuning: bool
+
+    #: The receiver's network card merges what arrived within this time into one segment (GRO); without it none is
+    #: merged.
+    gro: str | None
+
+
+class RateChange(TypedDict, total=False):
+    """A change of a link's rate."""
+
+    #: When.
+    at: Required[str]
+
+    #: The new rate, from the next packet on.
+    rate: Required[str]
+
+
+_ActiveKeys = TypedDict("_ActiveKeys", {"from": Required[str]}, total=False)
+
+
+class Active(_ActiveKeys, total=False):
+    """A span of time in which a flow has data to send."""
+
+    #: Up to this time; if left out, up to the end.
+    to: str | None
+
+
+class Bottleneck(TypedDict, total=False):
+    """A link that needs no name."""
+
+    #: The rate at the begin of the run, or `{ trace = "file" }`: a file of transmission opportunities (Mahimahi).
+    rate: str | Mapping[str, Any]
+
+    #: Link-layer headers of each packet, in bytes of the rate (the 14 bytes of Ethernet, say).
+    overhead: str
+
+    #: What happens to packets behind the link: names, or tables with `kind`. Needs `endpoints = "linux"`.
+    impair: Algorithm | Sequence[Algorithm]
+
+    #: The propagation delay behind the link, one way. Part of the `rtt` of its flows.
+    delay: str
+
+    #: The queue in front of the link: a name, or a table with `kind`.
+    queue: Algorithm
+
+    #: Changes of the rate, in order of time.
+    changes: Sequence[RateChange | Mapping[str, Any]]
+
+    #: When a packet leaves its queue; if left out, `end` with ideal endpoints (as in the MDS document), else `start`.
+    dequeue_point: Literal["start", "end"] | None
+
+
+class Reverse(TypedDict, total=False):
+    """The way of the ACKs."""
+
+    #: The rate at the begin of the run; if left out, ACKs do not queue.
+    rate: str | Mapping[str, Any] | None
+
+    #: Link-layer headers of each packet, in bytes of the rate.
+    overhead: str
+
+    #: The propagation delay behind the link, one way. Part of the `rtt` of its flows.
+    delay: str
+
+    #: What happens to packets behind the link: names, or tables with `kind`. Needs `endpoints = "linux"`.
+    impair: Algorithm | Sequence[Algorithm]
+
+    #: The queue in front of the link: a name, or a table with `kind`.
+    queue: Algorithm
+
+    #: Changes of the rate, in order of time.
+    changes: Sequence[RateChange | Mapping[str, Any]]
+
+    #: When a packet leaves its queue; if left out, `end` with ideal endpoints (as in the MDS document), else `start`.
+    dequeue_point: Literal["start", "end"] | None
+
+
+class Node(TypedDict, total=False):
+    """A node of a graph."""
+
+    #: Its name.
+    name: Required[str]
+
+
+_LinkKeys = TypedDict("_LinkKeys", {"from": Required[str]}, total=False)
+
+
+class Link(_LinkKeys, total=False):
+    """A link of a graph, in one direction."""
+
+    #: Its name.
+    name: Required[str]
+
+    #: The node that it leads to.
+    to: Required[str]
+
+    #: The rate at the begin of the run, or `{ trace = "file" }`: a file of transmission opportunities (Mahimahi).
+    rate: str | Mapping[str, Any]
+
+    #: Link-layer headers of each packet, in bytes of the rate (the 14 bytes of Ethernet, say).
+    overhead: str
+
+    #: What happens to packets behind the link: names, or tables with `kind`. Needs `endpoints = "linux"`.
+    impair: Algorithm | Sequence[Algorithm]
+
+    #: The propagation delay behind the link. Part of the `rtt` of the flows that pass it.
+    delay: str
+
+    #: The queue in front of the link: a name, or a table with `kind`.
+    queue: Algorithm
+
+    #: Changes of the rate, in order of time.
+    changes: Sequence[RateChange | Mapping[str, Any]]
+
+    #: When a packet leaves its queue; if left out, `end` with ideal endpoints (as in the MDS document), else `start`.
+    dequeue_point: Literal["start", "end"] | None
+
+
+_FlowKeys = TypedDict("_FlowKeys", {"from": str | None}, total=False)
+
+
+class Flow(_FlowKeys, total=False):
+    """A flow, or several equal ones."""
+
+    #: Its name; if left out, that of its controller. With `count`, members are `name-1`, `name-2`, ...
+    name: str | None
+
+    #: The congestion controller: a name (`-mds` appended: with the MDS response), or a table with `kind`. Applications
+    #: over UDP have none; all others need one.
+    cc: Algorithm | None
+
+    #: The round-trip time of the path without queues, link delays included. In a graph it may be left out: it is then
+    #: the sum of the delays of the links.
+    rtt: str | None
+
+    #: The node that receives (graphs).
+    to: str | None
+
+    #: The links that data pass, by name (graphs). If left out, the route with the fewest links from `from` to `to`; of
+    #: equal ones the first in the order of the file.
+    path: Sequence[str] | None
+
+    #: The links that ACKs pass (graphs). If left out, the route with the fewest links back, or none if there is no way
+    #: back: then they return without queueing.
+    reverse: Sequence[str] | None
+
+    #: When it starts.
+    start: str
+
+    #: When it has no more to send; if left out, it sends to the end.
+    stop: str | None
+
+    #: Several spans of time in which it sends, instead of `start` and `stop`.
+    active: Sequence[Active | Mapping[str, Any]] | None
+
+    #: How many such flows there are.
+    count: int
+
+    #: The time between the starts of the `count` flows.
+    stagger: str
+
+    #: What its application does: a name, or a table with `kind`. If left out, it always has data to send.
+    app: Algorithm
+
+    #: Departures are spaced in time. If left out: with ideal endpoints, and with the slow start ESSP.
+    pacing: bool | None
+
+    #: Its packets are ECN-capable; the MDS response needs it. If left out: with ideal endpoints, and with that
+    #: response.
+    ecn: bool | None
+
+    #: The mechanisms of its TCP, over those of the scenario's `tcp`.
+    tcp: Tcp | Mapping[str, Any] | None
+
+    #: The initial window: `"10 packets"`, or a number of segments. If left out 10 (RFC 6928), 1 with `tahoe` and
+    #: `reno1990`.
+    iw: str | int
+
+    #: How its receiver acknowledges: a policy, or a table.
+    ack: Literal["immediate", "quick-signal", "state-change", "every", "linux"] | Mapping[str, Any]
+
+
+class Record(TypedDict, total=False):
+    """What is recorded."""
+
+    #: The resolution of the time series.
+    interval: str
+
+    #: Single events (sojourn times, windows, marks) are kept no closer than this in each series, with 0 s not at all;
+    #: if left out, a 20,000th of the run, at least 100 us.
+    points: str | None
+
+    #: When the internal numbers of controllers and queues are recorded.
+    state: Literal["off", "interval", "changes"]
+
+    #: Keep every dequeue and every ACK. For short runs: memory grows with their number.
+    events: bool
+
+    #: Keep every packet at its sender, before and after each queue, and at its receiver, as captures need it. For
+    #: short runs: memory grows with their number.
+    packets: bool
+
+
+_WindowKeys = TypedDict("_WindowKeys", {"from": Required[str]}, total=False)
+
+
+class Window(_WindowKeys, total=False):
+    """A measurement window."""
+
+    #: Its name.
+    name: Required[str]
+
+    #: Up to, not including, this time.
+    to: Required[str]
