@@ -1,9 +1,9 @@
 """What arrives at a receiver, by script; what Linux's receiver answers is in ``data/linux_receiver.json``.
 
-A script is a list of arrivals at given times, whatever the receiver answers: bursts as a sender in slow start has them,
-steady flows, gaps, late segments, duplicates, short segments, marks. ``validation.recorder --receiver`` hands them to the
-kernel; the receiver of this laboratory gets the same arrivals in ``crates/tcp/tests/linux_receiver.rs`` and has to answer
-each of them with the same ACKs.
+A script is a list of arrivals at given times, whatever the receiver answers: bursts as a sender in slow start has
+them, steady flows, gaps, late segments, duplicates, short segments, marks. ``validation.recorder --receiver`` hands
+them to the kernel. The receiver of this laboratory gets the same arrivals in ``crates/tcp/tests/tcp/linux_receiver.rs``
+and has to answer each of them with the same ACKs.
 """
 
 from __future__ import annotations
@@ -57,9 +57,7 @@ def burst(at_ms: float, first: int, count: int, length: int = 1448) -> Iterator[
     return (Arrival(at_ms, (first + n) * length, length) for n in range(count))
 
 
-def rounds(
-    sizes: list[int], every_ms: float = 100, length: int = 1448, slower_ms: float = 0
-) -> tuple[Arrival, ...]:
+def rounds(sizes: list[int], every_ms: float = 100, length: int = 1448, slower_ms: float = 0) -> tuple[Arrival, ...]:
     """A burst in each round trip; each round trip takes longer than the one before by a time."""
     starts = [n * every_ms + n * (n - 1) // 2 * slower_ms for n in range(len(sizes))]
     return tuple(
@@ -108,7 +106,9 @@ SCRIPTS = (
     ReceiverScript("Slow start in segments of 1000 bytes", rounds(SLOW_START[:5], length=1000), mss=1000),
     ReceiverScript("Slow start, then steady, then more", rounds([10, 20, 40, 40, 40, 40, 60, 60])),
     ReceiverScript("Slow start with pushed segments", pushed(rounds(SLOW_START[:5]), 16)),
-    ReceiverScript("Slow start, each round's third segment late", late(rounds(SLOW_START[:5]), {2, 12, 32, 72, 152}, 50)),
+    ReceiverScript(
+        "Slow start, each round's third segment late", late(rounds(SLOW_START[:5]), {2, 12, 32, 72, 152}, 50)
+    ),
     ReceiverScript("Slow start, a burst late", late(rounds(SLOW_START[:5]), set(range(80, 90)), 50)),
     ReceiverScript("Every second one of a burst late", late(rounds([10, 20, 20]), set(range(10, 30, 2)), 50)),
     ReceiverScript("One late, a buffer of 256 KiB", late(rounds([10, 20, 40, 40]), {31}, 50), largest_buffer=262_144),

@@ -155,7 +155,7 @@ class ReceiverSession:
         os.write(self._device, build(segment, kernel.RECEIVER, kernel.SENDER))
 
     def _segments(self) -> list[Segment]:
-        found = []
+        found: list[Segment] = []
         while True:
             try:
                 segment = parse(os.read(self._device, PACKET))
