@@ -26,7 +26,9 @@ MS = 1_000_000
 #: Propagation each way, and the time in the queue.
 DELAY, SOJOURN = 10 * MS, 1 * MS
 
-U8 = ("tap", "dir", "proto", "ecn", "dscp", "sack_n", "drop", "state", "limit", "accecn_kind", "accecn_n")
+U8 = (
+    "tap", "dir", "proto", "ecn", "dscp", "window_scale", "sack_n", "drop", "state", "limit", "accecn_kind", "accecn_n",
+)  # fmt: skip
 U32 = ("queue", "flow", "size", "payload", "flags", "accecn1", "accecn2", "accecn3")
 SACK = tuple(f"sack{n}_{edge}" for n in (1, 2, 3, 4) for edge in ("start", "end"))
 STATE = ("cwnd", "ssthresh", "srtt_ns", "in_flight")
@@ -81,6 +83,7 @@ class Recording:
             "ecn": NOT_ECT,
             "flags": ACK,
             "window": 1 << 20,
+            "window_scale": 14,
             "ts_ecr_ns": latest,
         }
         return {**usual, **fixed, **at}

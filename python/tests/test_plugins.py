@@ -188,13 +188,19 @@ def test_what_a_class_hears() -> None:
             return {"segments": self.cwnd / 1448}
 
     wt.register_controller("test-listener", Listener)
-    result = dumbbell("test-listener", limit="20 packets", record={"interval": "100 ms"}).run()
+    result = dumbbell("test-listener", limit="20 packets", record={"interval": "100 ms", "state": "interval"}).run()
     flow = result.flows[0]
     assert heard["established"] == 1
     assert heard["loss"] == flow["loss_episodes"] > 1
+    assert 0 <= heard["loss"] - heard["recovered"] <= 1, "the run may end during the last episode"
     assert heard["retransmission"] == flow["retransmits"] > 0
     assert heard["sent"] + heard["retransmission"] <= flow["sent"]
+    assert heard["lost"] >= flow["retransmits"] - flow["tlps"] > 0, "what is sent again was found lost before"
     assert 20 < heard["round"] < heard["ack"]
+    segments = result.tables["cc"]["segments"]
+    assert len(segments) == 50
+    # One bdp, the queue and the packet in transmission, and the quarter that a round trip adds before a loss is heard.
+    assert 10 < segments.min() < segments.max() < 1.25 * (67 + 20 + 1)
     mss, iw, random = seen["flow"]
     assert (mss, iw) == (1448, 10)
     assert 0 <= random < 1

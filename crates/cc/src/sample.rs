@@ -18,6 +18,8 @@ pub struct FlowInit {
     pub paced: bool,
     /// From what a loss computes ssthresh.
     pub ssthresh_base: SsthreshBase,
+    /// The granularity of the host's clock, in which Linux's CUBIC counts.
+    pub tick: Duration,
     /// The seed of the controller's own random stream.
     pub seed: u64,
 }
@@ -32,6 +34,7 @@ impl FlowInit {
             min_cwnd: mss * 2,
             paced: false,
             ssthresh_base: SsthreshBase::default(),
+            tick: Duration::from_millis(1),
             seed: 0,
         }
     }

@@ -8,7 +8,7 @@ use windtunnel_qdisc::ecn::EcnPolicy;
 use windtunnel_sim::{
     Action, ControllerFactory, FlowSpec, ImpairmentSpec, LinkSpec, Network, PathHop, RecordSpec, stream_seed,
 };
-use windtunnel_tcp::{Endpoint, FeedbackScheme, HEADERS, HEADERS_WITHOUT_TIMESTAMPS};
+use windtunnel_tcp::{Endpoint, FeedbackScheme, HEADERS, HEADERS_WITHOUT_TIMESTAMPS, TcpParams};
 use windtunnel_units::{Duration, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId};
 
@@ -190,6 +190,7 @@ fn carried_by_tcp(
         min_cwnd: endpoint.min_cwnd(),
         paced: tcp.pacing,
         ssthresh_base: tcp.mechanisms.as_ref().map(|tcp| tcp.ssthresh_base).unwrap_or_default(),
+        tick: tcp.mechanisms.as_ref().map(|tcp| tcp.tick).unwrap_or_default(),
         seed: stream_seed(scenario.seed, &format!("flow {name} controller")),
     };
     let controller = tcp.controller.clone();
@@ -200,7 +201,11 @@ fn carried_by_tcp(
     });
     match &tcp.mechanisms {
         None => windtunnel_sim::Transport::Ideal { cc, ack: tcp.ack },
-        Some(params) => windtunnel_sim::Transport::Tcp { cc, params: Box::new(params.clone()), ack: tcp.ack },
+        Some(params) => {
+            let jitter_seed = stream_seed(scenario.seed, &format!("flow {name} jitter"));
+            let params = Box::new(TcpParams { jitter_seed, ..params.clone() });
+            windtunnel_sim::Transport::Tcp { cc, params, ack: tcp.ack }
+        }
     }
 }
 

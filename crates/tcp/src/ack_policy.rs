@@ -29,7 +29,8 @@ pub enum AckPolicy {
     /// Every `count`-th segment, or `delay` after the first.
     Every,
     /// More than one full segment at once; a single one after the time in which the last ones came, 40 ms at least;
-    /// at the beginning and after an idle time every one at once (quickack). `count` and `delay` are not used.
+    /// every one at once at the start, after an idle time (quickack), and while the window grows; the last one of what
+    /// the application wrote once it has been read. `count` and `delay` are not used.
     Linux,
 }
 
@@ -49,6 +50,8 @@ pub struct AckParams {
     /// `linux`: ACKs of out-of-order segments, after the first three, wait for each other: 5 % of the round trip, 1
     /// ms at most.
     pub sack_compression: bool,
+    /// `linux`: a segment that lets the window grow is acknowledged at once.
+    pub growth_acks: bool,
 }
 
 impl Default for AckParams {
@@ -58,6 +61,7 @@ impl Default for AckParams {
             count: 2,
             delay: Duration::from_millis(40),
             sack_compression: true,
+            growth_acks: true,
         }
     }
 }

@@ -20,7 +20,7 @@ use windtunnel_wire::{Packet, TcpFlags};
 
 use crate::ack_policy::{AckParams, AckPolicy};
 use crate::ack_report::AckReport;
-use crate::config::{Endpoint, WINDOW_SHIFT};
+use crate::config::{Endpoint, WindowScale};
 use crate::info::TcpInfo;
 use crate::params::{LossDetection, TcpParams};
 use crate::receiver::Receiver;
@@ -77,6 +77,19 @@ pub enum OutOfOrder {
     Drop,
 }
 
+/// The receiver of the same time: no option, and the largest window that there was.
+fn receiver_params() -> TcpParams {
+    TcpParams {
+        sack: false,
+        timestamps: false,
+        loss_detection: LossDetection::Newreno,
+        receive_window: Bytes::new(1 << 16),
+        window_growth: false,
+        autotuning: false,
+        ..TcpParams::default()
+    }
+}
+
 impl Default for Bsd42Params {
     fn default() -> Bsd42Params {
         Bsd42Params {
@@ -118,18 +131,16 @@ impl Bsd42Params {
         Ok(())
     }
 
+    /// What the window field of its receiver's packets means.
+    pub fn window_scale(endpoint: &Endpoint) -> WindowScale {
+        WindowScale::new(endpoint, &receiver_params())
+    }
+
     /// The receiver of the same time: it acknowledges every segment, cumulatively, and offers the 64 KiB that an
     /// unscaled window can.
     pub fn receiver(&self, endpoint: Endpoint) -> Receiver {
-        let params = TcpParams {
-            sack: false,
-            timestamps: false,
-            loss_detection: LossDetection::Newreno,
-            receive_window: Bytes::new(1 << 16),
-            ..TcpParams::default()
-        };
         let ack = AckParams { policy: AckPolicy::Immediate, ..AckParams::default() };
-        let receiver = Receiver::new(endpoint, &params, ack);
+        let receiver = Receiver::new(endpoint, &receiver_params(), ack);
         match self.out_of_order {
             OutOfOrder::Keep => receiver,
             OutOfOrder::Drop => receiver.dropping_out_of_order(),
@@ -237,7 +248,7 @@ impl Sender {
             return AckReport::default();
         }
         if packet.ack > self.snd_una && packet.ack <= self.snd_max {
-            self.offered = Bytes::new(u64::from(packet.window) << WINDOW_SHIFT);
+            self.offered = Bsd42Params::window_scale(&self.endpoint).window(packet);
             self.state = State::Established;
             return self.on_new_ack(packet.ack, now);
         }

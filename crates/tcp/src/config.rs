@@ -1,7 +1,10 @@
 //! What both ends of a connection agree on.
 
 use windtunnel_units::Bytes;
-use windtunnel_wire::{Dscp, Ecn, FlowId};
+use windtunnel_wire::{Dscp, Ecn, FlowId, Packet, TcpFlags};
+
+use crate::memory::{Ratio, footprint};
+use crate::params::TcpParams;
 
 use crate::scheme::FeedbackScheme;
 
@@ -10,9 +13,42 @@ pub const HEADERS: Bytes = Bytes::new(52);
 /// The same without timestamps.
 pub const HEADERS_WITHOUT_TIMESTAMPS: Bytes = Bytes::new(40);
 
-/// The scale of the receive window (RFC 7323 section 2): `packet.window << WINDOW_SHIFT` bytes. 14, the largest that
-/// there is, on every connection: windows of up to 1 GiB in units of 16 KiB.
-pub const WINDOW_SHIFT: u32 = 14;
+/// The largest scale of a receive window (RFC 7323 section 2.3).
+const LARGEST_WINDOW_SHIFT: u32 = 14;
+/// `net.core.rmem_max` of Linux 6.18: what an application may ask for. The scale allows for it.
+const LEAST_SCALED_MEMORY: u64 = 1 << 22;
+
+/// What the window field of a connection's packets means (RFC 7323 section 2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WindowScale {
+    /// The field counts units of 2 to this power.
+    pub shift: u32,
+    /// The field of a SYN is scaled like any other. RFC 7323 section 2.2 forbids it; a window that is fixed from the
+    /// start needs it, or a large initial window would wait for the first ACK.
+    pub scaled_syn: bool,
+}
+
+impl WindowScale {
+    /// That of endpoints that do not look at windows.
+    pub const LARGEST: WindowScale = WindowScale { shift: LARGEST_WINDOW_SHIFT, scaled_syn: true };
+
+    /// That of a connection. As in Linux the memory of the largest window fits into the field with a bit to spare.
+    pub fn new(endpoint: &Endpoint, params: &TcpParams) -> WindowScale {
+        let ratio = Ratio::of(endpoint.mss().get(), footprint(endpoint.mtu));
+        let memory = ratio.memory(params.receive_window.get()).max(LEAST_SCALED_MEMORY);
+        WindowScale {
+            shift: (memory.ilog2() - 15).min(LARGEST_WINDOW_SHIFT),
+            scaled_syn: params.has_fixed_window(),
+        }
+    }
+
+    /// The window that a packet offers.
+    #[inline]
+    pub fn window(self, packet: &Packet) -> Bytes {
+        let unscaled = packet.flags.contains(TcpFlags::SYN) && !self.scaled_syn;
+        Bytes::new(u64::from(packet.window) << if unscaled { 0 } else { self.shift })
+    }
+}
 
 /// One connection as both of its ends see it.
 #[derive(Clone, Copy, Debug)]

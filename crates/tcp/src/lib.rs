@@ -12,6 +12,7 @@ pub mod bsd42;
 mod config;
 pub mod ideal;
 mod info;
+mod memory;
 mod params;
 mod paws;
 mod receiver;
@@ -20,7 +21,7 @@ mod sender;
 
 pub use ack_policy::{AckParams, AckPolicy};
 pub use ack_report::AckReport;
-pub use config::{Endpoint, HEADERS, HEADERS_WITHOUT_TIMESTAMPS, WINDOW_SHIFT};
+pub use config::{Endpoint, HEADERS, HEADERS_WITHOUT_TIMESTAMPS, WindowScale};
 pub use info::TcpInfo;
 pub use params::{IdleRule, LossDetection, Reduction, RtoRule, TcpParams};
 pub use receiver::{Receiver, ReceiverStats, SegmentReport};

@@ -42,7 +42,8 @@ pub struct TcpParams {
     pub rto_max: Duration,
     /// The RTO before the first round-trip sample (RFC 6298 section 2.1).
     pub rto_initial: Duration,
-    /// The granularity of the timers.
+    /// The granularity of the timers, and of the clock by which Linux's CUBIC computes its growth: 1 ms with `HZ` 1000, 4
+    /// ms with 250.
     pub tick: Duration,
     /// From what ssthresh is computed.
     pub ssthresh_base: SsthreshBase,
@@ -61,10 +62,18 @@ pub struct TcpParams {
     pub gso: bool,
     /// The largest burst.
     pub gso_max: Bytes,
+    /// Scheduling noise of the sender's host: what an ACK releases starts to leave up to so much later, a random time.
+    pub jitter: Duration,
+    /// The seed of that time.
+    #[serde(skip)]
+    pub jitter_seed: u64,
     /// The receive buffer: the largest window that the receiver offers.
     pub receive_window: Bytes,
-    /// The window begins at 64 KiB and follows twice what the application reads in a round trip (Linux's receive
-    /// buffer autotuning), up to `receive_window`.
+    /// The window starts at 64 KiB and grows by two segments for each that arrives, as far as the buffer allows; with
+    /// `false` the whole buffer is offered at once.
+    pub window_growth: bool,
+    /// The buffer starts at a window of 64 KiB and follows twice what the application reads in a round trip (Linux's
+    /// receive buffer autotuning), up to `receive_window`.
     pub autotuning: bool,
     /// The receiver's network card merges what arrived within this time into one segment (GRO); without it none is merged.
     pub gro: Option<Duration>,
@@ -154,8 +163,11 @@ impl Default for TcpParams {
             pacing_ca_ratio: 1.2,
             gso: false,
             gso_max: Bytes::new(65_536),
+            jitter: Duration::ZERO,
+            jitter_seed: 0,
             receive_window: Bytes::new(1 << 30),
-            autotuning: false,
+            window_growth: true,
+            autotuning: true,
             gro: None,
         }
     }
@@ -202,6 +214,11 @@ impl TcpParams {
             return Err(OutOfRange::new("receive_window", self.receive_window, "1 byte to 1 GiB (RFC 7323)"));
         }
         Ok(())
+    }
+
+    /// The whole window is offered from the SYN|ACK on.
+    pub fn has_fixed_window(&self) -> bool {
+        !self.window_growth && !self.autotuning
     }
 
     /// The delay of an ACK that a lone segment may meet (RFC 8985 section 7.2). Linux takes its least variance term

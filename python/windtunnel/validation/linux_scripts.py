@@ -66,6 +66,8 @@ class LinuxScript:
     pause_ms: int | None = None
     """So long after the first transfer is acknowledged there is a second one."""
     marks: Marks | None = None
+    tick: str = "1 ms"
+    """The clock of timers and of CUBIC."""
 
     @property
     def mss(self) -> int:
@@ -187,6 +189,9 @@ def scenario(script: LinuxScript) -> str:
 duration = "30 s"
 endpoints = "linux"
 [tcp]
+window_growth = false
+autotuning = false
+tick = "{script.tick}"
 {chr(10).join(switch.tcp for switch in script.off)}
 [bottleneck]
 rate = "{script.rate_mbps} Mbit/s"

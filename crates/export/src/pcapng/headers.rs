@@ -11,9 +11,9 @@ use etherparse::{
 use super::flow::{Ends, Flow, MdsOffer};
 use super::{Format, IpVersion, Link, Row};
 
-/// The scale of windows (RFC 7323 section 2.3), which all endpoints of this laboratory use.
-const WINDOW_SHIFT: u8 = 14;
 const TTL: usize = 64;
+/// RFC 7323 section 2.3.
+const LARGEST_WINDOW_SCALE: u8 = 14;
 
 const FIN: u32 = 0x001;
 const SYN: u32 = 0x002;
@@ -67,7 +67,7 @@ fn tcp(row: &Row, flow: &Flow, ends: Ends) -> Result<TcpHeader, String> {
     // Once a connection is established every segment has ACK (RFC 9293 section 3.10.7.4), and both SYNs are past.
     let (seq, ack) = if syn { (row.seq, row.ack) } else { (row.seq.max(1), row.ack.max(1)) };
     let acknowledges = has(ACK) || !syn;
-    let window = if syn { row.window } else { row.window >> WINDOW_SHIFT };
+    let window = if syn { row.window } else { row.window >> row.window_scale.min(LARGEST_WINDOW_SCALE) };
     let mut header = TcpHeader::new(
         ends.source.port(),
         ends.destination.port(),
@@ -114,7 +114,7 @@ fn options(row: &Row, flow: &Flow, ends: Ends, syn: bool, acknowledges: bool) ->
             elements.push(SelectiveAcknowledgementPermitted);
         }
         elements.extend(timestamp);
-        elements.extend([Noop, WindowScale(WINDOW_SHIFT)]);
+        elements.extend([Noop, WindowScale(row.window_scale.min(LARGEST_WINDOW_SCALE))]);
     } else {
         if let Some(timestamp) = timestamp {
             elements.extend([Noop, Noop, timestamp]);

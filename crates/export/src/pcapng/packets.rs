@@ -62,6 +62,8 @@ packets! {
     ts_ecr_ns: u64,
     /// The receive window in bytes.
     window: u64,
+    /// The scale of its window field (RFC 7323 section 2), which a SYN announces and does not use.
+    window_scale: u8,
     /// How many SACK blocks there are.
     sack_n: u8,
     /// First block: its first byte.

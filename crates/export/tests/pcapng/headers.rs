@@ -76,6 +76,7 @@ fn syn() {
         flags: SYN | ECE | CWR,
         ecn: 0,
         window: 64_240,
+        window_scale: 14,
         ts_val_ns: 0,
         ..data()
     };
@@ -194,7 +195,7 @@ fn sequence_numbers_wrap() {
 #[test]
 fn window_is_scaled() {
     let window = |window| {
-        let bytes = v4(flow(), Row { window, ..data() });
+        let bytes = v4(flow(), Row { window, window_scale: 14, ..data() });
         u16::from_be_bytes([bytes[34], bytes[35]])
     };
     assert_eq!([0, 16_384, 1 << 20, 1 << 30, u64::MAX].map(window), [0, 1, 64, 65_535, 65_535]);

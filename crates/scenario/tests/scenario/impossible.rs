@@ -89,12 +89,15 @@ fn an_outage_that_holds_to_the_end() {
     assert_eq!(summary.impairments[0].held, SYNS, "the SYNs");
 }
 
-/// A byte of window is one unit of the scaled field, 16 KiB: 11 segments of 1448 bytes in a round trip, which is 20 ms
-/// and the transmission of one (1.2 ms) if each is acknowledged.
+/// The whole window is offered from the start.
+const FIXED: [&str; 2] = ["tcp.window_growth=false", "tcp.autotuning=false"];
+
+/// A byte of fixed window is one unit of the scaled field, 128 bytes in a round trip, which is 20 ms and the
+/// transmission of 180 bytes (0.14 ms).
 #[test]
 fn a_window_of_one_byte() {
-    let flow = flow(&["tcp.receive_window=1 B", "flow[0].ack=immediate"]);
-    let expected = 11.0 * 1448.0 * 8.0 / 0.0212 / 1e6;
+    let flow = flow(&[&FIXED[..], &["tcp.receive_window=1 B", "flow[0].ack=immediate"]].concat());
+    let expected = 128.0 * 8.0 / 0.020_144 / 1e6;
     assert!((0.99 * expected..=expected).contains(&flow.goodput_mbps), "{} of {expected}", flow.goodput_mbps);
     assert!(flow.limited.is_some_and(|limited| limited.receiver > 0.9), "{:?}", flow.limited);
 }
@@ -103,7 +106,8 @@ fn a_window_of_one_byte() {
 /// of 20 ms and the transmission (13.1 ms).
 #[test]
 fn a_window_below_a_segment() {
-    let flow = flow(&["mtu=65535 B", "tcp.receive_window=1 B", "flow[0].ack=immediate"]);
+    let flow =
+        flow(&[&FIXED[..], &["mtu=65535 B", "tcp.receive_window=16 KiB", "flow[0].ack=immediate"]].concat());
     let expected = 16_384.0 * 8.0 / 0.0331 / 1e6;
     assert!(
         (0.98 * expected..1.01 * expected).contains(&flow.goodput_mbps),

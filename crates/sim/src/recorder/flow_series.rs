@@ -7,6 +7,7 @@ use super::columns::columns;
 use super::extent::Extent;
 use super::histogram::Buckets;
 use super::messages::{DatagramTotals, TransferTotals};
+use super::packets::Wire;
 use crate::endpoint::Counters;
 use crate::result::{CwndSummary, DropSummary, FlowSummary, LimitSummary, SizeClassSummary, SlowStartExit};
 
@@ -44,8 +45,7 @@ pub(super) struct FlowInfo {
     pub(super) name: String,
     pub(super) cc_name: String,
     pub(super) application: &'static str,
-    /// The number of its protocol.
-    pub(super) protocol: u8,
+    pub(super) wire: Wire,
     /// It sends datagrams, each on its own: nothing is sent again.
     pub(super) datagrams: bool,
     /// Its endpoints are loss-free: they do not count what they send.

@@ -24,6 +24,8 @@ mod transfers;
 use windtunnel_cc::ExitReason;
 use windtunnel_qdisc::ecn::Outcome;
 use windtunnel_qdisc::{Dropped, QueueStats, Signal};
+use windtunnel_tcp::WindowScale;
+use windtunnel_tcp::bsd42::Bsd42Params;
 use windtunnel_units::{Bytes, Duration, Time};
 use windtunnel_wire::{Ecn, FlowId, Packet};
 
@@ -32,7 +34,7 @@ use crate::element::Impairment;
 use crate::endpoint::Reading;
 use crate::flow::Flow;
 use crate::link::{Departure, Link};
-use crate::network::{Network, RecordSpec, Transport};
+use crate::network::{FlowSpec, Network, RecordSpec, Transport};
 use crate::result::{
     FlowSummary, ImpairmentSummary, QueueSummary, RunResult, Stalled, Summary, WindowSummary,
 };
@@ -41,7 +43,7 @@ use columns::Table;
 use digest::Digest;
 use events::{AckEvents, Dequeues};
 use flow_series::{FlowColumns, FlowInfo, FlowRecorder, FlowTotals};
-use packets::Captures;
+use packets::{Captures, Wire};
 use points::{MarkKind, Points};
 use queue_series::{QueueColumns, QueueRecorder, QueueTotals};
 use queue_state::QueueStates;
@@ -136,10 +138,7 @@ impl Recorder {
                     name: f.name.clone(),
                     cc_name: f.controller_name().to_owned(),
                     application: f.application.kind(),
-                    protocol: match f.protocol() {
-                        Protocol::Tcp => packets::TCP,
-                        Protocol::Udp => packets::UDP,
-                    },
+                    wire: wire(f),
                     datagrams: matches!(f.transport, Transport::Udp),
                     loss_free: matches!(f.transport, Transport::Ideal { .. }),
                     base_rtt: f.base_rtt,
@@ -517,6 +516,20 @@ impl Recorder {
 fn series_of(flow: FlowId, flows: usize, members: &[u32]) -> usize {
     let member = flow.index().checked_sub(flows);
     member.map_or(flow.index(), |member| members[member] as usize)
+}
+
+/// What the headers of a flow's packets do not say.
+fn wire(flow: &FlowSpec) -> Wire {
+    let scale = match &flow.transport {
+        Transport::Tcp { params, .. } => WindowScale::new(&flow.endpoint, params),
+        Transport::Bsd42(_) => Bsd42Params::window_scale(&flow.endpoint),
+        Transport::Ideal { .. } | Transport::Udp | Transport::Foreign(_) => WindowScale::LARGEST,
+    };
+    let protocol = match flow.protocol() {
+        Protocol::Tcp => packets::TCP,
+        Protocol::Udp => packets::UDP,
+    };
+    Wire { protocol, scale }
 }
 
 fn impairment_summary(((name, kind), impairment): ((String, String), &Impairment)) -> ImpairmentSummary {

@@ -6,7 +6,7 @@
 //! number is the packet's direction.
 
 use windtunnel_qdisc::DropReason;
-use windtunnel_tcp::WINDOW_SHIFT;
+use windtunnel_tcp::WindowScale;
 use windtunnel_units::Time;
 use windtunnel_wire::{Packet, SackBlock};
 
@@ -35,6 +35,7 @@ columns! {
         ts_val_ns: U64(u64),
         ts_ecr_ns: U64(u64),
         window: U64(u64),
+        window_scale: U8(u8),
         sack_n: U8(u8),
         sack1_start: U64(u64),
         sack1_end: U64(u64),
@@ -95,6 +96,14 @@ struct Captured {
 pub(super) const TCP: u8 = 6;
 pub(super) const UDP: u8 = 17;
 
+/// What the headers of a flow's packets do not say.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wire {
+    /// Number of its protocol.
+    pub(super) protocol: u8,
+    pub(super) scale: WindowScale,
+}
+
 impl Captures {
     /// Gives a packet that is being sent its number.
     pub(super) fn number(&mut self, packet: &mut Packet, reply: bool, retransmission: bool) {
@@ -116,7 +125,7 @@ impl Captures {
         packet.options.get_or_insert_default().id = (self.packets.len() as u64) << 1 | u64::from(reply);
     }
 
-    pub(super) fn push(&mut self, now: Time, tap: Tap, packet: &Packet, proto: u8, hidden: Option<Hidden>) {
+    pub(super) fn push(&mut self, now: Time, tap: Tap, packet: &Packet, of: Wire, hidden: Option<Hidden>) {
         let id = packet.id();
         let row = self.rows.t_ns.len();
         let Some(captured) = place(id).and_then(|n| self.packets.get_mut(n)) else { return };
@@ -132,7 +141,7 @@ impl Captures {
         rows.tap.push(tap);
         rows.queue.push(queue);
         rows.flow.push(packet.flow.get());
-        rows.proto.push(proto);
+        rows.proto.push(of.protocol);
         rows.dir.push((id & 1) as u8);
         rows.id.push(id);
         rows.copy_of.push(captured.copy_of);
@@ -145,7 +154,8 @@ impl Captures {
         rows.dscp.push(packet.dscp.get());
         rows.ts_val_ns.push(packet.ts_val.as_nanos());
         rows.ts_ecr_ns.push(packet.ts_ecr.as_nanos());
-        rows.window.push(u64::from(packet.window) << WINDOW_SHIFT);
+        rows.window.push(of.scale.window(packet).get());
+        rows.window_scale.push(of.scale.shift as u8);
         rows.push_sack(packet);
         rows.push_accecn(packet);
         rows.drop.push(0);
@@ -233,29 +243,29 @@ impl Recorder {
         retransmission: bool,
         hidden: Option<Hidden>,
     ) {
-        let protocol = self.flow_info[self.series(packet.flow)].protocol;
+        let wire = self.flow_info[self.series(packet.flow)].wire;
         if let Some(captures) = &mut self.captures {
             captures.number(packet, false, retransmission);
-            captures.push(now, Tap::Sender, packet, protocol, hidden);
+            captures.push(now, Tap::Sender, packet, wire, hidden);
         }
     }
 
     /// Captures a packet that its flow's receiver sends.
     #[cold]
     pub(crate) fn capture_reply(&mut self, now: Time, packet: &mut Packet) {
-        let protocol = self.flow_info[self.series(packet.flow)].protocol;
+        let wire = self.flow_info[self.series(packet.flow)].wire;
         if let Some(captures) = &mut self.captures {
             captures.number(packet, true, false);
-            captures.push(now, Tap::Receiver, packet, protocol, None);
+            captures.push(now, Tap::Receiver, packet, wire, None);
         }
     }
 
     /// Captures a packet on its way.
     #[cold]
     pub(crate) fn capture(&mut self, now: Time, tap: Tap, packet: &Packet) {
-        let protocol = self.flow_info[self.series(packet.flow)].protocol;
+        let wire = self.flow_info[self.series(packet.flow)].wire;
         if let Some(captures) = &mut self.captures {
-            captures.push(now, tap, packet, protocol, None);
+            captures.push(now, tap, packet, wire, None);
         }
     }
 

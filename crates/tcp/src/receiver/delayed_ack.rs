@@ -24,6 +24,10 @@ pub(super) struct Arrival {
     /// Its mark is another than that of the segments before, which waited and were acknowledged now.
     pub(super) changed: bool,
     pub(super) news: News,
+    /// It lets the window grow.
+    pub(super) grew: bool,
+    /// It ends what the sender had to send.
+    pub(super) pushed: bool,
 }
 
 /// When an ACK leaves.
@@ -53,6 +57,8 @@ pub(super) struct DelayedAck {
     deadline: Time,
     quickack: Quickack,
     compression: Compression,
+    /// What waits ends what the sender had to send.
+    pushed: bool,
 }
 
 impl DelayedAck {
@@ -64,6 +70,7 @@ impl DelayedAck {
             deadline: Time::NEVER,
             quickack: Quickack::new(),
             compression: Compression::default(),
+            pushed: false,
         }
     }
 
@@ -95,9 +102,25 @@ impl DelayedAck {
     pub(super) fn on_arrival(&mut self, arrival: Arrival) {
         self.pending += arrival.packets;
         self.mark = arrival.mark;
+        self.pushed |= arrival.pushed;
         if arrival.news == News::FirstCe {
             self.quickack.on_ce();
         }
+        if arrival.grew && self.params.growth_acks {
+            self.quickack.on_growth();
+        }
+    }
+
+    /// The application has read all that has arrived: true if what waits is acknowledged now.
+    #[inline]
+    pub(super) fn leaves_when_read(&self) -> bool {
+        self.pushed && self.pending > 0 && self.params.policy == AckPolicy::Linux
+    }
+
+    /// Less than half of the buffer is free.
+    #[inline]
+    pub(super) fn on_low_memory(&mut self) {
+        self.quickack.on_low_memory();
     }
 
     /// The next segment in order arrived, and nothing is missing; `unacked` bytes wait for an ACK with it.
@@ -174,6 +197,7 @@ impl DelayedAck {
     pub(super) fn on_ack_sent(&mut self) {
         self.pending = 0;
         self.mark = Mark::None;
+        self.pushed = false;
         self.deadline = Time::NEVER;
         self.quickack.on_ack_sent();
         self.compression.on_ack_sent();
@@ -191,9 +215,6 @@ impl DelayedAck {
             return Leave::Quick;
         }
         let delay = self.quickack.delay(connection.handshake.rtt());
-        if self.deadline <= now + delay / 4 {
-            return Leave::AtOnce; // what waits would soon be due anyway
-        }
         self.wait_until(now + delay)
     }
 

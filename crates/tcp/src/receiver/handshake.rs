@@ -31,6 +31,12 @@ impl Handshake {
         self.answers = self.answers.saturating_add(1);
     }
 
+    /// Nothing has arrived since the SYN.
+    #[inline]
+    pub(super) fn is_open(&self) -> bool {
+        self.answers != u32::MAX
+    }
+
     /// Whatever came after the SYN has arrived.
     pub(super) fn on_answer(&mut self, now: Time) {
         if self.rtt.is_none() && self.answers == 1 {

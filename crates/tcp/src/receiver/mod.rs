@@ -7,6 +7,7 @@
 //! RFC 9293 section 3.10.7.4; one file per mechanism.
 
 mod autotuning;
+mod buffer;
 mod compression;
 mod delayed_ack;
 mod feedback;
@@ -17,6 +18,7 @@ mod quickack;
 mod reassembly;
 mod sack;
 mod segment;
+mod segment_size;
 mod stats;
 mod timestamps;
 mod window;
@@ -26,7 +28,7 @@ use std::collections::VecDeque;
 use windtunnel_units::{Bytes, Seq, Time};
 use windtunnel_wire::{Ecn, Options, Packet, SackBlock, TcpFlags};
 
-use self::autotuning::Autotuning;
+use self::buffer::{Buffer, initial_window};
 use self::delayed_ack::{Arrival, Connection, DelayedAck, Leave};
 use self::feedback::{Feedback, Mark};
 use self::gro::Gro;
@@ -34,10 +36,11 @@ use self::handshake::Handshake;
 use self::reassembly::{Insertion, Reassembly};
 use self::sack::Sack;
 use self::segment::Segment;
+use self::segment_size::SegmentSize;
 use self::timestamps::Timestamps;
 use self::window::Window;
 use crate::ack_policy::AckParams;
-use crate::config::Endpoint;
+use crate::config::{Endpoint, WindowScale};
 use crate::params::TcpParams;
 
 pub(crate) use self::feedback::{
@@ -68,7 +71,11 @@ pub struct Receiver {
     reassembly: Reassembly,
     sack: Sack,
     keeps_out_of_order: bool,
-    autotuning: Option<Box<Autotuning>>,
+    segment_size: SegmentSize,
+    /// What a SYN|ACK offers.
+    initial_window: Bytes,
+    /// If left out, the window is fixed.
+    buffer: Option<Box<Buffer>>,
     gro: Option<Box<Gro>>,
     due: VecDeque<Due>,
     stats: ReceiverStats,
@@ -77,12 +84,12 @@ pub struct Receiver {
 impl Receiver {
     /// A receiver that waits for the SYN of `endpoint`'s flow.
     pub fn new(endpoint: Endpoint, params: &TcpParams, ack: AckParams) -> Receiver {
-        let limit = params.receive_window;
-        let buffer = if params.autotuning { Autotuning::initial_window(limit) } else { limit };
+        let largest = params.receive_window;
+        let buffer = (!params.has_fixed_window()).then(|| Box::new(Buffer::new(&endpoint, params)));
         Receiver {
             endpoint,
             rcv_nxt: Seq::SYN,
-            window: Window::new(buffer),
+            window: Window::new(largest, WindowScale::new(&endpoint, params).shift),
             feedback: Feedback::None,
             timestamps: Timestamps::new(params.timestamps),
             delayed_ack: DelayedAck::new(ack),
@@ -90,7 +97,9 @@ impl Receiver {
             reassembly: Reassembly::default(),
             sack: Sack::new(params.sack, params.timestamps),
             keeps_out_of_order: true,
-            autotuning: params.autotuning.then(|| Box::new(Autotuning::new(endpoint.mss(), limit))),
+            segment_size: SegmentSize::new(endpoint.mss()),
+            initial_window: initial_window(params, endpoint.mss()),
+            buffer,
             gro: params.gro.map(|period| Box::new(Gro::new(period, params.timestamps, endpoint.headers))),
             due: VecDeque::with_capacity(2),
             stats: ReceiverStats::default(),
@@ -191,13 +200,17 @@ impl Receiver {
         self.rcv_nxt = Seq::FIRST_DATA;
         self.timestamps.on_segment(Seq::SYN, syn.ts_val);
         let options = self.syn_ack_options(&answer);
-        self.leave(TcpFlags::SYN | TcpFlags::ACK | answer.flags, Some(options));
+        let window = match self.buffer {
+            Some(_) => self.window.offer_unscaled(self.initial_window, self.rcv_nxt),
+            None => self.window.offer(self.rcv_nxt),
+        };
+        self.leave(TcpFlags::SYN | TcpFlags::ACK | answer.flags, Some(options), window);
     }
 
     /// A segment arrived at TCP.
     #[inline]
     fn receive(&mut self, segment: &Segment, now: Time) -> SegmentReport {
-        if self.rcv_nxt == Seq::FIRST_DATA {
+        if self.rcv_nxt == Seq::FIRST_DATA && self.handshake.is_open() {
             self.on_established(now);
         }
         let next = segment.seq == self.rcv_nxt && segment.end > segment.seq;
@@ -213,11 +226,13 @@ impl Receiver {
     #[inline]
     fn receive_next(&mut self, segment: &Segment, now: Time) -> SegmentReport {
         let arrival = self.accept(segment);
-        let delivered = self.deliver(segment, segment.end, now);
+        let arrival = self.buffer_in_order(arrival, segment, now);
+        let delivered = self.deliver(segment.end);
         let unacked = segment.end - self.timestamps.last_ack_sent();
-        let connection = connection(&self.endpoint, &self.window, &self.handshake);
+        let connection = connection(&self.segment_size, &self.window, &self.handshake);
         let leave = self.delayed_ack.on_in_order(arrival, unacked, &connection, now);
         self.acknowledge_if(leave);
+        self.read(now);
         SegmentReport { delivered, ..SegmentReport::default() }
     }
 
@@ -265,7 +280,7 @@ impl Receiver {
             self.sack.on_duplicate(known);
         }
         if known.start < known.end || (!old && segment.seq == self.window.edge()) {
-            self.delayed_ack.on_unacceptable(&connection(&self.endpoint, &self.window, &self.handshake));
+            self.delayed_ack.on_unacceptable(&connection(&self.segment_size, &self.window, &self.handshake));
         }
         self.acknowledge();
         report
@@ -274,6 +289,7 @@ impl Receiver {
     /// It holds the next byte; part of it may have arrived before, and it may join what arrived above it.
     fn receive_at_gap(&mut self, segment: &Segment, now: Time) -> SegmentReport {
         let arrival = self.accept(segment);
+        let arrival = self.buffer_in_order(arrival, segment, now);
         let found = self.reassembly.insert(self.rcv_nxt, segment.end);
         let below = self.rcv_nxt - segment.seq;
         if below > Bytes::ZERO {
@@ -282,10 +298,15 @@ impl Receiver {
             self.sack.on_duplicate(duplicate);
         }
         self.reassembly.deliver_first();
-        let delivered = self.deliver(segment, found.block.end, now);
+        let delivered = self.deliver(found.block.end);
+        if let Some(buffer) = &mut self.buffer {
+            buffer.on_gap_filled(self.rcv_nxt - segment.end, self.reassembly.is_empty());
+        }
         self.sack.on_delivered(self.rcv_nxt);
-        self.delayed_ack.on_urgent(arrival, &connection(&self.endpoint, &self.window, &self.handshake), now);
+        let connection = connection(&self.segment_size, &self.window, &self.handshake);
+        self.delayed_ack.on_urgent(arrival, &connection, now);
         self.acknowledge();
+        self.read(now);
         SegmentReport { delivered, duplicate: below + found.duplicate, out_of_order: false }
     }
 
@@ -299,6 +320,7 @@ impl Receiver {
             return SegmentReport { out_of_order: true, ..SegmentReport::default() };
         }
         let found = self.reassembly.insert(segment.seq, segment.end);
+        let arrival = self.buffer_above_gap(arrival, segment, &found);
         let leave = self.on_block(arrival, &found, segment, now);
         self.acknowledge_if(leave);
         SegmentReport { delivered: Bytes::ZERO, duplicate: found.duplicate, out_of_order: true }
@@ -312,7 +334,7 @@ impl Receiver {
         }
         self.sack.on_block(found.block);
         if found.first_duplicate.is_none() && self.sack.is_enabled() {
-            let connection = connection(&self.endpoint, &self.window, &self.handshake);
+            let connection = connection(&self.segment_size, &self.window, &self.handshake);
             return self.delayed_ack.on_out_of_order(arrival, self.rcv_nxt, &connection, now);
         }
         self.stats.duplicates +=
@@ -338,28 +360,78 @@ impl Receiver {
         self.stats.sce += if mark == Mark::Sce { packets } else { 0 };
         self.timestamps.on_segment(segment.seq, segment.ts_val);
         let news = self.feedback.on_segment(segment);
-        Arrival { packets: segment.packets, ecn: segment.ecn, mark, changed, news }
+        Arrival {
+            packets: segment.packets,
+            ecn: segment.ecn,
+            mark,
+            changed,
+            news,
+            grew: false,
+            pushed: false,
+        }
     }
 
-    /// All below `end` is there: the application reads what is new of it.
+    /// A segment in order is in the buffer.
     #[inline]
-    fn deliver(&mut self, segment: &Segment, end: Seq, now: Time) -> Bytes {
+    fn buffer_in_order(&mut self, arrival: Arrival, segment: &Segment, now: Time) -> Arrival {
+        let measured = self.segment_size.on_segment(segment);
+        let offered = self.window.size();
+        let grew = self
+            .buffer
+            .as_mut()
+            .is_some_and(|buffer| buffer.on_data(segment, measured, &self.segment_size, offered, now));
+        Arrival { grew, pushed: measured.pushed, ..arrival }
+    }
+
+    /// A segment above a gap is in the buffer, as far as it is new.
+    fn buffer_above_gap(&mut self, arrival: Arrival, segment: &Segment, found: &Insertion) -> Arrival {
+        let measured = self.segment_size.on_segment(segment);
+        let Some(buffer) = &mut self.buffer else { return arrival };
+        if found.duplicate == segment.len() {
+            return arrival;
+        }
+        let highest = self.reassembly.ranges().next_back().map_or(self.rcv_nxt, |range| range.end);
+        let extent = highest - self.rcv_nxt;
+        let offered = self.window.size();
+        let selective = self.sack.is_enabled();
+        let grew = buffer.on_out_of_order(segment, measured, &self.segment_size, offered, extent, selective);
+        Arrival { grew, ..arrival }
+    }
+
+    /// All below `end` is there.
+    #[inline]
+    fn deliver(&mut self, end: Seq) -> Bytes {
         let delivered = end - self.rcv_nxt;
         self.rcv_nxt = end;
         self.stats.delivered += delivered;
-        if let Some(autotuning) = &mut self.autotuning
-            && let Some(buffer) = autotuning.on_delivered(segment, end, self.window.size(), now)
-        {
-            self.window.grow(buffer);
-        }
         delivered
+    }
+
+    /// The application reads what is new, which may release an ACK.
+    #[inline]
+    fn read(&mut self, now: Time) {
+        if let Some(buffer) = &mut self.buffer {
+            buffer.on_read(self.rcv_nxt, now);
+        }
+        if (self.delayed_ack.leaves_when_read() && self.reassembly.is_empty()) || self.has_reopened() {
+            self.acknowledge();
+        }
+    }
+
+    /// Reading has at least doubled a window that was small (Linux `tcp_cleanup_rbuf`): the sender may wait for it.
+    #[inline]
+    fn has_reopened(&self) -> bool {
+        self.buffer.as_ref().is_some_and(|buffer| {
+            let left = self.window.left(self.rcv_nxt);
+            buffer.is_small(left) && buffer.offer().0 >= (left * 2).max(Bytes::new(1))
+        })
     }
 
     /// The sender has seen the SYN|ACK.
     fn on_established(&mut self, now: Time) {
         self.handshake.on_answer(now);
-        if let Some(autotuning) = &mut self.autotuning {
-            autotuning.on_established(self.handshake.rtt(), now);
+        if let Some(buffer) = &mut self.buffer {
+            buffer.on_established(now);
         }
     }
 
@@ -382,26 +454,32 @@ impl Receiver {
         self.stats.compressed_acks += u64::from(self.delayed_ack.held());
         self.stats.dsacks += u64::from(self.sack.has_duplicate());
         let options = self.options();
-        self.leave(self.feedback.flags(self.delayed_ack.mark()), options);
+        let window = self.offer();
+        self.leave(self.feedback.flags(self.delayed_ack.mark()), options, window);
         self.delayed_ack.on_ack_sent();
     }
 
-    /// An ACK with these flags and options is due.
+    /// The window field of an ACK.
     #[inline]
-    fn leave(&mut self, flags: TcpFlags, options: Option<Box<Options>>) {
-        self.due.push_back(Due {
-            ack: self.rcv_nxt,
-            ts_ecr: self.timestamps.echo(),
-            options,
-            window: self.window.offer(self.rcv_nxt),
-            flags,
-        });
+    fn offer(&mut self) -> u16 {
+        let Some(buffer) = &self.buffer else { return self.window.offer(self.rcv_nxt) };
+        let (size, low) = buffer.offer();
+        if low {
+            self.delayed_ack.on_low_memory();
+        }
+        self.window.offer_at_least(size, self.rcv_nxt)
+    }
+
+    /// An ACK with these flags, options and window field is due.
+    #[inline]
+    fn leave(&mut self, flags: TcpFlags, options: Option<Box<Options>>, window: u16) {
+        self.due.push_back(Due { ack: self.rcv_nxt, ts_ecr: self.timestamps.echo(), options, window, flags });
         self.timestamps.on_ack_sent(self.rcv_nxt);
     }
 }
 
 /// What ACK policies look at, borrowed apart from them.
 #[inline]
-fn connection<'a>(endpoint: &Endpoint, window: &Window, handshake: &'a Handshake) -> Connection<'a> {
-    Connection { mss: endpoint.mss(), window: window.size(), handshake }
+fn connection<'a>(sizes: &SegmentSize, window: &Window, handshake: &'a Handshake) -> Connection<'a> {
+    Connection { mss: sizes.estimate(), window: window.size(), handshake }
 }

@@ -66,6 +66,19 @@ impl Quickack {
         self.deflate();
     }
 
+    /// The window may grow: the next ACK leaves at once. Linux sets the lowest bit of the credit, and with it an even
+    /// credit is kept from being spent.
+    #[inline]
+    pub(super) fn on_growth(&mut self) {
+        self.credit |= 1;
+    }
+
+    /// Less than half of the buffer is free: no ACK leaves before it has to.
+    #[inline]
+    pub(super) fn on_low_memory(&mut self) {
+        self.credit = 0;
+    }
+
     /// An ACK left.
     #[inline]
     pub(super) fn on_ack_sent(&mut self) {

@@ -1,29 +1,31 @@
-//! The receive window.
+//! The receive window: what an ACK offers.
 //!
-//! RFC 9293 section 3.8.6; its scale: RFC 7323 section 2. The application reads at once, so what is in order takes no
-//! room, and the window is the whole buffer. The field counts in units of 2^14 bytes, rounded down: the window is
-//! then the same for every ACK, or larger, and since ACKs do not go back, the right edge never does either (RFC 7323
-//! section 2.4). A buffer below one unit counts as one: a window of zero would never open.
+//! RFC 9293 section 3.8.6; its scale: RFC 7323 section 2. A fixed window is the whole buffer, since the application
+//! reads at once: the field rounds it down, and one unit at least is offered, because a window of zero would never
+//! open. A window that grows is what the buffer says; as in Linux (`__tcp_select_window`, `tcp_select_window`) the
+//! field rounds it up, and where it would take back what was offered before, that stays offered (RFC 7323 section 2.4).
 
 use windtunnel_units::{Bytes, Seq};
 
-use crate::config::WINDOW_SHIFT;
-
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
-    units: u16,
+    shift: u32,
+    /// What the last ACK offered.
+    size: Bytes,
     /// The byte after the last one that the sender was allowed to send.
     edge: Seq,
 }
 
 impl Window {
-    pub(super) fn new(buffer: Bytes) -> Window {
-        Window { units: units(buffer), edge: Seq::SYN }
+    pub(super) fn new(size: Bytes, shift: u32) -> Window {
+        let units = (size.get() >> shift).clamp(1, u64::from(u16::MAX));
+        Window { shift, size: Bytes::new(units << shift), edge: Seq::SYN }
     }
 
     /// What the receiver offers.
+    #[inline]
     pub(super) fn size(&self) -> Bytes {
-        Bytes::new(u64::from(self.units) << WINDOW_SHIFT)
+        self.size
     }
 
     /// The right edge of what was offered.
@@ -32,19 +34,33 @@ impl Window {
         self.edge
     }
 
-    /// The buffer is larger now.
-    pub(super) fn grow(&mut self, buffer: Bytes) {
-        self.units = self.units.max(units(buffer));
+    /// What is left of the window above `rcv_nxt`.
+    #[inline]
+    pub(super) fn left(&self, rcv_nxt: Seq) -> Bytes {
+        if self.edge > rcv_nxt { self.edge - rcv_nxt } else { Bytes::ZERO }
     }
 
-    /// The window field of an ACK of all below `ack`.
+    /// The window field of an ACK of all below `ack`, where the window is fixed.
     #[inline]
     pub(super) fn offer(&mut self, ack: Seq) -> u16 {
-        self.edge = ack + self.size();
-        self.units
+        self.edge = ack + self.size;
+        (self.size.get() >> self.shift) as u16
     }
-}
 
-fn units(buffer: Bytes) -> u16 {
-    (buffer.get() >> WINDOW_SHIFT).clamp(1, u64::from(u16::MAX)) as u16
+    /// The same where it grows: `size` can be offered.
+    #[inline]
+    pub(super) fn offer_at_least(&mut self, size: Bytes, ack: Seq) -> u16 {
+        let wanted = size.max(self.left(ack)).get();
+        let units = wanted.div_ceil(1 << self.shift).min(u64::from(u16::MAX));
+        self.size = Bytes::new(units << self.shift);
+        self.edge = self.edge.max(ack + self.size);
+        units as u16
+    }
+
+    /// The window field of a SYN|ACK, which has no scale (RFC 7323 section 2.2).
+    pub(super) fn offer_unscaled(&mut self, size: Bytes, ack: Seq) -> u16 {
+        self.size = size;
+        self.edge = ack + size;
+        size.get().min(u64::from(u16::MAX)) as u16
+    }
 }

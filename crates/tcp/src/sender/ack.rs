@@ -8,7 +8,6 @@ use super::Sender;
 use super::detection::Detector;
 use super::ecn::Progress;
 use super::scoreboard::{Acked, Amount, QueuedSegment, d_sack};
-use crate::config::WINDOW_SHIFT;
 use crate::params::RtoRule;
 
 /// The facts of an ACK.
@@ -158,7 +157,7 @@ impl Sender {
     /// options say. As in Linux a duplicate ACK that changes no window may be late by more (`tcp_disordered_ack`).
     #[cold]
     pub(super) fn is_overtaken(&self, packet: &Packet) -> bool {
-        let window = Bytes::new(u64::from(packet.window) << WINDOW_SHIFT);
+        let window = self.window_scale.window(packet);
         let duplicate = packet.payload() == Bytes::ZERO
             && packet.ack == self.board.una()
             && packet.ack + window <= self.window_end;
@@ -169,7 +168,7 @@ impl Sender {
     /// The right edge of the receive window; it is never moved back (RFC 9293 section 3.8.6). True if it moved.
     #[inline]
     pub(super) fn update_send_window(&mut self, packet: &Packet) -> bool {
-        let window = Bytes::new(u64::from(packet.window) << WINDOW_SHIFT);
+        let window = self.window_scale.window(packet);
         let end = packet.ack + window;
         self.largest_window = self.largest_window.max(window);
         let moved = end > self.window_end;

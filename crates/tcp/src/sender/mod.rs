@@ -13,6 +13,7 @@ mod feedback;
 mod frto;
 mod handshake;
 mod info;
+mod jitter;
 mod limits;
 mod pacing;
 mod pipe_ack;
@@ -43,13 +44,14 @@ use windtunnel_units::{Bytes, Duration, Seq, Time};
 use windtunnel_wire::{Packet, TcpFlags};
 
 use crate::ack_report::AckReport;
-use crate::config::Endpoint;
+use crate::config::{Endpoint, WindowScale};
 use crate::params::TcpParams;
 use crate::paws;
 use detection::Detector;
 use ecn::EcnSender;
 use frto::Frto;
 use handshake::Handshake;
+use jitter::Jitter;
 use limits::Limits;
 use pacing::Pacer;
 use prr::Prr;
@@ -79,6 +81,8 @@ pub struct Sender {
     unsent: Bytes,
     /// The right edge of the receive window.
     window_end: Seq,
+    /// The scale of the window field.
+    window_scale: WindowScale,
     /// The largest window that the receiver offered.
     largest_window: Bytes,
     /// Leaves next, whatever cwnd says.
@@ -104,6 +108,7 @@ pub struct Sender {
     tso: Tso,
     /// The end of pacing's wait.
     wake: Time,
+    jitter: Option<Box<Jitter>>,
     tlp: Tlp,
 
     // Congestion.
@@ -150,6 +155,7 @@ impl Sender {
             handshake: Handshake::new(params),
             unsent: Bytes::ZERO,
             window_end: Seq::FIRST_DATA,
+            window_scale: WindowScale::new(&endpoint, params),
             largest_window: Bytes::ZERO,
             forced: None,
             only_new: false,
@@ -165,6 +171,7 @@ impl Sender {
             pacer: Pacer::new(endpoint.paced || needs.pacing == PacingNeed::Always, params),
             tso: Tso::new(params, mss),
             wake: Time::NEVER,
+            jitter: Jitter::new(params.jitter, params.jitter_seed ^ u64::from(endpoint.flow.get())),
             tlp: Tlp::new(params.tlp && params.sack),
             cwnd,
             needs,
@@ -222,6 +229,9 @@ impl Sender {
         self.update_pacing();
         if ack.restart_timer {
             self.restart_timer(now);
+        }
+        if let Some(jitter) = &mut self.jitter {
+            jitter.on_ack(now);
         }
         let news = (ack.delivered - ack.twice).bytes;
         self.stats.delivered += news;

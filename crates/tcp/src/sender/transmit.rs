@@ -46,6 +46,10 @@ impl Sender {
         {
             return Some(packet);
         }
+        if let Some(until) = self.jitter.as_ref().and_then(|jitter| jitter.waits(now)) {
+            self.wake = until;
+            return None;
+        }
         if self.board.is_empty() && self.unsent > Bytes::ZERO && self.idle {
             self.idle = false;
             self.begin_flight(now);

@@ -35,7 +35,7 @@ fn ack(upto: u64, flags: TcpFlags) -> Packet {
     let mut packet = Packet::new(FlowId::new(0), HEADERS_WITHOUT_TIMESTAMPS, Bytes::ZERO);
     packet.ack = Seq::new(upto);
     packet.flags = TcpFlags::ACK | flags;
-    packet.window = 4;
+    packet.window = 512; // in units of 128 bytes: 64 KiB
     packet
 }
 

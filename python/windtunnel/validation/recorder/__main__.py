@@ -1,4 +1,4 @@
-"""Records the scripts of ``linux_scripts``."""
+"""Records the scripts of ``linux_scripts`` or ``receiver_scripts``."""
 
 from __future__ import annotations
 
@@ -12,9 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from windtunnel.atomic import staged_file
+from windtunnel.validation.linux_cubic import SCRIPTS as CUBIC_SCRIPTS
 from windtunnel.validation.linux_scripts import SCRIPTS, WITHOUT_SACK, WITHOUT_TIMESTAMPS, LinuxScript
+from windtunnel.validation.receiver_scripts import SCRIPTS as RECEIVER_SCRIPTS
+from windtunnel.validation.receiver_scripts import ReceiverScript
 from windtunnel.validation.recorder import Session, Transfer, Transmission
 from windtunnel.validation.recorder.kernel import SYSCTLS, tick_ms
+from windtunnel.validation.recorder.receiving import ReceiverSession
 from windtunnel.validation.scripts.follow import PAUSE_NS, shorten
 
 #: Above what else runs.
@@ -107,6 +111,59 @@ def report(session: Session) -> Iterator[str]:
         yield f"{time_ns / 1e6:9.2f} ms  {event}"
 
 
+def receiver_recording(script: ReceiverScript, times: int) -> dict[str, Any]:
+    """Sessions of one receiver script as the file has them: what most of them answered, with one of these in full."""
+    sessions = []
+    answers = []
+    for _ in range(times):
+        session = ReceiverSession(script)
+        session.run()
+        sessions.append(session)
+        answers.append([(a.after, a.ack, a.window, a.sack, a.ece) for a in session.answers])
+    typical = answers.index(max(answers, key=answers.count))
+    session = sessions[typical]
+    return {
+        "equal": [answers.count(answers[typical]), times],
+        "mss": script.mss,
+        "rtt_ms": script.rtt_ms,
+        "sack": script.sack,
+        "timestamps": script.timestamps,
+        "ecn": script.ecn,
+        "largest_buffer": script.largest_buffer,
+        "initial_window": session.initial_window,
+        "arrivals": [
+            [time_ns // 1000, a.first, a.length, int(a.push), int(a.cwr), a.ecn]
+            for time_ns, a in zip(session.times_ns, script.arrivals, strict=True)
+        ],
+        "answers": [
+            [a.time_ns // 1000, a.after, a.ack, a.window, int(a.ece), *(edge for block in a.sack for edge in block)]
+            for a in session.answers
+        ],
+    }
+
+
+def record_receiver(times: int, only: Sequence[str] | None, out: Path | None) -> None:
+    """Record the kernel's receiver."""
+    recorded = {}
+    for script in RECEIVER_SCRIPTS:
+        if only and script.name not in only:
+            continue
+        recorded[script.name] = receiver_recording(script, times)
+        equal, _ = recorded[script.name]["equal"]
+        print(f"{script.name}: {len(recorded[script.name]['answers'])} ACKs, {equal} of {times} equal", flush=True)
+    about = {
+        **origin(),
+        "how": "python -m windtunnel.validation.recorder --receiver",
+        "path": "TUN device, MTU 1500, real time; the application reads after each segment",
+        "arrivals": ["us since the handshake", "first byte", "length", "PSH", "CWR", "ECN field"],
+        "answers": ["us since the handshake", "segments before", "bytes acknowledged", "window", "ECE", "SACK edges"],
+    }
+    del about["columns"]
+    if out:
+        with staged_file(out, force=True) as stage:
+            stage.write_text(text({"origin": about, "scripts": recorded}), encoding="utf-8")
+
+
 def main() -> None:
     """Record, and write the file."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -114,10 +171,14 @@ def main() -> None:
     parser.add_argument("--only", action="append", help="only this script; repeatable")
     parser.add_argument("--out", type=Path, help="write the recordings here")
     parser.add_argument("--steps", action="store_true", help="print the sender's state after each ACK")
+    parser.add_argument("--receiver", action="store_true", help="record the kernel's receiver, not its sender")
     chosen = parser.parse_args()
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
+    if chosen.receiver:
+        record_receiver(chosen.times, chosen.only, chosen.out)
+        return
     scripts: dict[str, Any] = {}
-    for script in SCRIPTS:
+    for script in (*SCRIPTS, *CUBIC_SCRIPTS):
         if chosen.only and script.name not in chosen.only:
             continue
         sessions = [session_of(script) for _ in range(chosen.times)]

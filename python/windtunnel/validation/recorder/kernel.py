@@ -44,7 +44,12 @@ SYSCTLS: Mapping[str, str] = {
 }
 
 
-def new_network(sysctls: Mapping[str, str], initial_window: int | None, largest_burst: int | None) -> int:
+def new_network(
+    sysctls: Mapping[str, str],
+    initial_window: int | None = None,
+    largest_burst: int | None = None,
+    mtu: int = 1500,
+) -> int:
     """A network namespace for this process, with nothing but a TUN device in it; returns the device's descriptor."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(CLONE_NEWNET):
@@ -59,7 +64,7 @@ def new_network(sysctls: Mapping[str, str], initial_window: int | None, largest_
     # TCP always builds large packets, which something below takes apart, whatever the device's offloads (Linux 4.17).
     # With room for one segment in them a packet is what TCP decided to send.
     burst = ["gso_max_segs", str(largest_burst)] if largest_burst else []
-    _ip("link", "set", DEVICE, "mtu", "1500", *burst, "up")
+    _ip("link", "set", DEVICE, "mtu", str(mtu), *burst, "up")
     _ip("route", "add", f"{RECEIVER}/32", "dev", DEVICE, *window)
     return device
 
@@ -76,6 +81,14 @@ def sending_socket(cc: str) -> socket.socket:
     sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sender.connect_ex((RECEIVER, PORT))
     return sender
+
+
+def listening_socket() -> socket.socket:
+    """A socket that waits for a connection."""
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.bind((SENDER, PORT))
+    listener.listen(1)
+    return listener
 
 
 def tick_ms() -> float:

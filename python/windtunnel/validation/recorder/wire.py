@@ -100,13 +100,14 @@ def options(segment: Segment) -> bytes:
 
 
 def build(segment: Segment, source: str, target: str) -> bytes:
-    """The IP packet of a segment without data."""
+    """The IP packet of a segment, its data all zero."""
     text = options(segment)
     addresses = socket.inet_aton(source), socket.inet_aton(target)
-    length = TCP_HEADER.size + len(text)
+    header = TCP_HEADER.size + len(text)
+    length = header + segment.payload
 
     def tcp(checksum: int) -> bytes:
-        offset = length // 4 << 4
+        offset = header // 4 << 4
         ports = segment.source, segment.target
         return TCP_HEADER.pack(*ports, segment.seq, segment.ack, offset, segment.flags, segment.window, checksum, 0)
 
@@ -115,7 +116,8 @@ def build(segment: Segment, source: str, target: str) -> bytes:
         return IP_HEADER.pack(0x45, segment.ecn, total, 0, 0, 64, socket.IPPROTO_TCP, checksum, *addresses)
 
     pseudo = struct.pack("!4s4sBBH", *addresses, 0, socket.IPPROTO_TCP, length)
-    return ip(internet_checksum(ip(0))) + tcp(internet_checksum(pseudo + tcp(0) + text)) + text
+    # Zeros add nothing to the checksum.
+    return ip(internet_checksum(ip(0))) + tcp(internet_checksum(pseudo + tcp(0) + text)) + text + bytes(segment.payload)
 
 
 def internet_checksum(text: bytes) -> int:

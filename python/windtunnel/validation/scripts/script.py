@@ -79,6 +79,8 @@ def scenario(script: Script) -> str:
 duration = "20 s"
 endpoints = "linux"
 [tcp]
+window_growth = false
+autotuning = false
 {script.tcp}
 [bottleneck]
 rate = "100 Mbit/s"

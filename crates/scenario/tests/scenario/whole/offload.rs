@@ -6,7 +6,7 @@ use super::*;
 /// A window of 512 KiB over 100 Mbit/s and 20 ms (250 kB): the link is busy, and a packet leaves it every 120 us.
 const BUSY: &str = r#"
 duration = "5 s"
-tcp = { receive_window = "512 KiB" }
+tcp = { receive_window = "512 KiB", window_growth = false, autotuning = false }
 record = { packets = true }
 window = [{ name = "late", from = "1 s", to = "5 s" }]
 [bottleneck]
@@ -63,7 +63,7 @@ fn gro_stops_at_the_largest_packet() {
 fn gso_bursts_are_acknowledged_as_one() {
     let paced = r#"
         duration = "5 s"
-        tcp = { receive_window = "48 KiB", gro = "20 us" }
+        tcp = { receive_window = "48 KiB", window_growth = false, autotuning = false, gro = "20 us" }
         record = { packets = true, events = true }
         [bottleneck]
         rate = "10 Gbit/s"

@@ -43,32 +43,12 @@ fn volume() {
     }
 }
 
-/// Linux (`tcp_send_delayed_ack`): an ACK that waits leaves at once if no more than a quarter of the delay is left of
-/// its wait: of the delay in force, which the round trip bounds to 40 ms, not of the ATO, which is 65 ms here. A timer
-/// that ran out had made that 80 ms, and a segment 25 ms after the last makes it 80/2 + 25.
-#[test]
-fn linux_nearly_due() {
-    for (gap, waits) in [(25, true), (30, false)] {
-        let mut bench = seasoned();
-        bench.segment(16);
-        bench.wait(ms(140));
-        assert_eq!(bench.take().len(), 1, "after 40 ms");
-        let next = 1 + 17 * MSS;
-        bench.bytes(next, next + 100);
-        bench.wait(ms(gap));
-        bench.bytes(next + 100, next + 200);
-        assert_eq!(bench.take().is_empty(), waits, "{gap} ms");
-        bench.wait(ms(40 - gap));
-        assert_eq!(bench.take().len(), usize::from(waits), "{gap} ms");
-    }
-}
-
 /// `every`: at each n-th segment, or the delay after the first one that waits.
 #[test]
 fn every_nth() {
     for count in 1..6 {
         let params = AckParams { policy: AckPolicy::Every, count, delay: ms(25), ..AckParams::default() };
-        let mut bench = Bench::new(&TcpParams::default(), params, Ecn::NotEct, false);
+        let mut bench = Bench::new(&crate::fixed_window(), params, Ecn::NotEct, false);
         let n = 60 + u64::from(count) - 1;
         for i in 0..n {
             bench.segment(i);
@@ -90,7 +70,7 @@ fn every_nth() {
     }
 }
 
-/// Linux: a segment alone waits 40 ms; one byte more than a full segment is acknowledged at once, exactly one is not.
+/// Linux: a segment alone waits 40 ms; one byte more than a full segment is acknowledged at once.
 #[test]
 fn linux_alone_and_more_than_one() {
     let mut bench = seasoned();
@@ -101,31 +81,29 @@ fn linux_alone_and_more_than_one() {
     assert_eq!(bench.take().len(), 1);
     assert_eq!(bench.receiver.stats().delayed_acks, 1);
     let start = 1 + 17 * MSS;
-    bench.bytes(start, start + MSS - 100);
-    bench.bytes(start + MSS - 100, start + MSS);
-    assert!(bench.take().is_empty(), "one full segment in two parts");
+    bench.bytes(start, start + MSS);
+    assert!(bench.take().is_empty(), "one full segment");
     bench.bytes(start + MSS, start + MSS + 1);
     assert_eq!(bench.take().len(), 1);
 }
 
-/// Linux: a small segment that arrives when the ACK of another is due within a quarter of the ATO anyway is
-/// acknowledged with it at once (gap 31 ms: the ATO is 40/2 + 31 = 51 ms); earlier it waits, and does not put the ACK
-/// off.
+/// Linux: what ends a write, by PSH or by being short, is acknowledged once it has been read, at once; a second short
+/// segment of the same length is taken for a full one.
 #[test]
-fn linux_small_segments() {
-    for (gap, at_once) in [(31, true), (20, false)] {
-        let mut bench = seasoned();
-        let start = 1 + 16 * MSS;
-        bench.bytes(start, start + 100);
-        let first = bench.now;
-        bench.wait(ms(gap));
-        bench.bytes(start + 100, start + 200);
-        assert_eq!(bench.acks.len(), usize::from(at_once), "after {gap} ms");
-        bench.wait(ms(100));
-        let acks = bench.take();
-        assert_eq!(acks.len(), 1);
-        assert_eq!(acks[0].at, first + ms(if at_once { 31 } else { 40 }));
-    }
+fn linux_end_of_a_write() {
+    let start = 1 + 16 * MSS;
+    let mut bench = seasoned();
+    bench.bytes(start, start + 100);
+    assert_eq!(bench.take().len(), 1, "short");
+    let mut bench = seasoned();
+    bench.marked(start, start + MSS, TcpFlags::PSH, Ecn::NotEct);
+    assert_eq!(bench.take().len(), 1, "pushed");
+    bench.bytes(start + MSS, start + MSS + 700);
+    assert_eq!(bench.take().len(), 1, "short");
+    bench.bytes(start + MSS + 700, start + MSS + 1400);
+    assert!(bench.take().is_empty(), "two of 700 bytes");
+    bench.bytes(start + MSS + 1400, start + MSS + 1401);
+    assert_eq!(bench.take().len(), 1, "more than 700 bytes");
 }
 
 /// Linux: the ATO doubles when a delayed ACK's timer runs out, not when that of a compressed one does.
@@ -224,7 +202,7 @@ fn compression_of_sacks() {
 #[test]
 fn no_compression() {
     let params = AckParams { sack_compression: false, ..policy(AckPolicy::Linux) };
-    let mut bench = Bench::new(&TcpParams::default(), params, Ecn::NotEct, false);
+    let mut bench = Bench::new(&crate::fixed_window(), params, Ecn::NotEct, false);
     for n in (0..16).chain(17..117) {
         bench.segment(n);
     }
@@ -272,7 +250,7 @@ fn compression_and_duplicate() {
 /// 17.7).
 #[test]
 fn linux_and_ecn() {
-    let mut bench = Bench::new(&TcpParams::default(), policy(AckPolicy::Linux), Ecn::Ect0, false);
+    let mut bench = Bench::new(&crate::fixed_window(), policy(AckPolicy::Linux), Ecn::Ect0, false);
     for n in 0..16 {
         bench.segment_with(n, Ecn::Ect0);
     }
@@ -316,7 +294,7 @@ fn timers() {
 fn beyond_the_window() {
     let edge = 1 << 14;
     for (at, quick) in [(0, true), (edge, true), (edge + 1, false)] {
-        let params = TcpParams { receive_window: Bytes::new(edge), ..TcpParams::default() };
+        let params = TcpParams { receive_window: Bytes::new(edge), ..crate::fixed_window() };
         let mut bench = Bench::new(&params, policy(AckPolicy::Linux), Ecn::NotEct, false);
         // The credit of five pairs of segments, and a pair.
         for n in 0..7 {
@@ -328,7 +306,7 @@ fn beyond_the_window() {
         let start = if at == 0 { 1 } else { next + at };
         bench.bytes(start, start + 100);
         assert_eq!(bench.take().len(), 1, "at once");
-        bench.bytes(next, next + 100);
+        bench.bytes(next, next + MSS);
         assert_eq!(!bench.take().is_empty(), quick, "{at} beyond the next byte");
     }
 }

@@ -2,7 +2,7 @@
 
 use windtunnel_tcp::{
     AckParams, AckPolicy, Endpoint, FeedbackScheme, HEADERS, HEADERS_WITHOUT_TIMESTAMPS, Receiver,
-    SegmentReport, TcpParams, WINDOW_SHIFT,
+    SegmentReport, TcpParams, WindowScale,
 };
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId, Options, Packet, TcpFlags};
@@ -67,6 +67,7 @@ pub(super) struct Bench {
     pub(super) receiver: Receiver,
     pub(super) now: Time,
     pub(super) acks: Vec<Reply>,
+    pub(super) shift: u32,
 }
 
 impl Bench {
@@ -77,13 +78,18 @@ impl Bench {
 
     /// A receiver without ECN whose handshake took `rtt`.
     pub(super) fn far(ack: AckParams, rtt: Duration) -> Bench {
-        Bench::connected(&TcpParams::default(), ack, Ecn::NotEct, false, rtt)
+        Bench::connected(&crate::fixed_window(), ack, Ecn::NotEct, false, rtt)
     }
 
     fn connected(params: &TcpParams, ack: AckParams, ecn: Ecn, mds: bool, rtt: Duration) -> Bench {
         let headers = if params.timestamps { HEADERS } else { HEADERS_WITHOUT_TIMESTAMPS };
         let receiver = Receiver::new(endpoint(ecn, mds, headers), params, ack);
-        let mut bench = Bench { receiver, now: Time::from_nanos(1), acks: Vec::new() };
+        let mut bench = Bench {
+            receiver,
+            now: Time::from_nanos(1),
+            acks: Vec::new(),
+            shift: WindowScale::new(&endpoint(ecn, mds, headers), params).shift,
+        };
         let wants_ecn = ecn != Ecn::NotEct;
         let flags = TcpFlags::SYN.with_if(TcpFlags::ECE, wants_ecn).with_if(TcpFlags::CWR, wants_ecn);
         let mut syn = bench.packet(0, 0, flags, Ecn::NotEct);
@@ -98,7 +104,7 @@ impl Bench {
 
     /// A Linux receiver without ECN.
     pub(super) fn plain(ack: AckPolicy) -> Bench {
-        Bench::new(&TcpParams::default(), policy(ack), Ecn::NotEct, false)
+        Bench::new(&crate::fixed_window(), policy(ack), Ecn::NotEct, false)
     }
 
     pub(super) fn packet(&self, seq: u64, len: u64, flags: TcpFlags, ecn: Ecn) -> Packet {
@@ -174,7 +180,7 @@ impl Bench {
                 ack: packet.ack.get(),
                 blocks,
                 flags: packet.flags,
-                window: u64::from(packet.window) << WINDOW_SHIFT,
+                window: u64::from(packet.window) << self.shift,
                 ts_ecr: packet.ts_ecr,
                 size: packet.size().get(),
             });

@@ -9,7 +9,7 @@ use super::fixture::{Bench, MSS, ms, policy};
 const POLL: Duration = Duration::from_micros(50);
 
 fn bench(gro: Duration, ack: AckPolicy) -> Bench {
-    let params = TcpParams { gro: Some(gro), ..TcpParams::default() };
+    let params = TcpParams { gro: Some(gro), ..crate::fixed_window() };
     let mut bench = Bench::new(&params, policy(ack), Ecn::Ect0, false);
     for n in 0..16 {
         bench.segment_with(n, Ecn::Ect0); // Linux's credit
@@ -114,7 +114,7 @@ fn what_ends_a_merge() {
 #[test]
 fn another_timestamp() {
     for (timestamps, acks) in [(true, 2), (false, 1)] {
-        let params = TcpParams { gro: Some(POLL), timestamps, ..TcpParams::default() };
+        let params = TcpParams { gro: Some(POLL), timestamps, ..crate::fixed_window() };
         let mut bench = Bench::new(&params, policy(AckPolicy::Every), Ecn::Ect0, false);
         for (n, micros) in [(0, 20_000), (1, 20_999), (2, 21_000), (3, 21_001)] {
             let mut packet = bench.packet(1 + n * MSS, MSS, TcpFlags::ACK, Ecn::Ect0);

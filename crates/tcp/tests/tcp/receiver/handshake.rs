@@ -28,7 +28,7 @@ fn flags_of_the_answer() {
         (ask | TcpFlags::AE, Ecn::Ect0, true),
     ] {
         let endpoint = endpoint(ecn, false, HEADERS);
-        let mut receiver = Receiver::new(endpoint, &TcpParams::default(), AckParams::default());
+        let mut receiver = Receiver::new(endpoint, &crate::fixed_window(), AckParams::default());
         receiver.on_segment(&syn(flags), Time::from_nanos(10));
         let answer = receiver.poll_ack(Time::from_nanos(11)).expect("an answer");
         let expected = TcpFlags::SYN | TcpFlags::ACK;
@@ -55,7 +55,7 @@ fn size_of_the_answer() {
         (true, true, true, ask, 68),
         (true, true, true, TcpFlags::NONE, 60),
     ] {
-        let params = TcpParams { sack, timestamps, ..TcpParams::default() };
+        let params = TcpParams { sack, timestamps, ..crate::fixed_window() };
         let headers = if timestamps { HEADERS } else { HEADERS_WITHOUT_TIMESTAMPS };
         let mut receiver = Receiver::new(endpoint(Ecn::Ect0, mds, headers), &params, AckParams::default());
         receiver.on_segment(&syn(flags), Time::from_nanos(10));
@@ -69,7 +69,7 @@ fn size_of_the_answer() {
 #[test]
 fn syn_again() {
     let mut receiver =
-        Receiver::new(endpoint(Ecn::Ect0, false, HEADERS), &TcpParams::default(), AckParams::default());
+        Receiver::new(endpoint(Ecn::Ect0, false, HEADERS), &crate::fixed_window(), AckParams::default());
     let answer = |receiver: &mut Receiver, flags, at| {
         receiver.on_segment(&syn(flags), Time::from_nanos(at));
         receiver.poll_ack(Time::from_nanos(at)).expect("an answer").flags
@@ -89,7 +89,7 @@ fn syn_again() {
 #[test]
 fn data_before_the_syn() {
     let mut receiver =
-        Receiver::new(endpoint(Ecn::Ect0, false, HEADERS), &TcpParams::default(), AckParams::default());
+        Receiver::new(endpoint(Ecn::Ect0, false, HEADERS), &crate::fixed_window(), AckParams::default());
     for seq in [0, 1, 1449] {
         let mut data = Packet::new(FlowId::new(7), HEADERS + Bytes::new(MSS), Bytes::new(MSS));
         data.seq = windtunnel_units::Seq::new(seq);
@@ -116,8 +116,8 @@ fn segments_without_data() {
 fn round_trip() {
     let delay = |syns: u64, rtt: u64| -> Duration {
         let params = AckParams { policy: AckPolicy::Linux, ..AckParams::default() };
-        let receiver = Receiver::new(endpoint(Ecn::NotEct, false, HEADERS), &TcpParams::default(), params);
-        let mut bench = Bench { receiver, now: Time::ZERO, acks: Vec::new() };
+        let receiver = Receiver::new(endpoint(Ecn::NotEct, false, HEADERS), &crate::fixed_window(), params);
+        let mut bench = Bench { receiver, now: Time::ZERO, acks: Vec::new(), shift: 14 };
         for _ in 0..syns {
             bench.put(&syn(TcpFlags::NONE));
         }

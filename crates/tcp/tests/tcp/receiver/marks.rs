@@ -8,7 +8,7 @@ use windtunnel_wire::{Ecn, TcpFlags};
 use super::fixture::{Bench, MSS, ms, policy};
 
 fn ecn_bench(ack: AckPolicy) -> Bench {
-    Bench::new(&TcpParams::default(), policy(ack), Ecn::Ect0, false)
+    Bench::new(&crate::fixed_window(), policy(ack), Ecn::Ect0, false)
 }
 
 /// RFC 3168 section 6.1.3: from CE on every ACK has ECE, until CWR; CE on the packet with CWR sets the latch anew.
@@ -54,7 +54,7 @@ fn latch_and_delayed_acks() {
 /// outside: neither their CE nor their CWR counts (RFC 3168 section 6.1.5).
 #[test]
 fn outside_of_the_window() {
-    let params = TcpParams { receive_window: Bytes::new(1 << 14), ..TcpParams::default() };
+    let params = TcpParams { receive_window: Bytes::new(1 << 14), ..crate::fixed_window() };
     let mut bench = Bench::new(&params, policy(AckPolicy::Immediate), Ecn::Ect0, false);
     let mut ece = |start: u64, flags, ecn| {
         bench.marked(start, start + MSS, flags, ecn);
@@ -85,7 +85,7 @@ fn not_negotiated() {
 /// MDS flows echo CE through the latch as well, beside ESCE.
 #[test]
 fn both_echoes() {
-    let mut bench = Bench::new(&TcpParams::default(), policy(AckPolicy::Immediate), Ecn::Ect0, true);
+    let mut bench = Bench::new(&crate::fixed_window(), policy(AckPolicy::Immediate), Ecn::Ect0, true);
     assert!(bench.receiver.echoes_sce());
     for (n, ecn, ece, esce) in
         [(0, Ecn::Ect1, false, true), (1, Ecn::Ce, true, false), (2, Ecn::Ect1, true, true)]
@@ -103,7 +103,7 @@ fn both_echoes() {
 #[test]
 fn volume_of_state_change_acks() {
     for (share, expected) in [(0.0, 0.5), (0.02, 0.5196), (0.25, 0.6875), (0.5, 0.75)] {
-        let mut bench = Bench::new(&TcpParams::default(), policy(AckPolicy::StateChange), Ecn::Ect0, true);
+        let mut bench = Bench::new(&crate::fixed_window(), policy(AckPolicy::StateChange), Ecn::Ect0, true);
         let mut state = 1_u64;
         let n = 200_000;
         for i in 0..n {
@@ -169,7 +169,7 @@ proptest! {
             1..200,
         ),
     ) {
-        let params = TcpParams { gro: gro.map(Duration::from_micros), ..TcpParams::default() };
+        let params = TcpParams { gro: gro.map(Duration::from_micros), ..crate::fixed_window() };
         let ack = AckParams { policy: ack, count, ..AckParams::default() };
         let mut bench = Bench::new(&params, ack, Ecn::Ect0, true);
         let mut feedback = Feedback { acked: vec![false; segments.len()], esce: 0 };

@@ -12,7 +12,7 @@ type Line<'a> = ((u64, u64), u64, &'a [(u64, u64)]);
 /// All below `start` has arrived; then the lines.
 fn check(start: u64, lines: &[Line<'_>]) {
     for timestamps in [true, false] {
-        let params = TcpParams { timestamps, ..TcpParams::default() };
+        let params = TcpParams { timestamps, ..crate::fixed_window() };
         let mut bench = Bench::new(&params, policy(AckPolicy::Immediate), Ecn::NotEct, false);
         bench.bytes(1, start);
         bench.take();
@@ -141,7 +141,7 @@ fn rfc2883_two_parts_above() {
 fn room_for_blocks() {
     let blocks: Vec<(u64, u64)> = (1..7).map(|n| (n * 1000, n * 1000 + 500)).collect();
     for (timestamps, room) in [(true, 3), (false, 4)] {
-        let params = TcpParams { timestamps, ..TcpParams::default() };
+        let params = TcpParams { timestamps, ..crate::fixed_window() };
         let mut bench = Bench::new(&params, AckParams::default(), Ecn::NotEct, false);
         bench.bytes(1, 500);
         for (from, to) in &blocks {
@@ -166,7 +166,7 @@ fn without_sack() {
     let params = TcpParams {
         sack: false,
         loss_detection: windtunnel_tcp::LossDetection::Newreno,
-        ..TcpParams::default()
+        ..crate::fixed_window()
     };
     let mut bench = Bench::new(&params, policy(AckPolicy::Linux), Ecn::NotEct, false);
     bench.bytes(1, 500);
@@ -183,7 +183,7 @@ fn without_sack() {
 /// Reports and counters of a scene with a duplicate, a gap, and a segment beyond the window.
 #[test]
 fn reports() {
-    let params = TcpParams { receive_window: Bytes::new(1 << 14), ..TcpParams::default() };
+    let params = TcpParams { receive_window: Bytes::new(1 << 14), ..crate::fixed_window() };
     let mut bench = Bench::new(&params, policy(AckPolicy::Immediate), Ecn::NotEct, false);
     let mut report = |from, to| {
         let report = bench.bytes(from, to);

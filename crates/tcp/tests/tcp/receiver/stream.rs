@@ -65,7 +65,7 @@ proptest! {
         wild in prop::collection::vec(segment(), 0..60),
         cuts in prop::collection::vec(1_u64..2_000, 60),
     ) {
-        let params = TcpParams { receive_window: Bytes::new(1 << 14), ..TcpParams::default() };
+        let params = TcpParams { receive_window: Bytes::new(1 << 14), ..crate::fixed_window() };
         let mut bench = Bench::new(&params, policy(ack), Ecn::NotEct, false);
         let mut book = Book { arrived: vec![false; STREAM as usize], rcv_nxt: 1, edge: 1 + (1 << 14) };
         book.arrived[0] = true;

@@ -17,7 +17,7 @@ fn put(bench: &mut Bench, n: u64, ts: u64) {
 #[test]
 fn delayed_ack_echoes_the_first() {
     let ack = AckParams { policy: AckPolicy::Every, count: 3, ..AckParams::default() };
-    let mut bench = Bench::new(&TcpParams::default(), ack, Ecn::NotEct, false);
+    let mut bench = Bench::new(&crate::fixed_window(), ack, Ecn::NotEct, false);
     for n in 0..6 {
         put(&mut bench, n, 101 + n);
     }
@@ -55,7 +55,7 @@ fn old_duplicate_is_not_echoed() {
 fn duplicate_of_what_waits() {
     for (duplicate, echo) in [(1, 190), (2, 102)] {
         let ack = AckParams { policy: AckPolicy::Every, count: 9, ..AckParams::default() };
-        let mut bench = Bench::new(&TcpParams::default(), ack, Ecn::NotEct, false);
+        let mut bench = Bench::new(&crate::fixed_window(), ack, Ecn::NotEct, false);
         put(&mut bench, 0, 101);
         bench.wait(Duration::from_millis(40));
         for (n, ts) in [(1, 102), (2, 103), (duplicate, 190)] {
@@ -86,7 +86,7 @@ const TICK: u64 = 1_000_000;
 fn paws_tolerates_one_tick() {
     for (ts, taken) in [(9 * TICK, true), (9 * TICK - 1, false)] {
         let ack = AckParams { policy: AckPolicy::Every, count: 9, ..AckParams::default() };
-        let mut bench = Bench::new(&TcpParams::default(), ack, Ecn::NotEct, false);
+        let mut bench = Bench::new(&crate::fixed_window(), ack, Ecn::NotEct, false);
         put(&mut bench, 0, 10 * TICK + TICK - 1);
         assert!(bench.take().is_empty(), "delayed");
         put(&mut bench, 1, ts);
@@ -125,7 +125,7 @@ fn paws_discards_late_originals() {
 /// A segment that PAWS discards is ignored: neither its mark nor its CWR counts (RFC 3168 section 6.1.5).
 #[test]
 fn paws_ignores_marks() {
-    let mut bench = Bench::new(&TcpParams::default(), AckParams::default(), Ecn::Ect0, false);
+    let mut bench = Bench::new(&crate::fixed_window(), AckParams::default(), Ecn::Ect0, false);
     put(&mut bench, 0, 10 * TICK);
     let mut packet = bench.packet(1 + MSS, MSS, TcpFlags::ACK, Ecn::Ce);
     packet.ts_val = Time::from_nanos(TICK);
@@ -138,7 +138,7 @@ fn paws_ignores_marks() {
 /// Without the option nothing is echoed, and nothing is too old.
 #[test]
 fn without_timestamps() {
-    let params = TcpParams { timestamps: false, ..TcpParams::default() };
+    let params = TcpParams { timestamps: false, ..crate::fixed_window() };
     let mut bench = Bench::new(&params, AckParams::default(), Ecn::NotEct, false);
     put(&mut bench, 0, 100);
     let ack = bench.take().pop().expect("an ACK");

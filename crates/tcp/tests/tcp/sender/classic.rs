@@ -7,7 +7,7 @@ use windtunnel_wire::{FlowId, Packet, TcpFlags};
 use super::harness::{Lab, MSS, Script, Setup, Told, at, lost};
 
 fn params(loss_detection: LossDetection) -> TcpParams {
-    TcpParams { sack: false, loss_detection, reduction: Reduction::None, ..TcpParams::default() }
+    TcpParams { sack: false, loss_detection, reduction: Reduction::None, ..crate::fixed_window() }
 }
 
 /// A window of 20 in avoidance, endless data; 1..=20 leave at 40 ms.
@@ -131,7 +131,7 @@ fn limited_transmit() {
         [(false, LossDetection::Newreno), (true, LossDetection::Rack), (true, LossDetection::Rfc6675)]
     {
         for limited_transmit in [true, false] {
-            let params = TcpParams { sack, limited_transmit, loss_detection, ..TcpParams::default() };
+            let params = TcpParams { sack, limited_transmit, loss_detection, ..crate::fixed_window() };
             let mut lab = twenty(params, lost([0]));
             lab.run_until(at(80));
             let begin: &[u64] = if limited_transmit { &[21, 22, 1] } else { &[1] };

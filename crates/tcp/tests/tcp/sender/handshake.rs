@@ -45,7 +45,7 @@ fn lost_syns() {
         (1, RtoRule::Rfc6298, rfc, 1),
         (3, RtoRule::Rfc6298, rfc, 1),
     ] {
-        let params = TcpParams { rto: rule, ..TcpParams::default() };
+        let params = TcpParams { rto: rule, ..crate::fixed_window() };
         let script = Script { syns_lost: lost, ..Script::default() };
         let mut lab = Lab::new(Setup { params, ..Setup::default() }, script);
         lab.write_endless();
@@ -64,7 +64,7 @@ fn lost_syns() {
 #[test]
 fn no_sample_without_timestamps() {
     for rto in [RtoRule::Linux, RtoRule::Rfc6298] {
-        let params = TcpParams { rto, timestamps: false, ..TcpParams::default() };
+        let params = TcpParams { rto, timestamps: false, ..crate::fixed_window() };
         let script = Script { syn_acks_lost: 1, ..Script::default() };
         let mut lab = Lab::new(Setup { params, ..Setup::default() }, script);
         lab.write_endless();
@@ -104,7 +104,7 @@ fn size_of_the_syn() {
         (false, false, false, [48, 48, 48]),
         (true, true, true, [68, 68, 60]),
     ] {
-        let params = TcpParams { sack, timestamps, ..TcpParams::default() };
+        let params = TcpParams { sack, timestamps, ..crate::fixed_window() };
         let headers = if timestamps { HEADERS } else { HEADERS_WITHOUT_TIMESTAMPS };
         let feedback = if mds { FeedbackScheme::Mds } else { FeedbackScheme::Rfc3168 };
         let endpoint = windtunnel_tcp::Endpoint { headers, feedback, ..with_ecn().endpoint };

@@ -121,7 +121,7 @@ pub(crate) struct Setup {
 impl Default for Setup {
     fn default() -> Setup {
         Setup {
-            params: TcpParams::default(),
+            params: crate::fixed_window(),
             endpoint: endpoint(),
             cwnd: 10,
             ssthresh: u64::MAX,

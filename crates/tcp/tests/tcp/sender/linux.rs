@@ -33,11 +33,11 @@ fn lab(iw: u64, params: &TcpParams, script: Script) -> Lab {
 }
 
 fn without_sack() -> TcpParams {
-    TcpParams { sack: false, loss_detection: LossDetection::Newreno, ..TcpParams::default() }
+    TcpParams { sack: false, loss_detection: LossDetection::Newreno, ..crate::fixed_window() }
 }
 
 fn without_tlp() -> TcpParams {
-    TcpParams { tlp: false, ..TcpParams::default() }
+    TcpParams { tlp: false, ..crate::fixed_window() }
 }
 
 /// The transmissions: runs of new segments are joined.
@@ -74,7 +74,7 @@ fn a_copy_is_delivered() {
 #[test]
 fn a_copy_of_the_last_segment() {
     let mut lab =
-        lab(10, &TcpParams::default(), Script { ack_outage: Some((at(140), at(400))), ..Script::default() });
+        lab(10, &crate::fixed_window(), Script { ack_outage: Some((at(140), at(400))), ..Script::default() });
     lab.write(10);
     lab.run_until(at(440));
     assert_eq!((lab.sender.stats().dsacks, lab.cwnd()), (0, 10));
@@ -102,14 +102,14 @@ fn nothing_is_repaired_beside_a_late_original() {
 #[test]
 fn frto_with_one_new_segment() {
     let expected = "1-10 | 11 | 1r | 12 | 2r 3r | 4r 5r 6r 7r | 8r 9r 10r 11r";
-    assert_eq!(sent(12, 10, &TcpParams::default(), 1..=11, &[]), expected);
+    assert_eq!(sent(12, 10, &crate::fixed_window(), 1..=11, &[]), expected);
 }
 
 /// The ACK of 2r also SACKs the original of 6: RACK takes the round trip of 2r, by which 3 and 4 are late.
 #[test]
 fn an_original_sacked_after_the_timeout() {
     let expected = "1-4 | 5-6 | 7 | 2r | 3r 4r | 5r 7r | 8-9 | 10-12 | 13-16 | 17-21 | 22-27 | 28-34 | 35-40";
-    assert_eq!(sent(40, 4, &TcpParams::default(), [2, 3, 4, 5, 7], &[2]), expected);
+    assert_eq!(sent(40, 4, &crate::fixed_window(), [2, 3, 4, 5, 7], &[2]), expected);
 }
 
 /// The ACK of 1r acknowledges 2 and 3 as well, which were sent 640 ms before: RACK takes that as its round trip, and 4,
@@ -117,7 +117,7 @@ fn an_original_sacked_after_the_timeout() {
 #[test]
 fn an_ack_of_a_retransmission_and_of_what_is_older() {
     let script = Script { acks_lost: [0, 1, 2].into(), lost: [3].into(), ..Script::default() };
-    let mut lab = lab(3, &TcpParams::default(), script);
+    let mut lab = lab(3, &crate::fixed_window(), script);
     lab.write(20);
     lab.run_until(at(750));
     assert_eq!(in_short(&lab), "1-3 | 4 | 1r | 5-10");
@@ -178,10 +178,10 @@ fn needless_retransmissions_without_sack() {
 fn repairs_lost_after_a_timeout() {
     let lost = [2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16];
     let expected = "1-10 | 11-12 | 2r | 3r | 3r | 4r 5r | 4r | 6r 7r | 8r 9r | 10r 12r | 13-14 | 15-17 | 18-21 | 22-26 | 27-32 | 33-39 | 40-47 | 48-56 | 57-60";
-    assert_eq!(sent(60, 10, &TcpParams::default(), lost, &[]), expected);
+    assert_eq!(sent(60, 10, &crate::fixed_window(), lost, &[]), expected);
     let lost: Vec<u64> = (1..=10).chain([13, 14, 15]).collect();
     let expected = "1-10 | 11 | 1r | 2r 3r | 2r | 2r | 12-13 | 3r 4r | 5r 6r 7r 8r | 9r 10r 14-16 | 17-22 | 23-29 | 30-37 | 38-40";
-    assert_eq!(sent(40, 10, &TcpParams::default(), lost, &[]), expected);
+    assert_eq!(sent(40, 10, &crate::fixed_window(), lost, &[]), expected);
 }
 
 /// A probe with old data does not count as a second copy in flight (`tcp_send_loss_probe`): its loss, with 94 to 100,
@@ -191,5 +191,5 @@ fn a_lost_probe() {
     let acks =
         [1, 3, 5, 6, 15, 16, 23, 32, 41, 43, 47, 50, 58, 67, 69, 72, 75, 76, 80, 85, 87, 89, 90, 91, 92, 94];
     let expected = "1-4 | 5-12 | 13-28 | 29-60 | 61-100 | 100r | 94r | 95r 96r 97r | 98r 99r 100r";
-    assert_eq!(sent(100, 4, &TcpParams::default(), 95..=101, &acks), expected);
+    assert_eq!(sent(100, 4, &crate::fixed_window(), 95..=101, &acks), expected);
 }

@@ -52,7 +52,7 @@ fn answer(lab: &mut Lab, packet: &Packet) -> Vec<u64> {
 #[test]
 fn a_dsack_above_the_gap_is_of_reordering() {
     for (copy, then) in [(true, 24), (false, 8)] {
-        let mut lab = lab(TcpParams::default());
+        let mut lab = lab(crate::fixed_window());
         let mut again = Vec::new();
         for last in 3..=7 {
             again.extend(answer(&mut lab, &ack(0, &[(3, last)], at(80))));
@@ -75,7 +75,7 @@ fn a_dsack_above_the_gap_is_of_reordering() {
 /// RACK would spare.
 #[test]
 fn reneging() {
-    let mut lab = lab(TcpParams::default());
+    let mut lab = lab(crate::fixed_window());
     assert_eq!(answer(&mut lab, &ack(0, &[(2, 10)], at(80))), [1]);
     assert_eq!(answer(&mut lab, &ack(1, &[], at(80))), NOTHING);
     let patience = lab.sender.srtt() / 2;
@@ -91,7 +91,7 @@ fn reneging() {
 /// something is delivered: two segments then leave 18 in flight, and one may follow.
 #[test]
 fn a_reduction_that_begins_without_delivery() {
-    let mut lab = lab(TcpParams::default());
+    let mut lab = lab(crate::fixed_window());
     let mut echo = ack(0, &[], at(80));
     echo.flags = TcpFlags::ACK | TcpFlags::ECE;
     assert_eq!(answer(&mut lab, &echo), NOTHING);
@@ -105,7 +105,7 @@ fn a_reduction_that_begins_without_delivery() {
 #[test]
 fn overtaken_acks() {
     let state = |acked, sent, timestamps| {
-        let mut lab = lab(TcpParams { timestamps, ..TcpParams::default() });
+        let mut lab = lab(TcpParams { timestamps, ..crate::fixed_window() });
         answer(&mut lab, &ack(1, &[], at(1000)));
         answer(&mut lab, &ack(acked, &[(5, 5)], at(sent)));
         lab.sender.state()

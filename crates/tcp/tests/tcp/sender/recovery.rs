@@ -21,7 +21,7 @@ fn twenty(params: TcpParams, script: Script) -> Lab {
 /// segment 1, at D = 3 segment 23, ... until 10 are in flight; recovery ends one round trip later with cwnd 10.
 #[test]
 fn one_loss() {
-    let mut lab = twenty(TcpParams::default(), lost([0]));
+    let mut lab = twenty(crate::fixed_window(), lost([0]));
     lab.run_until(at(80));
     // 17 ACKs from the third on: after 16 of them 11 are in flight, since 22 + 8 - 19 = 11; the 17th leaves 10.
     assert_eq!(lab.sent_at(at(80)), [21, 22, 1, 23, 24, 25, 26, 27, 28, 29]);
@@ -42,7 +42,7 @@ fn one_loss() {
 /// round trip.
 #[test]
 fn two_losses_one_reduction() {
-    let mut lab = twenty(TcpParams::default(), lost([0, 4]));
+    let mut lab = twenty(crate::fixed_window(), lost([0, 4]));
     lab.run_until(at(120));
     assert_eq!(lab.retransmissions(), [(1, 80), (5, 80)]);
     assert_eq!(lab.told(), [Told::Loss]);
@@ -54,7 +54,7 @@ fn two_losses_one_reduction() {
 #[test]
 fn loss_beyond_the_recovery_point() {
     // 21, 22, 1 are the transmissions 20, 21, 22; the 24th is segment 24, sent in Recovery.
-    let mut lab = twenty(TcpParams::default(), lost([0, 24]));
+    let mut lab = twenty(crate::fixed_window(), lost([0, 24]));
     lab.run_until(at(200));
     assert_eq!(lab.told(), [Told::Loss, Told::Loss]);
     assert_eq!(lab.retransmissions()[1].0, 24);
@@ -65,7 +65,7 @@ fn loss_beyond_the_recovery_point() {
 /// within two round trips without a timeout, never with more in flight than ssthresh.
 #[test]
 fn burst_loss() {
-    let mut lab = twenty(TcpParams::default(), lost(0..10));
+    let mut lab = twenty(crate::fixed_window(), lost(0..10));
     lab.run_until(at(200));
     assert_eq!(lab.told(), [Told::Loss]);
     assert_eq!(lab.sender.stats().rtos, 0);
@@ -79,7 +79,7 @@ fn burst_loss() {
 /// 120 ms, so it is lost again and repaired without a timeout.
 #[test]
 fn lost_retransmission_with_rack() {
-    let mut lab = twenty(TcpParams::default(), lost([0, 22]));
+    let mut lab = twenty(crate::fixed_window(), lost([0, 22]));
     lab.run_until(at(200));
     assert_eq!(lab.retransmissions(), [(1, 80), (1, 120)]);
     assert_eq!(lab.sender.stats().rtos, 0);
@@ -93,7 +93,7 @@ fn lost_retransmission_with_rack() {
 fn lost_retransmission_with_rfc6675() {
     for (rto, rto_min, expiry) in [(RtoRule::Rfc6298, Some(ms(200)), 280), (RtoRule::Linux, None, 360)] {
         let loss_detection = LossDetection::Rfc6675;
-        let params = TcpParams { loss_detection, rto, rto_min, ..TcpParams::default() };
+        let params = TcpParams { loss_detection, rto, rto_min, ..crate::fixed_window() };
         let mut lab = twenty(params, lost([0, 22]));
         lab.run_until(at(500));
         assert_eq!(lab.retransmissions()[..2], [(1, 80), (1, expiry)]);
@@ -125,7 +125,7 @@ fn tail_loss_with_probe() {
 #[test]
 fn tail_loss_without_probe() {
     let mut lab = Lab::new(
-        Setup { params: TcpParams { tlp: false, ..TcpParams::default() }, ..Setup::default() },
+        Setup { params: TcpParams { tlp: false, ..crate::fixed_window() }, ..Setup::default() },
         lost([8, 9]),
     );
     lab.write(10);
@@ -139,7 +139,7 @@ fn tail_loss_without_probe() {
 /// the last of ten is probed 2 * 40 + 20 ms after the ACKs of 80 ms, before the RTO of 40 + 80 ms.
 #[test]
 fn probe_allows_for_a_delayed_ack() {
-    let params = TcpParams { rto_min: Some(ms(20)), ..TcpParams::default() };
+    let params = TcpParams { rto_min: Some(ms(20)), ..crate::fixed_window() };
     let mut lab = Lab::new(Setup { params, ..Setup::default() }, lost([9]));
     lab.write(10);
     lab.run_until(at(190));
@@ -210,7 +210,7 @@ fn reordering_timer() {
 /// the same window doubles the timer and nothing else (spec 6.2 no. 10).
 #[test]
 fn timeouts_back_off() {
-    let params = TcpParams { tlp: false, ..TcpParams::default() };
+    let params = TcpParams { tlp: false, ..crate::fixed_window() };
     let mut lab = Lab::new(Setup { params, ..Setup::default() }, lost(0..12));
     lab.write_endless();
     lab.run_until(at(280));
@@ -234,7 +234,7 @@ fn rfc6675_without_prr() {
     let params = TcpParams {
         loss_detection: LossDetection::Rfc6675,
         reduction: Reduction::None,
-        ..TcpParams::default()
+        ..crate::fixed_window()
     };
     let mut lab = twenty(params, lost([0]));
     lab.run_until(at(80));

@@ -43,7 +43,7 @@ fn parameters() -> impl Strategy<Value = TcpParams> {
             rto: if switch[5] { RtoRule::Linux } else { RtoRule::Rfc6298 },
             growth_gate: switch[6],
             gso: switch[7],
-            ..TcpParams::default()
+            ..crate::fixed_window()
         },
     )
 }
@@ -115,8 +115,10 @@ fn packet(odd: &Odd, now: Time) -> Packet {
 /// SACKed. The timer forgets what was reported and sends everything again.
 #[test]
 fn reneging() {
-    let mut lab =
-        Lab::new(setup(TcpParams::default(), false), Script { lost: (0..10).collect(), ..Script::default() });
+    let mut lab = Lab::new(
+        setup(crate::fixed_window(), false),
+        Script { lost: (0..10).collect(), ..Script::default() },
+    );
     lab.write(10);
     lab.run_until(Time::ZERO + ms(60));
     let honest = |ack: u64, blocks: Vec<(u64, u64)>| Odd {

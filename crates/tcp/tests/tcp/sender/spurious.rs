@@ -22,7 +22,7 @@ fn late_acks() -> Script {
 /// 3; the ACK of 2, which was never sent again, proves that nothing was lost. cwnd is restored, only 1 was sent again.
 #[test]
 fn frto() {
-    let params = TcpParams { timestamps: false, tlp: false, ..TcpParams::default() };
+    let params = TcpParams { timestamps: false, tlp: false, ..crate::fixed_window() };
     let mut lab = lab(params, late_acks());
     lab.run_until(at(519));
     assert_eq!((lab.sender.state(), lab.cwnd()), (CaState::Loss, 1));
@@ -40,7 +40,7 @@ fn frto() {
 /// F-RTO.
 #[test]
 fn eifel() {
-    let params = TcpParams { frto: false, tlp: false, ..TcpParams::default() };
+    let params = TcpParams { frto: false, tlp: false, ..crate::fixed_window() };
     let mut lab = lab(params, late_acks());
     lab.run_until(at(521));
     assert_eq!(lab.retransmissions(), [(1, 280)]);
@@ -53,7 +53,7 @@ fn eifel() {
 #[test]
 fn neither() {
     let params =
-        TcpParams { frto: false, undo: false, timestamps: false, tlp: false, ..TcpParams::default() };
+        TcpParams { frto: false, undo: false, timestamps: false, tlp: false, ..crate::fixed_window() };
     let mut lab = lab(params, late_acks());
     lab.run_until(at(600));
     assert_eq!(lab.told(), [Told::Rto { new_episode: true }]);
@@ -64,7 +64,7 @@ fn neither() {
 /// A real timeout is not undone: F-RTO's two new segments are SACKed, then the flight is repaired.
 #[test]
 fn real_timeout_with_frto() {
-    let params = TcpParams { tlp: false, ..TcpParams::default() };
+    let params = TcpParams { tlp: false, ..crate::fixed_window() };
     let mut lab = lab(params, lost(0..20));
     lab.run_until(at(320));
     // The ACK of 1, sent again at 280 ms: 21 and 22 instead of 2 and 3.
@@ -82,7 +82,7 @@ fn real_timeout_with_frto() {
 /// new data once more.
 #[test]
 fn frto_only_at_the_begin_of_a_recovery() {
-    let params = TcpParams { tlp: false, ..TcpParams::default() };
+    let params = TcpParams { tlp: false, ..crate::fixed_window() };
     let mut lab = lab(params, lost((0..20).chain([21, 22])));
     lab.run_until(at(600));
     assert_eq!(lab.sent_at(at(320)), [21, 22]);
@@ -97,7 +97,7 @@ fn frto_only_at_the_begin_of_a_recovery() {
 #[test]
 fn reordering_is_undone_and_learned() {
     for timestamps in [true, false] {
-        let params = TcpParams { timestamps, ..TcpParams::default() };
+        let params = TcpParams { timestamps, ..crate::fixed_window() };
         let mut script = Script::default();
         script.late.insert(0, ms(20));
         let mut lab = lab(params, script);
@@ -121,7 +121,7 @@ fn reordering_is_undone_and_learned() {
 #[test]
 fn copies_of_the_network() {
     for copies in [0, 1, 2] {
-        let mut lab = lab(TcpParams { timestamps: false, ..TcpParams::default() }, lost([0]));
+        let mut lab = lab(TcpParams { timestamps: false, ..crate::fixed_window() }, lost([0]));
         lab.run_until(at(85));
         assert_eq!((lab.sender.state(), lab.retransmissions().len()), (CaState::Recovery, 1));
         for copy in 0..copies {
@@ -156,7 +156,7 @@ fn report(lab: &mut Lab, acked: u64, blocks: &[(u64, u64)]) {
 fn rack_adapts() {
     let mut script = Script::default();
     script.late.insert(0, windtunnel_units::Duration::from_micros(2));
-    let mut lab = lab(TcpParams::default(), script);
+    let mut lab = lab(crate::fixed_window(), script);
     lab.run_until(at(90));
     assert!(lab.retransmissions().is_empty());
     let mut again = Vec::new();
@@ -177,7 +177,7 @@ fn rack_adapts() {
 #[test]
 fn dsacks_that_rack_ignores() {
     let micros = windtunnel_units::Duration::from_micros;
-    let params = TcpParams { timestamps: false, ..TcpParams::default() };
+    let params = TcpParams { timestamps: false, ..crate::fixed_window() };
     let mut unseen = lab(params, Script { late: [(0, ms(20))].into(), ..Script::default() });
     unseen.run_until(at(200));
     let overtaken = unseen.sent.len() as u64 + 3;
@@ -209,13 +209,13 @@ fn dsacks_that_rack_ignores() {
 #[test]
 fn rfc6675_reordering_is_undone() {
     let params =
-        TcpParams { loss_detection: LossDetection::Rfc6675, timestamps: false, ..TcpParams::default() };
+        TcpParams { loss_detection: LossDetection::Rfc6675, timestamps: false, ..crate::fixed_window() };
     let mut script = Script::default();
     script.late.insert(0, ms(20));
     let mut lab = lab(params, script);
     lab.run_until(at(125));
     assert_eq!(lab.told(), [Told::Loss, Told::Undo]);
-    let without = TcpParams { undo: false, loss_detection: LossDetection::Rfc6675, ..TcpParams::default() };
+    let without = TcpParams { undo: false, loss_detection: LossDetection::Rfc6675, ..crate::fixed_window() };
     let mut script = Script::default();
     script.late.insert(0, ms(20));
     let mut lab = self::lab(without, script);

@@ -8,7 +8,7 @@ use super::harness::{Lab, MSS, Script, Setup, at, lost, ms};
 use super::linux::in_short;
 
 fn gso() -> TcpParams {
-    TcpParams { gso: true, ..TcpParams::default() }
+    TcpParams { gso: true, ..crate::fixed_window() }
 }
 
 /// A number of segments with a fixed window over 40 ms; ACKs come one by one.
@@ -32,7 +32,7 @@ fn bursts(lab: &Lab, from: Time, to: Time) -> Vec<usize> {
 fn pairs() {
     for (cwnd, expected) in [(8, vec![1, 2, 2, 2, 1]), (9, vec![1, 2, 2, 2, 2])] {
         assert_eq!(bursts(&fixed(cwnd, gso()), at(239), at(241)), expected, "a window of {cwnd}");
-        let without = fixed(cwnd, TcpParams::default());
+        let without = fixed(cwnd, crate::fixed_window());
         assert_eq!(bursts(&without, at(239), at(241)), vec![1; cwnd as usize]);
     }
 }

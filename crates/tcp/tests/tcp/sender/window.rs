@@ -16,7 +16,7 @@ fn write_in_rounds(lab: &mut Lab, segments: u64, rounds: u64) {
 }
 
 fn idle(idle: IdleRule) -> Setup {
-    Setup { params: TcpParams { idle, ..TcpParams::default() }, ..Setup::default() }
+    Setup { params: TcpParams { idle, ..crate::fixed_window() }, ..Setup::default() }
 }
 
 /// IW 10, no loss: 10, 20, 40, 80, 160 per round trip (spec 1.4), also with every second segment acknowledged: whole
@@ -57,7 +57,7 @@ fn application_limited_window_does_not_grow() {
     let mut lab = Lab::new(idle(IdleRule::None), Script::default());
     write_in_rounds(&mut lab, 8, 50);
     assert_eq!(lab.cwnd(), 16, "twice the 8 used");
-    let params = TcpParams { growth_gate: false, idle: IdleRule::None, ..TcpParams::default() };
+    let params = TcpParams { growth_gate: false, idle: IdleRule::None, ..crate::fixed_window() };
     let mut open = Lab::new(Setup { params, ..Setup::default() }, Script::default());
     write_in_rounds(&mut open, 8, 50);
     assert!(open.cwnd() > 300, "without the gate every ACK counts");

@@ -1,8 +1,8 @@
-//! CUBIC as Linux has it: in whole segments, ticks of a millisecond and 1024ths.
+//! CUBIC as Linux has it: in whole segments, ticks of the host's clock and 1024ths.
 //!
 //! spec/congestion-control section 3.3. The state is a price: how many segments must be acknowledged for the window to
 //! grow by one. It is `W / (target - W)`, the target being the cubic a least round trip ahead, and is computed at
-//! most once per tick, or each 31 ticks while the window stays. Rules besides the cubic:
+//! most once per tick, or each 32nd of a second while the window stays. Rules besides the cubic:
 //!
 //! - before the first loss the price is 20 at most, 5 % per round trip;
 //! - the Reno-friendly estimate grows by one for each `15/8 W` acknowledged (exactly `W / alpha` = 1.89 W); if it is ahead,
@@ -21,11 +21,30 @@ use crate::windowed::avoidance::{Avoidance, kept_segments, segments};
 use crate::windowed::credit::Credit;
 
 /// The clock of the window's computation.
-const TICK: Duration = Duration::from_millis(1);
-/// Ticks in a second.
-const HZ: u64 = 1000;
-/// Ticks for which an unchanged window keeps its price: `HZ / 32`.
-const STEADY: u64 = HZ / 32;
+#[derive(Clone, Copy, Debug)]
+struct Clock {
+    tick_ns: u64,
+    /// Ticks in a second.
+    hz: u64,
+}
+
+impl Clock {
+    fn new(tick: Duration) -> Clock {
+        let tick_ns = tick.as_nanos().clamp(1, Duration::SECOND.as_nanos());
+        Clock { tick_ns, hz: Duration::SECOND.as_nanos() / tick_ns }
+    }
+
+    /// Ticks since the clock started.
+    fn ticks(self, now: Time) -> u64 {
+        now.since_start().as_nanos() / self.tick_ns
+    }
+
+    /// Ticks for which an unchanged window keeps its price.
+    fn steady(self) -> u64 {
+        self.hz / 32
+    }
+}
+
 /// Times along the cubic are in 1024ths of a second.
 const FINE: u64 = 1024;
 /// The highest price before the first loss.
@@ -47,6 +66,7 @@ pub(crate) struct CubicLinux {
     fast_convergence: bool,
     grow_on_marked: bool,
     credit: Credit,
+    clock: Clock,
     /// The least round trip, zero before the first; see the module for what it leaves out.
     delay_min: Duration,
     vars: CubicVars,
@@ -75,7 +95,7 @@ struct CubicVars {
 }
 
 impl CubicLinux {
-    pub(crate) fn new(params: &CubicParams) -> CubicLinux {
+    pub(crate) fn new(params: &CubicParams, tick: Duration) -> CubicLinux {
         let units = |value: f64| (value * LINUX_UNIT + 0.5) as u64;
         let beta = units(params.beta.unwrap_or(LINUX_BETA)).clamp(1, FINE - 1);
         CubicLinux {
@@ -85,6 +105,7 @@ impl CubicLinux {
             fast_convergence: params.fast_convergence,
             grow_on_marked: params.grow_on_marked,
             credit: Credit::default(),
+            clock: Clock::new(tick),
             delay_min: Duration::ZERO,
             vars: CubicVars::default(),
         }
@@ -92,10 +113,10 @@ impl CubicLinux {
 
     /// Sets the price for a window of `w`, after `n` segments were acknowledged.
     fn set_price(&mut self, w: u64, n: u64, now: Time) {
-        let tick = ticks(now);
+        let tick = self.clock.ticks(now);
         self.vars.acked += n;
         let (last_w, last_tick) = self.vars.computed;
-        if w == last_w && tick - last_tick <= STEADY {
+        if w == last_w && tick - last_tick <= self.clock.steady() {
             return;
         }
         if self.vars.epoch.is_none() || tick != last_tick {
@@ -126,8 +147,8 @@ impl CubicLinux {
 
     /// The cubic, a least round trip beyond `elapsed` ticks into the epoch.
     fn target(&self, elapsed: u64) -> u64 {
-        let ahead = self.delay_min.as_nanos().div_ceil(TICK.as_nanos());
-        let t = (elapsed + ahead) * FINE / HZ;
+        let ahead = self.delay_min.as_nanos().div_ceil(self.clock.tick_ns);
+        let t = (elapsed + ahead) * FINE / self.clock.hz;
         let distance = u128::from(t.abs_diff(self.vars.k));
         // C in 1024ths, the distance in 1024ths three times over: 2^40.
         let delta = distance.saturating_pow(3).saturating_mul(u128::from(self.c)) >> 40;
@@ -150,11 +171,6 @@ impl CubicLinux {
             vars.price = vars.price.min(w / (vars.w_est - w));
         }
     }
-}
-
-/// Ticks since the clock began.
-fn ticks(now: Time) -> u64 {
-    now.since_start().as_nanos() / TICK.as_nanos()
 }
 
 /// K in 1024ths of a second: the integer nearest to `cbrt(rise / C)`, C in 1024ths.
@@ -189,7 +205,7 @@ impl Avoidance for CubicLinux {
     }
 
     fn sampled(&mut self, rtt: Duration, now: Time) {
-        if self.vars.epoch.is_some_and(|epoch| ticks(now).saturating_sub(epoch) < HZ) {
+        if self.vars.epoch.is_some_and(|epoch| self.clock.ticks(now).saturating_sub(epoch) < self.clock.hz) {
             return;
         }
         if self.delay_min.is_zero() || rtt < self.delay_min {
@@ -208,9 +224,9 @@ impl Avoidance for CubicLinux {
 
     /// The curve is as much later.
     fn idled(&mut self, idle: Duration, path: &PathView) {
-        let now = ticks(path.now);
+        let now = self.clock.ticks(path.now);
         if let Some(epoch) = &mut self.vars.epoch {
-            *epoch = (*epoch + idle.as_nanos() / TICK.as_nanos()).min(now);
+            *epoch = (*epoch + idle.as_nanos() / self.clock.tick_ns).min(now);
         }
     }
 
@@ -231,7 +247,7 @@ impl Avoidance for CubicLinux {
         out("w_est_segments", w_est as f64);
         out("target_segments", now(target));
         out("origin_segments", now(origin));
-        out("epoch_start_s", epoch.map_or(f64::NAN, |tick| tick as f64 / HZ as f64));
+        out("epoch_start_s", epoch.map_or(f64::NAN, |tick| tick as f64 / self.clock.hz as f64));
         out("price_segments", price as f64);
         out("delay_min_s", self.delay_min.as_secs_f64());
     }
@@ -244,7 +260,7 @@ mod tests {
     /// spec/congestion-control section 3.3: from 70 to 100 segments in 4317/1024 s; the factor 15/8 of the estimate.
     #[test]
     fn integers_are_as_in_linux() {
-        let cubic = CubicLinux::new(&CubicParams::default());
+        let cubic = CubicLinux::new(&CubicParams::default(), Duration::from_millis(1));
         assert_eq!((cubic.c, cubic.beta, cubic.friendly), (410, 717, 15));
         assert_eq!(time_to_plateau(cubic.c, 30), 4317);
         assert_eq!(time_to_plateau(cubic.c, 0), 0);
@@ -254,10 +270,10 @@ mod tests {
     /// curve has 70.00, 86.68, 95.64, 99.28, 100.00, 100.19, 102.27, 121.65 segments at 0 ... 6 and 8 s.
     #[test]
     fn the_target_follows_the_cubic() {
-        let mut cubic = CubicLinux::new(&CubicParams::default());
+        let mut cubic = CubicLinux::new(&CubicParams::default(), Duration::from_millis(1));
         cubic.vars = CubicVars { origin: 100, k: 4317, ..CubicVars::default() };
         for (t, w) in [(0, 70.0), (1, 86.68), (2, 95.64), (3, 99.28), (4, 100.0), (6, 102.27), (8, 121.65)] {
-            let target = cubic.target(t * HZ) as f64;
+            let target = cubic.target(t * cubic.clock.hz) as f64;
             assert!((target - w).abs() <= 1.0, "{target} at {t} s, not {w}");
         }
     }

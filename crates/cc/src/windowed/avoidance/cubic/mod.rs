@@ -126,7 +126,10 @@ impl AvoidanceParams for CubicParams {
         match self.variant.unwrap_or_default() {
             CubicVariant::Document => composition.with(Cubic::new(self)),
             CubicVariant::Rfc9438 => composition.with(CubicRfc::new(self)),
-            CubicVariant::Linux => composition.with(CubicLinux::new(self)),
+            CubicVariant::Linux => {
+                let cubic = CubicLinux::new(self, composition.init().tick);
+                composition.with(cubic)
+            }
         }
     }
 }

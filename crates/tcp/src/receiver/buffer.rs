@@ -1,0 +1,257 @@
+//! The receive buffer of a Linux host, and how the window that it offers grows.
+//!
+//! Linux does not offer what its buffer holds, but what it has seen that it can hold: a threshold (`rcv_ssthresh`)
+//! starts at 64 KiB and rises by two full segments, or twice the segment if that is more, for each one that arrives
+//! with little enough memory beside its data (`tcp_grow_window`). It stops at the clamp, the share of the buffer that
+//! the scaling ratio allows, and at what is free. Each time it rises the receiver acknowledges at once: the sender
+//! shall hear of the larger window, and in slow start its window then grows with each segment. Out-of-order data take
+//! memory until the gap before them is filled.
+//!
+//! The buffer itself starts at 128 KiB and grows as [`Autotuning`] asks. Facts: net/ipv4/tcp_input.c and
+//! tcp_output.c; the numbers were compared with recordings of Linux 6.18's receiver (`tests/linux_receiver.rs`). Left out: memory pressure, a
+//! buffer that overflows with short segments, an application that reads late.
+
+use windtunnel_units::{Bytes, Seq, Time};
+
+use super::autotuning::Autotuning;
+use super::segment::Segment;
+use super::segment_size::{Measured, SegmentSize};
+use crate::config::Endpoint;
+use crate::memory::{Ratio, footprint};
+use crate::params::TcpParams;
+
+/// `net.ipv4.tcp_rmem[1]`.
+const INITIAL_BUFFER: u64 = 131_072;
+/// The largest window of a SYN|ACK.
+const UNSCALED: u64 = 65_535;
+/// With less than two packets in memory nothing could be received while one waits to be read.
+const LEAST_PACKETS: u64 = 2;
+/// Segments shorter than this never open the window.
+const LEAST_SEGMENT: u64 = 128;
+
+#[derive(Debug)]
+pub(super) struct Buffer {
+    mss: u64,
+    headers: Bytes,
+    /// The memory of a full segment.
+    full: u64,
+    size: u64,
+    largest: u64,
+    ratio: Ratio,
+    /// The memory of what waits above a gap.
+    out_of_order: u64,
+    /// The same of what the application has not read yet.
+    unread: u64,
+    /// The largest window that may be offered, and the one that is.
+    clamp: u64,
+    threshold: u64,
+    grows: bool,
+    autotuning: Option<Autotuning>,
+}
+
+impl Buffer {
+    pub(super) fn new(endpoint: &Endpoint, params: &TcpParams) -> Buffer {
+        let mss = endpoint.mss().get();
+        let full = footprint(endpoint.mtu);
+        let largest = Ratio::of(mss, full).memory(params.receive_window.get()).max(LEAST_PACKETS * full);
+        let ratio = Ratio::INITIAL;
+        let size = if params.autotuning { INITIAL_BUFFER.min(largest) } else { largest };
+        let room = ratio.window(size);
+        let clamp = if room > 2 * mss { room - mss } else { room };
+        let threshold = initial_window(params, endpoint.mss()).get();
+        Buffer {
+            mss,
+            headers: endpoint.headers,
+            full,
+            size,
+            largest,
+            ratio,
+            out_of_order: 0,
+            unread: 0,
+            clamp,
+            threshold: threshold.min(clamp),
+            grows: params.window_growth,
+            autotuning: params.autotuning.then(|| Autotuning::new(endpoint.mss(), Bytes::new(threshold))),
+        }
+    }
+
+    /// The window that can be offered now. The second is true while less than half of the buffer is free.
+    #[inline]
+    pub(super) fn offer(&self) -> (Bytes, bool) {
+        let free = self.ratio.window(self.free());
+        let half = self.clamp.min(self.ratio.window(self.size)) / 2;
+        (Bytes::new(free.min(self.threshold)), free < half)
+    }
+
+    /// A window is at most half of what the buffer is good for.
+    #[inline]
+    pub(super) fn is_small(&self, window: Bytes) -> bool {
+        window.get() * 2 <= self.clamp
+    }
+
+    /// The sender has seen the SYN|ACK.
+    pub(super) fn on_established(&mut self, now: Time) {
+        if let Some(autotuning) = &mut self.autotuning {
+            autotuning.on_established(now);
+        }
+    }
+
+    /// A segment in order arrived; `offered` is the window of the last ACK. True if the window may grow: it is
+    /// acknowledged at once.
+    #[inline]
+    pub(super) fn on_data(
+        &mut self,
+        segment: &Segment,
+        measured: Measured,
+        sizes: &SegmentSize,
+        offered: Bytes,
+        now: Time,
+    ) -> bool {
+        let memory = self.memory_of(segment);
+        self.unread = memory;
+        self.measure(segment, memory, measured, offered);
+        if let Some(autotuning) = &mut self.autotuning {
+            autotuning.on_segment(segment, sizes.estimate(), offered, now);
+        }
+        self.grow(segment, memory, sizes)
+    }
+
+    /// A segment above a gap arrived, of which `new` bytes had not arrived before; `extent` is how far above the gap
+    /// the last one ends.
+    pub(super) fn on_out_of_order(
+        &mut self,
+        segment: &Segment,
+        measured: Measured,
+        sizes: &SegmentSize,
+        offered: Bytes,
+        extent: Bytes,
+        selective: bool,
+    ) -> bool {
+        let memory = self.memory_of(segment);
+        self.measure(segment, memory, measured, offered);
+        let grown = selective && self.grow(segment, memory, sizes);
+        self.out_of_order += memory;
+        if let Some(autotuning) = &self.autotuning {
+            let window = autotuning.window_with(extent);
+            self.resize(window.get());
+        }
+        grown
+    }
+
+    /// A segment filled a gap: so many bytes that lay above it wait to be read.
+    pub(super) fn on_gap_filled(&mut self, above: Bytes, nothing_missing: bool) {
+        let above = if nothing_missing {
+            self.out_of_order
+        } else {
+            (above / Bytes::new(self.mss) * self.full).min(self.out_of_order)
+        };
+        self.out_of_order -= above;
+        self.unread += above;
+    }
+
+    /// The application has read all below `rcv_nxt`.
+    #[inline]
+    pub(super) fn on_read(&mut self, rcv_nxt: Seq, now: Time) {
+        self.unread = 0;
+        if let Some(autotuning) = &mut self.autotuning
+            && let Some(window) = autotuning.on_read(rcv_nxt, now)
+        {
+            self.resize(window.get());
+        }
+    }
+
+    fn free(&self) -> u64 {
+        self.size.saturating_sub(self.out_of_order + self.unread)
+    }
+
+    #[inline]
+    fn memory_of(&self, segment: &Segment) -> u64 {
+        let len = segment.len().get();
+        if len == self.mss {
+            self.full
+        } else if segment.packets > 1 {
+            self.full * u64::from(segment.packets)
+        } else {
+            footprint(self.headers + segment.len())
+        }
+    }
+
+    /// The largest segment so far decides the ratio.
+    #[inline]
+    fn measure(&mut self, segment: &Segment, memory: u64, measured: Measured, offered: Bytes) {
+        if !measured.larger {
+            return;
+        }
+        let ratio = Ratio::of(segment.len().get(), memory);
+        if ratio == self.ratio {
+            return;
+        }
+        self.ratio = ratio;
+        let before = std::mem::replace(&mut self.clamp, ratio.window(self.size));
+        if self.clamp < before {
+            self.threshold = self.threshold.min(self.clamp);
+        } else {
+            self.threshold = self.threshold.max(offered.get().min(self.clamp));
+        }
+        if let Some(autotuning) = &mut self.autotuning {
+            autotuning.clamp(Bytes::new(self.clamp));
+        }
+    }
+
+    /// The threshold after a segment; true if it rose.
+    #[inline]
+    fn grow(&mut self, segment: &Segment, memory: u64, sizes: &SegmentSize) -> bool {
+        let len = segment.len().get();
+        let most = self.clamp.min(self.ratio.window(self.free()));
+        if !self.grows {
+            self.threshold = self.threshold.max(self.clamp);
+            return false;
+        }
+        if most <= self.threshold || len < LEAST_SEGMENT {
+            return false;
+        }
+        let step = if self.ratio.window(memory) <= len {
+            2 * self.mss
+        } else {
+            self.step_of_small_segments(len, memory, sizes)
+        };
+        if step > 0 {
+            self.threshold = most.min(self.threshold + step.max(2 * len));
+        }
+        step > 0
+    }
+
+    /// Much of the memory is not data: the window grows while it is small beside the largest one.
+    #[cold]
+    fn step_of_small_segments(&self, len: u64, memory: u64, sizes: &SegmentSize) -> u64 {
+        let mut memory = self.ratio.window(memory) / 2;
+        let mut window = self.ratio.window(self.largest) / 2;
+        while self.threshold <= window {
+            if memory <= len {
+                return 2 * sizes.estimate().get();
+            }
+            memory /= 2;
+            window /= 2;
+        }
+        0
+    }
+
+    /// The buffer becomes large enough for a window, if it is not.
+    fn resize(&mut self, window: u64) {
+        let size = self.ratio.memory(window).min(self.largest);
+        if size > self.size {
+            self.size = size;
+            self.clamp = self.ratio.window(size);
+        }
+    }
+}
+
+/// The window of the SYN|ACK: whole segments of what the initial buffer is good for, as far as a field of 16 bits can
+/// say it.
+pub(super) fn initial_window(params: &TcpParams, mss: Bytes) -> Bytes {
+    let memory = Ratio::INITIAL.memory(params.receive_window.get());
+    let buffer = if params.autotuning { INITIAL_BUFFER.min(memory) } else { memory };
+    let window = Ratio::INITIAL.window(buffer);
+    let whole = if window > mss.get() { window / mss.get() * mss.get() } else { window };
+    Bytes::new(whole.clamp(1, UNSCALED))
+}

@@ -1,0 +1,114 @@
+//! The size of the sender's full segments, as they arrive, and whether a short one asks for an ACK.
+//!
+//! Linux's `rcv_mss`, which decides what "more than one full segment" is: it starts at 536 bytes (RFC 9293 section
+//! 3.7.1), follows the largest segment up, and follows two equal shorter ones in a row down unless they were pushed. A
+//! segment that ends what the application wrote (PSH, or too short to be a full one) is the last for a while: its ACK
+//! leaves as soon as it has been read.
+
+use windtunnel_units::Bytes;
+use windtunnel_wire::TcpFlags;
+
+use super::segment::Segment;
+
+const INITIAL: u64 = 536;
+/// What no sender goes below.
+const LEAST: u64 = 88;
+
+/// What a segment says of the sender's segments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Measured {
+    /// The estimate has risen.
+    pub(super) larger: bool,
+    /// The segment ends what the sender had to send.
+    pub(super) pushed: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SegmentSize {
+    estimate: u64,
+    last_short: u64,
+    largest: u64,
+}
+
+impl SegmentSize {
+    /// `largest` is the full segment that was agreed on.
+    pub(super) fn new(largest: Bytes) -> SegmentSize {
+        let largest = largest.get();
+        SegmentSize { estimate: INITIAL.min(largest), last_short: 0, largest }
+    }
+
+    #[inline]
+    pub(super) fn estimate(&self) -> Bytes {
+        Bytes::new(self.estimate)
+    }
+
+    #[inline]
+    pub(super) fn on_segment(&mut self, segment: &Segment) -> Measured {
+        let len = if segment.packets > 1 { self.largest } else { segment.len().get() };
+        let pushed = segment.flags.contains(TcpFlags::PSH);
+        if len < self.estimate {
+            return self.on_short(len, pushed);
+        }
+        self.last_short = 0;
+        let larger = len > self.estimate;
+        self.estimate = len.min(self.largest);
+        Measured { larger, pushed }
+    }
+
+    #[cold]
+    fn on_short(&mut self, len: u64, pushed: bool) -> Measured {
+        let before = std::mem::take(&mut self.last_short);
+        if len >= INITIAL || (len >= LEAST && !pushed) {
+            self.last_short = len;
+            if len == before {
+                self.estimate = len;
+                return Measured { larger: false, pushed: false };
+            }
+        }
+        Measured { larger: false, pushed: true }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use windtunnel_units::{Seq, Time};
+    use windtunnel_wire::Ecn;
+
+    use super::*;
+
+    fn segment(len: u64, flags: TcpFlags) -> Segment {
+        Segment {
+            seq: Seq::FIRST_DATA,
+            end: Seq::FIRST_DATA + Bytes::new(len),
+            ts_val: Time::ZERO,
+            ts_ecr: Time::ZERO,
+            packets: 1,
+            flags,
+            ecn: Ecn::NotEct,
+        }
+    }
+
+    /// Up at once; down after two equal segments, pushed ones only if they are of 536 bytes or more; each short one
+    /// that changes nothing is pushed.
+    #[test]
+    fn follows() {
+        let mut size = SegmentSize::new(Bytes::new(1448));
+        let steps = [
+            (100, true, 536, true),
+            (1000, false, 1000, false),
+            (1448, false, 1448, false),
+            (600, false, 1448, true),
+            (600, false, 600, false),
+            (1448, true, 1448, true),
+            (200, true, 1448, true),
+            (200, true, 1448, true),
+            (200, false, 1448, true),
+            (200, false, 200, false),
+        ];
+        for (n, (len, psh, estimate, pushed)) in steps.into_iter().enumerate() {
+            let flags = TcpFlags::ACK.with_if(TcpFlags::PSH, psh);
+            assert_eq!(size.on_segment(&segment(len, flags)).pushed, pushed, "step {n}");
+            assert_eq!(size.estimate().get(), estimate, "step {n}");
+        }
+    }
+}
