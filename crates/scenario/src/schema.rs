@@ -240,7 +240,10 @@ fn name_or_table<C>(
         table.extend(properties(&entry.schema(generator)));
         table.extend(more.clone());
         for (slot, aqm) in entry.slots.iter().zip(aqm) {
-            table.insert(slot.key.to_owned(), json!({ "description": slot.summary, "anyOf": aqm.get("anyOf") }));
+            table.insert(
+                slot.key.to_owned(),
+                json!({ "description": slot.summary, "anyOf": aqm.get("anyOf") }),
+            );
         }
         tables.push(json!({
             "type": "object",

@@ -95,7 +95,8 @@ fn queues_nest() {
         assert_eq!(bands.iter().map(|band| &*band.name).collect::<Vec<_>>(), ["flow 0", "flow 1", "flow 2"]);
         assert!(bands[2].drops.aqm + bands[2].drops.full > 100, "{:?}", bands[2]);
         let sum: u64 = bands.iter().map(|band| band.dequeued).sum();
-        assert_eq!(sum, result.summary.queues[0].dequeued);
+        // A packet that is being transmitted at the end has left its band, and is not counted as dequeued by the link.
+        assert!((0..=1).contains(&(sum - result.summary.queues[0].dequeued)));
         let Column::U64(dequeued) = column(table(&result, "bands"), "dequeued") else { panic!("counts") };
         assert_eq!(dequeued.iter().sum::<u64>(), sum);
     }
@@ -103,7 +104,7 @@ fn queues_nest() {
         Scenario::parse(&text(queue), None, &[], &Registry::default()).expect_err("wrong").to_string()
     };
     let fault = wrong("{ kind = \"fq_codel\", aqm = \"pi\" }");
-    assert!(fault.contains("bottleneck.queue.aqm: `pi` is not allowed: an AQM is one of"), "{fault}");
+    assert!(fault.contains("bottleneck.queue.aqm: \"pi\" is not allowed: an AQM is one of"), "{fault}");
     let fault = wrong("{ kind = \"fq_codel\", aqm = { kind = \"codel\", targt = \"1 ms\" } }");
     assert!(fault.contains("bottleneck.queue.aqm.targt: is not a key here"), "{fault}");
     let fault = wrong("{ kind = \"fq_codel\", aqm = { kind = \"codel\", target = \"0 s\" } }");
