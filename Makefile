@@ -28,9 +28,10 @@ $(VENV)/.installed: $(VENV)/.created $(SOURCES)
 # The type checker reads the installed libraries, so the wheel comes first.
 lint: install
 	cargo fmt --all --check
+	cargo fmt --manifest-path examples/rust-plugin/Cargo.toml --check
 	cargo clippy --workspace --all-targets -- -D warnings
-	$(BIN)/ruff check python
-	$(BIN)/ruff format --check python
+	$(BIN)/ruff check python examples
+	$(BIN)/ruff format --check python examples
 	$(BIN)/mypy
 
 test-rust:

@@ -7,9 +7,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::{OutOfRange, Params};
-use windtunnel_cc::{
-    AckSample, Avoidance, AvoidanceParams, Composition, CongestionControl, PathView, check,
-};
+use windtunnel_cc::{AckSample, Avoidance, AvoidanceParams, Composition, CongestionControl, PathView, check};
 use windtunnel_units::Bytes;
 
 /// Parameters of the binomial algorithms; the defaults are SQRT.

@@ -8,7 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::{OutOfRange, Params};
 use windtunnel_cc::{
-    AckSample, CongestionControl, CongestionEvent, Control, ControllerParams, FlowInit, PathView, Phase, check,
+    AckSample, CongestionControl, CongestionEvent, Control, ControllerParams, FlowInit, PathView, Phase,
+    check,
 };
 use windtunnel_units::{Bytes, Duration};
 

@@ -8,7 +8,9 @@ use std::num::NonZeroU32;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::{OutOfRange, Params};
-use windtunnel_cc::{AckSample, ExitReason, FlowInit, PathView, SlowStart, SlowStartParams, SlowStartVerdict};
+use windtunnel_cc::{
+    AckSample, ExitReason, FlowInit, PathView, SlowStart, SlowStartParams, SlowStartVerdict,
+};
 use windtunnel_units::{Bytes, Duration};
 
 /// Parameters of Limited Slow-Start.

@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::{OutOfRange, Params};
 use windtunnel_qdisc::{
-    Aqm, AqmParams, AqmSlot, Backlog, Band, Gate, NoAqm, QueueCx, QueueDiscipline, QueueInit, QueueParams, QueueView,
-    Room,
+    Aqm, AqmParams, AqmSlot, Backlog, Band, Gate, NoAqm, QueueCx, QueueDiscipline, QueueInit, QueueParams,
+    QueueView, Room,
 };
 use windtunnel_units::{Bytes, Time};
 use windtunnel_wire::Packet;

@@ -60,9 +60,8 @@ fn binomial_is_a_superset_of_aimd() {
     let sqrt = alone("{ kind = \"binomial\", slow_start = \"standard\" }", queue);
     let binomial = alone("{ kind = \"binomial\", k = 0.0, l = 1.0, slow_start = \"standard\" }", queue);
     let aimd = alone("{ kind = \"aimd\", a = 1.0, b = 0.5, slow_start = \"standard\" }", queue);
-    let least = |result: &RunResult| {
-        result.summary.windows[0].flows[0].cwnd_bytes.as_ref().expect("TCP").min as f64
-    };
+    let least =
+        |result: &RunResult| result.summary.windows[0].flows[0].cwnd_bytes.as_ref().expect("TCP").min as f64;
     assert!(
         (delay_ms(&binomial) - delay_ms(&aimd)).abs() < 0.1 * delay_ms(&aimd),
         "{} {}",
@@ -100,7 +99,14 @@ fn the_step_bounds_the_queue() {
 fn small_packets_go_first() {
     let one_way = |queue: &str| {
         let result = run(SCENARIO, &[&format!("bottleneck.queue={queue}")]);
-        result.summary.flows[2].datagrams.as_ref().expect("a probe").one_way_ms.as_ref().expect("received").max
+        result.summary.flows[2]
+            .datagrams
+            .as_ref()
+            .expect("a probe")
+            .one_way_ms
+            .as_ref()
+            .expect("received")
+            .max
     };
     // 20 ms are the path's, 0.6 ms the packet in transmission, 0.03 ms its own transmission.
     assert!(one_way("{ kind = \"small-first\", small = \"100 B\" }") < 20.7);
@@ -124,7 +130,10 @@ fn an_aqm_is_named_inside_of_a_queue() {
     assert!(error("flow.sqrt.cc.kind=binomal").ends_with("did you mean `binomial`?"));
     assert!(error("flow.sqrt.cc.slow_start.kind=limitd").ends_with("did you mean `limited`?"));
     let said = error("flow.ledbat.cc.target=200 ms");
-    assert!(said.ends_with("flow[1].cc.target: \"200 ms\" is not allowed: more than 0 s and at most 100 ms"), "{said}");
+    assert!(
+        said.ends_with("flow[1].cc.target: \"200 ms\" is not allowed: more than 0 s and at most 100 ms"),
+        "{said}"
+    );
     for name in ["ledbat", "binomial", "binomial-mds", "limited", "step", "small-first"] {
         assert!(listing(&registry).contains(&format!("\"{name}\"")), "{name}");
     }

@@ -55,8 +55,8 @@ pub(crate) fn controller(
         return Ok(Control::By(Controller { name, params, detection: None, iw: DEFAULT_IW }));
     }
     let (base, suffixed) = match name.strip_suffix(MDS_SUFFIX) {
-        Some(base) => (base, true),
-        None => (name, false),
+        Some(base) if registry.avoidances.named(name).is_none() => (base, true),
+        _ => (name, false),
     };
     let classic = Classic::named(base);
     if classic.is_some() && endpoints == Endpoints::Ideal {

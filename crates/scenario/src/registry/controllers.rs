@@ -103,7 +103,7 @@ impl Registry {
         let base = name.strip_suffix(MDS_SUFFIX).unwrap_or(name);
         name == BSD42
             || Classic::named(base).is_some()
-            || self.avoidances.named(base).is_some()
+            || self.avoidances.named(name).or(self.avoidances.named(base)).is_some()
             || self.controllers.named(name).is_some()
     }
 

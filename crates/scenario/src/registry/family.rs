@@ -197,7 +197,7 @@ impl<C> fmt::Debug for Family<C> {
     }
 }
 
-/// Names are what a scenario can write without quotes inside of a path: letters, digits and `+-._`.
+/// A name has no characters that separate the keys of a path, or names in a message.
 fn check_name(name: &str) -> Result<(), RegistryError> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "+-_".contains(c);
     if name.is_empty() || !name.chars().all(allowed) {

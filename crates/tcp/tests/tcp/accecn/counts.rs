@@ -169,20 +169,6 @@ proptest! {
         prop_assert_eq!((ce.packets, ce.bytes), outcome.ce);
     }
 
-    /// With losses of data SACK blocks may take the option's room (RFC 9768 section 3.2.3.3): marks may be overestimated
-    /// meanwhile, and never underestimated.
-    #[test]
-    fn with_losses(
-        marks in pattern(60),
-        losses in prop::collection::vec(prop::bool::weighted(0.02), 50..200),
-        ack_losses in prop::collection::vec(prop::bool::weighted(0.5), 1..60),
-    ) {
-        let outcome = Path { marks, losses, ack_losses, ..Path::default() }.run(300);
-        let ce = outcome.told.counts.ce;
-        prop_assert_eq!(outcome.ce.0, outcome.received_ce as u32);
-        prop_assert!(ce.packets >= outcome.ce.0 && ce.bytes >= outcome.ce.1);
-    }
-
     /// Without it: exact as long as no ACK that arrives acknowledges more than seven segments, since a field of 3 bits cannot
     /// go round then (RFC 9768 section 3.2.2.5.2). An ACK may be lost if the ones lost before it acknowledged five segments
     /// at most, as the next acknowledges two more.
