@@ -1,17 +1,17 @@
 //! fq, Linux's fair queue: deficit round robin that favours new flows, with a limit per flow and a pace for each.
 //!
-//! Source: Linux `sch_fq` and its manual page `tc-fq`; spec/queues-and-signalling (the list of section 0). It is the queue of a
+//! Source: Linux `sch_fq` and its manual page `tc-fq`. It is the queue of a
 //! host: a flow has a band with `flow_limit` packets; new flows go before old ones, with a credit of `initial_quantum` at first
 //! and of `quantum` at each turn; a flow that has been away for `refill_delay` is given a full quantum when it returns. With
 //! `maxrate` a band that has used up its credit waits until it may send again at that rate, and is on no list meanwhile: the queue
 //! is not work-conserving. At `low_rate_threshold` or below every packet is spaced, and above it every quantum, since timers
-//! cost time. A wait is shortened by what the band was late before, by at most half.
+//! cost time. A band that was served late before waits less, by at most half.
 //!
 //! Why the constants are what they are. A quantum of two packets and a first one of ten are the initial window's burst
 //! (RFC 6928) and a segment pair per turn. 100 packets per flow are what a sender limited by TCP small queues never has.
 //!
-//! What of `sch_fq` has no sense in front of a link. A socket's pacing rate and earliest departure times: senders here space their
-//! packets before they arrive, so that `horizon` is never exceeded either. `buckets` sizes a hash table. Priority bands need a
+//! Some parameters of `sch_fq` have no meaning in front of a link. There is no socket's pacing rate and no earliest departure time:
+//! senders here space their packets before they arrive, so that `horizon` is never exceeded either. `buckets` sizes a hash table. Priority bands need a
 //! priority that packets here do not carry. `orphan_mask` bounds the bands of packets that are not of this host's
 //! sockets, with `hash = "jenkins"`.
 

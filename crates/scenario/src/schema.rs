@@ -239,11 +239,12 @@ fn name_or_table<C>(
         table.insert("kind".into(), json!({ "enum": names }));
         table.extend(properties(&entry.schema(generator)));
         table.extend(more.clone());
-        table.extend(entry.slots.iter().zip(aqm).map(|(slot, aqm)| {
-            let mut aqm = json!(aqm);
-            aqm["description"] = slot.summary.into();
-            (slot.key.to_owned(), aqm)
-        }));
+        for (slot, aqm) in entry.slots.iter().zip(aqm) {
+            table.insert(
+                slot.key.to_owned(),
+                json!({ "description": slot.summary, "anyOf": aqm.get("anyOf") }),
+            );
+        }
         tables.push(json!({
             "type": "object",
             "description": entry.summary,

@@ -51,7 +51,7 @@ pub struct CodelParams {
     pub ecn: bool,
     /// The sojourn time above which every packet that understands CE is marked, whatever else; if left out, none.
     pub ce_threshold: Option<Duration>,
-    /// The packets to which `ce_threshold` applies: value/mask on the DS byte, of which ECN is the low two bits. 0x01/0x03 are
+    /// The packets to which `ce_threshold` applies: value/mask on the DS byte, whose low two bits are ECN. 0x01/0x03 are
     /// those with ECT(1), 0x00/0x00 all.
     pub ce_threshold_selector: DsSelector,
     /// A queue of this length or less is too short to be signalled. Linux takes 1514 B on Ethernet, where headers count.

@@ -266,13 +266,12 @@ fn pacing_of_fq() {
         arrive(&mut bench, 0, 0, 1_500, 100);
         let (mut now, mut times) = (0, Vec::new());
         while times.len() < 50 {
-            match bench.dequeue(now) {
-                Some(_) => times.push(now),
-                None => {
-                    let ready = bench.next_ready(now).expect("packets wait");
-                    assert!(ready > now);
-                    now = ready;
-                }
+            if bench.dequeue(now).is_some() {
+                times.push(now);
+            } else {
+                let ready = bench.next_ready(now).expect("packets wait");
+                assert!(ready > now);
+                now = ready;
             }
         }
         let packet = (1_500.0 * 8.0 / mbit * 1e3) as u64;

@@ -72,3 +72,43 @@ fn the_age_of_a_queue() {
     let wrong = Scenario::parse(&text(", age = 3"), None, &[], &Registry::default());
     assert!(wrong.unwrap_err().to_string().contains("bottleneck.queue.age: `3` has no unit"));
 }
+
+/// A queue description nests: under `aqm` is a name or a table, which reads back from the resolved scenario, and whose faults
+/// are told where they stand. The bands of a fair queue are in the summary and in a table of their own.
+#[test]
+fn queues_nest() {
+    let text = |queue: &str| {
+        format!(
+            "duration = \"2 s\"\n[bottleneck]\nrate = \"10 Mbit/s\"\nqueue = {queue}\n\
+             [[flow]]\ncc = \"reno\"\nrtt = \"10 ms\"\ncount = 2\n\
+             [[flow]]\nname = \"probe\"\nrtt = \"10 ms\"\napp = {{ kind = \"cbr\", rate = \"20 Mbit/s\" }}\n"
+        )
+    };
+    for queue in [
+        "{ kind = \"fq_codel\", aqm = \"pie\" }",
+        "{ kind = \"fq\", aqm = { kind = \"codel\", target = \"1 ms\" } }",
+    ] {
+        let scenario = parse(&text(queue));
+        assert_eq!(parse(&scenario.to_toml()), scenario, "{queue}");
+        let result = Simulation::new(compile(&scenario)).finish();
+        let bands = &result.summary.queues[0].bands;
+        assert_eq!(bands.iter().map(|band| &*band.name).collect::<Vec<_>>(), ["flow 0", "flow 1", "flow 2"]);
+        assert!(bands[2].drops.aqm + bands[2].drops.full > 100, "{:?}", bands[2]);
+        let sum: u64 = bands.iter().map(|band| band.dequeued).sum();
+        // A packet that is being transmitted at the end has left its band, and is not counted as dequeued by the link.
+        assert!((0..=1).contains(&(sum - result.summary.queues[0].dequeued)));
+        let Column::U64(dequeued) = column(table(&result, "bands"), "dequeued") else { panic!("counts") };
+        assert_eq!(dequeued.iter().sum::<u64>(), sum);
+    }
+    let wrong = |queue: &str| {
+        Scenario::parse(&text(queue), None, &[], &Registry::default()).expect_err("wrong").to_string()
+    };
+    let fault = wrong("{ kind = \"fq_codel\", aqm = \"pi\" }");
+    assert!(fault.contains("bottleneck.queue.aqm: \"pi\" is not allowed: an AQM is one of"), "{fault}");
+    let fault = wrong("{ kind = \"fq_codel\", aqm = { kind = \"codel\", targt = \"1 ms\" } }");
+    assert!(fault.contains("bottleneck.queue.aqm.targt: is not a key here"), "{fault}");
+    let fault = wrong("{ kind = \"fq_codel\", aqm = { kind = \"codel\", target = \"0 s\" } }");
+    assert!(fault.contains("bottleneck.queue.aqm.target"), "{fault}");
+    let fault = wrong("{ kind = \"pie\", aqm = \"codel\" }");
+    assert!(fault.contains("bottleneck.queue.aqm: is not a key here"), "{fault}");
+}

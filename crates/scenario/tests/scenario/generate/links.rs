@@ -118,8 +118,21 @@ impl Draft {
     }
 
     fn queue(&mut self, rate: u64) {
-        let kinds =
-            ["fifo", "fifo", "brickwall", "ramp", "pie", "red", "deltic", "deltic-mds", "deltim", "deltim2"];
+        let kinds = [
+            "fifo",
+            "fifo",
+            "brickwall",
+            "ramp",
+            "pie",
+            "red",
+            "deltic",
+            "deltic-mds",
+            "deltim",
+            "deltim2",
+            "codel",
+            "fq_codel",
+            "fq",
+        ];
         let kind = self.random.pick(&kinds);
         self.key("kind", kind);
         match self.random.below(6) {
@@ -138,10 +151,15 @@ impl Draft {
         if self.one_in(3) {
             self.one_of("ecn_mode", &["none", "rfc3168", "sce", "mds"]);
         }
+        if self.one_in(5) {
+            self.some_time("age", 1, 100_000_000_000);
+        }
         if self.one_in(2) {
             return;
         }
         match kind {
+            "codel" | "fq_codel" => self.codel(kind == "fq_codel"),
+            "fq" => self.fq(),
             "fifo" => self.some_switch("headdrop"),
             "brickwall" => {
                 for key in ["sce_threshold", "ce_threshold", "drop_threshold"] {
@@ -181,6 +199,47 @@ impl Draft {
                 self.some_time("update", 1, 1_000_000);
             }
             _ => self.some_time("burst", 1, 1_000_000_000),
+        }
+    }
+
+    fn codel(&mut self, fair: bool) {
+        if fair {
+            self.one_of("hash", &["perfect", "jenkins"]);
+            let flows = self.random.log(1, 1024);
+            self.bare("flows", flows);
+            self.some_size("quantum", 256, 10_000);
+            self.some_size("memory_limit", 2_000, 1_000_000);
+            // Packets that change bands can overtake others of their flow, which loss-free endpoints do not expect.
+            if !self.ideal && self.one_in(3) {
+                self.some_time("perturb", 1_000_000, 10_000_000_000);
+            }
+            if self.one_in(3) {
+                self.one_of("aqm", &["pie", "codel", "red", "deltim", "brickwall"]);
+                return;
+            }
+        } else {
+            self.one_of("variant", &["linux", "rfc"]);
+            self.some_switch("newton");
+        }
+        self.some_time("target", 1, 100_000_000);
+        self.some_time("interval", 1_000_000, 1_000_000_000);
+        self.some_switch("ecn");
+        if self.one_in(2) {
+            self.some_time("ce_threshold", 1, 100_000_000);
+        }
+    }
+
+    fn fq(&mut self) {
+        self.one_of("hash", &["perfect", "jenkins"]);
+        let packets = self.random.log(1, 100);
+        self.bare("flow_limit", packets);
+        self.some_size("quantum", 256, 10_000);
+        self.some_size("initial_quantum", 1, 100_000);
+        if self.one_in(3) {
+            self.some_rate("maxrate", 100_000, 1_000_000_000);
+        }
+        if self.one_in(3) {
+            self.one_of("aqm", &["pie", "codel", "red", "deltim", "brickwall"]);
         }
     }
 
