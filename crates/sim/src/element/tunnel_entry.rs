@@ -29,7 +29,7 @@ pub struct TunnelEntryParams {
     /// The outer DSCP; if left out, a copy of the inner one.
     #[schemars(range(max = 63))]
     pub dscp: Option<u8>,
-    /// The headers that it adds: 20 bytes for IPv4 in IPv4, 24 for GRE, 50 for VXLAN, 60 for WireGuard.
+    /// The headers that it adds: 20 bytes for IPv4 in IPv4, 24 for GRE, 50 for VXLAN, 60 for `WireGuard`.
     pub overhead: Bytes,
 }
 

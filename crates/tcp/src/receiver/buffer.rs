@@ -7,8 +7,8 @@
 //! shall hear of the larger window, and in slow start its window then grows with each segment. Out-of-order data take
 //! memory until the gap before them is filled.
 //!
-//! The buffer itself starts at 128 KiB and grows as [`Autotuning`] asks. Facts: net/ipv4/tcp_input.c and
-//! tcp_output.c; the numbers were compared with recordings of Linux 6.18's receiver (`tests/tcp/linux_receiver.rs`). Left out: memory pressure, a
+//! The buffer itself starts at 128 KiB and grows as [`Autotuning`] asks. Facts: `net/ipv4/tcp_input.c` and
+//! `tcp_output.c`; the numbers were compared with recordings of Linux 6.18's receiver (`tests/tcp/linux_receiver.rs`). Left out: memory pressure, a
 //! buffer that overflows with short segments, an application that reads late.
 
 use windtunnel_units::{Bytes, Seq, Time};

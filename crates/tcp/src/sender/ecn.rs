@@ -94,7 +94,7 @@ impl EcnSender {
             }
             FeedbackScheme::Esce => self.scheme = Scheme::Esce(Cwr::default()),
             FeedbackScheme::None | FeedbackScheme::Rfc3168 | FeedbackScheme::Mds | FeedbackScheme::AccEcn => {
-                self.scheme = Scheme::Rfc3168(Cwr::default())
+                self.scheme = Scheme::Rfc3168(Cwr::default());
             }
         }
     }

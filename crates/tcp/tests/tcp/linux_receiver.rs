@@ -166,7 +166,7 @@ fn equals_linux() {
         let differs = |(ours, linux): (&(u64, Answer), &(u64, Answer))| {
             ours.1 != linux.1 || linux.0.abs_diff(ours.0) > 3 * tick_us
         };
-        let first = ours.iter().zip(&linux).position(|pair| differs(pair));
+        let first = ours.iter().zip(&linux).position(&differs);
         if let Some(n) = first.or((ours.len() != linux.len()).then_some(ours.len().min(linux.len()))) {
             let count = ours.iter().zip(&linux).filter(|pair| differs(*pair)).count();
             failures.push(format!(

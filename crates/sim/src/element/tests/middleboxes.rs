@@ -79,7 +79,7 @@ fn option_stripper() {
         (kept, packet.flags)
     };
     let (syn, pure) = (TcpFlags::SYN | TcpFlags::AE, TcpFlags::ACK | TcpFlags::AE);
-    assert_eq!(left(Default::default(), syn), ([false, false, true, true], syn));
+    assert_eq!(left(OptionStripperParams::default(), syn), ([false, false, true, true], syn));
     let of_syns = OptionStripperParams {
         options: vec![Stripped::SackPermitted, Stripped::Sack],
         on: StrippedFrom::Syn,

@@ -28,6 +28,7 @@ struct Span {
 }
 
 /// The sender's mirrors of the receiver's counters, and what the handshake said.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts about the handshake and the path")]
 #[derive(Debug)]
 pub(super) struct AccEcn {
     mss: Bytes,

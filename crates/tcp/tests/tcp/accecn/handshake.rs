@@ -39,7 +39,7 @@ fn modes_of_the_client() {
         let (mut sender, _) = sender(FeedbackScheme::AccEcn, Ecn::Ect0, 10);
         sender.write(MSS * 3);
         sender.poll_transmit(at(0)).expect("the SYN");
-        sender.on_ack(&syn_ack(code, initial()), at(10));
+        sender.on_ack(&syn_ack(code, Some(initial())), at(10));
         let sent = all_that_leaves(&mut sender, at(10));
         let data = sent.last().expect("data");
         match (sent.len(), ace(data), data.ecn) {
@@ -65,7 +65,7 @@ fn syn_mangled() {
         let (mut sender, _) = sender(FeedbackScheme::AccEcn, Ecn::Ect0, 10);
         sender.write(MSS * 3);
         sender.poll_transmit(at(0)).expect("the SYN");
-        sender.on_ack(&syn_ack(code, initial()), at(10));
+        sender.on_ack(&syn_ack(code, Some(initial())), at(10));
         let sent = all_that_leaves(&mut sender, at(10));
         assert_eq!(sent.len(), 4, "the ACK of the SYN/ACK and data");
         assert!(sent.iter().all(|packet| packet.ecn == Ecn::NotEct) && ace(&sent[3]) == 5);
@@ -82,14 +82,14 @@ fn third_ack() {
         let (mut sender, _) = sender(FeedbackScheme::AccEcn, Ecn::Ect0, 10);
         sender.write(MSS * 2);
         sender.poll_transmit(at(0)).expect("the SYN");
-        let mut answer = syn_ack(0b010, initial());
+        let mut answer = syn_ack(0b010, Some(initial()));
         answer.ecn = arrived;
         sender.on_ack(&answer, at(10));
         let sent = all_that_leaves(&mut sender, at(10));
         let third = &sent[0];
         assert_eq!((third.payload(), third.seq, third.ack), (Bytes::ZERO, Seq::FIRST_DATA, Seq::FIRST_DATA));
         assert_eq!((ace(third), third.ecn), (code, Ecn::NotEct), "{arrived:?}");
-        assert!(third.options.as_ref().is_some_and(|options| options.accecn == initial()));
+        assert!(third.options.as_ref().is_some_and(|options| options.accecn == Some(initial())));
         assert_eq!(third.size(), HEADERS + Bytes::new(12));
         assert!(sent[1..].iter().all(|data| ace(data) == cep && data.payload() == MSS), "{arrived:?}");
         sender.on_ack(&answer, at(20));
@@ -133,7 +133,7 @@ fn modes_of_the_server() {
 #[test]
 fn syn_again() {
     let (mut receiver, first) = answer(FeedbackScheme::AccEcn, 0b111, Ecn::NotEct);
-    assert!(first.options.as_ref().is_some_and(|options| options.accecn == initial()));
+    assert!(first.options.as_ref().is_some_and(|options| options.accecn == Some(initial())));
     // No SACK was offered: 52 bytes of headers, MSS 4, window scale 4, AccECN 12.
     assert_eq!(first.size(), HEADERS + Bytes::new(4 + 4 + 12));
     let again = syn(&mut receiver, 0b111, Ecn::Ect0);
@@ -184,7 +184,7 @@ fn no_cwr() {
     let (mut sender, told_to) = sender(FeedbackScheme::AccEcn, Ecn::Ect0, 4);
     sender.write(Bytes::MAX);
     sender.poll_transmit(at(0)).expect("the SYN");
-    sender.on_ack(&syn_ack(0b010, initial()), at(10));
+    sender.on_ack(&syn_ack(0b010, Some(initial())), at(10));
     assert_eq!(all_that_leaves(&mut sender, at(10)).len(), 5);
     sender.on_ack(&ack(1 + 1448, TcpFlags::NONE.with_ace(6), at(20)), at(20));
     assert_eq!(told(&told_to).counts.ce.packets, 1);

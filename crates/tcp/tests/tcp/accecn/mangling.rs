@@ -30,7 +30,7 @@ fn code_points(sender: &mut Sender, ms: u64) -> Vec<Ecn> {
 /// Section 3.2.2.4: a first ACE field of zero: data are sent Not-ECT, and no feedback is answered.
 #[test]
 fn zeroed_ace() {
-    let (mut sender, told_to) = connected(initial());
+    let (mut sender, told_to) = connected(Some(initial()));
     sender.on_ack(&reports(1, 0, None, 20), at(20));
     assert_eq!(code_points(&mut sender, 20), [Ecn::NotEct]);
     sender.on_ack(&reports(2, 3, None, 21), at(21));
@@ -40,7 +40,7 @@ fn zeroed_ace() {
 /// Zero later is a counter that went round: 5, 6, 7, 0.
 #[test]
 fn ace_goes_round() {
-    let (mut sender, told_to) = connected(initial());
+    let (mut sender, told_to) = connected(Some(initial()));
     for (n, ace) in [(1, 6), (2, 7), (3, 0), (4, 1)] {
         sender.on_ack(&reports(n, ace, None, 20 + n), at(20 + n));
         assert_eq!(told(&told_to).counts.ce.packets, n as u32);
@@ -56,7 +56,7 @@ fn zeroed_option() {
     let (mut sender, told_to) = connected(zeroed);
     sender.on_ack(&reports(8, 5, Some(0), 20), at(20));
     assert_eq!(told(&told_to).counts.ce.packets, 8);
-    let (mut sender, told_to) = connected(initial());
+    let (mut sender, told_to) = connected(Some(initial()));
     sender.on_ack(&reports(8, 5, Some(0), 20), at(20));
     assert_eq!(told(&told_to).counts.ce.packets, 0, "with the option that nothing was marked is certain");
 }
@@ -64,7 +64,7 @@ fn zeroed_option() {
 /// Section 3.2.3.2.5: bytes were marked but no packet, and the field cannot have gone round: data are sent Not-ECT.
 #[test]
 fn bytes_without_packets() {
-    let (mut sender, _) = connected(initial());
+    let (mut sender, _) = connected(Some(initial()));
     sender.on_ack(&reports(1, 5, Some(1448), 20), at(20));
     assert_eq!(code_points(&mut sender, 20), [Ecn::NotEct]);
 }
@@ -73,7 +73,7 @@ fn bytes_without_packets() {
 /// One that does acknowledge nothing but is later is read.
 #[test]
 fn superseded() {
-    let (mut sender, told_to) = connected(initial());
+    let (mut sender, told_to) = connected(Some(initial()));
     sender.on_ack(&reports(1, 6, Some(1448), 19), at(19));
     sender.on_ack(&reports(4, 0, Some(3 * 1448), 20), at(20));
     assert_eq!(told(&told_to).counts.ce.packets, 3);
@@ -87,7 +87,7 @@ fn superseded() {
 /// Bytes are estimated where an ACK has no option, and reconciled with the next one: no mark counts twice.
 #[test]
 fn estimates_are_reconciled() {
-    let (mut sender, told_to) = connected(initial());
+    let (mut sender, told_to) = connected(Some(initial()));
     sender.on_ack(&reports(2, 7, None, 20), at(20));
     assert_eq!(told(&told_to).counts.ce.bytes, MSS * 2, "an estimate");
     sender.on_ack(&reports(4, 0, Some(3 * 1448), 21), at(21));

@@ -99,8 +99,8 @@ fn syn_ack(code: u8, option: Option<AccEcnOption>) -> Packet {
 }
 
 /// All three counters as they start.
-fn initial() -> Option<AccEcnOption> {
-    Some(AccEcnOption::new(AccEcnOrder::Zero, 3, 1, 0, 1))
+fn initial() -> AccEcnOption {
+    AccEcnOption::new(AccEcnOrder::Zero, 3, 1, 0, 1)
 }
 
 fn all_that_leaves(sender: &mut Sender, now: Time) -> Vec<Packet> {
