@@ -1,7 +1,7 @@
-//! RED's parameters, and what follows from them ([`super::red`]).
+//! RED's parameters, and the values derived from them ([`super::red`]).
 //!
-//! Names and defaults are tc's (`tc-red`). Beyond tc are Floyd's gentle slope, the choice of the coin, and the automatic
-//! setting of Adaptive RED.
+//! Names and defaults are tc's (`tc-red`). Floyd's gentle slope, the choice of the coin, and the automatic setting of
+//! Adaptive RED go beyond tc.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -42,10 +42,10 @@ pub enum RedIdle {
 #[schemars(extend("x-source" = "Floyd, Jacobson 1993; Floyd, Gummadi, Shenker 2001; Linux sch_red"))]
 #[expect(clippy::struct_excessive_bools, reason = "tc's switches, independent of each other")]
 pub struct RedParams {
-    /// The average queue below which nothing is signalled; if left out, a third of `max`.
+    /// The average queue below which nothing is signalled; the default is a third of `max`.
     pub min: Option<Bytes>,
-    /// The average queue at which the probability is `probability`, and from which on, unless `gentle`, every packet is
-    /// signalled; if left out, three times `min`, or a quarter of the queue's `limit`.
+    /// The average queue at which the probability is `probability` and above which every packet is signalled, unless
+    /// `gentle`; the default is three times `min`, or a quarter of the queue's `limit`.
     pub max: Option<Bytes>,
     /// The mean size of a packet: the unit of `burst` and of idle time.
     pub avpkt: Bytes,
@@ -54,7 +54,7 @@ pub struct RedParams {
     #[schemars(extend("x-unit" = "packets"))]
     #[serde(deserialize_with = "windtunnel_units::count::packets")]
     pub burst: Option<u32>,
-    /// The probability of a signal at `max`; with `adaptive`, where it begins.
+    /// The probability of a signal at `max`; with `adaptive`, the initial value.
     pub probability: Probability,
     /// The link's rate, as far as the average in idle time depends on it.
     pub bandwidth: Rate,
@@ -62,9 +62,9 @@ pub struct RedParams {
     pub ecn: bool,
     /// Whether packets are dropped, not marked, where every packet is signalled.
     pub harddrop: bool,
-    /// Whether packets that do not understand CE are let pass instead of dropped; needs `ecn`.
+    /// Whether packets that do not understand CE pass instead of being dropped; needs `ecn`.
     pub nodrop: bool,
-    /// Whether the probability rises from `max` to twice of it, from `probability` to 1, instead of jumping to 1.
+    /// Whether the probability rises from `probability` at `max` to 1 at twice `max`, instead of jumping to 1.
     pub gentle: bool,
     /// Whether the probability at `max` is adapted, to keep the average half-way between `min` and `max`.
     pub adaptive: bool,
@@ -101,7 +101,7 @@ impl Default for RedParams {
     }
 }
 
-/// What the average is compared with, in bytes, and the weight of a packet in it.
+/// The thresholds of the average, in bytes, and the weight of a packet in it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Band {
     pub(super) min: f64,
@@ -147,7 +147,8 @@ impl BuildAqm for RedParams {
 }
 
 impl RedParams {
-    /// tc demands one. This one is its manual page's, and what thresholds are derived from where the queue's is no size.
+    /// tc requires a limit. This one is from its manual page; thresholds are derived from it where the queue's own
+    /// limit is not in bytes.
     pub(crate) const DEFAULT_LIMIT: Limit = Limit::Bytes(Bytes::new(RedParams::LIMIT_BYTES));
     const LIMIT_BYTES: u64 = 400_000;
     /// A `min` below it would react to single bursts (Floyd 1997, "Discussions of Setting Parameters").

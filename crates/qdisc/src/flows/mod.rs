@@ -1,7 +1,7 @@
 //! What all fair queues have in common: bands by flow, each with an AQM of its own, which share a pool of packets.
 //!
-//! A packet's flow has a band ([`Classifier`]); a band keeps a list of packets in the [`Pool`] and the state of its AQM. Which
-//! band is served is the discipline's affair; it strings bands together in [`Rota`]s.
+//! A packet's flow has a band ([`Classifier`]); a band keeps a list of packets in the [`Pool`] and the state of its
+//! AQM. The discipline decides which band to serve, and links bands in [`Rota`]s.
 
 mod classifier;
 mod pool;
