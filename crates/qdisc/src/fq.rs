@@ -54,7 +54,7 @@ pub struct FqParams {
     pub maxrate: Option<Rate>,
     /// The rate up to which every packet is spaced, instead of every quantum.
     pub low_rate_threshold: Rate,
-    /// The sojourn time above which every packet that understands CE is marked; if left out, none.
+    /// The sojourn time above which every packet that understands CE is marked; off by default.
     pub ce_threshold: Option<Duration>,
 }
 

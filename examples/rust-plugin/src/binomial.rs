@@ -56,12 +56,12 @@ impl AvoidanceParams for BinomialParams {
 #[derive(Clone, Debug)]
 struct Binomial {
     params: BinomialParams,
-    /// Growth of less than a byte, for the next ACK.
+    /// Growth of less than a byte, carried over to the next ACK.
     carry: f64,
 }
 
 impl Avoidance for Binomial {
-    /// Of a window of one segment.
+    /// The decrease factor of a window of one segment.
     fn md(&self) -> f64 {
         1.0 - self.params.beta
     }

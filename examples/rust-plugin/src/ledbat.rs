@@ -18,7 +18,7 @@ use windtunnel_units::{Bytes, Duration};
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("x-source" = "RFC 6817"))]
 pub struct LedbatParams {
-    /// The queueing delay that it seeks; at most 100 ms (section 2.5).
+    /// The target queueing delay; at most 100 ms (section 2.5).
     pub target: Duration,
     /// Segments per round trip while there is no queueing delay; at most 1.
     pub gain: f64,
@@ -56,7 +56,7 @@ struct Ledbat {
 }
 
 impl Ledbat {
-    /// At least two segments (MIN_CWND).
+    /// Sets cwnd, to at least two segments (MIN_CWND).
     fn set(&mut self, cwnd: f64) {
         self.cwnd = Bytes::from_f64(cwnd).max(self.mss * 2);
     }

@@ -18,7 +18,7 @@ use windtunnel_units::{Bytes, Duration};
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("x-source" = "RFC 3742"))]
 pub struct LimitedParams {
-    /// The window from which on growth is limited.
+    /// The window above which growth is limited.
     #[schemars(extend("x-unit" = "segments"))]
     pub max_ssthresh: u32,
 }

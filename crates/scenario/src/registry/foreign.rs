@@ -30,7 +30,7 @@ pub struct ForeignAlgorithm<C> {
 pub struct ForeignParameter {
     /// Its key in a scenario.
     pub name: String,
-    /// Its default, which also says of what type its values are.
+    /// Its default, which also determines the type of its values.
     pub default: ForeignValue,
     /// What it is.
     pub description: String,
