@@ -7,8 +7,8 @@
 //!
 //! # Families
 //!
-//! [`ControllerParams`] is the open set of controllers: the parameters of one, which build it. Its families are siblings,
-//! none is a special case of another:
+//! [`ControllerParams`] is the open set of controllers: each member is the parameters that build one controller. Its
+//! families are siblings; none is a special case of another:
 //!
 //! - [`windowed`]: slow start x avoidance x response, each an open set too. Reno-MDS is Reno with another response, and
 //!   each of them can use ESSP;

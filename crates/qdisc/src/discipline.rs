@@ -18,9 +18,9 @@ pub struct Backlog {
 
 /// A queue discipline: schedules the packets of its bands.
 ///
-/// A packet leaves in two steps. [`QueueDiscipline::choose`] chooses it and commits to it, whatever arrives or is dropped
-/// afterwards; [`QueueDiscipline::serve`] takes it out of its band and past the AQM. A link that decides at the start of
-/// a transmission takes both steps at once ([`QueueDiscipline::dequeue`]); one that decides at its end
+/// A packet leaves in two steps. [`QueueDiscipline::choose`] chooses it and commits to it, whatever arrives or is
+/// dropped afterwards; [`QueueDiscipline::serve`] takes it out of its band and past the AQM. A link that decides at the
+/// start of a transmission takes both steps at once ([`QueueDiscipline::dequeue`]); one that decides at its end
 /// (`dequeue_point = "end"`) transmits between them.
 pub trait QueueDiscipline: Debug + Send {
     /// Takes a packet, or drops it or others.
@@ -30,8 +30,8 @@ pub trait QueueDiscipline: Debug + Send {
     /// length, or nothing if no packet may leave now.
     fn choose(&mut self, cx: &mut QueueCx<'_>) -> Option<Bytes>;
 
-    /// The chosen packet leaves: it, or nothing if the AQM dropped it or none was chosen. A packet dropped here had been
-    /// transmitted, and nothing leaves in its place.
+    /// The chosen packet leaves: it, or nothing if the AQM dropped it or none was chosen. A packet dropped here had
+    /// been transmitted, and nothing leaves in its place.
     fn serve(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet>;
 
     /// Gives the next packet to send, or nothing: what the AQM drops is replaced.

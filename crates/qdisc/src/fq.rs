@@ -38,7 +38,8 @@ use crate::params::{AqmParams, AqmSlot, QueueInit, QueueParams};
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("x-source" = "Linux sch_fq; tc-fq(8)"))]
 pub struct FqParams {
-    /// How flows are told apart: for certain, as a host knows its own, or by a hash, as it does with packets that it forwards.
+    /// How flows are told apart: for certain, as a host knows its own, or by a hash, as it does with packets that it
+    /// forwards.
     pub hash: FlowHash,
     /// A mask of the hash bits that tell flows apart; 0 makes all flows collide.
     pub orphan_mask: u32,

@@ -1,7 +1,7 @@
 //! The gate: what every packet passes on its way into a band and out of it.
 //!
-//! It classifies the packet, asks the AQM, applies the verdict and accounts for it, once for all disciplines. A packet that
-//! is to be dropped does not come back from it. With loss-free endpoints ([`QueueCx::deliver_drops`]) nothing is
+//! It classifies the packet, asks the AQM, applies the verdict and accounts for it, once for all disciplines. A packet
+//! that is to be dropped does not come back from it. With loss-free endpoints ([`QueueCx::deliver_drops`]) nothing is
 //! dropped: the packet is delivered with CE and counted as a drop.
 
 use windtunnel_units::Duration;

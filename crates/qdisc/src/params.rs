@@ -47,8 +47,8 @@ pub struct QueueInit {
     pub limit: Limit,
     /// The seed of its own random stream.
     pub seed: u64,
-    /// How long it has existed before the run starts, without traffic. Periodic control laws have settled and have their
-    /// phase from that time.
+    /// How long it has existed before the run starts, without traffic. Periodic control laws have settled and have
+    /// their phase from that time.
     pub age: Duration,
 }
 
@@ -113,7 +113,8 @@ pub trait QueueParams: AnyParams {
         Ok(())
     }
 
-    /// An empty queue. `aqms` has an entry for each of [`QueueParams::slots`], with nothing for a key that was left out.
+    /// An empty queue. `aqms` has an entry for each of [`QueueParams::slots`], with nothing for a key that was left
+    /// out.
     fn build(&self, aqms: &[Option<Arc<dyn AqmParams>>], init: &QueueInit) -> Box<dyn QueueDiscipline>;
 }
 

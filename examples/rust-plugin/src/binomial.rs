@@ -1,8 +1,8 @@
-//! An avoidance: binomial growth and decrease (Bansal and Balakrishnan, Binomial Congestion Control Algorithms, INFOCOM 2001,
-//! section 2).
+//! An avoidance: binomial growth and decrease (Bansal and Balakrishnan, Binomial Congestion Control Algorithms, INFOCOM
+//! 2001, section 2).
 //!
-//! With a window of `w` segments, a round trip adds `alpha / w^k` segments, and congestion takes `beta * w^l`. AIMD is `k = 0,
-//! l = 1`; SQRT is `k = l = 1/2`, which is fair to AIMD because `k + l = 1`, and smoother.
+//! With a window of `w` segments, a round trip adds `alpha / w^k` segments, and congestion takes `beta * w^l`. AIMD is
+//! `k = 0, l = 1`; SQRT is `k = l = 1/2`, which is fair to AIMD because `k + l = 1`, and smoother.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,8 +1,8 @@
 //! A controller: LEDBAT, which keeps the queueing delay near a target and yields to everything else (RFC 6817).
 //!
-//! Section 2.4.2: `cwnd += gain * off_target * bytes_newly_acked * MSS / cwnd`, with `off_target = (target - queueing delay) /
-//! target`. The queueing delay is taken from round-trip times, as senders without one-way delays must (RFC 6817 section 4.3
-//! measures one way).
+//! Section 2.4.2: `cwnd += gain * off_target * bytes_newly_acked * MSS / cwnd`, with `off_target = (target - queueing
+//! delay) / target`. The queueing delay is taken from round-trip times, as senders without one-way delays must (RFC
+//! 6817 section 4.3 measures one way).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

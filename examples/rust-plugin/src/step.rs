@@ -1,5 +1,5 @@
-//! An AQM: the step of DCTCP (RFC 8257 section 3.1). An arriving packet that finds more than K packets queued is marked, or
-//! dropped if it cannot be.
+//! An AQM: the step of DCTCP (RFC 8257 section 3.1). An arriving packet that finds more than K packets queued is
+//! marked, or dropped if it cannot be.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -71,8 +71,8 @@ fn binomial_is_a_superset_of_aimd() {
     assert!(least(&sqrt) > 1.3 * least(&aimd), "SQRT gives up less: {} {}", least(&sqrt), least(&aimd));
 }
 
-/// RFC 3742: up to 40 segments as standard slow start, then at most 20 segments per round trip. From 10 segments, 120 are
-/// reached after 2 round trips of doubling and at least 4 more; standard slow start needs 3.6.
+/// RFC 3742: up to 40 segments as standard slow start, then at most 20 segments per round trip. From 10 segments, 120
+/// are reached after 2 round trips of doubling and at least 4 more; standard slow start needs 3.6.
 #[test]
 fn limited_slow_start_overshoots_less() {
     let queue = "{ kind = \"fifo\", limit = \"60 packets\" }";

@@ -1,10 +1,10 @@
 //! The window-based controller: what slow start, avoidance and response have in common.
 //!
-//! [`Windowed`] owns what the three share: cwnd and ssthresh, the phase, and the hold-off that makes at
-//! most one congestion response per round (spec/mds section 2). Within one ACK the order is: the signal
-//! (CE first, by `on_congestion`; SCE only without CE), then growth (spec/mds sections 2 and 8). A slow
-//! start that ends by a signal leaves the rest of the ACK to the avoidance; one that ends by delay is
-//! done with it, but for `HyStart`, which gives up nothing.
+//! [`Windowed`] owns what the three share: cwnd and ssthresh, the phase, and the hold-off that allows at most one
+//! congestion response per round (spec/mds section 2). Within one ACK the order is: the signal (CE first, through
+//! `on_congestion`; SCE only without CE), then growth (spec/mds sections 2 and 8). A slow start that ends by a signal
+//! leaves the rest of the ACK to the avoidance; one that ends by delay uses up the ACK, except for `HyStart`, which
+//! gives up nothing.
 //!
 //! When a timeout or window validation lowers cwnd below ssthresh, slow start follows up to ssthresh. The part of the
 //! last ACK that would lead beyond ssthresh goes to the avoidance (spec/congestion-control section 1.4). If the sender

@@ -54,8 +54,8 @@ pub struct CodelParams {
     /// The sojourn time above which every packet that understands CE is marked, independently of the schedule; off by
     /// default.
     pub ce_threshold: Option<Duration>,
-    /// The packets to which `ce_threshold` applies: value/mask on the DS byte, of which ECN is the low two bits. 0x01/0x03 are
-    /// those with ECT(1), 0x00/0x00 all.
+    /// The packets to which `ce_threshold` applies: value/mask on the DS byte, whose low two bits are the ECN field.
+    /// 0x01/0x03 are those with ECT(1), 0x00/0x00 all.
     pub ce_threshold_selector: DsSelector,
     /// The queue length up to which nothing is signalled. Linux uses 1514 B on Ethernet, where headers count.
     pub mtu: Bytes,

@@ -77,9 +77,9 @@ mod tests {
         (0..n).filter_map(|i| rate.departed(at(i), PACKET, Bytes::new(backlog))).collect()
     }
 
-    /// By hand: 11 packets are the first 16384 bytes or more. The first cycle counts the packet that begins
-    /// it: 16500 bytes in 10 ms are 13.2 Mbit/s; the next one 16500 bytes in 11 ms, 12 Mbit/s, of which 1/8
-    /// counts.
+    /// By hand: 11 packets are the first 16384 bytes or more. The first cycle counts the packet that starts it: 16500
+    /// bytes in 10 ms are 13.2 Mbit/s; the next one 16500 bytes in 11 ms, 12 Mbit/s, which enters the mean with a
+    /// weight of 1/8.
     #[test]
     fn two_cycles() {
         let mut rate = DepartureRate::default();

@@ -1,10 +1,10 @@
 //! RED, Random Early Detection: signals with a probability that rises with the average queue; gentle and adaptive RED.
 //!
-//! Source: Floyd and Jacobson 1993, section 4 and figure 17; Floyd's note on the gentle variant 2000; Floyd, Gummadi and
-//! Shenker, "Adaptive RED", 2001; Linux `red.h` and `sch_red`; spec/queues-and-signalling section 3. An arriving
-//! packet updates the average ([`super::red_average`]). Below `min` nothing is signalled; from `min` to `max`
-//! the probability rises from 0 to `max_p`; above, every packet is signalled, or, gently, with a probability that
-//! rises to 1 at twice `max`.
+//! Source: Floyd and Jacobson 1993, section 4 and figure 17; Floyd's note on the gentle variant 2000; Floyd, Gummadi
+//! and Shenker, "Adaptive RED", 2001; Linux `red.h` and `sch_red`; spec/queues-and-signalling section 3. An arriving
+//! packet updates the average ([`super::red_average`]). Below `min` nothing is signalled; from `min` to `max` the
+//! probability rises from 0 to `max_p`; above, every packet is signalled, or, gently, with a probability that rises to
+//! 1 at twice `max`.
 //!
 //! Why the constants are what they are. Bursts should pass and standing queues should not, so the weight of the average
 //! lets `burst` packets pass ([`super::red_params`]). Independent coins would cluster signals; the gap between two

@@ -80,7 +80,7 @@ impl QueueAverage {
 enum Decay {
     /// By `e^(-l t)`, with `l` per microsecond.
     Exact { l: f64 },
-    /// By `2^-floor(l t)`, for t in whole cells of so many microseconds; linearly within the first one.
+    /// By `2^-floor(l t)`, for t in whole cells of `cell` microseconds; linearly within the first one.
     Table { l: f64, cell: f64 },
 }
 
@@ -144,9 +144,8 @@ mod tests {
     }
 
     /// By hand for W = 1/32: l = 0.031749 per packet, so that 31 / l = 976.4 ms. Cells are 2048 us: the first power of
-    /// two with fewer than 512 of them (977 ms / 1024 us = 953, / 2048 us = 476). The shift is
-    /// floor(i * 2.048 * 0.031749) = floor(0.065022 i): 1 from cell 16 on, 2 from 31; in cell 254 it is 16, and 31 in the
-    /// last.
+    /// two with fewer than 512 of them (977 ms / 1024 us = 953, / 2048 us = 476). The shift is floor(i * 2.048 *
+    /// 0.031749) = floor(0.065022 i): 1 from cell 16 on, 2 from 31; in cell 254 it is 16, and 31 in the last.
     #[test]
     fn table() {
         let decay = decay(1.0 / 32.0, RedIdle::Linux);

@@ -32,7 +32,7 @@ pub enum RedIdle {
     /// As if packets had arrived to an empty queue for as long.
     #[default]
     Exact,
-    /// Linux's table of shifts, which falls faster, by 2 in place of e, and in steps.
+    /// By Linux's table of shifts, which falls faster (powers of 2 instead of e) and in steps.
     Linux,
 }
 
@@ -169,8 +169,8 @@ impl RedParams {
         Band { min: min.as_f64(), max: max.as_f64(), weight: weight.unwrap_or(1.0) }
     }
 
-    /// Those of Adaptive RED on a link of `rate`: `delay_target` is the middle of the band, and the average has the time
-    /// constant of ten round trips of 100 ms, a second of packets.
+    /// Those of Adaptive RED on a link of `rate`: `delay_target` is the middle of the band, and the average has the
+    /// time constant of ten round trips of 100 ms, a second of packets.
     pub(super) fn automatic_band(&self, rate: Rate) -> Band {
         let least = (self.avpkt * RedParams::LEAST_PACKETS).as_f64();
         let min = ((rate * self.delay_target).as_f64() / 2.0).max(least);
@@ -251,7 +251,8 @@ impl RedParams {
 }
 
 /// The largest weight 2^-n with which the average of a queue that grows from nothing by `burst` packets stays below
-/// `min` packets, by up to one (Floyd and Jacobson, section 6.1; tc's `tc_red_eval_ewma`). Linux shifts by n, from 1 to 31.
+/// `min` packets, by up to one (Floyd and Jacobson, section 6.1; tc's `tc_red_eval_ewma`). Linux shifts by n, from 1 to
+/// 31.
 fn weight(min: f64, burst: f64) -> Option<f64> {
     let left = burst + 1.0 - min;
     if left < 1.0 {
@@ -282,8 +283,8 @@ mod tests {
         assert_eq!(band(&params, RedParams::DEFAULT_LIMIT), (30_000.0, 90_000.0, 32.0));
     }
 
-    /// The paper's own example (section 6.1): for a burst of 50 packets with `min` 5 packets the weight is at most 0.0042, rounded.
-    /// tc counts up to a packet more, and so takes 2^-9, near the 0.002 of the paper's simulations.
+    /// The paper's own example (section 6.1): for a burst of 50 packets with `min` 5 packets the weight is at most
+    /// 0.0042, rounded. tc counts up to a packet more, and so takes 2^-9, near the 0.002 of the paper's simulations.
     #[test]
     fn example_of_the_paper() {
         let average = |w: f64| 50.0 + 1.0 + (libm::pow(1.0 - w, 51.0) - 1.0) / w;

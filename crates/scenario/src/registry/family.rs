@@ -165,7 +165,8 @@ impl<C> Family<C> {
         })
     }
 
-    /// Reads a name, or a table that holds `kind`, the algorithm's parameters, and the keys that may stand beside those.
+    /// Reads a name, or a table that holds `kind`, the algorithm's parameters, and the keys that may stand beside
+    /// those.
     pub(crate) fn read(&self, at: &Cursor<'_>) -> Result<C, Fault> {
         let (name, place) = at.kind_name(self.what)?;
         let entry = self.find(name, &place)?;

@@ -21,7 +21,8 @@ pub struct ForeignAlgorithm<C> {
     pub source: String,
     /// What can be set.
     pub parameters: Vec<ForeignParameter>,
-    /// Takes one value for each of `parameters`, in their order, and gives the algorithm, or says what is wrong with them.
+    /// Takes one value for each of `parameters`, in their order, and gives the algorithm, or says what is wrong with
+    /// them.
     pub read: Box<dyn Fn(Vec<ForeignValue>) -> Result<C, String> + Send + Sync>,
 }
 

@@ -1,4 +1,4 @@
-//! Queues: disciplines, and AQMs, each of which is also a queue of its own.
+//! Queues: disciplines and AQMs. Each AQM is also a queue of its own.
 
 use std::sync::Arc;
 
