@@ -1,9 +1,10 @@
-//! What every algorithm has, whether it controls congestion, manages a queue or damages packets: names, parameters with a
-//! schema and checks, and a random stream of its own.
+//! What all algorithms share, whether they control congestion, manage a queue or impair packets: a name, parameters
+//! with a schema and checks, and their own random stream.
 //!
-//! An algorithm's parameters are a struct, and the struct is the schema: its doc comments become descriptions, its `Default`
-//! the defaults, [`Params::check`] the refusals. [`AnyParams`] is the same without the type, so that a family of algorithms
-//! (all queues, say) is an open set: each family adds one method that builds its algorithm, in a trait of its own.
+//! An algorithm's parameters are a struct, and the struct is the schema: its doc comments become descriptions, its
+//! `Default` the defaults, and [`Params::check`] refuses invalid values. [`AnyParams`] is the same without the type, so
+//! that a family of algorithms (all queues, for example) is an open set: each family has its own trait, which adds one
+//! method to build its algorithm.
 
 mod params;
 mod random;

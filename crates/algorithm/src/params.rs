@@ -1,4 +1,4 @@
-//! Parameters: what an algorithm is called, what can be set, and what is allowed.
+//! Parameters: an algorithm's name, what can be set, and which values are allowed.
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use windtunnel_units::OutOfRange;
 
-/// The parameters of an algorithm, and what the algorithm is called.
+/// The parameters of an algorithm, and its name.
 ///
 /// ```
 /// use schemars::JsonSchema;
@@ -52,16 +52,16 @@ pub trait Params:
     /// The name in scenarios and results: the kernel's where there is one.
     const NAME: &'static str;
 
-    /// Other names that mean the same.
+    /// Other names for the algorithm.
     const ALIASES: &'static [&'static str] = &[];
 
     /// What the algorithm does, in one line without a full stop.
     const SUMMARY: &'static str;
 
-    /// Whether all values are within what the algorithm is defined for.
+    /// Checks that the algorithm is defined for all values.
     ///
     /// # Errors
-    /// The first value that is not.
+    /// The first value for which the algorithm is not defined.
     fn check(&self) -> Result<(), OutOfRange> {
         Ok(())
     }
@@ -73,17 +73,18 @@ pub trait AnyParams: Any + Debug + Send + Sync {
     /// The name in scenarios and results.
     fn name(&self) -> &str;
 
-    /// The parameters by name, as in a scenario file; those that are not set are left out, as TOML knows no null.
+    /// Returns the parameters by name, as in a scenario file. Parameters that are not set are omitted, because TOML has
+    /// no null.
     fn to_map(&self) -> Map<String, Value>;
 
-    /// Whether all values are within what the algorithm is defined for.
+    /// Checks that the algorithm is defined for all values.
     ///
     /// # Errors
-    /// The first value that is not.
+    /// The first value for which the algorithm is not defined.
     fn check(&self) -> Result<(), OutOfRange>;
 
-    /// True if the algorithm's code is not compiled into the program: a result depends on more than the scenario and the
-    /// version then, and says so.
+    /// Returns true if the algorithm's code is not compiled into the program. A result then depends on more than the
+    /// scenario and the version, and says so.
     fn is_foreign(&self) -> bool {
         false
     }
@@ -110,7 +111,7 @@ impl<P: Params> AnyParams for P {
 }
 
 impl PartialEq for dyn AnyParams {
-    /// Parameters are equal if they are of the same algorithm and have the same values.
+    /// Parameters are equal if they belong to the same algorithm and have the same values.
     fn eq(&self, other: &dyn AnyParams) -> bool {
         self.name() == other.name() && self.to_map() == other.to_map()
     }

@@ -1,5 +1,5 @@
-//! tau, the constant of Multiplicative Decrease Scaling: how many SCE are one CE. Queues that mark and flows that answer
-//! must use the same one, so that its default and its range are here, above both.
+//! tau, the constant of Multiplicative Decrease Scaling: how many SCE equal one CE. Queues that mark and flows that
+//! answer must use the same tau, so its default and range are defined here, where both can use them.
 
 use std::num::NonZeroU32;
 
@@ -8,8 +8,8 @@ use windtunnel_units::OutOfRange;
 /// tau of the MDS document's tests.
 pub const DEFAULT: NonZeroU32 = NonZeroU32::new(64).unwrap();
 
-/// The largest tau. The document knows 8 to 128; a limiter holds tau times, so that a typing error must not take all
-/// memory.
+/// The largest tau. The document uses 8 to 128. A limiter stores tau times, so this bound keeps a typing error from
+/// exhausting the memory.
 pub const LARGEST: u32 = 65_536;
 
 /// Refuses a tau beyond [`LARGEST`].

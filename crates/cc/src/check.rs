@@ -2,7 +2,7 @@
 
 use windtunnel_algorithm::OutOfRange;
 
-/// A factor that keeps some of cwnd and not all of it.
+/// Accepts a factor that keeps part of cwnd: greater than 0 and less than 1.
 ///
 /// # Errors
 /// Any other value.
@@ -14,7 +14,7 @@ pub fn kept_fraction(key: &'static str, value: f64) -> Result<(), OutOfRange> {
     }
 }
 
-/// A finite number greater than zero.
+/// Accepts a finite number greater than zero.
 ///
 /// # Errors
 /// Any other value.

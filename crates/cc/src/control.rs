@@ -2,7 +2,7 @@
 
 use windtunnel_units::{Bytes, Rate};
 
-/// The one value that a controller returns.
+/// A controller's answer: the only value that it returns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Control {
     /// The congestion window.
@@ -11,19 +11,20 @@ pub struct Control {
     pub ssthresh: Bytes,
     /// How departures are spaced.
     pub pacing: Pacing,
-    /// How much leaves at once; none: the sender's own rule (Linux: about a millisecond of data; ideal endpoints: one
-    /// segment). A TCP without segmentation offload (`gso`) sends one segment at a time in any case.
+    /// How much the sender sends at once; `None` leaves it to the sender's own rule (Linux: about a millisecond of
+    /// data; ideal endpoints: one segment). A TCP without segmentation offload (`gso`) sends one segment at a time in
+    /// any case.
     pub send_quantum: Option<Bytes>,
-    /// What is sent now is no test of the path: its rate samples are marked as limited by the application (BBR's
-    /// `ProbeRTT`). Holds until what was in flight is delivered.
+    /// Data sent now do not test the path: their rate samples are marked as limited by the application (BBR's
+    /// `ProbeRTT`). This holds until the data in flight are delivered.
     pub app_limited: bool,
     /// The phase that the controller is in.
     pub phase: Phase,
 }
 
 impl Control {
-    /// A window alone: no threshold is known, departures are paced at cwnd per round trip if at all, bursts are the
-    /// sender's.
+    /// Returns a control value with a window only: no threshold is known, departures (if paced) are paced at cwnd per
+    /// round trip, and the sender decides on bursts.
     pub const fn window(cwnd: Bytes) -> Control {
         Control {
             cwnd,
@@ -41,17 +42,17 @@ impl Control {
 pub enum Pacing {
     /// At `gain * cwnd / srtt`, from the values at each departure.
     Gain(f64),
-    /// At a rate of the controller's own (model-based controllers), in payload as rate samples are; [`Rate::ZERO`]: without a
-    /// wait.
+    /// At a rate that the controller sets (model-based controllers), in payload bytes as in rate samples;
+    /// [`Rate::ZERO`] sends without waiting.
     Rate(Rate),
 }
 
 /// The phase of a controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Seeking the capacity.
+    /// The controller seeks the capacity.
     SlowStart,
-    /// Probing around it.
+    /// The controller probes around the capacity.
     CongestionAvoidance,
 }
 
@@ -64,17 +65,17 @@ pub enum ExitReason {
     Sce,
     /// The round trip grew.
     Delay,
-    /// ACKs kept arriving for as long as a round trip takes (`HyStart`).
+    /// An ACK train lasted long enough to show that the path is full (`HyStart`).
     AckTrain,
     /// A loss.
     Loss,
     /// cwnd reached ssthresh.
     Threshold,
-    /// The base reduction left no growth (standard slow start, spec/mds section 5).
+    /// Base reduction left too little growth to continue (standard slow start, spec/mds section 5).
     Growth,
-    /// Slow start was not used.
+    /// The flow does not use slow start.
     Unused,
-    /// A reason that only its slow start knows.
+    /// A reason specific to one slow start or controller.
     Other(&'static str),
 }
 

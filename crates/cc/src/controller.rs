@@ -11,15 +11,15 @@ use crate::sample::{AckSample, CongestionEvent, FlowInit, LostSegment, PathView,
 
 /// A congestion controller: events in, state inside, one value out.
 ///
-/// Order of calls for one ACK: [`on_lost`] for each segment that it shows to be lost; what moves the state of recovery
-/// ([`on_undo`], [`on_recovered`], [`on_congestion`]); then [`on_ack`]. Timers make the same calls without an ACK: RACK's
-/// reordering timer [`on_lost`] and [`on_congestion`], the retransmission timer [`on_lost`] and [`on_rto`]. The sender reads
-/// [`control`] after all of them, and after [`on_sent`] and [`on_tx_start`].
+/// Order of calls for one ACK: [`on_lost`] for each segment that it shows to be lost; then the changes of the recovery
+/// state ([`on_undo`], [`on_recovered`], [`on_congestion`]); then [`on_ack`]. Timers make the same calls without an
+/// ACK: RACK's reordering timer calls [`on_lost`] and [`on_congestion`], the retransmission timer calls [`on_lost`] and
+/// [`on_rto`]. The sender reads [`control`] after all of them, and after [`on_sent`] and [`on_tx_start`].
 ///
-/// A controller has no timer: what it does in time it does at the next ACK or departure, and the silence of the path is the
-/// retransmission timer's.
+/// A controller has no timer: it acts on elapsed time at the next ACK or departure. If the path falls silent, the
+/// retransmission timer acts.
 ///
-/// A controller that holds a fixed window, and paces it over the least round trip:
+/// This controller holds a fixed window and paces it over the minimum round-trip time:
 ///
 /// ```
 /// use windtunnel_cc::{
@@ -74,22 +74,22 @@ use crate::sample::{AckSample, CongestionEvent, FlowInit, LostSegment, PathView,
 /// [`on_tx_start`]: CongestionControl::on_tx_start
 /// [`control`]: CongestionControl::control
 pub trait CongestionControl: Debug + Send {
-    /// What it needs of its sender. Asked once, when the connection is made.
+    /// Returns what the controller needs from its sender. Called once, when the connection is created.
     fn needs(&self) -> Needs {
         Needs::default()
     }
 
-    /// An ACK arrived. Called once per ACK that delivers something, with [`Needs::every_ack`] for every other one too; the
-    /// SYN-ACK, which carries no data, is not reported.
+    /// An ACK arrived. Called once per ACK that delivers data and, with [`Needs::every_ack`], for every other ACK too.
+    /// The SYN-ACK is not reported, because it carries no data.
     fn on_ack(&mut self, ack: &AckSample, path: &PathView);
 
-    /// Congestion was signalled by a loss or by an echo of CE (RFC 3168). The sender calls it at most
-    /// once per loss episode; for CE it may call once per echo, and the controller takes at most one
-    /// response per round. Returns whether it reduced its window: only then does the sender start a reduction and send CWR.
+    /// A loss or an echo of CE signalled congestion (RFC 3168). The sender calls this at most once per loss episode.
+    /// For CE it may call once per echo, and the controller responds at most once per round. Returns whether the
+    /// controller reduced its window: the sender starts a reduction and sends CWR only if so.
     fn on_congestion(&mut self, event: &CongestionEvent, path: &PathView) -> bool;
 
-    /// The retransmission timer expired; `path.in_flight` no longer counts what is taken for lost. `new_episode` is false
-    /// if the data in flight belong to a loss that was answered already: ssthresh then stays.
+    /// The retransmission timer expired; `path.in_flight` no longer counts the segments presumed lost. `new_episode` is
+    /// false if the data in flight belong to a loss that was already answered: ssthresh then stays the same.
     fn on_rto(&mut self, new_episode: bool, path: &PathView);
 
     /// The handshake completed: the first RTT sample is in `path.srtt` and `path.min_rtt`.
@@ -98,58 +98,61 @@ pub trait CongestionControl: Debug + Send {
     /// A segment was sent. Called only with [`Needs::departures`].
     fn on_sent(&mut self, _sent: &SentSegment, _path: &PathView) {}
 
-    /// A segment was just found to be lost. Called only with [`Needs::loss_reports`]. `path.in_flight` counts none of the
+    /// A segment was just found to be lost. Called only with [`Needs::loss_reports`]. `path.in_flight` excludes all
     /// segments found lost at the same time.
     fn on_lost(&mut self, _segment: &LostSegment, _path: &PathView) {}
 
-    /// A segment is about to be sent while none is in flight; the last one left `idle` ago. Endpoints of the ideal profile,
-    /// which know no idle times, say so only with [`Needs::own_window`].
+    /// A segment is about to be sent while none is in flight; the last one left `idle` ago. Endpoints of the ideal
+    /// profile do not model idle times and call this only with [`Needs::own_window`].
     fn on_tx_start(&mut self, _idle: Duration, _path: &PathView) {}
 
-    /// cwnd was not used for longer than an RTO: the sender's window validation (RFC 2861, 7661) lowers it to `cwnd`, and
-    /// ssthresh remembers three quarters of what it was. Never called with [`Needs::own_window`].
+    /// cwnd was not used for longer than an RTO: the sender's window validation (RFC 2861, 7661) lowers it to `cwnd`.
+    /// ssthresh keeps three quarters of the former cwnd. Never called with [`Needs::own_window`].
     fn on_cwnd_validation(&mut self, _cwnd: Bytes, _path: &PathView) {}
 
-    /// The last congestion episode was spurious: undo its reduction.
+    /// The last congestion episode was spurious: the controller undoes its reduction.
     fn on_undo(&mut self, _path: &PathView) {}
 
-    /// The episode is over that a loss, an answered CE or a timeout started: what was in flight then is acknowledged, or it
-    /// was spurious ([`CongestionControl::on_undo`] came first).
+    /// An episode started by a loss, an answered CE or a timeout ended: either the data in flight at its start are
+    /// acknowledged, or the episode was spurious ([`CongestionControl::on_undo`] was called first).
     fn on_recovered(&mut self, _path: &PathView) {}
 
-    /// What the sender is to do now.
+    /// Returns what the sender must do now.
     fn control(&self) -> Control;
 
-    /// The congestion window alone: what the sender reads after every ACK.
+    /// Returns the congestion window alone. The sender reads it after every ACK.
     fn cwnd(&self) -> Bytes {
         self.control().cwnd
     }
 
-    /// The pacing alone: what a sender of the ideal profile reads at every departure.
+    /// Returns the pacing alone. A sender of the ideal profile reads it at every departure.
     fn pacing(&self) -> Pacing {
         self.control().pacing
     }
 
-    /// Why slow start ended, once it has.
+    /// Returns why slow start ended, or `None` while it lasts.
     fn slow_start_exit(&self) -> Option<ExitReason> {
         None
     }
 
-    /// Named internal numbers, for recorders: `out(name, value)`. Always the same names in the same order, which recorders
-    /// learn once; a number that does not exist at the moment is NaN. A name ends in its unit unless it has none.
+    /// Reports named internal numbers to recorders through `out(name, value)`. The names and their order never change,
+    /// because recorders learn them once. A number that does not exist at the moment is NaN. A name ends in its unit,
+    /// if it has one.
     fn probe(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
 }
 
-/// The parameters of a controller of any family: what a scenario names, and what builds one for each connection.
+/// The parameters of a controller of any family. A scenario names them, and they build one controller for each
+/// connection.
 ///
-/// A controller in Rust has a struct that implements [`windtunnel_algorithm::Params`], and with it this trait.
+/// For a controller written in Rust, the parameter struct implements [`windtunnel_algorithm::Params`] and this trait.
 pub trait ControllerParams: AnyParams {
-    /// What the controllers built of it will need. A scenario that says nothing else follows it.
+    /// Returns what the controllers built from these parameters will need. A scenario that does not specify otherwise
+    /// follows it.
     fn needs(&self) -> Needs {
         self.build(FlowInit::new(Bytes::new(1448))).needs()
     }
 
-    /// The controller of one connection.
+    /// Builds the controller of one connection.
     fn build(&self, init: FlowInit) -> Box<dyn CongestionControl>;
 }
 

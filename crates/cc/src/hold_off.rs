@@ -18,13 +18,13 @@ impl Default for HoldOff {
 }
 
 impl HoldOff {
-    /// Holds nothing off: even the first segment's ACK is beyond the SYN.
+    /// Creates a hold-off that allows the first response: even the first segment's ACK is beyond the SYN.
     pub const fn new() -> HoldOff {
         HoldOff { recover: Seq::SYN }
     }
 
-    /// True if an ACK up to `una` may be responded to. Strict: the ACK of exactly the data that was
-    /// out at the response still belongs to its round.
+    /// Returns true if the controller may respond to an ACK up to `una`. The comparison is strict: the ACK of exactly
+    /// the data outstanding at the response still belongs to its round.
     pub fn allows(self, una: Seq) -> bool {
         una > self.recover
     }

@@ -1,20 +1,20 @@
 //! Congestion controllers as pure state machines.
 //!
-//! A controller hears what happens on its connection ([`CongestionControl`]) with a read-only [`PathView`], and answers with
-//! one value, [`Control`]: the window, the slow-start threshold, the pacing, and how much leaves at once. It says what it
-//! needs to be told ([`Needs`]). It reads no clock, holds no queue or socket, allocates and logs nothing per ACK, and knows
-//! no other flow; its random numbers come from a stream of its own ([`FlowInit::random`]).
+//! A controller receives the events of its connection ([`CongestionControl`]) with a read-only [`PathView`] and answers
+//! with one value, [`Control`]: the window, the slow-start threshold, the pacing, and the send quantum. It states what
+//! it needs to be told ([`Needs`]). It reads no clock, holds no queue or socket, allocates and logs nothing per ACK,
+//! and knows no other flow. Its random numbers come from its own stream ([`FlowInit::random`]).
 //!
 //! # Families
 //!
-//! [`ControllerParams`] is the open set of controllers: the parameters of one, which build it. Its families are siblings,
-//! none is a special case of another:
+//! [`ControllerParams`] is the open set of controllers: each member is the parameters that build one controller. Its
+//! families are siblings; none is a special case of another:
 //!
-//! - [`windowed`]: slow start x avoidance x response, each an open set as well. Reno-MDS is Reno with another response, and
-//!   any of them can be given ESSP;
-//! - a controller with a model of its own implements [`CongestionControl`] directly. See [`CongestionControl`] for an example.
+//! - [`windowed`]: slow start x avoidance x response, each an open set too. Reno-MDS is Reno with another response, and
+//!   each of them can use ESSP;
+//! - a controller with its own model implements [`CongestionControl`] directly. See that trait for an example.
 //!
-//! Most algorithms exist in several variants; [`Style`] says which one runs where a scenario names none.
+//! Most algorithms exist in several variants; [`Style`] selects the variant where a scenario names none.
 
 pub mod check;
 mod control;

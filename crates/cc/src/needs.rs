@@ -1,32 +1,34 @@
-//! What a controller needs of its sender, in one value.
+//! What a controller needs from its sender, in one value.
 
-/// What a controller needs of its sender. The sender asks once, when the connection is made, and does only what was asked
-/// for; the default is the need of a window-based controller: nothing beyond ACKs, congestion and timeouts.
+/// What a controller needs from its sender. The sender asks once, when the connection is created, and does only what
+/// was requested. The default suits a window-based controller, which needs only ACKs, congestion events and timeouts.
 ///
-/// `#[non_exhaustive]` is left out on purpose: `Needs { pacing: PacingNeed::Always, ..Needs::default() }` is how a controller writes it.
+/// The type is deliberately not `#[non_exhaustive]`, so that a controller can write `Needs { pacing:
+/// PacingNeed::Always, ..Needs::default() }`.
 #[expect(clippy::struct_excessive_bools, reason = "independent needs")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
     /// Whether departures are paced.
     pub pacing: PacingNeed,
-    /// The finest congestion feedback that it makes use of: what its flow negotiates where the scenario names nothing else.
+    /// The finest congestion feedback that the controller uses. Its flow negotiates this feedback unless the scenario
+    /// names another.
     pub feedback: Feedback,
-    /// It answers CE as a scalable controller does, so that its packets may carry ECT(1) (RFC 9331 section 4.3).
+    /// The controller answers CE as scalable controllers do, so its packets may carry ECT(1) (RFC 9331 section 4.3).
     pub scalable: bool,
-    /// ACKs carry [`crate::RateSample`]s, and say where packet-timed rounds start.
+    /// ACKs carry [`crate::RateSample`]s and mark where packet-timed rounds start.
     pub rate_samples: bool,
-    /// It hears of every departure: [`crate::CongestionControl::on_sent`].
+    /// The sender reports every departure: [`crate::CongestionControl::on_sent`].
     pub departures: bool,
-    /// It hears of every lost segment: [`crate::CongestionControl::on_lost`].
+    /// The sender reports every lost segment: [`crate::CongestionControl::on_lost`].
     pub loss_reports: bool,
-    /// It hears of ACKs that deliver nothing as well: duplicates, window updates, old ones.
+    /// The sender also reports ACKs that deliver nothing: duplicates, window updates, old ACKs.
     pub every_ack: bool,
-    /// It alone decides the window, on every ACK. For others the sender approaches a lower window by proportional rate
-    /// reduction (RFC 9937), bars growth meanwhile, and lowers a window that was not used (RFC 2861, RFC 7661). In Linux
-    /// this is whether a controller has `cong_control`.
+    /// The controller alone decides the window, on every ACK. For other controllers, the sender approaches a lower
+    /// window by proportional rate reduction (RFC 9937), bars growth meanwhile, and lowers a window that was not used
+    /// (RFC 2861, RFC 7661). In Linux, controllers with `cong_control` decide alone.
     pub own_window: bool,
-    /// How many windows of data the send buffer must hold, so that the controller can tell what the path carries from what
-    /// the buffer does: 2 in Linux, 3 for BBR (`sndbuf_expand`).
+    /// How many windows of data the send buffer must hold, so that the buffer does not limit the rate that the
+    /// controller measures: 2 in Linux, 3 for BBR (`sndbuf_expand`).
     pub send_buffer_windows: u32,
 }
 
@@ -49,13 +51,13 @@ impl Default for Needs {
 /// Whether a controller needs its departures spaced in time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PacingNeed {
-    /// No: they are paced if the scenario says so.
+    /// No: they are paced only if the scenario says so.
     #[default]
     None,
-    /// Yes, unless the scenario says otherwise: it works without, as the unpaced runs of "Multiplicative Decrease Scaling"
-    /// do with ESSP.
+    /// Yes, unless the scenario says otherwise. The controller also works without pacing, as in the unpaced runs of
+    /// "Multiplicative Decrease Scaling" with ESSP.
     Usual,
-    /// Yes: its window alone does not control the rate, so a scenario cannot say otherwise.
+    /// Yes, and a scenario cannot change this: the window alone does not control the rate.
     Always,
 }
 
@@ -64,10 +66,10 @@ pub enum PacingNeed {
 pub enum Feedback {
     /// None: CE is not answered, and packets need not be ECN-capable.
     None,
-    /// That something was marked, at most once per round trip (RFC 3168).
+    /// Whether anything was marked, at most once per round trip (RFC 3168).
     #[default]
     Classic,
-    /// CE, and each SCE on its own (Multiplicative Decrease Scaling).
+    /// CE, and each SCE individually (Multiplicative Decrease Scaling).
     Sce,
     /// How many packets and bytes were marked (AccECN).
     Counts,

@@ -1,11 +1,11 @@
-//! What a controller is told: computed once, by the sender.
+//! What a controller is told. The sender computes each value once.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::RandomStream;
 use windtunnel_units::{Bytes, Duration, Rate, Seq, Time};
 
-/// What every controller is given when its flow starts.
+/// The values that every controller receives when its flow starts.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowInit {
     /// Payload of a full segment.
@@ -16,17 +16,17 @@ pub struct FlowInit {
     pub min_cwnd: Bytes,
     /// True if departures are paced.
     pub paced: bool,
-    /// From what a loss computes ssthresh.
+    /// The quantity from which a loss response computes ssthresh.
     pub ssthresh_base: SsthreshBase,
-    /// The granularity of the host's clock, in which Linux's CUBIC counts.
+    /// The granularity of the host's clock; Linux's CUBIC counts in these ticks.
     pub tick: Duration,
-    /// The seed of the controller's own random stream.
+    /// The seed of the controller's random stream.
     pub seed: u64,
 }
 
 impl FlowInit {
-    /// A flow with segments of `mss`, and otherwise as by default: the initial window of RFC 6928, a floor of two segments,
-    /// no pacing.
+    /// Describes a flow with segments of `mss` and defaults otherwise: the initial window of RFC 6928, a floor of two
+    /// segments, no pacing.
     pub fn new(mss: Bytes) -> FlowInit {
         FlowInit {
             mss,
@@ -39,20 +39,20 @@ impl FlowInit {
         }
     }
 
-    /// The controller's random stream: no other flow, queue or connection draws from it.
+    /// Creates the controller's random stream. No other flow, queue or connection draws from it.
     pub fn random(&self) -> RandomStream {
         RandomStream::new(self.seed)
     }
 }
 
-/// From what a response to congestion computes ssthresh.
+/// The quantity from which a congestion response computes ssthresh.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SsthreshBase {
-    /// From cwnd (Linux); the growth gate keeps cwnd near what is used.
+    /// cwnd (Linux). The growth gate keeps cwnd near the amount in use.
     #[default]
     Cwnd,
-    /// From what is sent and not acknowledged (RFC 5681 equation 4).
+    /// The data sent and not yet acknowledged (RFC 5681 equation 4).
     Flight,
 }
 
@@ -65,7 +65,7 @@ pub struct PathView {
     pub mss: Bytes,
     /// The smoothed round-trip time; zero before the first sample.
     pub srtt: Duration,
-    /// The least round-trip time seen; zero before the first sample.
+    /// The minimum round-trip time so far; zero before the first sample.
     pub min_rtt: Duration,
     /// Bytes sent and neither acknowledged nor lost (RFC 6675 "pipe").
     pub in_flight: Bytes,
@@ -81,10 +81,10 @@ pub struct PathView {
 pub struct AckSample {
     /// Bytes newly acknowledged cumulatively.
     pub acked: Bytes,
-    /// Bytes newly delivered, cumulatively acknowledged or by SACK: whole segments, so that a window cannot be grown by
-    /// acknowledging a segment in pieces.
+    /// Bytes newly delivered, acknowledged cumulatively or by SACK. They count in whole segments, so that a receiver
+    /// cannot grow the window by acknowledging a segment in pieces.
     pub newly_delivered: Bytes,
-    /// The state of the sender (CWR, Recovery) or its growth gate (window validation) bars growth on this ACK.
+    /// The sender's state (CWR, Recovery) or its growth gate (window validation) bars growth on this ACK.
     pub growth_barred: bool,
     /// Bytes that the ACK showed to be lost.
     pub newly_lost: Bytes,
@@ -96,18 +96,18 @@ pub struct AckSample {
     pub rtt: Option<Duration>,
     /// The delivery-rate sample (draft-ietf-ccwg-bbr section 4.1); only with [`crate::Needs::rate_samples`].
     pub rate: Option<RateSample>,
-    /// What the network said of the newly acknowledged segments.
+    /// The network's congestion feedback on the newly acknowledged segments.
     pub ecn: EcnFeedback,
-    /// What is sent now is limited by the application.
+    /// The application limits the data sent now.
     pub app_limited: bool,
-    /// cwnd, not anything else, kept the sender from sending more.
+    /// cwnd, and nothing else, kept the sender from sending more.
     pub cwnd_limited: bool,
     /// This ACK starts a packet-timed round; only with [`crate::Needs::rate_samples`].
     pub round_start: bool,
 }
 
 impl AckSample {
-    /// How much of `amount` may make cwnd grow: all or nothing.
+    /// Returns how much of `amount` may make cwnd grow: all or nothing.
     pub const fn growth(&self, amount: Bytes) -> Bytes {
         if self.growth_barred { Bytes::ZERO } else { amount }
     }
@@ -115,15 +115,15 @@ impl AckSample {
 
 /// Congestion feedback of one ACK, as counts of newly acknowledged segments.
 ///
-/// With classic feedback (RFC 3168, ESCE) all segments that an ACK with the flag newly acknowledges
-/// count as marked; with AccECN the counts are exact.
+/// With classic feedback (RFC 3168, ESCE), all segments newly acknowledged by an ACK with the flag count as marked.
+/// With AccECN the counts are exact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EcnFeedback {
     /// Marked CE.
     pub ce: Marked,
     /// Marked SCE, on flows that negotiated SCE or MDS; zero on others.
     pub sce: Marked,
-    /// Received as ECT(1), on flows that sent it so (L4S).
+    /// Received as ECT(1), on flows that send ECT(1) (L4S).
     pub ect1: Marked,
 }
 
@@ -150,12 +150,12 @@ impl Marked {
     }
 }
 
-/// The connection's counters when a segment left.
+/// The connection's counters at the departure of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departure {
-    /// When it left; for a segment that was sent again, the last time.
+    /// When the segment left; for a retransmitted segment, the last departure.
     pub sent: Time,
-    /// Bytes in flight, the segment included.
+    /// Bytes in flight, including the segment.
     pub in_flight: Bytes,
     /// Bytes delivered by then.
     pub delivered: Bytes,
@@ -170,7 +170,7 @@ pub struct Departure {
 pub struct RateSample {
     /// The delivery rate over the sample.
     pub rate: Rate,
-    /// The time that the sample covers.
+    /// The time span of the sample.
     pub interval: Duration,
     /// Bytes delivered over the sample.
     pub delivered: Bytes,
@@ -180,7 +180,7 @@ pub struct RateSample {
     pub departure: Departure,
 }
 
-/// A segment that was found to be lost.
+/// A segment found to be lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LostSegment {
     /// Its first byte.
@@ -189,14 +189,14 @@ pub struct LostSegment {
     pub payload: Bytes,
     /// When it left.
     pub departure: Departure,
-    /// Bytes found to be lost since the connection started, this segment included.
+    /// Bytes found to be lost since the connection started, including this segment.
     pub lost: Bytes,
     /// What found it.
     pub found_by: LossFinder,
 }
 
 impl LostSegment {
-    /// Bytes found to be lost since it left, itself included.
+    /// Returns the bytes found to be lost since the segment left, including the segment itself.
     pub fn lost_since_departure(&self) -> Bytes {
         self.lost - self.departure.lost
     }
@@ -205,7 +205,7 @@ impl LostSegment {
 /// What finds losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossFinder {
-    /// An ACK: SACK, duplicates, or the time of transmission of what it delivered.
+    /// An ACK: by SACK, duplicates, or the transmission time of the segments that it delivered.
     Ack,
     /// RACK's reordering timer.
     ReorderingTimer,
@@ -240,6 +240,6 @@ pub struct SentSegment {
     pub seq: Seq,
     /// Its payload.
     pub payload: Bytes,
-    /// It was sent before.
+    /// The segment was sent before.
     pub retransmission: bool,
 }

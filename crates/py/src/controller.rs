@@ -1,8 +1,8 @@
-//! A class of Python as a congestion controller.
+//! A Python class as a congestion controller.
 //!
-//! Each connection has an instance. Its methods are looked up once; an event makes one call for the event and one for
-//! `control()`, whose answer is kept, so that the sender's questions do not reach Python. An exception stops the run: it is
-//! kept for [`take_failure`], and no controller is called any more.
+//! Each connection has an instance. Its methods are looked up once; each event makes one call for the event and one to
+//! `control()`. The answer is cached, so that the sender's queries do not call Python. An exception stops the run: it
+//! is kept for [`take_failure`], and no controller is called after it.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -24,7 +24,7 @@ use windtunnel_units::{Bytes, Duration};
 use crate::views::{PyAck, PyCongestion, PyControl, PyFlow, PyLostSegment, PyNeeds, PyPath, PySentSegment};
 
 thread_local! {
-    /// The first exception of a controller in the run of this thread.
+    /// The first exception that a controller raised in the run of this thread.
     static FAILURE: RefCell<Option<PyErr>> = const { RefCell::new(None) };
 }
 
@@ -81,7 +81,7 @@ impl PyControllerParams {
     }
 }
 
-/// What a controller states, and what follows from the methods that it has.
+/// Returns the needs that a controller declares, and those that its methods imply.
 fn needs_of(instance: &Bound<'_, PyAny>) -> PyResult<Needs> {
     let needs = match instance.getattr_opt("needs")? {
         Some(stated) => stated.cast::<PyNeeds>()?.get().0,
@@ -112,7 +112,7 @@ impl AnyParams for PyControllerParams {
         self.values.iter().map(|(name, value)| (name.clone(), json!(value))).collect()
     }
 
-    /// The class had its say in [`PyControllerParams::read`].
+    /// The class already checked its parameters in [`PyControllerParams::read`].
     fn check(&self) -> Result<(), OutOfRange> {
         Ok(())
     }
@@ -165,14 +165,14 @@ struct Methods {
 
 /// The controller of one connection.
 struct PyController {
-    /// None once its making has failed: the run is about to stop.
+    /// `None` if its creation failed: the run is about to stop.
     methods: Option<Methods>,
     needs: Needs,
     mss: Bytes,
     /// What `control()` said last.
     control: Control,
     exit: Option<ExitReason>,
-    /// The names of the numbers that it told of itself when it was new: a recorder learns them once.
+    /// The names of the numbers that `probe()` returned when the controller was new: a recorder learns them once.
     probed: Vec<&'static str>,
 }
 
@@ -206,7 +206,7 @@ impl PyController {
         Ok(controller)
     }
 
-    /// One that holds its initial window.
+    /// Creates a controller that holds its initial window.
     fn silent(init: FlowInit, needs: Needs) -> PyController {
         PyController {
             methods: None,
@@ -218,13 +218,13 @@ impl PyController {
         }
     }
 
-    /// Asks what the sender is to do. `reason` is why slow start would have ended just now.
+    /// Asks the controller what the sender must do. `reason` is why slow start would have ended just now.
     fn refresh(&mut self, py: Python<'_>, reason: Option<ExitReason>) -> PyResult<()> {
         let Some(methods) = &self.methods else { return Ok(()) };
         let answer = methods.control.call0(py)?;
         let control = answer.bind(py).cast::<PyControl>()?.get().0;
         let before = self.control.phase;
-        // Less than a segment could never be sent.
+        // A window below one segment could never send.
         self.control = Control { cwnd: control.cwnd.max(self.mss), ..control };
         if before == Phase::SlowStart && control.phase == Phase::CongestionAvoidance && self.exit.is_none() {
             self.exit = reason;
@@ -232,8 +232,8 @@ impl PyController {
         Ok(())
     }
 
-    /// Calls a method, and asks what the sender is to do. Gives what the method returned. `reason` is why slow start ends if
-    /// it ends now.
+    /// Calls a method, then asks what the sender must do. Returns the method's result. `reason` is why slow start ends
+    /// if it ends now.
     fn call<A>(&mut self, choose: Choose, arguments: A, reason: ExitReason) -> Option<Py<PyAny>>
     where
         A: for<'py> PyCallArgs<'py>,
@@ -255,10 +255,10 @@ impl PyController {
     }
 }
 
-/// Chooses a method; those that a class need not have may be missing.
+/// Selects a method; optional methods may be missing.
 type Choose = for<'m> fn(&'m Methods) -> Option<&'m Py<PyAny>>;
 
-/// Why slow start ended where only the controller knows.
+/// The exit reason where only the controller knows why slow start ended.
 const ITS_OWN: ExitReason = ExitReason::Other("controller");
 
 impl CongestionControl for PyController {
@@ -279,7 +279,7 @@ impl CongestionControl for PyController {
         let Some(answer) = self.call(|methods| Some(&methods.on_congestion), arguments, reason) else {
             return false;
         };
-        // A method that says nothing has reduced: most do.
+        // A method that returns nothing counts as having reduced the window, because most do reduce it.
         Python::attach(|py| {
             let reduced = if answer.is_none(py) { Ok(true) } else { answer.is_truthy(py) };
             reduced.unwrap_or_else(|error| {
@@ -350,7 +350,7 @@ impl CongestionControl for PyController {
     }
 }
 
-/// The numbers that a controller tells of itself now.
+/// Returns the numbers that the controller reports now.
 fn numbers(probe: &Bound<'_, PyAny>) -> PyResult<Vec<(String, f64)>> {
     let numbers = probe.call0()?;
     numbers.cast::<PyDict>()?.iter().map(|(name, value)| Ok((name.extract()?, value.extract()?))).collect()
@@ -362,7 +362,8 @@ impl fmt::Debug for PyController {
     }
 }
 
-/// A name that lives as long as the process: a recorder's columns have such. There are as many as classes have numbers.
+/// Returns a name that lives as long as the process, as a recorder's columns require. The number of such names is
+/// bounded by the numbers that classes report.
 fn kept(name: String) -> &'static str {
     static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);

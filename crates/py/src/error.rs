@@ -1,4 +1,4 @@
-//! Scenario errors as Python exceptions with their place as attributes.
+//! Scenario errors as Python exceptions, with their place in attributes.
 
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;

@@ -1,5 +1,5 @@
-//! The Python module `windtunnel._core`: validate, run, hand out columns. No logic: what each function does is
-//! described in `python/windtunnel/_core.pyi`.
+//! The Python module `windtunnel._core`: validate, run, hand out columns. It contains no logic;
+//! `python/windtunnel/_core.pyi` describes each function.
 
 mod controller;
 mod error;
@@ -15,13 +15,13 @@ use windtunnel_units::Time;
 
 use crate::result::PyRunResult;
 
-/// How often a run reports its progress: after each so many-th part of its simulated time.
+/// How many times a run reports its progress, evenly spread over its simulated time.
 const PROGRESS_STEPS: u32 = 200;
 
-/// Events between two looks for an interrupt: about a fifth of a second.
+/// Events between two checks for an interrupt: about a fifth of a second.
 const SLICE: u64 = 5_000_000;
 
-/// The same where a controller is a class of Python, which takes longer, and whose exceptions are to stop the run soon.
+/// The same where a controller is a Python class: its events take longer, and its exceptions must stop the run soon.
 const FOREIGN_SLICE: u64 = 10_000;
 
 #[pymodule]
@@ -89,7 +89,7 @@ fn run(
         let share = f64::from(step) / f64::from(PROGRESS_STEPS);
         let until = Time::ZERO + end.since_start().scale(share);
         loop {
-            // With controllers in Python every ACK needs the interpreter: it is kept, not fetched for each.
+            // With controllers in Python every ACK needs the interpreter, so the run keeps it attached.
             let done = if foreign.is_empty() {
                 py.detach(|| simulation.run_slice(until, SLICE))
             } else {

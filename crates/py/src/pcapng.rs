@@ -46,7 +46,7 @@ pub(crate) fn write_pcapng(
         snaplen,
     };
     let flows: Vec<Flow> = flows.into_iter().map(flow).collect();
-    /// Borrows the columns from their arrays, which it keeps, as a table.
+    /// Borrows the columns of the arrays as a table, and keeps the arrays alive.
     macro_rules! borrow {
         ($table:ident: $($name:ident),* $(,)?) => {
             $(let $name = column(packets, stringify!($name))?;)*
@@ -66,7 +66,7 @@ pub(crate) fn write_pcapng(
     })
     .map_err(|error| match (error.kind(), error.raw_os_error()) {
         (ErrorKind::InvalidData, _) => PyValueError::new_err(error.to_string()),
-        // With its number, which Python's messages go by.
+        // Includes the error number, from which Python chooses the exception class.
         (_, Some(number)) => PyOSError::new_err((number, error.to_string())),
         _ => error.into(),
     })

@@ -9,7 +9,7 @@ use windtunnel_scenario::{ForeignAlgorithm, ForeignParameter, ForeignValue, Regi
 
 use crate::controller::PyControllerParams;
 
-/// Readers take a copy of the handle and let go of the lock, so that reading may call Python code that registers more.
+/// Readers copy the handle and release the lock, so that reading may call Python code that registers more algorithms.
 static REGISTRY: LazyLock<Mutex<Arc<Registry>>> = LazyLock::new(Mutex::default);
 
 fn locked() -> MutexGuard<'static, Arc<Registry>> {
@@ -63,7 +63,7 @@ pub(crate) fn register_controller(
 
 /// A default of Python as a value of a scenario; a quantity is given as its text in a tuple: `("5 ms",)`.
 fn value(name: &str, default: &Bound<'_, PyAny>) -> PyResult<ForeignValue> {
-    // True and False are whole numbers, too, in Python.
+    // In Python, True and False are also integers.
     if default.is_instance_of::<PyBool>() {
         return Ok(ForeignValue::Boolean(default.extract()?));
     }

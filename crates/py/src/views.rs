@@ -1,5 +1,5 @@
-//! What a controller in Python is shown, and what it answers: plain values, each made for one call. Times are in seconds,
-//! amounts in bytes, rates in bits per second.
+//! The values passed to and returned by a controller in Python: plain values, each created for one call. Times are in
+//! seconds, amounts in bytes, rates in bits per second.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

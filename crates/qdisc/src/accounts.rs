@@ -9,7 +9,7 @@ use crate::ecn::Outcome;
 /// Why a queue lost a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DropReason {
-    /// The queue was full: it arrived last, or with head drop it was the oldest.
+    /// The queue was full: the packet arrived last, or with head drop it was the oldest.
     Full,
     /// The queue was full, and its band held the most of all.
     Overlimit,
@@ -31,7 +31,7 @@ pub struct Dropped {
     pub reason: DropReason,
 }
 
-/// What happened to a packet and does not show in what a dequeue returns.
+/// An event of a packet that a dequeue's result does not show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Incident {
     /// It was dropped.
@@ -54,7 +54,7 @@ pub struct QueueStats {
     pub departed: u64,
     /// Bytes that left by dequeue.
     pub departed_bytes: Bytes,
-    /// The sum of the sojourn times of packets that left by dequeue.
+    /// The total sojourn time of packets that left by dequeue.
     pub waited: Duration,
     /// Packets lost.
     pub lost: u64,
@@ -77,7 +77,7 @@ impl QueueStats {
         self.arrived - self.departed - self.lost
     }
 
-    /// What was counted since `earlier`.
+    /// Returns the counts since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &QueueStats) -> QueueStats {
         QueueStats {
@@ -100,7 +100,7 @@ impl QueueStats {
     }
 }
 
-/// The counters of a queue: all of it, and each of its bands if it has several.
+/// The counters of a queue: of the whole queue, and of each band if there are several.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Accounts {
     /// The whole queue.
@@ -109,25 +109,25 @@ pub struct Accounts {
     pub bands: Vec<QueueStats>,
 }
 
-/// What a discipline is given with each call, and where it must account for what it does.
+/// The context of each call to a discipline. The discipline must account here for everything that it does.
 #[derive(Debug)]
 pub struct QueueCx<'a> {
     /// The simulated clock.
     pub now: Time,
     /// The rate of the link behind the queue.
     pub rate: Rate,
-    /// Loss-free endpoints (spec/mds section 2): what would be dropped is delivered with CE and counted
-    /// as a drop.
+    /// Loss-free endpoints (spec/mds section 2): packets that would be dropped are delivered with CE and counted as
+    /// drops.
     pub deliver_drops: bool,
     accounts: &'a mut Accounts,
-    /// What happens is counted for this band too.
+    /// Events also count for this band.
     band: Option<usize>,
     incidents: &'a mut Vec<Incident>,
     departure: Option<(Outcome, Duration)>,
 }
 
 impl<'a> QueueCx<'a> {
-    /// A context for one call. `incidents` is appended to.
+    /// Creates the context for one call. It appends to `incidents`.
     pub const fn new(
         now: Time,
         rate: Rate,
@@ -138,7 +138,7 @@ impl<'a> QueueCx<'a> {
         QueueCx { now, rate, deliver_drops, accounts, band: None, incidents, departure: None }
     }
 
-    /// What happens from now on happens in this band. A discipline of one band does not call it.
+    /// Selects the band in which the following events happen. A discipline with one band does not call this.
     #[inline]
     pub fn enter_band(&mut self, band: usize) {
         if self.accounts.bands.len() <= band {
@@ -161,7 +161,7 @@ impl<'a> QueueCx<'a> {
         self.count(|stats| stats.arrived += 1);
     }
 
-    /// Loses a packet: the only way out of a queue but for dequeue.
+    /// Loses a packet. Apart from dequeue, this is the only way out of a queue.
     #[expect(clippy::needless_pass_by_value, reason = "who loses a packet gives it up")]
     pub fn drop(&mut self, packet: Packet, reason: DropReason) {
         self.count(|stats| stats.lost += 1);
@@ -192,8 +192,8 @@ impl<'a> QueueCx<'a> {
         });
     }
 
-    /// A packet leaves by dequeue, after `outcome` was applied to it and with the sojourn time that the
-    /// decision was taken on.
+    /// A packet leaves by dequeue. `outcome` was applied to it, and the sojourn time is the one on which the AQM
+    /// decided.
     #[inline]
     pub fn departed(&mut self, packet: &Packet, outcome: Outcome, sojourn: Duration) {
         self.count(|stats| {
@@ -209,7 +209,7 @@ impl<'a> QueueCx<'a> {
         self.departure = Some((outcome, sojourn));
     }
 
-    /// What was done to the packet that the last dequeue returned, and its sojourn time.
+    /// Returns the outcome and the sojourn time of the packet that the last dequeue returned.
     pub const fn departure(&self) -> Option<(Outcome, Duration)> {
         self.departure
     }

@@ -56,7 +56,7 @@ pub struct PacketView {
     pub class: Class,
     /// How long it has been in the queue.
     pub sojourn: Duration,
-    /// It leaves in place of a packet that the AQM has just dropped: the same departure, another packet.
+    /// The packet replaces one that the AQM has just dropped: the same departure, another packet.
     pub replaces: bool,
 }
 
@@ -73,11 +73,11 @@ impl PacketView {
 pub struct QueueView {
     /// The simulated clock.
     pub now: Time,
-    /// Packets in the AQM's band: on enqueue without the arriving one, on dequeue without the leaving one.
+    /// Packets in the AQM's band, without the arriving packet on enqueue and without the leaving packet on dequeue.
     pub packets: usize,
     /// Their bytes.
     pub bytes: Bytes,
-    /// The bytes in all bands of the discipline, likewise.
+    /// The bytes in all bands of the discipline, without the same packet.
     pub all_bytes: Bytes,
     /// How long the packet at the head of the band has waited; on dequeue that is the next packet.
     pub head_waiting: Option<Duration>,
@@ -94,8 +94,7 @@ pub enum Signal {
     Ce,
 }
 
-/// What an AQM wants done with a packet. What a packet's class makes of it is decided in
-/// [`crate::ecn::EcnPolicy::apply`].
+/// An AQM's decision about a packet. [`crate::ecn::EcnPolicy::apply`] translates it for the packet's class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Leave it as it is.
@@ -106,15 +105,15 @@ pub enum Verdict {
     Drop,
 }
 
-/// Active queue management: decides, and owns no packet.
+/// Active queue management: it decides, but owns no packets.
 pub trait Aqm: Debug + Send {
     /// A packet arrives.
     fn on_enqueue(&mut self, _packet: &PacketView, _queue: &QueueView) -> Verdict {
         Verdict::Pass
     }
 
-    /// A packet was lost because it did not fit. With loss-free endpoints it is delivered, and
-    /// [`Aqm::on_enqueue`] saw it before.
+    /// A packet was lost because it did not fit. With loss-free endpoints the packet is delivered, and
+    /// [`Aqm::on_enqueue`] was called for it before.
     fn on_full(&mut self) {}
 
     /// A packet leaves.
@@ -122,14 +121,13 @@ pub trait Aqm: Debug + Send {
         Verdict::Pass
     }
 
-    /// A packet was to leave and there is none: the link is free and the band is empty, or all that was in it has just
-    /// been dropped.
+    /// The link is free but no packet is left to send: the band is empty, or all its packets have just been dropped.
     fn on_empty(&mut self, _now: Time) {}
 
-    /// The band lost its oldest packets, this many, because it held the most in a discipline that was full.
+    /// The band lost this many of its oldest packets, because it held the most bytes in a full discipline.
     fn on_shed(&mut self, _packets: u32) {}
 
-    /// When [`Aqm::on_timer`] wants to be called next (periodic control laws). It changes in that call only.
+    /// When [`Aqm::on_timer`] wants to be called next (periodic control laws). The time changes only in that call.
     fn next_timer(&self) -> Option<Time> {
         None
     }
@@ -137,8 +135,9 @@ pub trait Aqm: Debug + Send {
     /// The time asked for by [`Aqm::next_timer`] has come.
     fn on_timer(&mut self, _queue: &QueueView) {}
 
-    /// Named internal numbers, for recorders: `out(name, value)`. Always the same names in the same order, which recorders
-    /// learn once; a number that does not exist at the moment is NaN. A name ends in its unit unless it has none.
+    /// Reports named internal numbers to recorders through `out(name, value)`. The names and their order never change,
+    /// because recorders learn them once. A number that does not exist at the moment is NaN. A name ends in its unit,
+    /// if it has one.
     fn probe(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
 }
 

@@ -18,20 +18,20 @@ pub struct Backlog {
 
 /// A queue discipline: schedules the packets of its bands.
 ///
-/// A packet leaves in two steps. [`QueueDiscipline::choose`] chooses it and commits to it, whatever arrives or is dropped
-/// afterwards; [`QueueDiscipline::serve`] takes it out of its band and past the AQM. A link that decides at the start of
-/// a transmission takes both steps at once ([`QueueDiscipline::dequeue`]); one that decides at its end
+/// A packet leaves in two steps. [`QueueDiscipline::choose`] chooses it and commits to it, whatever arrives or is
+/// dropped afterwards; [`QueueDiscipline::serve`] takes it out of its band and past the AQM. A link that decides at the
+/// start of a transmission takes both steps at once ([`QueueDiscipline::dequeue`]); one that decides at its end
 /// (`dequeue_point = "end"`) transmits between them.
 pub trait QueueDiscipline: Debug + Send {
     /// Takes a packet, or drops it or others.
     fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx<'_>);
 
-    /// Chooses the packet that leaves next and commits to it; the same one again until it is served. Returns its
+    /// Chooses the packet that leaves next and commits to it: returns the same packet until it is served. Returns its
     /// length, or nothing if no packet may leave now.
     fn choose(&mut self, cx: &mut QueueCx<'_>) -> Option<Bytes>;
 
-    /// The chosen packet leaves: it, or nothing if the AQM dropped it or none was chosen. A packet dropped here had been
-    /// transmitted, and nothing leaves in its place.
+    /// The chosen packet leaves: it, or nothing if the AQM dropped it or none was chosen. A packet dropped here had
+    /// been transmitted, and nothing leaves in its place.
     fn serve(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet>;
 
     /// Gives the next packet to send, or nothing: what the AQM drops is replaced.
@@ -45,8 +45,8 @@ pub trait QueueDiscipline: Debug + Send {
         None
     }
 
-    /// When to ask again after a dequeue gave nothing: shapers know, and others, which are empty then, wait for an
-    /// arrival.
+    /// Returns when to ask again after a dequeue returned nothing. Shapers know this time; other disciplines are empty
+    /// then and wait for an arrival.
     fn next_ready(&self, _now: Time) -> Option<Time> {
         None
     }
@@ -54,8 +54,9 @@ pub trait QueueDiscipline: Debug + Send {
     /// What is queued.
     fn backlog(&self) -> Backlog;
 
-    /// When [`QueueDiscipline::on_timer`] wants to be called next. A discipline with a timer asks for it from the
-    /// first moment on: one that returns nothing when new is never asked again, and one that has one always names its next call.
+    /// When [`QueueDiscipline::on_timer`] wants to be called next. A discipline with a timer asks for it from the first
+    /// moment on: a discipline that returns nothing when new is never asked again, and a discipline with a timer always
+    /// names its next call.
     fn next_timer(&self) -> Option<Time> {
         None
     }
@@ -63,12 +64,13 @@ pub trait QueueDiscipline: Debug + Send {
     /// The time asked for by [`QueueDiscipline::next_timer`] has come.
     fn on_timer(&mut self, _cx: &mut QueueCx<'_>) {}
 
-    /// Named internal numbers of the whole, for recorders: `out(name, value)`. Always the same names in the same order, which
-    /// recorders learn once; a number that does not exist at the moment is NaN. A name ends in its unit unless it has none.
+    /// Reports named internal numbers of the whole queue to recorders through `out(name, value)`. The names and their
+    /// order never change, because recorders learn them once. A number that does not exist at the moment is NaN. A name
+    /// ends in its unit, if it has one.
     fn probe(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
 
-    /// How many bands it has had so far: 1 for a queue that is its own only band. A fair queue has one for each flow that
-    /// it has met. The counters of several bands are in [`crate::Accounts`], under the same indices.
+    /// Returns how many bands the queue has had so far: 1 for a queue with a single band. A fair queue has one for each
+    /// flow that it has met. The counters of several bands are in [`crate::Accounts`], under the same indices.
     fn bands(&self) -> usize {
         1
     }

@@ -38,7 +38,7 @@ pub enum EcnMode {
     Mds,
 }
 
-/// What became of a packet.
+/// The result of a verdict for a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Nothing.

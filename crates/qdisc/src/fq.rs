@@ -1,19 +1,20 @@
 //! fq, Linux's fair queue: deficit round robin that favours new flows, with a limit per flow and a pace for each.
 //!
-//! Source: Linux `sch_fq` and its manual page `tc-fq`. It is the queue of a
-//! host: a flow has a band with `flow_limit` packets; new flows go before old ones, with a credit of `initial_quantum` at first
-//! and of `quantum` at each turn; a flow that has been away for `refill_delay` is given a full quantum when it returns. With
-//! `maxrate` a band that has used up its credit waits until it may send again at that rate, and is on no list meanwhile: the queue
-//! is not work-conserving. At `low_rate_threshold` or below every packet is spaced, and above it every quantum, since timers
-//! cost time. A band that was served late before waits less, by at most half.
+//! Source: Linux `sch_fq` and its manual page `tc-fq`; it is the
+//! queue of a host: a flow has a band with `flow_limit` packets; new flows go before old ones, with a credit of
+//! `initial_quantum` at first and of `quantum` at each turn; a flow that has been away for `refill_delay` is given a
+//! full quantum when it returns. With `maxrate` a band that has used up its credit waits until it may send again at
+//! that rate, and is on no list meanwhile: the queue is not work-conserving. At `low_rate_threshold` or below every
+//! packet is spaced, and above it every quantum, since timers cost time. A wait is shortened by the band's previous
+//! lateness, by at most half.
 //!
 //! Why the constants are what they are. A quantum of two packets and a first one of ten are the initial window's burst
-//! (RFC 6928) and a segment pair per turn. 100 packets per flow are what a sender limited by TCP small queues never has.
+//! (RFC 6928) and a segment pair per turn. A sender limited by TCP small queues never has 100 packets in the queue.
 //!
-//! Some parameters of `sch_fq` have no meaning in front of a link. There is no socket's pacing rate and no earliest departure time:
-//! senders here space their packets before they arrive, so that `horizon` is never exceeded either. `buckets` sizes a hash table. Priority bands need a
-//! priority that packets here do not carry. `orphan_mask` bounds the bands of packets that are not of this host's
-//! sockets, with `hash = "jenkins"`.
+//! Some parts of `sch_fq` have no meaning in front of a link: a socket's pacing rate and earliest departure times, since
+//! senders here space their packets before they arrive, so that `horizon` is never exceeded either. `buckets` sizes a
+//! hash table. Priority bands need a priority that packets here do not carry. `orphan_mask` bounds the bands of packets
+//! that are not of this host's sockets, with `hash = "jenkins"`.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -37,9 +38,10 @@ use crate::params::{AqmParams, AqmSlot, QueueInit, QueueParams};
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("x-source" = "Linux sch_fq; tc-fq(8)"))]
 pub struct FqParams {
-    /// How flows are told apart: for certain, as a host knows its own, or by a hash, as it does with packets that it forwards.
+    /// How flows are told apart: for certain, as a host knows its own, or by a hash, as it does with packets that it
+    /// forwards.
     pub hash: FlowHash,
-    /// The bits of a hash that tell flows apart; 0 makes all collide.
+    /// A mask of the hash bits that tell flows apart; 0 makes all flows collide.
     pub orphan_mask: u32,
     /// The most packets of one flow.
     pub flow_limit: u32,
@@ -47,13 +49,13 @@ pub struct FqParams {
     pub quantum: Bytes,
     /// What a flow may send when it is met for the first time.
     pub initial_quantum: Bytes,
-    /// How long a flow must have been away to be given a quantum.
+    /// How long a flow must have been away to receive a new quantum.
     pub refill_delay: Duration,
-    /// The rate of each flow at most; if left out, as fast as the link.
+    /// The maximum rate of each flow; by default the link's rate.
     pub maxrate: Option<Rate>,
-    /// The rate up to which every packet is spaced, and not every quantum.
+    /// The rate up to which every packet is spaced, instead of every quantum.
     pub low_rate_threshold: Rate,
-    /// The sojourn time above which every packet that understands CE is marked; if left out, none.
+    /// The sojourn time above which every packet that understands CE is marked; off by default.
     pub ce_threshold: Option<Duration>,
 }
 
@@ -307,7 +309,7 @@ impl<A: Aqm> Fq<A> {
             size.max(self.params.quantum)
         };
         let wait = rate.transfer_time(spaced).min(Fq::<A>::LONGEST_WAIT);
-        // What it was late, the wheels of a real clock or the turns of others, it makes up for.
+        // The band makes up for lateness that a real clock's granularity or other bands' turns caused.
         let late = if turn.next_packet == Time::ZERO { Duration::ZERO } else { now.since(turn.next_packet) };
         turn.next_packet = now + wait.saturating_sub(late.min(wait / 2));
     }

@@ -1,16 +1,18 @@
 //! FQ-CoDel: a fair queue by deficit round robin that favours new flows, with a CoDel (or another AQM) in each.
 //!
-//! Source: RFC 8290 sections 3 to 5; Linux `sch_fq_codel`; spec/queues-and-signalling section 5. Each flow has a band. Bands with
-//! packets take turns: in a turn a band sends until its deficit is used up, which is `quantum` bytes more at each turn. A band that was
-//! empty joins those that are new and go before the old ones, for one quantum; then it is an old one. So a flow that
-//! sends less than its share hardly waits, and the others share bytes equally. A band that empties while it is
-//! new passes through the old ones before it can be new again, or else it could starve them (RFC 8290 section 4.2).
+//! Source: RFC 8290 sections 3 to 5; Linux `sch_fq_codel`; spec/queues-and-signalling section 5. Each flow has a band.
+//! Bands with packets take turns: in a turn a band sends until its deficit is used up; each turn adds `quantum` bytes
+//! to the deficit. A band that was empty joins the new bands, which go before the old ones for one quantum; then it is
+//! an old band. A flow that sends less than its share therefore hardly waits, and the others share bytes equally. A
+//! band that empties while it is new passes through the old ones before it can be new again, or else it could starve
+//! them (RFC 8290 section 4.2).
 //!
-//! When the whole is full it is the band with the most bytes that loses packets, at its head, where the news is earliest: half of
-//! its bytes, or `drop_batch` packets, since looking for it costs time. CoDel's count learns how many they were.
+//! When the whole queue is full, the band with the most bytes loses packets at its head, where the signal is earliest:
+//! half of its bytes or `drop_batch` packets, because finding this band costs time. CoDel's count includes these drops.
 //!
-//! Why the constants are what they are. One packet of full size per turn is the finest that keeps turns cheap. 1024 queues keep
-//! collisions rare among tens of flows (RFC 8290 section 5.2.4). 10240 packets and 32 MiB are there to bound memory, not delay.
+//! Why the constants are what they are. One packet of full size per turn is the finest that keeps turns cheap. 1024
+//! queues keep collisions rare among tens of flows (RFC 8290 section 5.2.4). 10240 packets and 32 MiB bound memory, not
+//! delay.
 //!
 //! In Linux a packet's memory is its buffer's size; here it is its length and 256 bytes.
 
@@ -52,7 +54,8 @@ pub struct FqCodelParams {
     pub interval: Duration,
     /// Whether packets that understand CE are marked; if not, all are dropped.
     pub ecn: bool,
-    /// The sojourn time above which every packet that understands CE is marked, whatever else; if left out, none.
+    /// The sojourn time above which every packet that understands CE is marked, independently of the schedule; off by
+    /// default.
     pub ce_threshold: Option<Duration>,
     /// The packets to which `ce_threshold` applies: value/mask on the DS byte.
     pub ce_threshold_selector: DsSelector,

@@ -1,7 +1,7 @@
 //! The gate: what every packet passes on its way into a band and out of it.
 //!
-//! It classifies the packet, asks the AQM, applies the verdict and accounts for it, once for all disciplines. A packet that
-//! is to be dropped does not come back from it. With loss-free endpoints ([`QueueCx::deliver_drops`]) nothing is
+//! It classifies the packet, asks the AQM, applies the verdict and accounts for it, once for all disciplines. A packet
+//! that is to be dropped does not come back from it. With loss-free endpoints ([`QueueCx::deliver_drops`]) nothing is
 //! dropped: the packet is delivered with CE and counted as a drop.
 
 use windtunnel_units::Duration;
@@ -40,7 +40,7 @@ impl Gate {
         Gate { ecn }
     }
 
-    /// A packet arrives: the first that a discipline does with it.
+    /// A packet arrives. A discipline calls this first.
     #[expect(clippy::inline_always, reason = "a packet is moved through it, on the path of every packet")]
     #[inline(always)]
     pub fn arrive(&self, packet: Packet, cx: &mut QueueCx<'_>) -> Arrival {
@@ -49,8 +49,8 @@ impl Gate {
         Arrival { packet, class, overflows: false }
     }
 
-    /// There is no room for a packet: it is lost before its band's AQM hears of it. With loss-free endpoints it comes
-    /// back, to be admitted.
+    /// There is no room for a packet: it is lost before its band's AQM sees it. With loss-free endpoints it is
+    /// returned, to be admitted.
     #[inline(never)]
     pub fn refuse<A: Aqm>(&self, aqm: &mut A, mut arrival: Arrival, cx: &mut QueueCx<'_>) -> Option<Arrival> {
         if cx.deliver_drops {

@@ -1,15 +1,15 @@
 //! Queues: what decides, what stores, and what schedules.
 //!
-//! An [`Aqm`] decides (pass, mark, drop) and owns no packet. A [`Band`] stores packets. A [`Gate`] takes each packet past
-//! the AQM of its band, applies the verdict and accounts for it. A [`QueueDiscipline`] schedules bands, and commits to the
-//! packet that leaves next. An AQM written once runs alone ([`Fifo`]), per flow under fair queueing, inside a dual
-//! queue, and on a real interface.
+//! An [`Aqm`] decides (pass, mark, drop) and owns no packet. A [`Band`] stores packets. A [`Gate`] takes each packet
+//! past the AQM of its band, applies the verdict and accounts for it. A [`QueueDiscipline`] schedules bands, and
+//! commits to the packet that leaves next. An AQM written once runs alone ([`Fifo`]), per flow under fair queueing,
+//! inside a dual queue, and on a real interface.
 //!
 //! Packets are conserved: they leave a queue by [`QueueDiscipline::serve`] or by [`QueueCx::drop`],
 //! which counts them and names a reason. Code points change in [`ecn`] alone.
 //!
-//! Both families are open sets: [`AqmParams`] and [`QueueParams`] are what a new one implements, here or in another crate,
-//! and [`QueueSpec`] describes a queue with all that is nested in it.
+//! Both families are open sets: [`AqmParams`] and [`QueueParams`] are what a new one implements, here or in another
+//! crate, and [`QueueSpec`] describes a queue with all that is nested in it.
 
 mod accounts;
 mod aqm;

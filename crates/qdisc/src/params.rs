@@ -1,9 +1,9 @@
 //! How queues are described: the parameters of AQMs and disciplines as two open sets.
 //!
-//! An AQM's parameters build the AQM ([`BuildAqm`]). What is written once for the type is then available without it: as one
-//! AQM among several of a discipline ([`AqmParams`]), and as a queue of its own, first in, first out and compiled for
-//! that AQM ([`QueueParams`]). A discipline's parameters build the discipline; where it takes AQMs, it names the keys
-//! ([`QueueParams::slots`]) and is given what the description has under them.
+//! An AQM's parameters build the AQM ([`BuildAqm`]). An AQM written once for its type is then available without the
+//! type: as one AQM among several in a discipline ([`AqmParams`]), and as a queue of its own, first in, first out and
+//! compiled for that AQM ([`QueueParams`]). A discipline's parameters build the discipline; where it takes AQMs, it
+//! names the keys ([`QueueParams::slots`]) and receives the AQMs that the description has under them.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::limit::Limit;
 pub struct AqmInit {
     /// How much its queue holds.
     pub limit: Limit,
-    /// Of its own random stream.
+    /// The seed of its own random stream.
     pub seed: u64,
     /// The simulated clock.
     pub now: Time,
@@ -45,10 +45,10 @@ pub struct QueueInit {
     pub ecn: EcnPolicy,
     /// How much it holds.
     pub limit: Limit,
-    /// Of its own random stream.
+    /// The seed of its own random stream.
     pub seed: u64,
-    /// How long it has existed before the run starts, without traffic. Periodic control laws have settled and have their
-    /// phase from that time.
+    /// How long it has existed before the run starts, without traffic. Periodic control laws have settled and have
+    /// their phase from that time.
     pub age: Duration,
 }
 
@@ -80,7 +80,7 @@ pub trait BuildAqm: Params {
     fn aqm(&self, init: &AqmInit) -> Self::Aqm;
 }
 
-/// The parameters of any AQM.
+/// The parameters of any AQM. This trait is an open set.
 pub trait AqmParams: AnyParams {
     /// The AQM at its start.
     fn build(&self, init: &AqmInit) -> Box<dyn Aqm>;
@@ -99,7 +99,7 @@ pub trait QueueParams: AnyParams {
         Limit::Unlimited
     }
 
-    /// The keys under which the discipline takes AQMs. What is given there reaches [`QueueParams::build`] in the same
+    /// The keys under which the discipline takes AQMs. The AQMs given there reach [`QueueParams::build`] in the same
     /// order.
     fn slots(&self) -> &'static [AqmSlot] {
         &[]
@@ -113,7 +113,8 @@ pub trait QueueParams: AnyParams {
         Ok(())
     }
 
-    /// An empty queue. `aqms` has an entry for each of [`QueueParams::slots`], with nothing for a key that was left out.
+    /// An empty queue. `aqms` has an entry for each of [`QueueParams::slots`], with nothing for a key that was left
+    /// out.
     fn build(&self, aqms: &[Option<Arc<dyn AqmParams>>], init: &QueueInit) -> Box<dyn QueueDiscipline>;
 }
 

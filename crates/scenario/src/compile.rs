@@ -50,7 +50,7 @@ pub fn compile(scenario: &Scenario) -> Network {
     }
 }
 
-/// What a link of the scenario is in the network: a link, unless it takes no time, and the impairments behind it.
+/// Maps each link of the scenario to the network: a link, unless it takes no time, and the impairments behind it.
 struct Ways {
     links: Vec<Option<usize>>,
     /// The first impairment behind each link, and how many there are.
@@ -71,7 +71,7 @@ impl Ways {
         ways
     }
 
-    /// The hops of a way along links of the scenario.
+    /// Returns the hops of a route along links of the scenario.
     fn hops(&self, route: &[usize]) -> Vec<PathHop> {
         let hops = |&link: &usize| {
             let (first, count) = self.impairments[link];
@@ -85,7 +85,7 @@ impl Ways {
 fn link(scenario: &Scenario, link: &Link) -> Option<LinkSpec> {
     let queue = &link.queue;
     let ecn = EcnPolicy { mode: queue.ecn_mode, mds: Dscp::MDS };
-    // The queue's stream is named after its link: another link, or another flow, does not change its draws.
+    // The queue's stream is named after its link, so that other links and flows do not change its draws.
     let seed = stream_seed(scenario.seed, &format!("queue {}", link.name));
     Some(LinkSpec {
         name: link.name.clone(),
@@ -101,8 +101,8 @@ fn link(scenario: &Scenario, link: &Link) -> Option<LinkSpec> {
     })
 }
 
-/// The impairments of all links, each with its own stream: named after its link, its kind and, among equal ones, its
-/// number.
+/// Returns the impairments of all links. Each has its own stream, named after its link, its kind and, among equal ones,
+/// its number.
 fn impairments(scenario: &Scenario) -> Vec<ImpairmentSpec> {
     let mut all: Vec<ImpairmentSpec> = Vec::new();
     for link in &scenario.links {
@@ -142,7 +142,7 @@ fn flow(scenario: &Scenario, ways: &Ways, index: usize, group: &FlowGroup, membe
     }
 }
 
-/// What both ends of a flow agree on.
+/// Returns the settings on which both ends of a flow agree.
 fn endpoint(scenario: &Scenario, transport: &Transport, flow: FlowId) -> Endpoint {
     let plain = Endpoint {
         flow,
@@ -209,8 +209,8 @@ fn carried_by_tcp(
     }
 }
 
-/// The way there and the way back. With ideal endpoints the whole path round trip is a fixed delay behind the bottleneck
-/// (spec/mds section 2); otherwise half of the flow's own delay is on each way.
+/// Returns the forward and the return path. With ideal endpoints the whole path round trip is a fixed delay behind the
+/// bottleneck (spec/mds section 2); otherwise half of the flow's own delay is on each way.
 fn paths(scenario: &Scenario, ways: &Ways, route: &Route) -> (Vec<PathHop>, Vec<PathHop>) {
     let there = match scenario.endpoints {
         Endpoints::Ideal => route.own_delay,

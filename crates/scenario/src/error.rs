@@ -14,9 +14,9 @@ use crate::parse::fault::Fault;
 pub struct ScenarioError {
     /// The file that was read.
     pub file: Option<Box<str>>,
-    /// The line, from 1 on; not known for what is missing as a whole or came by `--set`.
+    /// The line, from 1; unknown for missing parts and for values from `--set`.
     pub line: Option<u32>,
-    /// The column in characters, from 1 on.
+    /// The column in characters, from 1.
     pub column: Option<u32>,
     /// The override (`--set`) that is at fault.
     pub setting: Option<Box<str>>,
@@ -26,7 +26,7 @@ pub struct ScenarioError {
     pub value: Option<Box<str>>,
     /// What is wrong and what is allowed.
     pub problem: Box<str>,
-    /// What was most likely meant.
+    /// The most likely intended name.
     pub hint: Option<Box<str>>,
 }
 

@@ -28,28 +28,28 @@ pub(crate) struct File {
     pub(crate) title: String,
     /// When the run ends.
     pub(crate) duration: Duration,
-    /// Where all random numbers come from.
+    /// The seed of all random numbers.
     #[serde(default = "default_seed")]
     #[schemars(range(max = i64::MAX))]
     pub(crate) seed: u64,
-    /// How real the end systems are.
+    /// How realistic the end systems are.
     #[serde(default)]
     pub(crate) endpoints: Endpoints,
     /// The largest IP packet.
     #[serde(default = "default_mtu")]
     pub(crate) mtu: Bytes,
-    /// The mechanisms of all TCP connections (with `endpoints = "linux"`); a flow's own `tcp` comes first.
+    /// The mechanisms of all TCP connections (with `endpoints = "linux"`); a flow's own `tcp` takes precedence.
     #[serde(default = "elsewhere", rename = "tcp")]
     #[schemars(with = "Option<TcpParams>")]
     pub(crate) _tcp: IgnoredAny,
-    /// The one bottleneck of a dumbbell. Either this or `[[link]]`.
+    /// The only bottleneck of a dumbbell. Use either this or `[[link]]`.
     pub(crate) bottleneck: Option<BottleneckTable>,
-    /// The way of the ACKs in a dumbbell. Without it they return without queueing.
+    /// The return path of the ACKs in a dumbbell. Without it, ACKs return without queueing.
     pub(crate) reverse: Option<ReverseTable>,
     /// The nodes of a graph.
     #[serde(default)]
     pub(crate) node: Vec<NodeTable>,
-    /// The links of a graph. Either these or `[bottleneck]`.
+    /// The links of a graph. Use either these or `[bottleneck]`.
     #[serde(default)]
     pub(crate) link: Vec<LinkTable>,
     /// The flows.
@@ -64,15 +64,15 @@ pub(crate) struct File {
     pub(crate) window: Vec<Window>,
 }
 
-/// A link that needs no name.
+/// A link without a name.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct BottleneckTable {
-    /// The rate at the begin of the run, or `{ trace = "file" }`: a file of transmission opportunities (Mahimahi).
+    /// The rate at the start of the run, or `{ trace = "file" }`: a file of transmission opportunities (Mahimahi).
     #[serde(rename = "rate", default = "elsewhere")]
     #[schemars(with = "RateValue", required)]
     pub(crate) _rate: IgnoredAny,
-    /// Link-layer headers of each packet, in bytes of the rate (the 14 bytes of Ethernet, say).
+    /// The bytes of link-layer headers that each packet adds on the link (14 for Ethernet, for example).
     #[serde(default)]
     pub(crate) overhead: Bytes,
     /// What happens to packets behind the link: names, or tables with `kind`. Needs `endpoints = "linux"`.
@@ -89,19 +89,20 @@ pub(crate) struct BottleneckTable {
     /// Changes of the rate, in order of time.
     #[serde(default)]
     pub(crate) changes: Vec<Change>,
-    /// When a packet leaves its queue; if left out, `end` with ideal endpoints (as in the MDS document), else `start`.
+    /// When a packet leaves its queue; the default is `end` with ideal endpoints (as in the MDS document), otherwise
+    /// `start`.
     pub(crate) dequeue_point: Option<DequeuePoint>,
 }
 
-/// The way of the ACKs.
+/// The return path of the ACKs.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReverseTable {
-    /// The rate at the begin of the run; if left out, ACKs do not queue.
+    /// The rate at the start of the run; without it, ACKs do not queue.
     #[serde(default = "elsewhere", rename = "rate")]
     #[schemars(with = "Option<RateValue>")]
     pub(crate) _rate: IgnoredAny,
-    /// Link-layer headers of each packet, in bytes of the rate.
+    /// The bytes of link-layer headers that each packet adds on the link.
     #[serde(default)]
     pub(crate) overhead: Bytes,
     /// The propagation delay behind the link, one way. Part of the `rtt` of its flows.
@@ -118,7 +119,8 @@ pub(crate) struct ReverseTable {
     /// Changes of the rate, in order of time.
     #[serde(default)]
     pub(crate) changes: Vec<Change>,
-    /// When a packet leaves its queue; if left out, `end` with ideal endpoints (as in the MDS document), else `start`.
+    /// When a packet leaves its queue; the default is `end` with ideal endpoints (as in the MDS document), otherwise
+    /// `start`.
     pub(crate) dequeue_point: Option<DequeuePoint>,
 }
 
@@ -128,15 +130,15 @@ pub(crate) struct ReverseTable {
 pub(crate) struct LinkTable {
     /// Its name.
     pub(crate) name: String,
-    /// The node that it leads from.
+    /// The node at which the link starts.
     pub(crate) from: String,
-    /// The node that it leads to.
+    /// The node at which the link ends.
     pub(crate) to: String,
-    /// The rate at the begin of the run, or `{ trace = "file" }`: a file of transmission opportunities (Mahimahi).
+    /// The rate at the start of the run, or `{ trace = "file" }`: a file of transmission opportunities (Mahimahi).
     #[serde(rename = "rate", default = "elsewhere")]
     #[schemars(with = "RateValue", required)]
     pub(crate) _rate: IgnoredAny,
-    /// Link-layer headers of each packet, in bytes of the rate (the 14 bytes of Ethernet, say).
+    /// The bytes of link-layer headers that each packet adds on the link (14 for Ethernet, for example).
     #[serde(default)]
     pub(crate) overhead: Bytes,
     /// What happens to packets behind the link: names, or tables with `kind`. Needs `endpoints = "linux"`.
@@ -153,7 +155,8 @@ pub(crate) struct LinkTable {
     /// Changes of the rate, in order of time.
     #[serde(default)]
     pub(crate) changes: Vec<Change>,
-    /// When a packet leaves its queue; if left out, `end` with ideal endpoints (as in the MDS document), else `start`.
+    /// When a packet leaves its queue; the default is `end` with ideal endpoints (as in the MDS document), otherwise
+    /// `start`.
     pub(crate) dequeue_point: Option<DequeuePoint>,
 }
 
@@ -165,52 +168,52 @@ pub(crate) struct NodeTable {
     pub(crate) name: String,
 }
 
-/// A flow, or several equal ones.
+/// A flow, or several identical flows.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FlowTable {
-    /// Its name; if left out, that of its controller. With `count`, members are `name-1`, `name-2`, ...
+    /// Its name; the default is that of its controller. With `count`, the flows are called `name-1`, `name-2`, ...
     pub(crate) name: Option<String>,
-    /// The congestion controller: a name (`-mds` appended: with the MDS response), or a table with `kind`. Applications over
-    /// UDP have none; all others need one.
+    /// The congestion controller: a name (with `-mds` appended for the MDS response), or a table with `kind`.
+    /// Applications over UDP have no controller; all others need one.
     #[serde(default = "elsewhere", rename = "cc")]
     #[schemars(with = "Option<ControllerValue>")]
     pub(crate) _cc: IgnoredAny,
-    /// The round-trip time of the path without queues, link delays included. In a graph it may be left out: it is
-    /// then the sum of the delays of the links.
+    /// The round-trip time of the path without queues, link delays included. In a graph, the default is the sum of the
+    /// delays of the links.
     pub(crate) rtt: Option<Duration>,
     /// The node that sends (graphs).
     pub(crate) from: Option<String>,
     /// The node that receives (graphs).
     pub(crate) to: Option<String>,
-    /// The links that data pass, by name (graphs). If left out, the route with the fewest links from `from` to `to`;
-    /// of equal ones the first in the order of the file.
+    /// The links of the data's route, by name (graphs). The default is the route with the fewest links from `from` to
+    /// `to`; of equal routes, the first in the order of the file.
     pub(crate) path: Option<Vec<String>>,
-    /// The links that ACKs pass (graphs). If left out, the route with the fewest links back, or none if there is no way
-    /// back: then they return without queueing.
+    /// The links of the ACKs' route (graphs). The default is the route with the fewest links back. If there is no route
+    /// back, ACKs return without queueing.
     pub(crate) reverse: Option<Vec<String>>,
     /// When it starts.
     #[serde(default)]
     pub(crate) start: Time,
-    /// When it has no more to send; if left out, it sends to the end.
+    /// When the flow stops sending; by default it sends until the run ends.
     pub(crate) stop: Option<Time>,
-    /// Several spans of time in which it sends, instead of `start` and `stop`.
+    /// Several spans of time in which the flow sends, instead of `start` and `stop`.
     pub(crate) active: Option<Vec<Active>>,
-    /// How many such flows there are.
+    /// The number of identical flows.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 100_000))]
     pub(crate) count: u32,
     /// The time between the starts of the `count` flows.
     #[serde(default)]
     pub(crate) stagger: Duration,
-    /// What its application does: a name, or a table with `kind`. If left out, it always has data to send.
+    /// What its application does: a name, or a table with `kind`. By default it always has data to send.
     #[serde(default = "elsewhere", rename = "app")]
     #[schemars(with = "ApplicationValue")]
     pub(crate) _app: IgnoredAny,
-    /// Departures are spaced in time. If left out: with ideal endpoints, and with the slow start ESSP.
+    /// Whether departures are paced. By default they are with ideal endpoints, and with the slow start ESSP.
     pub(crate) pacing: Option<bool>,
-    /// Its packets are ECN-capable; a name says how its receiver reports marks. The MDS response needs ECN. If left out: with
-    /// ideal endpoints, and with that response.
+    /// Whether the flow's packets are ECN-capable; a name selects how its receiver reports marks. The MDS response
+    /// needs ECN. By default packets are ECN-capable with ideal endpoints, and with the MDS response.
     #[serde(default = "elsewhere", rename = "ecn")]
     #[schemars(with = "Option<EcnValue>")]
     pub(crate) _ecn: IgnoredAny,
@@ -218,11 +221,11 @@ pub(crate) struct FlowTable {
     #[serde(default = "elsewhere", rename = "ect")]
     #[schemars(with = "Option<Ect>")]
     pub(crate) _ect: IgnoredAny,
-    /// The mechanisms of its TCP, over those of the scenario's `tcp`.
+    /// The mechanisms of the flow's TCP; they override those of the scenario's `tcp`.
     #[serde(default = "elsewhere", rename = "tcp")]
     #[schemars(with = "Option<TcpParams>")]
     pub(crate) _tcp: IgnoredAny,
-    /// The initial window: `"10 packets"`, or a number of segments. If left out 10 (RFC 6928), 1 with `tahoe` and
+    /// The initial window: `"10 packets"`, or a number of segments. The default is 10 (RFC 6928), or 1 with `tahoe` and
     /// `reno1990`.
     #[serde(default = "elsewhere", rename = "iw")]
     #[schemars(with = "InitialWindowValue")]
@@ -239,15 +242,15 @@ pub(crate) struct FlowTable {
 pub(crate) struct RecordTable {
     /// The resolution of the time series.
     pub(crate) interval: Duration,
-    /// Single events (sojourn times, windows, marks) are kept no closer than this in each series, with 0 s not at all; if
-    /// left out, a 20,000th of the run, at least 100 us.
+    /// The minimum distance of single events (sojourn times, windows, marks) that are kept in each series; with 0 s,
+    /// none are kept. The default is a 20,000th of the run, at least 100 us.
     pub(crate) points: Option<Duration>,
     /// When the internal numbers of controllers and queues are recorded.
     pub(crate) state: StateRecording,
-    /// Keep every dequeue and every ACK. For short runs: memory grows with their number.
+    /// Whether every dequeue and every ACK is kept. Use this for short runs, because memory grows with their number.
     pub(crate) events: bool,
-    /// Keep every packet at its sender, before and after each queue, and at its receiver, as captures need it. For short
-    /// runs: memory grows with their number.
+    /// Whether every packet is kept at its sender, before and after each queue, and at its receiver, as captures need
+    /// it. Use this for short runs, because memory grows with their number.
     pub(crate) packets: bool,
 }
 

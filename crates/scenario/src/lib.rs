@@ -1,4 +1,4 @@
-//! The scenario: what a file may say, checked and resolved.
+//! The scenario: the content of a file, checked and resolved.
 //!
 //! ```text
 //! text, overrides --parse--> Scenario (every default, every index) --to_toml, to_json--> text
@@ -6,7 +6,7 @@
 //!
 //! [`Scenario::parse`] is the one source of truth for what a scenario may say. The tables of the file are types
 //! (`file.rs`), the algorithms are those of a [`Registry`], to which other crates can add; the parser, the messages,
-//! [`schema()`] and [`listing()`] all come from those. Nothing here runs a scenario.
+//! [`schema()`] and [`listing()`] are all derived from these. Nothing here runs a scenario.
 
 mod compile;
 mod error;

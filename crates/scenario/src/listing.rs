@@ -1,4 +1,4 @@
-//! What can be named in a scenario, with its parameters: what `windtunnel list` prints.
+//! Everything that a scenario can name, with its parameters, as `windtunnel list` prints it.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -12,7 +12,7 @@ use crate::schema::properties;
 /// Every algorithm of the registry, every ACK policy and the mechanisms of TCP, each with its summary, source and
 /// parameters, as JSON.
 pub fn listing(registry: &Registry) -> String {
-    // Parameters are described where they stand: no references to definitions.
+    // Parameters are described inline, without references to definitions.
     let generator = &mut SchemaSettings::draft2020_12().with(|s| s.inline_subschemas = true).into_generator();
     let aqms = registry.aqms.names().replace(", ", " | ");
     let listing = json!({
@@ -28,7 +28,7 @@ pub fn listing(registry: &Registry) -> String {
     format!("{listing:#}")
 }
 
-/// The controllers, those of the time before SACK among them.
+/// Lists the controllers, including those from before SACK.
 fn controllers(registry: &Registry, generator: &mut SchemaGenerator) -> Vec<Value> {
     let family = registry.avoidances.iter();
     let mut all: Vec<Value> = family.map(|kind| entry(kind, &[MDS_SUFFIX], "", generator)).collect();
@@ -130,7 +130,7 @@ fn parameters(schema: &Schema) -> Vec<Value> {
 
 /// The type in plain words: a quantity, a number, a whole number, true or false, or the names to choose from.
 fn type_name<'p>(property: &'p Value) -> String {
-    // What may be left out is its type or null.
+    // The schema of an optional value is its type or null.
     if let Some(options) = property.get("anyOf").and_then(Value::as_array)
         && let Some(option) = options.iter().find(|option| option["type"] != "null")
     {

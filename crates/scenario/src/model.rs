@@ -1,5 +1,4 @@
-//! A scenario in which everything is resolved: every default is in its place, every name is an index, every
-//! relative value is a number.
+//! A fully resolved scenario: every default is filled in, every name is an index, every relative value is a number.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -25,9 +24,9 @@ pub struct Scenario {
     pub title: String,
     /// When the run ends.
     pub duration: Duration,
-    /// Where all random numbers come from.
+    /// The seed of all random numbers.
     pub seed: u64,
-    /// How real its end systems are.
+    /// How realistic its end systems are.
     pub endpoints: Endpoints,
     /// The largest IP packet.
     pub mtu: Bytes,
@@ -43,14 +42,14 @@ pub struct Scenario {
     pub windows: Vec<Window>,
 }
 
-/// How real the end systems are.
+/// How realistic the end systems are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Endpoints {
-    /// The simplifications of "Multiplicative Decrease Scaling": nothing is lost, what a queue would drop is
-    /// delivered with CE.
+    /// The simplifications of "Multiplicative Decrease Scaling": nothing is lost, and packets that a queue would drop
+    /// are delivered with CE.
     Ideal,
-    /// TCP as Linux has it, with losses and their recovery; `tcp` switches its mechanisms.
+    /// TCP as in Linux, with losses and their recovery; `tcp` switches its mechanisms.
     #[default]
     Linux,
 }
@@ -58,7 +57,7 @@ pub enum Endpoints {
 /// What the links connect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// Link 0 is the bottleneck that all flows share; link 1, if there is one, is the way of their ACKs.
+    /// Link 0 is the bottleneck that all flows share; link 1, if there is one, is the return path of their ACKs.
     Dumbbell,
     /// A graph with these nodes.
     Graph(Vec<String>),
@@ -69,11 +68,11 @@ pub enum Shape {
 pub struct Link {
     /// Its name.
     pub name: String,
-    /// The nodes that it leads from and to, as indices into [`Shape::Graph`]; nothing in a dumbbell.
+    /// The nodes at which the link starts and ends, as indices into [`Shape::Graph`]; `None` in a dumbbell.
     pub ends: Option<(usize, usize)>,
     /// How fast it is.
     pub rate: LinkRate,
-    /// Bytes of link-layer headers that each packet takes on the wire beside itself.
+    /// The bytes of link-layer headers that each packet adds on the wire.
     pub overhead: Bytes,
     /// The propagation delay behind it.
     pub delay: Duration,
@@ -90,16 +89,16 @@ pub struct Link {
 /// How fast a link is.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LinkRate {
-    /// So fast at the begin of the run.
+    /// This rate at the start of the run.
     Fixed(Rate),
-    /// As a trace of transmission opportunities says.
+    /// The rate of a trace of transmission opportunities.
     Trace {
         /// The file, as the scenario names it.
         file: String,
         /// What it says.
         trace: Arc<RateTrace>,
     },
-    /// It takes no time: only what happens behind it matters.
+    /// The link takes no time: only its delay and the impairments behind it matter.
     Unlimited,
 }
 
@@ -126,7 +125,7 @@ pub struct Queue {
     pub age: Duration,
 }
 
-/// Equal flows: one `[[flow]]` of the file.
+/// Identical flows: one `[[flow]]` of the file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowGroup {
     /// Its name; with several members, that of member n is `name-n`.
@@ -139,20 +138,20 @@ pub struct FlowGroup {
     pub active: Vec<Active>,
     /// What its application does.
     pub application: ApplicationConfig,
-    /// How its data are carried.
+    /// The transport of its data.
     pub transport: Transport,
-    /// The way of its packets.
+    /// The route of its packets.
     pub route: Route,
 }
 
-/// How a flow's data are carried.
+/// The transport of a flow's data.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Transport {
     /// TCP under a controller.
     Tcp(Box<TcpTransport>),
-    /// TCP from before congestion control, as 4.2BSD had it.
+    /// TCP from before congestion control, as in 4.2BSD.
     Bsd42(Box<Bsd42Params>),
-    /// Datagrams: what the application sends is what leaves.
+    /// Datagrams: every datagram of the application leaves as it is sent.
     Udp {
         /// The code point of its packets, if they are ECN-capable.
         ect: Option<Ect>,
@@ -220,7 +219,7 @@ pub struct Active {
     pub to: Option<Time>,
 }
 
-/// The way of a flow's packets.
+/// The route of a flow's packets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
     /// The links that data pass, as indices into [`Scenario::links`].
@@ -229,7 +228,7 @@ pub struct Route {
     pub reverse: Vec<usize>,
     /// The round-trip time without queues and serialisation.
     pub rtt: Duration,
-    /// What of `rtt` is not the delay of a link: a fixed delay of the flow alone.
+    /// The part of `rtt` that no link causes: a fixed delay of this flow alone.
     pub own_delay: Duration,
 }
 
@@ -238,7 +237,7 @@ pub struct Route {
 pub struct Record {
     /// The resolution of the time series.
     pub interval: Duration,
-    /// Single events are kept no closer than this, per series; with zero, not at all.
+    /// The minimum distance of single events that are kept in each series; with zero, none are kept.
     pub points: Duration,
     /// When the state of controllers and queues is kept.
     pub state: StateRecording,

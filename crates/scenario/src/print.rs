@@ -118,7 +118,7 @@ impl Scenario {
 
 fn controller(transport: &Transport) -> Option<Value> {
     let (name, params) = match transport {
-        // Tahoe grows as Reno does: the name says more than the growth.
+        // Tahoe grows like Reno, so its name says more than its growth.
         Transport::Tcp(tcp) => {
             (tcp.name.strip_suffix(MDS_SUFFIX).unwrap_or(&tcp.name), tcp.controller.to_map())
         }
@@ -181,7 +181,7 @@ fn queue(queue: &Queue) -> Value {
     Value::Object(table)
 }
 
-/// Parameters as a JSON object; those that are not set are left out, as TOML knows no null.
+/// Returns parameters as a JSON object. Parameters that are not set are omitted, because TOML has no null.
 pub(crate) fn object<T: Serialize>(params: &T) -> Map<String, Value> {
     match serde_json::to_value(params) {
         Ok(Value::Object(mut object)) => {
@@ -196,7 +196,7 @@ fn entries<const N: usize>(entries: [(&str, Value); N]) -> Map<String, Value> {
     entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
-/// True for what TOML writes as a section of its own.
+/// Returns true for values that TOML writes as a separate section.
 fn is_section(value: &Value) -> bool {
     matches!(value, Value::Object(_) | Value::Array(_))
 }
@@ -257,7 +257,7 @@ fn write_string(text: &mut String, content: &str) {
     text.push('"');
 }
 
-/// `true` and `false` for what they stand for, else the name of the scheme.
+/// Returns `true` or `false` for the schemes that these denote, otherwise the name of the scheme.
 fn ecn(scheme: FeedbackScheme) -> Value {
     match scheme {
         FeedbackScheme::None => json!(false),

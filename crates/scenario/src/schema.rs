@@ -57,7 +57,7 @@ fn counts_may_have_units(schema: &mut Value) {
     }
 }
 
-/// Types of values that are algorithms: a reference to a definition that [`schema`] makes from the registry.
+/// Types of values that are algorithms: each is a reference to a definition that [`schema`] builds from the registry.
 macro_rules! from_registry {
     ($($(#[$doc:meta])* $type:ident = $name:literal;)*) => {$(
         $(#[$doc])*

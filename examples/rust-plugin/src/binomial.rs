@@ -1,8 +1,8 @@
-//! An avoidance: binomial growth and decrease (Bansal and Balakrishnan, Binomial Congestion Control Algorithms, INFOCOM 2001,
-//! section 2).
+//! An avoidance: binomial growth and decrease (Bansal and Balakrishnan, Binomial Congestion Control Algorithms, INFOCOM
+//! 2001, section 2).
 //!
-//! With a window of `w` segments, a round trip adds `alpha / w^k` segments, and congestion takes `beta * w^l`. AIMD is `k = 0,
-//! l = 1`; SQRT is `k = l = 1/2`, which is fair to AIMD because `k + l = 1`, and smoother.
+//! With a window of `w` segments, a round trip adds `alpha / w^k` segments, and congestion takes `beta * w^l`. AIMD is
+//! `k = 0, l = 1`; SQRT is `k = l = 1/2`, which is fair to AIMD because `k + l = 1`, and smoother.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -56,12 +56,12 @@ impl AvoidanceParams for BinomialParams {
 #[derive(Clone, Debug)]
 struct Binomial {
     params: BinomialParams,
-    /// Growth of less than a byte, for the next ACK.
+    /// Growth of less than a byte, carried over to the next ACK.
     carry: f64,
 }
 
 impl Avoidance for Binomial {
-    /// Of a window of one segment.
+    /// The decrease factor of a window of one segment.
     fn md(&self) -> f64 {
         1.0 - self.params.beta
     }

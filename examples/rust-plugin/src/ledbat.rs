@@ -1,8 +1,8 @@
 //! A controller: LEDBAT, which keeps the queueing delay near a target and yields to everything else (RFC 6817).
 //!
-//! Section 2.4.2: `cwnd += gain * off_target * bytes_newly_acked * MSS / cwnd`, with `off_target = (target - queueing delay) /
-//! target`. The queueing delay is taken from round-trip times, as senders without one-way delays must (RFC 6817 section 4.3
-//! measures one way).
+//! Section 2.4.2: `cwnd += gain * off_target * bytes_newly_acked * MSS / cwnd`, with `off_target = (target - queueing
+//! delay) / target`. The queueing delay is taken from round-trip times, as senders without one-way delays must (RFC
+//! 6817 section 4.3 measures one way).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ use windtunnel_units::{Bytes, Duration};
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("x-source" = "RFC 6817"))]
 pub struct LedbatParams {
-    /// The queueing delay that it seeks; at most 100 ms (section 2.5).
+    /// The target queueing delay; at most 100 ms (section 2.5).
     pub target: Duration,
     /// Segments per round trip while there is no queueing delay; at most 1.
     pub gain: f64,
@@ -56,7 +56,7 @@ struct Ledbat {
 }
 
 impl Ledbat {
-    /// At least two segments (MIN_CWND).
+    /// Sets cwnd, to at least two segments (MIN_CWND).
     fn set(&mut self, cwnd: f64) {
         self.cwnd = Bytes::from_f64(cwnd).max(self.mss * 2);
     }

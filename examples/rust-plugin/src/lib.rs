@@ -1,8 +1,8 @@
-//! Algorithms of one's own in windtunnel: one of each kind that a crate outside of its workspace can register.
+//! Custom algorithms in windtunnel: one of each kind that a crate outside its workspace can register.
 //!
-//! An algorithm is a struct with its parameters, which implements [`windtunnel_algorithm::Params`] (what it is called, what is
-//! allowed) and the trait of its family (how it is built). [`registry`] adds them to windtunnel's own; from there on parser,
-//! messages, schema and listing know them.
+//! An algorithm is a struct with its parameters, which implements [`windtunnel_algorithm::Params`] (its name and the
+//! allowed values) and the trait of its family (how it is built). [`registry`] adds them to windtunnel's own
+//! algorithms; parser, messages, schema and listing then include them.
 
 mod binomial;
 mod ledbat;
@@ -21,7 +21,7 @@ use windtunnel_scenario::{Registry, RegistryError};
 /// Windtunnel's algorithms and those of this crate.
 ///
 /// # Errors
-/// If two algorithms have one name.
+/// If two algorithms have the same name.
 pub fn registry() -> Result<Registry, RegistryError> {
     let mut registry = Registry::default();
     registry.register_controller::<LedbatParams>()?;

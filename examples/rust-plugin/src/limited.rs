@@ -1,7 +1,7 @@
 //! A slow start: Limited Slow-Start for large windows (RFC 3742).
 //!
-//! Up to `max_ssthresh` cwnd doubles each round trip; beyond it an ACK of a segment adds `MSS / K` with `K = cwnd / (max_ssthresh
-//! / 2)`, so that a round trip adds at most half of `max_ssthresh` (section 2).
+//! Up to `max_ssthresh` cwnd doubles each round trip; beyond it an ACK of a segment adds `MSS / K` with `K = cwnd /
+//! (max_ssthresh / 2)`, so that a round trip adds at most half of `max_ssthresh` (section 2).
 
 use std::num::NonZeroU32;
 
@@ -18,7 +18,7 @@ use windtunnel_units::{Bytes, Duration};
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("x-source" = "RFC 3742"))]
 pub struct LimitedParams {
-    /// The window from which on growth is limited.
+    /// The window above which growth is limited.
     #[schemars(extend("x-unit" = "segments"))]
     pub max_ssthresh: u32,
 }

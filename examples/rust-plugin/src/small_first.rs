@@ -1,5 +1,6 @@
-//! A queue: small packets first. ACKs, DNS and voice pass the data of transfers, as home routers do it on slow uplinks (Linux
-//! `sch_prio` with a filter by length). Two bands and one limit; what the large packets meet in their band is any AQM.
+//! A queue: small packets first. ACKs, DNS and voice pass the data of transfers, as in home routers on slow uplinks
+//! (Linux `sch_prio` with a filter by length). The queue has two bands and one limit; the band of large packets takes
+//! any AQM.
 
 use std::sync::Arc;
 
@@ -71,7 +72,7 @@ struct SmallFirst {
     room: Room,
     bands: [Band; 2],
     aqms: [Box<dyn Aqm>; 2],
-    /// The band whose head leaves next: what arrives meanwhile does not change it.
+    /// The band whose head leaves next; later arrivals do not change it.
     chosen: Option<usize>,
 }
 

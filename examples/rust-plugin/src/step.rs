@@ -1,5 +1,5 @@
-//! An AQM: the step of DCTCP (RFC 8257 section 3.1). An arriving packet that finds more than K packets queued is marked, or
-//! dropped if it cannot be.
+//! An AQM: the step of DCTCP (RFC 8257 section 3.1). An arriving packet that finds more than K packets queued is
+//! marked, or dropped if it cannot be.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ pub struct StepParams {
 }
 
 impl Default for StepParams {
-    /// What Alizadeh et al. 2010 use at 10 Gbit/s.
+    /// The value that Alizadeh et al. 2010 use at 10 Gbit/s.
     fn default() -> StepParams {
         StepParams { k: 65 }
     }
@@ -36,7 +36,7 @@ impl BuildAqm for StepParams {
     }
 }
 
-/// The step. It remembers nothing.
+/// The step. It has no state.
 #[derive(Debug)]
 pub struct Step {
     k: usize,

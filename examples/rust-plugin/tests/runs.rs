@@ -1,4 +1,4 @@
-//! Each algorithm of this crate does in a run what its document says of it.
+//! Each algorithm of this crate behaves in a run as its source describes.
 
 use windtunnel_rust_plugin::registry;
 use windtunnel_scenario::{RegistryError, Scenario, compile, listing};
@@ -71,8 +71,8 @@ fn binomial_is_a_superset_of_aimd() {
     assert!(least(&sqrt) > 1.3 * least(&aimd), "SQRT gives up less: {} {}", least(&sqrt), least(&aimd));
 }
 
-/// RFC 3742: up to 40 segments as standard slow start, then at most 20 segments per round trip. From 10 segments, 120 are
-/// reached after 2 round trips of doubling and at least 4 more; standard slow start needs 3.6.
+/// RFC 3742: up to 40 segments as standard slow start, then at most 20 segments per round trip. From 10 segments, 120
+/// are reached after 2 round trips of doubling and at least 4 more; standard slow start needs 3.6.
 #[test]
 fn limited_slow_start_overshoots_less() {
     let queue = "{ kind = \"fifo\", limit = \"60 packets\" }";
@@ -108,18 +108,18 @@ fn small_packets_go_first() {
             .expect("received")
             .max
     };
-    // 20 ms are the path's, 0.6 ms the packet in transmission, 0.03 ms its own transmission.
+    // 20 ms for the path, 0.6 ms for the packet in transmission, 0.03 ms for its own transmission.
     assert!(one_way("{ kind = \"small-first\", small = \"100 B\" }") < 20.7);
     assert!(one_way("\"fifo\"") > 40.0);
 }
 
-/// What a discipline takes under `aqm` is any AQM, windtunnel's or one of this crate, and messages know both.
+/// A discipline accepts any AQM under `aqm`, windtunnel's or this crate's, and messages list both.
 #[test]
 fn an_aqm_is_named_inside_of_a_queue() {
     for aqm in ["\"step\"", "\"pie\"", "{ kind = \"red\" }"] {
         run(SCENARIO, &[&format!("bottleneck.queue.aqm={aqm}"), "duration=1 s"]);
     }
-    // An AQM that is only named becomes a table when one of its parameters is set.
+    // An AQM given only by name becomes a table when one of its parameters is set.
     run(SCENARIO, &["bottleneck.queue.aqm=step", "bottleneck.queue.aqm.k=20", "duration=1 s"]);
     let registry = registry().expect("names differ");
     let error = |setting: &str| {

@@ -7,7 +7,7 @@ use windtunnel_units::Bytes;
 pub(crate) struct Carry(u64);
 
 impl Carry {
-    /// `amount / divisor` whole bytes, counting what earlier calls left over.
+    /// Returns `amount / divisor` in whole bytes, including the remainders of earlier calls.
     pub(crate) fn divide(&mut self, amount: Bytes, divisor: u64) -> Bytes {
         let total = self.0 + amount.get();
         self.0 = total % divisor;
@@ -15,17 +15,17 @@ impl Carry {
     }
 }
 
-/// The fraction of a byte by which a real-valued window is ahead of the one in whole bytes.
+/// The fraction of a byte by which a real-valued window exceeds the window in whole bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Fraction(f64);
 
 impl Fraction {
-    /// The real-valued window whose whole bytes are `cwnd`.
+    /// Returns the real-valued window whose whole bytes are `cwnd`.
     pub(crate) fn ahead(self, cwnd: Bytes) -> f64 {
         cwnd.as_f64() + self.0
     }
 
-    /// The whole bytes of `amount`, counting what earlier calls left over.
+    /// Returns the whole bytes of `amount`, including the remainders of earlier calls.
     pub(crate) fn whole(&mut self, amount: f64) -> Bytes {
         let total = self.0 + amount;
         let whole = Bytes::from_f64(total);

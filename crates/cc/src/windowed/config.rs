@@ -1,4 +1,4 @@
-//! The description of a window-based controller, and how one is put together.
+//! The description of a window-based controller, and how it is composed.
 
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ impl PartialEq for WindowedConfig {
 }
 
 impl WindowedConfig {
-    /// Fills in whatever was left to the style of the endpoints, so that what runs can be printed.
+    /// Fills in all values that depend on the endpoints' style, so that the effective configuration can be printed.
     pub fn resolve(&mut self, style: Style) {
         if let Some(resolved) = self.avoidance.resolved(style) {
             self.avoidance = resolved;
@@ -55,19 +55,19 @@ impl WindowedConfig {
         }
     }
 
-    /// True if the flow answers SCE: it is to negotiate MDS.
+    /// Returns true if the flow answers SCE and therefore must negotiate MDS.
     pub fn answers_sce(&self) -> bool {
         self.response.feedback() == Feedback::Sce
     }
 }
 
 impl AnyParams for WindowedConfig {
-    /// The avoidance's: slow start and response are parameters.
+    /// The name is the avoidance's; slow start and response are parameters.
     fn name(&self) -> &str {
         self.avoidance.name()
     }
 
-    /// The parameters of the avoidance, `slow_start` as a table with `kind`, the name of the response and its parameters.
+    /// Lists the avoidance's parameters, `slow_start` as a table with `kind`, the response's name, and its parameters.
     fn to_map(&self) -> Map<String, Value> {
         let mut slow_start = Map::new();
         slow_start.insert("kind".to_owned(), self.slow_start.name().into());
@@ -87,7 +87,7 @@ impl AnyParams for WindowedConfig {
 }
 
 impl ControllerParams for WindowedConfig {
-    /// What is not resolved is as in the MDS document.
+    /// Unresolved values are those of the MDS document.
     fn build(&self, init: FlowInit) -> Box<dyn CongestionControl> {
         self.avoidance.build(Composition::new(self, init))
     }
@@ -116,12 +116,13 @@ impl Composition {
         }
     }
 
-    /// The flow that the controller is for.
+    /// Returns the flow that the controller is for.
     pub const fn init(&self) -> &FlowInit {
         &self.init
     }
 
-    /// The whole controller. It is compiled for each avoidance: an ACK makes no dynamic call to it.
+    /// Builds the complete controller. It is compiled once per avoidance, so that an ACK makes no dynamic call to the
+    /// avoidance.
     pub fn with<A: Avoidance + 'static>(self, avoidance: A) -> Box<dyn CongestionControl> {
         let response = self.response.build(avoidance.md());
         Box::new(Windowed::new(self.init, self.needs, self.slow_start, avoidance, response))

@@ -1,14 +1,14 @@
 //! The window-based controller: what slow start, avoidance and response have in common.
 //!
-//! [`Windowed`] owns what the three share: cwnd and ssthresh, the phase, and the hold-off that makes at
-//! most one congestion response per round (spec/mds section 2). Within one ACK the order is: the signal
-//! (CE first, by `on_congestion`; SCE only without CE), then growth (spec/mds sections 2 and 8). A slow
-//! start that ends by a signal leaves the rest of the ACK to the avoidance; one that ends by delay is
-//! done with it, but for `HyStart`, which gives up nothing.
+//! [`Windowed`] owns what the three share: cwnd and ssthresh, the phase, and the hold-off that allows at most one
+//! congestion response per round (spec/mds section 2). Within one ACK the order is: the signal (CE first, through
+//! `on_congestion`; SCE only without CE), then growth (spec/mds sections 2 and 8). A slow start that ends by a signal
+//! leaves the rest of the ACK to the avoidance; one that ends by delay uses up the ACK, except for `HyStart`, which
+//! gives up nothing.
 //!
-//! Whatever lowers cwnd below ssthresh, a timeout or an unused window, is followed by slow start up to ssthresh; the part of
-//! the last ACK that would lead beyond it is the avoidance's (spec/congestion-control section 1.4). Growth that the
-//! sender bars (its state, its growth gate) is left out; what an ACK says is heard all the same.
+//! When a timeout or window validation lowers cwnd below ssthresh, slow start follows up to ssthresh. The part of the
+//! last ACK that would lead beyond ssthresh goes to the avoidance (spec/congestion-control section 1.4). If the sender
+//! bars growth (by its state or its growth gate), cwnd does not grow, but the signals of the ACK are still processed.
 
 use windtunnel_units::{Bytes, Duration};
 
@@ -21,7 +21,7 @@ use crate::hold_off::HoldOff;
 use crate::needs::Needs;
 use crate::sample::{AckSample, CongestionEvent, FlowInit, PathView, SsthreshBase, Trigger};
 
-/// What an unused window is remembered as (RFC 2861 section 3.1).
+/// The fraction of an unused cwnd that ssthresh keeps (RFC 2861 section 3.1).
 const REMEMBERED: f64 = 0.75;
 
 /// A window-based congestion controller.
@@ -47,15 +47,15 @@ pub(crate) struct Windowed<A> {
 enum Stage {
     /// The flow's own slow start, with which it starts.
     Seeking,
-    /// Back up to ssthresh after a timeout (RFC 5681 section 3.1); congestion avoidance then begins anew.
+    /// Back up to ssthresh after a timeout (RFC 5681 section 3.1); congestion avoidance then starts again.
     Recovering,
-    /// Back up to ssthresh after an unused window was lowered; congestion avoidance then goes on.
+    /// Back up to ssthresh after an unused window was lowered; congestion avoidance then continues.
     Resuming,
     /// Congestion avoidance.
     Avoiding,
 }
 
-/// What a loss response replaced, should the loss turn out to have been none.
+/// The state before a loss response, in case the loss turns out to be spurious.
 #[derive(Clone, Debug)]
 struct Undo<A> {
     cwnd: Bytes,
@@ -76,7 +76,7 @@ impl<A: Avoidance> Windowed<A> {
         Windowed {
             mss: init.mss,
             min_cwnd: init.min_cwnd,
-            // One segment is allowed (RFC 5681 section 3.1, Jacobson 1988): the floor is of responses.
+            // One segment is allowed (RFC 5681 section 3.1, Jacobson 1988): the floor applies only to responses.
             cwnd: init.iw.max(init.mss),
             ssthresh: Bytes::MAX,
             stage: Stage::Seeking,
@@ -91,8 +91,8 @@ impl<A: Avoidance> Windowed<A> {
         }
     }
 
-    /// A congestion response: leaves `factor` of `base`, and begins a round without further responses. The
-    /// floor never raises cwnd: after a timeout cwnd may be below, and ssthresh is then above it.
+    /// Responds to congestion: leaves `factor` of `base`, and starts a round without further responses. The floor never
+    /// raises cwnd: after a timeout cwnd may be below the floor, and ssthresh is then above cwnd.
     fn respond(&mut self, base: Bytes, factor: f64, path: &PathView) {
         let before = self.cwnd;
         self.ssthresh = self.avoidance.kept(base, factor, self.mss).max(self.min_cwnd);
@@ -102,7 +102,8 @@ impl<A: Avoidance> Windowed<A> {
         self.hold_off.start(path.nxt);
     }
 
-    /// From what a loss computes ssthresh: never more than cwnd, although limited transmit may have sent more.
+    /// Returns the base from which a loss computes ssthresh: at most cwnd, although limited transmit may have sent
+    /// more.
     fn loss_base(&self, path: &PathView) -> Bytes {
         match self.base {
             SsthreshBase::Cwnd => self.cwnd,
@@ -126,7 +127,7 @@ impl<A: Avoidance> Windowed<A> {
         self.avoid(path);
     }
 
-    /// Begins congestion avoidance at the present cwnd.
+    /// Starts congestion avoidance at the present cwnd.
     fn avoid(&mut self, path: &PathView) {
         self.ssthresh = self.cwnd;
         self.stage = Stage::Avoiding;
@@ -160,7 +161,7 @@ impl<A: Avoidance> Windowed<A> {
         true
     }
 
-    /// Keeps what a response to a loss is about to replace.
+    /// Saves the state that a response to a loss is about to replace.
     fn remember(&mut self) {
         self.undo = Some(Undo {
             cwnd: self.cwnd,
@@ -174,14 +175,14 @@ impl<A: Avoidance> Windowed<A> {
         }
     }
 
-    /// Answers a loss. The sender reports each episode once: no hold-off.
+    /// Answers a loss. The sender reports each episode once, so there is no hold-off.
     fn on_loss(&mut self, path: &PathView) {
         self.remember();
         self.respond(self.loss_base(path), self.response.loss(), path);
     }
 
-    /// Answers the SCE of an ACK, one by one. A place in the limiter is used even where the hold-off
-    /// then refuses the response (spec/mds section 8); it does not begin a round.
+    /// Answers the SCE of an ACK, one by one. An SCE uses a place in the limiter even if the hold-off then refuses the
+    /// response (spec/mds section 8). It does not start a round.
     fn on_sce(&mut self, marks: u32, path: &PathView) {
         let allowed = self.hold_off.allows(path.una);
         for _ in 0..marks {
@@ -196,7 +197,7 @@ impl<A: Avoidance> Windowed<A> {
         }
     }
 
-    /// Slow start up to ssthresh. Returns the part of the ACK that is left to the avoidance.
+    /// Grows cwnd in slow start up to ssthresh. Returns the part of the ACK that is left to the avoidance.
     fn regrow(&mut self, ack: &AckSample, path: &PathView) -> Bytes {
         let left = match self.slow_start.regrow(self.cwnd, ack, path) {
             Regrowth::Leave => {
@@ -238,7 +239,7 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
                     if reason == ExitReason::Delay {
                         return;
                     }
-                    // Leaving was the answer to them: they take no place in the limiter.
+                    // Leaving slow start was the answer to these SCE: they take no place in the limiter.
                     sce = 0;
                 }
                 SlowStartVerdict::Leave(reason) => self.leave_at_cwnd(reason, path),
@@ -269,7 +270,8 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
         }
     }
 
-    /// RFC 5681 section 3.1: ssthresh once per episode (equation 4), cwnd one segment more than is in flight.
+    /// RFC 5681 section 3.1: ssthresh is set once per episode (equation 4), and cwnd to one segment more than is in
+    /// flight.
     fn on_rto(&mut self, new_episode: bool, path: &PathView) {
         if new_episode {
             self.remember();
@@ -344,7 +346,7 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
         self.avoidance.probe(out);
         self.response.probe(out);
         out("stage", f64::from(self.stage as u8));
-        // What slow start knew when it ended is no state any more.
+        // Slow start's numbers are no longer meaningful once it has ended.
         let seeking = self.stage == Stage::Seeking;
         self.slow_start.probe(&mut |name, value| out(name, if seeking { value } else { f64::NAN }));
         // The end of the round in which no further response is made.

@@ -1,18 +1,19 @@
-//! Growth by whole segments: the increase that windows counted in segments share.
+//! Growth by whole segments, shared by all windows that are counted in segments.
 //!
-//! Linux's additive increase (spec/congestion-control section 0.4): acknowledged segments are collected as credit, and
-//! each time that the credit reaches what a segment costs, the window grows by one. Reno's price is the window
-//! itself; an AIMD with increase a has `W / a`, which is why credit may be a fraction.
+//! Linux's additive increase (spec/congestion-control section 0.4): acknowledged segments accumulate as credit. Each
+//! time the credit reaches the price of a segment, the window grows by one. Reno's price is the window itself. AIMD
+//! with increase a has the price `W / a`, so credit may be a fraction.
 
-/// Segments acknowledged that have not made the window grow yet.
+/// Acknowledged segments that have not made the window grow yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Credit(f64);
 
 impl Credit {
-    /// By how many segments `n` acknowledged ones grow a window that grows by one for each `price` of them.
+    /// Returns by how many segments `n` acknowledged segments grow a window that grows by one for every `price` of
+    /// them.
     pub(crate) fn add(&mut self, price: f64, n: f64) -> u64 {
         let mut grown = 0;
-        // Left over from when the price was higher: worth one segment, no more.
+        // Credit left from a higher price is worth at most one segment.
         if self.0 >= price {
             self.0 = 0.0;
             grown = 1;
@@ -26,12 +27,12 @@ impl Credit {
         grown
     }
 
-    /// The segments.
+    /// Returns the credit in segments.
     pub(crate) const fn get(self) -> f64 {
         self.0
     }
 
-    /// The credit is lost: the window was reduced.
+    /// Discards the credit: the window was reduced.
     pub(crate) fn clear(&mut self) {
         self.0 = 0.0;
     }

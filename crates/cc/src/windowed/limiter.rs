@@ -1,8 +1,8 @@
 //! The limiter of SCE responses: at most tau within one smoothed round trip.
 //!
-//! tau SCE responses together are one CE response (spec/mds section 1), and a CE response is made at
-//! most once per round trip; so more than tau SCE responses in one round trip would be more than
-//! anything that a conventional controller does (spec/mds section 3).
+//! tau SCE responses together equal one CE response (spec/mds section 1), and a controller makes at most one CE
+//! response per round trip. More than tau SCE responses in one round trip would therefore exceed any response of a
+//! conventional controller (spec/mds section 3).
 
 use std::num::NonZeroU32;
 
@@ -10,30 +10,30 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use windtunnel_units::{Duration, Time};
 
-/// Over which window SCE responses are limited to tau.
+/// The window over which SCE responses are limited to tau.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LimiterWindow {
-    /// A sliding window of one srtt over the times of the responses: the text of the MDS document.
+    /// A sliding window of one srtt over the times of the responses, as in the text of the MDS document.
     #[default]
     Sliding,
-    /// A window that is emptied only once a full srtt has passed with no response: the document's
-    /// published runs. Differs where SCE keep arriving at intervals shorter than srtt.
+    /// A window that is emptied only after a full srtt without a response, as in the document's published runs. It
+    /// differs where SCE keep arriving at intervals shorter than srtt.
     EmptiedAfterSrtt,
 }
 
-/// Grants places to SCE responses.
+/// Grants SCE responses a limited number of places.
 #[derive(Clone, Debug)]
 pub(crate) enum Limiter {
     Sliding(SlidingWindow),
     EmptiedAfterSrtt { tau: u32, used: u32, last: Time },
 }
 
-/// The times of the last tau responses, in a ring that is allocated once.
+/// The times of the last tau responses, in a ring allocated once.
 #[derive(Clone, Debug)]
 pub(crate) struct SlidingWindow {
     times: Box<[Time]>,
-    /// Where the oldest response is, once tau were made; and where the next is written.
+    /// Where the next response is written; once tau responses were made, also where the oldest is.
     next: usize,
     /// Responses made, up to tau.
     made: usize,
@@ -53,7 +53,7 @@ impl Limiter {
         }
     }
 
-    /// Takes a place for a response at `now`; false if there is none left.
+    /// Takes a place for a response at `now`; returns false if none is left.
     pub(crate) fn take(&mut self, now: Time, srtt: Duration) -> bool {
         match self {
             Limiter::Sliding(window) => window.take(now, srtt),
@@ -71,11 +71,12 @@ impl Limiter {
         }
     }
 
-    /// Places in use at `now`.
+    /// Returns the number of places in use at `now`.
     pub(crate) fn in_use(&self, now: Time, srtt: Duration) -> usize {
         match self {
             Limiter::Sliding(window) => {
-                // Both parts of the ring are in order of time; before the first wrap there is only the one before `next`.
+                // Both parts of the ring are in order of time; before the first wrap, only the part before `next`
+                // exists.
                 let recent = |part: &[Time]| part.len() - part.partition_point(|t| now.since(*t) > srtt);
                 let (newer, older) = window.times.split_at(window.next);
                 let full = window.made == window.times.len();

@@ -1,7 +1,7 @@
 //! Window-based controllers: slow start x avoidance x response.
 //!
-//! Each of the three is an open set: [`AvoidanceParams`], [`SlowStartParams`], [`ResponseParams`]; [`WindowedConfig`] puts one
-//! of each together. A crate that adds a growth function of its own gets all slow starts and responses with it:
+//! Each of the three is an open set: [`AvoidanceParams`], [`SlowStartParams`], [`ResponseParams`]; [`WindowedConfig`]
+//! combines one of each. A crate that adds its own growth function can combine it with all slow starts and responses:
 //!
 //! ```
 //! use schemars::JsonSchema;

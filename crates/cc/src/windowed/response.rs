@@ -1,8 +1,8 @@
 //! Responses: how much of cwnd a signal leaves.
 //!
-//! A conventional flow answers CE and losses with its controller's multiplicative decrease (MD). A flow
-//! with Multiplicative Decrease Scaling answers those alike, and each SCE mark with the tau-th root of
-//! the MD, so that tau SCE are one CE (spec/mds section 1). The queue in turn gives tau SCE for each CE.
+//! A conventional flow answers CE and losses with its controller's multiplicative decrease (MD). A flow with
+//! Multiplicative Decrease Scaling answers them in the same way, and each SCE mark with the tau-th root of the MD, so
+//! that tau SCE equal one CE (spec/mds section 1). The queue in turn sends tau SCE for each CE.
 
 use std::fmt::Debug;
 use std::num::NonZeroU32;
@@ -16,19 +16,19 @@ use super::limiter::{Limiter, LimiterWindow};
 use crate::check;
 use crate::needs::Feedback;
 
-/// The parameters of a response: the open set of them.
+/// The parameters of a response. This trait is an open set.
 pub trait ResponseParams: AnyParams {
-    /// What the response can tell apart: what the flow negotiates.
+    /// Returns the signals that the response distinguishes. The flow negotiates this feedback.
     fn feedback(&self) -> Feedback {
         Feedback::Classic
     }
 
-    /// How many SCE are one CE: slow starts that end at SCE count with it.
+    /// Returns how many SCE equal one CE. Slow starts that end at SCE use this number.
     fn tau(&self) -> NonZeroU32 {
         tau::DEFAULT
     }
 
-    /// The response of a flow whose avoidance has the multiplicative decrease `md`.
+    /// Builds the response of a flow whose avoidance has the multiplicative decrease `md`.
     fn build(&self, md: f64) -> Box<dyn Response>;
 }
 
@@ -39,20 +39,20 @@ impl PartialEq for dyn ResponseParams {
     }
 }
 
-/// How much of cwnd a signal leaves. Asked when there is a signal, not with every ACK.
+/// How much of cwnd a signal leaves. Called when there is a signal, not on every ACK.
 pub trait Response: Debug + Send {
-    /// The factor of cwnd that a loss leaves.
+    /// Returns the factor of cwnd that a loss leaves.
     fn loss(&self) -> f64;
 
-    /// The factor of cwnd that CE leaves.
+    /// Returns the factor of cwnd that CE leaves.
     fn ce(&self) -> f64;
 
-    /// The factor of cwnd that one SCE leaves at `now`; nothing if the flow does not answer it.
+    /// Returns the factor of cwnd that one SCE leaves at `now`, or `None` if the flow does not answer it.
     fn sce(&mut self, _now: Time, _srtt: Duration) -> Option<f64> {
         None
     }
 
-    /// Named internal numbers.
+    /// Reports named internal numbers.
     fn probe(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
 }
 
@@ -61,22 +61,21 @@ pub trait Response: Debug + Send {
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("x-source" = "RFC 3168 section 6.1.2, RFC 8511 (ce_md)"))]
 pub struct ConventionalParams {
-    /// Factor of cwnd that CE leaves, if not the same as a loss (alternative backoff with ECN).
+    /// The factor of cwnd that CE leaves, if it differs from that of a loss (alternative backoff with ECN).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub ce_md: Option<f64>,
 }
 
-/// The MDS response: as conventional, and `MD^(1/tau)` for each SCE.
+/// The MDS response: the conventional response, and `MD^(1/tau)` for each SCE.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("x-source" = "Multiplicative Decrease Scaling"))]
 pub struct MdsParams {
-    /// The MD-scaling constant: how many SCE are one CE. The queue must use the same.
+    /// The MD-scaling constant: how many SCE equal one CE. The queue must use the same value.
     pub tau: NonZeroU32,
     /// The window over which SCE responses are limited to tau.
     pub limiter: LimiterWindow,
-    /// Factor of cwnd that CE leaves, if not the same as a loss. SCE keep scaling from the
-    /// controller's own MD.
+    /// The factor of cwnd that CE leaves, if it differs from that of a loss. SCE still scale the controller's own MD.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub ce_md: Option<f64>,
 }
@@ -132,12 +131,12 @@ impl ResponseParams for MdsParams {
     }
 }
 
-/// `md^(1/tau)`: the factor of cwnd that one SCE leaves (spec/mds section 1).
+/// Returns `md^(1/tau)`, the factor of cwnd that one SCE leaves (spec/mds section 1).
 pub fn scaled_md(md: f64, tau: NonZeroU32) -> f64 {
     libm::pow(md, 1.0 / f64::from(tau.get()))
 }
 
-/// The factors of a flow that answers losses and CE only.
+/// The factors of a flow that answers only losses and CE.
 #[derive(Clone, Copy, Debug)]
 struct Conventional {
     loss: f64,
@@ -154,11 +153,11 @@ impl Response for Conventional {
     }
 }
 
-/// The factors of a flow that answers SCE as well, and its limiter.
+/// The factors of a flow that also answers SCE, and its limiter.
 #[derive(Clone, Debug)]
 struct Mds {
     conventional: Conventional,
-    /// What one SCE leaves of cwnd.
+    /// The factor of cwnd that one SCE leaves.
     factor: f64,
     limiter: Limiter,
     /// The clock and srtt at the last SCE, for the probe.
@@ -174,13 +173,13 @@ impl Response for Mds {
         self.conventional.ce
     }
 
-    /// Uses a place of the limiter: nothing if tau were answered within the last srtt.
+    /// Uses a place in the limiter; returns `None` if no place is left.
     fn sce(&mut self, now: Time, srtt: Duration) -> Option<f64> {
         self.seen = (now, srtt);
         self.limiter.take(now, srtt).then_some(self.factor)
     }
 
-    /// SCE responses in the limiter's window when the last SCE arrived.
+    /// Reports the SCE responses in the limiter's window when the last SCE arrived.
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
         out("sce_in_window", self.limiter.in_use(self.seen.0, self.seen.1) as f64);
     }

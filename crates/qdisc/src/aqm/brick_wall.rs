@@ -1,8 +1,8 @@
 //! The brick wall: every packet that waited longer than a threshold is marked or dropped.
 //!
-//! Source: "Multiplicative Decrease Scaling", tables 4 to 6, where it stands for a FIFO with loss-free
-//! endpoints; spec/queues-and-signalling section 2. It remembers nothing: that a flow answers at most
-//! once per round trip is the flow's business.
+//! Source: "Multiplicative Decrease Scaling", tables 4 to 6, where it stands for a FIFO with loss-free endpoints;
+//! spec/queues-and-signalling section 2. It has no memory: the flows ensure that they respond at most once per round
+//! trip.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,17 +12,17 @@ use windtunnel_units::Duration;
 use crate::aqm::{Aqm, PacketView, QueueView, Signal, Verdict};
 use crate::params::{AqmInit, BuildAqm};
 
-/// Thresholds of the sojourn time, strict; 0 s turns one off. The most severe one that is exceeded
-/// counts.
+/// Thresholds of the sojourn time, which a packet must exceed; 0 s turns a threshold off. The most severe threshold
+/// that is exceeded counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("x-source" = "Multiplicative Decrease Scaling, tables 4 to 6"))]
 pub struct BrickWallParams {
-    /// Above it packets get SCE, if they understand it; 0 s is never.
+    /// The sojourn time above which packets that understand SCE are marked SCE; 0 s is never.
     pub sce_threshold: Duration,
-    /// Above it packets get CE; 0 s is never.
+    /// The sojourn time above which packets are marked CE; 0 s is never.
     pub ce_threshold: Duration,
-    /// Above it packets are dropped; 0 s is never.
+    /// The sojourn time above which packets are dropped; 0 s is never.
     pub drop_threshold: Duration,
 }
 

@@ -1,16 +1,17 @@
 //! CoDel, Controlled Delay: drops at a rising frequency while every packet has waited longer than a target.
 //!
-//! Source: RFC 8289 sections 3 to 5; Linux `codel_impl.h` and `sch_codel`; spec/queues-and-signalling section 4. What counts is
-//! the least sojourn time of an interval: a queue that drains once in every interval is a good one, however long its bursts are.
-//! Once packets have waited `target` or longer for a whole `interval`, one is dropped, and further ones
-//! `interval / sqrt(count)` apart until a packet has waited less. Where a mark can reach the receiver it replaces the drop.
+//! Source: RFC 8289 sections 3 to 5; Linux `codel_impl.h` and `sch_codel`; spec/queues-and-signalling section 4. The
+//! minimum sojourn time of an interval counts: a queue that drains once in every interval is good, however long its
+//! bursts are. Once packets have waited `target` or longer for a whole `interval`, one is dropped, and further ones
+//! `interval / sqrt(count)` apart until a packet has waited less. Where a mark can reach the receiver it replaces the
+//! drop.
 //!
 //! Why the constants are what they are. The interval is about the longest usual round trip, 100 ms: a sender needs that
-//! long to respond. The target is 5 to 10 % of it, 5 ms, where a Reno sender on the interval's path loses little throughput and the
-//! queue stays short (RFC 8289 section 4.3 and 4.4). Throughput of TCP falls with the square root of the loss rate, so a frequency that
-//! grows with the square root of the drops lowers it linearly. A queue of one packet or less is never
-//! signalled, or else slow links would be idle. An episode that follows within 16 intervals starts with the frequency at which
-//! the one before was stable, instead of from the first drop.
+//! long to respond. The target is 5 to 10 % of it, 5 ms, where a Reno sender on the interval's path loses little
+//! throughput and the queue stays short (RFC 8289 section 4.3 and 4.4). Throughput of TCP falls with the square root of
+//! the loss rate, so a frequency that grows with the square root of the drops lowers it linearly. A queue of at most
+//! one packet never signals, because slow links would otherwise go idle. An episode that follows within 16 intervals
+//! starts with the frequency at which the previous one was stable, instead of at the lowest frequency.
 //!
 //! The RFC and Linux differ in details, see [`CodelVariant`].
 
@@ -24,15 +25,16 @@ use crate::aqm::{Aqm, PacketView, QueueView, Signal, Verdict};
 use crate::limit::Limit;
 use crate::params::{AqmInit, BuildAqm};
 
-/// Whose CoDel it is, where they differ.
+/// The description of CoDel to follow where they differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CodelVariant {
-    /// Linux: the first drop comes strictly after an interval above the target, and what must not be more than an MTU is all that the
-    /// discipline holds, in every band.
+    /// Linux: the first drop comes strictly after an interval above the target, and the backlog compared with an MTU is
+    /// that of all bands of the discipline.
     #[default]
     Linux,
-    /// RFC 8289: after an interval or more, and what this band holds.
+    /// RFC 8289: the first drop comes after an interval or more, and the backlog compared with an MTU is that of this
+    /// band.
     Rfc,
 }
 
@@ -41,20 +43,21 @@ pub enum CodelVariant {
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("x-source" = "RFC 8289; Linux sch_codel"))]
 pub struct CodelParams {
-    /// Whose CoDel it is, where the RFC and Linux differ.
+    /// Whether to follow the RFC or Linux where they differ.
     pub variant: CodelVariant,
     /// The sojourn time that a standing queue may have.
     pub target: Duration,
-    /// How long packets may wait longer; about the longest usual round trip.
+    /// How long packets may wait longer than the target; about the longest usual round trip.
     pub interval: Duration,
     /// Whether packets that understand CE are marked; if not, all are dropped.
     pub ecn: bool,
-    /// The sojourn time above which every packet that understands CE is marked, whatever else; if left out, none.
+    /// The sojourn time above which every packet that understands CE is marked, independently of the schedule; off by
+    /// default.
     pub ce_threshold: Option<Duration>,
-    /// The packets to which `ce_threshold` applies: value/mask on the DS byte, whose low two bits are ECN. 0x01/0x03 are
-    /// those with ECT(1), 0x00/0x00 all.
+    /// The packets to which `ce_threshold` applies: value/mask on the DS byte, whose low two bits are the ECN field.
+    /// 0x01/0x03 are those with ECT(1), 0x00/0x00 all.
     pub ce_threshold_selector: DsSelector,
-    /// A queue of this length or less is too short to be signalled. Linux takes 1514 B on Ethernet, where headers count.
+    /// The queue length up to which nothing is signalled. Linux uses 1514 B on Ethernet, where headers count.
     pub mtu: Bytes,
     /// Whether the square root is approximated as in Linux, by one Newton step per drop with 16 bits.
     pub newton: bool,
@@ -107,7 +110,7 @@ impl BuildAqm for CodelParams {
     }
 }
 
-/// 1 / sqrt(count): exact, or as Linux keeps it, a fraction of 16 bits that a Newton step brings nearer at each change.
+/// 1 / sqrt(count): exact, or as Linux keeps it, a 16-bit fraction that a Newton step refines at each change.
 #[derive(Clone, Copy, Debug)]
 enum InverseRoot {
     Exact,
@@ -120,12 +123,13 @@ impl InverseRoot {
         if newton { InverseRoot::Newton(u16::MAX) } else { InverseRoot::Exact }
     }
 
-    /// The count is `count` now: `r (3 - count r^2) / 2`.
+    /// Refines the root for a new `count`: `r (3 - count r^2) / 2`.
     fn step(&mut self, count: u32) {
         if let InverseRoot::Newton(r) = self {
             let root = u64::from(*r) << 16;
             let square = (root * root) >> 32;
-            // Three less what a good approximation makes one, in units of 2^-30 lest the product overflow.
+            // `3 - count r^2`, where a good approximation has `count r^2 = 1`, in units of 2^-30 so that the product
+            // does not overflow.
             let rest = ((3_u64 << 32).wrapping_sub(u64::from(count).wrapping_mul(square))) >> 2;
             *r = (rest.wrapping_mul(root) >> 47) as u16;
         }
@@ -159,9 +163,9 @@ enum DropKind {
 #[derive(Clone, Debug)]
 pub struct Codel {
     params: CodelParams,
-    /// When packets will have waited longer than the target for an interval, if they do.
+    /// When packets will have waited longer than the target for an interval, if they wait that long now.
     first_above: Option<Time>,
-    /// When the next packet is dropped, in the dropping state; else when it was last to be.
+    /// In the dropping state, when the next packet is dropped; otherwise the last scheduled drop.
     drop_next: Time,
     /// Drops since the frequency was lowest, and as it was when this state was entered.
     count: u32,
@@ -173,7 +177,8 @@ pub struct Codel {
 }
 
 impl Codel {
-    /// Intervals within which a new episode goes on where the last one was stable (RFC 8289 section 5.5).
+    /// The number of intervals within which a new episode continues at the frequency of the last one (RFC 8289 section
+    /// 5.5).
     const MEMORY: u64 = 16;
 
     /// CoDel with these parameters.
@@ -190,7 +195,7 @@ impl Codel {
         }
     }
 
-    /// Whether packets have waited longer than the target for an interval. To be asked about each packet once.
+    /// Returns whether packets have waited longer than the target for an interval. Must be called once per packet.
     #[inline]
     fn ok_to_drop(&mut self, packet: &PacketView, queue: &QueueView) -> bool {
         let queued = match self.params.variant {
@@ -293,7 +298,7 @@ impl Aqm for Codel {
         self.count = self.count.saturating_add(packets);
     }
 
-    /// When the next packet is to be dropped, if one is.
+    /// Reports when the next packet is to be dropped, if a drop is scheduled.
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
         out("count", f64::from(self.count));
         out("lastcount", f64::from(self.lastcount));

@@ -1,8 +1,8 @@
 //! The delta-sigma control loop of DelTiC and DelTiM, in fixed-point arithmetic.
 //!
-//! All numbers are nanoseconds in `i64`, and a product of two is a nanosecond again: `a * b / 1 s`,
-//! truncated towards zero (spec/mds section 8). Sums saturate: a loop driven for hours by seconds of
-//! delay stays at the end of its range instead of wrapping.
+//! All numbers are nanoseconds in `i64`, and a product of two is scaled back to nanoseconds: `a * b / 1 s`, truncated
+//! towards zero (spec/mds section 8). Sums saturate: a loop driven for hours by seconds of delay stays at the limit of
+//! its range instead of wrapping.
 
 use windtunnel_units::Duration;
 
@@ -39,7 +39,7 @@ pub(crate) struct DeltaSigma {
     pub(crate) acc: i64,
     /// The error at the last step.
     error: i64,
-    /// The loop's gain, `1 s / T`: the faster the loop is to be, the stronger it reacts.
+    /// The loop's gain, `1 s / T`: a shorter time constant gives a stronger reaction.
     resonance: i64,
 }
 
@@ -49,7 +49,7 @@ impl DeltaSigma {
         DeltaSigma { acc: 0, error, resonance: SECOND / nanos(span).max(1) }
     }
 
-    /// One step: `acc += (delta + sigma) * R`, at least 0. Returns false if it would have been less.
+    /// One step: `acc += (delta + sigma) * R`, at least 0. Returns false if the result would have been negative.
     #[inline]
     pub(crate) fn advance(&mut self, error: i64, dt: i64) -> bool {
         let delta = error - self.error;
@@ -69,7 +69,7 @@ impl DeltaSigma {
         Duration::from_nanos(phase as u64)
     }
 
-    /// Oscillators demand more than one signal per packet: relents by 1/16, for each of them.
+    /// Reduces the accumulator by 1/16 for each oscillator that demands more than one signal per packet.
     #[inline]
     pub(crate) fn relent(&mut self, overruns: u8) {
         for _ in 0..overruns {

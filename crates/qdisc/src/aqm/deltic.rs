@@ -23,11 +23,11 @@ use crate::params::{AqmInit, BuildAqm};
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("x-source" = "DelTiC: sch_deltic of the SCE tree (J. Morton)"))]
 pub struct DelticParams {
-    /// The sojourn time at which SCE keep the queue.
+    /// The sojourn time at which SCE marks hold the queue.
     pub sce_target: Duration,
-    /// The sojourn time at which CE keep the queue.
+    /// The sojourn time at which CE marks hold the queue.
     pub ce_target: Duration,
-    /// The sojourn time at which drops keep the queue.
+    /// The sojourn time at which drops hold the queue.
     pub drop_target: Duration,
 }
 
@@ -67,7 +67,7 @@ pub(super) struct TargetLaw {
     pub(super) control: DeltaSigma,
 }
 
-/// What one step of a [`TargetLaw`] says to its oscillators.
+/// The effect of one step of a [`TargetLaw`] on its oscillators.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Drive {
     /// The accumulator fell below zero: start again.
@@ -87,7 +87,7 @@ impl TargetLaw {
     #[inline]
     pub(super) fn advance(&mut self, sojourn: i64, mut dt: i64) -> Drive {
         if dt > SECOND {
-            // Nothing is known of so long a time: below the target it is forgiven.
+            // The loop has no information about such a long time: below the target it counts as zero.
             dt = if sojourn < self.target { 0 } else { SECOND };
             if sojourn < self.target {
                 self.control.acc = 0;

@@ -1,9 +1,9 @@
 //! DelTiC-MDS: one DelTiC controller that drives two linked oscillators.
 //!
-//! Source: "Multiplicative Decrease Scaling", DelTiM AQM (the MDS variants of DelTiC); spec/mds
-//! section 4. The control law is DelTiC's ([`super::deltic`]); its frequency is that of the SCE
-//! oscillator, and CE comes tau times less often ([`super::oscillators`]). The sojourn time is taken as it
-//! is, without the jitter estimator: so did the runs that the document shows.
+//! Source: "Multiplicative Decrease Scaling", DelTiM AQM (the MDS variants of DelTiC); spec/mds section 4. The control
+//! law is DelTiC's ([`super::deltic`]); its frequency is that of the SCE oscillator, and CE comes tau times less often
+//! ([`super::oscillators`]). The sojourn time is used without the jitter estimator, as in the runs that the document
+//! shows.
 
 use std::num::NonZeroU32;
 
@@ -24,10 +24,9 @@ use crate::params::{AqmInit, BuildAqm};
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("x-source" = "Multiplicative Decrease Scaling, DelTiM AQM"))]
 pub struct DelticMdsParams {
-    /// The sojourn time that the queue is kept at.
+    /// The sojourn time at which the queue is held.
     pub target: Duration,
-    /// The MD-scaling constant: how many SCE opportunities are one CE opportunity. MDS flows must use
-    /// the same.
+    /// The MD-scaling constant: how many SCE opportunities equal one CE opportunity. MDS flows must use the same value.
     pub tau: NonZeroU32,
 }
 

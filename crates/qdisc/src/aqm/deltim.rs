@@ -1,13 +1,12 @@
 //! DelTiM, Delay Time Minimisation: a set point of one packet in the queue.
 //!
-//! Source: "Multiplicative Decrease Scaling", DelTiM AQM; spec/mds section 4. A DelTiC without a target:
-//! the error is the time that the *next* packet has waited already, which is zero if there is none. So
-//! the marking frequency rises as soon as two packets are queued, and nothing in the error makes it fall
-//! once the queue is short; idle time does. When a packet ends an idle spell, the frequency is scaled by
-//! the share of the last burst that the link was busy.
+//! Source: "Multiplicative Decrease Scaling", DelTiM AQM; spec/mds section 4. A DelTiC without a target: the error is
+//! the time that the *next* packet has already waited, or zero if there is none. The marking frequency therefore rises
+//! as soon as two packets are queued. The error never lowers it once the queue is short; idle time does. When a packet
+//! ends an idle spell, the frequency is scaled by the share of the last burst that the link was busy.
 //!
-//! `burst` sets both the loop's gain, `1 s / burst`, and the window in which idle time counts. 5 ms
-//! passes the bursts of a paced sender and its slow start. It is no limit of the delay.
+//! `burst` sets both the loop's gain, `1 s / burst`, and the window in which idle time counts. 5 ms tolerates the
+//! bursts of a paced sender and its slow start. `burst` does not limit the delay.
 
 use std::num::NonZeroU32;
 
@@ -28,11 +27,9 @@ use crate::params::{AqmInit, BuildAqm};
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("x-source" = "Multiplicative Decrease Scaling, DelTiM AQM"))]
 pub struct DeltimParams {
-    /// The burst that is let pass; a shorter one keeps the queue shorter, possibly at the cost of
-    /// utilisation.
+    /// The burst to tolerate; a shorter one keeps the queue shorter, possibly at the cost of utilisation.
     pub burst: Duration,
-    /// The MD-scaling constant: how many SCE opportunities are one CE opportunity. MDS flows must use
-    /// the same.
+    /// The MD-scaling constant: how many SCE opportunities equal one CE opportunity. MDS flows must use the same value.
     pub tau: NonZeroU32,
 }
 
@@ -60,9 +57,9 @@ impl BuildAqm for DeltimParams {
     }
 }
 
-/// The idle scaling: what is left of the accumulator `acc` after `idle` without a packet that followed
-/// `active` with packets. Within the last `burst`, the accumulator keeps the busy share; the part of the
-/// burst before both is taken as busy.
+/// Applies idle scaling: returns the accumulator `acc` after a time `active` with packets and then a time `idle`
+/// without. The accumulator keeps the busy share of the last `burst`; the part of the burst before both times counts as
+/// busy.
 pub(super) fn scale_for_idle(acc: i64, idle: i64, active: i64, burst: i64) -> i64 {
     let idle = idle.min(burst);
     let active = active.min(burst - idle);
@@ -123,7 +120,7 @@ impl Aqm for Deltim {
             let error = queue.head_waiting.map_or(0, |waiting| self.jitter.adjust(now, waiting));
             self.control.advance(error, dt.min(SECOND));
         }
-        // The frequency is that of a busy link: no signal falls due while there is nothing to signal.
+        // The frequency applies to a busy link: no signal becomes due while no packet is queued.
         let verdicts = self.oscillators.advance(self.control.phase(dt - self.idle));
         self.control.relent(verdicts.overruns);
         if queue.packets == 0 {

@@ -1,11 +1,10 @@
 //! DelTiM2: DelTiM on the standing queue, once per update interval.
 //!
 //! Source: "Multiplicative Decrease Scaling", DelTiM AQM; spec/mds section 4. Two changes to DelTiM
-//! ([`super::deltim`]). The error is the *least* waiting time within the last burst, so that a burst that
-//! drains within that time is no error at all; it is found as a sliding minimum over the minima of
-//! update intervals. And the control law runs once per update interval instead of at every dequeue; an
-//! interval with idle time is answered by the idle scaling instead. The oscillators still advance at
-//! every dequeue.
+//! ([`super::deltim`]). The error is the *least* waiting time within the last burst, so that a burst that drains within
+//! that time causes no error; it is a sliding minimum over the minima of update intervals. The control law runs once
+//! per update interval instead of at every dequeue; an interval with idle time triggers the idle scaling instead. The
+//! oscillators still advance at every dequeue.
 //!
 //! The update interval of 1 ms divides the default burst into five: fine enough for the sliding window,
 //! coarse enough that several packets fall into one interval from about 50 Mbit/s on.
@@ -31,12 +30,11 @@ use crate::params::{AqmInit, BuildAqm};
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("x-source" = "Multiplicative Decrease Scaling, DelTiM AQM"))]
 pub struct Deltim2Params {
-    /// The burst that is let pass: the window of the least waiting time, and of idle time.
+    /// The burst to tolerate: the window of the minimum waiting time, and of idle time.
     pub burst: Duration,
     /// How often the control law runs.
     pub update: Duration,
-    /// The MD-scaling constant: how many SCE opportunities are one CE opportunity. MDS flows must use
-    /// the same.
+    /// The MD-scaling constant: how many SCE opportunities equal one CE opportunity. MDS flows must use the same value.
     pub tau: NonZeroU32,
 }
 
@@ -93,7 +91,7 @@ impl SlidingMinimum {
     }
 }
 
-/// What is gathered of one update interval.
+/// The measurements of one update interval.
 #[derive(Clone, Copy, Debug)]
 struct Interval {
     start: Time,

@@ -78,8 +78,8 @@ impl JsonSchema for DsSelector {
 mod tests {
     use super::*;
 
-    /// ECT(1) is 01 in the low two bits; DSCP 43 is 10101100 with Not-ECT. Written in hexadecimal or decimal, printed in
-    /// hexadecimal; a value outside of its mask selects nothing and is refused.
+    /// ECT(1) is 01 in the low two bits; DSCP 43 is 10101100 with Not-ECT. Written in hexadecimal or decimal, printed
+    /// in hexadecimal; a value outside of its mask selects nothing and is refused.
     #[test]
     fn select() {
         let ect1: DsSelector = "0x01/0x03".parse().unwrap();

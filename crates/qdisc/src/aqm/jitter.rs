@@ -1,8 +1,8 @@
 //! The jitter estimator: how unevenly packets leave.
 //!
-//! Source: DelTiC (`sch_deltic` of the SCE tree); spec/mds section 4. Links that send in bursts delay
-//! packets without a standing queue. The mean of the intervals between departures, weighted by their own
-//! length, tells how much of a sojourn time that explains; what is left is the queue's.
+//! Source: DelTiC (`sch_deltic` of the SCE tree); spec/mds section 4. Links that send in bursts delay packets without a
+//! standing queue. The mean of the intervals between departures, weighted by their own length, estimates how much of a
+//! sojourn time bursts explain; the queue causes the rest.
 
 use windtunnel_units::{Duration, Time};
 

@@ -1,4 +1,4 @@
-//! No active queue management: a plain queue never signals but by being full.
+//! No active queue management: a plain queue signals only by being full.
 
 use crate::aqm::Aqm;
 

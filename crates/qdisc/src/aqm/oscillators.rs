@@ -1,10 +1,10 @@
 //! Two oscillators at frequencies 1 : tau, linked by the MDS signalling relationship.
 //!
-//! Source: "Multiplicative Decrease Scaling", DelTiM AQM; spec/mds section 4. Whatever drives them, tau
-//! SCE opportunities come with every CE opportunity: `f_sce = tau * f_ce`. Both advance at every dequeue,
-//! whatever the packet is, and a verdict that does not concern the packet is lost. A signal is one second
-//! of phase. Where one signal per packet is too little, the next more severe one is given and pays for
-//! what it stands for: CE (or a drop) for tau SCE, so the relationship holds through the escalation.
+//! Source: "Multiplicative Decrease Scaling", DelTiM AQM; spec/mds section 4. Whatever drives the oscillators, every CE
+//! opportunity comes with tau SCE opportunities: `f_sce = tau * f_ce`. Both advance at every dequeue, whatever the
+//! packet is, and a verdict that does not concern the packet is lost. A signal is one second of phase. Where one signal
+//! per packet is too little, the next more severe signal is given and costs as much phase as the signals it replaces:
+//! CE (or a drop) costs tau SCE, so escalation preserves the relationship.
 //!
 //! The conventional oscillator starts at half a period: the first CE comes with the 32nd of 64 SCE, so
 //! that on average neither kind of traffic is signalled before the other.
@@ -33,15 +33,14 @@ pub struct LinkedOscillators {
     tau_signals: i64,
 }
 
-/// What the oscillators would have done with the leaving packet, by its kind.
+/// The oscillators' verdicts for the leaving packet, by its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkedVerdicts {
     /// To a packet with the MDS identifier.
     pub mds: Verdict,
     /// To any other packet.
     pub conventional: Verdict,
-    /// How many of the two oscillators demand more than a drop per packet: the accumulator is to relent
-    /// once for each.
+    /// How many of the two oscillators demand more than a drop per packet: the accumulator must relent once for each.
     pub overruns: u8,
 }
 

@@ -5,12 +5,13 @@
 //! the probability moves by `alpha` times the distance of the delay from its target and `beta` times the
 //! delay's change since the last update; arriving packets are dropped, or marked, with it.
 //!
-//! Why the constants are what they are. alpha = 1/8 Hz and beta = 10/8 Hz come from the RFC's analysis of the loop;
-//! TCP answers the same step of p the more strongly the smaller p is, so the gains are divided by up to 2048 then
-//! ([`divisor`]). A burst of 150 ms passes after idle time. Nothing is dropped while the delay is below half of
-//! its target, unless p is 0.2 or more, nor while there are not two packets to send: the link stays busy. Heads
-//! come in rows; so no coin is tossed until the probabilities since the last signal add up to 0.85, and from 8.5 on
-//! none is needed (RFC 8033 section 5.4). Signals are rarer than p by that: to drop one packet in six, p is 0.28.
+//! Why the constants are what they are. alpha = 1/8 Hz and beta = 10/8 Hz come from the RFC's analysis of the loop; TCP
+//! answers the same step of p more strongly when p is small, so the gains are then divided by up to 2048 ([`divisor`]).
+//! A burst of 150 ms passes after idle time. Nothing is dropped while the delay is below half of its target, unless p
+//! is 0.2 or more, nor while fewer than two packets are queued, so that the link stays busy. Independent coins would
+//! cluster signals. Therefore no coin is tossed until the probabilities since the last signal add up to 0.85, and from
+//! 8.5 on every packet is signalled (RFC 8033 section 5.4). This makes signals rarer than p: to drop one packet in six,
+//! p is 0.28.
 //!
 //! The RFC and Linux differ in details, see [`PieVariant`].
 
@@ -49,7 +50,7 @@ pub struct Pie {
     qdelay_old: Duration,
     /// What is left of the burst allowance.
     burst: Duration,
-    /// In place of timestamps.
+    /// Estimates the delay where timestamps are not used.
     estimator: Option<DepartureRate>,
     /// The last departure since the start or restart.
     last_dequeue: Option<Time>,
@@ -139,8 +140,8 @@ impl Pie {
         change
     }
 
-    /// What is kept of p when both delays were zero. Linux waits if there is a backlog: its delay is too short to
-    /// tell, or not known yet.
+    /// Returns the factor of p that is kept when both delays were zero. Linux does not decay p while there is a
+    /// backlog, because its delay is too short to measure, or not known yet.
     fn kept(&self, queue: &QueueView) -> f64 {
         match self.params.variant {
             _ if !self.qdelay.is_zero() || !self.qdelay_old.is_zero() => 1.0,
@@ -150,8 +151,8 @@ impl Pie {
         }
     }
 
-    /// Whether congestion is gone. An estimator that knows nothing yet cannot say so, and its first measurement
-    /// goes on.
+    /// Returns whether congestion is over. An estimator without a measurement cannot tell, and its first measurement
+    /// continues.
     fn is_over(&self) -> bool {
         let half = self.params.target / 2;
         self.p == Probability::ZERO
@@ -160,7 +161,7 @@ impl Pie {
             && self.estimator.as_ref().is_none_or(DepartureRate::known)
     }
 
-    /// Begins anew, with the whole burst allowance.
+    /// Starts again with the full burst allowance.
     fn restart(&mut self) {
         self.burst = self.params.max_burst;
         self.accu = 0.0;
@@ -171,7 +172,8 @@ impl Pie {
 
 impl Aqm for Pie {
     fn on_enqueue(&mut self, packet: &PacketView, queue: &QueueView) -> Verdict {
-        // One draw per packet, needed or not: what one packet gets does not shift what later ones draw.
+        // Draws once per packet, needed or not, so that the verdict on one packet does not shift the draws of later
+        // ones.
         let u = self.random.uniform();
         if self.spares(queue) {
             return Verdict::Pass;
@@ -262,7 +264,7 @@ mod tests {
             (1..100).find(|_| pie.signals(0.125, u, false)).unwrap()
         };
         assert_eq!((first(0.0), first(0.124), first(0.125), first(1.0)), (7, 7, 68, 68));
-        // A probability of zero starts the sum again.
+        // A probability of zero resets the sum.
         let mut pie = pie();
         pie.signals(0.5, 1.0, false);
         assert_eq!(pie.accu, 0.5);

@@ -12,17 +12,17 @@ use crate::aqm::Pie;
 use crate::limit::Limit;
 use crate::params::{AqmInit, BuildAqm};
 
-/// Whose PIE it is, where they differ.
+/// The description of PIE to follow where they differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PieVariant {
-    /// Linux: what is compared with half of the target is the delay of the last departure, fewer than 2 MTU are too
-    /// short a queue, p is raised by 0.02 per update above 250 ms, it decays by 1/64 in idle time, and the
-    /// first update is after 500 ms.
+    /// Linux: the delay of the last departure is compared with half of the target, a queue of fewer than 2 MTU is too
+    /// short to drop from, p rises by 0.02 per update above 250 ms, p decays by 1/64 in idle time, and the first update
+    /// is after 500 ms.
     #[default]
     Linux,
-    /// RFC 8033: the delay at the last update, 2 MTU are too short as well, no such rise, 0.02, and after
-    /// `tupdate`.
+    /// RFC 8033: the delay at the last update is compared, a queue of 2 MTU is too short too, p does not rise faster
+    /// above 250 ms, p decays by 0.02, and the first update is after `tupdate`.
     Rfc,
 }
 
@@ -56,9 +56,9 @@ pub enum PieRandom {
 #[schemars(extend("x-source" = "RFC 8033; Linux sch_pie"))]
 #[expect(clippy::struct_excessive_bools, reason = "tc's switches, independent of each other")]
 pub struct PieParams {
-    /// Whose PIE it is, where the RFC and Linux differ.
+    /// Whether to follow the RFC or Linux where they differ.
     pub variant: PieVariant,
-    /// The queueing delay that the queue is kept at.
+    /// The queueing delay at which the queue is held.
     pub target: Duration,
     /// How often the drop probability is updated.
     pub tupdate: Duration,
@@ -70,14 +70,14 @@ pub struct PieParams {
     pub ecn: bool,
     /// The drop probability above which packets are dropped even with `ecn`.
     pub ecn_prob: Probability,
-    /// How long a burst is let pass after idle time.
+    /// How long a burst passes without drops after idle time.
     pub max_burst: Duration,
     /// How the burst allowance runs out.
     pub burst_mode: PieBurstMode,
-    /// Whether the probability is less for packets shorter than `mtu`, in proportion.
+    /// Whether the probability is proportionally lower for packets shorter than `mtu`.
     pub bytemode: bool,
-    /// The longest packet with its overhead: twice of that is too short a queue to drop from. Linux takes 1514 B on
-    /// Ethernet.
+    /// The longest packet with its overhead: a queue of twice this length is too short to drop from. Linux uses 1514 B
+    /// on Ethernet.
     pub mtu: Bytes,
     /// Whether the delay is estimated from the departure rate instead of measured.
     pub dq_rate_estimator: bool,

@@ -1,16 +1,16 @@
 //! PIE's departure-rate estimator: the queueing delay without timestamps, by Little's law.
 //!
-//! Source: RFC 8033 section 5.2; Linux `sch_pie` (`dq_rate_estimator`); spec/queues-and-signalling
-//! section 6. The rate is measured only over 16 KiB that leave a queue which held as much: of a shorter
-//! queue the arrivals would be measured, not the link. 16 KiB is the RFC's `DQ_THRESHOLD`. The mean gives
-//! 1/8 to a new sample, as Linux does; the RFC averages the time for 16 KiB instead, with a weight of 1/4.
+//! Source: RFC 8033 section 5.2; Linux `sch_pie` (`dq_rate_estimator`); spec/queues-and-signalling section 6. The rate
+//! is measured only over 16 KiB that leave a queue of at least that length: a shorter queue would show the arrival
+//! rate, not the link's. 16 KiB is the RFC's `DQ_THRESHOLD`. The mean gives 1/8 to a new sample, as Linux does; the RFC
+//! averages the time for 16 KiB instead, with a weight of 1/4.
 //!
-//! As in both sources, the departure that begins the first cycle counts into it: that cycle overestimates by
-//! one packet. Cycles that follow on another are exact.
+//! As in both sources, the departure that starts the first cycle counts towards it, so that cycle overestimates by one
+//! packet. Cycles that directly follow another are exact.
 
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 
-/// What must be queued to begin a measurement, and leave to complete it.
+/// How many bytes must be queued to start a measurement, and leave to complete it.
 const THRESHOLD: Bytes = Bytes::new(16_384);
 
 /// A measurement under way.
@@ -29,7 +29,8 @@ pub(super) struct DepartureRate {
 }
 
 impl DepartureRate {
-    /// A packet of `size` left `backlog` behind. Returns how long the measurement took that ends with it.
+    /// A packet of `size` left `backlog` behind. Returns the duration of the measurement that this packet completes, if
+    /// any.
     #[inline]
     pub(super) fn departed(&mut self, now: Time, size: Bytes, backlog: Bytes) -> Option<Duration> {
         let long = backlog >= THRESHOLD;
@@ -76,9 +77,9 @@ mod tests {
         (0..n).filter_map(|i| rate.departed(at(i), PACKET, Bytes::new(backlog))).collect()
     }
 
-    /// By hand: 11 packets are the first 16384 bytes or more. The first cycle counts the packet that begins
-    /// it: 16500 bytes in 10 ms are 13.2 Mbit/s; the next one 16500 bytes in 11 ms, 12 Mbit/s, of which 1/8
-    /// counts.
+    /// By hand: 11 packets are the first 16384 bytes or more. The first cycle counts the packet that starts it: 16500
+    /// bytes in 10 ms are 13.2 Mbit/s; the next one 16500 bytes in 11 ms, 12 Mbit/s, which enters the mean with a
+    /// weight of 1/8.
     #[test]
     fn two_cycles() {
         let mut rate = DepartureRate::default();
@@ -92,7 +93,7 @@ mod tests {
         assert_eq!(rate.mean, Rate::from_bits_per_sec(11_550_000 + 1_500_000));
     }
 
-    /// A queue below the threshold begins no cycle; one under way is completed, and then the last mean is kept.
+    /// A queue below the threshold starts no cycle; a cycle under way is completed, and then the last mean is kept.
     #[test]
     fn short_queue() {
         let mut rate = DepartureRate::default();

@@ -6,8 +6,8 @@
 //! identifier: `P_sce = tau * P_ce` by counting. An opportunity that does not concern the leaving packet
 //! is lost.
 //!
-//! The ramp begins at the serialisation time of one packet, below which there is no queue, and ends at
-//! 100 ms, one round trip of the wider Internet.
+//! The ramp starts at the serialisation time of one packet, below which there is no queue, and ends at 100 ms, one
+//! round trip of the wider Internet.
 
 use std::num::NonZeroU32;
 
@@ -26,12 +26,12 @@ use crate::params::{AqmInit, BuildAqm};
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("x-source" = "Multiplicative Decrease Scaling; draft-morton-tsvwg-sce"))]
 pub struct RampParams {
-    /// The sojourn time up to which nothing is signalled; if left out, the time in which the leaving
-    /// packet is serialised at the link's current rate.
+    /// The sojourn time up to which nothing is signalled; the default is the serialisation time of the leaving packet
+    /// at the link's current rate.
     pub min: Option<Duration>,
-    /// The sojourn time from which on every packet is an SCE opportunity.
+    /// The sojourn time from which every packet is an SCE opportunity.
     pub max: Duration,
-    /// The MD-scaling constant: how many SCE opportunities are one CE opportunity.
+    /// The MD-scaling constant: how many SCE opportunities equal one CE opportunity.
     pub tau: NonZeroU32,
 }
 
@@ -93,7 +93,8 @@ impl Ramp {
 
 impl Aqm for Ramp {
     fn on_dequeue(&mut self, packet: &PacketView, queue: &QueueView) -> Verdict {
-        // One draw per packet, needed or not: what one packet gets does not shift what later ones draw.
+        // Draws once per packet, needed or not, so that the verdict on one packet does not shift the draws of later
+        // ones.
         if self.random.uniform() >= self.probability(packet, queue) {
             return Verdict::Pass;
         }

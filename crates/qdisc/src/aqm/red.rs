@@ -1,20 +1,20 @@
 //! RED, Random Early Detection: signals with a probability that rises with the average queue; gentle and adaptive RED.
 //!
-//! Source: Floyd and Jacobson 1993, section 4 and figure 17; Floyd's note on the gentle variant 2000; Floyd, Gummadi and
-//! Shenker, "Adaptive RED", 2001; Linux `red.h` and `sch_red`; spec/queues-and-signalling section 3. An arriving
-//! packet updates the average ([`super::red_average`]). Below `min` nothing is signalled; from `min` to `max`
-//! the probability rises from 0 to `max_p`; above, every packet is signalled, or, gently, with a probability that
-//! rises to 1 at twice `max`.
+//! Source: Floyd and Jacobson 1993, section 4 and figure 17; Floyd's note on the gentle variant 2000; Floyd, Gummadi
+//! and Shenker, "Adaptive RED", 2001; Linux `red.h` and `sch_red`; spec/queues-and-signalling section 3. An arriving
+//! packet updates the average ([`super::red_average`]). Below `min` nothing is signalled; from `min` to `max` the
+//! probability rises from 0 to `max_p`; above, every packet is signalled, or, gently, with a probability that rises to
+//! 1 at twice `max`.
 //!
-//! Why the constants are what they are. Burstiness is to pass and standing queues are not, so the average has a weight that
-//! lets `burst` packets pass ([`super::red_params`]). Coins would make signals come in clusters; so the gap between
-//! two of them is uniform from 1 to 1/p packets: with R uniform in 0 to 1, the packet `count` of the gap is
-//! signalled once `count * p >= R`. `max_p` is 0.02 in Linux; Adaptive RED moves it instead, within 1 % to 50 %: every half
-//! second by at most 0.01 or a quarter of itself up, by a tenth of itself down, slowly enough not to fight the average, until
-//! that is in the middle fifth of the band.
+//! Why the constants are what they are. Bursts should pass and standing queues should not, so the weight of the average
+//! lets `burst` packets pass ([`super::red_params`]). Independent coins would cluster signals; the gap between two
+//! signals is therefore uniform from 1 to 1/p packets: with R uniform in 0 to 1, the packet `count` of the gap is
+//! signalled once `count * p >= R`. `max_p` is 0.02 in Linux; Adaptive RED moves it instead, within 1 % to 50 %: every
+//! half second by at most 0.01 or a quarter of itself up, by a tenth of itself down, slowly enough not to fight the
+//! average, until the average is in the middle fifth of the band.
 //!
-//! A packet that does not fit into the queue is lost before RED hears of it, as with every AQM here; Linux updates the average
-//! first. Thresholds of a queue that overflows before it reaches `max` are the wrong ones in any case.
+//! A packet that does not fit into the queue is lost before RED hears of it, as with every AQM here; Linux updates the
+//! average first. If a queue overflows before its average reaches `max`, its thresholds are wrong in any case.
 
 use windtunnel_algorithm::RandomStream;
 use windtunnel_units::{Duration, Rate, Time};
@@ -55,8 +55,8 @@ impl Red {
     /// The target: from here to here within the band.
     const TARGET: [f64; 2] = [0.4, 0.6];
 
-    /// RED with its own random stream. Idle time leaves nothing in its variables but the phase of the adaptation, and the
-    /// probability at `max` to which that has come with an average of zero.
+    /// RED with its own random stream. After idle time, only the phase of the adaptation and the adapted probability at
+    /// `max` differ from the initial state.
     pub fn new(params: RedParams, init: &AqmInit) -> Red {
         let band = params.band(init.limit);
         let mut red = Red {
@@ -79,7 +79,7 @@ impl Red {
         red
     }
 
-    /// Where the band depends on the link's rate: makes it so.
+    /// Updates the band if it depends on the link's rate.
     #[inline]
     fn follow(&mut self, rate: Rate) {
         if self.params.adaptive_auto && self.rate != Some(rate) {
@@ -117,7 +117,7 @@ impl Red {
         }
     }
 
-    /// The first packet in the band begins a gap and is none of it.
+    /// The first packet in the band starts a gap and is not part of it.
     fn ends_gap(&mut self, p: f64) -> bool {
         let Some(count) = &mut self.count else {
             self.count = Some(0);

@@ -1,13 +1,13 @@
-//! RED's queue average: an exponentially weighted mean of the backlog that arriving packets find, and what becomes of it
-//! in idle time.
+//! RED's queue average: an exponentially weighted mean of the backlog that arriving packets find, and how it falls in
+//! idle time.
 //!
 //! Source: Floyd and Jacobson 1993, section 4; Linux `red.h`; spec/queues-and-signalling section 3. Averaging counts
-//! packets, and none arrive in idle time. So the average falls then as if packets of mean size had come, as fast as
-//! the link could have sent them, to an empty queue: by `(1 - W)^m` for m packets. Linux has a table of shifts for
-//! it, whose entries are in natural logarithms and are used as powers of two: its average falls faster.
+//! packets, and none arrive in idle time. The average then falls as if packets of mean size had arrived at an empty
+//! queue as fast as the link could send them: by `(1 - W)^m` for m packets. Linux uses a table of shifts whose entries
+//! are natural logarithms but are used as powers of two, so its average falls faster.
 //!
-//! The sources begin the idle time when a link asks an empty queue for its next packet: that is, when the last packet has
-//! been sent. Here it is the time at which the last packet leaves the queue, and the time that it takes.
+//! In the sources, idle time starts when the link asks an empty queue for its next packet, that is, when the last
+//! packet has been sent. Here, that is the time at which the last packet leaves the queue plus its transmission time.
 
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 
@@ -20,7 +20,7 @@ pub(super) struct QueueAverage {
     avg: f64,
     weight: f64,
     idle: Decay,
-    /// Since when there has been nothing to send, if the queue is empty now: it may be to come.
+    /// If the queue is empty now, when idle time starts; this may be in the future.
     idle_from: Time,
 }
 
@@ -40,7 +40,7 @@ impl QueueAverage {
         *self = QueueAverage { avg: self.avg, idle_from: self.idle_from, ..other };
     }
 
-    /// A packet arrives, which need not stay: the average with the backlog that it finds.
+    /// A packet arrives, even if it is then dropped: updates the average with the backlog that it finds.
     #[inline]
     pub(super) fn arrived(&mut self, queue: &QueueView) -> f64 {
         match self.idle_since(queue) {
@@ -80,7 +80,7 @@ impl QueueAverage {
 enum Decay {
     /// By `e^(-l t)`, with `l` per microsecond.
     Exact { l: f64 },
-    /// By `2^-floor(l t)`, for t in whole cells of so many microseconds; linearly within the first one.
+    /// By `2^-floor(l t)`, for t in whole cells of `cell` microseconds; linearly within the first one.
     Table { l: f64, cell: f64 },
 }
 
@@ -144,9 +144,8 @@ mod tests {
     }
 
     /// By hand for W = 1/32: l = 0.031749 per packet, so that 31 / l = 976.4 ms. Cells are 2048 us: the first power of
-    /// two with fewer than 512 of them (977 ms / 1024 us = 953, / 2048 us = 476). The shift is
-    /// floor(i * 2.048 * 0.031749) = floor(0.065022 i): 1 from cell 16 on, 2 from 31; in cell 254 it is 16, and 31 in the
-    /// last.
+    /// two with fewer than 512 of them (977 ms / 1024 us = 953, / 2048 us = 476). The shift is floor(i * 2.048 *
+    /// 0.031749) = floor(0.065022 i): 1 from cell 16 on, 2 from 31; in cell 254 it is 16, and 31 in the last.
     #[test]
     fn table() {
         let decay = decay(1.0 / 32.0, RedIdle::Linux);

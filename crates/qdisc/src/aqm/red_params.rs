@@ -1,7 +1,7 @@
-//! RED's parameters, and what follows from them ([`super::red`]).
+//! RED's parameters, and the values derived from them ([`super::red`]).
 //!
-//! Names and defaults are tc's (`tc-red`). Beyond tc are Floyd's gentle slope, the choice of the coin, and the automatic
-//! setting of Adaptive RED.
+//! Names and defaults are tc's (`tc-red`). Floyd's gentle slope, the choice of the coin, and the automatic setting of
+//! Adaptive RED go beyond tc.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -32,7 +32,7 @@ pub enum RedIdle {
     /// As if packets had arrived to an empty queue for as long.
     #[default]
     Exact,
-    /// Linux's table of shifts, which falls faster, by 2 in place of e, and in steps.
+    /// By Linux's table of shifts, which falls faster (powers of 2 instead of e) and in steps.
     Linux,
 }
 
@@ -42,10 +42,10 @@ pub enum RedIdle {
 #[schemars(extend("x-source" = "Floyd, Jacobson 1993; Floyd, Gummadi, Shenker 2001; Linux sch_red"))]
 #[expect(clippy::struct_excessive_bools, reason = "tc's switches, independent of each other")]
 pub struct RedParams {
-    /// The average queue below which nothing is signalled; if left out, a third of `max`.
+    /// The average queue below which nothing is signalled; the default is a third of `max`.
     pub min: Option<Bytes>,
-    /// The average queue at which the probability is `probability`, and from which on, unless `gentle`, every packet is
-    /// signalled; if left out, three times `min`, or a quarter of the queue's `limit`.
+    /// The average queue at which the probability is `probability` and above which every packet is signalled, unless
+    /// `gentle`; the default is three times `min`, or a quarter of the queue's `limit`.
     pub max: Option<Bytes>,
     /// The mean size of a packet: the unit of `burst` and of idle time.
     pub avpkt: Bytes,
@@ -54,7 +54,7 @@ pub struct RedParams {
     #[schemars(extend("x-unit" = "packets"))]
     #[serde(deserialize_with = "windtunnel_units::count::packets")]
     pub burst: Option<u32>,
-    /// The probability of a signal at `max`; with `adaptive`, where it begins.
+    /// The probability of a signal at `max`; with `adaptive`, the initial value.
     pub probability: Probability,
     /// The link's rate, as far as the average in idle time depends on it.
     pub bandwidth: Rate,
@@ -62,9 +62,9 @@ pub struct RedParams {
     pub ecn: bool,
     /// Whether packets are dropped, not marked, where every packet is signalled.
     pub harddrop: bool,
-    /// Whether packets that do not understand CE are let pass instead of dropped; needs `ecn`.
+    /// Whether packets that do not understand CE pass instead of being dropped; needs `ecn`.
     pub nodrop: bool,
-    /// Whether the probability rises from `max` to twice of it, from `probability` to 1, instead of jumping to 1.
+    /// Whether the probability rises from `probability` at `max` to 1 at twice `max`, instead of jumping to 1.
     pub gentle: bool,
     /// Whether the probability at `max` is adapted, to keep the average half-way between `min` and `max`.
     pub adaptive: bool,
@@ -101,7 +101,7 @@ impl Default for RedParams {
     }
 }
 
-/// What the average is compared with, in bytes, and the weight of a packet in it.
+/// The thresholds of the average, in bytes, and the weight of a packet in it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Band {
     pub(super) min: f64,
@@ -147,7 +147,8 @@ impl BuildAqm for RedParams {
 }
 
 impl RedParams {
-    /// tc demands one. This one is its manual page's, and what thresholds are derived from where the queue's is no size.
+    /// tc requires a limit. This one is from its manual page; thresholds are derived from it where the queue's own
+    /// limit is not in bytes.
     pub(crate) const DEFAULT_LIMIT: Limit = Limit::Bytes(Bytes::new(RedParams::LIMIT_BYTES));
     const LIMIT_BYTES: u64 = 400_000;
     /// A `min` below it would react to single bursts (Floyd 1997, "Discussions of Setting Parameters").
@@ -168,8 +169,8 @@ impl RedParams {
         Band { min: min.as_f64(), max: max.as_f64(), weight: weight.unwrap_or(1.0) }
     }
 
-    /// Those of Adaptive RED on a link of `rate`: `delay_target` is the middle of the band, and the average has the time
-    /// constant of ten round trips of 100 ms, a second of packets.
+    /// Those of Adaptive RED on a link of `rate`: `delay_target` is the middle of the band, and the average has the
+    /// time constant of ten round trips of 100 ms, a second of packets.
     pub(super) fn automatic_band(&self, rate: Rate) -> Band {
         let least = (self.avpkt * RedParams::LEAST_PACKETS).as_f64();
         let min = ((rate * self.delay_target).as_f64() / 2.0).max(least);
@@ -250,7 +251,8 @@ impl RedParams {
 }
 
 /// The largest weight 2^-n with which the average of a queue that grows from nothing by `burst` packets stays below
-/// `min` packets, by up to one (Floyd and Jacobson, section 6.1; tc's `tc_red_eval_ewma`). Linux shifts by n, from 1 to 31.
+/// `min` packets, by up to one (Floyd and Jacobson, section 6.1; tc's `tc_red_eval_ewma`). Linux shifts by n, from 1 to
+/// 31.
 fn weight(min: f64, burst: f64) -> Option<f64> {
     let left = burst + 1.0 - min;
     if left < 1.0 {
@@ -281,8 +283,8 @@ mod tests {
         assert_eq!(band(&params, RedParams::DEFAULT_LIMIT), (30_000.0, 90_000.0, 32.0));
     }
 
-    /// The paper's own example (section 6.1): for a burst of 50 packets with `min` 5 packets the weight is at most 0.0042, rounded.
-    /// tc counts up to a packet more, and so takes 2^-9, near the 0.002 of the paper's simulations.
+    /// The paper's own example (section 6.1): for a burst of 50 packets with `min` 5 packets the weight is at most
+    /// 0.0042, rounded. tc counts up to a packet more, and so takes 2^-9, near the 0.002 of the paper's simulations.
     #[test]
     fn example_of_the_paper() {
         let average = |w: f64| 50.0 + 1.0 + (libm::pow(1.0 - w, 51.0) - 1.0) / w;

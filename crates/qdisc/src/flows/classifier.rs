@@ -1,11 +1,12 @@
 //! From a packet's flow to its band.
 //!
-//! A real queue knows a flow by the hash of its addresses, ports and protocol, so that two flows can share a band. A simulated one
-//! can also know flows apart for certain, which is the default: collisions are then no part of what is measured.
+//! A real queue knows a flow by the hash of its addresses, ports and protocol, so that two flows can share a band. A
+//! simulated one can also know flows apart for certain, which is the default: collisions are then no part of what is
+//! measured.
 //!
-//! Addresses and ports are those that flows have in captures: host `n mod 254` of two networks for documentation (RFC 5737), and
-//! ports from 40000 and 5201 on for each 254 flows. The hash is Bob Jenkins' `lookup3` (2006, public domain) over them and a
-//! salt, as Linux had it; both directions of a flow hash alike, as no queue sees both.
+//! Addresses and ports are those that flows have in captures: host `n mod 254` of two networks for documentation (RFC
+//! 5737), and ports from 40000 and 5201 on for each 254 flows. The hash is Bob Jenkins' `lookup3` (2006, public domain)
+//! over them and a salt, as Linux did; both directions of a flow hash alike, because no queue sees both.
 
 use std::collections::BTreeMap;
 
@@ -62,7 +63,7 @@ impl Classifier {
         }
     }
 
-    /// The band of a flow; the number of all bands so far, if it has a new one.
+    /// Returns the band of a flow; for a new band, this is the number of bands so far.
     #[inline]
     pub(crate) fn band_of(&mut self, flow: FlowId) -> usize {
         match self.bands.get(flow.index()) {
@@ -116,8 +117,8 @@ impl Classifier {
     }
 }
 
-/// The addresses of a flow's ends and its ports, as captures have them. Protocols are the same for all flows of a pair of
-/// ports, and left out.
+/// The addresses of a flow's ends and its ports, as captures have them. Protocols are the same for all flows of a pair
+/// of ports, and left out.
 fn five_tuple(flow: FlowId) -> [u32; 3] {
     const HOSTS: u32 = 254;
     const PORTS: u32 = 65_535 - 40_000;
@@ -149,8 +150,8 @@ mod tests {
         (0..flows).map(|flow| classifier.band_of(FlowId::new(flow))).collect()
     }
 
-    /// Certain knowledge gives each flow its own band; a hash with one bucket gives all the same; the same flow always has
-    /// the same band, and another salt other collisions.
+    /// Certain knowledge gives each flow its own band; a hash with one bucket gives all the same; the same flow always
+    /// has the same band, and another salt other collisions.
     #[test]
     fn collisions() {
         assert_eq!(bands(FlowHash::Perfect, 1, 1, 5), [0, 1, 2, 3, 4]);

@@ -1,7 +1,7 @@
 //! What all fair queues have in common: bands by flow, each with an AQM of its own, which share a pool of packets.
 //!
-//! A packet's flow has a band ([`Classifier`]); a band keeps a list of packets in the [`Pool`] and the state of its AQM. Which
-//! band is served is the discipline's affair; it strings bands together in [`Rota`]s.
+//! A packet's flow has a band ([`Classifier`]); a band keeps a list of packets in the [`Pool`] and the state of its
+//! AQM. The discipline decides which band to serve, and links bands in [`Rota`]s.
 
 mod classifier;
 mod pool;
@@ -157,8 +157,8 @@ impl<A: Aqm> Flows<A> {
         self.bands[band].aqm.on_empty(now);
     }
 
-    /// The packet at the head of a band leaves, unless the AQM drops it. `replaces`: see [`Gate::release`]. Not inlined, so
-    /// that the AQM is, into this one place.
+    /// The packet at the head of a band leaves, unless the AQM drops it. `replaces`: see [`Gate::release`]. Not
+    /// inlined, so that the AQM is, into this one place.
     #[inline(never)]
     pub(crate) fn release(&mut self, band: usize, replaces: bool, cx: &mut QueueCx<'_>) -> Option<Packet> {
         cx.enter_band(band);

@@ -135,7 +135,8 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Chains behave as queues do, whatever is taken from them, and the pool is no larger than what they held at most.
+        /// Chains behave as queues do, whatever is taken from them, and the pool is no larger than what they held at
+        /// most.
         #[test]
         fn chains(steps in prop::collection::vec((0_usize..3, 0_u8..4), 1..300)) {
             let mut pool = Pool::default();

@@ -1,4 +1,4 @@
-//! Whose turn it is: a list of bands, each on one list at most.
+//! Turns: lists of bands. Each band is on at most one list.
 
 /// No band.
 const NONE: u32 = u32::MAX;

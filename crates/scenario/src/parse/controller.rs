@@ -25,13 +25,13 @@ pub(crate) struct Controller {
     /// Its short name.
     pub(crate) name: String,
     pub(crate) params: SharedController,
-    /// The loss detection that its name stands for.
+    /// The loss detection that its name implies.
     pub(crate) detection: Option<LossDetection>,
     /// The initial window in segments, where the flow gives none.
     pub(crate) iw: u32,
 }
 
-/// What `cc` may name.
+/// The senders that `cc` may name.
 #[derive(Debug)]
 pub(crate) enum Control {
     By(Controller),
@@ -103,8 +103,8 @@ fn bsd42(at: &Cursor<'_>, place: &Cursor<'_>, endpoints: Endpoints) -> Result<Bs
     Ok(params)
 }
 
-/// The response of a window-based controller. `suffixed` is the whole name and the part before the suffix, where the name
-/// has that of the MDS response.
+/// The response of a window-based controller. If the name ends with the suffix of the MDS response, `suffixed` is the
+/// whole name and the part before the suffix.
 fn response<'r>(
     at: &Cursor<'_>,
     suffixed: Option<(&str, &str)>,
@@ -173,8 +173,8 @@ fn unknown_controller(name: &str, at: &Cursor<'_>, registry: &Registry) -> Fault
     at.not_allowed(allowed).with_hint(nearest(name, accepted))
 }
 
-/// A slow start; without one the usual one of the controller, and with ideal endpoints the one that the MDS document uses
-/// with all of them.
+/// Reads a slow start. If none is named, returns the controller's usual one, or with ideal endpoints the one that the
+/// MDS document uses with all controllers.
 fn slow_start(
     at: &Cursor<'_>,
     avoidance: &dyn AvoidanceParams,

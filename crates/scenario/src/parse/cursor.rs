@@ -1,4 +1,4 @@
-//! A place in the tree: reading from it, and saying what is wrong there.
+//! A place in the tree, to read from and to report faults at.
 
 use serde::de::DeserializeOwned;
 
@@ -6,7 +6,7 @@ use super::deserialize::{NodeDeserializer, fields};
 use super::document::{Entry, Node, Value};
 use super::fault::{Fault, Location, Place};
 
-/// A key of the scenario, there or not. What is missing has the place of what it would be part of.
+/// A key of the scenario, present or not. A missing key has the place of the table that would contain it.
 #[derive(Clone, Debug)]
 pub(crate) struct Cursor<'n> {
     node: Option<&'n Node>,
@@ -72,8 +72,8 @@ impl<'n> Cursor<'n> {
         }
     }
 
-    /// This table with what it lacks taken from the table at `base`; nothing if neither is there. What is no table stays as
-    /// it is, to be found fault with.
+    /// Returns this table with missing entries taken from the table at `base`, or `None` if neither exists. A value
+    /// that is not a table stays as it is, so that reading it reports the fault.
     pub(crate) fn over(&self, base: &Cursor<'_>) -> Option<Node> {
         let (Some(node), Some(base)) = (self.node, base.node) else {
             return self.node.or(base.node).cloned();
@@ -94,7 +94,7 @@ impl<'n> Cursor<'n> {
         Cursor { node, place: node.map_or(self.place, |node| &node.place), path: self.path.clone() }
     }
 
-    /// The name in a name or a table with `kind`, and where it is written. `what` is what it is a name of.
+    /// Returns the name from a name or a table with `kind`, and where it is written. `what` says what the name denotes.
     pub(crate) fn kind_name(&self, what: &str) -> Result<(&'n str, Cursor<'n>), Fault> {
         let place = match self.value() {
             Some(Value::Table(_)) => self.get("kind"),
@@ -115,13 +115,13 @@ impl<'n> Cursor<'n> {
         T::deserialize(NodeDeserializer::new(self.clone())).map_err(|fault| fault.at(self.location()))
     }
 
-    /// Reads those entries of this table that are fields of `T`; if it is no table, all from defaults.
+    /// Reads the entries of this table that are fields of `T`; if it is not a table, all fields have their defaults.
     pub(crate) fn read_own_fields<T: DeserializeOwned>(&self) -> Result<T, Fault> {
         T::deserialize(NodeDeserializer::only(self.clone(), fields::<T>()))
             .map_err(|fault| fault.at(self.location()))
     }
 
-    /// Finds fault with the first key that is not one of `known`.
+    /// Reports the first key that is not one of `known`.
     pub(crate) fn expect_keys(&self, known: &[&str]) -> Result<(), Fault> {
         match self.entries().iter().find(|entry| !known.contains(&entry.key.as_str())) {
             Some(entry) => {

@@ -1,5 +1,5 @@
-//! Serde over the tree: any type that derives `Deserialize` can be read, and whatever it finds fault with is
-//! given the place of the key at fault.
+//! Serde over the tree: any type that derives `Deserialize` can be read, and its errors carry the place of the key at
+//! fault.
 
 use serde::de::{self, DeserializeSeed, Deserializer, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
@@ -53,7 +53,7 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_> {
         }
     }
 
-    /// Keys that are there have a value: TOML knows no null.
+    /// Existing keys have a value, because TOML has no null.
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
         visitor.visit_some(self)
     }
@@ -87,7 +87,7 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_> {
         if self.only.is_some() { visitor.visit_map(self.entries()) } else { self.deserialize_any(visitor) }
     }
 
-    /// What is read elsewhere.
+    /// Ignores entries that are read elsewhere.
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
         visitor.visit_unit()
     }
@@ -153,7 +153,7 @@ impl<'de> de::SeqAccess<'de> for Items<'_> {
 /// The names of the fields of a struct that derives `Deserialize`, aliases included.
 pub(crate) fn fields<T: de::DeserializeOwned>() -> &'static [&'static str] {
     let mut names: &'static [&'static str] = &[];
-    // Always an error: the names are all that is wanted.
+    // This always returns an error; only the names are needed.
     let _ = T::deserialize(FieldNames(&mut names));
     names
 }

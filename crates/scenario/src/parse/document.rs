@@ -5,7 +5,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::fault::{Fault, Location, Place, Problem};
 
-/// Longer texts are no scenarios: one with 100,000 flows of their own is shorter.
+/// The longest accepted text: a scenario with 100,000 separate flows is shorter.
 const LONGEST_TEXT: usize = 16 << 20;
 
 /// A value and its place.
@@ -102,7 +102,7 @@ impl Value {
     }
 }
 
-/// At most 80 characters: a message is to be read.
+/// Shortens a text to at most 80 characters, to keep messages readable.
 pub(crate) fn shorten(text: &str) -> String {
     match text.char_indices().nth(80) {
         Some((end, _)) => format!("{}...", &text[..end]),
@@ -144,7 +144,7 @@ fn convert_table(table: &DeTable<'_>, lines: &Lines<'_>) -> Value {
     Value::Table(entries.into_iter().map(|(_, entry)| entry).collect())
 }
 
-/// Where the lines of a text begin.
+/// Where the lines of a text start.
 struct Lines<'t> {
     text: &'t str,
     begins: Vec<usize>,

@@ -1,4 +1,4 @@
-//! A fault while it travels from where it was found to where its place is known.
+//! A fault on its way from where it was found to where its place is known.
 
 use std::fmt;
 use std::rc::Rc;
@@ -10,14 +10,14 @@ use super::nearest::nearest;
 /// Where something was written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// Nowhere: it follows from something that is missing.
+    /// Nowhere: the fault follows from a missing entry.
     #[default]
     Nowhere,
     /// In the file.
     File {
-        /// From 1 on.
+        /// The line, from 1.
         line: u32,
-        /// In characters, from 1 on.
+        /// The column in characters, from 1.
         column: u32,
     },
     /// In an override: `key=value`.
@@ -76,7 +76,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// What is wrong, and where as soon as that is known.
+/// What is wrong, and where, once the place is known.
 #[derive(Clone, Debug)]
 pub(crate) struct Fault {
     pub(crate) problem: Problem,
@@ -117,7 +117,7 @@ impl Fault {
                 location.value = None;
             }
             Problem::UnknownKey { .. } => location.value = None,
-            // [flow] for [[flow]]: the slip of everybody who is new to TOML.
+            // [flow] for [[flow]] is a common mistake of TOML beginners.
             Problem::NotAllowed { value, allowed }
                 if allowed == LIST && location.value.as_deref() == Some("a table") =>
             {
@@ -133,7 +133,7 @@ impl Fault {
         self
     }
 
-    /// The value is none of the names that are allowed.
+    /// The value is not one of the allowed names.
     pub(crate) fn not_one_of(names: &[&str]) -> Fault {
         let how_many = if names.len() == 1 { "only" } else { "one of" };
         Fault::not_allowed(format!("{how_many} {}", names.join(", ")))

@@ -21,7 +21,7 @@ use super::tcp::tcp;
 use crate::file::FlowTable;
 use crate::model::{Active, Endpoints, FlowGroup, Link, Route, TcpTransport, Transport, member_name};
 
-/// Flows of a scenario; also the largest `count`.
+/// The maximum number of flows of a scenario, and of `count`.
 const MOST_FLOWS: u32 = 100_000;
 
 /// The largest initial window: more than any path holds.
@@ -30,7 +30,7 @@ const LARGEST_IW: f64 = 1e6;
 /// What flows run through.
 #[derive(Debug)]
 pub(crate) enum Topology<'l> {
-    /// The bottleneck, and the way of the ACKs if they queue.
+    /// The bottleneck, and the return path of the ACKs if they queue.
     Dumbbell(&'l [Link]),
     Graph(Graph<'l>),
 }
@@ -88,7 +88,7 @@ fn flow(
     })
 }
 
-/// How the data of an application are carried.
+/// Reads the transport of an application's data.
 fn transport(
     table: &FlowTable,
     root: &Cursor<'_>,
@@ -144,7 +144,7 @@ fn pacing(
     Ok(given.unwrap_or(ideal || need != PacingNeed::None))
 }
 
-/// A flow over UDP has nothing of TCP.
+/// Refuses the keys of TCP for a flow over UDP.
 fn expect_no_tcp(at: &Cursor<'_>) -> Result<(), Fault> {
     for key in ["cc", "tcp", "iw", "ack"] {
         let key = at.get(key);
@@ -308,7 +308,7 @@ fn route(table: &FlowTable, at: &Cursor<'_>, topology: &Topology<'_>) -> Result<
     Ok(Route { forward, reverse, rtt, own_delay: rtt.saturating_sub(link_delay) })
 }
 
-/// The links from sender to receiver, and the nodes at which those are.
+/// Returns the links from sender to receiver, and the nodes of sender and receiver.
 fn forward_route(
     table: &FlowTable,
     at: &Cursor<'_>,
@@ -359,8 +359,7 @@ fn reverse_route(
     }
 }
 
-/// Checks the names that are given and finds names for the other groups: that of the controller, with a number if it
-/// is taken.
+/// Checks the given names and names the other groups after their controllers, with a number if the name is taken.
 fn name(groups: &mut [FlowGroup], tables: &[FlowTable], at: &Cursor<'_>) -> Result<(), Fault> {
     let mut names = Names::default();
     for (index, table) in tables.iter().enumerate() {

@@ -26,8 +26,8 @@ const UNITS: &[(&str, f64)] = &[
     ("s", 1.0),
 ];
 
-/// The largest number of packets, bytes or nanoseconds that a limit may be: no queue holds as much, and all of them are
-/// written and read exactly.
+/// The largest number of packets, bytes or nanoseconds that a limit may be: no queue holds more, and all numbers up to
+/// it are written and read exactly.
 const LARGEST: u64 = 1_000_000_000_000_000;
 
 /// Reads a limit. `bdp` is the bandwidth-delay product, if there is one.

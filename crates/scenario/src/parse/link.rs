@@ -20,16 +20,16 @@ use crate::registry::Registry;
 /// The queue of a link that names none.
 pub(crate) const DEFAULT_QUEUE: &str = "fifo";
 
-/// No link is faster: above it, packets would take no time at the clock's resolution.
+/// The maximum rate of a link: above it, packets would take no time at the clock's resolution.
 const FASTEST: Rate = Rate::from_bits_per_sec(10_000_000_000_000);
 
-/// No link layer has longer headers.
+/// The maximum length of link-layer headers.
 const MOST_OVERHEAD: Bytes = Bytes::new(1000);
 
-/// No path is longer.
+/// The maximum propagation delay.
 pub(crate) const LONGEST_DELAY: Duration = Duration::from_secs(1000);
 
-/// What all links have.
+/// The keys that all kinds of links share.
 pub(crate) struct Line {
     overhead: Bytes,
     delay: Duration,
@@ -66,14 +66,14 @@ pub(crate) struct Surroundings<'f> {
     pub(crate) endpoints: Endpoints,
     /// The end of the run.
     pub(crate) end: Time,
-    /// The scenario's file, beside which other files are looked for.
+    /// The scenario's file. Other files are searched for in its directory.
     pub(crate) file: Option<&'f str>,
     pub(crate) registry: &'f Registry,
 }
 
 impl Line {
-    /// Validates the link whose table is `at`. `bdp_rtt` is the round-trip time that multiples of the bandwidth-delay
-    /// product are meant for, if there is one.
+    /// Validates the link whose table is `at`. `bdp_rtt` is the round-trip time for multiples of the bandwidth-delay
+    /// product, if there is one.
     pub(crate) fn resolve(
         self,
         at: &Cursor<'_>,
@@ -113,7 +113,7 @@ impl Line {
     }
 }
 
-/// Reads what happens behind a link: one impairment, or a list of them, in the order in which they work.
+/// Reads what happens behind a link: one impairment, or a list of them, in the order in which packets pass them.
 fn impairments(at: &Cursor<'_>, of: Surroundings<'_>) -> Result<Vec<Arc<dyn ElementParams>>, Fault> {
     if !at.is_given() {
         return Ok(Vec::new());

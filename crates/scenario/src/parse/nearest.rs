@@ -1,6 +1,6 @@
-//! "Did you mean": the name that was most likely meant.
+//! "Did you mean": finds the most likely intended name.
 
-/// Longer names are no typing mistakes, and comparing them takes time.
+/// The longest name to compare: longer names are not typing errors, and comparing them takes time.
 const LONGEST: usize = 40;
 
 /// The candidate nearest to `name`: equal but for case and separators, else within a third of its length in edits (a

@@ -1,9 +1,8 @@
 //! Overrides: `key=value` on top of a file, as `--set` gives them.
 //!
-//! A key is a path as messages show it, `flow[0].rtt`, or with dots alone, `flow.0.rtt`; a flow, link, node or window may
-//! also be named: `flow.reno.rtt`.
-//! An algorithm that is only named becomes a table when one of its parameters is set: `bottleneck.queue.tau=32`. The
-//! value is TOML if it reads as such, else a text: `rtt=20 ms` needs no quotes.
+//! A key is a path as messages show it, `flow[0].rtt`, or with dots alone, `flow.0.rtt`; a flow, link, node or window
+//! may also be named: `flow.reno.rtt`. An algorithm given only by name becomes a table when one of its parameters is
+//! set: `bottleneck.queue.tau=32`. The value is TOML if it reads as such, else a text: `rtt=20 ms` needs no quotes.
 
 use std::rc::Rc;
 
@@ -12,7 +11,7 @@ use super::fault::{Fault, Location, Place, Problem};
 use super::nearest::nearest;
 use crate::registry::Registry;
 
-/// Keys are no longer.
+/// The maximum number of steps in a key.
 const MOST_STEPS: usize = 16;
 
 /// One step of a path.
@@ -82,8 +81,8 @@ fn steps(key: &str) -> Option<Vec<Step<'_>>> {
     (steps.len() <= MOST_STEPS).then_some(steps)
 }
 
-/// The node that a step leads to; made if a table does not have it yet. What the last step leads to is written anew, by
-/// the override.
+/// Returns the node to which a step leads, and creates it if the table does not have it yet. The override replaces the
+/// node of the last step.
 fn enter<'n>(
     node: &'n mut Node,
     step: Step<'_>,
@@ -141,7 +140,7 @@ fn at_index<'n>(items: &'n mut [Node], index: usize, path: &str) -> Result<&'n m
     })
 }
 
-/// The key under which the name of an algorithm stands once it is a table.
+/// Returns the key that holds an algorithm's name once the algorithm is a table.
 fn algorithm_key(path: &[Step<'_>], registry: &Registry) -> Option<&'static str> {
     match path.last() {
         Some(Step::Key("cc" | "queue" | "slow_start" | "app")) => Some("kind"),

@@ -13,10 +13,10 @@ use super::fault::Fault;
 use super::link::check_rate;
 use crate::model::LinkRate;
 
-/// Longer traces are refused: this one has an opportunity for each of 10^7 packets.
+/// The largest accepted trace: it has about 10^7 transmission opportunities.
 const LARGEST_TRACE: u64 = 100 << 20;
 
-/// Reads a link's `rate`. The files of traces are looked for beside `file`, the scenario.
+/// Reads a link's `rate`. Trace files are searched for in the directory of `file`, the scenario.
 pub(crate) fn link_rate(at: &Cursor<'_>, file: Option<&str>, optional: bool) -> Result<LinkRate, Fault> {
     match at.value() {
         None if optional => Ok(LinkRate::Unlimited),

@@ -13,16 +13,17 @@ use crate::model::Record;
 /// Points of one series over a run, unless the scenario says otherwise: more than a figure has pixels.
 const POINTS: u64 = 20_000;
 
-/// So many series get that many points; more share them, so that a thousand flows do not fill the memory.
+/// The number of series that get `POINTS` points each. More series share the total, so that a thousand flows do not
+/// fill the memory.
 const SERIES: u64 = 16;
 
-/// The least default distance of two points.
+/// The minimum default distance of two points.
 const LEAST_POINT_DISTANCE: Duration = Duration::from_micros(100);
 
-/// Rows of a run's time series; each takes about 150 bytes.
+/// The maximum number of rows of a run's time series; each takes about 150 bytes.
 const MOST_ROWS: u64 = 100_000_000;
 
-/// Validates `[record]` for a run with so many series.
+/// Validates `[record]` for a run with the given number of series.
 pub(crate) fn record(
     table: &RecordTable,
     at: &Cursor<'_>,
@@ -63,7 +64,7 @@ pub(crate) fn check_windows(windows: &[Window], at: &Cursor<'_>, end: Time) -> R
 pub(crate) struct Names(BTreeMap<String, Option<u32>>);
 
 impl Names {
-    /// Takes a name, or says who has it.
+    /// Takes a name, or reports where it is already used.
     pub(crate) fn add(&mut self, name: &str, what: &str, at: &Cursor<'_>) -> Result<(), Fault> {
         if name.is_empty() {
             return Err(at.not_allowed("a name that is not empty"));

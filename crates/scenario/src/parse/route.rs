@@ -9,7 +9,7 @@ use super::fault::Fault;
 use super::nearest::nearest;
 use crate::model::Link;
 
-/// Links of one direction of a path: a packet counts its hops in a byte.
+/// The maximum number of links in one direction of a path: a packet counts its hops in a byte.
 const LONGEST: usize = 100;
 
 /// A graph whose nodes and links can be found by name.
@@ -41,7 +41,7 @@ impl<'l> Graph<'l> {
         find(&self.node_index, name, at, "a node")
     }
 
-    /// The way with the fewest links between two nodes; of equal ones the first in the order of the file.
+    /// Returns the route with the fewest links between two nodes; of equal routes, the first in the order of the file.
     pub(crate) fn fewest_links(&self, from: usize, to: usize) -> Option<Vec<usize>> {
         let mut came_by: Vec<Option<usize>> = vec![None; self.nodes.len()];
         let mut queue = VecDeque::from([from]);
@@ -74,7 +74,7 @@ impl<'l> Graph<'l> {
         route
     }
 
-    /// The way along the links called `names`, each of which begins where the one before ends.
+    /// Returns the route along the links called `names`. Each link must start where the previous one ends.
     pub(crate) fn along(&self, names: &[String], at: &Cursor<'_>) -> Result<Vec<usize>, Fault> {
         let mut route: Vec<usize> = Vec::with_capacity(names.len());
         for (index, name) in names.iter().enumerate() {
@@ -110,7 +110,7 @@ impl<'l> Graph<'l> {
     }
 }
 
-/// Finds fault with a route of too many links.
+/// Refuses a route of too many links.
 pub(crate) fn check_length(route: &[usize], at: &Cursor<'_>) -> Result<(), Fault> {
     if route.len() > LONGEST {
         return Err(at.fault(format!("the route has {} links: at most {LONGEST} are allowed", route.len())));
@@ -118,7 +118,7 @@ pub(crate) fn check_length(route: &[usize], at: &Cursor<'_>) -> Result<(), Fault
     Ok(())
 }
 
-/// Finds fault with a route on which a tunnel starts and does not end, or the other way round.
+/// Refuses a route on which a tunnel starts and does not end, or ends without a start.
 pub(crate) fn check_tunnels(links: &[Link], route: &[usize], at: &Cursor<'_>) -> Result<(), Fault> {
     let elements = route.iter().flat_map(|link| &links[*link].impair);
     if !tunnels_match(elements.filter_map(|element| element.tunnel_end())) {

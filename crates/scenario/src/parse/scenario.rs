@@ -15,10 +15,10 @@ use crate::file::{File, LinkTable};
 use crate::model::{Link, Scenario, Shape};
 use crate::registry::Registry;
 
-/// No run is longer: eleven days of simulated time.
+/// The maximum duration of a run: eleven days of simulated time.
 const LONGEST_RUN: Duration = Duration::from_secs(1_000_000);
 
-/// The smallest and largest IP packets: room for the headers and some data; the length field's end.
+/// The smallest and largest IP packets: room for the headers and some data, up to the limit of the length field.
 const MTU: std::ops::RangeInclusive<Bytes> = Bytes::new(HEADERS.get() + 8)..=Bytes::new(65_535);
 
 /// Parses a scenario's text with `key=value` overrides.
@@ -76,7 +76,7 @@ fn topology(file: &mut File, at: &Cursor<'_>, of: Surroundings<'_>) -> Result<(S
             return Err(key.fault("is either [bottleneck] or a graph of [[node]] and [[link]], not both"));
         }
     }
-    // The flow with the longest round trip fills the path of all.
+    // The longest round trip of all flows defines the bandwidth-delay product.
     let bdp_rtt = file.flow.iter().filter_map(|flow| flow.rtt).max();
     let resolve =
         |line: Line, key: &str, bdp_rtt| line.resolve(&at.get(key), key.to_owned(), None, bdp_rtt, of);

@@ -7,7 +7,8 @@ use super::cursor::Cursor;
 use super::fault::Fault;
 use crate::model::Endpoints;
 
-/// Reads the mechanisms of one flow; loss-free endpoints have none. `detection` is the loss detection that its controller's name stands for.
+/// Reads the mechanisms of one flow; loss-free endpoints have none. `detection` is the loss detection that its
+/// controller's name implies.
 pub(crate) fn tcp(
     root: &Cursor<'_>,
     flow: &Cursor<'_>,
@@ -35,7 +36,7 @@ pub(crate) fn tcp(
         }
     }
     if needs.pacing != PacingNeed::None {
-        // It sets the pace itself: the gain is its own.
+        // The slow start sets the pace itself, with its own gain.
         if !given("pacing_ss_ratio") {
             params.pacing_ss_ratio = 1.0;
         }

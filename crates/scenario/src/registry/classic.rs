@@ -1,4 +1,4 @@
-//! Controllers of the time before SACK: names for Reno's growth together with the loss recovery that went with it.
+//! Controllers from before SACK: names for Reno's growth together with the loss recovery that went with it.
 
 use windtunnel_tcp::LossDetection;
 

@@ -1,4 +1,5 @@
-//! What `cc` can name: window-based controllers, put together of three families, and controllers of their own.
+//! The controllers that `cc` can name: window-based controllers, composed from three families, and independent
+//! controllers.
 
 use std::sync::Arc;
 
@@ -67,7 +68,7 @@ impl Registry {
         self.responses.register(Entry::of::<P>(|params| Arc::new(params)))
     }
 
-    /// Adds a controller that is not written in Rust. With `replace` it may take the name of another such.
+    /// Adds a controller that is not written in Rust. With `replace` it may take the name of another such controller.
     ///
     /// # Errors
     /// If its name is taken, or a scenario cannot write it.

@@ -1,4 +1,4 @@
-//! What happens to packets behind a link: the elements of windtunnel, and those of other crates.
+//! The elements that packets pass behind a link: those of windtunnel and of other crates.
 
 use std::sync::Arc;
 

@@ -20,7 +20,7 @@ use crate::parse::nearest::nearest;
 pub(crate) struct Family<C> {
     /// What a name of this family stands for, as messages say it: "a queue".
     what: &'static str,
-    /// Keys that stand beside an algorithm's parameters in its table.
+    /// Keys that an algorithm's table may hold in addition to its parameters.
     beside: &'static [&'static str],
     entries: Vec<Entry<C>>,
 }
@@ -106,7 +106,7 @@ impl<C> Entry<C> {
         self.keys.iter().map(|key| &**key).chain(self.slots.iter().map(|slot| slot.key))
     }
 
-    /// Reads its parameters among the keys of a table; whether there are others is not looked at.
+    /// Reads its parameters among the keys of a table; it does not check for other keys.
     pub(crate) fn read(&self, table: &Cursor<'_>) -> Result<C, Fault> {
         (self.read)(table)
     }
@@ -165,7 +165,8 @@ impl<C> Family<C> {
         })
     }
 
-    /// Reads a name, or a table that holds `kind`, the algorithm's parameters, and the keys that may stand beside those.
+    /// Reads a name, or a table that holds `kind`, the algorithm's parameters, and the keys that may stand beside
+    /// those.
     pub(crate) fn read(&self, at: &Cursor<'_>) -> Result<C, Fault> {
         let (name, place) = at.kind_name(self.what)?;
         let entry = self.find(name, &place)?;
@@ -206,7 +207,7 @@ fn check_name(name: &str) -> Result<(), RegistryError> {
     Ok(())
 }
 
-/// What a scenario's text says of an algorithm: its name and parameters.
+/// The description of an algorithm in a scenario's text: its name and parameters.
 pub(crate) trait Described {
     fn kind(&self) -> &str;
     fn parameters(&self) -> Map<String, Value>;

@@ -21,7 +21,8 @@ pub struct ForeignAlgorithm<C> {
     pub source: String,
     /// What can be set.
     pub parameters: Vec<ForeignParameter>,
-    /// Takes one value for each of `parameters`, in their order, and gives the algorithm, or says what is wrong with them.
+    /// Takes one value for each of `parameters`, in their order, and gives the algorithm, or says what is wrong with
+    /// them.
     pub read: Box<dyn Fn(Vec<ForeignValue>) -> Result<C, String> + Send + Sync>,
 }
 
@@ -30,7 +31,7 @@ pub struct ForeignAlgorithm<C> {
 pub struct ForeignParameter {
     /// Its key in a scenario.
     pub name: String,
-    /// Its default, which also says of what type its values are.
+    /// Its default, which also determines the type of its values.
     pub default: ForeignValue,
     /// What it is.
     pub description: String,

@@ -1,4 +1,5 @@
-//! The registry: from the names of a scenario to algorithms. A value, so that another crate, or Python, can add its own.
+//! The registry: from the names of a scenario to algorithms. The registry is a value, so that another crate, or Python,
+//! can add its own algorithms.
 
 mod classic;
 mod controllers;

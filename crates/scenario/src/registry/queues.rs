@@ -1,4 +1,4 @@
-//! Queues: disciplines, and AQMs, each of which is also a queue of its own.
+//! Queues: disciplines and AQMs. Each AQM is also a queue of its own.
 
 use std::sync::Arc;
 
@@ -17,7 +17,8 @@ impl Registry {
     /// # Errors
     /// If one of its names is taken, or a scenario cannot write it.
     pub fn register_aqm<P: BuildAqm>(&mut self) -> Result<(), RegistryError> {
-        // Queues first: they have all names of AQMs, so that what they take is free there as well.
+        // Registers the queue first: queues include the names of all AQMs, so a name that is free there is free among
+        // AQMs too.
         self.queues.register(Entry::of::<P>(|params| Arc::new(params) as Arc<dyn QueueParams>))?;
         self.aqms.register(Entry::of::<P>(|params| Arc::new(params) as Arc<dyn AqmParams>))
     }

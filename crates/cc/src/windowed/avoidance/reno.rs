@@ -1,7 +1,7 @@
 //! Reno: one segment per round trip, half of cwnd on congestion.
 //!
-//! RFC 5681 section 3.1 and spec/mds section 3: AIMD(1, 0.5). What the variants of Reno (Tahoe, Reno of 1990, `NewReno`,
-//! Linux) differ in is mostly how the sender recovers; their growth is counted differently as well.
+//! RFC 5681 section 3.1 and spec/mds section 3: AIMD(1, 0.5). The variants of Reno (Tahoe, Reno of 1990, `NewReno`,
+//! Linux) differ mostly in how the sender recovers; they also count growth differently.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::windowed::config::Composition;
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("x-source" = "RFC 5681"))]
 pub struct RenoParams {
-    /// When the segment per round trip is added; if left out, as the endpoints' style has it.
+    /// When the segment per round trip is added; the default depends on the endpoints.
     pub growth: Option<AimdGrowth>,
 }
 
@@ -30,12 +30,12 @@ impl Params for RenoParams {
 }
 
 impl RenoParams {
-    /// Tahoe, Reno of 1990 and `NewReno` as RFC 5681 has them: a part of a segment with each ACK.
+    /// Parameters of Tahoe, Reno of 1990 and `NewReno` as in RFC 5681: each ACK adds a fraction of a segment.
     pub const fn classic() -> RenoParams {
         RenoParams { growth: Some(AimdGrowth::PerAck) }
     }
 
-    /// 4.3BSD-Reno: as [`RenoParams::classic`], and an eighth of a segment more.
+    /// Parameters of 4.3BSD-Reno: as [`RenoParams::classic`], plus an eighth of a segment.
     pub const fn bsd() -> RenoParams {
         RenoParams { growth: Some(AimdGrowth::PerAckPlusEighth) }
     }
@@ -44,7 +44,7 @@ impl RenoParams {
         self.growth.get_or_insert(AimdGrowth::usual(style));
     }
 
-    /// Reno as a member of the AIMD family.
+    /// Returns Reno as a member of the AIMD family.
     pub(crate) fn aimd(&self) -> AimdParams {
         AimdParams { a: 1.0, b: 0.5, growth: self.growth }
     }

@@ -1,13 +1,12 @@
 //! Extended Slow Start with Pacing (ESSP).
 //!
-//! Slow start in stages: stage n grows cwnd by `acked / K(n)`, K the Leonardo numbers, and paces at
-//! `S(n)` times the rate that would spread cwnd over a round trip (spec/mds section 5). S(n) is the
-//! product of the growth that is still to come, so that the flow already sends at the rate at which
-//! the window would end; just below 4.2 at first. A first sign of congestion (CE, SCE, or delay a
-//! quarter above the minimum) does not end slow start but only begins the next, slower stage, at most
-//! once per round, with the window set to what the path holds without its queue. It ends when the
-//! steps have become so small, `K(2n)` not less than the window in segments, that further stages
-//! would grow less than a segment per round trip or so.
+//! Slow start in stages: stage n grows cwnd by `acked / K(n)`, where K are the Leonardo numbers, and paces at `S(n)`
+//! times the rate that would spread cwnd over a round trip (spec/mds section 5). S(n) is the product of the growth
+//! still to come, so the flow already sends at the rate that the final window would give; S starts just below 4.2. A
+//! sign of congestion (CE, SCE, or delay a quarter above the minimum) does not end slow start. It starts the next,
+//! slower stage, at most once per round, and sets the window to what the path holds without its queue. Slow start ends
+//! when `K(2n)` is at least the window in segments, because further stages would grow the window by about a segment per
+//! round trip or less.
 
 use std::num::NonZeroU32;
 
@@ -28,7 +27,7 @@ use crate::windowed::carry::Carry;
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("x-source" = "Extended Slow Start with Pacing"))]
 pub struct EsspParams {
-    /// A round trip above this many minimal ones begins the next stage.
+    /// The multiple of the minimum round-trip time above which a sample starts the next stage.
     #[schemars(range(min = 1.0))]
     pub delay_factor: f64,
     /// What slow start does to cwnd when it ends.
@@ -59,7 +58,7 @@ impl SlowStartParams for EsspParams {
         Box::new(Essp::new(self.clone(), flow.min_cwnd))
     }
 
-    /// A stage is a rate: without pacing all stages are alike.
+    /// A stage sets a rate; without pacing all stages would send alike.
     fn paces(&self) -> bool {
         true
     }
@@ -79,7 +78,7 @@ struct EsspVars {
     stage: usize,
     hold_off: HoldOff,
     carry: Carry,
-    /// The last round trip, until a stage advance has used it.
+    /// The last round-trip sample, until a stage advance uses it.
     rtt: Option<Duration>,
 }
 
@@ -121,7 +120,7 @@ impl SlowStart for Essp {
 
     fn on_ack(&mut self, cwnd: &mut Bytes, ack: &AckSample, path: &PathView) -> SlowStartVerdict {
         self.exit.observe(path);
-        // The sample of an ACK with CE was taken, and perhaps used, by `on_ce`.
+        // `on_ce` already took, and perhaps used, the sample of an ACK with CE.
         if !ack.ecn.ce.any() {
             self.vars.rtt = ack.rtt.or(self.vars.rtt);
         }

@@ -1,9 +1,8 @@
 //! Exit responses: what slow start does to cwnd when it ends.
 //!
-//! Slow start has overshot by the time that it notices: signals are a round trip old. `target` sets
-//! cwnd to what the path held: the flight of one srtt ago, which is what just came through, scaled
-//! by `minRTT / RTT` to leave out what stood in queues (spec/mds section 5). `half` is the classic
-//! answer for a window that doubles every round trip.
+//! Slow start has overshot when it notices congestion, because signals are a round trip old. `target` sets cwnd to what
+//! the path held: the flight one srtt ago, which has just been delivered, scaled by `minRTT / RTT` to exclude queued
+//! data (spec/mds section 5). `half` is the classic answer for a window that doubles every round trip.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,23 +11,23 @@ use windtunnel_units::{Bytes, Duration, Time};
 use crate::Style;
 use crate::sample::PathView;
 
-/// What slow start does to cwnd when it ends by a signal or by delay.
+/// What slow start does to cwnd when a signal or delay ends it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExitResponse {
-    /// Nothing: a persisting signal is answered a round later.
+    /// Nothing: congestion avoidance answers a persisting signal one round later.
     #[default]
     None,
     /// cwnd = flight one srtt ago * minRTT / RTT.
     Target,
     /// cwnd / 2.
     Half,
-    /// On CE, what congestion avoidance would do; otherwise nothing (RFC 3168 section 6.1.2, Linux).
+    /// On CE, the decrease of congestion avoidance; otherwise nothing (RFC 3168 section 6.1.2, Linux).
     Md,
 }
 
 impl ExitResponse {
-    /// The response of a style's slow starts.
+    /// Returns the exit response of a style's slow starts.
     pub(crate) const fn usual(style: Style) -> ExitResponse {
         match style {
             Style::Document => ExitResponse::None,
@@ -37,7 +36,7 @@ impl ExitResponse {
     }
 }
 
-/// An exit response and what it needs to know.
+/// An exit response and the state that it needs.
 #[derive(Clone, Debug)]
 pub(crate) enum Exit {
     None,
@@ -56,19 +55,19 @@ impl Exit {
         }
     }
 
-    /// Notes the flight at an ACK.
+    /// Records the flight at an ACK.
     pub(crate) fn observe(&mut self, path: &PathView) {
         if let Exit::Target(history) = self {
             history.observe(path.now, path.in_flight, path.srtt);
         }
     }
 
-    /// True if CE is answered as in congestion avoidance.
+    /// Returns true if CE is answered as in congestion avoidance.
     pub(crate) const fn is_md(&self) -> bool {
         matches!(self, Exit::Md)
     }
 
-    /// cwnd after the response.
+    /// Returns cwnd after the response.
     pub(crate) fn cwnd(&self, cwnd: Bytes, rtt: Option<Duration>, path: &PathView) -> Bytes {
         match self {
             Exit::None | Exit::Md => cwnd,
@@ -81,7 +80,7 @@ impl Exit {
     }
 }
 
-/// How much of `amount` the path holds without its queues: `amount * minRTT / RTT`.
+/// Returns how much of `amount` the path holds without its queues: `amount * minRTT / RTT`.
 pub(crate) fn less_queued(amount: Bytes, min_rtt: Duration, rtt: Duration) -> Bytes {
     if rtt <= min_rtt {
         return amount;
@@ -90,7 +89,7 @@ pub(crate) fn less_queued(amount: Bytes, min_rtt: Duration, rtt: Duration) -> By
     Bytes::new((product / u128::from(rtt.as_nanos())) as u64)
 }
 
-/// Samples of the flight that are kept: twice as many as are taken per srtt, because srtt grows.
+/// How many samples of the flight are kept: twice as many as are taken per srtt, because srtt grows.
 const SAMPLES: usize = 128;
 
 /// Samples taken per srtt: a 64th of srtt is 1.5 % of a window that doubles in it.
@@ -120,7 +119,7 @@ impl FlightHistory {
         self.taken += 1;
     }
 
-    /// The flight one srtt before `now`; the oldest known if that is younger.
+    /// Returns the flight one srtt before `now`, or the oldest sample if the history is shorter.
     fn one_srtt_before(&self, now: Time, srtt: Duration) -> Option<Bytes> {
         let known = || self.newest_first();
         known()
@@ -139,7 +138,7 @@ impl FlightHistory {
 mod tests {
     use super::*;
 
-    /// spec/mds section 5: the flight of one srtt ago, whatever came since.
+    /// spec/mds section 5: the flight one srtt ago, whatever happened since.
     #[test]
     fn the_history_looks_one_srtt_back() {
         let mut history = FlightHistory::default();
@@ -151,7 +150,7 @@ mod tests {
         assert_eq!(history.one_srtt_before(now, srtt), Some(Bytes::new(999 - 64)));
     }
 
-    /// A history shorter than srtt gives its oldest sample; an empty one nothing.
+    /// A history shorter than srtt gives its oldest sample; an empty history gives nothing.
     #[test]
     fn a_short_history_gives_its_oldest() {
         let mut history = FlightHistory::default();

@@ -1,17 +1,18 @@
 //! `HyStart`: slow start that notices when it fills the path.
 //!
-//! Ha and Rhee, "Taming the elephants: New TCP slow start" (2011), in the form that Linux gives its CUBIC
-//! (spec/congestion-control section 2.2). Two signs end it, from 16 segments on:
+//! Ha and Rhee, "Taming the elephants: New TCP slow start" (2011), in the form used by Linux's CUBIC
+//! (spec/congestion-control section 2.2). From 16 segments on, two signs end it:
 //!
-//! - an *ACK train*: ACKs less than 2 ms apart, together as long as half of the least round trip. One window then already
-//!   takes as long to pass the bottleneck as a one-way delay; doubling it fills the path. A paced sender spreads its
-//!   ACKs itself, so that only a train of a whole round trip says something;
-//! - *delay*: the least of the round's samples, at least 8, is above the least ever by an eighth; no less than 4 ms,
-//!   which is noise, and no more than 16 ms, which is a queue.
+//! - an *ACK train*: ACKs less than 2 ms apart that together last half of the minimum round trip. The window then takes
+//!   a one-way delay to pass the bottleneck, and doubling it fills the path. A paced sender spreads its own ACKs, so
+//!   only a train of a whole round trip is meaningful;
+//! - *delay*: the minimum of at least 8 samples in a round exceeds the minimum ever by an eighth, but by no less than 4
+//!   ms (below is noise) and no more than 16 ms (above is a queue).
 //!
-//! ssthresh is then cwnd; nothing is given up. As in Linux both signs work again after a timeout, which forgets what was
-//! known of the path, and not after they ended a slow start. Half of up to a millisecond is added to the train's length:
-//! how long a sender may hold segments back to send them in bursts, four bursts at the pacing rate.
+//! ssthresh is then set to cwnd; nothing is given up. As in Linux, both signs work again after a timeout, which forgets
+//! everything about the path, but not after they ended a slow start. The required train length includes half of the
+//! time for which a sender may hold segments back to send them in bursts: four bursts at the pacing rate, at most a
+//! millisecond.
 
 use std::num::NonZeroU32;
 
@@ -25,11 +26,11 @@ use crate::check;
 use crate::control::ExitReason;
 use crate::sample::{AckSample, FlowInit, PathView};
 
-/// Bursts that a sender may have held back.
+/// The number of bursts that a sender may have held back.
 const BURSTS: u64 = 4;
 /// The pacing rate below half of ssthresh, in windows per round trip.
 const PACED_WINDOWS: u64 = 2;
-/// The most that holding back may take.
+/// The longest time that segments are held back.
 const HELD_BACK: Duration = Duration::from_millis(1);
 
 /// Parameters of `HyStart`.
@@ -37,32 +38,32 @@ const HELD_BACK: Duration = Duration::from_millis(1);
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("x-source" = "Ha, Rhee 2011; Linux"))]
 pub struct HystartParams {
-    /// Ends at a train of ACKs.
+    /// Whether a train of ACKs ends slow start.
     pub ack_train: bool,
-    /// Ends when the delay rises.
+    /// Whether a rise of the delay ends slow start.
     pub delay: bool,
-    /// Delay has to rise by the least round trip divided by this (paper: 16).
+    /// Delay must rise by the minimum round trip divided by this (paper: 16).
     #[schemars(range(min = 1))]
     pub delay_divisor: u32,
-    /// The least rise of delay that counts (paper: 2 ms).
+    /// The minimum rise of delay that counts (paper: 2 ms).
     pub delay_min: Duration,
-    /// The most that delay has to rise.
+    /// The maximum rise of delay that is required.
     pub delay_max: Duration,
-    /// Samples of a round before its delay counts.
+    /// The samples that a round needs before its delay counts.
     pub min_samples: u32,
-    /// ACKs further apart than this are not of one train.
+    /// The longest gap between two ACKs of one train.
     pub ack_spacing: Duration,
-    /// The largest burst of the sender: lengthens the train by what bursts may take (paper: zero).
+    /// The largest burst of the sender; the required train is longer by the time that bursts may take (paper: zero).
     pub burst: Bytes,
-    /// Nothing is noticed below this cwnd.
+    /// The cwnd below which both signs are ignored.
     #[schemars(extend("x-unit" = "segments"))]
     #[serde(deserialize_with = "windtunnel_units::count::segments")]
     pub low_window: u32,
-    /// The SCE at which slow start ends; half of tau if not given.
+    /// How many SCE end slow start; half of tau by default.
     pub exit_sce: Option<u32>,
     /// What slow start does to cwnd when a signal ends it.
     pub exit: ExitResponse,
-    /// The gain at which departures are paced.
+    /// The pacing gain of departures.
     #[schemars(range(min = 0.0))]
     pub pacing_gain: f64,
 }
@@ -112,7 +113,7 @@ impl SlowStartParams for HystartParams {
 }
 
 impl HystartParams {
-    /// The paper's constants.
+    /// Returns the paper's constants.
     pub fn paper() -> HystartParams {
         HystartParams {
             delay_divisor: 16,
@@ -122,12 +123,12 @@ impl HystartParams {
         }
     }
 
-    /// By how much a round's least sample must exceed the least ever.
+    /// Returns by how much a round's minimum sample must exceed the minimum ever.
     fn rise(&self, least: Duration) -> Duration {
         (least / u64::from(self.delay_divisor)).clamp(self.delay_min, self.delay_max)
     }
 
-    /// The train that says that the path is full.
+    /// Returns the length of the ACK train that shows that the path is full.
     fn train(&self, least: Duration, cwnd: Bytes, srtt: Duration, paced: bool) -> Duration {
         let per_srtt = u128::from(cwnd.get()) * u128::from(PACED_WINDOWS);
         let bursts = u128::from(self.burst.get()) * u128::from(BURSTS) * u128::from(srtt.as_nanos());
@@ -144,18 +145,18 @@ pub(crate) struct Hystart {
     paced: bool,
     exit_sce: u32,
     exit: Exit,
-    /// SCE seen.
+    /// The number of SCE so far.
     sce: u32,
-    /// It ended a slow start.
+    /// HyStart has ended a slow start.
     found: bool,
-    /// The least round trip.
+    /// The minimum round trip.
     least: Option<Duration>,
     round: Round,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Round {
-    /// The round ends beyond this.
+    /// The round ends with an ACK beyond this.
     end: Seq,
     start: Time,
     /// The last ACK of the train.
@@ -165,14 +166,14 @@ struct Round {
 }
 
 impl Round {
-    /// A round of what is in flight now.
+    /// Starts a round that covers the data in flight now.
     const fn new(now: Time, end: Seq) -> Round {
         Round { end, start: now, last_ack: now, least: Duration::MAX, samples: 0 }
     }
 }
 
 impl Hystart {
-    /// `HyStart` of a flow whose SCE count `1/tau` of a CE each.
+    /// Creates the `HyStart` of a flow in which tau SCE equal one CE.
     pub(crate) fn new(params: HystartParams, tau: u32, paced: bool) -> Hystart {
         let exit_sce = params.exit_sce.unwrap_or(tau / 2).max(1);
         let exit = Exit::new(params.exit);
@@ -180,7 +181,7 @@ impl Hystart {
         Hystart { params, paced, exit_sce, exit, sce: 0, found: false, least: None, round }
     }
 
-    /// Takes a sample; says which sign it saw.
+    /// Takes a sample; returns the sign that it shows.
     fn sample(&mut self, rtt: Duration, cwnd: Bytes, path: &PathView) -> Option<ExitReason> {
         let least = self.least.map_or(rtt, |least| least.min(rtt));
         self.least = Some(least);
@@ -284,7 +285,7 @@ mod tests {
 
     const MS: fn(u64) -> Duration = Duration::from_millis;
 
-    /// spec/congestion-control section 2.2: above least round trips of 40, 20 and 200 ms delay must exceed 45, 24 and
+    /// spec/congestion-control section 2.2: with minimum round trips of 40, 20 and 200 ms, delay must exceed 45, 24 and
     /// 216 ms; the paper's sixteenth is 42.5, 22 and 212.5 ms.
     #[test]
     fn the_delay_threshold_is_a_fraction_within_bounds() {
@@ -296,9 +297,10 @@ mod tests {
         }
     }
 
-    /// spec/congestion-control section 2.2: half of the round trip and of the time for four bursts, a millisecond at most;
-    /// all of it if paced. At 320 segments of 1448 bytes per 10 ms, twice of which is paced, four bursts of 64 KiB take
-    /// 262144 / 926720 of 10 ms: more than a millisecond; at 10 times that rate a tenth of 2.83 ms.
+    /// spec/congestion-control section 2.2: half of the round trip and of the time for four bursts, a millisecond at
+    /// most; all of the round trip if paced. At 320 segments of 1448 bytes per 10 ms, and a pacing rate of twice that,
+    /// four bursts of 64 KiB take 262144 / 926720 of 10 ms: more than a millisecond; at 10 times that rate a tenth of
+    /// 2.83 ms.
     #[test]
     fn the_train_is_half_a_round_trip() {
         let linux = HystartParams::default();

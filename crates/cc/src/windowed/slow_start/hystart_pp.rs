@@ -1,11 +1,10 @@
 //! HyStart++: slow start that notices rising delay.
 //!
-//! RFC 9406 section 4. Round trips are compared with those of the round before; when the least of at
-//! least 8 samples has risen by an eighth (but by no less than 4 ms, which is noise, and no more than
-//! 16 ms, which is a queue), growth is cut to a quarter: conservative slow start (CSS). If the delay
-//! falls again the rise was spurious and slow start resumes; after five rounds of CSS it ends. The
-//! constants are the RFC's (section 4.3). A CE, or the N-th SCE, ends it in either phase, and so does a loss; later slow
-//! starts are standard ones.
+//! RFC 9406 section 4. Each round's round trips are compared with those of the previous round. When the minimum of at
+//! least 8 samples has risen by an eighth (but by no less than 4 ms, below which is noise, and no more than 16 ms,
+//! above which is a queue), growth is cut to a quarter: conservative slow start (CSS). If the delay falls again, the
+//! rise was spurious and slow start resumes; after five rounds of CSS it ends. The constants are the RFC's (section
+//! 4.3). A CE, the N-th SCE, or a loss ends it in either phase; later slow starts are standard.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -26,28 +25,28 @@ use crate::sample::{AckSample, FlowInit, PathView};
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("x-source" = "RFC 9406"))]
 pub struct HystartPpParams {
-    /// The least rise of delay that counts.
+    /// The minimum rise of delay that counts.
     pub min_rtt_thresh: Duration,
-    /// The most that delay has to rise.
+    /// The maximum rise of delay that is required.
     pub max_rtt_thresh: Duration,
-    /// Delay has to rise by the last round's minimum divided by this.
+    /// Delay must rise by the last round's minimum divided by this.
     #[schemars(range(min = 1))]
     pub min_rtt_divisor: u32,
-    /// Samples that a round needs.
+    /// The samples that a round needs before its delay counts.
     pub n_rtt_sample: u32,
-    /// Growth in conservative slow start is divided by this.
+    /// The divisor of growth in conservative slow start.
     #[schemars(range(min = 1))]
     pub css_growth_divisor: u32,
-    /// Rounds of conservative slow start.
+    /// The number of rounds of conservative slow start.
     pub css_rounds: u32,
-    /// Segments by which an ACK may grow cwnd when departures are not paced.
+    /// The most segments by which an ACK grows cwnd when departures are not paced.
     #[serde(alias = "L")]
     pub l: u32,
-    /// The SCE at which slow start ends; half of tau if not given.
+    /// How many SCE end slow start; half of tau by default.
     pub exit_sce: Option<u32>,
-    /// What slow start does to cwnd when it ends; if left out, nothing, or as the endpoints' style has it.
+    /// What slow start does to cwnd when it ends; the default depends on the endpoints.
     pub exit: Option<ExitResponse>,
-    /// The gain at which departures are paced.
+    /// The pacing gain of departures.
     #[schemars(range(min = 0.0))]
     pub pacing_gain: f64,
 }
@@ -110,7 +109,7 @@ impl HystartPpParams {
         self.exit.get_or_insert(ExitResponse::usual(style));
     }
 
-    /// By how much the round's least RTT must exceed the last round's (`RttThresh`).
+    /// Returns by how much the round's minimum RTT must exceed the last round's (`RttThresh`).
     fn rise(&self, last_round: Duration) -> Duration {
         (last_round / u64::from(self.min_rtt_divisor)).clamp(self.min_rtt_thresh, self.max_rtt_thresh)
     }
@@ -128,28 +127,28 @@ pub(crate) struct HystartPp {
 
 #[derive(Clone, Copy, Debug)]
 struct HystartVars {
-    /// The ACK that ends the round.
+    /// The sequence number whose acknowledgement ends the round.
     window_end: Seq,
     last_round_min: Option<Duration>,
     round_min: Option<Duration>,
     /// Samples in this round.
     samples: u32,
     css: Option<Css>,
-    /// SCE seen.
+    /// The number of SCE so far.
     sce: u32,
 }
 
 /// Conservative slow start.
 #[derive(Clone, Copy, Debug)]
 struct Css {
-    /// The round's least RTT when it was entered.
+    /// The round's minimum RTT when CSS was entered.
     baseline: Duration,
-    /// Rounds completed, the partial one of the entry included.
+    /// Completed rounds, including the partial round in which CSS was entered.
     rounds: u32,
 }
 
 impl HystartPp {
-    /// HyStart++ of a flow whose SCE count `1/tau` of a CE each.
+    /// Creates the HyStart++ of a flow in which tau SCE equal one CE.
     pub(crate) fn new(params: HystartPpParams, tau: u32, paced: bool) -> HystartPp {
         let exit_sce = params.exit_sce.unwrap_or(tau / 2).max(1);
         let exit = Exit::new(params.exit.unwrap_or_default());
@@ -182,7 +181,7 @@ impl HystartPp {
         }
     }
 
-    /// Begins a round. True if that ended the last round of CSS.
+    /// Starts a round. Returns true if this ended the last round of CSS.
     fn begin_round(&mut self, nxt: Seq) -> bool {
         let vars = &mut self.vars;
         vars.last_round_min = vars.round_min.take();

@@ -1,11 +1,11 @@
 //! The Leonardo numbers, the step sizes of ESSP.
 //!
-//! `K(0) = K(1) = 1, K(n+1) = 1 + K(n) + K(n-1)`. ESSP's stages use each value once: 1, 3, 5, 9, 15, ...
-//! (spec/mds section 5). Successive values approach the golden ratio: each stage grows cwnd about
-//! 1.6 times slower than the one before.
+//! `K(0) = K(1) = 1, K(n+1) = 1 + K(n) + K(n-1)`. ESSP's stages use each value once: 1, 3, 5, 9, 15, ... (spec/mds
+//! section 5). Successive values approach the golden ratio: each stage grows cwnd about 1.6 times more slowly than the
+//! one before.
 
-/// Stages for which `K` is known. The pacing scale of fewer than 44 differs in the nanoseconds of a
-/// pacing gap; `K(63)` is about 4 * 10^13, more segments than any window has.
+/// The number of stages for which `K` is tabulated. With fewer than 44 stages, the pacing scale would change pacing
+/// gaps by nanoseconds; `K(63)` is about 4 * 10^13, more segments than any window has.
 pub const STAGES: usize = 64;
 
 const SEQUENCE: [u64; STAGES] = {
@@ -34,13 +34,13 @@ const SCALES: [f64; STAGES] = {
     s
 };
 
-/// The Leonardo number of a stage; the last one for every later stage.
+/// Returns the Leonardo number of a stage, and the last tabulated number for later stages.
 pub const fn k(stage: usize) -> u64 {
     SEQUENCE[if stage < STAGES { stage } else { STAGES - 1 }]
 }
 
-/// The pacing scale of a stage: `S(0)` is the product of `1 + 1/K` over all stages, and each stage
-/// divides it by its own factor.
+/// Returns the pacing scale of a stage: `S(0)` is the product of `1 + 1/K` over all stages, and each stage divides it
+/// by its own factor.
 pub const fn scale(stage: usize) -> f64 {
     SCALES[if stage < STAGES { stage } else { STAGES - 1 }]
 }

@@ -27,19 +27,19 @@ pub use hystart_pp::HystartPpParams;
 pub use none::NoSlowStartParams;
 pub use standard::{SlowStartGrowth, StandardParams};
 
-/// The parameters of a slow start: the open set of them.
+/// The parameters of a slow start. This trait is an open set.
 pub trait SlowStartParams: AnyParams {
-    /// The same with whatever was left to the style of the endpoints filled in; nothing if nothing was.
+    /// Returns a copy with all values that depend on the endpoints' style filled in, or `None` if there are none.
     fn resolved(&self, _style: Style) -> Option<Arc<dyn SlowStartParams>> {
         None
     }
 
-    /// True if it sets the pace itself: a flow with it is paced, at exactly its gain.
+    /// Returns true if the slow start sets the pace: a flow with it is paced, at exactly its gain.
     fn paces(&self) -> bool {
         false
     }
 
-    /// The slow start of a flow whose SCE count `1/tau` of a CE each.
+    /// Builds the slow start of a flow in which tau SCE equal one CE.
     fn build(&self, flow: &FlowInit, tau: NonZeroU32) -> Box<dyn SlowStart>;
 }
 
@@ -50,9 +50,9 @@ impl PartialEq for dyn SlowStartParams {
     }
 }
 
-/// A slow start. It owns nothing of the window: it is handed cwnd while the phase lasts.
+/// A slow start. It does not own the window: the controller passes it cwnd while the phase lasts.
 ///
-/// Losses and timeouts are not its business: they end the phase whatever the algorithm.
+/// It does not handle losses and timeouts, because they end the phase in every algorithm.
 pub trait SlowStart: Debug + Send {
     /// An ACK carried an echo of CE; called before [`SlowStart::on_ack`] for the same ACK.
     fn on_ce(&mut self, cwnd: &mut Bytes, rtt: Option<Duration>, path: &PathView) -> SlowStartVerdict;
@@ -60,18 +60,19 @@ pub trait SlowStart: Debug + Send {
     /// An ACK arrived.
     fn on_ack(&mut self, cwnd: &mut Bytes, ack: &AckSample, path: &PathView) -> SlowStartVerdict;
 
-    /// cwnd after the exit response; called once, when the phase ends without a loss.
+    /// Returns cwnd after the exit response. Called once, when the phase ends without a loss.
     fn exit_cwnd(&self, cwnd: Bytes, _rtt: Option<Duration>, _path: &PathView) -> Bytes {
         cwnd
     }
 
-    /// True if CE ends it with the multiplicative decrease of congestion avoidance, and other exits are no response.
+    /// Returns true if CE ends the phase with the multiplicative decrease of congestion avoidance and other exits do
+    /// not respond.
     fn exits_by_md(&self) -> bool {
         false
     }
 
-    /// cwnd is back below ssthresh, after a timeout or an idle time: how an ACK makes it grow up to there. The slow start
-    /// may watch the path as it did at first, or not.
+    /// Returns how an ACK grows cwnd back up to ssthresh, after a timeout or idle time lowered it. The slow start may
+    /// or may not watch the path as it did at first.
     fn regrow(&mut self, _cwnd: Bytes, ack: &AckSample, _path: &PathView) -> Regrowth {
         Regrowth::By(ack.growth(ack.acked))
     }
@@ -79,33 +80,33 @@ pub trait SlowStart: Debug + Send {
     /// The retransmission timer expired.
     fn timed_out(&mut self, _path: &PathView) {}
 
-    /// The gain at which departures are paced.
+    /// Returns the gain at which departures are paced.
     fn pacing_gain(&self) -> f64 {
         1.0
     }
 
-    /// Named internal numbers.
+    /// Reports named internal numbers.
     fn probe(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
 }
 
 /// What a slow start did with an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlowStartVerdict {
-    /// It goes on, and did not respond.
+    /// It continues and did not respond.
     Stay,
-    /// It goes on, and responded: a new round begins.
+    /// It continues and responded: a new round starts.
     Respond,
     /// It ends.
     Exit(ExitReason),
-    /// It ends without a response, and leaves all of the ACK to congestion avoidance.
+    /// It ends without a response and leaves the whole ACK to congestion avoidance.
     Leave(ExitReason),
 }
 
-/// What an ACK does in a slow start up to a known ssthresh.
+/// The effect of an ACK in a slow start up to a known ssthresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Regrowth {
     /// cwnd grows by this much, up to ssthresh.
     By(Bytes),
-    /// It ends here.
+    /// Slow start ends here.
     Leave,
 }

@@ -1,4 +1,4 @@
-//! No slow start: congestion avoidance from the first ACK on.
+//! No slow start: congestion avoidance starts with the first ACK.
 
 use std::num::NonZeroU32;
 
@@ -11,7 +11,7 @@ use super::{SlowStart, SlowStartParams, SlowStartVerdict};
 use crate::control::ExitReason;
 use crate::sample::{AckSample, FlowInit, PathView};
 
-/// Parameters of no slow start: none.
+/// No slow start has no parameters.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct NoSlowStartParams {}
@@ -27,7 +27,7 @@ impl SlowStartParams for NoSlowStartParams {
     }
 }
 
-/// Ends at the first event. It has learned nothing, so that there is no exit response and no hold-off.
+/// A slow start that ends at the first event. It has learned nothing, so there is no exit response and no hold-off.
 #[derive(Clone, Copy, Debug)]
 struct NoSlowStart;
 

@@ -1,10 +1,9 @@
 //! Standard slow start: cwnd grows by what was acknowledged.
 //!
-//! RFC 5681 section 3.1, with RFC 3465's byte counting without limit as the default, in the form of
-//! spec/mds section 5: it ends at a CE, or at the N-th SCE. With base reduction, growth is divided by
-//! `1 + K(n)` after n SCE, K the Leonardo numbers, so that a flow with MDS slows down as the queue
-//! begins to say so; slow start then also ends when `cwnd / (1 + K(n))`, the growth in a round trip,
-//! is no more than a segment.
+//! RFC 5681 section 3.1, by default with RFC 3465's byte counting without limit, in the form of spec/mds section 5: it
+//! ends at a CE, or at the N-th SCE. With base reduction, growth is divided by `1 + K(n)` after n SCE, where K are the
+//! Leonardo numbers, so that a flow with MDS slows down as the queue starts to signal. Slow start then also ends when
+//! `cwnd / (1 + K(n))`, the growth in a round trip, is at most a segment.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -20,20 +19,20 @@ use crate::check;
 use crate::control::ExitReason;
 use crate::sample::{AckSample, FlowInit, PathView};
 
-/// By how much an ACK grows cwnd.
+/// The amount by which an ACK grows cwnd.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SlowStartGrowth {
-    /// By what it acknowledges (RFC 3465, L without limit).
+    /// The bytes that it acknowledges (RFC 3465, L without limit).
     #[default]
     Acked,
-    /// By what it acknowledges, at most one segment (RFC 5681).
+    /// The bytes that it acknowledges, at most one segment (RFC 5681).
     PerAck,
-    /// By half of what it acknowledges.
+    /// Half of the bytes that it acknowledges.
     HalfAcked,
-    /// By the whole segments that it delivers, without limit (Linux).
+    /// The whole segments that it delivers, without limit (Linux).
     Linux,
-    /// By what it acknowledges, at most `l` segments (RFC 3465); one in the window after a timeout.
+    /// The bytes that it acknowledges, at most `l` segments (RFC 3465), or one segment in the window after a timeout.
     Abc,
 }
 
@@ -54,18 +53,18 @@ impl SlowStartGrowth {
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("x-source" = "RFC 5681; RFC 3465"))]
 pub struct StandardParams {
-    /// By how much an ACK grows cwnd; if left out, by what it acknowledges, as the endpoints' style has it.
+    /// The amount by which an ACK grows cwnd; by default what it acknowledges, counted as the endpoints do.
     pub growth: Option<SlowStartGrowth>,
     /// L: the most segments by which an ACK grows cwnd with `abc` growth (RFC 3465 section 2.2: 2).
     #[serde(alias = "L")]
     pub l: NonZeroU32,
-    /// Divides growth by 1 + K(n) after n SCE; by 2 before the first.
+    /// Whether growth is divided by 1 + K(n) after n SCE, and by 2 before the first SCE.
     pub base_reduction: bool,
-    /// The SCE at which slow start ends; half of tau if not given.
+    /// How many SCE end slow start; half of tau by default.
     pub exit_sce: Option<u32>,
-    /// What slow start does to cwnd when it ends; if left out, nothing, or as the endpoints' style has it.
+    /// What slow start does to cwnd when it ends; the default depends on the endpoints.
     pub exit: Option<ExitResponse>,
-    /// The gain at which departures are paced.
+    /// The pacing gain of departures.
     #[schemars(range(min = 0.0))]
     pub pacing_gain: f64,
 }
@@ -108,7 +107,7 @@ impl SlowStartParams for StandardParams {
 }
 
 impl StandardParams {
-    /// RFC 5681's: a segment at most with each ACK, and the multiplicative decrease on CE.
+    /// Returns RFC 5681's parameters: at most a segment of growth with each ACK, and the multiplicative decrease on CE.
     pub fn classic() -> StandardParams {
         StandardParams {
             growth: Some(SlowStartGrowth::PerAck),
@@ -131,16 +130,16 @@ impl StandardParams {
 pub(crate) struct Standard {
     params: StandardParams,
     growth: SlowStartGrowth,
-    /// SND.NXT at the last timeout: up to here an ACK may show what left before it.
+    /// SND.NXT at the last timeout: an ACK up to this may report segments sent before the timeout.
     timeout: Seq,
     exit_sce: u32,
     exit: Exit,
-    /// SCE seen.
+    /// The number of SCE so far.
     sce: u32,
 }
 
 impl Standard {
-    /// A slow start of a flow whose SCE count `1/tau` of a CE each.
+    /// Creates the slow start of a flow in which tau SCE equal one CE.
     pub(crate) fn new(params: StandardParams, tau: u32) -> Standard {
         let exit_sce = params.exit_sce.unwrap_or(tau / 2).max(1);
         let exit = Exit::new(params.exit.unwrap_or_default());

@@ -1,8 +1,8 @@
-//! AIMD as the MDS document has it: timed, or counted in bytes.
+//! AIMD as in the MDS document: timed, or counted in bytes.
 //!
-//! Timed growth makes all of `a` at once, on the first ACK more than one srtt after the last growth (spec/mds
-//! section 3). Growth counted in acknowledged bytes (RFC 3465 section 2.1) waits for a cwnd of them. A marked ACK
-//! grows nothing in either.
+//! Timed growth adds all of `a` at once, on the first ACK more than one srtt after the last growth (spec/mds section
+//! 3). Growth counted in acknowledged bytes (RFC 3465 section 2.1) waits until one cwnd of bytes is acknowledged. In
+//! both, marked ACKs add no growth.
 
 use windtunnel_units::{Bytes, Time};
 
@@ -34,7 +34,7 @@ impl Aimd {
         Aimd { a: params.a, b: params.b, timed, vars: AimdVars::default() }
     }
 
-    /// Another growth function has its turn: the time and the bytes until the next increase count from here.
+    /// Another growth function takes over: the time and the bytes until the next increase count from now.
     pub(crate) fn yield_to_another(&mut self, path: &PathView) {
         self.vars.last_growth = path.now;
         self.vars.acked = Bytes::ZERO;

@@ -1,9 +1,9 @@
-//! AIMD in whole segments, as Linux counts: a segment for each `W / a` of segments delivered.
+//! AIMD in whole segments, as Linux counts: one segment of growth for every `W / a` segments delivered.
 //!
-//! spec/congestion-control sections 0.4 and 3.1: growth by [`Credit`], which keeps what is too little for a segment and
-//! loses it at a reduction; a response leaves `floor(b W)` segments. With a = 1 and b = 0.5 this is Linux's Reno
-//! to the segment. SCE take less than a segment of a window below 93 at tau = 64: their responses are in bytes, and
-//! leave the credit.
+//! spec/congestion-control sections 0.4 and 3.1: growth uses [`Credit`], which keeps amounts too small for a segment
+//! and loses them at a reduction; a response leaves `floor(b W)` segments. With a = 1 and b = 0.5 this matches Linux's
+//! Reno to the segment. At tau = 64, one SCE takes less than a segment from a window below 93 segments; SCE responses
+//! are therefore in bytes, and leave the credit as it is.
 
 use windtunnel_units::Bytes;
 
@@ -57,7 +57,7 @@ impl Avoidance for AimdLinux {
         self.credit.clear();
     }
 
-    /// The credit stays lost.
+    /// An undo does not restore the credit, as in Linux.
     fn undone(&mut self, _before: AimdLinux) {}
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {

@@ -1,11 +1,11 @@
 //! Additive increase, multiplicative decrease: AIMD(a, b).
 //!
-//! cwnd grows by `a` segments per round trip and is multiplied by `b` on congestion (Chiu and Jain
-//! 1989; Floyd, Handley and Padhye 2000). Reno is AIMD(1, 0.5). `a = 3 (1 - b) / (1 + b)` has Reno's
-//! mean rate at the same loss rate (RFC 9438 section 4.3).
+//! cwnd grows by `a` segments per round trip and is multiplied by `b` on congestion (Chiu and Jain 1989; Floyd, Handley
+//! and Padhye 2000). Reno is AIMD(1, 0.5). With `a = 3 (1 - b) / (1 + b)`, AIMD has Reno's mean rate at the same loss
+//! rate (RFC 9438 section 4.3).
 //!
-//! How the `a` segments are spread over a round trip is the difference between the variants: [`document`] times or
-//! counts them, [`linux`] adds whole segments for acknowledged ones, [`per_ack`] adds a little with each ACK.
+//! The variants differ in how they spread the `a` segments over a round trip: [`document`] times or counts them,
+//! [`linux`] adds whole segments for acknowledged ones, [`per_ack`] adds a little with each ACK.
 
 mod document;
 mod linux;
@@ -34,19 +34,19 @@ pub enum AimdGrowth {
     /// Once more than one srtt has passed since the last increase (the MDS document).
     #[default]
     PerSrtt,
-    /// Once a cwnd of bytes was acknowledged (RFC 3465, appropriate byte counting).
+    /// Once cwnd bytes have been acknowledged (RFC 3465, appropriate byte counting).
     #[serde(alias = "abc")]
     PerWindow,
-    /// By a segment for each `cwnd / a` of segments delivered, in whole segments (Linux).
+    /// One whole segment for every `cwnd / a` segments delivered (Linux).
     Linux,
-    /// By `a * SMSS * SMSS / cwnd` with each ACK, whatever it acknowledges (RFC 5681).
+    /// `a * SMSS * SMSS / cwnd` with each ACK, however much it acknowledges (RFC 5681).
     PerAck,
-    /// The same and `SMSS / 8` more (4.3BSD-Reno).
+    /// As `per-ack`, plus `SMSS / 8` (4.3BSD-Reno).
     PerAckPlusEighth,
 }
 
 impl AimdGrowth {
-    /// The growth of a style's Reno.
+    /// Returns the growth that Reno uses in a style.
     pub(crate) const fn usual(style: Style) -> AimdGrowth {
         match style {
             Style::Document => AimdGrowth::PerSrtt,
@@ -63,11 +63,11 @@ pub struct AimdParams {
     /// Additive increase, in segments per round trip.
     #[schemars(range(min = 0.0), extend("x-unit" = "segments"))]
     pub a: f64,
-    /// Multiplicative decrease: the factor of cwnd that is kept on congestion.
+    /// Multiplicative decrease: the factor by which congestion multiplies cwnd.
     #[schemars(range(min = 0.0, max = 1.0))]
     #[serde(alias = "beta")]
     pub b: f64,
-    /// When the additive increase is made; if left out, as the endpoints' style has it.
+    /// When the additive increase is made; the default depends on the endpoints.
     pub growth: Option<AimdGrowth>,
 }
 

@@ -1,11 +1,11 @@
-//! AIMD by a little with each ACK: `W += a / W`.
+//! AIMD with a small increase at each ACK: `W += a / W`.
 //!
-//! RFC 5681 section 3.1 equation 3, Jacobson 1988: `SMSS * SMSS / cwnd` bytes with each ACK of new data, however much it
-//! acknowledges, so that delayed ACKs halve the growth. Fractions of a byte are carried, where the RFC rounds and
-//! has a byte at least: rounding down takes a third of the growth of a window of 1000 segments.
+//! RFC 5681 section 3.1 equation 3, Jacobson 1988: each ACK of new data adds `SMSS * SMSS / cwnd` bytes, however much
+//! it acknowledges, so delayed ACKs halve the growth. The remainder below one byte is carried over, whereas the RFC
+//! rounds and adds at least one byte: rounding down would cost a third of the growth of a window of 1000 segments.
 //!
-//! 4.3BSD-Reno added an eighth of a segment to every increase, which RFC 2525 section 2.6 lists as a known problem: growth of
-//! an eighth of the window per round trip.
+//! 4.3BSD-Reno added an eighth of a segment to every increase, which RFC 2525 section 2.6 lists as a known problem: the
+//! window grows by an eighth per round trip.
 
 use windtunnel_units::Bytes;
 
@@ -19,7 +19,7 @@ use crate::windowed::carry::Fraction;
 pub(crate) struct AimdPerAck {
     a: f64,
     b: f64,
-    /// The part of a segment that each ACK adds besides.
+    /// The additional fraction of a segment that each ACK adds.
     extra: f64,
     fraction: Fraction,
 }

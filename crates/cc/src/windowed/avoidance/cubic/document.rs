@@ -1,8 +1,9 @@
 //! CUBIC as published with the MDS document.
 //!
-//! RFC 9438 in bytes (spec/mds sections 3 and 8). It differs from the RFC in that `W_est` is kept in whole bytes,
-//! truncated at every ACK; setting the window to it may lower the window; alpha stays as it is beyond `W_max`; marked
-//! ACKs grow; `K` is negative if the epoch starts above `W_max`; an epoch starts with the response, not after it.
+//! RFC 9438 in bytes (spec/mds sections 3 and 8). It differs from the RFC as follows: `W_est` is kept in whole bytes,
+//! truncated at every ACK; setting the window to `W_est` may lower the window; alpha does not change beyond `W_max`;
+//! marked ACKs grow the window; `K` is negative if the epoch starts above `W_max`; an epoch starts with the response,
+//! not after it.
 
 use windtunnel_units::{Bytes, Time};
 
@@ -17,14 +18,14 @@ pub(crate) struct Cubic {
     beta: f64,
     fast_convergence: bool,
     grow_on_marked: bool,
-    /// The additive increase of an AIMD as fast as Reno, in segments per round trip.
+    /// The additive increase that makes AIMD as fast as Reno, in segments per round trip.
     alpha: f64,
     vars: CubicVars,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct CubicVars {
-    /// When the epoch began.
+    /// When the epoch started.
     epoch: Time,
     /// The window at the last response.
     w_max: Bytes,
@@ -32,7 +33,7 @@ struct CubicVars {
     k: f64,
     /// The Reno-friendly estimate.
     w_est: Bytes,
-    /// The cubic at the last ACK, in bytes.
+    /// The cubic's value at the last ACK, in bytes.
     w_cubic: f64,
 }
 
@@ -57,11 +58,12 @@ impl Cubic {
         vars.k = time_to_plateau(self.c, (vars.w_max.as_f64() - cwnd.as_f64()) / path.mss.as_f64());
     }
 
-    /// `W_cubic` at `t` seconds into the epoch, in whole bytes.
+    /// Returns `W_cubic` at `t` seconds into the epoch, in whole bytes.
     fn w_cubic(&self, t: f64, mss: Bytes) -> f64 {
         let d = t - self.vars.k;
         let bytes = self.c * d * d * d * mss.as_f64() + self.vars.w_max.as_f64();
-        // Truncated by way of `i64`: an instruction, where `trunc` is a call on processors without SSE 4.1.
+        // Truncates through `i64`: this is one instruction, whereas `trunc` is a function call on processors without
+        // SSE 4.1.
         bytes as i64 as f64
     }
 }
@@ -100,8 +102,7 @@ impl Avoidance for Cubic {
         Bytes::from_f64(now + amount.as_f64() * (target - now) / now)
     }
 
-    /// `W_max` is forgotten: congestion avoidance begins anew where slow start then ends
-    /// (RFC 9438 section 4.8).
+    /// Forgets `W_max`: congestion avoidance starts again where the following slow start ends (RFC 9438 section 4.8).
     fn timed_out(&mut self, _path: &PathView) {
         self.vars = CubicVars::default();
     }

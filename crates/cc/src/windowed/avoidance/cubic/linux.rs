@@ -1,17 +1,17 @@
-//! CUBIC as Linux has it: in whole segments, ticks of the host's clock and 1024ths.
+//! CUBIC as in Linux: in whole segments, ticks of the host's clock and 1024ths.
 //!
-//! spec/congestion-control section 3.3. The state is a price: how many segments must be acknowledged for the window to
-//! grow by one. It is `W / (target - W)`, the target being the cubic a least round trip ahead, and is computed at
-//! most once per tick, or each 32nd of a second while the window stays. Rules besides the cubic:
+//! spec/congestion-control section 3.3. The state is a price: the number of segments that must be acknowledged for the
+//! window to grow by one. The price is `W / (target - W)`, where the target is the cubic one minimum round trip ahead.
+//! It is computed at most once per tick, or every 32nd of a second while the window does not change. Further rules:
 //!
-//! - before the first loss the price is 20 at most, 5 % per round trip;
-//! - the Reno-friendly estimate grows by one for each `15/8 W` acknowledged (exactly `W / alpha` = 1.89 W); if it is ahead,
-//!   the price is what catches up with it in a round trip;
-//! - the price is 2 at least: half of the window per round trip.
+//! - before the first loss the price is at most 20, that is, growth of at least 5 % per round trip;
+//! - the Reno-friendly estimate grows by one for each `15/8 W` acknowledged (exactly `W / alpha` = 1.89 W); if it is
+//!   ahead of the window, the price lets the window catch up within a round trip;
+//! - the price is at least 2, that is, growth of at most half of the window per round trip.
 //!
-//! An epoch starts with the first growth after a response. The least round trip leaves out the second after that, in
-//! which the queue that the loss filled may not have drained. A timeout forgets everything; an undo restores nothing but
-//! the window. K is the integer nearest to the cube root; the kernel's root is within 0.2 % of it.
+//! An epoch starts with the first growth after a response. The minimum round trip ignores samples in the second after
+//! the epoch's start, because the queue that caused the loss may not have drained yet. A timeout forgets everything; an
+//! undo restores only the window. K is the integer nearest to the cube root; the kernel's root is within 0.2 % of it.
 
 use windtunnel_units::{Bytes, Duration, Time};
 
@@ -24,7 +24,7 @@ use crate::windowed::credit::Credit;
 #[derive(Clone, Copy, Debug)]
 struct Clock {
     tick_ns: u64,
-    /// Ticks in a second.
+    /// Ticks per second.
     hz: u64,
 }
 
@@ -34,12 +34,12 @@ impl Clock {
         Clock { tick_ns, hz: Duration::SECOND.as_nanos() / tick_ns }
     }
 
-    /// Ticks since the clock started.
+    /// Returns the ticks since the clock started.
     fn ticks(self, now: Time) -> u64 {
         now.since_start().as_nanos() / self.tick_ns
     }
 
-    /// Ticks for which an unchanged window keeps its price.
+    /// Returns the number of ticks for which an unchanged window keeps its price.
     fn steady(self) -> u64 {
         self.hz / 32
     }
@@ -61,13 +61,14 @@ pub(crate) struct CubicLinux {
     c: u64,
     /// beta in 1024ths.
     beta: u64,
-    /// Eighths of a window that are acknowledged for a segment of the Reno-friendly estimate: `8 / alpha`.
+    /// Eighths of a window that must be acknowledged for the Reno-friendly estimate to grow by one segment: `8 /
+    /// alpha`.
     friendly: u64,
     fast_convergence: bool,
     grow_on_marked: bool,
     credit: Credit,
     clock: Clock,
-    /// The least round trip, zero before the first; see the module for what it leaves out.
+    /// The minimum round trip, zero before the first sample; the module documentation states which samples are ignored.
     delay_min: Duration,
     vars: CubicVars,
 }
@@ -76,7 +77,7 @@ pub(crate) struct CubicLinux {
 #[derive(Clone, Debug, Default)]
 struct CubicVars {
     epoch: Option<u64>,
-    /// The window at the last response, less with fast convergence; zero before the first.
+    /// The window at the last response, reduced by fast convergence; zero before the first response.
     last_max: u64,
     /// The plateau of this epoch.
     origin: u64,
@@ -84,13 +85,13 @@ struct CubicVars {
     k: u64,
     /// The Reno-friendly estimate.
     w_est: u64,
-    /// Segments acknowledged that the estimate has not used.
+    /// Acknowledged segments that the estimate has not used yet.
     acked: u64,
-    /// The cubic at the last computation, a least round trip ahead.
+    /// The cubic one minimum round trip ahead, at the last computation.
     target: u64,
-    /// Segments to be acknowledged for one of growth.
+    /// Segments that must be acknowledged for the window to grow by one.
     price: u64,
-    /// The window, and the tick, of the last computation.
+    /// The window and the tick of the last computation.
     computed: (u64, u64),
 }
 
@@ -133,7 +134,7 @@ impl CubicLinux {
         self.vars.price = self.vars.price.max(PRICE_FLOOR);
     }
 
-    /// The tick at which the epoch began; now if there is none.
+    /// Returns the tick at which the epoch started. Starts an epoch now if there is none.
     fn epoch(&mut self, w: u64, n: u64, tick: u64) -> u64 {
         let vars = &mut self.vars;
         *vars.epoch.get_or_insert_with(|| {
@@ -145,12 +146,12 @@ impl CubicLinux {
         })
     }
 
-    /// The cubic, a least round trip beyond `elapsed` ticks into the epoch.
+    /// Returns the cubic one minimum round trip after `elapsed` ticks into the epoch.
     fn target(&self, elapsed: u64) -> u64 {
         let ahead = self.delay_min.as_nanos().div_ceil(self.clock.tick_ns);
         let t = (elapsed + ahead) * FINE / self.clock.hz;
         let distance = u128::from(t.abs_diff(self.vars.k));
-        // C in 1024ths, the distance in 1024ths three times over: 2^40.
+        // C is in 1024ths and the cubed distance in 1024ths^3: together 2^40.
         let delta = distance.saturating_pow(3).saturating_mul(u128::from(self.c)) >> 40;
         let delta = u64::try_from(delta).unwrap_or(u64::MAX);
         if t < self.vars.k {
@@ -160,7 +161,7 @@ impl CubicLinux {
         }
     }
 
-    /// Moves the Reno-friendly estimate; lowers the price if that is ahead.
+    /// Advances the Reno-friendly estimate, and lowers the price if the estimate is ahead of the window.
     fn be_friendly(&mut self, w: u64) {
         let vars = &mut self.vars;
         let per_segment = (w.saturating_mul(self.friendly) >> 3).max(1);
@@ -173,7 +174,7 @@ impl CubicLinux {
     }
 }
 
-/// K in 1024ths of a second: the integer nearest to `cbrt(rise / C)`, C in 1024ths.
+/// Returns K in 1024ths of a second: the integer nearest to `cbrt(rise / C)`, with C in 1024ths.
 fn time_to_plateau(c: u64, rise: u64) -> u64 {
     let cube = (rise as f64) * (1_u64 << 40) as f64 / c as f64;
     (libm::cbrt(cube) + 0.5) as u64
@@ -222,7 +223,7 @@ impl Avoidance for CubicLinux {
         cwnd + path.mss * self.credit.add(self.vars.price as f64, n as f64)
     }
 
-    /// The curve is as much later.
+    /// Idle time shifts the curve by its length.
     fn idled(&mut self, idle: Duration, path: &PathView) {
         let now = self.clock.ticks(path.now);
         if let Some(epoch) = &mut self.vars.epoch {
@@ -240,7 +241,7 @@ impl Avoidance for CubicLinux {
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
         let CubicVars { epoch, last_max, origin, k, w_est, target, price, .. } = self.vars;
-        // Kept from one epoch to the next, but they belong to the one that is under way.
+        // These numbers persist between epochs, but are meaningful only during an epoch.
         let now = |value: u64| if epoch.is_some() { value as f64 } else { f64::NAN };
         out("w_max_segments", last_max as f64);
         out("k_s", k as f64 / FINE as f64);

@@ -1,15 +1,14 @@
 //! CUBIC: growth along a cubic of the time since the last response.
 //!
 //! The window follows `W_cubic(t) = C (t - K)^3 + W_max` in segments (RFC 9438 section 4.2), which is flat around
-//! `W_max`, the window at the last response; `K`, the time to get back there, follows from the window at the epoch's
-//! start. Where a Reno-friendly estimate `W_est` is ahead of the cubic, the window follows that estimate.
+//! `W_max`, the window at the last response. `K`, the time to return to `W_max`, follows from the window at the epoch's
+//! start. Where the Reno-friendly estimate `W_est` is ahead of the cubic, the window follows that estimate.
 //!
-//! C = 0.4 and beta = 0.7 are RFC 9438's (sections 4.6, 5): C is how fast the cubic is, beta gives a
-//! higher mean utilisation than Reno's 0.5 at the price of slower convergence, and
-//! `alpha = 3 (1 - beta) / (1 + beta)` makes AIMD(alpha, beta) as fast as Reno (section 4.3). Linux has them in
-//! 1024ths, rounded: 410 and 717.
+//! C = 0.4 and beta = 0.7 are RFC 9438's (sections 4.6, 5): C sets the speed of the cubic, beta gives a higher mean
+//! utilisation than Reno's 0.5 at the price of slower convergence, and `alpha = 3 (1 - beta) / (1 + beta)` makes
+//! AIMD(alpha, beta) as fast as Reno (section 4.3). Linux rounds C and beta to 1024ths: 410 and 717.
 //!
-//! Three variants: [`rfc9438`], [`linux`] in whole segments, and [`document`], that of the MDS document's runs.
+//! Three variants: [`rfc9438`], [`linux`] in whole segments, and [`document`], the variant of the MDS document's runs.
 
 mod document;
 mod linux;
@@ -36,23 +35,23 @@ use crate::windowed::slow_start::{HystartParams, SlowStartParams, StandardParams
 const RFC_C: f64 = 0.4;
 /// beta of RFC 9438 section 4.6.
 const RFC_BETA: f64 = 0.7;
-/// What Linux's constants are multiples of.
+/// Linux's constants are multiples of 1 / this.
 const LINUX_UNIT: f64 = 1024.0;
 /// C in Linux.
 const LINUX_C: f64 = 410.0 / LINUX_UNIT;
 /// beta in Linux.
 const LINUX_BETA: f64 = 717.0 / LINUX_UNIT;
 
-/// Which CUBIC.
+/// The variants of CUBIC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CubicVariant {
-    /// As published with the MDS document: RFC 9438 in whole bytes, with its differences.
+    /// As published with the MDS document: RFC 9438 in whole bytes, with some differences.
     #[default]
     Document,
     /// RFC 9438.
     Rfc9438,
-    /// Linux's, in whole segments, milliseconds and 1024ths.
+    /// Linux's, in whole segments, clock ticks and 1024ths.
     Linux,
 }
 
@@ -61,17 +60,18 @@ pub enum CubicVariant {
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("x-source" = "RFC 9438"))]
 pub struct CubicParams {
-    /// Which CUBIC; if left out, as the endpoints' style has it.
+    /// The variant of CUBIC; the default depends on the endpoints.
     pub variant: Option<CubicVariant>,
-    /// The scale of the cubic, in segments per cubed second; if left out, the variant's: 0.4, or 410/1024 (Linux).
+    /// The scale of the cubic, in segments per cubed second; the variant's default is 0.4, or 410/1024 (Linux).
     #[schemars(range(min = 0.0), extend("x-unit" = "segments/s^3"))]
     pub c: Option<f64>,
-    /// The factor of cwnd that is kept on congestion; if left out, the variant's: 0.7, or 717/1024 (Linux).
+    /// The factor by which congestion multiplies cwnd; the variant's default is 0.7, or 717/1024 (Linux).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub beta: Option<f64>,
-    /// Gives up more on a second congestion below the last `W_max`, so that new flows gain faster.
+    /// Whether a flow lowers its plateau further after congestion below the last `W_max`, so that new flows gain
+    /// bandwidth faster.
     pub fast_convergence: bool,
-    /// ACKs with a congestion signal grow the window as others do.
+    /// Whether ACKs with a congestion signal grow the window like others.
     pub grow_on_marked: bool,
 }
 
@@ -114,7 +114,7 @@ impl AvoidanceParams for CubicParams {
         Some(Arc::new(resolved))
     }
 
-    /// Linux gives its CUBIC `HyStart`.
+    /// Linux's CUBIC uses `HyStart`.
     fn usual_slow_start(&self, style: Style) -> Arc<dyn SlowStartParams> {
         match style {
             Style::Document => Arc::new(StandardParams::default()),
@@ -134,12 +134,14 @@ impl AvoidanceParams for CubicParams {
     }
 }
 
-/// K: the seconds from the epoch's start to the plateau, `rise` segments above it (RFC 9438 section 4.2).
+/// Returns K, the seconds from the epoch's start to the plateau, which is `rise` segments higher (RFC 9438 section
+/// 4.2).
 fn time_to_plateau(c: f64, rise: f64) -> f64 {
     libm::cbrt(rise / c)
 }
 
-/// alpha: the increase of an AIMD(alpha, beta) as fast as Reno, in segments per round trip (RFC 9438 section 4.3).
+/// Returns alpha, the increase that makes AIMD(alpha, beta) as fast as Reno, in segments per round trip (RFC 9438
+/// section 4.3).
 fn friendly_increase(beta: f64) -> f64 {
     3.0 * (1.0 - beta) / (1.0 + beta)
 }
@@ -158,7 +160,7 @@ mod tests {
         }
     }
 
-    /// spec/mds section 8: a start above `W_max` is past the plateau already.
+    /// spec/mds section 8: an epoch that starts above `W_max` is already past the plateau.
     #[test]
     fn k_is_negative_above_the_plateau() {
         let k = time_to_plateau(0.4, -30.0);

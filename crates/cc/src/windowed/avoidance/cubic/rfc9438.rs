@@ -1,17 +1,19 @@
-//! CUBIC as RFC 9438 has it.
+//! CUBIC as in RFC 9438.
 //!
 //! With each ACK in congestion avoidance (sections 4.2 to 4.5): where the cubic is below the Reno-friendly estimate,
-//! cwnd is that estimate; elsewhere it moves towards where the cubic will be a round trip later, by
-//! `(target - cwnd) / cwnd` per acknowledged segment, the target being no less than cwnd and no more than 1.5 times it.
-//! The window is real-valued: fractions of a byte are carried.
+//! cwnd is that estimate; otherwise cwnd moves towards the cubic's value one round trip later (the target), by `(target
+//! - cwnd) / cwnd` per acknowledged segment. The target is at least cwnd and at most 1.5 times cwnd. The window is
+//! real-valued: fractions of a byte are carried over.
 //!
-//! An epoch starts with the first growth after a response, not with the response: recovery is no part of congestion
-//! avoidance. Time in which the sender's limits barred growth does not count (section 5.8), nor does idle time. Where
-//! something else than a response lowered the window, the curve begins anew from there. alpha becomes 1 once the
-//! estimate is back at `cwnd_prior`, the window before the last response (section 4.3): from there on it is Reno's.
+//! An epoch starts with the first growth after a response, not with the response, because recovery is not part of
+//! congestion avoidance. Time in which the sender's limits barred growth does not count (section 5.8), nor does idle
+//! time. If something other than a response lowered the window, the curve starts again from that window. alpha becomes
+//! 1 once the estimate is back at `cwnd_prior`, the window before the last response (section 4.3): from then on it
+//! grows like Reno's.
 //!
-//! After a timeout, and where the first slow start ends without a loss, K is zero and `W_max` the window of then
-//! (sections 4.8, 4.10). The RFC sets cwnd to the estimate even if that is less; this never lowers it on an ACK.
+//! After a timeout, and where the first slow start ends without a loss, K is zero and `W_max` is the window at that
+//! moment (sections 4.8, 4.10). The RFC sets cwnd to the estimate even if that is lower; this implementation never
+//! lowers cwnd on an ACK.
 
 use windtunnel_units::{Bytes, Duration, Time};
 
@@ -27,7 +29,7 @@ pub(crate) struct CubicRfc {
     beta: f64,
     fast_convergence: bool,
     grow_on_marked: bool,
-    /// alpha below `cwnd_prior`.
+    /// The alpha used below `cwnd_prior`.
     alpha: f64,
     vars: CubicVars,
 }
@@ -36,7 +38,7 @@ pub(crate) struct CubicRfc {
 #[derive(Clone, Debug, Default)]
 struct CubicVars {
     epoch: Option<Epoch>,
-    /// The plateau: the window at the last response, less with fast convergence.
+    /// The plateau: the window at the last response, reduced by fast convergence.
     w_max: f64,
     /// The window just before the last response.
     cwnd_prior: f64,
@@ -45,16 +47,16 @@ struct CubicVars {
 
 #[derive(Clone, Debug)]
 struct Epoch {
-    /// When it began; later by all time that does not count.
+    /// When the epoch started, shifted by all time that does not count.
     start: Time,
     /// The last ACK.
     last: Time,
     /// The time to the plateau.
     k: f64,
     w_est: f64,
-    /// The cubic at the last ACK.
+    /// The cubic's value at the last ACK.
     w_cubic: f64,
-    /// What growth made of cwnd: lower, if something else changed it.
+    /// cwnd as growth left it; a different cwnd shows that something else changed it.
     cwnd: Bytes,
 }
 
@@ -71,7 +73,7 @@ impl CubicRfc {
         }
     }
 
-    /// Begins an epoch at a window of `cwnd`; above `W_max` that is the plateau itself.
+    /// Starts an epoch at a window of `cwnd`. If `cwnd` is above `W_max`, it becomes the plateau.
     fn begin_epoch(&mut self, cwnd: Bytes, path: &PathView) -> Epoch {
         let w = cwnd.as_f64() / path.mss.as_f64();
         self.vars.w_max = self.vars.w_max.max(w);
@@ -84,7 +86,7 @@ impl CubicRfc {
         self.c * d * d * d + self.vars.w_max
     }
 
-    /// cwnd in segments after `n` acknowledged ones.
+    /// Returns cwnd in segments after `n` segments were acknowledged.
     fn next(&self, w: f64, n: f64, epoch: &mut Epoch, path: &PathView) -> f64 {
         let alpha = if epoch.w_est < self.vars.cwnd_prior { self.alpha } else { 1.0 };
         epoch.w_est += alpha * n / w;
@@ -154,7 +156,7 @@ impl Avoidance for CubicRfc {
         }
     }
 
-    /// The plateau is forgotten; `begin` sets another where slow start ends.
+    /// Forgets the plateau; `begin` sets another when slow start ends.
     fn timed_out(&mut self, _path: &PathView) {
         self.vars = CubicVars { cwnd_prior: self.vars.cwnd_prior, ..CubicVars::default() };
     }

@@ -1,6 +1,6 @@
-//! Scalable as the MDS document has it: growth per acknowledged byte, and Reno's below lwnd.
+//! Scalable as in the MDS document: growth per acknowledged byte, and Reno's growth below lwnd.
 //!
-//! spec/mds section 3. A marked ACK grows nothing.
+//! spec/mds section 3. Marked ACKs add no growth.
 
 use std::num::NonZeroU32;
 
@@ -56,7 +56,7 @@ impl Avoidance for Scalable {
         if ack.ecn.any() {
             return cwnd;
         }
-        // A window that falls below lwnd does not gain a segment at once: its first one comes a round trip later.
+        // A window that falls below lwnd does not gain a segment at once, but one round trip later.
         self.reno.yield_to_another(path);
         cwnd + self.vars.carry.divide(amount, u64::from(self.inv_a.get()))
     }

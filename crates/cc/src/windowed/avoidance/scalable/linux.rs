@@ -1,7 +1,7 @@
-//! Scalable as Linux has it: in whole segments.
+//! Scalable as in Linux: in whole segments.
 //!
-//! spec/congestion-control section 3.4: a segment for each `min(W, 100)` delivered, which up to 100 segments is Reno's
-//! growth; a response gives up `floor(W / 8)`.
+//! spec/congestion-control section 3.4: the window grows by one segment for every `min(W, 100)` delivered, which is
+//! Reno's growth up to 100 segments; a response gives up `floor(W / 8)`.
 
 use windtunnel_units::Bytes;
 
@@ -30,7 +30,7 @@ impl Avoidance for ScalableLinux {
         1.0 - self.b
     }
 
-    /// What is given up is rounded down, not what is kept.
+    /// The amount given up is rounded down, not the amount kept.
     fn kept(&self, base: Bytes, factor: f64, mss: Bytes) -> Bytes {
         let w = base / mss;
         let given_up = (w as f64 * (1.0 - factor) + 1e-9) as u64;
@@ -59,7 +59,7 @@ impl Avoidance for ScalableLinux {
         self.credit.clear();
     }
 
-    /// The credit stays lost.
+    /// An undo does not restore the credit, as in Linux.
     fn undone(&mut self, _before: ScalableLinux) {}
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {

@@ -1,13 +1,14 @@
 //! Scalable TCP: growth in proportion to cwnd.
 //!
-//! Kelly, "Scalable TCP: improving performance in highspeed wide area networks" (2003): each acknowledgement adds `a`, so
-//! that the time to recover from a decrease does not depend on the rate. Small windows grow as Reno's do, so that flows
-//! at low rates converge.
+//! Kelly, "Scalable TCP: improving performance in highspeed wide area networks" (2003): each acknowledgement adds `a`,
+//! so the time to recover from a decrease does not depend on the rate. Small windows grow like Reno's, so that flows at
+//! low rates converge.
 //!
-//! Kelly's a = 1/100 and b = 1/8 (what a response gives up) recover in 13.4 round trips; up to lwnd, 16 segments, all
-//! is Reno's, the halving too ([`paper`]). [`linux`] has the same constants in whole segments, and is Reno's growth up
-//! to 100 of them. The MDS document ([`document`]) chose a = 1/200 and b = 0.5 for fairness with conventional flows;
-//! its lwnd = 250 kB is near the window at which both growth functions are equal, 1448 B / (1/200) = 290 kB.
+//! With Kelly's a = 1/100 and b = 1/8 (the fraction that a response gives up), recovery takes 13.4 round trips; up to
+//! lwnd, 16 segments, both growth and halving are Reno's ([`paper`]). [`linux`] uses the same constants in whole
+//! segments, and Reno's growth up to 100 segments. The MDS document ([`document`]) chose a = 1/200 and b = 0.5 for
+//! fairness with conventional flows; its lwnd = 250 kB is near the window at which both growth functions are equal,
+//! 1448 B / (1/200) = 290 kB.
 
 mod document;
 mod linux;
@@ -32,16 +33,16 @@ use crate::controller::CongestionControl;
 use crate::windowed::avoidance::AvoidanceParams;
 use crate::windowed::config::Composition;
 
-/// Which Scalable.
+/// The variants of Scalable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ScalableVariant {
-    /// The MDS document's: per acknowledged byte; Reno's growth below `lwnd`.
+    /// The MDS document's: growth per acknowledged byte; Reno's growth below `lwnd`.
     #[default]
     Document,
-    /// Linux's: a segment for each `min(cwnd, 1/a)` delivered, in whole segments.
+    /// Linux's: one whole segment for every `min(cwnd, 1/a)` segments delivered.
     Linux,
-    /// Kelly's: a part of a segment with each ACK; all of Reno up to `lwnd`.
+    /// Kelly's: a fraction of a segment with each ACK; up to `lwnd`, Reno's growth and decrease.
     Paper,
 }
 
@@ -50,16 +51,19 @@ pub enum ScalableVariant {
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("x-source" = "Kelly 2003; Multiplicative Decrease Scaling"))]
 pub struct ScalableParams {
-    /// Which Scalable; if left out, as the endpoints' style has it.
+    /// The variant of Scalable; the default depends on the endpoints.
     pub variant: Option<ScalableVariant>,
-    /// Inverse of the growth per acknowledged byte, 1/a; if left out, the variant's (200; Linux and Kelly: 100).
+    /// Inverse of the growth per acknowledged byte, 1/a; the default depends on the variant (200; Linux and Kelly:
+    /// 100).
     pub inv_a: Option<NonZeroU32>,
-    /// The fraction of cwnd that is given up on congestion; if left out, the variant's (0.5; Linux and Kelly: 0.125).
+    /// The fraction of cwnd that is given up on congestion; the default depends on the variant (0.5; Linux and Kelly:
+    /// 0.125).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub b: Option<f64>,
-    /// Below this cwnd growth is Reno's, zero for none; if left out, the variant's (250 kB; Linux: none; Kelly: 16 segments).
+    /// The cwnd below which growth is Reno's, zero for none; the default depends on the variant (250 kB; Linux: none;
+    /// Kelly: 16 segments).
     pub lwnd: Option<Bytes>,
-    /// When Reno's growth is made (the document's variant); if left out, that of the endpoints' Reno.
+    /// When Reno's growth is made (the document's variant); the default is that of the endpoints' Reno.
     pub growth: Option<AimdGrowth>,
 }
 

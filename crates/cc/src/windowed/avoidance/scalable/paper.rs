@@ -1,7 +1,7 @@
-//! Scalable as Kelly's paper has it.
+//! Scalable as in Kelly's paper.
 //!
-//! Each ACK adds `a` of a segment, a response gives up `b` of the window. Up to lwnd both are Reno's: a segment per
-//! window of ACKs, and half.
+//! Each ACK adds the fraction `a` of a segment, and a response gives up the fraction `b` of the window. Up to lwnd both
+//! are Reno's: one segment per window of ACKs, and half of the window.
 
 use windtunnel_units::Bytes;
 
