@@ -1,8 +1,8 @@
 """CUBIC's scripts beside Linux: growth after losses, timeouts, idle times, marks and lost ACKs.
 
 The kernel that was recorded has ``HZ`` 250: CUBIC computes its growth by a clock of 4 ms, and so do the scenarios
-(``tick``). At 1 Gbit/s the ACKs of a round trip come within one tick; the tick at which they come is left to chance there
-and has no influence on what is recorded, or the five recordings would differ.
+(``tick``). At 1 Gbit/s the ACKs of a round trip arrive within one tick. Which tick that is, is left to chance; it has
+no influence on the recordings, or the five of them would differ.
 """
 
 from __future__ import annotations
