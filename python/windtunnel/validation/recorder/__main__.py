@@ -56,7 +56,7 @@ def sequence(sent: Sequence[Transmission]) -> str:
 
 
 def recording(sessions: Sequence[Session]) -> dict[str, Any]:
-    """Sessions of one script as the file has them: all sequences, and one session with the most frequent one in full."""
+    """Sessions of one script as the file has them: all sequences, one session with the most frequent one in full."""
     sent = [sequence(session.transmissions) for session in sessions]
     typical = sessions[sent.index(max(sent, key=sent.count))]
     rows = [
