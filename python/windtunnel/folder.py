@@ -38,7 +38,7 @@ def is_result(folder: Path) -> bool:
 
 
 def check_place(path: Path, *, force: bool) -> None:
-    """Refuse a place where :func:`save` could not write, before a long run. Raises InputError."""
+    """Refuse a place where :func:`save` could not write, before a long run starts. Raises InputError."""
     try:
         check_free(path, force=force, ours=is_result)
     except OSError as error:
@@ -48,7 +48,7 @@ def check_place(path: Path, *, force: bool) -> None:
 def save(result: RunResult, path: Path, *, force: bool = False, figures: bool = True) -> Path:
     """Write the result folder; it appears complete or not at all. Returns its path.
 
-    Never overwrites without ``force``, and with it only a result folder. ``figures=False`` leaves out PNG and SVG.
+    Never overwrites without ``force``; with it, overwrites only a result folder. ``figures=False`` omits PNG and SVG.
     Raises InputError if the place is taken, cannot be written to, or the disk is full.
     """
     with staged(path, force=force, ours=is_result) as stage:
@@ -60,13 +60,13 @@ def save(result: RunResult, path: Path, *, force: bool = False, figures: bool = 
         from windtunnel.report import write_report
 
         write_report(result, stage / "report.html", title=result.title or path.name)
-        # Last, because it is what makes the folder a result folder.
+        # Written last, because this file makes the folder a result folder.
         (stage / "summary.json").write_text(result.to_json(), encoding="utf-8")
     return path
 
 
 def load(path: str | Path) -> RunResult:
-    """Read a result folder back. Raises InputError if it is none, or of a newer version."""
+    """Read a result folder back. Raises InputError if it is not one, or is of a newer version."""
     path = Path(path)
     document = _read_summary(path)
     meta = dict(document["meta"])
@@ -120,7 +120,7 @@ def _write_figures(result: RunResult, stage: Path) -> None:
 
 
 def _read_summary(path: Path) -> dict[str, Any]:
-    """``summary.json``, checked for what :func:`load` needs of it."""
+    """``summary.json``, checked for the keys that :func:`load` needs."""
     file = path / "summary.json"
     try:
         document = json.loads(file.read_text(encoding="utf-8"))

@@ -49,12 +49,12 @@ def by_flow(time_s: npt.ArrayLike, flow: npt.ArrayLike, values: npt.ArrayLike) -
 
 
 def mser_truncation(values: npt.ArrayLike, limit: int, batch: int = 5) -> int:
-    """How many values belong to the transient: the truncation point of the MSER-5 rule.
+    """The number of values that belong to the transient: the truncation point of the MSER-5 rule.
 
-    The mean of each ``batch`` of values is taken; of the truncation points up to ``limit`` values, the one is chosen
-    at which the standard error of what is left is least: a transient widens it, and so does throwing away more than
-    the transient. No threshold is involved. ``values``: shape ``(t,)``, equally spaced in time; a last batch that is
-    not full is left out. Source: White, Cobb and Spratt, "A comparison of five steady-state truncation heuristics for
+    The rule takes the mean of each ``batch`` of values. Among the truncation points up to ``limit`` values, it chooses
+    the one with the least standard error of the remaining values: a transient widens it, and so does discarding more
+    than the transient. No threshold is involved. ``values``: shape ``(t,)``, equally spaced in time; an incomplete last
+    batch is left out. Source: White, Cobb and Spratt, "A comparison of five steady-state truncation heuristics for
     simulation", WSC 2000.
     """
     x = np.asarray(values, dtype=np.float64)

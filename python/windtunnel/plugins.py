@@ -35,9 +35,9 @@ from typing import Any, Protocol, get_type_hints
 from windtunnel import _core
 from windtunnel.errors import InputError, did_you_mean, reason
 
-#: What a class must have.
+#: The methods that a class must have.
 REQUIRED = ("on_ack", "on_congestion", "on_rto", "control")
-#: What it may have.
+#: The methods that it may have.
 OPTIONAL = (
     "on_start",
     "on_established",
@@ -75,7 +75,7 @@ class Controller(Protocol):
 
 
 class Quantity(float):
-    """A number of seconds, bytes or bits per second that knows how it was written."""
+    """A number of seconds, bytes or bits per second that remembers how it was written."""
 
     text: str
 
@@ -97,7 +97,7 @@ def quantity(text: str) -> Quantity:
     return Quantity(text)
 
 
-#: What was registered in this process: names and classes, and the plugin that each comes from.
+#: The controllers registered in this process: names and classes, and the plugin that each comes from.
 _registered: dict[str, tuple[type, Path | None]] = {}
 _loading: list[Path] = []
 
@@ -155,7 +155,7 @@ def _place(path: Path, error: Exception) -> str:
     return f"{path}:{lines[-1]}" if lines else str(path)
 
 
-#: What another process needs to have the same controllers: plugin files, and classes by name.
+#: What another process needs in order to have the same controllers: plugin files, and classes by name.
 Registrations = tuple[tuple[Path, ...], tuple[tuple[str, type], ...]]
 
 
@@ -167,7 +167,7 @@ def registrations() -> Registrations:
 
 
 def restore(files: Sequence[Path], classes: Sequence[tuple[str, type]]) -> None:
-    """Register in this process what was registered in another: a pool's processes start with it."""
+    """Register in this process what another one registered: a pool's processes start with it."""
     for file in files:
         load_plugin(file)
     for name, cls in classes:

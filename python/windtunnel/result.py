@@ -1,4 +1,4 @@
-"""What a run gave: a summary, tables, and how the run went."""
+"""The result of a run: a summary, tables, and how the run went."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Table: TypeAlias = "Mapping[str, npt.NDArray[np.generic]]"
 Tables: TypeAlias = "Mapping[str, Table]"
 
-#: Version of ``summary.json`` and of the result folder; it changes when a reader has to.
+#: Version of ``summary.json`` and of the result folder; it changes when readers have to change.
 SCHEMA_VERSION = 2
 
 
@@ -79,7 +79,7 @@ class RunResult:
         return found
 
     def table(self, name: str) -> pa.Table:
-        """The table ``name`` as a ``pyarrow.Table``; NaN, which stands for a value that there is not, becomes null.
+        """The table ``name`` as a ``pyarrow.Table``; NaN, which stands for a missing value, becomes null.
 
         Numbers are not copied; truth values are packed into bits.
 

@@ -28,11 +28,11 @@ __all__ = ["Bottleneck", "Flow", "Link", "Node", "Record", "Reverse", "Scenario"
 
 
 class Scenario:
-    """What is simulated. Immutable; nothing is validated before :meth:`check`, :meth:`resolve` or :meth:`run`.
+    """A scenario to simulate. Immutable; nothing is validated before :meth:`check`, :meth:`resolve` or :meth:`run`.
 
-    The keyword arguments are the keys of a scenario file, quantities being strings with units; the arrays of tables
-    have plural names here (``flows``, ``windows``, ``links``, ``nodes``). Keys that have no argument of their own are
-    taken as they are. None leaves the key out.
+    The keyword arguments are the keys of a scenario file, and quantities are strings with units; the arrays of tables
+    have plural names here (``flows``, ``windows``, ``links``, ``nodes``). Keys without an argument of their own are
+    passed on unchanged. None leaves the key out.
     """
 
     __slots__ = ("_file", "_overrides", "_text")
@@ -112,7 +112,7 @@ class Scenario:
         """Simulate. Raises ScenarioError, KeyboardInterrupt if ``progress`` returned False, and what a controller
         written in Python raises.
         """
-        # The core hands out NumPy arrays: without this the import would be timed as a part of the run.
+        # The core returns NumPy arrays: without this, the import would be timed as a part of the run.
         import numpy as np  # noqa: F401
 
         resolved = self.resolve()
@@ -143,7 +143,7 @@ class Scenario:
 
 
 def _plain(value: Any) -> Any:
-    """Plain data without what is None: TOML has no null."""
+    """Plain data without None values: TOML has no null."""
     if isinstance(value, Mapping):
         return {str(k): _plain(v) for k, v in value.items() if v is not None}
     if isinstance(value, Sequence) and not isinstance(value, str):

@@ -39,7 +39,7 @@ class Tcp(TypedDict, total=False):
     #: Limited transmit (RFC 3042): one new segment on each of the first two duplicate ACKs.
     limited_transmit: bool
 
-    #: Duplicate ACKs, or segments above it by SACK, that make a segment lost.
+    #: Duplicate ACKs, or segments SACKed above a segment, after which it counts as lost.
     dupthresh: int | str
 
     #: How the retransmission timeout is computed.
@@ -57,7 +57,7 @@ class Tcp(TypedDict, total=False):
     #: The granularity of the timers.
     tick: str
 
-    #: From what ssthresh is computed.
+    #: The basis of ssthresh.
     ssthresh_base: Literal["cwnd", "flight"]
 
     #: Growth of cwnd is barred while the application or the receiver, not cwnd, limits the sender.
@@ -72,8 +72,8 @@ class Tcp(TypedDict, total=False):
     #: The same above (Linux: 1.2).
     pacing_ca_ratio: float
 
-    #: Segments leave in bursts (TSO, GSO) of about 1 ms at the pacing rate, and new ones wait for the next ACK where
-    #: that makes a larger burst; with `false` each when cwnd allows it.
+    #: Segments leave in bursts (TSO, GSO) of about 1 ms at the pacing rate, and new data wait for the next ACK where
+    #: that makes a larger burst; with `false` each segment leaves when cwnd allows it.
     gso: bool
 
     #: The largest burst.
@@ -86,7 +86,7 @@ class Tcp(TypedDict, total=False):
     #: autotuning), up to `receive_window`.
     autotuning: bool
 
-    #: The receiver's network card merges what arrived within this time into one segment (GRO); without it none is
+    #: The receiver's network card merges segments that arrive within this time into one (GRO); without it none are
     #: merged.
     gro: str | None
 

@@ -1,7 +1,7 @@
 //! A flow that stands for many connections: each arrives, transfers something, and is gone.
 //!
-//! A connection takes a place among the flows while any of its packets is under way, and its endpoints exist no longer: memory
-//! is bounded by what is active at once.
+//! A connection occupies a place among the flows while any of its packets is in the network; after that its endpoints
+//! no longer exist: memory is bounded by the number of connections active at once.
 
 use windtunnel_tcp::{AckParams, Endpoint, Receiver, TcpParams};
 use windtunnel_units::{Bytes, Time};
@@ -22,7 +22,7 @@ pub(crate) struct Arrivals {
     ack: AckParams,
     /// Places of connections that have ended, the next one to be taken last.
     vacant: Vec<usize>,
-    /// All places.
+    /// The number of places.
     places: Vec<usize>,
     /// Sums of the connections that have ended.
     ended: Counters,
@@ -66,7 +66,7 @@ impl Arrivals {
         self.vacant.pop()
     }
 
-    /// `flow` is a new place, which is taken.
+    /// `flow` is a new place, which is now occupied.
     pub(crate) fn add_place(&mut self, flow: usize) {
         self.places.push(flow);
     }

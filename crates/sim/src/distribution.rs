@@ -1,7 +1,7 @@
 //! Distributions of sizes and times.
 //!
-//! They are drawn by inversion, from one uniform number for each value (two for the log-normal), so that a stream's
-//! n-th value does not depend on the values before it.
+//! Values are drawn by inversion, from one uniform number each (two for the log-normal), so that a stream's n-th
+//! value does not depend on the values before it.
 
 use std::fmt;
 
@@ -83,7 +83,8 @@ pub enum Distribution<Q> {
     },
     /// A measured distribution: its cumulative distribution function, straight between the points.
     Empirical {
-        /// Points in order; the last one has probability 1. A first one above 0 is the probability of just that value.
+        /// Points in order; the last one has probability 1. If the first one is above 0, it is the probability of
+        /// exactly that value.
         points: Vec<CdfPoint<Q>>,
     },
 }
@@ -155,7 +156,7 @@ fn check_points<Q: Quantity>(key: &'static str, points: &[CdfPoint<Q>]) -> Resul
     }
 }
 
-/// The mean of a Pareto distribution cut at both ends.
+/// The mean of a Pareto distribution truncated at both ends.
 fn pareto_mean(low: f64, high: f64, shape: f64) -> f64 {
     if (shape - 1.0).abs() < 1e-9 {
         return low * high / (high - low) * libm::log(high / low);
@@ -164,7 +165,7 @@ fn pareto_mean(low: f64, high: f64, shape: f64) -> f64 {
     shape / (shape - 1.0) * (low - high * libm::pow(low / high, shape)) / cut
 }
 
-/// The middle of each step's two values, weighted by the step's probability.
+/// The mean of each step's two values, weighted by the step's probability.
 fn empirical_mean<Q: Quantity>(points: &[CdfPoint<Q>]) -> f64 {
     let mut mean = points.first().map_or(0.0, |first| first.value.to_f64() * first.probability.get());
     for pair in points.windows(2) {
@@ -204,7 +205,8 @@ mod tests {
         (0..N).map(|_| random.draw(distribution).as_f64()).collect()
     }
 
-    /// Kolmogorov-Smirnov against the closed form, at 1 in 1000. Truncation to whole bytes is small against the spread.
+    /// Kolmogorov-Smirnov against the closed form, at 1 in 1000. Truncation to whole bytes is small compared with the
+    /// spread.
     fn assert_distribution(distribution: &SizeDistribution, cdf: impl Fn(f64) -> f64) {
         let mut samples = samples(distribution);
         samples.sort_by(f64::total_cmp);

@@ -1,13 +1,13 @@
 //! The event queue: a tournament over a fixed set of event sources.
 //!
-//! Every source (a link, the head of a delay line, a flow's timer) has at most one next event. Only the head of
-//! each FIFO needs an entry, because a line of fixed delay never reorders; so the set of sources grows with the
-//! network, not with the traffic in it. Reading the earliest takes constant time, a change costs log2(sources).
-//! Events at the same nanosecond happen in the order of their sources' indices.
+//! Every source (a link, the head of a delay line, a flow's timer) has at most one next event. Only the head of each
+//! FIFO needs an entry, because a line of fixed delay never reorders; so the set of sources grows with the network,
+//! not with its traffic. Reading the earliest event takes constant time; a change costs log2(sources). Events at the
+//! same nanosecond happen in the order of their sources' indices.
 
 use windtunnel_units::Time;
 
-/// A source's next event: its time, and below it the source, so that order is by time, then by source.
+/// A source's next event: its time, and below it the source, so that events sort by time, then by source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Entry(u128);
 
@@ -28,8 +28,8 @@ impl Entry {
 /// Next events of a fixed set of sources.
 #[derive(Debug)]
 pub(crate) struct EventQueue {
-    /// A complete binary tree of matches: `matches[m]` holds the two sources that meet in match `m`, whose winner goes
-    /// on to match `m / 2`. Match 1 is the final; sources enter in the last half.
+    /// A complete binary tree of matches: `matches[m]` holds the two sources that meet in match `m`, whose winner
+    /// moves on to match `m / 2`. Match 1 is the final; sources enter in the last half.
     matches: Vec<[Entry; 2]>,
     winner: Entry,
 }
@@ -64,7 +64,7 @@ impl EventQueue {
         while place > 1 {
             let pair = &mut self.matches[place / 2];
             pair[place % 2] = entry;
-            // The entrant is compared in registers, not read back: the chain of matches is two selections each.
+            // The entrant is compared in registers, not read back: each match of the chain costs two selections.
             entry = entry.min(pair[1 - place % 2]);
             place /= 2;
         }
@@ -98,8 +98,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// The queue always names the earliest source, the lowest index on a tie (design: ties are broken by a
-        /// fixed order): compared with a scan of all sources.
+        /// The queue always names the earliest source, and on a tie the one with the lowest index (ties are broken by
+        /// a fixed order): compared with a scan of all sources.
         #[test]
         fn earliest_then_lowest_index(
             sources in 1_usize..40,

@@ -16,12 +16,12 @@ pub(crate) enum Hop {
     Sender,
 }
 
-/// Where packets go from one place of the network.
+/// Where packets go from one place in the network.
 #[derive(Clone, Debug)]
 pub(crate) enum Onward {
     /// The place belongs to one flow.
     One(Hop),
-    /// By flow; a flow that never comes by has its own sender there.
+    /// By flow; a flow that never passes the place has its own sender there.
     PerFlow(Vec<Hop>),
 }
 
@@ -55,7 +55,7 @@ impl Onward {
 #[derive(Debug)]
 pub(crate) struct Flow {
     pub(crate) ends: Ends,
-    /// Its connections, if it stands for many, each of which is a flow of its own.
+    /// Its connections, if it stands for many; each is a flow of its own.
     pub(crate) arrivals: Option<Box<Arrivals>>,
     /// Where its data go first.
     pub(crate) data: Hop,
@@ -63,14 +63,15 @@ pub(crate) struct Flow {
     pub(crate) acks: Hop,
     /// The flow whose statistics it counts towards: itself, or the one whose connection it is.
     pub(crate) series: u32,
-    /// Its packets on their way. Counted only for connections that arrive: their place is free when none is left.
+    /// Its packets in the network. Counted only for connections that arrive: their place is free when no packet is
+    /// left.
     pub(crate) in_network: u64,
     /// It was started, and not stopped since.
     pub(crate) active: bool,
-    /// When the sender's event is set for. Timers of TCP move on at every ACK: an event stays where it is, and if it comes
-    /// too early it is set anew.
+    /// The time for which the sender's event is set. TCP timers move at every ACK: an event stays where it is, and is
+    /// set again if it fires too early.
     pub(crate) sender_event: Time,
-    /// The same of the receiver.
+    /// The same for the receiver.
     pub(crate) receiver_event: Time,
 }
 

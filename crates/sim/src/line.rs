@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use windtunnel_units::{Duration, Time};
 use windtunnel_wire::Packet;
 
-/// Packets on their way through a fixed delay. It never reorders, so that it is a ring buffer and only its head needs
-/// an event.
+/// Packets on their way through a fixed delay. It never reorders, so it is a ring buffer, and only its head needs an
+/// event.
 #[derive(Debug)]
 pub(crate) struct DelayLine {
     delay: Duration,

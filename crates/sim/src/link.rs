@@ -10,11 +10,11 @@ use windtunnel_wire::Packet;
 use crate::network::{DequeuePoint, LinkRate, LinkSpec};
 use crate::rate_trace::{RateTrace, TraceCursor};
 
-/// What the transmitter does.
+/// The state of the transmitter.
 #[derive(Debug)]
 enum Transmitter {
     Idle,
-    /// The packet that the queue has chosen is on the wire, and still queued ([`DequeuePoint::End`]).
+    /// The packet that the queue has chosen is on the wire and still counts as queued ([`DequeuePoint::End`]).
     Chosen,
     /// This packet is on the wire ([`DequeuePoint::Start`]).
     Packet(Departure),
@@ -32,7 +32,7 @@ pub(crate) struct Departure {
     pub(crate) emptied: bool,
 }
 
-/// What a link needs of the rest of the simulation for one call.
+/// What a link needs from the rest of the simulation for one call.
 pub(crate) struct LinkCx<'a> {
     pub(crate) now: Time,
     pub(crate) deliver_drops: bool,
@@ -43,7 +43,7 @@ pub(crate) struct LinkCx<'a> {
 #[derive(Debug)]
 pub(crate) struct Link {
     queue: Box<dyn QueueDiscipline>,
-    /// Of a trace, its mean.
+    /// For a trace, its mean.
     rate: Rate,
     trace: Option<(Arc<RateTrace>, TraceCursor)>,
     /// Headers below IP, of each packet.
@@ -51,9 +51,9 @@ pub(crate) struct Link {
     dequeue_point: DequeuePoint,
     transmitter: Transmitter,
     accounts: Accounts,
-    /// The discipline asked for a timer when it was made; one that does not never will.
+    /// The discipline asked for a timer when it was made; a discipline that did not never will.
     timed: bool,
-    /// The last length serialised and the time that it took: most packets have one length.
+    /// The last length serialised and its duration: most packets have the same length.
     last_transfer: (Bytes, Duration),
     busy_since: Time,
     busy: Duration,
@@ -79,7 +79,7 @@ impl Link {
         }
     }
 
-    /// A packet arrives. Returns when the transmitter's next event is, if that changed.
+    /// A packet arrives. Returns the time of the transmitter's next event, if it changed.
     #[inline]
     pub(crate) fn arrive(&mut self, packet: Packet, cx: &mut LinkCx<'_>) -> Option<Time> {
         self.queue.enqueue(packet, &mut queue_cx(self.rate, &mut self.accounts, cx));
@@ -89,8 +89,8 @@ impl Link {
         }
     }
 
-    /// The transmitter's event: a packet has left the link, if there was one and the queue did not drop it at the end of
-    /// its transmission. Call [`Link::start`] afterwards.
+    /// The transmitter's event: a packet has left the link, if there was one and the queue did not drop it at the end
+    /// of its transmission. Call [`Link::start`] afterwards.
     #[inline]
     pub(crate) fn complete(&mut self, cx: &mut LinkCx<'_>) -> Option<Departure> {
         match std::mem::replace(&mut self.transmitter, Transmitter::Idle) {
@@ -150,7 +150,7 @@ impl Link {
         &self.accounts.total
     }
 
-    /// The counters of the queue's bands; none of a queue that is its own only band.
+    /// The counters of the queue's bands; none for a queue without separate bands.
     pub(crate) fn band_stats(&self) -> &[QueueStats] {
         &self.accounts.bands
     }

@@ -1,4 +1,4 @@
-//! What runs: links, flows and a plan, with nothing left to look up.
+//! The input of a run: links, flows and a plan, with nothing left to look up.
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::recorder::StateRecording;
 pub struct Network {
     /// The links; a path refers to them by index.
     pub links: Vec<LinkSpec>,
-    /// What media do to packets; a path refers to them by index.
+    /// The effects of media on packets; a path refers to them by index.
     pub impairments: Vec<ImpairmentSpec>,
     /// The flows; [`windtunnel_wire::FlowId`] is their index.
     pub flows: Vec<FlowSpec>,
@@ -33,7 +33,7 @@ pub struct Network {
     pub duration: Duration,
     /// What is recorded.
     pub record: RecordSpec,
-    /// Loss-free endpoints: what a queue would drop is delivered with CE.
+    /// Loss-free endpoints: a packet that a queue would drop is delivered with CE.
     pub deliver_drops: bool,
 }
 
@@ -42,9 +42,9 @@ pub struct Network {
 pub struct LinkSpec {
     /// Its name in results.
     pub name: String,
-    /// The rate at the begin of the run.
+    /// The rate at the start of the run.
     pub rate: LinkRate,
-    /// Headers below IP that each packet takes time for on the wire: 38 bytes on Ethernet with preamble and gap.
+    /// Headers below IP that take time on the wire for each packet: 38 bytes on Ethernet with preamble and gap.
     pub overhead: Bytes,
     /// The propagation delay after serialisation.
     pub delay: Duration,
@@ -57,14 +57,14 @@ pub struct LinkSpec {
 /// How fast a link is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LinkRate {
-    /// So many bits per second.
+    /// A number of bits per second.
     Fixed(Rate),
-    /// As a trace of transmission opportunities says.
+    /// Given by a trace of transmission opportunities.
     Trace(Arc<RateTrace>),
 }
 
 impl LinkRate {
-    /// The rate, or the mean of the trace: what a queue knows of it.
+    /// The rate, or the mean of the trace: the rate that a queue knows.
     pub fn mean(&self) -> Rate {
         match self {
             LinkRate::Fixed(rate) => *rate,
@@ -80,7 +80,7 @@ pub struct ImpairmentSpec {
     pub name: String,
     /// What it does.
     pub config: Arc<dyn ElementParams>,
-    /// Of its own random stream.
+    /// The seed of its own random stream.
     pub seed: u64,
 }
 
@@ -90,7 +90,7 @@ pub struct ImpairmentSpec {
 pub enum DequeuePoint {
     /// Before its serialisation, which the sojourn time then excludes.
     Start,
-    /// After its serialisation: it stays queued meanwhile (spec/mds section 2).
+    /// After its serialisation: it counts as queued meanwhile (spec/mds section 2).
     End,
 }
 
@@ -107,9 +107,9 @@ pub struct FlowSpec {
     pub transport: Transport,
     /// What makes it send.
     pub application: ApplicationConfig,
-    /// Of its application's own random stream.
+    /// The seed of its application's own random stream.
     pub seed: u64,
-    /// From the sender to the receiver. A flow passes a link or an impairment at most once, both ways taken together.
+    /// From the sender to the receiver. A flow passes a link or an impairment at most once, counting both directions.
     pub forward: Vec<PathHop>,
     /// From the receiver to the sender.
     pub reverse: Vec<PathHop>,
@@ -118,7 +118,7 @@ pub struct FlowSpec {
 }
 
 impl FlowSpec {
-    /// The name of its controller in results; of a stack that is not part of this crate, the stack's.
+    /// The name of its controller in results; for a stack that is not part of this crate, the stack's name.
     pub fn controller_name(&self) -> &str {
         match &self.transport {
             Transport::Foreign(stack) => stack.name(),
@@ -139,15 +139,16 @@ impl FlowSpec {
 /// How a flow's data are carried.
 #[derive(Clone, Debug)]
 pub enum Transport {
-    /// Loss-free endpoints, for runs with [`Network::deliver_drops`]: the application is bulk, and no impairment on the way
-    /// reorders or doubles packets ([`ElementParams::keeps_order`]). If something is lost all the same, the flow stalls.
+    /// Loss-free endpoints, for runs with [`Network::deliver_drops`]: the application is bulk, and no impairment on
+    /// the way reorders or duplicates packets ([`ElementParams::keeps_order`]). If a packet is lost nevertheless, the
+    /// flow stalls.
     Ideal {
         /// The sender's controller.
         cc: ControllerFactory,
         /// How the receiver acknowledges.
         ack: AckParams,
     },
-    /// A TCP as Linux has it, every mechanism of which can be switched.
+    /// A TCP as Linux has it; every mechanism can be switched.
     Tcp {
         /// The sender's controller.
         cc: ControllerFactory,
@@ -158,7 +159,7 @@ pub enum Transport {
     },
     /// A TCP from before congestion control, as 4.2BSD had it.
     Bsd42(Box<Bsd42Params>),
-    /// Datagrams: what the application sends is what leaves.
+    /// Datagrams: each packet that leaves is one that the application sends.
     Udp,
     /// A stack that is not part of this crate.
     Foreign(Arc<dyn Stack>),
@@ -170,7 +171,7 @@ pub struct ControllerFactory(Arc<Made<Maker>>);
 
 type Maker = dyn Fn(u64) -> Box<dyn CongestionControl> + Send + Sync;
 
-/// How many were made, and what makes them.
+/// The number of controllers made, and the function that makes them.
 struct Made<F: ?Sized> {
     count: AtomicU64,
     make: F,
@@ -209,12 +210,12 @@ pub enum PathHop {
     Impairment(usize),
 }
 
-/// Something planned.
+/// A planned change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// The flow has data to send from now on.
     Start(usize),
-    /// The flow sends nothing more; what is in flight drains.
+    /// The flow sends nothing more; data in flight drain.
     Stop(usize),
     /// The link has another rate, from the next packet on.
     SetRate(usize, Rate),
@@ -225,14 +226,14 @@ pub enum Action {
 pub struct RecordSpec {
     /// The resolution of the time series.
     pub interval: Duration,
-    /// Single events (sojourn times, windows, marks) are kept no closer than this, per series; `None`: not at
+    /// Single events (sojourn times, windows, marks) are kept at least this far apart, per series; `None`: not at
     /// all.
     pub points: Option<Duration>,
     /// When the state of controllers and queues is recorded.
     pub state: StateRecording,
-    /// Every dequeue and every ACK is kept. For short runs: memory grows with their number.
+    /// Every dequeue and every ACK is kept. For short runs: memory grows with the number of events.
     pub events: bool,
-    /// Every packet is captured at every point of its way, with its sender's state. For short runs, likewise.
+    /// Every packet is captured at every point of its way, with its sender's state. Also for short runs only.
     pub packets: bool,
     /// Measurement windows.
     pub windows: Vec<Window>,

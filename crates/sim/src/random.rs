@@ -25,7 +25,7 @@ impl Random {
         self.0.uniform()
     }
 
-    /// A standard normal number (Box and Muller 1958): of two uniform ones, always, so that streams stay aligned.
+    /// A standard normal number (Box and Muller 1958): it always uses two uniform ones, so that streams stay aligned.
     pub(crate) fn normal(&mut self) -> f64 {
         let radius = libm::sqrt(-2.0 * libm::log(1.0 - self.uniform()));
         radius * libm::cos(std::f64::consts::TAU * self.uniform())

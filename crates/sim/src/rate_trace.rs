@@ -2,8 +2,8 @@
 //! Record-and-Replay for HTTP", 2015, section 4).
 //!
 //! Each line of a trace is a time in milliseconds at which 1504 bytes may leave (one Ethernet MTU and mahimahi's own
-//! header); after the last one the trace repeats, from that time on. Several packets may share an opportunity, a packet
-//! may begin in one and end in a later one, and an unused opportunity is lost.
+//! header); after the last one the trace repeats, starting from that time. Several packets may share an opportunity,
+//! a packet may start in one and end in a later one, and an unused opportunity is lost.
 
 use thiserror::Error;
 use windtunnel_units::{Bytes, Duration, Rate, Time};
@@ -88,14 +88,14 @@ impl RateTrace {
     }
 }
 
-/// A place in a trace.
+/// A position in a trace.
 #[derive(Debug, Default)]
 pub(crate) struct TraceCursor {
     /// When the current period started.
     period_start: Time,
     /// The current opportunity.
     index: usize,
-    /// The used part of it.
+    /// The part of it that is used.
     used: Bytes,
 }
 
@@ -142,7 +142,7 @@ mod tests {
         Time::from_nanos(ms * 1_000_000)
     }
 
-    /// Lines as mahimahi writes them; blank lines at the end do no harm.
+    /// Lines as mahimahi writes them; blank lines at the end are ignored.
     #[test]
     fn reads_a_trace() {
         let trace = parse_mahimahi("0\n1\n1\r\n5\n\n").unwrap();
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(sent(500, 5), ms(5));
         assert_eq!(sent(500, 5), ms(5));
         assert_eq!(sent(500, 5), ms(8));
-        // Idle from 8 to 10 ms: those at 9 are lost.
+        // Idle from 8 to 10 ms: the opportunities at 9 are lost.
         assert_eq!(sent(1504, 10), ms(12));
         // Idle for many periods: 1000 * 4 + 1.
         assert_eq!(sent(100, 4001), ms(4001));

@@ -1,4 +1,4 @@
-//! What comes out of a run. Immutable.
+//! The result of a run. Immutable.
 
 use std::ops::AddAssign;
 
@@ -24,7 +24,7 @@ pub struct RunResult {
 pub struct Summary {
     /// Length of the run in seconds.
     pub duration_s: f64,
-    /// Why it ended before its time.
+    /// The reason for an early end.
     pub stalled: Option<Stalled>,
     /// 16 hex digits over every dequeue and every ACK.
     pub digest: String,
@@ -45,9 +45,9 @@ pub struct Summary {
 /// A run in which nothing moves any more.
 #[derive(Clone, Debug, Serialize)]
 pub struct Stalled {
-    /// When that was found.
+    /// When this was detected.
     pub t_s: f64,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
@@ -56,7 +56,7 @@ pub struct Stalled {
 pub struct WindowSummary {
     /// Its name.
     pub name: String,
-    /// Its begin in seconds.
+    /// Its start in seconds.
     pub from_s: f64,
     /// Its end in seconds.
     pub to_s: f64,
@@ -87,14 +87,14 @@ pub struct FlowSummary {
     pub first_packet_s: Option<f64>,
     /// When its last packet was received, in the whole run.
     pub last_packet_s: Option<f64>,
-    /// Its congestion window; none of datagrams, nor of a flow that stands for many connections.
+    /// Its congestion window; none for datagrams, nor for a flow that stands for many connections.
     pub cwnd_bytes: Option<CwndSummary>,
     /// Its round-trip time.
     pub rtt_ms: Option<Percentiles>,
-    /// Data segments or datagrams sent, those sent again included; not counted with loss-free endpoints.
+    /// Data segments or datagrams sent, including those sent again; not counted with loss-free endpoints.
     pub sent: Option<u64>,
-    /// Bytes acknowledged, cumulatively or by SACK, in whole segments; likewise. This and what follows up to
-    /// `ecn_reductions` is of TCP only.
+    /// Bytes acknowledged, cumulatively or by SACK, in whole segments; not counted with loss-free endpoints. This and
+    /// the following fields up to `ecn_reductions` exist only for TCP.
     pub delivered_bytes: Option<u64>,
     /// Segments sent again.
     pub retransmits: Option<u64>,
@@ -102,7 +102,7 @@ pub struct FlowSummary {
     pub loss_episodes: Option<u64>,
     /// Retransmission timeouts.
     pub rtos: Option<u64>,
-    /// Of these, those that were found to be spurious.
+    /// Of these, timeouts that were found to be spurious.
     pub spurious_rtos: Option<u64>,
     /// Tail loss probes.
     pub tlps: Option<u64>,
@@ -110,7 +110,7 @@ pub struct FlowSummary {
     pub undos: Option<u64>,
     /// Echoes of CE that were answered; not counted with loss-free endpoints.
     pub ecn_reductions: Option<u64>,
-    /// Its packets that were lost, ACKs included (with loss-free endpoints: that would have been).
+    /// The packets of the flow that were lost, ACKs included (with loss-free endpoints: that would have been lost).
     pub drops: DropSummary,
     /// Its packets that arrived damaged and were discarded.
     pub corrupted: u64,
@@ -120,17 +120,17 @@ pub struct FlowSummary {
     pub ce_marks: u64,
     /// Segments received with SCE.
     pub sce_marks: u64,
-    /// The share of ACKs after which cwnd kept the sender from sending; nothing without an ACK.
+    /// The share of ACKs after which cwnd kept the sender from sending; none without an ACK.
     pub cwnd_limited: Option<f64>,
     /// How slow start ended.
     pub slow_start_exit: Option<SlowStartExit>,
-    /// Its transfers, responses or frames over TCP, or its connections, if it has such.
+    /// Its transfers, responses or frames over TCP, or its connections, if it has any.
     pub transfers: Option<TransferSummary>,
-    /// Its datagrams, if it sends such.
+    /// Its datagrams, if it sends any.
     pub datagrams: Option<DatagramSummary>,
 }
 
-/// What kept a sender from sending, as shares of the time in which it was open.
+/// The limits of a sender, as shares of the time in which it was open.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LimitSummary {
     /// The congestion window.
@@ -146,7 +146,7 @@ pub struct LimitSummary {
 }
 
 impl LimitSummary {
-    /// Shares of the sum; nothing for no time at all.
+    /// Shares of the sum; none if no time has passed.
     pub(crate) fn of(limited: &[Duration; Limited::COUNT]) -> Option<LimitSummary> {
         let total: Duration = limited.iter().copied().sum();
         let share = |limit: Limited| limited[limit as usize].ratio(total);
@@ -165,15 +165,15 @@ impl LimitSummary {
 pub struct TransferSummary {
     /// Connections that arrived, of a flow that stands for many.
     pub arrived: u64,
-    /// Of these, those turned away.
+    /// Of these, connections that were turned away.
     pub rejected: u64,
-    /// Messages of which every byte was acknowledged, within the span.
+    /// Messages with every byte acknowledged within the span.
     pub completed: u64,
     /// Their bytes.
     pub completed_bytes: u64,
-    /// From the first SYN, or from when it was written, to the ACK of its last byte: the flow completion time.
+    /// The flow completion time: from the first SYN, or from the write, to the ACK of the last byte.
     pub time_ms: Option<Percentiles>,
-    /// Those completed by size, classes without one left out.
+    /// The completed ones by size; empty classes are left out.
     pub by_size: Vec<SizeClassSummary>,
 }
 
@@ -188,7 +188,8 @@ pub struct SizeClassSummary {
     pub completed: u64,
     /// The flow completion time; percentiles are exact.
     pub time_ms: Percentiles,
-    /// The completion time over that of an empty path: base RTT + size / bottleneck rate; likewise.
+    /// The completion time divided by that on an empty path: base RTT + size / bottleneck rate; percentiles are
+    /// exact.
     pub slowdown: Percentiles,
 }
 
@@ -197,13 +198,13 @@ pub struct SizeClassSummary {
 pub struct DatagramSummary {
     /// Sent.
     pub sent: u64,
-    /// Received, each once.
+    /// Received; each datagram counts once.
     pub received: u64,
     /// Missing below the highest number received.
     pub lost: u64,
-    /// The same as a share.
+    /// The same number as a share.
     pub loss_ratio: f64,
-    /// Received once more.
+    /// Duplicates received.
     pub duplicates: u64,
     /// From the sender to the receiver.
     pub one_way_ms: Option<Percentiles>,
@@ -216,32 +217,32 @@ pub struct DatagramSummary {
 pub struct ImpairmentSummary {
     /// Its name.
     pub name: String,
-    /// What it does.
+    /// Its effect.
     pub kind: String,
-    /// Packets that came.
+    /// Packets that arrived.
     pub arrived: u64,
-    /// Packets that went on.
+    /// Packets that continued.
     pub passed: u64,
     /// Packets that it lost.
     pub lost: u64,
     /// Packets that it damaged.
     pub corrupted: u64,
-    /// Packets that it doubled.
+    /// Packets that it duplicated.
     pub duplicated: u64,
-    /// Packets that left after one that had come later.
+    /// Packets that left after a later one.
     pub reordered: u64,
     /// Bursts that it released.
     pub bursts: u64,
     /// Packets whose headers it changed.
     pub rewritten: u64,
-    /// Packets that it held at the end.
+    /// Packets held at the end.
     pub held: u64,
 }
 
 /// A congestion window over a span of time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CwndSummary {
-    /// Weighted by time.
+    /// The mean, weighted by time.
     pub mean: f64,
     /// The least.
     pub min: u64,
@@ -254,14 +255,14 @@ pub struct CwndSummary {
 pub struct SlowStartExit {
     /// When.
     pub t_s: f64,
-    /// With which window.
+    /// The window at that time.
     pub cwnd_bytes: u64,
     /// Why.
     pub reason: &'static str,
 }
 
-/// A distribution, of times in milliseconds: percentiles by nearest rank, of sojourn times to 0.1 %, of round trips to
-/// 0.4 %.
+/// A distribution of times in milliseconds: percentiles by nearest rank, precise to 0.1 % for sojourn times and to
+/// 0.4 % for round trips.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Percentiles {
     /// The least.
@@ -301,7 +302,7 @@ pub struct QueueSummary {
     pub dequeued: u64,
     /// Dequeues that left it empty.
     pub emptied: u64,
-    /// The most packets in it.
+    /// The largest number of packets in it.
     pub backlog_max_packets: u64,
     /// Its bands, by index, if it has several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -313,7 +314,7 @@ pub struct QueueSummary {
 pub struct BandSummary {
     /// Its name.
     pub name: String,
-    /// What left it, with its headers.
+    /// The bytes that left it, with headers.
     pub throughput_mbps: f64,
     /// The mean sojourn time of packets that left it.
     pub sojourn_mean_ms: Option<f64>,
@@ -332,9 +333,9 @@ pub struct BandSummary {
 pub struct DropSummary {
     /// The queue was full.
     pub full: u64,
-    /// The queue was full, and its band held the most.
+    /// The queue was full, and its band was the longest.
     pub overlimit: u64,
-    /// The AQM decided so.
+    /// The AQM decided to drop.
     pub aqm: u64,
     /// A medium lost it.
     pub wire: u64,

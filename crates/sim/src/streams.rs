@@ -1,5 +1,5 @@
-//! Named random streams: each consumer of randomness owns one, derived from the run's seed and its name, so
-//! that adding a flow or a queue does not change the draws of another.
+//! Named random streams: each consumer of randomness owns one, derived from the run's seed and its name, so that
+//! adding a flow or a queue does not change the draws of another.
 
 /// The seed of the stream `name` in a run with seed `run`: FNV-1a over the name, then the finaliser of
 /// `SplitMix64`, which makes every bit of the seed depend on every bit of both.

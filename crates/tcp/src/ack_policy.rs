@@ -3,7 +3,8 @@
 //! All policies keep the proportion property: the share of bytes acknowledged with ESCE (ECE) equals the
 //! share of bytes received with SCE (CE). An ACK's flags describe all segments that it newly acknowledges.
 //!
-//! What is out of order, fills a gap or is a duplicate is acknowledged at once by all of them (RFC 5681 section 4.2).
+//! All policies acknowledge at once a segment that is out of order, fills a gap or is a duplicate (RFC 5681 section
+//! 4.2).
 //!
 //! Sources: spec/mds section 6; spec/congestion-control section 1.16; "Multiplicative Decrease Scaling", Receiver
 //! Feedback; delayed ACKs: RFC 9293 section 3.8.6.3 (every second segment, at most 500 ms; Linux waits 40 ms at
@@ -20,17 +21,18 @@ pub enum AckPolicy {
     /// Every segment at once: no delayed ACKs.
     #[default]
     Immediate,
-    /// Marked segments at once, together with what is pending; others delayed. What is pending when a marked
-    /// segment arrives is acknowledged apart, so that the flags stay true.
+    /// Marked segments are acknowledged at once, others are delayed. Segments that are pending when a marked one
+    /// arrives get an ACK of their own, so that the flags of each ACK stay true.
     QuickSignal,
-    /// When the mark of arriving segments changes, what is pending is acknowledged at once with the old
-    /// state's flags, and the segment that changed it at once too; equal states coalesce.
+    /// When the mark of the arriving segments changes, two ACKs leave at once: one for the pending segments, with the
+    /// flags of the old state, and one for the segment that changed it. Segments with equal marks share an ACK.
     StateChange,
     /// Every `count`-th segment, or `delay` after the first.
     Every,
-    /// More than one full segment at once; a single one after the time in which the last ones came, 40 ms at least;
-    /// every one at once at the start, after an idle time (quickack), and while the window grows; the last one of what
-    /// the application wrote once it has been read. `count` and `delay` are not used.
+    /// More than one full segment at once. A single segment waits for about the time in which the last ones came, at
+    /// least 40 ms. Every segment at once at the start, after an idle time (quickack), and while the window grows.
+    /// The last segment of a write is acknowledged once the application has read it. `count` and `delay` are not
+    /// used.
     Linux,
 }
 
@@ -41,16 +43,16 @@ pub enum AckPolicy {
 pub struct AckParams {
     /// When a segment is acknowledged.
     pub policy: AckPolicy,
-    /// Delayed ACK: acknowledge at least every so many segments.
+    /// Delayed ACK: acknowledge at least every n-th segment.
     #[schemars(extend("x-unit" = "segments"))]
     #[serde(deserialize_with = "windtunnel_units::count::segments")]
     pub count: u32,
-    /// Delayed ACK: acknowledge at the latest so long after the first pending segment.
+    /// Delayed ACK: the longest time from the first pending segment to its ACK.
     pub delay: Duration,
-    /// `linux`: ACKs of out-of-order segments, after the first three, wait for each other: 5 % of the round trip, 1
-    /// ms at most.
+    /// `linux`: after the first three, ACKs of out-of-order segments wait for each other: 5 % of the round trip, at
+    /// most 1 ms.
     pub sack_compression: bool,
-    /// `linux`: a segment that lets the window grow is acknowledged at once.
+    /// `linux`: acknowledge at once a segment that lets the window grow.
     pub growth_acks: bool,
 }
 

@@ -2,9 +2,9 @@
 //!
 //! spec/congestion-control section 1.18; RFC 793 section 3.7; Jacobson & Karels 1988. The window is sent back to back
 //! at once, and whenever it slides. When the timer expires, all of the window is sent again (go-back-N), whether it
-//! was lost or still waits in a queue; the timer does not back off. Duplicate ACKs are ignored. A network that such
-//! senders fill carries ever more copies of the same data: the congestion collapse of RFC 896, which was seen in
-//! October 1986 and is why congestion control exists.
+//! was lost or still waits in a queue; the timer does not back off. Duplicate ACKs are ignored. A network full of
+//! such senders carries ever more copies of the same data: this is the congestion collapse of RFC 896, which was seen
+//! in October 1986 and is the reason for congestion control.
 //!
 //! Timer and round-trip times are counted in ticks of 500 ms, the slow timer of the BSD kernel. RTO is `beta * srtt`
 //! within 1 s and 60 s, with the example values of RFC 793 (0.8 to 0.9 for alpha, 1.3 to 2.0 for beta). One segment
@@ -49,13 +49,13 @@ pub struct Bsd42Params {
     pub rto_max: Duration,
     /// The granularity of the timer and of round-trip times.
     pub tick: Duration,
-    /// What an expiry of the timer does to the next RTO.
+    /// What a timer expiry does to the next RTO.
     pub backoff: Backoff,
     /// What the receiver does with data above a gap.
     pub out_of_order: OutOfOrder,
 }
 
-/// What an expiry of the timer does to the next RTO.
+/// What a timer expiry does to the next RTO.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Backoff {
@@ -77,7 +77,7 @@ pub enum OutOfOrder {
     Drop,
 }
 
-/// The receiver of the same time: no option, and the largest window that there was.
+/// The receiver of the same time: it knows no options and offers the largest window that existed then.
 fn receiver_params() -> TcpParams {
     TcpParams {
         sack: false,
@@ -136,8 +136,8 @@ impl Bsd42Params {
         WindowScale::new(endpoint, &receiver_params())
     }
 
-    /// The receiver of the same time: it acknowledges every segment, cumulatively, and offers the 64 KiB that an
-    /// unscaled window can.
+    /// The receiver of the same time: it acknowledges every segment, cumulatively, and offers 64 KiB, the most that
+    /// an unscaled window can express.
     pub fn receiver(&self, endpoint: Endpoint) -> Receiver {
         let ack = AckParams { policy: AckPolicy::Immediate, ..AckParams::default() };
         let receiver = Receiver::new(endpoint, &receiver_params(), ack);
@@ -153,9 +153,9 @@ impl Bsd42Params {
 pub struct SenderStats {
     /// Segments with data, copies included.
     pub segments_sent: u64,
-    /// Of these, those of which some data had been sent before.
+    /// Of these, segments that repeat some data.
     pub retransmits: u64,
-    /// Times that the timer expired.
+    /// Expiries of the timer.
     pub rtos: u64,
     /// Data acknowledged.
     pub delivered: Bytes,
@@ -168,7 +168,7 @@ enum State {
     Established,
 }
 
-/// The one segment that is timed.
+/// The one segment whose round trip is timed.
 #[derive(Clone, Copy, Debug)]
 struct Timed {
     end: Seq,
@@ -278,7 +278,7 @@ impl Sender {
         &self.stats
     }
 
-    /// The window: of the send buffer, or the receiver's if that is less. It never changes.
+    /// The window: the send buffer, or the receiver's window if that is smaller. It never changes.
     pub fn cwnd(&self) -> Bytes {
         self.buffer()
     }
@@ -303,7 +303,7 @@ impl Sender {
         }
     }
 
-    /// The state that no packet shows: there is nothing but the timer.
+    /// The state that no packet shows: only the timer.
     pub fn info(&self) -> TcpInfo {
         let backoff = if self.params.backoff == Backoff::Exp { self.expiries } else { 0 };
         TcpInfo {
@@ -320,12 +320,12 @@ impl Sender {
         self.snd_una
     }
 
-    /// The next byte to send: after an expiry the first one not acknowledged.
+    /// The next byte to send; after an expiry this is the first one not acknowledged.
     pub const fn snd_nxt(&self) -> Seq {
         self.snd_nxt
     }
 
-    /// All that was written is acknowledged.
+    /// Everything that was written is acknowledged.
     pub fn is_drained(&self) -> bool {
         self.snd_una.max(Seq::FIRST_DATA) >= self.written
     }
@@ -347,7 +347,7 @@ impl Sender {
         AckReport { rtt, newly_delivered, ..AckReport::default() }
     }
 
-    /// Whatever the window has room for, in whole segments; the last one of the stream may be short.
+    /// Everything that the window has room for, in whole segments; the last one of the stream may be short.
     fn next_segment(&mut self, now: Time) -> Option<Packet> {
         let unsent = self.written.get().saturating_sub(self.snd_nxt.get());
         let wanted = self.endpoint.mss().min(Bytes::new(unsent));
@@ -365,7 +365,7 @@ impl Sender {
         self.packet(TcpFlags::SYN, Bytes::ZERO, Seq::FIRST_DATA, now)
     }
 
-    /// A packet from `snd_nxt` up to `end`; the timer runs from now on, if it does not yet.
+    /// Sends a packet from `snd_nxt` up to `end` and starts the timer if it does not run yet.
     fn packet(&mut self, flags: TcpFlags, payload: Bytes, end: Seq, now: Time) -> Packet {
         let mut packet = Packet::new(self.endpoint.flow, self.endpoint.headers + payload, payload);
         packet.seq = self.snd_nxt;
@@ -389,7 +389,7 @@ impl Sender {
         time.as_nanos() / self.params.tick.as_nanos()
     }
 
-    /// When a timer that starts now expires: with the tick that completes the RTO, counted in ticks.
+    /// When a timer that starts now expires: at the tick that completes the RTO, counted in ticks.
     fn expiry(&self, now: Time) -> Time {
         let ticks = self.rto().as_nanos().div_ceil(self.params.tick.as_nanos());
         Time::ZERO + self.params.tick * (self.ticks(now) + ticks)

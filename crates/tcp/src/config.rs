@@ -15,7 +15,7 @@ pub const HEADERS_WITHOUT_TIMESTAMPS: Bytes = Bytes::new(40);
 
 /// The largest scale of a receive window (RFC 7323 section 2.3).
 const LARGEST_WINDOW_SHIFT: u32 = 14;
-/// `net.core.rmem_max` of Linux 6.18: what an application may ask for. The scale allows for it.
+/// `net.core.rmem_max` of Linux 6.18: the largest buffer that an application may ask for. The scale allows for it.
 const LEAST_SCALED_MEMORY: u64 = 1 << 22;
 
 /// What the window field of a connection's packets means (RFC 7323 section 2).
@@ -29,10 +29,10 @@ pub struct WindowScale {
 }
 
 impl WindowScale {
-    /// That of endpoints that do not look at windows.
+    /// The window of endpoints that ignore windows.
     pub const LARGEST: WindowScale = WindowScale { shift: LARGEST_WINDOW_SHIFT, scaled_syn: true };
 
-    /// That of a connection. As in Linux the memory of the largest window fits into the field with a bit to spare.
+    /// The window of a connection. As in Linux, the field holds the memory of the largest window with a bit to spare.
     pub fn new(endpoint: &Endpoint, params: &TcpParams) -> WindowScale {
         let ratio = Ratio::of(endpoint.mss().get(), footprint(endpoint.mtu));
         let memory = ratio.memory(params.receive_window.get()).max(LEAST_SCALED_MEMORY);
@@ -67,7 +67,7 @@ pub struct Endpoint {
     pub ecn: Ecn,
     /// How the receiver reports marks, if the handshake agrees.
     pub feedback: FeedbackScheme,
-    /// The DSCP of data packets; with MDS its identifier, which they carry once the handshake has agreed.
+    /// The DSCP of data packets; with MDS its identifier, which packets carry once the handshake has agreed on it.
     pub dscp: Dscp,
 }
 
@@ -77,8 +77,8 @@ impl Endpoint {
         self.mtu - self.headers
     }
 
-    /// Headers of a SYN or SYN|ACK: those of other packets, and the options that only these two have
-    /// (spec/queues-and-signalling section 18.1): with SACK permitted, with the offer of MDS.
+    /// Headers of a SYN or SYN|ACK: those of other packets, and the options that only these two carry
+    /// (spec/queues-and-signalling section 18.1): SACK permitted, and with MDS its offer.
     pub(crate) fn syn_headers(&self, sack: bool, mds: bool) -> Bytes {
         /// Each with the NOPs that make it a multiple of four bytes.
         const MAXIMUM_SEGMENT_SIZE: Bytes = Bytes::new(4);
@@ -86,7 +86,7 @@ impl Endpoint {
         const SACK_PERMITTED: Bytes = Bytes::new(4);
         const MDS: Bytes = Bytes::new(8);
         let option = |present, size| if present { size } else { Bytes::ZERO };
-        // With timestamps, SACK permitted takes the place of their two NOPs.
+        // With timestamps, SACK permitted replaces their two NOPs.
         let sack = option(sack && self.headers == HEADERS_WITHOUT_TIMESTAMPS, SACK_PERMITTED);
         self.headers + MAXIMUM_SEGMENT_SIZE + WINDOW_SCALE + sack + option(mds, MDS)
     }

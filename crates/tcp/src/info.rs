@@ -1,5 +1,5 @@
-//! What a socket tells of its sender: what `ss -ti`, flowgrind and Flent read from Linux's `tcp_info` (include/uapi/linux/tcp.h,
-//! `tcp_get_info`), and web10g from RFC 4898's tables.
+//! What a socket tells about its sender: what `ss -ti`, flowgrind and Flent read from Linux's `tcp_info`
+//! (include/uapi/linux/tcp.h, `tcp_get_info`), and web10g from RFC 4898's tables.
 
 use windtunnel_units::{Bytes, Duration, Rate};
 
@@ -16,22 +16,22 @@ pub struct TcpInfo {
     pub rttvar: Option<Duration>,
     /// The retransmission timeout, back-off included.
     pub rto: Duration,
-    /// How often the timeout is doubled.
+    /// How many times the timeout has been doubled.
     pub backoff: u32,
     /// Expiries of the timer since data were last acknowledged.
     pub consecutive_rtos: u32,
-    /// The rate of departures; none if they are not paced, or not yet.
+    /// The rate of departures; none if they are not paced, or not paced yet.
     pub pacing_rate: Option<Rate>,
-    /// The rate of delivery, as last sampled.
+    /// The rate of delivery, as sampled last.
     pub delivery_rate: Option<Rate>,
-    /// Sent, and not cumulatively acknowledged.
+    /// Sent and not yet cumulatively acknowledged.
     pub unacked: Bytes,
-    /// Of it, delivered above the cumulative ACK.
+    /// Of these, delivered above the cumulative ACK.
     pub sacked: Bytes,
-    /// Of it, taken for lost.
+    /// Of these, considered lost.
     pub lost: Bytes,
-    /// Of it, sent again, and that is under way.
+    /// Of these, sent again and still in the network.
     pub retrans_out: Bytes,
-    /// By how many segments data may be late and not be taken for lost; none if duplicate ACKs tell nothing.
+    /// By how many segments data may be late before they are considered lost; none if duplicate ACKs say nothing.
     pub reordering: Option<u32>,
 }

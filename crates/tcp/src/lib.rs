@@ -3,8 +3,8 @@
 //! Each is a state machine that takes packets and times and is polled for packets and timers; it knows no
 //! link, no topology and no controller by name. One file per mechanism.
 //!
-//! Three profiles: [`ideal`], the loss-free endpoints of "Multiplicative Decrease Scaling"; a TCP as Linux has it, of
-//! which [`TcpParams`] switches every mechanism; and [`bsd42`], from before congestion control.
+//! Three profiles: [`ideal`], the loss-free endpoints of "Multiplicative Decrease Scaling"; a TCP as Linux has it,
+//! whose mechanisms [`TcpParams`] switches one by one; and [`bsd42`], from before congestion control.
 
 mod ack_policy;
 mod ack_report;

@@ -1,8 +1,8 @@
-//! How much of the receive buffer a packet takes: more than its data.
+//! How much of the receive buffer a packet occupies: more than its data.
 //!
-//! Linux counts a receive buffer in memory, not in data: each packet takes the block in which it was allocated and the
-//! kernel's record of it (`truesize`). The window offered is therefore a share of the free memory, the scaling ratio:
-//! one half before anything has arrived, then what the largest segment seen so far needs.
+//! Linux counts a receive buffer in memory, not in data: each packet occupies the block in which it was allocated and
+//! the kernel's record of it (`truesize`). The window offered is therefore a share of the free memory, the scaling
+//! ratio: it starts at one half and then follows what the largest segment seen so far needs.
 //!
 //! The sizes are those of a driver that copies each packet into a block of its own (`kmalloc`): a power of two that
 //! holds headroom, packet and record; short packets come from a pool of smaller blocks. They were measured on Linux 6.18
@@ -18,12 +18,12 @@ const RECORD: u64 = 256;
 /// The least block.
 const SHORT_BLOCK: u64 = 576;
 
-/// Ratios are of 256.
+/// The denominator of ratios.
 const RATIO_SHIFT: u32 = 8;
-/// Before the first segment.
+/// The ratio before the first segment.
 const INITIAL_RATIO: u64 = 1 << (RATIO_SHIFT - 1);
 
-/// The memory that a packet takes.
+/// The memory that a packet occupies.
 pub(crate) fn footprint(packet: Bytes) -> u64 {
     let block = HEADROOM + packet.get() + FRAGMENTS;
     let block = if block <= SHORT_BLOCK { SHORT_BLOCK } else { block.next_power_of_two() };
@@ -42,7 +42,7 @@ impl Ratio {
         Ratio(((data << RATIO_SHIFT) / memory.max(1)).max(1))
     }
 
-    /// The window that so much memory is good for.
+    /// The window that this much memory supports.
     #[inline]
     pub(crate) fn window(self, memory: u64) -> u64 {
         (memory * self.0) >> RATIO_SHIFT
@@ -68,7 +68,7 @@ mod tests {
         }
     }
 
-    /// A full segment: 1448 of 2304 bytes are 160 of 256, and 128 KiB are good for a window of 80 KiB.
+    /// A full segment: 1448 of 2304 bytes are 160 of 256, and 128 KiB support a window of 80 KiB.
     #[test]
     fn ratio() {
         let ratio = Ratio::of(1448, 2304);

@@ -30,7 +30,7 @@ pub struct TcpParams {
     pub undo: bool,
     /// Limited transmit (RFC 3042): one new segment on each of the first two duplicate ACKs.
     pub limited_transmit: bool,
-    /// Duplicate ACKs, or segments above it by SACK, that make a segment lost.
+    /// Duplicate ACKs, or segments SACKed above a segment, after which it counts as lost.
     #[schemars(range(min = 1, max = 300), extend("x-unit" = "segments"))]
     #[serde(deserialize_with = "windtunnel_units::count::segments")]
     pub dupthresh: u32,
@@ -45,7 +45,7 @@ pub struct TcpParams {
     /// The granularity of the timers, and of the clock by which Linux's CUBIC computes its growth: 1 ms with `HZ` 1000, 4
     /// ms with 250.
     pub tick: Duration,
-    /// From what ssthresh is computed.
+    /// The basis of ssthresh.
     pub ssthresh_base: SsthreshBase,
     /// Growth of cwnd is barred while the application or the receiver, not cwnd, limits the sender.
     pub growth_gate: bool,
@@ -57,25 +57,27 @@ pub struct TcpParams {
     /// The same above (Linux: 1.2).
     #[schemars(range(min = 0.1))]
     pub pacing_ca_ratio: f64,
-    /// Segments leave in bursts (TSO, GSO) of about 1 ms at the pacing rate, and new ones wait for the next ACK where that
-    /// makes a larger burst; with `false` each when cwnd allows it.
+    /// Segments leave in bursts (TSO, GSO) of about 1 ms at the pacing rate, and new data wait for the next ACK where
+    /// that makes a larger burst; with `false` each segment leaves when cwnd allows it.
     pub gso: bool,
     /// The largest burst.
     pub gso_max: Bytes,
-    /// Scheduling noise of the sender's host: what an ACK releases starts to leave up to so much later, a random time.
+    /// Scheduling noise of the sender's host: the longest random delay between an ACK and the segments that it
+    /// releases.
     pub jitter: Duration,
-    /// The seed of that time.
+    /// The seed of these delays.
     #[serde(skip)]
     pub jitter_seed: u64,
     /// The receive buffer: the largest window that the receiver offers.
     pub receive_window: Bytes,
-    /// The window starts at 64 KiB and grows by two segments for each that arrives, as far as the buffer allows; with
-    /// `false` the whole buffer is offered at once.
+    /// The window starts at 64 KiB and grows by two segments for each that arrives, up to the buffer; with `false`
+    /// the whole buffer is offered at once.
     pub window_growth: bool,
     /// The buffer starts at a window of 64 KiB and follows twice what the application reads in a round trip (Linux's
     /// receive buffer autotuning), up to `receive_window`.
     pub autotuning: bool,
-    /// The receiver's network card merges what arrived within this time into one segment (GRO); without it none is merged.
+    /// The receiver's network card merges segments that arrive within this time into one (GRO); without it none are
+    /// merged.
     pub gro: Option<Duration>,
 }
 
@@ -83,16 +85,16 @@ pub struct TcpParams {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LossDetection {
-    /// By time of transmission, and by `dupthresh` for the first loss (RFC 8985).
+    /// By time of transmission; the first loss also by `dupthresh` (RFC 8985).
     #[default]
     Rack,
-    /// By what is acknowledged above (RFC 6675); without SACK `NewReno`'s duplicate ACKs.
+    /// By the amount SACKed above a segment (RFC 6675); without SACK, by duplicate ACKs as in `NewReno`.
     Rfc6675,
-    /// Third duplicate ACK, then one loss for each partial ACK (RFC 6582); no SACK.
+    /// Third duplicate ACK, then one loss per partial ACK (RFC 6582); no SACK.
     Newreno,
     /// Third duplicate ACK; any new ACK ends the recovery (Jacobson 1990); no SACK.
     Reno,
-    /// Third duplicate ACK, then slow start from the loss on (Jacobson 1988); no SACK.
+    /// Third duplicate ACK, then slow start from the lost segment on (Jacobson 1988); no SACK.
     Tahoe,
 }
 
@@ -107,9 +109,9 @@ pub enum Reduction {
     PrrCrb,
     /// RFC 6937 with the slow-start bound.
     PrrSsrb,
-    /// One segment for two delivered (Linux before 3.2).
+    /// One segment for every two delivered (Linux before 3.2).
     RateHalving,
-    /// cwnd is set at once; sending resumes when less is in flight (RFC 6675).
+    /// cwnd is reduced at once; sending resumes when less is in flight (RFC 6675).
     None,
 }
 
@@ -117,10 +119,10 @@ pub enum Reduction {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RtoRule {
-    /// srtt and a variance term of 200 ms at least, kept per round trip.
+    /// srtt plus a variance term of at least 200 ms, kept per round trip.
     #[default]
     Linux,
-    /// RFC 6298: srtt + 4 rttvar, 1 s at least.
+    /// RFC 6298: srtt + 4 rttvar, at least 1 s.
     Rfc6298,
 }
 
@@ -174,7 +176,7 @@ impl Default for TcpParams {
 }
 
 impl TcpParams {
-    /// Whether the mechanisms fit together and every number is within its range.
+    /// Checks that the mechanisms fit together and that every number is within its range.
     pub fn check(&self) -> Result<(), OutOfRange> {
         let classic = matches!(
             self.loss_detection,
@@ -221,8 +223,8 @@ impl TcpParams {
         !self.window_growth && !self.autotuning
     }
 
-    /// The delay of an ACK that a lone segment may meet (RFC 8985 section 7.2). Linux takes its least variance term
-    /// (`tcp_rto_min`).
+    /// The longest delay that the ACK of a lone segment may meet (RFC 8985 section 7.2). Linux uses its least
+    /// variance term (`tcp_rto_min`).
     pub(crate) fn max_ack_delay(&self) -> Duration {
         match self.rto {
             RtoRule::Linux => self.rto_min(),

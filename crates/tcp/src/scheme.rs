@@ -1,24 +1,24 @@
 //! How marks get back to a sender: the feedback schemes, chosen per flow.
 //!
-//! Each has one file at the receiver (`receiver/feedback/`) and one at the sender (`sender/feedback/`). Whatever the scheme,
-//! a controller is told counts.
+//! Each scheme has one file at the receiver (`receiver/feedback/`) and one at the sender (`sender/feedback/`). Every
+//! scheme reports counts to the controller.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How a receiver reports the marks that it gets.
+/// How a receiver reports the marks that it receives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FeedbackScheme {
     /// Not at all: the connection is not ECN-capable.
     #[default]
     None,
-    /// ECE from a CE mark on, until CWR answers it: one event per round trip (RFC 3168).
+    /// ECE from a CE mark on until CWR answers it: one event per round trip (RFC 3168).
     Rfc3168,
-    /// The same for CE, and ESCE (the flag AE) for SCE, exactly, without asking for it
+    /// ECE as in RFC 3168 for CE, and ESCE (the flag AE) for each SCE mark, without negotiation
     /// (draft-grimes-tcpm-tcpsce).
     Esce,
-    /// The same, asked for with the option of MDS ("Multiplicative Decrease Scaling", Negotiation).
+    /// The same, negotiated by the option of MDS ("Multiplicative Decrease Scaling", Negotiation).
     Mds,
     /// A counter of CE marks in each header, and counters of bytes in an option (RFC 9768).
     #[serde(rename = "accecn")]

@@ -1,4 +1,4 @@
-"""Figures for print: colour-blind safe, told apart without colour too, small enough to mail."""
+"""Figures for print: safe for colour-blind readers, readable without colour too, and small enough to mail."""
 
 from windtunnel.figures.files import write_figure
 from windtunnel.figures.four_panel import PANELS, four_panel

@@ -20,12 +20,12 @@ from windtunnel.state_tables import find_state
 
 #: Names of the panels in reading order.
 PANELS = tuple(DRAW)
-#: Ranges of a panel: ``(x0, x1, y0, y1)``, x in seconds, y in Mbit/s, ms, bytes or Hz. None leaves an end free.
+#: Ranges of a panel: ``(x0, x1, y0, y1)``, x in seconds, y in Mbit/s, ms, bytes or Hz. None leaves an end open.
 Zoom = tuple[float | None, float | None, float | None, float | None]
 
 _PANEL_INCHES = (5.6, 3.3)
 _LEGEND_ENTRIES = 24
-# Up to here, in seconds, times are told in milliseconds.
+# Up to this many seconds, times are shown in milliseconds.
 _SHORT_RUN = 0.1
 
 
@@ -91,7 +91,7 @@ def _window(result: Result, span: tuple[float | None, float | None], zoom: Zoom)
 
 
 def _label_time(axes: Axes, window: Window) -> None:
-    """In seconds or, of the first moments of a run, in milliseconds."""
+    """In seconds or, for the first moments of a run, in milliseconds."""
     short = window.end < _SHORT_RUN
     axes.set_xlabel("Time (ms)" if short else "Time (s)")
     if short:
@@ -99,7 +99,7 @@ def _label_time(axes: Axes, window: Window) -> None:
 
 
 def _flow_legend(figure: Figure, result: Result, columns: int) -> None:
-    """One legend for the panels that show flows, below them all, where it covers nothing."""
+    """One legend for all panels that show flows, below the panels, where it covers nothing."""
     _, entries = flow_looks(result)
     shown = entries if len(entries) <= _LEGEND_ENTRIES else entries[: _LEGEND_ENTRIES - 1]
     handles = [

@@ -1,4 +1,4 @@
-"""The four panels, each drawn into axes that it is given."""
+"""The four panels; each is drawn into the axes that it receives."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ T = TypeVar("T")
 #: How a line goes from point to point.
 Drawing: TypeAlias = Literal["default", "steps-pre"]
 
-#: Points drawn in a panel, at most about.
+#: Points drawn in a panel, approximately at most.
 POINTS = 20_000
-# Cells of a panel in which one symbol is kept: of the size of a dot, and of a cross.
+# Cells of a panel that keep one symbol each: as large as a dot, and as a cross.
 _DOT_CELLS = (520, 300)
 _CROSS_CELLS = (90, 50)
-# Symbols that tell lines apart: in a panel, and per line at most.
+# Symbols that distinguish lines: in a panel, and at most per line.
 _SYMBOLS = 64
 _SYMBOLS_PER_LINE = 12
-# So few dots can be larger.
+# Up to this many dots are drawn larger.
 _FEW_DOTS = 1000
 _SINGLE_DOTS = 100
-# Parts of the width of a panel over which a line of means is averaged, if it has more points.
+# The share of a panel's width over which a line of means is averaged, if it has more points.
 _CELLS = 200
 # Frequencies that range over more than this factor need a logarithmic axis.
 _LOG_RANGE = 30.0
-# Rows of ticks under the top of a panel: their distance in its height, and how many there are at most.
+# Rows of ticks under the top of a panel: their distance as a share of its height, and their maximum number.
 _TICK_ROW = 0.03
 _TICK_ROWS = 8
-# In a panel of more flows than these their thresholds would hide the windows.
+# In a panel with more flows than this, their thresholds would hide the windows.
 _THRESHOLDS = 4
 _THRESHOLD_DASH = (0, (4, 2))
 _DROP = 2
@@ -107,7 +107,7 @@ def draw_throughput(axes: Axes, result: Result, window: Window) -> None:
 def draw_cwnd(axes: Axes, result: Result, window: Window) -> None:
     """Congestion windows, with red crosses where they keep the sender from sending, and ticks for retransmissions.
 
-    Of few flows also ssthresh, as a thin dashed line below.
+    For few flows also ssthresh, as a thin dashed line below.
     """
     every = visible(cwnd(result), window)
     top = _top(every)
@@ -118,7 +118,7 @@ def draw_cwnd(axes: Axes, result: Result, window: Window) -> None:
     thresholds = [s for s in visible(ssthresh(result), window) if np.isfinite(s.y).any()] if few else []
     notes = ["x: flow is cwnd-limited", "ticks: retransmissions"]
     if thresholds:
-        # Shorter, or the title would reach into that of the next panel.
+        # A shorter text, because the title would otherwise reach into that of the next panel.
         notes = ["x: limited", "dashed: ssthresh", "ticks: retransmits"]
     axes.set_title(f"cwnd ({'; '.join(notes if again else notes[:-1])})")
     axes.set_ylabel(f"cwnd ({unit})")
@@ -136,7 +136,7 @@ def draw_cwnd(axes: Axes, result: Result, window: Window) -> None:
     if len(keep):
         axes.plot(
             t[keep], y[keep] / factor, linestyle="none", marker="x", markersize=3.2, markeredgewidth=0.7, color=RED,
-            # Many go under the lines: where nearly all points are limited, they must not hide whose they are.
+            # Many crosses go under the lines: where nearly all points are limited, they must not hide the flows.
             label="cwnd-limited", zorder=3 if len(keep) < _SINGLE_DOTS else 1.9, rasterized=len(keep) > 1000,
         )  # fmt: skip
     _limits(axes, every, window, factor)
@@ -175,9 +175,9 @@ def draw_mark(axes: Axes, result: Result, window: Window) -> None:
     inside = [s.y[(s.t >= window.start) & (s.t <= window.end) & (s.y > 0)] for s in found]
     values = np.concatenate(inside) if inside else np.empty(0)
     log = len(values) > 0 and float(values.max()) > _LOG_RANGE * float(values.min())
-    # Colour, marker and its size: told apart in grey too.
+    # Colour, marker and its size: distinguishable in grey too.
     styles = {0: (SLATE, ".", 2.5), 1: (PURPLE, "^", 3.5), 2: (RED, "x", 4.5)}
-    # Colours are for queues where there are several, as in the panel of sojourn times; the marker tells the kind.
+    # With several queues colours stand for queues, as in the panel of sojourn times; the marker shows the kind.
     seen: set[int] = set()
     for kind, s in every:
         colour, marker, size = styles[kind]
@@ -205,7 +205,7 @@ def draw_mark(axes: Axes, result: Result, window: Window) -> None:
     _if_empty(axes, found, _no_marks(result))
 
 
-#: By the panel's name, which is that of its table without ``_points``.
+#: By the panel's name, which is its table's name without ``_points``.
 DRAW: Mapping[str, Callable[[Axes, Result, Window], None]] = {
     "throughput": draw_throughput,
     "sojourn": draw_sojourn,
@@ -215,13 +215,13 @@ DRAW: Mapping[str, Callable[[Axes, Result, Window], None]] = {
 
 
 def visible(every: Sequence[Series], window: Window) -> list[Series]:
-    """What of the series is in the window; those without a point there are left out."""
+    """The part of each series in the window; series without a point there are left out."""
     cut = [s.between(window.start, window.end) for s in every]
     return [s for s in cut if len(s.t)]
 
 
 def look_of(looks: Sequence[T], index: int) -> T:
-    """The entry of a flow or queue."""
+    """The legend entry of a flow or queue."""
     return looks[index % len(looks)]
 
 
@@ -237,7 +237,7 @@ def _top(every: Sequence[Series]) -> float:
 
 
 def _line(axes: Axes, t: Array, y: Array, look: Look, index: int, count: int, draw: Drawing | None = None) -> None:
-    """One of ``count`` lines; without ``draw`` broken where there are no points for long."""
+    """One of ``count`` lines; without ``draw`` broken where there are no points for a long time."""
     if draw is None:
         t, y = without_gaps(t, y)
     keep = thin_line(t, y, max(POINTS // (2 * count), 40))
@@ -252,9 +252,10 @@ def _line(axes: Axes, t: Array, y: Array, look: Look, index: int, count: int, dr
 
 
 def _mean_line(axes: Axes, t: Array, y: Array, look: Look, index: int, count: int, *, averaged: bool) -> None:
-    """One of ``count`` lines of which each point is the mean since the one before it: steps.
+    """One of ``count`` lines whose points are means since the previous point: steps.
 
-    If ``averaged`` because they are too many, the line is their mean over a little time, and a pale band their range.
+    If ``averaged`` because there are too many points, the line is their mean over a short time, and a pale band their
+    range.
     """
     draw: Drawing = "steps-pre"
     if averaged and len(t) > 1:
@@ -266,7 +267,7 @@ def _mean_line(axes: Axes, t: Array, y: Array, look: Look, index: int, count: in
 
 
 def _ticks(axes: Axes, every: Sequence[Series], looks: Sequence[Look]) -> None:
-    """A row of ticks for each flow, under the top of the panel; flows of one look share theirs."""
+    """A row of ticks for each flow, under the top of the panel; flows with the same look share a row."""
     rows: dict[Look, int] = {}
     for s in every:
         look = look_of(looks, s.index)
@@ -303,7 +304,7 @@ def _flagged(every: Sequence[Series]) -> tuple[Array, Array]:
 
 
 def _limits(axes: Axes, every: Sequence[Series], window: Window, factor: float, margin: float = 0.0) -> None:
-    """The window's ranges; the ordinates begin at 0 and leave a little room above what is seen.
+    """The window's ranges; the ordinates start at 0 and leave a little room above the visible points.
 
     ``margin`` is a share of the height below 0, for dots that lie on the axis.
     """
@@ -317,7 +318,7 @@ def _limits(axes: Axes, every: Sequence[Series], window: Window, factor: float, 
 
 
 def _legend_above(axes: Axes, markerscale: float = 2.0, *, ink: bool = False) -> None:
-    """A legend beside the title, where it covers no data; with ``ink`` its symbols have no colour of a series."""
+    """A legend beside the title, where it covers no data; with ``ink`` its symbols take that neutral colour."""
     legend = axes.legend(
         loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, borderaxespad=0.1, columnspacing=1.0, handletextpad=0.1,
         markerscale=markerscale,
@@ -345,7 +346,7 @@ def _no_marks(result: Result) -> str:
 
 
 def _if_empty(axes: Axes, every: Sequence[Series], message: str) -> None:
-    """Says why there is nothing, without an axis, which would look like a measurement."""
+    """Says why there is nothing; draws no axis, which would look like a measurement."""
     if not every:
         axes.text(0.5, 0.5, message, transform=axes.transAxes, ha="center", va="center", color=SLATE)
         axes.set_yticks([])

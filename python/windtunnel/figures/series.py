@@ -16,14 +16,14 @@ Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 Tables = Mapping[str, Mapping[str, npt.NDArray[np.generic]]]
 
-#: In more flows than these a reader no longer finds one; groups are told apart instead.
+#: With more flows than this a reader no longer finds a single one; groups are distinguished instead.
 MANY_FLOWS = 8
 #: Kinds of marks: number in ``mark_points``, counter in ``queues``, label.
 MARK_KINDS = ((0, "sce", "SCE"), (1, "ce", "CE"), (2, "drops", "drop"))
 
 
 class Result(Protocol):
-    """What the figures need of a result; ``windtunnel.RunResult`` has it."""
+    """What the figures need from a result; ``windtunnel.RunResult`` has it."""
 
     @property
     def summary(self) -> Mapping[str, Any]:
@@ -71,9 +71,9 @@ def cwnd(result: Result) -> list[Series]:
     if points := _rows(result, "cwnd_points"):
         return _split(points, "flow", "bytes", points["limited"] != 0)
     rows = _rows(result, "flows")
-    # Of an interval: limited for most of its ACKs.
+    # For an interval: limited for most of its ACKs.
     series = _split(rows, "flow", "cwnd_bytes", np.nan_to_num(rows["cwnd_limited"]) > 0.5) if rows else []
-    # Datagrams have no window, and a flow that stands for many connections has not one.
+    # Datagrams have no window, and a flow that stands for many connections has several.
     return [s for s in series if np.any(s.y > 0)]
 
 
@@ -106,7 +106,7 @@ def marks(result: Result) -> list[tuple[int, Series]]:
     points, rows = _rows(result, "mark_points"), _rows(result, "queues")
     for kind, counter, _ in MARK_KINDS:
         by_queue: dict[int, Series] = {}
-        # A queue of whose marks of this kind no single ones were kept has counted them all the same.
+        # A queue without recorded single marks of this kind has counted them nevertheless.
         for s in _split(rows, "queue", counter) if rows else ():
             hz = s.y / np.diff(s.t, prepend=0.0)
             some = s.y > 0
@@ -120,7 +120,7 @@ def marks(result: Result) -> list[tuple[int, Series]]:
 
 
 def state(result: Result, table: str, name: str) -> list[Series]:
-    """The number ``name`` of each flow or queue of a table of state; those that do not have it are left out."""
+    """The number ``name`` of each flow or queue in a table of state; those that do not have it are left out."""
     rows = _rows(result, table)
     series = _split(rows, STATE_TABLES[table], name) if name in rows else []
     return [s for s in series if np.isfinite(s.y).any()]
@@ -139,7 +139,7 @@ def groups(flow_names: Sequence[str]) -> list[tuple[str, list[int]]]:
 
 
 def _rows(result: Result, name: str) -> dict[str, npt.NDArray[Any]]:
-    """A table's columns; nothing if it is absent or has no rows."""
+    """A table's columns; None if it is absent or has no rows."""
     table = result.tables.get(name, {})
     return dict(table) if table and len(table["time_s"]) else {}
 

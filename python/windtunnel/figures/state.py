@@ -17,7 +17,7 @@ _TITLES = {"cc": "Controller State", "aqm": "Queue State"}
 def draw_state(axes: Axes, result: Result, window: Window, table: str, name: str) -> None:
     """The number ``name`` of each flow's controller (``table`` "cc") or of each queue ("aqm") that has it.
 
-    A number holds until the next one is recorded: steps. Where it does not exist the line is broken.
+    A number holds until the next one is recorded: steps. Where it does not exist, the line is broken.
     """
     every = visible(state(result, table, name), window)
     of_flows = table == "cc"
@@ -41,7 +41,7 @@ def draw_state(axes: Axes, result: Result, window: Window, table: str, name: str
 
 
 def _fit(axes: Axes, values: list[np.ndarray]) -> None:
-    """The ordinates start at 0, unless numbers are negative or lie in a narrow range far from it (sequence numbers)."""
+    """The ordinates start at 0, unless numbers are negative or lie in a narrow range far from 0 (sequence numbers)."""
     finite = np.concatenate([v[np.isfinite(v)] for v in values]) if values else np.empty(0)
     if not len(finite):
         return

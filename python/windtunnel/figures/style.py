@@ -1,4 +1,4 @@
-"""How figures look: colours that colour-blind readers tell apart, and marker and dash for those who print in grey."""
+"""How figures look: colours that colour-blind readers can distinguish, markers and dashes for printing in grey."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ Dash: TypeAlias = Literal["solid"] | tuple[float, Sequence[float]]
 INK: Final = "#24292f"
 SOFT: Final = "#59636e"
 GRID: Final = "#e4e7eb"
-#: What a panel singles out: an emptied queue, a limited window, a drop. No flow and no queue has it.
+#: What a panel singles out: an emptied queue, a limited window, a drop. No flow and no queue has this colour.
 RED: Final = "#c01c28"
 SLATE: Final = "#66727f"
 PURPLE: Final = "#b8578f"
 
-# The palette of Okabe and Ito ("Color universal design", 2008), its light members darkened so that thin lines hold
-# on white paper; its vermillion is kept out, for it is near to RED. The report's page uses the same.
+# The palette of Okabe and Ito ("Color universal design", 2008), with its light colours darkened so that thin lines
+# stand out on white paper; its vermillion is left out because it is close to RED. The report's page uses the same.
 _FLOW_COLOURS = ("#0072b2", "#e08a00", "#009e73", PURPLE, "#3ba3e0")
-# No flow has these, so that a queue is not taken for one.
+# No flow has these, so that no queue looks like a flow.
 _QUEUE_COLOURS = (SLATE, "#5546a8", "#bfa100", "#75471d")
 _MARKERS = ("o", "s", "^", "D", "v", "P")
 _DASHES: tuple[Dash, ...] = ("solid", (0, (5, 1.5)), (0, (1.5, 1.2)))
@@ -28,7 +28,7 @@ _DASHES: tuple[Dash, ...] = ("solid", (0, (5, 1.5)), (0, (1.5, 1.2)))
 
 @dataclass(frozen=True)
 class Look:
-    """How a series is told apart."""
+    """How a series is distinguished."""
 
     colour: str
     marker: str

@@ -14,7 +14,7 @@ Index = npt.NDArray[np.int64]
 
 # A line is broken where samples are this many times farther apart than nearly all others.
 _GAP_FACTOR = 8
-# But not at so small a share of the whole: the round trips of slow start are no gaps.
+# Gaps that are this small a share of the whole do not count: the round trips of slow start are no gaps.
 _GAP_SHARE = 0.01
 
 
@@ -57,12 +57,12 @@ def without_gaps(x: Array, y: Array) -> tuple[Array, Array]:
 def cell_means(t: Array, y: Array, cells: int) -> tuple[Array, Array, Array, Array]:
     """The middles of ``cells`` equal parts of a time, and the mean, least and greatest of ``y`` in each.
 
-    Of ``y`` each value is the mean since the one before it; NaN where a part is empty.
+    Each value of ``y`` is the mean since the one before it; NaN where a part is empty.
     """
     edges = np.linspace(t[0], t[-1], cells + 1)
     integral = np.concatenate([[0.0], np.cumsum(y[1:] * np.diff(t))])
     mean = np.diff(np.interp(edges, t, integral)) / np.diff(edges)
-    # A value that reaches into a part, from its end beyond it, is of it too.
+    # A value that ends beyond a part but reaches into it belongs to the part too.
     first = np.searchsorted(t, edges[:-1], side="right")
     last = np.minimum(np.searchsorted(t, edges[1:], side="left"), len(t) - 1)
     low, high = mean.copy(), mean.copy()
@@ -83,9 +83,9 @@ def thin_cloud(
     """Indices of at most about ``limit`` points, ascending, that draw the same cloud of dots.
 
     ``x`` and ``y``: shape ``(n,)``, finite; with ``log`` ``y`` is positive and its cells are equal on a logarithmic
-    axis. The plot area, ``extent = (x0, x1, y0, y1)`` or the range of the points, is cut into ``cells`` (columns,
-    rows) of about the size of a dot, and each keeps one point; were that still more than ``limit``, the cells grow.
-    Every column keeps its least and greatest point besides.
+    axis. The plot area, ``extent = (x0, x1, y0, y1)`` or the range of the points, is divided into ``cells`` (columns,
+    rows) of about the size of a dot, and each keeps one point; if that is still more than ``limit``, the cells grow. In
+    addition every column keeps its least and greatest point.
     """
     n = len(x)
     if n == 0:
@@ -109,7 +109,7 @@ def thin_cloud(
 
 
 def _bins(values: Array, count: int, extent: tuple[float, float] | None = None) -> Index:
-    """The bin, 0 to ``count - 1``, of each value, the bins dividing ``extent`` (default: the range of all) equally."""
+    """The bin, 0 to ``count - 1``, of each value; bins divide ``extent`` (default: the range of all) equally."""
     low, high = extent or (float(np.min(values)), float(np.max(values)))
     if not high > low:
         return np.zeros(len(values), dtype=np.int64)

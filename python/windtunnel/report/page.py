@@ -1,4 +1,4 @@
-"""What both kinds of page share: templates, the built assets, and how text gets safely into a page."""
+"""What both kinds of page share: templates, the built assets, and the safe embedding of text in a page."""
 
 import base64
 import hashlib
@@ -22,7 +22,7 @@ def script_json(value: Any) -> Markup:
 
 
 def render(template: str, values: Mapping[str, Any]) -> str:
-    """A page from a template; the style sheet and the script go in, and a policy that lets nothing else in."""
+    """A page from a template, with the style sheet, the script, and a policy that permits nothing else."""
     script = (_HERE / "assets" / "report.js").read_text(encoding="utf-8")
     style = (_HERE / "assets" / "report.css").read_text(encoding="utf-8")
     # The policy names the script by its hash as it will stand between the tags.

@@ -35,14 +35,14 @@ _MARK_KINDS = (
 )
 _DROP = 2
 _KILO = 1e3
-# Rows of ticks at most.
+# The maximum number of rows of ticks.
 _TICK_ROWS = 8
 _U16_MAX = 65_535
 _NO_WINDOW = "No flow has a single congestion window: datagrams have none, and each of many connections has its own."
 
 
 def build_panels(tables: Tables, flows: Sequence[str], queues: Sequence[str], columns: Columns) -> list[dict[str, Any]]:
-    """The panels in reading order; their data goes into ``columns``."""
+    """The panels in reading order; their data go into ``columns``."""
     return [
         _throughput(tables, flows, columns),
         _sojourn(tables, queues, columns),
@@ -101,7 +101,7 @@ def _throughput(tables: Tables, flows: Sequence[str], columns: Columns) -> dict[
 def _rest(intervals: Table, flow: int, since: float) -> tuple[float, float] | None:
     """The end of the run, and the throughput of a flow (-1: of all) after its last point: it may have fallen silent."""
     length = float(intervals["time_s"].min())
-    # Of the intervals that began after it; times are sums of lengths, and not exact.
+    # Only the intervals that started after it; times are sums of lengths, and not exact.
     mine = (intervals["time_s"] - length > since - 1e-9) & ((intervals["flow"] == flow) | (flow < 0))
     times = np.unique(intervals["time_s"][mine])
     return (float(times[-1]), float(np.sum(intervals["throughput_mbps"][mine]) / len(times))) if len(times) else None
@@ -119,10 +119,10 @@ def _cwnd(tables: Tables, flows: Sequence[str], columns: Columns) -> dict[str, A
             "bytes": intervals["cwnd_bytes"],
             "low": intervals["cwnd_min_bytes"],
             "high": intervals["cwnd_max_bytes"],
-            # Of an interval: limited for most of its ACKs.
+            # For an interval: limited for most of its ACKs.
             "limited": np.nan_to_num(intervals["cwnd_limited"]) > 0.5,
         }
-        # Datagrams have no window, and a flow that stands for many connections has not one.
+        # Datagrams have no window, and a flow that stands for many connections has several.
         have = np.isin(table["flow"], np.unique(table["flow"][table["bytes"] > 0]))
         table = {name: column[have] for name, column in table.items()}
     else:
@@ -158,7 +158,7 @@ def _cwnd(tables: Tables, flows: Sequence[str], columns: Columns) -> dict[str, A
 
 
 def _thresholds(intervals: Table, flows: Sequence[str], columns: Columns, factor: float) -> list[dict[str, Any]]:
-    """Slow start thresholds, of the flows that have finite ones."""
+    """Slow-start thresholds of the flows that have finite ones."""
     if "ssthresh_bytes" not in intervals:
         return []
     ssthresh = np.asarray(intervals["ssthresh_bytes"], dtype=np.float64)
@@ -172,7 +172,7 @@ def _thresholds(intervals: Table, flows: Sequence[str], columns: Columns, factor
 
 
 def _ticks(intervals: Table, flows: Sequence[str], columns: Columns) -> list[dict[str, Any]]:
-    """Intervals in which a flow sent something again or its timer expired, at their ends; a row for each look."""
+    """Intervals in which a flow sent data again or its timer expired, at their ends; a row for each look."""
     if "retransmits" not in intervals:
         return []
     table = {"time_s": intervals["time_s"], "flow": intervals["flow"], "retransmits": intervals["retransmits"]}
@@ -237,7 +237,7 @@ def _marks(tables: Tables, queues: Sequence[str], columns: Columns) -> dict[str,
     kinds = set()
     several = len(queues) > 1
     for kind, counter, label, colour, marker in _MARK_KINDS:
-        # A queue of whose marks of this kind no single ones were kept has counted them all the same.
+        # A queue without recorded single marks of this kind has counted them nevertheless.
         found = dict(grouped(_rates(intervals, counter), ["queue"])) if intervals else {}
         if points:
             found |= dict(grouped(points, ["queue"], points["kind"] == kind))
@@ -245,7 +245,8 @@ def _marks(tables: Tables, queues: Sequence[str], columns: Columns) -> dict[str,
             data = {"t": columns.add(rows["time_s"], "f64"), "v": columns.add(rows["hz"], "f32")}
             if "flow" in rows:
                 data["who"] = columns.add(np.maximum(rows["flow"], 0), "u16")
-            # Colours are for queues where there are several, as beside it; the marker tells the kind in any case.
+            # With several queues colours stand for queues, as in the panel beside it; the marker shows the kind in any
+            # case.
             look = Look(queue_look(queue).colour if several else colour, marker, [])
             of = f" ({name_of(queues, queue, 'queue')})" if several else ""
             series.append(series_of(f"{counter}{queue}", label + of, look, data))

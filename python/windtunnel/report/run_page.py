@@ -26,7 +26,7 @@ from windtunnel.report.text import number, setting
 
 
 class RunLike(Protocol):
-    """What a report needs of a result; ``windtunnel.result.RunResult`` has it."""
+    """What a report needs from a result; ``windtunnel.result.RunResult`` has it."""
 
     @property
     def summary(self) -> Mapping[str, Any]:

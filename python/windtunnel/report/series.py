@@ -14,12 +14,12 @@ Tables = Mapping[str, Table]
 
 #: Samples this many times farther apart than the others leave a gap.
 GAP_FACTOR = 8
-# But not those of so small a share of the whole: the round trips of slow start are no gaps.
+# Gaps that are this small a share of the whole do not count: the round trips of slow start are no gaps.
 _GAP_SHARE = 0.01
 
 
 def last_time(tables: Tables) -> float:
-    """The latest time in any table that has ``time_s``; 0 without."""
+    """The latest time in any table that has ``time_s``; 0 if none has."""
     times = [t["time_s"][-1] for t in tables.values() if len(t.get("time_s", ())) > 0]
     return float(max(times, default=0.0))
 
@@ -49,7 +49,7 @@ def grouped(table: Table, keys: Sequence[str], keep: Array | None = None) -> Ite
 
 
 def name_of(names: Sequence[str], index: int, what: str) -> str:
-    """A flow's or queue's name, also if the summary does not know it."""
+    """A flow's or queue's name, even if the summary does not know it."""
     return names[index] if 0 <= index < len(names) else f"{what} {index}"
 
 
@@ -72,7 +72,7 @@ def series_of(
 ) -> dict[str, Any]:
     """One series of a panel; ``data`` are the references of its columns.
 
-    With ``mean`` a sample is the mean since the one before it, with ``hold`` it stays until the next one.
+    With ``mean`` a sample is the mean since the one before it; with ``hold`` it holds until the next one.
     """
     return {
         "key": key,
@@ -89,7 +89,7 @@ def series_of(
 
 
 def finite_max(column: Array) -> float:
-    """The greatest value that is one; 0 without."""
+    """The greatest value that is not NaN; 0 if there is none."""
     finite = column[np.isfinite(column)]
     return float(finite.max()) if len(finite) > 0 else 0.0
 
@@ -101,9 +101,9 @@ def flow_series(
     *,
     mean: bool = False,
 ) -> list[dict[str, Any]]:
-    """One series per flow; flow -1 is the sum of all, worth a line only where there are several.
+    """One series per flow; flow -1 is the sum of all, which gets a line only where there are several flows.
 
-    With ``mean`` a sample is what happened since the one before it, so that nothing is unknown between them.
+    With ``mean`` a sample covers the time since the one before it, so that nothing is unknown between them.
     """
     out = []
     looks = flow_looks(flows)
@@ -118,5 +118,5 @@ def flow_series(
 
 
 def look_of(looks: Sequence[Look], flow: int) -> Look:
-    """A flow's look, also if the summary does not know the flow."""
+    """A flow's look, even if the summary does not know the flow."""
     return looks[flow] if flow < len(looks) else flow_look(flow)

@@ -11,13 +11,13 @@ from windtunnel.report.series import Tables, grouped, look_of, name_of, series_o
 from windtunnel.state_tables import STATE_TABLES, state_numbers, state_unit
 
 _TITLES = {"cc": "Controller State", "aqm": "Queue State"}
-# Values of a panel, of all of its numbers together: what they add to the page stays below 3 MB. Where there are more,
-# rows of each flow or queue are left out at equal distances.
+# The number of values in a panel, over all of its numbers: it keeps their share of the page below 3 MB. Where there are
+# more, rows of each flow or queue are left out at equal distances.
 _MOST_VALUES = 400_000
 
 
 def state_panels(tables: Tables, flows: Sequence[str], queues: Sequence[str], columns: Columns) -> list[dict[str, Any]]:
-    """A panel for each table of state that has any; their data go into ``columns``."""
+    """A panel for each table of state that has values; their data go into ``columns``."""
     found = [(table, state_numbers(tables, table)) for table in STATE_TABLES]
     return [_panel(table, numbers, tables, (flows, queues), columns) for table, numbers in found if numbers]
 

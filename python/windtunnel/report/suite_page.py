@@ -14,7 +14,7 @@ from windtunnel.report.text import NOTHING, number, setting, signed
 
 _VERDICTS = ("within", "outside", "info")
 
-# The strip in a row: half its width in pixels, and what share of that the tolerance takes.
+# The strip in a row: half its width in pixels, and the share of it that the tolerance occupies.
 _STRIP_HALF = 40
 _STRIP_TOLERANCE = 0.5
 
@@ -56,8 +56,8 @@ def write_suite_page(
 ) -> None:
     """Write the page. ``notes_html`` is the suite's own markup and goes in as it is; all else is escaped.
 
-    Raises ValueError for a verdict that is none, for a figure that names a row that is not there, and for a
-    link that leads out of the page's folder.
+    Raises ValueError for an unknown verdict, for a figure that names a row that does not exist, and for a link that
+    leads out of the page's folder.
     """
     rows = [_row(r) for r in summary_rows]
     by_id = {r["id"]: r for r in rows}
@@ -103,7 +103,7 @@ def _row(row: FigureRow) -> dict[str, Any]:
         "tolerance_text": _tolerance(row),
         "interval_text": f"{number(interval[0])} to {number(interval[1])}" if interval else "",
         "strip": _strip(row),
-        # Sorting by difference means: by how far off, in tolerances where there are any.
+        # Sorting by difference uses its absolute size, in tolerances where there are any.
         "off": _off(row),
     }
 

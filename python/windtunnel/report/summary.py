@@ -11,9 +11,9 @@ Record = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Column:
-    """A column: head, unit under it, and how a record's cell comes about.
+    """A column: heading, the unit below it, and how a record's cell is made.
 
-    A ``rare`` one is there only if some record has something else than 0 in it.
+    A ``rare`` column appears only if some record has a value other than 0 in it.
     """
 
     head: str
@@ -26,7 +26,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell: what is shown, what it sorts by."""
+    """A cell: the text to show, and the value to sort by."""
 
     text: str
     sort: str
@@ -60,13 +60,13 @@ def _kind(record: Record) -> Any:
 
 
 def _application(record: Record) -> Any:
-    """What it sends, if not just as much as it can."""
+    """What it sends, unless it sends as much as it can."""
     application = record.get("application")
     return None if application == "bulk" else application
 
 
 def _window(part: str) -> Callable[[Record], Any]:
-    """Datagrams have no window, and a flow that stands for many connections has not one."""
+    """Datagrams have no window, and a flow that stands for many connections has several."""
 
     def get(record: Record) -> Any:
         cwnd = record.get("cwnd_bytes") or {}
@@ -111,7 +111,7 @@ FLOW_COLUMNS = (
     Column("Slow start left", "time, cwnd, reason", _exit_time, numeric=False),
 )
 
-#: Of a TCP with loss: loss-free endpoints are not limited by anything that is told.
+#: For a TCP with loss: loss-free endpoints report no limits.
 RECOVERY_COLUMNS = (
     Column("TCP flow", "", _of("name"), numeric=False),
     Column("Lost", "packets", _lost),
@@ -140,7 +140,7 @@ TRANSFER_COLUMNS = (
     Column("FCT max", "ms", _of("transfers", "time_ms", "max")),
 )
 
-#: Of the parts that :func:`by_size` gives. Slowdown: the time over that on an empty path.
+#: For the parts that :func:`by_size` gives. Slowdown: the time divided by that on an empty path.
 SIZE_COLUMNS = (
     Column("Transfer by size", "", _of("name"), numeric=False),
     Column("Size", "", _of("size"), numeric=False),
@@ -190,7 +190,7 @@ QUEUE_COLUMNS = (
     Column("Emptied", "times", _of("emptied")),
 )
 
-#: Of impairments and middleboxes: arrived and duplicated packets are those that passed, were lost, or are held.
+#: For impairments and middleboxes: arrived and duplicated packets equal those that passed, were lost, or are held.
 IMPAIRMENT_COLUMNS = (
     Column("Impairment", "", _of("name"), numeric=False),
     Column("Kind", "", _of("kind"), numeric=False),
@@ -217,7 +217,7 @@ def by_size(flow: Record) -> Iterator[Record]:
 
 
 def summary_table(columns: Sequence[Column], records: Sequence[Record]) -> SummaryTable | None:
-    """A table of the records; columns that no record has anything for are left out; None without records."""
+    """A table of the records; columns without a value in any record are left out; None without records."""
     if not records:
         return None
     kept = [c for c in columns if any(c.get(r) if c.rare else c.get(r) is not None for r in records)]

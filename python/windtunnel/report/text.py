@@ -30,7 +30,7 @@ def number(value: Any, digits: int = 4) -> str:
 
 
 def grouped(value: int) -> str:
-    """A whole number, its thousands apart from 10 000 on."""
+    """A whole number, with thousands separated from 10 000 on."""
     text = f"{abs(value):,}".replace(",", _THIN) if abs(value) >= 10_000 else str(abs(value))
     return _MINUS + text if value < 0 else text
 
@@ -42,6 +42,6 @@ def signed(value: Any, digits: int = 3) -> str:
 
 
 def setting(value: Any) -> str:
-    """A configured value, which is exact: without the zeros that only show precision."""
+    """A configured value, which is exact: without trailing zeros, which only show precision."""
     text = number(value, 6)
     return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text

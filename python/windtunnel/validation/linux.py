@@ -63,7 +63,7 @@ TAIL_DROP = f'{{ kind = "fifo", limit = "{500_000 // FRAME} packets" }}'
 
 
 def reduce(result: RunResult) -> Values:
-    """What the summaries of the data hold, of each flow: prefix ``1.``, ``2.``."""
+    """The summaries in the data, per flow: prefix ``1.``, ``2.``."""
     out: dict[str, float | str] = {}
     rows = result.tables["flows"]
     for number, (whole, steady) in enumerate(zip(result.flows, result.windows[0]["flows"], strict=True), start=1):
@@ -141,7 +141,7 @@ def lossy(cc: str) -> Check:
 
 
 def welch_margin(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]) -> float:
-    """How far the means of two samples of one distribution lie apart at most, with a probability of 95 %."""
+    """How far apart the means of two samples of one distribution are at most, with a probability of 95 %."""
     va, vb = float(a.var(ddof=1)) / len(a), float(b.var(ddof=1)) / len(b)
     freedom = (va + vb) ** 2 / (va**2 / (len(a) - 1) + vb**2 / (len(b) - 1))
     quantile = STUDENT_T[min(int(freedom), len(STUDENT_T)) - 1]
@@ -149,9 +149,9 @@ def welch_margin(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]) -> floa
 
 
 def against_reno(cc: str) -> Check:
-    """Two flows over tail drop, where which packets are lost depends on everything.
+    """Two flows over tail drop, where every detail influences which packets are lost.
 
-    What the description of the measurement leaves open is varied: a packet more or less in the queue, and when the
+    The run varies what the description of the measurement leaves open: a packet more or less in the queue, and when the
     second flow really started (its first packets waited for address resolution).
     """
     rows = [row for row in table("linux/summary_vsreno.csv") if row["run"] == f"vsreno_{cc}"]
@@ -228,7 +228,7 @@ def codel(cc: str) -> Check:
 
 
 def codel_against_reno() -> Check:
-    """CUBIC and Reno over CoDel: which of them meets a drop depends on when the second one starts."""
+    """CUBIC and Reno over CoDel: the start time of the second flow determines which of them meets a drop."""
     rows = [row for row in table("linux/aqm_40mbit_40ms.csv") if row["run"] == "aqm_codel_cubic_reno_e0"]
 
     def lines(values: Mapping[str, Values]) -> list[Line]:

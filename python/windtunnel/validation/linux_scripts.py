@@ -1,4 +1,4 @@
-"""The same scripts by the real Linux sender.
+"""The same scripts executed by the real Linux sender.
 
 Expected is what a Linux kernel sent when it was given the script, segment for segment: its unmodified sender on a path
 in user space that loses, holds, reorders or marks the same packets, in real time. ``validation.recorder`` is the tool,
@@ -55,7 +55,7 @@ class LinuxScript:
 
     name: str
     segments: int
-    """Length of the transfer; of each, if there are two."""
+    """Length of the transfer, or of each one if there are two."""
     forward: str = ""
     reverse: str = ""
     why: str = ""
@@ -64,7 +64,7 @@ class LinuxScript:
     initial_window: int = 10
     rate_mbps: int = 100
     pause_ms: int | None = None
-    """So long after the first transfer is acknowledged there is a second one."""
+    """The time from the last ACK of the first transfer to the start of a second one."""
     marks: Marks | None = None
     tick: str = "1 ms"
     """The clock of timers and of CUBIC."""
@@ -84,13 +84,13 @@ class Marks:
 
 
 def lost_acks(*packets: int) -> str:
-    """The ACKs that are lost, by the order of the segments that they answer, from 1 on."""
+    """The lost ACKs, by the order of the segments that they answer, from 1 on."""
     # The answer to the SYN is the first packet on their way.
     return f'{{ kind = "scripted-loss", packets = {[number + 1 for number in packets]}, affects = "acks" }}'
 
 
 def late(packet: int, overtaken_by: int) -> str:
-    """A data packet that so many others overtake."""
+    """A data packet that a number of others overtake."""
     return f'{{ kind = "scripted-reordering", packets = [{packet}], overtaken_by = {overtaken_by}, affects = "data" }}'
 
 
@@ -243,9 +243,9 @@ def recordings() -> Mapping[str, Any]:
 
 
 def lines(script: LinuxScript, values: Mapping[str, Values]) -> list[Line]:
-    """The sequence, and the sender's state at each transmission; of a script with marks also that they are those."""
+    """The sequence, and the sender's state at each transmission; for a script with marks also the marked packets."""
     run, recorded = values[script.name], recordings()["scripts"][script.name]
-    # In real time a recording may differ from the others: what most of them are is expected.
+    # In real time a recording may differ from the others: the majority is the expectation.
     linux = max(recorded["sent"], key=recorded["sent"].count)
     equal, times = recorded["sent"].count(linux), len(recorded["sent"])
     note = script.why if equal == times else f"{script.why} ({equal} of {times} recordings)".strip()

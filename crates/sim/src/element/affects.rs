@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use windtunnel_units::Bytes;
 use windtunnel_wire::Packet;
 
-/// Which packets an element concerns; it neither counts the others nor draws random numbers for them.
+/// Which packets an element concerns; it neither counts other packets nor draws random numbers for them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Affects {

@@ -1,7 +1,7 @@
-//! Bursts as of 802.11's frame aggregation: packets are collected and leave together.
+//! Bursts like those of 802.11's frame aggregation: packets are collected and leave together.
 //!
-//! A burst opens with a packet that finds none open, and closes when it has its number of packets or its time is over. One
-//! PPDU of 802.11n and later lasts 5.484 ms at most, and an A-MPDU has 64 frames (256 from 802.11ax on).
+//! A packet that finds no open burst opens one; the burst closes when it has its number of packets or its time is
+//! over. One PPDU of 802.11n and later lasts at most 5.484 ms, and an A-MPDU has 64 frames (256 from 802.11ax on).
 
 use std::collections::VecDeque;
 
@@ -18,9 +18,9 @@ use super::{Element, ElementParams, Passage, Stage, Tally};
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("x-source" = "IEEE 802.11-2020 section 10.12 (A-MPDU; PPDU of at most 5.484 ms)"))]
 pub struct AggregationParams {
-    /// The burst is released so long after its first packet came.
+    /// The time from the first packet of a burst to its release.
     pub hold: Duration,
-    /// It is released at once when it has so many packets.
+    /// The number of packets at which a burst is released at once.
     #[schemars(range(min = 1), extend("x-unit" = "packets"))]
     #[serde(deserialize_with = "windtunnel_units::count::packets")]
     pub packets: u32,
@@ -63,11 +63,11 @@ struct Aggregation {
     params: AggregationParams,
     /// Packets of closed bursts, and behind them those of the open one.
     packets: VecDeque<Packet>,
-    /// How many packets are of the open burst.
+    /// The number of packets in the open burst.
     open: usize,
     /// When the open burst closes by time.
     closes: Time,
-    /// When a burst last closed by number: it is due since then.
+    /// When a burst was last closed by its number of packets: it has been due since then.
     due: Time,
     /// Bursts closed and not counted yet.
     closed: u64,

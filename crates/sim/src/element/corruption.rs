@@ -1,5 +1,6 @@
-//! Damage: a packet goes on, is queued and takes its time on every wire, and is discarded where it arrives: the checksums
-//! of IP and TCP are taken to find every error (the Internet checksum misses some; RFC 3819 section 15).
+//! Damage: a damaged packet continues, is queued and takes its time on every wire, and is discarded where it arrives.
+//! The model assumes that the checksums of IP and TCP find every error (the Internet checksum misses some; RFC 3819
+//! section 15).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,9 +1,9 @@
-//! The numbers of packets in the order in which they arrive.
+//! The numbers of packets in order of arrival.
 
 use windtunnel_units::OutOfRange;
 use windtunnel_wire::FlowId;
 
-/// Counts packets, together or each flow's apart.
+/// Counts packets, all together or separately for each flow.
 #[derive(Debug)]
 pub(super) struct PacketCount {
     per_flow: bool,

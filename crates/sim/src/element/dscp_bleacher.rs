@@ -1,8 +1,8 @@
 //! A box that rewrites the DSCP.
 //!
-//! RFC 9435 section 4 reports what networks do to code points that they do not know: they write zero ("bleaching"), clear
-//! the three bits that were the precedence of RFC 791, or write a code point of their own. A packet that loses the MDS
-//! identifier before a queue is a conventional one there; behind the queue nothing needs the identifier any more
+//! RFC 9435 section 4 reports what networks do to unknown code points: they write zero ("bleaching"), clear the three
+//! bits that were the precedence of RFC 791, or write a code point of their own. A packet that loses the MDS
+//! identifier before a queue is a conventional one there; after the queue nothing needs the identifier any more
 //! ("Multiplicative Decrease Scaling", Signaling Traversal).
 
 use schemars::JsonSchema;
@@ -21,18 +21,18 @@ pub(super) const LARGEST_DSCP: u8 = 63;
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("x-source" = "RFC 9435 section 4"))]
 pub struct DscpBleacherParams {
-    /// What it does to a code point.
+    /// How it changes a code point.
     pub mode: DscpBleaching,
     /// The code point that `remark` writes.
     #[schemars(range(max = 63))]
     pub to: Option<u8>,
     /// The probability that it rewrites a packet.
     pub probability: Probability,
-    /// The packets that it looks at.
+    /// The packets that it examines.
     pub affects: Affects,
 }
 
-/// What a box does to a code point.
+/// How a box changes a code point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DscpBleaching {

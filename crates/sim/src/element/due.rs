@@ -8,15 +8,15 @@ use windtunnel_wire::Packet;
 
 use super::Passage;
 
-/// Packets in the order in which they came; each leaves when it and all before it are due.
+/// Packets in order of arrival; each leaves when it and all packets before it are due.
 #[derive(Debug, Default)]
 pub(super) struct InOrder {
-    /// `enqueued_at` is the time at which a packet is due: never before the one ahead of it.
+    /// `enqueued_at` is the time at which a packet is due: never earlier than that of the packet before it.
     packets: VecDeque<Packet>,
 }
 
 impl InOrder {
-    /// A packet that is due at `due`; it goes on at once if that is now and none is ahead of it.
+    /// Adds a packet that is due at `due`; it leaves at once if that is now and no packet is before it.
     pub(super) fn enter(&mut self, mut packet: Packet, due: Time, now: Time) -> Passage {
         let ahead = self.packets.back().map(|last| last.enqueued_at);
         if due <= now && ahead.is_none() {
@@ -39,7 +39,7 @@ impl InOrder {
     }
 }
 
-/// Packets that leave each at its own time; those of one nanosecond in the order in which they came.
+/// Packets that each leave at their own time; those of the same nanosecond leave in order of arrival.
 #[derive(Debug, Default)]
 pub(super) struct ByTime {
     packets: BinaryHeap<Reverse<Due>>,
@@ -55,8 +55,8 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// The packet with this number, by arrival, leaves: true if it is reordered, one that came later having left before
-    /// (RFC 4737 section 3.3).
+    /// The packet with this arrival number leaves. True if it is reordered, that is, if a later one has left before
+    /// it (RFC 4737 section 3.3).
     pub(super) fn leaves(&mut self, number: u64) -> bool {
         let reordered = number < self.next_expected;
         self.next_expected = self.next_expected.max(number + 1);
@@ -72,7 +72,7 @@ struct Due {
 }
 
 impl ByTime {
-    /// A packet that is due at `due`.
+    /// Adds a packet that is due at `due`.
     pub(super) fn enter(&mut self, packet: Packet, due: Time) -> Passage {
         self.packets.push(Reverse(Due { at: due, number: self.arrived, packet }));
         self.arrived += 1;
@@ -83,7 +83,7 @@ impl ByTime {
         self.packets.peek().map_or(Time::NEVER, |Reverse(head)| head.at)
     }
 
-    /// Counts in `reordered` packets that leave after one that came later.
+    /// Counts in `reordered` the packets that leave after a later one.
     pub(super) fn release(&mut self, now: Time, reordered: &mut u64) -> Option<Packet> {
         if self.next_due() > now {
             return None;

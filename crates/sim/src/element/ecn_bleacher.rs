@@ -1,9 +1,9 @@
 //! A box that rewrites the ECN field.
 //!
-//! RFC 3168 section 18 lists the changes that a router must not make and what each of them does. Most boxes that make one
-//! clear the whole field, because they treat the byte that holds it as the type of service of RFC 791: ECT to Not-ECT
-//! turns marks into drops, CE to Not-ECT hides congestion. ECT(1) to ECT(0) hides SCE, the fine signal of MDS
-//! ("Multiplicative Decrease Scaling", Signaling Traversal).
+//! RFC 3168 section 18 lists the changes that a router must not make and the effect of each. Most boxes that make one
+//! clear the whole field, because they treat the byte that holds it as the type of service of RFC 791: changing ECT
+//! to Not-ECT turns marks into drops, and changing CE to Not-ECT hides congestion. Changing ECT(1) to ECT(0) hides
+//! SCE, the fine signal of MDS ("Multiplicative Decrease Scaling", Signaling Traversal).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,7 @@ pub struct EcnBleacherParams {
     pub to: CodePoint,
     /// The probability that it rewrites a packet.
     pub probability: Probability,
-    /// The packets that it looks at.
+    /// The packets that it examines.
     pub affects: Affects,
 }
 

@@ -1,8 +1,8 @@
 //! Losses in bursts: the Gilbert-Elliott model (Gilbert, "Capacity of a Burst-Noise Channel", 1960; Elliott 1963).
 //!
-//! A Markov chain of a good and a bad state with a loss probability in each. A packet meets the state that the chain is in
-//! when it arrives, and then the chain moves. Its long-run share of bad packets is `p / (p + r)`, and bursts have the mean
-//! length `1 / r`. The medium starts in the good state.
+//! A Markov chain has a good and a bad state with a loss probability in each. A packet meets the state that the chain
+//! has when the packet arrives, and then the chain moves. In the long run the share of bad packets is `p / (p + r)`,
+//! and bursts have the mean length `1 / r`. The medium starts in the good state.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ use super::{Affects, Element, ElementParams, Passage, Stage, Tally, lost_if};
 pub struct GilbertElliottParams {
     /// The probability of a move from good to bad, at each packet.
     pub p: Probability,
-    /// The probability of a move from bad to good, at each packet: bursts last 1/r packets in the mean.
+    /// The probability of a move from bad to good, at each packet: bursts last 1/r packets on average.
     pub r: Probability,
     /// The probability that a packet is lost in the good state.
     pub loss_good: Probability,

@@ -1,7 +1,8 @@
-//! A delay that varies from packet to packet (as netem's, with closed forms in place of its tables).
+//! A delay that varies from packet to packet (like netem's, with closed forms in place of its tables).
 //!
-//! A Pareto distribution with mean m and standard deviation s has the shape `1 + sqrt(1 + (m/s)^2)` and the least value
-//! `m (shape - 1) / shape`: solved from `m = shape x / (shape - 1)` and `s^2 = m^2 / (shape (shape - 2))`.
+//! A Pareto distribution with mean m and standard deviation s has the shape `1 + sqrt(1 + (m/s)^2)` and the least
+//! value `m (shape - 1) / shape`, which follow from `m = shape x / (shape - 1)` and `s^2 = m^2 / (shape (shape -
+//! 2))`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,13 +19,13 @@ use crate::random::Random;
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("x-source" = "netem"))]
 pub struct JitterParams {
-    /// How it varies.
+    /// The distribution of the delay.
     pub distribution: JitterDistribution,
-    /// The mean of the added delay, before it is cut at zero.
+    /// The mean of the added delay, before truncation at zero.
     pub mean: Duration,
     /// Uniform: the half width. Normal and Pareto: the standard deviation.
     pub deviation: Duration,
-    /// A packet with a short delay overtakes others; if not, none leaves before those ahead of it have.
+    /// If true, a packet with a short delay overtakes others; if false, no packet leaves before those ahead of it.
     pub reorder: bool,
 }
 
@@ -39,7 +40,7 @@ impl Default for JitterParams {
     }
 }
 
-/// How a delay varies. What falls below zero is zero.
+/// The distribution of a delay. Values below zero become zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum JitterDistribution {

@@ -1,10 +1,10 @@
-//! What a path does to packets outside of queues: media that lose, damage, double, delay or reorder them, and boxes that
-//! rewrite their headers.
+//! The effects of a path on packets outside of queues: media that lose, damage, duplicate, delay or reorder them, and
+//! boxes that rewrite their headers.
 //!
-//! Each is an [`Element`] with one file of its own: its parameters, which are its schema, and its behaviour. An element
-//! either lets a packet pass at once, or holds it and names one time at which it will release packets: each element takes
-//! one place among the event sources. Each has its own random stream, and draws for every packet that it concerns, needed
-//! or not, so that what one packet meets does not shift what later ones draw.
+//! Each is an [`Element`] in a file of its own: its parameters, which are its schema, and its behaviour. An element
+//! either lets a packet pass at once, or holds it and names one time at which it will release packets: each element
+//! is one event source. Each has its own random stream and draws for every packet that it concerns, whether or not
+//! the number is needed, so that the fate of one packet does not shift what later ones draw.
 //!
 //! The set of elements is open: another crate implements [`Params`](windtunnel_algorithm::Params), [`ElementParams`] and
 //! [`Element`].
@@ -59,33 +59,33 @@ pub use thinning::AckThinningParams;
 pub use tunnel_entry::{EntryMode, TunnelEntryParams};
 pub use tunnel_exit::{ExitDscp, ExitEcn, TunnelExitParams};
 
-/// What a path does to packets.
+/// An effect on packets on a path.
 pub trait Element: fmt::Debug + Send {
     /// A packet enters.
     fn enter(&mut self, packet: Packet, now: Time, tally: &mut Tally) -> Passage;
 
-    /// When [`Element::release`] has something; [`Time::NEVER`] while nothing is held.
+    /// When [`Element::release`] has a packet; [`Time::NEVER`] while nothing is held.
     fn next_release(&self) -> Time {
         Time::NEVER
     }
 
-    /// The next packet that is due; called until there is none.
+    /// The next packet that is due; call until there is none.
     fn release(&mut self, _now: Time, _tally: &mut Tally) -> Option<Packet> {
         None
     }
 }
 
-/// The parameters of an element, and how it is built.
+/// The parameters of an element, and its construction.
 pub trait ElementParams: AnyParams {
-    /// Where it works among the elements behind one link.
+    /// The stage at which it works among the elements behind one link.
     fn stage(&self) -> Stage;
 
-    /// True if no packet overtakes another or comes twice, as loss-free endpoints require.
+    /// True if no packet overtakes another or arrives twice, as loss-free endpoints require.
     fn keeps_order(&self) -> bool {
         true
     }
 
-    /// The end of a tunnel that it is, if it is one: packets go through entries and exits in pairs.
+    /// The end of a tunnel that this element is, if it is one: packets pass entries and exits in pairs.
     fn tunnel_end(&self) -> Option<TunnelEnd> {
         None
     }
@@ -101,8 +101,8 @@ impl PartialEq for dyn ElementParams {
     }
 }
 
-/// Where an element works among several behind one link, first to last. Elements of one stage keep the order in which they
-/// are written.
+/// The stage at which an element works among several behind one link, first to last. Elements of one stage keep the
+/// order in which they are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {
     /// Whether there is a medium at all.
@@ -113,13 +113,13 @@ pub enum Stage {
     Loss,
     /// What the medium damages.
     Damage,
-    /// What the medium doubles.
+    /// What the medium duplicates.
     Duplication,
     /// When the medium delivers: in bursts.
     Aggregation,
     /// When the medium delivers: with a delay.
     Delay,
-    /// In which order the medium delivers.
+    /// In what order the medium delivers.
     Order,
     /// What the node at the end of the link does: middleboxes and the ends of tunnels.
     Node,
@@ -134,7 +134,7 @@ pub enum TunnelEnd {
     Exit,
 }
 
-/// True if each tunnel that starts on a way also ends on it, and the other way round; `ends` are those on the way in order.
+/// True if each tunnel that starts on a way also ends on it, and vice versa; `ends` are those on the way in order.
 pub fn tunnels_match(ends: impl IntoIterator<Item = TunnelEnd>) -> bool {
     let depth = ends.into_iter().try_fold(0_u32, |depth, end| match end {
         TunnelEnd::Entry => Some(depth + 1),
@@ -143,27 +143,27 @@ pub fn tunnels_match(ends: impl IntoIterator<Item = TunnelEnd>) -> bool {
     depth == Some(0)
 }
 
-/// What becomes of a packet that enters an element.
+/// The fate of a packet that enters an element.
 #[derive(Debug)]
 pub enum Passage {
-    /// It goes on.
+    /// It continues.
     On(Packet),
-    /// It goes on twice.
+    /// It continues, twice.
     Twice(Packet, Packet),
     /// It is lost.
     Lost(Packet),
     /// It will be released later.
     Held,
-    /// It goes on, or is held if it is not here; and one that was held is lost for it.
+    /// It continues, or is held if it is not here; a packet that was held is lost in its place.
     Replacing(Option<Packet>, Packet),
 }
 
-/// What only an element itself can count.
+/// What only the element itself can count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Packets that it damaged.
     pub corrupted: u64,
-    /// Packets that left after one that had come later.
+    /// Packets that left after a later one.
     pub reordered: u64,
     /// Bursts that it released.
     pub bursts: u64,
@@ -171,7 +171,7 @@ pub struct Tally {
     pub rewritten: u64,
 }
 
-/// Counters of an element. `arrived + duplicated = passed + lost + held` in packets, at any time.
+/// Counters of an element, in packets. At any time `arrived + duplicated = passed + lost + held`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ImpairmentStats {
     pub(crate) arrived: u64,
@@ -220,7 +220,7 @@ impl Impairment {
         passage
     }
 
-    /// When [`Impairment::release`] has something.
+    /// When [`Impairment::release`] has a packet.
     pub(crate) fn next_release(&self) -> Time {
         self.element.next_release()
     }

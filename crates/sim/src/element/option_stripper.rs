@@ -1,9 +1,9 @@
-//! A box that removes TCP options, and flags, that it does not know.
+//! A box that removes TCP options and flags that it does not know.
 //!
-//! It overwrites an option with NOPs, so that the packet keeps its length (RFC 9768 section 3.2.3.2 and RFC 6994 section
-//! 3.2 expect such boxes). Without an option of its SYN or SYN/ACK a connection falls back to what both ends negotiated
-//! otherwise; AccECN goes on with the ACE field alone. The flag AE was reserved for a long time: a box that clears it
-//! takes ESCE away, and breaks the ACE field.
+//! It overwrites an option with NOPs, so that the packet keeps its length (RFC 9768 section 3.2.3.2 and RFC 6994
+//! section 3.2 expect such boxes). Without an option on its SYN or SYN/ACK, a connection falls back to what both ends
+//! negotiated otherwise; AccECN continues with the ACE field alone. The flag AE was reserved for a long time: a box
+//! that clears it removes ESCE and breaks the ACE field.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ use super::{Element, ElementParams, Passage, Stage, Tally};
 pub struct OptionStripperParams {
     /// What it removes.
     pub options: Vec<Stripped>,
-    /// The packets from which it does.
+    /// The packets from which it removes it.
     pub on: StrippedFrom,
     /// The probability that it removes them from a packet.
     pub probability: Probability,
@@ -42,7 +42,7 @@ pub enum Stripped {
     AeFlag,
 }
 
-/// Packets from which options are removed.
+/// The packets from which options are removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StrippedFrom {
@@ -54,7 +54,7 @@ pub enum StrippedFrom {
 }
 
 impl Default for OptionStripperParams {
-    /// The two options that are not in every stack.
+    /// The two options that not every stack has.
     fn default() -> OptionStripperParams {
         OptionStripperParams {
             options: vec![Stripped::Accecn, Stripped::Mds],

@@ -1,4 +1,4 @@
-//! Times in which nothing passes. What comes then is lost, or waits for the end and leaves in order.
+//! Times in which nothing passes. Packets that arrive then are lost, or wait for the end and leave in order.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use super::{Element, ElementParams, Passage, Stage, Tally};
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("x-source" = "RFC 6349; netem"))]
 pub struct OutageParams {
-    /// When, in order of time and apart from each other.
+    /// The outages, in order of time and disjoint.
     pub times: Vec<OutageTime>,
     /// Packets wait until the outage ends, and then leave together, instead of being lost.
     pub hold: bool,
@@ -67,14 +67,14 @@ impl ElementParams for OutageParams {
 #[derive(Debug)]
 struct Outage {
     params: OutageParams,
-    /// The outage that is under way, or the next one.
+    /// The current outage, or the next one.
     next: usize,
     held: InOrder,
 }
 
 impl Outage {
     fn new(mut params: OutageParams) -> Outage {
-        // Outages that touch are one: what waits for the end of the first waits for that of the last.
+        // Outages that touch count as one: packets that wait for the end of the first wait for that of the last.
         params.times.dedup_by(|later, earlier| {
             let touches = later.from == earlier.to;
             if touches {

@@ -14,11 +14,11 @@ use super::{Affects, Element, ElementParams, Passage, Stage, Tally, lost_if};
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("x-source" = "Floyd et al., Equation-Based Congestion Control, 2000"))]
 pub struct PeriodicLossParams {
-    /// The packet with this number, and with each multiple of it, is lost; the first packet has number 1.
+    /// The packets whose numbers are multiples of this one are lost; the first packet has number 1.
     #[schemars(range(min = 2), extend("x-unit" = "packets"))]
     #[serde(deserialize_with = "windtunnel_units::count::packets")]
     pub every: u64,
-    /// Each flow's packets are counted apart.
+    /// Packets of each flow are counted separately.
     pub per_flow: bool,
     /// Which packets are counted and may be lost.
     pub affects: Affects,

@@ -1,4 +1,4 @@
-//! Packets that overtake others: a share of them is late, or a share is early because all others wait (netem's `reorder`).
+//! Packets that overtake others: some are late, or some are early because all others wait (netem's `reorder`).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,11 +14,11 @@ use super::{Element, ElementParams, Passage, Stage, Tally};
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("x-source" = "netem"))]
 pub struct ReorderingParams {
-    /// The share of packets that change their place.
+    /// The share of packets that change their position.
     pub probability: Probability,
-    /// How they do.
+    /// How they change it.
     pub mode: ReorderingMode,
-    /// The delay that makes the difference.
+    /// The delay that reorders them.
     pub delay: Duration,
 }
 
@@ -32,7 +32,7 @@ impl Default for ReorderingParams {
     }
 }
 
-/// How packets change their place.
+/// How packets change their position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReorderingMode {
@@ -69,7 +69,7 @@ impl ElementParams for ReorderingParams {
     }
 }
 
-/// Changes the place of some packets.
+/// Changes the position of some packets.
 #[derive(Debug)]
 struct Reordering {
     params: ReorderingParams,
@@ -78,7 +78,7 @@ struct Reordering {
 }
 
 impl Element for Reordering {
-    /// Also packets that go on at once take their place in the heap: it is the heap that knows what overtook what.
+    /// Packets that continue at once also enter the heap, because the heap knows what overtook what.
     fn enter(&mut self, packet: Packet, now: Time, _tally: &mut Tally) -> Passage {
         let chosen = self.random.chance(self.params.probability);
         let late = chosen == (self.params.mode == ReorderingMode::Late);

@@ -17,7 +17,7 @@ pub struct ScriptedLossParams {
     #[schemars(extend("x-unit" = "packets"))]
     #[serde(deserialize_with = "windtunnel_units::count::packets")]
     pub packets: Vec<u64>,
-    /// Each flow's packets are counted apart.
+    /// Packets of each flow are counted separately.
     pub per_flow: bool,
     /// Which packets are counted and may be lost.
     pub affects: Affects,

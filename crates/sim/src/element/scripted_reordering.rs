@@ -1,4 +1,5 @@
-//! Listed packets that are overtaken: each by so many of those that follow it, or by all that come within a time.
+//! Listed packets that are overtaken, each by a number of the packets that follow it, or by all that arrive within a
+//! time.
 //!
 //! A packet that n others overtake has a reordering extent of n (RFC 4737 section 4.2), which is what a sender sees as n
 //! duplicate ACKs, or n segments above it by SACK.
@@ -15,8 +16,8 @@ use super::counting::{PacketCount, check_numbers};
 use super::due::Order;
 use super::{Affects, Element, ElementParams, Passage, Stage, Tally};
 
-/// Listed packets are overtaken: for tests and for teaching. One is held back until so many others have passed it, or for
-/// a time, whichever is over first.
+/// Listed packets are overtaken: for tests and for teaching. A packet is held back until a number of others have
+/// passed it, or for a time, whichever ends first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("x-source" = "RFC 4737 section 4.2 (reordering extent)"))]
@@ -25,13 +26,15 @@ pub struct ScriptedReorderingParams {
     #[schemars(extend("x-unit" = "packets"))]
     #[serde(deserialize_with = "windtunnel_units::count::packets")]
     pub packets: Vec<u64>,
-    /// A listed packet leaves right after so many later ones have passed it; those that are held back themselves do not count.
+    /// The number of later packets after which a listed packet leaves; packets that are held back themselves do not
+    /// count.
     #[schemars(range(min = 1), extend("x-unit" = "packets"))]
     #[serde(deserialize_with = "windtunnel_units::count::packets")]
     pub overtaken_by: Option<u32>,
-    /// None is held longer than this; if left out, as long as it takes, which may be to the end.
+    /// The longest time for which a packet is held; without it, a packet is held as long as necessary, possibly to
+    /// the end.
     pub delay: Option<Duration>,
-    /// Each flow's packets are counted apart, and only those overtake.
+    /// Packets of each flow are counted separately, and only those overtake.
     pub per_flow: bool,
     /// Which packets are counted, may be held back, and overtake.
     pub affects: Affects,
@@ -73,14 +76,15 @@ impl ElementParams for ScriptedReorderingParams {
 struct ScriptedReordering {
     params: ScriptedReorderingParams,
     count: PacketCount,
-    /// All packets that came.
+    /// The number of packets that arrived.
     arrived: u64,
-    /// Packets held back, in the order in which they came.
+    /// Packets held back, in order of arrival.
     held: VecDeque<Held>,
-    /// Packets on their way out, with their numbers by arrival. Also those that are not held back pass through here, so
-    /// that one that is leaves right behind the last that overtakes it, whatever else comes in that nanosecond.
+    /// Packets on their way out, with their arrival numbers. Packets that are not held back also pass through here,
+    /// so that a released one leaves directly behind the last one that overtakes it, whatever else arrives in that
+    /// nanosecond.
     leaving: VecDeque<(u64, Packet)>,
-    /// When the last of these came to leave.
+    /// When the last of these was due to leave.
     leaving_since: Time,
     order: Order,
 }
@@ -89,9 +93,9 @@ struct ScriptedReordering {
 struct Held {
     number: u64,
     packet: Packet,
-    /// How many have passed it.
+    /// The number of packets that have passed it.
     overtaken: u32,
-    /// When it leaves at the latest.
+    /// The latest time at which it leaves.
     until: Time,
 }
 
@@ -108,7 +112,8 @@ impl ScriptedReordering {
         }
     }
 
-    /// A packet of `flow` has passed all that are held back; some have been overtaken often enough.
+    /// A packet of `flow` has passed all packets that are held back; some of them may have been overtaken often
+    /// enough.
     fn overtake(&mut self, flow: FlowId, now: Time) {
         for held in &mut self.held {
             held.overtaken += u32::from(!self.params.per_flow || held.packet.flow == flow);
@@ -151,7 +156,7 @@ impl Element for ScriptedReordering {
 
     fn next_release(&self) -> Time {
         if self.leaving.is_empty() {
-            // All are held for the same time: the first that came is the first to leave.
+            // All are held for the same time: the first to arrive is the first to leave.
             self.held.front().map_or(Time::NEVER, |held| held.until)
         } else {
             self.leaving_since

@@ -1,7 +1,7 @@
-//! Each impairment alone: what it does to a stream of packets, against its definition.
+//! Each impairment alone: its effect on a stream of packets, against its definition.
 //!
-//! Seeds are fixed, so no test is flaky; the bounds say how unlikely a right implementation would be to miss them with a
-//! seed taken at random: 4 standard deviations are 6 in 100,000, the Kolmogorov-Smirnov bound 1.95 is 1 in 1000.
+//! Seeds are fixed, so no test is flaky; the bounds say how unlikely a correct implementation would be to miss them
+//! with a random seed: 4 standard deviations are 6 in 100,000, the Kolmogorov-Smirnov bound 1.95 is 1 in 1000.
 
 use std::sync::Arc;
 
@@ -40,8 +40,8 @@ fn impairment(params: impl ElementParams) -> Impairment {
     Impairment::new(&ImpairmentSpec { name: "medium".into(), config: Arc::new(params), seed: 1 })
 }
 
-/// Everything that leaves an impairment into which packets come at the given times, with the time at which it does; and
-/// what is lost. Events at one time: arrivals first.
+/// All packets that leave an impairment, with their times, when packets arrive at the given times; and the lost
+/// packets. Events at one time: arrivals first.
 fn run(impairment: &mut Impairment, packets: Vec<(Time, Packet)>) -> (Vec<(Time, Packet)>, Vec<Packet>) {
     let (mut out, mut lost) = (Vec::new(), Vec::new());
     let mut last = Time::ZERO;
@@ -70,7 +70,7 @@ fn run(impairment: &mut Impairment, packets: Vec<(Time, Packet)>) -> (Vec<(Time,
         let stats = *impairment.stats();
         assert_eq!(stats.arrived + stats.duplicated, stats.passed + stats.lost + impairment.held());
         assert_eq!(stats.lost, lost.len() as u64);
-        // Those that left by `release` are counted too.
+        // Packets that left by `release` are counted too.
         assert_eq!(stats.passed, out.len() as u64);
     }
     release(impairment, Time::NEVER, &mut last, &mut out);
@@ -211,7 +211,7 @@ fn delays(medium: &mut Impairment) -> Vec<f64> {
     out.iter().map(|packet| delay(packet).as_nanos_f64() / 1e3).collect()
 }
 
-/// Each distribution against its closed form. What is cut at zero is the probability there.
+/// Each distribution against its closed form. The part below zero becomes a probability at zero.
 #[test]
 fn jitter_has_its_distribution() {
     let fixed = delays(&mut jitter(JitterDistribution::Fixed, 700, 300, false));
@@ -275,8 +275,8 @@ fn outages() {
     }
 }
 
-/// Of ACKs 1 ms apart every fourth passes, and the last of all after the flush time; data, handshakes, SACKs and changes of
-/// the echo pass.
+/// Of ACKs 1 ms apart every fourth passes, and the last one passes after the flush time; data, handshakes, SACKs and
+/// changes of the echo pass.
 #[test]
 fn ack_thinning() {
     let params = AckThinningParams { keep_every: 4, flush: Some(Duration::from_millis(5)) };
@@ -296,7 +296,7 @@ fn ack_thinning() {
     assert_eq!(out.len(), 5);
 }
 
-/// Without a flush time what is not the n-th is lost; flows are thinned apart.
+/// Without a flush time all but every n-th are lost; flows are thinned separately.
 #[test]
 fn ack_thinning_without_flush() {
     let params = AckThinningParams { keep_every: 3, flush: None };
@@ -306,7 +306,8 @@ fn ack_thinning_without_flush() {
     assert_eq!(passed, [(0, 3), (1, 3), (0, 6), (1, 6), (0, 9), (1, 9)]);
 }
 
-/// A stream of ACKs between the data does not shift what data meet: random impairments draw for what concerns them alone.
+/// A stream of ACKs between the data does not change the fate of the data: random impairments draw only for packets
+/// that concern them.
 #[test]
 fn draws_are_for_packets_that_concern() {
     let lost = |with_acks: bool| {
@@ -321,7 +322,7 @@ fn draws_are_for_packets_that_concern() {
     assert_eq!(lost(true), lost(false));
 }
 
-/// What cannot work is found, with the key at fault.
+/// Invalid parameters are reported, with the key at fault.
 #[test]
 fn parameters_are_checked() {
     let span = |from, to| OutageTime { from: us(from), to: us(to) };

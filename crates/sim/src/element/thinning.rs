@@ -1,8 +1,9 @@
 //! ACK thinning: of the pure ACKs of a flow, one in n passes (RFC 3449 section 5.2).
 //!
-//! A cumulative ACK makes those before it dispensable, so the newest one is held and replaces the one held before, until
-//! the n-th comes or none has come for a time. ACKs that say more than "received up to here" are kept: those with SACK
-//! blocks, of the handshake, and those whose echo of congestion differs from the ACK before (as Linux's CAKE keeps them).
+//! A cumulative ACK makes earlier ones redundant, so the newest one is held and replaces the one held before, until
+//! the n-th arrives or none has arrived for a time. ACKs that say more than "received up to here" are kept: those
+//! with SACK blocks, those of the handshake, and those whose echo of congestion differs from the ACK before (as
+//! Linux's CAKE keeps them).
 
 use std::collections::VecDeque;
 
@@ -14,18 +15,18 @@ use windtunnel_wire::{FlowId, Packet, TcpFlags};
 
 use super::{Element, ElementParams, Passage, Stage, Tally};
 
-/// Few of the pure ACKs pass, as behind asymmetric links that thin them. ACKs with SACK blocks, of the handshake, or that
-/// begin or end an echo of CE, are never dropped.
+/// Few of the pure ACKs pass, as on asymmetric links that thin them. ACKs with SACK blocks, of the handshake, or that
+/// start or end an echo of CE, are never dropped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("x-source" = "RFC 3449 section 5.2"))]
 pub struct AckThinningParams {
-    /// One of so many pure ACKs of a flow passes: the last of each group.
+    /// One of this many pure ACKs of a flow passes: the last of each group.
     #[schemars(range(min = 1), extend("x-unit" = "packets"))]
     #[serde(deserialize_with = "windtunnel_units::count::packets")]
     pub keep_every: u32,
-    /// An ACK that is not followed by another one within this time passes all the same; if left out, the last ACKs of a
-    /// burst may be dropped, and the sender's timer has to find out.
+    /// An ACK passes if no other one follows it within this time; without it, the last ACKs of a burst may be
+    /// dropped, and only the sender's timer notices.
     pub flush: Option<Duration>,
 }
 
@@ -58,7 +59,7 @@ impl ElementParams for AckThinningParams {
     }
 }
 
-/// Lets few ACKs pass.
+/// Lets only few ACKs pass.
 #[derive(Debug)]
 struct AckThinning {
     params: AckThinningParams,
@@ -133,7 +134,7 @@ impl Element for AckThinning {
     }
 }
 
-/// True for an ACK that a later one does not make dispensable.
+/// True for an ACK that a later one does not make redundant.
 fn says_more(packet: &Packet) -> bool {
     packet.flags.contains(TcpFlags::SYN)
         || packet.options.as_ref().is_some_and(|options| !options.sack.as_slice().is_empty())

@@ -1,12 +1,12 @@
-//! The entry of a tunnel: it puts an IP header around the packet (RFC 6040 section 4.1).
+//! The entry of a tunnel: it adds an IP header around the packet (RFC 6040 section 4.1).
 //!
 //! In normal mode the outer ECN field is a copy of the inner one. In compatibility mode, for a tunnel's exit that does not
 //! know ECN, it is Not-ECT, and a queue within the tunnel can only drop. Until the exit the network reads and marks the
 //! outer header, and links carry its bytes. The DSCP is copied (the uniform model of RFC 2983 section 3) or set by the
 //! tunnel (the pipe model). A packet in four tunnels is not accepted into a fifth (RFC 2473 section 4.1.1): it is lost.
 //!
-//! Links between the ends carry packets larger than the scenario's `mtu`: they are taken to have room for the tunnel's
-//! header, as operators configure it.
+//! Links between the ends carry packets larger than the scenario's `mtu`: the model assumes that they have room for
+//! the tunnel's header, as operators configure it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ const MOST_OVERHEAD: Bytes = Bytes::new(1000);
 pub struct TunnelEntryParams {
     /// The outer ECN field.
     pub mode: EntryMode,
-    /// The outer DSCP; if left out, a copy of the inner one.
+    /// The outer DSCP; without it, a copy of the inner one.
     #[schemars(range(max = 63))]
     pub dscp: Option<u8>,
     /// The headers that it adds: 20 bytes for IPv4 in IPv4, 24 for GRE, 50 for VXLAN, 60 for `WireGuard`.

@@ -1,9 +1,10 @@
 //! The exit of a tunnel: it removes the outer IP header (RFC 6040 section 4.2).
 //!
-//! What a queue within the tunnel wrote into the outer ECN field goes into the inner one, by one table for all tunnels. A
-//! packet whose inner header is not ECN-capable is dropped if the outer one says CE: nobody would hear the mark. An exit
-//! that knows no ECN (RFC 2003) looks at the outer field not at all, and loses marks. The DSCP is that of the inner header
-//! (the pipe model of RFC 2983 section 3), or of the outer one (the uniform model). A packet that is in no tunnel passes.
+//! The mark of a queue within the tunnel moves from the outer ECN field to the inner one, by one table for all
+//! tunnels. A packet whose inner header is not ECN-capable is dropped if the outer one says CE, because nobody would
+//! hear the mark. An exit that does not know ECN (RFC 2003) ignores the outer field and loses marks. The DSCP is that
+//! of the inner header (the pipe model of RFC 2983 section 3), or of the outer one (the uniform model). A packet that
+//! is in no tunnel passes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,13 +19,13 @@ use super::{Element, ElementParams, Passage, Stage, Tally, TunnelEnd};
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("x-source" = "RFC 6040 section 4.2; RFC 2983"))]
 pub struct TunnelExitParams {
-    /// What becomes of the outer ECN field.
+    /// How the outer ECN field is treated.
     pub ecn: ExitEcn,
-    /// What becomes of the outer DSCP.
+    /// How the outer DSCP is treated.
     pub dscp: ExitDscp,
 }
 
-/// What becomes of the outer ECN field.
+/// How the outer ECN field is treated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExitEcn {
@@ -35,14 +36,14 @@ pub enum ExitEcn {
     Ignore,
 }
 
-/// What becomes of the outer DSCP (RFC 2983 section 3).
+/// How the outer DSCP is treated (RFC 2983 section 3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExitDscp {
     /// The inner one stays as it is.
     #[default]
     Pipe,
-    /// It takes the place of the inner one.
+    /// It replaces the inner one.
     Uniform,
 }
 

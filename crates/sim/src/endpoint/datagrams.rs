@@ -36,7 +36,7 @@ impl SenderHalf for DatagramSender {
         SenderState::default()
     }
 
-    /// When it starts again, what is left of an earlier start does not matter.
+    /// When the flow starts again, the rest of an earlier start does not matter.
     fn withdraws_timer(&self) -> bool {
         true
     }

@@ -26,11 +26,11 @@ pub(crate) enum Ends {
         receiver: Box<DatagramReceiver>,
     },
     Foreign(Halves),
-    /// The place of a connection that has ended, and a flow whose connections are flows of their own.
+    /// The place of a connection that has ended, or a flow whose connections are flows of their own.
     Nobody,
 }
 
-/// One expression for whichever sending half there is.
+/// Evaluates one expression for whichever sending half there is.
 macro_rules! with_sender {
     ($ends:expr, $half:ident => $call:expr, nobody => $nobody:expr) => {
         match $ends {
@@ -43,7 +43,7 @@ macro_rules! with_sender {
     };
 }
 
-/// What is asked where no packet passes.
+/// Queries that no packet path uses.
 impl Ends {
     pub(crate) fn start(&mut self, now: Time) {
         with_sender!(self, half => half.start(now), nobody => {});
@@ -53,7 +53,7 @@ impl Ends {
         with_sender!(self, half => half.stop(), nobody => {});
     }
 
-    /// The window that the sender starts with, if it has one.
+    /// The initial window of the sender, if it has one.
     pub(crate) fn window(&self) -> Option<Bytes> {
         with_sender!(self, half => half.observe().cwnd, nobody => None)
     }
@@ -62,7 +62,8 @@ impl Ends {
         with_sender!(self, half => half.reading(), nobody => Reading::default())
     }
 
-    /// The named numbers of the sender's controller; none of datagrams, and of a flow that stands for many connections.
+    /// The named numbers of the sender's controller; none for datagrams, nor for a flow that stands for many
+    /// connections.
     pub(crate) fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
         with_sender!(self, half => half.probe(out), nobody => {});
     }
@@ -90,15 +91,17 @@ impl Ends {
     }
 }
 
-/// A transport as a type: where its halves are among the [`Ends`]. The loop's code is compiled once for each.
+/// A transport as a type: where its halves are among the [`Ends`]. The loop's code is compiled once for each
+/// transport.
 pub(crate) trait Transported {
     type Sender: SenderHalf + ?Sized;
     type Receiver: ReceiverHalf + ?Sized;
 
-    /// A flow of it may be one of another flow's connections, which ends with its last packet: its packets on their way are counted.
+    /// A flow with this transport may be a connection of another flow, which ends with its last packet: its packets
+    /// in the network are counted.
     const ARRIVES: bool;
 
-    /// The sending half; nothing if the flow has another transport, or its connection has ended.
+    /// The sending half; none if the flow has another transport, or its connection has ended.
     fn sender(ends: &mut Ends) -> Option<&mut Self::Sender>;
 
     /// The receiving half, likewise.

@@ -104,7 +104,7 @@ impl ReceiverHalf for Receiver {
         self.delays()
     }
 
-    /// Nothing may be left to wait for when the network is empty: that is how a stall is found.
+    /// When the network is empty, no timer may be pending: this is how a stall is detected.
     #[inline(always)]
     fn withdraws_timer(&self) -> bool {
         true

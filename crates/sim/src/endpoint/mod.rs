@@ -1,12 +1,13 @@
 //! What sends and what receives: the two halves of a flow, behind one small interface.
 //!
-//! The loop knows no transport. It hands a packet to a half, polls it for packets until there are none, and calls it when its
-//! timer expires; the recorder looks at the sending half after each packet that it took. A half is a state machine without input or
-//! output of its own, so that a stack from elsewhere (a QUIC library, another TCP) can stand where ours stands: it implements
-//! [`SenderHalf`] and [`ReceiverHalf`], a [`Stack`] makes them, and [`crate::Transport::Foreign`] carries the stack.
+//! The loop knows no transport. It hands a packet to a half, polls it for packets until there are none, and calls it
+//! when its timer expires; the recorder reads the sending half after each packet that it took. A half is a state
+//! machine without input or output of its own, so that an external stack (a QUIC library, another TCP) can take the
+//! place of ours: it implements [`SenderHalf`] and [`ReceiverHalf`], a [`Stack`] makes them, and
+//! [`crate::Transport::Foreign`] carries the stack.
 //!
-//! The loop's code for them is generic, and compiled once for each transport: what a packet passes is inlined for our own halves, and a
-//! call through a pointer for those from elsewhere (docs/decisions/0010-endpoint-interface.md).
+//! The loop's code for them is generic, and compiled once for each transport: the path of a packet is inlined for our
+//! own halves, and a call through a pointer for external ones (docs/decisions/0010-endpoint-interface.md).
 
 mod datagrams;
 mod ends;
@@ -32,8 +33,9 @@ pub(crate) use tcp::TcpEnd;
 
 /// The sending half of a flow: a stack, and the application that writes into it.
 ///
-/// After each call of [`start`], [`on_packet`] and [`on_timer`] the loop polls until there is no packet left, and then asks for the next
-/// timer. Time comes from outside; a stack with a clock of its own reckons from the `now` of each call.
+/// After each call of [`start`], [`on_packet`] and [`on_timer`] the loop polls until there is no packet left, and
+/// then asks for the next timer. Time comes from outside; a stack with a clock of its own derives it from the `now`
+/// of each call.
 ///
 /// [`start`]: SenderHalf::start
 /// [`on_packet`]: SenderHalf::on_packet
@@ -42,7 +44,7 @@ pub trait SenderHalf: Debug + Send {
     /// The application has data to send from now on. Called again after a [`SenderHalf::stop`].
     fn start(&mut self, now: Time);
 
-    /// The application has no more data; what is in flight drains.
+    /// The application has no more data; data in flight drain.
     fn stop(&mut self);
 
     /// A packet of the receiving half arrived.
@@ -57,7 +59,7 @@ pub trait SenderHalf: Debug + Send {
     /// The timer has expired. Returns whether that may have changed the window.
     fn on_timer(&mut self, now: Time) -> bool;
 
-    /// What the recorder notes after each packet that it took.
+    /// What the recorder notes after each packet that the half took.
     fn observe(&self) -> SenderState;
 
     /// True if the packet polled last had been sent before.
@@ -70,7 +72,7 @@ pub trait SenderHalf: Debug + Send {
         None
     }
 
-    /// Its controller is in slow start.
+    /// True while its controller is in slow start.
     fn in_slow_start(&self) -> bool {
         false
     }
@@ -80,7 +82,7 @@ pub trait SenderHalf: Debug + Send {
         None
     }
 
-    /// What it has counted, and the state that no packet shows: read at the end of each recording interval.
+    /// Its counters, and the state that no packet shows: read at the end of each recording interval.
     fn reading(&self) -> Reading {
         Reading::default()
     }
@@ -88,13 +90,13 @@ pub trait SenderHalf: Debug + Send {
     /// The named numbers of its controller: `out(name, value)`, always the same names in the same order.
     fn probe(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
 
-    /// What a capture shows of it beside each packet that it sends.
+    /// What a capture shows about it beside each packet that it sends.
     fn hidden(&self) -> Option<Hidden> {
         None
     }
 
-    /// True if its event is taken back as soon as its timer is: otherwise it stays, comes too early, and is set anew, which is cheaper
-    /// for timers that move with every packet.
+    /// If true, the timer's event is cancelled as soon as the timer is. If false, the event stays, fires too early,
+    /// and is set again, which is cheaper for timers that move with every packet.
     fn withdraws_timer(&self) -> bool {
         false
     }
@@ -116,7 +118,7 @@ pub trait ReceiverHalf: Debug + Send {
     /// When [`ReceiverHalf::on_timer`] wants to be called; [`Time::NEVER`] if it does not.
     fn next_timer(&self) -> Time;
 
-    /// The timer has expired. Returns what the application has now, and had not before.
+    /// The timer has expired. Returns the data that are newly available to the application.
     fn on_timer(&mut self, now: Time) -> Bytes;
 
     /// False if it never asks for a timer.
@@ -124,8 +126,8 @@ pub trait ReceiverHalf: Debug + Send {
         true
     }
 
-    /// True if its event is taken back as soon as its timer is: otherwise it stays, comes too early, and is set anew, which is cheaper
-    /// for timers that move with every packet.
+    /// If true, the timer's event is cancelled as soon as the timer is. If false, the event stays, fires too early,
+    /// and is set again, which is cheaper for timers that move with every packet.
     fn withdraws_timer(&self) -> bool {
         false
     }
@@ -140,7 +142,7 @@ pub struct Halves {
     pub receiver: Box<dyn ReceiverHalf>,
 }
 
-/// What a stack needs to know of the flow whose halves it makes.
+/// What a stack needs to know about the flow whose halves it makes.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowContext<'a> {
     /// Which flow it is: all of its packets carry this.

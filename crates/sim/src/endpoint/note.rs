@@ -1,4 +1,4 @@
-//! What the recorder notes of a flow's halves: the same for every transport.
+//! What the recorder notes about a flow's halves: the same for every transport.
 
 #![expect(
     clippy::inline_always,
@@ -42,7 +42,7 @@ impl Note<'_> {
             cwnd,
             in_flight: state.in_flight,
             cwnd_limited,
-            // Asking the controller costs a virtual call: only while somebody wants to know.
+            // Asking the controller costs a virtual call, so it is asked only while the answer is needed.
             slow_start: self.recorder.wants_phase(self.flow) && half.in_slow_start(),
         };
         if self.recorder.leaves_slow_start(self.flow, state.slow_start) {

@@ -1,4 +1,4 @@
-//! What halves tell of themselves: after each packet, at the end of an interval, and beside a captured packet.
+//! What halves report about themselves: after each packet, at the end of an interval, and beside a captured packet.
 
 use std::ops::{AddAssign, Sub};
 
@@ -30,11 +30,11 @@ impl Feedback {
 /// What a packet from the sending half brought to the receiving half.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arrival {
-    /// Bytes that the application has now, and had not before.
+    /// Bytes that are newly available to the application.
     pub delivered: Bytes,
     /// ECT(1) on this flow means SCE.
     pub understands_sce: bool,
-    /// What a flow of numbered datagrams knows of its delay and its losses.
+    /// What a flow of numbered datagrams knows about its delay and its losses.
     pub receipt: Option<Receipt>,
 }
 
@@ -51,7 +51,7 @@ pub struct SenderState {
     pub cwnd_limited: bool,
 }
 
-/// What is read of a sending half at the end of an interval.
+/// The values read from a sending half at the end of an interval.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reading {
     /// What it has counted since it was made.
@@ -118,7 +118,7 @@ impl AddAssign for Counters {
 
 impl Sub for Counters {
     type Output = Counters;
-    /// What was counted since `earlier`.
+    /// The counts since `earlier`.
     fn sub(self, earlier: Counters) -> Counters {
         let mut limited = self.limited;
         limited.iter_mut().zip(earlier.limited).for_each(|(sum, part)| *sum = sum.saturating_sub(part));

@@ -62,7 +62,7 @@ impl SenderHalf for TcpEnd {
 
     #[inline]
     fn on_packet(&mut self, packet: &Packet, now: Time) -> Feedback {
-        // What held it back until this ACK: it opens the window, and all that fits leaves at once.
+        // The limit until this ACK: the ACK opens the window, and everything that fits leaves at once.
         let cwnd_limited = self.sender.cwnd_limited();
         let report = self.sender.on_ack(packet, now);
         Feedback { rtt: report.rtt, ece: report.ece, esce: report.esce, cwnd_limited }

@@ -143,7 +143,7 @@ impl TcpSender {
         }
     }
 
-    /// What the recorder reads of it at its tick.
+    /// The values that the recorder reads at its tick.
     pub(crate) fn info(&self) -> TcpInfo {
         either!(self, sender => sender.info())
     }
@@ -156,7 +156,7 @@ impl TcpSender {
         }
     }
 
-    /// What a capture shows of it besides the packet.
+    /// What a capture shows about it besides the packet.
     pub(crate) fn hidden(&self) -> Hidden {
         let (ssthresh, state, limit) = match self {
             TcpSender::Linux(sender) => {

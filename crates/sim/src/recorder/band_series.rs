@@ -1,6 +1,6 @@
-//! What is recorded of the bands of a queue that has several: per interval, and between window edges.
+//! The record of a queue's bands, where it has several: per interval, and between window edges.
 //!
-//! The queue counts for each band; what an interval added is the difference of two readings, so that recording bands
+//! The queue counts for each band; the difference of two readings gives an interval's counts, so that recording bands
 //! costs nothing per packet.
 
 use windtunnel_qdisc::QueueStats;
@@ -12,7 +12,7 @@ use crate::link::Link;
 use crate::result::{BandSummary, DropSummary};
 
 columns! {
-    /// One row per interval, queue and band; none for a band that was empty throughout.
+    /// One row per interval, queue and band; no row for a band that was empty throughout.
     pub(crate) struct BandColumns as "bands" {
         time_s: F64(f64),
         queue: U32(u32),
@@ -97,7 +97,7 @@ pub(crate) fn summaries(
     to.iter().enumerate().map(summary).collect()
 }
 
-/// The mean sojourn time; not a number if nothing left.
+/// The mean sojourn time; NaN if nothing left.
 fn mean_ms(stats: &QueueStats) -> f64 {
     stats.waited.as_millis_f64() / stats.departed as f64
 }

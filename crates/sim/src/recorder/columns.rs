@@ -1,4 +1,4 @@
-//! Tables of typed columns: what a run hands out, without a copy.
+//! Tables of typed columns: a run hands them out without a copy.
 
 /// One column.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,7 +11,7 @@ pub enum Column {
     I64(Vec<i64>),
     /// Indices.
     U32(Vec<u32>),
-    /// Indices of which -1 means "all".
+    /// Indices, where -1 means "all".
     I32(Vec<i32>),
     /// Small codes.
     U8(Vec<u8>),
@@ -20,7 +20,7 @@ pub enum Column {
 }
 
 impl Column {
-    /// How many rows there are.
+    /// The number of rows.
     pub fn len(&self) -> usize {
         match self {
             Column::F64(v) => v.len(),
@@ -33,7 +33,7 @@ impl Column {
         }
     }
 
-    /// True without a row.
+    /// True if there are no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -1,7 +1,7 @@
 //! A digest of everything that happened: equal for equal runs, different after the first difference.
 
-/// A running 64-bit hash over every dequeue and every ACK. Each word is mixed in by an odd multiplication and a
-/// rotation, so that order matters.
+/// A running 64-bit hash over every dequeue and every ACK. A multiplication by an odd number and a rotation mix in
+/// each word, so that order matters.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Digest(u64);
 

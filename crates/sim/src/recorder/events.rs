@@ -38,7 +38,7 @@ columns! {
     }
 }
 
-/// What an AQM calls the numbers of [`Oscillators`].
+/// The names that an AQM gives to the numbers of [`Oscillators`].
 const OSCILLATORS: [&str; 3] = ["acc", "mds_osc", "osc"];
 
 /// Every dequeue, with the state of the AQM after it.

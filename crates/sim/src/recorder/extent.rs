@@ -1,4 +1,4 @@
-//! How many times there were, their sum, the least and the longest: exact, and added to with every packet.
+//! The count of a set of times, their sum, the least and the longest: exact, and updated with every packet.
 
 use windtunnel_units::Duration;
 
@@ -41,7 +41,7 @@ impl Extent {
         self.max
     }
 
-    /// The mean in milliseconds; NaN of nothing, as the others.
+    /// The mean in milliseconds; NaN for an empty set, like the others.
     pub(crate) fn mean_ms(&self) -> f64 {
         self.sum as f64 / self.n as f64 / 1e6
     }

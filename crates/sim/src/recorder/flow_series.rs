@@ -1,4 +1,4 @@
-//! What is recorded of a flow: per interval, and per segment between window edges.
+//! The record of a flow: per interval, and per segment between window edges.
 
 use windtunnel_cc::ExitReason;
 use windtunnel_units::{Bytes, Duration, Time};
@@ -39,14 +39,14 @@ columns! {
     }
 }
 
-/// What the summary of a flow repeats of it.
+/// The properties of a flow that its summary repeats.
 #[derive(Debug)]
 pub(super) struct FlowInfo {
     pub(super) name: String,
     pub(super) cc_name: String,
     pub(super) application: &'static str,
     pub(super) wire: Wire,
-    /// It sends datagrams, each on its own: nothing is sent again.
+    /// It sends datagrams independently: nothing is sent again.
     pub(super) datagrams: bool,
     /// Its endpoints are loss-free: they do not count what they send.
     pub(super) loss_free: bool,
@@ -110,7 +110,7 @@ impl FlowSums {
 pub(crate) struct FlowTotals {
     /// Nothing before the first interval of the segment.
     sums: Option<FlowSums>,
-    /// To 0.4 %: of a thousand flows, each has its own, and they should stay in the cache.
+    /// Precise to 0.4 %: each of a thousand flows has its own histogram, and all should stay in the cache.
     rtt: Buckets<8>,
     counters: Counters,
     transfers: Option<Box<TransferTotals>>,
@@ -163,11 +163,11 @@ impl FlowTotals {
 #[derive(Debug)]
 pub(crate) struct FlowRecorder {
     pub(crate) sums: FlowSums,
-    /// Of the segment that is under way.
+    /// The totals of the current segment.
     pub(super) totals: FlowTotals,
-    /// What the sender had counted when the interval began.
+    /// The sender's counts at the start of the interval.
     counted: Counters,
-    /// It is one connection: datagrams have no window, and a flow that stands for many connections has not one.
+    /// It has one congestion window. Datagrams have none, and a flow that stands for many connections has several.
     has_window: bool,
     cwnd: Bytes,
     cwnd_since: Time,
@@ -193,7 +193,7 @@ pub(crate) struct WindowState {
 }
 
 impl FlowRecorder {
-    /// The recorder of a flow that begins with the window `cwnd`, if it has one.
+    /// The recorder of a flow that starts with the window `cwnd`, if it has one.
     pub(crate) fn new(cwnd: Option<Bytes>) -> FlowRecorder {
         let has_window = cwnd.is_some();
         let cwnd = cwnd.unwrap_or_default();
@@ -264,7 +264,7 @@ impl FlowRecorder {
         self.in_slow_start
     }
 
-    /// True when the flow has just left slow start: tell [`FlowRecorder::left_slow_start`] why.
+    /// True if the flow has just left slow start: tell [`FlowRecorder::left_slow_start`] why.
     #[inline]
     pub(crate) fn leaves_slow_start(&self, slow_start: bool) -> bool {
         self.in_slow_start && !slow_start
@@ -324,7 +324,7 @@ impl FlowRecorder {
         rows.delivered_bytes.push(counted.delivered.get());
     }
 
-    /// Ends a segment: its totals.
+    /// Ends a segment: returns its totals.
     pub(crate) fn take_totals(&mut self) -> FlowTotals {
         std::mem::replace(&mut self.totals, FlowTotals::new())
     }

@@ -1,19 +1,19 @@
 //! Percentiles of times in bounded memory.
 //!
-//! The buckets of an HDR histogram (Tene): each power of two is cut into `2^PRECISION`, and what is below that has a bucket for each
-//! value. With 10 bits a bucket is at most 0.1 % wide, with 8 bits 0.4 %. Recording is a shift and an increment: it happens
-//! twice per packet, and a general library's took 5 % of a run. What an interval sums up anyway, its [`Extent`], is not
-//! summed up once more.
+//! The buckets of an HDR histogram (Tene): each power of two is divided into `2^PRECISION` buckets, and each value
+//! below that has a bucket of its own. With 10 bits a bucket is at most 0.1 % wide, with 8 bits 0.4 %. Recording is a
+//! shift and an increment: it happens twice per packet, and a general library took 5 % of a run. The sums that an
+//! interval keeps anyway, its [`Extent`], are not kept twice.
 
 use windtunnel_units::Duration;
 
 use super::extent::Extent;
 use crate::result::Percentiles;
 
-/// The longest time told apart: beyond 17 minutes all are one.
+/// The longest time that is distinguished: all times beyond 17 minutes count as one.
 const HIGHEST: u64 = (1 << 40) - 1;
 
-/// How many times fall into each bucket: percentiles to one part in `2^PRECISION`.
+/// The number of times in each bucket: percentiles to one part in `2^PRECISION`.
 #[derive(Clone, Debug)]
 pub(crate) struct Buckets<const PRECISION: u32> {
     counts: Vec<u32>,
@@ -22,7 +22,7 @@ pub(crate) struct Buckets<const PRECISION: u32> {
 }
 
 impl<const PRECISION: u32> Buckets<PRECISION> {
-    /// Tells times apart down to `2^unit` ns.
+    /// Distinguishes times down to `2^unit` ns.
     pub(crate) const fn new(unit: u32) -> Self {
         Buckets { counts: Vec::new(), unit }
     }
@@ -65,7 +65,7 @@ impl<const PRECISION: u32> Buckets<PRECISION> {
         })
     }
 
-    /// The value of nearest rank in milliseconds: the middle of its bucket, within what was seen.
+    /// The value of nearest rank in milliseconds: the middle of its bucket, limited to the range seen.
     fn quantile(&self, share: f64, extent: &Extent) -> f64 {
         let total: u64 = self.counts.iter().map(|c| u64::from(*c)).sum();
         let rank = (share * total as f64).ceil() as u64;
@@ -89,7 +89,7 @@ pub(crate) struct TimeHistogram<const PRECISION: u32> {
 }
 
 impl<const PRECISION: u32> TimeHistogram<PRECISION> {
-    /// Tells times apart down to `2^unit` ns.
+    /// Distinguishes times down to `2^unit` ns.
     pub(crate) const fn new(unit: u32) -> Self {
         TimeHistogram { buckets: Buckets::new(unit), extent: Extent::NONE }
     }
@@ -114,12 +114,12 @@ impl<const PRECISION: u32> TimeHistogram<PRECISION> {
 /// The bucket of a value.
 #[inline]
 const fn bucket_of<const PRECISION: u32>(value: u64) -> usize {
-    // How far the value must be shifted for its leading PRECISION + 1 bits to remain.
+    // The shift that leaves the leading PRECISION + 1 bits of the value.
     let shift = (63 - PRECISION).saturating_sub((value | 1).leading_zeros());
     ((shift as usize) << PRECISION) + (value >> shift) as usize
 }
 
-/// The lowest value of a bucket, and how many values it holds.
+/// The lowest value of a bucket, and the number of values that it holds.
 const fn bounds_of<const PRECISION: u32>(bucket: usize) -> (u64, u64) {
     let shift = (bucket >> PRECISION).saturating_sub(1);
     let leading = bucket - (shift << PRECISION);
@@ -164,7 +164,7 @@ mod tests {
             prop_assert_eq!(bucket_of::<10>(low + width), bucket + 1);
         }
 
-        /// Two halves merged are the whole.
+        /// Two halves merged equal the whole.
         #[test]
         fn merging_is_recording(values in prop::collection::vec(0_u64..1 << 41, 1..50), cut in 0_usize..50) {
             let mut whole = TimeHistogram::<8>::new(0);

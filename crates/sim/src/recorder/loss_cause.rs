@@ -1,8 +1,8 @@
-//! What lost a packet.
+//! The cause of a packet's loss.
 
 use windtunnel_qdisc::DropReason;
 
-/// What lost a packet: a queue, which has reasons, or a medium.
+/// The cause of a packet's loss: a queue, which has reasons, or a medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LossCause {
     /// A queue dropped it.

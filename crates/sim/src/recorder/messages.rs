@@ -1,4 +1,4 @@
-//! What applications see: transfers and their completion times, datagrams and their delay.
+//! The view of applications: transfers and their completion times, datagrams and their delay.
 
 use windtunnel_units::{Bytes, Duration, Time};
 
@@ -14,7 +14,7 @@ pub(super) struct TransferTotals {
     rejected: u64,
     completed: u64,
     bytes: Bytes,
-    /// To 0.4 %.
+    /// Precise to 0.4 %.
     time: TimeHistogram<8>,
 }
 
@@ -107,7 +107,7 @@ impl DatagramTotals {
     }
 
     pub(super) fn summary(&self, sent: u64) -> DatagramSummary {
-        // A receiver knows of a loss by what arrives later; where nothing arrives, all is lost that was sent.
+        // A receiver detects a loss by later arrivals; where nothing arrives, all packets sent are lost.
         let expected = if self.received == 0 { sent } else { self.expected };
         let lost = expected.saturating_sub(self.received);
         DatagramSummary {
@@ -149,7 +149,7 @@ impl Recorder {
         self.transfers.completed(now, series, written, size);
     }
 
-    /// The sender of one of `series`' connections handled an ACK. Of these no windows are recorded.
+    /// The sender of one of `series`' connections handled an ACK. No windows are recorded for these connections.
     pub(crate) fn member_acknowledged(
         &mut self,
         now: Time,

@@ -1,8 +1,8 @@
 //! The recorder: watches the run and keeps columns, histograms and counters.
 //!
-//! Nothing is formatted here, and nothing that it does changes the run. Rows are written at each recording
-//! interval and at each edge of a measurement window; the run is thereby cut into segments, whose totals are
-//! merged into the windows at the end: an event costs the same however many windows there are.
+//! Nothing is formatted here, and the recorder never changes the run. Rows are written at each recording interval and
+//! at each edge of a measurement window; these edges divide the run into segments, whose totals are merged into the
+//! windows at the end: an event costs the same however many windows there are.
 
 mod band_series;
 pub mod columns;
@@ -63,7 +63,7 @@ struct SpanTotals {
     to: Time,
     flows: Vec<FlowTotals>,
     queues: Vec<QueueTotals>,
-    /// The counters of each queue's bands at its end.
+    /// The counters of each queue's bands at the end of the segment.
     bands: Vec<Vec<QueueStats>>,
 }
 
@@ -87,10 +87,11 @@ pub(crate) struct Recorder {
     /// The state of controllers and of queues.
     cc: StateRows,
     aqm: QueueStates,
-    /// Single events or changes of state are kept: ACKs, timeouts and dequeues are told in detail.
+    /// Single events or changes of state are kept: ACKs, timeouts and dequeues are reported in detail.
     detailed: bool,
     captures: Option<Captures>,
-    /// As which flow a connection is recorded that arrived while the run went on, by its index above those of the network.
+    /// For each connection created during the run: the flow whose statistics it counts towards. The index is the
+    /// connection's index minus the number of flows of the network.
     members: Vec<u32>,
     digest: Digest,
     /// Segments that have ended.
@@ -175,12 +176,12 @@ impl Recorder {
         &self.flow_info[series].name
     }
 
-    /// A connection of `series` takes a place among the flows for the first time.
+    /// A connection of `series` occupies a new place among the flows.
     pub(crate) fn add_member(&mut self, series: usize) {
         self.members.push(series as u32);
     }
 
-    /// As which flow one is recorded.
+    /// The flow as which a flow or connection is recorded.
     fn series(&self, flow: FlowId) -> usize {
         series_of(flow, self.flows.len(), &self.members)
     }
@@ -265,7 +266,7 @@ impl Recorder {
         }
     }
 
-    /// A packet of `series` was lost by a queue or a medium; `id` is its number, if it is gone.
+    /// A queue or a medium lost a packet of `series`; `id` is its number, if it is gone.
     pub(crate) fn lost(&mut self, series: usize, cause: LossCause, id: Option<u64>) {
         self.flows[series].sums.drops.count(cause);
         if let (Some(captures), Some(id)) = (&mut self.captures, id) {
@@ -281,7 +282,7 @@ impl Recorder {
         }
     }
 
-    /// A packet reached the receiver of `series`, where `delivered` bytes were new and in order.
+    /// A packet reached the receiver of `series`; `delivered` bytes of it were new and in order.
     #[inline]
     pub(crate) fn received(
         &mut self,
@@ -301,12 +302,12 @@ impl Recorder {
         }
     }
 
-    /// Data that had arrived before were delivered in order only now.
+    /// Data that had arrived earlier were delivered in order only now.
     pub(crate) fn delivered(&mut self, series: usize, amount: Bytes) {
         self.flows[series].sums.payload += amount;
     }
 
-    /// A TCP sender sends something again.
+    /// A TCP sender sends a segment again.
     pub(crate) fn retransmitted(&mut self, now: Time, packet: &Packet) {
         self.digest.word(now.as_nanos());
         self.digest.word(!((u64::from(packet.flow.get()) << 48) ^ packet.seq.get()));
@@ -322,7 +323,7 @@ impl Recorder {
         }
     }
 
-    /// What else is kept of an ACK, where [`Recorder::detailed`].
+    /// The details that are kept of an ACK, where [`Recorder::detailed`].
     pub(crate) fn acknowledged_in_detail(
         &mut self,
         now: Time,
@@ -368,8 +369,8 @@ impl Recorder {
         self.flows[flow].left_slow_start(now, cwnd, reason);
     }
 
-    /// Ends the recording interval at `now`, and the segment if an edge of a window is due.
-    /// `readings` are of the sender of each of `flows`; none if all are loss-free.
+    /// Ends the recording interval at `now`, and the segment if an edge of a window is due. `readings` are those of
+    /// the sender of each of `flows`; none if all are loss-free.
     pub(crate) fn end_interval(
         &mut self,
         now: Time,
@@ -425,7 +426,7 @@ impl Recorder {
         }
     }
 
-    /// Everything that was recorded; call it after the last interval has ended.
+    /// All records; call it after the last interval has ended.
     pub(crate) fn finish(
         self,
         links: &[Link],
@@ -512,7 +513,7 @@ impl Recorder {
     }
 }
 
-/// A flow of the network is recorded as itself, one of its `members` as what it is a member of.
+/// A flow of the network is recorded as itself, one of its `members` as the flow that it belongs to.
 fn series_of(flow: FlowId, flows: usize, members: &[u32]) -> usize {
     let member = flow.index().checked_sub(flows);
     member.map_or(flow.index(), |member| members[member] as usize)

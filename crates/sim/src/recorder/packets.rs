@@ -1,9 +1,9 @@
-//! Captures: every packet at every point of its way, with what its sender hides.
+//! Captures: every packet at every point of its way, with the hidden state of its sender.
 //!
-//! One row per packet and point. A packet's number is given where it is sent, and stays the same up to where it arrives.
-//! A copy that a medium makes has a number of its own, because it has a way and an end of its own, and names the packet
-//! that it is a copy of. It is seen from the next point on: one that is lost before that leaves no row. The last bit of a
-//! number is the packet's direction.
+//! One row per packet and point. A packet receives its number where it is sent, and keeps it up to where it arrives.
+//! A copy that a medium makes has a number of its own, because its way and its end are its own, and names the packet
+//! that it copies. It appears from the next point on: a copy that is lost before that leaves no row. The last bit of
+//! a number is the packet's direction.
 
 use windtunnel_qdisc::DropReason;
 use windtunnel_tcp::WindowScale;
@@ -66,7 +66,7 @@ columns! {
 pub(crate) enum Tap {
     /// At its flow's sender, be it leaving (data) or arriving (ACKs).
     Sender,
-    /// Where it enters a queue.
+    /// At its flow's sender, either leaving (data) or arriving (ACKs).
     QueueIn(u32),
     /// Where it leaves a queue.
     QueueOut(u32),
@@ -82,13 +82,13 @@ pub(super) struct Captures {
     packets: Vec<Captured>,
 }
 
-/// What is known of a packet besides itself.
+/// What is known about a packet besides itself.
 #[derive(Clone, Copy, Debug)]
 struct Captured {
-    /// The number of the packet that it is a copy of; else 0.
+    /// The number of the packet that it copies; else 0.
     copy_of: u64,
     retransmission: bool,
-    /// Where it was seen last, if it was.
+    /// Where it was last seen, if anywhere.
     last_row: Option<usize>,
 }
 
@@ -110,7 +110,7 @@ impl Captures {
         self.add(packet, reply, Captured { copy_of: 0, retransmission, last_row: None });
     }
 
-    /// Gives a copy that a medium made a number of its own. A copy of a copy is one of the packet that was sent.
+    /// Numbers a copy that a medium made. A copy of a copy counts as a copy of the packet that was sent.
     pub(super) fn number_copy(&mut self, copy: &mut Packet) {
         let original = copy.id();
         if let Some(captured) = place(original).and_then(|n| self.packets.get(n)) {
@@ -121,7 +121,7 @@ impl Captures {
 
     fn add(&mut self, packet: &mut Packet, reply: bool, captured: Captured) {
         self.packets.push(captured);
-        // No packet has number 0: that is what those have that are not captured.
+        // No packet has number 0, which stands for packets that are not captured.
         packet.options.get_or_insert_default().id = (self.packets.len() as u64) << 1 | u64::from(reply);
     }
 
@@ -169,7 +169,7 @@ impl Captures {
         rows.in_flight.push(hidden.in_flight.get());
     }
 
-    /// The packet with this number was lost after where it was captured last.
+    /// The packet with this number was lost after its last capture.
     pub(super) fn lost(&mut self, id: u64, cause: LossCause) {
         let row = place(id).and_then(|n| self.packets.get(n)).and_then(|captured| captured.last_row);
         if let Some(code) = row.and_then(|row| self.rows.drop.get_mut(row)) {
@@ -187,7 +187,7 @@ impl Captures {
     }
 }
 
-/// Where the packet with this number stands among all; nowhere if it is not captured.
+/// The position of the packet with this number among all; none if it is not captured.
 fn place(id: u64) -> Option<usize> {
     (id >> 1).checked_sub(1).map(|n| n as usize)
 }
@@ -214,7 +214,7 @@ impl PacketColumns {
 }
 
 impl PacketColumns {
-    /// The AccECN option: its kind, 0 without one, and its fields in their order.
+    /// The AccECN option: its kind, 0 without one, and its fields in order.
     fn push_accecn(&mut self, packet: &Packet) {
         let option = packet.options.as_ref().and_then(|options| options.accecn);
         let fields = option.as_ref().map_or(&[][..], |option| option.fields());

@@ -1,8 +1,8 @@
 //! Single events, thinned: at most one row per series in each span of the recorder's spacing.
 //!
-//! Memory is bounded by the length of the run over the spacing, not by the packets in it. Marks come in bursts, and a burst
-//! is shorter than a span: they are counted, one row for all marks of a span, so that the rows add up to what the queue has
-//! counted, with the least and the greatest time between two of them.
+//! Memory is bounded by the length of the run divided by the spacing, not by the number of packets. Marks come in
+//! bursts, and a burst is shorter than a span, so marks are counted: one row for all marks of a span, with the least
+//! and the greatest time between two of them. The rows therefore add up to the queue's own count.
 
 use windtunnel_qdisc::Signal;
 use windtunnel_units::{Bytes, Duration, Time};
@@ -62,16 +62,16 @@ struct FlowState {
 /// The state of one queue's series.
 #[derive(Clone, Debug, Default)]
 struct QueueState {
-    /// By whether the queue was empty after the dequeue.
+    /// Indexed by whether the queue was empty after the dequeue.
     sojourn_next: [Time; 2],
-    /// By [`MarkKind`].
+    /// Indexed by [`MarkKind`].
     marks: [MarkSpan; 3],
 }
 
 /// The marks of one kind at one queue within a span of the spacing.
 #[derive(Clone, Copy, Debug, Default)]
 struct MarkSpan {
-    /// Which span it is.
+    /// The number of the span.
     number: u64,
     /// The last mark before this span.
     since: Time,
@@ -84,7 +84,7 @@ struct MarkSpan {
 }
 
 impl MarkSpan {
-    /// Takes one more mark of the same span. The gap before the first mark of a run counts from 0 s.
+    /// Adds one more mark to the same span. The gap before the first mark of a run counts from 0 s.
     fn add(&mut self, now: Time, flow: u32) {
         let gap = now.since(self.last);
         self.gap_min = if self.count == 0 { gap } else { self.gap_min.min(gap) };
@@ -114,7 +114,7 @@ pub(crate) struct Points {
     spacing: Duration,
     flows: Vec<FlowState>,
     queues: Vec<QueueState>,
-    /// The flow with the longest base RTT: it sets the pace of the total.
+    /// The flow with the longest base RTT: it determines the spacing of the total's points.
     slowest: usize,
     total: Bytes,
     total_since: Time,
@@ -146,7 +146,7 @@ impl Points {
         }
     }
 
-    /// A packet of `size` bytes reached its receiver: one point per flow and base round trip of it.
+    /// A packet of `size` bytes reached its receiver: one point per flow and per base round trip of the flow.
     #[inline]
     pub(crate) fn received(&mut self, now: Time, flow: usize, size: Bytes) {
         self.total += size;
@@ -164,7 +164,8 @@ impl Points {
         }
     }
 
-    /// The total has a point when the slowest flow has one; where that flow is silent, others step in after twice the time.
+    /// The total gets a point when the slowest flow gets one; where that flow is silent, others step in after twice
+    /// the time.
     fn received_by_all(&mut self, now: Time, flow: usize) {
         let since = now.since(self.total_since);
         let pace = self.flows[self.slowest].base_rtt.max(self.spacing);
@@ -245,7 +246,7 @@ impl MarkPoints {
         self.queue.push(queue as u32);
         self.flow.push(span.flow);
         self.kind.push(kind);
-        // The reciprocal of the mean gap; there is none for marks at 0 s.
+        // The reciprocal of the mean gap; it does not exist for marks at 0 s.
         let elapsed = span.last.since(span.since).as_nanos();
         self.hz.push(if elapsed > 0 { span.count as f64 * 1e9 / elapsed as f64 } else { f64::NAN });
         self.count.push(span.count);
@@ -291,8 +292,9 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the spacing, the rows of each queue and kind add up to its marks, hold the least and the greatest gap
-        /// between two of them (the first counts from 0 s), and are at most one per span; rate times time gives the count.
+        /// Whatever the spacing, the rows of each queue and kind add up to its marks, contain the least and the
+        /// greatest gap between two of them (the first counts from 0 s), and number at most one per span; rate times
+        /// time gives the count.
         #[test]
         fn thinned_marks_add_up_and_keep_the_extremes(gaps in bursts(), spacing in 1..3_000_000_u64) {
             let mut points = Points::new(Duration::from_nanos(spacing), &[Duration::from_millis(10)], 2);
@@ -325,7 +327,7 @@ mod tests {
                 let greatest = chosen.iter().map(|i| rows.gap_max_ms[*i]).fold(0.0, f64::max);
                 let ms = |ns: Option<&u64>| Duration::from_nanos(*ns.unwrap_or(&0)).as_millis_f64();
                 prop_assert_eq!((least, greatest), (ms(gaps.iter().min()), ms(gaps.iter().max())));
-                // Each row is the rate since the row before it.
+                // Each row holds the rate since the row before it.
                 let mut before = 0.0;
                 for i in chosen {
                     let elapsed = rows.time_s[i] - before;

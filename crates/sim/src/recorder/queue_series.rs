@@ -1,4 +1,4 @@
-//! What is recorded of a queue: per interval, and per segment between window edges.
+//! The record of a queue: per interval, and per segment between window edges.
 
 use windtunnel_qdisc::ecn::Outcome;
 use windtunnel_qdisc::{DropReason, Signal};
@@ -39,7 +39,7 @@ pub(crate) struct QueueSums {
     sce: u64,
     ce: u64,
     drops: DropSummary,
-    /// Of each packet that left.
+    /// The sojourn time of each packet that left.
     sojourn: Extent,
     backlog_max: u64,
     busy: Duration,
@@ -75,7 +75,7 @@ impl QueueSums {
 #[derive(Clone, Debug)]
 pub(crate) struct QueueTotals {
     sums: QueueSums,
-    /// To 0.1 %.
+    /// Precise to 0.1 %.
     sojourn: Buckets<10>,
 }
 
@@ -118,7 +118,7 @@ impl QueueTotals {
 #[derive(Debug)]
 pub(crate) struct QueueRecorder {
     sums: QueueSums,
-    /// Of the segment that is under way.
+    /// The totals of the current segment.
     totals: QueueTotals,
 }
 
@@ -155,8 +155,8 @@ impl QueueRecorder {
         self.sums.drops.count(LossCause::Queue(reason));
     }
 
-    /// Ends an interval of length `span`, in which the link was busy for `busy`: writes its row and adds it to
-    /// the totals.
+    /// Ends an interval of length `span`, in which the link was busy for `busy`: writes its row and adds it to the
+    /// totals.
     pub(crate) fn end_interval(
         &mut self,
         now: Time,
@@ -185,7 +185,7 @@ impl QueueRecorder {
         rows.drops.push(sums.drops.total());
     }
 
-    /// Ends a segment: its totals.
+    /// Ends a segment: returns its totals.
     pub(crate) fn take_totals(&mut self) -> QueueTotals {
         std::mem::replace(&mut self.totals, QueueTotals::new())
     }

@@ -1,7 +1,7 @@
 //! The state of queues, as the table `aqm`: a row for each band.
 //!
-//! A fair queue has a band for each flow that it has met, most of which rest: there a band has rows only where its numbers
-//! have changed.
+//! A fair queue has a band for each flow that it has met, and most of them are idle: such a band has rows only where
+//! its numbers have changed.
 
 use windtunnel_qdisc::QueueDiscipline;
 use windtunnel_units::Time;
@@ -13,7 +13,7 @@ use super::state::StateRows;
 #[derive(Debug)]
 pub(crate) struct QueueStates {
     rows: StateRows,
-    /// The subject of each queue's bands.
+    /// The subjects of each queue's bands.
     bands: Vec<Vec<usize>>,
 }
 
@@ -22,8 +22,8 @@ impl QueueStates {
         QueueStates { rows: StateRows::new("aqm", &["queue", "band"]), bands: vec![Vec::new(); queues] }
     }
 
-    /// Adds the rows of the queue `index`: those of bands that have changed or, with `all`, also that of a queue with one band
-    /// that has not.
+    /// Adds the rows of the queue `index`: those of bands that have changed and, with `all`, also the row of a queue
+    /// with a single unchanged band.
     pub(crate) fn push(&mut self, now: Time, index: usize, queue: &dyn QueueDiscipline, all: bool) {
         let bands = queue.bands();
         let subjects = &mut self.bands[index];

@@ -1,9 +1,9 @@
 //! The state of algorithms: the numbers that controllers and queues offer by `probe`, as the tables `cc` and `aqm`.
 //!
-//! An algorithm names its numbers once, when the run is prepared; in the loop only values are kept, row after row in one
-//! vector. A row is as long as its algorithm has numbers, so that a thousand flows of one kind do not pay for the numbers of
-//! another. At the end the rows become a table with a column for each name that any algorithm of the run has; a number that
-//! an algorithm does not have, or does not have at the moment, is NaN.
+//! An algorithm names its numbers once, when the run is prepared; in the loop only values are kept, row after row in
+//! one vector. The length of a row is the number of its algorithm's numbers, so that a thousand flows of one kind do
+//! not pay for the numbers of another. At the end the rows become a table with a column for each name that any
+//! algorithm of the run has; a number that an algorithm does not have, or does not have at the moment, is NaN.
 
 use std::iter;
 
@@ -29,14 +29,14 @@ pub enum StateRecording {
 
 const KEEPS_ITS_NAMES: &str = "an algorithm keeps its names";
 
-/// What a `probe` is given: a function of a name and a value.
+/// The argument of `probe`: a function of a name and a value.
 pub(crate) type Probe<'a> = &'a mut dyn FnMut(&'static str, f64);
 
 /// The rows of one of the two tables.
 #[derive(Debug)]
 pub(crate) struct StateRows {
     table: &'static str,
-    /// The columns that say whose state a row is.
+    /// The columns that identify the subject of a row.
     keys: &'static [&'static str],
     /// Their values for each subject: a controller, or a band of a queue.
     subjects: Vec<Vec<u32>>,
@@ -68,7 +68,7 @@ impl StateRows {
         }
     }
 
-    /// Adds a subject, which is asked for the names of its numbers. Returns its number.
+    /// Adds a subject, and asks it for the names of its numbers. Returns its index.
     pub(crate) fn add(&mut self, key: &[u32], probe: &dyn Fn(Probe<'_>)) -> usize {
         let mut names = Vec::new();
         probe(&mut |name, _| {
@@ -126,7 +126,7 @@ impl StateRows {
         if columns.is_empty() {
             return None;
         }
-        // Where each number of each subject goes.
+        // The column of each number of each subject.
         let place = |name: &&'static str| columns.iter().position(|column| column == name);
         let places: Vec<Vec<usize>> =
             self.names.iter().map(|names| names.iter().filter_map(place).collect()).collect();
@@ -167,15 +167,15 @@ mod tests {
         }
     }
 
-    /// Tells these numbers.
+    /// Reports these numbers.
     fn tell(numbers: &[(&'static str, f64)], out: Probe<'_>) {
         for (name, value) in numbers {
             out(name, *value);
         }
     }
 
-    /// Two algorithms that share one name: the table has a column for each, and NaN where an algorithm lacks it. A subject
-    /// without numbers has no rows.
+    /// Two algorithms that share one name: the table has a column for each name, and NaN where an algorithm lacks it.
+    /// A subject without numbers has no rows.
     #[test]
     fn algorithms_with_different_numbers_share_a_table() {
         let first = |out: Probe<'_>| tell(&[("a", 1.0), ("b", 2.0)], out);
@@ -200,7 +200,8 @@ mod tests {
         assert_eq!(there("c"), [false, true, false, true]);
     }
 
-    /// A row that repeats the one before is left out, also when the value is NaN; rows of others do not matter.
+    /// A row that repeats the one before is left out, also when the value is NaN; rows of other subjects do not
+    /// matter.
     #[test]
     fn only_changes_are_kept() {
         let mut rows = StateRows::new("aqm", &["queue", "band"]);

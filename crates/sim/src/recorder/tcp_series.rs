@@ -1,7 +1,7 @@
-//! What is recorded of a TCP sender besides its flow: its hidden state at the end of each interval.
+//! The record of a TCP sender besides its flow's: its hidden state at the end of each interval.
 //!
-//! It is read at the recorder's tick, so that a packet costs nothing. Loss-free endpoints, datagrams and flows that stand for
-//! many connections have none of it.
+//! The recorder reads it at its tick, so that it costs nothing per packet. Loss-free endpoints, datagrams and flows
+//! that stand for many connections have no such state.
 
 use windtunnel_tcp::TcpInfo;
 use windtunnel_units::{Bytes, Duration, Rate};
@@ -10,7 +10,7 @@ use super::columns::{Column, Table, columns};
 use super::flow_series::FlowColumns;
 
 columns! {
-    /// Further columns of the flows' rows; NaN for what there is not.
+    /// Further columns of the flows' rows; NaN where a value does not exist.
     pub(crate) struct TcpColumns as "flows" {
         delivery_rate_mbps: F64(f64),
         pacing_rate_mbps: F64(f64),
@@ -29,7 +29,7 @@ columns! {
 }
 
 impl TcpColumns {
-    /// The row of a flow whose sender says so, or that has none.
+    /// The row of a flow: the state that its sender reports, or none.
     pub(super) fn push(&mut self, info: Option<&TcpInfo>) {
         let known = |value: Option<f64>| value.unwrap_or(f64::NAN);
         let of = |get: fn(&TcpInfo) -> f64| known(info.map(get));
@@ -50,7 +50,7 @@ impl TcpColumns {
     }
 }
 
-/// The rows of all flows. A run of loss-free endpoints alone has pushed nothing into `tcp`.
+/// The rows of all flows. In a run with only loss-free endpoints nothing was pushed into `tcp`.
 pub(super) fn flow_table(flows: FlowColumns, tcp: TcpColumns) -> Table {
     let mut table = flows.into_table();
     let rows = table.columns[0].1.len();

@@ -1,15 +1,16 @@
 //! Each transfer, and completion times by size.
 //!
-//! Short and long transfers are limited by different things (round trips, or the rate), so that their times are told apart by
-//! size, and by slowdown, which compares transfers of different sizes (pFabric: Alizadeh et al., "pFabric: Minimal Near-Optimal
-//! Datacenter Transport", SIGCOMM 2013): the completion time over what an empty path would take at least,
+//! Short and long transfers are limited by different things (round trips, or the rate), so their times are separated
+//! by size and also given as slowdown, which makes transfers of different sizes comparable (pFabric: Alizadeh et al.,
+//! "pFabric: Minimal Near-Optimal Datacenter Transport", SIGCOMM 2013): the completion time divided by the least time
+//! on an empty path,
 //!
 //! ```text
 //! base RTT + size / bottleneck rate
 //! ```
 //!
-//! with the size of the data alone, and the least rate of the links on the way of the data at the begin of the run (of a trace,
-//! its mean). A handshake, headers and slow start are part of the slowdown.
+//! where the size is that of the data alone, and the rate is the least one of the links on the way of the data at the
+//! start of the run (for a trace, its mean). Handshake, headers and slow start are part of the slowdown.
 //!
 //! Memory grows with the number of transfers. All are kept, so that percentiles are exact.
 
@@ -21,7 +22,7 @@ use crate::network::{FlowSpec, Network, PathHop};
 use crate::result::{Percentiles, SizeClassSummary};
 
 columns! {
-    /// One row per transfer that was completed, in the order in which they were.
+    /// One row per completed transfer, in order of completion.
     struct TransferColumns as "transfers" {
         flow: U32(u32),
         start_s: F64(f64),
@@ -32,7 +33,7 @@ columns! {
     }
 }
 
-/// Up to, and including, which size transfers are of one class; the last class has no end.
+/// The upper limits of the size classes, inclusive; the last class has no limit.
 const CLASSES: [u64; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
 
 /// The transfers of a run.
@@ -45,7 +46,7 @@ pub(super) struct Transfers {
     any: bool,
 }
 
-/// What an empty path would take.
+/// The duration on an empty path.
 #[derive(Clone, Copy, Debug)]
 struct EmptyPath {
     base_rtt: Duration,
@@ -91,7 +92,7 @@ impl Transfers {
         rows.slowdown.push(time.ratio(self.paths[series].time(size)));
     }
 
-    /// Those of each flow that were completed in `from..to`, by size; classes without one are left out.
+    /// The completed transfers of each flow in `from..to`, by size; empty classes are left out.
     pub(super) fn by_size(&self, from: Time, to: Time) -> Vec<Vec<SizeClassSummary>> {
         let rows = &self.rows;
         let span = from.as_secs_f64()..to.as_secs_f64();
@@ -118,13 +119,13 @@ impl Transfers {
         found.chunks_mut(classes).map(of_flow).collect()
     }
 
-    /// The table, if there can be something in it.
+    /// The table, if any flow makes transfers.
     pub(super) fn into_table(self) -> Option<Table> {
         self.any.then(|| self.rows.into_table())
     }
 }
 
-/// Percentiles by nearest rank, which are exact; nothing without a value.
+/// Exact percentiles by nearest rank; none without a value.
 fn distribution(values: &mut [f64]) -> Option<Percentiles> {
     values.sort_unstable_by(f64::total_cmp);
     let (min, max) = (*values.first()?, *values.last()?);
@@ -144,7 +145,7 @@ fn distribution(values: &mut [f64]) -> Option<Percentiles> {
 mod tests {
     use super::*;
 
-    /// Nearest rank of 200 values 1..=200: the 100th, the 190th, the 198th. Of one value all are that.
+    /// Nearest rank of 200 values 1..=200: the 100th, the 190th, the 198th. For a single value all are that value.
     #[test]
     fn percentiles_are_exact() {
         let halves =

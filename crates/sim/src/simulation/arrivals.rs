@@ -1,4 +1,4 @@
-//! Connections that arrive while the run goes on, and end.
+//! Connections that arrive during the run, and end.
 
 use windtunnel_units::Time;
 
@@ -42,7 +42,7 @@ impl Simulation {
         place
     }
 
-    /// A packet of `flow` arrived, or was lost: a connection that has nothing left to do ends with its last packet.
+    /// A packet of `flow` arrived or was lost: a connection with nothing left to do ends with its last packet.
     #[inline]
     pub(super) fn left_network(&mut self, flow: usize) {
         if flow >= self.first_member {

@@ -1,4 +1,4 @@
-//! What the loop does at the ends of paths: senders send, receivers acknowledge. It is the same for all transports.
+//! The work of the loop at the ends of paths: senders send, receivers acknowledge. It is the same for all transports.
 
 #![expect(
     clippy::inline_always,
@@ -14,7 +14,8 @@ use crate::endpoint::{
 };
 use crate::recorder::Tap;
 
-/// Calls a method for the transport of a flow: inline for loss-free endpoints, which are the fastest, and a call for the others.
+/// Calls a method for the transport of a flow: inline for loss-free endpoints, which are the fastest, and a function
+/// call for the others.
 macro_rules! by_transport {
     ($self:ident, $index:expr, $method:ident, $apart:ident($($argument:expr),*)) => {
         match &$self.flows[$index].ends {
@@ -85,9 +86,9 @@ impl Simulation {
     }
 }
 
-/// What a half is asked, for a transport `T`.
+/// The loop's work for a transport `T`.
 impl Simulation {
-    /// The sending half takes a packet, and sends all that it may then send.
+    /// The sending half takes a packet, and sends everything that it may then send.
     #[inline(always)]
     fn take_feedback<T: Transported>(&mut self, index: usize, packet: &Packet) {
         let flow = &mut self.flows[index];
@@ -105,7 +106,7 @@ impl Simulation {
         self.take_feedback::<T>(index, packet);
     }
 
-    /// The receiving half takes a packet, and sends what it then owes.
+    /// The receiving half takes a packet, and sends everything that it then owes.
     #[inline(always)]
     fn receive<T: Transported>(&mut self, index: usize, packet: &Packet) {
         let flow = &mut self.flows[index];
@@ -124,7 +125,7 @@ impl Simulation {
         self.receive::<T>(index, packet);
     }
 
-    /// The sending half's event. One that came too early is only set anew.
+    /// The sending half's event. One that fires too early is only set again.
     #[inline(always)]
     fn expire_sender<T: Transported>(&mut self, index: usize, source: usize) {
         let flow = &mut self.flows[index];
@@ -145,7 +146,7 @@ impl Simulation {
         self.expire_sender::<T>(index, source);
     }
 
-    /// The receiving half's event, likewise.
+    /// The receiving half's event. One that fires too early is only set again.
     #[inline(always)]
     fn expire_receiver<T: Transported>(&mut self, index: usize, source: usize) {
         let flow = &mut self.flows[index];
@@ -166,7 +167,7 @@ impl Simulation {
         self.expire_receiver::<T>(index, source);
     }
 
-    /// Sends all that the sending half may send now, and sets its event.
+    /// Sends everything that the sending half may send now, and sets its event.
     #[inline(always)]
     fn send<T: Transported>(&mut self, index: usize) {
         self.transmit::<T>(index);
@@ -184,7 +185,7 @@ impl Simulation {
         self.send::<T>(index);
     }
 
-    /// Sends all that the sending half may send now.
+    /// Sends everything that the sending half may send now.
     #[inline]
     fn transmit<T: Transported>(&mut self, index: usize) {
         let to = self.flows[index].data;
@@ -207,7 +208,7 @@ impl Simulation {
         }
     }
 
-    /// Sends what the receiving half owes now.
+    /// Sends everything that the receiving half owes now.
     #[inline]
     fn acknowledge<T: Transported>(&mut self, index: usize) {
         let to = self.flows[index].acks;
@@ -238,9 +239,10 @@ impl Simulation {
     }
 }
 
-/// What does not depend on the transport.
+/// The work that does not depend on the transport.
 impl Simulation {
-    /// Captures a packet that reached an end. Returns true for one that was damaged on its way, which is discarded.
+    /// Captures a packet that reached an end. Returns true for a packet that was damaged on its way, which is
+    /// discarded.
     #[cold]
     fn inspect(&mut self, packet: &Packet, tap: Tap) -> bool {
         if self.recorder.captures() {
@@ -256,7 +258,7 @@ impl Simulation {
         true
     }
 
-    /// A medium doubled a packet.
+    /// A medium duplicated a packet.
     pub(super) fn count_copy(&mut self, copy: &mut Packet) {
         self.flows[copy.flow.index()].in_network += 1;
         if self.recorder.captures() {
@@ -284,7 +286,8 @@ impl Simulation {
         }
     }
 
-    /// What the recorder reads of a flow at its tick; of one that stands for many connections, what all of them have counted.
+    /// What the recorder reads from a flow at its tick; for a flow that stands for many connections, the sum of their
+    /// counts.
     pub(super) fn reading(&self, index: usize) -> Reading {
         let flow = &self.flows[index];
         let Some(arrivals) = &flow.arrivals else { return flow.ends.reading() };

@@ -20,14 +20,14 @@ pub(super) struct Layout {
     pub(super) from_impairment: Vec<Onward>,
     /// The propagation delay of each link.
     link_lines: Vec<Option<u32>>,
-    /// Which impairments neither reorder nor double packets.
+    /// Which impairments neither reorder nor duplicate packets.
     keeps_order: Vec<bool>,
     /// Which impairments are ends of tunnels.
     tunnel_ends: Vec<Option<TunnelEnd>>,
 }
 
 impl Layout {
-    /// Links and their propagation delays, and impairments, passed by any flow.
+    /// Links with their propagation delays, and impairments, not yet passed by any flow.
     pub(super) fn new(network: &Network) -> Layout {
         let shared = Onward::PerFlow(vec![Hop::Sender; network.flows.len()]);
         let mut layout = Layout {
@@ -46,7 +46,7 @@ impl Layout {
         layout
     }
 
-    /// A new line of this delay; none for a delay of zero.
+    /// A new line with this delay; none for a delay of zero.
     fn line(&mut self, delay: Duration, onward: Onward) -> Option<u32> {
         if delay.is_zero() {
             return None;
@@ -86,7 +86,7 @@ impl Layout {
         Flow::new(ends, data, acks, series)
     }
 
-    /// Lays out a path of `flow` that ends at `end`, from its end to its begin. Returns its first hop.
+    /// Lays out a path of `flow` that ends at `end`, backwards from its end. Returns its first hop.
     fn path(&mut self, flow: usize, path: &[PathHop], end: Hop) -> Hop {
         let mut next = end;
         for hop in path.iter().rev() {
@@ -114,7 +114,7 @@ impl Layout {
     }
 }
 
-/// Both ends of a flow; nothing if its transport cannot carry its application.
+/// Both ends of a flow; none if its transport cannot carry its application.
 fn ends(spec: &FlowSpec) -> Option<Ends> {
     let FlowSpec { endpoint, application, seed, .. } = spec;
     let stream = || Stream::new(application, endpoint.mss(), *seed);

@@ -25,9 +25,9 @@ use layout::Layout;
 
 pub use observation::StreamState;
 
-/// What an event source stands for. The order of sources decides between events at the same nanosecond: the
-/// plan (and the recorder's clock) first, then links, then arrivals from delay lines and impairments, then timers of
-/// senders and receivers, and last those of connections that arrived while the run went on.
+/// What an event source stands for. The order of sources decides between events at the same nanosecond: first the
+/// plan (and the recorder's clock), then links, then arrivals from delay lines and impairments, then timers of
+/// senders and receivers, and last those of connections that arrived during the run.
 #[derive(Clone, Copy, Debug)]
 enum Source {
     Plan,
@@ -37,7 +37,7 @@ enum Source {
     Impairment(u32),
     Sender(u32),
     Receiver(u32),
-    /// The next connection of a flow that stands for many; it has the place of that flow's sender.
+    /// The next connection of a flow that stands for many; it uses the source of that flow's sender.
     Arrivals(u32),
 }
 
@@ -71,7 +71,7 @@ pub struct Simulation {
     sent: u64,
     arrived: u64,
     corrupted: u64,
-    /// What [`Simulation::stall`] saw at the last tick: packets that had moved.
+    /// What [`Simulation::stall`] saw at the last tick: the number of packets that had moved.
     moved: u64,
     stalled: Option<Stalled>,
 }
@@ -88,7 +88,7 @@ impl Simulation {
         let recorder = Recorder::new(&network, &flows);
         let impairments: Vec<Impairment> = network.impairments.iter().map(Impairment::new).collect();
         let links: Vec<Link> = network.links.into_iter().map(Link::new).collect();
-        // Receivers that acknowledge at once have no timer: where all do, they take no place in the event queue.
+        // Receivers that acknowledge at once have no timer: if all do, they occupy no sources in the event queue.
         let timed_receivers =
             if flows.iter().any(|flow| flow.ends.has_receiver_timer()) { flows.len() as u32 } else { 0 };
         let (n_links, n_lines, n_flows) = (links.len() as u32, layout.lines.len() as u32, flows.len() as u32);
@@ -154,8 +154,8 @@ impl Simulation {
         while !self.run_slice(until, u64::MAX) {}
     }
 
-    /// As [`Simulation::run_until`], but no more than so many events: who wants to stop a run need not wait for a busy
-    /// stretch of simulated time. Returns whether `until` was reached.
+    /// Like [`Simulation::run_until`], but handles at most this many events, so that a caller who wants to stop a run
+    /// need not wait for a busy stretch of simulated time. Returns whether `until` was reached.
     pub fn run_slice(&mut self, until: Time, events: u64) -> bool {
         let until = until.min(self.end);
         if self.stalled.is_some() {
@@ -205,7 +205,7 @@ impl Simulation {
         self.sent
     }
 
-    /// Packets that media have doubled so far.
+    /// Packets that media have duplicated so far.
     pub fn duplicated(&self) -> u64 {
         self.impairments.iter().map(|i| i.stats().duplicated).sum()
     }
@@ -215,7 +215,7 @@ impl Simulation {
         self.arrived
     }
 
-    /// Packets that have reached an end so far and were discarded, because they were damaged.
+    /// Packets that have reached an end so far and were discarded because they were damaged.
     pub fn corrupted(&self) -> u64 {
         self.corrupted
     }
@@ -235,7 +235,7 @@ impl Simulation {
         (links + lines) as u64 + self.impairments.iter().map(Impairment::held).sum::<u64>()
     }
 
-    /// Connections that exist now, of flows that stand for many. Memory is bounded by the most there ever were.
+    /// Connections that exist now, of flows that stand for many. Memory is bounded by their maximum number.
     pub fn connections(&self) -> usize {
         self.flows[self.first_member..].iter().filter(|f| f.active).count()
     }

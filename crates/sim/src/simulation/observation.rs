@@ -1,4 +1,4 @@
-//! What an observer may see of a run in progress: its next event, and what the ends of TCP connections agree on.
+//! What an observer may see of a run in progress: its next event, and the state of the ends of TCP connections.
 
 use windtunnel_units::{Bytes, Seq, Time};
 
@@ -8,7 +8,7 @@ use crate::endpoint::{Ends, SenderHalf};
 /// Both ends of a TCP connection at one moment. SND.UNA never passes RCV.NXT, which never passes SND.NXT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamState {
-    /// As which flow of the network it is recorded.
+    /// The flow of the network whose statistics it counts towards.
     pub flow: usize,
     /// SND.UNA: the first byte not acknowledged.
     pub una: Seq,
@@ -22,7 +22,7 @@ pub struct StreamState {
     pub cwnd: Bytes,
     /// Bytes in the network, as far as the sender knows.
     pub in_flight: Bytes,
-    /// All that was written is acknowledged.
+    /// Everything that was written is acknowledged.
     pub drained: bool,
     /// When the sender or its application wants to be called.
     pub timer: Time,
@@ -34,7 +34,8 @@ impl Simulation {
         self.handled
     }
 
-    /// When the next event is due; [`Simulation::run_until`] just after it handles it, and those of the same time.
+    /// When the next event is due; [`Simulation::run_until`] just after that time handles it and all others of that
+    /// time.
     pub fn next_event(&self) -> Time {
         self.events.peek().0
     }

@@ -6,8 +6,8 @@ use super::{Simulation, Source};
 use crate::flow::Flow;
 
 impl Simulation {
-    /// Why nothing will move any more, although flows want to send: no packet is under way, and no timer is set but those of
-    /// the recorder and of queues.
+    /// Why nothing will move any more, although flows want to send: no packet is in the network, and the only timers
+    /// are those of the recorder and of queues.
     pub(super) fn stall(&mut self) -> Option<String> {
         let moved = self.sent + self.arrived + self.corrupted + self.lost();
         if std::mem::replace(&mut self.moved, moved) != moved || self.plan.peek().is_some() {

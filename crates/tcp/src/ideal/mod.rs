@@ -1,5 +1,5 @@
-//! The endpoints of the ideal profile (spec/mds section 2): no segment is ever lost, what a queue would drop arrives with
-//! CE. It is the profile with which the results of "Multiplicative Decrease Scaling" were made.
+//! The endpoints of the ideal profile (spec/mds section 2): no segment is ever lost, and a packet that a queue would
+//! drop arrives with CE instead. The results of "Multiplicative Decrease Scaling" were made with this profile.
 
 mod pacer;
 mod receiver;

@@ -6,13 +6,13 @@ use windtunnel_units::{Bytes, Duration, Rate, Time};
 /// After a segment is sent, the flow waits for the time that an IP packet of full size takes at the pacing
 /// rate, taken from the values at that moment. While it waits, arriving ACKs send nothing.
 ///
-/// A controller that says how much leaves at once has its segments leave in bursts of that size; the wait after a burst is
-/// that of all its segments.
+/// If the controller states a send quantum, its segments leave in bursts of that size; the wait after a burst is the
+/// sum of the waits of its segments.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pacer {
     /// When the wait ends; [`Time::NEVER`] without one.
     release: Time,
-    /// When the present burst's share of time ends, and what left of it.
+    /// When the current burst's share of time ends, and how much of it has left.
     burst: (Time, Bytes),
 }
 
@@ -22,7 +22,7 @@ impl Default for Pacer {
     }
 }
 
-/// What a departure is spaced by.
+/// What determines the spacing of a departure.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Departing {
     pub(crate) now: Time,
@@ -34,7 +34,7 @@ pub(crate) struct Departing {
 }
 
 impl Pacer {
-    /// True if a segment may leave as far as pacing goes.
+    /// True if pacing allows a segment to leave.
     pub(crate) const fn ready(self) -> bool {
         self.release.as_nanos() == Time::NEVER.as_nanos()
     }
@@ -56,8 +56,8 @@ impl Pacer {
         self.release = if gap.is_zero() { Time::NEVER } else { of.now + gap };
     }
 
-    /// A segment left, of bursts of `quantum`: wait after the last one of a burst. A burst whose time is over when its next
-    /// segment leaves has ended.
+    /// A segment left, in bursts of `quantum`: wait after the last one of a burst. A burst is over if its time has
+    /// passed before its next segment leaves.
     pub(crate) fn sent_of_burst(&mut self, of: Departing, pacing: Pacing, quantum: Bytes) {
         let (until, left) = self.burst;
         let (until, left) = if until <= of.now { (of.now, Bytes::ZERO) } else { (until, left) };
@@ -70,7 +70,7 @@ impl Pacer {
     }
 }
 
-/// The wait that belongs to one segment. A rate of the controller's own is one of payload, as rate samples are.
+/// The wait that belongs to one segment. A rate set by the controller counts payload, as rate samples do.
 #[inline]
 fn gap(of: Departing, pacing: Pacing) -> Duration {
     match pacing {
@@ -97,8 +97,8 @@ mod tests {
         }
     }
 
-    /// 1250 bytes of payload at 10 Mbit/s are a millisecond. Three segments leave at once, the flow then waits for three
-    /// milliseconds; of a burst that cwnd cut short, what is left is forgotten when its time is over.
+    /// 1250 bytes of payload at 10 Mbit/s take a millisecond. Three segments leave at once, then the flow waits for
+    /// three milliseconds. When cwnd cuts a burst short, the rest of it is forgotten once its time is over.
     #[test]
     fn bursts() {
         let mut pacer = Pacer::default();
@@ -114,7 +114,7 @@ mod tests {
         assert_eq!([send(16), send(20), send(20), send(20)], [None, None, None, at(23)]);
     }
 
-    /// A quantum of less than a segment is one segment; without a rate nothing waits.
+    /// A quantum smaller than a segment counts as one segment; without a rate nothing waits.
     #[test]
     fn a_segment_always_may_leave() {
         let mut pacer = Pacer::default();

@@ -42,7 +42,8 @@ pub struct Receiver {
     params: AckParams,
     rcv_nxt: Seq,
     pending: Pending,
-    /// At most two ACKs fall due at once: what was pending, and the segment that changed the state.
+    /// At most two ACKs fall due at once: one for the pending segments, and one for the segment that changed the
+    /// state.
     due: [Due; 2],
     due_len: usize,
 }
@@ -76,7 +77,7 @@ impl Receiver {
     pub fn on_segment(&mut self, packet: &Packet, now: Time) {
         if packet.flags.contains(TcpFlags::SYN) {
             self.rcv_nxt = Seq::FIRST_DATA;
-            // A mark on a SYN is counted by the queue, and has no answer (RFC 3168 section 6.1.1).
+            // A queue counts a mark on a SYN, but nothing answers it (RFC 3168 section 6.1.1).
             return self.due(Due { ack: Seq::FIRST_DATA, ts: packet.ts_val, mark: Mark::None, syn: true });
         }
         let mark = self.mark_of(packet);
@@ -103,7 +104,7 @@ impl Receiver {
         }
     }
 
-    /// True if it may delay ACKs: one that does not has no timer.
+    /// True if it may delay ACKs: a receiver that never does has no timer.
     #[inline]
     pub fn delays(&self) -> bool {
         self.params.policy != AckPolicy::Immediate
@@ -114,7 +115,7 @@ impl Receiver {
         if self.pending.segments > 0 { Some(self.pending.deadline) } else { None }
     }
 
-    /// The delayed ACK's time has come.
+    /// The delayed ACK is due.
     pub fn on_timer(&mut self, now: Time) {
         if self.pending.segments > 0 && now >= self.pending.deadline {
             self.acknowledge();
@@ -141,7 +142,7 @@ impl Receiver {
         Some(ack)
     }
 
-    /// Acknowledges all that is pending.
+    /// Acknowledges everything that is pending.
     fn acknowledge(&mut self) {
         self.due(Due { ack: self.rcv_nxt, ts: self.pending.ts, mark: self.pending.mark, syn: false });
         self.pending.segments = 0;

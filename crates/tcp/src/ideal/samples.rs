@@ -1,6 +1,6 @@
-//! Delivery-rate samples of a sender of the ideal profile, for controllers that ask for them: the same sampler as that of
-//! the TCP with loss. A connection without losses needs no scoreboard, so what the sampler wants to know of each segment is
-//! kept here, in the order in which segments leave and are acknowledged.
+//! Delivery-rate samples for controllers of the ideal profile that ask for them, taken by the same sampler as in the
+//! TCP with loss. A connection without losses needs no scoreboard, so this file keeps what the sampler needs to know
+//! about each segment, in the order in which segments leave and are acknowledged.
 
 use std::collections::VecDeque;
 
@@ -28,13 +28,13 @@ impl Samples {
         Samples { sampler: RateSampler::new(true), flying: VecDeque::new() }
     }
 
-    /// `payload` up to `end` leaves; before it `in_flight` were in the network.
+    /// `payload` up to `end` leaves; `in_flight` was in the network before it.
     pub(crate) fn on_sent(&mut self, now: Time, end: Seq, payload: Bytes, in_flight: Bytes) {
         let snapshot = self.sampler.on_sent(now, payload, in_flight);
         self.flying.push_back(Flying { sent: now, end, snapshot });
     }
 
-    /// All up to `una` is delivered, `delivered` of it by this ACK.
+    /// Everything up to `una` is delivered, `delivered` of it by this ACK.
     pub(crate) fn on_ack(&mut self, now: Time, una: Seq, delivered: Bytes, min_rtt: Duration) -> Sample {
         while let Some(segment) = self.flying.front().filter(|segment| segment.end <= una) {
             self.sampler.on_delivered(segment.sent, segment.end, &segment.snapshot);
@@ -43,7 +43,7 @@ impl Samples {
         self.sampler.finish(now, delivered, min_rtt)
     }
 
-    /// What is sent now says less than the path could; `in_flight` is in the network.
+    /// From now on the data sent understate what the path could deliver; `in_flight` is in the network.
     pub(crate) fn on_app_limited(&mut self, in_flight: Bytes) {
         self.sampler.on_app_limited(in_flight);
     }

@@ -17,7 +17,7 @@ use crate::ack_report::AckReport;
 use crate::config::{Endpoint, HEADERS};
 use crate::sender::rate_sample::Sample;
 
-/// Where the connection is.
+/// The state of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Closed,
@@ -43,9 +43,9 @@ pub struct Sender {
     /// The controller's window after its last event.
     cwnd: Bytes,
     needs: Needs,
-    /// Departures are spaced.
+    /// Departures are paced.
     paced: bool,
-    /// The controller wants to know more of departures than most, or has a window of its own.
+    /// The controller wants to hear about each departure, or has a window of its own.
     attentive: bool,
     samples: Option<Box<Samples>>,
     /// When the last segment left, if the sender is `attentive`.
@@ -77,7 +77,7 @@ impl Sender {
         }
     }
 
-    /// The application has data from now on (`true`), or has no more (`false`); what is in flight drains.
+    /// The application has data from now on (`true`), or has no more (`false`); data in flight drain.
     pub fn set_active(&mut self, active: bool) {
         self.active = active;
         if let Some(samples) = self.samples.as_mut().filter(|_| !active) {
@@ -169,7 +169,7 @@ impl Sender {
         self.rtt.srtt()
     }
 
-    /// cwnd, and nothing else, keeps the next segment from leaving.
+    /// Only cwnd keeps the next segment from leaving.
     pub fn cwnd_limited(&self) -> bool {
         self.in_flight + self.mss > self.cwnd
     }
@@ -256,8 +256,8 @@ impl Sender {
         Departing { now, mtu, mss: self.mss, cwnd: self.cwnd, srtt: self.rtt.srtt() }
     }
 
-    /// A segment leaves, and the controller asked for more than a departure's pacing. Its window and rate are read again
-    /// after it has heard of the segment. Cold, so that it costs nothing where no controller asks.
+    /// A segment leaves, and the controller asked to hear of departures. Its window and rate are read again after it
+    /// has heard of the segment. Marked cold, so that it costs nothing where no controller asks.
     #[cold]
     fn attend(&mut self, seq: Seq, now: Time) {
         let before = self.in_flight - self.mss;
@@ -285,7 +285,7 @@ impl Sender {
         }
     }
 
-    /// What the ACK says of the delivery rate.
+    /// What the ACK says about the delivery rate.
     #[cold]
     fn take_rate_sample(&mut self, sample: &mut AckSample, now: Time) {
         let Some(samples) = &mut self.samples else { return };

@@ -1,19 +1,19 @@
 //! Receive-buffer autotuning: the window follows what the application reads in a round trip.
 //!
-//! Linux, net/ipv4 ("dynamic right-sizing", Fisk & Feng 2001), as of 6.18. Once per round trip, if the application read
-//! more than in any one before, the window may become twice that; as the sender may double its own meanwhile, twice the
-//! growth rate is added on top. What lies above a gap counts as well, as soon as it arrives. The window never shrinks.
-//! (Up to 6.15 there were 16 spare segments, and nothing for gaps.)
+//! Linux, net/ipv4 ("dynamic right-sizing", Fisk & Feng 2001), as of 6.18. Once per round trip, if the application
+//! read more than in any earlier one, the window may become twice that amount; because the sender may double its own
+//! window meanwhile, twice the growth rate is added on top. Data above a gap count too, as soon as they arrive. The
+//! window never shrinks. (Up to 6.15 there were 16 spare segments, and data above a gap did not count.)
 //!
-//! The receiver measures the round trip by the echo of its own timestamps: a smaller one counts at once, a larger one
-//! with gain 1/8. Where data carry no echo it takes the time in which a whole window arrives, which no less than a round
-//! trip takes; the least such time counts.
+//! The receiver measures the round trip by the echo of its own timestamps: a smaller sample counts at once, a larger
+//! one with gain 1/8. Where data carry no echo, it takes the time in which a whole window arrives, which is at least
+//! one round trip; the least such time counts.
 
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 
 use super::segment::Segment;
 
-/// What the first round trip is compared with: the initial window of the sender (RFC 6928).
+/// The reference for the first round trip: the sender's initial window (RFC 6928).
 const INITIAL_SEGMENTS: u64 = 10;
 
 #[derive(Debug)]
@@ -42,7 +42,7 @@ impl Autotuning {
         self.rtt = RoundTrip::default();
     }
 
-    /// A segment arrived in order; `window` is what was offered last, `full` the sender's segment.
+    /// A segment arrived in order; `window` was offered last, `full` is the sender's full segment.
     #[inline]
     pub(super) fn on_segment(&mut self, segment: &Segment, full: Bytes, window: Bytes, now: Time) {
         self.rtt.on_segment(segment, full, window, now);
@@ -53,8 +53,8 @@ impl Autotuning {
         self.most_read = self.most_read.min(clamp).max(Bytes::new(1));
     }
 
-    /// The application read all below `rcv_nxt`: the window that the buffer should be good for, if that may be more
-    /// than before.
+    /// The application read everything below `rcv_nxt`. Returns the window that the buffer should support, if that
+    /// may have grown.
     #[inline]
     pub(super) fn on_read(&mut self, rcv_nxt: Seq, now: Time) -> Option<Bytes> {
         let rtt = self.rtt.estimate?;
@@ -83,9 +83,9 @@ impl Autotuning {
 #[derive(Debug, Default)]
 struct RoundTrip {
     estimate: Option<Duration>,
-    /// The echo of the last sample: several segments carry the same one, and only the first is in time.
+    /// The echo of the last sample: several segments carry the same echo, and only the first one is in time.
     last_echo: Time,
-    /// When the window that is now arriving started to, and where it ends.
+    /// When the window that is now arriving started to arrive, and where it ends.
     window_start: Time,
     window_end: Seq,
 }

@@ -1,15 +1,15 @@
 //! The receive buffer of a Linux host, and how the window that it offers grows.
 //!
-//! Linux does not offer what its buffer holds, but what it has seen that it can hold: a threshold (`rcv_ssthresh`)
-//! starts at 64 KiB and rises by two full segments, or twice the segment if that is more, for each one that arrives
-//! with little enough memory beside its data (`tcp_grow_window`). It stops at the clamp, the share of the buffer that
-//! the scaling ratio allows, and at what is free. Each time it rises the receiver acknowledges at once: the sender
-//! shall hear of the larger window, and in slow start its window then grows with each segment. Out-of-order data take
-//! memory until the gap before them is filled.
+//! Linux does not offer all that its buffer holds, but only what it has seen that it can hold: a threshold
+//! (`rcv_ssthresh`) starts at 64 KiB and rises by two full segments, or twice the segment if that is more, for each
+//! segment that arrives with little enough memory beside its data (`tcp_grow_window`). It stops at the clamp (the
+//! share of the buffer that the scaling ratio allows) and at the free memory. Each time it rises, the receiver
+//! acknowledges at once, so that the sender hears of the larger window and its own window grows with each segment in
+//! slow start. Out-of-order data occupy memory until the gap before them is filled.
 //!
 //! The buffer itself starts at 128 KiB and grows as [`Autotuning`] asks. Facts: `net/ipv4/tcp_input.c` and
-//! `tcp_output.c`; the numbers were compared with recordings of Linux 6.18's receiver (`tests/tcp/linux_receiver.rs`). Left out: memory pressure, a
-//! buffer that overflows with short segments, an application that reads late.
+//! `tcp_output.c`; the numbers were compared with recordings of Linux 6.18's receiver (`tests/tcp/linux_receiver.rs`).
+//! Left out: memory pressure, a buffer that overflows with short segments, an application that reads late.
 
 use windtunnel_units::{Bytes, Seq, Time};
 
@@ -24,7 +24,7 @@ use crate::params::TcpParams;
 const INITIAL_BUFFER: u64 = 131_072;
 /// The largest window of a SYN|ACK.
 const UNSCALED: u64 = 65_535;
-/// With less than two packets in memory nothing could be received while one waits to be read.
+/// With less than two packets of memory, nothing could be received while one packet waits to be read.
 const LEAST_PACKETS: u64 = 2;
 /// Segments shorter than this never open the window.
 const LEAST_SEGMENT: u64 = 128;
@@ -38,11 +38,11 @@ pub(super) struct Buffer {
     size: u64,
     largest: u64,
     ratio: Ratio,
-    /// The memory of what waits above a gap.
+    /// The memory of the data that wait above a gap.
     out_of_order: u64,
-    /// The same of what the application has not read yet.
+    /// The memory of the data that the application has not read yet.
     unread: u64,
-    /// The largest window that may be offered, and the one that is.
+    /// The largest window that may be offered, and the one that is offered.
     clamp: u64,
     threshold: u64,
     grows: bool,
@@ -83,7 +83,7 @@ impl Buffer {
         (Bytes::new(free.min(self.threshold)), free < half)
     }
 
-    /// A window is at most half of what the buffer is good for.
+    /// A window is at most half of what the buffer supports.
     #[inline]
     pub(super) fn is_small(&self, window: Bytes) -> bool {
         window.get() * 2 <= self.clamp
@@ -96,8 +96,8 @@ impl Buffer {
         }
     }
 
-    /// A segment in order arrived; `offered` is the window of the last ACK. True if the window may grow: it is
-    /// acknowledged at once.
+    /// A segment in order arrived; `offered` is the window of the last ACK. True if the window may grow: the segment
+    /// is then acknowledged at once.
     #[inline]
     pub(super) fn on_data(
         &mut self,
@@ -116,8 +116,8 @@ impl Buffer {
         self.grow(segment, memory, sizes)
     }
 
-    /// A segment above a gap arrived, of which `new` bytes had not arrived before; `extent` is how far above the gap
-    /// the last one ends.
+    /// A segment above a gap arrived with `new` bytes that had not arrived before; `extent` is the distance from the
+    /// gap to the end of the highest segment.
     pub(super) fn on_out_of_order(
         &mut self,
         segment: &Segment,
@@ -138,7 +138,7 @@ impl Buffer {
         grown
     }
 
-    /// A segment filled a gap: so many bytes that lay above it wait to be read.
+    /// A segment filled a gap: this many bytes that lay above it now wait to be read.
     pub(super) fn on_gap_filled(&mut self, above: Bytes, nothing_missing: bool) {
         let above = if nothing_missing {
             self.out_of_order
@@ -149,7 +149,7 @@ impl Buffer {
         self.unread += above;
     }
 
-    /// The application has read all below `rcv_nxt`.
+    /// The application has read everything below `rcv_nxt`.
     #[inline]
     pub(super) fn on_read(&mut self, rcv_nxt: Seq, now: Time) {
         self.unread = 0;
@@ -176,7 +176,7 @@ impl Buffer {
         }
     }
 
-    /// The largest segment so far decides the ratio.
+    /// The largest segment so far determines the ratio.
     #[inline]
     fn measure(&mut self, segment: &Segment, memory: u64, measured: Measured, offered: Bytes) {
         if !measured.larger {
@@ -221,7 +221,7 @@ impl Buffer {
         step > 0
     }
 
-    /// Much of the memory is not data: the window grows while it is small beside the largest one.
+    /// Much of the memory is not data: the window grows while it is small compared with the largest one.
     #[cold]
     fn step_of_small_segments(&self, len: u64, memory: u64, sizes: &SegmentSize) -> u64 {
         let mut memory = self.ratio.window(memory) / 2;
@@ -236,7 +236,7 @@ impl Buffer {
         0
     }
 
-    /// The buffer becomes large enough for a window, if it is not.
+    /// Enlarges the buffer, if necessary, until it supports a window.
     fn resize(&mut self, window: u64) {
         let size = self.ratio.memory(window).min(self.largest);
         if size > self.size {
@@ -246,8 +246,8 @@ impl Buffer {
     }
 }
 
-/// The window of the SYN|ACK: whole segments of what the initial buffer is good for, as far as a field of 16 bits can
-/// say it.
+/// The window of the SYN|ACK: the whole segments that the initial buffer supports, limited by the 16 bits of the
+/// field.
 pub(super) fn initial_window(params: &TcpParams, mss: Bytes) -> Bytes {
     let memory = Ratio::INITIAL.memory(params.receive_window.get());
     let buffer = if params.autotuning { INITIAL_BUFFER.min(memory) } else { memory };

@@ -1,9 +1,9 @@
 //! Compression of the ACKs of out-of-order segments.
 //!
-//! spec/congestion-control section 1.16; Linux, `net.ipv4.tcp_comp_sack_*`. Every one of them carries the same
-//! cumulative ACK and, in its SACK blocks, all that the one before said. The first three leave at once, since a
-//! sender may count duplicate ACKs up to three; then one waits for others, 5 % of a round trip or 1 ms at most, and
-//! 44 at most are left out. It needs SACK: without it the number of duplicate ACKs is information.
+//! spec/congestion-control section 1.16; Linux, `net.ipv4.tcp_comp_sack_*`. All these ACKs carry the same cumulative
+//! ACK, and the SACK blocks of each repeat those of the one before. The first three leave at once, because a sender
+//! may count duplicate ACKs up to three; then one ACK waits for further segments, for 5 % of a round trip or at most
+//! 1 ms, and stands for at most 44 others. This needs SACK: without it the number of duplicate ACKs is information.
 
 use windtunnel_units::{Duration, Seq};
 
@@ -14,14 +14,15 @@ const ROUND_TRIP_SHARE: u64 = 20;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Compression {
-    /// The gap that these ACKs stand before.
+    /// The gap that these ACKs report.
     gap: Seq,
     immediate: u32,
     held: u32,
 }
 
 impl Compression {
-    /// An out-of-order segment arrived while `gap` is awaited: how long its ACK may wait; `None` if it may not.
+    /// An out-of-order segment arrived while `gap` is awaited. Returns how long its ACK may wait; `None` if it may
+    /// not.
     pub(super) fn hold(&mut self, gap: Seq, rtt: Option<Duration>) -> Option<Duration> {
         if self.gap != gap {
             self.gap = gap;
@@ -45,7 +46,7 @@ impl Compression {
         self.held
     }
 
-    /// An ACK left; it says what they would have said.
+    /// An ACK left, which says what the waiting ones would have said.
     #[inline]
     pub(super) fn on_ack_sent(&mut self) {
         self.held = 0;
@@ -56,7 +57,8 @@ impl Compression {
 mod tests {
     use super::*;
 
-    /// The delay after three at once: 5 % of the round trip, 1 ms at most; none where the round trip is not known.
+    /// The delay after three immediate ACKs: 5 % of the round trip, at most 1 ms; none where the round trip is not
+    /// known.
     #[test]
     fn delay() {
         let micros = Duration::from_micros;

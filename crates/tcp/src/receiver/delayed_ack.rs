@@ -1,9 +1,9 @@
 //! When a segment is acknowledged.
 //!
-//! RFC 9293 section 3.8.6.3 and RFC 5681 section 4.2: at least every second segment, 500 ms at most after the first,
-//! and at once what is out of order, fills a gap, or is a duplicate. Within that the [`AckPolicy`] decides. All that
-//! waits for one ACK carries the same [`Mark`]: the flags of an ACK describe every segment that it newly
-//! acknowledges.
+//! RFC 9293 section 3.8.6.3 and RFC 5681 section 4.2: at least every second segment, at most 500 ms after the first,
+//! and at once when a segment is out of order, fills a gap, or is a duplicate. Within these rules the [`AckPolicy`]
+//! decides. All segments that wait for one ACK carry the same [`Mark`]: the flags of an ACK describe every segment
+//! that it newly acknowledges.
 
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 use windtunnel_wire::Ecn;
@@ -17,16 +17,16 @@ use crate::ack_policy::{AckParams, AckPolicy};
 /// What a segment within the window means for ACKs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrival {
-    /// Packets of which it was merged.
+    /// The number of packets merged into it.
     pub(super) packets: u32,
     pub(super) ecn: Ecn,
     pub(super) mark: Mark,
-    /// Its mark is another than that of the segments before, which waited and were acknowledged now.
+    /// Its mark differs from that of the segments before it, which waited and were acknowledged now.
     pub(super) changed: bool,
     pub(super) news: News,
     /// It lets the window grow.
     pub(super) grew: bool,
-    /// It ends what the sender had to send.
+    /// It ends the data that the sender had to send.
     pub(super) pushed: bool,
 }
 
@@ -39,7 +39,7 @@ pub(super) enum Leave {
     Later,
 }
 
-/// What the receiver knows of the connection that its policy needs.
+/// What the policy needs to know about the connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Connection<'a> {
     pub(super) mss: Bytes,
@@ -53,11 +53,11 @@ pub(super) struct DelayedAck {
     /// Packets that no ACK has acknowledged yet, and their mark.
     pending: u32,
     mark: Mark,
-    /// When they are acknowledged at the latest.
+    /// The latest time for their ACK.
     deadline: Time,
     quickack: Quickack,
     compression: Compression,
-    /// What waits ends what the sender had to send.
+    /// The pending segments end the data that the sender had to send.
     pushed: bool,
 }
 
@@ -79,13 +79,13 @@ impl DelayedAck {
         self.params.policy != AckPolicy::Immediate
     }
 
-    /// The mark of what waits.
+    /// The mark of the pending segments.
     #[inline]
     pub(super) fn mark(&self) -> Mark {
         self.mark
     }
 
-    /// A segment with `mark` cannot share an ACK with what waits.
+    /// A segment with `mark` cannot share an ACK with the pending segments.
     #[inline]
     pub(super) fn is_apart_from(&self, mark: Mark) -> bool {
         self.pending > 0 && self.mark != mark
@@ -111,7 +111,7 @@ impl DelayedAck {
         }
     }
 
-    /// The application has read all that has arrived: true if what waits is acknowledged now.
+    /// The application has read everything that has arrived: true if the pending segments are acknowledged now.
     #[inline]
     pub(super) fn leaves_when_read(&self) -> bool {
         self.pushed && self.pending > 0 && self.params.policy == AckPolicy::Linux
@@ -146,7 +146,7 @@ impl DelayedAck {
         if at_once { Leave::AtOnce } else { self.wait_until(now + self.params.delay) }
     }
 
-    /// On a connection with SACK, a segment arrived above a gap, at which `gap` is awaited, and all of it is new.
+    /// On a connection with SACK, a segment arrived above a gap while `gap` is awaited, and all of it is new.
     pub(super) fn on_out_of_order(
         &mut self,
         arrival: Arrival,
@@ -174,7 +174,7 @@ impl DelayedAck {
         self.on_arrival(arrival);
     }
 
-    /// A segment arrived that holds something old, or lies beyond the window.
+    /// A segment arrived that holds old data, or lies beyond the window.
     pub(super) fn on_unacceptable(&mut self, connection: &Connection<'_>) {
         self.quickack.on_unacceptable(connection.window, connection.mss);
     }
@@ -192,7 +192,7 @@ impl DelayedAck {
         }
     }
 
-    /// All that waited was acknowledged.
+    /// All pending segments were acknowledged.
     #[inline]
     pub(super) fn on_ack_sent(&mut self) {
         self.pending = 0;
@@ -203,7 +203,8 @@ impl DelayedAck {
         self.compression.on_ack_sent();
     }
 
-    /// Linux: at once in quickack mode, from more than one full segment on, and on urgent news; else by the ATO.
+    /// Linux: at once in quickack mode, once more than one full segment is pending, and on urgent news; else after
+    /// the ATO.
     #[inline]
     fn linux(&mut self, arrival: Arrival, unacked: Bytes, connection: &Connection<'_>, now: Time) -> Leave {
         self.quickack.on_data(connection.handshake.rto(), connection.window, connection.mss, now);

@@ -1,9 +1,10 @@
-//! Generic receive offload: the network card's driver merges what arrived since its last poll.
+//! Generic receive offload: the network card's driver merges the packets that arrived since its last poll.
 //!
-//! spec/congestion-control section 1.16. The first packet after a poll sets the next one a poll period later (the
-//! card's interrupt moderation); then all that has come is handed to TCP at once. Consecutive packets of data become
-//! one segment if one begins where the other ends, their ECN fields and timestamps are equal (the options have to be the
-//! same bytes, Linux `tcp_gro_receive`), and they carry no flag other than ACK; PSH ends a segment, and so does the largest IP packet of 64 KiB. A segment of two packets or more is more than one
+//! spec/congestion-control section 1.16. The first packet after a poll schedules the next poll one poll period later
+//! (the card's interrupt moderation); then all packets that have arrived are handed to TCP at once. Consecutive data
+//! packets become one segment if the second starts where the first ends, their ECN fields and timestamps are equal
+//! (the bytes of the options have to be the same, Linux `tcp_gro_receive`), and they carry no flag other than ACK.
+//! PSH ends a segment, and so does the largest IP packet of 64 KiB. A segment of two packets or more is more than one
 //! full segment: TCP acknowledges it once, so the ratio of packets to ACKs grows from 2 to 45.
 
 use std::collections::VecDeque;
@@ -76,7 +77,7 @@ impl Receiver {
         report
     }
 
-    /// Hands over what the card holds, if it is time.
+    /// Hands over the packets that the card holds, if it is time.
     pub(super) fn poll_offload(&mut self, now: Time) -> SegmentReport {
         let mut report = SegmentReport::default();
         if self.gro.as_ref().is_some_and(|gro| gro.poll_at() <= now) {
@@ -89,7 +90,8 @@ impl Receiver {
 }
 
 fn merges(last: &Segment, next: &Segment, most: Bytes) -> bool {
-    // All flags are equal, save PSH, which ends a segment: with AccECN all may carry the same ACE field. CWR stands alone.
+    // All flags must be equal except PSH, which ends a segment: with AccECN all may carry the same ACE field. CWR is
+    // never merged.
     let ends = TcpFlags::PSH | TcpFlags::CWR;
     last.end == next.seq
         && last.ecn == next.ecn

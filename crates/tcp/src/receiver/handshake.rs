@@ -1,11 +1,11 @@
 //! The handshake as the listening side sees it.
 //!
-//! RFC 9293 section 3.10.7. A SYN that comes again, because its answer was lost, is answered again. What it negotiates of
-//! ECN is the feedback scheme's (`feedback`).
+//! RFC 9293 section 3.10.7. A SYN that comes again, because its answer was lost, is answered again. The feedback
+//! scheme negotiates ECN (`feedback`).
 //!
-//! The time from the SYN|ACK to the first segment is the receiver's first estimate of the round trip; after a second
-//! SYN|ACK it is not, as Karn's algorithm has it. Its retransmission timeout follows RFC 6298 with Linux's least
-//! variance term of 200 ms.
+//! The time from the SYN|ACK to the first segment is the receiver's first estimate of the round trip, but not after a
+//! second SYN|ACK (Karn's algorithm). Its retransmission timeout follows RFC 6298 with Linux's least variance term of
+//! 200 ms.
 
 use windtunnel_units::{Duration, Time};
 
@@ -37,7 +37,7 @@ impl Handshake {
         self.answers != u32::MAX
     }
 
-    /// Whatever came after the SYN has arrived.
+    /// The first packet after the SYN has arrived.
     pub(super) fn on_answer(&mut self, now: Time) {
         if self.rtt.is_none() && self.answers == 1 {
             self.rtt = Some(now - self.answered_at);

@@ -1,8 +1,8 @@
 //! The receiver of a TCP as Linux has it.
 //!
 //! A segment that is the next one while nothing is missing takes a short way: flags, timestamp, window and ACK. All
-//! else (losses, reordering, duplicates) goes through the reassembly, and is acknowledged with SACK. The application
-//! reads at once.
+//! other segments (losses, reordering, duplicates) go through the reassembly and are acknowledged with SACK. The
+//! application reads at once.
 //!
 //! RFC 9293 section 3.10.7.4; one file per mechanism.
 
@@ -72,9 +72,9 @@ pub struct Receiver {
     sack: Sack,
     keeps_out_of_order: bool,
     segment_size: SegmentSize,
-    /// What a SYN|ACK offers.
+    /// The window that a SYN|ACK offers.
     initial_window: Bytes,
-    /// If left out, the window is fixed.
+    /// Without it the window is fixed.
     buffer: Option<Box<Buffer>>,
     gro: Option<Box<Gro>>,
     due: VecDeque<Due>,
@@ -106,13 +106,13 @@ impl Receiver {
         }
     }
 
-    /// The same receiver, which throws away what arrives above a gap, as early ones did.
+    /// The same receiver, but it discards data that arrive above a gap, as early ones did.
     #[must_use]
     pub fn dropping_out_of_order(self) -> Receiver {
         Receiver { keeps_out_of_order: false, ..self }
     }
 
-    /// A packet arrived: what TCP received by it. With GRO that is only known after [`Receiver::on_timer`].
+    /// A packet arrived. Returns what TCP received by it. With GRO that is known only after [`Receiver::on_timer`].
     #[inline]
     pub fn on_segment(&mut self, packet: &Packet, now: Time) -> SegmentReport {
         if packet.flags.contains(TcpFlags::SYN) {
@@ -149,7 +149,7 @@ impl Receiver {
         Some(poll.min(self.delayed_ack.deadline())).filter(|time| *time < Time::NEVER)
     }
 
-    /// The time asked for by [`Receiver::next_timer`] has come: what TCP received by it, with GRO.
+    /// The time asked for by [`Receiver::next_timer`] has come. Returns what TCP received by it, with GRO.
     pub fn on_timer(&mut self, now: Time) -> SegmentReport {
         let report = self.poll_offload(now);
         if now >= self.delayed_ack.deadline() {
@@ -160,7 +160,7 @@ impl Receiver {
         report
     }
 
-    /// True if it may delay ACKs: one that does not has no timer.
+    /// True if it may delay ACKs: a receiver that never does has no timer.
     #[inline]
     pub fn delays(&self) -> bool {
         self.delayed_ack.delays() || self.gro.is_some()
@@ -189,7 +189,7 @@ impl Receiver {
         &self.stats
     }
 
-    /// A SYN is answered, again if it comes again; once there are data, by an ACK (RFC 9293 section 3.10.7.4).
+    /// Answers a SYN, again if it comes again; once there are data, with an ACK (RFC 9293 section 3.10.7.4).
     fn on_syn(&mut self, syn: &Packet, now: Time) {
         if self.rcv_nxt > Seq::FIRST_DATA {
             return self.acknowledge();
@@ -261,8 +261,9 @@ impl Receiver {
         }
     }
 
-    /// All of it had arrived before, it lies beyond the window, or its timestamp is `old`: it is acknowledged, and what
-    /// it carries is not looked at, save the timestamp of what reaches the last ACK (Linux `tcp_send_dupack`).
+    /// All of the segment had arrived before, it lies beyond the window, or its timestamp is `old`. It is
+    /// acknowledged and otherwise ignored, except for the timestamp of a segment that reaches the last ACK (Linux
+    /// `tcp_send_dupack`).
     fn receive_unacceptable(&mut self, segment: &Segment, old: bool) -> SegmentReport {
         let packets = u64::from(segment.packets);
         let duplicate = segment.end <= self.rcv_nxt;
@@ -286,7 +287,8 @@ impl Receiver {
         report
     }
 
-    /// It holds the next byte; part of it may have arrived before, and it may join what arrived above it.
+    /// The segment holds the next byte; part of it may have arrived before, and it may join data that arrived above
+    /// it.
     fn receive_at_gap(&mut self, segment: &Segment, now: Time) -> SegmentReport {
         let arrival = self.accept(segment);
         let arrival = self.buffer_in_order(arrival, segment, now);
@@ -310,7 +312,7 @@ impl Receiver {
         SegmentReport { delivered, duplicate: below + found.duplicate, out_of_order: false }
     }
 
-    /// Something before it is missing.
+    /// Data before the segment are missing.
     fn receive_above_gap(&mut self, segment: &Segment, now: Time) -> SegmentReport {
         let arrival = self.accept(segment);
         self.stats.out_of_order += u64::from(segment.packets);
@@ -326,7 +328,7 @@ impl Receiver {
         SegmentReport { delivered: Bytes::ZERO, duplicate: found.duplicate, out_of_order: true }
     }
 
-    /// The segment is now part of a block above a gap: when it is reported.
+    /// The segment is now part of a block above a gap: decides when it is reported.
     fn on_block(&mut self, arrival: Arrival, found: &Insertion, segment: &Segment, now: Time) -> Leave {
         let displaces = found.first_duplicate.is_some() || self.sack.overflows_with(found.block);
         if self.delayed_ack.held() > 0 && displaces {
@@ -346,7 +348,8 @@ impl Receiver {
         Leave::AtOnce
     }
 
-    /// A segment within the window: its marks and its timestamp. What waits with another mark is acknowledged first.
+    /// A segment within the window: handles its marks and its timestamp. Pending segments with another mark are
+    /// acknowledged first.
     #[inline]
     fn accept(&mut self, segment: &Segment) -> Arrival {
         let packets = u64::from(segment.packets);
@@ -383,7 +386,7 @@ impl Receiver {
         Arrival { grew, pushed: measured.pushed, ..arrival }
     }
 
-    /// A segment above a gap is in the buffer, as far as it is new.
+    /// The new part of a segment above a gap is in the buffer.
     fn buffer_above_gap(&mut self, arrival: Arrival, segment: &Segment, found: &Insertion) -> Arrival {
         let measured = self.segment_size.on_segment(segment);
         let Some(buffer) = &mut self.buffer else { return arrival };
@@ -398,7 +401,7 @@ impl Receiver {
         Arrival { grew, ..arrival }
     }
 
-    /// All below `end` is there.
+    /// Everything below `end` has arrived.
     #[inline]
     fn deliver(&mut self, end: Seq) -> Bytes {
         let delivered = end - self.rcv_nxt;
@@ -407,7 +410,7 @@ impl Receiver {
         delivered
     }
 
-    /// The application reads what is new, which may release an ACK.
+    /// The application reads the new data, which may release an ACK.
     #[inline]
     fn read(&mut self, now: Time) {
         if let Some(buffer) = &mut self.buffer {
@@ -447,7 +450,7 @@ impl Receiver {
         }
     }
 
-    /// Acknowledges all that arrived.
+    /// Acknowledges everything that arrived.
     #[inline]
     fn acknowledge(&mut self) {
         self.stats.acks += 1;
@@ -478,7 +481,7 @@ impl Receiver {
     }
 }
 
-/// What ACK policies look at, borrowed apart from them.
+/// What ACK policies look at, borrowed separately from them.
 #[inline]
 fn connection<'a>(sizes: &SegmentSize, window: &Window, handshake: &'a Handshake) -> Connection<'a> {
     Connection { mss: sizes.estimate(), window: window.size(), handshake }

@@ -1,4 +1,4 @@
-//! The options of what a receiver sends: SACK blocks and AccECN's counters share what timestamps leave of 40 bytes.
+//! The options of the receiver's packets: SACK blocks and AccECN's counters share what timestamps leave of 40 bytes.
 
 use windtunnel_units::Bytes;
 use windtunnel_wire::{Options, Packet, SackBlocks};
@@ -8,7 +8,7 @@ use super::feedback::{Answer, Feedback, option_size};
 use super::sack::Sack;
 use crate::config::HEADERS_WITHOUT_TIMESTAMPS;
 
-/// The TCP header has room for so much (RFC 9293 section 3.1).
+/// The room for options in a TCP header (RFC 9293 section 3.1).
 const OPTION_SPACE: Bytes = Bytes::new(40);
 
 /// SACK blocks that come before an AccECN option (RFC 9768 section 3.2.3.3).

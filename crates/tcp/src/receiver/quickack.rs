@@ -1,11 +1,11 @@
 //! Linux's quickack mode and its estimate of the gap between segments, the ATO.
 //!
 //! spec/congestion-control section 1.16; Linux, net/ipv4. A sender in slow start needs every ACK that it can get: at
-//! the first data, and at the first after an idle time longer than the RTO, so many ACKs leave at once as the window
-//! holds pairs of segments, 16 at most. Later an ACK waits for a second segment about as long as the last ones took
-//! to come: 40 ms at least, as Linux has had it since its timer ran at 100 Hz; a round trip or 200 ms at most.
-//! Quickack mode rests while a connection is interactive (pingpong): this receiver never has data to send, and is
-//! never that.
+//! the first data, and at the first data after an idle time longer than the RTO, the receiver sends as many immediate
+//! ACKs as the window holds pairs of segments, at most 16. Later an ACK waits for a second segment about as long as
+//! the last ones took to come: at least 40 ms, as Linux has had it since its timer ran at 100 Hz, and at most a round
+//! trip or 200 ms. Quickack mode rests while a connection is interactive (pingpong); this receiver never has data to
+//! send, so it never is.
 
 use windtunnel_units::{Bytes, Duration, Time};
 
@@ -19,7 +19,7 @@ const CREDIT_ON_CE: u64 = 2;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Quickack {
-    /// ACKs that will leave at once.
+    /// ACKs left that leave at once.
     credit: u64,
     /// Zero before the first data.
     ato: Duration,
@@ -60,20 +60,20 @@ impl Quickack {
         self.deflate();
     }
 
-    /// A segment arrived that holds something old, or lies beyond the window: the sender is not where it should be.
+    /// A segment arrived that holds old data, or lies beyond the window: the sender is not where it should be.
     pub(super) fn on_unacceptable(&mut self, window: Bytes, mss: Bytes) {
         self.refill(window, mss);
         self.deflate();
     }
 
-    /// The window may grow: the next ACK leaves at once. Linux sets the lowest bit of the credit, and with it an even
-    /// credit is kept from being spent.
+    /// The window may grow: the next ACK leaves at once. Linux does this by setting the lowest bit of the credit, so
+    /// that an even credit is not spent.
     #[inline]
     pub(super) fn on_growth(&mut self) {
         self.credit |= 1;
     }
 
-    /// Less than half of the buffer is free: no ACK leaves before it has to.
+    /// Less than half of the buffer is free: no ACK leaves before it must.
     #[inline]
     pub(super) fn on_low_memory(&mut self) {
         self.credit = 0;
@@ -101,7 +101,7 @@ impl Quickack {
         self.ato.clamp(ATO_MIN, longest)
     }
 
-    /// Back to the least estimate, if there is one yet.
+    /// Resets the estimate to the least one, if there is an estimate yet.
     fn deflate(&mut self) {
         self.ato = self.ato.min(ATO_MIN);
     }

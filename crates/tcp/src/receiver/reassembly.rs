@@ -1,29 +1,29 @@
 //! Reassembly: which bytes above the next one expected have arrived.
 //!
-//! RFC 9293 section 3.10.7.4. Ranges are kept apart and in order; the window bounds what they hold. Only losses and
-//! reordering bring anything here, most of it at one of the two ends, where a ring inserts and removes without moving
-//! the rest.
+//! RFC 9293 section 3.10.7.4. Ranges are disjoint and in order; the window bounds their total size. Only losses and
+//! reordering add ranges, most of them at one of the two ends, where a ring inserts and removes without moving the
+//! rest.
 
 use std::collections::VecDeque;
 
 use windtunnel_units::{Bytes, Seq};
 use windtunnel_wire::SackBlock;
 
-/// What arrived above a gap.
+/// The data that arrived above a gap.
 #[derive(Debug, Default)]
 pub(super) struct Reassembly {
     /// In order; between any two there is a gap.
     ranges: VecDeque<SackBlock>,
 }
 
-/// What an insertion found.
+/// The result of an insertion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Insertion {
-    /// The range of which the inserted bytes are now part.
+    /// The range that now contains the inserted bytes.
     pub(super) block: SackBlock,
-    /// Bytes that were there before.
+    /// Bytes that had arrived before.
     pub(super) duplicate: Bytes,
-    /// The first stretch of these.
+    /// The first stretch of these bytes.
     pub(super) first_duplicate: Option<SackBlock>,
 }
 
@@ -77,8 +77,8 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Against a map of single bytes: the ranges are its runs, the duplicates to the byte what was set before,
-        /// the first duplicate stretch the first run of these, and the block the run in which the segment lies.
+        /// Against a map of single bytes: the ranges are its runs, the duplicates are the bytes that were set before,
+        /// the first duplicate stretch is the first run of these, and the block is the run that contains the segment.
         #[test]
         fn as_a_map_of_bytes(segments in prop::collection::vec((0_usize..200, 1_usize..40), 1..60)) {
             let mut reassembly = Reassembly::default();

@@ -1,8 +1,9 @@
 //! Which SACK blocks an ACK carries, and in which order.
 //!
-//! RFC 2018 section 4: first the block of the segment that brought the ACK about, then those reported last. RFC 2883:
-//! if that segment held bytes that had arrived before, the first such stretch comes before all others (D-SACK), once.
-//! The option has room for four blocks, beside timestamps for three (spec/queues-and-signalling section 18.1).
+//! RFC 2018 section 4: the block of the segment that triggered the ACK comes first, then those reported most
+//! recently. RFC 2883: if that segment held bytes that had arrived before, the first such stretch precedes all other
+//! blocks (D-SACK), once. The option has room for four blocks, for three beside timestamps
+//! (spec/queues-and-signalling section 18.1).
 
 use windtunnel_units::{Bytes, Seq};
 use windtunnel_wire::{Options, SackBlock, SackBlocks};
@@ -11,7 +12,7 @@ use super::reassembly::Reassembly;
 
 const MOST_BLOCKS: usize = 4;
 
-/// The blocks reported last, and the duplicate that the next ACK reports.
+/// The blocks reported most recently, and the duplicate that the next ACK reports.
 #[derive(Debug)]
 pub(super) struct Sack {
     /// Blocks that fit into an ACK; zero without SACK.
@@ -66,7 +67,7 @@ impl Sack {
         }
     }
 
-    /// All below `rcv_nxt` was delivered.
+    /// Everything below `rcv_nxt` was delivered.
     pub(super) fn on_delivered(&mut self, rcv_nxt: Seq) {
         self.retain(|known| known.start > rcv_nxt);
     }
@@ -90,7 +91,7 @@ impl Sack {
         Sack::size_of(blocks.as_slice().len() as u8)
     }
 
-    /// The same with so many blocks.
+    /// The same with this many blocks.
     pub(super) fn size_of(blocks: u8) -> Bytes {
         Bytes::new(match u64::from(blocks) {
             0 => 0,
@@ -105,8 +106,8 @@ impl Sack {
             blocks.push(duplicate);
         }
         let recent = &self.recent[..self.len];
-        // What older reports dropped for want of room comes back when there is room: the highest first, as it arrived
-        // last.
+        // Blocks that older reports dropped for want of room come back when there is room: the highest first, because
+        // it arrived last.
         let others = reassembly.ranges().rev().filter(|range| !recent.contains(range));
         for block in recent.iter().chain(others).take(ranges) {
             blocks.push(*block);

@@ -1,4 +1,4 @@
-//! What the receiver looks at of a data packet.
+//! The parts of a data packet that the receiver looks at.
 
 use windtunnel_units::{Bytes, Seq, Time};
 use windtunnel_wire::{Ecn, Packet, TcpFlags};
@@ -11,7 +11,7 @@ pub(super) struct Segment {
     pub(super) end: Seq,
     pub(super) ts_val: Time,
     pub(super) ts_ecr: Time,
-    /// Packets of which it was merged.
+    /// The number of packets merged into it.
     pub(super) packets: u32,
     pub(super) flags: TcpFlags,
     pub(super) ecn: Ecn,

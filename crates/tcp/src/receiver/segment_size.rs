@@ -1,9 +1,9 @@
 //! The size of the sender's full segments, as they arrive, and whether a short one asks for an ACK.
 //!
-//! Linux's `rcv_mss`, which decides what "more than one full segment" is: it starts at 536 bytes (RFC 9293 section
-//! 3.7.1), follows the largest segment up, and follows two equal shorter ones in a row down unless they were pushed. A
-//! segment that ends what the application wrote (PSH, or too short to be a full one) is the last for a while: its ACK
-//! leaves as soon as it has been read.
+//! Linux's `rcv_mss`, which decides what "more than one full segment" means. It starts at 536 bytes (RFC 9293 section
+//! 3.7.1), rises to the largest segment, and falls after two equal shorter segments in a row unless they were pushed.
+//! A segment that ends a write of the application (PSH, or too short to be a full one) is the last for a while: its
+//! ACK leaves as soon as it has been read.
 
 use windtunnel_units::Bytes;
 use windtunnel_wire::TcpFlags;
@@ -11,15 +11,15 @@ use windtunnel_wire::TcpFlags;
 use super::segment::Segment;
 
 const INITIAL: u64 = 536;
-/// What no sender goes below.
+/// The lower bound of every sender's segment size.
 const LEAST: u64 = 88;
 
-/// What a segment says of the sender's segments.
+/// What a segment says about the size of the sender's segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Measured {
     /// The estimate has risen.
     pub(super) larger: bool,
-    /// The segment ends what the sender had to send.
+    /// The segment ends the data that the sender had to send.
     pub(super) pushed: bool,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct SegmentSize {
 }
 
 impl SegmentSize {
-    /// `largest` is the full segment that was agreed on.
+    /// `largest` is the full segment that both ends agreed on.
     pub(super) fn new(largest: Bytes) -> SegmentSize {
         let largest = largest.get();
         SegmentSize { estimate: INITIAL.min(largest), last_short: 0, largest }
@@ -88,8 +88,8 @@ mod tests {
         }
     }
 
-    /// Up at once; down after two equal segments, pushed ones only if they are of 536 bytes or more; each short one
-    /// that changes nothing is pushed.
+    /// The estimate rises at once and falls after two equal segments; pushed ones count only if they have at least
+    /// 536 bytes. Every short segment that does not change the estimate counts as pushed.
     #[test]
     fn follows() {
         let mut size = SegmentSize::new(Bytes::new(1448));

@@ -11,7 +11,7 @@ pub struct SegmentReport {
     pub delivered: Bytes,
     /// Bytes that had arrived before.
     pub duplicate: Bytes,
-    /// It began above the next byte expected.
+    /// It started above the next byte expected.
     pub out_of_order: bool,
 }
 
@@ -28,22 +28,22 @@ impl AddAssign for SegmentReport {
 pub struct ReceiverStats {
     /// Segments with data.
     pub segments: u64,
-    /// Of these, those of which nothing was new.
+    /// Of these, segments without new data.
     pub duplicates: u64,
-    /// Of these, those that began above the next byte expected.
+    /// Of these, segments that started above the next byte expected.
     pub out_of_order: u64,
-    /// Of these, those that lay beyond the window.
+    /// Of these, segments beyond the window.
     pub discarded: u64,
-    /// Of these, those with a timestamp too old (PAWS, RFC 7323 section 5): discarded, whether their data were new or
-    /// not.
+    /// Of these, segments with a timestamp that is too old (PAWS, RFC 7323 section 5): discarded, whether or not
+    /// their data were new.
     pub paws: u64,
-    /// ACKs, those of SYNs not counted.
+    /// ACKs, except those of SYNs.
     pub acks: u64,
-    /// Of these, those that left when their timer ran out.
+    /// Of these, ACKs that left when their timer expired.
     pub delayed_acks: u64,
-    /// Of these, those that left at once because Linux's quickack mode was on.
+    /// Of these, ACKs that left at once because Linux's quickack mode was on.
     pub quick_acks: u64,
-    /// ACKs of out-of-order segments that were held back for a later one to say the same.
+    /// ACKs of out-of-order segments that were held back because a later one says the same.
     pub compressed_acks: u64,
     /// D-SACK blocks sent.
     pub dsacks: u64,

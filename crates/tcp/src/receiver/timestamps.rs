@@ -1,18 +1,18 @@
 //! The timestamps option: which timestamp an ACK echoes, and which segments are too old (PAWS).
 //!
-//! RFC 7323 section 4.3: `TS.Recent` follows the segments that begin at or below the last ACK sent. So an ACK of
+//! RFC 7323 section 4.3: `TS.Recent` follows the segments that start at or below the last ACK sent. So an ACK of
 //! several segments echoes the earliest of them (the round trip includes the delay of the ACK), a segment above a gap
 //! is not echoed, and one that fills the gap is.
 //!
 //! Section 5.3 rejects segments before it records their timestamps, and so does Linux 6.12 (`tcp_validate_incoming`,
-//! then `tcp_replace_ts_recent`): first what PAWS finds too old; then what ends below the last ACK sent (`rcv_wup`) or
-//! begins beyond the window. Of the others those that begin at or below the last ACK sent are recorded, unless their
-//! timestamp is before `TS.Recent`. So an old duplicate is answered, but not echoed, save one that ends exactly at the
-//! last ACK. Where all ACKs of a flight were lost, the answer to the retransmission therefore shows that the originals
-//! had arrived (Eifel, RFC 3522).
+//! then `tcp_replace_ts_recent`). It first rejects segments that are too old for PAWS; then segments that end below
+//! the last ACK sent (`rcv_wup`) or start beyond the window. Of the others, those that start at or below the last ACK
+//! sent are recorded, unless their timestamp is before `TS.Recent`. So an old duplicate is answered but not echoed,
+//! except one that ends exactly at the last ACK. Where all ACKs of a flight were lost, the answer to the
+//! retransmission therefore shows that the originals had arrived (Eifel, RFC 3522).
 //!
 //! PAWS (section 5; `paws`) makes a path that reorders cost more: originals that arrive after a retransmission of
-//! something below them are discarded, and have to be sent again.
+//! lower data are discarded and have to be sent again.
 
 use windtunnel_units::{Seq, Time};
 
@@ -22,7 +22,7 @@ use crate::paws;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timestamps {
     enabled: bool,
-    /// Zero, which is before everything, without the option.
+    /// Zero, which precedes every timestamp, without the option.
     recent: Time,
     last_ack_sent: Seq,
 }
@@ -38,7 +38,7 @@ impl Timestamps {
         paws::rejects(ts_val, self.recent)
     }
 
-    /// A segment that begins at `seq` and does not end below the last ACK sent arrived.
+    /// A segment arrived that starts at `seq` and does not end below the last ACK sent.
     #[inline]
     pub(super) fn on_segment(&mut self, seq: Seq, ts_val: Time) {
         if seq <= self.last_ack_sent && ts_val >= self.recent && self.enabled {
@@ -61,7 +61,7 @@ impl Timestamps {
         if self.enabled { now } else { Time::ZERO }
     }
 
-    /// What an ACK echoes.
+    /// The timestamp that an ACK echoes.
     #[inline]
     pub(super) fn echo(&self) -> Time {
         self.recent

@@ -1,18 +1,18 @@
 //! The receive window: what an ACK offers.
 //!
-//! RFC 9293 section 3.8.6; its scale: RFC 7323 section 2. A fixed window is the whole buffer, since the application
-//! reads at once: the field rounds it down, and one unit at least is offered, because a window of zero would never
-//! open. A window that grows is what the buffer says; as in Linux (`__tcp_select_window`, `tcp_select_window`) the
-//! field rounds it up, and where it would take back what was offered before, that stays offered (RFC 7323 section 2.4).
+//! RFC 9293 section 3.8.6; its scale: RFC 7323 section 2. A fixed window is the whole buffer, because the application
+//! reads at once: the field rounds it down but offers at least one unit, because a window of zero would never open. A
+//! window that grows follows the buffer; as in Linux (`__tcp_select_window`, `tcp_select_window`) the field rounds it
+//! up, and the window never takes back what was offered before (RFC 7323 section 2.4).
 
 use windtunnel_units::{Bytes, Seq};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
     shift: u32,
-    /// What the last ACK offered.
+    /// The window of the last ACK.
     size: Bytes,
-    /// The byte after the last one that the sender was allowed to send.
+    /// The byte after the last one that the sender has been allowed to send.
     edge: Seq,
 }
 
@@ -28,26 +28,26 @@ impl Window {
         self.size
     }
 
-    /// The right edge of what was offered.
+    /// The right edge of the window offered.
     #[inline]
     pub(super) fn edge(&self) -> Seq {
         self.edge
     }
 
-    /// What is left of the window above `rcv_nxt`.
+    /// The rest of the window above `rcv_nxt`.
     #[inline]
     pub(super) fn left(&self, rcv_nxt: Seq) -> Bytes {
         if self.edge > rcv_nxt { self.edge - rcv_nxt } else { Bytes::ZERO }
     }
 
-    /// The window field of an ACK of all below `ack`, where the window is fixed.
+    /// The window field of an ACK of everything below `ack`, where the window is fixed.
     #[inline]
     pub(super) fn offer(&mut self, ack: Seq) -> u16 {
         self.edge = ack + self.size;
         (self.size.get() >> self.shift) as u16
     }
 
-    /// The same where it grows: `size` can be offered.
+    /// The window field where the window grows: `size` can be offered.
     #[inline]
     pub(super) fn offer_at_least(&mut self, size: Bytes, ack: Seq) -> u16 {
         let wanted = size.max(self.left(ack)).get();

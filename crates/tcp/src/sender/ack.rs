@@ -27,9 +27,9 @@ pub(crate) struct Ack {
     pub(crate) rtt: Option<Duration>,
     /// The timestamp's echo, if the connection has timestamps.
     pub(crate) echo: Option<Time>,
-    /// What was received twice.
+    /// The block that was received twice.
     pub(crate) dsack: Option<SackBlock>,
-    /// Of `delivered`: what a D-SACK reports of what was sent again.
+    /// Of `delivered`: the retransmitted data that a D-SACK reports.
     pub(crate) twice: Amount,
     /// SACK delivered something.
     pub(crate) sacked: bool,
@@ -41,14 +41,14 @@ pub(crate) struct Ack {
     pub(crate) ece: bool,
     /// It reports SCE.
     pub(crate) esce: bool,
-    /// The retransmission timer starts anew.
+    /// The retransmission timer restarts.
     pub(crate) restart_timer: bool,
-    /// A reduction began with it.
+    /// A reduction started with it.
     pub(crate) reduction_began: bool,
 }
 
 impl Ack {
-    /// The expiry of a timer, as an ACK that says nothing.
+    /// A timer expiry, expressed as an ACK that says nothing.
     pub(crate) fn of_timer(now: Time, una: Seq) -> Ack {
         Ack {
             now,
@@ -71,7 +71,7 @@ impl Ack {
     }
 }
 
-/// When the segments that an ACK delivers were sent, those aside that were sent more than once (Karn).
+/// When the segments that an ACK delivers were sent; segments that were sent more than once are left out (Karn).
 #[derive(Clone, Copy, Debug, Default)]
 struct SendTimes {
     first_acked: Option<Time>,
@@ -93,7 +93,7 @@ impl SendTimes {
 }
 
 impl Sender {
-    /// Takes an ACK for data sent in.
+    /// Takes an ACK for sent data into the scoreboard.
     #[inline]
     pub(super) fn take_ack(&mut self, packet: &Packet, now: Time) -> Ack {
         self.newly_lost = Bytes::ZERO;
@@ -138,14 +138,15 @@ impl Sender {
             }
             _ => {}
         }
-        // Without SACK what a retransmission released may have been waiting at the receiver: no proof of anything.
+        // Without SACK, data that a retransmission released may have been waiting at the receiver: they prove
+        // nothing.
         ack.originals = times.originals && (self.params.sack || !acked.retransmitted);
         self.take_round_trip(&mut ack, times, acked.retransmitted);
         let progress =
             Progress { delivered: ack.delivered - ack.twice, later: packet.ts_val > self.ts_recent };
         (ack.ece, ack.esce) = self.ecn.hear(packet, progress);
-        // A receiver sends no data: all that it sends begins at the last ACK of them, so each timestamp is recorded
-        // (RFC 7323 section 4.3), as long as they do not go back.
+        // A receiver sends no data: every packet that it sends starts at the last ACK of such data, so each timestamp
+        // is recorded (RFC 7323 section 4.3), as long as timestamps do not go back.
         self.ts_recent = self.ts_recent.max(packet.ts_val);
         if advanced {
             self.backoff.progressed();
@@ -153,8 +154,8 @@ impl Sender {
         ack
     }
 
-    /// An ACK that PAWS rejects (RFC 7323 section 5.3) was overtaken by a later one, and is discarded with all that its
-    /// options say. As in Linux a duplicate ACK that changes no window may be late by more (`tcp_disordered_ack`).
+    /// An ACK that PAWS rejects (RFC 7323 section 5.3) was overtaken by a later one; it is discarded with all of its
+    /// options. As in Linux, a duplicate ACK that changes no window may be late by more (`tcp_disordered_ack`).
     #[cold]
     pub(super) fn is_overtaken(&self, packet: &Packet) -> bool {
         let window = self.window_scale.window(packet);
@@ -165,7 +166,7 @@ impl Sender {
         self.params.timestamps && !(duplicate && late <= self.timeout() * 6 / 5)
     }
 
-    /// The right edge of the receive window; it is never moved back (RFC 9293 section 3.8.6). True if it moved.
+    /// The right edge of the receive window; it never moves back (RFC 9293 section 3.8.6). True if it moved.
     #[inline]
     pub(super) fn update_send_window(&mut self, packet: &Packet) -> bool {
         let window = self.window_scale.window(packet);
@@ -215,13 +216,13 @@ impl Sender {
             self.take_dsack(block, ack);
         }
         if let Some(seq) = overtaken {
-            // SACK and D-SACK of a segment above the gap: its original, which had been taken for lost, came too.
+            // SACK and D-SACK of a segment above the gap: its original, which counted as lost, arrived too.
             self.reordering.on_late(seq);
         }
     }
 
-    /// The newest segment's round trip is the controller's and the least one's; the estimator takes the oldest one's,
-    /// so that the timeout allows for delayed ACKs (spec/congestion-control section 1.3).
+    /// The controller and the least round-trip time take the newest segment's round trip; the estimator takes the
+    /// oldest one's, so that the timeout allows for delayed ACKs (spec/congestion-control section 1.3).
     #[inline]
     fn take_round_trip(&mut self, ack: &mut Ack, times: SendTimes, retransmitted: bool) {
         let now = ack.now;
@@ -230,7 +231,7 @@ impl Sender {
         if acked.is_some() || times.first_sacked.is_some() {
             ack.rtt = times.newest.map(|sent| now.since(sent));
         } else if !ack.acked.is_zero() {
-            // A timestamp tells the transmissions of a segment apart.
+            // A timestamp distinguishes the transmissions of a segment.
             sample = ack.echo.map(|echo| now.since(echo));
             ack.rtt = sample;
         }
@@ -247,9 +248,9 @@ impl Sender {
         }
     }
 
-    /// SACK alone delivered something of what was sent before the head was last sent: the flight still arrives, so Linux
-    /// lets the head's timer start anew (`tcp_clean_rtx_queue`). RFC 6298 section 5.3 asks for an ACK of new data. What
-    /// was sent after the head says nothing of it, or new data would put off the timeout for ever.
+    /// Only SACK delivered data that were sent before the last transmission of the head: the flight still arrives, so
+    /// Linux restarts the head's timer (`tcp_clean_rtx_queue`). RFC 6298 section 5.3 requires an ACK of new data.
+    /// Data sent after the head do not count, or new data would put off the timeout for ever.
     fn is_sign_of_life(&self, times: SendTimes) -> bool {
         let head = self.board.head().and_then(|head| self.board.get(head));
         let before = |head: &QueuedSegment| times.first_sacked.is_some_and(|sent| sent < head.sent());

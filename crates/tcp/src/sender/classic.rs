@@ -1,12 +1,12 @@
 //! Loss recovery by duplicate ACKs: Tahoe (Jacobson 1988), Reno (Jacobson 1990), `NewReno` (RFC 6582), and `NewReno` as
 //! Linux has it.
 //!
-//! Each duplicate ACK shows that one segment left the network, it does not say which. Reno inflates cwnd by it and
-//! compares cwnd with all that is outstanding; here it counts as one segment SACKed and leaves the pipe instead, which
-//! permits exactly the same segments: `outstanding < ssthresh + n` is `outstanding - n < ssthresh`, and a partial ACK
-//! of `Nc` segments, which deflates by `Nc - 1`, takes back as many. What is reported as cwnd is the inflated one.
-//! Linux approaches cwnd by PRR with the same counts (`reduction` other than none). spec/congestion-control section
-//! 1.7.
+//! Each duplicate ACK shows that one segment left the network, but not which one. Reno inflates cwnd by that segment
+//! and compares cwnd with everything that is outstanding; here the segment counts as SACKed and leaves the pipe
+//! instead, which permits exactly the same segments: `outstanding < ssthresh + n` is `outstanding - n < ssthresh`,
+//! and a partial ACK of `Nc` segments, which deflates by `Nc - 1`, takes back as many. The cwnd that is reported is
+//! the inflated one. Linux approaches cwnd by PRR with the same counts (`reduction` other than none).
+//! spec/congestion-control section 1.7.
 
 use windtunnel_cc::LossFinder;
 use windtunnel_units::Bytes;
@@ -19,10 +19,10 @@ use super::scoreboard::Amount;
 use super::state::CaState;
 use super::transmit::Forced;
 
-/// Whose recovery.
+/// The variant of the recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Classic {
-    /// Slow start from the loss on.
+    /// Slow start from the lost segment on.
     Tahoe,
     /// Any ACK of new data ends the recovery.
     Reno,
@@ -33,8 +33,8 @@ pub(crate) enum Classic {
 }
 
 impl Sender {
-    /// A duplicate ACK of a connection without SACK: one more segment is delivered. In Loss it may be due to what was
-    /// sent again needlessly; there only those of new data count (F-RTO), while the flight is not acknowledged.
+    /// A duplicate ACK of a connection without SACK: one more segment is delivered. In Loss it may answer a needless
+    /// retransmission, so only duplicate ACKs of new data count there (F-RTO) while the flight is not acknowledged.
     pub(super) fn take_duplicate(&mut self, ack: &mut Ack) {
         let of_new_data = self.board.nxt() > self.high_seq && self.board.una() < self.high_seq;
         if self.state != CaState::Loss || of_new_data {
@@ -46,8 +46,9 @@ impl Sender {
         }
     }
 
-    /// More duplicate ACKs came than segments are outstanding above the holes, `acked` of them acknowledged now: the
-    /// segments that were taken for holes had only been overtaken (Linux `tcp_check_reno_reordering`).
+    /// More duplicate ACKs came than segments are outstanding above the holes; `acked` of these segments are
+    /// acknowledged now. The segments that counted as holes had only been overtaken (Linux
+    /// `tcp_check_reno_reordering`).
     #[cold]
     pub(super) fn learn_reordering(&mut self, acked: u64) {
         if self.detector == Detector::DuplicateAcks(Classic::Linux) {
@@ -55,8 +56,8 @@ impl Sender {
         }
     }
 
-    /// A partial ACK that the late original caused. Without SACK Linux takes all that is outstanding for delivered, if
-    /// duplicate ACKs still count anything (`tcp_highest_sack_seq`), or else nothing above the ACK.
+    /// A partial ACK that the late original caused. Without SACK, Linux considers everything outstanding delivered if
+    /// duplicate ACKs still count anything (`tcp_highest_sack_seq`), and otherwise nothing above the ACK.
     pub(super) fn learn_lateness(&mut self, ack: &Ack) {
         if self.params.sack {
             return self.reordering.on_late(ack.prior_una);
@@ -74,7 +75,7 @@ impl Sender {
                 if ack.advanced {
                     self.lose_head(ack.now);
                     if classic == Classic::Newreno {
-                        // Whatever is in flight (RFC 6582 section 3.2 step 3).
+                        // Regardless of what is in flight (RFC 6582 section 3.2 step 3).
                         self.forced = Some(Forced::Head);
                     }
                 }
@@ -93,13 +94,14 @@ impl Sender {
         }
     }
 
-    /// RFC 6582 section 3.2 step 2: duplicate ACKs of what was sent before the last recovery ended may be due to its
-    /// retransmissions. Linux has no such variable: it stays in that recovery meanwhile, unless that was undone.
+    /// RFC 6582 section 3.2 step 2: duplicate ACKs of data sent before the last recovery ended may answer its
+    /// retransmissions. Linux has no such variable: it stays in that recovery meanwhile, unless the recovery was
+    /// undone.
     fn fast_retransmit_allowed(&self, classic: Classic) -> bool {
         matches!(classic, Classic::Reno | Classic::Linux) || self.board.una() > self.recover
     }
 
-    /// Tahoe: the third duplicate ACK is answered as a timeout is, without its back-off. All that is outstanding counts
+    /// Tahoe: the third duplicate ACK is answered like a timeout, without its back-off. Everything outstanding counts
     /// as lost, which is "`nxt = una`".
     pub(super) fn enter_tahoe(&mut self, ack: &mut Ack) {
         let lost = self.board.mark_all_lost();
@@ -116,12 +118,12 @@ impl Sender {
         self.stats.loss_episodes += 1;
         self.tlp.clear();
         self.ecn.queue_cwr();
-        // The ACK that shows the loss grows nothing.
+        // The ACK that shows the loss does not grow cwnd.
         ack.delivered = Amount::ZERO;
         ack.twice = Amount::ZERO;
     }
 
-    /// `NewReno`'s full ACK: no burst, should little be outstanding (RFC 6582 section 3.2 step 3, first option).
+    /// `NewReno`'s full ACK: avoids a burst if little is outstanding (RFC 6582 section 3.2 step 3, first option).
     pub(super) fn deflate(&mut self, ack: &Ack) {
         if self.detector == Detector::DuplicateAcks(Classic::Newreno) {
             let flight = self.board.outstanding().segments.max(1);
@@ -132,7 +134,7 @@ impl Sender {
         }
     }
 
-    /// What inflates cwnd in fast recovery.
+    /// The amount that inflates cwnd in fast recovery.
     pub(super) fn inflation(&self) -> Bytes {
         match self.detector {
             Detector::DuplicateAcks(Classic::Reno | Classic::Newreno) if self.state == CaState::Recovery => {

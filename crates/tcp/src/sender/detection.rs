@@ -22,7 +22,7 @@ pub(crate) enum Detector {
 }
 
 impl Detector {
-    /// Without SACK nothing but duplicate ACKs is left.
+    /// Without SACK only duplicate ACKs remain.
     pub(crate) fn new(params: &TcpParams) -> Detector {
         match params.loss_detection {
             LossDetection::Rack if params.sack => Detector::Rack,
@@ -36,7 +36,7 @@ impl Detector {
 }
 
 impl Sender {
-    /// Marks what the ACK shows to be lost.
+    /// Marks the segments that the ACK shows to be lost.
     pub(super) fn detect_losses(&mut self, ack: &mut Ack) {
         match self.detector {
             Detector::Rack => {
@@ -51,7 +51,7 @@ impl Sender {
         }
     }
 
-    /// RFC 8985 section 6.2 steps 4 and 5; keeps the reordering timer.
+    /// RFC 8985 section 6.2 steps 4 and 5; sets the reordering timer.
     pub(super) fn detect_by_rack(&mut self, ack: &Ack) -> Detection {
         let context = RackContext {
             now: ack.now,
@@ -69,7 +69,7 @@ impl Sender {
         found
     }
 
-    /// RFC 6675 section 5: by what is SACKed above, or by the third duplicate ACK.
+    /// RFC 6675 section 5: by the segments SACKed above, or by the third duplicate ACK.
     fn detect_by_rfc6675(&mut self, ack: &Ack) {
         self.rfc6675.on_ack(ack.advanced, ack.sacked);
         if self.state == CaState::Loss {
@@ -98,7 +98,7 @@ impl Sender {
         }
     }
 
-    /// `bytes` more were found to be lost: the controller hears of each segment, if it wants to.
+    /// `bytes` more were found lost: the controller hears of each segment, if it asked for that.
     pub(super) fn found_lost(&mut self, bytes: Bytes, found_by: LossFinder, now: Time) {
         self.newly_lost += bytes;
         if self.needs.loss_reports {

@@ -1,14 +1,14 @@
-//! What a D-SACK says (RFC 2883; RFC 3708): these bytes arrived twice, so a retransmission was needless.
+//! What a D-SACK says (RFC 2883; RFC 3708): its bytes arrived twice, so a retransmission was needless.
 //!
-//! Not if the network made the copy: only what was sent again counts (of what is below SND.UNA that is not known any
-//! more), and once more segments are reported than were ever sent again, reports are not believed any longer.
+//! The network may also have made the copy, so only data that were sent again count (for data below SND.UNA that is
+//! no longer known), and once more segments are reported than were ever sent again, reports are ignored.
 //!
-//! A copy that arrived left the network: as in Linux it counts as delivered, for the reduction, for growth and for the
-//! delivery rate, though it is no data.
+//! A copy that arrived left the network: as in Linux it counts as delivered for the reduction, for growth and for the
+//! delivery rate, though it is not data.
 //!
-//! RACK learns from it to wait longer, but not from the copy of a tail loss probe, which the timer sends whatever RACK
-//! thinks, nor before reordering was ever seen. RFC 8985 section 6.2 step 4 counts every D-SACK; this is Linux's rule
-//! (`net/ipv4/tcp_input.c`, `tcp_dsack_seen`, `tcp_sacktag_one`).
+//! RACK learns from it to wait longer, but not from the copy of a tail loss probe, which the timer sends
+//! independently of RACK, nor before reordering was ever seen. RFC 8985 section 6.2 step 4 counts every D-SACK; this
+//! is Linux's rule (`net/ipv4/tcp_input.c`, `tcp_dsack_seen`, `tcp_sacktag_one`).
 
 use windtunnel_wire::SackBlock;
 

@@ -1,5 +1,5 @@
-//! What the controller is told of an ACK and of the path (steps 8 and 9 of spec/congestion-control section 1.1), and the
-//! pacing rate that follows from its answer.
+//! What the controller hears about an ACK and about the path (steps 8 and 9 of spec/congestion-control section 1.1),
+//! and the pacing rate that follows from its answer.
 
 use windtunnel_cc::{AckSample, Pacing, PathView};
 use windtunnel_units::Time;
@@ -45,8 +45,8 @@ impl Sender {
         self.cc.on_ack(&sample, &path);
     }
 
-    /// Never while cwnd is being reduced, nor while it is not used; and only if something was acknowledged in order,
-    /// or, on a path that is known to reorder, SACKed (Linux `tcp_may_raise_cwnd`).
+    /// True never while cwnd is being reduced, nor while it is not used; otherwise only if data were acknowledged in
+    /// order or, on a path that is known to reorder, SACKed (Linux `tcp_may_raise_cwnd`).
     #[inline]
     fn growth_barred(&self, ack: &Ack) -> bool {
         let reorders = self.reordering.dupthresh() > self.params.dupthresh;
@@ -79,15 +79,15 @@ impl Sender {
         }
     }
 
-    /// After what is no ACK: a rate of the controller's own may be another one. A rate that follows from cwnd waits for the
-    /// next ACK, as in Linux.
+    /// After an event that is not an ACK: the controller may have changed its own rate. A rate that follows from cwnd
+    /// waits for the next ACK, as in Linux.
     pub(super) fn update_own_rate(&mut self) {
         if let Pacing::Rate(_) = self.cc.pacing() {
             self.update_pacing();
         }
     }
 
-    /// The connection as the controller sees it. What is in flight counts in whole segments, as cwnd does.
+    /// The connection as the controller sees it. The amount in flight counts in whole segments, as cwnd does.
     #[inline]
     pub(super) fn path(&self, now: Time) -> PathView {
         PathView {

@@ -1,27 +1,27 @@
 //! Forward RTO recovery (RFC 5682 section 3.1, the SACK-enhanced version): was the timeout spurious?
 //!
 //! After the timeout only the head is sent again. If the next ACK advances, two new segments are sent instead of
-//! retransmissions: what comes back then tells the original flight from the retransmission. Data that were never sent
-//! again and are acknowledged prove that the flight was only late. A timeout within a recovery is taken for real,
-//! unless it is the same segment's again: else it is open which transmission an ACK answers. Linux
+//! retransmissions: their answers then distinguish the original flight from the retransmission. Data that were never
+//! sent again and are acknowledged prove that the flight was only late. A timeout within a recovery counts as genuine
+//! unless it is the same segment's again, because otherwise it is unknown which transmission an ACK answers. Linux
 //! `net/ipv4/tcp_input.c`, `tcp_process_loss`; spec/congestion-control section 1.12.
 
 use super::Sender;
 use super::ack::Ack;
 
-/// Where the detection is.
+/// The state of the detection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Frto {
-    /// The loss is taken for real, or nothing timed out.
+    /// The loss counts as genuine, or nothing timed out.
     #[default]
     Off,
-    /// The head was sent again; or the new data were, and their answer is awaited.
+    /// The head was sent again, or the new data were sent, and the answer is awaited.
     Armed,
     /// New data go first, retransmissions wait.
     Probing,
 }
 
-/// What an ACK says of the timeout.
+/// What an ACK says about the timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FrtoVerdict {
     /// Step 3.b: the flight was only late.

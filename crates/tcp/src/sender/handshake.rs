@@ -1,4 +1,4 @@
-//! The handshake: SYN with retransmission and back-off, what it negotiates, and what a lost SYN costs.
+//! The handshake: SYN with retransmission and back-off, the options that it negotiates, and the cost of a lost SYN.
 //!
 //! RFC 9293 section 3.5, RFC 6298 section 5.7, RFC 3168 section 6.1.1; spec/congestion-control section 1.2,
 //! spec/queues-and-signalling section 17.1.
@@ -16,14 +16,15 @@ use crate::ack_report::AckReport;
 use crate::params::{LossDetection, RtoRule, TcpParams};
 use crate::receiver::option_size;
 
-/// SYNs that ask for ECN: a network that drops those is left after the second one (RFC 3168 section 6.1.1.1).
+/// The number of SYNs that ask for ECN: after the second one, a network that drops them gets SYNs without ECN (RFC
+/// 3168 section 6.1.1.1).
 const SYNS_WITH_ECN: u32 = 2;
 
-/// Linux repeats a SYN so many times before it doubles its timeout (`tcp_syn_linear_timeouts`, since 6.5): most that are
-/// lost are lost one by one.
+/// How many times Linux repeats a SYN before it doubles its timeout (`tcp_syn_linear_timeouts`, since 6.5): most lost
+/// SYNs are lost singly.
 const LINEAR_TIMEOUTS: u32 = 4;
 
-/// Where the connection is.
+/// The state of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Closed,
@@ -41,7 +42,7 @@ pub(crate) struct Handshake {
     /// When the SYN is sent again.
     due: Time,
     timeout: Duration,
-    /// Timeouts that are not doubled.
+    /// The number of timeouts that are not doubled.
     linear: u32,
     expired: bool,
     /// The last SYN asked for ECN.
@@ -91,7 +92,7 @@ impl Handshake {
         }
     }
 
-    /// Exponential back-off, as for data (RFC 6298 section 5.5), after those that are linear.
+    /// Exponential back-off, as for data (RFC 6298 section 5.5), after the linear timeouts.
     fn sent(&mut self, now: Time, asked_ecn: bool, rto_max: Duration) {
         if self.syns > self.linear {
             self.timeout = (self.timeout * 2).min(rto_max);
@@ -106,7 +107,7 @@ impl Handshake {
 }
 
 impl Sender {
-    /// The SYN, if it is time for it.
+    /// The SYN, if it is due.
     pub(super) fn poll_syn(&mut self, now: Time) -> Option<Packet> {
         if self.unsent == Bytes::ZERO || !self.handshake.may_send() {
             let limit = if self.unsent == Bytes::ZERO { Limited::Application } else { Limited::Handshake };
@@ -170,7 +171,7 @@ impl Sender {
         AckReport { rtt, ..AckReport::default() }
     }
 
-    /// A SYN/ACK came again: its ACK was lost, and with AccECN it has something to say.
+    /// A SYN/ACK came again: its ACK was lost, and with AccECN the ACK carries information.
     fn on_another_syn_ack(&mut self, packet: &Packet) {
         self.ecn.on_another_syn_ack(packet.ecn);
         if self.ecn.answers_syn_ack() && self.forced.is_none() {
@@ -189,8 +190,8 @@ impl Sender {
         Some(packet)
     }
 
-    /// The receiver permits no SACK (RFC 2018 section 2): losses are found by duplicate ACKs (RFC 6582), and there are no tail
-    /// loss probes.
+    /// The receiver permits no SACK (RFC 2018 section 2): losses are found by duplicate ACKs (RFC 6582), and there
+    /// are no tail loss probes.
     fn go_without_sack(&mut self) {
         if self.params.sack {
             self.params.sack = false;
@@ -200,7 +201,8 @@ impl Sender {
         }
     }
 
-    /// Karn: the answer to a SYN that was sent again tells nothing, unless its timestamp names the one that it answers.
+    /// Karn: the answer to a SYN that was sent again gives no sample, unless its timestamp names the SYN that it
+    /// answers.
     fn handshake_rtt(&self, packet: &Packet, now: Time) -> Option<Duration> {
         if self.params.timestamps {
             Some(now.since(packet.ts_ecr))
@@ -209,8 +211,8 @@ impl Sender {
         }
     }
 
-    /// A lost SYN shows congestion before anything was sent: data begin with one segment (RFC 5681 section 3.1). Linux
-    /// forgives the first one, since its timeout of 1 s may have been too short.
+    /// A lost SYN shows congestion before any data were sent: the data start with one segment (RFC 5681 section 3.1).
+    /// Linux ignores the first lost SYN, because its timeout of 1 s may have been too short.
     fn punish_lost_syn(&mut self, now: Time) {
         let forgiven = match self.params.rto {
             RtoRule::Linux => 1,

@@ -1,4 +1,4 @@
-//! What the sender tells of itself, as Linux's `tcp_get_info` does.
+//! What the sender tells about itself, as Linux's `tcp_get_info` does.
 
 use windtunnel_units::{Bytes, Duration};
 

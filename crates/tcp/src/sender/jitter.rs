@@ -1,10 +1,11 @@
 //! Scheduling noise of the sender's host.
 //!
-//! On a real machine the ACK that lets a sender send does not do so in the same nanosecond: interrupts, softirqs and
-//! other processes come between. After an ACK that finds the sender at rest, what it releases starts to leave a random
-//! time later, uniform up to a limit; ACKs that come meanwhile are served together. It breaks the phases of flows that
-//! exact clocks lock (Floyd & Jacobson 1992, "On traffic phase effects in packet-switched gateways", who randomise the
-//! processing time for the same reason). Retransmissions that a timer asked for are not delayed again.
+//! On a real machine the ACK that permits a sender to send does not take effect in the same nanosecond: interrupts,
+//! softirqs and other processes come between. After an ACK that finds the sender at rest, the segments that it
+//! releases start to leave a random time later, uniform up to a limit; ACKs that arrive meanwhile are served
+//! together. This breaks the phase locking of flows that exact clocks cause (Floyd & Jacobson 1992, "On traffic phase
+//! effects in packet-switched gateways", who randomise the processing time for the same reason). Retransmissions that
+//! a timer asked for are not delayed again.
 
 use windtunnel_algorithm::RandomStream;
 use windtunnel_units::{Duration, Time};
@@ -40,8 +41,8 @@ impl Jitter {
 mod tests {
     use super::*;
 
-    /// Uniform up to the limit, with a mean of half of it (three standard errors of 1000 draws); an ACK that comes
-    /// meanwhile changes nothing; equal seeds give equal times.
+    /// The delay is uniform up to the limit, with a mean of half of it (three standard errors of 1000 draws); an ACK
+    /// that arrives meanwhile changes nothing; equal seeds give equal times.
     #[test]
     fn uniform() {
         let most = Duration::from_micros(100);

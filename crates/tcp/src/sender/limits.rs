@@ -13,16 +13,16 @@ pub enum Limited {
     Application = 1,
     /// The receive window is full.
     Receiver = 2,
-    /// The next departure's time has not come.
+    /// Pacing: the time of the next departure has not come.
     Pacing = 3,
     /// The connection is not established yet.
     Handshake = 4,
 }
 
 impl Limited {
-    /// How many there are.
+    /// The number of limits.
     pub const COUNT: usize = 5;
-    /// All, in the order of their numbers.
+    /// All limits, in the order of their numbers.
     pub const ALL: [Limited; Limited::COUNT] =
         [Limited::Cwnd, Limited::Application, Limited::Receiver, Limited::Pacing, Limited::Handshake];
 
@@ -50,7 +50,7 @@ impl Limits {
         self.now
     }
 
-    /// From `now` on it is `limit`; the time up to now is `total`'s of the one before.
+    /// The limit is `limit` from `now` on; the time until now is added to the total of the previous limit.
     #[inline]
     pub(crate) fn set(&mut self, limit: Limited, now: Time, total: &mut [Duration; Limited::COUNT]) {
         let of = &mut total[self.now as usize];

@@ -1,7 +1,7 @@
 //! The sender of a TCP with loss, as Linux has it: one file per mechanism, each with its switch in [`TcpParams`].
 //!
-//! A state machine without input or output: ACKs and times go in, packets are polled. The order of work for one ACK is
-//! that of spec/congestion-control section 1.1, since results depend on it; [`Sender::on_ack`] is its table of
+//! A state machine without input or output: ACKs and times go in, packets are polled. The order of work for one ACK
+//! is that of spec/congestion-control section 1.1, because results depend on it; [`Sender::on_ack`] is its table of
 //! contents.
 
 mod ack;
@@ -77,7 +77,7 @@ pub struct Sender {
     params: TcpParams,
     handshake: Handshake,
 
-    // What there is to send.
+    // The data to send.
     unsent: Bytes,
     /// The right edge of the receive window.
     window_end: Seq,
@@ -85,18 +85,18 @@ pub struct Sender {
     window_scale: WindowScale,
     /// The largest window that the receiver offered.
     largest_window: Bytes,
-    /// Leaves next, whatever cwnd says.
+    /// The segment that leaves next, regardless of cwnd.
     forced: Option<Forced>,
-    /// Until the next ACK or timer nothing is sent again.
+    /// No retransmissions until the next ACK or timer.
     only_new: bool,
 
-    // What was sent.
+    // The data that were sent.
     board: Scoreboard,
     rate: RateSampler,
     last_sent: Time,
-    /// Something was sent since the last flight began.
+    /// Data were sent since the last flight started.
     idle: bool,
-    /// New data were sent since nothing could be.
+    /// New data were sent since a time at which nothing could be sent.
     sent_since_pause: bool,
     ts_recent: Time,
 
@@ -115,10 +115,10 @@ pub struct Sender {
     cc: Box<dyn CongestionControl>,
     /// The window in force.
     cwnd: Bytes,
-    /// What the controller needs, as it said when the connection was made.
+    /// What the controller needs, as it stated when the connection was made.
     needs: Needs,
     state: CaState,
-    /// SND.NXT when the episode began.
+    /// SND.NXT when the episode started.
     high_seq: Seq,
     prr: Prr,
     ecn: EcnSender,
@@ -129,13 +129,13 @@ pub struct Sender {
     rack: Rack,
     rfc6675: Rfc6675,
     reordering: Reordering,
-    /// SND.NXT when the last recovery by duplicate ACKs began (RFC 6582).
+    /// SND.NXT when the last recovery by duplicate ACKs started (RFC 6582).
     recover: Seq,
     partial_acked: bool,
     newly_lost: Bytes,
     /// Segments that D-SACKs reported.
     dsacked: u64,
-    /// Loss was entered by the timer.
+    /// The timer caused the entry to Loss.
     timed_out: bool,
     frto: Frto,
     undo: Undo,
@@ -203,7 +203,7 @@ impl Sender {
         self.unsent = Bytes::new(self.unsent.get().saturating_add(bytes.get()));
     }
 
-    /// The application writes no more. What was not sent yet is dropped; what was sent is still delivered.
+    /// The application writes no more. Data not sent yet are dropped; data already sent are still delivered.
     pub fn stop(&mut self) {
         self.unsent = Bytes::ZERO;
     }
@@ -267,7 +267,7 @@ impl Sender {
     }
 }
 
-/// What an observer sees.
+/// The values that an observer sees.
 impl Sender {
     /// Totals.
     pub fn stats(&self) -> &SenderStats {
@@ -309,7 +309,7 @@ impl Sender {
         self.timeout()
     }
 
-    /// cwnd keeps the next segment from leaving.
+    /// Only cwnd keeps the next segment from leaving.
     pub fn cwnd_limited(&self) -> bool {
         !self.has_room()
     }
@@ -349,7 +349,7 @@ impl Sender {
         self.limits.current()
     }
 
-    /// All that was written is acknowledged.
+    /// Everything that was written is acknowledged.
     pub fn is_drained(&self) -> bool {
         self.unsent == Bytes::ZERO && self.board.is_empty()
     }

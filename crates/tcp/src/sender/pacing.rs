@@ -1,15 +1,16 @@
 //! Pacing: departures spaced in time by the controller's rate (Linux's internal pacing and `sch_fq`).
 //!
-//! `rate = gain * ratio * max(cwnd, packets out) * MSS / srtt`, the ratio being 2.0 below half of ssthresh, so that a
-//! slow start can double, and 1.2 above, so that cwnd and not the pacing is the limit. A burst that leaves late keeps up
-//! to half of its interval as credit, so that the mean rate is kept. spec/congestion-control section 1.13.
+//! `rate = gain * ratio * max(cwnd, packets out) * MSS / srtt`, where the ratio is 2.0 below half of ssthresh, so
+//! that a slow start can double, and 1.2 above, so that cwnd and not the pacing is the limit. A burst that leaves
+//! late keeps up to half of its interval as credit, which preserves the mean rate. spec/congestion-control section
+//! 1.13.
 
 use windtunnel_cc::Pacing;
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 
 use crate::params::TcpParams;
 
-/// The segments of a connection that leave without a wait: as many as the initial window (Linux
+/// The number of segments of a connection that leave without a wait: as many as the initial window (Linux
 /// `tcp_update_skb_after_send`).
 const UNPACED: u64 = 10;
 
@@ -22,14 +23,14 @@ pub(crate) struct Pacer {
     /// Zero while there is no round-trip sample: no pacing.
     rate: Rate,
     next_send: Time,
-    /// Segments that have not left yet of those without a wait; the first burst that leaves none is paced.
+    /// How many of the segments without a wait have not left yet; the first burst that leaves none is paced.
     unpaced: u64,
 }
 
-/// From what the rate is computed.
+/// The inputs of the rate.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Load {
-    /// The larger one of cwnd and what is out.
+    /// The larger of cwnd and the packets out.
     pub(crate) window: Bytes,
     pub(crate) srtt: Duration,
     /// cwnd is below half of ssthresh.
@@ -59,7 +60,7 @@ impl Pacer {
         (self.on && self.rate != Rate::ZERO).then_some(self.rate)
     }
 
-    /// The rate, from the values after an ACK.
+    /// Computes the rate from the values after an ACK.
     pub(crate) fn update(&mut self, pacing: Pacing, load: Load) -> Rate {
         self.rate = match pacing {
             Pacing::Rate(rate) => rate,
@@ -137,8 +138,8 @@ mod tests {
         assert_eq!(pacer.update(Pacing::Gain(1.0), load), Rate::from_bits_per_sec(8 * 2_920_000));
     }
 
-    /// Ten segments leave at once; then one each 1460 / 1.752 MB/s = 833.333 us. A departure that is late by less than
-    /// half an interval is followed by one in time.
+    /// Ten segments leave at once; then one every 1460 / 1.752 MB/s = 833.333 us. After a departure that is late by
+    /// less than half an interval, the next one is on time.
     #[test]
     fn spacing() {
         let mut pacer = pacer();

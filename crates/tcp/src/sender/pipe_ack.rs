@@ -1,9 +1,9 @@
-//! Validated windows (RFC 7661): cwnd is validated by what was really delivered.
+//! Validated windows (RFC 7661): the amount that was really delivered validates cwnd.
 //!
-//! `pipeACK` is the most that was acknowledged in one round trip within the last max(3 RTT, 1 s). While it is at least
-//! half of cwnd, cwnd is *validated* and grows as always. Otherwise the flow does not use its window: it neither grows
-//! nor is reset by idleness, but a loss falls back to what was used. After five minutes unused, half of cwnd is given
-//! up. spec/congestion-control section 1.6.
+//! `pipeACK` is the largest amount acknowledged in one round trip within the last max(3 RTT, 1 s). While it is at
+//! least half of cwnd, cwnd is *validated* and grows as always. Otherwise the flow does not use its window: cwnd
+//! neither grows nor is reset by idleness, but a loss reduces it to the amount that was used. After five minutes
+//! without use, cwnd is halved. spec/congestion-control section 1.6.
 
 use std::cmp::Reverse;
 
@@ -11,19 +11,19 @@ use windtunnel_units::{Bytes, Duration, Seq, Time};
 
 use super::windowed_min::WindowedMin;
 
-/// The Non-Validated Period: cwnd is kept unused so long at most (RFC 7661 section 4.4.3).
+/// The Non-Validated Period: the longest time for which an unused cwnd is kept (RFC 7661 section 4.4.3).
 const NVP: Duration = Duration::from_secs(5 * 60);
 
-/// The measure of what is used.
+/// Measures how much of cwnd is used.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PipeAck {
     /// Undefined at the start and after a loss.
     most: Option<WindowedMin<Reverse<Bytes>>>,
     round_end: Seq,
     round_acked: Bytes,
-    /// Since when cwnd is not validated.
+    /// The start of the time in which cwnd is not validated.
     unused_since: Option<Time>,
-    /// What was in use when the loss was found, until its recovery ends: the larger one of pipeACK and the flight.
+    /// The amount in use when the loss was found, until its recovery ends: the larger of pipeACK and the flight.
     used_at_loss: Option<Bytes>,
     retransmitted: Bytes,
 }
@@ -49,7 +49,7 @@ impl PipeAck {
         self.most.as_ref().is_none_or(|most| most.get().0 * 2 >= cwnd)
     }
 
-    /// Five minutes passed with cwnd not validated: the cwnd to go on with.
+    /// Five minutes passed with cwnd not validated. Returns the cwnd to continue with.
     pub(crate) fn expire(&mut self, cwnd: Bytes, iw: Bytes, now: Time) -> Option<Bytes> {
         if self.validated(cwnd) {
             self.unused_since = None;
@@ -63,7 +63,8 @@ impl PipeAck {
         Some((cwnd / 2).max(iw).min(cwnd))
     }
 
-    /// A loss was found with `flight` outstanding under `cwnd`: the cwnd to recover with, if cwnd was not validated.
+    /// A loss was found with `flight` outstanding under `cwnd`. Returns the cwnd to recover with, if cwnd was not
+    /// validated.
     pub(crate) fn on_loss(&mut self, cwnd: Bytes, flight: Bytes) -> Option<Bytes> {
         let unvalidated = !self.validated(cwnd);
         let used = self.most.as_ref().map_or(flight, |most| most.get().0.max(flight));
@@ -79,7 +80,7 @@ impl PipeAck {
         self.retransmitted += payload;
     }
 
-    /// The recovery ended: the cwnd to go on with, if cwnd was not validated when it began.
+    /// The recovery ended. Returns the cwnd to continue with, if cwnd was not validated when the recovery started.
     pub(crate) fn on_recovered(&mut self) -> Option<Bytes> {
         self.used_at_loss.take().map(|used| used.saturating_sub(self.retransmitted) / 2)
     }
@@ -91,8 +92,8 @@ mod tests {
 
     const MSS: Bytes = Bytes::new(1000);
 
-    /// 20 of 100 are used: not validated. After five minutes half is given up, after ten half of that, not below IW;
-    /// use in between begins the five minutes anew.
+    /// 20 of 100 are used: not validated. After five minutes half is given up, after ten half of the rest, but never
+    /// below IW; use in between restarts the five minutes.
     #[test]
     fn unused_for_five_minutes() {
         let mut pipe = PipeAck::default();
@@ -115,8 +116,8 @@ mod tests {
         assert_eq!(pipe.expire(MSS * 50, MSS * 30, at(710)), Some(MSS * 30));
     }
 
-    /// RFC 7661 section 4.4.1: half of what was used; less what was sent again when the recovery ends. Nothing if cwnd
-    /// was validated.
+    /// RFC 7661 section 4.4.1: half of the amount used, less the amount sent again when the recovery ends. No value
+    /// if cwnd was validated.
     #[test]
     fn loss_while_unused() {
         let mut pipe = PipeAck::default();

@@ -1,13 +1,13 @@
 //! Proportional rate reduction: cwnd while congestion is answered.
 //!
-//! On every ACK the sender may send in proportion to what was delivered, so that the window reaches its target after
-//! one round trip without a pause and without a burst, whatever was lost. RFC 9937 (obsoletes RFC 6937); Linux
+//! On every ACK the sender may send in proportion to the amount delivered, so that the window reaches its target
+//! after one round trip without a pause and without a burst, whatever was lost. RFC 9937 (obsoletes RFC 6937); Linux
 //! `net/ipv4/tcp_input.c`, `tcp_cwnd_reduction`; spec/congestion-control section 1.10. All amounts are segments: a
-//! sender that may send half a segment sends none, so the proportion is rounded up on segments.
+//! sender that may send half a segment sends none, so the proportion is rounded up to whole segments.
 //!
-//! As in Linux the proportion is `target / cwnd before`; RFC 9937 divides by what was in flight at the start
-//! (`RecoverFS`). The two are equal if cwnd was the limit. The target is given anew on every ACK, because a controller
-//! may lower it meanwhile.
+//! As in Linux the proportion is `target / cwnd before`; RFC 9937 divides by the amount in flight at the start
+//! (`RecoverFS`). The two are equal if cwnd was the limit. Every ACK passes the target anew, because a controller may
+//! lower it meanwhile.
 
 use crate::params::Reduction;
 
@@ -31,14 +31,14 @@ pub(crate) struct Prr {
 pub(crate) struct Progress {
     /// Segments newly delivered.
     pub(crate) delivered: u64,
-    /// Segments in flight, without what is lost.
+    /// Segments in flight, without the lost ones.
     pub(crate) in_flight: u64,
-    /// The cumulative ACK advanced and no further loss was found: not even the slow-start bound would be too fast.
+    /// The cumulative ACK advanced and no further loss was found: even the slow-start bound is safe.
     pub(crate) safe: bool,
 }
 
 impl Prr {
-    /// The begin of a reduction from `prior_cwnd`.
+    /// The start of a reduction from `prior_cwnd`.
     pub(crate) fn new(variant: Reduction, prior_cwnd: u64) -> Prr {
         let prior_cwnd = prior_cwnd.max(1);
         Prr { variant, prior_cwnd, delivered: 0, out: 0, halving: prior_cwnd, odd: false }
@@ -55,7 +55,7 @@ impl Prr {
         match self.variant {
             Reduction::None => target,
             Reduction::RateHalving => self.halve(ack, target),
-            // Nothing in flight and nothing allowed is no window: one segment may always leave.
+            // Nothing in flight and nothing allowed would block the sender: one segment may always leave.
             Reduction::Prr | Reduction::PrrCrb | Reduction::PrrSsrb => {
                 (ack.in_flight + self.allowance(ack, target)).max(1)
             }
@@ -80,7 +80,8 @@ impl Prr {
         if self.out == 0 { allowed.max(1) } else { allowed }
     }
 
-    /// Linux before 3.2: one segment less for every two delivered, never more than one above what is in flight.
+    /// Linux before 3.2: one segment less for every two delivered, but never more than one above the amount in
+    /// flight.
     fn halve(&mut self, ack: Progress, target: u64) -> u64 {
         let pairs = ack.delivered + u64::from(self.odd);
         self.odd = pairs % 2 == 1;
@@ -93,8 +94,8 @@ impl Prr {
 mod tests {
     use super::*;
 
-    /// The segments that may be sent in all after D delivered segments, the first of which shows the loss of one
-    /// segment, if the sender sends what it may. `prior` segments were in flight.
+    /// The segments that may be sent in total after D delivered segments, if the sender sends all that it may; the
+    /// first delivered segment shows the loss of one segment. `prior` segments were in flight.
     fn sent_after(variant: Reduction, prior: u64, target: u64, delivered: u64) -> Vec<u64> {
         let mut prr = Prr::new(variant, prior);
         let mut in_flight = prior - 1;
@@ -152,7 +153,7 @@ mod tests {
         assert_eq!(windows[23], 10);
     }
 
-    /// Without a reduction the window is the target at once (RFC 6675 section 5).
+    /// Without a reduction the window is at the target at once (RFC 6675 section 5).
     #[test]
     fn none_jumps() {
         assert_eq!(

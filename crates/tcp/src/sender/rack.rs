@@ -1,23 +1,23 @@
 //! RACK: losses found by time of transmission (RFC 8985 section 6; spec/congestion-control section 1.9).
 //!
-//! A segment is lost when one that was sent later has been delivered and a round trip plus a reordering window has
-//! passed since it was sent. As this asks for the latest transmission only, lost retransmissions are found like lost
-//! originals.
+//! A segment is lost when one that was sent later has been delivered, and a round trip plus a reordering window has
+//! passed since the segment was sent. Only the latest transmission matters, so lost retransmissions are found like
+//! lost originals.
 //!
-//! The reordering window is a quarter of `min_rtt`, which RFC 8985 section 3.2 found to be enough for most reordering;
-//! zero in recovery, and from `dupthresh` SACKed segments on, until reordering is seen. D-SACKs, which say that it was
-//! not enough, add a quarter each; sixteen recoveries without one take that back (section 6.2 step 4). As in Linux
-//! recoveries that were undone do not count (`net/ipv4/tcp_input.c`, `tcp_try_undo_recovery` and `tcp_try_undo_dsack`),
-//! and not every D-SACK does (`dsack`).
+//! The reordering window is a quarter of `min_rtt`, which RFC 8985 section 3.2 found to be enough for most
+//! reordering. It is zero in recovery, and from `dupthresh` SACKed segments on, until reordering is seen. D-SACKs,
+//! which say that the window was too small, add a quarter each; sixteen recoveries without one take that back
+//! (section 6.2 step 4). As in Linux, recoveries that were undone do not count (`net/ipv4/tcp_input.c`,
+//! `tcp_try_undo_recovery` and `tcp_try_undo_dsack`), and neither does every D-SACK (`dsack`).
 //!
-//! Where one ACK delivers segments with different round trips, RFC 8985 section 6.2 step 2 goes through them in order of
-//! transmission, so that `RACK.rtt` is that of the one sent last. Here it is as in Linux (`tcp_sacktag_one`,
-//! `tcp_clean_rtx_queue`): the highest one acknowledged cumulatively, or else the highest one SACKed. After a timeout
-//! which only delayed ACKs had caused, the ACK of the retransmission and of what was sent long before it so leaves the
-//! rest of the flight more time.
+//! Where one ACK delivers segments with different round trips, RFC 8985 section 6.2 step 2 goes through them in order
+//! of transmission, so that `RACK.rtt` belongs to the one sent last. Here, as in Linux (`tcp_sacktag_one`,
+//! `tcp_clean_rtx_queue`), it belongs to the highest one acknowledged cumulatively, or else to the highest one
+//! SACKed. After a timeout caused only by delayed ACKs, the ACK of the retransmission and of segments sent long
+//! before it therefore gives the rest of the flight more time.
 //!
-//! Cost: the segments are in order of transmission, and those that are lost are the first ones. The timer needs the
-//! last one sent before what was delivered: the scoreboard passes each segment once to find it.
+//! Cost: the segments are in order of transmission, and the lost ones come first. The timer needs the last segment
+//! sent before the delivered one: the scoreboard passes each segment once to find it.
 
 use windtunnel_units::{Duration, Seq, Time};
 
@@ -28,7 +28,7 @@ const MULT_MAX: u64 = 255;
 /// Recoveries without a D-SACK after which the factor is 1 again (RFC 8985 section 6.2).
 const PERSIST: u32 = 16;
 
-/// What the detection needs to know of the connection.
+/// What the detection needs to know about the connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RackContext {
     /// The simulated clock.
@@ -39,7 +39,7 @@ pub(crate) struct RackContext {
     pub(crate) srtt: Duration,
     /// The sender is in Recovery or Loss.
     pub(crate) recovering: bool,
-    /// As many segments SACKed leave no time to reordering that was never seen.
+    /// The number of SACKed segments from which on reordering is not waited for, if it was never seen.
     pub(crate) dupthresh: u32,
     /// Reordering was seen.
     pub(crate) reordering_seen: bool,
@@ -47,12 +47,12 @@ pub(crate) struct RackContext {
     pub(crate) tick: Duration,
 }
 
-/// What the detection found.
+/// The result of the detection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Detection {
     /// Newly marked lost.
     pub(crate) lost: Amount,
-    /// When to look again, if by then nothing was delivered: the reordering timer.
+    /// When to look again, if nothing is delivered by then: the reordering timer.
     pub(crate) timer: Option<Time>,
 }
 
@@ -62,7 +62,7 @@ struct CurrentAck {
     now: Time,
     min_rtt: Duration,
     echo: Option<Time>,
-    /// It acknowledged a segment whose round trip is known.
+    /// It acknowledged a segment with a known round trip.
     acked: bool,
 }
 
@@ -94,12 +94,13 @@ impl Default for Rack {
 }
 
 impl Rack {
-    /// An ACK begins. `echo` is its timestamp echo, if the connection has timestamps.
+    /// Processing of an ACK starts. `echo` is its timestamp echo, if the connection has timestamps.
     pub(crate) fn on_ack_begin(&mut self, now: Time, min_rtt: Duration, echo: Option<Time>) {
         self.ack = CurrentAck { now, min_rtt, echo, acked: false };
     }
 
-    /// The ACK acknowledged a segment cumulatively. An echo from before its last transmission is of an earlier one.
+    /// The ACK acknowledged a segment cumulatively. An echo older than the last transmission belongs to an earlier
+    /// one.
     pub(crate) fn on_acked(&mut self, segment: &QueuedSegment) {
         let of_earlier = self.ack.echo.is_some_and(|echo| echo < segment.sent());
         if segment.ever_retransmitted() && of_earlier {
@@ -111,8 +112,8 @@ impl Rack {
         }
     }
 
-    /// The ACK delivered a segment by SACK. It may echo an older segment's timestamp, which proves nothing of this one:
-    /// or no SACKed probe or retransmission would ever count.
+    /// The ACK delivered a segment by SACK. It may echo an older segment's timestamp, which proves nothing about this
+    /// one: otherwise no SACKed probe or retransmission would ever count.
     pub(crate) fn on_sacked(&mut self, segment: &QueuedSegment) {
         if let Some(rtt) = self.advance(segment)
             && !self.ack.acked
@@ -121,8 +122,8 @@ impl Rack {
         }
     }
 
-    /// Step 2; the round trip. What is delivered sooner after a retransmission than a round trip takes was delivered by
-    /// an earlier transmission, and says nothing of the later one.
+    /// Step 2; the round trip. A delivery sooner after a retransmission than a round trip takes is the delivery of an
+    /// earlier transmission, and says nothing about the later one.
     fn advance(&mut self, segment: &QueuedSegment) -> Option<Duration> {
         let rtt = self.ack.now.since(segment.sent());
         if segment.ever_retransmitted() && rtt < self.ack.min_rtt {
@@ -142,7 +143,7 @@ impl Rack {
         }
     }
 
-    /// Recovery or Loss ended, and was not undone. Step 4: the window shrinks after enough of them without a D-SACK.
+    /// Recovery or Loss ended and was not undone. Step 4: the window shrinks after enough of them without a D-SACK.
     pub(crate) fn on_recovery_exit(&mut self) {
         self.persist = self.persist.saturating_sub(1);
         if self.persist == 0 {
@@ -150,12 +151,12 @@ impl Rack {
         }
     }
 
-    /// D-SACKs undid a recovery, mostly after it had ended and was counted: it is not.
+    /// D-SACKs undid a recovery, mostly after it had ended and was counted: the count is taken back.
     pub(crate) fn on_recovery_revoked(&mut self) {
         self.persist = (self.persist + 1).min(PERSIST);
     }
 
-    /// Marks what is lost; step 5. To be called after each ACK, and when the timer expires.
+    /// Marks lost segments; step 5. Call it after each ACK and when the timer expires.
     pub(crate) fn detect_losses(&self, scoreboard: &mut Scoreboard, context: &RackContext) -> Detection {
         let Some(newest) = self.newest else { return Detection::default() };
         let wait = self.rtt + self.reo_wnd(scoreboard, context);
@@ -169,7 +170,8 @@ impl Rack {
         Detection { lost, timer }
     }
 
-    /// The retransmission timer expired (RFC 8985 section 6.3): the head is lost, and what was sent a round trip ago.
+    /// The retransmission timer expired (RFC 8985 section 6.3): the head is lost, and so is every segment sent a
+    /// round trip ago.
     pub(crate) fn mark_timed_out(&self, scoreboard: &mut Scoreboard, now: Time) -> Amount {
         let head = scoreboard.head().and_then(|head| scoreboard.get(head)).map(QueuedSegment::payload);
         let head = head.filter(|_| scoreboard.mark_head_lost()).map_or(Amount::ZERO, Amount::one);
@@ -186,7 +188,7 @@ impl Rack {
     }
 }
 
-/// Marks, in order of transmission, what `lost` holds of, up to the first that it is false of.
+/// Marks segments, in order of transmission, until `lost` is false for one.
 fn mark_oldest_while(scoreboard: &mut Scoreboard, lost: impl Fn(&QueuedSegment) -> bool) -> Amount {
     let mut marked = Amount::ZERO;
     while let Some(id) = scoreboard.oldest_sent()

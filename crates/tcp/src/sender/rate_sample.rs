@@ -1,28 +1,28 @@
 //! Samples of the delivery rate (draft-ietf-ccwg-bbr section 4.1; spec/congestion-control section 1.17).
 //!
-//! Each segment remembers, from its latest transmission, what had been delivered by then. When it is delivered, what
-//! was delivered in between over the time that this took is the rate at which the path delivers. That time is the
-//! longer one of two: between the transmissions of the data (or a burst would be taken for the rate), and between their
-//! ACKs (or ACKs that come in a burst would).
+//! Each segment remembers, from its latest transmission, how much had been delivered by then. When it is delivered,
+//! the amount delivered in between divided by the time that this took is the rate at which the path delivers. That
+//! time is the longer of two: the time between the transmissions of the data (otherwise a burst would be mistaken for
+//! the rate), and the time between their ACKs (otherwise ACKs that come in a burst would).
 //!
-//! While the application has nothing to send the rate is its own: the samples of all that is sent until what was in
-//! flight then has been delivered say so.
+//! While the application has nothing to send, the rate is the application's own: samples are marked as such until the
+//! data in flight at that time have been delivered.
 
 use windtunnel_cc::RateSample;
 use windtunnel_units::{Bytes, Duration, Rate, Seq, Time};
 
 pub(crate) use super::scoreboard::Snapshot;
 
-/// What one ACK showed.
+/// The sample of one ACK.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sample {
     /// The rate, if the sample is reliable.
     pub(crate) rate: Option<RateSample>,
-    /// A packet-timed round begins: what was sent after the last one began has been delivered.
+    /// A packet-timed round starts: data sent after the start of the last one have been delivered.
     pub(crate) round_start: bool,
 }
 
-/// The segment that the sample of an ACK is taken from: the latest one sent of those that it delivered.
+/// The segment that provides an ACK's sample: the latest one sent among those that it delivered.
 #[derive(Clone, Copy, Debug)]
 struct Sampled {
     sent: Time,
@@ -33,30 +33,30 @@ struct Sampled {
 /// The sampler's state.
 #[derive(Debug, Default)]
 pub(crate) struct RateSampler {
-    /// A sample is asked for; the latest rate is kept in any case.
+    /// The controller asked for samples; the latest rate is kept in any case.
     wanted: bool,
     delivered: Bytes,
     delivered_time: Time,
     /// Bytes found to be lost.
     lost: Bytes,
-    /// When the segment was sent that the latest sample is of.
+    /// The transmission time of the segment that provided the latest sample.
     first_sent: Time,
-    /// Samples are the application's until more than this is delivered.
+    /// Samples are limited by the application until more than this is delivered.
     app_limited: Option<Bytes>,
     next_round_delivered: Bytes,
     sampled: Option<Sampled>,
-    /// What [`RateSampler::latest`] tells; zero before the first sample.
+    /// The value of [`RateSampler::latest`]; zero before the first sample.
     latest: Rate,
 }
 
 impl RateSampler {
-    /// A sampler whose ACKs give samples if they are `wanted`.
+    /// A sampler that produces samples for ACKs if they are `wanted`.
     pub(crate) fn new(wanted: bool) -> RateSampler {
         RateSampler { wanted, ..RateSampler::default() }
     }
 
-    /// A segment leaves, for the first time or again; before it `in_flight` were in the network. The snapshot is its
-    /// own.
+    /// A segment leaves, for the first time or again; `in_flight` was in the network before it. The snapshot is
+    /// stored with the segment.
     #[inline]
     pub(crate) fn on_sent(&mut self, now: Time, payload: Bytes, in_flight: Bytes) -> Snapshot {
         if in_flight == Bytes::ZERO {
@@ -73,12 +73,12 @@ impl RateSampler {
         )
     }
 
-    /// Something was found to be lost.
+    /// Data were found lost.
     pub(crate) fn on_lost(&mut self, bytes: Bytes) {
         self.lost += bytes;
     }
 
-    /// The ACK delivered the segment up to `end`, which was `sent` then.
+    /// The ACK delivered the segment up to `end`, which left at `sent`.
     #[inline]
     pub(crate) fn on_delivered(&mut self, sent: Time, end: Seq, snapshot: &Snapshot) {
         let later = |sampled: &Sampled| (sent, end) > (sampled.sent, sampled.end);
@@ -87,7 +87,7 @@ impl RateSampler {
         }
     }
 
-    /// All of the ACK is known: it newly delivered `delivered`.
+    /// The whole ACK has been processed: it newly delivered `delivered`.
     pub(crate) fn finish(&mut self, now: Time, delivered: Bytes, min_rtt: Duration) -> Sample {
         if delivered > Bytes::ZERO {
             self.delivered += delivered;
@@ -121,7 +121,7 @@ impl RateSampler {
         Sample { rate, round_start }
     }
 
-    /// The application has less than a segment to send, cwnd has room, and all that is lost was retransmitted.
+    /// The application has less than a segment to send, cwnd has room, and all lost segments were retransmitted.
     pub(crate) fn on_app_limited(&mut self, in_flight: Bytes) {
         self.app_limited = Some((self.delivered + in_flight).max(Bytes::new(1)));
     }
@@ -142,7 +142,7 @@ impl RateSampler {
         self.lost
     }
 
-    /// What is sent now is the application's rate.
+    /// From now on the rate of the data sent is the application's.
     pub(crate) const fn is_app_limited(&self) -> bool {
         self.app_limited.is_some()
     }
@@ -197,7 +197,7 @@ mod tests {
         }
     }
 
-    /// What a sample says was delivered, and at what rate.
+    /// What a sample says about the amount delivered, and about the rate.
     fn of(sample: &Sample) -> (Bytes, Rate) {
         let rate = sample.rate.expect("a reliable sample");
         (rate.delivered, rate.rate)
@@ -208,8 +208,9 @@ mod tests {
         (MSS * n, Rate::from_bits_per_sec(n * 8_000_000 / millis))
     }
 
-    /// Ten segments at once; the path passes one per 10 ms. The rate is that of the ACKs: n segments in 20 + 10 n ms,
-    /// as nothing had been delivered when they left. Segments 11 and on left as each ACK came: ten segments in 100 ms.
+    /// Ten segments leave at once; the path passes one per 10 ms. The rate is that of the ACKs: n segments in 20 + 10
+    /// n ms, because nothing had been delivered when they left. Segments from 11 on left as each ACK came: ten
+    /// segments in 100 ms.
     #[test]
     fn rate_of_the_path() {
         let mut flow = Flow::new();
@@ -229,9 +230,9 @@ mod tests {
         }
     }
 
-    /// ACKs that were held up come at once, and would show any rate: the time between the transmissions bounds it. One
-    /// segment leaves per 50 ms; an ACK of two comes at 145 ms, one of two more at 175 ms, 30 ms later. They left in the
-    /// 100 ms after the second one did.
+    /// ACKs that were held up come at once and would show any rate: the time between the transmissions bounds it. One
+    /// segment leaves per 50 ms; an ACK of two comes at 145 ms, one of two more at 175 ms, 30 ms later. They left in
+    /// the 100 ms after the second segment.
     #[test]
     fn compressed_acks() {
         let mut flow = Flow::new();
@@ -243,8 +244,8 @@ mod tests {
         assert_eq!(of(&flow.ack(5, ms(175))), segments(2, 100));
     }
 
-    /// The sample is of the segment sent last of those delivered, and of its latest transmission: segment 1, sent again
-    /// at 40 ms when 3 were delivered. Each counts once.
+    /// The sample belongs to the segment sent last among those delivered, and to its latest transmission: segment 1,
+    /// sent again at 40 ms when 3 were delivered. Each segment counts once.
     #[test]
     fn retransmission() {
         let mut flow = Flow::new();
@@ -260,7 +261,7 @@ mod tests {
         assert_eq!(flow.board.in_flight(), Amount::ZERO);
     }
 
-    /// A sample in less than a round trip is none (ACKs of segments that were taken for lost).
+    /// A sample over less than a round trip is discarded (ACKs of segments that counted as lost).
     #[test]
     fn unreliable() {
         let mut flow = Flow::new();
@@ -271,7 +272,7 @@ mod tests {
         assert!(flow.sampler.finish(ms(51), Bytes::ZERO, MIN_RTT).rate.is_none(), "nothing was delivered");
     }
 
-    /// What is sent after the application ran dry is marked, until more is delivered than was in flight then.
+    /// Segments sent after the application ran dry are marked, until more is delivered than was in flight then.
     #[test]
     fn application_limited() {
         let mut flow = Flow::new();
@@ -295,7 +296,7 @@ mod tests {
         assert_eq!(flow.sampler.latest(), Some(segments(1, 40).1), "the application's, and lower");
     }
 
-    /// A round begins with the ACK of a segment that was sent after the last one began.
+    /// A round starts with the ACK of a segment that was sent after the start of the last one.
     #[test]
     fn rounds() {
         let mut flow = Flow::new();

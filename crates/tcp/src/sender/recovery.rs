@@ -1,9 +1,9 @@
-//! The states of congestion control and what moves between them (step 6 of spec/congestion-control section 1.1; Linux
-//! `net/ipv4/tcp_input.c`, `tcp_fastretrans_alert`).
+//! The states of congestion control and the transitions between them (step 6 of spec/congestion-control section 1.1;
+//! Linux `net/ipv4/tcp_input.c`, `tcp_fastretrans_alert`).
 //!
-//! A reduction begins with the entry to CWR or Recovery, once per window of data: `high_seq` is SND.NXT then, and the
-//! episode ends when it is acknowledged. From CWR to Recovery the reduction goes on. A loss that is found in Recovery
-//! is repaired, not answered again.
+//! A reduction starts with the entry to CWR or Recovery, once per window of data: `high_seq` is SND.NXT then, and the
+//! episode ends when it is acknowledged. From CWR to Recovery the reduction continues. A loss that is found in
+//! Recovery is repaired, but causes no further reduction.
 
 use windtunnel_cc::{CongestionEvent, Trigger};
 use windtunnel_units::{Bytes, Time};
@@ -30,7 +30,7 @@ impl Sender {
         self.process_doubt(ack);
     }
 
-    /// The ACK is not a plain one, or something is wrong already.
+    /// The ACK is not a plain one, or the sender is not in its undisturbed state.
     fn process_doubt(&mut self, ack: &mut Ack) {
         self.only_new = false;
         if ack.ece {
@@ -56,7 +56,7 @@ impl Sender {
     fn leave_finished(&mut self, ack: &Ack) {
         let una = self.board.una();
         match self.state {
-            // Beyond it: so that CWR, which the first new segment carried, has arrived.
+            // Beyond `high_seq`: only then has CWR arrived, which the first new segment carried.
             CaState::Cwr if una > self.high_seq => {
                 self.validation.restart(ack.now);
                 self.keep_open(ack.now);
@@ -77,15 +77,15 @@ impl Sender {
         }
     }
 
-    /// Linux without SACK stays in Recovery or Loss until more than the episode's data is acknowledged: late duplicate
-    /// ACKs then begin no other one (`tcp_is_non_sack_preventing_reopen`).
+    /// Without SACK, Linux stays in Recovery or Loss until more than the episode's data is acknowledged, so that late
+    /// duplicate ACKs do not start another episode (`tcp_is_non_sack_preventing_reopen`).
     fn awaits_more(&self) -> bool {
         self.detector == Detector::DuplicateAcks(Classic::Linux)
             && self.state >= CaState::Recovery
             && self.board.una() == self.high_seq
     }
 
-    /// The loss is repaired, cwnd at its target.
+    /// The loss is repaired, and cwnd is at its target.
     fn leave_recovery(&mut self, ack: &Ack) {
         self.board.forget_duplicate_acks();
         self.rack.on_recovery_exit();
@@ -100,13 +100,13 @@ impl Sender {
         }
     }
 
-    /// Nothing is SACKed, lost, or sent again and still out.
+    /// No segment is SACKed, lost, or sent again and still out.
     #[inline]
     fn nothing_amiss(&self) -> bool {
         self.board.sacked().is_zero() && self.board.lost().is_zero() && self.board.retransmitted().is_zero()
     }
 
-    /// Open, or Disorder if something is still SACKed or sent again. If an episode was under way, it is over.
+    /// Open, or Disorder if a segment is still SACKed or sent again. An episode under way is over.
     fn keep_open(&mut self, now: Time) {
         let was = self.state;
         self.state = if self.nothing_amiss() { CaState::Open } else { CaState::Disorder };
@@ -123,14 +123,14 @@ impl Sender {
                 return self.leave_recovery(ack);
             }
             if self.detector == Detector::DuplicateAcks(Classic::Newreno) && self.partial_acked {
-                // "Impatient": the timer is restarted by the first partial ACK only (RFC 6582 section 4).
+                // "Impatient": only the first partial ACK restarts the timer (RFC 6582 section 4).
                 ack.restart_timer = false;
             }
             self.partial_acked = true;
             if self.original_arrived(ack) {
                 self.learn_lateness(ack);
                 if !self.board.retransmitted().is_zero() {
-                    // What was sent again is still out: nothing more is taken for lost or sent again until the next ACK.
+                    // Retransmissions are still out: no segment is marked lost or sent again until the next ACK.
                     self.only_new = true;
                     return;
                 }
@@ -150,7 +150,8 @@ impl Sender {
         }
     }
 
-    /// In Loss: was it spurious, is it over, was what was sent again lost too?
+    /// In Loss: decides whether the timeout was spurious, whether Loss is over, and whether retransmissions were lost
+    /// too.
     fn go_on_after_timeout(&mut self, ack: &mut Ack) {
         if ack.advanced && (self.needless_by_dsack() || self.original_arrived(ack)) {
             return self.timeout_was_spurious(ack, false);
@@ -168,19 +169,20 @@ impl Sender {
             return self.watch(ack);
         }
         if verdict == FrtoVerdict::Continue && ack.advanced && !self.params.sack {
-            // Those that come later are of what was sent again.
+            // Later duplicate ACKs answer retransmissions.
             self.board.forget_duplicate_acks();
         }
         let out = self.board.retransmitted().segments;
         self.detect_losses(ack);
         if self.detector == Detector::Rack && self.board.retransmitted().segments < out {
-            // Congestion once more, and one more reduction (Linux `tcp_fastretrans_alert`).
+            // Congestion again, so one more reduction (Linux `tcp_fastretrans_alert`).
             self.enter_recovery(ack);
         }
     }
 
-    /// The flight was only late: go on as if the timer had not expired. Linux without SACK leaves Loss only by F-RTO's
-    /// proof: else late duplicate ACKs of the flight could look like a loss (`tcp_try_undo_loss`).
+    /// The flight was only late: continue as if the timer had not expired. Without SACK, Linux leaves Loss only on
+    /// F-RTO's proof, because late duplicate ACKs of the flight could otherwise look like a loss
+    /// (`tcp_try_undo_loss`).
     fn timeout_was_spurious(&mut self, ack: &mut Ack, by_frto: bool) {
         self.stats.spurious_rtos += u64::from(self.timed_out);
         self.timed_out = false;
@@ -196,7 +198,7 @@ impl Sender {
         self.watch(ack);
     }
 
-    /// In Open, Disorder or CWR: is something lost, or marked?
+    /// In Open, Disorder or CWR: checks for losses and marks.
     fn watch(&mut self, ack: &mut Ack) {
         if !self.params.sack && ack.advanced {
             self.board.forget_duplicate_acks();
@@ -224,7 +226,7 @@ impl Sender {
         }
     }
 
-    /// Something is lost: one reduction, unless one is running.
+    /// A segment is lost: one reduction, unless one is running.
     pub(super) fn enter_recovery(&mut self, ack: &mut Ack) {
         if !self.board.awaits_retransmission() {
             self.undo.settle();
@@ -244,12 +246,13 @@ impl Sender {
         self.rfc6675.enter_recovery(&self.board);
         self.stats.loss_episodes += 1;
         if self.detector != Detector::Rack && self.reduction() == Reduction::None {
-            // Whatever is in flight (RFC 5681 section 3.2 step 3, RFC 6675 section 5 step 4.3); PRR sees to it itself.
+            // Regardless of what is in flight (RFC 5681 section 3.2 step 3, RFC 6675 section 5 step 4.3); PRR handles
+            // that itself.
             self.forced = Some(Forced::Head);
         }
     }
 
-    /// Tells the controller of a loss; cwnd before is kept for the reduction. True if cwnd is reduced.
+    /// Tells the controller of a loss and keeps the previous cwnd for the reduction. True if cwnd is reduced.
     #[must_use = "CWR announces a reduction, so that one that is none must not send it"]
     pub(super) fn reduce_for_loss(&mut self, ack: &Ack) -> bool {
         self.prr = Prr::new(self.reduction(), self.cwnd / self.mss);
@@ -282,8 +285,8 @@ impl Sender {
         self.stats.ecn_reductions += 1;
     }
 
-    /// An episode begins. The peer is told by CWR if cwnd is `reduced` (RFC 3168 section 6.1.2): a controller may have
-    /// reasons of its own to leave it.
+    /// An episode starts. If cwnd is `reduced`, CWR tells the peer (RFC 3168 section 6.1.2); a controller may have
+    /// its own reasons to keep cwnd.
     fn begin_episode(&mut self, ack: &mut Ack, reduced: bool) {
         self.high_seq = self.board.nxt();
         self.tlp.clear();
@@ -305,8 +308,8 @@ impl Sender {
         self.cwnd = self.cc.cwnd();
     }
 
-    /// The window in force after an ACK (step 8): PRR's while a reduction runs, else the controller's. What delivers
-    /// nothing moves no reduction, not even one that begins with it (Linux `tcp_cwnd_reduction`).
+    /// The window in force after an ACK (step 8): PRR's while a reduction runs, else the controller's. An ACK that
+    /// delivers nothing does not advance a reduction, not even one that starts with it (Linux `tcp_cwnd_reduction`).
     #[inline]
     pub(super) fn update_window(&mut self, ack: &Ack) {
         if !self.state.is_reducing() || self.needs.own_window {
@@ -325,7 +328,7 @@ impl Sender {
         self.cwnd = self.mss * self.prr.on_ack(progress, (target / self.mss).max(1));
     }
 
-    /// Reno and RFC 6582 know no reduction by steps.
+    /// Reno and RFC 6582 do not reduce in steps.
     fn reduction(&self) -> Reduction {
         match self.detector {
             Detector::DuplicateAcks(Classic::Linux) | Detector::Rack | Detector::Rfc6675 => {

@@ -1,12 +1,12 @@
 //! Reordering: whether a connection has seen it, and its degree (spec/congestion-control section 1.8; Linux
 //! `net/ipv4/tcp_input.c`, `tcp_check_sack_reordering` and `tcp_check_reno_reordering`).
 //!
-//! A segment that was sent once and delivered after higher ones was not lost: as many segments as it was late by must
-//! not be taken for a loss again, so `dupthresh` rises to that, up to 300. It falls back when a timeout shows that it
-//! was too high. RACK waits for reordering once it was seen at all (RFC 8985 section 6.2 step 3).
+//! A segment that was sent once and delivered after higher ones was not lost: a lead of that many segments must not
+//! count as a loss again, so `dupthresh` rises to it, up to 300. It falls back when a timeout shows that it was too
+//! high. RACK waits for reordering once any was seen (RFC 8985 section 6.2 step 3).
 //!
-//! Two more signs of it: a timestamp shows that a hole was filled by the late original and not by its retransmission;
-//! without SACK, more duplicate ACKs come than segments are outstanding above the holes.
+//! There are two more signs of reordering: a timestamp shows that the late original filled a hole, not its
+//! retransmission; or, without SACK, more duplicate ACKs come than segments are outstanding above the holes.
 
 use windtunnel_units::{Bytes, Seq};
 
@@ -15,7 +15,7 @@ use super::scoreboard::QueuedSegment;
 /// The largest degree (Linux, `tcp_max_reordering`).
 const MAX: u64 = 300;
 
-/// What a connection knows of reordering.
+/// What a connection knows about reordering.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reordering {
     mss: Bytes,
@@ -27,7 +27,7 @@ pub(crate) struct Reordering {
 }
 
 impl Reordering {
-    /// Nothing is known but `dupthresh`.
+    /// Only `dupthresh` is known.
     pub(crate) fn new(dupthresh: u32, mss: Bytes) -> Reordering {
         Reordering { mss, initial: dupthresh, degree: dupthresh, seen: false, highest: Seq::default() }
     }
@@ -42,7 +42,7 @@ impl Reordering {
         }
     }
 
-    /// The original that begins at `seq` was delivered after higher ones, if there were any.
+    /// The original that starts at `seq` was delivered after higher segments, if there were any.
     #[cold]
     pub(crate) fn on_late(&mut self, seq: Seq) {
         if seq < self.highest {
@@ -50,14 +50,14 @@ impl Reordering {
         }
     }
 
-    /// Without SACK: duplicate ACKs said of more segments that they were delivered than the holes among `outstanding`
-    /// allow. Linux sets the degree to that, even if it falls; here it only rises.
+    /// Without SACK: duplicate ACKs reported more delivered segments than the holes among `outstanding` allow. Linux
+    /// sets the degree to that number, even if it falls; here it only rises.
     pub(crate) fn on_unexplained_duplicates(&mut self, outstanding: u64) {
         self.raise(outstanding);
     }
 
-    /// The timer expired before a loss was declared, with `sacked` segments delivered above it: so much reordering
-    /// there is not.
+    /// The timer expired before a loss was declared, with `sacked` segments delivered above it: the degree of
+    /// reordering is lower than that.
     pub(crate) fn on_timeout_undetected(&mut self, sacked: u64) {
         if sacked >= u64::from(self.initial) {
             self.degree = self.initial;
@@ -131,7 +131,8 @@ mod tests {
         assert_eq!((reordering.dupthresh(), reordering.seen()), (9, true));
     }
 
-    /// What one ACK delivers is looked at in sequence order: two blocks, the higher one first, are no reordering.
+    /// The segments that one ACK delivers are processed in sequence order: two blocks, the higher one first, are no
+    /// reordering.
     #[test]
     fn blocks_in_any_order() {
         let mut board = Scoreboard::new(false);

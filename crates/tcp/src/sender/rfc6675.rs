@@ -1,9 +1,9 @@
 //! Loss detection and choice of the next segment by SACK (RFC 6675 section 4; spec/congestion-control section 1.8).
 //!
 //! A segment is lost when enough is SACKed above it: `dupthresh` separate ranges, or more bytes than `dupthresh - 1`
-//! full segments. Whatever is above one segment is above all lower ones too, so what is lost ends at one place: where,
-//! counted from the top, enough was SACKed. At most `dupthresh` ranges are looked at to find it, and each segment below
-//! it is marked once. Lost retransmissions are not found; they wait for the timeout.
+//! full segments. Data above one segment are above all lower ones too, so one boundary separates the lost segments:
+//! the point at which, counted from the top, enough is SACKed. To find it, at most `dupthresh` ranges are examined,
+//! and each segment below it is marked once. Lost retransmissions are not found; they wait for the timeout.
 
 use windtunnel_units::{Bytes, Seq};
 
@@ -12,7 +12,7 @@ use super::scoreboard::{Amount, QueuedSegment, Scoreboard, SegmentId};
 /// What to send next in recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NextSeg {
-    /// A segment again: one that is lost (rule 1), or may be and nothing else can be sent (rule 3).
+    /// A segment again: one that is lost (rule 1), or one that may be lost if nothing else can be sent (rule 3).
     Retransmit(SegmentId),
     /// New data (rule 2).
     New,
@@ -26,13 +26,13 @@ pub(crate) struct Rfc6675 {
     smss: Bytes,
     /// ACKs in a row that brought new SACK information and no new cumulative ACK: `DupAcks`.
     dup_acks: u32,
-    /// All below is marked, if it is lost.
+    /// Every lost segment below is marked.
     marked_below: SegmentId,
     /// The highest segment retransmitted in this recovery: `HighRxt`.
     high_rxt: Option<SegmentId>,
     /// `RecoveryPoint`.
     recovery_point: Seq,
-    /// Above which a rescue is allowed again: `RescueRxt`.
+    /// A rescue is allowed again above this: `RescueRxt`.
     rescue_rxt: Option<Seq>,
 }
 
@@ -63,7 +63,7 @@ impl Rfc6675 {
         self.dup_acks
     }
 
-    /// Marks every segment that `IsLost()` holds of; to be called when SACK information is new. The amount newly
+    /// Marks every segment for which `IsLost()` holds; call it when SACK information is new. Returns the amount newly
     /// marked.
     pub(crate) fn detect_losses(&mut self, scoreboard: &mut Scoreboard, dupthresh: u32) -> Amount {
         let mut marked = Amount::ZERO;
@@ -80,7 +80,7 @@ impl Rfc6675 {
         marked
     }
 
-    /// Recovery begins.
+    /// Recovery starts.
     pub(crate) fn enter_recovery(&mut self, scoreboard: &Scoreboard) {
         self.recovery_point = scoreboard.nxt();
         self.high_rxt = None;
@@ -98,7 +98,7 @@ impl Rfc6675 {
         self.perhaps_lost(scoreboard).map(NextSeg::Retransmit).or_else(|| self.rescue(scoreboard))
     }
 
-    /// What [`Rfc6675::next_seg`] named was sent.
+    /// The segment that [`Rfc6675::next_seg`] named was sent.
     pub(crate) fn on_next_seg_sent(&mut self, sent: NextSeg) {
         match sent {
             NextSeg::Retransmit(id) => self.high_rxt = self.high_rxt.max(Some(id)),
@@ -107,19 +107,19 @@ impl Rfc6675 {
         }
     }
 
-    /// The retransmission timer expired: everything is marked, and counting begins anew.
+    /// The retransmission timer expired: everything is marked, and counting restarts.
     pub(crate) fn on_timeout(&mut self) {
         self.reset();
         self.dup_acks = 0;
     }
 
-    /// Marks or SACK information were taken back (undo, reneging): what is lost has to be found anew.
+    /// Marks or SACK information were taken back (undo, reneging): lost segments have to be found anew.
     pub(crate) fn reset(&mut self) {
         self.marked_below = SegmentId::default();
         self.high_rxt = None;
     }
 
-    /// The first segment that has not enough SACKed above it begins at or above this one.
+    /// The first segment without enough SACKed above it starts at or above this one.
     fn lost_below(&self, scoreboard: &Scoreboard, dupthresh: u32) -> Option<SegmentId> {
         let enough = self.smss * u64::from(dupthresh.saturating_sub(1));
         let mut ranges = 0;
@@ -131,7 +131,7 @@ impl Rfc6675 {
         })
     }
 
-    /// Rule 3: the lowest segment, neither SACKed nor retransmitted, with anything SACKed above it.
+    /// Rule 3: the lowest segment, neither SACKed nor retransmitted, that has SACKed data above it.
     fn perhaps_lost(&self, scoreboard: &Scoreboard) -> Option<SegmentId> {
         let highest = scoreboard.highest_sacked()?;
         let mut id = scoreboard.next_unsacked(self.high_rxt.map_or(SegmentId::default(), SegmentId::next))?;
@@ -167,7 +167,7 @@ mod tests {
         (1..=20).filter(|&n| board.get(id(n)).is_some_and(QueuedSegment::is_lost)).collect()
     }
 
-    /// RFC 6675 section 4: three ranges above, however short.
+    /// RFC 6675 section 4: three ranges above suffice, however short.
     #[test]
     fn by_ranges() {
         let (mut detector, mut board) = board(10);
@@ -193,7 +193,8 @@ mod tests {
         assert_eq!(lost(&board), [1]);
     }
 
-    /// The order of `NextSeg()`: what is lost, new data, what may be lost below the highest SACK, one rescue.
+    /// The order of `NextSeg()`: lost segments, new data, segments below the highest SACK that may be lost, one
+    /// rescue.
     #[test]
     fn next_seg() {
         let (mut detector, mut board) = board(10);
@@ -226,7 +227,7 @@ mod tests {
     }
 
     /// RFC 6675 section 2: an ACK is a duplicate if it brings SACK information, whatever else it says; new data, or a
-    /// timeout, begin the count anew.
+    /// timeout, restart the count.
     #[test]
     fn duplicate_acks() {
         let mut detector = Rfc6675::new(MSS);
@@ -241,7 +242,7 @@ mod tests {
         assert_eq!(detector.dup_acks(), 0);
     }
 
-    /// What an undo took back is found again.
+    /// The detection finds again what an undo took back.
     #[test]
     fn reset() {
         let (mut detector, mut board) = board(10);
@@ -255,7 +256,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
 
-        /// Marked is, step by step, what `IsLost()` as the RFC defines it was ever true of, from all that is SACKed.
+        /// The marked segments are, step by step, those for which the RFC's `IsLost()`, computed from everything
+        /// SACKed, has ever been true.
         #[test]
         fn by_definition(sacks in vec((1..60u64, 0..4u64), 1..60), dupthresh in 1..6u32) {
             let (mut detector, mut board) = board(64);

@@ -1,9 +1,9 @@
-//! The timer, and what its expiry does: RFC 6298 section 5, RFC 5681 section 3.1; Linux `net/ipv4/tcp_timer.c` and
-//! `tcp_enter_loss`; spec/congestion-control sections 1.3 and 1.12.
+//! The timer, and the effects of its expiry: RFC 6298 section 5, RFC 5681 section 3.1; Linux `net/ipv4/tcp_timer.c`
+//! and `tcp_enter_loss`; spec/congestion-control sections 1.3 and 1.12.
 //!
-//! As in Linux there is one timer with several meanings, and only the next one is kept: the retransmission
-//! timeout, or what is due before it (a tail loss probe, the end of RACK's reordering window), or the probe of a closed
-//! window. Timers are exact; the tick is the granularity G of RFC 6298 and the least time that is waited.
+//! As in Linux there is one timer with several meanings, and only the next deadline is kept: the retransmission
+//! timeout, an earlier deadline (a tail loss probe, the end of RACK's reordering window), or the probe of a closed
+//! window. Timers are exact; the tick is the granularity G of RFC 6298 and the shortest wait.
 
 use windtunnel_cc::LossFinder;
 use windtunnel_units::{Bytes, Duration, Time};
@@ -16,10 +16,10 @@ use super::scoreboard::{Amount, QueuedSegment};
 use super::state::CaState;
 use super::transmit::Forced;
 
-/// Linux's least time for a receiver that seems to have reneged.
+/// Linux's shortest timeout for a receiver that seems to have reneged.
 const LEAST_PATIENCE: Duration = Duration::from_millis(10);
 
-/// What the timer is for.
+/// The purpose of the timer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum TimerKind {
     #[default]
@@ -51,10 +51,10 @@ impl Timer {
     }
 }
 
-/// How often the timer expired.
+/// The number of expiries.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Backoff {
-    /// Doublings of the timeout: until a round trip is sampled again (Karn).
+    /// Doublings of the timeout, until a round trip is sampled again (Karn).
     doublings: u32,
     /// Expiries since SND.UNA last moved.
     pub(crate) expiries: u32,
@@ -94,7 +94,7 @@ impl Sender {
         (self.rtt.rto() * (1 << doublings)).min(self.params.rto_max)
     }
 
-    /// When the timeout of the oldest outstanding segment ends, counted from its transmission.
+    /// When the timeout of the oldest outstanding segment ends, counted from its last transmission.
     pub(super) fn timeout_of_head(&self, now: Time) -> Time {
         let sent = self.board.head().and_then(|head| self.board.get(head)).map_or(now, QueuedSegment::sent);
         (sent + self.timeout()).max(now + self.params.tick)
@@ -114,7 +114,7 @@ impl Sender {
         self.timer.arm(TimerKind::Retransmission, due);
     }
 
-    /// An ACK acknowledged data: the timer starts anew.
+    /// An ACK acknowledged data: the timer restarts.
     #[inline]
     pub(super) fn restart_timer(&mut self, now: Time) {
         if !self.schedule_loss_probe(now, now + self.timeout()) {
@@ -143,22 +143,22 @@ impl Sender {
         if self.board.get(head).is_some_and(|head| head.end() <= self.window_end) {
             self.answer_timeout(now);
         }
-        // Beyond the window it is a probe: that the receiver did not take it says nothing of the path.
+        // A segment beyond the window is a probe: if the receiver did not take it, that says nothing about the path.
         self.backoff.expired();
         self.stats.rtos += 1;
         self.forced = Some(Forced::Head);
         self.timer.arm(TimerKind::Retransmission, now + self.timeout());
     }
 
-    /// The ACK stops below what is SACKed: the receiver may have dropped it. It is given half a round trip to explain
-    /// itself, not a whole timeout, until all of it is sent again (Linux `tcp_check_sack_reneging`).
+    /// The ACK stops below SACKed data: the receiver may have dropped them. It gets half a round trip to correct
+    /// this, not a whole timeout, before all data are sent again (Linux `tcp_check_sack_reneging`).
     pub(super) fn await_explanation(&mut self, now: Time) {
         let wait = (self.rtt.srtt() / 2).max(LEAST_PATIENCE);
         self.timer.arm(TimerKind::Retransmission, now + wait);
     }
 
-    /// Everything is taken for lost; cwnd is one segment above what RACK thinks is still in flight. ssthresh only if
-    /// the data belong to no loss that was answered already.
+    /// Everything counts as lost; cwnd becomes one segment more than RACK considers still in flight. ssthresh changes
+    /// only if the data belong to no loss that was already answered.
     fn answer_timeout(&mut self, now: Time) {
         self.newly_lost = Bytes::ZERO;
         let reneged = self.board.head_is_sacked();
@@ -169,7 +169,7 @@ impl Sender {
         let new_episode = self.state <= CaState::Disorder
             || self.board.una() >= self.high_seq
             || (self.state == CaState::Loss && self.backoff.expiries == 0);
-        // RFC 5682 section 3.1 step 1: not if a recovery is under way, but for expiries at the same SND.UNA.
+        // RFC 5682 section 3.1 step 1: not while a recovery is under way, except for expiries at the same SND.UNA.
         let detectable = self.state < CaState::Recovery || self.backoff.expiries > 0;
         self.board.forget_duplicate_acks();
         if self.state == CaState::Disorder {
@@ -183,7 +183,7 @@ impl Sender {
             self.stats.loss_episodes += 1;
             let (cwnd, flight) = (self.cc.cwnd(), self.board.outstanding().bytes);
             if let Some(pipe) = &mut self.validation.pipe_ack {
-                // Slow start finds the window again: there is no recovery with what was used.
+                // Slow start finds the window again: there is no recovery that uses the amount in use.
                 pipe.on_loss(cwnd, flight);
                 pipe.on_recovered();
             }
@@ -202,7 +202,7 @@ impl Sender {
         self.update_own_rate();
     }
 
-    /// RACK spares what was sent too recently (RFC 8985 section 6.3), unless the receiver reneged (Linux
+    /// RACK spares segments that were sent too recently (RFC 8985 section 6.3), unless the receiver reneged (Linux
     /// `tcp_timeout_mark_lost`).
     fn mark_timed_out(&mut self, reneged: bool, now: Time) -> Amount {
         match self.detector {
@@ -224,8 +224,8 @@ impl Sender {
             if self.needs.own_window {
                 self.cwnd = self.cc.cwnd();
             } else {
-                // The first retransmission goes now; in a reduction that runs already cwnd stays as it is (Linux
-                // `tcp_rack_reo_timeout`), and what is lost makes room in it.
+                // The first retransmission leaves now; if a reduction already runs, cwnd stays as it is (Linux
+                // `tcp_rack_reo_timeout`), and the lost segments make room in it.
                 self.approach_target(1, false);
             }
         }

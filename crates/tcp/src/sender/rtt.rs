@@ -1,18 +1,18 @@
 //! Round-trip time estimation, and the retransmission timeout that follows from it.
 //!
 //! RFC 6298 section 2: `RTO = srtt + max(G, 4 rttvar)`, at least 1 s. Linux (`net/ipv4/tcp_input.c`,
-//! `tcp_rtt_estimator`) differs in three ways, all so that the timeout may be short where the path is steady and does
-//! not fire early where it is not: the variance term, and not the whole, has a floor (200 ms); the term is the largest
-//! deviation of the last round trip and decays only once per round trip; samples below the average raise the deviation
-//! eight times slower. spec/congestion-control section 1.3.
+//! `tcp_rtt_estimator`) differs in three ways, all of which allow a short timeout on a steady path without early
+//! expiries on an unsteady one: the variance term, not the sum, has a floor (200 ms); the term is the largest
+//! deviation of the last round trip and decays only once per round trip; samples below the average raise the
+//! deviation eight times more slowly. spec/congestion-control section 1.3.
 
 use windtunnel_units::{Duration, Seq, Time};
 
 use super::windowed_min::WindowedMin;
 use crate::params::{RtoRule, TcpParams};
 
-/// The window of the least round-trip time (Linux's `tcp_min_rtt_wlen`): long against changes of route, so that a
-/// standing queue of one's own is not taken for the path.
+/// The window of the least round-trip time (Linux's `tcp_min_rtt_wlen`): long compared with route changes, so that
+/// the flow does not mistake its own standing queue for the path.
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(300);
 
 /// The smoothed and the least round-trip time, and the timeout without back-off.
@@ -22,7 +22,7 @@ pub(crate) struct RttEstimator {
     rto_min: Duration,
     rto_max: Duration,
     tick: Duration,
-    /// Eight times the smoothed round-trip time, in nanoseconds: the eighths are not lost.
+    /// Eight times the smoothed round-trip time in nanoseconds, which keeps the eighths.
     srtt8: i64,
     /// Four times the mean deviation.
     mdev: i64,
@@ -75,15 +75,15 @@ impl RttEstimator {
         self.rto
     }
 
-    /// RFC 6298 section 5.7: if the SYN timed out, and no sample came with its answer, data begin with a timeout of 3 s
-    /// (Linux `tcp_init_metrics`: the same).
+    /// RFC 6298 section 5.7: if the SYN timed out and its answer gave no sample, the data start with a timeout of 3 s
+    /// (as in Linux, `tcp_init_metrics`).
     pub(crate) fn syn_timed_out(&mut self) {
         if self.srtt8 == 0 {
             self.rto = Duration::from_secs(3).min(self.rto_max);
         }
     }
 
-    /// The newest segment that an ACK delivered was under way for `rtt`.
+    /// The newest segment that an ACK delivered took `rtt`.
     #[inline]
     pub(crate) fn observe_least(&mut self, rtt: Duration, now: Time) {
         match &mut self.min {
@@ -92,10 +92,10 @@ impl RttEstimator {
         }
     }
 
-    /// Takes a sample; `una` and `nxt` tell round trips apart.
+    /// Takes a sample; `una` and `nxt` separate round trips.
     #[inline]
     pub(crate) fn sample(&mut self, rtt: Duration, una: Seq, nxt: Seq) {
-        // Far beyond any clock, so that eight of them still fit.
+        // Far beyond any clock, and eight of them still fit.
         let rtt = rtt.as_nanos().min(1 << 59).cast_signed();
         let first = self.srtt8 == 0;
         match self.rule {
@@ -158,7 +158,7 @@ mod tests {
         RttEstimator::new(&TcpParams { rto: rule, rto_min, ..TcpParams::default() })
     }
 
-    /// spec/congestion-control section 1.3, calculated from RFC 6298 section 2 by hand; without the floor of 1 s.
+    /// spec/congestion-control section 1.3, calculated by hand from RFC 6298 section 2; without the floor of 1 s.
     #[test]
     fn rfc6298_by_hand() {
         let mut rtt = estimator(RtoRule::Rfc6298, Some(Duration::ZERO));
@@ -194,8 +194,8 @@ mod tests {
         }
     }
 
-    /// Linux: a rise of 400 ms is in the timeout at once (mdev 200 + 400 - 50 = 550 ms, srtt 150 ms); a fall counts an
-    /// eighth.
+    /// Linux: a rise of 400 ms is in the timeout at once (mdev 200 + 400 - 50 = 550 ms, srtt 150 ms); a fall counts
+    /// only an eighth.
     #[test]
     fn linux_rises_fast_and_falls_slowly() {
         let mut rtt = estimator(RtoRule::Linux, None);

@@ -1,16 +1,17 @@
-//! The scoreboard: what was sent, and what is known of it (RFC 6675 section 3; RFC 2018 section 8;
-//! spec/congestion-control sections 0.1 and 1.8).
+//! The scoreboard: the segments sent and their state (RFC 6675 section 3; RFC 2018 section 8; spec/congestion-control
+//! sections 0.1 and 1.8).
 //!
-//! For one ACK call [`Scoreboard::on_ack`] and then [`Scoreboard::on_sack`]: together they visit every newly delivered
-//! segment once and in sequence order, as the detection of reordering needs (RFC 8985 section 6.2). Counts are kept,
-//! never summed: `in_flight = outstanding - sacked - lost + retransmitted`, RFC 6675's pipe, is always at hand.
+//! For one ACK call [`Scoreboard::on_ack`] and then [`Scoreboard::on_sack`]: together they visit every newly
+//! delivered segment once and in sequence order, as the detection of reordering requires (RFC 8985 section 6.2).
+//! Counts are maintained, never summed: `in_flight = outstanding - sacked - lost + retransmitted`, RFC 6675's pipe,
+//! is always available.
 //!
-//! A segment is delivered when all of it is: an ACK or a SACK block that covers a part of it says nothing. What an
-//! honest receiver cannot have sent (an ACK for data never sent; a block that is empty, inverted, beyond SND.NXT, or
-//! not above SND.UNA) is ignored.
+//! A segment is delivered when all of it is: an ACK or a SACK block that covers only a part of it has no effect. ACKs
+//! and blocks that an honest receiver cannot have sent (an ACK for data never sent; a block that is empty, inverted,
+//! beyond SND.NXT, or not above SND.UNA) are ignored.
 //!
-//! Cost: an ACK costs what it changes. A block is placed by arithmetic or binary search and compared with the ranges
-//! that are known, whatever its length; the next segment to retransmit is the first of a set.
+//! Cost: an ACK costs in proportion to what it changes. A block is placed by arithmetic or binary search and compared
+//! with the known ranges, whatever its length; the next segment to retransmit is the first of a set.
 
 mod amount;
 mod queue;
@@ -28,20 +29,20 @@ pub(crate) use segment::{QueuedSegment, SegmentId, Snapshot};
 use windtunnel_units::{Bytes, Seq, Time};
 use windtunnel_wire::SackBlock;
 
-/// What a cumulative ACK did.
+/// The effect of a cumulative ACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Acked {
-    /// What left the queue.
+    /// The segments that left the queue.
     pub(crate) removed: Amount,
-    /// The part of it that was not known to be delivered before, by SACK or by the count of duplicate ACKs.
+    /// Of these, the segments that neither SACK nor the count of duplicate ACKs had reported as delivered.
     pub(crate) delivered: Amount,
     /// A segment left the queue that was sent more than once.
     pub(crate) retransmitted: bool,
-    /// Without SACK: duplicate ACKs counted more segments as delivered than are outstanding beside the holes.
+    /// Without SACK: duplicate ACKs counted more segments as delivered than are outstanding besides the holes.
     pub(crate) unexplained: bool,
 }
 
-/// What was sent and is not cumulatively acknowledged.
+/// The segments that were sent and are not cumulatively acknowledged.
 #[derive(Debug, Default)]
 pub(crate) struct Scoreboard {
     queue: Queue,
@@ -51,28 +52,29 @@ pub(crate) struct Scoreboard {
     lost: Amount,
     retransmitted: Amount,
     sacked_ranges: Ranges,
-    /// Lost, and no retransmission in the network.
+    /// Lost, without a retransmission in the network.
     to_send: Ranges,
-    /// Segments that duplicate ACKs counted: `sacked` of a connection without SACK.
+    /// Segments that duplicate ACKs counted: the `sacked` of a connection without SACK.
     duplicate_acks: u64,
-    /// What was found lost since the last [`Scoreboard::take_losses`], if that is asked for.
+    /// The segments found lost since the last [`Scoreboard::take_losses`], if the log is enabled.
     losses: Option<Vec<SegmentId>>,
 }
 
 impl Scoreboard {
-    /// The scoreboard of a connection that has sent its SYN, and no data; with `log_losses` it notes every segment that is
-    /// found lost, in the order in which they are found.
+    /// The scoreboard of a connection that has sent its SYN, and no data; with `log_losses` it logs every segment
+    /// that is found lost, in the order in which they are found.
     pub(crate) fn new(log_losses: bool) -> Scoreboard {
         let losses = log_losses.then(Vec::new);
         Scoreboard { una: Seq::FIRST_DATA, nxt: Seq::FIRST_DATA, losses, ..Scoreboard::default() }
     }
 
-    /// The segments found lost since the last call. Give them back by [`Scoreboard::reuse`]: a loss allocates nothing.
+    /// The segments found lost since the last call. Return the vector by [`Scoreboard::reuse`]: then a loss allocates
+    /// nothing.
     pub(crate) fn take_losses(&mut self) -> Vec<SegmentId> {
         self.losses.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// The memory of what [`Scoreboard::take_losses`] gave.
+    /// Takes back the vector that [`Scoreboard::take_losses`] gave, for its memory.
     pub(crate) fn reuse(&mut self, mut losses: Vec<SegmentId>) {
         losses.clear();
         self.losses = Some(losses);
@@ -84,7 +86,7 @@ impl Scoreboard {
         }
     }
 
-    /// `payload` of new data left, beginning at SND.NXT, which is `seq`.
+    /// `payload` of new data left, starting at SND.NXT, which is `seq`.
     #[inline]
     pub(crate) fn on_sent(&mut self, seq: Seq, payload: Bytes, now: Time, snapshot: Snapshot) -> SegmentId {
         debug_assert_eq!(seq, self.nxt, "new data begin at SND.NXT");
@@ -120,8 +122,9 @@ impl Scoreboard {
         self.queue.link(id.0);
     }
 
-    /// A segment that is in the network left again, as a probe. Linux does not count both (`tcp_send_loss_probe`): mostly
-    /// one of them is lost. Nothing happens if it was delivered, or is lost and its place is to be taken.
+    /// A segment that is in the network left again, as a probe. Linux does not count both transmissions
+    /// (`tcp_send_loss_probe`): mostly one of them is lost. Nothing happens if the segment was delivered, or if it is
+    /// lost and awaits retransmission.
     pub(crate) fn on_probed(&mut self, id: SegmentId, now: Time, snapshot: Snapshot) {
         if !self.queue.get(id.0).is_some_and(QueuedSegment::is_in_network) {
             return;
@@ -134,10 +137,10 @@ impl Scoreboard {
         self.queue.link(id.0);
     }
 
-    /// The cumulative ACK is `una`. `visit` is given each newly delivered segment as it was before the ACK.
+    /// The cumulative ACK is `una`. `visit` receives each newly delivered segment as it was before the ACK.
     ///
-    /// Without SACK it is given all that leave the queue; how many of them duplicate ACKs had not counted is in
-    /// [`Acked::delivered`].
+    /// Without SACK it receives all segments that leave the queue; [`Acked::delivered`] tells how many of them
+    /// duplicate ACKs had not counted.
     #[inline]
     pub(crate) fn on_ack(&mut self, una: Seq, mut visit: impl FnMut(SegmentId, &QueuedSegment)) -> Acked {
         let mut acked = Acked::default();
@@ -171,7 +174,7 @@ impl Scoreboard {
         acked
     }
 
-    /// SACK blocks, in any order. Visits as [`Scoreboard::on_ack`] does; the amount newly delivered.
+    /// Processes SACK blocks, in any order. Visits like [`Scoreboard::on_ack`]; returns the amount newly delivered.
     pub(crate) fn on_sack(
         &mut self,
         blocks: &[SackBlock],
@@ -203,10 +206,10 @@ impl Scoreboard {
         delivered
     }
 
-    /// A duplicate ACK on a connection without SACK: one more segment was delivered, it does not say which.
+    /// A duplicate ACK on a connection without SACK: one more segment was delivered, but it is unknown which.
     ///
-    /// At most as many are counted as are outstanding and no hole; there is at least one (spec section 1.7; Linux).
-    /// What is newly delivered takes segments to be as long as the head.
+    /// The count is limited to the outstanding segments that are not holes; there is at least one hole (spec section
+    /// 1.7; Linux). The amount newly delivered assumes segments as long as the head.
     pub(crate) fn on_duplicate_ack(&mut self) -> Acked {
         if !self.sacked_ranges.is_empty() {
             return Acked::default();
@@ -218,14 +221,14 @@ impl Scoreboard {
         Acked { delivered, unexplained, ..Acked::default() }
     }
 
-    /// What duplicate ACKs counted is forgotten: recovery ended, or the timer expired.
+    /// Forgets the count of duplicate ACKs: recovery ended, or the timer expired.
     pub(crate) fn forget_duplicate_acks(&mut self) {
         if self.duplicate_acks > 0 {
             self.count_duplicate_acks(0);
         }
     }
 
-    /// Every transmission of a segment is lost. True if that is news.
+    /// Every transmission of a segment is lost. True if this was not known.
     pub(crate) fn mark_lost(&mut self, id: SegmentId) -> bool {
         let Some(segment) = self.queue.get(id.0) else { return false };
         if !segment.is_in_network() {
@@ -247,8 +250,8 @@ impl Scoreboard {
         true
     }
 
-    /// The original of a segment is lost; a retransmission of it stays in the network, as RFC 6675 has it. True if that
-    /// is news.
+    /// The original of a segment is lost; a retransmission of it stays in the network, as RFC 6675 defines it. True
+    /// if this was not known.
     pub(crate) fn mark_original_lost(&mut self, id: SegmentId) -> bool {
         let Some(segment) = self.queue.get_mut(id.0) else { return false };
         if segment.is_retransmitted() && segment.flags & (SACKED | LOST) == 0 {
@@ -261,12 +264,12 @@ impl Scoreboard {
         self.queue[id.0].flags & (SACKED | LOST) == 0 && self.mark_lost(id)
     }
 
-    /// Every transmission of the head is lost. True if that is news.
+    /// Every transmission of the head is lost. True if this was not known.
     pub(crate) fn mark_head_lost(&mut self) -> bool {
         self.head().is_some_and(|head| self.mark_lost(head))
     }
 
-    /// Everything that is not SACKed is lost: a timeout. The amount that is news.
+    /// Every segment that is not SACKed is lost: a timeout. Returns the amount newly lost.
     pub(crate) fn mark_all_lost(&mut self) -> Amount {
         self.forget_duplicate_acks();
         let mut news = Amount::ZERO;
@@ -302,8 +305,8 @@ impl Scoreboard {
         self.queue.relink();
     }
 
-    /// The receiver dropped what it had reported ([`Scoreboard::head_is_sacked`]; RFC 2018 section 8): nothing is
-    /// SACKed. What is delivered anew counts anew.
+    /// The receiver dropped data that it had reported ([`Scoreboard::head_is_sacked`]; RFC 2018 section 8): nothing
+    /// is SACKed any more. Data that are delivered again count again.
     pub(crate) fn forget_sack(&mut self) {
         for segment in self.queue.iter_mut() {
             segment.flags &= !SACKED;
@@ -355,7 +358,7 @@ impl Scoreboard {
         id_from(block.start).1..id_from(block.end).0
     }
 
-    /// Counts `count` segments as delivered by duplicate ACKs, as far as holes leave room. True if they do not.
+    /// Counts `count` segments as delivered by duplicate ACKs, as far as the holes leave room. True if they do not.
     fn count_duplicate_acks(&mut self, count: u64) -> bool {
         let outstanding = self.outstanding();
         let head = self.queue.front().map_or(Amount::ZERO, |head| Amount::one(head.payload()));
@@ -373,7 +376,7 @@ impl Scoreboard {
         }
     }
 
-    /// Of the segments that a cumulative ACK removed one was the hole; the others had caused duplicate ACKs.
+    /// One of the segments that a cumulative ACK removed was the hole; the others had caused duplicate ACKs.
     fn redeem_duplicate_acks(&mut self, acked: &mut Acked) {
         let removed = acked.removed;
         let redeemed = self.duplicate_acks.min(removed.segments.saturating_sub(1));

@@ -1,14 +1,14 @@
 //! The states of congestion control, as Linux numbers them (net/ipv4/tcp.h, `tcp_ca_state`; spec/congestion-control
 //! section 1.1).
 
-/// What the sender believes of the path.
+/// The sender's view of the path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum CaState {
     /// Nothing is wrong.
     #[default]
     Open = 0,
-    /// Something arrived out of order, or was reported twice; no loss is declared.
+    /// Data arrived out of order, or were reported twice; no loss is declared.
     Disorder = 1,
     /// An echo of congestion is being answered.
     Cwr = 2,

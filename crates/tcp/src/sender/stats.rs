@@ -13,7 +13,7 @@ pub struct SenderStats {
     pub retransmits: u64,
     /// SYNs sent again.
     pub syn_retransmits: u64,
-    /// Times that a loss was answered by a reduction, timeouts included.
+    /// Losses answered by a reduction, timeouts included.
     pub loss_episodes: u64,
     /// Expiries of the retransmission timer.
     pub rtos: u64,
@@ -25,7 +25,7 @@ pub struct SenderStats {
     pub spurious_rtos: u64,
     /// ACKs with a D-SACK block.
     pub dsacks: u64,
-    /// Times that an echo of CE was answered by a reduction.
+    /// Echoes of CE answered by a reduction.
     pub ecn_reductions: u64,
     /// Probes into a closed receive window.
     pub window_probes: u64,
@@ -33,6 +33,6 @@ pub struct SenderStats {
     pub delivered: Bytes,
     /// Time spent under each limit, by [`Limited`], up to the last event.
     pub limited: [Duration; Limited::COUNT],
-    /// The handshake's round-trip time, if it could be told.
+    /// The handshake's round-trip time, if it could be measured.
     pub handshake_rtt: Option<Duration>,
 }

@@ -1,8 +1,8 @@
 //! Tail loss probe (RFC 8985 section 7; Linux `tcp_send_loss_probe`; spec/congestion-control section 1.9).
 //!
-//! If the last segments of a flight are lost, nothing comes after them that would show it. So after two round trips of
-//! silence one segment is sent, new data or else the last one again; its ACK shows the loss to RACK, or repairs it. A
-//! probe that repaired the only loss hides it from the detector, hence the reduction here.
+//! If the last segments of a flight are lost, no later data show it. So after two round trips of silence one segment
+//! is sent, new data or else the last one again; its ACK shows the loss to RACK, or repairs it. A probe that repaired
+//! the only loss hides it from the detector, so the reduction happens here.
 
 use windtunnel_units::{Duration, Seq, Time};
 use windtunnel_wire::SackBlock;
@@ -13,14 +13,14 @@ use super::rto::{Timer, TimerKind};
 use super::state::CaState;
 use super::transmit::Forced;
 
-/// The probe that is out.
+/// The outstanding probe.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tlp {
     enabled: bool,
     /// SND.NXT when it was sent.
     end: Option<Seq>,
     is_retransmission: bool,
-    /// A round trip was sampled since the last probe: else there would be probes for ever.
+    /// A round trip was sampled since the last probe: otherwise there would be probes for ever.
     sampled: bool,
 }
 
@@ -34,12 +34,12 @@ impl Tlp {
         self.sampled = true;
     }
 
-    /// The probe that is out means nothing any more: the loss is being answered.
+    /// The outstanding probe has no meaning any more: the loss is being answered.
     pub(crate) fn clear(&mut self) {
         self.end = None;
     }
 
-    /// The probe that is out was this block, which arrived twice.
+    /// The outstanding probe was this block, which arrived twice.
     pub(crate) fn is_answered_by(&self, duplicate: SackBlock) -> bool {
         self.end == Some(duplicate.end)
     }
@@ -56,8 +56,8 @@ impl Tlp {
 }
 
 impl Sender {
-    /// Arms the probe's timer instead of the retransmission timer, not later than `limit`, when that would expire.
-    /// False if there is to be no probe.
+    /// Arms the probe's timer instead of the retransmission timer, not later than `limit`, the expiry of the latter.
+    /// False if no probe is to be sent.
     #[inline]
     pub(super) fn schedule_loss_probe(&mut self, now: Time, limit: Time) -> bool {
         let out = self.board.outstanding().segments;
@@ -91,7 +91,7 @@ impl Sender {
         self.timer.arm(TimerKind::Retransmission, due);
     }
 
-    /// An ACK while a probe is out (RFC 8985 section 7.4.2).
+    /// An ACK while a probe is outstanding (RFC 8985 section 7.4.2).
     #[inline]
     pub(super) fn process_probe(&mut self, ack: &Ack) {
         if let Some(end) = self.tlp.end

@@ -1,5 +1,5 @@
-//! What is sent next, and its sending (step 10 of spec/congestion-control section 1.1): retransmissions first, then new
-//! data.
+//! The choice of the next segment, and its sending (step 10 of spec/congestion-control section 1.1): retransmissions
+//! first, then new data.
 
 use windtunnel_cc::SentSegment;
 use windtunnel_units::{Bytes, Seq, Time};
@@ -14,7 +14,7 @@ use super::rto::TimerKind;
 use super::scoreboard::{QueuedSegment, SegmentId};
 use super::state::CaState;
 
-/// A segment that leaves whatever cwnd and pacing say: its timer expired, or a recovery begins with it.
+/// A segment that leaves regardless of cwnd and pacing: its timer expired, or a recovery starts with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Forced {
     /// The head again, after a timeout or in fast recovery.
@@ -30,7 +30,7 @@ pub(crate) enum Forced {
 enum Next {
     New(Bytes),
     Retransmission(SegmentId),
-    /// As RFC 6675's `NextSeg()` says.
+    /// The segment that RFC 6675's `NextSeg()` names.
     Named(NextSeg, SegmentId),
 }
 
@@ -81,7 +81,7 @@ impl Sender {
         }
     }
 
-    /// What is to be sent next, or what keeps it from being sent besides cwnd and pacing.
+    /// The next segment to send, or what keeps it from being sent besides cwnd and pacing.
     #[inline]
     fn next(&self) -> Result<Next, Limited> {
         let new = self.new_segment();
@@ -100,8 +100,8 @@ impl Sender {
         }
     }
 
-    /// Nothing is sent again before the next ACK. While F-RTO probes new data leave instead, and nothing else once some
-    /// did (Linux `tcp_xmit_recovery`): a retransmission would blur the answer.
+    /// No retransmissions before the next ACK. While F-RTO probes, new data leave instead, and nothing else once some
+    /// did (Linux `tcp_xmit_recovery`): a retransmission would make the answer ambiguous.
     fn repairs_wait(&self, new: Result<Bytes, Limited>) -> bool {
         let probing = self.frto == Frto::Probing && (new.is_ok() || self.board.nxt() > self.high_seq);
         probing || self.only_new
@@ -117,8 +117,8 @@ impl Sender {
         if self.board.nxt() + payload > self.window_end { self.part_of_segment() } else { Ok(payload) }
     }
 
-    /// A segment that the window has no room for. A part of it leaves only if that is half of the largest window (RFC 9293
-    /// section 3.8.6.2.1): of one that holds two segments it never is.
+    /// The window has no room for a whole segment. A part of it leaves only if it is at least half of the largest
+    /// window (RFC 9293 section 3.8.6.2.1): with a window of two segments or more it never is.
     #[cold]
     fn part_of_segment(&self) -> Result<Bytes, Limited> {
         let nxt = self.board.nxt();
@@ -126,13 +126,13 @@ impl Sender {
         if room > Bytes::ZERO && room * 2 >= self.largest_window { Ok(room) } else { Err(Limited::Receiver) }
     }
 
-    /// cwnd has room for one more segment. One is always allowed, however small cwnd is: else nothing would ever raise
-    /// it.
+    /// cwnd has room for one more segment. One is always allowed, however small cwnd is: otherwise nothing would ever
+    /// raise it.
     #[inline]
     pub(super) fn has_room(&self) -> bool {
         let mut in_flight = self.board.in_flight().segments;
         if self.state == CaState::Disorder && !self.params.limited_transmit {
-            // What was delivered out of order releases nothing before a loss is declared.
+            // Data delivered out of order permit no new transmission before a loss is declared.
             in_flight += self.board.sacked().segments;
         }
         in_flight == 0 || self.mss * (in_flight + 1) <= self.cwnd
@@ -154,21 +154,22 @@ impl Sender {
         None
     }
 
-    /// Less than a segment to send while cwnd has room: what is delivered next says less than the path could.
+    /// Less than a segment to send while cwnd has room: the next deliveries understate what the path could deliver.
     fn run_dry(&mut self) {
         if self.unsent < self.mss && self.has_room() && self.board.all_lost_retransmitted() {
             self.rate.on_app_limited(self.board.in_flight().bytes);
         }
     }
 
-    /// The receive window is closed and nothing is out whose ACK would open it: probe (RFC 9293 section 3.8.6.1).
+    /// The receive window is closed and nothing is outstanding whose ACK would open it: probe (RFC 9293 section
+    /// 3.8.6.1).
     fn await_window(&mut self, now: Time) {
         if self.board.is_empty() && !self.timer.pending(TimerKind::WindowProbe) {
             self.timer.arm(TimerKind::WindowProbe, now + self.timeout());
         }
     }
 
-    /// Sends what a timer asked for; nothing if there is nothing (any more) to be sent.
+    /// Sends the segment that a timer asked for; nothing if there is nothing to send (any more).
     fn send_forced(&mut self, forced: Forced, now: Time) -> Option<Packet> {
         match forced {
             Forced::Head => self.board.head().and_then(|head| self.retransmit(head, now)),
@@ -189,7 +190,7 @@ impl Sender {
         Some(packet)
     }
 
-    /// A probe carries data, so that it gets through a window that is only too small for the header's scaled field.
+    /// A probe carries data, so that it passes a window that is too small only for the header's scaled field.
     fn send_window_probe(&mut self, now: Time) -> Option<Packet> {
         if self.new_segment() != Err(Limited::Receiver) || !self.board.is_empty() {
             return None;
@@ -230,7 +231,7 @@ impl Sender {
         Some(packet)
     }
 
-    /// Sends a segment again that need not be lost.
+    /// Sends a segment again that may not be lost.
     fn probe_with(&mut self, id: SegmentId, now: Time) -> Option<Packet> {
         let segment = *self.board.get(id).filter(|segment| !segment.is_sacked())?;
         let snapshot = self.rate.on_sent(now, segment.payload(), self.board.in_flight().bytes);
@@ -253,7 +254,7 @@ impl Sender {
         packet
     }
 
-    /// What every departure of data does.
+    /// The steps common to all departures of data.
     #[inline]
     fn departed(&mut self, seq: Seq, payload: Bytes, retransmission: bool, now: Time) {
         self.last_sent = now;

@@ -1,18 +1,19 @@
-//! How many segments leave as one burst (TSO, GSO), and when a smaller one waits.
+//! The number of segments that leave as one burst (TSO, GSO), and when a smaller burst waits.
 //!
-//! A burst is about a millisecond of data at the pacing rate, so that its queue is about a millisecond as well; on very
-//! short round trips more, because there the cost of a packet, not a queue, is the bottleneck. Linux
-//! `net/ipv4/tcp_output.c`, `tcp_tso_autosize`; spec/congestion-control section 1.14. The rate is computed whether
-//! departures are paced or not.
+//! A burst is about a millisecond of data at the pacing rate, so its queue is about a millisecond as well. On very
+//! short round trips it is larger, because there the cost per packet, not a queue, is the bottleneck. Linux
+//! `net/ipv4/tcp_output.c`, `tcp_tso_autosize`; spec/congestion-control section 1.14. The rate is computed whether or
+//! not departures are paced.
 //!
-//! New data that would be less than a full burst wait for the next ACK, which makes room for more (`tcp_tso_should_defer`),
-//! unless a third of the window is free, or waiting is no gain: ACKs do not come in close succession (the last departure
-//! or the next ACK is more than a millisecond away), or a loss is being repaired. So congestion avoidance sends pairs
-//! where ACKs come one by one. "The next ACK" is that of the oldest segment, a round trip after it was sent. Until October
-//! 2025 (stable kernels too) Linux asked instead whether that segment was sent less than half a round trip ago.
+//! New data smaller than a full burst wait for the next ACK, which makes room for more (`tcp_tso_should_defer`),
+//! unless a third of the window is free, or waiting gains nothing: ACKs do not come in close succession (the last
+//! departure or the next ACK is more than a millisecond away), or a loss is being repaired. So congestion avoidance
+//! sends pairs where ACKs come one by one. "The next ACK" is that of the oldest segment, a round trip after it was
+//! sent. Until October 2025 (in stable kernels too) Linux instead tested whether that segment was sent less than half
+//! a round trip ago.
 //!
-//! Data that the application wrote at different times are one here: Linux keeps them in buffers of up to 64 KiB, and a
-//! single segment left at the end of one does not wait.
+//! Data that the application wrote at different times are merged here: Linux keeps them in buffers of up to 64 KiB,
+//! and a single segment left at the end of a buffer does not wait.
 
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 
@@ -29,7 +30,7 @@ const RTT_SHIFT: u32 = 9;
 const LEAST: u64 = 2;
 /// A burst of this part of the window is large enough (`tcp_tso_win_divisor`).
 const WINDOW_DIVISOR: u64 = 3;
-/// The last departure and the next ACK are near if they are not further away.
+/// The last departure and the next ACK count as near if they are within this time.
 const NEAR: Duration = Duration::from_millis(1);
 
 /// The bursts of a sender.
@@ -40,7 +41,7 @@ pub(crate) struct Tso {
     mss: Bytes,
     /// Segments of a full burst.
     full: u64,
-    /// Segments of the present burst, and how many of them have not left yet.
+    /// Segments of the current burst, and how many of them have not left yet.
     size: u64,
     left: u64,
 }
@@ -55,13 +56,13 @@ impl Tso {
         self.on
     }
 
-    /// The pacing rate, or the least round trip, is another one. Without a rate nothing but the largest packet is a limit.
+    /// The pacing rate, or the least round trip, has changed. Without a rate only the largest packet is a limit.
     pub(crate) fn resize(&mut self, rate: Rate, min_rtt: Duration) {
         let rate = if rate == Rate::ZERO { Rate::from_bits_per_sec(u64::MAX) } else { rate };
         self.full = full_burst(rate, min_rtt, self.max, self.mss);
     }
 
-    /// The controller says how much leaves at once; a segment always may.
+    /// The controller determines how much leaves at once, but at least one segment.
     pub(crate) fn set_full(&mut self, quantum: Bytes) {
         self.full = (quantum.min(self.max) / self.mss).max(1);
     }
@@ -77,7 +78,7 @@ impl Tso {
         self.left = segments;
     }
 
-    /// A segment left: the size of the burst that began with it, if one did.
+    /// A segment left. Returns the size of the burst that started with it, if one did.
     #[inline]
     pub(crate) fn sent(&mut self) -> Option<u64> {
         if self.left == 0 {
@@ -87,7 +88,7 @@ impl Tso {
         (self.left + 1 == self.size).then_some(self.size)
     }
 
-    /// Nothing more can leave now: what is left of the burst is not kept for later.
+    /// Nothing more can leave now: the rest of the burst is not kept for later.
     #[inline]
     pub(crate) fn end(&mut self) {
         self.left = 0;
@@ -105,20 +106,20 @@ fn full_burst(rate: Rate, min_rtt: Duration, gso_max: Bytes, mss: Bytes) -> u64 
 }
 
 impl Sender {
-    /// A burst is to begin, with new data if `new`: what keeps it from that, if anything does. There is room for a
-    /// segment at least.
+    /// A burst is to start, with new data if `new`. Returns what prevents it, if anything does. There is room for at
+    /// least one segment.
     pub(super) fn begin_burst(&mut self, new: bool, now: Time) -> Result<(), Limited> {
         let window = self.cwnd / self.mss;
         let room = window.saturating_sub(self.board.in_flight().segments).max(1);
         if new && let Some(limit) = self.awaits_more_room(room, now) {
             return Err(limit);
         }
-        // At least two bursts to a window (`tcp_cwnd_test`).
+        // At least two bursts per window (`tcp_cwnd_test`).
         self.tso.begin(room.min(self.tso.full).min((window / 2).max(1)));
         Ok(())
     }
 
-    /// New data wait until more of them can leave at once; for what.
+    /// New data wait until more of them can leave at once. Returns what they wait for.
     fn awaits_more_room(&self, room: u64, now: Time) -> Option<Limited> {
         let written = self.last_sent.max(self.pacer.scheduled());
         if self.state >= CaState::Recovery || self.unsent <= self.mss || now.since(written) > NEAR {
@@ -167,7 +168,7 @@ mod tests {
         assert_eq!(size(1, 600), 22, "the half of it below 1024 us");
     }
 
-    /// The first segment says how many there are; one that leaves on its own is a burst of one.
+    /// The first segment gives the size of the burst; a segment that leaves on its own is a burst of one.
     #[test]
     fn of_three() {
         let mut tso = Tso::new(&TcpParams::default(), Bytes::new(1460));

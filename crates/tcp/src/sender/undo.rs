@@ -1,9 +1,9 @@
-//! Undoing reductions that were no answer to a loss.
+//! Undoing reductions that answered no real loss.
 //!
 //! Two proofs that a retransmission was needless: the ACK echoes a timestamp from before the first retransmission, so
-//! that the original arrived (Eifel, RFC 3522); or D-SACK reports every retransmission of the episode as a duplicate
-//! (RFC 2883, RFC 3708). Then what the reduction replaced is restored. Never after an echo of CE: that congestion was
-//! real. Linux `net/ipv4/tcp_input.c`, `tcp_may_undo`; spec/congestion-control section 1.12.
+//! the original arrived (Eifel, RFC 3522); or D-SACK reports every retransmission of the episode as a duplicate (RFC
+//! 2883, RFC 3708). Then the state before the reduction is restored, but never after an echo of CE: that congestion
+//! was real. Linux `net/ipv4/tcp_input.c`, `tcp_may_undo`; spec/congestion-control section 1.12.
 
 use windtunnel_units::{Seq, Time};
 use windtunnel_wire::SackBlock;
@@ -14,9 +14,9 @@ use super::ack::Ack;
 /// The retransmissions of an episode, and how many of them were needless.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Undo {
-    /// SND.UNA when the episode began; nothing if there is none to undo.
+    /// SND.UNA when the episode started; none if there is nothing to undo.
     marker: Option<Seq>,
-    /// Congestion was shown by CE as well.
+    /// CE showed congestion as well.
     forbidden: bool,
     retransmissions: u64,
     duplicates: u64,
@@ -24,14 +24,14 @@ pub(crate) struct Undo {
 }
 
 impl Undo {
-    /// An episode begins; `out` retransmissions are in the network already. The first one of an episode that is not over
-    /// remains the first: what it shows to be an original arrived before all of them.
+    /// An episode starts; `out` retransmissions are already in the network. If the previous episode is not over, its
+    /// first retransmission remains the reference: a segment shown to be an original arrived before all of them.
     pub(crate) fn begin(&mut self, una: Seq, out: u64) {
         let first_retransmission = self.first_retransmission;
         *self = Undo { marker: Some(una), retransmissions: out, first_retransmission, ..Undo::default() };
     }
 
-    /// Nothing is to be undone any more.
+    /// There is nothing to undo any more.
     pub(crate) fn clear(&mut self) {
         self.marker = None;
     }
@@ -41,7 +41,7 @@ impl Undo {
         self.forbidden = true;
     }
 
-    /// Nothing retransmitted is out: what is sent again from now on is another matter.
+    /// No retransmission is outstanding: later retransmissions are a new case.
     pub(crate) fn settle(&mut self) {
         self.first_retransmission = None;
     }
@@ -76,12 +76,12 @@ impl Sender {
         self.params.undo && self.undo.all_duplicates()
     }
 
-    /// A timestamp shows that an original arrived which was taken for lost.
+    /// A timestamp shows that the original of a segment arrived that counted as lost.
     pub(super) fn original_arrived(&self, ack: &Ack) -> bool {
         self.params.undo && ack.advanced && self.undo.original_arrived(ack.echo)
     }
 
-    /// Restores what the episode's reduction replaced.
+    /// Restores the state before the episode's reduction.
     pub(super) fn undo_reduction(&mut self, ack: &Ack) {
         if !self.undo.forbidden && self.undo.marker.is_some() {
             let path = self.path(ack.now);
@@ -106,8 +106,9 @@ mod tests {
 
     use super::*;
 
-    /// A second timeout in one recovery: what was sent between the two is no original of the first flight, so an ACK of it
-    /// undoes nothing (seen in what Linux 6.18 transmits; `retrans_stamp`). It would if the recovery were over.
+    /// A second timeout in one recovery: data sent between the two timeouts are not originals of the first flight, so
+    /// an ACK of them undoes nothing (seen in what Linux 6.18 transmits; `retrans_stamp`). It would if the recovery
+    /// were over.
     #[test]
     fn the_first_retransmission_remains_the_first() {
         let at = |millis| Time::ZERO + Duration::from_millis(millis);
@@ -124,7 +125,7 @@ mod tests {
         }
     }
 
-    /// Every copy has to be reported, one that a probe sent before too.
+    /// Every copy has to be reported, including one that a probe sent before.
     #[test]
     fn all_copies() {
         let block = |start, end| SackBlock { start: Seq::new(start), end: Seq::new(end) };

@@ -1,4 +1,4 @@
-//! Validation of cwnd: a window that is not used says nothing of the path.
+//! Validation of cwnd: a window that is not used says nothing about the path.
 //!
 //! *Growth gate* (Linux `tcp_cwnd_validate`): cwnd grows only if it was the limit within the last window, or in slow
 //! start if at least half of it was used. *Idle times*: RFC 2861 (Linux) halves cwnd for each RTO of silence and decays
@@ -12,18 +12,18 @@ use super::pipe_ack::PipeAck;
 use super::state::CaState;
 use crate::params::{IdleRule, TcpParams};
 
-/// What was used of cwnd.
+/// How much of cwnd was used.
 #[derive(Clone, Debug)]
 pub(crate) struct Validation {
     gate: bool,
     idle: IdleRule,
     iw: Bytes,
     mss: Bytes,
-    /// Within the window that ends with `usage_end`: cwnd was the limit; the most segments out.
+    /// Within the window that ends with `usage_end`: whether cwnd was the limit, and the most segments out.
     cwnd_limited: bool,
     most_out: u64,
     usage_end: Seq,
-    /// RFC 2861: since when cwnd has not been the limit, and the most segments out since.
+    /// RFC 2861: since when cwnd has not been the limit, and the most segments out since then.
     unused_since: Time,
     used: u64,
     pub(crate) pipe_ack: Option<Box<PipeAck>>,
@@ -68,13 +68,14 @@ impl Validation {
         used && self.pipe_ack.as_ref().is_none_or(|pipe| pipe.validated(cwnd))
     }
 
-    /// Slow start doubles: it may lead to twice what is used.
+    /// Slow start doubles: it may grow to twice the amount used.
     #[inline]
     fn used_in_slow_start(&self, cwnd: Bytes, in_slow_start: impl FnOnce() -> bool) -> bool {
         cwnd < self.mss * (2 * self.most_out) && in_slow_start()
     }
 
-    /// RFC 2861 section 3.2: not limited by cwnd for an RTO, it goes half of the way to what was used.
+    /// RFC 2861 section 3.2: after an RTO in which cwnd was not the limit, cwnd moves halfway towards the amount
+    /// used.
     fn decayed(&mut self, cwnd: Bytes, out: u64, open: bool, rto: Duration, now: Time) -> Option<Bytes> {
         self.used = self.used.max(out);
         if self.idle != IdleRule::Rfc2861 || now.since(self.unused_since) < rto {
@@ -88,12 +89,12 @@ impl Validation {
         (used < cwnd).then(|| self.whole((cwnd + used) / 2))
     }
 
-    /// cwnd was set by other means than its use: the measurement of RFC 2861 begins anew.
+    /// cwnd was set by other means than its use: the measurement of RFC 2861 restarts.
     pub(crate) fn restart(&mut self, now: Time) {
         self.unused_since = now;
     }
 
-    /// The cwnd with which a flow goes on that has sent nothing for `idle`.
+    /// The cwnd with which a flow continues that has sent nothing for `idle`.
     fn restarted(&mut self, cwnd: Bytes, idle: Duration, rto: Duration) -> Option<Bytes> {
         if idle <= rto {
             return None;
@@ -116,8 +117,8 @@ impl Validation {
 }
 
 impl Sender {
-    /// Nothing more can be sent now: was cwnd the limit? New data answer that, be they `sent` or kept back, and not what
-    /// was sent again (Linux `tcp_write_xmit`).
+    /// Nothing more can be sent now: records whether cwnd was the limit. New data decide that, whether `sent` or kept
+    /// back; retransmissions do not (Linux `tcp_write_xmit`).
     #[inline]
     pub(super) fn validate_cwnd(&mut self, sent: bool, limited: bool, now: Time) {
         if !sent && (!limited || self.unsent == Bytes::ZERO) {
@@ -128,7 +129,7 @@ impl Sender {
         let used = self.validation.limited()
             || self.validation.used_in_slow_start(self.cwnd, || self.in_slow_start());
         if used || self.needs.own_window {
-            // The common case: the measurement of RFC 2861 begins anew.
+            // The common case: the measurement of RFC 2861 restarts.
             self.validation.used = 0;
             self.validation.unused_since = now;
             return;
@@ -139,7 +140,7 @@ impl Sender {
         }
     }
 
-    /// RFC 7661: what was unused for five minutes is given up.
+    /// RFC 7661: gives up the part of cwnd that was unused for five minutes.
     pub(super) fn validate_period(&mut self, now: Time) {
         let (cwnd, iw) = (self.cwnd, self.endpoint.iw);
         let lowered = self.validation.pipe_ack.as_mut().and_then(|pipe| pipe.expire(cwnd, iw, now));
@@ -176,8 +177,8 @@ mod tests {
 
     const MSS: Bytes = Bytes::new(1000);
 
-    /// RFC 2861 section 3.2: 100 segments, of which 40 were used at most, become (100 + 40) / 2. Outside of Open
-    /// nothing happens, and what was used then still counts (Linux `tcp_cwnd_application_limited`).
+    /// RFC 2861 section 3.2: 100 segments, of which at most 40 were used, become (100 + 40) / 2. Outside of Open
+    /// nothing happens, and the use in that time still counts (Linux `tcp_cwnd_application_limited`).
     #[test]
     fn decays_half_of_the_way() {
         let mut validation = Validation::new(&TcpParams::default(), MSS * 10, MSS);

@@ -1,7 +1,7 @@
 //! The least value seen within a sliding window of time, from three samples.
 //!
 //! Keeping every sample would cost memory in proportion to the ACKs of the window (300 s for the least round-trip
-//! time); three samples, the best one and the best ones of what came after it, follow the true extreme from the first
+//! time). Three samples, the best one and the best ones that came after it, follow the true extreme from the first
 //! quarter of a window on (K. Nichols' filter, as in Linux `lib/win_minmax.c`). The largest value is the least one of
 //! `Reverse`.
 
@@ -10,7 +10,7 @@ use windtunnel_units::{Duration, Time};
 /// The least value within a window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WindowedMin<T> {
-    /// In the order of time; no later one is better than an earlier one.
+    /// In order of time; no later sample is better than an earlier one.
     best: [(Time, T); 3],
 }
 
@@ -42,7 +42,7 @@ impl<T: Copy + Ord> WindowedMin<T> {
         self.age(sample, window);
     }
 
-    /// Drops what is too old, and keeps the second and third choice apart in time.
+    /// Drops samples that are too old, and keeps the second and third choice apart in time.
     fn age(&mut self, sample: (Time, T), window: Duration) {
         let now = sample.0;
         let age = now.since(self.best[0].0);
@@ -64,7 +64,7 @@ impl<T: Copy + Ord> WindowedMin<T> {
 mod tests {
     use super::*;
 
-    /// A minimum is forgotten when the window has passed it, and what came after it takes its place.
+    /// A minimum is forgotten when the window has passed it, and a later sample takes its place.
     #[test]
     fn forgets_after_the_window() {
         let at = |s: u64| Time::ZERO + Duration::from_secs(s);

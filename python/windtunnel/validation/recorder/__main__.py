@@ -21,12 +21,12 @@ from windtunnel.validation.recorder.kernel import SYSCTLS, tick_ms
 from windtunnel.validation.recorder.receiving import ReceiverSession
 from windtunnel.validation.scripts.follow import PAUSE_NS, shorten
 
-#: Above what else runs.
+#: Above the priority of everything else that runs.
 PRIORITY = 20
 
 
 def transfer(script: LinuxScript) -> Transfer:
-    """The script as the recorder has it."""
+    """The script in the form that the recorder needs."""
     writes = (script.segments,) if script.pause_ms is None else (script.segments,) * 2
     return Transfer(
         writes,
@@ -56,7 +56,7 @@ def sequence(sent: Sequence[Transmission]) -> str:
 
 
 def recording(sessions: Sequence[Session]) -> dict[str, Any]:
-    """Sessions of one script as the file has them: all sequences, and one with the most frequent of them in full."""
+    """Sessions of one script as the file has them: all sequences, one session with the most frequent one in full."""
     sent = [sequence(session.transmissions) for session in sessions]
     typical = sessions[sent.index(max(sent, key=sent.count))]
     rows = [
@@ -67,7 +67,7 @@ def recording(sessions: Sequence[Session]) -> dict[str, Any]:
 
 
 def origin() -> dict[str, Any]:
-    """Where the recordings come from."""
+    """The origin of the recordings."""
     return {
         "kernel": f"{platform.system()} {platform.release().split('-')[0]}",
         "recorded": datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
@@ -112,7 +112,7 @@ def report(session: Session) -> Iterator[str]:
 
 
 def receiver_recording(script: ReceiverScript, times: int) -> dict[str, Any]:
-    """Sessions of one receiver script as the file has them: what most of them answered, with one of these in full."""
+    """Sessions of one receiver script as the file has them: the most frequent answers, and one session with these."""
     sessions = []
     answers = []
     for _ in range(times):

@@ -23,7 +23,7 @@ CLOCK_MONOTONIC_COARSE = 6
 DEVICE = "path"
 SENDER, RECEIVER, PORT = "10.77.0.1", "10.77.0.2", 5001
 
-#: tcp(7), Documentation/networking/ip-sysctl.rst. Linux's defaults, said so that a distribution's own do not count;
+#: tcp(7), Documentation/networking/ip-sysctl.rst. Linux's defaults, stated so that a distribution's own have no effect;
 #: nothing is remembered of earlier connections, and the socket's buffer holds any transfer.
 SYSCTLS: Mapping[str, str] = {
     "tcp_sack": "1",
@@ -61,8 +61,8 @@ def new_network(
     fcntl.ioctl(device, TUNSETIFF, request)
     window = ["initcwnd", str(initial_window)] if initial_window else []
     _ip("addr", "add", f"{SENDER}/32", "dev", DEVICE)
-    # TCP always builds large packets, which something below takes apart, whatever the device's offloads (Linux 4.17).
-    # With room for one segment in them a packet is what TCP decided to send.
+    # TCP always builds large packets, which a lower layer splits, whatever the device's offloads (Linux 4.17). With
+    # room for one segment in them, each packet is the one that TCP decided to send.
     burst = ["gso_max_segs", str(largest_burst)] if largest_burst else []
     _ip("link", "set", DEVICE, "mtu", str(mtu), *burst, "up")
     _ip("route", "add", f"{RECEIVER}/32", "dev", DEVICE, *window)
@@ -74,7 +74,7 @@ def _ip(*arguments: str) -> None:
 
 
 def sending_socket(cc: str) -> socket.socket:
-    """A socket that begins to connect."""
+    """A socket that starts to connect."""
     sender = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     sender.setblocking(False)
     sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, cc.encode())
@@ -98,7 +98,7 @@ def tick_ms() -> float:
 
 STATES = ("open", "disorder", "cwr", "recovery", "loss")
 
-#: The begin of ``struct tcp_info``: eight single bytes, then words.
+#: The start of ``struct tcp_info``: eight single bytes, then words.
 TCP_INFO = struct.Struct("8B24I")
 WORDS = (
     *("rto", "ato", "snd_mss", "rcv_mss", "unacked", "sacked", "lost", "retrans", "fackets"),

@@ -1,4 +1,4 @@
-"""The path: a bottleneck without a limit, what the medium does behind it, and a fixed round trip.
+"""The path: a bottleneck without a limit, the effects of the medium behind it, and a fixed round trip.
 
 The impairments are those of scenario files: ``scripted-loss``, ``scripted-reordering`` and ``outage`` mean here what
 they mean there, so that both stacks send over the same path.
@@ -23,7 +23,7 @@ Pass: TypeAlias = Callable[[Segment, int], None]
 
 
 class Agenda:
-    """Actions by time; those of one time in the order in which they were entered."""
+    """Actions by time; those of the same time run in the order in which they were entered."""
 
     def __init__(self) -> None:
         self._actions: list[tuple[int, int, Action]] = []
@@ -35,7 +35,7 @@ class Agenda:
 
     @property
     def next_due(self) -> int | None:
-        """When there is something to be done next."""
+        """When the next action is due."""
         return self._actions[0][0] if self._actions else None
 
     def run_next(self) -> None:
@@ -45,14 +45,14 @@ class Agenda:
 
 
 class Medium:
-    """What happens to packets of one way, in the order of its impairments."""
+    """The effects on packets of one direction, in the order of its impairments."""
 
     def __init__(self, impair: str, agenda: Agenda, deliver: Pass) -> None:
         self._agenda, self._deliver = agenda, deliver
         self._hops = [_hop(table, self) for table in tables(impair)]
 
     def enter(self, segment: Segment, now_ns: int, hop: int = 0) -> None:
-        """A packet comes to the impairment with this number."""
+        """A packet arrives at the impairment with this number."""
         if hop == len(self._hops):
             self._deliver(segment, now_ns)
         else:
@@ -76,23 +76,23 @@ class ScriptedLoss:
         self._packets, self._count = set(table["packets"]), _counter(table)
 
     def enter(self, segment: Segment, now_ns: int, pass_on: Pass) -> None:
-        """A packet comes."""
+        """A packet arrives."""
         if self._count(segment) not in self._packets:
             pass_on(segment, now_ns)
 
 
 class ScriptedReordering:
-    """Listed packets are held until so many others have passed, or for a time."""
+    """Listed packets are held until a number of others have passed, or for a time."""
 
     def __init__(self, table: Mapping[str, Any], medium: Medium) -> None:
         self._packets, self._count = set(table["packets"]), _counter(table)
         self._overtaken_by, self._delay = table.get("overtaken_by"), table.get("delay")
         self._medium = medium
         self._held: list[tuple[Segment, Pass, int]] = []
-        """With how many still have to pass."""
+        """Held packets, each with the number of packets that still have to pass."""
 
     def enter(self, segment: Segment, now_ns: int, pass_on: Pass) -> None:
-        """A packet comes."""
+        """A packet arrives."""
         number = self._count(segment)
         if number in self._packets:
             self._held.append((segment, pass_on, self._overtaken_by or 0))
@@ -120,7 +120,7 @@ class Outage:
         self._hold, self._medium = table.get("hold", False), medium
 
     def enter(self, segment: Segment, now_ns: int, pass_on: Pass) -> None:
-        """A packet comes."""
+        """A packet arrives."""
         end = next((end for begin, end in self._times if begin <= now_ns < end), None)
         if end is None:
             pass_on(segment, now_ns)
@@ -163,7 +163,7 @@ def milliseconds(text: str) -> int:
 
 
 class Bottleneck:
-    """Packets leave one after the other, and listed ones with CE."""
+    """Packets leave one after the other; listed ones leave with CE."""
 
     def __init__(self, rate_mbps: int, marked: frozenset[int], agenda: Agenda, leave: Pass) -> None:
         self._byte_ns = 8000 // rate_mbps
@@ -172,7 +172,7 @@ class Bottleneck:
         self._data = 0
 
     def enter(self, segment: Segment, now_ns: int) -> None:
-        """A packet comes."""
+        """A packet arrives."""
         if segment.payload:
             self._data += 1
             if self._data in self._marked and segment.ecn:

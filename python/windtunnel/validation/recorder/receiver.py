@@ -1,7 +1,7 @@
 """A receiver that acknowledges every segment at once: the ``immediate`` one of scenarios.
 
-SACK with the newest block first (RFC 2018), D-SACK (RFC 2883), timestamps (RFC 7323, with PAWS), ECN (RFC 3168). It
-has no timers and an endless buffer, so that all that the sender does is the sender's.
+SACK with the newest block first (RFC 2018), D-SACK (RFC 2883), timestamps (RFC 7323, with PAWS), ECN (RFC 3168). It has
+no timers and an endless buffer, so that the sender alone determines its behaviour.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ BLOCKS_BESIDE_TIMESTAMPS, BLOCKS = 3, 4
 
 MSS, SCALE, TICKS_PER_S = 1460, 14, 1000
 
-#: So many ticks may a timestamp be behind the latest: processors' clocks differ (Linux).
+#: How many ticks a timestamp may be behind the latest one: processors' clocks differ (Linux).
 PAWS_WINDOW = 1
 
 
@@ -77,7 +77,7 @@ class Receiver:
         """Note the timestamp of a segment (RFC 7323 section 4.3). False if PAWS rejects it (section 5)."""
         if value + PAWS_WINDOW < self._ts_recent:
             return False
-        # As Linux does: not of one that ends below what was acknowledged last, and never a smaller one.
+        # As in Linux: not from a segment that ends below the last ACK, and never a smaller one.
         if start <= self._next <= end and value > self._ts_recent:
             self._ts_recent = value
         return True
@@ -86,7 +86,7 @@ class Receiver:
         return (self._initial + number) % MODULUS
 
     def _take(self, start: int, end: int) -> tuple[int, int] | None:
-        """Take data in. Returns what had been received before: none of it or all, since segments never change."""
+        """Take data in. Returns what had been received before: none of it or all, because segments never change."""
         if end <= self._next or any(first <= start and end <= last for first, last in self._out_of_order):
             return start, end
         if start > self._next:

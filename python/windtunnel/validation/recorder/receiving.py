@@ -58,7 +58,7 @@ class ReceiverSession:
         self._listener = kernel.listening_socket()
         self._acked_seq = self._scale = 0
         self._kernel_ticks = (0, 0)
-        """A timestamp of the kernel, and when it came."""
+        """A timestamp of the kernel, and when it arrived."""
         self._began = 0
 
     def run(self) -> None:
@@ -119,7 +119,7 @@ class ReceiverSession:
 
     def _wait_until(self, due_ns: int) -> None:
         while (left := due_ns - time.monotonic_ns()) > 0:
-            # The last of it without sleeping: a sleep ends late.
+            # The last part without sleeping: a sleep ends late.
             select.select([self._device], [], [], max(0.0, left / 1e9 - 1e-3))
             self._note()
 

@@ -18,23 +18,23 @@ from windtunnel.validation.recorder.wire import MODULUS, SYN, Segment, build, pa
 #: Longest IP packet.
 PACKET = 65_536
 
-#: The answer to the SYN comes so much earlier. A SYN passes a bottleneck sooner than data, and so the handshake has the
-#: least round trip, which RACK compares with; in real time a margin has to make sure of it.
+#: How much earlier the answer to the SYN arrives. A SYN passes a bottleneck sooner than data, so the handshake has the
+#: least round trip, which RACK compares with; in real time a margin has to ensure this.
 SYN_LEAD_NS = MS
 
 
 @dataclass(frozen=True)
 class Transfer:
-    """What is to be sent, and over which path."""
+    """What to send, and over which path."""
 
     segments: tuple[int, ...]
-    """The writes of the application: each ``pause_ms`` after all of the one before is acknowledged."""
+    """The writes of the application: each ``pause_ms`` after all data of the previous one are acknowledged."""
     mss: int
     cc: str
     forward: str = ""
-    """What the way of the data does: ``impair`` of a scenario."""
+    """The effects on the way of the data: ``impair`` of a scenario."""
     reverse: str = ""
-    """The same of the way of the ACKs."""
+    """The same for the way of the ACKs."""
     marked: tuple[int, ...] = ()
     """The data packets that get CE, by the order of their transmission, from 1 on."""
     ecn: bool = False
@@ -129,7 +129,7 @@ class Session:
         return [] if self._written or self._began is None else [self._sender]
 
     def _write(self) -> None:
-        """The application's next write, if it is time for it."""
+        """The application's next write, if it is due."""
         if not self._writes or self._acked < self._written or self._write_waits:
             return
         if self._sender.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) or not self._established():
@@ -156,7 +156,7 @@ class Session:
         return True
 
     def _drain(self) -> None:
-        """What the kernel has sent."""
+        """The kernel's transmissions."""
         while True:
             try:
                 packet = os.read(self._device, PACKET)
@@ -208,7 +208,7 @@ class Session:
         return ((seq - self._initial) % MODULUS - 1) // self._transfer.mss
 
     def _close(self) -> None:
-        # A reset: nothing is left that would send.
+        # A reset: after it nothing is left that would send.
         self._sender.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
         self._sender.close()
         os.close(self._device)

@@ -11,10 +11,10 @@ FIN, SYN, RST, PSH, ACK, ECE, CWR = 0x01, 0x02, 0x04, 0x08, 0x10, 0x40, 0x80
 #: The IP header's ECN field.
 ECT0, CE = 0b10, 0b11
 
-#: Sequence numbers are of 32 bits.
+#: Sequence numbers have 32 bits.
 MODULUS = 1 << 32
 
-#: Of options.
+#: The kinds of options.
 END, NOP, MSS, SCALE, SACK_PERMITTED, SACK, TIMESTAMPS = 0, 1, 2, 3, 4, 5, 8
 
 IP_HEADER = struct.Struct("!BBHHHBBH4s4s")
@@ -32,7 +32,7 @@ class Segment:
     flags: int
     window: int = 0xFFFF
     payload: int = 0
-    """Bytes of data: what they are does not matter here."""
+    """Bytes of data; their content does not matter here."""
     ecn: int = 0
     mss: int | None = None
     scale: int | None = None

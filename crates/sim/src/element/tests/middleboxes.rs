@@ -4,7 +4,7 @@ use windtunnel_wire::{AccEcnOption, Dscp, Ecn, IpFields, Options, SackBlock};
 
 use super::*;
 
-/// What an element makes of one packet; nothing if it is lost.
+/// The packet that leaves an element; none if it is lost.
 fn through(medium: &mut Impairment, packet: Packet) -> Option<Packet> {
     match medium.enter(packet, us(1)) {
         Passage::On(packet) => Some(packet),
@@ -91,8 +91,9 @@ fn option_stripper() {
     assert_eq!(left(ae, pure), ([true; 4], TcpFlags::ACK));
 }
 
-/// A packet goes through a tunnel within which a queue marks: RFC 6040 brings the mark to the inner header, an exit that
-/// ignores the outer header loses it. The tunnel's bytes are on the wire between its ends only. DSCP by RFC 2983.
+/// A packet goes through a tunnel within which a queue marks: RFC 6040 copies the mark to the inner header; an exit
+/// that ignores the outer header loses it. The tunnel's bytes are on the wire only between its ends. DSCP by RFC
+/// 2983.
 #[test]
 fn tunnel() {
     let through_tunnel = |entry: TunnelEntryParams, exit: TunnelExitParams, mark| {
@@ -121,8 +122,9 @@ fn tunnel() {
     assert_eq!(copied_back, Some((outer, ip(Ecn::Ect0, Dscp::new(10)))));
 }
 
-/// An inner header that is not ECN-capable under CE is dropped at the exit (RFC 6040 figure 4); a packet that is in no
-/// tunnel passes the exit; one in as many tunnels as RFC 2473 allows is not accepted into another.
+/// A packet with an inner header that is not ECN-capable under CE is dropped at the exit (RFC 6040 figure 4); a
+/// packet in no tunnel passes the exit; a packet in the maximum number of tunnels of RFC 2473 is not accepted into
+/// another.
 #[test]
 fn tunnel_drops() {
     let mut packet =
@@ -139,7 +141,7 @@ fn tunnel_drops() {
     assert!(through(&mut entry, nested).is_none() && entry.stats().lost == 1);
 }
 
-/// Tunnels start and end on one way, one within another or one after another.
+/// Tunnels start and end on one way, nested or in sequence.
 #[test]
 fn tunnels_have_two_ends() {
     use TunnelEnd::{Entry, Exit};
@@ -151,7 +153,7 @@ fn tunnels_have_two_ends() {
     }
 }
 
-/// Parameters that cannot be, with the key at fault.
+/// Invalid parameters, with the key at fault.
 #[test]
 fn parameters_are_checked() {
     let remark = |mode, to| DscpBleacherParams { mode, to, ..Default::default() };

@@ -1,9 +1,9 @@
-//! What comes out in another order than it came in.
+//! Elements whose output has another order than their input.
 
 use super::*;
 
-/// Packets 100 us apart with delays of 0 to 2 ms: order is kept, or it is not and every late packet is counted; a packet that
-/// is not held up by others has the same delay in both.
+/// Packets 100 us apart with delays of 0 to 2 ms: either order is kept, or every late packet is counted; a packet
+/// that others do not hold up has the same delay in both cases.
 #[test]
 fn jitter_keeps_order_or_does_not() {
     let mut kept = jitter(JitterDistribution::Uniform, 1000, 1000, false);
@@ -69,7 +69,7 @@ fn listed_packets_are_overtaken() {
     assert_eq!(numbers(&overtaken(&[2, 4], 2)), [1, 3, 5, 2, 6, 4, 7, 8]);
 }
 
-/// All in one nanosecond: the place is exact all the same.
+/// All in one nanosecond: the position is exact even then.
 #[test]
 fn listed_packets_are_overtaken_at_once() {
     let params = ScriptedReorderingParams { packets: vec![1], overtaken_by: Some(2), ..Default::default() };
@@ -95,8 +95,8 @@ fn listed_packets_are_late() {
     assert_eq!(late(&[2, 6], Some(1)), (vec![1, 3, 2, 4, 5, 6], vec![us(300), us(850)]));
 }
 
-/// What is not concerned neither counts nor overtakes: ACKs among data, and with `per_flow` the packets of another flow. The
-/// second data packet of flow 0 waits for one more of its kind.
+/// Packets that the element does not concern neither count nor overtake: ACKs among data and, with `per_flow`, the
+/// packets of another flow. The second data packet of flow 0 waits for one more of its kind.
 #[test]
 fn listed_packets_are_overtaken_by_their_own() {
     let mixed =

@@ -1,4 +1,4 @@
-//! RACK by hand, and against its definition.
+//! RACK calculated by hand, and against its definition.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -58,7 +58,7 @@ fn third_sack() {
     assert_eq!(board.lost().segments, 1, "5 was sent after 4");
 }
 
-/// The same: with one SACK the timer finds it, at 40 + 10 ms and no earlier.
+/// The same: with one SACK the timer finds the loss, at 40 + 10 ms and no earlier.
 #[test]
 fn reordering_timer() {
     let (mut rack, mut board) = five();
@@ -102,8 +102,9 @@ fn lost_retransmission() {
     assert_eq!(board.retransmitted(), Amount::ZERO);
 }
 
-/// An ACK sooner after a retransmission than a round trip is of the original: it does not make what was sent before the
-/// retransmission late. So is one whose echo is older than the retransmission, however late it comes.
+/// An ACK sooner after a retransmission than a round trip belongs to the original: it does not make segments sent
+/// before the retransmission late. The same holds for an ACK whose echo is older than the retransmission, however
+/// late it comes.
 #[test]
 fn ack_of_the_original() {
     for (now, echo) in [(ms(45), None), (ms(90), Some(ms(0)))] {
@@ -122,9 +123,9 @@ fn ack_of_the_original() {
     assert_eq!(rack.detect_losses(&mut board, &recovering(ms(80))), found(4, None), "of the retransmission");
 }
 
-/// Of what one ACK acknowledges the round trip of the highest segment counts, as Linux goes through them
-/// (`tcp_clean_rtx_queue`). If it is 1, sent again 40 ms ago, 6, sent 50 ms ago, is late; if it is 2, sent 80 ms ago, 6
-/// is not. RFC 8985 section 6.2 step 2 would take the 40 ms of 1, sent last, both times.
+/// Among the segments that one ACK acknowledges, the round trip of the highest one counts, as Linux goes through them
+/// (`tcp_clean_rtx_queue`). If it is 1, sent again 40 ms ago, then 6, sent 50 ms ago, is late; if it is 2, sent 80 ms
+/// ago, 6 is not. RFC 8985 section 6.2 step 2 would take the 40 ms of 1, sent last, both times.
 #[test]
 fn round_trip_of_the_highest() {
     for (acked, lost) in [(2, 5), (3, 3)] {
@@ -139,8 +140,9 @@ fn round_trip_of_the_highest() {
     }
 }
 
-/// What is SACKed by the same ACK does not: 2, sent again 40 ms ago, is acknowledged, and 4, sent 80 ms ago, SACKed.
-/// Linux looks at SACK first. 3, sent again 41 ms ago, is late by the 40 ms of 2, and would not be by the 80 ms of 4.
+/// A segment SACKed by the same ACK does not count: 2, sent again 40 ms ago, is acknowledged, and 4, sent 80 ms ago,
+/// SACKed. Linux looks at SACK first. 3, sent again 41 ms ago, is late by the 40 ms of 2, and would not be by the 80
+/// ms of 4.
 #[test]
 fn round_trip_beside_sack() {
     let (mut rack, mut board) = five();
@@ -156,7 +158,8 @@ fn round_trip_beside_sack() {
     assert_eq!(board.next_lost(), Some(id(3)));
 }
 
-/// Reordering, once seen, is waited for: a quarter of `min_rtt`, in recovery and after three SACKs too.
+/// Once reordering has been seen, the detection waits for it: a quarter of `min_rtt`, also in recovery and after
+/// three SACKs.
 #[test]
 fn reordering_seen() {
     let (mut rack, mut board) = five();
@@ -197,7 +200,8 @@ fn dsack_widens_the_window() {
     assert_eq!(rack.reo_wnd(&board, &RackContext { srtt: RTT * 1000, ..context }), RTT * 255 / 4);
 }
 
-/// At a timeout the head is lost, and what was sent a round trip ago; younger segments are not (RFC 8985 section 6.3).
+/// At a timeout the head is lost, and so are segments sent a round trip ago; younger ones are not (RFC 8985 section
+/// 6.3).
 #[test]
 fn timeout() {
     let (mut rack, mut board) = five();
@@ -214,8 +218,9 @@ fn timeout() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
 
-    /// The detection marks what the definition (RFC 8985 section 6.2 step 5) says of each segment, and the timer is the
-    /// latest deadline of what was sent before the newest delivered, whatever walk of the list finds it.
+    /// The detection marks every segment that the definition (RFC 8985 section 6.2 step 5) says is lost, and the
+    /// timer is the latest deadline of the segments sent before the newest delivered one, whatever walk of the list
+    /// finds it.
     #[test]
     fn by_definition(steps in vec((0..5u8, any::<u64>(), 1..20u64), 1..100)) {
         let mut board = Scoreboard::new(false);

@@ -1,8 +1,8 @@
-//! The segments in two orders: of sequence numbers, and of transmission.
+//! The segments in two orders: by sequence number and by transmission.
 //!
-//! In sequence order they are a ring; an id less the head's is the place in it. Through those that are in the network
-//! runs a doubly linked list in order of their latest transmission. A segment leaves it when it is delivered or lost,
-//! and goes to its end when it is sent again.
+//! In sequence order they form a ring: an id minus the head's id is the position in it. A doubly linked list connects
+//! the segments in the network in the order of their latest transmission. A segment leaves the list when it is
+//! delivered or lost, and moves to its end when it is sent again.
 
 use std::collections::VecDeque;
 
@@ -10,17 +10,17 @@ use windtunnel_units::Seq;
 
 use super::segment::QueuedSegment;
 
-/// What was sent and is not cumulatively acknowledged.
+/// The segments that were sent and are not cumulatively acknowledged.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     ring: VecDeque<QueuedSegment>,
-    /// The id of the ring's first.
+    /// The id of the ring's first segment.
     base: u64,
-    /// In order of transmission: how many, the first and the last. The links of both to the outside are stale.
+    /// In order of transmission: the count, the first and the last. The outward links of these two are stale.
     linked: u64,
     oldest: u64,
     newest: u64,
-    /// The last one that [`Queue::last_sent_while`] passed.
+    /// The last segment that [`Queue::last_sent_while`] passed.
     passed: Option<u64>,
 }
 
@@ -55,7 +55,7 @@ impl Queue {
         self.ring.iter_mut()
     }
 
-    /// The segment that holds the byte `seq`. Where segments have one length, its place is computed.
+    /// The segment that holds the byte `seq`. Where all segments have one length, its position is computed.
     pub(super) fn find(&self, seq: Seq) -> Option<u64> {
         let first = self.ring.front().filter(|first| first.seq <= seq)?;
         let guess = ((seq - first.seq).get() / u64::from(first.len.max(1))) as usize;
@@ -67,7 +67,7 @@ impl Queue {
             .then(|| self.base + self.ring.partition_point(|segment| segment.seq <= seq) as u64 - 1)
     }
 
-    /// Appends a segment that was just sent; its id.
+    /// Appends a segment that was just sent; returns its id.
     pub(super) fn push(&mut self, segment: QueuedSegment) -> u64 {
         let id = self.end();
         self.ring.push_back(segment);
@@ -75,14 +75,14 @@ impl Queue {
         id
     }
 
-    /// Removes the first segment, which is not in order of transmission (any more).
+    /// Removes the first segment, which must not be in the order of transmission (any more).
     pub(super) fn pop(&mut self) {
         if self.ring.pop_front().is_some() {
             self.base += 1;
         }
     }
 
-    /// Puts `id` to the end of the order of transmission.
+    /// Puts `id` at the end of the order of transmission.
     pub(super) fn link(&mut self, id: u64) {
         let newest = self.newest;
         self[id].prev = newest as u32;
@@ -114,7 +114,7 @@ impl Queue {
         self.linked -= 1;
     }
 
-    /// Puts all segments that are in the network in order of their latest transmission, anew.
+    /// Rebuilds the order of transmission: all segments in the network, by their latest transmission.
     pub(super) fn relink(&mut self) {
         let mut order: Vec<u64> = (self.base..self.end()).filter(|&id| self[id].is_in_network()).collect();
         order.sort_by_key(|&id| (self[id].sent, self[id].seq));
@@ -141,8 +141,9 @@ impl Queue {
         (id != self.oldest).then(|| self.resolve(self[id].prev))
     }
 
-    /// The last segment, in order of transmission, before the first that `holds` is false of. `holds` must never become
-    /// false of a segment until it is sent again: the search goes on where it ended, so each segment is passed once.
+    /// The last segment, in order of transmission, before the first for which `holds` is false. `holds` must never
+    /// become false for a segment until it is sent again: the search continues where it ended, so each segment is
+    /// passed once.
     pub(super) fn last_sent_while(&mut self, holds: impl Fn(&QueuedSegment) -> bool) -> Option<u64> {
         loop {
             let next = match self.passed {

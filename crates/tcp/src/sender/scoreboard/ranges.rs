@@ -1,13 +1,13 @@
-//! A set of segments, as the ranges of ids that it consists of.
+//! A set of segments, stored as ranges of ids.
 //!
-//! A range costs the same whatever its length, so a SACK block that repeats what is known costs one look-up, and a
-//! window with ten thousand holes ten thousand entries.
+//! A range costs the same whatever its length: a SACK block that repeats known data costs one look-up, and a window
+//! with ten thousand holes costs ten thousand entries.
 
 use std::collections::BTreeMap;
 use std::ops::Bound::{Excluded, Included};
 use std::ops::Range;
 
-/// Disjoint ranges of ids that do not touch, by their first.
+/// Disjoint ranges of ids that do not touch, keyed by their first id.
 #[derive(Debug, Default)]
 pub(super) struct Ranges(BTreeMap<u64, u64>);
 
@@ -30,7 +30,7 @@ impl Ranges {
         self.0.last_key_value().map(|(&start, &end)| start..end)
     }
 
-    /// The ranges, upwards.
+    /// The ranges in ascending order.
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = Range<u64>> {
         self.0.iter().map(|(&start, &end)| start..end)
     }
@@ -41,7 +41,7 @@ impl Ranges {
         (id < end).then_some(start..end)
     }
 
-    /// Adds `added`; `new` is given, upwards, the parts of it that were not in the set.
+    /// Adds `added`; `new` receives, in ascending order, the parts of it that were not in the set.
     pub(super) fn insert(&mut self, added: Range<u64>, mut new: impl FnMut(Range<u64>)) {
         let Range { mut start, end } = added;
         let mut known = start;

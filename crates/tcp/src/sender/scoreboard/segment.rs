@@ -3,7 +3,7 @@
 use windtunnel_cc::Departure;
 use windtunnel_units::{Bytes, Seq, Time};
 
-/// The name of a segment: how many were sent before it. It stays the same when the segment is sent again.
+/// The name of a segment: the number of segments sent before it. It stays the same when the segment is sent again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct SegmentId(pub(super) u64);
 
@@ -21,9 +21,9 @@ impl SegmentId {
 pub(crate) struct Snapshot {
     /// Bytes delivered.
     pub(crate) delivered: Bytes,
-    /// When the last of them were.
+    /// When the last of these bytes were delivered.
     pub(crate) delivered_time: Time,
-    /// When the segment was sent that the newest sample is of.
+    /// The transmission time of the segment that provided the newest sample.
     pub(crate) first_sent: Time,
     /// Bytes in flight including this segment; the top bit: the application limited the sender.
     in_flight: u32,
@@ -53,7 +53,7 @@ impl Snapshot {
         }
     }
 
-    /// The counters as a controller sees them, of a segment that was `sent` then; `lost` is the count of now.
+    /// The counters as a controller sees them, for a segment that left at `sent`; `lost` is the current count.
     pub(crate) fn departure(&self, sent: Time, lost: Bytes) -> Departure {
         Departure {
             sent,
@@ -64,7 +64,7 @@ impl Snapshot {
         }
     }
 
-    /// Bytes found to be lost since then, if `lost` are by now.
+    /// Bytes found lost since then, where `lost` is the current total.
     pub(crate) fn lost_since(&self, lost: Bytes) -> Bytes {
         Bytes::new(u64::from((lost.get() as u32).wrapping_sub(self.lost)))
     }
@@ -82,9 +82,9 @@ impl Snapshot {
 
 /// The receiver has it (SACK).
 pub(super) const SACKED: u8 = 1;
-/// Its original transmission is taken for lost.
+/// Its original transmission counts as lost.
 pub(super) const LOST: u8 = 2;
-/// A retransmission of it is taken to be in the network.
+/// A retransmission of it counts as in the network.
 pub(super) const RETRANSMITTED: u8 = 4;
 /// It was sent more than once.
 pub(super) const EVER_RETRANSMITTED: u8 = 8;
@@ -133,12 +133,12 @@ impl QueuedSegment {
         self.has(SACKED)
     }
 
-    /// Its original is taken for lost.
+    /// Its original counts as lost.
     pub(crate) const fn is_lost(&self) -> bool {
         self.has(LOST)
     }
 
-    /// A retransmission of it is taken to be in the network.
+    /// A retransmission of it counts as in the network.
     pub(crate) const fn is_retransmitted(&self) -> bool {
         self.has(RETRANSMITTED)
     }
@@ -148,7 +148,7 @@ impl QueuedSegment {
         self.has(EVER_RETRANSMITTED)
     }
 
-    /// Its latest transmission is taken to be in the network: it is in the order of transmission.
+    /// Its latest transmission counts as in the network: it is in the order of transmission.
     pub(crate) const fn is_in_network(&self) -> bool {
         self.flags & SACKED == 0 && self.flags & (LOST | RETRANSMITTED) != LOST
     }

@@ -118,7 +118,7 @@ fn two_losses() {
     assert!(board.is_empty() && board.head().is_none() && board.oldest_sent().is_none());
 }
 
-/// A lost retransmission is to be sent again; when the original arrives after all, nothing is left of either.
+/// A lost retransmission is to be sent again; when the original arrives after all, neither count retains anything.
 #[test]
 fn lost_retransmission() {
     let mut board = board(4);
@@ -133,7 +133,8 @@ fn lost_retransmission() {
     assert_eq!(counts(&board), [3, 0, 0, 0, 3]);
 }
 
-/// RFC 6675 counts a segment twice that was sent again and is not known to be lost (rule 3), and once when it is then.
+/// RFC 6675 counts a segment twice if it was sent again and is not known to be lost (rule 3), and once when it then
+/// is.
 #[test]
 fn retransmitted_without_loss() {
     let mut board = board(3);
@@ -147,8 +148,8 @@ fn retransmitted_without_loss() {
     assert_eq!(board.next_lost(), Some(id(2)));
 }
 
-/// A probe is no second transmission in the network (Linux `tcp_send_loss_probe`): the segment is only sent later, and
-/// more than once. One that is lost is not probed.
+/// A probe is not a second transmission in the network (Linux `tcp_send_loss_probe`): the segment only has a later
+/// transmission time, and was sent more than once. A lost segment is not probed.
 #[test]
 fn probed() {
     let mut board = board(3);
@@ -164,7 +165,7 @@ fn probed() {
     assert_eq!(board.first_sacked_twice(&block(2, 3)), None, "3 was sent once");
 }
 
-/// A timeout takes all but the SACKed for lost, retransmissions too; an undo takes that back, and the order of
+/// A timeout marks all but the SACKed segments lost, retransmissions too; an undo takes that back, and the order of
 /// transmission is that of the latest transmissions.
 #[test]
 fn timeout_and_undo() {
@@ -187,7 +188,7 @@ fn timeout_and_undo() {
     assert_eq!(transmission_order(&board), [5, 6, 1, 2], "sent at 0, 0, 40 and 60 ms");
 }
 
-/// A receiver that drops what it had SACKed (RFC 2018 section 8) shows it by a cumulative ACK just below it.
+/// A receiver that drops data that it had SACKed (RFC 2018 section 8) shows it by a cumulative ACK just below them.
 #[test]
 fn reneging() {
     let mut board = board(5);
@@ -218,7 +219,7 @@ fn parts_of_segments() {
     assert_eq!(counts(&board), [4, 1, 0, 0, 3]);
 }
 
-/// What no honest receiver sends is ignored.
+/// ACKs and blocks that no honest receiver sends are ignored.
 #[test]
 fn nonsense() {
     let mut board = board(5);
@@ -238,8 +239,8 @@ fn nonsense() {
     assert_eq!(counts(&board), [3, 2, 0, 0, 1]);
 }
 
-/// Without SACK (spec section 1.7): each duplicate ACK is one more segment delivered; an ACK of new data redeems them,
-/// one of its segments having been the hole.
+/// Without SACK (spec section 1.7): each duplicate ACK is one more segment delivered; an ACK of new data takes them
+/// back, because one of its segments was the hole.
 #[test]
 fn duplicate_acks_as_sack() {
     let counted = |n| Acked { delivered: amount(n), ..Acked::default() };
@@ -271,7 +272,7 @@ fn duplicate_acks_as_sack() {
     assert_eq!(counts(&board), [0; 5]);
 }
 
-/// Segments of unequal length are found too, where the place cannot be computed.
+/// Segments of unequal length are found too, where the position cannot be computed.
 #[test]
 fn unequal_segments() {
     let mut board = Scoreboard::new(false);

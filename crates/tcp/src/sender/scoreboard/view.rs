@@ -1,4 +1,4 @@
-//! What the scoreboard says.
+//! The queries of the scoreboard.
 
 use std::ops::Range;
 
@@ -21,17 +21,17 @@ impl Scoreboard {
         self.sacked
     }
 
-    /// Of these: taken for lost.
+    /// Of these: considered lost.
     pub(crate) const fn lost(&self) -> Amount {
         self.lost
     }
 
-    /// Of these: retransmitted, and the retransmission is in the network.
+    /// Of these: retransmitted, with the retransmission in the network.
     pub(crate) const fn retransmitted(&self) -> Amount {
         self.retransmitted
     }
 
-    /// What is in the network: RFC 6675's pipe.
+    /// The amount in the network: RFC 6675's pipe.
     #[inline]
     pub(crate) fn in_flight(&self) -> Amount {
         self.outstanding() + self.retransmitted - self.sacked - self.lost
@@ -43,9 +43,9 @@ impl Scoreboard {
     }
 }
 
-/// Segments by what is known of them.
+/// Segments by their state.
 impl Scoreboard {
-    /// SND.UNA. The head may begin below it, if a part of it was acknowledged.
+    /// SND.UNA. The head may start below it, if a part of the head was acknowledged.
     pub(crate) const fn una(&self) -> Seq {
         self.una
     }
@@ -55,7 +55,7 @@ impl Scoreboard {
         self.nxt
     }
 
-    /// The segment of that name, if it is not cumulatively acknowledged.
+    /// The segment with this id, if it is not cumulatively acknowledged.
     pub(crate) fn get(&self, id: SegmentId) -> Option<&QueuedSegment> {
         self.queue.get(id.0)
     }
@@ -99,7 +99,7 @@ impl Scoreboard {
         self.sacked_ranges.last().map(|sacked| self.queue[sacked.end - 1].end())
     }
 
-    /// How many of the segments in `block` were sent more than once.
+    /// The number of segments in `block` that were sent more than once.
     pub(crate) fn ever_retransmitted(&self, block: &SackBlock) -> u64 {
         self.covered(block).filter(|&id| self.queue[id].ever_retransmitted()).count() as u64
     }
@@ -110,7 +110,7 @@ impl Scoreboard {
         self.covered(block).map(|id| &self.queue[id]).find(twice).map(QueuedSegment::seq)
     }
 
-    /// A segment was sent again whose retransmission may still be answered: one that is in the network, or the head's.
+    /// A retransmission may still be answered: one of a segment in the network, or the head's.
     pub(crate) fn awaits_retransmission(&self) -> bool {
         !self.retransmitted.is_zero() || self.queue.front().is_some_and(QueuedSegment::ever_retransmitted)
     }
@@ -120,7 +120,7 @@ impl Scoreboard {
         self.queue.front().is_some_and(QueuedSegment::is_sacked)
     }
 
-    /// The SACKed ranges, downwards: the first segment, and the payload.
+    /// The SACKed ranges in descending order: the first segment, and the payload.
     pub(crate) fn sacked_from_top(&self) -> impl Iterator<Item = (SegmentId, Bytes)> {
         self.sacked_ranges
             .iter()
@@ -137,8 +137,9 @@ impl Scoreboard {
         self.queue.oldest_sent().map(SegmentId)
     }
 
-    /// The last segment, in order of transmission, before the first that `holds` is false of. What `holds` of a segment
-    /// must go on to hold until it is sent again: the search continues where the last one ended.
+    /// The last segment, in order of transmission, before the first for which `holds` is false. Once `holds` is true
+    /// for a segment, it must stay true until that segment is sent again: the search continues where the last one
+    /// ended.
     pub(crate) fn last_sent_while(
         &mut self,
         holds: impl Fn(&QueuedSegment) -> bool,

@@ -1,4 +1,5 @@
-//! Random walks of the scoreboard beside a naive one: a plain list of segments, everything counted by looking at all.
+//! Random walks of the scoreboard beside a naive one: a plain list of segments, where every count walks the whole
+//! list.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -56,7 +57,8 @@ impl Model {
     }
 }
 
-/// What can happen. Positions are taken modulo what there is; bytes are counted from a little below the head.
+/// The possible events. Positions are taken modulo the number of segments; bytes are counted from a little below the
+/// head.
 #[derive(Clone, Debug)]
 enum Event {
     Send(u64),
@@ -317,7 +319,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(600) })]
 
     /// Whatever is sent, lost, sent again, acknowledged and SACKed, honestly or not: every count, every answer and
-    /// every visit is the naive scoreboard's.
+    /// every visit equals the naive scoreboard's.
     #[test]
     fn as_the_naive_scoreboard(events in vec(event(), 1..150)) {
         let model = Model { segments: Vec::new(), una: 1, nxt: 1, sent: 0 };
