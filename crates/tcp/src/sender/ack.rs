@@ -141,8 +141,11 @@ impl Sender {
         // Without SACK what a retransmission released may have been waiting at the receiver: no proof of anything.
         ack.originals = times.originals && (self.params.sack || !acked.retransmitted);
         self.take_round_trip(&mut ack, times, acked.retransmitted);
-        let progress =
-            Progress { delivered: ack.delivered - ack.twice, later: packet.ts_val > self.ts_recent };
+        let progress = Progress {
+            delivered: ack.delivered - ack.twice,
+            later: packet.ts_val > self.ts_recent,
+            sack: self.params.sack,
+        };
         (ack.ece, ack.esce) = self.ecn.hear(packet, progress);
         // A receiver sends no data: all that it sends begins at the last ACK of them, so each timestamp is recorded
         // (RFC 7323 section 4.3), as long as they do not go back.

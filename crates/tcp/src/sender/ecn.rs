@@ -45,6 +45,8 @@ pub(super) struct Progress {
     pub(super) delivered: Amount,
     /// Its timestamp is later than that of every ACK before.
     pub(super) later: bool,
+    /// The connection has SACK.
+    pub(super) sack: bool,
 }
 
 impl EcnSender {
@@ -94,7 +96,7 @@ impl EcnSender {
             }
             FeedbackScheme::Esce => self.scheme = Scheme::Esce(Cwr::default()),
             FeedbackScheme::None | FeedbackScheme::Rfc3168 | FeedbackScheme::Mds | FeedbackScheme::AccEcn => {
-                self.scheme = Scheme::Rfc3168(Cwr::default())
+                self.scheme = Scheme::Rfc3168(Cwr::default());
             }
         }
     }

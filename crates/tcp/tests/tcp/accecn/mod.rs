@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use windtunnel_cc::{AckSample, CongestionControl, CongestionEvent, Control, EcnFeedback, PathView, Phase};
 use windtunnel_tcp::{Endpoint, FeedbackScheme, HEADERS, Sender, TcpParams};
 use windtunnel_units::{Bytes, Seq, Time};
-use windtunnel_wire::{AccEcnOption, AccEcnOrder, Dscp, Ecn, FlowId, Options, Packet, TcpFlags};
+use windtunnel_wire::{AccEcnOption, AccEcnOrder, Dscp, Ecn, FlowId, Options, Packet, SackBlock, TcpFlags};
 
 const MSS: Bytes = Bytes::new(1448);
 
@@ -99,6 +99,7 @@ fn syn_ack(code: u8, option: Option<AccEcnOption>) -> Packet {
 }
 
 /// All three counters as they start.
+#[expect(clippy::unnecessary_wraps, reason = "what `syn_ack` takes")]
 fn initial() -> Option<AccEcnOption> {
     Some(AccEcnOption::new(AccEcnOrder::Zero, 3, 1, 0, 1))
 }
