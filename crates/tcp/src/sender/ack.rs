@@ -142,8 +142,11 @@ impl Sender {
         // nothing.
         ack.originals = times.originals && (self.params.sack || !acked.retransmitted);
         self.take_round_trip(&mut ack, times, acked.retransmitted);
-        let progress =
-            Progress { delivered: ack.delivered - ack.twice, later: packet.ts_val > self.ts_recent };
+        let progress = Progress {
+            delivered: ack.delivered - ack.twice,
+            later: packet.ts_val > self.ts_recent,
+            sack: self.params.sack,
+        };
         (ack.ece, ack.esce) = self.ecn.hear(packet, progress);
         // A receiver sends no data: every packet that it sends starts at the last ACK of such data, so each timestamp
         // is recorded (RFC 7323 section 4.3), as long as timestamps do not go back.

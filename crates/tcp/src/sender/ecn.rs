@@ -45,6 +45,8 @@ pub(super) struct Progress {
     pub(super) delivered: Amount,
     /// Its timestamp is later than that of every ACK before.
     pub(super) later: bool,
+    /// The connection has SACK.
+    pub(super) sack: bool,
 }
 
 impl EcnSender {

@@ -3,7 +3,7 @@
 //! It keeps mirrors of the receiver's counters and, from each ACK, computes by how much they have grown. The ACE field has 3
 //! bits: if an ACK acknowledges eight packets or more, the counter may have gone round. Then the sender assumes the safest
 //! likely case (section 3.2.2.5.2): without the option, that all of them were marked that can have been; with it, the bytes
-//! marked tell how often the counter went round.
+//! marked tell how often the counter went round, even if lost ACKs and too few SACK blocks hide part of what arrived.
 //!
 //! It sends no CWR. An ACK that another has superseded is not read (section 3.2.2.2).
 
@@ -16,6 +16,12 @@ use crate::receiver::{INITIAL_CEP, INITIAL_E0B, INITIAL_E1B, handshake_code, han
 
 /// The code of a SYN/ACK that is reserved: a client treats it as AccECN with a SYN that arrived unchanged (section 3.1.3).
 const RESERVED: u8 = 0b101;
+
+/// SACK blocks for which an option always leaves room (section 3.2.3.3).
+const BLOCKS_BESIDE_OPTION: usize = 2;
+
+/// No bound on the packets that an ACK may be for.
+const UNKNOWN: u32 = u32::MAX;
 
 /// What the ACKs since the last option said. The next option says of all of them how many bytes were marked.
 #[derive(Clone, Copy, Debug, Default)]
@@ -135,17 +141,22 @@ impl AccEcn {
         let reported = option.and_then(|option| option.ce().or((self.ceb == 0).then_some(0)));
         let reported = reported.map(|counter| grown(&mut self.ceb, counter, COUNTER_MODULUS));
         let reported = reported.map(|bytes| Bytes::new(bytes.into()));
-        self.hear_ce(ace, reported, progress.delivered.segments as u32)
+        let blocks = packet.options.as_ref().map_or(0, |options| options.sack.as_slice().len());
+        // With as many blocks as there was room for, or without SACK, more may have arrived than ACKs that came have shown.
+        let hides_some = !progress.sack || blocks >= BLOCKS_BESIDE_OPTION;
+        self.hear_ce(ace, reported, progress.delivered.segments as u32, hides_some)
     }
 
-    /// The ACE field, and bytes that the option reports as marked.
-    fn hear_ce(&mut self, ace: u32, reported: Option<Bytes>, acked: u32) -> bool {
+    /// The ACE field, and bytes that the option reports as marked. `hides_some`: packets may be counted that no ACK that
+    /// came has acknowledged, so that it is not certain how often the field went round (section 3.2.3.2.5).
+    fn hear_ce(&mut self, ace: u32, reported: Option<Bytes>, acked: u32, hides_some: bool) -> bool {
         let least = grown(&mut self.cep, ace, ACE_MODULUS);
         let span = &mut self.span;
         span.least = (span.least + least) % ACE_MODULUS;
         span.acked += acked;
         let news = if let Some(bytes) = reported {
-            let packets = safest_likely(span.least, span.acked, reported, self.mss);
+            let most = if hides_some { UNKNOWN } else { span.acked };
+            let packets = safest_likely(span.least, most, reported, self.mss);
             if packets == 0 && bytes > Bytes::ZERO {
                 // Section 3.2.3.2.5: bytes were marked, but no packet. Something on the path writes into the header.
                 self.distrusts_path = true;

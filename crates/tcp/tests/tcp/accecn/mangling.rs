@@ -69,6 +69,29 @@ fn bytes_without_packets() {
     assert_eq!(code_points(&mut sender, 20), [Ecn::NotEct]);
 }
 
+/// Two SACK blocks are as many as fit beside an option: lost ACKs may have had others, and it is not certain how often the
+/// field went round. Then eight segments' bytes without growth of the field are eight packets, and no sign of mangling; with
+/// one block they are one.
+#[test]
+fn bytes_beyond_what_sack_shows() {
+    let block = |segment| SackBlock {
+        start: Seq::new(1 + segment * MSS.get()),
+        end: Seq::new(1 + (segment + 1) * MSS.get()),
+    };
+    for (blocks, packets, data) in
+        [(vec![block(5), block(2)], 8, Ecn::Ect0), (vec![block(2)], 0, Ecn::NotEct)]
+    {
+        let (mut sender, told_to) = connected(initial());
+        let mut packet = reports(0, 5, Some(8 * 1448), 20);
+        for block in blocks {
+            packet.options.as_mut().expect("an option").sack.push(block);
+        }
+        sender.on_ack(&packet, at(20));
+        assert_eq!((told(&told_to).counts.ce.packets, told(&told_to).counts.ce.bytes), (packets, MSS * 8));
+        assert_eq!(code_points(&mut sender, 20).last(), Some(&data));
+    }
+}
+
 /// Section 3.2.2.2: an ACK that another has superseded is not read: it acknowledges nothing new, and its timestamp is not later.
 /// One that does acknowledge nothing but is later is read.
 #[test]

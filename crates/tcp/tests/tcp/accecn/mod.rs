@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use windtunnel_cc::{AckSample, CongestionControl, CongestionEvent, Control, EcnFeedback, PathView, Phase};
 use windtunnel_tcp::{Endpoint, FeedbackScheme, HEADERS, Sender, TcpParams};
 use windtunnel_units::{Bytes, Seq, Time};
-use windtunnel_wire::{AccEcnOption, AccEcnOrder, Dscp, Ecn, FlowId, Options, Packet, TcpFlags};
+use windtunnel_wire::{AccEcnOption, AccEcnOrder, Dscp, Ecn, FlowId, Options, Packet, SackBlock, TcpFlags};
 
 const MSS: Bytes = Bytes::new(1448);
 
