@@ -54,7 +54,8 @@ class Tcp(TypedDict, total=False):
     #: The RTO before the first round-trip sample (RFC 6298 section 2.1).
     rto_initial: str
 
-    #: The granularity of the timers.
+    #: The granularity of the timers, and of the clock by which Linux's CUBIC computes its growth: 1 ms with `HZ` 1000,
+    #: 4 ms with 250.
     tick: str
 
     #: The basis of ssthresh.
@@ -79,11 +80,19 @@ class Tcp(TypedDict, total=False):
     #: The largest burst.
     gso_max: str
 
+    #: Scheduling noise of the sender's host: the longest random delay between an ACK and the segments that it
+    #: releases.
+    jitter: str
+
     #: The receive buffer: the largest window that the receiver offers.
     receive_window: str
 
-    #: The window begins at 64 KiB and follows twice what the application reads in a round trip (Linux's receive buffer
-    #: autotuning), up to `receive_window`.
+    #: The window starts at 64 KiB and grows by two segments for each that arrives, up to the buffer; with `false` the
+    #: whole buffer is offered at once.
+    window_growth: bool
+
+    #: The buffer starts at a window of 64 KiB and follows twice what the application reads in a round trip (Linux's
+    #: receive buffer autotuning), up to `receive_window`.
     autotuning: bool
 
     #: The receiver's network card merges segments that arrive within this time into one (GRO); without it none are
@@ -112,12 +121,12 @@ class Active(_ActiveKeys, total=False):
 
 
 class Bottleneck(TypedDict, total=False):
-    """A link that needs no name."""
+    """A link without a name."""
 
-    #: The rate at the begin of the run, or `{ trace = "file" }`: a file of transmission opportunities (Mahimahi).
+    #: The rate at the start of the run, or `{ trace = "file" }`: a file of transmission opportunities (Mahimahi).
     rate: str | Mapping[str, Any]
 
-    #: Link-layer headers of each packet, in bytes of the rate (the 14 bytes of Ethernet, say).
+    #: The bytes of link-layer headers that each packet adds on the link (14 for Ethernet, for example).
     overhead: str
 
     #: What happens to packets behind the link: names, or tables with `kind`. Needs `endpoints = "linux"`.
@@ -132,17 +141,18 @@ class Bottleneck(TypedDict, total=False):
     #: Changes of the rate, in order of time.
     changes: Sequence[RateChange | Mapping[str, Any]]
 
-    #: When a packet leaves its queue; if left out, `end` with ideal endpoints (as in the MDS document), else `start`.
+    #: When a packet leaves its queue; the default is `end` with ideal endpoints (as in the MDS document), otherwise
+    #: `start`.
     dequeue_point: Literal["start", "end"] | None
 
 
 class Reverse(TypedDict, total=False):
-    """The way of the ACKs."""
+    """The return path of the ACKs."""
 
-    #: The rate at the begin of the run; if left out, ACKs do not queue.
+    #: The rate at the start of the run; without it, ACKs do not queue.
     rate: str | Mapping[str, Any] | None
 
-    #: Link-layer headers of each packet, in bytes of the rate.
+    #: The bytes of link-layer headers that each packet adds on the link.
     overhead: str
 
     #: The propagation delay behind the link, one way. Part of the `rtt` of its flows.
@@ -157,7 +167,8 @@ class Reverse(TypedDict, total=False):
     #: Changes of the rate, in order of time.
     changes: Sequence[RateChange | Mapping[str, Any]]
 
-    #: When a packet leaves its queue; if left out, `end` with ideal endpoints (as in the MDS document), else `start`.
+    #: When a packet leaves its queue; the default is `end` with ideal endpoints (as in the MDS document), otherwise
+    #: `start`.
     dequeue_point: Literal["start", "end"] | None
 
 
@@ -177,13 +188,13 @@ class Link(_LinkKeys, total=False):
     #: Its name.
     name: Required[str]
 
-    #: The node that it leads to.
+    #: The node at which the link ends.
     to: Required[str]
 
-    #: The rate at the begin of the run, or `{ trace = "file" }`: a file of transmission opportunities (Mahimahi).
+    #: The rate at the start of the run, or `{ trace = "file" }`: a file of transmission opportunities (Mahimahi).
     rate: str | Mapping[str, Any]
 
-    #: Link-layer headers of each packet, in bytes of the rate (the 14 bytes of Ethernet, say).
+    #: The bytes of link-layer headers that each packet adds on the link (14 for Ethernet, for example).
     overhead: str
 
     #: What happens to packets behind the link: names, or tables with `kind`. Needs `endpoints = "linux"`.
@@ -198,7 +209,8 @@ class Link(_LinkKeys, total=False):
     #: Changes of the rate, in order of time.
     changes: Sequence[RateChange | Mapping[str, Any]]
 
-    #: When a packet leaves its queue; if left out, `end` with ideal endpoints (as in the MDS document), else `start`.
+    #: When a packet leaves its queue; the default is `end` with ideal endpoints (as in the MDS document), otherwise
+    #: `start`.
     dequeue_point: Literal["start", "end"] | None
 
 
@@ -206,59 +218,62 @@ _FlowKeys = TypedDict("_FlowKeys", {"from": str | None}, total=False)
 
 
 class Flow(_FlowKeys, total=False):
-    """A flow, or several equal ones."""
+    """A flow, or several identical flows."""
 
-    #: Its name; if left out, that of its controller. With `count`, members are `name-1`, `name-2`, ...
+    #: Its name; the default is that of its controller. With `count`, the flows are called `name-1`, `name-2`, ...
     name: str | None
 
-    #: The congestion controller: a name (`-mds` appended: with the MDS response), or a table with `kind`. Applications
-    #: over UDP have none; all others need one.
+    #: The congestion controller: a name (with `-mds` appended for the MDS response), or a table with `kind`.
+    #: Applications over UDP have no controller; all others need one.
     cc: Algorithm | None
 
-    #: The round-trip time of the path without queues, link delays included. In a graph it may be left out: it is then
-    #: the sum of the delays of the links.
+    #: The round-trip time of the path without queues, link delays included. In a graph, the default is the sum of the
+    #: delays of the links.
     rtt: str | None
 
     #: The node that receives (graphs).
     to: str | None
 
-    #: The links that data pass, by name (graphs). If left out, the route with the fewest links from `from` to `to`; of
-    #: equal ones the first in the order of the file.
+    #: The links of the data's route, by name (graphs). The default is the route with the fewest links from `from` to
+    #: `to`; of equal routes, the first in the order of the file.
     path: Sequence[str] | None
 
-    #: The links that ACKs pass (graphs). If left out, the route with the fewest links back, or none if there is no way
-    #: back: then they return without queueing.
+    #: The links of the ACKs' route (graphs). The default is the route with the fewest links back. If there is no route
+    #: back, ACKs return without queueing.
     reverse: Sequence[str] | None
 
     #: When it starts.
     start: str
 
-    #: When it has no more to send; if left out, it sends to the end.
+    #: When the flow stops sending; by default it sends until the run ends.
     stop: str | None
 
-    #: Several spans of time in which it sends, instead of `start` and `stop`.
+    #: Several spans of time in which the flow sends, instead of `start` and `stop`.
     active: Sequence[Active | Mapping[str, Any]] | None
 
-    #: How many such flows there are.
+    #: The number of identical flows.
     count: int
 
     #: The time between the starts of the `count` flows.
     stagger: str
 
-    #: What its application does: a name, or a table with `kind`. If left out, it always has data to send.
+    #: What its application does: a name, or a table with `kind`. By default it always has data to send.
     app: Algorithm
 
-    #: Departures are spaced in time. If left out: with ideal endpoints, and with the slow start ESSP.
+    #: Whether departures are paced. By default they are with ideal endpoints, and with the slow start ESSP.
     pacing: bool | None
 
-    #: Its packets are ECN-capable; the MDS response needs it. If left out: with ideal endpoints, and with that
-    #: response.
-    ecn: bool | None
+    #: Whether the flow's packets are ECN-capable; a name selects how its receiver reports marks. The MDS response
+    #: needs ECN. By default packets are ECN-capable with ideal endpoints, and with the MDS response.
+    ecn: Literal["none", "rfc3168", "esce", "mds", "accecn"] | bool | None
 
-    #: The mechanisms of its TCP, over those of the scenario's `tcp`.
+    #: The code point of its ECN-capable packets.
+    ect: Literal["ect0", "ect1"] | None
+
+    #: The mechanisms of the flow's TCP; they override those of the scenario's `tcp`.
     tcp: Tcp | Mapping[str, Any] | None
 
-    #: The initial window: `"10 packets"`, or a number of segments. If left out 10 (RFC 6928), 1 with `tahoe` and
+    #: The initial window: `"10 packets"`, or a number of segments. The default is 10 (RFC 6928), or 1 with `tahoe` and
     #: `reno1990`.
     iw: str | int
 
@@ -272,18 +287,18 @@ class Record(TypedDict, total=False):
     #: The resolution of the time series.
     interval: str
 
-    #: Single events (sojourn times, windows, marks) are kept no closer than this in each series, with 0 s not at all;
-    #: if left out, a 20,000th of the run, at least 100 us.
+    #: The minimum distance of single events (sojourn times, windows, marks) that are kept in each series; with 0 s,
+    #: none are kept. The default is a 20,000th of the run, at least 100 us.
     points: str | None
 
     #: When the internal numbers of controllers and queues are recorded.
     state: Literal["off", "interval", "changes"]
 
-    #: Keep every dequeue and every ACK. For short runs: memory grows with their number.
+    #: Whether every dequeue and every ACK is kept. Use this for short runs, because memory grows with their number.
     events: bool
 
-    #: Keep every packet at its sender, before and after each queue, and at its receiver, as captures need it. For
-    #: short runs: memory grows with their number.
+    #: Whether every packet is kept at its sender, before and after each queue, and at its receiver, as captures need
+    #: it. Use this for short runs, because memory grows with their number.
     packets: bool
 
 

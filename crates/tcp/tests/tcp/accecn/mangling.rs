@@ -81,7 +81,7 @@ fn bytes_beyond_what_sack_shows() {
     for (blocks, packets, data) in
         [(vec![block(5), block(2)], 8, Ecn::Ect0), (vec![block(2)], 0, Ecn::NotEct)]
     {
-        let (mut sender, told_to) = connected(initial());
+        let (mut sender, told_to) = connected(Some(initial()));
         let mut packet = reports(0, 5, Some(8 * 1448), 20);
         for block in blocks {
             packet.options.as_mut().expect("an option").sack.push(block);

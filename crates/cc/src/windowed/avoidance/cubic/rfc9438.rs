@@ -1,8 +1,8 @@
 //! CUBIC as in RFC 9438.
 //!
 //! With each ACK in congestion avoidance (sections 4.2 to 4.5): where the cubic is below the Reno-friendly estimate,
-//! cwnd is that estimate; otherwise cwnd moves towards the cubic's value one round trip later (the target), by `(target
-//! - cwnd) / cwnd` per acknowledged segment. The target is at least cwnd and at most 1.5 times cwnd. The window is
+//! cwnd is that estimate; otherwise cwnd moves towards the cubic's value one round trip later (the target), by
+//! `(target - cwnd) / cwnd` per acknowledged segment. The target is at least cwnd and at most 1.5 times cwnd. The window is
 //! real-valued: fractions of a byte are carried over.
 //!
 //! An epoch starts with the first growth after a response, not with the response, because recovery is not part of
