@@ -208,7 +208,7 @@ proptest! {
         ack_losses in prop::collection::vec(prop::bool::weighted(0.5), 1..60),
         policy in policies(),
     ) {
-        let outcome = Path { policy, marks, ack_losses, ..Path::default() }.run(300);
+        let outcome = Path { marks, ack_losses, policy, ..Path::default() }.run(300);
         let ce = outcome.told.counts.ce;
         prop_assert_eq!(outcome.ce.0, outcome.received_ce as u32);
         prop_assert_eq!((ce.packets, ce.bytes), outcome.ce);
