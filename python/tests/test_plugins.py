@@ -142,6 +142,17 @@ def test_a_controller_paces_without_a_key_in_the_scenario() -> None:
     assert result["queues"][0]["sojourn_ms"]["max"] < 3, "a burst is what a millisecond of the pace holds"
 
 
+def test_a_controller_that_must_pace_cannot_be_unpaced() -> None:
+    """Its window alone does not control its rate, so ``pacing = false`` is refused, with the place and the reason."""
+
+    class MustPace(Base):
+        needs = wt.Needs(pacing=True)
+
+    wt.register_controller("must-pace", MustPace)
+    with pytest.raises(wt.ScenarioError, match="pacing: false is not allowed: true: must-pace sets the pace itself"):
+        dumbbell("must-pace", flow={"pacing": False}).run()
+
+
 def test_what_a_class_hears() -> None:
     """A short queue loses segments of a window that only grows: every method that a class may have is called."""
     heard: Counter[str] = Counter()
