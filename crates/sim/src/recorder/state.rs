@@ -131,14 +131,14 @@ impl StateRows {
         let places: Vec<Vec<usize>> =
             self.names.iter().map(|names| names.iter().filter_map(place).collect()).collect();
         let n = self.rows.len();
-        let mut data = vec![f64::NAN; n * columns.len()];
+        let mut data = vec![vec![f64::NAN; n]; columns.len()];
         let mut rest = &self.values[..];
         for (row, Row { subject, .. }) in self.rows.iter().enumerate() {
             let places = &places[*subject as usize];
             let (values, after) = rest.split_at(places.len());
             rest = after;
             for (place, value) in places.iter().zip(values) {
-                data[place * n + row] = *value;
+                data[*place][row] = *value;
             }
         }
         let times = self.rows.iter().map(|row| row.time.as_secs_f64()).collect();
@@ -146,8 +146,7 @@ impl StateRows {
             |place: usize| self.rows.iter().map(|row| self.subjects[row.subject as usize][place]).collect();
         let keys = self.keys.iter().enumerate().map(|(place, name)| (*name, Column::U32(key(place))));
         let keys = iter::once(("time_s", Column::F64(times))).chain(keys);
-        let column = |place: usize| Column::F64(data[place * n..][..n].to_vec());
-        let numbers = columns.into_iter().enumerate().map(|(place, name)| (name, column(place)));
+        let numbers = columns.into_iter().zip(data.into_iter().map(Column::F64));
         Some(Table { name: self.table, columns: keys.chain(numbers).collect() })
     }
 }
