@@ -11,13 +11,13 @@ use crate::network::{DequeuePoint, LinkRate, LinkSpec};
 use crate::rate_trace::{RateTrace, TraceCursor};
 
 /// The state of the transmitter.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Transmitter {
     Idle,
     /// The packet that the queue has chosen is on the wire and still counts as queued ([`DequeuePoint::End`]).
     Chosen,
-    /// This packet is on the wire ([`DequeuePoint::Start`]).
-    Packet(Departure),
+    /// [`Link::departure`] is on the wire ([`DequeuePoint::Start`]).
+    Departed,
     /// A shaper holds its packets back.
     Waiting,
 }
@@ -50,6 +50,8 @@ pub(crate) struct Link {
     overhead: Bytes,
     dequeue_point: DequeuePoint,
     transmitter: Transmitter,
+    /// The packet that has left the queue and is on the wire.
+    departure: Option<Departure>,
     accounts: Accounts,
     /// The discipline asked for a timer when it was made; a discipline that did not never will.
     timed: bool,
@@ -72,6 +74,7 @@ impl Link {
             overhead: spec.overhead,
             dequeue_point: spec.dequeue_point,
             transmitter: Transmitter::Idle,
+            departure: None,
             accounts: Accounts::default(),
             last_transfer: (Bytes::ZERO, Duration::ZERO),
             busy_since: Time::ZERO,
@@ -85,7 +88,7 @@ impl Link {
         self.queue.enqueue(packet, &mut queue_cx(self.rate, &mut self.accounts, cx));
         match self.transmitter {
             Transmitter::Idle | Transmitter::Waiting => Some(self.start(cx)),
-            Transmitter::Chosen | Transmitter::Packet(_) => None,
+            Transmitter::Chosen | Transmitter::Departed => None,
         }
     }
 
@@ -93,17 +96,15 @@ impl Link {
     /// of its transmission. Call [`Link::start`] afterwards.
     #[inline]
     pub(crate) fn complete(&mut self, cx: &mut LinkCx<'_>) -> Option<Departure> {
-        match std::mem::replace(&mut self.transmitter, Transmitter::Idle) {
-            Transmitter::Chosen => {
-                self.busy += cx.now.since(self.busy_since);
-                self.leave(cx, |queue, cx| queue.serve(cx))
-            }
-            Transmitter::Packet(departure) => {
-                self.busy += cx.now.since(self.busy_since);
-                Some(departure)
-            }
-            Transmitter::Idle | Transmitter::Waiting => None,
+        let before = std::mem::replace(&mut self.transmitter, Transmitter::Idle);
+        if !matches!(before, Transmitter::Chosen | Transmitter::Departed) {
+            return None;
         }
+        self.busy += cx.now.since(self.busy_since);
+        if before == Transmitter::Chosen {
+            self.leave(cx, |queue, cx| queue.serve(cx));
+        }
+        self.departure.take()
     }
 
     /// Starts the next transmission, if there is one. Returns the time of the transmitter's next event.
@@ -117,11 +118,13 @@ impl Link {
                 }
                 size
             }
-            DequeuePoint::Start => self.leave(cx, |queue, cx| queue.dequeue(cx)).map(|departure| {
-                let size = departure.packet.size();
-                self.transmitter = Transmitter::Packet(departure);
-                size
-            }),
+            DequeuePoint::Start => {
+                self.leave(cx, |queue, cx| queue.dequeue(cx));
+                self.departure.as_ref().map(|departure| {
+                    self.transmitter = Transmitter::Departed;
+                    departure.packet.size()
+                })
+            }
         };
         let Some(size) = size else { return self.wait(cx.now) };
         self.busy_since = cx.now;
@@ -165,7 +168,7 @@ impl Link {
 
     /// True while a packet that has left the queue is on the wire.
     pub(crate) const fn holds_packet(&self) -> bool {
-        matches!(self.transmitter, Transmitter::Packet(_))
+        matches!(self.transmitter, Transmitter::Departed)
     }
 
     /// When the discipline wants its timer called.
@@ -187,7 +190,7 @@ impl Link {
 
     /// The time that the transmitter was busy since the last call.
     pub(crate) fn take_busy(&mut self, now: Time) -> Duration {
-        if matches!(self.transmitter, Transmitter::Chosen | Transmitter::Packet(_)) {
+        if matches!(self.transmitter, Transmitter::Chosen | Transmitter::Departed) {
             self.busy += now.since(self.busy_since);
             self.busy_since = now;
         }
@@ -200,11 +203,12 @@ impl Link {
         &mut self,
         cx: &mut LinkCx<'_>,
         step: impl Fn(&mut dyn QueueDiscipline, &mut QueueCx<'_>) -> Option<Packet>,
-    ) -> Option<Departure> {
+    ) {
         let mut queue_cx = queue_cx(self.rate, &mut self.accounts, cx);
-        let packet = step(self.queue.as_mut(), &mut queue_cx)?;
+        let packet = step(self.queue.as_mut(), &mut queue_cx);
         let (outcome, sojourn) = queue_cx.departure().unwrap_or((Outcome::Passed, Duration::ZERO));
-        Some(Departure { packet, outcome, sojourn, emptied: self.backlog() == 0 })
+        let emptied = self.backlog() == 0;
+        self.departure = packet.map(|packet| Departure { packet, outcome, sojourn, emptied });
     }
 
     #[inline]

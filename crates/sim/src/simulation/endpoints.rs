@@ -12,6 +12,7 @@ use super::Simulation;
 use crate::endpoint::{
     Counters, Datagrams, Ends, Foreign, Ideal, Note, Reading, ReceiverHalf, SenderHalf, Tcp, Transported,
 };
+use crate::flow::Hop;
 use crate::recorder::Tap;
 
 /// Calls a method for the transport of a flow: inline for loss-free endpoints, which are the fastest, and a function
@@ -204,7 +205,7 @@ impl Simulation {
             if T::ARRIVES {
                 self.flows[index].in_network += 1;
             }
-            self.forward(packet, to);
+            self.depart(packet, to);
         }
     }
 
@@ -222,7 +223,10 @@ impl Simulation {
             if T::ARRIVES {
                 self.flows[index].in_network += 1;
             }
-            self.forward(packet, to);
+            match to {
+                Hop::Sender => self.deliver_ack(&packet),
+                to => self.depart(packet, to),
+            }
         }
     }
 

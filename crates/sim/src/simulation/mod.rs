@@ -25,12 +25,11 @@ use layout::Layout;
 
 pub use observation::StreamState;
 
-/// What an event source stands for. The order of sources decides between events at the same nanosecond: first the
-/// plan (and the recorder's clock), then links, then arrivals from delay lines and impairments, then timers of
-/// senders and receivers, and last those of connections that arrived during the run.
+/// What an event source stands for. The order of sources decides between events at the same nanosecond: after the plan
+/// (and the recorder's clock), first links, then arrivals from delay lines and impairments, then timers of senders and
+/// receivers, and last those of connections that arrived during the run.
 #[derive(Clone, Copy, Debug)]
 enum Source {
-    Plan,
     Link(u32),
     QueueTimer(u32),
     Line(u32),
@@ -48,6 +47,10 @@ pub struct Simulation {
     end: Time,
     events: EventQueue,
     sources: Vec<Source>,
+    /// When the plan or the recorder's clock is next due: before all other events of that time.
+    next_plan: Time,
+    /// Where the timers of queues start among the sources; none if no queue has a timer.
+    first_queue_timer: Option<usize>,
     first_line: usize,
     first_impairment: usize,
     first_sender: usize,
@@ -88,19 +91,21 @@ impl Simulation {
         let recorder = Recorder::new(&network, &flows);
         let impairments: Vec<Impairment> = network.impairments.iter().map(Impairment::new).collect();
         let links: Vec<Link> = network.links.into_iter().map(Link::new).collect();
-        // Receivers that acknowledge at once have no timer: if all do, they occupy no sources in the event queue.
+        // Receivers that acknowledge at once have no timer: if all do, they occupy no sources in the event queue. So do
+        // queues without a timer.
         let timed_receivers =
             if flows.iter().any(|flow| flow.ends.has_receiver_timer()) { flows.len() as u32 } else { 0 };
         let (n_links, n_lines, n_flows) = (links.len() as u32, layout.lines.len() as u32, flows.len() as u32);
-        let sources: Vec<Source> = iter::once(Source::Plan)
-            .chain((0..n_links).map(Source::Link))
-            .chain((0..n_links).map(Source::QueueTimer))
+        let timed_queues = if links.iter().any(|link| link.next_timer().is_some()) { n_links } else { 0 };
+        let sources: Vec<Source> = (0..n_links)
+            .map(Source::Link)
+            .chain((0..timed_queues).map(Source::QueueTimer))
             .chain((0..n_lines).map(Source::Line))
             .chain((0..impairments.len() as u32).map(Source::Impairment))
             .chain(flows.iter().zip(0..n_flows).map(sender_source))
             .chain((0..timed_receivers).map(Source::Receiver))
             .collect();
-        let first_line = 1 + 2 * links.len();
+        let first_line = (n_links + timed_queues) as usize;
         let first_impairment = first_line + layout.lines.len();
         let first_sender = first_impairment + impairments.len();
         let mut simulation = Simulation {
@@ -114,6 +119,8 @@ impl Simulation {
             first_member_source: sources.len(),
             first_member: flows.len(),
             sources,
+            next_plan: Time::ZERO,
+            first_queue_timer: (timed_queues > 0).then_some(n_links as usize),
             links,
             lines: layout.lines,
             impairments,
@@ -164,6 +171,8 @@ impl Simulation {
         let last = self.handled.saturating_add(events);
         loop {
             let (time, source) = self.events.peek();
+            let planned = self.next_plan <= time;
+            let time = if planned { self.next_plan } else { time };
             if time >= until {
                 break;
             }
@@ -173,6 +182,13 @@ impl Simulation {
             debug_assert!(time >= self.now, "time runs backwards");
             self.now = time;
             self.handled += 1;
+            if planned {
+                self.plan_event();
+                if self.stalled.is_some() {
+                    break;
+                }
+                continue;
+            }
             match self.sources[source] {
                 Source::Link(i) => self.link_event(i as usize),
                 Source::Line(i) => self.line_event(i as usize, source),
@@ -181,12 +197,6 @@ impl Simulation {
                 Source::Arrivals(i) => self.arrive(i as usize, source),
                 Source::QueueTimer(i) => self.queue_timer_event(i as usize),
                 Source::Impairment(i) => self.impairment_event(i as usize),
-                Source::Plan => {
-                    self.plan_event();
-                    if self.stalled.is_some() {
-                        break;
-                    }
-                }
             }
         }
         self.now = self.now.max(until.min(self.end));
@@ -246,7 +256,7 @@ impl Simulation {
         let link = &mut self.links[index];
         let departure = link.complete(&mut cx);
         let next = link.start(&mut cx);
-        self.events.set(1 + index, next);
+        self.events.set(index, next);
         self.schedule_queue_timer(index);
         self.record_incidents(index);
         if let Some(departure) = departure {
@@ -255,7 +265,7 @@ impl Simulation {
                 self.recorder.capture(self.now, Tap::QueueOut(index as u32), &departure.packet);
             }
             let to = self.from_link[index].of(departure.packet.flow);
-            self.forward(departure.packet, to);
+            self.depart(departure.packet, to);
         }
     }
 
@@ -309,6 +319,17 @@ impl Simulation {
     #[inline]
     fn forward(&mut self, packet: Packet, to: Hop) {
         match to {
+            Hop::Receiver => self.deliver_segment(&packet),
+            Hop::Sender => self.deliver_ack(&packet),
+            Hop::Link(_) | Hop::Line(_) | Hop::Impairment(_) => self.depart(packet, to),
+        }
+    }
+
+    /// Takes a packet to a hop that is not the end of its path, as a rule.
+    #[expect(clippy::inline_always, reason = "a packet is moved through it: 60 instructions per packet")]
+    #[inline(always)]
+    fn depart(&mut self, packet: Packet, to: Hop) {
+        match to {
             Hop::Link(link) => self.enter_link(packet, link as usize),
             Hop::Line(line) => {
                 let line = line as usize;
@@ -317,12 +338,17 @@ impl Simulation {
                 }
             }
             Hop::Impairment(impairment) => self.enter_impairment(packet, impairment as usize),
-            Hop::Receiver => self.deliver_segment(&packet),
-            Hop::Sender => self.deliver_ack(&packet),
+            Hop::Receiver | Hop::Sender => self.forward_at_once(packet, to),
         }
     }
 
-    #[inline]
+    /// The rare ways: a path without delay.
+    #[inline(never)]
+    fn forward_at_once(&mut self, packet: Packet, to: Hop) {
+        self.forward(packet, to);
+    }
+
+    #[inline(never)]
     fn enter_link(&mut self, packet: Packet, index: usize) {
         if self.recorder.captures() {
             self.recorder.capture(self.now, Tap::QueueIn(index as u32), &packet);
@@ -331,7 +357,7 @@ impl Simulation {
             LinkCx { now: self.now, deliver_drops: self.deliver_drops, incidents: &mut self.incidents };
         let link = &mut self.links[index];
         if let Some(next) = link.arrive(packet, &mut cx) {
-            self.events.set(1 + index, next);
+            self.events.set(index, next);
         }
         self.recorder.queued(index, link.backlog());
         if self.recorder.detailed() {
@@ -380,17 +406,22 @@ impl Simulation {
 
     #[inline]
     fn schedule_queue_timer(&mut self, index: usize) {
-        if let Some(next) = self.links[index].next_timer() {
-            let source = 1 + self.links.len() + index;
-            if self.events.time_of(source) != next {
-                self.events.set(source, next);
-            }
+        if let Some(first) = self.first_queue_timer {
+            self.set_queue_timer(index, first + index);
+        }
+    }
+
+    fn set_queue_timer(&mut self, index: usize, source: usize) {
+        if let Some(next) = self.links[index].next_timer()
+            && self.events.time_of(source) != next
+        {
+            self.events.set(source, next);
         }
     }
 
     fn schedule_plan(&mut self) {
         let next = self.plan.peek().map_or(Time::NEVER, |(at, _)| *at);
-        self.events.set(0, next.min(self.recorder.next_tick()));
+        self.next_plan = next.min(self.recorder.next_tick());
     }
 
     #[inline]

@@ -16,7 +16,7 @@ impl Simulation {
         let waits = |flow: &&Flow| flow.active && flow.ends.is_loss_free();
         let waiting = self.flows.iter().filter(waits).count();
         let first = self.flows.iter().find(waits)?;
-        let idle = |source: &Source| matches!(source, Source::Plan | Source::QueueTimer(_));
+        let idle = |source: &Source| matches!(source, Source::QueueTimer(_));
         let mut rest = self.sources.iter().enumerate().filter(|(_, source)| !idle(source));
         if rest.any(|(index, _)| self.events.time_of(index) < Time::NEVER) {
             return None;
