@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use windtunnel_cc::{Feedback, PacingNeed};
 use windtunnel_sim::application::{ApplicationConfig, Protocol};
+use windtunnel_tcp::bsd42::Bsd42Params;
 use windtunnel_tcp::{AckParams, AckPolicy};
 use windtunnel_units::parse::number_with_unit;
 use windtunnel_units::{Duration, Time};
@@ -11,6 +12,7 @@ use windtunnel_units::{Duration, Time};
 use super::application::application;
 use super::controller::{Control, Controller, controller};
 use super::cursor::Cursor;
+use super::deserialize::fields;
 use super::document::Value;
 use super::ecn;
 use super::fault::Fault;
@@ -100,7 +102,7 @@ fn transport(
     let of_ecn =
         |needs| ecn::Surroundings { endpoints: of.endpoints, protocol: application.protocol(), needs };
     if application.protocol() == Protocol::Udp {
-        expect_no_tcp(at)?;
+        refuse(at, &["cc", "tcp", "iw", "ack", "pacing"], "belongs to TCP; this application uses UDP")?;
         let (scheme, ect) = ecn::ecn(at, of_ecn(Feedback::Classic))?;
         return Ok(Transport::Udp { ect: scheme.uses_ecn().then_some(ect) });
     }
@@ -108,6 +110,9 @@ fn transport(
         match controller(&at.get("cc"), of.endpoints, of.registry)? {
             Control::By(controller) => controller,
             Control::Bsd42(params) => {
+                let allowed = fields::<Bsd42Params>().join(", ");
+                let problem = format!("does not go with `bsd42`; the keys in its table `cc` are {allowed}");
+                refuse(at, &["tcp", "iw", "ack", "pacing", "ecn", "ect"], &problem)?;
                 if let ApplicationConfig::Poisson(_) = application {
                     return Err(at
                         .get("app")
@@ -144,15 +149,12 @@ fn pacing(
     Ok(given.unwrap_or(ideal || need != PacingNeed::None))
 }
 
-/// Refuses the keys of TCP for a flow over UDP.
-fn expect_no_tcp(at: &Cursor<'_>) -> Result<(), Fault> {
-    for key in ["cc", "tcp", "iw", "ack"] {
-        let key = at.get(key);
-        if key.is_given() {
-            return Err(key.fault("belongs to TCP; this application uses UDP"));
-        }
+/// Refuses the keys of a flow that its transport does not read.
+fn refuse(at: &Cursor<'_>, keys: &[&str], problem: &str) -> Result<(), Fault> {
+    match keys.iter().map(|key| at.get(key)).find(Cursor::is_given) {
+        Some(key) => Err(key.fault(problem)),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 fn initial_window(at: &Cursor<'_>, default: u32) -> Result<u32, Fault> {

@@ -193,5 +193,10 @@ fn a_sender_without_congestion_control() {
     assert!(matches!(&scenario.flows[0].transport, Transport::Bsd42(params) if params.window == 8));
     assert_eq!(parse(&scenario.to_toml()), scenario);
     assert!(refused("endpoints = \"ideal\"", "", "cc = \"bsd42\"").contains("endpoints = \"linux\""));
+    // A scenario's `tcp` is for the flows that have it, and this one is none of them.
+    assert_eq!(
+        dumbbell("tcp = { sack = false }\n", "", "cc = \"bsd42\"").flows,
+        dumbbell("", "", "cc = \"bsd42\"").flows
+    );
     assert!(refused("", "", "cc = { kind = \"bsd42\", windo = 8 }").contains("did you mean `window`"));
 }
