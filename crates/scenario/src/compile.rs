@@ -1,31 +1,23 @@
 //! From a scenario to a network: algorithms are built, names become indices, and nothing is left to look up.
 
-use std::sync::Arc;
-
 use windtunnel_cc::FlowInit;
 use windtunnel_qdisc::QueueInit;
 use windtunnel_qdisc::ecn::EcnPolicy;
 use windtunnel_sim::{
-    Action, ControllerFactory, FlowSpec, ImpairmentSpec, LinkSpec, Network, PathHop, RecordSpec, stream_seed,
+    Action, ControllerFactory, FlowSpec, ImpairmentSpec, LinkSpec, Network, PathHop, stream_seed,
 };
 use windtunnel_tcp::{Endpoint, FeedbackScheme, HEADERS, HEADERS_WITHOUT_TIMESTAMPS, TcpParams};
-use windtunnel_units::{Duration, Time};
+use windtunnel_units::Time;
 use windtunnel_wire::{Dscp, Ecn, FlowId};
 
 use crate::model::{
-    Active, Ect, Endpoints, FlowGroup, Link, LinkRate, Member, Route, Scenario, TcpTransport, Transport,
+    Active, Ect, Endpoints, FlowGroup, Link, Member, Route, Scenario, TcpTransport, Transport,
 };
 
 /// Builds the network of a scenario.
 pub fn compile(scenario: &Scenario) -> Network {
     let ways = Ways::new(scenario);
     let mut plan: Vec<(Time, Action)> = Vec::new();
-    for (link, index) in scenario.links.iter().zip(&ways.links) {
-        let changes = link.changes.iter().zip(std::iter::repeat(index));
-        plan.extend(
-            changes.filter_map(|(change, link)| Some((change.at, Action::SetRate((*link)?, change.rate)))),
-        );
-    }
     let mut flows = Vec::new();
     for (index, (group, member)) in scenario.flows().enumerate() {
         for Active { from, to } in &member.active {
@@ -34,7 +26,7 @@ pub fn compile(scenario: &Scenario) -> Network {
         }
         flows.push(flow(scenario, &ways, index, group, member));
     }
-    // Stable: at equal times rates change before flows start, and flows start in the order of the file.
+    // Stable: at equal times flows start in the order of the file.
     plan.sort_by_key(|(at, _)| *at);
     Network {
         links: scenario.links.iter().filter_map(|l| link(scenario, l)).collect(),
@@ -42,7 +34,8 @@ pub fn compile(scenario: &Scenario) -> Network {
         flows,
         plan,
         duration: scenario.duration,
-        record: record(scenario),
+        record: scenario.record,
+        windows: scenario.windows.clone(),
         deliver_drops: match scenario.endpoints {
             Endpoints::Ideal => true,
             Endpoints::Linux => false,
@@ -62,11 +55,11 @@ impl Ways {
         let (mut links, mut impairments) = (0, 0);
         let mut ways = Ways { links: Vec::new(), impairments: Vec::new() };
         for link in &scenario.links {
-            let queues = link.rate != LinkRate::Unlimited;
+            let queues = link.rate.is_some();
             ways.links.push(queues.then_some(links));
-            ways.impairments.push((impairments, link.impair.len()));
+            ways.impairments.push((impairments, link.elements.len()));
             links += usize::from(queues);
-            impairments += link.impair.len();
+            impairments += link.elements.len();
         }
         ways
     }
@@ -89,15 +82,9 @@ fn link(scenario: &Scenario, link: &Link) -> Option<LinkSpec> {
     let seed = stream_seed(scenario.seed, &format!("queue {}", link.name));
     Some(LinkSpec {
         name: link.name.clone(),
-        rate: match &link.rate {
-            LinkRate::Fixed(rate) => windtunnel_sim::LinkRate::Fixed(*rate),
-            LinkRate::Trace { trace, .. } => windtunnel_sim::LinkRate::Trace(Arc::clone(trace)),
-            LinkRate::Unlimited => return None,
-        },
-        overhead: link.overhead,
-        delay: link.delay,
+        rate: link.rate.clone()?,
+        params: link.params.clone(),
         queue: queue.spec.build(&QueueInit { ecn, limit: queue.limit, seed, age: queue.age }),
-        dequeue_point: link.dequeue_point,
     })
 }
 
@@ -106,7 +93,7 @@ fn link(scenario: &Scenario, link: &Link) -> Option<LinkSpec> {
 fn impairments(scenario: &Scenario) -> Vec<ImpairmentSpec> {
     let mut all: Vec<ImpairmentSpec> = Vec::new();
     for link in &scenario.links {
-        for config in &link.impair {
+        for config in &link.elements {
             let name = format!("{} {}", link.name, config.name());
             let equal = all
                 .iter()
@@ -221,15 +208,4 @@ fn paths(scenario: &Scenario, ways: &Ways, route: &Route) -> (Vec<PathHop>, Vec<
     forward.push(PathHop::Delay(there));
     reverse.extend((!back.is_zero()).then_some(PathHop::Delay(back)));
     (forward, reverse)
-}
-
-fn record(scenario: &Scenario) -> RecordSpec {
-    RecordSpec {
-        interval: scenario.record.interval,
-        points: (scenario.record.points > Duration::ZERO).then_some(scenario.record.points),
-        state: scenario.record.state,
-        events: scenario.record.events,
-        packets: scenario.record.packets,
-        windows: scenario.windows.clone(),
-    }
 }

@@ -10,10 +10,10 @@ use windtunnel_qdisc::ecn::EcnMode;
 use windtunnel_qdisc::{Limit, QueueSpec};
 use windtunnel_sim::application::ApplicationConfig;
 use windtunnel_sim::element::ElementParams;
-use windtunnel_sim::{DequeuePoint, RateTrace, StateRecording, Window};
+use windtunnel_sim::{LinkParams, LinkRate, RecordParams, Window};
 use windtunnel_tcp::bsd42::Bsd42Params;
 use windtunnel_tcp::{AckParams, FeedbackScheme, TcpParams};
-use windtunnel_units::{Bytes, Duration, Rate, Time};
+use windtunnel_units::{Bytes, Duration, Time};
 
 use crate::registry::BSD42;
 
@@ -37,7 +37,7 @@ pub struct Scenario {
     /// The flows, as groups of equal ones.
     pub flows: Vec<FlowGroup>,
     /// What is recorded.
-    pub record: Record,
+    pub record: RecordParams,
     /// Measurement windows.
     pub windows: Vec<Window>,
 }
@@ -70,46 +70,14 @@ pub struct Link {
     pub name: String,
     /// The nodes at which the link starts and ends, as indices into [`Shape::Graph`]; `None` in a dumbbell.
     pub ends: Option<(usize, usize)>,
-    /// How fast it is.
-    pub rate: LinkRate,
-    /// The bytes of link-layer headers that each packet adds on the wire.
-    pub overhead: Bytes,
-    /// The propagation delay behind it.
-    pub delay: Duration,
-    /// What happens to packets behind it, one after the other.
-    pub impair: Vec<Arc<dyn ElementParams>>,
+    /// How fast it is. Without a rate the link takes no time, and only its elements matter.
+    pub rate: Option<LinkRate>,
+    /// Its keys.
+    pub params: LinkParams,
     /// The queue in front of it.
     pub queue: Queue,
-    /// When the rate changes, in order of time.
-    pub changes: Vec<Change>,
-    /// When its queue decides.
-    pub dequeue_point: DequeuePoint,
-}
-
-/// How fast a link is.
-#[derive(Clone, Debug, PartialEq)]
-pub enum LinkRate {
-    /// This rate at the start of the run.
-    Fixed(Rate),
-    /// The rate of a trace of transmission opportunities.
-    Trace {
-        /// The file, as the scenario names it.
-        file: String,
-        /// What it says.
-        trace: Arc<RateTrace>,
-    },
-    /// The link takes no time: only its delay and the impairments behind it matter.
-    Unlimited,
-}
-
-/// A change of a link's rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Change {
-    /// When.
-    pub at: Time,
-    /// The new rate, from the next packet on.
-    pub rate: Rate,
+    /// What happens to packets behind it, one after the other.
+    pub elements: Vec<Arc<dyn ElementParams>>,
 }
 
 /// A queue.
@@ -230,21 +198,6 @@ pub struct Route {
     pub rtt: Duration,
     /// The part of `rtt` that no link causes: a fixed delay of this flow alone.
     pub own_delay: Duration,
-}
-
-/// What is recorded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Record {
-    /// The resolution of the time series.
-    pub interval: Duration,
-    /// The minimum distance of single events that are kept in each series; with zero, none are kept.
-    pub points: Duration,
-    /// When the state of controllers and queues is kept.
-    pub state: StateRecording,
-    /// Every dequeue and every ACK is kept.
-    pub events: bool,
-    /// Every packet is kept at each place where it can be captured.
-    pub packets: bool,
 }
 
 /// One flow of a group.

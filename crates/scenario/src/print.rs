@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use windtunnel_qdisc::{Limit, QueueSpec};
 use windtunnel_tcp::FeedbackScheme;
 
-use crate::model::{Ect, Endpoints, FlowGroup, Link, LinkRate, Queue, Scenario, Shape, Transport};
+use crate::model::{Ect, Endpoints, FlowGroup, Link, Queue, Scenario, Shape, Transport};
 use crate::registry::{BSD42, Described, MDS_SUFFIX};
 
 impl Scenario {
@@ -57,15 +57,7 @@ impl Scenario {
             }
         }
         tables.insert("flow".into(), self.flows.iter().map(|group| self.flow(group)).collect());
-        let record = &self.record;
-        let record = json!({
-            "interval": record.interval,
-            "points": record.points,
-            "state": record.state,
-            "events": record.events,
-            "packets": record.packets,
-        });
-        tables.insert("record".into(), record);
+        tables.insert("record".into(), Value::Object(object(&self.record)));
         if !self.windows.is_empty() {
             tables.insert("window".into(), json!(self.windows));
         }
@@ -132,25 +124,14 @@ fn controller(transport: &Transport) -> Option<Value> {
 
 fn line(link: &Link) -> Map<String, Value> {
     let mut table = Map::new();
-    match &link.rate {
-        LinkRate::Fixed(rate) => table.insert("rate".into(), json!(rate)),
-        LinkRate::Trace { file, .. } => table.insert("rate".into(), json!({ "trace": file })),
-        LinkRate::Unlimited => None,
-    };
-    if link.rate != LinkRate::Unlimited {
-        table.extend(entries([
-            ("overhead", json!(link.overhead)),
-            ("delay", json!(link.delay)),
-            ("queue", queue(&link.queue)),
-            ("dequeue_point", json!(link.dequeue_point)),
-        ]));
+    if let Some(rate) = &link.rate {
+        table.insert("rate".into(), json!(rate));
+        table.extend(object(&link.params));
+        table.insert("queue".into(), queue(&link.queue));
     }
-    if !link.impair.is_empty() {
-        let impair = link.impair.iter().map(|config| Value::Object(config.table()));
-        table.insert("impair".into(), impair.collect());
-    }
-    if !link.changes.is_empty() {
-        table.insert("changes".into(), json!(link.changes));
+    if !link.elements.is_empty() {
+        let elements = link.elements.iter().map(|config| Value::Object(config.table()));
+        table.insert("impair".into(), elements.collect());
     }
     table
 }

@@ -287,7 +287,7 @@ fn route(table: &FlowTable, at: &Cursor<'_>, topology: &Topology<'_>) -> Result<
     check_length(&reverse, &at.get("reverse"))?;
     check_tunnels(links, &forward, at)?;
     check_tunnels(links, &reverse, at)?;
-    let link_delay: Duration = forward.iter().chain(&reverse).map(|link| links[*link].delay).sum();
+    let link_delay: Duration = forward.iter().chain(&reverse).map(|link| links[*link].params.delay).sum();
     let at = at.get("rtt");
     let rtt = match (table.rtt, topology) {
         (Some(rtt), _) => rtt,

@@ -41,11 +41,11 @@ fn the_example_of_the_design() {
     assert_eq!(scenario.shape, Shape::Dumbbell);
     let [link] = &scenario.links[..] else { panic!("one link") };
     assert_eq!(
-        (link.name.as_str(), &link.rate, link.delay),
-        ("bottleneck", &LinkRate::Fixed(Rate::from_mbps(100)), Duration::ZERO)
+        (link.name.as_str(), &link.rate, link.params.delay),
+        ("bottleneck", &Some(LinkRate::Fixed(Rate::from_mbps(100))), Duration::ZERO)
     );
-    assert_eq!(link.changes, [Change { at: at(30), rate: Rate::from_mbps(20) }]);
-    assert_eq!(link.dequeue_point, DequeuePoint::End);
+    assert_eq!(link.params.changes, [Change { at: at(30), rate: Rate::from_mbps(20) }]);
+    assert_eq!(link.params.dequeue_point, Some(DequeuePoint::End));
     assert_eq!(link.queue.spec, QueueSpec::new(DeltimParams::default()));
     assert_eq!((link.queue.limit, link.queue.ecn_mode), (Limit::Unlimited, EcnMode::Mds));
 
@@ -66,7 +66,7 @@ fn the_example_of_the_design() {
         (true, true, 10, AckParams::default())
     );
     assert_eq!(scenario.record.interval, Duration::from_millis(10));
-    assert_eq!(scenario.record.points, Duration::from_millis(3), "60 s / 20,000");
+    assert_eq!(scenario.record.points, Some(Duration::from_millis(3)), "60 s / 20,000");
 }
 
 /// A short name is the table with the same meaning.

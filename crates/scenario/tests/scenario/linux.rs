@@ -1,6 +1,6 @@
 //! What `endpoints = "linux"`, the default, means: defaults, mechanisms, impairments, applications.
 
-use windtunnel_scenario::{DequeuePoint, Endpoints, LinkRate, Registry, Scenario, Transport};
+use windtunnel_scenario::{DequeuePoint, Endpoints, Registry, Scenario, Transport};
 use windtunnel_sim::application::ApplicationConfig;
 use windtunnel_tcp::{AckPolicy, LossDetection, TcpParams};
 use windtunnel_units::Duration;
@@ -29,7 +29,7 @@ fn refused(top: &str, bottleneck: &str, flow: &str) -> String {
 fn the_defaults_are_those_of_linux() {
     let scenario = dumbbell("", "", "cc = \"cubic\"");
     assert_eq!(scenario.endpoints, Endpoints::Linux);
-    assert_eq!(scenario.links[0].dequeue_point, DequeuePoint::Start);
+    assert_eq!(scenario.links[0].params.dequeue_point, Some(DequeuePoint::Start));
     let flow = scenario.flows[0].tcp().unwrap();
     let cc = flow.controller.to_map();
     assert_eq!((flow.controller.name(), &cc["variant"]), ("cubic", &"linux".into()));
@@ -88,9 +88,9 @@ fn classic_controllers_bring_their_recovery() {
 fn impairments_are_ordered() {
     let scenario =
         dumbbell("", "impair = [\"jitter\", { kind = \"loss\", probability = \"1 %\" }]", "cc = \"reno\"");
-    let kinds: Vec<&str> = scenario.links[0].impair.iter().map(|element| element.name()).collect();
+    let kinds: Vec<&str> = scenario.links[0].elements.iter().map(|element| element.name()).collect();
     assert_eq!(kinds, ["loss", "jitter"]);
-    assert_eq!(dumbbell("", "impair = \"loss\"", "cc = \"reno\"").links[0].impair.len(), 1);
+    assert_eq!(dumbbell("", "impair = \"loss\"", "cc = \"reno\"").links[0].elements.len(), 1);
     assert_eq!(parse(&scenario.to_toml()), scenario);
 }
 
@@ -99,7 +99,7 @@ fn impairments_are_ordered() {
 fn a_way_back_without_a_rate() {
     let scenario =
         dumbbell("", "[reverse]\nimpair = { kind = \"loss\", probability = \"10 %\" }", "cc = \"reno\"");
-    assert_eq!(scenario.links[1].rate, LinkRate::Unlimited);
+    assert_eq!(scenario.links[1].rate, None);
     let network = windtunnel_scenario::compile(&scenario);
     assert_eq!((network.links.len(), network.impairments.len()), (1, 1));
     assert_eq!(network.impairments[0].name, "reverse loss");

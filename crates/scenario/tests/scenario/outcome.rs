@@ -61,7 +61,7 @@ pub(crate) fn check(scenario: &Scenario, result: &RunResult, streams: &[StreamSt
 
 /// Neither a trace nor a change makes it faster than it was at the start.
 fn has_one_rate(link: &Link) -> bool {
-    !matches!(link.rate, LinkRate::Trace { .. }) && link.changes.is_empty()
+    !matches!(link.rate, Some(LinkRate::Trace { .. })) && link.params.changes.is_empty()
 }
 
 /// It stands for many connections.

@@ -40,7 +40,7 @@ impl Layout {
             tunnel_ends: network.impairments.iter().map(|i| i.config.tunnel_end()).collect(),
         };
         for link in &network.links {
-            let line = layout.line(link.delay, shared.clone());
+            let line = layout.line(link.params.delay, shared.clone());
             layout.link_lines.push(line);
         }
         layout

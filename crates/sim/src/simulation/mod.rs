@@ -80,12 +80,13 @@ impl Simulation {
     /// Prepares a network to run.
     ///
     /// # Panics
-    /// If a flow's transport cannot carry its application or its way, or an impairment's parameters are out of range.
+    /// If a flow's transport cannot carry its application or its way, or the parameters of a link or an impairment are out of range.
     pub fn new(network: Network) -> Simulation {
         let mut layout = Layout::new(&network);
         let flows: Vec<Flow> =
             network.flows.iter().enumerate().map(|(i, spec)| layout.flow(i, spec)).collect();
         let recorder = Recorder::new(&network, &flows);
+        let plan = network.whole_plan();
         let impairments: Vec<Impairment> = network.impairments.iter().map(Impairment::new).collect();
         let links: Vec<Link> = network.links.into_iter().map(Link::new).collect();
         // Receivers that acknowledge at once have no timer: if all do, they occupy no sources in the event queue.
@@ -121,7 +122,7 @@ impl Simulation {
             from_link: layout.from_link,
             from_line: layout.from_line,
             from_impairment: layout.from_impairment,
-            plan: network.plan.into_iter().peekable(),
+            plan: plan.into_iter().peekable(),
             recorder,
             incidents: Vec::new(),
             deliver_drops: network.deliver_drops,

@@ -12,8 +12,8 @@ use windtunnel_qdisc::{Backlog, DropReason, QueueCx, QueueDiscipline, Signal, Ve
 use windtunnel_sim::application::ApplicationConfig;
 use windtunnel_sim::element::ElementParams;
 use windtunnel_sim::{
-    Action, ControllerFactory, DequeuePoint, FlowSpec, LinkRate, LinkSpec, Network, PathHop, RecordSpec,
-    StateRecording, Transport,
+    Action, ControllerFactory, DequeuePoint, FlowSpec, LinkParams, LinkRate, LinkSpec, Network, PathHop,
+    RecordParams, Transport,
 };
 use windtunnel_sim::{ImpairmentSpec, RunResult, Simulation, stream_seed};
 use windtunnel_tcp::{AckParams, Endpoint, FeedbackScheme, HEADERS, TcpParams};
@@ -103,10 +103,12 @@ pub(crate) fn link(
     LinkSpec {
         name: format!("link{mbps}"),
         rate: LinkRate::Fixed(Rate::from_mbps(mbps)),
-        overhead: Bytes::ZERO,
-        delay: Duration::from_millis(delay_ms),
+        params: LinkParams {
+            delay: Duration::from_millis(delay_ms),
+            dequeue_point: Some(dequeue_point),
+            ..LinkParams::default()
+        },
         queue,
-        dequeue_point,
     }
 }
 
@@ -144,15 +146,17 @@ pub(crate) fn flow(
 
 pub(crate) fn network(links: Vec<LinkSpec>, flows: Vec<FlowSpec>, duration: Duration) -> Network {
     let plan = (0..flows.len()).map(|i| (Time::ZERO, Action::Start(i))).collect();
-    let record = RecordSpec {
-        interval: Duration::from_millis(10),
-        points: Some(Duration::from_micros(100)),
-        state: StateRecording::Interval,
-        events: false,
-        packets: false,
+    let record = RecordParams { points: Some(Duration::from_micros(100)), ..RecordParams::default() };
+    Network {
+        links,
+        impairments: Vec::new(),
+        flows,
+        plan,
+        duration,
+        record,
         windows: Vec::new(),
-    };
-    Network { links, impairments: Vec::new(), flows, plan, duration, record, deliver_drops: false }
+        deliver_drops: false,
+    }
 }
 
 /// Flows of `windows` segments and 20 ms over one link of 100 Mbit/s with room for `limit` packets.

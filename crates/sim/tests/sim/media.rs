@@ -126,7 +126,7 @@ fn acks_are_thinned() {
 fn overhead_is_serialised() {
     let probe = ApplicationConfig::Probe(ProbeParams { size: Bytes::new(1500), ..ProbeParams::default() });
     let mut network = path(vec![(Transport::Udp, probe)], 20, vec![], vec![], 1);
-    network.links[0].overhead = Bytes::new(38);
+    network.links[0].params.overhead = Bytes::new(38);
     let one_way = run(network).summary.flows[0].datagrams.and_then(|d| d.one_way_ms).expect("received");
     assert!((one_way.min - 21.2304).abs() < 1e-9 && (one_way.max - 21.2304).abs() < 1e-9, "{one_way:?}");
 }
@@ -139,7 +139,7 @@ fn a_link_follows_its_trace() {
     let trace = Arc::new(parse_mahimahi(&text).expect("a trace"));
     let cbr = CbrParams { rate: Rate::from_mbps(8), packet_size: Bytes::new(1500), ..CbrParams::default() };
     let mut network = path(vec![(Transport::Udp, ApplicationConfig::Cbr(cbr))], 20, vec![], vec![], 10);
-    network.links[0].rate = LinkRate::Trace(Arc::clone(&trace));
+    network.links[0].rate = LinkRate::Trace { file: "a trace".into(), opportunities: Arc::clone(&trace) };
     let result = run(network);
     let queue = &result.summary.queues[0];
     let mean = trace.mean_rate().as_mbps();
