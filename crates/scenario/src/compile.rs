@@ -4,7 +4,7 @@ use windtunnel_cc::FlowInit;
 use windtunnel_qdisc::QueueInit;
 use windtunnel_qdisc::ecn::EcnPolicy;
 use windtunnel_sim::{
-    Action, ControllerFactory, FlowSpec, ImpairmentSpec, LinkSpec, Network, PathHop, stream_seed,
+    Action, ControllerFactory, ElementSpec, FlowSpec, LinkSpec, Network, PathHop, stream_seed,
 };
 use windtunnel_tcp::{Endpoint, FeedbackScheme, HEADERS, HEADERS_WITHOUT_TIMESTAMPS, TcpParams};
 use windtunnel_units::Time;
@@ -30,7 +30,7 @@ pub fn compile(scenario: &Scenario) -> Network {
     plan.sort_by_key(|(at, _)| *at);
     Network {
         links: scenario.links.iter().filter_map(|l| link(scenario, l)).collect(),
-        impairments: impairments(scenario),
+        elements: elements(scenario),
         flows,
         plan,
         duration: scenario.duration,
@@ -43,23 +43,23 @@ pub fn compile(scenario: &Scenario) -> Network {
     }
 }
 
-/// Maps each link of the scenario to the network: a link, unless it takes no time, and the impairments behind it.
+/// Maps each link of the scenario to the network: a link, unless it takes no time, and the elements behind it.
 struct Ways {
     links: Vec<Option<usize>>,
-    /// The first impairment behind each link, and how many there are.
-    impairments: Vec<(usize, usize)>,
+    /// The first element behind each link, and how many there are.
+    elements: Vec<(usize, usize)>,
 }
 
 impl Ways {
     fn new(scenario: &Scenario) -> Ways {
-        let (mut links, mut impairments) = (0, 0);
-        let mut ways = Ways { links: Vec::new(), impairments: Vec::new() };
+        let (mut links, mut elements) = (0, 0);
+        let mut ways = Ways { links: Vec::new(), elements: Vec::new() };
         for link in &scenario.links {
             let queues = link.rate.is_some();
             ways.links.push(queues.then_some(links));
-            ways.impairments.push((impairments, link.elements.len()));
+            ways.elements.push((elements, link.elements.len()));
             links += usize::from(queues);
-            impairments += link.elements.len();
+            elements += link.elements.len();
         }
         ways
     }
@@ -67,9 +67,9 @@ impl Ways {
     /// Returns the hops of a route along links of the scenario.
     fn hops(&self, route: &[usize]) -> Vec<PathHop> {
         let hops = |&link: &usize| {
-            let (first, count) = self.impairments[link];
-            let impairments = (first..first + count).map(PathHop::Impairment);
-            self.links[link].map(PathHop::Link).into_iter().chain(impairments)
+            let (first, count) = self.elements[link];
+            let elements = (first..first + count).map(PathHop::Element);
+            self.links[link].map(PathHop::Link).into_iter().chain(elements)
         };
         route.iter().flat_map(hops).collect()
     }
@@ -88,10 +88,10 @@ fn link(scenario: &Scenario, link: &Link) -> Option<LinkSpec> {
     })
 }
 
-/// Returns the impairments of all links. Each has its own stream, named after its link, its kind and, among equal ones,
+/// Returns the elements of all links. Each has its own stream, named after its link, its kind and, among equal ones,
 /// its number.
-fn impairments(scenario: &Scenario) -> Vec<ImpairmentSpec> {
-    let mut all: Vec<ImpairmentSpec> = Vec::new();
+fn elements(scenario: &Scenario) -> Vec<ElementSpec> {
+    let mut all: Vec<ElementSpec> = Vec::new();
     for link in &scenario.links {
         for config in &link.elements {
             let name = format!("{} {}", link.name, config.name());
@@ -102,8 +102,9 @@ fn impairments(scenario: &Scenario) -> Vec<ImpairmentSpec> {
                 0 => name,
                 n => format!("{name} {}", n + 1),
             };
+            // The word is that of the scenario's first version: another one would change every draw.
             let seed = stream_seed(scenario.seed, &format!("impairment {name}"));
-            all.push(ImpairmentSpec { name, config: config.clone(), seed });
+            all.push(ElementSpec { name, config: config.clone(), seed });
         }
     }
     all

@@ -24,7 +24,7 @@ pub fn schema(registry: &Registry) -> String {
         (SLOW_START_VALUE, name_or_table(&registry.slow_starts, &[""], &Map::new(), None, generator)),
         (QueueValue::NAME, queue(registry, generator)),
         (ApplicationValue::NAME, name_or_table(&registry.applications, &[""], &Map::new(), None, generator)),
-        (ElementValue::NAME, name_or_table(&registry.impairments, &[""], &Map::new(), None, generator)),
+        (ElementValue::NAME, name_or_table(&registry.elements, &[""], &Map::new(), None, generator)),
     ];
     let mut schema = generator.root_schema_for::<File>().to_value();
     for (name, algorithm) in algorithms {

@@ -24,7 +24,7 @@ pub struct Network {
     /// The links; a path refers to them by index.
     pub links: Vec<LinkSpec>,
     /// The effects of media on packets; a path refers to them by index.
-    pub impairments: Vec<ImpairmentSpec>,
+    pub elements: Vec<ElementSpec>,
     /// The flows; [`windtunnel_wire::FlowId`] is their index.
     pub flows: Vec<FlowSpec>,
     /// What flows do when, in order of time. The links' own changes of rate ([`LinkParams::changes`]) come on top.
@@ -68,7 +68,7 @@ pub struct LinkSpec {
 
 /// An element of a path.
 #[derive(Clone, Debug)]
-pub struct ImpairmentSpec {
+pub struct ElementSpec {
     /// Its name in results.
     pub name: String,
     /// What it does.
@@ -92,7 +92,7 @@ pub struct FlowSpec {
     pub application: ApplicationConfig,
     /// The seed of its application's own random stream.
     pub seed: u64,
-    /// From the sender to the receiver. A flow passes a link or an impairment at most once, counting both directions.
+    /// From the sender to the receiver. A flow passes a link or an element at most once, counting both directions.
     pub forward: Vec<PathHop>,
     /// From the receiver to the sender.
     pub reverse: Vec<PathHop>,
@@ -122,7 +122,7 @@ impl FlowSpec {
 /// How a flow's data are carried.
 #[derive(Clone, Debug)]
 pub enum Transport {
-    /// Loss-free endpoints, for runs with [`Network::deliver_drops`]: the application is bulk, and no impairment on
+    /// Loss-free endpoints, for runs with [`Network::deliver_drops`]: the application is bulk, and no element on
     /// the way reorders or duplicates packets ([`ElementParams::keeps_order`]). If a packet is lost nevertheless, the
     /// flow stalls.
     Ideal {
@@ -188,9 +188,9 @@ pub enum PathHop {
     Link(usize),
     /// A fixed delay of this flow alone.
     Delay(Duration),
-    /// Through the impairment with this index. Where several follow each other, they are in the order of
+    /// Through the element with this index. Where several follow each other, they are in the order of
     /// [`ElementParams::stage`].
-    Impairment(usize),
+    Element(usize),
 }
 
 /// A planned change.

@@ -92,9 +92,9 @@ fn elements(at: &Cursor<'_>, of: Surroundings<'_>) -> Result<Vec<Arc<dyn Element
     }
     let mut all = match at.value() {
         Some(Value::List(items)) => {
-            (0..items.len()).map(|i| of.registry.impairments.read(&at.item(i))).collect::<Result<_, _>>()?
+            (0..items.len()).map(|i| of.registry.elements.read(&at.item(i))).collect::<Result<_, _>>()?
         }
-        _ => vec![of.registry.impairments.read(at)?],
+        _ => vec![of.registry.elements.read(at)?],
     };
     all.sort_by_key(|element| element.stage());
     Ok(all)

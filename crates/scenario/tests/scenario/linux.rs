@@ -1,4 +1,4 @@
-//! What `endpoints = "linux"`, the default, means: defaults, mechanisms, impairments, applications.
+//! What `endpoints = "linux"`, the default, means: defaults, mechanisms, elements of paths, applications.
 
 use windtunnel_scenario::{DequeuePoint, Endpoints, Registry, Scenario, Transport};
 use windtunnel_sim::application::ApplicationConfig;
@@ -83,9 +83,9 @@ fn classic_controllers_bring_their_recovery() {
     }
 }
 
-/// Impairments act in the order of their kinds, in whatever order they are written; a single one needs no list.
+/// Elements act in the order of their kinds, in whatever order they are written; a single one needs no list.
 #[test]
-fn impairments_are_ordered() {
+fn elements_are_ordered() {
     let scenario =
         dumbbell("", "impair = [\"jitter\", { kind = \"loss\", probability = \"1 %\" }]", "cc = \"reno\"");
     let kinds: Vec<&str> = scenario.links[0].elements.iter().map(|element| element.name()).collect();
@@ -101,8 +101,8 @@ fn a_way_back_without_a_rate() {
         dumbbell("", "[reverse]\nimpair = { kind = \"loss\", probability = \"10 %\" }", "cc = \"reno\"");
     assert_eq!(scenario.links[1].rate, None);
     let network = windtunnel_scenario::compile(&scenario);
-    assert_eq!((network.links.len(), network.impairments.len()), (1, 1));
-    assert_eq!(network.impairments[0].name, "reverse loss");
+    assert_eq!((network.links.len(), network.elements.len()), (1, 1));
+    assert_eq!(network.elements[0].name, "reverse loss");
     assert_eq!(parse(&scenario.to_toml()), scenario);
 }
 

@@ -103,9 +103,9 @@ fn every_name_is_accepted() {
     }
 }
 
-/// Every application and every impairment of the registry is one that a scenario may use.
+/// Every application and every element of the registry is one that a scenario may use.
 #[test]
-fn every_application_and_impairment_is_accepted() {
+fn every_application_and_element_is_accepted() {
     let registry = registry();
     let names = |group: &str| -> Vec<String> {
         let entries = registry[group].as_array().expect("entries").clone();

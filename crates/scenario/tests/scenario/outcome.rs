@@ -138,22 +138,22 @@ fn check_queue(queue: &QueueSummary) {
 
 /// Flows lost what queues and media lost.
 fn check_losses(scenario: &Scenario, summary: &Summary) {
-    for i in &summary.impairments {
+    for i in &summary.elements {
         assert_eq!(i.arrived + i.duplicated, i.passed + i.lost + i.held, "{i:?}");
     }
     let of_flows = |count: fn(&FlowSummary) -> u64| summary.flows.iter().map(count).sum::<u64>();
     let of_queues = |count: fn(&QueueSummary) -> u64| summary.queues.iter().map(count).sum::<u64>();
     assert_eq!(of_flows(|f| f.drops.full), of_queues(|q| q.drops.full), "drops of full queues");
     assert_eq!(of_flows(|f| f.drops.aqm), of_queues(|q| q.drops.aqm), "drops by AQMs");
-    let of_media: u64 = summary.impairments.iter().map(|i| i.lost).sum();
+    let of_media: u64 = summary.elements.iter().map(|i| i.lost).sum();
     assert_eq!(of_flows(|f| f.drops.wire), of_media, "losses of media");
-    let damaged: u64 = summary.impairments.iter().map(|i| i.corrupted).sum();
+    let damaged: u64 = summary.elements.iter().map(|i| i.corrupted).sum();
     assert!(
-        of_flows(|f| f.corrupted) <= damaged + summary.impairments.iter().map(|i| i.duplicated).sum::<u64>()
+        of_flows(|f| f.corrupted) <= damaged + summary.elements.iter().map(|i| i.duplicated).sum::<u64>()
     );
     if scenario.endpoints == Endpoints::Ideal {
         assert_eq!(of_media, 0);
-    } else if summary.impairments.iter().all(|i| i.duplicated == 0) {
+    } else if summary.elements.iter().all(|i| i.duplicated == 0) {
         assert!(of_flows(|f| f.ce_marks) <= of_queues(|q| q.ce), "CE that no queue set");
     }
 }

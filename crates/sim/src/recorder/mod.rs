@@ -31,14 +31,12 @@ use windtunnel_units::{Bytes, Duration, Time};
 use windtunnel_wire::{Ecn, FlowId, Packet};
 
 use crate::application::Protocol;
-use crate::element::Impairment;
+use crate::element::PlacedElement;
 use crate::endpoint::Reading;
 use crate::flow::Flow;
 use crate::link::{Departure, Link};
 use crate::network::{FlowSpec, Network, Transport, Window};
-use crate::result::{
-    FlowSummary, ImpairmentSummary, QueueSummary, RunResult, Stalled, Summary, WindowSummary,
-};
+use crate::result::{ElementSummary, FlowSummary, QueueSummary, RunResult, Stalled, Summary, WindowSummary};
 use band_series::{BandColumns, BandRecorder};
 use columns::Table;
 use digest::Digest;
@@ -77,7 +75,7 @@ pub(crate) struct Recorder {
     flow_info: Vec<FlowInfo>,
     queue_names: Vec<String>,
     /// Names and kinds.
-    impairment_names: Vec<(String, String)>,
+    element_names: Vec<(String, String)>,
     flows: Vec<FlowRecorder>,
     queues: Vec<QueueRecorder>,
     flow_rows: FlowColumns,
@@ -133,8 +131,8 @@ impl Recorder {
             aqm: QueueStates::new(n_queues),
             captures: params.packets.then(Captures::default),
             members: Vec::new(),
-            impairment_names: network
-                .impairments
+            element_names: network
+                .elements
                 .iter()
                 .map(|i| (i.name.clone(), i.config.name().to_owned()))
                 .collect(),
@@ -437,7 +435,7 @@ impl Recorder {
     pub(crate) fn finish(
         self,
         links: &[Link],
-        impairments: &[Impairment],
+        elements: &[PlacedElement],
         end: Time,
         events: u64,
         stalled: Option<Stalled>,
@@ -465,7 +463,7 @@ impl Recorder {
             events,
             flows,
             queues,
-            impairments: self.impairment_names.into_iter().zip(impairments).map(impairment_summary).collect(),
+            elements: self.element_names.into_iter().zip(elements).map(element_summary).collect(),
             windows,
         };
         let mut tables: Vec<Table> =
@@ -539,9 +537,9 @@ fn wire(flow: &FlowSpec) -> Wire {
     Wire { protocol, scale }
 }
 
-fn impairment_summary(((name, kind), impairment): ((String, String), &Impairment)) -> ImpairmentSummary {
-    let stats = impairment.stats();
-    ImpairmentSummary {
+fn element_summary(((name, kind), element): ((String, String), &PlacedElement)) -> ElementSummary {
+    let stats = element.stats();
+    ElementSummary {
         name,
         kind,
         arrived: stats.arrived,
@@ -552,7 +550,7 @@ fn impairment_summary(((name, kind), impairment): ((String, String), &Impairment
         reordered: stats.tally.reordered,
         bursts: stats.tally.bursts,
         rewritten: stats.tally.rewritten,
-        held: impairment.held(),
+        held: element.held(),
     }
 }
 

@@ -15,7 +15,7 @@ use windtunnel_sim::{
     Action, ControllerFactory, DequeuePoint, FlowSpec, LinkParams, LinkRate, LinkSpec, Network, PathHop,
     RecordParams, Transport,
 };
-use windtunnel_sim::{ImpairmentSpec, RunResult, Simulation, stream_seed};
+use windtunnel_sim::{ElementSpec, RunResult, Simulation, stream_seed};
 use windtunnel_tcp::{AckParams, Endpoint, FeedbackScheme, HEADERS, TcpParams};
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId, Packet};
@@ -149,7 +149,7 @@ pub(crate) fn network(links: Vec<LinkSpec>, flows: Vec<FlowSpec>, duration: Dura
     let record = RecordParams { points: Some(Duration::from_micros(100)), ..RecordParams::default() };
     Network {
         links,
-        impairments: Vec::new(),
+        elements: Vec::new(),
         flows,
         plan,
         duration,
@@ -203,7 +203,7 @@ pub(crate) fn path(
 ) -> Network {
     let rtt = Duration::from_millis(rtt_ms);
     let (n, there) = (forward.len() + reverse.len(), forward.len());
-    let hops = |from, to| (from..to).map(PathHop::Impairment);
+    let hops = |from, to| (from..to).map(PathHop::Element);
     let flows = traffic.into_iter().enumerate().map(|(i, (transport, application))| {
         let way: Vec<PathHop> =
             [PathHop::Link(0)].into_iter().chain(hops(0, there)).chain([PathHop::Delay(rtt)]).collect();
@@ -216,11 +216,11 @@ pub(crate) fn path(
     });
     let links = vec![link(10, 0, PlainQueue::new(60, 0), DequeuePoint::End)];
     let mut network = network(links, flows.collect(), Duration::from_secs(seconds));
-    network.impairments = forward
+    network.elements = forward
         .into_iter()
         .chain(reverse)
         .enumerate()
-        .map(|(i, config)| ImpairmentSpec {
+        .map(|(i, config)| ElementSpec {
             name: format!("medium{i}"),
             config,
             seed: stream_seed(1, &format!("medium {i}")),
