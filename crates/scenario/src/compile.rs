@@ -6,13 +6,11 @@ use windtunnel_qdisc::ecn::EcnPolicy;
 use windtunnel_sim::{
     Action, ControllerFactory, ElementSpec, FlowSpec, LinkSpec, Network, PathHop, stream_seed,
 };
-use windtunnel_tcp::{Endpoint, FeedbackScheme, HEADERS, HEADERS_WITHOUT_TIMESTAMPS, TcpParams};
+use windtunnel_tcp::Endpoint;
 use windtunnel_units::Time;
-use windtunnel_wire::{Dscp, Ecn, FlowId};
+use windtunnel_wire::{Dscp, FlowId};
 
-use crate::model::{
-    Active, Ect, Endpoints, FlowGroup, Link, Member, Route, Scenario, TcpTransport, Transport,
-};
+use crate::model::{Active, Endpoints, FlowGroup, Link, Member, Route, Scenario, Transport};
 
 /// Builds the network of a scenario.
 pub fn compile(scenario: &Scenario) -> Network {
@@ -111,17 +109,13 @@ fn elements(scenario: &Scenario) -> Vec<ElementSpec> {
 }
 
 fn flow(scenario: &Scenario, ways: &Ways, index: usize, group: &FlowGroup, member: Member) -> FlowSpec {
-    let endpoint = endpoint(scenario, &group.transport, FlowId::new(index as u32));
+    let endpoint = Endpoint { flow: FlowId::new(index as u32), ..group.endpoint };
     let (forward, reverse) = paths(scenario, ways, &group.route);
     FlowSpec {
         seed: stream_seed(scenario.seed, &format!("flow {} application", member.name)),
-        transport: match &group.transport {
-            Transport::Tcp(tcp) => carried_by_tcp(scenario, tcp, &member.name, &endpoint),
-            Transport::Bsd42(params) => windtunnel_sim::Transport::Bsd42(params.clone()),
-            Transport::Udp { .. } => windtunnel_sim::Transport::Udp,
-        },
+        transport: transport(scenario, &group.transport, &member.name, &endpoint),
         name: member.name,
-        cc_name: group.cc_name().to_owned(),
+        cc_name: group.cc_name.clone(),
         endpoint,
         application: group.application.clone(),
         forward,
@@ -130,71 +124,34 @@ fn flow(scenario: &Scenario, ways: &Ways, index: usize, group: &FlowGroup, membe
     }
 }
 
-/// Returns the settings on which both ends of a flow agree.
-fn endpoint(scenario: &Scenario, transport: &Transport, flow: FlowId) -> Endpoint {
-    let plain = Endpoint {
-        flow,
-        mtu: scenario.mtu,
-        headers: HEADERS_WITHOUT_TIMESTAMPS,
-        iw: scenario.mtu,
-        paced: false,
-        ecn: Ecn::NotEct,
-        feedback: FeedbackScheme::None,
-        dscp: Dscp::DEFAULT,
-    };
-    let code_point = |ect| match ect {
-        None => Ecn::NotEct,
-        Some(Ect::Ect0) => Ecn::Ect0,
-        Some(Ect::Ect1) => Ecn::Ect1,
-    };
-    match transport {
-        Transport::Tcp(tcp) => {
-            let timestamps = tcp.mechanisms.as_ref().is_none_or(|mechanisms| mechanisms.timestamps);
-            let headers = if timestamps { HEADERS } else { HEADERS_WITHOUT_TIMESTAMPS };
-            Endpoint {
-                headers,
-                iw: (scenario.mtu - headers) * u64::from(tcp.iw),
-                paced: tcp.pacing,
-                ecn: code_point(tcp.feedback.uses_ecn().then_some(tcp.ect)),
-                feedback: tcp.feedback,
-                dscp: if tcp.feedback.is_mds() { Dscp::MDS } else { Dscp::DEFAULT },
-                ..plain
-            }
-        }
-        Transport::Bsd42(_) => plain,
-        Transport::Udp { ect } => Endpoint { ecn: code_point(*ect), ..plain },
-    }
-}
-
-fn carried_by_tcp(
+/// The transport of the flow called `name`, whose controllers and noise have random streams of their own.
+fn transport(
     scenario: &Scenario,
-    tcp: &TcpTransport,
+    described: &Transport,
     name: &str,
     endpoint: &Endpoint,
 ) -> windtunnel_sim::Transport {
+    let mechanisms = described.mechanisms();
     let init = FlowInit {
         mss: endpoint.mss(),
         iw: endpoint.iw,
         min_cwnd: endpoint.min_cwnd(),
-        paced: tcp.pacing,
-        ssthresh_base: tcp.mechanisms.as_ref().map(|tcp| tcp.ssthresh_base).unwrap_or_default(),
-        tick: tcp.mechanisms.as_ref().map(|tcp| tcp.tick).unwrap_or_default(),
+        paced: endpoint.paced,
+        ssthresh_base: mechanisms.map(|tcp| tcp.ssthresh_base).unwrap_or_default(),
+        tick: mechanisms.map(|tcp| tcp.tick).unwrap_or_default(),
         seed: stream_seed(scenario.seed, &format!("flow {name} controller")),
     };
-    let controller = tcp.controller.clone();
-    let cc = ControllerFactory::new(move |before| {
-        let seed =
-            if before == 0 { init.seed } else { stream_seed(init.seed, &format!("connection {before}")) };
-        controller.build(FlowInit { seed, ..init })
+    let mut transport = described.clone().with_controller(|controller| {
+        ControllerFactory::new(move |before| {
+            let seed =
+                if before == 0 { init.seed } else { stream_seed(init.seed, &format!("connection {before}")) };
+            controller.build(FlowInit { seed, ..init })
+        })
     });
-    match &tcp.mechanisms {
-        None => windtunnel_sim::Transport::Ideal { cc, ack: tcp.ack },
-        Some(params) => {
-            let jitter_seed = stream_seed(scenario.seed, &format!("flow {name} jitter"));
-            let params = Box::new(TcpParams { jitter_seed, ..params.clone() });
-            windtunnel_sim::Transport::Tcp { cc, params, ack: tcp.ack }
-        }
+    if let windtunnel_sim::Transport::Tcp { params, .. } = &mut transport {
+        params.jitter_seed = stream_seed(scenario.seed, &format!("flow {name} jitter"));
     }
+    transport
 }
 
 /// Returns the forward and the return path. With ideal endpoints the whole path round trip is a fixed delay behind the

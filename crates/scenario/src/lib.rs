@@ -23,7 +23,7 @@ pub use error::ScenarioError;
 pub use listing::listing;
 pub use model::{
     Active, Ect, Endpoints, FlowGroup, Link, Member, Queue, Route, Scenario, Shape, SharedController,
-    TcpTransport, Transport,
+    Transport,
 };
 pub use registry::{ForeignAlgorithm, ForeignParameter, ForeignValue, Registry, RegistryError};
 pub use schema::schema;

@@ -93,7 +93,7 @@ from_registry! {
 /// The definition of the value of `slow_start`.
 const SLOW_START_VALUE: &str = "SlowStart";
 
-/// One value, or a list of such.
+/// One value, or a list of values.
 #[derive(Debug, JsonSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "its schema is all that is needed of it")]

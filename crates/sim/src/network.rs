@@ -119,22 +119,23 @@ impl FlowSpec {
     }
 }
 
-/// How a flow's data are carried.
-#[derive(Clone, Debug)]
-pub enum Transport {
-    /// Loss-free endpoints, for runs with [`Network::deliver_drops`]: the application is bulk, and no element on
-    /// the way reorders or duplicates packets ([`ElementParams::keeps_order`]). If a packet is lost nevertheless, the
-    /// flow stalls.
+/// How a flow's data are carried. `C` is the sender's controller: what makes it in a network, and its parameters in a
+/// scenario.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Transport<C = ControllerFactory> {
+    /// Loss-free endpoints, for runs with [`Network::deliver_drops`]: the application is bulk, and no element on the
+    /// way reorders or duplicates packets ([`ElementParams::keeps_order`]). If a packet is lost nevertheless, the flow
+    /// stalls.
     Ideal {
         /// The sender's controller.
-        cc: ControllerFactory,
+        cc: C,
         /// How the receiver acknowledges.
         ack: AckParams,
     },
     /// A TCP as Linux has it; every mechanism can be switched.
     Tcp {
         /// The sender's controller.
-        cc: ControllerFactory,
+        cc: C,
         /// The mechanisms of both ends.
         params: Box<TcpParams>,
         /// How the receiver acknowledges.
@@ -146,6 +147,43 @@ pub enum Transport {
     Udp,
     /// A stack that is not part of this crate.
     Foreign(Arc<dyn Stack>),
+}
+
+impl<C> Transport<C> {
+    /// The sender's controller, if it has one.
+    pub fn controller(&self) -> Option<&C> {
+        match self {
+            Transport::Ideal { cc, .. } | Transport::Tcp { cc, .. } => Some(cc),
+            Transport::Bsd42(_) | Transport::Udp | Transport::Foreign(_) => None,
+        }
+    }
+
+    /// How the receiver acknowledges, if that can be chosen.
+    pub fn ack(&self) -> Option<AckParams> {
+        match self {
+            Transport::Ideal { ack, .. } | Transport::Tcp { ack, .. } => Some(*ack),
+            Transport::Bsd42(_) | Transport::Udp | Transport::Foreign(_) => None,
+        }
+    }
+
+    /// The mechanisms of both ends; loss-free endpoints have none.
+    pub fn mechanisms(&self) -> Option<&TcpParams> {
+        match self {
+            Transport::Tcp { params, .. } => Some(params),
+            Transport::Ideal { .. } | Transport::Bsd42(_) | Transport::Udp | Transport::Foreign(_) => None,
+        }
+    }
+
+    /// The same with another form of its controller.
+    pub fn with_controller<D>(self, convert: impl FnOnce(C) -> D) -> Transport<D> {
+        match self {
+            Transport::Ideal { cc, ack } => Transport::Ideal { cc: convert(cc), ack },
+            Transport::Tcp { cc, params, ack } => Transport::Tcp { cc: convert(cc), params, ack },
+            Transport::Bsd42(params) => Transport::Bsd42(params),
+            Transport::Udp => Transport::Udp,
+            Transport::Foreign(stack) => Transport::Foreign(stack),
+        }
+    }
 }
 
 /// Makes controllers: one for a flow, or one for each connection of an application that has many.

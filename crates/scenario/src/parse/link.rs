@@ -33,6 +33,8 @@ const OTHER_KEYS: [&str; 3] = ["rate", "queue", "impair"];
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Surroundings<'f> {
     pub(crate) endpoints: Endpoints,
+    /// The largest IP packet.
+    pub(crate) mtu: Bytes,
     /// The end of the run.
     pub(crate) end: Time,
     /// The scenario's file. Other files are searched for in its directory.
@@ -40,7 +42,7 @@ pub(crate) struct Surroundings<'f> {
     pub(crate) registry: &'f Registry,
 }
 
-/// What a link is called and connects, and which keys its table has for that.
+/// A link's name, the nodes at its ends in a graph, and the keys of its table that state them.
 #[derive(Debug)]
 pub(crate) struct Place {
     pub(crate) name: String,

@@ -15,7 +15,8 @@ use super::link::check_rate;
 /// The largest accepted trace: it has about 10^7 transmission opportunities.
 const LARGEST_TRACE: u64 = 100 << 20;
 
-/// Reads a link's `rate`; without one a link takes no time. Trace files are searched for in the directory of `file`, the scenario.
+/// Reads a link's `rate`; a link without one takes no time. Trace files are searched for in the directory of `file`,
+/// the scenario.
 pub(crate) fn link_rate(
     at: &Cursor<'_>,
     file: Option<&str>,

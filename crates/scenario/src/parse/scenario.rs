@@ -45,7 +45,7 @@ fn resolve(at: &Cursor<'_>, path: Option<&str>, registry: &Registry) -> Result<S
         return Err(at.get("mtu").not_allowed(format!("from {} to {}", MTU.start(), MTU.end())));
     }
     let end = Time::ZERO + file.duration;
-    let of = Surroundings { endpoints: file.endpoints, end, file: path, registry };
+    let of = Surroundings { endpoints: file.endpoints, mtu: file.mtu, end, file: path, registry };
     let (shape, links) = topology(&file, at, of)?;
     let topology = match &shape {
         Shape::Dumbbell => Topology::Dumbbell(&links),

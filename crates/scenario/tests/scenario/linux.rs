@@ -30,12 +30,14 @@ fn the_defaults_are_those_of_linux() {
     let scenario = dumbbell("", "", "cc = \"cubic\"");
     assert_eq!(scenario.endpoints, Endpoints::Linux);
     assert_eq!(scenario.links[0].params.dequeue_point, Some(DequeuePoint::Start));
-    let flow = scenario.flows[0].tcp().unwrap();
-    let cc = flow.controller.to_map();
-    assert_eq!((flow.controller.name(), &cc["variant"]), ("cubic", &"linux".into()));
+    let flow = &scenario.flows[0];
+    let controller = flow.transport.controller().unwrap();
+    let cc = controller.to_map();
+    assert_eq!((controller.name(), &cc["variant"]), ("cubic", &"linux".into()));
     assert_eq!(cc["slow_start"]["kind"], "hystart");
-    assert_eq!((flow.pacing, flow.feedback.uses_ecn(), flow.ack.policy), (false, false, AckPolicy::Linux));
-    assert_eq!(flow.mechanisms, Some(TcpParams::default()));
+    let (paced, policy) = (flow.endpoint.paced, flow.transport.ack().unwrap().policy);
+    assert_eq!((paced, flow.endpoint.feedback.uses_ecn(), policy), (false, false, AckPolicy::Linux));
+    assert_eq!(flow.transport.mechanisms(), Some(&TcpParams::default()));
     assert_eq!(scenario.flows[0].application, ApplicationConfig::Bulk);
 }
 
@@ -43,10 +45,10 @@ fn the_defaults_are_those_of_linux() {
 #[test]
 fn mds_flows_have_ecn_and_essp_is_paced() {
     let scenario = dumbbell("", "", "cc = { kind = \"reno-mds\", slow_start = \"essp\" }");
-    let flow = scenario.flows[0].tcp().unwrap();
-    assert!(flow.feedback.is_mds() && flow.pacing);
+    let flow = &scenario.flows[0];
+    assert!(flow.endpoint.feedback.is_mds() && flow.endpoint.paced);
     assert!(
-        (flow.mechanisms.as_ref().unwrap().pacing_ss_ratio - 1.0).abs() < 1e-9,
+        (flow.transport.mechanisms().unwrap().pacing_ss_ratio - 1.0).abs() < 1e-9,
         "its gain is the stages' own"
     );
 }
@@ -59,7 +61,7 @@ fn mechanisms_are_inherited() {
         "",
         "cc = \"reno\"\ntcp = { dupthresh = 7, frto = false }",
     );
-    let tcp = scenario.flows[0].tcp().unwrap().mechanisms.as_ref().unwrap();
+    let tcp = scenario.flows[0].transport.mechanisms().unwrap();
     assert_eq!((tcp.tlp, tcp.dupthresh, tcp.frto, tcp.sack), (false, 7, false, true));
 }
 
@@ -72,13 +74,13 @@ fn classic_controllers_bring_their_recovery() {
         ("newreno", LossDetection::Newreno, 10),
     ] {
         let scenario = dumbbell("", "", &format!("cc = \"{name}\""));
-        let flow = scenario.flows[0].tcp().unwrap();
-        let mechanisms = flow.mechanisms.as_ref().unwrap();
+        let flow = &scenario.flows[0];
+        let mechanisms = flow.transport.mechanisms().unwrap();
         assert_eq!(
-            (flow.name.as_str(), mechanisms.loss_detection, mechanisms.sack),
+            (flow.cc_name.as_str(), mechanisms.loss_detection, mechanisms.sack),
             (name, detection, false)
         );
-        assert_eq!(flow.iw, iw, "{name}: spec/congestion-control section 1.2");
+        assert_eq!(flow.endpoint.iw, flow.endpoint.mss() * iw, "{name}: spec/congestion-control section 1.2");
         assert_eq!(parse(&scenario.to_toml()), scenario, "it can be printed and read");
     }
 }
@@ -121,7 +123,7 @@ fn the_delay_is_on_both_ways() {
 #[test]
 fn udp_applications_have_no_controller() {
     let scenario = dumbbell("", "", "app = \"probe\"");
-    assert_eq!(scenario.flows[0].cc_name(), "probe");
+    assert_eq!(scenario.flows[0].cc_name, "probe");
     assert_eq!(parse(&scenario.to_toml()), scenario);
     assert!(refused("", "", "app = \"probe\"\ncc = \"reno\"").contains("belongs to TCP"));
 }

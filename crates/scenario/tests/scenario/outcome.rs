@@ -186,9 +186,9 @@ fn check_capture(scenario: &Scenario, table: &Table, streams: &[StreamState]) {
         let group = scenario.flows().nth(stream.flow).map(|(group, _)| group);
         // GRO holds packets back; a receiver of bsd42 may discard data that come out of order.
         let withheld = group.is_some_and(|group| match &group.transport {
-            Transport::Tcp(tcp) => tcp.mechanisms.as_ref().is_some_and(|tcp| tcp.gro.is_some()),
+            Transport::Tcp { params, .. } => params.gro.is_some(),
             Transport::Bsd42(params) => params.out_of_order == OutOfOrder::Drop,
-            Transport::Udp { .. } => false,
+            Transport::Ideal { .. } | Transport::Udp | Transport::Foreign(_) => false,
         });
         assert!(delivered <= end, "{stream:?}: delivered more than arrived");
         assert!(withheld || delivered == end, "{stream:?}: what arrived reaches to {end}");
