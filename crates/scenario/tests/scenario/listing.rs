@@ -89,10 +89,10 @@ fn every_name_is_accepted() {
                 match group.as_str() {
                     "controllers" => accepted("fifo", &format!("\"{name}\""), ""),
                     "slow_starts" => {
-                        accepted("fifo", &format!("{{ kind = \"reno\", slow_start = \"{name}\" }}"), "")
+                        accepted("fifo", &format!("{{ kind = \"reno\", slow_start = \"{name}\" }}"), "");
                     }
                     "responses" => {
-                        accepted("fifo", &format!("{{ kind = \"reno\", response = \"{name}\" }}"), "")
+                        accepted("fifo", &format!("{{ kind = \"reno\", response = \"{name}\" }}"), "");
                     }
                     "queues" => accepted(name, "\"reno\"", ""),
                     "applications" | "impairments" | "tcp" => {}

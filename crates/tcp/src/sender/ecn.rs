@@ -190,7 +190,7 @@ impl EcnSender {
     }
 }
 
-/// Bytes of so many segments.
+/// The bytes of a number of segments.
 fn bytes_of(segments: u32, mss: Bytes) -> Bytes {
     mss * u64::from(segments)
 }
