@@ -190,7 +190,7 @@ impl EcnSender {
     }
 }
 
-/// The bytes of a number of segments.
+/// Bytes of so many segments.
 fn bytes_of(segments: u32, mss: Bytes) -> Bytes {
     mss * u64::from(segments)
 }
