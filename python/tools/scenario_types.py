@@ -27,7 +27,7 @@ TABLES = {
     "NodeTable": "Node",
     "LinkTable": "Link",
     "FlowTable": "Flow",
-    "RecordTable": "Record",
+    "RecordParams": "Record",
     "Window": "Window",
 }
 

@@ -124,19 +124,19 @@ class Bottleneck(TypedDict, total=False):
     """A link without a name."""
 
     #: The rate at the start of the run, or `{ trace = "file" }`: a file of transmission opportunities (Mahimahi).
-    rate: str | Mapping[str, Any]
+    rate: Required[str | Mapping[str, Any]]
 
-    #: The bytes of link-layer headers that each packet adds on the link (14 for Ethernet, for example).
-    overhead: str
+    #: The queue in front of the link: a name, or a table with `kind`.
+    queue: Algorithm
 
     #: What happens to packets behind the link: names, or tables with `kind`. Needs `endpoints = "linux"`.
     impair: Algorithm | Sequence[Algorithm]
 
-    #: The propagation delay behind the link, one way. Part of the `rtt` of its flows.
-    delay: str
+    #: The bytes of link-layer headers that each packet adds on the link (14 for Ethernet, for example).
+    overhead: str
 
-    #: The queue in front of the link: a name, or a table with `kind`.
-    queue: Algorithm
+    #: The propagation delay behind the link, one way. Part of the `rtt` of the flows that pass it.
+    delay: str
 
     #: Changes of the rate, in order of time.
     changes: Sequence[RateChange | Mapping[str, Any]]
@@ -152,17 +152,17 @@ class Reverse(TypedDict, total=False):
     #: The rate at the start of the run; without it, ACKs do not queue.
     rate: str | Mapping[str, Any] | None
 
-    #: The bytes of link-layer headers that each packet adds on the link.
-    overhead: str
-
-    #: The propagation delay behind the link, one way. Part of the `rtt` of its flows.
-    delay: str
+    #: The queue in front of the link: a name, or a table with `kind`.
+    queue: Algorithm
 
     #: What happens to packets behind the link: names, or tables with `kind`. Needs `endpoints = "linux"`.
     impair: Algorithm | Sequence[Algorithm]
 
-    #: The queue in front of the link: a name, or a table with `kind`.
-    queue: Algorithm
+    #: The bytes of link-layer headers that each packet adds on the link (14 for Ethernet, for example).
+    overhead: str
+
+    #: The propagation delay behind the link, one way. Part of the `rtt` of the flows that pass it.
+    delay: str
 
     #: Changes of the rate, in order of time.
     changes: Sequence[RateChange | Mapping[str, Any]]
@@ -192,19 +192,19 @@ class Link(_LinkKeys, total=False):
     to: Required[str]
 
     #: The rate at the start of the run, or `{ trace = "file" }`: a file of transmission opportunities (Mahimahi).
-    rate: str | Mapping[str, Any]
+    rate: Required[str | Mapping[str, Any]]
 
-    #: The bytes of link-layer headers that each packet adds on the link (14 for Ethernet, for example).
-    overhead: str
+    #: The queue in front of the link: a name, or a table with `kind`.
+    queue: Algorithm
 
     #: What happens to packets behind the link: names, or tables with `kind`. Needs `endpoints = "linux"`.
     impair: Algorithm | Sequence[Algorithm]
 
-    #: The propagation delay behind the link. Part of the `rtt` of the flows that pass it.
-    delay: str
+    #: The bytes of link-layer headers that each packet adds on the link (14 for Ethernet, for example).
+    overhead: str
 
-    #: The queue in front of the link: a name, or a table with `kind`.
-    queue: Algorithm
+    #: The propagation delay behind the link, one way. Part of the `rtt` of the flows that pass it.
+    delay: str
 
     #: Changes of the rate, in order of time.
     changes: Sequence[RateChange | Mapping[str, Any]]

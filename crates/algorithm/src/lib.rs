@@ -1,5 +1,5 @@
-//! What all algorithms share, whether they control congestion, manage a queue or impair packets: a name, parameters
-//! with a schema and checks, and their own random stream.
+//! What all algorithms share, whether they control congestion, manage a queue or act on packets along a path: a name,
+//! parameters with a schema and checks, and their own random stream.
 //!
 //! An algorithm's parameters are a struct, and the struct is the schema: its doc comments become descriptions, its
 //! `Default` the defaults, and [`Params::check`] refuses invalid values. [`AnyParams`] is the same without the type, so

@@ -29,7 +29,7 @@ use windtunnel_wire::Packet;
 use crate::accounts::QueueCx;
 use crate::aqm::{Aqm, PacketView, QueueView, Signal, Verdict};
 use crate::discipline::{Backlog, QueueDiscipline};
-use crate::flows::{AqmFactory, Buckets, Classifier, FlowHash, Flows, Rota};
+use crate::flows::{AqmFactory, Buckets, Classifier, FlowHash, Flows, Rota, Turns, turns};
 use crate::limit::{Limit, Room};
 use crate::params::{AqmParams, AqmSlot, QueueInit, QueueParams};
 
@@ -260,7 +260,37 @@ impl<A: Aqm> Fq<A> {
         }
     }
 
-    /// The band whose turn it is, and which has a packet that may leave.
+    /// When a band may send again, after a packet of `size` has left it.
+    fn pace(&mut self, band: usize, size: Bytes, rate: Rate, now: Time) {
+        let turn = &mut self.turns[band];
+        let spaced = if rate <= self.params.low_rate_threshold {
+            turn.credit = 0;
+            size
+        } else if turn.credit > 0 {
+            return;
+        } else {
+            size.max(self.params.quantum)
+        };
+        let wait = rate.transfer_time(spaced).min(Fq::<A>::LONGEST_WAIT);
+        // The band makes up for lateness that a real clock's granularity or other bands' turns caused.
+        let late = if turn.next_packet == Time::ZERO { Duration::ZERO } else { now.since(turn.next_packet) };
+        turn.next_packet = now + wait.saturating_sub(late.min(wait / 2));
+    }
+}
+
+impl<A: Aqm> Turns for Fq<A> {
+    type Aqm = A;
+
+    #[inline]
+    fn flows(&self) -> &Flows<A> {
+        &self.flows
+    }
+
+    #[inline]
+    fn chosen(&mut self) -> &mut Option<usize> {
+        &mut self.chosen
+    }
+
     fn next_band(&mut self, now: Time) -> Option<usize> {
         self.wake(now);
         loop {
@@ -287,7 +317,6 @@ impl<A: Aqm> Fq<A> {
         }
     }
 
-    /// The first packet of a band leaves, unless its AQM drops it.
     fn release(&mut self, band: usize, replaces: bool, cx: &mut QueueCx<'_>) -> Option<Packet> {
         let packet = self.flows.release(band, replaces, cx)?;
         self.turns[band].credit -= packet.size().get().cast_signed();
@@ -295,23 +324,6 @@ impl<A: Aqm> Fq<A> {
             self.pace(band, packet.size(), rate, cx.now);
         }
         Some(packet)
-    }
-
-    /// When a band may send again, after a packet of `size` has left it.
-    fn pace(&mut self, band: usize, size: Bytes, rate: Rate, now: Time) {
-        let turn = &mut self.turns[band];
-        let spaced = if rate <= self.params.low_rate_threshold {
-            turn.credit = 0;
-            size
-        } else if turn.credit > 0 {
-            return;
-        } else {
-            size.max(self.params.quantum)
-        };
-        let wait = rate.transfer_time(spaced).min(Fq::<A>::LONGEST_WAIT);
-        // The band makes up for lateness that a real clock's granularity or other bands' turns caused.
-        let late = if turn.next_packet == Time::ZERO { Duration::ZERO } else { now.since(turn.next_packet) };
-        turn.next_packet = now + wait.saturating_sub(late.min(wait / 2));
     }
 }
 
@@ -334,29 +346,15 @@ impl<A: Aqm> QueueDiscipline for Fq<A> {
     }
 
     fn choose(&mut self, cx: &mut QueueCx<'_>) -> Option<Bytes> {
-        if self.chosen.is_none() {
-            self.chosen = self.next_band(cx.now);
-        }
-        self.flows.head_size(self.chosen?)
+        turns::choose(self, cx)
     }
 
     fn serve(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
-        let band = self.chosen.take()?;
-        self.release(band, false, cx)
+        turns::serve(self, cx)
     }
 
     fn dequeue(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
-        loop {
-            let band = self.chosen.take().or_else(|| self.next_band(cx.now))?;
-            let mut replaces = false;
-            while self.flows.band_backlog(band).packets > 0 {
-                let packet = self.release(band, replaces, cx);
-                if packet.is_some() {
-                    return packet;
-                }
-                replaces = true;
-            }
-        }
+        turns::dequeue(self, cx)
     }
 
     fn next_ready(&self, _now: Time) -> Option<Time> {

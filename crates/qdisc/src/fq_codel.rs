@@ -27,7 +27,7 @@ use windtunnel_wire::Packet;
 use crate::accounts::QueueCx;
 use crate::aqm::{Aqm, Codel, CodelParams, DsSelector};
 use crate::discipline::{Backlog, QueueDiscipline};
-use crate::flows::{AqmFactory, Buckets, Classifier, FlowHash, Flows, Rota};
+use crate::flows::{AqmFactory, Buckets, Classifier, FlowHash, Flows, Rota, Turns, turns};
 use crate::limit::{Limit, Room};
 use crate::params::{AqmParams, AqmSlot, BuildAqm, QueueInit, QueueParams};
 
@@ -265,8 +265,21 @@ impl<A: Aqm> FqCodel<A> {
             }
         }
     }
+}
 
-    /// The band whose turn it is, and which has packets.
+impl<A: Aqm> Turns for FqCodel<A> {
+    type Aqm = A;
+
+    #[inline]
+    fn flows(&self) -> &Flows<A> {
+        &self.flows
+    }
+
+    #[inline]
+    fn chosen(&mut self) -> &mut Option<usize> {
+        &mut self.chosen
+    }
+
     #[inline]
     fn next_band(&mut self, now: Time) -> Option<usize> {
         loop {
@@ -286,7 +299,6 @@ impl<A: Aqm> FqCodel<A> {
         }
     }
 
-    /// The first packet of a band leaves, unless its AQM drops it.
     #[inline]
     fn release(&mut self, band: usize, replaces: bool, cx: &mut QueueCx<'_>) -> Option<Packet> {
         let before = self.flows.backlog();
@@ -324,29 +336,15 @@ impl<A: Aqm> QueueDiscipline for FqCodel<A> {
     }
 
     fn choose(&mut self, cx: &mut QueueCx<'_>) -> Option<Bytes> {
-        if self.chosen.is_none() {
-            self.chosen = self.next_band(cx.now);
-        }
-        self.flows.head_size(self.chosen?)
+        turns::choose(self, cx)
     }
 
     fn serve(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
-        let band = self.chosen.take()?;
-        self.release(band, false, cx)
+        turns::serve(self, cx)
     }
 
     fn dequeue(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
-        loop {
-            let band = self.chosen.take().or_else(|| self.next_band(cx.now))?;
-            let mut replaces = false;
-            while self.flows.band_backlog(band).packets > 0 {
-                let packet = self.release(band, replaces, cx);
-                if packet.is_some() {
-                    return packet;
-                }
-                replaces = true;
-            }
-        }
+        turns::dequeue(self, cx)
     }
 
     fn backlog(&self) -> Backlog {

@@ -6,15 +6,14 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use windtunnel_sim::StateRecording;
-use windtunnel_sim::{DequeuePoint, Window};
+use windtunnel_sim::{LinkParams, LinkRate, RecordParams, Window};
 use windtunnel_tcp::TcpParams;
 use windtunnel_units::{Bytes, Duration, Time};
 
-use crate::model::{Active, Change, Ect, Endpoints};
+use crate::model::{Active, Ect, Endpoints};
 use crate::schema::{
-    AckValue, ApplicationValue, ControllerValue, EcnValue, ImpairmentValue, InitialWindowValue, OneOrMany,
-    QueueValue, RateValue,
+    AckValue, ApplicationValue, ControllerValue, EcnValue, ElementValue, InitialWindowValue, OneOrMany,
+    QueueValue,
 };
 
 /// A scenario of windtunnel: flows over queues and links.
@@ -43,121 +42,91 @@ pub(crate) struct File {
     #[schemars(with = "Option<TcpParams>")]
     pub(crate) _tcp: IgnoredAny,
     /// The only bottleneck of a dumbbell. Use either this or `[[link]]`.
-    pub(crate) bottleneck: Option<BottleneckTable>,
+    #[schemars(with = "Option<BottleneckTable>")]
+    pub(crate) bottleneck: Option<IgnoredAny>,
     /// The return path of the ACKs in a dumbbell. Without it, ACKs return without queueing.
-    pub(crate) reverse: Option<ReverseTable>,
+    #[schemars(with = "Option<ReverseTable>")]
+    pub(crate) reverse: Option<IgnoredAny>,
     /// The nodes of a graph.
     #[serde(default)]
     pub(crate) node: Vec<NodeTable>,
     /// The links of a graph. Use either these or `[bottleneck]`.
     #[serde(default)]
-    pub(crate) link: Vec<LinkTable>,
+    #[schemars(with = "Vec<LinkTable>")]
+    pub(crate) link: Vec<IgnoredAny>,
     /// The flows.
     #[serde(default)]
     #[schemars(length(min = 1))]
     pub(crate) flow: Vec<FlowTable>,
     /// What is recorded.
     #[serde(default)]
-    pub(crate) record: RecordTable,
+    pub(crate) record: RecordParams,
     /// Measurement windows: results are also given for each of them.
     #[serde(default)]
     pub(crate) window: Vec<Window>,
 }
 
+/// The keys of every link. Only their schema is used: [`LinkParams`] are read as they are, and the others with the
+/// registry.
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "its schema is all that is needed of it")]
+pub(crate) struct LinkKeys {
+    /// The queue in front of the link: a name, or a table with `kind`.
+    #[serde(default = "elsewhere")]
+    #[schemars(with = "QueueValue")]
+    queue: IgnoredAny,
+    /// What happens to packets behind the link: names, or tables with `kind`. Needs `endpoints = "linux"`.
+    #[serde(default = "elsewhere")]
+    #[schemars(with = "OneOrMany<ElementValue>")]
+    impair: IgnoredAny,
+    #[serde(flatten)]
+    params: LinkParams,
+}
+
 /// A link without a name.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "its schema is all that is needed of it")]
 pub(crate) struct BottleneckTable {
     /// The rate at the start of the run, or `{ trace = "file" }`: a file of transmission opportunities (Mahimahi).
-    #[serde(rename = "rate", default = "elsewhere")]
-    #[schemars(with = "RateValue", required)]
-    pub(crate) _rate: IgnoredAny,
-    /// The bytes of link-layer headers that each packet adds on the link (14 for Ethernet, for example).
-    #[serde(default)]
-    pub(crate) overhead: Bytes,
-    /// What happens to packets behind the link: names, or tables with `kind`. Needs `endpoints = "linux"`.
-    #[serde(default = "elsewhere", rename = "impair")]
-    #[schemars(with = "OneOrMany<ImpairmentValue>")]
-    pub(crate) _impair: IgnoredAny,
-    /// The propagation delay behind the link, one way. Part of the `rtt` of its flows.
-    #[serde(default)]
-    pub(crate) delay: Duration,
-    /// The queue in front of the link: a name, or a table with `kind`.
-    #[serde(default = "elsewhere", rename = "queue")]
-    #[schemars(with = "QueueValue")]
-    pub(crate) _queue: IgnoredAny,
-    /// Changes of the rate, in order of time.
-    #[serde(default)]
-    pub(crate) changes: Vec<Change>,
-    /// When a packet leaves its queue; the default is `end` with ideal endpoints (as in the MDS document), otherwise
-    /// `start`.
-    pub(crate) dequeue_point: Option<DequeuePoint>,
+    rate: LinkRate,
+    #[serde(flatten)]
+    keys: LinkKeys,
 }
 
 /// The return path of the ACKs.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "its schema is all that is needed of it")]
 pub(crate) struct ReverseTable {
     /// The rate at the start of the run; without it, ACKs do not queue.
-    #[serde(default = "elsewhere", rename = "rate")]
-    #[schemars(with = "Option<RateValue>")]
-    pub(crate) _rate: IgnoredAny,
-    /// The bytes of link-layer headers that each packet adds on the link.
-    #[serde(default)]
-    pub(crate) overhead: Bytes,
-    /// The propagation delay behind the link, one way. Part of the `rtt` of its flows.
-    #[serde(default)]
-    pub(crate) delay: Duration,
-    /// What happens to packets behind the link: names, or tables with `kind`. Needs `endpoints = "linux"`.
-    #[serde(default = "elsewhere", rename = "impair")]
-    #[schemars(with = "OneOrMany<ImpairmentValue>")]
-    pub(crate) _impair: IgnoredAny,
-    /// The queue in front of the link: a name, or a table with `kind`.
-    #[serde(default = "elsewhere", rename = "queue")]
-    #[schemars(with = "QueueValue")]
-    pub(crate) _queue: IgnoredAny,
-    /// Changes of the rate, in order of time.
-    #[serde(default)]
-    pub(crate) changes: Vec<Change>,
-    /// When a packet leaves its queue; the default is `end` with ideal endpoints (as in the MDS document), otherwise
-    /// `start`.
-    pub(crate) dequeue_point: Option<DequeuePoint>,
+    rate: Option<LinkRate>,
+    #[serde(flatten)]
+    keys: LinkKeys,
 }
 
 /// A link of a graph, in one direction.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "its schema is all that is needed of it")]
 pub(crate) struct LinkTable {
+    #[serde(flatten)]
+    place: LinkPlace,
+    /// The rate at the start of the run, or `{ trace = "file" }`: a file of transmission opportunities (Mahimahi).
+    rate: LinkRate,
+    #[serde(flatten)]
+    keys: LinkKeys,
+}
+
+/// The name of a link and its place in a graph.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct LinkPlace {
     /// Its name.
     pub(crate) name: String,
     /// The node at which the link starts.
     pub(crate) from: String,
     /// The node at which the link ends.
     pub(crate) to: String,
-    /// The rate at the start of the run, or `{ trace = "file" }`: a file of transmission opportunities (Mahimahi).
-    #[serde(rename = "rate", default = "elsewhere")]
-    #[schemars(with = "RateValue", required)]
-    pub(crate) _rate: IgnoredAny,
-    /// The bytes of link-layer headers that each packet adds on the link (14 for Ethernet, for example).
-    #[serde(default)]
-    pub(crate) overhead: Bytes,
-    /// What happens to packets behind the link: names, or tables with `kind`. Needs `endpoints = "linux"`.
-    #[serde(default = "elsewhere", rename = "impair")]
-    #[schemars(with = "OneOrMany<ImpairmentValue>")]
-    pub(crate) _impair: IgnoredAny,
-    /// The propagation delay behind the link. Part of the `rtt` of the flows that pass it.
-    #[serde(default)]
-    pub(crate) delay: Duration,
-    /// The queue in front of the link: a name, or a table with `kind`.
-    #[serde(default = "elsewhere", rename = "queue")]
-    #[schemars(with = "QueueValue")]
-    pub(crate) _queue: IgnoredAny,
-    /// Changes of the rate, in order of time.
-    #[serde(default)]
-    pub(crate) changes: Vec<Change>,
-    /// When a packet leaves its queue; the default is `end` with ideal endpoints (as in the MDS document), otherwise
-    /// `start`.
-    pub(crate) dequeue_point: Option<DequeuePoint>,
 }
 
 /// A node of a graph.
@@ -234,36 +203,6 @@ pub(crate) struct FlowTable {
     #[serde(default = "elsewhere", rename = "ack")]
     #[schemars(with = "AckValue")]
     pub(crate) _ack: IgnoredAny,
-}
-
-/// What is recorded.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub(crate) struct RecordTable {
-    /// The resolution of the time series.
-    pub(crate) interval: Duration,
-    /// The minimum distance of single events (sojourn times, windows, marks) that are kept in each series; with 0 s,
-    /// none are kept. The default is a 20,000th of the run, at least 100 us.
-    pub(crate) points: Option<Duration>,
-    /// When the internal numbers of controllers and queues are recorded.
-    pub(crate) state: StateRecording,
-    /// Whether every dequeue and every ACK is kept. Use this for short runs, because memory grows with their number.
-    pub(crate) events: bool,
-    /// Whether every packet is kept at its sender, before and after each queue, and at its receiver, as captures need
-    /// it. Use this for short runs, because memory grows with their number.
-    pub(crate) packets: bool,
-}
-
-impl Default for RecordTable {
-    fn default() -> RecordTable {
-        RecordTable {
-            interval: Duration::from_millis(10),
-            points: None,
-            state: StateRecording::default(),
-            events: false,
-            packets: false,
-        }
-    }
 }
 
 fn default_seed() -> u64 {

@@ -22,12 +22,12 @@ pub use compile::compile;
 pub use error::ScenarioError;
 pub use listing::listing;
 pub use model::{
-    Active, Change, Ect, Endpoints, FlowGroup, Link, LinkRate, Member, Queue, Record, Route, Scenario, Shape,
-    SharedController, TcpTransport, Transport,
+    Active, Ect, Endpoints, FlowGroup, Link, Member, Queue, Route, Scenario, Shape, SharedController,
+    Transport,
 };
 pub use registry::{ForeignAlgorithm, ForeignParameter, ForeignValue, Registry, RegistryError};
 pub use schema::schema;
-pub use windtunnel_sim::{DequeuePoint, Window};
+pub use windtunnel_sim::{Change, DequeuePoint, LinkParams, LinkRate, RecordParams, Window};
 
 impl Scenario {
     /// Reads a scenario from TOML text. `file` is named in messages; `overrides` are `key=value`, applied in order on

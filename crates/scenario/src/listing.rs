@@ -21,7 +21,7 @@ pub fn listing(registry: &Registry) -> String {
         "responses": entries(&registry.responses, "", generator),
         "queues": entries(&registry.queues, &aqms, generator),
         "applications": entries(&registry.applications, "", generator),
-        "impairments": entries(&registry.impairments, "", generator),
+        "impairments": entries(&registry.elements, "", generator),
         "tcp": table::<TcpParams>("tcp", "The mechanisms of a TCP connection", generator),
         "acks": acks(generator),
     });

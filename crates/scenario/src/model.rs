@@ -10,12 +10,9 @@ use windtunnel_qdisc::ecn::EcnMode;
 use windtunnel_qdisc::{Limit, QueueSpec};
 use windtunnel_sim::application::ApplicationConfig;
 use windtunnel_sim::element::ElementParams;
-use windtunnel_sim::{DequeuePoint, RateTrace, StateRecording, Window};
-use windtunnel_tcp::bsd42::Bsd42Params;
-use windtunnel_tcp::{AckParams, FeedbackScheme, TcpParams};
-use windtunnel_units::{Bytes, Duration, Rate, Time};
-
-use crate::registry::BSD42;
+use windtunnel_sim::{LinkParams, LinkRate, RecordParams, Window};
+use windtunnel_tcp::Endpoint;
+use windtunnel_units::{Bytes, Duration, Time};
 
 /// A scenario, valid and complete.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,7 +34,7 @@ pub struct Scenario {
     /// The flows, as groups of equal ones.
     pub flows: Vec<FlowGroup>,
     /// What is recorded.
-    pub record: Record,
+    pub record: RecordParams,
     /// Measurement windows.
     pub windows: Vec<Window>,
 }
@@ -70,46 +67,14 @@ pub struct Link {
     pub name: String,
     /// The nodes at which the link starts and ends, as indices into [`Shape::Graph`]; `None` in a dumbbell.
     pub ends: Option<(usize, usize)>,
-    /// How fast it is.
-    pub rate: LinkRate,
-    /// The bytes of link-layer headers that each packet adds on the wire.
-    pub overhead: Bytes,
-    /// The propagation delay behind it.
-    pub delay: Duration,
-    /// What happens to packets behind it, one after the other.
-    pub impair: Vec<Arc<dyn ElementParams>>,
+    /// How fast it is. Without a rate the link takes no time, and only its elements matter.
+    pub rate: Option<LinkRate>,
+    /// Its keys.
+    pub params: LinkParams,
     /// The queue in front of it.
     pub queue: Queue,
-    /// When the rate changes, in order of time.
-    pub changes: Vec<Change>,
-    /// When its queue decides.
-    pub dequeue_point: DequeuePoint,
-}
-
-/// How fast a link is.
-#[derive(Clone, Debug, PartialEq)]
-pub enum LinkRate {
-    /// This rate at the start of the run.
-    Fixed(Rate),
-    /// The rate of a trace of transmission opportunities.
-    Trace {
-        /// The file, as the scenario names it.
-        file: String,
-        /// What it says.
-        trace: Arc<RateTrace>,
-    },
-    /// The link takes no time: only its delay and the impairments behind it matter.
-    Unlimited,
-}
-
-/// A change of a link's rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Change {
-    /// When.
-    pub at: Time,
-    /// The new rate, from the next packet on.
-    pub rate: Rate,
+    /// What happens to packets behind it, one after the other.
+    pub elements: Vec<Arc<dyn ElementParams>>,
 }
 
 /// A queue.
@@ -138,46 +103,18 @@ pub struct FlowGroup {
     pub active: Vec<Active>,
     /// What its application does.
     pub application: ApplicationConfig,
-    /// The transport of its data.
+    /// The name of its controller in results; a flow without one is named after what it does.
+    pub cc_name: String,
+    /// How its data are carried.
     pub transport: Transport,
+    /// What both ends agree on. Compilation gives each member its own index.
+    pub endpoint: Endpoint,
     /// The route of its packets.
     pub route: Route,
 }
 
-/// The transport of a flow's data.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Transport {
-    /// TCP under a controller.
-    Tcp(Box<TcpTransport>),
-    /// TCP from before congestion control, as in 4.2BSD.
-    Bsd42(Box<Bsd42Params>),
-    /// Datagrams: every datagram of the application leaves as it is sent.
-    Udp {
-        /// The code point of its packets, if they are ECN-capable.
-        ect: Option<Ect>,
-    },
-}
-
-/// TCP under a controller.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TcpTransport {
-    /// The controller's short name: `cubic-mds`.
-    pub name: String,
-    /// The controller.
-    pub controller: SharedController,
-    /// Departures are spaced by the controller's pacing.
-    pub pacing: bool,
-    /// How its receivers report marks; its packets are ECN-capable if they do.
-    pub feedback: FeedbackScheme,
-    /// The code point of its packets, if they are ECN-capable.
-    pub ect: Ect,
-    /// The initial window in segments.
-    pub iw: u32,
-    /// How receivers acknowledge.
-    pub ack: AckParams,
-    /// The mechanisms of both ends; loss-free endpoints have none.
-    pub mechanisms: Option<TcpParams>,
-}
+/// How a flow's data are carried.
+pub type Transport = windtunnel_sim::Transport<SharedController>;
 
 /// The code point of ECN-capable packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -232,21 +169,6 @@ pub struct Route {
     pub own_delay: Duration,
 }
 
-/// What is recorded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Record {
-    /// The resolution of the time series.
-    pub interval: Duration,
-    /// The minimum distance of single events that are kept in each series; with zero, none are kept.
-    pub points: Duration,
-    /// When the state of controllers and queues is kept.
-    pub state: StateRecording,
-    /// Every dequeue and every ACK is kept.
-    pub events: bool,
-    /// Every packet is kept at each place where it can be captured.
-    pub packets: bool,
-}
-
 /// One flow of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
@@ -265,30 +187,13 @@ impl FlowGroup {
             Member { name: member_name(&self.name, self.count, n), active }
         })
     }
-
-    /// The name of its controller in results; a flow without one is named after what it does.
-    pub fn cc_name(&self) -> &str {
-        match &self.transport {
-            Transport::Tcp(tcp) => &tcp.name,
-            Transport::Bsd42(_) => BSD42,
-            Transport::Udp { .. } => self.application.kind(),
-        }
-    }
-
-    /// Its TCP, if it has one with a controller.
-    pub fn tcp(&self) -> Option<&TcpTransport> {
-        match &self.transport {
-            Transport::Tcp(tcp) => Some(tcp),
-            Transport::Bsd42(_) | Transport::Udp { .. } => None,
-        }
-    }
 }
 
 impl Scenario {
     /// The algorithms whose code is not compiled into the program, each once: "controller my-aimd".
     pub fn foreign(&self) -> Vec<String> {
         let mut found = Vec::new();
-        let controllers = self.flows.iter().filter_map(|group| group.tcp().map(|tcp| &tcp.controller));
+        let controllers = self.flows.iter().filter_map(|group| group.transport.controller());
         for controller in controllers.filter(|controller| controller.is_foreign()) {
             let name = format!("controller {}", controller.name());
             if !found.contains(&name) {

@@ -5,10 +5,11 @@ use std::fmt::Write;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use windtunnel_qdisc::{Limit, QueueSpec};
-use windtunnel_tcp::FeedbackScheme;
+use windtunnel_tcp::{Endpoint, FeedbackScheme};
+use windtunnel_wire::Ecn;
 
-use crate::model::{Ect, Endpoints, FlowGroup, Link, LinkRate, Queue, Scenario, Shape, Transport};
-use crate::registry::{BSD42, Described, MDS_SUFFIX};
+use crate::model::{Ect, Endpoints, FlowGroup, Link, Queue, Scenario, Shape, Transport};
+use crate::registry::{Described, MDS_SUFFIX};
 
 impl Scenario {
     /// The scenario as JSON, in the form of the file.
@@ -57,15 +58,7 @@ impl Scenario {
             }
         }
         tables.insert("flow".into(), self.flows.iter().map(|group| self.flow(group)).collect());
-        let record = &self.record;
-        let record = json!({
-            "interval": record.interval,
-            "points": record.points,
-            "state": record.state,
-            "events": record.events,
-            "packets": record.packets,
-        });
-        tables.insert("record".into(), record);
+        tables.insert("record".into(), Value::Object(object(&self.record)));
         if !self.windows.is_empty() {
             tables.insert("window".into(), json!(self.windows));
         }
@@ -74,7 +67,7 @@ impl Scenario {
 
     fn flow(&self, group: &FlowGroup) -> Value {
         let mut flow = entries([("name", json!(group.name))]);
-        flow.extend(controller(&group.transport).map(|cc| ("cc".to_owned(), cc)));
+        flow.extend(controller(group).map(|cc| ("cc".to_owned(), cc)));
         flow.insert("rtt".into(), json!(group.route.rtt));
         if self.endpoints == Endpoints::Linux {
             flow.insert("app".into(), Value::Object(group.application.table()));
@@ -95,35 +88,35 @@ impl Scenario {
             flow.insert("active".into(), json!(group.active));
         }
         flow.insert("count".into(), json!(group.count));
+        let Endpoint { feedback, paced, iw, ecn: code_point, .. } = group.endpoint;
         match &group.transport {
-            Transport::Tcp(tcp) => {
-                flow.insert("ecn".into(), ecn(tcp.feedback));
-                flow.extend(ect(tcp.ect));
+            Transport::Ideal { ack, .. } | Transport::Tcp { ack, .. } => {
+                flow.insert("ecn".into(), ecn(feedback));
+                flow.extend(ect(code_point));
                 flow.extend(entries([
-                    ("pacing", json!(tcp.pacing)),
-                    ("iw", json!(format!("{} packets", tcp.iw))),
-                    ("ack", json!(tcp.ack)),
+                    ("pacing", json!(paced)),
+                    ("iw", json!(format!("{} packets", iw.get() / group.endpoint.mss().get()))),
+                    ("ack", json!(ack)),
                 ]));
-                flow.extend(tcp.mechanisms.iter().map(|tcp| ("tcp".to_owned(), Value::Object(object(tcp)))));
+                let mechanisms = group.transport.mechanisms();
+                flow.extend(mechanisms.map(|tcp| ("tcp".to_owned(), Value::Object(object(tcp)))));
             }
-            Transport::Udp { ect: code_point } => {
-                flow.insert("ecn".into(), json!(code_point.is_some()));
-                flow.extend(code_point.and_then(ect));
+            Transport::Udp => {
+                flow.insert("ecn".into(), json!(code_point != Ecn::NotEct));
+                flow.extend(ect(code_point));
             }
-            Transport::Bsd42(_) => {}
+            Transport::Bsd42(_) | Transport::Foreign(_) => {}
         }
         Value::Object(flow)
     }
 }
 
-fn controller(transport: &Transport) -> Option<Value> {
-    let (name, params) = match transport {
+fn controller(group: &FlowGroup) -> Option<Value> {
+    let (name, params) = match (&group.transport, group.transport.controller()) {
         // Tahoe grows like Reno, so its name says more than its growth.
-        Transport::Tcp(tcp) => {
-            (tcp.name.strip_suffix(MDS_SUFFIX).unwrap_or(&tcp.name), tcp.controller.to_map())
-        }
-        Transport::Bsd42(params) => (BSD42, object(&**params)),
-        Transport::Udp { .. } => return None,
+        (_, Some(cc)) => (group.cc_name.strip_suffix(MDS_SUFFIX).unwrap_or(&group.cc_name), cc.to_map()),
+        (Transport::Bsd42(params), None) => (&*group.cc_name, object(&**params)),
+        (_, None) => return None,
     };
     let mut cc = entries([("kind", json!(name))]);
     cc.extend(params);
@@ -132,25 +125,14 @@ fn controller(transport: &Transport) -> Option<Value> {
 
 fn line(link: &Link) -> Map<String, Value> {
     let mut table = Map::new();
-    match &link.rate {
-        LinkRate::Fixed(rate) => table.insert("rate".into(), json!(rate)),
-        LinkRate::Trace { file, .. } => table.insert("rate".into(), json!({ "trace": file })),
-        LinkRate::Unlimited => None,
-    };
-    if link.rate != LinkRate::Unlimited {
-        table.extend(entries([
-            ("overhead", json!(link.overhead)),
-            ("delay", json!(link.delay)),
-            ("queue", queue(&link.queue)),
-            ("dequeue_point", json!(link.dequeue_point)),
-        ]));
+    if let Some(rate) = &link.rate {
+        table.insert("rate".into(), json!(rate));
+        table.extend(object(&link.params));
+        table.insert("queue".into(), queue(&link.queue));
     }
-    if !link.impair.is_empty() {
-        let impair = link.impair.iter().map(|config| Value::Object(config.table()));
-        table.insert("impair".into(), impair.collect());
-    }
-    if !link.changes.is_empty() {
-        table.insert("changes".into(), json!(link.changes));
+    if !link.elements.is_empty() {
+        let elements = link.elements.iter().map(|config| Value::Object(config.table()));
+        table.insert("impair".into(), elements.collect());
     }
     table
 }
@@ -267,6 +249,6 @@ fn ecn(scheme: FeedbackScheme) -> Value {
 }
 
 /// The code point of ECN-capable packets, unless it is the usual one.
-fn ect(ect: Ect) -> Option<(String, Value)> {
-    (ect != Ect::default()).then(|| ("ect".to_owned(), json!(ect)))
+fn ect(code_point: Ecn) -> Option<(String, Value)> {
+    (code_point == Ecn::Ect1).then(|| ("ect".to_owned(), json!(Ect::Ect1)))
 }

@@ -12,7 +12,6 @@ use windtunnel_qdisc::QueueInit;
 use windtunnel_qdisc::ecn::EcnMode;
 use windtunnel_tcp::bsd42::Bsd42Params;
 use windtunnel_tcp::{AckParams, AckPolicy, FeedbackScheme};
-use windtunnel_units::Rate;
 
 use crate::file::File;
 use crate::registry::{BSD42, CLASSICS, Family, MDS_SUFFIX, Registry};
@@ -25,7 +24,7 @@ pub fn schema(registry: &Registry) -> String {
         (SLOW_START_VALUE, name_or_table(&registry.slow_starts, &[""], &Map::new(), None, generator)),
         (QueueValue::NAME, queue(registry, generator)),
         (ApplicationValue::NAME, name_or_table(&registry.applications, &[""], &Map::new(), None, generator)),
-        (ImpairmentValue::NAME, name_or_table(&registry.impairments, &[""], &Map::new(), None, generator)),
+        (ElementValue::NAME, name_or_table(&registry.elements, &[""], &Map::new(), None, generator)),
     ];
     let mut schema = generator.root_schema_for::<File>().to_value();
     for (name, algorithm) in algorithms {
@@ -86,7 +85,7 @@ from_registry! {
     /// The value of `app`.
     ApplicationValue = "Application";
     /// One value of `impair`.
-    ImpairmentValue = "Impairment";
+    ElementValue = "Impairment";
     /// The value of `queue`.
     QueueValue = "Queue";
 }
@@ -94,7 +93,7 @@ from_registry! {
 /// The definition of the value of `slow_start`.
 const SLOW_START_VALUE: &str = "SlowStart";
 
-/// One value, or a list of such.
+/// One value, or a list of values.
 #[derive(Debug, JsonSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "its schema is all that is needed of it")]
@@ -104,10 +103,6 @@ pub(crate) enum OneOrMany<T> {
     /// A list.
     Many(Vec<T>),
 }
-
-/// The value of `rate`.
-#[derive(Debug)]
-pub(crate) struct RateValue;
 
 /// The value of `iw`.
 #[derive(Debug)]
@@ -167,24 +162,6 @@ fn queue(registry: &Registry, generator: &mut SchemaGenerator) -> Schema {
     more.insert("age".into(), age);
     let aqm = name_or_table(&registry.aqms, &[""], &Map::new(), None, generator);
     name_or_table(&registry.queues, &[""], &more, Some(&aqm), generator)
-}
-
-impl JsonSchema for RateValue {
-    fn schema_name() -> Cow<'static, str> {
-        "LinkRate".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let trace = json!({
-            "type": "object",
-            "properties": {
-                "trace": { "type": "string", "description": "A file, beside the scenario's." },
-            },
-            "required": ["trace"],
-            "additionalProperties": false,
-        });
-        json_schema!({ "anyOf": [generator.subschema_for::<Rate>(), trace] })
-    }
 }
 
 impl JsonSchema for InitialWindowValue {

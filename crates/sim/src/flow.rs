@@ -11,7 +11,7 @@ use crate::endpoint::Ends;
 pub(crate) enum Hop {
     Link(u32),
     Line(u32),
-    Impairment(u32),
+    Element(u32),
     Receiver,
     Sender,
 }

@@ -21,14 +21,14 @@ mod simulation;
 mod streams;
 
 pub use distribution::{CdfPoint, Distribution, Quantity, SizeDistribution, TimeDistribution};
+pub use link::{Change, DequeuePoint, LinkParams, LinkRate};
 pub use network::{
-    Action, ControllerFactory, DequeuePoint, FlowSpec, ImpairmentSpec, LinkRate, LinkSpec, Network, PathHop,
-    RecordSpec, Transport, Window,
+    Action, ControllerFactory, ElementSpec, FlowSpec, LinkSpec, Network, PathHop, Transport, Window,
 };
 pub use rate_trace::{RateTrace, TraceError, parse_mahimahi};
-pub use recorder::StateRecording;
+pub use recorder::{RecordParams, StateRecording};
 pub use result::{
-    BandSummary, CwndSummary, DatagramSummary, DropSummary, FlowSummary, ImpairmentSummary, LimitSummary,
+    BandSummary, CwndSummary, DatagramSummary, DropSummary, ElementSummary, FlowSummary, LimitSummary,
     Percentiles, QueueSummary, RunResult, SizeClassSummary, SlowStartExit, Stalled, Summary, TransferSummary,
     WindowSummary,
 };

@@ -1,5 +1,7 @@
 //! A link: a queue, and a transmitter that serialises one packet at a time.
 
+mod params;
+
 use std::sync::Arc;
 
 use windtunnel_qdisc::ecn::Outcome;
@@ -7,8 +9,10 @@ use windtunnel_qdisc::{Accounts, Incident, QueueCx, QueueDiscipline, QueueStats}
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 use windtunnel_wire::Packet;
 
-use crate::network::{DequeuePoint, LinkRate, LinkSpec};
+use crate::network::LinkSpec;
 use crate::rate_trace::{RateTrace, TraceCursor};
+
+pub use params::{Change, DequeuePoint, LinkParams, LinkRate};
 
 /// The state of the transmitter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,17 +66,22 @@ pub(crate) struct Link {
 }
 
 impl Link {
+    /// # Panics
+    /// If the parameters are out of range.
     pub(crate) fn new(spec: LinkSpec) -> Link {
+        if let Err(error) = spec.params.check() {
+            panic!("{}: {error}", spec.name);
+        }
         Link {
             timed: spec.queue.next_timer().is_some(),
             queue: spec.queue,
             rate: spec.rate.mean(),
             trace: match spec.rate {
                 LinkRate::Fixed(_) => None,
-                LinkRate::Trace(trace) => Some((trace, TraceCursor::default())),
+                LinkRate::Trace { opportunities, .. } => Some((opportunities, TraceCursor::default())),
             },
-            overhead: spec.overhead,
-            dequeue_point: spec.dequeue_point,
+            overhead: spec.params.overhead,
+            dequeue_point: spec.params.dequeue_point.unwrap_or_default(),
             transmitter: Transmitter::Idle,
             departure: None,
             accounts: Accounts::default(),

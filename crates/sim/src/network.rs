@@ -10,13 +10,13 @@ use windtunnel_cc::CongestionControl;
 use windtunnel_qdisc::QueueDiscipline;
 use windtunnel_tcp::bsd42::Bsd42Params;
 use windtunnel_tcp::{AckParams, Endpoint, TcpParams};
-use windtunnel_units::{Bytes, Duration, Rate, Time};
+use windtunnel_units::{Duration, Rate, Time};
 
 use crate::application::{ApplicationConfig, Protocol};
 use crate::element::ElementParams;
 use crate::endpoint::Stack;
-use crate::rate_trace::RateTrace;
-use crate::recorder::StateRecording;
+use crate::link::{Change, LinkParams, LinkRate};
+use crate::recorder::RecordParams;
 
 /// A network, ready to run.
 #[derive(Debug)]
@@ -24,17 +24,33 @@ pub struct Network {
     /// The links; a path refers to them by index.
     pub links: Vec<LinkSpec>,
     /// The effects of media on packets; a path refers to them by index.
-    pub impairments: Vec<ImpairmentSpec>,
+    pub elements: Vec<ElementSpec>,
     /// The flows; [`windtunnel_wire::FlowId`] is their index.
     pub flows: Vec<FlowSpec>,
-    /// What changes when, in order of time.
+    /// What flows do when, in order of time. The links' own changes of rate ([`LinkParams::changes`]) come on top.
     pub plan: Vec<(Time, Action)>,
     /// When the run ends.
     pub duration: Duration,
     /// What is recorded.
-    pub record: RecordSpec,
+    pub record: RecordParams,
+    /// Measurement windows.
+    pub windows: Vec<Window>,
     /// Loss-free endpoints: a packet that a queue would drop is delivered with CE.
     pub deliver_drops: bool,
+}
+
+impl Network {
+    /// The plan with the changes of the links' rates. At equal times rates change before flows start.
+    pub(crate) fn whole_plan(&self) -> Vec<(Time, Action)> {
+        let of_link = |(index, link): (usize, &LinkSpec)| {
+            let action = move |change: &Change| (change.at, Action::SetRate(index, change.rate));
+            link.params.changes.iter().map(action).collect::<Vec<_>>()
+        };
+        let rates = self.links.iter().enumerate().flat_map(of_link);
+        let mut plan: Vec<(Time, Action)> = rates.chain(self.plan.iter().copied()).collect();
+        plan.sort_by_key(|(at, _)| *at);
+        plan
+    }
 }
 
 /// A queue, a rate, and a propagation delay.
@@ -42,56 +58,23 @@ pub struct Network {
 pub struct LinkSpec {
     /// Its name in results.
     pub name: String,
-    /// The rate at the start of the run.
+    /// How fast it is.
     pub rate: LinkRate,
-    /// Headers below IP that take time on the wire for each packet: 38 bytes on Ethernet with preamble and gap.
-    pub overhead: Bytes,
-    /// The propagation delay after serialisation.
-    pub delay: Duration,
+    /// Its keys.
+    pub params: LinkParams,
     /// The queue in front of it.
     pub queue: Box<dyn QueueDiscipline>,
-    /// When the dequeue decision is taken.
-    pub dequeue_point: DequeuePoint,
-}
-
-/// How fast a link is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LinkRate {
-    /// A number of bits per second.
-    Fixed(Rate),
-    /// Given by a trace of transmission opportunities.
-    Trace(Arc<RateTrace>),
-}
-
-impl LinkRate {
-    /// The rate, or the mean of the trace: the rate that a queue knows.
-    pub fn mean(&self) -> Rate {
-        match self {
-            LinkRate::Fixed(rate) => *rate,
-            LinkRate::Trace(trace) => trace.mean_rate(),
-        }
-    }
 }
 
 /// An element of a path.
 #[derive(Clone, Debug)]
-pub struct ImpairmentSpec {
+pub struct ElementSpec {
     /// Its name in results.
     pub name: String,
     /// What it does.
     pub config: Arc<dyn ElementParams>,
     /// The seed of its own random stream.
     pub seed: u64,
-}
-
-/// When a packet leaves its queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum DequeuePoint {
-    /// Before its serialisation, which the sojourn time then excludes.
-    Start,
-    /// After its serialisation: it counts as queued meanwhile (spec/mds section 2).
-    End,
 }
 
 /// A flow: one direction of data between two hosts.
@@ -109,7 +92,7 @@ pub struct FlowSpec {
     pub application: ApplicationConfig,
     /// The seed of its application's own random stream.
     pub seed: u64,
-    /// From the sender to the receiver. A flow passes a link or an impairment at most once, counting both directions.
+    /// From the sender to the receiver. A flow passes a link or an element at most once, counting both directions.
     pub forward: Vec<PathHop>,
     /// From the receiver to the sender.
     pub reverse: Vec<PathHop>,
@@ -136,22 +119,23 @@ impl FlowSpec {
     }
 }
 
-/// How a flow's data are carried.
-#[derive(Clone, Debug)]
-pub enum Transport {
-    /// Loss-free endpoints, for runs with [`Network::deliver_drops`]: the application is bulk, and no impairment on
-    /// the way reorders or duplicates packets ([`ElementParams::keeps_order`]). If a packet is lost nevertheless, the
-    /// flow stalls.
+/// How a flow's data are carried. `C` is the sender's controller: what makes it in a network, and its parameters in a
+/// scenario.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Transport<C = ControllerFactory> {
+    /// Loss-free endpoints, for runs with [`Network::deliver_drops`]: the application is bulk, and no element on the
+    /// way reorders or duplicates packets ([`ElementParams::keeps_order`]). If a packet is lost nevertheless, the flow
+    /// stalls.
     Ideal {
         /// The sender's controller.
-        cc: ControllerFactory,
+        cc: C,
         /// How the receiver acknowledges.
         ack: AckParams,
     },
     /// A TCP as Linux has it; every mechanism can be switched.
     Tcp {
         /// The sender's controller.
-        cc: ControllerFactory,
+        cc: C,
         /// The mechanisms of both ends.
         params: Box<TcpParams>,
         /// How the receiver acknowledges.
@@ -163,6 +147,43 @@ pub enum Transport {
     Udp,
     /// A stack that is not part of this crate.
     Foreign(Arc<dyn Stack>),
+}
+
+impl<C> Transport<C> {
+    /// The sender's controller, if it has one.
+    pub fn controller(&self) -> Option<&C> {
+        match self {
+            Transport::Ideal { cc, .. } | Transport::Tcp { cc, .. } => Some(cc),
+            Transport::Bsd42(_) | Transport::Udp | Transport::Foreign(_) => None,
+        }
+    }
+
+    /// How the receiver acknowledges, if that can be chosen.
+    pub fn ack(&self) -> Option<AckParams> {
+        match self {
+            Transport::Ideal { ack, .. } | Transport::Tcp { ack, .. } => Some(*ack),
+            Transport::Bsd42(_) | Transport::Udp | Transport::Foreign(_) => None,
+        }
+    }
+
+    /// The mechanisms of both ends; loss-free endpoints have none.
+    pub fn mechanisms(&self) -> Option<&TcpParams> {
+        match self {
+            Transport::Tcp { params, .. } => Some(params),
+            Transport::Ideal { .. } | Transport::Bsd42(_) | Transport::Udp | Transport::Foreign(_) => None,
+        }
+    }
+
+    /// The same with another form of its controller.
+    pub fn with_controller<D>(self, convert: impl FnOnce(C) -> D) -> Transport<D> {
+        match self {
+            Transport::Ideal { cc, ack } => Transport::Ideal { cc: convert(cc), ack },
+            Transport::Tcp { cc, params, ack } => Transport::Tcp { cc: convert(cc), params, ack },
+            Transport::Bsd42(params) => Transport::Bsd42(params),
+            Transport::Udp => Transport::Udp,
+            Transport::Foreign(stack) => Transport::Foreign(stack),
+        }
+    }
 }
 
 /// Makes controllers: one for a flow, or one for each connection of an application that has many.
@@ -205,9 +226,9 @@ pub enum PathHop {
     Link(usize),
     /// A fixed delay of this flow alone.
     Delay(Duration),
-    /// Through the impairment with this index. Where several follow each other, they are in the order of
+    /// Through the element with this index. Where several follow each other, they are in the order of
     /// [`ElementParams::stage`].
-    Impairment(usize),
+    Element(usize),
 }
 
 /// A planned change.
@@ -219,24 +240,6 @@ pub enum Action {
     Stop(usize),
     /// The link has another rate, from the next packet on.
     SetRate(usize, Rate),
-}
-
-/// What is recorded.
-#[derive(Clone, Debug)]
-pub struct RecordSpec {
-    /// The resolution of the time series.
-    pub interval: Duration,
-    /// Single events (sojourn times, windows, marks) are kept at least this far apart, per series; `None`: not at
-    /// all.
-    pub points: Option<Duration>,
-    /// When the state of controllers and queues is recorded.
-    pub state: StateRecording,
-    /// Every dequeue and every ACK is kept. For short runs: memory grows with the number of events.
-    pub events: bool,
-    /// Every packet is captured at every point of its way, with its sender's state. Also for short runs only.
-    pub packets: bool,
-    /// Measurement windows.
-    pub windows: Vec<Window>,
 }
 
 /// A measurement window.

@@ -36,8 +36,9 @@ pub struct Summary {
     pub flows: Vec<FlowSummary>,
     /// Each queue, over the whole run.
     pub queues: Vec<QueueSummary>,
-    /// Each impairment, over the whole run.
-    pub impairments: Vec<ImpairmentSummary>,
+    /// Each element, over the whole run.
+    #[serde(rename = "impairments")]
+    pub elements: Vec<ElementSummary>,
     /// Each measurement window.
     pub windows: Vec<WindowSummary>,
 }
@@ -212,9 +213,9 @@ pub struct DatagramSummary {
     pub jitter_ms: Option<f64>,
 }
 
-/// An impairment over the whole run: `arrived + duplicated = passed + lost + held`.
+/// An element over the whole run: `arrived + duplicated = passed + lost + held`.
 #[derive(Clone, Debug, Serialize)]
-pub struct ImpairmentSummary {
+pub struct ElementSummary {
     /// Its name.
     pub name: String,
     /// Its effect.

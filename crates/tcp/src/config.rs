@@ -51,7 +51,7 @@ impl WindowScale {
 }
 
 /// One connection as both of its ends see it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Endpoint {
     /// The flow's index in the network.
     pub flow: FlowId,

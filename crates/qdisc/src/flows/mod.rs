@@ -6,6 +6,7 @@
 mod classifier;
 mod pool;
 mod rota;
+pub(crate) mod turns;
 
 use std::fmt;
 
@@ -22,6 +23,7 @@ use pool::{Chain, Pool};
 pub use classifier::FlowHash;
 pub(crate) use classifier::{Buckets, Classifier};
 pub(crate) use rota::Rota;
+pub(crate) use turns::Turns;
 
 /// Makes the AQMs of bands.
 pub(crate) struct AqmFactory<A>(Box<dyn Fn(&AqmInit) -> A + Send>);

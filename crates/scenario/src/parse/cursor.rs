@@ -121,6 +121,14 @@ impl<'n> Cursor<'n> {
             .map_err(|fault| fault.at(self.location()))
     }
 
+    /// Reports a value that is not a table.
+    pub(crate) fn expect_table(&self) -> Result<(), Fault> {
+        match self.value() {
+            None | Some(Value::Table(_)) => Ok(()),
+            Some(_) => Err(self.not_allowed("a table")),
+        }
+    }
+
     /// Reports the first key that is not one of `known`.
     pub(crate) fn expect_keys(&self, known: &[&str]) -> Result<(), Fault> {
         match self.entries().iter().find(|entry| !known.contains(&entry.key.as_str())) {

@@ -3,6 +3,7 @@
 use windtunnel_cc::Feedback;
 use windtunnel_sim::application::Protocol;
 use windtunnel_tcp::FeedbackScheme;
+use windtunnel_wire::Ecn;
 
 use super::cursor::Cursor;
 use super::document::Value;
@@ -33,6 +34,15 @@ pub(crate) fn ecn(at: &Cursor<'_>, of: Surroundings) -> Result<(FeedbackScheme, 
         return Err(at.not_allowed("\"ect0\": to this flow ECT(1) is SCE, the mark of a queue"));
     }
     Ok((scheme, ect))
+}
+
+/// The code point of a flow's packets.
+pub(crate) fn code_point(scheme: FeedbackScheme, ect: Ect) -> Ecn {
+    match ect {
+        _ if !scheme.uses_ecn() => Ecn::NotEct,
+        Ect::Ect0 => Ecn::Ect0,
+        Ect::Ect1 => Ecn::Ect1,
+    }
 }
 
 fn scheme(at: &Cursor<'_>, of: Surroundings) -> Result<FeedbackScheme, Fault> {

@@ -4,13 +4,16 @@ use std::collections::BTreeMap;
 
 use windtunnel_cc::{Feedback, PacingNeed};
 use windtunnel_sim::application::{ApplicationConfig, Protocol};
-use windtunnel_tcp::{AckParams, AckPolicy};
+use windtunnel_tcp::bsd42::Bsd42Params;
+use windtunnel_tcp::{AckParams, AckPolicy, Endpoint, FeedbackScheme, HEADERS, HEADERS_WITHOUT_TIMESTAMPS};
 use windtunnel_units::parse::number_with_unit;
 use windtunnel_units::{Duration, Time};
+use windtunnel_wire::{Dscp, Ecn, FlowId};
 
 use super::application::application;
 use super::controller::{Control, Controller, controller};
 use super::cursor::Cursor;
+use super::deserialize::fields;
 use super::document::Value;
 use super::ecn;
 use super::fault::Fault;
@@ -19,7 +22,8 @@ use super::record::Names;
 use super::route::{Graph, check_length, check_tunnels};
 use super::tcp::tcp;
 use crate::file::FlowTable;
-use crate::model::{Active, Endpoints, FlowGroup, Link, Route, TcpTransport, Transport, member_name};
+use crate::model::{Active, Endpoints, FlowGroup, Link, Route, Transport, member_name};
+use crate::registry::BSD42;
 
 /// The maximum number of flows of a scenario, and of `count`.
 const MOST_FLOWS: u32 = 100_000;
@@ -77,57 +81,90 @@ fn flow(
     of: Surroundings<'_>,
 ) -> Result<FlowGroup, Fault> {
     let application = application(&at.get("app"), of.endpoints, of.registry)?;
+    let active = schedule(table, at, of.end)?;
+    let Carried { cc_name, transport, endpoint } = carried(table, root, at, &application, of)?;
     Ok(FlowGroup {
         name: table.name.clone().unwrap_or_default(),
         count: table.count,
         stagger: table.stagger,
-        active: schedule(table, at, of.end)?,
-        transport: transport(table, root, at, &application, of)?,
+        active,
         application,
+        cc_name,
+        transport,
+        endpoint,
         route: route(table, at, topology)?,
     })
 }
 
-/// Reads the transport of an application's data.
-fn transport(
+/// How the data of a flow are carried.
+struct Carried {
+    cc_name: String,
+    transport: Transport,
+    endpoint: Endpoint,
+}
+
+/// Reads how an application's data are carried.
+fn carried(
     table: &FlowTable,
     root: &Cursor<'_>,
     at: &Cursor<'_>,
     application: &ApplicationConfig,
     of: Surroundings<'_>,
-) -> Result<Transport, Fault> {
-    let ideal = of.endpoints == Endpoints::Ideal;
+) -> Result<Carried, Fault> {
+    let plain = Endpoint {
+        flow: FlowId::new(0),
+        mtu: of.mtu,
+        headers: HEADERS_WITHOUT_TIMESTAMPS,
+        iw: of.mtu,
+        paced: false,
+        ecn: Ecn::NotEct,
+        feedback: FeedbackScheme::None,
+        dscp: Dscp::DEFAULT,
+    };
     let of_ecn =
         |needs| ecn::Surroundings { endpoints: of.endpoints, protocol: application.protocol(), needs };
     if application.protocol() == Protocol::Udp {
-        expect_no_tcp(at)?;
+        refuse(at, &["cc", "tcp", "iw", "ack", "pacing"], "belongs to TCP; this application uses UDP")?;
         let (scheme, ect) = ecn::ecn(at, of_ecn(Feedback::Classic))?;
-        return Ok(Transport::Udp { ect: scheme.uses_ecn().then_some(ect) });
+        let endpoint = Endpoint { ecn: ecn::code_point(scheme, ect), ..plain };
+        return Ok(Carried { cc_name: application.kind().to_owned(), transport: Transport::Udp, endpoint });
     }
     let Controller { name, params: controller, detection, iw } =
         match controller(&at.get("cc"), of.endpoints, of.registry)? {
             Control::By(controller) => controller,
             Control::Bsd42(params) => {
+                let allowed = fields::<Bsd42Params>().join(", ");
+                let problem = format!("does not go with `bsd42`; the keys in its table `cc` are {allowed}");
+                refuse(at, &["tcp", "iw", "ack", "pacing", "ecn", "ect"], &problem)?;
                 if let ApplicationConfig::Poisson(_) = application {
                     return Err(at
                         .get("app")
                         .not_allowed("an application of one connection: `bsd42` opens no others"));
                 }
-                return Ok(Transport::Bsd42(Box::new(params)));
+                let transport = Transport::Bsd42(Box::new(params));
+                return Ok(Carried { cc_name: BSD42.to_owned(), transport, endpoint: plain });
             }
         };
     let needs = controller.needs();
     let (feedback, ect) = ecn::ecn(at, of_ecn(needs.feedback))?;
-    Ok(Transport::Tcp(Box::new(TcpTransport {
-        mechanisms: tcp(root, at, of.endpoints, needs, detection)?,
-        pacing: pacing(table.pacing, at, &name, ideal, needs.pacing)?,
-        name,
-        controller,
+    let mechanisms = tcp(root, at, of.endpoints, needs, detection)?;
+    let timestamps = mechanisms.as_ref().is_none_or(|mechanisms| mechanisms.timestamps);
+    let headers = if timestamps { HEADERS } else { HEADERS_WITHOUT_TIMESTAMPS };
+    let endpoint = Endpoint {
+        headers,
+        paced: pacing(table.pacing, at, &name, of.endpoints == Endpoints::Ideal, needs.pacing)?,
+        iw: (of.mtu - headers) * u64::from(initial_window(&at.get("iw"), iw)?),
+        ecn: ecn::code_point(feedback, ect),
         feedback,
-        ect,
-        iw: initial_window(&at.get("iw"), iw)?,
-        ack: ack(&at.get("ack"), of.endpoints)?,
-    })))
+        dscp: if feedback.is_mds() { Dscp::MDS } else { Dscp::DEFAULT },
+        ..plain
+    };
+    let ack = ack(&at.get("ack"), of.endpoints)?;
+    let transport = match mechanisms {
+        None => Transport::Ideal { cc: controller, ack },
+        Some(params) => Transport::Tcp { cc: controller, params: Box::new(params), ack },
+    };
+    Ok(Carried { cc_name: name, transport, endpoint })
 }
 
 /// Whether departures are paced: as the scenario says, or as the controller needs it.
@@ -144,15 +181,12 @@ fn pacing(
     Ok(given.unwrap_or(ideal || need != PacingNeed::None))
 }
 
-/// Refuses the keys of TCP for a flow over UDP.
-fn expect_no_tcp(at: &Cursor<'_>) -> Result<(), Fault> {
-    for key in ["cc", "tcp", "iw", "ack"] {
-        let key = at.get(key);
-        if key.is_given() {
-            return Err(key.fault("belongs to TCP; this application uses UDP"));
-        }
+/// Refuses the keys of a flow that its transport does not read.
+fn refuse(at: &Cursor<'_>, keys: &[&str], problem: &str) -> Result<(), Fault> {
+    match keys.iter().map(|key| at.get(key)).find(Cursor::is_given) {
+        Some(key) => Err(key.fault(problem)),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 fn initial_window(at: &Cursor<'_>, default: u32) -> Result<u32, Fault> {
@@ -285,7 +319,7 @@ fn route(table: &FlowTable, at: &Cursor<'_>, topology: &Topology<'_>) -> Result<
     check_length(&reverse, &at.get("reverse"))?;
     check_tunnels(links, &forward, at)?;
     check_tunnels(links, &reverse, at)?;
-    let link_delay: Duration = forward.iter().chain(&reverse).map(|link| links[*link].delay).sum();
+    let link_delay: Duration = forward.iter().chain(&reverse).map(|link| links[*link].params.delay).sum();
     let at = at.get("rtt");
     let rtt = match (table.rtt, topology) {
         (Some(rtt), _) => rtt,
@@ -378,14 +412,11 @@ fn name(groups: &mut [FlowGroup], tables: &[FlowTable], at: &Cursor<'_>) -> Resu
         if table.name.is_some() {
             continue;
         }
-        let number = numbers.entry(group.cc_name().to_owned()).or_insert(0);
+        let number = numbers.entry(group.cc_name.clone()).or_insert(0);
         loop {
             *number += 1;
-            let name = if *number == 1 {
-                group.cc_name().to_owned()
-            } else {
-                format!("{}-{number}", group.cc_name())
-            };
+            let name =
+                if *number == 1 { group.cc_name.clone() } else { format!("{}-{number}", group.cc_name) };
             let members = || (0..group.count).map(|member| member_name(&name, group.count, member));
             if !members().any(|member| names.contains(&member)) {
                 members().for_each(|member| names.take(member));

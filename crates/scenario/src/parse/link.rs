@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use windtunnel_qdisc::ecn::EcnMode;
 use windtunnel_qdisc::{OutOfRange, QueueInit, QueueSpec};
-use windtunnel_sim::DequeuePoint;
 use windtunnel_sim::element::ElementParams;
+use windtunnel_sim::{Change, LinkParams, LinkRate};
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 
 use super::cursor::Cursor;
+use super::deserialize::fields;
 use super::document::Value;
 use super::fault::Fault;
 use super::limit::limit;
 use super::rate::link_rate;
-use crate::file::{BottleneckTable, LinkTable, ReverseTable};
-use crate::model::{Change, Endpoints, Link, LinkRate, Queue};
+use crate::model::{Endpoints, Link, Queue};
 use crate::registry::Registry;
 
 /// The queue of a link that names none.
@@ -23,47 +23,18 @@ pub(crate) const DEFAULT_QUEUE: &str = "fifo";
 /// The maximum rate of a link: above it, packets would take no time at the clock's resolution.
 const FASTEST: Rate = Rate::from_bits_per_sec(10_000_000_000_000);
 
-/// The maximum length of link-layer headers.
-const MOST_OVERHEAD: Bytes = Bytes::new(1000);
-
-/// The maximum propagation delay.
+/// The maximum delay of a path, and of its parts.
 pub(crate) const LONGEST_DELAY: Duration = Duration::from_secs(1000);
 
-/// The keys that all kinds of links share.
-pub(crate) struct Line {
-    overhead: Bytes,
-    delay: Duration,
-    changes: Vec<Change>,
-    dequeue_point: Option<DequeuePoint>,
-    /// Without a rate packets do not queue.
-    rate_is_optional: bool,
-}
-
-impl From<BottleneckTable> for Line {
-    fn from(table: BottleneckTable) -> Line {
-        let BottleneckTable { overhead, delay, changes, dequeue_point, .. } = table;
-        Line { overhead, delay, changes, dequeue_point, rate_is_optional: false }
-    }
-}
-
-impl From<ReverseTable> for Line {
-    fn from(table: ReverseTable) -> Line {
-        let ReverseTable { overhead, delay, changes, dequeue_point, .. } = table;
-        Line { overhead, delay, changes, dequeue_point, rate_is_optional: true }
-    }
-}
-
-impl From<LinkTable> for Line {
-    fn from(table: LinkTable) -> Line {
-        let LinkTable { overhead, delay, changes, dequeue_point, .. } = table;
-        Line { overhead, delay, changes, dequeue_point, rate_is_optional: false }
-    }
-}
+/// The keys of every link that are not [`LinkParams`], because a file or the registry is needed to read them.
+const OTHER_KEYS: [&str; 3] = ["rate", "queue", "impair"];
 
 /// What a link must know of its scenario.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Surroundings<'f> {
     pub(crate) endpoints: Endpoints,
+    /// The largest IP packet.
+    pub(crate) mtu: Bytes,
     /// The end of the run.
     pub(crate) end: Time,
     /// The scenario's file. Other files are searched for in its directory.
@@ -71,50 +42,50 @@ pub(crate) struct Surroundings<'f> {
     pub(crate) registry: &'f Registry,
 }
 
-impl Line {
-    /// Validates the link whose table is `at`. `bdp_rtt` is the round-trip time for multiples of the bandwidth-delay
-    /// product, if there is one.
-    pub(crate) fn resolve(
-        self,
-        at: &Cursor<'_>,
-        name: String,
-        ends: Option<(usize, usize)>,
-        bdp_rtt: Option<Duration>,
-        of: Surroundings<'_>,
-    ) -> Result<Link, Fault> {
-        let rate = link_rate(&at.get("rate"), of.file, self.rate_is_optional)?;
-        if let LinkRate::Unlimited = rate {
-            for key in ["queue", "overhead", "delay", "changes", "dequeue_point"] {
-                let key = at.get(key);
-                if key.is_given() {
-                    return Err(key.fault("belongs to a link with a `rate`"));
-                }
-            }
-        }
-        let Line { overhead, delay, changes, dequeue_point, .. } = self;
-        if overhead > MOST_OVERHEAD {
-            return Err(at.get("overhead").not_allowed(format!("at most {MOST_OVERHEAD}")));
-        }
-        if delay > LONGEST_DELAY {
-            return Err(at.get("delay").not_allowed(format!("at most {LONGEST_DELAY}")));
-        }
-        let impair = impairments(&at.get("impair"), of)?;
-        check_changes(&changes, &at.get("changes"), &rate, of.end)?;
-        let bdp = match (&rate, bdp_rtt) {
-            (LinkRate::Fixed(rate), Some(rtt)) => Some(*rate * rtt),
-            _ => None,
-        };
-        let queue = queue(&at.get("queue"), bdp, of.registry)?;
-        let dequeue_point = dequeue_point.unwrap_or(match of.endpoints {
-            Endpoints::Ideal => DequeuePoint::End,
-            Endpoints::Linux => DequeuePoint::Start,
-        });
-        Ok(Link { name, ends, rate, overhead, delay, impair, queue, changes, dequeue_point })
-    }
+/// A link's name, the nodes at its ends in a graph, and the keys of its table that state them.
+#[derive(Debug)]
+pub(crate) struct Place {
+    pub(crate) name: String,
+    pub(crate) ends: Option<(usize, usize)>,
+    pub(crate) keys: &'static [&'static str],
 }
 
-/// Reads what happens behind a link: one impairment, or a list of them, in the order in which packets pass them.
-fn impairments(at: &Cursor<'_>, of: Surroundings<'_>) -> Result<Vec<Arc<dyn ElementParams>>, Fault> {
+/// Reads the link whose table is `at`. `bdp_rtt` is the round-trip time for multiples of the bandwidth-delay product,
+/// if there is one.
+pub(crate) fn link(
+    at: &Cursor<'_>,
+    place: Place,
+    rate_is_optional: bool,
+    bdp_rtt: Option<Duration>,
+    of: Surroundings<'_>,
+) -> Result<Link, Fault> {
+    let Place { name, ends, keys } = place;
+    at.expect_table()?;
+    at.expect_keys(&[keys, &OTHER_KEYS, fields::<LinkParams>()].concat())?;
+    let mut params: LinkParams = at.read_own_fields()?;
+    let rate = link_rate(&at.get("rate"), of.file, rate_is_optional)?;
+    if rate.is_none() {
+        for key in ["queue"].iter().chain(fields::<LinkParams>()) {
+            let key = at.get(key);
+            if key.is_given() {
+                return Err(key.fault("belongs to a link with a `rate`"));
+            }
+        }
+    }
+    params.check().map_err(|OutOfRange { key, allowed, .. }| at.get(key).not_allowed(allowed))?;
+    params.resolve(of.endpoints == Endpoints::Ideal);
+    let elements = elements(&at.get("impair"), of)?;
+    check_changes(&params.changes, &at.get("changes"), rate.as_ref(), of.end)?;
+    let bdp = match (&rate, bdp_rtt) {
+        (Some(LinkRate::Fixed(rate)), Some(rtt)) => Some(*rate * rtt),
+        _ => None,
+    };
+    let queue = queue(&at.get("queue"), bdp, of.registry)?;
+    Ok(Link { name, ends, rate, params, queue, elements })
+}
+
+/// Reads what happens behind a link: one element, or a list of them, in the order in which packets pass them.
+fn elements(at: &Cursor<'_>, of: Surroundings<'_>) -> Result<Vec<Arc<dyn ElementParams>>, Fault> {
     if !at.is_given() {
         return Ok(Vec::new());
     }
@@ -123,9 +94,9 @@ fn impairments(at: &Cursor<'_>, of: Surroundings<'_>) -> Result<Vec<Arc<dyn Elem
     }
     let mut all = match at.value() {
         Some(Value::List(items)) => {
-            (0..items.len()).map(|i| of.registry.impairments.read(&at.item(i))).collect::<Result<_, _>>()?
+            (0..items.len()).map(|i| of.registry.elements.read(&at.item(i))).collect::<Result<_, _>>()?
         }
-        _ => vec![of.registry.impairments.read(at)?],
+        _ => vec![of.registry.elements.read(at)?],
     };
     all.sort_by_key(|element| element.stage());
     Ok(all)
@@ -138,8 +109,13 @@ pub(crate) fn check_rate(rate: Rate, at: &Cursor<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-fn check_changes(changes: &[Change], at: &Cursor<'_>, rate: &LinkRate, end: Time) -> Result<(), Fault> {
-    if let LinkRate::Trace { .. } = rate
+fn check_changes(
+    changes: &[Change],
+    at: &Cursor<'_>,
+    rate: Option<&LinkRate>,
+    end: Time,
+) -> Result<(), Fault> {
+    if let Some(LinkRate::Trace { .. }) = rate
         && at.is_given()
     {
         return Err(at.fault("does not go with a trace, which changes the rate itself"));

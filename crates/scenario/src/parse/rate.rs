@@ -4,33 +4,38 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use windtunnel_sim::{RateTrace, parse_mahimahi};
+use windtunnel_sim::{LinkRate, RateTrace, parse_mahimahi};
 use windtunnel_units::Rate;
 
 use super::cursor::Cursor;
 use super::document::Value;
 use super::fault::Fault;
 use super::link::check_rate;
-use crate::model::LinkRate;
 
 /// The largest accepted trace: it has about 10^7 transmission opportunities.
 const LARGEST_TRACE: u64 = 100 << 20;
 
-/// Reads a link's `rate`. Trace files are searched for in the directory of `file`, the scenario.
-pub(crate) fn link_rate(at: &Cursor<'_>, file: Option<&str>, optional: bool) -> Result<LinkRate, Fault> {
+/// Reads a link's `rate`; a link without one takes no time. Trace files are searched for in the directory of `file`,
+/// the scenario.
+pub(crate) fn link_rate(
+    at: &Cursor<'_>,
+    file: Option<&str>,
+    optional: bool,
+) -> Result<Option<LinkRate>, Fault> {
     match at.value() {
-        None if optional => Ok(LinkRate::Unlimited),
+        None if optional => Ok(None),
         None => Err(at.fault("is required")),
         Some(Value::Table(_)) => {
             at.expect_keys(&["trace"])?;
             let at = at.get("trace");
             let name = at.text().ok_or_else(|| at.not_allowed("the name of a file"))?;
-            Ok(LinkRate::Trace { file: name.to_owned(), trace: Arc::new(read_trace(name, &at, file)?) })
+            let opportunities = Arc::new(read_trace(name, &at, file)?);
+            Ok(Some(LinkRate::Trace { file: name.to_owned(), opportunities }))
         }
         Some(_) => {
             let rate: Rate = at.read()?;
             check_rate(rate, at)?;
-            Ok(LinkRate::Fixed(rate))
+            Ok(Some(LinkRate::Fixed(rate)))
         }
     }
 }

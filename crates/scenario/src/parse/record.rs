@@ -2,13 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use windtunnel_sim::Window;
+use windtunnel_sim::{RecordParams, Window};
 use windtunnel_units::{Duration, Time};
 
 use super::cursor::Cursor;
 use super::fault::Fault;
-use crate::file::RecordTable;
-use crate::model::Record;
 
 /// Points of one series over a run, unless the scenario says otherwise: more than a figure has pixels.
 const POINTS: u64 = 20_000;
@@ -23,24 +21,22 @@ const LEAST_POINT_DISTANCE: Duration = Duration::from_micros(100);
 /// The maximum number of rows of a run's time series; each takes about 150 bytes.
 const MOST_ROWS: u64 = 100_000_000;
 
-/// Validates `[record]` for a run with the given number of series.
+/// Validates `[record]` for a run with the given number of series, and fills in its defaults.
 pub(crate) fn record(
-    table: &RecordTable,
+    params: RecordParams,
     at: &Cursor<'_>,
     duration: Duration,
     series: u64,
-) -> Result<Record, Fault> {
-    let RecordTable { interval, points, state, events, packets } = *table;
+) -> Result<RecordParams, Fault> {
     let rows_at_1_ns = u128::from(duration.as_nanos()) * u128::from(series);
     let least = Duration::from_nanos(rows_at_1_ns.div_ceil(u128::from(MOST_ROWS)).max(1) as u64);
-    if interval < least {
+    if params.interval < least {
         let allowed =
             format!("at least {least}: {series} flows and links over {duration} are {MOST_ROWS} rows then");
         return Err(at.get("interval").not_allowed(allowed));
     }
-    let points =
-        points.unwrap_or_else(|| LEAST_POINT_DISTANCE.max(duration * series.div_ceil(SERIES) / POINTS));
-    Ok(Record { interval, points, state, events, packets })
+    let usual = || LEAST_POINT_DISTANCE.max(duration * series.div_ceil(SERIES) / POINTS);
+    Ok(RecordParams { points: Some(params.points.unwrap_or_else(usual)), ..params })
 }
 
 /// Validates the windows.

@@ -120,7 +120,7 @@ pub(crate) fn check_length(route: &[usize], at: &Cursor<'_>) -> Result<(), Fault
 
 /// Refuses a route on which a tunnel starts and does not end, or ends without a start.
 pub(crate) fn check_tunnels(links: &[Link], route: &[usize], at: &Cursor<'_>) -> Result<(), Fault> {
-    let elements = route.iter().flat_map(|link| &links[*link].impair);
+    let elements = route.iter().flat_map(|link| &links[*link].elements);
     if !tunnels_match(elements.filter_map(|element| element.tunnel_end())) {
         return Err(at.fault(
             "its packets pass one end of a tunnel without the other: a `tunnel-entry` needs a `tunnel-exit` further on",

@@ -4,14 +4,15 @@ use windtunnel_tcp::HEADERS;
 use windtunnel_units::{Bytes, Duration, Time};
 
 use super::cursor::Cursor;
+use super::deserialize::fields;
 use super::document::Node;
 use super::fault::Fault;
 use super::flow::{Topology, flows};
-use super::link::{Line, Surroundings};
+use super::link::{Place, Surroundings, link};
 use super::overrides;
 use super::record::{Names, check_windows, record};
 use super::route::Graph;
-use crate::file::{File, LinkTable};
+use crate::file::{File, LinkPlace};
 use crate::model::{Link, Scenario, Shape};
 use crate::registry::Registry;
 
@@ -36,7 +37,7 @@ pub(crate) fn parse(
 }
 
 fn resolve(at: &Cursor<'_>, path: Option<&str>, registry: &Registry) -> Result<Scenario, Fault> {
-    let mut file: File = at.read()?;
+    let file: File = at.read()?;
     if file.duration.is_zero() || file.duration > LONGEST_RUN {
         return Err(at.get("duration").not_allowed(format!("more than 0 s and at most {LONGEST_RUN}")));
     }
@@ -44,22 +45,22 @@ fn resolve(at: &Cursor<'_>, path: Option<&str>, registry: &Registry) -> Result<S
         return Err(at.get("mtu").not_allowed(format!("from {} to {}", MTU.start(), MTU.end())));
     }
     let end = Time::ZERO + file.duration;
-    let of = Surroundings { endpoints: file.endpoints, end, file: path, registry };
-    let (shape, links) = topology(&mut file, at, of)?;
+    let of = Surroundings { endpoints: file.endpoints, mtu: file.mtu, end, file: path, registry };
+    let (shape, links) = topology(&file, at, of)?;
     let topology = match &shape {
         Shape::Dumbbell => Topology::Dumbbell(&links),
         Shape::Graph(nodes) => Topology::Graph(Graph::new(nodes, &links)),
     };
     let flows = flows(&file.flow, at, &topology, of)?;
     let series = flows.iter().map(|group| u64::from(group.count)).sum::<u64>() + links.len() as u64;
-    let record = record(&file.record, &at.get("record"), file.duration, series)?;
+    let record = record(file.record, &at.get("record"), file.duration, series)?;
     check_windows(&file.window, &at.get("window"), end)?;
     let File { title, duration, seed, endpoints, mtu, window: windows, .. } = file;
     Ok(Scenario { title, duration, seed, endpoints, mtu, shape, links, flows, record, windows })
 }
 
-fn topology(file: &mut File, at: &Cursor<'_>, of: Surroundings<'_>) -> Result<(Shape, Vec<Link>), Fault> {
-    let Some(bottleneck) = file.bottleneck.take() else {
+fn topology(file: &File, at: &Cursor<'_>, of: Surroundings<'_>) -> Result<(Shape, Vec<Link>), Fault> {
+    if file.bottleneck.is_none() {
         if file.link.is_empty() {
             return Err(at.get("bottleneck").fault("is required: a [bottleneck], or [[link]]s of a graph"));
         }
@@ -69,7 +70,7 @@ fn topology(file: &mut File, at: &Cursor<'_>, of: Surroundings<'_>) -> Result<(S
                 .fault("belongs to a [bottleneck]; in a graph ACKs pass the links that lead back"));
         }
         return graph(file, at, of);
-    };
+    }
     for key in ["link", "node"] {
         let key = at.get(key);
         if key.is_given() {
@@ -78,39 +79,40 @@ fn topology(file: &mut File, at: &Cursor<'_>, of: Surroundings<'_>) -> Result<(S
     }
     // The longest round trip of all flows defines the bandwidth-delay product.
     let bdp_rtt = file.flow.iter().filter_map(|flow| flow.rtt).max();
-    let resolve =
-        |line: Line, key: &str, bdp_rtt| line.resolve(&at.get(key), key.to_owned(), None, bdp_rtt, of);
-    let mut links = vec![resolve(bottleneck.into(), "bottleneck", bdp_rtt)?];
-    if let Some(reverse) = file.reverse.take() {
-        links.push(resolve(reverse.into(), "reverse", None)?);
+    let place = |name: &str| Place { name: name.to_owned(), ends: None, keys: &[] };
+    let mut links = vec![link(&at.get("bottleneck"), place("bottleneck"), false, bdp_rtt, of)?];
+    if file.reverse.is_some() {
+        links.push(link(&at.get("reverse"), place("reverse"), true, None, of)?);
     }
     Ok((Shape::Dumbbell, links))
 }
 
-fn graph(file: &mut File, at: &Cursor<'_>, of: Surroundings<'_>) -> Result<(Shape, Vec<Link>), Fault> {
+fn graph(file: &File, at: &Cursor<'_>, of: Surroundings<'_>) -> Result<(Shape, Vec<Link>), Fault> {
     let mut names = Names::default();
     let mut nodes = Vec::new();
-    for (index, node) in file.node.drain(..).enumerate() {
+    for (index, node) in file.node.iter().enumerate() {
         names.add(&node.name, "node", &at.get("node").item(index).get("name"))?;
-        nodes.push(node.name);
+        nodes.push(node.name.clone());
     }
     let mut names = Names::default();
     let mut links = Vec::new();
     let known = Graph::new(&nodes, &[]);
-    for (index, table) in std::mem::take(&mut file.link).into_iter().enumerate() {
+    for index in 0..file.link.len() {
         let at = at.get("link").item(index);
-        names.add(&table.name, "link", &at.get("name"))?;
-        let ends = link_ends(&table, &at, &known)?;
-        let name = table.name.clone();
-        links.push(Line::from(table).resolve(&at, name, Some(ends), None, of)?);
+        let place = link_place(&at, &mut names, &known)?;
+        links.push(link(&at, place, false, None, of)?);
     }
     Ok((Shape::Graph(nodes), links))
 }
 
-fn link_ends(table: &LinkTable, at: &Cursor<'_>, nodes: &Graph<'_>) -> Result<(usize, usize), Fault> {
-    let ends = (nodes.node(&table.from, &at.get("from"))?, nodes.node(&table.to, &at.get("to"))?);
+/// Reads the name and the ends of a link of a graph.
+fn link_place(at: &Cursor<'_>, names: &mut Names, nodes: &Graph<'_>) -> Result<Place, Fault> {
+    at.expect_table()?;
+    let LinkPlace { name, from, to } = at.read_own_fields()?;
+    names.add(&name, "link", &at.get("name"))?;
+    let ends = (nodes.node(&from, &at.get("from"))?, nodes.node(&to, &at.get("to"))?);
     if ends.0 == ends.1 {
         return Err(at.get("to").not_allowed("another node than `from`"));
     }
-    Ok(ends)
+    Ok(Place { name, ends: Some(ends), keys: fields::<LinkPlace>() })
 }

@@ -18,7 +18,7 @@ impl Registry {
     /// # Errors
     /// If its name is taken, or a scenario cannot write it.
     pub fn register_element<P: Params + ElementParams>(&mut self) -> Result<(), RegistryError> {
-        self.impairments.register(Entry::of::<P>(|params| Arc::new(params)))
+        self.elements.register(Entry::of::<P>(|params| Arc::new(params)))
     }
 
     pub(super) fn register_elements(&mut self) -> Result<(), RegistryError> {

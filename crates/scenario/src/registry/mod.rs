@@ -36,7 +36,7 @@ pub struct Registry {
     pub(crate) responses: Family<Arc<dyn ResponseParams>>,
     pub(crate) queues: Family<Arc<dyn QueueParams>>,
     pub(crate) aqms: Family<Arc<dyn AqmParams>>,
-    pub(crate) impairments: Family<Arc<dyn ElementParams>>,
+    pub(crate) elements: Family<Arc<dyn ElementParams>>,
     pub(crate) applications: Family<ApplicationConfig>,
 }
 
@@ -78,7 +78,7 @@ impl Default for Registry {
             responses: Family::new("a response", &[SLOW_START, RESPONSE]),
             queues: Family::new("a queue", QUEUE_KEYS),
             aqms: Family::new("an AQM", &[]),
-            impairments: Family::new("an impairment", &[]),
+            elements: Family::new("an impairment", &[]),
             applications: Family::new("an application", &[]),
         };
         registry.register_controllers().expect("built-in names differ");

@@ -20,7 +20,7 @@ fn in_links_and_queues() {
 
 #[test]
 fn in_controllers() {
-    check(DUMBBELL, include_str!("bad_input/controllers.txt"), 43);
+    check(DUMBBELL, include_str!("bad_input/controllers.txt"), 50);
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn in_flows_records_and_windows() {
 
 #[test]
 fn in_graphs() {
-    check(GRAPH, include_str!("bad_input/graphs.txt"), 23);
+    check(GRAPH, include_str!("bad_input/graphs.txt"), 24);
 }
 
 #[test]

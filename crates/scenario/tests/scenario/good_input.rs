@@ -41,32 +41,32 @@ fn the_example_of_the_design() {
     assert_eq!(scenario.shape, Shape::Dumbbell);
     let [link] = &scenario.links[..] else { panic!("one link") };
     assert_eq!(
-        (link.name.as_str(), &link.rate, link.delay),
-        ("bottleneck", &LinkRate::Fixed(Rate::from_mbps(100)), Duration::ZERO)
+        (link.name.as_str(), &link.rate, link.params.delay),
+        ("bottleneck", &Some(LinkRate::Fixed(Rate::from_mbps(100))), Duration::ZERO)
     );
-    assert_eq!(link.changes, [Change { at: at(30), rate: Rate::from_mbps(20) }]);
-    assert_eq!(link.dequeue_point, DequeuePoint::End);
+    assert_eq!(link.params.changes, [Change { at: at(30), rate: Rate::from_mbps(20) }]);
+    assert_eq!(link.params.dequeue_point, Some(DequeuePoint::End));
     assert_eq!(link.queue.spec, QueueSpec::new(DeltimParams::default()));
     assert_eq!((link.queue.limit, link.queue.ecn_mode), (Limit::Unlimited, EcnMode::Mds));
 
     let [reno, mds] = &scenario.flows[..] else { panic!("two groups") };
     assert_eq!(names(&scenario), ["reno", "reno-mds-1", "reno-mds-2", "reno-mds-3"]);
-    assert_eq!((reno.cc_name(), mds.cc_name()), ("reno", "reno-mds"));
+    assert_eq!((&*reno.cc_name, &*mds.cc_name), ("reno", "reno-mds"));
     assert_eq!(reno.active, [Active { from: Time::ZERO, to: None }]);
     assert_eq!((&reno.route.forward[..], &reno.route.reverse[..]), (&[0][..], &[][..]));
     assert_eq!(mds.route.rtt, Duration::from_millis(80));
-    let (reno, mds) = (reno.tcp().unwrap(), mds.tcp().unwrap());
-    assert_eq!((reno.feedback.is_mds(), mds.feedback.is_mds()), (false, true));
-    let cc = mds.controller.to_map();
+    let endpoint = reno.endpoint;
+    assert_eq!((endpoint.feedback.is_mds(), mds.endpoint.feedback.is_mds()), (false, true));
+    let cc = mds.transport.controller().unwrap().to_map();
     assert_eq!((&cc["response"], &cc["slow_start"]["kind"]), (&"mds".into(), &"essp".into()));
     assert!(EsspParams::default().to_map().iter().all(|(key, value)| cc["slow_start"][key] == *value));
     assert!(MdsParams::default().to_map().iter().all(|(key, value)| cc[key] == *value));
     assert_eq!(
-        (reno.pacing, reno.feedback.uses_ecn(), reno.iw, reno.ack),
-        (true, true, 10, AckParams::default())
+        (endpoint.paced, endpoint.feedback.uses_ecn(), endpoint.iw, reno.transport.ack()),
+        (true, true, endpoint.mss() * 10, Some(AckParams::default()))
     );
     assert_eq!(scenario.record.interval, Duration::from_millis(10));
-    assert_eq!(scenario.record.points, Duration::from_millis(3), "60 s / 20,000");
+    assert_eq!(scenario.record.points, Some(Duration::from_millis(3)), "60 s / 20,000");
 }
 
 /// A short name is the table with the same meaning.
@@ -86,7 +86,7 @@ fn short_names_are_tables() {
         assert_eq!(short, table);
     }
     let aimd = one_flow("\"fifo\"", "cc = { kind = \"aimd\", beta = 0.875 }");
-    let cc = &aimd.flows[0].tcp().unwrap().controller;
+    let cc = aimd.flows[0].transport.controller().unwrap();
     assert_eq!((cc.name(), &cc.to_map()["b"]), ("aimd", &0.875.into()));
 }
 

@@ -86,7 +86,7 @@ fn an_outage_that_holds_to_the_end() {
         "bottleneck.impair={ kind = \"outage\", hold = true, times = [{ from = \"0 s\", to = \"1000 s\" }] }";
     let summary = run(&[outage]);
     assert_eq!((summary.flows[0].received_bytes, summary.flows[0].drops.wire), (0, 0));
-    assert_eq!(summary.impairments[0].held, SYNS, "the SYNs");
+    assert_eq!(summary.elements[0].held, SYNS, "the SYNs");
 }
 
 /// The whole window is offered from the start.

@@ -17,7 +17,7 @@ use crate::outcome;
 /// Events between two looks at the run.
 const LOOK: u64 = 200;
 
-/// The most links, delay lines and impairments in one direction.
+/// The most links, delay lines and elements in one direction.
 const MOST_HOPS: u64 = 32;
 
 /// More than any path can hold.

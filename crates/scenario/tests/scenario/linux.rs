@@ -1,6 +1,6 @@
-//! What `endpoints = "linux"`, the default, means: defaults, mechanisms, impairments, applications.
+//! What `endpoints = "linux"`, the default, means: defaults, mechanisms, elements of paths, applications.
 
-use windtunnel_scenario::{DequeuePoint, Endpoints, LinkRate, Registry, Scenario, Transport};
+use windtunnel_scenario::{DequeuePoint, Endpoints, Registry, Scenario, Transport};
 use windtunnel_sim::application::ApplicationConfig;
 use windtunnel_tcp::{AckPolicy, LossDetection, TcpParams};
 use windtunnel_units::Duration;
@@ -29,13 +29,15 @@ fn refused(top: &str, bottleneck: &str, flow: &str) -> String {
 fn the_defaults_are_those_of_linux() {
     let scenario = dumbbell("", "", "cc = \"cubic\"");
     assert_eq!(scenario.endpoints, Endpoints::Linux);
-    assert_eq!(scenario.links[0].dequeue_point, DequeuePoint::Start);
-    let flow = scenario.flows[0].tcp().unwrap();
-    let cc = flow.controller.to_map();
-    assert_eq!((flow.controller.name(), &cc["variant"]), ("cubic", &"linux".into()));
+    assert_eq!(scenario.links[0].params.dequeue_point, Some(DequeuePoint::Start));
+    let flow = &scenario.flows[0];
+    let controller = flow.transport.controller().unwrap();
+    let cc = controller.to_map();
+    assert_eq!((controller.name(), &cc["variant"]), ("cubic", &"linux".into()));
     assert_eq!(cc["slow_start"]["kind"], "hystart");
-    assert_eq!((flow.pacing, flow.feedback.uses_ecn(), flow.ack.policy), (false, false, AckPolicy::Linux));
-    assert_eq!(flow.mechanisms, Some(TcpParams::default()));
+    let (paced, policy) = (flow.endpoint.paced, flow.transport.ack().unwrap().policy);
+    assert_eq!((paced, flow.endpoint.feedback.uses_ecn(), policy), (false, false, AckPolicy::Linux));
+    assert_eq!(flow.transport.mechanisms(), Some(&TcpParams::default()));
     assert_eq!(scenario.flows[0].application, ApplicationConfig::Bulk);
 }
 
@@ -43,10 +45,10 @@ fn the_defaults_are_those_of_linux() {
 #[test]
 fn mds_flows_have_ecn_and_essp_is_paced() {
     let scenario = dumbbell("", "", "cc = { kind = \"reno-mds\", slow_start = \"essp\" }");
-    let flow = scenario.flows[0].tcp().unwrap();
-    assert!(flow.feedback.is_mds() && flow.pacing);
+    let flow = &scenario.flows[0];
+    assert!(flow.endpoint.feedback.is_mds() && flow.endpoint.paced);
     assert!(
-        (flow.mechanisms.as_ref().unwrap().pacing_ss_ratio - 1.0).abs() < 1e-9,
+        (flow.transport.mechanisms().unwrap().pacing_ss_ratio - 1.0).abs() < 1e-9,
         "its gain is the stages' own"
     );
 }
@@ -59,7 +61,7 @@ fn mechanisms_are_inherited() {
         "",
         "cc = \"reno\"\ntcp = { dupthresh = 7, frto = false }",
     );
-    let tcp = scenario.flows[0].tcp().unwrap().mechanisms.as_ref().unwrap();
+    let tcp = scenario.flows[0].transport.mechanisms().unwrap();
     assert_eq!((tcp.tlp, tcp.dupthresh, tcp.frto, tcp.sack), (false, 7, false, true));
 }
 
@@ -72,25 +74,25 @@ fn classic_controllers_bring_their_recovery() {
         ("newreno", LossDetection::Newreno, 10),
     ] {
         let scenario = dumbbell("", "", &format!("cc = \"{name}\""));
-        let flow = scenario.flows[0].tcp().unwrap();
-        let mechanisms = flow.mechanisms.as_ref().unwrap();
+        let flow = &scenario.flows[0];
+        let mechanisms = flow.transport.mechanisms().unwrap();
         assert_eq!(
-            (flow.name.as_str(), mechanisms.loss_detection, mechanisms.sack),
+            (flow.cc_name.as_str(), mechanisms.loss_detection, mechanisms.sack),
             (name, detection, false)
         );
-        assert_eq!(flow.iw, iw, "{name}: spec/congestion-control section 1.2");
+        assert_eq!(flow.endpoint.iw, flow.endpoint.mss() * iw, "{name}: spec/congestion-control section 1.2");
         assert_eq!(parse(&scenario.to_toml()), scenario, "it can be printed and read");
     }
 }
 
-/// Impairments act in the order of their kinds, in whatever order they are written; a single one needs no list.
+/// Elements act in the order of their kinds, in whatever order they are written; a single one needs no list.
 #[test]
-fn impairments_are_ordered() {
+fn elements_are_ordered() {
     let scenario =
         dumbbell("", "impair = [\"jitter\", { kind = \"loss\", probability = \"1 %\" }]", "cc = \"reno\"");
-    let kinds: Vec<&str> = scenario.links[0].impair.iter().map(|element| element.name()).collect();
+    let kinds: Vec<&str> = scenario.links[0].elements.iter().map(|element| element.name()).collect();
     assert_eq!(kinds, ["loss", "jitter"]);
-    assert_eq!(dumbbell("", "impair = \"loss\"", "cc = \"reno\"").links[0].impair.len(), 1);
+    assert_eq!(dumbbell("", "impair = \"loss\"", "cc = \"reno\"").links[0].elements.len(), 1);
     assert_eq!(parse(&scenario.to_toml()), scenario);
 }
 
@@ -99,10 +101,10 @@ fn impairments_are_ordered() {
 fn a_way_back_without_a_rate() {
     let scenario =
         dumbbell("", "[reverse]\nimpair = { kind = \"loss\", probability = \"10 %\" }", "cc = \"reno\"");
-    assert_eq!(scenario.links[1].rate, LinkRate::Unlimited);
+    assert_eq!(scenario.links[1].rate, None);
     let network = windtunnel_scenario::compile(&scenario);
-    assert_eq!((network.links.len(), network.impairments.len()), (1, 1));
-    assert_eq!(network.impairments[0].name, "reverse loss");
+    assert_eq!((network.links.len(), network.elements.len()), (1, 1));
+    assert_eq!(network.elements[0].name, "reverse loss");
     assert_eq!(parse(&scenario.to_toml()), scenario);
 }
 
@@ -121,7 +123,7 @@ fn the_delay_is_on_both_ways() {
 #[test]
 fn udp_applications_have_no_controller() {
     let scenario = dumbbell("", "", "app = \"probe\"");
-    assert_eq!(scenario.flows[0].cc_name(), "probe");
+    assert_eq!(scenario.flows[0].cc_name, "probe");
     assert_eq!(parse(&scenario.to_toml()), scenario);
     assert!(refused("", "", "app = \"probe\"\ncc = \"reno\"").contains("belongs to TCP"));
 }
@@ -193,5 +195,10 @@ fn a_sender_without_congestion_control() {
     assert!(matches!(&scenario.flows[0].transport, Transport::Bsd42(params) if params.window == 8));
     assert_eq!(parse(&scenario.to_toml()), scenario);
     assert!(refused("endpoints = \"ideal\"", "", "cc = \"bsd42\"").contains("endpoints = \"linux\""));
+    // A scenario's `tcp` is for the flows that have it, and this one is none of them.
+    assert_eq!(
+        dumbbell("tcp = { sack = false }\n", "", "cc = \"bsd42\"").flows,
+        dumbbell("", "", "cc = \"bsd42\"").flows
+    );
     assert!(refused("", "", "cc = { kind = \"bsd42\", windo = 8 }").contains("did you mean `window`"));
 }

@@ -61,7 +61,7 @@ pub(crate) fn check(scenario: &Scenario, result: &RunResult, streams: &[StreamSt
 
 /// Neither a trace nor a change makes it faster than it was at the start.
 fn has_one_rate(link: &Link) -> bool {
-    !matches!(link.rate, LinkRate::Trace { .. }) && link.changes.is_empty()
+    !matches!(link.rate, Some(LinkRate::Trace { .. })) && link.params.changes.is_empty()
 }
 
 /// It stands for many connections.
@@ -138,22 +138,22 @@ fn check_queue(queue: &QueueSummary) {
 
 /// Flows lost what queues and media lost.
 fn check_losses(scenario: &Scenario, summary: &Summary) {
-    for i in &summary.impairments {
+    for i in &summary.elements {
         assert_eq!(i.arrived + i.duplicated, i.passed + i.lost + i.held, "{i:?}");
     }
     let of_flows = |count: fn(&FlowSummary) -> u64| summary.flows.iter().map(count).sum::<u64>();
     let of_queues = |count: fn(&QueueSummary) -> u64| summary.queues.iter().map(count).sum::<u64>();
     assert_eq!(of_flows(|f| f.drops.full), of_queues(|q| q.drops.full), "drops of full queues");
     assert_eq!(of_flows(|f| f.drops.aqm), of_queues(|q| q.drops.aqm), "drops by AQMs");
-    let of_media: u64 = summary.impairments.iter().map(|i| i.lost).sum();
+    let of_media: u64 = summary.elements.iter().map(|i| i.lost).sum();
     assert_eq!(of_flows(|f| f.drops.wire), of_media, "losses of media");
-    let damaged: u64 = summary.impairments.iter().map(|i| i.corrupted).sum();
+    let damaged: u64 = summary.elements.iter().map(|i| i.corrupted).sum();
     assert!(
-        of_flows(|f| f.corrupted) <= damaged + summary.impairments.iter().map(|i| i.duplicated).sum::<u64>()
+        of_flows(|f| f.corrupted) <= damaged + summary.elements.iter().map(|i| i.duplicated).sum::<u64>()
     );
     if scenario.endpoints == Endpoints::Ideal {
         assert_eq!(of_media, 0);
-    } else if summary.impairments.iter().all(|i| i.duplicated == 0) {
+    } else if summary.elements.iter().all(|i| i.duplicated == 0) {
         assert!(of_flows(|f| f.ce_marks) <= of_queues(|q| q.ce), "CE that no queue set");
     }
 }
@@ -186,9 +186,9 @@ fn check_capture(scenario: &Scenario, table: &Table, streams: &[StreamState]) {
         let group = scenario.flows().nth(stream.flow).map(|(group, _)| group);
         // GRO holds packets back; a receiver of bsd42 may discard data that come out of order.
         let withheld = group.is_some_and(|group| match &group.transport {
-            Transport::Tcp(tcp) => tcp.mechanisms.as_ref().is_some_and(|tcp| tcp.gro.is_some()),
+            Transport::Tcp { params, .. } => params.gro.is_some(),
             Transport::Bsd42(params) => params.out_of_order == OutOfOrder::Drop,
-            Transport::Udp { .. } => false,
+            Transport::Ideal { .. } | Transport::Udp | Transport::Foreign(_) => false,
         });
         assert!(delivered <= end, "{stream:?}: delivered more than arrived");
         assert!(withheld || delivered == end, "{stream:?}: what arrived reaches to {end}");

@@ -52,7 +52,7 @@ fn overrides_apply_in_order() {
         "flow.first.rtt=5 ms",
         "bottleneck.rate=2 Gbps",
     ]);
-    assert_eq!(scenario.links[0].rate, LinkRate::Fixed(Rate::from_mbps(2000)));
+    assert_eq!(scenario.links[0].rate, Some(LinkRate::Fixed(Rate::from_mbps(2000))));
     assert_eq!(scenario.flows[0].route.rtt, Duration::from_millis(5));
 }
 

@@ -96,7 +96,7 @@ fn names_of_controllers_differ() {
     assert_eq!(registry.register_controller::<Reno2>(), taken("a controller", "reno2"));
     for name in ["reno2", "reno-two", "reno2-mds"] {
         let scenario = with_cc(&format!("\"{name}\""), &registry).expect("registered");
-        assert_eq!(scenario.flows[0].tcp().unwrap().controller.name(), "reno2");
+        assert_eq!(scenario.flows[0].transport.controller().unwrap().name(), "reno2");
     }
     let error = with_cc("\"reno3\"", &registry).unwrap_err();
     assert!(error.contains("a controller is one of reno, aimd, cubic, scalable, reno2, each"), "{error}");

@@ -37,7 +37,7 @@ use windtunnel_algorithm::{AnyParams, RandomStream};
 use windtunnel_units::Time;
 use windtunnel_wire::Packet;
 
-use crate::network::ImpairmentSpec;
+use crate::network::ElementSpec;
 
 pub use affects::Affects;
 pub use aggregation::AggregationParams;
@@ -173,7 +173,7 @@ pub struct Tally {
 
 /// Counters of an element, in packets. At any time `arrived + duplicated = passed + lost + held`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct ImpairmentStats {
+pub(crate) struct ElementStats {
     pub(crate) arrived: u64,
     pub(crate) passed: u64,
     pub(crate) lost: u64,
@@ -183,20 +183,20 @@ pub(crate) struct ImpairmentStats {
 
 /// An element in its place, with its counters.
 #[derive(Debug)]
-pub(crate) struct Impairment {
+pub(crate) struct PlacedElement {
     element: Box<dyn Element>,
-    stats: ImpairmentStats,
+    stats: ElementStats,
 }
 
-impl Impairment {
+impl PlacedElement {
     /// # Panics
     /// If the parameters are out of range.
-    pub(crate) fn new(spec: &ImpairmentSpec) -> Impairment {
+    pub(crate) fn new(spec: &ElementSpec) -> PlacedElement {
         if let Err(error) = spec.config.check() {
             panic!("{}: {error}", spec.name);
         }
         let element = spec.config.build(RandomStream::new(spec.seed));
-        Impairment { element, stats: ImpairmentStats::default() }
+        PlacedElement { element, stats: ElementStats::default() }
     }
 
     /// A packet enters.
@@ -220,7 +220,7 @@ impl Impairment {
         passage
     }
 
-    /// When [`Impairment::release`] has a packet.
+    /// When [`PlacedElement::release`] has a packet.
     pub(crate) fn next_release(&self) -> Time {
         self.element.next_release()
     }
@@ -232,7 +232,7 @@ impl Impairment {
         packet
     }
 
-    pub(crate) const fn stats(&self) -> &ImpairmentStats {
+    pub(crate) const fn stats(&self) -> &ElementStats {
         &self.stats
     }
 

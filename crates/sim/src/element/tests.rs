@@ -1,4 +1,4 @@
-//! Each impairment alone: its effect on a stream of packets, against its definition.
+//! Each element alone: its effect on a stream of packets, against its definition.
 //!
 //! Seeds are fixed, so no test is flaky; the bounds say how unlikely a correct implementation would be to miss them
 //! with a random seed: 4 standard deviations are 6 in 100,000, the Kolmogorov-Smirnov bound 1.95 is 1 in 1000.
@@ -36,28 +36,28 @@ fn ack(flow: u32, number: u64) -> Packet {
     packet
 }
 
-fn impairment(params: impl ElementParams) -> Impairment {
-    Impairment::new(&ImpairmentSpec { name: "medium".into(), config: Arc::new(params), seed: 1 })
+fn element(params: impl ElementParams) -> PlacedElement {
+    PlacedElement::new(&ElementSpec { name: "medium".into(), config: Arc::new(params), seed: 1 })
 }
 
-/// All packets that leave an impairment, with their times, when packets arrive at the given times; and the lost
+/// All packets that leave an element, with their times, when packets arrive at the given times; and the lost
 /// packets. Events at one time: arrivals first.
-fn run(impairment: &mut Impairment, packets: Vec<(Time, Packet)>) -> (Vec<(Time, Packet)>, Vec<Packet>) {
+fn run(element: &mut PlacedElement, packets: Vec<(Time, Packet)>) -> (Vec<(Time, Packet)>, Vec<Packet>) {
     let (mut out, mut lost) = (Vec::new(), Vec::new());
     let mut last = Time::ZERO;
-    let release = |impairment: &mut Impairment, until: Time, last: &mut Time, out: &mut Vec<_>| {
-        while impairment.next_release() < until {
-            let now = impairment.next_release().max(*last);
+    let release = |element: &mut PlacedElement, until: Time, last: &mut Time, out: &mut Vec<_>| {
+        while element.next_release() < until {
+            let now = element.next_release().max(*last);
             *last = now;
-            while let Some(packet) = impairment.release(now) {
+            while let Some(packet) = element.release(now) {
                 out.push((now, packet));
             }
         }
     };
     for (now, packet) in packets {
-        release(impairment, now, &mut last, &mut out);
+        release(element, now, &mut last, &mut out);
         last = now;
-        match impairment.enter(packet, now) {
+        match element.enter(packet, now) {
             Passage::On(packet) => out.push((now, packet)),
             Passage::Twice(packet, copy) => out.extend([(now, packet), (now, copy)]),
             Passage::Lost(packet) => lost.push(packet),
@@ -67,14 +67,14 @@ fn run(impairment: &mut Impairment, packets: Vec<(Time, Packet)>) -> (Vec<(Time,
                 out.extend(passed.map(|packet| (now, packet)));
             }
         }
-        let stats = *impairment.stats();
-        assert_eq!(stats.arrived + stats.duplicated, stats.passed + stats.lost + impairment.held());
+        let stats = *element.stats();
+        assert_eq!(stats.arrived + stats.duplicated, stats.passed + stats.lost + element.held());
         assert_eq!(stats.lost, lost.len() as u64);
         // Packets that left by `release` are counted too.
         assert_eq!(stats.passed, out.len() as u64);
     }
-    release(impairment, Time::NEVER, &mut last, &mut out);
-    assert_eq!(impairment.held(), 0, "everything is released in the end");
+    release(element, Time::NEVER, &mut last, &mut out);
+    assert_eq!(element.held(), 0, "everything is released in the end");
     (out, lost)
 }
 
@@ -111,7 +111,7 @@ fn assert_distribution(mut samples: Vec<f64>, cdf: impl Fn(f64) -> f64) {
 #[test]
 fn losses_are_independent() {
     let n = 200_000;
-    let mut medium = impairment(LossParams { probability: p(0.05), affects: Affects::All });
+    let mut medium = element(LossParams { probability: p(0.05), affects: Affects::All });
     let (_, lost) = run(&mut medium, stream(n, 1));
     assert_binomial(lost.len() as u64, n, 0.05);
     let pairs = lost.windows(2).filter(|w| w[1].seq.get() == w[0].seq.get() + 1).count() as u64;
@@ -123,7 +123,7 @@ fn losses_are_independent() {
 #[test]
 fn gilbert_elliott_bursts() {
     let params = GilbertElliottParams { p: p(0.01), r: p(0.25), ..GilbertElliottParams::default() };
-    let mut medium = impairment(params);
+    let mut medium = element(params);
     let n = 400_000;
     let (_, lost) = run(&mut medium, stream(n, 1));
     let begins = |w: &&[Packet]| w[1].seq.get() > w[0].seq.get() + 1;
@@ -145,7 +145,7 @@ fn gilbert_elliott_loses_in_both_states() {
         loss_bad: p(0.6),
         affects: Affects::All,
     };
-    let mut medium = impairment(params);
+    let mut medium = element(params);
     let (_, lost) = run(&mut medium, stream(200_000, 1));
     let expected = (0.3 * 0.1 + 0.2 * 0.6) / 0.5;
     assert!((lost.len() as f64 / 200_000.0 / expected - 1.0).abs() < 0.03, "{}", lost.len());
@@ -158,7 +158,7 @@ fn periodic_losses() {
         || (1..=100).flat_map(|i| [(us(i), data(0, i)), (us(i), ack(0, i)), (us(i), data(1, i))]).collect();
     let lost = |per_flow| {
         let params = PeriodicLossParams { every: 10, per_flow, affects: Affects::Data };
-        let (_, lost) = run(&mut impairment(params), mixed());
+        let (_, lost) = run(&mut element(params), mixed());
         lost.iter().map(|packet| (packet.flow.get(), packet.seq.get())).collect::<Vec<_>>()
     };
     let each: Vec<_> = (1..=10).flat_map(|i| [(0, i * 10), (1, i * 10)]).collect();
@@ -171,7 +171,7 @@ fn periodic_losses() {
 #[test]
 fn scripted_losses() {
     let params = ScriptedLossParams { packets: vec![1, 4, 5, 100], ..ScriptedLossParams::default() };
-    let (out, lost) = run(&mut impairment(params), stream(10, 1));
+    let (out, lost) = run(&mut element(params), stream(10, 1));
     assert_eq!(lost.iter().map(|packet| packet.seq.get()).collect::<Vec<_>>(), [1, 4, 5]);
     assert_eq!(numbers(&out), [2, 3, 6, 7, 8, 9, 10]);
 }
@@ -181,22 +181,22 @@ fn scripted_losses() {
 fn damage_and_duplication() {
     let n = 100_000;
     let params = CorruptionParams { probability: p(0.02), affects: Affects::All };
-    let mut medium = impairment(params);
+    let mut medium = element(params);
     let (out, _) = run(&mut medium, stream(n, 1));
     let damaged = out.iter().filter(|(_, packet)| packet.is_corrupted()).count() as u64;
     assert_eq!((out.len() as u64, medium.stats().tally.corrupted), (n, damaged));
     assert_binomial(damaged, n, 0.02);
 
     let params = DuplicationParams { probability: p(0.02), affects: Affects::All };
-    let mut medium = impairment(params);
+    let mut medium = element(params);
     let (out, _) = run(&mut medium, stream(n, 1));
     let doubled = out.windows(2).filter(|w| w[0].1 == w[1].1 && w[0].0 == w[1].0).count() as u64;
     assert_eq!((out.len() as u64, medium.stats().duplicated), (n + doubled, doubled));
     assert_binomial(doubled, n, 0.02);
 }
 
-fn jitter(distribution: JitterDistribution, mean_us: u64, deviation_us: u64, reorder: bool) -> Impairment {
-    impairment(JitterParams {
+fn jitter(distribution: JitterDistribution, mean_us: u64, deviation_us: u64, reorder: bool) -> PlacedElement {
+    element(JitterParams {
         distribution,
         mean: Duration::from_micros(mean_us),
         deviation: Duration::from_micros(deviation_us),
@@ -205,7 +205,7 @@ fn jitter(distribution: JitterDistribution, mean_us: u64, deviation_us: u64, reo
 }
 
 /// Delays in microseconds of packets that do not meet each other: 1 s apart.
-fn delays(medium: &mut Impairment) -> Vec<f64> {
+fn delays(medium: &mut PlacedElement) -> Vec<f64> {
     let (out, _) = run(medium, stream(20_000, 1_000_000));
     let delay = |(at, packet): &(Time, Packet)| at.since(us(packet.seq.get() * 1_000_000));
     out.iter().map(|packet| delay(packet).as_nanos_f64() / 1e3).collect()
@@ -238,7 +238,7 @@ fn jitter_has_its_distribution() {
 #[test]
 fn aggregation_bursts() {
     let params = AggregationParams { packets: 16, ..AggregationParams::default() };
-    let mut medium = impairment(params.clone());
+    let mut medium = element(params.clone());
     let (out, _) = run(&mut medium, stream(160, 50));
     for (n, burst) in out.chunk_by(|a, b| a.0 == b.0).enumerate() {
         assert_eq!((burst.len(), burst[0].0), (16, us((n as u64 + 1) * 16 * 50)));
@@ -246,7 +246,7 @@ fn aggregation_bursts() {
     assert!(numbers(&out).is_sorted());
     assert_eq!(medium.stats().tally.bursts, 10);
 
-    let (out, _) = run(&mut impairment(params), stream(60, 1000));
+    let (out, _) = run(&mut element(params), stream(60, 1000));
     for (n, burst) in out.chunk_by(|a, b| a.0 == b.0).enumerate() {
         assert_eq!((burst.len(), burst[0].0), (6, us(n as u64 * 6000 + 1000 + 5500)));
     }
@@ -259,7 +259,7 @@ fn outages() {
     let outage = |hold, times: &[(u64, u64)]| {
         let time = |(from, to): &(u64, u64)| OutageTime { from: us(from * 1000), to: us(to * 1000) };
         let params = OutageParams { times: times.iter().map(time).collect(), hold };
-        run(&mut impairment(params), stream(30, 1000))
+        run(&mut element(params), stream(30, 1000))
     };
     let (out, lost) = outage(false, &[(10, 20)]);
     assert_eq!(lost.iter().map(|packet| packet.seq.get()).collect::<Vec<_>>(), (10..20).collect::<Vec<_>>());
@@ -281,7 +281,7 @@ fn outages() {
 fn ack_thinning() {
     let params = AckThinningParams { keep_every: 4, flush: Some(Duration::from_millis(5)) };
     let acks = (1..=10).map(|i| (us(i * 1000), ack(0, i))).collect();
-    let (out, lost) = run(&mut impairment(params.clone()), acks);
+    let (out, lost) = run(&mut element(params.clone()), acks);
     let passed: Vec<_> = out.iter().map(|(at, packet)| (packet.ack.get(), at.as_nanos() / 1000)).collect();
     assert_eq!(passed, [(4, 4000), (8, 8000), (10, 15_000)]);
     assert_eq!(lost.len(), 7);
@@ -291,7 +291,7 @@ fn ack_thinning() {
     special[3].flags |= TcpFlags::ECE;
     special[4].flags |= TcpFlags::SYN;
     let timed = special.into_iter().enumerate().map(|(i, packet)| (us(i as u64 * 1000), packet)).collect();
-    let (out, lost) = run(&mut impairment(params), timed);
+    let (out, lost) = run(&mut element(params), timed);
     assert_eq!(lost.iter().map(|packet| packet.ack.get()).collect::<Vec<_>>(), [1]);
     assert_eq!(out.len(), 5);
 }
@@ -301,12 +301,12 @@ fn ack_thinning() {
 fn ack_thinning_without_flush() {
     let params = AckThinningParams { keep_every: 3, flush: None };
     let acks = (1..=9).flat_map(|i| [(us(i * 1000), ack(0, i)), (us(i * 1000), ack(1, i))]).collect();
-    let (out, _) = run(&mut impairment(params), acks);
+    let (out, _) = run(&mut element(params), acks);
     let passed: Vec<_> = out.iter().map(|(_, packet)| (packet.flow.get(), packet.ack.get())).collect();
     assert_eq!(passed, [(0, 3), (1, 3), (0, 6), (1, 6), (0, 9), (1, 9)]);
 }
 
-/// A stream of ACKs between the data does not change the fate of the data: random impairments draw only for packets
+/// A stream of ACKs between the data does not change the fate of the data: random elements draw only for packets
 /// that concern them.
 #[test]
 fn draws_are_for_packets_that_concern() {
@@ -316,7 +316,7 @@ fn draws_are_for_packets_that_concern() {
             let ack = with_acks.then(|| (us(i), ack(0, i)));
             [Some((us(i), data(0, i))), ack].into_iter().flatten()
         });
-        let (_, lost) = run(&mut impairment(params), packets.collect());
+        let (_, lost) = run(&mut element(params), packets.collect());
         lost.iter().map(|packet| packet.seq.get()).collect::<Vec<_>>()
     };
     assert_eq!(lost(true), lost(false));

@@ -15,13 +15,13 @@ use windtunnel_wire::{FlowId, Packet, TcpFlags};
 
 use super::{Element, ElementParams, Passage, Stage, Tally};
 
-/// Few of the pure ACKs pass, as on asymmetric links that thin them. ACKs with SACK blocks, of the handshake, or that
+/// Only the last of every few pure ACKs passes, as on asymmetric links that thin ACKs. ACKs with SACK blocks, of the handshake, or that
 /// start or end an echo of CE, are never dropped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("x-source" = "RFC 3449 section 5.2"))]
 pub struct AckThinningParams {
-    /// One of this many pure ACKs of a flow passes: the last of each group.
+    /// The number of pure ACKs of a flow in a group; only the last one of each group passes.
     #[schemars(range(min = 1), extend("x-unit" = "packets"))]
     #[serde(deserialize_with = "windtunnel_units::count::packets")]
     pub keep_every: u32,
@@ -38,7 +38,7 @@ impl Default for AckThinningParams {
 
 impl Params for AckThinningParams {
     const NAME: &'static str = "ack-thinning";
-    const SUMMARY: &'static str = "One of so many pure ACKs passes";
+    const SUMMARY: &'static str = "Only the last of every few pure ACKs passes";
 
     fn check(&self) -> Result<(), OutOfRange> {
         match self.flush {

@@ -14,6 +14,7 @@ mod histogram;
 mod loss_cause;
 mod messages;
 mod packets;
+mod params;
 mod points;
 mod queue_series;
 mod queue_state;
@@ -30,14 +31,12 @@ use windtunnel_units::{Bytes, Duration, Time};
 use windtunnel_wire::{Ecn, FlowId, Packet};
 
 use crate::application::Protocol;
-use crate::element::Impairment;
+use crate::element::PlacedElement;
 use crate::endpoint::Reading;
 use crate::flow::Flow;
 use crate::link::{Departure, Link};
-use crate::network::{FlowSpec, Network, RecordSpec, Transport};
-use crate::result::{
-    FlowSummary, ImpairmentSummary, QueueSummary, RunResult, Stalled, Summary, WindowSummary,
-};
+use crate::network::{FlowSpec, Network, Transport, Window};
+use crate::result::{ElementSummary, FlowSummary, QueueSummary, RunResult, Stalled, Summary, WindowSummary};
 use band_series::{BandColumns, BandRecorder};
 use columns::Table;
 use digest::Digest;
@@ -54,6 +53,7 @@ use transfers::Transfers;
 pub(crate) use flow_series::WindowState;
 pub(crate) use loss_cause::LossCause;
 pub(crate) use packets::Tap;
+pub use params::RecordParams;
 pub use state::StateRecording;
 
 /// Totals between two edges of windows.
@@ -70,11 +70,12 @@ struct SpanTotals {
 /// The recorder of a run.
 #[derive(Debug)]
 pub(crate) struct Recorder {
-    spec: RecordSpec,
+    params: RecordParams,
+    windows: Vec<Window>,
     flow_info: Vec<FlowInfo>,
     queue_names: Vec<String>,
     /// Names and kinds.
-    impairment_names: Vec<(String, String)>,
+    element_names: Vec<(String, String)>,
     flows: Vec<FlowRecorder>,
     queues: Vec<QueueRecorder>,
     flow_rows: FlowColumns,
@@ -106,9 +107,9 @@ pub(crate) struct Recorder {
 
 impl Recorder {
     pub(crate) fn new(network: &Network, flows: &[Flow]) -> Recorder {
-        let spec = network.record.clone();
+        let (params, windows) = (network.record, network.windows.clone());
         let end = Time::ZERO + network.duration;
-        let mut edges: Vec<Time> = spec.windows.iter().flat_map(|w| [w.from, w.to]).chain([end]).collect();
+        let mut edges: Vec<Time> = windows.iter().flat_map(|w| [w.from, w.to]).chain([end]).collect();
         edges.retain(|t| *t > Time::ZERO && *t <= end);
         edges.sort_unstable_by(|a, b| b.cmp(a));
         edges.dedup();
@@ -120,15 +121,18 @@ impl Recorder {
         }
         let queues = || network.links.iter().map(|link| link.queue.as_ref());
         let mut recorder = Recorder {
-            points: spec.points.map(|spacing| Points::new(spacing, &base_rtts, n_queues)),
-            events: spec.events.then(|| (Dequeues::new(queues()), AckEvents::default())),
-            detailed: spec.events || spec.state == StateRecording::Changes,
+            points: params
+                .points
+                .filter(|spacing| !spacing.is_zero())
+                .map(|spacing| Points::new(spacing, &base_rtts, n_queues)),
+            events: params.events.then(|| (Dequeues::new(queues()), AckEvents::default())),
+            detailed: params.events || params.state == StateRecording::Changes,
             cc,
             aqm: QueueStates::new(n_queues),
-            captures: spec.packets.then(Captures::default),
+            captures: params.packets.then(Captures::default),
             members: Vec::new(),
-            impairment_names: network
-                .impairments
+            element_names: network
+                .elements
                 .iter()
                 .map(|i| (i.name.clone(), i.config.name().to_owned()))
                 .collect(),
@@ -160,7 +164,8 @@ impl Recorder {
             interval_start: Time::ZERO,
             next_tick: Time::ZERO,
             packets: 0,
-            spec,
+            params,
+            windows,
         };
         recorder.next_tick = recorder.tick_after(Time::ZERO);
         recorder
@@ -231,14 +236,14 @@ impl Recorder {
 
     /// The state of a queue may have changed.
     pub(crate) fn queue_changed(&mut self, now: Time, index: usize, link: &Link) {
-        if self.spec.state == StateRecording::Changes {
+        if self.params.state == StateRecording::Changes {
             self.aqm.push(now, index, link.queue(), false);
         }
     }
 
     /// The state of a flow's controller may have changed.
     pub(crate) fn controller_changed(&mut self, now: Time, flow: usize, probe: &dyn Fn(Probe<'_>)) {
-        if self.spec.state == StateRecording::Changes && self.cc.has(flow) {
+        if self.params.state == StateRecording::Changes && self.cc.has(flow) {
             self.cc.push_changed(now, flow, probe);
         }
     }
@@ -410,7 +415,7 @@ impl Recorder {
 
     /// The state of all controllers and queues at the end of an interval.
     fn record_state(&mut self, now: Time, links: &[Link], flows: &[Flow]) {
-        let push = match self.spec.state {
+        let push = match self.params.state {
             StateRecording::Off => return,
             StateRecording::Interval => StateRows::push,
             StateRecording::Changes => StateRows::push_changed,
@@ -420,7 +425,7 @@ impl Recorder {
                 push(&mut self.cc, now, index, &|out| flow.ends.probe(out));
             }
         }
-        let all = self.spec.state == StateRecording::Interval;
+        let all = self.params.state == StateRecording::Interval;
         for (index, link) in links.iter().enumerate() {
             self.aqm.push(now, index, link.queue(), all);
         }
@@ -430,13 +435,12 @@ impl Recorder {
     pub(crate) fn finish(
         self,
         links: &[Link],
-        impairments: &[Impairment],
+        elements: &[PlacedElement],
         end: Time,
         events: u64,
         stalled: Option<Stalled>,
     ) -> RunResult {
         let windows = self
-            .spec
             .windows
             .iter()
             .map(|w| {
@@ -459,13 +463,13 @@ impl Recorder {
             events,
             flows,
             queues,
-            impairments: self.impairment_names.into_iter().zip(impairments).map(impairment_summary).collect(),
+            elements: self.element_names.into_iter().zip(elements).map(element_summary).collect(),
             windows,
         };
         let mut tables: Vec<Table> =
             vec![flow_table(self.flow_rows, self.tcp_rows), self.queue_rows.into_table()];
         tables.extend(self.bands.into_rows().map(BandColumns::into_table));
-        if self.spec.state != StateRecording::Off {
+        if self.params.state != StateRecording::Off {
             tables.extend([self.cc.into_table(), self.aqm.into_table()].into_iter().flatten());
         }
         tables.extend(self.transfers.into_table());
@@ -507,7 +511,7 @@ impl Recorder {
 
     /// The next multiple of the interval, or an edge of a window before it.
     fn tick_after(&self, now: Time) -> Time {
-        let interval = self.spec.interval.as_nanos();
+        let interval = self.params.interval.as_nanos();
         let next = Time::from_nanos((now.as_nanos() / interval + 1) * interval);
         self.edges.last().map_or(next, |edge| next.min(*edge))
     }
@@ -533,9 +537,9 @@ fn wire(flow: &FlowSpec) -> Wire {
     Wire { protocol, scale }
 }
 
-fn impairment_summary(((name, kind), impairment): ((String, String), &Impairment)) -> ImpairmentSummary {
-    let stats = impairment.stats();
-    ImpairmentSummary {
+fn element_summary(((name, kind), element): ((String, String), &PlacedElement)) -> ElementSummary {
+    let stats = element.stats();
+    ElementSummary {
         name,
         kind,
         arrived: stats.arrived,
@@ -546,7 +550,7 @@ fn impairment_summary(((name, kind), impairment): ((String, String), &Impairment
         reordered: stats.tally.reordered,
         bursts: stats.tally.bursts,
         rewritten: stats.tally.rewritten,
-        held: impairment.held(),
+        held: element.held(),
     }
 }
 

@@ -58,7 +58,7 @@ impl EmptyPath {
     fn of(flow: &FlowSpec, network: &Network) -> EmptyPath {
         let rates = flow.forward.iter().filter_map(|hop| match hop {
             PathHop::Link(link) => Some(network.links[*link].rate.mean()),
-            PathHop::Delay(_) | PathHop::Impairment(_) => None,
+            PathHop::Delay(_) | PathHop::Element(_) => None,
         });
         EmptyPath { base_rtt: flow.base_rtt, bottleneck: rates.min() }
     }

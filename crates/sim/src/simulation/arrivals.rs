@@ -27,7 +27,7 @@ impl Simulation {
     /// One more flow, which takes the way of `group`.
     fn add_place(&mut self, group: usize) -> usize {
         let place = self.flows.len();
-        let ways = [&mut self.from_link, &mut self.from_line, &mut self.from_impairment];
+        let ways = [&mut self.from_link, &mut self.from_line, &mut self.from_element];
         for onward in ways.into_iter().flatten() {
             onward.extend_like(group);
         }

@@ -17,30 +17,30 @@ pub(super) struct Layout {
     pub(super) lines: Vec<DelayLine>,
     pub(super) from_link: Vec<Onward>,
     pub(super) from_line: Vec<Onward>,
-    pub(super) from_impairment: Vec<Onward>,
+    pub(super) from_element: Vec<Onward>,
     /// The propagation delay of each link.
     link_lines: Vec<Option<u32>>,
-    /// Which impairments neither reorder nor duplicate packets.
+    /// Which elements neither reorder nor duplicate packets.
     keeps_order: Vec<bool>,
-    /// Which impairments are ends of tunnels.
+    /// Which elements are ends of tunnels.
     tunnel_ends: Vec<Option<TunnelEnd>>,
 }
 
 impl Layout {
-    /// Links with their propagation delays, and impairments, not yet passed by any flow.
+    /// Links with their propagation delays, and elements, not yet passed by any flow.
     pub(super) fn new(network: &Network) -> Layout {
         let shared = Onward::PerFlow(vec![Hop::Sender; network.flows.len()]);
         let mut layout = Layout {
             lines: Vec::new(),
             from_link: vec![shared.clone(); network.links.len()],
             from_line: Vec::new(),
-            from_impairment: vec![shared.clone(); network.impairments.len()],
+            from_element: vec![shared.clone(); network.elements.len()],
             link_lines: Vec::new(),
-            keeps_order: network.impairments.iter().map(|i| i.config.keeps_order()).collect(),
-            tunnel_ends: network.impairments.iter().map(|i| i.config.tunnel_end()).collect(),
+            keeps_order: network.elements.iter().map(|i| i.config.keeps_order()).collect(),
+            tunnel_ends: network.elements.iter().map(|i| i.config.tunnel_end()).collect(),
         };
         for link in &network.links {
-            let line = layout.line(link.delay, shared.clone());
+            let line = layout.line(link.params.delay, shared.clone());
             layout.link_lines.push(line);
         }
         layout
@@ -58,12 +58,12 @@ impl Layout {
 
     pub(super) fn flow(&mut self, index: usize, spec: &FlowSpec) -> Flow {
         let ideal = matches!(spec.transport, Transport::Ideal { .. });
-        let disorder = |hop: &PathHop| matches!(hop, PathHop::Impairment(i) if !self.keeps_order[*i]);
+        let disorder = |hop: &PathHop| matches!(hop, PathHop::Element(i) if !self.keeps_order[*i]);
         let disordered = ideal && spec.forward.iter().chain(&spec.reverse).any(disorder);
         assert!(!disordered, "{}: loss-free endpoints take packets in order, and each once", spec.name);
         for way in [&spec.forward, &spec.reverse] {
             let ends = way.iter().filter_map(|hop| match hop {
-                PathHop::Impairment(i) => self.tunnel_ends[*i],
+                PathHop::Element(i) => self.tunnel_ends[*i],
                 PathHop::Link(_) | PathHop::Delay(_) => None,
             });
             assert!(tunnels_match(ends), "{}: a tunnel on its way has one end only", spec.name);
@@ -99,9 +99,9 @@ impl Layout {
                     self.from_link[link].set(flow, next);
                     next = Hop::Link(link as u32);
                 }
-                PathHop::Impairment(impairment) => {
-                    self.from_impairment[impairment].set(flow, next);
-                    next = Hop::Impairment(impairment as u32);
+                PathHop::Element(element) => {
+                    self.from_element[element].set(flow, next);
+                    next = Hop::Element(element as u32);
                 }
                 PathHop::Delay(delay) => {
                     if let Some(line) = self.line(delay, Onward::One(next)) {

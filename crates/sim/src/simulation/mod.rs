@@ -12,7 +12,7 @@ use windtunnel_qdisc::Incident;
 use windtunnel_units::Time;
 use windtunnel_wire::Packet;
 
-use crate::element::{Impairment, Passage};
+use crate::element::{Passage, PlacedElement};
 use crate::endpoint::Reading;
 use crate::event_queue::EventQueue;
 use crate::flow::{Flow, Hop, Onward};
@@ -26,14 +26,14 @@ use layout::Layout;
 pub use observation::StreamState;
 
 /// What an event source stands for. The order of sources decides between events at the same nanosecond: after the plan
-/// (and the recorder's clock), first links, then arrivals from delay lines and impairments, then timers of senders and
+/// (and the recorder's clock), first links, then arrivals from delay lines and elements, then timers of senders and
 /// receivers, and last those of connections that arrived during the run.
 #[derive(Clone, Copy, Debug)]
 enum Source {
     Link(u32),
     QueueTimer(u32),
     Line(u32),
-    Impairment(u32),
+    Element(u32),
     Sender(u32),
     Receiver(u32),
     /// The next connection of a flow that stands for many; it uses the source of that flow's sender.
@@ -52,7 +52,7 @@ pub struct Simulation {
     /// Where the timers of queues start among the sources; none if no queue has a timer.
     first_queue_timer: Option<usize>,
     first_line: usize,
-    first_impairment: usize,
+    first_element: usize,
     first_sender: usize,
     first_receiver: usize,
     /// Sources and flows from here on belong to connections that arrived.
@@ -60,12 +60,12 @@ pub struct Simulation {
     first_member: usize,
     links: Vec<Link>,
     lines: Vec<DelayLine>,
-    impairments: Vec<Impairment>,
+    elements: Vec<PlacedElement>,
     flows: Vec<Flow>,
-    /// Where packets go from each link, each line and each impairment.
+    /// Where packets go from each link, each line and each element.
     from_link: Vec<Onward>,
     from_line: Vec<Onward>,
-    from_impairment: Vec<Onward>,
+    from_element: Vec<Onward>,
     plan: iter::Peekable<std::vec::IntoIter<(Time, Action)>>,
     recorder: Recorder,
     incidents: Vec<Incident>,
@@ -83,13 +83,15 @@ impl Simulation {
     /// Prepares a network to run.
     ///
     /// # Panics
-    /// If a flow's transport cannot carry its application or its way, or an impairment's parameters are out of range.
+    /// If a flow's transport cannot carry its application or its way, or the parameters of a link or an element are
+    /// out of range.
     pub fn new(network: Network) -> Simulation {
         let mut layout = Layout::new(&network);
         let flows: Vec<Flow> =
             network.flows.iter().enumerate().map(|(i, spec)| layout.flow(i, spec)).collect();
         let recorder = Recorder::new(&network, &flows);
-        let impairments: Vec<Impairment> = network.impairments.iter().map(Impairment::new).collect();
+        let plan = network.whole_plan();
+        let elements: Vec<PlacedElement> = network.elements.iter().map(PlacedElement::new).collect();
         let links: Vec<Link> = network.links.into_iter().map(Link::new).collect();
         // Receivers that acknowledge at once have no timer: if all do, they occupy no sources in the event queue. So do
         // queues without a timer.
@@ -101,19 +103,19 @@ impl Simulation {
             .map(Source::Link)
             .chain((0..timed_queues).map(Source::QueueTimer))
             .chain((0..n_lines).map(Source::Line))
-            .chain((0..impairments.len() as u32).map(Source::Impairment))
+            .chain((0..elements.len() as u32).map(Source::Element))
             .chain(flows.iter().zip(0..n_flows).map(sender_source))
             .chain((0..timed_receivers).map(Source::Receiver))
             .collect();
         let first_line = (n_links + timed_queues) as usize;
-        let first_impairment = first_line + layout.lines.len();
-        let first_sender = first_impairment + impairments.len();
+        let first_element = first_line + layout.lines.len();
+        let first_sender = first_element + elements.len();
         let mut simulation = Simulation {
             now: Time::ZERO,
             end: Time::ZERO + network.duration,
             events: EventQueue::new(sources.len()),
             first_line,
-            first_impairment,
+            first_element,
             first_sender,
             first_receiver: first_sender + flows.len(),
             first_member_source: sources.len(),
@@ -123,12 +125,12 @@ impl Simulation {
             first_queue_timer: (timed_queues > 0).then_some(n_links as usize),
             links,
             lines: layout.lines,
-            impairments,
+            elements,
             flows,
             from_link: layout.from_link,
             from_line: layout.from_line,
-            from_impairment: layout.from_impairment,
-            plan: network.plan.into_iter().peekable(),
+            from_element: layout.from_element,
+            plan: plan.into_iter().peekable(),
             recorder,
             incidents: Vec::new(),
             deliver_drops: network.deliver_drops,
@@ -196,7 +198,7 @@ impl Simulation {
                 Source::Receiver(i) => self.receiver_event(i as usize, source),
                 Source::Arrivals(i) => self.arrive(i as usize, source),
                 Source::QueueTimer(i) => self.queue_timer_event(i as usize),
-                Source::Impairment(i) => self.impairment_event(i as usize),
+                Source::Element(i) => self.element_event(i as usize),
             }
         }
         self.now = self.now.max(until.min(self.end));
@@ -207,7 +209,7 @@ impl Simulation {
     pub fn finish(mut self) -> RunResult {
         self.run_until(self.end);
         self.end_interval(self.end);
-        self.recorder.finish(&self.links, &self.impairments, self.end, self.handled, self.stalled)
+        self.recorder.finish(&self.links, &self.elements, self.end, self.handled, self.stalled)
     }
 
     /// Packets sent into the network so far, by senders and receivers.
@@ -217,7 +219,7 @@ impl Simulation {
 
     /// Packets that media have duplicated so far.
     pub fn duplicated(&self) -> u64 {
-        self.impairments.iter().map(|i| i.stats().duplicated).sum()
+        self.elements.iter().map(|i| i.stats().duplicated).sum()
     }
 
     /// Packets that have reached an end so far.
@@ -233,7 +235,7 @@ impl Simulation {
     /// Packets that queues and media have lost so far.
     pub fn lost(&self) -> u64 {
         let by_queues: u64 = self.links.iter().map(|l| l.stats().lost).sum();
-        by_queues + self.impairments.iter().map(|i| i.stats().lost).sum::<u64>()
+        by_queues + self.elements.iter().map(|i| i.stats().lost).sum::<u64>()
     }
 
     /// Packets in the network now: queued, on a wire, in a delay line, or held by a medium. At any time
@@ -242,7 +244,7 @@ impl Simulation {
         let queued = |l: &Link| l.queue().backlog().packets + usize::from(l.holds_packet());
         let links: usize = self.links.iter().map(queued).sum();
         let lines: usize = self.lines.iter().map(DelayLine::len).sum();
-        (links + lines) as u64 + self.impairments.iter().map(Impairment::held).sum::<u64>()
+        (links + lines) as u64 + self.elements.iter().map(PlacedElement::held).sum::<u64>()
     }
 
     /// Connections that exist now, of flows that stand for many. Memory is bounded by their maximum number.
@@ -278,12 +280,12 @@ impl Simulation {
     }
 
     #[inline(never)]
-    fn impairment_event(&mut self, index: usize) {
-        while let Some(packet) = self.impairments[index].release(self.now) {
-            let to = self.from_impairment[index].of(packet.flow);
+    fn element_event(&mut self, index: usize) {
+        while let Some(packet) = self.elements[index].release(self.now) {
+            let to = self.from_element[index].of(packet.flow);
             self.forward(packet, to);
         }
-        self.schedule_impairment(index);
+        self.schedule_element(index);
     }
 
     #[inline(never)]
@@ -321,7 +323,7 @@ impl Simulation {
         match to {
             Hop::Receiver => self.deliver_segment(&packet),
             Hop::Sender => self.deliver_ack(&packet),
-            Hop::Link(_) | Hop::Line(_) | Hop::Impairment(_) => self.depart(packet, to),
+            Hop::Link(_) | Hop::Line(_) | Hop::Element(_) => self.depart(packet, to),
         }
     }
 
@@ -337,7 +339,7 @@ impl Simulation {
                     self.events.set(self.first_line + line, due);
                 }
             }
-            Hop::Impairment(impairment) => self.enter_impairment(packet, impairment as usize),
+            Hop::Element(element) => self.enter_element(packet, element as usize),
             Hop::Receiver | Hop::Sender => self.forward_at_once(packet, to),
         }
     }
@@ -367,9 +369,9 @@ impl Simulation {
     }
 
     #[inline(never)]
-    fn enter_impairment(&mut self, packet: Packet, index: usize) {
-        let to = self.from_impairment[index].of(packet.flow);
-        match self.impairments[index].enter(packet, self.now) {
+    fn enter_element(&mut self, packet: Packet, index: usize) {
+        let to = self.from_element[index].of(packet.flow);
+        match self.elements[index].enter(packet, self.now) {
             Passage::On(packet) => self.forward(packet, to),
             Passage::Twice(packet, mut copy) => {
                 self.count_copy(&mut copy);
@@ -377,13 +379,13 @@ impl Simulation {
                 self.forward(copy, to);
             }
             Passage::Lost(packet) => self.lose(&packet),
-            Passage::Held => self.schedule_impairment(index),
+            Passage::Held => self.schedule_element(index),
             Passage::Replacing(passed, lost) => {
                 self.lose(&lost);
                 if let Some(packet) = passed {
                     self.forward(packet, to);
                 }
-                self.schedule_impairment(index);
+                self.schedule_element(index);
             }
         }
     }
@@ -395,9 +397,9 @@ impl Simulation {
         self.left_network(index);
     }
 
-    fn schedule_impairment(&mut self, index: usize) {
-        let source = self.first_impairment + index;
-        let next = self.impairments[index].next_release();
+    fn schedule_element(&mut self, index: usize) {
+        let source = self.first_element + index;
+        let next = self.elements[index].next_release();
         let next = if next == Time::NEVER { next } else { next.max(self.now) };
         if self.events.time_of(source) != next {
             self.events.set(source, next);

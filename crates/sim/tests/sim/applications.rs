@@ -75,7 +75,7 @@ fn on_off_at_a_rate() {
 #[test]
 fn on_off_in_bulk() {
     let mut network = path(vec![(fixed(20), on_off(300, 700, None))], 20, vec![], vec![], 10);
-    network.record.windows = vec![windtunnel_sim::Window {
+    network.windows = vec![windtunnel_sim::Window {
         name: "off".into(),
         from: Time::ZERO + ms(5_400),
         to: Time::ZERO + ms(5_950),
@@ -113,7 +113,7 @@ fn bulk_stops_and_starts() {
     let mut network = path(vec![(fixed(20), ApplicationConfig::Bulk)], 20, vec![], vec![], 3);
     let at = |millis| Time::ZERO + ms(millis);
     network.plan.extend([(at(1000), Action::Stop(0)), (at(2000), Action::Start(0))]);
-    network.record.windows = [(500, 1000), (1100, 2000), (2100, 3000)]
+    network.windows = [(500, 1000), (1100, 2000), (2100, 3000)]
         .map(|(a, b)| windtunnel_sim::Window { name: format!("{a}"), from: at(a), to: at(b) })
         .into();
     let result = run(network);

@@ -6,7 +6,7 @@ use windtunnel_sim::application::{ApplicationConfig, TransferParams};
 use windtunnel_sim::element::{
     AckThinningParams, Affects, DuplicationParams, ElementParams, LossParams, ScriptedLossParams,
 };
-use windtunnel_sim::{DequeuePoint, ImpairmentSpec, PathHop, Simulation, TransferSummary, Transport};
+use windtunnel_sim::{DequeuePoint, ElementSpec, PathHop, Simulation, TransferSummary, Transport};
 use windtunnel_tcp::bsd42::Bsd42Params;
 use windtunnel_tcp::{AckParams, FeedbackScheme};
 use windtunnel_units::{Bytes, Duration, Probability};
@@ -54,7 +54,7 @@ fn repairs_what_is_lost() {
         let flow = result.summary.flows[0].clone();
         let TransferSummary { completed, time_ms: time, .. } = *flow.transfers.as_ref().expect("a transfer");
         assert_eq!(completed, 1);
-        assert_eq!(flow.drops.wire, result.summary.impairments[0].lost);
+        assert_eq!(flow.drops.wire, result.summary.elements[0].lost);
         (time.expect("completed").max, flow)
     };
     let (clean, _) = transfer(vec![]);
@@ -112,7 +112,7 @@ fn a_parking_lot_with_an_asymmetric_way_back() {
         link(8, 4, PlainQueue::new(60, 0), DequeuePoint::End),
         link(1, 5, PlainQueue::new(60, 0), DequeuePoint::End),
     ];
-    let back = vec![PathHop::Impairment(0), PathHop::Impairment(1), PathHop::Link(2)];
+    let back = vec![PathHop::Element(0), PathHop::Element(1), PathHop::Link(2)];
     let ways = [vec![PathHop::Link(0), PathHop::Link(1)], vec![PathHop::Link(0)], vec![PathHop::Link(1)]];
     let flows = ways.into_iter().enumerate().map(|(i, way)| {
         let mut spec = flow(i as u32, 10, false, way, back.clone(), Duration::from_millis(12));
@@ -123,16 +123,16 @@ fn a_parking_lot_with_an_asymmetric_way_back() {
     });
     let mut network = network(links, flows.collect(), Duration::from_secs(60));
     let medium =
-        |name: &str, config: Arc<dyn ElementParams>| ImpairmentSpec { name: name.into(), config, seed: 3 };
+        |name: &str, config: Arc<dyn ElementParams>| ElementSpec { name: name.into(), config, seed: 3 };
     let loss = LossParams { probability: Probability::clamped(0.1), affects: Affects::Acks };
-    network.impairments =
+    network.elements =
         vec![medium("thinning", Arc::new(AckThinningParams::default())), medium("loss", Arc::new(loss))];
     let summary = run(network).summary;
     let rates: Vec<f64> = summary.flows.iter().map(|flow| flow.goodput_mbps).collect();
     assert!(summary.queues[0].utilization > 0.9 && summary.queues[1].utilization > 0.9, "{rates:?}");
     // The long flow meets two queues: less than either of the others, but not nothing.
     assert!(rates[0] > 0.3 && rates[0] < rates[1] && rates[0] < rates[2], "{rates:?}");
-    assert!(summary.impairments[1].lost > 1000);
+    assert!(summary.elements[1].lost > 1000);
 }
 
 /// Loss-free endpoints cannot handle copies.

@@ -12,10 +12,10 @@ use windtunnel_qdisc::{Backlog, DropReason, QueueCx, QueueDiscipline, Signal, Ve
 use windtunnel_sim::application::ApplicationConfig;
 use windtunnel_sim::element::ElementParams;
 use windtunnel_sim::{
-    Action, ControllerFactory, DequeuePoint, FlowSpec, LinkRate, LinkSpec, Network, PathHop, RecordSpec,
-    StateRecording, Transport,
+    Action, ControllerFactory, DequeuePoint, FlowSpec, LinkParams, LinkRate, LinkSpec, Network, PathHop,
+    RecordParams, Transport,
 };
-use windtunnel_sim::{ImpairmentSpec, RunResult, Simulation, stream_seed};
+use windtunnel_sim::{ElementSpec, RunResult, Simulation, stream_seed};
 use windtunnel_tcp::{AckParams, Endpoint, FeedbackScheme, HEADERS, TcpParams};
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId, Packet};
@@ -103,10 +103,12 @@ pub(crate) fn link(
     LinkSpec {
         name: format!("link{mbps}"),
         rate: LinkRate::Fixed(Rate::from_mbps(mbps)),
-        overhead: Bytes::ZERO,
-        delay: Duration::from_millis(delay_ms),
+        params: LinkParams {
+            delay: Duration::from_millis(delay_ms),
+            dequeue_point: Some(dequeue_point),
+            ..LinkParams::default()
+        },
         queue,
-        dequeue_point,
     }
 }
 
@@ -144,15 +146,17 @@ pub(crate) fn flow(
 
 pub(crate) fn network(links: Vec<LinkSpec>, flows: Vec<FlowSpec>, duration: Duration) -> Network {
     let plan = (0..flows.len()).map(|i| (Time::ZERO, Action::Start(i))).collect();
-    let record = RecordSpec {
-        interval: Duration::from_millis(10),
-        points: Some(Duration::from_micros(100)),
-        state: StateRecording::Interval,
-        events: false,
-        packets: false,
+    let record = RecordParams { points: Some(Duration::from_micros(100)), ..RecordParams::default() };
+    Network {
+        links,
+        elements: Vec::new(),
+        flows,
+        plan,
+        duration,
+        record,
         windows: Vec::new(),
-    };
-    Network { links, impairments: Vec::new(), flows, plan, duration, record, deliver_drops: false }
+        deliver_drops: false,
+    }
 }
 
 /// Flows of `windows` segments and 20 ms over one link of 100 Mbit/s with room for `limit` packets.
@@ -199,7 +203,7 @@ pub(crate) fn path(
 ) -> Network {
     let rtt = Duration::from_millis(rtt_ms);
     let (n, there) = (forward.len() + reverse.len(), forward.len());
-    let hops = |from, to| (from..to).map(PathHop::Impairment);
+    let hops = |from, to| (from..to).map(PathHop::Element);
     let flows = traffic.into_iter().enumerate().map(|(i, (transport, application))| {
         let way: Vec<PathHop> =
             [PathHop::Link(0)].into_iter().chain(hops(0, there)).chain([PathHop::Delay(rtt)]).collect();
@@ -212,11 +216,11 @@ pub(crate) fn path(
     });
     let links = vec![link(10, 0, PlainQueue::new(60, 0), DequeuePoint::End)];
     let mut network = network(links, flows.collect(), Duration::from_secs(seconds));
-    network.impairments = forward
+    network.elements = forward
         .into_iter()
         .chain(reverse)
         .enumerate()
-        .map(|(i, config)| ImpairmentSpec {
+        .map(|(i, config)| ElementSpec {
             name: format!("medium{i}"),
             config,
             seed: stream_seed(1, &format!("medium {i}")),

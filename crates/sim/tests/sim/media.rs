@@ -1,4 +1,4 @@
-//! Impairments, overhead and rate traces in the loop.
+//! Elements, overhead and rate traces in the loop.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ fn p(p: f64) -> Probability {
 }
 
 /// One of each kind, all of which act within a few seconds.
-fn every_impairment() -> Vec<Arc<dyn ElementParams>> {
+fn every_element() -> Vec<Arc<dyn ElementParams>> {
     let at = |ms| Time::ZERO + Duration::from_millis(ms);
     let outage = OutageTime { from: at(1000), to: at(1100) };
     vec![
@@ -54,7 +54,7 @@ fn assert_conserved(network: Network) {
         );
     }
     let result = simulation.finish();
-    for medium in &result.summary.impairments {
+    for medium in &result.summary.elements {
         assert_eq!(
             medium.arrived + medium.duplicated,
             medium.passed + medium.lost + medium.held,
@@ -62,29 +62,29 @@ fn assert_conserved(network: Network) {
         );
     }
     let lost: u64 = result.summary.flows.iter().map(|flow| flow.drops.wire).sum();
-    assert_eq!(lost, result.summary.impairments.iter().map(|medium| medium.lost).sum::<u64>());
+    assert_eq!(lost, result.summary.elements.iter().map(|medium| medium.lost).sum::<u64>());
     assert!(result.summary.flows[0].goodput_mbps > 0.05, "{:?}", result.summary.flows[0]);
 }
 
-/// Packets are conserved at any time with each impairment in each direction, with TCP and datagrams, a queue that
-/// overflows, and with all impairments on one way.
+/// Packets are conserved at any time with each element in each direction, with TCP and datagrams, a queue that
+/// overflows, and with all elements on one way.
 #[test]
 fn packets_are_conserved() {
-    for config in every_impairment() {
+    for config in every_element() {
         assert_conserved(path(mixed_traffic(), 10, vec![config.clone()], vec![], 3));
         assert_conserved(path(mixed_traffic(), 10, vec![], vec![config], 3));
     }
-    let mut all = every_impairment();
+    let mut all = every_element();
     all.sort_by_key(|element| element.stage());
     assert_conserved(path(mixed_traffic(), 10, all, vec![], 3));
 }
 
-/// Equal networks give equal digests with every impairment at work; another seed of one does not.
+/// Equal networks give equal digests with every element at work; another seed of one does not.
 #[test]
 fn runs_repeat() {
     let digest = |seed| {
-        let mut network = path(mixed_traffic(), 10, every_impairment(), vec![], 3);
-        network.impairments[3].seed ^= seed;
+        let mut network = path(mixed_traffic(), 10, every_element(), vec![], 3);
+        network.elements[3].seed ^= seed;
         run(network).summary.digest
     };
     assert_eq!(digest(0), digest(0));
@@ -108,14 +108,14 @@ fn goodput_counts_bytes_once() {
     assert!(flow.received_bytes as f64 > 1.15 * delivered, "duplicates arrive");
 }
 
-/// An impairment on the way back sees the ACKs: with a window that overflows no queue (ACKs with SACK always pass),
+/// An element on the way back sees the ACKs: with a window that overflows no queue (ACKs with SACK always pass),
 /// seven of eight are left out, and the link is still busy.
 #[test]
 fn acks_are_thinned() {
     let thinning = AckThinningParams { keep_every: 8, ..AckThinningParams::default() };
     let traffic = vec![(fixed(40), ApplicationConfig::Bulk)];
     let result = run(path(traffic, 10, vec![], vec![Arc::new(thinning)], 5));
-    let medium = &result.summary.impairments[0];
+    let medium = &result.summary.elements[0];
     let share = medium.lost as f64 / medium.arrived as f64;
     assert!((share - 7.0 / 8.0).abs() < 0.005, "{medium:?}");
     assert!(result.summary.flows[0].goodput_mbps > 9.5, "{}", result.summary.flows[0].goodput_mbps);
@@ -126,7 +126,7 @@ fn acks_are_thinned() {
 fn overhead_is_serialised() {
     let probe = ApplicationConfig::Probe(ProbeParams { size: Bytes::new(1500), ..ProbeParams::default() });
     let mut network = path(vec![(Transport::Udp, probe)], 20, vec![], vec![], 1);
-    network.links[0].overhead = Bytes::new(38);
+    network.links[0].params.overhead = Bytes::new(38);
     let one_way = run(network).summary.flows[0].datagrams.and_then(|d| d.one_way_ms).expect("received");
     assert!((one_way.min - 21.2304).abs() < 1e-9 && (one_way.max - 21.2304).abs() < 1e-9, "{one_way:?}");
 }
@@ -139,7 +139,7 @@ fn a_link_follows_its_trace() {
     let trace = Arc::new(parse_mahimahi(&text).expect("a trace"));
     let cbr = CbrParams { rate: Rate::from_mbps(8), packet_size: Bytes::new(1500), ..CbrParams::default() };
     let mut network = path(vec![(Transport::Udp, ApplicationConfig::Cbr(cbr))], 20, vec![], vec![], 10);
-    network.links[0].rate = LinkRate::Trace(Arc::clone(&trace));
+    network.links[0].rate = LinkRate::Trace { file: "a trace".into(), opportunities: Arc::clone(&trace) };
     let result = run(network);
     let queue = &result.summary.queues[0];
     let mean = trace.mean_rate().as_mbps();
@@ -170,7 +170,7 @@ fn media_before_the_bottleneck() {
     let probe = ApplicationConfig::Probe(ProbeParams::default());
     let mut network = path(vec![(Transport::Udp, probe)], 20, vec![Arc::new(loss)], vec![], 2);
     network.flows[0].forward.swap(0, 1);
-    assert_eq!(network.flows[0].forward[0], PathHop::Impairment(0));
+    assert_eq!(network.flows[0].forward[0], PathHop::Element(0));
     let result = run(network);
     assert_eq!(result.summary.queues[0].dequeued, 200 - 50);
 }

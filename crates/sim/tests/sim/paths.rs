@@ -1,6 +1,6 @@
 //! Paths: the total time of a packet's journey, computed by hand.
 
-use windtunnel_sim::{Action, DequeuePoint, PathHop, Simulation};
+use windtunnel_sim::{Action, Change, DequeuePoint, PathHop, Simulation};
 use windtunnel_units::{Duration, Rate, Time};
 
 use crate::fixtures::{PlainQueue, dumbbell, flow, link, network};
@@ -21,7 +21,7 @@ fn rtt_of_a_lone_segment() {
 #[test]
 fn dequeue_at_the_start() {
     let mut spec = dumbbell(&[1], 1000, 0, Duration::from_secs(1));
-    spec.links[0].dequeue_point = DequeuePoint::Start;
+    spec.links[0].params.dequeue_point = Some(DequeuePoint::Start);
     let result = Simulation::new(spec).finish();
     assert!((result.summary.flows[0].rtt_ms.expect("samples").max - 20.12).abs() < 1e-9);
     assert!(result.summary.queues[0].sojourn_ms.expect("samples").max < 1e-9);
@@ -59,9 +59,9 @@ fn full_windows_fill_the_link() {
 fn rate_changes_and_stops() {
     let mut spec = dumbbell(&[1000], 10_000, 0, Duration::from_secs(3));
     let at = |s| Time::ZERO + Duration::from_secs(s);
-    spec.plan.push((at(1), Action::SetRate(0, Rate::from_mbps(10))));
+    spec.links[0].params.changes = vec![Change { at: at(1), rate: Rate::from_mbps(10) }];
     spec.plan.push((at(2), Action::Stop(0)));
-    spec.record.windows = [(0, 1), (1, 2)]
+    spec.windows = [(0, 1), (1, 2)]
         .map(|(a, b)| windtunnel_sim::Window { name: format!("{a}"), from: at(a), to: at(b) })
         .into();
     let result = Simulation::new(spec).finish();

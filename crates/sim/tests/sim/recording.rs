@@ -27,7 +27,7 @@ fn run() -> RunResult {
     let mut spec = dumbbell(&[120, 60], 10_000, 10, Duration::from_millis(1_995));
     let at = |ms| Time::ZERO + Duration::from_millis(ms);
     // Edges off the recording interval of 10 ms, overlapping, and the whole run.
-    spec.record.windows = vec![
+    spec.windows = vec![
         Window { name: "odd".into(), from: at(333), to: at(1_777) },
         Window { name: "rest".into(), from: at(1_777), to: at(1_995) },
         Window { name: "first".into(), from: at(0), to: at(333) },
@@ -153,7 +153,7 @@ pub(crate) fn mixed(state: StateRecording) -> RunResult {
     ];
     let at = |secs| Time::ZERO + Duration::from_secs(secs);
     let mut network = path(traffic, 40, vec![], vec![], 20);
-    network.record.windows = vec![Window { name: "late".into(), from: at(10), to: at(20) }];
+    network.windows = vec![Window { name: "late".into(), from: at(10), to: at(20) }];
     network.record.packets = true;
     network.record.state = state;
     crate::fixtures::run(network)

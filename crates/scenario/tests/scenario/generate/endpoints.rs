@@ -6,6 +6,7 @@ impl Draft {
     /// The keys of a flow, after `from` and `to`.
     pub(super) fn flow(&mut self, index: usize) {
         self.key("name", format_args!("flow {index}"));
+        let start = self.text.len();
         let rtt = self.rtt * self.random.log(1, 4);
         self.time("rtt", rtt);
         if self.one_in(4) {
@@ -23,10 +24,12 @@ impl Draft {
         }
         self.schedule();
         if datagrams {
+            self.remove(start, &["pacing"]);
             return self.datagrams();
         }
         let one_connection = self.ideal || self.one_in(3) || self.application();
-        self.controller(one_connection);
+        let has_controller = self.controller(one_connection);
+        let end = self.text.len();
         if self.one_in(2) {
             self.acks();
         }
@@ -34,6 +37,17 @@ impl Draft {
             self.table("[flow.tcp]");
             self.tcp();
         }
+        if !has_controller {
+            self.text.truncate(end);
+            self.remove(start, &["pacing", "ecn", "iw"]);
+        }
+    }
+
+    /// Removes the lines with these keys from `start` on.
+    fn remove(&mut self, start: usize, keys: &[&str]) {
+        let written = self.text.split_off(start);
+        let kept = |line: &&str| !keys.iter().any(|key| line.starts_with(&format!("{key} = ")));
+        self.text.extend(written.split_inclusive('\n').filter(kept));
     }
 
     fn schedule(&mut self) {
@@ -157,10 +171,12 @@ impl Draft {
         format!("{{ kind = \"empirical\", points = [{}] }}", points.collect::<Vec<_>>().join(", "))
     }
 
-    fn controller(&mut self, one_connection: bool) {
+    /// The controller of a TCP flow; false for the sender from before congestion control.
+    fn controller(&mut self, one_connection: bool) -> bool {
         self.table("[flow.cc]");
         if !self.ideal && one_connection && self.one_in(8) {
-            return self.bsd42();
+            self.bsd42();
+            return false;
         }
         let classics = ["tahoe", "reno1990", "newreno"];
         let base = if !self.ideal && self.one_in(4) {
@@ -180,6 +196,7 @@ impl Draft {
         if self.one_in(2) {
             self.one_of("slow_start", &["none", "standard", "hystart", "hystart-pp", "essp"]);
         }
+        true
     }
 
     /// The sender from before congestion control.

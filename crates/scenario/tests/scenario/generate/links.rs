@@ -26,7 +26,7 @@ impl Draft {
                 }
                 1 if !self.ideal => {
                     self.table("[reverse]");
-                    self.impairments("reverse");
+                    self.elements("reverse");
                 }
                 _ => {}
             }
@@ -113,7 +113,7 @@ impl Draft {
             }
         }
         if !self.ideal && self.one_in(2) {
-            self.impairments(table);
+            self.elements(table);
         }
     }
 
@@ -243,7 +243,7 @@ impl Draft {
         }
     }
 
-    fn impairments(&mut self, table: &str) {
+    fn elements(&mut self, table: &str) {
         let kinds = [
             "outage",
             "ack-thinning",
@@ -262,11 +262,11 @@ impl Draft {
             let kind = self.random.pick(&kinds);
             self.table(&format!("[[{table}.impair]]"));
             self.key("kind", kind);
-            self.impairment(kind, table);
+            self.element(kind, table);
         }
     }
 
-    fn impairment(&mut self, kind: &str, table: &str) {
+    fn element(&mut self, kind: &str, table: &str) {
         let rtt = self.rtt;
         match kind {
             "outage" => {

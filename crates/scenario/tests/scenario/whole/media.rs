@@ -79,7 +79,7 @@ fn bursts_as_of_802_11() {
             "#,
             &[&format!("bottleneck.rate={rate} Mbit/s")],
         );
-        let medium = &result.summary.impairments[0];
+        let medium = &result.summary.elements[0];
         assert_near("packets of a burst", medium.passed as f64 / medium.bursts as f64, packets, 0.02);
         assert_eq!(flow(&result).retransmits, Some(0));
         let late = &result.summary.windows[0].flows[0];

@@ -5,7 +5,7 @@ use windtunnel_wire::{AccEcnOption, Dscp, Ecn, IpFields, Options, SackBlock};
 use super::*;
 
 /// The packet that leaves an element; none if it is lost.
-fn through(medium: &mut Impairment, packet: Packet) -> Option<Packet> {
+fn through(medium: &mut PlacedElement, packet: Packet) -> Option<Packet> {
     match medium.enter(packet, us(1)) {
         Passage::On(packet) => Some(packet),
         Passage::Lost(_) => None,
@@ -27,7 +27,7 @@ const ALL: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce];
 #[test]
 fn ecn_bleacher() {
     let fields = |params: EcnBleacherParams| {
-        let mut medium = impairment(params);
+        let mut medium = element(params);
         let out = ALL.map(|ecn| through(&mut medium, carrying(ecn, Dscp::MDS)).map(|packet| packet.ip()));
         assert!(out.iter().all(|ip| ip.is_some_and(|ip| ip.dscp == Dscp::MDS)), "the DSCP stays");
         (out.map(|ip| ip.map(|ip| ip.ecn)), medium.stats().tally.rewritten)
@@ -36,7 +36,7 @@ fn ecn_bleacher() {
     let hides_sce =
         EcnBleacherParams { from: vec![CodePoint::Ect1], to: CodePoint::Ect0, ..Default::default() };
     assert_eq!(fields(hides_sce), ([Ecn::NotEct, Ecn::Ect0, Ecn::Ect0, Ecn::Ce].map(Some), 1));
-    let mut sometimes = impairment(EcnBleacherParams { probability: p(0.3), ..Default::default() });
+    let mut sometimes = element(EcnBleacherParams { probability: p(0.3), ..Default::default() });
     for _ in 0..10_000 {
         through(&mut sometimes, carrying(Ecn::Ce, Dscp::DEFAULT));
     }
@@ -48,7 +48,7 @@ fn ecn_bleacher() {
 #[test]
 fn dscp_bleacher() {
     let rewritten = |mode, to| {
-        let mut medium = impairment(DscpBleacherParams { mode, to, ..Default::default() });
+        let mut medium = element(DscpBleacherParams { mode, to, ..Default::default() });
         let packet = through(&mut medium, carrying(Ecn::Ect0, Dscp::new(43))).unwrap();
         assert_eq!((packet.ip().ecn, medium.stats().tally.rewritten), (Ecn::Ect0, 1));
         packet.ip().dscp.get()
@@ -71,7 +71,7 @@ fn option_stripper() {
         packet
     };
     let left = |params: OptionStripperParams, flags| {
-        let packet = through(&mut impairment(params), packet(flags)).unwrap();
+        let packet = through(&mut element(params), packet(flags)).unwrap();
         assert_eq!(packet.size(), Bytes::new(52));
         let options = packet.options.as_ref().unwrap();
         let kept =
@@ -97,11 +97,11 @@ fn option_stripper() {
 #[test]
 fn tunnel() {
     let through_tunnel = |entry: TunnelEntryParams, exit: TunnelExitParams, mark| {
-        let mut packet = through(&mut impairment(entry), carrying(Ecn::Ect0, Dscp::MDS)).unwrap();
+        let mut packet = through(&mut element(entry), carrying(Ecn::Ect0, Dscp::MDS)).unwrap();
         assert_eq!((packet.size(), packet.payload()), (MTU + Bytes::new(20), Bytes::new(1448)));
         let seen = packet.ip();
         packet.mark(mark);
-        let packet = through(&mut impairment(exit), packet)?;
+        let packet = through(&mut element(exit), packet)?;
         assert_eq!((packet.size(), packet.inner_ip()), (MTU, None));
         Some((seen, packet.ip()))
     };
@@ -128,12 +128,12 @@ fn tunnel() {
 #[test]
 fn tunnel_drops() {
     let mut packet =
-        through(&mut impairment(TunnelEntryParams::default()), carrying(Ecn::NotEct, Dscp::DEFAULT)).unwrap();
+        through(&mut element(TunnelEntryParams::default()), carrying(Ecn::NotEct, Dscp::DEFAULT)).unwrap();
     packet.mark(Ecn::Ce);
-    assert!(through(&mut impairment(TunnelExitParams::default()), packet).is_none());
-    let mut exit = impairment(TunnelExitParams::default());
+    assert!(through(&mut element(TunnelExitParams::default()), packet).is_none());
+    let mut exit = element(TunnelExitParams::default());
     assert!(through(&mut exit, data(0, 1)).is_some() && exit.stats().tally.rewritten == 0);
-    let mut entry = impairment(TunnelEntryParams::default());
+    let mut entry = element(TunnelEntryParams::default());
     let mut nested = data(0, 1);
     for _ in 0..4 {
         nested = through(&mut entry, nested).unwrap();

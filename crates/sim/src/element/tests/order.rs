@@ -29,7 +29,7 @@ fn jitter_keeps_order_or_does_not() {
 fn reordering_late_and_early() {
     for mode in [ReorderingMode::Late, ReorderingMode::Early] {
         let params = ReorderingParams { probability: p(0.1), mode, delay: Duration::from_millis(2) };
-        let mut medium = impairment(params);
+        let mut medium = element(params);
         let (out, _) = run(&mut medium, stream(20_000, 1000));
         let late = out.iter().filter(|(at, packet)| {
             let delay = at.since(us(packet.seq.get() * 1000));
@@ -42,8 +42,8 @@ fn reordering_late_and_early() {
     }
 }
 
-fn scripted(params: ScriptedReorderingParams) -> Impairment {
-    impairment(params)
+fn scripted(params: ScriptedReorderingParams) -> PlacedElement {
+    element(params)
 }
 
 /// A listed packet leaves right behind the last of those that overtake it, at the same time; of two neighbours the second

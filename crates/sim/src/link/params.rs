@@ -1,0 +1,107 @@
+//! The keys of a link: what a scenario may say, what is allowed, and what the link itself reads.
+//!
+//! The struct is the schema: its doc comments are the descriptions, and a resolved scenario prints it as it is. The
+//! rate, the queue and the elements of a link are not here, because reading them takes a file or a registry.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use windtunnel_units::{Bytes, Duration, OutOfRange, Rate, Time};
+
+use crate::rate_trace::RateTrace;
+
+/// The maximum length of link-layer headers.
+const MOST_OVERHEAD: Bytes = Bytes::new(1000);
+
+/// The maximum propagation delay.
+const LONGEST_DELAY: Duration = Duration::from_secs(1000);
+
+/// The keys of a link.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct LinkParams {
+    /// The bytes of link-layer headers that each packet adds on the link (14 for Ethernet, for example).
+    pub overhead: Bytes,
+    /// The propagation delay behind the link, one way. Part of the `rtt` of the flows that pass it.
+    pub delay: Duration,
+    /// Changes of the rate, in order of time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("default" = []))]
+    pub changes: Vec<Change>,
+    /// When a packet leaves its queue; the default is `end` with ideal endpoints (as in the MDS document), otherwise
+    /// `start`.
+    pub dequeue_point: Option<DequeuePoint>,
+}
+
+/// A change of a link's rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    /// When.
+    pub at: Time,
+    /// The new rate, from the next packet on.
+    pub rate: Rate,
+}
+
+/// When a packet leaves its queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DequeuePoint {
+    /// Before its serialisation, which the sojourn time then excludes.
+    #[default]
+    Start,
+    /// After its serialisation: it counts as queued meanwhile (spec/mds section 2).
+    End,
+}
+
+/// How fast a link is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(untagged, deny_unknown_fields)]
+pub enum LinkRate {
+    /// This rate at the start of the run.
+    Fixed(Rate),
+    /// The rate of a trace of transmission opportunities.
+    Trace {
+        /// A file, beside the scenario's.
+        #[serde(rename = "trace")]
+        file: String,
+        /// What the file says.
+        #[serde(skip)]
+        opportunities: Arc<RateTrace>,
+    },
+}
+
+impl LinkParams {
+    /// Checks that all values are within their limits. [`LinkParams::changes`] depend on the run, and are checked with
+    /// it.
+    ///
+    /// # Errors
+    /// The first value that is not.
+    pub fn check(&self) -> Result<(), OutOfRange> {
+        if self.overhead > MOST_OVERHEAD {
+            return Err(OutOfRange::new("overhead", self.overhead, "at most 1 kB"));
+        }
+        if self.delay > LONGEST_DELAY {
+            return Err(OutOfRange::new("delay", self.delay, "at most 1000 s"));
+        }
+        Ok(())
+    }
+
+    /// Fills in the defaults that depend on the end systems. `ideal` endpoints are those of the MDS document, without
+    /// loss.
+    pub fn resolve(&mut self, ideal: bool) {
+        let usual = if ideal { DequeuePoint::End } else { DequeuePoint::Start };
+        self.dequeue_point.get_or_insert(usual);
+    }
+}
+
+impl LinkRate {
+    /// The rate, or the mean of the trace: the rate that a queue knows.
+    pub fn mean(&self) -> Rate {
+        match self {
+            LinkRate::Fixed(rate) => *rate,
+            LinkRate::Trace { opportunities, .. } => opportunities.mean_rate(),
+        }
+    }
+}
