@@ -9,7 +9,7 @@ mod esce;
 mod rfc3168;
 
 use windtunnel_cc::EcnFeedback;
-use windtunnel_units::Bytes;
+use windtunnel_units::{Bytes, Time};
 use windtunnel_wire::{AccEcnOption, Dscp, Ecn, Packet, TcpFlags};
 
 use self::accecn::AccEcn;
@@ -41,10 +41,12 @@ enum Scheme {
 /// What an ACK brought, as a scheme needs it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Progress {
+    /// SND.UNA moved.
+    pub(super) advanced: bool,
     /// Whole segments newly delivered.
     pub(super) delivered: Amount,
-    /// Its timestamp is later than that of every ACK before.
-    pub(super) later: bool,
+    /// The latest timestamp of the ACKs before.
+    pub(super) ts_recent: Time,
     /// The connection has SACK.
     pub(super) sack: bool,
 }
