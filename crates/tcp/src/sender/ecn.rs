@@ -140,8 +140,8 @@ impl EcnSender {
         }
     }
 
-    /// What the controller is told: the marks that this ACK reports, and those that ACKs before it did which delivered
-    /// nothing. With flags all that the ACK delivered counts as marked; CE stands for SCE as well.
+    /// What the controller is told: the marks that this ACK reports, and those reported by ACKs before it that delivered
+    /// nothing. A flag says that all that its ACK delivered was marked; CE stands for SCE as well.
     #[inline]
     pub(super) fn counts(&mut self, ce: bool, sce: bool, delivered: Amount) -> EcnFeedback {
         match &mut self.scheme {
@@ -192,7 +192,7 @@ impl EcnSender {
     }
 }
 
-/// Bytes of so many segments.
+/// The bytes of `segments` full segments.
 fn bytes_of(segments: u32, mss: Bytes) -> Bytes {
     mss * u64::from(segments)
 }

@@ -21,7 +21,7 @@ use crate::receiver::{INITIAL_CEP, INITIAL_E0B, INITIAL_E1B, handshake_code, han
 /// The code of a SYN/ACK that is reserved: a client treats it as AccECN with a SYN that arrived unchanged (section 3.1.3).
 const RESERVED: u8 = 0b101;
 
-/// SACK blocks for which an option always leaves room (section 3.2.3.3).
+/// The number of SACK blocks that always fit beside an option (section 3.2.3.3).
 const BLOCKS_BESIDE_OPTION: usize = 2;
 
 /// No bound on the packets that an ACK may be for.
@@ -150,7 +150,7 @@ impl AccEcn {
         let reported = reported.map(|counter| grown(&mut self.ceb, counter, COUNTER_MODULUS));
         let reported = reported.map(|bytes| Bytes::new(bytes.into()));
         let blocks = packet.options.as_ref().map_or(0, |options| options.sack.as_slice().len());
-        // With as many blocks as there was room for, or without SACK, more may have arrived than ACKs that came have shown.
+        // With as many blocks as there was room for, or without SACK, more may have arrived than the ACKs that came have shown.
         let hides_some = !progress.sack || blocks >= BLOCKS_BESIDE_OPTION;
         self.hear_ce(ace, reported, progress.delivered.segments as u32, hides_some)
     }
@@ -182,8 +182,8 @@ impl AccEcn {
         })
     }
 
-    /// The ACE field, and bytes that the option reports as marked. `hides_some`: packets may be counted that no ACK that
-    /// came has acknowledged, so that it is not certain how often the field went round (section 3.2.3.2.5).
+    /// The ACE field, and bytes that the option reports as marked. `hides_some`: the counters may include packets that
+    /// no ACK has acknowledged yet, so that it is not certain how often the field went round (section 3.2.3.2.5).
     fn hear_ce(&mut self, ace: u32, reported: Option<Bytes>, acked: u32, hides_some: bool) -> bool {
         let least = grown(&mut self.cep, ace, ACE_MODULUS);
         let span = &mut self.span;
@@ -216,7 +216,7 @@ impl AccEcn {
     }
 }
 
-/// By how much a counter has grown, of which `counter` is sent: the least that it can be. The mirror follows.
+/// The least amount by which a counter can have grown if its low bits are now `counter`. The mirror follows.
 fn grown(mirror: &mut u32, counter: u32, modulus: u32) -> u32 {
     let growth = (counter + modulus - *mirror % modulus) % modulus;
     *mirror = counter;
@@ -236,8 +236,8 @@ fn add(sum: &mut Marked, marked: Marked) {
     sum.packets += marked.packets;
 }
 
-/// How many packets an ACK reports as marked whose ACE field has grown by `least`, modulo 8 (section 3.2.2.5.2, appendix
-/// A.2).
+/// The number of marked packets that an ACK reports if its ACE field has grown by `least`, modulo 8 (section 3.2.2.5.2,
+/// appendix A.2).
 ///
 /// If it acknowledges fewer than eight packets, the field has not gone round; nor if it has grown by more than it
 /// acknowledges, where packets without data were marked. Otherwise the safe case is the largest number that fits into what

@@ -92,7 +92,7 @@ fn nth(pattern: &[bool], n: usize) -> bool {
 }
 
 impl Path {
-    /// Transfers so many segments.
+    /// Transfers `segments` full segments.
     fn run(&self, segments: u64) -> Outcome {
         let params = TcpParams { timestamps: self.timestamps, ..TcpParams::default() };
         let (mut sender, told_to) = sender_with(self.scheme, self.ect, 40, &params);
