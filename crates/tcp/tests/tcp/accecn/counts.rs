@@ -111,8 +111,7 @@ impl Path {
         };
         let (mut count, mut data, mut acks) = (0, 0, 0);
         let (mut now, mut link_free) = (Time::ZERO, Time::ZERO);
-        let (mut heard, mut highest, mut in_a_row) = (1, Seq::SYN, 0);
-        let mut latest = Seq::SYN;
+        let (mut heard, mut highest, mut latest, mut in_a_row) = (1, Seq::SYN, Seq::SYN, 0);
         let delay = Duration::from_millis(10);
         for _ in 0..1_000_000 {
             while let Some(mut packet) = sender.poll_transmit(now) {
