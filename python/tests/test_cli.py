@@ -578,6 +578,18 @@ def test_bench(cli: Cli) -> None:
     assert work["met"] == (work["packets_per_second"] >= 8e6)
 
 
+def test_bench_of_a_python_controller(cli: Cli) -> None:
+    """The work with a controller in Python prints ACKs per second, and what is required of them; others have none."""
+    done = cli("bench", "--only", "W11", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    (work,) = json.loads(done.stdout)["works"]
+    # An ACK is for one segment, or for two.
+    assert 0.45 * work["packets"] < work["acks"] <= 1.01 * work["packets"]
+    assert work["acks_per_second"] == pytest.approx(work["acks"] / work["cpu_seconds"])
+    assert work["required_acks_per_second"] == 2e5
+    assert work["met"] == (work["acks_per_second"] >= 2e5 and work["peak_mib"] < 300)
+
+
 def test_help_and_version(cli: Cli) -> None:
     """The help names all commands; `python -m windtunnel` calls itself windtunnel."""
     text = cli("--help").stdout

@@ -1,5 +1,6 @@
 """The four-panel figure: what is drawn, labelled and left out."""
 
+import base64
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from windtunnel.figures.panels import POINTS
 from windtunnel.figures.series import cwnd, groups, marks, sojourn, throughput
 from windtunnel.figures.style import RED, flow_look, queue_look
 from windtunnel.figures.thinning import cell_means
+from windtunnel.report.columns import Columns
+from windtunnel.report.panels import build_panels
 
 
 @dataclass(frozen=True)
@@ -384,3 +387,31 @@ def test_a_real_run_is_drawn(result: Any) -> None:
         assert not axes.texts
         top = max(float(np.nanmax(np.asarray(line.get_ydata(), dtype=float))) for line in axes.lines)
         assert 0 < top <= axes.get_ylim()[1]
+
+
+@pytest.mark.parametrize("spacing", ["100 us", "5 ms", "700 ms"])
+def test_pictures_have_the_extremes_of_all_events(spacing: str) -> None:
+    """However coarse the points are, figure and page show what the run counted: the least and the greatest sojourn time
+    of all packets, the largest window of all ACKs, and as many drops as there were.
+    """
+    flows = [{"cc": "cubic", "rtt": "30 ms", "count": 2}]
+    bottleneck = {"rate": "20 Mbit/s", "queue": {"kind": "fifo", "limit": "40 packets"}}
+    run = Scenario(duration="4 s", flows=flows, bottleneck=bottleneck, record={"points": spacing}).run()
+    columns = Columns()
+    panels = {panel["id"]: panel for panel in build_panels(run.tables, ["a", "b"], ["q"], columns)}
+    raw = base64.b64decode(columns.base64())
+
+    def on_page(panel: str) -> list[np.ndarray]:
+        values = [s["columns"]["v"] for s in panels[panel]["series"]]
+        return [np.frombuffer(raw, "<f4", v["n"], v["at"]) for v in values]
+
+    counted = run.queues[0]["sojourn_ms"]
+    (drawn,), (shown,) = sojourn(run), on_page("sojourn")
+    for y in (drawn.y, shown):
+        assert (y.min(), y.max()) == pytest.approx((counted["min"], counted["max"]), rel=1e-6)
+    factor = {"bytes": 1, "kB": 1e3, "MB": 1e6}[panels["cwnd"]["unit"]]
+    for flow, drawn, shown in zip(run.flows, cwnd(run), on_page("cwnd"), strict=True):
+        assert drawn.y.max() == flow["cwnd_bytes"]["max"]
+        assert shown.max() * factor == pytest.approx(flow["cwnd_bytes"]["max"], rel=1e-6)
+    drops = run.tables["mark_points"]["count"][run.tables["mark_points"]["kind"] == 2].sum()
+    assert drops == run.queues[0]["drops"]["full"] > 10

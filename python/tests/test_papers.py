@@ -436,6 +436,8 @@ def test_a_figure_is_reproduced(tmp_path: Path) -> None:
     # The start-up is not chaotic: its peak equals the document's, to the resolution of the image.
     assert rows["fig3a/sojourn/all/peak"]["measured"] == pytest.approx(16.393, abs=0.029)
     assert not any(run["error"] for run in document["runs"])
+    assert (document["foreign"], document["settings"]) == ([], [])
+    assert 'class="facts"' not in (out / "report.html").read_text()
     names = {p.relative_to(out).as_posix() for p in out.rglob("*") if p.is_file()}
     assert names == {"report.html", "rows.csv", "rows.json", "fig1.png", "fig3a.png", "runs/fig3a.html"}
     assert "fig3a" in (out / "report.html").read_text()

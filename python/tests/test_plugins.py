@@ -422,10 +422,32 @@ def test_on_the_command_line(tmp_path: Path, cli: Cli) -> None:
     assert result.meta["foreign"] == ["controller delay-aimd"]
 
 
+def test_in_a_suite_on_the_command_line(tmp_path: Path, cli: Cli) -> None:
+    """A document's experiment with another controller: terminal, page and rows.json name foreign code and changes.
+
+    A change that no scenario can take is refused before any run.
+    """
+    plugin = ("--plugin", str(EXAMPLE / "delay_aimd.py"))
+    changes = ("--set", "flow.0.cc=delay-aimd", "--set", "duration=1 s")
+    done = cli("reproduce", "mds", "--only", "fig2", *plugin, *changes, "--out", "out")
+    assert done.returncode == 0, done.stderr
+    facts = ["foreign code: controller delay-aimd", "changed in every scenario: duration=1 s"]
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert all(fact in done.stdout and f"<span>{fact}</span>" in page for fact in facts)
+    document = json.loads((tmp_path / "out" / "rows.json").read_text(encoding="utf-8"))
+    assert document["foreign"] == ["controller delay-aimd"]
+    assert document["settings"] == ["flow.0.cc=delay-aimd", "duration=1 s"]
+    assert all(run["foreign"] == document["foreign"] and not run["error"] for run in document["runs"])
+    refused = cli("reproduce", "mds", "--only", "fig2", "--set", "flow.0.cc=delay-aimd", "--out", "no")
+    assert (refused.returncode, "delay-aimd" in refused.stderr) == (2, True)
+    assert not (tmp_path / "no").exists()
+
+
 def test_in_the_processes_of_a_suite() -> None:
     """The processes of a pool load the plugin themselves."""
     text = dumbbell("delay-aimd", duration="2 s").to_toml()
     jobs = [Job(f"cell {i}", 0, "s", text, (f"seed={i}",), 1.0, ()) for i in range(2)]
     outcomes = run_all(jobs, 2, lambda _: None)
     assert [outcome.error for outcome in outcomes] == ["", ""]
+    assert [outcome.foreign for outcome in outcomes] == [("controller delay-aimd",)] * 2
     assert outcomes[0].digest == dumbbell("delay-aimd", duration="2 s").run().digest

@@ -1,4 +1,4 @@
-"""Flows by their names, for figures of so many that a reader no longer finds one."""
+"""Flows grouped by their names, for figures with more flows than a reader can tell apart."""
 
 from __future__ import annotations
 

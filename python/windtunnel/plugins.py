@@ -149,6 +149,11 @@ def load_plugin(path: str | Path) -> None:
         raise InputError(f"{path}: registers no controller: it must call windtunnel.register_controller(name, class)")
 
 
+def registered_by(path: str | Path) -> list[type]:
+    """The classes that a loaded plugin has registered."""
+    return [cls for cls, plugin in _registered.values() if plugin == Path(path).resolve()]
+
+
 def _place(path: Path, error: Exception) -> str:
     """The file, with the line at which it raised the exception."""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]

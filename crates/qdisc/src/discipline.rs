@@ -30,8 +30,8 @@ pub trait QueueDiscipline: Debug + Send {
     /// length, or nothing if no packet may leave now.
     fn choose(&mut self, cx: &mut QueueCx<'_>) -> Option<Bytes>;
 
-    /// The chosen packet leaves: it, or nothing if the AQM dropped it or none was chosen. A packet dropped here had
-    /// been transmitted, and nothing leaves in its place.
+    /// The chosen packet leaves: returns it, or nothing if the AQM dropped it or none was chosen. A packet that is dropped
+    /// here had been transmitted, and nothing leaves in its place.
     fn serve(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet>;
 
     /// Gives the next packet to send, or nothing: what the AQM drops is replaced.

@@ -71,7 +71,7 @@ impl<A: Aqm> Fifo<A> {
         view(&self.band, cx)
     }
 
-    /// The packet at the head leaves, unless the AQM drops it. Not inlined, so that the AQM is, into this one place.
+    /// The packet at the head leaves, unless the AQM drops it. It is not inlined, so that the AQM is inlined here, once.
     #[inline(never)]
     fn release_head(&mut self, replaces: bool, cx: &mut QueueCx<'_>) -> Option<Packet> {
         let packet = self.band.pop()?;

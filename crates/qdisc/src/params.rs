@@ -53,7 +53,7 @@ pub struct QueueInit {
 }
 
 impl QueueInit {
-    /// The age of a queue that is not given one. A real queue is set up long before the first packet of a test; within
+    /// The default age of a queue. A real queue is set up long before the first packet of a test; within
     /// a minute every control law of this crate comes to rest.
     pub const AGE: Duration = Duration::from_secs(60);
 
@@ -73,7 +73,7 @@ pub trait BuildAqm: Params {
     /// The AQM.
     type Aqm: Aqm + 'static;
 
-    /// The limit of a queue with this AQM alone that is not given one.
+    /// The default limit of a queue that has this AQM alone.
     const LIMIT: Limit = Limit::Unlimited;
 
     /// The AQM at its start. The parameters have been checked.
@@ -94,7 +94,7 @@ impl<P: BuildAqm> AqmParams for P {
 
 /// The parameters of any discipline.
 pub trait QueueParams: AnyParams {
-    /// The limit of a queue that is not given one.
+    /// The default limit of a queue.
     fn default_limit(&self) -> Limit {
         Limit::Unlimited
     }

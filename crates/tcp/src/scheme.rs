@@ -1,7 +1,7 @@
 //! How marks get back to a sender: the feedback schemes, chosen per flow.
 //!
-//! Each scheme has one file at the receiver (`receiver/feedback/`) and one at the sender (`sender/feedback/`). Every
-//! scheme reports counts to the controller.
+//! Each scheme has one file at the receiver (`receiver/feedback/`) and one at the sender (`sender/ecn/`). Every scheme
+//! reports counts to the controller. Ideal endpoints have an echo of their own (`ideal/receiver.rs`).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

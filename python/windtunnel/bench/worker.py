@@ -1,4 +1,7 @@
-"""One run of one work, in a process of its own: ``python -m windtunnel.bench.worker FILE`` prints JSON."""
+"""One run of one work, in a process of its own: ``python -m windtunnel.bench.worker FILE`` prints JSON.
+
+A Python file of the same name is the work's plugin; the class that it registers counts ACKs in its attribute ``acks``.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import re
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 # The core hands out NumPy arrays: without this the import would be timed as a part of the run.
 import numpy as np  # noqa: F401
@@ -16,7 +20,9 @@ from windtunnel import _core
 
 def main() -> None:
     """Run the scenario file named on the command line."""
-    text = Path(sys.argv[1]).read_text(encoding="utf-8")
+    file = Path(sys.argv[1])
+    text = file.read_text(encoding="utf-8")
+    controllers = load(file.with_suffix(".py"))
     # CPU time of this thread: threads that a library started do not belong to the core.
     before = time.thread_time()
     result = _core.run(text)
@@ -32,9 +38,20 @@ def main() -> None:
                 "digest": result.digest,
                 "cpu_seconds": cpu_seconds,
                 "peak_mib": peak,
+                "acks": sum(controller.acks for controller in controllers) if controllers else None,
             }
         )
     )
+
+
+def load(plugin: Path) -> list[Any]:
+    """The controllers that a plugin registers; none if there is no such file."""
+    if not plugin.is_file():
+        return []
+    from windtunnel.plugins import load_plugin, registered_by
+
+    load_plugin(plugin)
+    return registered_by(plugin)
 
 
 def peak_mib() -> float:

@@ -62,9 +62,9 @@ def _show(measurements: Sequence[Measurement], console: Console) -> None:
     for m in measurements:
         table.add_row(
             m.work,
-            f"{m.packets_per_second / 1e6:.2f} M",
-            f"{m.required_packets_per_second / 1e6:.2f} M",
-            f"{m.events_per_second / 1e6:.2f} M",
+            _millions(m.packets_per_second),
+            _millions(m.required_packets_per_second),
+            _millions(m.events_per_second),
             f"{m.cpu_seconds:.2f}",
             f"{m.peak_mib:.0f}",
             "-" if m.required_peak_mib is None else f"{m.required_peak_mib:.0f}",
@@ -73,3 +73,10 @@ def _show(measurements: Sequence[Measurement], console: Console) -> None:
     console.print(table)
     for m in measurements:
         console.print(f"{m.work}: {m.title}", style="dim", markup=False)
+        if m.acks_per_second is not None:
+            heard, required = _millions(m.acks_per_second), _millions(m.required_acks_per_second)
+            console.print(f"{m.work}: its controller hears {heard} ACKs/s, at least {required}", markup=False)
+
+
+def _millions(speed: float | None) -> str:
+    return "-" if speed is None else f"{speed / 1e6:.2f} M"

@@ -7,6 +7,7 @@ import typer
 
 from windtunnel.atomic import set_aside
 from windtunnel.cli.consoles import output
+from windtunnel.cli.plugins import PluginOption, load_plugins
 
 
 def reproduce(
@@ -20,11 +21,23 @@ def reproduce(
         int | None, typer.Option("--jobs", min=1, help="Number of parallel processes.", show_default="one per core")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a suite's existing folder.")] = False,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Change every scenario of the suite, e.g. flow.0.cc=my-controller. Repeatable; the page says so.",
+        ),
+    ] = None,
+    plugin: PluginOption = None,
 ) -> None:
     """Reproduce a published document: run its experiments and compare."""
     from windtunnel.papers import reproduce as run_suite
 
+    load_plugins(plugin)
     place = out or Path("results", name)
     with set_aside(place, force=force, ours=lambda folder: (folder / "rows.json").is_file()):
-        code = run_suite(name, only=only or (), quick=quick, out=place, jobs=jobs, console=output())
+        code = run_suite(
+            name, only=only or (), quick=quick, out=place, jobs=jobs, console=output(), settings=settings or ()
+        )
     raise typer.Exit(code)

@@ -18,17 +18,29 @@ if TYPE_CHECKING:
 NAMES = ("mds", "aimd")
 
 
-def reproduce(name: str, *, only: Sequence[str], quick: bool, out: Path, jobs: int | None, console: Console) -> int:
+def reproduce(
+    name: str,
+    *,
+    only: Sequence[str],
+    quick: bool,
+    out: Path,
+    jobs: int | None,
+    console: Console,
+    settings: Sequence[str] = (),
+) -> int:
     """Run a suite and write its folder ``out``: ``report.html``, ``rows.csv``, ``rows.json``, figures and run reports.
 
-    ``only`` names groups (``fig5``, ``table2``, ``P13``, ``figures``); empty means all. Returns 0 if every run ended,
-    1 if one failed. Raises InputError (a ValueError), with the nearest names, for a name or ID that does not exist or
-    a folder that does. The folder appears complete or not at all.
+    ``only`` names groups (``fig5``, ``table2``, ``P13``, ``figures``); empty means all.
+    ``settings`` are ``key=value`` strings that change every scenario of the suite: what is compared with the document
+    is then another experiment, and page and ``rows.json`` say so. They also say which algorithms were foreign code,
+    that of plugins. Returns 0 if every run ended, 1 if one failed. Raises InputError (a ValueError), with the nearest
+    names, for a name or ID that does not exist or a folder that does. The folder appears complete or not at all.
     """
     from windtunnel.papers.reproduction import run_suite
 
     suite = _suites()[_known(name, NAMES, "suite")](quick and not only)
-    return run_suite(suite, select(suite, only), out=out, jobs=jobs, console=console, detail=quick or bool(only))
+    ids, detail = select(suite, only), quick or bool(only)
+    return run_suite(suite, ids, out=out, jobs=jobs, console=console, detail=detail, settings=settings)
 
 
 def _suites() -> dict[str, Callable[[bool], Suite]]:

@@ -48,16 +48,19 @@ class Outcome:
     packets: int
     digest: str
     error: str = ""
+    foreign: tuple[str, ...] = ()
+    """Algorithms in the run whose code is not windtunnel's own."""
 
 
-def jobs_of(cell: Cell, reports: Path | None) -> list[Job]:
-    """The unperturbed run of a cell, which also draws, and its perturbed twins."""
+def jobs_of(cell: Cell, reports: Path | None, settings: Sequence[str] = ()) -> list[Job]:
+    """The unperturbed run of a cell, which also draws, and its perturbed twins; all with ``settings`` as well."""
     measurements, jobs = tuple(cell.measurements), []
     for variant, overrides in enumerate(cell.variants()):
         pictures = tuple(cell.pictures) if variant == 0 else ()
         where = reports if pictures else None
         name, text = cell.template.name, cell.template.text
-        jobs.append(Job(cell.name, variant, name, text, overrides, cell.packets, measurements, pictures, where))
+        changes = (*overrides, *settings)
+        jobs.append(Job(cell.name, variant, name, text, changes, cell.packets, measurements, pictures, where))
     return jobs
 
 
@@ -78,9 +81,8 @@ def execute(job: Job) -> Outcome:
         took = time.perf_counter() - start
         return Outcome(job.cell, job.variant, (), {}, took, 0, "", f"{type(error).__name__}: {error}")
     took = time.perf_counter() - start
-    return Outcome(
-        job.cell, job.variant, values, pictures, took, int(run.summary["packets"]), str(run.summary["digest"])
-    )
+    packets, digest, foreign = int(run.summary["packets"]), str(run.summary["digest"]), tuple(run.meta["foreign"])
+    return Outcome(job.cell, job.variant, values, pictures, took, packets, digest, foreign=foreign)
 
 
 def draw(run: RunResult, picture: Picture) -> bytes:

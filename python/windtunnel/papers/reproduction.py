@@ -18,6 +18,7 @@ from windtunnel.papers.rows import Row
 from windtunnel.papers.suite import Group, Results, Suite
 from windtunnel.papers.terminal import show_failures, show_rows, show_totals
 from windtunnel.progress import progress_bar
+from windtunnel.scenario import Scenario
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -45,8 +46,17 @@ COLUMNS = (
 )
 
 
-def run_suite(suite: Suite, ids: Sequence[str], *, out: Path, jobs: int | None, console: Console, detail: bool) -> int:
-    """Run the groups ``ids`` of ``suite`` into the folder ``out``; 1 if a run failed, else 0."""
+def run_suite(
+    suite: Suite,
+    ids: Sequence[str],
+    *,
+    out: Path,
+    jobs: int | None,
+    console: Console,
+    detail: bool,
+    settings: Sequence[str] = (),
+) -> int:
+    """Run the groups ``ids`` of ``suite`` with ``settings`` into the folder ``out``; 1 if a run failed, else 0."""
     groups = [g for g in suite.groups if g.id in ids]
     names = sorted({name for group in groups for name in group.cells})
     with staged(out, force=False, ours=lambda _: False) as folder:
@@ -56,15 +66,21 @@ def run_suite(suite: Suite, ids: Sequence[str], *, out: Path, jobs: int | None, 
         for name in names:
             cell = suite.cells[name]
             cell.pictures[:] = [p for p in cell.pictures if p.id in ids]
-            work.extend(jobs_of(cell, reports))
+            if settings:
+                # A wrong change concerns every run: it is refused before any of them.
+                Scenario.from_toml(cell.template.text, overrides=(*next(cell.variants()), *settings)).check()
+            work.extend(jobs_of(cell, reports, settings))
         outcomes = _run(work, jobs, console)
         results = Results(suite.cells, outcomes)
         rows = {group.id: group.rows(results) for group in groups}
-        _write(folder, suite, groups, rows, results, outcomes)
+        foreign = sorted({what for outcome in outcomes for what in outcome.foreign})
+        _write(folder, suite, groups, rows, results, outcomes, settings, foreign)
     every = [row for group in groups for row in rows[group.id]]
     if detail:
         show_rows(console, groups, rows)
     show_totals(console, groups, rows)
+    for fact in _facts(settings, foreign):
+        console.print(fact, style="bold", markup=False, soft_wrap=True)
     failed = [o for o in outcomes if o.error]
     show_failures(console, failed)
     console.print(f"{len(every)} rows, {len(outcomes)} runs. Report: {out / 'report.html'}", soft_wrap=True)
@@ -93,12 +109,14 @@ def _write(
     rows: dict[str, list[Row]],
     results: Results,
     outcomes: Sequence[Outcome],
+    settings: Sequence[str],
+    foreign: Sequence[str],
 ) -> None:
     from windtunnel.report import FigureRow, SuiteFigure, write_suite_page
 
     every = [row for group in groups for row in rows[group.id]]
     _write_csv(folder / "rows.csv", every)
-    _write_json(folder / "rows.json", suite, every, outcomes)
+    _write_json(folder / "rows.json", suite, every, outcomes, settings, foreign)
     figures: list[SuiteFigure] = []
     for group in groups:
         png = group.png(results)
@@ -131,9 +149,16 @@ def _write(
         }
         for row in every
     ]
-    write_suite_page(
-        folder / "report.html", title=suite.title, notes_html=to_html(suite.notes), summary_rows=table, figures=figures
-    )
+    facts = _facts(settings, foreign)
+    notes = to_html(suite.notes)
+    page = folder / "report.html"
+    write_suite_page(page, title=suite.title, notes_html=notes, summary_rows=table, figures=figures, facts=facts)
+
+
+def _facts(settings: Sequence[str], foreign: Sequence[str]) -> list[str]:
+    """How the runs differ from those that the suite is made of."""
+    changes = [f"changed in every scenario: {setting}" for setting in settings]
+    return [*(f"foreign code: {what}" for what in foreign), *changes]
 
 
 def _write_csv(path: Path, rows: Sequence[Row]) -> None:
@@ -146,11 +171,20 @@ def _write_csv(path: Path, rows: Sequence[Row]) -> None:
             writer.writerow([values[name] for name in COLUMNS])
 
 
-def _write_json(path: Path, suite: Suite, rows: Sequence[Row], outcomes: Sequence[Outcome]) -> None:
+def _write_json(
+    path: Path,
+    suite: Suite,
+    rows: Sequence[Row],
+    outcomes: Sequence[Outcome],
+    settings: Sequence[str],
+    foreign: Sequence[str],
+) -> None:
     document: dict[str, Any] = {
         "schema": SCHEMA,
         "suite": suite.name,
         "title": suite.title,
+        "settings": list(settings),
+        "foreign": list(foreign),
         "verdicts": Counter(row.verdict for row in rows),
         "rows": [
             {**asdict(row), "measured": _finite(row.measured), "difference": _finite(row.difference)} for row in rows
@@ -162,6 +196,7 @@ def _write_json(path: Path, suite: Suite, rows: Sequence[Row], outcomes: Sequenc
                 "packets": o.packets,
                 "digest": o.digest,
                 "seconds": round(o.seconds, 3),
+                "foreign": list(o.foreign),
                 "error": o.error,
             }
             for o in sorted(outcomes, key=lambda o: (o.cell, o.variant))

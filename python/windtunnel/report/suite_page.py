@@ -53,8 +53,11 @@ def write_suite_page(
     notes_html: str,
     summary_rows: Sequence[FigureRow],
     figures: Sequence[SuiteFigure],
+    facts: Sequence[str] = (),
 ) -> None:
-    """Write the page. ``notes_html`` is the suite's own markup and goes in as it is; all else is escaped.
+    """Write the page. ``facts`` is what a reader must know of all runs.
+
+    ``notes_html`` is the suite's own markup and goes in as it is; all else is escaped.
 
     Raises ValueError for an unknown verdict, for a figure that names a row that does not exist, and for a link that
     leads out of the page's folder.
@@ -78,6 +81,7 @@ def write_suite_page(
         "suite.html.j2",
         {
             "title": title,
+            "facts": facts,
             "notes": Markup(notes_html),
             "tally": _tally(rows),
             "sections": sections,

@@ -80,7 +80,7 @@ def late(arrivals: tuple[Arrival, ...], numbers: set[int], by_ms: float) -> tupl
 
 
 def pushed(arrivals: tuple[Arrival, ...], every: int) -> tuple[Arrival, ...]:
-    """Each so many-th one ends what the application wrote."""
+    """Every ``every``-th one ends what the application wrote."""
     return tuple(replace(a, push=(n + 1) % every == 0) for n, a in enumerate(arrivals))
 
 

@@ -21,7 +21,7 @@ use crate::ecn::Class;
 pub(crate) const DEFAULT_TAU: NonZeroU32 = windtunnel_algorithm::tau::DEFAULT;
 
 /// The oscillators. Phases are nanoseconds; that of the MDS oscillator is negative after a CE, until the
-/// tau SCE for which that stands would have come.
+/// tau SCE that the CE stands for would have come.
 #[derive(Clone, Debug)]
 pub struct LinkedOscillators {
     mds: i64,

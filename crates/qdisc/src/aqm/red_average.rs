@@ -159,7 +159,7 @@ mod tests {
         assert_eq!((left(255 * 2_048), left(1 << 30)), (libm::exp2(-31.0), libm::exp2(-31.0)));
     }
 
-    /// The table is not the exact law: where e^-1 is left of that, Linux leaves a half; e^-3 is 2^-3 there.
+    /// The table is not the exact law: where the law leaves e^-1, Linux leaves a half; e^-3 is 2^-3 there.
     #[test]
     fn table_falls_by_powers_of_two() {
         let [exact, table] = [RedIdle::Exact, RedIdle::Linux].map(|idle| decay(1.0 / 32.0, idle));

@@ -159,8 +159,8 @@ impl<A: Aqm> Flows<A> {
         self.bands[band].aqm.on_empty(now);
     }
 
-    /// The packet at the head of a band leaves, unless the AQM drops it. `replaces`: see [`Gate::release`]. Not
-    /// inlined, so that the AQM is, into this one place.
+    /// The packet at the head of a band leaves, unless the AQM drops it. `replaces`: see [`Gate::release`]. It
+    /// is not inlined, so that the AQM is inlined here, once.
     #[inline(never)]
     pub(crate) fn release(&mut self, band: usize, replaces: bool, cx: &mut QueueCx<'_>) -> Option<Packet> {
         cx.enter_band(band);

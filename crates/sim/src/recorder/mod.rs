@@ -20,6 +20,7 @@ mod queue_series;
 mod queue_state;
 mod state;
 mod tcp_series;
+mod thinned;
 mod transfers;
 
 use windtunnel_cc::ExitReason;

@@ -1,23 +1,20 @@
-//! Single events, thinned: at most one row per series in each span of the recorder's spacing.
+//! Single events, thinned: of each span of the recorder's spacing, its first event and its extremes.
 //!
-//! Memory is bounded by the length of the run divided by the spacing, not by the number of packets. Marks come in
-//! bursts, and a burst is shorter than a span, so marks are counted: one row for all marks of a span, with the least
-//! and the greatest time between two of them. The rows therefore add up to the queue's own count.
+//! Memory is bounded by the length of the run divided by the spacing, not by the number of packets. Windows and sojourn
+//! times keep the first value and the extremes of each span (`thinned.rs`). Marks come in bursts, and a burst is shorter than
+//! a span, so marks are counted: one row for all marks of a span, with the least and the greatest time between two of them.
+//! The rows therefore add up to the queue's own count. Throughput is what has arrived since the row before, divided by the
+//! time.
 
 use windtunnel_qdisc::Signal;
 use windtunnel_units::{Bytes, Duration, Time};
 
 use super::columns::{Table, columns};
 use super::flow_series::mbps;
+use super::thinned::{InBytes, InMillis, Span, Thinned, cwnd_table, sojourn_table};
 
 columns! {
     pub(crate) struct ThroughputPoints as "throughput_points" { time_s: F64(f64), flow: I32(i32), mbps: F64(f64) }
-}
-columns! {
-    pub(crate) struct CwndPoints as "cwnd_points" { time_s: F64(f64), flow: U32(u32), bytes: F64(f64), limited: Bool(bool) }
-}
-columns! {
-    pub(crate) struct SojournPoints as "sojourn_points" { time_s: F64(f64), queue: U32(u32), ms: F64(f64), empty: Bool(bool) }
 }
 columns! {
     pub(crate) struct MarkPoints as "mark_points" {
@@ -56,14 +53,14 @@ struct FlowState {
     base_rtt: Duration,
     received: Bytes,
     throughput_since: Time,
-    cwnd_next: Time,
+    cwnd: Span,
 }
 
 /// The state of one queue's series.
 #[derive(Clone, Debug, Default)]
 struct QueueState {
     /// Indexed by whether the queue was empty after the dequeue.
-    sojourn_next: [Time; 2],
+    sojourn: [Span; 2],
     /// Indexed by [`MarkKind`].
     marks: [MarkSpan; 3],
 }
@@ -119,8 +116,8 @@ pub(crate) struct Points {
     total: Bytes,
     total_since: Time,
     throughput: ThroughputPoints,
-    cwnd: CwndPoints,
-    sojourn: SojournPoints,
+    cwnd: Thinned<InBytes>,
+    sojourn: Thinned<InMillis>,
     marks: MarkPoints,
 }
 
@@ -130,7 +127,7 @@ impl Points {
             base_rtt: *rtt,
             received: Bytes::ZERO,
             throughput_since: Time::ZERO,
-            cwnd_next: Time::ZERO,
+            cwnd: Span::default(),
         };
         Points {
             spacing,
@@ -140,8 +137,8 @@ impl Points {
             total: Bytes::ZERO,
             total_since: Time::ZERO,
             throughput: ThroughputPoints::default(),
-            cwnd: CwndPoints::default(),
-            sojourn: SojournPoints::default(),
+            cwnd: Thinned::new(spacing),
+            sojourn: Thinned::new(spacing),
             marks: MarkPoints::default(),
         }
     }
@@ -179,29 +176,14 @@ impl Points {
     /// The window of a flow after an ACK.
     #[inline]
     pub(crate) fn cwnd(&mut self, now: Time, flow: usize, cwnd: Bytes, limited: bool) {
-        let next = &mut self.flows[flow].cwnd_next;
-        if now < *next {
-            return;
-        }
-        *next = now + self.spacing;
-        self.cwnd.time_s.push(now.as_secs_f64());
-        self.cwnd.flow.push(flow as u32);
-        self.cwnd.bytes.push(cwnd.as_f64());
-        self.cwnd.limited.push(limited);
+        self.cwnd.take(&mut self.flows[flow].cwnd, flow, now, cwnd.get(), limited);
     }
 
     /// A packet left a queue.
     #[inline]
     pub(crate) fn sojourn(&mut self, now: Time, queue: usize, sojourn: Duration, emptied: bool) {
-        let next = &mut self.queues[queue].sojourn_next[usize::from(emptied)];
-        if now < *next {
-            return;
-        }
-        *next = now + self.spacing;
-        self.sojourn.time_s.push(now.as_secs_f64());
-        self.sojourn.queue.push(queue as u32);
-        self.sojourn.ms.push(sojourn.as_millis_f64());
-        self.sojourn.empty.push(emptied);
+        let span = &mut self.queues[queue].sojourn[usize::from(emptied)];
+        self.sojourn.take(span, queue, now, sojourn.as_nanos(), emptied);
     }
 
     /// A queue marked or dropped a packet.
@@ -221,16 +203,23 @@ impl Points {
         self.throughput.mbps.push(mbps);
     }
 
-    pub(crate) fn into_tables(mut self) -> [Table; 4] {
+    /// Adds what the last spans hold.
+    fn end_spans(&mut self) {
+        self.flows.iter().enumerate().for_each(|(flow, state)| self.cwnd.end_last(&state.cwnd, flow));
         for (queue, state) in self.queues.iter().enumerate() {
+            state.sojourn.iter().for_each(|span| self.sojourn.end_last(span, queue));
             for (kind, span) in state.marks.iter().enumerate() {
                 self.marks.push(queue, kind as u8, span);
             }
         }
+    }
+
+    pub(crate) fn into_tables(mut self) -> [Table; 4] {
+        self.end_spans();
         [
             self.throughput.into_table(),
-            self.cwnd.into_table(),
-            self.sojourn.into_table(),
+            cwnd_table(self.cwnd),
+            sojourn_table(self.sojourn),
             self.marks.by_time().into_table(),
         ]
     }
@@ -292,6 +281,39 @@ mod tests {
     }
 
     proptest! {
+        /// Whatever the spacing, rate times time since the row before gives the bytes that arrived up to the row, of
+        /// each flow and of all.
+        #[test]
+        fn thinned_throughput_adds_up(
+            packets in prop::collection::vec((0..4_000_000_u64, 1..3_000_u64, 0..2_usize), 0..300),
+            spacing in 1..30_000_000_u64,
+        ) {
+            let rtts = [Duration::from_millis(3), Duration::from_millis(10)];
+            let mut points = Points::new(Duration::from_nanos(spacing), &rtts, 1);
+            let (mut now, mut arrived) = (0, Vec::new());
+            for (gap, size, flow) in packets {
+                now += gap;
+                let time = Time::from_nanos(now);
+                points.received(time, flow, Bytes::new(size));
+                let flow = i32::try_from(flow).unwrap_or(i32::MAX);
+                arrived.push((time.as_secs_f64(), size as f64, flow));
+            }
+            let rows = &points.throughput;
+            for flow in [-1, 0, 1] {
+                let (mut before, mut bytes) = (0.0, 0.0);
+                for i in (0..rows.time_s.len()).filter(|i| rows.flow[*i] == flow) {
+                    bytes += rows.mbps[i] * 1e6 / 8.0 * (rows.time_s[i] - before);
+                    before = rows.time_s[i];
+                }
+                let wanted: f64 =
+                    arrived.iter().filter(|p| p.0 <= before && (flow < 0 || p.2 == flow)).map(|p| p.1).sum();
+                // The total's row is written by the packet of one flow: others may arrive in the same nanosecond after it.
+                let same: f64 = arrived.iter().filter(|p| (p.0 - before).abs() < 1e-12).map(|p| p.1).sum();
+                prop_assert!(bytes < wanted * (1.0 + 1e-9) + 1e-3, "{} of {}", bytes, wanted);
+                prop_assert!(bytes > (wanted - same) * (1.0 - 1e-9) - 1e-3, "{} of {}", bytes, wanted);
+            }
+        }
+
         /// Whatever the spacing, the rows of each queue and kind add up to its marks, contain the least and the
         /// greatest gap between two of them (the first counts from 0 s), and number at most one per span; rate times
         /// time gives the count.
@@ -305,9 +327,7 @@ mod tests {
                 points.mark(Time::from_nanos(now), queue, 7, kind(code));
                 marks.push((now, queue, code));
             }
-            for (queue, state) in points.queues.clone().iter().enumerate() {
-                state.marks.iter().enumerate().for_each(|(k, span)| points.marks.push(queue, k as u8, span));
-            }
+            points.end_spans();
             let rows = points.marks.by_time();
             prop_assert!(rows.time_s.is_sorted());
             for (queue, code) in (0..2).flat_map(|queue| (0..3).map(move |code| (queue, code))) {

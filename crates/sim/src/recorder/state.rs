@@ -1,9 +1,9 @@
 //! The state of algorithms: the numbers that controllers and queues offer by `probe`, as the tables `cc` and `aqm`.
 //!
-//! An algorithm names its numbers once, when the run is prepared; in the loop only values are kept, row after row in
-//! one vector. The length of a row is the number of its algorithm's numbers, so that a thousand flows of one kind do
-//! not pay for the numbers of another. At the end the rows become a table with a column for each name that any
-//! algorithm of the run has; a number that an algorithm does not have, or does not have at the moment, is NaN.
+//! An algorithm names its numbers once, when it is first met. From then on each of its numbers has a fixed column, and in
+//! the loop a number costs a call and a store. Rows are kept in blocks of a fixed number of rows, column after column, so
+//! that what one row writes lies close together and nothing is transposed at the end. The table has a column for each name
+//! that any algorithm of the run has; a number that an algorithm does not have, or does not have at the moment, is NaN.
 
 use std::iter;
 
@@ -32,26 +32,34 @@ const KEEPS_ITS_NAMES: &str = "an algorithm keeps its names";
 /// The argument of `probe`: a function of a name and a value.
 pub(crate) type Probe<'a> = &'a mut dyn FnMut(&'static str, f64);
 
+/// How many rows a block has. A block of ten columns has 20 KiB, which fit into the first cache.
+const BLOCK: usize = 256;
+
+/// What has rows: a controller, or a band of a queue.
+#[derive(Debug)]
+struct Subject {
+    /// The values of the columns that identify it.
+    key: Vec<u32>,
+    /// Where the column of each of its numbers starts in a block; none for a subject without state.
+    places: Vec<usize>,
+    /// Its latest row.
+    latest: Option<usize>,
+}
+
 /// The rows of one of the two tables.
 #[derive(Debug)]
 pub(crate) struct StateRows {
     table: &'static str,
     /// The columns that identify the subject of a row.
     keys: &'static [&'static str],
-    /// Their values for each subject: a controller, or a band of a queue.
-    subjects: Vec<Vec<u32>>,
-    /// The names of each subject's numbers; none for a subject without state.
-    names: Vec<Vec<&'static str>>,
-    rows: Vec<Row>,
-    values: Vec<f64>,
-    /// Where the values of each subject's latest row start.
-    latest: Vec<Option<usize>>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Row {
-    time: Time,
-    subject: u32,
+    subjects: Vec<Subject>,
+    /// The names of the numbers, a column each.
+    names: Vec<&'static str>,
+    times: Vec<f64>,
+    /// The subject of each row.
+    rows: Vec<u32>,
+    /// The numbers: [`BLOCK`] rows each, column after column. Columns at the end of a block that are missing are NaN.
+    blocks: Vec<Vec<f64>>,
 }
 
 impl StateRows {
@@ -62,92 +70,96 @@ impl StateRows {
             keys,
             subjects: Vec::new(),
             names: Vec::new(),
+            times: Vec::new(),
             rows: Vec::new(),
-            values: Vec::new(),
-            latest: Vec::new(),
+            blocks: Vec::new(),
         }
     }
 
     /// Adds a subject, and asks it for the names of its numbers. Returns its index.
     pub(crate) fn add(&mut self, key: &[u32], probe: &dyn Fn(Probe<'_>)) -> usize {
-        let mut names = Vec::new();
+        let mut places = Vec::new();
         probe(&mut |name, _| {
-            assert!(!names.contains(&name), "{}: two numbers are called {name}", self.table);
             assert!(name != "time_s" && !self.keys.contains(&name), "{}: {name} is taken", self.table);
-            names.push(name);
+            let column = self.names.iter().position(|known| *known == name).unwrap_or_else(|| {
+                self.names.push(name);
+                self.names.len() - 1
+            });
+            assert!(!places.contains(&(column * BLOCK)), "{}: two numbers are called {name}", self.table);
+            places.push(column * BLOCK);
         });
-        self.names.push(names);
-        self.latest.push(None);
-        self.subjects.push(key.to_vec());
+        if let Some(block) = self.blocks.last_mut() {
+            block.resize(self.names.len() * BLOCK, f64::NAN);
+        }
+        self.subjects.push(Subject { key: key.to_vec(), places, latest: None });
         self.subjects.len() - 1
     }
 
     /// Whether `subject` has any state.
     pub(crate) fn has(&self, subject: usize) -> bool {
-        !self.names[subject].is_empty()
+        !self.subjects[subject].places.is_empty()
     }
 
     /// Adds a row of `subject`.
     pub(crate) fn push(&mut self, now: Time, subject: usize, probe: &dyn Fn(Probe<'_>)) {
-        // Written by index: each value costs a store, and the vector grows once for the row.
-        let start = self.values.len();
-        self.values.resize(start + self.names[subject].len(), f64::NAN);
-        let mut places = self.values[start..].iter_mut();
-        probe(&mut |_, value| *places.next().expect(KEEPS_ITS_NAMES) = value);
+        let row = self.rows.len();
+        if row == self.blocks.len() * BLOCK {
+            self.blocks.push(vec![f64::NAN; self.names.len() * BLOCK]);
+        }
+        let cells = &mut self.blocks[row / BLOCK][row % BLOCK..];
+        let Subject { places, latest, .. } = &mut self.subjects[subject];
+        *latest = Some(row);
+        let mut places = places.iter();
+        probe(&mut |_, value| cells[*places.next().expect(KEEPS_ITS_NAMES)] = value);
         assert!(places.next().is_none(), "{KEEPS_ITS_NAMES}");
-        self.rows.push(Row { time: now, subject: subject as u32 });
-        self.latest[subject] = Some(start);
+        self.times.push(now.as_secs_f64());
+        self.rows.push(subject as u32);
     }
 
     /// Adds a row of `subject` unless it would repeat the one before.
     pub(crate) fn push_changed(&mut self, now: Time, subject: usize, probe: &dyn Fn(Probe<'_>)) {
-        let before = self.latest[subject];
+        let before = self.subjects[subject].latest;
         self.push(now, subject, probe);
         let Some(before) = before else { return };
-        let start = self.latest[subject].unwrap_or_default();
-        let n = self.names[subject].len();
-        let (old, new) = (&self.values[before..before + n], &self.values[start..]);
+        let row = self.rows.len() - 1;
+        let Subject { places, latest, .. } = &mut self.subjects[subject];
         // Bit by bit: NaN equals NaN here.
-        if old.iter().zip(new).all(|(a, b)| a.to_bits() == b.to_bits()) {
-            self.values.truncate(start);
+        let cell = |row: usize, place: &usize| self.blocks[row / BLOCK][row % BLOCK + place].to_bits();
+        if places.iter().all(|place| cell(row, place) == cell(before, place)) {
+            for place in places.iter() {
+                self.blocks[row / BLOCK][row % BLOCK + place] = f64::NAN;
+            }
+            *latest = Some(before);
+            self.times.pop();
             self.rows.pop();
-            self.latest[subject] = Some(before);
         }
     }
 
     /// The table; none if no subject has state.
     pub(crate) fn into_table(self) -> Option<Table> {
-        let mut columns: Vec<&'static str> = Vec::new();
-        for name in self.names.iter().flatten() {
-            if !columns.contains(name) {
-                columns.push(name);
-            }
-        }
-        if columns.is_empty() {
+        if self.names.is_empty() {
             return None;
         }
-        // The column of each number of each subject.
-        let place = |name: &&'static str| columns.iter().position(|column| column == name);
-        let places: Vec<Vec<usize>> =
-            self.names.iter().map(|names| names.iter().filter_map(place).collect()).collect();
         let n = self.rows.len();
-        let mut data = vec![vec![f64::NAN; n]; columns.len()];
-        let mut rest = &self.values[..];
-        for (row, Row { subject, .. }) in self.rows.iter().enumerate() {
-            let places = &places[*subject as usize];
-            let (values, after) = rest.split_at(places.len());
-            rest = after;
-            for (place, value) in places.iter().zip(values) {
-                data[*place][row] = *value;
+        let number = |column: usize| {
+            let mut values = Vec::with_capacity(n);
+            for block in &self.blocks {
+                let rows = BLOCK.min(n - values.len());
+                match block.get(column * BLOCK..column * BLOCK + rows) {
+                    Some(cells) => values.extend_from_slice(cells),
+                    None => values.resize(values.len() + rows, f64::NAN),
+                }
             }
-        }
-        let times = self.rows.iter().map(|row| row.time.as_secs_f64()).collect();
-        let key =
-            |place: usize| self.rows.iter().map(|row| self.subjects[row.subject as usize][place]).collect();
-        let keys = self.keys.iter().enumerate().map(|(place, name)| (*name, Column::U32(key(place))));
-        let keys = iter::once(("time_s", Column::F64(times))).chain(keys);
-        let numbers = columns.into_iter().zip(data.into_iter().map(Column::F64));
-        Some(Table { name: self.table, columns: keys.chain(numbers).collect() })
+            Column::F64(values)
+        };
+        let key = |place: usize| {
+            Column::U32(self.rows.iter().map(|row| self.subjects[*row as usize].key[place]).collect())
+        };
+        let numbers = self.names.iter().enumerate().map(|(column, name)| (*name, number(column)));
+        let keys = self.keys.iter().enumerate().map(|(place, name)| (*name, key(place)));
+        let columns = keys.chain(numbers).collect::<Vec<_>>();
+        let times = ("time_s", Column::F64(self.times));
+        Some(Table { name: self.table, columns: iter::once(times).chain(columns).collect() })
     }
 }
 
@@ -214,6 +226,42 @@ mod tests {
         assert_eq!(numbers(&table, "time_s"), [0.001, 0.001, 0.003, 0.005]);
         assert_eq!(table.columns[1].1, Column::U32(vec![0, 0, 0, 0]));
         assert_eq!(table.columns[2].1, Column::U32(vec![0, 5, 0, 0]));
+    }
+
+    /// Subjects come and go over many blocks, one that comes late has a number that nobody had before, and rows that
+    /// repeat the one before are left out: each cell is what was told last, or NaN. The expectation is kept row by row.
+    #[test]
+    fn rows_in_blocks() {
+        let names: [&[&'static str]; 3] = [&["a", "b"], &["c", "a"], &["late"]];
+        let mut rows = StateRows::new("aqm", &["queue", "band"]);
+        let mut expected: Vec<(u32, Vec<(&'static str, f64)>)> = Vec::new();
+        let mut before: [Option<Vec<f64>>; 3] = Default::default();
+        for t in 0..4 * BLOCK {
+            let present = if t < BLOCK + 7 { 2 } else { 3 };
+            for subject in 0..present {
+                let told: Vec<_> =
+                    names[subject].iter().map(|name| (*name, (t * (subject + 1) / 3) as f64)).collect();
+                let probe = |out: Probe<'_>| tell(&told, out);
+                if before[subject].is_none() {
+                    assert_eq!(rows.add(&[0, subject as u32], &probe), subject);
+                }
+                rows.push_changed(at(t as u64), subject, &probe);
+                let values: Vec<f64> = told.iter().map(|(_, value)| *value).collect();
+                if before[subject].replace(values.clone()) != Some(values) {
+                    expected.push((subject as u32, told));
+                }
+            }
+        }
+        let table = rows.into_table().expect("all have state");
+        assert!(expected.len() > 3 * BLOCK, "blocks are filled");
+        assert_eq!(table.columns[2].1, Column::U32(expected.iter().map(|(band, _)| *band).collect()));
+        for name in ["a", "b", "c", "late"] {
+            let bits = |value: Option<f64>| value.unwrap_or(f64::NAN).to_bits();
+            let value = |told: &[(&'static str, f64)]| told.iter().find(|(n, _)| *n == name).map(|(_, v)| *v);
+            let wanted: Vec<u64> = expected.iter().map(|(_, told)| bits(value(told))).collect();
+            let got: Vec<u64> = numbers(&table, name).into_iter().map(|value| bits(Some(value))).collect();
+            assert_eq!(got, wanted, "{name}");
+        }
     }
 
     #[test]

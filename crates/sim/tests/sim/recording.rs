@@ -95,17 +95,34 @@ fn rows_agree_with_the_summary() {
     }
 }
 
-/// Points are thinned to the spacing (100 us here), per series; the mark frequency corresponds to every tenth packet of
-/// a saturated link: 833.3 Hz.
+/// Points are thinned to the spacing (100 us here), per series, apart from extremes; the mark frequency corresponds to every
+/// tenth packet of a saturated link: 833.3 Hz.
 #[test]
 fn points_are_thinned() {
     let result = run();
     let times = f64s(&result, "sojourn_points", "time_s");
-    let busy: Vec<f64> = times.iter().copied().filter(|t| *t > 0.1).collect();
+    let extreme = table(&result, "sojourn_points").columns.iter().find(|(name, _)| *name == "extreme");
+    let Some((_, Column::Bool(extreme))) = extreme else { panic!() };
+    let busy: Vec<f64> =
+        times.iter().zip(extreme).filter(|(t, extreme)| **t > 0.1 && !**extreme).map(|(t, _)| *t).collect();
     assert!(busy.windows(2).all(|w| w[1] - w[0] >= 99e-6));
     let hz = f64s(&result, "mark_points", "hz");
     let typical = hz.iter().filter(|h| (**h - 8333.33 / 10.0).abs() < 1.0).count();
     assert!(typical as f64 > 0.9 * hz.len() as f64, "{typical} of {}", hz.len());
+}
+
+/// The points have the extremes that the queue and the flows have counted, however coarse they are.
+#[test]
+fn points_keep_the_extremes() {
+    let mut spec = dumbbell(&[40; 60], 900, 7, Duration::from_secs(2));
+    spec.record.points = Some(Duration::from_millis(300));
+    let result = Simulation::new(spec).finish();
+    let sojourn = &result.summary.queues[0].sojourn_ms.as_ref().expect("packets left");
+    let points = f64s(&result, "sojourn_points", "ms");
+    let least = points.iter().copied().fold(f64::INFINITY, f64::min);
+    let greatest = points.iter().copied().fold(0.0, f64::max);
+    assert_eq!((least, greatest), (sojourn.min, sojourn.max));
+    assert!(points.len() <= 2 * 3 * 7, "{} rows of 2 s", points.len());
 }
 
 /// Marks come in bursts, shorter than the spacing: the thinned rows add up to what the queues have counted.

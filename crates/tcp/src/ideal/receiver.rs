@@ -1,4 +1,8 @@
 //! The receiver: acknowledges and echoes congestion signals.
+//!
+//! Its echo is that of the MDS document: each mark, CE or SCE, is echoed by the ACK of the segments that carried it, once.
+//! The schemes of `receiver/feedback/` cannot take its place: they latch CE until the sender answers with CWR (RFC 3168),
+//! which a sender of the ideal profile never does because no ACK is lost, or count it (RFC 9768).
 
 use windtunnel_units::{Seq, Time};
 use windtunnel_wire::{Ecn, Packet, TcpFlags};

@@ -143,8 +143,9 @@ impl Sender {
         ack.originals = times.originals && (self.params.sack || !acked.retransmitted);
         self.take_round_trip(&mut ack, times, acked.retransmitted);
         let progress = Progress {
+            advanced,
             delivered: ack.delivered - ack.twice,
-            later: packet.ts_val > self.ts_recent,
+            ts_recent: self.ts_recent,
             sack: self.params.sack,
         };
         (ack.ece, ack.esce) = self.ecn.hear(packet, progress);

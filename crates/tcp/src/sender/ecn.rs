@@ -9,7 +9,7 @@ mod esce;
 mod rfc3168;
 
 use windtunnel_cc::EcnFeedback;
-use windtunnel_units::Bytes;
+use windtunnel_units::{Bytes, Time};
 use windtunnel_wire::{AccEcnOption, Dscp, Ecn, Packet, TcpFlags};
 
 use self::accecn::AccEcn;
@@ -41,10 +41,12 @@ enum Scheme {
 /// What an ACK brought, as a scheme needs it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Progress {
+    /// SND.UNA moved.
+    pub(super) advanced: bool,
     /// Whole segments newly delivered.
     pub(super) delivered: Amount,
-    /// Its timestamp is later than that of every ACK before.
-    pub(super) later: bool,
+    /// The latest timestamp of the ACKs before.
+    pub(super) ts_recent: Time,
     /// The connection has SACK.
     pub(super) sack: bool,
 }
@@ -138,8 +140,8 @@ impl EcnSender {
         }
     }
 
-    /// What the controller is told: the marks that this ACK reports, and those that ACKs before it did which delivered
-    /// nothing. With flags all that the ACK delivered counts as marked; CE stands for SCE as well.
+    /// What the controller is told: the marks that this ACK reports, and those reported by ACKs before it that delivered
+    /// nothing. A flag says that all that its ACK delivered was marked; CE stands for SCE as well.
     #[inline]
     pub(super) fn counts(&mut self, ce: bool, sce: bool, delivered: Amount) -> EcnFeedback {
         match &mut self.scheme {
@@ -190,7 +192,7 @@ impl EcnSender {
     }
 }
 
-/// Bytes of so many segments.
+/// The bytes of `segments` full segments.
 fn bytes_of(segments: u32, mss: Bytes) -> Bytes {
     mss * u64::from(segments)
 }

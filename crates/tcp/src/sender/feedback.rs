@@ -45,8 +45,8 @@ impl Sender {
         self.cc.on_ack(&sample, &path);
     }
 
-    /// True never while cwnd is being reduced, nor while it is not used; otherwise only if data were acknowledged in
-    /// order or, on a path that is known to reorder, SACKed (Linux `tcp_may_raise_cwnd`).
+    /// True while cwnd is being reduced and while it is not used, and for an ACK that acknowledges no data in order; on a
+    /// path that is known to reorder, data that it SACKs are enough (Linux `tcp_may_raise_cwnd`).
     #[inline]
     fn growth_barred(&self, ack: &Ack) -> bool {
         let reorders = self.reordering.dupthresh() > self.params.dupthresh;

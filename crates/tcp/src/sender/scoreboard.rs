@@ -36,7 +36,7 @@ pub(crate) struct Acked {
     pub(crate) removed: Amount,
     /// Of these, the segments that neither SACK nor the count of duplicate ACKs had reported as delivered.
     pub(crate) delivered: Amount,
-    /// A segment left the queue that was sent more than once.
+    /// A segment that was sent more than once left the queue.
     pub(crate) retransmitted: bool,
     /// Without SACK: duplicate ACKs counted more segments as delivered than are outstanding besides the holes.
     pub(crate) unexplained: bool,
@@ -358,7 +358,8 @@ impl Scoreboard {
         id_from(block.start).1..id_from(block.end).0
     }
 
-    /// Counts `count` segments as delivered by duplicate ACKs, as far as the holes leave room. True if they do not.
+    /// Counts `count` segments as delivered by duplicate ACKs, but no more than the holes leave room for. True if that is
+    /// fewer.
     fn count_duplicate_acks(&mut self, count: u64) -> bool {
         let outstanding = self.outstanding();
         let head = self.queue.front().map_or(Amount::ZERO, |head| Amount::one(head.payload()));

@@ -76,7 +76,7 @@ impl Sender {
         self.params.undo && self.undo.all_duplicates()
     }
 
-    /// A timestamp shows that the original of a segment arrived that counted as lost.
+    /// A timestamp shows that the original of a segment that counted as lost has arrived.
     pub(super) fn original_arrived(&self, ack: &Ack) -> bool {
         self.params.undo && ack.advanced && self.undo.original_arrived(ack.echo)
     }

@@ -94,7 +94,7 @@ impl Validation {
         self.unused_since = now;
     }
 
-    /// The cwnd with which a flow continues that has sent nothing for `idle`.
+    /// The cwnd with which a flow that has sent nothing for `idle` continues.
     fn restarted(&mut self, cwnd: Bytes, idle: Duration, rto: Duration) -> Option<Bytes> {
         if idle <= rto {
             return None;

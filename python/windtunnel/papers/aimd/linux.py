@@ -22,8 +22,8 @@ from windtunnel.papers.rows import Row, compare, printed_precision, spread
 from windtunnel.papers.suite import Group, Results
 
 #: When the first flow starts, and how much later the second one was started in the reference. Address resolution held
-#: the first SYN for a round trip and then let both go, so that the second SYN left so much later, less a round trip,
-#: or together with the first.
+#: the first SYN for a round trip and then let both go. So the second SYN left this much later, less a round trip, or
+#: together with the first.
 BEGIN_S, OFFSET_MS = 1, 37.0
 #: Seconds that the reference leaves out at the start.
 WARM_UP_S = 10

@@ -85,6 +85,9 @@ class RunData:
             keep = np.ones(len(kind), dtype=bool) if flow == "all" else kind == MARK_KINDS[flow]
         else:
             raise KeyError(f"no panel {panel!r}")
+        if "extreme" in table:
+            # The methods were made for the first event of each span, which is how the published figures look.
+            keep = keep & ~np.asarray(table["extreme"], dtype=bool)
         time = np.asarray(table["time_s"], dtype=np.float64)[keep]
         value = np.asarray(table[column], dtype=np.float64)[keep]
         return Series(time, value)

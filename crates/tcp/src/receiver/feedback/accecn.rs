@@ -203,8 +203,8 @@ impl AccEcn {
         if self.is_fresh() { size_of_fields(self.fields(|count| count.fresh).1) } else { Bytes::ZERO }
     }
 
-    /// An ACK leaves: its option, on every ACK before which a counter has changed (section 3.2.3.3, the recommended
-    /// scheme). Without room for what has changed there is none.
+    /// The option of the ACK that leaves now: there is one if a counter has changed since the last option and there is
+    /// room for what has changed (section 3.2.3.3, the recommended scheme).
     pub(super) fn option(&mut self, room: Bytes) -> Option<AccEcnOption> {
         self.unreported = 0;
         if !self.is_fresh() {

@@ -1,8 +1,8 @@
 //! The echo of SCE: ESCE, the flag AE (draft-grimes-tcpm-tcpsce; spec/queues-and-signalling sections 15.1 and 17.7).
 //!
 //! It is exact: an ACK with ESCE acknowledges nothing but segments with SCE, so a sender that counts what ESCE newly
-//! acknowledges counts what the receiver got. For that, segments with different marks do not share an ACK; when an ACK
-//! leaves beyond that (at once for every segment, for every marked one, at each change) is the receiver's
+//! acknowledges counts what the receiver got. For that, segments with different marks do not share an ACK. Whether
+//! ACKs leave at once for every segment, for every marked one or at each change is decided by the receiver's
 //! [`AckPolicy`](crate::AckPolicy).
 
 use windtunnel_wire::Ecn;

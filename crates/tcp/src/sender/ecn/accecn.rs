@@ -5,19 +5,23 @@
 //! likely case (section 3.2.2.5.2): without the option, that all of them were marked that can have been; with it, the bytes
 //! marked tell how often the counter went round, even if lost ACKs and too few SACK blocks hide part of what arrived.
 //!
-//! It sends no CWR. An ACK that another has superseded is not read (section 3.2.2.2).
+//! It sends no CWR. An ACK that another has superseded is not read (section 3.2.3.1): its counters are older than the
+//! mirrors, and the difference would be taken for a counter that has gone round.
+
+use std::cmp::Ordering;
 
 use windtunnel_cc::{EcnFeedback, Marked};
-use windtunnel_units::Bytes;
+use windtunnel_units::{Bytes, Time};
 use windtunnel_wire::{ACE_MODULUS, AccEcnOption, AccEcnOrder, COUNTER_MODULUS, Ecn, Packet, TcpFlags};
 
 use super::{Progress, bytes_of};
+use crate::paws;
 use crate::receiver::{INITIAL_CEP, INITIAL_E0B, INITIAL_E1B, handshake_code, handshake_ecn};
 
 /// The code of a SYN/ACK that is reserved: a client treats it as AccECN with a SYN that arrived unchanged (section 3.1.3).
 const RESERVED: u8 = 0b101;
 
-/// SACK blocks for which an option always leaves room (section 3.2.3.3).
+/// The number of SACK blocks that always fit beside an option (section 3.2.3.3).
 const BLOCKS_BESIDE_OPTION: usize = 2;
 
 /// No bound on the packets that an ACK may be for.
@@ -40,8 +44,9 @@ pub(super) struct AccEcn {
     mss: Bytes,
     /// `s.cep` modulo 8.
     cep: u32,
-    /// `s.ceb` and `s.e1b` modulo 2^24.
+    /// `s.ceb`, `s.e0b` and `s.e1b` modulo 2^24.
     ceb: u32,
+    e0b: u32,
     e1b: u32,
     /// Since the last option.
     span: Span,
@@ -74,6 +79,7 @@ impl AccEcn {
             mss,
             cep: INITIAL_CEP,
             ceb: 0,
+            e0b: INITIAL_E0B,
             e1b: INITIAL_E1B,
             span: Span::default(),
             counts: EcnFeedback::default(),
@@ -126,12 +132,14 @@ impl AccEcn {
             self.ignores_feedback = true;
             self.distrusts_path = true;
         }
-        let superseded = progress.delivered.is_zero() && !progress.later;
-        if self.ignores_feedback || superseded {
-            return false;
-        }
         let option = packet.options.as_ref().and_then(|options| options.accecn);
         let option = option.filter(|_| !self.ignores_options);
+        if self.ignores_feedback || self.is_superseded(packet.ts_val, option.as_ref(), progress) {
+            return false;
+        }
+        if let Some(counter) = option.and_then(|option| option.ect0()) {
+            self.e0b = counter;
+        }
         if let Some(counter) = option.and_then(|option| option.ect1()) {
             let bytes = Bytes::new(grown(&mut self.e1b, counter, COUNTER_MODULUS).into());
             let packets = bytes.get().div_ceil(self.mss.get()) as u32;
@@ -142,13 +150,40 @@ impl AccEcn {
         let reported = reported.map(|counter| grown(&mut self.ceb, counter, COUNTER_MODULUS));
         let reported = reported.map(|bytes| Bytes::new(bytes.into()));
         let blocks = packet.options.as_ref().map_or(0, |options| options.sack.as_slice().len());
-        // With as many blocks as there was room for, or without SACK, more may have arrived than ACKs that came have shown.
+        // With as many blocks as there was room for, or without SACK, more may have arrived than the ACKs that came have shown.
         let hides_some = !progress.sack || blocks >= BLOCKS_BESIDE_OPTION;
         self.hear_ce(ace, reported, progress.delivered.segments as u32, hides_some)
     }
 
-    /// The ACE field, and bytes that the option reports as marked. `hides_some`: packets may be counted that no ACK that
-    /// came has acknowledged, so that it is not certain how often the field went round (section 3.2.3.2.5).
+    /// Another ACK that left the receiver after this one has arrived before it.
+    ///
+    /// An ACK that moves SND.UNA left after all that came before. Of two others, timestamps tell which is the older as far as
+    /// their ticks differ. Within a tick and without timestamps, an ACK that delivers nothing may be older: it is not read,
+    /// as in Linux, because the next one repeats the counters. One that delivers something may still be older, where its
+    /// SACK blocks report data for which later ACKs had no room. Then a counter of the option that has gone back shows it.
+    fn is_superseded(&self, ts_val: Time, option: Option<&AccEcnOption>, progress: Progress) -> bool {
+        if progress.advanced {
+            return false;
+        }
+        match paws::ticks(ts_val).cmp(&paws::ticks(progress.ts_recent)) {
+            Ordering::Less => true,
+            Ordering::Greater => false,
+            Ordering::Equal if progress.delivered.is_zero() => true,
+            Ordering::Equal => option.is_some_and(|option| self.is_behind(option)),
+        }
+    }
+
+    /// A counter of the option is less than its mirror. Counters never decrease, so that half a turn or more forward is a
+    /// step back.
+    fn is_behind(&self, option: &AccEcnOption) -> bool {
+        let mirrors = [(option.ce(), self.ceb), (option.ect0(), self.e0b), (option.ect1(), self.e1b)];
+        mirrors.into_iter().any(|(counter, mut mirror)| {
+            counter.is_some_and(|counter| grown(&mut mirror, counter, COUNTER_MODULUS) >= COUNTER_MODULUS / 2)
+        })
+    }
+
+    /// The ACE field, and bytes that the option reports as marked. `hides_some`: the counters may include packets that
+    /// no ACK has acknowledged yet, so that it is not certain how often the field went round (section 3.2.3.2.5).
     fn hear_ce(&mut self, ace: u32, reported: Option<Bytes>, acked: u32, hides_some: bool) -> bool {
         let least = grown(&mut self.cep, ace, ACE_MODULUS);
         let span = &mut self.span;
@@ -181,7 +216,7 @@ impl AccEcn {
     }
 }
 
-/// By how much a counter has grown, of which `counter` is sent: the least that it can be. The mirror follows.
+/// The least amount by which a counter can have grown if its low bits are now `counter`. The mirror follows.
 fn grown(mirror: &mut u32, counter: u32, modulus: u32) -> u32 {
     let growth = (counter + modulus - *mirror % modulus) % modulus;
     *mirror = counter;
@@ -201,8 +236,8 @@ fn add(sum: &mut Marked, marked: Marked) {
     sum.packets += marked.packets;
 }
 
-/// How many packets an ACK reports as marked whose ACE field has grown by `least`, modulo 8 (section 3.2.2.5.2, appendix
-/// A.2).
+/// The number of marked packets that an ACK reports if its ACE field has grown by `least`, modulo 8 (section 3.2.2.5.2,
+/// appendix A.2).
 ///
 /// If it acknowledges fewer than eight packets, the field has not gone round; nor if it has grown by more than it
 /// acknowledges, where packets without data were marked. Otherwise the safe case is the largest number that fits into what

@@ -1,5 +1,7 @@
 //! Feedback that a path or a receiver has spoilt (RFC 9768 sections 3.2.2.4, 3.2.3.2.4 and 3.2.3.2.5), and feedback that comes
-//! late (section 3.2.2.2).
+//! late (section 3.2.3.1).
+
+use windtunnel_units::Duration;
 
 use super::*;
 
@@ -92,8 +94,9 @@ fn bytes_beyond_what_sack_shows() {
     }
 }
 
-/// Section 3.2.2.2: an ACK that another has superseded is not read: it acknowledges nothing new, and its timestamp is not later.
-/// One that does acknowledge nothing but is later is read.
+/// Section 3.2.3.1: an ACK that another has superseded is not read: it acknowledges nothing new, and its timestamp is not later.
+/// One that does acknowledge nothing but is later is read. Timestamps have ticks of 1 ms: within one tick it is not known
+/// which ACK is the later one, and the counters are heard with the next.
 #[test]
 fn superseded() {
     let (mut sender, told_to) = connected(Some(initial()));
@@ -102,9 +105,43 @@ fn superseded() {
     assert_eq!(told(&told_to).counts.ce.packets, 3);
     sender.on_ack(&reports(2, 6, Some(1448), 18), at(21));
     assert_eq!(told(&told_to).counts.ce.packets, 3, "overtaken");
-    sender.on_ack(&reports(4, 1, Some(4 * 1448), 22), at(22));
+    let mut same_tick = reports(4, 1, Some(4 * 1448), 20);
+    same_tick.ts_val += Duration::from_micros(999);
+    sender.on_ack(&same_tick, at(22));
     sender.on_ack(&reports(5, 1, Some(4 * 1448), 23), at(23));
-    assert_eq!(told(&told_to).counts.ce.packets, 4, "heard of a mark while nothing was acknowledged");
+    assert_eq!(told(&told_to).counts.ce.packets, 4);
+    sender.on_ack(&reports(5, 2, Some(5 * 1448), 24), at(24));
+    sender.on_ack(&reports(6, 2, Some(5 * 1448), 25), at(25));
+    assert_eq!(told(&told_to).counts.ce.packets, 5, "heard of a mark while nothing was acknowledged");
+}
+
+/// A superseded ACK may still deliver something: SACK blocks for which later ACKs had no room. It is recognised by its
+/// timestamp and, within a tick, by a counter that has gone back, here that of ECT(0). Its ACE field of 6 after 7 is not seven
+/// marks, and its counter is not one that has gone round at 2^24 bytes.
+#[test]
+fn superseded_with_news() {
+    for (ms, e0b) in [(19, 1), (20, 1449)] {
+        let (mut sender, told_to) = connected(Some(initial()));
+        let dup = |ace, ceb, e0b, blocks: &[u64], ms| {
+            let mut packet = reports(0, ace, None, ms);
+            let accecn = Some(AccEcnOption::new(AccEcnOrder::Zero, 2, e0b, ceb, 1));
+            let mut options = Options { accecn, ..Options::default() };
+            for block in blocks {
+                let start = Seq::new(1 + block * MSS.get());
+                options.sack.push(SackBlock { start, end: start + MSS });
+            }
+            packet.options = Some(Box::new(options));
+            packet
+        };
+        sender.on_ack(&dup(7, 2 * 1448, 1 + 2 * 1448, &[5], 20), at(20));
+        assert_eq!(told(&told_to).counts.ce.packets, 2);
+        sender.on_ack(&dup(6, 1448, e0b, &[3], ms), at(20));
+        let ce = told(&told_to).counts.ce;
+        assert_eq!((ce.packets, ce.bytes), (2, MSS * 2), "timestamp {ms} ms");
+        sender.on_ack(&dup(0, 3 * 1448, 1 + 3 * 1448, &[7], 20), at(20));
+        let ce = told(&told_to).counts.ce;
+        assert_eq!((ce.packets, ce.bytes), (3, MSS * 3), "the next one is read");
+    }
 }
 
 /// Bytes are estimated where an ACK has no option, and reconciled with the next one: no mark counts twice.

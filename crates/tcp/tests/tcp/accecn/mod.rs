@@ -71,11 +71,20 @@ impl CongestionControl for Counting {
     }
 }
 
-/// A sender with a window of so many segments, and what its controller is told.
+/// A sender with a window of `window` segments, and what its controller is told.
 fn sender(feedback: FeedbackScheme, ecn: Ecn, window: u64) -> (Sender, Arc<Mutex<Told>>) {
+    sender_with(feedback, ecn, window, &TcpParams::default())
+}
+
+fn sender_with(
+    feedback: FeedbackScheme,
+    ecn: Ecn,
+    window: u64,
+    params: &TcpParams,
+) -> (Sender, Arc<Mutex<Told>>) {
     let told = Arc::default();
     let cc = Counting { window, told: Arc::clone(&told) };
-    (Sender::new(endpoint(feedback, ecn), &TcpParams::default(), Box::new(cc)), told)
+    (Sender::new(endpoint(feedback, ecn), params, Box::new(cc)), told)
 }
 
 fn told(told: &Mutex<Told>) -> Told {
