@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from windtunnel.validation.check import DATA
+from windtunnel.validation.linux_cubic import SCRIPTS
+from windtunnel.validation.recorder.__main__ import selected
 from windtunnel.validation.recorder.virtual import (
+    Laboratory,
     VirtualFlow,
     VirtualRun,
     counters,
@@ -16,7 +23,8 @@ from windtunnel.validation.recorder.virtual import (
     reduce_flow,
     write_rows,
 )
-from windtunnel.validation.recorder.virtual_runs import GROUPS
+from windtunnel.validation.recorder.virtual_runs import CONTROLLERS, GROUPS
+from windtunnel.validation.recorder.virtual_scripts import settings
 
 #: tc(8)'s text for a bottleneck: tbf, and fq_codel as its leaf.
 TC = """qdisc tbf 1: root refcnt 2 rate 40Mbit burst 1599b lat 20s
@@ -97,3 +105,29 @@ def test_rows_may_have_different_columns(tmp_path: Path) -> None:
 def test_every_run_has_its_own_name() -> None:
     names = [run.name for group in GROUPS.values() for run in group()]
     assert len(names) == len(set(names))
+
+
+def test_arguments_of_the_recorder_stay_whole(tmp_path: Path) -> None:
+    """The guest's shell reads them as an array; a script's name has spaces and a comma."""
+    text = settings(Laboratory(Path("linux"), tmp_path), ["--only", "Slow start, CUBIC"])
+    shown = subprocess.run(
+        ["bash", "-c", text + 'printf "%s\\n" "${ARGUMENTS[@]}"'], capture_output=True, text=True, check=True
+    )
+    assert shown.stdout.splitlines() == ["--only", "Slow start, CUBIC"]
+
+
+def test_scripts_with_another_controller_differ_in_nothing_else() -> None:
+    for mine, original in zip(selected("htcp"), SCRIPTS, strict=True):
+        assert mine.cc == "htcp"
+        assert mine.name.endswith(", htcp") or ", htcp," in mine.name
+        assert (mine.segments, mine.forward, mine.reverse) == (original.segments, original.forward, original.reverse)
+
+
+def test_every_controller_has_every_script() -> None:
+    """Each transmission has the six columns that the file names; the first of all is segment 1."""
+    recorded = json.loads(gzip.decompress((DATA / "linux/7.3/scripts.json.gz").read_bytes()))
+    names = [script.name for cc in (*CONTROLLERS, "dctcp") for script in selected(cc)]
+    assert sorted(recorded["scripts"]) == sorted(names)
+    for script in recorded["scripts"].values():
+        assert {len(row) for row in script["transmissions"]} == {len(recorded["origin"]["columns"])}
+        assert script["transmissions"][0][1:3] == [1, 0]

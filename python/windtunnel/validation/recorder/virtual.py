@@ -108,13 +108,17 @@ class Laboratory:
             if not built.exists() or built.stat().st_mtime < (GUEST / source).stat().st_mtime:
                 subprocess.run(["cc", "-O2", *options, "-o", str(built), str(GUEST / source)], check=True)
 
-    def run(self, run: VirtualRun, limit_s: float = 1800.0) -> Path:
-        """Boots the kernel for a run, unless that has been done; returns the folder with what it stored.
+    def run(self, run: VirtualRun) -> Path:
+        """Boots the kernel for a run, unless that has been done; returns the folder with what it stored."""
+        return self.boot(run.name, "init", run.settings(self.work), run.seed)
 
-        The folder is the kernel's working directory and not on its command line, which is mixed into random numbers.
+    def boot(self, name: str, init: str, settings: str, seed: int, limit_s: float = 3600.0) -> Path:
+        """Boots the kernel with one of the guest's programs as its first process, unless that has been done.
+
+        The run's folder is the kernel's working directory and not on its command line, which is mixed into random
+        numbers.
         """
-        folder = self.work / run.name
-        settings = run.settings(self.work)
+        folder = self.work / name
         if (folder / "kernel").exists() and (folder / "settings").read_text() == settings:
             return folder
         shutil.rmtree(folder, ignore_errors=True)
@@ -124,9 +128,9 @@ class Laboratory:
             str(self.kernel.resolve()),
             *("mem=768M", "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", "quiet"),
             *("time-travel=inf-cpu", f"time-travel-start={EPOCH}", "seccomp=on"),
-            *("con=null", "con0=null,fd:1", "ssl=null", f"init={GUEST / 'init'}"),
+            *("con=null", "con0=null,fd:1", "ssl=null", f"init={GUEST / init}"),
         ]
-        environment = {**os.environ, "LD_PRELOAD": str(self.work / "random.so"), "SEED": str(run.seed)}
+        environment = {**os.environ, "LD_PRELOAD": str(self.work / "random.so"), "SEED": str(seed)}
         with (folder / "log").open("wb") as log:
             subprocess.run(
                 command,
@@ -140,7 +144,7 @@ class Laboratory:
             )
         if not (folder / "kernel").exists():
             what = (folder / "failed").read_text() if (folder / "failed").exists() else (folder / "log").read_text()
-            msg = f"{run.name}: {what.strip()}"
+            msg = f"{name}: {what.strip()}"
             raise RuntimeError(msg)
         return folder
 
