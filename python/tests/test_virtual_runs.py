@@ -8,9 +8,10 @@ import shlex
 import subprocess
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
-from windtunnel.validation.check import DATA
+from windtunnel.validation.check import DATA, table
 from windtunnel.validation.linux_cubic import SCRIPTS
 from windtunnel.validation.recorder.__main__ import selected
 from windtunnel.validation.recorder.virtual import (
@@ -131,3 +132,20 @@ def test_every_controller_has_every_script() -> None:
     for script in recorded["scripts"].values():
         assert {len(row) for row in script["transmissions"]} == {len(recorded["origin"]["columns"])}
         assert script["transmissions"][0][1:3] == [1, 0]
+
+
+@pytest.mark.parametrize("group", sorted(GROUPS))
+def test_the_data_have_every_run_of_the_table(group: str) -> None:
+    """Each run has a row per flow, with the parameters that the table of runs gives now, and a series per flow."""
+    rows = {(row["run"], int(row["flow"])): row for row in table(f"linux/7.3/{group}.csv")}
+    flows = {(run.name, i + 1): (run, flow) for run in GROUPS[group]() for i, flow in enumerate(run.flows)}
+    assert sorted(rows) == sorted(flows)
+    for key, (run, flow) in flows.items():
+        row = rows[key]
+        assert (row["qdisc"], row["cc"], int(row["ecn"])) == (run.qdisc, flow.cc, flow.ecn)
+        assert (float(row["rate_mbps"]), float(row["rtt_ms"])) == (run.rate_mbps, run.rtt_ms)
+        assert float(row["start_s"]) == pytest.approx(flow.start_s, abs=1e-6)
+        assert 0.0 < float(row["goodput_mbps"]) <= run.rate_mbps
+    series = pq.read_table(DATA / f"linux/7.3/{group}.parquet")
+    stored = set(zip(series["run"].to_pylist(), series["flow"].to_pylist(), strict=True))
+    assert stored == set(flows)
