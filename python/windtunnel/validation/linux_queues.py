@@ -128,8 +128,8 @@ def together(kind: str, queue: str, ecn: int) -> Check:
 
 
 def pie(cc: str) -> Check:
-    """One flow over PIE with its defaults, 40 ms: 16 seeds on both sides."""
-    linux = rows_of("pie_single", [f"pie_{cc}_{seed}" for seed in range(16)])
+    """One flow over PIE with its defaults, 40 ms: 16 seeds, and in Linux all that there are (40 for Reno)."""
+    linux = [row for row in table("linux/7.3/pie_single.csv") if row["run"].startswith(f"pie_{cc}_")]
 
     def lines(values: Mapping[str, Values]) -> list[Line]:
         return [

@@ -68,11 +68,14 @@ def flow_queues() -> list[VirtualRun]:
 
 
 def pie_single() -> list[VirtualRun]:
-    """Reno and CUBIC alone over PIE, 40 Mbit/s, 40 ms, 40 s: how far PIE's lots alone move a run."""
+    """Reno and CUBIC alone over PIE, 40 Mbit/s, 40 ms, 40 s: how far PIE's lots alone move a run.
+
+    Reno has more seeds: in one run of seven it halves its window twice in a row, which costs 1 Mbit/s.
+    """
     return [
         VirtualRun(f"pie_{cc}_{seed}", "pie limit 20000", together([cc], 0), seed=seed)
-        for cc in ("reno", "cubic")
-        for seed in range(16)
+        for cc, seeds in (("reno", 40), ("cubic", 16))
+        for seed in range(seeds)
     ]
 
 
