@@ -13,6 +13,7 @@ from windtunnel.validation.check import Line
 from windtunnel.validation.curve import fit
 from windtunnel.validation.linux import checks as linux_checks
 from windtunnel.validation.linux import welch_margin
+from windtunnel.validation.linux_queues import means, ranges
 from windtunnel.validation.scripts import SCRIPTS, shorten
 
 
@@ -68,6 +69,29 @@ def test_welch() -> None:
     """Two samples of four: variance 5/3 each, standard error 0.913, six degrees of freedom, t = 2.447."""
     a = np.array([1.0, 2.0, 3.0, 4.0])
     assert welch_margin(a, a + 10.0) == pytest.approx(2.447 * (2 * (5 / 3) / 4) ** 0.5, rel=1e-3)
+
+
+def test_samples_without_variance_have_no_margin() -> None:
+    assert welch_margin(np.full(3, 2.0), np.full(5, 2.1)) == 0.0
+
+
+def test_ranges_agree_if_they_overlap() -> None:
+    """1 to 3 and 3 to 7 touch: the middles, 2 and 5, are half of each range apart. Beyond that only a share helps."""
+    touching, apart = np.array([3.0, 7.0]), np.array([3.2, 7.2])
+    assert ranges("x", np.array([1.0, 3.0]), touching, "").verdict == "agrees"
+    assert ranges("x", np.array([1.0, 3.0]), apart, "").verdict == "differs"
+    assert ranges("x", np.array([100.0, 100.0]), np.array([100.9, 100.9]), "", 0.01).verdict == "agrees"
+    assert ranges("x", np.array([100.0, 100.0]), np.array([101.1, 101.1]), "", 0.01).verdict == "differs"
+
+
+def test_means_agree_within_their_error_or_the_share() -> None:
+    equal = np.full(4, 100.0)
+    assert means("x", equal, equal + 0.9, 0.01, "").verdict == "agrees"
+    assert means("x", equal, equal + 1.1, 0.01, "").verdict == "differs"
+    # Margin of two samples of four as in test_welch: 2.23.
+    spread = np.array([1.0, 2.0, 3.0, 4.0])
+    assert means("x", spread, spread + 2.2, 0.0, "").verdict == "agrees"
+    assert means("x", spread, spread + 2.3, 0.0, "").verdict == "differs"
 
 
 def test_an_unknown_section_is_refused(cli: Cli) -> None:

@@ -9,7 +9,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 
 from windtunnel.scenario import Scenario
-from windtunnel.validation import curve, laws, linux, linux_cubic, linux_scripts, scripts
+from windtunnel.validation import curve, laws, linux, linux_cubic, linux_queues, linux_scripts, scripts
 from windtunnel.validation.check import Check, Line, Run, Values
 
 
@@ -35,6 +35,7 @@ SECTIONS = (
     Section("laws", "Response functions", _text(laws), laws.checks),
     Section("curve", "CUBIC's curve", _text(curve), curve.checks),
     Section("linux", "The Linux stack", _text(linux), linux.checks),
+    Section("linux-queues", "Linux's queue disciplines", _text(linux_queues), linux_queues.checks),
 )
 
 

@@ -7,6 +7,8 @@ sender is the kernel's; the path and the receiver are here, in user space: a TUN
 loses, holds, reorders or marks it as the script says, and the receiver acknowledges every segment at once. Nothing of
 the kernel is copied; its transmissions are facts.
 
+What needs a kernel's queue disciplines, many packets or other controllers is recorded in virtual time: ``virtual``.
+
 Time is real, and the machine's other work shifts it; the process asks for a real-time priority. Judge by the order of
 transmissions and by round trips, not by microseconds.
 """

@@ -8,6 +8,7 @@ import json
 import os
 import platform
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,13 @@ def text(recorded: Mapping[str, Any]) -> str:
     origin_line = f'"origin": {json.dumps(recorded["origin"])}'
     lines = [f"{json.dumps(name)}: {json.dumps(script)}" for name, script in recorded["scripts"].items()]
     return "{" + origin_line + ',\n"scripts": {\n' + ",\n".join(lines) + "\n}}\n"
+
+
+def selected(cc: str | None) -> list[LinuxScript]:
+    """All scripts; or CUBIC's with another controller."""
+    if cc is None:
+        return [*SCRIPTS, *CUBIC_SCRIPTS]
+    return [replace(script, name=script.name.replace("CUBIC", cc), cc=cc) for script in CUBIC_SCRIPTS]
 
 
 def session_of(script: LinuxScript) -> Session:
@@ -168,6 +176,7 @@ def main() -> None:
     """Record, and write the file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--times", type=int, default=5, help="recordings of each script")
+    parser.add_argument("--cc", help="replay CUBIC's scripts with another controller of the kernel")
     parser.add_argument("--only", action="append", help="only this script; repeatable")
     parser.add_argument("--out", type=Path, help="write the recordings here")
     parser.add_argument("--steps", action="store_true", help="print the sender's state after each ACK")
@@ -178,7 +187,7 @@ def main() -> None:
         record_receiver(chosen.times, chosen.only, chosen.out)
         return
     scripts: dict[str, Any] = {}
-    for script in (*SCRIPTS, *CUBIC_SCRIPTS):
+    for script in selected(chosen.cc):
         if chosen.only and script.name not in chosen.only:
             continue
         sessions = [session_of(script) for _ in range(chosen.times)]
