@@ -5,6 +5,7 @@ use std::sync::Arc;
 use windtunnel_cc::FlowInit;
 use windtunnel_qdisc::QueueInit;
 use windtunnel_qdisc::ecn::EcnPolicy;
+use windtunnel_sim::application::ApplicationConfig;
 use windtunnel_sim::{
     Action, ControllerFactory, FlowSpec, ImpairmentSpec, LinkSpec, Network, PathHop, RecordSpec, stream_seed,
 };
@@ -122,6 +123,12 @@ fn impairments(scenario: &Scenario) -> Vec<ImpairmentSpec> {
     all
 }
 
+/// A connection that is used again stays open meanwhile.
+fn application(group: &FlowGroup, member: &Member) -> ApplicationConfig {
+    let application = group.application.clone();
+    if member.active.len() > 1 { application.staying_open() } else { application }
+}
+
 fn flow(scenario: &Scenario, ways: &Ways, index: usize, group: &FlowGroup, member: Member) -> FlowSpec {
     let endpoint = endpoint(scenario, &group.transport, FlowId::new(index as u32));
     let (forward, reverse) = paths(scenario, ways, &group.route);
@@ -132,10 +139,10 @@ fn flow(scenario: &Scenario, ways: &Ways, index: usize, group: &FlowGroup, membe
             Transport::Bsd42(params) => windtunnel_sim::Transport::Bsd42(params.clone()),
             Transport::Udp { .. } => windtunnel_sim::Transport::Udp,
         },
+        application: application(group, &member),
         name: member.name,
         cc_name: group.cc_name().to_owned(),
         endpoint,
-        application: group.application.clone(),
         forward,
         reverse,
         base_rtt: group.route.rtt,

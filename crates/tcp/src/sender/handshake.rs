@@ -13,6 +13,7 @@ use super::limits::Limited;
 use super::tlp::Tlp;
 use super::transmit::Forced;
 use crate::ack_report::AckReport;
+use crate::connection::ConnectionState;
 use crate::params::{LossDetection, RtoRule, TcpParams};
 use crate::receiver::option_size;
 
@@ -69,6 +70,14 @@ impl Handshake {
     #[inline]
     pub(crate) fn established(&self) -> bool {
         self.stage == Stage::Established
+    }
+
+    pub(crate) const fn state(&self) -> ConnectionState {
+        match self.stage {
+            Stage::Closed => ConnectionState::Closed,
+            Stage::SynSent => ConnectionState::SynSent,
+            Stage::Established => ConnectionState::Established,
+        }
     }
 
     pub(crate) const fn due(&self) -> Time {

@@ -13,6 +13,8 @@ pub struct SenderStats {
     pub retransmits: u64,
     /// SYNs sent again.
     pub syn_retransmits: u64,
+    /// FINs without data sent again.
+    pub fin_retransmits: u64,
     /// Losses answered by a reduction, timeouts included.
     pub loss_episodes: u64,
     /// Expiries of the retransmission timer.
