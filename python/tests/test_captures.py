@@ -101,7 +101,9 @@ CASES = {
     # 70 segments.
     "tail loss": Case(path(transfer("100 kB"), impair=losses(70)), {AGAIN, *FINISH}),
     # The retransmission of segment 30 is the 71st one sent.
-    "lost retransmission": Case(path(transfer("300 kB"), impair=losses(30, 71)), {*LOSS, AGAIN, EARLY, UPDATE, *FINISH}),
+    "lost retransmission": Case(
+        path(transfer("300 kB"), impair=losses(30, 71)), {*LOSS, AGAIN, EARLY, UPDATE, *FINISH}
+    ),
     "spurious RTO": Case(
         path(transfer("1 MB"), impair={"kind": "outage", "hold": True, "times": [{"from": "300 ms", "to": "900 ms"}]}),
         {"Duplicate ACK", AGAIN, TWICE, *FINISH},

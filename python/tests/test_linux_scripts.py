@@ -20,7 +20,9 @@ SCRIPTS = (*RENO_SCRIPTS, *linux_cubic.SCRIPTS, *linux_close.SCRIPTS)
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
 def test_the_sender_does_as_linux_did(script: LinuxScript) -> None:
     """Each transmission, and cwnd, ssthresh and state at it."""
-    (check,) = (check for check in (*checks(), *linux_cubic.checks(), *linux_close.checks()) if check.name == script.name)
+    (check,) = (
+        check for check in (*checks(), *linux_cubic.checks(), *linux_close.checks()) if check.name == script.name
+    )
     lines = check.lines({run.name: execute(run) for run in check.runs})
     assert [line for line in lines if line.verdict == "differs"] == []
 

@@ -55,7 +55,12 @@ def test_segments_are_shortened() -> None:
     """Consecutive new segments become a range; retransmissions stay single."""
     sent = [Sent(1, again=False), Sent(2, again=False), Sent(3, again=False), Sent(2, again=True), Sent(4, again=False)]
     assert shorten(sent) == "1-3 2r 4"
-    ends = [Sent(3, again=False), Sent(4, again=False, fin=True), Sent(4, again=True, fin=True), Sent(None, again=True, fin=True)]
+    ends = [
+        Sent(3, again=False),
+        Sent(4, again=False, fin=True),
+        Sent(4, again=True, fin=True),
+        Sent(None, again=True, fin=True),
+    ]
     assert shorten(ends) == "3 4+FIN 4+FINr FINr"
 
 

@@ -147,9 +147,16 @@ SCRIPTS = (
     ReceiverScript("A FIN alone after a pause", (*pushed(tuple(burst(0, 0, 4)), 4), fin(500, 4 * 1448)), quiet_ms=250),
     ReceiverScript("A FIN alone while an ACK waits", (*steady(101, 5), fin(501, 101 * 1448)), rtt_ms=78, quiet_ms=250),
     ReceiverScript("A FIN above a gap", (*burst(0, 0, 4), fin(10, 5 * 1448), *burst(50, 4, 1)), quiet_ms=250),
-    ReceiverScript("A FIN above a gap, without SACK", (*burst(0, 0, 4), fin(10, 5 * 1448), *burst(50, 4, 1)), sack=False, quiet_ms=250),
+    ReceiverScript(
+        "A FIN above a gap, without SACK",
+        (*burst(0, 0, 4), fin(10, 5 * 1448), *burst(50, 4, 1)),
+        sack=False,
+        quiet_ms=250,
+    ),
     ReceiverScript("Data with FIN above a gap", late(closed(tuple(burst(0, 0, 12))), {5}, 50), quiet_ms=250),
     ReceiverScript("A FIN again", (*burst(0, 0, 4), fin(10, 4 * 1448), fin(40, 4 * 1448)), quiet_ms=250),
-    ReceiverScript("Data with FIN again", (*closed(tuple(burst(0, 0, 4))), *closed(tuple(burst(40, 3, 1)))), quiet_ms=250),
+    ReceiverScript(
+        "Data with FIN again", (*closed(tuple(burst(0, 0, 4))), *closed(tuple(burst(40, 3, 1)))), quiet_ms=250
+    ),
     ReceiverScript("A FIN that nobody acknowledges", (*burst(0, 0, 4), fin(10, 4 * 1448)), quiet_ms=4000),
 )

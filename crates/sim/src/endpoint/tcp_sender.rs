@@ -134,10 +134,7 @@ impl TcpSender {
     #[inline]
     pub(crate) fn sent_again(&self) -> u64 {
         match self {
-            TcpSender::Linux(sender) => {
-                let stats = sender.stats();
-                stats.retransmits + stats.syn_retransmits + stats.fin_retransmits
-            }
+            TcpSender::Linux(sender) => sender.stats().retransmits + sender.stats().control_retransmits,
             TcpSender::Bsd42(sender) => sender.stats().retransmits,
         }
     }

@@ -124,7 +124,7 @@ impl Sender {
             return None;
         }
         let ask_ecn = self.endpoint.feedback.uses_ecn() && self.handshake.syns < SYNS_WITH_ECN;
-        self.stats.syn_retransmits += u64::from(self.handshake.syns > 0);
+        self.stats.control_retransmits += u64::from(self.handshake.syns > 0);
         self.handshake.sent(now, ask_ecn, self.params.rto_max);
         let mds = self.endpoint.feedback.is_mds() && ask_ecn;
         let headers = self.endpoint.syn_headers(self.params.sack, mds);

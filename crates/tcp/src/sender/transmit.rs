@@ -259,7 +259,7 @@ impl Sender {
         packet.flags = TcpFlags::ACK.with_if(TcpFlags::FIN, segment.ends_stream());
         self.ecn.stamp_again(&mut packet);
         if payload == Bytes::ZERO {
-            self.stats.fin_retransmits += 1;
+            self.stats.control_retransmits += 1;
         } else {
             self.stats.retransmits += 1;
         }

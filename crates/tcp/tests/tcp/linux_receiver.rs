@@ -36,6 +36,9 @@ struct Answer {
     blocks: Vec<u64>,
 }
 
+/// An answer, and when it left, in us since the handshake.
+type Timed = (u64, Answer);
+
 struct Script<'a>(&'a Value);
 
 impl Script<'_> {
@@ -162,7 +165,7 @@ fn equals_linux() {
         let script = Script(script);
         let (window, ours) = replay(&script);
         assert_eq!(window, script.number("initial_window"), "{name}: the SYN|ACK's window");
-        let linux: Vec<(u64, Answer)> = script
+        let linux: Vec<Timed> = script
             .rows("answers")
             .into_iter()
             .map(|row| {
@@ -188,7 +191,7 @@ fn equals_linux() {
                 3 * tick_us + late
             })
             .collect();
-        let differs = |((ours, linux), allowed): ((&(u64, Answer), &(u64, Answer)), &u64)| {
+        let differs = |((ours, linux), allowed): ((&Timed, &Timed), &u64)| {
             ours.1 != linux.1 || linux.0.abs_diff(ours.0) > *allowed
         };
         let first = ours.iter().zip(&linux).zip(&allowed).position(&differs);

@@ -137,7 +137,14 @@ def receiver_recording(script: ReceiverScript, times: int) -> dict[str, Any]:
             for time_ns, a in zip(session.times_ns, script.arrivals, strict=True)
         ],
         "answers": [
-            [a.time_ns // 1000, a.after, a.ack, a.window, a.ece + 2 * a.fin, *(edge for block in a.sack for edge in block)]
+            [
+                a.time_ns // 1000,
+                a.after,
+                a.ack,
+                a.window,
+                a.ece + 2 * a.fin,
+                *(edge for block in a.sack for edge in block),
+            ]
             for a in session.answers
         ],
     }
@@ -157,7 +164,14 @@ def record_receiver(times: int, only: Sequence[str] | None, out: Path | None) ->
         "how": "python -m windtunnel.validation.recorder --receiver",
         "path": "TUN device, MTU 1500, real time; the application reads after each segment",
         "arrivals": ["us since the handshake", "first byte", "length", "PSH + 2 FIN", "CWR", "ECN field"],
-        "answers": ["us since the handshake", "segments before", "bytes acknowledged", "window", "ECE + 2 FIN", "SACK edges"],
+        "answers": [
+            "us since the handshake",
+            "segments before",
+            "bytes acknowledged",
+            "window",
+            "ECE + 2 FIN",
+            "SACK edges",
+        ],
     }
     del about["columns"]
     if out:

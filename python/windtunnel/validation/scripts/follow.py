@@ -38,7 +38,9 @@ NAMES = {**COUNTERS, "ece": "ACKs with ECE", "cwr": "segments with CWR"}
 def sent_data(result: RunResult) -> tuple[npt.NDArray[np.bool_], list[npt.NDArray[np.int64]]]:
     """Rows of the table of packets with data or FIN that leave the sender: their indices, grouped between pauses."""
     packets = result.tables["packets"]
-    says = (np.asarray(packets["payload"], dtype=np.int64) > 0) | (np.asarray(packets["flags"], dtype=np.int64) & FIN > 0)
+    says = (np.asarray(packets["payload"], dtype=np.int64) > 0) | (
+        np.asarray(packets["flags"], dtype=np.int64) & FIN > 0
+    )
     sent = (np.asarray(packets["tap"]) == 0) & (np.asarray(packets["dir"]) == 0) & says
     rows = np.flatnonzero(sent)
     pauses = np.flatnonzero(np.diff(np.asarray(packets["t_ns"])[rows]) >= PAUSE_NS)
