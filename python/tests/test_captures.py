@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from packets import ACK, AE, CE, CWR, ECE, ECT0, ECT1, MDS_DSCP, RECEIVER, SENDER, SYN
+from packets import ACK, AE, CE, CWR, ECE, ECT0, ECT1, FIN, MDS_DSCP, RECEIVER, SENDER, SYN
 from tshark import COMMENT, needs_tshark, tshark
 
 from windtunnel import RunResult, Scenario
@@ -28,6 +28,11 @@ Mask = npt.NDArray[np.bool_]
 #: which a receiver reports that something came twice.
 HANDSHAKE = {"Connection establish"}
 LOSS = {"Duplicate ACK", "This frame is a (suspected) fast retransmission"}
+FINISH = {
+    "Connection finish (FIN)",
+    "This frame initiates the connection closing",
+    "This frame undergoes the connection closing",
+}
 AGAIN = "This frame is a (suspected) retransmission"
 EARLY = "This frame is a (suspected) out-of-order segment"
 TWICE = "D-SACK Sequence"
@@ -110,14 +115,16 @@ CASES = {
         possible={NOPS},
     ),
     "MDS": Case(path({"cc": "reno-mds"}, queue={"kind": "deltim", "burst": "5 ms"})),
-    "lost SYN": Case(path(transfer("100 kB"), impair=losses(1, affects="all")), {AGAIN}),
+    "lost SYN": Case(path(transfer("100 kB"), impair=losses(1, affects="all")), {AGAIN, *FINISH}),
     # 70 segments.
-    "tail loss": Case(path(transfer("100 kB"), impair=losses(70)), {AGAIN}),
+    "tail loss": Case(path(transfer("100 kB"), impair=losses(70)), {AGAIN, *FINISH}),
     # The retransmission of segment 30 is the 71st one sent.
-    "lost retransmission": Case(path(transfer("300 kB"), impair=losses(30, 71)), {*LOSS, AGAIN, EARLY, UPDATE}),
+    "lost retransmission": Case(
+        path(transfer("300 kB"), impair=losses(30, 71)), {*LOSS, AGAIN, EARLY, UPDATE, *FINISH}
+    ),
     "spurious RTO": Case(
         path(transfer("1 MB"), impair={"kind": "outage", "hold": True, "times": [{"from": "300 ms", "to": "900 ms"}]}),
-        {"Duplicate ACK", AGAIN, TWICE},
+        {"Duplicate ACK", AGAIN, TWICE, *FINISH},
     ),
     "no SACK": Case(path({"cc": "newreno"}, queue=tail_drop(20)), {*LOSS, AGAIN, EARLY}),
     "no timestamps": Case(
@@ -217,6 +224,25 @@ def test_remarks_are_explained(sender: Seen) -> None:
     kinds = {message: {known for known in known_ones if message.startswith(known)} for message in found}
     assert [message for message, known in kinds.items() if not known] == []
     assert set().union(*kinds.values()) - sender.case.possible == expected
+
+
+def test_connections_are_complete(sender: Seen, tmp_path: Path) -> None:
+    """A transfer ends with both FINs: tshark finds SYN, SYN|ACK, ACK, data and FIN (1 + 2 + 4 + 8 + 16), and no segment
+    that it has not seen. The last packet acknowledges the second FIN.
+    """
+    if not sender.case.remarks >= FINISH:
+        pytest.skip("this flow goes on")
+    file = tmp_path / "x.pcapng"
+    export_file(sender.result, "pcapng", file, points=("sender",), ip=sender.case.ip, snaplen=0)
+    rows = tshark(file, "tcp.completeness", "tcp.flags", "tcp.seq", "tcp.ack", "tcp.analysis.ack_lost_segment")
+    assert rows[-1][0] == "31"
+    assert not sender.flagged("lost_segment").any()
+    assert not any(row[4] for row in rows)
+    fins = [at for at, row in enumerate(rows) if int(row[1], 16) & FIN]
+    ours, theirs = rows[fins[0]], rows[fins[-1]]
+    assert {rows[at][2] for at in fins} == {ours[2], theirs[2]}, "the same FIN may come again"
+    assert int(theirs[3]) == int(ours[2]) + int(sender.table["payload"][fins[0]]) + 1
+    assert (rows[-1][2], int(rows[-1][3])) == (theirs[3], int(theirs[2]) + 1)
 
 
 def test_retransmissions(sender: Seen) -> None:

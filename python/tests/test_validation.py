@@ -15,6 +15,7 @@ from windtunnel.validation.linux import checks as linux_checks
 from windtunnel.validation.linux import welch_margin
 from windtunnel.validation.linux_queues import means, ranges
 from windtunnel.validation.scripts import SCRIPTS, shorten
+from windtunnel.validation.scripts.follow import Sent
 
 
 def section(name: str) -> list:
@@ -53,7 +54,15 @@ def test_verdicts() -> None:
 
 def test_segments_are_shortened() -> None:
     """Consecutive new segments become a range; retransmissions stay single."""
-    assert shorten([(1, False), (2, False), (3, False), (2, True), (4, False)]) == "1-3 2r 4"
+    sent = [Sent(1, again=False), Sent(2, again=False), Sent(3, again=False), Sent(2, again=True), Sent(4, again=False)]
+    assert shorten(sent) == "1-3 2r 4"
+    ends = [
+        Sent(3, again=False),
+        Sent(4, again=False, fin=True),
+        Sent(4, again=True, fin=True),
+        Sent(None, again=True, fin=True),
+    ]
+    assert shorten(ends) == "3 4+FIN 4+FINr FINr"
 
 
 def test_the_fit_finds_c_and_k() -> None:

@@ -3,6 +3,7 @@
 use windtunnel_cc::FlowInit;
 use windtunnel_qdisc::QueueInit;
 use windtunnel_qdisc::ecn::EcnPolicy;
+use windtunnel_sim::application::ApplicationConfig;
 use windtunnel_sim::{
     Action, ControllerFactory, ElementSpec, FlowSpec, LinkSpec, Network, PathHop, stream_seed,
 };
@@ -108,16 +109,22 @@ fn elements(scenario: &Scenario) -> Vec<ElementSpec> {
     all
 }
 
+/// A connection that is used again stays open meanwhile.
+fn application(group: &FlowGroup, member: &Member) -> ApplicationConfig {
+    let application = group.application.clone();
+    if member.active.len() > 1 { application.staying_open() } else { application }
+}
+
 fn flow(scenario: &Scenario, ways: &Ways, index: usize, group: &FlowGroup, member: Member) -> FlowSpec {
     let endpoint = Endpoint { flow: FlowId::new(index as u32), ..group.endpoint };
     let (forward, reverse) = paths(scenario, ways, &group.route);
     FlowSpec {
         seed: stream_seed(scenario.seed, &format!("flow {} application", member.name)),
         transport: transport(scenario, &group.transport, &member.name, &endpoint),
+        application: application(group, &member),
         name: member.name,
         cc_name: group.cc_name.clone(),
         endpoint,
-        application: group.application.clone(),
         forward,
         reverse,
         base_rtt: group.route.rtt,

@@ -19,7 +19,7 @@ import numpy as np
 
 from windtunnel.result import RunResult
 from windtunnel.validation.check import DATA, Check, Line, Run, Values
-from windtunnel.validation.scripts.follow import transmissions
+from windtunnel.validation.scripts.follow import sent_data, transmissions
 from windtunnel.validation.scripts.script import MSS, MSS_WITHOUT_TIMESTAMPS, lost
 
 RECORDINGS = DATA / "linux_scripts.json"
@@ -27,8 +27,8 @@ RECORDINGS = DATA / "linux_scripts.json"
 #: Congestion experienced, in the IP header's ECN field.
 CE = 0b11
 
-#: The taps at the sender and behind the bottleneck's queue.
-AT_SENDER, BEHIND_QUEUE = 0, 2
+#: The tap behind the bottleneck's queue.
+BEHIND_QUEUE = 2
 
 #: The states of congestion control, by number, and a slow-start threshold that is not set yet.
 STATES = ("open", "disorder", "cwr", "recovery", "loss")
@@ -66,6 +66,8 @@ class LinuxScript:
     pause_ms: int | None = None
     """The time from the last ACK of the first transfer to the start of a second one."""
     marks: Marks | None = None
+    close: bool = False
+    """The application closes the connection after its last byte."""
     tick: str = "1 ms"
     """The clock of timers and of CUBIC."""
 
@@ -180,11 +182,12 @@ SCRIPTS = (
 def scenario(script: LinuxScript) -> str:
     """The script as a scenario file."""
     size = script.segments * script.mss
-    transfer = f'{{ kind = "transfer", size = "{size} B" }}'
+    close = str(script.close).lower()
+    transfer = f'{{ kind = "transfer", size = "{size} B", close = {close} }}'
     if script.pause_ms is not None:
         think = f'{{ kind = "fixed", value = "{script.pause_ms} ms" }}'
         fixed = f'{{ kind = "fixed", value = "{size} B" }}'
-        transfer = f'{{ kind = "request-response", size = {fixed}, think = {think}, count = 2 }}'
+        transfer = f'{{ kind = "request-response", size = {fixed}, think = {think}, count = 2, close = {close} }}'
     return f"""
 duration = "30 s"
 endpoints = "linux"
@@ -222,7 +225,7 @@ def reduce(result: RunResult, mss: int) -> Values:
     states = [
         state_of(int(cwnd) // mss, None if ssthresh == INFINITE else int(ssthresh) // mss, STATES[state])
         for cwnd, ssthresh, state in zip(
-            *(np.asarray(packets[column])[data & (tap == AT_SENDER)] for column in ("cwnd", "ssthresh", "state")),
+            *(np.asarray(packets[column])[sent_data(result)[0]] for column in ("cwnd", "ssthresh", "state")),
             strict=True,
         )
     ]

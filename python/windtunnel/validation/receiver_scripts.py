@@ -27,6 +27,7 @@ class Arrival:
     push: bool = False
     cwr: bool = False
     ecn: int = 0
+    fin: bool = False
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,16 @@ def marked(arrivals: tuple[Arrival, ...], ce: set[int], cwr: set[int]) -> tuple[
     return tuple(replace(a, ecn=CE if n in ce else ECT0, cwr=n in cwr) for n, a in enumerate(arrivals))
 
 
+def closed(arrivals: tuple[Arrival, ...]) -> tuple[Arrival, ...]:
+    """The last one ends the stream."""
+    return (*arrivals[:-1], replace(arrivals[-1], push=True, fin=True))
+
+
+def fin(at_ms: float, first: int) -> Arrival:
+    """A FIN without data."""
+    return Arrival(at_ms, first, 0, fin=True)
+
+
 SLOW_START = [10, 20, 40, 80, 160, 320]
 
 SCRIPTS = (
@@ -128,4 +139,24 @@ SCRIPTS = (
     ReceiverScript("Segments of 100 bytes, pushed", pushed(steady(60, 6, 2, 100), 1)),
     ReceiverScript("Duplicates", (*burst(0, 0, 40), *burst(100, 10, 3), *burst(200, 40, 30))),
     ReceiverScript("CE", marked(rounds([10, 20, 40]), {32, 33, 60}, {50, 65}), ecn=True),
+    ReceiverScript("A FIN on the only segment", closed(tuple(burst(0, 0, 1))), quiet_ms=250),
+    ReceiverScript("A FIN on a short segment", closed((*burst(0, 0, 30), Arrival(0, 30 * 1448, 700))), quiet_ms=250),
+    ReceiverScript("A FIN on the second of two segments", closed(tuple(burst(0, 0, 2))), quiet_ms=250),
+    ReceiverScript("A FIN on the last of a long transfer", closed(steady(120, 5)), rtt_ms=78, quiet_ms=250),
+    ReceiverScript("A FIN alone", (*pushed(tuple(burst(0, 0, 4)), 4), fin(0, 4 * 1448)), quiet_ms=250),
+    ReceiverScript("A FIN alone after a pause", (*pushed(tuple(burst(0, 0, 4)), 4), fin(500, 4 * 1448)), quiet_ms=250),
+    ReceiverScript("A FIN alone while an ACK waits", (*steady(101, 5), fin(501, 101 * 1448)), rtt_ms=78, quiet_ms=250),
+    ReceiverScript("A FIN above a gap", (*burst(0, 0, 4), fin(10, 5 * 1448), *burst(50, 4, 1)), quiet_ms=250),
+    ReceiverScript(
+        "A FIN above a gap, without SACK",
+        (*burst(0, 0, 4), fin(10, 5 * 1448), *burst(50, 4, 1)),
+        sack=False,
+        quiet_ms=250,
+    ),
+    ReceiverScript("Data with FIN above a gap", late(closed(tuple(burst(0, 0, 12))), {5}, 50), quiet_ms=250),
+    ReceiverScript("A FIN again", (*burst(0, 0, 4), fin(10, 4 * 1448), fin(40, 4 * 1448)), quiet_ms=250),
+    ReceiverScript(
+        "Data with FIN again", (*closed(tuple(burst(0, 0, 4))), *closed(tuple(burst(40, 3, 1)))), quiet_ms=250
+    ),
+    ReceiverScript("A FIN that nobody acknowledges", (*burst(0, 0, 4), fin(10, 4 * 1448)), quiet_ms=4000),
 )

@@ -131,7 +131,8 @@ impl<'s> Observer<'s> {
     }
 
     fn fault(&self, stream: &StreamState) -> Option<&'static str> {
-        let below = Bytes::new(stream.rcv_nxt.get().saturating_sub(Seq::FIRST_DATA.get()));
+        let fin = u64::from(stream.ended);
+        let below = Bytes::new(stream.rcv_nxt.get().saturating_sub(Seq::FIRST_DATA.get() + fin));
         let begun = |seq: Seq| seq.max(Seq::FIRST_DATA);
         // If a segment is wrongly taken for lost, its original and its retransmission are both in the network; and the
         // first segment counts as a whole if a part of it is acknowledged.

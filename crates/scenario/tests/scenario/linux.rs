@@ -23,6 +23,23 @@ fn refused(top: &str, bottleneck: &str, flow: &str) -> String {
     error.to_string()
 }
 
+/// A transfer closes its connection, unless it is told not to, or the flow starts again.
+#[test]
+fn finite_transfers_close() {
+    let closes = |keys: &str| {
+        let flow = format!("cc = \"reno\"\n{keys}");
+        let network = windtunnel_scenario::compile(&dumbbell("", "", &flow));
+        match &network.flows[0].application {
+            ApplicationConfig::Transfer(params) => params.close,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert!(closes("app = { kind = \"transfer\", size = \"1 MB\" }"));
+    assert!(!closes("app = { kind = \"transfer\", size = \"1 MB\", close = false }"));
+    let again = "active = [{ from = \"0 s\", to = \"1 s\" }, { from = \"2 s\", to = \"3 s\" }]";
+    assert!(!closes(&format!("app = {{ kind = \"transfer\", size = \"1 MB\" }}\n{again}")));
+}
+
 /// The stack of spec/congestion-control section 0.5: CUBIC as Linux has it with `HyStart`, not paced, no ECN, Linux's
 /// delayed ACKs, RACK; a link decides before it serialises.
 #[test]

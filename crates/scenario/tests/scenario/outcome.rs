@@ -182,7 +182,7 @@ fn check_capture(scenario: &Scenario, table: &Table, streams: &[StreamState]) {
         ranges.sort_unstable();
         let first = Seq::FIRST_DATA.get();
         let end = ranges.iter().fold(first, |end, (from, to)| if *from <= end { end.max(*to) } else { end });
-        let delivered = stream.rcv_nxt.get().max(first);
+        let delivered = (stream.rcv_nxt.get() - u64::from(stream.ended)).max(first);
         let group = scenario.flows().nth(stream.flow).map(|(group, _)| group);
         // GRO holds packets back; a receiver of bsd42 may discard data that come out of order.
         let withheld = group.is_some_and(|group| match &group.transport {

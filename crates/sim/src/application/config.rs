@@ -72,6 +72,22 @@ impl ApplicationConfig {
         }
     }
 
+    /// The same application, which leaves its connection open.
+    #[must_use]
+    pub fn staying_open(mut self) -> ApplicationConfig {
+        match &mut self {
+            ApplicationConfig::Transfer(params) => params.close = false,
+            ApplicationConfig::RequestResponse(params) => params.close = false,
+            ApplicationConfig::Bulk
+            | ApplicationConfig::OnOff(_)
+            | ApplicationConfig::Poisson(_)
+            | ApplicationConfig::Media(_)
+            | ApplicationConfig::Cbr(_)
+            | ApplicationConfig::Probe(_) => {}
+        }
+        self
+    }
+
     /// The protocol over which it sends: a flow over UDP has no controller.
     pub const fn protocol(&self) -> Protocol {
         match self {
@@ -96,17 +112,21 @@ impl Params for BulkParams {
     const SUMMARY: &'static str = "Always has data to send";
 }
 
-/// A number of bytes, once; the flow completion time is from its start to the ACK of its last byte.
+/// A number of bytes, once; the flow completion time is from its start to the ACK of its last byte, whether or not the
+/// connection is then closed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TransferParams {
     /// The number of bytes.
     pub size: Bytes,
+    /// The application closes the connection after its last byte (FIN), and so does the other end; `linux` endpoints. A
+    /// flow that starts more than once stays open.
+    pub close: bool,
 }
 
 impl Default for TransferParams {
     fn default() -> TransferParams {
-        TransferParams { size: Bytes::new(1_000_000) }
+        TransferParams { size: Bytes::new(1_000_000), close: true }
     }
 }
 
@@ -164,6 +184,8 @@ pub struct RequestResponseParams {
     pub think: TimeDistribution,
     /// The number of responses; if left out, they never end.
     pub count: Option<u64>,
+    /// The application closes the connection after the last response, as `transfer` does.
+    pub close: bool,
 }
 
 impl Default for RequestResponseParams {
@@ -172,6 +194,7 @@ impl Default for RequestResponseParams {
             size: SizeDistribution::Fixed { value: Bytes::new(100_000) },
             think: TimeDistribution::Exponential { mean: Duration::from_millis(500) },
             count: None,
+            close: true,
         }
     }
 }

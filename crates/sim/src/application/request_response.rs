@@ -41,6 +41,11 @@ impl RequestResponse {
         Some(self.random.draw(&self.params.size).max(Bytes::new(1)))
     }
 
+    /// It has written its last response, and closes the connection.
+    pub(super) fn closes(&self) -> bool {
+        self.params.close && self.left == Some(0)
+    }
+
     /// A response is acknowledged: the user thinks.
     pub(super) fn on_completion(&mut self, now: Time) {
         if self.left != Some(0) {

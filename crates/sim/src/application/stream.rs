@@ -2,7 +2,7 @@
 
 use windtunnel_units::{Bytes, Time};
 
-use super::config::ApplicationConfig;
+use super::config::{ApplicationConfig, TransferParams};
 use super::media::Frames;
 use super::messages::{Completion, Messages};
 use super::on_off::OnOff;
@@ -28,7 +28,7 @@ pub(crate) struct Stream {
 #[derive(Debug)]
 enum Kind {
     Bulk,
-    Transfer(Bytes),
+    Transfer(TransferParams),
     OnOff(OnOff),
     RequestResponse(RequestResponse),
     Media { frames: Frames, next: Time },
@@ -39,7 +39,7 @@ impl Stream {
     pub(crate) fn new(config: &ApplicationConfig, mss: Bytes, seed: u64) -> Option<Stream> {
         let kind = match config {
             ApplicationConfig::Bulk => Kind::Bulk,
-            ApplicationConfig::Transfer(params) => Kind::Transfer(params.size),
+            ApplicationConfig::Transfer(params) => Kind::Transfer(params.clone()),
             ApplicationConfig::OnOff(params) => Kind::OnOff(OnOff::new(params.clone(), mss, seed)),
             ApplicationConfig::RequestResponse(params) => {
                 Kind::RequestResponse(RequestResponse::new(params.clone(), seed))
@@ -54,9 +54,9 @@ impl Stream {
         Some(Stream { kind, messages: Messages::default() })
     }
 
-    /// A single transfer.
+    /// A single transfer, after which the connection is closed.
     pub(crate) fn transfer(size: Bytes) -> Stream {
-        Stream { kind: Kind::Transfer(size), messages: Messages::default() }
+        Stream { kind: Kind::Transfer(TransferParams { size, close: true }), messages: Messages::default() }
     }
 
     /// The application starts, or starts again; `position` bytes of the stream were sent before.
@@ -64,7 +64,7 @@ impl Stream {
         self.messages.restart(position);
         match &mut self.kind {
             Kind::Bulk => Wish::Write(Bytes::MAX),
-            Kind::Transfer(size) => {
+            Kind::Transfer(TransferParams { size, .. }) => {
                 self.messages.write(*size, now);
                 Wish::Write(*size)
             }
@@ -124,6 +124,15 @@ impl Stream {
             responses.on_completion(now);
         }
         Some(completion)
+    }
+
+    /// It has written its last byte, and closes its connection.
+    pub(crate) fn closes(&self) -> bool {
+        match &self.kind {
+            Kind::Transfer(params) => params.close,
+            Kind::RequestResponse(responses) => responses.closes(),
+            Kind::Bulk | Kind::OnOff(_) | Kind::Media { .. } => false,
+        }
     }
 
     /// True if it neither waits for an acknowledgment nor will write again.

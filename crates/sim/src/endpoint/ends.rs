@@ -70,7 +70,14 @@ impl Ends {
 
     /// Nothing is left to send, to acknowledge, or to write.
     pub(crate) fn is_done(&self) -> bool {
-        with_sender!(self, half => half.is_done(), nobody => false)
+        let receiver = match self {
+            Ends::Ideal { receiver, .. } => receiver.is_done(),
+            Ends::Tcp { receiver, .. } => ReceiverHalf::is_done(&**receiver),
+            Ends::Datagrams { receiver, .. } => receiver.is_done(),
+            Ends::Foreign(halves) => halves.receiver.is_done(),
+            Ends::Nobody => false,
+        };
+        receiver && with_sender!(self, half => half.is_done(), nobody => false)
     }
 
     /// True if the receiving half may ask for a timer.

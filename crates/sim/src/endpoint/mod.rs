@@ -121,6 +121,11 @@ pub trait ReceiverHalf: Debug + Send {
     /// The timer has expired. Returns the data that are newly available to the application.
     fn on_timer(&mut self, now: Time) -> Bytes;
 
+    /// It waits for nothing: neither for packets nor for a timer.
+    fn is_done(&self) -> bool {
+        true
+    }
+
     /// False if it never asks for a timer.
     fn has_timer(&self) -> bool {
         true

@@ -2,7 +2,7 @@
 
 use windtunnel_cc::{CongestionControl, ExitReason};
 use windtunnel_tcp::bsd42::{self, Bsd42Params};
-use windtunnel_tcp::{Endpoint, Receiver, Sender, TcpParams};
+use windtunnel_tcp::{ConnectionState, Endpoint, Receiver, Sender, TcpParams};
 use windtunnel_units::{Bytes, Seq, Time};
 use windtunnel_wire::Packet;
 
@@ -17,6 +17,8 @@ pub(crate) struct TcpEnd {
     application: Stream,
     /// The packet polled last was a retransmission.
     sent_again: bool,
+    /// The application closes as soon as everything that can be sent of its last write has been sent.
+    closes: bool,
 }
 
 impl TcpEnd {
@@ -36,15 +38,30 @@ impl TcpEnd {
     }
 
     fn new(sender: TcpSender, application: Stream) -> TcpEnd {
-        TcpEnd { sender, application, sent_again: false }
+        TcpEnd { sender, application, sent_again: false, closes: false }
     }
 
     fn fulfil(&mut self, wish: Wish) {
         match wish {
             Wish::Nothing => {}
-            Wish::Write(bytes) => self.sender.write(bytes),
+            Wish::Write(bytes) => {
+                self.sender.write(bytes);
+                self.closes = self.application.closes();
+            }
             Wish::Stop => self.sender.stop(),
         }
+    }
+
+    /// The last write has been handed to the network as far as that is possible: the application closes. Returns what
+    /// leaves because of that.
+    #[cold]
+    fn close(&mut self, now: Time) -> Option<Packet> {
+        if self.sender.connection_state() < ConnectionState::Established {
+            return None;
+        }
+        self.closes = false;
+        self.sender.close();
+        self.sender.poll_transmit(now)
     }
 }
 
@@ -71,7 +88,10 @@ impl SenderHalf for TcpEnd {
     #[inline]
     fn poll(&mut self, now: Time) -> Option<Packet> {
         let before = self.sender.sent_again();
-        let packet = self.sender.poll_transmit(now);
+        let mut packet = self.sender.poll_transmit(now);
+        if self.closes && packet.is_none() {
+            packet = self.close(now);
+        }
         self.sent_again = self.sender.sent_again() > before;
         packet
     }
@@ -134,7 +154,7 @@ impl SenderHalf for TcpEnd {
     }
 
     fn is_done(&self) -> bool {
-        self.application.is_done() && self.sender.is_drained()
+        self.application.is_done() && self.sender.is_drained() && !self.closes && self.sender.is_closed()
     }
 }
 
@@ -157,6 +177,10 @@ impl ReceiverHalf for Receiver {
 
     fn on_timer(&mut self, now: Time) -> Bytes {
         Receiver::on_timer(self, now).delivered
+    }
+
+    fn is_done(&self) -> bool {
+        Receiver::is_done(self)
     }
 }
 

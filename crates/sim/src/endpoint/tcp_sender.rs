@@ -1,7 +1,7 @@
 //! The sender of a TCP connection: Linux's, or one from before congestion control.
 
 use windtunnel_cc::ExitReason;
-use windtunnel_tcp::{AckReport, Sender, TcpInfo, bsd42};
+use windtunnel_tcp::{AckReport, ConnectionState, Sender, TcpInfo, bsd42};
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 use windtunnel_wire::Packet;
 
@@ -81,6 +81,32 @@ impl TcpSender {
         either!(self, sender => sender.is_drained())
     }
 
+    /// The state of the connection; a sender from before congestion control has no handshake and never closes.
+    pub(crate) fn connection_state(&self) -> ConnectionState {
+        match self {
+            TcpSender::Linux(sender) => sender.connection_state(),
+            TcpSender::Bsd42(_) => ConnectionState::Established,
+        }
+    }
+
+    /// The application writes no more, and its connection ends.
+    pub(crate) fn close(&mut self) {
+        match self {
+            TcpSender::Linux(sender) => sender.close(),
+            TcpSender::Bsd42(_) => {}
+        }
+    }
+
+    /// Both ends have closed, or the application never closes.
+    pub(crate) fn is_closed(&self) -> bool {
+        match self {
+            TcpSender::Linux(sender) => {
+                !sender.has_closed() || sender.connection_state() == ConnectionState::TimeWait
+            }
+            TcpSender::Bsd42(_) => true,
+        }
+    }
+
     /// The window, and nothing else, keeps the next segment from leaving.
     #[inline]
     pub(crate) fn cwnd_limited(&self) -> bool {
@@ -108,7 +134,7 @@ impl TcpSender {
     #[inline]
     pub(crate) fn sent_again(&self) -> u64 {
         match self {
-            TcpSender::Linux(sender) => sender.stats().retransmits + sender.stats().syn_retransmits,
+            TcpSender::Linux(sender) => sender.stats().retransmits + sender.stats().control_retransmits,
             TcpSender::Bsd42(sender) => sender.stats().retransmits,
         }
     }

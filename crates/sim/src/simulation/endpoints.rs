@@ -46,10 +46,11 @@ impl Simulation {
     pub(super) fn stop_flow(&mut self, index: usize) {
         let flow = &mut self.flows[index];
         flow.active = false;
+        flow.ends.stop();
         if let Some(arrivals) = &mut flow.arrivals {
             arrivals.stop();
+            self.events.set(self.sender_source(index), Time::NEVER);
         }
-        flow.ends.stop();
     }
 
     /// The event of a sender.

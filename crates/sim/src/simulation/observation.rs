@@ -1,5 +1,6 @@
 //! What an observer may see of a run in progress: its next event, and the state of the ends of TCP connections.
 
+use windtunnel_tcp::ConnectionState;
 use windtunnel_units::{Bytes, Seq, Time};
 
 use super::Simulation;
@@ -24,6 +25,10 @@ pub struct StreamState {
     pub in_flight: Bytes,
     /// Everything that was written is acknowledged.
     pub drained: bool,
+    /// The receiver has the sender's FIN, which is one below RCV.NXT.
+    pub ended: bool,
+    /// The states of the sender and of the receiver.
+    pub states: [ConnectionState; 2],
     /// When the sender or its application wants to be called.
     pub timer: Time,
 }
@@ -54,6 +59,8 @@ impl Simulation {
                 cwnd: sender.cwnd(),
                 in_flight: sender.in_flight(),
                 drained: sender.is_drained(),
+                ended: receiver.is_at_end(),
+                states: [sender.connection_state(), receiver.connection_state()],
                 timer: end.next_timer(),
             })
         })

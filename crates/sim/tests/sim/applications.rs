@@ -25,6 +25,7 @@ fn responses(segments: u64, think: Duration, count: Option<u64>) -> ApplicationC
         size: SizeDistribution::Fixed { value: Bytes::new(segments * 1448) },
         think: TimeDistribution::Fixed { value: think },
         count,
+        close: true,
     })
 }
 

@@ -33,7 +33,7 @@ fn reno_fills_a_link() {
 /// (an even number, or quickack mode).
 #[test]
 fn flow_completion_time_of_an_initial_window() {
-    let transfer = TransferParams { size: Bytes::new(10 * 1448) };
+    let transfer = TransferParams { size: Bytes::new(10 * 1448), ..TransferParams::default() };
     let result = run(path(vec![(reno(), ApplicationConfig::Transfer(transfer))], 20, vec![], vec![], 2));
     let transfers = result.summary.flows[0].transfers.as_ref().expect("a transfer");
     assert_eq!((transfers.completed, transfers.completed_bytes), (1, 14_480));
@@ -48,8 +48,13 @@ fn flow_completion_time_of_an_initial_window() {
 fn repairs_what_is_lost() {
     let transfer = |lost: Vec<u64>| {
         let script = ScriptedLossParams { packets: lost, ..ScriptedLossParams::default() };
-        let traffic =
-            vec![(fixed(20), ApplicationConfig::Transfer(TransferParams { size: Bytes::new(100 * 1448) }))];
+        let traffic = vec![(
+            fixed(20),
+            ApplicationConfig::Transfer(TransferParams {
+                size: Bytes::new(100 * 1448),
+                ..TransferParams::default()
+            }),
+        )];
         let result = run(path(traffic, 20, vec![Arc::new(script)], vec![], 10));
         let flow = result.summary.flows[0].clone();
         let TransferSummary { completed, time_ms: time, .. } = *flow.transfers.as_ref().expect("a transfer");

@@ -225,7 +225,9 @@ impl Stack for StopAndWaitStack {
     }
 
     fn halves(&self, context: &FlowContext<'_>) -> Option<Halves> {
-        let ApplicationConfig::Transfer(TransferParams { size }) = context.application else { return None };
+        let ApplicationConfig::Transfer(TransferParams { size, .. }) = context.application else {
+            return None;
+        };
         let sender = StopAndWait {
             flow: context.flow,
             frame: (context.mtu - HEADERS).get(),
@@ -248,7 +250,7 @@ impl Stack for StopAndWaitStack {
 /// Ten full frames over 10 Mbit/s and 20 ms; the packets numbered in `lost` vanish on the way there.
 fn transfer(lost: Vec<u64>) -> Network {
     let size = (Bytes::new(1500) - HEADERS) * 10;
-    let application = ApplicationConfig::Transfer(TransferParams { size });
+    let application = ApplicationConfig::Transfer(TransferParams { size, ..TransferParams::default() });
     let script = ScriptedLossParams { packets: lost, ..ScriptedLossParams::default() };
     let traffic = vec![(Transport::Foreign(Arc::new(StopAndWaitStack)), application)];
     path(traffic, 20, vec![Arc::new(script)], vec![], 2)
@@ -298,7 +300,7 @@ fn it_shares_a_queue() {
     let network = || {
         let size = Bytes::new(50_000);
         let foreign = Transport::Foreign(Arc::new(StopAndWaitStack));
-        let transfer = ApplicationConfig::Transfer(TransferParams { size });
+        let transfer = ApplicationConfig::Transfer(TransferParams { size, ..TransferParams::default() });
         path(vec![(foreign, transfer), (reno(), ApplicationConfig::Bulk)], 20, vec![], vec![], 3)
     };
     let (one, two) = (run(network()), run(network()));

@@ -146,6 +146,26 @@ impl DelayedAck {
         if at_once { Leave::AtOnce } else { self.wait_until(now + self.params.delay) }
     }
 
+    /// The FIN arrived in order, with data if there is an `arrival`; `unacked` sequence numbers wait for an ACK. The
+    /// application closes as well, and its FIN carries the ACK. As in Linux, quickack mode ends with the FIN, and only
+    /// more than one full segment is acknowledged before.
+    pub(super) fn on_fin(
+        &mut self,
+        arrival: Option<Arrival>,
+        unacked: Bytes,
+        connection: &Connection<'_>,
+        now: Time,
+    ) -> Leave {
+        let mut urgent = false;
+        if let Some(arrival) = arrival {
+            self.quickack.on_data(connection.handshake.rto(), connection.window, connection.mss, now);
+            self.on_arrival(arrival);
+            urgent = arrival.news.is_urgent();
+        }
+        let linux = self.params.policy == AckPolicy::Linux;
+        if linux && (unacked > connection.mss || urgent) { Leave::AtOnce } else { Leave::Later }
+    }
+
     /// On a connection with SACK, a segment arrived above a gap while `gap` is awaited, and all of it is new.
     pub(super) fn on_out_of_order(
         &mut self,

@@ -4,7 +4,7 @@
 //! (the card's interrupt moderation); then all packets that have arrived are handed to TCP at once. Consecutive data
 //! packets become one segment if the second starts where the first ends, their ECN fields and timestamps are equal
 //! (the bytes of the options have to be the same, Linux `tcp_gro_receive`), and they carry no flag other than ACK.
-//! PSH ends a segment, and so does the largest IP packet of 64 KiB. A segment of two packets or more is more than one
+//! PSH or FIN ends a segment, and so does the largest IP packet of 64 KiB. A segment of two packets or more is more than one
 //! full segment: TCP acknowledges it once, so the ratio of packets to ACKs grows from 2 to 45.
 
 use std::collections::VecDeque;
@@ -52,6 +52,7 @@ impl Gro {
         match self.held.back_mut().filter(|last| merges(last, &next, self.most) && same_time(last)) {
             Some(last) => {
                 last.end = next.end;
+                last.ack = next.ack;
                 last.flags = next.flags;
                 last.packets += 1;
             }
@@ -90,14 +91,15 @@ impl Receiver {
 }
 
 fn merges(last: &Segment, next: &Segment, most: Bytes) -> bool {
-    // All flags must be equal except PSH, which ends a segment: with AccECN all may carry the same ACE field. CWR is
-    // never merged.
-    let ends = TcpFlags::PSH | TcpFlags::CWR;
+    // All flags must be equal except PSH and FIN, which end a segment: with AccECN all may carry the same ACE field. CWR
+    // is never merged, and neither is a FIN without data.
+    let last_one = TcpFlags::PSH | TcpFlags::FIN;
+    let ends = last_one | TcpFlags::CWR;
     last.end == next.seq
         && last.ecn == next.ecn
         && last.len() > Bytes::ZERO
-        && next.len() > Bytes::ZERO
+        && next.without_fin().len() > Bytes::ZERO
         && last.flags.without(ends) == last.flags
-        && next.flags.without(TcpFlags::PSH) == last.flags
+        && next.flags.without(last_one) == last.flags
         && next.end - last.seq <= most
 }

@@ -8,6 +8,7 @@
 
 mod autotuning;
 mod buffer;
+mod close;
 mod compression;
 mod delayed_ack;
 mod feedback;
@@ -29,6 +30,7 @@ use windtunnel_units::{Bytes, Seq, Time};
 use windtunnel_wire::{Ecn, Options, Packet, SackBlock, TcpFlags};
 
 use self::buffer::{Buffer, initial_window};
+use self::close::Close;
 use self::delayed_ack::{Arrival, Connection, DelayedAck, Leave};
 use self::feedback::{Feedback, Mark};
 use self::gro::Gro;
@@ -51,6 +53,7 @@ pub use self::stats::{ReceiverStats, SegmentReport};
 /// One ACK that is due to leave.
 #[derive(Debug)]
 struct Due {
+    seq: Seq,
     ack: Seq,
     ts_ecr: Time,
     options: Option<Box<Options>>,
@@ -71,6 +74,9 @@ pub struct Receiver {
     reassembly: Reassembly,
     sack: Sack,
     keeps_out_of_order: bool,
+    close: Close,
+    /// Its own FIN is repeated by a loss probe first.
+    probes_losses: bool,
     segment_size: SegmentSize,
     /// The window that a SYN|ACK offers.
     initial_window: Bytes,
@@ -97,6 +103,8 @@ impl Receiver {
             reassembly: Reassembly::default(),
             sack: Sack::new(params.sack, params.timestamps),
             keeps_out_of_order: true,
+            close: Close::new(),
+            probes_losses: params.tlp,
             segment_size: SegmentSize::new(endpoint.mss()),
             initial_window: initial_window(params, endpoint.mss()),
             buffer,
@@ -132,7 +140,7 @@ impl Receiver {
         let syn = due.flags.contains(TcpFlags::SYN);
         let headers = self.headers(due.options.as_deref(), syn);
         let mut ack = Packet::new(self.endpoint.flow, headers, Bytes::ZERO);
-        ack.seq = if syn { Seq::SYN } else { Seq::FIRST_DATA };
+        ack.seq = due.seq;
         ack.ack = due.ack;
         ack.ts_val = self.timestamps.value(now);
         ack.ts_ecr = due.ts_ecr;
@@ -146,7 +154,7 @@ impl Receiver {
     #[inline]
     pub fn next_timer(&self) -> Option<Time> {
         let poll = self.gro.as_ref().map_or(Time::NEVER, |gro| gro.poll_at());
-        Some(poll.min(self.delayed_ack.deadline())).filter(|time| *time < Time::NEVER)
+        Some(poll.min(self.delayed_ack.deadline()).min(self.close.due())).filter(|time| *time < Time::NEVER)
     }
 
     /// The time asked for by [`Receiver::next_timer`] has come. Returns what TCP received by it, with GRO.
@@ -156,6 +164,9 @@ impl Receiver {
             self.stats.delayed_acks += 1;
             self.delayed_ack.on_expiry(self.handshake.rto());
             self.acknowledge();
+        }
+        if now >= self.close.due() {
+            self.repeat_fin(now);
         }
         report
     }
@@ -204,7 +215,7 @@ impl Receiver {
             Some(_) => self.window.offer_unscaled(self.initial_window, self.rcv_nxt),
             None => self.window.offer(self.rcv_nxt),
         };
-        self.leave(TcpFlags::SYN | TcpFlags::ACK | answer.flags, Some(options), window);
+        self.leave(Seq::SYN, TcpFlags::SYN | TcpFlags::ACK | answer.flags, Some(options), window);
     }
 
     /// A segment arrived at TCP.
@@ -214,7 +225,9 @@ impl Receiver {
             self.on_established(now);
         }
         let next = segment.seq == self.rcv_nxt && segment.end > segment.seq;
-        let plain = segment.end <= self.window.edge() && !self.timestamps.rejects(segment.ts_val);
+        let plain = segment.end <= self.window.edge()
+            && !self.timestamps.rejects(segment.ts_val)
+            && !segment.has_fin();
         if next && plain && self.reassembly.is_empty() {
             self.receive_next(segment, now)
         } else {
@@ -242,6 +255,7 @@ impl Receiver {
         if self.rcv_nxt == Seq::SYN {
             return SegmentReport::default(); // no connection yet
         }
+        self.close.on_ack(segment.ack);
         if segment.len() == Bytes::ZERO {
             let reports = self.feedback.on_pure_ack(segment);
             if reports || segment.seq < self.timestamps.last_ack_sent() || segment.seq > self.window.edge() {
@@ -253,9 +267,11 @@ impl Receiver {
         if old || segment.end <= self.rcv_nxt || segment.seq >= self.window.edge() {
             return self.receive_unacceptable(segment, old);
         }
-        let segment = Segment { end: segment.end.min(self.window.edge()), ..*segment };
+        let segment = segment.up_to(self.window.edge());
         if segment.seq > self.rcv_nxt {
             self.receive_above_gap(&segment, now)
+        } else if segment.has_fin() && segment.seq == self.rcv_nxt && self.reassembly.is_empty() {
+            self.receive_fin(&segment, now)
         } else {
             self.receive_at_gap(&segment, now)
         }
@@ -290,8 +306,10 @@ impl Receiver {
     /// The segment holds the next byte; part of it may have arrived before, and it may join data that arrived above
     /// it.
     fn receive_at_gap(&mut self, segment: &Segment, now: Time) -> SegmentReport {
-        let arrival = self.accept(segment);
-        let arrival = self.buffer_in_order(arrival, segment, now);
+        let data = segment.without_fin();
+        let arrival = self.accept(&data);
+        let arrival = self.buffer_in_order(arrival, &data, now);
+        self.note_fin(segment);
         let found = self.reassembly.insert(self.rcv_nxt, segment.end);
         let below = self.rcv_nxt - segment.seq;
         if below > Bytes::ZERO {
@@ -300,7 +318,7 @@ impl Receiver {
             self.sack.on_duplicate(duplicate);
         }
         self.reassembly.deliver_first();
-        let delivered = self.deliver(found.block.end);
+        let delivered = self.deliver_with_fin(found.block.end);
         if let Some(buffer) = &mut self.buffer {
             buffer.on_gap_filled(self.rcv_nxt - segment.end, self.reassembly.is_empty());
         }
@@ -308,7 +326,9 @@ impl Receiver {
         let connection = connection(&self.segment_size, &self.window, &self.handshake);
         self.delayed_ack.on_urgent(arrival, &connection, now);
         self.acknowledge();
-        self.read(now);
+        if !self.close_if_at_end(now) {
+            self.read(now);
+        }
         SegmentReport { delivered, duplicate: below + found.duplicate, out_of_order: false }
     }
 
@@ -321,6 +341,7 @@ impl Receiver {
             self.acknowledge();
             return SegmentReport { out_of_order: true, ..SegmentReport::default() };
         }
+        self.note_fin(segment);
         let found = self.reassembly.insert(segment.seq, segment.end);
         let arrival = self.buffer_above_gap(arrival, segment, &found);
         let leave = self.on_block(arrival, &found, segment, now);
@@ -453,12 +474,19 @@ impl Receiver {
     /// Acknowledges everything that arrived.
     #[inline]
     fn acknowledge(&mut self) {
+        self.answer(self.close.snd_nxt(), TcpFlags::NONE);
+    }
+
+    /// Acknowledges everything that arrived by a packet with this sequence number, and with these flags beside those of
+    /// an ACK.
+    #[inline]
+    fn answer(&mut self, seq: Seq, flags: TcpFlags) {
         self.stats.acks += 1;
         self.stats.compressed_acks += u64::from(self.delayed_ack.held());
         self.stats.dsacks += u64::from(self.sack.has_duplicate());
         let options = self.options();
         let window = self.offer();
-        self.leave(self.feedback.flags(self.delayed_ack.mark()), options, window);
+        self.leave(seq, self.feedback.flags(self.delayed_ack.mark()) | flags, options, window);
         self.delayed_ack.on_ack_sent();
     }
 
@@ -475,8 +503,9 @@ impl Receiver {
 
     /// An ACK with these flags, options and window field is due.
     #[inline]
-    fn leave(&mut self, flags: TcpFlags, options: Option<Box<Options>>, window: u16) {
-        self.due.push_back(Due { ack: self.rcv_nxt, ts_ecr: self.timestamps.echo(), options, window, flags });
+    fn leave(&mut self, seq: Seq, flags: TcpFlags, options: Option<Box<Options>>, window: u16) {
+        let (ack, ts_ecr) = (self.rcv_nxt, self.timestamps.echo());
+        self.due.push_back(Due { seq, ack, ts_ecr, options, window, flags });
         self.timestamps.on_ack_sent(self.rcv_nxt);
     }
 }

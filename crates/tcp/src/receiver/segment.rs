@@ -7,8 +7,9 @@ use windtunnel_wire::{Ecn, Packet, TcpFlags};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Segment {
     pub(super) seq: Seq,
-    /// The byte after its last one.
+    /// The sequence number after its last one; a FIN has one too.
     pub(super) end: Seq,
+    pub(super) ack: Seq,
     pub(super) ts_val: Time,
     pub(super) ts_ecr: Time,
     /// The number of packets merged into it.
@@ -22,7 +23,10 @@ impl Segment {
     pub(super) fn of(packet: &Packet) -> Segment {
         Segment {
             seq: packet.seq,
-            end: packet.seq + packet.payload(),
+            end: packet.seq
+                + packet.payload()
+                + Bytes::new(u64::from(packet.flags.bits() & TcpFlags::FIN.bits())),
+            ack: packet.ack,
             ts_val: packet.ts_val,
             ts_ecr: packet.ts_ecr,
             packets: 1,
@@ -31,7 +35,25 @@ impl Segment {
         }
     }
 
+    /// Its sequence numbers.
     pub(super) fn len(&self) -> Bytes {
         self.end - self.seq
+    }
+
+    /// It ends the stream.
+    #[inline]
+    pub(super) fn has_fin(&self) -> bool {
+        self.flags.contains(TcpFlags::FIN)
+    }
+
+    /// Its data alone.
+    pub(super) fn without_fin(&self) -> Segment {
+        let fin = Bytes::new(u64::from(self.has_fin()));
+        Segment { end: self.seq + (self.len() - fin), flags: self.flags.without(TcpFlags::FIN), ..*self }
+    }
+
+    /// The part of it below `edge`.
+    pub(super) fn up_to(&self, edge: Seq) -> Segment {
+        if self.end <= edge { *self } else { Segment { end: edge, ..self.without_fin() } }
     }
 }

@@ -78,6 +78,7 @@ mod tests {
 
     fn segment(len: u64, flags: TcpFlags) -> Segment {
         Segment {
+            ack: Seq::SYN,
             seq: Seq::FIRST_DATA,
             end: Seq::FIRST_DATA + Bytes::new(len),
             ts_val: Time::ZERO,

@@ -26,7 +26,7 @@ impl AddAssign for SegmentReport {
 /// What a receiver has counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReceiverStats {
-    /// Segments with data.
+    /// Segments with data or a FIN.
     pub segments: u64,
     /// Of these, segments without new data.
     pub duplicates: u64,

@@ -22,7 +22,7 @@ impl Sender {
         self.stats.dsacks += 1;
         let segments = (block.end - block.start).get().div_ceil(self.mss.get()).max(1);
         self.dsacked += segments;
-        if self.dsacked > self.stats.retransmits + self.stats.syn_retransmits {
+        if self.dsacked > self.stats.retransmits + self.stats.control_retransmits {
             return;
         }
         ack.twice = Amount { segments, bytes: block.end - block.start };

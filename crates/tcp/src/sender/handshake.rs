@@ -13,6 +13,7 @@ use super::limits::Limited;
 use super::tlp::Tlp;
 use super::transmit::Forced;
 use crate::ack_report::AckReport;
+use crate::connection::ConnectionState;
 use crate::params::{LossDetection, RtoRule, TcpParams};
 use crate::receiver::option_size;
 
@@ -71,6 +72,14 @@ impl Handshake {
         self.stage == Stage::Established
     }
 
+    pub(crate) const fn state(&self) -> ConnectionState {
+        match self.stage {
+            Stage::Closed => ConnectionState::Closed,
+            Stage::SynSent => ConnectionState::SynSent,
+            Stage::Established => ConnectionState::Established,
+        }
+    }
+
     pub(crate) const fn due(&self) -> Time {
         self.due
     }
@@ -115,7 +124,7 @@ impl Sender {
             return None;
         }
         let ask_ecn = self.endpoint.feedback.uses_ecn() && self.handshake.syns < SYNS_WITH_ECN;
-        self.stats.syn_retransmits += u64::from(self.handshake.syns > 0);
+        self.stats.control_retransmits += u64::from(self.handshake.syns > 0);
         self.handshake.sent(now, ask_ecn, self.params.rto_max);
         let mds = self.endpoint.feedback.is_mds() && ask_ecn;
         let headers = self.endpoint.syn_headers(self.params.sack, mds);

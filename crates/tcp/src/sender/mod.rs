@@ -6,6 +6,7 @@
 
 mod ack;
 mod classic;
+mod close;
 mod detection;
 mod dsack;
 mod ecn;
@@ -47,6 +48,7 @@ use crate::ack_report::AckReport;
 use crate::config::{Endpoint, WindowScale};
 use crate::params::TcpParams;
 use crate::paws;
+use close::Close;
 use detection::Detector;
 use ecn::EcnSender;
 use frto::Frto;
@@ -76,6 +78,7 @@ pub struct Sender {
     mss: Bytes,
     params: TcpParams,
     handshake: Handshake,
+    close: Close,
 
     // The data to send.
     unsent: Bytes,
@@ -153,6 +156,7 @@ impl Sender {
             endpoint,
             mss,
             handshake: Handshake::new(params),
+            close: Close::new(),
             unsent: Bytes::ZERO,
             window_end: Seq::FIRST_DATA,
             window_scale: WindowScale::new(&endpoint, params),
@@ -200,7 +204,9 @@ impl Sender {
 
     /// The application adds `bytes` to its stream; [`Bytes::MAX`] is an endless one.
     pub fn write(&mut self, bytes: Bytes) {
-        self.unsent = Bytes::new(self.unsent.get().saturating_add(bytes.get()));
+        if !self.has_closed() {
+            self.unsent = Bytes::new(self.unsent.get().saturating_add(bytes.get()));
+        }
     }
 
     /// The application writes no more. Data not sent yet are dropped; data already sent are still delivered.
@@ -232,6 +238,9 @@ impl Sender {
         }
         if let Some(jitter) = &mut self.jitter {
             jitter.on_ack(now);
+        }
+        if packet.flags.contains(TcpFlags::FIN) {
+            self.on_fin(packet);
         }
         let news = (ack.delivered - ack.twice).bytes;
         self.stats.delivered += news;
@@ -349,8 +358,8 @@ impl Sender {
         self.limits.current()
     }
 
-    /// Everything that was written is acknowledged.
+    /// Everything that was written is acknowledged, and so is the FIN if the application has closed.
     pub fn is_drained(&self) -> bool {
-        self.unsent == Bytes::ZERO && self.board.is_empty()
+        self.unsent == Bytes::ZERO && self.board.is_empty() && !self.fin_waits()
     }
 }

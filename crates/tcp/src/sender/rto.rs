@@ -123,7 +123,8 @@ impl Sender {
     }
 
     /// New data left.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "on the way of every segment; a FIN alone calls it as well")]
+    #[inline(always)]
     pub(super) fn start_timer_for_new_data(&mut self, first: bool, now: Time) {
         if self.timer.pending(TimerKind::Reordering) {
             return;

@@ -24,7 +24,7 @@ use std::ops::Range;
 pub(crate) use amount::Amount;
 use queue::Queue;
 use ranges::Ranges;
-use segment::{EVER_RETRANSMITTED, LOST, RETRANSMITTED, SACKED};
+use segment::{EVER_RETRANSMITTED, FIN, LOST, RETRANSMITTED, SACKED};
 pub(crate) use segment::{QueuedSegment, SegmentId, Snapshot};
 use windtunnel_units::{Bytes, Seq, Time};
 use windtunnel_wire::SackBlock;
@@ -48,6 +48,8 @@ pub(crate) struct Scoreboard {
     queue: Queue,
     una: Seq,
     nxt: Seq,
+    /// SND.NXT without the FIN's sequence number: amounts count payload.
+    data_end: Seq,
     sacked: Amount,
     lost: Amount,
     retransmitted: Amount,
@@ -65,7 +67,8 @@ impl Scoreboard {
     /// that is found lost, in the order in which they are found.
     pub(crate) fn new(log_losses: bool) -> Scoreboard {
         let losses = log_losses.then(Vec::new);
-        Scoreboard { una: Seq::FIRST_DATA, nxt: Seq::FIRST_DATA, losses, ..Scoreboard::default() }
+        let (una, nxt, data_end) = (Seq::FIRST_DATA, Seq::FIRST_DATA, Seq::FIRST_DATA);
+        Scoreboard { una, nxt, data_end, losses, ..Scoreboard::default() }
     }
 
     /// The segments found lost since the last call. Return the vector by [`Scoreboard::reuse`]: then a loss allocates
@@ -92,6 +95,27 @@ impl Scoreboard {
         debug_assert_eq!(seq, self.nxt, "new data begin at SND.NXT");
         debug_assert!(payload > Bytes::ZERO && payload < Bytes::new(1 << 32), "a segment of {payload}");
         self.nxt = self.nxt + payload;
+        self.data_end = self.nxt;
+        self.append(seq, payload, now, snapshot)
+    }
+
+    /// A FIN without data left.
+    pub(crate) fn on_lone_fin_sent(&mut self, now: Time, snapshot: Snapshot) {
+        self.append(self.nxt, Bytes::ZERO, now, snapshot);
+        self.end_stream();
+    }
+
+    /// The last segment sent carries a FIN.
+    pub(crate) fn end_stream(&mut self) {
+        let Some(last) = self.last() else { return };
+        self.nxt = self.nxt + Bytes::new(1);
+        let segment = &mut self.queue[last.0];
+        segment.flags |= FIN;
+        segment.len += 1;
+    }
+
+    #[inline]
+    fn append(&mut self, seq: Seq, payload: Bytes, now: Time, snapshot: Snapshot) -> SegmentId {
         let len = payload.get() as u32;
         SegmentId(self.queue.push(QueuedSegment {
             seq,

@@ -11,8 +11,8 @@ pub struct SenderStats {
     pub segments_sent: u64,
     /// Of these, retransmissions.
     pub retransmits: u64,
-    /// SYNs sent again.
-    pub syn_retransmits: u64,
+    /// SYNs, and FINs without data, sent again.
+    pub control_retransmits: u64,
     /// Losses answered by a reduction, timeouts included.
     pub loss_episodes: u64,
     /// Expiries of the retransmission timer.

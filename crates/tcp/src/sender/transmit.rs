@@ -23,6 +23,8 @@ pub(crate) enum Forced {
     WindowProbe,
     /// The answer to a SYN/ACK.
     HandshakeAck,
+    /// The answer to a FIN.
+    FinAck,
 }
 
 /// The next segment.
@@ -111,7 +113,7 @@ impl Sender {
     #[inline]
     pub(super) fn new_segment(&self) -> Result<Bytes, Limited> {
         if self.unsent == Bytes::ZERO {
-            return Err(Limited::Application);
+            return self.lone_fin();
         }
         let payload = self.mss.min(self.unsent);
         if self.board.nxt() + payload > self.window_end { self.part_of_segment() } else { Ok(payload) }
@@ -176,6 +178,7 @@ impl Sender {
             Forced::LossProbe => self.send_loss_probe(now),
             Forced::WindowProbe => self.send_window_probe(now),
             Forced::HandshakeAck => self.handshake_ack(now),
+            Forced::FinAck => Some(self.fin_ack(now)),
         }
     }
 
@@ -201,6 +204,9 @@ impl Sender {
     }
 
     fn send_new(&mut self, payload: Bytes, now: Time) -> Packet {
+        if payload == Bytes::ZERO {
+            return self.send_lone_fin(now);
+        }
         let seq = self.board.nxt();
         let first = self.board.is_empty();
         let snapshot = self.rate.on_sent(now, payload, self.board.in_flight().bytes);
@@ -211,7 +217,10 @@ impl Sender {
         self.sent_since_pause = true;
         let mut packet = self.packet(self.endpoint.headers, payload, now);
         packet.seq = seq;
-        packet.flags = TcpFlags::ACK.with_if(TcpFlags::PSH, self.unsent == Bytes::ZERO);
+        packet.flags = TcpFlags::ACK;
+        if self.unsent == Bytes::ZERO {
+            self.ride_fin(&mut packet);
+        }
         self.ecn.stamp(&mut packet);
         self.departed(seq, payload, false, now);
         self.start_timer_for_new_data(first, now);
@@ -247,19 +256,23 @@ impl Sender {
         }
         let mut packet = self.packet(self.endpoint.headers, payload, now);
         packet.seq = seq;
-        packet.flags = TcpFlags::ACK;
+        packet.flags = TcpFlags::ACK.with_if(TcpFlags::FIN, segment.ends_stream());
         self.ecn.stamp_again(&mut packet);
-        self.stats.retransmits += 1;
+        if payload == Bytes::ZERO {
+            self.stats.control_retransmits += 1;
+        } else {
+            self.stats.retransmits += 1;
+        }
         self.departed(seq, payload, true, now);
         packet
     }
 
     /// The steps common to all departures of data.
     #[inline]
-    fn departed(&mut self, seq: Seq, payload: Bytes, retransmission: bool, now: Time) {
+    pub(super) fn departed(&mut self, seq: Seq, payload: Bytes, retransmission: bool, now: Time) {
         self.last_sent = now;
         self.idle = true;
-        self.stats.segments_sent += 1;
+        self.stats.segments_sent += u64::from(payload > Bytes::ZERO);
         if self.state.is_reducing() {
             self.prr.on_sent();
         }
@@ -279,7 +292,7 @@ impl Sender {
     #[inline]
     pub(super) fn packet(&self, headers: Bytes, payload: Bytes, now: Time) -> Packet {
         let mut packet = Packet::new(self.endpoint.flow, headers + payload, payload);
-        packet.ack = Seq::FIRST_DATA;
+        packet.ack = self.close.rcv_nxt();
         packet.ts_val = now;
         packet.ts_ecr = self.ts_recent;
         packet.dscp = self.ecn.dscp();

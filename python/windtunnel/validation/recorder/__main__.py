@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from windtunnel.atomic import staged_file
+from windtunnel.validation.linux_close import SCRIPTS as CLOSE_SCRIPTS
 from windtunnel.validation.linux_cubic import SCRIPTS as CUBIC_SCRIPTS
 from windtunnel.validation.linux_scripts import SCRIPTS, WITHOUT_SACK, WITHOUT_TIMESTAMPS, LinuxScript
 from windtunnel.validation.receiver_scripts import SCRIPTS as RECEIVER_SCRIPTS
@@ -20,7 +21,7 @@ from windtunnel.validation.receiver_scripts import ReceiverScript
 from windtunnel.validation.recorder import Session, Transfer, Transmission
 from windtunnel.validation.recorder.kernel import SYSCTLS, tick_ms
 from windtunnel.validation.recorder.receiving import ReceiverSession
-from windtunnel.validation.scripts.follow import PAUSE_NS, shorten
+from windtunnel.validation.scripts.follow import PAUSE_NS, Sent, shorten
 
 #: Above the priority of everything else that runs.
 PRIORITY = 20
@@ -41,6 +42,7 @@ def transfer(script: LinuxScript) -> Transfer:
         timestamps=WITHOUT_TIMESTAMPS not in script.off,
         initial_window=script.initial_window,
         pause_ms=script.pause_ms or 0,
+        close=script.close,
         rate_mbps=script.rate_mbps,
         sysctls=tuple(switch.sysctl for switch in script.off),
     )
@@ -48,11 +50,11 @@ def transfer(script: LinuxScript) -> Transfer:
 
 def sequence(sent: Sequence[Transmission]) -> str:
     """Transmissions in the notation of the scripts."""
-    bursts: list[list[tuple[int, bool]]] = []
+    bursts: list[list[Sent]] = []
     for number, transmission in enumerate(sent):
         if number == 0 or transmission.time_ns - sent[number - 1].time_ns >= PAUSE_NS:
             bursts.append([])
-        bursts[-1].append((transmission.segment, transmission.retransmission))
+        bursts[-1].append(Sent(transmission.segment, transmission.retransmission, transmission.fin))
     return " | ".join(shorten(burst) for burst in bursts)
 
 
@@ -90,7 +92,7 @@ def text(recorded: Mapping[str, Any]) -> str:
 def selected(cc: str | None) -> list[LinuxScript]:
     """All scripts; or CUBIC's with another controller."""
     if cc is None:
-        return [*SCRIPTS, *CUBIC_SCRIPTS]
+        return [*SCRIPTS, *CUBIC_SCRIPTS, *CLOSE_SCRIPTS]
     return [replace(script, name=script.name.replace("CUBIC", cc), cc=cc) for script in CUBIC_SCRIPTS]
 
 
@@ -112,9 +114,8 @@ def report(session: Session) -> Iterator[str]:
         state = f"{step.info.state} cwnd {step.info.cwnd} ssthresh {step.info.ssthresh} {words}"
         events.append((step.time_ns, f"ack {step.ack} sack {list(step.sack)}: {state}"))
     for sent in session.transmissions:
-        again = "r" if sent.retransmission else ""
         state = f"{sent.info.state} cwnd {sent.info.cwnd} ssthresh {sent.info.ssthresh}"
-        events.append((sent.time_ns, f"    {sent.segment}{again}: {state}"))
+        events.append((sent.time_ns, f"    {Sent(sent.segment, sent.retransmission, sent.fin)}: {state}"))
     for time_ns, event in sorted(events, key=lambda event: event[0]):
         yield f"{time_ns / 1e6:9.2f} ms  {event}"
 
@@ -127,7 +128,7 @@ def receiver_recording(script: ReceiverScript, times: int) -> dict[str, Any]:
         session = ReceiverSession(script)
         session.run()
         sessions.append(session)
-        answers.append([(a.after, a.ack, a.window, a.sack, a.ece) for a in session.answers])
+        answers.append([(a.after, a.ack, a.window, a.sack, a.ece, a.fin) for a in session.answers])
     typical = answers.index(max(answers, key=answers.count))
     session = sessions[typical]
     return {
@@ -140,11 +141,18 @@ def receiver_recording(script: ReceiverScript, times: int) -> dict[str, Any]:
         "largest_buffer": script.largest_buffer,
         "initial_window": session.initial_window,
         "arrivals": [
-            [time_ns // 1000, a.first, a.length, int(a.push), int(a.cwr), a.ecn]
+            [time_ns // 1000, a.first, a.length, a.push + 2 * a.fin, int(a.cwr), a.ecn]
             for time_ns, a in zip(session.times_ns, script.arrivals, strict=True)
         ],
         "answers": [
-            [a.time_ns // 1000, a.after, a.ack, a.window, int(a.ece), *(edge for block in a.sack for edge in block)]
+            [
+                a.time_ns // 1000,
+                a.after,
+                a.ack,
+                a.window,
+                a.ece + 2 * a.fin,
+                *(edge for block in a.sack for edge in block),
+            ]
             for a in session.answers
         ],
     }
@@ -163,8 +171,15 @@ def record_receiver(times: int, only: Sequence[str] | None, out: Path | None) ->
         **origin(),
         "how": "python -m windtunnel.validation.recorder --receiver",
         "path": "TUN device, MTU 1500, real time; the application reads after each segment",
-        "arrivals": ["us since the handshake", "first byte", "length", "PSH", "CWR", "ECN field"],
-        "answers": ["us since the handshake", "segments before", "bytes acknowledged", "window", "ECE", "SACK edges"],
+        "arrivals": ["us since the handshake", "first byte", "length", "PSH + 2 FIN", "CWR", "ECN field"],
+        "answers": [
+            "us since the handshake",
+            "segments before",
+            "bytes acknowledged",
+            "window",
+            "ECE + 2 FIN",
+            "SACK edges",
+        ],
     }
     del about["columns"]
     if out:

@@ -1,12 +1,13 @@
 """A receiver that acknowledges every segment at once: the ``immediate`` one of scenarios.
 
 SACK with the newest block first (RFC 2018), D-SACK (RFC 2883), timestamps (RFC 7323, with PAWS), ECN (RFC 3168). It has
-no timers and an endless buffer, so that the sender alone determines its behaviour.
+no timers and an endless buffer, so that the sender alone determines its behaviour. It answers the sender's FIN with its
+own (RFC 9293 section 3.6).
 """
 
 from __future__ import annotations
 
-from windtunnel.validation.recorder.wire import ACK, CE, CWR, ECE, MODULUS, SYN, Segment
+from windtunnel.validation.recorder.wire import ACK, CE, CWR, ECE, FIN, MODULUS, SYN, Segment
 
 #: The initial sequence number: any.
 ISS = 1_000_000
@@ -31,23 +32,33 @@ class Receiver:
         """Blocks above ``_next``, the newest first."""
         self._ts_recent = 0
         self._echo_ce = False
+        self._fin: int | None = None
+        """The number of the sender's FIN, once it has arrived."""
+        self.closed = False
+        """Its own FIN is acknowledged."""
 
     def on_segment(self, segment: Segment, now_ns: int) -> Segment | None:
         """The answer to a segment."""
         if segment.flags & SYN:
             return self._on_syn(segment, now_ns)
-        if not segment.payload:
+        self.closed |= segment.flags & ACK > 0 and segment.ack == ISS + 2
+        fin = bool(segment.flags & FIN)
+        if not segment.payload and not fin:
             return None
         start = (segment.seq - self._initial) % MODULUS
-        if segment.timestamps and not self._take_timestamp(segment.timestamps[0], start, start + segment.payload):
-            known = (start, start + segment.payload) if start < self._next else None
+        end = start + segment.payload + fin
+        if segment.timestamps and not self._take_timestamp(segment.timestamps[0], start, end):
+            known = (start, end) if start < self._next else None
             return self._answer(segment, ACK, now_ns, self._blocks(known))
+        if fin:
+            self._fin = end - 1
         if segment.flags & CWR:
             self._echo_ce = False
         if segment.ecn == CE:
             self._echo_ce = True
-        duplicate = self._take(start, start + segment.payload)
-        return self._answer(segment, ACK, now_ns, self._blocks(duplicate))
+        duplicate = self._take(start, end)
+        closes = self._fin is not None and self._next > self._fin
+        return self._answer(segment, ACK | (FIN if closes else 0), now_ns, self._blocks(duplicate))
 
     def _on_syn(self, syn: Segment, now_ns: int) -> Segment:
         self._initial, self._next = syn.seq, 1

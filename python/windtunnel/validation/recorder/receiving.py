@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from windtunnel.validation.receiver_scripts import Arrival, ReceiverScript
 from windtunnel.validation.recorder import kernel
 from windtunnel.validation.recorder.session import PACKET
-from windtunnel.validation.recorder.wire import ACK, CWR, ECE, MODULUS, PSH, SYN, Segment, build, parse
+from windtunnel.validation.recorder.wire import ACK, CWR, ECE, FIN, MODULUS, PSH, SYN, Segment, build, parse
 
 #: Initial sequence number and port of the sender: any.
 ISS, PORT = 1_000, 4_000
@@ -35,6 +35,7 @@ class Answer:
     window: int
     sack: tuple[tuple[int, int], ...]
     ece: bool
+    fin: bool
 
 
 class ReceiverSession:
@@ -112,7 +113,7 @@ class ReceiverSession:
         return segment
 
     def _put(self, arrival: Arrival) -> None:
-        flags = ACK | (PSH if arrival.push else 0) | (CWR if arrival.cwr else 0)
+        flags = ACK | (PSH if arrival.push else 0) | (CWR if arrival.cwr else 0) | (FIN if arrival.fin else 0)
         segment = self._segment(ISS + 1 + arrival.first, flags)
         segment.payload, segment.ecn = arrival.length, arrival.ecn
         self._write(segment)
@@ -124,8 +125,10 @@ class ReceiverSession:
             self._note()
 
     def _read(self, application: socket.socket) -> None:
+        """What has arrived; at the end of the stream the application closes its side too."""
         try:
-            application.recv(READ)
+            if not application.recv(READ) or not application.recv(READ):
+                application.shutdown(socket.SHUT_WR)
         except BlockingIOError:
             return
 
@@ -141,6 +144,7 @@ class ReceiverSession:
                     segment.window << self._scale,
                     blocks,
                     bool(segment.flags & ECE),
+                    bool(segment.flags & FIN),
                 )
             )
 

@@ -13,7 +13,7 @@ from windtunnel.validation.recorder import kernel
 from windtunnel.validation.recorder.kernel import Info
 from windtunnel.validation.recorder.path import MS, Agenda, Bottleneck, Medium
 from windtunnel.validation.recorder.receiver import Receiver
-from windtunnel.validation.recorder.wire import MODULUS, SYN, Segment, build, parse
+from windtunnel.validation.recorder.wire import ACK, FIN, MODULUS, SYN, Segment, build, parse
 
 #: Longest IP packet.
 PACKET = 65_536
@@ -44,6 +44,8 @@ class Transfer:
     largest_burst: int | None = 1
     """Segments that TCP may send as one packet (GSO); None: as many as it likes."""
     pause_ms: int = 0
+    close: bool = False
+    """The application closes its side of the connection after its last write."""
     rtt_ms: int = 100
     rate_mbps: int = 100
     longest_ms: int = 60_000
@@ -52,14 +54,15 @@ class Transfer:
 
 @dataclass(frozen=True)
 class Transmission:
-    """A data segment that left the sender, and the sender's state then."""
+    """A data segment or FIN that left the sender, and the sender's state then."""
 
     time_ns: int
     """Since the first SYN."""
-    segment: int
-    """Its number, from 1 on."""
+    segment: int | None
+    """Its number, from 1 on; None for a FIN without data."""
     retransmission: bool
     info: Info
+    fin: bool = False
 
 
 @dataclass(frozen=True)
@@ -102,11 +105,13 @@ class Session:
         self._written = self._acked = 0
         self._writes = list(transfer.segments)
         self._write_waits = False
+        self._closes = transfer.close
 
     @property
     def finished(self) -> bool:
-        """Everything is acknowledged."""
-        return not self._writes and 0 < self._written == self._acked
+        """Everything is acknowledged, by the sender too if the connection closes."""
+        acknowledged = not self._writes and 0 < self._written == self._acked
+        return acknowledged and not self._closes and (not self._transfer.close or self._receiver.closed)
 
     def run(self) -> None:
         """Until everything is acknowledged, or the longest time is over."""
@@ -147,6 +152,10 @@ class Session:
             msg = "the socket did not take all of it"
             raise OSError(errno.ENOBUFS, msg)
         self._written += size
+        if not self._writes and self._closes:
+            self._closes = False
+            # Sends the FIN as close(2) does, but the socket can still be asked about its state.
+            self._sender.shutdown(socket.SHUT_WR)
 
     def _established(self) -> bool:
         try:
@@ -169,15 +178,18 @@ class Session:
     def _on_sent(self, segment: Segment) -> None:
         if self._began is None:
             self._began = time.monotonic_ns()
+        if segment.flags == ACK and not segment.payload and not self._highest:
+            return  # the handshake's, which is not sent by a simulated sender: the first data say the same
         now = self._now()
         if segment.flags & SYN:
             self._initial = segment.seq
-        if segment.payload:
+        fin = bool(segment.flags & FIN)
+        if segment.payload or fin:
             start = (segment.seq - self._initial) % MODULUS - 1
             again = start < self._highest
-            self._highest = max(self._highest, start + segment.payload)
-            number = start // self._transfer.mss + 1
-            self.transmissions.append(Transmission(now, number, again, kernel.tcp_info(self._sender)))
+            self._highest = max(self._highest, start + segment.payload + fin)
+            number = start // self._transfer.mss + 1 if segment.payload else None
+            self.transmissions.append(Transmission(now, number, again, kernel.tcp_info(self._sender), fin))
         self._bottleneck.enter(segment, now)
 
     def _to_receiver(self, segment: Segment, now_ns: int) -> None:
@@ -197,7 +209,9 @@ class Session:
     def _deliver(self, answer: Segment) -> None:
         os.write(self._device, build(answer, kernel.RECEIVER, kernel.SENDER))
         if not answer.flags & SYN:
-            self._acked = max(self._acked, (answer.ack - self._initial) % MODULUS - 1)
+            # The FIN has a sequence number of its own.
+            acked = min((answer.ack - self._initial) % MODULUS - 1, self._written)
+            self._acked = max(self._acked, acked)
             numbers = tuple((self._number(start) + 1, self._number(end)) for start, end in answer.sack)
             self.steps.append(Step(self._now(), self._number(answer.ack), numbers, kernel.tcp_info(self._sender)))
         self._drain()

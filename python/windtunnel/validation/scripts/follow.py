@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +21,7 @@ SERIALISATION = 0.01
 FIRST_DATA = 1
 
 #: Bits of the TCP header (RFC 9293 section 3.1, RFC 3168 section 6.1).
-SYN, ECE, CWR = 0x02, 0x40, 0x80
+FIN, SYN, ECE, CWR = 0x01, 0x02, 0x40, 0x80
 
 #: The counters of a flow's summary that scripts name, with the page's names for them.
 COUNTERS = {
@@ -35,36 +36,56 @@ NAMES = {**COUNTERS, "ece": "ACKs with ECE", "cwr": "segments with CWR"}
 
 
 def sent_data(result: RunResult) -> tuple[npt.NDArray[np.bool_], list[npt.NDArray[np.int64]]]:
-    """Rows of the table of packets with data that leave the sender: their indices, grouped between pauses."""
+    """Rows of the table of packets with data or FIN that leave the sender: their indices, grouped between pauses."""
     packets = result.tables["packets"]
-    sent = (np.asarray(packets["tap"]) == 0) & (np.asarray(packets["payload"], dtype=np.int64) > 0)
+    says = (np.asarray(packets["payload"], dtype=np.int64) > 0) | (
+        np.asarray(packets["flags"], dtype=np.int64) & FIN > 0
+    )
+    sent = (np.asarray(packets["tap"]) == 0) & (np.asarray(packets["dir"]) == 0) & says
     rows = np.flatnonzero(sent)
     pauses = np.flatnonzero(np.diff(np.asarray(packets["t_ns"])[rows]) >= PAUSE_NS)
     return sent, np.split(rows, pauses + 1)
 
 
 def transmissions(result: RunResult, mss: int) -> str:
-    """The data segments that left the sender: consecutive new ones as a range, ``r`` for a retransmission."""
+    """The data segments and FINs that left the sender: consecutive new ones as a range, ``r`` for a retransmission."""
     packets = result.tables["packets"]
     numbers = (np.asarray(packets["seq"]).astype(np.int64) - FIRST_DATA) // mss + 1
-    again = np.asarray(packets["retransmission"])
+    again, payload, flags = (np.asarray(packets[name]) for name in ("retransmission", "payload", "flags"))
     _, bursts = sent_data(result)
-    return " | ".join(shorten([(int(numbers[i]), bool(again[i])) for i in burst]) for burst in bursts)
+
+    def sent(row: int) -> Sent:
+        return Sent(int(numbers[row]) if payload[row] else None, bool(again[row]), bool(int(flags[row]) & FIN))
+
+    return " | ".join(shorten([sent(int(row)) for row in burst]) for burst in bursts)
 
 
-def shorten(segments: list[tuple[int, bool]]) -> str:
-    """``[(1, False), (2, False), (2, True)]`` as ``1-2 2r``."""
-    parts: list[list[tuple[int, bool]]] = []
-    for number, again in segments:
-        if parts and not again and parts[-1][-1] == (number - 1, False):
-            parts[-1].append((number, again))
+class Sent(NamedTuple):
+    """A transmission: the number of its segment, from 1 on, or None for a FIN without data."""
+
+    number: int | None
+    again: bool
+    fin: bool = False
+
+    def __str__(self) -> str:
+        name = "FIN" if self.number is None else f"{self.number}+FIN" if self.fin else str(self.number)
+        return name + ("r" if self.again else "")
+
+    def is_followed_by(self, other: Sent) -> bool:
+        """Both belong to one range of new segments."""
+        plain = not (self.again or other.again or self.fin or other.fin)
+        return plain and self.number is not None and other.number == self.number + 1
+
+
+def shorten(segments: Sequence[Sent]) -> str:
+    """Segments 1, 2 and again 2 as ``1-2 2r``; a FIN as ``FIN``, or ``3+FIN`` if it rides on a segment."""
+    parts: list[list[Sent]] = []
+    for sent in segments:
+        if parts and parts[-1][-1].is_followed_by(sent):
+            parts[-1].append(sent)
         else:
-            parts.append([(number, again)])
-    texts = []
-    for part in parts:
-        first, last = part[0], part[-1]
-        texts.append(f"{first[0]}r" if first[1] else str(first[0]) if first == last else f"{first[0]}-{last[0]}")
-    return " ".join(texts)
+            parts.append([sent])
+    return " ".join(str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts)
 
 
 def reduce(result: RunResult, mss: int) -> Values:

@@ -68,13 +68,13 @@ def two_responses(size: int, think: str) -> str:
     """An application that writes a number of bytes twice, with a pause after the first ones are acknowledged."""
     return (
         f'{{ kind = "request-response", size = {{ kind = "fixed", value = "{size} B" }}, '
-        f'think = {{ kind = "fixed", value = "{think}" }}, count = 2 }}'
+        f'think = {{ kind = "fixed", value = "{think}" }}, count = 2, close = false }}'
     )
 
 
 def scenario(script: Script) -> str:
     """The script as a scenario file."""
-    app = script.app or f'{{ kind = "transfer", size = "{script.segments * script.mss} B" }}'
+    app = script.app or f'{{ kind = "transfer", size = "{script.segments * script.mss} B", close = false }}'
     return f"""
 duration = "20 s"
 endpoints = "linux"

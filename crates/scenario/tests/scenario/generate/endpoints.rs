@@ -108,6 +108,9 @@ impl Draft {
             0 => {
                 self.key("kind", "transfer");
                 self.some_size("size", 1, 10_000_000);
+                if self.one_in(4) {
+                    self.some_switch("close");
+                }
             }
             1 => {
                 self.key("kind", "on-off");

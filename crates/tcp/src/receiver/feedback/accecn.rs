@@ -227,6 +227,7 @@ mod tests {
 
     fn segment(ecn: Ecn, len: u64, packets: u32) -> Segment {
         Segment {
+            ack: Seq::SYN,
             seq: Seq::FIRST_DATA,
             end: Seq::FIRST_DATA + Bytes::new(len),
             ts_val: Time::ZERO,

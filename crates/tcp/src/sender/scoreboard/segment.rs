@@ -88,6 +88,8 @@ pub(super) const LOST: u8 = 2;
 pub(super) const RETRANSMITTED: u8 = 4;
 /// It was sent more than once.
 pub(super) const EVER_RETRANSMITTED: u8 = 8;
+/// It ends the stream.
+pub(super) const FIN: u8 = 16;
 
 /// A segment that was sent and is not cumulatively acknowledged.
 #[derive(Clone, Copy, Debug)]
@@ -95,6 +97,7 @@ pub(crate) struct QueuedSegment {
     pub(super) seq: Seq,
     pub(super) sent: Time,
     pub(super) snapshot: Snapshot,
+    /// Its sequence numbers: those of its payload, and that of a FIN.
     pub(super) len: u32,
     /// Neighbours in order of transmission: the low half of their ids.
     pub(super) prev: u32,
@@ -108,14 +111,19 @@ impl QueuedSegment {
         self.seq
     }
 
-    /// The byte after its last.
+    /// The sequence number after its last.
     pub(crate) fn end(&self) -> Seq {
-        self.seq + self.payload()
+        self.seq + Bytes::new(u64::from(self.len))
     }
 
     /// Its payload.
     pub(crate) fn payload(&self) -> Bytes {
-        Bytes::new(u64::from(self.len))
+        Bytes::new(u64::from(self.len - u32::from(self.ends_stream())))
+    }
+
+    /// It has a FIN.
+    pub(crate) const fn ends_stream(&self) -> bool {
+        self.has(FIN)
     }
 
     /// When it was last sent.

@@ -12,7 +12,7 @@ impl Scoreboard {
     /// Sent and not cumulatively acknowledged: RFC 5681's `FlightSize`.
     #[inline]
     pub(crate) fn outstanding(&self) -> Amount {
-        let bytes = self.queue.front().map_or(Bytes::ZERO, |head| self.nxt - head.seq);
+        let bytes = self.queue.front().map_or(Bytes::ZERO, |head| self.data_end - head.seq);
         Amount { segments: self.queue.len(), bytes }
     }
 

@@ -1,6 +1,7 @@
 //! The real receiver, one file for each of its mechanisms.
 
 mod acks;
+mod close;
 mod fixture;
 mod gro;
 mod handshake;

@@ -54,7 +54,7 @@ fn lost_syns() {
         lab.run_until(answered);
         assert_eq!(lab.syns.iter().map(|syn| syn.0).collect::<Vec<_>>(), sent);
         assert_eq!(lab.sent_at(answered).len(), window, "{lost} lost, {rule:?}");
-        assert_eq!(lab.sender.stats().syn_retransmits, u64::from(lost));
+        assert_eq!(lab.sender.stats().control_retransmits, u64::from(lost));
         assert_eq!(lab.sender.stats().handshake_rtt, Some(ms(40)), "by the timestamp");
     }
 }

@@ -1,6 +1,7 @@
 //! The sender of a TCP with loss: segment sequences calculated by hand.
 
 mod classic;
+mod close;
 mod congestion_echo;
 mod handshake;
 mod harness;

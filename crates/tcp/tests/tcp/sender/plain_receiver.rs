@@ -36,7 +36,8 @@ impl PlainReceiver {
             }));
             return Some(answer);
         }
-        let (start, end) = (packet.seq.get(), packet.seq.get() + packet.payload().get());
+        let fin = u64::from(packet.flags.contains(TcpFlags::FIN));
+        let (start, end) = (packet.seq.get(), packet.seq.get() + packet.payload().get() + fin);
         if packet.flags.contains(TcpFlags::CWR) {
             self.ece = false;
         }
