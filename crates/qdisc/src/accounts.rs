@@ -194,7 +194,7 @@ impl<'a> QueueCx<'a> {
 
     /// A packet leaves by dequeue. `outcome` was applied to it, and the sojourn time is the one on which the AQM
     /// decided.
-    #[inline]
+    #[inline(always)]
     pub fn departed(&mut self, packet: &Packet, outcome: Outcome, sojourn: Duration) {
         self.count(|stats| {
             stats.departed += 1;

@@ -71,12 +71,26 @@ impl<A: Aqm> Fifo<A> {
         view(&self.band, cx)
     }
 
-    /// The packet at the head leaves, unless the AQM drops it. It is not inlined, so that the AQM is inlined here, once.
-    #[inline(never)]
+    /// The packet at the head leaves, unless the AQM drops it.
+    #[expect(clippy::inline_always, reason = "a packet is moved through it, on the path of every packet")]
+    #[inline(always)]
     fn release_head(&mut self, replaces: bool, cx: &mut QueueCx<'_>) -> Option<Packet> {
         let packet = self.band.pop()?;
         let view = self.view(cx);
         self.gate.release(&mut self.aqm, packet, replaces, &view, cx)
+    }
+
+    /// The queue is empty, or the AQM has dropped the packet at the head: the first of the others that it lets pass leaves.
+    #[cold]
+    fn dequeue_in_place(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
+        while self.band.head().is_some() {
+            let packet = self.release_head(true, cx);
+            if packet.is_some() {
+                return packet;
+            }
+        }
+        self.aqm.on_empty(cx.now);
+        None
     }
 
     /// Loses packets at the head until one of `size` fits, but not a packet that has been chosen.
@@ -142,16 +156,8 @@ impl<A: Aqm> QueueDiscipline for Fifo<A> {
 
     fn dequeue(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
         self.chosen = false;
-        let mut replaces = false;
-        while self.band.head().is_some() {
-            let packet = self.release_head(replaces, cx);
-            if packet.is_some() {
-                return packet;
-            }
-            replaces = true;
-        }
-        self.aqm.on_empty(cx.now);
-        None
+        let packet = self.release_head(false, cx);
+        if packet.is_some() { packet } else { self.dequeue_in_place(cx) }
     }
 
     #[inline]

@@ -68,6 +68,7 @@ impl Queue {
     }
 
     /// Appends a segment that was just sent; returns its id.
+    #[inline]
     pub(super) fn push(&mut self, segment: QueuedSegment) -> u64 {
         let id = self.end();
         self.ring.push_back(segment);
@@ -83,6 +84,7 @@ impl Queue {
     }
 
     /// Puts `id` at the end of the order of transmission.
+    #[inline]
     pub(super) fn link(&mut self, id: u64) {
         let newest = self.newest;
         self[id].prev = newest as u32;
@@ -167,12 +169,14 @@ impl std::ops::Index<u64> for Queue {
     type Output = QueuedSegment;
     /// # Panics
     /// If there is no such segment: ids come from the queue itself.
+    #[inline]
     fn index(&self, id: u64) -> &QueuedSegment {
         &self.ring[(id - self.base) as usize]
     }
 }
 
 impl std::ops::IndexMut<u64> for Queue {
+    #[inline]
     fn index_mut(&mut self, id: u64) -> &mut QueuedSegment {
         &mut self.ring[(id - self.base) as usize]
     }
