@@ -25,6 +25,8 @@ WORKS = {
     "CUBIC and Reno": ("w2.toml", ["bottleneck.rate=100 Mbit/s"]),
     # The bench's W3, figure 16a: sixteen flows.
     "sixteen mixed flows": ("w3.toml", ["bottleneck.rate=100 Mbit/s"]),
+    # The bench's W6: the full TCP.
+    "CUBIC and Reno with loss recovery": ("w6.toml", ["bottleneck.rate=100 Mbit/s"]),
 }
 
 

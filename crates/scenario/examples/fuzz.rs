@@ -21,9 +21,9 @@ fn main() {
         clippy::disallowed_methods,
         reason = "how long to go on is the user's choice; no result depends on it"
     )]
-    let begin = Instant::now();
+    let start = Instant::now();
     let (mut texts, mut valid) = (0_u64, 0_u64);
-    while begin.elapsed() < Duration::from_secs(seconds) {
+    while start.elapsed() < Duration::from_secs(seconds) {
         for _ in 0..BATCH {
             let text = mutate::mutated(&mut random::Random::new(seed));
             let Ok(is_valid) = panic::catch_unwind(|| mutate::check(&text, &[])) else {

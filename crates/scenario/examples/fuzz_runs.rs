@@ -28,10 +28,10 @@ const MOST_EVENTS: u64 = 300_000;
 /// No run takes longer, unless it hangs.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// So many failures are enough for once.
+/// The search ends after this many failures.
 const MOST_FAILURES: u32 = 10;
 
-/// What is said of one that takes longer.
+/// The failure reported for a run that takes longer.
 const HANGS: &str = "it hangs";
 
 /// What the last failing run said.
@@ -55,10 +55,10 @@ fn fuzz(seconds: u64, first: u64) -> ExitCode {
         clippy::disallowed_methods,
         reason = "how long to go on is the user's choice; no result depends on it"
     )]
-    let begin = Instant::now();
+    let start = Instant::now();
     let (mut complete, mut cut, mut failures) = (0, 0, 0);
     for seed in first.. {
-        if begin.elapsed() >= Duration::from_secs(seconds) || failures >= MOST_FAILURES {
+        if start.elapsed() >= Duration::from_secs(seconds) || failures >= MOST_FAILURES {
             break;
         }
         let text = generate::generate(seed);

@@ -35,7 +35,7 @@ fn main() {
         path.extend(sender.poll_transmit(now));
         let packets = 5_000_000_u64;
         #[expect(clippy::disallowed_methods, reason = "this measures the machine, not the simulation")]
-        let begin = std::time::Instant::now();
+        let start = std::time::Instant::now();
         let mut sent = 0;
         while sent < packets {
             now += Duration::from_nanos(1000);
@@ -56,7 +56,7 @@ fn main() {
                 sent += 1;
             }
         }
-        let ns = begin.elapsed().as_nanos() as f64 / packets as f64;
+        let ns = start.elapsed().as_nanos() as f64 / packets as f64;
         println!("window {window:6}, paced {paced}: {ns:.1} ns per packet, {:?}", sender.stats().rtos);
     }
 }

@@ -105,10 +105,10 @@ fn cubic_follows_its_curve() {
     assert_eq!(flow.cwnd(), MSS * 70);
     let k = flow.probe("k_s").expect("CUBIC has a K");
     assert!((k - 4.217_163).abs() < 1e-6);
-    let begin = flow.now;
+    let start = flow.now;
     for _ in 0..20 {
         flow.round(1);
-        let t = flow.now.since(begin).as_secs_f64();
+        let t = flow.now.since(start).as_secs_f64();
         // Growth aims at the curve's value one round trip later, and takes a round trip to get there.
         let curve = |t: f64| 100.0 + 0.4 * (t - k) * (t - k) * (t - k);
         let (least, most) = (curve(t - rtt.as_secs_f64()).min(curve(t)), curve(t + rtt.as_secs_f64()));

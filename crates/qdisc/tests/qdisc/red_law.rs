@@ -216,14 +216,14 @@ fn equilibrium_of_an_overload() {
         let load = Load { kind: Kind::NotEct, service_ns: 1_200_000, interval_ns: 1_000_000 };
         let mut bench = bench(params, 3);
         load.run(&mut bench, 0..100_000_000_000, |_, _| {});
-        let begin = bench.stats();
+        let start = bench.stats();
         let (mut sum, mut n) = (0.0, 0.0);
         load.run(&mut bench, 100_000_000_000..1_300_000_000_000, |bench, _| {
             sum += bench.probed("avg_bytes").unwrap();
             n += 1.0;
             assert!((MIN * 3.0..MAX * 3.0).contains(&bench.probed("avg_bytes").unwrap()));
         });
-        let lost = (bench.stats().lost - begin.lost) as f64 / (bench.stats().arrived - begin.arrived) as f64;
+        let lost = (bench.stats().lost - start.lost) as f64 / (bench.stats().arrived - start.arrived) as f64;
         assert!((lost - 1.0 / 6.0).abs() < 1e-4, "{random:?}: lost {lost}");
         let expected = 22_500.0 + p / 0.4 * 45_000.0;
         assert!((sum / n / expected - 1.0).abs() < 0.01, "{random:?}: {} {expected}", sum / n);

@@ -157,9 +157,9 @@ impl<'t> Lines<'t> {
     }
 
     fn place(&self, offset: usize) -> Place {
-        let line = self.begins.partition_point(|begin| *begin <= offset);
-        let begin = self.begins[line - 1];
-        let column = self.text.get(begin..offset).map_or(0, |before| before.chars().count()) + 1;
+        let line = self.begins.partition_point(|start| *start <= offset);
+        let start = self.begins[line - 1];
+        let column = self.text.get(start..offset).map_or(0, |before| before.chars().count()) + 1;
         Place::File { line: line as u32, column: column as u32 }
     }
 }

@@ -1,4 +1,4 @@
-//! What a registry takes and refuses, and what of it a scenario can name.
+//! What a registry accepts and refuses, and which of its names a scenario can use.
 
 use std::sync::Arc;
 

@@ -22,7 +22,7 @@ pub(super) struct OnOff {
 #[derive(Clone, Copy, Debug)]
 enum Period {
     Stopped,
-    On { begin: Time, end: Time, written: Bytes },
+    On { start: Time, end: Time, written: Bytes },
     Off { end: Time },
 }
 
@@ -33,7 +33,7 @@ impl OnOff {
 
     pub(super) fn start(&mut self, now: Time) -> Wish {
         let span = self.random.draw(&self.params.on);
-        self.period = Period::On { begin: now, end: now + span, written: Bytes::ZERO };
+        self.period = Period::On { start: now, end: now + span, written: Bytes::ZERO };
         match self.params.rate {
             Some(_) => Wish::Nothing,
             None => Wish::Write(Bytes::MAX),
@@ -48,8 +48,8 @@ impl OnOff {
         match self.period {
             Period::Stopped => Time::NEVER,
             Period::Off { end } => end,
-            Period::On { begin, end, written } => {
-                let due = |rate| begin + transfer_time(rate, written + self.chunk);
+            Period::On { start, end, written } => {
+                let due = |rate| start + transfer_time(rate, written + self.chunk);
                 self.params.rate.map_or(end, |rate| end.min(due(rate)))
             }
         }
@@ -60,13 +60,13 @@ impl OnOff {
             Period::Stopped => Wish::Nothing,
             Period::Off { end } if now < end => Wish::Nothing,
             Period::Off { .. } => self.start(now),
-            Period::On { begin, end, written } => {
+            Period::On { start, end, written } => {
                 let over = now >= end;
-                let due = self.params.rate.map(|rate| rate * now.min(end).since(begin) - written);
+                let due = self.params.rate.map(|rate| rate * now.min(end).since(start) - written);
                 if over {
                     self.period = Period::Off { end: now + self.random.draw(&self.params.off) };
                 } else {
-                    self.period = Period::On { begin, end, written: written + due.unwrap_or_default() };
+                    self.period = Period::On { start, end, written: written + due.unwrap_or_default() };
                 }
                 match due {
                     Some(Bytes::ZERO) => Wish::Nothing,

@@ -187,7 +187,7 @@ impl Recorder {
         self.members.push(series as u32);
     }
 
-    /// The flow as which a flow or connection is recorded.
+    /// The flow whose statistics a flow or connection counts towards.
     fn series(&self, flow: FlowId) -> usize {
         series_of(flow, self.flows.len(), &self.members)
     }
