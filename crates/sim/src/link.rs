@@ -39,7 +39,6 @@ pub(crate) struct Departure {
 /// What a link needs from the rest of the simulation for one call.
 pub(crate) struct LinkCx<'a> {
     pub(crate) now: Time,
-    pub(crate) deliver_drops: bool,
     pub(crate) incidents: &'a mut Vec<Incident>,
 }
 
@@ -49,6 +48,8 @@ pub(crate) struct Link {
     queue: Box<dyn QueueDiscipline>,
     /// For a trace, its mean.
     rate: Rate,
+    /// Packets that the queue would drop are delivered ([`QueueCx::deliver_drops`]).
+    deliver_drops: bool,
     trace: Option<(Arc<RateTrace>, TraceCursor)>,
     /// Headers below IP, of each packet.
     overhead: Bytes,
@@ -68,7 +69,7 @@ pub(crate) struct Link {
 impl Link {
     /// # Panics
     /// If the parameters are out of range.
-    pub(crate) fn new(spec: LinkSpec) -> Link {
+    pub(crate) fn new(spec: LinkSpec, deliver_drops: bool) -> Link {
         if let Err(error) = spec.params.check() {
             panic!("{}: {error}", spec.name);
         }
@@ -76,6 +77,7 @@ impl Link {
             timed: spec.queue.next_timer().is_some(),
             queue: spec.queue,
             rate: spec.rate.mean(),
+            deliver_drops,
             trace: match spec.rate {
                 LinkRate::Fixed(_) => None,
                 LinkRate::Trace { opportunities, .. } => Some((opportunities, TraceCursor::default())),
@@ -94,7 +96,7 @@ impl Link {
     /// A packet arrives. Returns the time of the transmitter's next event, if it changed.
     #[inline]
     pub(crate) fn arrive(&mut self, packet: Packet, cx: &mut LinkCx<'_>) -> Option<Time> {
-        self.queue.enqueue(packet, &mut queue_cx(self.rate, &mut self.accounts, cx));
+        self.queue.enqueue(packet, &mut queue_cx(self.rate, self.deliver_drops, &mut self.accounts, cx));
         match self.transmitter {
             Transmitter::Idle | Transmitter::Waiting => Some(self.start(cx)),
             Transmitter::Chosen | Transmitter::Departed => None,
@@ -121,7 +123,8 @@ impl Link {
     pub(crate) fn start(&mut self, cx: &mut LinkCx<'_>) -> Time {
         let size = match self.dequeue_point {
             DequeuePoint::End => {
-                let size = self.queue.choose(&mut queue_cx(self.rate, &mut self.accounts, cx));
+                let size =
+                    self.queue.choose(&mut queue_cx(self.rate, self.deliver_drops, &mut self.accounts, cx));
                 if size.is_some() {
                     self.transmitter = Transmitter::Chosen;
                 }
@@ -194,7 +197,7 @@ impl Link {
 
     /// The discipline's timer.
     pub(crate) fn on_timer(&mut self, cx: &mut LinkCx<'_>) {
-        self.queue.on_timer(&mut queue_cx(self.rate, &mut self.accounts, cx));
+        self.queue.on_timer(&mut queue_cx(self.rate, self.deliver_drops, &mut self.accounts, cx));
     }
 
     /// The time that the transmitter was busy since the last call.
@@ -213,7 +216,7 @@ impl Link {
         cx: &mut LinkCx<'_>,
         step: impl Fn(&mut dyn QueueDiscipline, &mut QueueCx<'_>) -> Option<Packet>,
     ) {
-        let mut queue_cx = queue_cx(self.rate, &mut self.accounts, cx);
+        let mut queue_cx = queue_cx(self.rate, self.deliver_drops, &mut self.accounts, cx);
         let packet = step(self.queue.as_mut(), &mut queue_cx);
         let (outcome, sojourn) = queue_cx.departure().unwrap_or((Outcome::Passed, Duration::ZERO));
         let emptied = self.backlog() == 0;
@@ -231,6 +234,11 @@ impl Link {
 
 /// The queue's context for one call.
 #[inline]
-const fn queue_cx<'c>(rate: Rate, accounts: &'c mut Accounts, cx: &'c mut LinkCx<'_>) -> QueueCx<'c> {
-    QueueCx::new(cx.now, rate, cx.deliver_drops, accounts, cx.incidents)
+const fn queue_cx<'c>(
+    rate: Rate,
+    deliver_drops: bool,
+    accounts: &'c mut Accounts,
+    cx: &'c mut LinkCx<'_>,
+) -> QueueCx<'c> {
+    QueueCx::new(cx.now, rate, deliver_drops, accounts, cx.incidents)
 }

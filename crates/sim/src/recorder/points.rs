@@ -150,9 +150,14 @@ impl Points {
         let state = &mut self.flows[flow];
         state.received += size;
         let since = now.since(state.throughput_since);
-        if since < state.base_rtt.max(self.spacing) {
-            return;
+        if since >= state.base_rtt.max(self.spacing) {
+            self.end_throughput(now, flow, since);
         }
+    }
+
+    #[inline(never)]
+    fn end_throughput(&mut self, now: Time, flow: usize, since: Duration) {
+        let state = &mut self.flows[flow];
         let amount = std::mem::take(&mut state.received);
         state.throughput_since = now;
         self.push_throughput(now, i32::try_from(flow).unwrap_or(i32::MAX), mbps(amount, since));

@@ -133,6 +133,12 @@ impl<U: Unit> Thinned<U> {
             }
             return;
         }
+        self.start(span, series, time, value, flag);
+    }
+
+    /// A span is over; this event starts the next one.
+    #[inline(never)]
+    fn start(&mut self, span: &mut Span, series: usize, time: Time, value: u64, flag: bool) {
         self.end(span, series, value);
         span.end = time + self.spacing;
         span.first = value;

@@ -92,7 +92,8 @@ impl Simulation {
         let recorder = Recorder::new(&network, &flows);
         let plan = network.whole_plan();
         let elements: Vec<PlacedElement> = network.elements.iter().map(PlacedElement::new).collect();
-        let links: Vec<Link> = network.links.into_iter().map(Link::new).collect();
+        let links: Vec<Link> =
+            network.links.into_iter().map(|link| Link::new(link, network.deliver_drops)).collect();
         // Receivers that acknowledge at once have no timer: if all do, they occupy no sources in the event queue. So do
         // queues without a timer.
         let timed_receivers =
@@ -253,8 +254,7 @@ impl Simulation {
     }
 
     fn link_event(&mut self, index: usize) {
-        let mut cx =
-            LinkCx { now: self.now, deliver_drops: self.deliver_drops, incidents: &mut self.incidents };
+        let mut cx = LinkCx { now: self.now, incidents: &mut self.incidents };
         let link = &mut self.links[index];
         let departure = link.complete(&mut cx);
         let next = link.start(&mut cx);
@@ -290,8 +290,7 @@ impl Simulation {
 
     #[inline(never)]
     fn queue_timer_event(&mut self, index: usize) {
-        let mut cx =
-            LinkCx { now: self.now, deliver_drops: self.deliver_drops, incidents: &mut self.incidents };
+        let mut cx = LinkCx { now: self.now, incidents: &mut self.incidents };
         self.links[index].on_timer(&mut cx);
         self.recorder.queue_changed(self.now, index, &self.links[index]);
         self.schedule_queue_timer(index);
@@ -355,8 +354,7 @@ impl Simulation {
         if self.recorder.captures() {
             self.recorder.capture(self.now, Tap::QueueIn(index as u32), &packet);
         }
-        let mut cx =
-            LinkCx { now: self.now, deliver_drops: self.deliver_drops, incidents: &mut self.incidents };
+        let mut cx = LinkCx { now: self.now, incidents: &mut self.incidents };
         let link = &mut self.links[index];
         if let Some(next) = link.arrive(packet, &mut cx) {
             self.events.set(index, next);
