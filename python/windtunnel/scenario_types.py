@@ -80,6 +80,14 @@ class Tcp(TypedDict, total=False):
     #: The largest burst.
     gso_max: str
 
+    #: TCP small queues: the first link of the flow's way is the sender's own interface, and the memory that the flow
+    #: occupies in its queue is limited to 1 ms at the pacing rate, or to two packets; each counts its payload and 832
+    #: bytes.
+    small_queues: bool
+
+    #: The largest limit of small queues (Linux `tcp_limit_output_bytes`; 4 MiB since Linux 6.16).
+    limit_output_bytes: str
+
     #: Scheduling noise of the sender's host: the longest random delay between an ACK and the segments that it
     #: releases.
     jitter: str

@@ -12,6 +12,8 @@ pub(crate) enum Hop {
     Link(u32),
     Line(u32),
     Element(u32),
+    /// Behind the interface of the sender's own host: the sender hears of the packet.
+    LeftHost(u32),
     Receiver,
     Sender,
 }

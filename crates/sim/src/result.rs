@@ -144,6 +144,8 @@ pub struct LimitSummary {
     pub pacing: f64,
     /// The connection was not established yet.
     pub handshake: f64,
+    /// The queue of the sender's own host (TCP small queues).
+    pub host: f64,
 }
 
 impl LimitSummary {
@@ -157,6 +159,7 @@ impl LimitSummary {
             receiver: share(Limited::Receiver),
             pacing: share(Limited::Pacing),
             handshake: share(Limited::Handshake),
+            host: share(Limited::Host),
         })
     }
 }

@@ -62,6 +62,12 @@ pub struct TcpParams {
     pub gso: bool,
     /// The largest burst.
     pub gso_max: Bytes,
+    /// TCP small queues: the first link of the flow's way is the sender's own interface, and the memory that the flow
+    /// occupies in its queue is limited to 1 ms at the pacing rate, or to two packets; each counts its payload and
+    /// 832 bytes.
+    pub small_queues: bool,
+    /// The largest limit of small queues (Linux `tcp_limit_output_bytes`; 4 MiB since Linux 6.16).
+    pub limit_output_bytes: Bytes,
     /// Scheduling noise of the sender's host: the longest random delay between an ACK and the segments that it
     /// releases.
     pub jitter: Duration,
@@ -165,6 +171,8 @@ impl Default for TcpParams {
             pacing_ca_ratio: 1.2,
             gso: false,
             gso_max: Bytes::new(65_536),
+            small_queues: false,
+            limit_output_bytes: Bytes::new(4 << 20),
             jitter: Duration::ZERO,
             jitter_seed: 0,
             receive_window: Bytes::new(1 << 30),
@@ -211,6 +219,9 @@ impl TcpParams {
         }
         if self.rto_max < self.rto_min() {
             return Err(OutOfRange::new("rto_max", self.rto_max, "at least rto_min"));
+        }
+        if self.limit_output_bytes == Bytes::ZERO {
+            return Err(OutOfRange::new("limit_output_bytes", self.limit_output_bytes, "1 byte or more"));
         }
         if self.receive_window < Bytes::new(1) || self.receive_window > Bytes::new(1 << 30) {
             return Err(OutOfRange::new("receive_window", self.receive_window, "1 byte to 1 GiB (RFC 7323)"));

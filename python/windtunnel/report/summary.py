@@ -127,6 +127,7 @@ RECOVERY_COLUMNS = (
     Column("Application-limited", "% of time", _of("limited", "application", factor=0.01), rare=True),
     Column("rwnd-limited", "% of time", _of("limited", "receiver", factor=0.01), rare=True),
     Column("Pacing-limited", "% of time", _of("limited", "pacing", factor=0.01), rare=True),
+    Column("Host-limited", "% of time", _of("limited", "host", factor=0.01), rare=True),
 )
 
 TRANSFER_COLUMNS = (

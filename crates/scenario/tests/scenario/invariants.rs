@@ -138,7 +138,9 @@ impl<'s> Observer<'s> {
         // first segment counts as a whole if a part of it is acknowledged.
         let room = (stream.nxt - stream.una + self.scenario.mtu) * 2;
         let waits = !stream.drained && stream.timer == Time::NEVER && self.simulation.in_network() == 0;
+        let left_behind = stream.in_host > Bytes::ZERO && self.simulation.in_network() == 0;
         let faults = [
+            (left_behind, "the sender counts packets in its host, but there are none"),
             (stream.delivered != below, "the delivered data are not those below RCV.NXT"),
             (begun(stream.una) > begun(stream.rcv_nxt), "more is acknowledged than was received"),
             (

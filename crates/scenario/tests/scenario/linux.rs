@@ -3,7 +3,7 @@
 use windtunnel_scenario::{DequeuePoint, Endpoints, Registry, Scenario, Transport};
 use windtunnel_sim::application::ApplicationConfig;
 use windtunnel_tcp::{AckPolicy, LossDetection, TcpParams};
-use windtunnel_units::Duration;
+use windtunnel_units::{Bytes, Duration};
 
 use crate::good_input::parse;
 
@@ -80,6 +80,19 @@ fn mechanisms_are_inherited() {
     );
     let tcp = scenario.flows[0].transport.mechanisms().unwrap();
     assert_eq!((tcp.tlp, tcp.dupthresh, tcp.frto, tcp.sack), (false, 7, false, true));
+}
+
+/// Small queues are off, because the first link is a router's unless the scenario says otherwise; their largest limit is
+/// Linux's since 6.16. Both keys are printed as they were given.
+#[test]
+fn small_queues() {
+    let off = TcpParams::default();
+    assert_eq!((off.small_queues, off.limit_output_bytes), (false, Bytes::new(4_194_304)));
+    let flow = "cc = \"cubic\"\ntcp = { small_queues = true, limit_output_bytes = \"1 MiB\" }";
+    let scenario = dumbbell("", "", flow);
+    let tcp = scenario.flows[0].transport.mechanisms().unwrap();
+    assert_eq!((tcp.small_queues, tcp.limit_output_bytes), (true, Bytes::new(1 << 20)));
+    assert_eq!(parse(&scenario.to_toml()), scenario);
 }
 
 /// The names of earlier systems stand for their growth and their recovery (spec/congestion-control section 3.2).
@@ -188,6 +201,17 @@ fn impossible_combinations() {
         ),
         (refused("", "overhead = \"2 kB\"", "cc = \"reno\""), "at most 1 kB"),
         (refused("tcp = { rto_max = \"1 ms\" }", "", "cc = \"reno\""), "at least rto_min"),
+        (
+            refused("", "", "cc = \"reno\"\ntcp = { limit_output_bytes = \"0 B\" }"),
+            "flow[0].tcp.limit_output_bytes: \"0 B\" is not allowed: 1 byte or more",
+        ),
+        (
+            refused("endpoints = \"ideal\"", "", "cc = \"reno\"\ntcp = { small_queues = true }"),
+            "belongs to endpoints = \"linux\"",
+        ),
+        (refused("", "", "cc = \"bsd42\"\ntcp = { small_queues = true }"), "does not go with `bsd42`"),
+        (refused("", "", "app = \"probe\"\ntcp = { small_queues = true }"), "belongs to TCP"),
+        (refused("", "", "cc = \"reno\"\ntcp = { small_queue = true }"), "did you mean `small_queues`"),
         (refused("", "[reverse]\nqueue = \"fifo\"", "cc = \"reno\""), "belongs to a link with a `rate`"),
     ];
     for (message, part) in cases {

@@ -53,6 +53,22 @@ impl TcpSender {
         either!(self, sender => sender.on_timer(now));
     }
 
+    /// A packet has left the sender's host, or was dropped by it.
+    pub(crate) fn left_host(&mut self, now: Time) {
+        match self {
+            TcpSender::Linux(sender) => sender.left_host(now),
+            TcpSender::Bsd42(_) => {}
+        }
+    }
+
+    /// The memory that its packets occupy in its host, if it counts that.
+    pub(crate) fn in_host(&self) -> Bytes {
+        match self {
+            TcpSender::Linux(sender) => sender.in_host(),
+            TcpSender::Bsd42(_) => Bytes::ZERO,
+        }
+    }
+
     #[inline]
     pub(crate) fn cwnd(&self) -> Bytes {
         either!(self, sender => sender.cwnd())

@@ -2,6 +2,7 @@
 
 use windtunnel_tcp::{Receiver, ideal};
 use windtunnel_units::Duration;
+use windtunnel_wire::FlowId;
 
 use crate::application::{ApplicationConfig, DatagramReceiver, DatagramSender, Stream};
 use crate::arrivals::Arrivals;
@@ -18,6 +19,7 @@ pub(super) struct Layout {
     pub(super) from_link: Vec<Onward>,
     pub(super) from_line: Vec<Onward>,
     pub(super) from_element: Vec<Onward>,
+    pub(super) from_host: Vec<Hop>,
     /// The propagation delay of each link.
     link_lines: Vec<Option<u32>>,
     /// Which elements neither reorder nor duplicate packets.
@@ -35,6 +37,7 @@ impl Layout {
             from_link: vec![shared.clone(); network.links.len()],
             from_line: Vec::new(),
             from_element: vec![shared.clone(); network.elements.len()],
+            from_host: Vec::new(),
             link_lines: Vec::new(),
             keeps_order: network.elements.iter().map(|i| i.config.keeps_order()).collect(),
             tunnel_ends: network.elements.iter().map(|i| i.config.tunnel_end()).collect(),
@@ -69,6 +72,9 @@ impl Layout {
             assert!(tunnels_match(ends), "{}: a tunnel on its way has one end only", spec.name);
         }
         let data = self.path(index, &spec.forward, Hop::Receiver);
+        if spec.transport.mechanisms().is_some_and(|tcp| tcp.small_queues) {
+            self.own_interface(index, data, &spec.name);
+        }
         let acks = self.path(index, &spec.reverse, Hop::Sender);
         let series = index as u32;
         if let (Transport::Tcp { cc, params, ack }, ApplicationConfig::Poisson(poisson)) =
@@ -84,6 +90,14 @@ impl Layout {
             panic!("{}: its transport cannot carry `{}`", spec.name, spec.application.kind())
         });
         Flow::new(ends, data, acks, series)
+    }
+
+    /// The first link of the way of `flow` is its sender's own interface: the sender hears of what leaves it.
+    fn own_interface(&mut self, flow: usize, first: Hop, name: &str) {
+        let Hop::Link(link) = first else { panic!("{name}: with small queues its way starts with a link") };
+        let link = link as usize;
+        self.from_host.push(self.from_link[link].of(FlowId::new(flow as u32)));
+        self.from_link[link].set(flow, Hop::LeftHost(self.from_host.len() as u32 - 1));
     }
 
     /// Lays out a path of `flow` that ends at `end`, backwards from its end. Returns its first hop.

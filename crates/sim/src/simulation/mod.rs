@@ -2,6 +2,7 @@
 
 mod arrivals;
 mod endpoints;
+mod host;
 mod layout;
 mod observation;
 mod stall;
@@ -66,6 +67,8 @@ pub struct Simulation {
     from_link: Vec<Onward>,
     from_line: Vec<Onward>,
     from_element: Vec<Onward>,
+    /// Where packets go from each sender's own interface ([`Hop::LeftHost`]).
+    from_host: Vec<Hop>,
     plan: iter::Peekable<std::vec::IntoIter<(Time, Action)>>,
     recorder: Recorder,
     incidents: Vec<Incident>,
@@ -131,6 +134,7 @@ impl Simulation {
             from_link: layout.from_link,
             from_line: layout.from_line,
             from_element: layout.from_element,
+            from_host: layout.from_host,
             plan: plan.into_iter().peekable(),
             recorder,
             incidents: Vec::new(),
@@ -323,6 +327,7 @@ impl Simulation {
             Hop::Receiver => self.deliver_segment(&packet),
             Hop::Sender => self.deliver_ack(&packet),
             Hop::Link(_) | Hop::Line(_) | Hop::Element(_) => self.depart(packet, to),
+            Hop::LeftHost(host) => self.leave_host(packet, host),
         }
     }
 
@@ -339,11 +344,11 @@ impl Simulation {
                 }
             }
             Hop::Element(element) => self.enter_element(packet, element as usize),
-            Hop::Receiver | Hop::Sender => self.forward_at_once(packet, to),
+            Hop::LeftHost(_) | Hop::Receiver | Hop::Sender => self.forward_at_once(packet, to),
         }
     }
 
-    /// The rare ways: a path without delay.
+    /// The rare ways: a path without delay, and the way out of a sender's host.
     #[inline(never)]
     fn forward_at_once(&mut self, packet: Packet, to: Hop) {
         self.forward(packet, to);
@@ -448,6 +453,7 @@ impl Simulation {
             let cause = LossCause::Queue(drop.reason);
             self.recorder.lost(series, cause, (!self.deliver_drops).then_some(drop.id));
             if !self.deliver_drops {
+                self.dropped_by_host(flow, index);
                 self.left_network(flow);
             }
         }

@@ -23,6 +23,8 @@ pub struct StreamState {
     pub cwnd: Bytes,
     /// Bytes in the network, as far as the sender knows.
     pub in_flight: Bytes,
+    /// The memory that its packets occupy in the sender's host; counted with small queues alone.
+    pub in_host: Bytes,
     /// Everything that was written is acknowledged.
     pub drained: bool,
     /// The receiver has the sender's FIN, which is one below RCV.NXT.
@@ -58,6 +60,7 @@ impl Simulation {
                 delivered: receiver.stats().delivered,
                 cwnd: sender.cwnd(),
                 in_flight: sender.in_flight(),
+                in_host: sender.in_host(),
                 drained: sender.is_drained(),
                 ended: receiver.is_at_end(),
                 states: [sender.connection_state(), receiver.connection_state()],

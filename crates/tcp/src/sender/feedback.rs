@@ -56,7 +56,7 @@ impl Sender {
 
     #[inline]
     pub(super) fn update_pacing(&mut self) {
-        if !self.pacer.on() && !self.tso.is_on() {
+        if !self.pacer.on() && !self.tso.is_on() && self.small_queues.is_none() {
             return;
         }
         let control = self.cc.control();

@@ -138,6 +138,7 @@ impl Sender {
             mds_capable: mds,
             ..Options::default()
         }));
+        self.syn_enters_host();
         Some(packet)
     }
 

@@ -17,14 +17,22 @@ pub enum Limited {
     Pacing = 3,
     /// The connection is not established yet.
     Handshake = 4,
+    /// Enough of the connection stands in the queue of its own host (TCP small queues).
+    Host = 5,
 }
 
 impl Limited {
     /// The number of limits.
-    pub const COUNT: usize = 5;
+    pub const COUNT: usize = 6;
     /// All limits, in the order of their numbers.
-    pub const ALL: [Limited; Limited::COUNT] =
-        [Limited::Cwnd, Limited::Application, Limited::Receiver, Limited::Pacing, Limited::Handshake];
+    pub const ALL: [Limited; Limited::COUNT] = [
+        Limited::Cwnd,
+        Limited::Application,
+        Limited::Receiver,
+        Limited::Pacing,
+        Limited::Handshake,
+        Limited::Host,
+    ];
 
     /// The name in results.
     pub const fn name(self) -> &'static str {
@@ -34,6 +42,7 @@ impl Limited {
             Limited::Receiver => "receiver",
             Limited::Pacing => "pacing",
             Limited::Handshake => "handshake",
+            Limited::Host => "host",
         }
     }
 }

@@ -27,6 +27,7 @@ mod rfc6675;
 mod rto;
 mod rtt;
 mod scoreboard;
+mod small_queues;
 mod state;
 mod stats;
 mod tlp;
@@ -64,6 +65,7 @@ use rfc6675::Rfc6675;
 use rto::{Backoff, Timer, TimerKind};
 use rtt::RttEstimator;
 use scoreboard::Scoreboard;
+use small_queues::SmallQueues;
 use tlp::Tlp;
 use transmit::Forced;
 use tso::Tso;
@@ -109,9 +111,10 @@ pub struct Sender {
     backoff: Backoff,
     pacer: Pacer,
     tso: Tso,
-    /// The end of pacing's wait.
+    /// The end of the wait for pacing, for the processor, or for the host's queue.
     wake: Time,
     jitter: Option<Box<Jitter>>,
+    small_queues: Option<Box<SmallQueues>>,
     tlp: Tlp,
 
     // Congestion.
@@ -176,6 +179,7 @@ impl Sender {
             tso: Tso::new(params, mss),
             wake: Time::NEVER,
             jitter: Jitter::new(params.jitter, params.jitter_seed ^ u64::from(endpoint.flow.get())),
+            small_queues: SmallQueues::new(params),
             tlp: Tlp::new(params.tlp && params.sack),
             cwnd,
             needs,

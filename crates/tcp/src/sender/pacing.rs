@@ -60,6 +60,11 @@ impl Pacer {
         (self.on && self.rate != Rate::ZERO).then_some(self.rate)
     }
 
+    /// The rate whether or not departures are paced; zero before there is a round-trip sample.
+    pub(crate) const fn estimate(&self) -> Rate {
+        self.rate
+    }
+
     /// Computes the rate from the values after an ACK.
     pub(crate) fn update(&mut self, pacing: Pacing, load: Load) -> Rate {
         self.rate = match pacing {

@@ -76,6 +76,11 @@ impl Sender {
             {
                 return self.pause(limit, now);
             }
+            if self.small_queues.is_some()
+                && let Err(limit) = self.enter_host(next)
+            {
+                return self.pause(limit, now);
+            }
         }
         match next {
             Next::New(payload) => Some(self.send_new(payload, now)),
@@ -83,6 +88,18 @@ impl Sender {
             Next::Named(named, id) => {
                 self.rfc6675.on_next_seg_sent(named);
                 self.retransmit(id, now)
+            }
+        }
+    }
+
+    /// The host's queue has room for the packet that `next` starts; or it is what limits the sender.
+    #[cold]
+    fn enter_host(&mut self, next: Next) -> Result<(), Limited> {
+        match next {
+            Next::New(payload) => self.check_small_queue(true, self.burst_payload(payload)),
+            Next::Retransmission(id) | Next::Named(_, id) => {
+                let payload = self.board.get(id).map_or(self.mss, QueuedSegment::payload);
+                self.check_small_queue(false, payload)
             }
         }
     }
@@ -156,14 +173,16 @@ impl Sender {
             Limited::Pacing => self.wake = self.pacer.release(now).unwrap_or(Time::NEVER),
             Limited::Application => self.run_dry(),
             Limited::Receiver => self.await_window(now),
-            Limited::Cwnd | Limited::Handshake => {}
+            Limited::Cwnd | Limited::Handshake | Limited::Host => {}
         }
         None
     }
 
-    /// Less than a segment to send while cwnd has room: the next deliveries understate what the path could deliver.
+    /// Less than a segment to send while cwnd has room, and nothing waits in the host: the next deliveries understate what
+    /// the path could deliver.
     fn run_dry(&mut self) {
-        if self.unsent < self.mss && self.has_room() && self.board.all_lost_retransmitted() {
+        let sent = self.small_queues.as_ref().is_none_or(|queues| queues.is_empty());
+        if sent && self.unsent < self.mss && self.has_room() && self.board.all_lost_retransmitted() {
             self.rate.on_app_limited(self.board.in_flight().bytes);
         }
     }
@@ -182,8 +201,11 @@ impl Sender {
             Forced::Head => self.board.head().and_then(|head| self.retransmit(head, now)),
             Forced::LossProbe => self.send_loss_probe(now),
             Forced::WindowProbe => self.send_window_probe(now),
-            Forced::HandshakeAck => self.handshake_ack(now),
-            Forced::FinAck => Some(self.fin_ack(now)),
+            Forced::HandshakeAck => self.handshake_ack(now).inspect(|_| self.ack_enters_host()),
+            Forced::FinAck => {
+                self.ack_enters_host();
+                Some(self.fin_ack(now))
+            }
         }
     }
 
@@ -284,6 +306,9 @@ impl Sender {
         }
         let burst = self.tso.sent();
         self.pacer.sent(payload, now, burst);
+        if self.small_queues.is_some() {
+            self.enters_host(seq, payload, burst.is_some(), retransmission);
+        }
         if self.needs.departures {
             let path = self.path(now);
             self.cc.on_sent(&SentSegment { seq, payload, retransmission }, &path);

@@ -73,6 +73,11 @@ impl Tso {
         self.left > 0
     }
 
+    /// The segments of the current burst that have not left yet.
+    pub(crate) const fn ahead(&self) -> u64 {
+        self.left
+    }
+
     fn begin(&mut self, segments: u64) {
         self.size = segments;
         self.left = segments;

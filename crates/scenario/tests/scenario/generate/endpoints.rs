@@ -251,9 +251,17 @@ impl Draft {
             }
             _ => {}
         }
-        for key in
-            ["timestamps", "tlp", "frto", "undo", "limited_transmit", "growth_gate", "gso", "autotuning"]
-        {
+        for key in [
+            "timestamps",
+            "tlp",
+            "frto",
+            "undo",
+            "limited_transmit",
+            "growth_gate",
+            "gso",
+            "small_queues",
+            "autotuning",
+        ] {
             if self.one_in(4) {
                 self.some_switch(key);
             }
@@ -291,6 +299,9 @@ impl Draft {
         }
         if self.one_in(6) {
             self.some_size("gso_max", 1, 1 << 20);
+        }
+        if self.one_in(6) {
+            self.some_size("limit_output_bytes", 1, 1 << 22);
         }
         for key in ["pacing_ss_ratio", "pacing_ca_ratio"] {
             if self.one_in(8) {

@@ -12,6 +12,7 @@ mod plain_receiver;
 mod recovery;
 mod reno;
 mod robustness;
+mod small_queues;
 mod spurious;
 mod timestamps;
 mod tso;

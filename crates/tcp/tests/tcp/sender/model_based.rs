@@ -266,6 +266,25 @@ fn a_resting_controllers_samples_are_marked() {
     }
 }
 
+/// An application that has no more data does not limit the flow while data stand in the host (Linux
+/// `tcp_rate_check_app_limited`; no packet of this lab leaves the host). The second segment is written while the first
+/// is on its way.
+#[test]
+fn data_in_the_host_are_not_application_limited() {
+    for small_queues in [false, true] {
+        let params = TcpParams { small_queues, ..TcpParams::default() };
+        let setup = Setup { params, ..Setup::default() };
+        let (mut lab, log) = lab_with(CruiseParams::default(), setup, Script::default());
+        lab.write(1);
+        lab.run_until(at(50));
+        lab.write(1);
+        lab.run_to_the_end();
+        let limited: Vec<bool> =
+            rates(&heard(&log)).iter().map(|sample| sample.departure.app_limited).collect();
+        assert_eq!(limited, [false, !small_queues]);
+    }
+}
+
 /// In Recovery the window in force is the controller's, which does not move: no proportional reduction.
 #[test]
 fn the_window_is_the_controllers_alone() {
