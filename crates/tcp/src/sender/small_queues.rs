@@ -41,7 +41,7 @@ struct HostPacket {
     memory: Bytes,
 }
 
-/// What of a connection stands in its host.
+/// The packets of a connection that stand in its host.
 #[derive(Debug)]
 pub(super) struct SmallQueues {
     limit_output: Bytes,
