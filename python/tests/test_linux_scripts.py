@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from windtunnel.validation import linux_close, linux_cubic
+from windtunnel.validation import linux_buffer, linux_close, linux_cubic
 from windtunnel.validation.linux_scripts import SCRIPTS as RENO_SCRIPTS
 from windtunnel.validation.linux_scripts import LinuxScript, checks, recordings
 from windtunnel.validation.recorder.path import MS, Agenda, Bottleneck, Medium
@@ -14,14 +14,16 @@ from windtunnel.validation.suite import execute
 
 MSS = 1000
 
-SCRIPTS = (*RENO_SCRIPTS, *linux_cubic.SCRIPTS, *linux_close.SCRIPTS)
+SCRIPTS = (*RENO_SCRIPTS, *linux_cubic.SCRIPTS, *linux_close.SCRIPTS, *linux_buffer.SCRIPTS)
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
 def test_the_sender_does_as_linux_did(script: LinuxScript) -> None:
     """Each transmission, and cwnd, ssthresh and state at it."""
     (check,) = (
-        check for check in (*checks(), *linux_cubic.checks(), *linux_close.checks()) if check.name == script.name
+        check
+        for check in (*checks(), *linux_cubic.checks(), *linux_close.checks(), *linux_buffer.checks())
+        if check.name == script.name
     )
     lines = check.lines({run.name: execute(run) for run in check.runs})
     assert [line for line in lines if line.verdict == "differs"] == []

@@ -308,10 +308,10 @@ class RunResult:
         A flow: ``name, cc, application, path_rtt_ms, throughput_mbps, goodput_mbps, received_bytes, first_packet_s,
         last_packet_s, cwnd_bytes {mean, min, max}, rtt_ms {min, mean, p50, p95, p99, max}, sent, delivered_bytes,
         retransmits, loss_episodes, rtos, spurious_rtos, tlps, undos, ecn_reductions, drops {full, overlimit, aqm,
-        wire}, corrupted, limited {cwnd, application, receiver, pacing, handshake, host}, ce_marks, sce_marks,
-        cwnd_limited, slow_start_exit {t_s, cwnd_bytes, reason}, transfers, datagrams``. What a flow does
-        not have is null: datagrams have neither window nor recovery, a flow that stands for many connections has not
-        one window, and loss-free endpoints do not count what they send.
+        wire}, corrupted, limited {cwnd, application, receiver, pacing, handshake, host, send_buffer},
+        ce_marks, sce_marks, cwnd_limited, slow_start_exit {t_s, cwnd_bytes, reason}, transfers, datagrams``. What a
+        flow does not have is null: datagrams have neither window nor recovery, a flow that stands for many connections
+        has not one window, and loss-free endpoints do not count what they send.
         Transfers: ``arrived, rejected, completed, completed_bytes, time_ms {...}, by_size[]``; a class of sizes:
         ``above_bytes, up_to_bytes | null, completed, time_ms {...}, slowdown {...}``. Classes end at 10 kB, 100 kB,
         1 MB, 10 MB; those without a transfer are left out. The time is from the first SYN, or from when it was written,

@@ -103,6 +103,14 @@ class Tcp(TypedDict, total=False):
     #: receive buffer autotuning), up to `receive_window`.
     autotuning: bool
 
+    #: The largest send buffer, in the kernel's memory (Linux `tcp_wmem[2]`; 2280 bytes for a segment of 1448): how far
+    #: the application can write ahead. If left out, it never limits the sender.
+    send_buffer: str | None
+
+    #: The send buffer starts with room for two initial windows and follows twice cwnd, or as many windows as the
+    #: controller asks for, up to `send_buffer`; with `false` all of it is there from the start (`SO_SNDBUF`).
+    send_autotuning: bool
+
     #: The receiver's network card merges segments that arrive within this time into one (GRO); without it none are
     #: merged.
     gro: str | None

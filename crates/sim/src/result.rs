@@ -146,6 +146,8 @@ pub struct LimitSummary {
     pub handshake: f64,
     /// The queue of the sender's own host (TCP small queues).
     pub host: f64,
+    /// The send buffer was full.
+    pub send_buffer: f64,
 }
 
 impl LimitSummary {
@@ -160,6 +162,7 @@ impl LimitSummary {
             pacing: share(Limited::Pacing),
             handshake: share(Limited::Handshake),
             host: share(Limited::Host),
+            send_buffer: share(Limited::SendBuffer),
         })
     }
 }

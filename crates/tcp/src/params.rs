@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 use windtunnel_cc::SsthreshBase;
 use windtunnel_units::{Bytes, Duration, OutOfRange};
 
+/// Linux's `SOCK_MIN_SNDBUF`: two short packets.
+const LEAST_SEND_BUFFER: Bytes = Bytes::new(4608);
+
 /// The mechanisms of a TCP connection.
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the stack")]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -82,6 +85,12 @@ pub struct TcpParams {
     /// The buffer starts at a window of 64 KiB and follows twice what the application reads in a round trip (Linux's
     /// receive buffer autotuning), up to `receive_window`.
     pub autotuning: bool,
+    /// The largest send buffer, in the kernel's memory (Linux `tcp_wmem[2]`; 2280 bytes for a segment of 1448): how far the
+    /// application can write ahead. If left out, it never limits the sender.
+    pub send_buffer: Option<Bytes>,
+    /// The send buffer starts with room for two initial windows and follows twice cwnd, or as many windows as the
+    /// controller asks for, up to `send_buffer`; with `false` all of it is there from the start (`SO_SNDBUF`).
+    pub send_autotuning: bool,
     /// The receiver's network card merges segments that arrive within this time into one (GRO); without it none are
     /// merged.
     pub gro: Option<Duration>,
@@ -178,6 +187,8 @@ impl Default for TcpParams {
             receive_window: Bytes::new(1 << 30),
             window_growth: true,
             autotuning: true,
+            send_buffer: None,
+            send_autotuning: true,
             gro: None,
         }
     }
@@ -225,6 +236,11 @@ impl TcpParams {
         }
         if self.receive_window < Bytes::new(1) || self.receive_window > Bytes::new(1 << 30) {
             return Err(OutOfRange::new("receive_window", self.receive_window, "1 byte to 1 GiB (RFC 7323)"));
+        }
+        if let Some(size) = self.send_buffer
+            && (size < LEAST_SEND_BUFFER || size > Bytes::new(1 << 30))
+        {
+            return Err(OutOfRange::new("send_buffer", size, "4608 bytes (Linux's least) to 1 GiB"));
         }
         Ok(())
     }

@@ -126,6 +126,7 @@ RECOVERY_COLUMNS = (
     Column("cwnd-limited", "% of time", _of("limited", "cwnd", factor=0.01), rare=True),
     Column("Application-limited", "% of time", _of("limited", "application", factor=0.01), rare=True),
     Column("rwnd-limited", "% of time", _of("limited", "receiver", factor=0.01), rare=True),
+    Column("sndbuf-limited", "% of time", _of("limited", "send_buffer", factor=0.01), rare=True),
     Column("Pacing-limited", "% of time", _of("limited", "pacing", factor=0.01), rare=True),
     Column("Host-limited", "% of time", _of("limited", "host", factor=0.01), rare=True),
 )

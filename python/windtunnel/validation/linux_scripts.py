@@ -66,6 +66,10 @@ class LinuxScript:
     pause_ms: int | None = None
     """The time from the last ACK of the first transfer to the start of a second one."""
     marks: Marks | None = None
+    send_buffer: int | None = None
+    """The largest one, in bytes of the kernel's memory (``tcp_wmem[2]``)."""
+    send_autotuning: bool = True
+    """Without it the send buffer has its size from the start (``SO_SNDBUF``)."""
     close: bool = False
     """The application closes the connection after its last byte."""
     tick: str = "1 ms"
@@ -195,6 +199,8 @@ endpoints = "linux"
 window_growth = false
 autotuning = false
 tick = "{script.tick}"
+{f'send_buffer = "{script.send_buffer} B"' if script.send_buffer else ""}
+{"" if script.send_autotuning else "send_autotuning = false"}
 {chr(10).join(switch.tcp for switch in script.off)}
 [bottleneck]
 rate = "{script.rate_mbps} Mbit/s"

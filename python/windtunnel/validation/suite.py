@@ -9,7 +9,17 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 
 from windtunnel.scenario import Scenario
-from windtunnel.validation import curve, laws, linux, linux_close, linux_cubic, linux_queues, linux_scripts, scripts
+from windtunnel.validation import (
+    curve,
+    laws,
+    linux,
+    linux_buffer,
+    linux_close,
+    linux_cubic,
+    linux_queues,
+    linux_scripts,
+    scripts,
+)
 from windtunnel.validation.check import Check, Line, Run, Values
 
 
@@ -33,6 +43,7 @@ SECTIONS = (
     Section("linux-scripts", "The same scripts by the real Linux sender", _text(linux_scripts), linux_scripts.checks),
     Section("linux-cubic", "CUBIC by the real Linux sender", _text(linux_cubic), linux_cubic.checks),
     Section("linux-close", "The end of a connection by the real Linux sender", _text(linux_close), linux_close.checks),
+    Section("linux-buffer", "The send buffer of the real Linux sender", _text(linux_buffer), linux_buffer.checks),
     Section("laws", "Response functions", _text(laws), laws.checks),
     Section("curve", "CUBIC's curve", _text(curve), curve.checks),
     Section("linux", "The Linux stack", _text(linux), linux.checks),

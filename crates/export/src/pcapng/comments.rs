@@ -5,7 +5,7 @@ use super::{Point, Row};
 
 /// Of Linux: Open, Disorder, CWR, Recovery, Loss.
 const STATES: [&str; 5] = ["Open", "Disorder", "CWR", "Recovery", "Loss"];
-const LIMITS: [&str; 6] = ["cwnd", "application", "receiver", "pacing", "handshake", "host"];
+const LIMITS: [&str; 7] = ["cwnd", "application", "receiver", "pacing", "handshake", "host", "send_buffer"];
 const DROPS: [&str; 4] = ["full", "aqm", "wire", "overlimit"];
 
 /// Replaces `comments` with those of `row`.

@@ -93,7 +93,7 @@ fn check_flow(flow: &FlowSummary, duration_s: f64) {
     check_what_is_told(flow);
     flow.rtt_ms.iter().for_each(|rtt| check_percentiles(name, rtt));
     if let Some(l) = flow.limited {
-        let sum = l.cwnd + l.application + l.receiver + l.pacing + l.handshake + l.host;
+        let sum = l.cwnd + l.application + l.receiver + l.pacing + l.handshake + l.host + l.send_buffer;
         assert!((sum - 1.0).abs() < 1e-6, "{name}: {l:?}");
     }
     if let Some(transfers) = &flow.transfers {

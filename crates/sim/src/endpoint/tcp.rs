@@ -56,7 +56,7 @@ impl TcpEnd {
     /// leaves because of that.
     #[cold]
     fn close(&mut self, now: Time) -> Option<Packet> {
-        if self.sender.connection_state() < ConnectionState::Established {
+        if self.sender.connection_state() < ConnectionState::Established || self.sender.is_writing() {
             return None;
         }
         self.closes = false;

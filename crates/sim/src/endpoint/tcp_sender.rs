@@ -105,6 +105,14 @@ impl TcpSender {
         }
     }
 
+    /// The application has more to write than the send buffer takes.
+    pub(crate) fn is_writing(&self) -> bool {
+        match self {
+            TcpSender::Linux(sender) => sender.is_writing(),
+            TcpSender::Bsd42(_) => false,
+        }
+    }
+
     /// The application writes no more, and its connection ends.
     pub(crate) fn close(&mut self) {
         match self {

@@ -87,7 +87,9 @@ impl Sender {
     /// No data are left: the next segment is a FIN without payload, if there is to be one.
     #[cold]
     pub(super) fn lone_fin(&self) -> Result<Bytes, Limited> {
-        if !self.fin_waits() {
+        if self.is_writing() {
+            Err(Limited::SendBuffer)
+        } else if !self.fin_waits() {
             Err(Limited::Application)
         } else if self.board.nxt() < self.window_end {
             Ok(Bytes::ZERO)

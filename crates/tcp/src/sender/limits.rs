@@ -19,11 +19,13 @@ pub enum Limited {
     Handshake = 4,
     /// Enough of the connection stands in the queue of its own host (TCP small queues).
     Host = 5,
+    /// The send buffer is full: the application has more to send.
+    SendBuffer = 6,
 }
 
 impl Limited {
     /// The number of limits.
-    pub const COUNT: usize = 6;
+    pub const COUNT: usize = 7;
     /// All limits, in the order of their numbers.
     pub const ALL: [Limited; Limited::COUNT] = [
         Limited::Cwnd,
@@ -32,6 +34,7 @@ impl Limited {
         Limited::Pacing,
         Limited::Handshake,
         Limited::Host,
+        Limited::SendBuffer,
     ];
 
     /// The name in results.
@@ -43,6 +46,7 @@ impl Limited {
             Limited::Pacing => "pacing",
             Limited::Handshake => "handshake",
             Limited::Host => "host",
+            Limited::SendBuffer => "send_buffer",
         }
     }
 }

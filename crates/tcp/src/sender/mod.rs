@@ -5,6 +5,7 @@
 //! contents.
 
 mod ack;
+mod buffer;
 mod classic;
 mod close;
 mod detection;
@@ -49,6 +50,7 @@ use crate::ack_report::AckReport;
 use crate::config::{Endpoint, WindowScale};
 use crate::params::TcpParams;
 use crate::paws;
+use buffer::SendBuffer;
 use close::Close;
 use detection::Detector;
 use ecn::EcnSender;
@@ -84,6 +86,8 @@ pub struct Sender {
 
     // The data to send.
     unsent: Bytes,
+    /// Without it there is room for everything.
+    buffer: Option<Box<SendBuffer>>,
     /// The right edge of the receive window.
     window_end: Seq,
     /// The scale of the window field.
@@ -161,6 +165,7 @@ impl Sender {
             handshake: Handshake::new(params),
             close: Close::new(),
             unsent: Bytes::ZERO,
+            buffer: SendBuffer::new(params, &endpoint, needs.send_buffer_windows),
             window_end: Seq::FIRST_DATA,
             window_scale: WindowScale::new(&endpoint, params),
             largest_window: Bytes::ZERO,
@@ -208,14 +213,24 @@ impl Sender {
 
     /// The application adds `bytes` to its stream; [`Bytes::MAX`] is an endless one.
     pub fn write(&mut self, bytes: Bytes) {
-        if !self.has_closed() {
-            self.unsent = Bytes::new(self.unsent.get().saturating_add(bytes.get()));
+        if self.has_closed() {
+            return;
+        }
+        match &mut self.buffer {
+            Some(buffer) => {
+                buffer.write(bytes);
+                self.fill_buffer();
+            }
+            None => self.unsent = Bytes::new(self.unsent.get().saturating_add(bytes.get())),
         }
     }
 
     /// The application writes no more. Data not sent yet are dropped; data already sent are still delivered.
     pub fn stop(&mut self) {
         self.unsent = Bytes::ZERO;
+        if let Some(buffer) = &mut self.buffer {
+            buffer.stop();
+        }
     }
 
     /// A packet arrived from the receiver; call [`Sender::poll_transmit`] afterwards.
@@ -364,6 +379,6 @@ impl Sender {
 
     /// Everything that was written is acknowledged, and so is the FIN if the application has closed.
     pub fn is_drained(&self) -> bool {
-        self.unsent == Bytes::ZERO && self.board.is_empty() && !self.fin_waits()
+        self.unsent == Bytes::ZERO && self.board.is_empty() && !self.fin_waits() && !self.is_writing()
     }
 }

@@ -171,11 +171,11 @@ impl Sender {
         self.validate_cwnd(sent, limit == Limited::Cwnd || !self.has_room(), now);
         match limit {
             Limited::Pacing => self.wake = self.pacer.release(now).unwrap_or(Time::NEVER),
-            Limited::Application => self.run_dry(),
+            Limited::Application | Limited::SendBuffer => self.run_dry(),
             Limited::Receiver => self.await_window(now),
             Limited::Cwnd | Limited::Handshake | Limited::Host => {}
         }
-        None
+        if self.buffer.is_some() { self.go_on_writing(now) } else { None }
     }
 
     /// Less than a segment to send while cwnd has room, and nothing waits in the host: the next deliveries understate what

@@ -56,6 +56,11 @@ impl Tso {
         self.on
     }
 
+    /// Segments of a full burst.
+    pub(crate) const fn full(&self) -> u64 {
+        self.full
+    }
+
     /// The pacing rate, or the least round trip, has changed. Without a rate only the largest packet is a limit.
     pub(crate) fn resize(&mut self, rate: Rate, min_rtt: Duration) {
         let rate = if rate == Rate::ZERO { Rate::from_bits_per_sec(u64::MAX) } else { rate };

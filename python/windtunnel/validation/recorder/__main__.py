@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from windtunnel.atomic import staged_file
+from windtunnel.validation.linux_buffer import SCRIPTS as BUFFER_SCRIPTS
 from windtunnel.validation.linux_close import SCRIPTS as CLOSE_SCRIPTS
 from windtunnel.validation.linux_cubic import SCRIPTS as CUBIC_SCRIPTS
 from windtunnel.validation.linux_scripts import SCRIPTS, WITHOUT_SACK, WITHOUT_TIMESTAMPS, LinuxScript
@@ -44,8 +45,14 @@ def transfer(script: LinuxScript) -> Transfer:
         pause_ms=script.pause_ms or 0,
         close=script.close,
         rate_mbps=script.rate_mbps,
-        sysctls=tuple(switch.sysctl for switch in script.off),
+        send_buffer=None if script.send_autotuning else script.send_buffer,
+        sysctls=(*(switch.sysctl for switch in script.off), *_send_buffer(script)),
     )
+
+
+def _send_buffer(script: LinuxScript) -> Sequence[tuple[str, str]]:
+    """Without one the socket's buffer holds any transfer."""
+    return [("tcp_wmem", f"4096 16384 {script.send_buffer}")] if script.send_buffer else []
 
 
 def sequence(sent: Sequence[Transmission]) -> str:
@@ -92,7 +99,7 @@ def text(recorded: Mapping[str, Any]) -> str:
 def selected(cc: str | None) -> list[LinuxScript]:
     """All scripts; or CUBIC's with another controller."""
     if cc is None:
-        return [*SCRIPTS, *CUBIC_SCRIPTS, *CLOSE_SCRIPTS]
+        return [*SCRIPTS, *CUBIC_SCRIPTS, *CLOSE_SCRIPTS, *BUFFER_SCRIPTS]
     return [replace(script, name=script.name.replace("CUBIC", cc), cc=cc) for script in CUBIC_SCRIPTS]
 
 

@@ -73,12 +73,15 @@ def _ip(*arguments: str) -> None:
     subprocess.run(["ip", *arguments], check=True)
 
 
-def sending_socket(cc: str) -> socket.socket:
-    """A socket that starts to connect."""
+def sending_socket(cc: str, send_buffer: int | None = None) -> socket.socket:
+    """A socket that starts to connect; with ``send_buffer``, this one is fixed."""
     sender = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     sender.setblocking(False)
     sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, cc.encode())
     sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    if send_buffer:
+        # socket(7): the kernel doubles the value, to have room for what it adds.
+        sender.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer // 2)
     sender.connect_ex((RECEIVER, PORT))
     return sender
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import select
 import socket
@@ -49,6 +48,8 @@ class Transfer:
     rtt_ms: int = 100
     rate_mbps: int = 100
     longest_ms: int = 60_000
+    send_buffer: int | None = None
+    """The socket's buffer in bytes of the kernel's memory, if the application sets it."""
     sysctls: tuple[tuple[str, str], ...] = ()
 
 
@@ -99,10 +100,12 @@ class Session:
         forward = Medium(transfer.forward, self._agenda, self._to_receiver)
         self._reverse = Medium(transfer.reverse, self._agenda, self._to_sender)
         self._bottleneck = Bottleneck(transfer.rate_mbps, frozenset(transfer.marked), self._agenda, forward.enter)
-        self._sender = kernel.sending_socket(transfer.cc)
+        self._sender = kernel.sending_socket(transfer.cc, transfer.send_buffer)
         self._began: int | None = None
         self._initial = self._highest = 0
         self._written = self._acked = 0
+        self._left = 0
+        """What the socket has not taken yet of the present write."""
         self._writes = list(transfer.segments)
         self._write_waits = False
         self._closes = transfer.close
@@ -110,7 +113,7 @@ class Session:
     @property
     def finished(self) -> bool:
         """Everything is acknowledged, by the sender too if the connection closes."""
-        acknowledged = not self._writes and 0 < self._written == self._acked
+        acknowledged = not self._writes and not self._left and 0 < self._written == self._acked
         return acknowledged and not self._closes and (not self._transfer.close or self._receiver.closed)
 
     def run(self) -> None:
@@ -134,8 +137,10 @@ class Session:
         return [] if self._written or self._began is None else [self._sender]
 
     def _write(self) -> None:
-        """The application's next write, if it is due."""
-        if not self._writes or self._acked < self._written or self._write_waits:
+        """The application's next write, if it is due, or more of the present one, if the socket has room."""
+        if self._left and select.select([], [self._sender], [], 0)[1]:
+            self._go_on()
+        if not self._writes or self._left or self._acked < self._written or self._write_waits:
             return
         if self._sender.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) or not self._established():
             return
@@ -147,11 +152,17 @@ class Session:
 
     def _write_now(self) -> None:
         self._write_waits = False
-        size = self._writes.pop(0) * self._transfer.mss
-        if self._sender.send(bytes(size)) != size:
-            msg = "the socket did not take all of it"
-            raise OSError(errno.ENOBUFS, msg)
-        self._written += size
+        self._left = self._writes.pop(0) * self._transfer.mss
+        self._go_on()
+
+    def _go_on(self) -> None:
+        while self._left:
+            try:
+                taken = self._sender.send(bytes(self._left))
+            except BlockingIOError:
+                return
+            self._left -= taken
+            self._written += taken
         if not self._writes and self._closes:
             self._closes = False
             # Sends the FIN as close(2) does, but the socket can still be asked about its state.

@@ -295,6 +295,10 @@ impl Draft {
             self.some_size("receive_window", 1, 1 << 30);
         }
         if self.one_in(4) {
+            self.some_size("send_buffer", 4608, 1 << 24);
+            self.some_switch("send_autotuning");
+        }
+        if self.one_in(4) {
             self.some_time("gro", 1, self.rtt * 2);
         }
         if self.one_in(6) {

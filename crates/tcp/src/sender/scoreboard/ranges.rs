@@ -16,6 +16,11 @@ impl Ranges {
         self.0.is_empty()
     }
 
+    /// The number of ranges.
+    pub(super) fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+
     pub(super) fn clear(&mut self) {
         self.0.clear();
     }

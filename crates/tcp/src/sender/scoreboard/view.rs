@@ -21,7 +21,12 @@ impl Scoreboard {
         self.sacked
     }
 
-    /// Of these: considered lost.
+    /// The runs of adjacent SACKed segments; none without SACK.
+    pub(crate) fn sacked_runs(&self) -> u64 {
+        self.sacked_ranges.len()
+    }
+
+    /// Of those outstanding: considered lost.
     pub(crate) const fn lost(&self) -> Amount {
         self.lost
     }

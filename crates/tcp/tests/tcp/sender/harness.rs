@@ -231,6 +231,12 @@ impl Lab {
         self.now = end;
     }
 
+    /// Runs all events up to and at `end`.
+    pub(crate) fn run_exactly_until(&mut self, end: Time) {
+        while self.step(end) {}
+        self.now = self.now.max(end);
+    }
+
     /// Runs until all written data are acknowledged; at most a day. A stuck sender has no timer, or backs off for ever. One
     /// that recovers may need more than an hour: without SACK each of some hundred lost packets can cost a timeout, and
     /// timeouts grow to 120 s (`rto_max`), because a round-trip sample by timestamps includes the wait for the timer.

@@ -1,5 +1,6 @@
 //! The sender of a TCP with loss: segment sequences calculated by hand.
 
+mod buffer;
 mod classic;
 mod close;
 mod congestion_echo;
