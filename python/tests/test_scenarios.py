@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from windtunnel import _core
+from windtunnel.bench.worker import load
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted([*ROOT.glob("scenarios/*.toml"), *ROOT.glob("python/windtunnel/bench/*.toml")])
@@ -12,7 +13,10 @@ FILES = sorted([*ROOT.glob("scenarios/*.toml"), *ROOT.glob("python/windtunnel/be
 
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
 def test_runs_and_repeats(file: Path) -> None:
-    """Some packets arrive, and the digests are equal. The benchmark's works run for 0.1 s, without windows."""
+    """Some packets arrive, and the digests are equal. The benchmark's works run for 0.1 s, without windows, and with
+    the controllers of the Python file beside them.
+    """
+    load(file.with_suffix(".py"))
     shortened = ["duration=0.1 s"] if file.parent.name == "bench" else []
     text = file.read_text().split("[[window]]")[0] if shortened else file.read_text()
     first, second = (_core.run(text, str(file), shortened) for _ in range(2))
