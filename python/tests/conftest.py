@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,6 +13,9 @@ from typing import Any
 import pytest
 
 from windtunnel import RunResult, Scenario
+
+# A shell starts its background jobs with SIGINT ignored, and so would be the command lines that the tests interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 #: Arguments of the interpreter that start the command line.
 PROGRAM = ("-m", "windtunnel")
