@@ -1,5 +1,6 @@
 //! What happened to packets: the one place where they are counted.
 
+use windtunnel_prefetch::prefetch;
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 use windtunnel_wire::{FlowId, Packet};
 
@@ -136,6 +137,14 @@ impl<'a> QueueCx<'a> {
         incidents: &'a mut Vec<Incident>,
     ) -> QueueCx<'a> {
         QueueCx { now, rate, deliver_drops, accounts, band: None, incidents, departure: None }
+    }
+
+    /// Asks for the memory of the counters of a band.
+    #[inline]
+    pub(crate) fn prefetch_band(&self, band: usize) {
+        if let Some(stats) = self.accounts.bands.get(band) {
+            prefetch(stats);
+        }
     }
 
     /// Selects the band in which the following events happen. A discipline with one band does not call this.

@@ -202,6 +202,9 @@ impl<A: Aqm> FqCodel<A> {
     /// What a packet takes beside its length.
     const OVERHEAD: Bytes = Bytes::new(256);
 
+    /// From this number on, bands may have left the cache when it is their turn.
+    const MANY_BANDS: usize = 100;
+
     fn new(params: &FqCodelParams, init: &QueueInit, factory: AqmFactory<A>) -> FqCodel<A> {
         let classifier = Classifier::new(params.hash, Buckets::Scaled(params.flows), init.seed);
         FqCodel {
@@ -253,6 +256,24 @@ impl<A: Aqm> FqCodel<A> {
         }
     }
 
+    /// The band that has its turn after `band`, unless a new one comes in between.
+    #[inline]
+    fn after(&self, band: usize) -> Option<usize> {
+        Rota::linked(self.turns[band].next).or_else(|| self.old.first())
+    }
+
+    /// Asks for the memory of the bands that follow `band`.
+    #[inline]
+    fn look_ahead(&self, band: usize, cx: &QueueCx<'_>) {
+        if let Some(next) = self.after(band) {
+            self.flows.prefetch_head(next);
+            if let Some(then) = self.after(next) {
+                self.flows.prefetch_band(then);
+                cx.prefetch_band(then);
+            }
+        }
+    }
+
     /// The band whose turn it is leaves the front of its list, for the end of the old ones or for none.
     #[inline]
     fn turn_ends(&mut self, was_new: bool, stays: bool) {
@@ -301,6 +322,9 @@ impl<A: Aqm> Turns for FqCodel<A> {
 
     #[inline]
     fn release(&mut self, band: usize, replaces: bool, cx: &mut QueueCx<'_>) -> Option<Packet> {
+        if self.turns.len() >= FqCodel::<A>::MANY_BANDS {
+            self.look_ahead(band, cx);
+        }
         let before = self.flows.backlog();
         let packet = self.flows.release(band, replaces, cx);
         let after = self.flows.backlog();

@@ -3,7 +3,8 @@
 //! Every source (a link, the head of a delay line, a flow's timer) has at most one next event. Only the head of each
 //! FIFO needs an entry, because a line of fixed delay never reorders; so the set of sources grows with the network,
 //! not with its traffic. Reading the earliest event takes constant time; a change costs log4(sources) matches. Events
-//! at the same nanosecond happen in the order of their sources' indices.
+//! at the same nanosecond happen in the order of their ranks: a source has one of its own, or, if it carries what
+//! belongs to several flows, its next event has that flow's.
 
 use windtunnel_units::Time;
 
@@ -11,23 +12,54 @@ use windtunnel_units::Time;
 /// are more rounds, with eight a round costs more than it saves.
 const ENTRANTS: usize = 4;
 
-/// A match: the next events that meet in it, in the order of their sources.
+/// Whose event it is: its rank among events of the same time, and below it the source, in one number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Entrant(u64);
+
+impl Entrant {
+    #[inline]
+    const fn new(rank: u32, source: usize) -> Entrant {
+        Entrant((rank as u64) << 32 | source as u64)
+    }
+
+    const fn rank(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    #[inline]
+    const fn source(self) -> usize {
+        self.0 as u32 as usize
+    }
+}
+
+/// The next event of a source.
+type Next = (Time, Entrant);
+
+/// No event.
+const NEVER: Next = (Time::NEVER, Entrant::new(u32::MAX, 0));
+
+/// A match: the next events that meet in it.
 #[derive(Clone, Copy, Debug)]
 struct Match {
     times: [Time; ENTRANTS],
-    sources: [usize; ENTRANTS],
+    entrants: [Entrant; ENTRANTS],
 }
 
 impl Match {
-    /// The earliest event; of several at the same time, the one whose source comes first.
+    /// The earliest event; of several at the same time, the one with the lowest rank.
     #[inline]
-    fn winner(&self) -> (Time, usize) {
-        let mut first = 0;
-        let mut time = self.times[0];
-        for (place, entrant) in self.times.iter().enumerate().skip(1) {
-            (first, time) = if *entrant < time { (place, *entrant) } else { (first, time) };
+    fn winner(&self) -> Next {
+        let mut first = (self.times[0], self.entrants[0]);
+        for place in 1..ENTRANTS {
+            let next = (self.times[place], self.entrants[place]);
+            // Times are rarely equal, and one comparison serves both conditions.
+            if next.0 == first.0 {
+                first.1 = first.1.min(next.1);
+            } else {
+                first = if next.0 < first.0 { next } else { first };
+            }
         }
-        (time, self.sources[first])
+        first
     }
 }
 
@@ -39,7 +71,7 @@ pub(crate) struct EventQueue {
     matches: Vec<Match>,
     /// The first match of the last round.
     last_round: usize,
-    winner: (Time, usize),
+    winner: Next,
 }
 
 impl EventQueue {
@@ -50,14 +82,8 @@ impl EventQueue {
             last_round += width;
             width *= ENTRANTS;
         }
-        let idle = Match { times: [Time::NEVER; ENTRANTS], sources: [0; ENTRANTS] };
-        let mut queue =
-            EventQueue { matches: vec![idle; last_round + width], last_round, winner: (Time::NEVER, 0) };
-        for source in 0..width * ENTRANTS {
-            let (m, place) = queue.place_of(source);
-            queue.matches[m].sources[place] = source;
-        }
-        queue
+        let idle = Match { times: [NEVER.0; ENTRANTS], entrants: [NEVER.1; ENTRANTS] };
+        EventQueue { matches: vec![idle; last_round + width], last_round, winner: NEVER }
     }
 
     /// The match in which a source enters, and its place there.
@@ -69,25 +95,31 @@ impl EventQueue {
     /// The earliest event: its time, and its source.
     #[inline]
     pub(crate) const fn peek(&self) -> (Time, usize) {
-        self.winner
+        (self.winner.0, self.winner.1.source())
     }
 
-    /// Sets the next event of `source`; [`Time::NEVER`] if it has none.
+    /// Sets the next event of `source`, whose rank is its index; [`Time::NEVER`] if it has none.
     #[inline]
     pub(crate) fn set(&mut self, source: usize, time: Time) {
+        self.set_ranked(source, source as u32, time);
+    }
+
+    /// Sets the next event of `source`, and its rank among events of the same time.
+    #[inline]
+    pub(crate) fn set_ranked(&mut self, source: usize, rank: u32, time: Time) {
         let (mut m, mut place) = self.place_of(source);
-        let mut winner = (time, source);
+        let mut next = (time, Entrant::new(rank, source));
         loop {
             let matched = &mut self.matches[m];
-            (matched.times[place], matched.sources[place]) = winner;
-            winner = matched.winner();
+            (matched.times[place], matched.entrants[place]) = next;
+            next = matched.winner();
             if m == 0 {
                 break;
             }
             let before = m - 1;
             (m, place) = (before / ENTRANTS, before % ENTRANTS);
         }
-        self.winner = winner;
+        self.winner = next;
     }
 
     /// Makes room for `sources` sources; new ones have no event.
@@ -96,18 +128,23 @@ impl EventQueue {
         if sources <= before {
             return;
         }
-        let times: Vec<Time> = (0..before).map(|source| self.time_of(source)).collect();
+        let entered: Vec<Next> = (0..before).map(|source| self.next_of(source)).collect();
         *self = EventQueue::new(sources);
-        for (source, time) in times.into_iter().enumerate().filter(|(_, time)| *time < Time::NEVER) {
-            self.set(source, time);
+        for next in entered.into_iter().filter(|(time, _)| *time < Time::NEVER) {
+            self.set_ranked(next.1.source(), next.1.rank(), next.0);
         }
+    }
+
+    #[inline]
+    fn next_of(&self, source: usize) -> Next {
+        let (m, place) = self.place_of(source);
+        (self.matches[m].times[place], self.matches[m].entrants[place])
     }
 
     /// The time of the next event of `source`.
     #[inline]
     pub(crate) fn time_of(&self, source: usize) -> Time {
-        let (m, place) = self.place_of(source);
-        self.matches[m].times[place]
+        self.next_of(source).0
     }
 }
 
@@ -117,29 +154,33 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// The queue always names the earliest source, and on a tie the one with the lowest index (ties are broken by
-        /// a fixed order): compared with a scan of all sources.
+        /// The queue always names the earliest source, and on a tie the one whose event has the lowest rank (ties are
+        /// broken by a fixed order): compared with a scan of all sources. A source has a rank of its own, or a new one
+        /// with each event.
         #[test]
-        fn earliest_then_lowest_index(
+        fn earliest_then_lowest_rank(
             sources in 1_usize..100,
-            changes in prop::collection::vec((0_usize..100, 0_u64..6), 1..200),
+            changes in prop::collection::vec((0_usize..100, 0_u64..6, prop::option::of(0_u32..5)), 1..200),
             more in 0_usize..100,
         ) {
             let mut queue = EventQueue::new(sources);
-            let mut plain = vec![u64::MAX; sources];
-            for (n, (source, time)) in changes.into_iter().enumerate() {
+            let mut plain = vec![(u64::MAX, u32::MAX); sources];
+            for (n, (source, time, rank)) in changes.into_iter().enumerate() {
                 if n == 50 {
                     queue.grow(sources + more);
-                    plain.resize(sources + more, u64::MAX);
+                    plain.resize(sources + more, (u64::MAX, u32::MAX));
                 }
                 let sources = plain.len();
                 let source = source % sources;
                 let time = if time == 5 { u64::MAX } else { time };
-                queue.set(source, Time::from_nanos(time));
-                plain[source] = time;
+                match rank {
+                    Some(rank) => queue.set_ranked(source, rank, Time::from_nanos(time)),
+                    None => queue.set(source, Time::from_nanos(time)),
+                }
+                plain[source] = (time, rank.unwrap_or(source as u32));
                 let best = (0..sources).min_by_key(|&i| (plain[i], i)).unwrap();
                 let (t, s) = queue.peek();
-                prop_assert_eq!(t.as_nanos(), plain[best]);
+                prop_assert_eq!(t.as_nanos(), plain[best].0);
                 if t != Time::NEVER {
                     prop_assert_eq!(s, best);
                 }

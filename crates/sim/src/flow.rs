@@ -7,7 +7,7 @@ use crate::arrivals::Arrivals;
 use crate::endpoint::Ends;
 
 /// One hop of a compiled route.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Hop {
     Link(u32),
     Line(u32),

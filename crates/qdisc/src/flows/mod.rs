@@ -10,6 +10,7 @@ pub(crate) mod turns;
 
 use std::fmt;
 
+use windtunnel_prefetch::prefetch;
 use windtunnel_units::{Bytes, Duration, Time};
 use windtunnel_wire::{FlowId, Packet};
 
@@ -145,6 +146,18 @@ impl<A: Aqm> Flows<A> {
         self.packets += 1;
         chain.push(packet, &mut self.pool);
         true
+    }
+
+    /// Asks for the memory of a band.
+    #[inline]
+    pub(crate) fn prefetch_band(&self, band: usize) {
+        prefetch(&self.bands[band]);
+    }
+
+    /// Asks for the memory of the packet at the head of a band.
+    #[inline]
+    pub(crate) fn prefetch_head(&self, band: usize) {
+        self.bands[band].chain.prefetch(&self.pool);
     }
 
     /// The length of the packet at the head of a band.

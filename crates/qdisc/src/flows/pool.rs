@@ -1,5 +1,6 @@
 //! Packets of many bands in one place: a thousand bands need no more memory than their packets.
 
+use windtunnel_prefetch::prefetch;
 use windtunnel_units::Bytes;
 use windtunnel_wire::Packet;
 
@@ -72,6 +73,17 @@ impl Chain {
     #[inline]
     pub(super) fn head<'p>(&self, pool: &'p Pool) -> Option<&'p Packet> {
         pool.packets.get(self.head as usize)?.as_ref()
+    }
+
+    /// Asks for the memory of the first two packets.
+    #[inline]
+    pub(super) fn prefetch(&self, pool: &Pool) {
+        let Some(second) = pool.next.get(self.head as usize) else { return };
+        for place in [self.head, *second] {
+            if let Some(packet) = pool.packets.get(place as usize) {
+                prefetch(packet);
+            }
+        }
     }
 
     #[inline]

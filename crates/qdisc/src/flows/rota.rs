@@ -24,6 +24,12 @@ impl Rota {
         (self.head != NONE).then_some(self.head as usize)
     }
 
+    /// The band to which a link leads.
+    #[inline]
+    pub(crate) fn linked(link: u32) -> Option<usize> {
+        (link != NONE).then_some(link as usize)
+    }
+
     pub(crate) const fn len(&self) -> u32 {
         self.len
     }

@@ -1,10 +1,12 @@
 //! The halves of a flow, by transport.
 
+use windtunnel_prefetch::prefetch;
 use windtunnel_tcp::{Receiver, ideal};
 use windtunnel_units::{Bytes, Time};
 
 use super::{Halves, Reading, ReceiverHalf, SenderHalf, TcpEnd};
 use crate::application::{DatagramReceiver, DatagramSender};
+use crate::flow::Hop;
 
 /// Both halves of a flow.
 #[expect(
@@ -88,6 +90,27 @@ impl Ends {
             Ends::Datagrams { receiver, .. } => receiver.has_timer(),
             Ends::Foreign(halves) => halves.receiver.has_timer(),
             Ends::Nobody => false,
+        }
+    }
+
+    /// Asks for the memory of the half to which `hop` leads.
+    #[inline]
+    pub(crate) fn prefetch(&self, hop: Hop) {
+        match (self, hop) {
+            (Ends::Tcp { sender, .. }, Hop::Sender) => prefetch(&**sender),
+            (Ends::Tcp { receiver, .. }, Hop::Receiver) => prefetch(&**receiver),
+            _ => {}
+        }
+    }
+
+    /// Asks for what that half points to.
+    #[inline]
+    pub(crate) fn prefetch_details(&self, hop: Hop) {
+        match (self, hop) {
+            (Ends::Tcp { sender, .. }, Hop::Sender) => sender.prefetch(),
+            (Ends::Tcp { receiver, .. }, Hop::Receiver) => receiver.prefetch(),
+            (Ends::Ideal { sender, .. }, Hop::Sender) => sender.prefetch(),
+            _ => {}
         }
     }
 

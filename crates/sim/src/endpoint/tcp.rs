@@ -15,8 +15,8 @@ use crate::application::{Stream, Wish};
 pub(crate) struct TcpEnd {
     pub(crate) sender: TcpSender,
     application: Stream,
-    /// The packet polled last was a retransmission.
-    sent_again: bool,
+    /// Packets sent again before the packet that was polled last.
+    sent_before: u64,
     /// The application closes as soon as everything that can be sent of its last write has been sent.
     closes: bool,
 }
@@ -38,7 +38,15 @@ impl TcpEnd {
     }
 
     fn new(sender: TcpSender, application: Stream) -> TcpEnd {
-        TcpEnd { sender, application, sent_again: false, closes: false }
+        TcpEnd { sender, application, sent_before: 0, closes: false }
+    }
+
+    /// Asks for the memory that the next ACK needs beside this.
+    #[inline]
+    pub(crate) fn prefetch(&self) {
+        if let TcpSender::Linux(sender) = &self.sender {
+            sender.prefetch();
+        }
     }
 
     fn fulfil(&mut self, wish: Wish) {
@@ -50,6 +58,12 @@ impl TcpEnd {
             }
             Wish::Stop => self.sender.stop(),
         }
+    }
+
+    /// The next packet of an application that closes after its last write.
+    #[cold]
+    fn poll_closing(&mut self, now: Time) -> Option<Packet> {
+        self.sender.poll_transmit(now).or_else(|| self.close(now))
     }
 
     /// The last write has been handed to the network as far as that is possible: the application closes. Returns what
@@ -87,13 +101,11 @@ impl SenderHalf for TcpEnd {
 
     #[inline]
     fn poll(&mut self, now: Time) -> Option<Packet> {
-        let before = self.sender.sent_again();
-        let mut packet = self.sender.poll_transmit(now);
-        if self.closes && packet.is_none() {
-            packet = self.close(now);
+        self.sent_before = self.sender.sent_again();
+        if self.closes {
+            return self.poll_closing(now);
         }
-        self.sent_again = self.sender.sent_again() > before;
-        packet
+        self.sender.poll_transmit(now)
     }
 
     /// When the sender or its application wants to be called.
@@ -125,7 +137,7 @@ impl SenderHalf for TcpEnd {
 
     #[inline]
     fn sent_again(&self) -> bool {
-        self.sent_again
+        self.sender.sent_again() > self.sent_before
     }
 
     #[inline]

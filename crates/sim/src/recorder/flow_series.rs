@@ -193,6 +193,12 @@ pub(crate) struct WindowState {
 }
 
 impl FlowRecorder {
+    /// Asks for the memory that the next ACK needs beside this.
+    #[inline]
+    pub(super) fn prefetch(&self) {
+        self.totals.rtt.prefetch();
+    }
+
     /// The recorder of a flow that starts with the window `cwnd`, if it has one.
     pub(crate) fn new(cwnd: Option<Bytes>) -> FlowRecorder {
         let has_window = cwnd.is_some();

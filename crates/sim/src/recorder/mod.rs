@@ -24,6 +24,7 @@ mod thinned;
 mod transfers;
 
 use windtunnel_cc::ExitReason;
+use windtunnel_prefetch::prefetch;
 use windtunnel_qdisc::ecn::Outcome;
 use windtunnel_qdisc::{Dropped, QueueStats, Signal};
 use windtunnel_tcp::WindowScale;
@@ -190,6 +191,21 @@ impl Recorder {
     /// The flow whose statistics a flow or connection counts towards.
     fn series(&self, flow: FlowId) -> usize {
         series_of(flow, self.flows.len(), &self.members)
+    }
+
+    /// Asks for the memory of a flow's record.
+    #[inline]
+    pub(crate) fn prefetch(&self, series: usize) {
+        prefetch(&self.flows[series]);
+        if let Some(points) = &self.points {
+            points.prefetch(series);
+        }
+    }
+
+    /// Asks for what that record points to.
+    #[inline]
+    pub(crate) fn prefetch_details(&self, series: usize) {
+        self.flows[series].prefetch();
     }
 
     /// A packet left a queue.

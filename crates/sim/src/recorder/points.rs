@@ -6,6 +6,7 @@
 //! The rows therefore add up to the queue's own count. Throughput is what has arrived since the row before, divided by the
 //! time.
 
+use windtunnel_prefetch::prefetch;
 use windtunnel_qdisc::Signal;
 use windtunnel_units::{Bytes, Duration, Time};
 
@@ -141,6 +142,12 @@ impl Points {
             sojourn: Thinned::new(spacing),
             marks: MarkPoints::default(),
         }
+    }
+
+    /// Asks for the memory of a flow's series.
+    #[inline]
+    pub(crate) fn prefetch(&self, flow: usize) {
+        prefetch(&self.flows[flow]);
     }
 
     /// A packet of `size` bytes reached its receiver: one point per flow and per base round trip of the flow.

@@ -2,17 +2,17 @@
 
 use windtunnel_units::Time;
 
-use super::{Simulation, Source};
+use super::{Simulation, Timer};
 use crate::endpoint::Ends;
 use crate::flow::Flow;
 
 impl Simulation {
     /// A connection of the flow `group` arrives.
     #[inline(never)]
-    pub(super) fn arrive(&mut self, group: usize, source: usize) {
+    pub(super) fn arrive(&mut self, group: usize, timer: usize) {
         let Some(arrivals) = &mut self.flows[group].arrivals else { return };
         let size = arrivals.arrive(self.now);
-        self.events.set(source, arrivals.next_timer());
+        self.timers.set(timer, arrivals.next_timer());
         self.recorder.arrival(group, size.is_some());
         let Some(size) = size else { return };
         let place = match arrivals.take_place() {
@@ -37,8 +37,8 @@ impl Simulation {
         if let Some(arrivals) = &mut self.flows[group].arrivals {
             arrivals.add_place(place);
         }
-        self.sources.extend([Source::Sender(place as u32), Source::Receiver(place as u32)]);
-        self.events.grow(self.sources.len());
+        self.timed.extend([Timer::Sender(place as u32), Timer::Receiver(place as u32)]);
+        self.timers.grow(self.timed.len());
         place
     }
 
@@ -60,8 +60,8 @@ impl Simulation {
         let group = flow.series as usize;
         let Flow { data, acks, series, .. } = *flow;
         *flow = Flow::new(Ends::Nobody, data, acks, series);
-        self.events.set(self.sender_source(place), Time::NEVER);
-        self.events.set(self.receiver_source(place), Time::NEVER);
+        self.timers.set(self.sender_timer(place), Time::NEVER);
+        self.timers.set(self.receiver_timer(place), Time::NEVER);
         if let Some(arrivals) = &mut self.flows[group].arrivals {
             arrivals.vacate(place, &counters);
         }

@@ -37,7 +37,7 @@ impl Simulation {
         if let Some(arrivals) = &mut flow.arrivals {
             arrivals.start(self.now);
             let next = arrivals.next_timer();
-            return self.events.set(self.sender_source(index), next);
+            return self.timers.set(self.sender_timer(index), next);
         }
         flow.ends.start(self.now);
         by_transport!(self, index, send, send_apart());
@@ -49,20 +49,20 @@ impl Simulation {
         flow.ends.stop();
         if let Some(arrivals) = &mut flow.arrivals {
             arrivals.stop();
-            self.events.set(self.sender_source(index), Time::NEVER);
+            self.timers.set(self.sender_timer(index), Time::NEVER);
         }
     }
 
     /// The event of a sender.
     #[inline]
-    pub(super) fn sender_event(&mut self, index: usize, source: usize) {
-        by_transport!(self, index, expire_sender, expire_sender_apart(source));
+    pub(super) fn sender_event(&mut self, index: usize, timer: usize) {
+        by_transport!(self, index, expire_sender, expire_sender_apart(timer));
     }
 
     /// The event of a receiver.
     #[inline]
-    pub(super) fn receiver_event(&mut self, index: usize, source: usize) {
-        by_transport!(self, index, expire_receiver, expire_receiver_apart(source));
+    pub(super) fn receiver_event(&mut self, index: usize, timer: usize) {
+        by_transport!(self, index, expire_receiver, expire_receiver_apart(timer));
     }
 
     /// A packet reached the receiver of its flow.
@@ -129,7 +129,7 @@ impl Simulation {
 
     /// The sending half's event. One that fires too early is only set again.
     #[inline(always)]
-    fn expire_sender<T: Transported>(&mut self, index: usize, source: usize) {
+    fn expire_sender<T: Transported>(&mut self, index: usize, timer: usize) {
         let flow = &mut self.flows[index];
         let Some(half) = T::sender(&mut flow.ends) else { return };
         if half.next_timer() <= self.now {
@@ -140,17 +140,17 @@ impl Simulation {
         let flow = &mut self.flows[index];
         let next = T::sender(&mut flow.ends).map_or(Time::NEVER, |half| half.next_timer());
         flow.sender_event = next;
-        self.events.set(source, next.max(self.now));
+        self.timers.set(timer, next.max(self.now));
     }
 
     #[inline(never)]
-    fn expire_sender_apart<T: Transported>(&mut self, index: usize, source: usize) {
-        self.expire_sender::<T>(index, source);
+    fn expire_sender_apart<T: Transported>(&mut self, index: usize, timer: usize) {
+        self.expire_sender::<T>(index, timer);
     }
 
     /// The receiving half's event. One that fires too early is only set again.
     #[inline(always)]
-    fn expire_receiver<T: Transported>(&mut self, index: usize, source: usize) {
+    fn expire_receiver<T: Transported>(&mut self, index: usize, timer: usize) {
         let flow = &mut self.flows[index];
         let Some(half) = T::receiver(&mut flow.ends) else { return };
         if half.next_timer() <= self.now {
@@ -161,12 +161,12 @@ impl Simulation {
         let flow = &mut self.flows[index];
         let next = T::receiver(&mut flow.ends).map_or(Time::NEVER, |half| half.next_timer());
         flow.receiver_event = next;
-        self.events.set(source, next.max(self.now));
+        self.timers.set(timer, next.max(self.now));
     }
 
     #[inline(never)]
-    fn expire_receiver_apart<T: Transported>(&mut self, index: usize, source: usize) {
-        self.expire_receiver::<T>(index, source);
+    fn expire_receiver_apart<T: Transported>(&mut self, index: usize, timer: usize) {
+        self.expire_receiver::<T>(index, timer);
     }
 
     /// Sends everything that the sending half may send now, and sets its event.
@@ -178,7 +178,7 @@ impl Simulation {
         let next = half.next_timer();
         if next < flow.sender_event || (next > flow.sender_event && half.withdraws_timer()) {
             flow.sender_event = next;
-            self.events.set(self.sender_source(index), next.max(self.now));
+            self.timers.set(self.sender_timer(index), next.max(self.now));
         }
     }
 
@@ -239,7 +239,7 @@ impl Simulation {
         let next = half.next_timer();
         if next < flow.receiver_event || (next > flow.receiver_event && half.withdraws_timer()) {
             flow.receiver_event = next;
-            self.events.set(self.receiver_source(index), next.max(self.now));
+            self.timers.set(self.receiver_timer(index), next.max(self.now));
         }
     }
 }
@@ -271,23 +271,23 @@ impl Simulation {
         }
     }
 
-    /// The event source of a flow's sender.
+    /// The timer of a flow's sender.
     #[inline]
-    pub(super) const fn sender_source(&self, index: usize) -> usize {
+    pub(super) const fn sender_timer(&self, index: usize) -> usize {
         if index < self.first_member {
-            self.first_sender + index
+            index
         } else {
-            self.first_member_source + 2 * (index - self.first_member)
+            self.first_member_timer + 2 * (index - self.first_member)
         }
     }
 
-    /// The event source of a flow's receiver.
+    /// The timer of a flow's receiver.
     #[inline]
-    pub(super) const fn receiver_source(&self, index: usize) -> usize {
+    pub(super) const fn receiver_timer(&self, index: usize) -> usize {
         if index < self.first_member {
-            self.first_receiver + index
+            self.first_member + index
         } else {
-            self.first_member_source + 2 * (index - self.first_member) + 1
+            self.first_member_timer + 2 * (index - self.first_member) + 1
         }
     }
 

@@ -32,7 +32,7 @@ impl Simulation {
         let next = half.next_timer();
         if next < flow.sender_event {
             flow.sender_event = next;
-            self.events.set(self.sender_source(index), next.max(self.now));
+            self.timers.set(self.sender_timer(index), next.max(self.now));
         }
     }
 }

@@ -1,7 +1,6 @@
 //! Lays paths and delay lines out while a network is prepared.
 
 use windtunnel_tcp::{Receiver, ideal};
-use windtunnel_units::Duration;
 use windtunnel_wire::FlowId;
 
 use crate::application::{ApplicationConfig, DatagramReceiver, DatagramSender, Stream};
@@ -9,15 +8,15 @@ use crate::arrivals::Arrivals;
 use crate::element::{TunnelEnd, tunnels_match};
 use crate::endpoint::{Ends, FlowContext, TcpEnd};
 use crate::flow::{Flow, Hop, Onward};
-use crate::line::DelayLine;
 use crate::network::{FlowSpec, Network, PathHop, Transport};
+
+use super::lines::{Delays, Lines};
 
 /// The ways through a network.
 #[derive(Debug)]
 pub(super) struct Layout {
-    pub(super) lines: Vec<DelayLine>,
+    pub(super) lines: Lines,
     pub(super) from_link: Vec<Onward>,
-    pub(super) from_line: Vec<Onward>,
     pub(super) from_element: Vec<Onward>,
     pub(super) from_host: Vec<Hop>,
     /// The propagation delay of each link.
@@ -33,30 +32,19 @@ impl Layout {
     pub(super) fn new(network: &Network) -> Layout {
         let shared = Onward::PerFlow(vec![Hop::Sender; network.flows.len()]);
         let mut layout = Layout {
-            lines: Vec::new(),
+            lines: Lines::new(network),
             from_link: vec![shared.clone(); network.links.len()],
-            from_line: Vec::new(),
             from_element: vec![shared.clone(); network.elements.len()],
             from_host: Vec::new(),
             link_lines: Vec::new(),
             keeps_order: network.elements.iter().map(|i| i.config.keeps_order()).collect(),
             tunnel_ends: network.elements.iter().map(|i| i.config.tunnel_end()).collect(),
         };
-        for link in &network.links {
-            let line = layout.line(link.params.delay, shared.clone());
+        for (index, link) in network.links.iter().enumerate() {
+            let line = layout.lines.of_link(index, link.params.delay, shared.clone());
             layout.link_lines.push(line);
         }
         layout
-    }
-
-    /// A new line with this delay; none for a delay of zero.
-    fn line(&mut self, delay: Duration, onward: Onward) -> Option<u32> {
-        if delay.is_zero() {
-            return None;
-        }
-        self.lines.push(DelayLine::new(delay));
-        self.from_line.push(onward);
-        Some(self.lines.len() as u32 - 1)
     }
 
     pub(super) fn flow(&mut self, index: usize, spec: &FlowSpec) -> Flow {
@@ -71,11 +59,13 @@ impl Layout {
             });
             assert!(tunnels_match(ends), "{}: a tunnel on its way has one end only", spec.name);
         }
-        let data = self.path(index, &spec.forward, Hop::Receiver);
+        let many = matches!(spec.application, ApplicationConfig::Poisson(_));
+        let mut delays = Delays::new(index, !many);
+        let data = self.path(index, &mut delays, &spec.forward, Hop::Receiver);
         if spec.transport.mechanisms().is_some_and(|tcp| tcp.small_queues) {
             self.own_interface(index, data, &spec.name);
         }
-        let acks = self.path(index, &spec.reverse, Hop::Sender);
+        let acks = self.path(index, &mut delays, &spec.reverse, Hop::Sender);
         let series = index as u32;
         if let (Transport::Tcp { cc, params, ack }, ApplicationConfig::Poisson(poisson)) =
             (&spec.transport, &spec.application)
@@ -101,13 +91,13 @@ impl Layout {
     }
 
     /// Lays out a path of `flow` that ends at `end`, backwards from its end. Returns its first hop.
-    fn path(&mut self, flow: usize, path: &[PathHop], end: Hop) -> Hop {
+    fn path(&mut self, flow: usize, delays: &mut Delays, path: &[PathHop], end: Hop) -> Hop {
         let mut next = end;
         for hop in path.iter().rev() {
             match *hop {
                 PathHop::Link(link) => {
                     if let Some(line) = self.link_lines[link] {
-                        self.from_line[line as usize].set(flow, next);
+                        self.lines.onward[line as usize].set(flow, next);
                         next = Hop::Line(line);
                     }
                     self.from_link[link].set(flow, next);
@@ -118,7 +108,7 @@ impl Layout {
                     next = Hop::Element(element as u32);
                 }
                 PathHop::Delay(delay) => {
-                    if let Some(line) = self.line(delay, Onward::One(next)) {
+                    if let Some(line) = self.lines.of_flow(delays, delay, next) {
                         next = Hop::Line(line);
                     }
                 }

@@ -4,6 +4,8 @@ mod arrivals;
 mod endpoints;
 mod host;
 mod layout;
+mod lines;
+mod lookahead;
 mod observation;
 mod stall;
 
@@ -26,18 +28,24 @@ use layout::Layout;
 
 pub use observation::StreamState;
 
-/// What an event source stands for. The order of sources decides between events at the same nanosecond: after the plan
-/// (and the recorder's clock), first links, then arrivals from delay lines and elements, then timers of senders and
-/// receivers, and last those of connections that arrived during the run.
+/// What an event source of the network stands for. Ranks decide between events at the same nanosecond: after the plan
+/// (and the recorder's clock), first links, then timers of their queues, arrivals from delay lines and from elements, and
+/// then the timers of flows.
 #[derive(Clone, Copy, Debug)]
 enum Source {
     Link(u32),
     QueueTimer(u32),
     Line(u32),
     Element(u32),
+}
+
+/// Whose timer it is: those of all senders first, then those of receivers, and last those of connections that arrived
+/// during the run.
+#[derive(Clone, Copy, Debug)]
+enum Timer {
     Sender(u32),
     Receiver(u32),
-    /// The next connection of a flow that stands for many; it uses the source of that flow's sender.
+    /// The next connection of a flow that stands for many; it has the place of that flow's sender.
     Arrivals(u32),
 }
 
@@ -46,19 +54,24 @@ enum Source {
 pub struct Simulation {
     now: Time,
     end: Time,
+    /// The events of links, delay lines and elements: few sources, if many flows share their lines.
     events: EventQueue,
     sources: Vec<Source>,
+    /// The timers of flows, which come after all other events of their time.
+    timers: EventQueue,
+    timed: Vec<Timer>,
     /// When the plan or the recorder's clock is next due: before all other events of that time.
     next_plan: Time,
     /// Where the timers of queues start among the sources; none if no queue has a timer.
     first_queue_timer: Option<usize>,
     first_line: usize,
     first_element: usize,
-    first_sender: usize,
-    first_receiver: usize,
-    /// Sources and flows from here on belong to connections that arrived.
-    first_member_source: usize,
+    first_element_rank: u32,
+    /// Timers and flows from here on belong to connections that arrived.
+    first_member_timer: usize,
     first_member: usize,
+    /// See `lookahead.rs`.
+    looks_ahead: bool,
     links: Vec<Link>,
     lines: Vec<DelayLine>,
     elements: Vec<PlacedElement>,
@@ -101,38 +114,42 @@ impl Simulation {
         // queues without a timer.
         let timed_receivers =
             if flows.iter().any(|flow| flow.ends.has_receiver_timer()) { flows.len() as u32 } else { 0 };
-        let (n_links, n_lines, n_flows) = (links.len() as u32, layout.lines.len() as u32, flows.len() as u32);
+        let (n_links, n_lines) = (links.len() as u32, layout.lines.all.len() as u32);
         let timed_queues = if links.iter().any(|link| link.next_timer().is_some()) { n_links } else { 0 };
         let sources: Vec<Source> = (0..n_links)
             .map(Source::Link)
             .chain((0..timed_queues).map(Source::QueueTimer))
             .chain((0..n_lines).map(Source::Line))
             .chain((0..elements.len() as u32).map(Source::Element))
-            .chain(flows.iter().zip(0..n_flows).map(sender_source))
-            .chain((0..timed_receivers).map(Source::Receiver))
+            .collect();
+        let timed: Vec<Timer> = flows
+            .iter()
+            .zip(0..)
+            .map(sender_timer)
+            .chain((0..timed_receivers).map(Timer::Receiver))
             .collect();
         let first_line = (n_links + timed_queues) as usize;
-        let first_element = first_line + layout.lines.len();
-        let first_sender = first_element + elements.len();
         let mut simulation = Simulation {
             now: Time::ZERO,
             end: Time::ZERO + network.duration,
             events: EventQueue::new(sources.len()),
             first_line,
-            first_element,
-            first_sender,
-            first_receiver: first_sender + flows.len(),
-            first_member_source: sources.len(),
+            first_element: first_line + n_lines as usize,
+            first_element_rank: layout.lines.end(flows.len()),
+            first_member_timer: timed.len(),
             first_member: flows.len(),
+            looks_ahead: flows.len() >= lookahead::MANY_FLOWS,
             sources,
+            timers: EventQueue::new(timed.len()),
+            timed,
             next_plan: Time::ZERO,
             first_queue_timer: (timed_queues > 0).then_some(n_links as usize),
             links,
-            lines: layout.lines,
+            lines: layout.lines.all,
             elements,
             flows,
             from_link: layout.from_link,
-            from_line: layout.from_line,
+            from_line: layout.lines.onward,
             from_element: layout.from_element,
             from_host: layout.from_host,
             plan: plan.into_iter().peekable(),
@@ -177,7 +194,10 @@ impl Simulation {
         }
         let last = self.handled.saturating_add(events);
         loop {
-            let (time, source) = self.events.peek();
+            let (event, source) = self.events.peek();
+            let (timer, owner) = self.timers.peek();
+            let time = event.min(timer);
+            // The plan comes first among events of the same time.
             let planned = self.next_plan <= time;
             let time = if planned { self.next_plan } else { time };
             if time >= until {
@@ -194,16 +214,10 @@ impl Simulation {
                 if self.stalled.is_some() {
                     break;
                 }
-                continue;
-            }
-            match self.sources[source] {
-                Source::Link(i) => self.link_event(i as usize),
-                Source::Line(i) => self.line_event(i as usize, source),
-                Source::Sender(i) => self.sender_event(i as usize, source),
-                Source::Receiver(i) => self.receiver_event(i as usize, source),
-                Source::Arrivals(i) => self.arrive(i as usize, source),
-                Source::QueueTimer(i) => self.queue_timer_event(i as usize),
-                Source::Element(i) => self.element_event(i as usize),
+            } else if event <= timer {
+                self.network_event(source);
+            } else {
+                self.timer_event(owner);
             }
         }
         self.now = self.now.max(until.min(self.end));
@@ -257,6 +271,25 @@ impl Simulation {
         self.flows[self.first_member..].iter().filter(|f| f.active).count()
     }
 
+    #[inline]
+    fn network_event(&mut self, source: usize) {
+        match self.sources[source] {
+            Source::Link(i) => self.link_event(i as usize),
+            Source::Line(i) => self.line_event(i as usize, source),
+            Source::QueueTimer(i) => self.queue_timer_event(i as usize),
+            Source::Element(i) => self.element_event(i as usize),
+        }
+    }
+
+    #[inline]
+    fn timer_event(&mut self, owner: usize) {
+        match self.timed[owner] {
+            Timer::Sender(i) => self.sender_event(i as usize, owner),
+            Timer::Receiver(i) => self.receiver_event(i as usize, owner),
+            Timer::Arrivals(i) => self.arrive(i as usize, owner),
+        }
+    }
+
     fn link_event(&mut self, index: usize) {
         let mut cx = LinkCx { now: self.now, incidents: &mut self.incidents };
         let link = &mut self.links[index];
@@ -276,8 +309,13 @@ impl Simulation {
     }
 
     fn line_event(&mut self, index: usize, source: usize) {
-        if let Some((packet, next)) = self.lines[index].leave() {
-            self.events.set(source, next);
+        let line = &mut self.lines[index];
+        if let Some(packet) = line.leave() {
+            let (rank, next) = line.next();
+            self.events.set_ranked(source, rank, next);
+            if self.looks_ahead {
+                self.look_ahead(index);
+            }
             let to = self.from_line[index].of(packet.flow);
             self.forward(packet, to);
         }
@@ -338,9 +376,11 @@ impl Simulation {
         match to {
             Hop::Link(link) => self.enter_link(packet, link as usize),
             Hop::Line(line) => {
-                let line = line as usize;
-                if let Some(due) = self.lines[line].enter(packet, self.now) {
-                    self.events.set(self.first_line + line, due);
+                let source = self.first_line + line as usize;
+                let line = &mut self.lines[line as usize];
+                if line.enter(packet, self.now) {
+                    let (rank, next) = line.next();
+                    self.events.set_ranked(source, rank, next);
                 }
             }
             Hop::Element(element) => self.enter_element(packet, element as usize),
@@ -405,7 +445,7 @@ impl Simulation {
         let next = self.elements[index].next_release();
         let next = if next == Time::NEVER { next } else { next.max(self.now) };
         if self.events.time_of(source) != next {
-            self.events.set(source, next);
+            self.events.set_ranked(source, self.first_element_rank + index as u32, next);
         }
     }
 
@@ -468,6 +508,6 @@ impl Simulation {
     }
 }
 
-fn sender_source((flow, index): (&Flow, u32)) -> Source {
-    if flow.arrivals.is_some() { Source::Arrivals(index) } else { Source::Sender(index) }
+fn sender_timer((flow, index): (&Flow, u32)) -> Timer {
+    if flow.arrivals.is_some() { Timer::Arrivals(index) } else { Timer::Sender(index) }
 }

@@ -44,7 +44,7 @@ impl Simulation {
     /// When the next event is due; [`Simulation::run_until`] just after that time handles it and all others of that
     /// time.
     pub fn next_event(&self) -> Time {
-        self.events.peek().0.min(self.next_plan)
+        self.events.peek().0.min(self.timers.peek().0).min(self.next_plan)
     }
 
     /// TCP connections that exist now.

@@ -18,7 +18,8 @@ impl Simulation {
         let first = self.flows.iter().find(waits)?;
         let idle = |source: &Source| matches!(source, Source::QueueTimer(_));
         let mut rest = self.sources.iter().enumerate().filter(|(_, source)| !idle(source));
-        if rest.any(|(index, _)| self.events.time_of(index) < Time::NEVER) {
+        let timer = self.timers.peek().0;
+        if timer < Time::NEVER || rest.any(|(index, _)| self.events.time_of(index) < Time::NEVER) {
             return None;
         }
         let name = self.recorder.flow_name(first.series as usize);

@@ -7,6 +7,7 @@ use windtunnel_cc::{
     AckSample, CongestionControl, CongestionEvent, Control, EcnFeedback, ExitReason, Marked, Needs,
     PacingNeed, PathView, Phase, SentSegment, Trigger,
 };
+use windtunnel_prefetch::prefetch;
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 use windtunnel_wire::{Packet, TcpFlags};
 
@@ -53,6 +54,12 @@ pub struct Sender {
 }
 
 impl Sender {
+    /// Asks for the memory that the next ACK needs beside this: the controller.
+    #[inline]
+    pub fn prefetch(&self) {
+        prefetch(&*self.cc);
+    }
+
     /// A sender for `endpoint` under the controller `cc`.
     pub fn new(endpoint: Endpoint, cc: Box<dyn CongestionControl>) -> Sender {
         let needs = cc.needs();

@@ -26,6 +26,7 @@ mod window;
 
 use std::collections::VecDeque;
 
+use windtunnel_prefetch::prefetch;
 use windtunnel_units::{Bytes, Seq, Time};
 use windtunnel_wire::{Ecn, Options, Packet, SackBlock, TcpFlags};
 
@@ -111,6 +112,18 @@ impl Receiver {
             gro: params.gro.map(|period| Box::new(Gro::new(period, params.timestamps, endpoint.headers))),
             due: VecDeque::with_capacity(2),
             stats: ReceiverStats::default(),
+        }
+    }
+
+    /// Asks for the memory that the next segment needs beside this.
+    #[inline]
+    pub fn prefetch(&self) {
+        prefetch(self.due.as_slices().0);
+        if let Some(buffer) = &self.buffer {
+            prefetch(&**buffer);
+        }
+        if let Some(gro) = &self.gro {
+            prefetch(&**gro);
         }
     }
 

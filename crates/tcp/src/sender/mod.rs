@@ -43,6 +43,7 @@ pub use state::CaState;
 pub use stats::SenderStats;
 
 use windtunnel_cc::{CongestionControl, Control, ExitReason, Needs, PacingNeed, Phase};
+use windtunnel_prefetch::prefetch;
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 use windtunnel_wire::{Packet, TcpFlags};
 
@@ -155,6 +156,13 @@ pub struct Sender {
 }
 
 impl Sender {
+    /// Asks for the memory that the next ACK needs beside this: the oldest segment and the controller.
+    #[inline]
+    pub fn prefetch(&self) {
+        self.board.prefetch();
+        prefetch(&*self.cc);
+    }
+
     /// A sender for `endpoint` under the controller `cc`.
     pub fn new(endpoint: Endpoint, params: &TcpParams, cc: Box<dyn CongestionControl>) -> Sender {
         let mss = endpoint.mss();

@@ -71,6 +71,12 @@ impl Scoreboard {
         Scoreboard { una, nxt, data_end, losses, ..Scoreboard::default() }
     }
 
+    /// Asks for the memory of the oldest segments.
+    #[inline]
+    pub(crate) fn prefetch(&self) {
+        self.queue.prefetch();
+    }
+
     /// The segments found lost since the last call. Return the vector by [`Scoreboard::reuse`]: then a loss allocates
     /// nothing.
     pub(crate) fn take_losses(&mut self) -> Vec<SegmentId> {

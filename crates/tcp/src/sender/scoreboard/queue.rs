@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 
+use windtunnel_prefetch::{prefetch, prefetch_behind};
 use windtunnel_units::Seq;
 
 use super::segment::QueuedSegment;
@@ -41,6 +42,22 @@ impl Queue {
 
     pub(super) fn front(&self) -> Option<&QueuedSegment> {
         self.ring.front()
+    }
+
+    /// Asks for the memory that an ACK of up to three segments touches: these, the one behind them, and the places of
+    /// those that are sent then.
+    #[inline]
+    pub(super) fn prefetch(&self) {
+        for place in 0..4 {
+            if let Some(segment) = self.ring.get(place) {
+                prefetch(segment);
+            }
+        }
+        if let Some(last) = self.ring.back() {
+            prefetch(last);
+            prefetch_behind(last, 1);
+            prefetch_behind(last, 2);
+        }
     }
 
     pub(super) fn get(&self, id: u64) -> Option<&QueuedSegment> {

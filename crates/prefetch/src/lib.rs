@@ -1,0 +1,64 @@
+//! Asks the processor for memory that will soon be needed.
+//!
+//! A thousand flows do not fit into a processor's cache, and each packet needs about a hundred cache lines of its flow's
+//! state. The loop knows which flows come next, so it asks for their memory while it works for others.
+//!
+//! This is the only unsafe code of the workspace: safe Rust has no instruction for it. `docs/decisions/0019-many-flows.md`
+//! says what it gains.
+
+/// The length of a cache line in bytes.
+const LINE: usize = 64;
+
+/// Asks for all cache lines of a value; for a `Vec` or a `Box` that is not what it points to. It changes nothing but the
+/// time that the next access takes.
+#[inline]
+pub fn prefetch<T: ?Sized>(value: &T) {
+    let first: *const i8 = std::ptr::from_ref(value).cast();
+    for offset in (0..size_of_val(value)).step_by(LINE) {
+        fetch(first.wrapping_add(offset));
+    }
+}
+
+/// Asks for the place of the value that will be the `n`th behind this one in a ring or a vector, whether or not there is
+/// one.
+#[inline]
+pub fn prefetch_behind<T>(value: &T, n: usize) {
+    let place: *const i8 = std::ptr::from_ref(value).wrapping_add(n).cast();
+    for offset in (0..size_of::<T>()).step_by(LINE) {
+        fetch(place.wrapping_add(offset));
+    }
+}
+
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[expect(unsafe_code, reason = "the instruction has no safe equivalent")]
+#[inline]
+fn fetch(address: *const i8) {
+    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    // SAFETY: the instruction belongs to SSE, which every x86-64 processor has. It reads and writes nothing that a
+    // program can observe and never faults, whatever the address is.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(address) }
+}
+
+/// Other processors fetch ahead only by themselves.
+#[cfg(not(all(target_arch = "x86_64", not(miri))))]
+#[inline]
+fn fetch(_address: *const i8) {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Any value may be asked for, also one without a size or without memory, and none of them changes.
+    #[test]
+    fn values_stay_as_they_are() {
+        let (number, nothing, bytes) = (7_u64, (), [1_u8; 1000]);
+        let empty: Vec<u64> = Vec::new();
+        prefetch(&number);
+        prefetch(&nothing);
+        prefetch(&bytes[1..999]);
+        prefetch(empty.as_slice());
+        prefetch_behind(&bytes[999], 1);
+        prefetch_behind(&number, 1_000_000);
+        assert_eq!((number, bytes, empty.len()), (7, [1; 1000], 0));
+    }
+}
