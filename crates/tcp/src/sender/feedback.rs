@@ -27,10 +27,14 @@ impl Sender {
             );
             self.validate_period(ack.now);
         }
+        let may_raise = self.may_raise_cwnd(ack);
+        if may_raise {
+            self.validation.restart(ack.now);
+        }
         let sample = AckSample {
             acked: ack.acked.bytes,
             newly_delivered: ack.delivered.bytes,
-            growth_barred: self.growth_barred(ack),
+            growth_barred: !(may_raise && self.validation.grows(self.cwnd, || self.in_slow_start())),
             newly_lost: self.newly_lost,
             delivered: self.rate.delivered(),
             lost: self.rate.lost(),
@@ -45,13 +49,13 @@ impl Sender {
         self.cc.on_ack(&sample, &path);
     }
 
-    /// True while cwnd is being reduced and while it is not used, and for an ACK that acknowledges no data in order; on a
-    /// path that is known to reorder, data that it SACKs are enough (Linux `tcp_may_raise_cwnd`).
+    /// False while cwnd is being reduced, and for an ACK that acknowledges no data in order; on a path that is known to
+    /// reorder, data that it SACKs are enough (Linux `tcp_may_raise_cwnd`).
     #[inline]
-    fn growth_barred(&self, ack: &Ack) -> bool {
+    fn may_raise_cwnd(&self, ack: &Ack) -> bool {
         let reorders = self.reordering.dupthresh() > self.params.dupthresh;
         let progress = !ack.acked.is_zero() || (reorders && ack.sacked);
-        self.state.is_reducing() || !progress || !self.validation.grows(self.cwnd, || self.in_slow_start())
+        progress && !self.state.is_reducing()
     }
 
     #[inline]

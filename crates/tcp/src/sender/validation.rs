@@ -1,9 +1,9 @@
 //! Validation of cwnd: a window that is not used says nothing about the path.
 //!
 //! *Growth gate* (Linux `tcp_cwnd_validate`): cwnd grows only if it was the limit within the last window, or in slow
-//! start if at least half of it was used. *Idle times*: RFC 2861 (Linux) halves cwnd for each RTO of silence and decays
-//! it where the application uses less; RFC 5681 section 4.1 restarts from the initial window; RFC 7661 is in
-//! `pipe_ack`. spec/congestion-control section 1.6.
+//! start if at least half of it was used. *Idle times*: RFC 2861 (Linux) halves cwnd for each RTO of silence, and lets it
+//! decay where the application uses less and no ACK might have raised it for an RTO; RFC 5681 section 4.1 restarts from
+//! the initial window; RFC 7661 is in `pipe_ack`. spec/congestion-control section 1.6.
 
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 
@@ -23,7 +23,7 @@ pub(crate) struct Validation {
     cwnd_limited: bool,
     most_out: u64,
     usage_end: Seq,
-    /// RFC 2861: since when cwnd has not been the limit, and the most segments out since then.
+    /// RFC 2861: when cwnd was last the limit or might have been raised, and the most segments out since.
     unused_since: Time,
     used: u64,
     pub(crate) pipe_ack: Option<Box<PipeAck>>,
@@ -89,7 +89,7 @@ impl Validation {
         (used < cwnd).then(|| self.whole((cwnd + used) / 2))
     }
 
-    /// cwnd was set by other means than its use: the measurement of RFC 2861 restarts.
+    /// cwnd was set by other means than its use, or an ACK might have raised it: the measurement of RFC 2861 restarts.
     pub(crate) fn restart(&mut self, now: Time) {
         self.unused_since = now;
     }

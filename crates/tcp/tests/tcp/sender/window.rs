@@ -93,12 +93,15 @@ fn idle_restart() {
     assert_eq!(lab.sender.control().ssthresh, MSS * 160, "not lowered");
 }
 
-/// RFC 2861, limited by the application: a window of 160 with 20 in use goes half of the way to 20 after each RTO.
+/// Limited by the application, a window of 160 with 20 in use stays as it is while ACKs arrive: Linux measures RFC 2861's
+/// time from the last ACK that might have raised cwnd (`tcp_cong_avoid`), and an RTO never passes in between. A 6.18
+/// kernel that used 29 of 58 segments kept them for 1.9 s.
 #[test]
-fn unused_window_decays() {
+fn unused_window_stays_while_acks_arrive() {
     let mut lab = Lab::new(Setup { cwnd: 160, ssthresh: 100, ..idle(IdleRule::Rfc2861) }, Script::default());
     write_in_rounds(&mut lab, 20, 10);
-    assert!(lab.told().contains(&Told::Validation(90)), "{:?}", lab.told());
+    assert_eq!(lab.cwnd(), 160);
+    assert!(!lab.told().iter().any(|told| matches!(told, Told::Validation(_))), "{:?}", lab.told());
 }
 
 /// RFC 7661: an unused window stays over idle times and does not grow; a loss falls back to half of what was used.
