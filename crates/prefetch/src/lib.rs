@@ -13,19 +13,26 @@ const LINE: usize = 64;
 /// time that the next access takes.
 #[inline]
 pub fn prefetch<T: ?Sized>(value: &T) {
-    let first: *const i8 = std::ptr::from_ref(value).cast();
-    for offset in (0..size_of_val(value)).step_by(LINE) {
-        fetch(first.wrapping_add(offset));
-    }
+    lines(std::ptr::from_ref(value).cast(), size_of_val(value));
+}
+
+/// Asks for the first `bytes` bytes of a value.
+#[inline]
+pub fn prefetch_first<T>(value: &T, bytes: usize) {
+    lines(std::ptr::from_ref(value).cast(), bytes);
 }
 
 /// Asks for the place of the value that will be the `n`th behind this one in a ring or a vector, whether or not there is
 /// one.
 #[inline]
 pub fn prefetch_behind<T>(value: &T, n: usize) {
-    let place: *const i8 = std::ptr::from_ref(value).wrapping_add(n).cast();
-    for offset in (0..size_of::<T>()).step_by(LINE) {
-        fetch(place.wrapping_add(offset));
+    lines(std::ptr::from_ref(value).wrapping_add(n).cast(), size_of::<T>());
+}
+
+#[inline]
+fn lines(first: *const i8, bytes: usize) {
+    for offset in (0..bytes).step_by(LINE) {
+        fetch(first.wrapping_add(offset));
     }
 }
 
@@ -57,6 +64,7 @@ mod tests {
         prefetch(&nothing);
         prefetch(&bytes[1..999]);
         prefetch(empty.as_slice());
+        prefetch_first(&bytes, 100);
         prefetch_behind(&bytes[999], 1);
         prefetch_behind(&number, 1_000_000);
         assert_eq!((number, bytes, empty.len()), (7, [1; 1000], 0));

@@ -99,6 +99,8 @@ impl Ends {
         match (self, hop) {
             (Ends::Tcp { sender, .. }, Hop::Sender) => prefetch(&**sender),
             (Ends::Tcp { receiver, .. }, Hop::Receiver) => prefetch(&**receiver),
+            (Ends::Ideal { sender, .. }, Hop::Sender) => prefetch(sender),
+            (Ends::Ideal { receiver, .. }, Hop::Receiver) => prefetch(receiver),
             _ => {}
         }
     }

@@ -1,6 +1,9 @@
 //! The record of a flow: per interval, and per segment between window edges.
 
+use std::mem::offset_of;
+
 use windtunnel_cc::ExitReason;
+use windtunnel_prefetch::prefetch_first;
 use windtunnel_units::{Bytes, Duration, Time};
 
 use super::columns::columns;
@@ -55,7 +58,10 @@ pub(super) struct FlowInfo {
 
 /// Sums over an interval.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub(crate) struct FlowSums {
+    pub(crate) drops: DropSummary,
+    pub(crate) corrupted: u64,
     pub(crate) received: Bytes,
     pub(crate) payload: Bytes,
     pub(crate) ce: u64,
@@ -67,8 +73,6 @@ pub(crate) struct FlowSums {
     cwnd_area: f64,
     cwnd_min: Bytes,
     cwnd_max: Bytes,
-    pub(crate) drops: DropSummary,
-    pub(crate) corrupted: u64,
 }
 
 impl FlowSums {
@@ -107,11 +111,12 @@ impl FlowSums {
 
 /// Totals over a segment of the run.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct FlowTotals {
-    /// Nothing before the first interval of the segment.
-    sums: Option<FlowSums>,
     /// Precise to 0.4 %: each of a thousand flows has its own histogram, and all should stay in the cache.
     rtt: Buckets<8>,
+    /// Nothing before the first interval of the segment.
+    sums: Option<FlowSums>,
     counters: Counters,
     transfers: Option<Box<TransferTotals>>,
     datagrams: Option<Box<DatagramTotals>>,
@@ -159,14 +164,12 @@ impl FlowTotals {
     }
 }
 
-/// The recorder of one flow.
+/// The recorder of one flow. What each packet changes lies together, up to the first part of the totals: with many flows,
+/// every cache line counts.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct FlowRecorder {
     pub(crate) sums: FlowSums,
-    /// The totals of the current segment.
-    pub(super) totals: FlowTotals,
-    /// The sender's counts at the start of the interval.
-    counted: Counters,
     /// It has one congestion window. Datagrams have none, and a flow that stands for many connections has several.
     has_window: bool,
     cwnd: Bytes,
@@ -176,8 +179,12 @@ pub(crate) struct FlowRecorder {
     in_flight: Bytes,
     first_received: Option<Time>,
     last_received: Time,
-    slow_start_exit: Option<(Time, Bytes, ExitReason)>,
     in_slow_start: bool,
+    /// The totals of the current segment.
+    pub(super) totals: FlowTotals,
+    /// The sender's counts at the start of the interval.
+    counted: Counters,
+    slow_start_exit: Option<(Time, Bytes, ExitReason)>,
 }
 
 /// The state of a sender that has a window, after an ACK.
@@ -193,9 +200,15 @@ pub(crate) struct WindowState {
 }
 
 impl FlowRecorder {
-    /// Asks for the memory that the next ACK needs beside this.
+    /// Asks for what each packet changes.
     #[inline]
     pub(super) fn prefetch(&self) {
+        prefetch_first(self, offset_of!(FlowRecorder, totals) + size_of_val(&self.totals.rtt));
+    }
+
+    /// Asks for what that points to.
+    #[inline]
+    pub(super) fn prefetch_details(&self) {
         self.totals.rtt.prefetch();
     }
 

@@ -24,7 +24,6 @@ mod thinned;
 mod transfers;
 
 use windtunnel_cc::ExitReason;
-use windtunnel_prefetch::prefetch;
 use windtunnel_qdisc::ecn::Outcome;
 use windtunnel_qdisc::{Dropped, QueueStats, Signal};
 use windtunnel_tcp::WindowScale;
@@ -196,7 +195,7 @@ impl Recorder {
     /// Asks for the memory of a flow's record.
     #[inline]
     pub(crate) fn prefetch(&self, series: usize) {
-        prefetch(&self.flows[series]);
+        self.flows[series].prefetch();
         if let Some(points) = &self.points {
             points.prefetch(series);
         }
@@ -205,7 +204,7 @@ impl Recorder {
     /// Asks for what that record points to.
     #[inline]
     pub(crate) fn prefetch_details(&self, series: usize) {
-        self.flows[series].prefetch();
+        self.flows[series].prefetch_details();
     }
 
     /// A packet left a queue.

@@ -5,8 +5,6 @@
 //! memory is fetched while others are at work. That goes in steps: a pointer must have arrived before what it points to
 //! can be asked for.
 
-use windtunnel_prefetch::prefetch;
-
 use super::Simulation;
 
 /// From this number of flows on it pays: their state fills half of a second-level cache of 1 MiB.
@@ -26,7 +24,7 @@ impl Simulation {
         let (line, onward) = (&self.lines[line], &self.from_line[line]);
         line.prefetch(PACKET);
         if let Some(packet) = line.ahead(FLOW) {
-            prefetch(&self.flows[packet.flow.index()]);
+            self.flows[packet.flow.index()].prefetch();
         }
         if let Some(packet) = line.ahead(ENDS) {
             let flow = &self.flows[packet.flow.index()];
