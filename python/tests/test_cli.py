@@ -15,6 +15,7 @@ import tomllib
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import PROGRAM, SCENARIO, Cli, environment
@@ -509,6 +510,7 @@ def test_export_packets(cli: Cli, tmp_path: Path) -> None:
     """The options of a capture reach its file: all points, raw IPv6, whole packets."""
     from packets import recorded
 
+    from windtunnel.contract import COLUMNS, TABLES
     from windtunnel.folder import load as load_folder
 
     run = recorded()
@@ -524,7 +526,10 @@ def test_export_packets(cli: Cli, tmp_path: Path) -> None:
     (folder / "summary.json").write_text(json.dumps(document), encoding="utf-8")
     (folder / "scenario.toml").write_text("", encoding="utf-8")
     pq.write_table(run.table("packets"), folder / "packets.parquet")
-    assert set(load_folder(folder).tables) == {"packets"}
+    for name in TABLES:
+        columns = {column: pa.array([], pa.uint32()) for column in COLUMNS[name]}
+        pq.write_table(pa.table(columns), folder / f"{name}.parquet")
+    assert set(load_folder(folder).tables) == {"packets", *TABLES}
     done = cli("export", folder, "--pcapng", "s.pcapng")
     assert (done.returncode, done.stdout, done.stderr) == (0, "s.pcapng\n", "")
     capture = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from windtunnel.result import RunResult
@@ -65,7 +66,7 @@ def connections(result: RunResult) -> list[Connection]:
     """The connections of all flows, in order. A key that the scenario lacks has its default."""
     scenario: Mapping[str, Any] = result.meta.get("scenario") or {}
     mtu = _bytes(scenario.get("mtu", 1500))
-    groups = list(_members(scenario))
+    groups = list(islice(_members(scenario), len(result.flows)))
     found = []
     for index, flow in enumerate(result.flows):
         group = groups[index] if index < len(groups) else {}
