@@ -348,7 +348,7 @@ def test_stdout_on_a_full_disk(cli: Cli, scenario: Path) -> None:
 
 def test_closed_pipe_is_silent() -> None:
     """`windtunnel list | head -1` ends quietly: the reader has read all it wanted."""
-    for arguments in (["list"], ["schema"], ["list", "--json"]):
+    for arguments in (["list"], ["schema"], ["list", "--json"], ["--help"]):
         command = [sys.executable, *PROGRAM, *arguments]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()) as process:
             assert process.stdout is not None
@@ -361,9 +361,12 @@ def test_closed_pipe_is_silent() -> None:
 # --- interrupts and progress ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("number", "code", "message"), [(signal.SIGINT, 130, b"stopped"), (signal.SIGTERM, 143, b"")])
+@pytest.mark.parametrize(
+    ("number", "code", "message"),
+    [(signal.SIGINT, 130, b"stopped"), (signal.SIGTERM, 143, b""), (signal.SIGHUP, 129, b"")],
+)
 def test_interrupted_run_leaves_nothing(tmp_path: Path, number: int, code: int, message: bytes) -> None:
-    """Ctrl-C and SIGTERM stop a run at once; no folder, no temporary file, no traceback."""
+    """Ctrl-C, SIGTERM and the end of the terminal stop a run at once; no folder, no temporary file, no traceback."""
     (tmp_path / "long.toml").write_text(LONG, encoding="utf-8")
     command = [sys.executable, *PROGRAM, "run", "long.toml"]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, env=environment()) as process:
