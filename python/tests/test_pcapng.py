@@ -234,6 +234,7 @@ def test_what_cannot_be_exported(result: RunResult, tmp_path: Path) -> None:
     wrong = [
         (without, r"no packets.*packets = true"),
         (recorded({k: v for k, v in table.items() if k != "cwnd"}), "lack cwnd"),
+        (recorded({**table, "flags": table["flags"] * np.nan}), "no whole numbers in flags"),
         (recorded({**table, "flow": flow}), "packet 3: flow 9 is not one of 3"),
     ]
     for bad, message in wrong:

@@ -30,7 +30,7 @@ _DOCUMENT = {"schema_version": WHOLE, "meta": OBJECT, "flows": LIST, "queues": L
 _DOCUMENT_MORE = {"stalled": OBJECT, "impairments": LIST}
 _META = {"duration_s": NUMBER, "seed": WHOLE, "digest": TEXT, "packets": WHOLE, "events": WHOLE}
 _META_MORE = {"title": TEXT, "version": TEXT, "scenario": OBJECT, "foreign": LIST}
-_FLOW = {"name": TEXT, "cc": TEXT}
+_FLOW = {"name": TEXT, "cc": TEXT, "goodput_mbps": NUMBER}
 _FLOW_MORE = {"application": TEXT, "first_packet_s": NUMBER, "last_packet_s": NUMBER, "datagrams": OBJECT}
 _QUEUE = {"name": TEXT}
 _SCENARIO_MORE = {"mtu": TEXT, "tcp": OBJECT, "flow": LIST}
@@ -147,8 +147,8 @@ class _Checker:
         self.keys("", document, _DOCUMENT, _DOCUMENT_MORE)
         meta = document["meta"]
         self.keys("meta", meta, _META, _META_MORE)
-        if not meta["duration_s"] > 0:
-            raise self.wrong("meta.duration_s", "is not positive")
+        if not 0 < meta["duration_s"] < 2**64 / 1e9:
+            raise self.wrong("meta.duration_s", "is no time of a run")
         for name, needed, more in (
             ("flows", _FLOW, _FLOW_MORE),
             ("queues", _QUEUE, {}),
@@ -181,6 +181,9 @@ class _Checker:
         odd = isinstance(value, bool) or (isinstance(value, float) and not math.isfinite(value))
         if odd or not isinstance(value, types):
             raise self.wrong(place, f"is not {words}")
+        # The simulation counts in 64 bits, nanoseconds included.
+        if isinstance(value, int | float) and not abs(value) < 2**64:
+            raise self.wrong(place, "is out of range")
 
     def wrong(self, place: str, what: str) -> InputError:
         return InputError(f"{self.file}: {place} {what}")

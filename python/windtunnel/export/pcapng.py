@@ -89,6 +89,8 @@ def _columns(result: RunResult) -> dict[str, npt.NDArray[np.generic]]:
         table = {**table, "connection": table["flow"]}
     if missing := [name for name in _COLUMNS if name not in table]:
         raise InputError(f"the packets of the result lack {', '.join(missing)}: was it made by another version?")
+    if broken := [name for name in _COLUMNS if table[name].dtype.kind not in "iub"]:
+        raise InputError(f"the packets of the result have no whole numbers in {', '.join(broken)}")
     columns = {name: np.ascontiguousarray(table[name], dtype) for name, dtype in _COLUMNS.items()}
     time = columns["t_ns"]
     if np.any(time[1:] < time[:-1]):
