@@ -156,7 +156,8 @@ def _mds(run: Recording) -> None:
 
 def recorded(table: dict[str, npt.NDArray[np.generic]] | None = None) -> RunResult:
     """The result of a run with these packets."""
-    flows = [{"name": name, "cc": cc} for name, cc in (("cubic", "cubic"), ("mds", "reno-mds"), ("voice", "cbr"))]
+    names = (("cubic", "cubic"), ("mds", "reno-mds"), ("voice", "cbr"))
+    flows = [{"name": name, "cc": cc, "goodput_mbps": 0.0} for name, cc in names]
     scenario = {
         "mtu": "1500 B",
         "flow": [

@@ -15,6 +15,7 @@ import tomllib
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import PROGRAM, SCENARIO, Cli, environment
@@ -347,7 +348,7 @@ def test_stdout_on_a_full_disk(cli: Cli, scenario: Path) -> None:
 
 def test_closed_pipe_is_silent() -> None:
     """`windtunnel list | head -1` ends quietly: the reader has read all it wanted."""
-    for arguments in (["list"], ["schema"], ["list", "--json"]):
+    for arguments in (["list"], ["schema"], ["list", "--json"], ["--help"]):
         command = [sys.executable, *PROGRAM, *arguments]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()) as process:
             assert process.stdout is not None
@@ -360,9 +361,12 @@ def test_closed_pipe_is_silent() -> None:
 # --- interrupts and progress ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("number", "code", "message"), [(signal.SIGINT, 130, b"stopped"), (signal.SIGTERM, 143, b"")])
+@pytest.mark.parametrize(
+    ("number", "code", "message"),
+    [(signal.SIGINT, 130, b"stopped"), (signal.SIGTERM, 143, b""), (signal.SIGHUP, 129, b"")],
+)
 def test_interrupted_run_leaves_nothing(tmp_path: Path, number: int, code: int, message: bytes) -> None:
-    """Ctrl-C and SIGTERM stop a run at once; no folder, no temporary file, no traceback."""
+    """Ctrl-C, SIGTERM and the end of the terminal stop a run at once; no folder, no temporary file, no traceback."""
     (tmp_path / "long.toml").write_text(LONG, encoding="utf-8")
     command = [sys.executable, *PROGRAM, "run", "long.toml"]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, env=environment()) as process:
@@ -509,6 +513,7 @@ def test_export_packets(cli: Cli, tmp_path: Path) -> None:
     """The options of a capture reach its file: all points, raw IPv6, whole packets."""
     from packets import recorded
 
+    from windtunnel.contract import COLUMNS, TABLES
     from windtunnel.folder import load as load_folder
 
     run = recorded()
@@ -524,7 +529,10 @@ def test_export_packets(cli: Cli, tmp_path: Path) -> None:
     (folder / "summary.json").write_text(json.dumps(document), encoding="utf-8")
     (folder / "scenario.toml").write_text("", encoding="utf-8")
     pq.write_table(run.table("packets"), folder / "packets.parquet")
-    assert set(load_folder(folder).tables) == {"packets"}
+    for name in TABLES:
+        columns = {column: pa.array([], pa.uint32()) for column in COLUMNS[name]}
+        pq.write_table(pa.table(columns), folder / f"{name}.parquet")
+    assert set(load_folder(folder).tables) == {"packets", *TABLES}
     done = cli("export", folder, "--pcapng", "s.pcapng")
     assert (done.returncode, done.stdout, done.stderr) == (0, "s.pcapng\n", "")
     capture = (

@@ -161,7 +161,7 @@ def test_what_is_no_result_folder(result: RunResult, tmp_path: Path) -> None:
     for wrong, expected in [
         (text[:-20], "is not JSON"),
         ("[]", "no schema_version"),
-        ('{"schema_version": 1}', "meta, flows, queues, windows, duration_s"),
+        ('{"schema_version": 1}', "meta, flows, queues, windows missing"),
         (text.replace('"schema_version": 2', '"schema_version": 99'), "reads up to 2"),
     ]:
         summary.write_text(wrong, encoding="utf-8")

@@ -12,7 +12,7 @@ import pytest
 from packets import ACK, AE, CE, ECT0, ECT1, MDS_DSCP, MSS, Recording, recorded, recording
 from tshark import CHAT, COMMENT, NOTE, needs_tshark, tshark
 
-from windtunnel import InputError, RunResult
+from windtunnel import InputError, RunResult, Scenario
 from windtunnel.export import export_file
 from windtunnel.export.pcapng import POINTS
 
@@ -187,6 +187,27 @@ def test_many_flows_are_still_tcp(tmp_path: Path) -> None:
     assert len({row[0] for row in tshark(path, "tcp.stream")}) == len(range(0, 1000, 13))
 
 
+@needs_tshark
+def test_connections_that_arrive(tmp_path: Path) -> None:
+    """A run with `poisson`: one interface per flow; a stream with one SYN for each connection that was admitted."""
+    path = {"rtt": "20 ms"}
+    web = {"name": "web", "cc": "reno", "app": {"kind": "poisson", "load": "2 Mbit/s"}, **path}
+    record = {"packets": True, "points": "0 s"}
+    flows = [{"name": "bulk", "cc": "reno", **path}, web]
+    run = Scenario(duration="2 s", flows=flows, bottleneck={"rate": "10 Mbit/s"}, record=record).run()
+    table = run.tables["packets"]
+    assert set(table["flow"].tolist()) == {0, 1}
+    arrived = run.flows[1]["transfers"]["arrived"]
+    assert arrived > 10
+    syns = tshark(
+        capture(run, tmp_path / "x.pcapng", snaplen=0),
+        *("frame.interface_name", "tcp.stream", "ip.dst", "tcp.dstport", "tcp.checksum.status"),
+        only="tcp.flags.syn == 1 && tcp.flags.ack == 0",
+    )
+    expected = [["snd.web", str(stream), "198.51.100.2", "5201", "1"] for stream in range(1, 1 + arrived)]
+    assert syns == [["snd.bulk", "0", "198.51.100.1", "5201", "1"], *expected]
+
+
 def test_equal_runs_give_equal_files(result: RunResult, tmp_path: Path) -> None:
     one = capture(result, tmp_path / "1.pcapng", points=POINTS)
     two = capture(recorded(), tmp_path / "2.pcapng", points=POINTS)
@@ -213,6 +234,7 @@ def test_what_cannot_be_exported(result: RunResult, tmp_path: Path) -> None:
     wrong = [
         (without, r"no packets.*packets = true"),
         (recorded({k: v for k, v in table.items() if k != "cwnd"}), "lack cwnd"),
+        (recorded({**table, "flags": table["flags"] * np.nan}), "no whole numbers in flags"),
         (recorded({**table, "flow": flow}), "packet 3: flow 9 is not one of 3"),
     ]
     for bad, message in wrong:

@@ -397,7 +397,7 @@ class RunResult:
         - ``dequeue_events``: t_ns, queue, flow, seq, size, sojourn_ns, mark (0 none, 1 SCE, 2 CE, 3 drop); and, if
           any queue has a sigma-delta modulator, its state afterwards: acc, mds_osc, conv_osc (NaN at other queues)
         - ``ack_events``: t_ns, flow, ack, rtt_ns, srtt_ns, feedback (bit 0 ECE, bit 1 ESCE), cwnd, in_flight,
-          slow_start
+          slow_start; flows that stand for many connections have none
 
         With ``record.packets = true`` every packet at every place of its way:
 
@@ -408,6 +408,10 @@ class RunResult:
           drop (why it was lost right after this place: 0 it was not, 1 full queue, 2 AQM, 3 medium, 4 overlimit),
           retransmission; and of the sender after it has sent the packet: cwnd, ssthresh, srtt_ns, state, limit,
           in_flight
+
+        Where connections arrive during the run (``app = "poisson"``), ``dequeue_events`` and ``packets`` have a last
+        column ``connection``: the flow's own number for a flow that is one connection; the others are counted from the
+        number of flows on, in the order of their arrival.
         """
 
 def run(

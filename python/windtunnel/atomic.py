@@ -1,17 +1,17 @@
 """A folder that appears complete or not at all.
 
-It is written beside its place under a temporary name and then renamed, which a file system does at once or not at all.
-Whatever goes wrong before, an interrupt or a full disk included, leaves nothing behind.
+It is written beside its place under a temporary name (``stage.py``) and then renamed, which a file system does at once
+or not at all. Whatever goes wrong before, an interrupt or a full disk included, leaves nothing behind; what a process
+that was killed leaves, the next one removes.
 """
 
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from windtunnel.errors import InputError, reason
+from windtunnel.stage import stage_for, sweep
 
 #: Tells whether an existing folder is of the kind that is about to be written, and may be replaced.
 Recognise = Callable[[Path], bool]
@@ -20,8 +20,9 @@ Recognise = Callable[[Path], bool]
 def check_free(path: Path, *, force: bool, ours: Recognise) -> None:
     """Refuse a place that is taken. With ``force`` a folder of ours may be replaced, nothing else.
 
-    Raises InputError.
+    What killed processes left beside it is removed, or put back, first. Raises InputError.
     """
+    sweep(path.parent)
     if not os.path.lexists(path):
         return
     if not force:
@@ -44,15 +45,15 @@ def staged(path: Path, *, force: bool, ours: Recognise) -> Iterator[Path]:
         made = _make_parents(path.parent)
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {reason(error)}") from None
-    stage: Path | None = None
     try:
-        stage = Path(tempfile.mkdtemp(prefix=f".{path.name[:100]}.", suffix=".partial", dir=path.parent))
-        stage.chmod(0o777 & ~_umask())
-        yield stage
-        _replace(stage, path, force=force, ours=ours)
+        with stage_for(path) as stage:
+            stage.path.mkdir()
+            yield stage.path
+            check_free(path, force=force, ours=ours)  # again: a run takes a while
+            if path.exists():
+                path.rename(stage.aside)
+            stage.path.rename(path)
     except BaseException as error:
-        if stage is not None:
-            shutil.rmtree(stage, ignore_errors=True)
         for parent in reversed(made):
             with suppress(OSError):  # another process may have put something there
                 parent.rmdir()
@@ -64,40 +65,17 @@ def staged(path: Path, *, force: bool, ours: Recognise) -> Iterator[Path]:
 @contextmanager
 def staged_file(path: Path, *, force: bool) -> Iterator[Path]:
     """A file to write, which becomes ``path`` when the block ends well. Raises InputError."""
+    sweep(path.parent)
     if os.path.lexists(path) and not force:
         raise InputError(f"{path}: exists already; choose another name with --out, or replace it with --force")
     if path.is_dir():
         raise InputError(f"{path}: is a folder, and is not replaced")
-    stage = path.with_name(f".{path.stem[:100]}.{os.getpid()}.partial{path.suffix}")
     try:
-        yield stage
-        stage.replace(path)
+        with stage_for(path) as stage:
+            yield stage.path
+            stage.path.replace(path)
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {reason(error)}") from None
-    finally:
-        with suppress(OSError):
-            stage.unlink(missing_ok=True)
-
-
-@contextmanager
-def set_aside(path: Path, *, force: bool, ours: Recognise) -> Iterator[None]:
-    """Take an existing folder away while another writes its successor; without one it comes back.
-
-    Raises InputError.
-    """
-    check_free(path, force=force, ours=ours)
-    if not path.exists():
-        yield
-        return
-    aside = path.with_name(f".{path.name[:100]}.{os.getpid()}.replaced")
-    path.rename(aside)
-    try:
-        yield
-    finally:
-        if path.exists():
-            shutil.rmtree(aside, ignore_errors=True)
-        else:
-            aside.rename(path)
 
 
 def _make_parents(folder: Path) -> list[Path]:
@@ -117,24 +95,3 @@ def _make_parents(folder: Path) -> list[Path]:
             each.rmdir()
         raise
     return made
-
-
-def _replace(stage: Path, path: Path, *, force: bool, ours: Recognise) -> None:
-    check_free(path, force=force, ours=ours)  # again: a run takes a while
-    if not path.exists():
-        stage.rename(path)
-        return
-    aside = stage.with_suffix(".replaced")
-    path.rename(aside)
-    try:
-        stage.rename(path)
-    except BaseException:
-        aside.rename(path)
-        raise
-    shutil.rmtree(aside, ignore_errors=True)
-
-
-def _umask() -> int:
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask

@@ -1,4 +1,4 @@
-"""What went wrong outside a scenario: a file, a folder, an argument."""
+"""What went wrong outside a scenario: a file, a folder, an argument, a run."""
 
 import errno
 from collections.abc import Iterable
@@ -20,6 +20,10 @@ _REASONS = {
 
 class InputError(ValueError):
     """Input that cannot be used. ``str(error)`` is the whole message, ready to print."""
+
+
+class RunFailedError(RuntimeError):
+    """A run that failed although its input was valid."""
 
 
 def reason(error: OSError) -> str:

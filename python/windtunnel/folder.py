@@ -17,24 +17,27 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
-from typing import Any
 
 from windtunnel.atomic import check_free, staged
 from windtunnel.errors import InputError, reason
-from windtunnel.result import SCHEMA_VERSION, RunResult, Table
+from windtunnel.result import RunResult
 
 _SUBFOLDERS = {"_points": "points", "_events": "events"}
 FIGURE_FORMATS = ("png", "svg")
+_SUMMARY = "summary.json"
 
 
 def is_result(folder: Path) -> bool:
-    """Whether a folder was written by :func:`save`."""
+    """Whether a folder was written by :func:`save`, of whichever version, and even if its tables are damaged."""
+    from windtunnel.contract import is_summary
+
+    file = folder / _SUMMARY
     try:
-        document = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return file.is_file() and is_summary(json.loads(file.read_text(encoding="utf-8")))
+    except (OSError, ValueError, RecursionError):
         return False
-    return isinstance(document, dict) and "schema_version" in document
 
 
 def check_place(path: Path, *, force: bool) -> None:
@@ -51,6 +54,7 @@ def save(result: RunResult, path: Path, *, force: bool = False, figures: bool = 
     Never overwrites without ``force``; with it, overwrites only a result folder. ``figures=False`` omits PNG and SVG.
     Raises InputError if the place is taken, cannot be written to, or the disk is full.
     """
+    load_libraries(figures=figures)
     with staged(path, force=force, ours=is_result) as stage:
         (stage / "scenario.toml").write_text(result.meta["scenario_toml"], encoding="utf-8")
         for name in result.tables:
@@ -61,29 +65,42 @@ def save(result: RunResult, path: Path, *, force: bool = False, figures: bool = 
 
         write_report(result, stage / "report.html", title=result.title or path.name)
         # Written last, because this file makes the folder a result folder.
-        (stage / "summary.json").write_text(result.to_json(), encoding="utf-8")
+        (stage / _SUMMARY).write_text(result.to_json(), encoding="utf-8")
     return path
 
 
 def load(path: str | Path) -> RunResult:
-    """Read a result folder back. Raises InputError if it is not one, or is of a newer version."""
+    """Read a result folder back. Raises InputError if it is not one, is damaged, or is of a newer version."""
+    from windtunnel.contract import check_tables, read_summary, read_table, read_text
+
     path = Path(path)
-    document = _read_summary(path)
-    meta = dict(document["meta"])
-    try:
-        meta["scenario_toml"] = (path / "scenario.toml").read_text(encoding="utf-8")
-        files = sorted(f for pattern in ("*.parquet", "*/*.parquet") for f in path.glob(pattern))
-        tables = {file.stem: _read_table(file) for file in files}
-    except (OSError, UnicodeDecodeError) as error:
-        why = reason(error) if isinstance(error, OSError) else str(error)
-        raise InputError(f"{path}: cannot be read: {why}") from None
+    _check_folder(path)
+    document = read_summary(path / _SUMMARY)
+    meta = {**document["meta"], "scenario_toml": read_text(path / "scenario.toml")}
+    files = sorted(f for pattern in ("*.parquet", "*/*.parquet") for f in path.glob(pattern))
+    tables = {file.stem: read_table(file) for file in files}
+    check_tables(path, tables, document)
     summary = {key: meta[key] for key in ("duration_s", "seed", "digest", "packets", "events")}
     for part in ("flows", "queues", "windows"):
         summary[part] = document[part]
     # Version 1 did not have these.
     summary["stalled"] = document.get("stalled")
-    summary["impairments"] = document.get("impairments", [])
+    summary["impairments"] = document.get("impairments") or []
     return RunResult(summary, tables, meta)
+
+
+def _check_folder(path: Path) -> None:
+    """Refuse a path that is no result folder. Raises InputError."""
+    try:
+        what = None if os.path.lexists(path / _SUMMARY) else "is not a result folder: it has no summary.json"
+        if what and not path.exists():
+            what = "there is no such folder"
+    except OSError as error:
+        what = f"cannot be read: {reason(error)}"
+    except ValueError:  # a NUL in the name
+        what = "is not the name of a folder"
+    if what:
+        raise InputError(f"{path}: {what}")
 
 
 def _table_file(name: str) -> Path:
@@ -93,22 +110,26 @@ def _table_file(name: str) -> Path:
     return Path(f"{name}.parquet")
 
 
+def load_libraries(*, figures: bool) -> None:
+    """Load what :func:`save` needs, while nothing is half-written: for lack of memory this may end the process.
+
+    OpenBLAS does not return from its first use if it gets no memory.
+    """
+    import numpy as np
+    import pyarrow.parquet  # noqa: F401
+
+    import windtunnel.report
+
+    np.linalg.inv(np.eye(2))
+    if figures:
+        import windtunnel.figures  # noqa: F401
+
+
 def _write_table(result: RunResult, name: str, file: Path) -> None:
     import pyarrow.parquet as pq
 
     file.parent.mkdir(exist_ok=True)
     pq.write_table(result.table(name), file, compression="zstd")
-
-
-def _read_table(file: Path) -> Table:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        table = pq.read_table(file)
-    except pa.ArrowInvalid as error:
-        raise InputError(f"{file}: is not a Parquet file: {error}") from None
-    return {name: table[name].to_numpy() for name in table.column_names}
 
 
 def _write_figures(result: RunResult, stage: Path) -> None:
@@ -117,28 +138,3 @@ def _write_figures(result: RunResult, stage: Path) -> None:
     figure = four_panel(result)
     for extension in FIGURE_FORMATS:
         write_figure(figure, stage / f"figure.{extension}")
-
-
-def _read_summary(path: Path) -> dict[str, Any]:
-    """``summary.json``, checked for the keys that :func:`load` needs."""
-    file = path / "summary.json"
-    try:
-        document = json.loads(file.read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError):
-        what = "there is no such folder" if not path.exists() else "is not a result folder: it has no summary.json"
-        raise InputError(f"{path}: {what}") from None
-    except OSError as error:
-        raise InputError(f"{file}: cannot be read: {reason(error)}") from None
-    except ValueError as error:
-        raise InputError(f"{file}: is not JSON: {error}") from None
-    version = document.get("schema_version") if isinstance(document, dict) else None
-    if not isinstance(version, int):
-        raise InputError(f"{file}: is not the summary of a run: it has no schema_version")
-    if version > SCHEMA_VERSION:
-        raise InputError(f"{file}: has schema version {version}; this windtunnel reads up to {SCHEMA_VERSION}")
-    missing = [key for key in ("meta", "flows", "queues", "windows") if key not in document]
-    missing += [k for k in ("duration_s", "seed", "digest", "packets", "events") if k not in document.get("meta", {})]
-    if missing:
-        raise InputError(f"{file}: is not the summary of a run: {', '.join(missing)} missing")
-    summary: dict[str, Any] = document
-    return summary

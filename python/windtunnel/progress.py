@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from windtunnel.printable import printable
+
 
 @contextmanager
 def progress_bar(title: str, console: Console) -> Iterator[Callable[[float], bool] | None]:
@@ -25,7 +27,7 @@ def progress_bar(title: str, console: Console) -> Iterator[Callable[[float], boo
         TimeRemainingColumn(compact=True),
     )
     with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(title, total=1.0)
+        task = bar.add_task(printable(title), total=1.0)
 
         def update(share: float) -> bool:
             bar.update(task, completed=share)

@@ -8,12 +8,11 @@ memory is that of the whole process, including the interpreter.
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+from windtunnel.workers import run_python
 
 _HERE = Path(__file__).parent
 
@@ -122,8 +121,7 @@ def _reaches(speed: float | None, required: float | None) -> bool:
 
 
 def _run(work: Work) -> dict[str, Any]:
-    command: Sequence[str] = (sys.executable, "-m", "windtunnel.bench.worker", str(work.file))
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = run_python(["-m", "windtunnel.bench.worker", str(work.file)])
     if done.returncode != 0:
         # The last line of a traceback says what happened.
         what = done.stderr.strip().splitlines()

@@ -1,6 +1,7 @@
 """One run of one work, in a process of its own: ``python -m windtunnel.bench.worker FILE`` prints JSON.
 
 A Python file of the same name is the work's plugin; the class that it registers counts ACKs in its attribute ``acks``.
+The process ends when its standard input does, and so with the one that started it.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ from typing import Any
 import numpy as np  # noqa: F401
 
 from windtunnel import _core
+from windtunnel.workers import end_with_parent
 
 
 def main() -> None:
     """Run the scenario file named on the command line."""
+    end_with_parent()
     file = Path(sys.argv[1])
     text = file.read_text(encoding="utf-8")
     controllers = load(file.with_suffix(".py"))

@@ -1,8 +1,8 @@
 """All commands of ``windtunnel``."""
 
-import signal
+import os
 import sys
-from types import FrameType
+import traceback
 from typing import Annotated
 
 import typer
@@ -16,7 +16,9 @@ from windtunnel.cli.plot import plot
 from windtunnel.cli.reproduce import reproduce
 from windtunnel.cli.run import run
 from windtunnel.cli.schema import schema
+from windtunnel.cli.signals import end_cleanly
 from windtunnel.cli.validate import validate
+from windtunnel.printable import printable_lines
 
 app = typer.Typer(
     cls=Commands,
@@ -58,10 +60,20 @@ def windtunnel(
 
 def main() -> None:
     """Entry point of the ``windtunnel`` command."""
-    # SIGTERM cleans up as Ctrl-C does: nothing half-written stays behind.
-    signal.signal(signal.SIGTERM, _terminate)
-    app(prog_name="windtunnel")
+    end_cleanly()
+    os.environ.update(_LIBRARIES)
+    try:
+        app(prog_name="windtunnel")
+    except Exception:
+        # A defect: its traceback, in which texts of a scenario may occur.
+        sys.stderr.write(printable_lines(traceback.format_exc()))
+        sys.exit(1)
 
 
-def _terminate(number: int, _: FrameType | None) -> None:
-    sys.exit(128 + number)
+#: Settings of libraries that a command needs otherwise than a user's own programs, in its processes and their workers.
+_LIBRARIES = {
+    # Figures go to files; whichever window system is set up, even wrongly, does not matter.
+    "MPLBACKEND": "agg",
+    # Nothing here uses linear algebra; the threads prepared for it cost tens of megabytes each.
+    "OPENBLAS_NUM_THREADS": "1",
+}

@@ -1,7 +1,6 @@
 """``windtunnel bench``: how fast the simulator is on this machine."""
 
 import json as json_
-import sys
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -12,9 +11,8 @@ from rich.table import Table
 
 from windtunnel import _core
 from windtunnel.bench import WORKS, BenchError, Measurement, Work, measure
-from windtunnel.cli.consoles import messages, output
-from windtunnel.cli.errors import RunFailedError
-from windtunnel.errors import InputError, did_you_mean
+from windtunnel.cli.consoles import messages, output, write_text
+from windtunnel.errors import InputError, RunFailedError, did_you_mean
 from windtunnel.progress import progress_bar
 
 
@@ -38,7 +36,7 @@ def bench(
                 progress(len(measurements) / len(works))
     if json:
         document = {"schema_version": 1, "version": _core.__version__, "works": [m.as_dict() for m in measurements]}
-        sys.stdout.write(json_.dumps(document, indent=2) + "\n")
+        write_text(json_.dumps(document, indent=2))
     else:
         _show(measurements, output())
 
@@ -72,10 +70,10 @@ def _show(measurements: Sequence[Measurement], console: Console) -> None:
         )
     console.print(table)
     for m in measurements:
-        console.print(f"{m.work}: {m.title}", style="dim", markup=False)
+        console.print(f"{m.work}: {m.title}", style="dim")
         if m.acks_per_second is not None:
             heard, required = _millions(m.acks_per_second), _millions(m.required_acks_per_second)
-            console.print(f"{m.work}: its controller hears {heard} ACKs/s, at least {required}", markup=False)
+            console.print(f"{m.work}: its controller hears {heard} ACKs/s, at least {required}")
 
 
 def _millions(speed: float | None) -> str:

@@ -1,11 +1,11 @@
 """``windtunnel check``: validate a scenario and show it with every default."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from windtunnel.cli.consoles import write_text
 from windtunnel.cli.plugins import PluginOption, load_plugins
 from windtunnel.scenario import Scenario
 
@@ -19,5 +19,4 @@ def check(
 ) -> None:
     """Validate a scenario; print it with every default as TOML."""
     load_plugins(plugin)
-    text = Scenario.from_file(file, overrides=settings or ()).check()
-    sys.stdout.write(text if text.endswith("\n") else text + "\n")
+    write_text(Scenario.from_file(file, overrides=settings or ()).check())

@@ -2,52 +2,77 @@
 
 import os
 import sys
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
 from windtunnel._core import ScenarioError
-from windtunnel.errors import InputError, reason
+from windtunnel.cli.consoles import prepare_streams
+from windtunnel.errors import InputError, RunFailedError, reason
+from windtunnel.printable import printable, printable_lines
 
 RUN_FAILED = 1
 WRONG_INPUT = 2
 INTERRUPTED = 130
 
 
-class RunFailedError(RuntimeError):
-    """A run that failed although its input was valid."""
-
-
 class Commands(TyperGroup):
     """The group of commands, which turns what they raise into a message on stderr and an exit code."""
 
+    def make_context(self, *args: Any, **options: Any) -> Any:
+        """Read the command line; ``--help`` and ``--version`` print here."""
+        with _one_message():
+            prepare_streams()
+            return super().make_context(*args, **options)
+
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was typed."""
-        try:
-            result = super().invoke(ctx)
-            # Flush here, not at the interpreter's exit: only now does a full disk or a closed pipe behind stdout show.
-            sys.stdout.flush()
-        except BrokenPipeError:
-            _forget_output()  # `windtunnel list | head`: the reader has read all it wanted
-        except (InputError, ScenarioError) as error:
-            _stop(str(error), WRONG_INPUT)
-        except RunFailedError as error:
-            _stop(str(error), RUN_FAILED)
-        except MemoryError:
-            _stop("there is not enough memory for this run; record less, or at longer intervals", RUN_FAILED)
-        except KeyboardInterrupt:
-            _stop("stopped; nothing was written", INTERRUPTED)
-        except OSError as error:
-            if error.filename is not None:
-                raise  # an unforeseen error of a file: a defect, which deserves its traceback
-            _forget_output()
-            _stop(f"standard output cannot be written: {reason(error)}", WRONG_INPUT)
-        else:
-            return result
+        with _one_message():
+            return super().invoke(ctx)
 
 
-def _stop(message: str, code: int) -> None:
+@contextmanager
+def _one_message() -> Iterator[None]:
+    try:
+        with _flushed():
+            yield
+    except BrokenPipeError:
+        _forget_output()  # `windtunnel list | head`: the reader has read all it wanted
+        raise typer.Exit from None
+    except InputError as error:
+        _stop(printable(str(error)), WRONG_INPUT)
+    except ScenarioError as error:
+        _stop(printable_lines(str(error)), WRONG_INPUT)
+    except RunFailedError as error:
+        _stop(printable_lines(str(error)), RUN_FAILED)
+    except MemoryError:
+        _stop("there is not enough memory for this run; record less, or at longer intervals", RUN_FAILED)
+    except ImportError as error:
+        _stop(f"a library cannot be loaded: {printable(str(error))}", RUN_FAILED)
+    except KeyboardInterrupt:
+        _stop("stopped; nothing was written", INTERRUPTED)
+    except OSError as error:
+        if error.filename is not None:
+            _stop(f"{printable(str(error.filename))}: {reason(error)}", RUN_FAILED)
+        _forget_output()
+        _stop(f"standard output cannot be written: {reason(error)}", WRONG_INPUT)
+
+
+@contextmanager
+def _flushed() -> Iterator[None]:
+    """Flush stdout here, not at the interpreter's exit: only then does a full disk or a closed pipe behind it show."""
+    try:
+        yield
+    except typer.Exit:
+        sys.stdout.flush()
+        raise
+    sys.stdout.flush()
+
+
+def _stop(message: str, code: int) -> NoReturn:
     typer.echo(message if message.startswith("error") else f"error: {message}", err=True)
     raise typer.Exit(code)
 

@@ -81,10 +81,10 @@ def export(
 
     for kind, place in folders.items():
         write(result, kind, place, force=force)
-        output().print(str(place), markup=False, soft_wrap=True)
+        output().print(str(place), soft_wrap=True)
     for kind, place in files.items():
         export_file(result, kind, place, force=force, **options.get(kind, {}))
-        output().print(str(place), markup=False, soft_wrap=True)
+        output().print(str(place), soft_wrap=True)
 
 
 def _given(**places: Path | None) -> dict[str, Path]:

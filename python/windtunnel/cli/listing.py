@@ -1,7 +1,6 @@
 """``windtunnel list``: the algorithms with their parameters, defaults, units and sources."""
 
 import json as json_
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
@@ -12,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from windtunnel import _core
-from windtunnel.cli.consoles import output
+from windtunnel.cli.consoles import output, write_json
 from windtunnel.cli.plugins import PluginOption, load_plugins
 from windtunnel.errors import InputError, did_you_mean
 
@@ -38,7 +37,7 @@ def list_(
     listing: Listing = json_.loads(_core.listing())
     chosen = _choose(listing, kind, name)
     if json:
-        sys.stdout.write(json_.dumps(chosen, indent=2, ensure_ascii=False) + "\n")
+        write_json(json_.dumps(chosen, indent=2, ensure_ascii=False))
         return
     console = output()
     for i, (group, entries) in enumerate(chosen.items()):
@@ -101,7 +100,7 @@ def _indented(what: Text | Table, console: Console) -> None:
     with console.capture() as capture:
         console.print(what, width=max(20, console.width - len(_INDENT)))
     for line in capture.get().splitlines():
-        console.out(_INDENT + line.rstrip(), highlight=False)
+        console.print(Text.from_ansi(_INDENT + line.rstrip()), no_wrap=True, crop=False, overflow="ignore")
 
 
 def _parameters(parameters: Sequence[Entry]) -> Table:

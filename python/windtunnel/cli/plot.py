@@ -66,7 +66,7 @@ def plot(
     figure = four_panel(result, title=title, span=span, panels=chosen, states=states or ())
     with staged_file(path, force=force) as stage:
         write_figure(figure, stage, extension)
-    output().print(str(path), markup=False, soft_wrap=True)
+    output().print(str(path), soft_wrap=True)
 
 
 _UNITS = {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "min": 60.0}

@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from windtunnel.atomic import set_aside
 from windtunnel.cli.consoles import output
 from windtunnel.cli.plugins import PluginOption, load_plugins
 
@@ -36,8 +35,7 @@ def reproduce(
 
     load_plugins(plugin)
     place = out or Path("results", name)
-    with set_aside(place, force=force, ours=lambda folder: (folder / "rows.json").is_file()):
-        code = run_suite(
-            name, only=only or (), quick=quick, out=place, jobs=jobs, console=output(), settings=settings or ()
-        )
+    code = run_suite(
+        name, only=only or (), quick=quick, out=place, force=force, jobs=jobs, console=output(), settings=settings or ()
+    )
     raise typer.Exit(code)

@@ -1,7 +1,6 @@
 """``windtunnel run``: simulate a scenario and write its result folder."""
 
 import itertools
-import sys
 import traceback
 from pathlib import Path
 from typing import Annotated
@@ -10,11 +9,11 @@ import typer
 
 import windtunnel
 from windtunnel._core import ScenarioError
-from windtunnel.cli.consoles import messages, output
-from windtunnel.cli.errors import RunFailedError
+from windtunnel.cli.consoles import messages, output, write_json
 from windtunnel.cli.plugins import PluginOption, load_plugins
-from windtunnel.errors import InputError
-from windtunnel.folder import check_place, save
+from windtunnel.errors import InputError, RunFailedError
+from windtunnel.folder import check_place, load_libraries, save
+from windtunnel.printable import printable
 from windtunnel.progress import progress_bar
 from windtunnel.result import RunResult
 from windtunnel.scenario import Progress, Scenario
@@ -45,12 +44,13 @@ def run(
     place = out or (None if json else Path("results", file.stem))
     if place is not None:
         check_place(place, force=force)
+        load_libraries(figures=not no_figures)
     with progress_bar(title, messages()) as progress:
         result = _simulate(scenario, file, progress)
     if place is not None:
         save(result, place, force=force, figures=not no_figures)
     if json:
-        sys.stdout.write(result.to_json())
+        write_json(result.to_json())
     else:
         from windtunnel.cli.summary import show_summary
 
@@ -64,7 +64,7 @@ def _simulate(scenario: Scenario, file: Path, progress: Progress | None) -> RunR
         raise
     except BaseException as error:
         # The core's panics are not Exceptions, but to a user they are failed runs like any other.
-        message = f"{file}: the run failed: {type(error).__name__}: {error}"
+        message = printable(f"{file}: the run failed: {type(error).__name__}: {error}")
         raise RunFailedError(message + _foreign_frames(error)) from error
 
 

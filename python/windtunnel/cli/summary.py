@@ -19,19 +19,20 @@ Record: TypeAlias = Mapping[str, Any]
 def show_summary(result: RunResult, place: Path | None, console: Console) -> None:
     """Print flows, transfers, queues, speed and the result folder."""
     if result.title:
-        console.print(result.title, style="bold", markup=False)
+        console.print(result.title, style="bold", soft_wrap=True)
     _show(result.flows, result.queues, console)
     if result.impairments:
         console.print(_table("impairment", _IMPAIRMENT, result.impairments))
     for window in result.windows:
         span = f"{setting(window['from_s'])} to {setting(window['to_s'])} s"
-        console.print(f"\n{window['name']}: {span}", style="bold", markup=False)
+        console.print()
+        console.print(f"{window['name']}: {span}", style="bold", soft_wrap=True)
         _show(window["flows"], window["queues"], console)
     if stalled := result.stalled:
-        console.print(f"stalled at {setting(stalled['t_s'])} s: {stalled['why']}", style="bold", markup=False)
+        console.print(f"stalled at {setting(stalled['t_s'])} s: {stalled['why']}", style="bold", soft_wrap=True)
     meta = result.meta
     if foreign := meta.get("foreign"):
-        console.print(f"foreign code: {', '.join(foreign)}", style="bold", markup=False, soft_wrap=True)
+        console.print(f"foreign code: {', '.join(foreign)}", style="bold", soft_wrap=True)
     speed = meta["packets_per_second"]
     console.print(
         f"{setting(meta['duration_s'])} s simulated in {number(meta['cpu_seconds'], 3)} s, "
@@ -41,7 +42,7 @@ def show_summary(result: RunResult, place: Path | None, console: Console) -> Non
         soft_wrap=True,
     )
     if place is not None:
-        console.print(f"{place}/report.html", soft_wrap=True, markup=False)
+        console.print(f"{place}/report.html", soft_wrap=True)
 
 
 def _show(flows: Sequence[Record], queues: Sequence[Record], console: Console) -> None:

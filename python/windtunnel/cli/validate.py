@@ -49,12 +49,11 @@ def validate(
             if line.verdict == "differs":
                 console.print(
                     f"{outcome.check.name}: {line.what}: expected {line.expected}, measured {line.measured}",
-                    markup=False,
                     soft_wrap=True,
                 )
     if out is not None:
         write_page(outcomes, out)
-        console.print(f"page: {out}", markup=False)
+        console.print(f"page: {out}")
 
 
 def _sections(only: Sequence[str]) -> list["Section"]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
+from windtunnel.errors import InputError
 from windtunnel.result import RunResult
 
 #: The start of a run, for tools that want a date: 2020-01-01 00:00:00 UTC, so that equal runs give equal files.
@@ -62,10 +64,10 @@ class Connection:
 
 
 def connections(result: RunResult) -> list[Connection]:
-    """The connections of all flows, in order. A key that the scenario lacks has its default."""
+    """The connections of all flows, in order. A key that the scenario lacks has its default. Raises InputError."""
     scenario: Mapping[str, Any] = result.meta.get("scenario") or {}
-    mtu = _bytes(scenario.get("mtu", 1500))
-    groups = list(_members(scenario))
+    mtu = _mtu(scenario.get("mtu"))
+    groups = list(islice(_members(scenario), len(result.flows)))
     found = []
     for index, flow in enumerate(result.flows):
         group = groups[index] if index < len(groups) else {}
@@ -91,7 +93,7 @@ def connections(result: RunResult) -> list[Connection]:
 def _members(scenario: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """The ``[[flow]]`` of each flow: one with ``count`` members stands for that many flows."""
     for group in scenario.get("flow", ()):
-        for _ in range(int(group.get("count", 1))):
+        for _ in range(int(group.get("count") or 1)):
             yield group
 
 
@@ -101,14 +103,19 @@ def _log2_tau(cc: Mapping[str, Any]) -> int | None:
     if kind != "mds":
         return None
     tau = _table(response).get("tau", cc.get("tau", 64))
-    return round(float(tau)).bit_length() - 1
+    if not isinstance(tau, int | float) or not 1 <= tau < 2**32:
+        raise InputError(f"the result's scenario has tau = {tau!r}, which is no scaling constant")
+    return round(tau).bit_length() - 1
 
 
 def _table(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _bytes(value: object) -> int:
+def _mtu(value: object) -> int:
     """The resolved scenario prints ``1500 B``."""
     digits = re.match(r"\d+", str(value))
-    return int(digits[0]) if digits else 1500
+    mtu = int(digits[0]) if digits else 1500
+    if not _HEADERS + _TIMESTAMPS < mtu < 2**32:
+        raise InputError(f"the result's scenario has an MTU of {mtu} bytes, which holds no data")
+    return mtu

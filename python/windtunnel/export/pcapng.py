@@ -5,6 +5,9 @@ The file has one interface per place of observation: ``snd.<flow>``, ``q.<queue>
 that it sees at several places for a retransmission. A packet's comments hold what no header shows: the sender's window
 and state after it, and why it was dropped.
 
+A flow that stands for many connections is one interface, and each of its connections a client of its own: the address
+and port of the sender are the connection's, those of the receiver are the flow's.
+
 Wireshark calls a retransmission that follows new data within a round trip "out-of-order", even in a capture at the
 sender. Those that the simulator counts have the comment ``retransmission``, and
 ``tcp.analysis.retransmission || tcp.analysis.out_of_order`` at a sender finds them all.
@@ -34,7 +37,7 @@ _COLUMNS: dict[str, type[np.generic]] = {
     **dict.fromkeys(("t_ns", "id", "copy_of", "seq", "ack", "ts_val_ns", "ts_ecr_ns", "window"), np.uint64),
     **dict.fromkeys((f"sack{n}_{edge}" for n in (1, 2, 3, 4) for edge in ("start", "end")), np.uint64),
     **dict.fromkeys(("cwnd", "ssthresh", "srtt_ns", "in_flight"), np.uint64),
-    **dict.fromkeys(("queue", "flow", "size", "payload", "flags"), np.uint32),
+    **dict.fromkeys(("queue", "flow", "connection", "size", "payload", "flags"), np.uint32),
     **dict.fromkeys(("accecn1", "accecn2", "accecn3"), np.uint32),
     **dict.fromkeys(("accecn_kind", "accecn_n", "window_scale"), np.uint8),
     **dict.fromkeys(("tap", "dir", "proto", "ecn", "dscp", "sack_n", "drop", "state", "limit"), np.uint8),
@@ -81,8 +84,13 @@ def _flow(c: Connection) -> tuple[str, int, bool, bool, tuple[int, bool, bool] |
 def _columns(result: RunResult) -> dict[str, npt.NDArray[np.generic]]:
     """The packets in order of time, as analysers expect them."""
     table = result.tables["packets"]
+    # Only runs in which connections arrive tell these from flows.
+    if "connection" not in table and "flow" in table:
+        table = {**table, "connection": table["flow"]}
     if missing := [name for name in _COLUMNS if name not in table]:
         raise InputError(f"the packets of the result lack {', '.join(missing)}: was it made by another version?")
+    if broken := [name for name in _COLUMNS if table[name].dtype.kind not in "iub"]:
+        raise InputError(f"the packets of the result have no whole numbers in {', '.join(broken)}")
     columns = {name: np.ascontiguousarray(table[name], dtype) for name, dtype in _COLUMNS.items()}
     time = columns["t_ns"]
     if np.any(time[1:] < time[:-1]):

@@ -1,19 +1,34 @@
 """Figures as files."""
 
+import io
 from pathlib import Path
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
+from windtunnel.errors import RunFailedError
+from windtunnel.figures.legible import boxes_for_missing_glyphs
 from windtunnel.figures.style import RC
 
 
 def write_figure(figure: Figure, path: Path, extension: str | None = None) -> None:
     """Write a figure as ``extension`` (``png``, ``svg``, ``pdf``; default: the file's).
 
-    The date of writing is omitted, so that equal runs give equal files.
+    The date of writing is omitted, so that equal runs give equal files. Raises RunFailedError.
     """
     extension = (extension or path.suffix[1:]).lower()
     metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(extension)
-    with mpl.rc_context(RC):
-        figure.savefig(path, format=extension, metadata=metadata)
+    try:
+        with mpl.rc_context(RC), boxes_for_missing_glyphs():
+            figure.savefig(path, format=extension, metadata=metadata)
+    except (RuntimeError, SystemError) as error:
+        # Where memory ends, FreeType and NumPy raise these instead of MemoryError.
+        raise RunFailedError(f"the figure cannot be drawn, perhaps for lack of memory: {error}") from error
+
+
+def png(figure: Figure, dpi: int) -> bytes:
+    """A figure as the content of a PNG."""
+    out = io.BytesIO()
+    with boxes_for_missing_glyphs():
+        figure.savefig(out, format="png", dpi=dpi)
+    return out.getvalue()

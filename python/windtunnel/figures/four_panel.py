@@ -12,6 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
 from windtunnel.errors import InputError
+from windtunnel.figures.legible import legible
 from windtunnel.figures.panels import DRAW, Window, flow_looks
 from windtunnel.figures.series import Result
 from windtunnel.figures.state import draw_state
@@ -74,7 +75,7 @@ def four_panel(
             _label_time(axes, everything)
         text = title if title is not None else str(getattr(result, "title", ""))
         if text:
-            figure.suptitle(text, fontsize=11, x=0.01, ha="left")
+            figure.suptitle(legible(text), fontsize=11, x=0.01, ha="left")
         if {"throughput", "cwnd"}.intersection(panels) or any(table == "cc" for table, _ in found):
             _flow_legend(figure, result, columns)
     return figure

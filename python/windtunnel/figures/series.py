@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from windtunnel.figures.legible import legible
 from windtunnel.flow_groups import by_name
 from windtunnel.state_tables import STATE_TABLES
 
@@ -127,8 +128,8 @@ def state(result: Result, table: str, name: str) -> list[Series]:
 
 
 def names(result: Result, what: str) -> list[str]:
-    """Names of the ``flows`` or ``queues``."""
-    return [str(one.get("name", i)) for i, one in enumerate(result.summary.get(what, ()))]
+    """Names of the ``flows`` or ``queues``, fit to be drawn."""
+    return [legible(str(one.get("name", i))) for i, one in enumerate(result.summary.get(what, ()))]
 
 
 def groups(flow_names: Sequence[str]) -> list[tuple[str, list[int]]]:

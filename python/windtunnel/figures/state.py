@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 
+from windtunnel.figures.legible import legible
 from windtunnel.figures.panels import POINTS, Window, flow_looks, look_of, visible
 from windtunnel.figures.series import MANY_FLOWS, Result, names, state
 from windtunnel.figures.style import queue_look
@@ -24,8 +25,9 @@ def draw_state(axes: Axes, result: Result, window: Window, table: str, name: str
     looks, _ = flow_looks(result)
     queue_names = names(result, "queues")
     unit = state_unit(name)
-    axes.set_title(f"{_TITLES[table]}: {name}")
-    axes.set_ylabel(f"{name} ({unit})" if unit else name)
+    shown = legible(name)
+    axes.set_title(f"{_TITLES[table]}: {shown}")
+    axes.set_ylabel(f"{shown} ({unit})" if unit else shown)
     for s in every:
         look = look_of(looks, s.index) if of_flows else queue_look(s.index)
         keep = thin_line(s.t, s.y, max(POINTS // len(every), 40))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
-import multiprocessing
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +14,7 @@ from windtunnel.papers.features import RunData, View, evaluate
 from windtunnel.plugins import registrations, restore
 from windtunnel.result import RunResult
 from windtunnel.scenario import Scenario
+from windtunnel.workers import pool
 
 #: Resolution of the page's pictures; the interactive report has the rest.
 PNG_DPI = 100
@@ -87,12 +86,10 @@ def execute(job: Job) -> Outcome:
 
 def draw(run: RunResult, picture: Picture) -> bytes:
     """The four-panel figure as a PNG."""
-    from windtunnel.figures import four_panel
+    from windtunnel.figures import four_panel, png
 
     zoom = {panel: (a.x_min, a.x_max, a.y_min, a.y_max) for panel, a in picture.zoom}
-    out = io.BytesIO()
-    four_panel(run, title=picture.title, zoom=zoom or None).savefig(out, format="png", dpi=PNG_DPI)
-    return out.getvalue()
+    return png(four_panel(run, title=picture.title, zoom=zoom or None), PNG_DPI)
 
 
 def run_all(jobs: Sequence[Job], workers: int | None, done: Callable[[Outcome], None]) -> list[Outcome]:
@@ -103,23 +100,14 @@ def run_all(jobs: Sequence[Job], workers: int | None, done: Callable[[Outcome], 
     queue = sorted(jobs, key=lambda job: job.packets)
     workers = max(1, min(workers or os.cpu_count() or 1, len(queue) or 1))
     outcomes: list[Outcome] = []
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["windtunnel.papers.jobs", "windtunnel._core"])
-    others = set(multiprocessing.active_children())
     # Controllers that are written in Python are registered again in each process.
-    with ProcessPoolExecutor(workers, context, initializer=restore, initargs=registrations()) as pool:
+    with pool(workers, ["windtunnel.papers.jobs", "windtunnel._core"], restore, registrations()) as executor:
         running: set[Future[Outcome]] = set()
-        try:
-            while queue or running:
-                while queue and len(running) < workers:
-                    running.add(pool.submit(execute, queue.pop()))
-                finished, running = wait(running, return_when=FIRST_COMPLETED)
-                for future in finished:
-                    outcomes.append(future.result())
-                    done(outcomes[-1])
-        except BaseException:
-            # After an error nobody reads the results of the other runs: do not wait for them.
-            for process in set(multiprocessing.active_children()) - others:
-                process.terminate()
-            raise
+        while queue or running:
+            while queue and len(running) < workers:
+                running.add(executor.submit(execute, queue.pop()))
+            finished, running = wait(running, return_when=FIRST_COMPLETED)
+            for future in finished:
+                outcomes.append(future.result())
+                done(outcomes[-1])
     return outcomes

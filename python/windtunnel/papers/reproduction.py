@@ -55,11 +55,15 @@ def run_suite(
     console: Console,
     detail: bool,
     settings: Sequence[str] = (),
+    force: bool = False,
 ) -> int:
-    """Run the groups ``ids`` of ``suite`` with ``settings`` into the folder ``out``; 1 if a run failed, else 0."""
+    """Run the groups ``ids`` of ``suite`` with ``settings`` into the folder ``out``; 1 if a run failed, else 0.
+
+    ``force`` replaces the folder of a suite.
+    """
     groups = [g for g in suite.groups if g.id in ids]
     names = sorted({name for group in groups for name in group.cells})
-    with staged(out, force=False, ours=lambda _: False) as folder:
+    with staged(out, force=force, ours=lambda folder: (folder / "rows.json").is_file()) as folder:
         reports = folder / "runs"
         reports.mkdir()
         work: list[Job] = []
@@ -80,7 +84,7 @@ def run_suite(
         show_rows(console, groups, rows)
     show_totals(console, groups, rows)
     for fact in _facts(settings, foreign):
-        console.print(fact, style="bold", markup=False, soft_wrap=True)
+        console.print(fact, style="bold", soft_wrap=True)
     failed = [o for o in outcomes if o.error]
     show_failures(console, failed)
     console.print(f"{len(every)} rows, {len(outcomes)} runs. Report: {out / 'report.html'}", soft_wrap=True)

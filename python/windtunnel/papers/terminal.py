@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 from rich import box
 from rich.table import Table
+from rich.text import Text
 
 from windtunnel.papers.jobs import Outcome
 from windtunnel.papers.rows import Row
 from windtunnel.papers.suite import Group
+from windtunnel.printable import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -60,7 +62,7 @@ def show_rows(console: Console, groups: Sequence[Group], rows: Mapping[str, Sequ
                 number(row.measured),
                 *(more if wide else ()),
                 row.unit,
-                f"[{COLOURS[row.verdict]}]{row.verdict}[/]",
+                Text(row.verdict, COLOURS[row.verdict]),
             )
         console.print(table)
 
@@ -87,7 +89,8 @@ def show_totals(console: Console, groups: Sequence[Group], rows: Mapping[str, Se
 def show_failures(console: Console, failed: Sequence[Outcome]) -> None:
     """The runs that ended with an error."""
     for outcome in failed:
-        console.print(f"[red]failed[/] {outcome.cell} (run {outcome.variant}): {outcome.error}", soft_wrap=True)
+        what = f" {outcome.cell} (run {outcome.variant}): {printable(outcome.error)}"
+        console.print(Text.assemble(("failed", "red"), what), soft_wrap=True)
 
 
 def number(value: float | None) -> str:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import dataclass
 
 from windtunnel.scenario import Scenario
@@ -21,6 +20,7 @@ from windtunnel.validation import (
     scripts,
 )
 from windtunnel.validation.check import Check, Line, Run, Values
+from windtunnel.workers import pool
 
 
 @dataclass(frozen=True)
@@ -75,9 +75,8 @@ def run_sections(
     total = sum(run.packets for _, run in runs) or 1.0
     values: list[dict[str, Values]] = [{} for _ in selected]
     ran = 0.0
-    context = multiprocessing.get_context("forkserver")
-    with ProcessPoolExecutor(jobs or os.cpu_count() or 1, mp_context=context) as pool:
-        futures = {pool.submit(execute, run): (i, run) for i, run in runs}
+    with pool(jobs or os.cpu_count() or 1) as executor:
+        futures = {executor.submit(execute, run): (i, run) for i, run in runs}
         for future in as_completed(futures):
             i, run = futures[future]
             values[i][run.name] = future.result()

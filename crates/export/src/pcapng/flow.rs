@@ -2,6 +2,8 @@
 //!
 //! IPv4 addresses are those for documentation (RFC 5737), with 254 hosts in either network. Only runs with more flows
 //! use more than one pair of ports: soon above 5201 there are ports whose protocols an analyser would try to decode.
+//! The connections that arrive during a run are those of many clients to one server: the sender's host and port are the
+//! connection's own, the receiver's are those of its flow. The numbers of both ends start where no other connection's do.
 //! IPv6 addresses are in `2001:db8::/32` (RFC 3849), Ethernet ones are locally administered.
 
 use super::Row;
@@ -44,8 +46,9 @@ pub(super) struct Ends {
 
 impl Ends {
     pub(super) fn of(row: &Row) -> Ends {
-        let (sender, receiver) =
-            (Host { flow: row.flow, side: Side::Sender }, Host { flow: row.flow, side: Side::Receiver });
+        let connection = row.connection;
+        let sender = Host { place: connection, connection, side: Side::Sender };
+        let receiver = Host { place: row.flow, connection, side: Side::Receiver };
         if row.is_ack_direction() {
             Ends { source: receiver, destination: sender }
         } else {
@@ -60,21 +63,23 @@ enum Side {
     Receiver,
 }
 
-/// One end of a flow.
+/// One end of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Host {
-    flow: u32,
+    /// What its addresses and its port follow from.
+    place: u32,
+    connection: u32,
     side: Side,
 }
 
 impl Host {
     /// Hosts count from 1.
     fn number(self) -> u32 {
-        self.flow.wrapping_add(1)
+        self.place.wrapping_add(1)
     }
 
     pub(super) fn ipv4(self) -> [u8; 4] {
-        let host = (self.flow % HOSTS) as u8 + 1;
+        let host = (self.place % HOSTS) as u8 + 1;
         match self.side {
             Side::Sender => [192, 0, 2, host],
             Side::Receiver => [198, 51, 100, host],
@@ -102,7 +107,7 @@ impl Host {
     pub(super) fn port(self) -> u16 {
         const SENDERS: u16 = 40_000;
         const RECEIVERS: u16 = 5201;
-        let n = (self.flow / HOSTS % u32::from(u16::MAX - SENDERS)) as u16;
+        let n = (self.place / HOSTS % u32::from(u16::MAX - SENDERS)) as u16;
         match self.side {
             Side::Sender => SENDERS + n,
             Side::Receiver => RECEIVERS + n,
@@ -119,9 +124,9 @@ impl Host {
         self.origin()
     }
 
-    /// The sender's start at a thousand per flow, the receiver's half a million higher.
+    /// The sender's start at a thousand per connection, the receiver's half a million higher.
     fn origin(self) -> u32 {
-        let data = self.number().wrapping_mul(1000);
+        let data = self.connection.wrapping_add(1).wrapping_mul(1000);
         match self.side {
             Side::Sender => data,
             Side::Receiver => data.wrapping_add(500_000),

@@ -246,7 +246,8 @@ impl Ip<'_> {
         const LABELS: u32 = 1 << 20;
         let mut header = Ipv6Header {
             traffic_class: self.dscp()?.value() << 2 | self.ecn()?.value(),
-            flow_label: Ipv6FlowLabel::try_new((self.row.flow + 1) % LABELS).map_err(|e| e.to_string())?,
+            flow_label: Ipv6FlowLabel::try_new((self.row.connection + 1) % LABELS)
+                .map_err(|e| e.to_string())?,
             payload_length: 0,
             next_header: protocol,
             hop_limit: self.ttl,

@@ -34,6 +34,8 @@ packets! {
     queue: u32,
     /// The flow.
     flow: u32,
+    /// The connection: the flow's own number, unless connections arrive during the run.
+    connection: u32,
     /// 0 in the direction of the data, 1 in that of the ACKs.
     dir: u8,
     /// 6 TCP, 17 UDP.

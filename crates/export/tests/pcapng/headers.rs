@@ -149,6 +149,23 @@ fn options_without_timestamps_or_sack() {
     assert_eq!(of(false, true, ACK, 1460), []);
 }
 
+/// Connections that arrive during a run have clients of their own at one server: number 300 is on host 300 % 254 + 1 with the
+/// second port, and its packets to and from the flow's receiver have their own sequence numbers.
+#[test]
+fn a_connection_of_a_flow() {
+    let at = |dir| v4(flow(), Row { connection: 300, dir, ..data() });
+    let (sent, answered) = (at(0), at(1));
+    let (client, server) = ([192, 0, 2, 47], [198, 51, 100, 1]);
+    let ports = |from: u16, to: u16| [from.to_be_bytes(), to.to_be_bytes()].concat();
+    assert_eq!(sent[12..20], [client, server].concat());
+    assert_eq!(sent[20..24], ports(40_001, 5201));
+    assert_eq!(answered[12..20], [server, client].concat());
+    assert_eq!(answered[20..24], ports(5201, 40_001));
+    let number = |bytes: &[u8]| u32::from_be_bytes([bytes[24], bytes[25], bytes[26], bytes[27]]);
+    assert_eq!(number(&sent), 301_000 + 1449);
+    assert_eq!(number(&answered), 500_000 + 301_000 + 1449);
+}
+
 /// RFC 2018 section 3 in the numbers of the data that are acknowledged, and spec 18.1's lengths: 64, 72, 80 bytes. The ACK
 /// carries ESCE as AE.
 #[test]

@@ -88,6 +88,11 @@ impl ApplicationConfig {
         self
     }
 
+    /// True if connections arrive during the run: the flow stands for all of them.
+    pub const fn makes_connections(&self) -> bool {
+        matches!(self, ApplicationConfig::Poisson(_))
+    }
+
     /// The protocol over which it sends: a flow over UDP has no controller.
     pub const fn protocol(&self) -> Protocol {
         match self {

@@ -3,6 +3,7 @@
 use windtunnel_qdisc::QueueDiscipline;
 
 use super::columns::{Table, columns};
+use super::connections::ConnectionColumn;
 use super::state::Probe;
 
 columns! {
@@ -44,7 +45,8 @@ const OSCILLATORS: [&str; 3] = ["acc", "mds_osc", "osc"];
 /// Every dequeue, with the state of the AQM after it.
 #[derive(Debug)]
 pub(crate) struct Dequeues {
-    pub(crate) events: DequeueEvents,
+    pub(super) events: DequeueEvents,
+    pub(super) connections: ConnectionColumn,
     oscillators: Oscillators,
     /// For each queue, where its AQM's `probe` gives the numbers of [`OSCILLATORS`].
     places: Vec<[Option<usize>; OSCILLATORS.len()]>,
@@ -52,7 +54,10 @@ pub(crate) struct Dequeues {
 
 impl Dequeues {
     /// For these queues.
-    pub(crate) fn new<'a>(queues: impl Iterator<Item = &'a dyn QueueDiscipline>) -> Dequeues {
+    pub(super) fn new<'a>(
+        queues: impl Iterator<Item = &'a dyn QueueDiscipline>,
+        connections: ConnectionColumn,
+    ) -> Dequeues {
         let places = queues
             .map(|queue| {
                 let mut names = Vec::new();
@@ -60,7 +65,12 @@ impl Dequeues {
                 OSCILLATORS.map(|wanted| names.iter().position(|name| *name == wanted))
             })
             .collect();
-        Dequeues { events: DequeueEvents::default(), oscillators: Oscillators::default(), places }
+        Dequeues {
+            events: DequeueEvents::default(),
+            connections,
+            oscillators: Oscillators::default(),
+            places,
+        }
     }
 
     /// Adds the AQM's state to the event just pushed.
@@ -83,6 +93,7 @@ impl Dequeues {
     /// The table; the oscillators' columns are there if any queue has them.
     pub(crate) fn into_table(self) -> Table {
         let mut table = self.events.into_table();
+        self.connections.add_to(&mut table);
         let any = |place: usize| self.places.iter().any(|places| places[place].is_some());
         let columns = self.oscillators.into_table().columns;
         let wanted = columns.into_iter().enumerate().filter(|(place, _)| any(*place));

@@ -6,6 +6,7 @@
 
 mod band_series;
 pub mod columns;
+mod connections;
 mod digest;
 mod events;
 mod extent;
@@ -40,6 +41,7 @@ use crate::network::{FlowSpec, Network, Transport, Window};
 use crate::result::{ElementSummary, FlowSummary, QueueSummary, RunResult, Stalled, Summary, WindowSummary};
 use band_series::{BandColumns, BandRecorder};
 use columns::Table;
+use connections::{ConnectionColumn, Connections};
 use digest::Digest;
 use events::{AckEvents, Dequeues};
 use flow_series::{FlowColumns, FlowInfo, FlowRecorder, FlowTotals};
@@ -92,9 +94,7 @@ pub(crate) struct Recorder {
     /// Single events or changes of state are kept: ACKs, timeouts and dequeues are reported in detail.
     detailed: bool,
     captures: Option<Captures>,
-    /// For each connection created during the run: the flow whose statistics it counts towards. The index is the
-    /// connection's index minus the number of flows of the network.
-    members: Vec<u32>,
+    connections: Connections,
     digest: Digest,
     /// Segments that have ended.
     segments: Vec<SpanTotals>,
@@ -126,12 +126,14 @@ impl Recorder {
                 .points
                 .filter(|spacing| !spacing.is_zero())
                 .map(|spacing| Points::new(spacing, &base_rtts, n_queues)),
-            events: params.events.then(|| (Dequeues::new(queues()), AckEvents::default())),
+            events: params
+                .events
+                .then(|| (Dequeues::new(queues(), ConnectionColumn::new(network)), AckEvents::default())),
             detailed: params.events || params.state == StateRecording::Changes,
             cc,
             aqm: QueueStates::new(n_queues),
-            captures: params.packets.then(Captures::default),
-            members: Vec::new(),
+            captures: params.packets.then(|| Captures::new(ConnectionColumn::new(network))),
+            connections: Connections::new(network.flows.len()),
             element_names: network
                 .elements
                 .iter()
@@ -182,14 +184,9 @@ impl Recorder {
         &self.flow_info[series].name
     }
 
-    /// A connection of `series` occupies a new place among the flows.
-    pub(crate) fn add_member(&mut self, series: usize) {
-        self.members.push(series as u32);
-    }
-
-    /// The flow whose statistics a flow or connection counts towards.
-    fn series(&self, flow: FlowId) -> usize {
-        series_of(flow, self.flows.len(), &self.members)
+    /// A connection of `series` arrives, and occupies `place` among the simulation's flows.
+    pub(crate) fn connected(&mut self, place: usize, series: usize) {
+        self.connections.arrive(place, series);
     }
 
     /// Asks for the memory of a flow's record.
@@ -218,7 +215,7 @@ impl Recorder {
         if let Some(points) = &mut self.points {
             points.sojourn(now, index, *sojourn, *emptied);
             if let Outcome::Marked(signal) = *outcome {
-                let series = series_of(packet.flow, self.flows.len(), &self.members);
+                let series = self.connections.flow(packet.flow);
                 points.mark(now, index, series as u32, signal.into());
             }
         }
@@ -234,11 +231,12 @@ impl Recorder {
             let events = &mut dequeues.events;
             events.t_ns.push(now.as_nanos());
             events.queue.push(index as u32);
-            events.flow.push(packet.flow.get());
+            events.flow.push(self.connections.flow(packet.flow) as u32);
             events.seq.push(packet.seq.get());
             events.size.push(packet.size().get() as u32);
             events.sojourn_ns.push(sojourn.as_nanos());
             events.mark.push(mark_code(*outcome) as u8);
+            dequeues.connections.push(self.connections.number(packet.flow));
             dequeues.push_state(index, &|out| link.queue().probe(out));
         }
         self.queue_changed(now, index, link);
@@ -273,7 +271,7 @@ impl Recorder {
     /// A queue marked a packet of `flow` on its arrival.
     pub(crate) fn marked(&mut self, now: Time, index: usize, flow: FlowId, signal: Signal) {
         self.queues[index].marked(signal);
-        let series = self.series(flow);
+        let series = self.connections.flow(flow);
         if let Some(points) = &mut self.points {
             points.mark(now, index, series as u32, signal.into());
         }
@@ -531,12 +529,6 @@ impl Recorder {
         let next = Time::from_nanos((now.as_nanos() / interval + 1) * interval);
         self.edges.last().map_or(next, |edge| next.min(*edge))
     }
-}
-
-/// A flow of the network is recorded as itself, one of its `members` as the flow that it belongs to.
-fn series_of(flow: FlowId, flows: usize, members: &[u32]) -> usize {
-    let member = flow.index().checked_sub(flows);
-    member.map_or(flow.index(), |member| members[member] as usize)
 }
 
 /// What the headers of a flow's packets do not say.

@@ -12,6 +12,7 @@ use windtunnel_wire::{Packet, SackBlock};
 
 use super::Recorder;
 use super::columns::{Table, columns};
+use super::connections::ConnectionColumn;
 use super::loss_cause::LossCause;
 use crate::endpoint::Hidden;
 
@@ -75,9 +76,10 @@ pub(crate) enum Tap {
 }
 
 /// The captures of a run.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Captures {
     rows: PacketColumns,
+    connections: ConnectionColumn,
     /// By number.
     packets: Vec<Captured>,
 }
@@ -104,7 +106,20 @@ pub(super) struct Wire {
     pub(super) scale: WindowScale,
 }
 
+/// Whose packet it is.
+#[derive(Clone, Copy, Debug)]
+struct Owner {
+    /// The flow of the network.
+    flow: u32,
+    connection: u32,
+    wire: Wire,
+}
+
 impl Captures {
+    pub(super) fn new(connections: ConnectionColumn) -> Captures {
+        Captures { rows: PacketColumns::default(), connections, packets: Vec::new() }
+    }
+
     /// Gives a packet that is being sent its number.
     pub(super) fn number(&mut self, packet: &mut Packet, reply: bool, retransmission: bool) {
         self.add(packet, reply, Captured { copy_of: 0, retransmission, last_row: None });
@@ -125,7 +140,7 @@ impl Captures {
         packet.options.get_or_insert_default().id = (self.packets.len() as u64) << 1 | u64::from(reply);
     }
 
-    pub(super) fn push(&mut self, now: Time, tap: Tap, packet: &Packet, of: Wire, hidden: Option<Hidden>) {
+    fn push(&mut self, now: Time, tap: Tap, packet: &Packet, of: Owner, hidden: Option<Hidden>) {
         let id = packet.id();
         let row = self.rows.t_ns.len();
         let Some(captured) = place(id).and_then(|n| self.packets.get_mut(n)) else { return };
@@ -140,8 +155,9 @@ impl Captures {
         rows.t_ns.push(now.as_nanos());
         rows.tap.push(tap);
         rows.queue.push(queue);
-        rows.flow.push(packet.flow.get());
-        rows.proto.push(of.protocol);
+        rows.flow.push(of.flow);
+        self.connections.push(of.connection);
+        rows.proto.push(of.wire.protocol);
         rows.dir.push((id & 1) as u8);
         rows.id.push(id);
         rows.copy_of.push(captured.copy_of);
@@ -154,8 +170,8 @@ impl Captures {
         rows.dscp.push(packet.dscp.get());
         rows.ts_val_ns.push(packet.ts_val.as_nanos());
         rows.ts_ecr_ns.push(packet.ts_ecr.as_nanos());
-        rows.window.push(of.scale.window(packet).get());
-        rows.window_scale.push(of.scale.shift as u8);
+        rows.window.push(of.wire.scale.window(packet).get());
+        rows.window_scale.push(of.wire.scale.shift as u8);
         rows.push_sack(packet);
         rows.push_accecn(packet);
         rows.drop.push(0);
@@ -183,7 +199,9 @@ impl Captures {
     }
 
     pub(super) fn into_table(self) -> Table {
-        self.rows.into_table()
+        let mut table = self.rows.into_table();
+        self.connections.add_to(&mut table);
+        table
     }
 }
 
@@ -234,6 +252,12 @@ impl Recorder {
         self.captures.is_some()
     }
 
+    fn owner(&self, packet: &Packet) -> Owner {
+        let flow = self.connections.flow(packet.flow);
+        let connection = self.connections.number(packet.flow);
+        Owner { flow: flow as u32, connection, wire: self.flow_info[flow].wire }
+    }
+
     /// Captures a packet that its flow's sender sends.
     #[cold]
     pub(crate) fn capture_sent(
@@ -243,29 +267,29 @@ impl Recorder {
         retransmission: bool,
         hidden: Option<Hidden>,
     ) {
-        let wire = self.flow_info[self.series(packet.flow)].wire;
+        let owner = self.owner(packet);
         if let Some(captures) = &mut self.captures {
             captures.number(packet, false, retransmission);
-            captures.push(now, Tap::Sender, packet, wire, hidden);
+            captures.push(now, Tap::Sender, packet, owner, hidden);
         }
     }
 
     /// Captures a packet that its flow's receiver sends.
     #[cold]
     pub(crate) fn capture_reply(&mut self, now: Time, packet: &mut Packet) {
-        let wire = self.flow_info[self.series(packet.flow)].wire;
+        let owner = self.owner(packet);
         if let Some(captures) = &mut self.captures {
             captures.number(packet, true, false);
-            captures.push(now, Tap::Receiver, packet, wire, None);
+            captures.push(now, Tap::Receiver, packet, owner, None);
         }
     }
 
     /// Captures a packet on its way.
     #[cold]
     pub(crate) fn capture(&mut self, now: Time, tap: Tap, packet: &Packet) {
-        let wire = self.flow_info[self.series(packet.flow)].wire;
+        let owner = self.owner(packet);
         if let Some(captures) = &mut self.captures {
-            captures.push(now, tap, packet, wire, None);
+            captures.push(now, tap, packet, owner, None);
         }
     }
 

@@ -19,6 +19,7 @@ impl Simulation {
             Some(place) => place,
             None => self.add_place(group),
         };
+        self.recorder.connected(place, group);
         let Some(arrivals) = &self.flows[group].arrivals else { return };
         self.flows[place].ends = arrivals.connection(place, size);
         self.start_flow(place);
@@ -32,7 +33,6 @@ impl Simulation {
             onward.extend_like(group);
         }
         let Flow { data, acks, series, .. } = self.flows[group];
-        self.recorder.add_member(series as usize);
         self.flows.push(Flow::new(Ends::Nobody, data, acks, series));
         if let Some(arrivals) = &mut self.flows[group].arrivals {
             arrivals.add_place(place);

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use windtunnel_sim::application::{ApplicationConfig, ProbeParams};
+use windtunnel_sim::application::{ApplicationConfig, PoissonParams, ProbeParams};
 use windtunnel_sim::element::*;
 use windtunnel_sim::recorder::columns::{Column, Table};
-use windtunnel_sim::{DequeuePoint, RunResult, Transport};
-use windtunnel_units::Probability;
+use windtunnel_sim::{DequeuePoint, RunResult, SizeDistribution, Transport};
+use windtunnel_units::{Bytes, Probability, Rate};
 
 use crate::fixtures::{PlainQueue, link, path, reno, run};
 
@@ -47,7 +47,11 @@ fn captured() -> RunResult {
 }
 
 fn packets(result: &RunResult) -> Rows<'_> {
-    Rows(result.tables.iter().find(|table| table.name == "packets").expect("captured"))
+    rows(result, "packets")
+}
+
+fn rows<'a>(result: &'a RunResult, name: &str) -> Rows<'a> {
+    Rows(result.tables.iter().find(|table| table.name == name).expect(name))
 }
 
 /// The rows of each packet, by its number.
@@ -177,4 +181,43 @@ fn captures_do_not_disturb() {
         run(network).summary.digest
     };
     assert_eq!(digest(true), digest(false));
+}
+
+/// Where connections arrive during the run, single events tell the flow of the network that they belong to, and a number
+/// that no other connection has: each starts with one SYN, in the order of the numbers, and there are as many as were
+/// admitted, although later ones take the places of earlier ones.
+#[test]
+fn connections_that_arrive_are_told_apart() {
+    let size = SizeDistribution::Exponential { mean: Bytes::new(20_000) };
+    let web = PoissonParams { load: Some(Rate::from_mbps(2)), size, ..PoissonParams::default() };
+    let traffic = vec![(reno(), ApplicationConfig::Poisson(web)), (reno(), ApplicationConfig::Bulk)];
+    let mut network = path(traffic, 20, vec![], vec![], 5);
+    network.record.packets = true;
+    network.record.events = true;
+    let result = run(network);
+    let seen = packets(&result);
+    let syns: Vec<u64> = (0..seen.len())
+        .filter(|row| {
+            seen.get("tap", *row) == 0 && seen.get("dir", *row) == 0 && seen.get("retransmission", *row) == 0
+        })
+        .filter(|row| seen.get("flow", *row) == 0 && seen.get("flags", *row) & 2 != 0)
+        .map(|row| seen.get("connection", row))
+        .collect();
+    let transfers = result.summary.flows[0].transfers.as_ref().expect("transfers");
+    assert!(transfers.arrived > 50 && transfers.rejected == 0, "{transfers:?}");
+    assert_eq!(syns, (2..2 + transfers.arrived).collect::<Vec<_>>());
+    for table in [seen, rows(&result, "dequeue_events")] {
+        for row in 0..table.len() {
+            match (table.get("flow", row), table.get("connection", row)) {
+                (0, connection) => assert!(syns.contains(&connection), "{connection}"),
+                of_the_other => assert_eq!(of_the_other, (1, 1)),
+            }
+        }
+    }
+}
+
+/// A run in which no connection arrives has no such column.
+#[test]
+fn a_flow_is_its_connection() {
+    assert!(packets(&captured()).0.columns.iter().all(|(name, _)| *name != "connection"));
 }

@@ -1,0 +1,85 @@
+//! The connections that arrive during a run: the flow that each belongs to, and its number.
+//!
+//! Such a connection occupies a place among the simulation's flows, which a later one takes over. What readers of
+//! results see is neither the place nor a flow of its own: it counts towards the flow of the network that it belongs
+//! to, and tables of single events tell it by a number that no other connection of the run has. A flow that is one
+//! connection has its own index as this number, and the others follow in the order of their arrival.
+
+use windtunnel_wire::FlowId;
+
+use super::columns::{Column, Table};
+use crate::network::Network;
+
+/// The connections that occupy the places behind the flows of the network.
+#[derive(Debug)]
+pub(super) struct Connections {
+    /// The number of flows of the network.
+    flows: usize,
+    /// By place.
+    arrived: Vec<Arrived>,
+    /// The number of the connection that arrives next.
+    next: u32,
+}
+
+/// A connection that arrived during the run.
+#[derive(Clone, Copy, Debug)]
+struct Arrived {
+    /// The flow of the network that it belongs to.
+    flow: u32,
+    number: u32,
+}
+
+impl Connections {
+    pub(super) fn new(flows: usize) -> Connections {
+        Connections { flows, arrived: Vec::new(), next: flows as u32 }
+    }
+
+    /// A connection of `flow` arrives, and occupies `place` among the simulation's flows.
+    pub(super) fn arrive(&mut self, place: usize, flow: usize) {
+        let arrived = Arrived { flow: flow as u32, number: self.next };
+        self.next += 1;
+        match self.arrived.get_mut(place - self.flows) {
+            Some(gone) => *gone = arrived,
+            None => self.arrived.push(arrived),
+        }
+    }
+
+    /// The flow of the network that a packet of the simulation's flow `id` belongs to.
+    #[inline]
+    pub(super) fn flow(&self, id: FlowId) -> usize {
+        self.arrived(id).map_or(id.index(), |connection| connection.flow as usize)
+    }
+
+    /// The number of the connection that it belongs to.
+    pub(super) fn number(&self, id: FlowId) -> u32 {
+        self.arrived(id).map_or(id.get(), |connection| connection.number)
+    }
+
+    #[inline]
+    fn arrived(&self, id: FlowId) -> Option<Arrived> {
+        id.index().checked_sub(self.flows).map(|place| self.arrived[place])
+    }
+}
+
+/// The column `connection` of a table of single events; only runs in which connections arrive have it, because in
+/// others it would equal the column `flow`.
+#[derive(Debug)]
+pub(super) struct ConnectionColumn(Option<Vec<u32>>);
+
+impl ConnectionColumn {
+    pub(super) fn new(network: &Network) -> ConnectionColumn {
+        let arrive = network.flows.iter().any(|flow| flow.application.makes_connections());
+        ConnectionColumn(arrive.then(Vec::new))
+    }
+
+    pub(super) fn push(&mut self, number: u32) {
+        if let Some(numbers) = &mut self.0 {
+            numbers.push(number);
+        }
+    }
+
+    /// Adds the column to the table that it belongs to.
+    pub(super) fn add_to(self, table: &mut Table) {
+        table.columns.extend(self.0.map(|numbers| ("connection", Column::U32(numbers))));
+    }
+}

@@ -1,0 +1,189 @@
+"""What a result folder holds, checked when one is read: a message for each way in which a file can be damaged.
+
+Whatever reads a result (figures, exports, pages) relies on this, and checks nothing itself.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from windtunnel.errors import InputError, reason
+from windtunnel.result import SCHEMA_VERSION, Table
+
+#: A kind of JSON value: in words, and the types that Python has for it.
+Kind: TypeAlias = tuple[str, tuple[type, ...]]
+
+TEXT: Kind = ("a text", (str,))
+WHOLE: Kind = ("a whole number", (int,))
+NUMBER: Kind = ("a number", (int, float))
+OBJECT: Kind = ("an object", (dict,))
+LIST: Kind = ("a list", (list,))
+
+#: Keys of the objects in ``summary.json``, and those that may be missing or null.
+_DOCUMENT = {"schema_version": WHOLE, "meta": OBJECT, "flows": LIST, "queues": LIST, "windows": LIST}
+_DOCUMENT_MORE = {"stalled": OBJECT, "impairments": LIST}
+_META = {"duration_s": NUMBER, "seed": WHOLE, "digest": TEXT, "packets": WHOLE, "events": WHOLE}
+_META_MORE = {"title": TEXT, "version": TEXT, "scenario": OBJECT, "foreign": LIST}
+_FLOW = {"name": TEXT, "cc": TEXT, "goodput_mbps": NUMBER}
+_FLOW_MORE = {"application": TEXT, "first_packet_s": NUMBER, "last_packet_s": NUMBER, "datagrams": OBJECT}
+_QUEUE = {"name": TEXT}
+_SCENARIO_MORE = {"mtu": TEXT, "tcp": OBJECT, "flow": LIST}
+_SCENARIO_FLOW_MORE = {"count": WHOLE, "tcp": OBJECT, "ack": OBJECT}
+
+#: Tables that every run has, and the columns on which readers rely, by table.
+TABLES = ("flows", "queues")
+COLUMNS: Mapping[str, Sequence[str]] = {
+    "flows": (
+        *("time_s", "flow", "throughput_mbps", "goodput_mbps", "cwnd_bytes", "cwnd_limited"),
+        *("in_flight_bytes", "srtt_ms", "rtt_mean_ms", "rtt_min_ms"),
+    ),
+    "queues": ("time_s", "queue", "sojourn_mean_ms", "emptied", "sce", "ce", "drops"),
+    "cc": ("time_s", "flow"),
+    "aqm": ("time_s", "queue"),
+    "throughput_points": ("time_s", "flow", "mbps"),
+    "cwnd_points": ("time_s", "flow", "bytes", "limited"),
+    "sojourn_points": ("time_s", "queue", "ms", "empty"),
+    "mark_points": ("time_s", "queue", "kind", "hz"),
+}
+
+
+def is_summary(document: object) -> bool:
+    """Whether a document is the summary of a run, of any version."""
+    return isinstance(document, dict) and "schema_version" in document
+
+
+def read_text(file: Path) -> str:
+    """The text of a file of the folder. Raises InputError."""
+    _check_file(file)
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read: {reason(error)}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file}: is not UTF-8 text: {error}") from None
+
+
+def read_summary(file: Path) -> dict[str, Any]:
+    """``summary.json``. Raises InputError."""
+    text = read_text(file)
+    try:
+        document = json.loads(text)
+        # Python reads more than others do: NaN, infinity, halves of characters.
+        json.dumps(document, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{file}: is not JSON: {error}") from None
+    if not is_summary(document):
+        raise InputError(f"{file}: is not the summary of a run: it has no schema_version")
+    version = document["schema_version"]
+    if isinstance(version, int) and version > SCHEMA_VERSION:
+        raise InputError(f"{file}: has schema version {version}; this windtunnel reads up to {SCHEMA_VERSION}")
+    _Checker(file).document(document)
+    summary: dict[str, Any] = document
+    return summary
+
+
+def read_table(file: Path) -> Table:
+    """A table. Raises InputError."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    _check_file(file)
+    try:
+        table = pq.ParquetFile(file).read()
+    except PermissionError as error:
+        raise InputError(f"{file}: cannot be read: {reason(error)}") from None
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{file}: is not a Parquet file, or is damaged: {error}") from None
+    for name, kind in zip(table.schema.names, table.schema.types, strict=True):
+        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
+            raise InputError(f"{file}: column `{name}` holds {kind}, not numbers")
+    if missing := [name for name in COLUMNS.get(file.stem, ()) if name not in table.column_names]:
+        raise InputError(f"{file}: column {', '.join(f'`{name}`' for name in missing)} is missing")
+    if len(set(table.column_names)) < len(table.column_names):
+        raise InputError(f"{file}: two columns have the same name")
+    return {name: table[name].to_numpy() for name in table.column_names}
+
+
+def check_tables(folder: Path, tables: Mapping[str, Table], summary: Mapping[str, Any]) -> None:
+    """Check that the tables are there, and that their rows belong to flows and queues of the run. Raises InputError."""
+    if missing := [f"{name}.parquet" for name in TABLES if name not in tables]:
+        raise InputError(f"{folder}: {', '.join(missing)} is missing")
+    for name in COLUMNS.keys() & tables.keys():
+        for key, those in (("flow", "flows"), ("queue", "queues")):
+            rows, count = tables[name].get(key), len(summary[those])
+            if rows is None or not len(rows):
+                continue
+            # -1 stands for all flows.
+            if rows.dtype.kind not in "iu" or rows.min() < -1 or rows.max() >= count:
+                raise InputError(f"{folder}: table {name} has rows of a {key} that is not one of {count}")
+        if not np.isfinite(tables[name]["time_s"]).all():
+            raise InputError(f"{folder}: table {name} has rows without a time")
+
+
+def _check_file(file: Path) -> None:
+    """Refuse what is no regular file: a folder in its place, a pipe that nobody writes to."""
+    try:
+        if not file.exists():
+            raise InputError(f"{file}: is missing")
+        if not file.is_file():
+            raise InputError(f"{file}: is not a file")
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read: {reason(error)}") from None
+
+
+class _Checker:
+    """Checks the content of ``summary.json``."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def document(self, document: Mapping[str, Any]) -> None:
+        self.keys("", document, _DOCUMENT, _DOCUMENT_MORE)
+        meta = document["meta"]
+        self.keys("meta", meta, _META, _META_MORE)
+        if not 0 < meta["duration_s"] < 2**64 / 1e9:
+            raise self.wrong("meta.duration_s", "is no time of a run")
+        for name, needed, more in (
+            ("flows", _FLOW, _FLOW_MORE),
+            ("queues", _QUEUE, {}),
+            ("windows", {}, {}),
+            ("impairments", {}, {}),
+        ):
+            self.objects(name, document.get(name) or [], needed, more)
+        scenario = meta.get("scenario") or {}
+        self.keys("meta.scenario", scenario, {}, _SCENARIO_MORE)
+        self.objects("meta.scenario.flow", scenario.get("flow") or [], {}, _SCENARIO_FLOW_MORE)
+
+    def objects(self, place: str, values: Sequence[Any], needed: Mapping[str, Kind], more: Mapping[str, Kind]) -> None:
+        for index, value in enumerate(values):
+            if not isinstance(value, dict):
+                raise self.wrong(f"{place}[{index}]", "is not an object")
+            self.keys(f"{place}[{index}]", value, needed, more)
+
+    def keys(self, place: str, value: Mapping[str, Any], needed: Mapping[str, Kind], more: Mapping[str, Kind]) -> None:
+        missing = [key for key in needed if key not in value]
+        if missing:
+            where = f" in {place}" if place else ""
+            raise InputError(f"{self.file}: is not the summary of a run: {', '.join(missing)} missing{where}")
+        for key, kind in {**needed, **more}.items():
+            if key in needed or value.get(key) is not None:
+                self.kind(f"{place}.{key}" if place else key, value[key], kind)
+
+    def kind(self, place: str, value: object, kind: Kind) -> None:
+        words, types = kind
+        # Python counts truth values among the whole numbers, and JSON readers accept NaN.
+        odd = isinstance(value, bool) or (isinstance(value, float) and not math.isfinite(value))
+        if odd or not isinstance(value, types):
+            raise self.wrong(place, f"is not {words}")
+        # The simulation counts in 64 bits, nanoseconds included.
+        if isinstance(value, int | float) and not abs(value) < 2**64:
+            raise self.wrong(place, "is out of range")
+
+    def wrong(self, place: str, what: str) -> InputError:
+        return InputError(f"{self.file}: {place} {what}")

@@ -1,0 +1,175 @@
+"""A stage: a place beside another one, where something is written before it appears there.
+
+Whoever is writing holds a lock on a file beside the stage, and the operating system takes the lock back when that
+process ends, however it ends. A stage whose lock is free was left behind by a process that was killed, and the next
+one that writes into the same folder removes it.
+
+The lock file says on which machine its owner runs. On a file system that several machines share, a lock of another one
+need not be visible here: stages of other machines are left to them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import secrets
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+if sys.platform != "win32":
+    import fcntl
+
+_LOCK = re.compile(r"\..+\.[0-9a-f]{12}\.partial\.lock", re.DOTALL)
+#: Of a place's name as much as leaves room for the rest of a stage's name.
+_NAME_BYTES = 200
+#: Memory in bytes.
+_RESERVE = 4 << 20
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Where ``place`` is written (``path``), and where its predecessor waits while both change places (``aside``)."""
+
+    place: Path
+    path: Path
+
+    @property
+    def aside(self) -> Path:
+        """The predecessor."""
+        return self.path.with_suffix(".replaced")
+
+    @property
+    def lock(self) -> Path:
+        """The file whose lock the owner holds."""
+        return self.path.with_name(f"{self.path.name}.lock")
+
+    def remove(self) -> None:
+        """Remove what is left of it; a predecessor that was not replaced goes back to its place."""
+        _remove(self.path)
+        if os.path.lexists(self.aside):
+            if os.path.lexists(self.place):
+                _remove(self.aside)
+            else:
+                self.aside.rename(self.place)
+
+
+@contextmanager
+def stage_for(place: Path) -> Iterator[Stage]:
+    """A stage for ``place``, with nothing at its path. It is removed at the end. Raises OSError."""
+    stage, lock = _locked(place)
+    reserve = bytearray(_RESERVE)
+    try:
+        yield stage
+    finally:
+        # Removing needs a little memory, which may be what has run out.
+        reserve.clear()
+        # What cannot be removed now keeps its lock file, so that a later process can.
+        with suppress(OSError):
+            stage.remove()
+            stage.lock.unlink()
+        os.close(lock)
+
+
+def _locked(place: Path) -> tuple[Stage, int]:
+    """A new stage, and the descriptor that holds its lock."""
+    name = os.fsdecode(os.fsencode(place.name)[:_NAME_BYTES])
+    while True:
+        stage = Stage(place, place.with_name(f".{name}.{secrets.token_hex(6)}.partial"))
+        lock = os.open(stage.lock, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
+        try:
+            # Where a file system has no locks, nobody can take this one either, and the stage is its owner's alone.
+            # Whoever took the file for a forgotten one before it was locked holds the lock for a moment.
+            _lock(lock, wait=True)
+            os.write(lock, json.dumps({"place": place.name, **_machine()}).encode())
+            if _is_at(lock, stage.lock):
+                return stage, lock
+        except BaseException:
+            stage.lock.unlink(missing_ok=True)
+            os.close(lock)
+            raise
+        os.close(lock)
+
+
+def sweep(folder: Path) -> None:
+    """Remove the stages in ``folder`` whose owner is gone. What cannot be removed stays."""
+    with suppress(OSError):
+        for entry in list(os.scandir(folder)):
+            if _LOCK.fullmatch(entry.name):
+                with suppress(OSError):
+                    _remove_if_forgotten(Path(entry.path))
+
+
+def _remove_if_forgotten(file: Path) -> None:
+    lock = os.open(file, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+    try:
+        if not _lock(lock) or not _is_at(lock, file):
+            return
+        stage = file.with_suffix("")
+        content = os.pread(lock, 10_000, 0)
+        if content:
+            place = _place_if_ours(content)
+            if place is None:
+                return
+            Stage(file.with_name(place), stage).remove()
+        elif os.path.lexists(stage):
+            return
+        # A file without content: its owner was ended before it made a stage.
+        file.unlink()
+    finally:
+        os.close(lock)
+
+
+def _lock(descriptor: int, *, wait: bool = False) -> bool:
+    """Take the lock of a file; False if another process holds it, or if there are no locks."""
+    if sys.platform == "win32":
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _place_if_ours(content: bytes) -> str | None:
+    """The name of the place that a lock file is for; None if it is of another machine, or not windtunnel's."""
+    try:
+        owner = json.loads(content)
+        place, machine = owner["place"], {key: owner[key] for key in _machine()}
+    except (ValueError, TypeError, LookupError):
+        return None
+    here = any(value and value == machine[key] for key, value in _machine().items())
+    return place if here and isinstance(place, str) and Path(place).name == place else None
+
+
+def _machine() -> dict[str, str]:
+    """The running kernel, whose processes see each other's locks, in containers too; and the host, for later boots."""
+    boot, installation = _line("/proc/sys/kernel/random/boot_id"), _line("/etc/machine-id")
+    # Neither a container nor a copied installation is known by its name alone, unless there is nothing else.
+    return {"boot": boot, "host": f"{installation} {platform.node()}" if installation or not boot else ""}
+
+
+def _line(file: str) -> str:
+    try:
+        return Path(file).read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        return ""
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.lstat())
+    except OSError:
+        return False
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)

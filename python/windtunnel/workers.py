@@ -1,0 +1,85 @@
+"""Worker processes that end with the process that started them.
+
+A worker does not outlive its parent, not even one that was killed (``kill -9``, out of memory) and can tell nobody: the
+worker waits at a pipe whose other end only the parent has, and which the operating system closes with it. The signal
+that Linux can send at a parent's death (``PR_SET_PDEATHSIG``) would not do: the parent of a pool's workers, as the
+operating system sees it, is the server that forks them.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from typing import Any
+
+from windtunnel.errors import RunFailedError
+
+
+@contextmanager
+def pool(
+    workers: int, preload: Sequence[str] = (), initialise: Callable[..., object] | None = None, arguments: Any = ()
+) -> Iterator[Executor]:
+    """A pool of processes; each has imported the modules ``preload`` and called ``initialise``.
+
+    If the block ends with an error, the workers are ended: nobody reads what they would return. Raises RunFailedError
+    if a worker was killed.
+    """
+    context = multiprocessing.get_context("forkserver" if sys.platform != "win32" else "spawn")
+    context.set_forkserver_preload([__name__, *preload])
+    others = set(multiprocessing.active_children())
+    try:
+        with ProcessPoolExecutor(workers, context, initializer=_start, initargs=(initialise, arguments)) as executor:
+            try:
+                yield executor
+            except BaseException:
+                for process in set(multiprocessing.active_children()) - others:
+                    process.terminate()
+                raise
+    except BrokenProcessPool:
+        raise RunFailedError("a worker process ended early: it was killed, or memory is short") from None
+
+
+def _start(initialise: Callable[..., object] | None, arguments: Sequence[Any]) -> None:
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_DFL)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        _end_after(parent.join)
+    if initialise is not None:
+        initialise(*arguments)
+
+
+def run_python(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """Run another Python interpreter, whose program calls :func:`end_with_parent`; returns what it printed."""
+    ours, theirs = os.pipe()
+    try:
+        return subprocess.run(
+            [sys.executable, *arguments], stdin=ours, capture_output=True, text=True, encoding="utf-8", check=False
+        )
+    finally:
+        os.close(ours)
+        os.close(theirs)
+
+
+def end_with_parent() -> None:
+    """Let this process, which :func:`run_python` started, end with its parent: standard input ends then."""
+    _end_after(lambda: os.read(0, 1))
+
+
+def _end_after(wait: Callable[[], object]) -> None:
+    """End this process, whatever it is doing, when ``wait`` returns."""
+
+    def watch() -> None:
+        wait()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
