@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use windtunnel_qdisc::ecn::EcnMode;
-use windtunnel_qdisc::{OutOfRange, QueueInit, QueueSpec};
+use windtunnel_qdisc::{QueueInit, QueueSpec};
 use windtunnel_sim::element::ElementParams;
 use windtunnel_sim::{Change, LinkParams, LinkRate};
 use windtunnel_units::{Bytes, Duration, Rate, Time};
@@ -72,7 +72,7 @@ pub(crate) fn link(
             }
         }
     }
-    params.check().map_err(|OutOfRange { key, allowed, .. }| at.get(key).not_allowed(allowed))?;
+    params.check().map_err(|error| at.out_of_range(error))?;
     params.resolve(of.endpoints == Endpoints::Ideal);
     let elements = elements(&at.get("impair"), of)?;
     check_changes(&params.changes, &at.get("changes"), rate.as_ref(), of.end)?;
@@ -148,7 +148,7 @@ fn queue(at: &Cursor<'_>, bdp: Option<Bytes>, registry: &Registry) -> Result<Que
         at.is_given().then(|| registry.aqms.read(&at)).transpose()
     });
     let spec = QueueSpec { aqms: slots.collect::<Result<_, Fault>>()?, params: config };
-    spec.check().map_err(|OutOfRange { key, allowed, .. }| at.get(key).not_allowed(allowed))?;
+    spec.check().map_err(|error| at.out_of_range(error))?;
     let mode_at = at.get("ecn_mode");
     let ecn_mode = if mode_at.is_given() { mode_at.read()? } else { EcnMode::default() };
     let limit_at = at.get("limit");

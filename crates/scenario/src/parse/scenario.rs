@@ -1,13 +1,13 @@
 //! The whole of a scenario.
 
-use windtunnel_tcp::HEADERS;
+use windtunnel_tcp::{HEADERS, TcpParams};
 use windtunnel_units::{Bytes, Duration, Time};
 
 use super::cursor::Cursor;
 use super::deserialize::fields;
 use super::document::Node;
 use super::fault::Fault;
-use super::flow::{Topology, flows};
+use super::flow::{Topology, flows, longest_rtt};
 use super::link::{Place, Surroundings, link};
 use super::overrides;
 use super::record::{Names, check_windows, record};
@@ -45,6 +45,10 @@ fn resolve(at: &Cursor<'_>, path: Option<&str>, registry: &Registry) -> Result<S
         return Err(at.get("mtu").not_allowed(format!("from {} to {}", MTU.start(), MTU.end())));
     }
     let end = Time::ZERO + file.duration;
+    if at.get("tcp").is_given() {
+        // Flows read it together with their own; none may do so, and then it must be right all the same.
+        at.get("tcp").read::<TcpParams>()?;
+    }
     let of = Surroundings { endpoints: file.endpoints, mtu: file.mtu, end, file: path, registry };
     let (shape, links) = topology(&file, at, of)?;
     let topology = match &shape {
@@ -77,8 +81,7 @@ fn topology(file: &File, at: &Cursor<'_>, of: Surroundings<'_>) -> Result<(Shape
             return Err(key.fault("is either [bottleneck] or a graph of [[node]] and [[link]], not both"));
         }
     }
-    // The longest round trip of all flows defines the bandwidth-delay product.
-    let bdp_rtt = file.flow.iter().filter_map(|flow| flow.rtt).max();
+    let bdp_rtt = Some(longest_rtt(&file.flow, &at.get("flow"))?);
     let place = |name: &str| Place { name: name.to_owned(), ends: None, keys: &[] };
     let mut links = vec![link(&at.get("bottleneck"), place("bottleneck"), false, bdp_rtt, of)?];
     if file.reverse.is_some() {

@@ -10,12 +10,12 @@ const GRAPH: &str = include_str!("bad_input/graph.toml");
 
 #[test]
 fn in_the_top_of_the_file() {
-    check(DUMBBELL, include_str!("bad_input/top.txt"), 15);
+    check(DUMBBELL, include_str!("bad_input/top.txt"), 19);
 }
 
 #[test]
 fn in_links_and_queues() {
-    check(DUMBBELL, include_str!("bad_input/links.txt"), 57);
+    check(DUMBBELL, include_str!("bad_input/links.txt"), 59);
 }
 
 #[test]
@@ -25,7 +25,7 @@ fn in_controllers() {
 
 #[test]
 fn in_flows_records_and_windows() {
-    check(DUMBBELL, include_str!("bad_input/flows.txt"), 36);
+    check(DUMBBELL, include_str!("bad_input/flows.txt"), 46);
 }
 
 #[test]

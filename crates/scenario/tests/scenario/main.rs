@@ -18,3 +18,4 @@ mod registry;
 mod round_trip;
 mod schema;
 mod whole;
+mod wrong_types;
