@@ -153,8 +153,12 @@ impl<'n> Cursor<'n> {
     }
 
     /// An entry of this table, or the default that it has instead, is out of its range.
-    pub(crate) fn out_of_range(&self, OutOfRange { key, value, allowed }: OutOfRange) -> Fault {
-        self.get(key).or_default_not_allowed(value, allowed)
+    pub(crate) fn out_of_range(&self, error: OutOfRange) -> Fault {
+        let at = self.get(error.key);
+        if error.is_missing() {
+            return at.fault(format!("is required: {}", error.allowed));
+        }
+        at.or_default_not_allowed(error.value, error.allowed)
     }
 
     /// The value here, or the default `value` if none is given, is not what is allowed.

@@ -20,12 +20,12 @@ fn in_links_and_queues() {
 
 #[test]
 fn in_controllers() {
-    check(DUMBBELL, include_str!("bad_input/controllers.txt"), 50);
+    check(DUMBBELL, include_str!("bad_input/controllers.txt"), 51);
 }
 
 #[test]
 fn in_flows_records_and_windows() {
-    check(DUMBBELL, include_str!("bad_input/flows.txt"), 46);
+    check(DUMBBELL, include_str!("bad_input/flows.txt"), 49);
 }
 
 #[test]
