@@ -8,6 +8,7 @@ import typer
 from windtunnel.atomic import set_aside
 from windtunnel.cli.consoles import output
 from windtunnel.cli.plugins import PluginOption, load_plugins
+from windtunnel.cli.reading import AllowReadOption
 
 
 def reproduce(
@@ -29,6 +30,7 @@ def reproduce(
             help="Change every scenario of the suite, e.g. flow.0.cc=my-controller. Repeatable; the page says so.",
         ),
     ] = None,
+    allow_read: AllowReadOption = None,
     plugin: PluginOption = None,
 ) -> None:
     """Reproduce a published document: run its experiments and compare."""
@@ -38,6 +40,13 @@ def reproduce(
     place = out or Path("results", name)
     with set_aside(place, force=force, ours=lambda folder: (folder / "rows.json").is_file()):
         code = run_suite(
-            name, only=only or (), quick=quick, out=place, jobs=jobs, console=output(), settings=settings or ()
+            name,
+            only=only or (),
+            quick=quick,
+            out=place,
+            jobs=jobs,
+            console=output(),
+            settings=settings or (),
+            allow_read=allow_read or (),
         )
     raise typer.Exit(code)

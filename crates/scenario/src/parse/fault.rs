@@ -17,8 +17,8 @@ pub(crate) enum Place {
     File {
         /// The line, from 1.
         line: u32,
-        /// The column in characters, from 1.
-        column: u32,
+        /// The byte of the text. Columns, which nobody asks for but an error, are counted from it.
+        offset: usize,
     },
     /// In an override: `key=value`.
     Setting(Rc<str>),
@@ -29,8 +29,12 @@ impl Place {
         if let Place::File { line, .. } = self { Some(*line) } else { None }
     }
 
-    pub(crate) fn column(&self) -> Option<u32> {
-        if let Place::File { column, .. } = self { Some(*column) } else { None }
+    /// The column in characters, from 1, in the text that was read.
+    pub(crate) fn column(&self, text: &str) -> Option<u32> {
+        let Place::File { offset, .. } = self else { return None };
+        let before = text.get(..*offset)?;
+        let line = before.rsplit('\n').next()?;
+        Some(line.chars().count() as u32 + 1)
     }
 
     pub(crate) fn setting(&self) -> Option<&str> {

@@ -17,6 +17,7 @@ use super::deserialize::fields;
 use super::document::Value;
 use super::ecn;
 use super::fault::Fault;
+use super::interrupt::Interrupt;
 use super::link::{LONGEST_DELAY, Surroundings};
 use super::record::Names;
 use super::route::{Graph, check_length, check_tunnels};
@@ -66,9 +67,10 @@ pub(crate) fn flows(
     check_counts(tables, at)?;
     let mut groups = Vec::with_capacity(tables.len());
     for (index, table) in tables.iter().enumerate() {
+        of.interrupt.check()?;
         groups.push(flow(table, root, &at.item(index), topology, of)?);
     }
-    name(&mut groups, tables, at)?;
+    name(&mut groups, tables, at, of.interrupt)?;
     Ok(groups)
 }
 
@@ -414,7 +416,12 @@ fn reverse_route(
 }
 
 /// Checks the given names and names the other groups after their controllers, with a number if the name is taken.
-fn name(groups: &mut [FlowGroup], tables: &[FlowTable], at: &Cursor<'_>) -> Result<(), Fault> {
+fn name(
+    groups: &mut [FlowGroup],
+    tables: &[FlowTable],
+    at: &Cursor<'_>,
+    interrupt: Interrupt<'_>,
+) -> Result<(), Fault> {
     let mut names = Names::default();
     for (index, table) in tables.iter().enumerate() {
         if let Some(name) = &table.name {
@@ -434,6 +441,7 @@ fn name(groups: &mut [FlowGroup], tables: &[FlowTable], at: &Cursor<'_>) -> Resu
         }
         let number = numbers.entry(group.cc_name.clone()).or_insert(0);
         loop {
+            interrupt.check()?;
             *number += 1;
             let name =
                 if *number == 1 { group.cc_name.clone() } else { format!("{}-{number}", group.cc_name) };

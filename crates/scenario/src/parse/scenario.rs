@@ -7,14 +7,16 @@ use super::cursor::Cursor;
 use super::deserialize::fields;
 use super::document::Node;
 use super::fault::Fault;
+use super::files::Files;
 use super::flow::{Topology, flows, longest_rtt};
+use super::interrupt::Interrupt;
 use super::link::{Place, Surroundings, link};
 use super::overrides;
 use super::record::{Names, check_windows, record};
 use super::route::Graph;
+use crate::Reading;
 use crate::file::{File, LinkPlace};
 use crate::model::{Link, Scenario, Shape};
-use crate::registry::Registry;
 
 /// The maximum duration of a run: eleven days of simulated time.
 const LONGEST_RUN: Duration = Duration::from_secs(1_000_000);
@@ -22,21 +24,18 @@ const LONGEST_RUN: Duration = Duration::from_secs(1_000_000);
 /// The smallest and largest IP packets: room for the headers and some data, up to the limit of the length field.
 const MTU: std::ops::RangeInclusive<Bytes> = Bytes::new(HEADERS.get() + 8)..=Bytes::new(65_535);
 
-/// Parses a scenario's text with `key=value` overrides.
-pub(crate) fn parse(
-    text: &str,
-    file: Option<&str>,
-    settings: &[String],
-    registry: &Registry,
-) -> Result<Scenario, Fault> {
+/// Parses a scenario's text.
+pub(crate) fn parse(text: &str, reading: &Reading<'_>) -> Result<Scenario, Fault> {
     let mut document = Node::document(text)?;
-    for setting in settings {
-        overrides::apply(&mut document, setting, registry)?;
+    for setting in reading.overrides {
+        overrides::apply(&mut document, setting, reading.registry)?;
     }
-    resolve(&Cursor::root(&document), file, registry)
+    resolve(&Cursor::root(&document), reading)
 }
 
-fn resolve(at: &Cursor<'_>, path: Option<&str>, registry: &Registry) -> Result<Scenario, Fault> {
+fn resolve(at: &Cursor<'_>, reading: &Reading<'_>) -> Result<Scenario, Fault> {
+    let interrupt = Interrupt(reading.go_on);
+    interrupt.check()?;
     let file: File = at.read()?;
     if file.duration.is_zero() || file.duration > LONGEST_RUN {
         return Err(at.get("duration").not_allowed(format!("more than 0 s and at most {LONGEST_RUN}")));
@@ -49,7 +48,14 @@ fn resolve(at: &Cursor<'_>, path: Option<&str>, registry: &Registry) -> Result<S
         // Flows read it together with their own; none may do so, and then it must be right all the same.
         at.get("tcp").read::<TcpParams>()?;
     }
-    let of = Surroundings { endpoints: file.endpoints, mtu: file.mtu, end, file: path, registry };
+    let of = Surroundings {
+        endpoints: file.endpoints,
+        mtu: file.mtu,
+        end,
+        files: &Files::new(reading.file, reading.allow_read),
+        interrupt,
+        registry: reading.registry,
+    };
     let (shape, links) = topology(&file, at, of)?;
     let topology = match &shape {
         Shape::Dumbbell => Topology::Dumbbell(&links),

@@ -58,7 +58,7 @@ fn in_files_that_nobody_wrote() {
         ),
         (&deep, "s.toml:1: not valid TOML: cannot recurse further; max recursion depth met"),
         (&long_key, "s.toml: not valid TOML: recursion limit"),
-        (&long, "s.toml: a scenario has at most 16 MiB, this text has more"),
+        (&long, "s.toml: a scenario has at most 10 MB, this text has more"),
     ];
     for (text, expected) in cases {
         assert_eq!(message(text, &[]), expected);

@@ -1,9 +1,11 @@
 //! What a scenario may say, and the messages about one that is wrong.
 
 mod bad_input;
+mod files;
 mod fuzz;
 mod generate;
 mod good_input;
+mod hostile;
 mod impossible;
 mod invariants;
 mod linux;
