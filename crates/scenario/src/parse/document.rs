@@ -8,6 +8,10 @@ use super::fault::{Fault, Location, Place, Problem};
 /// The longest accepted text, in bytes: a scenario with 100,000 separate flows is shorter.
 pub const LONGEST_TEXT: usize = 10_000_000;
 
+/// The most tables in a text. Each takes more than a kilobyte while it is read, so that ten megabytes of `a.a.a.a` would
+/// take five gigabytes; 100,000 flows with a few tables each are fewer.
+const MOST_TABLES: usize = 1_000_000;
+
 /// A value and its place.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
@@ -43,6 +47,11 @@ impl Node {
         if text.len() > LONGEST_TEXT {
             let problem =
                 format!("a scenario has at most {} MB, this text has more", LONGEST_TEXT / 1_000_000);
+            return Err(Fault::new(Problem::Text(problem)).at(Location::default()));
+        }
+        // Every table starts with one of these characters; those in texts and numbers are counted too.
+        if text.bytes().filter(|byte| b".[{".contains(byte)).count() > MOST_TABLES {
+            let problem = format!("a scenario has at most {MOST_TABLES} of the characters `.`, `[` and `{{`");
             return Err(Fault::new(Problem::Text(problem)).at(Location::default()));
         }
         let lines = Lines::new(text);

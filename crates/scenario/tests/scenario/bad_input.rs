@@ -50,6 +50,7 @@ fn in_files_that_nobody_wrote() {
     let deep = format!("a = {}", "[".repeat(100_000));
     let long_key = format!("{}b = 1", "a.".repeat(100_000));
     let long = "#\n".repeat(10 << 20);
+    let tables = "[a.a.a]\n".repeat(400_000);
     let cases = [
         ("\0", "s.toml:1: not valid TOML: key with no value, expected `=`"),
         (
@@ -58,6 +59,7 @@ fn in_files_that_nobody_wrote() {
         ),
         (&deep, "s.toml:1: not valid TOML: cannot recurse further; max recursion depth met"),
         (&long_key, "s.toml: not valid TOML: recursion limit"),
+        (&tables, "s.toml: a scenario has at most 1000000 of the characters `.`, `[` and `{`"),
         (&long, "s.toml: a scenario has at most 10 MB, this text has more"),
     ];
     for (text, expected) in cases {
