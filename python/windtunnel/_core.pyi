@@ -9,6 +9,9 @@ import numpy.typing as npt
 
 __version__: str
 
+LONGEST_SCENARIO: int
+"""The longest text of a scenario, in bytes."""
+
 class ScenarioError(ValueError):
     """A scenario that is wrong. ``str(error)`` is the whole message, ready to print.
 
@@ -21,13 +24,24 @@ class ScenarioError(ValueError):
     key: str | None
     value: str | None
 
-def check(text: str, file: str | None = None, overrides: Sequence[str] = ()) -> str:
+def check(
+    text: str,
+    file: str | None = None,
+    overrides: Sequence[str] = (),
+    allow_read: Sequence[str | PathLike[str]] = (),
+) -> str:
     """Validate a scenario (TOML text) and return it with every default, as TOML text.
 
-    ``overrides`` are ``key=value`` strings as given to ``--set``. Raises ScenarioError.
+    ``overrides`` are ``key=value`` strings as given to ``--set``. The files that a scenario names are in the folder of
+    ``file`` or below it, or in those of ``allow_read``. Raises ScenarioError.
     """
 
-def resolve(text: str, file: str | None = None, overrides: Sequence[str] = ()) -> str:
+def resolve(
+    text: str,
+    file: str | None = None,
+    overrides: Sequence[str] = (),
+    allow_read: Sequence[str | PathLike[str]] = (),
+) -> str:
     """As ``check``, but returns JSON."""
 
 def schema() -> str:
@@ -419,6 +433,7 @@ def run(
     file: str | None = None,
     overrides: Sequence[str] = (),
     progress: Callable[[float], bool] | None = None,
+    allow_read: Sequence[str | PathLike[str]] = (),
 ) -> RunResult:
     """Validate, run, and return the result. The GIL is released, unless the run has controllers of Python.
 

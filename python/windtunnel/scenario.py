@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 import tomli_w
 
 from windtunnel import _core
+from windtunnel.errors import InputError
 from windtunnel.result import RunResult
 from windtunnel.scenario_file import read_text
 from windtunnel.scenario_types import Bottleneck, Flow, Link, Node, Record, Reverse, Tcp, Window
@@ -33,9 +34,12 @@ class Scenario:
     The keyword arguments are the keys of a scenario file, and quantities are strings with units; the arrays of tables
     have plural names here (``flows``, ``windows``, ``links``, ``nodes``). Keys without an argument of their own are
     passed on unchanged. None leaves the key out.
+
+    A scenario may read the files that it names in its own folder and below it: the folder of its file, or the current
+    one if it has none. ``allow_read`` are folders and files elsewhere that it may read as well.
     """
 
-    __slots__ = ("_file", "_overrides", "_text")
+    __slots__ = ("_allow_read", "_file", "_overrides", "_text")
 
     def __init__(
         self,
@@ -53,6 +57,7 @@ class Scenario:
         record: Record | Mapping[str, Any] | None = None,
         links: Sequence[Link | Mapping[str, Any]] | None = None,
         nodes: Sequence[Node | Mapping[str, Any]] | None = None,
+        allow_read: Sequence[str | Path] = (),
         **more: Any,
     ) -> None:
         table: dict[str, Any] = {
@@ -74,26 +79,39 @@ class Scenario:
         self._text = tomli_w.dumps(_plain(table))
         self._file: str | None = None
         self._overrides: tuple[str, ...] = ()
+        self._allow_read = _existing(allow_read)
 
     @classmethod
-    def from_toml(cls, text: str, *, file: str | None = None, overrides: Sequence[str] = ()) -> Scenario:
-        """A scenario from the text of a scenario file. ``file`` is the name that messages give.
+    def from_toml(
+        cls,
+        text: str,
+        *,
+        file: str | None = None,
+        overrides: Sequence[str] = (),
+        allow_read: Sequence[str | Path] = (),
+    ) -> Scenario:
+        """A scenario from the text of a scenario file. ``file`` is the name that messages give, and its folder is where
+        the files are that the scenario names.
 
         ``overrides`` are ``key=value`` strings, as for ``windtunnel run --set``.
         """
         scenario = cls.__new__(cls)
         scenario._text, scenario._file, scenario._overrides = text, file, tuple(overrides)
+        scenario._allow_read = _existing(allow_read)
         return scenario
 
     @classmethod
-    def from_file(cls, path: str | Path, *, overrides: Sequence[str] = ()) -> Scenario:
+    def from_file(
+        cls, path: str | Path, *, overrides: Sequence[str] = (), allow_read: Sequence[str | Path] = ()
+    ) -> Scenario:
         """A scenario from a scenario file. Raises InputError if the file cannot be read."""
         path = Path(path)
-        return cls.from_toml(read_text(path), file=str(path), overrides=overrides)
+        return cls.from_toml(read_text(path), file=str(path), overrides=overrides, allow_read=allow_read)
 
     def override(self, *overrides: str) -> Scenario:
         """The same scenario with ``key=value`` strings applied, later ones over earlier ones."""
-        return Scenario.from_toml(self._text, file=self._file, overrides=(*self._overrides, *overrides))
+        overrides = (*self._overrides, *overrides)
+        return Scenario.from_toml(self._text, file=self._file, overrides=overrides, allow_read=self._allow_read)
 
     def to_toml(self) -> str:
         """The scenario as it was given, without overrides and defaults: the text of a scenario file."""
@@ -101,11 +119,12 @@ class Scenario:
 
     def check(self) -> str:
         """Validate; returns the scenario with every default as TOML text. Raises ScenarioError."""
-        return _core.check(self._text, self._file, self._overrides)
+        return _core.check(self._text, self._file, self._overrides, self._allow_read)
 
     def resolve(self) -> dict[str, Any]:
         """Validate; returns the scenario with every default as plain data. Raises ScenarioError."""
-        resolved: dict[str, Any] = json.loads(_core.resolve(self._text, self._file, self._overrides))
+        text = _core.resolve(self._text, self._file, self._overrides, self._allow_read)
+        resolved: dict[str, Any] = json.loads(text)
         return resolved
 
     def run(self, progress: Progress | None = None) -> RunResult:
@@ -117,7 +136,7 @@ class Scenario:
 
         resolved = self.resolve()
         before = time.process_time()
-        raw = _core.run(self._text, self._file, self._overrides, progress)
+        raw = _core.run(self._text, self._file, self._overrides, progress, self._allow_read)
         cpu_seconds = time.process_time() - before
         summary = json.loads(raw.summary)
         meta = {
@@ -140,6 +159,15 @@ class Scenario:
     def __repr__(self) -> str:
         origin = self._file or "Python"
         return f"<Scenario from {origin}{' with ' + ', '.join(self._overrides) if self._overrides else ''}>"
+
+
+def _existing(paths: Sequence[str | Path]) -> tuple[Path, ...]:
+    """The folders and files that a scenario may read. Raises InputError for one that does not exist."""
+    found = tuple(Path(path) for path in paths)
+    for path in found:
+        if not path.exists():
+            raise InputError(f"{path}: there is no such file or folder for a scenario to read")
+    return found
 
 
 def _plain(value: Any) -> Any:

@@ -3,10 +3,8 @@
 import stat
 from pathlib import Path
 
+from windtunnel._core import LONGEST_SCENARIO as MAX_BYTES
 from windtunnel.errors import InputError, did_you_mean, reason
-
-#: A scenario is written by hand; whatever is larger is another kind of file, and is not read.
-MAX_BYTES = 10_000_000
 
 
 def read_text(path: Path) -> str:

@@ -9,8 +9,11 @@ mod result;
 mod views;
 mod xplot;
 
+use std::cell::RefCell;
+use std::path::PathBuf;
+
 use pyo3::prelude::*;
-use windtunnel_scenario::Scenario;
+use windtunnel_scenario::{Reading, Scenario};
 use windtunnel_units::Time;
 
 use crate::result::PyRunResult;
@@ -47,18 +50,34 @@ mod _core {
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's name for it")]
     const __version__: &str = env!("CARGO_PKG_VERSION");
+
+    /// The longest text of a scenario, in bytes.
+    #[pymodule_export]
+    const LONGEST_SCENARIO: usize = windtunnel_scenario::LONGEST_TEXT;
 }
 
 #[pyfunction]
-#[pyo3(signature = (text, file=None, overrides=Vec::new()))]
-fn check(py: Python<'_>, text: &str, file: Option<&str>, overrides: Vec<String>) -> PyResult<String> {
-    Ok(parse(py, text, file, &overrides)?.to_toml())
+#[pyo3(signature = (text, file=None, overrides=Vec::new(), allow_read=Vec::new()))]
+fn check(
+    py: Python<'_>,
+    text: &str,
+    file: Option<&str>,
+    overrides: Vec<String>,
+    allow_read: Vec<PathBuf>,
+) -> PyResult<String> {
+    Ok(parse(py, text, file, &overrides, &allow_read)?.to_toml())
 }
 
 #[pyfunction]
-#[pyo3(signature = (text, file=None, overrides=Vec::new()))]
-fn resolve(py: Python<'_>, text: &str, file: Option<&str>, overrides: Vec<String>) -> PyResult<String> {
-    Ok(parse(py, text, file, &overrides)?.to_json())
+#[pyo3(signature = (text, file=None, overrides=Vec::new(), allow_read=Vec::new()))]
+fn resolve(
+    py: Python<'_>,
+    text: &str,
+    file: Option<&str>,
+    overrides: Vec<String>,
+    allow_read: Vec<PathBuf>,
+) -> PyResult<String> {
+    Ok(parse(py, text, file, &overrides, &allow_read)?.to_json())
 }
 
 #[pyfunction]
@@ -72,15 +91,16 @@ fn listing() -> String {
 }
 
 #[pyfunction]
-#[pyo3(signature = (text, file=None, overrides=Vec::new(), progress=None))]
+#[pyo3(signature = (text, file=None, overrides=Vec::new(), progress=None, allow_read=Vec::new()))]
 fn run(
     py: Python<'_>,
     text: &str,
     file: Option<&str>,
     overrides: Vec<String>,
     progress: Option<Py<PyAny>>,
+    allow_read: Vec<PathBuf>,
 ) -> PyResult<PyRunResult> {
-    let scenario = parse(py, text, file, &overrides)?;
+    let scenario = parse(py, text, file, &overrides, &allow_read)?;
     let foreign = scenario.foreign();
     controller::take_failure();
     let mut simulation = windtunnel_sim::Simulation::new(windtunnel_scenario::compile(&scenario));
@@ -116,6 +136,17 @@ fn run(
     PyRunResult::new(py, result, scenario.seed, foreign)
 }
 
-fn parse(py: Python<'_>, text: &str, file: Option<&str>, overrides: &[String]) -> PyResult<Scenario> {
-    Scenario::parse(text, file, overrides, &registry::current()).map_err(|e| error::to_python(py, &e))
+/// Reads a scenario; an interrupt ends it.
+fn parse(
+    py: Python<'_>,
+    text: &str,
+    file: Option<&str>,
+    overrides: &[String],
+    allow_read: &[PathBuf],
+) -> PyResult<Scenario> {
+    let interrupt = RefCell::new(None);
+    let go_on = || py.check_signals().map_err(|error| interrupt.replace(Some(error))).is_ok();
+    let reading = Reading { file, overrides, allow_read, registry: &registry::current(), go_on: &go_on };
+    let scenario = Scenario::read(text, &reading);
+    scenario.map_err(|error| interrupt.take().unwrap_or_else(|| error::to_python(py, &error)))
 }

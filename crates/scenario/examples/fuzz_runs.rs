@@ -20,8 +20,6 @@ use std::sync::{Mutex, mpsc};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-use windtunnel_scenario::{Registry, Scenario};
-
 /// Longer runs are cut off.
 const MOST_EVENTS: u64 = 300_000;
 
@@ -80,8 +78,7 @@ type Failure = String;
 
 /// Runs a scenario. Returns whether it came to its end.
 fn run(text: &str) -> Result<bool, Failure> {
-    let scenario = Scenario::parse(text, None, &[], &Registry::default())
-        .map_err(|error| format!("not valid: {error}"))?;
+    let scenario = generate::read(text).map_err(|error| format!("not valid: {error}"))?;
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         let summary = panic::catch_unwind(AssertUnwindSafe(|| invariants::check(&scenario, MOST_EVENTS)));

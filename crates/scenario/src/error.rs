@@ -1,6 +1,6 @@
 //! A scenario that is wrong: one message that names the place, the key, the value and what is allowed.
 
-use std::fmt;
+use std::fmt::{self, Write};
 
 use crate::parse::fault::Fault;
 
@@ -31,14 +31,14 @@ pub struct ScenarioError {
 }
 
 impl ScenarioError {
-    pub(crate) fn new(file: Option<&str>, fault: Fault) -> ScenarioError {
+    pub(crate) fn new(file: Option<&str>, text: &str, fault: Fault) -> ScenarioError {
         let Fault { problem, hint, location } = fault;
         let location = location.map(|location| *location).unwrap_or_default();
         let boxed = |text: String| (!text.is_empty()).then(|| text.into_boxed_str());
         ScenarioError {
             file: file.map(Into::into),
             line: location.place.line(),
-            column: location.place.column(),
+            column: location.place.column(text),
             setting: location.place.setting().map(Into::into),
             key: boxed(location.key),
             value: location.value.map(Into::into),
@@ -50,20 +50,55 @@ impl ScenarioError {
 
 impl fmt::Display for ScenarioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut visible = Visible { to: f, left: LONGEST };
         match (&self.setting, &self.file, self.line) {
-            (Some(setting), _, _) => write!(f, "--set {setting}: ")?,
-            (None, Some(file), Some(line)) => write!(f, "{file}:{line}: ")?,
-            (None, Some(file), None) => write!(f, "{file}: ")?,
-            (None, None, Some(line)) => write!(f, "line {line}: ")?,
+            (Some(setting), _, _) => write!(visible, "--set {setting}: ")?,
+            (None, Some(file), Some(line)) => write!(visible, "{file}:{line}: ")?,
+            (None, Some(file), None) => write!(visible, "{file}: ")?,
+            (None, None, Some(line)) => write!(visible, "line {line}: ")?,
             (None, None, None) => {}
         }
         if let Some(key) = &self.key {
-            write!(f, "{key}: ")?;
+            write!(visible, "{key}: ")?;
         }
-        f.write_str(&self.problem)?;
+        visible.write_str(&self.problem)?;
         if let Some(hint) = &self.hint {
-            write!(f, "\n  did you mean `{hint}`?")?;
+            f.write_str("\n  did you mean `")?;
+            Visible { to: f, left: LONGEST }.write_str(hint)?;
+            f.write_str("`?")?;
         }
         Ok(())
     }
+}
+
+/// The longest part of a message, in characters. Names and values are shortened where they are quoted; this is for the
+/// rest.
+const LONGEST: usize = 3000;
+
+/// Writes what may come from a stranger's scenario: characters that end a line, control a terminal or turn the direction
+/// of text around are shown as their codes, and too much of it is left out.
+struct Visible<'a, 'f> {
+    to: &'a mut fmt::Formatter<'f>,
+    left: usize,
+}
+
+impl fmt::Write for Visible<'_, '_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for c in text.chars() {
+            match self.left {
+                0 => return Ok(()),
+                1 => self.to.write_str("...")?,
+                _ if is_hidden(c) => write!(self.to, "{}", c.escape_default())?,
+                _ => self.to.write_char(c)?,
+            }
+            self.left -= 1;
+        }
+        Ok(())
+    }
+}
+
+/// Control characters, the separators of lines and paragraphs, the marks of direction, and the mark of byte order.
+fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }

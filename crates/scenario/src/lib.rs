@@ -15,6 +15,7 @@ mod listing;
 mod model;
 mod parse;
 mod print;
+mod reading;
 mod registry;
 mod schema;
 
@@ -25,6 +26,8 @@ pub use model::{
     Active, Ect, Endpoints, FlowGroup, Link, Member, Queue, Route, Scenario, Shape, SharedController,
     Transport,
 };
+pub use parse::document::LONGEST_TEXT;
+pub use reading::Reading;
 pub use registry::{ForeignAlgorithm, ForeignParameter, ForeignValue, Registry, RegistryError};
 pub use schema::schema;
 pub use windtunnel_sim::{Change, DequeuePoint, LinkParams, LinkRate, RecordParams, Window};
@@ -60,6 +63,11 @@ impl Scenario {
         overrides: &[String],
         registry: &Registry,
     ) -> Result<Scenario, ScenarioError> {
-        parse::parse(text, file, overrides, registry).map_err(|fault| ScenarioError::new(file, fault))
+        Scenario::read(text, &Reading { file, overrides, ..Reading::new(registry) })
+    }
+
+    /// Reads a scenario from TOML text, as [`Scenario::parse`] does, with everything that can be said about it.
+    pub fn read(text: &str, reading: &Reading<'_>) -> Result<Scenario, ScenarioError> {
+        parse::parse(text, reading).map_err(|fault| ScenarioError::new(reading.file, text, fault))
     }
 }

@@ -6,6 +6,7 @@
 use std::fmt;
 
 use schemars::JsonSchema;
+use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
 use windtunnel_units::{Bytes, Duration, OutOfRange, Probability};
 
@@ -45,7 +46,7 @@ impl Quantity for Duration {
 }
 
 /// A distribution of sizes or times.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Distribution<Q> {
     /// Always the same value.
@@ -97,6 +98,87 @@ pub struct CdfPoint<Q> {
     pub value: Q,
     /// The probability of this value or less.
     pub probability: Probability,
+}
+
+/// A distribution as it is written: its kind, and the keys of all kinds. Serde would read a tagged enum through a buffer
+/// that forgets the places of the values, and would take a list for a table.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written<Q> {
+    kind: Kind,
+    value: Option<Q>,
+    min: Option<Q>,
+    max: Option<Q>,
+    mean: Option<Q>,
+    shape: Option<f64>,
+    median: Option<Q>,
+    sigma: Option<f64>,
+    points: Option<Vec<CdfPoint<Q>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Kind {
+    Fixed,
+    Uniform,
+    Exponential,
+    Pareto,
+    Lognormal,
+    Empirical,
+}
+
+impl<'de, Q: Deserialize<'de>> Deserialize<'de> for Distribution<Q> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Distribution<Q>, D::Error> {
+        let Written {
+            kind,
+            mut value,
+            mut min,
+            mut max,
+            mut mean,
+            mut shape,
+            mut median,
+            mut sigma,
+            mut points,
+        } = Written::deserialize(deserializer)?;
+        let distribution = match kind {
+            Kind::Fixed => Distribution::Fixed { value: take(&mut value, "value")? },
+            Kind::Uniform => {
+                Distribution::Uniform { min: take(&mut min, "min")?, max: take(&mut max, "max")? }
+            }
+            Kind::Exponential => Distribution::Exponential { mean: take(&mut mean, "mean")? },
+            Kind::Pareto => Distribution::Pareto {
+                min: take(&mut min, "min")?,
+                max: take(&mut max, "max")?,
+                shape: take(&mut shape, "shape")?,
+            },
+            Kind::Lognormal => Distribution::Lognormal {
+                median: take(&mut median, "median")?,
+                sigma: take(&mut sigma, "sigma")?,
+            },
+            Kind::Empirical => Distribution::Empirical { points: take(&mut points, "points")? },
+        };
+        let left = [
+            ("value", value.is_some()),
+            ("min", min.is_some()),
+            ("max", max.is_some()),
+            ("mean", mean.is_some()),
+            ("shape", shape.is_some()),
+            ("median", median.is_some()),
+            ("sigma", sigma.is_some()),
+            ("points", points.is_some()),
+        ];
+        match left.iter().find(|(_, is_left)| *is_left) {
+            Some((key, _)) => {
+                Err(D::Error::custom(format!("`{key}` is a key of another kind of distribution")))
+            }
+            None => Ok(distribution),
+        }
+    }
+}
+
+/// Takes the value of a key that the kind needs.
+fn take<T, E: Error>(value: &mut Option<T>, key: &'static str) -> Result<T, E> {
+    value.take().ok_or_else(|| E::missing_field(key))
 }
 
 impl<Q: Quantity> Distribution<Q> {

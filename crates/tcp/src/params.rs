@@ -231,8 +231,10 @@ impl TcpParams {
         if self.rto_max < self.rto_min() {
             return Err(OutOfRange::new("rto_max", self.rto_max, "at least rto_min"));
         }
-        if self.limit_output_bytes == Bytes::ZERO {
-            return Err(OutOfRange::new("limit_output_bytes", self.limit_output_bytes, "1 byte or more"));
+        for (name, value) in [("gso_max", self.gso_max), ("limit_output_bytes", self.limit_output_bytes)] {
+            if value == Bytes::ZERO {
+                return Err(OutOfRange::new(name, value, "1 byte or more"));
+            }
         }
         if self.receive_window < Bytes::new(1) || self.receive_window > Bytes::new(1 << 30) {
             return Err(OutOfRange::new("receive_window", self.receive_window, "1 byte to 1 GiB (RFC 7323)"));

@@ -17,8 +17,21 @@ pub struct OutOfRange {
 }
 
 impl OutOfRange {
+    /// The value of a parameter that is not given although it is needed.
+    pub const NOTHING: &'static str = "nothing";
+
     /// The error for a `key` that is not as `allowed` says.
     pub fn new(key: &'static str, value: impl fmt::Display, allowed: &'static str) -> OutOfRange {
         OutOfRange { key, value: value.to_string(), allowed }
+    }
+
+    /// The error for a `key` that must be given; `needed` says what it is.
+    pub fn missing(key: &'static str, needed: &'static str) -> OutOfRange {
+        OutOfRange::new(key, OutOfRange::NOTHING, needed)
+    }
+
+    /// True if the parameter must be given.
+    pub fn is_missing(&self) -> bool {
+        self.value == OutOfRange::NOTHING
     }
 }

@@ -7,6 +7,7 @@ import typer
 
 from windtunnel.cli.consoles import write_text
 from windtunnel.cli.plugins import PluginOption, load_plugins
+from windtunnel.cli.reading import AllowReadOption
 from windtunnel.scenario import Scenario
 
 
@@ -15,8 +16,9 @@ def check(
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change the scenario first. Repeatable.")
     ] = None,
+    allow_read: AllowReadOption = None,
     plugin: PluginOption = None,
 ) -> None:
     """Validate a scenario; print it with every default as TOML."""
     load_plugins(plugin)
-    write_text(Scenario.from_file(file, overrides=settings or ()).check())
+    write_text(Scenario.from_file(file, overrides=settings or (), allow_read=allow_read or ()).check())

@@ -7,6 +7,7 @@ import typer
 
 from windtunnel.cli.consoles import output
 from windtunnel.cli.plugins import PluginOption, load_plugins
+from windtunnel.cli.reading import AllowReadOption
 
 
 def reproduce(
@@ -28,6 +29,7 @@ def reproduce(
             help="Change every scenario of the suite, e.g. flow.0.cc=my-controller. Repeatable; the page says so.",
         ),
     ] = None,
+    allow_read: AllowReadOption = None,
     plugin: PluginOption = None,
 ) -> None:
     """Reproduce a published document: run its experiments and compare."""
@@ -36,6 +38,14 @@ def reproduce(
     load_plugins(plugin)
     place = out or Path("results", name)
     code = run_suite(
-        name, only=only or (), quick=quick, out=place, force=force, jobs=jobs, console=output(), settings=settings or ()
+        name,
+        only=only or (),
+        quick=quick,
+        out=place,
+        force=force,
+        jobs=jobs,
+        console=output(),
+        settings=settings or (),
+        allow_read=allow_read or (),
     )
     raise typer.Exit(code)

@@ -11,6 +11,7 @@ import windtunnel
 from windtunnel._core import ScenarioError
 from windtunnel.cli.consoles import messages, output, write_json
 from windtunnel.cli.plugins import PluginOption, load_plugins
+from windtunnel.cli.reading import AllowReadOption
 from windtunnel.errors import InputError, RunFailedError
 from windtunnel.folder import check_place, load_libraries, save
 from windtunnel.printable import printable
@@ -35,11 +36,12 @@ def run(
         bool, typer.Option("--json", help="Print summary.json and nothing else; no folder is written without --out.")
     ] = False,
     no_figures: Annotated[bool, typer.Option("--no-figures", help="Do not write PNG and SVG figures.")] = False,
+    allow_read: AllowReadOption = None,
     plugin: PluginOption = None,
 ) -> None:
     """Simulate a scenario; write summary, tables, report and figures."""
     load_plugins(plugin)
-    scenario = Scenario.from_file(file, overrides=settings or ())
+    scenario = Scenario.from_file(file, overrides=settings or (), allow_read=allow_read or ())
     title = scenario.resolve().get("title") or file.stem
     place = out or (None if json else Path("results", file.stem))
     if place is not None:

@@ -28,21 +28,32 @@ def reproduce(
     console: Console,
     settings: Sequence[str] = (),
     force: bool = False,
+    allow_read: Sequence[Path] = (),
 ) -> int:
     """Run a suite and write its folder ``out``: ``report.html``, ``rows.csv``, ``rows.json``, figures and run reports.
 
     ``only`` names groups (``fig5``, ``table2``, ``P13``, ``figures``); empty means all.
     ``settings`` are ``key=value`` strings that change every scenario of the suite: what is compared with the document
     is then another experiment, and page and ``rows.json`` say so. They also say which algorithms were foreign code,
-    that of plugins. Returns 0 if every run ended, 1 if one failed. Raises InputError (a ValueError), with the nearest
-    names, for a name or ID that does not exist or a folder that does; ``force`` replaces a suite's folder. The folder
-    appears complete or not at all.
+    that of plugins. Files that they name are in the current folder or in those of ``allow_read``. Returns 0 if every
+    run ended, 1 if one failed. Raises InputError (a ValueError), with the nearest names, for a name or ID that does
+    not exist or a folder that does; ``force`` replaces a suite's folder. The folder appears complete or not at all.
     """
     from windtunnel.papers.reproduction import run_suite
 
     suite = _suites()[_known(name, NAMES, "suite")](quick and not only)
     ids, detail = select(suite, only), quick or bool(only)
-    return run_suite(suite, ids, out=out, jobs=jobs, console=console, detail=detail, settings=settings, force=force)
+    return run_suite(
+        suite,
+        ids,
+        out=out,
+        jobs=jobs,
+        console=console,
+        detail=detail,
+        settings=settings,
+        force=force,
+        allow_read=allow_read,
+    )
 
 
 def _suites() -> dict[str, Callable[[bool], Suite]]:

@@ -33,6 +33,7 @@ class Job:
     measurements: tuple[Measurement, ...]
     pictures: tuple[Picture, ...] = ()
     reports: Path | None = None
+    allow_read: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,9 @@ class Outcome:
     """Algorithms in the run whose code is not windtunnel's own."""
 
 
-def jobs_of(cell: Cell, reports: Path | None, settings: Sequence[str] = ()) -> list[Job]:
+def jobs_of(
+    cell: Cell, reports: Path | None, settings: Sequence[str] = (), allow_read: Sequence[Path] = ()
+) -> list[Job]:
     """The unperturbed run of a cell, which also draws, and its perturbed twins; all with ``settings`` as well."""
     measurements, jobs = tuple(cell.measurements), []
     for variant, overrides in enumerate(cell.variants()):
@@ -59,7 +62,10 @@ def jobs_of(cell: Cell, reports: Path | None, settings: Sequence[str] = ()) -> l
         where = reports if pictures else None
         name, text = cell.template.name, cell.template.text
         changes = (*overrides, *settings)
-        jobs.append(Job(cell.name, variant, name, text, changes, cell.packets, measurements, pictures, where))
+        packets = cell.packets
+        jobs.append(
+            Job(cell.name, variant, name, text, changes, packets, measurements, pictures, where, tuple(allow_read))
+        )
     return jobs
 
 
@@ -67,7 +73,8 @@ def execute(job: Job) -> Outcome:
     """Run a job in this process. A failure is an outcome, too: the other jobs go on."""
     start = time.perf_counter()
     try:
-        run = Scenario.from_toml(job.text, file=f"{job.scenario}.toml", overrides=job.overrides).run()
+        file = f"{job.scenario}.toml"
+        run = Scenario.from_toml(job.text, file=file, overrides=job.overrides, allow_read=job.allow_read).run()
         data = RunData(run.tables, run.summary)
         values = tuple(evaluate(View(data, m.panel, m.flow, m.axis), m.method) for m in job.measurements)
         pictures = {p.id: draw(run, p) for p in job.pictures}

@@ -56,6 +56,7 @@ def run_suite(
     detail: bool,
     settings: Sequence[str] = (),
     force: bool = False,
+    allow_read: Sequence[Path] = (),
 ) -> int:
     """Run the groups ``ids`` of ``suite`` with ``settings`` into the folder ``out``; 1 if a run failed, else 0.
 
@@ -72,8 +73,9 @@ def run_suite(
             cell.pictures[:] = [p for p in cell.pictures if p.id in ids]
             if settings:
                 # A wrong change concerns every run: it is refused before any of them.
-                Scenario.from_toml(cell.template.text, overrides=(*next(cell.variants()), *settings)).check()
-            work.extend(jobs_of(cell, reports, settings))
+                changes = (*next(cell.variants()), *settings)
+                Scenario.from_toml(cell.template.text, overrides=changes, allow_read=allow_read).check()
+            work.extend(jobs_of(cell, reports, settings, allow_read))
         outcomes = _run(work, jobs, console)
         results = Results(suite.cells, outcomes)
         rows = {group.id: group.rows(results) for group in groups}

@@ -8,7 +8,6 @@ use windtunnel_cc::{
 };
 use windtunnel_tcp::LossDetection;
 use windtunnel_tcp::bsd42::Bsd42Params;
-use windtunnel_units::OutOfRange;
 
 use super::cursor::Cursor;
 use super::deserialize::fields;
@@ -99,7 +98,7 @@ fn bsd42(at: &Cursor<'_>, place: &Cursor<'_>, endpoints: Endpoints) -> Result<Bs
     }
     at.expect_keys(&[&["kind"], fields::<Bsd42Params>()].concat())?;
     let params: Bsd42Params = at.read_own_fields()?;
-    params.check().map_err(|OutOfRange { key, allowed, .. }| at.get(key).not_allowed(allowed))?;
+    params.check().map_err(|error| at.out_of_range(error))?;
     Ok(params)
 }
 

@@ -1,10 +1,13 @@
 //! A place in the tree, to read from and to report faults at.
 
+use std::fmt;
+
 use serde::de::DeserializeOwned;
+use windtunnel_units::OutOfRange;
 
 use super::deserialize::{NodeDeserializer, fields};
 use super::document::{Entry, Node, Value};
-use super::fault::{Fault, Location, Place};
+use super::fault::{Fault, Location, Place, Problem, TABLE};
 
 /// A key of the scenario, present or not. A missing key has the place of the table that would contain it.
 #[derive(Clone, Debug)]
@@ -125,7 +128,7 @@ impl<'n> Cursor<'n> {
     pub(crate) fn expect_table(&self) -> Result<(), Fault> {
         match self.value() {
             None | Some(Value::Table(_)) => Ok(()),
-            Some(_) => Err(self.not_allowed("a table")),
+            Some(_) => Err(self.not_allowed(TABLE)),
         }
     }
 
@@ -141,12 +144,31 @@ impl<'n> Cursor<'n> {
 
     /// Says what is wrong here.
     pub(crate) fn fault(&self, problem: impl Into<String>) -> Fault {
-        Fault::new(super::fault::Problem::Text(problem.into())).at(self.location())
+        Fault::new(Problem::Text(problem.into())).at(self.location())
     }
 
     /// The value here is not what is allowed.
     pub(crate) fn not_allowed(&self, allowed: impl Into<String>) -> Fault {
         Fault::not_allowed(allowed).at(self.location())
+    }
+
+    /// An entry of this table, or the default that it has instead, is out of its range.
+    pub(crate) fn out_of_range(&self, error: OutOfRange) -> Fault {
+        let at = self.get(error.key);
+        if error.is_missing() {
+            return at.fault(format!("is required: {}", error.allowed));
+        }
+        at.or_default_not_allowed(error.value, error.allowed)
+    }
+
+    /// The value here, or the default `value` if none is given, is not what is allowed.
+    pub(crate) fn or_default_not_allowed(
+        &self,
+        value: impl fmt::Display,
+        allowed: impl Into<String>,
+    ) -> Fault {
+        let value = if self.is_given() { String::new() } else { format!("its default, {value},") };
+        Fault::new(Problem::NotAllowed { value, allowed: allowed.into() }).at(self.location())
     }
 
     /// Where this is and what it holds.

@@ -1,12 +1,15 @@
 //! Serde over the tree: any type that derives `Deserialize` can be read, and its errors carry the place of the key at
 //! fault.
+//!
+//! A struct is a table, and nothing else: serde would also take a list, by the position of its values. Only what asks for
+//! a list is given one.
 
 use serde::de::{self, DeserializeSeed, Deserializer, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
 
 use super::cursor::Cursor;
 use super::document::{Entry, Value};
-use super::fault::Fault;
+use super::fault::{Fault, TABLE};
 
 /// Reads the value at a cursor.
 #[derive(Debug)]
@@ -46,11 +49,36 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_> {
             Some(Value::Float(x)) => visitor.visit_f64(*x),
             Some(Value::Boolean(b)) => visitor.visit_bool(*b),
             Some(Value::Other(text)) => Err(de::Error::invalid_type(de::Unexpected::Other(text), &visitor)),
-            Some(Value::List(items)) => {
-                visitor.visit_seq(Items { list: self.cursor.clone(), next: 0, end: items.len() })
-            }
+            Some(Value::List(_)) => Err(de::Error::invalid_type(de::Unexpected::Seq, &visitor)),
             None | Some(Value::Table(_)) => visitor.visit_map(self.entries()),
         }
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        match self.cursor.value() {
+            Some(Value::List(items)) => {
+                let end = items.len();
+                visitor.visit_seq(Items { list: self.cursor, next: 0, end })
+            }
+            _ => Err(de::Error::invalid_type(de::Unexpected::Other("no list"), &visitor)),
+        }
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        match self.cursor.value() {
+            None | Some(Value::Table(_)) => visitor.visit_map(self.entries()),
+            Some(_) if self.only.is_some() => visitor.visit_map(self.entries()),
+            Some(_) => Err(Fault::not_allowed(TABLE)),
+        }
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        self.deserialize_map(visitor)
     }
 
     /// Existing keys have a value, because TOML has no null.
@@ -78,15 +106,6 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_> {
         }
     }
 
-    fn deserialize_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        _: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Fault> {
-        if self.only.is_some() { visitor.visit_map(self.entries()) } else { self.deserialize_any(visitor) }
-    }
-
     /// Ignores entries that are read elsewhere.
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
         visitor.visit_unit()
@@ -94,7 +113,7 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_> {
 
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
-        seq tuple tuple_struct map identifier
+        tuple tuple_struct identifier
     }
 }
 
@@ -120,8 +139,7 @@ impl<'de> de::MapAccess<'de> for Entries<'_> {
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Fault> {
         let entry = self.current.ok_or_else(|| <Fault as de::Error>::custom("a value without a key"))?;
         let cursor = self.table.enter(entry);
-        let location = cursor.location();
-        seed.deserialize(NodeDeserializer::new(cursor)).map_err(|fault| fault.at(location))
+        seed.deserialize(NodeDeserializer::new(cursor.clone())).map_err(|fault| fault.at(cursor.location()))
     }
 }
 
@@ -141,8 +159,9 @@ impl<'de> de::SeqAccess<'de> for Items<'_> {
         }
         let cursor = self.list.item(self.next);
         self.next += 1;
-        let location = cursor.location();
-        seed.deserialize(NodeDeserializer::new(cursor)).map(Some).map_err(|fault| fault.at(location))
+        seed.deserialize(NodeDeserializer::new(cursor.clone()))
+            .map(Some)
+            .map_err(|fault| fault.at(cursor.location()))
     }
 
     fn size_hint(&self) -> Option<usize> {

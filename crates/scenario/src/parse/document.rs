@@ -5,8 +5,12 @@ use toml::de::{DeTable, DeValue};
 
 use super::fault::{Fault, Location, Place, Problem};
 
-/// The longest accepted text: a scenario with 100,000 separate flows is shorter.
-const LONGEST_TEXT: usize = 16 << 20;
+/// The longest accepted text, in bytes: a scenario with 100,000 separate flows is shorter.
+pub const LONGEST_TEXT: usize = 10_000_000;
+
+/// The most tables in a text. Each takes more than a kilobyte while it is read, so that ten megabytes of `a.a.a.a` would
+/// take five gigabytes; 100,000 flows with a few tables each are fewer.
+const MOST_TABLES: usize = 1_000_000;
 
 /// A value and its place.
 #[derive(Clone, Debug)]
@@ -41,7 +45,13 @@ impl Node {
     /// Parses a whole text.
     pub(crate) fn document(text: &str) -> Result<Node, Fault> {
         if text.len() > LONGEST_TEXT {
-            let problem = format!("a scenario has at most {} MiB, this text has more", LONGEST_TEXT >> 20);
+            let problem =
+                format!("a scenario has at most {} MB, this text has more", LONGEST_TEXT / 1_000_000);
+            return Err(Fault::new(Problem::Text(problem)).at(Location::default()));
+        }
+        // Every table starts with one of these characters; those in texts and numbers are counted too.
+        if text.bytes().filter(|byte| b".[{".contains(byte)).count() > MOST_TABLES {
+            let problem = format!("a scenario has at most {MOST_TABLES} of the characters `.`, `[` and `{{`");
             return Err(Fault::new(Problem::Text(problem)).at(Location::default()));
         }
         let lines = Lines::new(text);
@@ -110,7 +120,7 @@ pub(crate) fn shorten(text: &str) -> String {
     }
 }
 
-fn convert(value: &Spanned<DeValue<'_>>, lines: &Lines<'_>) -> Node {
+fn convert(value: &Spanned<DeValue<'_>>, lines: &Lines) -> Node {
     let place = lines.place(value.span().start);
     let value = match value.get_ref() {
         DeValue::String(text) => Value::Text(text.clone().into_owned()),
@@ -127,7 +137,7 @@ fn convert(value: &Spanned<DeValue<'_>>, lines: &Lines<'_>) -> Node {
     Node { value, place }
 }
 
-fn convert_table(table: &DeTable<'_>, lines: &Lines<'_>) -> Value {
+fn convert_table(table: &DeTable<'_>, lines: &Lines) -> Value {
     let mut entries: Vec<(usize, Entry)> = table
         .iter()
         .map(|(key, value)| {
@@ -145,21 +155,15 @@ fn convert_table(table: &DeTable<'_>, lines: &Lines<'_>) -> Value {
 }
 
 /// Where the lines of a text start.
-struct Lines<'t> {
-    text: &'t str,
-    begins: Vec<usize>,
-}
+struct Lines(Vec<usize>);
 
-impl<'t> Lines<'t> {
-    fn new(text: &'t str) -> Lines<'t> {
-        let begins = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
-        Lines { text, begins }
+impl Lines {
+    fn new(text: &str) -> Lines {
+        Lines(std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect())
     }
 
     fn place(&self, offset: usize) -> Place {
-        let line = self.begins.partition_point(|start| *start <= offset);
-        let start = self.begins[line - 1];
-        let column = self.text.get(start..offset).map_or(0, |before| before.chars().count()) + 1;
-        Place::File { line: line as u32, column: column as u32 }
+        let line = self.0.partition_point(|start| *start <= offset);
+        Place::File { line: line as u32, offset }
     }
 }

@@ -17,8 +17,8 @@ pub(crate) enum Place {
     File {
         /// The line, from 1.
         line: u32,
-        /// The column in characters, from 1.
-        column: u32,
+        /// The byte of the text. Columns, which nobody asks for but an error, are counted from it.
+        offset: usize,
     },
     /// In an override: `key=value`.
     Setting(Rc<str>),
@@ -29,8 +29,12 @@ impl Place {
         if let Place::File { line, .. } = self { Some(*line) } else { None }
     }
 
-    pub(crate) fn column(&self) -> Option<u32> {
-        if let Place::File { column, .. } = self { Some(*column) } else { None }
+    /// The column in characters, from 1, in the text that was read.
+    pub(crate) fn column(&self, text: &str) -> Option<u32> {
+        let Place::File { offset, .. } = self else { return None };
+        let before = text.get(..*offset)?;
+        let line = before.rsplit('\n').next()?;
+        Some(line.chars().count() as u32 + 1)
     }
 
     pub(crate) fn setting(&self) -> Option<&str> {
@@ -124,8 +128,17 @@ impl Fault {
                 "a table".clone_into(value);
                 *allowed = format!("a list; write [[{key}]], or {key} = [{{ ... }}]", key = location.key);
             }
+            // And so is the opposite.
+            Problem::NotAllowed { value, allowed }
+                if allowed == TABLE
+                    && location.value.as_deref() == Some("a list")
+                    && !location.key.contains('[') =>
+            {
+                "a list".clone_into(value);
+                *allowed = format!("a table; write [{key}], or {key} = {{ ... }}", key = location.key);
+            }
             Problem::NotAllowed { value, .. } if value.is_empty() => {
-                *value = location.value.clone().unwrap_or_else(|| "nothing".to_owned());
+                *value = location.value.clone().unwrap_or_else(|| "the default".to_owned());
             }
             Problem::NotAllowed { .. } | Problem::Text(_) => {}
         }
@@ -167,6 +180,10 @@ impl de::Error for Fault {
         Fault::not_allowed(plain(&expected.to_string()))
     }
 
+    fn invalid_length(_: usize, expected: &dyn de::Expected) -> Fault {
+        Fault::not_allowed(plain(&expected.to_string()))
+    }
+
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Fault {
         Fault::unknown_key(field, expected.iter().copied())
     }
@@ -184,20 +201,27 @@ impl de::Error for Fault {
     }
 }
 
+/// What is allowed where a scenario has a list.
 const LIST: &str = "a list";
+
+/// What is allowed where a scenario has a table.
+pub(crate) const TABLE: &str = "a table";
 
 /// What serde expects, in plain words.
 fn plain(expected: &str) -> &str {
     match expected {
-        "i64" => "a whole number",
+        "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number",
+        "u8" => "a whole number from 0 to 255",
+        "u16" => "a whole number from 0 to 65535",
         "u32" => "a whole number from 0 to 4294967295",
-        "u64" => "a whole number from 0 to 9223372036854775807",
+        "u64" | "usize" => "a whole number from 0 to 9223372036854775807",
         "a nonzero u32" => "a whole number from 1 to 4294967295",
-        "f64" => "a number",
+        "f32" | "f64" => "a number",
         "a boolean" => "true or false",
         "a string" => "a text in quotes",
         "a sequence" => LIST,
-        name if name.starts_with("struct ") => "a table",
+        "a map" => TABLE,
+        name if name.starts_with("struct ") => TABLE,
         other => other,
     }
 }

@@ -17,6 +17,7 @@ use super::deserialize::fields;
 use super::document::Value;
 use super::ecn;
 use super::fault::Fault;
+use super::interrupt::Interrupt;
 use super::link::{LONGEST_DELAY, Surroundings};
 use super::record::Names;
 use super::route::{Graph, check_length, check_tunnels};
@@ -39,6 +40,21 @@ pub(crate) enum Topology<'l> {
     Graph(Graph<'l>),
 }
 
+/// The longest round-trip time of a dumbbell's flows, which each state their own. A multiple of the bandwidth-delay
+/// product needs it before the flows are read.
+pub(crate) fn longest_rtt(tables: &[FlowTable], at: &Cursor<'_>) -> Result<Duration, Fault> {
+    check_any(tables, at)?;
+    let mut longest = Duration::ZERO;
+    for (index, table) in tables.iter().enumerate() {
+        let at = at.item(index).get("rtt");
+        let required = || at.fault("is required: the round-trip time of the path without queues");
+        let rtt = table.rtt.ok_or_else(required)?;
+        check_rtt(rtt, &at)?;
+        longest = longest.max(rtt);
+    }
+    Ok(longest)
+}
+
 /// Validates the flows.
 pub(crate) fn flows(
     tables: &[FlowTable],
@@ -47,16 +63,29 @@ pub(crate) fn flows(
     of: Surroundings<'_>,
 ) -> Result<Vec<FlowGroup>, Fault> {
     let at = &root.get("flow");
-    if tables.is_empty() {
-        return Err(at.fault("a scenario needs at least one [[flow]]"));
-    }
+    check_any(tables, at)?;
     check_counts(tables, at)?;
     let mut groups = Vec::with_capacity(tables.len());
     for (index, table) in tables.iter().enumerate() {
+        of.interrupt.check()?;
         groups.push(flow(table, root, &at.item(index), topology, of)?);
     }
-    name(&mut groups, tables, at)?;
+    name(&mut groups, tables, at, of.interrupt)?;
     Ok(groups)
+}
+
+fn check_any(tables: &[FlowTable], at: &Cursor<'_>) -> Result<(), Fault> {
+    if tables.is_empty() {
+        return Err(at.fault("a scenario needs at least one [[flow]]"));
+    }
+    Ok(())
+}
+
+fn check_rtt(rtt: Duration, at: &Cursor<'_>) -> Result<(), Fault> {
+    if rtt.is_zero() || rtt > LONGEST_DELAY {
+        return Err(at.or_default_not_allowed(rtt, format!("more than 0 s and at most {LONGEST_DELAY}")));
+    }
+    Ok(())
 }
 
 fn check_counts(tables: &[FlowTable], at: &Cursor<'_>) -> Result<(), Fault> {
@@ -321,19 +350,12 @@ fn route(table: &FlowTable, at: &Cursor<'_>, topology: &Topology<'_>) -> Result<
     check_tunnels(links, &reverse, at)?;
     let link_delay: Duration = forward.iter().chain(&reverse).map(|link| links[*link].params.delay).sum();
     let at = at.get("rtt");
-    let rtt = match (table.rtt, topology) {
-        (Some(rtt), _) => rtt,
-        (None, Topology::Graph(_)) if !link_delay.is_zero() => link_delay,
-        (None, Topology::Graph(_)) => {
-            return Err(at.fault("is required: the links of this flow have no delay"));
-        }
-        (None, Topology::Dumbbell(_)) => {
-            return Err(at.fault("is required: the round-trip time of the path without queues"));
-        }
+    let rtt = match table.rtt {
+        Some(rtt) => rtt,
+        None if !link_delay.is_zero() => link_delay,
+        None => return Err(at.fault("is required: the links of this flow have no delay")),
     };
-    if rtt.is_zero() || rtt > LONGEST_DELAY {
-        return Err(at.not_allowed(format!("more than 0 s and at most {LONGEST_DELAY}")));
-    }
+    check_rtt(rtt, &at)?;
     if rtt < link_delay {
         return Err(
             at.not_allowed(format!("at least {link_delay}, the delays of the links on the flow's way"))
@@ -394,7 +416,12 @@ fn reverse_route(
 }
 
 /// Checks the given names and names the other groups after their controllers, with a number if the name is taken.
-fn name(groups: &mut [FlowGroup], tables: &[FlowTable], at: &Cursor<'_>) -> Result<(), Fault> {
+fn name(
+    groups: &mut [FlowGroup],
+    tables: &[FlowTable],
+    at: &Cursor<'_>,
+    interrupt: Interrupt<'_>,
+) -> Result<(), Fault> {
     let mut names = Names::default();
     for (index, table) in tables.iter().enumerate() {
         if let Some(name) = &table.name {
@@ -414,6 +441,7 @@ fn name(groups: &mut [FlowGroup], tables: &[FlowTable], at: &Cursor<'_>) -> Resu
         }
         let number = numbers.entry(group.cc_name.clone()).or_insert(0);
         loop {
+            interrupt.check()?;
             *number += 1;
             let name =
                 if *number == 1 { group.cc_name.clone() } else { format!("{}-{number}", group.cc_name) };

@@ -52,7 +52,7 @@ pub(crate) fn limit(at: &Cursor<'_>, bdp: Option<Bytes>) -> Result<Limit, Fault>
         unit if unit.ends_with("bdp") => {
             let bdp = bdp.ok_or_else(|| {
                 at.fault(
-                    "a multiple of `bdp` needs one [bottleneck]: write the limit in bytes, packets or time",
+                    "`bdp` is that of a [bottleneck] with a fixed rate; elsewhere, write the limit in bytes, packets or time",
                 )
             })?;
             Limit::Bytes(bdp.scale(number))

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use windtunnel_qdisc::ecn::EcnMode;
-use windtunnel_qdisc::{OutOfRange, QueueInit, QueueSpec};
+use windtunnel_qdisc::{QueueInit, QueueSpec};
 use windtunnel_sim::element::ElementParams;
 use windtunnel_sim::{Change, LinkParams, LinkRate};
 use windtunnel_units::{Bytes, Duration, Rate, Time};
@@ -12,6 +12,8 @@ use super::cursor::Cursor;
 use super::deserialize::fields;
 use super::document::Value;
 use super::fault::Fault;
+use super::files::Files;
+use super::interrupt::Interrupt;
 use super::limit::limit;
 use super::rate::link_rate;
 use crate::model::{Endpoints, Link, Queue};
@@ -37,8 +39,9 @@ pub(crate) struct Surroundings<'f> {
     pub(crate) mtu: Bytes,
     /// The end of the run.
     pub(crate) end: Time,
-    /// The scenario's file. Other files are searched for in its directory.
-    pub(crate) file: Option<&'f str>,
+    /// The files that the scenario may name.
+    pub(crate) files: &'f Files,
+    pub(crate) interrupt: Interrupt<'f>,
     pub(crate) registry: &'f Registry,
 }
 
@@ -59,11 +62,12 @@ pub(crate) fn link(
     bdp_rtt: Option<Duration>,
     of: Surroundings<'_>,
 ) -> Result<Link, Fault> {
+    of.interrupt.check()?;
     let Place { name, ends, keys } = place;
     at.expect_table()?;
     at.expect_keys(&[keys, &OTHER_KEYS, fields::<LinkParams>()].concat())?;
     let mut params: LinkParams = at.read_own_fields()?;
-    let rate = link_rate(&at.get("rate"), of.file, rate_is_optional)?;
+    let rate = link_rate(&at.get("rate"), of.files, rate_is_optional)?;
     if rate.is_none() {
         for key in ["queue"].iter().chain(fields::<LinkParams>()) {
             let key = at.get(key);
@@ -72,7 +76,7 @@ pub(crate) fn link(
             }
         }
     }
-    params.check().map_err(|OutOfRange { key, allowed, .. }| at.get(key).not_allowed(allowed))?;
+    params.check().map_err(|error| at.out_of_range(error))?;
     params.resolve(of.endpoints == Endpoints::Ideal);
     let elements = elements(&at.get("impair"), of)?;
     check_changes(&params.changes, &at.get("changes"), rate.as_ref(), of.end)?;
@@ -148,7 +152,7 @@ fn queue(at: &Cursor<'_>, bdp: Option<Bytes>, registry: &Registry) -> Result<Que
         at.is_given().then(|| registry.aqms.read(&at)).transpose()
     });
     let spec = QueueSpec { aqms: slots.collect::<Result<_, Fault>>()?, params: config };
-    spec.check().map_err(|OutOfRange { key, allowed, .. }| at.get(key).not_allowed(allowed))?;
+    spec.check().map_err(|error| at.out_of_range(error))?;
     let mode_at = at.get("ecn_mode");
     let ecn_mode = if mode_at.is_given() { mode_at.read()? } else { EcnMode::default() };
     let limit_at = at.get("limit");

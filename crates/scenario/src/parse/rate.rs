@@ -1,27 +1,16 @@
 //! How fast a link is: a rate, or a file of transmission opportunities.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-use windtunnel_sim::{LinkRate, RateTrace, parse_mahimahi};
+use windtunnel_sim::LinkRate;
 use windtunnel_units::Rate;
 
 use super::cursor::Cursor;
 use super::document::Value;
 use super::fault::Fault;
+use super::files::Files;
 use super::link::check_rate;
 
-/// The largest accepted trace: it has about 10^7 transmission opportunities.
-const LARGEST_TRACE: u64 = 100 << 20;
-
-/// Reads a link's `rate`; a link without one takes no time. Trace files are searched for in the directory of `file`,
-/// the scenario.
-pub(crate) fn link_rate(
-    at: &Cursor<'_>,
-    file: Option<&str>,
-    optional: bool,
-) -> Result<Option<LinkRate>, Fault> {
+/// Reads a link's `rate`; a link without one takes no time.
+pub(crate) fn link_rate(at: &Cursor<'_>, files: &Files, optional: bool) -> Result<Option<LinkRate>, Fault> {
     match at.value() {
         None if optional => Ok(None),
         None => Err(at.fault("is required")),
@@ -29,7 +18,7 @@ pub(crate) fn link_rate(
             at.expect_keys(&["trace"])?;
             let at = at.get("trace");
             let name = at.text().ok_or_else(|| at.not_allowed("the name of a file"))?;
-            let opportunities = Arc::new(read_trace(name, &at, file)?);
+            let opportunities = files.trace(name, &at)?;
             Ok(Some(LinkRate::Trace { file: name.to_owned(), opportunities }))
         }
         Some(_) => {
@@ -38,15 +27,4 @@ pub(crate) fn link_rate(
             Ok(Some(LinkRate::Fixed(rate)))
         }
     }
-}
-
-fn read_trace(name: &str, at: &Cursor<'_>, file: Option<&str>) -> Result<RateTrace, Fault> {
-    let folder = file.and_then(|file| Path::new(file).parent()).map(Path::to_path_buf).unwrap_or_default();
-    let path: PathBuf = folder.join(name);
-    let size = fs::metadata(&path).map_err(|error| at.fault(format!("cannot be read: {error}")))?.len();
-    if size > LARGEST_TRACE {
-        return Err(at.fault(format!("has {size} bytes: at most {LARGEST_TRACE} are read")));
-    }
-    let text = fs::read_to_string(&path).map_err(|error| at.fault(format!("cannot be read: {error}")))?;
-    parse_mahimahi(&text).map_err(|error| at.fault(error.to_string()))
 }

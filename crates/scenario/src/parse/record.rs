@@ -33,7 +33,7 @@ pub(crate) fn record(
     if params.interval < least {
         let allowed =
             format!("at least {least}: {series} flows and links over {duration} are {MOST_ROWS} rows then");
-        return Err(at.get("interval").not_allowed(allowed));
+        return Err(at.get("interval").or_default_not_allowed(params.interval, allowed));
     }
     let usual = || LEAST_POINT_DISTANCE.max(duration * series.div_ceil(SERIES) / POINTS);
     Ok(RecordParams { points: Some(params.points.unwrap_or_else(usual)), ..params })

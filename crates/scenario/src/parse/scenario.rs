@@ -1,20 +1,22 @@
 //! The whole of a scenario.
 
-use windtunnel_tcp::HEADERS;
+use windtunnel_tcp::{HEADERS, TcpParams};
 use windtunnel_units::{Bytes, Duration, Time};
 
 use super::cursor::Cursor;
 use super::deserialize::fields;
 use super::document::Node;
 use super::fault::Fault;
-use super::flow::{Topology, flows};
+use super::files::Files;
+use super::flow::{Topology, flows, longest_rtt};
+use super::interrupt::Interrupt;
 use super::link::{Place, Surroundings, link};
 use super::overrides;
 use super::record::{Names, check_windows, record};
 use super::route::Graph;
+use crate::Reading;
 use crate::file::{File, LinkPlace};
 use crate::model::{Link, Scenario, Shape};
-use crate::registry::Registry;
 
 /// The maximum duration of a run: eleven days of simulated time.
 const LONGEST_RUN: Duration = Duration::from_secs(1_000_000);
@@ -22,21 +24,18 @@ const LONGEST_RUN: Duration = Duration::from_secs(1_000_000);
 /// The smallest and largest IP packets: room for the headers and some data, up to the limit of the length field.
 const MTU: std::ops::RangeInclusive<Bytes> = Bytes::new(HEADERS.get() + 8)..=Bytes::new(65_535);
 
-/// Parses a scenario's text with `key=value` overrides.
-pub(crate) fn parse(
-    text: &str,
-    file: Option<&str>,
-    settings: &[String],
-    registry: &Registry,
-) -> Result<Scenario, Fault> {
+/// Parses a scenario's text.
+pub(crate) fn parse(text: &str, reading: &Reading<'_>) -> Result<Scenario, Fault> {
     let mut document = Node::document(text)?;
-    for setting in settings {
-        overrides::apply(&mut document, setting, registry)?;
+    for setting in reading.overrides {
+        overrides::apply(&mut document, setting, reading.registry)?;
     }
-    resolve(&Cursor::root(&document), file, registry)
+    resolve(&Cursor::root(&document), reading)
 }
 
-fn resolve(at: &Cursor<'_>, path: Option<&str>, registry: &Registry) -> Result<Scenario, Fault> {
+fn resolve(at: &Cursor<'_>, reading: &Reading<'_>) -> Result<Scenario, Fault> {
+    let interrupt = Interrupt(reading.go_on);
+    interrupt.check()?;
     let file: File = at.read()?;
     if file.duration.is_zero() || file.duration > LONGEST_RUN {
         return Err(at.get("duration").not_allowed(format!("more than 0 s and at most {LONGEST_RUN}")));
@@ -45,7 +44,18 @@ fn resolve(at: &Cursor<'_>, path: Option<&str>, registry: &Registry) -> Result<S
         return Err(at.get("mtu").not_allowed(format!("from {} to {}", MTU.start(), MTU.end())));
     }
     let end = Time::ZERO + file.duration;
-    let of = Surroundings { endpoints: file.endpoints, mtu: file.mtu, end, file: path, registry };
+    if at.get("tcp").is_given() {
+        // Flows read it together with their own; none may do so, and then it must be right all the same.
+        at.get("tcp").read::<TcpParams>()?;
+    }
+    let of = Surroundings {
+        endpoints: file.endpoints,
+        mtu: file.mtu,
+        end,
+        files: &Files::new(reading.file, reading.allow_read),
+        interrupt,
+        registry: reading.registry,
+    };
     let (shape, links) = topology(&file, at, of)?;
     let topology = match &shape {
         Shape::Dumbbell => Topology::Dumbbell(&links),
@@ -77,8 +87,7 @@ fn topology(file: &File, at: &Cursor<'_>, of: Surroundings<'_>) -> Result<(Shape
             return Err(key.fault("is either [bottleneck] or a graph of [[node]] and [[link]], not both"));
         }
     }
-    // The longest round trip of all flows defines the bandwidth-delay product.
-    let bdp_rtt = file.flow.iter().filter_map(|flow| flow.rtt).max();
+    let bdp_rtt = Some(longest_rtt(&file.flow, &at.get("flow"))?);
     let place = |name: &str| Place { name: name.to_owned(), ends: None, keys: &[] };
     let mut links = vec![link(&at.get("bottleneck"), place("bottleneck"), false, bdp_rtt, of)?];
     if file.reverse.is_some() {

@@ -1,6 +1,6 @@
 //! The mechanisms of a flow's TCP: its own `tcp` over the scenario's.
 
-use windtunnel_cc::{Needs, OutOfRange, PacingNeed};
+use windtunnel_cc::{Needs, PacingNeed};
 use windtunnel_tcp::{LossDetection, TcpParams};
 
 use super::cursor::Cursor;
@@ -44,6 +44,6 @@ pub(crate) fn tcp(
             params.pacing_ca_ratio = 1.0;
         }
     }
-    params.check().map_err(|OutOfRange { key, allowed, .. }| at.get(key).not_allowed(allowed))?;
+    params.check().map_err(|error| at.out_of_range(error))?;
     Ok(Some(params))
 }

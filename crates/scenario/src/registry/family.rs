@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value};
-use windtunnel_algorithm::{AnyParams, OutOfRange, Params};
+use windtunnel_algorithm::{AnyParams, Params};
 use windtunnel_qdisc::AqmSlot;
 
 use super::RegistryError;
@@ -59,9 +59,7 @@ impl<C> Entry<C> {
             keys: fields::<P>().iter().copied().map(Cow::Borrowed).collect(),
             read: Arc::new(move |table| {
                 let params: P = table.read_own_fields()?;
-                params
-                    .check()
-                    .map_err(|OutOfRange { key, allowed, .. }| table.get(key).not_allowed(allowed))?;
+                params.check().map_err(|error| table.out_of_range(error))?;
                 Ok(wrap(params))
             }),
             schema: Arc::new(P::json_schema),

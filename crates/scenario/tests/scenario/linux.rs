@@ -219,16 +219,6 @@ fn impossible_combinations() {
     }
 }
 
-/// The message for a missing trace names it and its key.
-#[test]
-fn a_trace_that_cannot_be_read() {
-    let text = "duration = \"1 s\"\n[bottleneck]\nrate = { trace = \"no-such-file.up\" }\n[[flow]]\ncc = \"reno\"\nrtt = \"20 ms\"\n";
-    let error = Scenario::parse(text, Some("s.toml"), &[], &Registry::default())
-        .expect_err("no such file")
-        .to_string();
-    assert!(error.starts_with("s.toml:3: bottleneck.rate.trace: cannot be read: "), "{error}");
-}
-
 /// The sender of spec/congestion-control section 1.18 takes the place of a controller.
 #[test]
 fn a_sender_without_congestion_control() {

@@ -1,9 +1,11 @@
 //! What a scenario may say, and the messages about one that is wrong.
 
 mod bad_input;
+mod files;
 mod fuzz;
 mod generate;
 mod good_input;
+mod hostile;
 mod impossible;
 mod invariants;
 mod linux;
@@ -11,6 +13,7 @@ mod listing;
 mod mutate;
 mod outcome;
 mod overrides;
+mod places;
 mod queues;
 mod random;
 mod red;
@@ -18,3 +21,5 @@ mod registry;
 mod round_trip;
 mod schema;
 mod whole;
+mod wrong_types;
+mod zeros;

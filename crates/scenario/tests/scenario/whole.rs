@@ -8,7 +8,7 @@ mod outage;
 mod signals;
 mod window;
 
-use windtunnel_scenario::{Registry, Scenario, compile};
+use windtunnel_scenario::{Reading, Registry, Scenario, compile};
 use windtunnel_sim::recorder::columns::Column;
 use windtunnel_sim::{FlowSummary, RunResult, Simulation};
 
@@ -24,8 +24,9 @@ const ACKS: u64 = 1;
 
 fn run(text: &str, settings: &[&str]) -> RunResult {
     let settings: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();
-    let scenario = Scenario::parse(text, None, &settings, &Registry::default())
-        .unwrap_or_else(|error| panic!("{error}"));
+    let (registry, folders) = (Registry::default(), [std::env::temp_dir()]);
+    let reading = Reading { overrides: &settings, allow_read: &folders, ..Reading::new(&registry) };
+    let scenario = Scenario::read(text, &reading).unwrap_or_else(|error| panic!("{error}"));
     Simulation::new(compile(&scenario)).finish()
 }
 

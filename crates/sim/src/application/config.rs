@@ -211,6 +211,7 @@ impl Params for RequestResponseParams {
     fn check(&self) -> Result<(), OutOfRange> {
         self.size.check("size")?;
         self.think.check("think")?;
+        one_byte_on_average("size", &self.size)?;
         if self.count == Some(0) {
             return Err(OutOfRange::new("count", 0, "1 or more"));
         }
@@ -269,9 +270,7 @@ impl Params for PoissonParams {
 
     fn check(&self) -> Result<(), OutOfRange> {
         self.size.check("size")?;
-        if self.size.mean() < 1.0 {
-            return Err(OutOfRange::new("size", self.size.mean(), "1 byte or more on average"));
-        }
+        one_byte_on_average("size", &self.size)?;
         match (self.arrivals, self.load) {
             (Some(arrivals), None) if !(1e-6..=1e6).contains(&arrivals) => {
                 return Err(OutOfRange::new("arrivals", arrivals, "1e-6 to 1e6 per second"));
@@ -279,7 +278,7 @@ impl Params for PoissonParams {
             (None, Some(load)) => positive_rate("load", load)?,
             (Some(_), None) => {}
             (None, None) => {
-                return Err(OutOfRange::new("arrivals", "nothing", "either `arrivals` or `load`"));
+                return Err(OutOfRange::missing("arrivals", "either `arrivals` or `load`"));
             }
             (Some(_), Some(load)) => {
                 return Err(OutOfRange::new("load", load, "not together with `arrivals`"));
@@ -409,6 +408,14 @@ impl Params for ProbeParams {
     fn check(&self) -> Result<(), OutOfRange> {
         positive_time("interval", self.interval)?;
         datagram("size", self.size)
+    }
+}
+
+fn one_byte_on_average(key: &'static str, size: &SizeDistribution) -> Result<(), OutOfRange> {
+    if size.mean() < 1.0 {
+        Err(OutOfRange::new(key, size.mean(), "1 byte or more on average"))
+    } else {
+        Ok(())
     }
 }
 

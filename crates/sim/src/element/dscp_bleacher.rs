@@ -63,13 +63,13 @@ impl Params for DscpBleacherParams {
     fn check(&self) -> Result<(), OutOfRange> {
         match (self.mode, self.to) {
             (DscpBleaching::Remark, None) => {
-                Err(OutOfRange::new("to", "nothing", "the code point that `remark` writes, 0 to 63"))
+                Err(OutOfRange::missing("to", "the code point that `remark` writes, 0 to 63"))
             }
             (DscpBleaching::Remark, Some(to)) if to > LARGEST_DSCP => {
                 Err(OutOfRange::new("to", to, "0 to 63"))
             }
             (DscpBleaching::Bleach | DscpBleaching::Precedence, Some(to)) => {
-                Err(OutOfRange::new("to", to, "nothing: it belongs to mode = \"remark\""))
+                Err(OutOfRange::new("to", to, "left out: it belongs to mode = \"remark\""))
             }
             _ => Ok(()),
         }

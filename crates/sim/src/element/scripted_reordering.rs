@@ -48,7 +48,7 @@ impl Params for ScriptedReorderingParams {
         check_numbers(&self.packets)?;
         match (self.overtaken_by, self.delay) {
             (None, None) if !self.packets.is_empty() => {
-                Err(OutOfRange::new("overtaken_by", "nothing", "how many packets overtake; or give `delay`"))
+                Err(OutOfRange::missing("overtaken_by", "how many packets overtake; or give `delay`"))
             }
             (Some(0), _) => Err(OutOfRange::new("overtaken_by", 0, "1 or more")),
             (_, Some(delay)) if delay.is_zero() => Err(OutOfRange::new("delay", delay, "more than 0 s")),

@@ -76,6 +76,7 @@ impl Params for HystartPpParams {
     fn check(&self) -> Result<(), OutOfRange> {
         let counts = [
             ("min_rtt_divisor", self.min_rtt_divisor),
+            ("n_rtt_sample", self.n_rtt_sample),
             ("css_growth_divisor", self.css_growth_divisor),
             ("l", self.l),
             ("exit_sce", self.exit_sce.unwrap_or(1)),

@@ -7,7 +7,10 @@ mod endpoints;
 mod links;
 mod trace;
 
+use std::env;
 use std::fmt::{Display, Write};
+
+use windtunnel_scenario::{Reading, Registry, Scenario, ScenarioError};
 
 use crate::random::Random;
 
@@ -25,6 +28,12 @@ pub(crate) struct Draft {
     rtt: u64,
     /// The length of the run, in nanoseconds.
     duration: u64,
+}
+
+/// Reads a random scenario, which may name traces in the folder for temporary files.
+pub(crate) fn read(text: &str) -> Result<Scenario, ScenarioError> {
+    let (registry, folders) = (Registry::default(), [env::temp_dir()]);
+    Scenario::read(text, &Reading { allow_read: &folders, ..Reading::new(&registry) })
 }
 
 /// The scenario with this seed.

@@ -1,0 +1,84 @@
+//! Quantities and counts that may be zero.
+
+use serde_json::{Value, json};
+use windtunnel_scenario::{Registry, Scenario};
+
+use crate::places::{Place, visit};
+
+/// Where zero means something: no delay, no bytes, a threshold below every value, a mechanism that is off. Everywhere
+/// else it is refused. A new key that takes zero belongs in this list, or needs a check.
+const MEANINGFUL: &[&str] = &[
+    "seed",
+    "tcp.rto_min",
+    "tcp.jitter",
+    "tcp.gro",
+    "bottleneck.queue(brickwall).sce_threshold",
+    "bottleneck.queue(brickwall).ce_threshold",
+    "bottleneck.queue(brickwall).drop_threshold",
+    "bottleneck.queue(ramp).min",
+    "bottleneck.queue(codel).ce_threshold",
+    "bottleneck.queue(codel).mtu",
+    "bottleneck.queue(pie).max_burst",
+    "bottleneck.queue(red).delay_target",
+    "bottleneck.queue(fq_codel).perturb",
+    "bottleneck.queue(fq_codel).ce_threshold",
+    "bottleneck.queue(fq).orphan_mask",
+    "bottleneck.queue(fq).initial_quantum",
+    "bottleneck.queue(fq).refill_delay",
+    "bottleneck.queue(fq).low_rate_threshold",
+    "bottleneck.queue(fq).ce_threshold",
+    "bottleneck.impair(outage).times[0].from",
+    "bottleneck.impair(jitter).mean",
+    "bottleneck.impair(jitter).deviation",
+    "bottleneck.overhead",
+    "bottleneck.delay",
+    "bottleneck.changes[0].at",
+    "reverse.overhead",
+    "reverse.delay",
+    "link[0].overhead",
+    "link[0].delay",
+    "flow[0].cc(reno).slow_start(hystart).delay_min",
+    "flow[0].cc(reno).slow_start(hystart).min_samples",
+    "flow[0].cc(reno).slow_start(hystart).ack_spacing",
+    "flow[0].cc(reno).slow_start(hystart).burst",
+    "flow[0].cc(reno).slow_start(hystart).low_window",
+    "flow[0].cc(reno).slow_start(hystart-pp).min_rtt_thresh",
+    "flow[0].cc(reno).slow_start(hystart-pp).css_rounds",
+    "flow[0].cc(scalable).lwnd",
+    "flow[0].start",
+    "flow[0].active[0].from",
+    "flow[0].stagger",
+    "flow[0].app(on-off).on(fixed).value",
+    "flow[0].app(on-off).on(uniform).min",
+    "flow[0].app(request-response).size(uniform).min",
+    "flow[0].tcp.rto_min",
+    "flow[0].tcp.jitter",
+    "flow[0].tcp.gro",
+    "record.points",
+];
+
+#[test]
+fn zero_is_accepted_where_it_means_something() {
+    let mut accepted = Vec::new();
+    visit(&mut |place| {
+        // The AQMs of a discipline's flows, and the elements in a list, are those that stand there alone.
+        if place.name.contains(".aqm") || place.name.contains("impair[0]") {
+            return;
+        }
+        let text = zero(place).map(|zero| place.file(zero));
+        if text.is_some_and(|text| Scenario::parse(&text, None, &[], &Registry::default()).is_ok()) {
+            accepted.push(place.name.clone());
+        }
+    });
+    assert_eq!(accepted, MEANINGFUL);
+}
+
+/// Zero in the unit of a place, if it is a quantity or a count.
+fn zero(place: &Place<'_>) -> Option<Value> {
+    place.types.iter().find_map(|one| match one["x-unit"].as_str() {
+        Some("time") => Some(json!("0 s")),
+        Some("bytes") => Some(json!("0 B")),
+        Some("rate") => Some(json!("0 bit/s")),
+        _ => place.may_be("integer").then(|| json!(0)),
+    })
+}
