@@ -2,6 +2,7 @@
 
 use windtunnel_qdisc::QueueDiscipline;
 
+use super::arrival_marks::ArrivalMarks;
 use super::columns::{Table, columns};
 use super::state::Probe;
 
@@ -45,6 +46,7 @@ const OSCILLATORS: [&str; 3] = ["acc", "mds_osc", "osc"];
 #[derive(Debug)]
 pub(crate) struct Dequeues {
     pub(crate) events: DequeueEvents,
+    pub(super) arrival_marks: ArrivalMarks,
     oscillators: Oscillators,
     /// For each queue, where its AQM's `probe` gives the numbers of [`OSCILLATORS`].
     places: Vec<[Option<usize>; OSCILLATORS.len()]>,
@@ -60,7 +62,12 @@ impl Dequeues {
                 OSCILLATORS.map(|wanted| names.iter().position(|name| *name == wanted))
             })
             .collect();
-        Dequeues { events: DequeueEvents::default(), oscillators: Oscillators::default(), places }
+        Dequeues {
+            events: DequeueEvents::default(),
+            arrival_marks: ArrivalMarks::default(),
+            oscillators: Oscillators::default(),
+            places,
+        }
     }
 
     /// Adds the AQM's state to the event just pushed.

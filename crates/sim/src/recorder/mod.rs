@@ -4,6 +4,7 @@
 //! at each edge of a measurement window; these edges divide the run into segments, whose totals are merged into the
 //! windows at the end: an event costs the same however many windows there are.
 
+mod arrival_marks;
 mod band_series;
 pub mod columns;
 mod digest;
@@ -92,6 +93,8 @@ pub(crate) struct Recorder {
     /// Single events or changes of state are kept: ACKs, timeouts and dequeues are reported in detail.
     detailed: bool,
     captures: Option<Captures>,
+    /// Packets have an identity: they are captured, or single events are kept.
+    tells_apart: bool,
     /// For each connection created during the run: the flow whose statistics it counts towards. The index is the
     /// connection's index minus the number of flows of the network.
     members: Vec<u32>,
@@ -131,6 +134,7 @@ impl Recorder {
             cc,
             aqm: QueueStates::new(n_queues),
             captures: params.packets.then(Captures::default),
+            tells_apart: params.packets || params.events,
             members: Vec::new(),
             element_names: network
                 .elements
@@ -223,7 +227,8 @@ impl Recorder {
             events.seq.push(packet.seq.get());
             events.size.push(packet.size().get() as u32);
             events.sojourn_ns.push(sojourn.as_nanos());
-            events.mark.push(mark_code(*outcome) as u8);
+            let on_arrival = dequeues.arrival_marks.take(packet.id());
+            events.mark.push(on_arrival.max(mark_code(*outcome) as u8));
             dequeues.push_state(index, &|out| link.queue().probe(out));
         }
         self.queue_changed(now, index, link);
@@ -249,6 +254,22 @@ impl Recorder {
         }
     }
 
+    /// True if packets have an identity.
+    #[inline]
+    pub(crate) const fn tells_apart(&self) -> bool {
+        self.tells_apart
+    }
+
+    /// A packet is about to enter a queue.
+    #[cold]
+    pub(crate) fn enters(&mut self, now: Time, index: usize, packet: &mut Packet) {
+        if self.captures() {
+            self.capture(now, Tap::QueueIn(index as u32), packet);
+        } else if let Some((dequeues, _)) = &mut self.events {
+            dequeues.arrival_marks.name(packet);
+        }
+    }
+
     /// A packet entered a queue that now holds `packets`.
     #[inline]
     pub(crate) fn queued(&mut self, index: usize, packets: u64) {
@@ -256,8 +277,11 @@ impl Recorder {
     }
 
     /// A queue marked a packet of `flow` on its arrival.
-    pub(crate) fn marked(&mut self, now: Time, index: usize, flow: FlowId, signal: Signal) {
+    pub(crate) fn marked(&mut self, now: Time, index: usize, flow: FlowId, id: u64, signal: Signal) {
         self.queues[index].marked(signal);
+        if let Some((dequeues, _)) = &mut self.events {
+            dequeues.arrival_marks.add(id, mark_code(Outcome::Marked(signal)) as u8);
+        }
         let series = self.series(flow);
         if let Some(points) = &mut self.points {
             points.mark(now, index, series as u32, signal.into());
@@ -267,6 +291,9 @@ impl Recorder {
     /// A queue dropped a packet of `series` (or, with loss-free endpoints, would have).
     pub(crate) fn dropped(&mut self, now: Time, index: usize, series: usize, drop: &Dropped) {
         self.queues[index].dropped(drop.reason);
+        if let Some((dequeues, _)) = &mut self.events {
+            dequeues.arrival_marks.add(drop.id, mark_code(Outcome::Drop) as u8);
+        }
         if let Some(points) = &mut self.points {
             points.mark(now, index, series as u32, MarkKind::Drop);
         }
@@ -275,8 +302,12 @@ impl Recorder {
     /// A queue or a medium lost a packet of `series`; `id` is its number, if it is gone.
     pub(crate) fn lost(&mut self, series: usize, cause: LossCause, id: Option<u64>) {
         self.flows[series].sums.drops.count(cause);
-        if let (Some(captures), Some(id)) = (&mut self.captures, id) {
+        let Some(id) = id else { return };
+        if let Some(captures) = &mut self.captures {
             captures.lost(id, cause);
+        }
+        if let Some((dequeues, _)) = &mut self.events {
+            dequeues.arrival_marks.take(id);
         }
     }
 

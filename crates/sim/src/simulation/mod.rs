@@ -355,9 +355,9 @@ impl Simulation {
     }
 
     #[inline(never)]
-    fn enter_link(&mut self, packet: Packet, index: usize) {
-        if self.recorder.captures() {
-            self.recorder.capture(self.now, Tap::QueueIn(index as u32), &packet);
+    fn enter_link(&mut self, mut packet: Packet, index: usize) {
+        if self.recorder.tells_apart() {
+            self.recorder.enters(self.now, index, &mut packet);
         }
         let mut cx = LinkCx { now: self.now, incidents: &mut self.incidents };
         let link = &mut self.links[index];
@@ -442,8 +442,8 @@ impl Simulation {
         for incident in incidents.drain(..) {
             let drop = match incident {
                 Incident::Dropped(drop) => drop,
-                Incident::Marked { flow, signal } => {
-                    self.recorder.marked(self.now, index, flow, signal);
+                Incident::Marked { flow, id, signal } => {
+                    self.recorder.marked(self.now, index, flow, id, signal);
                     continue;
                 }
             };
