@@ -312,7 +312,8 @@ class RunResult:
         ce_marks, sce_marks, cwnd_limited, slow_start_exit {t_s, cwnd_bytes, reason}, transfers, datagrams``. What a
         flow does not have is null: datagrams have neither window nor recovery, a flow that stands for many connections
         has not one window, and loss-free endpoints do not count what they send.
-        Transfers: ``arrived, rejected, completed, completed_bytes, time_ms {...}, by_size[]``; a class of sizes:
+        Transfers: ``arrived, rejected, completed, completed_bytes, time_ms {...}, by_size[]``; arrived are those that were
+        written, or the connections that arrived, rejected ones included. A class of sizes:
         ``above_bytes, up_to_bytes | null, completed, time_ms {...}, slowdown {...}``. Classes end at 10 kB, 100 kB,
         1 MB, 10 MB; those without a transfer are left out. The time is from the first SYN, or from when it was written,
         to the ACK of the last byte; the slowdown is that over the time of an empty path, base RTT + size / bottleneck
@@ -394,8 +395,9 @@ class RunResult:
 
         With ``record.events = true`` also every event, in the order of processing:
 
-        - ``dequeue_events``: t_ns, queue, flow, seq, size, sojourn_ns, mark (0 none, 1 SCE, 2 CE, 3 drop); and, if
-          any queue has a sigma-delta modulator, its state afterwards: acc, mds_osc, conv_osc (NaN at other queues)
+        - ``dequeue_events``: t_ns, queue, flow, seq, size, sojourn_ns, mark (by this queue, on arrival or departure: 0
+          none, 1 SCE, 2 CE, 3 drop, which loss-free endpoints get as CE); and, if any queue has a sigma-delta
+          modulator, its state afterwards: acc, mds_osc, conv_osc (NaN at other queues)
         - ``ack_events``: t_ns, flow, ack, rtt_ns, srtt_ns, feedback (bit 0 ECE, bit 1 ESCE), cwnd, in_flight,
           slow_start
 

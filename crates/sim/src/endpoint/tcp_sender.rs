@@ -178,6 +178,7 @@ impl TcpSender {
                     ecn_reductions: stats.ecn_reductions,
                     delivered: stats.delivered,
                     limited: stats.limited,
+                    ..Counters::default()
                 }
             }
             TcpSender::Bsd42(sender) => {

@@ -63,8 +63,8 @@ pub(crate) struct FlowSums {
     acks: u64,
     limited: u64,
     rtt: Extent,
-    /// Bytes times nanoseconds.
-    cwnd_area: f64,
+    /// Bytes times nanoseconds: whole numbers, so that a sum does not depend on where intervals end.
+    cwnd_area: u128,
     cwnd_min: Bytes,
     cwnd_max: Bytes,
     pub(crate) drops: DropSummary,
@@ -81,12 +81,17 @@ impl FlowSums {
             acks: 0,
             limited: 0,
             rtt: Extent::NONE,
-            cwnd_area: 0.0,
+            cwnd_area: 0,
             cwnd_min: cwnd,
             cwnd_max: cwnd,
             drops: DropSummary::default(),
             corrupted: 0,
         }
+    }
+
+    /// The mean of the window over `span`, to which these sums belong.
+    fn cwnd_mean(&self, span: Duration) -> f64 {
+        self.cwnd_area as f64 / span.as_nanos() as f64
     }
 
     fn merge(&mut self, other: &FlowSums) {
@@ -276,7 +281,8 @@ impl FlowRecorder {
     }
 
     fn integrate(&mut self, now: Time) {
-        self.sums.cwnd_area += self.cwnd.as_f64() * now.since(self.cwnd_since).as_nanos() as f64;
+        self.sums.cwnd_area +=
+            u128::from(self.cwnd.get()) * u128::from(now.since(self.cwnd_since).as_nanos());
         self.cwnd_since = now;
     }
 
@@ -304,7 +310,7 @@ impl FlowRecorder {
         rows.throughput_mbps.push(mbps(sums.received, span));
         rows.goodput_mbps.push(mbps(sums.payload, span));
         rows.cwnd_bytes.push(of_window(self.cwnd.as_f64()));
-        rows.cwnd_mean_bytes.push(of_window(sums.cwnd_area / span.as_nanos() as f64));
+        rows.cwnd_mean_bytes.push(of_window(sums.cwnd_mean(span)));
         rows.cwnd_min_bytes.push(of_window(sums.cwnd_min.as_f64()));
         rows.cwnd_max_bytes.push(of_window(sums.cwnd_max.as_f64()));
         rows.rtt_ms.push(self.rtt.map_or(f64::NAN, Duration::as_millis_f64));
@@ -352,7 +358,7 @@ impl FlowRecorder {
             first_packet_s: self.first_received.map(Time::as_secs_f64),
             last_packet_s: self.first_received.map(|_| self.last_received.as_secs_f64()),
             cwnd_bytes: self.has_window.then(|| CwndSummary {
-                mean: sums.cwnd_area / span.as_nanos() as f64,
+                mean: sums.cwnd_mean(span),
                 min: sums.cwnd_min.get(),
                 max: sums.cwnd_max.get(),
             }),
@@ -377,7 +383,13 @@ impl FlowRecorder {
                 cwnd_bytes: cwnd.get(),
                 reason: reason.name(),
             }),
-            transfers: totals.transfers.as_ref().map(|transfers| transfers.summary(by_size)),
+            transfers: match &totals.transfers {
+                Some(transfers) => Some(transfers.summary(counters.messages, by_size)),
+                // Some were written, and none is complete yet.
+                None => {
+                    (counters.messages > 0).then(|| TransferTotals::new().summary(counters.messages, by_size))
+                }
+            },
             datagrams: info.datagrams.then(|| match &totals.datagrams {
                 Some(datagrams) => datagrams.summary(counters.sent),
                 None => DatagramTotals::new().summary(counters.sent),
