@@ -3,6 +3,7 @@
 use windtunnel_qdisc::QueueDiscipline;
 
 use super::arrival_marks::ArrivalMarks;
+use super::budget::Budget;
 use super::columns::{Table, columns};
 use super::state::Probe;
 
@@ -54,7 +55,10 @@ pub(crate) struct Dequeues {
 
 impl Dequeues {
     /// For these queues.
-    pub(crate) fn new<'a>(queues: impl Iterator<Item = &'a dyn QueueDiscipline>) -> Dequeues {
+    pub(crate) fn new<'a>(
+        queues: impl Iterator<Item = &'a dyn QueueDiscipline>,
+        budget: &Budget,
+    ) -> Dequeues {
         let places = queues
             .map(|queue| {
                 let mut names = Vec::new();
@@ -63,11 +67,16 @@ impl Dequeues {
             })
             .collect();
         Dequeues {
-            events: DequeueEvents::default(),
+            events: DequeueEvents::within(budget),
             arrival_marks: ArrivalMarks::default(),
-            oscillators: Oscillators::default(),
+            oscillators: Oscillators::within(budget),
             places,
         }
+    }
+
+    /// Whether there is room for one more event.
+    pub(crate) fn has_room(&mut self) -> bool {
+        self.events.has_room(1) && self.oscillators.has_room(1)
     }
 
     /// Adds the AQM's state to the event just pushed.

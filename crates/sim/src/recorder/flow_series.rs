@@ -110,6 +110,9 @@ impl FlowSums {
     }
 }
 
+/// Round trips are distinguished to about a microsecond (2^10 ns).
+const RTT_UNIT: u32 = 10;
+
 /// Totals over a segment of the run.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowTotals {
@@ -123,11 +126,15 @@ pub(crate) struct FlowTotals {
 }
 
 impl FlowTotals {
+    /// Its memory with round trips up to `longest`.
+    pub(crate) fn memory(longest: Duration) -> Bytes {
+        Bytes::new(size_of::<FlowTotals>() as u64) + Buckets::<8>::memory(RTT_UNIT, longest)
+    }
+
     pub(crate) fn new() -> FlowTotals {
-        // Round trips to about a microsecond (2^10 ns).
         FlowTotals {
             sums: None,
-            rtt: Buckets::new(10),
+            rtt: Buckets::new(RTT_UNIT),
             counters: Counters::default(),
             transfers: None,
             datagrams: None,
@@ -303,6 +310,9 @@ impl FlowRecorder {
         if let Some(total) = counters {
             counted = *total - std::mem::replace(&mut self.counted, *total);
             self.totals.counters += counted;
+        }
+        if !rows.has_room(1) {
+            return;
         }
         let of_window = |value: f64| if self.has_window { value } else { f64::NAN };
         rows.time_s.push(now.as_secs_f64());

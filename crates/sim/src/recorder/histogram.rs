@@ -5,7 +5,7 @@
 //! shift and an increment: it happens twice per packet, and a general library took 5 % of a run. The sums that an
 //! interval keeps anyway, its [`Extent`], are not kept twice.
 
-use windtunnel_units::Duration;
+use windtunnel_units::{Bytes, Duration};
 
 use super::extent::Extent;
 use crate::result::Percentiles;
@@ -25,6 +25,12 @@ impl<const PRECISION: u32> Buckets<PRECISION> {
     /// Distinguishes times down to `2^unit` ns.
     pub(crate) const fn new(unit: u32) -> Self {
         Buckets { counts: Vec::new(), unit }
+    }
+
+    /// The memory of all buckets up to `longest`.
+    pub(crate) fn memory(unit: u32, longest: Duration) -> Bytes {
+        let last = bucket_of::<PRECISION>(longest.as_nanos().min(HIGHEST) >> unit);
+        Bytes::new(((last + 1).next_multiple_of(1 << PRECISION) * size_of::<u32>()) as u64)
     }
 
     #[inline]

@@ -6,6 +6,7 @@
 
 mod arrival_marks;
 mod band_series;
+mod budget;
 pub mod columns;
 mod digest;
 mod events;
@@ -19,6 +20,7 @@ mod params;
 mod points;
 mod queue_series;
 mod queue_state;
+pub mod sizes;
 mod state;
 mod tcp_series;
 mod thinned;
@@ -40,6 +42,7 @@ use crate::link::{Departure, Link};
 use crate::network::{FlowSpec, Network, Transport, Window};
 use crate::result::{ElementSummary, FlowSummary, QueueSummary, RunResult, Stalled, Summary, WindowSummary};
 use band_series::{BandColumns, BandRecorder};
+use budget::Budget;
 use columns::Table;
 use digest::Digest;
 use events::{AckEvents, Dequeues};
@@ -99,6 +102,8 @@ pub(crate) struct Recorder {
     /// connection's index minus the number of flows of the network.
     members: Vec<u32>,
     digest: Digest,
+    /// What all rows may occupy.
+    budget: Budget,
     /// Segments that have ended.
     segments: Vec<SpanTotals>,
     segment_start: Time,
@@ -119,7 +124,8 @@ impl Recorder {
         edges.dedup();
         let base_rtts: Vec<Duration> = network.flows.iter().map(|f| f.base_rtt).collect();
         let n_queues = network.links.len();
-        let mut cc = StateRows::new("cc", &["flow"]);
+        let budget = Budget::default();
+        let mut cc = StateRows::new("cc", &["flow"], &budget);
         for (index, flow) in flows.iter().enumerate() {
             cc.add(&[index as u32], &|out| flow.ends.probe(out));
         }
@@ -128,12 +134,12 @@ impl Recorder {
             points: params
                 .points
                 .filter(|spacing| !spacing.is_zero())
-                .map(|spacing| Points::new(spacing, &base_rtts, n_queues)),
-            events: params.events.then(|| (Dequeues::new(queues()), AckEvents::default())),
+                .map(|spacing| Points::new(spacing, &base_rtts, n_queues, &budget)),
+            events: params.events.then(|| (Dequeues::new(queues(), &budget), AckEvents::within(&budget))),
             detailed: params.events || params.state == StateRecording::Changes,
             cc,
-            aqm: QueueStates::new(n_queues),
-            captures: params.packets.then(Captures::default),
+            aqm: QueueStates::new(n_queues, &budget),
+            captures: params.packets.then(|| Captures::within(&budget)),
             tells_apart: params.packets || params.events,
             members: Vec::new(),
             element_names: network
@@ -157,12 +163,13 @@ impl Recorder {
             queue_names: network.links.iter().map(|l| l.name.clone()).collect(),
             flows: flows.iter().map(|flow| FlowRecorder::new(flow.ends.window())).collect(),
             queues: (0..n_queues).map(|_| QueueRecorder::new()).collect(),
-            flow_rows: FlowColumns::default(),
-            tcp_rows: TcpColumns::default(),
-            queue_rows: QueueColumns::default(),
-            bands: BandRecorder::new(n_queues),
-            transfers: Transfers::new(network),
+            flow_rows: FlowColumns::within(&budget),
+            tcp_rows: TcpColumns::within(&budget),
+            queue_rows: QueueColumns::within(&budget),
+            bands: BandRecorder::new(n_queues, &budget),
+            transfers: Transfers::new(network, &budget),
             digest: Digest::new(),
+            budget,
             segments: Vec::new(),
             segment_start: Time::ZERO,
             edges,
@@ -174,6 +181,11 @@ impl Recorder {
         };
         recorder.next_tick = recorder.tick_after(Time::ZERO);
         recorder
+    }
+
+    /// What all rows may occupy, and what they do.
+    pub(crate) const fn budget(&self) -> &Budget {
+        &self.budget
     }
 
     /// When [`Recorder::end_interval`] is due: before all other events of that time.
@@ -218,7 +230,9 @@ impl Recorder {
 
     #[cold]
     fn dequeued_in_detail(&mut self, now: Time, index: usize, departure: &Departure, link: &Link) {
-        if let Some((dequeues, _)) = &mut self.events {
+        if let Some((dequeues, _)) = &mut self.events
+            && dequeues.has_room()
+        {
             let Departure { packet, outcome, sojourn, .. } = departure;
             let events = &mut dequeues.events;
             events.t_ns.push(now.as_nanos());
@@ -368,7 +382,9 @@ impl Recorder {
         feedback: u8,
         state: &WindowState,
     ) {
-        if let Some((_, acks)) = &mut self.events {
+        if let Some((_, acks)) = &mut self.events
+            && acks.has_room(1)
+        {
             acks.t_ns.push(now.as_nanos());
             acks.flow.push(packet.flow.get());
             acks.ack.push(packet.ack.get());

@@ -11,6 +11,7 @@ use windtunnel_units::Time;
 use windtunnel_wire::{Packet, SackBlock};
 
 use super::Recorder;
+use super::budget::Budget;
 use super::columns::{Table, columns};
 use super::loss_cause::LossCause;
 use crate::endpoint::Hidden;
@@ -75,16 +76,17 @@ pub(crate) enum Tap {
 }
 
 /// The captures of a run.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Captures {
     rows: PacketColumns,
     /// By number.
     packets: Vec<Captured>,
+    budget: Budget,
 }
 
 /// What is known about a packet besides itself.
 #[derive(Clone, Copy, Debug)]
-struct Captured {
+pub(super) struct Captured {
     /// The number of the packet that it copies; else 0.
     copy_of: u64,
     retransmission: bool,
@@ -105,6 +107,10 @@ pub(super) struct Wire {
 }
 
 impl Captures {
+    pub(super) fn within(budget: &Budget) -> Captures {
+        Captures { rows: PacketColumns::within(budget), packets: Vec::new(), budget: budget.clone() }
+    }
+
     /// Gives a packet that is being sent its number.
     pub(super) fn number(&mut self, packet: &mut Packet, reply: bool, retransmission: bool) {
         self.add(packet, reply, Captured { copy_of: 0, retransmission, last_row: None });
@@ -120,6 +126,9 @@ impl Captures {
     }
 
     fn add(&mut self, packet: &mut Packet, reply: bool, captured: Captured) {
+        if !self.budget.room_in(&mut self.packets, "packets") {
+            return;
+        }
         self.packets.push(captured);
         // No packet has number 0, which stands for packets that are not captured.
         packet.options.get_or_insert_default().id = (self.packets.len() as u64) << 1 | u64::from(reply);
@@ -129,8 +138,11 @@ impl Captures {
         let id = packet.id();
         let row = self.rows.t_ns.len();
         let Some(captured) = place(id).and_then(|n| self.packets.get_mut(n)) else { return };
-        captured.last_row = Some(row);
         let rows = &mut self.rows;
+        if !rows.has_room(1) {
+            return;
+        }
+        captured.last_row = Some(row);
         let (tap, queue) = match tap {
             Tap::Sender => (0, u32::MAX),
             Tap::QueueIn(queue) => (1, queue),

@@ -4,6 +4,7 @@ mod arrivals;
 mod endpoints;
 mod host;
 mod layout;
+mod memory;
 mod observation;
 mod stall;
 
@@ -24,6 +25,7 @@ use crate::recorder::{LossCause, Recorder, Tap};
 use crate::result::{RunResult, Stalled};
 use layout::Layout;
 
+pub use memory::{Holder, MemoryExceeded};
 pub use observation::StreamState;
 
 /// What an event source stands for. The order of sources decides between events at the same nanosecond: after the plan
@@ -211,10 +213,20 @@ impl Simulation {
     }
 
     /// Runs to the end and returns what was measured.
-    pub fn finish(mut self) -> RunResult {
+    ///
+    /// # Panics
+    /// If the run's memory was limited, and it needs more.
+    pub fn finish(self) -> RunResult {
+        self.finish_within().unwrap_or_else(|exceeded| panic!("{exceeded}"))
+    }
+
+    /// Runs to the end and returns what was measured, unless it needs more memory than it may.
+    pub fn finish_within(mut self) -> Result<RunResult, MemoryExceeded> {
         self.run_until(self.end);
         self.end_interval(self.end);
-        self.recorder.finish(&self.links, &self.elements, self.end, self.handled, self.stalled)
+        let exceeded = self.check_memory();
+        exceeded
+            .map(|()| self.recorder.finish(&self.links, &self.elements, self.end, self.handled, self.stalled))
     }
 
     /// Packets sent into the network so far, by senders and receivers.
