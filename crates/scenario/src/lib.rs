@@ -10,6 +10,7 @@
 
 mod compile;
 mod error;
+mod estimate;
 mod file;
 mod listing;
 mod model;
@@ -20,6 +21,7 @@ mod schema;
 
 pub use compile::compile;
 pub use error::ScenarioError;
+pub use estimate::{Certainty, Disk, Estimate, Packets, Part, TableRows, readable};
 pub use listing::listing;
 pub use model::{
     Active, Ect, Endpoints, FlowGroup, Link, Member, Queue, Route, Scenario, Shape, SharedController,
@@ -27,6 +29,8 @@ pub use model::{
 };
 pub use registry::{ForeignAlgorithm, ForeignParameter, ForeignValue, Registry, RegistryError};
 pub use schema::schema;
+use windtunnel_units::Bytes;
+
 pub use windtunnel_sim::{Change, DequeuePoint, LinkParams, LinkRate, RecordParams, Window};
 
 impl Scenario {
@@ -61,5 +65,20 @@ impl Scenario {
         registry: &Registry,
     ) -> Result<Scenario, ScenarioError> {
         parse::parse(text, file, overrides, registry).map_err(|fault| ScenarioError::new(file, fault))
+    }
+
+    /// Refuses a run that may have less memory than it needs. The arguments are those of [`Scenario::parse`]: the message
+    /// names the line of the key that causes most of it.
+    pub fn check_memory(
+        &self,
+        limit: Bytes,
+        text: &str,
+        file: Option<&str>,
+        overrides: &[String],
+        registry: &Registry,
+    ) -> Result<(), ScenarioError> {
+        let estimate = Estimate::of(self);
+        let Some((key, problem)) = estimate.refusal(limit) else { return Ok(()) };
+        Err(ScenarioError::new(file, parse::fault_at(key, problem, text, overrides, registry)))
     }
 }

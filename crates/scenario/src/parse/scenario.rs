@@ -36,6 +36,24 @@ pub(crate) fn parse(
     resolve(&Cursor::root(&document), file, registry)
 }
 
+/// A fault of the key with this name from the top of a scenario that is valid, such as `flow[0].iw`.
+pub(crate) fn fault_at(
+    key: &str,
+    problem: String,
+    text: &str,
+    settings: &[String],
+    registry: &Registry,
+) -> Fault {
+    let document = Node::document(text).and_then(|mut document| {
+        settings.iter().try_for_each(|setting| overrides::apply(&mut document, setting, registry))?;
+        Ok(document)
+    });
+    match document {
+        Ok(document) => Cursor::root(&document).at(key).fault(problem),
+        Err(fault) => fault,
+    }
+}
+
 fn resolve(at: &Cursor<'_>, path: Option<&str>, registry: &Registry) -> Result<Scenario, Fault> {
     let file: File = at.read()?;
     if file.duration.is_zero() || file.duration > LONGEST_RUN {
