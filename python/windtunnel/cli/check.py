@@ -6,7 +6,10 @@ from typing import Annotated
 
 import typer
 
+from windtunnel.cli.consoles import messages
 from windtunnel.cli.plugins import PluginOption, load_plugins
+from windtunnel.estimate import lines
+from windtunnel.memory import limit
 from windtunnel.scenario import Scenario
 
 
@@ -17,7 +20,15 @@ def check(
     ] = None,
     plugin: PluginOption = None,
 ) -> None:
-    """Validate a scenario; print it with every default as TOML."""
+    """Validate a scenario; print it with every default as TOML, and on stderr what a run will need."""
     load_plugins(plugin)
-    text = Scenario.from_file(file, overrides=settings or ()).check()
+    scenario = Scenario.from_file(file, overrides=settings or ())
+    text, most = scenario.check(), limit(None)
+    estimate = scenario.estimate()
     sys.stdout.write(text if text.endswith("\n") else text + "\n")
+    # What cannot be written is the only message then.
+    sys.stdout.flush()
+    for line in lines(estimate, most):
+        messages().print(line, markup=False, soft_wrap=True)
+    if most is not None and estimate["memory_bytes"] > most:
+        messages().print("`run` will refuse it here, unless --memory allows more", markup=False)

@@ -7,7 +7,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from windtunnel._core import ScenarioError
+from windtunnel._core import MemoryLimitError, ScenarioError
 from windtunnel.errors import InputError, reason
 
 RUN_FAILED = 1
@@ -34,6 +34,8 @@ class Commands(TyperGroup):
             _stop(str(error), WRONG_INPUT)
         except RunFailedError as error:
             _stop(str(error), RUN_FAILED)
+        except MemoryLimitError as error:
+            _stop(str(error), WRONG_INPUT)
         except MemoryError:
             _stop("there is not enough memory for this run; record less, or at longer intervals", RUN_FAILED)
         except KeyboardInterrupt:
