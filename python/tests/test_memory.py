@@ -13,7 +13,7 @@ import pytest
 from conftest import PROGRAM, SCENARIO, environment
 
 from windtunnel import InputError, MemoryLimitError, Scenario
-from windtunnel.memory import limit
+from windtunnel.memory import _cgroups, limit
 
 ENDLESS = """\
 duration = "{duration}"
@@ -119,6 +119,39 @@ def test_limits_are_read() -> None:
     for wrong in ("5", "much", "0 B", -1):
         with pytest.raises(InputError, match="memory"):
             limit(wrong)
+
+
+@pytest.mark.parametrize(
+    ("process", "groups", "left"),
+    [
+        # Version 2: the group's own limit, and that of the group around it; "max" is none.
+        ("0::/a/b\n", {"a/b/memory.max": "1000", "a/b/memory.current": "400", "a/memory.max": "max"}, [600]),
+        ("0::/a/b\n", {"a/memory.max": "500", "a/memory.current": "450"}, [50]),
+        # Files that were read count as free.
+        (
+            "0::/a\n",
+            {"a/memory.max": "1000", "a/memory.current": "990", "a/memory.stat": "anon 90\ninactive_file 900"},
+            [910],
+        ),
+        # In a container the group is mounted as the root.
+        ("0::/outside/b\n", {"memory.max": "1000", "memory.current": "1200"}, [0]),
+        # Version 1, where each controller has a tree of its own.
+        (
+            "5:cpu,memory:/a\n3:devices:/\n",
+            {"memory/a/memory.limit_in_bytes": "900", "memory/a/memory.usage_in_bytes": "100"},
+            [800],
+        ),
+        ("garbled:cpu:/\n", {}, []),
+    ],
+)
+def test_control_groups_are_read(tmp_path: Path, process: str, groups: dict[str, str], left: list[int]) -> None:
+    """Files as Linux has them (Documentation/admin-guide/cgroup-v2.rst; cgroup-v1/memory.rst)."""
+    (tmp_path / "process").write_text(process, encoding="utf-8")
+    for name, content in groups.items():
+        file = tmp_path / "mounted" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(content + "\n", encoding="ascii")
+    assert list(_cgroups(tmp_path / "process", tmp_path / "mounted")) == left
 
 
 def test_more_than_the_system_gives_is_refused(tmp_path: Path) -> None:

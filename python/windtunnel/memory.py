@@ -17,7 +17,8 @@ from windtunnel.errors import InputError
 #: The share of the available memory that a run may take.
 SHARE = 0.5
 
-_CGROUPS = Path("/sys/fs/cgroup")
+#: Where Linux says in which control groups this process is, and where these are mounted.
+_CGROUPS_OF_PROCESS, _CGROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 
 
 def limit(memory: int | str | None) -> int | None:
@@ -77,18 +78,18 @@ def _address_space() -> Iterator[int]:
         return
 
 
-def _cgroups() -> Iterator[int]:
+def _cgroups(of_process: Path = _CGROUPS_OF_PROCESS, mounted: Path = _CGROUPS) -> Iterator[int]:
     """What each control group of this process, and each group around it, leaves."""
     try:
-        lines = Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()
+        lines = of_process.read_text(encoding="utf-8").splitlines()
     except OSError:
         return
     for line in lines:
         _, controllers, path = line.split(":", 2)
         if controllers == "":
-            root, most, used = _CGROUPS, "memory.max", "memory.current"
+            root, most, used = mounted, "memory.max", "memory.current"
         elif "memory" in controllers.split(","):
-            root, most, used = _CGROUPS / "memory", "memory.limit_in_bytes", "memory.usage_in_bytes"
+            root, most, used = mounted / "memory", "memory.limit_in_bytes", "memory.usage_in_bytes"
         else:
             continue
         group = root / path.lstrip("/")
@@ -96,15 +97,27 @@ def _cgroups() -> Iterator[int]:
         for folder in (group, *group.parents):
             if not folder.is_relative_to(root):
                 break
-            left = _left(folder / most, folder / used)
+            left = _left(folder, most, used)
             if left is not None:
                 yield left
 
 
-def _left(most: Path, used: Path) -> int | None:
+def _left(group: Path, most: str, used: str) -> int | None:
+    """What a control group leaves; None without a limit. Files that it has read and may forget count as free."""
     try:
-        limit, usage = most.read_text(encoding="ascii").strip(), used.read_text(encoding="ascii")
-        # "max" stands for no limit.
-        return max(0, int(limit) - int(usage)) if limit.isdigit() else None
+        limit = (group / most).read_text(encoding="ascii").strip()
+        if not limit.isdigit():  # "max"
+            return None
+        return max(0, int(limit) - int((group / used).read_text(encoding="ascii")) + _cached(group))
     except (OSError, ValueError):
         return None
+
+
+def _cached(group: Path) -> int:
+    """Memory of files that a control group has not used for a while."""
+    try:
+        stat = dict(line.split() for line in (group / "memory.stat").read_text(encoding="ascii").splitlines())
+    except (OSError, ValueError):
+        return 0
+    # Version 1 has the group's own as well as the total.
+    return int(stat.get("total_inactive_file", stat.get("inactive_file", 0)))
