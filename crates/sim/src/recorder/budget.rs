@@ -82,11 +82,13 @@ impl Budget {
     }
 }
 
-/// How many rows more a table of `rows` asks room for, if it needs `needed`: half as many again, so that its growth costs
-/// little per row and wastes at most a third.
+/// How many rows more a table of `rows` asks room for, if it needs `needed`: as many as there are, so that growth costs little
+/// per row; a large table half as many, because then it is what memory is needed for, and is not copied to grow.
 pub(crate) fn growth(rows: usize, needed: usize) -> usize {
     const LEAST: usize = 64;
-    (rows / 2).max(LEAST).max(needed)
+    const LARGE: usize = 1 << 20;
+    let more = if rows < LARGE { rows } else { rows / 2 };
+    more.max(LEAST).max(needed)
 }
 
 #[cfg(test)]

@@ -228,26 +228,6 @@ impl Recorder {
         }
     }
 
-    #[cold]
-    fn dequeued_in_detail(&mut self, now: Time, index: usize, departure: &Departure, link: &Link) {
-        if let Some((dequeues, _)) = &mut self.events
-            && dequeues.has_room()
-        {
-            let Departure { packet, outcome, sojourn, .. } = departure;
-            let events = &mut dequeues.events;
-            events.t_ns.push(now.as_nanos());
-            events.queue.push(index as u32);
-            events.flow.push(packet.flow.get());
-            events.seq.push(packet.seq.get());
-            events.size.push(packet.size().get() as u32);
-            events.sojourn_ns.push(sojourn.as_nanos());
-            let on_arrival = dequeues.arrival_marks.take(packet.id());
-            events.mark.push(on_arrival.max(mark_code(*outcome) as u8));
-            dequeues.push_state(index, &|out| link.queue().probe(out));
-        }
-        self.queue_changed(now, index, link);
-    }
-
     /// True if single events or changes of state are kept.
     #[inline]
     pub(crate) const fn detailed(&self) -> bool {
@@ -272,16 +252,6 @@ impl Recorder {
     #[inline]
     pub(crate) const fn tells_apart(&self) -> bool {
         self.tells_apart
-    }
-
-    /// A packet is about to enter a queue.
-    #[cold]
-    pub(crate) fn enters(&mut self, now: Time, index: usize, packet: &mut Packet) {
-        if self.captures() {
-            self.capture(now, Tap::QueueIn(index as u32), packet);
-        } else if let Some((dequeues, _)) = &mut self.events {
-            dequeues.arrival_marks.name(packet);
-        }
     }
 
     /// A packet entered a queue that now holds `packets`.
@@ -371,29 +341,6 @@ impl Recorder {
         self.digest.word(now.as_nanos() ^ state.cwnd.get().rotate_left(32));
         if let Some(points) = &mut self.points {
             points.cwnd(now, flow, state.cwnd, state.cwnd_limited);
-        }
-    }
-
-    /// The details that are kept of an ACK, where [`Recorder::detailed`].
-    pub(crate) fn acknowledged_in_detail(
-        &mut self,
-        now: Time,
-        packet: &Packet,
-        feedback: u8,
-        state: &WindowState,
-    ) {
-        if let Some((_, acks)) = &mut self.events
-            && acks.has_room(1)
-        {
-            acks.t_ns.push(now.as_nanos());
-            acks.flow.push(packet.flow.get());
-            acks.ack.push(packet.ack.get());
-            acks.rtt_ns.push(state.rtt.unwrap_or_default().as_nanos());
-            acks.srtt_ns.push(state.srtt.as_nanos());
-            acks.feedback.push(feedback);
-            acks.cwnd.push(state.cwnd.get());
-            acks.in_flight.push(state.in_flight.get());
-            acks.slow_start.push(state.slow_start);
         }
     }
 
