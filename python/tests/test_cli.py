@@ -413,9 +413,15 @@ def test_progress_on_a_terminal(tmp_path: Path) -> None:
 
 
 def test_check_prints_the_resolved_scenario(cli: Cli, scenario: Path, tmp_path: Path) -> None:
-    """`check` prints the scenario with every default, as TOML that resolves to itself."""
+    """`check` prints the scenario with every default, as TOML that resolves to itself, and what a run will need."""
     done = cli("check", scenario)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0
+    assert [line.split(":")[0] for line in done.stderr.splitlines() if line[0] != " "] == [
+        "expected",
+        "memory",
+        "rows",
+        "files",
+    ]
     resolved = tomllib.loads(done.stdout)
     assert resolved["seed"] == 7
     (tmp_path / "resolved.toml").write_text(done.stdout, encoding="utf-8")

@@ -12,6 +12,9 @@ __version__: str
 LONGEST_SCENARIO: int
 """The longest text of a scenario, in bytes."""
 
+class MemoryLimitError(MemoryError):
+    """A run that held more memory than it may. ``str(error)`` is the whole message, ready to print."""
+
 class ScenarioError(ValueError):
     """A scenario that is wrong. ``str(error)`` is the whole message, ready to print.
 
@@ -326,7 +329,8 @@ class RunResult:
         ce_marks, sce_marks, cwnd_limited, slow_start_exit {t_s, cwnd_bytes, reason}, transfers, datagrams``. What a
         flow does not have is null: datagrams have neither window nor recovery, a flow that stands for many connections
         has not one window, and loss-free endpoints do not count what they send.
-        Transfers: ``arrived, rejected, completed, completed_bytes, time_ms {...}, by_size[]``; a class of sizes:
+        Transfers: ``arrived, rejected, completed, completed_bytes, time_ms {...}, by_size[]``; arrived are those that
+        were written, or the connections that arrived, rejected ones included. A class of sizes:
         ``above_bytes, up_to_bytes | null, completed, time_ms {...}, slowdown {...}``. Classes end at 10 kB, 100 kB,
         1 MB, 10 MB; those without a transfer are left out. The time is from the first SYN, or from when it was written,
         to the ACK of the last byte; the slowdown is that over the time of an empty path, base RTT + size / bottleneck
@@ -408,8 +412,9 @@ class RunResult:
 
         With ``record.events = true`` also every event, in the order of processing:
 
-        - ``dequeue_events``: t_ns, queue, flow, seq, size, sojourn_ns, mark (0 none, 1 SCE, 2 CE, 3 drop); and, if
-          any queue has a sigma-delta modulator, its state afterwards: acc, mds_osc, conv_osc (NaN at other queues)
+        - ``dequeue_events``: t_ns, queue, flow, seq, size, sojourn_ns, mark (by this queue, on arrival or departure: 0
+          none, 1 SCE, 2 CE, 3 drop, which loss-free endpoints get as CE); and, if any queue has a sigma-delta
+          modulator, its state afterwards: acc, mds_osc, conv_osc (NaN at other queues)
         - ``ack_events``: t_ns, flow, ack, rtt_ns, srtt_ns, feedback (bit 0 ECE, bit 1 ESCE), cwnd, in_flight,
           slow_start; flows that stand for many connections have none
 
@@ -434,12 +439,32 @@ def run(
     overrides: Sequence[str] = (),
     progress: Callable[[float], bool] | None = None,
     allow_read: Sequence[str | PathLike[str]] = (),
+    memory: int | None = None,
 ) -> RunResult:
     """Validate, run, and return the result. The GIL is released, unless the run has controllers of Python.
 
-    ``progress`` is called now and then with the share of simulated time done; if it returns False the run stops and
-    KeyboardInterrupt is raised. Raises ScenarioError, and what a controller of Python raises.
+    ``progress`` is called many times per second with the share of simulated time done; if it returns False the run
+    stops and KeyboardInterrupt is raised. ``memory`` is the number of bytes that the run may hold. Raises
+    ScenarioError, also where it is expected to need more; MemoryLimitError if it needs more than expected; and what a
+    controller of Python raises.
     """
+
+def estimate(
+    text: str,
+    file: str | None = None,
+    overrides: Sequence[str] = (),
+    allow_read: Sequence[str | PathLike[str]] = (),
+) -> str:
+    """What a run will need, as JSON: ``memory_bytes, parts[], tables[], packets, disk, seconds``.
+
+    A part of the memory, the largest first: ``what, bytes, certainty (bound | expectation), key, remedy``: a run has no
+    more than a bound, and about an expectation if its senders fill the links. A table: ``table, rows, certainty,
+    row_bytes``. Packets: ``data, replies, events``. Disk: ``parquet, csv, pcapng`` in bytes. Seconds of a core are
+    rough. Raises ScenarioError.
+    """
+
+def size(text: str) -> int:
+    """An amount of bytes from its text with a unit: ``"8 GB"``. Raises ValueError."""
 
 def xplot(
     title: str,

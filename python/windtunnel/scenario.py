@@ -17,6 +17,7 @@ import tomli_w
 
 from windtunnel import _core
 from windtunnel.errors import InputError
+from windtunnel.memory import limit as memory_limit
 from windtunnel.result import RunResult
 from windtunnel.scenario_file import read_text
 from windtunnel.scenario_types import Bottleneck, Flow, Link, Node, Record, Reverse, Tcp, Window
@@ -127,16 +128,25 @@ class Scenario:
         resolved: dict[str, Any] = json.loads(text)
         return resolved
 
-    def run(self, progress: Progress | None = None) -> RunResult:
-        """Simulate. Raises ScenarioError, KeyboardInterrupt if ``progress`` returned False, and what a controller
-        written in Python raises.
+    def estimate(self) -> dict[str, Any]:
+        """What a run will need, as plain data; see :func:`windtunnel._core.estimate`. Raises ScenarioError."""
+        estimate: dict[str, Any] = json.loads(_core.estimate(self._text, self._file, self._overrides, self._allow_read))
+        return estimate
+
+    def run(self, progress: Progress | None = None, *, memory: int | str | None = None) -> RunResult:
+        """Simulate. ``memory`` is what the run may take: bytes, or a size such as ``"8 GB"``; by default half of what
+        is available.
+
+        Raises ScenarioError, also where more memory is expected to be needed; MemoryLimitError if a run needs more than
+        expected; KeyboardInterrupt if ``progress`` returned False; and what a controller written in Python raises.
         """
         # The core returns NumPy arrays: without this, the import would be timed as a part of the run.
         import numpy as np  # noqa: F401
 
         resolved = self.resolve()
+        limit = memory_limit(memory)
         before = time.process_time()
-        raw = _core.run(self._text, self._file, self._overrides, progress, self._allow_read)
+        raw = _core.run(self._text, self._file, self._overrides, progress, self._allow_read, limit)
         cpu_seconds = time.process_time() - before
         summary = json.loads(raw.summary)
         meta = {

@@ -1,10 +1,16 @@
 //! Scenario errors as Python exceptions, with their place in attributes.
 
 use pyo3::create_exception;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 
 create_exception!(windtunnel._core, ScenarioError, PyValueError, "A scenario that is wrong.");
+create_exception!(
+    windtunnel._core,
+    MemoryLimitError,
+    PyMemoryError,
+    "A run that held more memory than it may."
+);
 
 pub(crate) fn to_python(py: Python<'_>, error: &windtunnel_scenario::ScenarioError) -> PyErr {
     let raised = ScenarioError::new_err(error.to_string());

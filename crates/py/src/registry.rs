@@ -6,6 +6,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyString, PyType};
 use windtunnel_scenario::{ForeignAlgorithm, ForeignParameter, ForeignValue, Registry};
+use windtunnel_units::Bytes;
 
 use crate::controller::PyControllerParams;
 
@@ -91,6 +92,11 @@ fn quantity_of(text: &str) -> PyResult<ForeignValue> {
             "{text:?} is not a quantity: write a time, an amount of data or a rate with its unit, such as \"5 ms\""
         ))
     })
+}
+
+#[pyfunction]
+pub(crate) fn size(text: &str) -> PyResult<u64> {
+    text.parse::<Bytes>().map(Bytes::get).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 #[pyfunction]

@@ -24,7 +24,7 @@ pub enum DropReason {
 pub struct Dropped {
     /// The packet's flow.
     pub flow: FlowId,
-    /// Which packet it was, where packets are captured ([`Packet::id`]).
+    /// Which packet it was, where packets are told apart ([`Packet::id`]).
     pub id: u64,
     /// The packet's length.
     pub size: Bytes,
@@ -41,6 +41,8 @@ pub enum Incident {
     Marked {
         /// The packet's flow.
         flow: FlowId,
+        /// Which packet it was, where packets are told apart ([`Packet::id`]).
+        id: u64,
         /// With what.
         signal: Signal,
     },
@@ -191,7 +193,7 @@ impl<'a> QueueCx<'a> {
     /// A packet was marked on arrival; marks on departure are counted by [`QueueCx::departed`].
     pub fn marked(&mut self, packet: &Packet, signal: Signal) {
         self.count_mark(signal);
-        self.incidents.push(Incident::Marked { flow: packet.flow, signal });
+        self.incidents.push(Incident::Marked { flow: packet.flow, id: packet.id(), signal });
     }
 
     fn count_mark(&mut self, signal: Signal) {

@@ -78,7 +78,7 @@ type Failure = String;
 
 /// Runs a scenario. Returns whether it came to its end.
 fn run(text: &str) -> Result<bool, Failure> {
-    let scenario = generate::read(text).map_err(|error| format!("not valid: {error}"))?;
+    let scenario = generate::read(text, &[]).map_err(|error| format!("not valid: {error}"))?;
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         let summary = panic::catch_unwind(AssertUnwindSafe(|| invariants::check(&scenario, MOST_EVENTS)));

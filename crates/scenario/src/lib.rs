@@ -10,6 +10,7 @@
 
 mod compile;
 mod error;
+mod estimate;
 mod file;
 mod listing;
 mod model;
@@ -21,6 +22,7 @@ mod schema;
 
 pub use compile::compile;
 pub use error::ScenarioError;
+pub use estimate::{Certainty, Disk, Estimate, Packets, Part, TableRows, readable};
 pub use listing::listing;
 pub use model::{
     Active, Ect, Endpoints, FlowGroup, Link, Member, Queue, Route, Scenario, Shape, SharedController,
@@ -30,6 +32,8 @@ pub use parse::document::LONGEST_TEXT;
 pub use reading::Reading;
 pub use registry::{ForeignAlgorithm, ForeignParameter, ForeignValue, Registry, RegistryError};
 pub use schema::schema;
+use windtunnel_units::Bytes;
+
 pub use windtunnel_sim::{Change, DequeuePoint, LinkParams, LinkRate, RecordParams, Window};
 
 impl Scenario {
@@ -69,5 +73,13 @@ impl Scenario {
     /// Reads a scenario from TOML text, as [`Scenario::parse`] does, with everything that can be said about it.
     pub fn read(text: &str, reading: &Reading<'_>) -> Result<Scenario, ScenarioError> {
         parse::parse(text, reading).map_err(|fault| ScenarioError::new(reading.file, text, fault))
+    }
+
+    /// Refuses a run that may have less memory than it needs. Text and reading are those of [`Scenario::read`]: the message
+    /// names the line of the key that causes most of it.
+    pub fn check_memory(&self, limit: Bytes, text: &str, reading: &Reading<'_>) -> Result<(), ScenarioError> {
+        let estimate = Estimate::of(self);
+        let Some((key, problem)) = estimate.refusal(limit) else { return Ok(()) };
+        Err(ScenarioError::new(reading.file, text, parse::fault_at(key, problem, text, reading)))
     }
 }

@@ -32,5 +32,5 @@ pub use result::{
     Percentiles, QueueSummary, RunResult, SizeClassSummary, SlowStartExit, Stalled, Summary, TransferSummary,
     WindowSummary,
 };
-pub use simulation::{Simulation, StreamState};
+pub use simulation::{Holder, MemoryExceeded, Simulation, StreamState};
 pub use streams::stream_seed;

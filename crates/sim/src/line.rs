@@ -96,6 +96,11 @@ impl DelayLine {
         }
     }
 
+    /// The packets for which there is room.
+    pub(crate) fn room(&self) -> usize {
+        self.packets.capacity()
+    }
+
     /// The packets on their way.
     pub(crate) fn len(&self) -> usize {
         self.packets.len()

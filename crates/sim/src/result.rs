@@ -170,7 +170,7 @@ impl LimitSummary {
 /// Messages of an application over TCP: transfers, responses, frames.
 #[derive(Clone, Debug, Serialize)]
 pub struct TransferSummary {
-    /// Connections that arrived, of a flow that stands for many.
+    /// Messages that were written; of a flow that stands for many connections, connections that arrived.
     pub arrived: u64,
     /// Of these, connections that were turned away.
     pub rejected: u64,

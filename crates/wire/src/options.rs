@@ -72,7 +72,8 @@ pub struct Options {
     pub tunnels: Encapsulation,
     /// The medium damaged it: its receiver's checksum discards it.
     pub corrupted: bool,
-    /// The packet's identity, where packets are captured: the same at every point of its path; else 0.
+    /// The packet's identity, where packets are told apart; else 0. Where they are captured, it is the same at every
+    /// point of the path, and where single events are kept, in one queue.
     pub id: u64,
     /// What a transport from elsewhere put into the packet, headers and all; ours say what they have to say in fields.
     pub content: Option<Arc<[u8]>>,

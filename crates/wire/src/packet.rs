@@ -89,7 +89,7 @@ impl Packet {
         self.options.as_ref().is_some_and(|options| options.corrupted)
     }
 
-    /// The packet's identity, where packets are captured; else 0.
+    /// The packet's identity, where packets are told apart; else 0.
     pub fn id(&self) -> u64 {
         self.options.as_ref().map_or(0, |options| options.id)
     }

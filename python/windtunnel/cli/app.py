@@ -54,7 +54,7 @@ def windtunnel(
 ) -> None:
     """A laboratory for congestion control.
 
-    Exit codes: 0 done, 1 a run failed, 2 the input is wrong.
+    Exit codes: 0 done, 1 a run failed, 2 the input is wrong, or needs more memory than it may take.
     """
 
 

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from windtunnel._core import ScenarioError
+from windtunnel._core import MemoryLimitError, ScenarioError
 from windtunnel.cli.consoles import prepare_streams
 from windtunnel.errors import InputError, RunFailedError, reason
 from windtunnel.printable import printable, printable_lines
@@ -48,6 +48,8 @@ def _one_message() -> Iterator[None]:
         _stop(printable_lines(str(error)), WRONG_INPUT)
     except RunFailedError as error:
         _stop(printable_lines(str(error)), RUN_FAILED)
+    except MemoryLimitError as error:
+        _stop(printable(str(error)), WRONG_INPUT)
     except MemoryError:
         _stop("there is not enough memory for this run; record less, or at longer intervals", RUN_FAILED)
     except ImportError as error:

@@ -13,7 +13,9 @@ from windtunnel.cli.consoles import messages, output, write_json
 from windtunnel.cli.plugins import PluginOption, load_plugins
 from windtunnel.cli.reading import AllowReadOption
 from windtunnel.errors import InputError, RunFailedError
+from windtunnel.estimate import is_large, lines
 from windtunnel.folder import check_place, load_libraries, save
+from windtunnel.memory import limit
 from windtunnel.printable import printable
 from windtunnel.progress import progress_bar
 from windtunnel.result import RunResult
@@ -35,6 +37,15 @@ def run(
     json: Annotated[
         bool, typer.Option("--json", help="Print summary.json and nothing else; no folder is written without --out.")
     ] = False,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            "--memory",
+            metavar="SIZE",
+            help="Memory that the run may take, e.g. '8 GB'.",
+            show_default="half of what is available",
+        ),
+    ] = None,
     no_figures: Annotated[bool, typer.Option("--no-figures", help="Do not write PNG and SVG figures.")] = False,
     allow_read: AllowReadOption = None,
     plugin: PluginOption = None,
@@ -47,8 +58,9 @@ def run(
     if place is not None:
         check_place(place, force=force)
         load_libraries(figures=not no_figures)
+    announce(scenario, memory)
     with progress_bar(title, messages()) as progress:
-        result = _simulate(scenario, file, progress)
+        result = _simulate(scenario, file, progress, memory)
     if place is not None:
         save(result, place, force=force, figures=not no_figures)
     if json:
@@ -59,9 +71,18 @@ def run(
         show_summary(result, place, output())
 
 
-def _simulate(scenario: Scenario, file: Path, progress: Progress | None) -> RunResult:
+def announce(scenario: Scenario, memory: str | None) -> None:
+    """Say what a large run will need before it starts."""
+    estimate, most = scenario.estimate(), limit(memory)
+    # A run that needs too much is refused with a message of its own.
+    if is_large(estimate, most) and (most is None or estimate["memory_bytes"] <= most):
+        for line in lines(estimate, most):
+            messages().print(line, soft_wrap=True)
+
+
+def _simulate(scenario: Scenario, file: Path, progress: Progress | None, memory: str | None) -> RunResult:
     try:
-        return scenario.run(progress)
+        return scenario.run(progress, memory=memory)
     except (ScenarioError, InputError, MemoryError, KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:

@@ -31,6 +31,18 @@ impl<'n> Cursor<'n> {
         }
     }
 
+    /// The value at a path of keys and indices: `flow[0].iw`.
+    pub(crate) fn at(&self, path: &str) -> Cursor<'n> {
+        path.split('.').fold(self.clone(), |cursor, part| {
+            let (key, index) = part.split_once('[').unwrap_or((part, ""));
+            let cursor = cursor.get(key);
+            match index.trim_end_matches(']').parse() {
+                Ok(index) => cursor.item(index),
+                Err(_) => cursor,
+            }
+        })
+    }
+
     /// The value of an entry of this table.
     pub(crate) fn enter(&self, entry: &'n Entry) -> Cursor<'n> {
         Cursor { node: Some(&entry.node), place: &entry.place, path: self.path_to(&entry.key) }

@@ -20,4 +20,4 @@ mod route;
 mod scenario;
 mod tcp;
 
-pub(crate) use scenario::parse;
+pub(crate) use scenario::{fault_at, parse};

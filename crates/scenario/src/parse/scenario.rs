@@ -26,11 +26,24 @@ const MTU: std::ops::RangeInclusive<Bytes> = Bytes::new(HEADERS.get() + 8)..=Byt
 
 /// Parses a scenario's text.
 pub(crate) fn parse(text: &str, reading: &Reading<'_>) -> Result<Scenario, Fault> {
+    resolve(&Cursor::root(&document(text, reading)?), reading)
+}
+
+/// A fault of the key with this name from the top of a scenario that is valid, such as `flow[0].iw`.
+pub(crate) fn fault_at(key: &str, problem: String, text: &str, reading: &Reading<'_>) -> Fault {
+    match document(text, reading) {
+        Ok(document) => Cursor::root(&document).at(key).fault(problem),
+        Err(fault) => fault,
+    }
+}
+
+/// The text with its settings.
+fn document(text: &str, reading: &Reading<'_>) -> Result<Node, Fault> {
     let mut document = Node::document(text)?;
     for setting in reading.overrides {
         overrides::apply(&mut document, setting, reading.registry)?;
     }
-    resolve(&Cursor::root(&document), reading)
+    Ok(document)
 }
 
 fn resolve(at: &Cursor<'_>, reading: &Reading<'_>) -> Result<Scenario, Fault> {

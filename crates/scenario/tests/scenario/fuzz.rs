@@ -24,7 +24,7 @@ fn random_scenarios() {
     let runs = 300;
     let complete = (1..=runs).filter(|&seed| {
         let text = generate(seed);
-        let scenario = generate::read(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let scenario = generate::read(&text, &[]).unwrap_or_else(|error| panic!("{error}\n{text}"));
         let summary = panic::catch_unwind(AssertUnwindSafe(|| invariants::check(&scenario, 20_000)));
         summary.unwrap_or_else(|_| panic!("seed {seed} fails:\n{text}")).is_some()
     });

@@ -18,6 +18,8 @@ pub struct Completion {
 pub(super) struct Messages {
     /// The end of the stream: bytes written since its start.
     end: Bytes,
+    /// How many were written, those that were forgotten included.
+    written: u64,
     waiting: VecDeque<(Bytes, Completion)>,
 }
 
@@ -30,7 +32,12 @@ impl Messages {
 
     pub(super) fn write(&mut self, size: Bytes, now: Time) {
         self.end += size;
+        self.written += 1;
         self.waiting.push_back((self.end, Completion { written: now, size }));
+    }
+
+    pub(super) const fn written(&self) -> u64 {
+        self.written
     }
 
     /// The next message that lies wholly within the first `acked` bytes of the stream; call until there is none.

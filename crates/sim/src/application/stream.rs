@@ -126,6 +126,11 @@ impl Stream {
         Some(completion)
     }
 
+    /// How many messages it has written so far.
+    pub(crate) const fn written(&self) -> u64 {
+        self.messages.written()
+    }
+
     /// It has written its last byte, and closes its connection.
     pub(crate) fn closes(&self) -> bool {
         match &self.kind {

@@ -55,6 +55,15 @@ impl Ends {
         with_sender!(self, half => half.stop(), nobody => {});
     }
 
+    /// What the sender keeps about packets in flight.
+    pub(crate) fn memory(&self) -> Bytes {
+        match self {
+            Ends::Ideal { sender, .. } => sender.memory(),
+            Ends::Tcp { sender, .. } => sender.sender.memory(),
+            Ends::Datagrams { .. } | Ends::Foreign(_) | Ends::Nobody => Bytes::ZERO,
+        }
+    }
+
     /// The initial window of the sender, if it has one.
     pub(crate) fn window(&self) -> Option<Bytes> {
         with_sender!(self, half => half.observe().cwnd, nobody => None)

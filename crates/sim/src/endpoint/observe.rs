@@ -98,6 +98,8 @@ pub struct Counters {
     pub ecn_reductions: u64,
     /// Data known to be delivered.
     pub delivered: Bytes,
+    /// Messages that its application has written, whether or not they are complete.
+    pub messages: u64,
     /// Time under each limit.
     pub limited: [Duration; Limited::COUNT],
 }
@@ -112,6 +114,7 @@ impl AddAssign for Counters {
         self.undos += other.undos;
         self.ecn_reductions += other.ecn_reductions;
         self.delivered += other.delivered;
+        self.messages += other.messages;
         self.limited.iter_mut().zip(other.limited).for_each(|(sum, part)| *sum += part);
     }
 }
@@ -132,6 +135,7 @@ impl Sub for Counters {
             undos: self.undos - earlier.undos,
             ecn_reductions: self.ecn_reductions - earlier.ecn_reductions,
             delivered: self.delivered.saturating_sub(earlier.delivered),
+            messages: self.messages - earlier.messages,
             limited,
         }
     }

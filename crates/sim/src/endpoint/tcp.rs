@@ -7,7 +7,9 @@ use windtunnel_units::{Bytes, Seq, Time};
 use windtunnel_wire::Packet;
 
 use super::tcp_sender::TcpSender;
-use super::{Arrival, Completion, Feedback, Hidden, Reading, ReceiverHalf, SenderHalf, SenderState};
+use super::{
+    Arrival, Completion, Counters, Feedback, Hidden, Reading, ReceiverHalf, SenderHalf, SenderState,
+};
 use crate::application::{Stream, Wish};
 
 /// The sending end of a TCP connection.
@@ -154,7 +156,8 @@ impl SenderHalf for TcpEnd {
     }
 
     fn reading(&self) -> Reading {
-        Reading { counters: self.sender.counters(), info: Some(self.sender.info()) }
+        let counters = Counters { messages: self.application.written(), ..self.sender.counters() };
+        Reading { counters, info: Some(self.sender.info()) }
     }
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {

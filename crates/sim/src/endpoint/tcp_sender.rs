@@ -61,6 +61,14 @@ impl TcpSender {
         }
     }
 
+    /// What it keeps about segments in flight.
+    pub(crate) fn memory(&self) -> Bytes {
+        match self {
+            TcpSender::Linux(sender) => sender.memory(),
+            TcpSender::Bsd42(_) => Bytes::ZERO,
+        }
+    }
+
     /// The memory that its packets occupy in its host, if it counts that.
     pub(crate) fn in_host(&self) -> Bytes {
         match self {
@@ -178,6 +186,7 @@ impl TcpSender {
                     ecn_reductions: stats.ecn_reductions,
                     delivered: stats.delivered,
                     limited: stats.limited,
+                    ..Counters::default()
                 }
             }
             TcpSender::Bsd42(sender) => {

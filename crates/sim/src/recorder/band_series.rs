@@ -6,6 +6,7 @@
 use windtunnel_qdisc::QueueStats;
 use windtunnel_units::{Duration, Time};
 
+use super::budget::Budget;
 use super::columns::columns;
 use super::flow_series::mbps;
 use crate::link::Link;
@@ -37,8 +38,8 @@ pub(crate) struct BandRecorder {
 }
 
 impl BandRecorder {
-    pub(crate) fn new(queues: usize) -> BandRecorder {
-        BandRecorder { rows: BandColumns::default(), at_start: vec![Vec::new(); queues] }
+    pub(crate) fn new(queues: usize, budget: &Budget) -> BandRecorder {
+        BandRecorder { rows: BandColumns::within(budget), at_start: vec![Vec::new(); queues] }
     }
 
     /// Ends an interval of length `span`: writes the rows of the queue with this index.
@@ -50,8 +51,11 @@ impl BandRecorder {
             if part == QueueStats::default() && stats.queued() == 0 {
                 continue;
             }
-            let backlog = link.queue().band_backlog(band);
             let rows = &mut self.rows;
+            if !rows.has_room(1) {
+                break;
+            }
+            let backlog = link.queue().band_backlog(band);
             rows.time_s.push(now.as_secs_f64());
             rows.queue.push(index as u32);
             rows.band.push(band as u32);

@@ -48,14 +48,38 @@ pub struct Table {
     pub columns: Vec<(&'static str, Column)>,
 }
 
-/// Declares a struct of growing columns and its conversion into a [`Table`].
+/// Declares a struct of growing columns, which takes its memory from a [`Budget`](super::budget::Budget), and its
+/// conversion into a [`Table`].
 macro_rules! columns {
     ($(#[$meta:meta])* $vis:vis struct $name:ident as $table:literal { $($field:ident: $variant:ident($type:ty)),* $(,)? }) => {
         $(#[$meta])*
         #[derive(Debug, Default)]
-        $vis struct $name { $($vis $field: Vec<$type>),* }
+        $vis struct $name { budget: $crate::recorder::budget::Budget, $($vis $field: Vec<$type>),* }
 
         impl $name {
+            /// The memory of a row.
+            pub(crate) const ROW: u64 = (0 $(+ size_of::<$type>())*) as u64;
+
+            /// No rows, and `budget` for all that will come.
+            pub(crate) fn within(budget: &$crate::recorder::budget::Budget) -> $name {
+                $name { budget: budget.clone(), ..$name::default() }
+            }
+
+            /// Whether there is room for `rows` more rows. Ask before they are pushed.
+            #[inline]
+            pub(crate) fn has_room(&mut self, rows: usize) -> bool {
+                let (held, room) = ([$(self.$field.len()),*][0], [$(self.$field.capacity()),*][0]);
+                held + rows <= room || self.grow(rows)
+            }
+
+            #[cold]
+            fn grow(&mut self, rows: usize) -> bool {
+                let more = $crate::recorder::budget::growth([$(self.$field.len()),*][0], rows);
+                let amount = windtunnel_units::Bytes::new(more as u64 * Self::ROW);
+                let Self { budget, $($field),* } = self;
+                budget.take($table, amount, || true $(&& $field.try_reserve_exact(more).is_ok())*)
+            }
+
             $vis fn into_table(self) -> $crate::recorder::columns::Table {
                 $crate::recorder::columns::Table {
                     name: $table,

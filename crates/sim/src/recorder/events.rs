@@ -1,10 +1,18 @@
 //! Every dequeue and every ACK, for short runs that are compared event by event.
 
 use windtunnel_qdisc::QueueDiscipline;
+use windtunnel_units::Time;
+use windtunnel_wire::Packet;
 
+use super::arrival_marks::ArrivalMarks;
+use super::budget::Budget;
 use super::columns::{Table, columns};
 use super::connections::ConnectionColumn;
+use super::flow_series::WindowState;
+use super::packets::Tap;
 use super::state::Probe;
+use super::{Recorder, mark_code};
+use crate::link::{Departure, Link};
 
 columns! {
     pub(crate) struct DequeueEvents as "dequeue_events" {
@@ -47,6 +55,7 @@ const OSCILLATORS: [&str; 3] = ["acc", "mds_osc", "osc"];
 pub(crate) struct Dequeues {
     pub(super) events: DequeueEvents,
     pub(super) connections: ConnectionColumn,
+    pub(super) arrival_marks: ArrivalMarks,
     oscillators: Oscillators,
     /// For each queue, where its AQM's `probe` gives the numbers of [`OSCILLATORS`].
     places: Vec<[Option<usize>; OSCILLATORS.len()]>,
@@ -57,6 +66,7 @@ impl Dequeues {
     pub(super) fn new<'a>(
         queues: impl Iterator<Item = &'a dyn QueueDiscipline>,
         connections: ConnectionColumn,
+        budget: &Budget,
     ) -> Dequeues {
         let places = queues
             .map(|queue| {
@@ -66,11 +76,17 @@ impl Dequeues {
             })
             .collect();
         Dequeues {
-            events: DequeueEvents::default(),
+            events: DequeueEvents::within(budget),
             connections,
-            oscillators: Oscillators::default(),
+            arrival_marks: ArrivalMarks::default(),
+            oscillators: Oscillators::within(budget),
             places,
         }
+    }
+
+    /// Whether there is room for one more event.
+    pub(super) fn has_room(&mut self) -> bool {
+        self.events.has_room(1) && self.oscillators.has_room(1)
     }
 
     /// Adds the AQM's state to the event just pushed.
@@ -99,5 +115,63 @@ impl Dequeues {
         let wanted = columns.into_iter().enumerate().filter(|(place, _)| any(*place));
         table.columns.extend(wanted.map(|(_, column)| column));
         table
+    }
+}
+
+/// What is kept of single events, where [`Recorder::detailed`].
+impl Recorder {
+    /// The details that are kept of a dequeue.
+    #[cold]
+    pub(super) fn dequeued_in_detail(&mut self, now: Time, index: usize, departure: &Departure, link: &Link) {
+        if let Some((dequeues, _)) = &mut self.events
+            && dequeues.has_room()
+        {
+            let Departure { packet, outcome, sojourn, .. } = departure;
+            let events = &mut dequeues.events;
+            events.t_ns.push(now.as_nanos());
+            events.queue.push(index as u32);
+            events.flow.push(self.connections.flow(packet.flow) as u32);
+            events.seq.push(packet.seq.get());
+            events.size.push(packet.size().get() as u32);
+            events.sojourn_ns.push(sojourn.as_nanos());
+            let on_arrival = dequeues.arrival_marks.take(packet.id());
+            events.mark.push(on_arrival.max(mark_code(*outcome) as u8));
+            dequeues.connections.push(self.connections.number(packet.flow));
+            dequeues.push_state(index, &|out| link.queue().probe(out));
+        }
+        self.queue_changed(now, index, link);
+    }
+
+    /// A packet is about to enter a queue.
+    #[cold]
+    pub(crate) fn enters(&mut self, now: Time, index: usize, packet: &mut Packet) {
+        if self.captures() {
+            self.capture(now, Tap::QueueIn(index as u32), packet);
+        } else if let Some((dequeues, _)) = &mut self.events {
+            dequeues.arrival_marks.name(packet);
+        }
+    }
+
+    /// The details that are kept of an ACK.
+    pub(crate) fn acknowledged_in_detail(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        feedback: u8,
+        state: &WindowState,
+    ) {
+        if let Some((_, acks)) = &mut self.events
+            && acks.has_room(1)
+        {
+            acks.t_ns.push(now.as_nanos());
+            acks.flow.push(packet.flow.get());
+            acks.ack.push(packet.ack.get());
+            acks.rtt_ns.push(state.rtt.unwrap_or_default().as_nanos());
+            acks.srtt_ns.push(state.srtt.as_nanos());
+            acks.feedback.push(feedback);
+            acks.cwnd.push(state.cwnd.get());
+            acks.in_flight.push(state.in_flight.get());
+            acks.slow_start.push(state.slow_start);
+        }
     }
 }

@@ -69,8 +69,8 @@ pub(crate) struct FlowSums {
     acks: u64,
     limited: u64,
     rtt: Extent,
-    /// Bytes times nanoseconds.
-    cwnd_area: f64,
+    /// Bytes times nanoseconds: whole numbers, so that a sum does not depend on where intervals end.
+    cwnd_area: u128,
     cwnd_min: Bytes,
     cwnd_max: Bytes,
 }
@@ -85,12 +85,17 @@ impl FlowSums {
             acks: 0,
             limited: 0,
             rtt: Extent::NONE,
-            cwnd_area: 0.0,
+            cwnd_area: 0,
             cwnd_min: cwnd,
             cwnd_max: cwnd,
             drops: DropSummary::default(),
             corrupted: 0,
         }
+    }
+
+    /// The mean of the window over `span`, to which these sums belong.
+    fn cwnd_mean(&self, span: Duration) -> f64 {
+        self.cwnd_area as f64 / span.as_nanos() as f64
     }
 
     fn merge(&mut self, other: &FlowSums) {
@@ -109,6 +114,9 @@ impl FlowSums {
     }
 }
 
+/// Round trips are distinguished to about a microsecond (2^10 ns).
+const RTT_UNIT: u32 = 10;
+
 /// Totals over a segment of the run.
 #[derive(Clone, Debug)]
 #[repr(C)]
@@ -123,11 +131,15 @@ pub(crate) struct FlowTotals {
 }
 
 impl FlowTotals {
+    /// Its memory with round trips up to `longest`.
+    pub(crate) fn memory(longest: Duration) -> Bytes {
+        Bytes::new(size_of::<FlowTotals>() as u64) + Buckets::<8>::memory(RTT_UNIT, longest)
+    }
+
     pub(crate) fn new() -> FlowTotals {
-        // Round trips to about a microsecond (2^10 ns).
         FlowTotals {
             sums: None,
-            rtt: Buckets::new(10),
+            rtt: Buckets::new(RTT_UNIT),
             counters: Counters::default(),
             transfers: None,
             datagrams: None,
@@ -295,7 +307,8 @@ impl FlowRecorder {
     }
 
     fn integrate(&mut self, now: Time) {
-        self.sums.cwnd_area += self.cwnd.as_f64() * now.since(self.cwnd_since).as_nanos() as f64;
+        self.sums.cwnd_area +=
+            u128::from(self.cwnd.get()) * u128::from(now.since(self.cwnd_since).as_nanos());
         self.cwnd_since = now;
     }
 
@@ -317,13 +330,16 @@ impl FlowRecorder {
             counted = *total - std::mem::replace(&mut self.counted, *total);
             self.totals.counters += counted;
         }
+        if !rows.has_room(1) {
+            return;
+        }
         let of_window = |value: f64| if self.has_window { value } else { f64::NAN };
         rows.time_s.push(now.as_secs_f64());
         rows.flow.push(index as u32);
         rows.throughput_mbps.push(mbps(sums.received, span));
         rows.goodput_mbps.push(mbps(sums.payload, span));
         rows.cwnd_bytes.push(of_window(self.cwnd.as_f64()));
-        rows.cwnd_mean_bytes.push(of_window(sums.cwnd_area / span.as_nanos() as f64));
+        rows.cwnd_mean_bytes.push(of_window(sums.cwnd_mean(span)));
         rows.cwnd_min_bytes.push(of_window(sums.cwnd_min.as_f64()));
         rows.cwnd_max_bytes.push(of_window(sums.cwnd_max.as_f64()));
         rows.rtt_ms.push(self.rtt.map_or(f64::NAN, Duration::as_millis_f64));
@@ -371,7 +387,7 @@ impl FlowRecorder {
             first_packet_s: self.first_received.map(Time::as_secs_f64),
             last_packet_s: self.first_received.map(|_| self.last_received.as_secs_f64()),
             cwnd_bytes: self.has_window.then(|| CwndSummary {
-                mean: sums.cwnd_area / span.as_nanos() as f64,
+                mean: sums.cwnd_mean(span),
                 min: sums.cwnd_min.get(),
                 max: sums.cwnd_max.get(),
             }),
@@ -396,7 +412,13 @@ impl FlowRecorder {
                 cwnd_bytes: cwnd.get(),
                 reason: reason.name(),
             }),
-            transfers: totals.transfers.as_ref().map(|transfers| transfers.summary(by_size)),
+            transfers: match &totals.transfers {
+                Some(transfers) => Some(transfers.summary(counters.messages, by_size)),
+                // Some were written, and none is complete yet.
+                None => {
+                    (counters.messages > 0).then(|| TransferTotals::new().summary(counters.messages, by_size))
+                }
+            },
             datagrams: info.datagrams.then(|| match &totals.datagrams {
                 Some(datagrams) => datagrams.summary(counters.sent),
                 None => DatagramTotals::new().summary(counters.sent),

@@ -6,7 +6,7 @@
 //! interval keeps anyway, its [`Extent`], are not kept twice.
 
 use windtunnel_prefetch::prefetch;
-use windtunnel_units::Duration;
+use windtunnel_units::{Bytes, Duration};
 
 use super::extent::Extent;
 use crate::result::Percentiles;
@@ -28,6 +28,12 @@ impl<const PRECISION: u32> Buckets<PRECISION> {
     /// Distinguishes times down to `2^unit` ns.
     pub(crate) const fn new(unit: u32) -> Self {
         Buckets { counts: Vec::new(), unit, last: 0 }
+    }
+
+    /// The memory of all buckets up to `longest`.
+    pub(crate) fn memory(unit: u32, longest: Duration) -> Bytes {
+        let last = bucket_of::<PRECISION>(longest.as_nanos().min(HIGHEST) >> unit);
+        Bytes::new(((last + 1).next_multiple_of(1 << PRECISION) * size_of::<u32>()) as u64)
     }
 
     #[inline]

@@ -10,7 +10,6 @@ use crate::result::{DatagramSummary, SizeClassSummary, TransferSummary};
 /// Transfers over a segment of the run.
 #[derive(Clone, Debug)]
 pub(super) struct TransferTotals {
-    arrived: u64,
     rejected: u64,
     completed: u64,
     bytes: Bytes,
@@ -20,18 +19,11 @@ pub(super) struct TransferTotals {
 
 impl TransferTotals {
     pub(super) fn new() -> TransferTotals {
-        TransferTotals {
-            arrived: 0,
-            rejected: 0,
-            completed: 0,
-            bytes: Bytes::ZERO,
-            time: TimeHistogram::new(10),
-        }
+        TransferTotals { rejected: 0, completed: 0, bytes: Bytes::ZERO, time: TimeHistogram::new(10) }
     }
 
-    pub(super) fn arrival(&mut self, admitted: bool) {
-        self.arrived += 1;
-        self.rejected += u64::from(!admitted);
+    pub(super) fn rejected(&mut self) {
+        self.rejected += 1;
     }
 
     pub(super) fn completed(&mut self, time: Duration, size: Bytes) {
@@ -41,16 +33,16 @@ impl TransferTotals {
     }
 
     pub(super) fn merge(&mut self, other: &TransferTotals) {
-        self.arrived += other.arrived;
         self.rejected += other.rejected;
         self.completed += other.completed;
         self.bytes += other.bytes;
         self.time.merge(&other.time);
     }
 
-    pub(super) fn summary(&self, by_size: Vec<SizeClassSummary>) -> TransferSummary {
+    /// The summary, where applications have written this many messages.
+    pub(super) fn summary(&self, written: u64, by_size: Vec<SizeClassSummary>) -> TransferSummary {
         TransferSummary {
-            arrived: self.arrived,
+            arrived: written + self.rejected,
             rejected: self.rejected,
             completed: self.completed,
             completed_bytes: self.bytes.get(),
@@ -137,9 +129,9 @@ impl Recorder {
         self.digest.word(now.as_nanos() ^ rtt.unwrap_or_default().as_nanos().rotate_left(32));
     }
 
-    /// A connection of `series` arrived, or was turned away.
-    pub(crate) fn arrival(&mut self, series: usize, admitted: bool) {
-        self.flows[series].totals.transfers().arrival(admitted);
+    /// A connection of `series` was turned away.
+    pub(crate) fn rejected(&mut self, series: usize) {
+        self.flows[series].totals.transfers().rejected();
     }
 
     /// All of a message of `series` was acknowledged.

@@ -4,7 +4,9 @@
 //! at each edge of a measurement window; these edges divide the run into segments, whose totals are merged into the
 //! windows at the end: an event costs the same however many windows there are.
 
+mod arrival_marks;
 mod band_series;
+mod budget;
 pub mod columns;
 mod connections;
 mod digest;
@@ -19,6 +21,7 @@ mod params;
 mod points;
 mod queue_series;
 mod queue_state;
+pub mod sizes;
 mod state;
 mod tcp_series;
 mod thinned;
@@ -40,6 +43,7 @@ use crate::link::{Departure, Link};
 use crate::network::{FlowSpec, Network, Transport, Window};
 use crate::result::{ElementSummary, FlowSummary, QueueSummary, RunResult, Stalled, Summary, WindowSummary};
 use band_series::{BandColumns, BandRecorder};
+use budget::Budget;
 use columns::Table;
 use connections::{ConnectionColumn, Connections};
 use digest::Digest;
@@ -95,7 +99,11 @@ pub(crate) struct Recorder {
     detailed: bool,
     captures: Option<Captures>,
     connections: Connections,
+    /// Packets have an identity: they are captured, or single events are kept.
+    tells_apart: bool,
     digest: Digest,
+    /// What all rows may occupy.
+    budget: Budget,
     /// Segments that have ended.
     segments: Vec<SpanTotals>,
     segment_start: Time,
@@ -116,7 +124,8 @@ impl Recorder {
         edges.dedup();
         let base_rtts: Vec<Duration> = network.flows.iter().map(|f| f.base_rtt).collect();
         let n_queues = network.links.len();
-        let mut cc = StateRows::new("cc", &["flow"]);
+        let budget = Budget::default();
+        let mut cc = StateRows::new("cc", &["flow"], &budget);
         for (index, flow) in flows.iter().enumerate() {
             cc.add(&[index as u32], &|out| flow.ends.probe(out));
         }
@@ -125,14 +134,16 @@ impl Recorder {
             points: params
                 .points
                 .filter(|spacing| !spacing.is_zero())
-                .map(|spacing| Points::new(spacing, &base_rtts, n_queues)),
-            events: params
-                .events
-                .then(|| (Dequeues::new(queues(), ConnectionColumn::new(network)), AckEvents::default())),
+                .map(|spacing| Points::new(spacing, &base_rtts, n_queues, &budget)),
+            events: params.events.then(|| {
+                let dequeues = Dequeues::new(queues(), ConnectionColumn::new(network), &budget);
+                (dequeues, AckEvents::within(&budget))
+            }),
             detailed: params.events || params.state == StateRecording::Changes,
             cc,
-            aqm: QueueStates::new(n_queues),
-            captures: params.packets.then(|| Captures::new(ConnectionColumn::new(network))),
+            aqm: QueueStates::new(n_queues, &budget),
+            captures: params.packets.then(|| Captures::new(ConnectionColumn::new(network), &budget)),
+            tells_apart: params.packets || params.events,
             connections: Connections::new(network.flows.len()),
             element_names: network
                 .elements
@@ -155,12 +166,13 @@ impl Recorder {
             queue_names: network.links.iter().map(|l| l.name.clone()).collect(),
             flows: flows.iter().map(|flow| FlowRecorder::new(flow.ends.window())).collect(),
             queues: (0..n_queues).map(|_| QueueRecorder::new()).collect(),
-            flow_rows: FlowColumns::default(),
-            tcp_rows: TcpColumns::default(),
-            queue_rows: QueueColumns::default(),
-            bands: BandRecorder::new(n_queues),
-            transfers: Transfers::new(network),
+            flow_rows: FlowColumns::within(&budget),
+            tcp_rows: TcpColumns::within(&budget),
+            queue_rows: QueueColumns::within(&budget),
+            bands: BandRecorder::new(n_queues, &budget),
+            transfers: Transfers::new(network, &budget),
             digest: Digest::new(),
+            budget,
             segments: Vec::new(),
             segment_start: Time::ZERO,
             edges,
@@ -172,6 +184,11 @@ impl Recorder {
         };
         recorder.next_tick = recorder.tick_after(Time::ZERO);
         recorder
+    }
+
+    /// What all rows may occupy, and what they do.
+    pub(crate) const fn budget(&self) -> &Budget {
+        &self.budget
     }
 
     /// When [`Recorder::end_interval`] is due: before all other events of that time.
@@ -224,24 +241,6 @@ impl Recorder {
         }
     }
 
-    #[cold]
-    fn dequeued_in_detail(&mut self, now: Time, index: usize, departure: &Departure, link: &Link) {
-        if let Some((dequeues, _)) = &mut self.events {
-            let Departure { packet, outcome, sojourn, .. } = departure;
-            let events = &mut dequeues.events;
-            events.t_ns.push(now.as_nanos());
-            events.queue.push(index as u32);
-            events.flow.push(self.connections.flow(packet.flow) as u32);
-            events.seq.push(packet.seq.get());
-            events.size.push(packet.size().get() as u32);
-            events.sojourn_ns.push(sojourn.as_nanos());
-            events.mark.push(mark_code(*outcome) as u8);
-            dequeues.connections.push(self.connections.number(packet.flow));
-            dequeues.push_state(index, &|out| link.queue().probe(out));
-        }
-        self.queue_changed(now, index, link);
-    }
-
     /// True if single events or changes of state are kept.
     #[inline]
     pub(crate) const fn detailed(&self) -> bool {
@@ -262,6 +261,12 @@ impl Recorder {
         }
     }
 
+    /// True if packets have an identity.
+    #[inline]
+    pub(crate) const fn tells_apart(&self) -> bool {
+        self.tells_apart
+    }
+
     /// A packet entered a queue that now holds `packets`.
     #[inline]
     pub(crate) fn queued(&mut self, index: usize, packets: u64) {
@@ -269,8 +274,11 @@ impl Recorder {
     }
 
     /// A queue marked a packet of `flow` on its arrival.
-    pub(crate) fn marked(&mut self, now: Time, index: usize, flow: FlowId, signal: Signal) {
+    pub(crate) fn marked(&mut self, now: Time, index: usize, flow: FlowId, id: u64, signal: Signal) {
         self.queues[index].marked(signal);
+        if let Some((dequeues, _)) = &mut self.events {
+            dequeues.arrival_marks.add(id, mark_code(Outcome::Marked(signal)) as u8);
+        }
         let series = self.connections.flow(flow);
         if let Some(points) = &mut self.points {
             points.mark(now, index, series as u32, signal.into());
@@ -280,6 +288,9 @@ impl Recorder {
     /// A queue dropped a packet of `series` (or, with loss-free endpoints, would have).
     pub(crate) fn dropped(&mut self, now: Time, index: usize, series: usize, drop: &Dropped) {
         self.queues[index].dropped(drop.reason);
+        if let Some((dequeues, _)) = &mut self.events {
+            dequeues.arrival_marks.add(drop.id, mark_code(Outcome::Drop) as u8);
+        }
         if let Some(points) = &mut self.points {
             points.mark(now, index, series as u32, MarkKind::Drop);
         }
@@ -288,8 +299,12 @@ impl Recorder {
     /// A queue or a medium lost a packet of `series`; `id` is its number, if it is gone.
     pub(crate) fn lost(&mut self, series: usize, cause: LossCause, id: Option<u64>) {
         self.flows[series].sums.drops.count(cause);
-        if let (Some(captures), Some(id)) = (&mut self.captures, id) {
+        let Some(id) = id else { return };
+        if let Some(captures) = &mut self.captures {
             captures.lost(id, cause);
+        }
+        if let Some((dequeues, _)) = &mut self.events {
+            dequeues.arrival_marks.take(id);
         }
     }
 
@@ -339,27 +354,6 @@ impl Recorder {
         self.digest.word(now.as_nanos() ^ state.cwnd.get().rotate_left(32));
         if let Some(points) = &mut self.points {
             points.cwnd(now, flow, state.cwnd, state.cwnd_limited);
-        }
-    }
-
-    /// The details that are kept of an ACK, where [`Recorder::detailed`].
-    pub(crate) fn acknowledged_in_detail(
-        &mut self,
-        now: Time,
-        packet: &Packet,
-        feedback: u8,
-        state: &WindowState,
-    ) {
-        if let Some((_, acks)) = &mut self.events {
-            acks.t_ns.push(now.as_nanos());
-            acks.flow.push(packet.flow.get());
-            acks.ack.push(packet.ack.get());
-            acks.rtt_ns.push(state.rtt.unwrap_or_default().as_nanos());
-            acks.srtt_ns.push(state.srtt.as_nanos());
-            acks.feedback.push(feedback);
-            acks.cwnd.push(state.cwnd.get());
-            acks.in_flight.push(state.in_flight.get());
-            acks.slow_start.push(state.slow_start);
         }
     }
 

@@ -11,6 +11,7 @@ use windtunnel_units::Time;
 use windtunnel_wire::{Packet, SackBlock};
 
 use super::Recorder;
+use super::budget::Budget;
 use super::columns::{Table, columns};
 use super::connections::ConnectionColumn;
 use super::loss_cause::LossCause;
@@ -82,11 +83,12 @@ pub(super) struct Captures {
     connections: ConnectionColumn,
     /// By number.
     packets: Vec<Captured>,
+    budget: Budget,
 }
 
 /// What is known about a packet besides itself.
 #[derive(Clone, Copy, Debug)]
-struct Captured {
+pub(super) struct Captured {
     /// The number of the packet that it copies; else 0.
     copy_of: u64,
     retransmission: bool,
@@ -116,8 +118,9 @@ struct Owner {
 }
 
 impl Captures {
-    pub(super) fn new(connections: ConnectionColumn) -> Captures {
-        Captures { rows: PacketColumns::default(), connections, packets: Vec::new() }
+    pub(super) fn new(connections: ConnectionColumn, budget: &Budget) -> Captures {
+        let rows = PacketColumns::within(budget);
+        Captures { rows, connections, packets: Vec::new(), budget: budget.clone() }
     }
 
     /// Gives a packet that is being sent its number.
@@ -135,6 +138,9 @@ impl Captures {
     }
 
     fn add(&mut self, packet: &mut Packet, reply: bool, captured: Captured) {
+        if !self.budget.room_in(&mut self.packets, "packets") {
+            return;
+        }
         self.packets.push(captured);
         // No packet has number 0, which stands for packets that are not captured.
         packet.options.get_or_insert_default().id = (self.packets.len() as u64) << 1 | u64::from(reply);
@@ -144,8 +150,11 @@ impl Captures {
         let id = packet.id();
         let row = self.rows.t_ns.len();
         let Some(captured) = place(id).and_then(|n| self.packets.get_mut(n)) else { return };
-        captured.last_row = Some(row);
         let rows = &mut self.rows;
+        if !rows.has_room(1) {
+            return;
+        }
+        captured.last_row = Some(row);
         let (tap, queue) = match tap {
             Tap::Sender => (0, u32::MAX),
             Tap::QueueIn(queue) => (1, queue),

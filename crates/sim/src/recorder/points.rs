@@ -10,6 +10,7 @@ use windtunnel_prefetch::prefetch;
 use windtunnel_qdisc::Signal;
 use windtunnel_units::{Bytes, Duration, Time};
 
+use super::budget::Budget;
 use super::columns::{Table, columns};
 use super::flow_series::mbps;
 use super::thinned::{InBytes, InMillis, Span, Thinned, cwnd_table, sojourn_table};
@@ -123,7 +124,7 @@ pub(crate) struct Points {
 }
 
 impl Points {
-    pub(crate) fn new(spacing: Duration, base_rtts: &[Duration], queues: usize) -> Points {
+    pub(crate) fn new(spacing: Duration, base_rtts: &[Duration], queues: usize, budget: &Budget) -> Points {
         let flow = |rtt: &Duration| FlowState {
             base_rtt: *rtt,
             received: Bytes::ZERO,
@@ -137,10 +138,10 @@ impl Points {
             slowest: (0..base_rtts.len()).max_by_key(|&i| (base_rtts[i], std::cmp::Reverse(i))).unwrap_or(0),
             total: Bytes::ZERO,
             total_since: Time::ZERO,
-            throughput: ThroughputPoints::default(),
-            cwnd: Thinned::new(spacing),
-            sojourn: Thinned::new(spacing),
-            marks: MarkPoints::default(),
+            throughput: ThroughputPoints::within(budget),
+            cwnd: Thinned::new(spacing, budget),
+            sojourn: Thinned::new(spacing, budget),
+            marks: MarkPoints::within(budget),
         }
     }
 
@@ -210,6 +211,9 @@ impl Points {
     }
 
     fn push_throughput(&mut self, now: Time, flow: i32, mbps: f64) {
+        if !self.throughput.has_room(1) {
+            return;
+        }
         self.throughput.time_s.push(now.as_secs_f64());
         self.throughput.flow.push(flow);
         self.throughput.mbps.push(mbps);
@@ -240,7 +244,7 @@ impl Points {
 impl MarkPoints {
     /// Adds the row of a span, unless it has no marks.
     fn push(&mut self, queue: usize, kind: u8, span: &MarkSpan) {
-        if span.count == 0 {
+        if span.count == 0 || !self.has_room(1) {
             return;
         }
         self.time_s.push(span.last.as_secs_f64());
@@ -260,6 +264,7 @@ impl MarkPoints {
         let mut order: Vec<usize> = (0..self.time_s.len()).collect();
         order.sort_by(|a, b| self.time_s[*a].total_cmp(&self.time_s[*b]));
         MarkPoints {
+            budget: self.budget,
             time_s: ordered(&self.time_s, &order),
             queue: ordered(&self.queue, &order),
             flow: ordered(&self.flow, &order),
@@ -301,7 +306,7 @@ mod tests {
             spacing in 1..30_000_000_u64,
         ) {
             let rtts = [Duration::from_millis(3), Duration::from_millis(10)];
-            let mut points = Points::new(Duration::from_nanos(spacing), &rtts, 1);
+            let mut points = Points::new(Duration::from_nanos(spacing), &rtts, 1, &Budget::default());
             let (mut now, mut arrived) = (0, Vec::new());
             for (gap, size, flow) in packets {
                 now += gap;
@@ -331,7 +336,7 @@ mod tests {
         /// time gives the count.
         #[test]
         fn thinned_marks_add_up_and_keep_the_extremes(gaps in bursts(), spacing in 1..3_000_000_u64) {
-            let mut points = Points::new(Duration::from_nanos(spacing), &[Duration::from_millis(10)], 2);
+            let mut points = Points::new(Duration::from_nanos(spacing), &[Duration::from_millis(10)], 2, &Budget::default());
             let mut marks: Vec<(u64, usize, u8)> = Vec::new();
             let mut now = 0;
             for (gap, queue, code) in gaps {

@@ -80,6 +80,11 @@ pub(crate) struct QueueTotals {
 }
 
 impl QueueTotals {
+    /// Its memory with sojourn times up to `longest`.
+    pub(crate) fn memory(longest: Duration) -> Bytes {
+        Bytes::new(size_of::<QueueTotals>() as u64) + Buckets::<10>::memory(0, longest)
+    }
+
     pub(crate) fn new() -> QueueTotals {
         QueueTotals { sums: QueueSums::new(), sojourn: Buckets::new(0) }
     }
@@ -169,6 +174,9 @@ impl QueueRecorder {
         let mut sums = std::mem::replace(&mut self.sums, QueueSums::new());
         sums.busy = busy;
         self.totals.sums.merge(&sums);
+        if !rows.has_room(1) {
+            return;
+        }
         rows.time_s.push(now.as_secs_f64());
         rows.queue.push(index as u32);
         rows.throughput_mbps.push(mbps(sums.bytes, span));

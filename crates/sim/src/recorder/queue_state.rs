@@ -6,6 +6,7 @@
 use windtunnel_qdisc::QueueDiscipline;
 use windtunnel_units::Time;
 
+use super::budget::Budget;
 use super::columns::Table;
 use super::state::StateRows;
 
@@ -18,8 +19,9 @@ pub(crate) struct QueueStates {
 }
 
 impl QueueStates {
-    pub(crate) fn new(queues: usize) -> QueueStates {
-        QueueStates { rows: StateRows::new("aqm", &["queue", "band"]), bands: vec![Vec::new(); queues] }
+    pub(crate) fn new(queues: usize, budget: &Budget) -> QueueStates {
+        let rows = StateRows::new("aqm", &["queue", "band"], budget);
+        QueueStates { rows, bands: vec![Vec::new(); queues] }
     }
 
     /// Adds the rows of the queue `index`: those of bands that have changed and, with `all`, also the row of a queue

@@ -11,7 +11,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use windtunnel_units::Time;
 
+use super::budget::Budget;
 use super::columns::{Column, Table};
+use super::sizes::state_row;
 
 /// When the state of controllers and queues is recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -60,11 +62,12 @@ pub(crate) struct StateRows {
     rows: Vec<u32>,
     /// The numbers: [`BLOCK`] rows each, column after column. Columns at the end of a block that are missing are NaN.
     blocks: Vec<Vec<f64>>,
+    budget: Budget,
 }
 
 impl StateRows {
     /// An empty table named `table`, whose subjects have these `keys`.
-    pub(crate) fn new(table: &'static str, keys: &'static [&'static str]) -> StateRows {
+    pub(crate) fn new(table: &'static str, keys: &'static [&'static str], budget: &Budget) -> StateRows {
         StateRows {
             table,
             keys,
@@ -73,6 +76,7 @@ impl StateRows {
             times: Vec::new(),
             rows: Vec::new(),
             blocks: Vec::new(),
+            budget: budget.clone(),
         }
     }
 
@@ -103,8 +107,8 @@ impl StateRows {
     /// Adds a row of `subject`.
     pub(crate) fn push(&mut self, now: Time, subject: usize, probe: &dyn Fn(Probe<'_>)) {
         let row = self.rows.len();
-        if row == self.blocks.len() * BLOCK {
-            self.blocks.push(vec![f64::NAN; self.names.len() * BLOCK]);
+        if row == self.blocks.len() * BLOCK && !self.add_block() {
+            return;
         }
         let cells = &mut self.blocks[row / BLOCK][row % BLOCK..];
         let Subject { places, latest, .. } = &mut self.subjects[subject];
@@ -116,12 +120,30 @@ impl StateRows {
         self.rows.push(subject as u32);
     }
 
+    /// Adds room for a block of rows, and for what becomes of them in the table. Returns false if there is none.
+    #[cold]
+    fn add_block(&mut self) -> bool {
+        let mut cells = Vec::new();
+        let (table, size) = (self.table, self.names.len() * BLOCK);
+        let (times, rows) = (&mut self.times, &mut self.rows);
+        let granted = self.budget.take(table, state_row(self.names.len()) * BLOCK as u64, || {
+            cells.try_reserve_exact(size).is_ok()
+                && times.try_reserve(BLOCK).is_ok()
+                && rows.try_reserve(BLOCK).is_ok()
+        });
+        if granted {
+            cells.resize(size, f64::NAN);
+            self.blocks.push(cells);
+        }
+        granted
+    }
+
     /// Adds a row of `subject` unless it would repeat the one before.
     pub(crate) fn push_changed(&mut self, now: Time, subject: usize, probe: &dyn Fn(Probe<'_>)) {
-        let before = self.subjects[subject].latest;
+        let (before, rows) = (self.subjects[subject].latest, self.rows.len());
         self.push(now, subject, probe);
-        let Some(before) = before else { return };
-        let row = self.rows.len() - 1;
+        let Some(before) = before.filter(|_| self.rows.len() > rows) else { return };
+        let row = rows;
         let Subject { places, latest, .. } = &mut self.subjects[subject];
         // Bit by bit: NaN equals NaN here.
         let cell = |row: usize, place: &usize| self.blocks[row / BLOCK][row % BLOCK + place].to_bits();
@@ -191,7 +213,7 @@ mod tests {
     fn algorithms_with_different_numbers_share_a_table() {
         let first = |out: Probe<'_>| tell(&[("a", 1.0), ("b", 2.0)], out);
         let third = |out: Probe<'_>| tell(&[("b", 3.0), ("c", 4.0)], out);
-        let mut rows = StateRows::new("cc", &["flow"]);
+        let mut rows = StateRows::new("cc", &["flow"], &Budget::default());
         rows.add(&[0], &first);
         rows.add(&[1], &|_| {});
         rows.add(&[2], &third);
@@ -215,7 +237,7 @@ mod tests {
     /// matter.
     #[test]
     fn only_changes_are_kept() {
-        let mut rows = StateRows::new("aqm", &["queue", "band"]);
+        let mut rows = StateRows::new("aqm", &["queue", "band"], &Budget::default());
         rows.add(&[0, 0], &|out| out("p", 0.0));
         rows.add(&[0, 5], &|out| out("p", 0.0));
         for (ms, value) in [(1, 0.5), (2, 0.5), (3, f64::NAN), (4, f64::NAN), (5, 0.5)] {
@@ -233,7 +255,7 @@ mod tests {
     #[test]
     fn rows_in_blocks() {
         let names: [&[&'static str]; 3] = [&["a", "b"], &["c", "a"], &["late"]];
-        let mut rows = StateRows::new("aqm", &["queue", "band"]);
+        let mut rows = StateRows::new("aqm", &["queue", "band"], &Budget::default());
         let mut expected: Vec<(u32, Vec<(&'static str, f64)>)> = Vec::new();
         let mut before: [Option<Vec<f64>>; 3] = Default::default();
         for t in 0..4 * BLOCK {
@@ -267,7 +289,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "keeps its names")]
     fn an_algorithm_that_changes_its_names_is_found_out() {
-        let mut rows = StateRows::new("cc", &["flow"]);
+        let mut rows = StateRows::new("cc", &["flow"], &Budget::default());
         rows.add(&[0], &|out| out("a", 0.0));
         rows.push(at(1), 0, &|out| tell(&[("a", 0.0), ("b", 0.0)], out));
     }

@@ -31,6 +31,9 @@ columns! {
 impl TcpColumns {
     /// The row of a flow: the state that its sender reports, or none.
     pub(super) fn push(&mut self, info: Option<&TcpInfo>) {
+        if !self.has_room(1) {
+            return;
+        }
         let known = |value: Option<f64>| value.unwrap_or(f64::NAN);
         let of = |get: fn(&TcpInfo) -> f64| known(info.map(get));
         let mbps = |get: fn(&TcpInfo) -> Option<Rate>| known(info.and_then(get).map(Rate::as_mbps));

@@ -10,27 +10,24 @@ use std::marker::PhantomData;
 
 use windtunnel_units::{Duration, Time};
 
+use super::budget::Budget;
 use super::columns::{Table, columns};
 
 columns! {
-    /// `extreme`: the row is there because its value is the least or the greatest of a span, not the first.
-    pub(crate) struct CwndPoints as "cwnd_points" {
+    /// The columns of both kinds of tables; the third and the fourth have names of their own in each.
+    pub(super) struct ThinnedRows as "points" {
         time_s: F64(f64),
-        flow: U32(u32),
-        bytes: F64(f64),
-        limited: Bool(bool),
+        series: U32(u32),
+        value: F64(f64),
+        flag: Bool(bool),
         extreme: Bool(bool),
     }
 }
-columns! {
-    pub(crate) struct SojournPoints as "sojourn_points" {
-        time_s: F64(f64),
-        queue: U32(u32),
-        ms: F64(f64),
-        empty: Bool(bool),
-        extreme: Bool(bool),
-    }
-}
+
+/// The tables' names and those of their columns. `extreme`: the row is there because its value is the least or the greatest
+/// of a span, not the first.
+const CWND: (&str, [&str; 5]) = ("cwnd_points", ["time_s", "flow", "bytes", "limited", "extreme"]);
+const SOJOURN: (&str, [&str; 5]) = ("sojourn_points", ["time_s", "queue", "ms", "empty", "extreme"]);
 
 /// A row of a thinned series: a value, in nanoseconds or bytes, at a time.
 #[derive(Clone, Copy, Debug, Default)]
@@ -67,7 +64,7 @@ pub(super) struct Span {
 pub(super) struct Thinned<U> {
     spacing: Duration,
     staged: Vec<Point>,
-    rows: Rows,
+    rows: ThinnedRows,
     unit: PhantomData<U>,
 }
 
@@ -103,22 +100,13 @@ impl Unit for InMillis {
     }
 }
 
-/// The columns of [`CwndPoints`] and of [`SojournPoints`].
-#[derive(Debug, Default)]
-struct Rows {
-    time_s: Vec<f64>,
-    series: Vec<u32>,
-    value: Vec<f64>,
-    flag: Vec<bool>,
-    extreme: Vec<bool>,
-}
-
 /// How many rows are staged: 6 KiB.
 const STAGE: usize = 256;
 
 impl<U: Unit> Thinned<U> {
-    pub(super) fn new(spacing: Duration) -> Thinned<U> {
-        Thinned { spacing, staged: Vec::with_capacity(STAGE), rows: Rows::default(), unit: PhantomData }
+    pub(super) fn new(spacing: Duration, budget: &Budget) -> Thinned<U> {
+        let (staged, rows) = (Vec::with_capacity(STAGE), ThinnedRows::within(budget));
+        Thinned { spacing, staged, rows, unit: PhantomData }
     }
 
     /// An event of `series`, whose current span is `span`.
@@ -186,7 +174,10 @@ impl<U: Unit> Thinned<U> {
     /// Turns what is staged into columns, with values scaled to the unit of the table.
     #[inline(never)]
     fn flush(&mut self) {
-        let Rows { time_s, series, value, flag, extreme } = &mut self.rows;
+        if !self.rows.has_room(self.staged.len()) {
+            return self.staged.clear();
+        }
+        let ThinnedRows { time_s, series, value, flag, extreme, .. } = &mut self.rows;
         time_s.extend(self.staged.iter().map(|point| float(point.time.as_nanos()) / 1e9));
         series.extend(self.staged.iter().map(|point| point.series));
         value.extend(self.staged.iter().map(|point| U::scaled(point.value)));
@@ -194,20 +185,22 @@ impl<U: Unit> Thinned<U> {
         extreme.extend(self.staged.iter().map(|point| point.extreme));
         self.staged.clear();
     }
+
+    fn into_table(mut self, (name, columns): (&'static str, [&'static str; 5])) -> Table {
+        self.flush();
+        let values = self.rows.into_table().columns.into_iter().map(|(_, values)| values);
+        Table { name, columns: columns.into_iter().zip(values).collect() }
+    }
 }
 
 /// The windows of all flows, once their spans have ended.
-pub(super) fn cwnd_table(mut cwnd: Thinned<InBytes>) -> Table {
-    cwnd.flush();
-    let Rows { time_s, series, value, flag, extreme } = cwnd.rows;
-    CwndPoints { time_s, flow: series, bytes: value, limited: flag, extreme }.into_table()
+pub(super) fn cwnd_table(cwnd: Thinned<InBytes>) -> Table {
+    cwnd.into_table(CWND)
 }
 
 /// The sojourn times of all queues, once their spans have ended.
-pub(super) fn sojourn_table(mut sojourn: Thinned<InMillis>) -> Table {
-    sojourn.flush();
-    let Rows { time_s, series, value, flag, extreme } = sojourn.rows;
-    SojournPoints { time_s, queue: series, ms: value, empty: flag, extreme }.into_table()
+pub(super) fn sojourn_table(sojourn: Thinned<InMillis>) -> Table {
+    sojourn.into_table(SOJOURN)
 }
 
 #[cfg(test)]
@@ -267,7 +260,7 @@ mod tests {
         /// the events in every span. There are at most three rows per span.
         #[test]
         fn extremes_are_kept(events in events(), spacing in 1..3_000_000_u64) {
-            let mut thinned = Thinned::<InMillis>::new(Duration::from_nanos(spacing));
+            let mut thinned = Thinned::<InMillis>::new(Duration::from_nanos(spacing), &Budget::default());
             let mut spans = [Span::default(); 2];
             let mut now = 0;
             let mut all: Vec<(u64, f64, bool, usize)> = Vec::new();

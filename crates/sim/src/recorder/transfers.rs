@@ -16,6 +16,7 @@
 
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 
+use super::budget::Budget;
 use super::columns::{Table, columns};
 use crate::application::{ApplicationConfig, Protocol};
 use crate::network::{FlowSpec, Network, PathHop};
@@ -23,7 +24,7 @@ use crate::result::{Percentiles, SizeClassSummary};
 
 columns! {
     /// One row per completed transfer, in order of completion.
-    struct TransferColumns as "transfers" {
+    pub(super) struct TransferColumns as "transfers" {
         flow: U32(u32),
         start_s: F64(f64),
         end_s: F64(f64),
@@ -69,13 +70,13 @@ impl EmptyPath {
 }
 
 impl Transfers {
-    pub(super) fn new(network: &Network) -> Transfers {
+    pub(super) fn new(network: &Network, budget: &Budget) -> Transfers {
         let makes_transfers = |flow: &FlowSpec| {
             let endless = matches!(flow.application, ApplicationConfig::Bulk);
             flow.application.protocol() == Protocol::Tcp && !endless
         };
         Transfers {
-            rows: TransferColumns::default(),
+            rows: TransferColumns::within(budget),
             paths: network.flows.iter().map(|flow| EmptyPath::of(flow, network)).collect(),
             any: network.flows.iter().any(makes_transfers),
         }
@@ -84,6 +85,9 @@ impl Transfers {
     pub(super) fn completed(&mut self, now: Time, series: usize, start: Time, size: Bytes) {
         let time = now.since(start);
         let rows = &mut self.rows;
+        if !rows.has_room(1) {
+            return;
+        }
         rows.flow.push(series as u32);
         rows.start_s.push(start.as_secs_f64());
         rows.end_s.push(now.as_secs_f64());
@@ -162,7 +166,7 @@ mod tests {
     fn slowdown_and_classes_by_hand() {
         let path = EmptyPath { base_rtt: Duration::from_millis(20), bottleneck: Some(Rate::from_mbps(10)) };
         let fast = EmptyPath { bottleneck: None, ..path };
-        let rows = TransferColumns::default();
+        let rows = TransferColumns::within(&Budget::default());
         let mut transfers = Transfers { rows, paths: vec![path, fast], any: true };
         let at = |ms| Time::ZERO + Duration::from_millis(ms);
         transfers.completed(at(200), 0, at(0), Bytes::new(100_000));

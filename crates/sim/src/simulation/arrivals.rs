@@ -13,8 +13,7 @@ impl Simulation {
         let Some(arrivals) = &mut self.flows[group].arrivals else { return };
         let size = arrivals.arrive(self.now);
         self.timers.set(timer, arrivals.next_timer());
-        self.recorder.arrival(group, size.is_some());
-        let Some(size) = size else { return };
+        let Some(size) = size else { return self.recorder.rejected(group) };
         let place = match arrivals.take_place() {
             Some(place) => place,
             None => self.add_place(group),

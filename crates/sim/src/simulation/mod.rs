@@ -6,6 +6,7 @@ mod host;
 mod layout;
 mod lines;
 mod lookahead;
+mod memory;
 mod observation;
 mod stall;
 
@@ -26,6 +27,7 @@ use crate::recorder::{LossCause, Recorder, Tap};
 use crate::result::{RunResult, Stalled};
 use layout::Layout;
 
+pub use memory::{Holder, MemoryExceeded};
 pub use observation::StreamState;
 
 /// What an event source of the network stands for. Ranks decide between events at the same nanosecond: after the plan
@@ -225,10 +227,20 @@ impl Simulation {
     }
 
     /// Runs to the end and returns what was measured.
-    pub fn finish(mut self) -> RunResult {
+    ///
+    /// # Panics
+    /// If the run's memory was limited, and it needs more.
+    pub fn finish(self) -> RunResult {
+        self.finish_within().unwrap_or_else(|exceeded| panic!("{exceeded}"))
+    }
+
+    /// Runs to the end and returns what was measured, unless it needs more memory than it may.
+    pub fn finish_within(mut self) -> Result<RunResult, MemoryExceeded> {
         self.run_until(self.end);
         self.end_interval(self.end);
-        self.recorder.finish(&self.links, &self.elements, self.end, self.handled, self.stalled)
+        let exceeded = self.check_memory();
+        exceeded
+            .map(|()| self.recorder.finish(&self.links, &self.elements, self.end, self.handled, self.stalled))
     }
 
     /// Packets sent into the network so far, by senders and receivers.
@@ -395,9 +407,9 @@ impl Simulation {
     }
 
     #[inline(never)]
-    fn enter_link(&mut self, packet: Packet, index: usize) {
-        if self.recorder.captures() {
-            self.recorder.capture(self.now, Tap::QueueIn(index as u32), &packet);
+    fn enter_link(&mut self, mut packet: Packet, index: usize) {
+        if self.recorder.tells_apart() {
+            self.recorder.enters(self.now, index, &mut packet);
         }
         let mut cx = LinkCx { now: self.now, incidents: &mut self.incidents };
         let link = &mut self.links[index];
@@ -482,8 +494,8 @@ impl Simulation {
         for incident in incidents.drain(..) {
             let drop = match incident {
                 Incident::Dropped(drop) => drop,
-                Incident::Marked { flow, signal } => {
-                    self.recorder.marked(self.now, index, flow, signal);
+                Incident::Marked { flow, id, signal } => {
+                    self.recorder.marked(self.now, index, flow, id, signal);
                     continue;
                 }
             };

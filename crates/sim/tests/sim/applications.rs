@@ -40,11 +40,33 @@ fn responses_follow_each_other() {
     assert_eq!(transfers(&run(network)).completed, 10);
     let mut network = one(responses(4, ms(100), Some(10)), 5);
     network.duration = end.saturating_sub(Duration::from_micros(2));
-    assert_eq!(transfers(&run(network)).completed, 9);
+    let before = transfers(&run(network));
+    assert_eq!((before.arrived, before.completed), (10, 9), "the tenth has been written");
     let all = transfers(&run(one(responses(4, ms(100), Some(10)), 5)));
-    assert_eq!((all.completed, all.completed_bytes), (10, 40 * 1448));
+    assert_eq!((all.arrived, all.completed, all.completed_bytes), (10, 10, 40 * 1448));
     let time = all.time_ms.expect("completed");
     assert!((time.min - 24.8).abs() < 1e-3 && (time.max - 44.848).abs() < 1e-3, "{time:?}");
+}
+
+/// A message counts in the window in which it is written, and again in that in which it is complete: responses are written
+/// every 124.8 ms from 0 s on, the second at 44.848 + 100 ms. A flow whose first one is still under way has transfers, too.
+#[test]
+fn messages_count_where_they_are_written() {
+    let mut network = one(responses(4, ms(100), Some(10)), 5);
+    let edges = [(0, 40), (40, 144), (144, 145), (145, 5000)];
+    network.windows = edges
+        .map(|(a, b)| windtunnel_sim::Window {
+            name: format!("{a}"),
+            from: Time::ZERO + ms(a),
+            to: Time::ZERO + ms(b),
+        })
+        .into();
+    let result = run(network);
+    let counts = result.summary.windows.iter().map(|window| {
+        let transfers = window.flows[0].transfers.as_ref().expect("it has transfers");
+        (transfers.arrived, transfers.completed)
+    });
+    assert_eq!(counts.collect::<Vec<_>>(), [(1, 0), (0, 1), (1, 0), (8, 9)]);
 }
 
 /// Without a count they go on; with no think time the next one leaves with the ACK of the last.

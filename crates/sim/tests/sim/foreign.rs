@@ -99,6 +99,7 @@ impl SenderHalf for StopAndWait {
     fn start(&mut self, now: Time) {
         self.started = now;
         self.left = self.size;
+        self.counters.messages += 1;
     }
 
     fn stop(&mut self) {

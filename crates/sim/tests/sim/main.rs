@@ -9,6 +9,7 @@ mod datagrams;
 mod fixtures;
 mod foreign;
 mod media;
+mod memory;
 mod paths;
 mod recording;
 mod state;

@@ -1,6 +1,6 @@
 //! Recorded data are consistent: rows with summaries, windows with the whole, points with rows.
 
-use windtunnel_sim::application::{ApplicationConfig, PoissonParams, ProbeParams};
+use windtunnel_sim::application::{ApplicationConfig, PoissonParams, ProbeParams, TransferParams};
 use windtunnel_sim::recorder::columns::{Column, Table};
 use windtunnel_sim::{LinkRate, RunResult, Simulation, SizeDistribution, StateRecording, Transport, Window};
 use windtunnel_units::{Bytes, Duration, Rate, Time};
@@ -93,6 +93,21 @@ fn rows_agree_with_the_summary() {
         assert_eq!(cwnd.min, cwnd.max, "the window is fixed");
         assert!((cwnd.mean - cwnd.min as f64).abs() < 1e-3);
     }
+}
+
+/// A mean does not depend on how its run is divided into intervals, to the last bit, although the integral of this window
+/// (of 1.4 GB, which a short transfer does not use) is more than 2^53 bytes times nanoseconds.
+#[test]
+fn the_mean_window_does_not_depend_on_the_interval() {
+    let mean = |micros: u64| {
+        let transfer = ApplicationConfig::Transfer(TransferParams { size: Bytes::new(10_000), close: false });
+        let mut network = path(vec![(fixed(1_000_001), transfer)], 20, vec![], vec![], 7);
+        network.record.interval = Duration::from_micros(micros);
+        let summary = Simulation::new(network).finish().summary;
+        summary.flows[0].cwnd_bytes.expect("a window").mean.to_bits()
+    };
+    let means = [7_000_000, 1_000_000, 10_000, 3_333].map(mean);
+    assert_eq!(means, [means[0]; 4]);
 }
 
 /// Points are thinned to the spacing (100 us here), per series, apart from extremes; the mark frequency corresponds to every

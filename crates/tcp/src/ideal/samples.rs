@@ -48,6 +48,11 @@ impl Samples {
         self.sampler.on_app_limited(in_flight);
     }
 
+    /// The memory of the segments in flight.
+    pub(crate) fn memory(&self) -> Bytes {
+        Bytes::new((self.flying.capacity() * size_of::<Flying>()) as u64)
+    }
+
     pub(crate) const fn is_app_limited(&self) -> bool {
         self.sampler.is_app_limited()
     }

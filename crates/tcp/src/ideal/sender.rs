@@ -92,6 +92,11 @@ impl Sender {
         }
     }
 
+    /// What it keeps about segments in flight.
+    pub fn memory(&self) -> Bytes {
+        self.samples.as_ref().map_or(Bytes::ZERO, |samples| samples.memory())
+    }
+
     /// The next packet to send, if one may leave now; call until there is none.
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {

@@ -310,6 +310,11 @@ impl Sender {
         &self.stats
     }
 
+    /// The memory of what it keeps about segments in flight.
+    pub fn memory(&self) -> Bytes {
+        self.board.memory()
+    }
+
     /// What the controller wants now.
     pub fn control(&self) -> Control {
         self.cc.control()

@@ -89,6 +89,11 @@ impl Scoreboard {
         self.losses = Some(losses);
     }
 
+    /// The memory of its segments.
+    pub(crate) fn memory(&self) -> Bytes {
+        self.queue.memory()
+    }
+
     fn log_loss(&mut self, id: SegmentId) {
         if let Some(losses) = &mut self.losses {
             losses.push(id);

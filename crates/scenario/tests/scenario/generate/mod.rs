@@ -31,9 +31,9 @@ pub(crate) struct Draft {
 }
 
 /// Reads a random scenario, which may name traces in the folder for temporary files.
-pub(crate) fn read(text: &str) -> Result<Scenario, ScenarioError> {
+pub(crate) fn read(text: &str, overrides: &[String]) -> Result<Scenario, ScenarioError> {
     let (registry, folders) = (Registry::default(), [env::temp_dir()]);
-    Scenario::read(text, &Reading { allow_read: &folders, ..Reading::new(&registry) })
+    Scenario::read(text, &Reading { overrides, allow_read: &folders, ..Reading::new(&registry) })
 }
 
 /// The scenario with this seed.

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use windtunnel_prefetch::{prefetch, prefetch_behind};
-use windtunnel_units::Seq;
+use windtunnel_units::{Bytes, Seq};
 
 use super::segment::QueuedSegment;
 
@@ -38,6 +38,11 @@ impl Queue {
 
     pub(super) fn len(&self) -> u64 {
         self.ring.len() as u64
+    }
+
+    /// The memory of the ring.
+    pub(super) fn memory(&self) -> Bytes {
+        Bytes::new((self.ring.capacity() * size_of::<QueuedSegment>()) as u64)
     }
 
     pub(super) fn front(&self) -> Option<&QueuedSegment> {

@@ -1,0 +1,286 @@
+//! The rows of each table.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+use windtunnel_cc::FlowInit;
+use windtunnel_qdisc::QueueInit;
+use windtunnel_qdisc::ecn::EcnPolicy;
+use windtunnel_sim::application::{ApplicationConfig, Protocol};
+use windtunnel_sim::recorder::sizes;
+use windtunnel_sim::{RecordParams, StateRecording};
+use windtunnel_units::{Bytes, Duration, Time};
+
+use super::traffic::{LinkTraffic, Traffic, whole};
+use super::{Certainty, Part};
+use crate::model::{FlowGroup, Link, Scenario};
+
+/// Numbers of the state of a band of a fair queue, of which none exists before the run.
+const NUMBERS_OF_A_BAND: usize = 5;
+
+/// A span of the spacing has a first value and at most two extremes; most extremes are on the way to the next value.
+const ROWS_PER_SPAN: f64 = 1.5;
+
+/// Of how many packets one is marked, where a queue marks.
+const PACKETS_PER_MARK: f64 = 4.0;
+
+/// The rows of a table.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TableRows {
+    /// The table.
+    pub table: &'static str,
+    /// How many rows it has.
+    pub rows: u64,
+    /// How sure that is.
+    pub certainty: Certainty,
+    /// The memory of a row.
+    #[serde(rename = "row_bytes", serialize_with = "super::plain_bytes")]
+    pub row: Bytes,
+    #[serde(skip)]
+    key: &'static str,
+    #[serde(skip)]
+    remedy: &'static str,
+}
+
+impl TableRows {
+    /// The memory of its rows.
+    pub fn memory(&self) -> Bytes {
+        Bytes::new(self.row.get().saturating_mul(self.rows))
+    }
+
+    pub(super) fn part(&self) -> Part {
+        let TableRows { table, rows, certainty, key, remedy, .. } = self;
+        let what = format!("{rows} rows of the table `{table}`");
+        Part { what, memory: self.memory(), certainty: *certainty, key: (*key).to_owned(), remedy }
+    }
+}
+
+/// All tables that the run will have.
+pub(super) fn tables(scenario: &Scenario, traffic: &Traffic) -> Vec<TableRows> {
+    let count = Count { scenario, traffic, record: &scenario.record };
+    let mut tables = count.at_intervals();
+    tables.extend(count.state());
+    tables.extend(count.points());
+    tables.push(count.transfers());
+    tables.extend(count.events());
+    tables.retain(|table| table.rows > 0);
+    tables
+}
+
+const LONGER_INTERVAL: (&str, &str) = ("record.interval", "record at longer intervals");
+const FEWER_POINTS: (&str, &str) = ("record.points", "keep points further apart, or none with \"0 s\"");
+const NO_EVENTS: (&str, &str) = ("record.events", "record single events in a shorter run");
+const NO_PACKETS: (&str, &str) = ("record.packets", "record packets in a shorter run");
+const NO_CHANGES: (&str, &str) = ("record.state", "record the state at intervals, or in a shorter run");
+const FEWER_TRANSFERS: (&str, &str) = ("duration", "make the run shorter, or its transfers fewer");
+
+fn table(
+    table: &'static str,
+    rows: f64,
+    row: Bytes,
+    certainty: Certainty,
+    (key, remedy): (&'static str, &'static str),
+) -> TableRows {
+    TableRows { table, rows: whole(rows), certainty, row, key, remedy }
+}
+
+struct Count<'s> {
+    scenario: &'s Scenario,
+    traffic: &'s Traffic,
+    record: &'s RecordParams,
+}
+
+impl Count<'_> {
+    /// The ends of intervals: multiples of the interval, edges of windows, and the end of the run.
+    fn ticks(&self) -> f64 {
+        let (interval, end) = (self.record.interval.as_nanos(), self.scenario.duration.as_nanos());
+        let edges = self.scenario.windows.iter().flat_map(|window| [window.from, window.to]);
+        let off: BTreeSet<u64> = edges
+            .map(Time::as_nanos)
+            .filter(|edge| *edge > 0 && *edge < end && edge % interval > 0)
+            .collect();
+        (end.div_ceil(interval) + off.len() as u64) as f64
+    }
+
+    fn flows(&self) -> f64 {
+        self.scenario.flows.iter().map(|group| f64::from(group.count)).sum()
+    }
+
+    /// Links with a queue, and their expected packets.
+    fn queues(&self) -> impl Iterator<Item = (&Link, LinkTraffic)> {
+        let links = self.scenario.links.iter().zip(&self.traffic.links);
+        links.filter(|(link, _)| link.rate.is_some()).map(|(link, packets)| (link, *packets))
+    }
+
+    /// The flows, or connections at one time, that pass a link: each can have a band of a fair queue.
+    fn passing(&self, link: &Link) -> f64 {
+        let index = self.scenario.links.iter().position(|other| std::ptr::eq(other, link));
+        let passes = |group: &&FlowGroup| {
+            index.is_some_and(|index| {
+                group.route.forward.contains(&index) || group.route.reverse.contains(&index)
+            })
+        };
+        self.scenario.flows.iter().filter(passes).map(simultaneous).sum()
+    }
+
+    fn at_intervals(&self) -> Vec<TableRows> {
+        use Certainty::{Bound, Expectation};
+        let (ticks, queues) = (self.ticks(), self.queues().count() as f64);
+        let fair = self.queues().filter(|(link, _)| bands(link).is_none());
+        let bands: f64 = fair.map(|(link, packets)| self.passing(link).min(packets.arrived)).sum();
+        vec![
+            table("flows", ticks * self.flows(), sizes::FLOWS, Bound, LONGER_INTERVAL),
+            table("queues", ticks * queues, sizes::QUEUES, Bound, LONGER_INTERVAL),
+            table("bands", ticks * bands, sizes::BANDS, Expectation, LONGER_INTERVAL),
+        ]
+    }
+
+    fn state(&self) -> Vec<TableRows> {
+        let changes = match self.record.state {
+            StateRecording::Off => return Vec::new(),
+            StateRecording::Interval => false,
+            StateRecording::Changes => true,
+        };
+        let ticks = self.ticks();
+        let (mut cc, mut cc_numbers) = (0.0, 0);
+        for (group, traffic) in self.scenario.flows.iter().zip(&self.traffic.groups) {
+            let numbers = numbers_of_controller(group);
+            if numbers == 0 || has_many(group) {
+                continue;
+            }
+            cc_numbers = cc_numbers.max(numbers);
+            cc += ticks * f64::from(group.count) + if changes { traffic.replies } else { 0.0 };
+        }
+        let (mut aqm, mut aqm_numbers) = (0.0, 0);
+        for (link, packets) in self.queues() {
+            let (bands, numbers) = match bands(link) {
+                Some(numbers) => (1.0, numbers),
+                None => (self.passing(link).min(packets.arrived), NUMBERS_OF_A_BAND),
+            };
+            if numbers > 0 {
+                aqm_numbers = aqm_numbers.max(numbers);
+                aqm += ticks * bands + if changes { packets.arrived + packets.left } else { 0.0 };
+            }
+        }
+        let (certainty, keys) =
+            if changes { (Certainty::Expectation, NO_CHANGES) } else { (Certainty::Bound, LONGER_INTERVAL) };
+        vec![
+            table("cc", cc, sizes::state_row(cc_numbers), certainty, keys),
+            table("aqm", aqm, sizes::state_row(aqm_numbers), certainty, keys),
+        ]
+    }
+
+    fn points(&self) -> Vec<TableRows> {
+        use Certainty::Expectation;
+        let Some(spacing) = self.record.points.filter(|spacing| !spacing.is_zero()) else {
+            return Vec::new();
+        };
+        let duration = self.scenario.duration.as_secs_f64();
+        let spans = duration / spacing.as_secs_f64() + 1.0;
+        let (mut throughput, mut cwnd) = (duration / self.slowest().max(spacing).as_secs_f64() + 1.0, 0.0);
+        for (group, traffic) in self.scenario.flows.iter().zip(&self.traffic.groups) {
+            let members = f64::from(group.count);
+            let pace = group.route.rtt.max(spacing).as_secs_f64();
+            throughput += members * (duration / pace + 1.0).min(traffic.data / members);
+            if group.application.protocol() == Protocol::Tcp && !has_many(group) {
+                cwnd += members * (ROWS_PER_SPAN * spans).min(traffic.replies / members);
+            }
+        }
+        let (mut sojourn, mut marks) = (0.0, 0.0);
+        for (_, packets) in self.queues() {
+            // Packets that leave the queue empty are a series of their own.
+            sojourn += (2.0 * ROWS_PER_SPAN * spans).min(packets.left);
+            let lost = packets.arrived - packets.left;
+            // Of the three kinds, two are frequent where any is.
+            marks += (2.0 * spans).min(packets.left / PACKETS_PER_MARK + lost);
+        }
+        vec![
+            table("throughput_points", throughput, sizes::THROUGHPUT_POINTS, Expectation, FEWER_POINTS),
+            table("cwnd_points", cwnd, sizes::THINNED_POINTS, Expectation, FEWER_POINTS),
+            table("sojourn_points", sojourn, sizes::THINNED_POINTS, Expectation, FEWER_POINTS),
+            table("mark_points", marks, sizes::MARK_POINTS, Expectation, FEWER_POINTS),
+        ]
+    }
+
+    fn slowest(&self) -> Duration {
+        self.scenario.flows.iter().map(|group| group.route.rtt).max().unwrap_or(Duration::SECOND)
+    }
+
+    fn transfers(&self) -> TableRows {
+        let over_tcp = self.scenario.flows.iter().zip(&self.traffic.groups);
+        let messages = over_tcp
+            .filter(|(group, _)| group.application.protocol() == Protocol::Tcp)
+            .map(|(_, traffic)| traffic.messages)
+            .sum();
+        table("transfers", messages, sizes::TRANSFERS, Certainty::Expectation, FEWER_TRANSFERS)
+    }
+
+    fn events(&self) -> Vec<TableRows> {
+        use Certainty::Expectation;
+        let mut tables = Vec::new();
+        if self.record.events {
+            let dequeues = self.queues().map(|(_, packets)| packets.left).sum();
+            tables.extend([
+                table("dequeue_events", dequeues, sizes::DEQUEUE_EVENTS, Expectation, NO_EVENTS),
+                table("ack_events", self.traffic.acks(), sizes::ACK_EVENTS, Expectation, NO_EVENTS),
+            ]);
+        }
+        if self.record.packets {
+            let sent: f64 = self.traffic.groups.iter().map(|group| group.sent + group.replies).sum();
+            let at_ends: f64 = self.traffic.groups.iter().map(|group| group.data + group.replies).sum();
+            let at_queues: f64 = self.queues().map(|(_, packets)| packets.arrived + packets.left).sum();
+            let rows = sent + at_ends + at_queues;
+            // Each packet has a note, and two rows or more.
+            let row = sizes::PACKETS + Bytes::from_f64(sizes::PACKET_NOTES.as_f64() * sent / rows.max(1.0));
+            tables.push(table("packets", rows, row, Expectation, NO_PACKETS));
+        }
+        tables
+    }
+}
+
+/// The group stands for many connections.
+fn has_many(group: &FlowGroup) -> bool {
+    matches!(group.application, ApplicationConfig::Poisson(_))
+}
+
+/// The connections of a group that exist at one time.
+pub(super) fn simultaneous(group: &FlowGroup) -> f64 {
+    match &group.application {
+        ApplicationConfig::Poisson(params) => f64::from(group.count) * f64::from(params.max_active),
+        _ => f64::from(group.count),
+    }
+}
+
+/// How many numbers a controller tells of its state.
+fn numbers_of_controller(group: &FlowGroup) -> usize {
+    let Some(controller) = group.transport.controller() else { return 0 };
+    if controller.is_foreign() {
+        return NUMBERS_OF_A_BAND;
+    }
+    let endpoint = &group.endpoint;
+    let mechanisms = group.transport.mechanisms();
+    let init = FlowInit {
+        mss: endpoint.mss(),
+        iw: endpoint.iw,
+        min_cwnd: endpoint.min_cwnd(),
+        paced: endpoint.paced,
+        ssthresh_base: mechanisms.map(|tcp| tcp.ssthresh_base).unwrap_or_default(),
+        tick: mechanisms.map(|tcp| tcp.tick).unwrap_or_default(),
+        seed: 0,
+    };
+    let mut numbers = 0;
+    controller.build(init).probe(&mut |_, _| numbers += 1);
+    numbers
+}
+
+/// How many numbers a link's queue tells of its state, if it is one band; none for a queue of many bands.
+fn bands(link: &Link) -> Option<usize> {
+    let ecn = EcnPolicy { mode: link.queue.ecn_mode, ..EcnPolicy::default() };
+    let init = QueueInit { ecn, limit: link.queue.limit, seed: 0, age: link.queue.age };
+    let queue = link.queue.spec.build(&init);
+    (queue.bands() == 1).then(|| {
+        let mut numbers = 0;
+        queue.probe(&mut |_, _| numbers += 1);
+        numbers
+    })
+}

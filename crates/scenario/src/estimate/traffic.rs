@@ -1,0 +1,285 @@
+//! How many packets a run has: what applications want to send, limited by the links on their way, whose capacity the flows
+//! that share them divide in proportion to their demand. Losses, and time that congestion control leaves unused, make it
+//! less.
+
+use serde::Serialize;
+use windtunnel_qdisc::Limit;
+use windtunnel_sim::application::ApplicationConfig;
+use windtunnel_tcp::AckPolicy;
+use windtunnel_units::{Bytes, Duration, Time};
+
+use crate::model::{FlowGroup, Link, Scenario, Transport};
+
+/// The length of an ACK.
+const ACK: f64 = 52.0;
+
+/// Packets of a connection besides its data: the handshake and the end.
+const OF_CONNECTION: f64 = 4.0;
+
+/// The packets and events of a run, expectations all.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Packets {
+    /// Data packets sent.
+    pub data: f64,
+    /// Packets that answer them.
+    pub replies: f64,
+    /// Events handled.
+    pub events: f64,
+}
+
+/// The packets of a group of flows, all members together.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct GroupTraffic {
+    /// Data packets that arrive.
+    pub(super) data: f64,
+    /// Data packets sent: datagrams are sent whether or not a link has room for them.
+    pub(super) sent: f64,
+    /// Packets that the receivers send.
+    pub(super) replies: f64,
+    /// Messages completed: transfers, responses, frames, connections.
+    pub(super) messages: f64,
+    /// The length of a data packet.
+    pub(super) size: f64,
+}
+
+/// The packets of a link.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LinkTraffic {
+    pub(super) arrived: f64,
+    pub(super) left: f64,
+}
+
+/// The traffic of a run.
+#[derive(Debug)]
+pub(super) struct Traffic {
+    pub(super) groups: Vec<GroupTraffic>,
+    pub(super) links: Vec<LinkTraffic>,
+    pub(super) events: f64,
+}
+
+/// What a group would send if no link limited it.
+#[derive(Clone, Copy, Debug)]
+struct Demand {
+    bytes: f64,
+    messages: f64,
+    size: f64,
+    /// The time that a member sends, on average, in seconds.
+    active: f64,
+}
+
+impl Traffic {
+    pub(super) fn of(scenario: &Scenario) -> Traffic {
+        let demands: Vec<Demand> = scenario.flows.iter().map(|group| demand(scenario, group)).collect();
+        let mut loads = vec![0.0; scenario.links.len()];
+        for (group, demand) in scenario.flows.iter().zip(&demands) {
+            group.route.forward.iter().for_each(|link| loads[*link] += demand.bytes);
+        }
+        let capacities: Vec<f64> =
+            scenario.links.iter().map(|link| capacity(link, scenario.duration)).collect();
+        let share = |link: &usize| (capacities[*link] / loads[*link].max(1.0)).min(1.0);
+        let groups: Vec<GroupTraffic> = scenario
+            .flows
+            .iter()
+            .zip(&demands)
+            .map(|(group, demand)| {
+                let passes = group.route.forward.iter().map(share).fold(1.0, f64::min);
+                group_traffic(group, demand, passes)
+            })
+            .collect();
+        let links = links(scenario, &groups);
+        let events =
+            scenario.flows.iter().zip(&groups).map(|(group, traffic)| events(scenario, group, traffic));
+        Traffic { events: events.sum(), groups, links }
+    }
+
+    pub(super) fn packets(&self) -> Packets {
+        let sum = |of: fn(&GroupTraffic) -> f64| self.groups.iter().map(of).sum();
+        Packets { data: sum(|group| group.sent), replies: sum(|group| group.replies), events: self.events }
+    }
+
+    /// Packets that senders hear.
+    pub(super) fn acks(&self) -> f64 {
+        self.groups.iter().map(|group| group.replies).sum()
+    }
+}
+
+/// What arrives at each link, and what leaves it. What a group's way has no room for is lost at its first link.
+fn links(scenario: &Scenario, groups: &[GroupTraffic]) -> Vec<LinkTraffic> {
+    let mut links = vec![LinkTraffic::default(); scenario.links.len()];
+    for (group, traffic) in scenario.flows.iter().zip(groups) {
+        let data = group.route.forward.iter().map(|link| (*link, traffic.data));
+        let replies = group.route.reverse.iter().map(|link| (*link, traffic.replies));
+        for (link, packets) in data.chain(replies) {
+            links[link].arrived += packets;
+            links[link].left += packets;
+        }
+        if let Some(first) = group.route.forward.first() {
+            links[*first].arrived += traffic.sent - traffic.data;
+        }
+    }
+    links
+}
+
+/// The bytes that a link carries in a run of this length, if it is never idle.
+fn capacity(link: &Link, duration: Duration) -> f64 {
+    let Some(rate) = &link.rate else { return f64::INFINITY };
+    let end = Time::ZERO + duration;
+    let (mut bits, mut since, mut current) = (0.0, Time::ZERO, rate.mean());
+    for change in link.params.changes.iter().filter(|change| change.at < end) {
+        bits += current.bits_per_sec() as f64 * change.at.since(since).as_secs_f64();
+        (since, current) = (change.at, change.rate);
+    }
+    bits += current.bits_per_sec() as f64 * end.since(since).as_secs_f64();
+    bits / 8.0
+}
+
+/// The time in seconds that a member of the group sends, on average.
+fn active(group: &FlowGroup, duration: Duration) -> f64 {
+    let wait = group.stagger.as_secs_f64() * f64::from(group.count - 1) / 2.0;
+    let end = duration.as_secs_f64();
+    let span = |from: Time, to: Option<Time>| {
+        let to = to.map_or(end, |to| to.as_secs_f64().min(end));
+        (to - from.as_secs_f64() - wait).max(0.0)
+    };
+    group.active.iter().map(|active| span(active.from, active.to)).sum()
+}
+
+fn demand(scenario: &Scenario, group: &FlowGroup) -> Demand {
+    let members = f64::from(group.count);
+    let active = active(group, scenario.duration);
+    let mss = group.endpoint.mss().as_f64();
+    let full = scenario.mtu.as_f64();
+    let rtt = group.route.rtt.as_secs_f64();
+    // Bytes on the wire of messages of this size, each in whole packets.
+    let on_wire = |message: f64| message + (message / mss).ceil() * (full - mss);
+    let endless = limited_by_window(scenario, group, active);
+    let (bytes, messages, size) = match &group.application {
+        ApplicationConfig::Bulk => (endless, 0.0, full),
+        ApplicationConfig::Transfer(transfer) => {
+            let messages = group.active.len() as f64;
+            (on_wire(transfer.size.as_f64()) * messages, messages, full)
+        }
+        ApplicationConfig::OnOff(on_off) => {
+            let (on, off) = (on_off.on.mean(), on_off.off.mean());
+            let rate =
+                on_off.rate.map_or(f64::INFINITY, |rate| rate.bits_per_sec() as f64 / 8.0 * full / mss);
+            // The first period is one of sending, and may be the only one.
+            let sending = (active * on / (on + off) + on / 1e9).min(active);
+            (endless.min(rate * sending), 0.0, full)
+        }
+        ApplicationConfig::RequestResponse(params) => {
+            let mean = params.size.mean().max(1.0);
+            let most = active / (params.think.mean() / 1e9 + rtt) + 1.0;
+            let messages =
+                params.count.map_or(most, |count| most.min(count as f64 * group.active.len() as f64));
+            (on_wire(mean) * messages, messages, full.min(mean + full - mss))
+        }
+        ApplicationConfig::Poisson(params) => {
+            let messages = active / params.mean_interval().as_secs_f64();
+            let mean = params.size.mean();
+            (on_wire(mean) * messages, messages, full.min(mean + full - mss))
+        }
+        ApplicationConfig::Media(media) => {
+            let messages = active / media.frame_interval.as_secs_f64();
+            let frame = media.rate.bits_per_sec() as f64 / 8.0 * media.frame_interval.as_secs_f64();
+            (on_wire(frame.max(1.0)) * messages, messages, full.min(frame.max(1.0) + full - mss))
+        }
+        ApplicationConfig::Cbr(cbr) => {
+            (cbr.rate.bits_per_sec() as f64 / 8.0 * active, 0.0, cbr.packet_size.as_f64())
+        }
+        ApplicationConfig::Probe(probe) => {
+            let packets = active / probe.interval.as_secs_f64() + 1.0;
+            (packets * probe.size.as_f64(), 0.0, probe.size.as_f64())
+        }
+    };
+    let possible = if sends_datagrams(group) { bytes } else { bytes.min(endless.max(full)) };
+    let messages = messages * possible / bytes.max(1.0);
+    Demand { bytes: possible * members, messages: messages * members, size, active }
+}
+
+/// The bytes that a member sends if nothing but its windows and the links limit it.
+fn limited_by_window(scenario: &Scenario, group: &FlowGroup, active: f64) -> f64 {
+    let rates = group.route.forward.iter().map(|link| capacity(&scenario.links[*link], scenario.duration));
+    let carried = rates.fold(f64::INFINITY, f64::min);
+    let window = group.transport.mechanisms().map_or(f64::INFINITY, |tcp| tcp.receive_window.as_f64());
+    let round_trips = active / group.route.rtt.as_secs_f64() + 1.0;
+    carried.min(window.max(scenario.mtu.as_f64()) * round_trips).min(1e18)
+}
+
+fn group_traffic(group: &FlowGroup, demand: &Demand, passes: f64) -> GroupTraffic {
+    let connections = match &group.application {
+        ApplicationConfig::Poisson(_) => demand.messages * passes,
+        _ => f64::from(group.count),
+    };
+    let data = demand.bytes * passes / demand.size + connections;
+    let (sent, replies) = if sends_datagrams(group) {
+        (demand.bytes / demand.size + connections, replies_to_datagrams(group, data))
+    } else {
+        let more = connections * OF_CONNECTION;
+        (data.max(sent_again(group, demand.active)) + more, data * acks_per_packet(group) + more)
+    };
+    GroupTraffic { data, sent, replies, messages: demand.messages, size: demand.size.max(ACK) }
+}
+
+/// The application sends at its own pace, whatever the network does.
+fn sends_datagrams(group: &FlowGroup) -> bool {
+    matches!(group.transport, Transport::Udp)
+}
+
+/// What a group without congestion control sends if its round trips get longer than its timer: a window for each timeout.
+fn sent_again(group: &FlowGroup, active: f64) -> f64 {
+    match &group.transport {
+        Transport::Bsd42(params) => {
+            let timeout = params.rto_min.min(params.rto_initial).max(params.tick).as_secs_f64();
+            f64::from(group.count) * f64::from(params.window) * (active / timeout + 1.0)
+        }
+        Transport::Ideal { .. } | Transport::Tcp { .. } | Transport::Udp | Transport::Foreign(_) => 0.0,
+    }
+}
+
+/// ACKs for each data packet.
+fn acks_per_packet(group: &FlowGroup) -> f64 {
+    match group.transport.ack() {
+        Some(ack) if ack.policy == AckPolicy::Every => 1.0 / f64::from(ack.count.clamp(1, 4)),
+        _ => 1.0,
+    }
+}
+
+/// Probes come back; other datagrams are reported on.
+fn replies_to_datagrams(group: &FlowGroup, data: f64) -> f64 {
+    match &group.application {
+        ApplicationConfig::Probe(_) => data,
+        ApplicationConfig::Cbr(cbr) if cbr.responsive => data,
+        _ => 0.0,
+    }
+}
+
+/// The events of a group: each hop of a packet is one, and a packet that is paced has one before it leaves.
+fn events(scenario: &Scenario, group: &FlowGroup, traffic: &GroupTraffic) -> f64 {
+    let hops = |route: &[usize]| -> f64 {
+        let of_link = |link: &Link| {
+            let queues = f64::from(u8::from(link.rate.is_some()));
+            let delays = f64::from(u8::from(!link.params.delay.is_zero()));
+            queues + delays + link.elements.len() as f64 * 0.5
+        };
+        1.0 + route.iter().map(|link| of_link(&scenario.links[*link])).sum::<f64>()
+    };
+    let paced = f64::from(u8::from(group.endpoint.paced || sends_datagrams(group)));
+    traffic.sent * (hops(&group.route.forward) + paced) + traffic.replies * hops(&group.route.reverse)
+}
+
+/// What a queue can hold, in packets of this size; none if it has no limit.
+pub(super) fn room(link: &Link, size: f64) -> Option<f64> {
+    let rate = link.rate.as_ref().map_or(0.0, |rate| rate.mean().bits_per_sec() as f64 / 8.0);
+    match link.queue.limit {
+        Limit::Unlimited => None,
+        Limit::Packets(packets) => Some(packets as f64),
+        Limit::Bytes(bytes) => Some(bytes.as_f64() / size),
+        Limit::Time(time) => Some(time.as_secs_f64() * rate / size),
+    }
+}
+
+/// A number of packets or rows: whole, and at least zero.
+pub(super) fn whole(number: f64) -> u64 {
+    Bytes::from_f64(number.ceil()).get()
+}

@@ -1,0 +1,203 @@
+//! Estimates of rows, events and memory against real runs, whose allocations are counted.
+//!
+//! How far an estimate may be off, which is what users are told:
+//!
+//! - A bound holds, always. That of `flows` and `queues` is the number of rows itself, unless the run stalls.
+//! - An expectation assumes that senders fill the links. Where they do, it is within a factor of two for packets, events and
+//!   the rows that follow from them (a third to three times for thinned points and marks, which depend on what the values
+//!   do), and the memory is at most 1.25 times and at least an eighth of the estimate.
+//! - Where a path loses most packets, or a timer keeps senders silent, a run needs less by any factor. It hardly ever needs more:
+//!   of random scenarios, whose keys are at the ends of their ranges, at most one of 30 needs twice the memory and 4 MiB.
+
+#[path = "../scenario/generate/mod.rs"]
+mod generate;
+#[path = "../scenario/random.rs"]
+mod random;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use peak_alloc::PeakAlloc;
+use windtunnel_scenario::{Certainty, Estimate, compile};
+use windtunnel_sim::{RunResult, Simulation};
+use windtunnel_units::Bytes;
+
+#[global_allocator]
+static ALLOCATIONS: PeakAlloc = PeakAlloc;
+
+/// Longer runs are left out, so that the test is fast.
+const MOST_EVENTS: f64 = 2e6;
+
+/// One run at a time: allocations of all threads are counted together.
+fn alone() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A run, and what was expected of it.
+struct Measured {
+    name: String,
+    estimate: Estimate,
+    result: RunResult,
+    memory: Bytes,
+}
+
+/// Runs a scenario; none if that takes too long.
+fn measure(name: &str, text: &str, settings: &[&str]) -> Option<Measured> {
+    let settings: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();
+    let scenario = generate::read(text, &settings).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let estimate = Estimate::of(&scenario);
+    if estimate.packets.events > MOST_EVENTS {
+        return None;
+    }
+    let before = ALLOCATIONS.current_usage();
+    ALLOCATIONS.reset_peak_usage();
+    let result = Simulation::new(compile(&scenario)).finish();
+    let memory = Bytes::new((ALLOCATIONS.peak_usage() - before) as u64);
+    Some(Measured { name: name.to_owned(), estimate, result, memory })
+}
+
+impl Measured {
+    fn expected_rows(&self, table: &str) -> (u64, Certainty) {
+        let estimate = self.estimate.tables.iter().find(|estimate| estimate.table == table);
+        estimate.map_or((0, Certainty::Expectation), |estimate| (estimate.rows, estimate.certainty))
+    }
+
+    fn rows(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        self.result.tables.iter().map(|table| (table.name, table.columns[0].1.len() as u64))
+    }
+
+    /// Bounds hold, and those at intervals are exact.
+    fn check_bounds(&self) {
+        for (table, rows) in self.rows() {
+            let (expected, certainty) = self.expected_rows(table);
+            if certainty == Certainty::Bound {
+                assert!(rows <= expected, "{}: {rows} rows of {table}, at most {expected}", self.name);
+            }
+            if ["flows", "queues"].contains(&table) && self.result.summary.stalled.is_none() {
+                assert_eq!(rows, expected, "{}: rows of {table}", self.name);
+            }
+        }
+    }
+
+    /// The expectations of a run whose senders fill its links.
+    fn check_expectations(&self) {
+        let name = &self.name;
+        let within = |what: &str, measured: f64, expected: f64, least: f64, most: f64| {
+            // Few are left to chance.
+            let (low, high) = (least * expected - 64.0, most * expected + 64.0);
+            assert!((low..=high).contains(&measured), "{name}: {measured} {what}, expected {expected}");
+        };
+        let (summary, packets) = (&self.result.summary, &self.estimate.packets);
+        within("packets", summary.packets as f64, packets.data, 0.5, 1.1);
+        within("events", summary.events as f64, packets.events, 0.4, 1.5);
+        for (table, rows) in self.rows() {
+            let (expected, _) = self.expected_rows(table);
+            let (least, most) = match table {
+                // Queues that never mark have none, and so have flows whose windows stay.
+                "mark_points" | "bands" => (0.0, 3.0),
+                // With `state = "changes"` a number may seldom change.
+                "cc" | "aqm" => (0.0, 1.0),
+                "cwnd_points" | "sojourn_points" => (0.1, 2.0),
+                _ => (0.4, 1.5),
+            };
+            within(table, rows as f64, expected as f64, least, most);
+        }
+        let (memory, expected) = (self.memory.as_f64(), self.estimate.memory().as_f64());
+        assert!(memory <= 1.25 * expected, "{name}: {memory} bytes, expected {expected}");
+        assert!(memory >= expected / 8.0, "{name}: {memory} bytes, expected {expected}");
+    }
+}
+
+/// The scenarios of `folder` that are short enough, with these settings.
+fn examples(folder: &str, settings: &[&str]) -> Vec<Measured> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
+    let mut files: Vec<_> =
+        fs::read_dir(folder).expect("it is there").map(|entry| entry.expect("readable").path()).collect();
+    files.sort();
+    // A work with a Python file beside it has a controller in Python.
+    let ours = |file: &&PathBuf| !file.with_extension("py").exists();
+    let scenarios = files
+        .iter()
+        .filter(|file| file.extension().is_some_and(|extension| extension == "toml"))
+        .filter(ours);
+    let text = |file: &Path| fs::read_to_string(file).expect("readable");
+    scenarios.filter_map(|file| measure(&file.display().to_string(), &text(file), settings)).collect()
+}
+
+/// The examples, the bench's works that are short, and the scenarios of the papers.
+#[test]
+fn estimates_of_examples() {
+    let _turn = alone();
+    let mut measured = examples("scenarios", &[]);
+    measured.extend(examples("python/windtunnel/bench", &[]));
+    measured.extend(examples("python/windtunnel/papers/mds/data/scenarios", &[]));
+    assert!(measured.len() >= 10, "{}", measured.len());
+    for run in &measured {
+        run.check_bounds();
+        run.check_expectations();
+    }
+}
+
+/// With everything recorded, and with loss recovery.
+#[test]
+fn estimates_of_detail() {
+    let _turn = alone();
+    let all = ["record.events=true", "record.packets=true", "record.state=changes"];
+    let text = "duration = \"5 s\"\n[bottleneck]\nrate = \"50 Mbit/s\"\nqueue = { kind = \"fifo\", limit = \"1 bdp\" }\n\
+                [[flow]]\ncc = \"cubic\"\nrtt = \"20 ms\"\ncount = 3\n[[flow]]\ncc = \"reno\"\nrtt = \"40 ms\"\n";
+    let run = measure("detail", text, &all).expect("short");
+    run.check_bounds();
+    run.check_expectations();
+    let packets = run.rows().find(|(table, _)| *table == "packets").expect("recorded").1;
+    assert!(packets > 50_000, "{packets}");
+}
+
+/// Initial windows are a bound: ten thousand packets each, which a queue without a limit takes.
+#[test]
+fn estimates_of_initial_windows() {
+    let _turn = alone();
+    let text = "duration = \"60 ms\"\nendpoints = \"ideal\"\n[bottleneck]\nrate = \"1 Gbit/s\"\n\
+                [[flow]]\ncc = \"reno\"\nrtt = \"20 ms\"\niw = 10000\ncount = 10\npacing = false\n";
+    let run = measure("initial windows", text, &[]).expect("short");
+    let (memory, expected) = (run.memory.as_f64(), run.estimate.memory().as_f64());
+    assert!(memory > 10e6 && memory <= expected && memory >= expected / 8.0, "{memory} of {expected}");
+    assert_eq!(run.estimate.parts[0].key, "flow[0].iw");
+}
+
+/// What a flow needs that hardly sends: three thousand share a link, with and without loss recovery, and as connections that
+/// arrive.
+#[test]
+fn estimates_of_many_flows() {
+    let _turn = alone();
+    for (flow, endpoints) in [
+        ("cc = \"reno\"\ncount = 3000", "linux"),
+        ("cc = \"reno\"\ncount = 3000", "ideal"),
+        ("cc = \"reno\"\napp = { kind = \"poisson\", load = \"300 Mbit/s\" }", "linux"),
+    ] {
+        let text = format!(
+            "duration = \"1 s\"\nendpoints = \"{endpoints}\"\n[bottleneck]\nrate = \"100 Mbit/s\"\n\
+             [record]\ninterval = \"1 s\"\npoints = \"0 s\"\n[[flow]]\nrtt = \"20 ms\"\n{flow}\n"
+        );
+        let run = measure(&format!("{flow}, {endpoints}"), &text, &[]).expect("short");
+        run.check_bounds();
+        let (memory, expected) = (run.memory.as_f64(), run.estimate.memory().as_f64());
+        assert!((expected / 8.0..=1.25 * expected).contains(&memory), "{}: {memory} of {expected}", run.name);
+    }
+}
+
+/// Random scenarios: bounds hold, and hardly any run needs much more memory than expected.
+#[test]
+fn estimates_of_random_scenarios() {
+    let _turn = alone();
+    let measured: Vec<Measured> = (1..=90)
+        .filter_map(|seed| measure(&format!("seed {seed}"), &generate::generate(seed), &[]))
+        .collect();
+    assert!(measured.len() > 60, "{}", measured.len());
+    measured.iter().for_each(Measured::check_bounds);
+    let needs_more =
+        |run: &&Measured| run.memory.as_f64() > 2.0 * run.estimate.memory().as_f64() + f64::from(4 << 20);
+    let more: Vec<&str> = measured.iter().filter(needs_more).map(|run| run.name.as_str()).collect();
+    assert!(more.len() * 30 <= measured.len(), "{more:?} need more than expected");
+}

@@ -1,0 +1,54 @@
+//! The memory of one row of each table, and of what a run keeps about each flow and queue: what an estimate counts with.
+
+use windtunnel_units::{Bytes, Duration};
+
+use super::band_series::BandColumns;
+use super::events::{AckEvents, DequeueEvents, Oscillators};
+use super::flow_series::{FlowColumns, FlowRecorder, FlowTotals};
+use super::packets::{Captured, PacketColumns};
+use super::points::{MarkPoints, ThroughputPoints};
+use super::queue_series::{QueueColumns, QueueTotals};
+use super::tcp_series::TcpColumns;
+use super::thinned::ThinnedRows;
+use super::transfers::TransferColumns;
+
+/// A row of `flows`.
+pub const FLOWS: Bytes = Bytes::new(FlowColumns::ROW + TcpColumns::ROW);
+/// A row of `queues`.
+pub const QUEUES: Bytes = Bytes::new(QueueColumns::ROW);
+/// A row of `bands`.
+pub const BANDS: Bytes = Bytes::new(BandColumns::ROW);
+/// A row of `transfers`.
+pub const TRANSFERS: Bytes = Bytes::new(TransferColumns::ROW);
+/// A row of `throughput_points`.
+pub const THROUGHPUT_POINTS: Bytes = Bytes::new(ThroughputPoints::ROW);
+/// A row of `cwnd_points` or `sojourn_points`.
+pub const THINNED_POINTS: Bytes = Bytes::new(ThinnedRows::ROW);
+/// A row of `mark_points`, which exists twice while rows are put in order.
+pub const MARK_POINTS: Bytes = Bytes::new(2 * MarkPoints::ROW);
+/// A row of `dequeue_events`.
+pub const DEQUEUE_EVENTS: Bytes = Bytes::new(DequeueEvents::ROW + Oscillators::ROW);
+/// A row of `ack_events`.
+pub const ACK_EVENTS: Bytes = Bytes::new(AckEvents::ROW);
+/// A row of `packets`.
+pub const PACKETS: Bytes = Bytes::new(PacketColumns::ROW);
+/// What is noted about each captured packet besides its rows.
+pub const PACKET_NOTES: Bytes = Bytes::new(size_of::<Captured>() as u64);
+
+/// The record of a flow.
+pub const FLOW: Bytes = Bytes::new(size_of::<FlowRecorder>() as u64);
+/// The totals of a flow between two edges of windows, with a histogram of round trips up to `longest`.
+pub fn flow_totals(longest: Duration) -> Bytes {
+    FlowTotals::memory(longest)
+}
+
+/// The totals of a queue between two edges of windows, with a histogram of sojourn times up to `longest`.
+pub fn queue_totals(longest: Duration) -> Bytes {
+    QueueTotals::memory(longest)
+}
+
+/// A row of `cc` or `aqm` that has this many numbers. It exists twice while the table is made.
+pub const fn state_row(numbers: usize) -> Bytes {
+    let number = 2 * size_of::<f64>() as u64;
+    Bytes::new(12 + 12 + numbers as u64 * number)
+}

@@ -1,0 +1,87 @@
+//! What a run holds, and the limit of it.
+//!
+//! Rows of tables never get beyond the limit ([`crate::recorder`] asks before they grow). Packets in flight and the windows
+//! of senders are counted whenever the caller checks, between two slices of events: a packet that is delivered is at least
+//! two events, and lets at most two others leave while a window opens, so that they grow by no more than a slice has events.
+
+use std::fmt;
+
+use windtunnel_units::{Bytes, Time};
+use windtunnel_wire::Packet;
+
+use super::Simulation;
+use crate::element::PlacedElement;
+use crate::line::DelayLine;
+use crate::link::Link;
+
+/// A run that would hold more memory than it may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryExceeded {
+    /// How far it has come.
+    pub at: Time,
+    /// When it would have ended.
+    pub end: Time,
+    /// What it may hold.
+    pub limit: Bytes,
+    /// What needs more.
+    pub by: Holder,
+}
+
+/// What holds a run's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holder {
+    /// The rows of this table.
+    Table(&'static str),
+    /// Packets in flight, and what senders keep about them.
+    Packets,
+}
+
+impl fmt::Display for MemoryExceeded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let MemoryExceeded { at, end, limit, by } = self;
+        match by {
+            Holder::Table(table) => write!(f, "the rows of `{table}`")?,
+            Holder::Packets => f.write_str("packets in flight")?,
+        }
+        let (at, end) = (at.as_secs_f64(), end.as_secs_f64());
+        write!(f, " need more than {limit} after {at:.3} s of {end} s")
+    }
+}
+
+impl std::error::Error for MemoryExceeded {}
+
+impl Simulation {
+    /// Limits what the run may hold. A run that is to respect it calls [`Simulation::check_memory`] between slices of
+    /// events, and ends with [`Simulation::finish_within`].
+    pub fn limit_memory(&mut self, limit: Bytes) {
+        self.recorder.budget().set_limit(limit);
+    }
+
+    /// What the run holds: its rows, with the room for further ones, packets, and what senders keep about them.
+    pub fn memory(&self) -> Bytes {
+        self.recorder.budget().held() + self.packets_held()
+    }
+
+    /// Whether the run holds no more than it may.
+    pub fn check_memory(&self) -> Result<(), MemoryExceeded> {
+        let budget = self.recorder.budget();
+        let (at, end, limit) = (self.now, self.end, budget.limit());
+        let (rows, packets) = (budget.held(), self.packets_held());
+        let by = match (budget.short(), budget.latest()) {
+            (Some(table), _) => Holder::Table(table),
+            (None, _) if rows + packets <= limit => return Ok(()),
+            (None, Some(table)) if rows > packets => Holder::Table(table),
+            (None, _) => Holder::Packets,
+        };
+        Err(MemoryExceeded { at, end, limit, by })
+    }
+
+    fn packets_held(&self) -> Bytes {
+        const PACKET: Bytes = Bytes::new(size_of::<Packet>() as u64);
+        let queued: u64 = self.links.iter().map(Link::backlog).sum();
+        let held: u64 = self.elements.iter().map(PlacedElement::held).sum();
+        let lines: usize = self.lines.iter().map(DelayLine::room).sum();
+        let noted: Bytes = self.flows.iter().map(|flow| flow.ends.memory()).sum();
+        PACKET * (queued + held + lines as u64) + noted
+    }
+}
