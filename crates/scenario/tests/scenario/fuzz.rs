@@ -1,6 +1,8 @@
-//! No text makes the parser panic, and each gets a sensible answer; no scenario breaks the invariants of runs.
+//! No text makes the parser panic, and each gets a sensible answer; no scenario breaks the invariants of runs or the
+//! relations between runs.
 //! `make fuzz` runs the same for longer.
 
+use std::collections::BTreeSet;
 use std::panic::{self, AssertUnwindSafe};
 
 use proptest::prelude::*;
@@ -10,6 +12,7 @@ use crate::generate::generate;
 use crate::invariants;
 use crate::mutate::{CORPUS, check, mutated};
 use crate::random::Random;
+use crate::relations;
 
 /// Valid scenarios with random changes; some of them must stay valid, or the changes are too coarse to get far.
 #[test]
@@ -25,12 +28,42 @@ fn random_scenarios() {
     let runs = 300;
     let complete = (1..=runs).filter(|&seed| {
         let text = generate(seed);
-        let scenario = Scenario::parse(&text, None, &[], &Registry::default())
-            .unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let scenario = parse(&text);
         let summary = panic::catch_unwind(AssertUnwindSafe(|| invariants::check(&scenario, 20_000)));
         summary.unwrap_or_else(|_| panic!("seed {seed} fails:\n{text}")).is_some()
     });
     assert!(complete.count() as u64 > runs / 2);
+}
+
+/// Runs are related as they must be; each relation has something to say about some of them.
+#[test]
+fn related_scenarios() {
+    let mut said = BTreeSet::new();
+    for seed in 1..=40 {
+        let text = relations::generate(seed);
+        let checked = panic::catch_unwind(|| relations::check(&parse(&text), 4_000));
+        said.extend(checked.unwrap_or_else(|_| panic!("seed {seed} fails:\n{text}")));
+    }
+    assert_eq!(said, relations::names());
+}
+
+/// What random scenarios have found before.
+#[test]
+fn found_scenarios() {
+    let found = [
+        include_str!("found/discarded-by-paws.toml"),
+        include_str!("found/shed-before-the-first-episode.toml"),
+        include_str!("found/unused-since-the-start.toml"),
+    ];
+    for text in found {
+        let scenario = parse(text);
+        assert!(invariants::check(&scenario, u64::MAX).is_some());
+        relations::check(&scenario, u64::MAX);
+    }
+}
+
+fn parse(text: &str) -> Scenario {
+    Scenario::parse(text, None, &[], &Registry::default()).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
 proptest! {

@@ -15,6 +15,8 @@ mod queues;
 mod random;
 mod red;
 mod registry;
+mod relations;
 mod round_trip;
 mod schema;
+mod tables;
 mod whole;
