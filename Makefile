@@ -28,6 +28,7 @@ $(VENV)/.installed: $(VENV)/.created $(SOURCES)
 lint: install
 	cargo fmt --all --check
 	cargo fmt --manifest-path examples/rust-plugin/Cargo.toml --check
+	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	$(BIN)/ruff check python examples fuzz
 	$(BIN)/ruff format --check python examples fuzz
@@ -39,9 +40,9 @@ test-rust:
 test-python: install
 	$(BIN)/pytest -q
 
-# Random input of every kind, longer than `make test` allows; FUZZ_SECONDS for each kind. A case that fails is written to
+# Random input of every kind, longer than `make test` allows: FUZZ_SECONDS for each of six kinds. A case that fails is written to
 # results/, with the command that tries it again.
-FUZZ_SECONDS ?= 120
+FUZZ_SECONDS ?= 150
 FUZZ = target/fuzz/examples/fuzz
 fuzz: install
 	cargo build --profile fuzz -p windtunnel-scenario --example fuzz
@@ -60,8 +61,7 @@ fuzz-parsers:
 	-dict=fuzz/scenario.dict -max_len=8192 -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 || exit 1; done
 
 fuzz-seeds:
-	for target in scenario setting trace; do \
-	cargo +nightly fuzz run -O --debug-assertions $$target fuzz/seeds/$$target fuzz/corpus/$$target -- -merge=1 -max_len=512 || exit 1; done
+	$(PYTHON) fuzz/seeds.py
 
 # Licences, duplicates, origins and known flaws of what is built in (`cargo install cargo-deny`). The last needs the network.
 audit:

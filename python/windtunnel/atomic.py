@@ -66,7 +66,7 @@ def staged_file(path: Path, *, force: bool) -> Iterator[Path]:
     """A file to write, which becomes ``path`` when the block ends well. Raises InputError."""
     if os.path.lexists(path) and not force:
         raise InputError(f"{path}: exists already; choose another name with --out, or replace it with --force")
-    if path.is_dir():
+    if os.path.isdir(path):  # noqa: PTH112 - false also for a name that is too long, which writing then says
         raise InputError(f"{path}: is a folder, and is not replaced")
     stage = path.with_name(f".{path.stem[:100]}.{os.getpid()}.partial{path.suffix}")
     try:
@@ -86,7 +86,7 @@ def set_aside(path: Path, *, force: bool, ours: Recognise) -> Iterator[None]:
     Raises InputError.
     """
     check_free(path, force=force, ours=ours)
-    if not path.exists():
+    if not os.path.lexists(path):
         yield
         return
     aside = path.with_name(f".{path.name[:100]}.{os.getpid()}.replaced")
@@ -94,7 +94,7 @@ def set_aside(path: Path, *, force: bool, ours: Recognise) -> Iterator[None]:
     try:
         yield
     finally:
-        if path.exists():
+        if os.path.lexists(path):
             shutil.rmtree(aside, ignore_errors=True)
         else:
             aside.rename(path)

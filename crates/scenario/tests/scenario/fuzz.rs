@@ -3,10 +3,14 @@
 //! `make fuzz` runs the same for longer.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::panic::{self, AssertUnwindSafe};
+use std::path::Path;
 
 use proptest::prelude::*;
 use windtunnel_scenario::{Registry, Scenario};
+use windtunnel_sim::parse_mahimahi;
+use windtunnel_units::Rate;
 
 use crate::generate::generate;
 use crate::invariants;
@@ -60,6 +64,30 @@ fn found_scenarios() {
         assert!(invariants::check(&scenario, u64::MAX).is_some());
         relations::check(&scenario, u64::MAX);
     }
+}
+
+/// The seeds of coverage-guided fuzzing (`fuzz/`), by the rules of its targets: texts that reach what is seldom reached.
+#[test]
+fn seeds_of_coverage() {
+    let scenarios = seeds("scenario");
+    let valid = scenarios.iter().filter(|text| check(text, &[])).count();
+    assert!((4..scenarios.len()).contains(&valid), "{valid} of {} are valid", scenarios.len());
+    for setting in seeds("setting") {
+        check(CORPUS[0], &[setting]);
+    }
+    for text in seeds("trace") {
+        match parse_mahimahi(&text) {
+            Ok(trace) => assert!(trace.mean_rate() > Rate::ZERO, "{text}"),
+            Err(error) => assert!(!error.to_string().is_empty()),
+        }
+    }
+}
+
+/// The seeds of a target that are texts.
+fn seeds(target: &str) -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds").join(target);
+    let files = fs::read_dir(folder).expect("the seeds are in the repository");
+    files.filter_map(|file| fs::read_to_string(file.ok()?.path()).ok()).collect()
 }
 
 fn parse(text: &str) -> Scenario {
