@@ -1,9 +1,11 @@
 //! CoDel's vectors: RFC 8289 section 5, Linux's control law, spec/queues-and-signalling section 4.
 
-use windtunnel_qdisc::ecn::Outcome;
-use windtunnel_qdisc::{CodelParams, CodelVariant, Limit, QueueSpec, Signal};
-use windtunnel_units::{Bytes, Duration};
-use windtunnel_wire::Ecn;
+use windtunnel_qdisc::ecn::{Class, Outcome};
+use windtunnel_qdisc::{
+    Aqm, Codel, CodelParams, CodelVariant, Limit, PacketView, QueueSpec, QueueView, Signal, Verdict,
+};
+use windtunnel_units::{Bytes, Duration, Rate, Time};
+use windtunnel_wire::{Dscp, Ecn, FlowId};
 
 use crate::bench::{Bench, Kind};
 
@@ -154,6 +156,48 @@ fn episodes() {
             assert_eq!(count, 1);
         }
     }
+}
+
+/// CoDel alone: a departure at this time, of a packet that has waited 20 ms, with others behind it.
+fn leave(codel: &mut Codel, at_ms: u64) -> Verdict {
+    let waited = Duration::from_millis(20);
+    let packet = PacketView {
+        size: Bytes::new(1500),
+        flow: FlowId::new(0),
+        dscp: Dscp::DEFAULT,
+        ecn: Ecn::Ect0,
+        class: Class::Conventional,
+        sojourn: waited,
+        replaces: false,
+    };
+    let queue = QueueView {
+        now: Time::from_nanos(at_ms * MS),
+        packets: 100,
+        bytes: Bytes::new(150_000),
+        all_bytes: Bytes::new(150_000),
+        head_waiting: Some(waited),
+        rate: Rate::from_mbps(100),
+    };
+    codel.on_dequeue(&packet, &queue)
+}
+
+/// What a fair queue sheds counts as drops (Linux `fq_codel_drop`), but is no episode: the first one starts with the lowest
+/// frequency, however early in a run. One within 16 intervals continues with what has been shed since.
+#[test]
+fn shed_packets_are_no_episode() {
+    let count = |codel: &Codel| {
+        let mut count = None;
+        codel.probe(&mut |name, value| count = count.or((name == "count").then_some(value)));
+        count
+    };
+    let mut codel = Codel::new(ecn());
+    codel.on_shed(64);
+    assert_eq!(leave(&mut codel, 10), Verdict::Pass);
+    assert_eq!((leave(&mut codel, 111), count(&codel)), (Verdict::Mark(Signal::Ce), Some(1.0)));
+    codel.on_empty(Time::from_nanos(120 * MS));
+    codel.on_shed(64);
+    assert_eq!(leave(&mut codel, 130), Verdict::Pass);
+    assert_eq!((leave(&mut codel, 231), count(&codel)), (Verdict::Mark(Signal::Ce), Some(64.0)));
 }
 
 /// Several drops can be due in one departure: each replaced packet is asked about, and the count rises with each.
