@@ -260,3 +260,14 @@ fn drops_at_the_end_of_transmissions() {
     assert_eq!(lost[..2], [1_051, 2_051]);
     assert_eq!(lost.get(2), Some(&2_759));
 }
+
+/// The interval is at most the round-trip time of the longest path, 1000 s, and neither it nor the target is 0.
+#[test]
+fn limits_of_the_parameters() {
+    let allowed = |target: u64, interval: u64| {
+        let [target, interval] = [target, interval].map(Duration::from_secs);
+        QueueSpec::new(CodelParams { target, interval, ..CodelParams::default() }).check().is_ok()
+    };
+    assert!(allowed(1, 1) && allowed(1, 1_000));
+    assert!(!allowed(1, 1_001) && !allowed(1, 0) && !allowed(0, 1));
+}
