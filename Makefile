@@ -71,7 +71,7 @@ audit:
 
 # Changes of the algorithms that no test notices (`cargo install cargo-mutants`): hours.
 mutants:
-	cargo mutants --package windtunnel-cc --package windtunnel-qdisc --package windtunnel-tcp
+	cargo mutants --gitignore true --package windtunnel-cc --package windtunnel-qdisc --package windtunnel-tcp
 
 # Newest versions of all Python packages.
 lock: install
