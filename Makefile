@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # One installed wheel serves all: it is built again when a source of the core or of the package changes.
 SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: demo test install lint test-rust test-python fuzz bench reproduce validate web clean
+.PHONY: demo test install lint test-rust test-python fuzz fuzz-parsers fuzz-seeds audit audit-offline mutants lock bench reproduce validate web clean
 
 demo: install
 	$(BIN)/windtunnel reproduce mds --quick --force --out results/mds-quick
@@ -14,11 +14,10 @@ test: lint test-rust test-python
 
 install: $(VENV)/.installed
 
-$(VENV)/.created: pyproject.toml
+$(VENV)/.created: requirements.lock
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "windtunnel needs Python 3.11 or newer")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --upgrade pip
-	$(BIN)/pip install --quiet --group dev
+	$(BIN)/pip install --quiet --require-hashes --requirement requirements.lock
 	touch $@
 
 $(VENV)/.installed: $(VENV)/.created $(SOURCES)
@@ -29,9 +28,10 @@ $(VENV)/.installed: $(VENV)/.created $(SOURCES)
 lint: install
 	cargo fmt --all --check
 	cargo fmt --manifest-path examples/rust-plugin/Cargo.toml --check
+	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --workspace --all-targets -- -D warnings
-	$(BIN)/ruff check python examples
-	$(BIN)/ruff format --check python examples
+	$(BIN)/ruff check python examples fuzz
+	$(BIN)/ruff format --check python examples fuzz
 	$(BIN)/mypy
 
 test-rust:
@@ -40,11 +40,46 @@ test-rust:
 test-python: install
 	$(BIN)/pytest -q
 
-# Longer than `make test` allows: ten minutes of random input to the scenario parser, and of random scenarios with the
-# core's own assertions on. A scenario that fails is written to results/.
-fuzz:
-	cargo run --release -p windtunnel-scenario --example fuzz -- --seconds 120
-	cargo run -p windtunnel-scenario --example fuzz_runs -- --seconds 480
+# Random input of every kind, longer than `make test` allows: FUZZ_SECONDS for each of six kinds. A case that fails is written to
+# results/, with the command that tries it again.
+FUZZ_SECONDS ?= 150
+FUZZ = target/fuzz/examples/fuzz
+fuzz: install
+	cargo build --profile fuzz -p windtunnel-scenario --example fuzz
+	$(FUZZ) texts --seconds $(FUZZ_SECONDS)
+	$(FUZZ) runs --seconds $(FUZZ_SECONDS)
+	$(FUZZ) relations --seconds $(FUZZ_SECONDS) --events 30000
+	$(BIN)/python -m fuzz.attacks files --seconds $(FUZZ_SECONDS)
+	$(BIN)/python -m fuzz.attacks commands --seconds $(FUZZ_SECONDS)
+	$(BIN)/python -m fuzz.attacks kills --seconds $(FUZZ_SECONDS)
+
+# The parsers under libFuzzer, which needs a nightly compiler and `cargo install cargo-fuzz`. What it finds new grows
+# fuzz/corpus; `make fuzz-seeds` takes the least part of it that reaches as much into the repository.
+fuzz-parsers:
+	for target in scenario setting trace; do mkdir -p fuzz/corpus/$$target && \
+	cargo +nightly fuzz run -O --debug-assertions $$target fuzz/corpus/$$target fuzz/seeds/$$target -- \
+	-dict=fuzz/scenario.dict -max_len=8192 -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 || exit 1; done
+
+fuzz-seeds:
+	$(PYTHON) fuzz/seeds.py
+
+# Licences, duplicates, origins and known flaws of what is built in (`cargo install cargo-deny`). The flaws need the network.
+audit: audit-offline
+	cargo deny check advisories
+
+audit-offline:
+	cargo deny check -A license-exception-not-encountered bans licenses sources
+	cargo deny --manifest-path fuzz/Cargo.toml --config deny.toml check bans licenses sources
+
+# Changes of the algorithms that no test notices (`cargo install cargo-mutants`): hours.
+mutants:
+	cargo mutants --gitignore true --package windtunnel-cc --package windtunnel-qdisc --package windtunnel-tcp
+
+# Newest versions of all Python packages.
+lock: install
+	$(BIN)/pip install --quiet uv
+	$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --upgrade --generate-hashes \
+	--no-annotate --no-header --no-emit-index-url --no-emit-find-links --output-file requirements.lock
 
 bench: install
 	$(BIN)/windtunnel bench

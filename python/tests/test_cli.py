@@ -336,6 +336,30 @@ def test_output_places(cli: Cli, scenario: Path, tmp_path: Path) -> None:
     assert snapshot(tmp_path) == before
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("reproduce", "{}"),
+        ("run", "two.toml", "--plugin", "{}"),
+        ("run", "{}"),
+        ("plot", "{}"),
+        ("run", "two.toml", "--out", "{}"),
+    ],
+    ids=" ".join,
+)
+def test_names_that_no_file_can_have(cli: Cli, scenario: Path, command: tuple[str, ...]) -> None:
+    """Longer than any file system allows: a message, wherever a name is taken."""
+    refused(cli(*(word.format("n" * 5000) for word in command)), "n" * 5000)
+
+
+def test_a_file_to_write_with_too_long_a_name(cli: Cli, folder: Path, tmp_path: Path) -> None:
+    """The same for files that are written at once."""
+    before = snapshot(tmp_path)
+    refused(cli("plot", folder, "--out", f"{'n' * 300}.png"), "too long")
+    refused(cli("export", folder, "--ss", "n" * 300), "too long")
+    assert snapshot(tmp_path) == before
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_stdout_on_a_full_disk(cli: Cli, scenario: Path) -> None:
     """`windtunnel ... > file` on a full disk gives one message."""

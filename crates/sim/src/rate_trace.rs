@@ -43,6 +43,16 @@ pub enum TraceError {
     /// All opportunities are at 0 ms.
     #[error("the trace has no opportunity after 0 ms: it would repeat without end")]
     Empty,
+    /// Hardly anything can leave.
+    #[error(
+        "the trace has fewer than one bit in a second: {opportunities} opportunities of 1504 B in {period}"
+    )]
+    TooSlow {
+        /// How many opportunities it has.
+        opportunities: usize,
+        /// The time after which it repeats.
+        period: Duration,
+    },
 }
 
 /// Reads a Mahimahi trace: one time in milliseconds per line, in order.
@@ -66,7 +76,15 @@ pub fn parse_mahimahi(text: &str) -> Result<RateTrace, TraceError> {
         before = ms;
         opportunities.push(Duration::from_millis(ms));
     }
-    if before == 0 { Err(TraceError::Empty) } else { Ok(RateTrace { opportunities }) }
+    if before == 0 {
+        return Err(TraceError::Empty);
+    }
+    let trace = RateTrace { opportunities };
+    if trace.mean_rate() == Rate::ZERO {
+        let (opportunities, period) = (trace.opportunities.len(), trace.period());
+        return Err(TraceError::TooSlow { opportunities, period });
+    }
+    Ok(trace)
 }
 
 impl RateTrace {
@@ -152,6 +170,17 @@ mod tests {
         assert_eq!(fault("1\n\n5\n4"), "line 4 is earlier than a line before it");
         assert_eq!(fault(""), fault("0\n0\n"));
         assert!(fault("99999999999999").starts_with("line 1 is later"));
+    }
+
+    /// A queue divides by the mean rate, which is in whole bits per second: 12,032 bit in 12,032 s are one.
+    #[test]
+    fn a_trace_without_a_rate_is_refused() {
+        assert!(parse_mahimahi("12032000\n").is_ok());
+        let fault = parse_mahimahi("12032001\n").unwrap_err().to_string();
+        assert_eq!(
+            fault,
+            "the trace has fewer than one bit in a second: 1 opportunities of 1504 B in 12032001 ms"
+        );
     }
 
     /// By hand: opportunities at 1, 1 and 4 ms, again at 5, 5, 8 and 9, 9, 12. 1504 bytes leave per opportunity; 3000 bytes

@@ -226,7 +226,8 @@ impl Codel {
         self.dropping = true;
         let delta = self.count.saturating_sub(self.lastcount);
         let memory = Duration::from_nanos(self.params.interval.as_nanos() * Codel::MEMORY);
-        let recently = now < self.drop_next + memory;
+        // Before the first episode there is none to continue, whatever a fair queue has shed.
+        let recently = self.lastcount > 0 && now < self.drop_next + memory;
         if delta > 1 && recently {
             self.count = delta;
             self.inverse_root.step(self.count);

@@ -1,9 +1,11 @@
 //! CoDel's vectors: RFC 8289 section 5, Linux's control law, spec/queues-and-signalling section 4.
 
-use windtunnel_qdisc::ecn::Outcome;
-use windtunnel_qdisc::{CodelParams, CodelVariant, Limit, QueueSpec, Signal};
-use windtunnel_units::{Bytes, Duration};
-use windtunnel_wire::Ecn;
+use windtunnel_qdisc::ecn::{Class, Outcome};
+use windtunnel_qdisc::{
+    Aqm, Codel, CodelParams, CodelVariant, Limit, PacketView, QueueSpec, QueueView, Signal, Verdict,
+};
+use windtunnel_units::{Bytes, Duration, Rate, Time};
+use windtunnel_wire::{Dscp, Ecn, FlowId};
 
 use crate::bench::{Bench, Kind};
 
@@ -156,6 +158,48 @@ fn episodes() {
     }
 }
 
+/// CoDel alone: a departure at this time, of a packet that has waited 20 ms, with others behind it.
+fn leave(codel: &mut Codel, at_ms: u64) -> Verdict {
+    let waited = Duration::from_millis(20);
+    let packet = PacketView {
+        size: Bytes::new(1500),
+        flow: FlowId::new(0),
+        dscp: Dscp::DEFAULT,
+        ecn: Ecn::Ect0,
+        class: Class::Conventional,
+        sojourn: waited,
+        replaces: false,
+    };
+    let queue = QueueView {
+        now: Time::from_nanos(at_ms * MS),
+        packets: 100,
+        bytes: Bytes::new(150_000),
+        all_bytes: Bytes::new(150_000),
+        head_waiting: Some(waited),
+        rate: Rate::from_mbps(100),
+    };
+    codel.on_dequeue(&packet, &queue)
+}
+
+/// What a fair queue sheds counts as drops (Linux `fq_codel_drop`), but is no episode: the first one starts with the lowest
+/// frequency, however early in a run. One within 16 intervals continues with what has been shed since.
+#[test]
+fn shed_packets_are_no_episode() {
+    let count = |codel: &Codel| {
+        let mut count = None;
+        codel.probe(&mut |name, value| count = count.or((name == "count").then_some(value)));
+        count
+    };
+    let mut codel = Codel::new(ecn());
+    codel.on_shed(64);
+    assert_eq!(leave(&mut codel, 10), Verdict::Pass);
+    assert_eq!((leave(&mut codel, 111), count(&codel)), (Verdict::Mark(Signal::Ce), Some(1.0)));
+    codel.on_empty(Time::from_nanos(120 * MS));
+    codel.on_shed(64);
+    assert_eq!(leave(&mut codel, 130), Verdict::Pass);
+    assert_eq!((leave(&mut codel, 231), count(&codel)), (Verdict::Mark(Signal::Ce), Some(64.0)));
+}
+
 /// Several drops can be due in one departure: each replaced packet is asked about, and the count rises with each.
 #[test]
 fn several_drops_in_one_departure() {
@@ -215,4 +259,15 @@ fn drops_at_the_end_of_transmissions() {
     // Packets are above the target from 5 ms on: 105.1 ms, and 100 ms later, 70.7, ... after it.
     assert_eq!(lost[..2], [1_051, 2_051]);
     assert_eq!(lost.get(2), Some(&2_759));
+}
+
+/// The interval is at most the round-trip time of the longest path, 1000 s, and neither it nor the target is 0.
+#[test]
+fn limits_of_the_parameters() {
+    let allowed = |target: u64, interval: u64| {
+        let [target, interval] = [target, interval].map(Duration::from_secs);
+        QueueSpec::new(CodelParams { target, interval, ..CodelParams::default() }).check().is_ok()
+    };
+    assert!(allowed(1, 1) && allowed(1, 1_000));
+    assert!(!allowed(1, 1_001) && !allowed(1, 0) && !allowed(0, 1));
 }

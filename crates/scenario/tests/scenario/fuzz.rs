@@ -1,14 +1,22 @@
-//! No text makes the parser panic, and each gets a sensible answer; no scenario breaks the invariants of runs.
+//! No text makes the parser panic, and each gets a sensible answer; no scenario breaks the invariants of runs or the
+//! relations between runs.
 //! `make fuzz` runs the same for longer.
 
+use std::collections::BTreeSet;
+use std::fs;
 use std::panic::{self, AssertUnwindSafe};
+use std::path::Path;
 
 use proptest::prelude::*;
+use windtunnel_scenario::Scenario;
+use windtunnel_sim::parse_mahimahi;
+use windtunnel_units::Rate;
 
 use crate::generate::{self, generate};
 use crate::invariants;
 use crate::mutate::{CORPUS, check, mutated};
 use crate::random::Random;
+use crate::relations;
 
 /// Valid scenarios with random changes; some of them must stay valid, or the changes are too coarse to get far.
 #[test]
@@ -24,11 +32,66 @@ fn random_scenarios() {
     let runs = 300;
     let complete = (1..=runs).filter(|&seed| {
         let text = generate(seed);
-        let scenario = generate::read(&text, &[]).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let scenario = parse(&text);
         let summary = panic::catch_unwind(AssertUnwindSafe(|| invariants::check(&scenario, 20_000)));
         summary.unwrap_or_else(|_| panic!("seed {seed} fails:\n{text}")).is_some()
     });
     assert!(complete.count() as u64 > runs / 2);
+}
+
+/// Runs are related as they must be; each relation has something to say about some of them.
+#[test]
+fn related_scenarios() {
+    let mut said = BTreeSet::new();
+    for seed in 1..=40 {
+        let text = relations::generate(seed);
+        let checked = panic::catch_unwind(|| relations::check(&parse(&text), 4_000));
+        said.extend(checked.unwrap_or_else(|_| panic!("seed {seed} fails:\n{text}")));
+    }
+    assert_eq!(said, relations::names());
+}
+
+/// What random scenarios have found before.
+#[test]
+fn found_scenarios() {
+    let found = [
+        include_str!("found/discarded-by-paws.toml"),
+        include_str!("found/shed-before-the-first-episode.toml"),
+        include_str!("found/unused-since-the-start.toml"),
+    ];
+    for text in found {
+        let scenario = parse(text);
+        assert!(invariants::check(&scenario, u64::MAX).is_some());
+        relations::check(&scenario, u64::MAX);
+    }
+}
+
+/// The seeds of coverage-guided fuzzing (`fuzz/`), by the rules of its targets: texts that reach what is seldom reached.
+#[test]
+fn seeds_of_coverage() {
+    let scenarios = seeds("scenario");
+    let valid = scenarios.iter().filter(|text| check(text, &[])).count();
+    assert!((4..scenarios.len()).contains(&valid), "{valid} of {} are valid", scenarios.len());
+    for setting in seeds("setting") {
+        check(CORPUS[0], &[setting]);
+    }
+    for text in seeds("trace") {
+        match parse_mahimahi(&text) {
+            Ok(trace) => assert!(trace.mean_rate() > Rate::ZERO, "{text}"),
+            Err(error) => assert!(!error.to_string().is_empty()),
+        }
+    }
+}
+
+/// The seeds of a target that are texts.
+fn seeds(target: &str) -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds").join(target);
+    let files = fs::read_dir(folder).expect("the seeds are in the repository");
+    files.filter_map(|file| fs::read_to_string(file.ok()?.path()).ok()).collect()
+}
+
+fn parse(text: &str) -> Scenario {
+    generate::read(text, &[]).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
 proptest! {

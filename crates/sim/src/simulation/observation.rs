@@ -19,6 +19,8 @@ pub struct StreamState {
     pub rcv_nxt: Seq,
     /// What the receiver has handed to the application.
     pub delivered: Bytes,
+    /// Segments that the receiver discarded because their timestamps were too old (PAWS).
+    pub too_old: u64,
     /// The window in force.
     pub cwnd: Bytes,
     /// Bytes in the network, as far as the sender knows.
@@ -58,6 +60,7 @@ impl Simulation {
                 nxt: sender.snd_nxt(),
                 rcv_nxt: receiver.rcv_nxt(),
                 delivered: receiver.stats().delivered,
+                too_old: receiver.stats().paws,
                 cwnd: sender.cwnd(),
                 in_flight: sender.in_flight(),
                 in_host: sender.in_host(),

@@ -177,6 +177,8 @@ impl Sender {
         self.punish_lost_syn(now);
         self.cwnd = self.cc.cwnd();
         self.last_sent = now;
+        // cwnd has been set just now (Linux `tcp_init_transfer`).
+        self.validation.restart(now);
         self.update_pacing();
         AckReport { rtt, ..AckReport::default() }
     }

@@ -1,0 +1,77 @@
+//! Relations between runs: what a change of the scenario must do to its run, whatever the scenario is.
+//!
+//! No number is known in advance; two runs are compared with each other. In [`same`] nothing may change at all, in
+//! [`moved`] the packets of one run are those of the other at other times or under other names.
+
+mod moved;
+mod run;
+mod same;
+mod scale;
+
+#[cfg(test)]
+use std::collections::BTreeSet;
+
+use windtunnel_scenario::{Scenario, compile};
+use windtunnel_sim::Simulation;
+use windtunnel_units::Time;
+
+use run::Run;
+
+/// A scenario and its run.
+struct Case {
+    scenario: Scenario,
+    run: Run,
+    /// The run is as long as its author wanted; else it is not a scenario that one could write down.
+    is_whole: bool,
+}
+
+/// A relation: its name, and whether it has anything to say about a case.
+///
+/// # Panics
+/// If the relation is violated; the message says how.
+type Relation = (&'static str, fn(&Case) -> bool);
+
+const RELATIONS: [Relation; 13] = [
+    ("repeated", same::repeated),
+    ("in slices", same::in_slices),
+    ("printed", same::printed),
+    ("in a graph", same::in_a_graph),
+    ("members written out", same::members_written_out),
+    ("other interval", same::other_interval),
+    ("other records", same::other_records),
+    ("idle elements", same::idle_elements),
+    ("a change to the same rate", same::same_rate),
+    ("half", moved::half),
+    ("later", moved::later),
+    ("flows in reverse order", moved::reversed),
+    ("twice as fast", scale::doubled),
+];
+
+/// The names of all relations, in order of the alphabet.
+#[cfg(test)]
+pub(crate) fn names() -> BTreeSet<&'static str> {
+    RELATIONS.iter().map(|(name, _)| *name).collect()
+}
+
+/// The scenario with this seed: any, or one whose times and rates can be scaled.
+pub(crate) fn generate(seed: u64) -> String {
+    if seed.is_multiple_of(4) { scale::generate(seed) } else { crate::generate::generate(seed) }
+}
+
+/// Checks all relations. Returns those that had something to say. A run with more events than `most_events` is cut off.
+///
+/// # Panics
+/// If a relation is violated; the message says how.
+pub(crate) fn check(scenario: &Scenario, most_events: u64) -> Vec<&'static str> {
+    let mut scenario = scenario.clone();
+    scenario.windows.clear();
+    scenario.record.packets = true;
+    let mut simulation = Simulation::new(compile(&scenario));
+    let is_whole = simulation.run_slice(Time::ZERO + scenario.duration, most_events);
+    if !is_whole {
+        scenario.duration = simulation.now().since_start();
+    }
+    let run = Run::of(&scenario);
+    let case = Case { scenario, run, is_whole };
+    RELATIONS.iter().filter(|(_, holds)| holds(&case)).map(|(name, _)| *name).collect()
+}

@@ -1,0 +1,135 @@
+//! Changes that must not change a run: the digest and the whole summary stay the same.
+
+use std::sync::Arc;
+
+use windtunnel_scenario::{Change, Endpoints, FlowGroup, LinkRate, Member, Scenario, Shape, compile};
+use windtunnel_sim::Simulation;
+use windtunnel_sim::element::{CorruptionParams, DuplicationParams, ElementParams, LossParams};
+use windtunnel_units::{Duration, Probability, Time};
+
+use super::Case;
+use super::run::Run;
+use crate::generate;
+
+/// The same scenario once more.
+pub(super) fn repeated(case: &Case) -> bool {
+    case.run.assert_same(&Run::of(&case.scenario), "repeated");
+    true
+}
+
+/// In slices of time and of events, as a caller runs it who shows progress.
+pub(super) fn in_slices(case: &Case) -> bool {
+    let mut simulation = Simulation::new(compile(&case.scenario));
+    let (end, step) = (simulation.end(), (case.scenario.duration / 37).max(Duration::from_nanos(1)));
+    let mut until = Time::ZERO;
+    while until < end {
+        until += step;
+        while !simulation.run_slice(until, 101) {}
+    }
+    case.run.assert_same(&Run::from(simulation.finish()), "in slices");
+    true
+}
+
+/// As it is printed, with every default.
+pub(super) fn printed(case: &Case) -> bool {
+    if case.is_whole {
+        case.run.assert_same(&Run::of(&parse(&case.scenario.to_toml())), "printed");
+    }
+    case.is_whole
+}
+
+/// A dumbbell, written as a graph of two nodes.
+pub(super) fn in_a_graph(case: &Case) -> bool {
+    let links = &case.scenario.links;
+    if !case.is_whole
+        || case.scenario.shape != Shape::Dumbbell
+        || links.iter().any(|link| link.rate.is_none())
+    {
+        return false;
+    }
+    let graph = case
+        .scenario
+        .to_toml()
+        .replace("[bottleneck]", "[[node]]\nname = \"a\"\n[[node]]\nname = \"b\"\n\n[[link]]\nname = \"bottleneck\"\nfrom = \"a\"\nto = \"b\"")
+        .replace("[reverse]", "[[link]]\nname = \"reverse\"\nfrom = \"b\"\nto = \"a\"")
+        .replace("[[flow]]", "[[flow]]\nfrom = \"a\"\nto = \"b\"");
+    case.run.assert_same(&Run::of(&parse(&graph)), "in a graph");
+    true
+}
+
+/// Each member of a group as a flow of its own.
+pub(super) fn members_written_out(case: &Case) -> bool {
+    if case.scenario.flows.iter().all(|group| group.count == 1) {
+        return false;
+    }
+    let mut other = case.scenario.clone();
+    let alone = |(group, member): (&FlowGroup, Member)| FlowGroup {
+        name: member.name,
+        active: member.active,
+        count: 1,
+        stagger: Duration::ZERO,
+        ..group.clone()
+    };
+    other.flows = case.scenario.flows().map(alone).collect();
+    case.run.assert_same(&Run::of(&other), "members written out");
+    true
+}
+
+/// Series of another resolution.
+pub(super) fn other_interval(case: &Case) -> bool {
+    let mut other = case.scenario.clone();
+    other.record.interval = (other.record.interval * 3 / 7).max(Duration::from_micros(1));
+    case.run.assert_same(&Run::of(&other), "other interval");
+    true
+}
+
+/// Fewer and other records.
+pub(super) fn other_records(case: &Case) -> bool {
+    let mut other = case.scenario.clone();
+    let record = &mut other.record;
+    (record.packets, record.events, record.points) = (false, !record.events, Some(Duration::ZERO));
+    case.run.assert_same(&Run::of(&other), "other records");
+    true
+}
+
+/// Elements behind each link that never do anything.
+pub(super) fn idle_elements(case: &Case) -> bool {
+    let mut other = case.scenario.clone();
+    if other.endpoints == Endpoints::Ideal {
+        return false;
+    }
+    let (probability, affects) = (Probability::ZERO, windtunnel_sim::element::Affects::All);
+    for link in &mut other.links {
+        let idle: [Arc<dyn ElementParams>; 3] = [
+            Arc::new(LossParams { probability, affects }),
+            Arc::new(CorruptionParams { probability, affects }),
+            Arc::new(DuplicationParams { probability, affects }),
+        ];
+        link.elements.extend(idle);
+    }
+    let run = Run::of(&other);
+    assert_eq!(case.run.digest, run.digest, "idle elements: another digest");
+    assert_eq!(case.run.packets, run.packets, "idle elements: other packets");
+    true
+}
+
+/// A link whose rate changes to what it was.
+pub(super) fn same_rate(case: &Case) -> bool {
+    let mut other = case.scenario.clone();
+    let mut any = false;
+    for link in &mut other.links {
+        if let (Some(LinkRate::Fixed(rate)), true) = (&link.rate, link.params.changes.is_empty()) {
+            let at = Time::ZERO + case.scenario.duration / 3;
+            link.params.changes.push(Change { at, rate: *rate });
+            any = true;
+        }
+    }
+    if any {
+        case.run.assert_same(&Run::of(&other), "a change to the same rate");
+    }
+    any
+}
+
+pub(super) fn parse(text: &str) -> Scenario {
+    generate::read(text, &[]).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}

@@ -1,0 +1,235 @@
+//! Rules that connect the tables of a result with its summary.
+//!
+//! Rows are written at the end of each interval, totals are kept by segment: their sums must agree. Nothing leaves a
+//! queue before it came, no link is faster than its rate, and marks are for packets that can carry them.
+
+use std::collections::BTreeMap;
+
+use windtunnel_scenario::{Endpoints, Scenario};
+use windtunnel_sim::recorder::columns::{Column, Table};
+use windtunnel_sim::{FlowSummary, QueueSummary, RunResult, Summary};
+use windtunnel_wire::Ecn;
+
+use crate::outcome::{bits, has_one_rate};
+
+/// Sums of means over many intervals agree with the mean of the whole up to rounding.
+const ROUNDING: f64 = 1e-6;
+
+/// The largest IP packet, in bits.
+const LARGEST_PACKET: f64 = 65_535.0 * 8.0;
+
+/// A column, and the total of its rows in a summary.
+type Total<Of, N> = (&'static str, fn(&Of) -> N);
+
+/// # Panics
+/// If a rule is violated; the message says which.
+pub(crate) fn check(scenario: &Scenario, result: &RunResult) {
+    let RunResult { summary, tables } = result;
+    for table in tables {
+        check_times(table, summary.duration_s);
+        match table.name {
+            "flows" => check_flows(table, summary),
+            "queues" => check_queues(table, summary),
+            "transfers" => check_transfers(table, summary),
+            "dequeue_events" => check_dequeues(table, summary),
+            "packets" => check_packets(scenario, table, summary),
+            _ => {}
+        }
+    }
+    check_capacity(scenario, summary);
+}
+
+/// The column `name`, as whole numbers.
+///
+/// # Panics
+/// If the table has no such column, or one of fractions.
+pub(crate) fn numbers(table: &Table, name: &str) -> Vec<u64> {
+    match column(table, name) {
+        Some(Column::U64(v)) => v.clone(),
+        Some(Column::U32(v)) => v.iter().map(|n| u64::from(*n)).collect(),
+        Some(Column::U8(v)) => v.iter().map(|n| u64::from(*n)).collect(),
+        Some(Column::Bool(v)) => v.iter().map(|n| u64::from(*n)).collect(),
+        // -1 stands for all.
+        Some(Column::I32(v)) => v.iter().map(|n| i64::from(*n) as u64).collect(),
+        other => panic!("{}.{name}: {other:?}", table.name),
+    }
+}
+
+fn fractions<'t>(table: &'t Table, name: &str) -> &'t [f64] {
+    match column(table, name) {
+        Some(Column::F64(v)) => v,
+        other => panic!("{}.{name}: {other:?}", table.name),
+    }
+}
+
+fn column<'t>(table: &'t Table, name: &str) -> Option<&'t Column> {
+    table.columns.iter().find(|(column, _)| *column == name).map(|(_, column)| column)
+}
+
+/// Rows come in order of time, within the run. Points are thinned by series, and in order within each.
+fn check_times(table: &Table, duration_s: f64) {
+    let times: Vec<f64> = match (column(table, "time_s"), column(table, "t_ns")) {
+        (Some(Column::F64(times)), _) => times.clone(),
+        (_, Some(Column::U64(times))) => times.iter().map(|ns| *ns as f64 / 1e9).collect(),
+        _ => return,
+    };
+    let thinned = table.name.ends_with("_points");
+    let series =
+        ["queue", "flow", "empty"].into_iter().filter(|name| thinned && column(table, name).is_some());
+    let series: Vec<Vec<u64>> = series.map(|name| numbers(table, name)).collect();
+    let mut last = BTreeMap::new();
+    for (row, time) in times.iter().enumerate() {
+        let of: Vec<u64> = series.iter().map(|column| column[row]).collect();
+        let before = last.insert(of, *time).unwrap_or(0.0);
+        assert!(before <= *time, "{}: from {before} s back to {time} s", table.name);
+        assert!(*time <= duration_s * (1.0 + 1e-12), "{}: a row at {time} of {duration_s} s", table.name);
+    }
+}
+
+/// The sum of a column over the rows of which `of` is `index`.
+fn sum(values: &[u64], of: &[u64], index: usize) -> u64 {
+    values.iter().zip(of).filter(|(_, of)| **of == index as u64).map(|(value, _)| value).sum()
+}
+
+/// The sum of a rate in Mbit/s, each times its interval, over the rows of which `of` is `index`: in bits.
+fn sum_of_rate(table: &Table, name: &str, of: &[u64], index: usize) -> f64 {
+    let mut before = 0.0;
+    let rows = fractions(table, "time_s").iter().zip(fractions(table, name)).zip(of);
+    rows.filter(|(_, of)| **of == index as u64)
+        .map(|((time, rate), _)| rate * 1e6 * (time - std::mem::replace(&mut before, *time)))
+        .sum()
+}
+
+fn check_flows(table: &Table, summary: &Summary) {
+    let of = numbers(table, "flow");
+    let whole: [Total<FlowSummary, Option<u64>>; 7] = [
+        ("ce", |flow| Some(flow.ce_marks)),
+        ("sce", |flow| Some(flow.sce_marks)),
+        ("sent", |flow| flow.sent),
+        ("retransmits", |flow| flow.retransmits),
+        ("rtos", |flow| flow.rtos),
+        ("lost", |flow| Some(flow.drops.full + flow.drops.overlimit + flow.drops.aqm + flow.drops.wire)),
+        ("delivered_bytes", |flow| flow.delivered_bytes),
+    ];
+    for (name, total) in whole {
+        let values = numbers(table, name);
+        for (index, flow) in summary.flows.iter().enumerate() {
+            let (rows, total) = (sum(&values, &of, index), total(flow));
+            assert!(total.is_none_or(|total| total == rows), "{}: {name}: {rows} of {total:?}", flow.name);
+        }
+    }
+    let rates: [Total<FlowSummary, f64>; 2] =
+        [("throughput_mbps", |flow| flow.throughput_mbps), ("goodput_mbps", |flow| flow.goodput_mbps)];
+    for (name, rate) in rates {
+        for (index, flow) in summary.flows.iter().enumerate() {
+            let rows = sum_of_rate(table, name, &of, index);
+            same(&flow.name, name, rows, bits(rate(flow), summary.duration_s));
+        }
+    }
+}
+
+fn check_queues(table: &Table, summary: &Summary) {
+    let of = numbers(table, "queue");
+    let whole: [Total<QueueSummary, u64>; 5] = [
+        ("dequeued", |queue| queue.dequeued),
+        ("emptied", |queue| queue.emptied),
+        ("sce", |queue| queue.sce),
+        ("ce", |queue| queue.ce),
+        ("drops", |queue| queue.drops.full + queue.drops.overlimit + queue.drops.aqm),
+    ];
+    for (name, total) in whole {
+        let values = numbers(table, name);
+        for (index, queue) in summary.queues.iter().enumerate() {
+            assert_eq!(sum(&values, &of, index), total(queue), "{}: {name}", queue.name);
+        }
+    }
+    for (index, queue) in summary.queues.iter().enumerate() {
+        let rows = sum_of_rate(table, "throughput_mbps", &of, index);
+        same(&queue.name, "throughput", rows, bits(queue.throughput_mbps, summary.duration_s));
+    }
+    for sojourn in fractions(table, "sojourn_min_ms").iter().filter(|sojourn| !sojourn.is_nan()) {
+        assert!(*sojourn >= 0.0, "a sojourn time of {sojourn} ms");
+    }
+}
+
+fn same(of: &str, name: &str, rows: f64, total: f64) {
+    assert!(
+        (rows - total).abs() <= ROUNDING * total.max(1.0),
+        "{of}: {name}: rows have {rows} bits of {total}"
+    );
+}
+
+fn check_transfers(table: &Table, summary: &Summary) {
+    let (of, sizes) = (numbers(table, "flow"), numbers(table, "size_bytes"));
+    for (index, flow) in summary.flows.iter().enumerate() {
+        let (count, bytes) =
+            flow.transfers.as_ref().map_or((0, 0), |all| (all.completed, all.completed_bytes));
+        let rows = of.iter().filter(|of| **of == index as u64).count() as u64;
+        assert_eq!((rows, sum(&sizes, &of, index)), (count, bytes), "{}: transfers", flow.name);
+    }
+    let (start, end) = (fractions(table, "start_s"), fractions(table, "end_s"));
+    assert!(start.iter().zip(end).all(|(start, end)| 0.0 <= *start && start < end), "a transfer in no time");
+}
+
+fn check_dequeues(table: &Table, summary: &Summary) {
+    let of = numbers(table, "queue");
+    for (index, queue) in summary.queues.iter().enumerate() {
+        let rows = of.iter().filter(|of| **of == index as u64).count() as u64;
+        assert_eq!(rows, queue.dequeued, "{}: dequeues", queue.name);
+    }
+    let (times, sojourns) = (numbers(table, "t_ns"), numbers(table, "sojourn_ns"));
+    assert!(
+        times.iter().zip(sojourns).all(|(time, sojourn)| sojourn <= *time),
+        "it waited since before the run"
+    );
+}
+
+/// A packet leaves a queue after it came, as large as it came; where it cannot carry a mark it gets none (with
+/// loss-free endpoints, CE stands for a drop).
+fn check_packets(scenario: &Scenario, table: &Table, summary: &Summary) {
+    let [time, tap, queue, id, size, ecn] =
+        ["t_ns", "tap", "queue", "id", "size", "ecn"].map(|name| numbers(table, name));
+    let mut within = BTreeMap::new();
+    let mut left = vec![0_u64; summary.queues.len()];
+    for row in 0..time.len() {
+        match tap[row] {
+            1 => {
+                within.insert((queue[row], id[row]), row);
+            }
+            2 => {
+                let came = within.remove(&(queue[row], id[row]));
+                let came =
+                    came.unwrap_or_else(|| panic!("packet {} left a queue that it never entered", id[row]));
+                assert!(time[came] <= time[row] && size[came] == size[row], "packet {} in a queue", id[row]);
+                let marked = ecn[came] == Ecn::NotEct as u64 && ecn[row] != ecn[came];
+                assert!(
+                    !marked || scenario.endpoints == Endpoints::Ideal,
+                    "packet {} cannot be marked",
+                    id[row]
+                );
+                left[queue[row] as usize] += 1;
+            }
+            _ => {}
+        }
+    }
+    for (queue, left) in summary.queues.iter().zip(left) {
+        assert_eq!(left, queue.dequeued, "{}: captured when leaving", queue.name);
+    }
+}
+
+/// No more leaves a link than its rate allows, and no more is delivered. A packet counts when it leaves the queue, so one
+/// may still be in transmission; transmission times are rounded to nanoseconds.
+fn check_capacity(scenario: &Scenario, summary: &Summary) {
+    let duration_s = summary.duration_s;
+    let queues = scenario.links.iter().filter(|link| link.rate.is_some()).zip(&summary.queues);
+    for (link, queue) in queues.filter(|(link, _)| has_one_rate(link)) {
+        let rounding_s = queue.dequeued as f64 * 1e-9;
+        let most = queue.rate_mbps * 1e6 * (duration_s + rounding_s) + LARGEST_PACKET;
+        let of = |rate: f64| bits(rate, duration_s);
+        assert!(of(queue.throughput_mbps) <= most, "{}: faster than its link: {queue:?}", link.name);
+        for (flow, (group, _)) in summary.flows.iter().zip(scenario.flows()) {
+            let here = group.route.forward.iter().any(|index| scenario.links[*index].name == link.name);
+            assert!(!here || of(flow.goodput_mbps) <= most, "{}: faster than {}", flow.name, link.name);
+        }
+    }
+}

@@ -1,0 +1,72 @@
+"""The attacks of ``make fuzz``, a few cases of each: hostile files, odd commands and environments, kills."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+from pathlib import Path
+
+import pytest
+
+from fuzz.attacks import commands, files, kills, samples
+from fuzz.attacks.campaign import Attack, search
+from fuzz.attacks.program import Done, Fault, judge
+
+
+@pytest.mark.parametrize("attempt", files.KINDS, ids=lambda attempt: attempt.__name__)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_hostile_files(attempt: files.Attempt, seed: int, tmp_path: Path) -> None:
+    """Whatever is in a file: one message, nothing half-written, no traceback."""
+    attempt(random.Random(seed), tmp_path)
+
+
+@pytest.mark.parametrize("seed", [2, 3, 4, 5])
+def test_odd_commands(seed: int, tmp_path: Path) -> None:
+    """Whatever is typed, and wherever."""
+    commands.attempt(random.Random(seed), tmp_path)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+def test_kills(number: signal.Signals, tmp_path: Path) -> None:
+    """A run that is told to stop leaves nothing half-written, and the next one runs."""
+    kills.kill(random.Random(1), tmp_path, (number,))
+
+
+def test_changes_are_changes() -> None:
+    """Most changed files differ from what they were, and most changed documents are still JSON."""
+    stream = random.Random(1)
+    data = samples.SCENARIO.encode()
+    assert sum(files.change(data, stream) != data for _ in range(100)) > 95
+    document = {"a": [1, {"b": 2}], "c": None}
+    changed = [files.change_json(document, stream) for _ in range(100)]
+    assert sum(each != document for each in changed) > 80
+    assert all(json.loads(json.dumps(each)) == each for each in changed)
+
+
+@pytest.mark.parametrize(
+    ("done", "said"),
+    [
+        (Done(("run",), -6, "", ""), "exit code"),
+        (Done(("run",), 1, "", "Traceback (most recent call last):\n"), "inside"),
+        (Done(("run",), 2, "", "error: \x1b[2J"), "control"),
+        (Done(("run",), 2, "half a table", "error: no"), "stderr"),
+        (Done(("run",), 2, "", ""), "stderr"),
+    ],
+)
+def test_faults_are_seen(done: Done, said: str, tmp_path: Path) -> None:
+    """Each promise, broken: the attacks must notice."""
+    with pytest.raises(Fault, match=said):
+        judge(done, tmp_path)
+
+
+def test_leftovers_are_seen(tmp_path: Path) -> None:
+    """What a run left that was killed; and a case that fails is kept, with its command."""
+
+    def attempt(_: random.Random, folder: Path) -> None:
+        (folder / ".run.x.partial").mkdir()
+        judge(Done(("run",), 0, "", ""), folder)
+
+    outcome = search(Attack("files", attempt), seconds=60, cases=2, seed=7, keep=tmp_path)
+    assert list(outcome.failures) == [7, 8]
+    assert "--seed 7 --cases 1" in (tmp_path / "fuzz-files-7" / "FAULT").read_text(encoding="utf-8")
