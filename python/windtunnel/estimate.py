@@ -23,7 +23,7 @@ def lines(estimate: Mapping[str, Any], limit: int | None) -> Iterator[str]:
     packets, disk = estimate["packets"], estimate["disk"]
     yield (
         f"expected: {count(packets['data'])} data packets, {count(packets['events'])} events, "
-        f"roughly {seconds(estimate['seconds'])} of a core"
+        f"{seconds(estimate['seconds'])} of a core, roughly"
     )
     allowed = "" if limit is None else f" of the {size(limit)} that it may take (--memory)"
     yield f"memory: about {size(estimate['memory_bytes'])}{allowed}"

@@ -62,7 +62,10 @@ fn totals(scenario: &Scenario) -> Part {
     let sets = edges.len() as f64 + 2.0;
     let memory = sets * (scenario.flows.iter().map(of_group).sum::<f64>() + of_queues);
     Part {
-        what: format!("distributions of {flows} flows between {} edges of windows", edges.len()),
+        what: format!(
+            "distributions: {flows:.0} x flow, {} x queue, {sets:.0} x window",
+            scenario.links.len()
+        ),
         memory: Bytes::from_f64(memory),
         certainty: Certainty::Expectation,
         key: if scenario.windows.is_empty() { key::of_flow(0, "count") } else { "window".to_owned() },
@@ -80,7 +83,7 @@ fn links(scenario: &Scenario) -> Part {
     let places = scenario.links.iter().map(|link| 2 + link.elements.len()).sum::<usize>() as f64;
     let flows: f64 = scenario.flows.iter().map(|group| f64::from(group.count)).sum();
     Part {
-        what: format!("the ways of {flows} flows through {} links", scenario.links.len()),
+        what: format!("links and ways through them: {} x link, {flows:.0} x flow", scenario.links.len()),
         memory: Bytes::from_f64(queues * LINK + places * flows * HOP),
         certainty: Certainty::Bound,
         key: key::of_flow(0, "count"),
@@ -100,7 +103,7 @@ fn connections(index: usize, group: &FlowGroup, traffic: &GroupTraffic) -> Part 
     let name = group.name.len() as f64;
     let memory = count * (CONNECTION + sizes::FLOW.as_f64() + hops * HOP + name + first);
     Part {
-        what: format!("the ends of {count:.0} connections of `{}`", group.name),
+        what: format!("ends of connections of `{}`: {count:.0}", group.name),
         memory: Bytes::from_f64(memory),
         certainty: if many { Certainty::Expectation } else { Certainty::Bound },
         key: key::of_flow(index, if many { "app" } else { "count" }),

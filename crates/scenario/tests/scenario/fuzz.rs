@@ -55,6 +55,7 @@ fn related_scenarios() {
 #[test]
 fn found_scenarios() {
     let found = [
+        include_str!("found/cut-at-the-window.toml"),
         include_str!("found/discarded-by-paws.toml"),
         include_str!("found/shed-before-the-first-episode.toml"),
         include_str!("found/unused-since-the-start.toml"),
