@@ -43,8 +43,8 @@ fn scalable(variant: ScalableVariant) -> Arc<dyn AvoidanceParams> {
     Arc::new(ScalableParams { variant: Some(variant), ..Default::default() })
 }
 
-/// spec/congestion-control section 0.4: at ten segments ten ACKs of one, or five of two, are a segment; an ACK of 25 is
-/// two, and five more acknowledged segments with them 10 of the 12 for the next.
+/// spec/congestion-control section 0.4: at ten segments, ten ACKs of one segment or five ACKs of two add one segment.
+/// An ACK of 25 adds two; its remainder and five more acknowledged segments make 10 of the 12 that the next one needs.
 #[test]
 fn reno_grows_by_whole_segments() {
     for (acks, segments) in [(10, 1), (5, 2)] {
@@ -160,8 +160,8 @@ fn bsd_adds_an_eighth() {
     assert_eq!(flow.cwnd(), MSS * 10 + Bytes::new(144 + 181), "144.8 + 181 bytes");
 }
 
-/// spec/congestion-control section 3.4: at 1000 segments 700 acknowledged are seven more; below 100 Scalable is Reno;
-/// 100 become 88, since floor(100/8) = 12 are given up.
+/// spec/congestion-control section 3.4: at 1000 segments, 700 acknowledged segments add seven; below 100 Scalable
+/// behaves as Reno; a loss at 100 leaves 88, since it gives up floor(100/8) = 12.
 #[test]
 fn scalable_grows_by_a_hundredth() {
     let mut large = flow(scalable(ScalableVariant::Linux), 1000);
@@ -217,8 +217,8 @@ fn kellys_scalable_is_reno_up_to_lwnd() {
     assert_eq!(large.cwnd(), MSS * 21);
 }
 
-/// spec/congestion-control sections 0.1, 6.2: an SCE scales the window in bytes, for less than a segment at 50, and
-/// leaves the credit; a CE is answered by whole segments, and alternative backoff (RFC 8511) by its own factor.
+/// spec/congestion-control sections 0.1, 6.2: an SCE scales the window in bytes (by less than a segment at 50) and
+/// leaves the credit; a CE is answered in whole segments, and alternative backoff (RFC 8511) by its own factor.
 #[test]
 fn sce_scale_bytes_and_ce_segments() {
     let response = Arc::new(MdsParams::default());
@@ -285,7 +285,8 @@ fn byte_counting_is_careful_after_a_timeout() {
     assert_eq!(flow.cwnd(), MSS * 5, "everything in flight is acknowledged");
 }
 
-/// RFC 3168 section 6.1.2: CE in slow start halves, and ends it; in the style of the document it only ends it.
+/// RFC 3168 section 6.1.2: CE in slow start halves the window and ends slow start; in the style of the document it only
+/// ends it.
 #[test]
 fn ce_in_slow_start_is_answered() {
     let mut flow = slow_start(SlowStartGrowth::Linux, 2);

@@ -57,7 +57,7 @@ impl Path {
         Path { cc, rtt, now: Time::ZERO, una: Seq::FIRST_DATA, answered: None }
     }
 
-    /// One segment more arrives, or is lost.
+    /// One more segment arrives, or is lost.
     fn segment(&mut self, lost: bool) {
         let cwnd = self.cc.cwnd();
         self.now += Duration::from_nanos_f64(self.rtt.as_nanos_f64() * MSS.as_f64() / cwnd.as_f64());

@@ -127,7 +127,7 @@ fn ties(rows: &[Row]) -> Vec<usize> {
     (0..rows.len() - 1).filter(|&i| rows[i + 1].arrived_ns == rows[i].at_ns).collect()
 }
 
-/// Replays the trace. At the dequeues `first` the arrival of the same nanosecond comes first, else the
+/// Replays the trace. At the dequeues in `first`, the arrival in the same nanosecond comes first; at all others the
 /// dequeue does.
 fn replay(trace: &Trace, config: &QueueSpec, first: &[usize]) -> Result<Decided, String> {
     let mut bench = Bench::new(config, Limit::Unlimited);
