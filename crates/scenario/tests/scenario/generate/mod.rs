@@ -117,7 +117,7 @@ impl Draft {
         writeln!(self.text, "{key} = \"{value}\"").expect("memory is enough");
     }
 
-    /// A key with a number or a truth value.
+    /// A key with a number, `true` or `false`.
     fn bare(&mut self, key: &str, value: impl Display) {
         writeln!(self.text, "{key} = {value}").expect("memory is enough");
     }
