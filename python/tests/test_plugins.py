@@ -1,4 +1,6 @@
-"""Controllers written in Python: the example, what a class hears and answers, what is refused, and how failures end."""
+"""Controllers written in Python: the example, what a class is told and answers, what is refused, and how failures
+end.
+"""
 
 import json
 from collections import Counter
@@ -97,7 +99,9 @@ def test_the_example_runs_in_every_experiment(scenario: wt.Scenario) -> None:
 
 
 def test_the_example_is_short_and_does_what_it_says() -> None:
-    """40 lines; alone it keeps the queueing delay near its target, where Reno fills the queue of one bdp, 40 ms."""
+    """The example has 40 lines. Alone it keeps the queueing delay near its target, while Reno fills the queue of one
+    bdp, 40 ms.
+    """
     assert len((EXAMPLE / "delay_aimd.py").read_text(encoding="utf-8").splitlines()) <= 40
     window = [{"name": "steady", "from": "10 s", "to": "30 s"}]
     delays = [
@@ -238,7 +242,7 @@ def test_each_flow_has_a_random_stream_of_its_own() -> None:
 
 
 class TestMessages:
-    """A registered controller is in the same messages as windtunnel's own."""
+    """Messages name a registered controller in the same way as windtunnel's own."""
 
     @pytest.mark.parametrize(
         ("cc", "message"),
@@ -423,7 +427,8 @@ def test_on_the_command_line(tmp_path: Path, cli: Cli) -> None:
 
 
 def test_in_a_suite_on_the_command_line(tmp_path: Path, cli: Cli) -> None:
-    """A document's experiment with another controller: terminal, page and rows.json name foreign code and changes.
+    """A document's experiment can run with another controller; terminal, page and rows.json name the foreign code and
+    the changes.
 
     A change that no scenario can take is refused before any run.
     """

@@ -376,7 +376,7 @@ def test_runs_without_points_or_anything(tmp_path: Path) -> None:
 
 
 def test_a_run_with_losses(lossy: RunResult, tmp_path: Path) -> None:
-    """Drops are not called marks, and flows without a window have no line; each chart draws."""
+    """Drops are not called marks, flows without a window have no line, and each chart is drawn."""
     write_report(lossy, tmp_path / "x.html")
     seen = drive(
         tmp_path / "x.html",

@@ -87,7 +87,9 @@ def test_quantiles_are_values_that_occurred() -> None:
 
 
 def test_settings_are_shell_assignments() -> None:
-    """The guest sources them: a discipline's parameters stay one word; a flow ends with the run."""
+    """The guest's shell sources these variables: a discipline's parameters stay one word, and a flow ends with the
+    run.
+    """
     flows = (VirtualFlow("cubic"), VirtualFlow("dctcp", 0.5, 3, "dctcp"))
     text = VirtualRun("x", "pie limit 20000", flows, duration_s=30, rtt_ms=2.5).settings(Path("/tools"))
     values = dict(word.split("=", 1) for word in shlex.split(text))
