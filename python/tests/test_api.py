@@ -151,7 +151,7 @@ def test_progress_is_told_and_can_stop() -> None:
 
 
 def test_public_names() -> None:
-    """The package offers everything that it names, and nothing else."""
+    """The package exports every name that it lists, and nothing else."""
     assert set(wt.__all__) <= set(dir(wt))
     for name in wt.__all__:
         assert getattr(wt, name) is not None

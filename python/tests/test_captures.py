@@ -22,8 +22,8 @@ pytestmark = needs_tshark
 
 Mask = npt.NDArray[np.bool_]
 
-#: Expert information by how its message begins. Each case names the remarks that it may show; no others may come. Two
-#: need an explanation: tshark takes a retransmission that follows new data within the handshake's round trip for an
+#: Expert information, by the start of its message. Each case names the remarks that it may show; no others may appear.
+#: Two need an explanation: tshark takes a retransmission that follows new data within the handshake's round trip for an
 #: ``out-of-order`` segment, even in a capture at the sender, which reorders nothing; and it warns about D-SACK, by
 #: which a receiver reports that something arrived twice.
 HANDSHAKE = {"Connection establish"}

@@ -135,7 +135,7 @@ def test_run_writes_the_folder(cli: Cli, scenario: Path, tmp_path: Path) -> None
     """Without options, the result is in results/<name>; stdout has the main numbers and names the report."""
     done = cli("run", scenario.name)
     assert done.returncode == 0, done.stderr
-    assert done.stderr == ""  # no progress bar where there is no terminal
+    assert done.stderr == ""  # without a terminal there is no progress bar
     assert "results/two/report.html" in done.stdout
     assert all(len(line) <= 100 for line in done.stdout.splitlines())
     folder = tmp_path / "results" / "two"

@@ -35,7 +35,7 @@ def files(folder: Path) -> set[str]:
 
 
 def test_contract(result: RunResult, tmp_path: Path) -> None:
-    """The folder has the files and keys that the design's section 7 promises."""
+    """The folder has the files and keys that section 7 of the design promises."""
     assert save(result, tmp_path / "deep" / "run") == tmp_path / "deep" / "run"
     assert files(tmp_path / "deep" / "run") == FILES
     document = json.loads((tmp_path / "deep" / "run" / "summary.json").read_text(encoding="utf-8"))

@@ -143,7 +143,9 @@ def test_the_bottleneck() -> None:
 
 
 def test_segments_as_bytes() -> None:
-    """A built packet can be parsed, and its checksums are right: the sum over the covered bytes is zero (RFC 1071)."""
+    """A packet that was built can be parsed, and its checksums are right: the sum over the covered bytes is zero (RFC
+    1071).
+    """
     segment = Segment(5001, 40000, 7, 9, SYN | ACK, mss=1460, scale=14, sack_permitted=True, timestamps=(3, 4))
     segment.sack = ((10, 20), (30, 40))
     packet = build(segment, "10.0.0.1", "10.0.0.2")

@@ -156,7 +156,7 @@ def test_colours_of_the_queue(marks: View) -> None:
 
 
 def test_spikes_are_told_apart() -> None:
-    """Three spikes of known height; two humps less than a second apart are one."""
+    """There are three spikes of known height; two humps less than a second apart count as one."""
     time = np.arange(0, 30, 0.01)
     value = sum(h * np.exp(-(((time - t) / 0.1) ** 2)) for t, h in ((5, 10), (5.5, 8), (15, 20), (25, 6)))
     tables = {"sojourn_points": {"time_s": time, "ms": value, "empty": np.zeros(len(time), dtype=bool)}}
@@ -311,7 +311,7 @@ def test_only_axes_chosen_by_hand_have_no_method() -> None:
 
 
 def all_methods() -> list[str]:
-    """Every method that the data names."""
+    """The names of all methods that the data uses."""
     listed = [f.method for f in read_features() if f.method and f.panel != "curve"]
     listed += [r["method"] for r in table("tables/table7.csv") + table("tables/table1.csv")]
     for claim in toml("claims.toml")["claim"]:
@@ -451,7 +451,9 @@ def test_a_figure_is_reproduced(tmp_path: Path) -> None:
 
 
 def test_a_failed_run_is_shown_and_does_not_stop_the_others(tmp_path: Path) -> None:
-    """A scenario that the core refuses: exit code 1, its rows outside, the message shown, the folder complete."""
+    """If the core refuses a scenario, the exit code is 1, its rows are outside, the message is shown, and the folder is
+    complete.
+    """
     from windtunnel.papers.reproduction import run_suite
 
     suite = mds.suite(quick=False)

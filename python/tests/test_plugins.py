@@ -46,7 +46,7 @@ def dumbbell(cc: Any, *, rate: str = "20 Mbps", limit: str = "1 bdp", **more: An
 @pytest.fixture(scope="module", autouse=True)
 def example() -> None:
     wt.load_plugin(EXAMPLE / "delay_aimd.py")
-    wt.load_plugin(EXAMPLE / "delay_aimd.py")  # a second time is no second registration
+    wt.load_plugin(EXAMPLE / "delay_aimd.py")  # loading it twice registers it once
 
 
 GRAPH = """
@@ -214,7 +214,8 @@ def test_what_a_class_hears() -> None:
     assert 20 < heard["round"] < heard["ack"]
     segments = result.tables["cc"]["segments"]
     assert len(segments) == 50
-    # One bdp, the queue and the packet in transmission, and the quarter that a round trip adds before a loss is heard.
+    # One bdp, the queue and the packet in transmission, and the quarter that a round trip adds before the controller is
+    # told of a loss.
     assert 10 < segments.min() < segments.max() < 1.25 * (67 + 20 + 1)
     mss, iw, random = seen["flow"]
     assert (mss, iw) == (1448, 10)
@@ -373,7 +374,7 @@ class TestFailures:
         with pytest.raises(ZeroDivisionError, match=method) as raised:
             dumbbell("test-failing").run()
         assert raised.traceback[-1].name == "fails"
-        # The next run knows nothing of it.
+        # The failure has no effect on the next run.
         assert dumbbell("delay-aimd", duration="1 s").run().flows[0]["rtos"] == 0
 
     def test_an_answer_of_another_type_stops_the_run(self) -> None:

@@ -30,7 +30,7 @@ _SUMMARY = "summary.json"
 
 
 def is_result(folder: Path) -> bool:
-    """Whether a folder was written by :func:`save`, of whichever version, and even if its tables are damaged."""
+    """Whether a folder was written by :func:`save`, in any version, even if its tables are damaged."""
     from windtunnel.contract import is_summary
 
     file = folder / _SUMMARY

@@ -91,8 +91,8 @@ fn reno_halves_to_whole_segments_and_loses_its_credit() {
     }
 }
 
-/// spec/congestion-control section 3.2: without loss from 50 to 100 takes 50 round trips, in which 3/8 100^2 = 3750
-/// segments are acknowledged (the sum of 50 ... 99 is 3725, half a segment of W per round trip less).
+/// spec/congestion-control section 3.2: without loss, growing from 50 to 100 takes 50 round trips, in which 3/8 100^2 =
+/// 3750 segments are acknowledged (the sum of 50 ... 99 is 3725, half a segment of W per round trip less).
 #[test]
 fn renos_sawtooth() {
     let mut flow = flow(reno(), 100);
@@ -140,7 +140,7 @@ fn per_ack_growth_counts_acks() {
         // 144.8 + 1448^2 / 14624 = 144.8 + 143.37
         assert_eq!(flow.cwnd(), MSS * 10 + Bytes::new(288));
     }
-    // W^2 grows by two with each ACK: 10 to 20 takes (400 - 100) / 2 ACKs, less the 1/W^2 terms of about ln 2.
+    // W^2 grows by two with each ACK: from 10 to 20 takes (400 - 100) / 2 ACKs, less the 1/W^2 terms of about ln 2.
     let mut flow = flow(per_ack(), 10);
     let mut acks = 0;
     while flow.segments() < 20.0 {
@@ -200,7 +200,8 @@ fn scalable_recovers_in_thirteen_round_trips() {
     }
 }
 
-/// Kelly 2003: up to lwnd, 16 segments, Scalable is Reno: 1/W with each ACK, and half; above, 1/100 and an eighth.
+/// Kelly 2003: up to lwnd, 16 segments, Scalable is Reno: it grows by 1/W with each ACK and halves on a loss; above, it
+/// grows by 1/100 and gives up an eighth.
 #[test]
 fn kellys_scalable_is_reno_up_to_lwnd() {
     let mut small = flow(scalable(ScalableVariant::Paper), 16);

@@ -117,8 +117,8 @@ fn one_packet_is_no_queue() {
     assert!(marked.count() > 100);
 }
 
-/// One packet below the target ends the dropping state, and the interval starts again; within 16 intervals the next episode
-/// starts with the frequency that the last one had gained, and later with the lowest.
+/// One packet below the target ends the dropping state, and the interval starts again. If the next episode starts
+/// within 16 intervals, it starts with the frequency that the last one had reached, and otherwise with the lowest.
 #[test]
 fn episodes() {
     for (pause_ms, again) in [(500, true), (2_000, false)] {

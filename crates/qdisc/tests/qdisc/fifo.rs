@@ -246,7 +246,7 @@ fn overload() {
 }
 
 /// Head drop spares the packet that has been chosen: the one behind it makes room, and the chosen one is served. If
-/// there is no other, it is the arriving packet that is lost.
+/// there is no other, the arriving packet is lost.
 #[test]
 fn head_drop_spares_the_chosen() {
     let mut bench = lossy(true, Limit::Packets(2));

@@ -30,7 +30,7 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// Mostly up to milliseconds, now and then idle spells of seconds.
+/// Mostly up to milliseconds, with occasional idle spells of seconds.
 fn gap() -> impl Strategy<Value = u64> {
     prop_oneof![4 => Just(0_u64), 10 => 0_u64..20_000, 10 => 0_u64..3_000_000, 1 => 0_u64..20_000_000_000]
 }

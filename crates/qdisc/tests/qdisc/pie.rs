@@ -325,7 +325,8 @@ fn tail_drop_resets_accu() {
         delay(&mut bench, 490, 260);
         bench.run_timers(500 * MS);
         near(probed(&bench, "p"), 0.02);
-        // One packet stayed. The first one that arrives finds less than 2 MTU, the other three are counted.
+        // One packet stayed. The first packet to arrive finds less than 2 MTU in the queue; the other three are
+        // counted.
         for _ in 0..4 {
             bench.arrive(501 * MS, Kind::NotEct);
         }

@@ -201,8 +201,8 @@ fn gaps_are_uniform() {
     assert!((chi_square - 99.0).abs() < 4.0 * 14.07, "{chi_square}");
 }
 
-/// At any average of the band: all gaps are at most ceil(1/p), and the frequency of signals is that of uniform gaps,
-/// one in (k (k + 1) / 2 + (x - k) (k + 1)) / x packets with x = 1/p and k its whole part.
+/// At any average within the band, all gaps are at most ceil(1/p), and the frequency of signals is that of uniform
+/// gaps, one in (k (k + 1) / 2 + (x - k) (k + 1)) / x packets with x = 1/p and k its whole part.
 #[test]
 fn frequency_follows_the_average() {
     for packets in [22, 25, 33, 50, 59] {

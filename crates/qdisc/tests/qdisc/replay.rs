@@ -3,10 +3,10 @@
 //! The arrivals are those of the trace: a packet arrived at its dequeue minus its sojourn time. Then the
 //! mark, the accumulator and both oscillators must be those of the trace at every dequeue, as integers.
 //!
-//! A trace leaves only one thing open: whether a packet that arrives in the nanosecond of a dequeue
-//! came before or after it. This matters only if it is the next packet to leave, because then it decides
-//! whether the dequeue left the queue empty. There are few such ties (seven in all traces); one order of each
-//! of them must reproduce the trace, and every combination of orders is tried.
+//! A trace leaves one thing open: whether a packet that arrives in the nanosecond of a dequeue came before or after it.
+//! This matters only if it is the next packet to leave, because then it decides whether the dequeue left the queue
+//! empty. There are few such ties (seven in all traces); one order of each of them must reproduce the trace, and every
+//! combination of orders is tried.
 //!
 //! A run ends with packets in the queue, and a trace does not have their arrivals: the state after its very
 //! last dequeue, which depends on the next packet, is not compared.

@@ -29,7 +29,7 @@ use traffic::Traffic;
 /// Events that a core handles in a second: rough, as the bench's works handle between half and twice as many.
 const EVENTS_PER_SECOND: f64 = 15e6;
 
-/// ACKs that a controller written in Python hears in a second: that of the bench.
+/// ACKs that a controller written in Python handles in a second: the number of the bench's controller.
 const FOREIGN_ACKS_PER_SECOND: f64 = 3e5;
 
 /// How certain a number is.

@@ -15,7 +15,7 @@ use super::traffic::{LinkTraffic, Traffic, whole};
 use super::{Certainty, Part};
 use crate::model::{FlowGroup, Link, Scenario};
 
-/// Numbers of the state of a band of a fair queue, of which none exists before the run.
+/// The assumed number of state values of a fair queue's band, because no band exists before the run.
 const NUMBERS_OF_A_BAND: usize = 5;
 
 /// A span of the spacing has a first value and at most two extremes; most extremes are on the way to the next value.

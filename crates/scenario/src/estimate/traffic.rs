@@ -97,7 +97,7 @@ impl Traffic {
         Packets { data: sum(|group| group.sent), replies: sum(|group| group.replies), events: self.events }
     }
 
-    /// Packets that senders hear.
+    /// Packets that senders receive.
     pub(super) fn acks(&self) -> f64 {
         self.groups.iter().map(|group| group.replies).sum()
     }

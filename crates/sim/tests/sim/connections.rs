@@ -84,9 +84,9 @@ fn timers_cost_little() {
     assert!(packets > 24_900 && timers <= 625 + 15, "{timers} besides those of {packets} segments");
 }
 
-/// Before congestion control: 20 senders with a window of 16 segments of 512 bytes and a queue of 60. The timer
-/// retransmits segments that still wait, so that the link is busy with copies (RFC 896): much less arrives than with
-/// Reno on the same path.
+/// TCP from before congestion control: 20 senders with a window of 16 segments of 512 bytes and a queue of 60. The
+/// timer retransmits segments that still wait, so that the link is busy with copies (RFC 896): much less arrives than
+/// with Reno on the same path.
 #[test]
 fn congestion_collapses() {
     let goodput = |transport: fn() -> Transport| {

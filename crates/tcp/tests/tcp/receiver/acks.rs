@@ -179,8 +179,8 @@ fn compression_of_sacks() {
     let acks = bench.take();
     let first: Vec<u64> = acks.iter().take(3).map(|ack| ack.blocks[0].1).collect();
     assert_eq!(first, [18, 19, 20].map(|n| 1 + n * MSS));
-    // From the fourth on, each ACK's timer begins with a segment and ends 1 ms later, before or with the tenth after
-    // it.
+    // From the fourth on, the timer of each ACK starts with a segment and ends 1 ms later, before or with the tenth
+    // segment after it.
     assert!(acks[3..].windows(2).all(|pair| pair[1].at - pair[0].at >= ms(1)));
     assert!((18..=21).contains(&acks[3..].len()), "197 segments of 19.7 ms: {}", acks.len() - 3);
     assert!(bench.receiver.stats().compressed_acks > 170);

@@ -57,8 +57,8 @@ fn writes_as_linux() {
     assert_eq!(writes(&mut lab, 300)[..linux.len()], linux);
 }
 
-/// 64 KiB: 29 segments of 2280 bytes, of which ten at a time are written, for ever; cwnd stops at twice what is used
-/// (the growth gate), and the buffer is the limit.
+/// 64 KiB hold 29 segments of 2280 bytes, and the application always writes ten at a time; cwnd stops at twice what is
+/// used (the growth gate), and the buffer is the limit.
 #[test]
 fn a_full_buffer_limits() {
     let mut lab = buffered(65_536, true);

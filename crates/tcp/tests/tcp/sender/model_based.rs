@@ -253,7 +253,7 @@ fn the_send_quantum_is_the_controllers() {
     }
 }
 
-/// While the controller rests it says that its samples are no test of the path: the samples of segments sent then, and
+/// While the controller rests, it says that its samples do not test the path: the samples of segments sent then, and
 /// all samples until what was in flight is delivered, are marked; others are not.
 #[test]
 fn a_resting_controllers_samples_are_marked() {
