@@ -1,7 +1,8 @@
-"""Renews the seeds after ``make fuzz-parsers``: the smallest inputs of ``fuzz/corpus`` that reach as much as all do.
+"""Renews the seeds after ``make fuzz-parsers``: the smallest inputs of ``fuzz/corpus`` that together reach as much code
+as all of them.
 
-libFuzzer covers the corpus with as few inputs as it can; of each target the shortest are kept, as many as a repository
-can carry.
+libFuzzer covers the corpus with as few inputs as it can; for each target the shortest are kept, up to a size that suits
+a repository.
 """
 
 import subprocess
@@ -9,14 +10,14 @@ import tempfile
 from pathlib import Path
 
 FUZZ = Path(__file__).parent
-#: Bytes of all seeds of a target, and how many.
+#: The limits of a target's seeds: their bytes together, and their number.
 MOST_BYTES, MOST_SEEDS = 60_000, 250
 #: libFuzzer names an input after its SHA-1; seeds with other names were written by hand, and stay.
 NAME_LENGTH = 40
 
 
 def main() -> None:
-    """Cover, sort, keep."""
+    """Cover the corpus, sort the inputs, keep the shortest."""
     for target in ("scenario", "setting", "trace"):
         corpus, seeds = FUZZ / "corpus" / target, FUZZ / "seeds" / target
         with tempfile.TemporaryDirectory() as name:

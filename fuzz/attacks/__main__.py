@@ -11,7 +11,7 @@ ATTACKS = {attack.name: attack for attack in (files.ATTACK, commands.ATTACK, kil
 
 
 def main() -> int:
-    """Attack as the command line says; 1 if a case failed."""
+    """Run the attack that the command line names; returns 1 if a case failed."""
     parser = argparse.ArgumentParser(prog="python -m fuzz.attacks", description=sys.modules["fuzz.attacks"].__doc__)
     parser.add_argument("kind", choices=ATTACKS)
     parser.add_argument("--seconds", type=float, default=60)

@@ -1,4 +1,4 @@
-"""A search for cases that fail, within bounds of time or number."""
+"""A search for failing cases, limited in time or number."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ STDOUTS = ("a pipe", "a pipe", "a pipe", "closed", "full", "a broken pipe")
 
 
 def arguments(stream: random.Random) -> list[str]:
-    """A command line: mostly known options, now and then nonsense."""
+    """A random command line: mostly known options, sometimes nonsense."""
     command, options = stream.choice(COMMANDS)
     words = list(command)
     for _ in range(stream.randrange(4)):

@@ -1,4 +1,4 @@
-"""Hostile files: valid scenarios, traces and result folders with a few random changes, before every command."""
+"""Hostile files: valid scenarios, traces and result folders with a few random changes, given to every command."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fuzz.attacks import samples
 from fuzz.attacks.campaign import Attack
 from fuzz.attacks.program import judge, run
 
-#: Bytes that mean something to one of the readers, or to a terminal.
+#: Bytes that mean something to one of the readers or to a terminal.
 PIECES = [
     b"\x00",
     b"\xff",
@@ -42,7 +42,7 @@ PIECES += [
     b" " * 5000,
 ]
 
-#: Values that a JSON document may hold where it should hold others.
+#: JSON values that may stand in the place of the expected ones.
 VALUES: list[Any] = [None, True, 0, -1, 1e308, 2**70, "", "x\x1b[2Jx", "\ud800", [], {}, [[]], {"a": {}}]
 
 READERS = (
@@ -57,7 +57,7 @@ READERS = (
 
 
 def change(data: bytes, stream: random.Random) -> bytes:
-    """One to eight changes of bytes."""
+    """Makes one to eight changes of bytes."""
     changed = bytearray(data)
     for _ in range(stream.randint(1, 8)):
         at, to = sorted(stream.randint(0, len(changed)) for _ in range(2))
@@ -78,7 +78,7 @@ def change(data: bytes, stream: random.Random) -> bytes:
 
 
 def change_json(document: Any, stream: random.Random) -> Any:
-    """One value somewhere becomes another, or goes."""
+    """Replaces or removes one value somewhere."""
     if isinstance(document, dict) and document and stream.random() < 0.9:
         key = stream.choice(sorted(document))
         if stream.random() < 0.2:

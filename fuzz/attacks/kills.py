@@ -1,4 +1,4 @@
-"""Kills at random moments: a result is whole or not there, and the next run removes what the last one left."""
+"""Kills at random moments: a result is complete or absent, and the next run removes what the last one left."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from fuzz.attacks import samples
 from fuzz.attacks.campaign import Attack
 from fuzz.attacks.program import PROGRAM, Fault, environment, judge, leftovers, run
 
-#: Signals that the program hears: it cleans up at once, and says so by its exit code.
+#: Signals that the program handles: it cleans up at once, and its exit code says so.
 HEARD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SIGNALS = (*HEARD, signal.SIGKILL)
 
-#: A run with its figures takes less, unless the machine is busy.
+#: A run with its figures takes less time than this, unless the machine is busy.
 LATEST_S = 4.0
 
 
@@ -52,7 +52,7 @@ def kill(stream: random.Random, folder: Path, signals: tuple[signal.Signals, ...
     how = f"{number.name} at {delay:.3f} s: exit code {process.returncode}: {said.decode(errors='replace')[-1000:]}"
     if process.returncode not in (0, -number, 128 + number):
         raise Fault(f"an exit code that says something else: {how}")
-    # Before the program is ready to hear a signal there is nothing to clean up, nor anything to say.
+    # Before the program can handle a signal there is nothing to clean up, and nothing to report.
     if process.returncode == 128 + number and b"Traceback" in said:
         raise Fault(f"shows its inside: {how}")
     if number in HEARD and (left := leftovers(folder)):
@@ -62,7 +62,7 @@ def kill(stream: random.Random, folder: Path, signals: tuple[signal.Signals, ...
 
 
 def _hear() -> None:
-    """As from a terminal: a shell starts what runs in the background with some signals ignored."""
+    """Restores the signals to what they are on a terminal: a shell starts background jobs with some of them ignored."""
     for number in HEARD:
         signal.signal(number, signal.SIG_DFL)
 

@@ -1,4 +1,4 @@
-"""Runs ``windtunnel`` as a user does, and judges what it did whatever it was given."""
+"""Runs ``windtunnel`` as a user does, and checks what must hold for any input."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pathlib import Path
 
 #: The interpreter that runs the attacks also runs the program.
 PROGRAM = (sys.executable, "-m", "windtunnel")
-#: No command of an attack takes longer, unless it hangs.
+#: No command of an attack takes longer than this, unless it hangs.
 LONGEST_S = 120
 
-#: What no user should ever see: the inside of the program, or a terminal that obeys a file.
+#: What no user should ever see: internals of the program, or a terminal that obeys a file.
 INSIDES = re.compile(
     r"Traceback \(most recent|panicked at|RUST_BACKTRACE|Exception ignored|Segmentation fault|Warning:"
 )
@@ -37,7 +37,7 @@ class Done:
 
 
 def environment(**changes: str | None) -> dict[str, str]:
-    """That of a plain shell, with changes; ``None`` takes a variable away."""
+    """The environment of a plain shell, with changes; ``None`` removes a variable."""
     kept = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES", "FORCE_COLOR", "TERM")}
     plain = {**kept, "TERM": "dumb", "PYTHONDONTWRITEBYTECODE": "1"}
     return {k: v for k, v in {**plain, **changes}.items() if v is not None}
@@ -71,7 +71,7 @@ def run(
 
 
 def judge(done: Done, folder: Path) -> None:
-    """What holds for every command. Raises Fault."""
+    """Check what must hold for every command. Raises Fault."""
     said = f"{done.command}: exit code {done.code}:\n{done.out[-500:]}{done.err[-2000:]}"
     if done.code not in (0, 1, 2):
         raise Fault(f"an exit code that is not promised: {said}")
@@ -86,7 +86,7 @@ def judge(done: Done, folder: Path) -> None:
 
 
 def leftovers(folder: Path) -> list[str]:
-    """What is left of writing that did not end."""
+    """Files left behind by writes that did not finish."""
     return sorted(
         str(path.relative_to(folder)) for path in folder.rglob(".*") if re.search(r"\.(partial|replaced)", path.name)
     )

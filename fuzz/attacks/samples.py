@@ -1,4 +1,4 @@
-"""What the attacks start from: a valid scenario, a trace, and the folder of a run."""
+"""The files from which the attacks start: a valid scenario, a trace, and the folder of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-//! A scenario file: it is a scenario that reads back as itself, or there is a message that points into it.
+//! A scenario file: either it is a scenario that reads back as itself, or a message points into the text.
 #![no_main]
 
 #[path = "../../crates/scenario/tests/scenario/mutate.rs"]

@@ -1,4 +1,4 @@
-//! A `--set KEY=VALUE`: the same for a valid scenario with one change.
+//! A `--set KEY=VALUE`: the same check for a valid scenario with one change.
 #![no_main]
 
 #[path = "../../crates/scenario/tests/scenario/mutate.rs"]

@@ -1,4 +1,4 @@
-//! A trace of transmission opportunities: it can be used, or there is a message that names a line.
+//! A trace of transmission opportunities: either it can be used, or a message names a line.
 #![no_main]
 
 use windtunnel_sim::parse_mahimahi;

@@ -14,7 +14,7 @@ import pytest
 
 from windtunnel import RunResult, Scenario
 
-# A shell starts its background jobs with SIGINT ignored, and so would be the command lines that the tests interrupt.
+# A shell starts its background jobs with SIGINT ignored; the command lines that the tests interrupt would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 #: Arguments of the interpreter that start the command line.
@@ -50,7 +50,7 @@ Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 def environment() -> dict[str, str]:
-    """As in a plain shell: the width and colours of the terminal that runs the tests have no effect."""
+    """The environment of a plain shell: the width and colours of the terminal that runs the tests have no effect."""
     kept = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES", "FORCE_COLOR", "TERM")}
     return {**kept, "TERM": "dumb", "PYTHONDONTWRITEBYTECODE": "1"}
 

@@ -1,4 +1,4 @@
-"""Reference runs of an independent simulator as scenarios of ours, and their traces as rows."""
+"""Reference runs of an independent simulator as windtunnel scenarios, and their traces as rows."""
 
 import csv
 import gzip

@@ -48,7 +48,7 @@ class BodyReader(HTMLParser):
 
 
 def drive(page: Path, driver: str, *, size: str = "1400,1000", virtual_time: bool = True) -> Any:
-    """Open a page, run a driver in it and return what it left; skips where there is no Chromium.
+    """Open a page, run a driver in it and return the result that it left; skips the test if there is no Chromium.
 
     With ``virtual_time`` timers fire at once, so that a driver may wait; without it, the page's clock is real, and the
     driver has to finish before the load event.

@@ -1,4 +1,5 @@
-"""A table ``packets`` written by hand: what a run records of three flows through one queue, as far as captures show it.
+"""A table ``packets`` written by hand: what a run would record of three flows through one queue, as far as captures
+show it.
 
 Flow 0 is CUBIC with RFC 3168 ECN: its third segment is dropped and, after three duplicate ACKs with SACK blocks, sent
 again; the sixth is marked CE. Flow 1 negotiates MDS: its second segment is marked SCE, and the ACK says so. Flow 2 is

@@ -45,7 +45,9 @@ def test_runs_are_reproducible(result: wt.RunResult) -> None:
 
 
 def test_what_a_flow_does_not_have_is_null() -> None:
-    """Datagrams have no window and no recovery, short connections no single window. Transfers are in their classes."""
+    """Datagrams have no window and no recovery, short connections no single window. Transfers are counted in their
+    classes.
+    """
     flows = [
         {"name": "web", "cc": "reno", "rtt": "20 ms", "app": {"kind": "poisson", "load": "2 Mbit/s"}},
         {"name": "cbr", "rtt": "20 ms", "app": {"kind": "cbr", "rate": "1 Mbit/s"}},
@@ -71,7 +73,7 @@ def test_what_a_flow_does_not_have_is_null() -> None:
 
 
 def test_another_scenario_has_another_digest(result: wt.RunResult) -> None:
-    """Different runs have different digests: one that never changed would pass the test above."""
+    """Different runs have different digests: a constant digest would pass the test above."""
     assert built(bottleneck={"rate": "21 Mbps", "queue": {"kind": "deltim"}}).run().digest != result.digest
 
 
@@ -124,7 +126,7 @@ def test_tables_are_arrow_without_copy(result: wt.RunResult) -> None:
 
 
 def test_summary_and_meta(result: wt.RunResult) -> None:
-    """Summary by flow, queue and window; how the run went in meta."""
+    """The summary is by flow, queue and window; ``meta`` says how the run went."""
     assert [f["name"] for f in result.flows] == ["reno", "mds"]
     assert len(result.queues) == 1
     assert result.windows[0]["from_s"] == 2
@@ -134,7 +136,7 @@ def test_summary_and_meta(result: wt.RunResult) -> None:
 
 
 def test_progress_is_told_and_can_stop() -> None:
-    """The shares ascend to the end; returning False stops the run with KeyboardInterrupt."""
+    """The shares passed to ``progress`` ascend to the end; returning False stops the run with KeyboardInterrupt."""
     shares: list[float] = []
 
     def note(share: float) -> bool:
@@ -149,7 +151,7 @@ def test_progress_is_told_and_can_stop() -> None:
 
 
 def test_public_names() -> None:
-    """The package offers everything that it names, and nothing else."""
+    """The package exports every name that it lists, and nothing else."""
     assert set(wt.__all__) <= set(dir(wt))
     for name in wt.__all__:
         assert getattr(wt, name) is not None

@@ -1,4 +1,4 @@
-"""The attacks of ``make fuzz``, a few cases of each: hostile files, odd commands and environments, kills."""
+"""A few cases of each attack of ``make fuzz``: hostile files, odd commands and environments, kills."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from fuzz.attacks.program import Done, Fault, judge
 @pytest.mark.parametrize("attempt", files.KINDS, ids=lambda attempt: attempt.__name__)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_hostile_files(attempt: files.Attempt, seed: int, tmp_path: Path) -> None:
-    """Whatever is in a file: one message, nothing half-written, no traceback."""
+    """Whatever a file contains, there is one message, nothing half-written, and no traceback."""
     attempt(random.Random(seed), tmp_path)
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3, 4, 5, 19])
 def test_odd_commands(seed: int, tmp_path: Path) -> None:
-    """Whatever is typed, and wherever."""
+    """The same holds for any command line in any environment."""
     commands.attempt(random.Random(seed), tmp_path)
 
 
 @pytest.mark.parametrize("number", kills.SIGNALS, ids=lambda number: number.name)
 def test_kills(number: signal.Signals, tmp_path: Path) -> None:
-    """A run that is told to stop leaves nothing half-written; what a killed one left, the next one removes."""
+    """A run that is told to stop leaves nothing half-written; the next run removes what a killed run left."""
     kills.kill(random.Random(1), tmp_path, (number,))
 
 
 def test_changes_are_changes() -> None:
-    """Most changed files differ from what they were, and most changed documents are still JSON."""
+    """Most changed files differ from their originals, and most changed documents are still JSON."""
     stream = random.Random(1)
     data = samples.SCENARIO.encode()
     assert sum(files.change(data, stream) != data for _ in range(100)) > 95
@@ -55,13 +55,13 @@ def test_changes_are_changes() -> None:
     ],
 )
 def test_faults_are_seen(done: Done, said: str, tmp_path: Path) -> None:
-    """Each promise, broken: the attacks must notice."""
+    """The attacks notice each broken promise."""
     with pytest.raises(Fault, match=said):
         judge(done, tmp_path)
 
 
 def test_leftovers_are_seen(tmp_path: Path) -> None:
-    """What a run left that was killed; and a case that fails is kept, with its command."""
+    """The attacks notice what a killed run left; a failing case is kept, with its command."""
 
     def attempt(_: random.Random, folder: Path) -> None:
         (folder / ".run.x.partial").mkdir()

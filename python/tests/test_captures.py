@@ -1,4 +1,4 @@
-"""Captures of real runs as tshark reads them: what it reports for each run is what the simulator did."""
+"""Captures of real runs as tshark reads them: its report of each run must equal what the simulator did."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ pytestmark = needs_tshark
 
 Mask = npt.NDArray[np.bool_]
 
-#: Expert information by how its message begins. Each case names the remarks that it may show; no others may come. Two
-#: need an explanation: tshark takes a retransmission that follows new data within the handshake's round trip for an
-#: ``out-of-order`` segment, even in a capture at the sender, which reorders nothing; and it warns about D-SACK, with
-#: which a receiver reports that something came twice.
+#: Expert information, by the start of its message. Each case names the remarks that it may show; no others may appear.
+#: Two need an explanation: tshark takes a retransmission that follows new data within the handshake's round trip for an
+#: ``out-of-order`` segment, even in a capture at the sender, which reorders nothing; and it warns about D-SACK, by
+#: which a receiver reports that something arrived twice.
 HANDSHAKE = {"Connection establish"}
 LOSS = {"Duplicate ACK", "This frame is a (suspected) fast retransmission"}
 FINISH = {
@@ -37,7 +37,7 @@ AGAIN = "This frame is a (suspected) retransmission"
 EARLY = "This frame is a (suspected) out-of-order segment"
 TWICE = "D-SACK Sequence"
 
-#: What tshark calls segments if it has already seen a part of them.
+#: tshark's names for segments of which it has already seen a part.
 KINDS = ("retransmission", "fast_retransmission", "spurious_retransmission", "out_of_order")
 
 
@@ -118,7 +118,7 @@ CASES = {
     "lost SYN": Case(path(transfer("100 kB"), impair=losses(1, affects="all")), {AGAIN, *FINISH}),
     # 70 segments.
     "tail loss": Case(path(transfer("100 kB"), impair=losses(70)), {AGAIN, *FINISH}),
-    # The retransmission of segment 30 is the 71st one sent.
+    # The retransmission of segment 30 is the 71st segment sent.
     "lost retransmission": Case(
         path(transfer("300 kB"), impair=losses(30, 71)), {*LOSS, AGAIN, EARLY, UPDATE, *FINISH}
     ),
@@ -163,7 +163,7 @@ class Seen:
     rows: list[dict[str, str]]
 
     def flagged(self, *kinds: str) -> Mask:
-        """The packets that tshark gives one of these names."""
+        """The packets to which tshark gives one of these names."""
         return np.array([any(row[f"tcp.analysis.{kind}"] for kind in kinds) for row in self.rows])
 
     def numbers(self, name: str) -> list[int]:
@@ -214,7 +214,7 @@ def test_packets_are_well_formed(sender: Seen) -> None:
 
 
 def test_remarks_are_explained(sender: Seen) -> None:
-    """Each remark that a case explains comes, and no other remark."""
+    """Each remark that a case explains appears, and no other remark."""
     found = set()
     for row in sender.rows:
         severities, messages = row["_ws.expert.severity"].split("|"), row["_ws.expert.message"].split("|")
@@ -331,15 +331,15 @@ def test_receivers_see_what_came_late(receiver: Seen) -> None:
         length = table["payload"][mine] + (table["flags"][mine] & SYN != 0)
         highest = np.maximum.accumulate(table["seq"][mine] + length)
         late[mine[1:]] = table["seq"][mine[1:]] < highest[:-1]
-        # The answer to the SYN is the only one that is sent again.
+        # The answer to the SYN is the only ACK that is sent again.
         answers = np.flatnonzero((table["flow"] == flow) & (table["flags"] == SYN | ACK))
         late[answers[1:]] = True
     assert np.array_equal(receiver.flagged(*KINDS), late)
 
 
 def test_receivers_miss_what_was_lost(receiver: Seen) -> None:
-    """`Previous segment not captured` comes where the highest number jumps, and the segments it jumps over were dropped
-    or are late themselves (spec 18.1).
+    """`Previous segment not captured` appears where the highest number jumps; the segments in between were dropped or
+    are late themselves (spec 18.1).
     """
     table, everywhere = receiver.table, receiver.result.tables["packets"]
     gaps = np.zeros(len(receiver.rows), np.bool_)
@@ -361,7 +361,7 @@ def test_receivers_miss_what_was_lost(receiver: Seen) -> None:
 
 
 def test_cases_are_what_they_are_called() -> None:
-    """Each case contains what it is about."""
+    """Each case contains the events that it is meant to test."""
     flows = {name: run(name) for name in CASES}
     first = {name: result.flows[0] for name, result in flows.items()}
     assert flows["tail drop"].queues[0]["drops"]["full"] > 10
@@ -389,7 +389,7 @@ def test_ecn_counts(receiver: Seen) -> None:
     capable = accecn or mds or receiver.case is CASES["ECN"]
     seen = Counter(ecn[data].tolist())
     assert (seen[CE], seen[ECT1]) == (flow["ce_marks"], flow["sce_marks"])
-    # What is sent again is not ECN-capable.
+    # Retransmissions are not ECN-capable.
     again = data & table["retransmission"]
     assert seen[ECT0] == ((data & ~again).sum() - seen[CE] - seen[ECT1] if capable else 0)
     assert (seen[CE] > 2, seen[ECT1] > 50) == (capable, mds)
@@ -416,7 +416,7 @@ def test_accecn(ect: str, tmp_path: Path) -> None:
     options = tuple(f"tcp.options.acc_ecn.{name}" for name in ("ee0b", "eceb", "ee1b"))
     names = ("tcp.srcport", "tcp.flags", "tcp.flags.ace", "tcp.len", "ip.dsfield.ecn", "tcp.option_kind", *options)
     packets = [dict(zip(names, row, strict=True)) for row in tshark(file, *names)]
-    # What is missing here was lost on the way, and came again.
+    # What is missing here was lost on the way, and was sent again.
     explained = (*LOSS, AGAIN, EARLY, NOPS, *HANDSHAKE, "Previous segment(s) not captured")
     remarks = tshark(file, "_ws.expert.message", only=f"_ws.expert.severity != {COMMENT}")
     assert [text for (row,) in remarks for text in row.split("|") if not text.startswith(explained)] == []
@@ -426,7 +426,7 @@ def test_accecn(ect: str, tmp_path: Path) -> None:
     syn, answer, third = packets[:3]
     three = AE | CWR | ECE
     assert int(syn["tcp.flags"], 16) == SYN | three
-    # 010 on the SYN|ACK and on its ACK: the packet before it arrived Not-ECT.
+    # 010 on the SYN|ACK and on its ACK: the packet that each answers arrived as Not-ECT.
     assert int(answer["tcp.flags"], 16) == SYN | ACK | CWR
     assert int(third["tcp.flags"], 16) == ACK | CWR
     assert [answer[name] for name in options] == ["1", "0", "1"] == [third[name] for name in options]

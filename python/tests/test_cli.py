@@ -39,7 +39,9 @@ def png_size(path: Path) -> tuple[int, int]:
 
 
 def refused(done: subprocess.CompletedProcess[str], *fragments: str) -> None:
-    """Exit code 2, one message that holds the fragments, nothing on stdout, no traceback."""
+    """The command ends with exit code 2 and one message that contains the fragments; stdout is empty, and there is no
+    traceback.
+    """
     assert done.returncode == 2, done.stderr
     assert done.stdout == ""
     assert "Traceback" not in done.stderr
@@ -87,7 +89,9 @@ def shown(text: str) -> dict[str, dict[str, dict[str, str]]]:
 
 
 def test_run_shows_what_the_flows_did(cli: Cli, tmp_path: Path) -> None:
-    """Recovery, transfers and datagrams of a TCP with loss, as in the summary; no columns where nothing happened."""
+    """For a TCP with loss, the tables show recovery, transfers and datagrams as in the summary, and no columns where
+    nothing happened.
+    """
     (tmp_path / "mixed.toml").write_text(MIXED, encoding="utf-8")
     done = cli("run", "mixed.toml", "--no-figures")
     assert done.returncode == 0, done.stderr
@@ -118,7 +122,9 @@ def test_run_shows_what_the_flows_did(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_run_shows_no_recovery_without_loss(cli: Cli, scenario: Path) -> None:
-    """Loss-free endpoints: flows and queues, over the whole run and in the window, and their marks."""
+    """For loss-free endpoints, the tables show flows and queues with their marks, over the whole run and in the
+    window.
+    """
     tables = shown(cli("run", scenario.name, "--no-figures").stdout)
     assert list(tables) == ["flow", "queue"]
     assert {"SCE", "RTT ms"} <= set(tables["flow"]["mds"])
@@ -126,10 +132,10 @@ def test_run_shows_no_recovery_without_loss(cli: Cli, scenario: Path) -> None:
 
 
 def test_run_writes_the_folder(cli: Cli, scenario: Path, tmp_path: Path) -> None:
-    """Without options: results/<name>, and on stdout the main numbers and where the report is."""
+    """Without options, the result is in results/<name>; stdout has the main numbers and names the report."""
     done = cli("run", scenario.name)
     assert done.returncode == 0, done.stderr
-    assert done.stderr == ""  # no progress bar where there is no terminal
+    assert done.stderr == ""  # without a terminal there is no progress bar
     assert "results/two/report.html" in done.stdout
     assert all(len(line) <= 100 for line in done.stdout.splitlines())
     folder = tmp_path / "results" / "two"
@@ -138,7 +144,7 @@ def test_run_writes_the_folder(cli: Cli, scenario: Path, tmp_path: Path) -> None
 
 
 def test_run_from_python_and_command_line_agree(cli: Cli, scenario: Path, result: object) -> None:
-    """Equal digests, and equal tables to the bit."""
+    """Two runs give equal digests, and tables that are equal to the bit."""
     assert cli("run", scenario, "--out", "here", "--no-figures").returncode == 0
     written = load(scenario.parent / "here")
     again = Scenario.from_toml(SCENARIO).run()
@@ -174,7 +180,7 @@ def test_no_figures(cli: Cli, scenario: Path, tmp_path: Path) -> None:
 
 
 def test_existing_folder(cli: Cli, scenario: Path, tmp_path: Path) -> None:
-    """Refused before anything is simulated; --force replaces it."""
+    """An existing folder is refused before anything is simulated; --force replaces it."""
     assert cli("run", scenario, "--no-figures").returncode == 0
     before = snapshot(tmp_path)
     refused(cli("run", scenario), "results/two", "exists already", "--force")
@@ -187,7 +193,7 @@ def test_existing_folder(cli: Cli, scenario: Path, tmp_path: Path) -> None:
 
 
 def make(kind: str, folder: Path) -> str:
-    """A file that is no scenario; returns the path to type."""
+    """Make a file that is not a scenario; returns the path to type."""
     path = folder / "bad.toml"
     if kind == "missing":
         (folder / "reno-and-cubic.toml").write_text(SCENARIO, encoding="utf-8")
@@ -239,7 +245,7 @@ def test_wrong_files(cli: Cli, tmp_path: Path, command: str, kind: str, fragment
 
 
 def test_unreadable_file(cli: Cli, scenario: Path, tmp_path: Path) -> None:
-    """A file without read permission; for root, who may read everything, one that the kernel lets nobody read."""
+    """A file without read permission; for root, who may read everything, a file that the kernel lets nobody read."""
     scenario.chmod(0)
     if os.access(scenario, os.R_OK):
         name = "/proc/self/mem"
@@ -311,7 +317,7 @@ def test_wrong_settings(cli: Cli, scenario: Path, tmp_path: Path, setting: str, 
 
 
 def test_usage_errors(cli: Cli) -> None:
-    """A command or option that does not exist is wrong input, too."""
+    """A command or option that does not exist is also wrong input."""
     for arguments in (["fly"], ["run"], ["run", "x.toml", "--fast"], ["bench", "--repeat", "0"], ["plot"]):
         done = cli(*arguments)
         assert done.returncode == 2
@@ -348,12 +354,12 @@ def test_output_places(cli: Cli, scenario: Path, tmp_path: Path) -> None:
     ids=" ".join,
 )
 def test_names_that_no_file_can_have(cli: Cli, scenario: Path, command: tuple[str, ...]) -> None:
-    """Longer than any file system allows: a message, wherever a name is taken."""
+    """A name that is longer than any file system allows gets a message, wherever a name is accepted."""
     refused(cli(*(word.format("n" * 5000) for word in command)), "n" * 5000)
 
 
 def test_a_file_to_write_with_too_long_a_name(cli: Cli, folder: Path, tmp_path: Path) -> None:
-    """The same for files that are written at once."""
+    """The same holds for files that are written at once."""
     before = snapshot(tmp_path)
     refused(cli("plot", folder, "--out", f"{'n' * 300}.png"), "too long")
     refused(cli("export", folder, "--ss", "n" * 300), "too long")
@@ -405,7 +411,9 @@ def test_interrupted_run_leaves_nothing(tmp_path: Path, number: int, code: int, 
 
 
 def test_progress_on_a_terminal(tmp_path: Path) -> None:
-    """On a terminal there is a bar with a percentage and the time left; stdout stays clean for --json."""
+    """On a terminal there is a bar with a percentage and the remaining time; stdout contains nothing but the JSON with
+    --json.
+    """
     pty = pytest.importorskip("pty")
     (tmp_path / "long.toml").write_text(LONG, encoding="utf-8")
     ours, theirs = pty.openpty()
@@ -493,7 +501,7 @@ def folder(result: object, tmp_path: Path) -> Path:
 
 
 def test_plot(cli: Cli, folder: Path, tmp_path: Path) -> None:
-    """PNG and SVG, zoomed, in part; never over an existing file without --force."""
+    """PNG and SVG are drawn whole, zoomed and in part, and never replace an existing file without --force."""
     done = cli("plot", folder)
     assert (done.returncode, done.stdout, done.stderr) == (0, "done.png\n", "")
     whole = png_size(tmp_path / "done.png")
@@ -513,7 +521,7 @@ def test_plot(cli: Cli, folder: Path, tmp_path: Path) -> None:
 
 
 def test_export(cli: Cli, folder: Path, tmp_path: Path) -> None:
-    """Each format into its own folder."""
+    """Each format is written into a folder of its own."""
     done = cli("export", folder, "--csv", "c", "--parquet", "p", "--xplot", "x")
     assert (done.returncode, done.stdout, done.stderr) == (0, "c\np\nx\n", "")
     assert (tmp_path / "c" / "queues.csv").exists()
@@ -526,7 +534,9 @@ def test_export(cli: Cli, folder: Path, tmp_path: Path) -> None:
 
 
 def test_export_files(cli: Cli, folder: Path, tmp_path: Path) -> None:
-    """Other tools' files; never over an existing one without --force; a run without packets has no capture."""
+    """Other tools' files are written, and never replace an existing one without --force; a run without packets has no
+    capture.
+    """
     done = cli("export", folder, "--flent", "a.flent.gz", "--ss", "s.txt", "--flowgrind", "f.txt")
     assert (done.returncode, done.stdout, done.stderr) == (0, "a.flent.gz\ns.txt\nf.txt\n", "")
     assert (tmp_path / "s.txt").read_text(encoding="utf-8").startswith("# 0.010 s\nState ")
@@ -540,7 +550,7 @@ def test_export_files(cli: Cli, folder: Path, tmp_path: Path) -> None:
 
 
 def test_export_packets(cli: Cli, tmp_path: Path) -> None:
-    """The options of a capture reach its file: all points, raw IPv6, whole packets."""
+    """The options of a capture have their effect on its file: all points, raw IPv6, whole packets."""
     from packets import recorded
 
     from windtunnel.contract import COLUMNS, TABLES
@@ -601,7 +611,7 @@ def test_reproduce_knows_its_suites(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_bench(cli: Cli) -> None:
-    """One work as JSON: its speed, its memory, what is required."""
+    """One work is printed as JSON: its speed, its memory, and the required speed."""
     refused(cli("bench", "--only", "W77"), "W77", "W1, W2, W3, W4, W5")
     done = cli("bench", "--only", "w1", "--json", "--repeat", "2")
     assert (done.returncode, done.stderr) == (0, "")
@@ -621,7 +631,7 @@ def test_bench_of_a_python_controller(cli: Cli) -> None:
     done = cli("bench", "--only", "W11", "--json")
     assert (done.returncode, done.stderr) == (0, "")
     (work,) = json.loads(done.stdout)["works"]
-    # An ACK is for one segment, or for two.
+    # An ACK acknowledges one segment, or two.
     assert 0.45 * work["packets"] < work["acks"] <= 1.01 * work["packets"]
     assert work["acks_per_second"] == pytest.approx(work["acks"] / work["cpu_seconds"])
     assert work["required_acks_per_second"] == 2e5

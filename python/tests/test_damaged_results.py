@@ -1,4 +1,4 @@
-"""Result folders that were damaged: each has one message that names the file; readers rely on what was checked."""
+"""Damaged result folders: for each there is one message that names the file, and readers rely on these checks."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_on_the_command_line(cli: Cli, folder: Path, tmp_path: Path) -> None:
 
 
 def places(value: Any, *way: str | int) -> list[tuple[str | int, ...]]:
-    """The way to each value of a document."""
+    """The path to each value of a document."""
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     return [found for key, each in inner for found in ((*way, key), *places(each, *way, key))]
 
@@ -143,7 +143,9 @@ ODD = (None, "x", "7 B", -1, 0, 5, 1e308, 10**40, True, [], {}, [1], [[]], {"a":
 
 
 def test_what_is_read_can_be_used(healthy: Path, tmp_path: Path) -> None:
-    """A value of the summary that is missing or odd is refused, or no export and no figure stumbles over it."""
+    """If a value of the summary is missing or odd, the folder is refused, or every export and figure can cope with
+    it.
+    """
     document = json.loads((healthy / "summary.json").read_text(encoding="utf-8"))
     original = load(healthy)
     draw = random.Random(1)

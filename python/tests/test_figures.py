@@ -81,7 +81,7 @@ def figure() -> Figure:
 
 
 def test_panels_titles_and_units(figure: Figure) -> None:
-    """The four panels of the document, with its titles (errata included) and units; all show the whole run."""
+    """The four panels are the document's, with its titles (errata included) and units; all show the whole run."""
     axes = axes_of(figure)
     assert tuple(axes) == PANELS == ("throughput", "sojourn", "cwnd", "mark")
     titles = {name: a.get_title(loc="left") for name, a in axes.items()}
@@ -104,7 +104,9 @@ def test_panels_titles_and_units(figure: Figure) -> None:
 
 
 def test_series_of_each_panel(figure: Figure) -> None:
-    """A line per flow, crosses for the sum and for limited windows, red for emptied queues, three kinds of marks."""
+    """There are a line per flow, crosses for the sum and for limited windows, red for emptied queues, and three kinds
+    of marks.
+    """
     axes = axes_of(figure)
     for panel in ("throughput", "cwnd"):
         for i in (0, 1):
@@ -146,7 +148,7 @@ def test_legends_name_everything_and_cover_nothing(figure: Figure) -> None:
 
 
 def test_scale_of_the_mark_frequency() -> None:
-    """Logarithmic where frequencies range widely, else linear."""
+    """The axis is logarithmic where frequencies range widely, and otherwise linear."""
     run = synthetic()
     assert axes_of(four_panel(run))["mark"].get_yscale() == "log"
     run.tables["mark_points"]["hz"] = np.linspace(10, 40, 333)
@@ -154,7 +156,7 @@ def test_scale_of_the_mark_frequency() -> None:
 
 
 def test_million_points_are_thinned() -> None:
-    """At most about 20 000 points per panel, among them the greatest sojourn time."""
+    """A panel has at most about 20 000 points, among them the greatest sojourn time."""
     run = synthetic(points=1_000_000)
     run.tables["sojourn_points"]["ms"][654_321] = 77.0
     axes = axes_of(four_panel(run))
@@ -165,7 +167,7 @@ def test_million_points_are_thinned() -> None:
 
 
 def test_zoom_and_choice_of_panels() -> None:
-    """A span for all panels; a zoom of a single one, in the units of its table; one panel alone."""
+    """A span applies to all panels; a single panel can be zoomed, in the units of its table, or drawn alone."""
     axes = axes_of(four_panel(synthetic(), span=(2, None), zoom={"cwnd": (3, 4, 40_000, 80_000)}))
     assert axes["sojourn"].get_xlim() == (2, 10)
     assert axes["cwnd"].get_xlim() == (3, 4)
@@ -243,7 +245,7 @@ def test_limited_windows_do_not_hide_the_lines() -> None:
 
 
 def test_short_runs_are_told_in_milliseconds() -> None:
-    """0.25 ms is written as such, not as 0.00025 s."""
+    """0.25 ms is written as 0.25 ms, not as 0.00025 s."""
     figure = four_panel(synthetic(), span=(0, 0.002))
     axes = axes_of(figure)["sojourn"]
     figure.canvas.draw()
@@ -311,7 +313,9 @@ def lossy() -> RunResult:
 
 
 def test_losses_are_seen(lossy: RunResult) -> None:
-    """Ticks where a flow retransmitted, in its colour; if nothing was marked, the panel of marks is one of drops."""
+    """There are ticks where a flow retransmitted, in its colour; if nothing was marked, the panel of marks shows
+    drops.
+    """
     axes = axes_of(four_panel(lossy))
     assert axes["mark"].get_title(loc="left") == "Drop Frequency"
     assert axes["cwnd"].get_title(loc="left") == "cwnd (x: limited; dashed: ssthresh; ticks: retransmits)"
@@ -322,7 +326,7 @@ def test_losses_are_seen(lossy: RunResult) -> None:
 
 
 def test_ssthresh_is_a_dashed_line(lossy: RunResult) -> None:
-    """Where ssthresh is finite, it has the flow's colour and the windows' unit; none if there are too many flows."""
+    """A finite ssthresh is drawn in the flow's colour and the windows' unit, unless there are too many flows."""
     axes = axes_of(four_panel(lossy))["cwnd"]
     (line,) = lines(axes, "_ssthresh of flow 0")
     table = lossy.tables["flows"]
@@ -357,7 +361,9 @@ def test_a_run_without_packets_says_so() -> None:
 
 
 def test_panels_say_why_they_are_empty() -> None:
-    """A probe over a lossy wire has no window; no queue dropped what was lost; silence is not a throughput of 0."""
+    """A probe over a lossy wire has no window, no queue dropped what was lost, and silence is not drawn as a throughput
+    of 0.
+    """
     bottleneck = {"rate": "10 Mbit/s", "impair": {"kind": "outage", "times": [{"from": "0 s", "to": "1 s"}]}}
     flows = [{"name": "ping", "rtt": "20 ms", "app": "probe"}]
     axes = axes_of(four_panel(Scenario(duration="1 s", flows=flows, bottleneck=bottleneck).run()))
@@ -392,7 +398,7 @@ def test_a_real_run_is_drawn(result: Any) -> None:
 @pytest.mark.parametrize("spacing", ["100 us", "5 ms", "700 ms"])
 def test_pictures_have_the_extremes_of_all_events(spacing: str) -> None:
     """However coarse the points are, figure and page show what the run counted: the least and the greatest sojourn time
-    of all packets, the largest window of all ACKs, and as many drops as there were.
+    of all packets, the largest window of all ACKs, and the true number of drops.
     """
     flows = [{"cc": "cubic", "rtt": "30 ms", "count": 2}]
     bottleneck = {"rate": "20 Mbit/s", "queue": {"kind": "fifo", "limit": "40 packets"}}

@@ -35,7 +35,7 @@ def files(folder: Path) -> set[str]:
 
 
 def test_contract(result: RunResult, tmp_path: Path) -> None:
-    """The folder has the files and keys that the design's section 7 promises."""
+    """The folder has the files and keys that section 7 of the design promises."""
     assert save(result, tmp_path / "deep" / "run") == tmp_path / "deep" / "run"
     assert files(tmp_path / "deep" / "run") == FILES
     document = json.loads((tmp_path / "deep" / "run" / "summary.json").read_text(encoding="utf-8"))
@@ -74,7 +74,9 @@ def test_scenario_in_the_folder_gives_the_same_run(result: RunResult, tmp_path: 
 
 
 def test_never_overwrites_without_force(result: RunResult, tmp_path: Path) -> None:
-    """An existing folder stays as it is; with force only a result folder is replaced, and completely."""
+    """An existing folder stays as it is; with force, only a result folder is replaced, and it is replaced
+    completely.
+    """
     place = save(result, tmp_path / "run", figures=False)
     (place / "mine.txt").write_text("notes", encoding="utf-8")
     with pytest.raises(InputError, match=r"exists already.*--force"):
@@ -87,7 +89,7 @@ def test_never_overwrites_without_force(result: RunResult, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("what", ["file", "folder", "link"])
 def test_force_replaces_only_results(result: RunResult, tmp_path: Path, what: str) -> None:
-    """Force is for result folders: a file, a link or any other folder is not replaced."""
+    """Force applies to result folders only: a file, a link or any other folder is not replaced."""
     place, home = tmp_path / "place", tmp_path / "home"
     home.mkdir()
     (home / "thesis.tex").write_text("years of work", encoding="utf-8")
@@ -116,7 +118,7 @@ def test_force_replaces_only_results(result: RunResult, tmp_path: Path, what: st
 def test_nothing_half_written(
     result: RunResult, tmp_path: Path, monkeypatch: Any, error: Any, raised: Any, message: str, existing: bool
 ) -> None:
-    """A full disk or an interrupt at the last file leaves no trace; a folder to be replaced stays as it was."""
+    """A full disk or an interrupt at the last file leaves nothing behind; a folder to be replaced stays as it was."""
     place = tmp_path / "made" / "too" / "run"
     if existing:
         save(result, place, figures=False)
@@ -146,7 +148,9 @@ def test_a_disk_that_fills_up(result: RunResult, tmp_path: Path) -> None:
 
 
 def test_what_is_no_result_folder(result: RunResult, tmp_path: Path) -> None:
-    """Each has its message: no folder, another folder, broken JSON, another JSON, a newer version, a missing table."""
+    """Each fault has its own message: no folder, another folder, broken JSON, another JSON, a newer version, a missing
+    table.
+    """
 
     def message(folder: Path) -> str:
         with pytest.raises(InputError) as caught:
@@ -190,7 +194,9 @@ def test_parquet(result: RunResult, tmp_path: Path) -> None:
 
 
 def test_xplot(result: RunResult, tmp_path: Path) -> None:
-    """Four plots in the document's colours: flow 0 white, flow 1 green, their sum a red cross, all points there."""
+    """There are four plots in the document's colours: flow 0 is white, flow 1 green, their sum a red cross; no point is
+    missing.
+    """
     export(result, "xplot", tmp_path / "xpl")
     assert files(tmp_path / "xpl") == {"throughput.xpl", "sojourn.xpl", "cwnd.xpl", "mark.xpl"}
     lines = (tmp_path / "xpl" / "throughput.xpl").read_text(encoding="utf-8").splitlines()

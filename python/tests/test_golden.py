@@ -42,7 +42,7 @@ def test_trace(name: str) -> None:
 
 
 def test_trace08_is_compared_in_full() -> None:
-    """No two events of trace08 share a nanosecond: all of its 20 s count."""
+    """No two events of trace08 share a nanosecond, so all of its 20 s are compared."""
     name = next(n for n in TRACES if n.startswith("trace08"))
     assert golden.first_tie(golden.trace(name)) is None
 

@@ -1,4 +1,4 @@
-"""Scenarios that somebody else wrote, as a user types them: what they may read, how much, and what they say."""
+"""Scenarios that a stranger wrote, run from the command line: what they may read, how much, and what they can print."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ cc = "reno"
 rtt = "20 ms"
 """
 
-#: What a foreign file says: no message may tell it.
+#: The content of a foreign file: no message may reveal it.
 SECRET = "root:x:0"
 
 
 @pytest.fixture
 def shared(tmp_path: Path) -> Path:
-    """A folder beside the scenarios' own with a trace and with a file that is none."""
+    """A folder beside the scenario's own, with a trace and with a file that is not a trace."""
     folder = tmp_path / "shared"
     folder.mkdir()
     (folder / "up.trace").write_text("1\n2\n", encoding="utf-8")
@@ -48,7 +48,7 @@ def traced(tmp_path: Path, trace: str | Path) -> Path:
 
 @pytest.mark.parametrize("command", [("check",), ("run", "--json")])
 def test_a_trace_elsewhere_needs_permission(cli: Cli, tmp_path: Path, shared: Path, command: tuple[str, ...]) -> None:
-    """It is refused with exit code 2, and read with ``--allow-read``."""
+    """A foreign file is refused with exit code 2, and read with ``--allow-read``."""
     file = traced(tmp_path, shared / "up.trace")
     refused = cli(*command, file)
     assert (refused.returncode, refused.stdout) == (2, "")
@@ -74,7 +74,7 @@ def test_a_suite_has_the_option_too(cli: Cli, tmp_path: Path, shared: Path) -> N
 
 
 def test_messages_do_not_quote_files(cli: Cli, tmp_path: Path, shared: Path) -> None:
-    """Neither files that may be read nor others."""
+    """Messages quote neither files that may be read nor others."""
     for more in ((), ("--allow-read", shared)):
         done = cli("check", traced(tmp_path, shared / "secret"), *more)
         assert done.returncode == 2
@@ -82,7 +82,7 @@ def test_messages_do_not_quote_files(cli: Cli, tmp_path: Path, shared: Path) -> 
 
 
 def test_a_pipe_as_a_trace(cli: Cli, tmp_path: Path) -> None:
-    """It is refused at once: opening it would wait for a writer."""
+    """A pipe is refused at once: opening it would wait for a writer."""
     file = traced(tmp_path, "pipe")
     os.mkfifo(file.parent / "pipe")
     done = cli("check", file, timeout=20)
@@ -115,7 +115,7 @@ def test_from_python(tmp_path: Path, shared: Path) -> None:
     ],
 )
 def test_a_list_is_no_table(part: dict[str, object], message: str) -> None:
-    """Python's dictionaries are checked as files are: values have keys, not positions."""
+    """Python dictionaries are checked like files: values have keys, not positions."""
     parts = {"bottleneck": {"rate": "1 Mbit/s"}, "flows": [{"cc": "reno", "rtt": "20 ms"}], **part}
     with pytest.raises(ScenarioError, match=message):
         Scenario(duration="10 s", **parts).check()  # type: ignore[arg-type]
@@ -132,7 +132,9 @@ def test_terminal_escapes(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_a_scenario_from_a_pipe(cli: Cli, tmp_path: Path) -> None:
-    """As in ``windtunnel check <(...)``. Files that it names are in the current folder."""
+    """A scenario can come through a pipe, as in ``windtunnel check <(...)``; the files that it names are in the current
+    folder.
+    """
     (tmp_path / "up.trace").write_text("1\n2\n", encoding="utf-8")
     done = cli("check", "/dev/stdin", input=TRACED % "up.trace")
     assert done.returncode == 0, done.stderr
@@ -140,7 +142,7 @@ def test_a_scenario_from_a_pipe(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_a_pipe_without_end(cli: Cli) -> None:
-    """No more is read than a scenario may have."""
+    """No more is read than the size that a scenario may have."""
     with subprocess.Popen(["yes"], stdout=subprocess.PIPE) as endless:
         done = cli("check", "/dev/stdin", stdin=endless.stdout, timeout=20)
         endless.terminate()
@@ -150,7 +152,7 @@ def test_a_pipe_without_end(cli: Cli) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_pipe_that_says_nothing(tmp_path: Path, number: signal.Signals) -> None:
-    """Waiting for a scenario can be interrupted."""
+    """A signal ends the wait for a scenario."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     with checking(pipe) as program, pipe.open("wb"):  # returns when the program has opened it
@@ -158,7 +160,9 @@ def test_a_pipe_that_says_nothing(tmp_path: Path, number: signal.Signals) -> Non
 
 
 def test_reading_is_interrupted(tmp_path: Path) -> None:
-    """A chain of many nodes, with as many flows that search it for their ways, takes the better part of a minute."""
+    """A signal ends the reading of a long chain of nodes, in which as many flows search for their routes: it would take
+    the better part of a minute.
+    """
     nodes = range(25_000)
     text = 'duration = "1 s"\n' + "".join(f'[[node]]\nname = "{i}"\n' for i in nodes)
     text += "".join(f'[[link]]\nname = "{i}"\nfrom = "{i}"\nto = "{i + 1}"\nrate = "1 Gbps"\n' for i in nodes[:-1])
@@ -180,7 +184,7 @@ def checking(file: Path) -> subprocess.Popen[str]:
 
 
 def interrupted(program: subprocess.Popen[str], number: signal.Signals) -> int:
-    """Sends a signal; the exit code, without a traceback."""
+    """Sends a signal; returns the exit code, and checks that there is no traceback."""
     program.send_signal(number)
     try:
         code = program.wait(20)

@@ -1,4 +1,4 @@
-"""A hostile surrounding: control characters in names, streams that are closed or know no Unicode, little memory."""
+"""Hostile surroundings: control characters in names, streams that are closed or lack Unicode, little memory."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ HOSTILE = {
     ],
     "window": [{"name": "\x9b31mw", "from": "0 s", "to": "1 s"}],
 }
-#: Whatever commands a terminal, and is no end of a line.
+#: Characters that control a terminal, except line ends.
 CONTROLS = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
@@ -46,13 +46,15 @@ def hostile(tmp_path: Path) -> Path:
 
 
 def harmless(text: str) -> None:
-    """Nothing commands the terminal, and no line is forged."""
+    """Check that no character controls the terminal, and that no line is forged."""
     assert CONTROLS.search(text) is None, repr(text)
     assert not [line for line in text.splitlines() if line.startswith("error: forged")]
 
 
 def test_printable() -> None:
-    """Escapes as in Rust and Python; a byte that is no UTF-8 as itself; everything that only looks odd stays."""
+    """Control characters become escapes as in Rust and Python, and undecodable bytes show their value; text that only
+    looks odd stays.
+    """
     assert printable("a\x1b\x00\n\r\t\x7f\x9b\u2028\u202e") == r"a\x1b\x00\n\r\t\x7f\x9b\u2028\u202e"
     assert printable(os.fsdecode(b"caf\xe9")) == r"caf\xe9"
     harmless = "Gr\xf6\xdfe \u2013 5 \xb5s, \u65e5\u672c, \U0001f469\u200d\U0001f467"
@@ -60,7 +62,9 @@ def test_printable() -> None:
 
 
 def test_control_characters_do_not_reach_the_terminal(cli: Cli, hostile: Path, tmp_path: Path) -> None:
-    """Summary and messages show them; the folder's files keep them; figures are drawn without a word of Matplotlib."""
+    """Summary and messages show the escapes; the folder's files keep the characters; Matplotlib draws the figures
+    without warnings.
+    """
     done = cli("run", hostile.name, "--out", "o")
     assert (done.returncode, done.stderr) == (0, "")
     harmless(done.stdout)
@@ -78,7 +82,7 @@ def test_control_characters_do_not_reach_the_terminal(cli: Cli, hostile: Path, t
 
 
 def test_file_names_and_arguments(cli: Cli, hostile: Path) -> None:
-    """A file name in a message is one line; so are what the command line itself refuses and what a run refuses."""
+    """A file name stays on one line of a message, whether the command line refuses it or a run does."""
     for arguments in (
         ["check", "no\x1b[31m\nerror: forged"],
         ["run", hostile, "--plugin", "\x9b31m.py"],
@@ -92,7 +96,7 @@ def test_file_names_and_arguments(cli: Cli, hostile: Path) -> None:
 
 
 def test_progress_bar_shows_them() -> None:
-    """The title beside the bar."""
+    """The title beside the progress bar is made printable too."""
     screen = io.StringIO()
     console = Output(file=screen, force_terminal=True, markup=False, _environ={"TERM": "xterm"})
     with progress_bar("\x1b]0;owned\x07 [/x]", console) as update:
@@ -124,7 +128,9 @@ def test_a_terminal_gets_documents_escaped(hostile: Path, monkeypatch: pytest.Mo
 
 
 def test_a_stream_without_unicode(cli: Cli, hostile: Path, tmp_path: Path) -> None:
-    """ASCII on stdout: characters as numbers, tables in ASCII; JSON and TOML read back. No backend matters."""
+    """On an ASCII stdout, characters appear as numbers and tables in ASCII; JSON and TOML read back. The backend of
+    Matplotlib has no effect.
+    """
     env = {**environment(), "PYTHONIOENCODING": "ascii", "MPLBACKEND": "nonsense"}
     done = cli("run", hostile.name, "--out", "o", env=env)
     assert (done.returncode, done.stderr) == (0, "")
@@ -154,7 +160,7 @@ def test_closed_streams(hostile: Path, tmp_path: Path, redirection: str, code: i
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_help_on_a_full_disk(cli: Cli) -> None:
-    """What is printed while the command line is read can fail, too."""
+    """Printing can also fail while the command line is read."""
     for option in ("--help", "--version"):
         with Path("/dev/full").open("w", encoding="utf-8") as full:
             done = cli(option, capture_output=False, stdout=full, stderr=subprocess.PIPE)
@@ -164,7 +170,9 @@ def test_help_on_a_full_disk(cli: Cli) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a limit of address space")
 def test_little_memory_leaves_nothing(cli: Cli, hostile: Path, tmp_path: Path) -> None:
-    """400 MB of addresses are too few for the libraries of figures: a message, and nothing half-written."""
+    """400 MB of address space are too little for the libraries that draw figures: there is a message, and nothing
+    half-written.
+    """
     import resource
 
     def limit() -> None:

@@ -1,4 +1,4 @@
-"""The cost of a packet in instructions, which do not jitter: counted by valgrind around the core alone.
+"""The cost of a packet in instructions, which do not vary between runs: valgrind counts them for the core alone.
 
 Two runs that differ only in their length are subtracted, so that start-up does not count. The budgets in
 instructions.toml were counted with the compiler named there. Another compiler generates different code, so that the
@@ -99,7 +99,7 @@ def fan(tmp_path: Path, flows: int) -> Path:
 
 @needs_valgrind
 def test_cost_does_not_grow_with_the_run() -> None:
-    """The second eight seconds of W1 cost no more per packet than the first eight, to 2 %."""
+    """The second eight seconds of W1 cost no more per packet than the first eight, within 2 %."""
     file = ROOT / "python" / "windtunnel" / "bench" / "w1.toml"
     early, late = per_packet(file, [], 4, 8), per_packet(file, [], 8, 16)
     assert late < 1.02 * early

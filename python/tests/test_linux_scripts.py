@@ -19,7 +19,7 @@ SCRIPTS = (*RENO_SCRIPTS, *linux_cubic.SCRIPTS, *linux_close.SCRIPTS, *linux_buf
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
 def test_the_sender_does_as_linux_did(script: LinuxScript) -> None:
-    """Each transmission, and cwnd, ssthresh and state at it."""
+    """Each transmission, with cwnd, ssthresh and state at that time."""
     (check,) = (
         check
         for check in (*checks(), *linux_cubic.checks(), *linux_close.checks(), *linux_buffer.checks())
@@ -68,7 +68,7 @@ def blocks(end: Receiver, *numbers: int) -> list[tuple[int, list[tuple[int, int]
 
 
 def test_sack_blocks() -> None:
-    """RFC 2018 section 4: the block of the segment that came last is the first; adjacent ones are one."""
+    """RFC 2018 section 4: the block with the latest segment comes first; adjacent blocks are merged."""
     assert blocks(receiver(), 1, 3, 5, 4, 2) == [
         (1, []),
         (1, [(3, 3)]),
@@ -80,13 +80,15 @@ def test_sack_blocks() -> None:
 
 
 def test_duplicates_are_reported() -> None:
-    """RFC 2883 section 4: the duplicate first, and then the block that it lies in."""
+    """RFC 2883 section 4: the duplicate comes first, and then the block that contains it."""
     assert blocks(receiver(), 1, 1) == [(1, []), (1, [(1, 1)])]
     assert blocks(receiver(), 3, 4, 7, 3)[-1] == (0, [(3, 3), (3, 4), (7, 7)])
 
 
 def test_timestamps() -> None:
-    """RFC 7323: segments above a gap and old duplicates are not echoed, only what was acknowledged; PAWS."""
+    """RFC 7323: only timestamps of acknowledged segments are echoed, not those above a gap or of old duplicates; PAWS
+    discards a segment with an old timestamp.
+    """
     end = receiver(timestamps=True)
     echoes = []
     for segment in (data(1, stamp=10), data(3, stamp=30), data(2, stamp=20), data(1, stamp=40), data(4, stamp=18)):
@@ -117,7 +119,7 @@ def passage(impair: str, times_ms: list[int]) -> list[tuple[int, int]]:
 
 
 def test_the_medium() -> None:
-    """The impairments mean what they mean in scenarios."""
+    """The impairments have the same effect as in scenarios."""
     assert passage('{ kind = "scripted-loss", packets = [2], affects = "data" }', [1, 2, 3]) == [(1, 1), (3, 3)]
     assert passage('{ kind = "scripted-loss", packets = [2], affects = "acks" }', [1, 2]) == [(1, 1), (2, 2)]
     late = '{ kind = "scripted-reordering", packets = [1], overtaken_by = 2, affects = "data" }'
@@ -141,7 +143,9 @@ def test_the_bottleneck() -> None:
 
 
 def test_segments_as_bytes() -> None:
-    """A built packet can be parsed, and its checksums are right: the sum over the covered bytes is zero (RFC 1071)."""
+    """A packet that was built can be parsed, and its checksums are right: the sum over the covered bytes is zero (RFC
+    1071).
+    """
     segment = Segment(5001, 40000, 7, 9, SYN | ACK, mss=1460, scale=14, sack_permitted=True, timestamps=(3, 4))
     segment.sack = ((10, 20), (30, 40))
     packet = build(segment, "10.0.0.1", "10.0.0.2")

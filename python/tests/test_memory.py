@@ -1,4 +1,4 @@
-"""A run says what it will need, is refused where that is too much, and never dies by the allocator."""
+"""A run says what it will need, is refused if that is too much, and never ends because an allocation failed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def names(folder: Path) -> list[str]:
 
 
 def run(folder: Path, scenario: str, *arguments: str, address_space: int = 4 << 30) -> subprocess.CompletedProcess[str]:
-    """``windtunnel run`` in a process that may not allocate more."""
+    """``windtunnel run`` in a process whose address space is limited."""
     (folder / "big.toml").write_text(scenario, encoding="utf-8")
     command = [sys.executable, *PROGRAM, "run", "big.toml", *arguments]
     # NumPy's and Arrow's threads each reserve address space.
@@ -63,7 +63,9 @@ def run(folder: Path, scenario: str, *arguments: str, address_space: int = 4 << 
     ],
 )
 def test_a_run_that_needs_too_much_is_refused(tmp_path: Path, scenario: str, fragments: list[str]) -> None:
-    """One message with the key that causes most of it; exit code 2 at once; nothing written. All of these aborted."""
+    """There is one message with the key that needs most, exit code 2 at once, and nothing is written. All of these used
+    to abort.
+    """
     start = time.monotonic()
     done = run(tmp_path, scenario)
     assert time.monotonic() - start < 20
@@ -94,8 +96,8 @@ app = { kind = "cbr", rate = "1 Mbit/s" }
 
 
 def test_a_run_that_needs_more_than_expected_is_stopped(tmp_path: Path) -> None:
-    """An estimate may be too low: the run stops where it holds too much, with exit code 2, and says what it was, when,
-    and what would help; nothing is written.
+    """An estimate may be too low: the run then stops when it holds too much, with exit code 2. It says what needed the
+    memory, when, and what would help; nothing is written.
     """
     scenario = Scenario.from_toml(COPIES)
     assert 10e6 < scenario.estimate()["memory_bytes"] < 30e6
@@ -111,7 +113,9 @@ def test_a_run_that_needs_more_than_expected_is_stopped(tmp_path: Path) -> None:
 
 
 def test_limits_are_read() -> None:
-    """A number, a size with its unit, and a default below the machine's memory; what is no size is refused."""
+    """The limit is a number, a size with its unit, or a default below the machine's memory; anything else is
+    refused.
+    """
     assert limit(5_000_000) == limit("5 MB") == 5_000_000
     default = limit(None)
     assert default is not None
@@ -124,10 +128,10 @@ def test_limits_are_read() -> None:
 @pytest.mark.parametrize(
     ("process", "groups", "left"),
     [
-        # Version 2: the group's own limit, and that of the group around it; "max" is none.
+        # Version 2: the group's own limit, and that of the group around it; "max" means no limit.
         ("0::/a/b\n", {"a/b/memory.max": "1000", "a/b/memory.current": "400", "a/memory.max": "max"}, [600]),
         ("0::/a/b\n", {"a/memory.max": "500", "a/memory.current": "450"}, [50]),
-        # Files that were read count as free.
+        # The memory of files that were read counts as free.
         (
             "0::/a\n",
             {"a/memory.max": "1000", "a/memory.current": "990", "a/memory.stat": "anon 90\ninactive_file 900"},
@@ -145,7 +149,7 @@ def test_limits_are_read() -> None:
     ],
 )
 def test_control_groups_are_read(tmp_path: Path, process: str, groups: dict[str, str], left: list[int]) -> None:
-    """Files as Linux has them (Documentation/admin-guide/cgroup-v2.rst; cgroup-v1/memory.rst)."""
+    """The files have the form that Linux gives them (Documentation/admin-guide/cgroup-v2.rst; cgroup-v1/memory.rst)."""
     (tmp_path / "process").write_text(process, encoding="utf-8")
     for name, content in groups.items():
         file = tmp_path / "mounted" / name
@@ -162,7 +166,7 @@ def test_more_than_the_system_gives_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_estimate_is_told(tmp_path: Path) -> None:
-    """``check`` prints it on stderr; the rows at intervals are those of the run."""
+    """``check`` prints the estimate on stderr; the rows at intervals equal those of the run."""
     (tmp_path / "two.toml").write_text(SCENARIO, encoding="utf-8")
     command = [sys.executable, *PROGRAM, "check", "two.toml"]
     done = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=True)
@@ -176,7 +180,7 @@ def test_an_estimate_is_told(tmp_path: Path) -> None:
 
 
 def test_a_large_run_is_announced(tmp_path: Path) -> None:
-    """Before a run that takes most of what it may, stderr says so; with more to spare it does not."""
+    """Before a run that takes most of the memory that it may take, stderr says so; with more to spare it does not."""
     for memory, announced in (("30 MB", True), ("3 GB", False)):
         done = run(tmp_path, SCENARIO.replace("5 s", "60 s", 1), "--json", "--memory", memory)
         assert done.returncode == 0, done.stderr
@@ -184,7 +188,7 @@ def test_a_large_run_is_announced(tmp_path: Path) -> None:
 
 
 def test_progress_from_the_first_second_on() -> None:
-    """A run of eleven days tells its progress several times in its first second: the time that is left is known."""
+    """A run of eleven days reports its progress several times in its first second, so the remaining time is known."""
     scenario = Scenario.from_toml(SCENARIO.replace('"5 s"\nseed', '"1000000 s"\nseed').replace("20 Mbps", "1 Gbps"))
     start, shares = time.monotonic(), []
 

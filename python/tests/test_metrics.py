@@ -85,7 +85,7 @@ SERIES = arrays(np.float64, st.integers(1, 3000), elements=st.floats(-1e6, 1e6) 
 
 @given(SERIES, st.integers(8, 200))
 def test_thin_line_keeps_extremes_ends_and_gaps(y: np.ndarray, limit: int) -> None:
-    """Few points, ascending, with both ends and the extremes; gaps stay gaps."""
+    """Thinning leaves few points, ascending, with both ends and the extremes; gaps stay gaps."""
     kept = thin_line(np.arange(len(y), dtype=float), y, limit)
     gaps = np.isnan(y)
     assert np.all(np.diff(kept) > 0)

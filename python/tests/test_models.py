@@ -8,7 +8,7 @@ from windtunnel import models
 
 @pytest.mark.parametrize(("tau", "percent"), [(32, 2.14), (64, 1.08), (1, 50.0)])
 def test_reduction_per_signal_is_the_documents(tau: int, percent: float) -> None:
-    """The text's numbers for figure 1, to their printed digit."""
+    """The text's numbers for figure 1, to the last printed digit."""
     assert 100 * models.reduction_per_signal(tau) == pytest.approx(percent, abs=0.005)
 
 

@@ -32,7 +32,9 @@ def flow_rows(result: RunResult, flow: int) -> dict[str, Any]:
 
 
 def test_ss(result: RunResult, tmp_path: Path) -> None:
-    """A time, a header, then two lines per established socket: at the end both flows with the table's last values."""
+    """The text has a time, a header, then two lines per established socket: at the end both flows with the table's last
+    values.
+    """
     text = lines(result, "ss", tmp_path / "ss.txt")
     last = text[max(n for n, line in enumerate(text) if line.startswith("# ")) :]
     assert last[0] == "# 5.000 s"
@@ -150,7 +152,7 @@ def test_flowgrind(result: RunResult, tmp_path: Path) -> None:
         assert mean == pytest.approx(about["goodput_mbps"], rel=1e-6)
         assert int(mine[-1][9]) == round(flow_rows(result, flow)["cwnd_bytes"][-1] / MSS)
         assert mine[-1][-2:] == ["1448", "1500"]
-        # Values that this version does not record are not made up.
+        # Values that this version does not record are missing, not invented.
         assert mine[-1][12] == mine[-1][22] == "nan"
 
 
@@ -179,7 +181,7 @@ def test_flent_document(result: RunResult, flent_file: Path) -> None:
     assert results["TCP upload sum"][at] == pytest.approx(one + two)
     assert results["TCP upload avg"][at] == pytest.approx((one + two) / 2)
     assert results["TCP upload fairness"][at] == pytest.approx((one + two) ** 2 / 2 / (one**2 + two**2))
-    # Nothing before the run starts, and nothing after its end.
+    # There is nothing before the run starts, and nothing after its end.
     for series in results.values():
         assert series[: round(5 / 0.2) + 1] == [None] * 26
         assert series[-round(5 / 0.2) :] == [None] * 25
@@ -250,7 +252,9 @@ def mixed() -> RunResult:
 
 
 def test_sockets_of_a_real_run(mixed: RunResult, tmp_path: Path) -> None:
-    """Both show the one TCP connection: retransmissions since the start, its states, the rate that it samples."""
+    """Both formats show the one TCP connection: its retransmissions since the start, its states, and the rate that it
+    samples.
+    """
     text = lines(mixed, "ss", tmp_path / "ss.txt")
     assert {line.split()[3] for line in text if line.startswith("ESTAB")} == {"192.0.2.1:40000"}
     again = mixed.flows[0]["retransmits"]

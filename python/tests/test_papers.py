@@ -77,13 +77,15 @@ def test_a_known_saw_is_read_back(saw: View, method: str, value: float, error: f
 
 
 def test_what_is_not_there_is_nan(saw: View) -> None:
-    """Nothing to measure is NaN, never a number."""
+    """If there is nothing to measure, the result is NaN, never a number."""
     for method in ("max(60, 70)", "bin_mean(60, 70)", "fall_t(10, 0, 50, 0.3)", "first_at_least(0, 2000)"):
         assert math.isnan(evaluate(saw, method))
 
 
 def test_bin_mean_is_a_mean_of_medians() -> None:
-    """BINMEAN as defined: the median of each non-empty bin, averaged over bins: density drops out."""
+    """BINMEAN follows its definition: the median of each non-empty bin, averaged over the bins, so that the density has
+    no effect.
+    """
     view = cwnd_view(np.array([0.01, 0.02, 0.03, 0.15, 0.35]), np.array([1.0, 2.0, 90.0, 10.0, 30.0]))
     assert evaluate(view, "bin_mean(0, 1)") == pytest.approx((2 + 10 + 30) / 3)
 
@@ -154,7 +156,7 @@ def test_colours_of_the_queue(marks: View) -> None:
 
 
 def test_spikes_are_told_apart() -> None:
-    """Three spikes of known height; two humps less than a second apart are one."""
+    """There are three spikes of known height; two humps less than a second apart count as one."""
     time = np.arange(0, 30, 0.01)
     value = sum(h * np.exp(-(((time - t) / 0.1) ** 2)) for t, h in ((5, 10), (5.5, 8), (15, 20), (25, 6)))
     tables = {"sojourn_points": {"time_s": time, "ms": value, "empty": np.zeros(len(time), dtype=bool)}}
@@ -197,7 +199,7 @@ def test_summaries_are_read() -> None:
 
 @pytest.mark.parametrize("text", ["", "max", "max(1", "max(a=1)", "max([1])", "__import__('os')", "nothing(1)"])
 def test_what_is_no_method_is_refused(saw: View, text: str) -> None:
-    """The data can name methods with numbers, and nothing else."""
+    """The data can contain calls of methods with numbers, and nothing else."""
     with pytest.raises(MethodError):
         evaluate(saw, text)
 
@@ -259,7 +261,9 @@ def test_published_means_agree_with_the_run_that_made_them(figure: str) -> None:
     ],
 )
 def test_verdict(published: float, precision: float, values: list[float], expected: str) -> None:
-    """Within: the published value, to its precision, is in the range of the runs. Without a measurement: outside."""
+    """A row is within if the published value, to its precision, is in the range of the runs; without a measurement it
+    is outside.
+    """
     assert verdict(published, precision, values) == expected
 
 
@@ -307,7 +311,7 @@ def test_only_axes_chosen_by_hand_have_no_method() -> None:
 
 
 def all_methods() -> list[str]:
-    """Every method that the data names."""
+    """The names of all methods that the data uses."""
     listed = [f.method for f in read_features() if f.method and f.panel != "curve"]
     listed += [r["method"] for r in table("tables/table7.csv") + table("tables/table1.csv")]
     for claim in toml("claims.toml")["claim"]:
@@ -323,7 +327,7 @@ def test_every_method_exists_and_takes_these_arguments(text: str) -> None:
 
 
 def test_claims_are_complete() -> None:
-    """P01 to P29 each have a number and a reason, or what they wait for; expressions name measured quantities."""
+    """P01 to P29 each have a number and a reason, or say what they wait for; expressions name measured quantities."""
     claims = toml("claims.toml")["claim"]
     assert {c["id"][:3] for c in claims} == {f"P{n:02d}" for n in range(1, 30)}
     assert len({c["id"] for c in claims}) == len(claims)
@@ -447,7 +451,9 @@ def test_a_figure_is_reproduced(tmp_path: Path) -> None:
 
 
 def test_a_failed_run_is_shown_and_does_not_stop_the_others(tmp_path: Path) -> None:
-    """A scenario that the core refuses: exit code 1, its rows outside, the message shown, the folder complete."""
+    """If the core refuses a scenario, the exit code is 1, its rows are outside, the message is shown, and the folder is
+    complete.
+    """
     from windtunnel.papers.reproduction import run_suite
 
     suite = mds.suite(quick=False)

@@ -245,7 +245,7 @@ def test_the_modes_are_those_that_the_text_tells() -> None:
 
 
 def test_the_mode_of_a_run() -> None:
-    """By the share of time in the Reno-friendly region."""
+    """The label follows from the share of time in the Reno-friendly region."""
     assert [modes.mode_of_share(s) for s in (1.0, 0.5, 0.0)] == ["Reno-friendly", "mixed", "CUBIC"]
 
 
@@ -513,7 +513,7 @@ def starving(cell: Cell, measurement: Measurement, k: int) -> float:
     if cell.name.startswith("red/"):
         return starving_over_red(cell, measurement)
     if cell.name.startswith("amplitude/"):
-        # The wrong way round: desynchronized flows add up, and synchronized ones cancel.
+        # The opposite of the expectation: desynchronized flows add up, and synchronized ones cancel out.
         n = int(cell.name.rpartition("-")[2])
         return 5.0 * n**0.5 if "pie" in cell.name else 5.0 / n**0.5
     if cell.name.startswith("disturbed/"):

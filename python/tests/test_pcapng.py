@@ -165,7 +165,7 @@ def test_identity_ttl_and_comments(result: RunResult, tmp_path: Path) -> None:
 
 @needs_tshark
 def test_udp(result: RunResult, tmp_path: Path) -> None:
-    """Datagrams of 200 bytes with their number in front, EF."""
+    """Datagrams are 200 bytes long, start with their number, and carry the DSCP EF."""
     path = capture(result, tmp_path / "x.pcapng", snaplen=0)
     rows = tshark(path, "udp.length", "ip.dsfield.dscp", "udp.payload", only="udp")
     assert [row[:2] for row in rows] == [["180", "46"]] * 3
@@ -226,7 +226,9 @@ def test_rows_are_written_in_order_of_time(result: RunResult, tmp_path: Path) ->
 
 
 def test_what_cannot_be_exported(result: RunResult, tmp_path: Path) -> None:
-    """No packets, a missing column, an impossible row: each has its message, and no file is left."""
+    """A run without packets, a missing column and an impossible row each have their own message, and no file is
+    left.
+    """
     table = dict(result.tables["packets"])
     without = RunResult(result.summary, {}, result.meta)
     flow = table["flow"].copy()
@@ -253,7 +255,7 @@ def packets_of(table: Any, **values: Any) -> list[int]:
 
 
 def test_the_recording_is_honest() -> None:
-    """The tests above rely on this: one packet is lost, every other one reaches the end of its path."""
+    """The tests above rely on this: one packet is lost, and every other packet reaches the end of its path."""
     run = recording()
     table = run.table()
     ids = {tap: set(table["id"][(table["tap"] == tap)].tolist()) for tap in range(4)}

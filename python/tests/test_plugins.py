@@ -1,4 +1,6 @@
-"""Controllers written in Python: the example, what a class hears and answers, what is refused, and how failures end."""
+"""Controllers written in Python: the example, what a class is told and answers, what is refused, and how failures
+end.
+"""
 
 import json
 from collections import Counter
@@ -44,7 +46,7 @@ def dumbbell(cc: Any, *, rate: str = "20 Mbps", limit: str = "1 bdp", **more: An
 @pytest.fixture(scope="module", autouse=True)
 def example() -> None:
     wt.load_plugin(EXAMPLE / "delay_aimd.py")
-    wt.load_plugin(EXAMPLE / "delay_aimd.py")  # a second time is no second registration
+    wt.load_plugin(EXAMPLE / "delay_aimd.py")  # loading it twice registers it once
 
 
 GRAPH = """
@@ -97,7 +99,9 @@ def test_the_example_runs_in_every_experiment(scenario: wt.Scenario) -> None:
 
 
 def test_the_example_is_short_and_does_what_it_says() -> None:
-    """40 lines; alone it keeps the queueing delay near its target, where Reno fills the queue of one bdp, 40 ms."""
+    """The example has 40 lines. Alone it keeps the queueing delay near its target, while Reno fills the queue of one
+    bdp, 40 ms.
+    """
     assert len((EXAMPLE / "delay_aimd.py").read_text(encoding="utf-8").splitlines()) <= 40
     window = [{"name": "steady", "from": "10 s", "to": "30 s"}]
     delays = [
@@ -210,7 +214,8 @@ def test_what_a_class_hears() -> None:
     assert 20 < heard["round"] < heard["ack"]
     segments = result.tables["cc"]["segments"]
     assert len(segments) == 50
-    # One bdp, the queue and the packet in transmission, and the quarter that a round trip adds before a loss is heard.
+    # One bdp, the queue and the packet in transmission, and the quarter that a round trip adds before the controller is
+    # told of a loss.
     assert 10 < segments.min() < segments.max() < 1.25 * (67 + 20 + 1)
     mss, iw, random = seen["flow"]
     assert (mss, iw) == (1448, 10)
@@ -238,7 +243,7 @@ def test_each_flow_has_a_random_stream_of_its_own() -> None:
 
 
 class TestMessages:
-    """A registered controller is in the same messages as windtunnel's own."""
+    """Messages name a registered controller in the same way as windtunnel's own."""
 
     @pytest.mark.parametrize(
         ("cc", "message"),
@@ -369,7 +374,7 @@ class TestFailures:
         with pytest.raises(ZeroDivisionError, match=method) as raised:
             dumbbell("test-failing").run()
         assert raised.traceback[-1].name == "fails"
-        # The next run knows nothing of it.
+        # The failure has no effect on the next run.
         assert dumbbell("delay-aimd", duration="1 s").run().flows[0]["rtos"] == 0
 
     def test_an_answer_of_another_type_stops_the_run(self) -> None:
@@ -423,7 +428,8 @@ def test_on_the_command_line(tmp_path: Path, cli: Cli) -> None:
 
 
 def test_in_a_suite_on_the_command_line(tmp_path: Path, cli: Cli) -> None:
-    """A document's experiment with another controller: terminal, page and rows.json name foreign code and changes.
+    """A document's experiment can run with another controller; terminal, page and rows.json name the foreign code and
+    the changes.
 
     A change that no scenario can take is refused before any run.
     """

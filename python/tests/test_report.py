@@ -217,7 +217,7 @@ def test_interaction(page: Path) -> None:
     assert seen["plus"][1] - seen["plus"][0] == pytest.approx(30, abs=0.1)
     assert seen["zero"] == [0, 60]
     assert seen["microsecond"] == [10, 10.000001]
-    # The cursor stands at 30 s in all panels; 30 s is in the dotted line of all flows: 95 Mbit/s.
+    # The cursor is at 30 s in all panels; the dotted line of all flows has 95 Mbit/s there.
     assert seen["values"]["throughput"][0] == "95.00"
     assert all(any(v not in ("", "\N{EN DASH}") for v in seen["values"][p]) for p in PANELS)
     assert re.match(r"\d+\.\d+ s: reno [\d.]+ kB, reno-mds [\d.]+ kB$", seen["live"])
@@ -376,7 +376,7 @@ def test_runs_without_points_or_anything(tmp_path: Path) -> None:
 
 
 def test_a_run_with_losses(lossy: RunResult, tmp_path: Path) -> None:
-    """Drops are not called marks, and flows without a window have no line; each chart draws."""
+    """Drops are not called marks, flows without a window have no line, and each chart is drawn."""
     write_report(lossy, tmp_path / "x.html")
     seen = drive(
         tmp_path / "x.html",

@@ -54,7 +54,9 @@ def test_tables_of_what_flows_did(lossy: RunResult) -> None:
 
 
 def test_columns_keep_time_to_the_microsecond() -> None:
-    """Times survive to better than a microsecond at 300 s, every column starts at a multiple of eight bytes."""
+    """Times keep a precision better than a microsecond at 300 s, and every column starts at a multiple of eight
+    bytes.
+    """
     columns = Columns()
     flags = columns.add(np.array([True, False, True]), "u8")
     times = np.array([0.0, 299.999_999, 300.000_000])

@@ -10,7 +10,9 @@ EXAMPLE = ROOT / "examples" / "rust-plugin"
 
 
 def cargo(command: str, *arguments: str) -> str:
-    """What cargo prints. Offline: the workspace has all that the example needs, in the versions of its lock file."""
+    """Returns what cargo prints. It runs offline: the workspace has all that the example needs, in the versions of its
+    lock file.
+    """
     shutil.copyfile(ROOT / "Cargo.lock", EXAMPLE / "Cargo.lock")
     done = subprocess.run(
         ["cargo", command, "--quiet", "--offline", "--target-dir", str(ROOT / "target"), *arguments],

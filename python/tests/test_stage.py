@@ -34,7 +34,7 @@ with staged(Path(sys.argv[1]), force=True, ours=lambda _: True) as stage:
 
 
 def writer(place: Path, **options: object) -> subprocess.Popen[str]:
-    """The process, when it has written a half."""
+    """The process, once it has written half of the folder."""
     env = {**environment(), "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", WRITER, str(place)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env, **options)  # type: ignore[call-overload]
@@ -47,7 +47,9 @@ def names(folder: Path) -> list[str]:
 
 
 def test_the_stage_of_a_killed_process(tmp_path: Path) -> None:
-    """A living process keeps its stage; one that was killed loses it as soon as anything is written beside it."""
+    """A living process keeps its stage; the stage of a killed one is removed as soon as anything is written beside
+    it.
+    """
     with writer(tmp_path / "o") as process:
         sweep(tmp_path)
         stage, lock = names(tmp_path)
@@ -91,7 +93,9 @@ def forgotten(place: Path, /, **owner: str) -> Path:
 
 
 def test_stages_of_other_machines_stay(tmp_path: Path) -> None:
-    """Locks of another machine may be invisible on a shared file system. After a boot the host is still the same."""
+    """Stages of other machines stay, because their locks may be invisible on a shared file system. After a reboot the
+    host is still the same.
+    """
     theirs = forgotten(tmp_path / "o", boot="another", host="another")
     forgotten(tmp_path / "o", host="another")
     sweep(tmp_path)
@@ -99,7 +103,7 @@ def test_stages_of_other_machines_stay(tmp_path: Path) -> None:
 
 
 def test_other_files_stay(tmp_path: Path) -> None:
-    """What only looks like a stage is not touched: another program's file, one that names another folder."""
+    """Files that only look like a stage are not touched: another program's file, or one that names another folder."""
     (tmp_path / ".o.0123456789ab.partial.lock").write_text("{}", encoding="utf-8")
     (tmp_path / ".x.partial").mkdir()
     theirs = forgotten(tmp_path / "o", place="../o")
@@ -111,7 +115,7 @@ def test_other_files_stay(tmp_path: Path) -> None:
 
 
 def test_an_owner_killed_before_it_wrote_its_name(tmp_path: Path) -> None:
-    """Its lock file is empty, and there is no stage."""
+    """The process was killed before it made a stage: the lock file is empty, and there is no stage."""
     (tmp_path / ".o.0123456789ab.partial.lock").touch()
     sweep(tmp_path)
     assert names(tmp_path) == []
@@ -143,7 +147,7 @@ def test_a_predecessor_that_was_replaced_goes(tmp_path: Path) -> None:
 
 
 def test_where_there_are_no_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a file system without locks folders are written as ever, and nobody removes the stages of others."""
+    """On a file system without locks, folders are written as usual, and nobody removes the stages of others."""
     import fcntl
 
     def refuse(*_: object) -> None:

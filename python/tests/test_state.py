@@ -36,7 +36,7 @@ def both() -> wt.RunResult:
 
 
 def test_rows_of_state_join_those_of_flows_and_queues(both: wt.RunResult) -> None:
-    """One row per interval and flow or queue; what only one algorithm has is NaN for the other."""
+    """There is one row per interval and flow or queue; numbers that only one algorithm has are NaN for the other."""
     tables = both.tables
     for mine, other, key in (("cc", "flows", "flow"), ("aqm", "queues", "queue")):
         np.testing.assert_array_equal(tables[mine]["time_s"], tables[other]["time_s"])
@@ -55,7 +55,7 @@ def test_cubic_tells_the_curve_that_its_window_follows(both: wt.RunResult) -> No
     cc, flows = both.tables["cc"], both.tables["flows"]
     mine = (cc["flow"] == 0) & np.isfinite(cc["epoch_start_s"])
     start, k, origin = (cc[name][mine] for name in ("epoch_start_s", "k_s", "origin_segments"))
-    # A row tells the target of the last computation, at most a 32nd of a second before it; the function is followed
+    # A row has the target of the last computation, at most a 32nd of a second earlier; the window follows the function
     # one least round trip ahead.
     ahead = cc["time_s"][mine] - start + cc["delay_min_s"][mine]
     curve = origin + 410 / 1024 * (ahead - k) ** 3
@@ -68,7 +68,9 @@ def test_cubic_tells_the_curve_that_its_window_follows(both: wt.RunResult) -> No
 
 
 def test_state_can_be_left_out_and_does_not_change_a_run(both: wt.RunResult) -> None:
-    """``off`` records none; ``changes`` at least as many rows; the digest is the same."""
+    """``off`` records no state; with ``changes`` each row differs from the one before; the digest is always the
+    same.
+    """
     off, changes = run({"state": "off"}), run({"state": "changes"})
     assert "cc" not in off.tables
     assert "aqm" not in off.tables
@@ -99,7 +101,7 @@ def test_figures_of_state(both: wt.RunResult) -> None:
 
 
 def test_names_of_state(both: wt.RunResult) -> None:
-    """Units are what names end in; the first number is one that changes; a table can be named."""
+    """A name ends in its unit; the first number is one that changes; a name can include its table."""
     assert [state_unit(name) for name in ("k_s", "w_max_bytes", "p", "max_p", "recover_seq")] == [
         "s", "bytes", "", "", "sequence number",
     ]  # fmt: skip
@@ -158,7 +160,7 @@ def test_the_panel_of_drops_agrees_with_its_table() -> None:
 
 
 def test_impairments_reach_the_summary_file(tmp_path: Path) -> None:
-    """What media did is in ``summary.json``, is read back, and adds up."""
+    """The effects of media are in ``summary.json``, are read back, and add up."""
     impair = [{"kind": "loss", "probability": "1 %"}, {"kind": "duplication", "probability": "1 %"}]
     result = run(bottleneck={"rate": "20 Mbit/s", "impair": impair})
     result.save(tmp_path / "run", figures=False)
@@ -190,7 +192,7 @@ def test_a_stall_reaches_the_summary_file(tmp_path: Path) -> None:
 
 
 def test_folders_of_version_1_can_be_read(tmp_path: Path) -> None:
-    """They have neither impairments nor stalls."""
+    """Results of older versions have neither impairments nor stalls."""
     run(duration="1 s").save(tmp_path / "run", figures=False)
     file = tmp_path / "run" / "summary.json"
     document = json.loads(file.read_text())

@@ -62,7 +62,7 @@ FIGURES: list[SuiteFigure] = [
 
 
 def test_suite_page(tmp_path: Path) -> None:
-    """Counts, sections, the filter, sorting, the embedded figure and the link, as a reader finds them."""
+    """Counts, sections, the filter, sorting, the embedded figure and the link work as a reader expects."""
     path = tmp_path / "suite.html"
     write_suite_page(
         path,

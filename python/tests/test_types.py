@@ -34,7 +34,7 @@ wt.Scenario(
 
 
 def test_types_follow_the_schema(monkeypatch: pytest.MonkeyPatch) -> None:
-    """``scenario_types.py`` is what its generator makes of the core's schema, but for its formatting."""
+    """``scenario_types.py`` equals what its generator makes from the core's schema, except for formatting."""
     monkeypatch.syspath_prepend(str(REPOSITORY / "python" / "tools"))
     import scenario_types
 

@@ -85,7 +85,9 @@ def test_samples_without_variance_have_no_margin() -> None:
 
 
 def test_ranges_agree_if_they_overlap() -> None:
-    """1 to 3 and 3 to 7 touch: the middles, 2 and 5, are half of each range apart. Beyond that only a share helps."""
+    """The ranges 1 to 3 and 3 to 7 touch: the middles, 2 and 5, are as far apart as half of both ranges together. If
+    they are farther apart, only an allowed share makes them agree.
+    """
     touching, apart = np.array([3.0, 7.0]), np.array([3.2, 7.2])
     assert ranges("x", np.array([1.0, 3.0]), touching, "").verdict == "agrees"
     assert ranges("x", np.array([1.0, 3.0]), apart, "").verdict == "differs"

@@ -68,7 +68,9 @@ def test_counters_pair_names_with_values(tmp_path: Path) -> None:
 
 
 def test_a_flow_at_a_constant_rate() -> None:
-    """1 Mbit/s until 10 s, then 2 Mbit/s until 20 s: 1.5 Mbit/s in all, and 2 Mbit/s in each second of steady state."""
+    """1 Mbit/s until 10 s, then 2 Mbit/s until 20 s: 1.5 Mbit/s overall, and 2 Mbit/s in each second of steady
+    state.
+    """
     t = [(i + 1) / 10 for i in range(200)]
     acked = [125_000 * x if x <= 10 else 1_250_000 + 250_000 * (x - 10) for x in t]
     constant = {name: [1.0] * 200 for name in ("retransmitted", "delivered_ce", "min_rtt_us")}
@@ -87,7 +89,9 @@ def test_quantiles_are_values_that_occurred() -> None:
 
 
 def test_settings_are_shell_assignments() -> None:
-    """The guest sources them: a discipline's parameters stay one word; a flow ends with the run."""
+    """The guest's shell sources these variables: a discipline's parameters stay one word, and a flow ends with the
+    run.
+    """
     flows = (VirtualFlow("cubic"), VirtualFlow("dctcp", 0.5, 3, "dctcp"))
     text = VirtualRun("x", "pie limit 20000", flows, duration_s=30, rtt_ms=2.5).settings(Path("/tools"))
     values = dict(word.split("=", 1) for word in shlex.split(text))

@@ -1,4 +1,4 @@
-"""Worker processes end with the process that started them, and by a plain kill."""
+"""Worker processes end with the process that started them, and when they are killed by SIGTERM."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from windtunnel.workers import pool
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs signals of POSIX")
 
-#: A process whose pool prints the number of its worker, which then works on.
+#: A process with a pool; it prints the process ID of its worker, which goes on working.
 POOL = """\
 import os, time
 from windtunnel.workers import pool
@@ -27,7 +27,7 @@ if __name__ == "__main__":
         print(executor.submit(os.getpid).result(), flush=True)
         executor.submit(time.sleep, 60).result()
 """
-#: The same with a process of its own, as the benchmark has it.
+#: The same with a separate interpreter, as the benchmark uses it.
 SINGLE = """\
 from windtunnel.workers import run_python
 code = "import os, time; from windtunnel.workers import end_with_parent; end_with_parent();"
@@ -37,7 +37,7 @@ run_python(["-c", code + "open('pid', 'w').write(str(os.getpid())); time.sleep(6
 
 @pytest.fixture(params=[POOL, SINGLE], ids=["pool", "single"])
 def processes(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """A process, and the number of its worker."""
+    """A process, and the process ID of its worker."""
     (tmp_path / "main.py").write_text(request.param, encoding="utf-8")
     env = {**environment(), "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "main.py"]
@@ -70,7 +70,7 @@ def runs(number: int) -> bool:
 
 
 def test_a_worker_ends_with_its_parent(processes: tuple[subprocess.Popen[str], int]) -> None:
-    """Not even SIGKILL, of which the parent cannot tell anybody, leaves a worker behind."""
+    """Not even SIGKILL, about which the parent cannot tell anybody, leaves a worker behind."""
     process, worker = processes
     assert runs(worker)
     process.kill()

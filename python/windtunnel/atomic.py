@@ -1,8 +1,8 @@
 """A folder that appears complete or not at all.
 
 It is written beside its place under a temporary name (``stage.py``) and then renamed, which a file system does at once
-or not at all. Whatever goes wrong before, an interrupt or a full disk included, leaves nothing behind; what a process
-that was killed leaves, the next one removes.
+or not at all. If anything goes wrong before that, such as an interrupt or a full disk, nothing stays behind; the next
+process removes what a killed one left.
 """
 
 import os
@@ -35,7 +35,7 @@ def check_free(path: Path, *, force: bool, ours: Recognise) -> None:
 
 @contextmanager
 def staged(path: Path, *, force: bool, ours: Recognise) -> Iterator[Path]:
-    """A folder to write into, which becomes ``path`` when the block ends well. Raises InputError.
+    """A folder to write into, which becomes ``path`` when the block ends without an error. Raises InputError.
 
     Errors of the operating system in the block (a full disk) become InputErrors that name ``path``.
     """
@@ -64,7 +64,7 @@ def staged(path: Path, *, force: bool, ours: Recognise) -> Iterator[Path]:
 
 @contextmanager
 def staged_file(path: Path, *, force: bool) -> Iterator[Path]:
-    """A file to write, which becomes ``path`` when the block ends well. Raises InputError."""
+    """A file to write, which becomes ``path`` when the block ends without an error. Raises InputError."""
     sweep(path.parent)
     if os.path.lexists(path) and not force:
         raise InputError(f"{path}: exists already; choose another name with --out, or replace it with --force")

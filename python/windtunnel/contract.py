@@ -1,6 +1,6 @@
-"""What a result folder holds, checked when one is read: a message for each way in which a file can be damaged.
+"""Checks what a result folder contains when it is read. There is a message for each way in which a file can be damaged.
 
-Whatever reads a result (figures, exports, pages) relies on this, and checks nothing itself.
+All readers of a result (figures, exports, pages) rely on these checks and have none of their own.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def read_summary(file: Path) -> dict[str, Any]:
     text = read_text(file)
     try:
         document = json.loads(text)
-        # Python reads more than others do: NaN, infinity, halves of characters.
+        # Python's JSON reader accepts more than others do: NaN, infinity, unpaired surrogates.
         json.dumps(document, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError) as error:
         raise InputError(f"{file}: is not JSON: {error}") from None
@@ -127,7 +127,7 @@ def check_tables(folder: Path, tables: Mapping[str, Table], summary: Mapping[str
 
 
 def _check_file(file: Path) -> None:
-    """Refuse what is no regular file: a folder in its place, a pipe that nobody writes to."""
+    """Refuse anything but a regular file, such as a folder in its place or a pipe that nobody writes to."""
     try:
         if not file.exists():
             raise InputError(f"{file}: is missing")
@@ -177,7 +177,7 @@ class _Checker:
 
     def kind(self, place: str, value: object, kind: Kind) -> None:
         words, types = kind
-        # Python counts truth values among the whole numbers, and JSON readers accept NaN.
+        # In Python, True and False are whole numbers, and the JSON reader accepts NaN.
         odd = isinstance(value, bool) or (isinstance(value, float) and not math.isfinite(value))
         if odd or not isinstance(value, types):
             raise self.wrong(place, f"is not {words}")

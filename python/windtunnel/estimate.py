@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-#: A run that takes longer, in seconds, is announced.
+#: A run that takes longer than this, in seconds, is announced.
 LONG = 60.0
 #: A run that takes more than this share of the memory that it may take is announced.
 LARGE = 0.25
@@ -14,7 +14,7 @@ _PARTS = 3
 
 
 def is_large(estimate: Mapping[str, Any], limit: int | None) -> bool:
-    """Whether a user should hear of a run before it starts."""
+    """Whether to print the estimate before a run starts."""
     return estimate["seconds"] > LONG or (limit is not None and estimate["memory_bytes"] > LARGE * limit)
 
 
@@ -46,7 +46,7 @@ def size(amount: float) -> str:
 
 
 def count(number: float) -> str:
-    """A number with two digits or so."""
+    """A number with about two significant digits."""
     for unit in ("", " thousand", " million", " billion"):
         if number < 1000 or unit == " billion":
             return f"{number:.0f}{unit}" if number >= 10 or not unit else f"{number:.1f}{unit}"

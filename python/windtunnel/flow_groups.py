@@ -7,7 +7,9 @@ from collections.abc import Sequence
 
 
 def by_name(flow_names: Sequence[str]) -> list[tuple[str, list[int]]]:
-    """Flows as (label, indices), those together that differ by the number at the end: ``("reno x 6", [0, 1, ...])``."""
+    """Flows as (label, indices); flows whose names differ only in the number at the end form a group: ``("reno x 6",
+    [0, 1, ...])``.
+    """
     by_stem: dict[str, list[int]] = {}
     for i, name in enumerate(flow_names):
         by_stem.setdefault(re.sub(r"[\s._#:/-]*\d+$", "", name) or name, []).append(i)

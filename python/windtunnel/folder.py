@@ -30,7 +30,7 @@ _SUMMARY = "summary.json"
 
 
 def is_result(folder: Path) -> bool:
-    """Whether a folder was written by :func:`save`, of whichever version, and even if its tables are damaged."""
+    """Whether a folder was written by :func:`save`, in any version, even if its tables are damaged."""
     from windtunnel.contract import is_summary
 
     file = folder / _SUMMARY
@@ -90,7 +90,7 @@ def load(path: str | Path) -> RunResult:
 
 
 def _check_folder(path: Path) -> None:
-    """Refuse a path that is no result folder. Raises InputError."""
+    """Refuse a path that is not a result folder. Raises InputError."""
     try:
         what = None if os.path.lexists(path / _SUMMARY) else "is not a result folder: it has no summary.json"
         if what and not path.exists():
@@ -111,7 +111,7 @@ def _table_file(name: str) -> Path:
 
 
 def load_libraries(*, figures: bool) -> None:
-    """Load what :func:`save` needs, while nothing is half-written: for lack of memory this may end the process.
+    """Load what :func:`save` needs before anything is half-written, because a lack of memory here may end the process.
 
     OpenBLAS does not return from its first use if it gets no memory.
     """

@@ -2,7 +2,7 @@
 
 By default half of what is available: the other half is for what Python does with the result, whose tables it compresses
 one at a time. What is available is the least of three: the machine's free memory, what the control groups of this
-process leave (as in a container), and what its address space may still grow by (``ulimit -v``).
+process leave (as in a container), and how far its address space may still grow (``ulimit -v``).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from windtunnel.errors import InputError
 #: The share of the available memory that a run may take.
 SHARE = 0.5
 
-#: Where Linux says in which control groups this process is, and where these are mounted.
+#: The files in which Linux says to which control groups this process belongs, and where these are mounted.
 _CGROUPS_OF_PROCESS, _CGROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 
 
@@ -66,7 +66,7 @@ def _machine() -> Iterator[int]:
 
 
 def _address_space() -> Iterator[int]:
-    """What the address space may still grow by."""
+    """How far the address space may still grow."""
     try:
         import resource
 
@@ -79,7 +79,7 @@ def _address_space() -> Iterator[int]:
 
 
 def _cgroups(of_process: Path = _CGROUPS_OF_PROCESS, mounted: Path = _CGROUPS) -> Iterator[int]:
-    """What each control group of this process, and each group around it, leaves."""
+    """What each control group of this process, and each group that contains it, leaves."""
     try:
         lines = of_process.read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -103,7 +103,9 @@ def _cgroups(of_process: Path = _CGROUPS_OF_PROCESS, mounted: Path = _CGROUPS) -
 
 
 def _left(group: Path, most: str, used: str) -> int | None:
-    """What a control group leaves; None without a limit. Files that it has read and may forget count as free."""
+    """What a control group leaves; None without a limit. Memory of files that it has read and may drop counts as
+    free.
+    """
     try:
         limit = (group / most).read_text(encoding="ascii").strip()
         if not limit.isdigit():  # "max"
@@ -119,5 +121,5 @@ def _cached(group: Path) -> int:
         stat = dict(line.split() for line in (group / "memory.stat").read_text(encoding="ascii").splitlines())
     except (OSError, ValueError):
         return 0
-    # Version 1 has the group's own as well as the total.
+    # Version 1 has a value for the group itself as well as the total.
     return int(stat.get("total_inactive_file", stat.get("inactive_file", 0)))

@@ -78,7 +78,7 @@ def time_mean(time_s: npt.ArrayLike, values: npt.ArrayLike, start: float = 0.0, 
 
 
 def settling_time(time_s: npt.ArrayLike, values: npt.ArrayLike, low: float, high: float, hold_s: float = 0.0) -> float:
-    """The first time from which on ``values`` stay within ``[low, high]`` for ``hold_s`` seconds (inf: to the end).
+    """The first time from which ``values`` stay within ``[low, high]`` for ``hold_s`` seconds (inf: to the end).
 
     ``time_s`` (ascending, s) and ``values``: shape ``(t,)``; NaN counts as outside. Returns seconds on the axis of
     ``time_s``; NaN if it never happens. A stretch that the end of the series cuts short counts only for

@@ -1,6 +1,6 @@
 """Congestion controllers written in Python: registering them, and the files (plugins) that do it.
 
-A controller is a class. Each instance hears what happens on one connection and answers with a ``Control``::
+A controller is a class. Each instance is told what happens on one connection and answers with a ``Control``::
 
     class Fixed:
         '''Holds a fixed window.'''
@@ -72,7 +72,7 @@ class Controller(Protocol):
         """The retransmission timer expired; ``new_episode`` is False if that loss was answered already."""
 
     def control(self) -> _core.Control:
-        """What the sender is to do now. Asked after every other method."""
+        """What the sender is to do now; called after every other method."""
 
 
 class Quantity(float):
@@ -107,7 +107,7 @@ def register_controller(name: str, cls: type[Controller], *, replace: bool = Fal
     """Make a class a controller that scenarios name ``name``.
 
     The keyword arguments of the class (or its fields, if it is a dataclass) are the keys of
-    ``cc = { kind = "name", ... }``. Each needs a default, which also says of what type it is: true or false, a whole
+    ``cc = { kind = "name", ... }``. Each needs a default, which also determines its type: true or false, a whole
     number, a number, a text, or a :func:`quantity`. A description is given with ``Annotated[float, "..."]``.
 
     ``replace`` allows the name of another class that was registered before. Raises ValueError for a name that is taken,
@@ -124,7 +124,7 @@ def register_controller(name: str, cls: type[Controller], *, replace: bool = Fal
 
 
 def load_plugin(path: str | Path) -> None:
-    """Run a Python file that registers controllers, once. Raises InputError if it cannot, or registers nothing."""
+    """Run a Python file that registers controllers, once. Raises InputError if it fails or registers nothing."""
     path = Path(path)
     if any(plugin == path.resolve() for _, plugin in _registered.values()):
         return
@@ -161,7 +161,7 @@ def _place(path: Path, error: Exception) -> str:
     return f"{path}:{lines[-1]}" if lines else str(path)
 
 
-#: What another process needs in order to have the same controllers: plugin files, and classes by name.
+#: What another process needs to have the same controllers: plugin files, and classes by name.
 Registrations = tuple[tuple[Path, ...], tuple[tuple[str, type], ...]]
 
 
@@ -173,7 +173,7 @@ def registrations() -> Registrations:
 
 
 def restore(files: Sequence[Path], classes: Sequence[tuple[str, type]]) -> None:
-    """Register in this process what another one registered: a pool's processes start with it."""
+    """Register in this process what another one registered; the processes of a pool call this first."""
     for file in files:
         load_plugin(file)
     for name, cls in classes:
@@ -213,7 +213,7 @@ def _parameters(cls: type) -> list[tuple[str, Any, str]]:
 
 
 def _descriptions(cls: type) -> Mapping[str, str]:
-    """What ``Annotated[..., "description"]`` says of each parameter."""
+    """What ``Annotated[..., "description"]`` says about each parameter."""
     found = {}
     for annotated in (cls, vars(cls).get("__init__")):
         try:

@@ -1,8 +1,8 @@
-"""Text as it may reach a terminal: what would command the terminal, or forge a line, becomes visible.
+"""Makes text safe for a terminal: characters that would control the terminal or forge a line become visible.
 
 Titles, names and file names come from files that others wrote. An escape sequence in one of them could recolour, erase
-or rewrite what stands on the screen, a line feed could forge a message, a control of writing direction could reverse a
-word. Every text from a scenario, a result folder or the file system is printed in this form.
+or rewrite the screen, a line feed could forge a message, and a change of writing direction could reverse a word. Every
+text from a scenario, a result folder or the file system is printed in this form.
 """
 
 import re
@@ -10,7 +10,7 @@ import unicodedata
 
 _DIRECTIONS = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 _SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
-# All that can be unprintable: everything but letters, digits and punctuation of ASCII is looked at.
+# Characters that may be unprintable: everything is checked except ASCII letters, digits and punctuation.
 _SUSPICIOUS = re.compile(r"[^ -~]")
 
 
@@ -20,7 +20,7 @@ def printable(text: str) -> str:
 
 
 def printable_lines(text: str) -> str:
-    """The same of each line of a text that may have several."""
+    """The same for each line of a text that may have several."""
     return "\n".join(printable(line) for line in text.split("\n"))
 
 
@@ -33,7 +33,7 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def _number(character: str) -> str:
-    # Python stands for an undecodable byte of a file name by a surrogate.
+    # Python represents an undecodable byte of a file name by a surrogate.
     code = ord(character)
     if 0xDC80 <= code <= 0xDCFF:
         code -= 0xDC00

@@ -1,4 +1,4 @@
-"""A progress bar with the time that is left, on a terminal; nothing elsewhere."""
+"""A progress bar with the remaining time, on terminals only."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,9 +11,8 @@ from windtunnel.printable import printable
 
 @contextmanager
 def progress_bar(title: str, console: Console) -> Iterator[Callable[[float], bool] | None]:
-    """A function to be called with the share that is done, or None if ``console`` is not a terminal.
-
-    The function returns True: go on. The bar vanishes at the end.
+    """A function to be called with the share that is done, or None if ``console`` is not a terminal. The function
+    returns True, which means that the run continues. The bar vanishes at the end.
     """
     if not console.is_terminal:
         yield None

@@ -34,8 +34,8 @@ class RunResult:
     ``meta``: ``title, scenario`` (resolved, plain data), ``scenario_toml`` (the same as TOML text), ``version, seed,
     foreign`` (algorithms whose code is not windtunnel's own: ``["controller my-aimd"]``), ``digest, duration_s,
     packets, events, cpu_seconds`` (of this process, in the simulation alone), ``packets_per_second`` (packets over CPU
-    seconds) and ``host`` (``python, system, machine``). Of these only
-    ``cpu_seconds``, ``packets_per_second`` and ``host`` differ between runs of the same scenario and version.
+    seconds) and ``host`` (``python, system, machine``). Only ``cpu_seconds``, ``packets_per_second`` and ``host``
+    differ between runs of the same scenario and version.
     """
 
     summary: Mapping[str, Any]

@@ -91,8 +91,8 @@ class Scenario:
         overrides: Sequence[str] = (),
         allow_read: Sequence[str | Path] = (),
     ) -> Scenario:
-        """A scenario from the text of a scenario file. ``file`` is the name that messages give, and its folder is where
-        the files are that the scenario names.
+        """A scenario from the text of a scenario file. ``file`` is the name that messages give, and files that the
+        scenario names are searched for in its folder.
 
         ``overrides`` are ``key=value`` strings, as for ``windtunnel run --set``.
         """

@@ -1,4 +1,4 @@
-"""Reading the text of a scenario file, with a message for everything that is not such a text."""
+"""Reads the text of a scenario file, with a message for each kind of file that cannot be one."""
 
 import stat
 from pathlib import Path

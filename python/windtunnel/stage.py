@@ -1,11 +1,11 @@
 """A stage: a place beside another one, where something is written before it appears there.
 
-Whoever is writing holds a lock on a file beside the stage, and the operating system takes the lock back when that
-process ends, however it ends. A stage whose lock is free was left behind by a process that was killed, and the next
-one that writes into the same folder removes it.
+Whoever is writing holds a lock on a file beside the stage, and the operating system releases the lock when that process
+ends, however it ends. A stage whose lock is free was left behind by a process that was killed, and the next one that
+writes into the same folder removes it.
 
-The lock file says on which machine its owner runs. On a file system that several machines share, a lock of another one
-need not be visible here: stages of other machines are left to them.
+The lock file says on which machine its owner runs. On a file system that several machines share, the lock of another
+machine may be invisible here, so the stages of other machines are left alone.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if sys.platform != "win32":
     import fcntl
 
 _LOCK = re.compile(r"\..+\.[0-9a-f]{12}\.partial\.lock", re.DOTALL)
-#: Of a place's name as much as leaves room for the rest of a stage's name.
+#: The longest part of a place's name that leaves room for the rest of a stage's name.
 _NAME_BYTES = 200
 #: Memory in bytes.
 _RESERVE = 4 << 20
@@ -41,7 +41,7 @@ class Stage:
 
     @property
     def aside(self) -> Path:
-        """The predecessor."""
+        """The waiting predecessor."""
         return self.path.with_suffix(".replaced")
 
     @property
@@ -50,7 +50,7 @@ class Stage:
         return self.path.with_name(f"{self.path.name}.lock")
 
     def remove(self) -> None:
-        """Remove what is left of it; a predecessor that was not replaced goes back to its place."""
+        """Remove what is left of the stage; a predecessor that was not replaced goes back to its place."""
         _remove(self.path)
         if os.path.lexists(self.aside):
             if os.path.lexists(self.place):
@@ -69,7 +69,7 @@ def stage_for(place: Path) -> Iterator[Stage]:
     finally:
         # Removing needs a little memory, which may be what has run out.
         reserve.clear()
-        # What cannot be removed now keeps its lock file, so that a later process can.
+        # A stage that cannot be removed now keeps its lock file, so that a later process can remove it.
         with suppress(OSError):
             stage.remove()
             stage.lock.unlink()
@@ -83,8 +83,8 @@ def _locked(place: Path) -> tuple[Stage, int]:
         stage = Stage(place, place.with_name(f".{name}.{secrets.token_hex(6)}.partial"))
         lock = os.open(stage.lock, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
         try:
-            # Where a file system has no locks, nobody can take this one either, and the stage is its owner's alone.
-            # Whoever took the file for a forgotten one before it was locked holds the lock for a moment.
+            # If the file system has no locks, nobody else can take this one, so the stage is safe. Another process that
+            # found the file before it was locked may hold the lock for a moment.
             _lock(lock, wait=True)
             os.write(lock, json.dumps({"place": place.name, **_machine()}).encode())
             if _is_at(lock, stage.lock):
@@ -97,7 +97,7 @@ def _locked(place: Path) -> tuple[Stage, int]:
 
 
 def sweep(folder: Path) -> None:
-    """Remove the stages in ``folder`` whose owner is gone. What cannot be removed stays."""
+    """Remove the stages in ``folder`` whose owner is gone. Stages that cannot be removed stay."""
     with suppress(OSError):
         for entry in list(os.scandir(folder)):
             if _LOCK.fullmatch(entry.name):
@@ -137,7 +137,9 @@ def _lock(descriptor: int, *, wait: bool = False) -> bool:
 
 
 def _place_if_ours(content: bytes) -> str | None:
-    """The name of the place that a lock file is for; None if it is of another machine, or not windtunnel's."""
+    """The name of the place that a lock file is for; None if the file belongs to another machine, or is not
+    windtunnel's.
+    """
     try:
         owner = json.loads(content)
         place, machine = owner["place"], {key: owner[key] for key in _machine()}
@@ -150,7 +152,8 @@ def _place_if_ours(content: bytes) -> str | None:
 def _machine() -> dict[str, str]:
     """The running kernel, whose processes see each other's locks, in containers too; and the host, for later boots."""
     boot, installation = _line("/proc/sys/kernel/random/boot_id"), _line("/etc/machine-id")
-    # Neither a container nor a copied installation is known by its name alone, unless there is nothing else.
+    # The host name alone does not identify a container or a copied installation; it is used only if there is nothing
+    # else.
     return {"boot": boot, "host": f"{installation} {platform.node()}" if installation or not boot else ""}
 
 

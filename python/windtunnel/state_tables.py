@@ -1,6 +1,6 @@
 """The tables of state, ``cc`` and ``aqm``: which numbers they hold, and in which unit each is.
 
-A number has a column of its own, named by the algorithm that tells it; the name ends in the unit, unless there is none.
+Each number has its own column, named by the algorithm that reports it; the name ends in the unit, if there is one.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from windtunnel.errors import InputError
 
 Tables = Mapping[str, Mapping[str, npt.NDArray[np.generic]]]
 
-#: The tables, with the column that tells whose state a row is.
+#: The tables, with the column that says whose state a row has.
 STATE_TABLES: Mapping[str, str] = {"cc": "flow", "aqm": "queue"}
 
-# Columns that say when and whose, and are no state.
+# Columns that say when and whose a row is, and are not state.
 _KEYS = ("time_s", "flow", "queue", "band")
 _UNITS = {
     "s": "s",

@@ -1,9 +1,9 @@
 """Worker processes that end with the process that started them.
 
-A worker does not outlive its parent, not even one that was killed (``kill -9``, out of memory) and can tell nobody: the
-worker waits at a pipe whose other end only the parent has, and which the operating system closes with it. The signal
-that Linux can send at a parent's death (``PR_SET_PDEATHSIG``) would not do: the parent of a pool's workers, as the
-operating system sees it, is the server that forks them.
+A worker does not outlive its parent, even if the parent was killed (``kill -9``, out of memory) and cannot tell
+anybody: the worker waits at a pipe whose other end only the parent has, and which the operating system closes with it.
+The signal that Linux can send at a parent's death (``PR_SET_PDEATHSIG``) would not do: the parent of a pool's workers,
+as the operating system sees it, is the server that forks them.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def pool(
 ) -> Iterator[Executor]:
     """A pool of processes; each has imported the modules ``preload`` and called ``initialise``.
 
-    If the block ends with an error, the workers are ended: nobody reads what they would return. Raises RunFailedError
-    if a worker was killed.
+    If the block ends with an error, the workers are stopped, because nobody would read their results. Raises
+    RunFailedError if a worker was killed.
     """
     context = multiprocessing.get_context("forkserver" if sys.platform != "win32" else "spawn")
     context.set_forkserver_preload([__name__, *preload])
@@ -71,7 +71,9 @@ def run_python(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
 
 
 def end_with_parent() -> None:
-    """Let this process, which :func:`run_python` started, end with its parent: standard input ends then."""
+    """Let this process, which :func:`run_python` started, end with its parent; it notices that by the end of its
+    standard input.
+    """
     _end_after(lambda: os.read(0, 1))
 
 

@@ -3,14 +3,14 @@
 //! A thousand flows do not fit into a processor's cache, and each packet needs about a hundred cache lines of its flow's
 //! state. The loop knows which flows come next, so it asks for their memory while it works for others.
 //!
-//! This is the only unsafe code of the workspace: safe Rust has no instruction for it. `docs/decisions/0019-many-flows.md`
-//! says what it gains.
+//! This is the only unsafe code in the workspace, because safe Rust has no such instruction.
+//! `docs/decisions/0019-many-flows.md` says what it gains.
 
 /// The length of a cache line in bytes.
 const LINE: usize = 64;
 
-/// Asks for all cache lines of a value; for a `Vec` or a `Box` that is not what it points to. It changes nothing but the
-/// time that the next access takes.
+/// Asks for all cache lines of a value; for a `Vec` or a `Box` this does not include what it points to. It changes
+/// nothing but the time that the next access takes.
 #[inline]
 pub fn prefetch<T: ?Sized>(value: &T) {
     lines(std::ptr::from_ref(value).cast(), size_of_val(value));
@@ -46,7 +46,7 @@ fn fetch(address: *const i8) {
     unsafe { _mm_prefetch::<_MM_HINT_T0>(address) }
 }
 
-/// Other processors fetch ahead only by themselves.
+/// On other processors, and under Miri, this does nothing.
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
 #[inline]
 fn fetch(_address: *const i8) {}
@@ -55,7 +55,7 @@ fn fetch(_address: *const i8) {}
 mod tests {
     use super::*;
 
-    /// Any value may be asked for, also one without a size or without memory, and none of them changes.
+    /// Any value may be asked for, even one without a size or without memory, and none of them changes.
     #[test]
     fn values_stay_as_they_are() {
         let (number, nothing, bytes) = (7_u64, (), [1_u8; 1000]);

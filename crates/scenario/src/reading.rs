@@ -16,7 +16,7 @@ pub struct Reading<'r> {
     pub allow_read: &'r [PathBuf],
     /// The algorithms that the scenario can name.
     pub registry: &'r Registry,
-    /// Is asked now and then; reading ends with an error when it returns false.
+    /// Called from time to time; reading ends with an error when it returns false.
     pub go_on: &'r dyn Fn() -> bool,
 }
 

@@ -65,7 +65,7 @@ fn headers_are_rewritten_in_one_place() {
     assert!(faults.is_empty(), "headers change in wire/src/rewrite.rs alone:\n{}", faults.join("\n"));
 }
 
-/// The search finds what it looks for.
+/// The search finds an assignment, and not a comparison.
 #[test]
 fn assignments_are_found() {
     assert_eq!(assigned("    packet.ecn = Ecn::Ce;", "ecn"), Some("packet"));

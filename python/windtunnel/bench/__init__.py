@@ -1,8 +1,8 @@
 """The benchmark: fixed works, each in a process of its own, on one core.
 
-A packet is one data segment delivered through the bottleneck. With a controller written in Python, what counts is how
-many ACKs per second it hears; the run's other work is in that time. CPU seconds are those of the simulation alone; peak
-memory is that of the whole process, including the interpreter.
+A packet is one data segment delivered through the bottleneck. For a controller written in Python, the measure is how
+many ACKs per second it handles; the time includes the run's other work. CPU seconds are those of the simulation alone;
+peak memory is that of the whole process, including the interpreter.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _HERE = Path(__file__).parent
 class Work:
     """A fixed work: the scenario file ``<name>.toml`` beside this module, and the speed required of it.
 
-    ``<name>.py``, where there is one, is the plugin with the work's controller, which counts the ACKs that it hears.
+    ``<name>.py``, if it exists, is the plugin with the work's controller, which counts the ACKs that it handles.
     """
 
     name: str
@@ -40,7 +40,7 @@ WORKS = (
     Work("W1", "one Reno-MDS flow, 100 Mbit/s, 40 ms, DelTiM, 60 s, recording at 10 ms", 8e6, 300),
     Work("W2", "CUBIC and Reno, 1 Gbit/s, 20 ms, brick wall 12 ms, 30 s", 8e6, 300),
     Work("W3", "16 flows, 1 Gbit/s, 20 ms, DelTiM, 30 s", 6e6, 300),
-    # A link of 100 Gbit/s carries this many packets of 1500 bytes per second: faster than real time.
+    # A link of 100 Gbit/s carries this many packets of 1500 bytes per second, so this speed is faster than real time.
     Work("W4", "one Scalable-MDS flow, 100 Gbit/s, 20 ms, DelTiM, 10 s", 100e9 / 12_000, 300),
     Work("W5", "1000 flows, 10 Gbit/s, mixed RTTs, 10 s", 3e6),
     Work("W6", "CUBIC and Reno with loss recovery, 1 Gbit/s, 20 ms, tail drop of one BDP, 30 s", 5e6, 300),
@@ -71,7 +71,7 @@ class Measurement:
     required_peak_mib: float | None
     met: bool
     acks: int | None = None
-    """ACKs that a controller written in Python heard."""
+    """ACKs that a controller written in Python handled."""
     acks_per_second: float | None = None
     required_acks_per_second: float | None = None
 

@@ -1,4 +1,6 @@
-"""The controller of W11: additive increase and multiplicative decrease in Python. It counts the ACKs that it hears."""
+"""The controller of W11: additive increase and multiplicative decrease in Python. It counts the ACKs that it
+handles.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +10,9 @@ import windtunnel as wt
 
 
 class BenchAimd:
-    """Reno's window, in bytes: it does per ACK about as much as other controllers in Python do."""
+    """Reno's window, in bytes: its work per ACK is about that of other controllers in Python."""
 
-    #: ACKs that controllers of this process have heard.
+    #: ACKs that the controllers in this process have handled.
     acks = 0
 
     def on_start(self, flow: wt.FlowInit) -> None:

@@ -1,7 +1,7 @@
 """One run of one work, in a process of its own: ``python -m windtunnel.bench.worker FILE`` prints JSON.
 
 A Python file of the same name is the work's plugin; the class that it registers counts ACKs in its attribute ``acks``.
-The process ends when its standard input does, and so with the one that started it.
+The process ends when its standard input ends, and so together with the process that started it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-# The core hands out NumPy arrays: without this the import would be timed as a part of the run.
+# The core returns NumPy arrays: without this line, the import would be timed as a part of the run.
 import numpy as np  # noqa: F401
 
 from windtunnel import _core

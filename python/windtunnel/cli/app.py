@@ -65,14 +65,14 @@ def main() -> None:
     try:
         app(prog_name="windtunnel")
     except Exception:
-        # A defect: its traceback, in which texts of a scenario may occur.
+        # A defect: print its traceback, which may contain texts of a scenario.
         sys.stderr.write(printable_lines(traceback.format_exc()))
         sys.exit(1)
 
 
-#: Settings of libraries that a command needs otherwise than a user's own programs, in its processes and their workers.
+#: Settings of libraries that commands and their workers need, but a user's own programs may not.
 _LIBRARIES = {
-    # Figures go to files; whichever window system is set up, even wrongly, does not matter.
+    # Figures go to files, so it does not matter which window system is set up, or whether it works.
     "MPLBACKEND": "agg",
     # Nothing here uses linear algebra; the threads prepared for it cost tens of megabytes each.
     "OPENBLAS_NUM_THREADS": "1",

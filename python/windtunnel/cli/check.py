@@ -28,7 +28,7 @@ def check(
     text, most = scenario.check(), limit(None)
     estimate = scenario.estimate()
     write_text(text)
-    # What cannot be written is the only message then.
+    # If stdout cannot be written to, that must be the only message.
     sys.stdout.flush()
     for line in lines(estimate, most):
         messages().print(line, soft_wrap=True)

@@ -21,10 +21,10 @@ from rich.text import Text
 from windtunnel.errors import InputError
 from windtunnel.printable import printable, printable_lines
 
-#: What windtunnel itself prints beyond ASCII, for a stream that has no more.
+#: Replacements for the characters beyond ASCII that windtunnel itself prints, for a stream that has only ASCII.
 _ASCII = str.maketrans({"\N{EN DASH}": "-", "\N{MULTIPLICATION SIGN}": "x", "\N{PLUS-MINUS SIGN}": "+-"})
 
-#: Control characters of Unicode that need no escape in JSON and TOML: C1, separators of lines, directions of writing.
+#: Unicode control characters that need no escape in JSON and TOML: C1, line separators, changes of writing direction.
 _CONTROLS = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
@@ -36,7 +36,7 @@ class Output(Console):
         return super().render_str(printable(text), **options)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """All segments; those of texts that did not come as ``str`` are made printable here."""
+        """All segments; the text of renderables that were not a ``str`` is made printable here."""
         ascii_only = (options or self.options).ascii_only
         for segment in super().render(renderable, options):
             if segment.control:
@@ -46,12 +46,12 @@ class Output(Console):
             yield Segment(text.translate(_ASCII) if ascii_only else text, segment.style)
 
     def on_broken_pipe(self) -> NoReturn:
-        """Leave a closed pipe to the one place that handles errors (``errors.py``)."""
+        """Let a closed pipe raise, so that ``errors.py`` handles it like all other errors."""
         raise BrokenPipeError
 
 
 def output() -> Console:
-    """Stdout, without colours for numbers, which would carry no meaning."""
+    """Stdout, without colours for numbers, because they would carry no meaning."""
     return Output(file=sys.stdout, highlight=False, markup=False, emoji=False)
 
 
@@ -61,7 +61,9 @@ def messages() -> Console:
 
 
 def write_text(text: str) -> None:
-    """Write JSON or TOML to stdout. Both have escapes for control characters, which a terminal gets for all of them."""
+    """Write JSON or TOML to stdout. Both formats have escapes for control characters; on a terminal, all of them are
+    written as escapes.
+    """
     if sys.stdout.isatty():
         text = _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
     sys.stdout.write(text if text.endswith("\n") else text + "\n")

@@ -65,7 +65,7 @@ def _one_message() -> Iterator[None]:
 
 @contextmanager
 def _flushed() -> Iterator[None]:
-    """Flush stdout here, not at the interpreter's exit: only then does a full disk or a closed pipe behind it show."""
+    """Flush stdout here, not at the interpreter's exit, so that a full disk or a closed pipe is noticed here."""
     try:
         yield
     except typer.Exit:

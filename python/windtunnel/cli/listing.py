@@ -49,7 +49,7 @@ def list_(
 
 
 def _choose(listing: Listing, kind: str | None, name: str | None) -> Listing:
-    """The part of the listing that was asked for. Raises InputError for a name that is not in it."""
+    """The requested part of the listing. Raises InputError for a name that is not in it."""
     if kind is None:
         return listing
     kinds = {_label(k): k for k in listing}

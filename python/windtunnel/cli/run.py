@@ -86,13 +86,13 @@ def _simulate(scenario: Scenario, file: Path, progress: Progress | None, memory:
     except (ScenarioError, InputError, MemoryError, KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:
-        # The core's panics are not Exceptions, but to a user they are failed runs like any other.
+        # The core's panics are not Exceptions, but for a user they are failed runs like any other.
         message = printable(f"{file}: the run failed: {type(error).__name__}: {error}")
         raise RunFailedError(message + _foreign_frames(error)) from error
 
 
 def _foreign_frames(error: BaseException) -> str:
-    """Where in a controller's own code an exception was raised; nothing for a failure of windtunnel itself."""
+    """The place in a controller's own code where an exception was raised; empty for a failure of windtunnel itself."""
     ours = str(Path(windtunnel.__file__).parent)
     frames = traceback.extract_tb(error.__traceback__)
     foreign = list(itertools.takewhile(lambda frame: not frame.filename.startswith(ours), reversed(frames)))

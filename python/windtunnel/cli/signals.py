@@ -5,7 +5,7 @@ import sys
 from types import FrameType
 from typing import NoReturn
 
-#: A plain ``kill``, and the end of the terminal or of the connection to it (on Windows there is none).
+#: SIGTERM (a plain ``kill``) and SIGHUP (the terminal, or the connection to it, has ended; Windows has no such signal).
 _ENDS = [signal.SIGTERM, *([signal.SIGHUP] if sys.platform != "win32" else [])]
 
 
@@ -17,7 +17,7 @@ def end_cleanly() -> None:
 
 
 def _end(number: int, _: FrameType | None) -> NoReturn:
-    # A terminal that closes may send more than one: the next does not interrupt the cleaning.
+    # A terminal that closes may send several signals: the later ones must not interrupt the clean-up.
     for each in _ENDS:
         signal.signal(each, signal.SIG_IGN)
     sys.exit(128 + number)

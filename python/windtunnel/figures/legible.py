@@ -1,4 +1,4 @@
-"""Titles and names from scenarios, as texts of a figure."""
+"""Titles and names from scenarios, as text in figures."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from windtunnel.printable import printable
 
 
 def legible(text: str) -> str:
-    """The text as Matplotlib draws it literally: no control character, no formula, no label that legends leave out."""
+    """The text as Matplotlib draws it literally: without control characters, formulas, or labels that legends would
+    leave out.
+    """
     text = printable(text).replace("$", r"\$")
     return f" {text}" if text.startswith("_") else text
 
 
 @contextmanager
 def boxes_for_missing_glyphs() -> Iterator[None]:
-    """The font draws a box for a character that it lacks, an emoji for instance; Matplotlib need not warn of it."""
+    """The font draws a box for a character that it lacks, such as an emoji; silence Matplotlib's warning about it."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
         yield

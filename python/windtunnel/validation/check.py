@@ -40,7 +40,7 @@ class Line:
         return "agrees" if abs(self.measured - self.expected) <= self.tolerance else "differs"
 
 
-#: What the process that ran a check's scenario reduces its result to: small and picklable.
+#: The small, picklable values to which the process that ran a check's scenario reduces the result.
 Values: TypeAlias = "Mapping[str, float | str]"
 
 
@@ -63,7 +63,7 @@ class Check:
     runs: Sequence[Run]
     lines: Callable[[Mapping[str, Values]], list[Line]]
     quick: bool = True
-    """Whether the quick selection has it."""
+    """Whether the quick selection includes it."""
 
 
 def table(name: str) -> list[dict[str, str]]:

@@ -46,14 +46,14 @@ def fit(t: npt.NDArray[np.float64], w: npt.NDArray[np.float64], w_max: float) ->
 def reduce(result: RunResult) -> Values:
     """The fit over the concave and the convex part of the curve, without its flat middle, where segments are coarse.
 
-    When the epoch started, and from which window, is told by the controller.
+    The controller reports when the epoch started, and from which window.
     """
     flows, state = result.tables["flows"], result.tables["cc"]
     start = float(np.nanmax(np.asarray(state["epoch_start_s"], dtype=np.float64)))
     w_max = float(np.asarray(state["w_max_segments"], dtype=np.float64)[-1])
     t = np.asarray(flows["time_s"], dtype=np.float64)
     w = np.asarray(flows["cwnd_bytes"], dtype=np.float64) / MSS
-    # A row at the very start is older than it: intervals end before what else happens at their time.
+    # A row at exactly the start is older than the epoch: intervals end before anything else that happens at their time.
     since, window = t[t > start] - start, w[t > start]
     k = float(np.cbrt(w_max * (1 - BETA) / C))
     part = (since < 2 * k) & (np.abs(window - w_max) > 0.02 * w_max)

@@ -20,7 +20,7 @@ MSS = 1448
 #: Losses in a run: enough for a mean within 2 % (periodic) or 4 % (Bernoulli).
 LOSSES = 2000
 
-#: Tolerance for a packet-level run without delayed ACKs beside an idealised model (spec/congestion-control section 4).
+#: Tolerance between a packet-level run without delayed ACKs and an idealised model (spec/congestion-control section 4).
 TOLERANCE = 0.15
 
 
@@ -46,7 +46,7 @@ class Law:
         return LOSSES / self.p
 
 
-#: The idealised model's values, from spec/congestion-control section 4, its last table.
+#: The idealised model's values, from the last table of spec/congestion-control section 4.
 LAWS = (
     Law("Reno", '"reno"', 0.02, 1e-2, 12.2, 13.4),
     Law("Reno", '"reno"', 0.02, 1e-3, 38.7, 42.8),

@@ -24,10 +24,10 @@ RATE_MBPS = 40.0
 #: Goodput that fills the bottleneck.
 CEILING = RATE_MBPS * MSS / FRAME
 
-#: Controllers of this project that the data also have, with the slow start that Linux gives them.
+#: Controllers of this project that the data also contain, with the slow start that Linux gives them.
 CONTROLLERS = ("reno", "cubic", "scalable")
 
-#: Random runs of ours beside each of Linux's.
+#: The number of our random runs for each of Linux's.
 SEEDS = range(1, 17)
 
 #: Student's t, two-sided 95 %, for 1, 2, ... degrees of freedom.
@@ -144,7 +144,7 @@ def lossy(cc: str) -> Check:
 
 
 def welch_margin(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]) -> float:
-    """How far apart the means of two samples of one distribution are at most, with a probability of 95 %."""
+    """The distance that the means of two samples of one distribution do not exceed, with a probability of 95 %."""
     va, vb = float(a.var(ddof=1)) / len(a), float(b.var(ddof=1)) / len(b)
     if va + vb == 0.0:
         return 0.0

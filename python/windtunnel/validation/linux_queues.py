@@ -30,15 +30,15 @@ SEEDS = range(1, 17)
 
 NAMES = {"reno": "Reno", "cubic": "CUBIC"}
 
-#: The disciplines of the comparison, by the word that begins the name of a run.
+#: The disciplines of the comparison, by the first word of a run's name.
 FQ_CODEL = '{ kind = "fq_codel", limit = "10240 packets", ecn = true }'
 FQ = '{ kind = "fq" }'
 PIE_LARGE = '{ kind = "pie", limit = "20000 packets" }'
 
-#: The time that a packet takes at 40 Mbit/s, in ms: what a bucket does not take when nothing waits.
+#: The time that a packet takes at 40 Mbit/s, in ms: a bucket does not need this time when nothing waits.
 PACKET_MS = FRAME * 8e-3 / RATE_MBPS
 
-#: What goodput and round trip may always differ by.
+#: The difference that is always allowed for goodput and round trip.
 GOODPUT, ROUND_TRIP = 0.01, 0.03
 
 Rows = list[dict[str, str]]
@@ -66,7 +66,7 @@ def span(values: npt.NDArray[np.float64]) -> str:
 
 
 def means(what: str, linux: npt.NDArray[np.float64], ours: npt.NDArray[np.float64], share: float, unit: str) -> Line:
-    """The means of both sides' draws."""
+    """A line that compares the means of both sides' draws."""
     expected = float(linux.mean())
     margin = max(welch_margin(linux, ours), share * expected)
     note = f"Linux {span(linux)}, here {span(ours)}"
@@ -76,7 +76,9 @@ def means(what: str, linux: npt.NDArray[np.float64], ours: npt.NDArray[np.float6
 def ranges(
     what: str, linux: npt.NDArray[np.float64], ours: npt.NDArray[np.float64], unit: str, share: float = 0.0
 ) -> Line:
-    """The middles of both sides' ranges: they agree if the ranges overlap, or as far as is always allowed."""
+    """A line that compares the middles of both sides' ranges: they agree if the ranges overlap, or within the
+    difference that is always allowed.
+    """
     theirs, here = (float(side.min() + side.max()) / 2 for side in (linux, ours))
     reach = max(float(np.ptp(linux) + np.ptp(ours)) / 2, share * theirs)
     note = f"Linux {span(linux)}, here {span(ours)}"
@@ -84,7 +86,7 @@ def ranges(
 
 
 def alone(kind: str, queue: str, cc: str, ecn: int) -> Check:
-    """One flow over a discipline that draws no lots: 40 Mbit/s, 40 ms, 40 s."""
+    """One flow over a discipline without random decisions: 40 Mbit/s, 40 ms, 40 s."""
     (row,) = rows_of("flow_queues", [f"{kind}_{cc}_e{ecn}"])
 
     def lines(values: Mapping[str, Values]) -> list[Line]:
@@ -128,7 +130,7 @@ def together(kind: str, queue: str, ecn: int) -> Check:
 
 
 def pie(cc: str) -> Check:
-    """One flow over PIE with its defaults, 40 ms: 16 seeds, and in Linux all that there are (40 for Reno)."""
+    """One flow over PIE with its defaults, 40 ms: 16 seeds, and all of Linux's recordings (40 for Reno)."""
     linux = [row for row in table("linux/7.3/pie_single.csv") if row["run"].startswith(f"pie_{cc}_")]
 
     def lines(values: Mapping[str, Values]) -> list[Line]:

@@ -83,7 +83,7 @@ class LinuxScript:
 
 @dataclass(frozen=True)
 class Marks:
-    """CE on listed data packets, and a bottleneck that gives it to just those."""
+    """The data packets that get CE, and a bottleneck that marks exactly those."""
 
     packets: tuple[int, ...]
     bottleneck: str
@@ -91,12 +91,12 @@ class Marks:
 
 def lost_acks(*packets: int) -> str:
     """The lost ACKs, by the order of the segments that they answer, from 1 on."""
-    # The answer to the SYN is the first packet on their way.
+    # The answer to the SYN is the first packet on the way of the ACKs.
     return f'{{ kind = "scripted-loss", packets = {[number + 1 for number in packets]}, affects = "acks" }}'
 
 
 def late(packet: int, overtaken_by: int) -> str:
-    """A data packet that a number of others overtake."""
+    """A data packet that several others overtake."""
     return f'{{ kind = "scripted-reordering", packets = [{packet}], overtaken_by = {overtaken_by}, affects = "data" }}'
 
 

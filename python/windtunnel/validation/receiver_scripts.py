@@ -1,7 +1,7 @@
-"""What arrives at a receiver, by script; what Linux's receiver answers is in ``data/linux_receiver.json``.
+"""Scripts of what arrives at a receiver; the answers of Linux's receiver are in ``data/linux_receiver.json``.
 
-A script is a list of arrivals at given times, whatever the receiver answers: bursts as a sender in slow start has
-them, steady flows, gaps, late segments, duplicates, short segments, marks. ``validation.recorder --receiver`` hands
+A script is a list of arrivals at given times, which do not depend on the answers: bursts like those of a sender in slow
+start, steady flows, gaps, late segments, duplicates, short segments, marks. ``validation.recorder --receiver`` hands
 them to the kernel. The receiver of this laboratory gets the same arrivals in ``crates/tcp/tests/tcp/linux_receiver.rs``
 and has to answer each of them with the same ACKs.
 """
@@ -38,18 +38,18 @@ class ReceiverScript:
     arrivals: tuple[Arrival, ...]
     mss: int = 1448
     rtt_ms: int = 80
-    """Of the handshake, and of what the timestamps say."""
+    """The round trip of the handshake, and the one that the timestamps show."""
     sack: bool = True
     timestamps: bool = True
     ecn: bool = False
     largest_buffer: int = 33_554_432
     """``tcp_rmem[2]``."""
     quiet_ms: float = field(default=300)
-    """So long after the last arrival."""
+    """How long the recording goes on after the last arrival."""
 
     @property
     def mtu(self) -> int:
-        """The largest IP packet, on both ways."""
+        """The largest IP packet, in both directions."""
         return self.mss + (52 if self.timestamps else 40)
 
 
@@ -59,7 +59,7 @@ def burst(at_ms: float, first: int, count: int, length: int = 1448) -> Iterator[
 
 
 def rounds(sizes: list[int], every_ms: float = 100, length: int = 1448, slower_ms: float = 0) -> tuple[Arrival, ...]:
-    """A burst in each round trip; each round trip takes longer than the one before by a time."""
+    """A burst in each round trip; each round trip takes longer than the one before by a fixed time."""
     starts = [n * every_ms + n * (n - 1) // 2 * slower_ms for n in range(len(sizes))]
     return tuple(
         arrival
@@ -74,7 +74,7 @@ def steady(count: int, every_ms: float, group: int = 1, length: int = 1448) -> t
 
 
 def late(arrivals: tuple[Arrival, ...], numbers: set[int], by_ms: float) -> tuple[Arrival, ...]:
-    """The segments with these numbers arrive later by a time, behind all that arrives then."""
+    """The segments with these numbers arrive later by a given time, after everything else that arrives at that time."""
     moved = [replace(a, at_ms=a.at_ms + by_ms) if n in numbers else a for n, a in enumerate(arrivals)]
     order = sorted(enumerate(moved), key=lambda entry: (entry[1].at_ms, entry[0] in numbers, entry[0]))
     return tuple(arrival for _, arrival in order)
@@ -86,12 +86,12 @@ def pushed(arrivals: tuple[Arrival, ...], every: int) -> tuple[Arrival, ...]:
 
 
 def marked(arrivals: tuple[Arrival, ...], ce: set[int], cwr: set[int]) -> tuple[Arrival, ...]:
-    """ECN-capable, with CE and CWR on some."""
+    """The segments are ECN-capable; some have CE or CWR."""
     return tuple(replace(a, ecn=CE if n in ce else ECT0, cwr=n in cwr) for n, a in enumerate(arrivals))
 
 
 def closed(arrivals: tuple[Arrival, ...]) -> tuple[Arrival, ...]:
-    """The last one ends the stream."""
+    """The last segment ends the stream."""
     return (*arrivals[:-1], replace(arrivals[-1], push=True, fin=True))
 
 

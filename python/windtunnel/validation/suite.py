@@ -1,4 +1,4 @@
-"""The sections of the validation, and how they run."""
+"""The sections of the validation, and how they are run."""
 
 from __future__ import annotations
 
@@ -68,7 +68,9 @@ def execute(run: Run) -> Values:
 def run_sections(
     sections: Sequence[Section], *, quick: bool, jobs: int | None, done: Callable[[float], object]
 ) -> list[Outcome]:
-    """Run the checks of the sections, the longest runs first. ``done`` receives the share of packets that is done."""
+    """Run the checks of the sections, the longest runs first. ``done`` is called with the share of packets that is
+    done.
+    """
     selected = [(s, c) for s in sections for c in s.checks() if c.quick or not quick]
     runs = [(i, run) for i, (_, check) in enumerate(selected) for run in check.runs]
     runs.sort(key=lambda item: -item[1].packets)

@@ -19,7 +19,7 @@ Written by `windtunnel validate`, which anyone can run again. Each section says 
 def number(value: float | str) -> str:
     """Four significant digits, without an exponent where that is readable."""
     if isinstance(value, str):
-        # A bar would end the cell.
+        # A vertical bar would end the cell.
         return f"`{value.replace('|', '/')}`"
     return f"{value:.4g}" if abs(value) < 1e5 else f"{value:.0f}"
 

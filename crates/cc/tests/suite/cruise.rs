@@ -1,6 +1,6 @@
-//! A controller with a model of the path, as small as one can be that uses all that the interface has: it paces at the
-//! highest delivery rate of its last samples, holds twice what the path holds, probes each eighth round trip at a
-//! phase of its own, and writes down all that it hears. The tests of the senders run it too.
+//! The smallest controller with a model of the path that still uses the whole interface. It paces at the highest
+//! delivery rate of its last samples, holds twice what the path holds, probes in every eighth round trip at a phase of
+//! its own, and records everything it is told. The tests of the senders run it too.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,7 +12,7 @@ use windtunnel_cc::{
 };
 use windtunnel_units::{Bytes, Duration, Rate};
 
-/// What the controller heard.
+/// What the controller was told.
 #[derive(Clone, Debug)]
 pub(crate) enum Heard {
     Established,
@@ -36,11 +36,11 @@ pub(crate) type Log = Arc<Mutex<Vec<Heard>>>;
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("x-source" = "the tests"))]
 pub(crate) struct CruiseParams {
-    /// How many times what the path holds the window holds.
+    /// The window, as a multiple of what the path holds.
     pub(crate) windows: f64,
-    /// How much leaves at once, in segments; if left out, as the sender has it.
+    /// How much leaves at once, in segments; the sender decides if it is left out.
     pub(crate) quantum: Option<u32>,
-    /// Every eighth round it holds back, and says that its samples then are none.
+    /// In every eighth round it holds back, and declares its samples invalid.
     pub(crate) rests: bool,
 }
 
@@ -80,7 +80,7 @@ pub(crate) struct Cruise {
     /// The highest rate of each of the last rounds.
     rates: [Rate; ROUNDS],
     round: usize,
-    /// The highest rate when the start last saw it grow; nothing once the start is over.
+    /// The highest rate at the last time that the start saw it grow; `None` once the start is over.
     start: Option<(Rate, u32)>,
     min_rtt: Duration,
 }

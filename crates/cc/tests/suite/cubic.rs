@@ -28,7 +28,7 @@ fn at_seventy(variant: CubicVariant, rtt: Duration) -> Driver {
     flow
 }
 
-/// The windows after each second.
+/// The window at the end of each second.
 fn seconds(flow: &mut Driver, seconds: u64) -> Vec<f64> {
     let begin = flow.now;
     (1..=seconds)
@@ -130,7 +130,7 @@ fn linux_grows_by_a_twentieth_before_the_first_loss() {
     let mut flow = Driver::new(&config(CubicVariant::Linux, none()), MSS * 100, RTT);
     (0..10).for_each(|_| flow.round(1));
     assert!((flow.segments() / 100.0 - 1.63).abs() < 0.03, "1.05^10 = 1.63, not {}", flow.segments());
-    // Rule 6: never more than a segment for two; here far out on the curve.
+    // Rule 6: never more than one segment for two acknowledged; the test is far out on the curve.
     flow.lose();
     flow.ack(NS, 1, CLEAN);
     flow.ack(Duration::from_secs(100), 1, CLEAN);
@@ -157,8 +157,8 @@ fn linux_keeps_its_price_for_a_while() {
     assert_eq!(flow.cwnd(), MSS * 71, "three were acknowledged");
 }
 
-/// spec/congestion-control section 3.3: an idle time moves the curve, but not beyond now; the growth in the 100 ms
-/// after 3 s of idle time is the same as without them (section 6.2 item 9).
+/// spec/congestion-control section 3.3: idle time shifts the curve, but not beyond now: in the 100 ms after 3 s of idle
+/// time the window grows as if there had been no idle time (section 6.2 item 9).
 #[test]
 fn idle_time_does_not_count() {
     for variant in [CubicVariant::Linux, CubicVariant::Rfc9438] {
@@ -173,8 +173,8 @@ fn idle_time_does_not_count() {
     }
 }
 
-/// RFC 9438 section 5.8: time in which the application barred growth is not part of the epoch: afterwards the window
-/// grows as if that time had not passed.
+/// RFC 9438 section 5.8: time in which the application prevented growth does not count towards the epoch: afterwards
+/// the window grows as if that time had not passed.
 #[test]
 fn barred_time_does_not_count_in_rfc9438() {
     let windows = [false, true].map(|pause| {
@@ -191,8 +191,8 @@ fn barred_time_does_not_count_in_rfc9438() {
     assert!((windows[0] - windows[1]).abs() < 0.3, "{windows:?}");
 }
 
-/// RFC 9438 section 4.8: after a timeout K is zero and the plateau is where slow start ends; Linux forgets its plateau,
-/// and starts there as before the first loss.
+/// RFC 9438 section 4.8: after a timeout K is zero and the plateau is where slow start ends; Linux forgets its plateau
+/// and continues as before the first loss.
 #[test]
 fn a_timeout_begins_a_new_curve() {
     let mut flow = at_seventy(CubicVariant::Rfc9438, RTT);

@@ -1,4 +1,4 @@
-//! A sender reduced to what a controller sees: ACKs at times, and with marks, of the test's choice.
+//! A sender reduced to what a controller sees: ACKs whose times and marks the test chooses.
 
 use windtunnel_cc::{
     AckSample, CongestionControl, CongestionEvent, ControllerParams, EcnFeedback, FlowInit, Marked, PathView,
@@ -35,7 +35,7 @@ pub(crate) struct Driver {
     pub(crate) rtt: Duration,
     /// Whether ACKs give an RTT sample.
     pub(crate) sampled: bool,
-    /// Whether ACKs come while growth is barred.
+    /// Whether ACKs arrive while growth is not allowed.
     pub(crate) barred: bool,
     min_rtt: Duration,
     una: Seq,
@@ -142,8 +142,8 @@ impl Driver {
         self.cc.on_cwnd_validation(cwnd, &path);
     }
 
-    /// The retransmission timer expires: everything in flight is taken for lost. It is no `new_episode` if it was
-    /// taken for lost before.
+    /// The retransmission timer expires: everything in flight is considered lost. It is not a `new_episode` if it was
+    /// considered lost before.
     pub(crate) fn time_out(&mut self, new_episode: bool) {
         let path = PathView { in_flight: Bytes::ZERO, ..self.path() };
         self.cc.on_rto(new_episode, &path);

@@ -107,8 +107,9 @@ fn a_paced_train_must_be_twice_as_long() {
     assert_eq!(flow.segments(), 640 + 343);
 }
 
-/// spec/congestion-control section 2.2: here delay is a sign above 45.12 ms, by an eighth and at least 4 ms: the ninth
-/// sample of the round shows it. 4.99 ms are no sign. The minimum is that of a segment that waits for no other.
+/// spec/congestion-control section 2.2: here a delay above 45.12 ms (an eighth more, and at least 4 ms) ends slow
+/// start, and the ninth sample of the round shows it. A rise of 4.99 ms does not. The minimum is that of a segment that
+/// waits for no other.
 #[test]
 fn rising_delay_ends_slow_start() {
     let params = HystartParams { ack_train: false, ..HystartParams::default() };
@@ -128,7 +129,7 @@ fn rising_delay_ends_slow_start() {
     }
 }
 
-/// Below 16 segments nothing is noticed.
+/// Below 16 segments the delay is ignored.
 #[test]
 fn small_windows_are_not_watched() {
     let mut flow = Flow::new(HystartParams::default(), false);

@@ -8,8 +8,9 @@ use serde_json::Value;
 use std::num::NonZeroU32;
 
 use windtunnel_cc::{
-    AimdGrowth, AimdParams, AvoidanceParams, ConventionalParams, CubicParams, MdsParams, RenoParams,
-    ScalableParams, ScalableVariant, SlowStartGrowth, StandardParams, Style, WindowedConfig, scaled_md,
+    AimdGrowth, AimdParams, AvoidanceParams, ConventionalParams, CubicParams, CubicVariant, MdsParams,
+    RenoParams, ScalableParams, ScalableVariant, SlowStartGrowth, StandardParams, Style, WindowedConfig,
+    scaled_md,
 };
 use windtunnel_units::{Bytes, Duration};
 
@@ -43,8 +44,8 @@ fn scalable(variant: ScalableVariant) -> Arc<dyn AvoidanceParams> {
     Arc::new(ScalableParams { variant: Some(variant), ..Default::default() })
 }
 
-/// spec/congestion-control section 0.4: at ten segments ten ACKs of one, or five of two, are a segment; an ACK of 25 is
-/// two, and five more acknowledged segments with them 10 of the 12 for the next.
+/// spec/congestion-control section 0.4: at ten segments, ten ACKs of one segment or five ACKs of two add one segment.
+/// An ACK of 25 adds two; its remainder and five more acknowledged segments make 10 of the 12 that the next one needs.
 #[test]
 fn reno_grows_by_whole_segments() {
     for (acks, segments) in [(10, 1), (5, 2)] {
@@ -91,8 +92,8 @@ fn reno_halves_to_whole_segments_and_loses_its_credit() {
     }
 }
 
-/// spec/congestion-control section 3.2: without loss from 50 to 100 takes 50 round trips, in which 3/8 100^2 = 3750
-/// segments are acknowledged (the sum of 50 ... 99 is 3725, half a segment of W per round trip less).
+/// spec/congestion-control section 3.2: without loss, growing from 50 to 100 takes 50 round trips, in which 3/8 100^2 =
+/// 3750 segments are acknowledged (the sum of 50 ... 99 is 3725, half a segment of W per round trip less).
 #[test]
 fn renos_sawtooth() {
     let mut flow = flow(reno(), 100);
@@ -140,7 +141,7 @@ fn per_ack_growth_counts_acks() {
         // 144.8 + 1448^2 / 14624 = 144.8 + 143.37
         assert_eq!(flow.cwnd(), MSS * 10 + Bytes::new(288));
     }
-    // W^2 grows by two with each ACK: 10 to 20 takes (400 - 100) / 2 ACKs, less the 1/W^2 terms of about ln 2.
+    // W^2 grows by two with each ACK: from 10 to 20 takes (400 - 100) / 2 ACKs, less the 1/W^2 terms of about ln 2.
     let mut flow = flow(per_ack(), 10);
     let mut acks = 0;
     while flow.segments() < 20.0 {
@@ -160,8 +161,8 @@ fn bsd_adds_an_eighth() {
     assert_eq!(flow.cwnd(), MSS * 10 + Bytes::new(144 + 181), "144.8 + 181 bytes");
 }
 
-/// spec/congestion-control section 3.4: at 1000 segments 700 acknowledged are seven more; below 100 Scalable is Reno;
-/// 100 become 88, since floor(100/8) = 12 are given up.
+/// spec/congestion-control section 3.4: at 1000 segments, 700 acknowledged segments add seven; below 100 Scalable
+/// behaves as Reno; a loss at 100 leaves 88, since it gives up floor(100/8) = 12.
 #[test]
 fn scalable_grows_by_a_hundredth() {
     let mut large = flow(scalable(ScalableVariant::Linux), 1000);
@@ -200,7 +201,8 @@ fn scalable_recovers_in_thirteen_round_trips() {
     }
 }
 
-/// Kelly 2003: up to lwnd, 16 segments, Scalable is Reno: 1/W with each ACK, and half; above, 1/100 and an eighth.
+/// Kelly 2003: up to lwnd, 16 segments, Scalable is Reno: it grows by 1/W with each ACK and halves on a loss; above, it
+/// grows by 1/100 and gives up an eighth.
 #[test]
 fn kellys_scalable_is_reno_up_to_lwnd() {
     let mut small = flow(scalable(ScalableVariant::Paper), 16);
@@ -217,8 +219,8 @@ fn kellys_scalable_is_reno_up_to_lwnd() {
     assert_eq!(large.cwnd(), MSS * 21);
 }
 
-/// spec/congestion-control sections 0.1, 6.2: an SCE scales the window in bytes, for less than a segment at 50, and
-/// leaves the credit; a CE is answered by whole segments, and alternative backoff (RFC 8511) by its own factor.
+/// spec/congestion-control sections 0.1, 6.2: an SCE scales the window in bytes (by less than a segment at 50) and
+/// leaves the credit; a CE is answered in whole segments, and alternative backoff (RFC 8511) by its own factor.
 #[test]
 fn sce_scale_bytes_and_ce_segments() {
     let response = Arc::new(MdsParams::default());
@@ -285,7 +287,8 @@ fn byte_counting_is_careful_after_a_timeout() {
     assert_eq!(flow.cwnd(), MSS * 5, "everything in flight is acknowledged");
 }
 
-/// RFC 3168 section 6.1.2: CE in slow start halves, and ends it; in the style of the document it only ends it.
+/// RFC 3168 section 6.1.2: CE in slow start halves the window and ends slow start; in the style of the document it only
+/// ends it.
 #[test]
 fn ce_in_slow_start_is_answered() {
     let mut flow = slow_start(SlowStartGrowth::Linux, 2);
@@ -323,5 +326,21 @@ fn resolving_fills_in_what_was_left_out() {
         let params: &dyn Any = &*config.avoidance;
         let params = params.downcast_ref::<CubicParams>().expect("CUBIC stays CUBIC");
         assert_eq!((params.c, params.beta), (Some(c), Some(beta)));
+    }
+}
+
+/// spec/mds section 3: ACKs that echo marks grow Linux's CUBIC unless told otherwise; clean ones always do. SCE marks alone,
+/// so that no reduction bars the growth.
+#[test]
+fn marked_acks_grow_cubic_by_choice() {
+    for (grow_on_marked, marks, grows) in
+        [(true, SCE, true), (false, SCE, false), (false, CLEAN, true), (true, CLEAN, true)]
+    {
+        let variant = Some(CubicVariant::Linux);
+        let mut cubic = flow(Arc::new(CubicParams { variant, grow_on_marked, ..CubicParams::default() }), 10);
+        for _ in 0..40 {
+            cubic.ack(RTT / 10, 1, marks);
+        }
+        assert_eq!(cubic.cwnd() > MSS * 10, grows, "{grow_on_marked} {marks:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! What the window does around losses, timeouts, undos, unused windows and barred growth.
+//! What the window does around losses, timeouts and undos, when it is not used, and when growth is not allowed.
 
 use std::sync::Arc;
 
@@ -37,8 +37,8 @@ fn avoiding(segments: u64) -> Driver {
     flow
 }
 
-/// spec/congestion-control section 1.1: in CWR and Recovery, and where the growth gate bars it, nothing grows; credit
-/// does not either.
+/// spec/congestion-control section 1.1: in CWR and Recovery, and where the growth gate forbids it, neither the window
+/// nor the credit grows.
 #[test]
 fn barred_acks_grow_nothing() {
     let mut flow = avoiding(10);
@@ -62,7 +62,8 @@ fn barred_acks_grow_nothing() {
     }
 }
 
-/// A barred ACK's information still counts: the controller responds to SCE, and a slow start sees the delay.
+/// An ACK that may not grow the window still carries information: the controller responds to SCE, and slow start sees
+/// the delay.
 #[test]
 fn barred_acks_are_heard() {
     let response = Arc::new(MdsParams::default());
@@ -105,8 +106,8 @@ fn ssthresh_is_computed_from_cwnd_or_the_flight() {
     }
 }
 
-/// A response never raises cwnd: from one segment, after a timeout, ssthresh is its floor of two, and slow start goes
-/// there.
+/// A response never raises cwnd: from one segment, after a timeout, ssthresh is its floor of two, and slow start leads
+/// up to it.
 #[test]
 fn a_loss_at_one_segment_leaves_one() {
     let mut flow = avoiding(10);
@@ -118,8 +119,8 @@ fn a_loss_at_one_segment_leaves_one() {
 }
 
 /// spec/congestion-control section 1.12: after a timeout slow start goes up to ssthresh; section 1.4: the part of the
-/// last ACK beyond it counts for the avoidance in the same call. 5 segments, an ACK of 12: one to ssthresh, 9, at 8 ...
-/// and 11 of credit at 9 are one more.
+/// last ACK beyond it counts for the avoidance in the same call. From 5 segments, an ACK of 12 takes one to reach
+/// ssthresh; the other 11 are credit, which at 9 segments is one more.
 #[test]
 fn slow_starts_leftover_is_the_avoidances() {
     let mut flow = avoiding(18);
@@ -138,7 +139,7 @@ fn slow_starts_leftover_is_the_avoidances() {
 }
 
 /// spec/congestion-control section 1.6: a validated window is lowered, three quarters of it are remembered, and slow
-/// start leads back to there; CUBIC's curve goes on. In the flow's own slow start ssthresh stays unknown.
+/// start leads back up to that; CUBIC's curve goes on. In the flow's own slow start ssthresh stays unknown.
 #[test]
 fn an_unused_window_is_remembered() {
     let mut flow = avoiding(20);

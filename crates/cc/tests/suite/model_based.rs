@@ -1,5 +1,5 @@
-//! A controller of no family of this crate, through the public interface alone: what it needs, its random stream, and how it
-//! is held among others.
+//! A controller that belongs to no family of this crate, used through the public interface alone: what it needs, its
+//! random stream, and how it is stored among others.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ fn round(cc: &dyn CongestionControl) -> f64 {
     round
 }
 
-/// What a controller needs is known before there is a flow, and is the same of the one that is built.
+/// What a controller needs is known before there is a flow, and the controller that is then built needs the same.
 #[test]
 fn needs_are_known_before_the_flow() {
     let cruise: Arc<dyn ControllerParams> = Arc::new(CruiseParams::default());
@@ -43,7 +43,7 @@ fn needs_of_a_composition() {
     assert_eq!((needs.pacing, needs.own_window, needs.feedback), (PacingNeed::Usual, false, Feedback::Sce));
 }
 
-/// Equal seeds begin at equal phases; of 64 seeds all eight phases are found.
+/// Equal seeds start at equal phases, and 64 seeds find all eight phases.
 #[test]
 fn random_streams_are_of_the_seed() {
     let first =
@@ -56,7 +56,7 @@ fn random_streams_are_of_the_seed() {
     assert_eq!(found, [true; 8]);
 }
 
-/// Controllers of all families are one set: compared, named and described alike.
+/// Controllers of all families are compared, named and described in the same way.
 #[test]
 fn families_are_one_set() {
     let all: [Arc<dyn ControllerParams>; 3] = [

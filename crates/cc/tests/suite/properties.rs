@@ -267,7 +267,7 @@ proptest! {
         let response = Arc::new(MdsParams { tau, ..MdsParams::default() });
         let config = WindowedConfig { slow_start: none(), response, ..Default::default() };
         let srtt = Duration::from_millis(20);
-        // So large that a response always shows.
+        // Large enough that a response always shows.
         let mut flow = Driver::new(&config, Bytes::new(1 << 50), srtt);
         let mut responses: Vec<Time> = Vec::new();
         for gap in gaps {

@@ -57,7 +57,7 @@ impl Path {
         Path { cc, rtt, now: Time::ZERO, una: Seq::FIRST_DATA, answered: None }
     }
 
-    /// One segment more arrives, or is lost.
+    /// One more segment arrives, or is lost.
     fn segment(&mut self, lost: bool) {
         let cwnd = self.cc.cwnd();
         self.now += Duration::from_nanos_f64(self.rtt.as_nanos_f64() * MSS.as_f64() / cwnd.as_f64());
@@ -138,8 +138,8 @@ fn check(what: &str, process: Losses, found: f64, expected: f64, whole: f64) {
 
 /// The number of segments by which counting whole ones lowers the mean of a controller that keeps `md`: half a segment
 /// because the window is rounded down, plus what each loss takes: up to a segment by rounding and up to one of credit.
-/// Two segments less after a loss lower the mean by `2 / (2 (1 - md))` where the increase per round trip is constant:
-/// the decrease grows with the window, and there are fewer round trips between losses.
+/// If a loss takes two segments more, the mean falls by `2 / (2 (1 - md))` where the increase per round trip is
+/// constant: the decrease grows with the window, and there are fewer round trips between losses.
 fn whole_segments(md: f64) -> f64 {
     0.5 + 1.0 / (1.0 - md)
 }

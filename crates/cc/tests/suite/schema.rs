@@ -66,7 +66,7 @@ fn every_parameter_is_described() {
     check::<MdsParams>(&["tau", "limiter", "ce_md"]);
 }
 
-/// tau of zero has no meaning: refused where it is read.
+/// A tau of zero has no meaning and is refused where it is read.
 #[test]
 fn tau_is_at_least_one() {
     let error = serde_json::from_str::<MdsParams>(r#"{"tau": 0}"#).expect_err("tau = 0");

@@ -29,8 +29,7 @@ fn the_stages_are_leonardo_numbers() {
     assert_eq!(leonardo::k(1000), leonardo::k(leonardo::STAGES - 1));
 }
 
-/// spec/mds section 5: `S(0)` is the product over all stages, just below 4.2; each stage takes its own
-/// factor out.
+/// spec/mds section 5: `S(0)` is the product over all stages, just below 4.2; each stage removes its own factor.
 #[test]
 fn the_pacing_scale_is_the_growth_to_come() {
     assert!((leonardo::scale(0) - 4.199_853_3).abs() < 5e-8, "{}", leonardo::scale(0));

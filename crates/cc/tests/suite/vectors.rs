@@ -68,7 +68,7 @@ fn marked_acks_do_not_grow_reno() {
     assert_eq!(reno.cwnd(), MSS * 51);
 }
 
-/// spec/mds section 2: after a CE response there is none until the ACK exceeds what had been sent by then.
+/// spec/mds section 2: after a CE response there is no other until an ACK exceeds what had been sent by then.
 #[test]
 fn ce_is_answered_once_per_round() {
     let config = WindowedConfig { slow_start: none(), ..Default::default() };
@@ -80,8 +80,7 @@ fn ce_is_answered_once_per_round() {
     assert_eq!(reno.cwnd(), MSS * 25);
 }
 
-/// spec/mds section 3: SCE are refused after a CE response in the same round, but an SCE response does
-/// not refuse others.
+/// spec/mds section 3: after a CE response, SCE are refused in the same round; after an SCE response they are not.
 #[test]
 fn sce_waits_for_ce_but_not_for_sce() {
     let factor = scaled_md(0.5, tau(64));

@@ -149,8 +149,8 @@ fn options_without_timestamps_or_sack() {
     assert_eq!(of(false, true, ACK, 1460), []);
 }
 
-/// Connections that arrive during a run have clients of their own at one server: number 300 is on host 300 % 254 + 1 with the
-/// second port, and its packets to and from the flow's receiver have their own sequence numbers.
+/// Connections that arrive during a run have clients of their own at one server: number 300 is on host 300 % 254 + 1
+/// with the second port, and its packets to and from the flow's receiver have sequence numbers of their own.
 #[test]
 fn a_connection_of_a_flow() {
     let at = |dir| v4(flow(), Row { connection: 300, dir, ..data() });
@@ -166,8 +166,8 @@ fn a_connection_of_a_flow() {
     assert_eq!(number(&answered), 500_000 + 301_000 + 1449);
 }
 
-/// RFC 2018 section 3 in the numbers of the data that are acknowledged, and spec 18.1's lengths: 64, 72, 80 bytes. The ACK
-/// carries ESCE as AE.
+/// SACK blocks (RFC 2018 section 3) are written in the sequence numbers of the data that they acknowledge, with spec
+/// 18.1's lengths: 64, 72, 80 bytes. The ACK carries ESCE as AE.
 #[test]
 fn sack_blocks() {
     for (n, size) in [(1, 64), (2, 72), (3, 80)] {

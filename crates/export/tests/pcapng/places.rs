@@ -4,7 +4,7 @@ use windtunnel_export::pcapng::{Format, Link, Point, Row, write};
 
 use crate::reader::{blocks, data, file, flow, options, packets, u32_at, with_columns};
 
-/// One packet at every place of its path through two queues, dropped at none, marked CE in the second; and its ACK.
+/// One packet at every place of its path through two queues, and its ACK. No queue drops it; the second marks it CE.
 fn journey() -> Vec<Row> {
     let at = |tap, queue, t_ns| Row { tap, queue, t_ns, ..data() };
     let (none, ce) = (u32::MAX, 0b11);
@@ -64,8 +64,8 @@ fn a_copy_is_the_same_packet_on_the_wire() {
     assert!(seen[1].options.contains(&comment) && !seen[0].options.contains(&comment));
 }
 
-/// Statistics close the file: how many packets each interface saw, and no loss of the capture's own; the time's upper half
-/// comes first.
+/// Statistics close the file: how many packets each interface saw, and that the capture itself lost none; the upper
+/// half of the time comes first.
 #[test]
 fn statistics() {
     let statistics: Vec<_> =

@@ -32,7 +32,7 @@ pub(crate) struct Left {
     pub(crate) sojourn: Duration,
 }
 
-/// A queue with its accounts.
+/// A queue, and the counts of what went in and out.
 #[derive(Debug)]
 pub(crate) struct Bench {
     queue: Box<dyn QueueDiscipline>,
@@ -185,7 +185,7 @@ impl Bench {
         self.leave(at_ns, |queue, cx| queue.dequeue(cx))
     }
 
-    /// A packet, which must be there, leaves; returns what was done to it.
+    /// A packet leaves (there must be one); returns what was done to it.
     pub(crate) fn outcome(&mut self, at_ns: u64) -> Outcome {
         self.dequeue(at_ns).expect("a packet is queued").outcome
     }
@@ -194,7 +194,7 @@ impl Bench {
         self.queue.backlog()
     }
 
-    /// The queue chooses the packet that leaves next: its length.
+    /// The queue chooses the packet that leaves next; returns its length.
     pub(crate) fn choose(&mut self, at_ns: u64) -> Option<Bytes> {
         self.run_timers(at_ns);
         let now = Time::from_nanos(at_ns);
@@ -229,12 +229,12 @@ impl Bench {
             .collect()
     }
 
-    /// When a queue that gave no packet is to be asked again.
+    /// When to ask a queue again that gave no packet.
     pub(crate) fn next_ready(&self, at_ns: u64) -> Option<u64> {
         self.queue.next_ready(Time::from_nanos(at_ns)).map(Time::as_nanos)
     }
 
-    /// An internal number of a band, if it has it.
+    /// An internal number of a band, if the band has it.
     pub(crate) fn probed_band(&self, band: usize, name: &str) -> Option<f64> {
         let mut found = None;
         self.queue.probe_band(band, &mut |n, value| {
@@ -250,7 +250,7 @@ impl Bench {
         self.probed(name).map_or(0, |value| value as i64)
     }
 
-    /// An internal number of the queue, if it has it.
+    /// An internal number of the queue, if the queue has it.
     pub(crate) fn probed(&self, name: &str) -> Option<f64> {
         let mut found = None;
         self.queue.probe(&mut |n, value| {

@@ -11,8 +11,8 @@ use crate::bench::{Bench, Kind};
 
 const MS: u64 = 1_000_000;
 
-/// A packet leaves every 0.1 ms after 20 ms in the queue, from 20 ms on, until `until_ms`: when signals came, in
-/// nanoseconds after t0, the first departure.
+/// A packet leaves every 0.1 ms after 20 ms in the queue, from 20 ms on, until `until_ms`: returns the times of the
+/// signals, in nanoseconds after the first departure t0.
 fn signals(params: CodelParams, kind: Kind, until_ms: u64) -> Vec<u64> {
     let mut bench = Bench::new(&QueueSpec::new(params), Limit::Unlimited);
     bench.deliver_drops = false;
@@ -117,8 +117,8 @@ fn one_packet_is_no_queue() {
     assert!(marked.count() > 100);
 }
 
-/// One packet below the target ends the dropping state, and the interval starts again; within 16 intervals the next episode
-/// starts with the frequency that the last one had gained, and later with the lowest.
+/// One packet below the target ends the dropping state, and the interval starts again. If the next episode starts
+/// within 16 intervals, it starts with the frequency that the last one had reached, and otherwise with the lowest.
 #[test]
 fn episodes() {
     for (pause_ms, again) in [(500, true), (2_000, false)] {
@@ -181,8 +181,9 @@ fn leave(codel: &mut Codel, at_ms: u64) -> Verdict {
     codel.on_dequeue(&packet, &queue)
 }
 
-/// What a fair queue sheds counts as drops (Linux `fq_codel_drop`), but is no episode: the first one starts with the lowest
-/// frequency, however early in a run. One within 16 intervals continues with what has been shed since.
+/// What a fair queue sheds counts as drops (Linux `fq_codel_drop`), but does not start an episode: the first episode
+/// starts with the lowest frequency, however early in a run. An episode within 16 intervals of the last one continues
+/// with what has been shed since.
 #[test]
 fn shed_packets_are_no_episode() {
     let count = |codel: &Codel| {

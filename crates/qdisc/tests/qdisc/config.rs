@@ -40,8 +40,8 @@ fn defaults() {
     );
 }
 
-/// PIE's defaults are Linux's (spec/queues-and-signalling section 6): so is its limit, and those of CoDel and the fair
-/// queues; RED's is that of tc's manual page, and the others have none.
+/// PIE's defaults are Linux's (spec/queues-and-signalling section 6): so are its limit and those of CoDel and the fair
+/// queues. RED's limit is that of tc's manual page, and the other queues have none.
 #[test]
 fn pie_defaults() {
     assert_eq!(
@@ -139,7 +139,7 @@ fn out_of_range() {
 }
 
 /// RED refuses thresholds in the wrong order or below a packet, a burst that no weight lets pass, and switches that
-/// mean nothing alone.
+/// mean nothing on their own.
 #[test]
 fn red_out_of_range() {
     let refused = |params| QueueSpec::new(params).check().unwrap_err().to_string();

@@ -83,8 +83,8 @@ fn the_most_severe_signal_counts() {
     }
 }
 
-/// An interval counts as one second at most. A packet that waited no longer than the packets' spacing
-/// has only waited for jitter, which is no queue.
+/// An interval counts as one second at most. A packet that waited no longer than the spacing of the packets waited
+/// because of jitter, not because of a queue.
 #[test]
 fn jitter_explains_a_slow_link() {
     let mut bench = Bench::new(&QueueSpec::new(DelticParams::default()), Limit::Unlimited);

@@ -29,7 +29,7 @@ fn after_two_packets() -> Bench {
     bench
 }
 
-/// The set point is one packet: a single packet is no error, however long it takes.
+/// The set point is one packet: a single packet causes no error, however long its transmission takes.
 #[test]
 fn one_packet_is_no_queue() {
     let mut bench = deltim();
@@ -62,7 +62,7 @@ fn idle_scaling() {
     }
 }
 
-/// A packet that arrives in the nanosecond in which the last one left ends no idle spell: the control law
+/// A packet that arrives in the same nanosecond in which the last one left does not end an idle spell: the control law
 /// runs.
 #[test]
 fn no_idle_time_no_scaling() {
@@ -91,7 +91,7 @@ fn oscillators_do_not_advance_in_idle_time() {
     assert_eq!(advance(10_000 * MS), (0, 0));
 }
 
-/// Packets enough for `n` dequeues every 0.5 ms, all there from the beginning; `acc` after each.
+/// Enough packets for `n` dequeues, one every 0.5 ms, are queued from the start; returns `acc` after each dequeue.
 fn standing_queue(n: u64) -> Vec<i64> {
     let mut bench = deltim2();
     for _ in 0..=n {
@@ -121,7 +121,7 @@ fn deltim2_controls_the_standing_queue() {
     assert_eq!(acc[11], first + 4 * 499 * 200 + (least - 499_750 + sigma) * 200);
 }
 
-/// A queue that empties within every burst is no error.
+/// A queue that empties within every burst causes no error.
 #[test]
 fn deltim2_ignores_bursts_that_drain() {
     let mut bench = deltim2();
@@ -134,7 +134,7 @@ fn deltim2_ignores_bursts_that_drain() {
             bench.outcome(start + i * MS);
         }
     }
-    // Only the first burst, before a first drain was seen, is an error at all: at most its 3 ms of `sigma`.
+    // Only the first burst, before the queue was first seen empty, causes an error: at most its 3 ms of `sigma`.
     let acc = bench.probe("acc");
     assert!(acc <= 3 * 3_000 * 200, "{acc}");
 }

@@ -63,8 +63,8 @@ proptest! {
         }
     }
 
-    /// A flow that sends a packet at most once per round of all others goes before them: it waits for the rest of the packet
-    /// that is on the link, and for the new flows before it (RFC 8290 section 4.2).
+    /// A flow that sends at most one packet per round of all others is served before them: it waits for the rest of the
+    /// packet that is on the link, and for the new flows before it (RFC 8290 section 4.2).
     #[test]
     fn sparse_flows_do_not_wait(bulk in 1_u32..8, gap in 20_u64..40) {
         let mut bench = fq_codel(FqCodelParams::default(), Limit::Unlimited);
@@ -94,15 +94,15 @@ fn new_flows_and_old_flows() {
     assert_eq!(next(&mut bench, 2, 1), [2]);
     arrive(&mut bench, 2, 2, 700, 1);
     assert_eq!(next(&mut bench, 2, 1), [2]);
-    // It is empty now, and passes through the old ones, 0 and 1. 0 has used up its turn; so it is 1, and then 2, which is
-    // not new: its 100 bytes go before a quantum, and after them it has to wait for 0 and 1.
+    // Flow 2 is empty now, and passes through the old ones, 0 and 1. Flow 0 has used up its turn, so flow 1 is next,
+    // and then flow 2, which is not new: its 100 bytes go before a quantum, and after them it has to wait for 0 and 1.
     assert_eq!(next(&mut bench, 2, 1), [1]);
     arrive(&mut bench, 2, 2, 700, 2);
     assert_eq!(next(&mut bench, 2, 4), [2, 0, 1, 2]);
 }
 
-/// The full queue's longest band loses packets at its head: half of its bytes, or `drop_batch` packets; the arriving packet
-/// of another flow is stored. CoDel's count of that band rises by as many.
+/// The full queue's longest band loses packets at its head: half of its bytes, or `drop_batch` packets; the arriving
+/// packet of another flow is stored. CoDel's count of that band rises by the same number.
 #[test]
 fn the_longest_band_pays() {
     for (drop_batch, dropped) in [(64, 25), (10, 10)] {
@@ -150,8 +150,8 @@ fn the_chosen_packet_is_spared() {
     assert_eq!(next(&mut bench, 3, 1), [1]);
 }
 
-/// With one bucket all flows share a band, in order of arrival; for certain knowledge `flows` has no meaning. Bands say what they
-/// are for.
+/// With one bucket all flows share a band, in order of arrival; where each flow has a band for certain, `flows` has no
+/// meaning. Bands say what they are for.
 #[test]
 fn collisions_can_be_forced() {
     for (hash, order, names) in [
@@ -167,7 +167,7 @@ fn collisions_can_be_forced() {
     }
 }
 
-/// A new salt after `perturb` gives flows other bands, and packets that are queued stay where they are.
+/// After `perturb`, a new salt assigns flows to other bands; queued packets stay where they are.
 #[test]
 fn perturb() {
     let params = FqCodelParams {
@@ -183,8 +183,8 @@ fn perturb() {
     assert_eq!(backlogs, [3, 1]);
 }
 
-/// CoDel in one band does not know of the others: a flow that overloads the link is signalled, and one that sends
-/// little beside it is not.
+/// CoDel in one band does not know about the others: a flow that overloads the link gets signals, and a flow that sends
+/// little beside it gets none.
 #[test]
 fn each_flow_has_its_own_codel() {
     let mut bench = fq_codel(FqCodelParams::default(), Limit::Unlimited);
@@ -202,8 +202,8 @@ fn each_flow_has_its_own_codel() {
     assert!(marks[&0] > 100 && marks[&1] == 0, "{marks:?}");
 }
 
-/// Any AQM in the place of CoDel: PIE, whose timer each band has from the time at which the queue was created, drops
-/// packets of the flow that overloads its share.
+/// Any AQM can take the place of CoDel. With PIE, each band has a timer from the time at which the queue was created,
+/// and packets of the flow that exceeds its share are dropped.
 #[test]
 fn pie_in_each_band() {
     let spec = QueueSpec::new(FqCodelParams::default()).with("aqm", PieParams::default());
@@ -298,7 +298,7 @@ fn threshold_of_fq() {
     }
 }
 
-/// Parameters that mean nothing are refused, with key and value; so is a parameter of the AQM that another takes the place of.
+/// Parameters that mean nothing are refused, with key and value; so is a parameter of an AQM that another one replaces.
 #[test]
 fn refusals() {
     let refused = |spec: QueueSpec| spec.check().unwrap_err().to_string();

@@ -43,7 +43,8 @@ fn packet_limit() {
     assert_eq!(drain(&mut bench), (0..100).collect::<Vec<_>>());
 }
 
-/// `backlog + len <= limit`: a packet fits exactly, a byte more does not, a smaller one may.
+/// `backlog + len <= limit`: a packet that fits exactly is stored, one that is a byte longer is not, and a shorter one
+/// may be.
 #[test]
 fn byte_limit() {
     let mut bench = lossy(false, Limit::Bytes(Bytes::new(3_100)));
@@ -78,7 +79,7 @@ fn time_limit_follows_the_rate() {
     assert_eq!(short.backlog().packets, 99);
 }
 
-/// With head drop a full queue loses as many of its oldest packets as necessary.
+/// With head drop, a full queue drops as many of its oldest packets as necessary.
 #[test]
 fn head_drop() {
     let mut bench = lossy(true, Limit::Packets(3));
@@ -147,8 +148,8 @@ fn verdicts_on_arrival() {
     assert_eq!(delivered.dequeue(MS).unwrap().ecn, Ecn::Ce);
 }
 
-/// The sojourn time is that from arrival to departure; the chosen packet's size is known before, and choosing twice is
-/// choosing once.
+/// The sojourn time is that from arrival to departure; the size of the chosen packet is known before it leaves, and
+/// choosing twice has the same effect as choosing once.
 #[test]
 fn sojourn_and_choice() {
     let mut bench = lossy(false, Limit::Unlimited);
@@ -167,8 +168,8 @@ fn sojourn_and_choice() {
     assert_eq!(bench.stats().departed_bytes, Bytes::new(1_500));
 }
 
-/// With head drop and a time limit a falling rate costs as many of the oldest packets as the arriving one needs to
-/// fit; a rising rate makes room without.
+/// With head drop and a time limit, after the rate has fallen the queue drops as many of the oldest packets as the
+/// arriving one needs to fit; after it has risen there is room without drops.
 #[test]
 fn head_drop_with_a_time_limit() {
     let mut bench = lossy(true, Limit::Time(Duration::from_millis(12)));
@@ -245,7 +246,7 @@ fn overload() {
 }
 
 /// Head drop spares the packet that has been chosen: the one behind it makes room, and the chosen one is served. If
-/// there is no other, it is the arriving packet that is lost.
+/// there is no other, the arriving packet is lost.
 #[test]
 fn head_drop_spares_the_chosen() {
     let mut bench = lossy(true, Limit::Packets(2));
@@ -263,7 +264,7 @@ fn head_drop_spares_the_chosen() {
     assert_eq!((one.stats().drops_full, drain(&mut one)), (1, vec![0]));
 }
 
-/// Drops some packets, and writes down what it is told.
+/// Drops some packets, and records what it is told.
 #[derive(Debug)]
 struct Witness {
     drops: Vec<u64>,
@@ -281,9 +282,9 @@ impl Aqm for Witness {
     }
 }
 
-/// What RFC 8289 asks of a queue: the AQM learns that a packet leaves in place of one that it has just dropped, what is queued
-/// after removing each, and that there is none left, be it after drops or when the link asks an empty queue. A
-/// packet that was chosen before is replaced by none.
+/// What RFC 8289 asks of a queue: the AQM learns that a packet leaves in place of one that it has just dropped, how
+/// much is queued after each removal, and when no packet is left, whether after drops or because the link asked an
+/// empty queue. A packet that was chosen before is not replaced by another.
 #[test]
 fn replacements() {
     let told = Arc::new(Mutex::new(Vec::new()));

@@ -16,7 +16,7 @@ enum Event {
     Rate(Rate),
 }
 
-/// Flows that packets are of.
+/// The number of flows that packets belong to.
 const FLOWS: u32 = 5;
 
 fn event() -> impl Strategy<Value = Event> {
@@ -30,7 +30,7 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// Mostly up to milliseconds, now and then idle spells of seconds.
+/// Mostly up to milliseconds, with occasional idle spells of seconds.
 fn gap() -> impl Strategy<Value = u64> {
     prop_oneof![4 => Just(0_u64), 10 => 0_u64..20_000, 10 => 0_u64..3_000_000, 1 => 0_u64..20_000_000_000]
 }
@@ -69,7 +69,8 @@ impl Order {
     }
 }
 
-/// Arrived, departed, lost and queued agree, of the whole and of each band; the bands are the whole.
+/// The counts of arrived, departed, lost and queued packets agree, for the whole queue and for each band, and the bands
+/// add up to the whole.
 fn conserved(bench: &Bench) -> Result<(), TestCaseError> {
     let (stats, backlog, bands) = (bench.stats(), bench.backlog(), bench.bands());
     prop_assert_eq!(stats.queued(), backlog.packets as u64);
@@ -99,10 +100,10 @@ fn conserved(bench: &Bench) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Internal numbers stay within what they can be.
+/// Internal numbers stay within their possible ranges.
 fn finite(bench: &Bench) -> Result<(), TestCaseError> {
-    // Sums saturate at the ends of 64 bits: "finite" is that they stay far from there. An hour of a
-    // second's delay at R = 200 makes 7e14.
+    // Sums saturate at the ends of 64 bits: "finite" means that they stay far from there. An hour of a second's delay
+    // at R = 200 makes 7e14.
     let far = i64::MAX / 4;
     let [acc, mds_osc, osc] = ["acc", "mds_osc", "osc"].map(|name| bench.probe(name));
     prop_assert!((0..far).contains(&acc), "acc {acc}");

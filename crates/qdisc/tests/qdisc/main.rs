@@ -1,4 +1,4 @@
-//! Queues as they are used: packets in, packets out, through [`windtunnel_qdisc::QueueDiscipline`].
+//! Queues as callers use them: packets in, packets out, through [`windtunnel_qdisc::QueueDiscipline`].
 
 mod bench;
 mod codel;

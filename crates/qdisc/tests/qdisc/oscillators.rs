@@ -26,7 +26,7 @@ fn phases(oscillators: &LinkedOscillators) -> (i64, i64) {
     phases
 }
 
-/// Steps of phase from the start, and for each: verdicts, overruns, phases in milliseconds afterwards.
+/// Steps of phase from the start, and for each the verdicts, the overruns, and the phases afterwards in milliseconds.
 fn check(steps: &[(u64, Verdict, Verdict, u8, i64, i64)]) {
     let mut oscillators = LinkedOscillators::new(tau(64));
     for (i, &(phase_ms, mds, conventional, overruns, mds_ms, conventional_ms)) in steps.iter().enumerate() {

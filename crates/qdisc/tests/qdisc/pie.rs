@@ -30,7 +30,7 @@ fn near(got: f64, expected: f64) {
     assert!((got - expected).abs() <= 1e-12 * expected.abs().max(1e-3), "{got}, expected {expected}");
 }
 
-/// A packet leaves after `sojourn_ms`, one stays: that is the delay that the next update sees.
+/// A packet leaves after `sojourn_ms`, and one stays. The next update sees this delay.
 fn delay(bench: &mut Bench, at_ms: u64, sojourn_ms: u64) {
     while bench.dequeue((at_ms - sojourn_ms) * MS).is_some() {}
     bench.arrive((at_ms - sojourn_ms) * MS, Kind::Ect0);
@@ -38,8 +38,9 @@ fn delay(bench: &mut Bench, at_ms: u64, sojourn_ms: u64) {
     bench.dequeue(at_ms * MS).unwrap();
 }
 
-/// A Linux PIE at p = 0.02 * `steps`, without burst allowance, and the time at which it gets there. Its gains are zero:
-/// each update above 250 ms adds 0.02 to p, which then stays. The last delay is `sojourn_ms`; one packet is queued.
+/// A Linux PIE at p = 0.02 * `steps`, without burst allowance, and the time at which p reaches that value. Its gains
+/// are zero: each update above 250 ms adds 0.02 to p, which then stays. The last delay is `sojourn_ms`; one packet is
+/// queued.
 fn held(params: &PieParams, steps: u64, sojourn_ms: u64) -> (Bench, u64) {
     assert_eq!(params.variant, PieVariant::Linux);
     let mut bench = bench(PieParams { alpha: 0.0, beta: 0.0, max_burst: Duration::ZERO, ..params.clone() });
@@ -68,7 +69,7 @@ fn count(signals: &[bool]) -> usize {
     signals.iter().filter(|&&signal| signal).count()
 }
 
-/// Three packets in the queue: it is not too short to drop from.
+/// With three packets the queue is not too short to drop from.
 fn three_packets(bench: &mut Bench, at_ms: u64) {
     while bench.backlog().bytes < Bytes::new(4_500) {
         bench.arrive(at_ms * MS, Kind::NotEct);
@@ -177,8 +178,8 @@ fn decay() {
     near(probed(&rfc, "p"), (1.0 - 2.0 * down) * 0.98);
 }
 
-/// Nothing is dropped until the allowance of 150 ms is used up: in Linux by the time between departures, in the
-/// RFC's mode by updates. It is back when congestion is gone.
+/// Nothing is dropped until the allowance of 150 ms is used up: in Linux by the time between departures, in the RFC's
+/// mode by updates. It is restored when congestion has gone.
 #[test]
 fn burst_allowance() {
     let mut by_departures = bench(linux());
@@ -324,7 +325,8 @@ fn tail_drop_resets_accu() {
         delay(&mut bench, 490, 260);
         bench.run_timers(500 * MS);
         near(probed(&bench, "p"), 0.02);
-        // One packet stayed. The first one that arrives finds less than 2 MTU, the other three are counted.
+        // One packet stayed. The first packet to arrive finds less than 2 MTU in the queue; the other three are
+        // counted.
         for _ in 0..4 {
             bench.arrive(501 * MS, Kind::NotEct);
         }

@@ -53,7 +53,7 @@ impl Straight {
         }
     }
 
-    /// A packet arrived to `backlog` bytes and was signalled or not. Returns whether the law allows that.
+    /// A packet found `backlog` bytes on arrival, and was signalled or not. Returns whether the law allows that.
     fn arrived(&mut self, backlog: u64, signalled: bool) -> bool {
         if self.burst > 1e-12 {
             return !signalled;

@@ -101,7 +101,7 @@ fn average_at_the_test_point() {
     }
 }
 
-/// Idle time begins when the last packet has been sent, 1.2 ms after it left the queue at 10 Mbit/s. From then on the
+/// Idle time starts when the last packet has been sent, 1.2 ms after it left the queue at 10 Mbit/s. From then on the
 /// average halves every 10 ms, whether or not a packet that came was dropped.
 #[test]
 fn idle_time() {
@@ -113,7 +113,7 @@ fn idle_time() {
         bench.dequeue(k * 1_200 * US).unwrap();
     }
     let sent = 5 * 1_200 * US;
-    // On the wire still: a packet that finds no backlog, of weight 1/2.
+    // The last packet is still on the wire: this one finds no backlog, which counts with weight 1/2.
     bench.arrive(sent, Kind::NotEct);
     near(probed(&bench, "avg_bytes"), 4_593.75 / 2.0);
     bench.dequeue(sent).unwrap();
@@ -131,7 +131,7 @@ fn dropped_in_idle_time() {
     let mut bench = bench(half());
     hold(&mut bench, 0, 200);
     while bench.dequeue(0).is_some() {}
-    // The first one comes as the last packet is through: no idle time, but no backlog either.
+    // The first one arrives just as the last packet has been sent: there is no idle time, but no backlog either.
     let mut expected = 150_000.0;
     for k in 0..4 {
         bench.arrive(1_200 * US + k * 5 * MS, Kind::NotEct);
@@ -201,8 +201,8 @@ fn gaps_are_uniform() {
     assert!((chi_square - 99.0).abs() < 4.0 * 14.07, "{chi_square}");
 }
 
-/// At any average of the band: all gaps are at most ceil(1/p), and the frequency of signals is that of uniform gaps,
-/// one in (k (k + 1) / 2 + (x - k) (k + 1)) / x packets with x = 1/p and k its whole part.
+/// At any average within the band, all gaps are at most ceil(1/p), and the frequency of signals is that of uniform
+/// gaps, one in (k (k + 1) / 2 + (x - k) (k + 1)) / x packets with x = 1/p and k its whole part.
 #[test]
 fn frequency_follows_the_average() {
     for packets in [22, 25, 33, 50, 59] {

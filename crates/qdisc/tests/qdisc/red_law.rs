@@ -61,7 +61,7 @@ impl Straight {
         self.idle_since.filter(|&since| since < now).map(|since| (now - since) as f64 / PACKET_NS)
     }
 
-    /// A packet arrived to `backlog` bytes and was signalled or not. Returns whether the law allows that.
+    /// A packet found `backlog` bytes on arrival, and was signalled or not. Returns whether the law allows that.
     fn arrived(&mut self, now: u64, backlog: u64, signalled: bool) -> bool {
         if let Some(m) = self.idle(now) {
             self.avg *= libm::pow(1.0 - W, m);
@@ -90,7 +90,7 @@ impl Straight {
         }
         let reached = self.count as f64 * p;
         if signalled {
-            // R is above what has passed: were this packet not beyond it, it would have passed as well.
+            // R is above what has passed: this packet is beyond R, or it would have passed as well.
             let may = reached >= self.passed;
             self.count = 0;
             self.passed = 0.0;

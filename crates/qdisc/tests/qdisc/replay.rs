@@ -3,10 +3,10 @@
 //! The arrivals are those of the trace: a packet arrived at its dequeue minus its sojourn time. Then the
 //! mark, the accumulator and both oscillators must be those of the trace at every dequeue, as integers.
 //!
-//! A trace leaves only one thing open: whether a packet that arrives in the nanosecond of a dequeue
-//! came before or after it. This matters only if it is the next packet to leave, because then it decides
-//! whether the dequeue left the queue empty. There are few such ties (seven in all traces); one order of each
-//! of them must reproduce the trace, and every combination of orders is tried.
+//! A trace leaves one thing open: whether a packet that arrives in the nanosecond of a dequeue came before or after it.
+//! This matters only if it is the next packet to leave, because then it decides whether the dequeue left the queue
+//! empty. There are few such ties (seven in all traces); one order of each of them must reproduce the trace, and every
+//! combination of orders is tried.
 //!
 //! A run ends with packets in the queue, and a trace does not have their arrivals: the state after its very
 //! last dequeue, which depends on the next packet, is not compared.
@@ -127,7 +127,7 @@ fn ties(rows: &[Row]) -> Vec<usize> {
     (0..rows.len() - 1).filter(|&i| rows[i + 1].arrived_ns == rows[i].at_ns).collect()
 }
 
-/// Replays the trace. At the dequeues `first` the arrival of the same nanosecond comes first, else the
+/// Replays the trace. At the dequeues in `first`, the arrival in the same nanosecond comes first; at all others the
 /// dequeue does.
 fn replay(trace: &Trace, config: &QueueSpec, first: &[usize]) -> Result<Decided, String> {
     let mut bench = Bench::new(config, Limit::Unlimited);

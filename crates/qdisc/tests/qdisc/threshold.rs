@@ -104,7 +104,7 @@ fn marked(config: &QueueSpec, kind: Kind, sojourn_ns: u64, rate: Rate, n: u64) -
     bench.stats().sce + bench.stats().ce
 }
 
-/// Nothing at and below `min`, everything from `max` on, half way half of the packets.
+/// No packets at or below `min`, all from `max` on, and half of them half-way between.
 #[test]
 fn ramp_ends() {
     let config = ramp(Some(Duration::from_millis(10)), Duration::from_millis(20), 64);

@@ -1,4 +1,4 @@
-//! A search for cases that fail, within bounds of time or number, and what is left of those found.
+//! A search for failing cases, limited in time or number, and the reports about those found.
 
 use std::collections::BTreeMap;
 use std::panic::{self, AssertUnwindSafe};
@@ -16,14 +16,14 @@ pub(crate) struct Attack {
     pub(crate) name: &'static str,
     /// The case with this seed.
     pub(crate) generate: fn(u64) -> String,
-    /// Tries a case; panics if it fails, else says what became of it.
+    /// Tries a case; panics if it fails, otherwise returns a short result.
     pub(crate) attempt: fn(&str, &Bounds) -> Vec<&'static str>,
 }
 
 /// Why a case fails: the first line says where.
 type Failure = String;
 
-/// How long a search goes on.
+/// How long a search lasts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
     seconds: u64,
@@ -34,7 +34,7 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// The bounds that a command line gives; none if it is wrong.
+    /// The limits that a command line gives; `None` if it is wrong.
     pub(crate) fn parse(arguments: &[String]) -> Option<Bounds> {
         let mut bounds = Bounds { seconds: u64::MAX, cases: u64::MAX, first_seed: 1, events: 300_000 };
         let mut arguments = arguments.iter();
@@ -151,7 +151,7 @@ fn report(attack: Attack, worker: &mut Worker, seed: u64, text: &str, failure: &
     }
 }
 
-/// A thread that tries cases, so that one that hangs ends nothing but itself.
+/// A thread that tries cases, so that a case that hangs does not stop the search.
 #[derive(Debug)]
 struct Worker {
     attack: Attack,
@@ -172,7 +172,7 @@ impl Worker {
             for text in queue {
                 let attempt = AssertUnwindSafe(|| (attack.attempt)(&text, &bounds));
                 let outcome = panic::catch_unwind(attempt).map_err(|_| message());
-                // Nobody listens any more if it took too long.
+                // If the case took too long, nobody listens any more.
                 drop(answers.send(outcome));
             }
         });

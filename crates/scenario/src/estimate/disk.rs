@@ -1,4 +1,4 @@
-//! The files of a result, roughly: how much of a table's memory they are.
+//! The approximate sizes of a result's files, as shares of the tables' memory.
 
 use serde::Serialize;
 use windtunnel_units::Bytes;
@@ -8,10 +8,10 @@ use super::rows::TableRows;
 /// Numbers as text, with a comma each: columns of small numbers are shorter, others longer than in memory.
 const CSV: f64 = 0.75;
 
-/// A captured packet in a pcapng file with the usual points: block, headers and comment.
+/// The size of a captured packet in a pcapng file with the usual points: block, headers and comment.
 const PCAPNG_ROW: u64 = 70;
 
-/// What is left of a table after Parquet has compressed its columns, as measured with the examples.
+/// The share of a table's memory that remains after Parquet has compressed its columns, as measured with the examples.
 fn compressed(table: &str) -> f64 {
     match table {
         // Most columns repeat.

@@ -4,10 +4,10 @@
 //! Scenario --traffic--> packets of each group and link --rows, windows--> parts of the memory --> Estimate
 //! ```
 //!
-//! Some numbers are bounds: a run has no more rows of `flows` than intervals times flows, and starts with no more than its
-//! initial windows. Others are expectations: how many packets pass depends on what the run is there to find out, so they
-//! assume that senders fill the links. Each part says which it is. `tests/estimate` compares both with real runs, and
-//! states how far they may be off.
+//! Some numbers are bounds: a run has no more rows of `flows` than intervals times flows, and starts with no more than
+//! its initial windows. Others are expectations: the number of packets is a result of the run, so expectations assume
+//! that senders fill the links. Each part says which it is. `tests/estimate` compares both with real runs, and states
+//! how far they may be off.
 
 mod disk;
 mod key;
@@ -29,14 +29,14 @@ use traffic::Traffic;
 /// Events that a core handles in a second: rough, as the bench's works handle between half and twice as many.
 const EVENTS_PER_SECOND: f64 = 15e6;
 
-/// ACKs that a controller written in Python hears in a second: that of the bench.
+/// ACKs that a controller written in Python handles in a second: the number of the bench's controller.
 const FOREIGN_ACKS_PER_SECOND: f64 = 3e5;
 
-/// How sure a number is.
+/// How certain a number is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Certainty {
-    /// A run has no more.
+    /// No run has more.
     Bound,
     /// A run whose senders fill its links has about as many.
     Expectation,
@@ -50,11 +50,11 @@ pub struct Part {
     /// How much it is.
     #[serde(rename = "bytes", serialize_with = "plain_bytes")]
     pub memory: Bytes,
-    /// How sure that is.
+    /// How certain that is.
     pub certainty: Certainty,
     /// The key that causes most of it, from the file's top: `flow[0].iw`.
     pub key: String,
-    /// What makes it less.
+    /// What the user can change to reduce it.
     pub remedy: &'static str,
 }
 
@@ -97,7 +97,7 @@ impl Estimate {
         Bytes::from_f64(self.parts.iter().map(|part| part.memory.as_f64()).sum())
     }
 
-    /// What ended a run that held more than it may, and what makes it less.
+    /// The message for a run that was stopped at its memory limit: what needed the memory, and how to reduce it.
     pub fn explanation(&self, exceeded: &MemoryExceeded) -> String {
         let remedy = match exceeded.by {
             Holder::Table(name) => self.tables.iter().find(|table| table.table == name).map(TableRows::part),

@@ -15,13 +15,13 @@ use super::traffic::{LinkTraffic, Traffic, whole};
 use super::{Certainty, Part};
 use crate::model::{FlowGroup, Link, Scenario};
 
-/// Numbers of the state of a band of a fair queue, of which none exists before the run.
+/// The assumed number of state values of a fair queue's band, because no band exists before the run.
 const NUMBERS_OF_A_BAND: usize = 5;
 
 /// A span of the spacing has a first value and at most two extremes; most extremes are on the way to the next value.
 const ROWS_PER_SPAN: f64 = 1.5;
 
-/// Of how many packets one is marked, where a queue marks.
+/// One of this many packets is marked, if the queue marks.
 const PACKETS_PER_MARK: f64 = 4.0;
 
 /// The rows of a table.
@@ -31,7 +31,7 @@ pub struct TableRows {
     pub table: &'static str,
     /// How many rows it has.
     pub rows: u64,
-    /// How sure that is.
+    /// How certain that is.
     pub certainty: Certainty,
     /// The memory of a row.
     #[serde(rename = "row_bytes", serialize_with = "super::plain_bytes")]
@@ -191,7 +191,7 @@ impl Count<'_> {
             // Packets that leave the queue empty are a series of their own.
             sojourn += (2.0 * ROWS_PER_SPAN * spans).min(packets.left);
             let lost = packets.arrived - packets.left;
-            // Of the three kinds, two are frequent where any is.
+            // If any of the three kinds is frequent, two are.
             marks += (2.0 * spans).min(packets.left / PACKETS_PER_MARK + lost);
         }
         vec![
@@ -251,7 +251,7 @@ pub(super) fn simultaneous(group: &FlowGroup) -> f64 {
     }
 }
 
-/// How many numbers a controller tells of its state.
+/// The number of values that a controller reports about its state.
 fn numbers_of_controller(group: &FlowGroup) -> usize {
     let Some(controller) = group.transport.controller() else { return 0 };
     if controller.is_foreign() {
@@ -273,7 +273,8 @@ fn numbers_of_controller(group: &FlowGroup) -> usize {
     numbers
 }
 
-/// How many numbers a link's queue tells of its state, if it is one band; none for a queue of many bands.
+/// The number of values that a link's queue reports about its state, if it has one band; `None` for a queue of many
+/// bands.
 fn bands(link: &Link) -> Option<usize> {
     let ecn = EcnPolicy { mode: link.queue.ecn_mode, ..EcnPolicy::default() };
     let init = QueueInit { ecn, limit: link.queue.limit, seed: 0, age: link.queue.age };

@@ -97,13 +97,14 @@ impl Traffic {
         Packets { data: sum(|group| group.sent), replies: sum(|group| group.replies), events: self.events }
     }
 
-    /// Packets that senders hear.
+    /// Packets that senders receive.
     pub(super) fn acks(&self) -> f64 {
         self.groups.iter().map(|group| group.replies).sum()
     }
 }
 
-/// What arrives at each link, and what leaves it. What a group's way has no room for is lost at its first link.
+/// What arrives at each link, and what leaves it. Traffic of a group that its path has no room for is lost at the first
+/// link.
 fn links(scenario: &Scenario, groups: &[GroupTraffic]) -> Vec<LinkTraffic> {
     let mut links = vec![LinkTraffic::default(); scenario.links.len()];
     for (group, traffic) in scenario.flows.iter().zip(groups) {
@@ -245,7 +246,7 @@ fn acks_per_packet(group: &FlowGroup) -> f64 {
     }
 }
 
-/// Probes come back; other datagrams are reported on.
+/// Probes come back; for other datagrams the receiver sends reports.
 fn replies_to_datagrams(group: &FlowGroup, data: f64) -> f64 {
     match &group.application {
         ApplicationConfig::Probe(_) => data,

@@ -1,8 +1,8 @@
 //! The memory of flows and of packets in flight.
 //!
-//! A sender starts with its initial window. From then on its window is limited by the receiver, by what it can have grown
-//! to, and by what its path holds: the bandwidth-delay product and the room of its narrowest queue, of which flows that
-//! share it have shares.
+//! A sender starts with its initial window. From then on its window is limited by the receiver, by what it can have
+//! grown to, and by what its path holds: the bandwidth-delay product and the room of its narrowest queue, which the
+//! flows on it share.
 
 use windtunnel_algorithm::Params;
 use windtunnel_qdisc::{FifoParams, FqParams};
@@ -23,13 +23,13 @@ const PACKET: f64 = 64.0 * 3.0;
 /// What a sender with loss recovery keeps about a segment, in a ring that doubles.
 const SEGMENT: f64 = 64.0 * 2.0;
 
-/// Both ends of a connection, its place in the event queue and on its way.
+/// Both ends of a connection, and its entries in the event queue and along its path.
 const CONNECTION: f64 = 4096.0;
 
-/// The way of a flow through a link or an element.
+/// The entry of a flow at a link or an element on its path.
 const HOP: f64 = 16.0;
 
-/// A link: its queue's first room and its recorder.
+/// A link: the first allocation of its queue, and its recorder.
 const LINK: f64 = (64 << 10) as f64 + (16 << 10) as f64;
 
 /// The longest queue in seconds that an AQM lets stand, besides a round trip's worth that slow start leaves behind.
@@ -38,7 +38,7 @@ const LONGEST_STANDING_QUEUE: f64 = 0.1;
 /// The window that a Linux receiver offers at first.
 const FIRST_WINDOW: f64 = 65_536.0;
 
-/// All of it.
+/// The whole receive window.
 pub(super) fn parts(scenario: &Scenario, traffic: &Traffic) -> Vec<Part> {
     let mut parts = vec![totals(scenario), links(scenario)];
     for (index, (group, of_group)) in scenario.flows.iter().zip(&traffic.groups).enumerate() {
@@ -185,7 +185,7 @@ fn path(scenario: &Scenario, traffic: &Traffic, index: usize) -> (f64, Option<us
     (delayed * share.max(1e-9), Some(link))
 }
 
-/// Something besides a limit signals congestion.
+/// Whether something besides a limit signals congestion.
 fn is_controlled(link: &Link) -> bool {
     let spec = &link.queue.spec;
     let plain = [FifoParams::NAME, FqParams::NAME].contains(&spec.params.name());
@@ -197,7 +197,7 @@ fn of_packet(group: &FlowGroup) -> f64 {
     if group.transport.mechanisms().is_some() { PACKET + SEGMENT } else { PACKET }
 }
 
-/// The bytes that a connection of the group sends, if it sends them once; the mean of many.
+/// The bytes that a connection of the group sends, if it sends a fixed amount; the mean for a group of many.
 fn wanted(group: &FlowGroup) -> f64 {
     match &group.application {
         ApplicationConfig::Transfer(transfer) => transfer.size.as_f64(),

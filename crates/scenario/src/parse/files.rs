@@ -1,5 +1,6 @@
-//! The files that a scenario names. It may come from a stranger: so it reads regular files alone, in its own folder and
-//! below it, or where the user allows more; at most so much of them; and messages never quote what they say.
+//! The files that a scenario names. A scenario may come from a stranger. So only regular files are read, in the
+//! scenario's own folder and below it or where the user allows more, up to a total size, and messages never quote their
+//! content.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -55,7 +56,7 @@ impl Files {
         Ok(trace)
     }
 
-    /// The file that is meant, if it may be read. Of others, not even their existence is told.
+    /// The file that is meant, if it may be read. For other files, messages do not even reveal whether they exist.
     fn find(&self, name: &str, at: &Cursor<'_>) -> Result<PathBuf, Fault> {
         let path = self.folder.join(name);
         match real(&path) {
@@ -75,8 +76,8 @@ impl Files {
         self.allowed.iter().any(|allowed| path.starts_with(allowed))
     }
 
-    /// Whether a file that is not there would be allowed: the folders on its way that exist are, and the rest of the way
-    /// leads down.
+    /// Whether a missing file would be allowed: those folders of its path that exist are allowed, and the rest of the
+    /// path leads down.
     fn would_allow(&self, path: &Path) -> bool {
         let existing = path.ancestors().find_map(|folder| Some((folder, real(folder).ok()?)));
         existing.is_some_and(|(folder, found)| {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::fault::{Fault, Problem};
 
-/// Asks now and then whether to go on.
+/// Asks from time to time whether to go on.
 #[derive(Clone, Copy)]
 pub(crate) struct Interrupt<'r>(pub(crate) &'r dyn Fn() -> bool);
 

@@ -3,11 +3,12 @@
 //! How far an estimate may be off, which is what users are told:
 //!
 //! - A bound holds, always. That of `flows` and `queues` is the number of rows itself, unless the run stalls.
-//! - An expectation assumes that senders fill the links. Where they do, it is within a factor of two for packets, events and
-//!   the rows that follow from them (a third to three times for thinned points and marks, which depend on what the values
-//!   do), and the memory is at most 1.25 times and at least an eighth of the estimate.
-//! - Where a path loses most packets, or a timer keeps senders silent, a run needs less by any factor. It hardly ever needs more:
-//!   of random scenarios, whose keys are at the ends of their ranges, at most one of 30 needs twice the memory and 4 MiB.
+//! - An expectation assumes that senders fill the links. Where they do, packets, events and the rows that follow from
+//!   them are within a factor of two of it (within a factor of three for thinned points and marks, which depend on the
+//!   values), and the memory is between an eighth and 1.25 times the estimate.
+//! - Where a path loses most packets, or a timer keeps senders silent, a run may need far less. It hardly ever needs
+//!   more: of random scenarios, whose keys are at the ends of their ranges, at most one of 30 needs twice the memory
+//!   and 4 MiB.
 
 #[path = "../scenario/generate/mod.rs"]
 mod generate;
@@ -43,7 +44,7 @@ struct Measured {
     memory: Bytes,
 }
 
-/// Runs a scenario; none if that takes too long.
+/// Runs a scenario; returns `None` if that takes too long.
 fn measure(name: &str, text: &str, settings: &[&str]) -> Option<Measured> {
     let settings: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();
     let scenario = generate::read(text, &settings).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -95,9 +96,9 @@ impl Measured {
         for (table, rows) in self.rows() {
             let (expected, _) = self.expected_rows(table);
             let (least, most) = match table {
-                // Queues that never mark have none, and so have flows whose windows stay.
+                // Queues that never mark have no such rows, and neither have flows whose windows never change.
                 "mark_points" | "bands" => (0.0, 3.0),
-                // With `state = "changes"` a number may seldom change.
+                // With `state = "changes"` a number that rarely changes has few rows.
                 "cc" | "aqm" => (0.0, 1.0),
                 "cwnd_points" | "sojourn_points" => (0.1, 2.0),
                 _ => (0.4, 1.5),
@@ -166,8 +167,8 @@ fn estimates_of_initial_windows() {
     assert_eq!(run.estimate.parts[0].key, "flow[0].iw");
 }
 
-/// What a flow needs that hardly sends: three thousand share a link, with and without loss recovery, and as connections that
-/// arrive.
+/// The memory of a flow that hardly sends: three thousand of them share a link, with loss recovery, without it, and as
+/// connections that arrive during the run.
 #[test]
 fn estimates_of_many_flows() {
     let _turn = alone();

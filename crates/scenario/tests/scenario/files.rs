@@ -1,5 +1,5 @@
-//! The files that a scenario names: which ones it may read, and what messages say about the others. The scenario here
-//! is one that a stranger wrote.
+//! The files that a scenario names: which ones it may read, and what messages say about the others. Here a stranger
+//! wrote the scenario.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::{env, process};
 
 use windtunnel_scenario::{LinkRate, Reading, Registry, Scenario};
 
-/// What a foreign file says: no message may tell it.
+/// The content of a foreign file: no message may reveal it.
 const SECRET: &str = "root:x:0";
 
 /// A folder for one test, with the scenario's folder `ours` and a foreign file beside it; removed in the end.
@@ -60,7 +60,7 @@ impl Drop for Folder {
     }
 }
 
-/// Beside the scenario and below; two links with one trace share it.
+/// Traces beside the scenario and in folders below it are read; two links with the same trace share it.
 #[test]
 fn in_the_scenarios_folder() {
     let folder = Folder::new("inside");
@@ -73,7 +73,7 @@ fn in_the_scenarios_folder() {
     assert!(std::sync::Arc::ptr_eq(trace(0), trace(2)) && trace(0) == trace(1));
 }
 
-/// Outside, whether the file is there or not, and however the name leads there.
+/// Files outside are refused, whether they exist or not, and whichever way the name leads there.
 #[test]
 #[cfg(unix)]
 fn outside_of_it() {
@@ -101,7 +101,7 @@ fn outside_of_it() {
              --allow-read PATH (in Python allow_read) allows more"
         );
         assert_eq!(message, expected);
-        // Where the user allows it, it is read: and that it is no trace is said without a word of it.
+        // If the user allows the file, it is read. The message that it is not a trace does not quote it.
         if !name.contains("missing/") && (name.ends_with("secret") || name == "link") {
             let message = folder.message(name, std::slice::from_ref(&folder.0));
             assert_eq!(message, format!("{shown:?}: line 1 is not a whole number of milliseconds"));
@@ -111,7 +111,7 @@ fn outside_of_it() {
     folder.read(&["inside"], &[]).expect("a link that stays in the folder");
 }
 
-/// A missing file is named, with its nearest neighbour.
+/// The message names a missing file, and the file with the nearest name.
 #[test]
 fn a_missing_one() {
     let folder = Folder::new("missing");
@@ -126,7 +126,7 @@ fn a_missing_one() {
     assert_eq!(folder.message("tarces/x", &[]), "there is no file \"tarces/x\" in ours/tarces");
 }
 
-/// What is no regular file is not opened; the files of /proc have no length.
+/// Only regular files are opened; those of /proc have no length.
 #[test]
 #[cfg(target_os = "linux")]
 fn no_regular_file() {

@@ -1,6 +1,5 @@
-//! No text makes the parser panic, and each gets a sensible answer; no scenario breaks the invariants of runs or the
-//! relations between runs.
-//! `make fuzz` runs the same for longer.
+//! No text makes the parser panic, and every text gets a sensible answer. No scenario violates the invariants of a run
+//! or the relations between runs. `make fuzz` runs the same for longer.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -39,7 +38,7 @@ fn random_scenarios() {
     assert!(complete.count() as u64 > runs / 2);
 }
 
-/// Runs are related as they must be; each relation has something to say about some of them.
+/// The relations between runs hold; each relation applies to some of the scenarios.
 #[test]
 fn related_scenarios() {
     let mut said = BTreeSet::new();
@@ -51,7 +50,7 @@ fn related_scenarios() {
     assert_eq!(said, relations::names());
 }
 
-/// What random scenarios have found before.
+/// Scenarios with which random tests found faults before.
 #[test]
 fn found_scenarios() {
     let found = [
@@ -67,7 +66,8 @@ fn found_scenarios() {
     }
 }
 
-/// The seeds of coverage-guided fuzzing (`fuzz/`), by the rules of its targets: texts that reach what is seldom reached.
+/// The seeds of coverage-guided fuzzing (`fuzz/`), by the rules of its targets: texts that reach code that other inputs
+/// rarely reach.
 #[test]
 fn seeds_of_coverage() {
     let scenarios = seeds("scenario");
@@ -84,7 +84,7 @@ fn seeds_of_coverage() {
     }
 }
 
-/// The seeds of a target that are texts.
+/// Those seeds of a target that are texts.
 fn seeds(target: &str) -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds").join(target);
     let files = fs::read_dir(folder).expect("the seeds are in the repository");

@@ -1,4 +1,4 @@
-//! Texts that somebody wrote to do harm: to hold up the reader, or to say something to the terminal.
+//! Texts that were written to do harm: to slow down the reader, or to send control sequences to the terminal.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -17,8 +17,8 @@ fn message(text: &str) -> String {
     error.to_string()
 }
 
-/// Values on one line take a time that is proportional to their number. Where each counted its column from the start of
-/// the line, the first of these took a minute.
+/// The time for the values on one line is proportional to their number. When each counted its column from the start of
+/// the line, the first of these texts took a minute.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "the time is what is tested; no result depends on it")]
 fn a_long_line() {
@@ -47,8 +47,8 @@ fn a_column() {
     assert_eq!((error.line, error.column), (Some(1), Some(13)));
 }
 
-/// Whatever a scenario says, its message is one line of visible characters: no forged message, no colour, no text that
-/// runs from right to left.
+/// Whatever a scenario says, the message about it is one line of visible characters: no forged message, no colour, no
+/// text that runs from right to left.
 #[test]
 fn characters_that_nobody_sees() {
     let cases = [
@@ -77,7 +77,7 @@ fn characters_that_nobody_sees() {
     check_visible(&error.to_string(), "--set bottleneck.rate=1 \\u{1b}]0;title\\u{7}: ");
     let error = Scenario::parse("", Some("a\nb.toml"), &[], &Registry::default()).expect_err("empty");
     check_visible(&error.to_string(), "a\\nb.toml: duration: is required");
-    // A raw NUL is no TOML.
+    // A raw NUL is not valid TOML.
     check_visible(&message("title = \"\u{0}\""), "not valid TOML");
 }
 
@@ -87,7 +87,7 @@ fn check_visible(message: &str, expected: &str) {
     assert!(first.chars().all(|c| !c.is_control() && !('\u{2028}'..='\u{202e}').contains(&c)), "{message:?}");
 }
 
-/// A message stays readable, however much a scenario says.
+/// A message stays readable, however long the texts of a scenario are.
 #[test]
 fn a_message_without_end() {
     let long = message(&with(&format!("delay = \"1 {}\"", "x".repeat(1_000_000))));

@@ -25,7 +25,7 @@ fn flow(settings: &[&str]) -> FlowSummary {
 }
 
 /// The number of timeouts within a number of seconds. Back-off doubles the timeout of data each time (RFC 6298 section
-/// 5.5), from 200 ms and a round trip on, up to 120 s.
+/// 5.5), from 200 ms plus a round trip up to 120 s.
 fn timeouts(first_s: f64, within_s: f64) -> u64 {
     let (mut at, mut timeout, mut count) = (first_s, first_s, 0);
     while at < within_s {
@@ -123,7 +123,7 @@ fn a_queue_of_one_packet() {
     assert!(flow.drops.full > 0 && flow.goodput_mbps > 0.1, "{flow:?}");
 }
 
-/// A packet takes 12 s: the link is busy to the end with the few that leave, most of them copies.
+/// A packet takes 12 s: the link is busy to the end, with few packets, most of them retransmissions.
 #[test]
 fn a_thousand_bits_per_second() {
     let summary = run(&["bottleneck.rate=1 kbit/s"]);

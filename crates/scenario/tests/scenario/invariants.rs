@@ -49,7 +49,7 @@ struct Observer<'s> {
     scenario: &'s Scenario,
     simulation: Simulation,
     streams: Vec<StreamState>,
-    /// The flows that retransmit a whole window (go-back-N): their SND.NXT goes back.
+    /// The flows that retransmit a whole window (go-back-N), so that their SND.NXT goes back.
     go_back: Vec<bool>,
     /// When a packet last moved, and how many events there had been by then.
     moved: (u64, Time, u64),
@@ -88,8 +88,8 @@ impl<'s> Observer<'s> {
         );
     }
 
-    /// While no packet comes or goes there are the recorder's ticks, writes of applications, two timers in a
-    /// microsecond for each flow, and the hops of packets on their way.
+    /// While no packet enters or leaves the network, the only events are the recorder's ticks, writes of applications,
+    /// at most two timers per microsecond for each flow, and the hops of packets on their way.
     fn progress(&mut self) {
         let s = &self.simulation;
         let packets = s.sent() + s.arrived() + s.corrupted() + s.lost();
@@ -119,7 +119,7 @@ impl<'s> Observer<'s> {
                 panic!("at {now}: {fault}: {stream:?}");
             }
         }
-        // Connections that arrive take the places of others.
+        // Connections that arrive during the run take over the places of finished ones.
         let fixed =
             !self.scenario.flows.iter().any(|f| matches!(f.application, ApplicationConfig::Poisson(_)));
         for (before, after) in self.streams.iter().zip(&streams).filter(|_| fixed) {
@@ -134,8 +134,8 @@ impl<'s> Observer<'s> {
         let fin = u64::from(stream.ended);
         let below = Bytes::new(stream.rcv_nxt.get().saturating_sub(Seq::FIRST_DATA.get() + fin));
         let begun = |seq: Seq| seq.max(Seq::FIRST_DATA);
-        // If a segment is wrongly taken for lost, its original and its retransmission are both in the network; and the
-        // first segment counts as a whole if a part of it is acknowledged.
+        // If a segment is wrongly considered lost, its original and its retransmission are both in the network. The
+        // first segment counts as a whole even if a part of it is acknowledged.
         let room = (stream.nxt - stream.una + self.scenario.mtu) * 2;
         let waits = !stream.drained && stream.timer == Time::NEVER && self.simulation.in_network() == 0;
         let left_behind = stream.in_host > Bytes::ZERO && self.simulation.in_network() == 0;

@@ -138,7 +138,7 @@ fn a_way_back_without_a_rate() {
     assert_eq!(parse(&scenario.to_toml()), scenario);
 }
 
-/// Half of the path's round trip is before the receiver, half after it.
+/// Half of the path's round trip lies before the receiver, and half after it.
 #[test]
 fn the_delay_is_on_both_ways() {
     let network = windtunnel_scenario::compile(&dumbbell("", "", "cc = \"reno\""));
@@ -226,7 +226,7 @@ fn a_sender_without_congestion_control() {
     assert!(matches!(&scenario.flows[0].transport, Transport::Bsd42(params) if params.window == 8));
     assert_eq!(parse(&scenario.to_toml()), scenario);
     assert!(refused("endpoints = \"ideal\"", "", "cc = \"bsd42\"").contains("endpoints = \"linux\""));
-    // A scenario's `tcp` is for the flows that have it, and this one is none of them.
+    // A scenario's `tcp` is for the flows that have it, and this flow does not have it.
     assert_eq!(
         dumbbell("tcp = { sack = false }\n", "", "cc = \"bsd42\"").flows,
         dumbbell("", "", "cc = \"bsd42\"").flows

@@ -7,7 +7,7 @@ fn registry() -> Value {
     serde_json::from_str(&windtunnel_scenario::listing(&Registry::default())).expect("JSON")
 }
 
-/// Every entry and every parameter has all its parts, and nothing is left undescribed.
+/// Every entry and every parameter is complete and has a description.
 #[test]
 fn everything_is_described() {
     let registry = registry();
@@ -113,10 +113,10 @@ fn every_application_and_element_is_accepted() {
     };
     for impairment in names("impairments") {
         for app in names("applications") {
-            // How often they arrive has no default.
+            // The rate of arrivals has no default.
             let more = if app == "poisson" { ", arrivals = 10.0" } else { "" };
             let cc = if ["cbr", "probe", "media"].contains(&app.as_str()) { "" } else { "cc = \"cubic\"" };
-            // An end of a tunnel is not alone.
+            // A tunnel needs both of its ends.
             let impair = match impairment.as_str() {
                 "tunnel-entry" | "tunnel-exit" => "[\"tunnel-entry\", \"tunnel-exit\"]".to_owned(),
                 other => format!("\"{other}\""),

@@ -13,7 +13,7 @@ pub(crate) const CORPUS: [&str; 5] = [
     include_str!("bad_input/graph.toml"),
 ];
 
-/// Scenarios with more flows are not compiled: it takes long and shows nothing new.
+/// Scenarios with more flows are not compiled, which would take long and show nothing new.
 const MOST_FLOWS: usize = 50;
 
 /// Pieces that a change inserts: some mean something to the parser, others nothing.
@@ -140,8 +140,8 @@ fn swap_lines(text: &mut String, random: &mut Random) {
     *text = lines.join("\n");
 }
 
-/// Checks any text and override: either it is a scenario that reads back as itself and compiles, or there is a message
-/// that points into the text. Returns whether it is a scenario.
+/// Checks any text and override: either the text is a scenario that reads back as itself and compiles, or a message
+/// points into the text. Returns whether it is a scenario.
 pub(crate) fn check(text: &str, overrides: &[String]) -> bool {
     match Scenario::parse(text, Some("s.toml"), overrides, &Registry::default()) {
         Ok(scenario) => {

@@ -67,7 +67,7 @@ pub(crate) fn has_one_rate(link: &Link) -> bool {
     !matches!(link.rate, Some(LinkRate::Trace { .. })) && link.params.changes.is_empty()
 }
 
-/// It stands for many connections.
+/// The flow stands for many connections.
 fn has_many(scenario: &Scenario, flow: usize) -> bool {
     let group = scenario.flows().nth(flow).map(|(group, _)| &group.application);
     matches!(group, Some(ApplicationConfig::Poisson(_)))
@@ -78,7 +78,7 @@ fn payload(flow: &FlowSummary, duration_s: f64) -> u64 {
     (bits(flow.goodput_mbps, duration_s) / 8.0).round() as u64
 }
 
-/// What passes at a rate in Mbit/s.
+/// The bytes that pass at a rate in Mbit/s.
 pub(crate) fn bits(mbps: f64, duration_s: f64) -> f64 {
     mbps * 1e6 * duration_s
 }
@@ -123,7 +123,7 @@ fn check_flow(flow: &FlowSummary, duration_s: f64) {
     }
 }
 
-/// A summary leaves out what makes no sense for a flow: datagrams have no window and no recovery.
+/// A summary leaves out values that make no sense for a flow: datagrams have neither window nor recovery.
 fn check_what_is_told(flow: &FlowSummary) {
     let counts = [flow.retransmits, flow.loss_episodes, flow.rtos, flow.spurious_rtos, flow.tlps, flow.undos];
     let udp = flow.datagrams.is_some();
@@ -144,7 +144,7 @@ fn check_queue(queue: &QueueSummary) {
     queue.sojourn_ms.iter().for_each(|sojourn| check_percentiles(&queue.name, sojourn));
 }
 
-/// Flows lost what queues and media lost.
+/// The losses of all flows equal those of all queues and media.
 fn check_losses(scenario: &Scenario, summary: &Summary) {
     for i in &summary.elements {
         assert_eq!(i.arrived + i.duplicated, i.passed + i.lost + i.held, "{i:?}");

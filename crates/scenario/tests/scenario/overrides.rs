@@ -56,7 +56,7 @@ fn overrides_apply_in_order() {
     assert_eq!(scenario.flows[0].route.rtt, Duration::from_millis(5));
 }
 
-/// A key that the file lacks but an override sets is no error; messages about the rest still point into the file.
+/// A key that the file lacks but an override sets is not an error; messages about the rest still point into the file.
 #[test]
 fn overrides_complete_a_file() {
     let text = DESIGN.replacen("rate = \"100 Mbps\"", "", 1);

@@ -9,9 +9,9 @@ use windtunnel_scenario::Registry;
 pub(crate) struct Place<'p> {
     /// Its key.
     pub(crate) key: String,
-    /// Its key with the kinds of the tables on the way.
+    /// Its key, with the kinds of the tables that lead to it.
     pub(crate) name: String,
-    /// The types that a value there may have: schemas without references and choices.
+    /// The types that its value may have, as schemas without references and choices.
     pub(crate) types: &'p [&'p Value],
     root: &'p Value,
     around: &'p dyn Fn(Value) -> Value,
@@ -23,19 +23,20 @@ impl Place<'_> {
         toml(&(self.around)(value))
     }
 
-    /// True if a value there may be of a type of JSON.
+    /// True if its value may be of this JSON type.
     pub(crate) fn may_be(&self, name: &str) -> bool {
         self.types.iter().any(|one| is_of_type(one, name))
     }
 
-    /// The tables that may stand there, as lists: values that are right for their keys, by their position.
+    /// The tables that are allowed here, written as lists of values that are right for their keys, in the order of the
+    /// keys.
     pub(crate) fn by_position(&self) -> Vec<Value> {
         let tables = self.types.iter().filter_map(|one| one["properties"].as_object());
         tables.map(|keys| keys.values().map(|one| sample_of(self.root, one)).collect()).collect()
     }
 }
 
-/// Visits every place. All links have the same queues and elements: they are entered once.
+/// Visits every place. All links have the same queues and elements, which are visited only once.
 pub(crate) fn visit(visitor: &mut dyn FnMut(&Place<'_>)) {
     let root: Value = serde_json::from_str(&windtunnel_scenario::schema(&Registry::default())).expect("JSON");
     let mut walk = Walk { root: &root, entered: BTreeSet::new(), visitor };

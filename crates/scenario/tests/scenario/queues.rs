@@ -20,9 +20,10 @@ pub(crate) fn column<'t>(table: &'t Table, name: &str) -> &'t Column {
 }
 
 /// With `dequeue_point = "end"` the packet that leaves is the one that was transmitted, also after the AQM has dropped
-/// another at the end of its transmission: at 1 Mbit/s a packet of 1500 B leaves at least 12 ms after what left before,
-/// one of 60 B at least 0.48 ms. A dropped packet's transmission is lost time. Under DelTiM, which does not relent to a flow
-/// that does not answer, no packet of 1500 B survives; one that answers keeps most of its own under a brick wall.
+/// another at the end of its transmission: at 1 Mbit/s a packet of 1500 B leaves at least 12 ms after the one before,
+/// and a packet of 60 B at least 0.48 ms after it. The transmission of a dropped packet is lost time. DelTiM does not
+/// relent while a flow does not respond, so no packet of 1500 B survives it; under a brick wall, a flow that responds
+/// keeps most of its packets.
 #[test]
 fn what_leaves_at_the_end_was_transmitted() {
     let cbr = "app = { kind = \"cbr\", rate = \"1.5 Mbit/s\", packet_size = \"1500 B\" }";
@@ -73,8 +74,8 @@ fn the_age_of_a_queue() {
     assert!(wrong.unwrap_err().to_string().contains("bottleneck.queue.age: `3` has no unit"));
 }
 
-/// A queue description nests: under `aqm` is a name or a table, which reads back from the resolved scenario, and whose faults
-/// are told where they stand. The bands of a fair queue are in the summary and in a table of their own.
+/// Queue descriptions nest: `aqm` is a name or a table. It reads back from the resolved scenario, and messages name the
+/// place of a fault in it. The bands of a fair queue are in the summary and in a table of their own.
 #[test]
 fn queues_nest() {
     let text = |queue: &str| {

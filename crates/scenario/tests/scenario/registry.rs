@@ -16,7 +16,7 @@ use windtunnel_units::Duration;
 
 macro_rules! params {
     ($type:ident { $($field:ident: $of:ty),* }, $name:literal, $aliases:expr) => {
-        /// Parameters for a test.
+        /// The parameters of a controller in these tests.
         #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(default, deny_unknown_fields)]
         struct $type {
@@ -103,7 +103,7 @@ fn names_of_controllers_differ() {
     assert!(with_cc("\"reno2\"", &Registry::default()).is_err(), "one registry does not know of another");
 }
 
-/// An AQM is a queue, too: it is in both families or in none.
+/// An AQM is also a queue: it is in both families or in neither.
 #[test]
 fn names_of_queues_differ() {
     let mut registry = Registry::default();
@@ -112,7 +112,7 @@ fn names_of_queues_differ() {
     Scenario::parse(text, None, &[], &registry).expect("the one of windtunnel");
 }
 
-/// What a scenario could not write, or could not tell apart from another key of the table, is refused.
+/// Names that a scenario could not write, or could not tell apart from another key of the table, are refused.
 #[test]
 fn names_and_keys_can_be_written() {
     let mut registry = Registry::default();

@@ -1,4 +1,4 @@
-//! Makes a failing scenario small: leaves out every part without which it still fails.
+//! Makes a failing scenario small by leaving out every part without which it still fails.
 
 /// The text without the parts that do not matter: `fails` says whether a text still fails.
 pub(crate) fn shrink(text: &str, fails: &mut dyn FnMut(&str) -> bool) -> String {
@@ -10,7 +10,7 @@ pub(crate) fn shrink(text: &str, fails: &mut dyn FnMut(&str) -> bool) -> String 
         while at > 0 {
             at -= 1;
             let rest = &lines[at + 1..];
-            // A header takes its table with it.
+            // With a header, its table is removed as well.
             let table = rest.iter().position(|line| line.starts_with('[')).unwrap_or(rest.len());
             let more = if lines[at].starts_with('[') { table } else { 0 };
             let mut fewer = lines.clone();

@@ -1,7 +1,7 @@
 //! Rules that connect the tables of a result with its summary.
 //!
-//! Rows are written at the end of each interval, totals are kept by segment: their sums must agree. Nothing leaves a
-//! queue before it came, no link is faster than its rate, and marks are for packets that can carry them.
+//! Rows are written at the end of each interval, and totals are kept by segment; their sums must agree. Nothing leaves
+//! a queue before it came, no link is faster than its rate, and marks are for packets that can carry them.
 
 use std::collections::BTreeMap;
 
@@ -41,8 +41,7 @@ pub(crate) fn check(scenario: &Scenario, result: &RunResult) {
 
 /// The column `name`, as whole numbers.
 ///
-/// # Panics
-/// If the table has no such column, or one of fractions.
+/// # Panics If the table has no such column, or if the column has fractions.
 pub(crate) fn numbers(table: &Table, name: &str) -> Vec<u64> {
     match column(table, name) {
         Some(Column::U64(v)) => v.clone(),
@@ -66,7 +65,8 @@ fn column<'t>(table: &'t Table, name: &str) -> Option<&'t Column> {
     table.columns.iter().find(|(column, _)| *column == name).map(|(_, column)| column)
 }
 
-/// Rows come in order of time, within the run. Points are thinned by series, and in order within each.
+/// Rows come in order of time, within the run. Points are thinned separately for each series, and are in order within
+/// it.
 fn check_times(table: &Table, duration_s: f64) {
     let times: Vec<f64> = match (column(table, "time_s"), column(table, "t_ns")) {
         (Some(Column::F64(times)), _) => times.clone(),
@@ -86,12 +86,12 @@ fn check_times(table: &Table, duration_s: f64) {
     }
 }
 
-/// The sum of a column over the rows of which `of` is `index`.
+/// The sum of a column over the rows whose `of` is `index`.
 fn sum(values: &[u64], of: &[u64], index: usize) -> u64 {
     values.iter().zip(of).filter(|(_, of)| **of == index as u64).map(|(value, _)| value).sum()
 }
 
-/// The sum of a rate in Mbit/s, each times its interval, over the rows of which `of` is `index`: in bits.
+/// The sum, in bits, of a rate in Mbit/s times the interval, over the rows whose `of` is `index`.
 fn sum_of_rate(table: &Table, name: &str, of: &[u64], index: usize) -> f64 {
     let mut before = 0.0;
     let rows = fractions(table, "time_s").iter().zip(fractions(table, name)).zip(of);
@@ -184,7 +184,7 @@ fn check_dequeues(table: &Table, summary: &Summary) {
     );
 }
 
-/// A packet leaves a queue after it came, as large as it came; where it cannot carry a mark it gets none (with
+/// A packet leaves a queue after it arrived, with the same size. A packet that cannot carry a mark gets none (with
 /// loss-free endpoints, CE stands for a drop).
 fn check_packets(scenario: &Scenario, table: &Table, summary: &Summary) {
     let [time, tap, queue, id, size, ecn] =
@@ -217,7 +217,7 @@ fn check_packets(scenario: &Scenario, table: &Table, summary: &Summary) {
     }
 }
 
-/// No more leaves a link than its rate allows, and no more is delivered. A packet counts when it leaves the queue, so one
+/// A link does not send or deliver more than its rate allows. A packet counts when it leaves the queue, so one packet
 /// may still be in transmission; transmission times are rounded to nanoseconds.
 fn check_capacity(scenario: &Scenario, summary: &Summary) {
     let duration_s = summary.duration_s;

@@ -31,7 +31,7 @@ const OF_THE_PROGRAM: [&str; 19] = [
     "default, nothing",
 ];
 
-/// What the walk has seen, so that it cannot pass by seeing nothing.
+/// What the walk has seen, so that the test cannot pass because nothing was visited.
 #[derive(Default)]
 struct Seen {
     tables: usize,
@@ -100,7 +100,7 @@ fn check(place: &Place<'_>, value: &Value, seen: &mut Seen) {
     }
 }
 
-/// One value of each type, and texts and numbers that no key wants.
+/// One value of each type, and texts and numbers that no key allows.
 fn wrong_values() -> Vec<Value> {
     vec![
         json!([]),

@@ -6,7 +6,7 @@ use windtunnel_scenario::{Registry, Scenario};
 use crate::places::{Place, visit};
 
 /// Where zero means something: no delay, no bytes, a threshold below every value, a mechanism that is off. Everywhere
-/// else it is refused. A new key that takes zero belongs in this list, or needs a check.
+/// else it is refused. A new key that accepts zero must be added to this list, or must refuse zero.
 const MEANINGFUL: &[&str] = &[
     "seed",
     "tcp.rto_min",
@@ -61,7 +61,7 @@ const MEANINGFUL: &[&str] = &[
 fn zero_is_accepted_where_it_means_something() {
     let mut accepted = Vec::new();
     visit(&mut |place| {
-        // The AQMs of a discipline's flows, and the elements in a list, are those that stand there alone.
+        // The AQM of a discipline's flows and an element in a list follow the same rules as where they are used alone.
         if place.name.contains(".aqm") || place.name.contains("impair[0]") {
             return;
         }

@@ -107,7 +107,7 @@ fn assert_distribution(mut samples: Vec<f64>, cdf: impl Fn(f64) -> f64) {
     assert!(distance < 1.95 / libm::sqrt(n), "distance {distance}");
 }
 
-/// Bernoulli losses: their share, and that a loss after a loss is as likely as any (independence).
+/// Bernoulli losses: their share, and that a loss after a loss is no more or less likely than any other (independence).
 #[test]
 fn losses_are_independent() {
     let n = 200_000;

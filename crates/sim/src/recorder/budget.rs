@@ -1,4 +1,4 @@
-//! What the rows of a run may occupy, and what they do.
+//! The memory that the rows of a run may occupy, and the memory that they do occupy.
 //!
 //! Memory for rows is taken many rows at a time, and only then is the budget asked: a packet costs nothing. A table that
 //! gets no more room stays as it is, and the run ends at the next opportunity ([`crate::Simulation::check_memory`]).
@@ -82,8 +82,9 @@ impl Budget {
     }
 }
 
-/// How many rows more a table of `rows` asks room for, if it needs `needed`: as many as there are, so that growth costs little
-/// per row; a large table half as many, because then it is what memory is needed for, and is not copied to grow.
+/// For how many more rows a table of `rows` asks room, if it needs `needed`: for as many as it has, so that growth
+/// costs little per row; a large table asks for half as many, because it takes most of the memory and is not copied to
+/// grow.
 pub(crate) fn growth(rows: usize, needed: usize) -> usize {
     const LEAST: usize = 64;
     const LARGE: usize = 1 << 20;
@@ -95,7 +96,7 @@ pub(crate) fn growth(rows: usize, needed: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// What is beyond the limit is refused, and so is everything after it: a table with a gap would be wrong. A failed
+    /// A request beyond the limit is refused, and so is every later one: a table with a gap would be wrong. A failed
     /// reservation is a refusal.
     #[test]
     fn the_first_refusal_is_final() {

@@ -1,9 +1,9 @@
 //! The connections that arrive during a run: the flow that each belongs to, and its number.
 //!
-//! Such a connection occupies a place among the simulation's flows, which a later one takes over. What readers of
-//! results see is neither the place nor a flow of its own: it counts towards the flow of the network that it belongs
-//! to, and tables of single events tell it by a number that no other connection of the run has. A flow that is one
-//! connection has its own index as this number, and the others follow in the order of their arrival.
+//! Such a connection occupies a place among the simulation's flows, which a later one takes over. Readers of results
+//! see neither the place nor a separate flow: it counts towards the flow of the network that it belongs to, and tables
+//! of single events tell it by a number that no other connection of the run has. A flow that is one connection has its
+//! own index as this number, and the others follow in the order of their arrival.
 
 use windtunnel_wire::FlowId;
 

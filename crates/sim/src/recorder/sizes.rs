@@ -1,4 +1,5 @@
-//! The memory of one row of each table, and of what a run keeps about each flow and queue: what an estimate counts with.
+//! The memory of one row of each table, and of what a run keeps about each flow and queue: the numbers from which an
+//! estimate is computed.
 
 use windtunnel_units::{Bytes, Duration};
 

@@ -7,12 +7,12 @@
 
 use super::Simulation;
 
-/// From this number of flows on it pays: their state fills half of a second-level cache of 1 MiB.
+/// Looking ahead pays from this number of flows on: their state fills half of a second-level cache of 1 MiB.
 pub(super) const MANY_FLOWS: usize = 100;
 
-/// How many arrivals ahead each is asked for: the packet, its flow, the flow's ends, and what these point to. Between two
-/// arrivals on one line pass some 500 ns, and memory takes 100 ns, several times that where the pages are not known
-/// either.
+/// How many arrivals ahead each of these is asked for: the packet, its flow, the flow's ends, and what these point to.
+/// Some 500 ns pass between two arrivals on one line, and memory takes 100 ns, several times that where the pages are
+/// not known either.
 const PACKET: usize = 20;
 const FLOW: usize = 7;
 const ENDS: usize = 5;

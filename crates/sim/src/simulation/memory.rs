@@ -17,13 +17,13 @@ use crate::link::Link;
 /// A run that would hold more memory than it may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryExceeded {
-    /// How far it has come.
+    /// The simulated time at which it stopped.
     pub at: Time,
-    /// When it would have ended.
+    /// The simulated time at which it would have ended.
     pub end: Time,
-    /// What it may hold.
+    /// The memory that it may hold.
     pub limit: Bytes,
-    /// What needs more.
+    /// What needs more memory.
     pub by: Holder,
 }
 

@@ -34,7 +34,7 @@ fn responses(segments: u64, think: Duration, count: Option<u64>) -> ApplicationC
 #[test]
 fn responses_follow_each_other() {
     let mut network = one(responses(4, ms(100), Some(10)), 5);
-    // 1 us more: a run ends before the events at its end.
+    // The run is 1 us longer, because a run ends before the events at its end.
     let end = Duration::from_micros(10 * 24_800 + 20_048 + 900_000 + 1);
     network.duration = end;
     assert_eq!(transfers(&run(network)).completed, 10);
@@ -48,8 +48,9 @@ fn responses_follow_each_other() {
     assert!((time.min - 24.8).abs() < 1e-3 && (time.max - 44.848).abs() < 1e-3, "{time:?}");
 }
 
-/// A message counts in the window in which it is written, and again in that in which it is complete: responses are written
-/// every 124.8 ms from 0 s on, the second at 44.848 + 100 ms. A flow whose first one is still under way has transfers, too.
+/// A message counts in the window in which it is written, and again in that in which it is complete: responses are
+/// written every 124.8 ms from 0 s on, the second at 44.848 + 100 ms. A flow whose first message is still under way has
+/// transfers, too.
 #[test]
 fn messages_count_where_they_are_written() {
     let mut network = one(responses(4, ms(100), Some(10)), 5);
@@ -171,11 +172,12 @@ fn arrivals_are_bounded_in_memory() {
     assert!(sent * 1448 >= group.completed_bytes, "{sent} segments");
     let time = group.time_ms.expect("completed");
     assert!(time.min > 40.0 && time.p99 < 2000.0, "{time:?}");
-    // Time series are those of the one flow that stands for all.
+    // The time series are those of the single flow that stands for all connections.
     assert_eq!(result.summary.flows.len(), 1);
 }
 
-/// More than the link carries: arrivals are turned away when `max_active` are active, and there are no more places.
+/// The load is more than the link carries: arrivals are refused while `max_active` connections are active, so that
+/// there are no more places than that.
 #[test]
 fn overload_is_turned_away() {
     let application = match poisson(Rate::from_mbps(30)) {

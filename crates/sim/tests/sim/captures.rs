@@ -63,9 +63,9 @@ fn ways(rows: &Rows<'_>) -> BTreeMap<u64, Vec<usize>> {
     ways
 }
 
-/// The points of each packet: sent once, then into the queue, out of it, and to the receiver, in order of time, unless
-/// it is lost; a loss is recorded at its last point, with its reason. Copies start where a medium made them, and name
-/// their original. The counts are those of the summary.
+/// Each packet is recorded at its points in order of time: once at the sender, then before the queue, after it, and at
+/// the receiver, unless it is lost. A loss is recorded at the packet's last point, with its reason. Copies start where
+/// a medium made them, and name their original. The counts are those of the summary.
 #[test]
 fn each_packet_has_its_way() {
     let result = captured();
@@ -109,8 +109,8 @@ fn each_packet_has_its_way() {
     assert!(copies > 10);
 }
 
-/// A queue loses a copy after its original went on: the loss belongs to the copy. Every packet is duplicated in front
-/// of a queue of three packets; if a pair finds one place, the first one gets in.
+/// If a queue loses a copy whose original has already gone on, the loss belongs to the copy. Every packet is duplicated
+/// in front of a queue of three packets; if a pair finds room for one, the first is stored.
 #[test]
 fn the_loss_of_a_copy_is_not_that_of_its_original() {
     let p = |p| Probability::new(p).expect("a probability");
@@ -137,8 +137,8 @@ fn the_loss_of_a_copy_is_not_that_of_its_original() {
     assert_eq!(lost_at_the_end.count(), 0, "nothing is damaged here");
 }
 
-/// At the sender: its state after sending; retransmissions are marked; the protocol is that of the flow; there are SACK
-/// blocks after losses.
+/// At the sender, a row has the sender's state after sending, marks retransmissions, and has the protocol of the flow;
+/// after losses there are SACK blocks.
 #[test]
 fn senders_show_their_state() {
     let result = captured();

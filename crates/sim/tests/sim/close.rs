@@ -34,7 +34,7 @@ fn states(network: Network) -> [ConnectionState; 2] {
     simulation.streams().next().expect("one connection").states
 }
 
-/// Whichever packet is lost, on the way there or back, both ends close; so they do if three in a row are lost.
+/// Whichever packet is lost, on the way there or back, both ends close, even if three in a row are lost.
 #[test]
 fn both_ends_close() {
     let closed = [ConnectionState::TimeWait, ConnectionState::Closed];

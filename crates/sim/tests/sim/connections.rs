@@ -42,8 +42,8 @@ fn flow_completion_time_of_an_initial_window() {
     assert!(result.summary.stalled.is_none(), "it is done: nothing wants to send");
 }
 
-/// Losses of every kind of packet: the first SYN (1 s), a segment in the middle, the last one (tail), and an ACK: all
-/// bytes arrive once.
+/// Whichever kind of packet is lost (the first SYN, which costs 1 s, a segment in the middle, the last segment, or an
+/// ACK), all bytes arrive once.
 #[test]
 fn repairs_what_is_lost() {
     let transfer = |lost: Vec<u64>| {
@@ -73,9 +73,9 @@ fn repairs_what_is_lost() {
     assert_eq!((flow.tlps, flow.rtos), (Some(1), Some(0)), "{flow:?}");
 }
 
-/// Timers move with every ACK, events do not: besides the two events per segment (of the link and of the delay) and the
-/// recorder's ticks, there is one when the earliest timer would have expired. That is a tail loss probe's, after two
-/// round trips of 24 ms (20 segments at 10 Mbit/s): 625 times in 30 s, in which there are 25,000 ACKs.
+/// An ACK moves a timer without causing an event: besides the two events per segment (of the link and of the delay) and
+/// the recorder's ticks, there is one when the earliest timer would have expired. That is a tail loss probe's, after
+/// two round trips of 24 ms (20 segments at 10 Mbit/s): 625 times in 30 s, in which there are 25,000 ACKs.
 #[test]
 fn timers_cost_little() {
     let result = run(path(vec![(fixed(20), ApplicationConfig::Bulk)], 20, vec![], vec![], 30));
@@ -84,9 +84,9 @@ fn timers_cost_little() {
     assert!(packets > 24_900 && timers <= 625 + 15, "{timers} besides those of {packets} segments");
 }
 
-/// Before congestion control: 20 senders with a window of 16 segments of 512 bytes and a queue of 60. The timer
-/// retransmits segments that still wait, so that the link is busy with copies (RFC 896): much less arrives than with
-/// Reno on the same path.
+/// TCP from before congestion control: 20 senders with a window of 16 segments of 512 bytes and a queue of 60. The
+/// timer retransmits segments that still wait, so that the link is busy with copies (RFC 896): much less arrives than
+/// with Reno on the same path.
 #[test]
 fn congestion_collapses() {
     let goodput = |transport: fn() -> Transport| {

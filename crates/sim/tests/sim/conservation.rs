@@ -41,7 +41,8 @@ proptest! {
     }
 }
 
-/// Equal networks give equal digests; a different one does not (the digest covers every dequeue and every ACK).
+/// Equal networks give equal digests, and a different network a different one (the digest covers every dequeue and
+/// every ACK).
 #[test]
 fn equal_runs_have_equal_digests() {
     let run = |windows: &[u64]| {

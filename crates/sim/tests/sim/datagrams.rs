@@ -68,10 +68,10 @@ fn constant_bit_rate() {
     assert!((flow.goodput_mbps / flow.throughput_mbps - 1172.0 / 1200.0).abs() < 1e-6);
 }
 
-/// 20 Mbit/s into 10: a source that does not respond loses half of its datagrams; one that does keeps the link busy and
-/// loses 9.3 %, as in a fluid model of its rule (a report per round trip, 1 Mbit/s more for each, half after a loss;
-/// queue of 60 * 1200 B, path of 20 ms): it gains 13 Mbit/s in a second, and overflows for a round trip or two before
-/// it knows.
+/// 20 Mbit/s are offered to a link of 10 Mbit/s. A source that does not respond loses half of its datagrams. A source
+/// that responds keeps the link busy and loses 9.3 %, as in a fluid model of its rule (a report per round trip, 1
+/// Mbit/s more for each, half after a loss; queue of 60 * 1200 B, path of 20 ms): it gains 13 Mbit/s in a second, and
+/// overflows for a round trip or two before it knows.
 #[test]
 fn a_responsive_source_yields() {
     let run_at = |responsive| {

@@ -1,5 +1,6 @@
-//! A stack from elsewhere stands where ours stands: stop and wait, with packets and a clock of its own, runs through links, losses, captures and
-//! the recorder. Expectations are computed by hand from the protocol (one frame per round trip, a timeout for each loss).
+//! A foreign stack takes the place of ours: a stop-and-wait protocol with its own packets and its own clock runs
+//! through links, losses, captures and the recorder. Expectations are computed by hand from the protocol (one frame per
+//! round trip, a timeout for each loss).
 
 use std::sync::Arc;
 
@@ -85,7 +86,7 @@ struct StopAndWait {
     size: Bytes,
     left: Bytes,
     number: u16,
-    /// When the frame under way left first and last, and how long it is.
+    /// When the frame under way was first and last sent, and how long it is.
     waiting: Option<(Time, Ticks, u16)>,
     due: bool,
     again: bool,
@@ -119,7 +120,7 @@ impl SenderHalf for StopAndWait {
         self.number += 1;
         self.counters.delivered += Bytes::new(u64::from(length));
         self.finished = self.left == Bytes::ZERO;
-        // Karn: of a frame that left twice it is not known which copy was acknowledged.
+        // Karn: if a frame was sent twice, it is not known which copy was acknowledged.
         let rtt = (last == Ticks::at(first)).then(|| now.since(first));
         self.srtt = rtt.unwrap_or(self.srtt);
         Feedback { rtt, cwnd_limited: true, ..Feedback::default() }
@@ -295,7 +296,8 @@ fn losses_are_timed_out_by_the_stacks_own_clock() {
     assert_eq!((0..again.len()).filter(left).count(), 12);
 }
 
-/// It shares a queue with Linux's TCP: what enters the network leaves it, and equal runs have equal digests.
+/// The stack shares a queue with Linux's TCP: every packet that enters the network leaves it, and equal runs have equal
+/// digests.
 #[test]
 fn it_shares_a_queue() {
     let network = || {

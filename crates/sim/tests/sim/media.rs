@@ -14,7 +14,7 @@ fn p(p: f64) -> Probability {
     Probability::new(p).expect("a probability")
 }
 
-/// One of each kind, all of which act within a few seconds.
+/// One element of each kind; all of them act within a few seconds.
 fn every_element() -> Vec<Arc<dyn ElementParams>> {
     let at = |ms| Time::ZERO + Duration::from_millis(ms);
     let outage = OutageTime { from: at(1000), to: at(1100) };
@@ -66,8 +66,8 @@ fn assert_conserved(network: Network) {
     assert!(result.summary.flows[0].goodput_mbps > 0.05, "{:?}", result.summary.flows[0]);
 }
 
-/// Packets are conserved at any time with each element in each direction, with TCP and datagrams, a queue that
-/// overflows, and with all elements on one way.
+/// Packets are conserved at any time, with each element in each direction and with all elements on one path, for TCP
+/// and datagrams and a queue that overflows.
 #[test]
 fn packets_are_conserved() {
     for config in every_element() {
@@ -79,7 +79,8 @@ fn packets_are_conserved() {
     assert_conserved(path(mixed_traffic(), 10, all, vec![], 3));
 }
 
-/// Equal networks give equal digests with every element at work; another seed of one does not.
+/// Equal networks give equal digests with every element at work; another seed for one of the elements gives another
+/// digest.
 #[test]
 fn runs_repeat() {
     let digest = |seed| {
@@ -146,8 +147,9 @@ fn a_link_follows_its_trace() {
     assert!((mean - 26.0 * 1504.0 * 8.0 / 0.1 / 1e6).abs() < 1e-6);
     assert!((queue.throughput_mbps / mean - 1.0).abs() < 0.01, "{} of {mean}", queue.throughput_mbps);
     assert!((queue.rate_mbps - mean).abs() < 1e-6);
-    // The longest wait: a packet that comes as the 60th just after 34 ms of a period. 7 leave up to 48 ms, 52 in the
-    // next two periods, and it at their end: 300 - 34 ms. Arrivals are 1.5 ms apart.
+    // The longest wait is that of a packet that arrives as the 60th in the queue just after 34 ms of a period. 7 leave
+    // up to 48 ms, 52 in the next two periods, and this one at their end: it waits 300 - 34 ms. Arrivals are 1.5 ms
+    // apart.
     let longest = queue.sojourn_ms.expect("busy").max;
     assert!((266.0 - 1.5..=266.0).contains(&longest), "{longest}");
 }

@@ -6,7 +6,8 @@ use windtunnel_units::{Bytes, Duration};
 
 use crate::fixtures::{dumbbell, path, reno};
 
-/// Runs in slices, as a caller does who respects the limit. Returns the most memory that the run held, and how it ended.
+/// Runs in slices, as a caller that respects the limit does. Returns the most memory that the run held, and how it
+/// ended.
 fn run(network: Network, limit: Bytes) -> (Bytes, Result<RunResult, MemoryExceeded>) {
     let mut simulation = Simulation::new(network);
     simulation.limit_memory(limit);
@@ -27,8 +28,8 @@ fn bulk(seconds: u64) -> Network {
     path(vec![(reno(), ApplicationConfig::Bulk)], 20, vec![], vec![], seconds)
 }
 
-/// Each table that grows with the run stops at the limit, whatever a slice holds: no run has more than it may, and the
-/// message says which table it was, and when.
+/// Each table that grows with the run stops at the limit, whatever happens in a slice: no run holds more than it may,
+/// and the message says which table reached the limit, and when.
 #[test]
 fn tables_stop_at_the_limit() {
     let plain = RecordParams { points: Some(Duration::ZERO), ..RecordParams::default() };

@@ -126,7 +126,7 @@ fn points_are_thinned() {
     assert!(typical as f64 > 0.9 * hz.len() as f64, "{typical} of {}", hz.len());
 }
 
-/// The points have the extremes that the queue and the flows have counted, however coarse they are.
+/// However coarse the points are, they contain the extremes that the queue and the flows have counted.
 #[test]
 fn points_keep_the_extremes() {
     let mut spec = dumbbell(&[40; 60], 900, 7, Duration::from_secs(2));
@@ -158,7 +158,7 @@ fn thinned_marks_add_up() {
     assert!(counts.len() as f64 <= 2.0 * 2.0 / 0.005, "two kinds, one row each in 5 ms");
 }
 
-/// More packets do not mean more rows: memory is bounded by the recorder's resolution.
+/// More packets do not cause more rows: the recorder's resolution bounds the memory.
 #[test]
 fn rows_do_not_grow_with_traffic() {
     let rows = |window: u64| {

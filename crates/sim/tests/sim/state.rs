@@ -5,7 +5,7 @@ use windtunnel_sim::{RunResult, StateRecording};
 
 use crate::recording::{f64s, mixed, table};
 
-/// Flows or queues of the rows.
+/// The flow or queue of each row.
 fn subjects<'a>(result: &'a RunResult, name: &str, column: &str) -> &'a [u32] {
     let (_, column) = table(result, name).columns.iter().find(|(n, _)| *n == column).expect("column");
     let Column::U32(values) = column else { panic!("not a column of indices") };
@@ -25,7 +25,7 @@ fn there_is_a_row_for_each_interval() {
     assert_eq!(f64s(&result, "cc", "time_s"), intervals);
     assert!(subjects(&result, "cc", "flow").iter().all(|flow| *flow == 0));
     assert_eq!(f64s(&result, "aqm", "time_s"), intervals);
-    // What the queue says is what the recorder has counted.
+    // The queue's own numbers equal those that the recorder has counted.
     let departures = f64s(&result, "aqm", "departures");
     assert!(departures.is_sorted());
     assert_eq!(*departures.last().expect("rows") as u64, result.summary.queues[0].dequeued);

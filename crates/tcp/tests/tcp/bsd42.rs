@@ -56,7 +56,7 @@ fn established(params: Bsd42Params, rtt: u64) -> Sender {
     sender
 }
 
-/// The whole window at once, and again whenever it slides; duplicate ACKs do nothing.
+/// The whole window leaves at once, and again whenever it slides; duplicate ACKs do nothing.
 #[test]
 fn window_back_to_back() {
     let mut sender = established(Bsd42Params::default(), 100);
@@ -99,8 +99,8 @@ fn initial_rto() {
     assert!(sender.is_drained() && sender.next_timer().is_none());
 }
 
-/// Expiry: all of the window again, from the first unacknowledged byte, at once. ACKs of the first copies slide on
-/// past what was not sent again yet.
+/// When the timer expires, the whole window is sent again at once, from the first unacknowledged byte. ACKs of the
+/// first copies move the window on past data that were not sent again yet.
 #[test]
 fn go_back_n() {
     let mut sender = established(Bsd42Params::default(), 100);
@@ -375,7 +375,7 @@ fn crowd(n: u32, params: &Bsd42Params, capacity: usize) -> Outcome {
     }
 }
 
-/// One sender fills the trunk (its 16 segments take 1.26 s, the round trip 0.2 s) and repeats nothing.
+/// One sender fills the trunk (its 16 segments take 1.26 s, the round trip 0.2 s) and retransmits nothing.
 #[test]
 fn alone() {
     let outcome = crowd(1, &Bsd42Params::default(), 20);
@@ -407,8 +407,8 @@ fn collapse() {
     }
 }
 
-/// It needs no loss: two windows of 16 segments wait 2.5 s in a queue that holds them all, longer than the RTO that
-/// the first round trips left. That is the case of RFC 896: copies of one segment wait in the queue together.
+/// The collapse needs no loss: two windows of 16 segments wait 2.5 s in a queue that holds them all, longer than the
+/// RTO after the first round trips. That is the case of RFC 896: copies of one segment wait in the queue together.
 #[test]
 fn collapse_without_loss() {
     let outcome = crowd(2, &Bsd42Params::default(), usize::MAX);
@@ -416,7 +416,7 @@ fn collapse_without_loss() {
     assert!(outcome.utilisation > 0.99 && outcome.goodput < 0.3, "{outcome:?}");
 }
 
-/// Backing off ends it: the switch `backoff = exp` alone gives most of the goodput back.
+/// Back-off ends the collapse: the switch `backoff = exp` alone restores most of the goodput.
 #[test]
 fn backoff_relieves() {
     let exp = Bsd42Params { backoff: Backoff::Exp, ..Bsd42Params::default() };

@@ -101,8 +101,8 @@ fn at(millis: u64) -> Time {
     Time::ZERO + Duration::from_millis(millis)
 }
 
-/// Nothing in the endpoint asks for pacing: the controller does, and its segments leave one by one. The samples of the
-/// steady state are the bottleneck's rate, none is higher.
+/// The controller asks for pacing, not the endpoint, and segments leave one by one. The samples of the steady state
+/// equal the bottleneck's rate, and none is higher.
 #[test]
 fn rate_samples_are_the_bottlenecks_rate() {
     let mut path = Path::new(CruiseParams::default());
@@ -169,7 +169,7 @@ fn a_pause_is_heard() {
     assert_eq!(starts[1], at(1500) - last);
 }
 
-/// A controller that rests has its samples marked.
+/// The samples of a controller that rests are marked.
 #[test]
 fn a_resting_controllers_samples_are_marked() {
     for rests in [false, true] {

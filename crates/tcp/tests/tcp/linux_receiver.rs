@@ -1,11 +1,11 @@
 //! The receiver beside Linux's own: the same segments arrive at the same times, and every ACK has to be equal.
 //!
-//! Expected is what a Linux kernel's unmodified receiver answered (`data/linux_receiver.json` of the validation, recorded
-//! by `python -m windtunnel.validation.recorder --receiver`; five recordings of each script): after which segment each
-//! ACK left, what it acknowledged, its window, SACK blocks, ECE and FIN. ACKs that a timer sent may be later there by
-//! three of the kernel's ticks: the round trip that bounds the delay, the start and the end of the timer are rounded up.
-//! Timers of 64 ticks and more, which repeat a FIN, are rounded up to eight ticks, those of 512 and more to 64, because
-//! the kernel keeps them on coarser wheels (Documentation/timers, `kernel/time/timer.c`).
+//! The expectation is what a Linux kernel's unmodified receiver answered (`data/linux_receiver.json` of the validation,
+//! recorded by `python -m windtunnel.validation.recorder --receiver`; five recordings of each script): after which
+//! segment each ACK left, what it acknowledged, its window, SACK blocks, ECE and FIN. ACKs that a timer sent may be
+//! later there by three of the kernel's ticks: the round trip that bounds the delay, the start and the end of the timer
+//! are rounded up. Timers of 64 ticks and more, which repeat a FIN, are rounded up to eight ticks, those of 512 and
+//! more to 64, because the kernel keeps them on coarser wheels (Documentation/timers, `kernel/time/timer.c`).
 
 use std::path::Path;
 
@@ -99,7 +99,7 @@ fn replay(script: &Script<'_>) -> (u64, Vec<(u64, Answer)>) {
         }
         packet
     };
-    // The SYN comes late enough that no timestamp is zero.
+    // The SYN arrives late enough that no timestamp is zero.
     let start = Time::ZERO + Duration::SECOND;
     let mut syn = packet(0, 0, TcpFlags::SYN | ecn, start);
     syn.options = Some(Box::new(Options { sack_permitted: script.flag("sack"), ..Options::default() }));

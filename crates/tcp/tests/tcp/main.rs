@@ -11,7 +11,7 @@ mod linux_receiver;
 mod receiver;
 mod sender;
 
-/// Linux's mechanisms with a window that is all there from the start: what follows depends on nothing else.
+/// Linux's mechanisms, with the whole receive window open from the start, so that it does not influence the tests.
 fn fixed_window() -> windtunnel_tcp::TcpParams {
     windtunnel_tcp::TcpParams { window_growth: false, autotuning: false, ..Default::default() }
 }

@@ -24,7 +24,7 @@ from windtunnel.validation.recorder.kernel import SYSCTLS, tick_ms
 from windtunnel.validation.recorder.receiving import ReceiverSession
 from windtunnel.validation.scripts.follow import PAUSE_NS, Sent, shorten
 
-#: Above the priority of everything else that runs.
+#: Higher than the priority of everything else that runs.
 PRIORITY = 20
 
 
@@ -51,7 +51,7 @@ def transfer(script: LinuxScript) -> Transfer:
 
 
 def _send_buffer(script: LinuxScript) -> Sequence[tuple[str, str]]:
-    """Without one the socket's buffer holds any transfer."""
+    """The size of the send buffer; without one in the script, the socket's buffer holds any transfer."""
     return [("tcp_wmem", f"4096 16384 {script.send_buffer}")] if script.send_buffer else []
 
 
@@ -66,7 +66,9 @@ def sequence(sent: Sequence[Transmission]) -> str:
 
 
 def recording(sessions: Sequence[Session]) -> dict[str, Any]:
-    """Sessions of one script as the file has them: all sequences, one session with the most frequent one in full."""
+    """The sessions of one script in the form of the file: all sequences, and in full one session that has the most
+    frequent sequence.
+    """
     sent = [sequence(session.transmissions) for session in sessions]
     typical = sessions[sent.index(max(sent, key=sent.count))]
     rows = [
@@ -114,7 +116,7 @@ def session_of(script: LinuxScript) -> Session:
 
 
 def report(session: Session) -> Iterator[str]:
-    """The sender's state after each ACK and at each transmission, to read."""
+    """The sender's state after each ACK and at each transmission, as readable text."""
     events: list[tuple[int, str]] = []
     for step in session.steps:
         words = {name: step.info.words[name] for name in ("unacked", "sacked", "lost", "retrans", "reordering", "rto")}
@@ -128,7 +130,9 @@ def report(session: Session) -> Iterator[str]:
 
 
 def receiver_recording(script: ReceiverScript, times: int) -> dict[str, Any]:
-    """Sessions of one receiver script as the file has them: the most frequent answers, and one session with these."""
+    """The sessions of one receiver script in the form of the file: the most frequent answers, and one session that has
+    them.
+    """
     sessions = []
     answers = []
     for _ in range(times):

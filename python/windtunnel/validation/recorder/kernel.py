@@ -24,7 +24,7 @@ DEVICE = "path"
 SENDER, RECEIVER, PORT = "10.77.0.1", "10.77.0.2", 5001
 
 #: tcp(7), Documentation/networking/ip-sysctl.rst. Linux's defaults, stated so that a distribution's own have no effect;
-#: nothing is remembered of earlier connections, and the socket's buffer holds any transfer.
+#: the kernel remembers nothing about earlier connections, and the socket's buffer holds any transfer.
 SYSCTLS: Mapping[str, str] = {
     "tcp_sack": "1",
     "tcp_dsack": "1",
@@ -74,13 +74,13 @@ def _ip(*arguments: str) -> None:
 
 
 def sending_socket(cc: str, send_buffer: int | None = None) -> socket.socket:
-    """A socket that starts to connect; with ``send_buffer``, this one is fixed."""
+    """A socket that starts to connect; ``send_buffer``, if given, fixes the size of its send buffer."""
     sender = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     sender.setblocking(False)
     sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, cc.encode())
     sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if send_buffer:
-        # socket(7): the kernel doubles the value, to have room for what it adds.
+        # socket(7): the kernel doubles the value to have room for its own records.
         sender.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer // 2)
     sender.connect_ex((RECEIVER, PORT))
     return sender
@@ -116,7 +116,7 @@ INFINITE = 0x7FFFFFFF
 
 @dataclass(frozen=True)
 class Info:
-    """What ``TCP_INFO`` says of the sender. Windows are in segments, times in microseconds."""
+    """What ``TCP_INFO`` says about the sender. Windows are in segments, times in microseconds."""
 
     state: str
     backoff: int

@@ -18,7 +18,7 @@ MS = 1_000_000
 
 Action: TypeAlias = Callable[[int], None]
 
-#: Takes a packet at a time.
+#: Takes a packet at a given time.
 Pass: TypeAlias = Callable[[Segment, int], None]
 
 

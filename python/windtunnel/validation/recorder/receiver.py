@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from windtunnel.validation.recorder.wire import ACK, CE, CWR, ECE, FIN, MODULUS, SYN, Segment
 
-#: The initial sequence number: any.
+#: The initial sequence number; any value would do.
 ISS = 1_000_000
 
 #: SACK blocks that fit beside timestamps, and without them.
@@ -35,7 +35,7 @@ class Receiver:
         self._fin: int | None = None
         """The number of the sender's FIN, once it has arrived."""
         self.closed = False
-        """Its own FIN is acknowledged."""
+        """Whether its own FIN was acknowledged."""
 
     def on_segment(self, segment: Segment, now_ns: int) -> Segment | None:
         """The answer to a segment."""
@@ -88,7 +88,8 @@ class Receiver:
         """Note the timestamp of a segment (RFC 7323 section 4.3). False if PAWS rejects it (section 5)."""
         if value + PAWS_WINDOW < self._ts_recent:
             return False
-        # As in Linux: not from a segment that ends below the last ACK, and never a smaller one.
+        # As in Linux, the timestamp of a segment that ends below the last ACK is not noted, and neither is a smaller
+        # one.
         if start <= self._next <= end and value > self._ts_recent:
             self._ts_recent = value
         return True
@@ -97,7 +98,9 @@ class Receiver:
         return (self._initial + number) % MODULUS
 
     def _take(self, start: int, end: int) -> tuple[int, int] | None:
-        """Take data in. Returns what had been received before: none of it or all, because segments never change."""
+        """Take in data. Returns the part that had been received before: none or all of it, because segments never
+        change.
+        """
         if end <= self._next or any(first <= start and end <= last for first, last in self._out_of_order):
             return start, end
         if start > self._next:
@@ -116,7 +119,7 @@ class Receiver:
         if not self._sack:
             return ()
         if duplicate and duplicate[0] >= self._next:
-            # The block that the duplicate lies in follows it (RFC 2883 section 4).
+            # The block that contains the duplicate follows it (RFC 2883 section 4).
             self._out_of_order.sort(key=lambda block: not block[0] <= duplicate[0] < block[1])
         most = BLOCKS_BESIDE_TIMESTAMPS if self._timestamps else BLOCKS
         return tuple(([duplicate] if duplicate else []) + self._out_of_order)[:most]

@@ -1,4 +1,6 @@
-"""The kernel as a receiver: segments arrive at given times, its ACKs are noted, and the application reads at once."""
+"""The kernel as a receiver: segments arrive at given times, its ACKs are recorded, and the application reads at
+once.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,13 @@ from windtunnel.validation.recorder import kernel
 from windtunnel.validation.recorder.session import PACKET
 from windtunnel.validation.recorder.wire import ACK, CWR, ECE, FIN, MODULUS, PSH, SYN, Segment, build, parse
 
-#: Initial sequence number and port of the sender: any.
+#: Initial sequence number and port of the sender; any values would do.
 ISS, PORT = 1_000, 4_000
 
 #: The sender's timestamps count milliseconds; so do the kernel's.
 TICKS_PER_S = 1000
 
-#: More than there ever is to read.
+#: More bytes than there ever are to read.
 READ = 1 << 20
 
 
@@ -63,7 +65,7 @@ class ReceiverSession:
         self._began = 0
 
     def run(self) -> None:
-        """Everything arrives, and the last ACK has had time to leave."""
+        """Whether everything has arrived, and the last ACK has had time to leave."""
         try:
             application = self._connect()
             for arrival in self._script.arrivals:
@@ -96,7 +98,7 @@ class ReceiverSession:
         self._began = time.monotonic_ns()
         acknowledgment = self._segment(ISS + 1, ACK)
         if script.timestamps:
-            # Linux takes nothing but the echo of its SYN|ACK here.
+            # Linux accepts only the echo of its SYN|ACK here.
             acknowledgment.timestamps = self._ticks(), self._kernel_ticks[0]
         self._write(acknowledgment)
         self._listener.settimeout(1)
@@ -120,7 +122,7 @@ class ReceiverSession:
 
     def _wait_until(self, due_ns: int) -> None:
         while (left := due_ns - time.monotonic_ns()) > 0:
-            # The last part without sleeping: a sleep ends late.
+            # Wait for the last part without sleeping, because a sleep ends late.
             select.select([self._device], [], [], max(0.0, left / 1e9 - 1e-3))
             self._note()
 

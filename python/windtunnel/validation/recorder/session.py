@@ -24,16 +24,16 @@ SYN_LEAD_NS = MS
 
 @dataclass(frozen=True)
 class Transfer:
-    """What to send, and over which path."""
+    """The data to send, and the path."""
 
     segments: tuple[int, ...]
     """The writes of the application: each ``pause_ms`` after all data of the previous one are acknowledged."""
     mss: int
     cc: str
     forward: str = ""
-    """The effects on the way of the data: ``impair`` of a scenario."""
+    """The effects on the path of the data: ``impair`` of a scenario."""
     reverse: str = ""
-    """The same for the way of the ACKs."""
+    """The same for the path of the ACKs."""
     marked: tuple[int, ...] = ()
     """The data packets that get CE, by the order of their transmission, from 1 on."""
     ecn: bool = False
@@ -55,7 +55,7 @@ class Transfer:
 
 @dataclass(frozen=True)
 class Transmission:
-    """A data segment or FIN that left the sender, and the sender's state then."""
+    """A data segment or FIN that left the sender, and the sender's state at that time."""
 
     time_ns: int
     """Since the first SYN."""
@@ -105,19 +105,19 @@ class Session:
         self._initial = self._highest = 0
         self._written = self._acked = 0
         self._left = 0
-        """What the socket has not taken yet of the present write."""
+        """The part of the current write that the socket has not taken yet."""
         self._writes = list(transfer.segments)
         self._write_waits = False
         self._closes = transfer.close
 
     @property
     def finished(self) -> bool:
-        """Everything is acknowledged, by the sender too if the connection closes."""
+        """Whether everything is acknowledged, also by the sender if the connection closes."""
         acknowledged = not self._writes and not self._left and 0 < self._written == self._acked
         return acknowledged and not self._closes and (not self._transfer.close or self._receiver.closed)
 
     def run(self) -> None:
-        """Until everything is acknowledged, or the longest time is over."""
+        """Run until everything is acknowledged, or the time limit is reached."""
         end = time.monotonic_ns() + self._transfer.longest_ms * MS
         while not self.finished and time.monotonic_ns() < end:
             self._drain()
@@ -137,7 +137,7 @@ class Session:
         return [] if self._written or self._began is None else [self._sender]
 
     def _write(self) -> None:
-        """The application's next write, if it is due, or more of the present one, if the socket has room."""
+        """Do the application's next write, if it is due, or continue the current one, if the socket has room."""
         if self._left and select.select([], [self._sender], [], 0)[1]:
             self._go_on()
         if not self._writes or self._left or self._acked < self._written or self._write_waits:
@@ -190,7 +190,7 @@ class Session:
         if self._began is None:
             self._began = time.monotonic_ns()
         if segment.flags == ACK and not segment.payload and not self._highest:
-            return  # the handshake's, which is not sent by a simulated sender: the first data say the same
+            return  # the ACK of the handshake, which a simulated sender does not send: the first data say the same
         now = self._now()
         if segment.flags & SYN:
             self._initial = segment.seq
@@ -233,7 +233,7 @@ class Session:
         return ((seq - self._initial) % MODULUS - 1) // self._transfer.mss
 
     def _close(self) -> None:
-        # A reset: after it nothing is left that would send.
+        # A reset: after it, nothing is left that could send.
         self._sender.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
         self._sender.close()
         os.close(self._device)

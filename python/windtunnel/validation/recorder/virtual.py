@@ -3,9 +3,9 @@
     python -m windtunnel.validation.recorder.virtual --kernel ./linux --out data/linux --group aqm --jobs 2
 
 The kernel is User-Mode Linux with time travel, an ordinary process: the guest's clock advances only when nothing in it
-can run. Timers are exact, the processor is infinitely fast, and what else the machine does has no effect. The same run
-with the same kernel gives the same numbers on any day. ``data/linux/README.md`` says how such a kernel is built; the
-runs are in ``virtual_runs``; the network inside is laid by ``guest/init``.
+can run. Timers are exact, the processor is infinitely fast, and the machine's other work has no effect. The same run
+with the same kernel always gives the same numbers. ``data/linux/README.md`` says how such a kernel is built; the runs
+are in ``virtual_runs``; ``guest/init`` sets up the network inside.
 
 A finished group is two files: ``GROUP.csv``, a row per flow, and ``GROUP.parquet``, TCP_INFO of each flow every 100 ms.
 Finished runs stay in the folder ``--work``, so that an interrupted recording continues.
@@ -31,7 +31,7 @@ GUEST = Path(__file__).parent / "guest"
 #: The guest's clock at boot, in ns.
 EPOCH = 1_700_000_000_000_000_000
 
-#: Steady state begins here.
+#: Steady state starts here.
 STEADY_S = 10.0
 
 #: How long the disciplines exist before the first packet: PIE updates its probability for the first time after 0.5 s.
@@ -158,7 +158,7 @@ def counters(path: Path) -> dict[str, int]:
     return out
 
 
-#: What tc calls marked packets; CAKE has a number for each tin.
+#: tc's names for marked packets; CAKE has a number for each tin.
 MARKS = ("ecn_mark", "ce_mark", "marked", "marks", "prob_mark", "prob_mark_head", "forced_mark", "forced_mark_head")
 
 
@@ -228,7 +228,7 @@ def reduce_flow(samples: Mapping[str, Sequence[float]]) -> Row:
     }
 
 
-#: Columns of a run from the sender's namespace: all of its flows together.
+#: Columns of a run that come from the sender's namespace and count all of its flows together.
 COUNTERS = {
     "sack_recoveries": "TCPSackRecovery",
     "rto_timeouts": "TCPTimeouts",
@@ -268,7 +268,7 @@ def rows_of(run: VirtualRun, folder: Path) -> Iterator[Row]:
 
 
 def written(value: Any) -> str:
-    """A value of the table: four significant digits are more than two runs have in common."""
+    """A value of the table, with four significant digits: two runs agree in fewer."""
     return f"{value:.5g}" if isinstance(value, float) else str(value)
 
 
@@ -281,7 +281,7 @@ def write_rows(path: Path, rows: Sequence[Row]) -> None:
         out.writerows({name: written(value) for name, value in row.items()} for row in rows)
 
 
-#: What is kept of a flow's samples, with the type that holds it.
+#: The columns that are kept of a flow's samples, with the type that holds each.
 SERIES = {
     "cwnd": "int32",
     "ssthresh": "int32",

@@ -1,7 +1,7 @@
 """The runs in virtual time that are stored as reference data, by group.
 
 Start offsets of a few milliseconds stand for what a testbed leaves to chance: where several packets meet at a full
-queue, they decide which is lost. Their number is what gives a range.
+queue, they decide which packet is lost. Several of them give a range.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from windtunnel.validation.recorder.virtual import VirtualFlow, VirtualRun
 #: When the later flows start, in ms after the first.
 OFFSETS_MS = (0, 7, 13, 23, 37)
 
-#: The kernel's controllers, but for DCTCP, which needs marks.
+#: The kernel's controllers except for DCTCP, which needs marks.
 CONTROLLERS = (
     *("reno", "cubic", "bbr", "bic", "cdg", "highspeed", "htcp", "hybla", "illinois", "lp", "nv", "scalable", "vegas"),
     *("veno", "westwood", "yeah"),
 )
 
-#: Disciplines beside fq_codel and fq, each with its parameters without and with ECN. What tc wants is given, all else
-#: is the default. RED is the manual page's example for 40 Mbit/s, CHOKe the same thresholds in packets.
+#: Disciplines beside fq_codel and fq, each with its parameters without and with ECN. Only the parameters that tc
+#: requires are given; the others have their defaults. RED is the manual page's example for 40 Mbit/s, CHOKe the same
+#: thresholds in packets.
 QUEUES: Mapping[str, tuple[str, str]] = {
     "pie": ("pie limit 20000", "pie limit 20000 ecn"),
     "codel": ("codel limit 10000", "codel limit 10000 ecn"),
@@ -68,7 +69,7 @@ def flow_queues() -> list[VirtualRun]:
 
 
 def pie_single() -> list[VirtualRun]:
-    """Reno and CUBIC alone over PIE, 40 Mbit/s, 40 ms, 40 s: how far PIE's lots alone move a run.
+    """Reno and CUBIC alone over PIE, 40 Mbit/s, 40 ms, 40 s: how far PIE's random decisions alone move a run.
 
     Reno has more seeds: in one run of seven it halves its window twice in a row, which costs 1 Mbit/s.
     """

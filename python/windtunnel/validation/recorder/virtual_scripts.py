@@ -1,9 +1,9 @@
-"""Scripts of any of the kernel's controllers, recorded in virtual time: without noise, whatever the host does.
+"""Scripts for any of the kernel's controllers, recorded in virtual time: without noise, whatever the host does.
 
     python -m windtunnel.validation.recorder.virtual_scripts --kernel ./linux --work runs --out scripts.json.gz
 
 The recorder works in the guest as it does on a host: the path and the receiver are this package's, at the other end of
-a TUN device, and a processor that is infinitely fast runs both. CUBIC's scripts are replayed with each controller.
+a TUN device, and an infinitely fast processor runs both. CUBIC's scripts are replayed with each controller.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def main() -> None:
     recordings: dict[str, Any] = {"scripts": {}}
     for cc in chosen.cc or (*CONTROLLERS, "dctcp"):
         recorded = record(laboratory, cc)
-        # The guest's calendar begins at a fixed date; the recordings are of the day that their README gives.
+        # The guest's calendar starts at a fixed date; the README gives the day of the recordings.
         about = {key: value for key, value in recorded["origin"].items() if key != "recorded"}
         recordings["origin"] = {**about, "path": f"{about['path'].replace('real time', 'virtual time')}"}
         recordings["scripts"].update(recorded["scripts"])

@@ -1,4 +1,4 @@
-"""What a sender transmitted, in the scripts' notation, compared with the script."""
+"""What a sender transmitted, in the notation of the scripts, compared with the script."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ COUNTERS = {
     "tlps": "loss probes",
 }
 
-#: The same, with those that are counted here.
+#: The same, together with the counters that are computed here.
 NAMES = {**COUNTERS, "ece": "ACKs with ECE", "cwr": "segments with CWR"}
 
 

@@ -1,4 +1,4 @@
-"""A script: a scenario, and what its sender transmits."""
+"""A script: a scenario, and the transmissions that its sender should make."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ def lost(*packets: int) -> str:
 
 
 def lost_of_all(*packets: int) -> str:
-    """The same with the handshake's packets counted: the first is the SYN."""
+    """The same, but the packets of the handshake count too: the first is the SYN."""
     return f'{{ kind = "scripted-loss", packets = {list(packets)} }}'
 
 
 def overtaken(packet: int, by: int) -> str:
-    """A data packet overtaken by a number of others."""
+    """A data packet that several others overtake."""
     return f'{{ kind = "scripted-reordering", packets = [{packet}], overtaken_by = {by}, affects = "data" }}'
 
 

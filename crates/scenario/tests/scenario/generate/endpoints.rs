@@ -160,7 +160,7 @@ impl Draft {
         self.bare(key, text);
     }
 
-    /// A distribution by some of its points, the last of which is certain; there are steps and equal points.
+    /// A distribution given by some of its points, with probability 1 at the last; it may have steps and equal points.
     fn empirical(&mut self, unit: &str, least: u64, most: u64) -> String {
         let count = 1 + self.random.below(5);
         let mut values: Vec<u64> = (0..count).map(|_| self.random.log(least, most)).collect();

@@ -51,7 +51,7 @@ impl Draft {
         self.key("to", format_args!("n{to}"));
     }
 
-    /// Nodes in a row, with links forwards and perhaps back; now and then one that bypasses all of them.
+    /// Nodes in a row, with links forwards and perhaps back, and sometimes a link that bypasses all of them.
     fn chain(&mut self, hops: usize, back: bool) {
         for node in 0..=hops {
             self.table("[[node]]");

@@ -117,7 +117,7 @@ impl Draft {
         writeln!(self.text, "{key} = \"{value}\"").expect("memory is enough");
     }
 
-    /// A key with a number or a truth value.
+    /// A key with a number, `true` or `false`.
     fn bare(&mut self, key: &str, value: impl Display) {
         writeln!(self.text, "{key} = {value}").expect("memory is enough");
     }
@@ -157,7 +157,7 @@ impl Draft {
         self.key(key, value);
     }
 
-    /// A probability: mostly small, now and then certain.
+    /// A probability: mostly small, sometimes 1.
     fn some_probability(&mut self, key: &str) {
         let value = match self.random.below(8) {
             0 => 100.0,

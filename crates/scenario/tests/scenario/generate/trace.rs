@@ -1,7 +1,7 @@
 //! Traces of transmission opportunities, which scenarios name by file.
 //!
-//! They are temporary files: a few for each octave of the rate, the same ones in every process, so that a scenario that
-//! fails can be run again.
+//! They are temporary files: a few for each octave of the rate. Every process makes the same ones, so that a failing
+//! scenario can be run again.
 
 use std::path::PathBuf;
 use std::{env, fs, process};

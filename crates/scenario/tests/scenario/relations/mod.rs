@@ -1,7 +1,7 @@
-//! Relations between runs: what a change of the scenario must do to its run, whatever the scenario is.
+//! Relations between runs: how a change of any scenario must change its run.
 //!
 //! No number is known in advance; two runs are compared with each other. In [`same`] nothing may change at all, in
-//! [`moved`] the packets of one run are those of the other at other times or under other names.
+//! [`moved`] both runs have the same packets, at other times or under other names.
 
 mod moved;
 mod run;
@@ -21,11 +21,11 @@ use run::Run;
 struct Case {
     scenario: Scenario,
     run: Run,
-    /// The run is as long as its author wanted; else it is not a scenario that one could write down.
+    /// The run is as long as the scenario says; otherwise no scenario could be written for it.
     is_whole: bool,
 }
 
-/// A relation: its name, and whether it has anything to say about a case.
+/// A relation: its name, and a check that returns whether the relation applies to a case.
 ///
 /// # Panics
 /// If the relation is violated; the message says how.
@@ -47,18 +47,18 @@ const RELATIONS: [Relation; 13] = [
     ("twice as fast", scale::doubled),
 ];
 
-/// The names of all relations, in order of the alphabet.
+/// The names of all relations, in alphabetical order.
 #[cfg(test)]
 pub(crate) fn names() -> BTreeSet<&'static str> {
     RELATIONS.iter().map(|(name, _)| *name).collect()
 }
 
-/// The scenario with this seed: any, or one whose times and rates can be scaled.
+/// The scenario with this seed: a scenario of any kind, or one whose times and rates can be scaled.
 pub(crate) fn generate(seed: u64) -> String {
     if seed.is_multiple_of(4) { scale::generate(seed) } else { crate::generate::generate(seed) }
 }
 
-/// Checks all relations. Returns those that had something to say. A run with more events than `most_events` is cut off.
+/// Checks all relations. Returns those that applied. A run with more events than `most_events` is cut off.
 ///
 /// # Panics
 /// If a relation is violated; the message says how.

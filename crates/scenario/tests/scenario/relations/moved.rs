@@ -9,7 +9,7 @@ use windtunnel_units::Duration;
 use super::Case;
 use super::run::{Captured, Run, bits};
 
-/// Half of a run is the first half of the whole, in packets and in rows.
+/// A run of half the length has the packets and the rows of the first half of the whole run.
 pub(super) fn half(case: &Case) -> bool {
     let mut other = case.scenario.clone();
     other.duration = other.duration / 2;
@@ -37,8 +37,8 @@ fn complete_rows(columns: &[(&'static str, Column)], end_s: f64) -> usize {
     times.map_or(0, |times| times.iter().filter(|time| **time < end_s).count())
 }
 
-/// Everything starts later: so do all packets, by as much. Clocks that tick keep their phase if the delay is a multiple of
-/// their ticks, and queues with timers if they are younger by the delay.
+/// If everything starts later, all packets are later by the same time. Clocks that tick keep their phase if the delay
+/// is a multiple of their ticks; queues with timers keep it if their age is lower by the delay.
 pub(super) fn later(case: &Case) -> bool {
     let Some(delay) = delay(&case.scenario) else { return false };
     let mut other = case.scenario.clone();
@@ -61,7 +61,7 @@ fn delay(scenario: &Scenario) -> Option<Duration> {
         Transport::Bsd42(params) => params.tick,
         transport => transport.mechanisms().map(|tcp| tcp.tick).unwrap_or_default(),
     });
-    // Linux counts in milliseconds where it does not count in ticks, and CoDel in units of 1024 ns.
+    // Linux counts in ticks or in milliseconds, and CoDel in units of 1024 ns.
     let whole = ticks.fold(2_000_000_000, |all, tick| least_common_multiple(all, tick.as_nanos().max(1)));
     let age = scenario.links.iter().map(|link| link.queue.age.as_nanos()).min()?;
     // Outages and traces have times of their own.

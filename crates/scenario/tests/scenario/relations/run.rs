@@ -1,4 +1,4 @@
-//! A run as it is compared: its digest, its summary, its tables, and every packet at every place.
+//! What is compared of a run: its digest, its summary, its tables, and every packet at every place.
 
 use serde_json::Value;
 use windtunnel_scenario::{Scenario, compile};
@@ -7,7 +7,7 @@ use windtunnel_sim::{RunResult, Simulation};
 
 use crate::tables::numbers;
 
-/// Floating-point numbers that depend on the order of additions agree to this.
+/// Floating-point numbers that depend on the order of additions must agree within this.
 const ROUNDING: f64 = 1e-9;
 
 pub(super) struct Run {

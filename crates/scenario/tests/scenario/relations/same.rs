@@ -17,7 +17,7 @@ pub(super) fn repeated(case: &Case) -> bool {
     true
 }
 
-/// In slices of time and of events, as a caller runs it who shows progress.
+/// In slices of time and of events, as a caller that shows progress runs it.
 pub(super) fn in_slices(case: &Case) -> bool {
     let mut simulation = Simulation::new(compile(&case.scenario));
     let (end, step) = (simulation.end(), (case.scenario.duration / 37).max(Duration::from_nanos(1)));
@@ -92,7 +92,7 @@ pub(super) fn other_records(case: &Case) -> bool {
     true
 }
 
-/// Elements behind each link that never do anything.
+/// Elements that never do anything, behind each link.
 pub(super) fn idle_elements(case: &Case) -> bool {
     let mut other = case.scenario.clone();
     if other.endpoints == Endpoints::Ideal {

@@ -1,6 +1,6 @@
 //! All rates doubled and all times halved: the same packets, in half of the time.
 //!
-//! This holds where a scenario names every time that matters, so for datagrams, and for loss-free endpoints with
+//! This holds where the scenario states every time that matters: for datagrams, and for loss-free endpoints with
 //! controllers that count in round trips. Times and rates are chosen so that no transmission time is rounded.
 
 use std::fmt::Write;
@@ -62,7 +62,7 @@ pub(super) fn generate(seed: u64) -> String {
                 format!("pacing = false\ncc = \"{controller}\"")
             }
         } else {
-            // A quarter of the rate up to the whole, in whole transmission times.
+            // Between a quarter of the rate and all of it, in whole transmission times.
             let gap = packet * (1 + random.below(4) as u64);
             format!("app = {{ kind = \"probe\", size = \"1500 B\", interval = \"{gap} ns\" }}")
         };

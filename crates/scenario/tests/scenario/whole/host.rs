@@ -80,10 +80,10 @@ fn a_millisecond_in_the_host() {
     assert_near("sojourn", waits, f64::floor(limit / TRUESIZE as f64) * 0.012, 0.005);
 }
 
-/// Flows share their host's interface, which drops packets of theirs: on arrival (a short FIFO, RED), from the middle
-/// of the queue (FQ-CoDel's overlimit) and at the head (CoDel). What the senders count in the host is what stands in
-/// the queue, at any time: 2280 bytes for each packet, 832 for a SYN. The path is the link alone, so that its packets, one of
-/// them in transmission, are all that there are.
+/// Flows share their host's interface, which drops some of their packets: on arrival (a short FIFO, RED), from the
+/// middle of the queue (FQ-CoDel's overlimit) and at the head (CoDel). At any time, the senders count in the host
+/// exactly what is in the queue: 2280 bytes for each packet, 832 for a SYN. The path is the link alone, so that there
+/// are no packets besides those of the link, one of which is in transmission.
 #[test]
 fn what_is_counted_is_what_stands_in_the_queue() {
     for queue in [
@@ -123,8 +123,8 @@ fn what_is_counted_is_what_stands_in_the_queue() {
     }
 }
 
-/// Connections that come and go, with FIN and the answers to FINs, which carry no data: when all have ended, nothing is
-/// in the host.
+/// Connections start and end during the run, with FINs and answers to FINs, which carry no data: when all have ended,
+/// nothing is left in the host.
 #[test]
 fn connections_leave_nothing_in_the_host() {
     let app = "flow[0].app={ kind = \"transfer\", size = \"100 kB\" }";

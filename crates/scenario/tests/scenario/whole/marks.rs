@@ -5,7 +5,7 @@ use windtunnel_sim::recorder::columns::Column;
 
 use super::run;
 
-/// Four flows that PIE controls; little room, so that the queue is full at first.
+/// Four flows that PIE controls, in a short queue that is full at first.
 const PIE: &str = "duration = \"60 s\"\n[bottleneck]\nrate = \"20 Mbit/s\"\n\
     queue = { kind = \"pie\", ecn = true, limit = \"200 packets\" }\n\
     [[flow]]\ncc = \"reno\"\nrtt = \"40 ms\"\ncount = 4\necn = true\n";
@@ -28,8 +28,8 @@ fn dequeues(result: &RunResult, mark: u8) -> u64 {
     }
 }
 
-/// PIE decides when a packet arrives (RFC 8033 section 4.1): it set each CE that a receiver sees, and at the end at
-/// most a window of marked packets is in flight.
+/// PIE decides when a packet arrives (RFC 8033 section 4.1): every CE that a receiver sees was set by PIE, and at the
+/// end at most one window of marked packets is in flight.
 #[test]
 fn marks_on_arrival_are_counted_at_the_queue() {
     let result = run(PIE, &[]);
@@ -41,9 +41,10 @@ fn marks_on_arrival_are_counted_at_the_queue() {
     assert!((1..=set).contains(&points(&result, 1)));
 }
 
-/// Each dequeue says whether the packet leaves marked by this queue, also where the AQM decides on its arrival: the marks of
-/// dequeues are those that the queue has set, but for what it still holds, and those that the receivers have seen, but for
-/// what is in flight. Loss-free endpoints get packets that would have been dropped: their mark is a drop (3).
+/// Each dequeue says whether the packet leaves marked by this queue, also where the AQM decides on its arrival: the
+/// marks of dequeues equal those that the queue has set, except for packets that it still holds, and those that the
+/// receivers have seen, except for packets in flight. Loss-free endpoints get packets that would have been dropped:
+/// their mark is a drop (3).
 #[test]
 fn dequeues_show_marks_on_arrival() {
     let red = "bottleneck.queue={ kind = \"red\", ecn = true, min = \"30 kB\", max = \"90 kB\", limit = \"300 kB\", bandwidth = \"20 Mbit/s\" }";

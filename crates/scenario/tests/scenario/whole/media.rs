@@ -4,7 +4,7 @@ use std::fs;
 
 use super::*;
 
-/// 5 opportunities at 10 ms, 20 from 30 to 49 ms, one at 100 ms: 26 of 1504 bytes in 100 ms, again and again.
+/// 5 opportunities at 10 ms, 20 from 30 to 49 ms, one at 100 ms: 26 opportunities of 1504 bytes in 100 ms, repeated.
 fn trace() -> Vec<u64> {
     [vec![10; 5], (30..50).collect(), vec![100]].concat()
 }
@@ -128,8 +128,9 @@ from = "2 s"
 to = "10 s"
 "#;
 
-/// An ACK for every packet fills the reverse path: ACKs without room are lost, and its queue is part of every round
-/// trip. With one ACK of eight it is idle for an eighth of the time and empty for the next ACK; data are as fast.
+/// ACKs for every packet fill the reverse path: ACKs that find no room are lost, and its queue is part of every round
+/// trip. If one ACK of eight passes, the reverse path is idle for an eighth of the time and empty for the next ACK;
+/// data are as fast.
 #[test]
 fn thinned_acks_fit_a_slow_way_back() {
     let late = |settings: &[&str]| {

@@ -24,9 +24,9 @@ fn packets_per_ack(result: &RunResult) -> f64 {
     count(DATA) as f64 / count(ACKS) as f64
 }
 
-/// A card that is polled 1 ms after the first packet then has 9, from 0, 120, ..., 960 us: one ACK for nine packets,
-/// not for two (delayed ACKs) or one. With timestamps a poll makes two segments of them, and two ACKs, since not all
-/// nine left the sender in one millisecond. The link is as busy as without GRO.
+/// A card that is polled 1 ms after the first packet holds 9 packets by then, which arrived after 0, 120, ..., 960 us:
+/// there is one ACK for nine packets, not for two (delayed ACKs) or one. With timestamps a poll makes two segments of
+/// them, and two ACKs, since not all nine left the sender in one millisecond. The link is as busy as without GRO.
 #[test]
 fn gro_merges_what_a_poll_finds() {
     let without = "tcp.timestamps=false";

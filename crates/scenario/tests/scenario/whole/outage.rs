@@ -43,7 +43,7 @@ fn a_silent_probe_has_lost_everything() {
     assert_near("loss", probe.loss_ratio, 1.0, 0.0);
 }
 
-/// The total throughput goes on where the flow with the longest round trip is silent.
+/// The total throughput is also recorded while the flow with the longest round trip is silent.
 #[test]
 fn the_total_does_not_wait_for_a_silent_flow() {
     let second = "[[flow]]\ncc = \"reno\"\nrtt = \"40 ms\"\nstop = \"1 s\"\n";

@@ -1,4 +1,4 @@
-//! Signals end to end: counts of marks from a queue to a controller, and what boxes on the way do to them.
+//! Signals end to end: counts of marks from a queue to a controller, and how middleboxes on the path change them.
 
 use std::sync::Mutex;
 
@@ -14,7 +14,7 @@ use windtunnel_units::Bytes;
 
 use super::run;
 
-/// What the controller of the run was told in all.
+/// The sum of what the controller was told during the run.
 static TOLD: Mutex<Option<EcnFeedback>> = Mutex::new(None);
 
 /// A controller that adds one segment per round trip, halves its window on congestion, and sums up what it is told of

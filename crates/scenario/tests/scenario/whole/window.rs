@@ -20,7 +20,7 @@ to = "10 s"
 /// The whole buffer is offered from the start.
 const FIXED: [&str; 2] = ["tcp.window_growth=false", "tcp.autotuning=false"];
 
-/// The window that the memory of a packet which has just arrived is good for: 160 of 256 of 2304 bytes.
+/// The window that the memory of a newly arrived packet provides: 160/256 of 2304 bytes.
 const PACKET_IN_BUFFER: f64 = 1440.0;
 
 /// The throughput of the whole segments in a window, per round trip: 50 ms and the serialisation of one segment.
@@ -28,8 +28,8 @@ fn window_in_a_round_trip(window: f64) -> f64 {
     f64::floor(window / MSS) * MSS * 8.0 / (0.05 + PACKET * 8.0 / 1e9) / 1e6
 }
 
-/// A receive buffer is the throughput times the round trip, fixed or with autotuning (its limit, less the packet that is
-/// in it); and what the sender waits for is then the receiver.
+/// A receive buffer is the throughput times the round trip, fixed or with autotuning (its limit, less the packet that
+/// is in it). The sender then waits for the receiver.
 #[test]
 fn a_buffer_limits_throughput() {
     for buffer in [65_536, 1 << 20, 4 << 20] {

@@ -22,8 +22,8 @@ fn carrying(ecn: Ecn, dscp: Dscp) -> Packet {
 
 const ALL: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce];
 
-/// Every ECN-capable packet leaves as Not-ECT by default; `from` and `to` choose, as where only SCE is hidden; and a box
-/// that does it to some packets does it at its rate.
+/// Every ECN-capable packet leaves as Not-ECT by default; `from` and `to` restrict this, for example to hide only SCE.
+/// A box that affects only some packets does so at its rate.
 #[test]
 fn ecn_bleacher() {
     let fields = |params: EcnBleacherParams| {
@@ -43,8 +43,8 @@ fn ecn_bleacher() {
     assert_binomial(sometimes.stats().tally.rewritten, 10_000, 0.3);
 }
 
-/// RFC 9435 section 4: bleaching writes zero; who clears the precedence makes 43 (101011) 3 (000011); a re-marking writes
-/// one value. The ECN field, in the same byte, stays.
+/// RFC 9435 section 4: bleaching writes zero; clearing the precedence changes 43 (101011) to 3 (000011); re-marking
+/// writes one value. The ECN field, in the same byte, stays.
 #[test]
 fn dscp_bleacher() {
     let rewritten = |mode, to| {
@@ -58,7 +58,8 @@ fn dscp_bleacher() {
     assert_eq!(rewritten(DscpBleaching::Remark, Some(10)), 10);
 }
 
-/// Options go, those of SYNs alone if asked for; the length stays, since NOPs take their place; the flag AE as well.
+/// Options are removed, only from SYNs if asked for. The length stays, since NOPs take their place. The flag AE is
+/// cleared as well.
 #[test]
 fn option_stripper() {
     let packet = |flags| {

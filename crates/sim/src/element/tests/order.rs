@@ -24,7 +24,8 @@ fn jitter_keeps_order_or_does_not() {
     assert!(late > 1000, "{late}");
 }
 
-/// Late: chosen packets leave 2 ms later, others at once. Early: chosen ones at once, others 2 ms later.
+/// Late: chosen packets leave 2 ms later, the others at once. Early: chosen packets leave at once, the others 2 ms
+/// later.
 #[test]
 fn reordering_late_and_early() {
     for mode in [ReorderingMode::Late, ReorderingMode::Early] {

@@ -140,9 +140,9 @@ fn round_trip_of_the_highest() {
     }
 }
 
-/// A segment SACKed by the same ACK does not count: 2, sent again 40 ms ago, is acknowledged, and 4, sent 80 ms ago,
-/// SACKed. Linux looks at SACK first. 3, sent again 41 ms ago, is late by the 40 ms of 2, and would not be by the 80
-/// ms of 4.
+/// A segment SACKed by the same ACK does not count: 2, sent again 40 ms ago, is acknowledged, and 4, sent 80 ms ago, is
+/// SACKed. Linux looks at SACK first. 3, sent again 41 ms ago, is late by the 40 ms of 2, and would not be by the 80 ms
+/// of 4.
 #[test]
 fn round_trip_beside_sack() {
     let (mut rack, mut board) = five();

@@ -1,4 +1,4 @@
-//! Walks calculated by hand, and (in `model`) random ones against a naive scoreboard.
+//! Sequences of events calculated by hand, and (in `model`) random ones against a naive scoreboard.
 
 mod model;
 
@@ -38,7 +38,7 @@ pub(in super::super) fn block(first: u64, last: u64) -> SackBlock {
     SackBlock { start: seq(first), end: seq(last + 1) }
 }
 
-/// SACKs blocks of segments; the numbers of those newly delivered.
+/// SACKs blocks of segments; returns the numbers of those newly delivered.
 pub(in super::super) fn sack(board: &mut Scoreboard, blocks: &[(u64, u64)]) -> Vec<u64> {
     let blocks: Vec<SackBlock> = blocks.iter().map(|&(first, last)| block(first, last)).collect();
     let mut delivered = Vec::new();
@@ -46,7 +46,7 @@ pub(in super::super) fn sack(board: &mut Scoreboard, blocks: &[(u64, u64)]) -> V
     delivered
 }
 
-/// Acknowledges all below the `n`-th segment; the numbers of those newly delivered.
+/// Acknowledges all segments below the `n`-th; returns the numbers of those newly delivered.
 pub(in super::super) fn ack(board: &mut Scoreboard, n: u64) -> Vec<u64> {
     let mut delivered = Vec::new();
     board.on_ack(seq(n), |id, _| delivered.push(number(id)));
@@ -118,7 +118,7 @@ fn two_losses() {
     assert!(board.is_empty() && board.head().is_none() && board.oldest_sent().is_none());
 }
 
-/// A lost retransmission is to be sent again; when the original arrives after all, neither count retains anything.
+/// A lost retransmission has to be sent again; when the original arrives after all, both counts return to zero.
 #[test]
 fn lost_retransmission() {
     let mut board = board(4);

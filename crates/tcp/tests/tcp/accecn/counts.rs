@@ -1,5 +1,5 @@
-//! What the controller is told is what the receiver counted: whole connections over a path that marks data, and loses and
-//! reorders ACKs.
+//! The controller is told exactly what the receiver counted. Whole connections run over a path that marks data, and
+//! loses and reorders ACKs.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -21,7 +21,7 @@ struct Path {
     losses: Vec<bool>,
     /// ACKs that are lost.
     ack_losses: Vec<bool>,
-    /// By how much ACKs arrive later than after 10 ms, in microseconds, by number; those beyond the end repeat.
+    /// The extra delay of each ACK beyond 10 ms, in microseconds, by number; those beyond the end repeat.
     ack_delays: Vec<u64>,
     timestamps: bool,
     policy: AckPolicy,
@@ -47,7 +47,7 @@ impl Default for Path {
     }
 }
 
-/// What came of it.
+/// The outcome of a connection.
 #[derive(Debug)]
 struct Outcome {
     told: Told,
@@ -58,7 +58,8 @@ struct Outcome {
     received_ce: u64,
     /// The latest count of bytes with CE that an option brought to the sender.
     heard_ceb: Bytes,
-    /// After it an ACK without an option came whose SACK blocks had no room for all that had arrived.
+    /// After that count, an ACK without an option arrived whose SACK blocks had no room for everything that had
+    /// arrived.
     hidden: bool,
     /// The latest count of bytes with CE in an option of an ACK that moved SND.UNA: such an ACK is not superseded.
     advanced_ceb: Bytes,
@@ -68,12 +69,13 @@ struct Outcome {
 const MOST_BLOCKS: usize = 3;
 
 impl Outcome {
-    /// With losses of data SACK blocks may take the option's room (RFC 9768 section 3.2.3.3): marks may be overestimated
-    /// meanwhile, and never underestimated.
+    /// With losses of data, SACK blocks may take the option's room (RFC 9768 section 3.2.3.3): marks may then be
+    /// overestimated, but never underestimated.
     ///
-    /// But if the options with the last counts are lost, the ACE field alone has to do (section 3.2.3.3, on the end of a
-    /// volley), and it is read by what ACKs are seen to acknowledge (section 3.2.2.5.2). Where lost ACKs and too few SACK
-    /// blocks hide some of that, the field may go round unseen. Then what the last option said is the least that is told.
+    /// But if the options with the last counts are lost, the ACE field alone has to do (section 3.2.3.3, on the end of
+    /// a volley), and it is interpreted by what ACKs are seen to acknowledge (section 3.2.2.5.2). Where lost ACKs and
+    /// too few SACK blocks hide a part of that, the field may wrap unseen. The controller is then told at least what
+    /// the last option said.
     fn check(&self) -> Result<(), TestCaseError> {
         let ce = self.told.counts.ce;
         prop_assert_eq!(self.ce.0, self.received_ce as u32);
@@ -84,7 +86,7 @@ impl Outcome {
     }
 }
 
-/// ACKs lost one after the other: fewer than the window holds, so that the sender goes on.
+/// The most ACKs lost in a row: fewer than the window holds, so that the sender goes on.
 const MOST_IN_A_ROW: u32 = 15;
 
 fn nth(pattern: &[bool], n: usize) -> bool {
@@ -212,7 +214,7 @@ fn delays() -> impl Strategy<Value = Vec<u64>> {
     prop::collection::vec(prop_oneof![3 => Just(0), 1 => 1..3_000_u64], 1..40)
 }
 
-/// As many per cent of `true` as are drawn from `percent`.
+/// Flags, with a share of `true` that is drawn from `percent`.
 fn share_of(percent: Range<u8>, size: Range<usize>) -> impl Strategy<Value = Vec<bool>> {
     percent.prop_flat_map(move |percent| {
         prop::collection::vec(prop::bool::weighted(f64::from(percent) / 100.0), size.clone())
@@ -263,8 +265,8 @@ proptest! {
     }
 
     /// And some data are lost, so that ACKs which do not move SND.UNA deliver something by SACK, also those that are
-    /// superseded. A counter that went back is not taken for one that went round at 2^24 bytes; and no mark is lost that an
-    /// ACK which moved SND.UNA reported.
+    /// superseded. A counter that went back is not taken for one that wrapped at 2^24 bytes, and no mark is lost that
+    /// was reported by an ACK that moved SND.UNA.
     #[test]
     fn with_reordering_and_losses(
         marks in pattern(60),
@@ -290,9 +292,9 @@ proptest! {
         Path { marks, losses, ack_losses, policy, ..Path::default() }.run(300).check()?;
     }
 
-    /// Without it: exact as long as no ACK that arrives acknowledges more than seven segments, since a field of 3 bits cannot
-    /// go round then (RFC 9768 section 3.2.2.5.2). An ACK may be lost if the ones lost before it acknowledged five segments
-    /// at most, as the next acknowledges two more.
+    /// Without it: exact as long as no ACK that arrives acknowledges more than seven segments, since a field of 3 bits
+    /// cannot wrap then (RFC 9768 section 3.2.2.5.2). An ACK may be lost if the ones lost before it acknowledged five
+    /// segments at most, as the next acknowledges two more.
     #[test]
     fn without_the_option(marks in pattern(60), ack_losses in pattern(60), policy in policies()) {
         let path = Path { marks, ack_losses, policy, thinning: 5, strips_option: true, ..Path::default() };
@@ -308,7 +310,7 @@ proptest! {
         prop_assert!(outcome.told.counts.ce.packets >= outcome.ce.0);
     }
 
-    /// A flow of ECT(1): the bytes that arrived so are told as well, through EE1B.
+    /// A flow that sends ECT(1): the controller is also told, through EE1B, how many bytes arrived as ECT(1).
     #[test]
     fn ect1_bytes(marks in pattern(60), ack_losses in prop::collection::vec(prop::bool::weighted(0.5), 1..60)) {
         let outcome = Path { marks, ack_losses, ect: Ecn::Ect1, ..Path::default() }.run(300);
@@ -317,8 +319,8 @@ proptest! {
     }
 }
 
-/// RFC 3168 over the same path tells one event per round trip, not counts: with every tenth segment marked far fewer events
-/// than marks, while AccECN tells all of them.
+/// RFC 3168 over the same path tells one event per round trip, not counts: with every tenth segment marked, there are
+/// far fewer events than marks, while AccECN reports every mark.
 #[test]
 fn beside_rfc3168() {
     let marks = vec![false, false, false, false, true, false, false, false, false, false];

@@ -24,9 +24,9 @@ fn syns() {
     }
 }
 
-/// Table 2, the client's side: the mode that each code of a SYN/ACK leads to. In AccECN mode a pure ACK answers, and data carry
-/// an ACE field of 5 and ECT; in RFC 3168's data carry ECT and no flags; else they are Not-ECT. The code 101 is taken for
-/// AccECN (section 3.1.3); 111 is the answer of a server that reflects flags.
+/// Table 2, the client's side: the mode that each code of a SYN/ACK leads to. In AccECN mode a pure ACK answers, and
+/// data carry an ACE field of 5 and ECT; in RFC 3168's data carry ECT and no flags; else they are Not-ECT. The code 101
+/// counts as AccECN (section 3.1.3); 111 is the answer of a server that reflects flags.
 #[test]
 fn modes_of_the_client() {
     #[derive(Debug, PartialEq)]
@@ -57,8 +57,8 @@ fn modes_of_the_client() {
     assert_eq!(mode(0b111), Mode::NotEcn, "broken");
 }
 
-/// Section 3.2.2.3: the SYN left Not-ECT; a code that says that it arrived otherwise shows a path that changes the field.
-/// AccECN is in force, but data are sent Not-ECT.
+/// Section 3.2.2.3: the SYN left as Not-ECT, so a code that says that it arrived otherwise shows that the path changes
+/// the field. AccECN is in force, but data are sent as Not-ECT.
 #[test]
 fn syn_mangled() {
     for code in [0b011, 0b100, 0b110] {
@@ -113,8 +113,9 @@ fn syn(receiver: &mut Receiver, code: u8, ecn: Ecn) -> Packet {
     receiver.poll_ack(at(0)).expect("an answer")
 }
 
-/// Table 2, the server's side. One that supports AccECN answers 111 with the ECN field of the SYN, 011 with classic ECN and 000
-/// with none; every combination that was not in use as 111 (section 3.1.3). One that knows RFC 3168 alone ignores AE.
+/// Table 2, the server's side. One that supports AccECN answers 111 with the ECN field of the SYN, 011 with classic ECN
+/// and 000 with none; it answers every combination that was not in use like 111 (section 3.1.3). One that knows RFC
+/// 3168 alone ignores AE.
 #[test]
 fn modes_of_the_server() {
     let code = |scheme, code| ace(&answer(scheme, code, Ecn::NotEct).1);
@@ -160,7 +161,7 @@ fn third_ack_arrives() {
     assert!(receiver.poll_ack(at(1)).is_none());
 }
 
-/// ECT(1) is what a flow says it sends, with any scheme but those to which it is SCE.
+/// A flow may choose to send ECT(1) with any scheme, except those for which ECT(1) means SCE.
 #[test]
 fn ect1() {
     for (scheme, code) in [(FeedbackScheme::AccEcn, 0b010), (FeedbackScheme::Rfc3168, 0b001)] {

@@ -29,7 +29,8 @@ fn code_points(sender: &mut Sender, ms: u64) -> Vec<Ecn> {
     all_that_leaves(sender, at(ms)).iter().map(|packet| packet.ecn).collect()
 }
 
-/// Section 3.2.2.4: a first ACE field of zero: data are sent Not-ECT, and no feedback is answered.
+/// Section 3.2.2.4: if the first ACE field is zero, data are sent as Not-ECT, and the sender does not respond to
+/// feedback.
 #[test]
 fn zeroed_ace() {
     let (mut sender, told_to) = connected(Some(initial()));
@@ -39,7 +40,7 @@ fn zeroed_ace() {
     assert_eq!((told(&told_to).counts.ce.packets, told(&told_to).events), (0, 0));
 }
 
-/// Zero later is a counter that went round: 5, 6, 7, 0.
+/// A later zero is a counter that has wrapped: 5, 6, 7, 0.
 #[test]
 fn ace_goes_round() {
     let (mut sender, told_to) = connected(Some(initial()));
@@ -50,8 +51,8 @@ fn ace_goes_round() {
     assert!(code_points(&mut sender, 25).iter().all(|ecn| *ecn == Ecn::Ect0));
 }
 
-/// Section 3.2.3.2.4: a first option with a zeroed EE0B or EE1B: options are ignored, and the ACE field alone counts: an ACK
-/// of 8 segments with an unchanged field means 8 marks.
+/// Section 3.2.3.2.4: if EE0B or EE1B is zero in the first option, options are ignored and the ACE field alone counts:
+/// an ACK of 8 segments with an unchanged field means 8 marks.
 #[test]
 fn zeroed_option() {
     let zeroed = Some(AccEcnOption::new(AccEcnOrder::Zero, 3, 0, 0, 0));
@@ -63,7 +64,7 @@ fn zeroed_option() {
     assert_eq!(told(&told_to).counts.ce.packets, 0, "with the option that nothing was marked is certain");
 }
 
-/// Section 3.2.3.2.5: bytes were marked but no packet, and the field cannot have gone round: data are sent Not-ECT.
+/// Section 3.2.3.2.5: if bytes were marked but no packet, and the field cannot have wrapped, data are sent as Not-ECT.
 #[test]
 fn bytes_without_packets() {
     let (mut sender, _) = connected(Some(initial()));
@@ -71,9 +72,9 @@ fn bytes_without_packets() {
     assert_eq!(code_points(&mut sender, 20), [Ecn::NotEct]);
 }
 
-/// Two SACK blocks are as many as fit beside an option: lost ACKs may have had others, and it is not certain how often the
-/// field went round. Then eight segments' bytes without growth of the field are eight packets, and no sign of mangling; with
-/// one block they are one.
+/// No more than two SACK blocks fit beside an option: lost ACKs may have had others, so it is not certain how often the
+/// field wrapped. The bytes of eight segments without growth of the field are then eight packets, and no sign of
+/// mangling; with one block they are such a sign.
 #[test]
 fn bytes_beyond_what_sack_shows() {
     let block = |segment| SackBlock {
@@ -94,9 +95,9 @@ fn bytes_beyond_what_sack_shows() {
     }
 }
 
-/// Section 3.2.3.1: an ACK that another has superseded is not read: it acknowledges nothing new, and its timestamp is not later.
-/// One that does acknowledge nothing but is later is read. Timestamps have ticks of 1 ms: within one tick it is not known
-/// which ACK is the later one, and the counters are heard with the next.
+/// Section 3.2.3.1: an ACK that another has superseded is not read: it acknowledges nothing new, and its timestamp is
+/// not later. An ACK that acknowledges nothing but is later is read. Timestamps have ticks of 1 ms: within one tick it
+/// is not known which ACK is the later one, so the counters are read from the next ACK.
 #[test]
 fn superseded() {
     let (mut sender, told_to) = connected(Some(initial()));
@@ -116,8 +117,8 @@ fn superseded() {
 }
 
 /// A superseded ACK may still deliver something: SACK blocks for which later ACKs had no room. It is recognised by its
-/// timestamp and, within a tick, by a counter that has gone back, here that of ECT(0). Its ACE field of 6 after 7 is not seven
-/// marks, and its counter is not one that has gone round at 2^24 bytes.
+/// timestamp and, within a tick, by a counter that has gone back, here that of ECT(0). Its ACE field of 6 after 7 does
+/// not mean seven marks, and its counter has not wrapped at 2^24 bytes.
 #[test]
 fn superseded_with_news() {
     for (ms, e0b) in [(19, 1), (20, 1449)] {
@@ -144,7 +145,7 @@ fn superseded_with_news() {
     }
 }
 
-/// Bytes are estimated where an ACK has no option, and reconciled with the next one: no mark counts twice.
+/// Bytes are estimated where an ACK has no option, and reconciled with the next one: no mark is counted twice.
 #[test]
 fn estimates_are_reconciled() {
     let (mut sender, told_to) = connected(Some(initial()));

@@ -43,7 +43,7 @@ fn volume() {
     }
 }
 
-/// `every`: at each n-th segment, or the delay after the first one that waits.
+/// `every`: an ACK leaves at each n-th segment, or a fixed delay after the first one that waits.
 #[test]
 fn every_nth() {
     for count in 1..6 {
@@ -87,8 +87,8 @@ fn linux_alone_and_more_than_one() {
     assert_eq!(bench.take().len(), 1);
 }
 
-/// Linux: what ends a write, by PSH or by being short, is acknowledged once it has been read, at once; a second short
-/// segment of the same length is taken for a full one.
+/// Linux: a segment that ends a write (it has PSH or is short) is acknowledged as soon as it has been read, which is at
+/// once; a second short segment of the same length is taken for a full one.
 #[test]
 fn linux_end_of_a_write() {
     let start = 1 + 16 * MSS;
@@ -179,8 +179,8 @@ fn compression_of_sacks() {
     let acks = bench.take();
     let first: Vec<u64> = acks.iter().take(3).map(|ack| ack.blocks[0].1).collect();
     assert_eq!(first, [18, 19, 20].map(|n| 1 + n * MSS));
-    // From the fourth on, each ACK's timer begins with a segment and ends 1 ms later, before or with the tenth after
-    // it.
+    // From the fourth on, the timer of each ACK starts with a segment and ends 1 ms later, before or with the tenth
+    // segment after it.
     assert!(acks[3..].windows(2).all(|pair| pair[1].at - pair[0].at >= ms(1)));
     assert!((18..=21).contains(&acks[3..].len()), "197 segments of 19.7 ms: {}", acks.len() - 3);
     assert!(bench.receiver.stats().compressed_acks > 170);
@@ -225,8 +225,8 @@ fn compression_loses_no_block() {
     assert!(bench.receiver.stats().compressed_acks > 10);
 }
 
-/// Nor does a D-SACK displace one: 21 and 23 are held back when 18 comes again, and there is room for a D-SACK and
-/// two blocks only.
+/// A D-SACK does not displace a block either: 21 and 23 are held back when 18 arrives again, and there is room only for
+/// a D-SACK and two blocks.
 #[test]
 fn compression_and_duplicate() {
     let mut bench = seasoned();

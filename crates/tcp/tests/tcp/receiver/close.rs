@@ -24,8 +24,8 @@ fn acknowledge(bench: &mut Bench, seq: u64) {
     bench.put(&packet);
 }
 
-/// By every policy the FIN is answered at once by a FIN that acknowledges it, in whatever order the last data and the
-/// FIN arrive; a FIN is no data. LAST-ACK ends with the ACK of the answer.
+/// With every policy, a FIN that acknowledges the sender's FIN answers it at once, in whatever order the last data and
+/// the FIN arrive; a FIN does not count as data. LAST-ACK ends with the ACK of the answer.
 #[test]
 fn every_fin_is_answered() {
     let (first, second, end) = (1, 1 + MSS, 1 + 2 * MSS);

@@ -31,7 +31,8 @@ fn one_ack_for_a_poll() {
         let report = bench.wait(POLL);
         assert_eq!(report.delivered, Bytes::new(packets * MSS));
         let left = bench.take();
-        // 65535 bytes hold 45 segments of 1448: 90 packets make two, each acknowledged; of 46 the last one waits.
+        // 65535 bytes hold 45 segments of 1448: 90 packets make two, each acknowledged; of 46 packets the last one
+        // waits.
         assert_eq!(left.len(), acks, "{packets} packets");
         assert!(left.iter().all(|ack| ack.at == begin + POLL));
     }

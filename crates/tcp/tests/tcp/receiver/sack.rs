@@ -9,7 +9,7 @@ use super::fixture::{Bench, policy};
 /// One line of a table: what arrives, and the acknowledgment and blocks that it causes.
 type Line<'a> = ((u64, u64), u64, &'a [(u64, u64)]);
 
-/// All below `start` has arrived; then the lines.
+/// Everything below `start` has arrived; then the lines of the table follow.
 fn check(start: u64, lines: &[Line<'_>]) {
     for timestamps in [true, false] {
         let params = TcpParams { timestamps, ..crate::fixed_window() };

@@ -10,7 +10,7 @@ use super::fixture::{Bench, Reply, ms, policy};
 /// The stream's length. The window, 16 KiB, is less than half of it.
 const STREAM: u64 = 40_000;
 
-/// A receiver by the book: a map of bytes that accepts those within the window.
+/// A receiver that follows the RFC literally: a map of bytes that accepts those within the window.
 struct Book {
     arrived: Vec<bool>,
     rcv_nxt: u64,
@@ -54,8 +54,8 @@ fn segment() -> impl Strategy<Value = (u64, u64)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
     /// Random segments, overlapping, with holes, repeated, far beyond the window; then everything that is missing, cut
-    /// at random, in order: reports equal the book's to the byte, the stream is delivered once, and each ACK tells the
-    /// truth.
+    /// at random, in order: reports equal those of the literal receiver to the byte, the stream is delivered once, and
+    /// each ACK is correct.
     #[test]
     fn exactly_once_in_order(
         ack in prop_oneof![

@@ -65,7 +65,7 @@ fn duplicate_of_what_waits() {
     }
 }
 
-/// The echo does not go back: a segment that was overtaken by a later one's copy leaves `TS.Recent` as it is (R3:
+/// The echo does not go back: a segment that a later segment's copy overtook leaves `TS.Recent` as it is (R3:
 /// `SEG.TSval >= TS.Recent`).
 #[test]
 fn echo_does_not_go_back() {

@@ -75,7 +75,7 @@ fn rounds(receive_window: u64, echo: bool) -> Vec<(u64, u64)> {
 fn autotuning() {
     for echo in [true, false] {
         let rounds = rounds(1 << 30, echo);
-        // What 128 KiB of memory are good for beside the packet that has just arrived, in units of 16 KiB.
+        // The window that 128 KiB of memory allow beside the newly arrived packet, in units of 16 KiB.
         assert_eq!(rounds[0].1, 5 << 14, "80 KiB in the first round");
         let flights: Vec<u64> = rounds.iter().map(|(flight, _)| flight / MSS).collect();
         let doubled = [10, 20, 40, 80, 160, 320, 640, 1280, 2000, 2000, 2000, 2000, 2000, 2000];
@@ -94,7 +94,7 @@ fn autotuning_limit() {
     for limit in [1_u64 << 14, 200_000, 1 << 20] {
         let rounds = rounds(limit, true);
         assert!(rounds.iter().all(|(flight, window)| *window <= limit && *flight <= limit));
-        // The packet that is acknowledged takes its share of memory: 2304 bytes are good for a window of 1440.
+        // The packet that is acknowledged takes its share of memory: 2304 bytes of memory allow a window of 1440.
         let reached = rounds[13].1;
         assert!(reached > limit - 1440 - 128 && reached <= limit, "{reached} of {limit}");
     }

@@ -1,5 +1,5 @@
-//! The send buffer. What the sender transmits with one is recorded (`linux_buffer.py` of the validation); here is what the
-//! application writes, and what no recording of transmissions shows.
+//! The send buffer. Recordings cover what the sender transmits with one (`linux_buffer.py` of the validation); these
+//! tests cover what the application writes, and what no recording of transmissions shows.
 
 use windtunnel_tcp::{Limited, TcpParams};
 use windtunnel_units::Bytes;
@@ -57,8 +57,8 @@ fn writes_as_linux() {
     assert_eq!(writes(&mut lab, 300)[..linux.len()], linux);
 }
 
-/// 64 KiB: 29 segments of 2280 bytes, of which ten at a time are written, for ever; cwnd stops at twice what is used
-/// (the growth gate), and the buffer is what limits.
+/// 64 KiB hold 29 segments of 2280 bytes, and the application always writes ten at a time; cwnd stops at twice what is
+/// used (the growth gate), and the buffer is the limit.
 #[test]
 fn a_full_buffer_limits() {
     let mut lab = buffered(65_536, true);
@@ -73,9 +73,9 @@ fn a_full_buffer_limits() {
     assert!(limited > windtunnel_units::Duration::from_millis(200), "{limited}");
 }
 
-/// Recorded from Linux 6.18, segment 60 lost: at the ACK of 54 the application has written 83 segments, and it writes ten
-/// more when 15 of the 24 outstanding are SACKed. As one packet buffer these free 14 times 832 bytes; one less would not
-/// do, and without them the application would sleep until the retransmission is acknowledged.
+/// Recorded from Linux 6.18, segment 60 lost: at the ACK of 54 the application has written 83 segments, and it writes
+/// ten more when 15 of the 24 outstanding are SACKed. Merged into one packet buffer, they free 14 times 832 bytes; 13
+/// would not be enough, and without them the application would sleep until the retransmission is acknowledged.
 #[test]
 fn sacked_segments_share_memory() {
     let mut lab = buffered_with(65_536, true, lost([59]));
@@ -90,7 +90,8 @@ fn sacked_segments_share_memory() {
     );
 }
 
-/// Recorded from Linux 6.18: cwnd that the buffer leaves unused does not decay (RFC 2861 means the application's limit).
+/// Recorded from Linux 6.18: the part of cwnd that the buffer leaves unused does not decay (RFC 2861 means the
+/// application's limit).
 #[test]
 fn the_buffer_is_not_the_application() {
     for autotuned in [true, false] {

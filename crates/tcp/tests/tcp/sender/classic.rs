@@ -150,7 +150,7 @@ fn duplicate_ack(lab: &Lab, acked: u64, window: u16) -> Packet {
     packet
 }
 
-/// An ACK that is no duplicate ACK as in RFC 5681 section 2 declares no loss.
+/// An ACK that is not a duplicate ACK by RFC 5681 section 2 does not lead to a loss.
 #[test]
 fn definition_of_duplicate_acks() {
     let from = |window: u16| (0..9).map(move |n| window + n);

@@ -1,5 +1,6 @@
-//! The end of a connection, as the side that closes first has it: RFC 9293 sections 3.6 and 3.10.4. What Linux does with
-//! its FIN is recorded (`linux_close.py` of the validation); here is what no recording of transmissions shows.
+//! The end of a connection, as the side that closes first has it: RFC 9293 sections 3.6 and 3.10.4. Recordings cover
+//! what Linux does with its FIN (`linux_close.py` of the validation); these tests cover what no recording of
+//! transmissions shows.
 
 use windtunnel_tcp::{ConnectionState, Limited, WindowScale};
 use windtunnel_units::{Bytes, Seq};
@@ -26,7 +27,7 @@ fn closed(segments: u64, script: Script) -> Lab {
 }
 
 /// ESTABLISHED, FIN-WAIT-1 from the call of close on, FIN-WAIT-2 after the ACK of the FIN, TIME-WAIT after the peer's
-/// FIN, which is acknowledged at once, and again when it comes again. The FIN has the sequence number after the data.
+/// FIN, which is acknowledged at once, and again if it is repeated. The FIN has the sequence number after the data.
 #[test]
 fn states() {
     let mut lab = Lab::new(Setup::default(), Script::default());
@@ -75,7 +76,7 @@ fn alone() {
     assert_eq!((lab.sender.stats().segments_sent, lab.sender.in_flight()), (3, MSS * 3));
 }
 
-/// What is written after the close is no part of the stream.
+/// Data written after the close are not part of the stream.
 #[test]
 fn writes_after_the_close_are_ignored() {
     let mut lab = closed(2, Script::default());

@@ -82,7 +82,8 @@ fn loss_in_cwr() {
     assert_eq!(lab.cwnd(), 10);
 }
 
-/// A controller that does not respond to CE is not forced to: there is no CWR state, but it receives the counts.
+/// A controller that does not respond to CE is not forced to respond: there is no CWR state, but the controller
+/// receives the counts.
 #[test]
 fn controller_declines() {
     let endpoint = Endpoint { ecn: Ecn::Ect0, feedback: FeedbackScheme::Rfc3168, ..endpoint() };
@@ -93,8 +94,8 @@ fn controller_declines() {
     assert_eq!(lab.told(), [Told::CeMarks(1)]);
 }
 
-/// ESCE (AE) on an MDS flow: everything that its ACK newly acknowledges counts as SCE; not on others, and not beside
-/// CE.
+/// ESCE (AE) on an MDS flow: everything that the ACK newly acknowledges counts as SCE. On other flows, and beside CE,
+/// it does not.
 #[test]
 fn echo_of_sce() {
     let mut lab = with_ecn(true, marked([3, 4], Ecn::Ect1));

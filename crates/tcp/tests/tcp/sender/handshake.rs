@@ -59,7 +59,7 @@ fn lost_syns() {
     }
 }
 
-/// Karn: without timestamps the answer to a second SYN is no sample, and data start with a timeout of 3 s (RFC 6298
+/// Karn: without timestamps the answer to a second SYN is not a sample, and data start with a timeout of 3 s (RFC 6298
 /// section 5.7; Linux `TCP_TIMEOUT_FALLBACK`).
 #[test]
 fn no_sample_without_timestamps() {

@@ -68,7 +68,7 @@ pub(crate) struct Script {
     pub(crate) syn_acks_lost: u32,
     /// ACKs, counted from 0, that are lost.
     pub(crate) acks_lost: BTreeSet<u64>,
-    /// All ACKs that leave the receiver within this time arrive at its end.
+    /// All ACKs that leave the receiver within this span of time arrive at the end of the span.
     pub(crate) ack_outage: Option<(Time, Time)>,
 }
 
@@ -153,7 +153,7 @@ impl Lab {
         Lab { told, barred, ..Lab::with(Box::new(cc), setup, script) }
     }
 
-    /// A lab with another controller than Reno; what `setup` says of that has no meaning.
+    /// A lab with a controller other than Reno; the controller in `setup` is ignored.
     pub(crate) fn with(cc: Box<dyn CongestionControl>, setup: Setup, script: Script) -> Lab {
         let Setup { params, endpoint, rtt, every, .. } = setup;
         Lab {
@@ -200,7 +200,7 @@ impl Lab {
             .collect()
     }
 
-    /// ACKs on which growth was barred.
+    /// ACKs on which growth was not allowed.
     pub(crate) fn barred(&self) -> u64 {
         *self.barred.lock().expect("one thread")
     }

@@ -1,4 +1,4 @@
-//! What Linux 6.18 transmits, as its own sender showed it on a path that loses, delays or holds the same packets
+//! What Linux 6.18 transmits: its own sender was recorded on a path that loses, delays or holds the same packets
 //! (`python/windtunnel/validation/recorder`). Segments are numbered from 1; `5r` is a retransmission of segment 5, `|`
 //! a pause of 20 ms or more. 100 ms, Reno, every segment acknowledged at once; scripts count transmissions from 1.
 
@@ -62,15 +62,15 @@ pub(super) fn in_short(lab: &Lab) -> String {
     words.join(" ")
 }
 
-/// The ACKs of the initial window are lost: the answer to 1r is an ACK of ten and a D-SACK. The copy counts as
-/// delivered, too (`tcp_dsack_seen`): the window grows from 10 by eleven.
+/// The ACKs of the initial window are lost: the answer to 1r is an ACK of ten and a D-SACK. The copy also counts as
+/// delivered (`tcp_dsack_seen`): the window grows from 10 by eleven.
 #[test]
 fn a_copy_is_delivered() {
     let acks: Vec<u64> = (1..=10).collect();
     assert_eq!(sent(40, 10, &without_tlp(), [], &acks), "1-10 | 1r | 11-31 | 32-40");
 }
 
-/// A D-SACK alone is no progress and does not grow the window: the probe of the last of ten segments was needless.
+/// A D-SACK alone is not progress and does not grow the window: the probe of the last of ten segments was needless.
 #[test]
 fn a_copy_of_the_last_segment() {
     let mut lab =
@@ -184,8 +184,8 @@ fn repairs_lost_after_a_timeout() {
     assert_eq!(sent(40, 10, &crate::fixed_window(), lost, &[]), expected);
 }
 
-/// A probe with old data does not count as a second copy in flight (`tcp_send_loss_probe`): its loss, with 94 to 100,
-/// is no news in Loss, and PRR does not hold back 97r.
+/// A probe with old data does not count as a second copy in flight (`tcp_send_loss_probe`): its loss, together with 94
+/// to 100, is not new information in Loss, and PRR does not hold back 97r.
 #[test]
 fn a_lost_probe() {
     let acks =

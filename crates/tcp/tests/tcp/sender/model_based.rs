@@ -70,7 +70,8 @@ fn rate_samples_are_the_bottlenecks_rate() {
     assert!((20..=50).contains(&rounds), "{rounds} rounds of 40 ms and the queue in 2 s");
 }
 
-/// Each departure is heard of, in order, with what is in flight once it left; each ACK that delivers something once.
+/// The controller hears of each departure in order, with the amount in flight after it, and of each ACK that delivers
+/// something exactly once.
 #[test]
 fn departures_and_acks_are_heard() {
     let (mut lab, log) = lab(Script::default());
@@ -89,14 +90,14 @@ fn departures_and_acks_are_heard() {
     assert_eq!(acks(&log).map(|ack| ack.newly_delivered).sum::<Bytes>(), MSS * 300);
 }
 
-/// What the harness saw of a departure: of segment `n`, for the `time`-th time.
+/// What the harness saw of the `time`-th departure of segment `n`.
 fn departure(lab: &Lab, n: u64, time: usize) -> &Sent {
     lab.sent.iter().filter(|sent| sent.segment == n).nth(time).expect("it was sent")
 }
 
 /// Two segments of the 200 are lost, one of them twice. Each report carries the counters of the moment at which that
-/// transmission left; the losses add up; a report comes before the ACK that showed it, and once per episode the congestion
-/// after the first report.
+/// transmission left; the losses add up; a report comes before the ACK that showed the loss; and the congestion is
+/// reported once per episode, after the first loss.
 #[test]
 fn losses_are_reported_with_their_departures() {
     // Segments 101 and 120; the retransmission of 101 is lost as well (the script numbers transmissions).
@@ -197,7 +198,7 @@ fn racks_timer_reports_losses() {
     assert_eq!(acks(&log).last().map(|ack| (ack.lost, ack.newly_lost)), Some((MSS, Bytes::ZERO)));
 }
 
-/// An ACK that says nothing new is heard as one that delivered nothing.
+/// An ACK without new information reaches the controller as one that delivered nothing.
 #[test]
 fn acks_that_deliver_nothing_are_heard() {
     let (mut lab, log) = lab(Script::default());
@@ -215,7 +216,7 @@ fn acks_that_deliver_nothing_are_heard() {
 }
 
 /// The controller does not answer the loss, so that nothing is reduced and no CWR is sent, although segments are
-/// ECN-capable (RFC 3168 section 6.1.2: CWR says that the window was reduced). Reno's answer is announced.
+/// ECN-capable (RFC 3168 section 6.1.2: CWR says that the window was reduced). Reno's response is announced.
 #[test]
 fn no_cwr_without_a_reduction() {
     let capable = || Setup {
@@ -252,8 +253,8 @@ fn the_send_quantum_is_the_controllers() {
     }
 }
 
-/// While the controller rests it says that its samples are no test of the path: those of what is sent then, and until what
-/// was in flight is delivered, are marked; others are not.
+/// While the controller rests, it says that its samples do not test the path: the samples of segments sent then, and
+/// all samples until what was in flight is delivered, are marked; others are not.
 #[test]
 fn a_resting_controllers_samples_are_marked() {
     for rests in [false, true] {

@@ -140,7 +140,7 @@ fn reneging() {
     assert_eq!(lab.sender.stats().retransmits, 9);
 }
 
-/// Lets the timers run out, and acknowledges what then leaves, in order, at once.
+/// Lets the timers run out, and at once acknowledges what then leaves, in order.
 fn acknowledge_honestly(lab: &mut Lab, mut now: Time) {
     for _ in 0..1000 {
         if let Some(due) = lab.sender.next_timer() {
@@ -194,8 +194,8 @@ proptest! {
         }
     }
 
-    /// Garbage: ACKs of unsent data, SACKs of anything, closed windows, timers at any time. Counts stay consistent,
-    /// and a receiver that is honest from then on gets the rest, each segment when the timer sends it again.
+    /// Garbage: ACKs of unsent data, SACKs of anything, closed windows, timers at any time. Counts stay consistent. A
+    /// receiver that is honest from then on gets the remaining data, each segment when the timer sends it again.
     #[test]
     fn odd_acks(params in parameters(), paced in any::<bool>(), odds in prop::collection::vec(odd(), 1..60)) {
         let mut lab = Lab::new(setup(params, paced), Script { lost: (0..1000).collect(), ..Script::default() });

@@ -11,7 +11,7 @@ fn params() -> TcpParams {
     TcpParams { small_queues: true, ..crate::fixed_window() }
 }
 
-/// An endless flow with a fixed window whose SYN has left the host, after its SYN was answered at 40 ms.
+/// An endless flow with a fixed window, after its SYN has left the host and was answered at 40 ms.
 fn established(cwnd: u64, params: TcpParams, script: Script) -> Lab {
     let mut lab = Lab::new(Setup { params, cwnd, fixed: true, ..Setup::default() }, script);
     lab.write_endless();
@@ -32,8 +32,8 @@ fn segments(lab: &Lab) -> Vec<u64> {
     lab.sent.iter().map(|sent| sent.segment).collect()
 }
 
-/// Two packets leave, and each one that leaves the host lets one more leave, until cwnd is full. Then no packet that
-/// leaves the host wakes the sender.
+/// Two packets leave the sender, and each one that leaves the host lets one more follow, until cwnd is full. Then no
+/// packet that leaves the host wakes the sender.
 #[test]
 fn a_packet_leaves_for_each_that_has_left() {
     let mut lab = established(10, params(), Script::default());
@@ -60,8 +60,8 @@ fn off() {
     assert_eq!(lab.sent.len(), 10);
 }
 
-/// `tcp_limit_output_bytes` below one packet: while a single packet is outstanding a second one leaves nevertheless, and
-/// the third waits until both have left the host.
+/// `tcp_limit_output_bytes` below one packet: while a single packet is outstanding, a second one may still leave; the
+/// third waits until both have left the host.
 #[test]
 fn a_single_packet_outstanding_withholds_nothing() {
     let limit_output_bytes = Bytes::new(1);

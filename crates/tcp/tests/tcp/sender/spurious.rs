@@ -18,8 +18,9 @@ fn late_acks() -> Script {
     Script { ack_outage: Some((at(50), at(500))), ..Script::default() }
 }
 
-/// F-RTO (without timestamps, so that Eifel is blind): at 520 ms the ACK of 1 sends two new segments instead of 2 and
-/// 3; the ACK of 2, which was never sent again, proves that nothing was lost. cwnd is restored, only 1 was sent again.
+/// F-RTO (without timestamps, so that Eifel cannot detect anything): at 520 ms the ACK of 1 sends two new segments
+/// instead of 2 and 3; the ACK of 2, which was never sent again, proves that nothing was lost. cwnd is restored, only 1
+/// was sent again.
 #[test]
 fn frto() {
     let params = TcpParams { timestamps: false, tlp: false, ..crate::fixed_window() };
@@ -49,7 +50,7 @@ fn eifel() {
     assert_eq!(lab.sender.stats().spurious_rtos, 1);
 }
 
-/// Neither: everything is sent again in slow start.
+/// With neither F-RTO nor Eifel, everything is sent again in slow start.
 #[test]
 fn neither() {
     let params =
@@ -93,7 +94,7 @@ fn frto_only_at_the_begin_of_a_recovery() {
 /// Reordering (spec 6.2 no. 7): segment 1 arrives 20 ms late. Without reordering seen, the third SACK makes it lost;
 /// the original's arrival gives the late ACK an old timestamp (Eifel), or, without timestamps, the retransmission comes
 /// back as D-SACK: undone. The timestamp also shows reordering (Linux `tcp_try_undo_partial`): RACK waits for the next
-/// segment that is late. The D-SACK does not say what arrived first, and it is sent again.
+/// segment that is late. The D-SACK does not say which copy arrived first, so the next late segment is sent again.
 #[test]
 fn reordering_is_undone_and_learned() {
     for timestamps in [true, false] {

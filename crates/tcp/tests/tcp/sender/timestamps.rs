@@ -6,8 +6,8 @@ use windtunnel_wire::{FlowId, Packet, TcpFlags};
 
 use super::harness::{Lab, MSS, Setup, at, lost};
 
-/// Every ACK's timestamp is recorded, even if it acknowledges nothing new; that of an older one, which was overtaken,
-/// is not.
+/// The timestamp of every ACK is recorded, even if the ACK acknowledges nothing new, except for that of an older ACK
+/// that was overtaken.
 #[test]
 fn echo() {
     let mut lab = Lab::new(Setup::default(), lost(0..100));

@@ -19,7 +19,7 @@ fn fixed(cwnd: u64, params: TcpParams) -> Lab {
     lab
 }
 
-/// The sizes of bursts: segments with one time of departure.
+/// The sizes of bursts, that is, of groups of segments that leave at the same time.
 fn bursts(lab: &Lab, from: Time, to: Time) -> Vec<usize> {
     let sent: Vec<Time> = lab.sent.iter().map(|sent| sent.time).filter(|t| (from..to).contains(t)).collect();
     sent.chunk_by(|a, b| a == b).map(<[Time]>::len).collect()
@@ -37,7 +37,8 @@ fn pairs() {
     }
 }
 
-/// A third of the window is enough (`tcp_tso_win_divisor`): of three segments each leaves at once, of four not.
+/// A third of the window is enough (`tcp_tso_win_divisor`): with a window of three each segment leaves at once, with a
+/// window of four it does not.
 #[test]
 fn a_third_of_the_window() {
     assert_eq!(bursts(&fixed(3, gso()), at(239), at(241)), [1, 1, 1]);

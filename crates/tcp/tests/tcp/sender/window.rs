@@ -33,8 +33,8 @@ fn slow_start_doubles() {
     }
 }
 
-/// A stretch ACK of 44 segments in slow start: W grows by 44 and no more; in avoidance at W = 50 by none (credit 44 of
-/// 50), with the second by one (spec 6.2 no. 2).
+/// A stretch ACK of 44 segments in slow start grows W by 44 and no more; in avoidance at W = 50 it does not grow W
+/// (credit 44 of 50), and the second one grows W by one (spec 6.2 no. 2).
 #[test]
 fn stretch_acks() {
     let mut lab = Lab::new(Setup { cwnd: 44, every: 44, ..Setup::default() }, Script::default());
@@ -149,8 +149,8 @@ fn receive_window() {
     assert_eq!(lab.cwnd(), 100, "not the limit: no growth");
 }
 
-/// A window of a quarter of a segment: each round trip, data that fit leave (RFC 9293 section 3.8.6.2.1: half of the
-/// largest window); a window of several segments (11 of them above) sends no part of one.
+/// A window of a quarter of a segment: in each round trip, data that fit leave (RFC 9293 section 3.8.6.2.1: half of the
+/// largest window); with a window of several segments (11 in the test above), no part of a segment is sent.
 #[test]
 fn window_below_a_segment() {
     let mut setup = Setup { cwnd: 100, ..idle(IdleRule::None) };
@@ -178,7 +178,8 @@ fn closed_window() {
     lab.run_to_the_end();
 }
 
-/// Shares of time: 40 ms handshake; then 40 ms per round trip for cwnd; and the application's silence.
+/// The shares of time: 40 ms for the handshake, then 40 ms per round trip limited by cwnd, and the silence of the
+/// application.
 #[test]
 fn shares_of_time() {
     let mut lab = Lab::new(Setup { cwnd: 10, fixed: true, ..Setup::default() }, Script::default());

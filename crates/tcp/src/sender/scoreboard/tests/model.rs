@@ -1,4 +1,4 @@
-//! Random walks of the scoreboard beside a naive one: a plain list of segments, where every count walks the whole
+//! Random events for the scoreboard and for a naive one: a plain list of segments, where every count walks the whole
 //! list.
 
 use proptest::collection::vec;
