@@ -119,8 +119,8 @@ fn a_loss_at_one_segment_leaves_one() {
 }
 
 /// spec/congestion-control section 1.12: after a timeout slow start goes up to ssthresh; section 1.4: the part of the
-/// last ACK beyond it counts for the avoidance in the same call. From 5 segments, an ACK of 12 takes one to reach
-/// ssthresh; the other 11 are credit, which at 9 segments is one more.
+/// last ACK beyond it counts for the avoidance in the same call. At 8 segments, one segment of an ACK of 12 reaches
+/// ssthresh, which is 9; the other 11 are credit, which at 9 segments adds one more.
 #[test]
 fn slow_starts_leftover_is_the_avoidances() {
     let mut flow = avoiding(18);

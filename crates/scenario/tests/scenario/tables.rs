@@ -41,7 +41,8 @@ pub(crate) fn check(scenario: &Scenario, result: &RunResult) {
 
 /// The column `name`, as whole numbers.
 ///
-/// # Panics If the table has no such column, or if the column has fractions.
+/// # Panics
+/// If the table has no such column, or if the column has fractions.
 pub(crate) fn numbers(table: &Table, name: &str) -> Vec<u64> {
     match column(table, name) {
         Some(Column::U64(v)) => v.clone(),

@@ -1,6 +1,4 @@
-"""The kernel as a receiver: segments arrive at given times, its ACKs are recorded, and the application reads at
-once.
-"""
+"""The kernel as a receiver: segments arrive at given times, ACKs are recorded, and the application reads at once."""
 
 from __future__ import annotations
 
