@@ -231,6 +231,7 @@ fn linux_leaves_out_the_samples_of_a_second() {
         flow.rtt = rtt;
         flow.ack(after, 1, CLEAN);
         assert_eq!(flow.probe("delay_min_s"), Some(least));
+        assert_eq!(flow.probe("epoch_start_s"), Some(1.0), "that of the first ACK, a nanosecond after 1 s");
     }
     flow.time_out(true);
     assert_eq!(flow.probe("delay_min_s"), Some(0.0));
