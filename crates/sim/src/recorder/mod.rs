@@ -12,6 +12,7 @@ mod connections;
 mod digest;
 mod events;
 mod extent;
+mod finish;
 mod flow_series;
 mod histogram;
 mod loss_cause;
@@ -36,15 +37,12 @@ use windtunnel_units::{Bytes, Duration, Time};
 use windtunnel_wire::{Ecn, FlowId, Packet};
 
 use crate::application::Protocol;
-use crate::element::PlacedElement;
 use crate::endpoint::Reading;
 use crate::flow::Flow;
 use crate::link::{Departure, Link};
 use crate::network::{FlowSpec, Network, Transport, Window};
-use crate::result::{ElementSummary, FlowSummary, QueueSummary, RunResult, Stalled, Summary, WindowSummary};
-use band_series::{BandColumns, BandRecorder};
+use band_series::BandRecorder;
 use budget::Budget;
-use columns::Table;
 use connections::{ConnectionColumn, Connections};
 use digest::Digest;
 use events::{AckEvents, Dequeues};
@@ -54,7 +52,7 @@ use points::{MarkKind, Points};
 use queue_series::{QueueColumns, QueueRecorder, QueueTotals};
 use queue_state::QueueStates;
 use state::{Probe, StateRows};
-use tcp_series::{TcpColumns, flow_table};
+use tcp_series::TcpColumns;
 use transfers::Transfers;
 
 pub(crate) use flow_series::WindowState;
@@ -439,84 +437,6 @@ impl Recorder {
         }
     }
 
-    /// All records; call it after the last interval has ended.
-    pub(crate) fn finish(
-        self,
-        links: &[Link],
-        elements: &[PlacedElement],
-        end: Time,
-        events: u64,
-        stalled: Option<Stalled>,
-    ) -> RunResult {
-        let windows = self
-            .windows
-            .iter()
-            .map(|w| {
-                let (flows, queues) = self.summaries(w.from, w.to, links);
-                WindowSummary {
-                    name: w.name.clone(),
-                    from_s: w.from.as_secs_f64(),
-                    to_s: w.to.as_secs_f64(),
-                    flows,
-                    queues,
-                }
-            })
-            .collect();
-        let (flows, queues) = self.summaries(Time::ZERO, end, links);
-        let summary = Summary {
-            duration_s: end.as_secs_f64(),
-            stalled,
-            digest: self.digest.hex(),
-            packets: self.packets,
-            events,
-            flows,
-            queues,
-            elements: self.element_names.into_iter().zip(elements).map(element_summary).collect(),
-            windows,
-        };
-        let mut tables: Vec<Table> =
-            vec![flow_table(self.flow_rows, self.tcp_rows), self.queue_rows.into_table()];
-        tables.extend(self.bands.into_rows().map(BandColumns::into_table));
-        if self.params.state != StateRecording::Off {
-            tables.extend([self.cc.into_table(), self.aqm.into_table()].into_iter().flatten());
-        }
-        tables.extend(self.transfers.into_table());
-        tables.extend(self.points.into_iter().flat_map(Points::into_tables));
-        if let Some((dequeues, acks)) = self.events {
-            tables.extend([dequeues.into_table(), acks.into_table()]);
-        }
-        tables.extend(self.captures.map(Captures::into_table));
-        RunResult { summary, tables }
-    }
-
-    /// The summaries of `from..to`, which are edges of segments.
-    fn summaries(&self, from: Time, to: Time, links: &[Link]) -> (Vec<FlowSummary>, Vec<QueueSummary>) {
-        let mut flows: Vec<FlowTotals> = self.flows.iter().map(|_| FlowTotals::new()).collect();
-        let mut queues: Vec<QueueTotals> = self.queues.iter().map(|_| QueueTotals::new()).collect();
-        for segment in self.segments.iter().filter(|s| s.from >= from && s.to <= to) {
-            flows.iter_mut().zip(&segment.flows).for_each(|(sum, part)| sum.merge(part));
-            queues.iter_mut().zip(&segment.queues).for_each(|(sum, part)| sum.merge(part));
-        }
-        let span = to.since(from);
-        let by_size = self.transfers.by_size(from, to);
-        let flows = self.flows.iter().zip(&self.flow_info).zip(&flows).zip(by_size);
-        let queues = self.queue_names.iter().zip(links).zip(&queues);
-        (
-            flows.map(|(((flow, info), totals), sizes)| flow.summary(totals, span, info, sizes)).collect(),
-            queues
-                .enumerate()
-                .map(|(index, ((name, link), totals))| {
-                    let read = |at: Time| {
-                        let segment = self.segments.iter().find(|segment| segment.to == at);
-                        segment.map_or(&[][..], |segment| &segment.bands[index])
-                    };
-                    let bands = band_series::summaries(read(from), read(to), span, link);
-                    totals.summary(span, name, link.rate(), bands)
-                })
-                .collect(),
-        )
-    }
-
     /// The next multiple of the interval, or an edge of a window before it.
     fn tick_after(&self, now: Time) -> Time {
         let interval = self.params.interval.as_nanos();
@@ -537,23 +457,6 @@ fn wire(flow: &FlowSpec) -> Wire {
         Protocol::Udp => packets::UDP,
     };
     Wire { protocol, scale }
-}
-
-fn element_summary(((name, kind), element): ((String, String), &PlacedElement)) -> ElementSummary {
-    let stats = element.stats();
-    ElementSummary {
-        name,
-        kind,
-        arrived: stats.arrived,
-        passed: stats.passed,
-        lost: stats.lost,
-        corrupted: stats.tally.corrupted,
-        duplicated: stats.duplicated,
-        reordered: stats.tally.reordered,
-        bursts: stats.tally.bursts,
-        rewritten: stats.tally.rewritten,
-        held: element.held(),
-    }
 }
 
 const fn mark_code(outcome: Outcome) -> u64 {

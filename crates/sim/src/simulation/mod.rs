@@ -243,46 +243,6 @@ impl Simulation {
             .map(|()| self.recorder.finish(&self.links, &self.elements, self.end, self.handled, self.stalled))
     }
 
-    /// Packets sent into the network so far, by senders and receivers.
-    pub fn sent(&self) -> u64 {
-        self.sent
-    }
-
-    /// Packets that media have duplicated so far.
-    pub fn duplicated(&self) -> u64 {
-        self.elements.iter().map(|i| i.stats().duplicated).sum()
-    }
-
-    /// Packets that have reached an end so far.
-    pub fn arrived(&self) -> u64 {
-        self.arrived
-    }
-
-    /// Packets that have reached an end so far and were discarded because they were damaged.
-    pub fn corrupted(&self) -> u64 {
-        self.corrupted
-    }
-
-    /// Packets that queues and media have lost so far.
-    pub fn lost(&self) -> u64 {
-        let by_queues: u64 = self.links.iter().map(|l| l.stats().lost).sum();
-        by_queues + self.elements.iter().map(|i| i.stats().lost).sum::<u64>()
-    }
-
-    /// Packets in the network now: queued, on a wire, in a delay line, or held by a medium. At any time
-    /// `sent + duplicated = arrived + corrupted + lost + in_network`.
-    pub fn in_network(&self) -> u64 {
-        let queued = |l: &Link| l.queue().backlog().packets + usize::from(l.holds_packet());
-        let links: usize = self.links.iter().map(queued).sum();
-        let lines: usize = self.lines.iter().map(DelayLine::len).sum();
-        (links + lines) as u64 + self.elements.iter().map(PlacedElement::held).sum::<u64>()
-    }
-
-    /// Connections that exist now, of flows that stand for many. Memory is bounded by their maximum number.
-    pub fn connections(&self) -> usize {
-        self.flows[self.first_member..].iter().filter(|f| f.active).count()
-    }
-
     #[inline]
     fn network_event(&mut self, source: usize) {
         match self.sources[source] {

@@ -1,10 +1,14 @@
-//! What an observer may see of a run in progress: its next event, and the state of the ends of TCP connections.
+//! What an observer may see of a run in progress: its next event, the packets that it has counted, and the state of the
+//! ends of TCP connections.
 
 use windtunnel_tcp::ConnectionState;
 use windtunnel_units::{Bytes, Seq, Time};
 
 use super::Simulation;
+use crate::element::PlacedElement;
 use crate::endpoint::{Ends, SenderHalf};
+use crate::line::DelayLine;
+use crate::link::Link;
 
 /// Both ends of a TCP connection at one moment. SND.UNA never passes RCV.NXT, which never passes SND.NXT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +51,46 @@ impl Simulation {
     /// time.
     pub fn next_event(&self) -> Time {
         self.events.peek().0.min(self.timers.peek().0).min(self.next_plan)
+    }
+
+    /// Packets sent into the network so far, by senders and receivers.
+    pub fn sent(&self) -> u64 {
+        self.sent
+    }
+
+    /// Packets that media have duplicated so far.
+    pub fn duplicated(&self) -> u64 {
+        self.elements.iter().map(|i| i.stats().duplicated).sum()
+    }
+
+    /// Packets that have reached an end so far.
+    pub fn arrived(&self) -> u64 {
+        self.arrived
+    }
+
+    /// Packets that have reached an end so far and were discarded because they were damaged.
+    pub fn corrupted(&self) -> u64 {
+        self.corrupted
+    }
+
+    /// Packets that queues and media have lost so far.
+    pub fn lost(&self) -> u64 {
+        let by_queues: u64 = self.links.iter().map(|l| l.stats().lost).sum();
+        by_queues + self.elements.iter().map(|i| i.stats().lost).sum::<u64>()
+    }
+
+    /// Packets in the network now: queued, on a wire, in a delay line, or held by a medium. At any time
+    /// `sent + duplicated = arrived + corrupted + lost + in_network`.
+    pub fn in_network(&self) -> u64 {
+        let queued = |l: &Link| l.queue().backlog().packets + usize::from(l.holds_packet());
+        let links: usize = self.links.iter().map(queued).sum();
+        let lines: usize = self.lines.iter().map(DelayLine::len).sum();
+        (links + lines) as u64 + self.elements.iter().map(PlacedElement::held).sum::<u64>()
+    }
+
+    /// Connections that exist now, of flows that stand for many. Memory is bounded by their maximum number.
+    pub fn connections(&self) -> usize {
+        self.flows[self.first_member..].iter().filter(|f| f.active).count()
     }
 
     /// TCP connections that exist now.
