@@ -26,7 +26,10 @@ fn the_stages_are_leonardo_numbers() {
     for n in 2..leonardo::STAGES {
         assert_eq!(leonardo::k(n), 1 + leonardo::k(n - 1) + leonardo::k(n - 2));
     }
-    assert_eq!(leonardo::k(1000), leonardo::k(leonardo::STAGES - 1));
+    for later in [leonardo::STAGES, 1000] {
+        assert_eq!(leonardo::k(later), leonardo::k(leonardo::STAGES - 1));
+        assert_eq!(leonardo::scale(later).to_bits(), leonardo::scale(leonardo::STAGES - 1).to_bits());
+    }
 }
 
 /// spec/mds section 5: `S(0)` is the product over all stages, just below 4.2; each stage removes its own factor.
