@@ -108,12 +108,12 @@ fn a_paced_train_must_be_twice_as_long() {
 }
 
 /// spec/congestion-control section 2.2: here a delay above 45.12 ms (an eighth more, and at least 4 ms) ends slow
-/// start, and the ninth sample of the round shows it. A rise of 4.99 ms does not. The minimum is that of a segment that
+/// start, and the ninth sample of the round shows it. A rise of just an eighth, 5.015 ms, does not. The minimum is that of a segment that
 /// waits for no other.
 #[test]
 fn rising_delay_ends_slow_start() {
     let params = HystartParams { ack_train: false, ..HystartParams::default() };
-    for (extra, ends) in [(Duration::from_micros(5_100), true), (Duration::from_micros(4_900), false)] {
+    for (extra, ends) in [(Duration::from_nanos(5_015_001), true), (Duration::from_nanos(5_015_000), false)] {
         let mut flow = Flow::new(params.clone(), false);
         // Rounds of 10, 20 and 40: the queue is short at the start of each.
         (0..70).for_each(|_| flow.ack(Duration::ZERO));
