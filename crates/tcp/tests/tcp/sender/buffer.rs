@@ -128,3 +128,18 @@ fn everything_is_delivered() {
         assert_eq!(lab.received(), MSS * 100 + Bytes::new(1), "{size}");
     }
 }
+
+/// An application that stops while it waits for room writes no more: what was not sent is dropped, what is in the
+/// network is still delivered.
+#[test]
+fn a_stopped_application_writes_no_more() {
+    let mut lab = buffered(64 << 10, false);
+    lab.write_endless();
+    lab.run_until(at(100));
+    let sent = lab.sender.stats().segments_sent;
+    lab.sender.stop();
+    lab.run_until(at(1000));
+    assert!(sent > 0);
+    assert_eq!(lab.sender.stats().segments_sent, sent);
+    assert!(lab.sender.is_drained());
+}
