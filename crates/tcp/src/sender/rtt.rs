@@ -209,6 +209,20 @@ mod tests {
         assert_eq!(falling.rto(), Duration::from_micros(90_000 + 203_750));
     }
 
+    /// Linux: at the end of a round trip the deviation in force falls by a quarter of what lies above the largest of that
+    /// round trip. The rise above leaves 550 ms; mdev shrinks to 412.5 ms and, in the second round trip, to 309.375 ms.
+    #[test]
+    fn linux_forgets_by_quarters() {
+        let mut rtt = estimator(RtoRule::Linux, None);
+        rtt.sample(Duration::from_millis(100), Seq::new(1), Seq::new(100));
+        rtt.sample(Duration::from_millis(500), Seq::new(2), Seq::new(100));
+        rtt.sample(Duration::from_millis(150), Seq::new(101), Seq::new(200));
+        assert_eq!(rtt.rto(), Duration::from_millis(150 + 550), "the rise was in this round trip");
+        rtt.sample(Duration::from_millis(150), Seq::new(201), Seq::new(300));
+        // 550 - (550 - 309.375) / 4
+        assert_eq!(rtt.rto(), Duration::from_nanos(150_000_000 + 489_843_750));
+    }
+
     /// Before any sample 1 s; after a SYN that timed out 3 s (RFC 6298 section 5.7; Linux `TCP_TIMEOUT_FALLBACK`),
     /// until the first sample.
     #[test]
