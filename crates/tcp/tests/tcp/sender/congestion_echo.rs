@@ -4,7 +4,7 @@
 use windtunnel_tcp::{CaState, Endpoint, FeedbackScheme};
 use windtunnel_wire::{Dscp, Ecn, TcpFlags};
 
-use super::harness::{Lab, Script, Setup, Told, at, endpoint};
+use super::harness::{Lab, Script, Setup, Told, at, endpoint, ms};
 
 fn with_ecn(mds: bool, script: Script) -> Lab {
     let dscp = if mds { Dscp::MDS } else { Dscp::DEFAULT };
@@ -80,6 +80,22 @@ fn loss_in_cwr() {
     lab.run_until(at(120));
     assert_eq!(lab.sender.state(), CaState::Open);
     assert_eq!(lab.cwnd(), 10);
+}
+
+/// The same where the segment was only late: the mark was real, so that what undoes a loss does not undo the reduction
+/// (Linux `tcp_enter_recovery` keeps no window to return to in CWR). With AccECN the ACK that shows the loss reports no mark.
+#[test]
+fn reordering_in_cwr_undoes_nothing() {
+    for feedback in [FeedbackScheme::Rfc3168, FeedbackScheme::AccEcn] {
+        let mut script = marked([0], Ecn::Ce);
+        script.late.insert(5, ms(20));
+        let endpoint = Endpoint { ecn: Ecn::Ect0, feedback, ..endpoint() };
+        let mut lab = Lab::new(Setup { endpoint, cwnd: 20, ssthresh: 20, ..Setup::default() }, script);
+        lab.write_endless();
+        lab.run_until(at(300));
+        assert!(!lab.retransmissions().is_empty(), "taken for a loss");
+        assert!(!lab.told().contains(&Told::Undo), "{feedback:?}: {:?}", lab.told());
+    }
 }
 
 /// A controller that does not respond to CE is not forced to respond: there is no CWR state, but the controller
