@@ -131,6 +131,20 @@ fn flow(scenario: &Scenario, ways: &Ways, index: usize, group: &FlowGroup, membe
     }
 }
 
+/// What a controller is told of its flow.
+pub(crate) fn controller_init(transport: &Transport, endpoint: &Endpoint, seed: u64) -> FlowInit {
+    let mechanisms = transport.mechanisms();
+    FlowInit {
+        mss: endpoint.mss(),
+        iw: endpoint.iw,
+        min_cwnd: endpoint.min_cwnd(),
+        paced: endpoint.paced,
+        ssthresh_base: mechanisms.map(|tcp| tcp.ssthresh_base).unwrap_or_default(),
+        tick: mechanisms.map(|tcp| tcp.tick).unwrap_or_default(),
+        seed,
+    }
+}
+
 /// The transport of the flow called `name`, whose controllers and noise have random streams of their own.
 fn transport(
     scenario: &Scenario,
@@ -138,16 +152,8 @@ fn transport(
     name: &str,
     endpoint: &Endpoint,
 ) -> windtunnel_sim::Transport {
-    let mechanisms = described.mechanisms();
-    let init = FlowInit {
-        mss: endpoint.mss(),
-        iw: endpoint.iw,
-        min_cwnd: endpoint.min_cwnd(),
-        paced: endpoint.paced,
-        ssthresh_base: mechanisms.map(|tcp| tcp.ssthresh_base).unwrap_or_default(),
-        tick: mechanisms.map(|tcp| tcp.tick).unwrap_or_default(),
-        seed: stream_seed(scenario.seed, &format!("flow {name} controller")),
-    };
+    let seed = stream_seed(scenario.seed, &format!("flow {name} controller"));
+    let init = controller_init(described, endpoint, seed);
     let mut transport = described.clone().with_controller(|controller| {
         ControllerFactory::new(move |before| {
             let seed =

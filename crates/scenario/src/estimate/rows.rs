@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use serde::Serialize;
-use windtunnel_cc::FlowInit;
 use windtunnel_qdisc::QueueInit;
 use windtunnel_qdisc::ecn::EcnPolicy;
 use windtunnel_sim::application::{ApplicationConfig, Protocol};
@@ -13,6 +12,7 @@ use windtunnel_units::{Bytes, Duration, Time};
 
 use super::traffic::{LinkTraffic, Traffic, whole};
 use super::{Certainty, Part};
+use crate::compile::controller_init;
 use crate::model::{FlowGroup, Link, Scenario};
 
 /// The assumed number of state values of a fair queue's band, because no band exists before the run.
@@ -257,17 +257,7 @@ fn numbers_of_controller(group: &FlowGroup) -> usize {
     if controller.is_foreign() {
         return NUMBERS_OF_A_BAND;
     }
-    let endpoint = &group.endpoint;
-    let mechanisms = group.transport.mechanisms();
-    let init = FlowInit {
-        mss: endpoint.mss(),
-        iw: endpoint.iw,
-        min_cwnd: endpoint.min_cwnd(),
-        paced: endpoint.paced,
-        ssthresh_base: mechanisms.map(|tcp| tcp.ssthresh_base).unwrap_or_default(),
-        tick: mechanisms.map(|tcp| tcp.tick).unwrap_or_default(),
-        seed: 0,
-    };
+    let init = controller_init(&group.transport, &group.endpoint, 0);
     let mut numbers = 0;
     controller.build(init).probe(&mut |_, _| numbers += 1);
     numbers
