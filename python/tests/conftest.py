@@ -93,3 +93,27 @@ def lossy() -> RunResult:
     ]
     bottleneck = {"rate": "10 Mbit/s", "queue": {"kind": "fifo", "limit": "30 packets"}}
     return Scenario(duration="3 s", flows=flows, bottleneck=bottleneck, record={"points": "0 s"}).run()
+
+
+def refused(done: subprocess.CompletedProcess[str], *fragments: str) -> None:
+    """The command ends with exit code 2 and one message that contains the fragments; stdout is empty, and there is no
+    traceback.
+    """
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    assert done.stderr.startswith("error")
+    for fragment in fragments:
+        assert fragment in done.stderr
+
+
+def snapshot(folder: Path) -> dict[str, int]:
+    """Every path below a folder, with its size."""
+    return {str(p.relative_to(folder)): p.lstat().st_size for p in folder.rglob("*")}
+
+
+@pytest.fixture
+def folder(result: object, tmp_path: Path) -> Path:
+    """A result folder."""
+    assert isinstance(result, RunResult)
+    return result.save(tmp_path / "done", figures=False)
