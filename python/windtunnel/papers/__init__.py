@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from windtunnel.papers.suite import Suite
 
 #: The suites by name.
-NAMES = ("mds", "aimd")
+NAMES = ("mds", "aimd", "mds-deployment")
 
 
 def reproduce(
@@ -57,9 +57,13 @@ def reproduce(
 
 
 def _suites() -> dict[str, Callable[[bool], Suite]]:
-    from windtunnel.papers import aimd, mds
+    from windtunnel.papers import aimd, deployment, mds
 
-    return {"mds": lambda quick: mds.suite(quick=quick), "aimd": lambda quick: aimd.suite(quick=quick)}
+    return {
+        "mds": lambda quick: mds.suite(quick=quick),
+        "aimd": lambda quick: aimd.suite(quick=quick),
+        "mds-deployment": lambda quick: deployment.suite(quick=quick),
+    }
 
 
 def select(suite: Suite, only: Sequence[str]) -> list[str]:

@@ -4,7 +4,7 @@
 //! know ECN, it is Not-ECT, and a queue within the tunnel can only drop. Until the exit the network reads and marks the
 //! outer header, and links carry its bytes. The DSCP is copied (the uniform model of RFC 2983 section 3) or set by the
 //! tunnel (the pipe model). A packet in four tunnels is not accepted into a fifth (RFC 2473 section 4.1.1): it is lost.
-//! Packets are numbered in the order in which they enter, as IPsec and `WireGuard` do, so that the exit can recognise
+//! Packets are numbered in the order in which they enter, as `IPsec` and `WireGuard` do, so that the exit can recognise
 //! replays.
 //!
 //! Links between the ends carry packets larger than the scenario's `mtu`: the model assumes that they have room for
