@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from windtunnel.figures import png
+from windtunnel.errors import InputError
+from windtunnel.figures import flent_style, png
 from windtunnel.figures.two_axes import Curve, Labels, Panel, two_axes
+from windtunnel.scenario import Scenario
 
 TIME = np.arange(0.2, 10.01, 0.2)
 
@@ -56,3 +58,35 @@ def test_lower_panels_have_the_same_time_axis() -> None:
     assert low == 0.0
     assert 2.0 < high < 3.0
     assert figure.get_suptitle() == "Run"
+
+
+def test_a_run_as_flent_draws_it() -> None:
+    """Means over 200 ms of flows that are there, their sum, TCP's and the probe's round trips; a part of the run."""
+    run = Scenario(
+        title="Run",
+        duration="6 s",
+        bottleneck={"rate": "10 Mbps", "queue": "codel"},
+        flows=[
+            {"name": "a", "cc": "reno", "rtt": "20 ms"},
+            {"name": "b", "cc": "reno", "rtt": "20 ms", "start": "1 s", "stop": "3 s"},
+            {"name": "p", "rtt": "20 ms", "app": "probe"},
+        ],
+        record={"interval": "50 ms"},
+    ).run()
+    figure = flent_style(run)
+    (legend,) = figure.legends
+    assert [t.get_text() for t in legend.get_texts()] == ["sum", "a", "b", "a: TCP RTT", "b: TCP RTT", "p: RTT"]
+    rates, trips = figure.axes
+    assert rates.get_title(loc="left") == "Run"
+    total, first, second = (line.get_ydata() for line in rates.lines)
+    assert len(total) == 30
+    assert total == pytest.approx(np.add(first, second))
+    mean = np.asarray(run.tables["flows"]["throughput_mbps"]).reshape(-1, 3)[40:44, 0].mean()
+    assert first[10] == pytest.approx(mean)
+    alive = rates.lines[2].get_xdata()[np.isfinite(trips.lines[1].get_ydata())]
+    assert (alive[0], alive[-1]) == (pytest.approx(1.2, abs=0.01), pytest.approx(3.0, abs=0.21))
+    part = flent_style(run, span=(4.0, 5.0), title="").axes[0]
+    assert part.get_xlim() == (4.0, 5.0)
+    assert len(part.lines[0].get_xdata()) <= 7
+    with pytest.raises(InputError, match="from 7 s to 6 s"):
+        flent_style(run, span=(7.0, None))

@@ -26,6 +26,8 @@ _LOWER_INCHES = 1.5
 _SHOWN = 0.97
 #: Room above the highest value, and the share of the panel's height that the round-trip times take, from below.
 _MARGIN, _RIGHT_SHARE = 1.14, 0.62
+#: How the line of a round trip is distinguished from that of the same flow's rate.
+TCP_RTT: Dash = (0, (2.5, 1.2))
 
 
 @dataclass(frozen=True)
@@ -70,11 +72,13 @@ def two_axes(
     columns: int = 1,
     rate_mbps: float | None = None,
     right_low: float = 0.0,
+    span: tuple[float, float] | None = None,
 ) -> Figure:
     """Draw the panels in reading order.
 
     ``rate_mbps``, if given, is a line across: the link's rate. ``right_low`` is the lower end of the right axis, such
-    as a little less than the path's round trip. Where round-trip times leave the panel, a note says how far they reach.
+    as a little less than the path's round trip. ``span`` is the time shown, by default all. Where round-trip times
+    leave the panel, a note says how far they reach.
     """
     labels = labels or Labels()
     rows = -(-len(panels) // columns)
@@ -98,6 +102,9 @@ def two_axes(
                 own[1].set_ylim(0.0, lower_top)
                 own[1].spines["right"].set_visible(False)
                 own[0].tick_params(labelbottom=False)
+            if span is not None:
+                for axes in own:
+                    axes.set_xlim(*span)
             if index + columns >= len(panels):
                 own[-1].set_xlabel("Time (s)")
             if column == 0:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from windtunnel.figures.flent_style import while_alive
 from windtunnel.metrics import Array, by_flow
 from windtunnel.papers.cells import Excerpt
 from windtunnel.result import RunResult
@@ -24,12 +25,5 @@ def flow_series(run: RunResult) -> Excerpt:
     for column in COLUMNS:
         out["time_s"], matrix = by_flow(time, flow, np.asarray(table[column], dtype=np.float64))
         for index, entry in enumerate(run.flows):
-            out[f"{column}/{index}"] = _alive(out["time_s"], matrix[:, index], entry)
+            out[f"{column}/{index}"] = while_alive(out["time_s"], matrix[:, index], entry)
     return out
-
-
-def _alive(time: Array, values: Array, entry: dict[str, object]) -> Array:
-    first, last = entry["first_packet_s"], entry["last_packet_s"]
-    if not (isinstance(first, float) and isinstance(last, float)):
-        return np.full(len(time), np.nan)
-    return np.where((time >= first) & (time <= last), values, np.nan)
