@@ -1,4 +1,4 @@
-"""The suite of what "Multiplicative Decrease Scaling" says about deployment: paths, coexistence, L4S, open questions."""
+"""The suite of what "Multiplicative Decrease Scaling" says of its deployment: paths, L4S, what it leaves open."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def suite(*, quick: bool) -> Suite:
         aliases[topic] = [group.id for group in found]
         groups += found
     title = "Multiplicative Decrease Scaling beyond one box"
-    return Suite("mds-deployment", title, cells, groups, text("notes.md"), aliases, "95 % interval")
+    return Suite("mds-deployment", title, cells, groups, text("notes.md"), aliases)
 
 
 def _group(experiment: experiments.Experiment) -> Group:

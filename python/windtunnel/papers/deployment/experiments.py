@@ -1,7 +1,7 @@
 """Experiments: a claim of the document, the arms that are compared, and checks with a number.
 
-The files in ``data/experiments`` hold them. An arm is a scenario with settings, run with several seeds. A check combines
-quantities of arms into one number per seed, and says what the claim expects of its mean.
+The files in ``data/experiments`` hold them. An arm is a scenario with settings, run with several seeds. A check
+combines quantities of arms into one number per seed, and says what the claim expects of its mean.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from typing import Any
 from windtunnel.papers.cells import Cell, Measurement
 from windtunnel.papers.deployment.data_files import template
 from windtunnel.papers.deployment.expand import expanded
-from windtunnel.papers.deployment.judge import Estimate, Expected, estimate
+from windtunnel.papers.deployment.expected import Expected
 from windtunnel.papers.deployment.seeds import add_seeds
 from windtunnel.papers.expression import calculate, names
-from windtunnel.papers.rows import Row
+from windtunnel.papers.rows import Row, Verdict
 from windtunnel.papers.suite import Results
+from windtunnel.papers.trials import judge, trial_row
 
 #: Seeds of an arm, unless it names its own.
 SEEDS, QUICK_SEEDS = 6, 3
@@ -56,27 +57,15 @@ class Check:
             return []
         return [_calculated(self.value, {name: v[k] for name, v in measured.items()}) for k in range(self.runs)]
 
-    def estimate(self, results: Results) -> Estimate | None:
-        """The mean over the seeds and its interval."""
-        return estimate(self.values(results))
+    def verdict(self, results: Results) -> Verdict:
+        """What the runs say of the expectation."""
+        return judge(self.expected.limits, self.values(results)) if self.expected else "info"
 
     def row(self, group: str, results: Results) -> Row:
         """The row of the report."""
-        values = self.values(results)
-        found = estimate(values)
-        notes = [self.why, f"n = {found.n}" if found else "no number for each seed" if values else "a run failed"]
-        return Row(
-            self.id,
-            group,
-            self.text,
-            str(self.expected) if self.expected else None,
-            found.mean if found else None,
-            None,
-            self.unit,
-            self.expected.verdict(found) if self.expected else "info",
-            "; ".join(filter(None, notes)),
-            (found.low, found.high) if found else None,
-        )
+        text = self.expected.text if self.expected else None
+        limits = self.expected.limits if self.expected else None
+        return trial_row(self.id, group, self.text, text, limits, self.values(results), self.unit, self.why)
 
 
 def _calculated(text: str, quantities: Mapping[str, float]) -> float:

@@ -18,6 +18,7 @@ from windtunnel.papers.features import (
     rates,
     shapes,
     spikes,
+    state,
     summary,
 )
 from windtunnel.papers.features.method import METHODS, MethodError, evaluate, parse
@@ -45,5 +46,6 @@ __all__ = [
     "rates",
     "shapes",
     "spikes",
+    "state",
     "summary",
 ]

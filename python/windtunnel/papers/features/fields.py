@@ -1,19 +1,15 @@
-"""Any number of a run's summary by its path, for the whole run or a measurement window: ``field("rtt_ms.p99")``.
+"""Any number of a whole run's summary by its path: ``field("rtt_ms.p99")``; ``window_value`` is that of a window.
 
-The view names a flow (``0``), a range of flows (``0-3``: the mean), a queue (``queue 0``) or an impairment
-(``impairment 0``). A sum of several numbers is written with ``+``: ``field("drops.full+drops.aqm")``.
+The view names a flow (``0``), a queue (``queue 0``) or an impairment (``impairment 0``).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from windtunnel.papers.features.method import method
-from windtunnel.papers.features.view import View, flow_numbers
+from windtunnel.papers.features.view import View
 
 #: Kinds of entries besides flows: the first word of a view's name, and the key of the summary.
 KINDS = {"queue": "queues", "impairment": "impairments"}
@@ -21,25 +17,9 @@ KINDS = {"queue": "queues", "impairment": "impairments"}
 
 @method
 def field(view: View, path: str) -> float:
-    """A number of the whole run."""
-    return _mean(view, view.run.summary, path)
-
-
-@method
-def window_field(view: View, window: str, path: str) -> float:
-    """A number of a measurement window."""
-    windows: list[Mapping[str, Any]] = view.run.summary["windows"]
-    return _mean(view, next(w for w in windows if w["name"] == window), path)
-
-
-def _mean(view: View, within: Mapping[str, Any], path: str) -> float:
-    kind, _, number = view.flow.partition(" ")
-    entries = [within[KINDS[kind]][int(number)]] if number else [within["flows"][i] for i in flow_numbers(view.flow)]
-    return float(np.mean([sum(_number(entry, part) for part in path.split("+")) for entry in entries]))
-
-
-def _number(entry: Mapping[str, Any], path: str) -> float:
-    value: Any = entry
+    """A number of the whole run; NaN where the flow has none."""
+    kind, _, number = view.flow.rpartition(" ")
+    value: Any = view.run.summary[KINDS.get(kind, "flows")][int(number)]
     for key in path.split("."):
         if value is None:
             return math.nan
