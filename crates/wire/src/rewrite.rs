@@ -35,7 +35,6 @@ pub enum TcpOption {
 struct Inner {
     ip: IpFields,
     overhead: u16,
-    number: u64,
 }
 
 /// The headers inside the outermost one, of a packet in one or more tunnels; the last is the innermost tunnel's outermost.
@@ -90,14 +89,14 @@ impl Packet {
         std::mem::replace(&mut self.flags, cleared) != cleared
     }
 
-    /// The packet enters a tunnel as its `number`-th: from now on the network sees the header `outer`, and `overhead` more
-    /// bytes. Nothing happens and the result is false if it is in [`Encapsulation::LIMIT`] tunnels already.
+    /// The packet enters a tunnel: from now on the network sees the header `outer`, and `overhead` more bytes. Nothing
+    /// happens and the result is false if it is in [`Encapsulation::LIMIT`] tunnels already.
     #[must_use]
-    pub fn encapsulate(&mut self, outer: IpFields, overhead: Bytes, number: u64) -> bool {
+    pub fn encapsulate(&mut self, outer: IpFields, overhead: Bytes) -> bool {
         let ip = self.ip();
         let tunnels = &mut self.options.get_or_insert_default().tunnels;
         let Some(place) = tunnels.inner.get_mut(usize::from(tunnels.depth)) else { return false };
-        *place = Inner { ip, overhead: overhead.get() as u16, number };
+        *place = Inner { ip, overhead: overhead.get() as u16 };
         tunnels.depth += 1;
         self.grow(overhead);
         self.set_ip(outer);
@@ -106,18 +105,9 @@ impl Packet {
 
     /// The header inside the outermost one; nothing if the packet is in no tunnel.
     pub fn inner_ip(&self) -> Option<IpFields> {
-        self.tunnel().map(|inner| inner.ip)
-    }
-
-    /// The number that the outermost tunnel's entry gave it; nothing if the packet is in no tunnel.
-    pub fn tunnel_number(&self) -> Option<u64> {
-        self.tunnel().map(|inner| inner.number)
-    }
-
-    fn tunnel(&self) -> Option<&Inner> {
         let tunnels = &self.options.as_ref()?.tunnels;
-        let outermost = usize::from(tunnels.depth).checked_sub(1)?;
-        Some(&tunnels.inner[outermost])
+        let innermost = usize::from(tunnels.depth).checked_sub(1)?;
+        Some(tunnels.inner[innermost].ip)
     }
 
     /// The packet leaves a tunnel and goes on with the header `ip`.
@@ -158,21 +148,19 @@ mod tests {
         let inner = packet().ip();
         let mut nested = packet();
         assert_eq!(nested.inner_ip(), None);
-        assert_eq!(nested.tunnel_number(), None);
-        assert!(nested.encapsulate(outer, Bytes::new(20), 7));
-        assert_eq!(nested.tunnel_number(), Some(7));
+        assert!(nested.encapsulate(outer, Bytes::new(20)));
         assert_eq!((nested.size(), nested.payload()), (Bytes::new(1520), Bytes::new(1448)));
         assert_eq!((nested.ip(), nested.inner_ip()), (outer, Some(inner)));
-        for number in 1..Encapsulation::LIMIT as u64 {
-            assert!(nested.encapsulate(outer, Bytes::new(8), number));
+        for _ in 1..Encapsulation::LIMIT {
+            assert!(nested.encapsulate(outer, Bytes::new(8)));
         }
-        assert!(!nested.encapsulate(outer, Bytes::new(8), 4), "the limit");
+        assert!(!nested.encapsulate(outer, Bytes::new(8)), "the limit");
         assert_eq!(nested.size(), Bytes::new(1544));
-        for number in (1..Encapsulation::LIMIT as u64).rev() {
-            assert_eq!((nested.inner_ip(), nested.tunnel_number()), (Some(outer), Some(number)));
+        for _ in 1..Encapsulation::LIMIT {
+            assert_eq!(nested.inner_ip(), Some(outer));
             nested.decapsulate(outer);
         }
-        assert_eq!((nested.inner_ip(), nested.tunnel_number()), (Some(inner), Some(7)));
+        assert_eq!(nested.inner_ip(), Some(inner));
         nested.decapsulate(inner);
         assert_eq!((nested.ip(), nested.inner_ip(), nested.size()), (inner, None, Bytes::new(1500)));
         nested.decapsulate(outer);

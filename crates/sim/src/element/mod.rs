@@ -25,7 +25,6 @@ mod option_stripper;
 mod outage;
 mod periodic_loss;
 mod reordering;
-mod replay_window;
 mod scripted_loss;
 mod scripted_reordering;
 mod thinning;

@@ -4,8 +4,6 @@
 //! know ECN, it is Not-ECT, and a queue within the tunnel can only drop. Until the exit the network reads and marks the
 //! outer header, and links carry its bytes. The DSCP is copied (the uniform model of RFC 2983 section 3) or set by the
 //! tunnel (the pipe model). A packet in four tunnels is not accepted into a fifth (RFC 2473 section 4.1.1): it is lost.
-//! Packets are numbered in the order in which they enter, as `IPsec` and `WireGuard` do, so that the exit can recognise
-//! replays.
 //!
 //! Links between the ends carry packets larger than the scenario's `mtu`: the model assumes that they have room for
 //! the tunnel's header, as operators configure it.
@@ -87,14 +85,13 @@ impl ElementParams for TunnelEntryParams {
     }
 
     fn build(&self, _random: RandomStream) -> Box<dyn Element> {
-        Box::new(TunnelEntry { params: self.clone(), entered: 0 })
+        Box::new(TunnelEntry { params: self.clone() })
     }
 }
 
 #[derive(Debug)]
 struct TunnelEntry {
     params: TunnelEntryParams,
-    entered: u64,
 }
 
 impl Element for TunnelEntry {
@@ -104,10 +101,9 @@ impl Element for TunnelEntry {
             ecn: self.params.mode.outer(inner.ecn),
             dscp: self.params.dscp.map_or(inner.dscp, Dscp::new),
         };
-        if !packet.encapsulate(outer, self.params.overhead, self.entered + 1) {
+        if !packet.encapsulate(outer, self.params.overhead) {
             return Passage::Lost(packet);
         }
-        self.entered += 1;
         tally.rewritten += 1;
         Passage::On(packet)
     }

@@ -4,32 +4,25 @@
 //! tunnels. A packet whose inner header is not ECN-capable is dropped if the outer one says CE, because nobody would
 //! hear the mark. An exit that does not know ECN (RFC 2003) ignores the outer field and loses marks. The DSCP is that
 //! of the inner header (the pipe model of RFC 2983 section 3), or of the outer one (the uniform model). A packet that
-//! is in no tunnel passes. A VPN's exit drops replays before it looks at anything else (RFC 4303 section 3.4.3): with a
-//! window, packets that others have overtaken by more than it are lost, too.
+//! is in no tunnel passes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::{Params, RandomStream};
-use windtunnel_units::{OutOfRange, Time};
+use windtunnel_units::Time;
 use windtunnel_wire::{Ecn, IpFields, Packet};
 
-use super::replay_window::{LARGEST_WINDOW, ReplayWindow};
 use super::{Element, ElementParams, Passage, Stage, Tally, TunnelEnd};
 
 /// The exit of a tunnel.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "RFC 6040 section 4.2; RFC 2983; RFC 4303"))]
+#[schemars(extend("x-source" = "RFC 6040 section 4.2; RFC 2983"))]
 pub struct TunnelExitParams {
     /// How the outer ECN field is treated.
     pub ecn: ExitEcn,
     /// How the outer DSCP is treated.
     pub dscp: ExitDscp,
-    /// The anti-replay window of a VPN (RFC 4303 section 3.4.3): a packet is lost if it is this many numbers or more behind
-    /// the newest one; `IPsec` has 32 or 64, `WireGuard` 8128. Without it there is no such check.
-    #[schemars(range(min = 1, max = LARGEST_WINDOW), extend("x-unit" = "packets"))]
-    #[serde(deserialize_with = "windtunnel_units::count::packets")]
-    pub replay_window: Option<u32>,
 }
 
 /// How the outer ECN field is treated.
@@ -74,15 +67,6 @@ impl Params for TunnelExitParams {
     const NAME: &'static str = "tunnel-exit";
     const SUMMARY: &'static str =
         "Takes packets out of a tunnel: marks go from the outer header to the inner one";
-
-    fn check(&self) -> Result<(), OutOfRange> {
-        match self.replay_window {
-            Some(packets) if !(1..=LARGEST_WINDOW).contains(&packets) => {
-                Err(OutOfRange::new("replay_window", packets, "1 to 65536 packets"))
-            }
-            _ => Ok(()),
-        }
-    }
 }
 
 impl ElementParams for TunnelExitParams {
@@ -95,24 +79,18 @@ impl ElementParams for TunnelExitParams {
     }
 
     fn build(&self, _random: RandomStream) -> Box<dyn Element> {
-        Box::new(TunnelExit { params: self.clone(), window: self.replay_window.map(ReplayWindow::new) })
+        Box::new(TunnelExit { params: self.clone() })
     }
 }
 
 #[derive(Debug)]
 struct TunnelExit {
     params: TunnelExitParams,
-    window: Option<ReplayWindow>,
 }
 
 impl Element for TunnelExit {
     fn enter(&mut self, mut packet: Packet, _now: Time, tally: &mut Tally) -> Passage {
-        let (Some(inner), Some(number)) = (packet.inner_ip(), packet.tunnel_number()) else {
-            return Passage::On(packet);
-        };
-        if self.window.as_mut().is_some_and(|window| !window.accept(number)) {
-            return Passage::Lost(packet);
-        }
+        let Some(inner) = packet.inner_ip() else { return Passage::On(packet) };
         let outer = packet.ip();
         let Some(ecn) = self.params.ecn.combine(inner.ecn, outer.ecn) else { return Passage::Lost(packet) };
         let dscp = match self.params.dscp {

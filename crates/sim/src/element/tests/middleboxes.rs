@@ -142,26 +142,6 @@ fn tunnel_drops() {
     assert!(through(&mut entry, nested).is_none() && entry.stats().lost == 1);
 }
 
-/// RFC 4303 section 3.4.3: an exit with a window of two numbers loses a packet that two others have overtaken, whatever
-/// queue within the tunnel let them pass; without a window it loses none. The first packet has number 1.
-#[test]
-fn replay_window() {
-    let passed = |replay_window| {
-        let mut entry = element(TunnelEntryParams::default());
-        let mut exit = element(TunnelExitParams { replay_window, ..TunnelExitParams::default() });
-        let [first, second, third] = [1, 2, 3].map(|_| through(&mut entry, data(0, 1)).unwrap());
-        assert_eq!(third.tunnel_number(), Some(3));
-        [third, second, first].map(|packet| through(&mut exit, packet).is_some())
-    };
-    assert_eq!(passed(None), [true; 3]);
-    assert_eq!(passed(Some(3)), [true; 3]);
-    assert_eq!(passed(Some(2)), [true, true, false]);
-    for packets in [0, 65_537] {
-        let error = TunnelExitParams { replay_window: Some(packets), ..Default::default() }.check();
-        assert!(error.is_err_and(|error| error.to_string().contains("replay_window")));
-    }
-}
-
 /// Tunnels start and end on one way, nested or in sequence.
 #[test]
 fn tunnels_have_two_ends() {
