@@ -36,13 +36,13 @@ pub trait QueueDiscipline: Debug + Send {
 
     /// Gives the next packet to send, or nothing: what the AQM drops is replaced.
     fn dequeue(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
-        while self.choose(cx).is_some() {
-            let packet = self.serve(cx);
-            if packet.is_some() {
-                return packet;
-            }
+        let mut packet = None;
+        while packet.is_none() && self.choose(cx).is_some() {
+            packet = self.serve(cx);
+            cx.replaces = packet.is_none();
         }
-        None
+        cx.replaces = false;
+        packet
     }
 
     /// Returns when to ask again after a dequeue returned nothing. Shapers know this time; other disciplines are empty

@@ -3,8 +3,9 @@
 use windtunnel_qdisc::ecn::Outcome;
 use windtunnel_qdisc::{
     Accounts, Backlog, BrickWallParams, CodelParams, CodelVariant, DelticMdsParams, DelticParams,
-    Deltim2Params, DeltimParams, Dropped, FifoParams, FlowHash, FqCodelParams, FqParams, Incident, Limit,
-    PieParams, QueueCx, QueueDiscipline, QueueInit, QueueSpec, QueueStats, RampParams, RedIdle, RedParams,
+    Deltim2Params, DeltimParams, Dropped, FifoParams, Filter, FlowHash, FqCodelParams, FqParams, Incident,
+    Limit, PieParams, PrioParams, QueueCx, QueueDiscipline, QueueInit, QueueSpec, QueueStats, RampParams,
+    RedIdle, RedParams, TbfParams,
 };
 use windtunnel_units::{Bytes, Duration, Rate, Seq, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId, Packet};
@@ -85,11 +86,35 @@ pub(crate) fn all_queues() -> Vec<QueueSpec> {
             ..FqParams::default()
         })
         .with("aqm", CodelParams::default()),
+        QueueSpec::new(by_flow()).around("children", nested()),
+        QueueSpec::new(TbfParams::default()),
+        QueueSpec::new(slow()).around("child", [QueueSpec::new(FqCodelParams::default())]),
+        QueueSpec::new(slow()).around("child", [QueueSpec::new(by_flow()).around("children", nested())]),
         QueueSpec::new(PieParams::default()),
         QueueSpec::new(PieParams { ecn: true, dq_rate_estimator: true, ..PieParams::default() }),
         QueueSpec::new(RedParams::default()),
         QueueSpec::new(RedParams { ecn: true, gentle: true, idle: RedIdle::Linux, ..RedParams::default() }),
         QueueSpec::new(RedParams { ecn: true, adaptive_auto: true, ..RedParams::default() }),
+    ]
+}
+
+/// A shaper that holds packets back at most rates, and lets all sizes pass.
+fn slow() -> TbfParams {
+    TbfParams { rate: Some(Rate::from_mbps(3)), burst: Bytes::new(9_000), ..TbfParams::default() }
+}
+
+/// Strict priority: each of the first three flows has a band.
+fn by_flow() -> PrioParams {
+    let filter = |flow| Filter { band: flow, flows: vec![flow], ..Filter::default() };
+    PrioParams { filters: (0..3).map(filter).collect(), ..PrioParams::default() }
+}
+
+/// Queues of three kinds inside of another: with bands, a shaper, and with a timer.
+fn nested() -> [QueueSpec; 3] {
+    [
+        QueueSpec::new(FqCodelParams::default()),
+        QueueSpec::new(slow()).around("child", [QueueSpec::new(CodelParams::default())]),
+        QueueSpec::new(PieParams::default()),
     ]
 }
 

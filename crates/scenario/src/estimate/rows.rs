@@ -126,8 +126,17 @@ impl Count<'_> {
     fn at_intervals(&self) -> Vec<TableRows> {
         use Certainty::{Bound, Expectation};
         let (ticks, queues) = (self.ticks(), self.queues().count() as f64);
-        let fair = self.queues().filter(|(link, _)| bands(link).is_none());
-        let bands: f64 = fair.map(|(link, packets)| self.passing(link).min(packets.arrived)).sum();
+        let bands_of = |(link, packets): (&Link, LinkTraffic)| match bands(link) {
+            Some(Bands { count, .. }) => {
+                if count > 1.0 {
+                    count
+                } else {
+                    0.0
+                }
+            }
+            None => self.passing(link).min(packets.arrived),
+        };
+        let bands: f64 = self.queues().map(bands_of).sum();
         vec![
             table("flows", ticks * self.flows(), sizes::FLOWS, Bound, LONGER_INTERVAL),
             table("queues", ticks * queues, sizes::QUEUES, Bound, LONGER_INTERVAL),
@@ -154,7 +163,7 @@ impl Count<'_> {
         let (mut aqm, mut aqm_numbers) = (0.0, 0);
         for (link, packets) in self.queues() {
             let (bands, numbers) = match bands(link) {
-                Some(numbers) => (1.0, numbers),
+                Some(Bands { count, numbers }) => (count, numbers),
                 None => (self.passing(link).min(packets.arrived), NUMBERS_OF_A_BAND),
             };
             if numbers > 0 {
@@ -263,15 +272,23 @@ fn numbers_of_controller(group: &FlowGroup) -> usize {
     numbers
 }
 
-/// The number of values that a link's queue reports about its state, if it has one band; `None` for a queue of many
-/// bands.
-fn bands(link: &Link) -> Option<usize> {
+/// A queue's bands, if it has the same ones from the start.
+struct Bands {
+    count: f64,
+    /// The most values that one of them reports about its state.
+    numbers: usize,
+}
+
+/// The bands of a link's queue; `None` for one that has a band for each flow.
+fn bands(link: &Link) -> Option<Bands> {
     let ecn = EcnPolicy { mode: link.queue.ecn_mode, ..EcnPolicy::default() };
     let init = QueueInit { ecn, limit: link.queue.limit, seed: 0, age: link.queue.age };
     let queue = link.queue.spec.build(&init);
-    (queue.bands() == 1).then(|| {
+    let numbers = |band| {
         let mut numbers = 0;
-        queue.probe(&mut |_, _| numbers += 1);
+        queue.probe_band(band, &mut |_, _| numbers += 1);
         numbers
-    })
+    };
+    let most = (0..queue.bands()).map(numbers).max()?;
+    Some(Bands { count: queue.bands() as f64, numbers: most })
 }
