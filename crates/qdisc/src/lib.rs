@@ -27,10 +27,10 @@ mod params;
 
 pub use accounts::{Accounts, DropReason, Dropped, Incident, QueueCx, QueueStats};
 pub use aqm::{
-    Aqm, BrickWall, BrickWallParams, Codel, CodelParams, CodelVariant, Deltic, DelticMds, DelticMdsParams,
-    DelticParams, Deltim, Deltim2, Deltim2Params, DeltimParams, DsSelector, LinkedOscillators,
-    LinkedVerdicts, NoAqm, PacketView, Pie, PieBurstMode, PieParams, PieRandom, PieVariant, QueueView, Ramp,
-    RampParams, Red, RedIdle, RedParams, RedRandom, Signal, Verdict,
+    Aqm, BrickWall, BrickWallParams, Cobalt, CobaltParams, CobaltVariant, Codel, CodelParams, CodelVariant,
+    Deltic, DelticMds, DelticMdsParams, DelticParams, Deltim, Deltim2, Deltim2Params, DeltimParams,
+    DsSelector, LinkedOscillators, LinkedVerdicts, NoAqm, PacketView, Pie, PieBurstMode, PieParams,
+    PieRandom, PieVariant, QueueView, Ramp, RampParams, Red, RedIdle, RedParams, RedRandom, Signal, Verdict,
 };
 pub use band::Band;
 pub use discipline::{Backlog, QueueDiscipline};

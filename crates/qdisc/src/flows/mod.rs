@@ -213,7 +213,7 @@ impl<A: Aqm> Flows<A> {
         }
         self.bytes -= bytes;
         self.packets -= packets as usize;
-        aqm.on_shed(packets);
+        aqm.on_shed(packets, cx.now);
         (packets, bytes)
     }
 

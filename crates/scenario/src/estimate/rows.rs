@@ -151,9 +151,11 @@ impl Count<'_> {
             cc_numbers = cc_numbers.max(numbers);
             cc += ticks * f64::from(group.count) + if changes { traffic.replies } else { 0.0 };
         }
-        let (mut aqm, mut aqm_numbers) = (0.0, 0);
+        let (mut aqm, mut aqm_numbers, mut fair) = (0.0, 0, false);
         for (link, packets) in self.queues() {
-            let (bands, numbers) = match bands(link) {
+            let of_one_band = bands(link);
+            fair |= of_one_band.is_none();
+            let (bands, numbers) = match of_one_band {
                 Some(numbers) => (1.0, numbers),
                 None => (self.passing(link).min(packets.arrived), NUMBERS_OF_A_BAND),
             };
@@ -166,7 +168,14 @@ impl Count<'_> {
             if changes { (Certainty::Expectation, NO_CHANGES) } else { (Certainty::Bound, LONGER_INTERVAL) };
         vec![
             table("cc", cc, sizes::state_row(cc_numbers), certainty, keys),
-            table("aqm", aqm, sizes::state_row(aqm_numbers), certainty, keys),
+            // The bands of a fair queue follow from the packets that are expected to arrive.
+            table(
+                "aqm",
+                aqm,
+                sizes::state_row(aqm_numbers),
+                if fair { Certainty::Expectation } else { certainty },
+                keys,
+            ),
         ]
     }
 

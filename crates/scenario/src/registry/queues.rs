@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use windtunnel_algorithm::Params;
 use windtunnel_qdisc::{
-    AqmParams, BrickWallParams, BuildAqm, CodelParams, DelticMdsParams, DelticParams, Deltim2Params,
-    DeltimParams, FifoParams, FqCodelParams, FqParams, PieParams, QueueParams, RampParams, RedParams,
+    AqmParams, BrickWallParams, BuildAqm, CobaltParams, CodelParams, DelticMdsParams, DelticParams,
+    Deltim2Params, DeltimParams, FifoParams, FqCodelParams, FqParams, PieParams, QueueParams, RampParams,
+    RedParams,
 };
 
 use super::family::Entry;
@@ -43,6 +44,7 @@ impl Registry {
         self.register_aqm::<BrickWallParams>()?;
         self.register_aqm::<RampParams>()?;
         self.register_aqm::<CodelParams>()?;
+        self.register_aqm::<CobaltParams>()?;
         self.register_aqm::<PieParams>()?;
         self.register_aqm::<RedParams>()?;
         self.register_queue::<FqCodelParams>()?;
