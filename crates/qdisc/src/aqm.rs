@@ -4,7 +4,7 @@ mod blue;
 mod brick_wall;
 mod cobalt;
 pub(crate) mod cobalt_law;
-mod cobalt_schedule;
+pub(crate) mod cobalt_schedule;
 mod codel;
 mod delta_sigma;
 mod deltic;

@@ -14,6 +14,7 @@
 mod accounts;
 mod aqm;
 mod band;
+mod cake;
 mod check;
 mod discipline;
 pub mod ecn;
@@ -22,6 +23,7 @@ mod flows;
 mod fq;
 mod fq_codel;
 mod gate;
+mod hosts;
 mod limit;
 mod params;
 
@@ -33,12 +35,14 @@ pub use aqm::{
     PieRandom, PieVariant, QueueView, Ramp, RampParams, Red, RedIdle, RedParams, RedRandom, Signal, Verdict,
 };
 pub use band::Band;
+pub use cake::{AckFilter, Cake, CakeParams, Cells, Diffserv, FlowMode};
 pub use discipline::{Backlog, QueueDiscipline};
 pub use fifo::{Fifo, FifoParams};
 pub use flows::FlowHash;
 pub use fq::{Fq, FqParams};
 pub use fq_codel::{FqCodel, FqCodelParams};
 pub use gate::{Arrival, Gate};
+pub use hosts::{FlowHosts, HostPair};
 pub use limit::{Limit, Room};
 pub use params::{AqmInit, AqmParams, AqmSlot, BuildAqm, QueueInit, QueueParams, QueueSpec};
 pub use windtunnel_units::OutOfRange;

@@ -39,6 +39,12 @@ impl CobaltState {
     pub(crate) const fn new() -> CobaltState {
         CobaltState { schedule: Schedule::new(), blue: Blue::new() }
     }
+
+    /// Nothing is left to decay: the state is as good as new.
+    #[inline]
+    pub(crate) fn rests(&self, now: Time) -> bool {
+        self.blue.rests() && self.schedule.rests(now)
+    }
 }
 
 /// What happens to a packet. Both can be: where a drop is forbidden, the mark remains.

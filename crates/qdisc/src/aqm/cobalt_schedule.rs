@@ -50,6 +50,12 @@ impl Schedule {
         self.over.then_some(self.next)
     }
 
+    /// Nothing is left to decay.
+    #[inline]
+    pub(crate) fn rests(&self, now: Time) -> bool {
+        self.count == 0 && now >= self.next
+    }
+
     /// The control law: `interval / sqrt(count)` after `time`, where 0 counts as 1.
     fn after(&self, time: Time, interval: Duration) -> Time {
         if self.count <= 1 {

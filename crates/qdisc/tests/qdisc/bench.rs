@@ -2,10 +2,10 @@
 
 use windtunnel_qdisc::ecn::Outcome;
 use windtunnel_qdisc::{
-    Accounts, Backlog, BrickWallParams, CobaltParams, CobaltVariant, CodelParams, CodelVariant,
-    DelticMdsParams, DelticParams, Deltim2Params, DeltimParams, Dropped, FifoParams, FlowHash, FqCodelParams,
-    FqParams, Incident, Limit, PieParams, QueueCx, QueueDiscipline, QueueInit, QueueSpec, QueueStats,
-    RampParams, RedIdle, RedParams,
+    Accounts, AckFilter, Backlog, BrickWallParams, CakeParams, CobaltParams, CobaltVariant, CodelParams,
+    CodelVariant, DelticMdsParams, DelticParams, Deltim2Params, DeltimParams, Diffserv, Dropped, FifoParams,
+    FlowHash, FlowMode, FqCodelParams, FqParams, Incident, Limit, PieParams, QueueCx, QueueDiscipline,
+    QueueInit, QueueSpec, QueueStats, RampParams, RedIdle, RedParams,
 };
 use windtunnel_units::{Bytes, Duration, Rate, Seq, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId, Packet};
@@ -88,6 +88,20 @@ pub(crate) fn all_queues() -> Vec<QueueSpec> {
         QueueSpec::new(FqCodelParams::default()).with("aqm", DeltimParams::default()),
         QueueSpec::new(FqCodelParams { memory_limit: Bytes::new(20_000), ..FqCodelParams::default() })
             .with("aqm", CobaltParams::default()),
+        QueueSpec::new(CakeParams::default()),
+        QueueSpec::new(CakeParams {
+            diffserv: Diffserv::Diffserv4,
+            flow_mode: FlowMode::TripleIsolate,
+            hash: FlowHash::Jenkins,
+            flows: 8,
+            mtu: Bytes::new(300),
+            memlimit: Some(Bytes::new(20_000)),
+            ingress: true,
+            ack_filter: AckFilter::Aggressive,
+            sce_thresh: Some(4),
+            ..CakeParams::default()
+        }),
+        QueueSpec::new(CakeParams { flow_mode: FlowMode::Flowblind, wash: true, ..CakeParams::default() }),
         QueueSpec::new(FqParams::default()),
         QueueSpec::new(FqParams {
             hash: FlowHash::Jenkins,

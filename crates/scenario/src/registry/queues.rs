@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use windtunnel_algorithm::Params;
 use windtunnel_qdisc::{
-    AqmParams, BrickWallParams, BuildAqm, CobaltParams, CodelParams, DelticMdsParams, DelticParams,
-    Deltim2Params, DeltimParams, FifoParams, FqCodelParams, FqParams, PieParams, QueueParams, RampParams,
-    RedParams,
+    AqmParams, BrickWallParams, BuildAqm, CakeParams, CobaltParams, CodelParams, DelticMdsParams,
+    DelticParams, Deltim2Params, DeltimParams, FifoParams, FqCodelParams, FqParams, PieParams, QueueParams,
+    RampParams, RedParams,
 };
 
 use super::family::Entry;
@@ -49,6 +49,7 @@ impl Registry {
         self.register_aqm::<RedParams>()?;
         self.register_queue::<FqCodelParams>()?;
         self.register_queue::<FqParams>()?;
+        self.register_queue::<CakeParams>()?;
         self.register_aqm::<DelticParams>()?;
         self.register_aqm::<DelticMdsParams>()?;
         self.register_aqm::<DeltimParams>()?;
