@@ -6,6 +6,7 @@ use windtunnel_units::{Bytes, Time};
 use windtunnel_wire::Packet;
 
 use crate::accounts::QueueCx;
+use crate::hosts::FlowHosts;
 
 /// What is queued.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,6 +51,9 @@ pub trait QueueDiscipline: Debug + Send {
     fn next_ready(&self, _now: Time) -> Option<Time> {
         None
     }
+
+    /// Tells it which flows share hosts, before the first packet.
+    fn learn_hosts(&mut self, _hosts: &FlowHosts) {}
 
     /// What is queued.
     fn backlog(&self) -> Backlog;

@@ -15,6 +15,7 @@
 mod accounts;
 mod aqm;
 mod band;
+mod cake;
 mod check;
 mod classful;
 mod discipline;
@@ -24,6 +25,7 @@ mod flows;
 mod fq;
 mod fq_codel;
 mod gate;
+mod hosts;
 mod limit;
 mod params;
 mod rate;
@@ -31,12 +33,13 @@ mod spec;
 
 pub use accounts::{Accounts, DropReason, Dropped, Incident, QueueCx, QueueStats};
 pub use aqm::{
-    Aqm, BrickWall, BrickWallParams, Codel, CodelParams, CodelVariant, Deltic, DelticMds, DelticMdsParams,
-    DelticParams, Deltim, Deltim2, Deltim2Params, DeltimParams, DsSelector, LinkedOscillators,
-    LinkedVerdicts, NoAqm, PacketView, Pie, PieBurstMode, PieParams, PieRandom, PieVariant, QueueView, Ramp,
-    RampParams, Red, RedIdle, RedParams, RedRandom, Signal, Verdict,
+    Aqm, BrickWall, BrickWallParams, Cobalt, CobaltParams, CobaltVariant, Codel, CodelParams, CodelVariant,
+    Deltic, DelticMds, DelticMdsParams, DelticParams, Deltim, Deltim2, Deltim2Params, DeltimParams,
+    DsSelector, LinkedOscillators, LinkedVerdicts, NoAqm, PacketView, Pie, PieBurstMode, PieParams,
+    PieRandom, PieVariant, QueueView, Ramp, RampParams, Red, RedIdle, RedParams, RedRandom, Signal, Verdict,
 };
 pub use band::Band;
+pub use cake::{AckFilter, Cake, CakeParams, Cells, Diffserv, FlowMode};
 pub use classful::{EcnField, Filter, Prio, PrioParams};
 pub use discipline::{Backlog, QueueDiscipline};
 pub use fifo::{Fifo, FifoParams};
@@ -44,6 +47,7 @@ pub use flows::FlowHash;
 pub use fq::{Fq, FqParams};
 pub use fq_codel::{FqCodel, FqCodelParams};
 pub use gate::{Arrival, Gate};
+pub use hosts::{FlowHosts, HostPair};
 pub use limit::{Limit, Room};
 pub use params::{AqmInit, AqmParams, AqmSlot, BuildAqm, ChildSlot, QueueInit, QueueParams, Takes};
 pub use rate::{Tbf, TbfParams};

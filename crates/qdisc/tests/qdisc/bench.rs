@@ -2,10 +2,10 @@
 
 use windtunnel_qdisc::ecn::Outcome;
 use windtunnel_qdisc::{
-    Accounts, Backlog, BrickWallParams, CodelParams, CodelVariant, DelticMdsParams, DelticParams,
-    Deltim2Params, DeltimParams, Dropped, FifoParams, Filter, FlowHash, FqCodelParams, FqParams, Incident,
-    Limit, PieParams, PrioParams, QueueCx, QueueDiscipline, QueueInit, QueueSpec, QueueStats, RampParams,
-    RedIdle, RedParams, TbfParams,
+    Accounts, AckFilter, Backlog, BrickWallParams, CakeParams, CobaltParams, CobaltVariant, CodelParams,
+    CodelVariant, DelticMdsParams, DelticParams, Deltim2Params, DeltimParams, Diffserv, Dropped, FifoParams,
+    Filter, FlowHash, FlowMode, FqCodelParams, FqParams, Incident, Limit, PieParams, PrioParams, QueueCx,
+    QueueDiscipline, QueueInit, QueueSpec, QueueStats, RampParams, RedIdle, RedParams, TbfParams,
 };
 use windtunnel_units::{Bytes, Duration, Rate, Seq, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId, Packet};
@@ -67,6 +67,14 @@ pub(crate) fn all_queues() -> Vec<QueueSpec> {
             ce_threshold: Some(Duration::from_millis(1)),
             ..CodelParams::default()
         }),
+        QueueSpec::new(CobaltParams::default()),
+        QueueSpec::new(CobaltParams {
+            variant: CobaltVariant::Cake,
+            rtt: Duration::from_millis(2),
+            target: Duration::from_micros(100),
+            mtu_time: Duration::from_micros(100),
+            ..CobaltParams::default()
+        }),
         QueueSpec::new(FqCodelParams::default()),
         QueueSpec::new(FqCodelParams {
             hash: FlowHash::Jenkins,
@@ -78,6 +86,22 @@ pub(crate) fn all_queues() -> Vec<QueueSpec> {
         }),
         QueueSpec::new(FqCodelParams::default()).with("aqm", PieParams { ecn: true, ..PieParams::default() }),
         QueueSpec::new(FqCodelParams::default()).with("aqm", DeltimParams::default()),
+        QueueSpec::new(FqCodelParams { memory_limit: Bytes::new(20_000), ..FqCodelParams::default() })
+            .with("aqm", CobaltParams::default()),
+        QueueSpec::new(CakeParams::default()),
+        QueueSpec::new(CakeParams {
+            diffserv: Diffserv::Diffserv4,
+            flow_mode: FlowMode::TripleIsolate,
+            hash: FlowHash::Jenkins,
+            flows: 8,
+            mtu: Bytes::new(300),
+            memlimit: Some(Bytes::new(20_000)),
+            ingress: true,
+            ack_filter: AckFilter::Aggressive,
+            sce_thresh: Some(4),
+            ..CakeParams::default()
+        }),
+        QueueSpec::new(CakeParams { flow_mode: FlowMode::Flowblind, wash: true, ..CakeParams::default() }),
         QueueSpec::new(FqParams::default()),
         QueueSpec::new(FqParams {
             hash: FlowHash::Jenkins,

@@ -121,7 +121,7 @@ fn finite(bench: &Bench) -> Result<(), TestCaseError> {
     prop_assert!((-64_000_000_000..far).contains(&mds_osc), "mds_osc {mds_osc}");
     prop_assert!((0..far).contains(&osc), "osc {osc}");
     // A sum of probabilities below 8.5 grows by at most 1. max_p is raised up to 0.5, by 0.01.
-    for (name, most) in [("p", 1.0), ("accu", 9.5), ("burst_s", 0.15), ("max_p", 0.51)] {
+    for (name, most) in [("p", 1.0), ("accu", 9.5), ("burst_s", 0.15), ("max_p", 0.51), ("p_drop", 1.0)] {
         let value = bench.probed(name).unwrap_or(0.0);
         prop_assert!((0.0..=most).contains(&value), "{name} {value}");
     }

@@ -160,9 +160,11 @@ impl Count<'_> {
             cc_numbers = cc_numbers.max(numbers);
             cc += ticks * f64::from(group.count) + if changes { traffic.replies } else { 0.0 };
         }
-        let (mut aqm, mut aqm_numbers) = (0.0, 0);
+        let (mut aqm, mut aqm_numbers, mut fair) = (0.0, 0, false);
         for (link, packets) in self.queues() {
-            let (bands, numbers) = match bands(link) {
+            let known = bands(link);
+            fair |= known.is_none();
+            let (bands, numbers) = match known {
                 Some(Bands { count, numbers }) => (count, numbers),
                 None => (self.passing(link).min(packets.arrived), NUMBERS_OF_A_BAND),
             };
@@ -173,9 +175,11 @@ impl Count<'_> {
         }
         let (certainty, keys) =
             if changes { (Certainty::Expectation, NO_CHANGES) } else { (Certainty::Bound, LONGER_INTERVAL) };
+        // The bands of a fair queue follow from the packets that are expected to arrive.
+        let of_bands = if fair { Certainty::Expectation } else { certainty };
         vec![
             table("cc", cc, sizes::state_row(cc_numbers), certainty, keys),
-            table("aqm", aqm, sizes::state_row(aqm_numbers), certainty, keys),
+            table("aqm", aqm, sizes::state_row(aqm_numbers), of_bands, keys),
         ]
     }
 

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use windtunnel_algorithm::Params;
 use windtunnel_qdisc::{
-    AqmParams, BrickWallParams, BuildAqm, CodelParams, DelticMdsParams, DelticParams, Deltim2Params,
-    DeltimParams, FifoParams, FqCodelParams, FqParams, PieParams, PrioParams, QueueParams, RampParams,
-    RedParams, TbfParams,
+    AqmParams, BrickWallParams, BuildAqm, CakeParams, CobaltParams, CodelParams, DelticMdsParams,
+    DelticParams, Deltim2Params, DeltimParams, FifoParams, FqCodelParams, FqParams, PieParams, PrioParams,
+    QueueParams, RampParams, RedParams, TbfParams,
 };
 
 use super::family::Entry;
@@ -47,10 +47,12 @@ impl Registry {
         self.register_aqm::<BrickWallParams>()?;
         self.register_aqm::<RampParams>()?;
         self.register_aqm::<CodelParams>()?;
+        self.register_aqm::<CobaltParams>()?;
         self.register_aqm::<PieParams>()?;
         self.register_aqm::<RedParams>()?;
         self.register_queue::<FqCodelParams>()?;
         self.register_queue::<FqParams>()?;
+        self.register_queue::<CakeParams>()?;
         self.register_queue::<PrioParams>()?;
         self.register_queue::<TbfParams>()?;
         self.register_aqm::<DelticParams>()?;

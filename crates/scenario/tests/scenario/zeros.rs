@@ -18,6 +18,8 @@ const MEANINGFUL: &[&str] = &[
     "bottleneck.queue(ramp).min",
     "bottleneck.queue(codel).ce_threshold",
     "bottleneck.queue(codel).mtu",
+    "bottleneck.queue(cobalt).sce",
+    "bottleneck.queue(cobalt).mtu_time",
     "bottleneck.queue(pie).max_burst",
     "bottleneck.queue(red).delay_target",
     "bottleneck.queue(fq_codel).perturb",

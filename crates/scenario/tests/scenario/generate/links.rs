@@ -133,6 +133,7 @@ impl Draft {
             "deltim",
             "deltim2",
             "codel",
+            "cobalt",
             "fq_codel",
             "fq",
         ];
@@ -166,6 +167,7 @@ impl Draft {
         }
         match kind {
             "codel" | "fq_codel" => self.codel(kind == "fq_codel"),
+            "cobalt" => self.cobalt(),
             "fq" => self.fq(),
             "fifo" => self.some_switch("headdrop"),
             "brickwall" => {
@@ -254,7 +256,7 @@ impl Draft {
                 self.some_time("perturb", 1_000_000, 10_000_000_000);
             }
             if self.one_in(3) {
-                self.one_of("aqm", &["pie", "codel", "red", "deltim", "brickwall"]);
+                self.one_of("aqm", &["pie", "codel", "cobalt", "red", "deltim", "brickwall"]);
                 return;
             }
         } else {
@@ -266,6 +268,17 @@ impl Draft {
         self.some_switch("ecn");
         if self.one_in(2) {
             self.some_time("ce_threshold", 1, 100_000_000);
+        }
+    }
+
+    fn cobalt(&mut self) {
+        let variant = self.random.pick(&["standalone", "cake"]);
+        self.key("variant", variant);
+        self.some_time("target", 1, 100_000_000);
+        self.some_time("rtt", 100_000_001, 1_000_000_000);
+        self.some_time("mtu_time", 1, 100_000_000);
+        if variant == "standalone" {
+            self.some_number("sce", 0, 100);
         }
     }
 
