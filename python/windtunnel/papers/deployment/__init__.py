@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 from windtunnel.papers.cells import Cell
-from windtunnel.papers.deployment import experiments
+from windtunnel.papers.deployment.checklists import checklist_group
 from windtunnel.papers.deployment.data_files import text, toml
+from windtunnel.papers.deployment.experiments import Experiment, read
+from windtunnel.papers.deployment.figures import figure_of
 from windtunnel.papers.suite import Group, Suite
 
 #: The files of experiments, in the order of the report.
-TOPICS = ("fall-back", "feedback", "open-questions", "collisions")
+TOPICS = ("fall-back", "feedback", "collisions", "l4s", "sparse", "misuse", "open-questions", "scalability")
 
 
 def suite(*, quick: bool) -> Suite:
     """The whole suite, or its quick part: the experiments that are marked so, with fewer seeds."""
     cells: dict[str, Cell] = {}
-    groups: list[Group] = []
     aliases: dict[str, list[str]] = {}
+    found: list[Experiment] = []
     for topic in TOPICS:
-        found = [_group(e) for e in experiments.read(toml(f"experiments/{topic}.toml"), cells, quick=quick)]
-        aliases[topic] = [group.id for group in found]
-        groups += found
+        mine = read(toml(f"experiments/{topic}.toml"), cells, quick=quick)
+        aliases[topic] = [experiment.id for experiment in mine]
+        found += mine
+    lists = [checklist_group(data, found, quick=quick) for data in toml("checklists.toml")["list"]]
+    aliases["checklists"] = [group.id for group in lists]
+    groups = [*lists, *map(_group, found)]
     title = "Multiplicative Decrease Scaling beyond one box"
     return Suite("mds-deployment", title, cells, groups, text("notes.md"), aliases)
 
 
-def _group(experiment: experiments.Experiment) -> Group:
-    return Group(
-        experiment.id,
-        f"{experiment.id}: {experiment.place}",
-        experiment.claim,
-        experiment.cells,
-        experiment.rows,
-    )
+def _group(experiment: Experiment) -> Group:
+    title = f"{experiment.id}: {experiment.place}"
+    group = Group(experiment.id, title, experiment.claim, experiment.cells, experiment.rows)
+    if experiment.figure is not None:
+        group.png = figure_of(experiment, experiment.figure)
+    return group

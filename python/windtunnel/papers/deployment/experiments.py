@@ -83,6 +83,7 @@ class Experiment:
     claim: str
     place: str
     checks: tuple[Check, ...]
+    figure: Mapping[str, Any] | None = None
 
     @property
     def cells(self) -> list[str]:
@@ -106,7 +107,7 @@ def _experiment(
 ) -> Experiment:
     listed = [c for c in expanded(data["check"]) if c.get("quick", True) or not quick]
     checks = tuple(_check(data["id"], c, arms, cells, quick=quick) for c in listed)
-    return Experiment(data["id"], data["claim"], data["place"], checks)
+    return Experiment(data["id"], data["claim"], data["place"], checks, data.get("figure"))
 
 
 def _check(
