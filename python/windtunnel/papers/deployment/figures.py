@@ -109,8 +109,8 @@ def _panel(axes: Axes, spec: PanelSpec, lines: Mapping[str, Sequence[Point]]) ->
         axes.errorbar(x, mean, error, color=look.colour, marker=look.marker, ms=4.5, lw=1.2, ls=style, elinewidth=1.1,
                       capsize=2.5, label=label)  # fmt: skip
     if spec.curve:
-        x = np.linspace(*axes.get_xlim(), 200)
-        axes.plot(x, [calculate(spec.curve, {"x": v}) for v in x], color=INK, lw=0.9, label=spec.curve_label)
+        places = np.linspace(*axes.get_xlim(), 200).tolist()
+        axes.plot(places, [calculate(spec.curve, {"x": place}) for place in places], color=INK, lw=0.9, label=spec.curve_label)
     for limit in spec.limits:
         axes.axhline(limit, color=SOFT, lw=0.9, ls=(0, (4, 2)), zorder=1)
     axes.set(title=spec.title, xlabel=spec.xlabel, ylabel=spec.ylabel)
@@ -121,8 +121,8 @@ def _panel(axes: Axes, spec: PanelSpec, lines: Mapping[str, Sequence[Point]]) ->
     else:
         axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
     if not spec.measured_x:
-        places = range(len(spec.x)) if named else [float(x) for x in spec.x]
-        axes.set_xticks(list(places), [str(x) for x in spec.x])
+        ticks = [float(place) if isinstance(x, str) else float(x) for place, x in enumerate(spec.x)]
+        axes.set_xticks(ticks, [str(x) for x in spec.x])
         axes.minorticks_off()
     if named:
         axes.set_xlim(-0.6, len(spec.x) - 0.4)
