@@ -16,6 +16,7 @@ mod aqm;
 mod band;
 mod check;
 mod discipline;
+mod dualpi2;
 pub mod ecn;
 mod fifo;
 mod flows;
@@ -29,11 +30,12 @@ pub use accounts::{Accounts, DropReason, Dropped, Incident, QueueCx, QueueStats}
 pub use aqm::{
     Aqm, BrickWall, BrickWallParams, Codel, CodelParams, CodelVariant, Deltic, DelticMds, DelticMdsParams,
     DelticParams, Deltim, Deltim2, Deltim2Params, DeltimParams, DsSelector, LinkedOscillators,
-    LinkedVerdicts, NoAqm, PacketView, Pie, PieBurstMode, PieParams, PieRandom, PieVariant, QueueView, Ramp,
-    RampParams, Red, RedIdle, RedParams, RedRandom, Signal, Verdict,
+    LinkedVerdicts, NoAqm, PacketView, Pi2, Pi2Params, Pi2Random, Pi2Variant, Pie, PieBurstMode, PieParams,
+    PieRandom, PieVariant, QueueView, Ramp, RampParams, Red, RedIdle, RedParams, RedRandom, Signal, Verdict,
 };
 pub use band::Band;
 pub use discipline::{Backlog, QueueDiscipline};
+pub use dualpi2::{DualPi2, DualPi2Params, DualPi2Scheduler, DualPi2Variant, StepThresh};
 pub use fifo::{Fifo, FifoParams};
 pub use flows::FlowHash;
 pub use fq::{Fq, FqParams};

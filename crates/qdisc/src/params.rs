@@ -12,7 +12,7 @@ use windtunnel_units::{Duration, OutOfRange, Time};
 
 use crate::aqm::Aqm;
 use crate::discipline::QueueDiscipline;
-use crate::ecn::EcnPolicy;
+use crate::ecn::{EcnMode, EcnPolicy};
 use crate::fifo::Fifo;
 use crate::limit::Limit;
 
@@ -76,6 +76,9 @@ pub trait BuildAqm: Params {
     /// The default limit of a queue that has this AQM alone.
     const LIMIT: Limit = Limit::Unlimited;
 
+    /// How a queue that has this AQM alone reads the ECN field by default.
+    const ECN_MODE: EcnMode = EcnMode::Mds;
+
     /// The AQM at its start. The parameters have been checked.
     fn aqm(&self, init: &AqmInit) -> Self::Aqm;
 }
@@ -97,6 +100,19 @@ pub trait QueueParams: AnyParams {
     /// The default limit of a queue.
     fn default_limit(&self) -> Limit {
         Limit::Unlimited
+    }
+
+    /// How a queue reads the ECN field by default.
+    fn default_ecn_mode(&self) -> EcnMode {
+        EcnMode::default()
+    }
+
+    /// Whether the discipline means anything where the ECN field is read like this.
+    ///
+    /// # Errors
+    /// Why it does not, under the key `ecn_mode`.
+    fn check_ecn_mode(&self, _mode: EcnMode) -> Result<(), OutOfRange> {
+        Ok(())
     }
 
     /// The keys under which the discipline takes AQMs. The AQMs given there reach [`QueueParams::build`] in the same
@@ -130,6 +146,10 @@ pub struct AqmSlot {
 impl<P: BuildAqm> QueueParams for P {
     fn default_limit(&self) -> Limit {
         P::LIMIT
+    }
+
+    fn default_ecn_mode(&self) -> EcnMode {
+        P::ECN_MODE
     }
 
     fn build(&self, _aqms: &[Option<Arc<dyn AqmParams>>], init: &QueueInit) -> Box<dyn QueueDiscipline> {
@@ -191,12 +211,18 @@ impl QueueSpec {
         self.params.check_aqms(&self.aqms)
     }
 
+    /// What the discipline is told when it is built with this limit and seed, and with its own defaults.
+    pub fn init(&self, limit: Limit, seed: u64) -> QueueInit {
+        let ecn = EcnPolicy { mode: self.params.default_ecn_mode(), ..EcnPolicy::default() };
+        QueueInit { ecn, ..QueueInit::new(limit, seed) }
+    }
+
     /// An empty queue.
     ///
     /// # Panics
-    /// If [`QueueSpec::check`] finds fault.
+    /// If [`QueueSpec::check`] finds fault, or [`QueueParams::check_ecn_mode`].
     pub fn build(&self, init: &QueueInit) -> Box<dyn QueueDiscipline> {
-        if let Err(error) = self.check() {
+        if let Err(error) = self.check().and_then(|()| self.params.check_ecn_mode(init.ecn.mode)) {
             panic!("{error}");
         }
         self.params.build(&self.aqms, init)

@@ -154,7 +154,8 @@ fn queue(at: &Cursor<'_>, bdp: Option<Bytes>, registry: &Registry) -> Result<Que
     let spec = QueueSpec { aqms: slots.collect::<Result<_, Fault>>()?, params: config };
     spec.check().map_err(|error| at.out_of_range(error))?;
     let mode_at = at.get("ecn_mode");
-    let ecn_mode = if mode_at.is_given() { mode_at.read()? } else { EcnMode::default() };
+    let ecn_mode: EcnMode = if mode_at.is_given() { mode_at.read()? } else { spec.params.default_ecn_mode() };
+    spec.params.check_ecn_mode(ecn_mode).map_err(|error| at.out_of_range(error))?;
     let limit_at = at.get("limit");
     let limit = if limit_at.is_given() { limit(&limit_at, bdp)? } else { spec.params.default_limit() };
     let age_at = at.get("age");

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use windtunnel_algorithm::Params;
 use windtunnel_qdisc::{
     AqmParams, BrickWallParams, BuildAqm, CodelParams, DelticMdsParams, DelticParams, Deltim2Params,
-    DeltimParams, FifoParams, FqCodelParams, FqParams, PieParams, QueueParams, RampParams, RedParams,
+    DeltimParams, DualPi2Params, FifoParams, FqCodelParams, FqParams, Pi2Params, PieParams, QueueParams,
+    RampParams, RedParams,
 };
 
 use super::family::Entry;
@@ -45,6 +46,8 @@ impl Registry {
         self.register_aqm::<CodelParams>()?;
         self.register_aqm::<PieParams>()?;
         self.register_aqm::<RedParams>()?;
+        self.register_aqm::<Pi2Params>()?;
+        self.register_queue::<DualPi2Params>()?;
         self.register_queue::<FqCodelParams>()?;
         self.register_queue::<FqParams>()?;
         self.register_aqm::<DelticParams>()?;
