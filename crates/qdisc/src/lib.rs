@@ -19,6 +19,7 @@ mod cake;
 mod check;
 mod classful;
 mod discipline;
+mod dualpi2;
 pub mod ecn;
 mod fifo;
 mod flows;
@@ -35,13 +36,15 @@ pub use accounts::{Accounts, DropReason, Dropped, Incident, QueueCx, QueueStats}
 pub use aqm::{
     Aqm, BrickWall, BrickWallParams, Cobalt, CobaltParams, CobaltVariant, Codel, CodelParams, CodelVariant,
     Deltic, DelticMds, DelticMdsParams, DelticParams, Deltim, Deltim2, Deltim2Params, DeltimParams,
-    DsSelector, LinkedOscillators, LinkedVerdicts, NoAqm, PacketView, Pie, PieBurstMode, PieParams,
-    PieRandom, PieVariant, QueueView, Ramp, RampParams, Red, RedIdle, RedParams, RedRandom, Signal, Verdict,
+    DsSelector, LinkedOscillators, LinkedVerdicts, NoAqm, PacketView, Pi2, Pi2Params, Pi2Random, Pi2Variant,
+    Pie, PieBurstMode, PieParams, PieRandom, PieVariant, QueueView, Ramp, RampParams, Red, RedIdle,
+    RedParams, RedRandom, Signal, Verdict,
 };
 pub use band::Band;
 pub use cake::{AckFilter, Cake, CakeParams, Cells, Diffserv, FlowMode};
 pub use classful::{EcnField, Filter, Prio, PrioParams};
 pub use discipline::{Backlog, QueueDiscipline};
+pub use dualpi2::{DualPi2, DualPi2Params, DualPi2Scheduler, DualPi2Variant, StepThresh};
 pub use fifo::{Fifo, FifoParams};
 pub use flows::FlowHash;
 pub use fq::{Fq, FqParams};

@@ -3,9 +3,10 @@
 use windtunnel_qdisc::ecn::Outcome;
 use windtunnel_qdisc::{
     Accounts, AckFilter, Backlog, BrickWallParams, CakeParams, CobaltParams, CobaltVariant, CodelParams,
-    CodelVariant, DelticMdsParams, DelticParams, Deltim2Params, DeltimParams, Diffserv, Dropped, FifoParams,
-    Filter, FlowHash, FlowMode, FqCodelParams, FqParams, Incident, Limit, PieParams, PrioParams, QueueCx,
-    QueueDiscipline, QueueInit, QueueSpec, QueueStats, RampParams, RedIdle, RedParams, TbfParams,
+    CodelVariant, DelticMdsParams, DelticParams, Deltim2Params, DeltimParams, Diffserv, Dropped,
+    DualPi2Params, DualPi2Scheduler, DualPi2Variant, FifoParams, Filter, FlowHash, FlowMode, FqCodelParams,
+    FqParams, Incident, Limit, Pi2Params, Pi2Variant, PieParams, PrioParams, QueueCx, QueueDiscipline,
+    QueueInit, QueueSpec, QueueStats, RampParams, RedIdle, RedParams, TbfParams,
 };
 use windtunnel_units::{Bytes, Duration, Rate, Seq, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId, Packet};
@@ -119,6 +120,34 @@ pub(crate) fn all_queues() -> Vec<QueueSpec> {
         QueueSpec::new(RedParams::default()),
         QueueSpec::new(RedParams { ecn: true, gentle: true, idle: RedIdle::Linux, ..RedParams::default() }),
         QueueSpec::new(RedParams { ecn: true, adaptive_auto: true, ..RedParams::default() }),
+        QueueSpec::new(Pi2Params::default()),
+        QueueSpec::new(Pi2Params { variant: Pi2Variant::Paper, ..Pi2Params::default() }),
+        QueueSpec::new(FqCodelParams::default()).with("aqm", Pi2Params::default()),
+        QueueSpec::new(DualPi2Params::default()),
+        QueueSpec::new(DualPi2Params {
+            min_qlen_step: 2,
+            overflow: true,
+            drop_enqueue: true,
+            any_ect: true,
+            memlimit: Some(Bytes::new(40_000)),
+            ..DualPi2Params::default()
+        }),
+        QueueSpec::new(DualPi2Params {
+            variant: DualPi2Variant::Rfc,
+            scheduler: Some(DualPi2Scheduler::TimeShiftedFifo),
+            mds: true,
+            ..DualPi2Params::default()
+        }),
+        QueueSpec::new(DualPi2Params {
+            variant: DualPi2Variant::Rfc,
+            scheduler: Some(DualPi2Scheduler::StrictPriority),
+            ..DualPi2Params::default()
+        })
+        .with("classic", PieParams { ecn: true, ..PieParams::default() })
+        .with("low_latency", CodelParams { ecn: true, ..CodelParams::default() }),
+        QueueSpec::new(DualPi2Params { mds: true, ..DualPi2Params::default() })
+            .with("classic", DeltimParams::default())
+            .with("low_latency", Pi2Params::default()),
     ]
 }
 
@@ -158,7 +187,7 @@ impl Bench {
 
     /// A queue that is created at the start.
     pub(crate) fn with_seed(config: &QueueSpec, limit: Limit, seed: u64) -> Bench {
-        Bench::of(config.build(&QueueInit { age: Duration::ZERO, ..QueueInit::new(limit, seed) }))
+        Bench::of(config.build(&QueueInit { age: Duration::ZERO, ..config.init(limit, seed) }))
     }
 
     pub(crate) fn of(queue: Box<dyn QueueDiscipline>) -> Bench {

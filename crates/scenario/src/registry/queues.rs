@@ -5,8 +5,8 @@ use std::sync::Arc;
 use windtunnel_algorithm::Params;
 use windtunnel_qdisc::{
     AqmParams, BrickWallParams, BuildAqm, CakeParams, CobaltParams, CodelParams, DelticMdsParams,
-    DelticParams, Deltim2Params, DeltimParams, FifoParams, FqCodelParams, FqParams, PieParams, PrioParams,
-    QueueParams, RampParams, RedParams, TbfParams,
+    DelticParams, Deltim2Params, DeltimParams, DualPi2Params, FifoParams, FqCodelParams, FqParams, Pi2Params,
+    PieParams, PrioParams, QueueParams, RampParams, RedParams, TbfParams,
 };
 
 use super::family::Entry;
@@ -50,6 +50,8 @@ impl Registry {
         self.register_aqm::<CobaltParams>()?;
         self.register_aqm::<PieParams>()?;
         self.register_aqm::<RedParams>()?;
+        self.register_aqm::<Pi2Params>()?;
+        self.register_queue::<DualPi2Params>()?;
         self.register_queue::<FqCodelParams>()?;
         self.register_queue::<FqParams>()?;
         self.register_queue::<CakeParams>()?;

@@ -128,6 +128,8 @@ impl Draft {
             "ramp",
             "pie",
             "red",
+            "pi2",
+            "dualpi2",
             "deltic",
             "deltic-mds",
             "deltim",
@@ -138,7 +140,12 @@ impl Draft {
             "fq",
         ];
         let nests = depth < 3 && self.one_in(4);
-        let kind = if nests { self.random.pick(&classful) } else { self.random.pick(&kinds) };
+        let kind = match if nests { self.random.pick(&classful) } else { self.random.pick(&kinds) } {
+            // Packets that a queue before it has marked overtake others of their flow, which loss-free endpoints do not
+            // expect.
+            "dualpi2" if self.ideal => "pi2",
+            kind => kind,
+        };
         self.key("kind", kind);
         match self.random.below(6) {
             0 => self.key("limit", "1 packet"),
@@ -153,8 +160,11 @@ impl Draft {
             }
             _ => {}
         }
-        if self.one_in(3) {
-            self.one_of("ecn_mode", &["none", "rfc3168", "sce", "mds"]);
+        if kind == "dualpi2" {
+            // What a queue around it reads may be nothing that it can.
+            self.key("ecn_mode", "l4s");
+        } else if self.one_in(3) {
+            self.one_of("ecn_mode", &["none", "rfc3168", "sce", "mds", "l4s"]);
         }
         if depth == 0 && self.one_in(5) {
             self.some_time("age", 1, 100_000_000_000);
@@ -169,6 +179,8 @@ impl Draft {
             "codel" | "fq_codel" => self.codel(kind == "fq_codel"),
             "cobalt" => self.cobalt(),
             "fq" => self.fq(),
+            "pi2" => self.pi2(),
+            "dualpi2" => self.dualpi2(),
             "fifo" => self.some_switch("headdrop"),
             "brickwall" => {
                 for key in ["sce_threshold", "ce_threshold", "drop_threshold"] {
@@ -293,6 +305,53 @@ impl Draft {
         }
         if self.one_in(3) {
             self.one_of("aqm", &["pie", "codel", "red", "deltim", "brickwall"]);
+        }
+    }
+
+    fn pi2(&mut self) {
+        self.one_of("variant", &["rfc", "paper"]);
+        self.one_of("random", &["coin", "recur"]);
+        self.some_switch("drop_enqueue");
+        self.some_time("target", 1, 1_000_000_000);
+        self.some_time("tupdate", 100_000, 1_000_000_000);
+        self.some_number("coupling_factor", 1, 255);
+        self.some_number("tau", 1, 200);
+    }
+
+    fn dualpi2(&mut self) {
+        let linux = self.one_in(2);
+        self.key("variant", if linux { "linux" } else { "rfc" });
+        self.one_of("random", &["coin", "recur"]);
+        self.one_of("scheduler", &["wrr-credit", "wrr", "time-shifted-fifo", "strict-priority"]);
+        for switch in ["overflow", "any_ect", "mds"] {
+            self.some_switch(switch);
+        }
+        self.some_size("memlimit", 2_000, 1_000_000);
+        self.some_number("coupling_factor", 1, 255);
+        self.some_probability("classic_protection");
+        if self.one_in(2) {
+            self.some_time("max_rtt", 1_000_000, 1_000_000_000);
+        } else {
+            self.some_time("tupdate", 100_000, 1_000_000_000);
+        }
+        if linux {
+            self.some_switch("drop_enqueue");
+        }
+        match self.random.below(3) {
+            0 => self.one_of("low_latency", &["pi2", "codel", "red", "deltim", "brickwall"]),
+            1 if linux => {
+                self.some_time("step_thresh", 1, 100_000_000);
+                self.some_number("min_qlen_step", 1, 100);
+            }
+            1 => {
+                self.some_time("minth", 1, 100_000_000);
+                self.some_time("range", 1, 100_000_000);
+                self.some_number("th_len", 1, 100);
+            }
+            _ => {}
+        }
+        if self.one_in(3) {
+            self.one_of("classic", &["pie", "codel", "red", "deltim", "brickwall"]);
         }
     }
 
