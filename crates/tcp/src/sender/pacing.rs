@@ -20,6 +20,8 @@ pub(crate) struct Pacer {
     on: bool,
     ss_ratio: f64,
     ca_ratio: f64,
+    /// What the application allows at most.
+    most: Option<Rate>,
     /// Zero while there is no round-trip sample: no pacing.
     rate: Rate,
     next_send: Time,
@@ -43,7 +45,8 @@ impl Pacer {
             on,
             ss_ratio: params.pacing_ss_ratio,
             ca_ratio: params.pacing_ca_ratio,
-            rate: Rate::ZERO,
+            most: params.max_pacing_rate,
+            rate: params.max_pacing_rate.unwrap_or(Rate::ZERO),
             next_send: Time::ZERO,
             unpaced: UNPACED,
         }
@@ -67,7 +70,7 @@ impl Pacer {
 
     /// Computes the rate from the values after an ACK.
     pub(crate) fn update(&mut self, pacing: Pacing, load: Load) -> Rate {
-        self.rate = match pacing {
+        let rate = match pacing {
             Pacing::Rate(rate) => rate,
             Pacing::Gain(_) if load.srtt.is_zero() => Rate::ZERO,
             Pacing::Gain(gain) => {
@@ -75,6 +78,11 @@ impl Pacer {
                 let bits = gain * ratio * load.window.as_f64() * 8.0 / load.srtt.as_secs_f64();
                 Rate::from_bits_per_sec(Bytes::from_f64(bits).get().max(1))
             }
+        };
+        self.rate = match self.most {
+            // A rate of zero is no rate.
+            Some(most) if rate == Rate::ZERO || rate > most => most,
+            _ => rate,
         };
         self.rate
     }
