@@ -15,15 +15,21 @@ mod accounts;
 mod aqm;
 mod band;
 mod check;
+mod choke;
+mod cnq;
 mod discipline;
+mod dualsparse;
 pub mod ecn;
 mod fifo;
 mod flows;
 mod fq;
 mod fq_codel;
 mod gate;
+mod lfq;
 mod limit;
 mod params;
+mod sfb;
+mod sparse;
 
 pub use accounts::{Accounts, DropReason, Dropped, Incident, QueueCx, QueueStats};
 pub use aqm::{
@@ -33,12 +39,17 @@ pub use aqm::{
     RampParams, Red, RedIdle, RedParams, RedRandom, Signal, Verdict,
 };
 pub use band::Band;
+pub use choke::{Choke, ChokeParams};
+pub use cnq::CnqParams;
 pub use discipline::{Backlog, QueueDiscipline};
+pub use dualsparse::{DualSparseParams, SparseClassifier};
 pub use fifo::{Fifo, FifoParams};
 pub use flows::FlowHash;
 pub use fq::{Fq, FqParams};
 pub use fq_codel::{FqCodel, FqCodelParams};
 pub use gate::{Arrival, Gate};
+pub use lfq::{AqmInstances, Lfq, LfqParams};
 pub use limit::{Limit, Room};
 pub use params::{AqmInit, AqmParams, AqmSlot, BuildAqm, QueueInit, QueueParams, QueueSpec};
+pub use sfb::{Sfb, SfbParams};
 pub use windtunnel_units::OutOfRange;

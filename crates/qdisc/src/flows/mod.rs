@@ -19,10 +19,10 @@ use crate::aqm::{Aqm, QueueView};
 use crate::discipline::Backlog;
 use crate::gate::{Arrival, Gate};
 use crate::params::{AqmInit, QueueInit};
-use pool::{Chain, Pool};
 
 pub use classifier::FlowHash;
-pub(crate) use classifier::{Buckets, Classifier};
+pub(crate) use classifier::{Buckets, Classifier, hash};
+pub(crate) use pool::{Chain, NONE, Pool};
 pub(crate) use rota::Rota;
 pub(crate) use turns::Turns;
 

@@ -7,11 +7,11 @@ use windtunnel_wire::Packet;
 use crate::discipline::Backlog;
 
 /// No place.
-const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// Places for packets. It grows as needed and never gives room back, so that a warm pool allocates nothing.
 #[derive(Debug)]
-pub(super) struct Pool {
+pub(crate) struct Pool {
     packets: Vec<Option<Packet>>,
     /// The place after each, in its chain or among those that are free.
     next: Vec<u32>,
@@ -39,6 +39,12 @@ impl Pool {
         place
     }
 
+    /// The packet at a place.
+    #[inline]
+    pub(crate) fn packet(&self, place: u32) -> Option<&Packet> {
+        self.packets.get(place as usize)?.as_ref()
+    }
+
     /// Gives up the packet at `place`, and the place after it.
     #[inline]
     fn take(&mut self, place: u32) -> (Option<Packet>, u32) {
@@ -50,7 +56,7 @@ impl Pool {
 
 /// The packets of one band, in order of arrival.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Chain {
+pub(crate) struct Chain {
     head: u32,
     tail: u32,
     packets: u32,
@@ -65,19 +71,19 @@ impl Default for Chain {
 
 impl Chain {
     #[inline]
-    pub(super) const fn backlog(&self) -> Backlog {
+    pub(crate) const fn backlog(&self) -> Backlog {
         Backlog { packets: self.packets as usize, bytes: self.bytes }
     }
 
     /// The packet that arrived first.
     #[inline]
-    pub(super) fn head<'p>(&self, pool: &'p Pool) -> Option<&'p Packet> {
-        pool.packets.get(self.head as usize)?.as_ref()
+    pub(crate) fn head<'p>(&self, pool: &'p Pool) -> Option<&'p Packet> {
+        pool.packet(self.head)
     }
 
     /// Asks for the memory of the first two packets.
     #[inline]
-    pub(super) fn prefetch(&self, pool: &Pool) {
+    pub(crate) fn prefetch(&self, pool: &Pool) {
         let Some(second) = pool.next.get(self.head as usize) else { return };
         for place in [self.head, *second] {
             if let Some(packet) = pool.packets.get(place as usize) {
@@ -87,7 +93,7 @@ impl Chain {
     }
 
     #[inline]
-    pub(super) fn push(&mut self, packet: Packet, pool: &mut Pool) {
+    pub(crate) fn push(&mut self, packet: Packet, pool: &mut Pool) {
         self.bytes += packet.size();
         self.packets += 1;
         let place = pool.put(packet);
@@ -100,7 +106,7 @@ impl Chain {
     }
 
     #[inline]
-    pub(super) fn pop(&mut self, pool: &mut Pool) -> Option<Packet> {
+    pub(crate) fn pop(&mut self, pool: &mut Pool) -> Option<Packet> {
         if self.head == NONE {
             return None;
         }
@@ -113,15 +119,35 @@ impl Chain {
     }
 
     /// Gives up the packet behind the first.
-    pub(super) fn pop_second(&mut self, pool: &mut Pool) -> Option<Packet> {
-        let second = *pool.next.get(self.head as usize)?;
-        if second == NONE {
+    pub(crate) fn pop_second(&mut self, pool: &mut Pool) -> Option<Packet> {
+        if self.head == NONE { None } else { self.take_after(self.head, pool) }
+    }
+
+    /// The place of the first packet, or [`NONE`].
+    #[inline]
+    pub(crate) const fn first(&self) -> u32 {
+        self.head
+    }
+
+    /// The place behind the place `before`, or the first one behind [`NONE`]; [`NONE`] behind the last.
+    #[inline]
+    pub(crate) fn place_after(&self, before: u32, pool: &Pool) -> u32 {
+        pool.next.get(before as usize).copied().unwrap_or(self.head)
+    }
+
+    /// Gives up the packet behind the place `before`, or the first one behind [`NONE`].
+    pub(crate) fn take_after(&mut self, before: u32, pool: &mut Pool) -> Option<Packet> {
+        if before == NONE {
+            return self.pop(pool);
+        }
+        let place = pool.next[before as usize];
+        if place == NONE {
             return None;
         }
-        let (packet, next) = pool.take(second);
-        pool.next[self.head as usize] = next;
+        let (packet, next) = pool.take(place);
+        pool.next[before as usize] = next;
         if next == NONE {
-            self.tail = self.head;
+            self.tail = before;
         }
         self.left(packet)
     }

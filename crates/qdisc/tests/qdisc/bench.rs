@@ -2,11 +2,12 @@
 
 use windtunnel_qdisc::ecn::Outcome;
 use windtunnel_qdisc::{
-    Accounts, Backlog, BrickWallParams, CodelParams, CodelVariant, DelticMdsParams, DelticParams,
-    Deltim2Params, DeltimParams, Dropped, FifoParams, FlowHash, FqCodelParams, FqParams, Incident, Limit,
-    PieParams, QueueCx, QueueDiscipline, QueueInit, QueueSpec, QueueStats, RampParams, RedIdle, RedParams,
+    Accounts, AqmInstances, Backlog, BrickWallParams, ChokeParams, CnqParams, CodelParams, CodelVariant,
+    DelticMdsParams, DelticParams, Deltim2Params, DeltimParams, Dropped, DualSparseParams, FifoParams,
+    FlowHash, FqCodelParams, FqParams, Incident, LfqParams, Limit, PieParams, QueueCx, QueueDiscipline,
+    QueueInit, QueueSpec, QueueStats, RampParams, RedIdle, RedParams, SfbParams, SparseClassifier,
 };
-use windtunnel_units::{Bytes, Duration, Rate, Seq, Time};
+use windtunnel_units::{Bytes, Duration, Probability, Rate, Seq, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId, Packet};
 
 /// A kind of packet, as it is sent.
@@ -90,6 +91,40 @@ pub(crate) fn all_queues() -> Vec<QueueSpec> {
         QueueSpec::new(RedParams::default()),
         QueueSpec::new(RedParams { ecn: true, gentle: true, idle: RedIdle::Linux, ..RedParams::default() }),
         QueueSpec::new(RedParams { ecn: true, adaptive_auto: true, ..RedParams::default() }),
+        QueueSpec::new(CnqParams::default()),
+        QueueSpec::new(CnqParams { hash: FlowHash::Jenkins, flows: 2 }).with("aqm", DeltimParams::default()),
+        QueueSpec::new(LfqParams::default()),
+        QueueSpec::new(LfqParams {
+            mtu: Bytes::new(300),
+            aqm_instances: AqmInstances::Flow,
+            ..LfqParams::default()
+        })
+        .with("aqm", PieParams { ecn: true, ..PieParams::default() }),
+        QueueSpec::new(DualSparseParams::default()),
+        QueueSpec::new(DualSparseParams {
+            classifier: SparseClassifier::Lfq,
+            ll_limit: Duration::from_millis(2),
+            ..DualSparseParams::default()
+        })
+        .with("aqm", CodelParams::default()),
+        QueueSpec::new(SfbParams::default()),
+        QueueSpec::new(SfbParams {
+            rehash: Duration::from_millis(20),
+            db: Duration::from_millis(10),
+            target: Some(3),
+            increment: Probability::clamped(0.2),
+            ..SfbParams::default()
+        })
+        .with("aqm", CodelParams { ecn: true, ..CodelParams::default() }),
+        QueueSpec::new(ChokeParams::default()),
+        QueueSpec::new(ChokeParams {
+            min: Some(1),
+            max: Some(4),
+            burst: Some(1),
+            ecn: true,
+            idle: RedIdle::Exact,
+            ..ChokeParams::default()
+        }),
     ]
 }
 

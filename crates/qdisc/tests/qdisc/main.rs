@@ -1,14 +1,18 @@
 //! Queues as callers use them: packets in, packets out, through [`windtunnel_qdisc::QueueDiscipline`].
 
 mod bench;
+mod choke;
+mod cnq_lfq;
 mod codel;
 mod config;
 mod deltic;
 mod deltim;
+mod dualsparse;
 mod ecn;
 mod fair;
 mod fifo;
 mod invariants;
+mod lfqsim;
 mod oscillators;
 mod overload;
 mod pie;
@@ -17,4 +21,5 @@ mod red;
 mod red_law;
 mod relationship;
 mod replay;
+mod sfb;
 mod threshold;

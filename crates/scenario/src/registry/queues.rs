@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use windtunnel_algorithm::Params;
 use windtunnel_qdisc::{
-    AqmParams, BrickWallParams, BuildAqm, CodelParams, DelticMdsParams, DelticParams, Deltim2Params,
-    DeltimParams, FifoParams, FqCodelParams, FqParams, PieParams, QueueParams, RampParams, RedParams,
+    AqmParams, BrickWallParams, BuildAqm, ChokeParams, CnqParams, CodelParams, DelticMdsParams, DelticParams,
+    Deltim2Params, DeltimParams, DualSparseParams, FifoParams, FqCodelParams, FqParams, LfqParams, PieParams,
+    QueueParams, RampParams, RedParams, SfbParams,
 };
 
 use super::family::Entry;
@@ -47,6 +48,11 @@ impl Registry {
         self.register_aqm::<RedParams>()?;
         self.register_queue::<FqCodelParams>()?;
         self.register_queue::<FqParams>()?;
+        self.register_queue::<CnqParams>()?;
+        self.register_queue::<LfqParams>()?;
+        self.register_queue::<DualSparseParams>()?;
+        self.register_queue::<SfbParams>()?;
+        self.register_queue::<ChokeParams>()?;
         self.register_aqm::<DelticParams>()?;
         self.register_aqm::<DelticMdsParams>()?;
         self.register_aqm::<DeltimParams>()?;
