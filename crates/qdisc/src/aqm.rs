@@ -46,6 +46,8 @@ pub use pie::Pie;
 pub use pie_params::{PieBurstMode, PieParams, PieRandom, PieVariant};
 pub use ramp::{Ramp, RampParams};
 pub use red::Red;
+pub(crate) use red_average::Decay;
+pub(crate) use red_params::weight;
 pub use red_params::{RedIdle, RedParams, RedRandom};
 
 use std::fmt::Debug;

@@ -2,13 +2,14 @@
 
 use windtunnel_qdisc::ecn::Outcome;
 use windtunnel_qdisc::{
-    Accounts, AckFilter, Backlog, BrickWallParams, CakeParams, CobaltParams, CobaltVariant, CodelParams,
-    CodelVariant, DelticMdsParams, DelticParams, Deltim2Params, DeltimParams, Diffserv, Dropped,
-    DualPi2Params, DualPi2Scheduler, DualPi2Variant, FifoParams, Filter, FlowHash, FlowMode, FqCodelParams,
-    FqParams, Incident, Limit, Pi2Params, Pi2Variant, PieParams, PrioParams, QueueCx, QueueDiscipline,
-    QueueInit, QueueSpec, QueueStats, RampParams, RedIdle, RedParams, TbfParams,
+    Accounts, AckFilter, AqmInstances, Backlog, BrickWallParams, CakeParams, ChokeParams, CnqParams,
+    CobaltParams, CobaltVariant, CodelParams, CodelVariant, DelticMdsParams, DelticParams, Deltim2Params,
+    DeltimParams, Diffserv, Dropped, DualPi2Params, DualPi2Scheduler, DualPi2Variant, DualSparseParams,
+    FifoParams, Filter, FlowHash, FlowMode, FqCodelParams, FqParams, Incident, LfqParams, Limit, Pi2Params,
+    Pi2Variant, PieParams, PrioParams, QueueCx, QueueDiscipline, QueueInit, QueueSpec, QueueStats,
+    RampParams, RedIdle, RedParams, SfbParams, SparseClassifier, TbfParams,
 };
-use windtunnel_units::{Bytes, Duration, Rate, Seq, Time};
+use windtunnel_units::{Bytes, Duration, Probability, Rate, Seq, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId, Packet};
 
 /// A kind of packet, as it is sent.
@@ -148,6 +149,40 @@ pub(crate) fn all_queues() -> Vec<QueueSpec> {
         QueueSpec::new(DualPi2Params { mds: true, ..DualPi2Params::default() })
             .with("classic", DeltimParams::default())
             .with("low_latency", Pi2Params::default()),
+        QueueSpec::new(CnqParams::default()),
+        QueueSpec::new(CnqParams { hash: FlowHash::Jenkins, flows: 2 }).with("aqm", DeltimParams::default()),
+        QueueSpec::new(LfqParams::default()),
+        QueueSpec::new(LfqParams {
+            mtu: Bytes::new(300),
+            aqm_instances: AqmInstances::Flow,
+            ..LfqParams::default()
+        })
+        .with("aqm", PieParams { ecn: true, ..PieParams::default() }),
+        QueueSpec::new(DualSparseParams::default()),
+        QueueSpec::new(DualSparseParams {
+            classifier: SparseClassifier::Lfq,
+            ll_limit: Duration::from_millis(2),
+            ..DualSparseParams::default()
+        })
+        .with("aqm", CodelParams::default()),
+        QueueSpec::new(SfbParams::default()),
+        QueueSpec::new(SfbParams {
+            rehash: Duration::from_millis(20),
+            db: Duration::from_millis(10),
+            target: Some(3),
+            increment: Probability::clamped(0.2),
+            ..SfbParams::default()
+        })
+        .with("aqm", CodelParams { ecn: true, ..CodelParams::default() }),
+        QueueSpec::new(ChokeParams::default()),
+        QueueSpec::new(ChokeParams {
+            min: Some(1),
+            max: Some(4),
+            burst: Some(1),
+            ecn: true,
+            idle: RedIdle::Exact,
+            ..ChokeParams::default()
+        }),
     ]
 }
 

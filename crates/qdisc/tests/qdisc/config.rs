@@ -55,9 +55,9 @@ fn pie_defaults() {
     );
     for config in all_queues() {
         let expected = match config.params.name() {
-            "pie" | "codel" => Limit::Packets(1_000),
+            "pie" | "codel" | "sfb" | "choke" => Limit::Packets(1_000),
             "red" => Limit::Bytes(Bytes::new(400_000)),
-            "fq_codel" => Limit::Packets(10_240),
+            "fq_codel" | "cnq" | "lfq" => Limit::Packets(10_240),
             "fq" | "pi2" => Limit::Packets(10_000),
             "dualpi2" => match config.params.to_map()["variant"].as_str() {
                 Some("linux") => Limit::Packets(10_000),

@@ -138,6 +138,11 @@ impl Draft {
             "cobalt",
             "fq_codel",
             "fq",
+            "cnq",
+            "lfq",
+            "dualsparse",
+            "sfb",
+            "choke",
         ];
         let nests = depth < 3 && self.one_in(4);
         let kind = match if nests { self.random.pick(&classful) } else { self.random.pick(&kinds) } {
@@ -181,6 +186,10 @@ impl Draft {
             "fq" => self.fq(),
             "pi2" => self.pi2(),
             "dualpi2" => self.dualpi2(),
+            "cnq" | "lfq" => self.lfq(kind == "lfq"),
+            "dualsparse" => self.dualsparse(),
+            "sfb" => self.sfb(),
+            "choke" => self.choke(),
             "fifo" => self.some_switch("headdrop"),
             "brickwall" => {
                 for key in ["sce_threshold", "ce_threshold", "drop_threshold"] {
@@ -353,6 +362,51 @@ impl Draft {
         if self.one_in(3) {
             self.one_of("classic", &["pie", "codel", "red", "deltim", "brickwall"]);
         }
+    }
+
+    fn lfq(&mut self, fair: bool) {
+        self.one_of("hash", &["perfect", "jenkins"]);
+        let flows = self.random.log(1, 65_536);
+        self.bare("flows", flows);
+        if fair {
+            self.some_size("mtu", 256, 10_000);
+            self.one_of("aqm_instances", &["flow", "one"]);
+        }
+        if self.one_in(2) {
+            self.one_of("aqm", &["pie", "codel", "red", "deltim", "brickwall"]);
+        }
+    }
+
+    fn dualsparse(&mut self) {
+        // A flow may change queues with the other classifiers, and its packets overtake each other, which loss-free
+        // endpoints do not expect.
+        let classifiers = if self.ideal { &["cnq", "lfq"][..] } else { &["cnq", "lfq", "rate", "dscp"] };
+        self.one_of("classifier", classifiers);
+        self.some_probability("ll_share");
+        self.some_time("ll_depth", 1, 1_000_000_000);
+        self.some_time("ll_limit", 1, 1_000_000_000);
+        if self.one_in(2) {
+            self.one_of("aqm", &["pie", "codel", "red", "deltim", "brickwall"]);
+        }
+    }
+
+    fn sfb(&mut self) {
+        self.some_time("rehash", 1_000_000, 10_000_000_000);
+        self.bare("db", "\"0.5 ms\"");
+        self.some_number("target", 1, 1000);
+        for key in ["penalty_rate", "penalty_burst"] {
+            self.some_number(key, 1, 1000);
+        }
+        if self.one_in(3) {
+            self.one_of("aqm", &["pie", "codel", "red", "deltim", "brickwall"]);
+        }
+    }
+
+    fn choke(&mut self) {
+        self.some_number("min", 2, 100);
+        self.some_probability("probability");
+        self.some_switch("ecn");
+        self.one_of("idle", &["exact", "linux"]);
     }
 
     fn elements(&mut self, table: &str) {
