@@ -151,6 +151,23 @@ mod tests {
         assert_eq!(pacer.update(Pacing::Gain(1.0), load), Rate::from_bits_per_sec(8 * 2_920_000));
     }
 
+    /// `SO_MAX_PACING_RATE` bounds the rate, also before there is a round-trip sample and where the controller names none; a rate
+    /// below it stays.
+    #[test]
+    fn a_cap() {
+        let cap = Rate::from_mbps(10);
+        let mut pacer = Pacer::new(true, &TcpParams { max_pacing_rate: Some(cap), ..TcpParams::default() });
+        assert_eq!(pacer.rate(), Some(cap));
+        let load = |window| Load {
+            window: MSS * window,
+            srtt: Duration::from_millis(100),
+            far_below_ssthresh: false,
+        };
+        assert_eq!(pacer.update(Pacing::Gain(1.0), load(100)), cap);
+        assert_eq!(pacer.update(Pacing::Gain(1.0), load(10)), Rate::from_bits_per_sec(8 * 175_200));
+        assert_eq!(pacer.update(Pacing::Rate(Rate::ZERO), load(10)), cap);
+    }
+
     /// Ten segments leave at once; then one every 1460 / 1.752 MB/s = 833.333 us. After a departure that is late by
     /// less than half an interval, the next one is on time.
     #[test]

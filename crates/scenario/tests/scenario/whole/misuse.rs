@@ -126,7 +126,7 @@ fn dctcp_over_a_step() {
              [[flow]]\ncc = \"dctcp\"\necn = \"{feedback}\"\nrtt = \"20 ms\"\n[[window]]\nname = \"steady\"\nfrom = \"10 s\"\nto = \"20 s\"\n"
         );
         let result = run(&text, &[]);
-        assert_near(feedback, result.windows[0].flows[0].goodput_mbps, 38.256, 0.002);
+        assert_near(feedback, result.summary.windows[0].flows[0].goodput_mbps, 38.256, 0.002);
         assert!(flow(&result).ce_marks > 1000 && flow(&result).retransmits == Some(0));
     }
 }
