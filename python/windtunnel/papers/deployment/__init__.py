@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from windtunnel.papers.cells import Cell
+from windtunnel.papers.deployment import sparse
 from windtunnel.papers.deployment.checklists import checklist_group
 from windtunnel.papers.deployment.data_files import text, toml
 from windtunnel.papers.deployment.experiments import Experiment, read
@@ -25,6 +26,9 @@ def suite(*, quick: bool) -> Suite:
     lists = [checklist_group(data, found, quick=quick) for data in toml("checklists.toml")["list"]]
     aliases["checklists"] = [group.id for group in lists]
     groups = [*lists, *map(_group, found)]
+    for group in groups:
+        if group.id == sparse.EXPERIMENT:
+            sparse.add_figure(group, cells)
     title = "Multiplicative Decrease Scaling beyond one box"
     return Suite("mds-deployment", title, cells, groups, text("notes.md"), aliases)
 

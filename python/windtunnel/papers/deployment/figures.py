@@ -110,7 +110,9 @@ def _panel(axes: Axes, spec: PanelSpec, lines: Mapping[str, Sequence[Point]]) ->
                       capsize=2.5, label=label)  # fmt: skip
     if spec.curve:
         places = np.linspace(*axes.get_xlim(), 200).tolist()
-        axes.plot(places, [calculate(spec.curve, {"x": place}) for place in places], color=INK, lw=0.9, label=spec.curve_label)
+        axes.plot(
+            places, [calculate(spec.curve, {"x": place}) for place in places], color=INK, lw=0.9, label=spec.curve_label
+        )
     for limit in spec.limits:
         axes.axhline(limit, color=SOFT, lw=0.9, ls=(0, (4, 2)), zorder=1)
     axes.set(title=spec.title, xlabel=spec.xlabel, ylabel=spec.ylabel)
