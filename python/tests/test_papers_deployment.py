@@ -1,4 +1,4 @@
-"""The suite of deployment: seeds, repeated tables, order of arrival, lists, and the data; a small suite from end to end."""
+"""The suite of deployment: seeds, repeated tables, order of arrival, lists, the data; an experiment from end to end."""
 
 import math
 from functools import cache
@@ -31,7 +31,7 @@ def whole() -> Suite:
     return deployment.suite(quick=False)
 
 
-# --- Seeds and repeated tables -----------------------------------------------------------------------------------------
+# --- Seeds and repeated tables --------------------------------------------------------------------------------------
 
 
 def test_seeds_fill_one_round_trip() -> None:
@@ -79,7 +79,7 @@ def test_expectations(data: dict[str, Any], limits: Limits, text: str) -> None:
         Expected.of({"near": 1})
 
 
-# --- Captured packets --------------------------------------------------------------------------------------------------
+# --- Captured packets -----------------------------------------------------------------------------------------------
 
 
 def naive_extents(ids: list[int]) -> list[int]:
@@ -106,7 +106,7 @@ def captured(rows: list[dict[str, int]]) -> View:
 
 
 def test_acks_and_marks_of_captured_packets() -> None:
-    """Four segments of 100 bytes, the second and third marked, two ACKs, of which the last has ESCE; SYNs do not count."""
+    """Four segments of 100 bytes, the second and third marked, three ACKs, the last with ESCE; SYNs do not count."""
     syn = {"tap": 3, "flags": 0x002}
     data = [
         {"tap": 3, "t_ns": 10**9 + i, "id": i, "payload": 100, "ecn": 1 if i in (1, 2) else 2, "flags": 16}
@@ -149,7 +149,7 @@ def test_recovery_time() -> None:
     assert math.isnan(evaluate(view, "recovery_time(40, 0.95)"))
 
 
-# --- Lists and figures -------------------------------------------------------------------------------------------------
+# --- Lists and figures ----------------------------------------------------------------------------------------------
 
 
 def test_what_checks_say_together() -> None:
@@ -173,7 +173,7 @@ def test_figures_are_drawn() -> None:
     assert draw("title", [*zip(specs, lines, strict=True)]).startswith(b"\x89PNG")
 
 
-# --- The data ------------------------------------------------------------------------------------------------------------
+# --- The data -------------------------------------------------------------------------------------------------------
 
 
 def test_every_run_of_the_suite_is_a_valid_scenario() -> None:
@@ -206,7 +206,7 @@ def test_no_scenario_file_and_no_arm_lies_idle() -> None:
 
 
 def test_every_expectation_says_why_or_is_exact() -> None:
-    """Bounds come with the source of their size, except where the claim itself is a comparison with 0, 1 or one half."""
+    """Bounds come with the source of their size, except where the claim itself compares with 0, 1 or one half."""
     for topic in deployment.TOPICS:
         for experiment in toml(f"experiments/{topic}.toml")["experiment"]:
             assert experiment["claim"], experiment["id"]
