@@ -165,7 +165,7 @@ def test_figures_are_drawn() -> None:
     points = [Point(0.1, 0.6, 0.55, 0.65), Point(0.4, 0.7, 0.68, 0.72)]
     measured = {"a": "m-$x"}
     specs = [
-        PanelSpec("log", [0, 10], "x", "y", {"a": "$x"}, limits=[0.5], log="x"),
+        PanelSpec("log", [1, 10], "x", "y", {"a": "$x"}, limits=[0.5], log=True, ylim=[0, 1]),
         PanelSpec("names", ["reno", "cubic"], "x", "y", {"a": "$x", "b": "$x"}),
         PanelSpec("measured", ["1", "2"], "x", "y", {"a": "$x"}, measured_x=measured, curve="0.5 + x", curve_label="c"),
     ]

@@ -31,8 +31,8 @@ class PanelSpec:
     """A panel as the data describe it.
 
     ``x`` are numbers or names, and ``series`` maps a label to the id of its checks, in which ``$x`` stands for each of
-    them. ``limits`` are drawn as dashed lines. With ``measured_x`` the place on the x axis is that check's mean.
-    ``curve`` is an expression in ``x`` that is drawn beside, with ``curve_label``.
+    them; names that have an order are ``connected``. ``limits`` are drawn as dashed lines. With ``measured_x`` the
+    place on the x axis is that check's mean. ``curve`` is an expression in ``x`` that is drawn beside, with ``curve_label``.
     """
 
     title: str
@@ -41,7 +41,9 @@ class PanelSpec:
     ylabel: str
     series: Mapping[str, str]
     limits: Sequence[float] = ()
-    log: str = ""
+    log: bool = False
+    ylim: Sequence[float] = ()
+    connected: bool = False
     measured_x: Mapping[str, str] = field(default_factory=dict)
     curve: str = ""
     curve_label: str = ""
@@ -102,10 +104,10 @@ def _panel(axes: Axes, spec: PanelSpec, lines: Mapping[str, Sequence[Point]]) ->
     named = all(isinstance(x, str) for x in spec.x)
     for index, (label, points) in enumerate(lines.items()):
         look = flow_look(index)
-        aside = ASIDE * (index - (len(lines) - 1) / 2) if named else 0.0
+        aside = ASIDE * (index - (len(lines) - 1) / 2) if named and not (spec.connected or spec.measured_x) else 0.0
         x, mean = [p.x + aside for p in points], [p.mean for p in points]
         error = [[p.mean - p.low for p in points], [p.high - p.mean for p in points]]
-        style = "none" if named or label in spec.measured_x else look.dash
+        style = "none" if named and not spec.connected else look.dash
         axes.errorbar(x, mean, error, color=look.colour, marker=look.marker, ms=4.5, lw=1.2, ls=style, elinewidth=1.1,
                       capsize=2.5, label=label)  # fmt: skip
     if spec.curve:
@@ -116,17 +118,14 @@ def _panel(axes: Axes, spec: PanelSpec, lines: Mapping[str, Sequence[Point]]) ->
     for limit in spec.limits:
         axes.axhline(limit, color=SOFT, lw=0.9, ls=(0, (4, 2)), zorder=1)
     axes.set(title=spec.title, xlabel=spec.xlabel, ylabel=spec.ylabel)
-    if "x" in spec.log:
-        axes.set_xscale("symlog" if 0 in spec.x else "log", **({"linthresh": 10} if 0 in spec.x else {}))
-    if "y" in spec.log:
-        axes.set_yscale("log")
-    else:
-        axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
+    if spec.log:
+        axes.set_xscale("log")
+    axes.set_ylim(*(spec.ylim or (0.0, None)))
     if not spec.measured_x:
         ticks = [float(place) if isinstance(x, str) else float(x) for place, x in enumerate(spec.x)]
         axes.set_xticks(ticks, [str(x) for x in spec.x])
         axes.minorticks_off()
-    if named:
+    if named and not spec.measured_x:
         axes.set_xlim(-0.6, len(spec.x) - 0.4)
     if len(lines) > 1 or spec.curve:
         axes.legend(loc="best")
