@@ -23,7 +23,8 @@ EXPERIMENT = "K82"
 ARMS = {
     "sparse/single-80": "one DelTiM for all, CUBIC-MDS",
     "sparse/dualpi2-80": "DualPI2's L queue, with Prague",
-    "sparse/dualsparse-cubic-mds-80": "queue for sparse flows only, CUBIC-MDS beside",
+    "sparse/cnq-80": "sparse flows by CNQ, with CUBIC-MDS",
+    "sparse/rate-80": "sparse flows by rate, with CUBIC-MDS",
 }
 #: Seconds that the panels show, with their titles.
 SPANS = (("End of slow start", 0.0, 4.0), ("Rate drop of 100 to 20 Mbit/s at 20 s", 19.5, 23.5))
