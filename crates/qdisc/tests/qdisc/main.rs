@@ -2,15 +2,19 @@
 
 mod bench;
 mod codel;
+mod coexistence;
 mod config;
 mod deltic;
 mod deltim;
+mod dualpi2;
+mod dualpi2_config;
 mod ecn;
 mod fair;
 mod fifo;
 mod invariants;
 mod oscillators;
 mod overload;
+mod pi2;
 mod pie;
 mod pie_law;
 mod red;

@@ -123,11 +123,20 @@ impl Count<'_> {
         self.scenario.flows.iter().filter(passes).map(simultaneous).sum()
     }
 
+    /// A queue's bands, and how many numbers each reports. One that has none before the run gets one for each flow, or
+    /// several where its hash changes.
+    fn bands(&self, (link, packets): (&Link, LinkTraffic)) -> (f64, usize) {
+        match fixed_bands(link) {
+            Some((bands, numbers)) => (bands as f64, numbers),
+            None => (self.passing(link).min(packets.arrived), NUMBERS_OF_A_BAND),
+        }
+    }
+
     fn at_intervals(&self) -> Vec<TableRows> {
         use Certainty::{Bound, Expectation};
         let (ticks, queues) = (self.ticks(), self.queues().count() as f64);
-        let fair = self.queues().filter(|(link, _)| bands(link).is_none());
-        let bands: f64 = fair.map(|(link, packets)| self.passing(link).min(packets.arrived)).sum();
+        let several = self.queues().filter(|(link, _)| fixed_bands(link).is_none_or(|(bands, _)| bands > 1));
+        let bands: f64 = several.map(|queue| self.bands(queue).0).sum();
         vec![
             table("flows", ticks * self.flows(), sizes::FLOWS, Bound, LONGER_INTERVAL),
             table("queues", ticks * queues, sizes::QUEUES, Bound, LONGER_INTERVAL),
@@ -153,20 +162,19 @@ impl Count<'_> {
         }
         let (mut aqm, mut aqm_numbers) = (0.0, 0);
         for (link, packets) in self.queues() {
-            let (bands, numbers) = match bands(link) {
-                Some(numbers) => (1.0, numbers),
-                None => (self.passing(link).min(packets.arrived), NUMBERS_OF_A_BAND),
-            };
+            let (bands, numbers) = self.bands((link, packets));
             if numbers > 0 {
                 aqm_numbers = aqm_numbers.max(numbers);
                 aqm += ticks * bands + if changes { packets.arrived + packets.left } else { 0.0 };
             }
         }
+        let by_flow = self.queues().any(|(link, _)| fixed_bands(link).is_none());
+        let aqm_certainty = if changes || by_flow { Certainty::Expectation } else { Certainty::Bound };
         let (certainty, keys) =
             if changes { (Certainty::Expectation, NO_CHANGES) } else { (Certainty::Bound, LONGER_INTERVAL) };
         vec![
             table("cc", cc, sizes::state_row(cc_numbers), certainty, keys),
-            table("aqm", aqm, sizes::state_row(aqm_numbers), certainty, keys),
+            table("aqm", aqm, sizes::state_row(aqm_numbers), aqm_certainty, keys),
         ]
     }
 
@@ -263,15 +271,16 @@ fn numbers_of_controller(group: &FlowGroup) -> usize {
     numbers
 }
 
-/// The number of values that a link's queue reports about its state, if it has one band; `None` for a queue of many
-/// bands.
-fn bands(link: &Link) -> Option<usize> {
+/// The bands of a link's queue, and the largest number of values that one of them reports about its state; `None` for a
+/// queue that has a band for each flow.
+fn fixed_bands(link: &Link) -> Option<(usize, usize)> {
     let ecn = EcnPolicy { mode: link.queue.ecn_mode, ..EcnPolicy::default() };
     let init = QueueInit { ecn, limit: link.queue.limit, seed: 0, age: link.queue.age };
     let queue = link.queue.spec.build(&init);
-    (queue.bands() == 1).then(|| {
+    let numbers = |band| {
         let mut numbers = 0;
-        queue.probe(&mut |_, _| numbers += 1);
+        queue.probe_band(band, &mut |_, _| numbers += 1);
         numbers
-    })
+    };
+    (0..queue.bands()).map(numbers).max().map(|numbers| (queue.bands(), numbers))
 }
