@@ -22,6 +22,8 @@ const MEANINGFUL: &[&str] = &[
     "bottleneck.queue(cobalt).mtu_time",
     "bottleneck.queue(pie).max_burst",
     "bottleneck.queue(red).delay_target",
+    "bottleneck.queue(dualpi2).min_qlen_step",
+    "bottleneck.queue(dualpi2).tshift",
     "bottleneck.queue(fq_codel).perturb",
     "bottleneck.queue(fq_codel).ce_threshold",
     "bottleneck.queue(fq).orphan_mask",
@@ -75,7 +77,7 @@ fn zero_is_accepted_where_it_means_something() {
     let mut accepted = Vec::new();
     visit(&mut |place| {
         // The AQM of a discipline's flows and an element in a list follow the same rules as where they are used alone.
-        if place.name.contains(".aqm") || place.name.contains("impair[0]") {
+        if [".aqm", ".classic(", ".low_latency(", "impair[0]"].iter().any(|part| place.name.contains(part)) {
             return;
         }
         let text = zero(place).map(|zero| place.file(zero));
