@@ -29,6 +29,8 @@ const MEANINGFUL: &[&str] = &[
     "bottleneck.queue(fq).refill_delay",
     "bottleneck.queue(fq).low_rate_threshold",
     "bottleneck.queue(fq).ce_threshold",
+    "bottleneck.queue(cake).overhead",
+    "bottleneck.queue(cake).mpu",
     "bottleneck.impair(outage).times[0].from",
     "bottleneck.impair(jitter).mean",
     "bottleneck.impair(jitter).deviation",
