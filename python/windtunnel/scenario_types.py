@@ -258,6 +258,13 @@ class Flow(_FlowKeys, total=False):
     #: back, ACKs return without queueing.
     reverse: Sequence[str] | None
 
+    #: The name of the host that sends, for queues that are fair to hosts: flows with the same name share it. By
+    #: default each flow has a host of its own.
+    sender_host: str | None
+
+    #: The same for the host that receives.
+    receiver_host: str | None
+
     #: When it starts.
     start: str
 

@@ -11,6 +11,7 @@ use windtunnel_tcp::Endpoint;
 use windtunnel_units::Time;
 use windtunnel_wire::{Dscp, FlowId};
 
+use crate::hosts::hosts;
 use crate::model::{Active, Endpoints, FlowGroup, Link, Member, Route, Scenario, Transport};
 
 /// Builds the network of a scenario.
@@ -28,7 +29,7 @@ pub fn compile(scenario: &Scenario) -> Network {
     // Stable: at equal times flows start in the order of the file.
     plan.sort_by_key(|(at, _)| *at);
     Network {
-        links: scenario.links.iter().filter_map(|l| link(scenario, l)).collect(),
+        links: links(scenario),
         elements: elements(scenario),
         flows,
         plan,
@@ -72,6 +73,18 @@ impl Ways {
         };
         route.iter().flat_map(hops).collect()
     }
+}
+
+fn links(scenario: &Scenario) -> Vec<LinkSpec> {
+    let hosts = hosts(scenario);
+    let told = |(index, of): (usize, &Link)| {
+        let mut spec = link(scenario, of)?;
+        if let Some(hosts) = &hosts {
+            spec.queue.learn_hosts(&hosts[index]);
+        }
+        Some(spec)
+    };
+    scenario.links.iter().enumerate().filter_map(told).collect()
 }
 
 fn link(scenario: &Scenario, link: &Link) -> Option<LinkSpec> {

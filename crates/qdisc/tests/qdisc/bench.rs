@@ -298,6 +298,14 @@ impl Bench {
         self.leave(at_ns, |queue, cx| queue.dequeue(cx))
     }
 
+    /// The packet that leaves; there must be one.
+    pub(crate) fn leaving(&mut self, at_ns: u64) -> Packet {
+        let now = Time::from_nanos(at_ns);
+        let mut cx =
+            QueueCx::new(now, self.rate, self.deliver_drops, &mut self.accounts, &mut self.incidents);
+        self.queue.dequeue(&mut cx).expect("a packet is queued")
+    }
+
     /// A packet leaves (there must be one); returns what was done to it.
     pub(crate) fn outcome(&mut self, at_ns: u64) -> Outcome {
         self.dequeue(at_ns).expect("a packet is queued").outcome

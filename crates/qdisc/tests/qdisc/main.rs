@@ -1,6 +1,7 @@
 //! Queues as callers use them: packets in, packets out, through [`windtunnel_qdisc::QueueDiscipline`].
 
 mod bench;
+mod cake;
 mod choke;
 mod cnq_lfq;
 mod cobalt;

@@ -74,6 +74,45 @@ fn the_age_of_a_queue() {
     assert!(wrong.unwrap_err().to_string().contains("bottleneck.queue.age: `3` has no unit"));
 }
 
+/// Flows share hosts by name, which a queue that is fair to hosts heeds: the only flow of one host gets as much as the three
+/// of another. The names read back from the resolved scenario; a default is a host for each flow.
+#[test]
+fn hosts() {
+    let text = |key: &str, mode: &str| {
+        let cbr = "rtt = \"20 ms\"\napp = { kind = \"cbr\", rate = \"20 Mbit/s\" }\n";
+        format!(
+            "duration = \"2 s\"\n[bottleneck]\nrate = \"20 Mbit/s\"\n\
+             queue = {{ kind = \"cake\", flow_mode = \"{mode}\" }}\n\
+             [[flow]]\n{cbr}count = 3\n{key} = \"a\"\n[[flow]]\n{cbr}{key} = \"b\"\n"
+        )
+    };
+    for (key, mode, share) in [
+        ("sender_host", "flows", 0.25),
+        ("sender_host", "dual-srchost", 0.5),
+        ("sender_host", "dual-dsthost", 0.25),
+        ("receiver_host", "dual-dsthost", 0.5),
+        ("receiver_host", "triple-isolate", 0.5),
+    ] {
+        let scenario = parse(&text(key, mode));
+        assert_eq!(parse(&scenario.to_toml()), scenario);
+        let bands = &Simulation::new(compile(&scenario)).finish().summary.queues[0].bands;
+        let sent: Vec<f64> = bands.iter().map(|band| band.dequeued as f64).collect();
+        let measured = sent[3] / sent.iter().sum::<f64>();
+        assert!((measured - share).abs() < 0.01, "{key}, {mode}: {measured}");
+    }
+    let wrong = |flow: &str| {
+        let text = format!(
+            "duration = \"1 s\"\n[bottleneck]\nrate = \"1 Mbit/s\"\n[[flow]]\nrtt = \"9 ms\"\n{flow}\n"
+        );
+        Scenario::parse(&text, None, &[], &Registry::default()).expect_err("wrong").to_string()
+    };
+    let fault = wrong("cc = \"reno\"\nsender_host = \"\"");
+    assert!(fault.contains("flow[0].sender_host: \"\" is not allowed: a name that is not empty"), "{fault}");
+    let fault =
+        wrong("cc = \"reno\"\nreceiver_host = \"a\"\napp = { kind = \"poisson\", load = \"1 Mbit/s\" }");
+    assert!(fault.contains("flow[0].receiver_host: does not go with `poisson`"), "{fault}");
+}
+
 /// Queue descriptions nest: `aqm` is a name or a table. It reads back from the resolved scenario, and messages name the
 /// place of a fault in it. The bands of a fair queue are in the summary and in a table of their own.
 #[test]

@@ -42,6 +42,8 @@ const MEANINGFUL: &[&str] = &[
     "bottleneck.queue(sfb).db",
     "bottleneck.queue(sfb).penalty_rate",
     "bottleneck.queue(sfb).penalty_burst",
+    "bottleneck.queue(cake).overhead",
+    "bottleneck.queue(cake).mpu",
     "bottleneck.impair(outage).times[0].from",
     "bottleneck.impair(jitter).mean",
     "bottleneck.impair(jitter).deviation",

@@ -143,6 +143,7 @@ impl Draft {
             "dualsparse",
             "sfb",
             "choke",
+            "cake",
         ];
         let nests = depth < 3 && self.one_in(4);
         let kind = match if nests { self.random.pick(&classful) } else { self.random.pick(&kinds) } {
@@ -190,6 +191,7 @@ impl Draft {
             "dualsparse" => self.dualsparse(),
             "sfb" => self.sfb(),
             "choke" => self.choke(),
+            "cake" => self.cake(rate),
             "fifo" => self.some_switch("headdrop"),
             "brickwall" => {
                 for key in ["sce_threshold", "ce_threshold", "drop_threshold"] {
@@ -300,6 +302,33 @@ impl Draft {
         self.some_time("mtu_time", 1, 100_000_000);
         if variant == "standalone" {
             self.some_number("sce", 0, 100);
+        }
+    }
+
+    fn cake(&mut self, rate: u64) {
+        if self.one_in(2) {
+            self.some_rate("bandwidth", (rate / 20).max(1_000), rate);
+        }
+        self.one_of("diffserv", &["besteffort", "precedence", "diffserv3", "diffserv4", "diffserv8"]);
+        self.one_of("flow_mode", &["flowblind", "hosts", "flows", "dual-srchost", "triple-isolate"]);
+        if self.one_in(2) {
+            self.key("hash", "jenkins");
+            let sets = self.random.log(1, 128);
+            self.bare("flows", sets * 8);
+        }
+        self.some_time("target", 1, 100_000_000);
+        self.some_time("rtt", 100_000_001, 1_000_000_000);
+        if self.one_in(2) {
+            self.some_size("memlimit", 2_000, 1_000_000);
+        }
+        self.some_size("overhead", 1, 256);
+        self.some_size("mpu", 1, 256);
+        self.one_of("atm", &["noatm", "atm", "ptm"]);
+        self.one_of("ack_filter", &["off", "on", "aggressive"]);
+        self.some_switch("ingress");
+        self.some_switch("wash");
+        if self.one_in(2) {
+            self.some_number("sce_thresh", 1, 2_000);
         }
     }
 
