@@ -174,6 +174,10 @@ impl Aqm for Both<'_> {
             verdict => verdict,
         }
     }
+
+    fn on_full(&mut self) {
+        self.inside.on_full();
+    }
 }
 
 impl Sfb {
