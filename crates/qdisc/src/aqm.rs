@@ -2,6 +2,7 @@
 
 mod brick_wall;
 mod codel;
+mod codel_mds;
 mod delta_sigma;
 mod deltic;
 mod deltic_mds;
@@ -9,30 +10,47 @@ mod deltim;
 mod deltim2;
 mod ds_selector;
 mod jitter;
+mod likelihood;
+mod mds_credit;
+mod mds_verdict;
 mod none;
+mod nth;
 mod oscillators;
 mod pie;
+mod pie_mds;
 mod pie_params;
 mod pie_rate;
 mod ramp;
 mod red;
 mod red_average;
+mod red_mds;
 mod red_params;
+mod sce_ramp;
+mod step;
 
 pub use brick_wall::{BrickWall, BrickWallParams};
 pub use codel::{Codel, CodelParams, CodelVariant};
+pub use codel_mds::{CodelMds, CodelMdsParams};
 pub use deltic::{Deltic, DelticParams};
 pub use deltic_mds::{DelticMds, DelticMdsParams};
 pub use deltim::{Deltim, DeltimParams};
 pub use deltim2::{Deltim2, Deltim2Params};
 pub use ds_selector::DsSelector;
+pub use likelihood::{Draws, Likelihood};
+pub use mds_credit::MdsCredit;
+pub use mds_verdict::{Accumulate, MdsVerdicts};
 pub use none::NoAqm;
+pub use nth::{Nth, NthParams, NthSignal};
 pub use oscillators::{LinkedOscillators, LinkedVerdicts};
 pub use pie::Pie;
+pub use pie_mds::{PieMds, PieMdsParams};
 pub use pie_params::{PieBurstMode, PieParams, PieRandom, PieVariant};
 pub use ramp::{Ramp, RampParams};
 pub use red::Red;
+pub use red_mds::{RedMds, RedMdsParams};
 pub use red_params::{RedIdle, RedParams, RedRandom};
+pub use sce_ramp::{Ramped, SceRamp, SceRampParams, WithSceRamp};
+pub use step::{Step, StepParams, StepPoint, StepThreshold};
 
 use std::fmt::Debug;
 
@@ -127,6 +145,12 @@ pub trait Aqm: Debug + Send {
     /// The band lost this many of its oldest packets, because it held the most bytes in a full discipline.
     fn on_shed(&mut self, _packets: u32) {}
 
+    /// Whether the packet that left last was above the AQM's target by a rule of its own; nothing if it has none. It
+    /// chooses the branch of an SCE ramp ([`SceRamp`]).
+    fn over_target(&self) -> Option<bool> {
+        None
+    }
+
     /// When [`Aqm::on_timer`] wants to be called next (periodic control laws). The time changes only in that call.
     fn next_timer(&self) -> Option<Time> {
         None
@@ -160,6 +184,10 @@ impl Aqm for Box<dyn Aqm> {
 
     fn on_shed(&mut self, packets: u32) {
         (**self).on_shed(packets);
+    }
+
+    fn over_target(&self) -> Option<bool> {
+        (**self).over_target()
     }
 
     fn next_timer(&self) -> Option<Time> {

@@ -27,10 +27,12 @@ mod params;
 
 pub use accounts::{Accounts, DropReason, Dropped, Incident, QueueCx, QueueStats};
 pub use aqm::{
-    Aqm, BrickWall, BrickWallParams, Codel, CodelParams, CodelVariant, Deltic, DelticMds, DelticMdsParams,
-    DelticParams, Deltim, Deltim2, Deltim2Params, DeltimParams, DsSelector, LinkedOscillators,
-    LinkedVerdicts, NoAqm, PacketView, Pie, PieBurstMode, PieParams, PieRandom, PieVariant, QueueView, Ramp,
-    RampParams, Red, RedIdle, RedParams, RedRandom, Signal, Verdict,
+    Accumulate, Aqm, BrickWall, BrickWallParams, Codel, CodelMds, CodelMdsParams, CodelParams, CodelVariant,
+    Deltic, DelticMds, DelticMdsParams, DelticParams, Deltim, Deltim2, Deltim2Params, DeltimParams, Draws,
+    DsSelector, Likelihood, LinkedOscillators, LinkedVerdicts, MdsCredit, MdsVerdicts, NoAqm, Nth, NthParams,
+    NthSignal, PacketView, Pie, PieBurstMode, PieMds, PieMdsParams, PieParams, PieRandom, PieVariant,
+    QueueView, Ramp, RampParams, Ramped, Red, RedIdle, RedMds, RedMdsParams, RedParams, RedRandom, SceRamp,
+    SceRampParams, Signal, Step, StepParams, StepPoint, StepThreshold, Verdict, WithSceRamp,
 };
 pub use band::Band;
 pub use discipline::{Backlog, QueueDiscipline};

@@ -2,9 +2,11 @@
 
 use windtunnel_qdisc::ecn::Outcome;
 use windtunnel_qdisc::{
-    Accounts, Backlog, BrickWallParams, CodelParams, CodelVariant, DelticMdsParams, DelticParams,
-    Deltim2Params, DeltimParams, Dropped, FifoParams, FlowHash, FqCodelParams, FqParams, Incident, Limit,
-    PieParams, QueueCx, QueueDiscipline, QueueInit, QueueSpec, QueueStats, RampParams, RedIdle, RedParams,
+    Accounts, Accumulate, Backlog, BrickWallParams, CodelMdsParams, CodelParams, CodelVariant,
+    DelticMdsParams, DelticParams, Deltim2Params, DeltimParams, Dropped, FifoParams, FlowHash, FqCodelParams,
+    FqParams, Incident, Likelihood, Limit, NthParams, NthSignal, PieMdsParams, PieParams, QueueCx,
+    QueueDiscipline, QueueInit, QueueSpec, QueueStats, RampParams, Ramped, RedIdle, RedMdsParams, RedParams,
+    SceRampParams, StepParams, StepPoint, StepThreshold,
 };
 use windtunnel_units::{Bytes, Duration, Rate, Seq, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId, Packet};
@@ -90,6 +92,30 @@ pub(crate) fn all_queues() -> Vec<QueueSpec> {
         QueueSpec::new(RedParams::default()),
         QueueSpec::new(RedParams { ecn: true, gentle: true, idle: RedIdle::Linux, ..RedParams::default() }),
         QueueSpec::new(RedParams { ecn: true, adaptive_auto: true, ..RedParams::default() }),
+        QueueSpec::new(PieMdsParams::default()),
+        QueueSpec::new(PieMdsParams { random: Likelihood::Coin, ..PieMdsParams::default() }),
+        QueueSpec::new(RedMdsParams { accumulate: Accumulate::Shared, ..RedMdsParams::default() }),
+        QueueSpec::new(CodelMdsParams::default()),
+        QueueSpec::new(CodelMdsParams { codel_exact: true, ..CodelMdsParams::default() }),
+        QueueSpec::new(FqCodelParams::default()).with("aqm", CodelMdsParams::default()),
+        QueueSpec::new(NthParams { n: 3, ..NthParams::default() }),
+        QueueSpec::new(NthParams { n: 2, signal: NthSignal::Drop }),
+        QueueSpec::new(StepParams::default()),
+        QueueSpec::new(StepParams {
+            threshold: StepThreshold::Time(Duration::from_millis(1)),
+            at: StepPoint::Dequeue,
+        }),
+        QueueSpec::new(Ramped::new(
+            CodelParams { ecn: true, ..CodelParams::default() },
+            SceRampParams::default(),
+        )),
+        QueueSpec::new(FqCodelParams::default()).with(
+            "aqm",
+            Ramped::new(
+                PieParams { ecn: true, ..PieParams::default() },
+                SceRampParams { thresh: Some(20), random: Likelihood::Recur, ..SceRampParams::default() },
+            ),
+        ),
     ]
 }
 

@@ -2,6 +2,7 @@
 
 mod bench;
 mod codel;
+mod codel_mds;
 mod config;
 mod deltic;
 mod deltim;
@@ -9,6 +10,8 @@ mod ecn;
 mod fair;
 mod fifo;
 mod invariants;
+mod mds;
+mod nth;
 mod oscillators;
 mod overload;
 mod pie;
@@ -17,4 +20,6 @@ mod red;
 mod red_law;
 mod relationship;
 mod replay;
+mod sce_ramp;
+mod step;
 mod threshold;

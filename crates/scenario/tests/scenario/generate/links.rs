@@ -132,6 +132,11 @@ impl Draft {
             "codel",
             "fq_codel",
             "fq",
+            "step",
+            "nth",
+            "pie-mds",
+            "red-mds",
+            "codel-mds",
         ];
         let kind = self.random.pick(&kinds);
         self.key("kind", kind);
@@ -158,6 +163,7 @@ impl Draft {
             return;
         }
         match kind {
+            "step" | "nth" | "pie-mds" | "red-mds" | "codel-mds" => self.signaller(kind),
             "codel" | "fq_codel" => self.codel(kind == "fq_codel"),
             "fq" => self.fq(),
             "fifo" => self.some_switch("headdrop"),
@@ -166,7 +172,10 @@ impl Draft {
                     self.some_time(key, 1, 1_000_000_000);
                 }
             }
-            "ramp" => self.some_time("max", 1, 10_000_000_000),
+            "ramp" => {
+                self.some_time("max", 1, 10_000_000_000);
+                self.one_of("random", &["coin", "recur"]);
+            }
             "pie" => {
                 self.one_of("variant", &["linux", "rfc"]);
                 self.some_time("target", 1_000, 1_000_000_000);
@@ -200,6 +209,9 @@ impl Draft {
             }
             _ => self.some_time("burst", 1, 1_000_000_000),
         }
+        if ["brickwall", "pie", "red", "codel", "step", "nth"].contains(&kind) && self.one_in(3) {
+            self.sce_ramp();
+        }
     }
 
     fn codel(&mut self, fair: bool) {
@@ -214,7 +226,10 @@ impl Draft {
                 self.some_time("perturb", 1_000_000, 10_000_000_000);
             }
             if self.one_in(3) {
-                self.one_of("aqm", &["pie", "codel", "red", "deltim", "brickwall"]);
+                self.one_of(
+                    "aqm",
+                    &["pie", "codel", "red", "deltim", "brickwall", "step", "nth", "codel-mds"],
+                );
                 return;
             }
         } else {
@@ -239,7 +254,7 @@ impl Draft {
             self.some_rate("maxrate", 100_000, 1_000_000_000);
         }
         if self.one_in(3) {
-            self.one_of("aqm", &["pie", "codel", "red", "deltim", "brickwall"]);
+            self.one_of("aqm", &["pie", "codel", "red", "deltim", "brickwall", "step", "nth", "codel-mds"]);
         }
     }
 
