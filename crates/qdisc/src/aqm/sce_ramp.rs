@@ -32,8 +32,8 @@ use crate::fifo::Fifo;
 use crate::limit::Limit;
 use crate::params::{AqmInit, AqmParams, BuildAqm, QueueInit, QueueParams};
 
-/// SCE marks beside an AQM, with a probability that rises with the sojourn time. The default is tc's `sce`: from half of
-/// the AQM's target to the target.
+/// SCE marks beside an AQM, with a probability that rises with the sojourn time: a table with `thresh`, `single`, `target`,
+/// `lo`, `hi`, `knee` and `random`. Without any of them it is tc's `sce`: from half of the AQM's target to the target.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("x-source" = "draft-morton-tsvwg-sce; sch_cake of the SCE tree"))]
