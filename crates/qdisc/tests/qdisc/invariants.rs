@@ -134,6 +134,11 @@ fn finite(bench: &Bench) -> Result<(), TestCaseError> {
     prop_assert!((0..far).contains(&acc), "acc {acc}");
     prop_assert!((-64_000_000_000..far).contains(&mds_osc), "mds_osc {mds_osc}");
     prop_assert!((0..far).contains(&osc), "osc {osc}");
+    // A CE, or what was forgiven to conventional packets, may follow upon the other.
+    for (name, least) in [("mds_owed", -128.0), ("owed", 0.0)] {
+        let value = bench.probed(name).filter(|value| !value.is_nan()).unwrap_or(0.0);
+        prop_assert!((least..1e15).contains(&value), "{name} {value}");
+    }
     // A sum of probabilities below 8.5 grows by at most 1. max_p is raised up to 0.5, by 0.01.
     for (name, most) in [
         ("p", 1.0),
@@ -144,6 +149,7 @@ fn finite(bench: &Bench) -> Result<(), TestCaseError> {
         ("p_cl", 1.0),
         ("p_native", 1.0),
         ("p_drop", 1.0),
+        ("sce_p", 1.0),
     ] {
         let value = bench.probed(name).unwrap_or(0.0);
         prop_assert!((0.0..=most).contains(&value), "{name} {value}");

@@ -1,7 +1,7 @@
 //! PI2 as a queue (spec/queues-and-signalling section 7).
 
 use windtunnel_qdisc::ecn::Outcome;
-use windtunnel_qdisc::{Limit, Pi2Params, Pi2Random, Pi2Variant, QueueSpec, QueueStats};
+use windtunnel_qdisc::{Likelihood, Limit, Pi2Params, Pi2Variant, QueueSpec, QueueStats};
 
 use crate::bench::{Bench, Kind};
 use crate::overload::Load;
@@ -45,7 +45,7 @@ fn overloaded(params: Pi2Params, kind: Kind) -> (QueueStats, f64) {
 #[test]
 fn unresponsive() {
     for variant in [Pi2Variant::Rfc, Pi2Variant::Paper] {
-        for random in [Pi2Random::Coin, Pi2Random::Recur] {
+        for random in [Likelihood::Coin, Likelihood::Recur] {
             for kind in [Kind::NotEct, Kind::Ect0, Kind::Ect1] {
                 let params = Pi2Params { variant, random: Some(random), ..Pi2Params::default() };
                 let (stats, p) = overloaded(params, kind);

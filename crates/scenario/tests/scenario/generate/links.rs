@@ -144,6 +144,11 @@ impl Draft {
             "sfb",
             "choke",
             "cake",
+            "step",
+            "nth",
+            "pie-mds",
+            "red-mds",
+            "codel-mds",
         ];
         let nests = depth < 3 && self.one_in(4);
         let kind = match if nests { self.random.pick(&classful) } else { self.random.pick(&kinds) } {
@@ -182,6 +187,7 @@ impl Draft {
             return;
         }
         match kind {
+            "step" | "nth" | "pie-mds" | "red-mds" | "codel-mds" => self.signaller(kind),
             "codel" | "fq_codel" => self.codel(kind == "fq_codel"),
             "cobalt" => self.cobalt(),
             "fq" => self.fq(),
@@ -198,7 +204,10 @@ impl Draft {
                     self.some_time(key, 1, 1_000_000_000);
                 }
             }
-            "ramp" => self.some_time("max", 1, 10_000_000_000),
+            "ramp" => {
+                self.some_time("max", 1, 10_000_000_000);
+                self.one_of("random", &["coin", "recur"]);
+            }
             "pie" => {
                 self.one_of("variant", &["linux", "rfc"]);
                 self.some_time("target", 1_000, 1_000_000_000);
@@ -231,6 +240,9 @@ impl Draft {
                 self.some_time("update", 1, 1_000_000);
             }
             _ => self.some_time("burst", 1, 1_000_000_000),
+        }
+        if ["brickwall", "pie", "red", "codel", "step", "nth"].contains(&kind) && self.one_in(3) {
+            self.sce_ramp();
         }
     }
 
@@ -279,7 +291,10 @@ impl Draft {
                 self.some_time("perturb", 1_000_000, 10_000_000_000);
             }
             if self.one_in(3) {
-                self.one_of("aqm", &["pie", "codel", "cobalt", "red", "deltim", "brickwall"]);
+                self.one_of(
+                    "aqm",
+                    &["pie", "codel", "cobalt", "red", "deltim", "brickwall", "step", "nth", "codel-mds"],
+                );
                 return;
             }
         } else {
@@ -342,7 +357,7 @@ impl Draft {
             self.some_rate("maxrate", 100_000, 1_000_000_000);
         }
         if self.one_in(3) {
-            self.one_of("aqm", &["pie", "codel", "red", "deltim", "brickwall"]);
+            self.one_of("aqm", &["pie", "codel", "red", "deltim", "brickwall", "step", "nth", "codel-mds"]);
         }
     }
 
