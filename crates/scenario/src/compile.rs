@@ -170,8 +170,9 @@ fn transport(
     if let windtunnel_sim::Transport::Tcp { params, .. } = &mut transport {
         params.jitter_seed = stream_seed(scenario.seed, &format!("flow {name} jitter"));
     }
-    use windtunnel_sim::Transport::{Ideal, Tcp};
-    if let Ideal { ack, .. } | Tcp { ack, .. } = &mut transport {
+    if let windtunnel_sim::Transport::Ideal { ack, .. } | windtunnel_sim::Transport::Tcp { ack, .. } =
+        &mut transport
+    {
         ack.hiding_seed = stream_seed(scenario.seed, &format!("flow {name} concealed marks"));
     }
     transport
