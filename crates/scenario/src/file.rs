@@ -6,6 +6,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use windtunnel_cc::Ignored;
 use windtunnel_sim::{LinkParams, LinkRate, RecordParams, Window};
 use windtunnel_tcp::TcpParams;
 use windtunnel_units::{Bytes, Duration, Time};
@@ -199,6 +200,8 @@ pub(crate) struct FlowTable {
     #[serde(default = "elsewhere", rename = "tcp")]
     #[schemars(with = "Option<TcpParams>")]
     pub(crate) _tcp: IgnoredAny,
+    /// Misbehaviour: the flow does not answer marks, losses, or either, and grows as ever. Retransmissions stay.
+    pub(crate) unresponsive: Option<Ignored>,
     /// The initial window: `"10 packets"`, or a number of segments. The default is 10 (RFC 6928), or 1 with `tahoe` and
     /// `reno1990`.
     #[serde(default = "elsewhere", rename = "iw")]

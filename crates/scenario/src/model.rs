@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use windtunnel_cc::ControllerParams;
+use windtunnel_cc::{ControllerParams, Ignored};
 use windtunnel_qdisc::ecn::EcnMode;
 use windtunnel_qdisc::{Limit, QueueSpec};
 use windtunnel_sim::application::ApplicationConfig;
@@ -107,6 +107,8 @@ pub struct FlowGroup {
     pub cc_name: String,
     /// How its data are carried.
     pub transport: Transport,
+    /// What its controller does not answer.
+    pub unresponsive: Option<Ignored>,
     /// What both ends agree on. Compilation gives each member its own index.
     pub endpoint: Endpoint,
     /// The route of its packets.
