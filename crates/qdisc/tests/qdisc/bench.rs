@@ -151,6 +151,30 @@ pub(crate) fn all_queues() -> Vec<QueueSpec> {
         QueueSpec::new(DualPi2Params { mds: true, ..DualPi2Params::default() })
             .with("classic", DeltimParams::default())
             .with("low_latency", Pi2Params::default()),
+        QueueSpec::new(PieMdsParams::default()),
+        QueueSpec::new(PieMdsParams { random: Likelihood::Coin, ..PieMdsParams::default() }),
+        QueueSpec::new(RedMdsParams { accumulate: Accumulate::Shared, ..RedMdsParams::default() }),
+        QueueSpec::new(CodelMdsParams::default()),
+        QueueSpec::new(CodelMdsParams { codel_exact: true, ..CodelMdsParams::default() }),
+        QueueSpec::new(FqCodelParams::default()).with("aqm", CodelMdsParams::default()),
+        QueueSpec::new(NthParams { n: 3, ..NthParams::default() }),
+        QueueSpec::new(NthParams { n: 2, signal: NthSignal::Drop }),
+        QueueSpec::new(StepParams::default()),
+        QueueSpec::new(StepParams {
+            threshold: StepThreshold::Time(Duration::from_millis(1)),
+            at: StepPoint::Dequeue,
+        }),
+        QueueSpec::new(Ramped::new(
+            CodelParams { ecn: true, ..CodelParams::default() },
+            SceRampParams::default(),
+        )),
+        QueueSpec::new(FqCodelParams::default()).with(
+            "aqm",
+            Ramped::new(
+                PieParams { ecn: true, ..PieParams::default() },
+                SceRampParams { thresh: Some(20), random: Likelihood::Recur, ..SceRampParams::default() },
+            ),
+        ),
         QueueSpec::new(CnqParams::default()),
         QueueSpec::new(CnqParams { hash: FlowHash::Jenkins, flows: 2 }).with("aqm", DeltimParams::default()),
         QueueSpec::new(LfqParams::default()),
@@ -205,30 +229,6 @@ fn nested() -> [QueueSpec; 3] {
         QueueSpec::new(FqCodelParams::default()),
         QueueSpec::new(slow()).around("child", [QueueSpec::new(CodelParams::default())]),
         QueueSpec::new(PieParams::default()),
-        QueueSpec::new(PieMdsParams::default()),
-        QueueSpec::new(PieMdsParams { random: Likelihood::Coin, ..PieMdsParams::default() }),
-        QueueSpec::new(RedMdsParams { accumulate: Accumulate::Shared, ..RedMdsParams::default() }),
-        QueueSpec::new(CodelMdsParams::default()),
-        QueueSpec::new(CodelMdsParams { codel_exact: true, ..CodelMdsParams::default() }),
-        QueueSpec::new(FqCodelParams::default()).with("aqm", CodelMdsParams::default()),
-        QueueSpec::new(NthParams { n: 3, ..NthParams::default() }),
-        QueueSpec::new(NthParams { n: 2, signal: NthSignal::Drop }),
-        QueueSpec::new(StepParams::default()),
-        QueueSpec::new(StepParams {
-            threshold: StepThreshold::Time(Duration::from_millis(1)),
-            at: StepPoint::Dequeue,
-        }),
-        QueueSpec::new(Ramped::new(
-            CodelParams { ecn: true, ..CodelParams::default() },
-            SceRampParams::default(),
-        )),
-        QueueSpec::new(FqCodelParams::default()).with(
-            "aqm",
-            Ramped::new(
-                PieParams { ecn: true, ..PieParams::default() },
-                SceRampParams { thresh: Some(20), random: Likelihood::Recur, ..SceRampParams::default() },
-            ),
-        ),
     ]
 }
 

@@ -116,7 +116,7 @@ fn modes_of_flows() {
 
 fn with_hosts(params: &CakeParams, hosts: &[(u32, u32)]) -> Bench {
     let init = QueueInit { age: Duration::ZERO, ..QueueInit::new(Limit::Unlimited, 1) };
-    let mut queue = QueueParams::build(params, &[], &init);
+    let mut queue = QueueSpec::new(params.clone()).build(&init);
     let pair = |&(source, destination): &(u32, u32)| HostPair { source, destination };
     queue.learn_hosts(&FlowHosts::new(hosts.iter().map(pair).collect()));
     let mut bench = Bench::of(queue);

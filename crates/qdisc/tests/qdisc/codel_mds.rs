@@ -217,13 +217,13 @@ fn memory() {
     leave(&mut codel, 800 * MS, 20, Class::Conventional);
     assert!((count(&codel) - n).abs() < 1e-9);
     codel.on_empty(Time::from_nanos(801 * MS));
-    codel.on_shed(10);
+    codel.on_shed(10, Time::from_nanos(801 * MS));
     leave(&mut codel, 900 * MS, 20, Class::Conventional);
     assert!((count(&codel) - n - 10.0).abs() < 1e-9);
-    codel.on_shed(5);
+    codel.on_shed(5, Time::from_nanos(900 * MS));
     assert!((count(&codel) - n - 15.0).abs() < 1e-9);
     let mut fresh = self::codel(false);
-    fresh.on_shed(64);
+    fresh.on_shed(64, Time::ZERO);
     leave(&mut fresh, 0, 20, Class::Conventional);
     assert!((count(&fresh) - 1.0).abs() < 1e-9);
 }
