@@ -23,10 +23,12 @@ mod fifo;
 mod flows;
 mod fq;
 mod fq_codel;
+mod fq_pie;
 mod gate;
 mod limit;
 mod params;
 mod rate;
+mod sfq;
 mod spec;
 
 pub use accounts::{Accounts, DropReason, Dropped, Incident, QueueCx, QueueStats};
@@ -37,15 +39,17 @@ pub use aqm::{
     RampParams, Red, RedIdle, RedParams, RedRandom, Signal, Verdict,
 };
 pub use band::Band;
-pub use classful::{EcnField, Filter, Prio, PrioParams};
+pub use classful::{DrrParams, EcnField, Filter, Prio, PrioParams, RoundRobin, WrrParams};
 pub use discipline::{Backlog, QueueDiscipline};
 pub use fifo::{Fifo, FifoParams};
 pub use flows::FlowHash;
 pub use fq::{Fq, FqParams};
 pub use fq_codel::{FqCodel, FqCodelParams};
+pub use fq_pie::FqPieParams;
 pub use gate::{Arrival, Gate};
 pub use limit::{Limit, Room};
 pub use params::{AqmInit, AqmParams, AqmSlot, BuildAqm, ChildSlot, QueueInit, QueueParams, Takes};
-pub use rate::{Tbf, TbfParams};
+pub use rate::{Exceed, PoliceParams, RampPoliceParams, Tbf, TbfParams, VqPoliceParams};
+pub use sfq::{Sfq, SfqParams};
 pub use spec::{ChildSpec, Parts, QueueSpec};
 pub use windtunnel_units::OutOfRange;

@@ -3,9 +3,10 @@
 use windtunnel_qdisc::ecn::Outcome;
 use windtunnel_qdisc::{
     Accounts, Backlog, BrickWallParams, CodelParams, CodelVariant, DelticMdsParams, DelticParams,
-    Deltim2Params, DeltimParams, Dropped, FifoParams, Filter, FlowHash, FqCodelParams, FqParams, Incident,
-    Limit, PieParams, PrioParams, QueueCx, QueueDiscipline, QueueInit, QueueSpec, QueueStats, RampParams,
-    RedIdle, RedParams, TbfParams,
+    Deltim2Params, DeltimParams, Dropped, DrrParams, Exceed, FifoParams, Filter, FlowHash, FqCodelParams,
+    FqParams, FqPieParams, Incident, Limit, PieParams, PoliceParams, PrioParams, QueueCx, QueueDiscipline,
+    QueueInit, QueueSpec, QueueStats, RampParams, RampPoliceParams, RedIdle, RedParams, SfqParams, TbfParams,
+    VqPoliceParams, WrrParams,
 };
 use windtunnel_units::{Bytes, Duration, Rate, Seq, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId, Packet};
@@ -87,6 +88,32 @@ pub(crate) fn all_queues() -> Vec<QueueSpec> {
         })
         .with("aqm", CodelParams::default()),
         QueueSpec::new(by_flow()).around("children", nested()),
+        QueueSpec::new(FqPieParams::default()),
+        QueueSpec::new(FqPieParams { ecn: true, memory_limit: Bytes::new(20_000), ..FqPieParams::default() }),
+        QueueSpec::new(SfqParams::default()),
+        QueueSpec::new(SfqParams { headdrop: true, depth: 5, flows: 3, ..SfqParams::default() })
+            .with("aqm", CodelParams::default()),
+        QueueSpec::new(DrrParams {
+            quanta: [500, 1_500, 3_000].map(Bytes::new).to_vec(),
+            filters: by_flow().filters,
+            default_band: 1,
+        })
+        .around("children", nested()),
+        QueueSpec::new(WrrParams { weights: vec![1, 2, 3], filters: by_flow().filters, default_band: 1 })
+            .around("children", nested()),
+        QueueSpec::new(PoliceParams::default()).around("child", [QueueSpec::new(FqCodelParams::default())]),
+        QueueSpec::new(PoliceParams {
+            rate: slow().rate,
+            conform_exceed: Exceed::Mark,
+            peakrate: Some(Rate::from_mbps(9)),
+            mtu: Bytes::new(9_000),
+            ..PoliceParams::default()
+        }),
+        QueueSpec::new(VqPoliceParams { rate: slow().rate, ..VqPoliceParams::default() }),
+        QueueSpec::new(VqPoliceParams { rate: slow().rate, ..VqPoliceParams::default() })
+            .with("aqm", PieParams::default())
+            .around("child", [QueueSpec::new(FqCodelParams::default())]),
+        QueueSpec::new(RampPoliceParams { rate: slow().rate, ..RampPoliceParams::default() }),
         QueueSpec::new(TbfParams::default()),
         QueueSpec::new(slow()).around("child", [QueueSpec::new(FqCodelParams::default())]),
         QueueSpec::new(slow()).around("child", [QueueSpec::new(by_flow()).around("children", nested())]),

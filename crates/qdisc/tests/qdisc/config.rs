@@ -57,7 +57,8 @@ fn pie_defaults() {
         let expected = match config.params.name() {
             "pie" | "codel" => Limit::Packets(1_000),
             "red" => Limit::Bytes(Bytes::new(400_000)),
-            "fq_codel" => Limit::Packets(10_240),
+            "fq_codel" | "fq_pie" => Limit::Packets(10_240),
+            "sfq" => Limit::Packets(127),
             "fq" => Limit::Packets(10_000),
             "tbf" if config == QueueSpec::new(TbfParams::default()) => Limit::Time(Duration::from_millis(50)),
             // At 3 Mbit/s, 50 ms and the bucket.

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use windtunnel_algorithm::Params;
 use windtunnel_qdisc::{
     AqmParams, BrickWallParams, BuildAqm, CodelParams, DelticMdsParams, DelticParams, Deltim2Params,
-    DeltimParams, FifoParams, FqCodelParams, FqParams, PieParams, PrioParams, QueueParams, RampParams,
-    RedParams, TbfParams,
+    DeltimParams, DrrParams, FifoParams, FqCodelParams, FqParams, FqPieParams, PieParams, PoliceParams,
+    PrioParams, QueueParams, RampParams, RampPoliceParams, RedParams, SfqParams, TbfParams, VqPoliceParams,
+    WrrParams,
 };
 
 use super::family::Entry;
@@ -51,8 +52,15 @@ impl Registry {
         self.register_aqm::<RedParams>()?;
         self.register_queue::<FqCodelParams>()?;
         self.register_queue::<FqParams>()?;
+        self.register_queue::<FqPieParams>()?;
+        self.register_queue::<SfqParams>()?;
         self.register_queue::<PrioParams>()?;
+        self.register_queue::<DrrParams>()?;
+        self.register_queue::<WrrParams>()?;
         self.register_queue::<TbfParams>()?;
+        self.register_queue::<PoliceParams>()?;
+        self.register_queue::<VqPoliceParams>()?;
+        self.register_queue::<RampPoliceParams>()?;
         self.register_aqm::<DelticParams>()?;
         self.register_aqm::<DelticMdsParams>()?;
         self.register_aqm::<DeltimParams>()?;
