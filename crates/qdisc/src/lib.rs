@@ -28,6 +28,7 @@ mod fifo;
 mod flows;
 mod fq;
 mod fq_codel;
+mod fq_pie;
 mod gate;
 mod hosts;
 mod lfq;
@@ -35,21 +36,24 @@ mod limit;
 mod params;
 mod rate;
 mod sfb;
+mod sfq;
 mod sparse;
 mod spec;
 
 pub use accounts::{Accounts, DropReason, Dropped, Incident, QueueCx, QueueStats};
 pub use aqm::{
-    Aqm, BrickWall, BrickWallParams, Cobalt, CobaltParams, CobaltVariant, Codel, CodelParams, CodelVariant,
-    Deltic, DelticMds, DelticMdsParams, DelticParams, Deltim, Deltim2, Deltim2Params, DeltimParams,
-    DsSelector, LinkedOscillators, LinkedVerdicts, NoAqm, PacketView, Pi2, Pi2Params, Pi2Random, Pi2Variant,
-    Pie, PieBurstMode, PieParams, PieRandom, PieVariant, QueueView, Ramp, RampParams, Red, RedIdle,
-    RedParams, RedRandom, Signal, Verdict,
+    Accumulate, Aqm, BrickWall, BrickWallParams, Cobalt, CobaltParams, CobaltVariant, Codel, CodelMds,
+    CodelMdsParams, CodelParams, CodelVariant, Deltic, DelticMds, DelticMdsParams, DelticParams, Deltim,
+    Deltim2, Deltim2Params, DeltimParams, Draws, DsSelector, Likelihood, LinkedOscillators, LinkedVerdicts,
+    MdsCredit, MdsVerdicts, NoAqm, Nth, NthParams, NthSignal, PacketView, Pi2, Pi2Params, Pi2Variant, Pie,
+    PieBurstMode, PieMds, PieMdsParams, PieParams, PieRandom, PieVariant, QueueView, Ramp, RampParams,
+    Ramped, Recur, Red, RedIdle, RedMds, RedMdsParams, RedParams, RedRandom, SceRamp, SceRampParams, Signal,
+    Step, StepParams, StepPoint, StepThreshold, Verdict, WithSceRamp,
 };
 pub use band::Band;
 pub use cake::{AckFilter, Cake, CakeParams, Cells, Diffserv, FlowMode};
 pub use choke::{Choke, ChokeParams};
-pub use classful::{EcnField, Filter, Prio, PrioParams};
+pub use classful::{DrrParams, EcnField, Filter, Prio, PrioParams, RoundRobin, WrrParams};
 pub use cnq::CnqParams;
 pub use discipline::{Backlog, QueueDiscipline};
 pub use dualpi2::{DualPi2, DualPi2Params, DualPi2Scheduler, DualPi2Variant, StepThresh};
@@ -58,12 +62,14 @@ pub use fifo::{Fifo, FifoParams};
 pub use flows::FlowHash;
 pub use fq::{Fq, FqParams};
 pub use fq_codel::{FqCodel, FqCodelParams};
+pub use fq_pie::FqPieParams;
 pub use gate::{Arrival, Gate};
 pub use hosts::{FlowHosts, HostPair};
 pub use lfq::{AqmInstances, Lfq, LfqParams};
 pub use limit::{Limit, Room};
 pub use params::{AqmInit, AqmParams, AqmSlot, BuildAqm, ChildSlot, QueueInit, QueueParams, Takes};
-pub use rate::{Tbf, TbfParams};
+pub use rate::{Exceed, PoliceParams, RampPoliceParams, Tbf, TbfParams, VqPoliceParams};
 pub use sfb::{Sfb, SfbParams};
+pub use sfq::{Sfq, SfqParams};
 pub use spec::{ChildSpec, Parts, QueueSpec};
 pub use windtunnel_units::OutOfRange;

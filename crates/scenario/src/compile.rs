@@ -11,6 +11,7 @@ use windtunnel_tcp::Endpoint;
 use windtunnel_units::Time;
 use windtunnel_wire::{Dscp, FlowId};
 
+use crate::hosts::hosts;
 use crate::model::{Active, Endpoints, FlowGroup, Link, Member, Route, Scenario, Transport};
 
 /// Builds the network of a scenario.
@@ -28,7 +29,7 @@ pub fn compile(scenario: &Scenario) -> Network {
     // Stable: at equal times flows start in the order of the file.
     plan.sort_by_key(|(at, _)| *at);
     Network {
-        links: scenario.links.iter().filter_map(|l| link(scenario, l)).collect(),
+        links: links(scenario),
         elements: elements(scenario),
         flows,
         plan,
@@ -72,6 +73,18 @@ impl Ways {
         };
         route.iter().flat_map(hops).collect()
     }
+}
+
+fn links(scenario: &Scenario) -> Vec<LinkSpec> {
+    let hosts = hosts(scenario);
+    let told = |(index, of): (usize, &Link)| {
+        let mut spec = link(scenario, of)?;
+        if let Some(hosts) = &hosts {
+            spec.queue.learn_hosts(&hosts[index]);
+        }
+        Some(spec)
+    };
+    scenario.links.iter().enumerate().filter_map(told).collect()
 }
 
 fn link(scenario: &Scenario, link: &Link) -> Option<LinkSpec> {
@@ -170,8 +183,9 @@ fn transport(
     if let windtunnel_sim::Transport::Tcp { params, .. } = &mut transport {
         params.jitter_seed = stream_seed(scenario.seed, &format!("flow {name} jitter"));
     }
-    use windtunnel_sim::Transport::{Ideal, Tcp};
-    if let Ideal { ack, .. } | Tcp { ack, .. } = &mut transport {
+    if let windtunnel_sim::Transport::Ideal { ack, .. } | windtunnel_sim::Transport::Tcp { ack, .. } =
+        &mut transport
+    {
         ack.hiding_seed = stream_seed(scenario.seed, &format!("flow {name} concealed marks"));
     }
     transport

@@ -162,6 +162,11 @@ pub(crate) struct FlowTable {
     /// The links of the ACKs' route (graphs). The default is the route with the fewest links back. If there is no route
     /// back, ACKs return without queueing.
     pub(crate) reverse: Option<Vec<String>>,
+    /// The name of the host that sends, for queues that are fair to hosts: flows with the same name share it. By default
+    /// each flow has a host of its own.
+    pub(crate) sender_host: Option<String>,
+    /// The same for the host that receives.
+    pub(crate) receiver_host: Option<String>,
     /// When it starts.
     #[serde(default)]
     pub(crate) start: Time,

@@ -113,6 +113,17 @@ pub struct FlowGroup {
     pub endpoint: Endpoint,
     /// The route of its packets.
     pub route: Route,
+    /// The hosts at its ends.
+    pub hosts: Hosts,
+}
+
+/// The names of the hosts that all flows of a group share; where there is no name, each flow has a host of its own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hosts {
+    /// The one that sends data.
+    pub sender: Option<String>,
+    /// The one that receives them.
+    pub receiver: Option<String>,
 }
 
 /// How a flow's data are carried.

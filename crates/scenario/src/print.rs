@@ -10,7 +10,7 @@ use windtunnel_qdisc::{ChildSpec, Limit, QueueSpec, Takes};
 use windtunnel_tcp::{Endpoint, FeedbackScheme};
 use windtunnel_wire::Ecn;
 
-use crate::model::{Ect, Endpoints, FlowGroup, Link, Queue, Scenario, Shape, Transport};
+use crate::model::{Ect, Endpoints, FlowGroup, Hosts, Link, Queue, Scenario, Shape, Transport};
 use crate::registry::{Described, MDS_SUFFIX};
 
 impl Scenario {
@@ -80,6 +80,9 @@ impl Scenario {
             flow.insert("path".into(), names(&group.route.forward));
             flow.insert("reverse".into(), names(&group.route.reverse));
         }
+        let Hosts { sender, receiver } = &group.hosts;
+        flow.extend(sender.as_ref().map(|name| ("sender_host".to_owned(), json!(name))));
+        flow.extend(receiver.as_ref().map(|name| ("receiver_host".to_owned(), json!(name))));
         if let [only] = group.active[..] {
             flow.insert("start".into(), json!(only.from));
             if let Some(to) = only.to {

@@ -29,6 +29,7 @@ const DITHER: f64 = 4.0 / 128.0;
 const RTT_GAIN: f64 = 1.0 / 128.0;
 
 /// TCP Prague.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts about the flow")]
 #[derive(Debug)]
 pub(super) struct Prague {
     params: PragueParams,
@@ -139,22 +140,22 @@ impl Prague {
 
     /// Rules 1 and 2: growth by the segments that arrived unmarked.
     fn grow(&mut self, ack: &AckSample, path: &PathView) {
-        let delivered = (ack.newly_delivered / self.mss) as i64;
-        let mut unmarked = delivered - i64::from(ack.ecn.ce.packets);
+        let delivered = ack.newly_delivered / self.mss;
+        let mut unmarked = delivered.saturating_sub(ack.ecn.ce.packets.into());
         if ack.ecn.ce.any() && !std::mem::replace(&mut self.saw_ce, true) && self.average.alpha() == 0.0 {
             self.window /= 2.0;
             // This ACK grows nothing, or slow start would undo it.
             return;
         }
         let limited = ack.cwnd_limited || !ack.app_limited;
-        if unmarked <= 0 || self.in_loss || !limited {
+        if unmarked == 0 || self.in_loss || !limited {
             return;
         }
         if self.in_slow_start() {
-            let growth = (unmarked as u64).min(self.ssthresh - self.cwnd);
+            let growth = unmarked.min(self.ssthresh - self.cwnd);
             self.cwnd += growth;
             self.window = self.cwnd as f64;
-            unmarked -= growth as i64;
+            unmarked -= growth;
             if unmarked == 0 {
                 self.scale_increase(path);
                 return;
@@ -175,16 +176,17 @@ impl Prague {
     /// Rule 5: cwnd follows the fractional window by one segment.
     fn follow(&mut self, path: &PathView) {
         let target = (libm::ceil(self.window) as u64).max(LEAST_CWND);
-        if self.cwnd > target {
+        if self.cwnd == target {
+            return;
+        }
+        if self.cwnd < target {
+            self.cwnd += 1;
+        } else {
             if self.in_slow_start() {
                 self.exit.get_or_insert(if self.saw_ce { ExitReason::Ce } else { ExitReason::Loss });
             }
             self.cwnd -= 1;
             self.ssthresh = self.cwnd;
-        } else if self.cwnd < target {
-            self.cwnd += 1;
-        } else {
-            return;
         }
         self.scale_increase(path);
     }
@@ -359,14 +361,12 @@ impl CongestionControl for Prague {
     }
 
     fn on_cwnd_validation(&mut self, cwnd: Bytes, path: &PathView) {
-        match &mut self.fallback {
-            Some(reno) => reno.on_cwnd_validation(cwnd, path),
-            // Only a SYN that was lost leads here.
-            None => {
-                self.cwnd = (cwnd / self.mss).max(1);
-                self.window = self.cwnd as f64;
-            }
+        if let Some(reno) = &mut self.fallback {
+            return reno.on_cwnd_validation(cwnd, path);
         }
+        // Only a SYN that was lost leads here.
+        self.cwnd = (cwnd / self.mss).max(1);
+        self.window = self.cwnd as f64;
     }
 
     fn on_undo(&mut self, path: &PathView) {

@@ -120,7 +120,7 @@ fn dctcp_at_random_marks() {
     }
 }
 
-/// Section 3.21 and RFC 8511: W = 100: Reno 80, CUBIC 85 on CE; a loss as before; fast convergence with beta_ecn.
+/// Section 3.21 and RFC 8511: W = 100: Reno 80, CUBIC 85 on CE; a loss as before; fast convergence with `beta_ecn`.
 #[test]
 fn abe_is_gentler_on_ce_alone() {
     for (avoidance, ce, loss) in [(reno(), 80, 50), (cubic(), 85, 70)] {

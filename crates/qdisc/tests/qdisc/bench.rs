@@ -2,12 +2,15 @@
 
 use windtunnel_qdisc::ecn::Outcome;
 use windtunnel_qdisc::{
-    Accounts, AckFilter, AqmInstances, Backlog, BrickWallParams, CakeParams, ChokeParams, CnqParams,
-    CobaltParams, CobaltVariant, CodelParams, CodelVariant, DelticMdsParams, DelticParams, Deltim2Params,
-    DeltimParams, Diffserv, Dropped, DualPi2Params, DualPi2Scheduler, DualPi2Variant, DualSparseParams,
-    FifoParams, Filter, FlowHash, FlowMode, FqCodelParams, FqParams, Incident, LfqParams, Limit, Pi2Params,
-    Pi2Variant, PieParams, PrioParams, QueueCx, QueueDiscipline, QueueInit, QueueSpec, QueueStats,
-    RampParams, RedIdle, RedParams, SfbParams, SparseClassifier, TbfParams,
+    Accounts, Accumulate, AckFilter, AqmInstances, Backlog, BrickWallParams, CakeParams, ChokeParams,
+    CnqParams, CobaltParams, CobaltVariant, CodelMdsParams, CodelParams, CodelVariant, DelticMdsParams,
+    DelticParams, Deltim2Params, DeltimParams, Diffserv, Dropped, DrrParams, DualPi2Params, DualPi2Scheduler,
+    DualPi2Variant, DualSparseParams, Exceed, FifoParams, Filter, FlowHash, FlowMode, FqCodelParams,
+    FqParams, FqPieParams, Incident, LfqParams, Likelihood, Limit, NthParams, NthSignal, Pi2Params,
+    Pi2Variant, PieMdsParams, PieParams, PoliceParams, PrioParams, QueueCx, QueueDiscipline, QueueInit,
+    QueueSpec, QueueStats, RampParams, RampPoliceParams, Ramped, RedIdle, RedMdsParams, RedParams,
+    SceRampParams, SfbParams, SfqParams, SparseClassifier, StepParams, StepPoint, StepThreshold, TbfParams,
+    VqPoliceParams, WrrParams,
 };
 use windtunnel_units::{Bytes, Duration, Probability, Rate, Seq, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId, Packet};
@@ -113,6 +116,32 @@ pub(crate) fn all_queues() -> Vec<QueueSpec> {
         })
         .with("aqm", CodelParams::default()),
         QueueSpec::new(by_flow()).around("children", nested()),
+        QueueSpec::new(FqPieParams::default()),
+        QueueSpec::new(FqPieParams { ecn: true, memory_limit: Bytes::new(20_000), ..FqPieParams::default() }),
+        QueueSpec::new(SfqParams::default()),
+        QueueSpec::new(SfqParams { headdrop: true, depth: 5, flows: 3, ..SfqParams::default() })
+            .with("aqm", CodelParams::default()),
+        QueueSpec::new(DrrParams {
+            quanta: [500, 1_500, 3_000].map(Bytes::new).to_vec(),
+            filters: by_flow().filters,
+            default_band: 1,
+        })
+        .around("children", nested()),
+        QueueSpec::new(WrrParams { weights: vec![1, 2, 3], filters: by_flow().filters, default_band: 1 })
+            .around("children", nested()),
+        QueueSpec::new(PoliceParams::default()).around("child", [QueueSpec::new(FqCodelParams::default())]),
+        QueueSpec::new(PoliceParams {
+            rate: slow().rate,
+            conform_exceed: Exceed::Mark,
+            peakrate: Some(Rate::from_mbps(9)),
+            mtu: Bytes::new(9_000),
+            ..PoliceParams::default()
+        }),
+        QueueSpec::new(VqPoliceParams { rate: slow().rate, ..VqPoliceParams::default() }),
+        QueueSpec::new(VqPoliceParams { rate: slow().rate, ..VqPoliceParams::default() })
+            .with("aqm", PieParams::default())
+            .around("child", [QueueSpec::new(FqCodelParams::default())]),
+        QueueSpec::new(RampPoliceParams { rate: slow().rate, ..RampPoliceParams::default() }),
         QueueSpec::new(TbfParams::default()),
         QueueSpec::new(slow()).around("child", [QueueSpec::new(FqCodelParams::default())]),
         QueueSpec::new(slow()).around("child", [QueueSpec::new(by_flow()).around("children", nested())]),
@@ -149,6 +178,30 @@ pub(crate) fn all_queues() -> Vec<QueueSpec> {
         QueueSpec::new(DualPi2Params { mds: true, ..DualPi2Params::default() })
             .with("classic", DeltimParams::default())
             .with("low_latency", Pi2Params::default()),
+        QueueSpec::new(PieMdsParams::default()),
+        QueueSpec::new(PieMdsParams { random: Likelihood::Coin, ..PieMdsParams::default() }),
+        QueueSpec::new(RedMdsParams { accumulate: Accumulate::Shared, ..RedMdsParams::default() }),
+        QueueSpec::new(CodelMdsParams::default()),
+        QueueSpec::new(CodelMdsParams { codel_exact: true, ..CodelMdsParams::default() }),
+        QueueSpec::new(FqCodelParams::default()).with("aqm", CodelMdsParams::default()),
+        QueueSpec::new(NthParams { n: 3, ..NthParams::default() }),
+        QueueSpec::new(NthParams { n: 2, signal: NthSignal::Drop }),
+        QueueSpec::new(StepParams::default()),
+        QueueSpec::new(StepParams {
+            threshold: StepThreshold::Time(Duration::from_millis(1)),
+            at: StepPoint::Dequeue,
+        }),
+        QueueSpec::new(Ramped::new(
+            CodelParams { ecn: true, ..CodelParams::default() },
+            SceRampParams::default(),
+        )),
+        QueueSpec::new(FqCodelParams::default()).with(
+            "aqm",
+            Ramped::new(
+                PieParams { ecn: true, ..PieParams::default() },
+                SceRampParams { thresh: Some(20), random: Likelihood::Recur, ..SceRampParams::default() },
+            ),
+        ),
         QueueSpec::new(CnqParams::default()),
         QueueSpec::new(CnqParams { hash: FlowHash::Jenkins, flows: 2 }).with("aqm", DeltimParams::default()),
         QueueSpec::new(LfqParams::default()),
@@ -296,6 +349,14 @@ impl Bench {
 
     pub(crate) fn dequeue(&mut self, at_ns: u64) -> Option<Left> {
         self.leave(at_ns, |queue, cx| queue.dequeue(cx))
+    }
+
+    /// The packet that leaves; there must be one.
+    pub(crate) fn leaving(&mut self, at_ns: u64) -> Packet {
+        let now = Time::from_nanos(at_ns);
+        let mut cx =
+            QueueCx::new(now, self.rate, self.deliver_drops, &mut self.accounts, &mut self.incidents);
+        self.queue.dequeue(&mut cx).expect("a packet is queued")
     }
 
     /// A packet leaves (there must be one); returns what was done to it.

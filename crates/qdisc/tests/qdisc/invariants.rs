@@ -91,7 +91,7 @@ impl Order {
 
 /// The counts of arrived, departed, lost and queued packets agree, for the whole queue and for each band, and the bands
 /// add up to the whole.
-fn conserved(bench: &Bench) -> Result<(), TestCaseError> {
+fn conserved(bench: &Bench, is_policed: bool) -> Result<(), TestCaseError> {
     let (stats, backlog, bands) = (bench.stats(), bench.backlog(), bench.bands());
     prop_assert_eq!(stats.queued(), backlog.packets as u64);
     prop_assert_eq!(bench.drops().len() as u64, stats.drops());
@@ -120,6 +120,11 @@ fn conserved(bench: &Bench) -> Result<(), TestCaseError> {
         sum.arrived += policed;
         sum.lost += policed;
         sum.drops_policed = stats.drops_policed;
+        // Neither do marks that a policer makes.
+        prop_assert!(sum.ce <= stats.ce && sum.sce <= stats.sce);
+        if is_policed {
+            (sum.ce, sum.sce) = (stats.ce, stats.sce);
+        }
         prop_assert_eq!(sum, stats);
     }
     Ok(())
@@ -134,6 +139,11 @@ fn finite(bench: &Bench) -> Result<(), TestCaseError> {
     prop_assert!((0..far).contains(&acc), "acc {acc}");
     prop_assert!((-64_000_000_000..far).contains(&mds_osc), "mds_osc {mds_osc}");
     prop_assert!((0..far).contains(&osc), "osc {osc}");
+    // A CE, or what was forgiven to conventional packets, may follow upon the other.
+    for (name, least) in [("mds_owed", -128.0), ("owed", 0.0)] {
+        let value = bench.probed(name).filter(|value| !value.is_nan()).unwrap_or(0.0);
+        prop_assert!((least..1e15).contains(&value), "{name} {value}");
+    }
     // A sum of probabilities below 8.5 grows by at most 1. max_p is raised up to 0.5, by 0.01.
     for (name, most) in [
         ("p", 1.0),
@@ -144,6 +154,7 @@ fn finite(bench: &Bench) -> Result<(), TestCaseError> {
         ("p_cl", 1.0),
         ("p_native", 1.0),
         ("p_drop", 1.0),
+        ("sce_p", 1.0),
     ] {
         let value = bench.probed(name).unwrap_or(0.0);
         prop_assert!((0.0..=most).contains(&value), "{name} {value}");
@@ -212,7 +223,7 @@ fn run(
                 chosen = None;
             }
         }
-        conserved(&bench)?;
+        conserved(&bench, config.params.name().contains("police"))?;
         finite(&bench)?;
     }
     Ok(())

@@ -23,7 +23,7 @@ use super::record::Names;
 use super::route::{Graph, check_length, check_tunnels};
 use super::tcp::tcp;
 use crate::file::FlowTable;
-use crate::model::{Active, Endpoints, FlowGroup, Link, Route, Transport, member_name};
+use crate::model::{Active, Endpoints, FlowGroup, Hosts, Link, Route, Transport, member_name};
 use crate::registry::BSD42;
 
 /// The maximum number of flows of a scenario, and of `count`.
@@ -111,6 +111,13 @@ fn flow(
 ) -> Result<FlowGroup, Fault> {
     let application = application(&at.get("app"), of.endpoints, of.registry)?;
     let active = schedule(table, at, of.end)?;
+    if let ApplicationConfig::Poisson(_) = application {
+        refuse(
+            at,
+            &["sender_host", "receiver_host"],
+            "does not go with `poisson`, whose connections come from many hosts",
+        )?;
+    }
     let Carried { cc_name, transport, endpoint } = carried(table, root, at, &application, of)?;
     Ok(FlowGroup {
         name: table.name.clone().unwrap_or_default(),
@@ -123,7 +130,18 @@ fn flow(
         unresponsive: table.unresponsive,
         endpoint,
         route: route(table, at, topology)?,
+        hosts: hosts(table, at)?,
     })
+}
+
+/// The hosts of a flow.
+fn hosts(table: &FlowTable, at: &Cursor<'_>) -> Result<Hosts, Fault> {
+    for (key, name) in [("sender_host", &table.sender_host), ("receiver_host", &table.receiver_host)] {
+        if name.as_ref().is_some_and(String::is_empty) {
+            return Err(at.get(key).not_allowed("a name that is not empty"));
+        }
+    }
+    Ok(Hosts { sender: table.sender_host.clone(), receiver: table.receiver_host.clone() })
 }
 
 /// How the data of a flow are carried.

@@ -22,6 +22,8 @@ const MEANINGFUL: &[&str] = &[
     "bottleneck.queue(cobalt).mtu_time",
     "bottleneck.queue(pie).max_burst",
     "bottleneck.queue(red).delay_target",
+    "bottleneck.queue(dualpi2).min_qlen_step",
+    "bottleneck.queue(dualpi2).tshift",
     "bottleneck.queue(fq_codel).perturb",
     "bottleneck.queue(fq_codel).ce_threshold",
     "bottleneck.queue(fq).orphan_mask",
@@ -29,9 +31,12 @@ const MEANINGFUL: &[&str] = &[
     "bottleneck.queue(fq).refill_delay",
     "bottleneck.queue(fq).low_rate_threshold",
     "bottleneck.queue(fq).ce_threshold",
+    "bottleneck.queue(sfq).perturb",
     "bottleneck.queue(prio).filters[0].dscp[0]",
     "bottleneck.queue(prio).filters[0].flows[0]",
     "bottleneck.queue(prio).default_band",
+    "bottleneck.queue(drr).default_band",
+    "bottleneck.queue(wrr).default_band",
     "bottleneck.queue(tbf).latency",
     "bottleneck.queue(tbf).mpu",
     "bottleneck.queue(tbf).overhead",
@@ -40,6 +45,13 @@ const MEANINGFUL: &[&str] = &[
     "bottleneck.queue(sfb).db",
     "bottleneck.queue(sfb).penalty_rate",
     "bottleneck.queue(sfb).penalty_burst",
+    "bottleneck.queue(cake).overhead",
+    "bottleneck.queue(cake).mpu",
+    "bottleneck.queue(pie-mds).max_burst",
+    "bottleneck.queue(red-mds).delay_target",
+    "bottleneck.queue(codel-mds).mtu",
+    "bottleneck.queue(police).mpu",
+    "bottleneck.queue(police).overhead",
     "bottleneck.impair(outage).times[0].from",
     "bottleneck.impair(jitter).mean",
     "bottleneck.impair(jitter).deviation",
@@ -78,7 +90,7 @@ fn zero_is_accepted_where_it_means_something() {
     let mut accepted = Vec::new();
     visit(&mut |place| {
         // The AQM of a discipline's flows and an element in a list follow the same rules as where they are used alone.
-        if place.name.contains(".aqm") || place.name.contains("impair[0]") {
+        if [".aqm", ".classic(", ".low_latency(", "impair[0]"].iter().any(|part| place.name.contains(part)) {
             return;
         }
         let text = zero(place).map(|zero| place.file(zero));

@@ -87,6 +87,7 @@ pub struct Moment {
 }
 
 /// How a flow treats SCE beside the decrease. The default is that of MDS.
+#[expect(clippy::struct_excessive_bools, reason = "independent rules")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SceRules {
     /// SCE are not answered in the round of a congestion response.

@@ -120,7 +120,7 @@ impl Draft {
 
     /// The keys of the queue whose table is `table`, inside of `depth` others.
     fn queue(&mut self, table: &str, rate: u64, depth: usize) {
-        let classful = ["prio", "tbf"];
+        let classful = ["prio", "drr", "wrr", "tbf", "police", "vqpolice", "ramppolice"];
         let kinds = [
             "fifo",
             "fifo",
@@ -143,6 +143,14 @@ impl Draft {
             "dualsparse",
             "sfb",
             "choke",
+            "cake",
+            "step",
+            "nth",
+            "pie-mds",
+            "red-mds",
+            "codel-mds",
+            "fq_pie",
+            "sfq",
         ];
         let nests = depth < 3 && self.one_in(4);
         let kind = match if nests { self.random.pick(&classful) } else { self.random.pick(&kinds) } {
@@ -181,6 +189,7 @@ impl Draft {
             return;
         }
         match kind {
+            "step" | "nth" | "pie-mds" | "red-mds" | "codel-mds" => self.signaller(kind),
             "codel" | "fq_codel" => self.codel(kind == "fq_codel"),
             "cobalt" => self.cobalt(),
             "fq" => self.fq(),
@@ -190,13 +199,19 @@ impl Draft {
             "dualsparse" => self.dualsparse(),
             "sfb" => self.sfb(),
             "choke" => self.choke(),
+            "cake" => self.cake(rate),
+            "fq_pie" => self.fq_pie(),
+            "sfq" => self.sfq(),
             "fifo" => self.some_switch("headdrop"),
             "brickwall" => {
                 for key in ["sce_threshold", "ce_threshold", "drop_threshold"] {
                     self.some_time(key, 1, 1_000_000_000);
                 }
             }
-            "ramp" => self.some_time("max", 1, 10_000_000_000),
+            "ramp" => {
+                self.some_time("max", 1, 10_000_000_000);
+                self.one_of("random", &["coin", "recur"]);
+            }
             "pie" => {
                 self.one_of("variant", &["linux", "rfc"]);
                 self.some_time("target", 1_000, 1_000_000_000);
@@ -230,38 +245,95 @@ impl Draft {
             }
             _ => self.some_time("burst", 1, 1_000_000_000),
         }
+        if ["brickwall", "pie", "red", "codel", "step", "nth"].contains(&kind) && self.one_in(3) {
+            self.sce_ramp();
+        }
     }
 
     /// The keys of a queue that has others inside, and those queues.
     fn classful(&mut self, kind: &str, table: &str, rate: u64, depth: usize) {
-        if kind == "tbf" {
-            let shaped = rate / 10 + self.random.log(1, rate);
-            self.key("rate", format_args!("{shaped} bit/s"));
-            self.some_size("burst", self.mtu, self.mtu * 100);
-            self.some_time("latency", 1, 1_000_000_000);
-            if self.one_in(3) {
-                self.key("peakrate", format_args!("{} bit/s", shaped * 2));
-                self.some_size("mtu", self.mtu, self.mtu * 10);
+        let shaped = rate / 10 + self.random.log(1, rate);
+        match kind {
+            "prio" | "drr" | "wrr" => return self.classes(kind, table, rate, depth),
+            "tbf" | "police" => {
+                self.key("rate", format_args!("{shaped} bit/s"));
+                self.some_size("burst", self.mtu, self.mtu * 100);
+                if self.one_in(3) {
+                    self.key("peakrate", format_args!("{} bit/s", shaped * 2));
+                    self.some_size("mtu", self.mtu, self.mtu * 10);
+                }
+                self.some_size("mpu", 1, self.mtu);
+                if kind == "tbf" {
+                    self.some_time("latency", 1, 1_000_000_000);
+                } else {
+                    self.one_of("conform_exceed", &["drop", "pass", "mark"]);
+                }
             }
-            self.some_size("mpu", 1, self.mtu);
-            if !self.one_in(3) {
-                self.table(&format!("[{table}.child]"));
-                self.queue(&format!("{table}.child"), shaped.min(rate), depth + 1);
+            _ => {
+                self.key("rate", format_args!("{shaped} bit/s"));
+                self.some_time("burst", 1_000, 1_000_000_000);
+                if kind == "vqpolice" && self.one_in(2) {
+                    self.one_of("aqm", &["pie", "codel", "red", "deltim", "brickwall"]);
+                }
             }
-            return;
         }
+        if !self.one_in(3) {
+            let table = format!("{table}.child");
+            self.table(&format!("[{table}]"));
+            self.queue(&table, shaped.min(rate), depth + 1);
+        }
+    }
+
+    /// The keys of a scheduler with classes, and their queues.
+    fn classes(&mut self, kind: &str, table: &str, rate: u64, depth: usize) {
         let bands = 2 + self.random.below(3);
-        self.bare("bands", bands);
+        match kind {
+            "prio" => self.bare("bands", bands),
+            "drr" => {
+                let quanta: Vec<String> =
+                    (0..bands).map(|_| format!("\"{} B\"", self.random.log(64, 10_000))).collect();
+                self.bare("quanta", format_args!("[{}]", quanta.join(", ")));
+            }
+            _ => {
+                let weights: Vec<u64> = (0..bands).map(|_| self.random.log(1, 10)).collect();
+                self.bare("weights", format_args!("{weights:?}"));
+            }
+        }
         let band = self.random.below(bands);
         self.bare("default_band", band);
         // By flow: packets of one flow that go to different bands can overtake each other.
         let (flow, band) = (self.random.below(4), self.random.below(bands));
         self.bare("filters", format_args!("[{{ flows = [{flow}], band = {band} }}]"));
         if !self.one_in(3) {
+            let table = format!("{table}.children");
             for _ in 0..bands {
-                self.table(&format!("[[{table}.children]]"));
-                self.queue(&format!("{table}.children"), rate, depth + 1);
+                self.table(&format!("[[{table}]]"));
+                self.queue(&table, rate, depth + 1);
             }
+        }
+    }
+
+    fn fq_pie(&mut self) {
+        self.one_of("hash", &["perfect", "jenkins"]);
+        self.some_size("quantum", 256, 10_000);
+        self.some_size("memory_limit", 2_000, 1_000_000);
+        self.some_time("target", 1_000, 1_000_000_000);
+        self.some_time("tupdate", 100_000, 1_000_000_000);
+        for key in ["ecn", "bytemode", "dq_rate_estimator"] {
+            self.some_switch(key);
+        }
+    }
+
+    fn sfq(&mut self) {
+        self.one_of("hash", &["perfect", "jenkins"]);
+        for (key, most) in [("depth", 200), ("flows", 128)] {
+            let number = self.random.log(1, most);
+            self.bare(key, number);
+        }
+        self.some_size("quantum", 64, 10_000);
+        self.some_switch("headdrop");
+        if self.one_in(3) {
+            self.one_of("aqm", &["pie", "codel", "red", "deltim", "brickwall"]);
         }
     }
 
@@ -277,7 +349,10 @@ impl Draft {
                 self.some_time("perturb", 1_000_000, 10_000_000_000);
             }
             if self.one_in(3) {
-                self.one_of("aqm", &["pie", "codel", "cobalt", "red", "deltim", "brickwall"]);
+                self.one_of(
+                    "aqm",
+                    &["pie", "codel", "cobalt", "red", "deltim", "brickwall", "step", "nth", "codel-mds"],
+                );
                 return;
             }
         } else {
@@ -303,6 +378,33 @@ impl Draft {
         }
     }
 
+    fn cake(&mut self, rate: u64) {
+        if self.one_in(2) {
+            self.some_rate("bandwidth", (rate / 20).max(1_000), rate);
+        }
+        self.one_of("diffserv", &["besteffort", "precedence", "diffserv3", "diffserv4", "diffserv8"]);
+        self.one_of("flow_mode", &["flowblind", "hosts", "flows", "dual-srchost", "triple-isolate"]);
+        if self.one_in(2) {
+            self.key("hash", "jenkins");
+            let sets = self.random.log(1, 128);
+            self.bare("flows", sets * 8);
+        }
+        self.some_time("target", 1, 100_000_000);
+        self.some_time("rtt", 100_000_001, 1_000_000_000);
+        if self.one_in(2) {
+            self.some_size("memlimit", 2_000, 1_000_000);
+        }
+        self.some_size("overhead", 1, 256);
+        self.some_size("mpu", 1, 256);
+        self.one_of("atm", &["noatm", "atm", "ptm"]);
+        self.one_of("ack_filter", &["off", "on", "aggressive"]);
+        self.some_switch("ingress");
+        self.some_switch("wash");
+        if self.one_in(2) {
+            self.some_number("sce_thresh", 1, 2_000);
+        }
+    }
+
     fn fq(&mut self) {
         self.one_of("hash", &["perfect", "jenkins"]);
         let packets = self.random.log(1, 100);
@@ -313,7 +415,7 @@ impl Draft {
             self.some_rate("maxrate", 100_000, 1_000_000_000);
         }
         if self.one_in(3) {
-            self.one_of("aqm", &["pie", "codel", "red", "deltim", "brickwall"]);
+            self.one_of("aqm", &["pie", "codel", "red", "deltim", "brickwall", "step", "nth", "codel-mds"]);
         }
     }
 
