@@ -238,3 +238,12 @@ def test_an_experiment_from_end_to_end(tmp_path: Path) -> None:
     assert "E08" in page
     rows = (out / "rows.csv").read_text(encoding="utf-8")
     assert "E08/bytes" in rows
+
+
+def test_time_above() -> None:
+    """Of 100 intervals of 10 ms, 30 are above: 0.3 s; only those of the window count."""
+    time = np.arange(1, 101) * 0.01
+    delays = np.where(np.arange(100) < 30, 30.0, 5.0)
+    view = View(RunData({"queues": {"time_s": time, "sojourn_mean_ms": delays}}, {}), "s", "queue 0", Axis(0, 1, 0, 1))
+    assert evaluate(view, "time_above(25, 0, 1)") == pytest.approx(0.3)
+    assert evaluate(view, "time_above(25, 0.2, 1)") == pytest.approx(0.1)
