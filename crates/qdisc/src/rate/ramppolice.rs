@@ -18,7 +18,7 @@ use windtunnel_wire::Packet;
 use super::vqpolice::check;
 use super::{Policed, Policer, Ruling, VirtualQueue, behind};
 use crate::accounts::QueueCx;
-use crate::aqm::{Signal, Verdict};
+use crate::aqm::{MdsCredit, Verdict};
 use crate::discipline::QueueDiscipline;
 use crate::ecn::Class;
 use crate::params::{ChildSlot, QueueInit, QueueParams};
@@ -75,7 +75,7 @@ impl QueueParams for RampPoliceParams {
     fn build(&self, parts: &Parts, init: &QueueInit) -> Box<dyn QueueDiscipline> {
         let policer = RampPolice {
             queue: VirtualQueue::default(),
-            signals: Accumulators { tau: f64::from(self.tau.get()), sce: 0.0, conventional: 0.5 },
+            signals: MdsCredit::new(self.tau),
             params: self.clone(),
         };
         Box::new(Policed::new(policer, init.ecn, parts.build_child(init)))
@@ -87,7 +87,7 @@ impl QueueParams for RampPoliceParams {
 struct RampPolice {
     /// What the bucket lacks.
     queue: VirtualQueue,
-    signals: Accumulators,
+    signals: MdsCredit,
     params: RampPoliceParams,
 }
 
@@ -96,7 +96,7 @@ impl RampPolice {
     fn probability(&self, missing: f64) -> f64 {
         let start = self.params.start.get();
         let way = ((missing - start) / (1.0 - start)).max(0.0);
-        self.params.p_max.map_or(1.0 / self.signals.tau, Probability::get) * way * way
+        self.params.p_max.map_or(1.0 / f64::from(self.params.tau.get()), Probability::get) * way * way
     }
 
     fn missing(&self, wait: Duration) -> f64 {
@@ -112,7 +112,8 @@ impl Policer for RampPolice {
             return Ruling { verdict: Verdict::Drop, is_charged: false };
         }
         let p = self.probability(self.missing(wait));
-        let verdict = if class == Class::Sce { self.signals.mds(p) } else { self.signals.conventional(p) };
+        let verdict =
+            if class == Class::Sce { self.signals.to_mds(p) } else { self.signals.to_conventional(p) };
         Ruling { verdict, is_charged: true }
     }
 
@@ -124,41 +125,5 @@ impl Policer for RampPolice {
         let missing = self.missing(self.queue.last());
         out("missing", missing);
         out("p", self.probability(missing));
-    }
-}
-
-/// Sums of probabilities that become signals when they are whole, by class.
-#[derive(Clone, Copy, Debug)]
-struct Accumulators {
-    tau: f64,
-    sce: f64,
-    conventional: f64,
-}
-
-impl Accumulators {
-    /// A packet that understands SCE, where others are signalled with probability `p`.
-    fn mds(&mut self, p: f64) -> Verdict {
-        self.sce += self.tau * p;
-        if self.sce < 1.0 {
-            Verdict::Pass
-        } else if self.sce < 2.0 {
-            self.sce -= 1.0;
-            Verdict::Mark(Signal::Sce)
-        } else {
-            let verdict = if self.sce < self.tau { Verdict::Mark(Signal::Ce) } else { Verdict::Drop };
-            self.sce -= self.tau;
-            verdict
-        }
-    }
-
-    /// Any other packet.
-    fn conventional(&mut self, p: f64) -> Verdict {
-        self.conventional += p;
-        if self.conventional < 1.0 {
-            return Verdict::Pass;
-        }
-        let verdict = if self.conventional < 2.0 { Verdict::Mark(Signal::Ce) } else { Verdict::Drop };
-        self.conventional -= 1.0;
-        verdict
     }
 }
