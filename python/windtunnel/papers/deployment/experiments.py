@@ -105,7 +105,7 @@ def read(data: Mapping[str, Any], cells: dict[str, Cell], *, quick: bool) -> lis
 def _experiment(
     data: Mapping[str, Any], arms: Mapping[str, Mapping[str, Any]], cells: dict[str, Cell], *, quick: bool
 ) -> Experiment:
-    listed = [c for c in expanded(data["check"]) if c.get("quick", True) or not quick]
+    listed = [c for c in expanded(data["check"], quick=quick) if c.get("quick", True) or not quick]
     checks = tuple(_check(data["id"], c, arms, cells, quick=quick) for c in listed)
     return Experiment(data["id"], data["claim"], data["place"], checks, data.get("figure"))
 
