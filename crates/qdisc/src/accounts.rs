@@ -16,6 +16,8 @@ pub enum DropReason {
     Overlimit,
     /// The AQM decided so.
     Aqm,
+    /// A token bucket or a virtual queue in front of the queue refused it.
+    Policed,
 }
 
 /// A drop, as the recorder sees it. With loss-free endpoints (see [`QueueCx::deliver_drops`]) the packet
@@ -71,6 +73,8 @@ pub struct QueueStats {
     pub drops_overlimit: u64,
     /// Drops by the AQM (also those delivered with CE in place of a loss).
     pub drops_aqm: u64,
+    /// Drops in front of the queue. They belong to no band.
+    pub drops_policed: u64,
 }
 
 impl QueueStats {
@@ -94,12 +98,13 @@ impl QueueStats {
             drops_full: self.drops_full - earlier.drops_full,
             drops_overlimit: self.drops_overlimit - earlier.drops_overlimit,
             drops_aqm: self.drops_aqm - earlier.drops_aqm,
+            drops_policed: self.drops_policed - earlier.drops_policed,
         }
     }
 
     /// Drops for any reason.
     pub const fn drops(&self) -> u64 {
-        self.drops_full + self.drops_overlimit + self.drops_aqm
+        self.drops_full + self.drops_overlimit + self.drops_aqm + self.drops_policed
     }
 }
 
@@ -122,9 +127,13 @@ pub struct QueueCx<'a> {
     /// Loss-free endpoints (spec/mds section 2): packets that would be dropped are delivered with CE and counted as
     /// drops.
     pub deliver_drops: bool,
+    /// In this call the AQM has just dropped the packet that was to leave: what is served next takes its place.
+    pub(crate) replaces: bool,
     accounts: &'a mut Accounts,
     /// Events also count for this band.
     band: Option<usize>,
+    /// A queue around the one that is called has chosen the band.
+    is_inside: bool,
     incidents: &'a mut Vec<Incident>,
     departure: Option<(Outcome, Duration)>,
 }
@@ -138,7 +147,17 @@ impl<'a> QueueCx<'a> {
         accounts: &'a mut Accounts,
         incidents: &'a mut Vec<Incident>,
     ) -> QueueCx<'a> {
-        QueueCx { now, rate, deliver_drops, accounts, band: None, incidents, departure: None }
+        QueueCx {
+            now,
+            rate,
+            deliver_drops,
+            replaces: false,
+            accounts,
+            band: None,
+            is_inside: false,
+            incidents,
+            departure: None,
+        }
     }
 
     /// Asks for the memory of the counters of a band.
@@ -149,13 +168,38 @@ impl<'a> QueueCx<'a> {
         }
     }
 
-    /// Selects the band in which the following events happen. A discipline with one band does not call this.
+    /// Selects the band in which the following events happen. A discipline with one band does not call this. Inside of
+    /// [`QueueCx::within_band`] it has no effect.
     #[inline]
     pub fn enter_band(&mut self, band: usize) {
+        if self.is_inside {
+            return;
+        }
         if self.accounts.bands.len() <= band {
             self.accounts.bands.resize(band + 1, QueueStats::default());
         }
         self.band = Some(band);
+    }
+
+    /// Calls a child of a queue that has several: all that happens counts for `band` of the queue around it. The child's
+    /// own bands are not told apart, and neither are these inside of another such call.
+    #[inline]
+    pub fn within_band<R>(&mut self, band: usize, call: impl FnOnce(&mut QueueCx<'a>) -> R) -> R {
+        self.enter_band(band);
+        let was_inside = std::mem::replace(&mut self.is_inside, true);
+        let result = call(self);
+        self.is_inside = was_inside;
+        result
+    }
+
+    /// Calls the child of a queue that lets it send at no more than `rate`.
+    #[inline]
+    pub fn at_rate<R>(&mut self, rate: Rate, call: impl FnOnce(&mut QueueCx<'a>) -> R) -> R {
+        let own = self.rate;
+        self.rate = own.min(rate);
+        let result = call(self);
+        self.rate = own;
+        result
     }
 
     #[inline]
@@ -185,6 +229,7 @@ impl<'a> QueueCx<'a> {
             DropReason::Full => stats.drops_full += 1,
             DropReason::Overlimit => stats.drops_overlimit += 1,
             DropReason::Aqm => stats.drops_aqm += 1,
+            DropReason::Policed => stats.drops_policed += 1,
         });
         let dropped = Dropped { flow: packet.flow, id: packet.id(), size: packet.size(), reason };
         self.incidents.push(Incident::Dropped(dropped));

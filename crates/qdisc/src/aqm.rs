@@ -1,6 +1,10 @@
 //! The decision: active queue management without a queue.
 
+mod blue;
 mod brick_wall;
+mod cobalt;
+pub(crate) mod cobalt_law;
+pub(crate) mod cobalt_schedule;
 mod codel;
 mod delta_sigma;
 mod deltic;
@@ -20,6 +24,7 @@ mod red_average;
 mod red_params;
 
 pub use brick_wall::{BrickWall, BrickWallParams};
+pub use cobalt::{Cobalt, CobaltParams, CobaltVariant};
 pub use codel::{Codel, CodelParams, CodelVariant};
 pub use deltic::{Deltic, DelticParams};
 pub use deltic_mds::{DelticMds, DelticMdsParams};
@@ -114,7 +119,7 @@ pub trait Aqm: Debug + Send {
 
     /// A packet was lost because it did not fit. With loss-free endpoints the packet is delivered, and
     /// [`Aqm::on_enqueue`] was called for it before.
-    fn on_full(&mut self) {}
+    fn on_full(&mut self, _now: Time) {}
 
     /// A packet leaves.
     fn on_dequeue(&mut self, _packet: &PacketView, _queue: &QueueView) -> Verdict {
@@ -125,7 +130,7 @@ pub trait Aqm: Debug + Send {
     fn on_empty(&mut self, _now: Time) {}
 
     /// The band lost this many of its oldest packets, because it held the most bytes in a full discipline.
-    fn on_shed(&mut self, _packets: u32) {}
+    fn on_shed(&mut self, _packets: u32, _now: Time) {}
 
     /// When [`Aqm::on_timer`] wants to be called next (periodic control laws). The time changes only in that call.
     fn next_timer(&self) -> Option<Time> {
@@ -146,8 +151,8 @@ impl Aqm for Box<dyn Aqm> {
         (**self).on_enqueue(packet, queue)
     }
 
-    fn on_full(&mut self) {
-        (**self).on_full();
+    fn on_full(&mut self, now: Time) {
+        (**self).on_full(now);
     }
 
     fn on_dequeue(&mut self, packet: &PacketView, queue: &QueueView) -> Verdict {
@@ -158,8 +163,8 @@ impl Aqm for Box<dyn Aqm> {
         (**self).on_empty(now);
     }
 
-    fn on_shed(&mut self, packets: u32) {
-        (**self).on_shed(packets);
+    fn on_shed(&mut self, packets: u32, now: Time) {
+        (**self).on_shed(packets, now);
     }
 
     fn next_timer(&self) -> Option<Time> {

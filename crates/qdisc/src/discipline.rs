@@ -6,6 +6,7 @@ use windtunnel_units::{Bytes, Time};
 use windtunnel_wire::Packet;
 
 use crate::accounts::QueueCx;
+use crate::hosts::FlowHosts;
 
 /// What is queued.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,13 +37,13 @@ pub trait QueueDiscipline: Debug + Send {
 
     /// Gives the next packet to send, or nothing: what the AQM drops is replaced.
     fn dequeue(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
-        while self.choose(cx).is_some() {
-            let packet = self.serve(cx);
-            if packet.is_some() {
-                return packet;
-            }
+        let mut packet = None;
+        while packet.is_none() && self.choose(cx).is_some() {
+            packet = self.serve(cx);
+            cx.replaces = packet.is_none();
         }
-        None
+        cx.replaces = false;
+        packet
     }
 
     /// Returns when to ask again after a dequeue returned nothing. Shapers know this time; other disciplines are empty
@@ -50,6 +51,9 @@ pub trait QueueDiscipline: Debug + Send {
     fn next_ready(&self, _now: Time) -> Option<Time> {
         None
     }
+
+    /// Tells it which flows share hosts, before the first packet.
+    fn learn_hosts(&mut self, _hosts: &FlowHosts) {}
 
     /// What is queued.
     fn backlog(&self) -> Backlog;

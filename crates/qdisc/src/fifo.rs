@@ -3,8 +3,6 @@
 //! A packet that does not fit is lost before the AQM hears of it; with head drop, room is made at the head
 //! instead, and the signal is one queueing delay earlier.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::Params;
@@ -18,7 +16,8 @@ use crate::discipline::{Backlog, QueueDiscipline};
 use crate::ecn::EcnPolicy;
 use crate::gate::Gate;
 use crate::limit::{Limit, Room};
-use crate::params::{AqmParams, QueueInit, QueueParams};
+use crate::params::{QueueInit, QueueParams};
+use crate::spec::Parts;
 
 /// The plain queue.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -36,7 +35,7 @@ impl Params for FifoParams {
 }
 
 impl QueueParams for FifoParams {
-    fn build(&self, _aqms: &[Option<Arc<dyn AqmParams>>], init: &QueueInit) -> Box<dyn QueueDiscipline> {
+    fn build(&self, _parts: &Parts, init: &QueueInit) -> Box<dyn QueueDiscipline> {
         Box::new(Fifo::new(NoAqm, init.ecn, init.limit).with_head_drop(self.headdrop))
     }
 }
@@ -151,7 +150,7 @@ impl<A: Aqm> QueueDiscipline for Fifo<A> {
     }
 
     fn serve(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
-        if std::mem::take(&mut self.chosen) { self.release_head(false, cx) } else { None }
+        if std::mem::take(&mut self.chosen) { self.release_head(cx.replaces, cx) } else { None }
     }
 
     fn dequeue(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {

@@ -32,6 +32,7 @@ use crate::discipline::{Backlog, QueueDiscipline};
 use crate::flows::{AqmFactory, Buckets, Classifier, FlowHash, Flows, Rota, Turns, turns};
 use crate::limit::{Limit, Room};
 use crate::params::{AqmParams, AqmSlot, QueueInit, QueueParams};
+use crate::spec::Parts;
 
 /// fq's parameters, named as in tc.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -130,9 +131,9 @@ impl QueueParams for FqParams {
         }
     }
 
-    fn build(&self, aqms: &[Option<Arc<dyn AqmParams>>], init: &QueueInit) -> Box<dyn QueueDiscipline> {
+    fn build(&self, parts: &Parts, init: &QueueInit) -> Box<dyn QueueDiscipline> {
         let threshold = self.ce_threshold;
-        match aqms.iter().flatten().next() {
+        match parts.aqm() {
             None => self.discipline(init, AqmFactory::new(move |_| CeThreshold(threshold))),
             Some(aqm) => {
                 let aqm = Arc::clone(aqm);

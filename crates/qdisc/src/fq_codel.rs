@@ -30,6 +30,7 @@ use crate::discipline::{Backlog, QueueDiscipline};
 use crate::flows::{AqmFactory, Buckets, Classifier, FlowHash, Flows, Rota, Turns, turns};
 use crate::limit::{Limit, Room};
 use crate::params::{AqmParams, AqmSlot, BuildAqm, QueueInit, QueueParams};
+use crate::spec::Parts;
 
 /// FQ-CoDel's parameters, named as in tc.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -151,9 +152,9 @@ impl QueueParams for FqCodelParams {
         }
     }
 
-    fn build(&self, aqms: &[Option<Arc<dyn AqmParams>>], init: &QueueInit) -> Box<dyn QueueDiscipline> {
+    fn build(&self, parts: &Parts, init: &QueueInit) -> Box<dyn QueueDiscipline> {
         let codel = self.codel();
-        match aqms.iter().flatten().next() {
+        match parts.aqm() {
             None => self.discipline::<Codel>(init, AqmFactory::new(move |init| codel.aqm(init))),
             Some(aqm) => {
                 let aqm = Arc::clone(aqm);

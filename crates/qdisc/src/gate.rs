@@ -59,7 +59,7 @@ impl Gate {
             arrival.overflows = true;
             Some(arrival)
         } else {
-            aqm.on_full();
+            aqm.on_full(cx.now);
             cx.drop(arrival.packet, DropReason::Full);
             None
         }
@@ -79,7 +79,7 @@ impl Gate {
         let mut verdict = aqm.on_enqueue(&view(&packet, class, Duration::ZERO, false), queue);
         if overflows {
             // A packet is dropped once.
-            aqm.on_full();
+            aqm.on_full(cx.now);
             verdict = Verdict::Pass;
         }
         match self.ecn.apply(verdict, class, &mut packet, cx.deliver_drops) {

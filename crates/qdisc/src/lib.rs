@@ -3,7 +3,8 @@
 //! An [`Aqm`] decides (pass, mark, drop) and owns no packet. A [`Band`] stores packets. A [`Gate`] takes each packet
 //! past the AQM of its band, applies the verdict and accounts for it. A [`QueueDiscipline`] schedules bands, and
 //! commits to the packet that leaves next. An AQM written once runs alone ([`Fifo`]), per flow under fair queueing,
-//! inside a dual queue, and on a real interface.
+//! inside a dual queue, and on a real interface. A discipline that takes other queues (a shaper, a classful scheduler)
+//! leaves packets and counters to them, and says for which band each call of one counts ([`QueueCx::within_band`]).
 //!
 //! Packets are conserved: they leave a queue by [`QueueDiscipline::serve`] or by [`QueueCx::drop`],
 //! which counts them and names a reason. Code points change in [`ecn`] alone.
@@ -14,7 +15,9 @@
 mod accounts;
 mod aqm;
 mod band;
+mod cake;
 mod check;
+mod classful;
 mod discipline;
 pub mod ecn;
 mod fifo;
@@ -22,23 +25,31 @@ mod flows;
 mod fq;
 mod fq_codel;
 mod gate;
+mod hosts;
 mod limit;
 mod params;
+mod rate;
+mod spec;
 
 pub use accounts::{Accounts, DropReason, Dropped, Incident, QueueCx, QueueStats};
 pub use aqm::{
-    Aqm, BrickWall, BrickWallParams, Codel, CodelParams, CodelVariant, Deltic, DelticMds, DelticMdsParams,
-    DelticParams, Deltim, Deltim2, Deltim2Params, DeltimParams, DsSelector, LinkedOscillators,
-    LinkedVerdicts, NoAqm, PacketView, Pie, PieBurstMode, PieParams, PieRandom, PieVariant, QueueView, Ramp,
-    RampParams, Red, RedIdle, RedParams, RedRandom, Signal, Verdict,
+    Aqm, BrickWall, BrickWallParams, Cobalt, CobaltParams, CobaltVariant, Codel, CodelParams, CodelVariant,
+    Deltic, DelticMds, DelticMdsParams, DelticParams, Deltim, Deltim2, Deltim2Params, DeltimParams,
+    DsSelector, LinkedOscillators, LinkedVerdicts, NoAqm, PacketView, Pie, PieBurstMode, PieParams,
+    PieRandom, PieVariant, QueueView, Ramp, RampParams, Red, RedIdle, RedParams, RedRandom, Signal, Verdict,
 };
 pub use band::Band;
+pub use cake::{AckFilter, Cake, CakeParams, Cells, Diffserv, FlowMode};
+pub use classful::{EcnField, Filter, Prio, PrioParams};
 pub use discipline::{Backlog, QueueDiscipline};
 pub use fifo::{Fifo, FifoParams};
 pub use flows::FlowHash;
 pub use fq::{Fq, FqParams};
 pub use fq_codel::{FqCodel, FqCodelParams};
 pub use gate::{Arrival, Gate};
+pub use hosts::{FlowHosts, HostPair};
 pub use limit::{Limit, Room};
-pub use params::{AqmInit, AqmParams, AqmSlot, BuildAqm, QueueInit, QueueParams, QueueSpec};
+pub use params::{AqmInit, AqmParams, AqmSlot, BuildAqm, ChildSlot, QueueInit, QueueParams, Takes};
+pub use rate::{Tbf, TbfParams};
+pub use spec::{ChildSpec, Parts, QueueSpec};
 pub use windtunnel_units::OutOfRange;

@@ -32,6 +32,13 @@ impl Room {
         Room { limit, time_limit: (Rate::ZERO, Bytes::ZERO) }
     }
 
+    /// True if no more than allowed is queued, in front of a link of `rate`.
+    #[inline]
+    pub fn holds(&mut self, backlog: Backlog, rate: Rate) -> bool {
+        let Backlog { packets, bytes } = backlog;
+        packets == 0 || self.fits(Backlog { packets: packets - 1, bytes }, Bytes::ZERO, rate)
+    }
+
     /// True if a packet of `size` fits beside `backlog`, in front of a link of `rate`.
     #[inline]
     pub fn fits(&mut self, backlog: Backlog, size: Bytes, rate: Rate) -> bool {

@@ -2,8 +2,9 @@
 //!
 //! An AQM's parameters build the AQM ([`BuildAqm`]). An AQM written once for its type is then available without the
 //! type: as one AQM among several in a discipline ([`AqmParams`]), and as a queue of its own, first in, first out and
-//! compiled for that AQM ([`QueueParams`]). A discipline's parameters build the discipline; where it takes AQMs, it
-//! names the keys ([`QueueParams::slots`]) and receives the AQMs that the description has under them.
+//! compiled for that AQM ([`QueueParams`]). A discipline's parameters build the discipline; where it takes AQMs or queues
+//! of its own, it names the keys ([`QueueParams::slots`], [`QueueParams::children`]) and receives what the description
+//! has under them ([`Parts`]).
 
 use std::sync::Arc;
 
@@ -15,6 +16,7 @@ use crate::discipline::QueueDiscipline;
 use crate::ecn::EcnPolicy;
 use crate::fifo::Fifo;
 use crate::limit::Limit;
+use crate::spec::{ChildSpec, Parts};
 
 /// What an AQM is told about its place when it is built.
 #[derive(Clone, Copy, Debug)]
@@ -105,6 +107,12 @@ pub trait QueueParams: AnyParams {
         &[]
     }
 
+    /// The keys under which the discipline takes queues of its own, its children. The queues given there reach
+    /// [`QueueParams::build`] in the same order.
+    fn children(&self) -> Vec<ChildSlot> {
+        Vec::new()
+    }
+
     /// Whether these AQMs go with the parameters.
     ///
     /// # Errors
@@ -113,9 +121,16 @@ pub trait QueueParams: AnyParams {
         Ok(())
     }
 
-    /// An empty queue. `aqms` has an entry for each of [`QueueParams::slots`], with nothing for a key that was left
-    /// out.
-    fn build(&self, aqms: &[Option<Arc<dyn AqmParams>>], init: &QueueInit) -> Box<dyn QueueDiscipline>;
+    /// Whether these children, a list for each key, go with the parameters.
+    ///
+    /// # Errors
+    /// The first parameter that contradicts them.
+    fn check_children(&self, _children: &[Vec<ChildSpec>]) -> Result<(), OutOfRange> {
+        Ok(())
+    }
+
+    /// An empty queue.
+    fn build(&self, parts: &Parts, init: &QueueInit) -> Box<dyn QueueDiscipline>;
 }
 
 /// A key under which a discipline takes an AQM.
@@ -127,12 +142,32 @@ pub struct AqmSlot {
     pub summary: &'static str,
 }
 
+/// A key under which a discipline takes queues of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChildSlot {
+    /// The key.
+    pub key: &'static str,
+    /// What the queues do there.
+    pub summary: &'static str,
+    /// How many it takes.
+    pub takes: Takes,
+}
+
+/// How many queues a key takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// One; a FIFO if the key is left out.
+    One,
+    /// A list; this many FIFOs if the key is left out.
+    List(usize),
+}
+
 impl<P: BuildAqm> QueueParams for P {
     fn default_limit(&self) -> Limit {
         P::LIMIT
     }
 
-    fn build(&self, _aqms: &[Option<Arc<dyn AqmParams>>], init: &QueueInit) -> Box<dyn QueueDiscipline> {
+    fn build(&self, _parts: &Parts, init: &QueueInit) -> Box<dyn QueueDiscipline> {
         Box::new(Fifo::new(self.aqm(&init.aqm()), init.ecn, init.limit))
     }
 }
@@ -146,59 +181,5 @@ impl PartialEq for dyn AqmParams {
 impl PartialEq for dyn QueueParams {
     fn eq(&self, other: &dyn QueueParams) -> bool {
         (self as &dyn AnyParams).eq(other)
-    }
-}
-
-/// A queue as it is described: a discipline and the AQMs in its slots.
-#[derive(Clone, Debug)]
-pub struct QueueSpec {
-    /// The discipline's parameters.
-    pub params: Arc<dyn QueueParams>,
-    /// An entry for each of its slots.
-    pub aqms: Vec<Option<Arc<dyn AqmParams>>>,
-}
-
-impl PartialEq for QueueSpec {
-    fn eq(&self, other: &QueueSpec) -> bool {
-        *self.params == *other.params && self.aqms == other.aqms
-    }
-}
-
-impl QueueSpec {
-    /// A discipline with nothing in its slots.
-    pub fn new(params: impl QueueParams) -> QueueSpec {
-        QueueSpec { aqms: vec![None; params.slots().len()], params: Arc::new(params) }
-    }
-
-    /// The same with an AQM under `key`.
-    ///
-    /// # Panics
-    /// If the discipline has no such slot.
-    #[must_use]
-    pub fn with(mut self, key: &str, aqm: impl AqmParams) -> QueueSpec {
-        let slot = self.params.slots().iter().position(|slot| slot.key == key);
-        self.aqms[slot.expect("a slot of the discipline")] = Some(Arc::new(aqm));
-        self
-    }
-
-    /// Whether the parameters of discipline and AQMs are within what they are defined for.
-    ///
-    /// # Errors
-    /// The first that is not.
-    pub fn check(&self) -> Result<(), OutOfRange> {
-        self.params.check()?;
-        self.aqms.iter().flatten().try_for_each(|aqm| aqm.check())?;
-        self.params.check_aqms(&self.aqms)
-    }
-
-    /// An empty queue.
-    ///
-    /// # Panics
-    /// If [`QueueSpec::check`] finds fault.
-    pub fn build(&self, init: &QueueInit) -> Box<dyn QueueDiscipline> {
-        if let Err(error) = self.check() {
-            panic!("{error}");
-        }
-        self.params.build(&self.aqms, init)
     }
 }

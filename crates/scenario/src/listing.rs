@@ -3,6 +3,7 @@
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Value, json};
+use windtunnel_qdisc::Takes;
 use windtunnel_tcp::bsd42::Bsd42Params;
 use windtunnel_tcp::{AckParams, AckPolicy, TcpParams};
 
@@ -70,6 +71,18 @@ fn entry<C>(kind: &Entry<C>, suffixes: &[&str], aqms: &str, generator: &mut Sche
         json!({
             "name": slot.key,
             "type": aqms,
+            "default": null,
+            "unit": null,
+            "description": slot.summary,
+        })
+    }));
+    parameters.extend(kind.children.iter().map(|slot| {
+        json!({
+            "name": slot.key,
+            "type": match slot.takes {
+                Takes::One => "queue",
+                Takes::List(_) => "list of queues",
+            },
             "default": null,
             "unit": null,
             "description": slot.summary,

@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use windtunnel_qdisc::{Limit, QueueSpec};
+use windtunnel_qdisc::ecn::EcnMode;
+use windtunnel_qdisc::{ChildSpec, Limit, QueueSpec, Takes};
 use windtunnel_tcp::{Endpoint, FeedbackScheme};
 use windtunnel_wire::Ecn;
 
@@ -146,21 +147,38 @@ fn graph_link(link: &Link, nodes: &[String]) -> Value {
 }
 
 fn queue(queue: &Queue) -> Value {
-    let QueueSpec { params, aqms } = &queue.spec;
+    let Queue { spec, limit, ecn_mode, age } = queue;
+    let mut table = nested(spec, *limit, *ecn_mode);
+    table.insert("age".into(), json!(age));
+    Value::Object(table)
+}
+
+/// A queue and all that is nested in it.
+fn nested(spec: &QueueSpec, limit: Limit, ecn_mode: EcnMode) -> Map<String, Value> {
+    let QueueSpec { params, parts } = spec;
     let mut table = params.table();
-    for (slot, aqm) in params.slots().iter().zip(aqms) {
+    for (slot, aqm) in params.slots().iter().zip(&parts.aqms) {
         table.extend(aqm.iter().map(|aqm| (slot.key.to_owned(), Value::Object(aqm.table()))));
     }
-    let limit = match queue.limit {
+    let holds = match limit {
         Limit::Unlimited => "unlimited".to_owned(),
         Limit::Packets(n) => format!("{n} packets"),
         Limit::Bytes(bytes) => bytes.to_string(),
         Limit::Time(time) => time.to_string(),
     };
-    table.insert("limit".into(), json!(limit));
-    table.insert("ecn_mode".into(), json!(queue.ecn_mode));
-    table.insert("age".into(), json!(queue.age));
-    Value::Object(table)
+    table.insert("limit".into(), json!(holds));
+    table.insert("ecn_mode".into(), json!(ecn_mode));
+    let child = |ChildSpec { spec, limit: own, ecn_mode: mode }: &ChildSpec| {
+        Value::Object(nested(spec, own.unwrap_or(limit), mode.unwrap_or(ecn_mode)))
+    };
+    for (slot, children) in params.children().iter().zip(&parts.children) {
+        let value = match (slot.takes, &children[..]) {
+            (Takes::One, [only]) => child(only),
+            _ => children.iter().map(child).collect(),
+        };
+        table.insert(slot.key.into(), value);
+    }
+    table
 }
 
 /// Returns parameters as a JSON object. Parameters that are not set are omitted, because TOML has no null.

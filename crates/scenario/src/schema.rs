@@ -8,8 +8,8 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 use windtunnel_cc::RenoParams;
-use windtunnel_qdisc::QueueInit;
 use windtunnel_qdisc::ecn::EcnMode;
+use windtunnel_qdisc::{ChildSlot, QueueInit, Takes};
 use windtunnel_tcp::bsd42::Bsd42Params;
 use windtunnel_tcp::{AckParams, AckPolicy, FeedbackScheme};
 
@@ -222,6 +222,9 @@ fn name_or_table<C>(
                 json!({ "description": slot.summary, "anyOf": aqm.get("anyOf") }),
             );
         }
+        for slot in &entry.children {
+            table.insert(slot.key.to_owned(), children(slot));
+        }
         tables.push(json!({
             "type": "object",
             "description": entry.summary,
@@ -233,6 +236,17 @@ fn name_or_table<C>(
     }
     tables.insert(0, json!({ "type": "string", "enum": all_names }));
     json_schema!({ "anyOf": tables })
+}
+
+/// The value of a key that takes queues, which take queues themselves.
+fn children(slot: &ChildSlot) -> Value {
+    let queue = json!({ "$ref": format!("#/$defs/{}", QueueValue::NAME) });
+    match slot.takes {
+        Takes::One => json!({ "description": slot.summary, "$ref": queue["$ref"] }),
+        Takes::List(_) => {
+            json!({ "description": slot.summary, "type": "array", "minItems": 1, "items": queue })
+        }
+    }
 }
 
 /// The properties of a struct's schema.

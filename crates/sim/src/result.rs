@@ -344,6 +344,8 @@ pub struct DropSummary {
     pub overlimit: u64,
     /// The AQM decided to drop.
     pub aqm: u64,
+    /// A policer or a shaper's bucket in front of the queue refused it.
+    pub policed: u64,
     /// A medium lost it.
     pub wire: u64,
 }
@@ -354,12 +356,13 @@ impl DropSummary {
             LossCause::Queue(DropReason::Full) => self.full += 1,
             LossCause::Queue(DropReason::Overlimit) => self.overlimit += 1,
             LossCause::Queue(DropReason::Aqm) => self.aqm += 1,
+            LossCause::Queue(DropReason::Policed) => self.policed += 1,
             LossCause::Medium => self.wire += 1,
         }
     }
 
     pub(crate) const fn total(&self) -> u64 {
-        self.full + self.overlimit + self.aqm + self.wire
+        self.full + self.overlimit + self.aqm + self.policed + self.wire
     }
 }
 
@@ -368,6 +371,7 @@ impl AddAssign for DropSummary {
         self.full += other.full;
         self.overlimit += other.overlimit;
         self.aqm += other.aqm;
+        self.policed += other.policed;
         self.wire += other.wire;
     }
 }

@@ -2,13 +2,11 @@
 //! (Linux `sch_prio` with a filter by length). The queue has two bands and one limit; the band of large packets takes
 //! any AQM.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::{OutOfRange, Params};
 use windtunnel_qdisc::{
-    Aqm, AqmParams, AqmSlot, Backlog, Band, Gate, NoAqm, QueueCx, QueueDiscipline, QueueInit, QueueParams,
+    Aqm, AqmSlot, Backlog, Band, Gate, NoAqm, Parts, QueueCx, QueueDiscipline, QueueInit, QueueParams,
     QueueView, Room,
 };
 use windtunnel_units::{Bytes, Time};
@@ -46,10 +44,10 @@ impl QueueParams for SmallFirstParams {
         &[AqmSlot { key: "aqm", summary: "What manages the large packets; if left out, the limit alone." }]
     }
 
-    fn build(&self, aqms: &[Option<Arc<dyn AqmParams>>], init: &QueueInit) -> Box<dyn QueueDiscipline> {
-        let aqm = match aqms.first() {
-            Some(Some(aqm)) => aqm.build(&init.aqm()),
-            _ => Box::new(NoAqm),
+    fn build(&self, parts: &Parts, init: &QueueInit) -> Box<dyn QueueDiscipline> {
+        let aqm: Box<dyn Aqm> = match parts.aqm() {
+            Some(aqm) => aqm.build(&init.aqm()),
+            None => Box::new(NoAqm),
         };
         Box::new(SmallFirst {
             small: self.small,

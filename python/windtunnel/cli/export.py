@@ -47,6 +47,10 @@ def export(
     flowgrind: Annotated[
         Path | None, typer.Option("--flowgrind", metavar="FILE", help="Write flowgrind's interval reports.")
     ] = None,
+    tc: Annotated[
+        Path | None,
+        typer.Option("--tc", metavar="FILE", help="Write the queues, rates and delays as commands of tc (iproute2)."),
+    ] = None,
     points: Annotated[
         str,
         typer.Option(
@@ -63,12 +67,12 @@ def export(
 ) -> None:
     """Export a result folder. CSV, Parquet and xplot each need a new folder, the other formats a file."""
     folders = _given(csv=csv, parquet=parquet, xplot=xplot)
-    files = _given(pcapng=pcapng, flent=flent, ss=ss, flowgrind=flowgrind)
+    files = _given(pcapng=pcapng, flent=flent, ss=ss, flowgrind=flowgrind, tc=tc)
     places = [*folders.values(), *files.values()]
     if not places:
         raise InputError(
             "nothing to export: give --csv DIR, --parquet DIR, --xplot DIR, "
-            "--pcapng FILE, --flent FILE, --ss FILE or --flowgrind FILE"
+            "--pcapng FILE, --flent FILE, --ss FILE, --flowgrind FILE or --tc FILE"
         )
     if len({place.resolve() for place in places}) < len(places):
         raise InputError("each format needs a folder or a file of its own")

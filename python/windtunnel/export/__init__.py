@@ -1,4 +1,4 @@
-"""Results in formats that other programs read: CSV, Parquet, xplot; pcapng, Flent, and the text of ss and flowgrind."""
+"""Results in formats that other programs read: CSV, Parquet, xplot; pcapng, Flent, the text of ss, flowgrind and tc."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from windtunnel.export.flowgrind import write_flowgrind
 from windtunnel.export.parquet import write_parquet
 from windtunnel.export.pcapng import write_pcapng
 from windtunnel.export.ss import write_ss
+from windtunnel.export.tc import write_tc
 from windtunnel.export.xplot import write_xplot
 from windtunnel.result import RunResult
 
@@ -30,6 +31,7 @@ FILE_FORMATS: Mapping[str, Callable[..., object]] = {
     "ss": write_ss,
     "flowgrind": write_flowgrind,
     "flent": write_flent,
+    "tc": write_tc,
 }
 
 __all__ = [
@@ -43,6 +45,7 @@ __all__ = [
     "write_parquet",
     "write_pcapng",
     "write_ss",
+    "write_tc",
     "write_xplot",
 ]
 
@@ -63,7 +66,7 @@ def export(result: RunResult, kind: str, folder: Path, *, force: bool = False) -
 
 
 def export_file(result: RunResult, kind: str, path: Path, *, force: bool = False, **options: Any) -> None:
-    """Write ``result`` as ``kind`` (``pcapng``, ``ss``, ``flowgrind``, ``flent``) into a file, complete or not at all.
+    """Write ``result`` as ``kind``, one of :data:`FILE_FORMATS`, into a file, complete or not at all.
 
     ``options`` are those of the format's writer. Raises InputError if the file exists and ``force`` is not given, if it
     cannot be written, if readers of the format do not accept its name, and if the result lacks what the format needs.

@@ -6,7 +6,7 @@ use super::{Point, Row};
 /// Of Linux: Open, Disorder, CWR, Recovery, Loss.
 const STATES: [&str; 5] = ["Open", "Disorder", "CWR", "Recovery", "Loss"];
 const LIMITS: [&str; 7] = ["cwnd", "application", "receiver", "pacing", "handshake", "host", "send_buffer"];
-const DROPS: [&str; 4] = ["full", "aqm", "wire", "overlimit"];
+const DROPS: [&str; 5] = ["full", "aqm", "wire", "overlimit", "policed"];
 
 /// Replaces `comments` with those of `row`.
 pub(super) fn write(row: &Row, point: Point, comments: &mut Vec<String>) {

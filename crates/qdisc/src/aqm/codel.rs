@@ -295,7 +295,7 @@ impl Aqm for Codel {
         self.dropped = None;
     }
 
-    fn on_shed(&mut self, packets: u32) {
+    fn on_shed(&mut self, packets: u32, _now: Time) {
         self.count = self.count.saturating_add(packets);
     }
 

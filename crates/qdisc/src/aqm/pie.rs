@@ -187,7 +187,7 @@ impl Aqm for Pie {
         }
     }
 
-    fn on_full(&mut self) {
+    fn on_full(&mut self, _now: Time) {
         self.accu = 0.0;
     }
 

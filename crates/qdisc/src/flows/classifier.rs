@@ -119,7 +119,7 @@ impl Classifier {
 
 /// The addresses of a flow's ends and its ports, as captures have them. Protocols are the same for all flows of a pair
 /// of ports, and left out.
-fn five_tuple(flow: FlowId) -> [u32; 3] {
+pub(crate) fn five_tuple(flow: FlowId) -> [u32; 3] {
     const HOSTS: u32 = 254;
     const PORTS: u32 = 65_535 - 40_000;
     let (host, port) = (flow.get() % HOSTS + 1, flow.get() / HOSTS % PORTS);
@@ -127,7 +127,7 @@ fn five_tuple(flow: FlowId) -> [u32; 3] {
 }
 
 /// Three words and a salt, mixed as `lookup3` ends.
-fn jenkins(words: [u32; 3], salt: u32) -> u32 {
+pub(crate) fn jenkins(words: [u32; 3], salt: u32) -> u32 {
     const START: u32 = 0xdead_beef + (3 << 2);
     let [mut a, mut b, mut c] = words.map(|word| word.wrapping_add(START).wrapping_add(salt));
     let mix = |to: &mut u32, from: u32, turn: u32| *to = (*to ^ from).wrapping_sub(from.rotate_left(turn));

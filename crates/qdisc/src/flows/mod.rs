@@ -19,10 +19,10 @@ use crate::aqm::{Aqm, QueueView};
 use crate::discipline::Backlog;
 use crate::gate::{Arrival, Gate};
 use crate::params::{AqmInit, QueueInit};
-use pool::{Chain, Pool};
 
 pub use classifier::FlowHash;
-pub(crate) use classifier::{Buckets, Classifier};
+pub(crate) use classifier::{Buckets, Classifier, five_tuple, jenkins};
+pub(crate) use pool::{Chain, Pool};
 pub(crate) use rota::Rota;
 pub(crate) use turns::Turns;
 
@@ -213,7 +213,7 @@ impl<A: Aqm> Flows<A> {
         }
         self.bytes -= bytes;
         self.packets -= packets as usize;
-        aqm.on_shed(packets);
+        aqm.on_shed(packets, cx.now);
         (packets, bytes)
     }
 
@@ -246,8 +246,9 @@ impl<A: Aqm> Flows<A> {
     }
 }
 
+/// What an AQM may know of the queue in `chain`.
 #[inline]
-fn view(chain: &Chain, pool: &Pool, all_bytes: Bytes, cx: &QueueCx<'_>) -> QueueView {
+pub(crate) fn view(chain: &Chain, pool: &Pool, all_bytes: Bytes, cx: &QueueCx<'_>) -> QueueView {
     let Backlog { packets, bytes } = chain.backlog();
     let head_waiting: Option<Duration> = chain.head(pool).map(|head| cx.now.since(head.enqueued_at));
     QueueView { now: cx.now, packets, bytes, all_bytes, head_waiting, rate: cx.rate }

@@ -11,7 +11,7 @@ const NONE: u32 = u32::MAX;
 
 /// Places for packets. It grows as needed and never gives room back, so that a warm pool allocates nothing.
 #[derive(Debug)]
-pub(super) struct Pool {
+pub(crate) struct Pool {
     packets: Vec<Option<Packet>>,
     /// The place after each, in its chain or among those that are free.
     next: Vec<u32>,
@@ -50,7 +50,7 @@ impl Pool {
 
 /// The packets of one band, in order of arrival.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Chain {
+pub(crate) struct Chain {
     head: u32,
     tail: u32,
     packets: u32,
@@ -65,19 +65,19 @@ impl Default for Chain {
 
 impl Chain {
     #[inline]
-    pub(super) const fn backlog(&self) -> Backlog {
+    pub(crate) const fn backlog(&self) -> Backlog {
         Backlog { packets: self.packets as usize, bytes: self.bytes }
     }
 
     /// The packet that arrived first.
     #[inline]
-    pub(super) fn head<'p>(&self, pool: &'p Pool) -> Option<&'p Packet> {
+    pub(crate) fn head<'p>(&self, pool: &'p Pool) -> Option<&'p Packet> {
         pool.packets.get(self.head as usize)?.as_ref()
     }
 
     /// Asks for the memory of the first two packets.
     #[inline]
-    pub(super) fn prefetch(&self, pool: &Pool) {
+    pub(crate) fn prefetch(&self, pool: &Pool) {
         let Some(second) = pool.next.get(self.head as usize) else { return };
         for place in [self.head, *second] {
             if let Some(packet) = pool.packets.get(place as usize) {
@@ -87,7 +87,7 @@ impl Chain {
     }
 
     #[inline]
-    pub(super) fn push(&mut self, packet: Packet, pool: &mut Pool) {
+    pub(crate) fn push(&mut self, packet: Packet, pool: &mut Pool) {
         self.bytes += packet.size();
         self.packets += 1;
         let place = pool.put(packet);
@@ -100,7 +100,7 @@ impl Chain {
     }
 
     #[inline]
-    pub(super) fn pop(&mut self, pool: &mut Pool) -> Option<Packet> {
+    pub(crate) fn pop(&mut self, pool: &mut Pool) -> Option<Packet> {
         if self.head == NONE {
             return None;
         }
@@ -112,16 +112,46 @@ impl Chain {
         self.left(packet)
     }
 
+    /// The packet that arrived last.
+    #[inline]
+    pub(crate) fn last<'p>(&self, pool: &'p Pool) -> Option<&'p Packet> {
+        pool.packets.get(self.tail as usize)?.as_ref()
+    }
+
+    /// The packets, in order of arrival.
+    pub(crate) fn packets<'p>(&self, pool: &'p Pool) -> impl Iterator<Item = &'p Packet> + use<'p> {
+        let mut place = self.head;
+        std::iter::from_fn(move || {
+            let packet = pool.packets.get(place as usize)?.as_ref();
+            place = pool.next[place as usize];
+            packet
+        })
+    }
+
+    /// Gives up the packet before which there are `before` others.
+    pub(crate) fn remove(&mut self, before: usize, pool: &mut Pool) -> Option<Packet> {
+        let Some(steps) = before.checked_sub(1) else { return self.pop(pool) };
+        let mut place = self.head;
+        for _ in 0..steps {
+            place = *pool.next.get(place as usize)?;
+        }
+        self.pop_after(place, pool)
+    }
+
     /// Gives up the packet behind the first.
-    pub(super) fn pop_second(&mut self, pool: &mut Pool) -> Option<Packet> {
-        let second = *pool.next.get(self.head as usize)?;
-        if second == NONE {
+    pub(crate) fn pop_second(&mut self, pool: &mut Pool) -> Option<Packet> {
+        self.pop_after(self.head, pool)
+    }
+
+    fn pop_after(&mut self, place: u32, pool: &mut Pool) -> Option<Packet> {
+        let after = *pool.next.get(place as usize)?;
+        if after == NONE {
             return None;
         }
-        let (packet, next) = pool.take(second);
-        pool.next[self.head as usize] = next;
+        let (packet, next) = pool.take(after);
+        pool.next[place as usize] = next;
         if next == NONE {
-            self.tail = self.head;
+            self.tail = place;
         }
         self.left(packet)
     }

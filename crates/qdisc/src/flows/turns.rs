@@ -43,7 +43,7 @@ pub(crate) fn choose<T: Turns>(queue: &mut T, cx: &QueueCx<'_>) -> Option<Bytes>
 #[inline]
 pub(crate) fn serve<T: Turns>(queue: &mut T, cx: &mut QueueCx<'_>) -> Option<Packet> {
     let band = queue.chosen().take()?;
-    queue.release(band, false, cx)
+    queue.release(band, cx.replaces, cx)
 }
 
 /// [`crate::QueueDiscipline::dequeue`] of a fair queue.

@@ -2,9 +2,10 @@
 
 use windtunnel_qdisc::ecn::Outcome;
 use windtunnel_qdisc::{
-    Accounts, Backlog, BrickWallParams, CodelParams, CodelVariant, DelticMdsParams, DelticParams,
-    Deltim2Params, DeltimParams, Dropped, FifoParams, FlowHash, FqCodelParams, FqParams, Incident, Limit,
-    PieParams, QueueCx, QueueDiscipline, QueueInit, QueueSpec, QueueStats, RampParams, RedIdle, RedParams,
+    Accounts, AckFilter, Backlog, BrickWallParams, CakeParams, CobaltParams, CobaltVariant, CodelParams,
+    CodelVariant, DelticMdsParams, DelticParams, Deltim2Params, DeltimParams, Diffserv, Dropped, FifoParams,
+    Filter, FlowHash, FlowMode, FqCodelParams, FqParams, Incident, Limit, PieParams, PrioParams, QueueCx,
+    QueueDiscipline, QueueInit, QueueSpec, QueueStats, RampParams, RedIdle, RedParams, TbfParams,
 };
 use windtunnel_units::{Bytes, Duration, Rate, Seq, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId, Packet};
@@ -66,6 +67,14 @@ pub(crate) fn all_queues() -> Vec<QueueSpec> {
             ce_threshold: Some(Duration::from_millis(1)),
             ..CodelParams::default()
         }),
+        QueueSpec::new(CobaltParams::default()),
+        QueueSpec::new(CobaltParams {
+            variant: CobaltVariant::Cake,
+            rtt: Duration::from_millis(2),
+            target: Duration::from_micros(100),
+            mtu_time: Duration::from_micros(100),
+            ..CobaltParams::default()
+        }),
         QueueSpec::new(FqCodelParams::default()),
         QueueSpec::new(FqCodelParams {
             hash: FlowHash::Jenkins,
@@ -77,6 +86,22 @@ pub(crate) fn all_queues() -> Vec<QueueSpec> {
         }),
         QueueSpec::new(FqCodelParams::default()).with("aqm", PieParams { ecn: true, ..PieParams::default() }),
         QueueSpec::new(FqCodelParams::default()).with("aqm", DeltimParams::default()),
+        QueueSpec::new(FqCodelParams { memory_limit: Bytes::new(20_000), ..FqCodelParams::default() })
+            .with("aqm", CobaltParams::default()),
+        QueueSpec::new(CakeParams::default()),
+        QueueSpec::new(CakeParams {
+            diffserv: Diffserv::Diffserv4,
+            flow_mode: FlowMode::TripleIsolate,
+            hash: FlowHash::Jenkins,
+            flows: 8,
+            mtu: Bytes::new(300),
+            memlimit: Some(Bytes::new(20_000)),
+            ingress: true,
+            ack_filter: AckFilter::Aggressive,
+            sce_thresh: Some(4),
+            ..CakeParams::default()
+        }),
+        QueueSpec::new(CakeParams { flow_mode: FlowMode::Flowblind, wash: true, ..CakeParams::default() }),
         QueueSpec::new(FqParams::default()),
         QueueSpec::new(FqParams {
             hash: FlowHash::Jenkins,
@@ -85,11 +110,35 @@ pub(crate) fn all_queues() -> Vec<QueueSpec> {
             ..FqParams::default()
         })
         .with("aqm", CodelParams::default()),
+        QueueSpec::new(by_flow()).around("children", nested()),
+        QueueSpec::new(TbfParams::default()),
+        QueueSpec::new(slow()).around("child", [QueueSpec::new(FqCodelParams::default())]),
+        QueueSpec::new(slow()).around("child", [QueueSpec::new(by_flow()).around("children", nested())]),
         QueueSpec::new(PieParams::default()),
         QueueSpec::new(PieParams { ecn: true, dq_rate_estimator: true, ..PieParams::default() }),
         QueueSpec::new(RedParams::default()),
         QueueSpec::new(RedParams { ecn: true, gentle: true, idle: RedIdle::Linux, ..RedParams::default() }),
         QueueSpec::new(RedParams { ecn: true, adaptive_auto: true, ..RedParams::default() }),
+    ]
+}
+
+/// A shaper that holds packets back at most rates, and lets all sizes pass.
+fn slow() -> TbfParams {
+    TbfParams { rate: Some(Rate::from_mbps(3)), burst: Bytes::new(9_000), ..TbfParams::default() }
+}
+
+/// Strict priority: each of the first three flows has a band.
+fn by_flow() -> PrioParams {
+    let filter = |flow| Filter { band: flow, flows: vec![flow], ..Filter::default() };
+    PrioParams { filters: (0..3).map(filter).collect(), ..PrioParams::default() }
+}
+
+/// Queues of three kinds inside of another: with bands, a shaper, and with a timer.
+fn nested() -> [QueueSpec; 3] {
+    [
+        QueueSpec::new(FqCodelParams::default()),
+        QueueSpec::new(slow()).around("child", [QueueSpec::new(CodelParams::default())]),
+        QueueSpec::new(PieParams::default()),
     ]
 }
 

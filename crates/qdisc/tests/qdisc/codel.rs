@@ -192,11 +192,11 @@ fn shed_packets_are_no_episode() {
         count
     };
     let mut codel = Codel::new(ecn());
-    codel.on_shed(64);
+    codel.on_shed(64, Time::ZERO);
     assert_eq!(leave(&mut codel, 10), Verdict::Pass);
     assert_eq!((leave(&mut codel, 111), count(&codel)), (Verdict::Mark(Signal::Ce), Some(1.0)));
     codel.on_empty(Time::from_nanos(120 * MS));
-    codel.on_shed(64);
+    codel.on_shed(64, Time::from_nanos(120 * MS));
     assert_eq!(leave(&mut codel, 130), Verdict::Pass);
     assert_eq!((leave(&mut codel, 231), count(&codel)), (Verdict::Mark(Signal::Ce), Some(64.0)));
 }

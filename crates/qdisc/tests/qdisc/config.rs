@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use windtunnel_qdisc::{
     BrickWallParams, DelticMdsParams, DelticParams, Deltim2Params, DeltimParams, FifoParams, Limit,
     PieBurstMode, PieParams, PieRandom, PieVariant, QueueInit, QueueSpec, RampParams, RedIdle, RedParams,
-    RedRandom,
+    RedRandom, TbfParams,
 };
 use windtunnel_units::{Bytes, Duration, Probability, Rate};
 
@@ -59,6 +59,9 @@ fn pie_defaults() {
             "red" => Limit::Bytes(Bytes::new(400_000)),
             "fq_codel" => Limit::Packets(10_240),
             "fq" => Limit::Packets(10_000),
+            "tbf" if config == QueueSpec::new(TbfParams::default()) => Limit::Time(Duration::from_millis(50)),
+            // At 3 Mbit/s, 50 ms and the bucket.
+            "tbf" => Limit::Bytes(Bytes::new(18_750 + 9_000)),
             _ => Limit::Unlimited,
         };
         assert_eq!(config.params.default_limit(), expected, "{config:?}");

@@ -1,6 +1,7 @@
 //! Queues as callers use them: packets in, packets out, through [`windtunnel_qdisc::QueueDiscipline`].
 
 mod bench;
+mod cobalt;
 mod codel;
 mod config;
 mod deltic;
@@ -9,6 +10,7 @@ mod ecn;
 mod fair;
 mod fifo;
 mod invariants;
+mod nested;
 mod oscillators;
 mod overload;
 mod pie;
@@ -17,4 +19,5 @@ mod red;
 mod red_law;
 mod relationship;
 mod replay;
+mod tbf;
 mod threshold;

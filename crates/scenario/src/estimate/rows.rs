@@ -126,8 +126,17 @@ impl Count<'_> {
     fn at_intervals(&self) -> Vec<TableRows> {
         use Certainty::{Bound, Expectation};
         let (ticks, queues) = (self.ticks(), self.queues().count() as f64);
-        let fair = self.queues().filter(|(link, _)| bands(link).is_none());
-        let bands: f64 = fair.map(|(link, packets)| self.passing(link).min(packets.arrived)).sum();
+        let bands_of = |(link, packets): (&Link, LinkTraffic)| match bands(link) {
+            Some(Bands { count, .. }) => {
+                if count > 1.0 {
+                    count
+                } else {
+                    0.0
+                }
+            }
+            None => self.passing(link).min(packets.arrived),
+        };
+        let bands: f64 = self.queues().map(bands_of).sum();
         vec![
             table("flows", ticks * self.flows(), sizes::FLOWS, Bound, LONGER_INTERVAL),
             table("queues", ticks * queues, sizes::QUEUES, Bound, LONGER_INTERVAL),
@@ -151,10 +160,12 @@ impl Count<'_> {
             cc_numbers = cc_numbers.max(numbers);
             cc += ticks * f64::from(group.count) + if changes { traffic.replies } else { 0.0 };
         }
-        let (mut aqm, mut aqm_numbers) = (0.0, 0);
+        let (mut aqm, mut aqm_numbers, mut fair) = (0.0, 0, false);
         for (link, packets) in self.queues() {
-            let (bands, numbers) = match bands(link) {
-                Some(numbers) => (1.0, numbers),
+            let known = bands(link);
+            fair |= known.is_none();
+            let (bands, numbers) = match known {
+                Some(Bands { count, numbers }) => (count, numbers),
                 None => (self.passing(link).min(packets.arrived), NUMBERS_OF_A_BAND),
             };
             if numbers > 0 {
@@ -164,9 +175,11 @@ impl Count<'_> {
         }
         let (certainty, keys) =
             if changes { (Certainty::Expectation, NO_CHANGES) } else { (Certainty::Bound, LONGER_INTERVAL) };
+        // The bands of a fair queue follow from the packets that are expected to arrive.
+        let of_bands = if fair { Certainty::Expectation } else { certainty };
         vec![
             table("cc", cc, sizes::state_row(cc_numbers), certainty, keys),
-            table("aqm", aqm, sizes::state_row(aqm_numbers), certainty, keys),
+            table("aqm", aqm, sizes::state_row(aqm_numbers), of_bands, keys),
         ]
     }
 
@@ -263,15 +276,23 @@ fn numbers_of_controller(group: &FlowGroup) -> usize {
     numbers
 }
 
-/// The number of values that a link's queue reports about its state, if it has one band; `None` for a queue of many
-/// bands.
-fn bands(link: &Link) -> Option<usize> {
+/// A queue's bands, if it has the same ones from the start.
+struct Bands {
+    count: f64,
+    /// The most values that one of them reports about its state.
+    numbers: usize,
+}
+
+/// The bands of a link's queue; `None` for one that has a band for each flow.
+fn bands(link: &Link) -> Option<Bands> {
     let ecn = EcnPolicy { mode: link.queue.ecn_mode, ..EcnPolicy::default() };
     let init = QueueInit { ecn, limit: link.queue.limit, seed: 0, age: link.queue.age };
     let queue = link.queue.spec.build(&init);
-    (queue.bands() == 1).then(|| {
+    let numbers = |band| {
         let mut numbers = 0;
-        queue.probe(&mut |_, _| numbers += 1);
+        queue.probe_band(band, &mut |_, _| numbers += 1);
         numbers
-    })
+    };
+    let most = (0..queue.bands()).map(numbers).max()?;
+    Some(Bands { count: queue.bands() as f64, numbers: most })
 }

@@ -3,7 +3,7 @@
 //! less.
 
 use serde::Serialize;
-use windtunnel_qdisc::Limit;
+use windtunnel_qdisc::{ChildSpec, Limit, QueueSpec};
 use windtunnel_sim::application::ApplicationConfig;
 use windtunnel_tcp::AckPolicy;
 use windtunnel_units::{Bytes, Duration, Time};
@@ -272,7 +272,16 @@ fn events(scenario: &Scenario, group: &FlowGroup, traffic: &GroupTraffic) -> f64
 /// What a queue can hold, in packets of this size; none if it has no limit.
 pub(super) fn room(link: &Link, size: f64) -> Option<f64> {
     let rate = link.rate.as_ref().map_or(0.0, |rate| rate.mean().bits_per_sec() as f64 / 8.0);
-    match link.queue.limit {
+    nested_room(&link.queue.spec, link.queue.limit, rate, size)
+}
+
+/// What a queue and those inside of it can hold: a queue that has others holds nothing itself.
+fn nested_room(spec: &QueueSpec, limit: Limit, rate: f64, size: f64) -> Option<f64> {
+    if !spec.parts.children.is_empty() {
+        let room = |child: &ChildSpec| nested_room(&child.spec, child.limit.unwrap_or(limit), rate, size);
+        return spec.parts.children.iter().flatten().map(room).sum();
+    }
+    match limit {
         Limit::Unlimited => None,
         Limit::Packets(packets) => Some(packets as f64),
         Limit::Bytes(bytes) => Some(bytes.as_f64() / size),

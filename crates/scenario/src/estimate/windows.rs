@@ -5,7 +5,7 @@
 //! flows on it share.
 
 use windtunnel_algorithm::Params;
-use windtunnel_qdisc::{FifoParams, FqParams};
+use windtunnel_qdisc::{FifoParams, FqParams, QueueSpec};
 use windtunnel_sim::LinkRate;
 use windtunnel_sim::application::ApplicationConfig;
 use windtunnel_sim::recorder::sizes;
@@ -187,9 +187,15 @@ fn path(scenario: &Scenario, traffic: &Traffic, index: usize) -> (f64, Option<us
 
 /// Whether something besides a limit signals congestion.
 fn is_controlled(link: &Link) -> bool {
-    let spec = &link.queue.spec;
-    let plain = [FifoParams::NAME, FqParams::NAME].contains(&spec.params.name());
-    !plain || spec.aqms.iter().any(Option::is_some)
+    fn by(spec: &QueueSpec) -> bool {
+        let mut children = spec.parts.children.iter().flatten();
+        if !spec.parts.children.is_empty() {
+            return children.all(|child| by(&child.spec));
+        }
+        let plain = [FifoParams::NAME, FqParams::NAME].contains(&spec.params.name());
+        !plain || spec.parts.aqm().is_some()
+    }
+    by(&link.queue.spec)
 }
 
 /// The memory of a packet of the group in flight.

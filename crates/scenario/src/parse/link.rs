@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use windtunnel_qdisc::ecn::EcnMode;
-use windtunnel_qdisc::{QueueInit, QueueSpec};
 use windtunnel_sim::element::ElementParams;
 use windtunnel_sim::{Change, LinkParams, LinkRate};
 use windtunnel_units::{Bytes, Duration, Rate, Time};
@@ -14,13 +12,10 @@ use super::document::Value;
 use super::fault::Fault;
 use super::files::Files;
 use super::interrupt::Interrupt;
-use super::limit::limit;
+use super::queue::queue;
 use super::rate::link_rate;
-use crate::model::{Endpoints, Link, Queue};
+use crate::model::{Endpoints, Link};
 use crate::registry::Registry;
-
-/// The queue of a link that names none.
-pub(crate) const DEFAULT_QUEUE: &str = "fifo";
 
 /// The maximum rate of a link: above it, packets would take no time at the clock's resolution.
 const FASTEST: Rate = Rate::from_bits_per_sec(10_000_000_000_000);
@@ -139,25 +134,4 @@ fn check_changes(
         last = Some(change.at);
     }
     Ok(())
-}
-
-fn queue(at: &Cursor<'_>, bdp: Option<Bytes>, registry: &Registry) -> Result<Queue, Fault> {
-    let config = if at.is_given() {
-        registry.queues.read(at)?
-    } else {
-        registry.queues.find(DEFAULT_QUEUE, at)?.read(at)?
-    };
-    let slots = config.slots().iter().map(|slot| {
-        let at = at.get(slot.key);
-        at.is_given().then(|| registry.aqms.read(&at)).transpose()
-    });
-    let spec = QueueSpec { aqms: slots.collect::<Result<_, Fault>>()?, params: config };
-    spec.check().map_err(|error| at.out_of_range(error))?;
-    let mode_at = at.get("ecn_mode");
-    let ecn_mode = if mode_at.is_given() { mode_at.read()? } else { EcnMode::default() };
-    let limit_at = at.get("limit");
-    let limit = if limit_at.is_given() { limit(&limit_at, bdp)? } else { spec.params.default_limit() };
-    let age_at = at.get("age");
-    let age = if age_at.is_given() { age_at.read()? } else { QueueInit::AGE };
-    Ok(Queue { spec, limit, ecn_mode, age })
 }

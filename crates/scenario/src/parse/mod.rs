@@ -14,6 +14,7 @@ mod limit;
 mod link;
 pub(crate) mod nearest;
 mod overrides;
+mod queue;
 mod rate;
 mod record;
 mod route;

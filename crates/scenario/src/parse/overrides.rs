@@ -142,10 +142,15 @@ fn at_index<'n>(items: &'n mut [Node], index: usize, path: &str) -> Result<&'n m
 
 /// Returns the key that holds an algorithm's name once the algorithm is a table.
 fn algorithm_key(path: &[Step<'_>], registry: &Registry) -> Option<&'static str> {
-    match path.last() {
+    // Of a list, each.
+    let is_place = |step: &Step<'_>| match step {
+        Step::Index(_) => true,
+        Step::Key(key) => key.parse::<usize>().is_ok(),
+    };
+    match path.iter().rev().find(|step| !is_place(step)) {
         Some(Step::Key("cc" | "queue" | "slow_start" | "app")) => Some("kind"),
         Some(Step::Key("ack")) => Some("policy"),
-        Some(Step::Key(key)) if registry.takes_aqm(key) => Some("kind"),
+        Some(Step::Key(key)) if registry.takes_part(key) => Some("kind"),
         _ => None,
     }
 }

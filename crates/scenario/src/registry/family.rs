@@ -7,7 +7,7 @@ use std::sync::Arc;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value};
 use windtunnel_algorithm::{AnyParams, Params};
-use windtunnel_qdisc::AqmSlot;
+use windtunnel_qdisc::{AqmSlot, ChildSlot};
 
 use super::RegistryError;
 use crate::parse::cursor::Cursor;
@@ -38,6 +38,8 @@ pub(crate) struct Entry<C> {
     pub(super) foreign: bool,
     /// The keys beside its parameters that take an AQM.
     pub(crate) slots: &'static [AqmSlot],
+    /// The keys that take queues.
+    pub(crate) children: Vec<ChildSlot>,
 }
 
 /// Reads an algorithm's parameters among the keys of a table, and checks them.
@@ -65,6 +67,7 @@ impl<C> Entry<C> {
             schema: Arc::new(P::json_schema),
             foreign: false,
             slots: &[],
+            children: Vec::new(),
         }
     }
 
@@ -86,6 +89,7 @@ impl<C> Entry<C> {
             schema,
             foreign: true,
             slots: &[],
+            children: Vec::new(),
         }
     }
 
@@ -94,14 +98,16 @@ impl<C> Entry<C> {
         std::iter::once(&*self.name).chain(self.aliases.iter().copied())
     }
 
-    /// The same with keys that take AQMs.
-    pub(crate) fn with_slots(self, slots: &'static [AqmSlot]) -> Entry<C> {
-        Entry { slots, ..self }
+    /// The same with keys that take AQMs and queues.
+    pub(crate) fn with_parts(self, slots: &'static [AqmSlot], children: Vec<ChildSlot>) -> Entry<C> {
+        Entry { slots, children, ..self }
     }
 
-    /// The keys of its parameters, aliases included, and those that take AQMs.
+    /// The keys of its parameters, aliases included, and those that take AQMs and queues.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
-        self.keys.iter().map(|key| &**key).chain(self.slots.iter().map(|slot| slot.key))
+        let of_aqms = self.slots.iter().map(|slot| slot.key);
+        let of_queues = self.children.iter().map(|slot| slot.key);
+        self.keys.iter().map(|key| &**key).chain(of_aqms).chain(of_queues)
     }
 
     /// Reads its parameters among the keys of a table; it does not check for other keys.
@@ -186,6 +192,7 @@ impl<C> Clone for Entry<C> {
             schema: Arc::clone(&self.schema),
             foreign: self.foreign,
             slots: self.slots,
+            children: self.children.clone(),
         }
     }
 }

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use windtunnel_algorithm::Params;
 use windtunnel_qdisc::{
-    AqmParams, BrickWallParams, BuildAqm, CodelParams, DelticMdsParams, DelticParams, Deltim2Params,
-    DeltimParams, FifoParams, FqCodelParams, FqParams, PieParams, QueueParams, RampParams, RedParams,
+    AqmParams, BrickWallParams, BuildAqm, CakeParams, CobaltParams, CodelParams, DelticMdsParams,
+    DelticParams, Deltim2Params, DeltimParams, FifoParams, FqCodelParams, FqParams, PieParams, PrioParams,
+    QueueParams, RampParams, RedParams, TbfParams,
 };
 
 use super::family::Entry;
@@ -29,12 +30,15 @@ impl Registry {
     /// If one of its names is taken, or a scenario cannot write it.
     pub fn register_queue<P: Params + QueueParams>(&mut self) -> Result<(), RegistryError> {
         let entry = Entry::of::<P>(|params| Arc::new(params) as Arc<dyn QueueParams>);
-        self.queues.register(entry.with_slots(P::default().slots()))
+        self.queues.register(entry.with_parts(P::default().slots(), P::default().children()))
     }
 
-    /// True if some discipline takes an AQM under `key`.
-    pub(crate) fn takes_aqm(&self, key: &str) -> bool {
-        self.queues.iter().any(|entry| entry.slots.iter().any(|slot| slot.key == key))
+    /// True if some discipline takes an AQM or a queue under `key`.
+    pub(crate) fn takes_part(&self, key: &str) -> bool {
+        self.queues.iter().any(|entry| {
+            entry.slots.iter().any(|slot| slot.key == key)
+                || entry.children.iter().any(|slot| slot.key == key)
+        })
     }
 
     /// Those of windtunnel.
@@ -43,10 +47,14 @@ impl Registry {
         self.register_aqm::<BrickWallParams>()?;
         self.register_aqm::<RampParams>()?;
         self.register_aqm::<CodelParams>()?;
+        self.register_aqm::<CobaltParams>()?;
         self.register_aqm::<PieParams>()?;
         self.register_aqm::<RedParams>()?;
         self.register_queue::<FqCodelParams>()?;
         self.register_queue::<FqParams>()?;
+        self.register_queue::<CakeParams>()?;
+        self.register_queue::<PrioParams>()?;
+        self.register_queue::<TbfParams>()?;
         self.register_aqm::<DelticParams>()?;
         self.register_aqm::<DelticMdsParams>()?;
         self.register_aqm::<DeltimParams>()?;

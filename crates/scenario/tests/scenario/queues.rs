@@ -113,3 +113,105 @@ fn queues_nest() {
     let fault = wrong("{ kind = \"pie\", aqm = \"codel\" }");
     assert!(fault.contains("bottleneck.queue.aqm: is not a key here"), "{fault}");
 }
+
+/// Queues inside of queues: a name or a table, or a list of them; to any depth, and what is not said of one is as in the
+/// queue around it. The resolved scenario has all of it and reads back; messages name the place of a fault.
+#[test]
+fn queues_inside_queues() {
+    let text = |queue: &str| {
+        format!(
+            "duration = \"2 s\"\n[bottleneck]\nrate = \"10 Mbit/s\"\nqueue = {queue}\n\
+             [[flow]]\ncc = \"reno\"\nrtt = \"10 ms\"\ncount = 2\n"
+        )
+    };
+    let shaped = "{ kind = \"tbf\", rate = \"5 Mbit/s\", limit = \"20 packets\", ecn_mode = \"rfc3168\", child = \
+                  { kind = \"prio\", bands = 2, filters = [{ flows = [1], band = 0 }], children = \
+                  [\"codel\", { kind = \"fq_codel\", aqm = \"pie\", limit = \"1 bdp\", ecn_mode = \"none\" }] } }";
+    let scenario = parse(&text(shaped));
+    assert_eq!(parse(&scenario.to_toml()), scenario);
+    let resolved: serde_json::Value = serde_json::from_str(&scenario.to_json()).expect("JSON");
+    let prio = &resolved["bottleneck"]["queue"]["child"];
+    let said = |queue: &serde_json::Value| [queue["limit"].clone(), queue["ecn_mode"].clone()];
+    assert_eq!(said(prio), ["20 packets", "rfc3168"]);
+    assert_eq!(said(&prio["children"][0]), ["20 packets", "rfc3168"]);
+    assert_eq!(said(&prio["children"][1]), ["12500 B", "none"]);
+    assert_eq!(prio["children"][1]["aqm"]["kind"], "pie");
+    // A queue that has a limit of its own keeps it in a queue that has none; a FIFO that nobody named is as large as
+    // the shaper's latency asks for: 50 ms at 10 Mbit/s and 15 kB.
+    let limit = |queue: &str| {
+        let resolved: serde_json::Value = serde_json::from_str(&parse(&text(queue)).to_json()).expect("JSON");
+        resolved["bottleneck"]["queue"]["child"]["limit"].clone()
+    };
+    assert_eq!(limit("{ kind = \"tbf\", child = \"codel\" }"), "1000 packets");
+    assert_eq!(limit("{ kind = \"tbf\", rate = \"10 Mbit/s\" }"), "77500 B");
+
+    // 5 Mbit/s of the 10: the shaper's. The flow with priority has the first band.
+    let result = Simulation::new(compile(&scenario)).finish();
+    let queue = &result.summary.queues[0];
+    assert!((4.6..5.1).contains(&queue.throughput_mbps), "{}", queue.throughput_mbps);
+    assert_eq!(queue.bands.iter().map(|band| &*band.name).collect::<Vec<_>>(), ["band 0", "band 1"]);
+    assert!(queue.bands[0].throughput_mbps > 4.0 * queue.bands[1].throughput_mbps);
+
+    let wrong = |queue: &str| {
+        Scenario::parse(&text(queue), None, &[], &Registry::default()).expect_err("wrong").to_string()
+    };
+    let mut deep = "\"fifo\"".to_owned();
+    for _ in 0..60 {
+        deep = format!("{{ kind = \"tbf\", child = {deep} }}");
+    }
+    assert_eq!(parse(&parse(&text(&deep)).to_toml()), parse(&text(&deep)));
+    for (queue, fault) in [
+        (
+            "{ kind = \"tbf\", child = \"fif\" }",
+            "bottleneck.queue.child: \"fif\" is not allowed: a queue is one of",
+        ),
+        (
+            "{ kind = \"tbf\", child = { kind = \"codel\", target = \"0 s\" } }",
+            "bottleneck.queue.child.target: \"0 s\" is not allowed",
+        ),
+        (
+            "{ kind = \"prio\", children = [\"fifo\", \"fifo\", { kind = \"fq_codel\", aqm = \"pi\" }] }",
+            "bottleneck.queue.children[2].aqm: \"pi\" is not allowed",
+        ),
+        (
+            "{ kind = \"prio\", children = \"fifo\" }",
+            "bottleneck.queue.children: \"fifo\" is not allowed: a list",
+        ),
+        (
+            "{ kind = \"prio\", children = [] }",
+            "bottleneck.queue.children: a list is not allowed: at least one",
+        ),
+        (
+            "{ kind = \"prio\", bands = 4, children = [\"fifo\", \"pie\"] }",
+            "bottleneck.queue.bands: 4 is not allowed: the number of queues in `children`",
+        ),
+        ("{ kind = \"fifo\", child = \"fifo\" }", "bottleneck.queue.child: is not a key here"),
+        (
+            "{ kind = \"tbf\", child = { kind = \"fifo\", age = \"1 s\" } }",
+            "bottleneck.queue.child.age: belongs to",
+        ),
+        ("{ kind = \"tbf\", child = { kind = \"fifo\", limit = \"-1 B\" } }", "bottleneck.queue.child.limit"),
+        ("{ kind = \"prio\", filters = [{ band = 7, ecn = [\"ect1\"] }] }", "bottleneck.queue.filters"),
+    ] {
+        let message = wrong(queue);
+        assert!(message.contains(fault), "{message}");
+    }
+}
+
+/// An override reaches into queues inside: one that is given by its name becomes a table.
+#[test]
+fn overrides_reach_queues_inside() {
+    let text = "duration = \"1 s\"\n[bottleneck]\nrate = \"10 Mbit/s\"\n\
+                queue = { kind = \"tbf\", child = { kind = \"prio\", bands = 2, children = [\"fifo\", \"codel\"] } }\n\
+                [[flow]]\ncc = \"reno\"\nrtt = \"10 ms\"\n";
+    let settings = [
+        "bottleneck.queue.child.children[1].target=1 ms",
+        "bottleneck.queue.child.children.0.limit=9 packets",
+    ];
+    let settings = settings.map(str::to_owned);
+    let scenario = Scenario::parse(text, None, &settings, &Registry::default()).expect("valid");
+    let resolved: serde_json::Value = serde_json::from_str(&scenario.to_json()).expect("JSON");
+    let children = &resolved["bottleneck"]["queue"]["child"]["children"];
+    assert_eq!(children[1]["target"], "1 ms");
+    assert_eq!(children[0]["limit"], "9 packets");
+}

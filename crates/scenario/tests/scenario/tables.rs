@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use windtunnel_scenario::{Endpoints, Scenario};
 use windtunnel_sim::recorder::columns::{Column, Table};
-use windtunnel_sim::{FlowSummary, QueueSummary, RunResult, Summary};
+use windtunnel_sim::{DropSummary, FlowSummary, QueueSummary, RunResult, Summary};
 use windtunnel_wire::Ecn;
 
 use crate::outcome::{bits, has_one_rate};
@@ -101,6 +101,10 @@ fn sum_of_rate(table: &Table, name: &str, of: &[u64], index: usize) -> f64 {
         .sum()
 }
 
+fn drops(drops: &DropSummary) -> u64 {
+    drops.full + drops.overlimit + drops.aqm + drops.policed + drops.wire
+}
+
 fn check_flows(table: &Table, summary: &Summary) {
     let of = numbers(table, "flow");
     let whole: [Total<FlowSummary, Option<u64>>; 7] = [
@@ -109,7 +113,7 @@ fn check_flows(table: &Table, summary: &Summary) {
         ("sent", |flow| flow.sent),
         ("retransmits", |flow| flow.retransmits),
         ("rtos", |flow| flow.rtos),
-        ("lost", |flow| Some(flow.drops.full + flow.drops.overlimit + flow.drops.aqm + flow.drops.wire)),
+        ("lost", |flow| Some(drops(&flow.drops))),
         ("delivered_bytes", |flow| flow.delivered_bytes),
     ];
     for (name, total) in whole {
@@ -136,7 +140,7 @@ fn check_queues(table: &Table, summary: &Summary) {
         ("emptied", |queue| queue.emptied),
         ("sce", |queue| queue.sce),
         ("ce", |queue| queue.ce),
-        ("drops", |queue| queue.drops.full + queue.drops.overlimit + queue.drops.aqm),
+        ("drops", |queue| drops(&queue.drops)),
     ];
     for (name, total) in whole {
         let values = numbers(table, name);

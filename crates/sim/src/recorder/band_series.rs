@@ -87,14 +87,20 @@ pub(crate) fn summaries(
 ) -> Vec<BandSummary> {
     let summary = |(band, stats): (usize, &QueueStats)| {
         let part = stats.since(&from.get(band).copied().unwrap_or_default());
-        let (full, overlimit, aqm) = (part.drops_full, part.drops_overlimit, part.drops_aqm);
+        let drops = DropSummary {
+            full: part.drops_full,
+            overlimit: part.drops_overlimit,
+            aqm: part.drops_aqm,
+            policed: part.drops_policed,
+            wire: 0,
+        };
         BandSummary {
             name: link.queue().band_name(band),
             throughput_mbps: mbps(part.departed_bytes, span),
             sojourn_mean_ms: (part.departed > 0).then(|| mean_ms(&part)),
             sce: part.sce,
             ce: part.ce,
-            drops: DropSummary { full, overlimit, aqm, wire: 0 },
+            drops,
             dequeued: part.departed,
         }
     };

@@ -203,6 +203,7 @@ impl Captures {
                 LossCause::Queue(DropReason::Aqm) => 2,
                 LossCause::Medium => 3,
                 LossCause::Queue(DropReason::Overlimit) => 4,
+                LossCause::Queue(DropReason::Policed) => 5,
             };
         }
     }

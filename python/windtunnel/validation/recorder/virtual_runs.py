@@ -112,6 +112,36 @@ def queues() -> list[VirtualRun]:
     return out
 
 
+#: Disciplines that decide by chance, or by a hash of the flows.
+RANDOM_QUEUES = ("red", "red_adaptive", "fq_pie", "sfb", "choke", "dualpi2")
+
+
+def queue_draws() -> list[VirtualRun]:
+    """More draws of :func:`queues`: seeds where a discipline leaves something to chance, and offsets of two flows.
+
+    A single run says nothing of its neighbours: 40 seconds over RED differ by several percent.
+    """
+    out = []
+    for name, parameters in QUEUES.items():
+        for ecn in (0, 1):
+            if name in RANDOM_QUEUES:
+                out += [
+                    VirtualRun(f"{name}_{cc}_e{ecn}_{seed}", parameters[ecn], together([cc], 0, ecn), seed=seed)
+                    for cc in ("reno", "cubic")
+                    for seed in range(1, 7)
+                ]
+            out += [
+                VirtualRun(
+                    f"{name}_cubic_reno_e{ecn}_{offset}ms",
+                    parameters[ecn],
+                    together(("cubic", "reno"), offset, ecn),
+                    seed=offset,
+                )
+                for offset in OFFSETS_MS
+            ]
+    return out
+
+
 def scalable_marks() -> list[VirtualRun]:
     """DCTCP over DualPI2 (as ECT(1), so in its L queue) and over a step of 5 ms, alone and beside CUBIC."""
     out = []
@@ -198,6 +228,7 @@ GROUPS: Mapping[str, Callable[[], list[VirtualRun]]] = {
     "pie_single": pie_single,
     "pie_slow_start": pie_slow_start,
     "queues": queues,
+    "queue_draws": queue_draws,
     "scalable_marks": scalable_marks,
     "alone": alone,
     "lossy": lossy,

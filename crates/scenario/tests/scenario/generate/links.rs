@@ -99,8 +99,9 @@ impl Draft {
         let dotted =
             |key: &str| if table == "link" { format!("link.{key}") } else { format!("{table}.{key}") };
         if !self.one_in(5) {
-            self.table(&format!("[{}]", dotted("queue")));
-            self.queue(rate);
+            let key = dotted("queue");
+            self.table(&format!("[{key}]"));
+            self.queue(&key, rate, 0);
         }
         if !traced && self.one_in(4) {
             let mut at = 0;
@@ -117,7 +118,9 @@ impl Draft {
         }
     }
 
-    fn queue(&mut self, rate: u64) {
+    /// The keys of the queue whose table is `table`, inside of `depth` others.
+    fn queue(&mut self, table: &str, rate: u64, depth: usize) {
+        let classful = ["prio", "tbf"];
         let kinds = [
             "fifo",
             "fifo",
@@ -130,10 +133,12 @@ impl Draft {
             "deltim",
             "deltim2",
             "codel",
+            "cobalt",
             "fq_codel",
             "fq",
         ];
-        let kind = self.random.pick(&kinds);
+        let nests = depth < 3 && self.one_in(4);
+        let kind = if nests { self.random.pick(&classful) } else { self.random.pick(&kinds) };
         self.key("kind", kind);
         match self.random.below(6) {
             0 => self.key("limit", "1 packet"),
@@ -151,14 +156,18 @@ impl Draft {
         if self.one_in(3) {
             self.one_of("ecn_mode", &["none", "rfc3168", "sce", "mds"]);
         }
-        if self.one_in(5) {
+        if depth == 0 && self.one_in(5) {
             self.some_time("age", 1, 100_000_000_000);
+        }
+        if nests {
+            return self.classful(kind, table, rate, depth);
         }
         if self.one_in(2) {
             return;
         }
         match kind {
             "codel" | "fq_codel" => self.codel(kind == "fq_codel"),
+            "cobalt" => self.cobalt(),
             "fq" => self.fq(),
             "fifo" => self.some_switch("headdrop"),
             "brickwall" => {
@@ -202,6 +211,39 @@ impl Draft {
         }
     }
 
+    /// The keys of a queue that has others inside, and those queues.
+    fn classful(&mut self, kind: &str, table: &str, rate: u64, depth: usize) {
+        if kind == "tbf" {
+            let shaped = rate / 10 + self.random.log(1, rate);
+            self.key("rate", format_args!("{shaped} bit/s"));
+            self.some_size("burst", self.mtu, self.mtu * 100);
+            self.some_time("latency", 1, 1_000_000_000);
+            if self.one_in(3) {
+                self.key("peakrate", format_args!("{} bit/s", shaped * 2));
+                self.some_size("mtu", self.mtu, self.mtu * 10);
+            }
+            self.some_size("mpu", 1, self.mtu);
+            if !self.one_in(3) {
+                self.table(&format!("[{table}.child]"));
+                self.queue(&format!("{table}.child"), shaped.min(rate), depth + 1);
+            }
+            return;
+        }
+        let bands = 2 + self.random.below(3);
+        self.bare("bands", bands);
+        let band = self.random.below(bands);
+        self.bare("default_band", band);
+        // By flow: packets of one flow that go to different bands can overtake each other.
+        let (flow, band) = (self.random.below(4), self.random.below(bands));
+        self.bare("filters", format_args!("[{{ flows = [{flow}], band = {band} }}]"));
+        if !self.one_in(3) {
+            for _ in 0..bands {
+                self.table(&format!("[[{table}.children]]"));
+                self.queue(&format!("{table}.children"), rate, depth + 1);
+            }
+        }
+    }
+
     fn codel(&mut self, fair: bool) {
         if fair {
             self.one_of("hash", &["perfect", "jenkins"]);
@@ -214,7 +256,7 @@ impl Draft {
                 self.some_time("perturb", 1_000_000, 10_000_000_000);
             }
             if self.one_in(3) {
-                self.one_of("aqm", &["pie", "codel", "red", "deltim", "brickwall"]);
+                self.one_of("aqm", &["pie", "codel", "cobalt", "red", "deltim", "brickwall"]);
                 return;
             }
         } else {
@@ -226,6 +268,17 @@ impl Draft {
         self.some_switch("ecn");
         if self.one_in(2) {
             self.some_time("ce_threshold", 1, 100_000_000);
+        }
+    }
+
+    fn cobalt(&mut self) {
+        let variant = self.random.pick(&["standalone", "cake"]);
+        self.key("variant", variant);
+        self.some_time("target", 1, 100_000_000);
+        self.some_time("rtt", 100_000_001, 1_000_000_000);
+        self.some_time("mtu_time", 1, 100_000_000);
+        if variant == "standalone" {
+            self.some_number("sce", 0, 100);
         }
     }
 

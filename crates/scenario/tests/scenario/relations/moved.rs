@@ -86,7 +86,8 @@ fn least_common_multiple(a: u64, b: u64) -> u64 {
 /// The flows in another order: they are named, so that their streams of random numbers stay the same. Only events in the
 /// same nanosecond may change their order, so flows start apart; queues by flow number the flows.
 pub(super) fn reversed(case: &Case) -> bool {
-    let by_flow = case.scenario.to_toml().contains("kind = \"fq");
+    let text = case.scenario.to_toml();
+    let by_flow = text.contains("kind = \"fq") || text.contains("flows = [");
     if case.scenario.flows.len() < 2 || by_flow {
         return false;
     }

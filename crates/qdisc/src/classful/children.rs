@@ -1,0 +1,73 @@
+//! The queues inside of a classful discipline, one for each band.
+
+use windtunnel_units::{Bytes, Time};
+use windtunnel_wire::Packet;
+
+use crate::accounts::QueueCx;
+use crate::discipline::{Backlog, QueueDiscipline};
+use crate::params::QueueInit;
+use crate::spec::Parts;
+
+/// Queues by band. Whatever happens in one counts for its band.
+#[derive(Debug)]
+pub(crate) struct Children(Vec<Box<dyn QueueDiscipline>>);
+
+impl Children {
+    /// Those of a description, empty.
+    pub(crate) fn new(parts: &Parts, init: &QueueInit) -> Children {
+        Children(parts.build_children(init).into_iter().flatten().collect())
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(crate) fn enqueue(&mut self, band: usize, packet: Packet, cx: &mut QueueCx<'_>) {
+        cx.within_band(band, |cx| self.0[band].enqueue(packet, cx));
+    }
+
+    pub(crate) fn choose(&mut self, band: usize, cx: &mut QueueCx<'_>) -> Option<Bytes> {
+        cx.within_band(band, |cx| self.0[band].choose(cx))
+    }
+
+    pub(crate) fn serve(&mut self, band: usize, cx: &mut QueueCx<'_>) -> Option<Packet> {
+        cx.within_band(band, |cx| self.0[band].serve(cx))
+    }
+
+    pub(crate) fn dequeue(&mut self, band: usize, cx: &mut QueueCx<'_>) -> Option<Packet> {
+        cx.within_band(band, |cx| self.0[band].dequeue(cx))
+    }
+
+    /// When the first of them that holds its packets back wants to be asked again.
+    pub(crate) fn next_ready(&self, now: Time) -> Option<Time> {
+        self.0.iter().filter_map(|child| child.next_ready(now)).min()
+    }
+
+    pub(crate) fn next_timer(&self) -> Option<Time> {
+        self.0.iter().filter_map(|child| child.next_timer()).min()
+    }
+
+    /// Calls the timers that are due.
+    pub(crate) fn on_timer(&mut self, cx: &mut QueueCx<'_>) {
+        for (band, child) in self.0.iter_mut().enumerate() {
+            if child.next_timer().is_some_and(|next| next <= cx.now) {
+                cx.within_band(band, |cx| child.on_timer(cx));
+            }
+        }
+    }
+
+    pub(crate) fn backlog(&self) -> Backlog {
+        self.0.iter().map(|child| child.backlog()).fold(Backlog::default(), |sum, one| Backlog {
+            packets: sum.packets + one.packets,
+            bytes: sum.bytes + one.bytes,
+        })
+    }
+
+    pub(crate) fn backlog_of(&self, band: usize) -> Backlog {
+        self.0[band].backlog()
+    }
+
+    pub(crate) fn probe(&self, band: usize, out: &mut dyn FnMut(&'static str, f64)) {
+        self.0[band].probe(out);
+    }
+}

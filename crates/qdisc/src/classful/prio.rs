@@ -1,0 +1,136 @@
+//! prio: strict priority. The first band that has a packet is served; the others may starve, by design.
+//!
+//! Source: Linux `sch_prio` and its manual page `tc-prio`; spec/queues-and-signalling section 13. Linux maps a packet's
+//! type of service to a band (`priomap`), best effort to band 1 of three; here `filters` and `default_band` do.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use windtunnel_algorithm::Params;
+use windtunnel_units::{Bytes, OutOfRange, Time};
+use windtunnel_wire::Packet;
+
+use super::{Children, Filter, Filters};
+use crate::accounts::QueueCx;
+use crate::discipline::{Backlog, QueueDiscipline};
+use crate::params::{ChildSlot, QueueInit, QueueParams, Takes};
+use crate::spec::{ChildSpec, Parts};
+
+/// prio's parameters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(extend("x-source" = "Linux sch_prio; tc-prio(8)"))]
+pub struct PrioParams {
+    /// How many bands there are; band 0 goes first.
+    pub bands: u32,
+    /// Which packets go to which band: the first filter that selects a packet counts.
+    pub filters: Vec<Filter>,
+    /// The band of packets that no filter selects.
+    pub default_band: u32,
+}
+
+impl Default for PrioParams {
+    fn default() -> PrioParams {
+        PrioParams { bands: 3, filters: Vec::new(), default_band: 1 }
+    }
+}
+
+impl Params for PrioParams {
+    const NAME: &'static str = "prio";
+    const SUMMARY: &'static str = "Strict priority: the first of several queues that has a packet is served";
+
+    fn check(&self) -> Result<(), OutOfRange> {
+        if !(2..=16).contains(&self.bands) {
+            return Err(OutOfRange::new("bands", self.bands, "from 2 to 16"));
+        }
+        Filters::check(&self.filters, self.default_band, self.bands as usize)
+    }
+}
+
+impl QueueParams for PrioParams {
+    fn children(&self) -> Vec<ChildSlot> {
+        const SUMMARY: &str = "The queues of the bands, in their order; if left out, FIFOs.";
+        vec![ChildSlot { key: "children", summary: SUMMARY, takes: Takes::List(self.bands as usize) }]
+    }
+
+    fn check_children(&self, children: &[Vec<ChildSpec>]) -> Result<(), OutOfRange> {
+        if children.iter().map(Vec::len).sum::<usize>() == self.bands as usize {
+            return Ok(());
+        }
+        Err(OutOfRange::new("bands", self.bands, "the number of queues in `children`"))
+    }
+
+    fn build(&self, parts: &Parts, init: &QueueInit) -> Box<dyn QueueDiscipline> {
+        Box::new(Prio {
+            children: Children::new(parts, init),
+            filters: Filters::new(&self.filters, self.default_band),
+            chosen: None,
+        })
+    }
+}
+
+/// prio's variables.
+#[derive(Debug)]
+pub struct Prio {
+    children: Children,
+    filters: Filters,
+    /// The band that is served next.
+    chosen: Option<usize>,
+}
+
+impl QueueDiscipline for Prio {
+    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx<'_>) {
+        self.children.enqueue(self.filters.band_of(&packet), packet, cx);
+    }
+
+    fn choose(&mut self, cx: &mut QueueCx<'_>) -> Option<Bytes> {
+        if let Some(band) = self.chosen {
+            return self.children.choose(band, cx);
+        }
+        (0..self.children.len()).find_map(|band| {
+            let size = self.children.choose(band, cx)?;
+            self.chosen = Some(band);
+            Some(size)
+        })
+    }
+
+    fn serve(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
+        self.children.serve(self.chosen.take()?, cx)
+    }
+
+    fn dequeue(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
+        let mut bands = self.chosen.take().into_iter().chain(0..self.children.len());
+        bands.find_map(|band| self.children.dequeue(band, cx))
+    }
+
+    fn next_ready(&self, now: Time) -> Option<Time> {
+        self.children.next_ready(now)
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.children.backlog()
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        self.children.next_timer()
+    }
+
+    fn on_timer(&mut self, cx: &mut QueueCx<'_>) {
+        self.children.on_timer(cx);
+    }
+
+    fn bands(&self) -> usize {
+        self.children.len()
+    }
+
+    fn band_name(&self, band: usize) -> String {
+        format!("band {band}")
+    }
+
+    fn band_backlog(&self, band: usize) -> Backlog {
+        self.children.backlog_of(band)
+    }
+
+    fn probe_band(&self, band: usize, out: &mut dyn FnMut(&'static str, f64)) {
+        self.children.probe(band, out);
+    }
+}

@@ -1,0 +1,73 @@
+//! The token bucket: it fills at a rate, up to its depth, and a packet takes its length from it.
+//!
+//! The arithmetic is exact, so that no bound is missed by rounding: the unit is a nanosecond at one bit per second.
+
+use windtunnel_units::{Bytes, Duration, Rate, Time};
+
+/// A byte: eight bits, each a second at one bit per second.
+const BYTE: i128 = 8 * Duration::SECOND.as_nanos() as i128;
+
+/// A token bucket. It is full when it is made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TokenBucket {
+    rate: Rate,
+    depth: i128,
+    /// What it held at `filled_at`.
+    tokens: i128,
+    filled_at: Time,
+}
+
+impl TokenBucket {
+    pub(crate) fn new(rate: Rate, depth: Bytes) -> TokenBucket {
+        let depth = tokens(depth);
+        TokenBucket { rate, depth, tokens: depth, filled_at: Time::ZERO }
+    }
+
+    /// What it holds now. Never more than its depth, and less than nothing after [`TokenBucket::take`] in advance.
+    pub(crate) fn level(&self, now: Time) -> Level {
+        let since = i128::from(now.since(self.filled_at).as_nanos());
+        Level((self.tokens + since * i128::from(self.rate.bits_per_sec())).min(self.depth))
+    }
+
+    /// Takes this many bytes, whether it holds them or not.
+    pub(crate) fn take(&mut self, size: Bytes, now: Time) {
+        self.tokens = self.level(now).0 - tokens(size);
+        self.filled_at = now;
+    }
+
+    /// Fills at another rate from now on.
+    pub(crate) fn set_rate(&mut self, rate: Rate, now: Time) {
+        if rate != self.rate {
+            self.take(Bytes::ZERO, now);
+            self.rate = rate;
+        }
+    }
+
+    /// The first time at which it holds this many bytes, if no one takes any; never, for more than its depth.
+    pub(crate) fn holds_at(&self, size: Bytes, now: Time) -> Time {
+        let (missing, rate) = (tokens(size) - self.level(now).0, i128::from(self.rate.bits_per_sec()));
+        if missing <= 0 {
+            return now;
+        }
+        if tokens(size) > self.depth || rate == 0 {
+            return Time::NEVER;
+        }
+        let wait = (missing + rate - 1) / rate;
+        u64::try_from(wait).map_or(Time::NEVER, |wait| now + Duration::from_nanos(wait))
+    }
+}
+
+/// What a bucket holds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Level(i128);
+
+impl Level {
+    /// In bytes; negative if it owes some.
+    pub(crate) fn bytes(self) -> f64 {
+        self.0 as f64 / BYTE as f64
+    }
+}
+
+const fn tokens(size: Bytes) -> i128 {
+    size.get() as i128 * BYTE
+}

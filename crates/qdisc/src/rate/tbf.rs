@@ -1,0 +1,237 @@
+//! tbf: a token-bucket shaper around any queue.
+//!
+//! Source: Linux `sch_tbf` and its manual page `tc-tbf`; spec/queues-and-signalling section 14.1. A bucket of `burst`
+//! bytes fills at `rate`; a packet leaves when the bucket holds its length, and takes it. A second bucket of `mtu`
+//! bytes that fills at `peakrate` limits how fast a burst leaves. No shorter packet overtakes one that waits. Over any
+//! time T at most `burst + rate * T` bytes leave.
+//!
+//! Linux takes the packet out of the queue inside, past its AQM, and keeps it until there are tokens. Here it is chosen
+//! before it waits and passes the AQM when it leaves, so that its sojourn time is the whole.
+//!
+//! A packet that is longer than a bucket could never leave and is lost on arrival. With loss-free endpoints it leaves
+//! when the bucket is full.
+//!
+//! Why the constants are what they are: `latency` is that of the manual page's example; ten packets of burst are an
+//! initial window.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use windtunnel_algorithm::Params;
+use windtunnel_units::{Bytes, Duration, OutOfRange, Rate, Time};
+use windtunnel_wire::Packet;
+
+use super::{TokenBucket, probe_around};
+use crate::accounts::{DropReason, QueueCx};
+use crate::discipline::{Backlog, QueueDiscipline};
+use crate::limit::Limit;
+use crate::params::{ChildSlot, QueueInit, QueueParams, Takes};
+use crate::spec::Parts;
+
+/// tbf's parameters, named as in tc.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(extend("x-source" = "Linux sch_tbf; tc-tbf(8)"))]
+pub struct TbfParams {
+    /// The rate at which the bucket fills; by default the link's.
+    pub rate: Option<Rate>,
+    /// The depth of the bucket: what may leave at once.
+    #[serde(alias = "buffer", alias = "maxburst")]
+    pub burst: Bytes,
+    /// How long a packet may wait for tokens, where no `limit` says how much the queue inside holds.
+    pub latency: Duration,
+    /// The rate at which the second bucket fills; without it there is none.
+    pub peakrate: Option<Rate>,
+    /// The depth of the second bucket.
+    #[serde(alias = "minburst")]
+    pub mtu: Bytes,
+    /// The least that a packet counts for.
+    pub mpu: Bytes,
+    /// Headers below IP, which count for each packet.
+    pub overhead: Bytes,
+}
+
+impl Default for TbfParams {
+    fn default() -> TbfParams {
+        TbfParams {
+            rate: None,
+            burst: Bytes::new(15_000),
+            latency: Duration::from_millis(50),
+            peakrate: None,
+            mtu: Bytes::new(1_500),
+            mpu: Bytes::ZERO,
+            overhead: Bytes::ZERO,
+        }
+    }
+}
+
+impl Params for TbfParams {
+    const NAME: &'static str = "tbf";
+    const SUMMARY: &'static str = "A token-bucket shaper around any queue";
+
+    fn check(&self) -> Result<(), OutOfRange> {
+        if self.rate == Some(Rate::ZERO) {
+            return Err(OutOfRange::new("rate", Rate::ZERO, "more than 0 bit/s"));
+        }
+        if self.burst == Bytes::ZERO {
+            return Err(OutOfRange::new(
+                "burst",
+                self.burst,
+                "more than 0 B; packets that are longer are lost",
+            ));
+        }
+        if self.mtu == Bytes::ZERO {
+            return Err(OutOfRange::new("mtu", self.mtu, "more than 0 B; packets that are longer are lost"));
+        }
+        match (self.rate, self.peakrate) {
+            (Some(rate), Some(peak)) if peak > rate => Ok(()),
+            (Some(_), Some(peak)) => Err(OutOfRange::new("peakrate", peak, "more than `rate`")),
+            (None, Some(peak)) => Err(OutOfRange::new("peakrate", peak, "left out without `rate`")),
+            (_, None) => Ok(()),
+        }
+    }
+}
+
+impl QueueParams for TbfParams {
+    /// What leaves within `latency` (tc-tbf).
+    fn default_limit(&self) -> Limit {
+        match (self.rate, self.peakrate) {
+            (None, _) => Limit::Time(self.latency),
+            (Some(rate), None) => Limit::Bytes(rate * self.latency + self.burst),
+            (Some(rate), Some(peak)) => {
+                Limit::Bytes((rate * self.latency + self.burst).min(peak * self.latency + self.mtu))
+            }
+        }
+    }
+
+    fn children(&self) -> Vec<ChildSlot> {
+        const SUMMARY: &str = "The queue that is shaped; if left out, a FIFO.";
+        vec![ChildSlot { key: "child", summary: SUMMARY, takes: Takes::One }]
+    }
+
+    fn build(&self, parts: &Parts, init: &QueueInit) -> Box<dyn QueueDiscipline> {
+        Box::new(Tbf {
+            child: parts.build_child(init),
+            bucket: TokenBucket::new(self.rate.unwrap_or_default(), self.burst),
+            peak: self.peakrate.map(|rate| TokenBucket::new(rate, self.mtu)),
+            params: self.clone(),
+            waits: None,
+            is_granted: false,
+            now: Time::ZERO,
+        })
+    }
+}
+
+/// tbf's variables.
+#[derive(Debug)]
+pub struct Tbf {
+    child: Box<dyn QueueDiscipline>,
+    bucket: TokenBucket,
+    peak: Option<TokenBucket>,
+    params: TbfParams,
+    /// When there will be tokens for the packet that the queue inside has chosen.
+    waits: Option<Time>,
+    /// The packet that the queue inside has chosen may leave.
+    is_granted: bool,
+    /// The time of the last call.
+    now: Time,
+}
+
+impl Tbf {
+    /// The longest packet that can leave.
+    fn longest(&self) -> Bytes {
+        if self.peak.is_some() { self.params.burst.min(self.params.mtu) } else { self.params.burst }
+    }
+
+    /// What a packet takes from the buckets.
+    fn cost(&self, size: Bytes) -> Bytes {
+        (size + self.params.overhead).max(self.params.mpu)
+    }
+
+    /// Calls the queue inside, which is drained at the shaped rate.
+    fn inside<R>(
+        &mut self,
+        cx: &mut QueueCx<'_>,
+        call: impl FnOnce(&mut dyn QueueDiscipline, &mut QueueCx<'_>) -> R,
+    ) -> R {
+        let rate = self.params.rate.unwrap_or(cx.rate);
+        self.bucket.set_rate(rate, cx.now);
+        self.now = cx.now;
+        cx.at_rate(rate, |cx| call(self.child.as_mut(), cx))
+    }
+}
+
+impl QueueDiscipline for Tbf {
+    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx<'_>) {
+        if self.cost(packet.size()) > self.longest() && !cx.deliver_drops {
+            cx.arrived();
+            cx.drop(packet, DropReason::Policed);
+        } else {
+            self.inside(cx, |child, cx| child.enqueue(packet, cx));
+        }
+    }
+
+    fn choose(&mut self, cx: &mut QueueCx<'_>) -> Option<Bytes> {
+        let size = self.inside(cx, |child, cx| child.choose(cx));
+        self.waits = None;
+        let size = size?;
+        if !self.is_granted {
+            let cost = self.cost(size).min(self.longest());
+            let of_peak = self.peak.map_or(cx.now, |peak| peak.holds_at(cost, cx.now));
+            let holds_at = self.bucket.holds_at(cost, cx.now).max(of_peak);
+            self.is_granted = holds_at <= cx.now;
+            self.waits = (!self.is_granted).then_some(holds_at);
+        }
+        self.is_granted.then_some(size)
+    }
+
+    fn serve(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
+        if !std::mem::take(&mut self.is_granted) {
+            return None;
+        }
+        let packet = self.inside(cx, |child, cx| child.serve(cx))?;
+        let cost = self.cost(packet.size()).min(self.longest());
+        self.bucket.take(cost, cx.now);
+        if let Some(peak) = &mut self.peak {
+            peak.take(cost, cx.now);
+        }
+        Some(packet)
+    }
+
+    fn next_ready(&self, now: Time) -> Option<Time> {
+        self.waits.or_else(|| self.child.next_ready(now))
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.child.backlog()
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        self.child.next_timer()
+    }
+
+    fn on_timer(&mut self, cx: &mut QueueCx<'_>) {
+        self.inside(cx, |child, cx| child.on_timer(cx));
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        let peak = self.peak.map_or(f64::NAN, |peak| peak.level(self.now).bytes());
+        let own = [("tokens_bytes", self.bucket.level(self.now).bytes()), ("peak_tokens_bytes", peak)];
+        probe_around(self.child.as_ref(), &own, out);
+    }
+
+    fn bands(&self) -> usize {
+        self.child.bands()
+    }
+
+    fn band_name(&self, band: usize) -> String {
+        self.child.band_name(band)
+    }
+
+    fn band_backlog(&self, band: usize) -> Backlog {
+        self.child.band_backlog(band)
+    }
+
+    fn probe_band(&self, band: usize, out: &mut dyn FnMut(&'static str, f64)) {
+        self.child.probe_band(band, out);
+    }
+}

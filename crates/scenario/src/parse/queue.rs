@@ -1,0 +1,103 @@
+//! Queues: a discipline, and the AQMs and queues inside of it, to any depth.
+
+use windtunnel_qdisc::ecn::EcnMode;
+use windtunnel_qdisc::{ChildSlot, ChildSpec, Limit, QueueInit, QueueSpec, Takes};
+use windtunnel_units::Bytes;
+
+use super::cursor::Cursor;
+use super::document::Value;
+use super::fault::Fault;
+use super::limit::limit;
+use crate::model::Queue;
+use crate::registry::Registry;
+
+/// The queue where none is named.
+pub(crate) const DEFAULT_QUEUE: &str = "fifo";
+
+/// Reads the queue of a link. `bdp` is the bandwidth-delay product of its path, if there is one.
+pub(crate) fn queue(at: &Cursor<'_>, bdp: Option<Bytes>, registry: &Registry) -> Result<Queue, Fault> {
+    let reader = Reader { bdp, registry };
+    let around = Surrounding { ecn_mode: EcnMode::default(), limit: None };
+    let Nested { spec, limit, ecn_mode } = reader.nested(at, &around)?;
+    let age_at = at.get("age");
+    let age = if age_at.is_given() { age_at.read()? } else { QueueInit::AGE };
+    Ok(Queue { spec, limit, ecn_mode, age })
+}
+
+/// What a queue takes from what is around it.
+struct Surrounding {
+    ecn_mode: EcnMode,
+    /// The limit of a queue that does not state one.
+    limit: Option<Limit>,
+}
+
+/// A queue that has been read, with every default.
+struct Nested {
+    spec: QueueSpec,
+    limit: Limit,
+    ecn_mode: EcnMode,
+}
+
+impl From<Nested> for ChildSpec {
+    fn from(Nested { spec, limit, ecn_mode }: Nested) -> ChildSpec {
+        ChildSpec { spec, limit: Some(limit), ecn_mode: Some(ecn_mode) }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Reader<'r> {
+    bdp: Option<Bytes>,
+    registry: &'r Registry,
+}
+
+impl Reader<'_> {
+    fn nested(&self, at: &Cursor<'_>, around: &Surrounding) -> Result<Nested, Fault> {
+        let queues = &self.registry.queues;
+        let params =
+            if at.is_given() { queues.read(at)? } else { queues.find(DEFAULT_QUEUE, at)?.read(at)? };
+        let mut spec = QueueSpec::of(params);
+        for (slot, aqm) in spec.params.slots().iter().zip(&mut spec.parts.aqms) {
+            let at = at.get(slot.key);
+            *aqm = at.is_given().then(|| self.registry.aqms.read(&at)).transpose()?;
+        }
+        let mode_at = at.get("ecn_mode");
+        let ecn_mode = if mode_at.is_given() { mode_at.read()? } else { around.ecn_mode };
+        let limit_at = at.get("limit");
+        let given = if limit_at.is_given() { Some(limit(&limit_at, self.bdp)?) } else { around.limit };
+        let limit = given.unwrap_or_else(|| spec.params.default_limit());
+        for (slot, children) in spec.params.children().iter().zip(&mut spec.parts.children) {
+            let at = at.get(slot.key);
+            // A FIFO that nobody named is as large as the queue around it wants it; others have limits of their own.
+            let limit = if at.is_given() { given } else { Some(limit) };
+            self.children(&at, slot, children, &Surrounding { ecn_mode, limit })?;
+        }
+        spec.check().map_err(|error| at.out_of_range(error))?;
+        Ok(Nested { spec, limit, ecn_mode })
+    }
+
+    /// Reads the queues under the key of a discipline, in place of its FIFOs.
+    fn children(
+        &self,
+        at: &Cursor<'_>,
+        slot: &ChildSlot,
+        children: &mut Vec<ChildSpec>,
+        around: &Surrounding,
+    ) -> Result<(), Fault> {
+        let read = |at: &Cursor<'_>| {
+            let age = at.get("age");
+            if age.is_given() {
+                return Err(age.fault("belongs to the queue of the link: those inside of it are as old"));
+            }
+            self.nested(at, around).map(ChildSpec::from)
+        };
+        *children = match (slot.takes, at.value()) {
+            (Takes::One, _) => vec![read(at)?],
+            (Takes::List(_), Some(Value::List(items))) => {
+                (0..items.len()).map(|index| read(&at.item(index))).collect::<Result<_, _>>()?
+            }
+            (Takes::List(_), Some(_)) => return Err(at.not_allowed("a list of queues")),
+            (Takes::List(count), None) => (0..count).map(|_| read(at)).collect::<Result<_, _>>()?,
+        };
+        Ok(())
+    }
+}

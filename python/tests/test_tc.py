@@ -1,0 +1,156 @@
+"""`export --tc`: the scenario as commands of tc. What tc accepts is decided by the real tc, in a network namespace."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from windtunnel import Scenario
+from windtunnel.export.tc import script
+from windtunnel.export.tc.qdiscs import QDISCS, Place, qdisc
+from windtunnel.export.tc.quantities import tc_rate, tc_time
+
+#: One flow for a moment: the script needs the result's names and paths only.
+PATH = """
+duration = "10 ms"
+[bottleneck]
+rate = "40 Mbit/s"
+overhead = "{overhead} B"
+queue = {queue}
+{more}
+[[flow]]
+cc = "reno"
+rtt = "20 ms"
+"""
+
+TWO_ROUND_TRIPS = '[[flow]]\ncc = "cubic"\nrtt = "80 ms"\ncount = 2\n'
+
+#: An element of each kind that netem knows.
+ELEMENTS = """impair = [
+    { kind = "gilbert-elliott", p = 0.01, r = 0.3 }, { kind = "corruption", probability = 0.001 },
+    { kind = "duplication", probability = 0.002 }, { kind = "jitter", distribution = "normal", reorder = true },
+    { kind = "reordering", mode = "early", probability = 0.05 },
+]"""
+
+
+def lines(queue: str, more: str = "", flows: str = "", overhead: int = 14) -> list[str]:
+    toml = PATH.format(queue=queue, more=more, overhead=overhead) + flows
+    return list(script(Scenario.from_toml(toml).run()))
+
+
+def commands(text: list[str]) -> list[str]:
+    return [line for line in text if line.startswith("tc ")]
+
+
+def test_codel() -> None:
+    """Every key of tc-codel(8), with the scenario's values; tbf counts 14 bytes for Ethernet, as the link does."""
+    text = commands(
+        lines('{ kind = "codel", limit = "500 packets", target = "2.5 ms", ecn = true, ce_threshold = "1 ms" }')
+    )
+    assert text[0] == 'tc qdisc replace dev "$BOTTLENECK" root handle 1: tbf rate 40mbit burst 1514b limit 1514000b'
+    assert text[1].endswith("codel limit 500 target 2.5ms interval 100ms ce_threshold 1ms ecn")
+    assert text[2:] == [
+        'tc qdisc replace dev "$RECEIVERS" root netem limit 1000000 delay 10ms',
+        'tc qdisc replace dev "$SENDERS" root netem limit 1000000 delay 10ms',
+    ]
+
+
+def test_overhead() -> None:
+    """A link that counts IP packets alone takes Ethernet's header off again; a frame with preamble and gap adds 24."""
+    assert "stab overhead -14 linklayer ethernet tbf" in lines('"codel"', overhead=0)[5]
+    assert "stab overhead 24 linklayer ethernet tbf" in lines('"codel"', overhead=38)[5]
+
+
+def test_limits() -> None:
+    """A limit in another unit becomes full frames or bytes: 12 ms at 40 Mbit/s are 60,000 bytes, 39 frames of 1514."""
+    place = Place(40e6, 1514)
+    assert qdisc({"kind": "codel", "limit": "12 ms"}, place)[0][:3] == ["codel", "limit", "39"]
+    assert qdisc({"kind": "fifo", "limit": "12 ms"}, place)[0] == ["bfifo", "limit", "60000b"]
+    assert qdisc({"kind": "fifo", "limit": "100 packets"}, place)[0] == ["pfifo", "limit", "100"]
+    assert qdisc({"kind": "fifo", "limit": "9 packets", "headdrop": True}, place)[0] == [
+        "pfifo_head_drop",
+        "limit",
+        "9",
+    ]
+
+
+def test_unknown_queue() -> None:
+    """A queue that no kernel has is named, and tail drop of its size stands in its place."""
+    text = lines('{ kind = "deltim", limit = "100 packets" }')
+    assert any("deltim: tc has no such discipline" in line for line in text)
+    assert commands(text)[1].endswith("pfifo limit 100")
+
+
+def test_quantities() -> None:
+    assert [tc_time(s) for s in (2.0, 0.0125, 40e-6, 0.0)] == ["2s", "12.5ms", "40us", "0us"]
+    assert [tc_rate(r) for r in (1.5e9, 4e7, 1234.0)] == ["1.5gbit", "40mbit", "1.234kbit"]
+
+
+def test_changes_and_paths() -> None:
+    """Changes of the rate are commented commands; flows with other round trips have a class of their own."""
+    text = lines('"pie"', 'changes = [{ at = "5 ms", rate = "20 Mbit/s" }]', TWO_ROUND_TRIPS)
+    assert '# tc qdisc change dev "$BOTTLENECK" root handle 1: tbf rate 20mbit burst 1514b limit 1514000b' in text
+    assert sum("netem" in line and "delay 40ms" in line for line in commands(text)) == 2
+    assert sum("198.51.100.3/32" in line and "flowid 1:2" in line for line in commands(text)) == 1
+
+
+def refusals(text: list[str], tmp_path: Path) -> list[str]:
+    """What tc says against each command, in a namespace with one interface for each variable of the script."""
+    devices = sorted(set(re.findall(r"\$(\w+)", "\n".join(commands(text)))))
+    names = {device: f"wt{number}" for number, device in enumerate(devices)}
+    steps = [
+        f"ip link add {name} type veth peer name {name}p || ip tuntap add {name} mode tap" for name in names.values()
+    ]
+    steps += [f"{device}={name}" for device, name in names.items()]
+    steps += [f"echo ':: {line.replace(chr(34), '')}' >&2; {line}" for line in commands(text)]
+    shell = tmp_path / "in-namespace.sh"
+    shell.write_text("\n".join(steps) + "\n", encoding="utf-8")
+    done = subprocess.run(
+        ["unshare", "--net", "--map-root-user", "sh", shell], capture_output=True, text=True, check=False
+    )
+    out = []
+    for part in done.stderr.split(":: ")[1:]:
+        command, _, said = part.partition("\n")
+        # A kernel without the module has parsed nothing; what depends on the missing discipline fails with it.
+        if said.strip() and not re.search(r"kind is unknown|Failed to find specified qdisc|does not support", said):
+            out.append(f"{command}: {said.strip()}")
+    return out
+
+
+@pytest.fixture(scope="module")
+def _tc() -> None:
+    if not shutil.which("tc"):
+        pytest.skip("tc is not installed")
+    probe = ["unshare", "--net", "--map-root-user", "true"]
+    if not shutil.which("unshare") or subprocess.run(probe, capture_output=True, check=False).returncode:
+        pytest.skip("no network namespaces here")
+
+
+@pytest.mark.usefixtures("_tc")
+@pytest.mark.parametrize("kind", ["fifo", *QDISCS])
+def test_accepted(kind: str, tmp_path: Path) -> None:
+    """The real tc accepts every command for a queue with its defaults. Where the kernel lacks a discipline, tc alone
+    has judged the words.
+    """
+    if (
+        "hence option"
+        in subprocess.run(
+            ["tc", "qdisc", "add", "dev", "lo", "root", QDISCS[kind].name if kind in QDISCS else "pfifo", "limit", "x"],
+            capture_output=True,
+            text=True,
+            check=False,
+        ).stderr
+    ):
+        pytest.skip("this tc is older than the discipline")
+    assert not refusals(lines(f'"{kind}"', ELEMENTS, TWO_ROUND_TRIPS, overhead=0), tmp_path)
+
+
+@pytest.mark.usefixtures("_tc")
+def test_refused(tmp_path: Path) -> None:
+    """The check can fail: tc refuses a parameter that codel does not have."""
+    text = [line.replace("target", "tarket") for line in lines('"codel"')]
+    assert refusals(text, tmp_path)
