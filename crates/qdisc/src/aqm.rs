@@ -6,6 +6,7 @@ mod cobalt;
 pub(crate) mod cobalt_law;
 pub(crate) mod cobalt_schedule;
 mod codel;
+mod coupled;
 mod delta_sigma;
 mod deltic;
 mod deltic_mds;
@@ -13,8 +14,12 @@ mod deltim;
 mod deltim2;
 mod ds_selector;
 mod jitter;
+mod mds_accumulator;
 mod none;
 mod oscillators;
+mod pi;
+mod pi2;
+mod pi2_params;
 mod pie;
 mod pie_params;
 mod pie_rate;
@@ -26,6 +31,7 @@ mod red_params;
 pub use brick_wall::{BrickWall, BrickWallParams};
 pub use cobalt::{Cobalt, CobaltParams, CobaltVariant};
 pub use codel::{Codel, CodelParams, CodelVariant};
+pub(crate) use coupled::{CoupledLaw, CoupledParams};
 pub use deltic::{Deltic, DelticParams};
 pub use deltic_mds::{DelticMds, DelticMdsParams};
 pub use deltim::{Deltim, DeltimParams};
@@ -33,10 +39,15 @@ pub use deltim2::{Deltim2, Deltim2Params};
 pub use ds_selector::DsSelector;
 pub use none::NoAqm;
 pub use oscillators::{LinkedOscillators, LinkedVerdicts};
+pub(crate) use pi::{PiController, PiGains};
+pub use pi2::Pi2;
+pub use pi2_params::{Pi2Params, Pi2Random, Pi2Variant};
 pub use pie::Pie;
 pub use pie_params::{PieBurstMode, PieParams, PieRandom, PieVariant};
 pub use ramp::{Ramp, RampParams};
 pub use red::Red;
+pub(crate) use red_average::Decay;
+pub(crate) use red_params::weight;
 pub use red_params::{RedIdle, RedParams, RedRandom};
 
 use std::fmt::Debug;
@@ -69,7 +80,7 @@ impl PacketView {
     /// True if a CE verdict can reach the receiver as a mark; otherwise it is a drop.
     #[inline]
     pub const fn markable(&self) -> bool {
-        matches!(self.class, Class::Conventional | Class::Sce)
+        matches!(self.class, Class::Conventional | Class::Sce | Class::Scalable)
     }
 }
 

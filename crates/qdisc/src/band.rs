@@ -62,9 +62,20 @@ impl Band {
         Some(packet)
     }
 
+    /// The packet with `before` packets before it.
+    #[inline]
+    pub fn get(&self, before: usize) -> Option<&Packet> {
+        self.packets.get(before)
+    }
+
     /// Gives up the packet behind the one at the head, which stays.
     pub fn pop_second(&mut self) -> Option<Packet> {
-        let packet = self.packets.remove(1)?;
+        self.take(1)
+    }
+
+    /// Gives up the packet with `before` packets before it; the others stay in order.
+    pub fn take(&mut self, before: usize) -> Option<Packet> {
+        let packet = self.packets.remove(before)?;
         self.bytes -= packet.size();
         Some(packet)
     }

@@ -1,7 +1,7 @@
 //! The one place where a queue changes a code point.
 //!
 //! What a verdict does to a packet depends on the signals that the packet understands and on the mode of
-//! the queue (`spec`: RFC 3168 section 5; RFC 8311; "Multiplicative Decrease Scaling", Negotiation and
+//! the queue (`spec`: RFC 3168 section 5; RFC 8311; RFC 9331; "Multiplicative Decrease Scaling", Negotiation and
 //! Signaling Semantics, L4S Compatibility).
 
 use schemars::JsonSchema;
@@ -17,8 +17,10 @@ pub enum Class {
     NotEct,
     /// ECN-capable by RFC 3168: CE, else drops.
     Conventional,
-    /// ECT(1) without the MDS identifier, in a queue that reads it as L4S.
+    /// ECT(1) without the MDS identifier, in an MDS queue that reads it as L4S: drops only.
     L4s,
+    /// ECT(1) or CE in an L4S queue: CE, which is a fine signal to its sender, else drops.
+    Scalable,
     /// Carries the MDS identifier, or is ECN-capable in a plain SCE queue: SCE, CE, else drops.
     Sce,
 }
@@ -36,6 +38,8 @@ pub enum EcnMode {
     /// SCE on packets with the MDS identifier; ECT(1) without it is L4S and is dropped, not marked CE.
     #[default]
     Mds,
+    /// CE on every ECN-capable packet; ECT(1), and CE, whose sender is not known any more, are L4S (RFC 9331 section 5.1).
+    L4s,
 }
 
 /// The result of a verdict for a packet.
@@ -70,9 +74,10 @@ impl EcnPolicy {
         match (packet.ecn, self.mode) {
             (Ecn::NotEct, _) | (_, EcnMode::None) => Class::NotEct,
             (_, EcnMode::Sce) => Class::Sce,
+            (Ecn::Ect1 | Ecn::Ce, EcnMode::L4s) => Class::Scalable,
             (_, EcnMode::Mds) if packet.is_mds(self.mds) => Class::Sce,
             (Ecn::Ect1, EcnMode::Mds) => Class::L4s,
-            (_, EcnMode::Rfc3168 | EcnMode::Mds) => Class::Conventional,
+            (_, EcnMode::Rfc3168 | EcnMode::Mds | EcnMode::L4s) => Class::Conventional,
         }
     }
 
@@ -89,7 +94,7 @@ impl EcnPolicy {
             (Verdict::Pass | Verdict::Mark(Signal::Sce), _) => Outcome::Passed,
             (Verdict::Mark(Signal::Ce), _) if packet.ecn == Ecn::Ce => Outcome::Passed,
             (Verdict::Mark(Signal::Ce), Class::L4s) => Outcome::Drop,
-            (Verdict::Mark(Signal::Ce), Class::Conventional | Class::Sce) => {
+            (Verdict::Mark(Signal::Ce), Class::Conventional | Class::Sce | Class::Scalable) => {
                 packet.mark(Ecn::Ce);
                 Outcome::Marked(Signal::Ce)
             }

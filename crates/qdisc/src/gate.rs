@@ -26,6 +26,12 @@ impl Arrival {
     pub const fn packet(&self) -> &Packet {
         &self.packet
     }
+
+    /// True if a CE verdict can reach the receiver as a mark; otherwise it is a drop.
+    #[inline]
+    pub const fn is_markable(&self) -> bool {
+        matches!(self.class, Class::Conventional | Class::Sce)
+    }
 }
 
 /// The gate of a discipline. Its AQMs belong to the bands.

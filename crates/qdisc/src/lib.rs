@@ -17,8 +17,12 @@ mod aqm;
 mod band;
 mod cake;
 mod check;
+mod choke;
 mod classful;
+mod cnq;
 mod discipline;
+mod dualpi2;
+mod dualsparse;
 pub mod ecn;
 mod fifo;
 mod flows;
@@ -26,30 +30,40 @@ mod fq;
 mod fq_codel;
 mod gate;
 mod hosts;
+mod lfq;
 mod limit;
 mod params;
 mod rate;
+mod sfb;
+mod sparse;
 mod spec;
 
 pub use accounts::{Accounts, DropReason, Dropped, Incident, QueueCx, QueueStats};
 pub use aqm::{
     Aqm, BrickWall, BrickWallParams, Cobalt, CobaltParams, CobaltVariant, Codel, CodelParams, CodelVariant,
     Deltic, DelticMds, DelticMdsParams, DelticParams, Deltim, Deltim2, Deltim2Params, DeltimParams,
-    DsSelector, LinkedOscillators, LinkedVerdicts, NoAqm, PacketView, Pie, PieBurstMode, PieParams,
-    PieRandom, PieVariant, QueueView, Ramp, RampParams, Red, RedIdle, RedParams, RedRandom, Signal, Verdict,
+    DsSelector, LinkedOscillators, LinkedVerdicts, NoAqm, PacketView, Pi2, Pi2Params, Pi2Random, Pi2Variant,
+    Pie, PieBurstMode, PieParams, PieRandom, PieVariant, QueueView, Ramp, RampParams, Red, RedIdle,
+    RedParams, RedRandom, Signal, Verdict,
 };
 pub use band::Band;
 pub use cake::{AckFilter, Cake, CakeParams, Cells, Diffserv, FlowMode};
+pub use choke::{Choke, ChokeParams};
 pub use classful::{EcnField, Filter, Prio, PrioParams};
+pub use cnq::CnqParams;
 pub use discipline::{Backlog, QueueDiscipline};
+pub use dualpi2::{DualPi2, DualPi2Params, DualPi2Scheduler, DualPi2Variant, StepThresh};
+pub use dualsparse::{DualSparseParams, SparseClassifier};
 pub use fifo::{Fifo, FifoParams};
 pub use flows::FlowHash;
 pub use fq::{Fq, FqParams};
 pub use fq_codel::{FqCodel, FqCodelParams};
 pub use gate::{Arrival, Gate};
 pub use hosts::{FlowHosts, HostPair};
+pub use lfq::{AqmInstances, Lfq, LfqParams};
 pub use limit::{Limit, Room};
 pub use params::{AqmInit, AqmParams, AqmSlot, BuildAqm, ChildSlot, QueueInit, QueueParams, Takes};
 pub use rate::{Tbf, TbfParams};
+pub use sfb::{Sfb, SfbParams};
 pub use spec::{ChildSpec, Parts, QueueSpec};
 pub use windtunnel_units::OutOfRange;

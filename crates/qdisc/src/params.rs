@@ -13,7 +13,7 @@ use windtunnel_units::{Duration, OutOfRange, Time};
 
 use crate::aqm::Aqm;
 use crate::discipline::QueueDiscipline;
-use crate::ecn::EcnPolicy;
+use crate::ecn::{EcnMode, EcnPolicy};
 use crate::fifo::Fifo;
 use crate::limit::Limit;
 use crate::spec::{ChildSpec, Parts};
@@ -78,6 +78,9 @@ pub trait BuildAqm: Params {
     /// The default limit of a queue that has this AQM alone.
     const LIMIT: Limit = Limit::Unlimited;
 
+    /// How a queue that has this AQM alone reads the ECN field by default.
+    const ECN_MODE: EcnMode = EcnMode::Mds;
+
     /// The AQM at its start. The parameters have been checked.
     fn aqm(&self, init: &AqmInit) -> Self::Aqm;
 }
@@ -99,6 +102,19 @@ pub trait QueueParams: AnyParams {
     /// The default limit of a queue.
     fn default_limit(&self) -> Limit {
         Limit::Unlimited
+    }
+
+    /// How a queue reads the ECN field by default.
+    fn default_ecn_mode(&self) -> EcnMode {
+        EcnMode::default()
+    }
+
+    /// Whether the discipline means anything where the ECN field is read like this.
+    ///
+    /// # Errors
+    /// Why it does not, under the key `ecn_mode`.
+    fn check_ecn_mode(&self, _mode: EcnMode) -> Result<(), OutOfRange> {
+        Ok(())
     }
 
     /// The keys under which the discipline takes AQMs. The AQMs given there reach [`QueueParams::build`] in the same
@@ -165,6 +181,10 @@ pub enum Takes {
 impl<P: BuildAqm> QueueParams for P {
     fn default_limit(&self) -> Limit {
         P::LIMIT
+    }
+
+    fn default_ecn_mode(&self) -> EcnMode {
+        P::ECN_MODE
     }
 
     fn build(&self, _parts: &Parts, init: &QueueInit) -> Box<dyn QueueDiscipline> {

@@ -114,12 +114,18 @@ impl QueueSpec {
         self.parts.children.iter().flatten().try_for_each(|child| child.spec.check())
     }
 
+    /// What the discipline is told when it is built with this limit and seed, and with its own defaults.
+    pub fn init(&self, limit: Limit, seed: u64) -> QueueInit {
+        let ecn = EcnPolicy { mode: self.params.default_ecn_mode(), ..EcnPolicy::default() };
+        QueueInit { ecn, ..QueueInit::new(limit, seed) }
+    }
+
     /// An empty queue.
     ///
     /// # Panics
-    /// If [`QueueSpec::check`] finds fault.
+    /// If [`QueueSpec::check`] finds fault, or [`QueueParams::check_ecn_mode`].
     pub fn build(&self, init: &QueueInit) -> Box<dyn QueueDiscipline> {
-        if let Err(error) = self.check() {
+        if let Err(error) = self.check().and_then(|()| self.params.check_ecn_mode(init.ecn.mode)) {
             panic!("{error}");
         }
         self.params.build(&self.parts, init)

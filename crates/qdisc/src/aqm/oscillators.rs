@@ -50,7 +50,7 @@ impl LinkedVerdicts {
     pub const fn of(&self, class: Class) -> Verdict {
         match class {
             Class::Sce => self.mds,
-            Class::NotEct | Class::Conventional | Class::L4s => self.conventional,
+            Class::NotEct | Class::Conventional | Class::L4s | Class::Scalable => self.conventional,
         }
     }
 }

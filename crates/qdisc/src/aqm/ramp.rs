@@ -105,8 +105,10 @@ impl Aqm for Ramp {
         }
         match packet.class {
             Class::Sce => Verdict::Mark(Signal::Sce),
-            Class::NotEct | Class::Conventional | Class::L4s if ce => Verdict::Mark(Signal::Ce),
-            Class::NotEct | Class::Conventional | Class::L4s => Verdict::Pass,
+            Class::NotEct | Class::Conventional | Class::L4s | Class::Scalable if ce => {
+                Verdict::Mark(Signal::Ce)
+            }
+            Class::NotEct | Class::Conventional | Class::L4s | Class::Scalable => Verdict::Pass,
         }
     }
 

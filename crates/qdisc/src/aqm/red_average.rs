@@ -77,7 +77,7 @@ impl QueueAverage {
 
 /// What idle time leaves of an average.
 #[derive(Clone, Debug)]
-enum Decay {
+pub(crate) enum Decay {
     /// By `e^(-l t)`, with `l` per microsecond.
     Exact { l: f64 },
     /// By `2^-floor(l t)`, for t in whole cells of `cell` microseconds; linearly within the first one.
@@ -89,7 +89,8 @@ impl Decay {
     const CELLS: f64 = 256.0;
     const MOST: f64 = 31.0;
 
-    fn new(weight: f64, avpkt: Bytes, bandwidth: Rate, idle: RedIdle) -> Decay {
+    /// What idle time leaves of an average in which a packet has `weight`: see [`QueueAverage::new`].
+    pub(crate) fn new(weight: f64, avpkt: Bytes, bandwidth: Rate, idle: RedIdle) -> Decay {
         let packet_us = avpkt.bits() as f64 * 1e6 / bandwidth.bits_per_sec() as f64;
         let l = -libm::log1p(-weight) / packet_us;
         match idle {
@@ -104,7 +105,8 @@ impl Decay {
         }
     }
 
-    fn after(&self, avg: f64, idle: Duration) -> f64 {
+    /// What is left of `avg` after `idle`.
+    pub(crate) fn after(&self, avg: f64, idle: Duration) -> f64 {
         let us = idle.as_nanos_f64() / 1e3;
         match *self {
             Decay::Exact { l } => avg * libm::exp(-l * us),

@@ -253,7 +253,7 @@ impl RedParams {
 /// The largest weight 2^-n with which the average of a queue that grows from nothing by `burst` packets stays below
 /// `min` packets, by up to one (Floyd and Jacobson, section 6.1; tc's `tc_red_eval_ewma`). Linux shifts by n, from 1 to
 /// 31.
-fn weight(min: f64, burst: f64) -> Option<f64> {
+pub(crate) fn weight(min: f64, burst: f64) -> Option<f64> {
     let left = burst + 1.0 - min;
     if left < 1.0 {
         return None;

@@ -93,7 +93,7 @@ impl Classifier {
     }
 
     fn bucket(&self, flow: FlowId) -> u32 {
-        let hash = jenkins(five_tuple(flow), self.salt);
+        let hash = hash(flow, self.salt);
         match self.buckets {
             Buckets::Scaled(n) => ((u64::from(hash) * u64::from(n)) >> 32) as u32,
             Buckets::Masked(mask) => hash & mask,
@@ -115,6 +115,11 @@ impl Classifier {
             FlowHash::Jenkins => format!("bucket {}", self.keys[band]),
         }
     }
+}
+
+/// The hash of a flow with a salt.
+pub(crate) fn hash(flow: FlowId, salt: u32) -> u32 {
+    jenkins(five_tuple(flow), salt)
 }
 
 /// The addresses of a flow's ends and its ports, as captures have them. Protocols are the same for all flows of a pair

@@ -21,8 +21,8 @@ use crate::gate::{Arrival, Gate};
 use crate::params::{AqmInit, QueueInit};
 
 pub use classifier::FlowHash;
-pub(crate) use classifier::{Buckets, Classifier, five_tuple, jenkins};
-pub(crate) use pool::{Chain, Pool};
+pub(crate) use classifier::{Buckets, Classifier, five_tuple, hash, jenkins};
+pub(crate) use pool::{Chain, NONE, Pool};
 pub(crate) use rota::Rota;
 pub(crate) use turns::Turns;
 

@@ -7,7 +7,7 @@ use windtunnel_wire::Packet;
 use crate::discipline::Backlog;
 
 /// No place.
-const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// Places for packets. It grows as needed and never gives room back, so that a warm pool allocates nothing.
 #[derive(Debug)]
@@ -37,6 +37,12 @@ impl Pool {
         self.packets[place as usize] = Some(packet);
         self.next[place as usize] = NONE;
         place
+    }
+
+    /// The packet at a place.
+    #[inline]
+    pub(crate) fn packet(&self, place: u32) -> Option<&Packet> {
+        self.packets.get(place as usize)?.as_ref()
     }
 
     /// Gives up the packet at `place`, and the place after it.
@@ -72,7 +78,7 @@ impl Chain {
     /// The packet that arrived first.
     #[inline]
     pub(crate) fn head<'p>(&self, pool: &'p Pool) -> Option<&'p Packet> {
-        pool.packets.get(self.head as usize)?.as_ref()
+        pool.packet(self.head)
     }
 
     /// Asks for the memory of the first two packets.
@@ -135,23 +141,39 @@ impl Chain {
         for _ in 0..steps {
             place = *pool.next.get(place as usize)?;
         }
-        self.pop_after(place, pool)
+        self.take_after(place, pool)
     }
 
     /// Gives up the packet behind the first.
     pub(crate) fn pop_second(&mut self, pool: &mut Pool) -> Option<Packet> {
-        self.pop_after(self.head, pool)
+        if self.head == NONE { None } else { self.take_after(self.head, pool) }
     }
 
-    fn pop_after(&mut self, place: u32, pool: &mut Pool) -> Option<Packet> {
-        let after = *pool.next.get(place as usize)?;
-        if after == NONE {
+    /// The place of the first packet, or [`NONE`].
+    #[inline]
+    pub(crate) const fn first(&self) -> u32 {
+        self.head
+    }
+
+    /// The place behind the place `before`, or the first one behind [`NONE`]; [`NONE`] behind the last.
+    #[inline]
+    pub(crate) fn place_after(&self, before: u32, pool: &Pool) -> u32 {
+        pool.next.get(before as usize).copied().unwrap_or(self.head)
+    }
+
+    /// Gives up the packet behind the place `before`, or the first one behind [`NONE`].
+    pub(crate) fn take_after(&mut self, before: u32, pool: &mut Pool) -> Option<Packet> {
+        if before == NONE {
+            return self.pop(pool);
+        }
+        let place = *pool.next.get(before as usize)?;
+        if place == NONE {
             return None;
         }
-        let (packet, next) = pool.take(after);
-        pool.next[place as usize] = next;
+        let (packet, next) = pool.take(place);
+        pool.next[before as usize] = next;
         if next == NONE {
-            self.tail = place;
+            self.tail = before;
         }
         self.left(packet)
     }

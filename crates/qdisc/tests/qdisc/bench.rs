@@ -2,12 +2,14 @@
 
 use windtunnel_qdisc::ecn::Outcome;
 use windtunnel_qdisc::{
-    Accounts, AckFilter, Backlog, BrickWallParams, CakeParams, CobaltParams, CobaltVariant, CodelParams,
-    CodelVariant, DelticMdsParams, DelticParams, Deltim2Params, DeltimParams, Diffserv, Dropped, FifoParams,
-    Filter, FlowHash, FlowMode, FqCodelParams, FqParams, Incident, Limit, PieParams, PrioParams, QueueCx,
-    QueueDiscipline, QueueInit, QueueSpec, QueueStats, RampParams, RedIdle, RedParams, TbfParams,
+    Accounts, AckFilter, AqmInstances, Backlog, BrickWallParams, CakeParams, ChokeParams, CnqParams,
+    CobaltParams, CobaltVariant, CodelParams, CodelVariant, DelticMdsParams, DelticParams, Deltim2Params,
+    DeltimParams, Diffserv, Dropped, DualPi2Params, DualPi2Scheduler, DualPi2Variant, DualSparseParams,
+    FifoParams, Filter, FlowHash, FlowMode, FqCodelParams, FqParams, Incident, LfqParams, Limit, Pi2Params,
+    Pi2Variant, PieParams, PrioParams, QueueCx, QueueDiscipline, QueueInit, QueueSpec, QueueStats,
+    RampParams, RedIdle, RedParams, SfbParams, SparseClassifier, TbfParams,
 };
-use windtunnel_units::{Bytes, Duration, Rate, Seq, Time};
+use windtunnel_units::{Bytes, Duration, Probability, Rate, Seq, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId, Packet};
 
 /// A kind of packet, as it is sent.
@@ -119,6 +121,68 @@ pub(crate) fn all_queues() -> Vec<QueueSpec> {
         QueueSpec::new(RedParams::default()),
         QueueSpec::new(RedParams { ecn: true, gentle: true, idle: RedIdle::Linux, ..RedParams::default() }),
         QueueSpec::new(RedParams { ecn: true, adaptive_auto: true, ..RedParams::default() }),
+        QueueSpec::new(Pi2Params::default()),
+        QueueSpec::new(Pi2Params { variant: Pi2Variant::Paper, ..Pi2Params::default() }),
+        QueueSpec::new(FqCodelParams::default()).with("aqm", Pi2Params::default()),
+        QueueSpec::new(DualPi2Params::default()),
+        QueueSpec::new(DualPi2Params {
+            min_qlen_step: 2,
+            overflow: true,
+            drop_enqueue: true,
+            any_ect: true,
+            memlimit: Some(Bytes::new(40_000)),
+            ..DualPi2Params::default()
+        }),
+        QueueSpec::new(DualPi2Params {
+            variant: DualPi2Variant::Rfc,
+            scheduler: Some(DualPi2Scheduler::TimeShiftedFifo),
+            mds: true,
+            ..DualPi2Params::default()
+        }),
+        QueueSpec::new(DualPi2Params {
+            variant: DualPi2Variant::Rfc,
+            scheduler: Some(DualPi2Scheduler::StrictPriority),
+            ..DualPi2Params::default()
+        })
+        .with("classic", PieParams { ecn: true, ..PieParams::default() })
+        .with("low_latency", CodelParams { ecn: true, ..CodelParams::default() }),
+        QueueSpec::new(DualPi2Params { mds: true, ..DualPi2Params::default() })
+            .with("classic", DeltimParams::default())
+            .with("low_latency", Pi2Params::default()),
+        QueueSpec::new(CnqParams::default()),
+        QueueSpec::new(CnqParams { hash: FlowHash::Jenkins, flows: 2 }).with("aqm", DeltimParams::default()),
+        QueueSpec::new(LfqParams::default()),
+        QueueSpec::new(LfqParams {
+            mtu: Bytes::new(300),
+            aqm_instances: AqmInstances::Flow,
+            ..LfqParams::default()
+        })
+        .with("aqm", PieParams { ecn: true, ..PieParams::default() }),
+        QueueSpec::new(DualSparseParams::default()),
+        QueueSpec::new(DualSparseParams {
+            classifier: SparseClassifier::Lfq,
+            ll_limit: Duration::from_millis(2),
+            ..DualSparseParams::default()
+        })
+        .with("aqm", CodelParams::default()),
+        QueueSpec::new(SfbParams::default()),
+        QueueSpec::new(SfbParams {
+            rehash: Duration::from_millis(20),
+            db: Duration::from_millis(10),
+            target: Some(3),
+            increment: Probability::clamped(0.2),
+            ..SfbParams::default()
+        })
+        .with("aqm", CodelParams { ecn: true, ..CodelParams::default() }),
+        QueueSpec::new(ChokeParams::default()),
+        QueueSpec::new(ChokeParams {
+            min: Some(1),
+            max: Some(4),
+            burst: Some(1),
+            ecn: true,
+            idle: RedIdle::Exact,
+            ..ChokeParams::default()
+        }),
     ]
 }
 
@@ -158,7 +222,7 @@ impl Bench {
 
     /// A queue that is created at the start.
     pub(crate) fn with_seed(config: &QueueSpec, limit: Limit, seed: u64) -> Bench {
-        Bench::of(config.build(&QueueInit { age: Duration::ZERO, ..QueueInit::new(limit, seed) }))
+        Bench::of(config.build(&QueueInit { age: Duration::ZERO, ..config.init(limit, seed) }))
     }
 
     pub(crate) fn of(queue: Box<dyn QueueDiscipline>) -> Bench {

@@ -55,10 +55,14 @@ fn pie_defaults() {
     );
     for config in all_queues() {
         let expected = match config.params.name() {
-            "pie" | "codel" => Limit::Packets(1_000),
+            "pie" | "codel" | "sfb" | "choke" => Limit::Packets(1_000),
             "red" => Limit::Bytes(Bytes::new(400_000)),
-            "fq_codel" => Limit::Packets(10_240),
-            "fq" => Limit::Packets(10_000),
+            "fq_codel" | "cnq" | "lfq" => Limit::Packets(10_240),
+            "fq" | "pi2" => Limit::Packets(10_000),
+            "dualpi2" => match config.params.to_map()["variant"].as_str() {
+                Some("linux") => Limit::Packets(10_000),
+                _ => Limit::Time(Duration::from_millis(250)),
+            },
             "tbf" if config == QueueSpec::new(TbfParams::default()) => Limit::Time(Duration::from_millis(50)),
             // At 3 Mbit/s, 50 ms and the bucket.
             "tbf" => Limit::Bytes(Bytes::new(18_750 + 9_000)),
@@ -214,6 +218,6 @@ fn schemas() {
 fn build() {
     for config in all_queues() {
         assert_eq!(config.check(), Ok(()), "{config:?}");
-        assert_eq!(config.build(&QueueInit::new(Limit::Unlimited, 1)).backlog().packets, 0);
+        assert_eq!(config.build(&config.init(Limit::Unlimited, 1)).backlog().packets, 0);
     }
 }

@@ -50,25 +50,28 @@ fn row(mode: EcnMode, ecn: Ecn, mds: bool) -> [&'static str; 4] {
 #[test]
 fn verdict_table() {
     use Ecn::{Ce, Ect0, Ect1, NotEct};
-    use EcnMode::{Mds, None, Rfc3168, Sce};
+    use EcnMode::{L4s, Mds, None, Rfc3168, Sce};
     let drops_only = ["=", "=", "drop", "drop"];
     let conventional = ["=", "=", "ce", "drop"];
     let sce = ["=", "sce", "ce", "drop"];
     let marked = ["=", "=", "=", "drop"];
     for mds in [false, true] {
-        for mode in [None, Rfc3168, Sce, Mds] {
+        for mode in [None, Rfc3168, Sce, Mds, L4s] {
             assert_eq!(row(mode, NotEct, mds), drops_only, "{mode:?}");
         }
         for ecn in [Ect0, Ect1, Ce] {
             assert_eq!(row(None, ecn, mds), drops_only, "{ecn:?}");
         }
-        for mode in [Rfc3168, Sce, Mds] {
+        for mode in [Rfc3168, Sce, Mds, L4s] {
             assert_eq!(row(mode, Ce, mds), marked, "{mode:?}");
         }
         assert_eq!(row(Rfc3168, Ect0, mds), conventional);
         assert_eq!(row(Rfc3168, Ect1, mds), conventional);
         assert_eq!(row(Sce, Ect0, mds), sce);
         assert_eq!(row(Sce, Ect1, mds), conventional);
+        // To an L4S queue the MDS identifier means nothing.
+        assert_eq!(row(L4s, Ect0, mds), conventional);
+        assert_eq!(row(L4s, Ect1, mds), conventional);
     }
     assert_eq!(row(Mds, Ect0, false), conventional);
     assert_eq!(row(Mds, Ect0, true), sce);
@@ -87,6 +90,23 @@ fn identifier() {
     assert_eq!(other.classify(&packet), Class::Sce);
     packet.ecn = Ecn::NotEct;
     assert_eq!(other.classify(&packet), Class::NotEct);
+}
+
+/// RFC 9331 section 5.1: ECT(1) is L4S, and so is CE, because a queue cannot know what it was; ECT(0) is not. CE reaches
+/// all of them as a mark.
+#[test]
+fn l4s_classes() {
+    let policy = EcnPolicy { mode: EcnMode::L4s, ..EcnPolicy::default() };
+    for mds in [false, true] {
+        for (ecn, class) in [
+            (Ecn::NotEct, Class::NotEct),
+            (Ecn::Ect0, Class::Conventional),
+            (Ecn::Ect1, Class::Scalable),
+            (Ecn::Ce, Class::Scalable),
+        ] {
+            assert_eq!(policy.classify(&packet(ecn, mds)), class, "{ecn:?}");
+        }
+    }
 }
 
 /// Loss-free endpoints: a packet that would be dropped gets CE (spec/mds section 2).

@@ -61,13 +61,20 @@ fn stores(config: &QueueSpec) -> usize {
     children.map(|child| stores(&child.spec)).sum::<usize>().max(1)
 }
 
-/// Packets leave in order within a flow, none later than now.
+/// Packets leave in order within a flow, none later than now. In a queue that sorts packets by their code points, the
+/// order is that of the packets of one kind.
 #[derive(Default)]
-struct Order([Option<u64>; FLOWS as usize]);
+struct Order {
+    sorts: bool,
+    /// The kinds of all packets so far.
+    kinds: Vec<Kind>,
+    last: [[Option<u64>; Kind::ALL.len()]; FLOWS as usize],
+}
 
 impl Order {
     fn check(&mut self, left: &Left, now: u64) -> Result<(), TestCaseError> {
-        let last = &mut self.0[left.flow as usize];
+        let kind = if self.sorts { self.kinds[left.seq as usize] as usize } else { 0 };
+        let last = &mut self.last[left.flow as usize][kind];
         prop_assert!(last.is_none_or(|last| last < left.seq), "{last:?} before {}", left.seq);
         prop_assert!(left.sojourn <= Time::from_nanos(now).since_start());
         *last = Some(left.seq);
@@ -121,7 +128,16 @@ fn finite(bench: &Bench) -> Result<(), TestCaseError> {
     prop_assert!((-64_000_000_000..far).contains(&mds_osc), "mds_osc {mds_osc}");
     prop_assert!((0..far).contains(&osc), "osc {osc}");
     // A sum of probabilities below 8.5 grows by at most 1. max_p is raised up to 0.5, by 0.01.
-    for (name, most) in [("p", 1.0), ("accu", 9.5), ("burst_s", 0.15), ("max_p", 0.51), ("p_drop", 1.0)] {
+    for (name, most) in [
+        ("p", 1.0),
+        ("accu", 9.5),
+        ("burst_s", 0.15),
+        ("max_p", 0.51),
+        ("p_prime", 1.0),
+        ("p_cl", 1.0),
+        ("p_native", 1.0),
+        ("p_drop", 1.0),
+    ] {
         let value = bench.probed(name).unwrap_or(0.0);
         prop_assert!((0.0..=most).contains(&value), "{name} {value}");
     }
@@ -143,7 +159,7 @@ fn run(
     let mut bench = Bench::new(config, limit);
     bench.deliver_drops = deliver_drops;
     let mut now = 0;
-    let mut order = Order::default();
+    let mut order = Order { sorts: config.params.name() == "dualpi2", ..Order::default() };
     // What was chosen last: it stays chosen until it is served.
     let mut chosen = None;
     for (gap, event) in events {
@@ -152,6 +168,7 @@ fn run(
             Event::Rate(rate) => bench.rate = rate,
             Event::Arrive(kind, size, flow) => {
                 let (accepted, before) = (bench.stats().lost, bench.backlog().bytes);
+                order.kinds.push(kind);
                 let packet = bench.packet(flow, size, kind);
                 bench.enqueue(now, packet);
                 // Packets that are queued stay when the limit shrinks with the rate.

@@ -17,7 +17,7 @@ pub(crate) const DEFAULT_QUEUE: &str = "fifo";
 /// Reads the queue of a link. `bdp` is the bandwidth-delay product of its path, if there is one.
 pub(crate) fn queue(at: &Cursor<'_>, bdp: Option<Bytes>, registry: &Registry) -> Result<Queue, Fault> {
     let reader = Reader { bdp, registry };
-    let around = Surrounding { ecn_mode: EcnMode::default(), limit: None };
+    let around = Surrounding { ecn_mode: None, limit: None };
     let Nested { spec, limit, ecn_mode } = reader.nested(at, &around)?;
     let age_at = at.get("age");
     let age = if age_at.is_given() { age_at.read()? } else { QueueInit::AGE };
@@ -26,7 +26,8 @@ pub(crate) fn queue(at: &Cursor<'_>, bdp: Option<Bytes>, registry: &Registry) ->
 
 /// What a queue takes from what is around it.
 struct Surrounding {
-    ecn_mode: EcnMode,
+    /// How it reads the ECN field, if that was said.
+    ecn_mode: Option<EcnMode>,
     /// The limit of a queue that does not state one.
     limit: Option<Limit>,
 }
@@ -61,7 +62,9 @@ impl Reader<'_> {
             *aqm = at.is_given().then(|| self.registry.aqms.read(&at)).transpose()?;
         }
         let mode_at = at.get("ecn_mode");
-        let ecn_mode = if mode_at.is_given() { mode_at.read()? } else { around.ecn_mode };
+        let said = if mode_at.is_given() { Some(mode_at.read()?) } else { around.ecn_mode };
+        let ecn_mode = said.unwrap_or_else(|| spec.params.default_ecn_mode());
+        spec.params.check_ecn_mode(ecn_mode).map_err(|error| at.out_of_range(error))?;
         let limit_at = at.get("limit");
         let given = if limit_at.is_given() { Some(limit(&limit_at, self.bdp)?) } else { around.limit };
         let limit = given.unwrap_or_else(|| spec.params.default_limit());
@@ -69,7 +72,7 @@ impl Reader<'_> {
             let at = at.get(slot.key);
             // A FIFO that nobody named is as large as the queue around it wants it; others have limits of their own.
             let limit = if at.is_given() { given } else { Some(limit) };
-            self.children(&at, slot, children, &Surrounding { ecn_mode, limit })?;
+            self.children(&at, slot, children, &Surrounding { ecn_mode: said, limit })?;
         }
         spec.check().map_err(|error| at.out_of_range(error))?;
         Ok(Nested { spec, limit, ecn_mode })

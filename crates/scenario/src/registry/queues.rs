@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use windtunnel_algorithm::Params;
 use windtunnel_qdisc::{
-    AqmParams, BrickWallParams, BuildAqm, CakeParams, CobaltParams, CodelParams, DelticMdsParams,
-    DelticParams, Deltim2Params, DeltimParams, FifoParams, FqCodelParams, FqParams, PieParams, PrioParams,
-    QueueParams, RampParams, RedParams, TbfParams,
+    AqmParams, BrickWallParams, BuildAqm, CakeParams, ChokeParams, CnqParams, CobaltParams, CodelParams,
+    DelticMdsParams, DelticParams, Deltim2Params, DeltimParams, DualPi2Params, DualSparseParams, FifoParams,
+    FqCodelParams, FqParams, LfqParams, Pi2Params, PieParams, PrioParams, QueueParams, RampParams, RedParams,
+    SfbParams, TbfParams,
 };
 
 use super::family::Entry;
@@ -50,11 +51,18 @@ impl Registry {
         self.register_aqm::<CobaltParams>()?;
         self.register_aqm::<PieParams>()?;
         self.register_aqm::<RedParams>()?;
+        self.register_aqm::<Pi2Params>()?;
+        self.register_queue::<DualPi2Params>()?;
         self.register_queue::<FqCodelParams>()?;
         self.register_queue::<FqParams>()?;
         self.register_queue::<CakeParams>()?;
         self.register_queue::<PrioParams>()?;
         self.register_queue::<TbfParams>()?;
+        self.register_queue::<CnqParams>()?;
+        self.register_queue::<LfqParams>()?;
+        self.register_queue::<DualSparseParams>()?;
+        self.register_queue::<SfbParams>()?;
+        self.register_queue::<ChokeParams>()?;
         self.register_aqm::<DelticParams>()?;
         self.register_aqm::<DelticMdsParams>()?;
         self.register_aqm::<DeltimParams>()?;

@@ -83,7 +83,7 @@ fn queue() -> impl Strategy<Value = String> {
         line(1..1_000_000_000_u64, |n| format!("kind = \"deltim\", burst = \"{n} ns\", tau = {n}")),
         line(1..1_000_000_000_u64, |n| format!("kind = \"deltic-mds\", target = \"{n} ns\"")),
     ]);
-    let mode = maybe(vec![line("none|rfc3168|sce|mds", |mode| format!(", ecn_mode = \"{mode}\""))]);
+    let mode = maybe(vec![line("none|rfc3168|sce|mds|l4s", |mode| format!(", ecn_mode = \"{mode}\""))]);
     (kind, limit, mode).prop_map(|(k, l, m)| format!("{{ {k}{l}{m} }}"))
 }
 

@@ -128,6 +128,8 @@ impl Draft {
             "ramp",
             "pie",
             "red",
+            "pi2",
+            "dualpi2",
             "deltic",
             "deltic-mds",
             "deltim",
@@ -136,9 +138,19 @@ impl Draft {
             "cobalt",
             "fq_codel",
             "fq",
+            "cnq",
+            "lfq",
+            "dualsparse",
+            "sfb",
+            "choke",
         ];
         let nests = depth < 3 && self.one_in(4);
-        let kind = if nests { self.random.pick(&classful) } else { self.random.pick(&kinds) };
+        let kind = match if nests { self.random.pick(&classful) } else { self.random.pick(&kinds) } {
+            // Packets that a queue before it has marked overtake others of their flow, which loss-free endpoints do not
+            // expect.
+            "dualpi2" if self.ideal => "pi2",
+            kind => kind,
+        };
         self.key("kind", kind);
         match self.random.below(6) {
             0 => self.key("limit", "1 packet"),
@@ -153,8 +165,11 @@ impl Draft {
             }
             _ => {}
         }
-        if self.one_in(3) {
-            self.one_of("ecn_mode", &["none", "rfc3168", "sce", "mds"]);
+        if kind == "dualpi2" {
+            // What a queue around it reads may be nothing that it can.
+            self.key("ecn_mode", "l4s");
+        } else if self.one_in(3) {
+            self.one_of("ecn_mode", &["none", "rfc3168", "sce", "mds", "l4s"]);
         }
         if depth == 0 && self.one_in(5) {
             self.some_time("age", 1, 100_000_000_000);
@@ -169,6 +184,12 @@ impl Draft {
             "codel" | "fq_codel" => self.codel(kind == "fq_codel"),
             "cobalt" => self.cobalt(),
             "fq" => self.fq(),
+            "pi2" => self.pi2(),
+            "dualpi2" => self.dualpi2(),
+            "cnq" | "lfq" => self.lfq(kind == "lfq"),
+            "dualsparse" => self.dualsparse(),
+            "sfb" => self.sfb(),
+            "choke" => self.choke(),
             "fifo" => self.some_switch("headdrop"),
             "brickwall" => {
                 for key in ["sce_threshold", "ce_threshold", "drop_threshold"] {
@@ -294,6 +315,98 @@ impl Draft {
         if self.one_in(3) {
             self.one_of("aqm", &["pie", "codel", "red", "deltim", "brickwall"]);
         }
+    }
+
+    fn pi2(&mut self) {
+        self.one_of("variant", &["rfc", "paper"]);
+        self.one_of("random", &["coin", "recur"]);
+        self.some_switch("drop_enqueue");
+        self.some_time("target", 1, 1_000_000_000);
+        self.some_time("tupdate", 100_000, 1_000_000_000);
+        self.some_number("coupling_factor", 1, 255);
+        self.some_number("tau", 1, 200);
+    }
+
+    fn dualpi2(&mut self) {
+        let linux = self.one_in(2);
+        self.key("variant", if linux { "linux" } else { "rfc" });
+        self.one_of("random", &["coin", "recur"]);
+        self.one_of("scheduler", &["wrr-credit", "wrr", "time-shifted-fifo", "strict-priority"]);
+        for switch in ["overflow", "any_ect", "mds"] {
+            self.some_switch(switch);
+        }
+        self.some_size("memlimit", 2_000, 1_000_000);
+        self.some_number("coupling_factor", 1, 255);
+        self.some_probability("classic_protection");
+        if self.one_in(2) {
+            self.some_time("max_rtt", 1_000_000, 1_000_000_000);
+        } else {
+            self.some_time("tupdate", 100_000, 1_000_000_000);
+        }
+        if linux {
+            self.some_switch("drop_enqueue");
+        }
+        match self.random.below(3) {
+            0 => self.one_of("low_latency", &["pi2", "codel", "red", "deltim", "brickwall"]),
+            1 if linux => {
+                self.some_time("step_thresh", 1, 100_000_000);
+                self.some_number("min_qlen_step", 1, 100);
+            }
+            1 => {
+                self.some_time("minth", 1, 100_000_000);
+                self.some_time("range", 1, 100_000_000);
+                self.some_number("th_len", 1, 100);
+            }
+            _ => {}
+        }
+        if self.one_in(3) {
+            self.one_of("classic", &["pie", "codel", "red", "deltim", "brickwall"]);
+        }
+    }
+
+    fn lfq(&mut self, fair: bool) {
+        self.one_of("hash", &["perfect", "jenkins"]);
+        let flows = self.random.log(1, 65_536);
+        self.bare("flows", flows);
+        if fair {
+            self.some_size("mtu", 256, 10_000);
+            self.one_of("aqm_instances", &["flow", "one"]);
+        }
+        if self.one_in(2) {
+            self.one_of("aqm", &["pie", "codel", "red", "deltim", "brickwall"]);
+        }
+    }
+
+    fn dualsparse(&mut self) {
+        // A flow may change queues with the other classifiers, and its packets overtake each other, which loss-free
+        // endpoints do not expect.
+        let classifiers = if self.ideal { &["cnq", "lfq"][..] } else { &["cnq", "lfq", "rate", "dscp"] };
+        self.one_of("classifier", classifiers);
+        self.some_probability("ll_share");
+        self.some_time("ll_depth", 1, 1_000_000_000);
+        self.some_time("ll_limit", 1, 1_000_000_000);
+        if self.one_in(2) {
+            self.one_of("aqm", &["pie", "codel", "red", "deltim", "brickwall"]);
+        }
+    }
+
+    fn sfb(&mut self) {
+        self.some_time("rehash", 1_000_000, 10_000_000_000);
+        self.bare("db", "\"0.5 ms\"");
+        self.some_number("target", 1, 1000);
+        for key in ["penalty_rate", "penalty_burst"] {
+            self.some_number(key, 1, 1000);
+        }
+        if self.one_in(3) {
+            self.one_of("aqm", &["pie", "codel", "red", "deltim", "brickwall"]);
+        }
+    }
+
+    fn choke(&mut self) {
+        self.some_number("min", 2, 100);
+        self.some_probability("probability");
+        self.some_switch("ecn");
+        self.one_of("idle", &["exact", "linux"]);
     }
 
     fn elements(&mut self, table: &str) {

@@ -1,0 +1,211 @@
+//! The queue of two bands: sparse flows with strict priority, all others behind an AQM.
+
+use windtunnel_units::{Bytes, Time};
+use windtunnel_wire::Packet;
+
+use super::{BULK, Gone, SPARSE, SparseRule};
+use crate::accounts::{DropReason, QueueCx};
+use crate::aqm::{Aqm, NoAqm, QueueView};
+use crate::band::Band;
+use crate::discipline::{Backlog, QueueDiscipline};
+use crate::gate::Gate;
+use crate::limit::Room;
+use crate::params::QueueInit;
+
+/// The names of both bands.
+pub(crate) type PairNames = [&'static str; 2];
+
+/// How much the bands hold, and who pays when one is full.
+#[derive(Clone, Debug)]
+pub(crate) enum Rooms {
+    /// Both together: the oldest packet of the bulk band goes, else that of the sparse band.
+    Shared(Room),
+    /// Both together, and the sparse band by itself: the arriving packet goes.
+    Apart { sparse: Room, all: Room },
+}
+
+/// The queue.
+#[derive(Debug)]
+pub(crate) struct SparsePair<R, A> {
+    rule: R,
+    aqm: A,
+    gate: Gate,
+    bands: [Band; 2],
+    rooms: Rooms,
+    names: PairNames,
+    /// The band whose first packet leaves next.
+    chosen: Option<usize>,
+}
+
+impl<R: SparseRule, A: Aqm> SparsePair<R, A> {
+    /// An empty queue.
+    pub(crate) fn new(rule: R, aqm: A, rooms: Rooms, names: PairNames, init: &QueueInit) -> SparsePair<R, A> {
+        SparsePair {
+            rule,
+            aqm,
+            gate: Gate::new(init.ecn),
+            bands: [Band::new(), Band::new()],
+            rooms,
+            names,
+            chosen: None,
+        }
+    }
+
+    fn view(&self, band: usize, cx: &QueueCx<'_>) -> QueueView {
+        let Backlog { packets, bytes } = self.bands[band].backlog();
+        let head_waiting = self.bands[band].head_waiting(cx.now);
+        let all_bytes = self.backlog().bytes;
+        QueueView { now: cx.now, packets, bytes, all_bytes, head_waiting, rate: cx.rate }
+    }
+
+    fn fits(&mut self, band: usize, size: Bytes, cx: &QueueCx<'_>) -> bool {
+        let both = self.backlog();
+        match &mut self.rooms {
+            Rooms::Shared(room) => room.fits(both, size, cx.rate),
+            Rooms::Apart { sparse, all } => {
+                let fits = all.fits(both, size, cx.rate);
+                fits && (band == BULK || sparse.fits(self.bands[SPARSE].backlog(), size, cx.rate))
+            }
+        }
+    }
+
+    /// Loses the oldest packets until one of `size` fits, but not the one that has been chosen.
+    #[cold]
+    fn make_room(&mut self, size: Bytes, cx: &mut QueueCx<'_>) {
+        while !self.fits(BULK, size, cx) {
+            self.rule.bulk_turn();
+            let Some((band, victim)) = [BULK, SPARSE].into_iter().find_map(|band| self.oldest(band)) else {
+                return;
+            };
+            let (flow, size) = (victim.flow, victim.size());
+            cx.enter_band(band);
+            cx.drop(victim, DropReason::Full);
+            self.rule.left(Gone { flow, size, band, served: false });
+        }
+    }
+
+    fn oldest(&mut self, band: usize) -> Option<(usize, Packet)> {
+        let packets = &mut self.bands[band];
+        let oldest = if self.chosen == Some(band) { packets.pop_second() } else { packets.pop() };
+        oldest.map(|packet| (band, packet))
+    }
+
+    /// The band whose turn it is.
+    fn next_band(&mut self) -> Option<usize> {
+        if self.bands[SPARSE].head().is_some() {
+            return Some(SPARSE);
+        }
+        self.rule.bulk_turn();
+        self.bands[BULK].head().map(|_| BULK)
+    }
+
+    /// The first packet of a band leaves, unless the AQM drops it.
+    fn release(&mut self, band: usize, replaces: bool, cx: &mut QueueCx<'_>) -> Option<Packet> {
+        cx.enter_band(band);
+        let packet = self.bands[band].pop()?;
+        self.rule.left(Gone { flow: packet.flow, size: packet.size(), band, served: true });
+        let view = self.view(band, cx);
+        if band == SPARSE {
+            self.gate.release(&mut NoAqm, packet, replaces, &view, cx)
+        } else {
+            self.gate.release(&mut self.aqm, packet, replaces, &view, cx)
+        }
+    }
+}
+
+impl<R: SparseRule, A: Aqm> QueueDiscipline for SparsePair<R, A> {
+    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx<'_>) {
+        let (flow, size) = (packet.flow, packet.size());
+        // With loss-free endpoints no room can be made: the arriving packet is delivered all the same.
+        if matches!(self.rooms, Rooms::Shared(_)) && !cx.deliver_drops {
+            self.make_room(size, cx);
+        }
+        let band = if self.rule.is_sparse(&packet, cx) { SPARSE } else { BULK };
+        cx.enter_band(band);
+        let mut arrival = self.gate.arrive(packet, cx);
+        if !self.fits(band, size, cx) {
+            let refused = if band == SPARSE {
+                self.gate.refuse(&mut NoAqm, arrival, cx)
+            } else {
+                self.gate.refuse(&mut self.aqm, arrival, cx)
+            };
+            let Some(refused) = refused else { return };
+            arrival = refused;
+        }
+        let view = self.view(band, cx);
+        let admitted = if band == SPARSE {
+            self.gate.admit(&mut NoAqm, arrival, &view, cx)
+        } else {
+            self.gate.admit(&mut self.aqm, arrival, &view, cx)
+        };
+        if let Some(packet) = admitted {
+            self.bands[band].push(packet);
+            self.rule.stored(flow, band);
+        }
+    }
+
+    fn choose(&mut self, cx: &mut QueueCx<'_>) -> Option<Bytes> {
+        if self.chosen.is_none() {
+            self.chosen = self.next_band();
+        }
+        let Some(band) = self.chosen else {
+            self.aqm.on_empty(cx.now);
+            return None;
+        };
+        self.bands[band].head().map(Packet::size)
+    }
+
+    fn serve(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
+        let band = self.chosen.take()?;
+        self.release(band, false, cx)
+    }
+
+    fn dequeue(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
+        let mut replaces = false;
+        while let Some(band) = self.chosen.take().or_else(|| self.next_band()) {
+            let packet = self.release(band, replaces, cx);
+            if packet.is_some() {
+                return packet;
+            }
+            replaces = true;
+        }
+        self.aqm.on_empty(cx.now);
+        None
+    }
+
+    fn backlog(&self) -> Backlog {
+        let [sparse, bulk] = [SPARSE, BULK].map(|band| self.bands[band].backlog());
+        Backlog { packets: sparse.packets + bulk.packets, bytes: sparse.bytes + bulk.bytes }
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        self.aqm.next_timer()
+    }
+
+    fn on_timer(&mut self, cx: &mut QueueCx<'_>) {
+        let view = self.view(BULK, cx);
+        self.aqm.on_timer(&view);
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        self.rule.probe(out);
+    }
+
+    fn bands(&self) -> usize {
+        self.bands.len()
+    }
+
+    fn band_name(&self, band: usize) -> String {
+        self.names[band].to_owned()
+    }
+
+    fn band_backlog(&self, band: usize) -> Backlog {
+        self.bands[band].backlog()
+    }
+
+    fn probe_band(&self, band: usize, out: &mut dyn FnMut(&'static str, f64)) {
+        if band == BULK {
+            self.aqm.probe(out);
+        }
+    }
+}
