@@ -73,6 +73,10 @@ class Tcp(TypedDict, total=False):
     #: The same above (Linux: 1.2).
     pacing_ca_ratio: float
 
+    #: Departures are paced at this rate of payload at most (`SO_MAX_PACING_RATE`), whatever cwnd allows; setting it
+    #: turns pacing on.
+    max_pacing_rate: str | None
+
     #: Segments leave in bursts (TSO, GSO) of about 1 ms at the pacing rate, and new data wait for the next ACK where
     #: that makes a larger burst; with `false` each segment leaves when cwnd allows it.
     gso: bool
@@ -258,6 +262,13 @@ class Flow(_FlowKeys, total=False):
     #: back, ACKs return without queueing.
     reverse: Sequence[str] | None
 
+    #: The name of the host that sends, for queues that are fair to hosts: flows with the same name share it. By
+    #: default each flow has a host of its own.
+    sender_host: str | None
+
+    #: The same for the host that receives.
+    receiver_host: str | None
+
     #: When it starts.
     start: str
 
@@ -281,7 +292,7 @@ class Flow(_FlowKeys, total=False):
 
     #: Whether the flow's packets are ECN-capable; a name selects how its receiver reports marks. The MDS response
     #: needs ECN. By default packets are ECN-capable with ideal endpoints, and with the MDS response.
-    ecn: Literal["none", "rfc3168", "esce", "mds", "accecn"] | bool | None
+    ecn: Literal["none", "rfc3168", "esce", "mds", "dctcp", "accecn"] | bool | None
 
     #: The code point of its ECN-capable packets.
     ect: Literal["ect0", "ect1"] | None
@@ -289,12 +300,15 @@ class Flow(_FlowKeys, total=False):
     #: The mechanisms of the flow's TCP; they override those of the scenario's `tcp`.
     tcp: Tcp | Mapping[str, Any] | None
 
+    #: Misbehaviour: the flow does not answer marks, losses, or either, and grows as ever. Retransmissions stay.
+    unresponsive: Literal["marks", "losses", "all"] | None
+
     #: The initial window: `"10 packets"`, or a number of segments. The default is 10 (RFC 6928), or 1 with `tahoe` and
     #: `reno1990`.
     iw: str | int
 
     #: How its receiver acknowledges: a policy, or a table.
-    ack: Literal["immediate", "quick-signal", "state-change", "every", "linux"] | Mapping[str, Any]
+    ack: Literal["immediate", "quick-signal", "state-change", "dithered", "every", "linux"] | Mapping[str, Any]
 
 
 class Record(TypedDict, total=False):

@@ -6,12 +6,12 @@ use windtunnel_algorithm::AnyParams;
 use windtunnel_units::{Bytes, Duration};
 
 use crate::control::{Control, ExitReason, Pacing};
-use crate::needs::Needs;
-use crate::sample::{AckSample, CongestionEvent, FlowInit, LostSegment, PathView, SentSegment};
+use crate::needs::{Feedback, Needs};
+use crate::sample::{AckSample, CongestionEvent, Delivery, FlowInit, LostSegment, PathView, SentSegment};
 
 /// A congestion controller: events in, state inside, one value out.
 ///
-/// Order of calls for one ACK: [`on_lost`] for each segment that it shows to be lost; then the changes of the recovery
+/// Order of calls for one ACK: [`on_delivery`]; [`on_lost`] for each segment that it shows to be lost; then the changes of the recovery
 /// state ([`on_undo`], [`on_recovered`], [`on_congestion`]); then [`on_ack`]. Timers make the same calls without an
 /// ACK: RACK's reordering timer calls [`on_lost`] and [`on_congestion`], the retransmission timer calls [`on_lost`] and
 /// [`on_rto`]. The sender reads [`control`] after all of them, and after [`on_sent`] and [`on_tx_start`].
@@ -64,6 +64,7 @@ use crate::sample::{AckSample, CongestionEvent, FlowInit, LostSegment, PathView,
 /// assert_eq!(fixed.cwnd(), Bytes::new(14_480));
 /// ```
 ///
+/// [`on_delivery`]: CongestionControl::on_delivery
 /// [`on_lost`]: CongestionControl::on_lost
 /// [`on_congestion`]: CongestionControl::on_congestion
 /// [`on_undo`]: CongestionControl::on_undo
@@ -74,7 +75,8 @@ use crate::sample::{AckSample, CongestionEvent, FlowInit, LostSegment, PathView,
 /// [`on_tx_start`]: CongestionControl::on_tx_start
 /// [`control`]: CongestionControl::control
 pub trait CongestionControl: Debug + Send {
-    /// Returns what the controller needs from its sender. Called once, when the connection is created.
+    /// Returns what the controller needs from its sender. Called when the connection is created, and again after
+    /// [`CongestionControl::on_negotiated`].
     fn needs(&self) -> Needs {
         Needs::default()
     }
@@ -94,6 +96,14 @@ pub trait CongestionControl: Debug + Send {
 
     /// The handshake completed: the first RTT sample is in `path.srtt` and `path.min_rtt`.
     fn on_established(&mut self, _path: &PathView) {}
+
+    /// The handshake agreed on this feedback, which may be less than [`Needs::feedback`]. Called before
+    /// [`CongestionControl::on_established`].
+    fn on_negotiated(&mut self, _heard: Feedback) {}
+
+    /// An ACK delivered data. Called only with [`Needs::delivery_reports`], before anything else is reported of the same
+    /// ACK, so that its marks count in the answer to them.
+    fn on_delivery(&mut self, _delivery: &Delivery, _path: &PathView) {}
 
     /// A segment was sent. Called only with [`Needs::departures`].
     fn on_sent(&mut self, _sent: &SentSegment, _path: &PathView) {}

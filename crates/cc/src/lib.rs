@@ -12,6 +12,7 @@
 //!
 //! - [`windowed`]: slow start x avoidance x response, each an open set too. Reno-MDS is Reno with another response, and
 //!   each of them can use ESSP;
+//! - [`PragueParams`]: a fractional window and a rate;
 //! - a controller with its own model implements [`CongestionControl`] directly. See that trait for an example.
 //!
 //! Most algorithms exist in several variants; [`Style`] selects the variant where a scenario names none.
@@ -21,24 +22,28 @@ mod control;
 mod controller;
 mod hold_off;
 mod needs;
+mod prague;
 mod sample;
 mod style;
+mod unresponsive;
 pub mod windowed;
 
 pub use control::{Control, ExitReason, Pacing, Phase};
 pub use controller::{CongestionControl, ControllerParams};
 pub use hold_off::HoldOff;
 pub use needs::{Feedback, Needs, PacingNeed};
+pub use prague::{PragueMode, PragueParams, PragueVariant};
 pub use sample::{
-    AckSample, CongestionEvent, Departure, EcnFeedback, FlowInit, LossFinder, LostSegment, Marked, PathView,
-    RateSample, SentSegment, SsthreshBase, Trigger,
+    AckSample, CongestionEvent, Delivery, Departure, EcnFeedback, FlowInit, LossFinder, LostSegment, Marked,
+    PathView, RateSample, SentSegment, SsthreshBase, Trigger,
 };
 pub use style::Style;
+pub use unresponsive::{Ignored, Unresponsive};
 pub use windowed::{
-    AimdGrowth, AimdParams, Avoidance, AvoidanceParams, Composition, ConventionalParams, CubicParams,
-    CubicVariant, EsspParams, ExitResponse, HystartParams, HystartPpParams, LimiterWindow, MdsParams,
-    NoSlowStartParams, Regrowth, RenoParams, Response, ResponseParams, ScalableParams, ScalableVariant,
-    SlowStart, SlowStartGrowth, SlowStartParams, SlowStartVerdict, StandardParams, WindowedConfig, leonardo,
-    scaled_md,
+    AbeParams, AimdGrowth, AimdParams, Avoidance, AvoidanceParams, Composition, ConventionalParams,
+    CubicParams, CubicVariant, DctcpArithmetic, DctcpParams, DctcpSceParams, EsspParams, ExitResponse,
+    HystartParams, HystartPpParams, Kept, LimiterWindow, MdsParams, Moment, NoSlowStartParams, Regrowth,
+    RenoParams, Response, ResponseParams, ScalableParams, ScalableVariant, SceParams, SceRules, SlowStart,
+    SlowStartGrowth, SlowStartParams, SlowStartVerdict, StandardParams, WindowedConfig, leonardo, scaled_md,
 };
 pub use windtunnel_algorithm::{AnyParams, OutOfRange, Params, RandomStream};

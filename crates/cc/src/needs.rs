@@ -1,7 +1,7 @@
 //! What a controller needs from its sender, in one value.
 
-/// What a controller needs from its sender. The sender asks once, when the connection is created, and does only what
-/// was requested. The default suits a window-based controller, which needs only ACKs, congestion events and timeouts.
+/// What a controller needs from its sender. The sender asks when the connection is created and when the handshake is over,
+/// and does only what was requested. The default suits a window-based controller, which needs only ACKs, congestion events and timeouts.
 ///
 /// The type is deliberately not `#[non_exhaustive]`, so that a controller can write `Needs { pacing:
 /// PacingNeed::Always, ..Needs::default() }`.
@@ -21,8 +21,14 @@ pub struct Needs {
     pub departures: bool,
     /// The sender reports every lost segment: [`crate::CongestionControl::on_lost`].
     pub loss_reports: bool,
+    /// The sender reports what each ACK delivered before it reports the congestion that the ACK shows:
+    /// [`crate::CongestionControl::on_delivery`].
+    pub delivery_reports: bool,
     /// The sender also reports ACKs that deliver nothing: duplicates, window updates, old ACKs.
     pub every_ack: bool,
+    /// A loss that is found in the round of an answer to CE is reported as congestion too: the controller answers CE in
+    /// proportion, and a loss by more.
+    pub loss_after_ce: bool,
     /// The controller alone decides the window, on every ACK. For other controllers, the sender approaches a lower
     /// window by proportional rate reduction (RFC 9937), bars growth meanwhile, and lowers a window that was not used
     /// (RFC 2861, RFC 7661). In Linux, controllers with `cong_control` decide alone.
@@ -41,7 +47,9 @@ impl Default for Needs {
             rate_samples: false,
             departures: false,
             loss_reports: false,
+            delivery_reports: false,
             every_ack: false,
+            loss_after_ce: false,
             own_window: false,
             send_buffer_windows: 2,
         }
@@ -57,6 +65,9 @@ pub enum PacingNeed {
     /// Yes, unless the scenario says otherwise. The controller also works without pacing, as in the unpaced runs of
     /// "Multiplicative Decrease Scaling" with ESSP.
     Usual,
+    /// Yes, unless the scenario says otherwise, at `cwnd / srtt` in congestion avoidance and at twice that in slow start, as
+    /// in the published tests of SCE.
+    Window,
     /// Yes, and a scenario cannot change this: the window alone does not control the rate.
     Always,
 }
@@ -69,8 +80,13 @@ pub enum Feedback {
     /// Whether anything was marked, at most once per round trip (RFC 3168).
     #[default]
     Classic,
+    /// CE, and each SCE individually, without negotiation and without an identifier (the SCE drafts).
+    PlainSce,
     /// CE, and each SCE individually (Multiplicative Decrease Scaling).
     Sce,
+    /// What share of the packets was marked: each CE individually, from DCTCP's receiver or from counts. Coarser feedback
+    /// does too, with all packets of an ACK marked.
+    Shares,
     /// How many packets and bytes were marked (AccECN).
     Counts,
 }

@@ -10,6 +10,8 @@ use windtunnel_units::{Bytes, Duration, Rate, Seq, Time};
 pub struct FlowInit {
     /// Payload of a full segment.
     pub mss: Bytes,
+    /// A full packet: the segment with its headers.
+    pub mtu: Bytes,
     /// The initial window.
     pub iw: Bytes,
     /// The floor of cwnd.
@@ -26,10 +28,11 @@ pub struct FlowInit {
 
 impl FlowInit {
     /// Describes a flow with segments of `mss` and defaults otherwise: the initial window of RFC 6928, a floor of two
-    /// segments, no pacing.
+    /// segments, headers of 52 bytes, no pacing.
     pub fn new(mss: Bytes) -> FlowInit {
         FlowInit {
             mss,
+            mtu: mss + Bytes::new(52),
             iw: mss * 10,
             min_cwnd: mss * 2,
             paced: false,
@@ -134,13 +137,29 @@ impl EcnFeedback {
     }
 }
 
-/// An amount of marked traffic.
+/// An amount of traffic, most often marked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marked {
     /// Payload bytes.
     pub bytes: Bytes,
     /// Segments.
     pub packets: u32,
+}
+
+/// What an ACK delivered, and what it reports of the marks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Delivery {
+    /// Newly delivered, cumulatively or by SACK.
+    pub delivered: Marked,
+    /// The network's congestion feedback on it.
+    pub ecn: EcnFeedback,
+}
+
+impl std::ops::AddAssign for Marked {
+    fn add_assign(&mut self, more: Marked) {
+        self.bytes += more.bytes;
+        self.packets += more.packets;
+    }
 }
 
 impl Marked {

@@ -311,11 +311,13 @@ impl PyNeeds {
         let feedback = match feedback {
             "none" => Feedback::None,
             "classic" => Feedback::Classic,
+            "plain-sce" => Feedback::PlainSce,
             "sce" => Feedback::Sce,
+            "shares" => Feedback::Shares,
             "counts" => Feedback::Counts,
             other => {
                 return Err(PyValueError::new_err(format!(
-                    "`{other}` is not a kind of feedback: none, classic, sce or counts"
+                    "`{other}` is not a kind of feedback: none, classic, plain-sce, sce, shares or counts"
                 )));
             }
         };

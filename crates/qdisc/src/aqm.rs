@@ -6,6 +6,7 @@ mod cobalt;
 pub(crate) mod cobalt_law;
 pub(crate) mod cobalt_schedule;
 mod codel;
+mod codel_mds;
 mod coupled;
 mod delta_sigma;
 mod deltic;
@@ -14,41 +15,57 @@ mod deltim;
 mod deltim2;
 mod ds_selector;
 mod jitter;
-mod mds_accumulator;
+mod likelihood;
+mod mds_credit;
+mod mds_verdict;
 mod none;
+mod nth;
 mod oscillators;
 mod pi;
 mod pi2;
 mod pi2_params;
 mod pie;
+mod pie_mds;
 mod pie_params;
 mod pie_rate;
 mod ramp;
 mod red;
 mod red_average;
+mod red_mds;
 mod red_params;
+mod sce_ramp;
+mod step;
 
 pub use brick_wall::{BrickWall, BrickWallParams};
 pub use cobalt::{Cobalt, CobaltParams, CobaltVariant};
 pub use codel::{Codel, CodelParams, CodelVariant};
+pub use codel_mds::{CodelMds, CodelMdsParams};
 pub(crate) use coupled::{CoupledLaw, CoupledParams};
 pub use deltic::{Deltic, DelticParams};
 pub use deltic_mds::{DelticMds, DelticMdsParams};
 pub use deltim::{Deltim, DeltimParams};
 pub use deltim2::{Deltim2, Deltim2Params};
 pub use ds_selector::DsSelector;
+pub use likelihood::{Draws, Likelihood, Recur};
+pub use mds_credit::MdsCredit;
+pub use mds_verdict::{Accumulate, MdsVerdicts};
 pub use none::NoAqm;
+pub use nth::{Nth, NthParams, NthSignal};
 pub use oscillators::{LinkedOscillators, LinkedVerdicts};
 pub(crate) use pi::{PiController, PiGains};
 pub use pi2::Pi2;
-pub use pi2_params::{Pi2Params, Pi2Random, Pi2Variant};
+pub use pi2_params::{Pi2Params, Pi2Variant};
 pub use pie::Pie;
+pub use pie_mds::{PieMds, PieMdsParams};
 pub use pie_params::{PieBurstMode, PieParams, PieRandom, PieVariant};
 pub use ramp::{Ramp, RampParams};
 pub use red::Red;
 pub(crate) use red_average::Decay;
+pub use red_mds::{RedMds, RedMdsParams};
 pub(crate) use red_params::weight;
 pub use red_params::{RedIdle, RedParams, RedRandom};
+pub use sce_ramp::{Ramped, SceRamp, SceRampParams, WithSceRamp};
+pub use step::{Step, StepParams, StepPoint, StepThreshold};
 
 use std::fmt::Debug;
 
@@ -143,6 +160,12 @@ pub trait Aqm: Debug + Send {
     /// The band lost this many of its oldest packets, because it held the most bytes in a full discipline.
     fn on_shed(&mut self, _packets: u32, _now: Time) {}
 
+    /// Whether the packet that left last was above the AQM's target by a rule of its own; nothing if it has none. It
+    /// chooses the branch of an SCE ramp ([`SceRamp`]).
+    fn over_target(&self) -> Option<bool> {
+        None
+    }
+
     /// When [`Aqm::on_timer`] wants to be called next (periodic control laws). The time changes only in that call.
     fn next_timer(&self) -> Option<Time> {
         None
@@ -176,6 +199,10 @@ impl Aqm for Box<dyn Aqm> {
 
     fn on_shed(&mut self, packets: u32, now: Time) {
         (**self).on_shed(packets, now);
+    }
+
+    fn over_target(&self) -> Option<bool> {
+        (**self).over_target()
     }
 
     fn next_timer(&self) -> Option<Time> {

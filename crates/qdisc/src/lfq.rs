@@ -36,8 +36,8 @@ pub enum AqmInstances {
     /// One for each flow, as in the reference implementation.
     #[default]
     Flow,
-    /// One for all, as in the draft: packets of a flow that sends little hardly wait in the bulk band, and keep an AQM
-    /// that watches sojourn times from signalling to the others.
+    /// One for all, as in the draft. Packets of a flow that sends little hardly wait in the bulk band, and keep CoDel from
+    /// signalling to the others; COBALT is not kept.
     One,
 }
 

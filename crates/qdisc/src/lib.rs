@@ -40,11 +40,13 @@ mod spec;
 
 pub use accounts::{Accounts, DropReason, Dropped, Incident, QueueCx, QueueStats};
 pub use aqm::{
-    Aqm, BrickWall, BrickWallParams, Cobalt, CobaltParams, CobaltVariant, Codel, CodelParams, CodelVariant,
-    Deltic, DelticMds, DelticMdsParams, DelticParams, Deltim, Deltim2, Deltim2Params, DeltimParams,
-    DsSelector, LinkedOscillators, LinkedVerdicts, NoAqm, PacketView, Pi2, Pi2Params, Pi2Random, Pi2Variant,
-    Pie, PieBurstMode, PieParams, PieRandom, PieVariant, QueueView, Ramp, RampParams, Red, RedIdle,
-    RedParams, RedRandom, Signal, Verdict,
+    Accumulate, Aqm, BrickWall, BrickWallParams, Cobalt, CobaltParams, CobaltVariant, Codel, CodelMds,
+    CodelMdsParams, CodelParams, CodelVariant, Deltic, DelticMds, DelticMdsParams, DelticParams, Deltim,
+    Deltim2, Deltim2Params, DeltimParams, Draws, DsSelector, Likelihood, LinkedOscillators, LinkedVerdicts,
+    MdsCredit, MdsVerdicts, NoAqm, Nth, NthParams, NthSignal, PacketView, Pi2, Pi2Params, Pi2Variant, Pie,
+    PieBurstMode, PieMds, PieMdsParams, PieParams, PieRandom, PieVariant, QueueView, Ramp, RampParams,
+    Ramped, Recur, Red, RedIdle, RedMds, RedMdsParams, RedParams, RedRandom, SceRamp, SceRampParams, Signal,
+    Step, StepParams, StepPoint, StepThreshold, Verdict, WithSceRamp,
 };
 pub use band::Band;
 pub use cake::{AckFilter, Cake, CakeParams, Cells, Diffserv, FlowMode};

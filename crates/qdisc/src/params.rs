@@ -81,6 +81,14 @@ pub trait BuildAqm: Params {
     /// How a queue that has this AQM alone reads the ECN field by default.
     const ECN_MODE: EcnMode = EcnMode::Mds;
 
+    /// Whether a ramp can set SCE beside it ([`crate::Ramped`]): not where the AQM does so itself.
+    const SCE_RAMP: bool = true;
+
+    /// The sojourn time at which it holds the queue, if it has one.
+    fn target(&self) -> Option<Duration> {
+        None
+    }
+
     /// The AQM at its start. The parameters have been checked.
     fn aqm(&self, init: &AqmInit) -> Self::Aqm;
 }

@@ -1,6 +1,6 @@
 //! From a scenario to a network: algorithms are built, names become indices, and nothing is left to look up.
 
-use windtunnel_cc::FlowInit;
+use windtunnel_cc::{FlowInit, Unresponsive};
 use windtunnel_qdisc::QueueInit;
 use windtunnel_qdisc::ecn::EcnPolicy;
 use windtunnel_sim::application::ApplicationConfig;
@@ -11,6 +11,7 @@ use windtunnel_tcp::Endpoint;
 use windtunnel_units::Time;
 use windtunnel_wire::{Dscp, FlowId};
 
+use crate::hosts::hosts;
 use crate::model::{Active, Endpoints, FlowGroup, Link, Member, Route, Scenario, Transport};
 
 /// Builds the network of a scenario.
@@ -28,7 +29,7 @@ pub fn compile(scenario: &Scenario) -> Network {
     // Stable: at equal times flows start in the order of the file.
     plan.sort_by_key(|(at, _)| *at);
     Network {
-        links: scenario.links.iter().filter_map(|l| link(scenario, l)).collect(),
+        links: links(scenario),
         elements: elements(scenario),
         flows,
         plan,
@@ -72,6 +73,18 @@ impl Ways {
         };
         route.iter().flat_map(hops).collect()
     }
+}
+
+fn links(scenario: &Scenario) -> Vec<LinkSpec> {
+    let hosts = hosts(scenario);
+    let told = |(index, of): (usize, &Link)| {
+        let mut spec = link(scenario, of)?;
+        if let Some(hosts) = &hosts {
+            spec.queue.learn_hosts(&hosts[index]);
+        }
+        Some(spec)
+    };
+    scenario.links.iter().enumerate().filter_map(told).collect()
 }
 
 fn link(scenario: &Scenario, link: &Link) -> Option<LinkSpec> {
@@ -120,7 +133,7 @@ fn flow(scenario: &Scenario, ways: &Ways, index: usize, group: &FlowGroup, membe
     let (forward, reverse) = paths(scenario, ways, &group.route);
     FlowSpec {
         seed: stream_seed(scenario.seed, &format!("flow {} application", member.name)),
-        transport: transport(scenario, &group.transport, &member.name, &endpoint),
+        transport: transport(scenario, group, &member.name, &endpoint),
         application: application(group, &member),
         name: member.name,
         cc_name: group.cc_name.clone(),
@@ -136,6 +149,7 @@ pub(crate) fn controller_init(transport: &Transport, endpoint: &Endpoint, seed: 
     let mechanisms = transport.mechanisms();
     FlowInit {
         mss: endpoint.mss(),
+        mtu: endpoint.mtu,
         iw: endpoint.iw,
         min_cwnd: endpoint.min_cwnd(),
         paced: endpoint.paced,
@@ -148,21 +162,31 @@ pub(crate) fn controller_init(transport: &Transport, endpoint: &Endpoint, seed: 
 /// The transport of the flow called `name`, whose controllers and noise have random streams of their own.
 fn transport(
     scenario: &Scenario,
-    described: &Transport,
+    group: &FlowGroup,
     name: &str,
     endpoint: &Endpoint,
 ) -> windtunnel_sim::Transport {
+    let (described, unresponsive) = (&group.transport, group.unresponsive);
     let seed = stream_seed(scenario.seed, &format!("flow {name} controller"));
     let init = controller_init(described, endpoint, seed);
     let mut transport = described.clone().with_controller(|controller| {
         ControllerFactory::new(move |before| {
             let seed =
                 if before == 0 { init.seed } else { stream_seed(init.seed, &format!("connection {before}")) };
-            controller.build(FlowInit { seed, ..init })
+            let controller = controller.build(FlowInit { seed, ..init });
+            match unresponsive {
+                Some(ignored) => Box::new(Unresponsive::new(controller, ignored)),
+                None => controller,
+            }
         })
     });
     if let windtunnel_sim::Transport::Tcp { params, .. } = &mut transport {
         params.jitter_seed = stream_seed(scenario.seed, &format!("flow {name} jitter"));
+    }
+    if let windtunnel_sim::Transport::Ideal { ack, .. } | windtunnel_sim::Transport::Tcp { ack, .. } =
+        &mut transport
+    {
+        ack.hiding_seed = stream_seed(scenario.seed, &format!("flow {name} concealed marks"));
     }
     transport
 }

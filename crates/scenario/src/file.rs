@@ -6,6 +6,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use windtunnel_cc::Ignored;
 use windtunnel_sim::{LinkParams, LinkRate, RecordParams, Window};
 use windtunnel_tcp::TcpParams;
 use windtunnel_units::{Bytes, Duration, Time};
@@ -161,6 +162,11 @@ pub(crate) struct FlowTable {
     /// The links of the ACKs' route (graphs). The default is the route with the fewest links back. If there is no route
     /// back, ACKs return without queueing.
     pub(crate) reverse: Option<Vec<String>>,
+    /// The name of the host that sends, for queues that are fair to hosts: flows with the same name share it. By default
+    /// each flow has a host of its own.
+    pub(crate) sender_host: Option<String>,
+    /// The same for the host that receives.
+    pub(crate) receiver_host: Option<String>,
     /// When it starts.
     #[serde(default)]
     pub(crate) start: Time,
@@ -194,6 +200,8 @@ pub(crate) struct FlowTable {
     #[serde(default = "elsewhere", rename = "tcp")]
     #[schemars(with = "Option<TcpParams>")]
     pub(crate) _tcp: IgnoredAny,
+    /// Misbehaviour: the flow does not answer marks, losses, or either, and grows as ever. Retransmissions stay.
+    pub(crate) unresponsive: Option<Ignored>,
     /// The initial window: `"10 packets"`, or a number of segments. The default is 10 (RFC 6928), or 1 with `tahoe` and
     /// `reno1990`.
     #[serde(default = "elsewhere", rename = "iw")]

@@ -12,6 +12,7 @@ mod compile;
 mod error;
 mod estimate;
 mod file;
+mod hosts;
 mod listing;
 mod model;
 mod parse;
@@ -25,7 +26,7 @@ pub use error::ScenarioError;
 pub use estimate::{Certainty, Disk, Estimate, Packets, Part, TableRows, readable};
 pub use listing::listing;
 pub use model::{
-    Active, Ect, Endpoints, FlowGroup, Link, Member, Queue, Route, Scenario, Shape, SharedController,
+    Active, Ect, Endpoints, FlowGroup, Hosts, Link, Member, Queue, Route, Scenario, Shape, SharedController,
     Transport,
 };
 pub use parse::document::LONGEST_TEXT;

@@ -7,7 +7,7 @@ use windtunnel_qdisc::Takes;
 use windtunnel_tcp::bsd42::Bsd42Params;
 use windtunnel_tcp::{AckParams, AckPolicy, TcpParams};
 
-use crate::registry::{BSD42, CLASSICS, Classic, Entry, Family, MDS_SUFFIX, Registry};
+use crate::registry::{BSD42, CLASSICS, Classic, Entry, Family, Registry, SHORT_NAMES, SUFFIXES};
 use crate::schema::properties;
 
 /// Every algorithm of the registry, every ACK policy and the mechanisms of TCP, each with its summary, source and
@@ -32,7 +32,8 @@ pub fn listing(registry: &Registry) -> String {
 /// Lists the controllers, including those from before SACK.
 fn controllers(registry: &Registry, generator: &mut SchemaGenerator) -> Vec<Value> {
     let family = registry.avoidances.iter();
-    let mut all: Vec<Value> = family.map(|kind| entry(kind, &[MDS_SUFFIX], "", generator)).collect();
+    let suffixes: Vec<&str> = SUFFIXES.iter().map(|(suffix, _)| *suffix).collect();
+    let mut all: Vec<Value> = family.map(|kind| entry(kind, &suffixes, "", generator)).collect();
     let reno = all.iter().find(|entry| entry["name"] == Classic::AVOIDANCE);
     let growth = reno.map_or(Value::Null, |reno| reno["parameters"].clone());
     all.extend(CLASSICS.iter().map(|classic| {
@@ -41,6 +42,18 @@ fn controllers(registry: &Registry, generator: &mut SchemaGenerator) -> Vec<Valu
             "summary": classic.summary,
             "source": classic.source,
             "parameters": growth,
+            "aliases": [],
+        })
+    }));
+    all.extend(SHORT_NAMES.iter().map(|short| {
+        let response = registry.responses.named(short.response);
+        let own = response.map(|response| parameters(&response.schema(generator))).unwrap_or_default();
+        let all = [growth.as_array().cloned().unwrap_or_default(), own].concat();
+        json!({
+            "name": short.name,
+            "summary": short.summary,
+            "source": short.source,
+            "parameters": all,
             "aliases": [],
         })
     }));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use windtunnel_cc::ControllerParams;
+use windtunnel_cc::{ControllerParams, Ignored};
 use windtunnel_qdisc::ecn::EcnMode;
 use windtunnel_qdisc::{Limit, QueueSpec};
 use windtunnel_sim::application::ApplicationConfig;
@@ -107,10 +107,23 @@ pub struct FlowGroup {
     pub cc_name: String,
     /// How its data are carried.
     pub transport: Transport,
+    /// What its controller does not answer.
+    pub unresponsive: Option<Ignored>,
     /// What both ends agree on. Compilation gives each member its own index.
     pub endpoint: Endpoint,
     /// The route of its packets.
     pub route: Route,
+    /// The hosts at its ends.
+    pub hosts: Hosts,
+}
+
+/// The names of the hosts that all flows of a group share; where there is no name, each flow has a host of its own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hosts {
+    /// The one that sends data.
+    pub sender: Option<String>,
+    /// The one that receives them.
+    pub receiver: Option<String>,
 }
 
 /// How a flow's data are carried.

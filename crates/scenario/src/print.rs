@@ -4,12 +4,13 @@ use std::fmt::Write;
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use windtunnel_cc::Feedback;
 use windtunnel_qdisc::ecn::EcnMode;
 use windtunnel_qdisc::{ChildSpec, Limit, QueueSpec, Takes};
 use windtunnel_tcp::{Endpoint, FeedbackScheme};
 use windtunnel_wire::Ecn;
 
-use crate::model::{Ect, Endpoints, FlowGroup, Link, Queue, Scenario, Shape, Transport};
+use crate::model::{Ect, Endpoints, FlowGroup, Hosts, Link, Queue, Scenario, Shape, Transport};
 use crate::registry::{Described, MDS_SUFFIX};
 
 impl Scenario {
@@ -79,6 +80,9 @@ impl Scenario {
             flow.insert("path".into(), names(&group.route.forward));
             flow.insert("reverse".into(), names(&group.route.reverse));
         }
+        let Hosts { sender, receiver } = &group.hosts;
+        flow.extend(sender.as_ref().map(|name| ("sender_host".to_owned(), json!(name))));
+        flow.extend(receiver.as_ref().map(|name| ("receiver_host".to_owned(), json!(name))));
         if let [only] = group.active[..] {
             flow.insert("start".into(), json!(only.from));
             if let Some(to) = only.to {
@@ -92,19 +96,21 @@ impl Scenario {
         let Endpoint { feedback, paced, iw, ecn: code_point, .. } = group.endpoint;
         match &group.transport {
             Transport::Ideal { ack, .. } | Transport::Tcp { ack, .. } => {
-                flow.insert("ecn".into(), ecn(feedback));
-                flow.extend(ect(code_point));
+                let needs = group.transport.controller().map(|cc| cc.needs()).unwrap_or_default();
+                flow.insert("ecn".into(), ecn(feedback, needs.feedback));
+                flow.extend(ect(code_point, needs.scalable));
                 flow.extend(entries([
                     ("pacing", json!(paced)),
                     ("iw", json!(format!("{} packets", iw.get() / group.endpoint.mss().get()))),
                     ("ack", json!(ack)),
                 ]));
+                flow.extend(group.unresponsive.map(|ignored| ("unresponsive".to_owned(), json!(ignored))));
                 let mechanisms = group.transport.mechanisms();
                 flow.extend(mechanisms.map(|tcp| ("tcp".to_owned(), Value::Object(object(tcp)))));
             }
             Transport::Udp => {
                 flow.insert("ecn".into(), json!(code_point != Ecn::NotEct));
-                flow.extend(ect(code_point));
+                flow.extend(ect(code_point, false));
             }
             Transport::Bsd42(_) | Transport::Foreign(_) => {}
         }
@@ -257,16 +263,22 @@ fn write_string(text: &mut String, content: &str) {
     text.push('"');
 }
 
-/// Returns `true` or `false` for the schemes that these denote, otherwise the name of the scheme.
-fn ecn(scheme: FeedbackScheme) -> Value {
+/// Returns `true` or `false` for the schemes that these denote with this need, otherwise the name of the scheme.
+fn ecn(scheme: FeedbackScheme, needs: Feedback) -> Value {
     match scheme {
         FeedbackScheme::None => json!(false),
-        FeedbackScheme::Rfc3168 | FeedbackScheme::Mds => json!(true),
-        scheme @ (FeedbackScheme::Esce | FeedbackScheme::AccEcn) => json!(scheme),
+        FeedbackScheme::Rfc3168 if matches!(needs, Feedback::None | Feedback::Classic) => json!(true),
+        FeedbackScheme::Mds => json!(true),
+        scheme => json!(scheme),
     }
 }
 
 /// The code point of ECN-capable packets, unless it is the usual one.
-fn ect(code_point: Ecn) -> Option<(String, Value)> {
-    (code_point == Ecn::Ect1).then(|| ("ect".to_owned(), json!(Ect::Ect1)))
+fn ect(code_point: Ecn, scalable: bool) -> Option<(String, Value)> {
+    let ect = match code_point {
+        Ecn::Ect1 => Ect::Ect1,
+        Ecn::Ect0 if scalable => Ect::Ect0,
+        Ecn::Ect0 | Ecn::NotEct | Ecn::Ce => return None,
+    };
+    Some(("ect".to_owned(), json!(ect)))
 }

@@ -14,7 +14,7 @@ use windtunnel_tcp::bsd42::Bsd42Params;
 use windtunnel_tcp::{AckParams, AckPolicy, FeedbackScheme};
 
 use crate::file::File;
-use crate::registry::{BSD42, CLASSICS, Family, MDS_SUFFIX, Registry};
+use crate::registry::{BSD42, CLASSICS, Family, Registry, SHORT_NAMES, SUFFIXES};
 
 /// The JSON Schema of a scenario file that names algorithms of `registry`.
 pub fn schema(registry: &Registry) -> String {
@@ -124,8 +124,10 @@ fn controller(registry: &Registry, generator: &mut SchemaGenerator) -> Schema {
     }
     more.insert("slow_start".into(), json!({ "$ref": format!("#/$defs/{SLOW_START_VALUE}") }));
     more.insert("response".into(), json!({ "enum": responses }));
-    let modern = name_or_table(&registry.avoidances, &["", MDS_SUFFIX], &more, None, generator);
-    let names: Vec<&str> = CLASSICS.iter().map(|classic| classic.name).collect();
+    let suffixes: Vec<&str> = std::iter::once("").chain(SUFFIXES.iter().map(|(suffix, _)| *suffix)).collect();
+    let modern = name_or_table(&registry.avoidances, &suffixes, &more, None, generator);
+    let shorts = SHORT_NAMES.iter().map(|short| short.name);
+    let names: Vec<&str> = CLASSICS.iter().map(|classic| classic.name).chain(shorts).collect();
     let mut table = properties(&RenoParams::json_schema(generator));
     table.extend(more);
     table.insert("kind".into(), json!({ "enum": names }));

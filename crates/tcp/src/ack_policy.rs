@@ -12,7 +12,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use windtunnel_units::Duration;
+use windtunnel_units::{Duration, Probability};
 
 /// When a segment is acknowledged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -27,6 +27,9 @@ pub enum AckPolicy {
     /// When the mark of the arriving segments changes, two ACKs leave at once: one for the pending segments, with the
     /// flags of the old state, and one for the segment that changed it. Segments with equal marks share an ACK.
     StateChange,
+    /// Every `count`-th segment, or `delay` after the first, with no more ACKs for marks. ESCE is dithered: an ACK carries it
+    /// where that keeps the sum of the segments acknowledged with it closest to the sum of those that arrived with SCE.
+    Dithered,
     /// Every `count`-th segment, or `delay` after the first.
     Every,
     /// More than one full segment at once. A single segment waits for about the time in which the last ones came, at
@@ -37,7 +40,7 @@ pub enum AckPolicy {
 }
 
 /// How a receiver acknowledges.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("x-source" = "RFC 9293 section 3.8.6.3; Multiplicative Decrease Scaling, Receiver Feedback"))]
 pub struct AckParams {
@@ -54,6 +57,11 @@ pub struct AckParams {
     pub sack_compression: bool,
     /// `linux`: acknowledge at once a segment that lets the window grow.
     pub growth_acks: bool,
+    /// Misbehaviour: the probability that the receiver conceals a mark, CE or SCE, and treats its packet as unmarked.
+    pub hide_marks: Probability,
+    /// The seed of what is concealed.
+    #[serde(skip)]
+    pub hiding_seed: u64,
 }
 
 impl Default for AckParams {
@@ -64,6 +72,8 @@ impl Default for AckParams {
             delay: Duration::from_millis(40),
             sack_compression: true,
             growth_acks: true,
+            hide_marks: Probability::ZERO,
+            hiding_seed: 0,
         }
     }
 }

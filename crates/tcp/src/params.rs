@@ -6,7 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use windtunnel_cc::SsthreshBase;
-use windtunnel_units::{Bytes, Duration, OutOfRange};
+use windtunnel_units::{Bytes, Duration, OutOfRange, Rate};
 
 /// Linux's `SOCK_MIN_SNDBUF`: two short packets.
 const LEAST_SEND_BUFFER: Bytes = Bytes::new(4608);
@@ -60,6 +60,9 @@ pub struct TcpParams {
     /// The same above (Linux: 1.2).
     #[schemars(range(min = 0.1))]
     pub pacing_ca_ratio: f64,
+    /// Departures are paced at this rate of payload at most (`SO_MAX_PACING_RATE`), whatever cwnd allows; setting it turns pacing
+    /// on.
+    pub max_pacing_rate: Option<Rate>,
     /// Segments leave in bursts (TSO, GSO) of about 1 ms at the pacing rate, and new data wait for the next ACK where
     /// that makes a larger burst; with `false` each segment leaves when cwnd allows it.
     pub gso: bool,
@@ -178,6 +181,7 @@ impl Default for TcpParams {
             idle: IdleRule::default(),
             pacing_ss_ratio: 2.0,
             pacing_ca_ratio: 1.2,
+            max_pacing_rate: None,
             gso: false,
             gso_max: Bytes::new(65_536),
             small_queues: false,
@@ -227,6 +231,9 @@ impl TcpParams {
             if value.is_zero() {
                 return Err(OutOfRange::new(name, value, "more than 0 s"));
             }
+        }
+        if self.max_pacing_rate == Some(Rate::ZERO) {
+            return Err(OutOfRange::new("max_pacing_rate", Rate::ZERO, "more than 0 bit/s"));
         }
         if self.rto_max < self.rto_min() {
             return Err(OutOfRange::new("rto_max", self.rto_max, "at least rto_min"));

@@ -20,6 +20,9 @@ pub enum FeedbackScheme {
     Esce,
     /// The same, negotiated by the option of MDS ("Multiplicative Decrease Scaling", Negotiation).
     Mds,
+    /// ECE for just those ACKs that acknowledge CE marks: each mark is heard once (RFC 8257). It is not negotiated beyond RFC
+    /// 3168: both ends must be configured for it.
+    Dctcp,
     /// A counter of CE marks in each header, and counters of bytes in an option (RFC 9768).
     #[serde(rename = "accecn")]
     AccEcn,

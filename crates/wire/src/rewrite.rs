@@ -35,6 +35,8 @@ pub enum TcpOption {
 struct Inner {
     ip: IpFields,
     overhead: u16,
+    /// What the entry of the tunnel numbers it with.
+    number: u64,
 }
 
 /// The headers inside the outermost one, of a packet in one or more tunnels; the last is the innermost tunnel's outermost.
@@ -96,11 +98,27 @@ impl Packet {
         let ip = self.ip();
         let tunnels = &mut self.options.get_or_insert_default().tunnels;
         let Some(place) = tunnels.inner.get_mut(usize::from(tunnels.depth)) else { return false };
-        *place = Inner { ip, overhead: overhead.get() as u16 };
+        *place = Inner { ip, overhead: overhead.get() as u16, number: 0 };
         tunnels.depth += 1;
         self.grow(overhead);
         self.set_ip(outer);
         true
+    }
+
+    /// The entry of the outermost tunnel gives the packet a number.
+    pub fn number_in_tunnel(&mut self, number: u64) {
+        let Some(options) = &mut self.options else { return };
+        let tunnels = &mut options.tunnels;
+        if let Some(innermost) = usize::from(tunnels.depth).checked_sub(1) {
+            tunnels.inner[innermost].number = number;
+        }
+    }
+
+    /// The number that the entry of the outermost tunnel gave the packet.
+    pub fn tunnel_number(&self) -> Option<u64> {
+        let tunnels = &self.options.as_ref()?.tunnels;
+        let innermost = usize::from(tunnels.depth).checked_sub(1)?;
+        Some(tunnels.inner[innermost].number)
     }
 
     /// The header inside the outermost one; nothing if the packet is in no tunnel.

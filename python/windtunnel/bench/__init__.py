@@ -50,6 +50,10 @@ WORKS = (
     Work("W9", "one flow with loss recovery, 100 Gbit/s, 100 ms, 4 s", 3e6, 1024),
     Work("W10", "1000 flows with loss recovery, 10 Gbit/s, 20 ms, FQ-CoDel, 10 s", 2e6, 1024),
     Work("W11", "one flow with a controller in Python, 1 Gbit/s, 20 ms, 10 s", peak_mib=300, acks_per_second=2e5),
+    # 0.8 of W6.
+    Work("W12", "CUBIC and Scalable with loss recovery, 1 Gbit/s, 20 ms, DualPI2, 30 s", 4e6, 300),
+    # Half of W6's speed.
+    Work("W13", "100 flows with loss recovery, 1 Gbit/s, 20 ms, CAKE, 30 s", 2.5e6, 300),
 )
 
 

@@ -107,8 +107,14 @@ impl Composition {
         Composition {
             init,
             needs: Needs {
-                pacing: if config.slow_start.paces() { PacingNeed::Usual } else { PacingNeed::None },
+                pacing: match (config.slow_start.paces(), config.response.paces()) {
+                    (true, _) => PacingNeed::Usual,
+                    (false, true) => PacingNeed::Window,
+                    (false, false) => PacingNeed::None,
+                },
                 feedback: config.response.feedback(),
+                delivery_reports: config.response.follows_deliveries(),
+                loss_after_ce: config.response.feedback() == Feedback::Shares,
                 ..Needs::default()
             },
             slow_start: config.slow_start.build(&init, config.response.tau()),
@@ -125,6 +131,7 @@ impl Composition {
     /// avoidance.
     pub fn with<A: Avoidance + 'static>(self, avoidance: A) -> Box<dyn CongestionControl> {
         let response = self.response.build(avoidance.md());
-        Box::new(Windowed::new(self.init, self.needs, self.slow_start, avoidance, response))
+        let rules = self.response.sce_rules();
+        Box::new(Windowed::new(self.init, self.needs, self.slow_start, avoidance, response, rules))
     }
 }

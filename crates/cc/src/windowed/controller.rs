@@ -13,13 +13,13 @@
 use windtunnel_units::{Bytes, Duration};
 
 use super::avoidance::Avoidance;
-use super::response::Response;
+use super::response::{Kept, Moment, Response, SceRules};
 use super::slow_start::{Regrowth, SlowStart, SlowStartVerdict};
 use crate::control::{Control, ExitReason, Pacing, Phase};
 use crate::controller::CongestionControl;
 use crate::hold_off::HoldOff;
 use crate::needs::Needs;
-use crate::sample::{AckSample, CongestionEvent, FlowInit, PathView, SsthreshBase, Trigger};
+use crate::sample::{AckSample, CongestionEvent, Delivery, FlowInit, PathView, SsthreshBase, Trigger};
 
 /// The fraction of an unused cwnd that ssthresh keeps (RFC 2861 section 3.1).
 const REMEMBERED: f64 = 0.75;
@@ -35,6 +35,7 @@ pub(crate) struct Windowed<A> {
     slow_start: Box<dyn SlowStart>,
     avoidance: A,
     response: Box<dyn Response>,
+    sce_rules: SceRules,
     hold_off: HoldOff,
     needs: Needs,
     base: SsthreshBase,
@@ -72,6 +73,7 @@ impl<A: Avoidance> Windowed<A> {
         slow_start: Box<dyn SlowStart>,
         avoidance: A,
         response: Box<dyn Response>,
+        sce_rules: SceRules,
     ) -> Windowed<A> {
         Windowed {
             mss: init.mss,
@@ -83,6 +85,7 @@ impl<A: Avoidance> Windowed<A> {
             slow_start,
             avoidance,
             response,
+            sce_rules,
             hold_off: HoldOff::new(),
             needs,
             base: init.ssthresh_base,
@@ -91,15 +94,24 @@ impl<A: Avoidance> Windowed<A> {
         }
     }
 
-    /// Responds to congestion: leaves `factor` of `base`, and starts a round without further responses. The floor never
-    /// raises cwnd: after a timeout cwnd may be below the floor, and ssthresh is then above cwnd.
-    fn respond(&mut self, base: Bytes, factor: f64, path: &PathView) {
+    /// Responds to congestion: leaves what is `kept` of `base`, and starts a round without further responses. The floor
+    /// never raises cwnd: after a timeout cwnd may be below the floor, and ssthresh is then above cwnd.
+    fn respond(&mut self, base: Bytes, kept: Kept, path: &PathView) {
         let before = self.cwnd;
-        self.ssthresh = self.avoidance.kept(base, factor, self.mss).max(self.min_cwnd);
+        let (left, factor) = match kept {
+            Kept::Factor(factor) => (self.avoidance.kept(base, factor, self.mss), factor),
+            Kept::Window(left) => (left, left.as_f64() / base.as_f64()),
+        };
+        self.ssthresh = left.max(self.min_cwnd);
         self.cwnd = self.ssthresh.min(before);
         self.stage = if self.cwnd < self.ssthresh { Stage::Resuming } else { Stage::Avoiding };
-        self.avoidance.decreased(before, self.cwnd, path);
+        self.avoidance.decreased(before, self.cwnd, factor, path);
         self.hold_off.start(path.nxt);
+    }
+
+    /// The moment at which a signal is answered.
+    fn moment(&self, path: &PathView) -> Moment {
+        Moment { cwnd: self.cwnd, mss: self.mss, now: path.now, srtt: path.srtt }
     }
 
     /// Returns the base from which a loss computes ssthresh: at most cwnd, although limited transmit may have sent
@@ -156,7 +168,8 @@ impl<A: Avoidance> Windowed<A> {
             return false;
         }
         // CE halves cwnd, not the flight (RFC 3168 section 6.1.2).
-        self.respond(self.cwnd, self.response.ce(), path);
+        let kept = self.response.ce(&self.moment(path));
+        self.respond(self.cwnd, kept, path);
         self.undo = None;
         true
     }
@@ -178,23 +191,38 @@ impl<A: Avoidance> Windowed<A> {
     /// Answers a loss. The sender reports each episode once, so there is no hold-off.
     fn on_loss(&mut self, path: &PathView) {
         self.remember();
-        self.respond(self.loss_base(path), self.response.loss(), path);
+        self.respond(self.loss_base(path), Kept::Factor(self.response.loss()), path);
     }
 
     /// Answers the SCE of an ACK, one by one. An SCE uses a place in the limiter even if the hold-off then refuses the
     /// response (spec/mds section 8). It does not start a round.
     fn on_sce(&mut self, marks: u32, path: &PathView) {
-        let allowed = self.hold_off.allows(path.una);
+        let allowed = !self.sce_rules.held_off || self.hold_off.allows(path.una);
         for _ in 0..marks {
-            let Some(factor) = self.response.sce(path.now, path.srtt) else { break };
+            let Some(kept) = self.response.sce(&self.moment(path)) else { break };
             if allowed {
                 let before = self.cwnd;
-                self.cwnd = before.scale(factor).max(self.min_cwnd).min(before);
+                let left = match kept {
+                    Kept::Factor(factor) => before.scale(factor),
+                    Kept::Window(left) => left,
+                };
+                self.cwnd = left.max(self.min_cwnd).min(before);
                 self.ssthresh = self.cwnd;
                 self.stage = Stage::Avoiding;
-                self.avoidance.scaled(before, self.cwnd, path);
+                if self.sce_rules.flattens {
+                    self.avoidance.flattened(self.cwnd, path);
+                } else {
+                    self.avoidance.scaled(before, self.cwnd, path);
+                }
             }
         }
+    }
+
+    /// Takes from cwnd what a response to CE spread over a round takes for this ACK.
+    fn spread_ce(&mut self, segments: u32, path: &PathView) {
+        let left = self.response.ce_of_ack(segments, &self.moment(path));
+        self.cwnd = left.max(self.min_cwnd).min(self.cwnd);
+        self.ssthresh = self.cwnd;
     }
 
     /// Grows cwnd in slow start up to ssthresh. Returns the part of the ACK that is left to the avoidance.
@@ -239,8 +267,12 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
                     if reason == ExitReason::Delay {
                         return;
                     }
-                    // Leaving slow start was the answer to these SCE: they take no place in the limiter.
-                    sce = 0;
+                    if reason == ExitReason::Sce && self.sce_rules.halves_ssthresh {
+                        self.ssthresh = (self.cwnd / 2).max(self.min_cwnd);
+                    } else {
+                        // Leaving slow start was the answer to these SCE: they take no place in the limiter.
+                        sce = 0;
+                    }
                 }
                 SlowStartVerdict::Leave(reason) => self.leave_at_cwnd(reason, path),
             }
@@ -248,16 +280,23 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
         if sce > 0 {
             self.on_sce(sce, path);
         }
+        if self.sce_rules.spreads_ce && ack.ecn.ce.any() {
+            self.spread_ce(ack.ecn.ce.packets, path);
+        }
         let left = match self.stage {
             Stage::Recovering | Stage::Resuming => self.regrow(ack, path),
             Stage::Seeking | Stage::Avoiding => A::counted(ack),
         };
-        if ack.growth_barred {
+        if ack.growth_barred || (ack.ecn.sce.any() && self.sce_rules.bars_growth) {
             self.avoidance.barred(path);
         } else if left > Bytes::ZERO {
             let floor = self.min_cwnd.min(self.cwnd);
             self.cwnd = self.avoidance.grow(self.cwnd, left, ack, path).max(floor);
         }
+    }
+
+    fn on_delivery(&mut self, delivery: &Delivery, path: &PathView) {
+        self.response.on_delivery(delivery, self.cwnd, path);
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent, path: &PathView) -> bool {
@@ -277,7 +316,7 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
             self.remember();
             let kept = self.avoidance.kept(self.loss_base(path), self.response.loss(), self.mss);
             self.ssthresh = kept.max(self.min_cwnd);
-            self.avoidance.decreased(self.cwnd, self.ssthresh, path);
+            self.avoidance.decreased(self.cwnd, self.ssthresh, self.response.loss(), path);
             self.hold_off.start(path.nxt);
         }
         self.cwnd = path.in_flight + self.mss;

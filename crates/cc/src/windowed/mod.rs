@@ -78,7 +78,10 @@ pub use avoidance::{
 };
 pub use config::{Composition, WindowedConfig};
 pub use limiter::LimiterWindow;
-pub use response::{ConventionalParams, MdsParams, Response, ResponseParams, scaled_md};
+pub use response::{
+    AbeParams, ConventionalParams, DctcpArithmetic, DctcpParams, DctcpSceParams, Kept, MdsParams, Moment,
+    Response, ResponseParams, SceParams, SceRules, scaled_md,
+};
 pub use slow_start::{
     EsspParams, ExitResponse, HystartParams, HystartPpParams, NoSlowStartParams, Regrowth, SlowStart,
     SlowStartGrowth, SlowStartParams, SlowStartVerdict, StandardParams, leonardo,

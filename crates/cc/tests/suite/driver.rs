@@ -1,8 +1,8 @@
 //! A sender reduced to what a controller sees: ACKs whose times and marks the test chooses.
 
 use windtunnel_cc::{
-    AckSample, CongestionControl, CongestionEvent, ControllerParams, EcnFeedback, FlowInit, Marked, PathView,
-    Phase, Trigger, WindowedConfig,
+    AckSample, CongestionControl, CongestionEvent, ControllerParams, Delivery, EcnFeedback, FlowInit, Marked,
+    PathView, Phase, Trigger, WindowedConfig,
 };
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 
@@ -49,8 +49,13 @@ impl Driver {
 
     /// A connection that starts as `init` says.
     pub(crate) fn from_init(config: &WindowedConfig, init: FlowInit, rtt: Duration) -> Driver {
+        Driver::of(config.build(init), rtt)
+    }
+
+    /// A connection under this controller.
+    pub(crate) fn of(cc: Box<dyn CongestionControl>, rtt: Duration) -> Driver {
         let mut driver = Driver {
-            cc: config.build(init),
+            cc,
             now: Time::ZERO + rtt,
             rtt,
             sampled: true,
@@ -101,6 +106,10 @@ impl Driver {
         path.in_flight = path.nxt - path.una;
         let marked = |packets: u32| Marked { bytes: MSS * u64::from(packets), packets };
         let ecn = EcnFeedback { ce: marked(marks.ce), sce: marked(marks.sce), ..EcnFeedback::default() };
+        if self.cc.needs().delivery_reports {
+            let delivered = Marked { bytes: MSS * segments, packets: segments as u32 };
+            self.cc.on_delivery(&Delivery { delivered, ecn }, &path);
+        }
         let rtt = self.sampled.then_some(self.rtt);
         let event = CongestionEvent { trigger: Trigger::Ce, lost: Bytes::ZERO, rtt };
         let responded = ecn.ce.any().then(|| self.cc.on_congestion(&event, &path));

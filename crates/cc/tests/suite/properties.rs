@@ -8,10 +8,11 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 use windtunnel_cc::{
-    AimdGrowth, AimdParams, AnyParams, AvoidanceParams, CongestionControl, ConventionalParams, CubicParams,
-    CubicVariant, EsspParams, ExitResponse, FlowInit, HystartParams, HystartPpParams, LimiterWindow,
-    MdsParams, Pacing, Params, RenoParams, ResponseParams, ScalableParams, ScalableVariant, SlowStartGrowth,
-    SlowStartParams, SsthreshBase, StandardParams, Style, WindowedConfig,
+    AbeParams, AimdGrowth, AimdParams, AnyParams, AvoidanceParams, CongestionControl, ConventionalParams,
+    CubicParams, CubicVariant, DctcpArithmetic, DctcpParams, DctcpSceParams, EsspParams, ExitResponse,
+    FlowInit, HystartParams, HystartPpParams, LimiterWindow, MdsParams, Pacing, Params, RenoParams,
+    ResponseParams, ScalableParams, ScalableVariant, SceParams, SlowStartGrowth, SlowStartParams,
+    SsthreshBase, StandardParams, Style, WindowedConfig,
 };
 use windtunnel_units::{Bytes, Duration, Time};
 
@@ -147,6 +148,19 @@ fn config() -> impl Strategy<Value = WindowedConfig> {
     let ce_md = prop::option::of(fraction());
     let response = prop_oneof![
         ce_md.clone().prop_map(|ce_md| Arc::new(ConventionalParams { ce_md }) as Arc<dyn ResponseParams>),
+        prop::option::of(fraction()).prop_map(|beta_ecn| Arc::new(AbeParams { beta_ecn }) as _),
+        (0.01..10.0, ce_md.clone(), fraction(), any::<bool>()).prop_map(
+            |(g, ce_md, ce_md_recent, ce_spread)| {
+                Arc::new(SceParams { g, ce_md, ce_md_recent, ce_spread }) as _
+            }
+        ),
+        (ce_md.clone(), fraction(), any::<bool>()).prop_map(|(ce_md, ce_md_recent, ce_spread)| {
+            Arc::new(DctcpSceParams { ce_md, ce_md_recent, ce_spread }) as _
+        }),
+        (any::<bool>(), 0..11_u32, 0..1025_u32).prop_map(|(linux, dctcp_shift_g, dctcp_alpha_on_init)| {
+            let arithmetic = if linux { DctcpArithmetic::Linux } else { DctcpArithmetic::Rfc8257 };
+            Arc::new(DctcpParams { arithmetic, dctcp_shift_g, dctcp_alpha_on_init }) as _
+        }),
         (tau(), limiter(), ce_md)
             .prop_map(|(tau, limiter, ce_md)| Arc::new(MdsParams { tau, limiter, ce_md }) as _),
     ];

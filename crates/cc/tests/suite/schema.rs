@@ -7,8 +7,9 @@ use schemars::{JsonSchema, schema_for};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use windtunnel_cc::{
-    AimdParams, ConventionalParams, CubicParams, EsspParams, HystartParams, HystartPpParams, MdsParams,
-    RenoParams, ScalableParams, StandardParams,
+    AbeParams, AimdParams, ConventionalParams, CubicParams, DctcpParams, DctcpSceParams, EsspParams,
+    HystartParams, HystartPpParams, MdsParams, PragueParams, RenoParams, ScalableParams, SceParams,
+    StandardParams,
 };
 
 fn check<P: JsonSchema + DeserializeOwned + Serialize + Default>(keys: &[&str]) {
@@ -63,7 +64,20 @@ fn every_parameter_is_described() {
     ]);
     check::<EsspParams>(&["delay_factor", "exit"]);
     check::<ConventionalParams>(&["ce_md"]);
+    check::<AbeParams>(&["beta_ecn"]);
     check::<MdsParams>(&["tau", "limiter", "ce_md"]);
+    check::<SceParams>(&["g", "ce_md", "ce_md_recent", "ce_spread"]);
+    check::<DctcpSceParams>(&["ce_md", "ce_md_recent", "ce_spread"]);
+    check::<PragueParams>(&[
+        "variant",
+        "prague_cwnd_mode",
+        "prague_cwnd_transit",
+        "prague_rtt_target",
+        "prague_rtt_transition",
+        "prague_burst_shift",
+        "classic_fallback",
+    ]);
+    check::<DctcpParams>(&["arithmetic", "dctcp_shift_g", "dctcp_alpha_on_init"]);
 }
 
 /// A tau of zero has no meaning and is refused where it is read.

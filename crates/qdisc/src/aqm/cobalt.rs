@@ -124,6 +124,8 @@ impl CobaltParams {
 impl BuildAqm for CobaltParams {
     type Aqm = Cobalt;
 
+    const SCE_RAMP: bool = false;
+
     fn aqm(&self, init: &AqmInit) -> Cobalt {
         Cobalt::new(self, init.seed)
     }

@@ -40,6 +40,11 @@ impl CobaltState {
         CobaltState { schedule: Schedule::new(), blue: Blue::new() }
     }
 
+    /// That of a queue of Linux's CAKE that was never used ([`Schedule::unused`]).
+    pub(crate) const fn unused() -> CobaltState {
+        CobaltState { schedule: Schedule::unused(), ..CobaltState::new() }
+    }
+
     /// Nothing is left to decay: the state is as good as new.
     #[inline]
     pub(crate) fn rests(&self, now: Time) -> bool {

@@ -25,6 +25,8 @@ pub(crate) struct Schedule {
     count: u32,
     /// Packets wait too long.
     over: bool,
+    /// The count has never changed, and its first wait is none ([`Schedule::unused`]).
+    unused: bool,
     /// When the next signal is due, or with a count of 0 until when the queue is not at rest.
     next: Time,
 }
@@ -32,7 +34,13 @@ pub(crate) struct Schedule {
 impl Schedule {
     /// A schedule at rest.
     pub(crate) const fn new() -> Schedule {
-        Schedule { count: 0, over: false, next: Time::ZERO }
+        Schedule { count: 0, over: false, unused: false, next: Time::ZERO }
+    }
+
+    /// The schedule of a queue that was never used, as Linux has it: the inverse root of its count is 0 until the count
+    /// first changes, so that its first signal is due at once.
+    pub(crate) const fn unused() -> Schedule {
+        Schedule { unused: true, ..Schedule::new() }
     }
 
     /// Signals since the frequency was lowest.
@@ -58,6 +66,9 @@ impl Schedule {
 
     /// The control law: `interval / sqrt(count)` after `time`, where 0 counts as 1.
     fn after(&self, time: Time, interval: Duration) -> Time {
+        if self.unused {
+            return time;
+        }
         if self.count <= 1 {
             return time + interval;
         }
@@ -71,6 +82,7 @@ impl Schedule {
 
     /// The count falls by one, along the times at which it rose.
     fn decay(&mut self, interval: Duration) {
+        self.unused = false;
         self.count -= 1;
         self.next = self.after(self.next, interval);
     }
@@ -100,6 +112,7 @@ impl Schedule {
 
     /// The signal that was due has been given.
     pub(crate) fn signalled(&mut self, interval: Duration) {
+        self.unused = false;
         self.count = self.count.saturating_add(1);
         self.next = self.after(self.next, interval);
     }

@@ -97,6 +97,25 @@ impl Params for CodelParams {
 impl CodelParams {
     /// No path has a longer round trip.
     const LONGEST_INTERVAL: Duration = Duration::from_secs(1_000);
+
+    /// Whether a packet has waited for the target or longer, in a queue of more than one packet.
+    #[inline]
+    pub(super) fn is_above_target(&self, packet: &PacketView, queue: &QueueView) -> bool {
+        let queued = match self.variant {
+            CodelVariant::Linux => queue.all_bytes,
+            CodelVariant::Rfc => queue.bytes,
+        };
+        packet.sojourn >= self.target && queued > self.mtu
+    }
+
+    /// Whether the interval that ends at `end` is over.
+    #[inline]
+    pub(super) fn is_past(&self, end: Time, now: Time) -> bool {
+        match self.variant {
+            CodelVariant::Linux => now > end,
+            CodelVariant::Rfc => now >= end,
+        }
+    }
 }
 
 impl BuildAqm for CodelParams {
@@ -107,6 +126,10 @@ impl BuildAqm for CodelParams {
 
     fn aqm(&self, _init: &AqmInit) -> Codel {
         Codel::new(self.clone())
+    }
+
+    fn target(&self) -> Option<Duration> {
+        Some(self.target)
     }
 }
 
@@ -179,7 +202,7 @@ pub struct Codel {
 impl Codel {
     /// The number of intervals within which a new episode continues at the frequency of the last one (RFC 8289 section
     /// 5.5).
-    const MEMORY: u64 = 16;
+    pub(super) const MEMORY: u64 = 16;
 
     /// CoDel with these parameters.
     pub fn new(params: CodelParams) -> Codel {
@@ -198,21 +221,16 @@ impl Codel {
     /// Returns whether packets have waited longer than the target for an interval. Must be called once per packet.
     #[inline]
     fn ok_to_drop(&mut self, packet: &PacketView, queue: &QueueView) -> bool {
-        let queued = match self.params.variant {
-            CodelVariant::Linux => queue.all_bytes,
-            CodelVariant::Rfc => queue.bytes,
-        };
-        if packet.sojourn < self.params.target || queued <= self.params.mtu {
+        if !self.params.is_above_target(packet, queue) {
             self.first_above = None;
             return false;
         }
-        match (self.first_above, self.params.variant) {
-            (None, _) => {
+        match self.first_above {
+            None => {
                 self.first_above = Some(queue.now + self.params.interval);
                 false
             }
-            (Some(first), CodelVariant::Linux) => queue.now > first,
-            (Some(first), CodelVariant::Rfc) => queue.now >= first,
+            Some(first) => self.params.is_past(first, queue.now),
         }
     }
 
@@ -297,6 +315,10 @@ impl Aqm for Codel {
 
     fn on_shed(&mut self, packets: u32, _now: Time) {
         self.count = self.count.saturating_add(packets);
+    }
+
+    fn over_target(&self) -> Option<bool> {
+        Some(self.first_above.is_some())
     }
 
     /// Reports when the next packet is to be dropped, if a drop is scheduled.

@@ -10,9 +10,9 @@ use std::num::NonZeroU32;
 use windtunnel_algorithm::RandomStream;
 use windtunnel_units::OutOfRange;
 
-use super::mds_accumulator::MdsAccumulator;
-use super::pi::{PiController, Recur};
-use super::pi2_params::Pi2Random;
+use super::likelihood::{Likelihood, Recur};
+use super::mds_credit::MdsCredit;
+use super::pi::PiController;
 use crate::aqm::{Signal, Verdict};
 use crate::ecn::Class;
 
@@ -23,7 +23,7 @@ pub(crate) struct CoupledParams {
     pub(crate) coupling_factor: f64,
     /// Whether marks give way to drops in overload. If not, p' must not exceed 1/k.
     pub(crate) drops_on_overload: bool,
-    pub(crate) random: Pi2Random,
+    pub(crate) random: Likelihood,
     pub(crate) tau: NonZeroU32,
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct CoupledLaw {
     random: RandomStream,
     classic: Recur,
     scalable: Recur,
-    mds: MdsAccumulator,
+    mds: MdsCredit,
 }
 
 impl CoupledLaw {
@@ -61,7 +61,7 @@ impl CoupledLaw {
             random: RandomStream::new(seed),
             classic: Recur::default(),
             scalable: Recur::default(),
-            mds: MdsAccumulator::new(params.tau),
+            mds: MdsCredit::new(params.tau),
         }
     }
 
@@ -89,8 +89,8 @@ impl CoupledLaw {
     #[inline]
     pub(crate) fn draw(&mut self) -> f64 {
         match self.params.random {
-            Pi2Random::Coin => self.random.uniform(),
-            Pi2Random::Recur => 0.0,
+            Likelihood::Coin => self.random.uniform(),
+            Likelihood::Recur => 0.0,
         }
     }
 
@@ -99,7 +99,9 @@ impl CoupledLaw {
     pub(crate) fn classic(&mut self, class: Class, u: f64) -> Verdict {
         let (p, overloaded) = (self.p_classic(), self.overloaded());
         if class == Class::Sce {
-            return self.mds.verdict(p, overloaded);
+            let verdict = self.mds.to_mds(p);
+            let drops = overloaded && verdict == Verdict::Mark(Signal::Ce);
+            return if drops { Verdict::Drop } else { verdict };
         }
         match signals(self.params.random, &mut self.classic, p, u) {
             false => Verdict::Pass,
@@ -123,10 +125,10 @@ impl CoupledLaw {
 }
 
 #[inline]
-fn signals(random: Pi2Random, recur: &mut Recur, p: f64, u: f64) -> bool {
+fn signals(random: Likelihood, recur: &mut Recur, p: f64, u: f64) -> bool {
     match random {
-        Pi2Random::Coin => u < p,
-        Pi2Random::Recur => recur.signals(p),
+        Likelihood::Coin => u < p,
+        Likelihood::Recur => recur.signals(p),
     }
 }
 
@@ -172,14 +174,14 @@ mod tests {
         );
     }
 
-    fn params(random: Pi2Random, drops_on_overload: bool) -> CoupledParams {
+    fn params(random: Likelihood, drops_on_overload: bool) -> CoupledParams {
         CoupledParams { coupling_factor: 2.0, drops_on_overload, random, tau: NonZeroU32::new(64).unwrap() }
     }
 
     /// spec/queues-and-signalling section 8, "Facts for tests": at p' = 0.1 and k = 2, classic 1 %, L4S 20 %.
     #[test]
     fn coupled() {
-        for random in [Pi2Random::Coin, Pi2Random::Recur] {
+        for random in [Likelihood::Coin, Likelihood::Recur] {
             let mut law = law(0.1, params(random, true));
             near(
                 shares(|| {
@@ -217,7 +219,7 @@ mod tests {
     /// same probability, and marked otherwise.
     #[test]
     fn overload() {
-        for random in [Pi2Random::Coin, Pi2Random::Recur] {
+        for random in [Likelihood::Coin, Likelihood::Recur] {
             let mut below = law(0.499, params(random, true));
             near(
                 shares(|| {
@@ -254,7 +256,7 @@ mod tests {
     /// With `overflow` p' stops at 1/k: every L4S packet is marked, one of four classic ones, and none is dropped.
     #[test]
     fn overflow() {
-        let mut law = law(0.9, params(Pi2Random::Coin, false));
+        let mut law = law(0.9, params(Likelihood::Coin, false));
         near(
             shares(|| {
                 let u = law.draw();

@@ -55,6 +55,8 @@ impl Params for DelticParams {
 impl BuildAqm for DelticParams {
     type Aqm = Deltic;
 
+    const SCE_RAMP: bool = false;
+
     fn aqm(&self, _init: &AqmInit) -> Deltic {
         Deltic::new(self)
     }

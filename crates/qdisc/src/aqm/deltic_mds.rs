@@ -49,6 +49,8 @@ impl Params for DelticMdsParams {
 impl BuildAqm for DelticMdsParams {
     type Aqm = DelticMds;
 
+    const SCE_RAMP: bool = false;
+
     fn aqm(&self, _init: &AqmInit) -> DelticMds {
         DelticMds::new(self)
     }

@@ -52,6 +52,8 @@ impl Params for DeltimParams {
 impl BuildAqm for DeltimParams {
     type Aqm = Deltim;
 
+    const SCE_RAMP: bool = false;
+
     fn aqm(&self, _init: &AqmInit) -> Deltim {
         Deltim::new(self)
     }

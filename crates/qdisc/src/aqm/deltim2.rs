@@ -60,6 +60,8 @@ impl Params for Deltim2Params {
 impl BuildAqm for Deltim2Params {
     type Aqm = Deltim2;
 
+    const SCE_RAMP: bool = false;
+
     fn aqm(&self, _init: &AqmInit) -> Deltim2 {
         Deltim2::new(self)
     }

@@ -112,23 +112,6 @@ impl PiController {
     }
 }
 
-/// A signal whenever likelihoods add up to more than 1: as frequent as coins would make it, and evenly spaced
-/// (RFC 9332 appendix A.1, `recur`).
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Recur(f64);
-
-impl Recur {
-    #[inline]
-    pub(crate) fn signals(&mut self, likelihood: f64) -> bool {
-        self.0 += likelihood;
-        let signal = self.0 > 1.0;
-        if signal {
-            self.0 -= 1.0;
-        }
-        signal
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -185,14 +168,5 @@ mod tests {
         assert_eq!((gains.target, gains.tupdate), (PiGains::RFC.target, PiGains::RFC.tupdate));
         assert!((gains.alpha - 0.15).abs() < 1e-12 && (gains.beta - 3.0).abs() < 1e-12);
         assert_eq!(PiGains::for_paths(ms(60), ms(90)).tupdate, ms(30));
-    }
-
-    /// A likelihood of 0.3 gives 300 signals in a thousand (one may still be due), three or four apart.
-    #[test]
-    fn evenly_spaced() {
-        let mut recur = Recur::default();
-        let at: Vec<usize> = (0..1_000).filter(|_| recur.signals(0.3)).collect();
-        assert!((299..=300).contains(&at.len()));
-        assert!(at.windows(2).all(|pair| (3..=4).contains(&(pair[1] - pair[0]))));
     }
 }

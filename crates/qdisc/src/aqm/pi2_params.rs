@@ -8,6 +8,7 @@ use windtunnel_algorithm::Params;
 use windtunnel_units::{Bytes, Duration, OutOfRange};
 
 use super::coupled::CoupledParams;
+use super::likelihood::Likelihood;
 use super::pi::PiGains;
 use crate::aqm::Pi2;
 use crate::aqm::oscillators::DEFAULT_TAU;
@@ -25,16 +26,6 @@ pub enum Pi2Variant {
     Rfc,
     /// The paper of 2016: decides on arrival, with coins; target 20 ms, `tupdate` 32 ms, alpha 0.3125 Hz, beta 3.125 Hz.
     Paper,
-}
-
-/// How a probability becomes signals.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Pi2Random {
-    /// A coin for each packet (for p'^2, the paper and Linux toss one of p' twice).
-    Coin,
-    /// None: a signal whenever the probabilities add up to more than 1 (RFC 9332 appendix A).
-    Recur,
 }
 
 /// PI2's parameters.
@@ -57,7 +48,7 @@ pub struct Pi2Params {
     /// Whether arriving packets are signalled instead of leaving ones; by default the variant's.
     pub drop_enqueue: Option<bool>,
     /// How a probability becomes signals; by default the variant's.
-    pub random: Option<Pi2Random>,
+    pub random: Option<Likelihood>,
     /// The longest packet with its overhead: in a queue of less than twice this length nothing is signalled.
     pub mtu: Bytes,
     /// The MD-scaling constant: packets that understand SCE get it with tau p'^2.
@@ -101,8 +92,8 @@ impl Pi2Params {
 
     pub(super) fn coupled(&self) -> CoupledParams {
         let own = match self.variant {
-            Pi2Variant::Rfc => Pi2Random::Recur,
-            Pi2Variant::Paper => Pi2Random::Coin,
+            Pi2Variant::Rfc => Likelihood::Recur,
+            Pi2Variant::Paper => Likelihood::Coin,
         };
         CoupledParams {
             coupling_factor: self.coupling_factor,
@@ -135,6 +126,8 @@ impl BuildAqm for Pi2Params {
 
     /// Packets that are to be marked with k p' have to be known.
     const ECN_MODE: EcnMode = EcnMode::L4s;
+
+    const SCE_RAMP: bool = false;
 
     fn aqm(&self, init: &AqmInit) -> Pi2 {
         Pi2::new(self, init)

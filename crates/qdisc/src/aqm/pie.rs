@@ -86,7 +86,7 @@ impl Pie {
 
     /// Whether nothing is dropped now, whatever p is.
     #[inline]
-    fn spares(&self, queue: &QueueView) -> bool {
+    pub(super) fn spares(&self, queue: &QueueView) -> bool {
         let (qdelay, short) = match self.params.variant {
             PieVariant::Linux => (self.qdelay, queue.bytes < self.params.mtu * 2),
             PieVariant::Rfc => (self.qdelay_old, queue.bytes <= self.params.mtu * 2),
@@ -96,12 +96,29 @@ impl Pie {
 
     /// The probability for a packet of `size`.
     #[inline]
-    fn probability(&self, size: Bytes) -> f64 {
+    pub(super) fn probability(&self, size: Bytes) -> f64 {
         if self.params.bytemode && size <= self.params.mtu {
             self.p.get() * (size.as_f64() / self.params.mtu.as_f64())
         } else {
             self.p.get()
         }
+    }
+
+    /// The verdict on a packet that is signalled: above `ecn_prob`, or without `ecn`, a drop.
+    #[inline]
+    pub(super) fn ce(&self) -> Verdict {
+        if self.params.ecn && self.p <= self.params.ecn_prob {
+            Verdict::Mark(Signal::Ce)
+        } else {
+            Verdict::Drop
+        }
+    }
+
+    /// The numbers of the control law; delays in seconds.
+    pub(super) fn probe_law(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("p", self.p.get());
+        out("qdelay_s", self.qdelay.as_secs_f64());
+        out("burst_s", self.burst.as_secs_f64());
     }
 
     /// Whether to signal to a packet with probability `p`, given its draw `u`. `marked`: the signal is a mark.
@@ -178,13 +195,9 @@ impl Aqm for Pie {
         if self.spares(queue) {
             return Verdict::Pass;
         }
-        let mark = self.params.ecn && self.p <= self.params.ecn_prob;
-        let marked = mark && packet.markable();
-        match self.signals(self.probability(packet.size), u, marked) {
-            false => Verdict::Pass,
-            true if mark => Verdict::Mark(Signal::Ce),
-            true => Verdict::Drop,
-        }
+        let ce = self.ce();
+        let marked = ce != Verdict::Drop && packet.markable();
+        if self.signals(self.probability(packet.size), u, marked) { ce } else { Verdict::Pass }
     }
 
     fn on_full(&mut self, _now: Time) {
@@ -226,9 +239,7 @@ impl Aqm for Pie {
 
     /// Delays in seconds.
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        out("p", self.p.get());
-        out("qdelay_s", self.qdelay.as_secs_f64());
-        out("burst_s", self.burst.as_secs_f64());
+        self.probe_law(out);
         out("accu", self.accu);
     }
 }

@@ -140,6 +140,10 @@ impl BuildAqm for PieParams {
     fn aqm(&self, init: &AqmInit) -> Pie {
         Pie::new(self.clone(), init)
     }
+
+    fn target(&self) -> Option<Duration> {
+        Some(self.target)
+    }
 }
 
 impl PieParams {

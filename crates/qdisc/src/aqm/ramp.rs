@@ -13,9 +13,10 @@ use std::num::NonZeroU32;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use windtunnel_algorithm::{Params, RandomStream};
+use windtunnel_algorithm::Params;
 use windtunnel_units::{Duration, OutOfRange};
 
+use crate::aqm::likelihood::{Draws, Likelihood};
 use crate::aqm::oscillators::DEFAULT_TAU;
 use crate::aqm::{Aqm, PacketView, QueueView, Signal, Verdict};
 use crate::ecn::Class;
@@ -33,11 +34,13 @@ pub struct RampParams {
     pub max: Duration,
     /// The MD-scaling constant: how many SCE opportunities equal one CE opportunity.
     pub tau: NonZeroU32,
+    /// How the probability becomes opportunities.
+    pub random: Likelihood,
 }
 
 impl Default for RampParams {
     fn default() -> RampParams {
-        RampParams { min: None, max: Duration::from_millis(100), tau: DEFAULT_TAU }
+        RampParams { min: None, max: Duration::from_millis(100), tau: DEFAULT_TAU, random: Likelihood::Coin }
     }
 }
 
@@ -57,6 +60,8 @@ impl Params for RampParams {
 impl BuildAqm for RampParams {
     type Aqm = Ramp;
 
+    const SCE_RAMP: bool = false;
+
     fn aqm(&self, init: &AqmInit) -> Ramp {
         Ramp::new(self.clone(), init.seed)
     }
@@ -66,15 +71,15 @@ impl BuildAqm for RampParams {
 #[derive(Clone, Debug)]
 pub struct Ramp {
     params: RampParams,
-    random: RandomStream,
+    draws: Draws,
     /// SCE opportunities since the last CE opportunity.
     opportunities: u32,
 }
 
 impl Ramp {
-    /// A ramp with its own random stream.
+    /// A ramp with its own random stream, if it draws.
     pub fn new(params: RampParams, seed: u64) -> Ramp {
-        Ramp { params, random: RandomStream::new(seed), opportunities: 0 }
+        Ramp { draws: params.random.draws(seed), params, opportunities: 0 }
     }
 
     /// The probability of an SCE opportunity.
@@ -93,9 +98,8 @@ impl Ramp {
 
 impl Aqm for Ramp {
     fn on_dequeue(&mut self, packet: &PacketView, queue: &QueueView) -> Verdict {
-        // Draws once per packet, needed or not, so that the verdict on one packet does not shift the draws of later
-        // ones.
-        if self.random.uniform() >= self.probability(packet, queue) {
+        let p = self.probability(packet, queue);
+        if !self.draws.happens(p) {
             return Verdict::Pass;
         }
         self.opportunities += 1;

@@ -103,6 +103,13 @@ impl Red {
         }
     }
 
+    /// A packet arrives: the probability of a signal, from 0 below the band to 1 where every packet is signalled.
+    pub(super) fn arrived(&mut self, queue: &QueueView) -> f64 {
+        self.follow(queue.rate);
+        let avg = self.average.arrived(queue);
+        if avg < self.band.min { 0.0 } else { self.probability(avg).unwrap_or(1.0) }
+    }
+
     /// Whether a packet in the band is signalled, with probability `p`.
     fn signals(&mut self, p: f64) -> bool {
         match self.params.random {

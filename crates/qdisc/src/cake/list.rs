@@ -15,6 +15,12 @@ impl Links {
     pub(super) const fn none() -> Links {
         Links { before: NONE, after: NONE }
     }
+
+    /// The flow that follows.
+    #[inline]
+    pub(super) const fn after(self) -> Option<usize> {
+        if self.after == NONE { None } else { Some(self.after as usize) }
+    }
 }
 
 /// What has links.
@@ -98,8 +104,7 @@ mod tests {
         let mut at = list.first();
         while let Some(flow) = at {
             flows.push(flow);
-            let after = all[flow].after;
-            at = (after != NONE).then_some(after as usize);
+            at = all[flow].after();
         }
         flows
     }

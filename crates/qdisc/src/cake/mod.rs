@@ -31,6 +31,7 @@ mod tin;
 mod tins;
 
 use windtunnel_algorithm::RandomStream;
+use windtunnel_prefetch::prefetch;
 use windtunnel_units::{Bytes, Time};
 use windtunnel_wire::{Dscp, FlowId, Packet};
 
@@ -103,6 +104,9 @@ macro_rules! signals {
 impl Cake {
     /// What a packet takes beside its length.
     const OVERHEAD: Bytes = Bytes::new(256);
+
+    /// From this number on, flows may have left the cache when it is their turn.
+    const MANY_FLOWS: usize = 100;
 
     /// CAKE with these parameters, empty.
     pub fn new(params: &CakeParams, init: &QueueInit) -> Cake {
@@ -304,10 +308,25 @@ impl Cake {
         }
     }
 
+    /// Asks for the memory of the flows that follow `at`.
+    #[inline]
+    fn look_ahead(&self, at: usize, cx: &QueueCx<'_>) {
+        if let Some(next) = self.flows[at].after() {
+            self.flows[next].chain.prefetch(&self.pool);
+            if let Some(then) = self.flows[next].after() {
+                prefetch(&self.flows[then]);
+                cx.prefetch_band(then);
+            }
+        }
+    }
+
     /// The first packet of a flow leaves, unless COBALT drops it. `replaces`: COBALT has just dropped another one.
     #[inline]
     fn release(&mut self, at: usize, replaces: bool, cx: &mut QueueCx<'_>) -> Option<Packet> {
         cx.enter_band(at);
+        if self.flows.len() >= Cake::MANY_FLOWS {
+            self.look_ahead(at, cx);
+        }
         let (mut signals, chain) = signals!(self, at);
         let packet = chain.pop(&mut self.pool)?;
         let size = packet.size();

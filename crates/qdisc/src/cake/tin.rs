@@ -64,8 +64,14 @@ impl Flow {
             set: Set::Idle,
             tin: tin as u8,
             hosts,
-            cobalt: CobaltState::new(),
+            cobalt: CobaltState::unused(),
         }
+    }
+
+    /// The flow after it on its list.
+    #[inline]
+    pub(super) const fn after(&self) -> Option<usize> {
+        self.links.after()
     }
 
     fn is_empty(&self) -> bool {

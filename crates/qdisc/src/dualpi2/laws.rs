@@ -16,6 +16,9 @@ pub(super) struct Laws {
     native: Native,
     /// In place of p'^2.
     classic: Option<Slot>,
+    have_slots: bool,
+    /// The first of all timers.
+    next_timer: Time,
     decides_on_arrival: bool,
     /// In a shorter backlog p' signals nothing.
     short: Bytes,
@@ -30,16 +33,26 @@ impl Laws {
     pub(super) fn new(params: &DualPi2Params, native: Native, classic: Option<Slot>, init: &AqmInit) -> Laws {
         let coupled = params.coupled();
         let pi = PiController::new(params.gains(), coupled.most(), init);
-        Laws {
+        let mut laws = Laws {
             law: CoupledLaw::new(pi, coupled, init.seed),
+            have_slots: classic.is_some() || matches!(native, Native::Slot(_)),
             native,
             classic,
+            next_timer: init.now,
             decides_on_arrival: params.drop_enqueue,
             short: if params.variant == DualPi2Variant::Linux { params.mtu * 2 } else { Bytes::ZERO },
             p_native: 0.0,
             native_marks: 0,
             coupled_marks: 0,
-        }
+        };
+        laws.next_timer = laws.first_timer();
+        laws
+    }
+
+    /// Whether a scenario has put an AQM into one of the queues.
+    #[inline]
+    pub(super) const fn have_slots(&self) -> bool {
+        self.have_slots
     }
 
     /// The laws as the AQM of one queue.
@@ -107,13 +120,19 @@ impl Laws {
         }
     }
 
-    pub(super) fn next_timer(&self) -> Option<Time> {
+    #[inline]
+    pub(super) const fn next_timer(&self) -> Time {
+        self.next_timer
+    }
+
+    fn first_timer(&self) -> Time {
         let native = match &self.native {
             Native::Slot(slot) => slot.next_timer(),
             Native::Step(_) | Native::Ramp(_) => None,
         };
         let classic = self.classic.as_ref().and_then(Slot::next_timer);
-        [Some(self.law.pi.next_update()), native, classic].into_iter().flatten().min()
+        let update = self.law.pi.next_update();
+        [native, classic].into_iter().flatten().fold(update, Time::min)
     }
 
     /// Calls the timers that are due; `queues` are the two queues.
@@ -128,6 +147,7 @@ impl Laws {
                 slot.on_timer(queue);
             }
         }
+        self.next_timer = self.first_timer();
     }
 
     /// p', and the probabilities that follow from it.

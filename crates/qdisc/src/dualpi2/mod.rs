@@ -116,43 +116,70 @@ impl DualPi2 {
             packets,
             bytes,
             all_bytes: self.backlog().bytes,
-            head_waiting: self.bands[band].head_waiting(cx.now),
+            // Only an AQM in a slot, and p' at its updates, look at it.
+            head_waiting: self.laws.have_slots().then(|| self.bands[band].head_waiting(cx.now)).flatten(),
             rate: cx.rate,
         }
+    }
+
+    #[inline]
+    fn has_packets(&self, band: usize) -> bool {
+        self.bands[band].backlog().packets > 0
     }
 
     /// The band that sends next.
     #[inline]
     fn next_band(&mut self, now: Time) -> Option<usize> {
-        let [low_latency, classic] = [LOW_LATENCY, CLASSIC].map(|band| self.bands[band].head_waiting(now));
-        match (low_latency, classic) {
-            (Some(low_latency), Some(classic)) => Some(self.scheduler.choose(low_latency, classic)),
-            (Some(_), None) => {
-                self.laws.on_empty(CLASSIC, now);
-                Some(LOW_LATENCY)
+        let band = match (self.has_packets(LOW_LATENCY), self.has_packets(CLASSIC)) {
+            (true, true) => {
+                let waiting = |band: usize| self.bands[band].head_waiting(now).unwrap_or_default();
+                return Some(self.scheduler.choose(waiting));
             }
-            (None, Some(_)) => {
-                self.laws.on_empty(LOW_LATENCY, now);
-                Some(CLASSIC)
-            }
-            (None, None) => {
-                self.laws.on_empty(LOW_LATENCY, now);
-                self.laws.on_empty(CLASSIC, now);
+            (true, false) => Some(LOW_LATENCY),
+            (false, true) => Some(CLASSIC),
+            (false, false) => {
                 self.scheduler.reset();
                 None
+            }
+        };
+        if self.laws.have_slots() {
+            self.tell_empty(now);
+        }
+        band
+    }
+
+    #[cold]
+    fn tell_empty(&mut self, now: Time) {
+        for band in [LOW_LATENCY, CLASSIC] {
+            if !self.has_packets(band) {
+                self.laws.on_empty(band, now);
             }
         }
     }
 
+    /// The AQM has dropped the first packet of a band: the first of the others that it lets pass leaves.
+    #[cold]
+    fn dequeue_in_place(&mut self, mut dropped_from: usize, cx: &mut QueueCx<'_>) -> Option<Packet> {
+        while let Some(band) = self.next_band(cx.now) {
+            let packet = self.release(band, dropped_from == band, cx);
+            if packet.is_some() {
+                return packet;
+            }
+            dropped_from = band;
+        }
+        None
+    }
+
     /// The first packet of a band leaves, unless the AQM drops it. `replaces`: see [`Gate::release`].
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a packet is moved through it, on the path of every packet")]
+    #[inline(always)]
     fn release(&mut self, band: usize, replaces: bool, cx: &mut QueueCx<'_>) -> Option<Packet> {
         let packet = self.bands[band].pop()?;
         cx.enter_band(band);
         let view = self.view(band, cx);
         let packet = self.gates[band].release(&mut self.laws.of(band), packet, replaces, &view, cx)?;
         // Packets that are dropped are not charged, and none while the other queue is empty.
-        if self.bands[1 - band].backlog().packets > 0 {
+        if self.has_packets(1 - band) {
             self.scheduler.sent(band, packet.size());
         }
         Some(packet)
@@ -194,16 +221,12 @@ impl QueueDiscipline for DualPi2 {
     }
 
     fn dequeue(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
-        let mut dropped_from = None;
-        while self.choose(cx).is_some() {
-            let band = self.chosen.take()?;
-            let packet = self.release(band, dropped_from == Some(band), cx);
-            if packet.is_some() {
-                return packet;
-            }
-            dropped_from = Some(band);
-        }
-        None
+        let band = match self.chosen.take() {
+            Some(band) => band,
+            None => self.next_band(cx.now)?,
+        };
+        let packet = self.release(band, false, cx);
+        if packet.is_some() { packet } else { self.dequeue_in_place(band, cx) }
     }
 
     #[inline]
@@ -213,11 +236,14 @@ impl QueueDiscipline for DualPi2 {
     }
 
     fn next_timer(&self) -> Option<Time> {
-        self.laws.next_timer()
+        Some(self.laws.next_timer())
     }
 
     fn on_timer(&mut self, cx: &mut QueueCx<'_>) {
-        let [low_latency, classic] = [LOW_LATENCY, CLASSIC].map(|band| self.view(band, cx));
+        let [low_latency, classic] = [LOW_LATENCY, CLASSIC].map(|band| QueueView {
+            head_waiting: self.bands[band].head_waiting(cx.now),
+            ..self.view(band, cx)
+        });
         self.laws.on_timer([&low_latency, &classic]);
     }
 

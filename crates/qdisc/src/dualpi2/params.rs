@@ -13,7 +13,7 @@ use windtunnel_units::{Bytes, Duration, OutOfRange, Probability, count};
 use super::native::{Native, Ramp, Step};
 use super::slot::Slot;
 use super::{DualPi2, DualPi2Scheduler, StepThresh};
-use crate::aqm::{CoupledParams, Pi2Random, PiGains};
+use crate::aqm::{CoupledParams, Likelihood, PiGains};
 use crate::discipline::QueueDiscipline;
 use crate::ecn::EcnMode;
 use crate::limit::Limit;
@@ -88,7 +88,7 @@ pub struct DualPi2Params {
     /// How much longer the classic queue's head must have waited with `time-shifted-fifo`.
     pub tshift: Duration,
     /// How a probability becomes signals; by default `coin` as in Linux, `recur` in the RFC.
-    pub random: Option<Pi2Random>,
+    pub random: Option<Likelihood>,
     /// The longest packet with its overhead. Linux uses 1514 B on Ethernet.
     pub mtu: Bytes,
     /// Whether packets with the MDS identifier go to the classic queue, and get SCE there with tau p'^2. If not, the queue
@@ -159,8 +159,8 @@ impl DualPi2Params {
 
     pub(super) fn coupled(&self) -> CoupledParams {
         let own = match self.variant {
-            DualPi2Variant::Linux => Pi2Random::Coin,
-            DualPi2Variant::Rfc => Pi2Random::Recur,
+            DualPi2Variant::Linux => Likelihood::Coin,
+            DualPi2Variant::Rfc => Likelihood::Recur,
         };
         CoupledParams {
             coupling_factor: self.coupling_factor,

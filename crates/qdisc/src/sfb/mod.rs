@@ -173,6 +173,10 @@ impl Aqm for Both<'_> {
             verdict => verdict,
         }
     }
+
+    fn on_full(&mut self, now: Time) {
+        self.inside.on_full(now);
+    }
 }
 
 impl Sfb {

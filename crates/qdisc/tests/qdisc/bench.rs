@@ -2,12 +2,14 @@
 
 use windtunnel_qdisc::ecn::Outcome;
 use windtunnel_qdisc::{
-    Accounts, AckFilter, AqmInstances, Backlog, BrickWallParams, CakeParams, ChokeParams, CnqParams,
-    CobaltParams, CobaltVariant, CodelParams, CodelVariant, DelticMdsParams, DelticParams, Deltim2Params,
-    DeltimParams, Diffserv, Dropped, DualPi2Params, DualPi2Scheduler, DualPi2Variant, DualSparseParams,
-    FifoParams, Filter, FlowHash, FlowMode, FqCodelParams, FqParams, Incident, LfqParams, Limit, Pi2Params,
-    Pi2Variant, PieParams, PrioParams, QueueCx, QueueDiscipline, QueueInit, QueueSpec, QueueStats,
-    RampParams, RedIdle, RedParams, SfbParams, SparseClassifier, TbfParams,
+    Accounts, Accumulate, AckFilter, AqmInstances, Backlog, BrickWallParams, CakeParams, ChokeParams,
+    CnqParams, CobaltParams, CobaltVariant, CodelMdsParams, CodelParams, CodelVariant, DelticMdsParams,
+    DelticParams, Deltim2Params, DeltimParams, Diffserv, Dropped, DualPi2Params, DualPi2Scheduler,
+    DualPi2Variant, DualSparseParams, FifoParams, Filter, FlowHash, FlowMode, FqCodelParams, FqParams,
+    Incident, LfqParams, Likelihood, Limit, NthParams, NthSignal, Pi2Params, Pi2Variant, PieMdsParams,
+    PieParams, PrioParams, QueueCx, QueueDiscipline, QueueInit, QueueSpec, QueueStats, RampParams, Ramped,
+    RedIdle, RedMdsParams, RedParams, SceRampParams, SfbParams, SparseClassifier, StepParams, StepPoint,
+    StepThreshold, TbfParams,
 };
 use windtunnel_units::{Bytes, Duration, Probability, Rate, Seq, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId, Packet};
@@ -149,6 +151,30 @@ pub(crate) fn all_queues() -> Vec<QueueSpec> {
         QueueSpec::new(DualPi2Params { mds: true, ..DualPi2Params::default() })
             .with("classic", DeltimParams::default())
             .with("low_latency", Pi2Params::default()),
+        QueueSpec::new(PieMdsParams::default()),
+        QueueSpec::new(PieMdsParams { random: Likelihood::Coin, ..PieMdsParams::default() }),
+        QueueSpec::new(RedMdsParams { accumulate: Accumulate::Shared, ..RedMdsParams::default() }),
+        QueueSpec::new(CodelMdsParams::default()),
+        QueueSpec::new(CodelMdsParams { codel_exact: true, ..CodelMdsParams::default() }),
+        QueueSpec::new(FqCodelParams::default()).with("aqm", CodelMdsParams::default()),
+        QueueSpec::new(NthParams { n: 3, ..NthParams::default() }),
+        QueueSpec::new(NthParams { n: 2, signal: NthSignal::Drop }),
+        QueueSpec::new(StepParams::default()),
+        QueueSpec::new(StepParams {
+            threshold: StepThreshold::Time(Duration::from_millis(1)),
+            at: StepPoint::Dequeue,
+        }),
+        QueueSpec::new(Ramped::new(
+            CodelParams { ecn: true, ..CodelParams::default() },
+            SceRampParams::default(),
+        )),
+        QueueSpec::new(FqCodelParams::default()).with(
+            "aqm",
+            Ramped::new(
+                PieParams { ecn: true, ..PieParams::default() },
+                SceRampParams { thresh: Some(20), random: Likelihood::Recur, ..SceRampParams::default() },
+            ),
+        ),
         QueueSpec::new(CnqParams::default()),
         QueueSpec::new(CnqParams { hash: FlowHash::Jenkins, flows: 2 }).with("aqm", DeltimParams::default()),
         QueueSpec::new(LfqParams::default()),
@@ -296,6 +322,14 @@ impl Bench {
 
     pub(crate) fn dequeue(&mut self, at_ns: u64) -> Option<Left> {
         self.leave(at_ns, |queue, cx| queue.dequeue(cx))
+    }
+
+    /// The packet that leaves; there must be one.
+    pub(crate) fn leaving(&mut self, at_ns: u64) -> Packet {
+        let now = Time::from_nanos(at_ns);
+        let mut cx =
+            QueueCx::new(now, self.rate, self.deliver_drops, &mut self.accounts, &mut self.incidents);
+        self.queue.dequeue(&mut cx).expect("a packet is queued")
     }
 
     /// A packet leaves (there must be one); returns what was done to it.

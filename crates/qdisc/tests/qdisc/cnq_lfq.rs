@@ -199,14 +199,20 @@ fn lfq_is_fair_in_bytes() {
     }
 }
 
-/// With a CoDel for each flow, the flow that overloads the link is signalled, and the other is not. With one for all,
-/// nobody is: every other packet of flow 1, which is too early to be sparse, is in the bulk band for less than CoDel's
-/// target, because the scan prefers its flow, and each starts CoDel's interval anew.
+/// With an AQM for each flow, the flow that overloads the link is signalled, and the other is not. One COBALT for all does
+/// the same; one CoDel signals to nobody: every other packet of flow 1, which is too early to be sparse, is in the bulk
+/// band for less than CoDel's target, because the scan prefers its flow, and each starts CoDel's interval anew.
 #[test]
 fn instances_of_the_aqm() {
-    for (aqm_instances, heavy_is_marked) in [(AqmInstances::Flow, true), (AqmInstances::One, false)] {
-        let params = LfqParams { aqm_instances, ..LfqParams::default() };
-        let mut bench = Bench::new(&QueueSpec::new(params), Limit::Unlimited);
+    let lfq = |aqm_instances| QueueSpec::new(LfqParams { aqm_instances, ..LfqParams::default() });
+    let codel = CodelParams { ecn: true, ..CodelParams::default() };
+    for (queue, heavy_is_marked) in [
+        (lfq(AqmInstances::Flow), true),
+        (lfq(AqmInstances::One), true),
+        (lfq(AqmInstances::Flow).with("aqm", codel.clone()), true),
+        (lfq(AqmInstances::One).with("aqm", codel), false),
+    ] {
+        let mut bench = Bench::new(&queue, Limit::Unlimited);
         bench.deliver_drops = false;
         let mut marks = [0, 0];
         for n in 0..40_000_u64 {
@@ -222,7 +228,7 @@ fn instances_of_the_aqm() {
                 marks[left.flow as usize] += u64::from(marked);
             }
         }
-        assert_eq!((marks[0] > 100, marks[1]), (heavy_is_marked, 0), "{aqm_instances:?}: {marks:?}");
+        assert_eq!((marks[0] > 100, marks[1]), (heavy_is_marked, 0), "{queue:?}: {marks:?}");
     }
 }
 

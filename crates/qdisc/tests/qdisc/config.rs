@@ -2,10 +2,12 @@
 
 use schemars::schema_for;
 use serde_json::{Value, json};
+use windtunnel_algorithm::AnyParams;
 use windtunnel_qdisc::{
-    BrickWallParams, DelticMdsParams, DelticParams, Deltim2Params, DeltimParams, FifoParams, Limit,
-    PieBurstMode, PieParams, PieRandom, PieVariant, QueueInit, QueueSpec, RampParams, RedIdle, RedParams,
-    RedRandom, TbfParams,
+    Accumulate, BrickWallParams, CodelMdsParams, DelticMdsParams, DelticParams, Deltim2Params, DeltimParams,
+    FifoParams, Likelihood, Limit, NthParams, PieBurstMode, PieMdsParams, PieParams, PieRandom, PieVariant,
+    QueueInit, QueueSpec, RampParams, Ramped, RedIdle, RedMdsParams, RedParams, RedRandom, SceRampParams,
+    StepParams, TbfParams,
 };
 use windtunnel_units::{Bytes, Duration, Probability, Rate};
 
@@ -23,7 +25,7 @@ fn defaults() {
     );
     assert_eq!(
         text(serde_json::to_value(RampParams::default())),
-        json!({ "min": null, "max": "100 ms", "tau": 64 })
+        json!({ "min": null, "max": "100 ms", "tau": 64, "random": "coin" })
     );
     assert_eq!(
         text(serde_json::to_value(DelticParams::default())),
@@ -55,8 +57,8 @@ fn pie_defaults() {
     );
     for config in all_queues() {
         let expected = match config.params.name() {
-            "pie" | "codel" | "sfb" | "choke" => Limit::Packets(1_000),
-            "red" => Limit::Bytes(Bytes::new(400_000)),
+            "pie" | "codel" | "pie-mds" | "codel-mds" | "sfb" | "choke" => Limit::Packets(1_000),
+            "red" | "red-mds" => Limit::Bytes(Bytes::new(400_000)),
             "fq_codel" | "cnq" | "lfq" => Limit::Packets(10_240),
             "fq" | "pi2" => Limit::Packets(10_000),
             "dualpi2" => match config.params.to_map()["variant"].as_str() {
@@ -101,6 +103,47 @@ fn red_defaults() {
     assert!(serde_json::from_value::<RedParams>(json!({ "maxp": 0.1 })).is_err());
 }
 
+/// The MDS variants have the defaults of their laws, the step has the paper's threshold for 1 Gbit/s, and the ramp beside an
+/// AQM says what is not tc's `sce`.
+#[test]
+fn signalling_defaults() {
+    let value = |params: Result<Value, _>| params.unwrap();
+    assert_eq!(
+        value(serde_json::to_value(CodelMdsParams::default())),
+        json!({
+            "variant": "linux", "target": "5 ms", "interval": "100 ms", "mtu": "1500 B", "tau": 64,
+            "codel_exact": false,
+        })
+    );
+    let without = |mut law: Value, keys: &[&str]| {
+        for key in keys {
+            assert!(law.as_object_mut().unwrap().remove(*key).is_some(), "{key}");
+        }
+        law
+    };
+    let mut pie =
+        without(value(serde_json::to_value(PieParams::default())), &["ecn", "random", "linux_exact"]);
+    let mut red = without(value(serde_json::to_value(RedParams::default())), &["ecn", "nodrop", "random"]);
+    for law in [&mut pie, &mut red] {
+        law["tau"] = json!(64);
+        law["random"] = json!("recur");
+        law["accumulate"] = json!("class");
+    }
+    assert_eq!(value(serde_json::to_value(PieMdsParams::default())), pie);
+    assert_eq!(value(serde_json::to_value(RedMdsParams::default())), red);
+    assert_eq!(
+        value(serde_json::to_value(StepParams::default())),
+        json!({ "threshold": "20 packets", "at": "enqueue" })
+    );
+    assert_eq!(value(serde_json::to_value(NthParams::default())), json!({ "n": 100, "signal": "ce" }));
+    let ramped =
+        Ramped::new(NthParams::default(), SceRampParams { thresh: Some(8), ..SceRampParams::default() });
+    assert_eq!(
+        Value::Object(ramped.to_map()),
+        json!({ "n": 100, "signal": "ce", "sce": { "thresh": 8, "single": false, "random": "coin" } })
+    );
+}
+
 /// Keys may be left out, and unknown ones are refused; tau is not zero.
 #[test]
 fn reading() {
@@ -143,6 +186,28 @@ fn out_of_range() {
     ] {
         assert!(refused(QueueSpec::new(params)).starts_with(fault), "{fault}");
     }
+}
+
+/// The MDS variants refuse what their laws refuse, a tau beyond all sense, and sums beside coins.
+#[test]
+fn mds_out_of_range() {
+    let refused = |config: QueueSpec| config.check().unwrap_err().to_string();
+    let tau = |n: u32| n.try_into().unwrap();
+    let (pie, red, codel) = (PieMdsParams::default, RedMdsParams::default, CodelMdsParams::default);
+    let (random, accumulate) = (Likelihood::Coin, Accumulate::Shared);
+    for (config, fault) in [
+        (QueueSpec::new(PieMdsParams { target: Duration::ZERO, ..pie() }), "target = 0 s"),
+        (QueueSpec::new(PieMdsParams { tau: tau(65_537), ..pie() }), "tau = 65537"),
+        (QueueSpec::new(PieMdsParams { random, accumulate, ..pie() }), "accumulate = shared is out of range"),
+        (QueueSpec::new(RedMdsParams { avpkt: Bytes::ZERO, ..red() }), "avpkt = 0 B"),
+        (QueueSpec::new(RedMdsParams { tau: tau(65_537), ..red() }), "tau = 65537"),
+        (QueueSpec::new(RedMdsParams { random, accumulate, ..red() }), "accumulate = shared is out of range"),
+        (QueueSpec::new(CodelMdsParams { interval: Duration::ZERO, ..codel() }), "interval = 0 s"),
+        (QueueSpec::new(CodelMdsParams { tau: tau(65_537), ..codel() }), "tau = 65537"),
+    ] {
+        assert!(refused(config.clone()).starts_with(fault), "{fault}: {}", refused(config));
+    }
+    assert_eq!(QueueSpec::new(PieMdsParams { random, tau: tau(65_536), ..pie() }).check(), Ok(()));
 }
 
 /// RED refuses thresholds in the wrong order or below a packet, a burst that no weight lets pass, and switches that
@@ -201,13 +266,20 @@ fn schemas() {
         schema_for!(Deltim2Params),
         schema_for!(PieParams),
         schema_for!(RedParams),
+        schema_for!(PieMdsParams),
+        schema_for!(RedMdsParams),
+        schema_for!(CodelMdsParams),
+        schema_for!(NthParams),
+        schema_for!(StepParams),
+        schema_for!(SceRampParams),
     ] {
         let schema = schema.to_value();
         assert!(schema["x-source"].is_string(), "{schema}");
         assert_eq!(schema["additionalProperties"], json!(false), "{schema}");
         for (name, property) in schema["properties"].as_object().unwrap() {
             assert!(property["description"].is_string(), "{name}");
-            let derived = ["min", "max", "burst"].contains(&name.as_str());
+            let derived =
+                ["min", "max", "burst", "thresh", "target", "lo", "hi", "knee"].contains(&name.as_str());
             assert!(!property["default"].is_null() || derived, "{name}");
         }
     }

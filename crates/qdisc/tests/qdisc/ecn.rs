@@ -47,37 +47,74 @@ fn row(mode: EcnMode, ecn: Ecn, mds: bool) -> [&'static str; 4] {
     VERDICTS.map(|verdict| apply(mode, ecn, mds, verdict))
 }
 
-#[test]
-fn verdict_table() {
-    use Ecn::{Ce, Ect0, Ect1, NotEct};
-    use EcnMode::{L4s, Mds, None, Rfc3168, Sce};
+/// The table of a queue mode: the rows of Not-ECT, ECT(0), ECT(1) and CE, first for packets without the MDS identifier, then
+/// for packets with it. A new mode is a new arm.
+fn table(mode: EcnMode) -> [[[&'static str; 4]; 4]; 2] {
     let drops_only = ["=", "=", "drop", "drop"];
     let conventional = ["=", "=", "ce", "drop"];
     let sce = ["=", "sce", "ce", "drop"];
     let marked = ["=", "=", "=", "drop"];
-    for mds in [false, true] {
-        for mode in [None, Rfc3168, Sce, Mds, L4s] {
-            assert_eq!(row(mode, NotEct, mds), drops_only, "{mode:?}");
-        }
-        for ecn in [Ect0, Ect1, Ce] {
-            assert_eq!(row(None, ecn, mds), drops_only, "{ecn:?}");
-        }
-        for mode in [Rfc3168, Sce, Mds, L4s] {
-            assert_eq!(row(mode, Ce, mds), marked, "{mode:?}");
-        }
-        assert_eq!(row(Rfc3168, Ect0, mds), conventional);
-        assert_eq!(row(Rfc3168, Ect1, mds), conventional);
-        assert_eq!(row(Sce, Ect0, mds), sce);
-        assert_eq!(row(Sce, Ect1, mds), conventional);
+    // ECT(1) of a packet that understands SCE is SCE already.
+    let has_sce = conventional;
+    match mode {
+        EcnMode::None => [[drops_only; 4]; 2],
+        EcnMode::Rfc3168 => [[drops_only, conventional, conventional, marked]; 2],
+        EcnMode::Sce => [[drops_only, sce, has_sce, marked]; 2],
+        // ECT(1) without the identifier is L4S: CE would tell it something else.
+        EcnMode::Mds => [[drops_only, conventional, drops_only, marked], [drops_only, sce, has_sce, marked]],
         // To an L4S queue the MDS identifier means nothing.
-        assert_eq!(row(L4s, Ect0, mds), conventional);
-        assert_eq!(row(L4s, Ect1, mds), conventional);
+        EcnMode::L4s => [[drops_only, conventional, conventional, marked]; 2],
     }
-    assert_eq!(row(Mds, Ect0, false), conventional);
-    assert_eq!(row(Mds, Ect0, true), sce);
-    assert_eq!(row(Mds, Ect1, true), conventional);
-    // ECT(1) without the identifier is L4S: CE would tell it something else.
-    assert_eq!(row(Mds, Ect1, false), drops_only);
+}
+
+/// Every mode, code point, identifier and verdict. The modes are those that a scenario can name.
+#[test]
+fn verdict_table() {
+    let modes: Vec<EcnMode> = modes();
+    assert!(modes.len() >= 4, "{modes:?}");
+    for mode in modes {
+        for (mds, rows) in [false, true].into_iter().zip(table(mode)) {
+            for (ecn, expected) in [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce].into_iter().zip(rows) {
+                assert_eq!(row(mode, ecn, mds), expected, "{mode:?} {ecn:?} with identifier: {mds}");
+            }
+        }
+    }
+}
+
+/// All modes, from the schema.
+fn modes() -> Vec<EcnMode> {
+    let schema = schemars::schema_for!(EcnMode).to_value();
+    let variants = schema["oneOf"].as_array().expect("variants with descriptions");
+    variants.iter().map(|variant| serde_json::from_value(variant["const"].clone()).unwrap()).collect()
+}
+
+/// Severity never falls, and what is applied twice is applied once: a mark on a marked packet changes nothing or adds
+/// severity.
+#[test]
+fn marks_only_become_more_severe() {
+    let severity = |ecn: Ecn| match ecn {
+        Ecn::NotEct | Ecn::Ect0 => 0,
+        Ecn::Ect1 => 1,
+        Ecn::Ce => 2,
+    };
+    for mode in modes() {
+        let policy = EcnPolicy { mode, ..EcnPolicy::default() };
+        for (ecn, mds) in
+            [Ecn::Ect0, Ecn::Ect1, Ecn::Ce].into_iter().flat_map(|ecn| [(ecn, false), (ecn, true)])
+        {
+            for (first, second) in
+                VERDICTS.into_iter().flat_map(|first| VERDICTS.map(|second| (first, second)))
+            {
+                let mut packet = packet(ecn, mds);
+                let mut before = severity(packet.ecn);
+                for verdict in [first, second] {
+                    policy.apply(verdict, policy.classify(&packet), &mut packet, false);
+                    assert!(severity(packet.ecn) >= before, "{mode:?} {ecn:?} {first:?} {second:?}");
+                    before = severity(packet.ecn);
+                }
+            }
+        }
+    }
 }
 
 /// The identifier is the configured DSCP, and only on an ECN-capable packet.

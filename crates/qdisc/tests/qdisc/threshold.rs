@@ -90,7 +90,7 @@ fn a_dropped_packet_is_replaced_by_the_next() {
 }
 
 fn ramp(min: Option<Duration>, max: Duration, tau: u32) -> QueueSpec {
-    QueueSpec::new(RampParams { min, max, tau: tau.try_into().unwrap() })
+    QueueSpec::new(RampParams { min, max, tau: tau.try_into().unwrap(), ..RampParams::default() })
 }
 
 /// How many of `n` packets of kind `kind` are marked at the sojourn time `sojourn_ns`.

@@ -123,20 +123,20 @@ impl Count<'_> {
         self.scenario.flows.iter().filter(passes).map(simultaneous).sum()
     }
 
+    /// A queue's bands, and how many numbers each reports. One that has none before the run gets one for each flow, or
+    /// several where its hash changes.
+    fn bands(&self, (link, packets): (&Link, LinkTraffic)) -> (f64, usize) {
+        match fixed_bands(link) {
+            Some((bands, numbers)) => (bands as f64, numbers),
+            None => (self.passing(link).min(packets.arrived), NUMBERS_OF_A_BAND),
+        }
+    }
+
     fn at_intervals(&self) -> Vec<TableRows> {
         use Certainty::{Bound, Expectation};
         let (ticks, queues) = (self.ticks(), self.queues().count() as f64);
-        let bands_of = |(link, packets): (&Link, LinkTraffic)| match bands(link) {
-            Some(Bands { count, .. }) => {
-                if count > 1.0 {
-                    count
-                } else {
-                    0.0
-                }
-            }
-            None => self.passing(link).min(packets.arrived),
-        };
-        let bands: f64 = self.queues().map(bands_of).sum();
+        let several = self.queues().filter(|(link, _)| fixed_bands(link).is_none_or(|(bands, _)| bands > 1));
+        let bands: f64 = several.map(|queue| self.bands(queue).0).sum();
         vec![
             table("flows", ticks * self.flows(), sizes::FLOWS, Bound, LONGER_INTERVAL),
             table("queues", ticks * queues, sizes::QUEUES, Bound, LONGER_INTERVAL),
@@ -160,26 +160,21 @@ impl Count<'_> {
             cc_numbers = cc_numbers.max(numbers);
             cc += ticks * f64::from(group.count) + if changes { traffic.replies } else { 0.0 };
         }
-        let (mut aqm, mut aqm_numbers, mut fair) = (0.0, 0, false);
+        let (mut aqm, mut aqm_numbers) = (0.0, 0);
         for (link, packets) in self.queues() {
-            let known = bands(link);
-            fair |= known.is_none();
-            let (bands, numbers) = match known {
-                Some(Bands { count, numbers }) => (count, numbers),
-                None => (self.passing(link).min(packets.arrived), NUMBERS_OF_A_BAND),
-            };
+            let (bands, numbers) = self.bands((link, packets));
             if numbers > 0 {
                 aqm_numbers = aqm_numbers.max(numbers);
                 aqm += ticks * bands + if changes { packets.arrived + packets.left } else { 0.0 };
             }
         }
+        let by_flow = self.queues().any(|(link, _)| fixed_bands(link).is_none());
+        let aqm_certainty = if changes || by_flow { Certainty::Expectation } else { Certainty::Bound };
         let (certainty, keys) =
             if changes { (Certainty::Expectation, NO_CHANGES) } else { (Certainty::Bound, LONGER_INTERVAL) };
-        // The bands of a fair queue follow from the packets that are expected to arrive.
-        let of_bands = if fair { Certainty::Expectation } else { certainty };
         vec![
             table("cc", cc, sizes::state_row(cc_numbers), certainty, keys),
-            table("aqm", aqm, sizes::state_row(aqm_numbers), of_bands, keys),
+            table("aqm", aqm, sizes::state_row(aqm_numbers), aqm_certainty, keys),
         ]
     }
 
@@ -276,15 +271,9 @@ fn numbers_of_controller(group: &FlowGroup) -> usize {
     numbers
 }
 
-/// A queue's bands, if it has the same ones from the start.
-struct Bands {
-    count: f64,
-    /// The most values that one of them reports about its state.
-    numbers: usize,
-}
-
-/// The bands of a link's queue; `None` for one that has a band for each flow.
-fn bands(link: &Link) -> Option<Bands> {
+/// The bands of a link's queue, and the largest number of values that one of them reports about its state; `None` for a
+/// queue that has a band for each flow.
+fn fixed_bands(link: &Link) -> Option<(usize, usize)> {
     let ecn = EcnPolicy { mode: link.queue.ecn_mode, ..EcnPolicy::default() };
     let init = QueueInit { ecn, limit: link.queue.limit, seed: 0, age: link.queue.age };
     let queue = link.queue.spec.build(&init);
@@ -293,6 +282,5 @@ fn bands(link: &Link) -> Option<Bands> {
         queue.probe_band(band, &mut |_, _| numbers += 1);
         numbers
     };
-    let most = (0..queue.bands()).map(numbers).max()?;
-    Some(Bands { count: queue.bands() as f64, numbers: most })
+    (0..queue.bands()).map(numbers).max().map(|numbers| (queue.bands(), numbers))
 }

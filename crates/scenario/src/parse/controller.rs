@@ -15,7 +15,8 @@ use super::fault::Fault;
 use super::nearest::nearest;
 use crate::model::{Endpoints, SharedController};
 use crate::registry::{
-    BSD42, CLASSICS, Classic, DEFAULT_IW, Entry, MDS, MDS_SUFFIX, RESPONSE, Registry, SLOW_START,
+    BSD42, CLASSICS, Classic, DEFAULT_IW, Entry, Parsed, RESPONSE, Registry, SHORT_NAMES, SLOW_START,
+    SUFFIXES, name_of,
 };
 
 /// A flow's controller.
@@ -53,10 +54,8 @@ pub(crate) fn controller(
         let name = entry.name.to_string();
         return Ok(Control::By(Controller { name, params, detection: None, iw: DEFAULT_IW }));
     }
-    let (base, suffixed) = match name.strip_suffix(MDS_SUFFIX) {
-        Some(base) if registry.avoidances.named(name).is_none() => (base, true),
-        _ => (name, false),
-    };
+    let parsed = Parsed::of(name, |name| registry.avoidances.named(name).is_some());
+    let base = parsed.base;
     let classic = Classic::named(base);
     if classic.is_some() && endpoints == Endpoints::Ideal {
         return Err(place.not_allowed(
@@ -67,7 +66,7 @@ pub(crate) fn controller(
         .avoidances
         .named(classic.map_or(base, |_| Classic::AVOIDANCE))
         .ok_or_else(|| unknown_controller(name, &place, registry))?;
-    let response = response(at, suffixed.then_some((name, base)), registry)?;
+    let response = response(at, name, parsed, registry)?;
     expect_keys(at, avoidance, response, registry)?;
 
     let style = match endpoints {
@@ -81,10 +80,9 @@ pub(crate) fn controller(
         config.avoidance = per_ack(config.avoidance);
     }
     config.resolve(style);
-    let suffix = if config.response.name() == MDS { MDS_SUFFIX } else { "" };
-    let name = classic.map_or(&*avoidance.name, |classic| classic.name);
+    let base = classic.map_or(&*avoidance.name, |classic| classic.name);
     Ok(Control::By(Controller {
-        name: format!("{name}{suffix}"),
+        name: name_of(base, config.response.name()),
         params: SharedController(Arc::new(config)),
         detection: classic.map(|classic| classic.detection),
         iw: classic.map_or(DEFAULT_IW, |classic| classic.iw),
@@ -102,26 +100,22 @@ fn bsd42(at: &Cursor<'_>, place: &Cursor<'_>, endpoints: Endpoints) -> Result<Bs
     Ok(params)
 }
 
-/// The response of a window-based controller. If the name ends with the suffix of the MDS response, `suffixed` is the
-/// whole name and the part before the suffix.
+/// The response of a window-based controller called `name`, which may imply it.
 fn response<'r>(
     at: &Cursor<'_>,
-    suffixed: Option<(&str, &str)>,
+    name: &str,
+    Parsed { base, response: implied }: Parsed<'_>,
     registry: &'r Registry,
 ) -> Result<&'r Entry<Arc<dyn windtunnel_cc::ResponseParams>>, Fault> {
     let at = at.get(RESPONSE);
-    let name = match (at.is_given(), suffixed) {
-        (true, _) => at.kind_name("a response")?.0,
-        (false, Some(_)) => MDS,
-        (false, None) => "conventional",
-    };
-    let response = registry.responses.find(name, &at)?;
-    if let Some((name, base)) = suffixed
-        && response.name != MDS
+    let given = if at.is_given() { Some(at.kind_name("a response")?.0) } else { None };
+    let response = registry.responses.find(given.or(implied).unwrap_or("conventional"), &at)?;
+    if let Some(implied) = implied
+        && response.name != implied
     {
-        return Err(
-            at.not_allowed(format!("`{name}` has the MDS response; write kind = \"{base}\" for another"))
-        );
+        return Err(at.not_allowed(format!(
+            "`{name}` has the response `{implied}`; write kind = \"{base}\" for another"
+        )));
     }
     if at.text().is_none() && at.is_given() {
         return Err(at.not_allowed("the name of a response; its parameters stand beside it"));
@@ -161,13 +155,21 @@ fn per_ack(reno: Arc<dyn AvoidanceParams>) -> Arc<dyn AvoidanceParams> {
 
 fn unknown_controller(name: &str, at: &Cursor<'_>, registry: &Registry) -> Fault {
     let windowed = registry.avoidances.names();
-    let others = CLASSICS.iter().map(|classic| classic.name).chain([BSD42]);
+    let shorts = SHORT_NAMES.iter().map(|short| short.name);
+    let others = CLASSICS.iter().map(|classic| classic.name).chain(shorts).chain([BSD42]);
+    let suffixes: Vec<&str> = SUFFIXES.iter().map(|(suffix, _)| *suffix).collect();
     let registered = registry.controllers.iter().map(|entry| &*entry.name);
     let alone: Vec<&str> = others.clone().chain(registered).collect();
-    let allowed =
-        format!("a controller is one of {windowed}, each also with {MDS_SUFFIX}, or {}", alone.join(", "));
+    let allowed = format!(
+        "a controller is one of {windowed}, each also with {}, or {}",
+        suffixes.join(" or "),
+        alone.join(", ")
+    );
     let bases = registry.avoidances.iter().flat_map(Entry::names).chain(alone.iter().copied());
-    let all: Vec<String> = bases.flat_map(|name| [name.to_owned(), format!("{name}{MDS_SUFFIX}")]).collect();
+    let with_suffixes = |name: &str| -> Vec<String> {
+        std::iter::once("").chain(suffixes.iter().copied()).map(|suffix| format!("{name}{suffix}")).collect()
+    };
+    let all: Vec<String> = bases.flat_map(with_suffixes).collect();
     let accepted = all.iter().map(String::as_str).filter(|name| registry.is_controller(name));
     at.not_allowed(allowed).with_hint(nearest(name, accepted))
 }

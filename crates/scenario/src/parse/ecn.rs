@@ -17,6 +17,8 @@ pub(crate) struct Surroundings {
     pub(crate) protocol: Protocol,
     /// What the controller needs to hear.
     pub(crate) needs: Feedback,
+    /// The controller's packets are those of L4S.
+    pub(crate) scalable: bool,
 }
 
 /// The keys `ecn` and `ect` of the flow at `at`.
@@ -24,7 +26,8 @@ pub(crate) fn ecn(at: &Cursor<'_>, of: Surroundings) -> Result<(FeedbackScheme, 
     let scheme = scheme(&at.get("ecn"), of)?;
     let at = at.get("ect");
     if !at.is_given() {
-        return Ok((scheme, Ect::default()));
+        let l4s = of.scalable && scheme == FeedbackScheme::AccEcn;
+        return Ok((scheme, if l4s { Ect::Ect1 } else { Ect::Ect0 }));
     }
     let ect = at.read()?;
     if !scheme.uses_ecn() {
@@ -48,7 +51,9 @@ pub(crate) fn code_point(scheme: FeedbackScheme, ect: Ect) -> Ecn {
 fn scheme(at: &Cursor<'_>, of: Surroundings) -> Result<FeedbackScheme, Fault> {
     let own = match of.needs {
         Feedback::None | Feedback::Classic => FeedbackScheme::Rfc3168,
+        Feedback::PlainSce => FeedbackScheme::Esce,
         Feedback::Sce => FeedbackScheme::Mds,
+        Feedback::Shares => FeedbackScheme::Dctcp,
         Feedback::Counts => FeedbackScheme::AccEcn,
     };
     let needed = of.endpoints == Endpoints::Ideal || own != FeedbackScheme::Rfc3168;
@@ -69,7 +74,7 @@ fn scheme(at: &Cursor<'_>, of: Surroundings) -> Result<FeedbackScheme, Fault> {
         }
         Some(Value::Text(_)) => at.read()?,
         Some(_) => {
-            let names = "\"none\", \"rfc3168\", \"esce\", \"mds\" or \"accecn\"";
+            let names = "\"none\", \"rfc3168\", \"esce\", \"mds\", \"dctcp\" or \"accecn\"";
             return Err(at.not_allowed(format!("true, false, or the name of a feedback scheme: {names}")));
         }
     };
@@ -78,9 +83,13 @@ fn scheme(at: &Cursor<'_>, of: Surroundings) -> Result<FeedbackScheme, Fault> {
     }
     match (of.needs, scheme) {
         (Feedback::Sce, FeedbackScheme::None) => Err(at.not_allowed("the MDS response needs ECN")),
-        (Feedback::Sce, FeedbackScheme::Rfc3168 | FeedbackScheme::AccEcn) => {
+        (Feedback::Sce, FeedbackScheme::Rfc3168 | FeedbackScheme::Dctcp | FeedbackScheme::AccEcn) => {
             Err(at.not_allowed("\"mds\" or \"esce\": the MDS response hears SCE by ESCE"))
         }
+        (Feedback::PlainSce, scheme) if scheme != FeedbackScheme::Esce => {
+            Err(at.not_allowed("\"esce\": a response to SCE hears them by ESCE"))
+        }
+        (Feedback::Counts, FeedbackScheme::None) if of.scalable => Ok(FeedbackScheme::None),
         (Feedback::Counts, scheme) if scheme != FeedbackScheme::AccEcn => {
             Err(at.not_allowed("\"accecn\": the controller needs counts of marks"))
         }

@@ -23,7 +23,7 @@ use super::record::Names;
 use super::route::{Graph, check_length, check_tunnels};
 use super::tcp::tcp;
 use crate::file::FlowTable;
-use crate::model::{Active, Endpoints, FlowGroup, Link, Route, Transport, member_name};
+use crate::model::{Active, Endpoints, FlowGroup, Hosts, Link, Route, Transport, member_name};
 use crate::registry::BSD42;
 
 /// The maximum number of flows of a scenario, and of `count`.
@@ -111,6 +111,13 @@ fn flow(
 ) -> Result<FlowGroup, Fault> {
     let application = application(&at.get("app"), of.endpoints, of.registry)?;
     let active = schedule(table, at, of.end)?;
+    if let ApplicationConfig::Poisson(_) = application {
+        refuse(
+            at,
+            &["sender_host", "receiver_host"],
+            "does not go with `poisson`, whose connections come from many hosts",
+        )?;
+    }
     let Carried { cc_name, transport, endpoint } = carried(table, root, at, &application, of)?;
     Ok(FlowGroup {
         name: table.name.clone().unwrap_or_default(),
@@ -120,9 +127,21 @@ fn flow(
         application,
         cc_name,
         transport,
+        unresponsive: table.unresponsive,
         endpoint,
         route: route(table, at, topology)?,
+        hosts: hosts(table, at)?,
     })
+}
+
+/// The hosts of a flow.
+fn hosts(table: &FlowTable, at: &Cursor<'_>) -> Result<Hosts, Fault> {
+    for (key, name) in [("sender_host", &table.sender_host), ("receiver_host", &table.receiver_host)] {
+        if name.as_ref().is_some_and(String::is_empty) {
+            return Err(at.get(key).not_allowed("a name that is not empty"));
+        }
+    }
+    Ok(Hosts { sender: table.sender_host.clone(), receiver: table.receiver_host.clone() })
 }
 
 /// How the data of a flow are carried.
@@ -150,11 +169,19 @@ fn carried(
         feedback: FeedbackScheme::None,
         dscp: Dscp::DEFAULT,
     };
-    let of_ecn =
-        |needs| ecn::Surroundings { endpoints: of.endpoints, protocol: application.protocol(), needs };
+    let of_ecn = |needs, scalable| ecn::Surroundings {
+        endpoints: of.endpoints,
+        protocol: application.protocol(),
+        needs,
+        scalable,
+    };
     if application.protocol() == Protocol::Udp {
-        refuse(at, &["cc", "tcp", "iw", "ack", "pacing"], "belongs to TCP; this application uses UDP")?;
-        let (scheme, ect) = ecn::ecn(at, of_ecn(Feedback::Classic))?;
+        refuse(
+            at,
+            &["cc", "tcp", "iw", "ack", "pacing", "unresponsive"],
+            "belongs to TCP; this application uses UDP",
+        )?;
+        let (scheme, ect) = ecn::ecn(at, of_ecn(Feedback::Classic, false))?;
         let endpoint = Endpoint { ecn: ecn::code_point(scheme, ect), ..plain };
         return Ok(Carried { cc_name: application.kind().to_owned(), transport: Transport::Udp, endpoint });
     }
@@ -164,7 +191,7 @@ fn carried(
             Control::Bsd42(params) => {
                 let allowed = fields::<Bsd42Params>().join(", ");
                 let problem = format!("does not go with `bsd42`; the keys in its table `cc` are {allowed}");
-                refuse(at, &["tcp", "iw", "ack", "pacing", "ecn", "ect"], &problem)?;
+                refuse(at, &["tcp", "iw", "ack", "pacing", "ecn", "ect", "unresponsive"], &problem)?;
                 if let ApplicationConfig::Poisson(_) = application {
                     return Err(at
                         .get("app")
@@ -175,13 +202,15 @@ fn carried(
             }
         };
     let needs = controller.needs();
-    let (feedback, ect) = ecn::ecn(at, of_ecn(needs.feedback))?;
+    let (feedback, ect) = ecn::ecn(at, of_ecn(needs.feedback, needs.scalable))?;
     let mechanisms = tcp(root, at, of.endpoints, needs, detection)?;
     let timestamps = mechanisms.as_ref().is_none_or(|mechanisms| mechanisms.timestamps);
     let headers = if timestamps { HEADERS } else { HEADERS_WITHOUT_TIMESTAMPS };
+    let capped = mechanisms.as_ref().is_some_and(|mechanisms| mechanisms.max_pacing_rate.is_some());
+    let need = if capped { PacingNeed::Always } else { needs.pacing };
     let endpoint = Endpoint {
         headers,
-        paced: pacing(table.pacing, at, &name, of.endpoints == Endpoints::Ideal, needs.pacing)?,
+        paced: pacing(table.pacing, at, &name, of.endpoints == Endpoints::Ideal, need)?,
         iw: (of.mtu - headers) * u64::from(initial_window(&at.get("iw"), iw)?),
         ecn: ecn::code_point(feedback, ect),
         feedback,
@@ -205,7 +234,9 @@ fn pacing(
     need: PacingNeed,
 ) -> Result<bool, Fault> {
     if need == PacingNeed::Always && given == Some(false) {
-        return Err(at.get("pacing").not_allowed(format!("true: {cc_name} sets the pace itself")));
+        return Err(at
+            .get("pacing")
+            .not_allowed(format!("true: {cc_name} sets the pace itself, or max_pacing_rate is given")));
     }
     Ok(given.unwrap_or(ideal || need != PacingNeed::None))
 }
@@ -253,7 +284,9 @@ fn ack(at: &Cursor<'_>, endpoints: Endpoints) -> Result<AckParams, Fault> {
         Some(Value::Table(_)) => AckParams { policy: default.policy, ..at.read()? },
         Some(_) => AckParams { policy: at.read()?, ..default },
     };
-    if endpoints == Endpoints::Ideal && matches!(params.policy, AckPolicy::Linux | AckPolicy::Every) {
+    if endpoints == Endpoints::Ideal
+        && matches!(params.policy, AckPolicy::Linux | AckPolicy::Every | AckPolicy::Dithered)
+    {
         let at = if at.get("policy").is_given() { at.get("policy") } else { at.clone() };
         return Err(
             at.not_allowed("\"immediate\", \"quick-signal\" or \"state-change\" with ideal endpoints")

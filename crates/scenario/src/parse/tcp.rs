@@ -37,7 +37,7 @@ pub(crate) fn tcp(
     }
     if needs.pacing != PacingNeed::None {
         // The slow start sets the pace itself, with its own gain.
-        if !given("pacing_ss_ratio") {
+        if !given("pacing_ss_ratio") && needs.pacing != PacingNeed::Window {
             params.pacing_ss_ratio = 1.0;
         }
         if !given("pacing_ca_ratio") {

@@ -5,21 +5,16 @@ use std::sync::Arc;
 
 use windtunnel_algorithm::Params;
 use windtunnel_cc::{
-    AimdParams, AvoidanceParams, ControllerParams, ConventionalParams, CubicParams, EsspParams,
-    HystartParams, HystartPpParams, MdsParams, NoSlowStartParams, RenoParams, ResponseParams, ScalableParams,
-    SlowStartParams, StandardParams,
+    AbeParams, AimdParams, AvoidanceParams, ControllerParams, ConventionalParams, CubicParams, DctcpParams,
+    DctcpSceParams, EsspParams, HystartParams, HystartPpParams, MdsParams, NoSlowStartParams, PragueParams,
+    RenoParams, ResponseParams, ScalableParams, SceParams, SlowStartParams, StandardParams,
 };
 
 use super::classic::{BSD42, Classic};
 use super::family::Entry;
 use super::foreign::ForeignAlgorithm;
+use super::short::{Parsed, SUFFIXES};
 use super::{Registry, RegistryError};
-
-/// The suffix of a controller's name that stands for the MDS response.
-pub(crate) const MDS_SUFFIX: &str = "-mds";
-
-/// The response that the suffix stands for.
-pub(crate) const MDS: &str = "mds";
 
 /// The key of a window-based controller's slow start.
 pub(crate) const SLOW_START: &str = "slow_start";
@@ -41,12 +36,13 @@ impl Registry {
     /// Adds a growth function: the controller of that name takes any slow start and any response.
     ///
     /// # Errors
-    /// If its name, alone or with `-mds`, is taken, or a scenario cannot write it.
+    /// If its name, alone or with the suffix of a response, is taken, or a scenario cannot write it.
     pub fn register_avoidance<P: Params + AvoidanceParams>(&mut self) -> Result<(), RegistryError> {
         let entry: Entry<Arc<dyn AvoidanceParams>> = Entry::of::<P>(|params| Arc::new(params));
         self.check_controller(&entry)?;
-        let suffixed: Vec<String> = entry.names().map(|name| format!("{name}{MDS_SUFFIX}")).collect();
-        if let Some(name) = suffixed.into_iter().find(|name| self.is_controller(name)) {
+        let with_suffixes =
+            |name| SUFFIXES.iter().map(move |(suffix, _)| format!("{name}{suffix}")).collect::<Vec<_>>();
+        if let Some(name) = entry.names().flat_map(with_suffixes).find(|name| self.is_controller(name)) {
             return Err(RegistryError::Taken { what: "a controller", name });
         }
         self.avoidances.register(entry)
@@ -96,15 +92,20 @@ impl Registry {
         self.register_slow_start::<HystartPpParams>()?;
         self.register_slow_start::<EsspParams>()?;
         self.register_response::<ConventionalParams>()?;
-        self.register_response::<MdsParams>()
+        self.register_response::<AbeParams>()?;
+        self.register_response::<MdsParams>()?;
+        self.register_response::<SceParams>()?;
+        self.register_response::<DctcpSceParams>()?;
+        self.register_response::<DctcpParams>()?;
+        self.register_controller::<PragueParams>()
     }
 
     /// True if `cc` can be `name`.
     pub(crate) fn is_controller(&self, name: &str) -> bool {
-        let base = name.strip_suffix(MDS_SUFFIX).unwrap_or(name);
+        let Parsed { base, .. } = Parsed::of(name, |name| self.avoidances.named(name).is_some());
         name == BSD42
             || Classic::named(base).is_some()
-            || self.avoidances.named(name).or(self.avoidances.named(base)).is_some()
+            || self.avoidances.named(base).is_some()
             || self.controllers.named(name).is_some()
     }
 

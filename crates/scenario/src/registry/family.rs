@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use schemars::{Schema, SchemaGenerator};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value};
 use windtunnel_algorithm::{AnyParams, Params};
 use windtunnel_qdisc::{AqmSlot, ChildSlot};
@@ -96,6 +96,23 @@ impl<C> Entry<C> {
     /// Its name and its aliases.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         std::iter::once(&*self.name).chain(self.aliases.iter().copied())
+    }
+
+    /// The same with a table of `T` under `key`, which `read` reads beside its parameters.
+    pub(crate) fn with_table<T: JsonSchema>(mut self, key: &'static str, read: Reader<C>) -> Entry<C> {
+        let schema = self.schema;
+        self.keys.push(Cow::Borrowed(key));
+        self.read = read;
+        self.schema = Arc::new(move |generator| {
+            let mut schema = schema(generator);
+            let table = generator.subschema_for::<T>();
+            let properties = schema.ensure_object().entry("properties").or_insert_with(|| Map::new().into());
+            if let Value::Object(properties) = properties {
+                properties.insert(key.to_owned(), table.into());
+            }
+            schema
+        });
+        self
     }
 
     /// The same with keys that take AQMs and queues.

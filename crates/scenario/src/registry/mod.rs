@@ -7,6 +7,7 @@ mod elements;
 mod family;
 mod foreign;
 mod queues;
+mod short;
 
 use std::sync::Arc;
 
@@ -19,9 +20,10 @@ use windtunnel_sim::application::{
 use windtunnel_sim::element::ElementParams;
 
 pub(crate) use classic::{BSD42, CLASSICS, Classic, DEFAULT_IW};
-pub(crate) use controllers::{MDS, MDS_SUFFIX, RESPONSE, SLOW_START};
+pub(crate) use controllers::{RESPONSE, SLOW_START};
 pub(crate) use family::{Described, Entry, Family};
 pub use foreign::{ForeignAlgorithm, ForeignParameter, ForeignValue};
+pub(crate) use short::{MDS_SUFFIX, Parsed, SHORT_NAMES, SUFFIXES, name_of};
 
 /// The keys of a queue's table beside `kind` and the parameters of the algorithm.
 const QUEUE_KEYS: &[&str] = &["limit", "ecn_mode", "age"];

@@ -4,14 +4,17 @@ use std::sync::Arc;
 
 use windtunnel_algorithm::Params;
 use windtunnel_qdisc::{
-    AqmParams, BrickWallParams, BuildAqm, CakeParams, ChokeParams, CnqParams, CobaltParams, CodelParams,
-    DelticMdsParams, DelticParams, Deltim2Params, DeltimParams, DualPi2Params, DualSparseParams, FifoParams,
-    FqCodelParams, FqParams, LfqParams, Pi2Params, PieParams, PrioParams, QueueParams, RampParams, RedParams,
-    SfbParams, TbfParams,
+    AqmParams, BrickWallParams, BuildAqm, CakeParams, ChokeParams, CnqParams, CobaltParams, CodelMdsParams,
+    CodelParams, DelticMdsParams, DelticParams, Deltim2Params, DeltimParams, DualPi2Params, DualSparseParams,
+    FifoParams, FqCodelParams, FqParams, LfqParams, NthParams, Pi2Params, PieMdsParams, PieParams,
+    PrioParams, QueueParams, RampParams, Ramped, RedMdsParams, RedParams, SceRampParams, SfbParams,
+    StepParams, TbfParams,
 };
 
-use super::family::Entry;
+use super::family::{Entry, Reader};
 use super::{Registry, RegistryError};
+use crate::parse::cursor::Cursor;
+use crate::parse::deserialize::fields;
 
 impl Registry {
     /// Adds an AQM: as a queue that is first in, first out, and for the keys under which disciplines take AQMs.
@@ -21,8 +24,9 @@ impl Registry {
     pub fn register_aqm<P: BuildAqm>(&mut self) -> Result<(), RegistryError> {
         // Registers the queue first: queues include the names of all AQMs, so a name that is free there is free among
         // AQMs too.
-        self.queues.register(Entry::of::<P>(|params| Arc::new(params) as Arc<dyn QueueParams>))?;
-        self.aqms.register(Entry::of::<P>(|params| Arc::new(params) as Arc<dyn AqmParams>))
+        self.queues
+            .register(aqm_entry::<P, Arc<dyn QueueParams>>(|aqm| Arc::new(aqm), |aqm| Arc::new(aqm)))?;
+        self.aqms.register(aqm_entry::<P, Arc<dyn AqmParams>>(|aqm| Arc::new(aqm), |aqm| Arc::new(aqm)))
     }
 
     /// Adds a discipline.
@@ -53,6 +57,8 @@ impl Registry {
         self.register_aqm::<RedParams>()?;
         self.register_aqm::<Pi2Params>()?;
         self.register_queue::<DualPi2Params>()?;
+        self.register_aqm::<StepParams>()?;
+        self.register_aqm::<NthParams>()?;
         self.register_queue::<FqCodelParams>()?;
         self.register_queue::<FqParams>()?;
         self.register_queue::<CakeParams>()?;
@@ -66,6 +72,31 @@ impl Registry {
         self.register_aqm::<DelticParams>()?;
         self.register_aqm::<DelticMdsParams>()?;
         self.register_aqm::<DeltimParams>()?;
-        self.register_aqm::<Deltim2Params>()
+        self.register_aqm::<Deltim2Params>()?;
+        self.register_aqm::<PieMdsParams>()?;
+        self.register_aqm::<RedMdsParams>()?;
+        self.register_aqm::<CodelMdsParams>()
     }
+}
+
+/// An AQM, alone or with an SCE ramp beside it, which `sce` describes.
+fn aqm_entry<P: BuildAqm, C: 'static>(alone: fn(P) -> C, ramped: fn(Ramped<P>) -> C) -> Entry<C> {
+    let entry = Entry::of::<P>(alone);
+    if !P::SCE_RAMP {
+        return entry;
+    }
+    let read = Arc::clone(&entry.read);
+    let with_ramp: Reader<C> = Arc::new(move |table: &Cursor<'_>| {
+        let at = table.get(Ramped::<P>::KEY);
+        if !at.is_given() {
+            return read(table);
+        }
+        at.expect_table()?;
+        at.expect_keys(fields::<SceRampParams>())?;
+        let (aqm, sce): (P, SceRampParams) = (table.read_own_fields()?, at.read_own_fields()?);
+        Params::check(&aqm).map_err(|error| table.out_of_range(error))?;
+        sce.ramp(aqm.target()).map_err(|error| at.out_of_range(error))?;
+        Ok(ramped(Ramped::new(aqm, sce)))
+    });
+    entry.with_table::<SceRampParams>(Ramped::<P>::KEY, with_ramp)
 }

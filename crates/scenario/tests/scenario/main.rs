@@ -21,6 +21,7 @@ mod registry;
 mod relations;
 mod round_trip;
 mod schema;
+mod sparse;
 mod tables;
 mod whole;
 mod wrong_types;

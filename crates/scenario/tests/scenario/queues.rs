@@ -74,6 +74,45 @@ fn the_age_of_a_queue() {
     assert!(wrong.unwrap_err().to_string().contains("bottleneck.queue.age: `3` has no unit"));
 }
 
+/// Flows share hosts by name, which a queue that is fair to hosts heeds: the only flow of one host gets as much as the three
+/// of another. The names read back from the resolved scenario; a default is a host for each flow.
+#[test]
+fn hosts() {
+    let text = |key: &str, mode: &str| {
+        let cbr = "rtt = \"20 ms\"\napp = { kind = \"cbr\", rate = \"20 Mbit/s\" }\n";
+        format!(
+            "duration = \"2 s\"\n[bottleneck]\nrate = \"20 Mbit/s\"\n\
+             queue = {{ kind = \"cake\", flow_mode = \"{mode}\" }}\n\
+             [[flow]]\n{cbr}count = 3\n{key} = \"a\"\n[[flow]]\n{cbr}{key} = \"b\"\n"
+        )
+    };
+    for (key, mode, share) in [
+        ("sender_host", "flows", 0.25),
+        ("sender_host", "dual-srchost", 0.5),
+        ("sender_host", "dual-dsthost", 0.25),
+        ("receiver_host", "dual-dsthost", 0.5),
+        ("receiver_host", "triple-isolate", 0.5),
+    ] {
+        let scenario = parse(&text(key, mode));
+        assert_eq!(parse(&scenario.to_toml()), scenario);
+        let bands = &Simulation::new(compile(&scenario)).finish().summary.queues[0].bands;
+        let sent: Vec<f64> = bands.iter().map(|band| band.dequeued as f64).collect();
+        let measured = sent[3] / sent.iter().sum::<f64>();
+        assert!((measured - share).abs() < 0.01, "{key}, {mode}: {measured}");
+    }
+    let wrong = |flow: &str| {
+        let text = format!(
+            "duration = \"1 s\"\n[bottleneck]\nrate = \"1 Mbit/s\"\n[[flow]]\nrtt = \"9 ms\"\n{flow}\n"
+        );
+        Scenario::parse(&text, None, &[], &Registry::default()).expect_err("wrong").to_string()
+    };
+    let fault = wrong("cc = \"reno\"\nsender_host = \"\"");
+    assert!(fault.contains("flow[0].sender_host: \"\" is not allowed: a name that is not empty"), "{fault}");
+    let fault =
+        wrong("cc = \"reno\"\nreceiver_host = \"a\"\napp = { kind = \"poisson\", load = \"1 Mbit/s\" }");
+    assert!(fault.contains("flow[0].receiver_host: does not go with `poisson`"), "{fault}");
+}
+
 /// Queue descriptions nest: `aqm` is a name or a table. It reads back from the resolved scenario, and messages name the
 /// place of a fault in it. The bands of a fair queue are in the summary and in a table of their own.
 #[test]
@@ -214,4 +253,71 @@ fn overrides_reach_queues_inside() {
     let children = &resolved["bottleneck"]["queue"]["child"]["children"];
     assert_eq!(children[1]["target"], "1 ms");
     assert_eq!(children[0]["limit"], "9 packets");
+}
+
+/// A ramp stands beside an AQM as `sce`, also in the slot of a fair queue. It reads back from the resolved scenario, an
+/// override reaches into it, and in plain SCE mode its marks are in the summary.
+#[test]
+fn an_sce_ramp_beside_an_aqm() {
+    let text = |queue: &str| {
+        format!(
+            "duration = \"5 s\"\n[bottleneck]\nrate = \"10 Mbit/s\"\nqueue = {queue}\n\
+             [[flow]]\ncc = \"reno\"\nrtt = \"20 ms\"\necn = true\ncount = 2\n"
+        )
+    };
+    let codel = "kind = \"codel\", ecn = true";
+    let marks = |queue: &str| {
+        let scenario = parse(&text(queue));
+        assert_eq!(parse(&scenario.to_toml()), scenario, "{queue}");
+        Simulation::new(compile(&scenario)).finish().summary.queues[0].sce
+    };
+    for queue in [
+        format!("{{ {codel}, ecn_mode = \"sce\", sce = {{ thresh = 20 }} }}"),
+        format!("{{ kind = \"fq_codel\", ecn_mode = \"sce\", aqm = {{ {codel}, sce = {{}} }} }}"),
+        "{ kind = \"red\", ecn_mode = \"sce\", sce = { target = \"5 ms\", single = true } }".to_owned(),
+    ] {
+        assert!(marks(&queue) > 50, "{queue}: {}", marks(&queue));
+    }
+    assert_eq!(marks(&format!("{{ {codel}, ecn_mode = \"sce\" }}")), 0);
+    assert_eq!(marks(&format!("{{ {codel}, ecn_mode = \"rfc3168\", sce = {{ thresh = 20 }} }}")), 0);
+    let base = text(&format!("{{ {codel}, sce = {{ thresh = 20 }} }}"));
+    let overrides = ["bottleneck.queue.sce.thresh=30".to_owned()];
+    let changed = Scenario::parse(&base, None, &overrides, &Registry::default()).expect("valid");
+    assert_eq!(changed, parse(&base.replace("20 }", "30 }")));
+}
+
+/// Reno's windows where every n-th packet is signalled, as the response function is derived for exactly that (RFC 5166
+/// section 2.2). From half of W to W it sends `3/8 W^2` packets in `W/2` round trips, and after a mark `W/2` in the round
+/// trip in which the window does not grow: `3/8 W^2 + W/2 = n`, and `n / (W/2 + 1)` on average. That is `sqrt(3 n / 2)` for
+/// large n, and 2 % less for n = 800. Within 3 %: windows are whole packets. The link never fills.
+#[test]
+fn renos_response_to_every_nth() {
+    for n in [200.0_f64, 800.0] {
+        let text = format!(
+            "duration = \"120 s\"\n[bottleneck]\nrate = \"1 Gbit/s\"\nqueue = {{ kind = \"nth\", n = {n} }}\n\
+             [[flow]]\ncc = {{ kind = \"reno\", slow_start = \"none\" }}\nrtt = \"50 ms\"\necn = true\nack = \"immediate\"\n\
+             [[window]]\nname = \"late\"\nfrom = \"60 s\"\nto = \"120 s\"\n"
+        );
+        let summary = run(&text).summary;
+        let largest = ((0.25 + 1.5 * n).sqrt() - 0.5) / 0.75;
+        let expected = n / (largest / 2.0 + 1.0);
+        let packets = summary.windows[0].flows[0].throughput_mbps * 1e6 * 0.050 / 12_000.0;
+        assert!((packets / expected - 1.0).abs() < 0.03, "{n}: {packets}, expected {expected}");
+    }
+}
+
+/// Step 2 of the verification of MDS disciplines (spec/queues-and-signalling section 16.5): Reno and Reno-MDS with equal round
+/// trips have equal windows, within 10 %, over PIE-MDS and RED-MDS, whose sums keep the ratio whatever the order of packets.
+#[test]
+fn reno_and_reno_mds_are_equal() {
+    for queue in ["kind = \"pie-mds\"", "kind = \"red-mds\", limit = \"1 MB\""] {
+        let text = format!(
+            "duration = \"120 s\"\n[bottleneck]\nrate = \"50 Mbit/s\"\nqueue = {{ {queue} }}\n\
+             [[flow]]\ncc = \"reno\"\nrtt = \"20 ms\"\necn = true\n[[flow]]\ncc = \"reno-mds\"\nrtt = \"20 ms\"\n\
+             [[window]]\nname = \"late\"\nfrom = \"20 s\"\nto = \"120 s\"\n"
+        );
+        let late = &run(&text).summary.windows[0];
+        let [reno, mds] = [0, 1].map(|flow| late.flows[flow].cwnd_bytes.as_ref().expect("a window").mean);
+        assert!((0.9..1.1).contains(&(mds / reno)), "{queue}: {mds} and {reno}");
+    }
 }

@@ -3,6 +3,7 @@
 mod host;
 mod marks;
 mod media;
+mod misuse;
 mod offload;
 mod outage;
 mod signals;

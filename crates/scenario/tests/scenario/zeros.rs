@@ -22,6 +22,8 @@ const MEANINGFUL: &[&str] = &[
     "bottleneck.queue(cobalt).mtu_time",
     "bottleneck.queue(pie).max_burst",
     "bottleneck.queue(red).delay_target",
+    "bottleneck.queue(dualpi2).min_qlen_step",
+    "bottleneck.queue(dualpi2).tshift",
     "bottleneck.queue(fq_codel).perturb",
     "bottleneck.queue(fq_codel).ce_threshold",
     "bottleneck.queue(fq).orphan_mask",
@@ -40,6 +42,11 @@ const MEANINGFUL: &[&str] = &[
     "bottleneck.queue(sfb).db",
     "bottleneck.queue(sfb).penalty_rate",
     "bottleneck.queue(sfb).penalty_burst",
+    "bottleneck.queue(cake).overhead",
+    "bottleneck.queue(cake).mpu",
+    "bottleneck.queue(pie-mds).max_burst",
+    "bottleneck.queue(red-mds).delay_target",
+    "bottleneck.queue(codel-mds).mtu",
     "bottleneck.impair(outage).times[0].from",
     "bottleneck.impair(jitter).mean",
     "bottleneck.impair(jitter).deviation",
@@ -58,6 +65,9 @@ const MEANINGFUL: &[&str] = &[
     "flow[0].cc(reno).slow_start(hystart-pp).min_rtt_thresh",
     "flow[0].cc(reno).slow_start(hystart-pp).css_rounds",
     "flow[0].cc(scalable).lwnd",
+    "flow[0].cc(prague).prague_cwnd_transit",
+    "flow[0].cc(prague).prague_rtt_transition",
+    "flow[0].cc(prague).prague_burst_shift",
     "flow[0].start",
     "flow[0].active[0].from",
     "flow[0].stagger",
@@ -75,7 +85,7 @@ fn zero_is_accepted_where_it_means_something() {
     let mut accepted = Vec::new();
     visit(&mut |place| {
         // The AQM of a discipline's flows and an element in a list follow the same rules as where they are used alone.
-        if place.name.contains(".aqm") || place.name.contains("impair[0]") {
+        if [".aqm", ".classic(", ".low_latency(", "impair[0]"].iter().any(|part| place.name.contains(part)) {
             return;
         }
         let text = zero(place).map(|zero| place.file(zero));

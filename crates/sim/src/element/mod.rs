@@ -25,6 +25,7 @@ mod option_stripper;
 mod outage;
 mod periodic_loss;
 mod reordering;
+mod replay;
 mod scripted_loss;
 mod scripted_reordering;
 mod thinning;

@@ -85,13 +85,15 @@ impl ElementParams for TunnelEntryParams {
     }
 
     fn build(&self, _random: RandomStream) -> Box<dyn Element> {
-        Box::new(TunnelEntry { params: self.clone() })
+        Box::new(TunnelEntry { params: self.clone(), next: 0 })
     }
 }
 
 #[derive(Debug)]
 struct TunnelEntry {
     params: TunnelEntryParams,
+    /// The number of the next packet.
+    next: u64,
 }
 
 impl Element for TunnelEntry {
@@ -104,6 +106,8 @@ impl Element for TunnelEntry {
         if !packet.encapsulate(outer, self.params.overhead) {
             return Passage::Lost(packet);
         }
+        packet.number_in_tunnel(self.next);
+        self.next += 1;
         tally.rewritten += 1;
         Passage::On(packet)
     }

@@ -9,6 +9,7 @@ use windtunnel_wire::{Ecn, Packet, TcpFlags};
 
 use crate::ack_policy::{AckParams, AckPolicy};
 use crate::config::{Endpoint, HEADERS};
+use crate::receiver::hiding::Hiding;
 use windtunnel_units::Bytes;
 
 /// The congestion mark of a segment, as an ACK echoes it.
@@ -44,6 +45,7 @@ struct Due {
 pub struct Receiver {
     endpoint: Endpoint,
     params: AckParams,
+    hiding: Option<Box<Hiding>>,
     rcv_nxt: Seq,
     pending: Pending,
     /// At most two ACKs fall due at once: one for the pending segments, and one for the segment that changed the
@@ -58,6 +60,7 @@ impl Receiver {
         Receiver {
             endpoint,
             params,
+            hiding: Hiding::new(&params),
             rcv_nxt: Seq::SYN,
             pending: Pending::default(),
             due: [Due::default(); 2],
@@ -101,7 +104,11 @@ impl Receiver {
         self.pending.segments += 1;
         let at_once = match self.params.policy {
             AckPolicy::QuickSignal => mark != Mark::None,
-            AckPolicy::StateChange | AckPolicy::Immediate | AckPolicy::Every | AckPolicy::Linux => changed,
+            AckPolicy::StateChange
+            | AckPolicy::Immediate
+            | AckPolicy::Dithered
+            | AckPolicy::Every
+            | AckPolicy::Linux => changed,
         };
         if at_once || self.pending.segments >= self.params.count {
             self.acknowledge();
@@ -159,8 +166,12 @@ impl Receiver {
     }
 
     /// SCE is echoed only where MDS was negotiated; elsewhere ECT(1) is just ECT.
-    fn mark_of(&self, packet: &Packet) -> Mark {
-        match packet.ecn {
+    fn mark_of(&mut self, packet: &Packet) -> Mark {
+        let ecn = match &mut self.hiding {
+            Some(hiding) => hiding.claim(packet.ecn, self.endpoint.ecn),
+            None => packet.ecn,
+        };
+        match ecn {
             Ecn::Ce => Mark::Ce,
             Ecn::Ect1 if self.endpoint.feedback.hears_sce() => Mark::Sce,
             Ecn::Ect0 | Ecn::Ect1 | Ecn::NotEct => Mark::None,

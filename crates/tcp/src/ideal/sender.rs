@@ -4,7 +4,7 @@
 //! no CE), then growth, then an attempt to send. A segment may leave iff `in_flight + MSS <= cwnd`.
 
 use windtunnel_cc::{
-    AckSample, CongestionControl, CongestionEvent, Control, EcnFeedback, ExitReason, Marked, Needs,
+    AckSample, CongestionControl, CongestionEvent, Control, Delivery, EcnFeedback, ExitReason, Marked, Needs,
     PacingNeed, PathView, Phase, SentSegment, Trigger,
 };
 use windtunnel_prefetch::prefetch;
@@ -139,6 +139,11 @@ impl Sender {
         let mut sample = self.sample(acked, rtt, ece, esce);
         if self.attentive {
             self.take_rate_sample(&mut sample, now);
+        }
+        if self.needs.delivery_reports {
+            let packets = acked.get().div_ceil(self.mss.get()) as u32;
+            let delivered = Marked { bytes: acked, packets };
+            self.cc.on_delivery(&Delivery { delivered, ecn: sample.ecn }, &path);
         }
         if ece {
             let event = CongestionEvent { trigger: Trigger::Ce, lost: Bytes::ZERO, rtt: Some(rtt) };

@@ -53,6 +53,8 @@ pub(super) struct DelayedAck {
     /// Packets that no ACK has acknowledged yet, and their mark.
     pending: u32,
     mark: Mark,
+    /// Dithered: segments that arrived with SCE, less those that were acknowledged with ESCE.
+    owed: i64,
     /// The latest time for their ACK.
     deadline: Time,
     quickack: Quickack,
@@ -67,6 +69,7 @@ impl DelayedAck {
             params,
             pending: 0,
             mark: Mark::None,
+            owed: 0,
             deadline: Time::NEVER,
             quickack: Quickack::new(),
             compression: Compression::default(),
@@ -79,16 +82,27 @@ impl DelayedAck {
         self.params.policy != AckPolicy::Immediate
     }
 
-    /// The mark of the pending segments.
+    /// What an ACK of the pending segments says of them: their mark, or, dithered, the one that leaves the least owed.
     #[inline]
     pub(super) fn mark(&self) -> Mark {
-        self.mark
+        match self.mark {
+            Mark::None | Mark::Sce if self.dithers() => {
+                let pays = self.owed > 0 && 2 * self.owed >= i64::from(self.pending);
+                if pays { Mark::Sce } else { Mark::None }
+            }
+            mark => mark,
+        }
+    }
+
+    fn dithers(&self) -> bool {
+        self.params.policy == AckPolicy::Dithered
     }
 
     /// A segment with `mark` cannot share an ACK with the pending segments.
     #[inline]
     pub(super) fn is_apart_from(&self, mark: Mark) -> bool {
-        self.pending > 0 && self.mark != mark
+        let blend = || self.dithers() && self.mark != Mark::Ce && mark != Mark::Ce;
+        self.pending > 0 && self.mark != mark && !blend()
     }
 
     /// When the ACK is due; [`Time::NEVER`] if nothing waits.
@@ -101,6 +115,7 @@ impl DelayedAck {
     #[inline]
     pub(super) fn on_arrival(&mut self, arrival: Arrival) {
         self.pending += arrival.packets;
+        self.owed += if arrival.mark == Mark::Sce { i64::from(arrival.packets) } else { 0 };
         self.mark = arrival.mark;
         self.pushed |= arrival.pushed;
         if arrival.news == News::FirstCe {
@@ -139,7 +154,7 @@ impl DelayedAck {
         let enough = self.pending >= self.params.count;
         let at_once = match self.params.policy {
             AckPolicy::Immediate | AckPolicy::Linux => true,
-            AckPolicy::Every => enough || arrival.news == News::Due,
+            AckPolicy::Every | AckPolicy::Dithered => enough || arrival.news == News::Due,
             AckPolicy::QuickSignal => enough || arrival.mark == Mark::Sce || arrival.ecn == Ecn::Ce,
             AckPolicy::StateChange => enough || arrival.changed || arrival.news != News::None,
         };
@@ -215,6 +230,9 @@ impl DelayedAck {
     /// All pending segments were acknowledged.
     #[inline]
     pub(super) fn on_ack_sent(&mut self) {
+        if self.mark() == Mark::Sce {
+            self.owed -= i64::from(self.pending);
+        }
         self.pending = 0;
         self.mark = Mark::None;
         self.pushed = false;

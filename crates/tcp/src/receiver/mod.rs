@@ -14,6 +14,7 @@ mod delayed_ack;
 mod feedback;
 mod gro;
 mod handshake;
+pub(crate) mod hiding;
 mod options;
 mod quickack;
 mod reassembly;
@@ -36,6 +37,7 @@ use self::delayed_ack::{Arrival, Connection, DelayedAck, Leave};
 use self::feedback::{Feedback, Mark};
 use self::gro::Gro;
 use self::handshake::Handshake;
+use self::hiding::Hiding;
 use self::reassembly::{Insertion, Reassembly};
 use self::sack::Sack;
 use self::segment::Segment;
@@ -69,6 +71,7 @@ pub struct Receiver {
     rcv_nxt: Seq,
     window: Window,
     feedback: Feedback,
+    hiding: Option<Box<Hiding>>,
     timestamps: Timestamps,
     delayed_ack: DelayedAck,
     handshake: Handshake,
@@ -98,6 +101,7 @@ impl Receiver {
             rcv_nxt: Seq::SYN,
             window: Window::new(largest, WindowScale::new(&endpoint, params).shift),
             feedback: Feedback::None,
+            hiding: Hiding::new(&ack),
             timestamps: Timestamps::new(params.timestamps),
             delayed_ack: DelayedAck::new(ack),
             handshake: Handshake::new(),
@@ -386,6 +390,24 @@ impl Receiver {
     /// acknowledged first.
     #[inline]
     fn accept(&mut self, segment: &Segment) -> Arrival {
+        if self.hiding.is_some() { self.accept_in_part(segment) } else { self.accept_as_it_is(segment) }
+    }
+
+    /// Marks that the receiver conceals have still arrived.
+    #[cold]
+    fn accept_in_part(&mut self, segment: &Segment) -> Arrival {
+        let Some(hiding) = &mut self.hiding else { return self.accept_as_it_is(segment) };
+        let claimed = hiding.claim(segment.ecn, self.endpoint.ecn);
+        if claimed != segment.ecn {
+            let packets = u64::from(segment.packets);
+            self.stats.ce += if segment.ecn == Ecn::Ce { packets } else { 0 };
+            self.stats.sce += if self.feedback.mark(segment.ecn) == Mark::Sce { packets } else { 0 };
+        }
+        self.accept_as_it_is(&Segment { ecn: claimed, ..*segment })
+    }
+
+    #[inline]
+    fn accept_as_it_is(&mut self, segment: &Segment) -> Arrival {
         let packets = u64::from(segment.packets);
         let mark = self.feedback.mark(segment.ecn);
         let changed = self.delayed_ack.is_apart_from(mark);

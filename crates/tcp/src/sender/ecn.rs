@@ -8,12 +8,13 @@ mod accecn;
 mod esce;
 mod rfc3168;
 
-use windtunnel_cc::EcnFeedback;
+use windtunnel_cc::{EcnFeedback, Feedback};
 use windtunnel_units::{Bytes, Time};
 use windtunnel_wire::{AccEcnOption, Dscp, Ecn, Packet, TcpFlags};
 
 use self::accecn::AccEcn;
 use self::rfc3168::Cwr;
+pub(super) use self::rfc3168::all;
 use super::scoreboard::Amount;
 use crate::config::Endpoint;
 use crate::scheme::FeedbackScheme;
@@ -68,7 +69,7 @@ impl EcnSender {
     pub(crate) fn syn_flags(scheme: FeedbackScheme) -> TcpFlags {
         match scheme {
             FeedbackScheme::None => TcpFlags::NONE,
-            FeedbackScheme::Rfc3168 | FeedbackScheme::Esce | FeedbackScheme::Mds => {
+            FeedbackScheme::Rfc3168 | FeedbackScheme::Esce | FeedbackScheme::Mds | FeedbackScheme::Dctcp => {
                 TcpFlags::ECE | TcpFlags::CWR
             }
             FeedbackScheme::AccEcn => TcpFlags::AE | TcpFlags::ECE | TcpFlags::CWR,
@@ -89,7 +90,9 @@ impl EcnSender {
         if !asked || !scheme.uses_ecn() || !rfc3168::is_agreed(packet.flags) {
             return;
         }
-        self.data = endpoint.ecn;
+        // Without counts a sender must not claim to be an L4S one (RFC 9331 section 4.2).
+        let unheard = scheme == FeedbackScheme::AccEcn && endpoint.ecn == Ecn::Ect1;
+        self.data = if unheard { Ecn::NotEct } else { endpoint.ecn };
         let mds = packet.options.as_ref().is_some_and(|options| options.mds_capable);
         match scheme {
             FeedbackScheme::Mds if mds => {
@@ -97,9 +100,25 @@ impl EcnSender {
                 self.scheme = Scheme::Esce(Cwr::default());
             }
             FeedbackScheme::Esce => self.scheme = Scheme::Esce(Cwr::default()),
-            FeedbackScheme::None | FeedbackScheme::Rfc3168 | FeedbackScheme::Mds | FeedbackScheme::AccEcn => {
+            FeedbackScheme::None
+            | FeedbackScheme::Rfc3168
+            | FeedbackScheme::Mds
+            | FeedbackScheme::Dctcp
+            | FeedbackScheme::AccEcn => {
                 self.scheme = Scheme::Rfc3168(Cwr::default());
             }
+        }
+    }
+
+    /// The feedback that the handshake agreed on, of a flow that asked for `scheme`.
+    pub(crate) fn agreed(&self, scheme: FeedbackScheme) -> Feedback {
+        match &self.scheme {
+            Scheme::None => Feedback::None,
+            Scheme::Rfc3168(_) if scheme == FeedbackScheme::Dctcp => Feedback::Shares,
+            Scheme::Rfc3168(_) => Feedback::Classic,
+            Scheme::Esce(_) if scheme.is_mds() => Feedback::Sce,
+            Scheme::Esce(_) => Feedback::PlainSce,
+            Scheme::AccEcn(_) => Feedback::Counts,
         }
     }
 
@@ -146,15 +165,15 @@ impl EcnSender {
     pub(super) fn counts(&mut self, ce: bool, sce: bool, delivered: Amount) -> EcnFeedback {
         match &mut self.scheme {
             Scheme::AccEcn(accecn) => accecn.take_counts(),
-            Scheme::None | Scheme::Rfc3168(_) | Scheme::Esce(_) if !ce && !sce => EcnFeedback::default(),
-            Scheme::None | Scheme::Rfc3168(_) | Scheme::Esce(_) => {
-                let marked = rfc3168::all(delivered);
-                if ce {
-                    EcnFeedback { ce: marked, ..EcnFeedback::default() }
-                } else {
-                    EcnFeedback { sce: marked, ..EcnFeedback::default() }
-                }
-            }
+            Scheme::None | Scheme::Rfc3168(_) | Scheme::Esce(_) => of_flags(ce, sce, delivered),
+        }
+    }
+
+    /// What [`EcnSender::counts`] will say of the same ACK.
+    pub(super) fn foretold_counts(&self, ce: bool, sce: bool, delivered: Amount) -> EcnFeedback {
+        match &self.scheme {
+            Scheme::AccEcn(accecn) => accecn.counts(),
+            Scheme::None | Scheme::Rfc3168(_) | Scheme::Esce(_) => of_flags(ce, sce, delivered),
         }
     }
 
@@ -189,6 +208,20 @@ impl EcnSender {
         if let Scheme::AccEcn(accecn) = &self.scheme {
             packet.flags |= accecn.ace();
         }
+    }
+}
+
+/// What the flags of an ACK say.
+#[inline]
+fn of_flags(ce: bool, sce: bool, delivered: Amount) -> EcnFeedback {
+    if !ce && !sce {
+        return EcnFeedback::default();
+    }
+    let marked = all(delivered);
+    if ce {
+        EcnFeedback { ce: marked, ..EcnFeedback::default() }
+    } else {
+        EcnFeedback { sce: marked, ..EcnFeedback::default() }
     }
 }
 

@@ -1,11 +1,12 @@
 //! What the controller hears about an ACK and about the path (steps 8 and 9 of spec/congestion-control section 1.1),
 //! and the pacing rate that follows from its answer.
 
-use windtunnel_cc::{AckSample, Pacing, PathView};
+use windtunnel_cc::{AckSample, Delivery, Pacing, PathView};
 use windtunnel_units::Time;
 
 use super::Sender;
 use super::ack::Ack;
+use super::ecn;
 use super::pacing::Load;
 use super::rate_sample::Sample;
 
@@ -47,6 +48,18 @@ impl Sender {
         };
         let path = self.path(ack.now);
         self.cc.on_ack(&sample, &path);
+    }
+
+    /// Tells the controller what an ACK delivered, before anything is concluded from it (Linux `in_ack_event`).
+    #[cold]
+    pub(super) fn report_delivery(&mut self, ack: &Ack) {
+        let news = ack.delivered - ack.twice;
+        if news.is_zero() {
+            return;
+        }
+        let ecn = self.ecn.foretold_counts(ack.ece, ack.esce, news);
+        let path = self.path(ack.now);
+        self.cc.on_delivery(&Delivery { delivered: ecn::all(news), ecn }, &path);
     }
 
     /// False while cwnd is being reduced, and for an ACK that acknowledges no data in order; on a path that is known to

@@ -172,6 +172,8 @@ impl Sender {
             None => self.rtt.syn_timed_out(),
         }
         self.stats.handshake_rtt = rtt;
+        self.cc.on_negotiated(self.ecn.agreed(self.endpoint.feedback));
+        self.needs = self.cc.needs();
         let path = self.path(now);
         self.cc.on_established(&path);
         self.punish_lost_syn(now);

@@ -254,6 +254,9 @@ impl Sender {
             return AckReport::default();
         }
         let mut ack = self.take_ack(packet, now);
+        if self.needs.delivery_reports {
+            self.report_delivery(&ack);
+        }
         self.process_probe(&ack);
         self.process_state(&mut ack);
         let sample = self.rate.finish(now, ack.delivered.bytes, self.rtt.min());

@@ -20,6 +20,8 @@ pub(crate) struct Pacer {
     on: bool,
     ss_ratio: f64,
     ca_ratio: f64,
+    /// What the application allows at most.
+    most: Option<Rate>,
     /// Zero while there is no round-trip sample: no pacing.
     rate: Rate,
     next_send: Time,
@@ -43,7 +45,8 @@ impl Pacer {
             on,
             ss_ratio: params.pacing_ss_ratio,
             ca_ratio: params.pacing_ca_ratio,
-            rate: Rate::ZERO,
+            most: params.max_pacing_rate,
+            rate: params.max_pacing_rate.unwrap_or(Rate::ZERO),
             next_send: Time::ZERO,
             unpaced: UNPACED,
         }
@@ -67,7 +70,7 @@ impl Pacer {
 
     /// Computes the rate from the values after an ACK.
     pub(crate) fn update(&mut self, pacing: Pacing, load: Load) -> Rate {
-        self.rate = match pacing {
+        let rate = match pacing {
             Pacing::Rate(rate) => rate,
             Pacing::Gain(_) if load.srtt.is_zero() => Rate::ZERO,
             Pacing::Gain(gain) => {
@@ -75,6 +78,11 @@ impl Pacer {
                 let bits = gain * ratio * load.window.as_f64() * 8.0 / load.srtt.as_secs_f64();
                 Rate::from_bits_per_sec(Bytes::from_f64(bits).get().max(1))
             }
+        };
+        self.rate = match self.most {
+            // A rate of zero is no rate.
+            Some(most) if rate == Rate::ZERO || rate > most => most,
+            _ => rate,
         };
         self.rate
     }
@@ -141,6 +149,23 @@ mod tests {
         assert_eq!(pacer.rate, Rate::from_bits_per_sec(8 * 1_752_000));
         let load = Load { window: MSS * 100, srtt: Duration::from_millis(100), far_below_ssthresh: true };
         assert_eq!(pacer.update(Pacing::Gain(1.0), load), Rate::from_bits_per_sec(8 * 2_920_000));
+    }
+
+    /// `SO_MAX_PACING_RATE` bounds the rate, also before there is a round-trip sample and where the controller names none; a rate
+    /// below it stays.
+    #[test]
+    fn a_cap() {
+        let cap = Rate::from_mbps(10);
+        let mut pacer = Pacer::new(true, &TcpParams { max_pacing_rate: Some(cap), ..TcpParams::default() });
+        assert_eq!(pacer.rate(), Some(cap));
+        let load = |window| Load {
+            window: MSS * window,
+            srtt: Duration::from_millis(100),
+            far_below_ssthresh: false,
+        };
+        assert_eq!(pacer.update(Pacing::Gain(1.0), load(100)), cap);
+        assert_eq!(pacer.update(Pacing::Gain(1.0), load(10)), Rate::from_bits_per_sec(8 * 175_200));
+        assert_eq!(pacer.update(Pacing::Rate(Rate::ZERO), load(10)), cap);
     }
 
     /// Ten segments leave at once; then one every 1460 / 1.752 MB/s = 833.333 us. After a departure that is late by

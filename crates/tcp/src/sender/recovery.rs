@@ -238,6 +238,10 @@ impl Sender {
         if self.state != CaState::Cwr {
             let reduced = self.reduce_for_loss(ack);
             self.begin_episode(ack, reduced);
+        } else if self.needs.loss_after_ce {
+            let event = CongestionEvent { trigger: Trigger::Loss, lost: self.newly_lost, rtt: ack.rtt };
+            let path = self.path(ack.now);
+            self.cc.on_congestion(&event, &path);
         }
         self.state = CaState::Recovery;
         self.frto = Frto::Off;

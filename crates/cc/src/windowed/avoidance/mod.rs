@@ -65,13 +65,16 @@ pub trait Avoidance: Clone + Debug + Send {
     /// Congestion avoidance starts at `cwnd`: the flow's first slow start ended, or the one after a timeout.
     fn begin(&mut self, _cwnd: Bytes, _path: &PathView) {}
 
-    /// A response to a loss or CE took cwnd from `before` to `after`.
-    fn decreased(&mut self, _before: Bytes, _after: Bytes, _path: &PathView) {}
+    /// A response to a loss or CE took cwnd from `before` to `after`, by `factor` of the window from which it computes.
+    fn decreased(&mut self, _before: Bytes, _after: Bytes, _factor: f64, _path: &PathView) {}
 
     /// A response to an SCE took cwnd from `before` to `after`.
     fn scaled(&mut self, before: Bytes, after: Bytes, path: &PathView) {
-        self.decreased(before, after, path);
+        self.decreased(before, after, self.md(), path);
     }
+
+    /// A part of a segment was taken from cwnd for an SCE, and is now `after`. A curve of growth is flat from here on.
+    fn flattened(&mut self, _after: Bytes, _path: &PathView) {}
 
     /// An ACK sampled a round-trip time, in any phase.
     fn sampled(&mut self, _rtt: Duration, _now: Time) {}

@@ -187,8 +187,18 @@ impl Draft {
         } else {
             self.random.pick(&["reno", "aimd", "cubic", "scalable"])
         };
-        let mds = !classics.contains(&base) && self.one_in(3);
-        self.key("kind", format_args!("{base}{}", if mds { "-mds" } else { "" }));
+        if self.one_in(4) {
+            return self.proportional();
+        }
+        let suffix = if classics.contains(&base) {
+            ""
+        } else {
+            self.random.pick(&["", "", "", "-mds", "-mds", "-sce"])
+        };
+        self.key("kind", format_args!("{base}{suffix}"));
+        if suffix.is_empty() && self.one_in(4) {
+            self.one_of("response", &["abe", "conventional"]);
+        }
         let growths = ["per-srtt", "per-window", "linux", "per-ack", "per-ack-plus-eighth"];
         match base {
             "reno" | "aimd" if !self.ideal && self.one_in(3) => self.one_of("growth", &growths),
@@ -198,6 +208,31 @@ impl Draft {
         }
         if self.one_in(2) {
             self.one_of("slow_start", &["none", "standard", "hystart", "hystart-pp", "essp"]);
+        }
+        true
+    }
+
+    /// A controller that answers marks in proportion to their number.
+    fn proportional(&mut self) -> bool {
+        let kind = self.random.below(if self.ideal { 2 } else { 3 });
+        match kind {
+            0 => {
+                self.key("kind", "dctcp");
+                self.one_of("arithmetic", &["linux", "rfc8257"]);
+                self.some_number("dctcp_shift_g", 1, 10);
+                self.some_number("dctcp_alpha_on_init", 1, 1024);
+            }
+            1 => {
+                self.key("kind", "dctcp-sce");
+                self.some_switch("ce_spread");
+            }
+            _ => {
+                self.key("kind", "prague");
+                self.one_of("variant", &["linux", "draft"]);
+                self.one_of("prague_cwnd_mode", &["window", "rate", "switch"]);
+                self.some_time("prague_rtt_target", 1_000_000, 100_000_000);
+                self.some_switch("classic_fallback");
+            }
         }
         true
     }
@@ -225,11 +260,14 @@ impl Draft {
         let policies: &[&str] = if self.ideal {
             &["immediate", "quick-signal", "state-change"]
         } else {
-            &["immediate", "quick-signal", "state-change", "every", "linux"]
+            &["immediate", "quick-signal", "state-change", "dithered", "every", "linux"]
         };
         self.one_of("policy", policies);
         self.some_number("count", 1, 100);
         self.some_time("delay", 1, 1_000_000_000);
+        if self.one_in(8) {
+            self.bare("hide_marks", 0.5);
+        }
     }
 
     /// Mechanisms, in the current table.
@@ -297,6 +335,9 @@ impl Draft {
         if self.one_in(4) {
             self.some_size("send_buffer", 4608, 1 << 24);
             self.some_switch("send_autotuning");
+        }
+        if self.one_in(8) {
+            self.some_rate("max_pacing_rate", 10_000, self.rate * 2);
         }
         if self.one_in(4) {
             self.some_time("gro", 1, self.rtt * 2);

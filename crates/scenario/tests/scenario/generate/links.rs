@@ -143,6 +143,12 @@ impl Draft {
             "dualsparse",
             "sfb",
             "choke",
+            "cake",
+            "step",
+            "nth",
+            "pie-mds",
+            "red-mds",
+            "codel-mds",
         ];
         let nests = depth < 3 && self.one_in(4);
         let kind = match if nests { self.random.pick(&classful) } else { self.random.pick(&kinds) } {
@@ -181,6 +187,7 @@ impl Draft {
             return;
         }
         match kind {
+            "step" | "nth" | "pie-mds" | "red-mds" | "codel-mds" => self.signaller(kind),
             "codel" | "fq_codel" => self.codel(kind == "fq_codel"),
             "cobalt" => self.cobalt(),
             "fq" => self.fq(),
@@ -190,13 +197,17 @@ impl Draft {
             "dualsparse" => self.dualsparse(),
             "sfb" => self.sfb(),
             "choke" => self.choke(),
+            "cake" => self.cake(rate),
             "fifo" => self.some_switch("headdrop"),
             "brickwall" => {
                 for key in ["sce_threshold", "ce_threshold", "drop_threshold"] {
                     self.some_time(key, 1, 1_000_000_000);
                 }
             }
-            "ramp" => self.some_time("max", 1, 10_000_000_000),
+            "ramp" => {
+                self.some_time("max", 1, 10_000_000_000);
+                self.one_of("random", &["coin", "recur"]);
+            }
             "pie" => {
                 self.one_of("variant", &["linux", "rfc"]);
                 self.some_time("target", 1_000, 1_000_000_000);
@@ -229,6 +240,9 @@ impl Draft {
                 self.some_time("update", 1, 1_000_000);
             }
             _ => self.some_time("burst", 1, 1_000_000_000),
+        }
+        if ["brickwall", "pie", "red", "codel", "step", "nth"].contains(&kind) && self.one_in(3) {
+            self.sce_ramp();
         }
     }
 
@@ -277,7 +291,10 @@ impl Draft {
                 self.some_time("perturb", 1_000_000, 10_000_000_000);
             }
             if self.one_in(3) {
-                self.one_of("aqm", &["pie", "codel", "cobalt", "red", "deltim", "brickwall"]);
+                self.one_of(
+                    "aqm",
+                    &["pie", "codel", "cobalt", "red", "deltim", "brickwall", "step", "nth", "codel-mds"],
+                );
                 return;
             }
         } else {
@@ -303,6 +320,33 @@ impl Draft {
         }
     }
 
+    fn cake(&mut self, rate: u64) {
+        if self.one_in(2) {
+            self.some_rate("bandwidth", (rate / 20).max(1_000), rate);
+        }
+        self.one_of("diffserv", &["besteffort", "precedence", "diffserv3", "diffserv4", "diffserv8"]);
+        self.one_of("flow_mode", &["flowblind", "hosts", "flows", "dual-srchost", "triple-isolate"]);
+        if self.one_in(2) {
+            self.key("hash", "jenkins");
+            let sets = self.random.log(1, 128);
+            self.bare("flows", sets * 8);
+        }
+        self.some_time("target", 1, 100_000_000);
+        self.some_time("rtt", 100_000_001, 1_000_000_000);
+        if self.one_in(2) {
+            self.some_size("memlimit", 2_000, 1_000_000);
+        }
+        self.some_size("overhead", 1, 256);
+        self.some_size("mpu", 1, 256);
+        self.one_of("atm", &["noatm", "atm", "ptm"]);
+        self.one_of("ack_filter", &["off", "on", "aggressive"]);
+        self.some_switch("ingress");
+        self.some_switch("wash");
+        if self.one_in(2) {
+            self.some_number("sce_thresh", 1, 2_000);
+        }
+    }
+
     fn fq(&mut self) {
         self.one_of("hash", &["perfect", "jenkins"]);
         let packets = self.random.log(1, 100);
@@ -313,7 +357,7 @@ impl Draft {
             self.some_rate("maxrate", 100_000, 1_000_000_000);
         }
         if self.one_in(3) {
-            self.one_of("aqm", &["pie", "codel", "red", "deltim", "brickwall"]);
+            self.one_of("aqm", &["pie", "codel", "red", "deltim", "brickwall", "step", "nth", "codel-mds"]);
         }
     }
 

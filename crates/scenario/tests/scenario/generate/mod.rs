@@ -5,6 +5,7 @@
 
 mod endpoints;
 mod links;
+mod signals;
 mod trace;
 
 use std::env;

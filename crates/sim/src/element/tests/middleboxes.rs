@@ -142,6 +142,27 @@ fn tunnel_drops() {
     assert!(through(&mut entry, nested).is_none() && entry.stats().lost == 1);
 }
 
+/// A VPN with an anti-replay window of four: of packets that others overtake, those that more than the window overtook are lost,
+/// and copies (RFC 4303 section 3.4.3). An exit without a window takes all.
+#[test]
+fn anti_replay() {
+    let arrive = |replay_window: Option<u32>| {
+        let mut entry = element(TunnelEntryParams::default());
+        let mut sent: Vec<Packet> = (0..10).map(|n| through(&mut entry, data(0, n)).unwrap()).collect();
+        let copy = sent[9].duplicate();
+        let mut exit = element(TunnelExitParams { replay_window, ..Default::default() });
+        // Packets 2 and 5 are late: by seven and by three.
+        let (fifth, second) = (sent.remove(5), sent.remove(2));
+        sent.insert(6, fifth);
+        sent.extend([second, copy]);
+        sent.into_iter().filter_map(|packet| through(&mut exit, packet)).count()
+    };
+    assert_eq!(arrive(None), 11);
+    assert_eq!(arrive(Some(64)), 10, "the copy");
+    assert_eq!(arrive(Some(4)), 9, "and the packet that seven overtook");
+    assert_eq!(key(&TunnelExitParams { replay_window: Some(0), ..Default::default() }), Err("replay_window"));
+}
+
 /// Tunnels start and end on one way, nested or in sequence.
 #[test]
 fn tunnels_have_two_ends() {

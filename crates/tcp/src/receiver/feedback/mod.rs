@@ -4,6 +4,7 @@
 //! spec/queues-and-signalling sections 17.1 and 17.5): the SYN asks, and the SYN/ACK agrees to that or to less.
 
 mod accecn;
+mod dctcp;
 mod esce;
 mod rfc3168;
 
@@ -15,6 +16,7 @@ pub(crate) use self::accecn::{
 };
 
 use self::accecn::AccEcn;
+use self::dctcp::CeState;
 use self::rfc3168::CeLatch;
 use super::segment::Segment;
 use crate::scheme::FeedbackScheme;
@@ -25,6 +27,8 @@ pub(super) enum Mark {
     #[default]
     None,
     Sce,
+    /// CE, where each is echoed for itself (DCTCP).
+    Ce,
 }
 
 /// What a segment means for the time of its ACK.
@@ -35,7 +39,7 @@ pub(super) enum News {
     FirstCe,
     /// CWR: the sender heard of it, and may have few segments in flight.
     Cwr,
-    /// AccECN wants an ACK to leave at once, whatever the policy.
+    /// AccECN or DCTCP wants an ACK to leave at once, whatever the policy.
     Due,
 }
 
@@ -54,6 +58,7 @@ pub(super) enum Feedback {
     Rfc3168(CeLatch),
     /// RFC 3168 for CE, and ESCE.
     Esce(CeLatch),
+    Dctcp(CeState),
     AccEcn(Box<AccEcn>),
 }
 
@@ -88,10 +93,11 @@ impl Feedback {
         }
         let offered = syn.options.as_ref().is_some_and(|options| options.mds_capable);
         let mds = scheme.is_mds() && offered;
-        *self = if mds || scheme == FeedbackScheme::Esce {
-            Feedback::Esce(CeLatch::default())
-        } else {
-            Feedback::Rfc3168(CeLatch::default())
+        *self = match scheme {
+            FeedbackScheme::Dctcp => Feedback::Dctcp(CeState::default()),
+            FeedbackScheme::Esce => Feedback::Esce(CeLatch::default()),
+            _ if mds => Feedback::Esce(CeLatch::default()),
+            _ => Feedback::Rfc3168(CeLatch::default()),
         };
         Answer { flags: CLASSIC, mds, option: None }
     }
@@ -106,6 +112,7 @@ impl Feedback {
     pub(super) fn mark(&self, ecn: Ecn) -> Mark {
         match self {
             Feedback::Esce(_) => esce::mark(ecn),
+            Feedback::Dctcp(_) => dctcp::mark(ecn),
             Feedback::None | Feedback::Rfc3168(_) | Feedback::AccEcn(_) => Mark::None,
         }
     }
@@ -117,6 +124,7 @@ impl Feedback {
         match self {
             Feedback::None => News::None,
             Feedback::Rfc3168(latch) | Feedback::Esce(latch) => latch.on_segment(segment.ecn, segment.flags),
+            Feedback::Dctcp(state) => state.on_segment(segment.ecn, segment.flags),
             Feedback::AccEcn(accecn) => accecn.on_data(segment),
         }
     }
@@ -125,7 +133,7 @@ impl Feedback {
     pub(super) fn on_pure_ack(&mut self, segment: &Segment) -> bool {
         match self {
             Feedback::AccEcn(accecn) => accecn.on_pure_ack(segment),
-            Feedback::None | Feedback::Rfc3168(_) | Feedback::Esce(_) => false,
+            Feedback::None | Feedback::Rfc3168(_) | Feedback::Esce(_) | Feedback::Dctcp(_) => false,
         }
     }
 
@@ -136,6 +144,7 @@ impl Feedback {
             Feedback::None => TcpFlags::ACK,
             Feedback::Rfc3168(latch) => latch.flags(),
             Feedback::Esce(latch) => latch.flags().with_if(TcpFlags::AE, mark == Mark::Sce),
+            Feedback::Dctcp(state) => state.flags(),
             Feedback::AccEcn(accecn) => accecn.flags(),
         }
     }
@@ -145,7 +154,7 @@ impl Feedback {
     pub(super) fn option(&mut self, room: Bytes) -> Option<AccEcnOption> {
         match self {
             Feedback::AccEcn(accecn) => accecn.option(room),
-            Feedback::None | Feedback::Rfc3168(_) | Feedback::Esce(_) => None,
+            Feedback::None | Feedback::Rfc3168(_) | Feedback::Esce(_) | Feedback::Dctcp(_) => None,
         }
     }
 
@@ -154,7 +163,7 @@ impl Feedback {
     pub(super) fn wanted(&self) -> Bytes {
         match self {
             Feedback::AccEcn(accecn) => accecn.wanted(),
-            Feedback::None | Feedback::Rfc3168(_) | Feedback::Esce(_) => Bytes::ZERO,
+            Feedback::None | Feedback::Rfc3168(_) | Feedback::Esce(_) | Feedback::Dctcp(_) => Bytes::ZERO,
         }
     }
 
@@ -162,7 +171,7 @@ impl Feedback {
     pub(super) fn syn_ack_arrived_as(&self) -> Option<Ecn> {
         match self {
             Feedback::AccEcn(accecn) => accecn.syn_ack_arrived_as(),
-            Feedback::None | Feedback::Rfc3168(_) | Feedback::Esce(_) => None,
+            Feedback::None | Feedback::Rfc3168(_) | Feedback::Esce(_) | Feedback::Dctcp(_) => None,
         }
     }
 }

@@ -210,6 +210,11 @@ impl AccEcn {
         news.packets > 0
     }
 
+    /// What was heard since the last [`AccEcn::take_counts`].
+    pub(super) const fn counts(&self) -> EcnFeedback {
+        self.counts
+    }
+
     /// What was heard since the last call.
     pub(super) fn take_counts(&mut self) -> EcnFeedback {
         std::mem::take(&mut self.counts)

@@ -32,7 +32,7 @@ pub(super) fn hears_ce(flags: TcpFlags) -> bool {
     flags.contains(TcpFlags::ECE)
 }
 
-/// All that an ACK delivered counts as marked.
-pub(super) fn all(delivered: Amount) -> Marked {
+/// All that an ACK delivered.
+pub(in crate::sender) fn all(delivered: Amount) -> Marked {
     Marked { bytes: delivered.bytes, packets: delivered.segments as u32 }
 }

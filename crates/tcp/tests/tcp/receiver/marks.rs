@@ -1,11 +1,11 @@
 //! What ACKs echo: RFC 3168's latch, and ESCE in proportion to SCE.
 
 use proptest::prelude::*;
-use windtunnel_tcp::{AckParams, AckPolicy, TcpParams};
-use windtunnel_units::{Bytes, Duration};
+use windtunnel_tcp::{AckParams, AckPolicy, Endpoint, FeedbackScheme, HEADERS, Receiver, TcpParams};
+use windtunnel_units::{Bytes, Duration, Probability};
 use windtunnel_wire::{Ecn, TcpFlags};
 
-use super::fixture::{Bench, MSS, ms, policy};
+use super::fixture::{Bench, MSS, endpoint, ms, policy};
 
 fn ecn_bench(ack: AckPolicy) -> Bench {
     Bench::new(&crate::fixed_window(), policy(ack), Ecn::Ect0, false)
@@ -192,4 +192,65 @@ proptest! {
         prop_assert!(feedback.acked.iter().all(|acked| *acked), "all is acknowledged");
         prop_assert_eq!(feedback.esce, sce);
     }
+}
+
+/// A receiver with DCTCP's echo and every second segment acknowledged.
+fn dctcp_receiver() -> Bench {
+    let params = crate::fixed_window();
+    let mut bench = Bench::new(&params, policy(AckPolicy::Every), Ecn::Ect0, false);
+    let endpoint = Endpoint { feedback: FeedbackScheme::Dctcp, ..endpoint(Ecn::Ect0, false, HEADERS) };
+    bench.receiver = Receiver::new(endpoint, &params, policy(AckPolicy::Every));
+    let syn = bench.packet(0, 0, TcpFlags::SYN | TcpFlags::ECE | TcpFlags::CWR, Ecn::NotEct);
+    bench.put(&syn);
+    assert_eq!(bench.acks.remove(0).flags.ace(), 0b001, "negotiated as RFC 3168");
+    bench
+}
+
+/// RFC 8257 section 3.2: ECE says of each ACK whether its segments had CE; a segment that waits is acknowledged before one with
+/// another mark, and that one at once. So the bytes acknowledged with ECE are those that arrived with CE.
+#[test]
+fn dctcp_echoes_each_mark() {
+    let mut bench = dctcp_receiver();
+    let arrivals = [Ecn::Ect0, Ecn::Ce, Ecn::Ce, Ecn::Ce, Ecn::Ect0, Ecn::Ect0, Ecn::Ect0];
+    for (n, ecn) in (0..).zip(arrivals) {
+        bench.segment_with(n, ecn);
+    }
+    let echoed: Vec<(u64, bool)> = bench.take().iter().map(|ack| ((ack.ack - 1) / MSS, ack.ece())).collect();
+    assert_eq!(echoed, [(1, false), (2, true), (4, true), (5, false), (7, false)]);
+}
+
+/// Section 17.7, dithered: with every second segment acknowledged there is exactly one ACK for two segments whatever is marked,
+/// and the segments acknowledged with ESCE differ from those that arrived with SCE by one at most.
+#[test]
+fn dithered_echo_of_sce() {
+    let mut bench = Bench::new(&crate::fixed_window(), policy(AckPolicy::Dithered), Ecn::Ect0, true);
+    let (mut arrived, mut echoed, mut acks) = (0_i64, 0_i64, 0);
+    let mut state = 5_u64;
+    for n in 0..4000 {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let sce = (state >> 60) < 1 + n / 400;
+        arrived += i64::from(sce);
+        bench.segment_with(n, if sce { Ecn::Ect1 } else { Ecn::Ect0 });
+        for ack in bench.take() {
+            acks += 1;
+            echoed += if ack.esce() { 2 } else { 0 };
+            assert!((arrived - echoed).abs() <= 1, "{arrived} arrived, {echoed} echoed");
+        }
+    }
+    assert_eq!(acks, 2000);
+    assert!(arrived > 500);
+}
+
+/// A receiver that hides all marks echoes none, counts them as arrived, and delays ACKs as if there were none.
+#[test]
+fn hidden_marks() {
+    let ack = AckParams { hide_marks: Probability::ONE, ..policy(AckPolicy::StateChange) };
+    let mut bench = Bench::new(&crate::fixed_window(), ack, Ecn::Ect0, true);
+    for (n, ecn) in (0..).zip([Ecn::Ect0, Ecn::Ect1, Ecn::Ce, Ecn::Ect1]) {
+        bench.segment_with(n, ecn);
+    }
+    let acks = bench.take();
+    assert_eq!(acks.len(), 2, "every second segment");
+    assert!(acks.iter().all(|ack| !ack.ece() && !ack.esce()));
+    assert_eq!((bench.receiver.stats().ce, bench.receiver.stats().sce), (1, 2));
 }

@@ -64,7 +64,7 @@ impl Avoidance for Aimd {
         self.b
     }
 
-    fn decreased(&mut self, _before: Bytes, _after: Bytes, _path: &PathView) {
+    fn decreased(&mut self, _before: Bytes, _after: Bytes, _factor: f64, _path: &PathView) {
         self.vars.acked = Bytes::ZERO;
     }
 

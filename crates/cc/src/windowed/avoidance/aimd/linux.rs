@@ -39,7 +39,7 @@ impl Avoidance for AimdLinux {
         ack.newly_delivered
     }
 
-    fn decreased(&mut self, _before: Bytes, _after: Bytes, _path: &PathView) {
+    fn decreased(&mut self, _before: Bytes, _after: Bytes, _factor: f64, _path: &PathView) {
         self.credit.clear();
     }
 

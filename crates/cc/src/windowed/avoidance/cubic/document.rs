@@ -78,10 +78,20 @@ impl Avoidance for Cubic {
         self.start_epoch(cwnd, path);
     }
 
-    fn decreased(&mut self, before: Bytes, after: Bytes, path: &PathView) {
+    fn decreased(&mut self, before: Bytes, after: Bytes, factor: f64, path: &PathView) {
         let converge = self.fast_convergence && before < self.vars.w_max;
-        self.vars.w_max = if converge { before.scale(f64::midpoint(1.0, self.beta)) } else { before };
+        self.vars.w_max = if converge { before.scale(f64::midpoint(1.0, factor)) } else { before };
         self.start_epoch(after, path);
+    }
+
+    /// The plateau moves to the present: to the curve, or to the window if that is lower. The Reno-friendly estimate goes on from
+    /// the window, which it would otherwise raise again.
+    fn flattened(&mut self, after: Bytes, path: &PathView) {
+        let t = path.now.since(self.vars.epoch).as_secs_f64();
+        self.vars.w_max = Bytes::from_f64(self.w_cubic(t, path.mss).max(0.0)).min(after);
+        self.vars.w_est = self.vars.w_est.min(after);
+        self.vars.k = 0.0;
+        self.vars.epoch = path.now;
     }
 
     fn grow(&mut self, cwnd: Bytes, amount: Bytes, ack: &AckSample, path: &PathView) -> Bytes {

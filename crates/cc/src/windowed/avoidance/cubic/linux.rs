@@ -146,10 +146,21 @@ impl CubicLinux {
         })
     }
 
+    /// An epoch ends with a response at a window of `w`, which leaves this many 1024ths of it.
+    fn end_epoch(&mut self, w: u64, factor: u64) {
+        let converge = self.fast_convergence && w < self.vars.last_max;
+        self.vars.last_max = if converge { w * (FINE + factor) / (2 * FINE) } else { w };
+        self.vars.epoch = None;
+    }
+
     /// Returns the cubic one minimum round trip after `elapsed` ticks into the epoch.
     fn target(&self, elapsed: u64) -> u64 {
-        let ahead = self.delay_min.as_nanos().div_ceil(self.clock.tick_ns);
-        let t = (elapsed + ahead) * FINE / self.clock.hz;
+        self.curve(elapsed + self.delay_min.as_nanos().div_ceil(self.clock.tick_ns))
+    }
+
+    /// Returns the cubic `elapsed` ticks into the epoch.
+    fn curve(&self, elapsed: u64) -> u64 {
+        let t = elapsed * FINE / self.clock.hz;
         let distance = u128::from(t.abs_diff(self.vars.k));
         // C is in 1024ths and the cubed distance in 1024ths^3: together 2^40.
         let delta = distance.saturating_pow(3).saturating_mul(u128::from(self.c)) >> 40;
@@ -193,16 +204,27 @@ impl Avoidance for CubicLinux {
         ack.newly_delivered
     }
 
-    fn decreased(&mut self, before: Bytes, after: Bytes, path: &PathView) {
-        self.scaled(before, after, path);
+    fn decreased(&mut self, before: Bytes, _after: Bytes, factor: f64, path: &PathView) {
+        self.end_epoch(before / path.mss, (factor * LINUX_UNIT + 0.5) as u64);
         self.credit.clear();
     }
 
     fn scaled(&mut self, before: Bytes, _after: Bytes, path: &PathView) {
-        let w = before / path.mss;
-        let converge = self.fast_convergence && w < self.vars.last_max;
-        self.vars.last_max = if converge { w * (FINE + self.beta) / (2 * FINE) } else { w };
-        self.vars.epoch = None;
+        self.end_epoch(before / path.mss, self.beta);
+    }
+
+    /// The plateau moves to the present: to the curve, or to the window if that is lower. The Reno-friendly estimate goes on from
+    /// the window, which it would otherwise raise again.
+    fn flattened(&mut self, after: Bytes, path: &PathView) {
+        let (w, tick) = ((after / path.mss).max(1), self.clock.ticks(path.now));
+        self.vars.last_max = w;
+        if let Some(epoch) = self.vars.epoch {
+            self.vars.origin = self.curve(tick - epoch).min(w);
+            self.vars.k = 0;
+            self.vars.w_est = self.vars.w_est.min(w);
+            self.vars.epoch = Some(tick);
+            self.vars.computed = (0, tick.wrapping_sub(1));
+        }
     }
 
     fn sampled(&mut self, rtt: Duration, now: Time) {

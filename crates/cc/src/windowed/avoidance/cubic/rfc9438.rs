@@ -115,13 +115,28 @@ impl Avoidance for CubicRfc {
         self.vars.epoch = None;
     }
 
-    fn decreased(&mut self, before: Bytes, _after: Bytes, path: &PathView) {
+    fn decreased(&mut self, before: Bytes, _after: Bytes, factor: f64, path: &PathView) {
         let w = before.as_f64() / path.mss.as_f64();
         let converge = self.fast_convergence && w < self.vars.w_max;
-        self.vars.w_max = if converge { w * f64::midpoint(1.0, self.beta) } else { w };
+        self.vars.w_max = if converge { w * f64::midpoint(1.0, factor) } else { w };
         self.vars.cwnd_prior = w;
         self.vars.epoch = None;
         self.vars.fraction = Fraction::default();
+    }
+
+    /// The plateau moves to the present: to the curve, or to the window if that is lower. The Reno-friendly estimate goes on from
+    /// the window, which it would otherwise raise again.
+    fn flattened(&mut self, after: Bytes, path: &PathView) {
+        let w = after.as_f64() / path.mss.as_f64();
+        let Some(mut epoch) = self.vars.epoch.take() else {
+            self.vars.w_max = w;
+            return;
+        };
+        let t = path.now.since(epoch.start).as_secs_f64();
+        self.vars.w_max = self.w_cubic(t, epoch.k).clamp(0.0, w);
+        (epoch.k, epoch.start, epoch.cwnd) = (0.0, path.now, after);
+        epoch.w_est = epoch.w_est.min(w);
+        self.vars.epoch = Some(epoch);
     }
 
     fn grow(&mut self, cwnd: Bytes, amount: Bytes, ack: &AckSample, path: &PathView) -> Bytes {

@@ -45,8 +45,8 @@ impl Avoidance for Scalable {
         1.0 - self.b
     }
 
-    fn decreased(&mut self, before: Bytes, after: Bytes, path: &PathView) {
-        self.reno.decreased(before, after, path);
+    fn decreased(&mut self, before: Bytes, after: Bytes, factor: f64, path: &PathView) {
+        self.reno.decreased(before, after, factor, path);
     }
 
     fn grow(&mut self, cwnd: Bytes, amount: Bytes, ack: &AckSample, path: &PathView) -> Bytes {

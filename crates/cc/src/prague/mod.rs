@@ -1,0 +1,19 @@
+//! TCP Prague: a scalable controller for L4S (draft-briscoe-iccrg-prague-congestion-control; the L4S team's Linux module,
+//! version 0.7; spec/congestion-control section 3.20).
+//!
+//! Prague averages the share of marked segments as DCTCP does and answers it with half of the average, once per round. What
+//! differs from DCTCP: the window is a fraction, of which cwnd is the whole segments above; unmarked ACKs grow it also while it
+//! is being reduced; from four rounds after slow start on, flows with less than 25 ms of round trip grow, average and answer
+//! as if they had 25 ms, so that flows of different round trips share a link equally; departures are paced; and small windows
+//! are governed by a rate, which may fall below two segments per round trip.
+//!
+//! The rate varies by 3 % over the (at least 25 ms long) round trip, so that a step that marks sees a few marks in each
+//! rather than all in one. Without counts of marks (AccECN) Prague is Reno, and its packets are not ECN-capable.
+//!
+//! [`params`] has the numbers, [`controller`] the rules; they are kept in the order of the module's work on an ACK.
+
+mod average;
+mod controller;
+mod params;
+
+pub use params::{PragueMode, PragueParams, PragueVariant};

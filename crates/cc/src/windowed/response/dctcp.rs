@@ -1,0 +1,180 @@
+//! DCTCP's response: CE is answered in proportion to the share of segments that were marked (RFC 8257; Linux
+//! `net/ipv4/tcp_dctcp.c`; spec/congestion-control section 3.19).
+//!
+//! Once per round trip the share F of marked segments enters an average, `alpha += g (F - alpha)` with g = 1/16 (RFC 8257
+//! section 4.2: an average over about as many round trips as a sawtooth has with one flow). CE leaves `1 - alpha / 2` of
+//! cwnd, once per round: marks of a whole round halve it, as CE does elsewhere. alpha starts at 1, so that a flow whose first
+//! marks come late in slow start is not too bold (section 4.2). A loss is answered as Reno does. Without ECN nothing is
+//! marked, so DCTCP is then Reno.
+//!
+//! Linux computes in 1024ths: the average loses what is below them, and an alpha of less than 16/1024 decays to zero at once.
+//! Linux counts segments, the RFC bytes.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use windtunnel_algorithm::{OutOfRange, Params};
+use windtunnel_units::{Bytes, Seq};
+
+use super::{Kept, Moment, Response, ResponseParams};
+use crate::needs::Feedback;
+use crate::sample::{Delivery, Marked, PathView};
+
+/// Linux's alpha of one: `DCTCP_MAX_ALPHA`.
+const ONE: u64 = 1024;
+
+/// The largest shift with which a share in 1024ths still counts.
+const LARGEST_SHIFT: u32 = 10;
+
+/// How alpha is computed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DctcpArithmetic {
+    /// In 1024ths, from counts of segments (Linux).
+    #[default]
+    Linux,
+    /// In real numbers, from counts of bytes (RFC 8257).
+    Rfc8257,
+}
+
+/// DCTCP's response. The names of its numbers are those of Linux's module.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(extend("x-source" = "RFC 8257; Linux net/ipv4/tcp_dctcp.c"))]
+pub struct DctcpParams {
+    /// How alpha is computed.
+    pub arithmetic: DctcpArithmetic,
+    /// The gain of the average is 2 to minus this power.
+    #[schemars(range(max = 10))]
+    pub dctcp_shift_g: u32,
+    /// alpha at the start, in 1024ths.
+    #[schemars(range(max = 1024))]
+    pub dctcp_alpha_on_init: u32,
+}
+
+impl Default for DctcpParams {
+    fn default() -> DctcpParams {
+        DctcpParams { arithmetic: DctcpArithmetic::default(), dctcp_shift_g: 4, dctcp_alpha_on_init: 1024 }
+    }
+}
+
+impl Params for DctcpParams {
+    const NAME: &'static str = "dctcp";
+    const SUMMARY: &'static str = "CE is answered in proportion to the share of marked segments (DCTCP)";
+
+    fn check(&self) -> Result<(), OutOfRange> {
+        if self.dctcp_shift_g > LARGEST_SHIFT {
+            return Err(OutOfRange::new("dctcp_shift_g", self.dctcp_shift_g, "0 to 10"));
+        }
+        if u64::from(self.dctcp_alpha_on_init) > ONE {
+            return Err(OutOfRange::new("dctcp_alpha_on_init", self.dctcp_alpha_on_init, "0 to 1024"));
+        }
+        Ok(())
+    }
+}
+
+impl ResponseParams for DctcpParams {
+    fn feedback(&self) -> Feedback {
+        Feedback::Shares
+    }
+
+    fn follows_deliveries(&self) -> bool {
+        true
+    }
+
+    fn build(&self, md: f64) -> Box<dyn Response> {
+        let start = u64::from(self.dctcp_alpha_on_init);
+        Box::new(Dctcp {
+            loss: md,
+            shift: self.dctcp_shift_g,
+            alpha: match self.arithmetic {
+                DctcpArithmetic::Linux => Alpha::Linux(start),
+                DctcpArithmetic::Rfc8257 => Alpha::Rfc8257(start as f64 / ONE as f64),
+            },
+            // The round ends with the first ACK of data: alpha has been averaged once before the first window was sent.
+            round_end: Seq::FIRST_DATA,
+            delivered: Marked::default(),
+            marked: Marked::default(),
+        })
+    }
+}
+
+/// The average share of marked segments.
+#[derive(Clone, Copy, Debug)]
+enum Alpha {
+    /// In 1024ths.
+    Linux(u64),
+    Rfc8257(f64),
+}
+
+impl Alpha {
+    fn average(&mut self, marked: Marked, delivered: Marked, shift: u32) {
+        match self {
+            Alpha::Linux(alpha) => {
+                let decay = *alpha >> shift;
+                *alpha -= if decay == 0 { *alpha } else { decay };
+                let share = (u64::from(marked.packets) << (10 - shift)) / u64::from(delivered.packets.max(1));
+                *alpha = (*alpha + share).min(ONE);
+            }
+            Alpha::Rfc8257(alpha) => {
+                let gain = 1.0 / f64::from(1_u32 << shift);
+                let share = marked.bytes.as_f64() / delivered.bytes.as_f64().max(1.0);
+                *alpha = (*alpha + gain * (share - *alpha)).min(1.0);
+            }
+        }
+    }
+
+    /// What CE leaves of cwnd.
+    fn answer(self, at: &Moment) -> Kept {
+        match self {
+            Alpha::Linux(alpha) => {
+                let segments = at.cwnd / at.mss;
+                Kept::Window(at.mss * (segments - ((segments * alpha) >> 11)))
+            }
+            Alpha::Rfc8257(alpha) => Kept::Factor(1.0 - alpha / 2.0),
+        }
+    }
+
+    fn get(self) -> f64 {
+        match self {
+            Alpha::Linux(alpha) => alpha as f64 / ONE as f64,
+            Alpha::Rfc8257(alpha) => alpha,
+        }
+    }
+}
+
+/// The average, and the round that will enter it.
+#[derive(Clone, Debug)]
+struct Dctcp {
+    loss: f64,
+    shift: u32,
+    alpha: Alpha,
+    round_end: Seq,
+    delivered: Marked,
+    marked: Marked,
+}
+
+impl Response for Dctcp {
+    fn loss(&self) -> f64 {
+        self.loss
+    }
+
+    fn ce(&self, at: &Moment) -> Kept {
+        self.alpha.answer(at)
+    }
+
+    fn on_delivery(&mut self, delivery: &Delivery, _cwnd: Bytes, path: &PathView) {
+        self.delivered += delivery.delivered;
+        self.marked += delivery.ecn.ce;
+        if path.una < self.round_end {
+            return;
+        }
+        self.alpha.average(self.marked, self.delivered, self.shift);
+        self.round_end = path.nxt;
+        self.delivered = Marked::default();
+        self.marked = Marked::default();
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("alpha", self.alpha.get());
+    }
+}

@@ -1,0 +1,212 @@
+//! TCP Prague alone: the numbers and laws of spec/congestion-control section 3.20.
+
+use windtunnel_cc::{
+    CongestionControl, ControllerParams, ExitReason, Feedback, Pacing, Params, PragueMode, PragueParams,
+    PragueVariant, RandomStream,
+};
+use windtunnel_units::{Duration, Probability};
+
+use crate::driver::{CE, CLEAN, Driver, MSS, Marks, init};
+
+const NS: Duration = Duration::from_nanos(1);
+
+/// A flow whose handshake agreed on this feedback.
+fn agreed(params: &PragueParams, heard: Feedback, segments: u64, rtt: Duration) -> Driver {
+    let mut cc: Box<dyn CongestionControl> = params.build(init(MSS * segments));
+    cc.on_negotiated(heard);
+    Driver::of(cc, rtt)
+}
+
+fn prague(params: &PragueParams, segments: u64, rtt: Duration) -> Driver {
+    agreed(params, Feedback::Counts, segments, rtt)
+}
+
+/// The pace in Mbit/s of payload.
+fn pace(flow: &Driver) -> f64 {
+    match flow.cc.pacing() {
+        Pacing::Rate(rate) => rate.as_mbps(),
+        Pacing::Gain(gain) => panic!("a gain of {gain}"),
+    }
+}
+
+/// The mean rate in Mbit/s of full packets, with marks of probability `p` on each. Packets leave at the pace.
+fn at_random_marks(p: f64, rtt: Duration) -> f64 {
+    let mut flow = prague(&PragueParams::default(), 10, rtt);
+    let mut random = RandomStream::new(7);
+    let chance = Probability::clamped(p);
+    let mut start = None;
+    let packets = 300_000_u32;
+    for packet in 0..packets {
+        let gap = Duration::from_secs_f64(MSS.as_f64() * 8.0 / (pace(&flow) * 1e6));
+        let marks = if random.chance(chance) { CE } else { CLEAN };
+        flow.ack(gap, 1, marks);
+        if packet == packets / 10 {
+            start = Some(flow.now);
+        }
+    }
+    let time = flow.now.since(start.expect("a tenth has passed")).as_secs_f64();
+    f64::from(packets - packets / 10) * 1500.0 * 8.0 / time / 1e6
+}
+
+/// The law at independent marks, for the round trip `R_v` of at least 25 ms as which a flow behaves. The rate r grows by `1 - p`
+/// packets per `R_v` and `R_v`; an answer takes `p / 2` of it. Answers are `R_v` apart and then wait for a mark, `1 / (p r)`
+/// more. With `y = p r R_v` that is `y^2 = 2 (1 - p) (y + 1)`. (Where every round has a mark, `y = 2 (1 - p)`, the draft's `0.96
+/// (1 - p) / p` Mbit/s.) It does not depend on the round trip up to 25 ms.
+#[test]
+fn the_rate_at_random_marks() {
+    for (p, ms) in [(0.01, 5), (0.01, 25), (0.03, 10), (0.02, 50)] {
+        let q: f64 = 1.0 - p;
+        let y = q + (q * q + 2.0 * q).sqrt();
+        let law = y / (p * 0.025_f64.max(ms as f64 / 1e3)) * 1500.0 * 8.0 / 1e6;
+        let rate = at_random_marks(p, Duration::from_millis(ms));
+        assert!((rate / law - 1.0).abs() < 0.06, "{rate:.2} Mbit/s at {p} and {ms} ms, not {law:.2}");
+    }
+}
+
+/// The increase per round trip: 0.04, 0.16 and 1 packets at 5, 10 and 25 ms, once four rounds after slow start are over; 1
+/// before.
+#[test]
+fn the_increase_follows_the_round_trip() {
+    for (ms, increase) in [(5, 0.04), (10, 0.16), (25, 1.0), (60, 1.0)] {
+        let mut flow = prague(&PragueParams::default(), 100, Duration::from_millis(ms));
+        flow.ack(NS, 1, CE);
+        assert_eq!(flow.probe("increase_packets"), Some(1.0));
+        for _ in 0..12 {
+            flow.round(1);
+        }
+        let found = flow.probe("increase_packets").expect("a number");
+        assert!((found - increase).abs() < 1e-9, "{found} at {ms} ms");
+    }
+}
+
+/// alpha from 0 with all marked: 0.0625, 0.121, 0.176; the draft starts at 1.
+#[test]
+fn the_average() {
+    let mut flow = prague(&PragueParams::default(), 50, Duration::from_millis(30));
+    flow.ack(NS, 1, CE);
+    let mut values = Vec::new();
+    for _ in 0..3 {
+        let window = flow.cwnd() / MSS;
+        flow.ack(Duration::from_millis(30), window, Marks { ce: window as u32, sce: 0 });
+        values.push(flow.probe("alpha").expect("alpha"));
+    }
+    for (found, expected) in values.iter().zip([0.0625, 0.1211, 0.1760]) {
+        assert!((found - expected).abs() < 0.002, "{values:?}");
+    }
+    let draft = PragueParams { variant: PragueVariant::Draft, ..PragueParams::default() };
+    assert_eq!(prague(&draft, 50, Duration::from_millis(30)).probe("alpha"), Some(1.0));
+}
+
+/// Rule 2: the first mark halves the fractional window and ends slow start; cwnd follows by a segment for each ACK, and ssthresh
+/// with it.
+#[test]
+fn the_first_mark() {
+    let mut flow = prague(&PragueParams::default(), 100, Duration::from_millis(20));
+    assert!(!flow.avoids());
+    flow.ack(NS, 1, CE);
+    assert_eq!(flow.probe("window_segments"), Some(50.0));
+    assert_eq!((flow.cwnd(), flow.cc.control().ssthresh), (MSS * 99, MSS * 99));
+    assert!(flow.avoids());
+    assert_eq!(flow.cc.slow_start_exit(), Some(ExitReason::Ce));
+    for _ in 0..10 {
+        flow.ack(NS, 1, CLEAN);
+    }
+    assert_eq!(flow.cwnd(), MSS * 89);
+}
+
+/// Rule 4: once per round; alpha / 2 of the window, nothing with alpha = 0; as Reno with the fall-back for classic queues.
+#[test]
+fn marks_are_answered_in_proportion() {
+    let start = |classic_fallback, variant| {
+        let params = PragueParams { classic_fallback, variant, ..PragueParams::default() };
+        let mut flow = prague(&params, 100, Duration::from_millis(30));
+        assert_eq!(flow.ack(NS, 1, CE), Some(classic_fallback || variant == PragueVariant::Draft));
+        let window = flow.probe("window_segments");
+        assert_eq!(flow.ack(NS, 1, CE), Some(false), "the same round");
+        window
+    };
+    assert_eq!(start(false, PragueVariant::Linux), Some(50.0), "the first mark alone");
+    assert_eq!(start(false, PragueVariant::Draft), Some(50.0), "alpha is 1");
+    assert_eq!(start(true, PragueVariant::Draft), Some(50.0));
+}
+
+/// Rule 6: a loss halves the window, and nothing grows until it is repaired; an undo gives back what was there.
+#[test]
+fn losses() {
+    let mut flow = prague(&PragueParams::default(), 100, Duration::from_millis(30));
+    flow.lose();
+    assert_eq!(flow.probe("window_segments"), Some(50.0));
+    flow.ack(NS, 1, CLEAN);
+    assert_eq!((flow.probe("window_segments"), flow.cwnd()), (Some(50.0), MSS * 99));
+    flow.undo();
+    assert!(flow.cwnd() >= MSS * 100);
+    let mut flow = prague(&PragueParams::default(), 100, Duration::from_millis(30));
+    flow.time_out(true);
+    assert_eq!((flow.cwnd(), flow.probe("window_segments")), (MSS, Some(50.0)));
+}
+
+/// Rule 7: the pace is window / srtt, twice that in slow start, never less than 100 kbit/s of packets; governed by its rate, 3 %
+/// more in the first half of a round and 3 % less in the second. A burst is at most a 4096th of a second.
+#[test]
+fn pacing() {
+    let rtt = Duration::from_millis(20);
+    let mut flow = prague(&PragueParams::default(), 100, rtt);
+    flow.ack(NS, 1, CLEAN);
+    let cwnd = flow.segments();
+    assert!((pace(&flow) - 2.0 * cwnd * 1448.0 * 8.0 / 0.02 / 1e6).abs() < 0.01, "{}", pace(&flow));
+    assert_eq!(flow.cc.control().send_quantum, Some(MSS * 2), "2 * 101 / 0.02 / 4096");
+
+    let slow = PragueParams {
+        prague_cwnd_mode: PragueMode::Rate,
+        prague_rtt_transition: 0,
+        ..PragueParams::default()
+    };
+    let mut flow = prague(&slow, 4, rtt);
+    for _ in 0..4 {
+        flow.ack(rtt, 1, CE);
+    }
+    let mut paces = Vec::new();
+    for _ in 0..40 {
+        flow.ack(Duration::from_millis(2), 1, Marks::default());
+        let rate = flow.probe("rate_bytes_per_s").expect("a rate") * 8.0 / 1e6 * 1448.0 / 1500.0;
+        paces.push(pace(&flow) / rate);
+    }
+    assert!(paces.iter().all(|ratio| (ratio - 1.0).abs() > 0.03 && (ratio - 1.0).abs() < 0.032), "{paces:?}");
+    assert!(paces.iter().any(|ratio| *ratio > 1.0) && paces.iter().any(|ratio| *ratio < 1.0));
+}
+
+/// The rate may fall below two segments per round trip, down to 100 kbit/s of packets, while cwnd stays at two.
+#[test]
+fn below_two_segments() {
+    let mut flow = prague(&PragueParams::default(), 4, Duration::from_millis(5));
+    for _ in 0..4000 {
+        flow.ack(Duration::from_millis(2), 1, CE);
+    }
+    assert_eq!(flow.cwnd(), MSS * 2);
+    let least = 0.1 * 1448.0 / 1500.0;
+    assert!((pace(&flow) / least - 1.0).abs() < 0.04, "{} Mbit/s", pace(&flow));
+    assert!(flow.probe("window_segments").expect("a window") < 0.1);
+}
+
+/// Rule 9: without counts of marks Prague is Reno: CE and losses halve, growth is a segment per round trip.
+#[test]
+fn without_counts_prague_is_reno() {
+    for heard in [Feedback::None, Feedback::Classic] {
+        let mut flow = agreed(&PragueParams::default(), heard, 100, Duration::from_millis(30));
+        assert_eq!(flow.probe("is_reno"), Some(1.0));
+        flow.ack(NS, 1, CE);
+        assert_eq!(flow.cwnd(), MSS * 50);
+        flow.round(1);
+        assert_eq!(flow.cwnd(), MSS * 51);
+        assert!(!flow.cc.needs().own_window);
+    }
+}
+
+/// What is outside of its domain is refused with the key.
+#[test]
+fn parameters_out_of_range() {
+    let zero = PragueParams { prague_rtt_target: Duration::ZERO, ..PragueParams::default() };
+    assert!(zero.check().expect_err("no target").to_string().contains("prague_rtt_target"));
+    let burst = PragueParams { prague_burst_shift: 31, ..PragueParams::default() };
+    assert!(burst.check().expect_err("no burst").to_string().contains("0 to 30"));
+}

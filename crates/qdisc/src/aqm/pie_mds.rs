@@ -1,0 +1,159 @@
+//! PIE-MDS: PIE's probability, signalled to MDS packets tau times as often, as SCE.
+//!
+//! Source: spec/queues-and-signalling section 16.2, on RFC 8033 and "Multiplicative Decrease Scaling". The control law
+//! is PIE's ([`super::pie`]), as are the packets that it spares: during the burst allowance, at low delay and in a short
+//! queue. The last step differs: [`MdsVerdicts`] takes the place of PIE's sum of probabilities and its coin. Above
+//! `ecn_prob`, drops take the place of CE.
+//!
+//! PIE's gains stay as they are: an MDS flow answers a change of p as a conventional flow does.
+
+use std::num::NonZeroU32;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use windtunnel_algorithm::{Params, tau};
+use windtunnel_units::{Bytes, Duration, OutOfRange, Probability, Time};
+
+use super::likelihood::Likelihood;
+use super::mds_verdict::{Accumulate, MdsVerdicts};
+use super::pie_params::{PieBurstMode, PieParams, PieVariant};
+use crate::aqm::{Aqm, PacketView, Pie, QueueView, Verdict};
+use crate::limit::Limit;
+use crate::params::{AqmInit, BuildAqm};
+
+/// PIE's parameters, named as in tc, and those of the signals.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(extend("x-source" = "RFC 8033; Multiplicative Decrease Scaling"))]
+pub struct PieMdsParams {
+    /// Whether to follow the RFC or Linux where they differ.
+    pub variant: PieVariant,
+    /// The queueing delay at which the queue is held.
+    pub target: Duration,
+    /// How often the probability is updated.
+    pub tupdate: Duration,
+    /// The gain of the distance from the target, in 1/16 Hz.
+    pub alpha: f64,
+    /// The gain of the change of the delay, in 1/16 Hz.
+    pub beta: f64,
+    /// The probability above which packets are dropped instead of marked CE.
+    pub ecn_prob: Probability,
+    /// How long a burst passes without signals after idle time.
+    pub max_burst: Duration,
+    /// How the burst allowance runs out.
+    pub burst_mode: PieBurstMode,
+    /// Whether the probability is proportionally lower for packets shorter than `mtu`.
+    pub bytemode: bool,
+    /// The longest packet with its overhead: a queue of twice this length is too short to signal from. Linux uses 1514 B
+    /// on Ethernet.
+    pub mtu: Bytes,
+    /// Whether the delay is estimated from the departure rate instead of measured.
+    pub dq_rate_estimator: bool,
+    /// The MD-scaling constant: how many SCE opportunities equal one CE opportunity. MDS flows must use the same value.
+    pub tau: NonZeroU32,
+    /// How the probability becomes signals.
+    pub random: Likelihood,
+    /// With `random = "recur"`: the packets on which the sums advance.
+    pub accumulate: Accumulate,
+}
+
+impl Default for PieMdsParams {
+    fn default() -> PieMdsParams {
+        let pie = PieParams::default();
+        PieMdsParams {
+            variant: pie.variant,
+            target: pie.target,
+            tupdate: pie.tupdate,
+            alpha: pie.alpha,
+            beta: pie.beta,
+            ecn_prob: pie.ecn_prob,
+            max_burst: pie.max_burst,
+            burst_mode: pie.burst_mode,
+            bytemode: pie.bytemode,
+            mtu: pie.mtu,
+            dq_rate_estimator: pie.dq_rate_estimator,
+            tau: tau::DEFAULT,
+            random: Likelihood::Recur,
+            accumulate: Accumulate::default(),
+        }
+    }
+}
+
+impl PieMdsParams {
+    /// The PIE that has the control law.
+    fn law(&self) -> PieParams {
+        PieParams {
+            variant: self.variant,
+            target: self.target,
+            tupdate: self.tupdate,
+            alpha: self.alpha,
+            beta: self.beta,
+            ecn: true,
+            ecn_prob: self.ecn_prob,
+            max_burst: self.max_burst,
+            burst_mode: self.burst_mode,
+            bytemode: self.bytemode,
+            mtu: self.mtu,
+            dq_rate_estimator: self.dq_rate_estimator,
+            ..PieParams::default()
+        }
+    }
+}
+
+impl Params for PieMdsParams {
+    const NAME: &'static str = "pie-mds";
+    const ALIASES: &'static [&'static str] = &["pie_mds"];
+    const SUMMARY: &'static str = "PIE with the probabilities of SCE and CE linked by tau";
+
+    fn check(&self) -> Result<(), OutOfRange> {
+        Params::check(&self.law())?;
+        tau::check("tau", self.tau)?;
+        self.accumulate.check(self.random)
+    }
+}
+
+impl BuildAqm for PieMdsParams {
+    type Aqm = PieMds;
+
+    const LIMIT: Limit = PieParams::DEFAULT_LIMIT;
+    const SCE_RAMP: bool = false;
+
+    fn aqm(&self, init: &AqmInit) -> PieMds {
+        PieMds {
+            law: Pie::new(self.law(), init),
+            verdicts: MdsVerdicts::new(self.tau, self.random, self.accumulate, init.seed),
+        }
+    }
+}
+
+/// PIE-MDS's variables.
+#[derive(Clone, Debug)]
+pub struct PieMds {
+    law: Pie,
+    verdicts: MdsVerdicts,
+}
+
+impl Aqm for PieMds {
+    fn on_enqueue(&mut self, packet: &PacketView, queue: &QueueView) -> Verdict {
+        let p = if self.law.spares(queue) { 0.0 } else { self.law.probability(packet.size) };
+        self.verdicts.decide(p, packet.class, self.law.ce())
+    }
+
+    fn on_dequeue(&mut self, packet: &PacketView, queue: &QueueView) -> Verdict {
+        self.law.on_dequeue(packet, queue)
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        self.law.next_timer()
+    }
+
+    fn on_timer(&mut self, queue: &QueueView) {
+        self.law.on_timer(queue);
+    }
+
+    /// Delays in seconds.
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        self.law.probe_law(out);
+        self.verdicts.probe(out);
+    }
+}

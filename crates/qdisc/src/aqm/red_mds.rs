@@ -1,0 +1,171 @@
+//! RED-MDS: RED's probability, signalled to MDS packets tau times as often, as SCE.
+//!
+//! Source: spec/queues-and-signalling section 16.2, on Floyd and Jacobson 1993 and "Multiplicative Decrease Scaling". The
+//! average and the probability are RED's ([`super::red`]); [`MdsVerdicts`] takes the place of its uniform gaps. Where RED
+//! signals every packet, the probability is 1: every conventional packet gets CE and every MDS packet, which is owed tau
+//! SCE at once, a drop; with `harddrop`, all are dropped.
+//!
+//! RED's uniform gaps are half as long as the probability says (from 1 to 1/p packets); here the mean gap is 1/p.
+
+use std::num::NonZeroU32;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use windtunnel_algorithm::{Params, tau};
+use windtunnel_units::{Bytes, Duration, OutOfRange, Probability, Rate, Time};
+
+use super::likelihood::Likelihood;
+use super::mds_verdict::{Accumulate, MdsVerdicts};
+use super::red_params::{RedIdle, RedParams};
+use crate::aqm::{Aqm, PacketView, QueueView, Red, Signal, Verdict};
+use crate::limit::Limit;
+use crate::params::{AqmInit, BuildAqm};
+
+/// RED's parameters, named as in tc, and those of the signals.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(extend("x-source" = "Floyd, Jacobson 1993; Multiplicative Decrease Scaling"))]
+#[expect(clippy::struct_excessive_bools, reason = "tc's switches, independent of each other")]
+pub struct RedMdsParams {
+    /// The average queue below which nothing is signalled; the default is a third of `max`.
+    pub min: Option<Bytes>,
+    /// The average queue at which the probability is `probability` and above which every packet is signalled, unless
+    /// `gentle`; the default is three times `min`, or a quarter of the queue's `limit`.
+    pub max: Option<Bytes>,
+    /// The mean size of a packet: the unit of `burst` and of idle time.
+    pub avpkt: Bytes,
+    /// How many packets may arrive at once to an empty queue before the average reaches `min`: it sets the weight of a
+    /// packet in the average; if left out, `(2 min + max) / (3 avpkt)`.
+    #[schemars(extend("x-unit" = "packets"))]
+    #[serde(deserialize_with = "windtunnel_units::count::packets")]
+    pub burst: Option<u32>,
+    /// The probability of a signal at `max`; with `adaptive`, the initial value.
+    pub probability: Probability,
+    /// The link's rate, as far as the average in idle time depends on it.
+    pub bandwidth: Rate,
+    /// Whether packets are dropped, not marked, where every packet is signalled.
+    pub harddrop: bool,
+    /// Whether the probability rises from `probability` at `max` to 1 at twice `max`, instead of jumping to 1.
+    pub gentle: bool,
+    /// Whether the probability at `max` is adapted, to keep the average half-way between `min` and `max`.
+    pub adaptive: bool,
+    /// Whether, as Adaptive RED has it, `min`, `max` and the weight follow from the link's rate too; includes
+    /// `adaptive`.
+    pub adaptive_auto: bool,
+    /// With `adaptive_auto`: the mean queueing delay to aim at.
+    pub delay_target: Duration,
+    /// How the average falls in idle time.
+    pub idle: RedIdle,
+    /// The MD-scaling constant: how many SCE opportunities equal one CE opportunity. MDS flows must use the same value.
+    pub tau: NonZeroU32,
+    /// How the probability becomes signals.
+    pub random: Likelihood,
+    /// With `random = "recur"`: the packets on which the sums advance.
+    pub accumulate: Accumulate,
+}
+
+impl Default for RedMdsParams {
+    fn default() -> RedMdsParams {
+        let red = RedParams::default();
+        RedMdsParams {
+            min: red.min,
+            max: red.max,
+            avpkt: red.avpkt,
+            burst: red.burst,
+            probability: red.probability,
+            bandwidth: red.bandwidth,
+            harddrop: red.harddrop,
+            gentle: red.gentle,
+            adaptive: red.adaptive,
+            adaptive_auto: red.adaptive_auto,
+            delay_target: red.delay_target,
+            idle: red.idle,
+            tau: tau::DEFAULT,
+            random: Likelihood::Recur,
+            accumulate: Accumulate::default(),
+        }
+    }
+}
+
+impl RedMdsParams {
+    /// The RED that has the average and its probability.
+    fn law(&self) -> RedParams {
+        RedParams {
+            min: self.min,
+            max: self.max,
+            avpkt: self.avpkt,
+            burst: self.burst,
+            probability: self.probability,
+            bandwidth: self.bandwidth,
+            ecn: true,
+            harddrop: self.harddrop,
+            gentle: self.gentle,
+            adaptive: self.adaptive,
+            adaptive_auto: self.adaptive_auto,
+            delay_target: self.delay_target,
+            idle: self.idle,
+            ..RedParams::default()
+        }
+    }
+}
+
+impl Params for RedMdsParams {
+    const NAME: &'static str = "red-mds";
+    const ALIASES: &'static [&'static str] = &["red_mds"];
+    const SUMMARY: &'static str = "RED with the probabilities of SCE and CE linked by tau";
+
+    fn check(&self) -> Result<(), OutOfRange> {
+        Params::check(&self.law())?;
+        tau::check("tau", self.tau)?;
+        self.accumulate.check(self.random)
+    }
+}
+
+impl BuildAqm for RedMdsParams {
+    type Aqm = RedMds;
+
+    const LIMIT: Limit = RedParams::DEFAULT_LIMIT;
+    const SCE_RAMP: bool = false;
+
+    fn aqm(&self, init: &AqmInit) -> RedMds {
+        RedMds {
+            law: Red::new(self.law(), init),
+            harddrop: self.harddrop,
+            verdicts: MdsVerdicts::new(self.tau, self.random, self.accumulate, init.seed),
+        }
+    }
+}
+
+/// RED-MDS's variables.
+#[derive(Clone, Debug)]
+pub struct RedMds {
+    law: Red,
+    harddrop: bool,
+    verdicts: MdsVerdicts,
+}
+
+impl Aqm for RedMds {
+    fn on_enqueue(&mut self, packet: &PacketView, queue: &QueueView) -> Verdict {
+        let p = self.law.arrived(queue);
+        let ce = if self.harddrop && p >= 1.0 { Verdict::Drop } else { Verdict::Mark(Signal::Ce) };
+        self.verdicts.decide(p, packet.class, ce)
+    }
+
+    fn on_dequeue(&mut self, packet: &PacketView, queue: &QueueView) -> Verdict {
+        self.law.on_dequeue(packet, queue)
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        self.law.next_timer()
+    }
+
+    fn on_timer(&mut self, queue: &QueueView) {
+        self.law.on_timer(queue);
+    }
+
+    /// The average in bytes, as the last arrival left it.
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        self.law.probe(out);
+        self.verdicts.probe(out);
+    }
+}

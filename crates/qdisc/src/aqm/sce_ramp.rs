@@ -1,0 +1,265 @@
+//! SCE beside any AQM: a ramp in sojourn time below, astride or above the AQM's target.
+//!
+//! Source: draft-morton-tsvwg-sce; the mail "SCE ramps" (tsvwg, 2019); `sch_cake` of the SCE tree;
+//! spec/queues-and-signalling section 15.2. The ramp rises from 0 at a floor `lo` to `knee` at the AQM's target, and
+//! from there to 1 at a ceiling `hi`:
+//!
+//! ```text
+//! 1  |            ____    the published ramps, with the target T:
+//!    |           /          below     knee 1, from T/2 to T              tc: sce
+//!    |          /           astride   knee 1/N, from T/2 over T to 2 T   tc: sce-thresh N
+//! k  |        _/            above     knee 0, from T to 2 T              tc: sce-single
+//! 0  |______-'
+//!         lo   T  hi
+//! ```
+//!
+//! The AQM decides first, and CE and drops come before SCE. The branch above the knee belongs to packets that the AQM
+//! itself counts as above its target, where it says so ([`Aqm::over_target`]); others stay on the lower branch, however
+//! long they have waited, because a slow link alone makes them wait.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use windtunnel_algorithm::{AnyParams, Params};
+use windtunnel_units::{Duration, OutOfRange, Probability, Time};
+
+use super::likelihood::{Draws, Likelihood};
+use crate::aqm::{Aqm, PacketView, QueueView, Signal, Verdict};
+use crate::discipline::QueueDiscipline;
+use crate::ecn::EcnMode;
+use crate::fifo::Fifo;
+use crate::limit::Limit;
+use crate::params::{AqmInit, AqmParams, BuildAqm, QueueInit, QueueParams};
+use crate::spec::Parts;
+
+/// SCE marks beside an AQM, with a probability that rises with the sojourn time: a table with `thresh`, `single`, `target`,
+/// `lo`, `hi`, `knee` and `random`. Without any of them it is tc's `sce`: from half of the AQM's target to the target.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(extend("x-source" = "draft-morton-tsvwg-sce; sch_cake of the SCE tree"))]
+pub struct SceRampParams {
+    /// tc's `sce-thresh`: one in so many packets is marked at the target; above 1024, none. The default is 1.
+    pub thresh: Option<u32>,
+    /// tc's `sce-single`: none is marked at the target, and the ramp is above it.
+    pub single: bool,
+    /// The sojourn time of the knee; the default is the target of the AQM.
+    pub target: Option<Duration>,
+    /// The sojourn time up to which nothing is marked; the default is half of the target.
+    pub lo: Option<Duration>,
+    /// The sojourn time from which everything is marked; the default is twice the knee.
+    pub hi: Option<Duration>,
+    /// The probability at the knee, instead of `thresh` and `single`.
+    pub knee: Option<Probability>,
+    /// How the probability becomes marks.
+    pub random: Likelihood,
+}
+
+impl SceRampParams {
+    /// Larger ones are tc's `sce-single`.
+    const MOST_THRESH: u32 = 1_024;
+
+    fn knee(&self) -> f64 {
+        match (self.knee, self.thresh.unwrap_or(1)) {
+            (Some(knee), _) => knee.get(),
+            (None, thresh) if self.single || thresh > SceRampParams::MOST_THRESH => 0.0,
+            (None, thresh) => 1.0 / f64::from(thresh),
+        }
+    }
+
+    /// The ramp beside an AQM with this target.
+    ///
+    /// # Errors
+    /// A value for which there is no ramp.
+    pub fn ramp(&self, target: Option<Duration>) -> Result<SceRamp, OutOfRange> {
+        const SET: &str = "left out with `knee`, which takes its place";
+        const NONE: &str = "the sojourn time of the knee, because the AQM has no target of its own";
+        match (self.knee, self.thresh) {
+            (_, Some(0)) => return Err(OutOfRange::new("thresh", 0, "at least 1")),
+            (Some(_), Some(thresh)) => return Err(OutOfRange::new("thresh", thresh, SET)),
+            (Some(_), None) if self.single => return Err(OutOfRange::new("single", true, SET)),
+            (None, Some(thresh)) if self.single => {
+                return Err(OutOfRange::new("thresh", thresh, "left out with `single`"));
+            }
+            _ => {}
+        }
+        let target = self.target.or(target).ok_or(OutOfRange::missing("target", NONE))?;
+        if target.is_zero() {
+            return Err(OutOfRange::new("target", target, "more than 0 s"));
+        }
+        let knee = self.knee();
+        let lo = self.lo.unwrap_or(target / 2);
+        if lo >= target && knee > 0.0 {
+            return Err(OutOfRange::new(
+                "lo",
+                lo,
+                "less than the target, unless nothing is marked at the target (`single`)",
+            ));
+        }
+        let turn = target.max(lo);
+        let hi = self.hi.unwrap_or(turn * 2);
+        if hi < turn || (hi == turn && knee < 1.0) {
+            return Err(OutOfRange::new("hi", hi, "more than `lo` and the target"));
+        }
+        Ok(SceRamp::new(lo, (turn, knee), hi))
+    }
+}
+
+/// The probability of an SCE mark, by the sojourn time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SceRamp {
+    lo: Duration,
+    /// The sojourn time at which the branches meet, and the probability there.
+    turn: Duration,
+    knee: f64,
+    /// By how much the probability rises per nanosecond, on either branch.
+    lower: f64,
+    upper: f64,
+}
+
+impl SceRamp {
+    /// A ramp from `lo` over the knee, a sojourn time and a probability, to `hi`.
+    fn new(lo: Duration, (turn, knee): (Duration, f64), hi: Duration) -> SceRamp {
+        let slope = |rise: f64, from: Duration, to: Duration| {
+            if rise > 0.0 { rise / (to - from).as_nanos_f64() } else { 0.0 }
+        };
+        SceRamp { lo, turn, knee, lower: slope(knee, lo, turn), upper: slope(1.0 - knee, turn, hi) }
+    }
+
+    /// Whether a packet is above the knee, where the AQM has no rule of its own.
+    #[inline]
+    pub fn is_above(&self, sojourn: Duration) -> bool {
+        sojourn > self.turn
+    }
+
+    /// The probability for a packet that waited for `sojourn`; `over_target`: the AQM counts it as above its target.
+    #[inline]
+    pub fn probability(&self, sojourn: Duration, over_target: bool) -> f64 {
+        if sojourn <= self.lo {
+            return 0.0;
+        }
+        let p = if over_target {
+            self.knee + self.upper * (sojourn.as_nanos_f64() - self.turn.as_nanos_f64())
+        } else {
+            self.lower * (sojourn - self.lo).as_nanos_f64()
+        };
+        p.clamp(0.0, 1.0)
+    }
+}
+
+/// An AQM with a ramp beside it.
+#[derive(Clone, Debug)]
+pub struct WithSceRamp<A> {
+    aqm: A,
+    ramp: SceRamp,
+    draws: Draws,
+    /// The probability for the packet that left last.
+    p: f64,
+}
+
+impl<A: Aqm> Aqm for WithSceRamp<A> {
+    fn on_enqueue(&mut self, packet: &PacketView, queue: &QueueView) -> Verdict {
+        self.aqm.on_enqueue(packet, queue)
+    }
+
+    fn on_full(&mut self, now: Time) {
+        self.aqm.on_full(now);
+    }
+
+    fn on_dequeue(&mut self, packet: &PacketView, queue: &QueueView) -> Verdict {
+        let verdict = self.aqm.on_dequeue(packet, queue);
+        let over_target = self.aqm.over_target().unwrap_or_else(|| self.ramp.is_above(packet.sojourn));
+        self.p = self.ramp.probability(packet.sojourn, over_target);
+        let sce = self.draws.happens(self.p);
+        if verdict == Verdict::Pass && sce { Verdict::Mark(Signal::Sce) } else { verdict }
+    }
+
+    fn on_empty(&mut self, now: Time) {
+        self.aqm.on_empty(now);
+    }
+
+    fn on_shed(&mut self, packets: u32, now: Time) {
+        self.aqm.on_shed(packets, now);
+    }
+
+    fn over_target(&self) -> Option<bool> {
+        self.aqm.over_target()
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        self.aqm.next_timer()
+    }
+
+    fn on_timer(&mut self, queue: &QueueView) {
+        self.aqm.on_timer(queue);
+    }
+
+    /// The AQM's numbers, and the ramp's probability.
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        self.aqm.probe(out);
+        out("sce_p", self.p);
+    }
+}
+
+/// The parameters of an AQM with a ramp beside it.
+#[derive(Clone, Debug)]
+pub struct Ramped<P> {
+    aqm: P,
+    sce: SceRampParams,
+}
+
+impl<P: BuildAqm> Ramped<P> {
+    /// The key of the ramp's parameters, beside those of the AQM.
+    pub const KEY: &'static str = "sce";
+
+    /// A ramp beside an AQM.
+    pub const fn new(aqm: P, sce: SceRampParams) -> Ramped<P> {
+        Ramped { aqm, sce }
+    }
+
+    fn with_ramp(&self, init: &AqmInit) -> WithSceRamp<P::Aqm> {
+        let ramp = self.sce.ramp(self.aqm.target()).expect("checked parameters");
+        // The AQM's own stream has the seed itself.
+        let draws = self.sce.random.draws(!init.seed);
+        WithSceRamp { aqm: self.aqm.aqm(init), ramp, draws, p: 0.0 }
+    }
+}
+
+impl<P: BuildAqm> AnyParams for Ramped<P> {
+    fn name(&self) -> &str {
+        P::NAME
+    }
+
+    fn to_map(&self) -> Map<String, Value> {
+        let mut map = self.aqm.to_map();
+        if let Ok(Value::Object(mut sce)) = serde_json::to_value(&self.sce) {
+            sce.retain(|_, value| !value.is_null());
+            map.insert(Ramped::<P>::KEY.to_owned(), Value::Object(sce));
+        }
+        map
+    }
+
+    fn check(&self) -> Result<(), OutOfRange> {
+        Params::check(&self.aqm)?;
+        self.sce.ramp(self.aqm.target()).map(|_| ())
+    }
+}
+
+impl<P: BuildAqm> AqmParams for Ramped<P> {
+    fn build(&self, init: &AqmInit) -> Box<dyn Aqm> {
+        Box::new(self.with_ramp(init))
+    }
+}
+
+impl<P: BuildAqm> QueueParams for Ramped<P> {
+    fn default_limit(&self) -> Limit {
+        P::LIMIT
+    }
+
+    fn default_ecn_mode(&self) -> EcnMode {
+        P::ECN_MODE
+    }
+
+    fn build(&self, _parts: &Parts, init: &QueueInit) -> Box<dyn QueueDiscipline> {
+        Box::new(Fifo::new(self.with_ramp(&init.aqm()), init.ecn, init.limit))
+    }
+}
