@@ -380,6 +380,7 @@ class RunResult:
           number that an algorithm of the run tells of its state, in its own unit, which ends the name; NaN for what an
           algorithm does not have, or not at the moment. With ``record.state = "changes"`` a row for each change. A band
           of several has a row only for an interval in which it has changed.
+        - ``qdisc``, likewise, for queues with several bands: time_s, queue, and what the discipline tells of itself
 
         Numbers of ``cc``. Of all windowed controllers: stage (0 slow start, 1 back up to ssthresh after a timeout, 2
         the same after an unused window, 3 congestion avoidance), recover_seq (the round ends here in which no further
@@ -395,6 +396,12 @@ class RunResult:
         Numbers of ``aqm``. PIE: p, qdelay_s, burst_s (the burst allowance left), accu (the sum of p since the last
         drop). RED: avg_bytes, p, max_p. DelTiM, DelTiM2, DelTiC: acc (the control law's accumulator), mds_osc, osc
         (the oscillators' accumulators). Ramps: opportunities (packets since the last mark).
+
+        Numbers of ``qdisc``, which are in ``aqm`` where a queue has one band. fq_codel, fq_pie: new_flows, old_flows
+        (bands on either list), memory_bytes; fq_pie also overmemory_packets (arrived above ``memory_limit``). fq:
+        new_flows, old_flows, throttled_flows. sfq: active_flows; drr, wrr: active_classes. tbf, police: tokens_bytes,
+        peak_tokens_bytes; vqpolice: virtual_queue_s; ramppolice: missing (part of the bucket), p. A queue with one
+        inside also has the numbers of that, unless it has such itself.
 
         Values of an interval without a sample are NaN, and those that a flow does not have. ``transfers``, where flows
         make such, has one row for each that was completed, in that order: flow, start_s, end_s, size_bytes, time_ms,
@@ -425,9 +432,9 @@ class RunResult:
           the receiver), id (of the packet, the same at every place), copy_of (the id of the packet that a medium made
           it of; else 0), size, payload, seq, ack, flags, ecn, dscp, ts_val_ns, ts_ecr_ns, window, sack_n, sack1_start
           to sack4_end, accecn_kind (of the AccECN option; 0 without one), accecn_n (its fields), accecn1 to accecn3,
-          drop (why it was lost right after this place: 0 it was not, 1 full queue, 2 AQM, 3 medium, 4 overlimit, 5 policed),
-          retransmission; and of the sender after it has sent the packet: cwnd, ssthresh, srtt_ns, state, limit,
-          in_flight
+          drop (why it was lost right after this place: 0 it was not, 1 full queue, 2 AQM, 3 medium, 4 overlimit,
+          5 policed), retransmission; and of the sender after it has sent the packet: cwnd, ssthresh, srtt_ns, state,
+          limit, in_flight
 
         Where connections arrive during the run (``app = "poisson"``), ``dequeue_events`` and ``packets`` have a last
         column ``connection``: the flow's own number for a flow that is one connection; the others are counted from the

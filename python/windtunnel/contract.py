@@ -46,6 +46,7 @@ COLUMNS: Mapping[str, Sequence[str]] = {
     "queues": ("time_s", "queue", "sojourn_mean_ms", "emptied", "sce", "ce", "drops"),
     "cc": ("time_s", "flow"),
     "aqm": ("time_s", "queue"),
+    "qdisc": ("time_s", "queue"),
     "throughput_points": ("time_s", "flow", "mbps"),
     "cwnd_points": ("time_s", "flow", "bytes", "limited"),
     "sojourn_points": ("time_s", "queue", "ms", "empty"),

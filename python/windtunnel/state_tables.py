@@ -15,7 +15,7 @@ from windtunnel.errors import InputError
 Tables = Mapping[str, Mapping[str, npt.NDArray[np.generic]]]
 
 #: The tables, with the column that says whose state a row has.
-STATE_TABLES: Mapping[str, str] = {"cc": "flow", "aqm": "queue"}
+STATE_TABLES: Mapping[str, str] = {"cc": "flow", "aqm": "queue", "qdisc": "queue"}
 
 # Columns that say when and whose a row is, and are not state.
 _KEYS = ("time_s", "flow", "queue", "band")

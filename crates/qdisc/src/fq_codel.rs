@@ -181,6 +181,15 @@ impl Turn {
     }
 }
 
+/// What a full queue does.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Overload {
+    /// The longest band loses packets at its head, up to `drop_batch` at once; memory is limited, too.
+    Shed { drop_batch: u32 },
+    /// The arriving packet is lost. Packets that arrive while too much memory is in use are counted.
+    Refuse { overmemory: u64 },
+}
+
 /// FQ-CoDel's variables.
 #[derive(Debug)]
 pub struct FqCodel<A> {
@@ -192,7 +201,7 @@ pub struct FqCodel<A> {
     room: Room,
     memory: Bytes,
     memory_limit: Bytes,
-    drop_batch: u32,
+    overload: Overload,
     perturb: Duration,
     next_perturb: Time,
     /// The band whose first packet leaves next.
@@ -206,7 +215,12 @@ impl<A: Aqm> FqCodel<A> {
     /// From this number on, bands may have left the cache when it is their turn.
     const MANY_BANDS: usize = 100;
 
-    fn new(params: &FqCodelParams, init: &QueueInit, factory: AqmFactory<A>) -> FqCodel<A> {
+    /// The same that loses what arrives when it is full.
+    pub(crate) fn refusing(self) -> FqCodel<A> {
+        FqCodel { overload: Overload::Refuse { overmemory: 0 }, ..self }
+    }
+
+    pub(crate) fn new(params: &FqCodelParams, init: &QueueInit, factory: AqmFactory<A>) -> FqCodel<A> {
         let classifier = Classifier::new(params.hash, Buckets::Scaled(params.flows), init.seed);
         FqCodel {
             flows: Flows::new(init, classifier, factory),
@@ -217,7 +231,7 @@ impl<A: Aqm> FqCodel<A> {
             room: Room::new(init.limit),
             memory: Bytes::ZERO,
             memory_limit: params.memory_limit,
-            drop_batch: params.drop_batch,
+            overload: Overload::Shed { drop_batch: params.drop_batch },
             perturb: params.perturb,
             next_perturb: Time::ZERO + params.perturb,
             chosen: None,
@@ -227,10 +241,11 @@ impl<A: Aqm> FqCodel<A> {
     /// Makes room for one more packet of `size`, at the cost of the longest band. Returns whether there is room.
     #[cold]
     fn make_room(&mut self, size: Bytes, cx: &mut QueueCx<'_>) -> bool {
+        let Overload::Shed { drop_batch } = self.overload else { return false };
         while !self.fits(size, cx) {
             let Some(band) = self.flows.longest() else { return false };
             let is_chosen = self.chosen == Some(band);
-            let (packets, bytes) = self.flows.shed(band, self.drop_batch, is_chosen, cx);
+            let (packets, bytes) = self.flows.shed(band, drop_batch, is_chosen, cx);
             self.memory -= bytes + FqCodel::<A>::OVERHEAD * u64::from(packets);
             if packets == 0 {
                 return false;
@@ -242,7 +257,20 @@ impl<A: Aqm> FqCodel<A> {
     #[inline]
     fn fits(&mut self, size: Bytes, cx: &QueueCx<'_>) -> bool {
         let memory = self.memory + size + FqCodel::<A>::OVERHEAD;
-        self.room.fits(self.flows.backlog(), size, cx.rate) && memory <= self.memory_limit
+        let is_within = memory <= self.memory_limit;
+        self.room.fits(self.flows.backlog(), size, cx.rate) && (is_within || self.tolerates())
+    }
+
+    /// Too much memory is in use: whether a packet may enter all the same.
+    #[cold]
+    fn tolerates(&mut self) -> bool {
+        match &mut self.overload {
+            Overload::Shed { .. } => false,
+            Overload::Refuse { overmemory } => {
+                *overmemory += 1;
+                true
+            }
+        }
     }
 
     /// A band has packets: it takes turns, as a new one unless it does already.
@@ -393,6 +421,9 @@ impl<A: Aqm> QueueDiscipline for FqCodel<A> {
         out("new_flows", f64::from(self.new.len()));
         out("old_flows", f64::from(self.old.len()));
         out("memory_bytes", self.memory.as_f64());
+        if let Overload::Refuse { overmemory } = self.overload {
+            out("overmemory_packets", overmemory as f64);
+        }
     }
 
     fn bands(&self) -> usize {

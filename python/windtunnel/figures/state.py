@@ -12,11 +12,11 @@ from windtunnel.figures.style import queue_look
 from windtunnel.figures.thinning import thin_line
 from windtunnel.state_tables import state_unit
 
-_TITLES = {"cc": "Controller State", "aqm": "Queue State"}
+_TITLES = {"cc": "Controller State", "aqm": "Queue State", "qdisc": "Queue Discipline State"}
 
 
 def draw_state(axes: Axes, result: Result, window: Window, table: str, name: str) -> None:
-    """The number ``name`` of each flow's controller (``table`` "cc") or of each queue ("aqm") that has it.
+    """The number ``name`` of each flow's controller (``table`` "cc") or of each queue ("aqm", "qdisc") that has it.
 
     A number holds until the next one is recorded: steps. Where it does not exist, the line is broken.
     """

@@ -10,7 +10,7 @@ from windtunnel.report.looks import flow_looks, queue_look
 from windtunnel.report.series import Tables, grouped, look_of, name_of, series_of
 from windtunnel.state_tables import STATE_TABLES, state_numbers, state_unit
 
-_TITLES = {"cc": "Controller State", "aqm": "Queue State"}
+_TITLES = {"cc": "Controller State", "aqm": "Queue State", "qdisc": "Queue Discipline State"}
 # The number of values in a panel, over all of its numbers: it keeps their share of the page below 3 MB. Where there are
 # more, rows of each flow or queue are left out at equal distances.
 _MOST_VALUES = 400_000

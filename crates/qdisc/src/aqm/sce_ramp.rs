@@ -125,6 +125,11 @@ impl SceRamp {
         SceRamp { lo, turn, knee, lower: slope(knee, lo, turn), upper: slope(1.0 - knee, turn, hi) }
     }
 
+    /// The published ramp: from half of the target over `knee`, the probability at the target, to twice the target.
+    pub(crate) fn around(target: Duration, knee: f64) -> SceRamp {
+        SceRamp::new(target / 2, (target, knee), target * 2)
+    }
+
     /// Whether a packet is above the knee, where the AQM has no rule of its own.
     #[inline]
     pub fn is_above(&self, sojourn: Duration) -> bool {

@@ -3,7 +3,7 @@
 //! Source: Linux `sch_cake`; Hoeiland-Joergensen et al., "Piece of CAKE", 2018; tc-cake(8); spec/queues-and-signalling
 //! section 10. A packet is put into a tin ([`tins`]), and there into the queue of its flow ([`places`], [`isolation`]).
 //! The [`shaper`] says when a packet may leave; then a tin is chosen, in it a flow ([`tin`]), and its first packet goes
-//! past the flow's COBALT and the ramp of SCE ([`sce`]).
+//! past the flow's COBALT and the ramp of SCE ([`crate::SceRamp`]).
 //!
 //! When the memory is full, the flow with the most bytes loses its oldest packet, which its BLUE hears of: a flow that
 //! does not respond loses more and more, and leaves room for the others.
@@ -25,7 +25,6 @@ mod isolation;
 mod list;
 mod params;
 mod places;
-mod sce;
 mod shaper;
 mod tin;
 mod tins;

@@ -13,11 +13,10 @@ use super::isolation::HostLoad;
 use super::list::{Linked, Links, List};
 use super::params::CakeParams;
 use super::places::Places;
-use super::sce::SceRamp;
 use super::shaper::Threshold;
 use super::tins::TinSpec;
 use crate::aqm::cobalt_law::{CobaltLaw, CobaltState};
-use crate::aqm::{Aqm, PacketView, QueueView, Signal, Verdict};
+use crate::aqm::{Aqm, PacketView, QueueView, SceRamp, Signal, Verdict};
 use crate::flows::Chain;
 use crate::hosts::HostPair;
 
@@ -113,7 +112,7 @@ impl Tin {
             deficit: 0,
             weight: spec.weight,
             packets: 0,
-            ramp: params.knee().map(|knee| SceRamp::new(law.target, knee)),
+            ramp: params.knee().map(|knee| SceRamp::around(law.target, knee)),
             law,
             load: HostLoad::new(params.flow_mode),
             quantum: params.quantum(rate).get().cast_signed(),

@@ -5,6 +5,7 @@ use windtunnel_wire::Packet;
 
 use crate::accounts::QueueCx;
 use crate::discipline::{Backlog, QueueDiscipline};
+use crate::hosts::FlowHosts;
 use crate::params::QueueInit;
 use crate::spec::Parts;
 
@@ -41,6 +42,10 @@ impl Children {
     /// When the first of them that holds its packets back wants to be asked again.
     pub(crate) fn next_ready(&self, now: Time) -> Option<Time> {
         self.0.iter().filter_map(|child| child.next_ready(now)).min()
+    }
+
+    pub(crate) fn learn_hosts(&mut self, hosts: &FlowHosts) {
+        self.0.iter_mut().for_each(|child| child.learn_hosts(hosts));
     }
 
     pub(crate) fn next_timer(&self) -> Option<Time> {

@@ -1,10 +1,24 @@
 //! Classful schedulers: which of several queues inside is served next. A filter sends packets to them.
 
 mod children;
+mod drr;
 mod filter;
 mod prio;
+mod round;
+mod wrr;
+
+use crate::params::{ChildSlot, Takes};
 
 pub(crate) use children::Children;
+pub use drr::DrrParams;
 pub(crate) use filter::Filters;
 pub use filter::{EcnField, Filter};
 pub use prio::{Prio, PrioParams};
+pub use round::RoundRobin;
+pub use wrr::WrrParams;
+
+/// The key of a scheduler's queues, this many if it is left out.
+fn several(count: usize) -> Vec<ChildSlot> {
+    const SUMMARY: &str = "The queues of the bands, in their order; if left out, FIFOs.";
+    vec![ChildSlot { key: "children", summary: SUMMARY, takes: Takes::List(count) }]
+}

@@ -9,10 +9,11 @@ use windtunnel_algorithm::Params;
 use windtunnel_units::{Bytes, OutOfRange, Time};
 use windtunnel_wire::Packet;
 
-use super::{Children, Filter, Filters};
+use super::{Children, Filter, Filters, several};
 use crate::accounts::QueueCx;
 use crate::discipline::{Backlog, QueueDiscipline};
-use crate::params::{ChildSlot, QueueInit, QueueParams, Takes};
+use crate::hosts::FlowHosts;
+use crate::params::{ChildSlot, QueueInit, QueueParams};
 use crate::spec::{ChildSpec, Parts};
 
 /// prio's parameters.
@@ -48,8 +49,7 @@ impl Params for PrioParams {
 
 impl QueueParams for PrioParams {
     fn children(&self) -> Vec<ChildSlot> {
-        const SUMMARY: &str = "The queues of the bands, in their order; if left out, FIFOs.";
-        vec![ChildSlot { key: "children", summary: SUMMARY, takes: Takes::List(self.bands as usize) }]
+        several(self.bands as usize)
     }
 
     fn check_children(&self, children: &[Vec<ChildSpec>]) -> Result<(), OutOfRange> {
@@ -108,6 +108,10 @@ impl QueueDiscipline for Prio {
 
     fn backlog(&self) -> Backlog {
         self.children.backlog()
+    }
+
+    fn learn_hosts(&mut self, hosts: &FlowHosts) {
+        self.children.learn_hosts(hosts);
     }
 
     fn next_timer(&self) -> Option<Time> {

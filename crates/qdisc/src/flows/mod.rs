@@ -217,6 +217,18 @@ impl<A: Aqm> Flows<A> {
         (packets, bytes)
     }
 
+    /// Drops the packet of a band that arrived last.
+    pub(crate) fn drop_last(&mut self, band: usize, cx: &mut QueueCx<'_>) {
+        cx.enter_band(band);
+        let FlowBand { chain, aqm } = &mut self.bands[band];
+        if let Some(last) = chain.pop_last(&mut self.pool) {
+            self.bytes -= last.size();
+            self.packets -= 1;
+            cx.drop(last, DropReason::Overlimit);
+            aqm.on_shed(1, cx.now);
+        }
+    }
+
     /// When the next timer of an AQM is due.
     pub(crate) fn next_timer(&self) -> Option<Time> {
         self.next_timer

@@ -178,6 +178,21 @@ impl Chain {
         self.left(packet)
     }
 
+    /// Gives up the packet that arrived last. Chains are linked forwards: this takes a step for each packet.
+    pub(super) fn pop_last(&mut self, pool: &mut Pool) -> Option<Packet> {
+        if self.head == self.tail {
+            return self.pop(pool);
+        }
+        let mut before = self.head;
+        while pool.next[before as usize] != self.tail {
+            before = pool.next[before as usize];
+        }
+        let (packet, _) = pool.take(self.tail);
+        pool.next[before as usize] = NONE;
+        self.tail = before;
+        self.left(packet)
+    }
+
     #[inline]
     fn left(&mut self, packet: Option<Packet>) -> Option<Packet> {
         let packet = packet?;
@@ -202,7 +217,7 @@ mod tests {
         /// Chains behave as queues do, whatever is taken from them, and the pool is no larger than what they held at
         /// most.
         #[test]
-        fn chains(steps in prop::collection::vec((0_usize..3, 0_u8..4), 1..300)) {
+        fn chains(steps in prop::collection::vec((0_usize..3, 0_u8..5), 1..300)) {
             let mut pool = Pool::default();
             let mut chains = [Chain::default(); 3];
             let mut models = [const { VecDeque::new() }; 3];
@@ -216,6 +231,7 @@ mod tests {
                         continue;
                     }
                     2 => (chain.pop(&mut pool), model.pop_front()),
+                    3 => (chain.pop_last(&mut pool), model.pop_back()),
                     _ => (chain.pop_second(&mut pool), model.remove(1)),
                 };
                 prop_assert_eq!(left.0.map(|packet| packet.size().get()), left.1);

@@ -29,6 +29,11 @@ impl TokenBucket {
         Level((self.tokens + since * i128::from(self.rate.bits_per_sec())).min(self.depth))
     }
 
+    /// Whether it holds this many bytes, if it may owe up to `credit`.
+    pub(crate) fn covers(&self, size: Bytes, credit: Bytes, now: Time) -> bool {
+        self.level(now).0 + tokens(credit) >= tokens(size)
+    }
+
     /// Takes this many bytes, whether it holds them or not.
     pub(crate) fn take(&mut self, size: Bytes, now: Time) {
         self.tokens = self.level(now).0 - tokens(size);

@@ -1,24 +1,40 @@
-//! What limits a rate in front of a queue: token buckets that shape.
+//! What limits a rate in front of a queue: shapers, which delay packets, and policers, which mark or lose them.
 
 mod bucket;
+mod police;
+mod policed;
+mod ramppolice;
 mod tbf;
+mod virtual_queue;
+mod vqpolice;
 
 pub(crate) use bucket::TokenBucket;
+pub use police::{Exceed, PoliceParams};
+use policed::{Policed, Policer, Ruling};
+pub use ramppolice::RampPoliceParams;
 pub use tbf::{Tbf, TbfParams};
+use virtual_queue::VirtualQueue;
+pub use vqpolice::VqPoliceParams;
 
 use crate::discipline::QueueDiscipline;
+use crate::params::{ChildSlot, Takes};
+
+/// The key of the queue behind a policer.
+fn behind() -> Vec<ChildSlot> {
+    const SUMMARY: &str = "The queue behind the policer; if left out, a FIFO.";
+    vec![ChildSlot { key: "child", summary: SUMMARY, takes: Takes::One }]
+}
+
+/// Where numbers are reported to.
+type Out<'o> = &'o mut dyn FnMut(&'static str, f64);
 
 /// Reports the numbers of a queue with one inside: its own, and those of the other that have other names.
-fn probe_around(
-    child: &dyn QueueDiscipline,
-    own: &[(&'static str, f64)],
-    out: &mut dyn FnMut(&'static str, f64),
-) {
-    for (name, value) in own {
-        out(name, *value);
-    }
+fn probe_around(child: &dyn QueueDiscipline, own: &dyn Fn(Out<'_>), out: Out<'_>) {
+    own(out);
     child.probe(&mut |name, value| {
-        if own.iter().all(|(taken, _)| *taken != name) {
+        let mut is_taken = false;
+        own(&mut |taken, _| is_taken |= taken == name);
+        if !is_taken {
             out(name, value);
         }
     });

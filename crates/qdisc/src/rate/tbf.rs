@@ -23,6 +23,7 @@ use windtunnel_wire::Packet;
 use super::{TokenBucket, probe_around};
 use crate::accounts::{DropReason, QueueCx};
 use crate::discipline::{Backlog, QueueDiscipline};
+use crate::hosts::FlowHosts;
 use crate::limit::Limit;
 use crate::params::{ChildSlot, QueueInit, QueueParams, Takes};
 use crate::spec::Parts;
@@ -109,8 +110,10 @@ impl QueueParams for TbfParams {
     }
 
     fn build(&self, parts: &Parts, init: &QueueInit) -> Box<dyn QueueDiscipline> {
+        let child = parts.build_child(init);
         Box::new(Tbf {
-            child: parts.build_child(init),
+            has_bands: child.bands() != 1,
+            child,
             bucket: TokenBucket::new(self.rate.unwrap_or_default(), self.burst),
             peak: self.peakrate.map(|rate| TokenBucket::new(rate, self.mtu)),
             params: self.clone(),
@@ -125,6 +128,8 @@ impl QueueParams for TbfParams {
 #[derive(Debug)]
 pub struct Tbf {
     child: Box<dyn QueueDiscipline>,
+    /// The queue inside has bands with numbers of their own.
+    has_bands: bool,
     bucket: TokenBucket,
     peak: Option<TokenBucket>,
     params: TbfParams,
@@ -205,6 +210,10 @@ impl QueueDiscipline for Tbf {
         self.child.backlog()
     }
 
+    fn learn_hosts(&mut self, hosts: &FlowHosts) {
+        self.child.learn_hosts(hosts);
+    }
+
     fn next_timer(&self) -> Option<Time> {
         self.child.next_timer()
     }
@@ -214,8 +223,10 @@ impl QueueDiscipline for Tbf {
     }
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        let peak = self.peak.map_or(f64::NAN, |peak| peak.level(self.now).bytes());
-        let own = [("tokens_bytes", self.bucket.level(self.now).bytes()), ("peak_tokens_bytes", peak)];
+        let own = |out: &mut dyn FnMut(&'static str, f64)| {
+            out("tokens_bytes", self.bucket.level(self.now).bytes());
+            out("peak_tokens_bytes", self.peak.map_or(f64::NAN, |peak| peak.level(self.now).bytes()));
+        };
         probe_around(self.child.as_ref(), &own, out);
     }
 
@@ -232,6 +243,6 @@ impl QueueDiscipline for Tbf {
     }
 
     fn probe_band(&self, band: usize, out: &mut dyn FnMut(&'static str, f64)) {
-        self.child.probe_band(band, out);
+        if self.has_bands { self.child.probe_band(band, out) } else { self.probe(out) }
     }
 }

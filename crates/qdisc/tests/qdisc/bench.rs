@@ -4,12 +4,13 @@ use windtunnel_qdisc::ecn::Outcome;
 use windtunnel_qdisc::{
     Accounts, Accumulate, AckFilter, AqmInstances, Backlog, BrickWallParams, CakeParams, ChokeParams,
     CnqParams, CobaltParams, CobaltVariant, CodelMdsParams, CodelParams, CodelVariant, DelticMdsParams,
-    DelticParams, Deltim2Params, DeltimParams, Diffserv, Dropped, DualPi2Params, DualPi2Scheduler,
-    DualPi2Variant, DualSparseParams, FifoParams, Filter, FlowHash, FlowMode, FqCodelParams, FqParams,
-    Incident, LfqParams, Likelihood, Limit, NthParams, NthSignal, Pi2Params, Pi2Variant, PieMdsParams,
-    PieParams, PrioParams, QueueCx, QueueDiscipline, QueueInit, QueueSpec, QueueStats, RampParams, Ramped,
-    RedIdle, RedMdsParams, RedParams, SceRampParams, SfbParams, SparseClassifier, StepParams, StepPoint,
-    StepThreshold, TbfParams,
+    DelticParams, Deltim2Params, DeltimParams, Diffserv, Dropped, DrrParams, DualPi2Params, DualPi2Scheduler,
+    DualPi2Variant, DualSparseParams, Exceed, FifoParams, Filter, FlowHash, FlowMode, FqCodelParams,
+    FqParams, FqPieParams, Incident, LfqParams, Likelihood, Limit, NthParams, NthSignal, Pi2Params,
+    Pi2Variant, PieMdsParams, PieParams, PoliceParams, PrioParams, QueueCx, QueueDiscipline, QueueInit,
+    QueueSpec, QueueStats, RampParams, RampPoliceParams, Ramped, RedIdle, RedMdsParams, RedParams,
+    SceRampParams, SfbParams, SfqParams, SparseClassifier, StepParams, StepPoint, StepThreshold, TbfParams,
+    VqPoliceParams, WrrParams,
 };
 use windtunnel_units::{Bytes, Duration, Probability, Rate, Seq, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId, Packet};
@@ -115,6 +116,32 @@ pub(crate) fn all_queues() -> Vec<QueueSpec> {
         })
         .with("aqm", CodelParams::default()),
         QueueSpec::new(by_flow()).around("children", nested()),
+        QueueSpec::new(FqPieParams::default()),
+        QueueSpec::new(FqPieParams { ecn: true, memory_limit: Bytes::new(20_000), ..FqPieParams::default() }),
+        QueueSpec::new(SfqParams::default()),
+        QueueSpec::new(SfqParams { headdrop: true, depth: 5, flows: 3, ..SfqParams::default() })
+            .with("aqm", CodelParams::default()),
+        QueueSpec::new(DrrParams {
+            quanta: [500, 1_500, 3_000].map(Bytes::new).to_vec(),
+            filters: by_flow().filters,
+            default_band: 1,
+        })
+        .around("children", nested()),
+        QueueSpec::new(WrrParams { weights: vec![1, 2, 3], filters: by_flow().filters, default_band: 1 })
+            .around("children", nested()),
+        QueueSpec::new(PoliceParams::default()).around("child", [QueueSpec::new(FqCodelParams::default())]),
+        QueueSpec::new(PoliceParams {
+            rate: slow().rate,
+            conform_exceed: Exceed::Mark,
+            peakrate: Some(Rate::from_mbps(9)),
+            mtu: Bytes::new(9_000),
+            ..PoliceParams::default()
+        }),
+        QueueSpec::new(VqPoliceParams { rate: slow().rate, ..VqPoliceParams::default() }),
+        QueueSpec::new(VqPoliceParams { rate: slow().rate, ..VqPoliceParams::default() })
+            .with("aqm", PieParams::default())
+            .around("child", [QueueSpec::new(FqCodelParams::default())]),
+        QueueSpec::new(RampPoliceParams { rate: slow().rate, ..RampPoliceParams::default() }),
         QueueSpec::new(TbfParams::default()),
         QueueSpec::new(slow()).around("child", [QueueSpec::new(FqCodelParams::default())]),
         QueueSpec::new(slow()).around("child", [QueueSpec::new(by_flow()).around("children", nested())]),

@@ -2,7 +2,7 @@
 
 use windtunnel_qdisc::{
     AckFilter, CakeParams, Diffserv, DropReason, FlowHash, FlowHosts, FlowMode, HostPair, Limit, QueueInit,
-    QueueParams, QueueSpec,
+    QueueSpec,
 };
 use windtunnel_units::{Bytes, Duration, Rate, Seq};
 use windtunnel_wire::{Dscp, Ecn, FlowId, Packet, TcpFlags};

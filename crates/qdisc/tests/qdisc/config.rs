@@ -59,12 +59,13 @@ fn pie_defaults() {
         let expected = match config.params.name() {
             "pie" | "codel" | "pie-mds" | "codel-mds" | "sfb" | "choke" => Limit::Packets(1_000),
             "red" | "red-mds" => Limit::Bytes(Bytes::new(400_000)),
-            "fq_codel" | "cnq" | "lfq" => Limit::Packets(10_240),
+            "fq_codel" | "fq_pie" | "cnq" | "lfq" => Limit::Packets(10_240),
             "fq" | "pi2" => Limit::Packets(10_000),
             "dualpi2" => match config.params.to_map()["variant"].as_str() {
                 Some("linux") => Limit::Packets(10_000),
                 _ => Limit::Time(Duration::from_millis(250)),
             },
+            "sfq" => Limit::Packets(127),
             "tbf" if config == QueueSpec::new(TbfParams::default()) => Limit::Time(Duration::from_millis(50)),
             // At 3 Mbit/s, 50 ms and the bucket.
             "tbf" => Limit::Bytes(Bytes::new(18_750 + 9_000)),

@@ -91,7 +91,7 @@ impl Order {
 
 /// The counts of arrived, departed, lost and queued packets agree, for the whole queue and for each band, and the bands
 /// add up to the whole.
-fn conserved(bench: &Bench) -> Result<(), TestCaseError> {
+fn conserved(bench: &Bench, is_policed: bool) -> Result<(), TestCaseError> {
     let (stats, backlog, bands) = (bench.stats(), bench.backlog(), bench.bands());
     prop_assert_eq!(stats.queued(), backlog.packets as u64);
     prop_assert_eq!(bench.drops().len() as u64, stats.drops());
@@ -120,6 +120,11 @@ fn conserved(bench: &Bench) -> Result<(), TestCaseError> {
         sum.arrived += policed;
         sum.lost += policed;
         sum.drops_policed = stats.drops_policed;
+        // Neither do marks that a policer makes.
+        prop_assert!(sum.ce <= stats.ce && sum.sce <= stats.sce);
+        if is_policed {
+            (sum.ce, sum.sce) = (stats.ce, stats.sce);
+        }
         prop_assert_eq!(sum, stats);
     }
     Ok(())
@@ -218,7 +223,7 @@ fn run(
                 chosen = None;
             }
         }
-        conserved(&bench)?;
+        conserved(&bench, config.params.name().contains("police"))?;
         finite(&bench)?;
     }
     Ok(())

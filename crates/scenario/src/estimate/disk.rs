@@ -16,7 +16,7 @@ fn compressed(table: &str) -> f64 {
     match table {
         // Most columns repeat.
         "packets" => 0.08,
-        "flows" | "queues" | "bands" | "cc" | "aqm" => 0.25,
+        "flows" | "queues" | "bands" | "cc" | "aqm" | "qdisc" => 0.25,
         "dequeue_events" | "ack_events" => 0.35,
         _ => 0.6,
     }

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use serde::Serialize;
-use windtunnel_qdisc::QueueInit;
 use windtunnel_qdisc::ecn::EcnPolicy;
+use windtunnel_qdisc::{QueueDiscipline, QueueInit};
 use windtunnel_sim::application::{ApplicationConfig, Protocol};
 use windtunnel_sim::recorder::sizes;
 use windtunnel_sim::{RecordParams, StateRecording};
@@ -161,11 +161,18 @@ impl Count<'_> {
             cc += ticks * f64::from(group.count) + if changes { traffic.replies } else { 0.0 };
         }
         let (mut aqm, mut aqm_numbers) = (0.0, 0);
+        let (mut qdisc, mut qdisc_numbers) = (0.0, 0);
         for (link, packets) in self.queues() {
             let (bands, numbers) = self.bands((link, packets));
+            let changed = if changes { packets.arrived + packets.left } else { 0.0 };
             if numbers > 0 {
                 aqm_numbers = aqm_numbers.max(numbers);
-                aqm += ticks * bands + if changes { packets.arrived + packets.left } else { 0.0 };
+                aqm += ticks * bands + changed;
+            }
+            let numbers = numbers_of_discipline(link);
+            if numbers > 0 {
+                qdisc_numbers = qdisc_numbers.max(numbers);
+                qdisc += ticks + changed;
             }
         }
         let by_flow = self.queues().any(|(link, _)| fixed_bands(link).is_none());
@@ -175,6 +182,7 @@ impl Count<'_> {
         vec![
             table("cc", cc, sizes::state_row(cc_numbers), certainty, keys),
             table("aqm", aqm, sizes::state_row(aqm_numbers), aqm_certainty, keys),
+            table("qdisc", qdisc, sizes::state_row(qdisc_numbers), certainty, keys),
         ]
     }
 
@@ -274,13 +282,24 @@ fn numbers_of_controller(group: &FlowGroup) -> usize {
 /// The bands of a link's queue, and the largest number of values that one of them reports about its state; `None` for a
 /// queue that has a band for each flow.
 fn fixed_bands(link: &Link) -> Option<(usize, usize)> {
-    let ecn = EcnPolicy { mode: link.queue.ecn_mode, ..EcnPolicy::default() };
-    let init = QueueInit { ecn, limit: link.queue.limit, seed: 0, age: link.queue.age };
-    let queue = link.queue.spec.build(&init);
-    let numbers = |band| {
-        let mut numbers = 0;
-        queue.probe_band(band, &mut |_, _| numbers += 1);
-        numbers
-    };
+    let queue = build(link);
+    let numbers = |band| count(|out| queue.probe_band(band, out));
     (0..queue.bands()).map(numbers).max().map(|numbers| (queue.bands(), numbers))
+}
+
+/// The number of values that a link's discipline reports beside those of its bands.
+fn numbers_of_discipline(link: &Link) -> usize {
+    let queue = build(link);
+    if queue.bands() == 1 { 0 } else { count(|out| queue.probe(out)) }
+}
+
+fn build(link: &Link) -> Box<dyn QueueDiscipline> {
+    let ecn = EcnPolicy { mode: link.queue.ecn_mode, ..EcnPolicy::default() };
+    link.queue.spec.build(&QueueInit { ecn, limit: link.queue.limit, seed: 0, age: link.queue.age })
+}
+
+fn count(probe: impl FnOnce(&mut dyn FnMut(&'static str, f64))) -> usize {
+    let mut numbers = 0;
+    probe(&mut |_, _| numbers += 1);
+    numbers
 }

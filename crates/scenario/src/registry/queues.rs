@@ -5,10 +5,11 @@ use std::sync::Arc;
 use windtunnel_algorithm::Params;
 use windtunnel_qdisc::{
     AqmParams, BrickWallParams, BuildAqm, CakeParams, ChokeParams, CnqParams, CobaltParams, CodelMdsParams,
-    CodelParams, DelticMdsParams, DelticParams, Deltim2Params, DeltimParams, DualPi2Params, DualSparseParams,
-    FifoParams, FqCodelParams, FqParams, LfqParams, NthParams, Pi2Params, PieMdsParams, PieParams,
-    PrioParams, QueueParams, RampParams, Ramped, RedMdsParams, RedParams, SceRampParams, SfbParams,
-    StepParams, TbfParams,
+    CodelParams, DelticMdsParams, DelticParams, Deltim2Params, DeltimParams, DrrParams, DualPi2Params,
+    DualSparseParams, FifoParams, FqCodelParams, FqParams, FqPieParams, LfqParams, NthParams, Pi2Params,
+    PieMdsParams, PieParams, PoliceParams, PrioParams, QueueParams, RampParams, RampPoliceParams, Ramped,
+    RedMdsParams, RedParams, SceRampParams, SfbParams, SfqParams, StepParams, TbfParams, VqPoliceParams,
+    WrrParams,
 };
 
 use super::family::{Entry, Reader};
@@ -62,13 +63,20 @@ impl Registry {
         self.register_queue::<FqCodelParams>()?;
         self.register_queue::<FqParams>()?;
         self.register_queue::<CakeParams>()?;
+        self.register_queue::<FqPieParams>()?;
+        self.register_queue::<SfqParams>()?;
         self.register_queue::<PrioParams>()?;
+        self.register_queue::<DrrParams>()?;
+        self.register_queue::<WrrParams>()?;
         self.register_queue::<TbfParams>()?;
         self.register_queue::<CnqParams>()?;
         self.register_queue::<LfqParams>()?;
         self.register_queue::<DualSparseParams>()?;
         self.register_queue::<SfbParams>()?;
         self.register_queue::<ChokeParams>()?;
+        self.register_queue::<PoliceParams>()?;
+        self.register_queue::<VqPoliceParams>()?;
+        self.register_queue::<RampPoliceParams>()?;
         self.register_aqm::<DelticParams>()?;
         self.register_aqm::<DelticMdsParams>()?;
         self.register_aqm::<DeltimParams>()?;

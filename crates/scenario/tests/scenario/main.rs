@@ -14,6 +14,7 @@ mod mutate;
 mod outcome;
 mod overrides;
 mod places;
+mod policers;
 mod queues;
 mod random;
 mod red;

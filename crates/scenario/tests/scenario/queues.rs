@@ -321,3 +321,33 @@ fn reno_and_reno_mds_are_equal() {
         assert!((0.9..1.1).contains(&(mds / reno)), "{queue}: {mds} and {reno}");
     }
 }
+
+/// The table `qdisc` has what a discipline knows beside its bands: a row per interval and discipline with bands, none for
+/// others. What a single band tells is in `aqm`, the tokens of a shaper around one included.
+#[test]
+fn state_of_disciplines() {
+    let text = |queue: &str| {
+        format!(
+            "duration = \"2 s\"\n[record]\ninterval = \"100 ms\"\n[bottleneck]\nrate = \"10 Mbit/s\"\n\
+             queue = {queue}\n[[flow]]\ncc = \"reno\"\nrtt = \"10 ms\"\ncount = 2\n"
+        )
+    };
+    let shaped = "{ kind = \"tbf\", rate = \"5 Mbit/s\", child = \"fq_codel\" }";
+    for (queue, names) in [
+        ("\"fq_codel\"", &["new_flows", "old_flows", "memory_bytes"][..]),
+        (shaped, &["tokens_bytes", "peak_tokens_bytes", "new_flows", "old_flows", "memory_bytes"]),
+        ("\"drr\"", &["active_classes"]),
+    ] {
+        let result = run(&text(queue));
+        let rows = table(&result, "qdisc");
+        let keys = ["time_s", "queue"].iter().chain(names).copied();
+        assert_eq!(rows.columns.iter().map(|(name, _)| *name).collect::<Vec<_>>(), keys.collect::<Vec<_>>());
+        assert_eq!(rows.columns[0].1.len(), 20, "{queue}");
+        let Column::F64(values) = column(rows, names[names.len() - 1]) else { panic!("numbers") };
+        assert!(values.iter().any(|value| *value > 0.0), "{queue}");
+    }
+    let result = run(&text("{ kind = \"tbf\", rate = \"5 Mbit/s\", child = \"pie\" }"));
+    assert!(result.tables.iter().all(|table| table.name != "qdisc"));
+    let aqm = table(&result, "aqm");
+    assert!(["tokens_bytes", "p"].iter().all(|name| aqm.columns.iter().any(|(column, _)| column == name)));
+}

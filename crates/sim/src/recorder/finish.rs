@@ -55,7 +55,8 @@ impl Recorder {
             vec![flow_table(self.flow_rows, self.tcp_rows), self.queue_rows.into_table()];
         tables.extend(self.bands.into_rows().map(BandColumns::into_table));
         if self.params.state != StateRecording::Off {
-            tables.extend([self.cc.into_table(), self.aqm.into_table()].into_iter().flatten());
+            tables.extend(self.cc.into_table());
+            tables.extend(self.aqm.into_tables());
         }
         tables.extend(self.transfers.into_table());
         tables.extend(self.points.into_iter().flat_map(Points::into_tables));

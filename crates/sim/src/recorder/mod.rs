@@ -139,7 +139,7 @@ impl Recorder {
             }),
             detailed: params.events || params.state == StateRecording::Changes,
             cc,
-            aqm: QueueStates::new(n_queues, &budget),
+            aqm: QueueStates::new(queues(), &budget),
             captures: params.packets.then(|| Captures::new(ConnectionColumn::new(network), &budget)),
             tells_apart: params.packets || params.events,
             connections: Connections::new(network.flows.len()),

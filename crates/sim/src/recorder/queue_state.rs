@@ -1,4 +1,5 @@
-//! The state of queues, as the table `aqm`: a row for each band.
+//! The state of queues: the table `aqm`, a row for each band, and the table `qdisc`, a row for each discipline that has
+//! bands, with what it knows beside them.
 //!
 //! A fair queue has a band for each flow that it has met, and most of them are idle: such a band has rows only where
 //! its numbers have changed.
@@ -8,7 +9,7 @@ use windtunnel_units::Time;
 
 use super::budget::Budget;
 use super::columns::Table;
-use super::state::StateRows;
+use super::state::{Probe, StateRows};
 
 /// The rows of all queues.
 #[derive(Debug)]
@@ -16,16 +17,30 @@ pub(crate) struct QueueStates {
     rows: StateRows,
     /// The subjects of each queue's bands.
     bands: Vec<Vec<usize>>,
+    disciplines: StateRows,
+    /// The subject of each discipline that has bands.
+    banded: Vec<Option<usize>>,
 }
 
 impl QueueStates {
-    pub(crate) fn new(queues: usize, budget: &Budget) -> QueueStates {
+    /// A queue that does not have exactly one band when it is new has others than itself.
+    pub(crate) fn new<'q>(
+        queues: impl Iterator<Item = &'q dyn QueueDiscipline>,
+        budget: &Budget,
+    ) -> QueueStates {
         let rows = StateRows::new("aqm", &["queue", "band"], budget);
-        QueueStates { rows, bands: vec![Vec::new(); queues] }
+        let mut disciplines = StateRows::new("qdisc", &["queue"], budget);
+        let banded: Vec<Option<usize>> = queues
+            .enumerate()
+            .map(|(index, queue)| {
+                (queue.bands() != 1).then(|| disciplines.add(&[index as u32], &|out| queue.probe(out)))
+            })
+            .collect();
+        QueueStates { rows, bands: vec![Vec::new(); banded.len()], disciplines, banded }
     }
 
     /// Adds the rows of the queue `index`: those of bands that have changed and, with `all`, also the row of a queue
-    /// with a single unchanged band.
+    /// with a single unchanged band, and that of a discipline.
     pub(crate) fn push(&mut self, now: Time, index: usize, queue: &dyn QueueDiscipline, all: bool) {
         let bands = queue.bands();
         let subjects = &mut self.bands[index];
@@ -33,20 +48,27 @@ impl QueueStates {
             subjects.push(self.rows.add(&[index as u32, band as u32], &|out| queue.probe_band(band, out)));
         }
         for (band, subject) in subjects.iter().enumerate() {
-            if !self.rows.has(*subject) {
-                continue;
-            }
-            let probe = |out: &mut dyn FnMut(&'static str, f64)| queue.probe_band(band, out);
-            if all && bands == 1 {
-                self.rows.push(now, *subject, &probe);
-            } else {
-                self.rows.push_changed(now, *subject, &probe);
-            }
+            push(&mut self.rows, now, *subject, all && bands == 1, &|out| queue.probe_band(band, out));
+        }
+        if let Some(subject) = self.banded[index] {
+            push(&mut self.disciplines, now, subject, all, &|out| queue.probe(out));
         }
     }
 
-    /// The table; none if no queue has state.
-    pub(crate) fn into_table(self) -> Option<Table> {
-        self.rows.into_table()
+    /// The tables; none if no queue has state.
+    pub(crate) fn into_tables(self) -> impl Iterator<Item = Table> {
+        [self.rows.into_table(), self.disciplines.into_table()].into_iter().flatten()
+    }
+}
+
+/// Adds a row of `subject` if it has numbers, an unchanged one only if `all` are wanted.
+fn push(rows: &mut StateRows, now: Time, subject: usize, all: bool, probe: &dyn Fn(Probe<'_>)) {
+    if !rows.has(subject) {
+        return;
+    }
+    if all {
+        rows.push(now, subject, probe);
+    } else {
+        rows.push_changed(now, subject, probe);
     }
 }

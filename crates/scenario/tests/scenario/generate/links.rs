@@ -120,7 +120,7 @@ impl Draft {
 
     /// The keys of the queue whose table is `table`, inside of `depth` others.
     fn queue(&mut self, table: &str, rate: u64, depth: usize) {
-        let classful = ["prio", "tbf"];
+        let classful = ["prio", "drr", "wrr", "tbf", "police", "vqpolice", "ramppolice"];
         let kinds = [
             "fifo",
             "fifo",
@@ -149,6 +149,8 @@ impl Draft {
             "pie-mds",
             "red-mds",
             "codel-mds",
+            "fq_pie",
+            "sfq",
         ];
         let nests = depth < 3 && self.one_in(4);
         let kind = match if nests { self.random.pick(&classful) } else { self.random.pick(&kinds) } {
@@ -198,6 +200,8 @@ impl Draft {
             "sfb" => self.sfb(),
             "choke" => self.choke(),
             "cake" => self.cake(rate),
+            "fq_pie" => self.fq_pie(),
+            "sfq" => self.sfq(),
             "fifo" => self.some_switch("headdrop"),
             "brickwall" => {
                 for key in ["sce_threshold", "ce_threshold", "drop_threshold"] {
@@ -248,34 +252,88 @@ impl Draft {
 
     /// The keys of a queue that has others inside, and those queues.
     fn classful(&mut self, kind: &str, table: &str, rate: u64, depth: usize) {
-        if kind == "tbf" {
-            let shaped = rate / 10 + self.random.log(1, rate);
-            self.key("rate", format_args!("{shaped} bit/s"));
-            self.some_size("burst", self.mtu, self.mtu * 100);
-            self.some_time("latency", 1, 1_000_000_000);
-            if self.one_in(3) {
-                self.key("peakrate", format_args!("{} bit/s", shaped * 2));
-                self.some_size("mtu", self.mtu, self.mtu * 10);
+        let shaped = rate / 10 + self.random.log(1, rate);
+        match kind {
+            "prio" | "drr" | "wrr" => return self.classes(kind, table, rate, depth),
+            "tbf" | "police" => {
+                self.key("rate", format_args!("{shaped} bit/s"));
+                self.some_size("burst", self.mtu, self.mtu * 100);
+                if self.one_in(3) {
+                    self.key("peakrate", format_args!("{} bit/s", shaped * 2));
+                    self.some_size("mtu", self.mtu, self.mtu * 10);
+                }
+                self.some_size("mpu", 1, self.mtu);
+                if kind == "tbf" {
+                    self.some_time("latency", 1, 1_000_000_000);
+                } else {
+                    self.one_of("conform_exceed", &["drop", "pass", "mark"]);
+                }
             }
-            self.some_size("mpu", 1, self.mtu);
-            if !self.one_in(3) {
-                self.table(&format!("[{table}.child]"));
-                self.queue(&format!("{table}.child"), shaped.min(rate), depth + 1);
+            _ => {
+                self.key("rate", format_args!("{shaped} bit/s"));
+                self.some_time("burst", 1_000, 1_000_000_000);
+                if kind == "vqpolice" && self.one_in(2) {
+                    self.one_of("aqm", &["pie", "codel", "red", "deltim", "brickwall"]);
+                }
             }
-            return;
         }
+        if !self.one_in(3) {
+            let table = format!("{table}.child");
+            self.table(&format!("[{table}]"));
+            self.queue(&table, shaped.min(rate), depth + 1);
+        }
+    }
+
+    /// The keys of a scheduler with classes, and their queues.
+    fn classes(&mut self, kind: &str, table: &str, rate: u64, depth: usize) {
         let bands = 2 + self.random.below(3);
-        self.bare("bands", bands);
+        match kind {
+            "prio" => self.bare("bands", bands),
+            "drr" => {
+                let quanta: Vec<String> =
+                    (0..bands).map(|_| format!("\"{} B\"", self.random.log(64, 10_000))).collect();
+                self.bare("quanta", format_args!("[{}]", quanta.join(", ")));
+            }
+            _ => {
+                let weights: Vec<u64> = (0..bands).map(|_| self.random.log(1, 10)).collect();
+                self.bare("weights", format_args!("{weights:?}"));
+            }
+        }
         let band = self.random.below(bands);
         self.bare("default_band", band);
         // By flow: packets of one flow that go to different bands can overtake each other.
         let (flow, band) = (self.random.below(4), self.random.below(bands));
         self.bare("filters", format_args!("[{{ flows = [{flow}], band = {band} }}]"));
         if !self.one_in(3) {
+            let table = format!("{table}.children");
             for _ in 0..bands {
-                self.table(&format!("[[{table}.children]]"));
-                self.queue(&format!("{table}.children"), rate, depth + 1);
+                self.table(&format!("[[{table}]]"));
+                self.queue(&table, rate, depth + 1);
             }
+        }
+    }
+
+    fn fq_pie(&mut self) {
+        self.one_of("hash", &["perfect", "jenkins"]);
+        self.some_size("quantum", 256, 10_000);
+        self.some_size("memory_limit", 2_000, 1_000_000);
+        self.some_time("target", 1_000, 1_000_000_000);
+        self.some_time("tupdate", 100_000, 1_000_000_000);
+        for key in ["ecn", "bytemode", "dq_rate_estimator"] {
+            self.some_switch(key);
+        }
+    }
+
+    fn sfq(&mut self) {
+        self.one_of("hash", &["perfect", "jenkins"]);
+        for (key, most) in [("depth", 200), ("flows", 128)] {
+            let number = self.random.log(1, most);
+            self.bare(key, number);
+        }
+        self.some_size("quantum", 64, 10_000);
+        self.some_switch("headdrop");
+        if self.one_in(3) {
+            self.one_of("aqm", &["pie", "codel", "red", "deltim", "brickwall"]);
         }
     }
 

@@ -87,7 +87,8 @@ fn least_common_multiple(a: u64, b: u64) -> u64 {
 /// same nanosecond may change their order, so flows start apart; queues by flow number the flows.
 pub(super) fn reversed(case: &Case) -> bool {
     let text = case.scenario.to_toml();
-    let by_flow = text.contains("kind = \"fq") || text.contains("flows = [");
+    let by_flow =
+        ["kind = \"fq", "kind = \"sfq"].iter().any(|kind| text.contains(kind)) || text.contains("flows = [");
     if case.scenario.flows.len() < 2 || by_flow {
         return false;
     }

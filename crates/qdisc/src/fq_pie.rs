@@ -1,0 +1,126 @@
+//! FQ-PIE: FQ-CoDel's scheduler with a PIE for each flow.
+//!
+//! Source: Linux `sch_fq_pie` and its manual page `tc-fq_pie`; RFC 8033 for PIE, RFC 8290 section 4.2 for the
+//! scheduler. One timer updates the probabilities of all flows, so that they have one phase. A full queue loses what
+//! arrives, at the cost of no other flow; packets that arrive while more than `memory_limit` is in use are counted, and
+//! enter all the same.
+//!
+//! Why the constants are what they are: PIE's are those of `pie`, the scheduler's those of `fq_codel`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use windtunnel_algorithm::Params;
+use windtunnel_units::{Bytes, Duration, OutOfRange, Probability};
+
+use crate::aqm::PieParams;
+use crate::discipline::QueueDiscipline;
+use crate::flows::{AqmFactory, FlowHash};
+use crate::fq_codel::{FqCodel, FqCodelParams};
+use crate::limit::Limit;
+use crate::params::{BuildAqm, QueueInit, QueueParams};
+use crate::spec::Parts;
+
+/// FQ-PIE's parameters, named as in tc.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(extend("x-source" = "Linux sch_fq_pie; RFC 8033"))]
+pub struct FqPieParams {
+    /// How flows are told apart: for certain, or by a hash as on a real queue.
+    pub hash: FlowHash,
+    /// Bands that a hash has to choose from; 1 makes all flows collide.
+    pub flows: u32,
+    /// What a band may send in one turn. Linux takes 1514 B on Ethernet, where headers count.
+    pub quantum: Bytes,
+    /// The memory of all packets, their lengths and 256 bytes for each, above which arrivals are counted.
+    pub memory_limit: Bytes,
+    /// The queueing delay at which each flow's queue is held.
+    pub target: Duration,
+    /// How often the drop probabilities are updated.
+    pub tupdate: Duration,
+    /// The gain of the distance from the target, in 1/16 Hz.
+    pub alpha: f64,
+    /// The gain of the change of the delay, in 1/16 Hz.
+    pub beta: f64,
+    /// Whether packets that understand CE are marked; if not, all are dropped.
+    pub ecn: bool,
+    /// The drop probability above which packets are dropped even with `ecn`.
+    pub ecn_prob: Probability,
+    /// Whether the probability is proportionally lower for packets shorter than 1500 B.
+    pub bytemode: bool,
+    /// Whether delays are estimated from departure rates instead of measured.
+    pub dq_rate_estimator: bool,
+}
+
+impl Default for FqPieParams {
+    fn default() -> FqPieParams {
+        let FqCodelParams { hash, flows, quantum, memory_limit, .. } = FqCodelParams::default();
+        let PieParams { target, tupdate, alpha, beta, ecn, ecn_prob, bytemode, dq_rate_estimator, .. } =
+            PieParams::default();
+        FqPieParams {
+            hash,
+            flows,
+            quantum,
+            memory_limit,
+            target,
+            tupdate,
+            alpha,
+            beta,
+            ecn,
+            ecn_prob,
+            bytemode,
+            dq_rate_estimator,
+        }
+    }
+}
+
+impl FqPieParams {
+    /// The PIE of each band.
+    fn pie(&self) -> PieParams {
+        PieParams {
+            target: self.target,
+            tupdate: self.tupdate,
+            alpha: self.alpha,
+            beta: self.beta,
+            ecn: self.ecn,
+            ecn_prob: self.ecn_prob,
+            bytemode: self.bytemode,
+            dq_rate_estimator: self.dq_rate_estimator,
+            ..PieParams::default()
+        }
+    }
+
+    fn scheduler(&self) -> FqCodelParams {
+        FqCodelParams {
+            hash: self.hash,
+            flows: self.flows,
+            quantum: self.quantum,
+            memory_limit: self.memory_limit,
+            ..FqCodelParams::default()
+        }
+    }
+}
+
+impl Params for FqPieParams {
+    const NAME: &'static str = "fq_pie";
+    const ALIASES: &'static [&'static str] = &["fq-pie"];
+    const SUMMARY: &'static str =
+        "Fair queueing by deficit round robin that favours new flows, with PIE for each flow";
+
+    fn check(&self) -> Result<(), OutOfRange> {
+        Params::check(&self.scheduler())?;
+        Params::check(&self.pie())
+    }
+}
+
+impl QueueParams for FqPieParams {
+    /// Linux's.
+    fn default_limit(&self) -> Limit {
+        Limit::Packets(10_240)
+    }
+
+    fn build(&self, _parts: &Parts, init: &QueueInit) -> Box<dyn QueueDiscipline> {
+        let pie = self.pie();
+        let factory = AqmFactory::new(move |init| pie.aqm(init));
+        Box::new(FqCodel::new(&self.scheduler(), init, factory).refusing())
+    }
+}

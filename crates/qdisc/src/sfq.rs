@@ -1,0 +1,331 @@
+//! sfq: stochastic fairness queueing. Flows that a hash puts into buckets take turns by bytes.
+//!
+//! Source: `McKenney`, "Stochastic Fairness Queueing" (1990); Linux `sch_sfq` and its manual page `tc-sfq`;
+//! spec/queues-and-signalling section 13. A flow that becomes active goes to the end of the round with an allotment of
+//! `quantum` bytes; one that has used its allotment up, and at most a packet more, is given another and waits for its
+//! next turn. A full queue loses the last packet of the flow that has the most packets, or with `headdrop` its first.
+//! New flows are not favoured, as they are in `fq_codel`.
+//!
+//! Why the constants are what they are: 127 packets for all flows, and hence for one, are Linux's of 1999; 1024 buckets
+//! keep collisions rare among tens of flows. A perturbation of the hash every 10 s ends those that there are, at the
+//! price of reordering; it is off by default, as in Linux.
+//!
+//! tc's RED for each flow (`redflowlimit`, `min`, `max`, ...) is the AQM of a flow here: `aqm = { kind = "red" }`. With
+//! `headdrop` Linux's marks and drops the first packet of the flow instead of the arriving one; any AQM here decides
+//! on the packet that it is asked about.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use windtunnel_algorithm::Params;
+use windtunnel_units::{Bytes, Duration, OutOfRange, Time};
+use windtunnel_wire::Packet;
+
+use crate::accounts::QueueCx;
+use crate::aqm::{Aqm, NoAqm};
+use crate::discipline::{Backlog, QueueDiscipline};
+use crate::flows::{AqmFactory, Buckets, Classifier, FlowHash, Flows, Rota, Turns, turns};
+use crate::limit::{Limit, Room};
+use crate::params::{AqmSlot, QueueInit, QueueParams};
+use crate::spec::Parts;
+
+/// sfq's parameters, named as in tc.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(extend("x-source" = "McKenney 1990; Linux sch_sfq"))]
+pub struct SfqParams {
+    /// How flows are told apart: for certain, or by a hash as on a real queue.
+    pub hash: FlowHash,
+    /// How many flows may have packets at once.
+    pub flows: u32,
+    /// Buckets that a hash has to choose from, a power of two; 1 makes all flows collide.
+    pub divisor: u32,
+    /// The most packets of one flow.
+    pub depth: u32,
+    /// What a flow may send in one turn. Linux takes 1514 B on Ethernet, where headers count.
+    pub quantum: Bytes,
+    /// The seconds after which the hash gets another salt; 0 s is never.
+    pub perturb: Duration,
+    /// Whether a flow loses its oldest packet instead of its newest one.
+    pub headdrop: bool,
+}
+
+impl Default for SfqParams {
+    fn default() -> SfqParams {
+        SfqParams {
+            hash: FlowHash::default(),
+            flows: 128,
+            divisor: 1_024,
+            depth: 127,
+            quantum: Bytes::new(1_500),
+            perturb: Duration::ZERO,
+            headdrop: false,
+        }
+    }
+}
+
+impl Params for SfqParams {
+    const NAME: &'static str = "sfq";
+    const SUMMARY: &'static str = "Stochastic fairness queueing: flows take turns, the longest loses packets";
+
+    fn check(&self) -> Result<(), OutOfRange> {
+        for (key, value) in [("flows", self.flows), ("depth", self.depth)] {
+            if value == 0 {
+                return Err(OutOfRange::new(key, value, "at least 1"));
+            }
+        }
+        if !self.divisor.is_power_of_two() || self.divisor > 65_536 {
+            return Err(OutOfRange::new("divisor", self.divisor, "a power of two, at most 65536"));
+        }
+        if self.quantum == Bytes::ZERO {
+            return Err(OutOfRange::new("quantum", self.quantum, "more than 0 B"));
+        }
+        Ok(())
+    }
+}
+
+impl SfqParams {
+    fn discipline<A: Aqm + 'static>(
+        &self,
+        init: &QueueInit,
+        factory: AqmFactory<A>,
+    ) -> Box<dyn QueueDiscipline> {
+        let classifier = Classifier::new(self.hash, Buckets::Masked(self.divisor - 1), init.seed);
+        Box::new(Sfq {
+            flows: Flows::new(init, classifier, factory),
+            turns: Vec::new(),
+            active: Rota::default(),
+            room: Room::new(init.limit),
+            next_perturb: Time::ZERO + self.perturb,
+            params: self.clone(),
+            chosen: None,
+        })
+    }
+}
+
+impl QueueParams for SfqParams {
+    /// Linux's.
+    fn default_limit(&self) -> Limit {
+        Limit::Packets(127)
+    }
+
+    fn slots(&self) -> &'static [AqmSlot] {
+        const SUMMARY: &str = "The AQM of each flow; if left out, the limits alone.";
+        &[AqmSlot { key: "aqm", summary: SUMMARY }]
+    }
+
+    fn build(&self, parts: &Parts, init: &QueueInit) -> Box<dyn QueueDiscipline> {
+        match parts.aqm() {
+            None => self.discipline(init, AqmFactory::new(|_| NoAqm)),
+            Some(aqm) => {
+                let aqm = Arc::clone(aqm);
+                self.discipline::<Box<dyn Aqm>>(init, AqmFactory::new(move |init| aqm.build(init)))
+            }
+        }
+    }
+}
+
+/// A flow's place in the round.
+#[derive(Clone, Copy, Debug, Default)]
+struct Turn {
+    /// Bytes that it may still send in this turn.
+    allot: i64,
+    /// The flow after it.
+    next: u32,
+    is_active: bool,
+}
+
+impl Turn {
+    fn link(&mut self) -> &mut u32 {
+        &mut self.next
+    }
+}
+
+/// sfq's variables.
+#[derive(Debug)]
+pub struct Sfq<A> {
+    flows: Flows<A>,
+    turns: Vec<Turn>,
+    active: Rota,
+    room: Room,
+    next_perturb: Time,
+    params: SfqParams,
+    /// The flow whose first packet leaves next.
+    chosen: Option<usize>,
+}
+
+impl<A: Aqm> Sfq<A> {
+    fn quantum(&self) -> i64 {
+        self.params.quantum.get().cast_signed()
+    }
+
+    /// There is room for a packet in the band of a flow, if another one may be active and it has not too many; with
+    /// `headdrop`, room is made in it.
+    fn admits(&mut self, band: usize, cx: &mut QueueCx<'_>) -> bool {
+        let packets = self.flows.band_backlog(band).packets;
+        let is_active = self.turns.get(band).is_some_and(|turn| turn.is_active);
+        if !is_active && self.active.len() >= self.params.flows {
+            return false;
+        }
+        if packets < self.params.depth as usize {
+            return true;
+        }
+        if !self.params.headdrop || cx.deliver_drops {
+            return false;
+        }
+        self.flows.shed(band, 1, self.chosen == Some(band), cx).0 > 0
+    }
+
+    /// More is queued than the queue holds.
+    fn is_over(&mut self, cx: &QueueCx<'_>) -> bool {
+        let Backlog { packets, bytes } = self.flows.backlog();
+        packets > 0 && !self.room.fits(Backlog { packets: packets - 1, bytes: Bytes::ZERO }, bytes, cx.rate)
+    }
+
+    /// The queue is too full after an arrival for `band`: the flow with the most packets loses one; of several the one
+    /// that got there last.
+    #[cold]
+    fn lose_of_longest(&mut self, arrived: usize, cx: &mut QueueCx<'_>) -> bool {
+        let droppable = |band: &usize| {
+            let packets = self.flows.band_backlog(*band).packets;
+            if self.chosen == Some(*band) && packets == 1 { 0 } else { packets }
+        };
+        let longest = (0..self.flows.len()).max_by_key(|band| (droppable(band), *band == arrived));
+        let Some(band) = longest.filter(|band| droppable(band) > 0) else { return false };
+        if self.params.headdrop {
+            self.flows.shed(band, 1, self.chosen == Some(band), cx);
+        } else {
+            self.flows.drop_last(band, cx);
+        }
+        true
+    }
+
+    /// A flow has packets: it takes turns, unless it does already.
+    fn activate(&mut self, band: usize) {
+        if band >= self.turns.len() {
+            self.turns.resize(band + 1, Turn::default());
+        }
+        if !self.turns[band].is_active {
+            self.turns[band] = Turn { allot: self.quantum(), next: 0, is_active: true };
+            self.active.push(band, &mut self.turns, Turn::link);
+        }
+    }
+
+    /// The turn of the first flow ends.
+    fn turn_ends(&mut self, stays: bool) {
+        let Some(band) = self.active.pop(&mut self.turns, Turn::link) else { return };
+        if stays {
+            self.active.push(band, &mut self.turns, Turn::link);
+        } else {
+            self.turns[band].is_active = false;
+        }
+    }
+}
+
+impl<A: Aqm> Turns for Sfq<A> {
+    type Aqm = A;
+
+    fn flows(&self) -> &Flows<A> {
+        &self.flows
+    }
+
+    fn chosen(&mut self) -> &mut Option<usize> {
+        &mut self.chosen
+    }
+
+    fn next_band(&mut self, now: Time) -> Option<usize> {
+        loop {
+            let band = self.active.first()?;
+            if self.flows.band_backlog(band).packets == 0 {
+                self.flows.found_empty(band, now);
+                self.turn_ends(false);
+            } else if self.turns[band].allot <= 0 {
+                self.turns[band].allot += self.quantum();
+                self.turn_ends(true);
+            } else {
+                return Some(band);
+            }
+        }
+    }
+
+    fn release(&mut self, band: usize, replaces: bool, cx: &mut QueueCx<'_>) -> Option<Packet> {
+        let packet = self.flows.release(band, replaces, cx)?;
+        if self.flows.band_backlog(band).packets == 0 {
+            self.flows.found_empty(band, cx.now);
+            self.turn_ends(false);
+        } else {
+            self.turns[band].allot -= packet.size().get().cast_signed();
+        }
+        Some(packet)
+    }
+}
+
+impl<A: Aqm> QueueDiscipline for Sfq<A> {
+    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx<'_>) {
+        let band = self.flows.band_of(packet.flow, cx.now);
+        let size = packet.size();
+        let mut arrival = self.flows.arrive(band, packet, cx);
+        // With loss-free endpoints no room can be made: the arriving packet is delivered all the same.
+        let fits = !cx.deliver_drops || self.room.fits(self.flows.backlog(), size, cx.rate);
+        if !fits || !self.admits(band, cx) {
+            match self.flows.refuse(band, arrival, cx) {
+                Some(refused) => arrival = refused,
+                None => return,
+            }
+        }
+        if self.flows.admit(band, arrival, cx) {
+            self.activate(band);
+            while !cx.deliver_drops && self.is_over(cx) && self.lose_of_longest(band, cx) {}
+        }
+    }
+
+    fn choose(&mut self, cx: &mut QueueCx<'_>) -> Option<Bytes> {
+        turns::choose(self, cx)
+    }
+
+    fn serve(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
+        turns::serve(self, cx)
+    }
+
+    fn dequeue(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
+        turns::dequeue(self, cx)
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.flows.backlog()
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        let perturb = (!self.params.perturb.is_zero()).then_some(self.next_perturb);
+        perturb.into_iter().chain(self.flows.next_timer()).min()
+    }
+
+    fn on_timer(&mut self, cx: &mut QueueCx<'_>) {
+        if !self.params.perturb.is_zero() && self.next_perturb <= cx.now {
+            self.flows.perturb();
+            self.next_perturb = cx.now + self.params.perturb;
+        }
+        self.flows.on_timer(cx);
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("active_flows", f64::from(self.active.len()));
+    }
+
+    fn bands(&self) -> usize {
+        self.flows.len()
+    }
+
+    fn band_name(&self, band: usize) -> String {
+        self.flows.band_name(band)
+    }
+
+    fn band_backlog(&self, band: usize) -> Backlog {
+        self.flows.band_backlog(band)
+    }
+
+    fn probe_band(&self, band: usize, out: &mut dyn FnMut(&'static str, f64)) {
+        self.flows.probe_band(band, out);
+    }
+}

@@ -1,0 +1,145 @@
+//! Policers: spec/queues-and-signalling sections 14.2 and 14.3, tc-police(8).
+
+use proptest::prelude::*;
+use windtunnel_qdisc::{
+    BrickWallParams, DropReason, Exceed, Limit, PoliceParams, QueueSpec, RampPoliceParams, VqPoliceParams,
+};
+use windtunnel_units::{Bytes, Duration, Probability, Rate};
+
+use crate::bench::{Bench, Kind};
+
+const MS: u64 = 1_000_000;
+
+fn bench(spec: &QueueSpec) -> Bench {
+    let mut bench = Bench::new(spec, Limit::Unlimited);
+    (bench.rate, bench.deliver_drops) = (Rate::from_mbps(1_000), false);
+    bench
+}
+
+/// A packet per millisecond conforms to this rate.
+fn police(conform_exceed: Exceed) -> PoliceParams {
+    let rate = Some(Rate::from_mbps(12));
+    PoliceParams { rate, burst: Bytes::new(3_000), conform_exceed, ..PoliceParams::default() }
+}
+
+fn arrive(bench: &mut Bench, at: u64, kind: Kind) -> (u64, u64) {
+    let before = bench.stats();
+    bench.arrive(at, kind);
+    let after = bench.stats();
+    (after.lost - before.lost, after.ce - before.ce)
+}
+
+/// By hand: two packets of a full bucket pass, the third exceeds and leaves the bucket as it is, so that one passes a
+/// millisecond later. It counts as policed. With `pass` it passes, and takes nothing either.
+#[test]
+fn single_rate() {
+    let mut bench = bench(&QueueSpec::new(police(Exceed::Drop)));
+    let lost = [0, 0, 0, MS / 2, MS, MS].map(|at| arrive(&mut bench, at, Kind::Ect0).0);
+    assert_eq!(lost, [0, 0, 1, 1, 0, 1]);
+    assert!(bench.drops().iter().all(|drop| drop.reason == DropReason::Policed));
+    assert_eq!((bench.stats().drops_policed, bench.stats().arrived, bench.backlog().packets), (3, 6, 3));
+
+    let mut bench = self::bench(&QueueSpec::new(police(Exceed::Pass)));
+    let lost = [0, 0, 0, 0, MS].map(|at| arrive(&mut bench, at, Kind::Ect0).0);
+    assert_eq!(lost, [0; 5]);
+    assert_eq!(bench.probe("tokens_bytes"), 0);
+}
+
+/// With `mark` a packet that understands CE gets it and takes tokens, of which the bucket may owe twice its depth: four
+/// packets more, and then packets are lost. A packet that does not understand CE is lost at once.
+#[test]
+fn marking() {
+    let mut bench = bench(&QueueSpec::new(police(Exceed::Mark)));
+    let seen = [Kind::Ect0; 7].map(|kind| arrive(&mut bench, 0, kind));
+    assert_eq!(seen, [(0, 0), (0, 0), (0, 1), (0, 1), (0, 1), (0, 1), (1, 0)]);
+    assert_eq!(bench.probe("tokens_bytes"), -6_000);
+    assert_eq!(arrive(&mut bench, MS, Kind::NotEct), (1, 0));
+    assert_eq!(arrive(&mut bench, MS, Kind::Ect0), (0, 1));
+}
+
+/// A second bucket limits bursts: at a peak rate of 24 Mbit/s, a packet per half of a millisecond.
+#[test]
+fn peak_rate() {
+    let params = PoliceParams { peakrate: Some(Rate::from_mbps(24)), ..police(Exceed::Drop) };
+    let mut bench = bench(&QueueSpec::new(params));
+    let lost = [0, 0, MS / 2, MS / 2, MS].map(|at| arrive(&mut bench, at, Kind::Ect0).0);
+    assert_eq!(lost, [0, 1, 0, 1, 0]);
+}
+
+/// The virtual queue of 12 Mbit/s grows by a millisecond with each packet of 1500 B, and the AQM hears of it: a brick wall
+/// marks from 3 ms on. What would wait longer than the burst of 5 ms is lost and does not join.
+#[test]
+fn virtual_queue() {
+    let params = VqPoliceParams { rate: Some(Rate::from_mbps(12)), burst: Duration::from_millis(5) };
+    let wall = BrickWallParams { ce_threshold: Duration::from_millis(3), ..BrickWallParams::default() };
+    let mut bench = bench(&QueueSpec::new(params).with("aqm", wall));
+    let seen = [Kind::Ect0; 8].map(|kind| arrive(&mut bench, 0, kind));
+    let marked = seen.iter().position(|(_, ce)| *ce > 0).expect("a mark");
+    // The n-th packet meets n ms; a brick wall marks above its threshold or from it on.
+    assert!((3..=4).contains(&marked), "{seen:?}");
+    assert_eq!(seen.map(|(lost, _)| lost), [0, 0, 0, 0, 0, 0, 1, 1]);
+    // A millisecond later there is room for one.
+    assert_eq!(arrive(&mut bench, MS, Kind::Ect0).0, 0);
+    assert_eq!(arrive(&mut bench, MS, Kind::Ect0).0, 1);
+}
+
+/// The ramp, held where 74 % of the bucket are missing: the probability is `(0.24 / 0.5)^2 / 64`, and an
+/// MDS packet gets SCE 64 times as often as another gets CE.
+#[test]
+fn ramp() {
+    let rate = Some(Rate::from_mbps(12));
+    let burst = Duration::from_millis(100);
+    for kind in [Kind::Mds, Kind::Ect0] {
+        let mut bench =
+            bench(&QueueSpec::new(RampPoliceParams { rate, burst, ..RampPoliceParams::default() }));
+        for _ in 0..75 {
+            arrive(&mut bench, 0, kind);
+        }
+        let before = bench.stats();
+        for at in 1..=2_560 {
+            bench.dequeue(at * MS);
+            arrive(&mut bench, at * MS, kind);
+        }
+        let after = bench.stats();
+        // Each packet finds 74 ms of 75: a millisecond has gone since the one before, which added one.
+        let p = 0.48 * 0.48 / 64.0;
+        let signals = (after.sce - before.sce + after.ce - before.ce) as f64;
+        let expected = 2_560.0 * if kind == Kind::Mds { 64.0 * p } else { p };
+        assert!((signals - expected).abs() <= 1.0, "{kind:?} {signals} of {expected}");
+        assert_eq!(after.lost, 0);
+    }
+    let full = QueueSpec::new(RampPoliceParams { rate, burst, ..RampPoliceParams::default() });
+    let mut bench = bench(&full);
+    let lost: u64 = (0..101).map(|_| arrive(&mut bench, 0, Kind::Ect0).0).sum();
+    assert_eq!(lost, 1, "an empty bucket");
+    assert!(
+        QueueSpec::new(RampPoliceParams { start: Probability::clamped(1.0), ..RampPoliceParams::default() })
+            .check()
+            .is_err()
+    );
+}
+
+proptest! {
+    /// What passes a policer within any time is bounded by its bucket, as a shaper's departures are.
+    #[test]
+    fn bounded(arrivals in prop::collection::vec((0_u64..3 * MS, 40_u64..=1_500), 1..200)) {
+        let mut bench = bench(&QueueSpec::new(police(Exceed::Drop)));
+        let (mut now, mut passed) = (0, Vec::new());
+        for (gap, size) in arrivals {
+            now += gap;
+            let lost = bench.stats().lost;
+            let packet = bench.packet(0, size, Kind::NotEct);
+            bench.enqueue(now, packet);
+            if bench.stats().lost == lost {
+                passed.push((now, size));
+            }
+        }
+        for (first, (from, _)) in passed.iter().enumerate() {
+            let mut bytes = 0;
+            for (at, size) in &passed[first..] {
+                bytes += size;
+                prop_assert!(bytes * 8_000 <= 3_000 * 8_000 + 12 * (at - from));
+            }
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Schedulers in turns: Shreedhar and Varghese 1995, tc-drr(8), tc-sfq(8), spec/queues-and-signalling section 13.
+
+use windtunnel_qdisc::{
+    CodelParams, DropReason, DrrParams, FifoParams, Filter, FqPieParams, Limit, QueueSpec, SfqParams,
+    TbfParams, WrrParams,
+};
+use windtunnel_units::{Bytes, Duration, Rate};
+
+use crate::bench::{Bench, Kind};
+
+/// Flow n goes to band n.
+fn by_flow(bands: u32) -> Vec<Filter> {
+    (0..bands).map(|band| Filter { band, flows: vec![band], ..Filter::default() }).collect()
+}
+
+fn drr(quanta: &[u64]) -> DrrParams {
+    let quanta: Vec<Bytes> = quanta.iter().copied().map(Bytes::new).collect();
+    DrrParams { filters: by_flow(quanta.len() as u32), quanta, default_band: 0 }
+}
+
+fn send(bench: &mut Bench, at: u64, flow: u32, size: u64, count: usize) {
+    for _ in 0..count {
+        let packet = bench.packet(flow, size, Kind::NotEct);
+        bench.enqueue(at, packet);
+    }
+}
+
+fn bench(spec: &QueueSpec, limit: Limit) -> Bench {
+    let mut bench = Bench::new(spec, limit);
+    bench.deliver_drops = false;
+    bench
+}
+
+fn flows(bench: &mut Bench, at: u64, most: usize) -> Vec<u32> {
+    (0..most).map_while(|_| bench.dequeue(at)).map(|left| left.flow).collect()
+}
+
+/// The example of the paper's section 3: quantum 500; queue 0 has packets of 200, 750 and 200 B, queue 1 of 500, 500.
+/// In its first turn queue 0 sends 200 and keeps 300; queue 1 sends one. In its second, 800 B of credit cover 750, and
+/// 50 are left.
+#[test]
+fn deficits() {
+    let mut bench = bench(&QueueSpec::new(drr(&[500, 500])), Limit::Unlimited);
+    for size in [200, 750, 200] {
+        send(&mut bench, 0, 0, size, 1);
+    }
+    send(&mut bench, 0, 1, 500, 2);
+    assert_eq!(flows(&mut bench, 1, 5), [0, 1, 0, 1, 0]);
+}
+
+/// Shares of bytes are in proportion to the quanta, whatever the packets' sizes: 1 to 3 within a quantum of each in a
+/// hundred turns. By packets, 1 to 3 in packets.
+#[test]
+fn shares() {
+    let mut by_bytes = bench(&QueueSpec::new(drr(&[1_500, 4_500])), Limit::Unlimited);
+    send(&mut by_bytes, 0, 0, 1_500, 200);
+    send(&mut by_bytes, 0, 1, 300, 2_000);
+    let left = flows(&mut by_bytes, 1, 1_600);
+    let small = left.iter().filter(|flow| **flow == 1).count();
+    let (large, small) = ((left.len() - small) * 1_500, small * 300);
+    assert!((3 * large).abs_diff(small) <= 3 * 1_500 + 4_500, "{large} and {small} B");
+
+    let params = WrrParams { weights: vec![1, 3], filters: by_flow(2), default_band: 0 };
+    let mut by_packets = bench(&QueueSpec::new(params), Limit::Unlimited);
+    send(&mut by_packets, 0, 0, 1_500, 4);
+    send(&mut by_packets, 0, 1, 300, 12);
+    assert_eq!(flows(&mut by_packets, 1, 8), [0, 1, 1, 1, 0, 1, 1, 1]);
+}
+
+/// A class that has nothing to send loses its credit: it returns with one quantum.
+#[test]
+fn no_credit_is_saved() {
+    let mut bench = bench(&QueueSpec::new(drr(&[1_000, 1_000])), Limit::Unlimited);
+    send(&mut bench, 0, 0, 100, 1);
+    assert_eq!(flows(&mut bench, 1, 1), [0]);
+    send(&mut bench, 2, 1, 500, 4);
+    send(&mut bench, 2, 0, 500, 4);
+    assert_eq!(flows(&mut bench, 3, 8), [1, 1, 0, 0, 1, 1, 0, 0]);
+}
+
+/// A class behind a shaper passes while it waits: the other has the link, and the shaper its rate.
+#[test]
+fn a_shaped_class() {
+    let shaper =
+        TbfParams { rate: Some(Rate::from_mbps(12)), burst: Bytes::new(1_500), ..TbfParams::default() };
+    let spec = QueueSpec::new(drr(&[1_500, 1_500]))
+        .around("children", [QueueSpec::new(shaper), QueueSpec::new(FifoParams::default())]);
+    let mut bench = bench(&spec, Limit::Unlimited);
+    send(&mut bench, 0, 0, 1_500, 3);
+    send(&mut bench, 0, 1, 1_500, 3);
+    assert_eq!(flows(&mut bench, 0, 9), [0, 1, 1, 1]);
+    assert_eq!(bench.next_ready(0), Some(1_000_000));
+    assert_eq!(flows(&mut bench, 1_000_000, 9), [0]);
+}
+
+/// sfq: a flow that becomes active waits for the others, and each sends up to its allotment and a packet more.
+#[test]
+fn stochastic_fairness() {
+    let mut bench = bench(&QueueSpec::new(SfqParams::default()), Limit::Packets(127));
+    send(&mut bench, 0, 0, 1_500, 3);
+    send(&mut bench, 0, 1, 1_000, 4);
+    send(&mut bench, 0, 2, 1_500, 1);
+    // Flow 1 sends two packets in each turn but its last: 1500 - 1000 > 0.
+    assert_eq!(flows(&mut bench, 1, 8), [0, 1, 1, 2, 0, 1, 0, 1]);
+}
+
+/// Over its limit, sfq loses the newest packet of the flow that has the most, or its oldest with `headdrop`; a flow has at
+/// most `depth` packets, and at most `flows` flows have any.
+#[test]
+fn what_sfq_loses() {
+    for (headdrop, lost) in [(false, 3), (true, 0)] {
+        let params = SfqParams { headdrop, ..SfqParams::default() };
+        let mut bench = bench(&QueueSpec::new(params), Limit::Packets(5));
+        send(&mut bench, 0, 0, 1_500, 4);
+        send(&mut bench, 0, 1, 1_500, 2);
+        assert_eq!(bench.drops()[0].reason, DropReason::Overlimit);
+        let left: Vec<u64> = std::iter::from_fn(|| bench.dequeue(1)).map(|left| left.seq).collect();
+        assert_eq!(left.len(), 5);
+        assert!(!left.contains(&lost), "{left:?}");
+    }
+    let params = SfqParams { depth: 2, flows: 1, ..SfqParams::default() };
+    let mut bench = bench(&QueueSpec::new(params), Limit::Packets(127));
+    send(&mut bench, 0, 0, 1_500, 3);
+    send(&mut bench, 0, 1, 1_500, 1);
+    assert_eq!(
+        bench.drops().iter().map(|drop| (drop.flow.get(), drop.reason)).collect::<Vec<_>>(),
+        [(0, DropReason::Full), (1, DropReason::Full)]
+    );
+}
+
+/// FQ-PIE loses what arrives at a full queue, at the cost of no other flow (`fq_codel` takes from the longest); memory is
+/// counted and not limited; each flow has a PIE, and all are updated at once.
+#[test]
+fn fq_pie() {
+    let params = FqPieParams { memory_limit: Bytes::new(3_000), ..FqPieParams::default() };
+    let mut bench = bench(&QueueSpec::new(params), Limit::Packets(5));
+    send(&mut bench, 0, 0, 1_500, 5);
+    send(&mut bench, 0, 1, 1_500, 1);
+    let lost = bench.drops();
+    assert_eq!((lost.len(), lost[0].flow.get(), lost[0].reason), (1, 1, DropReason::Full));
+    assert_eq!(bench.probe("overmemory_packets"), 4, "above 3000 B from the second packet on");
+    // Half a second after it was created, and then every 15 ms (Linux).
+    let first = bench.next_timer().unwrap();
+    assert_eq!(first.since_start(), Duration::from_millis(500));
+    bench.run_timers(first.as_nanos());
+    assert_eq!(bench.next_timer().unwrap().since(first), Duration::from_millis(15));
+}
+
+/// Parameters that mean nothing are refused.
+#[test]
+fn refused() {
+    let refused = |spec: QueueSpec| spec.check().unwrap_err().to_string();
+    for (spec, fault) in [
+        (QueueSpec::new(drr(&[1_500])), "quanta = a list of 1"),
+        (QueueSpec::new(drr(&[1_500, 0])), "quanta = 0 B is out of range: each at least 64 B"),
+        (QueueSpec::new(WrrParams { weights: vec![1, 0], ..WrrParams::default() }), "weights = 0"),
+        (QueueSpec::new(SfqParams { divisor: 3, ..SfqParams::default() }), "divisor = 3"),
+        (QueueSpec::new(SfqParams { depth: 0, ..SfqParams::default() }), "depth = 0"),
+        (QueueSpec::new(FqPieParams { tupdate: Duration::ZERO, ..FqPieParams::default() }), "tupdate = 0 s"),
+        (QueueSpec::new(FqPieParams { flows: 0, ..FqPieParams::default() }), "flows = 0"),
+        (
+            QueueSpec::new(DrrParams::default()).around("children", [QueueSpec::new(CodelParams::default())]),
+            "quanta = a list of 2 is out of range: as many as",
+        ),
+    ] {
+        let error = refused(spec);
+        assert!(error.starts_with(fault), "{error}");
+    }
+}
