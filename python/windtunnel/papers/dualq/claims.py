@@ -20,12 +20,8 @@ def claims_groups(cells: dict[str, Cell], *, quick: bool) -> list[Group]:
 
 
 def _with_meaning(claim: Mapping[str, Any], meaning: Meaning) -> dict[str, Any]:
-    """The claim about the runs of a meaning; the first one is that of the suite, the others ask whether it matters.
-
-    A single queue that is compared has the path's base RTT.
-    """
-    base = next(m.id for m in MEANINGS if m.base_ms == meaning.base_ms)
-    names = json.dumps(claim["quantities"]).replace("{meaning}", meaning.id).replace("{base}", base)
+    """The claim about the runs of a meaning; the first one is that of the suite, the others ask whether it matters."""
+    names = json.dumps(claim["quantities"]).replace("{meaning}", meaning.id)
     first = meaning is MEANINGS[0]
     return {
         **claim,

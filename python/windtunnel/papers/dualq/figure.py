@@ -15,6 +15,8 @@ DPI = 110
 #: The slides' colours: the native probability is green and dashed, the coupled one blue, that of C red.
 _COLOURS = {"native": flow_look(2).colour, "coupled": flow_look(4).colour, "classic": RED}
 _DASHES: dict[str, Dash] = {"native": (0, (4, 2))}
+#: What the right axis covers, the same for all queues.
+_RTTS_MS = 46.0
 _LABELS = Labels(left="Delivery rate (Mbit/s)", right="TCP RTT (ms)", lower="Mark probability (%)")
 
 
@@ -22,7 +24,17 @@ def draw(queue: Queue, meaning: Meaning, drawn: Sequence[tuple[str, Excerpt]]) -
     """The runs, each with its title; two in a row if there are several."""
     panels = [_panel(queue, title, excerpt) for title, excerpt in drawn]
     columns = 1 if len(panels) == 1 else 2
-    figure = two_axes(panels, labels=_LABELS, columns=columns, rate_mbps=RATE_MBPS, right_low=meaning.base_ms - 1.0)
+    title = "" if columns == 1 else f"CUBIC vs CUBIC(40Mbps): {queue.name}, 50 Mbit/s, {meaning.text}"
+    low = meaning.base_ms - 1.0
+    figure = two_axes(
+        panels,
+        labels=_LABELS,
+        title=title,
+        columns=columns,
+        rate_mbps=RATE_MBPS,
+        right_low=low,
+        right_high=low + _RTTS_MS,
+    )
     return png(figure, DPI)
 
 

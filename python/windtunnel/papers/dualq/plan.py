@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from windtunnel.papers.cells import Cell, Measurement
@@ -25,18 +25,23 @@ PLAIN, TWEAKED = "0", "1"
 
 @dataclass(frozen=True)
 class Meaning:
-    """A meaning of the slides' "rtt:20ms": the path's base RTT, and what it changes in DualPI2 and PI2."""
+    """A meaning of the slides' "rtt:20ms": the path's base RTT, and the keys of queues, by name, that it changes."""
 
     id: str
     text: str
     base_ms: float
-    queue: str = ""
+    keys: Mapping[str, str] = field(default_factory=dict)
 
 
+#: PI2 gets what DualPI2 makes of its parameter: 0.1 * tupdate / max_rtt^2 and 0.3 / max_rtt, with max_rtt 6 * 20 ms.
+TYPICAL = {
+    "dualpi2": 'typical_rtt="20 ms"',
+    "pi2": f'target="20 ms", tupdate="20 ms", alpha={0.1 * 0.02 / 0.12**2:.6f}, beta={0.3 / 0.12:g}',
+}
 MEANINGS = (
     Meaning("20ms", "base RTT 20 ms", 20.0),
     Meaning("40ms", "20 ms added in each direction: base RTT 40 ms", 40.0),
-    Meaning("typical", "the queue's typical_rtt 20 ms, base RTT 20 ms", 20.0, 'typical_rtt="20 ms"'),
+    Meaning("typical", "the queue's typical_rtt 20 ms, base RTT 20 ms", 20.0, TYPICAL),
 )
 
 
@@ -53,7 +58,7 @@ QUEUES = (
     Queue("dualpi2", "DualPI2"),
     # A classic queue: all packets have the same probability.
     Queue("pi2", "PI2, single queue", 'ecn_mode="rfc3168"'),
-    Queue("fq_codel", "FQ-CoDel"),
+    Queue("fq_codel", "FQ-CoDel", 'ecn_mode="rfc3168"'),
 )
 
 
@@ -72,7 +77,7 @@ def add_cell(cells: dict[str, Cell], queue: Queue, meaning: Meaning, run: dict[s
     """The cell of a run over a queue; it is added to ``cells`` if it is new."""
     name = cell_name(queue, meaning, run["id"])
     if name not in cells:
-        keys = ", ".join(filter(None, [f'kind="{queue.id}"', queue.keys, meaning.queue]))
+        keys = ", ".join(filter(None, [f'kind="{queue.id}"', queue.keys, meaning.keys.get(queue.id)]))
         settings = (
             f"bottleneck.queue={{ {keys} }}",
             f'flow.1.tcp.max_pacing_rate="{CAP_MBPS:g} Mbps"',

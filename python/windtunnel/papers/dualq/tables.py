@@ -59,7 +59,7 @@ VALUES = (
 
 def table_groups(cells: dict[str, Cell], *, quick: bool) -> list[Group]:
     """A group for each queue and meaning."""
-    chosen = [(q, m) for q in QUEUES for m in MEANINGS if q.id == "dualpi2" or not m.queue]
+    chosen = [(q, m) for q in QUEUES for m in MEANINGS if not m.keys or q.id in m.keys]
     if quick:
         chosen = [(q, m) for q, m in chosen if (q.id, m.id) in QUICK]
     return [_group(cells, queue, meaning, quick=quick) for queue, meaning in chosen]
@@ -93,17 +93,21 @@ def _group(cells: dict[str, Cell], queue: Queue, meaning: Meaning, *, quick: boo
         from windtunnel.papers.dualq.figure import draw
 
         found = [(run, results.excerpt(cell.name)) for run, cell in zip(listed, used, strict=True)]
-        drawn = [(str(run["caption"]), excerpt) for run, excerpt in found if excerpt is not None]
+        drawn = [(kind(run), excerpt) for run, excerpt in found if excerpt is not None]
         return draw(queue, meaning, drawn) if drawn else None
 
     caption = f"The slides' four runs: 50 Mbit/s, {meaning.text}; the second flow joins at 10 s"
     return Group(id, f"{queue.name}, {meaning.id}", caption, [c.name for c in used], rows, png)
 
 
+def kind(run: dict[str, Any]) -> str:
+    """What the joining flow is: ``ECT1 responsive``, as the slides write it."""
+    return f"{run['ect'].upper()} {'responsive' if run['responsive'] else 'unresponsive'}"
+
+
 def title(queue: Queue, meaning: Meaning, run: dict[str, Any]) -> str:
     """The title of a run, as the slides have it."""
-    kind = f"{run['ect'].upper()} {'responsive' if run['responsive'] else 'unresponsive'}"
-    return f"CUBIC vs CUBIC(40Mbps/{kind}): {queue.id}, bandwidth:50Mbit, {meaning.text}"
+    return f"CUBIC vs CUBIC(40Mbps/{kind(run)}): {queue.id}, bandwidth:50Mbit, {meaning.text}"
 
 
 def _row(id: str, run: dict[str, Any], cell: Cell, value: Value, results: Results) -> Row:

@@ -44,7 +44,7 @@ def draw(maps: Sequence[Map]) -> bytes:
     shown = np.concatenate([m.delays_ms[np.isfinite(m.delays_ms)] for m in maps])
     scales = (Normalize(0.0, 1.0), LogNorm(float(shown.min()), float(shown.max())))
     with mpl.rc_context({**RC, "axes.grid": False, "axes.spines.top": True, "axes.spines.right": True}):
-        figure = Figure(figsize=(3.5 * len(maps) + 0.9, 7.0), layout="constrained")
+        figure = Figure(figsize=(3.4 * len(maps) + 0.9, 7.0), layout="constrained")
         grid = figure.subplots(2, len(maps), squeeze=False, sharex=True, sharey=True)
         for column, each in enumerate(maps):
             for axes, values, colours, scale, digits in (
@@ -60,12 +60,13 @@ def draw(maps: Sequence[Map]) -> bytes:
                     bar = figure.colorbar(image, ax=where, label=label, fraction=0.03, pad=0.01)
                     bar.ax.yaxis.set_major_formatter("{x:g}")
                     bar.ax.yaxis.set_minor_formatter("{x:g}")
-            grid[0, column].set_title(f"{each.name} against Reno")
+            grid[0, column].set_title(each.name)
             grid[1, column].set_xlabel("Delay at which the ramp begins (ms)")
         for axes in grid[:, 0]:
             axes.set_ylabel("Its extent: from there to probability 1 (ms)")
         grid[0, 0].set_xticks(range(len(BEGINS_MS)), [f"{b:g}" for b in BEGINS_MS])
         grid[0, 0].set_yticks(range(len(EXTENTS_MS)), [f"{e:g}" for e in EXTENTS_MS])
+        figure.suptitle("One queue, each law of SCE against Reno", fontsize=11, x=0.01, ha="left")
         figure.text(0.5, -0.02, _KEY, ha="center", va="top", color=INK, fontsize=9)
         out = io.BytesIO()
         figure.savefig(out, format="png", dpi=110, bbox_inches="tight")

@@ -19,7 +19,7 @@ from windtunnel.papers.cells import Cell
 from windtunnel.papers.rows import Row
 from windtunnel.papers.sce.data_files import toml
 from windtunnel.papers.sce.graphs import DELAY_P95, SHARE, USED, Value
-from windtunnel.papers.sce.plan import TARGET_MS, add_cell, measured
+from windtunnel.papers.sce.plan import SENDERS, TARGET_MS, add_cell, measured
 from windtunnel.papers.sce.thresholds import FAIR
 from windtunnel.papers.suite import Group, Results
 from windtunnel.papers.trials import mean, trial_row
@@ -32,8 +32,9 @@ TWINS = 2
 
 #: The sender laws: id, name, and the controller as a scenario names it.
 LAWS = (
-    ("reno-sce", "Reno-SCE, g = 1", "reno-sce"),
-    ("reno-sce-half", "Reno-SCE, g = 1/2", '{ kind="reno-sce", g=0.5 }'),
+    ("reno-sce", "Reno-SCE", "reno-sce"),
+    ("reno-sce-halves", "Reno-SCE, half at CE", SENDERS[1].cc),
+    ("reno-sce-g0.5", "Reno-SCE, g = 1/2", '{ kind="reno-sce", g=0.5 }'),
     ("dctcp-sce", "DCTCP-SCE", "dctcp-sce"),
     ("cubic-sce", "CUBIC-SCE", "cubic-sce"),
 )

@@ -73,8 +73,8 @@ def _draw(found: Mapping[str, Mapping[int, Sequence[float]]]) -> bytes:
         shares, delays = figure.subplots(1, 2)
         shares.axhspan(*FAIR, color="#eef3ee", lw=0, zorder=0)
         shares.annotate(
-            "fair: 35 to 65 %", (1, FAIR[0]), (-3, 3), xycoords=("axes fraction", "data"), textcoords="offset points",
-            ha="right", color=SOFT, fontsize=8,
+            "fair: 35 to 65 %", (0, FAIR[1]), (4, -3), xycoords=("axes fraction", "data"), textcoords="offset points",
+            va="top", color=SOFT, fontsize=8,
         )  # fmt: skip
         counts = list(found[SHARE.id])
         for axes, name, colour, marker, label in (
