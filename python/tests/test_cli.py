@@ -286,6 +286,8 @@ def test_plot(cli: Cli, folder: Path, tmp_path: Path) -> None:
     assert (tmp_path / "done.svg").read_text(encoding="utf-8").startswith("<?xml")
     refused(cli("plot", folder), "done.png", "exists already")
     assert cli("plot", folder, "--force").returncode == 0
+    assert cli("plot", folder, "--flent", "--from", "1", "--out", "flent.svg").returncode == 0
+    refused(cli("plot", folder, "--flent", "--panel", "cwnd", "--out", "z.png"), "--flent", "--panel")
     refused(cli("plot", folder, "--out", "x.gif"), ".gif", "png, svg")
     refused(cli("plot", folder, "--from", "3", "--to", "2", "--out", "y.png"), "3 s to 2 s")
     refused(cli("plot", folder, "--from", "soon"), "--from", "soon")

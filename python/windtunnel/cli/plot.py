@@ -50,20 +50,29 @@ def plot(
             help="Draw this number of the controllers' or queues' state, alone or beside --panel. Repeatable.",
         ),
     ] = None,
+    flent: Annotated[
+        bool, typer.Option("--flent", help="Draw rates and round-trip times on two axes, as Flent does.")
+    ] = False,
     title: Annotated[str | None, typer.Option("--title", help="Title.", show_default="the scenario's")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
-    """Draw the four-panel figure of a result folder."""
+    """Draw the four-panel figure of a result folder, or rates and round-trip times on two axes."""
+    if flent and (panels or states):
+        raise InputError("--flent is a figure of its own: leave out --panel and --state")
     result = load(result_dir)
     extension = format_.value if format_ else (out.suffix[1:].lower() if out and out.suffix else "png")
     if extension not in Format.__members__:
         raise InputError(f"{out}: `.{extension}` is not a format for figures: {', '.join(Format.__members__)}")
     path = out or Path(f"{result_dir.resolve().name}.{extension}")
     span = (_seconds("--from", from_), _seconds("--to", to))
-    from windtunnel.figures import PANELS, four_panel, write_figure
+    from windtunnel.figures import PANELS, flent_style, four_panel, write_figure
 
     chosen = [p.value for p in panels or ()] if panels or states else PANELS
-    figure = four_panel(result, title=title, span=span, panels=chosen, states=states or ())
+    figure = (
+        flent_style(result, title=title, span=span)
+        if flent
+        else four_panel(result, title=title, span=span, panels=chosen, states=states or ())
+    )
     with staged_file(path, force=force) as stage:
         write_figure(figure, stage, extension)
     output().print(str(path), soft_wrap=True)

@@ -1,6 +1,7 @@
 """Figures for print: safe for colour-blind readers, readable without colour too, and small enough to mail."""
 
 from windtunnel.figures.files import png, write_figure
+from windtunnel.figures.flent_style import flent_style
 from windtunnel.figures.four_panel import PANELS, four_panel
 
-__all__ = ["PANELS", "four_panel", "png", "write_figure"]
+__all__ = ["PANELS", "flent_style", "four_panel", "png", "write_figure"]

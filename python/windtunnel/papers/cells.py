@@ -9,10 +9,16 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
+from windtunnel.metrics import Array
 from windtunnel.papers.features import Axis
+from windtunnel.result import RunResult
+
+#: What a figure needs of a run, as columns by name: the run itself stays in the process that made it, so this is small.
+Excerpt: TypeAlias = Mapping[str, Array]
 
 #: IP bytes of a data packet.
 PACKET_BITS = 1500 * 8
@@ -108,6 +114,8 @@ class Cell:
 
     ``rtts_ms`` gives every ``[[flow]]`` its path RTT (none: the file's own). ``twins`` holds the overrides of each
     perturbed run where they are not RTTs changed by microseconds: start offsets, for example, where phases decide.
+    ``excerpt``, a function of a module, takes what figures of several runs draw from the unperturbed run; ``page`` is
+    the title of that run's interactive report, if it has one without having a picture.
     """
 
     name: str
@@ -119,6 +127,8 @@ class Cell:
     twins: tuple[tuple[str, ...], ...] = ()
     measurements: list[Measurement] = field(default_factory=list)
     pictures: list[Picture] = field(default_factory=list)
+    excerpt: Callable[[RunResult], Excerpt] | None = None
+    page: str = ""
 
     @property
     def packets(self) -> float:

@@ -13,6 +13,7 @@ from windtunnel.papers.expression import calculate
 from windtunnel.papers.features import Axis
 from windtunnel.papers.rows import Row, Verdict, compare, spread
 from windtunnel.papers.suite import Group, Results
+from windtunnel.papers.trials import Limits, trial_row
 
 #: Axes for claims that are not read off a figure: bins of a tenth of a second.
 AXIS = Axis(0.0, 56.0, 0.0, 1.0)
@@ -33,6 +34,16 @@ class Expected:
         if self.near is not None:
             return float(self.near)
         return f"> {self.above:g}" if self.above is not None else f"< {self.below:g}"
+
+    def limits(self) -> Limits:
+        """What the mean of several runs may be."""
+        if self.near is not None:
+            return Limits(self.near - self.tolerance, self.near + self.tolerance)
+        return Limits(
+            self.above if self.above is not None else -math.inf,
+            self.below if self.below is not None else math.inf,
+            strict=True,
+        )
 
     def verdict(self, values: Sequence[float]) -> Verdict:
         """A bound must hold in the unperturbed run; a value may lie anywhere in the range of the perturbed runs."""
@@ -87,6 +98,7 @@ def _claim(
         claim["expected"]["why"],
     )
     # Where phases decide, one run says little: `over = "mean"` judges the mean over all of them.
+    # `over = "interval"` also asks how well the runs determine that mean: confirmed, refuted or undecided.
     averaged = claim.get("over") == "mean"
     places: dict[str, tuple[str, int]] = {}
     constants: dict[str, float] = {}
@@ -99,6 +111,12 @@ def _claim(
 
     def rows(results: Results) -> list[Row]:
         values = _evaluate(claim["value"], constants, {n: results.values(*p) for n, p in places.items()})
+        if claim.get("over") == "interval":
+            note = f"{claim['measure']}. {expected.why}"
+            tolerance = expected.tolerance if expected.near is not None else None
+            published, limits = expected.published(), expected.limits()
+            what, unit = claim["text"], claim["unit"]
+            return [trial_row(id, "claims", what, published, limits, values, unit, note, tolerance=tolerance)]
         judged = [sum(values) / len(values)] if averaged and values else values
         note = f"{claim['measure']}. {expected.why}"
         if expected.near is not None:

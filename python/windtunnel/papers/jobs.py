@@ -1,4 +1,4 @@
-"""Runs in parallel processes, the longest first. Only numbers and pictures cross between processes; both are small."""
+"""Runs in parallel processes, the longest first. Only numbers, pictures and excerpts cross between them, all small."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from windtunnel.papers.cells import Cell, Measurement, Picture
+from windtunnel.papers.cells import Cell, Excerpt, Measurement, Picture
 from windtunnel.papers.features import RunData, View, evaluate
 from windtunnel.plugins import registrations, restore
 from windtunnel.result import RunResult
@@ -34,6 +34,8 @@ class Job:
     pictures: tuple[Picture, ...] = ()
     reports: Path | None = None
     allow_read: tuple[Path, ...] = ()
+    excerpt: Callable[[RunResult], Excerpt] | None = None
+    page: str = ""
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,7 @@ class Outcome:
     error: str = ""
     foreign: tuple[str, ...] = ()
     """Algorithms in the run whose code is not windtunnel's own."""
+    excerpt: Excerpt | None = None
 
 
 def jobs_of(
@@ -57,15 +60,17 @@ def jobs_of(
 ) -> list[Job]:
     """The unperturbed run of a cell, which also draws, and its perturbed twins; all with ``settings`` as well."""
     measurements, jobs = tuple(cell.measurements), []
+    page = cell.page or (cell.pictures[0].title if cell.pictures else "")
     for variant, overrides in enumerate(cell.variants()):
-        pictures = tuple(cell.pictures) if variant == 0 else ()
-        where = reports if pictures else None
         name, text = cell.template.name, cell.template.text
-        changes = (*overrides, *settings)
-        packets = cell.packets
-        jobs.append(
-            Job(cell.name, variant, name, text, changes, packets, measurements, pictures, where, tuple(allow_read))
-        )
+        job = Job(
+            cell.name, variant, name, text, (*overrides, *settings), cell.packets, measurements,
+            allow_read=tuple(allow_read),
+        )  # fmt: skip
+        if variant == 0:
+            where = reports if page else None
+            job = replace(job, pictures=tuple(cell.pictures), reports=where, excerpt=cell.excerpt, page=page)
+        jobs.append(job)
     return jobs
 
 
@@ -82,13 +87,14 @@ def execute(job: Job) -> Outcome:
             from windtunnel.papers.thin import thinned
             from windtunnel.report import write_report
 
-            write_report(thinned(run), job.reports / f"{job.cell}.html", title=job.pictures[0].title)
+            write_report(thinned(run), job.reports / f"{job.cell}.html", title=job.page)
+        excerpt = job.excerpt(run) if job.excerpt is not None else None
     except Exception as error:  # any error concerns this run only, and is shown
         took = time.perf_counter() - start
         return Outcome(job.cell, job.variant, (), {}, took, 0, "", f"{type(error).__name__}: {error}")
     took = time.perf_counter() - start
     packets, digest, foreign = int(run.summary["packets"]), str(run.summary["digest"]), tuple(run.meta["foreign"])
-    return Outcome(job.cell, job.variant, values, pictures, took, packets, digest, foreign=foreign)
+    return Outcome(job.cell, job.variant, values, pictures, took, packets, digest, foreign=foreign, excerpt=excerpt)
 
 
 def draw(run: RunResult, picture: Picture) -> bytes:

@@ -7,14 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-Verdict = Literal["within", "outside", "info"]
+#: A number is within its tolerance or outside, or for information. A statement about the mean of several runs is
+#: confirmed or refuted, or undecided where the interval of that mean contains the limit (``trials.py``).
+Verdict = Literal["within", "outside", "info", "confirmed", "refuted", "undecided"]
 
 
 @dataclass(frozen=True)
 class Row:
     """A published value, the measured one, and the verdict.
 
-    ``interval`` holds the smallest and largest measured value over the perturbed runs, the unperturbed one included.
+    ``interval`` holds the smallest and largest measured value over the perturbed runs, the unperturbed one included;
+    where the mean of several runs is judged, the 95 % interval of that mean.
     ``published`` is text where the document gives no number (``"< 5"``, ``"smaller"``).
     """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from windtunnel.papers.cells import Cell
+from windtunnel.papers.cells import Cell, Excerpt
 from windtunnel.papers.jobs import Outcome
 from windtunnel.papers.rows import Row
 
@@ -33,6 +33,10 @@ class Results:
             if picture in outcome.pictures:
                 return outcome.pictures[picture]
         return None
+
+    def excerpt(self, cell: str) -> Excerpt | None:
+        """What the cell's function took from the unperturbed run."""
+        return next((o.excerpt for o in self._by_cell.get(cell, []) if o.excerpt is not None), None)
 
 
 @dataclass

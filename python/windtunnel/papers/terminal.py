@@ -21,7 +21,14 @@ if TYPE_CHECKING:
 #: A terminal with at least this many columns gets all columns of the table.
 WIDE = 110
 
-COLOURS = {"within": "green", "outside": "yellow", "info": "dim"}
+COLOURS = {
+    "within": "green",
+    "outside": "yellow",
+    "confirmed": "green",
+    "refuted": "yellow",
+    "undecided": "default",
+    "info": "dim",
+}
 
 
 def is_claim(group: Group) -> bool:
@@ -47,7 +54,7 @@ def show_rows(console: Console, groups: Sequence[Group], rows: Mapping[str, Sequ
         for name in ("published", "measured", "difference", "tolerance") if wide else ("published", "measured"):
             table.add_column(name, justify="right", no_wrap=True)
         if wide:
-            table.add_column("perturbed runs", justify="right", no_wrap=True)
+            table.add_column("interval", justify="right", no_wrap=True)
         table.add_column("unit", no_wrap=True)
         table.add_column("verdict", no_wrap=True)
         for row in listed:
@@ -69,9 +76,11 @@ def show_rows(console: Console, groups: Sequence[Group], rows: Mapping[str, Sequ
 
 def show_totals(console: Console, groups: Sequence[Group], rows: Mapping[str, Sequence[Row]]) -> None:
     """Counts of the verdicts: one line for each figure and table, one for all claims, and the sum."""
+    used = {row.verdict for group in groups for row in rows[group.id]}
+    shown = [name for name in COLOURS if name in used]
     table = Table(title="Rows by verdict", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("", no_wrap=True)
-    for name in COLOURS:
+    for name in shown:
         table.add_column(name, justify="right")
     sums: dict[str, dict[str, int]] = {}
     for group in groups:
@@ -80,9 +89,9 @@ def show_totals(console: Console, groups: Sequence[Group], rows: Mapping[str, Se
         for row in rows[group.id]:
             counts[row.verdict] += 1
     for label, counts in sums.items():
-        table.add_row(label, *(str(counts[name]) for name in COLOURS))
+        table.add_row(label, *(str(counts[name]) for name in shown))
     table.add_section()
-    table.add_row("all", *(str(sum(c[name] for c in sums.values())) for name in COLOURS))
+    table.add_row("all", *(str(sum(c[name] for c in sums.values())) for name in shown))
     console.print(table)
 
 

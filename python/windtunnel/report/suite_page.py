@@ -12,7 +12,15 @@ from markupsafe import Markup
 from windtunnel.report.page import render, write_page
 from windtunnel.report.text import NOTHING, number, setting, signed
 
-_VERDICTS = ("within", "outside", "info")
+# What each verdict says of a number or a statement, and the kind by which the page colours and filters it.
+_VERDICTS = {
+    "within": ("within tolerance", "within"),
+    "confirmed": ("confirmed", "within"),
+    "outside": ("outside tolerance", "outside"),
+    "refuted": ("refuted", "outside"),
+    "undecided": ("undecided", "info"),
+    "info": ("for information", "info"),
+}
 
 # The strip in a row: half its width in pixels, and the share of it that the tolerance occupies.
 _STRIP_HALF = 40
@@ -29,7 +37,7 @@ class FigureRow(TypedDict):
     difference: float | str | None
     tolerance: float | str | None
     unit: str
-    verdict: Literal["within", "outside", "info"]
+    verdict: Literal["within", "outside", "info", "confirmed", "refuted", "undecided"]
     note: str
     interval: tuple[float, float] | None
 
@@ -83,16 +91,38 @@ def write_suite_page(
             "title": title,
             "facts": facts,
             "notes": Markup(notes_html),
-            "tally": _tally(rows),
+            "counts": _counts(rows),
             "sections": sections,
-            "verdicts": _VERDICTS,
+            "kinds": _kinds(rows),
         },
     )
     write_page(path, html)
 
 
 def _tally(rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    return {v: sum(r["verdict"] == v for r in rows) for v in _VERDICTS}
+    """How many rows are of each kind."""
+    return {kind: sum(r["kind"] == kind for r in rows) for kind in ("within", "outside", "info")}
+
+
+def _counts(rows: Sequence[Mapping[str, Any]]) -> list[tuple[int, str, str]]:
+    """How many rows have each verdict, what it says, and its kind."""
+    present = {r["verdict"] for r in rows}
+    plain = {"within", "outside"} if not present & {"confirmed", "refuted", "undecided"} else set()
+    return [
+        (sum(r["verdict"] == verdict for r in rows), text, kind)
+        for verdict, (text, kind) in _VERDICTS.items()
+        if verdict in present | plain
+    ]
+
+
+def _kinds(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """Each kind and the name of its filter: its verdicts that the page has."""
+    present = {r["verdict"] for r in rows}
+    named: dict[str, list[str]] = {"within": [], "outside": [], "info": []}
+    for verdict, (_, kind) in _VERDICTS.items():
+        if verdict in present:
+            named[kind].append(verdict)
+    return [(kind, ", ".join(verdicts) or kind) for kind, verdicts in named.items()]
 
 
 def _row(row: FigureRow) -> dict[str, Any]:
@@ -101,6 +131,7 @@ def _row(row: FigureRow) -> dict[str, Any]:
     interval = row.get("interval")
     return {
         **row,
+        "kind": _VERDICTS[row["verdict"]][1],
         "published_text": setting(row["published"]),
         "measured_text": number(row["measured"]),
         "difference_text": _difference(row),

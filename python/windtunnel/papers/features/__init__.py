@@ -16,6 +16,7 @@ from windtunnel.papers.features import (
     rates,
     shapes,
     spikes,
+    state,
     summary,
 )
 from windtunnel.papers.features.method import METHODS, MethodError, evaluate, parse
@@ -41,5 +42,6 @@ __all__ = [
     "rates",
     "shapes",
     "spikes",
+    "state",
     "summary",
 ]

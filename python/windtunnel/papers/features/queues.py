@@ -90,3 +90,12 @@ def flows_hit(view: View, start: float, stop: float, apart: float) -> float:
     events = np.split(full, np.flatnonzero(np.diff(full) >= apart) + 1) if len(full) else []
     shares = [(lost[(time >= e[0]) & (time <= e[-1] + apart)] > 0).any(axis=0).mean() for e in events]
     return float(np.mean(shares)) if shares else math.nan
+
+
+@method
+def delay_within(view: View, low: float, high: float, start: float, stop: float) -> float:
+    """Share of the intervals in which the mean queueing delay is from ``low`` to ``high`` ms: how flat it is there."""
+    queue = view.run.tables["queues"]
+    time, delay = (np.asarray(queue[c], dtype=np.float64) for c in ("time_s", "sojourn_mean_ms"))
+    part = delay[(time > start) & (time <= stop)]
+    return float(np.mean((part >= low) & (part <= high))) if len(part) else math.nan

@@ -118,3 +118,12 @@ def rate_elasticity(view: View, start: float, stop: float) -> float:
         above += float(np.sum((lx - lx.mean()) * (ly - ly.mean())))
         below += float(np.sum(np.square(lx - lx.mean())))
     return above / below if below > 0 else math.nan
+
+
+@method
+def goodput_quantile(view: View, quantile: float, start: float, stop: float) -> float:
+    """Quantile of a flow's goodput over the intervals of the window, in Mbit/s."""
+    (flow,) = flow_numbers(view.flow)
+    time, rates = matrix(view, "goodput_mbps")
+    values = rates[(time > start) & (time <= stop), flow]
+    return float(np.quantile(values, quantile)) if len(values) else math.nan

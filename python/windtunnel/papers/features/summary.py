@@ -41,6 +41,15 @@ def window_rate(view: View, window: str, field: str) -> float:
 
 
 @method
+def window_value(view: View, window: str, field: str) -> float:
+    """A number of a measurement window: ``goodput_mbps``; of a part of it: ``rtt_ms.p95``. NaN where there is none."""
+    value: Any = _entry(view, _window(view, window))
+    for part in field.split("."):
+        value = value[part]
+    return math.nan if value is None else float(value)
+
+
+@method
 def window_utilization(view: View, window: str) -> float:
     """Share of a measurement window in which a queue's link was busy, in percent."""
     return 100.0 * float(_entry(view, _window(view, window))["utilization"])

@@ -1,0 +1,87 @@
+"""Statements about the mean of several runs that differ by chance: confirmed, refuted or undecided.
+
+Two flows over an AQM depend on their phases, so that one run says little. A statement is tried with several start
+offsets and seeds. The mean over them has an interval: Student's, ``mean +- t(n - 1) s / sqrt(n)``, which contains the
+true mean in 95 of 100 such experiments. The statement is confirmed where the whole interval lies within its limits,
+refuted where none of it does, and undecided otherwise: then the runs are too few, or too different, to tell.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from windtunnel.papers.rows import Row, Verdict
+
+#: The 97.5 % quantiles of Student's t distribution for 1 to 30 degrees of freedom.
+T_975 = (
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
+    2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
+    2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the mean may be: from ``low`` to ``high``; ``strict``: neither of them itself ("more than 0")."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    strict: bool = False
+
+
+def mean_interval(values: Sequence[float]) -> tuple[float, float] | None:
+    """The 95 % interval of the mean; None where there are fewer than two values, or one is not a number."""
+    if len(values) < 2 or not all(map(math.isfinite, values)):
+        return None
+    mean, error = float(np.mean(values)), float(np.std(values, ddof=1)) / math.sqrt(len(values))
+    half = T_975[min(len(values) - 1, len(T_975)) - 1] * error
+    return mean - half, mean + half
+
+
+def judge(limits: Limits, values: Sequence[float]) -> Verdict:
+    """The verdict on the statement that the mean is within ``limits``; rounding of fractions decides nothing."""
+    interval = mean_interval(values)
+    if interval is None:
+        return "undecided"
+    low, high = interval
+    if limits.strict:
+        if limits.low < low and high < limits.high:
+            return "confirmed"
+        return "refuted" if high <= limits.low or low >= limits.high else "undecided"
+    slack = 1e-9 * max(abs(low), abs(high))
+    if limits.low - slack <= low and high <= limits.high + slack:
+        return "confirmed"
+    return "refuted" if high < limits.low - slack or low > limits.high + slack else "undecided"
+
+
+def mean(values: Sequence[float]) -> float | None:
+    """The mean, if there is one."""
+    return float(np.mean(values)) if values and all(map(math.isfinite, values)) else None
+
+
+def trial_row(
+    id: str,
+    group: str,
+    what: str,
+    published: float | str | None,
+    limits: Limits | None,
+    values: Sequence[float],
+    unit: str,
+    note: str = "",
+    *,
+    tolerance: float | None = None,
+) -> Row:
+    """The row of a number measured in several runs: their mean, its interval, and the verdict if there are limits."""
+    interval = mean_interval(values)
+    runs = f"{len(values)} runs" if interval else "no interval: fewer than two runs that show it"
+    if interval:
+        runs += f", from {min(values):.4g} to {max(values):.4g}"
+    verdict: Verdict = judge(limits, values) if limits is not None else "info"
+    return Row(
+        id, group, what, published, mean(values), tolerance, unit, verdict, "; ".join(filter(None, [note, runs])),
+        interval,
+    )  # fmt: skip
