@@ -87,6 +87,8 @@ bench: install
 reproduce: install
 	$(BIN)/windtunnel reproduce mds --force --out results/mds
 	$(BIN)/windtunnel reproduce aimd --force --out results/aimd
+	$(BIN)/windtunnel reproduce sce --force --out results/sce
+	$(BIN)/windtunnel reproduce dualq --force --out results/dualq
 
 # Writes the page that compares the TCP with RFCs, laws and the Linux stack.
 validate: install

@@ -180,8 +180,25 @@ def test_numbers_of_a_window_and_of_the_state() -> None:
     table = result.tables["queues"]
     delay = np.asarray(table["sojourn_mean_ms"])
     assert value("0", "delay_within(0, 0.1, 0, 4)") == pytest.approx(np.mean(delay <= 0.1))
-    rates = np.asarray(result.tables["flows"]["throughput_mbps"])[0::2]
-    assert value("0", "throughput_quantile(1, 0, 4)") == rates.max() > 9
+    rates = np.asarray(result.tables["flows"]["goodput_mbps"])[0::2]
+    assert value("0", "goodput_quantile(1, 0, 4)") == rates.max() > 9
+
+
+def test_counts_of_the_state() -> None:
+    """How much a count rises in a window, and in percent of the packets of a band: 30 of 270."""
+    aqm = {"time_s": np.array([1.0, 2.0, 3.0, 4.0]), "marks": np.array([5.0, 10.0, np.nan, 40.0])}
+    bands = {
+        "time_s": np.array([2.0, 2.0, 3.0, 4.0, 4.0]),
+        "band": np.array([0, 1, 0, 0, 1]),
+        "dequeued": np.array([70, 500, 50, 150, 500]),
+    }
+    view = View(RunData({"aqm": aqm, "bands": bands}, {}), "aqm", "queue 0", Axis(0, 1, 0, 1))
+    assert evaluate(view, 'state_rise("marks", 1.5, 4)') == 30.0
+    assert evaluate(view, 'state_mean("marks", 1.5, 4, 100)') == 2500.0
+    assert evaluate(view, 'state_rise_percent("marks", 0, 2.5, 4)') == 0.0
+    assert evaluate(view, 'state_rise_percent("marks", 0, 1.5, 4)') == pytest.approx(100 * 30 / 270)
+    assert math.isnan(evaluate(view, 'state_rise_percent("marks", 7, 1.5, 4)'))
+    assert math.isnan(evaluate(view, 'state_rise("none", 0, 4)'))
 
 
 def test_time_series_leave_the_process_that_ran() -> None:

@@ -22,7 +22,8 @@ from windtunnel.figures.style import INK, RC, SOFT, Dash
 
 _PANEL_INCHES = (5.4, 2.9)
 _LOWER_INCHES = 1.5
-#: The right axis reaches to this quantile of all its values: the overshoot of a slow start would flatten the rest.
+#: The right axis and the lower one reach to this quantile of each curve: the overshoot of a slow start would flatten
+#: the rest.
 _SHOWN = 0.97
 #: Room above the highest value, and the share of the panel's height that the round-trip times take, from below.
 _MARGIN, _RIGHT_SHARE = 1.14, 0.62
@@ -72,13 +73,14 @@ def two_axes(
     columns: int = 1,
     rate_mbps: float | None = None,
     right_low: float = 0.0,
+    right_high: float | None = None,
     span: tuple[float, float] | None = None,
 ) -> Figure:
     """Draw the panels in reading order.
 
     ``rate_mbps``, if given, is a line across: the link's rate. ``right_low`` is the lower end of the right axis, such
-    as a little less than the path's round trip. ``span`` is the time shown, by default all. Where round-trip times
-    leave the panel, a note says how far they reach.
+    as a little less than the path's round trip; ``right_high`` its upper end, by default by the curves. ``span`` is the
+    time shown, by default all. Where round-trip times leave the panel, a note says how far they reach.
     """
     labels = labels or Labels()
     rows = -(-len(panels) // columns)
@@ -87,8 +89,8 @@ def two_axes(
     if len(panels) == 1:
         width, height = 8.0, 4.4 + (_LOWER_INCHES if lower else 0.0)
     left_top = _MARGIN * max((rate_mbps or 0.0), _top(c for p in panels for c in p.left))
-    right_top = _right_top([c for p in panels for c in p.right], right_low)
-    lower_top = max(_MARGIN * _top(c for p in panels for c in p.lower), 1.0)
+    right_top = right_high or _right_top([c for p in panels for c in p.right], right_low)
+    lower_top = max(_MARGIN * _shown([c for p in panels for c in p.lower]), 1.0)
     with mpl.rc_context({**RC, "axes.spines.right": True}):
         figure = Figure(figsize=(columns * width, rows * height + 0.7), dpi=120, layout="constrained")
         ratios = (_PANEL_INCHES[1], _LOWER_INCHES) if lower else (1.0,)
@@ -169,6 +171,10 @@ def _top(curves: Iterable[Curve]) -> float:
 
 def _right_top(curves: Curves, low: float) -> float:
     """The top of the right axis: round-trip times take the lower part of the panel, rates the upper."""
-    values = np.concatenate([c.value[np.isfinite(c.value)] for c in curves]) if curves else np.empty(0)
-    high = float(np.quantile(values, _SHOWN)) if len(values) else low + 1.0
-    return low + max(high - low, 1.0) / _RIGHT_SHARE
+    return low + max(_shown(curves) - low, 1.0) / _RIGHT_SHARE
+
+
+def _shown(curves: Curves) -> float:
+    """The value up to which an axis shows each of the curves; 0 without any."""
+    finite = [c.value[np.isfinite(c.value)] for c in curves]
+    return max((float(np.quantile(values, _SHOWN)) for values in finite if len(values)), default=0.0)

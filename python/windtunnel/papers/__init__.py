@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from windtunnel.papers.suite import Suite
 
 #: The suites by name.
-NAMES = ("mds", "aimd", "mds-deployment")
+NAMES = ("mds", "mds-deployment", "aimd", "sce", "dualq")
 
 
 def reproduce(
@@ -57,11 +57,13 @@ def reproduce(
 
 
 def _suites() -> dict[str, Callable[[bool], Suite]]:
-    from windtunnel.papers import aimd, deployment, mds
+    from windtunnel.papers import aimd, deployment, dualq, mds, sce
 
     return {
         "mds": lambda quick: mds.suite(quick=quick),
         "aimd": lambda quick: aimd.suite(quick=quick),
+        "sce": lambda quick: sce.suite(quick=quick),
+        "dualq": lambda quick: dualq.suite(quick=quick),
         "mds-deployment": lambda quick: deployment.suite(quick=quick),
     }
 

@@ -121,9 +121,9 @@ def rate_elasticity(view: View, start: float, stop: float) -> float:
 
 
 @method
-def throughput_quantile(view: View, quantile: float, start: float, stop: float) -> float:
-    """Quantile of a flow's throughput over the intervals of the window, in Mbit/s."""
+def goodput_quantile(view: View, quantile: float, start: float, stop: float) -> float:
+    """Quantile of a flow's goodput over the intervals of the window, in Mbit/s."""
     (flow,) = flow_numbers(view.flow)
-    time, rates = matrix(view, "throughput_mbps")
+    time, rates = matrix(view, "goodput_mbps")
     values = rates[(time > start) & (time <= stop), flow]
     return float(np.quantile(values, quantile)) if len(values) else math.nan

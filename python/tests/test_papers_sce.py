@@ -1,0 +1,160 @@
+"""The suite of the mail "SCE ramps": its data, ramps, figures from made-up runs, and one graph from end to end."""
+
+import inspect
+import io
+import json
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from windtunnel import _core
+from windtunnel.papers import reproduce, sce, select
+from windtunnel.papers.expression import names
+from windtunnel.papers.features import METHODS, parse
+from windtunnel.papers.jobs import Outcome
+from windtunnel.papers.sce import ramp_map
+from windtunnel.papers.sce.data_files import ROOT, toml
+from windtunnel.papers.sce.graphs import SHARE, USED
+from windtunnel.papers.sce.plan import RTT_MS, TWIN_STARTS_MS
+from windtunnel.papers.suite import Results, Suite
+
+
+@cache
+def whole() -> Suite:
+    return sce.suite(quick=False)
+
+
+def made_up(suite: Suite, *, map_only: bool = False) -> Results:
+    """Three runs of every cell whose values are all 1 to 3, with flat time series."""
+    time = np.arange(0.2, 70.01, 0.2)
+    excerpt = {"time_s": time}
+    for column, value in (("throughput_mbps", 20.0), ("srtt_ms", 83.0), ("rtt_mean_ms", 82.0)):
+        excerpt |= {f"{column}/{flow}": np.full(len(time), value + flow) for flow in range(3)}
+    outcomes = [
+        Outcome(cell.name, k, (1.0 + k,) * len(cell.measurements), {}, 0.1, 1, "", excerpt=excerpt if k == 0 else None)
+        for cell in suite.cells.values()
+        for k in range(3)
+        if not map_only or cell.name.startswith("map/")
+    ]
+    return Results(suite.cells, outcomes)
+
+
+# --- The data ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_every_run_of_the_suite_is_a_valid_scenario(quick: bool) -> None:
+    """Every cell, as it is and with its last start offset, passes the core's own checks."""
+    for cell in sce.suite(quick=quick).cells.values():
+        variants = list(cell.variants())
+        for overrides in (variants[0], variants[-1]):
+            _core.check(cell.template.text, f"{cell.template.name}.toml", overrides)
+
+
+def test_no_scenario_file_lies_idle() -> None:
+    """Every scenario file of the suite is run by it."""
+    used = {cell.template.name for cell in whole().cells.values()}
+    assert {p.stem for p in (ROOT / "scenarios").glob("*.toml")} == used
+
+
+def test_start_offsets_differ_by_no_round_trip() -> None:
+    """No two runs of a cell have the same phase: offsets differ by no multiple of the path's RTT."""
+    offsets = (0.0, *TWIN_STARTS_MS)
+    assert len({round(o % RTT_MS, 6) for o in offsets}) == len(offsets)
+
+
+def test_the_published_ramps() -> None:
+    """Probability 0 at half of the target of 5 ms, 1/N at it, 1 at twice the target (docs/spec 15.2)."""
+    assert {n: (r["lo_ms"], r["hi_ms"], r["knee"]) for n, r in toml("graphs.toml")["ramp"].items()} == {
+        "basic": (2.5, 5.0, 1.0),
+        "straddling": (2.5, 10.0, 1 / 20),
+        "single": (5.0, 10.0, 0.0),
+        "detached": (10.0, 20.0, 0.0),
+    }
+
+
+def test_the_mails_ramps_are_places_of_the_map() -> None:
+    """Each of them is exactly the ramp that the map runs at its place."""
+    for name, place in ramp_map.mails_places().items():
+        assert place in ramp_map.PLACES
+        data = toml("graphs.toml")["ramp"][name]
+        assert (place.begin, place.end, place.knee) == (data["lo_ms"], data["hi_ms"], data["knee"])
+
+
+def test_claims_are_complete() -> None:
+    """Each graph has claims, with a number and a reason; expressions name measured quantities; methods exist."""
+    claims = toml("claims.toml")["claim"]
+    assert {c["id"][:3] for c in claims} == {f"K{n}" for n in (*range(46, 54), 54)}
+    assert len({c["id"] for c in claims}) == len(claims)
+    for claim in claims:
+        assert names(claim["value"]) == set(claim["quantities"]), claim["id"]
+        assert claim["expected"]["why"]
+        assert claim["over"] == "interval"
+        assert len({"near", "above", "below"} & set(claim["expected"])) == 1
+        for quantity in claim["quantities"].values():
+            assert quantity["run"].replace("{sender}", "") in whole().cells
+            name, arguments = parse(quantity["method"])
+            inspect.signature(METHODS[name]).bind(None, *arguments)
+
+
+def test_names_of_parts() -> None:
+    """Graphs, the map, all claims, those about one graph."""
+    assert select(whole(), ["K47"]) == [f"K47{letter}{sender}" for sender in ("", "-half") for letter in "abcd"]
+    assert select(whole(), ["graph4", "map"]) == ["graph4", "map"]
+    assert len(select(whole(), ["claims"])) == 2 * len(toml("claims.toml")["claim"])
+    assert "map" not in {group.id for group in sce.suite(quick=True).groups}
+
+
+# --- Rows and figures -------------------------------------------------------------------------------------------------
+
+
+def test_without_runs_nothing_is_confirmed() -> None:
+    """Every group has its rows for any results, under unique ids."""
+    rows = [row for g in whole().groups for row in g.rows(Results(whole().cells, []))]
+    assert len({row.id for row in rows}) == len(rows)
+    assert {row.verdict for row in rows} == {"info", "undecided"}
+    assert all(group.png(Results(whole().cells, [])) is None for group in whole().groups)
+
+
+def test_numbers_follow_from_measurements() -> None:
+    """Share and use of two flows with 30 and 10 of 50 Mbit/s."""
+    assert SHARE.formula(30.0, 10.0) == 0.75
+    assert USED.formula(30.0, 10.0) == 0.8
+
+
+def test_figures_from_made_up_runs() -> None:
+    """Graphs, thresholds and map are drawn where their runs are there; claims have no figure."""
+    results = made_up(whole())
+    groups = {group.id: group for group in whole().groups}
+    for id in ("graphs-half", "graph8", "thresholds", "map"):
+        png = groups[id].png(results)
+        assert png is not None
+        assert len(png) > 20_000, id
+    assert groups["K46a"].png(results) is None
+
+
+def test_the_maps_rows() -> None:
+    """With equal throughputs all ramps are fair; the first of the lowest delays is named."""
+    rows = {r.id: r for g in whole().groups if g.id == "map" for r in g.rows(made_up(whole(), map_only=True))}
+    assert rows["map/dctcp-sce/fair"].measured == 1.0
+    assert rows["map/dctcp-sce/best"].measured == 2.0
+    assert "from 0 to 1.25 ms" in rows["map/dctcp-sce/best"].note
+    assert rows["map/cubic-sce/straddling/share"].measured == 0.5
+
+
+# --- From end to end --------------------------------------------------------------------------------------------------
+
+
+def test_a_graph_is_reproduced(tmp_path: Path) -> None:
+    """Graph 5 and its claims: SCE flows alone share one queue equally, near the ramp's equilibrium (docs/spec 15.3)."""
+    out = tmp_path / "out"
+    console = Console(file=io.StringIO(), width=160)
+    assert reproduce("sce", only=["graph5", "K50a", "K50b"], quick=False, out=out, jobs=2, console=console) == 0
+    rows = {row["id"]: row for row in json.loads((out / "rows.json").read_text())["rows"]}
+    assert rows["K50a"]["verdict"] == rows["K50b"]["verdict"] == "confirmed"
+    assert rows["graph5/ce-1"]["measured"] < 10
+    names = {p.relative_to(out).as_posix() for p in out.rglob("*") if p.is_file()}
+    assert names == {"report.html", "rows.csv", "rows.json", "graph5.png", "runs/graph5.html"}

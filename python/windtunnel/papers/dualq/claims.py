@@ -1,0 +1,40 @@
+"""The slides' conclusions as checks with a number, with each meaning of "rtt:20ms" (K83). See ``claims.toml``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from windtunnel.papers import claims
+from windtunnel.papers.cells import Cell
+from windtunnel.papers.dualq.data_files import toml
+from windtunnel.papers.dualq.plan import MEANINGS, QUEUES, Meaning, add_cell, runs
+from windtunnel.papers.suite import Group
+
+
+def claims_groups(cells: dict[str, Cell], *, quick: bool) -> list[Group]:
+    """One group for each claim and meaning; the quick suite leaves out those whose runs are not in ``cells``."""
+    listed = [_with_meaning(claim, meaning) for meaning in MEANINGS for claim in toml("claims.toml")["claim"]]
+    return claims.claims_groups(listed, cells, lambda name: _make(cells, name, quick=quick), quick=quick)
+
+
+def _with_meaning(claim: Mapping[str, Any], meaning: Meaning) -> dict[str, Any]:
+    """The claim about the runs of a meaning; the first one is that of the suite, the others ask whether it matters."""
+    names = json.dumps(claim["quantities"]).replace("{meaning}", meaning.id)
+    first = meaning is MEANINGS[0]
+    return {
+        **claim,
+        "id": claim["id"] if first else f"{claim['id']}-{meaning.id}",
+        "text": claim["text"] if first else f"{claim['text']} ({meaning.text})",
+        "quantities": json.loads(names),
+    }
+
+
+def _make(cells: dict[str, Cell], name: str, *, quick: bool) -> Cell:
+    for queue in QUEUES:
+        for meaning in MEANINGS:
+            for run in runs():
+                if name == f"{queue.id}-{meaning.id}-{run['id']}":
+                    return add_cell(cells, queue, meaning, run, quick=quick)
+    raise ValueError(f"a claim names a run that does not exist: {name}")

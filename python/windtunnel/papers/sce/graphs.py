@@ -1,0 +1,155 @@
+"""The mail's eight graphs: a group for each with its time series and numbers, and one figure of all."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from windtunnel.papers.cells import Cell, Excerpt
+from windtunnel.papers.rows import Row
+from windtunnel.papers.sce.data_files import toml
+from windtunnel.papers.sce.plan import RATE_MBPS, RTT_MS, SENDERS, Sender, add_cell, cake, measured, ramp_key, twins
+from windtunnel.papers.suite import Group, Results
+from windtunnel.papers.time_series import flow_series
+from windtunnel.papers.trials import trial_row
+
+#: The names by which rows and figures call controllers.
+NAMES = {"reno": "Reno", "reno-sce": "Reno-SCE", "dctcp-sce": "DCTCP-SCE", "cubic-sce": "CUBIC-SCE"}
+
+#: The flow numbers of the two flows and of the probe.
+FIRST, SECOND, PROBE = "0", "1", "2"
+QUEUE = "queue 0"
+
+
+@dataclass(frozen=True)
+class Value:
+    """A number of a cell: what it is, in which unit, and how it follows from measurements (field, of what)."""
+
+    id: str
+    what: str
+    unit: str
+    of: Sequence[tuple[str, str]]
+    formula: Callable[..., float]
+
+    def values(self, results: Results, cell: Cell) -> list[float]:
+        """The number in every run."""
+        columns = [results.values(cell.name, cell.index(measured(*each))) for each in self.of]
+        return [self.formula(*row) for row in zip(*columns, strict=True)]
+
+
+def _jain(a: float, b: float) -> float:
+    return (a + b) ** 2 / (2 * (a * a + b * b)) if a + b > 0 else math.nan
+
+
+def _share(a: float, b: float) -> float:
+    return a / (a + b) if a + b > 0 else math.nan
+
+
+_RATES = (("throughput_mbps", FIRST), ("throughput_mbps", SECOND))
+SHARE = Value("share", "share of {first} in the throughput of both", "", _RATES, _share)
+JAIN = Value("jain", "Jain's index of both throughputs", "", _RATES, _jain)
+USED = Value("used", "throughput of both over the link's rate", "", _RATES, lambda a, b: (a + b) / RATE_MBPS)
+DELAY_P95 = Value("delay-p95", "queueing delay, P95", "ms", [("sojourn_ms.p95", QUEUE)], float)
+
+#: What the rows of a graph show.
+VALUES = (
+    Value("rate-1", "throughput of {first}", "Mbit/s", _RATES[:1], float),
+    Value("rate-2", "throughput of {second}", "Mbit/s", _RATES[1:], float),
+    USED,
+    SHARE,
+    JAIN,
+    Value("delay-p50", "queueing delay, median", "ms", [("sojourn_ms.p50", QUEUE)], float),
+    DELAY_P95,
+    Value("delay-p99", "queueing delay, P99", "ms", [("sojourn_ms.p99", QUEUE)], float),
+    Value("probe-p95", "the probe's RTT above the path's, P95", "ms", [("rtt_ms.p95", PROBE)], lambda p: p - RTT_MS),
+    Value("ce-1", "CE marks of {first} in 40 s", "", [("ce_marks", FIRST)], float),
+    Value("ce-2", "CE marks of {second} in 40 s", "", [("ce_marks", SECOND)], float),
+    Value("sce-2", "SCE marks of {second} in 40 s", "", [("sce_marks", SECOND)], float),
+)
+
+#: The rows of a graph with another sender.
+FEW = tuple(value for value in VALUES if value.id in ("used", "share", "delay-p50", "delay-p95", "ce-1", "ce-2"))
+
+
+def graph_groups(cells: dict[str, Cell], sender: Sender, *, quick: bool) -> list[Group]:
+    """The figure of all graphs, with a few numbers of each; for the first sender also a group for each graph."""
+    graphs: list[dict[str, Any]] = toml("graphs.toml")["graph"]
+    used = [_add_graph(cells, graph, sender, quick=quick) for graph in graphs]
+    first = sender is SENDERS[0]
+    groups = [_group(graph, cell) for graph, cell in zip(graphs, used, strict=True)] if first else []
+
+    def rows(results: Results) -> list[Row]:
+        if first:
+            return []
+        found = []
+        for graph, cell in zip(graphs, used, strict=True):
+            for row in number_rows(cell.name, graph["flows"], cell, results, FEW):
+                found.append(replace(row, group=f"graphs{sender.suffix}", what=f"{title(graph)}: {row.what}"))
+        return found
+
+    def png(results: Results) -> bytes | None:
+        from windtunnel.papers.sce.graph_figure import draw_all
+
+        excerpts = [results.excerpt(cell.name) for cell in used]
+        return draw_all(list(zip(graphs, excerpts, strict=True))) if any(excerpts) else None
+
+    caption = (
+        "50 Mbit/s, 80 ms, two flows and a sparse probe: means over 200 ms, as Flent draws them; equal scales. "
+        f"Reno-SCE: {sender.text}"
+    )
+    title_ = "The eight graphs" if first else "The eight graphs, Reno-SCE halves at CE"
+    return [Group(f"graphs{sender.suffix}", title_, caption, [c.name for c in used], rows, png), *groups]
+
+
+def flow_names(flows: Sequence[str]) -> tuple[str, str]:
+    """What both flows are called; equal ones get numbers."""
+    first, second = (NAMES[flow] for flow in flows)
+    return (first, second) if first != second else (f"{first} 1", f"{second} 2")
+
+
+def number_rows(id: str, flows: Sequence[str], cell: Cell, results: Results, values: Sequence[Value]) -> list[Row]:
+    """A row for information of each number: the mean over the runs and its interval."""
+    first, second = flow_names(flows)
+    rows = []
+    for value in values:
+        what, seen = value.what.format(first=first, second=second), value.values(results, cell)
+        rows.append(trial_row(f"{id}/{value.id}", id, what, None, None, seen, value.unit))
+    return rows
+
+
+def title(graph: dict[str, Any]) -> str:
+    """The title of a graph: its number, queue, flows and ramp."""
+    queue = "FQ" if graph["queue"] == "flows" else "Single queue"
+    first, second = (NAMES[flow] for flow in graph["flows"])
+    flows = f"{second} vs {first}" if first != second else f"two {first}"
+    return f"{graph['id'].removeprefix('graph')}. {queue}: {flows}, ramp {_ramp_text(graph)}"
+
+
+def _ramp_text(graph: dict[str, Any]) -> str:
+    return str(toml("graphs.toml")["ramp"][graph["ramp"]]["text"])
+
+
+def _add_graph(cells: dict[str, Cell], graph: dict[str, Any], sender: Sender, *, quick: bool) -> Cell:
+    queue, name = cake(graph["queue"], ramp_key(graph["ramp"])), f"{graph['id']}{sender.suffix}"
+    cell = add_cell(cells, name, queue, graph["flows"], twins=twins(quick=quick), sender=sender)
+    cell.excerpt, cell.page = flow_series, title(graph) if sender is SENDERS[0] else ""
+    for value in VALUES:
+        for each in value.of:
+            cell.index(measured(*each))
+    return cell
+
+
+def _group(graph: dict[str, Any], cell: Cell) -> Group:
+    def rows(results: Results) -> list[Row]:
+        return number_rows(graph["id"], graph["flows"], cell, results, VALUES)
+
+    def png(results: Results) -> bytes | None:
+        from windtunnel.papers.sce.graph_figure import draw_one
+
+        excerpt: Excerpt | None = results.excerpt(cell.name)
+        return draw_one(graph, excerpt) if excerpt is not None else None
+
+    number = graph["id"].removeprefix("graph")
+    return Group(graph["id"], f"Graph {number}", graph["caption"], [cell.name], rows, png, cell.name)

@@ -1,0 +1,108 @@
+"""How the straddling ramp's shape decides: the SCE probability at the AQM's target is 1/N, for several N.
+
+The mail says that the extent of straddling is configurable, and shows the one that "works best for this scenario". The
+published code has N as its parameter, and recommends about 20 for this path.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import matplotlib as mpl
+
+from windtunnel.figures.style import INK, PURPLE, RC, SOFT, flow_look
+from windtunnel.papers.cells import Cell
+from windtunnel.papers.rows import Row
+from windtunnel.papers.sce.graphs import DELAY_P95, SHARE, USED, number_rows
+from windtunnel.papers.sce.plan import SENDERS, Sender, add_cell, cake, measured, ramp_key, twins
+from windtunnel.papers.suite import Group, Results
+from windtunnel.papers.trials import mean, mean_interval
+
+#: Values of N. 20 is that of the mail's graph, 1 its basic ramp's, and infinity that of the ramp from the target on.
+COUNTS = (1, 2, 5, 8, 12, 20, 30, 50, 100, 1000)
+QUICK_COUNTS = (8, 20, 50)
+FLOWS = ("reno", "reno-sce")
+VALUES = (SHARE, USED, DELAY_P95)
+
+#: The mail's "good fairness": no flow has more than 65 % of both throughputs.
+FAIR = (0.35, 0.65)
+
+
+def thresholds_group(cells: dict[str, Cell], sender: Sender, *, quick: bool) -> Group:
+    """Share, use and delay for each N."""
+    id = f"thresholds{sender.suffix}"
+    used = {n: _add_cell(cells, n, sender, quick=quick) for n in (QUICK_COUNTS if quick else COUNTS)}
+
+    def rows(results: Results) -> list[Row]:
+        found = []
+        for n, cell in used.items():
+            for row in number_rows(f"{id}/N{n}", FLOWS, cell, results, VALUES):
+                found.append(replace(row, group=id, what=f"N = {n}: {row.what}"))
+        return found
+
+    def png(results: Results) -> bytes | None:
+        found = {v.id: {n: v.values(results, cell) for n, cell in used.items()} for v in VALUES}
+        return _draw(found) if all(found[SHARE.id].values()) else None
+
+    caption = (
+        "Reno-SCE against Reno in one queue: the ramp rises to 1/N at the AQM's target, to 1 at twice the target. "
+        f"{sender.text}"
+    )
+    name = "The extent of straddling" if sender is SENDERS[0] else "The extent of straddling, Reno-SCE halves at CE"
+    return Group(id, name, caption, [c.name for c in used.values()], rows, png)
+
+
+def _add_cell(cells: dict[str, Cell], n: int, sender: Sender, *, quick: bool) -> Cell:
+    key = f"sce_thresh={n}"
+    # With N = 20 this is the mail's graph.
+    name = f"{'graph4' if key == ramp_key('straddling') else f'thresholds-{n}'}{sender.suffix}"
+    cell = add_cell(cells, name, cake("single", key), FLOWS, twins=twins(quick=quick), sender=sender)
+    for value in VALUES:
+        for each in value.of:
+            cell.index(measured(*each))
+    return cell
+
+
+def _draw(found: Mapping[str, Mapping[int, Sequence[float]]]) -> bytes:
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context(RC):
+        figure = Figure(figsize=(8, 3.9), layout="constrained")
+        shares, delays = figure.subplots(1, 2)
+        shares.axhspan(*FAIR, color="#eef3ee", lw=0, zorder=0)
+        shares.annotate(
+            "fair: 35 to 65 %", (0, FAIR[1]), (4, -3), xycoords=("axes fraction", "data"), textcoords="offset points",
+            va="top", color=SOFT, fontsize=8,
+        )  # fmt: skip
+        counts = list(found[SHARE.id])
+        for axes, name, colour, marker, label in (
+            (shares, SHARE.id, flow_look(0).colour, "o", "Reno's share of both throughputs"),
+            (shares, USED.id, INK, "s", "throughput of both over the link's rate"),
+            (delays, DELAY_P95.id, PURPLE, "D", "queueing delay, P95"),
+        ):
+            axes.plot(counts, [mean(found[name][n]) for n in counts], marker, ls="-", color=colour, ms=4.5, label=label)
+            for n in counts:
+                interval = mean_interval(found[name][n])
+                if interval is not None:
+                    axes.vlines(n, *interval, color=colour, lw=1.0)
+        for axes in (shares, delays):
+            axes.set_xscale("log")
+            axes.axvline(20, color=SOFT, lw=0.8, ls=(0, (4, 2)))
+            axes.annotate(
+                "the mail's graph", (20, 1), (3, -2), xycoords=("data", "axes fraction"), textcoords="offset points",
+                va="top", color=SOFT, fontsize=8,
+            )  # fmt: skip
+            axes.set_xlabel("N: the SCE probability at the AQM's target is 1/N")
+            axes.set_xticks(counts, [f"{n}" for n in counts], fontsize=7.5)
+            axes.minorticks_off()
+        shares.set_ylim(0.0, 1.12)
+        shares.set_title("Fairness and use")
+        highest = max(interval[1] for runs in found[DELAY_P95.id].values() if (interval := mean_interval(runs)))
+        delays.set_ylim(0.0, 1.15 * highest)
+        delays.set_title("Delay (ms)")
+        figure.legend(loc="outside lower center", ncols=3)
+        out = io.BytesIO()
+        figure.savefig(out, format="png", dpi=120)
+    return out.getvalue()
