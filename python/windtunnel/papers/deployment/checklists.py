@@ -83,4 +83,5 @@ def _line(data: Mapping[str, Any], checks: Sequence[Check], *, quick: bool) -> L
     for pattern in patterns:
         if not quick and not any(fnmatchcase(check.id, pattern) for check in chosen):
             raise ValueError(f"{data['id']}: no check is named {pattern}")
-    return Line(data["id"], data["text"], chosen, data.get("note", ""))
+    notes = [data.get("note", ""), "only with the checks of the quick suite" if quick and patterns else ""]
+    return Line(data["id"], data["text"], chosen, "; ".join(filter(None, notes)))
