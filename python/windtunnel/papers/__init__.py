@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from windtunnel.papers.suite import Suite
 
 #: The suites by name.
-NAMES = ("mds", "aimd", "sce", "dualq")
+NAMES = ("mds", "mds-deployment", "aimd", "sce", "dualq")
 
 
 def reproduce(
@@ -57,13 +57,14 @@ def reproduce(
 
 
 def _suites() -> dict[str, Callable[[bool], Suite]]:
-    from windtunnel.papers import aimd, dualq, mds, sce
+    from windtunnel.papers import aimd, deployment, dualq, mds, sce
 
     return {
         "mds": lambda quick: mds.suite(quick=quick),
         "aimd": lambda quick: aimd.suite(quick=quick),
         "sce": lambda quick: sce.suite(quick=quick),
         "dualq": lambda quick: dualq.suite(quick=quick),
+        "mds-deployment": lambda quick: deployment.suite(quick=quick),
     }
 
 

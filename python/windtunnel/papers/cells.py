@@ -80,12 +80,14 @@ class Template:
     def packets(self, settings: Sequence[str] = ()) -> float:
         """Approximate number of packets that a run delivers: the link's rate, with its changes, over the run's time."""
         data = dict(self.data)
-        link = data["bottleneck"]
+        # In a graph the first link is the bottleneck.
+        graph = "link" in data
+        link = data["link"][0] if graph else data["bottleneck"]  # type: ignore[index]
         assert isinstance(link, dict)
         for setting in settings:
             changed = tomllib.loads(setting)
             data["duration"] = changed.get("duration", data["duration"])
-            link = {**link, **changed.get("bottleneck", {})}
+            link = {**link, **(changed.get("link", {}).get("0", {}) if graph else changed.get("bottleneck", {}))}
         end = quantity(data["duration"], SECONDS)
         rate, since, bits = quantity(link["rate"], RATE_MBPS), 0.0, 0.0
         for change in link.get("changes", []):

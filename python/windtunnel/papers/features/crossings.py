@@ -93,3 +93,16 @@ def t_first_share(view: View, share: float, start: float, stop: float, after: fl
         return math.nan
     part = view.series.window(after, math.inf)
     return _first(part.time, part.value >= share * float(later.value.mean())) - since
+
+
+@method
+def recovery_time(view: View, since: float, level: float) -> float:
+    """Seconds from ``since`` to the first second in which the link's utilisation is ``level`` or more, from 0 to 1."""
+    table = view.run.tables["queues"]
+    mine = np.asarray(table["queue"]) == int(view.flow.removeprefix("queue "))
+    time, used = (np.asarray(table[c], dtype=np.float64)[mine] for c in ("time_s", "utilization"))
+    width = max(1, round(1.0 / float(time[1] - time[0])))
+    means = np.convolve(used, np.full(width, 1.0 / width), "valid")
+    starts = time[: len(means)] - (time[1] - time[0])
+    hits = np.flatnonzero((starts >= since - 1e-9) & (means >= level))
+    return float(starts[hits[0]]) - since if len(hits) else math.nan

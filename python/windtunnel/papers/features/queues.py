@@ -99,3 +99,13 @@ def delay_within(view: View, low: float, high: float, start: float, stop: float)
     time, delay = (np.asarray(queue[c], dtype=np.float64) for c in ("time_s", "sojourn_mean_ms"))
     part = delay[(time > start) & (time <= stop)]
     return float(np.mean((part >= low) & (part <= high))) if len(part) else math.nan
+
+
+@method
+def time_above(view: View, delay_ms: float, start: float, stop: float) -> float:
+    """Seconds of the window in which an interval's mean queueing delay is above ``delay_ms``."""
+    queue = view.run.tables["queues"]
+    time, delay = (np.asarray(queue[c], dtype=np.float64) for c in ("time_s", "sojourn_mean_ms"))
+    width = float(time[1] - time[0]) if len(time) > 1 else math.nan
+    part = delay[(time > start) & (time <= stop)]
+    return width * float(np.count_nonzero(part > delay_ms)) if len(part) else math.nan

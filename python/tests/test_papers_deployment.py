@@ -1,0 +1,249 @@
+"""The suite of deployment: seeds, repeated tables, order of arrival, lists, the data; an experiment from end to end."""
+
+import math
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from windtunnel.papers import deployment, reproduce, select
+from windtunnel.papers.cells import Cell
+from windtunnel.papers.deployment.checklists import together
+from windtunnel.papers.deployment.data_files import ROOT, template, toml
+from windtunnel.papers.deployment.expand import expanded
+from windtunnel.papers.deployment.expected import Expected
+from windtunnel.papers.deployment.figures import PanelSpec, Point, draw
+from windtunnel.papers.deployment.seeds import add_seeds, overrides
+from windtunnel.papers.features import METHODS, Axis, RunData, View, evaluate, parse
+from windtunnel.papers.features.captures import extents
+from windtunnel.papers.suite import Suite
+from windtunnel.papers.trials import Limits
+from windtunnel.scenario import Scenario
+
+
+@cache
+def whole() -> Suite:
+    return deployment.suite(quick=False)
+
+
+# --- Seeds and repeated tables --------------------------------------------------------------------------------------
+
+
+def test_seeds_fill_one_round_trip() -> None:
+    """Each run has its own seed and starts; each flow starts in the first round trip after its own start time."""
+    path = template("path")
+    settings = ('flow.0.rtt="80 ms"', 'flow.1.start="5 s"')
+    first, zero = (overrides(path, chosen, 1) for chosen in (settings, ()))
+    assert first[0] == "seed=1"
+    starts = [int(s.partition('="')[2].removesuffix(' us"')) for s in first[1:]]
+    assert 0 < starts[0] < 80_000
+    assert 5_000_000 < starts[1] < 5_020_000
+    assert [s.partition("=")[0] for s in first[1:]] == [f"flow.{i}.start" for i in range(3)]
+    assert first[3] == zero[3]
+    runs = [*add_seeds(Cell("x", path), 8).variants()]
+    # Later overrides win: the last four are the seed and the three starts.
+    assert len({run[-4] for run in runs}) == len({run[-3] for run in runs}) == 8
+    # A Kronecker sequence leaves no large part of the round trip without a start.
+    firsts = sorted(int(run[-3].partition('="')[2].removesuffix(' us"')) for run in runs)
+    assert max(np.diff([0, *firsts, 20_000])) < 6_000
+
+
+def test_tables_are_repeated() -> None:
+    """Every combination of the values, in keys as well; a table without ``for`` stays as it is."""
+    table = {"for": {"a": [1, 2], "b": ["x"]}, "id": "$a-$b", "of": {"q$a": ["$b", "{ $a }"]}, "n": 3}
+    assert [*expanded([table, {"id": "$5"}])] == [
+        {"id": "1-x", "of": {"q1": ["x", "{ 1 }"]}, "n": 3},
+        {"id": "2-x", "of": {"q2": ["x", "{ 2 }"]}, "n": 3},
+        {"id": "$5"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("data", "limits", "text"),
+    [
+        ({"above": 1}, Limits(1, math.inf, strict=True), "> 1"),
+        ({"below": 0.5}, Limits(-math.inf, 0.5, strict=True), "< 0.5"),
+        ({"within": [0.9, 1.1]}, Limits(0.9, 1.1), "0.9 to 1.1"),
+        ({"exactly": 0}, Limits(0, 0), "0"),
+    ],
+)
+def test_expectations(data: dict[str, Any], limits: Limits, text: str) -> None:
+    """The four forms, and nothing else."""
+    assert Expected.of(data) == Expected(limits, text)
+    with pytest.raises(ValueError, match="not an expectation"):
+        Expected.of({"near": 1})
+
+
+# --- Captured packets -----------------------------------------------------------------------------------------------
+
+
+def naive_extents(ids: list[int]) -> list[int]:
+    """RFC 4737 section 4.2.1 word by word: the distance to the earliest arrival with a larger number."""
+    return [next((i - j for j in range(i) if ids[j] > ids[i]), 0) for i in range(len(ids))]
+
+
+@given(st.permutations(range(12)))
+def test_reordering_extent(ids: list[int]) -> None:
+    """As the RFC defines it, for any order of arrival."""
+    assert extents(ids).tolist() == naive_extents(ids)
+
+
+def test_the_rfcs_example() -> None:
+    """RFC 4737 section 4.2.3: of 1, 2, 3, 7, 8, 9, 10, 4, 5, 6, 11 the packets 4, 5, 6 have extents 4, 5 and 6."""
+    assert extents([1, 2, 3, 7, 8, 9, 10, 4, 5, 6, 11]).tolist() == [0, 0, 0, 0, 0, 0, 0, 4, 5, 6, 0]
+
+
+def captured(rows: list[dict[str, int]]) -> View:
+    """A table of packets of flow 0 with these columns; others are zero."""
+    names = ("t_ns", "tap", "dir", "flow", "id", "seq", "ack", "payload", "flags", "ecn")
+    table = {name: np.array([row.get(name, 0) for row in rows]) for name in names}
+    return View(RunData({"packets": table}, {}), "summary", "0", Axis(0, 1, 0, 1))
+
+
+def test_acks_and_marks_of_captured_packets() -> None:
+    """Four segments of 100 bytes, the second and third marked, three ACKs, the last with ESCE; SYNs do not count."""
+    syn = {"tap": 3, "flags": 0x002}
+    data = [
+        {"tap": 3, "t_ns": 10**9 + i, "id": i, "payload": 100, "ecn": 1 if i in (1, 2) else 2, "flags": 16}
+        for i in range(4)
+    ]
+    acks = [
+        {"tap": 3, "dir": 1, "t_ns": 10**9 + i, "ack": ack, "flags": 16 | flags}
+        for i, (ack, flags) in enumerate([(100, 0), (200, 0), (400, 0x100)])
+    ]
+    view = captured([syn, *data, *acks, {**data[0], "t_ns": 5 * 10**9}])
+    assert evaluate(view, "acks_per_segment(1, 2)") == 3 / 4
+    assert evaluate(view, "marked_share(1, 2)") == 1 / 2
+    assert evaluate(view, "mark_flips(1, 2)") == pytest.approx(2 / 3)
+    assert evaluate(view, "echoed_share(1, 2)") == 1.0
+    assert evaluate(view, "reordered_share(1, 2)") == 0.0
+    assert evaluate(view, "reordering_extent(0.5, 1, 2)") == 0.0
+    assert math.isnan(evaluate(view, "marked_share(3, 4)"))
+
+
+def test_a_number_by_its_path() -> None:
+    """Of a flow, a queue or an impairment; what a flow does not have is no number."""
+    summary = {
+        "flows": [{"drops": {"aqm": 3}, "slow_start_exit": None}],
+        "queues": [{"sce": 7}],
+        "impairments": [{"lost": 5}],
+    }
+    data = RunData({}, summary)
+    take = {("0", "drops.aqm"): 3.0, ("queue 0", "sce"): 7.0, ("impairment 0", "lost"): 5.0}
+    for (flow, path), value in take.items():
+        assert evaluate(View(data, "summary", flow, Axis(0, 1, 0, 1)), f'field("{path}")') == value
+    assert math.isnan(evaluate(View(data, "summary", "0", Axis(0, 1, 0, 1)), 'field("slow_start_exit.t_s")'))
+
+
+def test_recovery_time() -> None:
+    """The link is idle up to 45 s and nine tenths full from there on: 5 s after 40 s; never full enough for 95 %."""
+    time = np.arange(0.1, 60.05, 0.1)
+    table = {"time_s": time, "queue": np.zeros(len(time)), "utilization": np.where(time > 45.0 + 1e-9, 0.9, 0.0)}
+    view = View(RunData({"queues": table}, {}), "summary", "queue 0", Axis(0, 1, 0, 1))
+    assert evaluate(view, "recovery_time(40, 0.85)") == pytest.approx(5.0, abs=0.11)
+    assert math.isnan(evaluate(view, "recovery_time(40, 0.95)"))
+
+
+# --- Lists and figures ----------------------------------------------------------------------------------------------
+
+
+def test_what_checks_say_together() -> None:
+    """A line holds if all of its checks do; one that is refuted refutes it; a line without checks says nothing."""
+    assert together(["confirmed", "confirmed"]) == "confirmed"
+    assert together(["confirmed", "undecided"]) == "undecided"
+    assert together(["undecided", "refuted", "confirmed"]) == "refuted"
+    assert together([]) == "info"
+
+
+def test_figures_are_drawn() -> None:
+    """Numbers on a logarithmic axis, names, and places that were measured, with a curve beside them."""
+    points = [Point(0.1, 0.6, 0.55, 0.65), Point(0.4, 0.7, 0.68, 0.72)]
+    measured = {"a": "m-$x"}
+    specs = [
+        PanelSpec("log", [1, 10], "x", "y", {"a": "$x"}, limits=[0.5], log=True, ylim=[0, 1]),
+        PanelSpec("names", ["reno", "cubic"], "x", "y", {"a": "$x", "b": "$x"}),
+        PanelSpec("measured", ["1", "2"], "x", "y", {"a": "$x"}, measured_x=measured, curve="0.5 + x", curve_label="c"),
+    ]
+    lines = [{"a": points}, {"a": points, "b": points}, {"a": points}]
+    assert draw("title", [*zip(specs, lines, strict=True)]).startswith(b"\x89PNG")
+
+
+# --- The data -------------------------------------------------------------------------------------------------------
+
+
+def test_every_run_of_the_suite_is_a_valid_scenario() -> None:
+    """All arms, as their first seed changes them, are accepted; the quick suite's are a part of them."""
+    for cell in whole().cells.values():
+        Scenario.from_toml(cell.template.text, file=cell.name, overrides=next(cell.variants())).check()
+    assert set(deployment.suite(quick=True).cells) <= set(whole().cells)
+
+
+def test_every_method_exists() -> None:
+    """A measurement's method is registered, and its window is one of the scenario's."""
+    for cell in whole().cells.values():
+        windows = cell.template.data["window"]
+        assert isinstance(windows, list)
+        for measurement in cell.measurements:
+            name, arguments = parse(measurement.method)
+            assert name in METHODS, measurement.method
+            if name in ("window_value", "window_rate"):
+                assert arguments[0] in {w["name"] for w in windows}, measurement.method
+
+
+def test_no_scenario_file_and_no_arm_lies_idle() -> None:
+    """Every scenario file is some arm's, and every arm is in some check."""
+    used = {cell.template.name for cell in whole().cells.values()}
+    assert used == {path.stem for path in (ROOT / "scenarios").glob("*.toml")}
+    for topic in deployment.TOPICS:
+        for arm in toml(f"experiments/{topic}.toml")["arm"]:
+            names = {each["name"] for each in expanded([arm])}
+            assert names & set(whole().cells), (topic, arm["name"])
+
+
+def test_every_expectation_says_why_or_is_exact() -> None:
+    """Bounds come with the source of their size, except where the claim itself compares with 0, 1 or one half."""
+    for topic in deployment.TOPICS:
+        for experiment in toml(f"experiments/{topic}.toml")["experiment"]:
+            assert experiment["claim"], experiment["id"]
+            assert experiment["place"], experiment["id"]
+            for check in experiment["check"]:
+                bounds = [*check.get("expect", {}).values()]
+                assert check.get("why") or all(b in (0, 1, 0.5) for b in bounds), (experiment["id"], check["id"])
+
+
+def test_groups_are_found_by_topic() -> None:
+    """A topic names all of its experiments, and so does ``checklists``."""
+    suite = whole()
+    assert select(suite, ["fall-back"])[:2] == ["E06", "E07"]
+    assert select(suite, ["checklists"]) == ["L23", "L24"]
+    ids = [group.id for group in suite.groups]
+    assert len(ids) == len(set(ids))
+
+
+def test_an_experiment_from_end_to_end(tmp_path: Path) -> None:
+    """Rows, page and figures of one experiment, run for a few seconds: bleaching behind the queue changes nothing."""
+    out = tmp_path / "out"
+    settings = ['duration="4 s"', 'window.0.from="2 s"', 'window.0.to="4 s"']
+    console = Console(record=True, width=140)
+    code = reproduce("mds-deployment", only=["E08"], quick=False, out=out, jobs=2, console=console, settings=settings)
+    assert code == 0
+    text = console.export_text()
+    assert "confirmed" in text
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "E08" in page
+    rows = (out / "rows.csv").read_text(encoding="utf-8")
+    assert "E08/bytes" in rows
+
+
+def test_time_above() -> None:
+    """Of 100 intervals of 10 ms, 30 are above: 0.3 s; only those of the window count."""
+    time = np.arange(1, 101) * 0.01
+    delays = np.where(np.arange(100) < 30, 30.0, 5.0)
+    view = View(RunData({"queues": {"time_s": time, "sojourn_mean_ms": delays}}, {}), "s", "queue 0", Axis(0, 1, 0, 1))
+    assert evaluate(view, "time_above(25, 0, 1)") == pytest.approx(0.3)
+    assert evaluate(view, "time_above(25, 0.2, 1)") == pytest.approx(0.1)

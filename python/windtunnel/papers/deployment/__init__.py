@@ -1,0 +1,41 @@
+"""The suite of what "Multiplicative Decrease Scaling" says of its deployment: paths, L4S, what it leaves open."""
+
+from __future__ import annotations
+
+from windtunnel.papers.cells import Cell
+from windtunnel.papers.deployment import sparse
+from windtunnel.papers.deployment.checklists import checklist_group
+from windtunnel.papers.deployment.data_files import text, toml
+from windtunnel.papers.deployment.experiments import Experiment, read
+from windtunnel.papers.deployment.figures import figure_of
+from windtunnel.papers.suite import Group, Suite
+
+#: The files of experiments, in the order of the report.
+TOPICS = ("fall-back", "feedback", "collisions", "l4s", "sparse", "misuse", "open-questions", "scalability")
+
+
+def suite(*, quick: bool) -> Suite:
+    """The whole suite, or its quick part: the experiments that are marked so, with fewer seeds."""
+    cells: dict[str, Cell] = {}
+    aliases: dict[str, list[str]] = {}
+    found: list[Experiment] = []
+    for topic in TOPICS:
+        mine = read(toml(f"experiments/{topic}.toml"), cells, quick=quick)
+        aliases[topic] = [experiment.id for experiment in mine]
+        found += mine
+    lists = [checklist_group(data, found, quick=quick) for data in toml("checklists.toml")["list"]]
+    aliases["checklists"] = [group.id for group in lists]
+    groups = [*lists, *map(_group, found)]
+    for group in groups:
+        if group.id == sparse.EXPERIMENT:
+            sparse.add_figure(group, cells)
+    title = "Multiplicative Decrease Scaling beyond one box"
+    return Suite("mds-deployment", title, cells, groups, text("notes.md"), aliases)
+
+
+def _group(experiment: Experiment) -> Group:
+    title = f"{experiment.id}: {experiment.place}"
+    group = Group(experiment.id, title, experiment.claim, experiment.cells, experiment.rows)
+    if experiment.figure is not None:
+        group.png = figure_of(experiment, experiment.figure)
+    return group

@@ -1,0 +1,149 @@
+"""Experiments: a claim of the document, the arms that are compared, and checks with a number.
+
+The files in ``data/experiments`` hold them. An arm is a scenario with settings, run with several seeds. A check
+combines quantities of arms into one number per seed, and says what the claim expects of its mean.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from windtunnel.papers.cells import Cell, Measurement
+from windtunnel.papers.deployment.data_files import template
+from windtunnel.papers.deployment.expand import expanded
+from windtunnel.papers.deployment.expected import Expected
+from windtunnel.papers.deployment.seeds import add_seeds
+from windtunnel.papers.expression import calculate, names
+from windtunnel.papers.rows import Row, Verdict
+from windtunnel.papers.suite import Results
+from windtunnel.papers.trials import judge, trial_row
+
+#: Seeds of an arm, unless it names its own.
+SEEDS, QUICK_SEEDS = 6, 3
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number of an arm, one value per seed."""
+
+    cell: str
+    index: int
+
+    def values(self, results: Results) -> list[float]:
+        """By seed; empty if a run failed."""
+        return results.values(self.cell, self.index)
+
+
+@dataclass(frozen=True)
+class Check:
+    """One number, and what is expected of it; without an expectation it is for information."""
+
+    id: str
+    text: str
+    value: str
+    unit: str
+    quantities: Mapping[str, Quantity]
+    expected: Expected | None
+    why: str
+    runs: int
+
+    def values(self, results: Results) -> list[float]:
+        """The number by seed; NaN where a division by zero leaves nothing to measure; empty if a run failed."""
+        measured = {name: quantity.values(results) for name, quantity in self.quantities.items()}
+        if any(len(values) < self.runs for values in measured.values()):
+            return []
+        return [_calculated(self.value, {name: v[k] for name, v in measured.items()}) for k in range(self.runs)]
+
+    def verdict(self, results: Results) -> Verdict:
+        """What the runs say of the expectation."""
+        return judge(self.expected.limits, self.values(results)) if self.expected else "info"
+
+    def row(self, group: str, results: Results) -> Row:
+        """The row of the report."""
+        text = self.expected.text if self.expected else None
+        limits = self.expected.limits if self.expected else None
+        return trial_row(self.id, group, self.text, text, limits, self.values(results), self.unit, self.why)
+
+
+def _calculated(text: str, quantities: Mapping[str, float]) -> float:
+    try:
+        return calculate(text, quantities)
+    except ZeroDivisionError:
+        return math.nan
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A claim with its place in the document (or in the inventory of questions), and its checks."""
+
+    id: str
+    claim: str
+    place: str
+    checks: tuple[Check, ...]
+    figure: Mapping[str, Any] | None = None
+
+    @property
+    def cells(self) -> list[str]:
+        """The arms that it needs."""
+        return sorted({q.cell for check in self.checks for q in check.quantities.values()})
+
+    def rows(self, results: Results) -> list[Row]:
+        """One row for each check."""
+        return [check.row(self.id, results) for check in self.checks]
+
+
+def read(data: Mapping[str, Any], cells: dict[str, Cell], *, quick: bool) -> list[Experiment]:
+    """The experiments of a file; their arms are added to ``cells``. The quick suite has those that say so."""
+    arms = {arm["name"]: arm for arm in expanded(data["arm"])}
+    chosen = [e for e in data["experiment"] if e.get("quick") or not quick]
+    return [_experiment(e, arms, cells, quick=quick) for e in chosen]
+
+
+def _experiment(
+    data: Mapping[str, Any], arms: Mapping[str, Mapping[str, Any]], cells: dict[str, Cell], *, quick: bool
+) -> Experiment:
+    listed = [c for c in expanded(data["check"]) if c.get("quick", True) or not quick]
+    checks = tuple(_check(data["id"], c, arms, cells, quick=quick) for c in listed)
+    return Experiment(data["id"], data["claim"], data["place"], checks, data.get("figure"))
+
+
+def _check(
+    experiment: str,
+    data: Mapping[str, Any],
+    arms: Mapping[str, Mapping[str, Any]],
+    cells: dict[str, Cell],
+    *,
+    quick: bool,
+) -> Check:
+    used = {name: _cell(arms[of[0]], cells, quick=quick) for name, of in data["of"].items()}
+    quantities = {name: Quantity(cell.name, cell.index(_measurement(data["of"][name]))) for name, cell in used.items()}
+    missing = names(data["value"]) ^ set(quantities)
+    if missing:
+        raise ValueError(f"{experiment}: the value and the quantities differ in {', '.join(sorted(missing))}")
+    return Check(
+        f"{experiment}/{data['id']}",
+        data["text"],
+        data["value"],
+        data.get("unit", ""),
+        quantities,
+        Expected.of(data["expect"]) if "expect" in data else None,
+        data.get("why", ""),
+        min(1 + len(cell.twins) for cell in used.values()),
+    )
+
+
+def _measurement(of: Sequence[str]) -> Measurement:
+    """``[arm, flow or queue, method]``, and a panel if the method reads one."""
+    _, where, method, *panel = of
+    return Measurement(panel[0] if panel else "summary", where, method)
+
+
+def _cell(arm: Mapping[str, Any], cells: dict[str, Cell], *, quick: bool) -> Cell:
+    name: str = arm["name"]
+    if name not in cells:
+        seeds = QUICK_SEEDS if quick else int(arm.get("seeds", SEEDS))
+        cells[name] = add_seeds(Cell(name, template(arm["scenario"]), tuple(arm.get("set", ()))), seeds)
+    return cells[name]

@@ -1,0 +1,131 @@
+"""Figures of an experiment: the means of its checks with their intervals, against what was varied."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from string import Template
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+import numpy as np
+
+from windtunnel.figures.style import INK, RC, SOFT, flow_look
+from windtunnel.papers.expression import calculate
+from windtunnel.papers.trials import mean_interval
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from windtunnel.papers.deployment.experiments import Experiment
+    from windtunnel.papers.suite import Results
+
+DPI = 120
+#: Horizontal distance between series where the x axis has names, in names.
+ASIDE = 0.16
+
+
+@dataclass(frozen=True)
+class PanelSpec:
+    """A panel as the data describe it.
+
+    ``x`` are numbers or names, and ``series`` maps a label to the id of its checks, in which ``$x`` stands for each of
+    them; names that have an order are ``connected``. ``limits`` are drawn as dashed lines. With ``measured_x`` the
+    place on the x axis is that check's mean. ``curve``, an expression in ``x``, is drawn beside, with ``curve_label``.
+    """
+
+    title: str
+    x: Sequence[float | str]
+    xlabel: str
+    ylabel: str
+    series: Mapping[str, str]
+    limits: Sequence[float] = ()
+    log: bool = False
+    ylim: Sequence[float] = ()
+    connected: bool = False
+    measured_x: Mapping[str, str] = field(default_factory=dict)
+    curve: str = ""
+    curve_label: str = ""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A mean and its interval."""
+
+    x: float
+    mean: float
+    low: float
+    high: float
+
+
+def figure_of(experiment: Experiment, data: Mapping[str, Any]) -> Callable[[Results], bytes | None]:
+    """The function that draws the figure ``data`` of an experiment; None if none of its checks was run."""
+    panels = [PanelSpec(**panel) for panel in data["panel"]]
+
+    def png(results: Results) -> bytes | None:
+        values = {check.id.partition("/")[2]: check.values(results) for check in experiment.checks}
+        drawn = [(spec, {label: _points(spec, label, values) for label in spec.series}) for spec in panels]
+        return draw(data["title"], drawn) if any(any(lines.values()) for _, lines in drawn) else None
+
+    return png
+
+
+def _points(spec: PanelSpec, label: str, values: Mapping[str, Sequence[float]]) -> list[Point]:
+    out = []
+    for place, x in enumerate(spec.x):
+        found = values.get(Template(spec.series[label]).substitute(x=x), ())
+        interval = mean_interval(found)
+        if interval is None:
+            continue
+        at = float(place) if isinstance(x, str) else float(x)
+        if label in spec.measured_x:
+            at = float(np.mean(values[Template(spec.measured_x[label]).substitute(x=x)]))
+        out.append(Point(at, float(np.mean(found)), *interval))
+    return out
+
+
+def draw(title: str, panels: Sequence[tuple[PanelSpec, Mapping[str, Sequence[Point]]]]) -> bytes:
+    """The panels side by side, as a PNG."""
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context(RC):
+        width = max(6.0, 4.6 * len(panels))
+        figure = Figure(figsize=(width, 3.9), layout="constrained")
+        for axes, (spec, lines) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
+            _panel(axes, spec, lines)
+        figure.suptitle(title, fontsize=11, x=0.01, ha="left")
+        out = io.BytesIO()
+        figure.savefig(out, format="png", dpi=DPI)
+    return out.getvalue()
+
+
+def _panel(axes: Axes, spec: PanelSpec, lines: Mapping[str, Sequence[Point]]) -> None:
+    named = all(isinstance(x, str) for x in spec.x)
+    for index, (label, points) in enumerate(lines.items()):
+        look = flow_look(index)
+        aside = ASIDE * (index - (len(lines) - 1) / 2) if named and not (spec.connected or spec.measured_x) else 0.0
+        x, mean = [p.x + aside for p in points], [p.mean for p in points]
+        error = [[p.mean - p.low for p in points], [p.high - p.mean for p in points]]
+        style = "none" if named and not spec.connected else look.dash
+        axes.errorbar(x, mean, error, color=look.colour, marker=look.marker, ms=4.5, lw=1.2, ls=style, elinewidth=1.1,
+                      capsize=2.5, label=label)  # fmt: skip
+    if spec.curve:
+        places = np.linspace(*axes.get_xlim(), 200).tolist()
+        axes.plot(
+            places, [calculate(spec.curve, {"x": place}) for place in places], color=INK, lw=0.9, label=spec.curve_label
+        )
+    for limit in spec.limits:
+        axes.axhline(limit, color=SOFT, lw=0.9, ls=(0, (4, 2)), zorder=1)
+    axes.set(title=spec.title, xlabel=spec.xlabel, ylabel=spec.ylabel)
+    if spec.log:
+        axes.set_xscale("log")
+    axes.set_ylim(*(spec.ylim or (0.0, None)))
+    if not spec.measured_x:
+        ticks = [float(place) if isinstance(x, str) else float(x) for place, x in enumerate(spec.x)]
+        axes.set_xticks(ticks, [str(x) for x in spec.x])
+        axes.minorticks_off()
+    if named and not spec.measured_x:
+        axes.set_xlim(-0.6, len(spec.x) - 0.4)
+    if len(lines) > 1 or spec.curve:
+        axes.legend(loc="best")
