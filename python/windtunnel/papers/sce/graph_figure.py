@@ -15,8 +15,8 @@ from windtunnel.papers.sce.graphs import flow_names, title
 from windtunnel.papers.sce.plan import RATE_MBPS, RTT_MS
 
 DPI = 110
-#: The right axis, the same in all figures, starts a little below the path's round trip, so that an empty queue's line is
-#: seen. The RTT of a flow with a window of two segments, whose ACKs are delayed, may leave it.
+#: The right axis, the same in all figures, starts a little below the path's round trip, so that an empty queue's line
+#: is seen. The RTT of a flow with a window of two segments, whose ACKs are delayed, may leave it.
 _LOW_MS, _HIGH_MS = RTT_MS - 1.0, RTT_MS + 11.0
 
 
