@@ -61,6 +61,9 @@ def test_tables_are_repeated() -> None:
         {"id": "2-x", "of": {"q2": ["x", "{ 2 }"]}, "n": 3},
         {"id": "$5"},
     ]
+    table["quick_for"] = {"a": [2]}
+    assert [each["id"] for each in expanded([table], quick=True)] == ["2-x"]
+    assert [each["id"] for each in expanded([table])] == ["1-x", "2-x"]
 
 
 @pytest.mark.parametrize(

@@ -34,8 +34,8 @@ def suite(*, quick: bool) -> Suite:
 
 
 def _group(experiment: Experiment) -> Group:
-    title = f"{experiment.id}: {experiment.place}"
-    group = Group(experiment.id, title, experiment.claim, experiment.cells, experiment.rows)
+    title, caption = f"{experiment.id}: {experiment.title}", f"{experiment.claim} ({experiment.place})"
+    group = Group(experiment.id, title, caption, experiment.cells, experiment.rows)
     if experiment.figure is not None:
         group.png = figure_of(experiment, experiment.figure)
     return group

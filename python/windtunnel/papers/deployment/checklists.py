@@ -34,7 +34,7 @@ class Line:
             f"{group}/{self.id}",
             group,
             self.text,
-            float(len(found)) if found else None,
+            f"all {len(found)}" if found else None,
             float(kept) if found else None,
             None,
             "checks",

@@ -1,4 +1,7 @@
-"""Tables that stand for many: ``for = { rtt = [20, 80] }`` repeats a table with ``$rtt`` replaced by each value."""
+"""Tables that stand for many: ``for = { rtt = [20, 80] }`` repeats a table with ``$rtt`` replaced by each value.
+
+``quick_for`` has the values of the quick suite where these are fewer.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,12 @@ from string import Template
 from typing import Any
 
 
-def expanded(tables: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+def expanded(tables: Sequence[Mapping[str, Any]], *, quick: bool = False) -> Iterator[dict[str, Any]]:
     """Each table once for every combination of the values of its ``for``; in lists of tables within it, too."""
     for table in tables:
-        values: Mapping[str, Sequence[object]] = table.get("for", {})
-        rest = {key: value for key, value in table.items() if key != "for"}
+        fewer = table.get("quick_for", {}) if quick else {}
+        values: Mapping[str, Sequence[object]] = {**table.get("for", {}), **fewer}
+        rest = {key: value for key, value in table.items() if key not in ("for", "quick_for")}
         for chosen in itertools.product(*values.values()):
             yield _replaced(rest, dict(zip(values, map(str, chosen), strict=True)))
 

@@ -77,9 +77,10 @@ def _calculated(text: str, quantities: Mapping[str, float]) -> float:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A claim with its place in the document (or in the inventory of questions), and its checks."""
+    """A claim with its place in the document, and its checks; ``title`` says what is tried."""
 
     id: str
+    title: str
     claim: str
     place: str
     checks: tuple[Check, ...]
@@ -105,9 +106,9 @@ def read(data: Mapping[str, Any], cells: dict[str, Cell], *, quick: bool) -> lis
 def _experiment(
     data: Mapping[str, Any], arms: Mapping[str, Mapping[str, Any]], cells: dict[str, Cell], *, quick: bool
 ) -> Experiment:
-    listed = [c for c in expanded(data["check"]) if c.get("quick", True) or not quick]
+    listed = [c for c in expanded(data["check"], quick=quick) if c.get("quick", True) or not quick]
     checks = tuple(_check(data["id"], c, arms, cells, quick=quick) for c in listed)
-    return Experiment(data["id"], data["claim"], data["place"], checks, data.get("figure"))
+    return Experiment(data["id"], data["title"], data["claim"], data["place"], checks, data.get("figure"))
 
 
 def _check(

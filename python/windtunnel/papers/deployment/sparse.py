@@ -33,10 +33,12 @@ SPARSE, PATH_MS = 2, 20.0
 
 
 def sparse_series(run: RunResult) -> Excerpt:
-    """``time_s``, and the sparse flow's longest queueing delay in each interval."""
+    """``time_s``, and the sparse flow's longest queueing delay in each interval in which a packet of it comes back."""
     table = run.tables["flows"]
     time, delays = by_flow(table["time_s"], table["flow"], table["rtt_max_ms"])
-    return {"time_s": time, "delay_ms": delays[:, SPARSE] - PATH_MS}
+    delay = delays[:, SPARSE] - PATH_MS
+    known = np.isfinite(delay)
+    return {"time_s": time[known], "delay_ms": delay[known]}
 
 
 def add_figure(group: Group, cells: Mapping[str, Cell]) -> None:
@@ -54,12 +56,12 @@ def _draw(results: Results) -> bytes | None:
     if not series:
         return None
     with mpl.rc_context(RC):
-        figure = Figure(figsize=(10, 4.2), layout="constrained")
+        figure = Figure(figsize=(10, 4.6), layout="constrained")
         for axes, (title, start, stop) in zip(figure.subplots(1, len(SPANS)), SPANS, strict=True):
             _panel(axes, series, start, stop)
             axes.set(title=title, xlabel="Time (s)", ylabel="queueing delay of the sparse flow (ms)")
         handles, labels = figure.axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
+        figure.legend(handles, labels, loc="outside lower center", ncols=2)
         figure.suptitle("Beside two flows with a path RTT of 80 ms", fontsize=11, x=0.01, ha="left")
         out = io.BytesIO()
         figure.savefig(out, format="png", dpi=120)
@@ -73,6 +75,6 @@ def _panel(axes: Axes, series: Mapping[str, Excerpt], start: float, stop: float)
         part = (time >= start) & (time <= stop)
         # A delay of zero has no place on a logarithmic axis; a packet of the sparse flow itself takes longer.
         delay = np.maximum(np.asarray(excerpt["delay_ms"])[part], 0.01)
-        axes.plot(time[part], delay, color=look.colour, ls=look.dash, lw=1.1, label=label)
+        axes.plot(time[part], delay, color=look.colour, marker=look.marker, ms=2.6, lw=0.8, label=label)
     axes.set_yscale("log")
     axes.set_xlim(start, stop)
