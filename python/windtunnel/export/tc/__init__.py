@@ -28,8 +28,13 @@ ETHERNET = 14
 
 
 def write_tc(result: RunResult, path: Path) -> None:
-    """Write a shell script with tc's commands. Raises InputError if the result lacks its scenario."""
-    path.write_text("\n".join(script(result)) + "\n", encoding="utf-8")
+    """Write a shell script with tc's commands. Raises InputError if the result lacks its scenario or that is damaged."""
+    try:
+        lines = list(script(result))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        # A resolved scenario has every key and prints every quantity with its unit.
+        raise InputError(f"the result's scenario is damaged: {error}") from None
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def script(result: RunResult) -> Iterator[str]:
