@@ -28,7 +28,7 @@ ETHERNET = 14
 
 
 def write_tc(result: RunResult, path: Path) -> None:
-    """Write a shell script with tc's commands. Raises InputError if the result lacks its scenario or that is damaged."""
+    """Write a shell script with tc's commands. Raises InputError if the scenario is missing or damaged."""
     try:
         lines = list(script(result))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
