@@ -24,7 +24,7 @@ impl Default for StepParams {
 }
 
 impl Params for StepParams {
-    const NAME: &'static str = "step";
+    const NAME: &'static str = "k-step";
     const SUMMARY: &'static str = "Marks every packet that arrives at a queue longer than K";
 }
 

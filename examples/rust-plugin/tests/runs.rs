@@ -87,7 +87,7 @@ fn limited_slow_start_overshoots_less() {
 /// RFC 8257: with K below the bandwidth-delay product Reno's queue stays at about K packets of 0.6 ms.
 #[test]
 fn the_step_bounds_the_queue() {
-    let result = alone("\"reno\"", "{ kind = \"step\", k = 20 }");
+    let result = alone("\"reno\"", "{ kind = \"k-step\", k = 20 }");
     let queue = &result.summary.windows[0].queues[0];
     assert_eq!((queue.drops.full, queue.drops.aqm), (0, 0), "marks are enough");
     assert!(queue.ce > 0);
@@ -116,17 +116,17 @@ fn small_packets_go_first() {
 /// A discipline accepts any AQM under `aqm`, windtunnel's or this crate's, and messages list both.
 #[test]
 fn an_aqm_is_named_inside_of_a_queue() {
-    for aqm in ["\"step\"", "\"pie\"", "{ kind = \"red\" }"] {
+    for aqm in ["\"k-step\"", "\"pie\"", "{ kind = \"red\" }"] {
         run(SCENARIO, &[&format!("bottleneck.queue.aqm={aqm}"), "duration=1 s"]);
     }
     // An AQM given only by name becomes a table when one of its parameters is set.
-    run(SCENARIO, &["bottleneck.queue.aqm=step", "bottleneck.queue.aqm.k=20", "duration=1 s"]);
+    run(SCENARIO, &["bottleneck.queue.aqm=k-step", "bottleneck.queue.aqm.k=20", "duration=1 s"]);
     let registry = registry().expect("names differ");
     let error = |setting: &str| {
         Scenario::parse(SCENARIO, Some("s.toml"), &[setting.to_owned()], &registry).unwrap_err().to_string()
     };
-    let said = error("bottleneck.queue.aqm=setp");
-    assert!(said.contains("an AQM is one of") && said.ends_with("did you mean `step`?"), "{said}");
+    let said = error("bottleneck.queue.aqm=k-setp");
+    assert!(said.contains("an AQM is one of") && said.ends_with("did you mean `k-step`?"), "{said}");
     assert!(error("flow.sqrt.cc.kind=binomal").ends_with("did you mean `binomial`?"));
     assert!(error("flow.sqrt.cc.slow_start.kind=limitd").ends_with("did you mean `limited`?"));
     let said = error("flow.ledbat.cc.target=200 ms");
@@ -134,7 +134,7 @@ fn an_aqm_is_named_inside_of_a_queue() {
         said.ends_with("flow[1].cc.target: \"200 ms\" is not allowed: more than 0 s and at most 100 ms"),
         "{said}"
     );
-    for name in ["ledbat", "binomial", "binomial-mds", "limited", "step", "small-first"] {
+    for name in ["ledbat", "binomial", "binomial-mds", "limited", "k-step", "small-first"] {
         assert!(listing(&registry).contains(&format!("\"{name}\"")), "{name}");
     }
 }

@@ -16,8 +16,9 @@ from typing import Any
 from windtunnel.errors import InputError
 from windtunnel.export.connections import connections
 from windtunnel.export.tc.netem import netem
-from windtunnel.export.tc.qdiscs import Place, qdisc
+from windtunnel.export.tc.qdiscs import Place
 from windtunnel.export.tc.quantities import bits_per_s, size, tc_rate, tc_size
+from windtunnel.export.tc.tree import Tree
 from windtunnel.result import RunResult
 
 Table = Mapping[str, Any]
@@ -27,8 +28,13 @@ ETHERNET = 14
 
 
 def write_tc(result: RunResult, path: Path) -> None:
-    """Write a shell script with tc's commands. Raises InputError if the result lacks its scenario."""
-    path.write_text("\n".join(script(result)) + "\n", encoding="utf-8")
+    """Write a shell script with tc's commands. Raises InputError if the scenario is missing or damaged."""
+    try:
+        lines = list(script(result))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        # A resolved scenario has every key and prints every quantity with its unit.
+        raise InputError(f"the result's scenario is damaged: {error}") from None
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def script(result: RunResult) -> Iterator[str]:
@@ -65,14 +71,12 @@ def _bottleneck(link: Table, mtu: float) -> Iterator[str]:
         return
     overhead = size(link.get("overhead", "0 B"))
     rate, frame = bits_per_s(link["rate"]), mtu + overhead
-    words, notes = qdisc(link["queue"], Place(rate, frame))
     yield f"# {link['name']}: the interface from which packets leave for the receivers."
-    yield from (f"# {note}" for note in notes)
     # Packets of the full length must fit into the bucket, whose length counts Ethernet's header.
     table = [] if overhead == ETHERNET else ["stab", "overhead", f"{overhead - ETHERNET:.0f}", "linklayer", "ethernet"]
     bucket = ["tbf", "rate", tc_rate(rate), "burst", tc_size(frame), "limit", tc_size(1000 * frame)]
     yield _tc("qdisc replace", device, ["root", "handle", "1:", *table, *bucket])
-    yield _tc("qdisc replace", device, ["parent", "1:1", "handle", "10:", *words])
+    yield from Tree(device, Place(rate, frame)).commands(link["queue"], "1:1")
     for change in link.get("changes", ()):
         bucket[2] = tc_rate(bits_per_s(change["rate"]))
         yield f"# after {change['at']}:"

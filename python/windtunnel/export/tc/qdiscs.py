@@ -1,4 +1,4 @@
-"""Queues of a resolved scenario as tc's words: tc-codel(8), tc-red(8), tc-pie(8), tc-fq_codel(8), tc-fq(8).
+"""Queues of a resolved scenario as tc's words: tc-codel(8), tc-red(8), tc-pie(8), tc-fq_codel(8), tc-cake(8) and so on.
 
 Parameters are named as in tc, so that most of this is a list of the names that tc knows. What only a simulator has
 (``hash = "perfect"``, ``age``, variants of an algorithm) is left out.
@@ -93,6 +93,28 @@ def _probability(value: Any) -> str:
     return plain(float(str(value).removesuffix("%")) / 100.0)
 
 
+def _percent(value: Any) -> str:
+    return str(value).replace(" ", "")
+
+
+def _milliseconds(value: Any) -> str:
+    return str(round(1e3 * seconds(value)))
+
+
+def _step(value: Any) -> str:
+    """DualPI2's step: a time or packets."""
+    text = str(value)
+    return text.replace(" packets", "packets") if "packet" in text else _time(text)
+
+
+#: CAKE's ACK filter in tc's words.
+_ACK_FILTERS: Mapping[str, str] = {
+    "off": "no-ack-filter",
+    "on": "ack-filter",
+    "aggressive": "ack-filter-aggressive",
+}
+
+
 def times(*names: str) -> dict[str, Callable[[Any], Words]]:
     """Parameters that are times."""
     return {name: word(name, _time) for name in names}
@@ -162,6 +184,87 @@ QDISCS: Mapping[str, Qdisc] = {
             **{key: switch(key) for key in ("adaptive", "ecn", "harddrop", "nodrop")},
         },
         only={"gentle": False, "adaptive_auto": False},
+    ),
+    "fq_pie": Qdisc(
+        "fq_pie",
+        "packets",
+        {
+            **numbers("flows"),
+            **times("target", "tupdate"),
+            **numbers("alpha", "beta"),
+            **octets("quantum"),
+            **sizes("memory_limit"),
+            "ecn_prob": word("ecn_prob", lambda value: plain(float(str(value).removesuffix("%")))),
+            "ecn": switch("ecn", "noecn"),
+            "bytemode": switch("bytemode", "nobytemode"),
+            "dq_rate_estimator": switch("dq_rate_estimator", "no_dq_rate_estimator"),
+        },
+    ),
+    "sfq": Qdisc(
+        "sfq",
+        "packets",
+        {
+            **numbers("flows", "divisor", "depth"),
+            **sizes("quantum"),
+            "perturb": word("perturb", lambda value: plain(round(seconds(value)))),
+            "headdrop": switch("headdrop"),
+        },
+    ),
+    "cake": Qdisc(
+        "cake",
+        "",
+        {
+            "bandwidth": word("bandwidth", _rate),
+            "diffserv": lambda value: [str(value)],
+            "flow_mode": lambda value: [str(value)],
+            **times("rtt"),
+            **sizes("memlimit"),
+            **octets("overhead", "mpu"),
+            "atm": lambda value: [str(value)],
+            "ingress": switch("ingress", "egress"),
+            "wash": switch("wash", "nowash"),
+            "ack_filter": lambda value: [_ACK_FILTERS[str(value)]],
+        },
+        only={"target": "5 ms", "sce": False, "sce_single": False},
+    ),
+    "sfb": Qdisc(
+        "sfb",
+        "packets",
+        {
+            "rehash": word("rehash", _milliseconds),
+            "db": word("db", _milliseconds),
+            **numbers("target", "max"),
+            "increment": word("increment", _probability),
+            "decrement": word("decrement", _probability),
+            **numbers("penalty_rate", "penalty_burst"),
+        },
+    ),
+    "choke": Qdisc(
+        "choke",
+        "packets",
+        {
+            **numbers("min", "max", "burst"),
+            "avpkt": word("avpkt", _size),
+            "probability": word("probability", _probability),
+            "bandwidth": word("bandwidth", _rate),
+            "ecn": switch("ecn"),
+        },
+    ),
+    "dualpi2": Qdisc(
+        "dualpi2",
+        "packets",
+        {
+            **octets("memlimit"),
+            **times("max_rtt", "typical_rtt", "target", "tupdate"),
+            **numbers("alpha", "beta"),
+            "coupling_factor": word("coupling_factor", lambda value: str(round(float(value)))),
+            "step_thresh": word("step_thresh", _step),
+            **numbers("min_qlen_step"),
+            "classic_protection": word("classic_protection", _percent),
+            "overflow": switch("overflow", "drop_on_overload"),
+            "drop_enqueue": switch("drop_enqueue", "drop_dequeue"),
+        },
+        only={"variant": "linux", "any_ect": False, "mds": False},
     ),
     "fq": Qdisc(
         "fq",

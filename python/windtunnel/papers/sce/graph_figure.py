@@ -15,20 +15,21 @@ from windtunnel.papers.sce.graphs import flow_names, title
 from windtunnel.papers.sce.plan import RATE_MBPS, RTT_MS
 
 DPI = 110
-#: The right axis starts a little below the path's round trip, so that an empty queue's line is seen.
-_RIGHT_LOW = RTT_MS - 1.0
+#: The right axis, the same in all figures, starts a little below the path's round trip, so that an empty queue's line
+#: is seen. The RTT of a flow with a window of two segments, whose ACKs are delayed, may leave it.
+_LOW_MS, _HIGH_MS = RTT_MS - 1.0, RTT_MS + 11.0
 
 
 def draw_all(graphs: Sequence[tuple[dict[str, Any], Excerpt | None]]) -> bytes:
     """All graphs that were run, two in a row."""
     panels = [_panel(graph, excerpt, general=True) for graph, excerpt in graphs if excerpt is not None]
-    figure = two_axes(panels, columns=2, rate_mbps=RATE_MBPS, right_low=_RIGHT_LOW)
+    figure = two_axes(panels, columns=2, rate_mbps=RATE_MBPS, right_low=_LOW_MS, right_high=_HIGH_MS)
     return png(figure, DPI)
 
 
 def draw_one(graph: dict[str, Any], excerpt: Excerpt) -> bytes:
     """A single graph."""
-    return png(two_axes([_panel(graph, excerpt)], rate_mbps=RATE_MBPS, right_low=_RIGHT_LOW), DPI)
+    return png(two_axes([_panel(graph, excerpt)], rate_mbps=RATE_MBPS, right_low=_LOW_MS, right_high=_HIGH_MS), DPI)
 
 
 def _panel(graph: dict[str, Any], excerpt: Excerpt, *, general: bool = False) -> Panel:
