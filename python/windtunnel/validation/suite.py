@@ -15,6 +15,7 @@ from windtunnel.validation import (
     linux_buffer,
     linux_close,
     linux_cubic,
+    linux_disciplines,
     linux_queues,
     linux_scripts,
     scripts,
@@ -48,6 +49,12 @@ SECTIONS = (
     Section("curve", "CUBIC's curve", _text(curve), curve.checks),
     Section("linux", "The Linux stack", _text(linux), linux.checks),
     Section("linux-queues", "Linux's queue disciplines", _text(linux_queues), linux_queues.checks),
+    Section(
+        "linux-disciplines",
+        "Linux's other queue disciplines",
+        _text(linux_disciplines),
+        linux_disciplines.checks,
+    ),
 )
 
 
