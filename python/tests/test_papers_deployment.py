@@ -17,7 +17,7 @@ from windtunnel.papers.deployment.checklists import together
 from windtunnel.papers.deployment.data_files import ROOT, template, toml
 from windtunnel.papers.deployment.expand import expanded
 from windtunnel.papers.deployment.expected import Expected
-from windtunnel.papers.deployment.figures import PanelSpec, Point, draw
+from windtunnel.papers.deployment.figures import PanelSpec, Point, draw, filled
 from windtunnel.papers.deployment.seeds import add_seeds, overrides
 from windtunnel.papers.features import METHODS, Axis, RunData, View, evaluate, parse
 from windtunnel.papers.features.captures import extents
@@ -174,6 +174,16 @@ def test_figures_are_drawn() -> None:
     ]
     lines = [{"a": points}, {"a": points, "b": points}, {"a": points}]
     assert draw("title", [*zip(specs, lines, strict=True)]).startswith(b"\x89PNG")
+
+
+def test_no_panel_is_empty() -> None:
+    """A panel without a point is left out, and so is a line; the others keep their order."""
+    panels = [
+        PanelSpec("run", ["reno"], "x", "y", {"a": "a-$x", "b": "b-$x"}),
+        PanelSpec("not run", ["reno"], "x", "y", {"a": "c-$x"}),
+    ]
+    drawn = filled(panels, {"b-reno": [0.4, 0.5, 0.6]})
+    assert [(spec.title, list(lines)) for spec, lines in drawn] == [("run", ["b"])]
 
 
 # --- The data -------------------------------------------------------------------------------------------------------

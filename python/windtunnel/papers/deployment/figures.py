@@ -65,10 +65,19 @@ def figure_of(experiment: Experiment, data: Mapping[str, Any]) -> Callable[[Resu
 
     def png(results: Results) -> bytes | None:
         values = {check.id.partition("/")[2]: check.values(results) for check in experiment.checks}
-        drawn = [(spec, {label: _points(spec, label, values) for label in spec.series}) for spec in panels]
-        return draw(data["title"], drawn) if any(any(lines.values()) for _, lines in drawn) else None
+        drawn = filled(panels, values)
+        return draw(data["title"], drawn) if drawn else None
 
     return png
+
+
+def filled(
+    panels: Sequence[PanelSpec], values: Mapping[str, Sequence[float]]
+) -> list[tuple[PanelSpec, dict[str, list[Point]]]]:
+    """The panels and lines that have points: the quick selection leaves others without."""
+    lines = [(spec, {label: _points(spec, label, values) for label in spec.series}) for spec in panels]
+    some = [(spec, {label: points for label, points in of_panel.items() if points}) for spec, of_panel in lines]
+    return [(spec, of_panel) for spec, of_panel in some if of_panel]
 
 
 def _points(spec: PanelSpec, label: str, values: Mapping[str, Sequence[float]]) -> list[Point]:
@@ -102,19 +111,19 @@ def draw(title: str, panels: Sequence[tuple[PanelSpec, Mapping[str, Sequence[Poi
 
 def _panel(axes: Axes, spec: PanelSpec, lines: Mapping[str, Sequence[Point]]) -> None:
     named = all(isinstance(x, str) for x in spec.x)
-    for index, (label, points) in enumerate(lines.items()):
+    places = list(spec.series)
+    for label, points in lines.items():
+        index = places.index(label)
         look = flow_look(index)
-        aside = ASIDE * (index - (len(lines) - 1) / 2) if named and not (spec.connected or spec.measured_x) else 0.0
+        aside = ASIDE * (index - (len(places) - 1) / 2) if named and not (spec.connected or spec.measured_x) else 0.0
         x, mean = [p.x + aside for p in points], [p.mean for p in points]
         error = [[p.mean - p.low for p in points], [p.high - p.mean for p in points]]
         style = "none" if named and not spec.connected else look.dash
         axes.errorbar(x, mean, error, color=look.colour, marker=look.marker, ms=4.5, lw=1.2, ls=style, elinewidth=1.1,
                       capsize=2.5, label=label)  # fmt: skip
     if spec.curve:
-        places = np.linspace(*axes.get_xlim(), 200).tolist()
-        axes.plot(
-            places, [calculate(spec.curve, {"x": place}) for place in places], color=INK, lw=0.9, label=spec.curve_label
-        )
+        xs = np.linspace(*axes.get_xlim(), 200).tolist()
+        axes.plot(xs, [calculate(spec.curve, {"x": x}) for x in xs], color=INK, lw=0.9, label=spec.curve_label)
     for limit in spec.limits:
         axes.axhline(limit, color=SOFT, lw=0.9, ls=(0, (4, 2)), zorder=1)
     axes.set(title=spec.title, xlabel=spec.xlabel, ylabel=spec.ylabel)
