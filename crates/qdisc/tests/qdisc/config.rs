@@ -11,7 +11,7 @@ use windtunnel_qdisc::{
 };
 use windtunnel_units::{Bytes, Duration, Probability, Rate};
 
-use crate::bench::all_queues;
+use crate::kinds::all_queues;
 
 /// The defaults of every algorithm, as a scenario prints them: those of the MDS document's tests (spec/mds
 /// sections 1 and 4).

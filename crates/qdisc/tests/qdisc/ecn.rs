@@ -58,12 +58,11 @@ fn table(mode: EcnMode) -> [[[&'static str; 4]; 4]; 2] {
     let has_sce = conventional;
     match mode {
         EcnMode::None => [[drops_only; 4]; 2],
-        EcnMode::Rfc3168 => [[drops_only, conventional, conventional, marked]; 2],
+        // To an L4S queue, which gives the same verdicts to either, the MDS identifier means nothing.
+        EcnMode::Rfc3168 | EcnMode::L4s => [[drops_only, conventional, conventional, marked]; 2],
         EcnMode::Sce => [[drops_only, sce, has_sce, marked]; 2],
         // ECT(1) without the identifier is L4S: CE would tell it something else.
         EcnMode::Mds => [[drops_only, conventional, drops_only, marked], [drops_only, sce, has_sce, marked]],
-        // To an L4S queue the MDS identifier means nothing.
-        EcnMode::L4s => [[drops_only, conventional, conventional, marked]; 2],
     }
 }
 

@@ -4,7 +4,8 @@ use proptest::prelude::*;
 use windtunnel_qdisc::{Backlog, Limit, QueueSpec, QueueStats};
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 
-use crate::bench::{Bench, Kind, Left, all_queues};
+use crate::bench::{Bench, Kind, Left};
+use crate::kinds::all_queues;
 
 /// What happens next.
 #[derive(Clone, Debug)]

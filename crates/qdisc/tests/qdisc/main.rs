@@ -18,6 +18,7 @@ mod ecn;
 mod fair;
 mod fifo;
 mod invariants;
+mod kinds;
 mod lfqsim;
 mod mds;
 mod nested;

@@ -5,6 +5,7 @@
 
 mod endpoints;
 mod links;
+mod queues;
 mod signals;
 mod trace;
 
