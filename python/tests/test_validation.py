@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from conftest import Cli
 
-from windtunnel.validation import SECTIONS, run_sections, write_page
+from windtunnel.validation import SECTIONS, linux_scalable, run_sections, write_page
 from windtunnel.validation.check import Line
 from windtunnel.validation.curve import fit
 from windtunnel.validation.linux import checks as linux_checks
@@ -16,6 +16,7 @@ from windtunnel.validation.linux import welch_margin
 from windtunnel.validation.linux_queues import means, ranges
 from windtunnel.validation.scripts import SCRIPTS, shorten
 from windtunnel.validation.scripts.follow import Sent
+from windtunnel.validation.suite import execute
 
 
 def section(name: str) -> list:
@@ -37,10 +38,28 @@ def test_one_flow_is_as_in_linux() -> None:
     """One flow alone over tail drop: goodput within 1 %, mean window and round trip within 3 % of the Linux stack."""
     for check in linux_checks()[:3]:
         (run,) = check.runs
-        from windtunnel.validation.suite import execute
-
         lines = check.lines({run.name: execute(run)})
         assert [line for line in lines if line.verdict == "differs"] == [], check.name
+
+
+def test_dctcp_sends_what_linux_sends() -> None:
+    """Each of the 20 scripts of losses, timeouts, marks and idle times, segment by segment."""
+    scripts = [linux_scalable.followed(script) for script in linux_scalable.scripts()]
+    assert len(scripts) == 20
+    for check in scripts:
+        (run,) = check.runs
+        lines = check.lines({run.name: execute(run)})
+        assert [line for line in lines if line.verdict == "differs" and line.what == "transmissions"] == [], check.name
+
+
+def test_dctcp_alone_is_as_in_linux() -> None:
+    """Over DualPI2 and over a step, with either feedback: goodput and round trip of the Linux stack."""
+    for discipline in linux_scalable.DISCIPLINES:
+        for feedback in linux_scalable.FEEDBACK:
+            check = linux_scalable.marks(discipline, feedback, ())
+            runs = check.runs[:2]
+            lines = check.lines({run.name: execute(run) for run in runs})
+            assert [line.verdict for line in lines] == ["agrees", "agrees", "info", "info"], check.name
 
 
 def test_verdicts() -> None:

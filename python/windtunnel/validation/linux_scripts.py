@@ -251,9 +251,11 @@ def recordings() -> Mapping[str, Any]:
     return recorded
 
 
-def lines(script: LinuxScript, values: Mapping[str, Values]) -> list[Line]:
-    """The sequence, and the sender's state at each transmission; for a script with marks also the marked packets."""
-    run, recorded = values[script.name], recordings()["scripts"][script.name]
+def lines(script: LinuxScript, values: Mapping[str, Values], recorded: Mapping[str, Any] | None = None) -> list[Line]:
+    """The sequence, and the sender's state at each transmission; for a script with marks also the marked packets.
+    ``recorded`` is this script of another file of recordings.
+    """
+    run, recorded = values[script.name], recorded or recordings()["scripts"][script.name]
     # In real time a recording may differ from the others: the majority is the expectation.
     linux = max(recorded["sent"], key=recorded["sent"].count)
     equal, times = recorded["sent"].count(linux), len(recorded["sent"])

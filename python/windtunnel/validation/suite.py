@@ -17,6 +17,7 @@ from windtunnel.validation import (
     linux_cubic,
     linux_disciplines,
     linux_queues,
+    linux_scalable,
     linux_scripts,
     scripts,
 )
@@ -55,6 +56,7 @@ SECTIONS = (
         _text(linux_disciplines),
         linux_disciplines.checks,
     ),
+    Section("linux-scalable", "DCTCP by the real Linux sender", _text(linux_scalable), linux_scalable.checks),
 )
 
 

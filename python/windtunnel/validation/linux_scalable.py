@@ -1,0 +1,158 @@
+"""DCTCP of Linux 7.3 beside ours, over DualPI2 and over CoDel's ``ce_threshold``, and in scripts.
+
+40 Mbit/s, 20 ms, 40 s: DCTCP alone, beside CUBIC, and beside CUBIC and Reno, which start 37 and 74 ms later and have no
+ECN. DCTCP hears of marks by its own feedback (RFC 8257) or by AccECN (RFC 9768); over DualPI2 it is ECT(1).
+
+Linux has one run of each. It is compared with the range of our draws: eight seeds where coins decide, five start
+offsets where flows compete without coins, each with the round trip of the network and with one that is shorter by a
+packet's transmission time, which Linux's bucket of one packet does not need while it idles. Linux's value must lie in
+that range, or not farther from its middle than 1 % of goodput or 3 % of a round trip. Counts of marks and
+retransmissions are for information; tc shows no marks of DualPI2: those that DCTCP learnt of are shown.
+
+With AccECN, DCTCP alone has a fifth to a quarter fewer marks here. Linux's receiver sends an ACK at once whenever the
+ECN field changes, from CE to ECT as well; ours does so for the first CE alone, as RFC 9768 section 3.2.2.5.1 asks. With
+Linux's rule it had 12,800 marks over the step instead of 10,000 (Linux 12,900), and 14,100 over DualPI2 instead of
+10,800 (Linux 14,600). And Linux's data segments carry the option of 12 bytes, too: 1436 bytes of data are in each, here
+1448, so that its goodput is 0.8 % less.
+
+DCTCP beside CUBIC over the step has 4.28 of 40 Mbit/s, 4.27 with AccECN, a hundredth more than any of our draws. There
+the phases of the flows decide: from the one of our round trips to the other the rate does not change steadily. Between
+them, from 19.95 to 19.75 ms, ours has 3.98 to 4.36 Mbit/s, which includes Linux's value; with AccECN at most 4.21.
+Why Linux has more there is not known. A threshold higher by 0.15 ms gives 5.4 to 6.2 Mbit/s.
+
+The scripts are CUBIC's, by DCTCP, with a tick of 1 ms; the verdict is equality. In the one with different states, a
+window of eleven segments is lowered after silence: ssthresh keeps three quarters of it, 8 here, and 7 in Linux, which
+rounds a half and a quarter separately.
+
+TCP Prague is not in the kernel. The reference for ours is its draft: the tests of the project check its laws.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from typing import Any
+
+from windtunnel.validation import linux_cubic
+from windtunnel.validation.check import DATA, Check, Line, Run, Values
+from windtunnel.validation.linux import path, reduce
+from windtunnel.validation.linux_queues import GOODPUT, PACKET_MS, ROUND_TRIP, column, measured, ranges, rows_of
+from windtunnel.validation.linux_scripts import LinuxScript, lines, scenario
+from windtunnel.validation.linux_scripts import reduce as follow
+
+#: Every script that the controllers of Linux 7.3 were given.
+RECORDINGS = DATA / "linux/7.3/scripts.json.gz"
+
+#: The round trip of the network, in ms.
+RTT_MS = 20.0
+
+#: Draws of ours: seeds where a discipline decides by chance, and start offsets of the second flow where none does. That
+#: of Linux is 37 ms; the third flow starts after twice the offset.
+SEEDS = range(1, 9)
+OFFSETS_MS = (31, 34, 37, 40, 43)
+OFFSET_MS = 37
+
+#: What DCTCP hears of marks by, and how the page calls it.
+FEEDBACK = {"dctcp": "DCTCP", "accecn": "DCTCP with AccECN"}
+
+#: The flows beside DCTCP.
+BESIDE: tuple[tuple[str, ...], ...] = ((), ("cubic",), ("cubic", "reno"))
+NAMES = {"cubic": "CUBIC", "reno": "Reno"}
+
+
+@dataclass(frozen=True)
+class Discipline:
+    """A discipline: its name in the runs and on the page, its queue, DCTCP's code point, and whether chance decides."""
+
+    name: str
+    title: str
+    queue: str
+    ect: str
+    random: bool
+
+
+DISCIPLINES = (
+    Discipline("dualpi2", "DualPI2", '{ kind = "dualpi2", mtu = "1514 B", age = "1 s" }', "ect1", random=True),
+    Discipline(
+        "step",
+        "a step of 5 ms",
+        '{ kind = "codel", limit = "10000 packets", ce_threshold = "5 ms", mtu = "1514 B", newton = true }',
+        "ect0",
+        random=False,
+    ),
+)
+
+
+def draws(discipline: Discipline, feedback: str, beside: tuple[str, ...]) -> list[Run]:
+    """Our runs."""
+    varied = discipline.random or not beside
+    offsets = (OFFSET_MS,) if varied else OFFSETS_MS
+    runs = []
+    for seed in SEEDS if discipline.random else SEEDS[:1]:
+        for offset in offsets:
+            dctcp = f'cc = "dctcp"\necn = "{feedback}"\nect = "{discipline.ect}"'
+            others = [f'cc = "{cc}"\necn = false\nstart = "{offset * n} ms"' for n, cc in enumerate(beside, start=1)]
+            for rtt_ms in (RTT_MS, RTT_MS - PACKET_MS):
+                toml = f"seed = {seed}" + path(discipline.queue, 40, rtt_ms, [dctcp, *others])
+                runs.append(Run(f"seed {seed}, {offset} ms, {rtt_ms:g} ms", toml, reduce, 1.3e5))
+    return runs
+
+
+def marks(discipline: Discipline, feedback: str, beside: tuple[str, ...]) -> Check:
+    """One of Linux's runs, and our draws."""
+    linux = rows_of("scalable_marks", ["_".join((discipline.name, feedback, *beside))])
+
+    def compare(values: Mapping[str, Values]) -> list[Line]:
+        out = []
+        for n, name in enumerate(("DCTCP", *(NAMES[cc] for cc in beside)), start=1):
+            for what, theirs, ours, share, unit in (
+                ("goodput", "goodput_steady_mbps", "steady", GOODPUT, "Mbit/s"),
+                ("mean srtt", "srtt_steady_ms", "steady_srtt", ROUND_TRIP, "ms"),
+            ):
+                value = measured(values, f"{n}.{ours}")
+                out.append(ranges(f"{what} of {name} after 10 s", column(linux, theirs, n), value, unit, share))
+            theirs = "delivered_ce_pkts" if discipline.random else "bottleneck_marks"
+            counts = [("marks of DCTCP", column(linux, theirs, 1), "1.marks", "packets")] if n == 1 else []
+            if not beside or n > 1:
+                retransmits = column(linux, "retrans_pkts", n)
+                counts.append((f"retransmissions of {name}", retransmits, f"{n}.retransmits", "segments"))
+            for what, count, ours, unit in counts:
+                out.append(replace(ranges(what, count, measured(values, ours), unit), tolerance=None))
+        return out
+
+    others = "".join(f" and {NAMES[cc]}" for cc in beside)
+    return Check(f"{FEEDBACK[feedback]}{others} over {discipline.title}", draws(discipline, feedback, beside), compare)
+
+
+@cache
+def recordings() -> Mapping[str, Any]:
+    """The recorded scripts of Linux 7.3, by name."""
+    recorded: dict[str, Any] = json.loads(gzip.decompress(RECORDINGS.read_bytes()))
+    scripts: dict[str, Any] = recorded["scripts"]
+    return scripts
+
+
+def scripts() -> list[LinuxScript]:
+    """CUBIC's scripts, by DCTCP. The recorded kernel has ``HZ`` 1000."""
+    return [
+        replace(script, name=f"{script.name.removesuffix(', CUBIC')}, DCTCP", cc="dctcp", tick="1 ms")
+        for script in linux_cubic.SCRIPTS
+    ]
+
+
+def followed(script: LinuxScript) -> Check:
+    """One script."""
+    recorded = recordings()[f"{script.name.removesuffix(', DCTCP')}, dctcp"]
+    run = Run(script.name, scenario(script), partial(follow, mss=script.mss), float(script.segments))
+    return Check(script.name, [run], partial(lines, script, recorded=recorded))
+
+
+def checks() -> list[Check]:
+    """Every comparison."""
+    return [
+        *(marks(queue, feedback, beside) for queue in DISCIPLINES for feedback in FEEDBACK for beside in BESIDE),
+        *(followed(script) for script in scripts()),
+    ]
