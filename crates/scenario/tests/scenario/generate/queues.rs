@@ -123,9 +123,6 @@ impl Draft {
             }
             _ => self.some_time("burst", 1, 1_000_000_000),
         }
-        if ["brickwall", "pie", "red", "codel", "step", "nth"].contains(&kind) && self.one_in(3) {
-            self.sce_ramp();
-        }
     }
 
     /// The keys of a queue that has others inside, and those queues.
