@@ -27,6 +27,10 @@ WORKS = {
     "sixteen mixed flows": ("w3.toml", ["bottleneck.rate=100 Mbit/s"]),
     # The bench's W6: the full TCP.
     "CUBIC and Reno with loss recovery": ("w6.toml", ["bottleneck.rate=100 Mbit/s"]),
+    # The bench's W12: both queues of DualPI2, and AccECN.
+    "CUBIC and Scalable over DualPI2": ("w12.toml", ["bottleneck.rate=100 Mbit/s"]),
+    # The bench's W13: many flows, each with a small window here.
+    "100 flows over CAKE": ("w13.toml", ["bottleneck.rate=100 Mbit/s"]),
 }
 
 

@@ -67,6 +67,21 @@ impl List {
         self.len += 1;
     }
 
+    /// The flow at the front goes to the end.
+    #[inline]
+    pub(super) fn rotate(&mut self, all: &mut [impl Linked]) {
+        if self.first == self.last {
+            return;
+        }
+        let (front, end) = (self.first, self.last);
+        let links = all[front as usize].links();
+        self.first = links.after;
+        *links = Links { before: end, after: NONE };
+        all[self.first as usize].links().before = NONE;
+        all[end as usize].links().after = front;
+        self.last = front;
+    }
+
     /// Takes off a flow that is on it.
     #[inline]
     pub(super) fn remove(&mut self, flow: usize, all: &mut [impl Linked]) {
@@ -110,13 +125,16 @@ mod tests {
     }
 
     proptest! {
-        /// A list is a queue from which any element can be taken.
+        /// A list is a queue from which any element can be taken, and which can be turned.
         #[test]
-        fn is_a_queue(steps in prop::collection::vec(0_usize..8, 1..200)) {
+        fn is_a_queue(steps in prop::collection::vec(0_usize..=8, 1..200)) {
             let mut all = [Links::none(); 8];
             let (mut list, mut model) = (List::new(), VecDeque::new());
             for flow in steps {
-                if let Some(at) = model.iter().position(|other| *other == flow) {
+                if flow == all.len() {
+                    model.rotate_left(model.len().min(1));
+                    list.rotate(&mut all);
+                } else if let Some(at) = model.iter().position(|other| *other == flow) {
                     model.remove(at);
                     list.remove(flow, &mut all);
                 } else {

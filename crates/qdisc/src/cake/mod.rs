@@ -320,7 +320,8 @@ impl Cake {
     }
 
     /// The first packet of a flow leaves, unless COBALT drops it. `replaces`: COBALT has just dropped another one.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a packet is moved through it, on the path of every packet")]
+    #[inline(always)]
     fn release(&mut self, at: usize, replaces: bool, cx: &mut QueueCx<'_>) -> Option<Packet> {
         cx.enter_band(at);
         if self.flows.len() >= Cake::MANY_FLOWS {

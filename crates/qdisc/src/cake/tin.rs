@@ -228,9 +228,18 @@ impl Tin {
         }
     }
 
-    /// A flow has used up its deficit: it goes to the end of the round.
+    /// The flow at the front of its list has used up its deficit: it goes to the end of the round.
     #[inline]
     fn turn_ends(&mut self, at: usize, flows: &mut [Flow]) {
+        match flows[at].set {
+            Set::SparseWait | Set::Bulk => self.old.rotate(flows),
+            Set::Sparse | Set::Idle | Set::Decaying => self.joins_round(at, flows),
+        }
+    }
+
+    /// A flow that was not in the round takes part in it.
+    #[inline(never)]
+    fn joins_round(&mut self, at: usize, flows: &mut [Flow]) {
         let flow = &mut flows[at];
         let before = flow.set;
         if before == Set::Sparse {
@@ -247,7 +256,7 @@ impl Tin {
     }
 
     /// A flow was to be served and is empty.
-    #[inline]
+    #[inline(never)]
     fn found_empty(&mut self, at: usize, flows: &mut [Flow], now: Time) {
         let flow = &mut flows[at];
         self.law.empty(&mut flow.cobalt, now);

@@ -203,7 +203,11 @@ impl Aqm for BandAqm<'_> {
         }
     }
 
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "its views of packet and queue then need not be stored: 20 instructions"
+    )]
+    #[inline(always)]
     fn on_dequeue(&mut self, packet: &PacketView, queue: &QueueView) -> Verdict {
         let laws = &mut *self.laws;
         if self.band == LOW_LATENCY {

@@ -25,7 +25,8 @@ impl Default for Pool {
 }
 
 impl Pool {
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a packet is moved through it, on the path of every packet")]
+    #[inline(always)]
     fn put(&mut self, packet: Packet) -> u32 {
         let place = self.free;
         if place == NONE {
@@ -46,7 +47,8 @@ impl Pool {
     }
 
     /// Gives up the packet at `place`, and the place after it.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a packet is moved through it, on the path of every packet")]
+    #[inline(always)]
     fn take(&mut self, place: u32) -> (Option<Packet>, u32) {
         let next = std::mem::replace(&mut self.next[place as usize], self.free);
         self.free = place;
@@ -92,7 +94,8 @@ impl Chain {
         }
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a packet is moved through it, on the path of every packet")]
+    #[inline(always)]
     pub(crate) fn push(&mut self, packet: Packet, pool: &mut Pool) {
         self.bytes += packet.size();
         self.packets += 1;
@@ -105,7 +108,8 @@ impl Chain {
         self.tail = place;
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a packet is moved through it, on the path of every packet")]
+    #[inline(always)]
     pub(crate) fn pop(&mut self, pool: &mut Pool) -> Option<Packet> {
         if self.head == NONE {
             return None;
@@ -193,7 +197,8 @@ impl Chain {
         self.left(packet)
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a packet is moved through it, on the path of every packet")]
+    #[inline(always)]
     fn left(&mut self, packet: Option<Packet>) -> Option<Packet> {
         let packet = packet?;
         self.packets -= 1;
