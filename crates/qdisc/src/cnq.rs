@@ -1,4 +1,4 @@
-//! CNQ, Cheap Nasty Queueing: flows of which nothing is queued go before all others.
+//! CNQ, Cheap Nasty Queueing: flows without a packet in the queue go before all others.
 //!
 //! Source: draft-morton-tsvwg-cheap-nasty-queueing-01; the reference implementation `sch_cnq_cobalt`; the authors'
 //! simulation *lfqsim*; spec/queues-and-signalling section 11. A packet of a flow without packets or dummies in the
@@ -41,7 +41,7 @@ impl Default for CnqParams {
 impl Params for CnqParams {
     const NAME: &'static str = "cnq";
     const SUMMARY: &'static str =
-        "Cheap Nasty Queueing: a packet of a flow of which nothing is queued goes first";
+        "Cheap Nasty Queueing: a packet goes first if its flow has no other in the queue";
 
     fn check(&self) -> Result<(), OutOfRange> {
         sparse::check_flows(self.flows)

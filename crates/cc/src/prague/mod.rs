@@ -2,8 +2,8 @@
 //! version 0.7; spec/congestion-control section 3.20).
 //!
 //! Prague averages the share of marked segments as DCTCP does and answers it with half of the average, once per round. What
-//! differs from DCTCP: the window is a fraction, of which cwnd is the whole segments above; unmarked ACKs grow it also while it
-//! is being reduced; from four rounds after slow start on, flows with less than 25 ms of round trip grow, average and answer
+//! differs from DCTCP: the window is a fraction, and cwnd is the next whole number of segments; unmarked ACKs grow it also while
+//! it is being reduced; from four rounds after slow start on, flows with less than 25 ms of round trip grow, average and answer
 //! as if they had 25 ms, so that flows of different round trips share a link equally; departures are paced; and small windows
 //! are governed by a rate, which may fall below two segments per round trip.
 //!

@@ -100,7 +100,7 @@ fn dctcp_halves_on_loss() {
     assert_eq!(flow.cwnd(), MSS * 50);
 }
 
-/// The marks of an ACK count in the answer to them: a window of which all is marked takes alpha + 1/16 (Linux calls
+/// The marks of an ACK count in the answer to them: a window that is marked as a whole takes alpha + 1/16 (Linux calls
 /// `in_ack_event` before it enters CWR).
 #[test]
 fn marks_count_before_they_are_answered() {

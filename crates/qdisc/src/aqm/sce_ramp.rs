@@ -38,7 +38,7 @@ use crate::spec::Parts;
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("x-source" = "draft-morton-tsvwg-sce; sch_cake of the SCE tree"))]
 pub struct SceRampParams {
-    /// tc's `sce-thresh`: one in so many packets is marked at the target; above 1024, none. The default is 1.
+    /// tc's `sce-thresh`: one packet in this many is marked at the target; above 1024, none. The default is 1.
     pub thresh: Option<u32>,
     /// tc's `sce-single`: none is marked at the target, and the ramp is above it.
     pub single: bool,

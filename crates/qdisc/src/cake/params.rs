@@ -71,7 +71,7 @@ pub struct CakeParams {
     pub ack_filter: AckFilter,
     /// Whether SCE is marked on a ramp that ends at the target.
     pub sce: bool,
-    /// Whether SCE is marked on a ramp around the target, where one in so many packets is marked. More than 1024 is
+    /// Whether SCE is marked on a ramp around the target, and at the target one packet in this many. More than 1024 is
     /// `sce_single`.
     pub sce_thresh: Option<u32>,
     /// Whether SCE is marked on a ramp that starts at the target.

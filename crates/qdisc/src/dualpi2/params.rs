@@ -28,8 +28,8 @@ pub enum DualPi2Variant {
     /// less than two packets, and weighted round robin with a credit.
     #[default]
     Linux,
-    /// RFC 9332 appendix A: evenly spaced signals without coins, a ramp in the low-latency queue of which the larger
-    /// probability counts, and weighted round robin by packets.
+    /// RFC 9332 appendix A: evenly spaced signals without coins, in the low-latency queue the larger of the coupled
+    /// probability and that of a ramp, and weighted round robin by packets.
     Rfc,
 }
 

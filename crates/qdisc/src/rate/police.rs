@@ -4,7 +4,7 @@
 //! as that of `tbf`, without a queue: a packet for which the bucket has tokens takes them and passes. One for which it
 //! has none exceeds the rate: it is lost, passes, or is marked; the bucket stays as it is, so that tokens accrue.
 //!
-//! Marking is this laboratory's own. A mark takes tokens, of which the bucket may owe `hard_burst`; beyond that packets
+//! Marking is this laboratory's own. A mark takes tokens, and the bucket may owe up to `hard_burst`; beyond that packets
 //! are lost, so that senders that do not respond to CE are held to the rate. Twice the burst lets a sender that responds
 //! a round trip later do so.
 

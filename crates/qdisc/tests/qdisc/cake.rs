@@ -124,7 +124,7 @@ fn with_hosts(params: &CakeParams, hosts: &[(u32, u32)]) -> Bench {
     bench
 }
 
-/// Host isolation: one host has three flows and another has one, of which each gets half of the bandwidth where hosts that
+/// Host isolation: one host has three flows and another has one; each host gets half of the bandwidth where hosts that
 /// send share it, and a quarter where they do not count. With `triple-isolate` the busier end counts.
 #[test]
 fn hosts_share() {

@@ -32,7 +32,7 @@ pub(crate) const fn about(of: u64, by: u64) -> Varied {
     Varied { of, by }
 }
 
-/// A flow: what it sends at once, how often, in packets of which size.
+/// A flow: what it sends at once, how often, and in packets of what size.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Flow {
     pub(crate) size: Varied,

@@ -45,7 +45,7 @@ fn single_rate() {
     assert_eq!(bench.probe("tokens_bytes"), 0);
 }
 
-/// With `mark` a packet that understands CE gets it and takes tokens, of which the bucket may owe twice its depth: four
+/// With `mark` a packet that understands CE gets it and takes tokens, and the bucket may owe twice its depth: four
 /// packets more, and then packets are lost. A packet that does not understand CE is lost at once.
 #[test]
 fn marking() {
