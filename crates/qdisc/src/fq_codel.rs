@@ -202,8 +202,6 @@ pub struct FqCodel<A> {
     memory: Bytes,
     memory_limit: Bytes,
     overload: Overload,
-    perturb: Duration,
-    next_perturb: Time,
     /// The band whose first packet leaves next.
     chosen: Option<usize>,
 }
@@ -223,7 +221,7 @@ impl<A: Aqm> FqCodel<A> {
     pub(crate) fn new(params: &FqCodelParams, init: &QueueInit, factory: AqmFactory<A>) -> FqCodel<A> {
         let classifier = Classifier::new(params.hash, Buckets::Scaled(params.flows), init.seed);
         FqCodel {
-            flows: Flows::new(init, classifier, factory),
+            flows: Flows::new(init, classifier, factory).perturbed_every(params.perturb),
             turns: Vec::new(),
             new: Rota::default(),
             old: Rota::default(),
@@ -232,8 +230,6 @@ impl<A: Aqm> FqCodel<A> {
             memory: Bytes::ZERO,
             memory_limit: params.memory_limit,
             overload: Overload::Shed { drop_batch: params.drop_batch },
-            perturb: params.perturb,
-            next_perturb: Time::ZERO + params.perturb,
             chosen: None,
         }
     }
@@ -405,15 +401,10 @@ impl<A: Aqm> QueueDiscipline for FqCodel<A> {
     }
 
     fn next_timer(&self) -> Option<Time> {
-        let perturb = (!self.perturb.is_zero()).then_some(self.next_perturb);
-        perturb.into_iter().chain(self.flows.next_timer()).min()
+        self.flows.next_timer()
     }
 
     fn on_timer(&mut self, cx: &mut QueueCx<'_>) {
-        if !self.perturb.is_zero() && self.next_perturb <= cx.now {
-            self.flows.perturb();
-            self.next_perturb = cx.now + self.perturb;
-        }
         self.flows.on_timer(cx);
     }
 

@@ -93,11 +93,10 @@ impl SfqParams {
     ) -> Box<dyn QueueDiscipline> {
         let classifier = Classifier::new(self.hash, Buckets::Masked(self.divisor - 1), init.seed);
         Box::new(Sfq {
-            flows: Flows::new(init, classifier, factory),
+            flows: Flows::new(init, classifier, factory).perturbed_every(self.perturb),
             turns: Vec::new(),
             active: Rota::default(),
             room: Room::new(init.limit),
-            next_perturb: Time::ZERO + self.perturb,
             params: self.clone(),
             chosen: None,
         })
@@ -149,7 +148,6 @@ pub struct Sfq<A> {
     turns: Vec<Turn>,
     active: Rota,
     room: Room,
-    next_perturb: Time,
     params: SfqParams,
     /// The flow whose first packet leaves next.
     chosen: Option<usize>,
@@ -183,8 +181,8 @@ impl<A: Aqm> Sfq<A> {
         packets > 0 && !self.room.fits(Backlog { packets: packets - 1, bytes: Bytes::ZERO }, bytes, cx.rate)
     }
 
-    /// The queue is too full after an arrival for `band`: the flow with the most packets loses one; of several the one
-    /// that got there last.
+    /// The queue is too full after an arrival for the band `arrived`: the flow with the most packets loses one; of several
+    /// `arrived`, else the newest band. In Linux it is the flow that got there last.
     #[cold]
     fn lose_of_longest(&mut self, arrived: usize, cx: &mut QueueCx<'_>) -> bool {
         let droppable = |band: &usize| {
@@ -297,15 +295,10 @@ impl<A: Aqm> QueueDiscipline for Sfq<A> {
     }
 
     fn next_timer(&self) -> Option<Time> {
-        let perturb = (!self.params.perturb.is_zero()).then_some(self.next_perturb);
-        perturb.into_iter().chain(self.flows.next_timer()).min()
+        self.flows.next_timer()
     }
 
     fn on_timer(&mut self, cx: &mut QueueCx<'_>) {
-        if !self.params.perturb.is_zero() && self.next_perturb <= cx.now {
-            self.flows.perturb();
-            self.next_perturb = cx.now + self.params.perturb;
-        }
         self.flows.on_timer(cx);
     }
 

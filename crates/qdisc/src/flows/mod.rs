@@ -59,8 +59,11 @@ pub(crate) struct Flows<A> {
     init: AqmInit,
     /// An AQM without packets, if AQMs have timers: it keeps the time while there is no band yet.
     clock: Option<A>,
-    /// The first of all timers.
+    /// The first of all AQMs' timers.
     next_timer: Option<Time>,
+    /// How often flows get other buckets, and when next; never with 0 s.
+    perturb: Duration,
+    next_perturb: Time,
     bytes: Bytes,
     packets: usize,
 }
@@ -77,6 +80,8 @@ impl<A: Aqm> Flows<A> {
             init: init.aqm(),
             next_timer: clock.as_ref().and_then(Aqm::next_timer),
             clock,
+            perturb: Duration::ZERO,
+            next_perturb: Time::ZERO,
             bytes: Bytes::ZERO,
             packets: 0,
         }
@@ -99,9 +104,9 @@ impl<A: Aqm> Flows<A> {
         self.classifier.name(band)
     }
 
-    /// Gives flows other buckets from now on; packets stay where they are.
-    pub(crate) fn perturb(&mut self) {
-        self.classifier.perturb();
+    /// The same with other buckets for flows after each interval; packets stay where they are. 0 s is never.
+    pub(crate) fn perturbed_every(self, interval: Duration) -> Flows<A> {
+        Flows { perturb: interval, next_perturb: Time::ZERO + interval, ..self }
     }
 
     /// The band of a flow. A flow that is met for the first time may get a new one.
@@ -229,9 +234,11 @@ impl<A: Aqm> Flows<A> {
         }
     }
 
-    /// When the next timer of an AQM is due.
+    /// When the next timer of an AQM is due, or flows get other buckets.
+    #[inline]
     pub(crate) fn next_timer(&self) -> Option<Time> {
-        self.next_timer
+        let perturb = (!self.perturb.is_zero()).then_some(self.next_perturb);
+        perturb.into_iter().chain(self.next_timer).min()
     }
 
     fn first_timer(&self) -> Option<Time> {
@@ -241,6 +248,10 @@ impl<A: Aqm> Flows<A> {
 
     /// Calls the timers that are due.
     pub(crate) fn on_timer(&mut self, cx: &QueueCx<'_>) {
+        if !self.perturb.is_zero() && self.next_perturb <= cx.now {
+            self.classifier.perturb();
+            self.next_perturb = cx.now + self.perturb;
+        }
         let due = |aqm: &A| aqm.next_timer().is_some_and(|next| next <= cx.now);
         for FlowBand { chain, aqm } in &mut self.bands {
             if due(aqm) {
