@@ -24,6 +24,7 @@ mod hold_off;
 mod needs;
 mod prague;
 mod sample;
+mod state;
 mod style;
 mod unresponsive;
 pub mod windowed;
@@ -37,6 +38,7 @@ pub use sample::{
     AckSample, CongestionEvent, Delivery, Departure, EcnFeedback, FlowInit, LossFinder, LostSegment, Marked,
     PathView, RateSample, SentSegment, SsthreshBase, Trigger,
 };
+pub use state::CaState;
 pub use style::Style;
 pub use unresponsive::{Ignored, Unresponsive};
 pub use windowed::{
@@ -44,6 +46,7 @@ pub use windowed::{
     CubicParams, CubicVariant, DctcpArithmetic, DctcpParams, DctcpSceParams, EsspParams, ExitResponse,
     HystartParams, HystartPpParams, Kept, LimiterWindow, MdsParams, Moment, NoSlowStartParams, Regrowth,
     RenoParams, Response, ResponseParams, ScalableParams, ScalableVariant, SceParams, SceRules, SlowStart,
-    SlowStartGrowth, SlowStartParams, SlowStartVerdict, StandardParams, WindowedConfig, leonardo, scaled_md,
+    SlowStartGrowth, SlowStartParams, SlowStartVerdict, StandardParams, Steered, Window, WindowedConfig,
+    leonardo, scaled_md,
 };
 pub use windtunnel_algorithm::{AnyParams, OutOfRange, Params, RandomStream};

@@ -24,6 +24,11 @@ pub struct Needs {
     /// The sender reports what each ACK delivered before it reports the congestion that the ACK shows:
     /// [`crate::CongestionControl::on_delivery`].
     pub delivery_reports: bool,
+    /// The sender reports changes of its state: [`crate::CongestionControl::on_state`].
+    pub states: bool,
+    /// The controller starts reductions of its own: the sender asks after each ACK
+    /// ([`crate::CongestionControl::asks_reduction`]).
+    pub own_reductions: bool,
     /// The sender also reports ACKs that deliver nothing: duplicates, window updates, old ACKs.
     pub every_ack: bool,
     /// A loss that is found in the round of an answer to CE is reported as congestion too: the controller answers CE in
@@ -48,6 +53,8 @@ impl Default for Needs {
             departures: false,
             loss_reports: false,
             delivery_reports: false,
+            states: false,
+            own_reductions: false,
             every_ack: false,
             loss_after_ce: false,
             own_window: false,

@@ -87,7 +87,9 @@ pub struct AckSample {
     /// Bytes newly delivered, acknowledged cumulatively or by SACK. They count in whole segments, so that a receiver
     /// cannot grow the window by acknowledging a segment in pieces.
     pub newly_delivered: Bytes,
-    /// The sender's state (CWR, Recovery) or its growth gate (window validation) bars growth on this ACK.
+    /// The ACK acknowledges data in order, and no reduction is running (Linux `tcp_may_raise_cwnd`).
+    pub may_raise: bool,
+    /// Growth is barred on this ACK: it may not raise cwnd, or the growth gate (window validation) is closed.
     pub growth_barred: bool,
     /// Bytes that the ACK showed to be lost.
     pub newly_lost: Bytes,
@@ -149,6 +151,10 @@ pub struct Marked {
 /// What an ACK delivered, and what it reports of the marks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Delivery {
+    /// Bytes newly acknowledged cumulatively, those reported by SACK before among them.
+    pub acked: Bytes,
+    /// The round-trip time of the newest segment acknowledged.
+    pub rtt: Option<Duration>,
     /// Newly delivered, cumulatively or by SACK.
     pub delivered: Marked,
     /// The network's congestion feedback on it.
@@ -239,6 +245,8 @@ pub enum Trigger {
     Loss,
     /// An echo of CE (RFC 3168).
     Ce,
+    /// The controller itself: [`crate::CongestionControl::asks_reduction`].
+    Controller,
 }
 
 /// A congestion event.

@@ -13,6 +13,7 @@ use crate::needs::{Feedback, Needs};
 use crate::sample::{
     AckSample, CongestionEvent, Delivery, EcnFeedback, LostSegment, PathView, SentSegment, Trigger,
 };
+use crate::state::CaState;
 
 /// What a flow does not answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -69,6 +70,7 @@ impl CongestionControl for Unresponsive {
         let ignored = match event.trigger {
             Trigger::Ce => self.ignored.marks(),
             Trigger::Loss => self.ignored.losses(),
+            Trigger::Controller => false,
         };
         !ignored && self.inner.on_congestion(event, path)
     }
@@ -103,6 +105,18 @@ impl CongestionControl for Unresponsive {
 
     fn on_tx_start(&mut self, idle: Duration, path: &PathView) {
         self.inner.on_tx_start(idle, path);
+    }
+
+    fn on_state(&mut self, state: CaState, path: &PathView) {
+        self.inner.on_state(state, path);
+    }
+
+    fn asks_reduction(&mut self) -> bool {
+        self.inner.asks_reduction()
+    }
+
+    fn on_cwnd_restart(&mut self, path: &PathView) {
+        self.inner.on_cwnd_restart(path);
     }
 
     fn on_cwnd_validation(&mut self, cwnd: Bytes, path: &PathView) {

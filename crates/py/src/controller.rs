@@ -274,6 +274,7 @@ impl CongestionControl for PyController {
         let reason = match event.trigger {
             Trigger::Loss => ExitReason::Loss,
             Trigger::Ce => ExitReason::Ce,
+            Trigger::Controller => ITS_OWN,
         };
         let arguments = (PyCongestion(*event), PyPath(*path));
         let Some(answer) = self.call(|methods| Some(&methods.on_congestion), arguments, reason) else {

@@ -224,6 +224,7 @@ impl PyCongestion {
         match self.0.trigger {
             Trigger::Loss => "loss",
             Trigger::Ce => "ce",
+            Trigger::Controller => "controller",
         }
     }
     #[getter]

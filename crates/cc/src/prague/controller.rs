@@ -336,6 +336,7 @@ impl CongestionControl for Prague {
         }
         match event.trigger {
             Trigger::Ce => self.on_ce(path),
+            Trigger::Controller => false,
             Trigger::Loss => {
                 self.on_loss(path);
                 true

@@ -132,6 +132,7 @@ impl Composition {
     pub fn with<A: Avoidance + 'static>(self, avoidance: A) -> Box<dyn CongestionControl> {
         let response = self.response.build(avoidance.md());
         let rules = self.response.sce_rules();
-        Box::new(Windowed::new(self.init, self.needs, self.slow_start, avoidance, response, rules))
+        let needs = avoidance.needs(self.needs);
+        Box::new(Windowed::new(self.init, needs, self.slow_start, avoidance, response, rules))
     }
 }

@@ -12,7 +12,7 @@
 
 use windtunnel_units::{Bytes, Duration};
 
-use super::avoidance::Avoidance;
+use super::avoidance::{Avoidance, Steered, Window};
 use super::response::{Kept, Moment, Response, SceRules};
 use super::slow_start::{Regrowth, SlowStart, SlowStartVerdict};
 use crate::control::{Control, ExitReason, Pacing, Phase};
@@ -20,6 +20,7 @@ use crate::controller::CongestionControl;
 use crate::hold_off::HoldOff;
 use crate::needs::Needs;
 use crate::sample::{AckSample, CongestionEvent, Delivery, FlowInit, PathView, SsthreshBase, Trigger};
+use crate::state::CaState;
 
 /// The fraction of an unused cwnd that ssthresh keeps (RFC 2861 section 3.1).
 const REMEMBERED: f64 = 0.75;
@@ -111,7 +112,7 @@ impl<A: Avoidance> Windowed<A> {
 
     /// The moment at which a signal is answered.
     fn moment(&self, path: &PathView) -> Moment {
-        Moment { cwnd: self.cwnd, mss: self.mss, now: path.now, srtt: path.srtt }
+        Moment { cwnd: self.cwnd, mss: self.mss, now: path.now, srtt: path.srtt, md: self.avoidance.md() }
     }
 
     /// Returns the base from which a loss computes ssthresh: at most cwnd, although limited transmit may have sent
@@ -167,6 +168,7 @@ impl<A: Avoidance> Windowed<A> {
         if !self.hold_off.allows(path.una) {
             return false;
         }
+        self.avoidance.answering(&self.window(), path);
         // CE halves cwnd, not the flight (RFC 3168 section 6.1.2).
         let kept = self.response.ce(&self.moment(path));
         self.respond(self.cwnd, kept, path);
@@ -191,7 +193,61 @@ impl<A: Avoidance> Windowed<A> {
     /// Answers a loss. The sender reports each episode once, so there is no hold-off.
     fn on_loss(&mut self, path: &PathView) {
         self.remember();
-        self.respond(self.loss_base(path), Kept::Factor(self.response.loss()), path);
+        self.avoidance.answering(&self.window(), path);
+        let factor = self.response.loss(self.avoidance.md());
+        self.respond(self.loss_base(path), Kept::Factor(factor), path);
+    }
+
+    /// Answers a wish of the avoidance itself.
+    fn on_own_wish(&mut self, path: &PathView) {
+        self.undo = None;
+        self.avoidance.answering(&self.window(), path);
+        self.respond(self.cwnd, Kept::Factor(self.avoidance.md()), path);
+    }
+
+    /// The window, as the avoidance sees it.
+    fn window(&self) -> Window {
+        Window { cwnd: self.cwnd, ssthresh: self.ssthresh }
+    }
+
+    /// Takes the window that the avoidance has set. Slow start grows it from now on if it is below ssthresh.
+    fn set_window(&mut self, window: Window, path: &PathView) {
+        if window == self.window() {
+            return;
+        }
+        self.cwnd = window.cwnd.max(self.mss);
+        self.ssthresh = window.ssthresh;
+        match (self.stage, self.window().in_slow_start()) {
+            (Stage::Avoiding, true) => self.stage = Stage::Resuming,
+            (Stage::Seeking, false) => {
+                self.exit = Some(ExitReason::Delay);
+                self.stage = Stage::Avoiding;
+                self.avoidance.begin(self.cwnd, path);
+            }
+            (Stage::Recovering, false) => {
+                self.stage = Stage::Avoiding;
+                self.avoidance.begin(self.cwnd, path);
+            }
+            (Stage::Resuming, false) => self.stage = Stage::Avoiding,
+            (Stage::Seeking | Stage::Recovering | Stage::Resuming, true) | (Stage::Avoiding, false) => {}
+        }
+    }
+
+    /// Lets the avoidance steer. True if nothing else is to be done with the ACK.
+    fn steer(&mut self, ack: &AckSample, path: &PathView) -> bool {
+        let mut window = self.window();
+        let steered = self.avoidance.steer(&mut window, ack, path);
+        self.set_window(window, path);
+        steered == Steered::Done
+    }
+
+    /// Ends the flow's own slow start at a threshold that was known from the start. Returns what of the growth leads
+    /// beyond it.
+    fn reach_threshold(&mut self, path: &PathView) -> Bytes {
+        let left = self.cwnd - self.ssthresh;
+        self.cwnd = self.ssthresh;
+        self.leave_at_cwnd(ExitReason::Threshold, path);
+        left
     }
 
     /// Answers the SCE of an ACK, one by one. An SCE uses a place in the limiter even if the hold-off then refuses the
@@ -259,8 +315,15 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
             self.avoidance.sampled(rtt, path.now);
         }
         let mut sce = ack.ecn.sce.packets;
+        if A::STEERS && self.steer(ack, path) {
+            return;
+        }
+        let mut beyond = None;
         if self.stage == Stage::Seeking {
             match self.slow_start.on_ack(&mut self.cwnd, ack, path) {
+                SlowStartVerdict::Stay if self.cwnd >= self.ssthresh => {
+                    beyond = Some(self.reach_threshold(path));
+                }
                 SlowStartVerdict::Stay | SlowStartVerdict::Respond => return,
                 SlowStartVerdict::Exit(reason) => {
                     self.leave_slow_start(reason, ack.rtt, path);
@@ -283,9 +346,10 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
         if self.sce_rules.spreads_ce && ack.ecn.ce.any() {
             self.spread_ce(ack.ecn.ce.packets, path);
         }
-        let left = match self.stage {
-            Stage::Recovering | Stage::Resuming => self.regrow(ack, path),
-            Stage::Seeking | Stage::Avoiding => A::counted(ack),
+        let left = match (self.stage, beyond) {
+            (Stage::Recovering | Stage::Resuming, _) => self.regrow(ack, path),
+            (_, Some(beyond)) => beyond,
+            (Stage::Seeking | Stage::Avoiding, None) => A::counted(ack),
         };
         if ack.growth_barred || (ack.ecn.sce.any() && self.sce_rules.bars_growth) {
             self.avoidance.barred(path);
@@ -297,6 +361,32 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
 
     fn on_delivery(&mut self, delivery: &Delivery, path: &PathView) {
         self.response.on_delivery(delivery, self.cwnd, path);
+        self.avoidance.delivered(delivery, &self.window(), path);
+    }
+
+    fn on_established(&mut self, path: &PathView) {
+        let mut window = self.window();
+        self.avoidance.established(&mut window, path);
+        self.cwnd = window.cwnd.max(self.mss);
+        self.ssthresh = window.ssthresh;
+    }
+
+    fn on_state(&mut self, state: CaState, path: &PathView) {
+        self.avoidance.state(state, path);
+    }
+
+    fn asks_reduction(&mut self) -> bool {
+        self.avoidance.asks_reduction()
+    }
+
+    fn on_recovered(&mut self, path: &PathView) {
+        let mut window = self.window();
+        self.avoidance.recovered(&mut window, path);
+        self.set_window(window, path);
+    }
+
+    fn on_cwnd_restart(&mut self, path: &PathView) {
+        self.avoidance.restarted(path);
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent, path: &PathView) -> bool {
@@ -304,6 +394,10 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
             Trigger::Ce => self.on_ce(event, path),
             Trigger::Loss => {
                 self.on_loss(path);
+                true
+            }
+            Trigger::Controller => {
+                self.on_own_wish(path);
                 true
             }
         }
@@ -314,15 +408,20 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
     fn on_rto(&mut self, new_episode: bool, path: &PathView) {
         if new_episode {
             self.remember();
-            let kept = self.avoidance.kept(self.loss_base(path), self.response.loss(), self.mss);
+            self.avoidance.answering(&self.window(), path);
+            let factor = self.response.loss(self.avoidance.md());
+            let kept = self.avoidance.kept(self.loss_base(path), factor, self.mss);
             self.ssthresh = kept.max(self.min_cwnd);
-            self.avoidance.decreased(self.cwnd, self.ssthresh, self.response.loss(), path);
+            self.avoidance.decreased(self.cwnd, self.ssthresh, factor, path);
             self.hold_off.start(path.nxt);
         }
         self.cwnd = path.in_flight + self.mss;
         self.stage = Stage::Recovering;
         self.slow_start.timed_out(path);
-        self.avoidance.timed_out(path);
+        let mut window = self.window();
+        self.avoidance.timed_out(&mut window, new_episode, path);
+        self.cwnd = window.cwnd.max(self.mss);
+        self.ssthresh = window.ssthresh;
     }
 
     fn on_tx_start(&mut self, idle: Duration, path: &PathView) {

@@ -74,7 +74,7 @@ mod slow_start;
 
 pub use avoidance::{
     AimdGrowth, AimdParams, Avoidance, AvoidanceParams, CubicParams, CubicVariant, RenoParams,
-    ScalableParams, ScalableVariant,
+    ScalableParams, ScalableVariant, Steered, Window,
 };
 pub use config::{Composition, WindowedConfig};
 pub use limiter::LimiterWindow;

@@ -106,16 +106,17 @@ impl Driver {
         path.in_flight = path.nxt - path.una;
         let marked = |packets: u32| Marked { bytes: MSS * u64::from(packets), packets };
         let ecn = EcnFeedback { ce: marked(marks.ce), sce: marked(marks.sce), ..EcnFeedback::default() };
+        let rtt = self.sampled.then_some(self.rtt);
         if self.cc.needs().delivery_reports {
             let delivered = Marked { bytes: MSS * segments, packets: segments as u32 };
-            self.cc.on_delivery(&Delivery { delivered, ecn }, &path);
+            self.cc.on_delivery(&Delivery { acked: delivered.bytes, rtt, delivered, ecn }, &path);
         }
-        let rtt = self.sampled.then_some(self.rtt);
         let event = CongestionEvent { trigger: Trigger::Ce, lost: Bytes::ZERO, rtt };
         let responded = ecn.ce.any().then(|| self.cc.on_congestion(&event, &path));
         let ack = AckSample {
             acked: MSS * segments,
             newly_delivered: MSS * segments,
+            may_raise: !self.barred,
             growth_barred: self.barred,
             rtt,
             ecn,

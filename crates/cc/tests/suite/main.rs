@@ -17,4 +17,5 @@ mod responses;
 mod rounds;
 mod schema;
 mod slow_starts;
+mod steering;
 mod vectors;

@@ -143,13 +143,17 @@ impl Sender {
         if self.needs.delivery_reports {
             let packets = acked.get().div_ceil(self.mss.get()) as u32;
             let delivered = Marked { bytes: acked, packets };
-            self.cc.on_delivery(&Delivery { delivered, ecn: sample.ecn }, &path);
+            self.cc.on_delivery(&Delivery { acked, rtt: Some(rtt), delivered, ecn: sample.ecn }, &path);
         }
         if ece {
             let event = CongestionEvent { trigger: Trigger::Ce, lost: Bytes::ZERO, rtt: Some(rtt) };
             self.cc.on_congestion(&event, &path);
         }
         self.cc.on_ack(&sample, &path);
+        if self.needs.own_reductions && self.cc.asks_reduction() {
+            let event = CongestionEvent { trigger: Trigger::Controller, lost: Bytes::ZERO, rtt: Some(rtt) };
+            self.cc.on_congestion(&event, &path);
+        }
         self.cwnd = self.cc.cwnd();
         AckReport { rtt: Some(rtt), ece, esce, newly_delivered: acked }
     }
@@ -228,6 +232,7 @@ impl Sender {
         AckSample {
             acked,
             newly_delivered: acked,
+            may_raise: true,
             delivered: self.delivered,
             rtt: Some(rtt),
             ecn: EcnFeedback {

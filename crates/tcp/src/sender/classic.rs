@@ -8,7 +8,7 @@
 //! the inflated one. Linux approaches cwnd by PRR with the same counts (`reduction` other than none).
 //! spec/congestion-control section 1.7.
 
-use windtunnel_cc::LossFinder;
+use windtunnel_cc::{CaState, LossFinder};
 use windtunnel_units::Bytes;
 
 use super::Sender;
@@ -16,7 +16,6 @@ use super::ack::Ack;
 use super::detection::Detector;
 use super::frto::Frto;
 use super::scoreboard::Amount;
-use super::state::CaState;
 use super::transmit::Forced;
 
 /// The variant of the recovery.
@@ -110,7 +109,7 @@ impl Sender {
         let path = self.path(ack.now);
         self.cc.on_rto(true, &path);
         self.cwnd = self.cc.cwnd();
-        self.state = CaState::Loss;
+        self.set_state(CaState::Loss, ack.now);
         self.timed_out = false;
         self.frto = Frto::Off;
         self.high_seq = self.board.nxt();

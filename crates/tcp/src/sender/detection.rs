@@ -1,6 +1,6 @@
 //! Which losses an ACK reveals: the detectors behind one switch (step 6 of spec/congestion-control section 1.1).
 
-use windtunnel_cc::{LossFinder, LostSegment};
+use windtunnel_cc::{CaState, LossFinder, LostSegment};
 use windtunnel_units::{Bytes, Time};
 
 use super::Sender;
@@ -9,7 +9,6 @@ use super::classic::Classic;
 use super::rack::{Detection, RackContext};
 use super::rto::TimerKind;
 use super::scoreboard::{QueuedSegment, SegmentId};
-use super::state::CaState;
 use crate::params::{LossDetection, Reduction, TcpParams};
 
 /// How losses are detected.

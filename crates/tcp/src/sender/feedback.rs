@@ -35,6 +35,7 @@ impl Sender {
         let sample = AckSample {
             acked: ack.acked.bytes,
             newly_delivered: ack.delivered.bytes,
+            may_raise,
             growth_barred: !(may_raise && self.validation.grows(self.cwnd, || self.in_slow_start())),
             newly_lost: self.newly_lost,
             delivered: self.rate.delivered(),
@@ -59,7 +60,8 @@ impl Sender {
         }
         let ecn = self.ecn.foretold_counts(ack.ece, ack.esce, news);
         let path = self.path(ack.now);
-        self.cc.on_delivery(&Delivery { delivered: ecn::all(news), ecn }, &path);
+        let delivery = Delivery { acked: ack.acked.bytes, rtt: ack.rtt, delivered: ecn::all(news), ecn };
+        self.cc.on_delivery(&delivery, &path);
     }
 
     /// False while cwnd is being reduced, and for an ACK that acknowledges no data in order; on a path that is known to

@@ -29,7 +29,6 @@ mod rto;
 mod rtt;
 mod scoreboard;
 mod small_queues;
-mod state;
 mod stats;
 mod tlp;
 mod transmit;
@@ -39,9 +38,9 @@ mod validation;
 mod windowed_min;
 
 pub use limits::Limited;
-pub use state::CaState;
 pub use stats::SenderStats;
 
+pub use windtunnel_cc::CaState;
 use windtunnel_cc::{CongestionControl, Control, ExitReason, Needs, PacingNeed, Phase};
 use windtunnel_prefetch::prefetch;
 use windtunnel_units::{Bytes, Duration, Seq, Time};
@@ -262,6 +261,9 @@ impl Sender {
         let sample = self.rate.finish(now, ack.delivered.bytes, self.rtt.min());
         self.inform_controller(&ack, &sample);
         self.update_window(&ack);
+        if self.needs.own_reductions {
+            self.reduce_on_request(&mut ack);
+        }
         self.update_pacing();
         if ack.restart_timer {
             self.restart_timer(now);

@@ -5,7 +5,7 @@
 //! episode ends when it is acknowledged. From CWR to Recovery the reduction continues. A loss that is found in
 //! Recovery is repaired, but causes no further reduction.
 
-use windtunnel_cc::{CongestionEvent, Trigger};
+use windtunnel_cc::{CaState, CongestionEvent, Trigger};
 use windtunnel_units::{Bytes, Time};
 
 use super::Sender;
@@ -14,7 +14,6 @@ use super::classic::Classic;
 use super::detection::Detector;
 use super::frto::{Frto, FrtoVerdict};
 use super::prr::{Progress, Prr};
-use super::state::CaState;
 use super::transmit::Forced;
 use crate::params::Reduction;
 
@@ -108,12 +107,23 @@ impl Sender {
 
     /// Open, or Disorder if a segment is still SACKed or sent again. An episode under way is over.
     fn keep_open(&mut self, now: Time) {
-        let was = self.state;
-        self.state = if self.nothing_amiss() { CaState::Open } else { CaState::Disorder };
-        if was >= CaState::Cwr {
+        let state = if self.nothing_amiss() { CaState::Open } else { CaState::Disorder };
+        if self.state >= CaState::Cwr {
             let path = self.path(now);
             self.cc.on_recovered(&path);
         }
+        if self.state != state {
+            self.set_state(state, now);
+        }
+    }
+
+    /// Changes the state, which the controller may want to know.
+    pub(super) fn set_state(&mut self, state: CaState, now: Time) {
+        if self.needs.states {
+            let path = self.path(now);
+            self.cc.on_state(state, &path);
+        }
+        self.state = state;
     }
 
     /// In Recovery: a partial ACK, or one that brings no progress.
@@ -222,7 +232,7 @@ impl Sender {
             self.undo.settle();
         }
         if ack.ece {
-            self.enter_cwr(ack);
+            self.enter_cwr(ack, Trigger::Ce);
         }
     }
 
@@ -243,7 +253,7 @@ impl Sender {
             let path = self.path(ack.now);
             self.cc.on_congestion(&event, &path);
         }
-        self.state = CaState::Recovery;
+        self.set_state(CaState::Recovery, ack.now);
         self.frto = Frto::Off;
         self.recover = self.board.nxt();
         self.partial_acked = false;
@@ -274,10 +284,18 @@ impl Sender {
         responded
     }
 
-    /// CE was echoed: one reduction per window, if the controller answers.
-    fn enter_cwr(&mut self, ack: &mut Ack) {
+    /// Starts the reduction that the controller asked for, unless one is running.
+    #[cold]
+    pub(super) fn reduce_on_request(&mut self, ack: &mut Ack) {
+        if self.cc.asks_reduction() && self.state < CaState::Cwr {
+            self.enter_cwr(ack, Trigger::Controller);
+        }
+    }
+
+    /// CE was echoed, or the controller asks: one reduction per window, if the controller answers.
+    fn enter_cwr(&mut self, ack: &mut Ack, trigger: Trigger) {
         let prr = Prr::new(self.reduction(), self.cwnd / self.mss);
-        let event = CongestionEvent { trigger: Trigger::Ce, lost: self.newly_lost, rtt: ack.rtt };
+        let event = CongestionEvent { trigger, lost: self.newly_lost, rtt: ack.rtt };
         let path = self.path(ack.now);
         if !self.cc.on_congestion(&event, &path) {
             return;
@@ -285,8 +303,8 @@ impl Sender {
         self.prr = prr;
         self.undo.clear();
         self.begin_episode(ack, true);
-        self.state = CaState::Cwr;
-        self.stats.ecn_reductions += 1;
+        self.set_state(CaState::Cwr, ack.now);
+        self.stats.ecn_reductions += u64::from(trigger == Trigger::Ce);
     }
 
     /// An episode starts. If cwnd is `reduced`, CWR tells the peer (RFC 3168 section 6.1.2); a controller may have

@@ -5,7 +5,7 @@
 //! timeout, an earlier deadline (a tail loss probe, the end of RACK's reordering window), or the probe of a closed
 //! window. Timers are exact; the tick is the granularity G of RFC 6298 and the shortest wait.
 
-use windtunnel_cc::LossFinder;
+use windtunnel_cc::{CaState, LossFinder};
 use windtunnel_units::{Bytes, Duration, Time};
 
 use super::Sender;
@@ -13,7 +13,6 @@ use super::ack::Ack;
 use super::detection::Detector;
 use super::frto::Frto;
 use super::scoreboard::{Amount, QueuedSegment};
-use super::state::CaState;
 use super::transmit::Forced;
 
 /// Linux's shortest timeout for a receiver that seems to have reneged.
@@ -193,7 +192,7 @@ impl Sender {
         self.cc.on_rto(new_episode, &path);
         self.cwnd = self.cc.cwnd();
         self.validation.restart(now);
-        self.state = CaState::Loss;
+        self.set_state(CaState::Loss, now);
         self.timed_out = true;
         self.high_seq = self.board.nxt();
         self.recover = self.high_seq;

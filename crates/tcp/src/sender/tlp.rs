@@ -10,8 +10,8 @@ use windtunnel_wire::SackBlock;
 use super::Sender;
 use super::ack::Ack;
 use super::rto::{Timer, TimerKind};
-use super::state::CaState;
 use super::transmit::Forced;
+use windtunnel_cc::CaState;
 
 /// The outstanding probe.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,7 +1,7 @@
 //! The choice of the next segment, and its sending (step 10 of spec/congestion-control section 1.1): retransmissions
 //! first, then new data.
 
-use windtunnel_cc::SentSegment;
+use windtunnel_cc::{CaState, SentSegment};
 use windtunnel_units::{Bytes, Seq, Time};
 use windtunnel_wire::{Packet, TcpFlags};
 
@@ -12,7 +12,6 @@ use super::limits::Limited;
 use super::rfc6675::NextSeg;
 use super::rto::TimerKind;
 use super::scoreboard::{QueuedSegment, SegmentId};
-use super::state::CaState;
 
 /// A segment that leaves regardless of cwnd and pacing: its timer expired, or a recovery starts with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,8 +19,8 @@ use windtunnel_units::{Bytes, Duration, Rate, Time};
 
 use super::Sender;
 use super::limits::Limited;
-use super::state::CaState;
 use crate::params::TcpParams;
+use windtunnel_cc::CaState;
 
 /// A millisecond as a shift (Linux's `sk_pacing_shift`): 2^-10 s.
 const PACING_SHIFT: u32 = 10;

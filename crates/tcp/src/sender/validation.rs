@@ -9,8 +9,8 @@ use windtunnel_units::{Bytes, Duration, Seq, Time};
 
 use super::Sender;
 use super::pipe_ack::PipeAck;
-use super::state::CaState;
 use crate::params::{IdleRule, TcpParams};
+use windtunnel_cc::CaState;
 
 /// How much of cwnd was used.
 #[derive(Clone, Debug)]
@@ -155,6 +155,8 @@ impl Sender {
         if !self.needs.own_window
             && let Some(cwnd) = self.validation.restarted(self.cwnd, idle, self.rtt.rto())
         {
+            let path = self.path(now);
+            self.cc.on_cwnd_restart(&path);
             self.lower_cwnd(cwnd, now);
         }
         let path = self.path(now);

@@ -14,7 +14,9 @@ use windtunnel_units::{Bytes, Duration, Time};
 use super::config::Composition;
 use super::slow_start::{SlowStartParams, StandardParams};
 use crate::controller::CongestionControl;
-use crate::sample::{AckSample, PathView};
+use crate::needs::Needs;
+use crate::sample::{AckSample, Delivery, PathView};
+use crate::state::CaState;
 use crate::style::Style;
 
 pub use aimd::{AimdGrowth, AimdParams};
@@ -45,12 +47,80 @@ impl PartialEq for dyn AvoidanceParams {
     }
 }
 
+/// The window, as an avoidance that steers sets it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// The congestion window.
+    pub cwnd: Bytes,
+    /// The slow-start threshold; [`Bytes::MAX`] while none is known.
+    pub ssthresh: Bytes,
+}
+
+impl Window {
+    /// True if slow start grows the window.
+    pub fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+}
+
+/// What is left to do with an ACK after an avoidance has steered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Steered {
+    /// The ACK grows cwnd as usual: by slow start below ssthresh, else by [`Avoidance::grow`].
+    Grow,
+    /// Nothing.
+    Done,
+}
+
 /// A growth function and the multiplicative decrease that goes with it.
+///
+/// Most growth functions act in congestion avoidance alone. One that also watches the path in slow start, as those that
+/// measure delay do, steers: it sees each ACK first, and may set cwnd and ssthresh ([`Avoidance::steer`]).
 ///
 /// `Clone` provides the copy that an undo restores; implementations are a few words and do not use the heap.
 pub trait Avoidance: Clone + Debug + Send {
-    /// Returns the factor by which a congestion response multiplies cwnd.
+    /// True if the avoidance steers.
+    const STEERS: bool = false;
+
+    /// Returns the factor by which a congestion response multiplies cwnd now.
     fn md(&self) -> f64;
+
+    /// Adds what the algorithm needs from the sender to the needs of slow start and response.
+    fn needs(&self, needs: Needs) -> Needs {
+        needs
+    }
+
+    /// The handshake completed (Linux `init`): the algorithm may set the first window and ssthresh.
+    fn established(&mut self, _window: &mut Window, _path: &PathView) {}
+
+    /// An ACK delivered data; called before its signals are answered (Linux `pkts_acked`). Needs
+    /// [`Needs::delivery_reports`].
+    fn delivered(&mut self, _delivery: &Delivery, _window: &Window, _path: &PathView) {}
+
+    /// An ACK arrived, in any phase and state; its signals are answered. Called only with [`Avoidance::STEERS`]. Linux's
+    /// `cong_avoid` runs only if [`AckSample::may_raise`].
+    fn steer(&mut self, _window: &mut Window, _ack: &AckSample, _path: &PathView) -> Steered {
+        Steered::Grow
+    }
+
+    /// A response to a loss, CE or a timeout is about to be computed: [`Avoidance::md`] and [`Avoidance::kept`] may
+    /// depend on what was measured (Linux `ssthresh`).
+    fn answering(&mut self, _window: &Window, _path: &PathView) {}
+
+    /// The sender's state changes. Needs [`Needs::states`].
+    fn state(&mut self, _state: CaState, _path: &PathView) {}
+
+    /// The controller wants a reduction although nothing was lost or marked; true once. Needs
+    /// [`Needs::own_reductions`].
+    fn asks_reduction(&mut self) -> bool {
+        false
+    }
+
+    /// An episode that a loss, an answered CE or a timeout started is over.
+    fn recovered(&mut self, _window: &mut Window, _path: &PathView) {}
+
+    /// The window restarts after an idle time (Linux `CA_EVENT_CWND_RESTART`).
+    fn restarted(&mut self, _path: &PathView) {}
 
     /// Returns what a response with `factor` leaves of `base`: in bytes, unless the algorithm counts in segments.
     fn kept(&self, base: Bytes, factor: f64, _mss: Bytes) -> Bytes {
@@ -90,8 +160,8 @@ pub trait Avoidance: Clone + Debug + Send {
     fn idled(&mut self, _idle: Duration, _path: &PathView) {}
 
     /// The retransmission timer expired: the algorithm forgets what it knew about the path. If the timeout started a
-    /// new loss episode, [`Avoidance::decreased`] was called before.
-    fn timed_out(&mut self, _path: &PathView) {}
+    /// new loss episode, [`Avoidance::decreased`] was called before, and the algorithm may set ssthresh.
+    fn timed_out(&mut self, _window: &mut Window, _new_episode: bool, _path: &PathView) {}
 
     /// The last response was not due to congestion; `before` is the state before that response.
     fn undone(&mut self, before: Self) {

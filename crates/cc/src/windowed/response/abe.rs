@@ -8,8 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::{OutOfRange, Params};
 
-use super::conventional::Conventional;
-use super::{Response, ResponseParams};
+use super::{Kept, Moment, Response, ResponseParams};
 use crate::check;
 
 /// The factor for flows that decrease as Reno does.
@@ -39,8 +38,14 @@ impl Params for AbeParams {
 }
 
 impl ResponseParams for AbeParams {
-    fn build(&self, md: f64) -> Box<dyn Response> {
-        let usual = if md < CUBIC_LOSS { RENO } else { CUBIC };
-        Box::new(Conventional { loss: md, ce: self.beta_ecn.unwrap_or(usual.max(md)) })
+    fn build(&self, _md: f64) -> Box<dyn Response> {
+        Box::new(self.clone())
+    }
+}
+
+impl Response for AbeParams {
+    fn ce(&self, at: &Moment) -> Kept {
+        let usual = if at.md < CUBIC_LOSS { RENO } else { CUBIC };
+        Kept::Factor(self.beta_ecn.unwrap_or(usual.max(at.md)))
     }
 }

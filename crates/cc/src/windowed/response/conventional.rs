@@ -27,24 +27,20 @@ impl Params for ConventionalParams {
 }
 
 impl ResponseParams for ConventionalParams {
-    fn build(&self, md: f64) -> Box<dyn Response> {
-        Box::new(Conventional { loss: md, ce: self.ce_md.unwrap_or(md) })
+    fn build(&self, _md: f64) -> Box<dyn Response> {
+        Box::new(Conventional { ce: self.ce_md })
     }
 }
 
-/// The factors of a flow that answers only losses and CE.
+/// A flow that answers only losses and CE.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Conventional {
-    pub(super) loss: f64,
-    pub(super) ce: f64,
+    /// The factor of cwnd that CE leaves, if it differs from that of a loss.
+    pub(super) ce: Option<f64>,
 }
 
 impl Response for Conventional {
-    fn loss(&self) -> f64 {
-        self.loss
-    }
-
-    fn ce(&self, _at: &Moment) -> Kept {
-        Kept::Factor(self.ce)
+    fn ce(&self, at: &Moment) -> Kept {
+        Kept::Factor(self.ce.unwrap_or(at.md))
     }
 }

@@ -81,10 +81,9 @@ impl ResponseParams for DctcpParams {
         true
     }
 
-    fn build(&self, md: f64) -> Box<dyn Response> {
+    fn build(&self, _md: f64) -> Box<dyn Response> {
         let start = u64::from(self.dctcp_alpha_on_init);
         Box::new(Dctcp {
-            loss: md,
             shift: self.dctcp_shift_g,
             alpha: match self.arithmetic {
                 DctcpArithmetic::Linux => Alpha::Linux(start),
@@ -145,7 +144,6 @@ impl Alpha {
 /// The average, and the round that will enter it.
 #[derive(Clone, Debug)]
 struct Dctcp {
-    loss: f64,
     shift: u32,
     alpha: Alpha,
     round_end: Seq,
@@ -154,10 +152,6 @@ struct Dctcp {
 }
 
 impl Response for Dctcp {
-    fn loss(&self) -> f64 {
-        self.loss
-    }
-
     fn ce(&self, at: &Moment) -> Kept {
         self.alpha.answer(at)
     }

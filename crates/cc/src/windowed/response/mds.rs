@@ -55,8 +55,9 @@ impl ResponseParams for MdsParams {
 
     fn build(&self, md: f64) -> Box<dyn Response> {
         Box::new(Mds {
-            conventional: Conventional { loss: md, ce: self.ce_md.unwrap_or(md) },
-            factor: scaled_md(md, self.tau),
+            conventional: Conventional { ce: self.ce_md },
+            tau: self.tau,
+            scaled: (md, scaled_md(md, self.tau)),
             limiter: Limiter::new(self.limiter, self.tau),
             seen: (Time::ZERO, Duration::ZERO),
         })
@@ -72,18 +73,15 @@ pub fn scaled_md(md: f64, tau: NonZeroU32) -> f64 {
 #[derive(Clone, Debug)]
 struct Mds {
     conventional: Conventional,
-    /// The factor of cwnd that one SCE leaves.
-    factor: f64,
+    tau: NonZeroU32,
+    /// The avoidance's decrease, and the factor of cwnd that one SCE leaves with it.
+    scaled: (f64, f64),
     limiter: Limiter,
     /// The clock and srtt at the last SCE, for the probe.
     seen: (Time, Duration),
 }
 
 impl Response for Mds {
-    fn loss(&self) -> f64 {
-        self.conventional.loss
-    }
-
     fn ce(&self, at: &Moment) -> Kept {
         self.conventional.ce(at)
     }
@@ -91,7 +89,10 @@ impl Response for Mds {
     /// Uses a place in the limiter; returns `None` if no place is left.
     fn sce(&mut self, at: &Moment) -> Option<Kept> {
         self.seen = (at.now, at.srtt);
-        self.limiter.take(at.now, at.srtt).then_some(Kept::Factor(self.factor))
+        if at.md.to_bits() != self.scaled.0.to_bits() {
+            self.scaled = (at.md, scaled_md(at.md, self.tau));
+        }
+        self.limiter.take(at.now, at.srtt).then_some(Kept::Factor(self.scaled.1))
     }
 
     /// Reports the SCE responses in the limiter's window when the last SCE arrived.

@@ -53,7 +53,7 @@ pub trait ResponseParams: AnyParams {
         SceRules::default()
     }
 
-    /// Builds the response of a flow whose avoidance has the multiplicative decrease `md`.
+    /// Builds the response of a flow whose avoidance starts with the multiplicative decrease `md`.
     fn build(&self, md: f64) -> Box<dyn Response>;
 }
 
@@ -84,6 +84,8 @@ pub struct Moment {
     pub now: Time,
     /// The smoothed round-trip time.
     pub srtt: Duration,
+    /// The avoidance's multiplicative decrease now.
+    pub md: f64,
 }
 
 /// How a flow treats SCE beside the decrease. The default is that of MDS.
@@ -116,8 +118,10 @@ impl Default for SceRules {
 
 /// How much of cwnd a signal leaves. Called when there is a signal, not on every ACK.
 pub trait Response: Debug + Send {
-    /// Returns the factor of cwnd that a loss leaves.
-    fn loss(&self) -> f64;
+    /// Returns the factor of cwnd that a loss leaves, where the avoidance's decrease is `md` now.
+    fn loss(&self, md: f64) -> f64 {
+        md
+    }
 
     /// Returns what CE leaves of cwnd.
     fn ce(&self, at: &Moment) -> Kept;

@@ -167,7 +167,6 @@ enum Cut {
 #[derive(Clone, Debug)]
 struct Sce {
     cut: Cut,
-    loss: f64,
     ce: f64,
     ce_recent: f64,
     spreads_ce: bool,
@@ -180,7 +179,7 @@ struct Sce {
 impl Sce {
     fn boxed(cut: Cut, md: f64, ce_md: Option<f64>, ce_recent: f64, spreads_ce: bool) -> Box<dyn Response> {
         let ce = ce_md.unwrap_or(CE_OF_RENO.min(if md > 0.5 { md } else { CE_OF_RENO }));
-        Box::new(Sce { cut, loss: md, ce, ce_recent, spreads_ce, fraction: Fraction::default(), recent: 0 })
+        Box::new(Sce { cut, ce, ce_recent, spreads_ce, fraction: Fraction::default(), recent: 0 })
     }
 
     fn ce_factor(&self) -> f64 {
@@ -193,10 +192,6 @@ impl Sce {
 }
 
 impl Response for Sce {
-    fn loss(&self) -> f64 {
-        self.loss
-    }
-
     fn ce(&self, at: &Moment) -> Kept {
         if self.spreads_ce { Kept::Window(at.cwnd) } else { Kept::Factor(self.ce_factor()) }
     }

@@ -15,6 +15,7 @@ mod reno;
 mod robustness;
 mod small_queues;
 mod spurious;
+mod states;
 mod timestamps;
 mod tso;
 mod window;

@@ -8,7 +8,7 @@ use windtunnel_units::{Bytes, Time};
 
 use super::{AimdGrowth, AimdParams};
 use crate::sample::{AckSample, PathView};
-use crate::windowed::avoidance::Avoidance;
+use crate::windowed::avoidance::{Avoidance, Window};
 
 /// AIMD's growth.
 #[derive(Clone, Debug)]
@@ -75,7 +75,7 @@ impl Avoidance for Aimd {
         cwnd + path.mss.scale(self.a)
     }
 
-    fn timed_out(&mut self, _path: &PathView) {
+    fn timed_out(&mut self, _window: &mut Window, _new_episode: bool, _path: &PathView) {
         self.vars.acked = Bytes::ZERO;
     }
 

@@ -9,7 +9,7 @@ use windtunnel_units::Bytes;
 
 use super::AimdParams;
 use crate::sample::{AckSample, PathView};
-use crate::windowed::avoidance::{Avoidance, kept_segments, segments};
+use crate::windowed::avoidance::{Avoidance, Window, kept_segments, segments};
 use crate::windowed::credit::Credit;
 
 /// AIMD's growth in whole segments.
@@ -53,7 +53,7 @@ impl Avoidance for AimdLinux {
         cwnd + path.mss * self.credit.add(w as f64 / self.a, n as f64)
     }
 
-    fn timed_out(&mut self, _path: &PathView) {
+    fn timed_out(&mut self, _window: &mut Window, _new_episode: bool, _path: &PathView) {
         self.credit.clear();
     }
 

@@ -9,7 +9,7 @@ use windtunnel_units::{Bytes, Time};
 
 use super::{CubicParams, RFC_BETA, RFC_C, friendly_increase, time_to_plateau};
 use crate::sample::{AckSample, PathView};
-use crate::windowed::avoidance::Avoidance;
+use crate::windowed::avoidance::{Avoidance, Window};
 
 /// CUBIC's growth.
 #[derive(Clone, Debug)]
@@ -113,7 +113,7 @@ impl Avoidance for Cubic {
     }
 
     /// Forgets `W_max`: congestion avoidance starts again where the following slow start ends (RFC 9438 section 4.8).
-    fn timed_out(&mut self, _path: &PathView) {
+    fn timed_out(&mut self, _window: &mut Window, _new_episode: bool, _path: &PathView) {
         self.vars = CubicVars::default();
     }
 

@@ -17,7 +17,7 @@ use windtunnel_units::{Bytes, Duration, Time};
 
 use super::{CubicParams, LINUX_BETA, LINUX_C, LINUX_UNIT};
 use crate::sample::{AckSample, PathView};
-use crate::windowed::avoidance::{Avoidance, kept_segments, segments};
+use crate::windowed::avoidance::{Avoidance, Window, kept_segments, segments};
 use crate::windowed::credit::Credit;
 
 /// The clock of the window's computation.
@@ -253,7 +253,7 @@ impl Avoidance for CubicLinux {
         }
     }
 
-    fn timed_out(&mut self, _path: &PathView) {
+    fn timed_out(&mut self, _window: &mut Window, _new_episode: bool, _path: &PathView) {
         self.vars = CubicVars::default();
         self.delay_min = Duration::ZERO;
         self.credit.clear();

@@ -19,7 +19,7 @@ use windtunnel_units::{Bytes, Duration, Time};
 
 use super::{CubicParams, RFC_BETA, RFC_C, friendly_increase, time_to_plateau};
 use crate::sample::{AckSample, PathView};
-use crate::windowed::avoidance::Avoidance;
+use crate::windowed::avoidance::{Avoidance, Window};
 use crate::windowed::carry::Fraction;
 
 /// RFC 9438's growth.
@@ -172,7 +172,7 @@ impl Avoidance for CubicRfc {
     }
 
     /// Forgets the plateau; `begin` sets another when slow start ends.
-    fn timed_out(&mut self, _path: &PathView) {
+    fn timed_out(&mut self, _window: &mut Window, _new_episode: bool, _path: &PathView) {
         self.vars = CubicVars { cwnd_prior: self.vars.cwnd_prior, ..CubicVars::default() };
     }
 

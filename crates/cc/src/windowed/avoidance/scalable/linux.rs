@@ -7,7 +7,7 @@ use windtunnel_units::Bytes;
 
 use super::{LINUX, ScalableParams};
 use crate::sample::{AckSample, PathView};
-use crate::windowed::avoidance::{Avoidance, segments};
+use crate::windowed::avoidance::{Avoidance, Window, segments};
 use crate::windowed::credit::Credit;
 
 /// Linux's growth.
@@ -55,7 +55,7 @@ impl Avoidance for ScalableLinux {
         cwnd + path.mss * self.credit.add(price as f64, segments(amount, path.mss) as f64)
     }
 
-    fn timed_out(&mut self, _path: &PathView) {
+    fn timed_out(&mut self, _window: &mut Window, _new_episode: bool, _path: &PathView) {
         self.credit.clear();
     }
 
