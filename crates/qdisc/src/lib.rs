@@ -39,16 +39,17 @@ mod sfb;
 mod sfq;
 mod sparse;
 mod spec;
+mod twin_af;
 
 pub use accounts::{Accounts, DropReason, Dropped, Incident, QueueCx, QueueStats};
 pub use aqm::{
-    Accumulate, Aqm, BrickWall, BrickWallParams, Cobalt, CobaltParams, CobaltVariant, Codel, CodelMds,
-    CodelMdsParams, CodelParams, CodelVariant, Deltic, DelticMds, DelticMdsParams, DelticParams, Deltim,
-    Deltim2, Deltim2Params, DeltimParams, Draws, DsSelector, Likelihood, LinkedOscillators, LinkedVerdicts,
-    MdsCredit, MdsVerdicts, NoAqm, Nth, NthParams, NthSignal, PacketView, Pi2, Pi2Params, Pi2Variant, Pie,
-    PieBurstMode, PieMds, PieMdsParams, PieParams, PieRandom, PieVariant, QueueView, Ramp, RampParams,
-    Ramped, Recur, Red, RedIdle, RedMds, RedMdsParams, RedParams, RedRandom, SceRamp, SceRampParams, Signal,
-    Step, StepParams, StepPoint, StepThreshold, Verdict, WithSceRamp,
+    Accumulate, Aqm, BrickWall, BrickWallParams, Cobalt, CobaltParams, CobaltVariant, Codel, CodelAf,
+    CodelAfParams, CodelMds, CodelMdsParams, CodelParams, CodelVariant, Deltic, DelticMds, DelticMdsParams,
+    DelticParams, Deltim, Deltim2, Deltim2Params, DeltimParams, Draws, DsSelector, Likelihood,
+    LinkedOscillators, LinkedVerdicts, MdsCredit, MdsVerdicts, NoAqm, Nth, NthParams, NthSignal, PacketView,
+    Pi2, Pi2Params, Pi2Variant, Pie, PieBurstMode, PieMds, PieMdsParams, PieParams, PieRandom, PieVariant,
+    QueueView, Ramp, RampParams, Ramped, Recur, Red, RedIdle, RedMds, RedMdsParams, RedParams, RedRandom,
+    SceRamp, SceRampParams, Signal, Step, StepParams, StepPoint, StepThreshold, Verdict, WithSceRamp,
 };
 pub use band::Band;
 pub use cake::{AckFilter, Cake, CakeParams, Cells, Diffserv, FlowMode};
@@ -72,4 +73,5 @@ pub use rate::{Exceed, PoliceParams, RampPoliceParams, Tbf, TbfParams, VqPoliceP
 pub use sfb::{Sfb, SfbParams};
 pub use sfq::{Sfq, SfqParams};
 pub use spec::{ChildSpec, Parts, QueueSpec};
+pub use twin_af::{TwinAf, TwinAfParams};
 pub use windtunnel_units::OutOfRange;

@@ -214,6 +214,7 @@ impl<A: Aqm> Flows<A> {
             let Some(oldest) = oldest else { break };
             packets += 1;
             bytes += oldest.size();
+            aqm.on_lost(oldest.flow);
             cx.drop(oldest, DropReason::Overlimit);
         }
         self.bytes -= bytes;
@@ -229,6 +230,7 @@ impl<A: Aqm> Flows<A> {
         if let Some(last) = chain.pop_last(&mut self.pool) {
             self.bytes -= last.size();
             self.packets -= 1;
+            aqm.on_lost(last.flow);
             cx.drop(last, DropReason::Overlimit);
             aqm.on_shed(1, cx.now);
         }

@@ -178,7 +178,8 @@ fn run(
     let mut bench = Bench::new(config, limit);
     bench.deliver_drops = deliver_drops;
     let mut now = 0;
-    let mut order = Order { sorts: config.params.name() == "dualpi2", ..Order::default() };
+    let mut order =
+        Order { sorts: ["dualpi2", "twin-af"].contains(&config.params.name()), ..Order::default() };
     // What was chosen last: it stays chosen until it is served.
     let mut chosen = None;
     for (gap, event) in events {
