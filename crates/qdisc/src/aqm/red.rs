@@ -79,6 +79,12 @@ impl Red {
         red
     }
 
+    /// Starts anew, as for a queue that has just got its first packet.
+    pub(crate) fn restart(&mut self) {
+        self.average.restart();
+        self.count = None;
+    }
+
     /// Updates the band if it depends on the link's rate.
     #[inline]
     fn follow(&mut self, rate: Rate) {

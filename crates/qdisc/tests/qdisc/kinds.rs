@@ -139,6 +139,13 @@ fn by_flow_otherwise() -> Vec<QueueSpec> {
         QueueSpec::new(SfqParams::default()),
         QueueSpec::new(SfqParams { headdrop: true, depth: 5, flows: 3, ..SfqParams::default() })
             .with("aqm", CodelParams::default()),
+        QueueSpec::new(SfqParams { redflowlimit: Some(Bytes::new(60_000)), ..SfqParams::default() }),
+        QueueSpec::new(SfqParams {
+            redflowlimit: Some(Bytes::new(20_000)),
+            ecn: true,
+            headdrop: true,
+            ..SfqParams::default()
+        }),
         QueueSpec::new(CnqParams::default()),
         QueueSpec::new(CnqParams { hash: FlowHash::Jenkins, flows: 2 }).with("aqm", DeltimParams::default()),
         QueueSpec::new(CodelAfParams::default()),

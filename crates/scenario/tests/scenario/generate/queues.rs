@@ -236,6 +236,13 @@ impl Draft {
         self.some_switch("headdrop");
         if self.one_in(3) {
             self.one_of("aqm", &["pie", "codel", "red", "deltim", "brickwall"]);
+        } else if self.one_in(2) {
+            let limit = self.random.log(100_000, 1_000_000);
+            self.key("redflowlimit", format_args!("{limit} B"));
+            self.some_size("max", 10_000, 100_000);
+            self.some_probability("probability");
+            self.some_switch("ecn");
+            self.some_switch("harddrop");
         }
     }
 
