@@ -68,7 +68,7 @@ pub use red_mds::{RedMds, RedMdsParams};
 pub(crate) use red_params::weight;
 pub use red_params::{RedIdle, RedParams, RedRandom};
 pub use sce_ramp::{Ramped, SceRamp, SceRampParams, WithSceRamp};
-pub use step::{Step, StepParams, StepPoint, StepThreshold};
+pub use step::{Step, StepParams, StepPoint};
 
 use std::fmt::Debug;
 

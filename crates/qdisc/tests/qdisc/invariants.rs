@@ -115,6 +115,7 @@ fn conserved(bench: &Bench, is_policed: bool) -> Result<(), TestCaseError> {
             sum.drops_full += part.drops_full;
             sum.drops_overlimit += part.drops_overlimit;
             sum.drops_aqm += part.drops_aqm;
+            sum.drops_filtered += part.drops_filtered;
         }
         // What is lost in front of the queue reaches no band.
         let policed = if bench.deliver_drops { 0 } else { stats.drops_policed };

@@ -6,8 +6,8 @@ use windtunnel_qdisc::{
     Deltim2Params, DeltimParams, Diffserv, DrrParams, DualPi2Params, DualPi2Scheduler, DualPi2Variant,
     DualSparseParams, Exceed, FifoParams, Filter, FlowHash, FlowMode, FqCodelParams, FqParams, FqPieParams,
     LfqParams, Likelihood, NthParams, NthSignal, Pi2Params, Pi2Variant, PieMdsParams, PieParams,
-    PoliceParams, PrioParams, QueueSpec, RampParams, RampPoliceParams, Ramped, RedIdle, RedMdsParams,
-    RedParams, SceRampParams, SfbParams, SfqParams, SparseClassifier, StepParams, StepPoint, StepThreshold,
+    PoliceParams, PrioParams, QueueLength, QueueSpec, RampParams, RampPoliceParams, Ramped, RedIdle,
+    RedMdsParams, RedParams, SceRampParams, SfbParams, SfqParams, SparseClassifier, StepParams, StepPoint,
     TbfParams, TwinAfParams, VqPoliceParams, WrrParams,
 };
 use windtunnel_units::{Bytes, Duration, Probability, Rate};
@@ -71,7 +71,7 @@ fn mds_and_sce() -> Vec<QueueSpec> {
         QueueSpec::new(NthParams { n: 2, signal: NthSignal::Drop }),
         QueueSpec::new(StepParams::default()),
         QueueSpec::new(StepParams {
-            threshold: StepThreshold::Time(Duration::from_millis(1)),
+            threshold: QueueLength::Time(Duration::from_millis(1)),
             at: StepPoint::Dequeue,
         }),
         QueueSpec::new(Ramped::new(
