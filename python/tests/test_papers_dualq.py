@@ -1,6 +1,5 @@
 """The suite of the DualQ slides: its data, rows and figures from made-up runs, and one run from end to end."""
 
-import inspect
 import io
 import json
 from functools import cache
@@ -8,17 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from paper_suites import assert_complete, assert_nothing_confirmed, assert_valid, flat, made_up
 from rich.console import Console
 
-from windtunnel import _core
 from windtunnel.papers import dualq, reproduce, select
 from windtunnel.papers.dualq.data_files import ROOT, toml
 from windtunnel.papers.dualq.plan import MEANINGS, TWIN_STARTS_MS, runs
 from windtunnel.papers.dualq.probabilities import CURVES, series
-from windtunnel.papers.expression import names
-from windtunnel.papers.features import METHODS, parse
-from windtunnel.papers.jobs import Outcome
-from windtunnel.papers.suite import Results, Suite
+from windtunnel.papers.suite import Suite
 from windtunnel.papers.time_series import COLUMNS
 from windtunnel.result import RunResult
 
@@ -28,27 +24,10 @@ def whole() -> Suite:
     return dualq.suite(quick=False)
 
 
-def made_up(suite: Suite) -> Results:
-    """Three runs of every cell whose values are all 1 to 3, with flat time series."""
-    time = np.arange(0.2, 60.01, 0.2)
-    excerpt = {"time_s": time, **{curve: np.full(len(time), 2.0) for curve in CURVES["dualpi2"]}}
-    for column, value in (("delivery_rate_mbps", 20.0), ("srtt_ms", 33.0)):
-        excerpt |= {f"{column}/{flow}": np.full(len(time), value + flow) for flow in range(2)}
-    outcomes = [
-        Outcome(cell.name, k, (1.0 + k,) * len(cell.measurements), {}, 0.1, 1, "", excerpt=excerpt if k == 0 else None)
-        for cell in suite.cells.values()
-        for k in range(3)
-    ]
-    return Results(suite.cells, outcomes)
-
-
 @pytest.mark.parametrize("quick", [True, False])
 def test_every_run_of_the_suite_is_a_valid_scenario(quick: bool) -> None:
     """Every cell, as it is and with its last start offset, passes the core's own checks."""
-    for cell in dualq.suite(quick=quick).cells.values():
-        variants = list(cell.variants())
-        for overrides in (variants[0], variants[-1]):
-            _core.check(cell.template.text, f"{cell.template.name}.toml", overrides)
+    assert_valid(dualq.suite(quick=quick))
 
 
 def test_the_slides_four_runs() -> None:
@@ -68,15 +47,7 @@ def test_claims_are_complete() -> None:
     """Each run has claims, with a number and a reason; expressions name measured quantities; methods exist."""
     claims = toml("claims.toml")["claim"]
     assert {c["id"][:3] for c in claims} == {"K56", "K57", "K58", "K59", "K60", "P57"}
-    assert len({c["id"] for c in claims}) == len(claims)
-    for claim in claims:
-        assert names(claim["value"]) == set(claim["quantities"]), claim["id"]
-        assert claim["expected"]["why"]
-        assert claim["over"] == "interval"
-        assert len({"near", "above", "below"} & set(claim["expected"])) == 1
-        for quantity in claim["quantities"].values():
-            name, arguments = parse(quantity["method"])
-            inspect.signature(METHODS[name]).bind(None, *arguments)
+    assert_complete(claims)
 
 
 def test_each_claim_is_checked_with_each_meaning() -> None:
@@ -92,10 +63,7 @@ def test_each_claim_is_checked_with_each_meaning() -> None:
 
 def test_without_runs_nothing_is_confirmed() -> None:
     """Every group has its rows for any results, under unique ids; no figure is drawn."""
-    rows = [row for g in whole().groups for row in g.rows(Results(whole().cells, []))]
-    assert len({row.id for row in rows}) == len(rows)
-    assert {row.verdict for row in rows} == {"info", "undecided"}
-    assert all(group.png(Results(whole().cells, [])) is None for group in whole().groups)
+    assert_nothing_confirmed(whole())
 
 
 def test_the_native_probability_is_a_part_of_packets() -> None:
@@ -123,7 +91,8 @@ def test_the_native_probability_is_a_part_of_packets() -> None:
 
 def test_figures_from_made_up_runs() -> None:
     """One panel for a slide; four for a queue and meaning, with a lower panel where the queue has probabilities."""
-    results = made_up(whole())
+    columns = {"delivery_rate_mbps": 20.0, "srtt_ms": 33.0}
+    results = made_up(whole(), flat(60.0, columns, 2, **dict.fromkeys(CURVES["dualpi2"], 2.0)))
     groups = {group.id: group for group in whole().groups}
     assert {f"dualpi2-{m.id}" for m in MEANINGS} | {"pi2-40ms", "fq_codel-20ms", "slide3"} < set(groups)
     sizes = {id: len(groups[id].png(results) or b"") for id in ("slide4", "pi2-typical", "fq_codel-40ms")}

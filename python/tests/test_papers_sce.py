@@ -1,20 +1,15 @@
 """The suite of the mail "SCE ramps": its data, ramps, figures from made-up runs, and one graph from end to end."""
 
-import inspect
 import io
 import json
 from functools import cache
 from pathlib import Path
 
-import numpy as np
 import pytest
+from paper_suites import assert_complete, assert_nothing_confirmed, assert_valid, flat, made_up
 from rich.console import Console
 
-from windtunnel import _core
 from windtunnel.papers import reproduce, sce, select
-from windtunnel.papers.expression import names
-from windtunnel.papers.features import METHODS, parse
-from windtunnel.papers.jobs import Outcome
 from windtunnel.papers.sce import ramp_map
 from windtunnel.papers.sce.data_files import ROOT, toml
 from windtunnel.papers.sce.graphs import SHARE, USED
@@ -27,19 +22,10 @@ def whole() -> Suite:
     return sce.suite(quick=False)
 
 
-def made_up(suite: Suite, *, map_only: bool = False) -> Results:
-    """Three runs of every cell whose values are all 1 to 3, with flat time series."""
-    time = np.arange(0.2, 70.01, 0.2)
-    excerpt = {"time_s": time}
-    for column, value in (("throughput_mbps", 20.0), ("srtt_ms", 83.0), ("rtt_mean_ms", 82.0)):
-        excerpt |= {f"{column}/{flow}": np.full(len(time), value + flow) for flow in range(3)}
-    outcomes = [
-        Outcome(cell.name, k, (1.0 + k,) * len(cell.measurements), {}, 0.1, 1, "", excerpt=excerpt if k == 0 else None)
-        for cell in suite.cells.values()
-        for k in range(3)
-        if not map_only or cell.name.startswith("map/")
-    ]
-    return Results(suite.cells, outcomes)
+def runs(suite: Suite, *, map_only: bool = False) -> Results:
+    """Made-up runs of every cell, or of the map's alone."""
+    columns = {"throughput_mbps": 20.0, "srtt_ms": 83.0, "rtt_mean_ms": 82.0}
+    return made_up(suite, flat(70.0, columns, 3), lambda cell: not map_only or cell.name.startswith("map/"))
 
 
 # --- The data ---------------------------------------------------------------------------------------------------------
@@ -48,10 +34,7 @@ def made_up(suite: Suite, *, map_only: bool = False) -> Results:
 @pytest.mark.parametrize("quick", [True, False])
 def test_every_run_of_the_suite_is_a_valid_scenario(quick: bool) -> None:
     """Every cell, as it is and with its last start offset, passes the core's own checks."""
-    for cell in sce.suite(quick=quick).cells.values():
-        variants = list(cell.variants())
-        for overrides in (variants[0], variants[-1]):
-            _core.check(cell.template.text, f"{cell.template.name}.toml", overrides)
+    assert_valid(sce.suite(quick=quick))
 
 
 def test_no_scenario_file_lies_idle() -> None:
@@ -88,16 +71,9 @@ def test_claims_are_complete() -> None:
     """Each graph has claims, with a number and a reason; expressions name measured quantities; methods exist."""
     claims = toml("claims.toml")["claim"]
     assert {c["id"][:3] for c in claims} == {f"K{n}" for n in (*range(46, 54), 54)}
-    assert len({c["id"] for c in claims}) == len(claims)
-    for claim in claims:
-        assert names(claim["value"]) == set(claim["quantities"]), claim["id"]
-        assert claim["expected"]["why"]
-        assert claim["over"] == "interval"
-        assert len({"near", "above", "below"} & set(claim["expected"])) == 1
-        for quantity in claim["quantities"].values():
-            assert quantity["run"].replace("{sender}", "") in whole().cells
-            name, arguments = parse(quantity["method"])
-            inspect.signature(METHODS[name]).bind(None, *arguments)
+    assert_complete(claims)
+    for quantity in (quantity for claim in claims for quantity in claim["quantities"].values()):
+        assert quantity["run"].replace("{sender}", "") in whole().cells
 
 
 def test_names_of_parts() -> None:
@@ -113,10 +89,7 @@ def test_names_of_parts() -> None:
 
 def test_without_runs_nothing_is_confirmed() -> None:
     """Every group has its rows for any results, under unique ids."""
-    rows = [row for g in whole().groups for row in g.rows(Results(whole().cells, []))]
-    assert len({row.id for row in rows}) == len(rows)
-    assert {row.verdict for row in rows} == {"info", "undecided"}
-    assert all(group.png(Results(whole().cells, [])) is None for group in whole().groups)
+    assert_nothing_confirmed(whole())
 
 
 def test_numbers_follow_from_measurements() -> None:
@@ -127,7 +100,7 @@ def test_numbers_follow_from_measurements() -> None:
 
 def test_figures_from_made_up_runs() -> None:
     """Graphs, thresholds and map are drawn where their runs are there; claims have no figure."""
-    results = made_up(whole())
+    results = runs(whole())
     groups = {group.id: group for group in whole().groups}
     for id in ("graphs-half", "graph8", "thresholds", "map"):
         png = groups[id].png(results)
@@ -138,7 +111,7 @@ def test_figures_from_made_up_runs() -> None:
 
 def test_the_maps_rows() -> None:
     """With equal throughputs all ramps are fair; the first of the lowest delays is named."""
-    rows = {r.id: r for g in whole().groups if g.id == "map" for r in g.rows(made_up(whole(), map_only=True))}
+    rows = {r.id: r for g in whole().groups if g.id == "map" for r in g.rows(runs(whole(), map_only=True))}
     assert rows["map/dctcp-sce/fair"].measured == 1.0
     assert rows["map/dctcp-sce/best"].measured == 2.0
     assert "from 0 to 1.25 ms" in rows["map/dctcp-sce/best"].note

@@ -161,6 +161,8 @@ RICH = {
     'memlimit = "4 MB", overhead = "38 B", mpu = "84 B", ingress = true, wash = true, ack_filter = "aggressive" }',
     "red": '{ kind = "red", limit = "1 MB", min = "30 kB", max = "90 kB", avpkt = "1 kB", burst = 55, ecn = true, '
     "adaptive = true }",
+    "sfq": '{ kind = "sfq", limit = "200 packets", flows = 64, headdrop = true, redflowlimit = "100 kB", min = "8 kB", '
+    'max = "24 kB", avpkt = "1 kB", burst = 20, probability = "5 %", ecn = true, harddrop = true }',
     "sfb": '{ kind = "sfb", limit = "200 packets", max = 40, target = 20 }',
     "choke": '{ kind = "choke", limit = "1000 packets", min = 20, max = 60, ecn = true }',
     "tbf": '{ kind = "tbf", rate = "20 Mbit/s", peakrate = "30 Mbit/s", child = "fq_codel" }',

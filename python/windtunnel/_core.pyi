@@ -325,10 +325,10 @@ class RunResult:
         A flow: ``name, cc, application, path_rtt_ms, throughput_mbps, goodput_mbps, received_bytes, first_packet_s,
         last_packet_s, cwnd_bytes {mean, min, max}, rtt_ms {min, mean, p50, p95, p99, max}, sent, delivered_bytes,
         retransmits, loss_episodes, rtos, spurious_rtos, tlps, undos, ecn_reductions, drops {full, overlimit, aqm,
-        policed, wire}, corrupted, limited {cwnd, application, receiver, pacing, handshake, host, send_buffer},
-        ce_marks, sce_marks, cwnd_limited, slow_start_exit {t_s, cwnd_bytes, reason}, transfers, datagrams``. What a
-        flow does not have is null: datagrams have neither window nor recovery, a flow that stands for many connections
-        has not one window, and loss-free endpoints do not count what they send.
+        policed, filtered, wire}, corrupted, limited {cwnd, application, receiver, pacing, handshake, host,
+        send_buffer}, ce_marks, sce_marks, cwnd_limited, slow_start_exit {t_s, cwnd_bytes, reason}, transfers,
+        datagrams``. What a flow does not have is null: datagrams have neither window nor recovery, a flow that stands
+        for many connections has not one window, and loss-free endpoints do not count what they send.
         Transfers: ``arrived, rejected, completed, completed_bytes, time_ms {...}, by_size[]``; arrived are those that
         were written, or the connections that arrived, rejected ones included. A class of sizes:
         ``above_bytes, up_to_bytes | null, completed, time_ms {...}, slowdown {...}``. Classes end at 10 kB, 100 kB,
@@ -337,10 +337,11 @@ class RunResult:
         rate.
         Datagrams: ``sent, received, lost, loss_ratio, duplicates, one_way_ms {...}, jitter_ms``.
         A queue: ``name, rate_mbps, throughput_mbps, utilization, sojourn_ms {min, mean, p50, p95, p99, max}, sce, ce,
-        drops {full, overlimit, aqm, policed, wire}, dequeued, emptied, backlog_max_packets, bands[]``; drops of a queue
-        are full, overlimit (it was full, and the packet's band held the most), aqm, or policed (refused in front of the
-        queue, and in no band), wire is what media lost. ``bands`` is
-        there only where a queue has several: ``name, throughput_mbps, sojourn_mean_ms, sce, ce, drops, dequeued``.
+        drops {full, overlimit, aqm, policed, filtered, wire}, dequeued, emptied, backlog_max_packets, bands[]``; drops
+        of a queue are full, overlimit (it was full, and the packet's band held the most), aqm, policed (refused in
+        front of the queue, and in no band), or filtered (ACKs that later ones made superfluous); wire is what media
+        lost. ``bands`` is there only where a queue has several: ``name, throughput_mbps, sojourn_mean_ms, sce, ce,
+        drops, dequeued``.
         An impairment, over the whole run: ``name, kind, arrived, passed, lost, corrupted, duplicated, reordered,
         bursts, rewritten, held``, where arrived + duplicated = passed + lost + held.
         A window: ``name, from_s, to_s, flows[], queues[]`` with the same fields.
@@ -433,8 +434,8 @@ class RunResult:
           it of; else 0), size, payload, seq, ack, flags, ecn, dscp, ts_val_ns, ts_ecr_ns, window, sack_n, sack1_start
           to sack4_end, accecn_kind (of the AccECN option; 0 without one), accecn_n (its fields), accecn1 to accecn3,
           drop (why it was lost right after this place: 0 it was not, 1 full queue, 2 AQM, 3 medium, 4 overlimit,
-          5 policed), retransmission; and of the sender after it has sent the packet: cwnd, ssthresh, srtt_ns, state,
-          limit, in_flight
+          5 policed, 6 filtered), retransmission; and of the sender after it has sent the packet: cwnd, ssthresh,
+          srtt_ns, state, limit, in_flight
 
         Where connections arrive during the run (``app = "poisson"``), ``dequeue_events`` and ``packets`` have a last
         column ``connection``: the flow's own number for a flow that is one connection; the others are counted from the

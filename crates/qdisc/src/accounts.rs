@@ -18,6 +18,8 @@ pub enum DropReason {
     Aqm,
     /// A token bucket or a virtual queue in front of the queue refused it.
     Policed,
+    /// It was an ACK that another one behind it made superfluous.
+    Filtered,
 }
 
 /// A drop, as the recorder sees it. With loss-free endpoints (see [`QueueCx::deliver_drops`]) the packet
@@ -75,6 +77,8 @@ pub struct QueueStats {
     pub drops_aqm: u64,
     /// Drops in front of the queue. They belong to no band.
     pub drops_policed: u64,
+    /// ACKs that others made superfluous.
+    pub drops_filtered: u64,
 }
 
 impl QueueStats {
@@ -99,12 +103,13 @@ impl QueueStats {
             drops_overlimit: self.drops_overlimit - earlier.drops_overlimit,
             drops_aqm: self.drops_aqm - earlier.drops_aqm,
             drops_policed: self.drops_policed - earlier.drops_policed,
+            drops_filtered: self.drops_filtered - earlier.drops_filtered,
         }
     }
 
     /// Drops for any reason.
     pub const fn drops(&self) -> u64 {
-        self.drops_full + self.drops_overlimit + self.drops_aqm + self.drops_policed
+        self.drops_full + self.drops_overlimit + self.drops_aqm + self.drops_policed + self.drops_filtered
     }
 }
 
@@ -230,6 +235,7 @@ impl<'a> QueueCx<'a> {
             DropReason::Overlimit => stats.drops_overlimit += 1,
             DropReason::Aqm => stats.drops_aqm += 1,
             DropReason::Policed => stats.drops_policed += 1,
+            DropReason::Filtered => stats.drops_filtered += 1,
         });
         let dropped = Dropped { flow: packet.flow, id: packet.id(), size: packet.size(), reason };
         self.incidents.push(Incident::Dropped(dropped));

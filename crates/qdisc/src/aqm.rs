@@ -4,8 +4,10 @@ mod blue;
 mod brick_wall;
 mod cobalt;
 pub(crate) mod cobalt_law;
+mod cobalt_sce;
 pub(crate) mod cobalt_schedule;
 mod codel;
+mod codel_af;
 mod codel_mds;
 mod coupled;
 mod delta_sigma;
@@ -39,6 +41,7 @@ mod step;
 pub use brick_wall::{BrickWall, BrickWallParams};
 pub use cobalt::{Cobalt, CobaltParams, CobaltVariant};
 pub use codel::{Codel, CodelParams, CodelVariant};
+pub use codel_af::{CodelAf, CodelAfParams};
 pub use codel_mds::{CodelMds, CodelMdsParams};
 pub(crate) use coupled::{CoupledLaw, CoupledParams};
 pub use deltic::{Deltic, DelticParams};
@@ -65,7 +68,7 @@ pub use red_mds::{RedMds, RedMdsParams};
 pub(crate) use red_params::weight;
 pub use red_params::{RedIdle, RedParams, RedRandom};
 pub use sce_ramp::{Ramped, SceRamp, SceRampParams, WithSceRamp};
-pub use step::{Step, StepParams, StepPoint, StepThreshold};
+pub use step::{Step, StepParams, StepPoint};
 
 use std::fmt::Debug;
 
@@ -160,6 +163,12 @@ pub trait Aqm: Debug + Send {
     /// The band lost this many of its oldest packets, because it held the most bytes in a full discipline.
     fn on_shed(&mut self, _packets: u32, _now: Time) {}
 
+    /// A packet that it had let in was lost from its band to make room.
+    fn on_lost(&mut self, _flow: FlowId) {}
+
+    /// A packet of this flow left beside its band, because its flow is sparse.
+    fn on_sparse(&mut self, _flow: FlowId, _now: Time) {}
+
     /// Whether the packet that left last was above the AQM's target by a rule of its own; nothing if it has none. It
     /// chooses the branch of an SCE ramp ([`SceRamp`]).
     fn over_target(&self) -> Option<bool> {
@@ -199,6 +208,14 @@ impl Aqm for Box<dyn Aqm> {
 
     fn on_shed(&mut self, packets: u32, now: Time) {
         (**self).on_shed(packets, now);
+    }
+
+    fn on_lost(&mut self, flow: FlowId) {
+        (**self).on_lost(flow);
+    }
+
+    fn on_sparse(&mut self, flow: FlowId, now: Time) {
+        (**self).on_sparse(flow, now);
     }
 
     fn over_target(&self) -> Option<bool> {

@@ -172,7 +172,11 @@ impl Law {
     /// A packet arrives and finds `packets`: updates the average.
     fn arrived(&mut self, packets: usize, now: Time) {
         self.avg = match self.idle_since.take() {
-            Some(since) => self.decay.after(self.avg, now.since(since)),
+            // The average has as many binary places as the weight.
+            Some(since) => {
+                let left = self.decay.after(self.avg, now.since(since));
+                libm::floor(left / self.weight) * self.weight
+            }
             None => self.avg + self.weight * (packets as f64 - libm::floor(self.avg)),
         };
     }

@@ -101,6 +101,19 @@ impl Gate {
         Some(packet)
     }
 
+    /// A verdict strikes a packet in the queue. Returns whether that is to be dropped.
+    #[must_use]
+    pub(crate) fn strike(self, verdict: Verdict, packet: &mut Packet, cx: &mut QueueCx<'_>) -> bool {
+        let class = self.ecn.classify(packet);
+        match self.ecn.apply(verdict, class, packet, cx.deliver_drops) {
+            Outcome::Passed => {}
+            Outcome::Marked(signal) => cx.marked(packet, signal),
+            Outcome::Drop if cx.deliver_drops => cx.count_drop(packet, DropReason::Aqm),
+            Outcome::Drop => return true,
+        }
+        false
+    }
+
     /// A packet leaves a band, if its AQM lets it pass; `queue` is the band without it. `replaces`: the AQM has just
     /// dropped the packet in whose place this one leaves.
     #[expect(clippy::inline_always, reason = "a packet is moved through it, on the path of every packet")]

@@ -191,7 +191,7 @@ impl Lfq {
             let account = self.deficits.of(victim.flow);
             self.deficits.left(account, victim.size(), false);
             if band == BULK {
-                self.aqms.left(account, victim.size());
+                self.aqms.left(account, victim.size()).0.on_lost(victim.flow);
             }
             cx.enter_band(band);
             cx.drop(victim, DropReason::Full);

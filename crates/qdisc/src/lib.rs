@@ -34,21 +34,23 @@ mod hosts;
 mod lfq;
 mod limit;
 mod params;
+mod queue_length;
 mod rate;
 mod sfb;
 mod sfq;
 mod sparse;
 mod spec;
+mod twin_af;
 
 pub use accounts::{Accounts, DropReason, Dropped, Incident, QueueCx, QueueStats};
 pub use aqm::{
-    Accumulate, Aqm, BrickWall, BrickWallParams, Cobalt, CobaltParams, CobaltVariant, Codel, CodelMds,
-    CodelMdsParams, CodelParams, CodelVariant, Deltic, DelticMds, DelticMdsParams, DelticParams, Deltim,
-    Deltim2, Deltim2Params, DeltimParams, Draws, DsSelector, Likelihood, LinkedOscillators, LinkedVerdicts,
-    MdsCredit, MdsVerdicts, NoAqm, Nth, NthParams, NthSignal, PacketView, Pi2, Pi2Params, Pi2Variant, Pie,
-    PieBurstMode, PieMds, PieMdsParams, PieParams, PieRandom, PieVariant, QueueView, Ramp, RampParams,
-    Ramped, Recur, Red, RedIdle, RedMds, RedMdsParams, RedParams, RedRandom, SceRamp, SceRampParams, Signal,
-    Step, StepParams, StepPoint, StepThreshold, Verdict, WithSceRamp,
+    Accumulate, Aqm, BrickWall, BrickWallParams, Cobalt, CobaltParams, CobaltVariant, Codel, CodelAf,
+    CodelAfParams, CodelMds, CodelMdsParams, CodelParams, CodelVariant, Deltic, DelticMds, DelticMdsParams,
+    DelticParams, Deltim, Deltim2, Deltim2Params, DeltimParams, Draws, DsSelector, Likelihood,
+    LinkedOscillators, LinkedVerdicts, MdsCredit, MdsVerdicts, NoAqm, Nth, NthParams, NthSignal, PacketView,
+    Pi2, Pi2Params, Pi2Variant, Pie, PieBurstMode, PieMds, PieMdsParams, PieParams, PieRandom, PieVariant,
+    QueueView, Ramp, RampParams, Ramped, Recur, Red, RedIdle, RedMds, RedMdsParams, RedParams, RedRandom,
+    SceRamp, SceRampParams, Signal, Step, StepParams, StepPoint, Verdict, WithSceRamp,
 };
 pub use band::Band;
 pub use cake::{AckFilter, Cake, CakeParams, Cells, Diffserv, FlowMode};
@@ -56,7 +58,7 @@ pub use choke::{Choke, ChokeParams};
 pub use classful::{DrrParams, EcnField, Filter, Prio, PrioParams, RoundRobin, WrrParams};
 pub use cnq::CnqParams;
 pub use discipline::{Backlog, QueueDiscipline};
-pub use dualpi2::{DualPi2, DualPi2Params, DualPi2Scheduler, DualPi2Variant, StepThresh};
+pub use dualpi2::{DualPi2, DualPi2Params, DualPi2Scheduler, DualPi2Variant};
 pub use dualsparse::{DualSparseParams, SparseClassifier};
 pub use fifo::{Fifo, FifoParams};
 pub use flows::FlowHash;
@@ -68,8 +70,10 @@ pub use hosts::{FlowHosts, HostPair};
 pub use lfq::{AqmInstances, Lfq, LfqParams};
 pub use limit::{Limit, Room};
 pub use params::{AqmInit, AqmParams, AqmSlot, BuildAqm, ChildSlot, QueueInit, QueueParams, Takes};
+pub use queue_length::QueueLength;
 pub use rate::{Exceed, PoliceParams, RampPoliceParams, Tbf, TbfParams, VqPoliceParams};
 pub use sfb::{Sfb, SfbParams};
 pub use sfq::{Sfq, SfqParams};
 pub use spec::{ChildSpec, Parts, QueueSpec};
+pub use twin_af::{TwinAf, TwinAfParams};
 pub use windtunnel_units::OutOfRange;

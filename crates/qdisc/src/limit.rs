@@ -3,6 +3,7 @@
 use windtunnel_units::{Bytes, Duration, Rate};
 
 use crate::discipline::Backlog;
+use crate::queue_length::QueueLength;
 
 /// How much a queue holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,6 +17,16 @@ pub enum Limit {
     Bytes(Bytes),
     /// What the link drains within this time at its current rate.
     Time(Duration),
+}
+
+impl From<QueueLength> for Limit {
+    fn from(length: QueueLength) -> Limit {
+        match length {
+            QueueLength::Packets(packets) => Limit::Packets(packets),
+            QueueLength::Bytes(bytes) => Limit::Bytes(bytes),
+            QueueLength::Time(time) => Limit::Time(time),
+        }
+    }
 }
 
 /// A limit that is asked at every arrival. Packets that are queued stay when a limit that depends on the rate shrinks.

@@ -346,6 +346,8 @@ pub struct DropSummary {
     pub aqm: u64,
     /// A policer or a shaper's bucket in front of the queue refused it.
     pub policed: u64,
+    /// It was an ACK that a later one in the queue made superfluous.
+    pub filtered: u64,
     /// A medium lost it.
     pub wire: u64,
 }
@@ -357,12 +359,13 @@ impl DropSummary {
             LossCause::Queue(DropReason::Overlimit) => self.overlimit += 1,
             LossCause::Queue(DropReason::Aqm) => self.aqm += 1,
             LossCause::Queue(DropReason::Policed) => self.policed += 1,
+            LossCause::Queue(DropReason::Filtered) => self.filtered += 1,
             LossCause::Medium => self.wire += 1,
         }
     }
 
     pub(crate) const fn total(&self) -> u64 {
-        self.full + self.overlimit + self.aqm + self.policed + self.wire
+        self.full + self.overlimit + self.aqm + self.policed + self.filtered + self.wire
     }
 }
 
@@ -372,6 +375,7 @@ impl AddAssign for DropSummary {
         self.overlimit += other.overlimit;
         self.aqm += other.aqm;
         self.policed += other.policed;
+        self.filtered += other.filtered;
         self.wire += other.wire;
     }
 }

@@ -188,6 +188,7 @@ QUEUE_COLUMNS = (
     Column("Dropped: longest band", "packets", _of("drops", "overlimit"), rare=True),
     Column("Dropped: AQM", "packets", _of("drops", "aqm")),
     Column("Dropped: policed", "packets", _of("drops", "policed"), rare=True),
+    Column("Dropped: ACK filter", "packets", _of("drops", "filtered"), rare=True),
     Column("Dropped: wire", "packets", _of("drops", "wire"), rare=True),
     Column("Dequeued", "packets", _of("dequeued")),
     Column("Emptied", "times", _of("emptied")),

@@ -6,7 +6,7 @@ use super::{Point, Row};
 /// Of Linux: Open, Disorder, CWR, Recovery, Loss.
 const STATES: [&str; 5] = ["Open", "Disorder", "CWR", "Recovery", "Loss"];
 const LIMITS: [&str; 7] = ["cwnd", "application", "receiver", "pacing", "handshake", "host", "send_buffer"];
-const DROPS: [&str; 5] = ["full", "aqm", "wire", "overlimit", "policed"];
+const DROPS: [&str; 6] = ["full", "aqm", "wire", "overlimit", "policed", "filtered"];
 
 /// Replaces `comments` with those of `row`.
 pub(super) fn write(row: &Row, point: Point, comments: &mut Vec<String>) {

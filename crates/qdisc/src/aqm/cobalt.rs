@@ -16,12 +16,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::{Params, RandomStream};
 use windtunnel_units::{Duration, OutOfRange, Time};
-use windtunnel_wire::Ecn;
 
 use super::cobalt_law::{CobaltLaw, CobaltState};
+use super::cobalt_sce::SceSchedule;
 use super::cobalt_schedule::{Form, Schedule};
 use crate::aqm::{Aqm, PacketView, QueueView, Signal, Verdict};
-use crate::ecn::Class;
 use crate::params::{AqmInit, BuildAqm};
 
 /// The published form of COBALT to follow where they differ.
@@ -98,7 +97,7 @@ impl CobaltParams {
     const OVERFLOW: u64 = 4;
 
     /// The interval of the SCE schedule, if there is one.
-    fn sce_interval(&self) -> Option<Duration> {
+    pub(super) fn sce_interval(&self) -> Option<Duration> {
         let sce = match (self.sce, self.variant) {
             (Some(sce), _) => sce,
             (None, CobaltVariant::Standalone) => 4,
@@ -107,7 +106,7 @@ impl CobaltParams {
         (sce > 0).then(|| self.rtt / u64::from(sce))
     }
 
-    fn law(&self) -> CobaltLaw {
+    pub(super) fn law(&self) -> CobaltLaw {
         let (form, overflow) = match self.variant {
             CobaltVariant::Standalone => (Form::Standalone, Some(self.rtt * CobaltParams::OVERFLOW)),
             CobaltVariant::Cake => (Form::Cake, None),
@@ -116,7 +115,7 @@ impl CobaltParams {
     }
 
     /// Half of the target, rounded up.
-    fn sce_target(&self) -> Duration {
+    pub(super) fn sce_target(&self) -> Duration {
         Duration::from_nanos(self.target.as_nanos().div_ceil(2))
     }
 }
@@ -140,19 +139,10 @@ pub struct Cobalt {
     random: RandomStream,
 }
 
-/// The schedule of SCE.
-#[derive(Clone, Copy, Debug)]
-struct SceSchedule {
-    interval: Duration,
-    target: Duration,
-    schedule: Schedule,
-}
-
 impl Cobalt {
     /// COBALT with these parameters and its own random stream.
     pub fn new(params: &CobaltParams, seed: u64) -> Cobalt {
-        let schedule =
-            |interval| SceSchedule { interval, target: params.sce_target(), schedule: Schedule::new() };
+        let schedule = |interval| SceSchedule::new(interval, params.sce_target());
         Cobalt {
             law: params.law(),
             state: CobaltState::new(),
@@ -161,32 +151,17 @@ impl Cobalt {
         }
     }
 
-    /// Whether the SCE schedule marks the packet. It waits for one that it can mark, and then makes up for all that was
-    /// due meanwhile.
-    fn marks_sce(&mut self, packet: &PacketView, now: Time) -> bool {
-        let Some(SceSchedule { interval, target, schedule }) = &mut self.some_congestion else {
-            return false;
-        };
-        let over = packet.sojourn > *target && packet.sojourn > self.law.mtu_time * 2;
-        let due = schedule.observe(over, now, *interval, self.law.form);
-        let marks = due && packet.class == Class::Sce && packet.ecn == Ecn::Ect0;
-        if marks {
-            schedule.signalled(*interval);
-        }
-        marks
-    }
-
     fn full(&mut self, now: Time) {
         self.law.full(&mut self.state, now);
         if let Some(sce) = &mut self.some_congestion {
-            sce.schedule.full(now);
+            sce.full(now);
         }
     }
 
     fn empty(&mut self, now: Time) {
         self.law.empty(&mut self.state, now);
-        if let Some(SceSchedule { interval, schedule, .. }) = &mut self.some_congestion {
-            schedule.empty(now, *interval, self.law.form);
+        if let Some(sce) = &mut self.some_congestion {
+            sce.empty(now, self.law.form);
         }
     }
 }
@@ -202,14 +177,18 @@ impl Aqm for Cobalt {
             self.empty(queue.now);
             return Verdict::Pass;
         }
-        let marks_sce = self.marks_sce(packet, queue.now);
+        let (form, mtu_time) = (self.law.form, self.law.mtu_time);
+        let marks_sce = self
+            .some_congestion
+            .as_mut()
+            .is_some_and(|sce| sce.marks(packet, packet.sojourn, mtu_time, queue.now, form));
         let over = self.law.is_over(packet.sojourn, 0);
         let seen = (packet.sojourn, over, packet.markable());
         let decision = self.law.decide(&mut self.state, seen, queue.now, &mut self.random);
         if let Some(sce) = &mut self.some_congestion
             && self.law.overflows(packet.sojourn)
         {
-            sce.schedule.full(queue.now);
+            sce.full(queue.now);
         }
         match decision.verdict(last) {
             Verdict::Pass if marks_sce => Verdict::Mark(Signal::Sce),
@@ -233,7 +212,7 @@ impl Aqm for Cobalt {
         out("dropping", f64::from(u8::from(schedule.is_over())));
         out("next_s", next(schedule));
         out("p_drop", blue.p_drop().get());
-        let sce = self.some_congestion.as_ref().map(|sce| &sce.schedule);
+        let sce = self.some_congestion.as_ref().map(SceSchedule::schedule);
         out("sce_count", sce.map_or(f64::NAN, |sce| f64::from(sce.count())));
         out("sce_next_s", sce.map_or(f64::NAN, next));
     }

@@ -39,12 +39,18 @@ impl Recur {
     /// Whether to signal to a packet with this likelihood.
     pub fn signals(&mut self, likelihood: f64) -> bool {
         self.0 += likelihood;
-        let signal = self.0 > 1.0;
-        if signal {
-            self.0 -= 1.0;
-        }
-        signal
+        take_due(&mut self.0)
     }
+}
+
+/// Whether a sum of likelihoods, which a law keeps for itself, is due for a signal; it then falls by that.
+#[inline]
+pub(super) fn take_due(sum: &mut f64) -> bool {
+    let is_due = *sum > 1.0;
+    if is_due {
+        *sum -= 1.0;
+    }
+    is_due
 }
 
 /// Decides one packet after the other.

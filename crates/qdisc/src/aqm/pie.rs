@@ -18,6 +18,7 @@
 use windtunnel_algorithm::RandomStream;
 use windtunnel_units::{Bytes, Duration, Probability, Time};
 
+use super::likelihood::take_due;
 use super::pie_params::{PieBurstMode, PieParams, PieRandom, PieVariant};
 use super::pie_rate::DepartureRate;
 use crate::aqm::{Aqm, PacketView, QueueView, Signal, Verdict};
@@ -134,11 +135,7 @@ impl Pie {
                 signal
             }
             PieRandom::Coin => u < p,
-            PieRandom::Recur => {
-                let signal = self.accu > 1.0;
-                self.accu -= f64::from(u8::from(signal));
-                signal
-            }
+            PieRandom::Recur => take_due(&mut self.accu),
         }
     }
 

@@ -19,6 +19,7 @@
 use windtunnel_algorithm::RandomStream;
 use windtunnel_units::{Duration, Rate, Time};
 
+use super::likelihood::Recur;
 use super::red_average::QueueAverage;
 use super::red_params::{Band, RedParams, RedRandom};
 use crate::aqm::{Aqm, PacketView, QueueView, Signal, Verdict};
@@ -38,7 +39,7 @@ pub struct Red {
     /// R: the uniform number that ends the gap.
     r: f64,
     /// The sum of probabilities since the last signal, where they are added up.
-    sum: f64,
+    sum: Recur,
     /// The link's rate that the band is meant for, where it depends on it.
     rate: Option<Rate>,
     next_adaptation: Time,
@@ -66,7 +67,7 @@ impl Red {
             max_p: params.probability.get(),
             count: None,
             r: 0.0,
-            sum: 0.0,
+            sum: Recur::default(),
             rate: None,
             next_adaptation: init.next_tick(Red::ADAPTATION, Red::ADAPTATION),
             params,
@@ -77,6 +78,12 @@ impl Red {
             adaptations -= 1;
         }
         red
+    }
+
+    /// Starts anew, as for a queue that has just got its first packet.
+    pub(crate) fn restart(&mut self) {
+        self.average.restart();
+        self.count = None;
     }
 
     /// Updates the band if it depends on the link's rate.
@@ -115,12 +122,7 @@ impl Red {
         match self.params.random {
             RedRandom::Uniform => self.ends_gap(p),
             RedRandom::Coin => self.random.uniform() < p,
-            RedRandom::Recur => {
-                self.sum += p;
-                let signal = self.sum > 1.0;
-                self.sum -= f64::from(u8::from(signal));
-                signal
-            }
+            RedRandom::Recur => self.sum.signals(p),
         }
     }
 

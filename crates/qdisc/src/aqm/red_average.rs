@@ -40,6 +40,11 @@ impl QueueAverage {
         *self = QueueAverage { avg: self.avg, idle_from: self.idle_from, ..other };
     }
 
+    /// Forgets all queues so far.
+    pub(super) fn restart(&mut self) {
+        self.avg = 0.0;
+    }
+
     /// A packet arrives, even if it is then dropped: updates the average with the backlog that it finds.
     #[inline]
     pub(super) fn arrived(&mut self, queue: &QueueView) -> f64 {

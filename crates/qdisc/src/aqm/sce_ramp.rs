@@ -24,6 +24,8 @@ use windtunnel_algorithm::{AnyParams, Params};
 use windtunnel_units::{Duration, OutOfRange, Probability, Time};
 
 use super::likelihood::{Draws, Likelihood};
+use windtunnel_wire::FlowId;
+
 use crate::aqm::{Aqm, PacketView, QueueView, Signal, Verdict};
 use crate::discipline::QueueDiscipline;
 use crate::ecn::EcnMode;
@@ -184,6 +186,14 @@ impl<A: Aqm> Aqm for WithSceRamp<A> {
 
     fn on_shed(&mut self, packets: u32, now: Time) {
         self.aqm.on_shed(packets, now);
+    }
+
+    fn on_lost(&mut self, flow: FlowId) {
+        self.aqm.on_lost(flow);
+    }
+
+    fn on_sparse(&mut self, flow: FlowId, now: Time) {
+        self.aqm.on_sparse(flow, now);
     }
 
     fn over_target(&self) -> Option<bool> {

@@ -10,100 +10,14 @@
 //! `rate * rtt / 7` (section 3.4). Packets that do not understand CE are dropped, as by the switches of the paper
 //! (RED with equal thresholds).
 
-use std::borrow::Cow;
-use std::fmt;
-use std::str::FromStr;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::Params;
-use windtunnel_units::parse::number_with_unit;
-use windtunnel_units::{Bytes, Duration};
+use windtunnel_units::Duration;
 
 use crate::aqm::{Aqm, PacketView, QueueView, Signal, Verdict};
 use crate::params::{AqmInit, BuildAqm};
-
-/// A length of the queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StepThreshold {
-    /// In packets.
-    Packets(usize),
-    /// In bytes.
-    Bytes(Bytes),
-    /// In time.
-    Time(Duration),
-}
-
-impl StepThreshold {
-    const UNITS: &[(&str, f64)] = &[
-        ("packets", 1.0),
-        ("packet", 1.0),
-        ("B", 1.0),
-        ("kB", 1.0),
-        ("MB", 1.0),
-        ("GB", 1.0),
-        ("KiB", 1.0),
-        ("MiB", 1.0),
-        ("GiB", 1.0),
-        ("ns", 1.0),
-        ("us", 1.0),
-        ("ms", 1.0),
-        ("s", 1.0),
-    ];
-}
-
-impl fmt::Display for StepThreshold {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            StepThreshold::Packets(1) => f.write_str("1 packet"),
-            StepThreshold::Packets(n) => write!(f, "{n} packets"),
-            StepThreshold::Bytes(bytes) => bytes.fmt(f),
-            StepThreshold::Time(time) => time.fmt(f),
-        }
-    }
-}
-
-impl FromStr for StepThreshold {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<StepThreshold, String> {
-        let number = number_with_unit(text, "a threshold", "20 packets", StepThreshold::UNITS);
-        let number = number.map_err(|error| error.to_string())?;
-        if text.contains("packet") {
-            if number < 0.0 || number.fract() > 0.0 || number > f64::from(u32::MAX) {
-                return Err(format!("`{text}` is not a whole number of packets"));
-            }
-            return Ok(StepThreshold::Packets(number as usize));
-        }
-        match (text.parse(), text.parse()) {
-            (Ok(bytes), _) => Ok(StepThreshold::Bytes(bytes)),
-            (_, Ok(time)) => Ok(StepThreshold::Time(time)),
-            (_, Err(error)) => Err(error.to_string()),
-        }
-    }
-}
-
-impl Serialize for StepThreshold {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for StepThreshold {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<StepThreshold, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
-    }
-}
-
-impl JsonSchema for StepThreshold {
-    fn schema_name() -> Cow<'static, str> {
-        "StepThreshold".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "examples": ["20 packets", "30 kB", "1 ms"] })
-    }
-}
+use crate::queue_length::QueueLength;
 
 /// When a packet is looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -122,14 +36,14 @@ pub enum StepPoint {
 #[schemars(extend("x-source" = "Alizadeh et al. 2010; RFC 8257"))]
 pub struct StepParams {
     /// The length of the queue above which packets are marked: packets, bytes, or time.
-    pub threshold: StepThreshold,
+    pub threshold: QueueLength,
     /// Whether a packet is marked for what it finds when it arrives, or for what it leaves behind.
     pub at: StepPoint,
 }
 
 impl Default for StepParams {
     fn default() -> StepParams {
-        StepParams { threshold: StepThreshold::Packets(20), at: StepPoint::default() }
+        StepParams { threshold: QueueLength::Packets(20), at: StepPoint::default() }
     }
 }
 
@@ -144,8 +58,8 @@ impl BuildAqm for StepParams {
 
     fn target(&self) -> Option<Duration> {
         match self.threshold {
-            StepThreshold::Time(time) => Some(time),
-            StepThreshold::Packets(_) | StepThreshold::Bytes(_) => None,
+            QueueLength::Time(time) => Some(time),
+            QueueLength::Packets(_) | QueueLength::Bytes(_) => None,
         }
     }
 
@@ -165,9 +79,9 @@ impl Step {
     #[inline]
     fn verdict(&self, queue: &QueueView, delay: impl FnOnce() -> Duration) -> Verdict {
         let above = match self.params.threshold {
-            StepThreshold::Packets(threshold) => queue.packets > threshold,
-            StepThreshold::Bytes(threshold) => queue.bytes > threshold,
-            StepThreshold::Time(threshold) => delay() > threshold,
+            QueueLength::Packets(threshold) => queue.packets > threshold,
+            QueueLength::Bytes(threshold) => queue.bytes > threshold,
+            QueueLength::Time(threshold) => delay() > threshold,
         };
         if above { Verdict::Mark(Signal::Ce) } else { Verdict::Pass }
     }

@@ -219,7 +219,7 @@ impl Cake {
         if self.ingress {
             self.charge(at, ack.size(), true, cx.now);
         }
-        cx.drop(ack, DropReason::Aqm);
+        cx.drop(ack, DropReason::Filtered);
     }
 
     /// The flow with the most bytes that can be dropped; of several, the oldest.

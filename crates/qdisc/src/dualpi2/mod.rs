@@ -18,11 +18,9 @@ mod native;
 mod params;
 mod scheduler;
 mod slot;
-mod step_thresh;
 
 pub use params::{DualPi2Params, DualPi2Variant};
 pub use scheduler::DualPi2Scheduler;
-pub use step_thresh::StepThresh;
 
 use windtunnel_units::{Bytes, Rate, Time};
 use windtunnel_wire::{Dscp, Ecn, Packet};

@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 use windtunnel_units::Duration;
 
 use super::slot::Slot;
-use super::step_thresh::StepThresh;
 use crate::aqm::{PacketView, QueueView, Signal, Verdict};
+use crate::queue_length::QueueLength;
 
 /// The native AQM.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub(super) enum Native {
 /// Linux's: every packet above a threshold is marked.
 #[derive(Debug)]
 pub(super) struct Step {
-    thresh: StepThresh,
+    thresh: QueueLength,
     /// Packets that arrive to a shorter queue are spared.
     min_qlen: usize,
     /// Whether each queued packet may be marked; not kept where all may.
@@ -29,7 +29,7 @@ pub(super) struct Step {
 }
 
 impl Step {
-    pub(super) const fn new(thresh: StepThresh, min_qlen: usize) -> Step {
+    pub(super) const fn new(thresh: QueueLength, min_qlen: usize) -> Step {
         Step { thresh, min_qlen, applies: VecDeque::new() }
     }
 
@@ -44,8 +44,9 @@ impl Step {
     pub(super) fn verdict(&mut self, packet: &PacketView, queue: &QueueView) -> Verdict {
         let applies = self.min_qlen == 0 || self.applies.pop_front().unwrap_or(true);
         let above = match self.thresh {
-            StepThresh::Time(time) => packet.sojourn > time,
-            StepThresh::Packets(packets) => queue.packets > packets as usize,
+            QueueLength::Time(time) => packet.sojourn > time,
+            QueueLength::Packets(packets) => queue.packets > packets,
+            QueueLength::Bytes(bytes) => queue.bytes > bytes,
         };
         if applies && above { Verdict::Mark(Signal::Ce) } else { Verdict::Pass }
     }
@@ -122,13 +123,13 @@ mod tests {
     #[test]
     fn step() {
         let mark = Verdict::Mark(Signal::Ce);
-        let mut by_time = Step::new(StepThresh::Time(Duration::from_millis(1)), 0);
+        let mut by_time = Step::new(QueueLength::Time(Duration::from_millis(1)), 0);
         assert_eq!(by_time.verdict(&packet(1_000), &queue(0)), Verdict::Pass);
         assert_eq!(by_time.verdict(&packet(1_001), &queue(0)), mark);
-        let mut by_packets = Step::new(StepThresh::Packets(5), 0);
+        let mut by_packets = Step::new(QueueLength::Packets(5), 0);
         assert_eq!(by_packets.verdict(&packet(0), &queue(5)), Verdict::Pass);
         assert_eq!(by_packets.verdict(&packet(0), &queue(6)), mark);
-        let mut spares = Step::new(StepThresh::Time(Duration::ZERO), 2);
+        let mut spares = Step::new(QueueLength::Time(Duration::ZERO), 2);
         for before in 0..4 {
             spares.stored(before);
         }

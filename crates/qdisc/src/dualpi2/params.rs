@@ -12,12 +12,13 @@ use windtunnel_units::{Bytes, Duration, OutOfRange, Probability, count};
 
 use super::native::{Native, Ramp, Step};
 use super::slot::Slot;
-use super::{DualPi2, DualPi2Scheduler, StepThresh};
+use super::{DualPi2, DualPi2Scheduler};
 use crate::aqm::{CoupledParams, Likelihood, PiGains};
 use crate::discipline::QueueDiscipline;
 use crate::ecn::EcnMode;
 use crate::limit::Limit;
 use crate::params::{AqmInit, AqmParams, AqmSlot, QueueInit, QueueParams};
+use crate::queue_length::QueueLength;
 use crate::spec::Parts;
 
 /// The description of DualPI2 to follow where they differ.
@@ -60,7 +61,7 @@ pub struct DualPi2Params {
     pub coupling_factor: f64,
     /// The sojourn time above which packets in the low-latency queue are marked, or a number of packets ("5 packets") in
     /// that queue; by default 1 ms. Variant `linux` only.
-    pub step_thresh: Option<StepThresh>,
+    pub step_thresh: Option<QueueLength>,
     /// The length of the low-latency queue below which arriving packets are spared `step_thresh`.
     #[serde(deserialize_with = "count::packets")]
     #[schemars(extend("x-unit" = "packets"))]
@@ -187,7 +188,7 @@ impl DualPi2Params {
     pub(super) fn native(&self) -> Native {
         match self.variant {
             DualPi2Variant::Linux => {
-                let thresh = self.step_thresh.unwrap_or(StepThresh::Time(Duration::from_millis(1)));
+                let thresh = self.step_thresh.unwrap_or(QueueLength::Time(Duration::from_millis(1)));
                 Native::Step(Step::new(thresh, self.min_qlen_step as usize))
             }
             DualPi2Variant::Rfc => Native::Ramp(Ramp {
@@ -268,6 +269,9 @@ impl Params for DualPi2Params {
             if bytes == Some(Bytes::ZERO) {
                 return Err(OutOfRange::new(key, Bytes::ZERO, "more than 0 B"));
             }
+        }
+        if let Some(thresh @ QueueLength::Bytes(_)) = self.step_thresh {
+            return Err(OutOfRange::new("step_thresh", thresh, "a time, or a number of packets"));
         }
         // A credit is a product of this with a million.
         if self.mtu > DualPi2Params::MOST_MTU {

@@ -15,7 +15,7 @@ use windtunnel_units::{Bytes, Duration, Time};
 use windtunnel_wire::{FlowId, Packet};
 
 use crate::accounts::{DropReason, QueueCx};
-use crate::aqm::{Aqm, QueueView};
+use crate::aqm::{Aqm, QueueView, Verdict};
 use crate::discipline::Backlog;
 use crate::gate::{Arrival, Gate};
 use crate::params::{AqmInit, QueueInit};
@@ -214,12 +214,42 @@ impl<A: Aqm> Flows<A> {
             let Some(oldest) = oldest else { break };
             packets += 1;
             bytes += oldest.size();
+            aqm.on_lost(oldest.flow);
             cx.drop(oldest, DropReason::Overlimit);
         }
         self.bytes -= bytes;
         self.packets -= packets as usize;
         aqm.on_shed(packets, cx.now);
         (packets, bytes)
+    }
+
+    /// Applies a verdict on an arriving packet to the first packet of its band instead, or to the second if the first
+    /// `is_chosen`.
+    pub(crate) fn strike_oldest(
+        &mut self,
+        band: usize,
+        verdict: Verdict,
+        is_chosen: bool,
+        cx: &mut QueueCx<'_>,
+    ) {
+        cx.enter_band(band);
+        let FlowBand { chain, aqm } = &mut self.bands[band];
+        let Some(oldest) = chain.oldest(usize::from(is_chosen), &mut self.pool) else { return };
+        if !self.gate.strike(verdict, oldest, cx) {
+            return;
+        }
+        let lost = if is_chosen { chain.pop_second(&mut self.pool) } else { chain.pop(&mut self.pool) };
+        if let Some(lost) = lost {
+            self.bytes -= lost.size();
+            self.packets -= 1;
+            aqm.on_lost(lost.flow);
+            cx.drop(lost, DropReason::Aqm);
+        }
+    }
+
+    /// The AQM of a band.
+    pub(crate) fn aqm(&mut self, band: usize) -> &mut A {
+        &mut self.bands[band].aqm
     }
 
     /// Drops the packet of a band that arrived last.
@@ -229,6 +259,7 @@ impl<A: Aqm> Flows<A> {
         if let Some(last) = chain.pop_last(&mut self.pool) {
             self.bytes -= last.size();
             self.packets -= 1;
+            aqm.on_lost(last.flow);
             cx.drop(last, DropReason::Overlimit);
             aqm.on_shed(1, cx.now);
         }

@@ -46,6 +46,11 @@ impl Pool {
         self.packets.get(place as usize)?.as_ref()
     }
 
+    /// The same, to be changed.
+    pub(super) fn packet_mut(&mut self, place: u32) -> Option<&mut Packet> {
+        self.packets.get_mut(place as usize)?.as_mut()
+    }
+
     /// Gives up the packet at `place`, and the place after it.
     #[expect(clippy::inline_always, reason = "a packet is moved through it, on the path of every packet")]
     #[inline(always)]
@@ -81,6 +86,12 @@ impl Chain {
     #[inline]
     pub(crate) fn head<'p>(&self, pool: &'p Pool) -> Option<&'p Packet> {
         pool.packet(self.head)
+    }
+
+    /// The packet with `before` (none or one) before it, to be changed.
+    pub(super) fn oldest<'p>(&self, before: usize, pool: &'p mut Pool) -> Option<&'p mut Packet> {
+        let place = if before == 0 { self.head } else { *pool.next.get(self.head as usize)? };
+        pool.packet_mut(place)
     }
 
     /// Asks for the memory of the first two packets.

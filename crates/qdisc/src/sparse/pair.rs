@@ -72,16 +72,24 @@ impl<R: SparseRule, A: Aqm> SparsePair<R, A> {
     /// Loses the oldest packets until one of `size` fits, but not the one that has been chosen.
     #[cold]
     fn make_room(&mut self, size: Bytes, cx: &mut QueueCx<'_>) {
-        while !self.fits(BULK, size, cx) {
-            self.rule.bulk_turn();
-            let Some((band, victim)) = [BULK, SPARSE].into_iter().find_map(|band| self.oldest(band)) else {
-                return;
-            };
-            let (flow, size) = (victim.flow, victim.size());
-            cx.enter_band(band);
-            cx.drop(victim, DropReason::Full);
-            self.rule.left(Gone { flow, size, band, served: false });
+        while !self.fits(BULK, size, cx) && self.lose_oldest(cx) {}
+    }
+
+    /// Loses the oldest packet of the bulk band, else of the sparse band, but not the one that has been chosen. Returns
+    /// whether there was one.
+    pub(crate) fn lose_oldest(&mut self, cx: &mut QueueCx<'_>) -> bool {
+        self.rule.bulk_turn();
+        let Some((band, victim)) = [BULK, SPARSE].into_iter().find_map(|band| self.oldest(band)) else {
+            return false;
+        };
+        let (flow, size) = (victim.flow, victim.size());
+        cx.enter_band(band);
+        cx.drop(victim, DropReason::Full);
+        self.rule.left(Gone { flow, size, band, served: false });
+        if band == BULK {
+            self.aqm.on_lost(flow);
         }
+        true
     }
 
     fn oldest(&mut self, band: usize) -> Option<(usize, Packet)> {
@@ -106,6 +114,7 @@ impl<R: SparseRule, A: Aqm> SparsePair<R, A> {
         self.rule.left(Gone { flow: packet.flow, size: packet.size(), band, served: true });
         let view = self.view(band, cx);
         if band == SPARSE {
+            self.aqm.on_sparse(packet.flow, cx.now);
             self.gate.release(&mut NoAqm, packet, replaces, &view, cx)
         } else {
             self.gate.release(&mut self.aqm, packet, replaces, &view, cx)
@@ -113,17 +122,31 @@ impl<R: SparseRule, A: Aqm> SparsePair<R, A> {
     }
 }
 
-impl<R: SparseRule, A: Aqm> QueueDiscipline for SparsePair<R, A> {
-    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx<'_>) {
-        let (flow, size) = (packet.flow, packet.size());
-        // With loss-free endpoints no room can be made: the arriving packet is delivered all the same.
-        if matches!(self.rooms, Rooms::Shared(_)) && !cx.deliver_drops {
-            self.make_room(size, cx);
+impl<R: SparseRule, A: Aqm> SparsePair<R, A> {
+    /// The AQM of the bulk band.
+    pub(crate) const fn aqm(&mut self) -> &mut A {
+        &mut self.aqm
+    }
+
+    /// What waits in the sparse band.
+    pub(crate) fn sparse_backlog(&self) -> Backlog {
+        self.bands[SPARSE].backlog()
+    }
+
+    /// A packet has left: if no packet of a sparse flow waits, the bulk band's turn has come.
+    pub(crate) fn settle(&mut self) {
+        if self.bands[SPARSE].head().is_none() {
+            self.rule.bulk_turn();
         }
+    }
+
+    /// A packet arrives; `has_room` says whether it also fits into what surrounds both bands.
+    pub(crate) fn arrive(&mut self, packet: Packet, has_room: bool, cx: &mut QueueCx<'_>) {
+        let (flow, size) = (packet.flow, packet.size());
         let band = if self.rule.is_sparse(&packet, cx) { SPARSE } else { BULK };
         cx.enter_band(band);
         let mut arrival = self.gate.arrive(packet, cx);
-        if !self.fits(band, size, cx) {
+        if !(has_room && self.fits(band, size, cx)) {
             let refused = if band == SPARSE {
                 self.gate.refuse(&mut NoAqm, arrival, cx)
             } else {
@@ -142,6 +165,16 @@ impl<R: SparseRule, A: Aqm> QueueDiscipline for SparsePair<R, A> {
             self.bands[band].push(packet);
             self.rule.stored(flow, band);
         }
+    }
+}
+
+impl<R: SparseRule, A: Aqm> QueueDiscipline for SparsePair<R, A> {
+    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx<'_>) {
+        // With loss-free endpoints no room can be made: the arriving packet is delivered all the same.
+        if matches!(self.rooms, Rooms::Shared(_)) && !cx.deliver_drops {
+            self.make_room(packet.size(), cx);
+        }
+        self.arrive(packet, true, cx);
     }
 
     fn choose(&mut self, cx: &mut QueueCx<'_>) -> Option<Bytes> {

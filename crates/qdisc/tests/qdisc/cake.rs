@@ -304,6 +304,9 @@ fn ack_filter() {
     assert_eq!(queue.leaving(0).ack, Seq::new(1));
     assert_eq!(queue.leaving(0).ack, Seq::new(5));
     assert_eq!(queue.probed("filtered_acks"), Some(3.0));
+    // Each is a drop of its own kind, not one of the AQM.
+    let stats = queue.stats();
+    assert_eq!((stats.drops_filtered, stats.drops_aqm, stats.drops()), (3, 0, 3));
 }
 
 /// In ingress mode drops use the bandwidth, too, and the second clock keeps packets coming at two thirds of it. Without it

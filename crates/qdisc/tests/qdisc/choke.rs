@@ -1,6 +1,6 @@
 //! CHOKe's rules one by one: spec/queues-and-signalling section 3.1; Pan, Prabhakar and Psounis 2000; Linux `sch_choke`.
 
-use windtunnel_qdisc::{ChokeParams, Limit, QueueSpec};
+use windtunnel_qdisc::{ChokeParams, Limit, QueueSpec, RedIdle};
 use windtunnel_units::{Bytes, Probability, Rate};
 
 use crate::bench::{Bench, Kind};
@@ -38,6 +38,27 @@ fn average_and_match() {
         assert!((avg(&bench) - expected).abs() < 1e-12, "{} not {expected}", avg(&bench));
     }
     assert_eq!((bench.backlog().packets, bench.stats().drops_aqm, bench.probe("matched")), (3, 2, 1));
+}
+
+/// Idle time leaves the average with as many binary places as the weight, as in Linux, whose average is an integer: a rest
+/// below 1/4 would stay in it for ever. An average of 1.5 that falls by a part of itself is then 1.25, and with two packets
+/// queued it comes to rest at exactly `min`, which is not above it: nothing is drawn.
+#[test]
+fn no_rest_of_idle_time() {
+    let mut bench = bench(ChokeParams { idle: RedIdle::Exact, ..quarter() }, 1_000);
+    (0..4).for_each(|_| arrive(&mut bench, 0, 0, Kind::Ect0));
+    while bench.dequeue(0).is_some() {}
+    // A packet of 1000 B takes 0.8 ms at 10 Mbit/s: e^(-0.05 ln(4/3) / 0.8) of 1.5 are left, 1.47.
+    arrive(&mut bench, MS / 20, 0, Kind::Ect0);
+    assert!((avg(&bench) - 1.25).abs() < 1e-12, "{}", avg(&bench));
+    arrive(&mut bench, MS / 20, 0, Kind::Ect0);
+    for flow in 1..100 {
+        arrive(&mut bench, MS, flow, Kind::Ect0);
+        bench.dequeue(MS);
+    }
+    assert!((avg(&bench) - 2.0).abs() < 1e-12, "{}", avg(&bench));
+    arrive(&mut bench, MS, 0, Kind::Ect0);
+    assert_eq!((bench.probe("matched"), bench.stats().lost), (0, 0));
 }
 
 /// A packet is matched with the probability that the one drawn is of its flow, here one of ten, wherever that is in the

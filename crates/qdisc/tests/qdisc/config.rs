@@ -59,7 +59,7 @@ fn pie_defaults() {
         let expected = match config.params.name() {
             "pie" | "codel" | "pie-mds" | "codel-mds" | "sfb" | "choke" => Limit::Packets(1_000),
             "red" | "red-mds" => Limit::Bytes(Bytes::new(400_000)),
-            "fq_codel" | "fq_pie" | "cnq" | "lfq" => Limit::Packets(10_240),
+            "fq_codel" | "fq_pie" | "cnq" | "lfq" | "twin-af" => Limit::Packets(10_240),
             "fq" | "pi2" => Limit::Packets(10_000),
             "dualpi2" => match config.params.to_map()["variant"].as_str() {
                 Some("linux") => Limit::Packets(10_000),

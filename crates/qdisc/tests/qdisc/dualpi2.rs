@@ -2,7 +2,7 @@
 
 use windtunnel_qdisc::ecn::Outcome;
 use windtunnel_qdisc::{
-    BrickWallParams, DualPi2Params, DualPi2Scheduler, DualPi2Variant, Limit, QueueSpec, Signal, StepThresh,
+    BrickWallParams, DualPi2Params, DualPi2Scheduler, DualPi2Variant, Limit, QueueLength, QueueSpec, Signal,
 };
 use windtunnel_units::{Bytes, Duration, Probability};
 use windtunnel_wire::Ecn;
@@ -167,7 +167,7 @@ fn native_step() {
     bench.arrive(3 * MS, Kind::Ect0);
     assert_eq!(bench.outcome(6 * MS), Outcome::Passed);
 
-    let params = DualPi2Params { min_qlen_step: 1, step_thresh: Some(StepThresh::Packets(1)), ..linux() };
+    let params = DualPi2Params { min_qlen_step: 1, step_thresh: Some(QueueLength::Packets(1)), ..linux() };
     let mut spares = self::bench(params);
     for _ in 0..5 {
         spares.arrive(0, Kind::Ect1);
@@ -215,7 +215,7 @@ fn overload() {
 /// Packets in a backlog of less than two full ones are not signalled by p' in Linux's form, even if p' is 1.
 #[test]
 fn short_backlog() {
-    let mut bench = bench(DualPi2Params { step_thresh: Some(StepThresh::Packets(9)), ..linux() });
+    let mut bench = bench(DualPi2Params { step_thresh: Some(QueueLength::Packets(9)), ..linux() });
     for _ in 0..4 {
         bench.arrive(0, Kind::Ect1);
     }

@@ -3,8 +3,8 @@
 use serde_json::json;
 use windtunnel_qdisc::ecn::EcnMode;
 use windtunnel_qdisc::{
-    CodelParams, DualPi2Params, DualPi2Scheduler, DualPi2Variant, Limit, Pi2Params, Pi2Variant, QueueParams,
-    QueueSpec, StepThresh,
+    CodelParams, DualPi2Params, DualPi2Scheduler, DualPi2Variant, Limit, Pi2Params, Pi2Variant, QueueLength,
+    QueueParams, QueueSpec,
 };
 use windtunnel_units::{Bytes, Duration, Probability};
 
@@ -30,7 +30,7 @@ fn defaults() {
     let read =
         json!({ "step_thresh": "5 packets", "scheduler": "time-shifted-fifo", "classic_protection": "25 %" });
     let params: DualPi2Params = serde_json::from_value(read).unwrap();
-    assert_eq!(params.step_thresh, Some(StepThresh::Packets(5)));
+    assert_eq!(params.step_thresh, Some(QueueLength::Packets(5)));
     assert_eq!(params.scheduler, Some(DualPi2Scheduler::TimeShiftedFifo));
     assert_eq!(params.classic_protection, Some(Probability::clamped(0.25)));
 }
@@ -99,8 +99,12 @@ fn out_of_range() {
             "minth = 1 ms is out of range: left out with variant",
         ),
         (
-            DualPi2Params { step_thresh: Some(StepThresh::Packets(1)), ..rfc() },
-            "step_thresh = 1 packets is out of",
+            DualPi2Params { step_thresh: Some(QueueLength::Packets(1)), ..rfc() },
+            "step_thresh = 1 packet is out of",
+        ),
+        (
+            DualPi2Params { step_thresh: Some(QueueLength::Bytes(Bytes::new(9_000))), ..dual() },
+            "step_thresh = 9 kB is out of range: a time, or a number of packets",
         ),
         (DualPi2Params { min_qlen_step: 1, ..rfc() }, "min_qlen_step = 1"),
         (DualPi2Params { drop_enqueue: true, ..rfc() }, "drop_enqueue = true"),

@@ -115,6 +115,7 @@ fn conserved(bench: &Bench, is_policed: bool) -> Result<(), TestCaseError> {
             sum.drops_full += part.drops_full;
             sum.drops_overlimit += part.drops_overlimit;
             sum.drops_aqm += part.drops_aqm;
+            sum.drops_filtered += part.drops_filtered;
         }
         // What is lost in front of the queue reaches no band.
         let policed = if bench.deliver_drops { 0 } else { stats.drops_policed };
@@ -178,7 +179,8 @@ fn run(
     let mut bench = Bench::new(config, limit);
     bench.deliver_drops = deliver_drops;
     let mut now = 0;
-    let mut order = Order { sorts: config.params.name() == "dualpi2", ..Order::default() };
+    let mut order =
+        Order { sorts: ["dualpi2", "twin-af"].contains(&config.params.name()), ..Order::default() };
     // What was chosen last: it stays chosen until it is served.
     let mut chosen = None;
     for (gap, event) in events {

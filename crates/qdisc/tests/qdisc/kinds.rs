@@ -2,13 +2,13 @@
 
 use windtunnel_qdisc::{
     Accumulate, AckFilter, AqmInstances, BrickWallParams, CakeParams, ChokeParams, CnqParams, CobaltParams,
-    CobaltVariant, CodelMdsParams, CodelParams, CodelVariant, DelticMdsParams, DelticParams, Deltim2Params,
-    DeltimParams, Diffserv, DrrParams, DualPi2Params, DualPi2Scheduler, DualPi2Variant, DualSparseParams,
-    Exceed, FifoParams, Filter, FlowHash, FlowMode, FqCodelParams, FqParams, FqPieParams, LfqParams,
-    Likelihood, NthParams, NthSignal, Pi2Params, Pi2Variant, PieMdsParams, PieParams, PoliceParams,
-    PrioParams, QueueSpec, RampParams, RampPoliceParams, Ramped, RedIdle, RedMdsParams, RedParams,
-    SceRampParams, SfbParams, SfqParams, SparseClassifier, StepParams, StepPoint, StepThreshold, TbfParams,
-    VqPoliceParams, WrrParams,
+    CobaltVariant, CodelAfParams, CodelMdsParams, CodelParams, CodelVariant, DelticMdsParams, DelticParams,
+    Deltim2Params, DeltimParams, Diffserv, DrrParams, DualPi2Params, DualPi2Scheduler, DualPi2Variant,
+    DualSparseParams, Exceed, FifoParams, Filter, FlowHash, FlowMode, FqCodelParams, FqParams, FqPieParams,
+    LfqParams, Likelihood, NthParams, NthSignal, Pi2Params, Pi2Variant, PieMdsParams, PieParams,
+    PoliceParams, PrioParams, QueueLength, QueueSpec, RampParams, RampPoliceParams, Ramped, RedIdle,
+    RedMdsParams, RedParams, SceRampParams, SfbParams, SfqParams, SparseClassifier, StepParams, StepPoint,
+    TbfParams, TwinAfParams, VqPoliceParams, WrrParams,
 };
 use windtunnel_units::{Bytes, Duration, Probability, Rate};
 
@@ -71,7 +71,7 @@ fn mds_and_sce() -> Vec<QueueSpec> {
         QueueSpec::new(NthParams { n: 2, signal: NthSignal::Drop }),
         QueueSpec::new(StepParams::default()),
         QueueSpec::new(StepParams {
-            threshold: StepThreshold::Time(Duration::from_millis(1)),
+            threshold: QueueLength::Time(Duration::from_millis(1)),
             at: StepPoint::Dequeue,
         }),
         QueueSpec::new(Ramped::new(
@@ -139,9 +139,37 @@ fn by_flow_otherwise() -> Vec<QueueSpec> {
         QueueSpec::new(SfqParams::default()),
         QueueSpec::new(SfqParams { headdrop: true, depth: 5, flows: 3, ..SfqParams::default() })
             .with("aqm", CodelParams::default()),
+        QueueSpec::new(SfqParams { redflowlimit: Some(Bytes::new(60_000)), ..SfqParams::default() }),
+        QueueSpec::new(SfqParams {
+            redflowlimit: Some(Bytes::new(20_000)),
+            ecn: true,
+            headdrop: true,
+            ..SfqParams::default()
+        }),
         QueueSpec::new(CnqParams::default()),
         QueueSpec::new(CnqParams { hash: FlowHash::Jenkins, flows: 2 }).with("aqm", DeltimParams::default()),
+        QueueSpec::new(CodelAfParams::default()),
+        QueueSpec::new(CodelAfParams {
+            sce: 4,
+            hash: FlowHash::Jenkins,
+            flows: 2,
+            ..CodelAfParams::default()
+        }),
+        QueueSpec::new(CnqParams::default())
+            .with("aqm", CodelAfParams { sce: 4, ..CodelAfParams::default() }),
+        QueueSpec::new(FqCodelParams { memory_limit: Bytes::new(20_000), ..FqCodelParams::default() })
+            .with("aqm", CodelAfParams::default()),
+        QueueSpec::new(SfqParams::default()).with("aqm", CodelAfParams::default()),
+        QueueSpec::new(TwinAfParams::default()),
+        QueueSpec::new(TwinAfParams {
+            dscp: windtunnel_wire::Dscp::MDS.get(),
+            hash: FlowHash::Jenkins,
+            flows: 2,
+            ..TwinAfParams::default()
+        }),
         QueueSpec::new(LfqParams::default()),
+        QueueSpec::new(LfqParams { aqm_instances: AqmInstances::One, ..LfqParams::default() })
+            .with("aqm", CodelAfParams::default()),
         QueueSpec::new(LfqParams {
             mtu: Bytes::new(300),
             aqm_instances: AqmInstances::Flow,

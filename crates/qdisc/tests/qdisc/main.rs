@@ -6,6 +6,7 @@ mod choke;
 mod cnq_lfq;
 mod cobalt;
 mod codel;
+mod codel_af;
 mod codel_mds;
 mod coexistence;
 mod config;

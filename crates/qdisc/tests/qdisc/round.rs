@@ -128,6 +128,46 @@ fn what_sfq_loses() {
     );
 }
 
+/// sfq's RED, by hand: with thresholds of 2 and 3 kB and a burst of 2 packets, each packet has the weight 1/2. The packet
+/// that makes a flow active is not looked at; the averages that the next ones find are 500, 1250, 2125 (in the band, a gap
+/// starts), 3062 and 4031 B, so that the fifth and the sixth of 1000 B are signalled for certain. With `headdrop` the
+/// signal goes to the oldest packet of the flow instead. Another flow has an average of its own.
+#[test]
+fn red_of_sfq() {
+    let red = SfqParams {
+        redflowlimit: Some(Bytes::new(20_000)),
+        min: Some(Bytes::new(2_000)),
+        max: Some(Bytes::new(3_000)),
+        burst: Some(2),
+        ecn: true,
+        ..SfqParams::default()
+    };
+    let marked = |params: &SfqParams, ect: bool| {
+        let mut bench = Bench::new(&QueueSpec::new(params.clone()), Limit::Packets(127));
+        bench.deliver_drops = false;
+        for _ in 0..6 {
+            let packet = bench.packet(0, 1_000, if ect { Kind::Ect0 } else { Kind::NotEct });
+            bench.enqueue(0, packet);
+        }
+        send(&mut bench, 0, 1, 1_000, 4);
+        let left: Vec<_> = std::iter::from_fn(|| bench.dequeue(1)).filter(|left| left.flow == 0).collect();
+        // The flow has been idle: its average starts anew.
+        send(&mut bench, 2, 0, 1_000, 4);
+        assert_eq!(flows(&mut bench, 2, 9), [0; 4]);
+        let marks: Vec<u64> =
+            left.iter().filter(|left| left.ecn == windtunnel_wire::Ecn::Ce).map(|left| left.seq).collect();
+        (left.iter().map(|left| left.seq).collect::<Vec<_>>(), marks)
+    };
+    let head = SfqParams { headdrop: true, ..red.clone() };
+    assert_eq!(marked(&red, true), (vec![0, 1, 2, 3, 4, 5], vec![4, 5]));
+    assert_eq!(marked(&head, true), (vec![0, 1, 2, 3, 4, 5], vec![0]));
+    assert_eq!(marked(&red, false), (vec![0, 1, 2, 3], vec![]));
+    assert_eq!(marked(&head, false), (vec![2, 3, 4, 5], vec![]));
+    let hard = |params: SfqParams| SfqParams { harddrop: true, ..params };
+    assert_eq!(marked(&hard(red), true), (vec![0, 1, 2, 3], vec![]));
+    assert_eq!(marked(&hard(head), true), (vec![2, 3, 4, 5], vec![]));
+}
+
 /// FQ-PIE loses what arrives at a full queue, at the cost of no other flow (`fq_codel` takes from the longest); memory is
 /// counted and not limited; each flow has a PIE, and all are updated at once.
 #[test]
@@ -146,6 +186,11 @@ fn fq_pie() {
     assert_eq!(bench.next_timer().unwrap().since(first), Duration::from_millis(15));
 }
 
+fn with_red(limit: u64, max: u64) -> SfqParams {
+    let [redflowlimit, max] = [limit, max].map(|size| Some(Bytes::new(size)));
+    SfqParams { redflowlimit, max, ..SfqParams::default() }
+}
+
 /// Parameters that mean nothing are refused.
 #[test]
 fn refused() {
@@ -156,6 +201,20 @@ fn refused() {
         (QueueSpec::new(WrrParams { weights: vec![1, 0], ..WrrParams::default() }), "weights = 0"),
         (QueueSpec::new(SfqParams { divisor: 3, ..SfqParams::default() }), "divisor = 3"),
         (QueueSpec::new(SfqParams { depth: 0, ..SfqParams::default() }), "depth = 0"),
+        (
+            QueueSpec::new(SfqParams { ecn: true, ..SfqParams::default() }),
+            "ecn = true is out of range: left out without `redflowlimit`, which turns RED on",
+        ),
+        (
+            QueueSpec::new(SfqParams { burst: Some(2), ..SfqParams::default() }),
+            "burst = 2 is out of range: left out",
+        ),
+        (QueueSpec::new(with_red(10_000, 20_000)), "max = 20 kB is out of range: at most `redflowlimit`"),
+        (QueueSpec::new(with_red(10_000, 500)), "max = 500 B"),
+        (
+            QueueSpec::new(with_red(10_000, 9_000)).with("aqm", CodelParams::default()),
+            "redflowlimit = 10 kB is out of range: left out beside `aqm`",
+        ),
         (QueueSpec::new(FqPieParams { tupdate: Duration::ZERO, ..FqPieParams::default() }), "tupdate = 0 s"),
         (QueueSpec::new(FqPieParams { flows: 0, ..FqPieParams::default() }), "flows = 0"),
         (

@@ -3,7 +3,7 @@
 use windtunnel_qdisc::ecn::{EcnMode, EcnPolicy};
 use windtunnel_qdisc::{
     BrickWallParams, BuildAqm, CodelParams, FqCodelParams, Likelihood, Limit, PieParams, QueueInit,
-    QueueSpec, Ramped, SceRamp, SceRampParams, StepParams, StepThreshold,
+    QueueLength, QueueSpec, Ramped, SceRamp, SceRampParams, StepParams,
 };
 use windtunnel_units::{Bytes, Duration, Probability};
 use windtunnel_wire::Ecn;
@@ -173,7 +173,7 @@ fn over_target_is_the_aqms_own() {
     let wall = SceRampParams { target: Some(us(5_000)), ..thresh(20) };
     near(alone(&QueueSpec::new(Ramped::new(BrickWallParams::default(), wall))), 0.525);
     let short = Ramped::new(
-        StepParams { threshold: StepThreshold::Time(us(5_000)), ..StepParams::default() },
+        StepParams { threshold: QueueLength::Time(us(5_000)), ..StepParams::default() },
         thresh(20),
     );
     near(alone(&QueueSpec::new(short)), 0.525);
@@ -195,7 +195,7 @@ fn in_a_slot() {
     assert_eq!(bench.dequeue(2 * MS).unwrap().ecn, Ecn::Ect1);
     assert_eq!(bench.dequeue(9 * MS).unwrap().ecn, Ecn::Ce);
 
-    let step = StepParams { threshold: StepThreshold::Packets(0), ..StepParams::default() };
+    let step = StepParams { threshold: QueueLength::Packets(0), ..StepParams::default() };
     let spec = QueueSpec::new(Ramped::new(
         step,
         SceRampParams { target: Some(us(1_000)), ..SceRampParams::default() },

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use windtunnel_qdisc::ecn::Outcome;
-use windtunnel_qdisc::{Limit, QueueSpec, Signal, StepParams, StepPoint, StepThreshold};
+use windtunnel_qdisc::{Limit, QueueLength, QueueSpec, Signal, StepParams, StepPoint};
 use windtunnel_units::{Bytes, Duration, Rate};
 use windtunnel_wire::Ecn;
 
@@ -11,12 +11,12 @@ use crate::bench::{Bench, Kind};
 
 const CE: Outcome = Outcome::Marked(Signal::Ce);
 
-fn step(threshold: StepThreshold, at: StepPoint) -> QueueSpec {
+fn step(threshold: QueueLength, at: StepPoint) -> QueueSpec {
     QueueSpec::new(StepParams { threshold, at })
 }
 
 /// How many of ten packets of 1500 B that arrive at once are marked on arrival, at 10 Mbit/s (1.2 ms for each).
-fn marked_on_arrival(threshold: StepThreshold, kind: Kind) -> (Vec<u64>, u64) {
+fn marked_on_arrival(threshold: QueueLength, kind: Kind) -> (Vec<u64>, u64) {
     let mut bench = Bench::new(&step(threshold, StepPoint::Enqueue), Limit::Unlimited);
     (0..10).for_each(|_| bench.arrive(0, kind));
     let marked = (0..10).filter(|_| bench.dequeue(0).unwrap().ecn == Ecn::Ce).collect();
@@ -29,10 +29,10 @@ fn marked_on_arrival(threshold: StepThreshold, kind: Kind) -> (Vec<u64>, u64) {
 fn on_arrival() {
     let after_five: Vec<u64> = (5..10).collect();
     for threshold in [
-        StepThreshold::Packets(4),
-        StepThreshold::Bytes(Bytes::new(6_000)),
-        StepThreshold::Bytes(Bytes::new(7_499)),
-        StepThreshold::Time(Duration::from_micros(4_800)),
+        QueueLength::Packets(4),
+        QueueLength::Bytes(Bytes::new(6_000)),
+        QueueLength::Bytes(Bytes::new(7_499)),
+        QueueLength::Time(Duration::from_micros(4_800)),
     ] {
         for (kind, drops) in [(Kind::Ect0, 0), (Kind::Mds, 0), (Kind::Ect1, 5), (Kind::NotEct, 5)] {
             assert_eq!(
@@ -43,25 +43,25 @@ fn on_arrival() {
         }
     }
     // One less is found by one packet more.
-    assert_eq!(marked_on_arrival(StepThreshold::Bytes(Bytes::new(5_999)), Kind::Ect0).0[0], 4);
-    assert_eq!(marked_on_arrival(StepThreshold::Time(Duration::from_nanos(4_799_999)), Kind::Ect0).0[0], 4);
-    assert_eq!(marked_on_arrival(StepThreshold::Packets(0), Kind::Ect0).0, (1..10).collect::<Vec<_>>());
+    assert_eq!(marked_on_arrival(QueueLength::Bytes(Bytes::new(5_999)), Kind::Ect0).0[0], 4);
+    assert_eq!(marked_on_arrival(QueueLength::Time(Duration::from_nanos(4_799_999)), Kind::Ect0).0[0], 4);
+    assert_eq!(marked_on_arrival(QueueLength::Packets(0), Kind::Ect0).0, (1..10).collect::<Vec<_>>());
 }
 
 /// On departure: a packet is marked if it leaves more than K behind, or has waited for longer.
 #[test]
 fn on_departure() {
     for (threshold, last) in [
-        (StepThreshold::Packets(4), 4),
-        (StepThreshold::Bytes(Bytes::new(6_000)), 4),
-        (StepThreshold::Bytes(Bytes::new(5_999)), 5),
+        (QueueLength::Packets(4), 4),
+        (QueueLength::Bytes(Bytes::new(6_000)), 4),
+        (QueueLength::Bytes(Bytes::new(5_999)), 5),
     ] {
         let mut bench = Bench::new(&step(threshold, StepPoint::Dequeue), Limit::Unlimited);
         (0..10).for_each(|_| bench.arrive(0, Kind::Ect0));
         let marked = (0..10).filter(|_| bench.dequeue(1).unwrap().outcome == CE);
         assert_eq!(marked.collect::<Vec<_>>(), (0..=last).collect::<Vec<u64>>(), "{threshold}");
     }
-    let threshold = StepThreshold::Time(Duration::from_millis(1));
+    let threshold = QueueLength::Time(Duration::from_millis(1));
     let mut bench = Bench::new(&step(threshold, StepPoint::Dequeue), Limit::Unlimited);
     (0..2).for_each(|_| bench.arrive(0, Kind::Ect0));
     assert_eq!([bench.outcome(1_000_000), bench.outcome(1_000_001)], [Outcome::Passed, CE]);
@@ -71,15 +71,15 @@ fn on_departure() {
 #[test]
 fn thresholds() {
     for (text, threshold) in [
-        ("20 packets", StepThreshold::Packets(20)),
-        ("1 packet", StepThreshold::Packets(1)),
-        ("30 kB", StepThreshold::Bytes(Bytes::new(30_000))),
-        ("1 ms", StepThreshold::Time(Duration::from_millis(1))),
+        ("20 packets", QueueLength::Packets(20)),
+        ("1 packet", QueueLength::Packets(1)),
+        ("30 kB", QueueLength::Bytes(Bytes::new(30_000))),
+        ("1 ms", QueueLength::Time(Duration::from_millis(1))),
     ] {
         assert_eq!((text.parse(), threshold.to_string()), (Ok(threshold), text.to_owned()));
     }
-    for wrong in ["", "20", "1.5 packets", "-1 packets", "-1 ms", "1e10 packets", "5 Mbit/s", "packets"] {
-        assert!(wrong.parse::<StepThreshold>().is_err(), "{wrong}");
+    for wrong in ["", "20", "1.5 packets", "-1 packets", "-1 ms", "1e16 packets", "5 Mbit/s", "packets"] {
+        assert!(wrong.parse::<QueueLength>().is_err(), "{wrong}");
     }
 }
 
@@ -128,7 +128,7 @@ impl Sender {
 fn closed_loop(rtt: u64, k: usize) -> (f64, usize, usize) {
     const SLOT: u64 = 12_000;
     const SLOTS: u64 = 600_000;
-    let mut bench = Bench::new(&step(StepThreshold::Packets(k), StepPoint::Enqueue), Limit::Unlimited);
+    let mut bench = Bench::new(&step(QueueLength::Packets(k), StepPoint::Enqueue), Limit::Unlimited);
     bench.rate = Rate::from_mbps(1_000);
     let mut sender = Sender::new(rtt as f64);
     let mut acks = VecDeque::new();

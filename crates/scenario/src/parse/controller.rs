@@ -80,6 +80,8 @@ pub(crate) fn controller(
         config.avoidance = per_ack(config.avoidance);
     }
     config.resolve(style);
+    // The endpoints' style may have chosen a variant that does not know a key.
+    config.avoidance.check().map_err(|error| at.out_of_range(error))?;
     let base = classic.map_or(&*avoidance.name, |classic| classic.name);
     Ok(Control::By(Controller {
         name: name_of(base, config.response.name()),

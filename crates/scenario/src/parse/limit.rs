@@ -1,8 +1,8 @@
 //! How much a queue holds: packets, bytes, time, or a multiple of the bandwidth-delay product.
 
-use windtunnel_qdisc::Limit;
+use windtunnel_qdisc::{Limit, QueueLength};
+use windtunnel_units::Bytes;
 use windtunnel_units::parse::number_with_unit;
-use windtunnel_units::{Bytes, Duration};
 
 use super::cursor::Cursor;
 use super::document::Value;
@@ -57,17 +57,10 @@ pub(crate) fn limit(at: &Cursor<'_>, bdp: Option<Bytes>) -> Result<Limit, Fault>
             })?;
             Limit::Bytes(bdp.scale(number))
         }
-        unit if unit.contains("packet") => {
-            if number.fract() > 0.0 {
-                return Err(at.not_allowed("a whole number of packets"));
-            }
-            Limit::Packets(number as usize)
+        unit if unit.contains("packet") && number.fract() > 0.0 => {
+            return Err(at.not_allowed("a whole number of packets"));
         }
-        _ => match (text.parse::<Bytes>(), text.parse::<Duration>()) {
-            (Ok(bytes), _) => Limit::Bytes(bytes),
-            (_, Ok(time)) => Limit::Time(time),
-            (_, Err(error)) => return Err(at.fault(error.to_string())),
-        },
+        _ => text.parse::<QueueLength>().map_err(|error| at.fault(error))?.into(),
     };
     let amount = match limit {
         Limit::Unlimited => return Ok(limit),

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use windtunnel_algorithm::Params;
 use windtunnel_qdisc::{
-    AqmParams, BrickWallParams, BuildAqm, CakeParams, ChokeParams, CnqParams, CobaltParams, CodelMdsParams,
-    CodelParams, DelticMdsParams, DelticParams, Deltim2Params, DeltimParams, DrrParams, DualPi2Params,
-    DualSparseParams, FifoParams, FqCodelParams, FqParams, FqPieParams, LfqParams, NthParams, Pi2Params,
-    PieMdsParams, PieParams, PoliceParams, PrioParams, QueueParams, RampParams, RampPoliceParams, Ramped,
-    RedMdsParams, RedParams, SceRampParams, SfbParams, SfqParams, StepParams, TbfParams, VqPoliceParams,
-    WrrParams,
+    AqmParams, BrickWallParams, BuildAqm, CakeParams, ChokeParams, CnqParams, CobaltParams, CodelAfParams,
+    CodelMdsParams, CodelParams, DelticMdsParams, DelticParams, Deltim2Params, DeltimParams, DrrParams,
+    DualPi2Params, DualSparseParams, FifoParams, FqCodelParams, FqParams, FqPieParams, LfqParams, NthParams,
+    Pi2Params, PieMdsParams, PieParams, PoliceParams, PrioParams, QueueParams, RampParams, RampPoliceParams,
+    Ramped, RedMdsParams, RedParams, SceRampParams, SfbParams, SfqParams, StepParams, TbfParams,
+    TwinAfParams, VqPoliceParams, WrrParams,
 };
 
 use super::family::{Entry, Reader};
@@ -58,6 +58,7 @@ impl Registry {
         self.register_aqm::<RedParams>()?;
         self.register_aqm::<CodelParams>()?;
         self.register_aqm::<CobaltParams>()?;
+        self.register_aqm::<CodelAfParams>()?;
         self.register_aqm::<PieParams>()?;
         self.register_aqm::<Pi2Params>()?;
         self.register_aqm::<DelticParams>()?;
@@ -75,6 +76,7 @@ impl Registry {
         self.register_queue::<CakeParams>()?;
         self.register_queue::<CnqParams>()?;
         self.register_queue::<LfqParams>()?;
+        self.register_queue::<TwinAfParams>()?;
         self.register_queue::<DualSparseParams>()?;
         self.register_queue::<SfbParams>()?;
         self.register_queue::<ChokeParams>()?;

@@ -64,7 +64,7 @@ fn controller() -> impl Strategy<Value = String> {
             format!("kind = \"cubic\", c = {c:?}, fast_convergence = {b}")
         }),
         line(0..u64::from(u32::MAX), |n| {
-            format!("kind = \"scalable\", lwnd = \"{n} B\", inv_a = {}", n.max(1))
+            format!("kind = \"scalable\", variant = \"document\", lwnd = \"{n} B\", inv_a = {}", n.max(1))
         }),
     ]);
     (avoidance, slow_start, response).prop_map(|(a, s, r)| format!("{{ {a}{s}{r} }}"))

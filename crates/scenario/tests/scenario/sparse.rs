@@ -108,3 +108,28 @@ fn sfb_limits_udp() {
         assert!(share < 0.06, "{share} at {rate} Mbit/s");
     }
 }
+
+/// Approximate fairness (spec/queues-and-signalling section 11): two Reno flows with 10 and 80 ms over 50 Mbit/s. In one
+/// queue behind CoDel the short flow has several times the rate of the other. CodelAF signals to the flow that fills the
+/// queue, so that their rates are closer, alone and in CNQ's bulk band.
+#[test]
+fn codel_af_is_fairer_than_codel() {
+    let ratio = |queue: &str| {
+        let result = run(&format!(
+            "duration = \"60 s\"\n[bottleneck]\nrate = \"50 Mbit/s\"\nqueue = {{ {queue} }}\n\
+             [[window]]\nname = \"steady\"\nfrom = \"20 s\"\nto = \"60 s\"\n\
+             [[flow]]\ncc = \"reno\"\nrtt = \"10 ms\"\n[[flow]]\ncc = \"reno\"\nrtt = \"80 ms\"\n"
+        ));
+        let flows = &result.summary.windows[0].flows;
+        flows[0].goodput_mbps / flows[1].goodput_mbps
+    };
+    let [codel, cnq, fair, in_cnq] = [
+        "kind = \"codel\"",
+        "kind = \"cnq\"",
+        "kind = \"codel-af\"",
+        "kind = \"cnq\", aqm = { kind = \"codel-af\" }",
+    ]
+    .map(ratio);
+    assert!(fair > 1.0 && fair < 0.5 * codel, "{fair} against {codel}");
+    assert!(in_cnq < 0.5 * cnq, "{in_cnq} against {cnq}");
+}

@@ -102,7 +102,7 @@ fn sum_of_rate(table: &Table, name: &str, of: &[u64], index: usize) -> f64 {
 }
 
 fn drops(drops: &DropSummary) -> u64 {
-    drops.full + drops.overlimit + drops.aqm + drops.policed + drops.wire
+    drops.full + drops.overlimit + drops.aqm + drops.policed + drops.filtered + drops.wire
 }
 
 fn check_flows(table: &Table, summary: &Summary) {

@@ -92,6 +92,7 @@ pub(crate) fn summaries(
             overlimit: part.drops_overlimit,
             aqm: part.drops_aqm,
             policed: part.drops_policed,
+            filtered: part.drops_filtered,
             wire: 0,
         };
         BandSummary {

@@ -204,6 +204,7 @@ impl Captures {
                 LossCause::Medium => 3,
                 LossCause::Queue(DropReason::Overlimit) => 4,
                 LossCause::Queue(DropReason::Policed) => 5,
+                LossCause::Queue(DropReason::Filtered) => 6,
             };
         }
     }

@@ -52,7 +52,7 @@ impl QueueSums {
             emptied: 0,
             sce: 0,
             ce: 0,
-            drops: DropSummary { full: 0, overlimit: 0, aqm: 0, policed: 0, wire: 0 },
+            drops: DropSummary { full: 0, overlimit: 0, aqm: 0, policed: 0, filtered: 0, wire: 0 },
             sojourn: Extent::NONE,
             backlog_max: 0,
             busy: Duration::ZERO,

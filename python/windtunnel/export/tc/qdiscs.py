@@ -208,6 +208,10 @@ QDISCS: Mapping[str, Qdisc] = {
             **sizes("quantum"),
             "perturb": word("perturb", lambda value: plain(round(seconds(value)))),
             "headdrop": switch("headdrop"),
+            **octets("redflowlimit", "min", "max", "avpkt"),
+            **numbers("burst"),
+            "probability": word("probability", _probability),
+            **{key: switch(key) for key in ("ecn", "harddrop")},
         },
     ),
     "cake": Qdisc(

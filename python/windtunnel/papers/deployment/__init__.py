@@ -11,7 +11,7 @@ from windtunnel.papers.deployment.figures import figure_of
 from windtunnel.papers.suite import Group, Suite
 
 #: The files of experiments, in the order of the report.
-TOPICS = ("fall-back", "feedback", "collisions", "l4s", "sparse", "misuse", "open-questions", "scalability")
+TOPICS = ("fall-back", "feedback", "collisions", "l4s", "sparse", "misuse", "open-questions", "scalability", "relation")
 
 
 def suite(*, quick: bool) -> Suite:

@@ -95,12 +95,41 @@ impl Params for DctcpSceParams {
     }
 }
 
-/// What all of them do beside their decrease.
-const fn rules(spreads_ce: bool) -> SceRules {
-    SceRules { held_off: false, bars_growth: true, flattens: true, halves_ssthresh: true, spreads_ce }
+/// What both have, beside what one SCE takes: their answers are otherwise the same.
+trait TakesPartOfSegment: Params {
+    fn cut(&self) -> Cut;
+    fn to_ce(&self) -> ToCe;
 }
 
-impl ResponseParams for SceParams {
+/// The response to CE.
+#[derive(Clone, Copy, Debug)]
+struct ToCe {
+    md: Option<f64>,
+    md_recent: f64,
+    is_spread: bool,
+}
+
+impl TakesPartOfSegment for SceParams {
+    fn cut(&self) -> Cut {
+        Cut::PerRoot(self.g)
+    }
+
+    fn to_ce(&self) -> ToCe {
+        ToCe { md: self.ce_md, md_recent: self.ce_md_recent, is_spread: self.ce_spread }
+    }
+}
+
+impl TakesPartOfSegment for DctcpSceParams {
+    fn cut(&self) -> Cut {
+        Cut::Half
+    }
+
+    fn to_ce(&self) -> ToCe {
+        ToCe { md: self.ce_md, md_recent: self.ce_md_recent, is_spread: self.ce_spread }
+    }
+}
+
+impl<P: TakesPartOfSegment> ResponseParams for P {
     fn feedback(&self) -> Feedback {
         Feedback::PlainSce
     }
@@ -119,38 +148,12 @@ impl ResponseParams for SceParams {
     }
 
     fn sce_rules(&self) -> SceRules {
-        rules(self.ce_spread)
+        let spreads_ce = self.to_ce().is_spread;
+        SceRules { held_off: false, bars_growth: true, flattens: true, halves_ssthresh: true, spreads_ce }
     }
 
     fn build(&self, md: f64) -> Box<dyn Response> {
-        Sce::boxed(Cut::PerRoot(self.g), md, self.ce_md, self.ce_md_recent, self.ce_spread)
-    }
-}
-
-impl ResponseParams for DctcpSceParams {
-    fn feedback(&self) -> Feedback {
-        Feedback::PlainSce
-    }
-
-    /// The first SCE ends slow start.
-    fn tau(&self) -> NonZeroU32 {
-        NonZeroU32::MIN
-    }
-
-    fn follows_deliveries(&self) -> bool {
-        true
-    }
-
-    fn paces(&self) -> bool {
-        true
-    }
-
-    fn sce_rules(&self) -> SceRules {
-        rules(self.ce_spread)
-    }
-
-    fn build(&self, md: f64) -> Box<dyn Response> {
-        Sce::boxed(Cut::Half, md, self.ce_md, self.ce_md_recent, self.ce_spread)
+        Sce::boxed(self.cut(), md, self.to_ce())
     }
 }
 
@@ -177,7 +180,8 @@ struct Sce {
 }
 
 impl Sce {
-    fn boxed(cut: Cut, md: f64, ce_md: Option<f64>, ce_recent: f64, spreads_ce: bool) -> Box<dyn Response> {
+    fn boxed(cut: Cut, md: f64, to_ce: ToCe) -> Box<dyn Response> {
+        let ToCe { md: ce_md, md_recent: ce_recent, is_spread: spreads_ce } = to_ce;
         let ce = ce_md.unwrap_or(CE_OF_RENO.min(if md > 0.5 { md } else { CE_OF_RENO }));
         Box::new(Sce { cut, ce, ce_recent, spreads_ce, fraction: Fraction::default(), recent: 0 })
     }

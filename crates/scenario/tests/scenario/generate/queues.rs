@@ -6,7 +6,7 @@ use super::Draft;
 const CLASSFUL: [&str; 7] = ["prio", "drr", "wrr", "tbf", "police", "vqpolice", "ramppolice"];
 
 /// All others; the plain one twice as often.
-const KINDS: [&str; 29] = [
+const KINDS: [&str; 31] = [
     "fifo",
     "fifo",
     "brickwall",
@@ -21,10 +21,12 @@ const KINDS: [&str; 29] = [
     "deltim2",
     "codel",
     "cobalt",
+    "codel-af",
     "fq_codel",
     "fq",
     "cnq",
     "lfq",
+    "twin-af",
     "dualsparse",
     "sfb",
     "choke",
@@ -46,6 +48,7 @@ impl Draft {
             // Packets that a queue before it has marked overtake others of their flow, which loss-free endpoints do not
             // expect.
             "dualpi2" if self.ideal => "pi2",
+            "twin-af" if self.ideal => "codel-af",
             kind => kind,
         };
         self.key("kind", kind);
@@ -89,6 +92,7 @@ impl Draft {
             "step" | "nth" | "pie-mds" | "red-mds" | "codel-mds" => self.signaller(kind),
             "codel" | "fq_codel" => self.codel(kind == "fq_codel"),
             "cobalt" => self.cobalt(),
+            "codel-af" | "twin-af" => self.codel_af(kind == "twin-af"),
             "fq" => self.fq(),
             "pi2" => self.pi2(),
             "dualpi2" => self.dualpi2(),
@@ -232,6 +236,13 @@ impl Draft {
         self.some_switch("headdrop");
         if self.one_in(3) {
             self.one_of("aqm", &["pie", "codel", "red", "deltim", "brickwall"]);
+        } else if self.one_in(2) {
+            let limit = self.random.log(100_000, 1_000_000);
+            self.key("redflowlimit", format_args!("{limit} B"));
+            self.some_size("max", 10_000, 100_000);
+            self.some_probability("probability");
+            self.some_switch("ecn");
+            self.some_switch("harddrop");
         }
     }
 
@@ -273,6 +284,20 @@ impl Draft {
         self.some_time("mtu_time", 1, 100_000_000);
         if variant == "standalone" {
             self.some_number("sce", 0, 100);
+        }
+    }
+
+    fn codel_af(&mut self, twin: bool) {
+        self.some_time("target", 100, 100_000_000);
+        self.some_time("rtt", 100_000_001, 1_000_000_000);
+        self.some_time("mtu_time", 1, 100_000_000);
+        self.some_number("sce", 0, 100);
+        self.one_of("hash", &["perfect", "jenkins"]);
+        let flows = self.random.log(1, 65_536);
+        self.bare("flows", flows);
+        if twin {
+            self.some_number("dscp", 1, 63);
+            self.some_number("divisor", 1, 100);
         }
     }
 
@@ -373,7 +398,7 @@ impl Draft {
             self.one_of("aqm_instances", &["flow", "one"]);
         }
         if self.one_in(2) {
-            self.one_of("aqm", &["pie", "codel", "red", "deltim", "brickwall"]);
+            self.one_of("aqm", &["pie", "codel", "codel-af", "red", "deltim", "brickwall"]);
         }
     }
 

@@ -86,6 +86,15 @@ impl Params for ScalableParams {
         "Growth in proportion to cwnd: recovery takes the same number of round trips at any rate";
 
     fn check(&self) -> Result<(), OutOfRange> {
+        if let (Some(ScalableVariant::Linux), Some(lwnd)) = (self.variant, self.lwnd)
+            && lwnd > Bytes::ZERO
+        {
+            return Err(OutOfRange::new(
+                "lwnd",
+                lwnd,
+                "0 B or left out with variant = \"linux\", which has none",
+            ));
+        }
         self.b.map_or(Ok(()), |b| check::kept_fraction("b", b))
     }
 }

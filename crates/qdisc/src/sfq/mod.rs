@@ -10,83 +10,29 @@
 //! keep collisions rare among tens of flows. A perturbation of the hash every 10 s ends those that there are, at the
 //! price of reordering; it is off by default, as in Linux.
 //!
-//! tc's RED for each flow (`redflowlimit`, `min`, `max`, ...) is the AQM of a flow here: `aqm = { kind = "red" }`. With
-//! `headdrop` Linux's marks and drops the first packet of the flow instead of the arriving one; any AQM here decides
-//! on the packet that it is asked about.
+//! Each flow can have RED, with tc's names ([`red`]), or any other AQM (`aqm`).
+
+mod params;
+mod red;
 
 use std::sync::Arc;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use windtunnel_algorithm::Params;
-use windtunnel_units::{Bytes, Duration, OutOfRange, Time};
+use windtunnel_units::{Bytes, OutOfRange, Time};
 use windtunnel_wire::Packet;
 
 use crate::accounts::QueueCx;
-use crate::aqm::{Aqm, NoAqm};
+use crate::aqm::NoAqm;
 use crate::discipline::{Backlog, QueueDiscipline};
-use crate::flows::{AqmFactory, Buckets, Classifier, FlowHash, Flows, Rota, Turns, turns};
+use crate::flows::{AqmFactory, Buckets, Classifier, Flows, Rota, Turns, turns};
 use crate::limit::{Limit, Room};
-use crate::params::{AqmSlot, QueueInit, QueueParams};
+use crate::params::{AqmParams, AqmSlot, QueueInit, QueueParams};
 use crate::spec::Parts;
 
-/// sfq's parameters, named as in tc.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-#[schemars(extend("x-source" = "McKenney 1990; Linux sch_sfq"))]
-pub struct SfqParams {
-    /// How flows are told apart: for certain, or by a hash as on a real queue.
-    pub hash: FlowHash,
-    /// How many flows may have packets at once.
-    pub flows: u32,
-    /// Buckets that a hash has to choose from, a power of two; 1 makes all flows collide.
-    pub divisor: u32,
-    /// The most packets of one flow.
-    pub depth: u32,
-    /// What a flow may send in one turn. Linux takes 1514 B on Ethernet, where headers count.
-    pub quantum: Bytes,
-    /// The seconds after which the hash gets another salt; 0 s is never.
-    pub perturb: Duration,
-    /// Whether a flow loses its oldest packet instead of its newest one.
-    pub headdrop: bool,
-}
-
-impl Default for SfqParams {
-    fn default() -> SfqParams {
-        SfqParams {
-            hash: FlowHash::default(),
-            flows: 128,
-            divisor: 1_024,
-            depth: 127,
-            quantum: Bytes::new(1_500),
-            perturb: Duration::ZERO,
-            headdrop: false,
-        }
-    }
-}
-
-impl Params for SfqParams {
-    const NAME: &'static str = "sfq";
-    const SUMMARY: &'static str = "Stochastic fairness queueing: flows take turns, the longest loses packets";
-
-    fn check(&self) -> Result<(), OutOfRange> {
-        for (key, value) in [("flows", self.flows), ("depth", self.depth)] {
-            if value == 0 {
-                return Err(OutOfRange::new(key, value, "at least 1"));
-            }
-        }
-        if !self.divisor.is_power_of_two() || self.divisor > 65_536 {
-            return Err(OutOfRange::new("divisor", self.divisor, "a power of two, at most 65536"));
-        }
-        if self.quantum == Bytes::ZERO {
-            return Err(OutOfRange::new("quantum", self.quantum, "more than 0 B"));
-        }
-        Ok(())
-    }
-}
+pub use params::SfqParams;
+use red::{FlowAqm, FlowRed};
 
 impl SfqParams {
-    fn discipline<A: Aqm + 'static>(
+    fn discipline<A: FlowAqm + 'static>(
         &self,
         init: &QueueInit,
         factory: AqmFactory<A>,
@@ -114,13 +60,27 @@ impl QueueParams for SfqParams {
         &[AqmSlot { key: "aqm", summary: SUMMARY }]
     }
 
+    fn check_aqms(&self, aqms: &[Option<Arc<dyn AqmParams>>]) -> Result<(), OutOfRange> {
+        match self.redflowlimit.filter(|_| aqms.iter().any(Option::is_some)) {
+            Some(limit) => Err(OutOfRange::new("redflowlimit", limit, "left out beside `aqm`")),
+            None => Ok(()),
+        }
+    }
+
     fn build(&self, parts: &Parts, init: &QueueInit) -> Box<dyn QueueDiscipline> {
-        match parts.aqm() {
-            None => self.discipline(init, AqmFactory::new(|_| NoAqm)),
-            Some(aqm) => {
+        match (parts.aqm(), self.flow_red()) {
+            (Some(aqm), _) => {
                 let aqm = Arc::clone(aqm);
-                self.discipline::<Box<dyn Aqm>>(init, AqmFactory::new(move |init| aqm.build(init)))
+                self.discipline(init, AqmFactory::new(move |init| aqm.build(init)))
             }
+            (None, Some((red, limit))) => {
+                let headdrop = self.headdrop;
+                self.discipline(
+                    init,
+                    AqmFactory::new(move |init| FlowRed::new(red.clone(), limit, headdrop, init)),
+                )
+            }
+            (None, None) => self.discipline(init, AqmFactory::new(|_| NoAqm)),
         }
     }
 }
@@ -153,7 +113,7 @@ pub struct Sfq<A> {
     chosen: Option<usize>,
 }
 
-impl<A: Aqm> Sfq<A> {
+impl<A: FlowAqm> Sfq<A> {
     fn quantum(&self) -> i64 {
         self.params.quantum.get().cast_signed()
     }
@@ -221,7 +181,7 @@ impl<A: Aqm> Sfq<A> {
     }
 }
 
-impl<A: Aqm> Turns for Sfq<A> {
+impl<A: FlowAqm> Turns for Sfq<A> {
     type Aqm = A;
 
     fn flows(&self) -> &Flows<A> {
@@ -259,7 +219,7 @@ impl<A: Aqm> Turns for Sfq<A> {
     }
 }
 
-impl<A: Aqm> QueueDiscipline for Sfq<A> {
+impl<A: FlowAqm> QueueDiscipline for Sfq<A> {
     fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx<'_>) {
         let band = self.flows.band_of(packet.flow, cx.now);
         let size = packet.size();
@@ -274,6 +234,9 @@ impl<A: Aqm> QueueDiscipline for Sfq<A> {
         }
         if self.flows.admit(band, arrival, cx) {
             self.activate(band);
+            if let Some(verdict) = self.flows.aqm(band).for_oldest() {
+                self.flows.strike_oldest(band, verdict, self.chosen == Some(band), cx);
+            }
             while !cx.deliver_drops && self.is_over(cx) && self.lose_of_longest(band, cx) {}
         }
     }

@@ -1,0 +1,69 @@
+"""What the tests of the paper suites share: made-up results, and what every suite of claims must keep to."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from windtunnel import _core
+from windtunnel.papers.expression import names
+from windtunnel.papers.features import METHODS, parse
+from windtunnel.papers.jobs import Outcome
+from windtunnel.papers.suite import Cell, Results, Suite
+
+Series = Mapping[str, npt.NDArray[np.float64]]
+
+
+def flat(end_s: float, columns: Mapping[str, float], flows: int, **more: float) -> dict[str, npt.NDArray[np.float64]]:
+    """Time series every 0.2 s whose columns never change: one for each flow, greater by 1 than the one before."""
+    time = np.arange(0.2, end_s + 0.01, 0.2)
+    series = {"time_s": time} | {name: np.full(len(time), value) for name, value in more.items()}
+    for column, value in columns.items():
+        series |= {f"{column}/{flow}": np.full(len(time), value + flow) for flow in range(flows)}
+    return series
+
+
+def made_up(suite: Suite, excerpt: Series, wanted: Callable[[Cell], bool] = lambda _: True) -> Results:
+    """Three runs of every cell whose values are all 1 to 3; the first has the time series."""
+    outcomes = [
+        Outcome(cell.name, k, (1.0 + k,) * len(cell.measurements), {}, 0.1, 1, "", excerpt=excerpt if k == 0 else None)
+        for cell in suite.cells.values()
+        for k in range(3)
+        if wanted(cell)
+    ]
+    return Results(suite.cells, outcomes)
+
+
+def assert_valid(suite: Suite) -> None:
+    """Every cell, as it is and with its last start offset, passes the core's own checks."""
+    for cell in suite.cells.values():
+        variants = list(cell.variants())
+        for overrides in (variants[0], variants[-1]):
+            _core.check(cell.template.text, f"{cell.template.name}.toml", overrides)
+
+
+def assert_complete(claims: Iterable[Mapping[str, Any]]) -> None:
+    """Claims have a number and a reason; expressions name measured quantities; methods exist."""
+    ids = [claim["id"] for claim in claims]
+    assert len(set(ids)) == len(ids)
+    for claim in claims:
+        assert names(claim["value"]) == set(claim["quantities"]), claim["id"]
+        assert claim["expected"]["why"]
+        assert claim["over"] == "interval"
+        assert len({"near", "above", "below"} & set(claim["expected"])) == 1
+        for quantity in claim["quantities"].values():
+            name, arguments = parse(quantity["method"])
+            inspect.signature(METHODS[name]).bind(None, *arguments)
+
+
+def assert_nothing_confirmed(suite: Suite) -> None:
+    """Without runs every group has its rows, under unique ids, and no figure is drawn."""
+    nothing = Results(suite.cells, [])
+    rows = [row for group in suite.groups for row in group.rows(nothing)]
+    assert len({row.id for row in rows}) == len(rows)
+    assert {row.verdict for row in rows} == {"info", "undecided"}
+    assert all(group.png(nothing) is None for group in suite.groups)
