@@ -21,9 +21,6 @@ use crate::hold_off::HoldOff;
 use crate::needs::Needs;
 use crate::sample::{AckSample, CongestionEvent, Delivery, FlowInit, PathView, SsthreshBase, Trigger};
 
-/// The fraction of an unused cwnd that ssthresh keeps (RFC 2861 section 3.1).
-const REMEMBERED: f64 = 0.75;
-
 /// A window-based congestion controller.
 #[derive(Debug)]
 pub(crate) struct Windowed<A> {
@@ -114,12 +111,12 @@ impl<A: Avoidance> Windowed<A> {
         Moment { cwnd: self.cwnd, mss: self.mss, now: path.now, srtt: path.srtt }
     }
 
-    /// Returns the base from which a loss computes ssthresh: at most cwnd, although limited transmit may have sent
-    /// more.
-    fn loss_base(&self, path: &PathView) -> Bytes {
+    /// Returns the base from which a loss computes ssthresh: at most the window in force, although limited transmit may have
+    /// sent more.
+    fn loss_base(&self, window: Bytes, path: &PathView) -> Bytes {
         match self.base {
-            SsthreshBase::Cwnd => self.cwnd,
-            SsthreshBase::Flight => (path.nxt - path.una).min(self.cwnd),
+            SsthreshBase::Cwnd => window,
+            SsthreshBase::Flight => (path.nxt - path.una).min(window),
         }
     }
 
@@ -189,9 +186,9 @@ impl<A: Avoidance> Windowed<A> {
     }
 
     /// Answers a loss. The sender reports each episode once, so there is no hold-off.
-    fn on_loss(&mut self, path: &PathView) {
+    fn on_loss(&mut self, window: Bytes, path: &PathView) {
         self.remember();
-        self.respond(self.loss_base(path), Kept::Factor(self.response.loss()), path);
+        self.respond(self.loss_base(window, path), Kept::Factor(self.response.loss()), path);
     }
 
     /// Answers the SCE of an ACK, one by one. An SCE uses a place in the limiter even if the hold-off then refuses the
@@ -303,7 +300,7 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
         match event.trigger {
             Trigger::Ce => self.on_ce(event, path),
             Trigger::Loss => {
-                self.on_loss(path);
+                self.on_loss(event.window, path);
                 true
             }
         }
@@ -314,7 +311,7 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
     fn on_rto(&mut self, new_episode: bool, path: &PathView) {
         if new_episode {
             self.remember();
-            let kept = self.avoidance.kept(self.loss_base(path), self.response.loss(), self.mss);
+            let kept = self.avoidance.kept(self.loss_base(self.cwnd, path), self.response.loss(), self.mss);
             self.ssthresh = kept.max(self.min_cwnd);
             self.avoidance.decreased(self.cwnd, self.ssthresh, self.response.loss(), path);
             self.hold_off.start(path.nxt);
@@ -330,7 +327,7 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
     }
 
     fn on_cwnd_validation(&mut self, cwnd: Bytes, _path: &PathView) {
-        let remembered = self.avoidance.kept(self.cwnd, REMEMBERED, self.mss);
+        let remembered = self.avoidance.remembered(self.cwnd, self.mss);
         self.ssthresh = self.ssthresh.max(remembered);
         self.cwnd = cwnd.min(self.cwnd).max(self.mss);
         if self.stage == Stage::Avoiding && self.cwnd < self.ssthresh {

@@ -111,7 +111,8 @@ impl Driver {
             self.cc.on_delivery(&Delivery { delivered, ecn }, &path);
         }
         let rtt = self.sampled.then_some(self.rtt);
-        let event = CongestionEvent { trigger: Trigger::Ce, lost: Bytes::ZERO, rtt };
+        let window = self.cc.cwnd();
+        let event = CongestionEvent { trigger: Trigger::Ce, window, lost: Bytes::ZERO, rtt };
         let responded = ecn.ce.any().then(|| self.cc.on_congestion(&event, &path));
         let ack = AckSample {
             acked: MSS * segments,
@@ -133,7 +134,13 @@ impl Driver {
 
     /// A loss is detected while `flight` is sent and not acknowledged.
     pub(crate) fn lose_of(&mut self, flight: Bytes) {
-        let event = CongestionEvent { trigger: Trigger::Loss, lost: MSS, rtt: None };
+        let window = self.cc.cwnd();
+        self.lose_within(window, flight);
+    }
+
+    /// The same while a window of `window` is in force.
+    pub(crate) fn lose_within(&mut self, window: Bytes, flight: Bytes) {
+        let event = CongestionEvent { trigger: Trigger::Loss, window, lost: MSS, rtt: None };
         let path = PathView { in_flight: flight, nxt: self.una + flight, ..self.path() };
         self.cc.on_congestion(&event, &path);
     }

@@ -146,7 +146,12 @@ impl Sender {
             self.cc.on_delivery(&Delivery { delivered, ecn: sample.ecn }, &path);
         }
         if ece {
-            let event = CongestionEvent { trigger: Trigger::Ce, lost: Bytes::ZERO, rtt: Some(rtt) };
+            let event = CongestionEvent {
+                trigger: Trigger::Ce,
+                window: self.cwnd,
+                lost: Bytes::ZERO,
+                rtt: Some(rtt),
+            };
             self.cc.on_congestion(&event, &path);
         }
         self.cc.on_ack(&sample, &path);

@@ -45,6 +45,9 @@ impl PartialEq for dyn AvoidanceParams {
     }
 }
 
+/// The fraction of an unused cwnd that ssthresh keeps (RFC 2861 section 3.1).
+const REMEMBERED: f64 = 0.75;
+
 /// A growth function and the multiplicative decrease that goes with it.
 ///
 /// `Clone` provides the copy that an undo restores; implementations are a few words and do not use the heap.
@@ -55,6 +58,11 @@ pub trait Avoidance: Clone + Debug + Send {
     /// Returns what a response with `factor` leaves of `base`: in bytes, unless the algorithm counts in segments.
     fn kept(&self, base: Bytes, factor: f64, _mss: Bytes) -> Bytes {
         base.scale(factor)
+    }
+
+    /// Returns what ssthresh keeps of a cwnd that was not used (RFC 2861 section 3.1).
+    fn remembered(&self, cwnd: Bytes, mss: Bytes) -> Bytes {
+        self.kept(cwnd, REMEMBERED, mss)
     }
 
     /// Returns how much of an ACK counts for growth.
@@ -105,6 +113,13 @@ pub trait Avoidance: Clone + Debug + Send {
 /// Returns the whole segments of an ACK. Most ACKs acknowledge one, which needs no division.
 fn segments(amount: Bytes, mss: Bytes) -> u64 {
     if amount == mss { 1 } else { amount / mss }
+}
+
+/// Returns what ssthresh keeps of a window counted in segments that was not used: a half and a quarter, each rounded down, as in Linux
+/// (`tcp_current_ssthresh`), so that of eleven segments seven are kept, not eight.
+fn remembered_segments(cwnd: Bytes, mss: Bytes) -> Bytes {
+    let segments = cwnd / mss;
+    mss * (segments / 2 + segments / 4)
 }
 
 /// Returns what a response leaves of a window counted in segments, rounded down. A billionth is added because products
