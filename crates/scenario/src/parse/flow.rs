@@ -165,6 +165,7 @@ fn carried(
         headers: HEADERS_WITHOUT_TIMESTAMPS,
         iw: of.mtu,
         paced: false,
+        needs_ecn: false,
         ecn: Ecn::NotEct,
         feedback: FeedbackScheme::None,
         dscp: Dscp::DEFAULT,
@@ -210,6 +211,7 @@ fn carried(
     let need = if capped { PacingNeed::Always } else { needs.pacing };
     let endpoint = Endpoint {
         headers,
+        needs_ecn: feedback.uses_ecn() && matches!(needs.feedback, Feedback::Shares | Feedback::Counts),
         paced: pacing(table.pacing, at, &name, of.endpoints == Endpoints::Ideal, need)?,
         iw: (of.mtu - headers) * u64::from(initial_window(&at.get("iw"), iw)?),
         ecn: ecn::code_point(feedback, ect),

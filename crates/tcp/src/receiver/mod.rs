@@ -46,6 +46,7 @@ use self::timestamps::Timestamps;
 use self::window::Window;
 use crate::ack_policy::AckParams;
 use crate::config::{Endpoint, WindowScale};
+use crate::ecn_pp::{CodePoints, EcnPp};
 use crate::params::TcpParams;
 
 pub(crate) use self::feedback::{
@@ -71,6 +72,9 @@ pub struct Receiver {
     rcv_nxt: Seq,
     window: Window,
     feedback: Feedback,
+    ecn_pp: EcnPp,
+    syn_ack_ecn: Ecn,
+    code_points: CodePoints,
     hiding: Option<Box<Hiding>>,
     timestamps: Timestamps,
     delayed_ack: DelayedAck,
@@ -101,6 +105,9 @@ impl Receiver {
             rcv_nxt: Seq::SYN,
             window: Window::new(largest, WindowScale::new(&endpoint, params).shift),
             feedback: Feedback::None,
+            ecn_pp: params.ecn_pp,
+            syn_ack_ecn: Ecn::NotEct,
+            code_points: CodePoints::default(),
             hiding: Hiding::new(&ack),
             timestamps: Timestamps::new(params.timestamps),
             delayed_ack: DelayedAck::new(ack),
@@ -164,6 +171,7 @@ impl Receiver {
         ack.options = due.options;
         ack.window = due.window;
         ack.flags = due.flags;
+        self.stamp(&mut ack);
         Some(ack)
     }
 
@@ -225,6 +233,7 @@ impl Receiver {
         self.handshake.on_syn(now);
         let answer = self.feedback.on_syn(self.endpoint.feedback, syn);
         self.negotiate_sack(syn);
+        self.choose_code_points();
         self.rcv_nxt = Seq::FIRST_DATA;
         self.timestamps.on_segment(Seq::SYN, syn.ts_val);
         let options = self.syn_ack_options(&answer);
@@ -275,6 +284,7 @@ impl Receiver {
         self.close.on_ack(segment.ack);
         if segment.len() == Bytes::ZERO {
             let reports = self.feedback.on_pure_ack(segment);
+            self.check_syn_ack();
             if reports || segment.seq < self.timestamps.last_ack_sent() || segment.seq > self.window.edge() {
                 self.acknowledge(); // a probe: RFC 9293 section 3.10.7.4
             }

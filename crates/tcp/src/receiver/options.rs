@@ -1,12 +1,13 @@
 //! The options of the receiver's packets: SACK blocks and AccECN's counters share what timestamps leave of 40 bytes.
 
 use windtunnel_units::Bytes;
-use windtunnel_wire::{Options, Packet, SackBlocks};
+use windtunnel_wire::{Ecn, Options, Packet, SackBlocks, TcpFlags};
 
 use super::Receiver;
 use super::feedback::{Answer, Feedback, option_size};
 use super::sack::Sack;
 use crate::config::HEADERS_WITHOUT_TIMESTAMPS;
+use crate::ecn_pp::CodePoints;
 
 /// The room for options in a TCP header (RFC 9293 section 3.1).
 const OPTION_SPACE: Bytes = Bytes::new(40);
@@ -49,6 +50,36 @@ impl Receiver {
             accecn: answer.option,
             ..Options::default()
         })
+    }
+
+    /// The ECN fields of its packets, as the SYN has just agreed.
+    pub(super) fn choose_code_points(&mut self) {
+        if matches!(self.feedback, Feedback::None) {
+            return;
+        }
+        let accecn = matches!(self.feedback, Feedback::AccEcn(_));
+        self.syn_ack_ecn = self.ecn_pp.syn_ack(&self.endpoint, self.handshake.answered_before());
+        self.code_points = self.ecn_pp.established(&self.endpoint, accecn, self.sack.is_enabled());
+    }
+
+    /// A path that changed the SYN/ACK's ECN field may change those of other packets (RFC 9768 section 3.2.2.3).
+    pub(super) fn check_syn_ack(&mut self) {
+        let bleached = self.feedback.syn_ack_arrived_as() == Some(Ecn::NotEct);
+        if self.syn_ack_ecn != Ecn::NotEct && bleached {
+            self.code_points = CodePoints::default();
+        }
+    }
+
+    /// The ECN field of a packet.
+    #[inline]
+    pub(super) fn stamp(&self, packet: &mut Packet) {
+        packet.ecn = if packet.flags.contains(TcpFlags::SYN) {
+            self.syn_ack_ecn
+        } else if packet.flags.contains(TcpFlags::FIN) {
+            self.code_points.other
+        } else {
+            self.code_points.pure_ack
+        };
     }
 
     /// The headers of a packet with these options.

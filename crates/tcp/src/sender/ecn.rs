@@ -17,6 +17,7 @@ use self::rfc3168::Cwr;
 pub(super) use self::rfc3168::all;
 use super::scoreboard::Amount;
 use crate::config::Endpoint;
+use crate::ecn_pp::{CodePoints, EcnPp};
 use crate::scheme::FeedbackScheme;
 
 /// What was negotiated, and what is still to be told to the receiver.
@@ -24,6 +25,11 @@ use crate::scheme::FeedbackScheme;
 pub(crate) struct EcnSender {
     /// The code point of new data.
     data: Ecn,
+    /// Those of other packets.
+    others: CodePoints,
+    /// That of the last SYN.
+    syn: Ecn,
+    pp: EcnPp,
     /// The DSCP of everything.
     dscp: Dscp,
     scheme: Scheme,
@@ -54,9 +60,16 @@ pub(super) struct Progress {
 
 impl EcnSender {
     /// With MDS the DSCP is an identifier, which packets carry once the handshake has agreed.
-    pub(crate) const fn new(endpoint: &Endpoint) -> EcnSender {
+    pub(crate) fn new(endpoint: &Endpoint, pp: EcnPp) -> EcnSender {
         let dscp = if endpoint.feedback.is_mds() { Dscp::DEFAULT } else { endpoint.dscp };
-        EcnSender { data: Ecn::NotEct, dscp, scheme: Scheme::None }
+        EcnSender {
+            data: Ecn::NotEct,
+            others: CodePoints::default(),
+            syn: Ecn::NotEct,
+            pp,
+            dscp,
+            scheme: Scheme::None,
+        }
     }
 
     /// The DSCP of the next packet.
@@ -76,11 +89,26 @@ impl EcnSender {
         }
     }
 
-    /// The SYN/ACK arrived: what it agrees to. `asked`: the last SYN asked for ECN.
-    pub(crate) fn on_syn_ack(&mut self, endpoint: &Endpoint, asked: bool, packet: &Packet) {
+    /// Flags and ECN field of a SYN that asks for ECN, which may have been sent before.
+    pub(crate) fn stamp_syn(&mut self, endpoint: &Endpoint, again: bool, packet: &mut Packet) {
+        self.syn = self.pp.syn(endpoint, again);
+        packet.ecn = self.syn;
+        packet.flags |= EcnSender::syn_flags(endpoint.feedback);
+    }
+
+    /// The SYN/ACK arrived: what it agrees to. `asked`: the last SYN asked for ECN. `sack`: so is SACK.
+    pub(crate) fn on_syn_ack(&mut self, endpoint: &Endpoint, asked: bool, sack: bool, packet: &Packet) {
+        self.agree(endpoint, asked, packet);
+        if self.data != Ecn::NotEct {
+            let accecn = matches!(self.scheme, Scheme::AccEcn(_));
+            self.others = self.pp.established(endpoint, accecn, sack);
+        }
+    }
+
+    fn agree(&mut self, endpoint: &Endpoint, asked: bool, packet: &Packet) {
         let scheme = endpoint.feedback;
         if scheme == FeedbackScheme::AccEcn
-            && let Some(accecn) = AccEcn::agreed(endpoint.mss(), packet)
+            && let Some(accecn) = AccEcn::agreed(endpoint.mss(), self.syn, packet)
         {
             // RFC 9768 section 3.2.2.3: a path that changed the SYN's ECN field may change those of data.
             self.data = if accecn.syn_was_mangled() { Ecn::NotEct } else { endpoint.ecn };
@@ -153,6 +181,7 @@ impl EcnSender {
                 let ce = accecn.hear(packet, progress);
                 if accecn.distrusts_path() {
                     self.data = Ecn::NotEct;
+                    self.others = CodePoints::default();
                 }
                 (ce, false)
             }
@@ -202,12 +231,45 @@ impl EcnSender {
         }
     }
 
-    /// The flags of a segment that is sent again. It is not ECN-capable: its loss would hide a mark (RFC 3168 section
-    /// 6.1.5); and its CWR might belong to an older window.
-    pub(crate) fn stamp_again(&self, packet: &mut Packet) {
-        if let Scheme::AccEcn(accecn) = &self.scheme {
+    /// The ECN field and flags of a segment that is sent again, or of a FIN. By RFC 3168 it is not ECN-capable: the loss of a
+    /// retransmission would hide a mark (section 6.1.5), and its CWR might belong to an older window.
+    pub(crate) fn stamp_again(&mut self, packet: &mut Packet) {
+        packet.ecn = self.others.other;
+        self.stamp_flags(packet);
+    }
+
+    /// The ECN field and flags of a packet without data.
+    pub(crate) fn stamp_pure_ack(&mut self, packet: &mut Packet) {
+        packet.ecn = self.others.pure_ack;
+        self.stamp_flags(packet);
+    }
+
+    /// The ECN field of the ACK of the SYN/ACK, whose flags say how that arrived.
+    pub(crate) fn stamp_handshake_ack(&self, packet: &mut Packet) {
+        packet.ecn = self.others.pure_ack;
+    }
+
+    /// A new segment leaves as a window probe (RFC 3168 section 6.1.6).
+    pub(crate) fn stamp_probe(&self, packet: &mut Packet) {
+        packet.ecn = self.others.other;
+    }
+
+    fn stamp_flags(&mut self, packet: &mut Packet) {
+        if let Scheme::AccEcn(accecn) = &mut self.scheme {
             packet.flags |= accecn.ace();
         }
+    }
+
+    /// Marks on the receiver's packets are to be reported by a packet without data (RFC 9768 section 3.2.2.5.1); `silent`: no
+    /// data are about to leave.
+    pub(crate) fn owes_ack(&self, silent: bool) -> bool {
+        matches!(&self.scheme, Scheme::AccEcn(accecn) if accecn.owes_ack(silent))
+    }
+
+    /// The SYN arrived with a mark, which asks for an initial window of one segment.
+    pub(crate) fn syn_was_marked(&self) -> bool {
+        let marked = matches!(&self.scheme, Scheme::AccEcn(accecn) if accecn.syn_was_marked());
+        marked && self.pp.answers_marked_syn()
     }
 }
 

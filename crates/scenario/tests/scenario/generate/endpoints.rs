@@ -308,6 +308,9 @@ impl Draft {
             self.one_of("reduction", &["prr", "prr-crb", "prr-ssrb", "rate-halving", "none"]);
         }
         if self.one_in(4) {
+            self.one_of("ecn_pp", &["linux", "off", "on"]);
+        }
+        if self.one_in(4) {
             self.one_of("rto", &["linux", "rfc6298"]);
         }
         if self.one_in(3) {

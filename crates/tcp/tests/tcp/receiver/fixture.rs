@@ -21,6 +21,7 @@ pub(super) fn endpoint(ecn: Ecn, mds: bool, headers: Bytes) -> Endpoint {
         headers,
         iw: Bytes::new(MSS) * 10,
         paced: false,
+        needs_ecn: false,
         ecn,
         feedback: match (ecn, mds) {
             (Ecn::NotEct, _) => FeedbackScheme::None,
