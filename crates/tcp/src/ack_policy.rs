@@ -34,8 +34,8 @@ pub enum AckPolicy {
     Every,
     /// More than one full segment at once. A single segment waits for about the time in which the last ones came, at
     /// least 40 ms. Every segment at once at the start, after an idle time (quickack), and while the window grows.
-    /// The last segment of a write is acknowledged once the application has read it. `count` and `delay` are not
-    /// used.
+    /// The last segment of a write is acknowledged once the application has read it. With AccECN each change of the ECN field is
+    /// acknowledged at once. `count` and `delay` are not used.
     Linux,
 }
 

@@ -41,12 +41,14 @@ pub(super) enum News {
     Cwr,
     /// AccECN or DCTCP wants an ACK to leave at once, whatever the policy.
     Due,
+    /// With AccECN: another code point than before, but no CE.
+    Changed,
 }
 
 impl News {
     /// Linux acknowledges at once.
     pub(super) fn is_urgent(self) -> bool {
-        matches!(self, News::Cwr | News::Due)
+        matches!(self, News::Cwr | News::Due | News::Changed)
     }
 }
 
