@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use windtunnel_units::Seq;
 
-use crate::{AccEcnOption, Encapsulation};
+use crate::{AccEcnOption, EcnCounts, Encapsulation};
 
 /// One SACK block (RFC 2018): the bytes from `start` up to, not including, `end`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,6 +64,8 @@ pub struct Options {
     pub sack: SackBlocks,
     /// The AccECN option.
     pub accecn: Option<AccEcnOption>,
+    /// QUIC's counts, in an option for experiments.
+    pub ecn_counts: Option<EcnCounts>,
     /// On a SYN or SYN-ACK: its sender can do MDS ("Multiplicative Decrease Scaling", Negotiation).
     pub mds_capable: bool,
     /// On a SYN or SYN-ACK: SACK permitted (RFC 2018).

@@ -22,6 +22,8 @@ pub struct IpFields {
 pub enum TcpOption {
     /// The AccECN option, kinds 172 and 174 (RFC 9768 section 3.2.3).
     AccEcn,
+    /// QUIC's counts, an experimental option (RFC 6994).
+    EcnCounts,
     /// The capability of MDS, an experimental option (RFC 6994).
     Mds,
     /// SACK permitted, kind 4 (RFC 2018 section 2).
@@ -79,6 +81,7 @@ impl Packet {
         let Some(options) = &mut self.options else { return false };
         match option {
             TcpOption::AccEcn => options.accecn.take().is_some(),
+            TcpOption::EcnCounts => options.ecn_counts.take().is_some(),
             TcpOption::Mds => std::mem::take(&mut options.mds_capable),
             TcpOption::SackPermitted => std::mem::take(&mut options.sack_permitted),
             TcpOption::Sack => !std::mem::take(&mut options.sack).is_empty(),

@@ -123,11 +123,11 @@ fn options(row: &Row, flow: &Flow, ends: Ends, syn: bool, acknowledges: bool) ->
     }
     let options = TcpOptions::try_from_elements(&elements).map_err(|e| e.to_string())?;
     let mds = flow.mds.filter(|_| syn).map(mds_option);
-    let accecn = row.accecn();
-    if mds.is_none() && accecn.is_empty() {
+    let counts = row.counts();
+    if mds.is_none() && counts.is_empty() {
         return Ok(options);
     }
-    let all = [options.as_slice(), mds.as_ref().map_or(&[][..], |mds| mds), &accecn].concat();
+    let all = [options.as_slice(), mds.as_ref().map_or(&[][..], |mds| mds), &counts].concat();
     TcpOptions::try_from_slice(&all).map_err(|e| e.to_string())
 }
 

@@ -123,6 +123,24 @@ fn accecn_option() {
     assert_eq!(tcp_options(&v4(flow(), sacked)).len(), 40);
 }
 
+/// Spec 17.8: QUIC's counts are an option for experiments (RFC 6994): kind 254, length 16, an identifier, three numbers of 32 bits.
+#[test]
+fn counts_of_packets() {
+    let row = Row {
+        size: 68,
+        payload: 0,
+        dir: 1,
+        accecn_kind: 254,
+        accecn_n: 3,
+        accecn1: 0x0102_0304,
+        accecn2: 0,
+        accecn3: 7,
+        ..data()
+    };
+    let counts = [254, 16, b'Q', b'E', 1, 2, 3, 4, 0, 0, 0, 0, 0, 0, 0, 7];
+    assert_eq!(tcp_options(&v4(flow(), row))[12..], counts);
+}
+
 /// Spec 17.5: two NOPs, kind 254, length 6, experiment 0x4D44, version 0 with MDS and state-change ACKs, log2 of tau = 64.
 #[test]
 fn mds_is_offered_on_both_syns_and_only_there() {

@@ -8,7 +8,7 @@
 use windtunnel_qdisc::DropReason;
 use windtunnel_tcp::WindowScale;
 use windtunnel_units::Time;
-use windtunnel_wire::{Packet, SackBlock};
+use windtunnel_wire::{EcnCounts, Packet, SackBlock};
 
 use super::Recorder;
 use super::budget::Budget;
@@ -242,11 +242,18 @@ impl PacketColumns {
 }
 
 impl PacketColumns {
-    /// The AccECN option: its kind, 0 without one, and its fields in order.
+    /// The option that counts marks, AccECN's or QUIC's counts: its kind, 0 without one, and its fields in order.
     fn push_accecn(&mut self, packet: &Packet) {
         let option = packet.options.as_ref().and_then(|options| options.accecn);
-        let fields = option.as_ref().map_or(&[][..], |option| option.fields());
-        self.accecn_kind.push(option.map_or(0, |option| option.order().kind()));
+        let counts = packet.options.as_ref().and_then(|options| options.ecn_counts);
+        let counted = counts.map(EcnCounts::fields);
+        let fields = match (&option, &counted) {
+            (Some(option), _) => option.fields(),
+            (None, Some(counted)) => counted,
+            (None, None) => &[],
+        };
+        let kind = option.map(|option| option.order().kind()).or(counts.map(|_| EcnCounts::KIND));
+        self.accecn_kind.push(kind.unwrap_or(0));
         self.accecn_n.push(fields.len() as u8);
         let columns = [&mut self.accecn1, &mut self.accecn2, &mut self.accecn3];
         for (n, column) in columns.into_iter().enumerate() {

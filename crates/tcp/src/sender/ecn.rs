@@ -1,11 +1,12 @@
 //! Explicit congestion notification at the sender: what it asks for, which code point its data carry, and what it hears.
 //!
-//! One file per feedback scheme: [`rfc3168`], [`esce`], [`accecn`]. Whatever the scheme, the rest of the sender learns
+//! One file per feedback scheme: [`rfc3168`], [`esce`], [`accecn`], [`quic`]. Whatever the scheme, the rest of the sender learns
 //! whether an ACK reports CE or SCE, and the controller learns counts. Sources: RFC 3168 section 6.1, RFC 9768,
 //! spec/queues-and-signalling section 17.
 
 mod accecn;
 mod esce;
+mod quic;
 mod rfc3168;
 
 use windtunnel_cc::{EcnFeedback, Feedback};
@@ -13,6 +14,7 @@ use windtunnel_units::{Bytes, Time};
 use windtunnel_wire::{AccEcnOption, Dscp, Ecn, Packet, TcpFlags};
 
 use self::accecn::AccEcn;
+use self::quic::Quic;
 use self::rfc3168::Cwr;
 pub(super) use self::rfc3168::all;
 use super::scoreboard::Amount;
@@ -43,6 +45,7 @@ enum Scheme {
     /// RFC 3168 for CE, and ESCE.
     Esce(Cwr),
     AccEcn(Box<AccEcn>),
+    Quic(Box<Quic>),
 }
 
 /// What an ACK brought, as a scheme needs it.
@@ -82,9 +85,11 @@ impl EcnSender {
     pub(crate) fn syn_flags(scheme: FeedbackScheme) -> TcpFlags {
         match scheme {
             FeedbackScheme::None => TcpFlags::NONE,
-            FeedbackScheme::Rfc3168 | FeedbackScheme::Esce | FeedbackScheme::Mds | FeedbackScheme::Dctcp => {
-                TcpFlags::ECE | TcpFlags::CWR
-            }
+            FeedbackScheme::Rfc3168
+            | FeedbackScheme::Esce
+            | FeedbackScheme::Mds
+            | FeedbackScheme::Dctcp
+            | FeedbackScheme::Quic => TcpFlags::ECE | TcpFlags::CWR,
             FeedbackScheme::AccEcn => TcpFlags::AE | TcpFlags::ECE | TcpFlags::CWR,
         }
     }
@@ -96,16 +101,24 @@ impl EcnSender {
         packet.flags |= EcnSender::syn_flags(endpoint.feedback);
     }
 
-    /// The SYN/ACK arrived: what it agrees to. `asked`: the last SYN asked for ECN. `sack`: so is SACK.
-    pub(crate) fn on_syn_ack(&mut self, endpoint: &Endpoint, asked: bool, sack: bool, packet: &Packet) {
-        self.agree(endpoint, asked, packet);
+    /// The SYN/ACK arrived: what it agrees to. `asked`: the last SYN asked for ECN; `sack`: both ends have SACK; `needs`: what the
+    /// controller wants to hear.
+    pub(crate) fn on_syn_ack(
+        &mut self,
+        endpoint: &Endpoint,
+        asked: bool,
+        sack: bool,
+        needs: Feedback,
+        packet: &Packet,
+    ) {
+        self.agree(endpoint, asked, needs, packet);
         if self.data != Ecn::NotEct {
             let accecn = matches!(self.scheme, Scheme::AccEcn(_));
             self.others = self.pp.established(endpoint, accecn, sack);
         }
     }
 
-    fn agree(&mut self, endpoint: &Endpoint, asked: bool, packet: &Packet) {
+    fn agree(&mut self, endpoint: &Endpoint, asked: bool, needs: Feedback, packet: &Packet) {
         let scheme = endpoint.feedback;
         if scheme == FeedbackScheme::AccEcn
             && let Some(accecn) = AccEcn::agreed(endpoint.mss(), self.syn, packet)
@@ -128,6 +141,10 @@ impl EcnSender {
                 self.scheme = Scheme::Esce(Cwr::default());
             }
             FeedbackScheme::Esce => self.scheme = Scheme::Esce(Cwr::default()),
+            FeedbackScheme::Quic => {
+                let quic = Quic::new(endpoint.mss(), endpoint.ecn, needs == Feedback::PlainSce);
+                self.scheme = Scheme::Quic(Box::new(quic));
+            }
             FeedbackScheme::None
             | FeedbackScheme::Rfc3168
             | FeedbackScheme::Mds
@@ -146,7 +163,8 @@ impl EcnSender {
             Scheme::Rfc3168(_) => Feedback::Classic,
             Scheme::Esce(_) if scheme.is_mds() => Feedback::Sce,
             Scheme::Esce(_) => Feedback::PlainSce,
-            Scheme::AccEcn(_) => Feedback::Counts,
+            Scheme::Quic(quic) if quic.hears_sce() => Feedback::PlainSce,
+            Scheme::AccEcn(_) | Scheme::Quic(_) => Feedback::Counts,
         }
     }
 
@@ -166,7 +184,7 @@ impl EcnSender {
     pub(crate) fn third_ack(&self) -> Option<(TcpFlags, AccEcnOption)> {
         match &self.scheme {
             Scheme::AccEcn(accecn) => Some(accecn.third_ack()),
-            Scheme::None | Scheme::Rfc3168(_) | Scheme::Esce(_) => None,
+            _ => None,
         }
     }
 
@@ -185,6 +203,14 @@ impl EcnSender {
                 }
                 (ce, false)
             }
+            Scheme::Quic(quic) => {
+                let heard = quic.hear(packet, progress);
+                if quic.has_failed() {
+                    self.data = Ecn::NotEct;
+                    self.others = CodePoints::default();
+                }
+                heard
+            }
         }
     }
 
@@ -194,6 +220,7 @@ impl EcnSender {
     pub(super) fn counts(&mut self, ce: bool, sce: bool, delivered: Amount) -> EcnFeedback {
         match &mut self.scheme {
             Scheme::AccEcn(accecn) => accecn.take_counts(),
+            Scheme::Quic(quic) => quic.take_counts(),
             Scheme::None | Scheme::Rfc3168(_) | Scheme::Esce(_) => of_flags(ce, sce, delivered),
         }
     }
@@ -202,6 +229,7 @@ impl EcnSender {
     pub(super) fn foretold_counts(&self, ce: bool, sce: bool, delivered: Amount) -> EcnFeedback {
         match &self.scheme {
             Scheme::AccEcn(accecn) => accecn.counts(),
+            Scheme::Quic(quic) => quic.counts(),
             Scheme::None | Scheme::Rfc3168(_) | Scheme::Esce(_) => of_flags(ce, sce, delivered),
         }
     }
@@ -225,7 +253,7 @@ impl EcnSender {
     pub(crate) fn stamp(&mut self, packet: &mut Packet) {
         packet.ecn = self.data;
         match &mut self.scheme {
-            Scheme::None => {}
+            Scheme::None | Scheme::Quic(_) => {}
             Scheme::Rfc3168(cwr) | Scheme::Esce(cwr) => packet.flags |= cwr.take(),
             Scheme::AccEcn(accecn) => packet.flags |= accecn.ace(),
         }
@@ -236,6 +264,7 @@ impl EcnSender {
     pub(crate) fn stamp_again(&mut self, packet: &mut Packet) {
         packet.ecn = self.others.other;
         self.stamp_flags(packet);
+        self.note_bare();
     }
 
     /// The ECN field and flags of a packet without data.
@@ -250,8 +279,18 @@ impl EcnSender {
     }
 
     /// A new segment leaves as a window probe (RFC 3168 section 6.1.6).
-    pub(crate) fn stamp_probe(&self, packet: &mut Packet) {
+    pub(crate) fn stamp_probe(&mut self, packet: &mut Packet) {
         packet.ecn = self.others.other;
+        self.note_bare();
+    }
+
+    /// The counts may lack a segment that is not ECN-capable.
+    fn note_bare(&mut self) {
+        if let Scheme::Quic(quic) = &mut self.scheme
+            && self.others.other == Ecn::NotEct
+        {
+            quic.sent_bare();
+        }
     }
 
     fn stamp_flags(&mut self, packet: &mut Packet) {

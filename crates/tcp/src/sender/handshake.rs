@@ -157,7 +157,8 @@ impl Sender {
         if !packet.options.as_ref().is_some_and(|options| options.sack_permitted) {
             self.go_without_sack();
         }
-        self.ecn.on_syn_ack(&self.endpoint, self.handshake.asked_ecn, self.params.sack, packet);
+        let (asked, sack) = (self.handshake.asked_ecn, self.params.sack);
+        self.ecn.on_syn_ack(&self.endpoint, asked, sack, self.needs.feedback, packet);
         if self.ecn.answers_syn_ack() {
             self.forced = Some(Forced::HandshakeAck);
         }

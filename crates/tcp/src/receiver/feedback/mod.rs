@@ -6,6 +6,7 @@
 mod accecn;
 mod dctcp;
 mod esce;
+mod quic;
 mod rfc3168;
 
 use windtunnel_units::Bytes;
@@ -17,6 +18,7 @@ pub(crate) use self::accecn::{
 
 use self::accecn::AccEcn;
 use self::dctcp::CeState;
+use self::quic::Counts;
 use self::rfc3168::CeLatch;
 use super::segment::Segment;
 use crate::scheme::FeedbackScheme;
@@ -62,6 +64,7 @@ pub(super) enum Feedback {
     Esce(CeLatch),
     Dctcp(CeState),
     AccEcn(Box<AccEcn>),
+    Quic(Counts),
 }
 
 /// The answer to a SYN.
@@ -98,6 +101,7 @@ impl Feedback {
         *self = match scheme {
             FeedbackScheme::Dctcp => Feedback::Dctcp(CeState::default()),
             FeedbackScheme::Esce => Feedback::Esce(CeLatch::default()),
+            FeedbackScheme::Quic => Feedback::Quic(Counts::default()),
             _ if mds => Feedback::Esce(CeLatch::default()),
             _ => Feedback::Rfc3168(CeLatch::default()),
         };
@@ -115,7 +119,7 @@ impl Feedback {
         match self {
             Feedback::Esce(_) => esce::mark(ecn),
             Feedback::Dctcp(_) => dctcp::mark(ecn),
-            Feedback::None | Feedback::Rfc3168(_) | Feedback::AccEcn(_) => Mark::None,
+            Feedback::None | Feedback::Rfc3168(_) | Feedback::AccEcn(_) | Feedback::Quic(_) => Mark::None,
         }
     }
 
@@ -128,6 +132,7 @@ impl Feedback {
             Feedback::Rfc3168(latch) | Feedback::Esce(latch) => latch.on_segment(segment.ecn, segment.flags),
             Feedback::Dctcp(state) => state.on_segment(segment.ecn, segment.flags),
             Feedback::AccEcn(accecn) => accecn.on_data(segment),
+            Feedback::Quic(counts) => counts.on_segment(segment),
         }
     }
 
@@ -135,7 +140,7 @@ impl Feedback {
     pub(super) fn on_pure_ack(&mut self, segment: &Segment) -> bool {
         match self {
             Feedback::AccEcn(accecn) => accecn.on_pure_ack(segment),
-            Feedback::None | Feedback::Rfc3168(_) | Feedback::Esce(_) | Feedback::Dctcp(_) => false,
+            _ => false,
         }
     }
 
@@ -143,7 +148,7 @@ impl Feedback {
     #[inline]
     pub(super) fn flags(&self, mark: Mark) -> TcpFlags {
         match self {
-            Feedback::None => TcpFlags::ACK,
+            Feedback::None | Feedback::Quic(_) => TcpFlags::ACK,
             Feedback::Rfc3168(latch) => latch.flags(),
             Feedback::Esce(latch) => latch.flags().with_if(TcpFlags::AE, mark == Mark::Sce),
             Feedback::Dctcp(state) => state.flags(),
@@ -156,7 +161,7 @@ impl Feedback {
     pub(super) fn option(&mut self, room: Bytes) -> Option<AccEcnOption> {
         match self {
             Feedback::AccEcn(accecn) => accecn.option(room),
-            Feedback::None | Feedback::Rfc3168(_) | Feedback::Esce(_) | Feedback::Dctcp(_) => None,
+            _ => None,
         }
     }
 
@@ -165,7 +170,7 @@ impl Feedback {
     pub(super) fn wanted(&self) -> Bytes {
         match self {
             Feedback::AccEcn(accecn) => accecn.wanted(),
-            Feedback::None | Feedback::Rfc3168(_) | Feedback::Esce(_) | Feedback::Dctcp(_) => Bytes::ZERO,
+            _ => Bytes::ZERO,
         }
     }
 
@@ -173,7 +178,7 @@ impl Feedback {
     pub(super) fn syn_ack_arrived_as(&self) -> Option<Ecn> {
         match self {
             Feedback::AccEcn(accecn) => accecn.syn_ack_arrived_as(),
-            Feedback::None | Feedback::Rfc3168(_) | Feedback::Esce(_) | Feedback::Dctcp(_) => None,
+            _ => None,
         }
     }
 }
