@@ -15,7 +15,7 @@ mod signal;
 
 pub use accecn::{ACE_MODULUS, AccEcnOption, AccEcnOrder, COUNTER_MODULUS};
 pub use ecn_counts::EcnCounts;
-pub use options::{Options, SackBlock, SackBlocks};
+pub use options::{MdsCapability, Options, SackBlock, SackBlocks};
 pub use packet::{FlowId, Packet};
 pub use rewrite::{Encapsulation, IpFields, TcpOption};
 pub use signal::{Dscp, Ecn, TcpFlags};

@@ -84,6 +84,8 @@ packets! {
     sack4_start: u64,
     /// Fourth block.
     sack4_end: u64,
+    /// 1 more than the base-2 logarithm of the tau in its capability of MDS; 0 without that option.
+    mds: u8,
     /// The kind of the option that counts marks: 172 or 174 for AccECN's, 254 for QUIC's counts; 0 without one.
     accecn_kind: u8,
     /// How many fields that has.

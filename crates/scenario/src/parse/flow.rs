@@ -294,6 +294,11 @@ fn ack(at: &Cursor<'_>, endpoints: Endpoints) -> Result<AckParams, Fault> {
             at.not_allowed("\"immediate\", \"quick-signal\" or \"state-change\" with ideal endpoints")
         );
     }
+    if endpoints == Endpoints::Ideal && params.mds_tau.is_some() {
+        return Err(at
+            .get("mds_tau")
+            .fault("needs endpoints = \"linux\": ideal endpoints negotiate nothing"));
+    }
     if params.count == 0 {
         return Err(at.get("count").not_allowed("a whole number of at least 1"));
     }

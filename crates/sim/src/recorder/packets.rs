@@ -47,6 +47,7 @@ columns! {
         sack3_end: U64(u64),
         sack4_start: U64(u64),
         sack4_end: U64(u64),
+        mds: U8(u8),
         accecn_kind: U8(u8),
         accecn_n: U8(u8),
         accecn1: U32(u32),
@@ -182,6 +183,7 @@ impl Captures {
         rows.window.push(of.wire.scale.window(packet).get());
         rows.window_scale.push(of.wire.scale.shift as u8);
         rows.push_sack(packet);
+        rows.push_mds(packet);
         rows.push_accecn(packet);
         rows.drop.push(0);
         rows.retransmission.push(captured.retransmission);
@@ -242,6 +244,12 @@ impl PacketColumns {
 }
 
 impl PacketColumns {
+    /// The capability of MDS: 1 more than the logarithm of its tau, 0 without one.
+    fn push_mds(&mut self, packet: &Packet) {
+        let capability = packet.options.as_ref().and_then(|options| options.mds_capable);
+        self.mds.push(capability.map_or(0, |capability| capability.log2_tau + 1));
+    }
+
     /// The option that counts marks, AccECN's or QUIC's counts: its kind, 0 without one, and its fields in order.
     fn push_accecn(&mut self, packet: &Packet) {
         let option = packet.options.as_ref().and_then(|options| options.accecn);

@@ -26,6 +26,7 @@ mod timestamps;
 mod window;
 
 use std::collections::VecDeque;
+use std::num::NonZeroU32;
 
 use windtunnel_prefetch::prefetch;
 use windtunnel_units::{Bytes, Seq, Time};
@@ -72,6 +73,7 @@ pub struct Receiver {
     rcv_nxt: Seq,
     window: Window,
     feedback: Feedback,
+    mds_tau: Option<NonZeroU32>,
     ecn_pp: EcnPp,
     syn_ack_ecn: Ecn,
     code_points: CodePoints,
@@ -105,6 +107,7 @@ impl Receiver {
             rcv_nxt: Seq::SYN,
             window: Window::new(largest, WindowScale::new(&endpoint, params).shift),
             feedback: Feedback::None,
+            mds_tau: ack.mds_tau,
             ecn_pp: params.ecn_pp,
             syn_ack_ecn: Ecn::NotEct,
             code_points: CodePoints::default(),
@@ -231,7 +234,7 @@ impl Receiver {
             return self.acknowledge();
         }
         self.handshake.on_syn(now);
-        let answer = self.feedback.on_syn(self.endpoint.feedback, syn);
+        let answer = self.feedback.on_syn(self.endpoint.feedback, self.mds_tau, syn);
         self.negotiate_sack(syn);
         self.choose_code_points();
         self.rcv_nxt = Seq::FIRST_DATA;

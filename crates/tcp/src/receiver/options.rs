@@ -112,7 +112,7 @@ impl Receiver {
         let accecn = options.accecn.as_ref().map_or(Bytes::ZERO, option_size);
         let counts = if options.ecn_counts.is_some() { COUNTS } else { Bytes::ZERO };
         let others = if syn {
-            self.endpoint.syn_headers(options.sack_permitted, options.mds_capable)
+            self.endpoint.syn_headers(options.sack_permitted, options.mds_capable.is_some())
         } else {
             self.endpoint.headers + Sack::option_size(&options.sack)
         };

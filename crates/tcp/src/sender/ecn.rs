@@ -9,9 +9,9 @@ mod esce;
 mod quic;
 mod rfc3168;
 
-use windtunnel_cc::{EcnFeedback, Feedback};
+use windtunnel_cc::{EcnFeedback, Feedback, Needs};
 use windtunnel_units::{Bytes, Time};
-use windtunnel_wire::{AccEcnOption, Dscp, Ecn, Packet, TcpFlags};
+use windtunnel_wire::{AccEcnOption, Dscp, Ecn, MdsCapability, Packet, TcpFlags};
 
 use self::accecn::AccEcn;
 use self::quic::Quic;
@@ -108,7 +108,7 @@ impl EcnSender {
         endpoint: &Endpoint,
         asked: bool,
         sack: bool,
-        needs: Feedback,
+        needs: &Needs,
         packet: &Packet,
     ) {
         self.agree(endpoint, asked, needs, packet);
@@ -118,7 +118,7 @@ impl EcnSender {
         }
     }
 
-    fn agree(&mut self, endpoint: &Endpoint, asked: bool, needs: Feedback, packet: &Packet) {
+    fn agree(&mut self, endpoint: &Endpoint, asked: bool, needs: &Needs, packet: &Packet) {
         let scheme = endpoint.feedback;
         if scheme == FeedbackScheme::AccEcn
             && let Some(accecn) = AccEcn::agreed(endpoint.mss(), self.syn, packet)
@@ -134,7 +134,9 @@ impl EcnSender {
         // Without counts a sender must not claim to be an L4S one (RFC 9331 section 4.2).
         let unheard = scheme == FeedbackScheme::AccEcn && endpoint.ecn == Ecn::Ect1;
         self.data = if unheard { Ecn::NotEct } else { endpoint.ecn };
-        let mds = packet.options.as_ref().is_some_and(|options| options.mds_capable);
+        // What comes back is what was offered, or it is a refusal.
+        let accepted = packet.options.as_ref().and_then(|options| options.mds_capable);
+        let mds = accepted == Some(mds_offer(needs));
         match scheme {
             FeedbackScheme::Mds if mds => {
                 self.dscp = endpoint.dscp;
@@ -142,7 +144,7 @@ impl EcnSender {
             }
             FeedbackScheme::Esce => self.scheme = Scheme::Esce(Cwr::default()),
             FeedbackScheme::Quic => {
-                let quic = Quic::new(endpoint.mss(), endpoint.ecn, needs == Feedback::PlainSce);
+                let quic = Quic::new(endpoint.mss(), endpoint.ecn, needs.feedback == Feedback::PlainSce);
                 self.scheme = Scheme::Quic(Box::new(quic));
             }
             FeedbackScheme::None
@@ -310,6 +312,11 @@ impl EcnSender {
         let marked = matches!(&self.scheme, Scheme::AccEcn(accecn) if accecn.syn_was_marked());
         marked && self.pp.answers_marked_syn()
     }
+}
+
+/// What a flow with MDS offers. A tau that is no power of two is offered as the next lower one.
+pub(crate) fn mds_offer(needs: &Needs) -> MdsCapability {
+    MdsCapability { log2_tau: needs.tau.ilog2() as u8 }
 }
 
 /// What the flags of an ACK say.

@@ -8,6 +8,7 @@ use windtunnel_wire::{Options, Packet, TcpFlags};
 
 use super::Sender;
 use super::detection::Detector;
+use super::ecn::mds_offer;
 use super::limits::Limited;
 use super::tlp::Tlp;
 use super::transmit::Forced;
@@ -136,7 +137,7 @@ impl Sender {
         }
         packet.options = Some(Box::new(Options {
             sack_permitted: self.params.sack,
-            mds_capable: mds,
+            mds_capable: mds.then(|| mds_offer(&self.needs)),
             ..Options::default()
         }));
         self.syn_enters_host();
@@ -158,7 +159,7 @@ impl Sender {
             self.go_without_sack();
         }
         let (asked, sack) = (self.handshake.asked_ecn, self.params.sack);
-        self.ecn.on_syn_ack(&self.endpoint, asked, sack, self.needs.feedback, packet);
+        self.ecn.on_syn_ack(&self.endpoint, asked, sack, &self.needs, packet);
         if self.ecn.answers_syn_ack() {
             self.forced = Some(Forced::HandshakeAck);
         }

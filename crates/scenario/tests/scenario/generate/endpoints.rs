@@ -268,6 +268,9 @@ impl Draft {
         if self.one_in(8) {
             self.bare("hide_marks", 0.5);
         }
+        if !self.ideal && self.one_in(8) {
+            self.some_number("mds_tau", 1, 128);
+        }
     }
 
     /// Mechanisms, in the current table.

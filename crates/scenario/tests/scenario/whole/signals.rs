@@ -137,6 +137,12 @@ fn mds_through_boxes() {
     let ([sce, ce, _], _) = marks(&over(mds, "[\"option-stripper\"]", "[]", "mds"));
     assert!(sce == 0 && ce > 10, "{sce} {ce}");
 
+    let refused = "cc = \"reno-mds\"\nack.mds_tau = 32";
+    let ([sce, ce, _], _) = marks(&over(refused, "[]", "[]", "mds"));
+    assert!(sce == 0 && ce > 10, "{sce} {ce}");
+    let ([sce, ..], _) = marks(&over("cc = \"reno-mds\"\nack.mds_tau = 64", "[]", "[]", "mds"));
+    assert!(sce > 500, "{sce}");
+
     let ([sce, ce, drops], seen) = marks(&over(mds, "[\"ecn-bleacher\"]", "[]", "mds"));
     assert!(sce + ce == 0 && drops > 5 && seen == [0, 0], "{sce} {ce} {drops}");
 

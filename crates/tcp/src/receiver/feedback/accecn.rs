@@ -135,7 +135,7 @@ impl AccEcn {
             AccEcnOption::new(AccEcnOrder::Zero, 3, self.e0b.bytes, self.ceb.bytes, self.e1b.bytes);
         Answer {
             flags: TcpFlags::NONE.with_ace(handshake_code(syn)),
-            mds: false,
+            mds: None,
             option: (self.answers == 1).then_some(counters),
         }
     }

@@ -9,8 +9,10 @@ mod esce;
 mod quic;
 mod rfc3168;
 
+use std::num::NonZeroU32;
+
 use windtunnel_units::Bytes;
-use windtunnel_wire::{AccEcnOption, Ecn, Packet, TcpFlags};
+use windtunnel_wire::{AccEcnOption, Ecn, MdsCapability, Packet, TcpFlags};
 
 pub(crate) use self::accecn::{
     INITIAL_CEP, INITIAL_E0B, INITIAL_E1B, handshake_code, handshake_ecn, option_size,
@@ -72,15 +74,16 @@ pub(super) enum Feedback {
 pub(super) struct Answer {
     /// AE, CWR and ECE of the SYN/ACK.
     pub(super) flags: TcpFlags,
-    /// The capability of MDS is confirmed.
-    pub(super) mds: bool,
+    /// The capability of MDS, if it is confirmed.
+    pub(super) mds: Option<MdsCapability>,
     /// The AccECN option that tests the path.
     pub(super) option: Option<AccEcnOption>,
 }
 
 impl Feedback {
-    /// A SYN arrived at a receiver that supports `scheme`: what is in force from now on, and the answer.
-    pub(super) fn on_syn(&mut self, scheme: FeedbackScheme, syn: &Packet) -> Answer {
+    /// A SYN arrived at a receiver that supports `scheme`, and MDS with any tau or with one: what is in force from now on, and the
+    /// answer. Another tau is refused by an answer without the option (spec/queues-and-signalling section 17.5).
+    pub(super) fn on_syn(&mut self, scheme: FeedbackScheme, tau: Option<NonZeroU32>, syn: &Packet) -> Answer {
         const CLASSIC: TcpFlags = TcpFlags::ECE;
         if let Feedback::AccEcn(accecn) = self {
             // RFC 9768 section 3.1.5: it never leaves this mode, and reports the ECN field of the latest SYN.
@@ -96,13 +99,14 @@ impl Feedback {
             *self = Feedback::None;
             return Answer::default();
         }
-        let offered = syn.options.as_ref().is_some_and(|options| options.mds_capable);
-        let mds = scheme.is_mds() && offered;
+        let offered = syn.options.as_ref().and_then(|options| options.mds_capable);
+        let is_known = |offer: &MdsCapability| tau.is_none_or(|tau| tau.ilog2() == u32::from(offer.log2_tau));
+        let mds = offered.filter(|offer| scheme.is_mds() && is_known(offer));
         *self = match scheme {
             FeedbackScheme::Dctcp => Feedback::Dctcp(CeState::default()),
             FeedbackScheme::Esce => Feedback::Esce(CeLatch::default()),
             FeedbackScheme::Quic => Feedback::Quic(Counts::default()),
-            _ if mds => Feedback::Esce(CeLatch::default()),
+            _ if mds.is_some() => Feedback::Esce(CeLatch::default()),
             _ => Feedback::Rfc3168(CeLatch::default()),
         };
         Answer { flags: CLASSIC, mds, option: None }
