@@ -28,7 +28,8 @@ MS = 1_000_000
 DELAY, SOJOURN = 10 * MS, 1 * MS
 
 U8 = (
-    "tap", "dir", "proto", "ecn", "dscp", "window_scale", "sack_n", "drop", "state", "limit", "accecn_kind", "accecn_n",
+    "tap", "dir", "proto", "ecn", "dscp", "window_scale", "sack_n", "drop", "state", "limit", "mds",
+    "accecn_kind", "accecn_n",
 )  # fmt: skip
 U32 = ("queue", "flow", "size", "payload", "flags", "accecn1", "accecn2", "accecn3")
 SACK = tuple(f"sack{n}_{edge}" for n in (1, 2, 3, 4) for edge in ("start", "end"))
@@ -115,9 +116,9 @@ def recording() -> Recording:
     return run
 
 
-def _handshake(run: Recording, flow: int, *, size: int) -> int:
-    there = run.data(0, flow, 0, payload=0, size=size, flags=SYN | ECE | CWR, window=64240)
-    back = run.ack(there, flow, 1, size=size, seq=0, flags=SYN | ACK | ECE, window=65160)
+def _handshake(run: Recording, flow: int, *, size: int, mds: int = 0) -> int:
+    there = run.data(0, flow, 0, payload=0, size=size, flags=SYN | ECE | CWR, window=64240, mds=mds)
+    back = run.ack(there, flow, 1, size=size, seq=0, flags=SYN | ACK | ECE, window=65160, mds=mds)
     run.data(back, flow, 1, payload=0, ack=1)
     return back
 
@@ -147,7 +148,7 @@ def _cubic(run: Recording) -> None:
 
 def _mds(run: Recording) -> None:
     """Four segments with the MDS identifier; the second is marked SCE."""
-    t = _handshake(run, 1, size=68)
+    t = _handshake(run, 1, size=68, mds=7)
     for n in range(4):
         marked = n == 1
         seq = n * MSS + 1

@@ -114,6 +114,14 @@ CASES = {
         {*LOSS, AGAIN, EARLY},
         possible={NOPS},
     ),
+    "QUIC's counts": Case(
+        path(
+            {"cc": "reno", "ecn": "quic"},
+            impair=losses(300),
+            queue={"kind": "brickwall", "ce_threshold": "5 ms"},
+        ),
+        {*LOSS, AGAIN},
+    ),
     "MDS": Case(path({"cc": "reno-mds"}, queue={"kind": "deltim", "burst": "5 ms"})),
     "lost SYN": Case(path(transfer("100 kB"), impair=losses(1, affects="all")), {AGAIN, *FINISH}),
     # 70 segments.
@@ -386,18 +394,26 @@ def test_ecn_counts(receiver: Seen) -> None:
     ecn, dscp = (np.array(receiver.numbers(f"{version}.{field}")) for field in ("ecn", "dscp"))
     data = (table["payload"] > 0) & (table["proto"] == 6)
     accecn, mds = receiver.case is CASES["AccECN"], receiver.case is CASES["MDS"]
-    capable = accecn or mds or receiver.case is CASES["ECN"]
+    quic = receiver.case is CASES["QUIC's counts"]
+    capable = accecn or mds or quic or receiver.case is CASES["ECN"]
     seen = Counter(ecn[data].tolist())
     assert (seen[CE], seen[ECT1]) == (flow["ce_marks"], flow["sce_marks"])
-    # Retransmissions are not ECN-capable.
-    again = data & table["retransmission"]
+    # Retransmissions are not ECN-capable, but with AccECN in Linux they are, and ACKs too.
+    again = data & table["retransmission"] & (not accecn)
     assert seen[ECT0] == ((data & ~again).sum() - seen[CE] - seen[ECT1] if capable else 0)
     assert (seen[CE] > 2, seen[ECT1] > 50) == (capable, mds)
-    assert set(ecn[~data].tolist()) == {0}
+    syn = table["flags"] & SYN > 0
+    assert set(ecn[~data & syn].tolist()) <= {0}
+    assert set(ecn[~data & ~syn].tolist()) <= {ECT0 if accecn else 0}
     assert np.all(dscp[data] == (MDS_DSCP if mds else 0))
     if accecn:
         return  # its flags are a counter
-    flags = table["flags"][(table["dir"] == 1) & (table["flags"] & SYN == 0)]
+    flags = table["flags"][(table["dir"] == 1) & ~syn]
+    if quic:
+        counts = [table[f"accecn{n}"][table["accecn_kind"] == 254][-1] for n in (1, 2, 3)]
+        assert (counts[1], counts[2], abs(int(counts[0]) - seen[ECT0]) <= 2) == (0, seen[CE], True)
+        assert not np.any(flags & (AE | ECE)) and seen[CE] > 2
+        return
     assert (np.any(flags & AE), np.any(flags & ECE)) == (seen[ECT1] > 0, seen[CE] > 0)
 
 

@@ -490,7 +490,7 @@ def xplot(
 def write_pcapng(
     path: str | PathLike[str],
     about: str,
-    flows: Sequence[tuple[str, int, bool, bool, tuple[int, bool, bool] | None]],
+    flows: Sequence[tuple[str, int, bool, bool, tuple[bool, bool] | None]],
     queues: Sequence[str],
     packets: dict[str, npt.NDArray[np.generic]],
     points: Sequence[str],

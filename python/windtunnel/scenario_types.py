@@ -24,6 +24,9 @@ class Tcp(TypedDict, total=False):
     #: How losses are detected.
     loss_detection: Literal["rack", "rfc6675", "newreno", "reno", "tahoe"]
 
+    #: Which packets beside new data are ECN-capable (ECN++).
+    ecn_pp: Literal["linux", "off", "on"]
+
     #: How cwnd is approached while congestion is answered.
     reduction: Literal["prr", "prr-crb", "prr-ssrb", "rate-halving", "none"]
 
@@ -292,7 +295,7 @@ class Flow(_FlowKeys, total=False):
 
     #: Whether the flow's packets are ECN-capable; a name selects how its receiver reports marks. The MDS response
     #: needs ECN. By default packets are ECN-capable with ideal endpoints, and with the MDS response.
-    ecn: Literal["none", "rfc3168", "esce", "mds", "dctcp", "accecn"] | bool | None
+    ecn: Literal["none", "rfc3168", "esce", "mds", "dctcp", "accecn", "quic"] | bool | None
 
     #: The code point of its ECN-capable packets.
     ect: Literal["ect0", "ect1"] | None

@@ -1,5 +1,9 @@
 //! What a controller needs from its sender, in one value.
 
+use std::num::NonZeroU32;
+
+use windtunnel_algorithm::tau;
+
 /// What a controller needs from its sender. The sender asks when the connection is created and when the handshake is over,
 /// and does only what was requested. The default suits a window-based controller, which needs only ACKs, congestion events and timeouts.
 ///
@@ -13,6 +17,8 @@ pub struct Needs {
     /// The finest congestion feedback that the controller uses. Its flow negotiates this feedback unless the scenario
     /// names another.
     pub feedback: Feedback,
+    /// How many SCE equal one CE to the controller: what a flow with MDS offers in its handshake.
+    pub tau: NonZeroU32,
     /// The controller answers CE as scalable controllers do, so its packets may carry ECT(1) (RFC 9331 section 4.3).
     pub scalable: bool,
     /// ACKs carry [`crate::RateSample`]s and mark where packet-timed rounds start.
@@ -48,6 +54,7 @@ impl Default for Needs {
         Needs {
             pacing: PacingNeed::None,
             feedback: Feedback::Classic,
+            tau: tau::DEFAULT,
             scalable: false,
             rate_samples: false,
             departures: false,

@@ -254,6 +254,8 @@ pub enum Trigger {
 pub struct CongestionEvent {
     /// What showed it.
     pub trigger: Trigger,
+    /// The window in force. While the sender approaches what an earlier answer left, it is still above that.
+    pub window: Bytes,
     /// Bytes lost.
     pub lost: Bytes,
     /// The round-trip time sampled by the ACK that showed it.

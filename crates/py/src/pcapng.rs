@@ -10,8 +10,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use windtunnel_export::pcapng::{self, Flow, Format, IpVersion, Link, MdsOffer, Packets, Point};
 
-/// `(name, mss, timestamps, sack, (log2_tau, state_change_acks, immediate_acks) | None)`.
-type PyFlow = (String, u16, bool, bool, Option<(u8, bool, bool)>);
+/// `(name, mss, timestamps, sack, (state_change_acks, immediate_acks) | None)`.
+type PyFlow = (String, u16, bool, bool, Option<(bool, bool)>);
 
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "each is named in Python")]
@@ -57,7 +57,7 @@ pub(crate) fn write_pcapng(
     borrow!(
         table: t_ns, tap, queue, flow, connection, dir, proto, id, copy_of, size, payload, seq, ack, flags, ecn, dscp, ts_val_ns,
         ts_ecr_ns, window, window_scale, sack_n, sack1_start, sack1_end, sack2_start, sack2_end, sack3_start, sack3_end, sack4_start, sack4_end,
-        accecn_kind, accecn_n, accecn1, accecn2, accecn3,
+        mds, accecn_kind, accecn_n, accecn1, accecn2, accecn3,
         drop, retransmission, cwnd, ssthresh, srtt_ns, state, limit, in_flight,
     );
     py.detach(|| {
@@ -73,11 +73,7 @@ pub(crate) fn write_pcapng(
 }
 
 fn flow((name, mss, timestamps, sack, mds): PyFlow) -> Flow {
-    let mds = mds.map(|(log2_tau, state_change_acks, immediate_acks)| MdsOffer {
-        log2_tau,
-        state_change_acks,
-        immediate_acks,
-    });
+    let mds = mds.map(|(state_change_acks, immediate_acks)| MdsOffer { state_change_acks, immediate_acks });
     Flow { name, mss, timestamps, sack, mds }
 }
 

@@ -22,6 +22,7 @@ fn main() {
             headers: HEADERS,
             iw: MSS * window,
             paced,
+            needs_ecn: false,
             ecn: Ecn::Ect0,
             feedback: FeedbackScheme::None,
             dscp: Dscp::DEFAULT,

@@ -10,6 +10,8 @@
 //! Feedback; delayed ACKs: RFC 9293 section 3.8.6.3 (every second segment, at most 500 ms; Linux waits 40 ms at
 //! least).
 
+use std::num::NonZeroU32;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use windtunnel_units::{Duration, Probability};
@@ -34,8 +36,8 @@ pub enum AckPolicy {
     Every,
     /// More than one full segment at once. A single segment waits for about the time in which the last ones came, at
     /// least 40 ms. Every segment at once at the start, after an idle time (quickack), and while the window grows.
-    /// The last segment of a write is acknowledged once the application has read it. `count` and `delay` are not
-    /// used.
+    /// The last segment of a write is acknowledged once the application has read it. With AccECN each change of the ECN field is
+    /// acknowledged at once. `count` and `delay` are not used.
     Linux,
 }
 
@@ -57,6 +59,10 @@ pub struct AckParams {
     pub sack_compression: bool,
     /// `linux`: acknowledge at once a segment that lets the window grow.
     pub growth_acks: bool,
+    /// The tau of MDS that the receiver supports: it refuses another, and the flow is then a conventional one. If left out, it
+    /// accepts what it is offered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mds_tau: Option<NonZeroU32>,
     /// Misbehaviour: the probability that the receiver conceals a mark, CE or SCE, and treats its packet as unmarked.
     pub hide_marks: Probability,
     /// The seed of what is concealed.
@@ -72,6 +78,7 @@ impl Default for AckParams {
             delay: Duration::from_millis(40),
             sack_compression: true,
             growth_acks: true,
+            mds_tau: None,
             hide_marks: Probability::ZERO,
             hiding_seed: 0,
         }

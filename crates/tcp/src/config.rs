@@ -65,6 +65,8 @@ pub struct Endpoint {
     pub paced: bool,
     /// The code point of data packets: ECT(0), ECT(1), or Not-ECT.
     pub ecn: Ecn,
+    /// The controller needs ECN, as DCTCP does: Linux then makes every packet ECN-capable (`TCP_CONG_NEEDS_ECN`).
+    pub needs_ecn: bool,
     /// How the receiver reports marks, if the handshake agrees.
     pub feedback: FeedbackScheme,
     /// The DSCP of data packets; with MDS its identifier, which packets carry once the handshake has agreed on it.

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 use windtunnel_cc::SsthreshBase;
 use windtunnel_units::{Bytes, Duration, OutOfRange, Rate};
 
+use crate::ecn_pp::EcnPp;
+
 /// Linux's `SOCK_MIN_SNDBUF`: two short packets.
 const LEAST_SEND_BUFFER: Bytes = Bytes::new(4608);
 
@@ -23,6 +25,8 @@ pub struct TcpParams {
     pub timestamps: bool,
     /// How losses are detected.
     pub loss_detection: LossDetection,
+    /// Which packets beside new data are ECN-capable (ECN++).
+    pub ecn_pp: EcnPp,
     /// How cwnd is approached while congestion is answered.
     pub reduction: Reduction,
     /// Tail loss probe (RFC 8985 section 7); needs SACK.
@@ -165,6 +169,7 @@ impl Default for TcpParams {
             sack: true,
             timestamps: true,
             loss_detection: LossDetection::default(),
+            ecn_pp: EcnPp::default(),
             reduction: Reduction::default(),
             tlp: true,
             frto: true,

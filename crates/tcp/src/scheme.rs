@@ -26,6 +26,9 @@ pub enum FeedbackScheme {
     /// A counter of CE marks in each header, and counters of bytes in an option (RFC 9768).
     #[serde(rename = "accecn")]
     AccEcn,
+    /// Counts of the packets received with each code point, as in QUIC's ACK frames (RFC 9000 section 19.3.2), in an experimental
+    /// option. It is not negotiated beyond RFC 3168: both ends must be configured for it.
+    Quic,
 }
 
 impl FeedbackScheme {

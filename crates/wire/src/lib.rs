@@ -7,13 +7,15 @@
 //! A packet is moved, never copied: it leaves the simulation only by delivery or by a counted drop.
 
 mod accecn;
+mod ecn_counts;
 mod options;
 mod packet;
 mod rewrite;
 mod signal;
 
 pub use accecn::{ACE_MODULUS, AccEcnOption, AccEcnOrder, COUNTER_MODULUS};
-pub use options::{Options, SackBlock, SackBlocks};
+pub use ecn_counts::EcnCounts;
+pub use options::{MdsCapability, Options, SackBlock, SackBlocks};
 pub use packet::{FlowId, Packet};
 pub use rewrite::{Encapsulation, IpFields, TcpOption};
 pub use signal::{Dscp, Ecn, TcpFlags};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use windtunnel_units::Seq;
 
-use crate::{AccEcnOption, Encapsulation};
+use crate::{AccEcnOption, EcnCounts, Encapsulation};
 
 /// One SACK block (RFC 2018): the bytes from `start` up to, not including, `end`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,6 +57,13 @@ impl SackBlocks {
     }
 }
 
+/// The capability of MDS (spec/queues-and-signalling section 17.5): what the sender of a SYN offers, and a SYN-ACK accepts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MdsCapability {
+    /// The base-2 logarithm of tau.
+    pub log2_tau: u8,
+}
+
 /// Parts that most packets lack: rare options, and what a medium or a capture adds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
@@ -64,8 +71,10 @@ pub struct Options {
     pub sack: SackBlocks,
     /// The AccECN option.
     pub accecn: Option<AccEcnOption>,
+    /// QUIC's counts, in an option for experiments.
+    pub ecn_counts: Option<EcnCounts>,
     /// On a SYN or SYN-ACK: its sender can do MDS ("Multiplicative Decrease Scaling", Negotiation).
-    pub mds_capable: bool,
+    pub mds_capable: Option<MdsCapability>,
     /// On a SYN or SYN-ACK: SACK permitted (RFC 2018).
     pub sack_permitted: bool,
     /// The headers inside the outermost one, in a tunnel.

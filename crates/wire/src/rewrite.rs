@@ -22,6 +22,8 @@ pub struct IpFields {
 pub enum TcpOption {
     /// The AccECN option, kinds 172 and 174 (RFC 9768 section 3.2.3).
     AccEcn,
+    /// QUIC's counts, an experimental option (RFC 6994).
+    EcnCounts,
     /// The capability of MDS, an experimental option (RFC 6994).
     Mds,
     /// SACK permitted, kind 4 (RFC 2018 section 2).
@@ -79,7 +81,8 @@ impl Packet {
         let Some(options) = &mut self.options else { return false };
         match option {
             TcpOption::AccEcn => options.accecn.take().is_some(),
-            TcpOption::Mds => std::mem::take(&mut options.mds_capable),
+            TcpOption::EcnCounts => options.ecn_counts.take().is_some(),
+            TcpOption::Mds => options.mds_capable.take().is_some(),
             TcpOption::SackPermitted => std::mem::take(&mut options.sack_permitted),
             TcpOption::Sack => !std::mem::take(&mut options.sack).is_empty(),
         }
@@ -149,7 +152,7 @@ impl Packet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{FlowId, Options};
+    use crate::{FlowId, MdsCapability, Options};
 
     fn packet() -> Packet {
         let mut packet = Packet::new(FlowId::new(0), Bytes::new(1500), Bytes::new(1448));
@@ -190,8 +193,11 @@ mod tests {
     fn options() {
         let mut syn = packet();
         assert!(!syn.strip_option(TcpOption::Mds), "no options at all");
-        syn.options =
-            Some(Box::new(Options { mds_capable: true, sack_permitted: true, ..Options::default() }));
+        syn.options = Some(Box::new(Options {
+            mds_capable: Some(MdsCapability::default()),
+            sack_permitted: true,
+            ..Options::default()
+        }));
         assert!(syn.strip_option(TcpOption::Mds));
         assert!(!syn.strip_option(TcpOption::Mds));
         assert!(syn.options.as_ref().is_some_and(|options| options.sack_permitted));

@@ -16,7 +16,7 @@ const ALLOWED: [&str; 7] = [
 ];
 
 /// Assignments to these fields of a packet or of its options.
-const FIELDS: [&str; 6] = ["ecn", "dscp", "accecn", "mds_capable", "sack_permitted", "tunnels"];
+const FIELDS: [&str; 7] = ["ecn", "dscp", "accecn", "ecn_counts", "mds_capable", "sack_permitted", "tunnels"];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("a folder") {

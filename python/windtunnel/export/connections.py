@@ -25,8 +25,8 @@ _PORTS = 65535 - 40000
 class Connection:
     """The connection of a flow.
 
-    ``mtu``: its largest IP packet; ``mss``: data in a full segment; ``sack``, ``timestamps``: its options; ``mds``: the
-    base-2 logarithm of tau where it negotiates MDS; ``acks``: the receiver's policy; ``ecn``: its data are ECN-capable;
+    ``mtu``: its largest IP packet; ``mss``: data in a full segment; ``sack``, ``timestamps``: its options; ``mds``: it
+    offers MDS; ``acks``: the receiver's policy; ``ecn``: its data are ECN-capable;
     ``application``: what makes it send; ``udp``: it sends datagrams.
     """
 
@@ -37,7 +37,7 @@ class Connection:
     sack: bool
     timestamps: bool
     ecn: bool
-    mds: int | None
+    mds: bool
     acks: str
     application: str = "bulk"
     udp: bool = False
@@ -81,7 +81,7 @@ def connections(result: RunResult) -> list[Connection]:
                 sack=bool(tcp.get("sack", True)),
                 timestamps=bool(tcp.get("timestamps", True)),
                 ecn=bool(group.get("ecn", False)),
-                mds=_log2_tau(_table(group.get("cc"))),
+                mds=_offers_mds(_table(group.get("cc"))),
                 acks=str(_table(group.get("ack")).get("policy", "")),
                 application=str(flow.get("application", "bulk")),
                 udp=flow.get("datagrams") is not None,
@@ -97,15 +97,9 @@ def _members(scenario: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
             yield group
 
 
-def _log2_tau(cc: Mapping[str, Any]) -> int | None:
+def _offers_mds(cc: Mapping[str, Any]) -> bool:
     response = cc.get("response")
-    kind = response.get("kind") if isinstance(response, Mapping) else response
-    if kind != "mds":
-        return None
-    tau = _table(response).get("tau", cc.get("tau", 64))
-    if not isinstance(tau, int | float) or not 1 <= tau < 2**32:
-        raise InputError(f"the result's scenario has tau = {tau!r}, which is no scaling constant")
-    return round(tau).bit_length() - 1
+    return (response.get("kind") if isinstance(response, Mapping) else response) == "mds"
 
 
 def _table(value: object) -> Mapping[str, Any]:

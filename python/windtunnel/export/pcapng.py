@@ -39,7 +39,7 @@ _COLUMNS: dict[str, type[np.generic]] = {
     **dict.fromkeys(("cwnd", "ssthresh", "srtt_ns", "in_flight"), np.uint64),
     **dict.fromkeys(("queue", "flow", "connection", "size", "payload", "flags"), np.uint32),
     **dict.fromkeys(("accecn1", "accecn2", "accecn3"), np.uint32),
-    **dict.fromkeys(("accecn_kind", "accecn_n", "window_scale"), np.uint8),
+    **dict.fromkeys(("mds", "accecn_kind", "accecn_n", "window_scale"), np.uint8),
     **dict.fromkeys(("tap", "dir", "proto", "ecn", "dscp", "sack_n", "drop", "state", "limit"), np.uint8),
     "retransmission": np.bool_,
 }
@@ -75,8 +75,8 @@ def write_pcapng(
         raise InputError(f"the packets cannot be exported: {error}") from None
 
 
-def _flow(c: Connection) -> tuple[str, int, bool, bool, tuple[int, bool, bool] | None]:
-    offer = None if c.mds is None else (c.mds, c.acks == "state-change", c.acks == "immediate")
+def _flow(c: Connection) -> tuple[str, int, bool, bool, tuple[bool, bool] | None]:
+    offer = (c.acks == "state-change", c.acks == "immediate") if c.mds else None
     # The MSS option does not count options (RFC 6691).
     return (c.name, min(c.mtu - 40, 65535), c.timestamps, c.sack, offer)
 

@@ -113,6 +113,7 @@ impl Composition {
                     (false, false) => PacingNeed::None,
                 },
                 feedback: config.response.feedback(),
+                tau: config.response.tau(),
                 delivery_reports: config.response.follows_deliveries(),
                 loss_after_ce: config.response.feedback() == Feedback::Shares,
                 ..Needs::default()

@@ -22,9 +22,6 @@ use crate::needs::Needs;
 use crate::sample::{AckSample, CongestionEvent, Delivery, FlowInit, PathView, SsthreshBase, Trigger};
 use crate::state::CaState;
 
-/// The fraction of an unused cwnd that ssthresh keeps (RFC 2861 section 3.1).
-const REMEMBERED: f64 = 0.75;
-
 /// A window-based congestion controller.
 #[derive(Debug)]
 pub(crate) struct Windowed<A> {
@@ -115,12 +112,12 @@ impl<A: Avoidance> Windowed<A> {
         Moment { cwnd: self.cwnd, mss: self.mss, now: path.now, srtt: path.srtt, md: self.avoidance.md() }
     }
 
-    /// Returns the base from which a loss computes ssthresh: at most cwnd, although limited transmit may have sent
-    /// more.
-    fn loss_base(&self, path: &PathView) -> Bytes {
+    /// Returns the base from which a loss computes ssthresh: at most the window in force, although limited transmit may have
+    /// sent more.
+    fn loss_base(&self, window: Bytes, path: &PathView) -> Bytes {
         match self.base {
-            SsthreshBase::Cwnd => self.cwnd,
-            SsthreshBase::Flight => (path.nxt - path.una).min(self.cwnd),
+            SsthreshBase::Cwnd => window,
+            SsthreshBase::Flight => (path.nxt - path.una).min(window),
         }
     }
 
@@ -191,11 +188,11 @@ impl<A: Avoidance> Windowed<A> {
     }
 
     /// Answers a loss. The sender reports each episode once, so there is no hold-off.
-    fn on_loss(&mut self, path: &PathView) {
+    fn on_loss(&mut self, window: Bytes, path: &PathView) {
         self.remember();
         self.avoidance.answering(&self.window(), path);
         let factor = self.response.loss(self.avoidance.md());
-        self.respond(self.loss_base(path), Kept::Factor(factor), path);
+        self.respond(self.loss_base(window, path), Kept::Factor(factor), path);
     }
 
     /// Answers a wish of the avoidance itself.
@@ -393,7 +390,7 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
         match event.trigger {
             Trigger::Ce => self.on_ce(event, path),
             Trigger::Loss => {
-                self.on_loss(path);
+                self.on_loss(event.window, path);
                 true
             }
             Trigger::Controller => {
@@ -410,7 +407,7 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
             self.remember();
             self.avoidance.answering(&self.window(), path);
             let factor = self.response.loss(self.avoidance.md());
-            let kept = self.avoidance.kept(self.loss_base(path), factor, self.mss);
+            let kept = self.avoidance.kept(self.loss_base(self.cwnd, path), factor, self.mss);
             self.ssthresh = kept.max(self.min_cwnd);
             self.avoidance.decreased(self.cwnd, self.ssthresh, factor, path);
             self.hold_off.start(path.nxt);
@@ -429,7 +426,7 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
     }
 
     fn on_cwnd_validation(&mut self, cwnd: Bytes, _path: &PathView) {
-        let remembered = self.avoidance.kept(self.cwnd, REMEMBERED, self.mss);
+        let remembered = self.avoidance.remembered(self.cwnd, self.mss);
         self.ssthresh = self.ssthresh.max(remembered);
         self.cwnd = cwnd.min(self.cwnd).max(self.mss);
         if self.stage == Stage::Avoiding && self.cwnd < self.ssthresh {

@@ -111,7 +111,8 @@ impl Driver {
             let delivered = Marked { bytes: MSS * segments, packets: segments as u32 };
             self.cc.on_delivery(&Delivery { acked: delivered.bytes, rtt, delivered, ecn }, &path);
         }
-        let event = CongestionEvent { trigger: Trigger::Ce, lost: Bytes::ZERO, rtt };
+        let window = self.cc.cwnd();
+        let event = CongestionEvent { trigger: Trigger::Ce, window, lost: Bytes::ZERO, rtt };
         let responded = ecn.ce.any().then(|| self.cc.on_congestion(&event, &path));
         let ack = AckSample {
             acked: MSS * segments,
@@ -134,7 +135,13 @@ impl Driver {
 
     /// A loss is detected while `flight` is sent and not acknowledged.
     pub(crate) fn lose_of(&mut self, flight: Bytes) {
-        let event = CongestionEvent { trigger: Trigger::Loss, lost: MSS, rtt: None };
+        let window = self.cc.cwnd();
+        self.lose_within(window, flight);
+    }
+
+    /// The same while a window of `window` is in force.
+    pub(crate) fn lose_within(&mut self, window: Bytes, flight: Bytes) {
+        let event = CongestionEvent { trigger: Trigger::Loss, window, lost: MSS, rtt: None };
         let path = PathView { in_flight: flight, nxt: self.una + flight, ..self.path() };
         self.cc.on_congestion(&event, &path);
     }

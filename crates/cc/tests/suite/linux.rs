@@ -44,6 +44,25 @@ fn scalable(variant: ScalableVariant) -> Arc<dyn AvoidanceParams> {
     Arc::new(ScalableParams { variant: Some(variant), ..Default::default() })
 }
 
+/// Linux `tcp_current_ssthresh`: ssthresh keeps a half and a quarter of an unused window, each rounded down: of 11 segments 5 + 2, of
+/// 23, 11 + 5.
+#[test]
+fn what_of_an_unused_window_is_remembered() {
+    let cubic: Arc<dyn AvoidanceParams> = Arc::new(CubicParams::default());
+    for avoidance in [reno(), cubic, scalable(ScalableVariant::Linux)] {
+        for (segments, kept) in [(11, 7), (23, 16)] {
+            let mut flow = flow(Arc::clone(&avoidance), 6);
+            flow.lose();
+            while flow.cwnd() < MSS * segments {
+                flow.ack(Duration::from_millis(10), 1, CLEAN);
+            }
+            assert_eq!(flow.cwnd(), MSS * segments);
+            flow.validate(MSS * 5);
+            assert_eq!((flow.cwnd(), flow.cc.control().ssthresh), (MSS * 5, MSS * kept), "{avoidance:?}");
+        }
+    }
+}
+
 /// spec/congestion-control section 0.4: at ten segments, ten ACKs of one segment or five ACKs of two add one segment.
 /// An ACK of 25 adds two; its remainder and five more acknowledged segments make 10 of the 12 that the next one needs.
 #[test]

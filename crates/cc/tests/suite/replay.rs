@@ -108,7 +108,8 @@ fn acknowledge(cc: &mut dyn CongestionControl, line: &Line, path: &PathView) {
     };
     let ecn = EcnFeedback { ce: marked(Mark::Ce), sce: marked(Mark::Sce), ..EcnFeedback::default() };
     if ecn.ce.any() {
-        let event = CongestionEvent { trigger: Trigger::Ce, lost: Bytes::ZERO, rtt: Some(line.rtt) };
+        let window = cc.cwnd();
+        let event = CongestionEvent { trigger: Trigger::Ce, window, lost: Bytes::ZERO, rtt: Some(line.rtt) };
         cc.on_congestion(&event, path);
     }
     let ack =

@@ -76,7 +76,7 @@ impl Path {
             let ack = AckSample { acked: MSS, newly_delivered: MSS, rtt, ..AckSample::default() };
             self.cc.on_ack(&ack, &path);
         } else if self.answered.is_none_or(|time| self.now.since(time) >= self.rtt) {
-            let event = CongestionEvent { trigger: Trigger::Loss, lost: MSS, rtt: None };
+            let event = CongestionEvent { trigger: Trigger::Loss, window: cwnd, lost: MSS, rtt: None };
             self.cc.on_congestion(&event, &path);
             self.answered = Some(self.now);
         }

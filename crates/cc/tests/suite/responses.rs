@@ -100,6 +100,17 @@ fn dctcp_halves_on_loss() {
     assert_eq!(flow.cwnd(), MSS * 50);
 }
 
+/// A loss on the way down to what CE left (Linux `dctcp_react_to_loss`, called on the entry to Recovery from CWR as well): the half
+/// is of the window in force, 90 segments, not of the 74 that CE leaves (alpha is 512 - 32 + 64 then).
+#[test]
+fn dctcp_halves_the_window_in_force() {
+    let mut flow = Driver::new(&dctcp(DctcpArithmetic::Linux, 512), MSS * 100, RTT);
+    flow.ack(NS, 1, CE);
+    assert_eq!(flow.cwnd(), MSS * 74);
+    flow.lose_within(MSS * 90, MSS * 90);
+    assert_eq!(flow.cwnd(), MSS * 45);
+}
+
 /// The marks of an ACK count in the answer to them: a window that is marked as a whole takes alpha + 1/16 (Linux calls
 /// `in_ack_event` before it enters CWR).
 #[test]

@@ -22,15 +22,13 @@ pub struct Flow {
     pub timestamps: bool,
     /// It offers SACK (RFC 2018).
     pub sack: bool,
-    /// It negotiates "Multiplicative Decrease Scaling".
+    /// It offers "Multiplicative Decrease Scaling". Its packets say whether they carry the option, and with which tau.
     pub mds: Option<MdsOffer>,
 }
 
-/// The content of the handshake's experimental option (spec/queues-and-signalling section 17.5).
+/// The capabilities in the handshake's experimental option (spec/queues-and-signalling section 17.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MdsOffer {
-    /// The base-2 logarithm of tau.
-    pub log2_tau: u8,
     /// The receiver sends an ACK at each change between SCE and no SCE.
     pub state_change_acks: bool,
     /// The receiver acknowledges each segment at once.

@@ -122,12 +122,12 @@ fn options(row: &Row, flow: &Flow, ends: Ends, syn: bool, acknowledges: bool) ->
         elements.extend(sack(row, ends).into_iter().flat_map(|sack| [Noop, Noop, sack]));
     }
     let options = TcpOptions::try_from_elements(&elements).map_err(|e| e.to_string())?;
-    let mds = flow.mds.filter(|_| syn).map(mds_option);
-    let accecn = row.accecn();
-    if mds.is_none() && accecn.is_empty() {
+    let mds = mds(row, flow, syn, options.len());
+    let counts = row.counts();
+    if mds.is_none() && counts.is_empty() {
         return Ok(options);
     }
-    let all = [options.as_slice(), mds.as_ref().map_or(&[][..], |mds| mds), &accecn].concat();
+    let all = [options.as_slice(), mds.as_ref().map_or(&[][..], |mds| mds), &counts].concat();
     TcpOptions::try_from_slice(&all).map_err(|e| e.to_string())
 }
 
@@ -139,16 +139,28 @@ fn sack(row: &Row, ends: Ends) -> Option<TcpOptionElement> {
     Some(TcpOptionElement::SelectiveAcknowledgement(first, [blocks.next(), blocks.next(), blocks.next()]))
 }
 
+const NOP: u8 = 1;
+
+/// The capability of MDS, if the packet has it, or the NOPs with which a middlebox has overwritten it, for which the packet is too long;
+/// a receiver that refuses leaves it out.
+fn mds(row: &Row, flow: &Flow, syn: bool, options: usize) -> Option<[u8; 8]> {
+    const HEADERS: usize = 40;
+    let offer = flow.mds.unwrap_or_default();
+    match row.mds.checked_sub(1) {
+        Some(log2_tau) => Some(mds_option(log2_tau, offer)),
+        None => (syn && flow.mds.is_some() && row.size as usize == HEADERS + options + 8).then_some([NOP; 8]),
+    }
+}
+
 /// The offer of MDS, or its acceptance: two NOPs and an experimental option (RFC 6994).
-fn mds_option(offer: MdsOffer) -> [u8; 8] {
-    const NOP: u8 = 1;
+fn mds_option(log2_tau: u8, offer: MdsOffer) -> [u8; 8] {
     const EXPERIMENT_2: u8 = 254;
     const LENGTH: u8 = 6;
     /// Not registered.
     const EXID: [u8; 2] = *b"MD";
     const MDS: u8 = 0b0100;
     let capabilities = MDS | u8::from(offer.state_change_acks) << 1 | u8::from(offer.immediate_acks);
-    [NOP, NOP, EXPERIMENT_2, LENGTH, EXID[0], EXID[1], capabilities, offer.log2_tau]
+    [NOP, NOP, EXPERIMENT_2, LENGTH, EXID[0], EXID[1], capabilities, log2_tau]
 }
 
 /// The data after the UDP header: number and time of sending, then zeros.

@@ -84,7 +84,9 @@ packets! {
     sack4_start: u64,
     /// Fourth block.
     sack4_end: u64,
-    /// The kind of its AccECN option: 172 or 174; 0 without one.
+    /// 1 more than the base-2 logarithm of the tau in its capability of MDS; 0 without that option.
+    mds: u8,
+    /// The kind of the option that counts marks: 172 or 174 for AccECN's, 254 for QUIC's counts; 0 without one.
     accecn_kind: u8,
     /// How many fields that has.
     accecn_n: u8,
@@ -137,13 +139,22 @@ impl Row {
         .take(usize::from(self.sack_n))
     }
 
-    /// The AccECN option (RFC 9768 section 3.2.3) as on the wire, filled up to a multiple of four bytes with NOPs.
-    pub(super) fn accecn(&self) -> Vec<u8> {
+    /// The option that counts marks as on the wire: AccECN's (RFC 9768 section 3.2.3), filled up to a multiple of four bytes with
+    /// NOPs, or QUIC's counts in an experimental option (RFC 6994).
+    pub(super) fn counts(&self) -> Vec<u8> {
         const NOP: u8 = 1;
+        /// An option for experiments, and the identifier of this one, which is not registered.
+        const EXPERIMENT_2: u8 = 254;
+        const EXID: [u8; 2] = *b"QE";
         if self.accecn_kind == 0 {
             return Vec::new();
         }
         let fields = [self.accecn1, self.accecn2, self.accecn3];
+        if self.accecn_kind == EXPERIMENT_2 {
+            let mut bytes = vec![EXPERIMENT_2, 16, EXID[0], EXID[1]];
+            bytes.extend(fields.iter().flat_map(|field| field.to_be_bytes()));
+            return bytes;
+        }
         let fields = &fields[..usize::from(self.accecn_n).min(3)];
         let mut bytes = vec![self.accecn_kind, 2 + 3 * fields.len() as u8];
         for field in fields {

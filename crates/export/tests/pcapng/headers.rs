@@ -123,14 +123,36 @@ fn accecn_option() {
     assert_eq!(tcp_options(&v4(flow(), sacked)).len(), 40);
 }
 
+/// Spec 17.8: QUIC's counts are an option for experiments (RFC 6994): kind 254, length 16, an identifier, three numbers of 32 bits.
+#[test]
+fn counts_of_packets() {
+    let row = Row {
+        size: 68,
+        payload: 0,
+        dir: 1,
+        accecn_kind: 254,
+        accecn_n: 3,
+        accecn1: 0x0102_0304,
+        accecn2: 0,
+        accecn3: 7,
+        ..data()
+    };
+    let counts = [254, 16, b'Q', b'E', 1, 2, 3, 4, 0, 0, 0, 0, 0, 0, 0, 7];
+    assert_eq!(tcp_options(&v4(flow(), row))[12..], counts);
+}
+
 /// Spec 17.5: two NOPs, kind 254, length 6, experiment 0x4D44, version 0 with MDS and state-change ACKs, log2 of tau = 64.
 #[test]
 fn mds_is_offered_on_both_syns_and_only_there() {
-    let offer = MdsOffer { log2_tau: 6, state_change_acks: true, immediate_acks: false };
+    let offer = MdsOffer { state_change_acks: true, immediate_acks: false };
     let flow = Flow { mds: Some(offer), ..flow() };
     for (dir, flags) in [(0, SYN | ECE | CWR), (1, SYN | ACK | ECE)] {
-        let bytes = v4(flow.clone(), Row { size: 52, payload: 0, dir, flags, ..data() });
-        assert_eq!(tcp_options(&bytes)[20..], [1, 1, 254, 6, 0x4D, 0x44, 0b0110, 6]);
+        let syn = Row { size: 68, payload: 0, dir, flags, ..data() };
+        let options = |row| tcp_options(&v4(flow.clone(), row)).to_vec();
+        assert_eq!(options(Row { mds: 7, ..syn })[20..], [1, 1, 254, 6, 0x4D, 0x44, 0b0110, 6]);
+        assert_eq!(options(Row { mds: 6, ..syn })[27], 5, "tau = 32");
+        assert_eq!(options(syn)[20..], [1; 8], "stripped: NOPs");
+        assert_eq!(options(Row { size: 60, ..syn }).len(), 20, "refused: there is none");
     }
     assert_eq!(tcp_options(&v4(flow, data())).len(), 12);
 }

@@ -76,7 +76,8 @@ fn is_replaced(ack: &Packet, arrived: &Packet) -> bool {
 fn is_pure_ack(packet: &Packet) -> bool {
     let plain = |options: &Options| {
         options.accecn.is_none()
-            && !options.mds_capable
+            && options.ecn_counts.is_none()
+            && options.mds_capable.is_none()
             && !options.sack_permitted
             && options.content.is_none()
     };

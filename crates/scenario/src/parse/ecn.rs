@@ -26,14 +26,15 @@ pub(crate) fn ecn(at: &Cursor<'_>, of: Surroundings) -> Result<(FeedbackScheme, 
     let scheme = scheme(&at.get("ecn"), of)?;
     let at = at.get("ect");
     if !at.is_given() {
-        let l4s = of.scalable && scheme == FeedbackScheme::AccEcn;
+        let counted = matches!(scheme, FeedbackScheme::AccEcn | FeedbackScheme::Quic);
+        let l4s = of.scalable && counted;
         return Ok((scheme, if l4s { Ect::Ect1 } else { Ect::Ect0 }));
     }
     let ect = at.read()?;
     if !scheme.uses_ecn() {
         return Err(at.fault("belongs to a flow with ECN: give `ecn` as well"));
     }
-    if ect == Ect::Ect1 && scheme.hears_sce() {
+    if ect == Ect::Ect1 && (scheme.hears_sce() || of.needs == Feedback::PlainSce) {
         return Err(at.not_allowed("\"ect0\": to this flow ECT(1) is SCE, the mark of a queue"));
     }
     Ok((scheme, ect))
@@ -74,7 +75,7 @@ fn scheme(at: &Cursor<'_>, of: Surroundings) -> Result<FeedbackScheme, Fault> {
         }
         Some(Value::Text(_)) => at.read()?,
         Some(_) => {
-            let names = "\"none\", \"rfc3168\", \"esce\", \"mds\", \"dctcp\" or \"accecn\"";
+            let names = "\"none\", \"rfc3168\", \"esce\", \"mds\", \"dctcp\", \"accecn\" or \"quic\"";
             return Err(at.not_allowed(format!("true, false, or the name of a feedback scheme: {names}")));
         }
     };
@@ -83,21 +84,25 @@ fn scheme(at: &Cursor<'_>, of: Surroundings) -> Result<FeedbackScheme, Fault> {
     }
     match (of.needs, scheme) {
         (Feedback::Sce, FeedbackScheme::None) => Err(at.not_allowed("the MDS response needs ECN")),
-        (Feedback::Sce, FeedbackScheme::Rfc3168 | FeedbackScheme::Dctcp | FeedbackScheme::AccEcn) => {
-            Err(at.not_allowed("\"mds\" or \"esce\": the MDS response hears SCE by ESCE"))
-        }
-        (Feedback::PlainSce, scheme) if scheme != FeedbackScheme::Esce => {
-            Err(at.not_allowed("\"esce\": a response to SCE hears them by ESCE"))
+        (
+            Feedback::Sce,
+            FeedbackScheme::Rfc3168 | FeedbackScheme::Dctcp | FeedbackScheme::AccEcn | FeedbackScheme::Quic,
+        ) => Err(at.not_allowed("\"mds\" or \"esce\": the MDS response hears SCE by ESCE")),
+        (Feedback::PlainSce, scheme) if !matches!(scheme, FeedbackScheme::Esce | FeedbackScheme::Quic) => {
+            Err(at.not_allowed("\"esce\" or \"quic\": a response to SCE hears them by ESCE or by counts"))
         }
         (Feedback::Counts, FeedbackScheme::None) if of.scalable => Ok(FeedbackScheme::None),
-        (Feedback::Counts, scheme) if scheme != FeedbackScheme::AccEcn => {
-            Err(at.not_allowed("\"accecn\": the controller needs counts of marks"))
+        (Feedback::Counts, scheme) if !matches!(scheme, FeedbackScheme::AccEcn | FeedbackScheme::Quic) => {
+            Err(at.not_allowed("\"accecn\" or \"quic\": the controller needs counts of marks"))
         }
         (needs, FeedbackScheme::Mds) if needs != Feedback::Sce => {
             Err(at.not_allowed("it goes with the MDS response alone, as in `cc = \"reno-mds\"`"))
         }
         (_, FeedbackScheme::AccEcn) if of.endpoints == Endpoints::Ideal => {
             Err(at.fault("AccECN needs endpoints = \"linux\": ideal endpoints negotiate nothing"))
+        }
+        (_, FeedbackScheme::Quic) if of.endpoints == Endpoints::Ideal => {
+            Err(at.fault("QUIC's counts need endpoints = \"linux\": ideal endpoints have echoes alone"))
         }
         (_, scheme) => Ok(scheme),
     }

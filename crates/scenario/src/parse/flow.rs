@@ -165,6 +165,7 @@ fn carried(
         headers: HEADERS_WITHOUT_TIMESTAMPS,
         iw: of.mtu,
         paced: false,
+        needs_ecn: false,
         ecn: Ecn::NotEct,
         feedback: FeedbackScheme::None,
         dscp: Dscp::DEFAULT,
@@ -210,6 +211,7 @@ fn carried(
     let need = if capped { PacingNeed::Always } else { needs.pacing };
     let endpoint = Endpoint {
         headers,
+        needs_ecn: feedback.uses_ecn() && matches!(needs.feedback, Feedback::Shares | Feedback::Counts),
         paced: pacing(table.pacing, at, &name, of.endpoints == Endpoints::Ideal, need)?,
         iw: (of.mtu - headers) * u64::from(initial_window(&at.get("iw"), iw)?),
         ecn: ecn::code_point(feedback, ect),
@@ -291,6 +293,11 @@ fn ack(at: &Cursor<'_>, endpoints: Endpoints) -> Result<AckParams, Fault> {
         return Err(
             at.not_allowed("\"immediate\", \"quick-signal\" or \"state-change\" with ideal endpoints")
         );
+    }
+    if endpoints == Endpoints::Ideal && params.mds_tau.is_some() {
+        return Err(at
+            .get("mds_tau")
+            .fault("needs endpoints = \"linux\": ideal endpoints negotiate nothing"));
     }
     if params.count == 0 {
         return Err(at.get("count").not_allowed("a whole number of at least 1"));

@@ -32,6 +32,8 @@ pub struct OptionStripperParams {
 pub enum Stripped {
     /// The AccECN option.
     Accecn,
+    /// QUIC's counts.
+    EcnCounts,
     /// The capability of MDS.
     Mds,
     /// SACK permitted.
@@ -96,6 +98,7 @@ struct OptionStripper {
 fn strip(packet: &mut Packet, what: Stripped) -> bool {
     match what {
         Stripped::Accecn => packet.strip_option(TcpOption::AccEcn),
+        Stripped::EcnCounts => packet.strip_option(TcpOption::EcnCounts),
         Stripped::Mds => packet.strip_option(TcpOption::Mds),
         Stripped::SackPermitted => packet.strip_option(TcpOption::SackPermitted),
         Stripped::Sack => packet.strip_option(TcpOption::Sack),

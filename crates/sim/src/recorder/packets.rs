@@ -8,7 +8,7 @@
 use windtunnel_qdisc::DropReason;
 use windtunnel_tcp::WindowScale;
 use windtunnel_units::Time;
-use windtunnel_wire::{Packet, SackBlock};
+use windtunnel_wire::{EcnCounts, Packet, SackBlock};
 
 use super::Recorder;
 use super::budget::Budget;
@@ -47,6 +47,7 @@ columns! {
         sack3_end: U64(u64),
         sack4_start: U64(u64),
         sack4_end: U64(u64),
+        mds: U8(u8),
         accecn_kind: U8(u8),
         accecn_n: U8(u8),
         accecn1: U32(u32),
@@ -182,6 +183,7 @@ impl Captures {
         rows.window.push(of.wire.scale.window(packet).get());
         rows.window_scale.push(of.wire.scale.shift as u8);
         rows.push_sack(packet);
+        rows.push_mds(packet);
         rows.push_accecn(packet);
         rows.drop.push(0);
         rows.retransmission.push(captured.retransmission);
@@ -243,11 +245,24 @@ impl PacketColumns {
 }
 
 impl PacketColumns {
-    /// The AccECN option: its kind, 0 without one, and its fields in order.
+    /// The capability of MDS: 1 more than the logarithm of its tau, 0 without one.
+    fn push_mds(&mut self, packet: &Packet) {
+        let capability = packet.options.as_ref().and_then(|options| options.mds_capable);
+        self.mds.push(capability.map_or(0, |capability| capability.log2_tau + 1));
+    }
+
+    /// The option that counts marks, AccECN's or QUIC's counts: its kind, 0 without one, and its fields in order.
     fn push_accecn(&mut self, packet: &Packet) {
         let option = packet.options.as_ref().and_then(|options| options.accecn);
-        let fields = option.as_ref().map_or(&[][..], |option| option.fields());
-        self.accecn_kind.push(option.map_or(0, |option| option.order().kind()));
+        let counts = packet.options.as_ref().and_then(|options| options.ecn_counts);
+        let counted = counts.map(EcnCounts::fields);
+        let fields = match (&option, &counted) {
+            (Some(option), _) => option.fields(),
+            (None, Some(counted)) => counted,
+            (None, None) => &[],
+        };
+        let kind = option.map(|option| option.order().kind()).or(counts.map(|_| EcnCounts::KIND));
+        self.accecn_kind.push(kind.unwrap_or(0));
         self.accecn_n.push(fields.len() as u8);
         let columns = [&mut self.accecn1, &mut self.accecn2, &mut self.accecn3];
         for (n, column) in columns.into_iter().enumerate() {

@@ -127,6 +127,7 @@ pub(crate) fn flow(
         headers: HEADERS,
         iw: MSS * 10,
         paced,
+        needs_ecn: false,
         ecn: Ecn::Ect0,
         feedback: FeedbackScheme::Mds,
         dscp: Dscp::MDS,

@@ -146,12 +146,22 @@ impl Sender {
             self.cc.on_delivery(&Delivery { acked, rtt: Some(rtt), delivered, ecn: sample.ecn }, &path);
         }
         if ece {
-            let event = CongestionEvent { trigger: Trigger::Ce, lost: Bytes::ZERO, rtt: Some(rtt) };
+            let event = CongestionEvent {
+                trigger: Trigger::Ce,
+                window: self.cwnd,
+                lost: Bytes::ZERO,
+                rtt: Some(rtt),
+            };
             self.cc.on_congestion(&event, &path);
         }
         self.cc.on_ack(&sample, &path);
         if self.needs.own_reductions && self.cc.asks_reduction() {
-            let event = CongestionEvent { trigger: Trigger::Controller, lost: Bytes::ZERO, rtt: Some(rtt) };
+            let event = CongestionEvent {
+                trigger: Trigger::Controller,
+                window: self.cwnd,
+                lost: Bytes::ZERO,
+                rtt: Some(rtt),
+            };
             self.cc.on_congestion(&event, &path);
         }
         self.cwnd = self.cc.cwnd();

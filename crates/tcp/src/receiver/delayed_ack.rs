@@ -156,7 +156,9 @@ impl DelayedAck {
             AckPolicy::Immediate | AckPolicy::Linux => true,
             AckPolicy::Every | AckPolicy::Dithered => enough || arrival.news == News::Due,
             AckPolicy::QuickSignal => enough || arrival.mark == Mark::Sce || arrival.ecn == Ecn::Ce,
-            AckPolicy::StateChange => enough || arrival.changed || arrival.news != News::None,
+            AckPolicy::StateChange => {
+                enough || arrival.changed || !matches!(arrival.news, News::None | News::Changed)
+            }
         };
         if at_once { Leave::AtOnce } else { self.wait_until(now + self.params.delay) }
     }

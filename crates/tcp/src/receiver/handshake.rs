@@ -31,6 +31,11 @@ impl Handshake {
         self.answers = self.answers.saturating_add(1);
     }
 
+    /// This is not the first answer.
+    pub(super) fn answered_before(&self) -> bool {
+        self.answers > 1
+    }
+
     /// Nothing has arrived since the SYN.
     #[inline]
     pub(super) fn is_open(&self) -> bool {

@@ -26,6 +26,7 @@ mod timestamps;
 mod window;
 
 use std::collections::VecDeque;
+use std::num::NonZeroU32;
 
 use windtunnel_prefetch::prefetch;
 use windtunnel_units::{Bytes, Seq, Time};
@@ -46,6 +47,7 @@ use self::timestamps::Timestamps;
 use self::window::Window;
 use crate::ack_policy::AckParams;
 use crate::config::{Endpoint, WindowScale};
+use crate::ecn_pp::{CodePoints, EcnPp};
 use crate::params::TcpParams;
 
 pub(crate) use self::feedback::{
@@ -71,6 +73,10 @@ pub struct Receiver {
     rcv_nxt: Seq,
     window: Window,
     feedback: Feedback,
+    mds_tau: Option<NonZeroU32>,
+    ecn_pp: EcnPp,
+    syn_ack_ecn: Ecn,
+    code_points: CodePoints,
     hiding: Option<Box<Hiding>>,
     timestamps: Timestamps,
     delayed_ack: DelayedAck,
@@ -101,6 +107,10 @@ impl Receiver {
             rcv_nxt: Seq::SYN,
             window: Window::new(largest, WindowScale::new(&endpoint, params).shift),
             feedback: Feedback::None,
+            mds_tau: ack.mds_tau,
+            ecn_pp: params.ecn_pp,
+            syn_ack_ecn: Ecn::NotEct,
+            code_points: CodePoints::default(),
             hiding: Hiding::new(&ack),
             timestamps: Timestamps::new(params.timestamps),
             delayed_ack: DelayedAck::new(ack),
@@ -164,6 +174,7 @@ impl Receiver {
         ack.options = due.options;
         ack.window = due.window;
         ack.flags = due.flags;
+        self.stamp(&mut ack);
         Some(ack)
     }
 
@@ -223,8 +234,9 @@ impl Receiver {
             return self.acknowledge();
         }
         self.handshake.on_syn(now);
-        let answer = self.feedback.on_syn(self.endpoint.feedback, syn);
+        let answer = self.feedback.on_syn(self.endpoint.feedback, self.mds_tau, syn);
         self.negotiate_sack(syn);
+        self.choose_code_points();
         self.rcv_nxt = Seq::FIRST_DATA;
         self.timestamps.on_segment(Seq::SYN, syn.ts_val);
         let options = self.syn_ack_options(&answer);
@@ -275,6 +287,7 @@ impl Receiver {
         self.close.on_ack(segment.ack);
         if segment.len() == Bytes::ZERO {
             let reports = self.feedback.on_pure_ack(segment);
+            self.check_syn_ack();
             if reports || segment.seq < self.timestamps.last_ack_sent() || segment.seq > self.window.edge() {
                 self.acknowledge(); // a probe: RFC 9293 section 3.10.7.4
             }

@@ -1,15 +1,19 @@
 //! The options of the receiver's packets: SACK blocks and AccECN's counters share what timestamps leave of 40 bytes.
 
 use windtunnel_units::Bytes;
-use windtunnel_wire::{Options, Packet, SackBlocks};
+use windtunnel_wire::{Ecn, EcnCounts, Options, Packet, SackBlocks, TcpFlags};
 
 use super::Receiver;
 use super::feedback::{Answer, Feedback, option_size};
 use super::sack::Sack;
 use crate::config::HEADERS_WITHOUT_TIMESTAMPS;
+use crate::ecn_pp::CodePoints;
 
 /// The room for options in a TCP header (RFC 9293 section 3.1).
 const OPTION_SPACE: Bytes = Bytes::new(40);
+
+/// QUIC's counts, a multiple of four bytes.
+const COUNTS: Bytes = Bytes::new(EcnCounts::LENGTH as u64);
 
 /// SACK blocks that come before an AccECN option (RFC 9768 section 3.2.3.3).
 const BLOCKS_BEFORE_ACCECN: u8 = 2;
@@ -19,12 +23,32 @@ impl Receiver {
     #[inline]
     pub(super) fn options(&mut self) -> Option<Box<Options>> {
         let options = self.sack.options(&self.reassembly);
-        if let Feedback::AccEcn(_) = self.feedback { self.add_accecn(options) } else { options }
+        match self.feedback {
+            Feedback::AccEcn(_) => self.add_accecn(options),
+            Feedback::Quic(counts) => self.add_counts(options, counts.counts()),
+            _ => options,
+        }
+    }
+
+    /// The space that timestamps leave.
+    fn option_space(&self) -> Bytes {
+        OPTION_SPACE - (self.endpoint.headers - HEADERS_WITHOUT_TIMESTAMPS)
+    }
+
+    #[inline(never)]
+    fn add_counts(&self, options: Option<Box<Options>>, counts: EcnCounts) -> Option<Box<Options>> {
+        let sack = options.as_ref().map_or(Bytes::ZERO, |options| Sack::option_size(&options.sack));
+        if sack + COUNTS > self.option_space() {
+            return options;
+        }
+        let mut options = options.unwrap_or_default();
+        options.ecn_counts = Some(counts);
+        Some(options)
     }
 
     #[inline(never)]
     fn add_accecn(&mut self, mut options: Option<Box<Options>>) -> Option<Box<Options>> {
-        let space = OPTION_SPACE - (self.endpoint.headers - HEADERS_WITHOUT_TIMESTAMPS);
+        let space = self.option_space();
         let wanted = self.feedback.wanted();
         if wanted > Bytes::ZERO
             && let Some(options) = &mut options
@@ -51,17 +75,48 @@ impl Receiver {
         })
     }
 
+    /// The ECN fields of its packets, as the SYN has just agreed.
+    pub(super) fn choose_code_points(&mut self) {
+        if matches!(self.feedback, Feedback::None) {
+            return;
+        }
+        let accecn = matches!(self.feedback, Feedback::AccEcn(_));
+        self.syn_ack_ecn = self.ecn_pp.syn_ack(&self.endpoint, self.handshake.answered_before());
+        self.code_points = self.ecn_pp.established(&self.endpoint, accecn, self.sack.is_enabled());
+    }
+
+    /// A path that changed the SYN/ACK's ECN field may change those of other packets (RFC 9768 section 3.2.2.3).
+    pub(super) fn check_syn_ack(&mut self) {
+        let bleached = self.feedback.syn_ack_arrived_as() == Some(Ecn::NotEct);
+        if self.syn_ack_ecn != Ecn::NotEct && bleached {
+            self.code_points = CodePoints::default();
+        }
+    }
+
+    /// The ECN field of a packet.
+    #[inline]
+    pub(super) fn stamp(&self, packet: &mut Packet) {
+        packet.ecn = if packet.flags.contains(TcpFlags::SYN) {
+            self.syn_ack_ecn
+        } else if packet.flags.contains(TcpFlags::FIN) {
+            self.code_points.other
+        } else {
+            self.code_points.pure_ack
+        };
+    }
+
     /// The headers of a packet with these options.
     #[inline]
     pub(super) fn headers(&self, options: Option<&Options>, syn: bool) -> Bytes {
         let Some(options) = options else { return self.endpoint.headers };
         let accecn = options.accecn.as_ref().map_or(Bytes::ZERO, option_size);
+        let counts = if options.ecn_counts.is_some() { COUNTS } else { Bytes::ZERO };
         let others = if syn {
-            self.endpoint.syn_headers(options.sack_permitted, options.mds_capable)
+            self.endpoint.syn_headers(options.sack_permitted, options.mds_capable.is_some())
         } else {
             self.endpoint.headers + Sack::option_size(&options.sack)
         };
-        others + accecn
+        others + accecn + counts
     }
 
     /// A SYN without "SACK permitted" forbids SACK (RFC 2018 section 2).

@@ -109,7 +109,7 @@ impl Sender {
         }
     }
 
-    /// Sends a FIN without data. It is not ECN-capable (RFC 3168 section 6.1: only data packets are).
+    /// Sends a FIN without data. By RFC 3168 it is not ECN-capable (section 6.1: only data packets are).
     #[cold]
     pub(super) fn send_lone_fin(&mut self, now: Time) -> Packet {
         let (seq, first) = (self.board.nxt(), self.board.is_empty());
@@ -131,16 +131,25 @@ impl Sender {
     pub(super) fn on_fin(&mut self, packet: &Packet) {
         self.close.rcv_nxt = packet.seq + Bytes::new(1);
         if self.forced.is_none() {
-            self.forced = Some(Forced::FinAck);
+            self.forced = Some(Forced::PureAck);
         }
     }
 
-    /// The ACK of the peer's FIN.
-    pub(super) fn fin_ack(&self, now: Time) -> Packet {
+    /// The peer's packet was marked: perhaps that is to be reported.
+    #[cold]
+    pub(super) fn on_marked_ack(&mut self) {
+        let silent = self.board.is_empty() && self.unsent == Bytes::ZERO;
+        if self.forced.is_none() && self.ecn.owes_ack(silent) {
+            self.forced = Some(Forced::PureAck);
+        }
+    }
+
+    /// A packet without data: the ACK of the peer's FIN.
+    pub(super) fn pure_ack(&mut self, now: Time) -> Packet {
         let mut packet = self.packet(self.endpoint.headers, Bytes::ZERO, now);
         packet.seq = self.board.nxt();
         packet.flags = TcpFlags::ACK;
-        self.ecn.stamp_again(&mut packet);
+        self.ecn.stamp_pure_ack(&mut packet);
         packet
     }
 }

@@ -1,22 +1,25 @@
 //! Explicit congestion notification at the sender: what it asks for, which code point its data carry, and what it hears.
 //!
-//! One file per feedback scheme: [`rfc3168`], [`esce`], [`accecn`]. Whatever the scheme, the rest of the sender learns
+//! One file per feedback scheme: [`rfc3168`], [`esce`], [`accecn`], [`quic`]. Whatever the scheme, the rest of the sender learns
 //! whether an ACK reports CE or SCE, and the controller learns counts. Sources: RFC 3168 section 6.1, RFC 9768,
 //! spec/queues-and-signalling section 17.
 
 mod accecn;
 mod esce;
+mod quic;
 mod rfc3168;
 
-use windtunnel_cc::{EcnFeedback, Feedback};
+use windtunnel_cc::{EcnFeedback, Feedback, Needs};
 use windtunnel_units::{Bytes, Time};
-use windtunnel_wire::{AccEcnOption, Dscp, Ecn, Packet, TcpFlags};
+use windtunnel_wire::{AccEcnOption, Dscp, Ecn, MdsCapability, Packet, TcpFlags};
 
 use self::accecn::AccEcn;
+use self::quic::Quic;
 use self::rfc3168::Cwr;
 pub(super) use self::rfc3168::all;
 use super::scoreboard::Amount;
 use crate::config::Endpoint;
+use crate::ecn_pp::{CodePoints, EcnPp};
 use crate::scheme::FeedbackScheme;
 
 /// What was negotiated, and what is still to be told to the receiver.
@@ -24,6 +27,11 @@ use crate::scheme::FeedbackScheme;
 pub(crate) struct EcnSender {
     /// The code point of new data.
     data: Ecn,
+    /// Those of other packets.
+    others: CodePoints,
+    /// That of the last SYN.
+    syn: Ecn,
+    pp: EcnPp,
     /// The DSCP of everything.
     dscp: Dscp,
     scheme: Scheme,
@@ -37,6 +45,7 @@ enum Scheme {
     /// RFC 3168 for CE, and ESCE.
     Esce(Cwr),
     AccEcn(Box<AccEcn>),
+    Quic(Box<Quic>),
 }
 
 /// What an ACK brought, as a scheme needs it.
@@ -54,9 +63,16 @@ pub(super) struct Progress {
 
 impl EcnSender {
     /// With MDS the DSCP is an identifier, which packets carry once the handshake has agreed.
-    pub(crate) const fn new(endpoint: &Endpoint) -> EcnSender {
+    pub(crate) fn new(endpoint: &Endpoint, pp: EcnPp) -> EcnSender {
         let dscp = if endpoint.feedback.is_mds() { Dscp::DEFAULT } else { endpoint.dscp };
-        EcnSender { data: Ecn::NotEct, dscp, scheme: Scheme::None }
+        EcnSender {
+            data: Ecn::NotEct,
+            others: CodePoints::default(),
+            syn: Ecn::NotEct,
+            pp,
+            dscp,
+            scheme: Scheme::None,
+        }
     }
 
     /// The DSCP of the next packet.
@@ -69,18 +85,43 @@ impl EcnSender {
     pub(crate) fn syn_flags(scheme: FeedbackScheme) -> TcpFlags {
         match scheme {
             FeedbackScheme::None => TcpFlags::NONE,
-            FeedbackScheme::Rfc3168 | FeedbackScheme::Esce | FeedbackScheme::Mds | FeedbackScheme::Dctcp => {
-                TcpFlags::ECE | TcpFlags::CWR
-            }
+            FeedbackScheme::Rfc3168
+            | FeedbackScheme::Esce
+            | FeedbackScheme::Mds
+            | FeedbackScheme::Dctcp
+            | FeedbackScheme::Quic => TcpFlags::ECE | TcpFlags::CWR,
             FeedbackScheme::AccEcn => TcpFlags::AE | TcpFlags::ECE | TcpFlags::CWR,
         }
     }
 
-    /// The SYN/ACK arrived: what it agrees to. `asked`: the last SYN asked for ECN.
-    pub(crate) fn on_syn_ack(&mut self, endpoint: &Endpoint, asked: bool, packet: &Packet) {
+    /// Flags and ECN field of a SYN that asks for ECN, which may have been sent before.
+    pub(crate) fn stamp_syn(&mut self, endpoint: &Endpoint, again: bool, packet: &mut Packet) {
+        self.syn = self.pp.syn(endpoint, again);
+        packet.ecn = self.syn;
+        packet.flags |= EcnSender::syn_flags(endpoint.feedback);
+    }
+
+    /// The SYN/ACK arrived: what it agrees to. `asked`: the last SYN asked for ECN; `sack`: both ends have SACK; `needs`: what the
+    /// controller wants to hear.
+    pub(crate) fn on_syn_ack(
+        &mut self,
+        endpoint: &Endpoint,
+        asked: bool,
+        sack: bool,
+        needs: &Needs,
+        packet: &Packet,
+    ) {
+        self.agree(endpoint, asked, needs, packet);
+        if self.data != Ecn::NotEct {
+            let accecn = matches!(self.scheme, Scheme::AccEcn(_));
+            self.others = self.pp.established(endpoint, accecn, sack);
+        }
+    }
+
+    fn agree(&mut self, endpoint: &Endpoint, asked: bool, needs: &Needs, packet: &Packet) {
         let scheme = endpoint.feedback;
         if scheme == FeedbackScheme::AccEcn
-            && let Some(accecn) = AccEcn::agreed(endpoint.mss(), packet)
+            && let Some(accecn) = AccEcn::agreed(endpoint.mss(), self.syn, packet)
         {
             // RFC 9768 section 3.2.2.3: a path that changed the SYN's ECN field may change those of data.
             self.data = if accecn.syn_was_mangled() { Ecn::NotEct } else { endpoint.ecn };
@@ -93,13 +134,19 @@ impl EcnSender {
         // Without counts a sender must not claim to be an L4S one (RFC 9331 section 4.2).
         let unheard = scheme == FeedbackScheme::AccEcn && endpoint.ecn == Ecn::Ect1;
         self.data = if unheard { Ecn::NotEct } else { endpoint.ecn };
-        let mds = packet.options.as_ref().is_some_and(|options| options.mds_capable);
+        // What comes back is what was offered, or it is a refusal.
+        let accepted = packet.options.as_ref().and_then(|options| options.mds_capable);
+        let mds = accepted == Some(mds_offer(needs));
         match scheme {
             FeedbackScheme::Mds if mds => {
                 self.dscp = endpoint.dscp;
                 self.scheme = Scheme::Esce(Cwr::default());
             }
             FeedbackScheme::Esce => self.scheme = Scheme::Esce(Cwr::default()),
+            FeedbackScheme::Quic => {
+                let quic = Quic::new(endpoint.mss(), endpoint.ecn, needs.feedback == Feedback::PlainSce);
+                self.scheme = Scheme::Quic(Box::new(quic));
+            }
             FeedbackScheme::None
             | FeedbackScheme::Rfc3168
             | FeedbackScheme::Mds
@@ -118,7 +165,8 @@ impl EcnSender {
             Scheme::Rfc3168(_) => Feedback::Classic,
             Scheme::Esce(_) if scheme.is_mds() => Feedback::Sce,
             Scheme::Esce(_) => Feedback::PlainSce,
-            Scheme::AccEcn(_) => Feedback::Counts,
+            Scheme::Quic(quic) if quic.hears_sce() => Feedback::PlainSce,
+            Scheme::AccEcn(_) | Scheme::Quic(_) => Feedback::Counts,
         }
     }
 
@@ -138,7 +186,7 @@ impl EcnSender {
     pub(crate) fn third_ack(&self) -> Option<(TcpFlags, AccEcnOption)> {
         match &self.scheme {
             Scheme::AccEcn(accecn) => Some(accecn.third_ack()),
-            Scheme::None | Scheme::Rfc3168(_) | Scheme::Esce(_) => None,
+            _ => None,
         }
     }
 
@@ -153,8 +201,17 @@ impl EcnSender {
                 let ce = accecn.hear(packet, progress);
                 if accecn.distrusts_path() {
                     self.data = Ecn::NotEct;
+                    self.others = CodePoints::default();
                 }
                 (ce, false)
+            }
+            Scheme::Quic(quic) => {
+                let heard = quic.hear(packet, progress);
+                if quic.has_failed() {
+                    self.data = Ecn::NotEct;
+                    self.others = CodePoints::default();
+                }
+                heard
             }
         }
     }
@@ -165,6 +222,7 @@ impl EcnSender {
     pub(super) fn counts(&mut self, ce: bool, sce: bool, delivered: Amount) -> EcnFeedback {
         match &mut self.scheme {
             Scheme::AccEcn(accecn) => accecn.take_counts(),
+            Scheme::Quic(quic) => quic.take_counts(),
             Scheme::None | Scheme::Rfc3168(_) | Scheme::Esce(_) => of_flags(ce, sce, delivered),
         }
     }
@@ -173,6 +231,7 @@ impl EcnSender {
     pub(super) fn foretold_counts(&self, ce: bool, sce: bool, delivered: Amount) -> EcnFeedback {
         match &self.scheme {
             Scheme::AccEcn(accecn) => accecn.counts(),
+            Scheme::Quic(quic) => quic.counts(),
             Scheme::None | Scheme::Rfc3168(_) | Scheme::Esce(_) => of_flags(ce, sce, delivered),
         }
     }
@@ -196,19 +255,68 @@ impl EcnSender {
     pub(crate) fn stamp(&mut self, packet: &mut Packet) {
         packet.ecn = self.data;
         match &mut self.scheme {
-            Scheme::None => {}
+            Scheme::None | Scheme::Quic(_) => {}
             Scheme::Rfc3168(cwr) | Scheme::Esce(cwr) => packet.flags |= cwr.take(),
             Scheme::AccEcn(accecn) => packet.flags |= accecn.ace(),
         }
     }
 
-    /// The flags of a segment that is sent again. It is not ECN-capable: its loss would hide a mark (RFC 3168 section
-    /// 6.1.5); and its CWR might belong to an older window.
-    pub(crate) fn stamp_again(&self, packet: &mut Packet) {
-        if let Scheme::AccEcn(accecn) = &self.scheme {
+    /// The ECN field and flags of a segment that is sent again, or of a FIN. By RFC 3168 it is not ECN-capable: the loss of a
+    /// retransmission would hide a mark (section 6.1.5), and its CWR might belong to an older window.
+    pub(crate) fn stamp_again(&mut self, packet: &mut Packet) {
+        packet.ecn = self.others.other;
+        self.stamp_flags(packet);
+        self.note_bare();
+    }
+
+    /// The ECN field and flags of a packet without data.
+    pub(crate) fn stamp_pure_ack(&mut self, packet: &mut Packet) {
+        packet.ecn = self.others.pure_ack;
+        self.stamp_flags(packet);
+    }
+
+    /// The ECN field of the ACK of the SYN/ACK, whose flags say how that arrived.
+    pub(crate) fn stamp_handshake_ack(&self, packet: &mut Packet) {
+        packet.ecn = self.others.pure_ack;
+    }
+
+    /// A new segment leaves as a window probe (RFC 3168 section 6.1.6).
+    pub(crate) fn stamp_probe(&mut self, packet: &mut Packet) {
+        packet.ecn = self.others.other;
+        self.note_bare();
+    }
+
+    /// The counts may lack a segment that is not ECN-capable.
+    fn note_bare(&mut self) {
+        if let Scheme::Quic(quic) = &mut self.scheme
+            && self.others.other == Ecn::NotEct
+        {
+            quic.sent_bare();
+        }
+    }
+
+    fn stamp_flags(&mut self, packet: &mut Packet) {
+        if let Scheme::AccEcn(accecn) = &mut self.scheme {
             packet.flags |= accecn.ace();
         }
     }
+
+    /// Marks on the receiver's packets are to be reported by a packet without data (RFC 9768 section 3.2.2.5.1); `silent`: no
+    /// data are about to leave.
+    pub(crate) fn owes_ack(&self, silent: bool) -> bool {
+        matches!(&self.scheme, Scheme::AccEcn(accecn) if accecn.owes_ack(silent))
+    }
+
+    /// The SYN arrived with a mark, which asks for an initial window of one segment.
+    pub(crate) fn syn_was_marked(&self) -> bool {
+        let marked = matches!(&self.scheme, Scheme::AccEcn(accecn) if accecn.syn_was_marked());
+        marked && self.pp.answers_marked_syn()
+    }
+}
+
+/// What a flow with MDS offers. A tau that is no power of two is offered as the next lower one.
+pub(crate) fn mds_offer(needs: &Needs) -> MdsCapability {
+    MdsCapability { log2_tau: needs.tau.ilog2() as u8 }
 }
 
 /// What the flags of an ACK say.

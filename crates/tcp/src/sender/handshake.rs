@@ -8,7 +8,7 @@ use windtunnel_wire::{Options, Packet, TcpFlags};
 
 use super::Sender;
 use super::detection::Detector;
-use super::ecn::EcnSender;
+use super::ecn::mds_offer;
 use super::limits::Limited;
 use super::tlp::Tlp;
 use super::transmit::Forced;
@@ -131,11 +131,13 @@ impl Sender {
         let mut packet = self.packet(headers, Bytes::ZERO, now);
         packet.seq = Seq::SYN;
         packet.ack = Seq::SYN;
-        let asks = if ask_ecn { EcnSender::syn_flags(self.endpoint.feedback) } else { TcpFlags::NONE };
-        packet.flags = TcpFlags::SYN | asks;
+        packet.flags = TcpFlags::SYN;
+        if ask_ecn {
+            self.ecn.stamp_syn(&self.endpoint, self.handshake.syns > 1, &mut packet);
+        }
         packet.options = Some(Box::new(Options {
             sack_permitted: self.params.sack,
-            mds_capable: mds,
+            mds_capable: mds.then(|| mds_offer(&self.needs)),
             ..Options::default()
         }));
         self.syn_enters_host();
@@ -153,12 +155,13 @@ impl Sender {
         }
         self.handshake.stage = Stage::Established;
         self.handshake.due = Time::NEVER;
-        self.ecn.on_syn_ack(&self.endpoint, self.handshake.asked_ecn, packet);
-        if self.ecn.answers_syn_ack() {
-            self.forced = Some(Forced::HandshakeAck);
-        }
         if !packet.options.as_ref().is_some_and(|options| options.sack_permitted) {
             self.go_without_sack();
+        }
+        let (asked, sack) = (self.handshake.asked_ecn, self.params.sack);
+        self.ecn.on_syn_ack(&self.endpoint, asked, sack, &self.needs, packet);
+        if self.ecn.answers_syn_ack() {
+            self.forced = Some(Forced::HandshakeAck);
         }
         self.update_send_window(packet);
         self.ts_recent = packet.ts_val;
@@ -176,7 +179,7 @@ impl Sender {
         self.needs = self.cc.needs();
         let path = self.path(now);
         self.cc.on_established(&path);
-        self.punish_lost_syn(now);
+        self.answer_troubled_syn(now);
         self.cwnd = self.cc.cwnd();
         self.last_sent = now;
         // cwnd has been set just now (Linux `tcp_init_transfer`).
@@ -194,12 +197,13 @@ impl Sender {
     }
 
     /// The ACK of the SYN/ACK, where it says more than the first data.
-    pub(super) fn handshake_ack(&self, now: Time) -> Option<Packet> {
+    pub(super) fn handshake_ack(&mut self, now: Time) -> Option<Packet> {
         let (flags, option) = self.ecn.third_ack()?;
         let headers = self.endpoint.headers + option_size(&option);
         let mut packet = self.packet(headers, Bytes::ZERO, now);
         packet.seq = Seq::FIRST_DATA;
         packet.flags = flags;
+        self.ecn.stamp_handshake_ack(&mut packet);
         packet.options = Some(Box::new(Options { accecn: Some(option), ..Options::default() }));
         Some(packet)
     }
@@ -226,13 +230,14 @@ impl Sender {
     }
 
     /// A lost SYN shows congestion before any data were sent: the data start with one segment (RFC 5681 section 3.1).
-    /// Linux ignores the first lost SYN, because its timeout of 1 s may have been too short.
-    fn punish_lost_syn(&mut self, now: Time) {
+    /// Linux ignores the first lost SYN, because its timeout of 1 s may have been too short. A mark shows congestion too
+    /// (draft-ietf-tcpm-generalized-ecn section 3.2.1).
+    fn answer_troubled_syn(&mut self, now: Time) {
         let forgiven = match self.params.rto {
             RtoRule::Linux => 1,
             RtoRule::Rfc6298 => 0,
         };
-        if self.handshake.syns - 1 > forgiven {
+        if self.handshake.syns - 1 > forgiven || self.ecn.syn_was_marked() {
             let path = self.path(now);
             self.cc.on_cwnd_validation(self.mss, &path);
         }

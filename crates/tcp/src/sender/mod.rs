@@ -44,7 +44,7 @@ pub use windtunnel_cc::CaState;
 use windtunnel_cc::{CongestionControl, Control, ExitReason, Needs, PacingNeed, Phase};
 use windtunnel_prefetch::prefetch;
 use windtunnel_units::{Bytes, Duration, Seq, Time};
-use windtunnel_wire::{Packet, TcpFlags};
+use windtunnel_wire::{Ecn, Packet, TcpFlags};
 
 use crate::ack_report::AckReport;
 use crate::config::{Endpoint, WindowScale};
@@ -199,7 +199,7 @@ impl Sender {
             state: CaState::Open,
             high_seq: Seq::SYN,
             prr: Prr::new(params.reduction, cwnd / mss),
-            ecn: EcnSender::new(&endpoint),
+            ecn: EcnSender::new(&endpoint, params.ecn_pp),
             validation: Validation::new(params, endpoint.iw, mss),
             detector: Detector::new(params),
             rack: Rack::default(),
@@ -273,6 +273,9 @@ impl Sender {
         }
         if packet.flags.contains(TcpFlags::FIN) {
             self.on_fin(packet);
+        }
+        if packet.ecn == Ecn::Ce {
+            self.on_marked_ack();
         }
         let news = (ack.delivered - ack.twice).bytes;
         self.stats.delivered += news;

@@ -249,7 +249,8 @@ impl Sender {
             let reduced = self.reduce_for_loss(ack);
             self.begin_episode(ack, reduced);
         } else if self.needs.loss_after_ce {
-            let event = CongestionEvent { trigger: Trigger::Loss, lost: self.newly_lost, rtt: ack.rtt };
+            // Of the window that is in force, halfway in the answer to CE (Linux `dctcp_react_to_loss`).
+            let event = self.congestion(Trigger::Loss, self.cwnd, ack);
             let path = self.path(ack.now);
             self.cc.on_congestion(&event, &path);
         }
@@ -270,9 +271,9 @@ impl Sender {
     #[must_use = "CWR announces a reduction, so that one that is none must not send it"]
     pub(super) fn reduce_for_loss(&mut self, ack: &Ack) -> bool {
         self.prr = Prr::new(self.reduction(), self.cwnd / self.mss);
-        let event = CongestionEvent { trigger: Trigger::Loss, lost: self.newly_lost, rtt: ack.rtt };
-        let path = self.path(ack.now);
         let before = self.cc.cwnd();
+        let event = self.congestion(Trigger::Loss, before, ack);
+        let path = self.path(ack.now);
         let responded = self.cc.on_congestion(&event, &path);
         let flight = self.board.outstanding().bytes;
         if let Some(used) = self.validation.pipe_ack.as_mut().and_then(|pipe| pipe.on_loss(before, flight))
@@ -282,6 +283,10 @@ impl Sender {
             return true;
         }
         responded
+    }
+
+    fn congestion(&self, trigger: Trigger, window: Bytes, ack: &Ack) -> CongestionEvent {
+        CongestionEvent { trigger, window, lost: self.newly_lost, rtt: ack.rtt }
     }
 
     /// Starts the reduction that the controller asked for, unless one is running.
@@ -295,7 +300,7 @@ impl Sender {
     /// CE was echoed, or the controller asks: one reduction per window, if the controller answers.
     fn enter_cwr(&mut self, ack: &mut Ack, trigger: Trigger) {
         let prr = Prr::new(self.reduction(), self.cwnd / self.mss);
-        let event = CongestionEvent { trigger, lost: self.newly_lost, rtt: ack.rtt };
+        let event = self.congestion(trigger, self.cc.cwnd(), ack);
         let path = self.path(ack.now);
         if !self.cc.on_congestion(&event, &path) {
             return;

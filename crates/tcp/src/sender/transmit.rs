@@ -22,8 +22,8 @@ pub(crate) enum Forced {
     WindowProbe,
     /// The answer to a SYN/ACK.
     HandshakeAck,
-    /// The answer to a FIN.
-    FinAck,
+    /// A packet without data: the answer to a FIN, or a report of marks.
+    PureAck,
 }
 
 /// The next segment.
@@ -201,9 +201,9 @@ impl Sender {
             Forced::LossProbe => self.send_loss_probe(now),
             Forced::WindowProbe => self.send_window_probe(now),
             Forced::HandshakeAck => self.handshake_ack(now).inspect(|_| self.ack_enters_host()),
-            Forced::FinAck => {
+            Forced::PureAck => {
                 self.ack_enters_host();
-                Some(self.fin_ack(now))
+                Some(self.pure_ack(now))
             }
         }
     }
@@ -226,7 +226,9 @@ impl Sender {
         }
         let payload = self.mss.min(self.unsent).min(self.params.receive_window.max(Bytes::new(1)));
         self.stats.window_probes += 1;
-        Some(self.send_new(payload, now))
+        let mut packet = self.send_new(payload, now);
+        self.ecn.stamp_probe(&mut packet);
+        Some(packet)
     }
 
     fn send_new(&mut self, payload: Bytes, now: Time) -> Packet {

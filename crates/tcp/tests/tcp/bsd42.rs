@@ -25,6 +25,7 @@ fn endpoint(flow: u32) -> Endpoint {
         headers: HEADERS_WITHOUT_TIMESTAMPS,
         iw: Bytes::new(MSS),
         paced: false,
+        needs_ecn: false,
         ecn: Ecn::NotEct,
         feedback: FeedbackScheme::None,
         dscp: Dscp::DEFAULT,

@@ -15,6 +15,7 @@ fn endpoint() -> Endpoint {
         headers: HEADERS,
         iw: MSS * 10,
         paced: true,
+        needs_ecn: false,
         ecn: Ecn::Ect0,
         feedback: FeedbackScheme::Mds,
         dscp: Dscp::MDS,

@@ -37,6 +37,7 @@ impl Path {
             headers: HEADERS,
             iw: MSS * 10,
             paced: false,
+            needs_ecn: false,
             ecn: Ecn::Ect0,
             feedback: FeedbackScheme::Rfc3168,
             dscp: Dscp::DEFAULT,

@@ -31,6 +31,7 @@ fn sender(window: Bytes, paced: bool) -> Sender {
         headers: HEADERS,
         iw: MSS * 10,
         paced,
+        needs_ecn: false,
         ecn: Ecn::Ect0,
         feedback: FeedbackScheme::Mds,
         dscp: Dscp::MDS,

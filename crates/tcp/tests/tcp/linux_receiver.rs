@@ -73,6 +73,7 @@ impl Script<'_> {
             headers,
             iw: Bytes::new(mss * 10),
             paced: false,
+            needs_ecn: false,
             ecn: if self.flag("ecn") { Ecn::Ect0 } else { Ecn::NotEct },
             feedback: if self.flag("ecn") { FeedbackScheme::Rfc3168 } else { FeedbackScheme::None },
             dscp: Dscp::DEFAULT,

@@ -4,10 +4,12 @@ mod accecn;
 mod bsd42;
 #[path = "../../../cc/tests/suite/cruise.rs"]
 mod cruise;
+mod ecn_pp;
 mod feedback;
 mod ideal_model_based;
 mod ideal_sender;
 mod linux_receiver;
+mod quic_counts;
 mod receiver;
 mod sender;
 

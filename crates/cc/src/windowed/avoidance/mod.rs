@@ -47,6 +47,9 @@ impl PartialEq for dyn AvoidanceParams {
     }
 }
 
+/// The fraction of an unused cwnd that ssthresh keeps (RFC 2861 section 3.1).
+const REMEMBERED: f64 = 0.75;
+
 /// The window, as an avoidance that steers sets it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
@@ -127,6 +130,11 @@ pub trait Avoidance: Clone + Debug + Send {
         base.scale(factor)
     }
 
+    /// Returns what ssthresh keeps of a cwnd that was not used (RFC 2861 section 3.1).
+    fn remembered(&self, cwnd: Bytes, mss: Bytes) -> Bytes {
+        self.kept(cwnd, REMEMBERED, mss)
+    }
+
     /// Returns how much of an ACK counts for growth.
     fn counted(ack: &AckSample) -> Bytes {
         ack.acked
@@ -175,6 +183,13 @@ pub trait Avoidance: Clone + Debug + Send {
 /// Returns the whole segments of an ACK. Most ACKs acknowledge one, which needs no division.
 fn segments(amount: Bytes, mss: Bytes) -> u64 {
     if amount == mss { 1 } else { amount / mss }
+}
+
+/// Returns what ssthresh keeps of a window counted in segments that was not used: a half and a quarter, each rounded down, as in Linux
+/// (`tcp_current_ssthresh`), so that of eleven segments seven are kept, not eight.
+fn remembered_segments(cwnd: Bytes, mss: Bytes) -> Bytes {
+    let segments = cwnd / mss;
+    mss * (segments / 2 + segments / 4)
 }
 
 /// Returns what a response leaves of a window counted in segments, rounded down. A billionth is added because products

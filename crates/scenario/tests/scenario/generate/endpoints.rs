@@ -268,6 +268,9 @@ impl Draft {
         if self.one_in(8) {
             self.bare("hide_marks", 0.5);
         }
+        if !self.ideal && self.one_in(8) {
+            self.some_number("mds_tau", 1, 128);
+        }
     }
 
     /// Mechanisms, in the current table.
@@ -306,6 +309,9 @@ impl Draft {
         }
         if self.one_in(4) {
             self.one_of("reduction", &["prr", "prr-crb", "prr-ssrb", "rate-halving", "none"]);
+        }
+        if self.one_in(4) {
+            self.one_of("ecn_pp", &["linux", "off", "on"]);
         }
         if self.one_in(4) {
             self.one_of("rto", &["linux", "rfc6298"]);

@@ -71,17 +71,17 @@ impl CongestionControl for Counting {
     }
 }
 
-/// With AccECN the controller's sum of marks is the queue's number of CE marks, in packets and in bytes, whichever code point
-/// the flow sends. The flow stops early, so that the last ACKs arrive; nothing is lost.
+/// With AccECN or QUIC's counts the controller's sum of marks is the queue's number of CE marks, in packets and in bytes, whichever
+/// code point the flow sends. The flow stops early, so that the last ACKs arrive; nothing is lost.
 #[test]
-fn accecn_tells_every_mark_of_the_queue() {
+fn counts_tell_every_mark_of_the_queue() {
     let mut registry = Registry::default();
     registry.register_controller::<CountingParams>().expect("a new name");
-    for ect in ["ect0", "ect1"] {
+    for (ecn, ect) in [("accecn", "ect0"), ("accecn", "ect1"), ("quic", "ect0"), ("quic", "ect1")] {
         let text = format!(
             "duration = \"30 s\"\n[bottleneck]\nrate = \"20 Mbit/s\"\n\
              queue = {{ kind = \"brickwall\", ce_threshold = \"5 ms\", ecn_mode = \"rfc3168\", limit = \"2000 packets\" }}\n\
-             [[flow]]\ncc = \"counting\"\nrtt = \"40 ms\"\nstop = \"29 s\"\necn = \"accecn\"\nect = \"{ect}\"\n"
+             [[flow]]\ncc = \"counting\"\nrtt = \"40 ms\"\nstop = \"29 s\"\necn = \"{ecn}\"\nect = \"{ect}\"\n"
         );
         let scenario = Scenario::parse(&text, None, &[], &registry).unwrap_or_else(|error| panic!("{error}"));
         let summary = Simulation::new(compile(&scenario)).finish().summary;
@@ -93,9 +93,9 @@ fn accecn_tells_every_mark_of_the_queue() {
             queue.ce,
             flow.retransmits
         );
-        assert_eq!((u64::from(told.ce.packets), flow.ce_marks), (queue.ce, queue.ce), "{ect}");
-        assert_eq!(told.ce.bytes.get(), queue.ce * 1448, "{ect}");
-        assert_eq!(told.ect1.bytes > Bytes::ZERO, ect == "ect1");
+        assert_eq!((u64::from(told.ce.packets), flow.ce_marks), (queue.ce, queue.ce), "{ecn} {ect}");
+        assert_eq!(told.ce.bytes.get(), queue.ce * 1448, "{ecn} {ect}");
+        assert_eq!(told.ect1.bytes > Bytes::ZERO, (ecn, ect) == ("accecn", "ect1"));
     }
 }
 
@@ -137,12 +137,36 @@ fn mds_through_boxes() {
     let ([sce, ce, _], _) = marks(&over(mds, "[\"option-stripper\"]", "[]", "mds"));
     assert!(sce == 0 && ce > 10, "{sce} {ce}");
 
+    let refused = "cc = \"reno-mds\"\nack.mds_tau = 32";
+    let ([sce, ce, _], _) = marks(&over(refused, "[]", "[]", "mds"));
+    assert!(sce == 0 && ce > 10, "{sce} {ce}");
+    let ([sce, ..], _) = marks(&over("cc = \"reno-mds\"\nack.mds_tau = 64", "[]", "[]", "mds"));
+    assert!(sce > 500, "{sce}");
+
     let ([sce, ce, drops], seen) = marks(&over(mds, "[\"ecn-bleacher\"]", "[]", "mds"));
     assert!(sce + ce == 0 && drops > 5 && seen == [0, 0], "{sce} {ce} {drops}");
 
     let hides_sce = "[{ kind = \"ecn-bleacher\", from = [\"ect1\"], to = \"ect0\" }]";
     let ([sce, ce, _], [seen_sce, _]) = marks(&over(mds, "[]", hides_sce, "mds"));
     assert!(sce > 500 && ce > 10 && seen_sce == 0, "{sce} {ce} {seen_sce}");
+}
+
+/// RFC 9000 section 13.4.2.1: where the ECN field is bleached behind the bottleneck, packets are acknowledged and not counted. The
+/// flow gives up ECN after its first ACKs, and the queue drops instead; one with RFC 3168's echo goes on, deaf to every mark. SCE
+/// are counted as well.
+#[test]
+fn quic_counts_show_a_bleached_path() {
+    let marked = |flow: &str, behind: &str, mode: &str| marks(&over(flow, "[]", behind, mode));
+    let quic = "cc = \"reno\"\necn = \"quic\"";
+    let ([_, ce, _], [_, seen]) = marked(quic, "[]", "rfc3168");
+    assert!(ce > 10 && ce.abs_diff(seen) < 5, "{ce} marked, {seen} seen");
+    let bleacher = "[\"ecn-bleacher\"]";
+    let ([_, ce, drops], _) = marked(quic, bleacher, "rfc3168");
+    assert!(ce == 0 && drops > 5, "{ce} marks, {drops} drops");
+    let ([_, deaf, _], _) = marked("cc = \"reno\"\necn = \"rfc3168\"", bleacher, "rfc3168");
+    assert!(deaf > 1000, "{deaf} marks");
+    let ([sce, ce, drops], _) = marked("cc = \"reno-sce\"\necn = \"quic\"", "[]", "sce");
+    assert!(sce > 500 && ce < 10 && drops == 0, "{sce} SCE keep CE ({ce}) and drops ({drops}) away");
 }
 
 /// RFC 6040: a bottleneck within a tunnel marks the outer header, and the exit brings the mark to the receiver. An exit that

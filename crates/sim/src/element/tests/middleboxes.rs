@@ -1,6 +1,6 @@
 //! Boxes that rewrite headers, and tunnels.
 
-use windtunnel_wire::{AccEcnOption, Dscp, Ecn, IpFields, Options, SackBlock};
+use windtunnel_wire::{AccEcnOption, Dscp, Ecn, IpFields, MdsCapability, Options, SackBlock};
 
 use super::*;
 
@@ -65,7 +65,11 @@ fn option_stripper() {
     let packet = |flags| {
         let mut packet = ack(0, 1);
         packet.flags = flags;
-        let mut options = Options { mds_capable: true, sack_permitted: true, ..Options::default() };
+        let mut options = Options {
+            mds_capable: Some(MdsCapability::default()),
+            sack_permitted: true,
+            ..Options::default()
+        };
         options.accecn = Some(AccEcnOption::default());
         options.sack.push(SackBlock { start: Seq::new(1), end: Seq::new(2) });
         packet.options = Some(Box::new(options));
@@ -75,8 +79,12 @@ fn option_stripper() {
         let packet = through(&mut element(params), packet(flags)).unwrap();
         assert_eq!(packet.size(), Bytes::new(52));
         let options = packet.options.as_ref().unwrap();
-        let kept =
-            [options.accecn.is_some(), options.mds_capable, options.sack_permitted, !options.sack.is_empty()];
+        let kept = [
+            options.accecn.is_some(),
+            options.mds_capable.is_some(),
+            options.sack_permitted,
+            !options.sack.is_empty(),
+        ];
         (kept, packet.flags)
     };
     let (syn, pure) = (TcpFlags::SYN | TcpFlags::AE, TcpFlags::ACK | TcpFlags::AE);

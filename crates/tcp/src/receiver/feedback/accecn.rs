@@ -3,7 +3,9 @@
 //! It counts packets that arrive with CE, and bytes of payload by code point. Each ACK repeats the count of packets modulo
 //! 8 in the ACE field (section 3.2.2), and the counts of bytes modulo 2^24 in an option if any has changed (section 3.2.3).
 //! Nothing is latched and nothing is lost with an ACK: the next one says it again. So that the 3-bit counter is not
-//! ambiguous, an ACK leaves at the first CE after another code point and at every second CE (section 3.2.2.5.1).
+//! ambiguous, an ACK leaves at the first CE after another code point and at every second CE (section 3.2.2.5.1). Linux
+//! acknowledges at once every change of the code point (`tcp_ecn_received_counters`): the section asks for no less, and by section 6
+//! "a different mark" is what preserves the order of marks.
 
 use windtunnel_units::Bytes;
 use windtunnel_wire::{AccEcnOption, AccEcnOrder, Ecn, TcpFlags};
@@ -101,8 +103,8 @@ pub(in crate::receiver) struct AccEcn {
     e1b: ByteCount,
     stage: Stage,
     answers: u32,
-    /// The packet before had CE.
-    last_was_ce: bool,
+    /// The ECN field of the packet before, at first that of the SYN.
+    last: Ecn,
     /// CE marks that no ACK has reported.
     unreported: u32,
     syn_ack: Option<Ecn>,
@@ -117,7 +119,7 @@ impl AccEcn {
             e1b: ByteCount::new(INITIAL_E1B),
             stage: Stage::Answered,
             answers: 0,
-            last_was_ce: false,
+            last: Ecn::NotEct,
             unreported: 0,
             syn_ack: None,
         }
@@ -128,11 +130,12 @@ impl AccEcn {
     /// dropped it for its option, and the next has none (section 3.2.3.2.2).
     pub(super) fn answer(&mut self, syn: Ecn) -> Answer {
         self.answers = self.answers.saturating_add(1);
+        self.last = syn;
         let counters =
             AccEcnOption::new(AccEcnOrder::Zero, 3, self.e0b.bytes, self.ceb.bytes, self.e1b.bytes);
         Answer {
             flags: TcpFlags::NONE.with_ace(handshake_code(syn)),
-            mds: false,
+            mds: None,
             option: (self.answers == 1).then_some(counters),
         }
     }
@@ -146,9 +149,14 @@ impl AccEcn {
             Ecn::Ect1 => self.e1b.add(segment.len()),
             Ecn::Ce => self.ceb.add(segment.len()),
         }
-        let changed = segment.ecn == Ecn::Ce && !self.last_was_ce;
+        let changed = segment.ecn != self.last;
         self.count(segment);
-        if changed || self.unreported >= CE_WITH_DATA { News::Due } else { News::None }
+        match segment.ecn {
+            Ecn::Ce if changed || self.unreported >= CE_WITH_DATA => News::Due,
+            _ if self.unreported >= CE_WITH_DATA => News::Due,
+            _ if changed => News::Changed,
+            _ => News::None,
+        }
     }
 
     /// An acceptable packet without data: CE on it counts as well. True if it must be acknowledged.
@@ -163,8 +171,8 @@ impl AccEcn {
     }
 
     fn count(&mut self, segment: &Segment) {
-        self.last_was_ce = segment.ecn == Ecn::Ce;
-        if self.last_was_ce {
+        self.last = segment.ecn;
+        if segment.ecn == Ecn::Ce {
             self.cep = self.cep.wrapping_add(segment.packets);
             self.unreported += segment.packets;
         }
@@ -293,6 +301,42 @@ mod tests {
         let urgent = [(); 3].map(|()| idle.on_pure_ack(&segment(Ecn::Ce, 0, 1)));
         assert_eq!(urgent, [false, false, true]);
         assert_eq!(idle.flags().ace(), (5 + 3) % 8);
+    }
+
+    /// Another code point without CE is news as well, for receivers that acknowledge it (Linux `tcp_ecn_received_counters`). The first
+    /// segment is compared with the SYN, and packets without data count.
+    #[test]
+    fn changes() {
+        let mut accecn = AccEcn::new();
+        accecn.answer(Ecn::Ect0);
+        let mut news = |ecn, len| {
+            let segment = segment(ecn, len, 1);
+            let news = if len == 0 { News::None } else { accecn.on_data(&segment) };
+            if len == 0 {
+                accecn.on_pure_ack(&segment);
+            }
+            accecn.option(Bytes::new(40));
+            news
+        };
+        let (not, ect, ce) = (Ecn::NotEct, Ecn::Ect0, Ecn::Ce);
+        let arrivals = [
+            (ect, 1),
+            (ect, 1),
+            (ce, 1),
+            (ce, 1),
+            (ect, 1),
+            (not, 1),
+            (not, 1),
+            (ect, 0),
+            (ect, 1),
+            (ce, 0),
+            (ect, 1),
+        ];
+        let (none, due, changed) = (News::None, News::Due, News::Changed);
+        assert_eq!(
+            arrivals.map(|(ecn, len)| news(ecn, len)),
+            [none, none, due, none, changed, changed, none, none, none, none, changed]
+        );
     }
 
     /// RFC 9768 section 3.2.3.3: the examples of the recommended scheme. ECT(0) alone is reported by EE0B alone; from the first

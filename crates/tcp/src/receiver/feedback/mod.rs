@@ -6,10 +6,13 @@
 mod accecn;
 mod dctcp;
 mod esce;
+mod quic;
 mod rfc3168;
 
+use std::num::NonZeroU32;
+
 use windtunnel_units::Bytes;
-use windtunnel_wire::{AccEcnOption, Ecn, Packet, TcpFlags};
+use windtunnel_wire::{AccEcnOption, Ecn, MdsCapability, Packet, TcpFlags};
 
 pub(crate) use self::accecn::{
     INITIAL_CEP, INITIAL_E0B, INITIAL_E1B, handshake_code, handshake_ecn, option_size,
@@ -17,6 +20,7 @@ pub(crate) use self::accecn::{
 
 use self::accecn::AccEcn;
 use self::dctcp::CeState;
+use self::quic::Counts;
 use self::rfc3168::CeLatch;
 use super::segment::Segment;
 use crate::scheme::FeedbackScheme;
@@ -41,12 +45,14 @@ pub(super) enum News {
     Cwr,
     /// AccECN or DCTCP wants an ACK to leave at once, whatever the policy.
     Due,
+    /// With AccECN: another code point than before, but no CE.
+    Changed,
 }
 
 impl News {
     /// Linux acknowledges at once.
     pub(super) fn is_urgent(self) -> bool {
-        matches!(self, News::Cwr | News::Due)
+        matches!(self, News::Cwr | News::Due | News::Changed)
     }
 }
 
@@ -60,6 +66,7 @@ pub(super) enum Feedback {
     Esce(CeLatch),
     Dctcp(CeState),
     AccEcn(Box<AccEcn>),
+    Quic(Counts),
 }
 
 /// The answer to a SYN.
@@ -67,15 +74,16 @@ pub(super) enum Feedback {
 pub(super) struct Answer {
     /// AE, CWR and ECE of the SYN/ACK.
     pub(super) flags: TcpFlags,
-    /// The capability of MDS is confirmed.
-    pub(super) mds: bool,
+    /// The capability of MDS, if it is confirmed.
+    pub(super) mds: Option<MdsCapability>,
     /// The AccECN option that tests the path.
     pub(super) option: Option<AccEcnOption>,
 }
 
 impl Feedback {
-    /// A SYN arrived at a receiver that supports `scheme`: what is in force from now on, and the answer.
-    pub(super) fn on_syn(&mut self, scheme: FeedbackScheme, syn: &Packet) -> Answer {
+    /// A SYN arrived at a receiver that supports `scheme`, and MDS with any tau or with one: what is in force from now on, and the
+    /// answer. Another tau is refused by an answer without the option (spec/queues-and-signalling section 17.5).
+    pub(super) fn on_syn(&mut self, scheme: FeedbackScheme, tau: Option<NonZeroU32>, syn: &Packet) -> Answer {
         const CLASSIC: TcpFlags = TcpFlags::ECE;
         if let Feedback::AccEcn(accecn) = self {
             // RFC 9768 section 3.1.5: it never leaves this mode, and reports the ECN field of the latest SYN.
@@ -91,12 +99,14 @@ impl Feedback {
             *self = Feedback::None;
             return Answer::default();
         }
-        let offered = syn.options.as_ref().is_some_and(|options| options.mds_capable);
-        let mds = scheme.is_mds() && offered;
+        let offered = syn.options.as_ref().and_then(|options| options.mds_capable);
+        let is_known = |offer: &MdsCapability| tau.is_none_or(|tau| tau.ilog2() == u32::from(offer.log2_tau));
+        let mds = offered.filter(|offer| scheme.is_mds() && is_known(offer));
         *self = match scheme {
             FeedbackScheme::Dctcp => Feedback::Dctcp(CeState::default()),
             FeedbackScheme::Esce => Feedback::Esce(CeLatch::default()),
-            _ if mds => Feedback::Esce(CeLatch::default()),
+            FeedbackScheme::Quic => Feedback::Quic(Counts::default()),
+            _ if mds.is_some() => Feedback::Esce(CeLatch::default()),
             _ => Feedback::Rfc3168(CeLatch::default()),
         };
         Answer { flags: CLASSIC, mds, option: None }
@@ -113,7 +123,7 @@ impl Feedback {
         match self {
             Feedback::Esce(_) => esce::mark(ecn),
             Feedback::Dctcp(_) => dctcp::mark(ecn),
-            Feedback::None | Feedback::Rfc3168(_) | Feedback::AccEcn(_) => Mark::None,
+            Feedback::None | Feedback::Rfc3168(_) | Feedback::AccEcn(_) | Feedback::Quic(_) => Mark::None,
         }
     }
 
@@ -126,6 +136,7 @@ impl Feedback {
             Feedback::Rfc3168(latch) | Feedback::Esce(latch) => latch.on_segment(segment.ecn, segment.flags),
             Feedback::Dctcp(state) => state.on_segment(segment.ecn, segment.flags),
             Feedback::AccEcn(accecn) => accecn.on_data(segment),
+            Feedback::Quic(counts) => counts.on_segment(segment),
         }
     }
 
@@ -133,7 +144,7 @@ impl Feedback {
     pub(super) fn on_pure_ack(&mut self, segment: &Segment) -> bool {
         match self {
             Feedback::AccEcn(accecn) => accecn.on_pure_ack(segment),
-            Feedback::None | Feedback::Rfc3168(_) | Feedback::Esce(_) | Feedback::Dctcp(_) => false,
+            _ => false,
         }
     }
 
@@ -141,7 +152,7 @@ impl Feedback {
     #[inline]
     pub(super) fn flags(&self, mark: Mark) -> TcpFlags {
         match self {
-            Feedback::None => TcpFlags::ACK,
+            Feedback::None | Feedback::Quic(_) => TcpFlags::ACK,
             Feedback::Rfc3168(latch) => latch.flags(),
             Feedback::Esce(latch) => latch.flags().with_if(TcpFlags::AE, mark == Mark::Sce),
             Feedback::Dctcp(state) => state.flags(),
@@ -154,7 +165,7 @@ impl Feedback {
     pub(super) fn option(&mut self, room: Bytes) -> Option<AccEcnOption> {
         match self {
             Feedback::AccEcn(accecn) => accecn.option(room),
-            Feedback::None | Feedback::Rfc3168(_) | Feedback::Esce(_) | Feedback::Dctcp(_) => None,
+            _ => None,
         }
     }
 
@@ -163,7 +174,7 @@ impl Feedback {
     pub(super) fn wanted(&self) -> Bytes {
         match self {
             Feedback::AccEcn(accecn) => accecn.wanted(),
-            Feedback::None | Feedback::Rfc3168(_) | Feedback::Esce(_) | Feedback::Dctcp(_) => Bytes::ZERO,
+            _ => Bytes::ZERO,
         }
     }
 
@@ -171,7 +182,7 @@ impl Feedback {
     pub(super) fn syn_ack_arrived_as(&self) -> Option<Ecn> {
         match self {
             Feedback::AccEcn(accecn) => accecn.syn_ack_arrived_as(),
-            Feedback::None | Feedback::Rfc3168(_) | Feedback::Esce(_) | Feedback::Dctcp(_) => None,
+            _ => None,
         }
     }
 }

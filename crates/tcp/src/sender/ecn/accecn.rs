@@ -24,6 +24,9 @@ const RESERVED: u8 = 0b101;
 /// The number of SACK blocks that always fit beside an option (section 3.2.3.3).
 const BLOCKS_BESIDE_OPTION: usize = 2;
 
+/// CE marks on packets without data that ask for an ACK (section 3.2.2.5.1).
+const CE_WHILE_SILENT: u32 = 3;
+
 /// No bound on the packets that an ACK may be for.
 const UNKNOWN: u32 = u32::MAX;
 
@@ -60,14 +63,18 @@ pub(super) struct AccEcn {
     ignores_feedback: bool,
     distrusts_path: bool,
     mangled_syn: bool,
-    /// How the latest SYN/ACK arrived, and `r.cep` of this end.
+    marked_syn: bool,
+    /// How the latest SYN/ACK arrived.
     syn_ack: Ecn,
+    /// `r.cep` of this end, whose peer sends no data but may send ECN-capable ACKs.
     own_cep: u32,
+    /// By how much it has grown since the last packet that reported it.
+    unreported: u32,
 }
 
 impl AccEcn {
-    /// The mode that a SYN/ACK agrees to (table 2); nothing if it agrees to less. The SYN was sent Not-ECT.
-    pub(super) fn agreed(mss: Bytes, syn_ack: &Packet) -> Option<AccEcn> {
+    /// The mode that a SYN/ACK agrees to (table 2), of a SYN that was `sent` with this ECN field; nothing if it agrees to less.
+    pub(super) fn agreed(mss: Bytes, sent: Ecn, syn_ack: &Packet) -> Option<AccEcn> {
         let code = syn_ack.flags.ace();
         let syn = handshake_ecn(code);
         if syn.is_none() && code != RESERVED {
@@ -87,9 +94,11 @@ impl AccEcn {
             ignores_options: option.is_some_and(|option| zeroed(option.ect0()) || zeroed(option.ect1())),
             ignores_feedback: false,
             distrusts_path: false,
-            mangled_syn: syn.is_some_and(|ecn| ecn != Ecn::NotEct),
+            mangled_syn: syn.is_some_and(|ecn| !is_valid(sent, ecn)),
+            marked_syn: syn == Some(Ecn::Ce) && is_valid(sent, Ecn::Ce),
             syn_ack: Ecn::NotEct,
             own_cep: INITIAL_CEP,
+            unreported: 0,
         };
         accecn.on_syn_ack(syn_ack.ecn);
         Some(accecn)
@@ -103,7 +112,12 @@ impl AccEcn {
         }
     }
 
-    /// The SYN's ECN field had changed on its way.
+    /// The SYN, which was ECN-capable, had CE when it arrived.
+    pub(super) fn syn_was_marked(&self) -> bool {
+        self.marked_syn
+    }
+
+    /// The SYN's ECN field had changed on its way, and not by a mark.
     pub(super) fn syn_was_mangled(&self) -> bool {
         self.mangled_syn
     }
@@ -119,14 +133,25 @@ impl AccEcn {
         (TcpFlags::ACK.with_ace(handshake_code(self.syn_ack)), option)
     }
 
-    /// The ACE field of this end's packets. Its peer sends no data: nothing but the SYN/ACK is counted.
+    /// The ACE field of a packet that leaves.
     #[inline]
-    pub(super) fn ace(&self) -> TcpFlags {
+    pub(super) fn ace(&mut self) -> TcpFlags {
+        self.unreported = 0;
         TcpFlags::NONE.with_ace((self.own_cep % ACE_MODULUS) as u8)
+    }
+
+    /// Enough marks have arrived for a packet of their own: three while this end is `silent`, and before the field can go round in
+    /// any case.
+    pub(super) fn owes_ack(&self, silent: bool) -> bool {
+        self.unreported >= if silent { CE_WHILE_SILENT } else { ACE_MODULUS - 1 }
     }
 
     /// An ACK arrived. True if it reports CE.
     pub(super) fn hear(&mut self, packet: &Packet, progress: Progress) -> bool {
+        if packet.ecn == Ecn::Ce {
+            self.own_cep = self.own_cep.wrapping_add(1);
+            self.unreported += 1;
+        }
         let ace = u32::from(packet.flags.ace());
         if std::mem::take(&mut self.first) && ace == 0 {
             self.ignores_feedback = true;
@@ -219,6 +244,12 @@ impl AccEcn {
     pub(super) fn take_counts(&mut self) -> EcnFeedback {
         std::mem::take(&mut self.counts)
     }
+}
+
+/// A network may do this to an ECN field: leave it, mark what is ECN-capable, or write one ECN-capable code point over the other
+/// (section 3.2.2.3; only Not-ECT from or to something else is a transition that shows a fault).
+fn is_valid(sent: Ecn, arrived: Ecn) -> bool {
+    sent == arrived || (sent != Ecn::NotEct && arrived != Ecn::NotEct)
 }
 
 /// The least amount by which a counter can have grown if its low bits are now `counter`. The mirror follows.

@@ -88,7 +88,7 @@ fn third_ack() {
         let sent = all_that_leaves(&mut sender, at(10));
         let third = &sent[0];
         assert_eq!((third.payload(), third.seq, third.ack), (Bytes::ZERO, Seq::FIRST_DATA, Seq::FIRST_DATA));
-        assert_eq!((ace(third), third.ecn), (code, Ecn::NotEct), "{arrived:?}");
+        assert_eq!((ace(third), third.ecn), (code, Ecn::Ect0), "{arrived:?}: as Linux, see `ecn_pp`");
         assert!(third.options.as_ref().is_some_and(|options| options.accecn == Some(initial())));
         assert_eq!(third.size(), HEADERS + Bytes::new(12));
         assert!(sent[1..].iter().all(|data| ace(data) == cep && data.payload() == MSS), "{arrived:?}");

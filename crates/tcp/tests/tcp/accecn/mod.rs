@@ -24,6 +24,7 @@ fn endpoint(feedback: FeedbackScheme, ecn: Ecn) -> Endpoint {
         headers: HEADERS,
         iw: MSS * 10,
         paced: false,
+        needs_ecn: false,
         ecn,
         feedback,
         dscp: Dscp::DEFAULT,

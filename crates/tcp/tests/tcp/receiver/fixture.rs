@@ -5,7 +5,7 @@ use windtunnel_tcp::{
     SegmentReport, TcpParams, WindowScale,
 };
 use windtunnel_units::{Bytes, Duration, Seq, Time};
-use windtunnel_wire::{Dscp, Ecn, FlowId, Options, Packet, TcpFlags};
+use windtunnel_wire::{Dscp, Ecn, FlowId, MdsCapability, Options, Packet, TcpFlags};
 
 pub(super) const MSS: u64 = 1448;
 pub(super) const RTT: Duration = Duration::from_millis(20);
@@ -21,6 +21,7 @@ pub(super) fn endpoint(ecn: Ecn, mds: bool, headers: Bytes) -> Endpoint {
         headers,
         iw: Bytes::new(MSS) * 10,
         paced: false,
+        needs_ecn: false,
         ecn,
         feedback: match (ecn, mds) {
             (Ecn::NotEct, _) => FeedbackScheme::None,
@@ -93,8 +94,9 @@ impl Bench {
         let wants_ecn = ecn != Ecn::NotEct;
         let flags = TcpFlags::SYN.with_if(TcpFlags::ECE, wants_ecn).with_if(TcpFlags::CWR, wants_ecn);
         let mut syn = bench.packet(0, 0, flags, Ecn::NotEct);
+        let mds_capable = mds.then_some(MdsCapability { log2_tau: 6 });
         syn.options =
-            Some(Box::new(Options { sack_permitted: params.sack, mds_capable: mds, ..Options::default() }));
+            Some(Box::new(Options { sack_permitted: params.sack, mds_capable, ..Options::default() }));
         bench.put(&syn);
         assert_eq!(bench.acks.len(), 1, "the SYN is answered");
         bench.acks.clear();

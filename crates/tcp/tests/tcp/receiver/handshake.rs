@@ -1,18 +1,42 @@
 //! The answer to a SYN (RFC 9293 section 3.10.7; RFC 3168 section 6.1.1; spec/queues-and-signalling section 17.1).
 
+use std::num::NonZeroU32;
+
 use windtunnel_tcp::{AckParams, AckPolicy, HEADERS, HEADERS_WITHOUT_TIMESTAMPS, Receiver, TcpParams};
 use windtunnel_units::{Bytes, Duration, Time};
-use windtunnel_wire::{Ecn, FlowId, Options, Packet, TcpFlags};
+use windtunnel_wire::{Ecn, FlowId, MdsCapability, Options, Packet, TcpFlags};
 
 use super::fixture::{Bench, MSS, endpoint, ms};
+
+/// An offer of MDS with tau = 64.
+const MDS: MdsCapability = MdsCapability { log2_tau: 6 };
 
 fn syn(flags: TcpFlags) -> Packet {
     let mut packet = Packet::new(FlowId::new(7), HEADERS, Bytes::ZERO);
     packet.flags = TcpFlags::SYN | flags;
     packet.ts_val = Time::from_nanos(5);
     packet.options =
-        Some(Box::new(Options { sack_permitted: true, mds_capable: true, ..Options::default() }));
+        Some(Box::new(Options { sack_permitted: true, mds_capable: Some(MDS), ..Options::default() }));
     packet
+}
+
+/// Section 17.5: the SYN/ACK accepts MDS with the tau that was offered, or refuses it by leaving the option out, where the receiver
+/// supports another tau. ECN is agreed to in any case, and ESCE is then not echoed.
+#[test]
+fn tau() {
+    for (tau, accepted) in [(None, true), (NonZeroU32::new(64), true), (NonZeroU32::new(32), false)] {
+        let ack = AckParams { mds_tau: tau, ..AckParams::default() };
+        let mut receiver = Receiver::new(endpoint(Ecn::Ect0, true, HEADERS), &crate::fixed_window(), ack);
+        receiver.on_segment(&syn(TcpFlags::ECE | TcpFlags::CWR), Time::from_nanos(10));
+        let answer = receiver.poll_ack(Time::from_nanos(11)).expect("an answer");
+        assert_eq!(answer.flags.ace(), 0b001);
+        assert_eq!(
+            answer.options.and_then(|options| options.mds_capable),
+            accepted.then_some(MDS),
+            "{tau:?}"
+        );
+        assert_eq!(receiver.echoes_sce(), accepted);
+    }
 }
 
 /// ECN is agreed to with ECE alone, if the SYN asked for it with ECE and CWR and the receiver wants it too. A SYN with AE as

@@ -1,7 +1,7 @@
 //! What ACKs echo: RFC 3168's latch, and ESCE in proportion to SCE.
 
 use proptest::prelude::*;
-use windtunnel_tcp::{AckParams, AckPolicy, Endpoint, FeedbackScheme, HEADERS, Receiver, TcpParams};
+use windtunnel_tcp::{AckParams, AckPolicy, EcnPp, Endpoint, FeedbackScheme, HEADERS, Receiver, TcpParams};
 use windtunnel_units::{Bytes, Duration, Probability};
 use windtunnel_wire::{Ecn, TcpFlags};
 
@@ -217,6 +217,39 @@ fn dctcp_echoes_each_mark() {
     }
     let echoed: Vec<(u64, bool)> = bench.take().iter().map(|ack| ((ack.ack - 1) / MSS, ack.ece())).collect();
     assert_eq!(echoed, [(1, false), (2, true), (4, true), (5, false), (7, false)]);
+}
+
+/// A receiver with AccECN, past the ACKs with which Linux starts.
+fn accecn_receiver(acks: AckPolicy) -> Bench {
+    let params = TcpParams { ecn_pp: EcnPp::Off, ..crate::fixed_window() };
+    let mut bench = Bench::new(&params, policy(acks), Ecn::Ect0, false);
+    let endpoint = Endpoint { feedback: FeedbackScheme::AccEcn, ..endpoint(Ecn::Ect0, false, HEADERS) };
+    bench.receiver = Receiver::new(endpoint, &params, policy(acks));
+    let syn = bench.packet(0, 0, TcpFlags::SYN.with_ace(0b111), Ecn::Ect0);
+    bench.put(&syn);
+    for n in 0..100 {
+        bench.wait(ms(1));
+        bench.segment_with(n, Ecn::Ect0);
+    }
+    bench.take();
+    bench
+}
+
+/// AccECN: CE after ECT is acknowledged at once by every policy (RFC 9768 section 3.2.2.5.1); ECT after CE by Linux's, which
+/// acknowledges every change of the code point (`tcp_ecn_received_counters`), and otherwise with the next segment.
+#[test]
+fn accecn_acknowledges_changes() {
+    for (acks, expected) in
+        [(AckPolicy::Linux, vec![102, 103, 104, 106, 107]), (AckPolicy::Every, vec![102, 103, 105, 107])]
+    {
+        let mut bench = accecn_receiver(acks);
+        for (n, ecn) in (100..).zip([Ecn::Ect0, Ecn::Ect0, Ecn::Ce, Ecn::Ect0, Ecn::Ect0, Ecn::Ect0, Ecn::Ce])
+        {
+            bench.segment_with(n, ecn);
+        }
+        let acked: Vec<u64> = bench.take().iter().map(|ack| (ack.ack - 1) / MSS).collect();
+        assert_eq!(acked, expected, "{acks:?}");
+    }
 }
 
 /// Section 17.7, dithered: with every second segment acknowledged there is exactly one ACK for two segments whatever is marked,

@@ -118,6 +118,32 @@ fn size_of_the_syn() {
     }
 }
 
+/// Section 17.5: the SYN offers the controller's tau. A SYN/ACK that accepts just that agrees to MDS: data carry the identifier. One
+/// with another tau, or without the option, refuses: the flow is a conventional one with ECN.
+#[test]
+fn tau() {
+    use windtunnel_wire::{Dscp, MdsCapability};
+    for (accepted, agreed) in [(Some(6), true), (Some(5), false), (None, false)] {
+        let mut setup = with_ecn();
+        setup.endpoint.feedback = FeedbackScheme::Mds;
+        setup.endpoint.dscp = Dscp::MDS;
+        let mut lab = Lab::new(setup, Script::default());
+        lab.sender.write(MSS);
+        let syn = lab.sender.poll_transmit(at(0)).expect("a SYN");
+        let capability = |log2_tau| MdsCapability { log2_tau };
+        assert_eq!(syn.options.and_then(|options| options.mds_capable), Some(capability(6)), "tau = 64");
+        let mut answer = windtunnel_wire::Packet::new(syn.flow, HEADERS, Bytes::ZERO);
+        answer.flags = TcpFlags::SYN | TcpFlags::ACK | TcpFlags::ECE;
+        answer.ack = windtunnel_units::Seq::FIRST_DATA;
+        let mds_capable = accepted.map(capability);
+        answer.options = Some(Box::new(windtunnel_wire::Options { mds_capable, ..Default::default() }));
+        lab.sender.on_ack(&answer, at(20));
+        let data = lab.sender.poll_transmit(at(20)).expect("data");
+        let dscp = if agreed { Dscp::MDS } else { Dscp::DEFAULT };
+        assert_eq!((data.dscp, data.ecn), (dscp, Ecn::Ect0), "{accepted:?}");
+    }
+}
+
 /// A receiver that does not know ECN gets Not-ECT data.
 #[test]
 fn without_agreement_no_ecn() {

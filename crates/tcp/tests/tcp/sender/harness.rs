@@ -33,6 +33,7 @@ pub(crate) fn endpoint() -> Endpoint {
         headers: HEADERS,
         iw: MSS * 10,
         paced: false,
+        needs_ecn: false,
         ecn: Ecn::NotEct,
         feedback: FeedbackScheme::None,
         dscp: Dscp::DEFAULT,

@@ -28,10 +28,10 @@ impl PlainReceiver {
             let asked = packet.flags.contains(TcpFlags::ECE | TcpFlags::CWR);
             let mut answer = self.ack(now, &[]);
             answer.flags = (TcpFlags::SYN | TcpFlags::ACK).with_if(TcpFlags::ECE, asked && self.ecn);
-            let offered = packet.options.as_ref().is_some_and(|options| options.mds_capable);
+            let offered = packet.options.as_ref().and_then(|options| options.mds_capable);
             answer.options = Some(Box::new(Options {
                 sack_permitted: self.sack,
-                mds_capable: offered && asked && self.ecn,
+                mds_capable: offered.filter(|_| asked && self.ecn),
                 ..Options::default()
             }));
             return Some(answer);

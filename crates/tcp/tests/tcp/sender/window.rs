@@ -1,7 +1,8 @@
 //! Growth, its gate, idle times, the receive window, limits (spec/congestion-control sections 1.4, 1.6 and 6.2).
 
-use windtunnel_tcp::{CaState, IdleRule, Limited, TcpParams};
+use windtunnel_tcp::{CaState, EcnPp, FeedbackScheme, IdleRule, Limited, TcpParams};
 use windtunnel_units::{Bytes, Duration};
+use windtunnel_wire::Ecn;
 
 use super::harness::{Lab, MSS, Script, Setup, Told, at, ms};
 
@@ -176,6 +177,23 @@ fn closed_window() {
     assert!(lab.told().is_empty(), "no congestion: {:?}", lab.told());
     lab.set_window(100);
     lab.run_to_the_end();
+}
+
+/// A window probe is not ECN-capable (RFC 3168 section 6.1.6), nor in Linux; with ECN++ it is.
+#[test]
+fn code_point_of_a_probe() {
+    for (ecn_pp, ecn) in [(EcnPp::Linux, Ecn::NotEct), (EcnPp::Off, Ecn::NotEct), (EcnPp::On, Ecn::Ect0)] {
+        let mut setup = Setup::default();
+        setup.endpoint.ecn = Ecn::Ect0;
+        setup.endpoint.feedback = FeedbackScheme::Rfc3168;
+        setup.params.ecn_pp = ecn_pp;
+        let mut lab = Lab::new(setup, Script::default());
+        lab.set_window(0);
+        lab.write(30);
+        lab.run_until(at(300));
+        assert_eq!(lab.sender.stats().window_probes, 1);
+        assert_eq!(lab.sent.iter().map(|sent| sent.ecn).collect::<Vec<_>>(), [ecn], "{ecn_pp:?}");
+    }
 }
 
 /// The shares of time: 40 ms for the handshake, then 40 ms per round trip limited by cwnd, and the silence of the

@@ -17,7 +17,7 @@ use windtunnel_units::{Bytes, Duration, Time};
 
 use super::{CubicParams, LINUX_BETA, LINUX_C, LINUX_UNIT};
 use crate::sample::{AckSample, PathView};
-use crate::windowed::avoidance::{Avoidance, Window, kept_segments, segments};
+use crate::windowed::avoidance::{Avoidance, Window, kept_segments, remembered_segments, segments};
 use crate::windowed::credit::Credit;
 
 /// The clock of the window's computation.
@@ -198,6 +198,10 @@ impl Avoidance for CubicLinux {
 
     fn kept(&self, base: Bytes, factor: f64, mss: Bytes) -> Bytes {
         kept_segments(base, factor, mss)
+    }
+
+    fn remembered(&self, cwnd: Bytes, mss: Bytes) -> Bytes {
+        remembered_segments(cwnd, mss)
     }
 
     fn counted(ack: &AckSample) -> Bytes {

@@ -7,7 +7,7 @@ use windtunnel_units::Bytes;
 
 use super::{LINUX, ScalableParams};
 use crate::sample::{AckSample, PathView};
-use crate::windowed::avoidance::{Avoidance, Window, segments};
+use crate::windowed::avoidance::{Avoidance, Window, remembered_segments, segments};
 use crate::windowed::credit::Credit;
 
 /// Linux's growth.
@@ -35,6 +35,10 @@ impl Avoidance for ScalableLinux {
         let w = base / mss;
         let given_up = (w as f64 * (1.0 - factor) + 1e-9) as u64;
         mss * (w - given_up)
+    }
+
+    fn remembered(&self, cwnd: Bytes, mss: Bytes) -> Bytes {
+        remembered_segments(cwnd, mss)
     }
 
     fn counted(ack: &AckSample) -> Bytes {
