@@ -268,6 +268,19 @@ impl Draft {
         if self.one_in(8) {
             self.bare("hide_marks", 0.5);
         }
+        if !self.ideal && self.one_in(8) {
+            match self.random.below(3) {
+                0 => self.some_number("division", 2, 50),
+                1 => {
+                    self.some_number("duplicates", 1, 100);
+                    self.some_time("duplicates_interval", 1_000_000, 1_000_000_000);
+                }
+                _ => {
+                    self.some_time("optimistic", 100_000, 100_000_000);
+                    self.some_size("optimistic_lead", 1, 1 << 20);
+                }
+            }
+        }
     }
 
     /// Mechanisms, in the current table.
@@ -296,6 +309,7 @@ impl Draft {
             "undo",
             "limited_transmit",
             "growth_gate",
+            "count_acks",
             "gso",
             "small_queues",
             "autotuning",
@@ -306,6 +320,9 @@ impl Draft {
         }
         if self.one_in(4) {
             self.one_of("reduction", &["prr", "prr-crb", "prr-ssrb", "rate-halving", "none"]);
+        }
+        if self.one_in(8) {
+            self.one_of("inflation", &["outstanding", "entry", "unlimited"]);
         }
         if self.one_in(4) {
             self.one_of("rto", &["linux", "rfc6298"]);
