@@ -14,7 +14,7 @@ use std::num::NonZeroU32;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use windtunnel_units::{Duration, Probability};
+use windtunnel_units::{Bytes, Duration, OutOfRange, Probability};
 
 /// When a segment is acknowledged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -65,6 +65,24 @@ pub struct AckParams {
     pub mds_tau: Option<NonZeroU32>,
     /// Misbehaviour: the probability that the receiver conceals a mark, CE or SCE, and treats its packet as unmarked.
     pub hide_marks: Probability,
+    /// Misbehaviour: how many ACKs acknowledge each segment, in pieces (ACK division).
+    #[schemars(extend("x-unit" = "ACKs"))]
+    #[serde(deserialize_with = "windtunnel_units::count::packets")]
+    pub division: u32,
+    /// Misbehaviour: how many copies of its last ACK the receiver sends without a cause, after the first segment and then in
+    /// each `duplicates_interval`.
+    #[schemars(extend("x-unit" = "ACKs"))]
+    #[serde(deserialize_with = "windtunnel_units::count::packets")]
+    pub duplicates: u32,
+    /// The time from one burst of copies to the next.
+    pub duplicates_interval: Duration,
+    /// Misbehaviour: at this interval the receiver acknowledges the next `optimistic_step`, arrived or not, and conceals
+    /// losses (optimistic ACKs); zero for an honest receiver.
+    pub optimistic: Duration,
+    /// How much each optimistic ACK acknowledges.
+    pub optimistic_step: Bytes,
+    /// How far optimistic ACKs may run ahead of what has arrived.
+    pub optimistic_lead: Bytes,
     /// The seed of what is concealed.
     #[serde(skip)]
     pub hiding_seed: u64,
@@ -80,7 +98,40 @@ impl Default for AckParams {
             growth_acks: true,
             mds_tau: None,
             hide_marks: Probability::ZERO,
+            division: 1,
+            duplicates: 0,
+            duplicates_interval: Duration::from_millis(100),
+            optimistic: Duration::ZERO,
+            optimistic_step: Bytes::new(1448),
+            optimistic_lead: Bytes::new(65_536),
             hiding_seed: 0,
         }
+    }
+}
+
+impl AckParams {
+    /// True if the receiver deceives its sender by more than concealed marks.
+    pub fn attacks(&self) -> bool {
+        self.division > 1 || self.duplicates > 0 || !self.optimistic.is_zero()
+    }
+
+    /// Checks that every number is within its range.
+    pub fn check(&self) -> Result<(), OutOfRange> {
+        if !(1..=65_535).contains(&self.division) {
+            return Err(OutOfRange::new("division", self.division, "1 to 65535"));
+        }
+        if self.duplicates > 100_000 {
+            return Err(OutOfRange::new("duplicates", self.duplicates, "0 to 100000"));
+        }
+        if self.duplicates_interval.is_zero() {
+            return Err(OutOfRange::new("duplicates_interval", self.duplicates_interval, "more than 0 s"));
+        }
+        if !self.optimistic.is_zero() && self.optimistic < Duration::from_micros(1) {
+            return Err(OutOfRange::new("optimistic", self.optimistic, "0 s (off), or 1 us or more"));
+        }
+        if self.optimistic_step == Bytes::ZERO {
+            return Err(OutOfRange::new("optimistic_step", self.optimistic_step, "1 byte or more"));
+        }
+        Ok(())
     }
 }

@@ -54,6 +54,11 @@ pub struct TcpParams {
     pub tick: Duration,
     /// The basis of ssthresh.
     pub ssthresh_base: SsthreshBase,
+    /// Each ACK of new data counts as one whole segment in growth, however little it acknowledges: stacks before byte
+    /// counting (RFC 3465), which a receiver could deceive by ACK division.
+    pub count_acks: bool,
+    /// How far duplicate ACKs inflate cwnd in the fast recovery of Reno and `NewReno`.
+    pub inflation: Inflation,
     /// Growth of cwnd is barred while the application or the receiver, not cwnd, limits the sender.
     pub growth_gate: bool,
     /// What an idle time does to cwnd.
@@ -120,6 +125,20 @@ pub enum LossDetection {
     Tahoe,
 }
 
+/// How far duplicate ACKs inflate cwnd in fast recovery without SACK.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Inflation {
+    /// By the segments that are outstanding, those sent meanwhile among them (Linux's count of duplicate ACKs).
+    #[default]
+    Outstanding,
+    /// By the segments that were outstanding when the loss was detected (RFC 5681 section 3.2): a receiver that makes up
+    /// duplicate ACKs gains no more.
+    Entry,
+    /// By one segment for each duplicate ACK (Jacobson 1990).
+    Unlimited,
+}
+
 /// How cwnd is approached while congestion is answered (spec/congestion-control section 1.10).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -182,6 +201,8 @@ impl Default for TcpParams {
             rto_initial: Duration::from_secs(1),
             tick: Duration::from_millis(1),
             ssthresh_base: SsthreshBase::default(),
+            count_acks: false,
+            inflation: Inflation::default(),
             growth_gate: true,
             idle: IdleRule::default(),
             pacing_ss_ratio: 2.0,

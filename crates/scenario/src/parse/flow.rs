@@ -305,6 +305,10 @@ fn ack(at: &Cursor<'_>, endpoints: Endpoints) -> Result<AckParams, Fault> {
     if params.delay.is_zero() || params.delay > LONGEST_DELAY {
         return Err(at.get("delay").not_allowed(format!("more than 0 s and at most {LONGEST_DELAY}")));
     }
+    params.check().map_err(|error| at.out_of_range(error))?;
+    if endpoints == Endpoints::Ideal && params.attacks() {
+        return Err(at.not_allowed("no attack with ideal endpoints, whose senders check nothing"));
+    }
     Ok(params)
 }
 

@@ -86,6 +86,9 @@ const MEANINGFUL: &[&str] = &[
     "flow[0].tcp.rto_min",
     "flow[0].tcp.jitter",
     "flow[0].tcp.gro",
+    "flow[0].ack.duplicates",
+    "flow[0].ack.optimistic",
+    "flow[0].ack.optimistic_lead",
     "record.points",
 ];
 

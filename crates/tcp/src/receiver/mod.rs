@@ -6,6 +6,7 @@
 //!
 //! RFC 9293 section 3.10.7.4; one file per mechanism.
 
+mod attack;
 mod autotuning;
 mod buffer;
 mod close;
@@ -32,6 +33,7 @@ use windtunnel_prefetch::prefetch;
 use windtunnel_units::{Bytes, Seq, Time};
 use windtunnel_wire::{Ecn, Options, Packet, SackBlock, TcpFlags};
 
+use self::attack::Attack;
 use self::buffer::{Buffer, initial_window};
 use self::close::Close;
 use self::delayed_ack::{Arrival, Connection, DelayedAck, Leave};
@@ -78,6 +80,7 @@ pub struct Receiver {
     syn_ack_ecn: Ecn,
     code_points: CodePoints,
     hiding: Option<Box<Hiding>>,
+    attack: Option<Box<Attack>>,
     timestamps: Timestamps,
     delayed_ack: DelayedAck,
     handshake: Handshake,
@@ -112,6 +115,7 @@ impl Receiver {
             syn_ack_ecn: Ecn::NotEct,
             code_points: CodePoints::default(),
             hiding: Hiding::new(&ack),
+            attack: Attack::new(&ack),
             timestamps: Timestamps::new(params.timestamps),
             delayed_ack: DelayedAck::new(ack),
             handshake: Handshake::new(),
@@ -182,7 +186,9 @@ impl Receiver {
     #[inline]
     pub fn next_timer(&self) -> Option<Time> {
         let poll = self.gro.as_ref().map_or(Time::NEVER, |gro| gro.poll_at());
-        Some(poll.min(self.delayed_ack.deadline()).min(self.close.due())).filter(|time| *time < Time::NEVER)
+        let attack = self.attack.as_ref().map_or(Time::NEVER, |attack| attack.due());
+        let next = poll.min(self.delayed_ack.deadline()).min(self.close.due()).min(attack);
+        Some(next).filter(|time| *time < Time::NEVER)
     }
 
     /// The time asked for by [`Receiver::next_timer`] has come. Returns what TCP received by it, with GRO.
@@ -196,13 +202,17 @@ impl Receiver {
         if now >= self.close.due() {
             self.repeat_fin(now);
         }
+        if self.attack.is_some() {
+            self.attack_on_timer(now);
+        }
         report
     }
 
     /// True if it may delay ACKs: a receiver that never does has no timer.
     #[inline]
     pub fn delays(&self) -> bool {
-        self.delayed_ack.delays() || self.gro.is_some()
+        let attacks = || self.attack.as_ref().is_some_and(|attack| attack.has_timer());
+        self.delayed_ack.delays() || self.gro.is_some() || attacks()
     }
 
     /// The next byte expected.
@@ -250,6 +260,15 @@ impl Receiver {
     /// A segment arrived at TCP.
     #[inline]
     fn receive(&mut self, segment: &Segment, now: Time) -> SegmentReport {
+        if self.attack.is_some() {
+            self.receive_as_attacker(segment, now)
+        } else {
+            self.receive_honestly(segment, now)
+        }
+    }
+
+    #[inline]
+    fn receive_honestly(&mut self, segment: &Segment, now: Time) -> SegmentReport {
         if self.rcv_nxt == Seq::FIRST_DATA && self.handshake.is_open() {
             self.on_established(now);
         }
@@ -553,6 +572,12 @@ impl Receiver {
     #[inline]
     fn leave(&mut self, seq: Seq, flags: TcpFlags, options: Option<Box<Options>>, window: u16) {
         let (ack, ts_ecr) = (self.rcv_nxt, self.timestamps.echo());
+        if self.attack.is_some() {
+            for ack in self.steps_to(ack) {
+                self.stats.acks += 1;
+                self.due.push_back(Due { seq, ack, ts_ecr, options: None, window, flags });
+            }
+        }
         self.due.push_back(Due { seq, ack, ts_ecr, options, window, flags });
         self.timestamps.on_ack_sent(self.rcv_nxt);
     }

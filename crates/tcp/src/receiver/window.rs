@@ -47,6 +47,11 @@ impl Window {
         (self.size.get() >> self.shift) as u16
     }
 
+    /// The window field of another ACK with the same window.
+    pub(super) fn repeat(&self) -> u16 {
+        (self.size.get() >> self.shift) as u16
+    }
+
     /// The window field where the window grows: `size` can be offered.
     #[inline]
     pub(super) fn offer_at_least(&mut self, size: Bytes, ack: Seq) -> u16 {

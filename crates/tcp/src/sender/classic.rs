@@ -15,8 +15,9 @@ use super::Sender;
 use super::ack::Ack;
 use super::detection::Detector;
 use super::frto::Frto;
-use super::scoreboard::Amount;
+use super::scoreboard::{Amount, Scoreboard};
 use super::transmit::Forced;
+use crate::params::Inflation;
 
 /// The variant of the recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,10 +32,26 @@ pub(crate) enum Classic {
     Linux,
 }
 
+/// What inflates cwnd in a fast recovery.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Inflating {
+    /// Segments outstanding when the loss was detected.
+    outstanding: u64,
+    /// Duplicate ACKs, those that showed the loss among them.
+    duplicates: u64,
+}
+
+impl Inflating {
+    pub(super) fn at_entry(board: &Scoreboard) -> Inflating {
+        Inflating { outstanding: board.outstanding().segments, duplicates: board.sacked().segments }
+    }
+}
+
 impl Sender {
     /// A duplicate ACK of a connection without SACK: one more segment is delivered. In Loss it may answer a needless
     /// retransmission, so only duplicate ACKs of new data count there (F-RTO) while the flight is not acknowledged.
     pub(super) fn take_duplicate(&mut self, ack: &mut Ack) {
+        self.inflating.duplicates += u64::from(self.state == CaState::Recovery);
         let of_new_data = self.board.nxt() > self.high_seq && self.board.una() < self.high_seq;
         if self.state != CaState::Loss || of_new_data {
             let counted = self.board.on_duplicate_ack();
@@ -137,9 +154,28 @@ impl Sender {
     pub(super) fn inflation(&self) -> Bytes {
         match self.detector {
             Detector::DuplicateAcks(Classic::Reno | Classic::Newreno) if self.state == CaState::Recovery => {
-                self.mss * self.board.sacked().segments
+                self.mss * self.inflating_segments()
             }
             _ => Bytes::ZERO,
         }
+    }
+
+    /// The segments that inflate cwnd in fast recovery.
+    fn inflating_segments(&self) -> u64 {
+        let counted = self.board.sacked().segments;
+        match self.params.inflation {
+            Inflation::Outstanding => counted,
+            Inflation::Entry => counted.min(self.inflating.outstanding),
+            Inflation::Unlimited => self.inflating.duplicates,
+        }
+    }
+
+    /// What is in flight where the inflation is not what duplicate ACKs were counted to have delivered.
+    #[cold]
+    pub(super) fn in_flight_beside_inflation(&self, in_flight: u64) -> u64 {
+        if self.inflation() == Bytes::ZERO {
+            return in_flight;
+        }
+        (in_flight + self.board.sacked().segments).saturating_sub(self.inflating_segments())
     }
 }

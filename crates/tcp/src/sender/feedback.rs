@@ -2,7 +2,7 @@
 //! and the pacing rate that follows from its answer.
 
 use windtunnel_cc::{AckSample, Delivery, Pacing, PathView};
-use windtunnel_units::Time;
+use windtunnel_units::{Bytes, Time};
 
 use super::Sender;
 use super::ack::Ack;
@@ -10,12 +10,20 @@ use super::ecn;
 use super::pacing::Load;
 use super::rate_sample::Sample;
 
+/// What an ACK counts for.
+#[derive(Clone, Copy, Debug)]
+struct Counted {
+    acked: Bytes,
+    delivered: Bytes,
+}
+
 impl Sender {
     /// Tells the controller what was delivered, and whether it may grow (step 8).
     #[inline]
     pub(super) fn inform_controller(&mut self, ack: &Ack, sample: &Sample) {
+        let counted = self.counted(ack);
         if ack.delivered.is_zero() {
-            if !self.needs.every_ack {
+            if !self.needs.every_ack && counted.delivered == Bytes::ZERO {
                 return;
             }
         } else if let Some(pipe) = &mut self.validation.pipe_ack {
@@ -33,8 +41,8 @@ impl Sender {
             self.validation.restart(ack.now);
         }
         let sample = AckSample {
-            acked: ack.acked.bytes,
-            newly_delivered: ack.delivered.bytes,
+            acked: counted.acked,
+            newly_delivered: counted.delivered,
             may_raise,
             growth_barred: !(may_raise && self.validation.grows(self.cwnd, || self.in_slow_start())),
             newly_lost: self.newly_lost,
@@ -49,6 +57,15 @@ impl Sender {
         };
         let path = self.path(ack.now);
         self.cc.on_ack(&sample, &path);
+    }
+
+    /// What an ACK counts for in growth: the whole segments that it acknowledges, unless the stack counts ACKs.
+    #[inline]
+    fn counted(&self, ack: &Ack) -> Counted {
+        if self.params.count_acks && ack.advanced {
+            return Counted { acked: self.mss, delivered: self.mss };
+        }
+        Counted { acked: ack.acked.bytes, delivered: ack.delivered.bytes }
     }
 
     /// Tells the controller what an ACK delivered, before anything is concluded from it (Linux `in_ack_event`).
@@ -69,7 +86,8 @@ impl Sender {
     #[inline]
     fn may_raise_cwnd(&self, ack: &Ack) -> bool {
         let reorders = self.reordering.dupthresh() > self.params.dupthresh;
-        let progress = !ack.acked.is_zero() || (reorders && ack.sacked);
+        let counts = self.params.count_acks && ack.advanced;
+        let progress = !ack.acked.is_zero() || (reorders && ack.sacked) || counts;
         progress && !self.state.is_reducing()
     }
 

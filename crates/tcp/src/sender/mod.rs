@@ -51,6 +51,7 @@ use crate::config::{Endpoint, WindowScale};
 use crate::params::TcpParams;
 use crate::paws;
 use buffer::SendBuffer;
+use classic::Inflating;
 use close::Close;
 use detection::Detector;
 use ecn::EcnSender;
@@ -142,6 +143,7 @@ pub struct Sender {
     /// SND.NXT when the last recovery by duplicate ACKs started (RFC 6582).
     recover: Seq,
     partial_acked: bool,
+    inflating: Inflating,
     newly_lost: Bytes,
     /// Segments that D-SACKs reported.
     dsacked: u64,
@@ -207,6 +209,7 @@ impl Sender {
             reordering: Reordering::new(params.dupthresh, mss),
             recover: Seq::SYN,
             partial_acked: false,
+            inflating: Inflating::default(),
             newly_lost: Bytes::ZERO,
             dsacked: 0,
             timed_out: false,

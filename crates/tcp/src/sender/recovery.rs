@@ -10,7 +10,7 @@ use windtunnel_units::{Bytes, Time};
 
 use super::Sender;
 use super::ack::Ack;
-use super::classic::Classic;
+use super::classic::{Classic, Inflating};
 use super::detection::Detector;
 use super::frto::{Frto, FrtoVerdict};
 use super::prr::{Progress, Prr};
@@ -258,6 +258,7 @@ impl Sender {
         self.frto = Frto::Off;
         self.recover = self.board.nxt();
         self.partial_acked = false;
+        self.inflating = Inflating::at_entry(&self.board);
         self.rfc6675.enter_recovery(&self.board);
         self.stats.loss_episodes += 1;
         if self.detector != Detector::Rack && self.reduction() == Reduction::None {

@@ -12,6 +12,7 @@ use super::limits::Limited;
 use super::rfc6675::NextSeg;
 use super::rto::TimerKind;
 use super::scoreboard::{QueuedSegment, SegmentId};
+use crate::params::Inflation;
 
 /// A segment that leaves regardless of cwnd and pacing: its timer expired, or a recovery starts with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,6 +155,9 @@ impl Sender {
     #[inline]
     pub(super) fn has_room(&self) -> bool {
         let mut in_flight = self.board.in_flight().segments;
+        if self.params.inflation != Inflation::Outstanding {
+            in_flight = self.in_flight_beside_inflation(in_flight);
+        }
         if self.state == CaState::Disorder && !self.params.limited_transmit {
             // Data delivered out of order permit no new transmission before a loss is declared.
             in_flight += self.board.sacked().segments;

@@ -271,6 +271,19 @@ impl Draft {
         if !self.ideal && self.one_in(8) {
             self.some_number("mds_tau", 1, 128);
         }
+        if !self.ideal && self.one_in(8) {
+            match self.random.below(3) {
+                0 => self.some_number("division", 2, 50),
+                1 => {
+                    self.some_number("duplicates", 1, 100);
+                    self.some_time("duplicates_interval", 1_000_000, 1_000_000_000);
+                }
+                _ => {
+                    self.some_time("optimistic", 100_000, 100_000_000);
+                    self.some_size("optimistic_lead", 1, 1 << 20);
+                }
+            }
+        }
     }
 
     /// Mechanisms, in the current table.
@@ -299,6 +312,7 @@ impl Draft {
             "undo",
             "limited_transmit",
             "growth_gate",
+            "count_acks",
             "gso",
             "small_queues",
             "autotuning",
@@ -309,6 +323,9 @@ impl Draft {
         }
         if self.one_in(4) {
             self.one_of("reduction", &["prr", "prr-crb", "prr-ssrb", "rate-halving", "none"]);
+        }
+        if self.one_in(8) {
+            self.one_of("inflation", &["outstanding", "entry", "unlimited"]);
         }
         if self.one_in(4) {
             self.one_of("ecn_pp", &["linux", "off", "on"]);
