@@ -30,7 +30,7 @@ mod tin;
 mod tins;
 
 use windtunnel_algorithm::RandomStream;
-use windtunnel_prefetch::prefetch;
+use windtunnel_prefetch::{MANY_FLOWS, prefetch};
 use windtunnel_units::{Bytes, Time};
 use windtunnel_wire::{Dscp, FlowId, Packet};
 
@@ -103,9 +103,6 @@ macro_rules! signals {
 impl Cake {
     /// What a packet takes beside its length.
     const OVERHEAD: Bytes = Bytes::new(256);
-
-    /// From this number on, flows may have left the cache when it is their turn.
-    const MANY_FLOWS: usize = 100;
 
     /// CAKE with these parameters, empty.
     pub fn new(params: &CakeParams, init: &QueueInit) -> Cake {
@@ -324,7 +321,7 @@ impl Cake {
     #[inline(always)]
     fn release(&mut self, at: usize, replaces: bool, cx: &mut QueueCx<'_>) -> Option<Packet> {
         cx.enter_band(at);
-        if self.flows.len() >= Cake::MANY_FLOWS {
+        if self.flows.len() >= MANY_FLOWS {
             self.look_ahead(at, cx);
         }
         let (mut signals, chain) = signals!(self, at);
