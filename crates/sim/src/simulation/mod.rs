@@ -332,10 +332,10 @@ impl Simulation {
 
     /// Takes a packet to its next hop.
     #[inline]
-    fn forward(&mut self, packet: Packet, to: Hop) {
+    fn forward(&mut self, mut packet: Packet, to: Hop) {
         match to {
             Hop::Receiver => self.deliver_segment(&packet),
-            Hop::Sender => self.deliver_ack(&packet),
+            Hop::Sender => self.deliver_ack(&mut packet),
             Hop::Link(_) | Hop::Line(_) | Hop::Element(_) => self.depart(packet, to),
             Hop::LeftHost(host) => self.leave_host(packet, host),
         }
