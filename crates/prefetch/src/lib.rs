@@ -6,6 +6,11 @@
 //! This is the only unsafe code in the workspace, because safe Rust has no such instruction.
 //! `docs/decisions/0019-many-flows.md` says what it gains.
 
+/// Asking ahead pays from this number of flows on. The state of a flow is about 5 KiB: that of fewer flows stays in a
+/// second-level cache of 1 MiB, from which a processor reads faster than it asks. Over CAKE, asking costs 100 flows 8 %
+/// and 200 flows 3 to 6 %, and gains 400 flows 10 %.
+pub const MANY_FLOWS: usize = 256;
+
 /// The length of a cache line in bytes.
 const LINE: usize = 64;
 

@@ -21,6 +21,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::Params;
+use windtunnel_prefetch::MANY_FLOWS;
 use windtunnel_units::{Bytes, Duration, OutOfRange, Time};
 use windtunnel_wire::Packet;
 
@@ -210,9 +211,6 @@ impl<A: Aqm> FqCodel<A> {
     /// What a packet takes beside its length.
     const OVERHEAD: Bytes = Bytes::new(256);
 
-    /// From this number on, bands may have left the cache when it is their turn.
-    const MANY_BANDS: usize = 100;
-
     /// The same that loses what arrives when it is full.
     pub(crate) fn refusing(self) -> FqCodel<A> {
         FqCodel { overload: Overload::Refuse { overmemory: 0 }, ..self }
@@ -347,7 +345,7 @@ impl<A: Aqm> Turns for FqCodel<A> {
 
     #[inline]
     fn release(&mut self, band: usize, replaces: bool, cx: &mut QueueCx<'_>) -> Option<Packet> {
-        if self.turns.len() >= FqCodel::<A>::MANY_BANDS {
+        if self.turns.len() >= MANY_FLOWS {
             self.look_ahead(band, cx);
         }
         let before = self.flows.backlog();

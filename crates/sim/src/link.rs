@@ -60,6 +60,8 @@ pub(crate) struct Link {
     accounts: Accounts,
     /// The discipline asked for a timer when it was made; a discipline that did not never will.
     timed: bool,
+    /// The time of the discipline's timer as [`Link::moved_timer`] told it last.
+    timer: Time,
     /// The last length serialised and its duration: most packets have the same length.
     last_transfer: (Bytes, Duration),
     busy_since: Time,
@@ -75,6 +77,7 @@ impl Link {
         }
         Link {
             timed: spec.queue.next_timer().is_some(),
+            timer: Time::NEVER,
             queue: spec.queue,
             rate: spec.rate.mean(),
             deliver_drops,
@@ -187,6 +190,13 @@ impl Link {
     #[inline]
     pub(crate) fn next_timer(&self) -> Option<Time> {
         if self.timed { self.queue.next_timer() } else { None }
+    }
+
+    /// The same, if it has changed since the last call.
+    #[inline]
+    pub(crate) fn moved_timer(&mut self) -> Option<Time> {
+        let next = self.next_timer()?;
+        (std::mem::replace(&mut self.timer, next) != next).then_some(next)
     }
 
     /// Packets in the queue.

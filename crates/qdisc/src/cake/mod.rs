@@ -30,11 +30,12 @@ mod tin;
 mod tins;
 
 use windtunnel_algorithm::RandomStream;
-use windtunnel_prefetch::prefetch;
+use windtunnel_prefetch::{MANY_FLOWS, prefetch};
 use windtunnel_units::{Bytes, Time};
 use windtunnel_wire::{Dscp, FlowId, Packet};
 
 use crate::accounts::{DropReason, QueueCx};
+use crate::aqm::cobalt_law::CobaltState;
 use crate::discipline::{Backlog, QueueDiscipline};
 use crate::flows::{Pool, view};
 use crate::gate::Gate;
@@ -81,31 +82,21 @@ pub struct Cake {
     chosen: Option<usize>,
 }
 
-/// The COBALT of a flow; a macro because it borrows parts of the queue.
-macro_rules! signals {
-    ($cake:ident, $at:expr) => {{
-        let flow = &mut $cake.flows[$at];
-        let tin = &$cake.tins[usize::from(flow.tin)];
-        let bulk_flows = if $cake.ingress { tin.bulk_flows() } else { 0 };
-        (
-            Signals {
-                law: &tin.law,
-                ramp: tin.ramp.as_ref(),
-                state: &mut flow.cobalt,
-                random: &mut $cake.random,
-                bulk_flows,
-            },
-            &mut flow.chain,
-        )
-    }};
+/// The COBALT of a flow with this state. In ingress mode drops count.
+#[inline]
+fn signals<'q>(
+    tin: &'q Tin,
+    state: &'q mut CobaltState,
+    ingress: bool,
+    random: &'q mut RandomStream,
+) -> Signals<'q> {
+    let bulk_flows = if ingress { tin.bulk_flows() } else { 0 };
+    Signals { law: &tin.law, ramp: tin.ramp.as_ref(), state, random, bulk_flows }
 }
 
 impl Cake {
     /// What a packet takes beside its length.
     const OVERHEAD: Bytes = Bytes::new(256);
-
-    /// From this number on, flows may have left the cache when it is their turn.
-    const MANY_FLOWS: usize = 100;
 
     /// CAKE with these parameters, empty.
     pub fn new(params: &CakeParams, init: &QueueInit) -> Cake {
@@ -183,24 +174,11 @@ impl Cake {
         self.tins[usize::from(self.flows[at].tin)].packets -= 1;
     }
 
-    /// A packet of `size` has used the bandwidth. Returns what it cost.
-    #[inline]
-    fn charge(&mut self, at: usize, size: Bytes, dropped: bool, now: Time) -> i64 {
+    /// A packet of `size` that was dropped has used the bandwidth, too.
+    fn charge_dropped(&mut self, at: usize, size: Bytes, now: Time) {
         let length = self.framing.length(size);
-        if self.shaper.is_limited() {
-            self.shaper.charge(length, dropped);
-            self.tins[usize::from(self.flows[at].tin)].threshold.charge(length, now);
-        }
-        length.get().cast_signed()
-    }
-
-    /// The same, for the flow's and the tin's turn, too.
-    #[inline]
-    fn charge_turn(&mut self, at: usize, size: Bytes, dropped: bool, now: Time) {
-        let length = self.charge(at, size, dropped, now);
-        let flow = &mut self.flows[at];
-        flow.deficit -= length;
-        self.tins[usize::from(flow.tin)].deficit -= length;
+        self.shaper.charge(length, true);
+        self.tins[usize::from(self.flows[at].tin)].threshold.charge(length, now);
     }
 
     /// Leaves out an ACK that the packet at the end of a queue replaces.
@@ -217,7 +195,7 @@ impl Cake {
         self.left(at, ack.size());
         self.filtered += 1;
         if self.ingress {
-            self.charge(at, ack.size(), true, cx.now);
+            self.charge_dropped(at, ack.size(), cx.now);
         }
         cx.drop(ack, DropReason::Filtered);
     }
@@ -248,7 +226,7 @@ impl Cake {
             self.tins[usize::from(flow.tin)].law.full(&mut flow.cobalt, cx.now);
             self.left(at, oldest.size());
             if self.ingress {
-                self.charge(at, oldest.size(), true, cx.now);
+                self.charge_dropped(at, oldest.size(), cx.now);
             }
             cx.enter_band(at);
             cx.drop(oldest, DropReason::Overlimit);
@@ -291,7 +269,8 @@ impl Cake {
     }
 
     /// The flow whose turn it is, if a packet may leave.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "asked at each departure")]
+    #[inline(always)]
     fn next_flow(&mut self, now: Time) -> Option<usize> {
         if self.packets == 0 || (self.shaper.is_limited() && now < self.shaper.ready()) {
             return None;
@@ -324,17 +303,28 @@ impl Cake {
     #[inline(always)]
     fn release(&mut self, at: usize, replaces: bool, cx: &mut QueueCx<'_>) -> Option<Packet> {
         cx.enter_band(at);
-        if self.flows.len() >= Cake::MANY_FLOWS {
+        if self.flows.len() >= MANY_FLOWS {
             self.look_ahead(at, cx);
         }
-        let (mut signals, chain) = signals!(self, at);
-        let packet = chain.pop(&mut self.pool)?;
+        let flow = &mut self.flows[at];
+        let tin = &mut self.tins[usize::from(flow.tin)];
+        let packet = flow.chain.pop(&mut self.pool)?;
         let size = packet.size();
-        let view = view(chain, &self.pool, self.bytes - size, cx);
+        self.packets -= 1;
+        self.bytes -= size;
+        self.memory -= size + Cake::OVERHEAD;
+        tin.packets -= 1;
+        let length = self.framing.length(size);
+        let view = view(&flow.chain, &self.pool, self.bytes, cx);
+        let mut signals = signals(tin, &mut flow.cobalt, self.ingress, &mut self.random);
         let packet = self.gate.release(&mut signals, packet, replaces, &view, cx);
-        self.left(at, size);
         if packet.is_some() || self.ingress {
-            self.charge_turn(at, size, packet.is_none(), cx.now);
+            flow.deficit -= length.get().cast_signed();
+            tin.deficit -= length.get().cast_signed();
+            if self.shaper.is_limited() {
+                self.shaper.charge(length, packet.is_none());
+                tin.threshold.charge(length, cx.now);
+            }
         }
         packet
     }
@@ -369,7 +359,8 @@ impl QueueDiscipline for Cake {
         }
         self.entered(tin, size);
         let is_over = self.is_over(cx);
-        let (mut signals, chain) = signals!(self, at);
+        let flow = &mut self.flows[at];
+        let mut signals = signals(&self.tins[tin], &mut flow.cobalt, self.ingress, &mut self.random);
         if is_over && cx.deliver_drops {
             // With loss-free endpoints no room can be made: the arriving packet is delivered all the same.
             match self.gate.refuse(&mut signals, arrival, cx) {
@@ -377,11 +368,11 @@ impl QueueDiscipline for Cake {
                 None => return,
             }
         }
-        let view = view(chain, &self.pool, self.bytes - size, cx);
+        let view = view(&flow.chain, &self.pool, self.bytes - size, cx);
         let Some(packet) = self.gate.admit(&mut signals, arrival, &view, cx) else {
             return self.left(at, size);
         };
-        chain.push(packet, &mut self.pool);
+        flow.chain.push(packet, &mut self.pool);
         self.tins[tin].entered(at, &mut self.flows, &mut self.random);
         if !cx.deliver_drops {
             if let Some(eagerness) = self.filter {

@@ -20,6 +20,8 @@ pub(super) struct Laws {
     /// The first of all timers.
     next_timer: Time,
     decides_on_arrival: bool,
+    /// Arrivals are of interest: for that reason, or to an AQM in a slot.
+    judges_arrivals: bool,
     /// In a shorter backlog p' signals nothing.
     short: Bytes,
     /// The probability of the low-latency queue's own AQM for the last packet.
@@ -33,13 +35,15 @@ impl Laws {
     pub(super) fn new(params: &DualPi2Params, native: Native, classic: Option<Slot>, init: &AqmInit) -> Laws {
         let coupled = params.coupled();
         let pi = PiController::new(params.gains(), coupled.most(), init);
+        let have_slots = classic.is_some() || matches!(native, Native::Slot(_));
         let mut laws = Laws {
             law: CoupledLaw::new(pi, coupled, init.seed),
-            have_slots: classic.is_some() || matches!(native, Native::Slot(_)),
+            have_slots,
             native,
             classic,
             next_timer: init.now,
             decides_on_arrival: params.drop_enqueue,
+            judges_arrivals: params.drop_enqueue || have_slots,
             short: if params.variant == DualPi2Variant::Linux { params.mtu * 2 } else { Bytes::ZERO },
             p_native: 0.0,
             native_marks: 0,
@@ -89,6 +93,21 @@ impl Laws {
     fn classic(&mut self, packet: &PacketView, queue: &QueueView) -> Verdict {
         let u = self.law.draw();
         if queue.all_bytes < self.short { Verdict::Pass } else { self.law.classic(packet.class, u) }
+    }
+
+    /// A packet arrives.
+    #[inline(never)]
+    fn arrival(&mut self, band: usize, packet: &PacketView, queue: &QueueView) -> Verdict {
+        let slot = self.slot(band).map(|slot| slot.on_enqueue(packet, queue));
+        if !self.decides_on_arrival {
+            return slot.unwrap_or(Verdict::Pass);
+        }
+        if band == LOW_LATENCY {
+            let coupled = self.coupled(0.0, queue);
+            self.count(coupled, false, packet);
+            return severer(coupled, slot.unwrap_or(Verdict::Pass));
+        }
+        slot.unwrap_or_else(|| self.classic(packet, queue))
     }
 
     /// A low-latency packet leaves.
@@ -184,17 +203,7 @@ pub(super) struct BandAqm<'l> {
 impl Aqm for BandAqm<'_> {
     #[inline]
     fn on_enqueue(&mut self, packet: &PacketView, queue: &QueueView) -> Verdict {
-        let laws = &mut *self.laws;
-        let slot = laws.slot(self.band).map(|slot| slot.on_enqueue(packet, queue));
-        if !laws.decides_on_arrival {
-            return slot.unwrap_or(Verdict::Pass);
-        }
-        if self.band == LOW_LATENCY {
-            let coupled = laws.coupled(0.0, queue);
-            laws.count(coupled, false, packet);
-            return severer(coupled, slot.unwrap_or(Verdict::Pass));
-        }
-        slot.unwrap_or_else(|| laws.classic(packet, queue))
+        if self.laws.judges_arrivals { self.laws.arrival(self.band, packet, queue) } else { Verdict::Pass }
     }
 
     fn on_full(&mut self, now: Time) {

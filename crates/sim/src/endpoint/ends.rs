@@ -3,6 +3,7 @@
 use windtunnel_prefetch::prefetch;
 use windtunnel_tcp::{Receiver, ideal};
 use windtunnel_units::{Bytes, Time};
+use windtunnel_wire::Options;
 
 use super::{Halves, Reading, ReceiverHalf, SenderHalf, TcpEnd};
 use crate::application::{DatagramReceiver, DatagramSender};
@@ -89,6 +90,13 @@ impl Ends {
             Ends::Nobody => false,
         };
         receiver && with_sender!(self, half => half.is_done(), nobody => false)
+    }
+
+    /// Returns the options of an ACK that has arrived.
+    pub(crate) fn take_back(&mut self, options: Box<Options>) {
+        if let Ends::Tcp { receiver, .. } = self {
+            receiver.take_back(options);
+        }
     }
 
     /// True if the receiving half may ask for a timer.

@@ -76,15 +76,18 @@ impl Simulation {
         by_transport!(self, index, receive, receive_apart(packet));
     }
 
-    /// A packet reached the sender of its flow.
+    /// A packet reached the sender of its flow. Its options go back to the receiver for another one.
     #[inline]
-    pub(super) fn deliver_ack(&mut self, packet: &Packet) {
+    pub(super) fn deliver_ack(&mut self, packet: &mut Packet) {
         let index = packet.flow.index();
         if packet.options.is_some() && self.inspect(packet, Tap::Sender) {
             return;
         }
         self.arrived += 1;
         by_transport!(self, index, take_feedback, take_feedback_apart(packet));
+        if let Some(options) = packet.options.take() {
+            self.flows[index].ends.take_back(options);
+        }
     }
 }
 
@@ -225,7 +228,7 @@ impl Simulation {
                 self.flows[index].in_network += 1;
             }
             match to {
-                Hop::Sender => self.deliver_ack(&packet),
+                Hop::Sender => self.deliver_ack(&mut packet),
                 to => self.depart(packet, to),
             }
         }

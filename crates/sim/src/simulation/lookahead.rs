@@ -5,10 +5,9 @@
 //! memory is fetched while others are at work. That goes in steps: a pointer must have arrived before what it points to
 //! can be asked for.
 
-use super::Simulation;
+pub(super) use windtunnel_prefetch::MANY_FLOWS;
 
-/// Looking ahead pays from this number of flows on: their state fills half of a second-level cache of 1 MiB.
-pub(super) const MANY_FLOWS: usize = 100;
+use super::Simulation;
 
 /// How many arrivals ahead each of these is asked for: the packet, its flow, the flow's ends, and what these point to.
 /// Some 500 ns pass between two arrivals on one line, and memory takes 100 ns, several times that where the pages are

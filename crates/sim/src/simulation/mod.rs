@@ -332,10 +332,10 @@ impl Simulation {
 
     /// Takes a packet to its next hop.
     #[inline]
-    fn forward(&mut self, packet: Packet, to: Hop) {
+    fn forward(&mut self, mut packet: Packet, to: Hop) {
         match to {
             Hop::Receiver => self.deliver_segment(&packet),
-            Hop::Sender => self.deliver_ack(&packet),
+            Hop::Sender => self.deliver_ack(&mut packet),
             Hop::Link(_) | Hop::Line(_) | Hop::Element(_) => self.depart(packet, to),
             Hop::LeftHost(host) => self.leave_host(packet, host),
         }
@@ -423,16 +423,10 @@ impl Simulation {
 
     #[inline]
     fn schedule_queue_timer(&mut self, index: usize) {
-        if let Some(first) = self.first_queue_timer {
-            self.set_queue_timer(index, first + index);
-        }
-    }
-
-    fn set_queue_timer(&mut self, index: usize, source: usize) {
-        if let Some(next) = self.links[index].next_timer()
-            && self.events.time_of(source) != next
+        if let Some(first) = self.first_queue_timer
+            && let Some(next) = self.links[index].moved_timer()
         {
-            self.events.set(source, next);
+            self.events.set(first + index, next);
         }
     }
 

@@ -97,6 +97,9 @@ pub struct Receiver {
     buffer: Option<Box<Buffer>>,
     gro: Option<Box<Gro>>,
     due: VecDeque<Due>,
+    /// Options of ACKs that have arrived.
+    #[expect(clippy::vec_box, reason = "packets carry boxes: these are kept for the next ones")]
+    spare: Vec<Box<Options>>,
     stats: ReceiverStats,
 }
 
@@ -129,6 +132,7 @@ impl Receiver {
             buffer,
             gro: params.gro.map(|period| Box::new(Gro::new(period, params.timestamps, endpoint.headers))),
             due: VecDeque::with_capacity(2),
+            spare: Vec::new(),
             stats: ReceiverStats::default(),
         }
     }

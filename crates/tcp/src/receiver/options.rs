@@ -18,16 +18,16 @@ const COUNTS: Bytes = Bytes::new(EcnCounts::LENGTH as u64);
 /// SACK blocks that come before an AccECN option (RFC 9768 section 3.2.3.3).
 const BLOCKS_BEFORE_ACCECN: u8 = 2;
 
+/// How many options are kept at most: media that duplicate packets, and captures, give back more than left.
+const SPARE: usize = 64;
+
 impl Receiver {
     /// The options of the ACK that leaves next.
     #[inline]
     pub(super) fn options(&mut self) -> Option<Box<Options>> {
-        let options = self.sack.options(&self.reassembly);
-        match self.feedback {
-            Feedback::AccEcn(_) => self.add_accecn(options),
-            Feedback::Quic(counts) => self.add_counts(options, counts.counts()),
-            _ => options,
-        }
+        let has_blocks = self.sack.has_blocks(&self.reassembly);
+        let counts = matches!(self.feedback, Feedback::AccEcn(_) | Feedback::Quic(_));
+        if has_blocks || counts { self.fill(has_blocks) } else { None }
     }
 
     /// The space that timestamps leave.
@@ -36,33 +36,38 @@ impl Receiver {
     }
 
     #[inline(never)]
-    fn add_counts(&self, options: Option<Box<Options>>, counts: EcnCounts) -> Option<Box<Options>> {
-        let sack = options.as_ref().map_or(Bytes::ZERO, |options| Sack::option_size(&options.sack));
-        if sack + COUNTS > self.option_space() {
-            return options;
+    fn fill(&mut self, has_blocks: bool) -> Option<Box<Options>> {
+        let mut sack = SackBlocks::default();
+        if has_blocks {
+            sack = self.sack.blocks(&self.reassembly);
         }
-        let mut options = options.unwrap_or_default();
-        options.ecn_counts = Some(counts);
-        Some(options)
-    }
-
-    #[inline(never)]
-    fn add_accecn(&mut self, mut options: Option<Box<Options>>) -> Option<Box<Options>> {
         let space = self.option_space();
         let wanted = self.feedback.wanted();
-        if wanted > Bytes::ZERO
-            && let Some(options) = &mut options
-        {
+        if wanted > Bytes::ZERO && has_blocks {
             let beside = (BLOCKS_BEFORE_ACCECN + 1..=SackBlocks::MOST)
                 .rev()
                 .find(|blocks| Sack::size_of(*blocks) + wanted <= space);
-            options.sack.truncate(beside.unwrap_or(BLOCKS_BEFORE_ACCECN));
+            sack.truncate(beside.unwrap_or(BLOCKS_BEFORE_ACCECN));
         }
-        let sack = options.as_ref().map_or(Bytes::ZERO, |options| Sack::option_size(&options.sack));
-        if let Some(accecn) = self.feedback.option(space.saturating_sub(sack)) {
-            options.get_or_insert_default().accecn = Some(accecn);
+        let left = space.saturating_sub(Sack::option_size(&sack));
+        let accecn = self.feedback.option(left);
+        let ecn_counts = match &self.feedback {
+            Feedback::Quic(counts) if COUNTS <= left => Some(counts.counts()),
+            _ => None,
+        };
+        (has_blocks || accecn.is_some() || ecn_counts.is_some()).then(|| {
+            let mut options = self.spare.pop().unwrap_or_default();
+            *options = Options { sack, accecn, ecn_counts, ..Options::default() };
+            options
+        })
+    }
+
+    /// Takes the options of an ACK back that has arrived: the next one that needs some has them, so that no ACK
+    /// allocates any while as many come back as leave.
+    pub fn take_back(&mut self, options: Box<Options>) {
+        if self.spare.len() < SPARE {
+            self.spare.push(options);
         }
-        options
     }
 
     /// The options of a SYN/ACK.

@@ -6,7 +6,7 @@
 //! (spec/queues-and-signalling section 18.1).
 
 use windtunnel_units::{Bytes, Seq};
-use windtunnel_wire::{Options, SackBlock, SackBlocks};
+use windtunnel_wire::{SackBlock, SackBlocks};
 
 use super::reassembly::Reassembly;
 
@@ -77,13 +77,10 @@ impl Sack {
         self.duplicate.is_some()
     }
 
-    /// The options of the next ACK, if it needs any.
+    /// The next ACK has blocks to report.
     #[inline]
-    pub(super) fn options(&mut self, reassembly: &Reassembly) -> Option<Box<Options>> {
-        if self.duplicate.is_none() && (reassembly.is_empty() || !self.is_enabled()) {
-            return None;
-        }
-        Some(Box::new(Options { sack: self.blocks(reassembly), ..Options::default() }))
+    pub(super) fn has_blocks(&self, reassembly: &Reassembly) -> bool {
+        self.duplicate.is_some() || (!reassembly.is_empty() && self.is_enabled())
     }
 
     /// The size of the option with these blocks: two NOPs, kind, length, and two edges for each.
@@ -99,7 +96,8 @@ impl Sack {
         })
     }
 
-    fn blocks(&mut self, reassembly: &Reassembly) -> SackBlocks {
+    /// The blocks of the next ACK, if it has any.
+    pub(super) fn blocks(&mut self, reassembly: &Reassembly) -> SackBlocks {
         let mut blocks = SackBlocks::default();
         let ranges = self.room - usize::from(self.duplicate.is_some());
         if let Some(duplicate) = self.duplicate.take() {

@@ -101,6 +101,7 @@ impl Rack {
 
     /// The ACK acknowledged a segment cumulatively. An echo older than the last transmission belongs to an earlier
     /// one.
+    #[inline]
     pub(crate) fn on_acked(&mut self, segment: &QueuedSegment) {
         let of_earlier = self.ack.echo.is_some_and(|echo| echo < segment.sent());
         if segment.ever_retransmitted() && of_earlier {
@@ -124,12 +125,16 @@ impl Rack {
 
     /// Step 2; the round trip. A delivery sooner after a retransmission than a round trip takes is the delivery of an
     /// earlier transmission, and says nothing about the later one.
+    #[inline]
     fn advance(&mut self, segment: &QueuedSegment) -> Option<Duration> {
         let rtt = self.ack.now.since(segment.sent());
         if segment.ever_retransmitted() && rtt < self.ack.min_rtt {
             return None;
         }
-        self.newest = self.newest.max(Some((segment.sent(), segment.end())));
+        let this = (segment.sent(), segment.end());
+        if self.newest.is_none_or(|newest| newest < this) {
+            self.newest = Some(this);
+        }
         Some(rtt)
     }
 

@@ -45,8 +45,9 @@ pub(crate) struct RateSampler {
     app_limited: Option<Bytes>,
     next_round_delivered: Bytes,
     sampled: Option<Sampled>,
-    /// The value of [`RateSampler::latest`]; zero before the first sample.
-    latest: Rate,
+    /// The bytes and the time of which [`RateSampler::latest`] is the quotient: seldom asked for. Zero before the first
+    /// sample.
+    latest: (Bytes, Duration),
 }
 
 impl RateSampler {
@@ -107,12 +108,11 @@ impl RateSampler {
             return Sample { rate: None, round_start };
         }
         let delivered = self.delivered - snapshot.delivered;
-        let rate = Rate::of(delivered, interval);
-        if !snapshot.app_limited() || rate >= self.latest {
-            self.latest = rate;
+        if !snapshot.app_limited() || Rate::of(delivered, interval) >= self.latest_rate() {
+            self.latest = (delivered, interval);
         }
         let rate = self.wanted.then(|| RateSample {
-            rate,
+            rate: Rate::of(delivered, interval),
             interval,
             delivered,
             lost: snapshot.lost_since(self.lost),
@@ -129,7 +129,12 @@ impl RateSampler {
     /// The rate of the latest sample. One that the application limited counts only if it is not lower (Linux
     /// `net/ipv4/tcp_rate.c`, `tcp_rate_gen`).
     pub(crate) fn latest(&self) -> Option<Rate> {
-        (self.latest != Rate::ZERO).then_some(self.latest)
+        Some(self.latest_rate()).filter(|rate| *rate != Rate::ZERO)
+    }
+
+    fn latest_rate(&self) -> Rate {
+        let (delivered, interval) = self.latest;
+        Rate::of(delivered, interval)
     }
 
     /// Bytes delivered since the connection started.

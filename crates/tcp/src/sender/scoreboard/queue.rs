@@ -119,8 +119,19 @@ impl Queue {
         self.linked += 1;
     }
 
-    /// Takes `id` out of the order of transmission.
+    /// Takes `id` out of the order of transmission. Mostly it is the first of several.
+    #[inline]
     pub(super) fn unlink(&mut self, id: u64) {
+        if id == self.oldest && self.linked > 1 && self.passed != Some(id) {
+            self.oldest = self.resolve(self[id].next);
+            self.linked -= 1;
+        } else {
+            self.unlink_any(id);
+        }
+    }
+
+    #[inline(never)]
+    fn unlink_any(&mut self, id: u64) {
         let prev = self.sent_before(id);
         let next = self.sent_after(id);
         if self.passed == Some(id) {

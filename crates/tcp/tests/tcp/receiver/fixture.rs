@@ -1,5 +1,7 @@
 //! A receiver under test: packets go in by sequence number and time, ACKs come out as plain numbers.
 
+use std::collections::BTreeSet;
+
 use windtunnel_tcp::{
     AckParams, AckPolicy, Endpoint, FeedbackScheme, HEADERS, HEADERS_WITHOUT_TIMESTAMPS, Receiver,
     SegmentReport, TcpParams, WindowScale,
@@ -69,6 +71,10 @@ pub(super) struct Bench {
     pub(super) now: Time,
     pub(super) acks: Vec<Reply>,
     pub(super) shift: u32,
+    /// Where the options of ACKs were in memory.
+    pub(super) places: BTreeSet<usize>,
+    #[expect(clippy::vec_box, reason = "allocations")]
+    pub(super) others: Vec<Box<Options>>,
 }
 
 impl Bench {
@@ -89,6 +95,8 @@ impl Bench {
             receiver,
             now: Time::from_nanos(1),
             acks: Vec::new(),
+            places: BTreeSet::new(),
+            others: Vec::new(),
             shift: WindowScale::new(&endpoint(ecn, mds, headers), params).shift,
         };
         let wants_ecn = ecn != Ecn::NotEct;
@@ -177,6 +185,7 @@ impl Bench {
             });
             assert_eq!(packet.payload(), Bytes::ZERO);
             assert_eq!((packet.ecn, packet.dscp), (Ecn::NotEct, Dscp::DEFAULT), "pure ACKs");
+            assert!(!packet.is_corrupted());
             self.acks.push(Reply {
                 at: self.now,
                 ack: packet.ack.get(),
@@ -186,6 +195,16 @@ impl Bench {
                 ts_ecr: packet.ts_ecr,
                 size: packet.size().get(),
             });
+            packet.options.into_iter().for_each(|options| self.give_back(options));
         }
+    }
+
+    /// The ACK has arrived. What its options held must not appear in another ACK; and if the receiver did not keep them,
+    /// another allocation would take their place.
+    fn give_back(&mut self, mut options: Box<Options>) {
+        self.places.insert(std::ptr::from_ref(&*options).addr());
+        options.corrupted = true;
+        self.receiver.take_back(options);
+        self.others.push(Box::default());
     }
 }

@@ -1,5 +1,6 @@
 //! The answer to a SYN (RFC 9293 section 3.10.7; RFC 3168 section 6.1.1; spec/queues-and-signalling section 17.1).
 
+use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
 use windtunnel_tcp::{AckParams, AckPolicy, HEADERS, HEADERS_WITHOUT_TIMESTAMPS, Receiver, TcpParams};
@@ -141,7 +142,14 @@ fn round_trip() {
     let delay = |syns: u64, rtt: u64| -> Duration {
         let params = AckParams { policy: AckPolicy::Linux, ..AckParams::default() };
         let receiver = Receiver::new(endpoint(Ecn::NotEct, false, HEADERS), &crate::fixed_window(), params);
-        let mut bench = Bench { receiver, now: Time::ZERO, acks: Vec::new(), shift: 14 };
+        let mut bench = Bench {
+            receiver,
+            now: Time::ZERO,
+            acks: Vec::new(),
+            shift: 14,
+            places: BTreeSet::new(),
+            others: Vec::new(),
+        };
         for _ in 0..syns {
             bench.put(&syn(TcpFlags::NONE));
         }

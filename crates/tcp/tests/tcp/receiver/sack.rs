@@ -180,6 +180,18 @@ fn without_sack() {
     assert_eq!((bench.receiver.stats().dsacks, bench.receiver.stats().compressed_acks), (0, 0));
 }
 
+/// Nothing is allocated for an ACK's options while those of others come back: 50 ACKs with blocks, one after the other, have
+/// the same.
+#[test]
+fn options_are_used_again() {
+    let mut bench = Bench::new(&crate::fixed_window(), policy(AckPolicy::Immediate), Ecn::NotEct, false);
+    for n in 1..=50 {
+        bench.bytes(1000 * n + 500, 1000 * n + 1000);
+    }
+    assert_eq!(bench.take().iter().filter(|ack| !ack.blocks.is_empty()).count(), 50);
+    assert_eq!(bench.places.len(), 1);
+}
+
 /// Reports and counters of a scene with a duplicate, a gap, and a segment beyond the window.
 #[test]
 fn reports() {
