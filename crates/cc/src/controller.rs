@@ -8,6 +8,7 @@ use windtunnel_units::{Bytes, Duration};
 use crate::control::{Control, ExitReason, Pacing};
 use crate::needs::{Feedback, Needs};
 use crate::sample::{AckSample, CongestionEvent, Delivery, FlowInit, LostSegment, PathView, SentSegment};
+use crate::state::CaState;
 
 /// A congestion controller: events in, state inside, one value out.
 ///
@@ -115,6 +116,11 @@ pub trait CongestionControl: Debug + Send {
     /// A segment is about to be sent while none is in flight; the last one left `idle` ago. Endpoints of the ideal
     /// profile do not model idle times and call this only with [`Needs::own_window`].
     fn on_tx_start(&mut self, _idle: Duration, _path: &PathView) {}
+
+    /// The sender's state changes to `state` ([`Needs::states`]). A reduction that comes with the change was reported
+    /// before ([`CongestionControl::on_congestion`], [`CongestionControl::on_rto`]), as was the end of an episode
+    /// ([`CongestionControl::on_recovered`]). Each timeout reports [`CaState::Loss`], even in that state.
+    fn on_state(&mut self, _state: CaState, _path: &PathView) {}
 
     /// cwnd was not used for longer than an RTO: the sender's window validation (RFC 2861, 7661) lowers it to `cwnd`.
     /// ssthresh keeps three quarters of the former cwnd. Never called with [`Needs::own_window`].

@@ -13,10 +13,12 @@
 //! - [`windowed`]: slow start x avoidance x response, each an open set too. Reno-MDS is Reno with another response, and
 //!   each of them can use ESSP;
 //! - [`PragueParams`]: a fractional window and a rate;
+//! - [`BbrParams`]: a model of the path, its bandwidth and its round-trip time;
 //! - a controller with its own model implements [`CongestionControl`] directly. See that trait for an example.
 //!
 //! Most algorithms exist in several variants; [`Style`] selects the variant where a scenario names none.
 
+mod bbr;
 pub mod check;
 mod control;
 mod controller;
@@ -24,10 +26,12 @@ mod hold_off;
 mod needs;
 mod prague;
 mod sample;
+mod state;
 mod style;
 mod unresponsive;
 pub mod windowed;
 
+pub use bbr::BbrParams;
 pub use control::{Control, ExitReason, Pacing, Phase};
 pub use controller::{CongestionControl, ControllerParams};
 pub use hold_off::HoldOff;
@@ -37,6 +41,7 @@ pub use sample::{
     AckSample, CongestionEvent, Delivery, Departure, EcnFeedback, FlowInit, LossFinder, LostSegment, Marked,
     PathView, RateSample, SentSegment, SsthreshBase, Trigger,
 };
+pub use state::CaState;
 pub use style::Style;
 pub use unresponsive::{Ignored, Unresponsive};
 pub use windowed::{

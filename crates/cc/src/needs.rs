@@ -24,6 +24,8 @@ pub struct Needs {
     /// The sender reports what each ACK delivered before it reports the congestion that the ACK shows:
     /// [`crate::CongestionControl::on_delivery`].
     pub delivery_reports: bool,
+    /// The sender reports changes of its state: [`crate::CongestionControl::on_state`].
+    pub states: bool,
     /// The sender also reports ACKs that deliver nothing: duplicates, window updates, old ACKs.
     pub every_ack: bool,
     /// A loss that is found in the round of an answer to CE is reported as congestion too: the controller answers CE in
@@ -48,6 +50,7 @@ impl Default for Needs {
             departures: false,
             loss_reports: false,
             delivery_reports: false,
+            states: false,
             every_ack: false,
             loss_after_ce: false,
             own_window: false,

@@ -13,6 +13,7 @@ use crate::needs::{Feedback, Needs};
 use crate::sample::{
     AckSample, CongestionEvent, Delivery, EcnFeedback, LostSegment, PathView, SentSegment, Trigger,
 };
+use crate::state::CaState;
 
 /// What a flow does not answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -103,6 +104,10 @@ impl CongestionControl for Unresponsive {
 
     fn on_tx_start(&mut self, idle: Duration, path: &PathView) {
         self.inner.on_tx_start(idle, path);
+    }
+
+    fn on_state(&mut self, state: CaState, path: &PathView) {
+        self.inner.on_state(state, path);
     }
 
     fn on_cwnd_validation(&mut self, cwnd: Bytes, path: &PathView) {

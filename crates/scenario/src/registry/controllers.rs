@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use windtunnel_algorithm::Params;
 use windtunnel_cc::{
-    AbeParams, AimdParams, AvoidanceParams, ControllerParams, ConventionalParams, CubicParams, DctcpParams,
-    DctcpSceParams, EsspParams, HystartParams, HystartPpParams, MdsParams, NoSlowStartParams, PragueParams,
-    RenoParams, ResponseParams, ScalableParams, SceParams, SlowStartParams, StandardParams,
+    AbeParams, AimdParams, AvoidanceParams, BbrParams, ControllerParams, ConventionalParams, CubicParams,
+    DctcpParams, DctcpSceParams, EsspParams, HystartParams, HystartPpParams, MdsParams, NoSlowStartParams,
+    PragueParams, RenoParams, ResponseParams, ScalableParams, SceParams, SlowStartParams, StandardParams,
 };
 
 use super::classic::{BSD42, Classic};
@@ -97,7 +97,8 @@ impl Registry {
         self.register_response::<SceParams>()?;
         self.register_response::<DctcpSceParams>()?;
         self.register_response::<DctcpParams>()?;
-        self.register_controller::<PragueParams>()
+        self.register_controller::<PragueParams>()?;
+        self.register_controller::<BbrParams>()
     }
 
     /// True if `cc` can be `name`.

@@ -1,5 +1,6 @@
 //! Whole runs of end systems and media, each against the law that predicts its result.
 
+mod bbr;
 mod host;
 mod marks;
 mod media;

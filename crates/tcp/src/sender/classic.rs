@@ -11,12 +11,12 @@
 use windtunnel_cc::LossFinder;
 use windtunnel_units::Bytes;
 
+use super::CaState;
 use super::Sender;
 use super::ack::Ack;
 use super::detection::Detector;
 use super::frto::Frto;
 use super::scoreboard::Amount;
-use super::state::CaState;
 use super::transmit::Forced;
 
 /// The variant of the recovery.
@@ -110,7 +110,7 @@ impl Sender {
         let path = self.path(ack.now);
         self.cc.on_rto(true, &path);
         self.cwnd = self.cc.cwnd();
-        self.state = CaState::Loss;
+        self.set_state(CaState::Loss, ack.now);
         self.timed_out = false;
         self.frto = Frto::Off;
         self.high_seq = self.board.nxt();

@@ -3,13 +3,13 @@
 use windtunnel_cc::{LossFinder, LostSegment};
 use windtunnel_units::{Bytes, Time};
 
+use super::CaState;
 use super::Sender;
 use super::ack::Ack;
 use super::classic::Classic;
 use super::rack::{Detection, RackContext};
 use super::rto::TimerKind;
 use super::scoreboard::{QueuedSegment, SegmentId};
-use super::state::CaState;
 use crate::params::{LossDetection, Reduction, TcpParams};
 
 /// How losses are detected.

@@ -29,7 +29,6 @@ mod rto;
 mod rtt;
 mod scoreboard;
 mod small_queues;
-mod state;
 mod stats;
 mod tlp;
 mod transmit;
@@ -39,9 +38,9 @@ mod validation;
 mod windowed_min;
 
 pub use limits::Limited;
-pub use state::CaState;
 pub use stats::SenderStats;
 
+pub use windtunnel_cc::CaState;
 use windtunnel_cc::{CongestionControl, Control, ExitReason, Needs, PacingNeed, Phase};
 use windtunnel_prefetch::prefetch;
 use windtunnel_units::{Bytes, Duration, Seq, Time};

@@ -8,13 +8,13 @@
 use windtunnel_cc::{CongestionEvent, Trigger};
 use windtunnel_units::{Bytes, Time};
 
+use super::CaState;
 use super::Sender;
 use super::ack::Ack;
 use super::classic::Classic;
 use super::detection::Detector;
 use super::frto::{Frto, FrtoVerdict};
 use super::prr::{Progress, Prr};
-use super::state::CaState;
 use super::transmit::Forced;
 use crate::params::Reduction;
 
@@ -108,12 +108,23 @@ impl Sender {
 
     /// Open, or Disorder if a segment is still SACKed or sent again. An episode under way is over.
     fn keep_open(&mut self, now: Time) {
-        let was = self.state;
-        self.state = if self.nothing_amiss() { CaState::Open } else { CaState::Disorder };
-        if was >= CaState::Cwr {
+        let state = if self.nothing_amiss() { CaState::Open } else { CaState::Disorder };
+        if self.state >= CaState::Cwr {
             let path = self.path(now);
             self.cc.on_recovered(&path);
         }
+        if self.state != state {
+            self.set_state(state, now);
+        }
+    }
+
+    /// Changes the state, which the controller may want to know.
+    pub(super) fn set_state(&mut self, state: CaState, now: Time) {
+        if self.needs.states {
+            let path = self.path(now);
+            self.cc.on_state(state, &path);
+        }
+        self.state = state;
     }
 
     /// In Recovery: a partial ACK, or one that brings no progress.
@@ -243,7 +254,7 @@ impl Sender {
             let path = self.path(ack.now);
             self.cc.on_congestion(&event, &path);
         }
-        self.state = CaState::Recovery;
+        self.set_state(CaState::Recovery, ack.now);
         self.frto = Frto::Off;
         self.recover = self.board.nxt();
         self.partial_acked = false;
@@ -285,7 +296,7 @@ impl Sender {
         self.prr = prr;
         self.undo.clear();
         self.begin_episode(ack, true);
-        self.state = CaState::Cwr;
+        self.set_state(CaState::Cwr, ack.now);
         self.stats.ecn_reductions += 1;
     }
 

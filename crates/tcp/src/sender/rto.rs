@@ -8,12 +8,12 @@
 use windtunnel_cc::LossFinder;
 use windtunnel_units::{Bytes, Duration, Time};
 
+use super::CaState;
 use super::Sender;
 use super::ack::Ack;
 use super::detection::Detector;
 use super::frto::Frto;
 use super::scoreboard::{Amount, QueuedSegment};
-use super::state::CaState;
 use super::transmit::Forced;
 
 /// Linux's shortest timeout for a receiver that seems to have reneged.
@@ -193,7 +193,7 @@ impl Sender {
         self.cc.on_rto(new_episode, &path);
         self.cwnd = self.cc.cwnd();
         self.validation.restart(now);
-        self.state = CaState::Loss;
+        self.set_state(CaState::Loss, now);
         self.timed_out = true;
         self.high_seq = self.board.nxt();
         self.recover = self.high_seq;

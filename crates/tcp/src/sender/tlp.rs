@@ -7,10 +7,10 @@
 use windtunnel_units::{Duration, Seq, Time};
 use windtunnel_wire::SackBlock;
 
+use super::CaState;
 use super::Sender;
 use super::ack::Ack;
 use super::rto::{Timer, TimerKind};
-use super::state::CaState;
 use super::transmit::Forced;
 
 /// The outstanding probe.

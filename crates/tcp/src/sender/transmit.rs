@@ -5,6 +5,7 @@ use windtunnel_cc::SentSegment;
 use windtunnel_units::{Bytes, Seq, Time};
 use windtunnel_wire::{Packet, TcpFlags};
 
+use super::CaState;
 use super::Sender;
 use super::detection::Detector;
 use super::frto::Frto;
@@ -12,7 +13,6 @@ use super::limits::Limited;
 use super::rfc6675::NextSeg;
 use super::rto::TimerKind;
 use super::scoreboard::{QueuedSegment, SegmentId};
-use super::state::CaState;
 
 /// A segment that leaves regardless of cwnd and pacing: its timer expired, or a recovery starts with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

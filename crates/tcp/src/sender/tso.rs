@@ -17,9 +17,9 @@
 
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 
+use super::CaState;
 use super::Sender;
 use super::limits::Limited;
-use super::state::CaState;
 use crate::params::TcpParams;
 
 /// A millisecond as a shift (Linux's `sk_pacing_shift`): 2^-10 s.

@@ -7,9 +7,9 @@
 
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 
+use super::CaState;
 use super::Sender;
 use super::pipe_ack::PipeAck;
-use super::state::CaState;
 use crate::params::{IdleRule, TcpParams};
 
 /// How much of cwnd was used.

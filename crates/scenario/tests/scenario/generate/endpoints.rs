@@ -190,6 +190,9 @@ impl Draft {
         if self.one_in(4) {
             return self.proportional();
         }
+        if self.one_in(8) {
+            return self.bbr();
+        }
         let suffix = if classics.contains(&base) {
             ""
         } else {
@@ -234,6 +237,15 @@ impl Draft {
                 self.some_switch("classic_fallback");
             }
         }
+        true
+    }
+
+    /// A controller with a model of the path.
+    fn bbr(&mut self) -> bool {
+        self.key("kind", "bbr");
+        self.some_switch("ack_aggregation");
+        self.some_switch("policer_detection");
+        self.some_switch("pacing_margin");
         true
     }
 

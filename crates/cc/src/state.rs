@@ -32,7 +32,7 @@ impl CaState {
 
     /// cwnd is on its way to a new ssthresh.
     #[inline]
-    pub(crate) const fn is_reducing(self) -> bool {
+    pub const fn is_reducing(self) -> bool {
         matches!(self, CaState::Cwr | CaState::Recovery)
     }
 }
