@@ -31,7 +31,7 @@ mod style;
 mod unresponsive;
 pub mod windowed;
 
-pub use bbr::BbrParams;
+pub use bbr::{Bbr2Params, Bbr3Params, Bbr3Variant, BbrParams};
 pub use control::{Control, ExitReason, Pacing, Phase};
 pub use controller::{CongestionControl, ControllerParams};
 pub use hold_off::HoldOff;

@@ -36,9 +36,11 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from windtunnel.result import RunResult
 from windtunnel.validation import linux_cubic
 from windtunnel.validation.check import DATA, Check, Line, Run, Values
-from windtunnel.validation.linux import FRAME, path, reduce
+from windtunnel.validation.linux import FRAME, MSS, path
+from windtunnel.validation.linux import reduce as summarize
 from windtunnel.validation.linux_queues import GOODPUT, ROUND_TRIP, Rows, column, measured, ranges, rows_of
 from windtunnel.validation.linux_scripts import LinuxScript, Marks, scenario, state_of
 from windtunnel.validation.linux_scripts import reduce as follow
@@ -160,13 +162,13 @@ PATHS = ((40, 100, 500_000), (10, 40, 100_000), (100, 20, 125_000))
 
 
 def columns(linux: Rows, flow: int, name: str, values: Mapping[str, Values]) -> list[Line]:
-    """A flow's steady goodput and round trip, its window, and its retransmissions."""
+    """A flow's steady goodput, round trip and window, and its retransmissions."""
     return [
         ranges(f"{what}{name}", column(linux, theirs, flow), measured(values, f"{flow}.{ours}"), unit, share)
         for what, theirs, ours, share, unit in (
             ("goodput after 10 s", "goodput_steady_mbps", "steady", GOODPUT, "Mbit/s"),
             ("mean srtt after 10 s", "srtt_steady_ms", "steady_srtt", ROUND_TRIP, "ms"),
-            ("mean cwnd", "cwnd_mean_pkts", "cwnd", ROUND_TRIP, "segments"),
+            ("mean cwnd after 10 s", "cwnd_steady_pkts", "steady_cwnd", ROUND_TRIP, "segments"),
         )
     ] + [retransmissions(name, column(linux, "retrans_pkts", flow), measured(values, f"{flow}.retransmits"))]
 
@@ -174,6 +176,18 @@ def columns(linux: Rows, flow: int, name: str, values: Mapping[str, Values]) -> 
 def retransmissions(name: str, linux: Numbers, ours: Numbers) -> Line:
     """A count, for information."""
     return replace(ranges(f"retransmissions{name}", linux, ours, "segments"), tolerance=None)
+
+
+def reduce(result: RunResult) -> Values:
+    """The summaries in the data, and the steady window of each flow."""
+    rows = result.tables["flows"]
+    flow, time = (np.asarray(rows[key], dtype=np.float64) for key in ("flow", "time_s"))
+    cwnd = np.asarray(rows["cwnd_bytes"], dtype=np.float64) / MSS
+    steady = {
+        f"{number}.steady_cwnd": float(np.nanmean(cwnd[(flow == number - 1) & (time > 10.0)]))
+        for number in range(1, len(result.flows) + 1)
+    }
+    return {**summarize(result), **steady}
 
 
 def draws(

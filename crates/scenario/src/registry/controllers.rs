@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use windtunnel_algorithm::Params;
 use windtunnel_cc::{
-    AbeParams, AimdParams, AvoidanceParams, BbrParams, ControllerParams, ConventionalParams, CubicParams,
-    DctcpParams, DctcpSceParams, EsspParams, HystartParams, HystartPpParams, MdsParams, NoSlowStartParams,
-    PragueParams, RenoParams, ResponseParams, ScalableParams, SceParams, SlowStartParams, StandardParams,
+    AbeParams, AimdParams, AvoidanceParams, Bbr2Params, Bbr3Params, BbrParams, ControllerParams,
+    ConventionalParams, CubicParams, DctcpParams, DctcpSceParams, EsspParams, HystartParams, HystartPpParams,
+    MdsParams, NoSlowStartParams, PragueParams, RenoParams, ResponseParams, ScalableParams, SceParams,
+    SlowStartParams, StandardParams,
 };
 
 use super::classic::{BSD42, Classic};
@@ -98,7 +99,9 @@ impl Registry {
         self.register_response::<DctcpSceParams>()?;
         self.register_response::<DctcpParams>()?;
         self.register_controller::<PragueParams>()?;
-        self.register_controller::<BbrParams>()
+        self.register_controller::<BbrParams>()?;
+        self.register_controller::<Bbr3Params>()?;
+        self.register_controller::<Bbr2Params>()
     }
 
     /// True if `cc` can be `name`.

@@ -242,10 +242,19 @@ impl Draft {
 
     /// A controller with a model of the path.
     fn bbr(&mut self) -> bool {
-        self.key("kind", "bbr");
-        self.some_switch("ack_aggregation");
-        self.some_switch("policer_detection");
-        self.some_switch("pacing_margin");
+        match self.random.below(3) {
+            0 => {
+                self.key("kind", "bbr");
+                self.some_switch("ack_aggregation");
+                self.some_switch("policer_detection");
+                self.some_switch("pacing_margin");
+            }
+            1 => {
+                self.key("kind", "bbr3");
+                self.one_of("variant", &["draft", "linux"]);
+            }
+            _ => self.key("kind", "bbr2"),
+        }
         true
     }
 

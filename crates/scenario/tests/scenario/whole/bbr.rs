@@ -24,7 +24,7 @@ fn alone(duration_s: u64, more: &str) -> RunResult {
 }
 
 /// A column of the table of the controllers' state.
-fn column(result: &RunResult, name: &str) -> Vec<f64> {
+pub(super) fn column(result: &RunResult, name: &str) -> Vec<f64> {
     let table = result.tables.iter().find(|table| table.name == "cc").expect("the state is recorded");
     match table.columns.iter().find(|(column, _)| *column == name) {
         Some((_, Column::F64(values))) => values.clone(),
@@ -33,12 +33,12 @@ fn column(result: &RunResult, name: &str) -> Vec<f64> {
 }
 
 /// A column of small numbers.
-fn numbers(result: &RunResult, name: &str) -> Vec<u8> {
+pub(super) fn numbers(result: &RunResult, name: &str) -> Vec<u8> {
     column(result, name).into_iter().map(|n| if n.is_nan() { NONE } else { n as u8 }).collect()
 }
 
 /// Times and modes at which the mode changes, the first one included.
-fn modes(result: &RunResult) -> Vec<(f64, u8)> {
+pub(super) fn modes(result: &RunResult) -> Vec<(f64, u8)> {
     let mut changes: Vec<(f64, u8)> = Vec::new();
     for (time, mode) in column(result, "time_s").into_iter().zip(numbers(result, "mode")) {
         if changes.last().is_none_or(|(_, last)| *last != mode) {
