@@ -60,3 +60,31 @@ impl Aggregation {
         self.most[self.window] = self.most[self.window].max(extra);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A little more than one packet per ms is expected. Twenty come at once after 20 ms of silence: the silence starts a new epoch with the
+    /// ACK, in which nothing is expected yet. Five rounds later the older window still counts, ten rounds later none does.
+    #[test]
+    fn a_burst_counts_for_five_to_ten_rounds() {
+        let bandwidth = Bandwidth::of(1_001, 1_000_000);
+        let mut aggregation = Aggregation::default();
+        aggregation.restart(0);
+        for ms in 1..=10 {
+            aggregation.on_ack(1, ms * 1_000, bandwidth, 100, false);
+        }
+        assert_eq!(aggregation.extra(), 1, "each starts an epoch of its own");
+        aggregation.on_ack(20, 30_000, bandwidth, 100, false);
+        assert_eq!(aggregation.extra(), 20);
+        let mut after = Vec::new();
+        for round in 1..=10 {
+            aggregation.on_ack(1, 30_000 + round * 100_000, bandwidth, 100, true);
+            after.push(aggregation.extra());
+        }
+        assert_eq!(after, [20, 20, 20, 20, 20, 20, 20, 20, 20, 1]);
+        aggregation.on_ack(500, 2_000_000, bandwidth, 100, false);
+        assert_eq!(aggregation.extra(), 100, "a window at most");
+    }
+}

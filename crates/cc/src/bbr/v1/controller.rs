@@ -22,7 +22,7 @@ use crate::state::CaState;
 /// The pace as a share of the bandwidth, in percent, with the margin.
 const WITH_MARGIN: u64 = 99;
 
-/// What BBR does.
+/// What BBR does: its number is `mode` in the table `cc`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Mode {

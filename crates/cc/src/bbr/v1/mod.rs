@@ -15,6 +15,9 @@
 //! cwnd, at twice the product, is there for delayed and aggregated ACKs; it limits the queue of several flows. A loss sets it
 //! to what is in flight for one round; then it returns. CE has no effect.
 //!
+//! The table `cc` shows the mode by its number: Startup 0, Drain 1, `ProbeBW` 2 (with the phase of its cycle, 0 to 7), `ProbeRTT`
+//! 3.
+//!
 //! [`controller`] has the events, [`model`] and [`window`] the rules in the order in which an ACK runs through them, [`policer`]
 //! and [`aggregation`] two estimators, [`bursts`] what leaves at once, [`params`] the switches.
 

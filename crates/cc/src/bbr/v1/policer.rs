@@ -159,3 +159,56 @@ impl Policer {
             || distance.bytes_per_second(self.mss, Gain::ONE, self.percent) <= DIFFERENCE
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: Bytes = Bytes::new(1000);
+
+    /// A flow with a round each 100 ms that delivers 100 packets in each and loses `lost` of them, up to this round.
+    fn at(round: u64, lost: u64) -> Sample {
+        Sample {
+            lossy: lost > 0,
+            app_limited: false,
+            round_start: true,
+            cycling: true,
+            at: round * 100_000,
+            delivered: MSS * (100 * round),
+            lost: MSS * (lost * round),
+        }
+    }
+
+    fn policer() -> Policer {
+        Policer::new(true, MSS, 99)
+    }
+
+    /// The first loss starts an interval, which ends in its fourth round (the first counts), at 300 ms; so does a second. Both
+    /// have 100 packets in 100 ms, 1000 per second: used for 48 rounds, and then given up.
+    #[test]
+    fn two_equal_intervals_with_a_fifth_lost() {
+        let mut policer = policer();
+        let mut in_use = Vec::new();
+        for round in 1..=60 {
+            let over = policer.take(&at(round, 25));
+            in_use.push(policer.bandwidth());
+            assert_eq!(over, round == 56, "round {round}");
+        }
+        let first = in_use.iter().position(Option::is_some).expect("found");
+        assert_eq!(first, 7, "the eighth round: one, three more, and four");
+        assert_eq!(in_use[first], Some(Bandwidth::of(1, 1_000)));
+    }
+
+    /// 19 % lost, an application that limits, or a policer that is not looked for: nothing.
+    #[test]
+    fn what_is_none() {
+        let cases =
+            [(policer(), 19, false), (policer(), 25, true), (Policer::new(false, MSS, 99), 25, false)];
+        for (mut policer, lost, app_limited) in cases {
+            for round in 1..=100 {
+                policer.take(&Sample { app_limited, ..at(round, lost) });
+                assert_eq!(policer.bandwidth(), None, "{lost} % in round {round}");
+            }
+        }
+    }
+}

@@ -16,7 +16,7 @@ use crate::state::CaState;
 /// The least window, in segments.
 const LEAST_SEGMENTS: f64 = 4.0;
 
-/// What BBR does.
+/// What BBR does: its number is `mode` in the table `cc`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Mode {

@@ -12,6 +12,8 @@
 //!   bandwidth does not grow any more or too much is lost);
 //! - `ProbeRTT` is entered after five seconds and keeps half of the product in flight.
 //!
+//! The table `cc` shows the mode by its number: Startup 0, Drain 1, down 2, cruise 3, refill 4, up 5, `ProbeRTT` 6.
+//!
 //! [`rules`] has the numbers in which draft, Linux and version 2 differ, [`controller`] the events, [`signals`], [`cycle`],
 //! [`round_trip`] and [`window`] the rules in the order in which an ACK runs through them.
 
