@@ -70,7 +70,7 @@ impl Connection {
         let path = self.path(self.cc.cwnd());
         match event {
             Event::Ack { after_us, segments, interval_us, app_limited, rtt_us } => {
-                self.now = self.now + Duration::from_micros(after_us);
+                self.now += Duration::from_micros(after_us);
                 let (before, amount) = (self.delivered, MSS * segments);
                 self.delivered += amount;
                 let departure = Departure {
@@ -139,7 +139,7 @@ impl Connection {
             }
             Event::Undo => self.cc.on_undo(&path),
             Event::Idle { ms } => {
-                self.now = self.now + Duration::from_millis(ms);
+                self.now += Duration::from_millis(ms);
                 let path = self.path(Bytes::ZERO);
                 self.cc.on_tx_start(Duration::from_millis(ms), &path);
             }

@@ -1,7 +1,7 @@
 //! Tests of the controllers through their public interface.
 
-#[expect(dead_code, reason = "the tests of the senders read what it heard")]
 mod bbr;
+#[expect(dead_code, reason = "the tests of the senders read what it heard")]
 mod cruise;
 mod cubic;
 mod driver;
