@@ -113,6 +113,7 @@ impl Composition {
                     (false, false) => PacingNeed::None,
                 },
                 feedback: config.response.feedback(),
+                rate_samples: config.slow_start.samples_rates(),
                 delivery_reports: config.response.follows_deliveries(),
                 loss_after_ce: config.response.feedback() == Feedback::Shares,
                 ..Needs::default()

@@ -210,7 +210,7 @@ impl Draft {
             _ => {}
         }
         if self.one_in(2) {
-            self.one_of("slow_start", &["none", "standard", "hystart", "hystart-pp", "essp"]);
+            self.one_of("slow_start", &["none", "standard", "hystart", "hystart-pp", "essp", "bbr-startup"]);
         }
         true
     }

@@ -23,6 +23,10 @@ fn alone(duration_s: u64, more: &str) -> RunResult {
     run(&text, &[])
 }
 
+/// The same path, for another controller.
+const ALONE: &str = "duration = \"3 s\"\n[bottleneck]\nrate = \"10 Mbit/s\"\nqueue = { kind = \"fifo\", limit = \"300 packets\" }\n\
+                     [[flow]]\ncc = \"bbr\"\nrtt = \"40 ms\"\nack = \"immediate\"\n";
+
 /// A column of the table of the controllers' state.
 pub(super) fn column(result: &RunResult, name: &str) -> Vec<f64> {
     let table = result.tables.iter().find(|table| table.name == "cc").expect("the state is recorded");
@@ -142,4 +146,20 @@ fn a_policer_is_recognised() {
         flow(result).retransmits.expect("counted") as f64 / (flow(result).goodput_mbps * 20.0)
     };
     assert!(lost(&result) < 0.75 * lost(&policed(false)), "{} {}", lost(&result), lost(&policed(false)));
+}
+
+/// BBR's Startup as Reno's slow start: it ends by itself, without a loss, with cwnd at the product of 34.3 packets, where Reno's
+/// own would fill the queue of 300 packets.
+#[test]
+fn startup_as_a_slow_start() {
+    let ended = |slow_start: &str| {
+        let cc = format!("flow[0].cc={{ kind = \"reno\", slow_start = \"{slow_start}\" }}");
+        run(&ALONE, &[&cc])
+    };
+    let result = ended("bbr-startup");
+    let exit = flow(&result).slow_start_exit.as_ref().expect("it ended");
+    assert_eq!((exit.reason, flow(&result).retransmits), ("bandwidth plateau", Some(0)));
+    assert_near("cwnd", exit.cwnd_bytes as f64 / 1448.0, 33.4, 0.06);
+    assert!(exit.t_s < 0.7, "{} s", exit.t_s);
+    assert_eq!(flow(&ended("standard")).slow_start_exit.as_ref().map(|exit| exit.reason), Some("loss"));
 }
