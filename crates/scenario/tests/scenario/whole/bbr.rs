@@ -154,7 +154,7 @@ fn a_policer_is_recognised() {
 fn startup_as_a_slow_start() {
     let ended = |slow_start: &str| {
         let cc = format!("flow[0].cc={{ kind = \"reno\", slow_start = \"{slow_start}\" }}");
-        run(&ALONE, &[&cc])
+        run(ALONE, &[&cc])
     };
     let result = ended("bbr-startup");
     let exit = flow(&result).slow_start_exit.as_ref().expect("it ended");
