@@ -13,10 +13,12 @@
 //! - [`windowed`]: slow start x avoidance x response, each an open set too. Reno-MDS is Reno with another response, and
 //!   each of them can use ESSP;
 //! - [`PragueParams`]: a fractional window and a rate;
+//! - [`BbrParams`]: a model of the path, its bandwidth and its round-trip time;
 //! - a controller with its own model implements [`CongestionControl`] directly. See that trait for an example.
 //!
 //! Most algorithms exist in several variants; [`Style`] selects the variant where a scenario names none.
 
+mod bbr;
 pub mod check;
 mod control;
 mod controller;
@@ -29,6 +31,7 @@ mod style;
 mod unresponsive;
 pub mod windowed;
 
+pub use bbr::{Bbr2Params, Bbr3Params, Bbr3Variant, BbrParams};
 pub use control::{Control, ExitReason, Pacing, Phase};
 pub use controller::{CongestionControl, ControllerParams};
 pub use hold_off::HoldOff;
@@ -42,11 +45,11 @@ pub use state::CaState;
 pub use style::Style;
 pub use unresponsive::{Ignored, Unresponsive};
 pub use windowed::{
-    AbeParams, AimdGrowth, AimdParams, Avoidance, AvoidanceParams, Composition, ConventionalParams,
-    CubicParams, CubicVariant, DctcpArithmetic, DctcpParams, DctcpSceParams, EsspParams, ExitResponse,
-    HystartParams, HystartPpParams, Kept, LimiterWindow, MdsParams, Moment, NoSlowStartParams, Regrowth,
-    RenoParams, Response, ResponseParams, ScalableParams, ScalableVariant, SceParams, SceRules, SlowStart,
-    SlowStartGrowth, SlowStartParams, SlowStartVerdict, StandardParams, Steered, Window, WindowedConfig,
-    leonardo, scaled_md,
+    AbeParams, AimdGrowth, AimdParams, Avoidance, AvoidanceParams, BbrStartupParams, Composition,
+    ConventionalParams, CubicParams, CubicVariant, DctcpArithmetic, DctcpParams, DctcpSceParams, EsspParams,
+    ExitResponse, HystartParams, HystartPpParams, Kept, LimiterWindow, MdsParams, Moment, NoSlowStartParams,
+    Regrowth, RenoParams, Response, ResponseParams, ScalableParams, ScalableVariant, SceParams, SceRules,
+    SlowStart, SlowStartGrowth, SlowStartParams, SlowStartVerdict, StandardParams, Steered, Window,
+    WindowedConfig, leonardo, scaled_md,
 };
 pub use windtunnel_algorithm::{AnyParams, OutOfRange, Params, RandomStream};

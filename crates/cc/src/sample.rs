@@ -97,6 +97,10 @@ pub struct AckSample {
     pub delivered: Bytes,
     /// Bytes found to be lost since the connection started, by ACKs and by timers.
     pub lost: Bytes,
+    /// Bytes that were in flight before this ACK; only with [`crate::Needs::rate_samples`].
+    pub prior_in_flight: Bytes,
+    /// When pacing lets the next segment leave. A time that has passed means now.
+    pub next_departure: Time,
     /// The round-trip time of the newest segment acknowledged.
     pub rtt: Option<Duration>,
     /// The delivery-rate sample (draft-ietf-ccwg-bbr section 4.1); only with [`crate::Needs::rate_samples`].

@@ -63,6 +63,7 @@ class LinuxScript:
     off: tuple[Switch, ...] = ()
     initial_window: int = 10
     rate_mbps: int = 100
+    rtt_ms: float = 100.0
     pause_ms: int | None = None
     """The time from the last ACK of the first transfer to the start of a second one."""
     marks: Marks | None = None
@@ -210,7 +211,7 @@ impair = {script.forward or "[]"}
 impair = {script.reverse or "[]"}
 [[flow]]
 cc = "{script.cc}"
-rtt = "100 ms"
+rtt = "{script.rtt_ms:g} ms"
 ack = "immediate"
 iw = "{script.initial_window} packets"
 ecn = {"true" if script.marks else "false"}

@@ -12,6 +12,7 @@ from windtunnel.validation import (
     curve,
     laws,
     linux,
+    linux_bbr,
     linux_buffer,
     linux_close,
     linux_cubic,
@@ -57,6 +58,7 @@ SECTIONS = (
         linux_disciplines.checks,
     ),
     Section("linux-scalable", "DCTCP by the real Linux sender", _text(linux_scalable), linux_scalable.checks),
+    Section("linux-bbr", "BBR by the real Linux sender", _text(linux_bbr), linux_bbr.checks),
 )
 
 

@@ -114,6 +114,7 @@ impl Composition {
                 },
                 feedback: config.response.feedback(),
                 tau: config.response.tau(),
+                rate_samples: config.slow_start.samples_rates(),
                 delivery_reports: config.response.follows_deliveries(),
                 loss_after_ce: config.response.feedback() == Feedback::Shares,
                 ..Needs::default()

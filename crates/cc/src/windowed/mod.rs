@@ -83,6 +83,6 @@ pub use response::{
     Response, ResponseParams, SceParams, SceRules, scaled_md,
 };
 pub use slow_start::{
-    EsspParams, ExitResponse, HystartParams, HystartPpParams, NoSlowStartParams, Regrowth, SlowStart,
-    SlowStartGrowth, SlowStartParams, SlowStartVerdict, StandardParams, leonardo,
+    BbrStartupParams, EsspParams, ExitResponse, HystartParams, HystartPpParams, NoSlowStartParams, Regrowth,
+    SlowStart, SlowStartGrowth, SlowStartParams, SlowStartVerdict, StandardParams, leonardo,
 };

@@ -1,5 +1,6 @@
 //! Tests of the controllers through their public interface.
 
+mod bbr;
 #[expect(dead_code, reason = "the tests of the senders read what it heard")]
 mod cruise;
 mod cubic;

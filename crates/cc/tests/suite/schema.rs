@@ -7,9 +7,9 @@ use schemars::{JsonSchema, schema_for};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use windtunnel_cc::{
-    AbeParams, AimdParams, ConventionalParams, CubicParams, DctcpParams, DctcpSceParams, EsspParams,
-    HystartParams, HystartPpParams, MdsParams, PragueParams, RenoParams, ScalableParams, SceParams,
-    StandardParams,
+    AbeParams, AimdParams, Bbr3Params, BbrParams, ConventionalParams, CubicParams, DctcpParams,
+    DctcpSceParams, EsspParams, HystartParams, HystartPpParams, MdsParams, PragueParams, RenoParams,
+    ScalableParams, SceParams, StandardParams,
 };
 
 fn check<P: JsonSchema + DeserializeOwned + Serialize + Default>(keys: &[&str]) {
@@ -77,6 +77,8 @@ fn every_parameter_is_described() {
         "prague_burst_shift",
         "classic_fallback",
     ]);
+    check::<Bbr3Params>(&["variant"]);
+    check::<BbrParams>(&["ack_aggregation", "policer_detection", "pacing_margin"]);
     check::<DctcpParams>(&["arithmetic", "dctcp_shift_g", "dctcp_alpha_on_init"]);
 }
 

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use windtunnel_algorithm::Params;
 use windtunnel_cc::{
-    AbeParams, AimdParams, AvoidanceParams, ControllerParams, ConventionalParams, CubicParams, DctcpParams,
-    DctcpSceParams, EsspParams, HystartParams, HystartPpParams, MdsParams, NoSlowStartParams, PragueParams,
-    RenoParams, ResponseParams, ScalableParams, SceParams, SlowStartParams, StandardParams,
+    AbeParams, AimdParams, AvoidanceParams, Bbr2Params, Bbr3Params, BbrParams, BbrStartupParams,
+    ControllerParams, ConventionalParams, CubicParams, DctcpParams, DctcpSceParams, EsspParams,
+    HystartParams, HystartPpParams, MdsParams, NoSlowStartParams, PragueParams, RenoParams, ResponseParams,
+    ScalableParams, SceParams, SlowStartParams, StandardParams,
 };
 
 use super::classic::{BSD42, Classic};
@@ -91,13 +92,17 @@ impl Registry {
         self.register_slow_start::<HystartParams>()?;
         self.register_slow_start::<HystartPpParams>()?;
         self.register_slow_start::<EsspParams>()?;
+        self.register_slow_start::<BbrStartupParams>()?;
         self.register_response::<ConventionalParams>()?;
         self.register_response::<AbeParams>()?;
         self.register_response::<MdsParams>()?;
         self.register_response::<SceParams>()?;
         self.register_response::<DctcpSceParams>()?;
         self.register_response::<DctcpParams>()?;
-        self.register_controller::<PragueParams>()
+        self.register_controller::<PragueParams>()?;
+        self.register_controller::<BbrParams>()?;
+        self.register_controller::<Bbr3Params>()?;
+        self.register_controller::<Bbr2Params>()
     }
 
     /// True if `cc` can be `name`.

@@ -1,6 +1,8 @@
 //! Whole runs of end systems and media, each against the law that predicts its result.
 
 mod attacks;
+mod bbr;
+mod bbr3;
 mod host;
 mod marks;
 mod media;

@@ -323,6 +323,7 @@ impl Sender {
         let Some(samples) = &mut self.samples else { return };
         let Sample { rate, round_start } = samples.on_ack(now, self.snd_una, sample.acked, self.rtt.min());
         (sample.rate, sample.round_start) = (rate, round_start);
+        sample.prior_in_flight = self.in_flight + sample.acked;
         sample.app_limited = samples.is_app_limited();
     }
 

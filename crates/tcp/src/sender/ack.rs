@@ -17,6 +17,8 @@ pub(crate) struct Ack {
     pub(crate) now: Time,
     /// SND.UNA before it.
     pub(crate) prior_una: Seq,
+    /// What was in flight before it, if the controller wants rate samples.
+    pub(crate) prior_in_flight: u64,
     /// SND.UNA moved.
     pub(crate) advanced: bool,
     /// Whole segments acknowledged cumulatively: the `Nc` of the spec.
@@ -53,6 +55,7 @@ impl Ack {
         Ack {
             now,
             prior_una: una,
+            prior_in_flight: 0,
             advanced: false,
             acked: Amount::ZERO,
             delivered: Amount::ZERO,
@@ -100,6 +103,7 @@ impl Sender {
         let window_moved = self.update_send_window(packet);
         let echo = self.params.timestamps.then_some(packet.ts_ecr);
         let prior_una = self.board.una();
+        let prior_in_flight = if self.needs.rate_samples { self.board.in_flight().segments } else { 0 };
         let advanced = packet.ack > prior_una;
         let mut times = SendTimes::default();
         let acked = self.take_cumulative(packet.ack, echo, &mut times, now);
@@ -109,6 +113,7 @@ impl Sender {
         let mut ack = Ack {
             now,
             prior_una,
+            prior_in_flight,
             advanced,
             acked: acked.removed,
             delivered: acked.delivered,

@@ -48,6 +48,8 @@ impl Sender {
             newly_lost: self.newly_lost,
             delivered: self.rate.delivered(),
             lost: self.rate.lost(),
+            prior_in_flight: self.mss * ack.prior_in_flight,
+            next_departure: self.pacer.scheduled(),
             rtt: ack.rtt,
             rate: sample.rate,
             ecn: self.ecn.counts(ack.ece, ack.esce, ack.delivered - ack.twice),

@@ -1,5 +1,6 @@
 //! Slow starts: finding the capacity of the path, before the avoidance takes over.
 
+mod bbr_startup;
 mod essp;
 mod exit;
 mod hystart;
@@ -19,6 +20,7 @@ use crate::control::ExitReason;
 use crate::sample::{AckSample, FlowInit, PathView};
 use crate::style::Style;
 
+pub use bbr_startup::BbrStartupParams;
 pub use essp::EsspParams;
 use exit::Exit;
 pub use exit::ExitResponse;
@@ -36,6 +38,11 @@ pub trait SlowStartParams: AnyParams {
 
     /// Returns true if the slow start sets the pace: a flow with it is paced, at exactly its gain.
     fn paces(&self) -> bool {
+        false
+    }
+
+    /// Returns true if the slow start needs samples of the delivery rate.
+    fn samples_rates(&self) -> bool {
         false
     }
 

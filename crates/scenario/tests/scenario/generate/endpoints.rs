@@ -190,6 +190,9 @@ impl Draft {
         if self.one_in(4) {
             return self.proportional();
         }
+        if self.one_in(8) {
+            return self.bbr();
+        }
         let suffix = if classics.contains(&base) {
             ""
         } else {
@@ -207,7 +210,7 @@ impl Draft {
             _ => {}
         }
         if self.one_in(2) {
-            self.one_of("slow_start", &["none", "standard", "hystart", "hystart-pp", "essp"]);
+            self.one_of("slow_start", &["none", "standard", "hystart", "hystart-pp", "essp", "bbr-startup"]);
         }
         true
     }
@@ -233,6 +236,24 @@ impl Draft {
                 self.some_time("prague_rtt_target", 1_000_000, 100_000_000);
                 self.some_switch("classic_fallback");
             }
+        }
+        true
+    }
+
+    /// A controller with a model of the path.
+    fn bbr(&mut self) -> bool {
+        match self.random.below(3) {
+            0 => {
+                self.key("kind", "bbr");
+                self.some_switch("ack_aggregation");
+                self.some_switch("policer_detection");
+                self.some_switch("pacing_margin");
+            }
+            1 => {
+                self.key("kind", "bbr3");
+                self.one_of("variant", &["draft", "linux"]);
+            }
+            _ => self.key("kind", "bbr2"),
         }
         true
     }

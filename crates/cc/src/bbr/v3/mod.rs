@@ -1,0 +1,28 @@
+//! BBR's third version (draft-ietf-ccwg-bbr; Linux branch google/bbr v3) and its second (Linux branch v2alpha;
+//! spec/congestion-control section 3.23).
+//!
+//! The model has bounds beside bandwidth and round trip: what may be in flight in the long term, found where probing lost more
+//! than 2 %, and bandwidth and amount in flight in the short term, lowered by 30 % in each round with losses and forgotten
+//! with the next probe. The path is probed less often than by version 1, every two to three seconds or as often as Reno would
+//! need at this window, so that Reno and CUBIC get a share:
+//!
+//! - Startup ends also when more than 2 % are lost in a round of a recovery;
+//! - `ProbeBW` is a cycle of four: down (drains), cruise (leaves 15 % of the long-term bound free for others), refill (a round
+//!   at the bandwidth, so that the probe starts from a full path), up (probes with 1.25, more from round to round, until the
+//!   bandwidth does not grow any more or too much is lost);
+//! - `ProbeRTT` is entered after five seconds and keeps half of the product in flight.
+//!
+//! The table `cc` shows the mode by its number: Startup 0, Drain 1, down 2, cruise 3, refill 4, up 5, `ProbeRTT` 6.
+//!
+//! [`rules`] has the numbers in which draft, Linux and version 2 differ, [`controller`] the events, [`signals`], [`cycle`],
+//! [`round_trip`] and [`window`] the rules in the order in which an ACK runs through them.
+
+mod controller;
+mod cycle;
+mod params;
+mod round_trip;
+mod rules;
+mod signals;
+mod window;
+
+pub use params::{Bbr2Params, Bbr3Params, Bbr3Variant};

@@ -1,0 +1,71 @@
+//! What the draft, Linux's third version and the second version do differently. The rest is common to them.
+
+/// Numbers and rules of a version.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Rules {
+    /// The pace in Startup, and the window, as factors.
+    pub(super) startup_pacing: f64,
+    pub(super) startup_cwnd: f64,
+    /// The pace in Drain, and when the path's queue drains after a probe.
+    pub(super) drain_pacing: f64,
+    pub(super) down_pacing: f64,
+    /// The window while probing.
+    pub(super) up_cwnd: f64,
+    /// The share that may be lost.
+    pub(super) loss_threshold: f64,
+    /// What a loss leaves of bandwidth and amount in flight.
+    pub(super) beta: f64,
+    /// The share of the long-term bound that is left to others.
+    pub(super) headroom: f64,
+    /// Lost ranges in a round that end Startup.
+    pub(super) startup_losses: u32,
+    /// The longest Drain in rounds.
+    pub(super) drain_rounds: Option<u64>,
+    /// A probe ends when the bandwidth does not grow any more; otherwise, when 1.25 products are in flight.
+    pub(super) plateau: bool,
+    /// Too much loss is also seen by the ACKs of a probe, not by the losses alone.
+    pub(super) acks_show_loss: bool,
+}
+
+impl Rules {
+    /// The draft: 4 ln 2, the smallest gain that doubles the rate in each round where each ACK doubles its segment, and half
+    /// for Drain, since Startup leaves one product of queue at most.
+    pub(super) const DRAFT: Rules = Rules {
+        startup_pacing: 2.77,
+        startup_cwnd: 2.0,
+        drain_pacing: 0.5,
+        down_pacing: 0.9,
+        up_cwnd: 2.25,
+        loss_threshold: 0.02,
+        beta: 0.7,
+        headroom: 0.15,
+        startup_losses: 6,
+        drain_rounds: Some(3),
+        plateau: true,
+        acks_show_loss: false,
+    };
+
+    /// Linux's branch, whose fractions are parts of 256.
+    pub(super) const LINUX: Rules = Rules {
+        startup_pacing: 710.0 / 256.0,
+        drain_pacing: 88.0 / 256.0,
+        down_pacing: 0.91,
+        loss_threshold: 5.0 / 256.0,
+        beta: 180.0 / 256.0,
+        headroom: 38.0 / 256.0,
+        drain_rounds: None,
+        acks_show_loss: true,
+        ..Rules::DRAFT
+    };
+
+    /// Version 2.
+    pub(super) const V2: Rules = Rules {
+        startup_pacing: 739.0 / 256.0,
+        startup_cwnd: 739.0 / 256.0,
+        down_pacing: 0.75,
+        up_cwnd: 2.0,
+        startup_losses: 8,
+        plateau: false,
+        ..Rules::LINUX
+    };
+}

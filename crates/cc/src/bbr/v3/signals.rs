@@ -1,0 +1,162 @@
+//! What delivery and loss say of the path: rounds, bandwidth, the bounds of the short term, aggregation, and whether the path
+//! is full.
+
+use windtunnel_units::Time;
+
+use super::controller::{Bbr3, Bounds, Mode, Undo};
+use crate::control::ExitReason;
+use crate::sample::{AckSample, LostSegment, PathView};
+
+/// The bandwidth grows if it does by a quarter; three rounds without are a plateau.
+const GROWTH: f64 = 1.25;
+const ROUNDS_WITHOUT_GROWTH: u32 = 3;
+/// The rounds for which aggregation counts; in Startup, where the bandwidth is out of date soon, one.
+const AGGREGATION_ROUNDS: u32 = 10;
+
+impl Bbr3 {
+    /// Steps 1 to 3: the latest signals, the round, the bandwidth, and once per loss round the bounds.
+    pub(super) fn update_signals(&mut self, ack: &AckSample) {
+        (self.round_start, self.loss_round_start) = (false, false);
+        let Some(sample) = &ack.rate else { return };
+        let rate = sample.rate.bits_per_sec() as f64 / 8.0;
+        self.bw_latest = self.bw_latest.max(rate);
+        self.inflight_latest = self.inflight_latest.max(sample.delivered.as_f64());
+        if sample.departure.delivered >= self.loss_round {
+            self.loss_round = ack.delivered;
+            self.loss_round_start = true;
+        }
+        if sample.departure.delivered >= self.next_round {
+            self.next_round = ack.delivered;
+            self.round_start = true;
+            self.rounds += 1;
+            self.rounds_since_probe += 1;
+        }
+        if rate >= self.max_bw() || !sample.departure.app_limited {
+            self.max_bw[0] = self.max_bw[0].max(rate);
+        }
+        if self.loss_round_start {
+            if self.loss_in_round && !self.mode.probes() {
+                self.lower_bounds();
+            }
+            self.loss_in_round = false;
+        }
+    }
+
+    /// A round with losses: what was delivered remains, and at least beta of what was allowed.
+    fn lower_bounds(&mut self) {
+        let Bounds { bw, short, .. } = self.bounds;
+        let (bw, short) = (bw.min(self.max_bw()), short.min(self.cwnd));
+        self.bounds.bw = self.bw_latest.max(self.rules.beta * bw);
+        self.bounds.short = self.inflight_latest.max(self.rules.beta * short);
+    }
+
+    /// The signals of the next loss round start with this sample.
+    pub(super) fn advance_signals(&mut self, ack: &AckSample) {
+        if let Some(sample) = ack.rate.filter(|_| self.loss_round_start) {
+            self.bw_latest = sample.rate.bits_per_sec() as f64 / 8.0;
+            self.inflight_latest = sample.delivered.as_f64();
+            self.lost_ranges = 0;
+        }
+    }
+
+    pub(super) fn reset_signals(&mut self) {
+        self.loss_in_round = false;
+        self.bw_latest = 0.0;
+        self.inflight_latest = 0.0;
+    }
+
+    pub(super) fn forget_short_term(&mut self) {
+        self.bounds.bw = f64::INFINITY;
+        self.bounds.short = f64::INFINITY;
+    }
+
+    /// The first loss of a round starts a loss round; what the bounds were is kept.
+    pub(super) fn note_loss(&mut self, segment: &LostSegment) {
+        if !self.loss_in_round {
+            self.loss_in_round = true;
+            self.loss_round = self.delivered;
+            self.undo = Some(Undo { mode: self.mode, bounds: self.bounds });
+        }
+        if segment.seq != self.lost_until {
+            self.lost_ranges += 1;
+        }
+        self.lost_until = segment.seq + segment.payload;
+    }
+
+    /// Step 4: what ACKs deliver beyond the bandwidth.
+    pub(super) fn update_aggregation(&mut self, ack: &AckSample, now: Time) {
+        let delivered = ack.newly_delivered.as_f64();
+        if delivered <= 0.0 || ack.rate.is_none() {
+            return;
+        }
+        let mut expected = self.bw() * now.since(self.extra_since).as_secs_f64();
+        if self.extra_delivered <= expected {
+            self.extra_delivered = 0.0;
+            self.extra_since = now;
+            expected = 0.0;
+        }
+        self.extra_delivered += delivered;
+        let extra = (self.extra_delivered - expected).clamp(0.0, self.cwnd);
+        let window = if self.full_bw_reached { AGGREGATION_ROUNDS } else { 1 };
+        self.extra_acked.update(extra as u64, self.rounds as u32, window);
+    }
+
+    pub(super) fn reset_full_bandwidth(&mut self) {
+        self.full_bw = 0.0;
+        self.full_bw_rounds = 0;
+        self.full_bw_now = false;
+    }
+
+    /// Step 5: a plateau of the bandwidth.
+    pub(super) fn check_full_bandwidth(&mut self, ack: &AckSample) {
+        let Some(sample) = &ack.rate else { return };
+        if self.full_bw_now || !self.round_start || sample.departure.app_limited {
+            return;
+        }
+        let rate = sample.rate.bits_per_sec() as f64 / 8.0;
+        if rate >= self.full_bw * GROWTH {
+            self.reset_full_bandwidth();
+            self.full_bw = rate;
+            return;
+        }
+        self.full_bw_rounds += 1;
+        self.full_bw_now = self.full_bw_rounds >= ROUNDS_WITHOUT_GROWTH;
+        self.full_bw_reached |= self.full_bw_now;
+    }
+
+    /// Startup ends with a plateau, or when a round of a recovery loses too much in several places.
+    pub(super) fn check_startup(&mut self, ack: &AckSample, path: &PathView) {
+        if self.mode != Mode::Startup {
+            return;
+        }
+        let mut reason = "bandwidth plateau";
+        if !self.full_bw_reached && self.loses_too_much(ack) {
+            self.full_bw_reached = true;
+            self.bounds.long = self.product(self.max_bw()).max(self.inflight_latest);
+            reason = "loss rate";
+        }
+        if self.full_bw_reached {
+            self.exit.get_or_insert(ExitReason::Other(reason));
+            self.mode = Mode::Drain;
+            self.drain_since = self.rounds;
+            self.update_gains();
+            self.check_drain(path);
+        }
+    }
+
+    /// More than the threshold is lost in a whole round of a recovery, in several ranges.
+    fn loses_too_much(&self, ack: &AckSample) -> bool {
+        let in_recovery = self.state.is_reducing() && self.rounds > self.recovery_round;
+        self.loss_round_start
+            && in_recovery
+            && self.lost_ranges >= self.rules.startup_losses
+            && self.is_too_high(ack)
+    }
+
+    /// More than the threshold was lost of what was in flight when the sampled segment left.
+    pub(super) fn is_too_high(&self, ack: &AckSample) -> bool {
+        ack.rate.is_some_and(|sample| {
+            sample.lost.as_f64() > self.rules.loss_threshold * sample.departure.in_flight.as_f64()
+        })
+    }
+}

@@ -1,0 +1,114 @@
+//! BBR's Startup as a slow start: it ends when the delivery rate does not grow any more, not when something is lost.
+//!
+//! draft-ietf-ccwg-bbr section 5.3.1; spec/congestion-control section 3.22. In each round the largest delivery rate is compared:
+//! after three rounds in which it has grown by less than a quarter, the path is full, as a policy that doubles would have seen
+//! twice the rate twice over. Until then departures are paced at 2/ln 2 of the rate, the least gain that doubles it in a round;
+//! cwnd is twice what was delivered in a round, so that this is 1/ln 2 of cwnd per round trip. cwnd may grow to 2/ln 2 products
+//! of rate and least round trip. At the end it is one product (BBR's Drain): the queue is gone after a round trip.
+
+use std::num::NonZeroU32;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use windtunnel_algorithm::Params;
+use windtunnel_units::{Bytes, Duration, Rate};
+
+use super::{SlowStart, SlowStartParams, SlowStartVerdict};
+use crate::control::ExitReason;
+use crate::sample::{AckSample, FlowInit, PathView};
+
+/// 1/ln 2: the pace as a share of cwnd per round trip.
+const PACE: f64 = std::f64::consts::LOG2_E;
+/// 2/ln 2: cwnd as a multiple of the product.
+const CWND: f64 = 2.0 * PACE;
+/// The path is full after this many rounds without this growth.
+const ROUNDS: u32 = 3;
+const GROWTH: f64 = 1.25;
+
+/// BBR's Startup has no parameters.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(extend("x-source" = "draft-ietf-ccwg-bbr section 5.3.1"))]
+pub struct BbrStartupParams {}
+
+impl Params for BbrStartupParams {
+    const NAME: &'static str = "bbr-startup";
+    const SUMMARY: &'static str = "BBR's Startup: until the delivery rate does not grow for three rounds";
+}
+
+impl SlowStartParams for BbrStartupParams {
+    fn paces(&self) -> bool {
+        true
+    }
+
+    fn samples_rates(&self) -> bool {
+        true
+    }
+
+    fn build(&self, _flow: &FlowInit, _tau: NonZeroU32) -> Box<dyn SlowStart> {
+        Box::new(BbrStartup { rate: Rate::ZERO, baseline: Rate::ZERO, rounds: 0 })
+    }
+}
+
+/// The state of the search.
+#[derive(Clone, Copy, Debug)]
+struct BbrStartup {
+    /// The largest delivery rate.
+    rate: Rate,
+    /// The rate from which growth counts, and the rounds since it was reached.
+    baseline: Rate,
+    rounds: u32,
+}
+
+impl BbrStartup {
+    /// This many products of the rate and the least round trip.
+    fn products(&self, count: f64, path: &PathView) -> Bytes {
+        Bytes::from_f64(count * self.rate.bits_per_sec() as f64 / 8.0 * path.min_rtt.as_secs_f64())
+    }
+
+    /// A round starts. True if the path is full.
+    fn is_full(&mut self) -> bool {
+        if self.rate.bits_per_sec() as f64 >= GROWTH * self.baseline.bits_per_sec() as f64 {
+            self.baseline = self.rate;
+            self.rounds = 0;
+        } else {
+            self.rounds += 1;
+        }
+        self.rounds >= ROUNDS
+    }
+}
+
+impl SlowStart for BbrStartup {
+    fn on_ce(&mut self, _cwnd: &mut Bytes, _rtt: Option<Duration>, _path: &PathView) -> SlowStartVerdict {
+        SlowStartVerdict::Exit(ExitReason::Ce)
+    }
+
+    fn on_ack(&mut self, cwnd: &mut Bytes, ack: &AckSample, path: &PathView) -> SlowStartVerdict {
+        if let Some(sample) = &ack.rate {
+            let limited = sample.departure.app_limited;
+            if !limited || sample.rate > self.rate {
+                self.rate = self.rate.max(sample.rate);
+            }
+            if ack.round_start && !limited && self.is_full() {
+                return SlowStartVerdict::Exit(ExitReason::Other("bandwidth plateau"));
+            }
+        }
+        if self.rate == Rate::ZERO || *cwnd < self.products(CWND, path) {
+            *cwnd += ack.growth(ack.acked);
+        }
+        SlowStartVerdict::Stay
+    }
+
+    fn exit_cwnd(&self, cwnd: Bytes, _rtt: Option<Duration>, path: &PathView) -> Bytes {
+        if self.rate == Rate::ZERO { cwnd } else { cwnd.min(self.products(1.0, path)) }
+    }
+
+    fn pacing_gain(&self) -> f64 {
+        PACE
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("startup_rate_bit_per_s", self.rate.bits_per_sec() as f64);
+        out("startup_flat_rounds", f64::from(self.rounds));
+    }
+}

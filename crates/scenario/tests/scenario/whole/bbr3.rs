@@ -1,0 +1,153 @@
+//! BBR's third and second versions against the tests of draft-ietf-ccwg-bbr and of spec/congestion-control section 3.23,
+//! from the state that they record.
+
+use windtunnel_sim::RunResult;
+
+use super::bbr::{column, modes, numbers};
+use super::{assert_near, flow, run};
+
+const STARTUP: u8 = 0;
+const DRAIN: u8 = 1;
+const DOWN: u8 = 2;
+const CRUISE: u8 = 3;
+const REFILL: u8 = 4;
+const UP: u8 = 5;
+const PROBE_RTT: u8 = 6;
+
+/// Payload that 10 Mbit/s carry.
+const LINK: f64 = 10e6 * 1448.0 / 1500.0;
+
+const VERSIONS: [&str; 3] = ["\"bbr3\"", "{ kind = \"bbr3\", variant = \"linux\" }", "\"bbr2\""];
+
+/// One flow alone: 10 Mbit/s, 40 ms, a queue of 300 packets.
+fn alone(cc: &str, duration_s: u64, more: &str, app: &str) -> RunResult {
+    let text = format!(
+        "duration = \"{duration_s} s\"\n[record]\nstate = \"changes\"\n[bottleneck]\nrate = \"10 Mbit/s\"\n\
+         queue = {{ kind = \"fifo\", limit = \"300 packets\" }}\n{more}\n\
+         [[flow]]\ncc = {cc}\nrtt = \"40 ms\"\nack = \"immediate\"\n{app}\n"
+    );
+    run(&text, &[])
+}
+
+/// Startup ends after three rounds without growth, with the bandwidth within 2 % of the link's; Drain ends when no more than
+/// the product is in flight; then the cycle starts.
+#[test]
+fn startup_finds_the_bandwidth() {
+    for cc in VERSIONS {
+        let result = alone(cc, 2, "", "");
+        let order: Vec<u8> = modes(&result).iter().map(|(_, mode)| *mode).collect();
+        assert_eq!(order[..2], [STARTUP, DRAIN], "{cc}");
+        // With nothing lost there is no bound that asks for headroom: DOWN may end with the same ACK.
+        assert!([DOWN, CRUISE].contains(&order[2]), "{cc}: {order:?}");
+        assert_near(cc, *column(&result, "max_bw_bit_per_s").last().expect("rows"), LINK, 0.02);
+        let exit = flow(&result).slow_start_exit.as_ref().map(|exit| exit.reason);
+        assert_eq!(exit, Some("bandwidth plateau"), "{cc}");
+    }
+}
+
+/// The cycle runs down, cruise, refill, up; `ProbeRTT` comes from anywhere, lasts 200 ms and a round, and leads to cruise.
+/// Probes are at most three seconds apart, and `ProbeRTT` comes every five seconds.
+#[test]
+fn the_cycle() {
+    for cc in VERSIONS {
+        let result = alone(cc, 22, "", "");
+        let modes = modes(&result);
+        for pair in modes.windows(2).skip(2) {
+            let allowed: &[u8] = match pair[0].1 {
+                DOWN => &[CRUISE, REFILL, PROBE_RTT],
+                CRUISE => &[REFILL, PROBE_RTT],
+                REFILL => &[UP, PROBE_RTT],
+                UP => &[DOWN, PROBE_RTT],
+                PROBE_RTT => &[CRUISE],
+                _ => &[],
+            };
+            assert!(allowed.contains(&pair[1].1), "{cc}: {pair:?}");
+        }
+        let starts =
+            |mode: u8| modes.iter().filter(|(_, m)| *m == mode).map(|(at, _)| *at).collect::<Vec<_>>();
+        for pair in starts(UP).windows(2) {
+            assert!(pair[1] - pair[0] < 3.6, "{cc}: probes at {pair:?}");
+        }
+        let probes = starts(PROBE_RTT);
+        assert!((3..=4).contains(&probes.len()), "{cc}: {probes:?}");
+        for pair in probes.windows(2) {
+            assert!((5.0..5.6).contains(&(pair[1] - pair[0])), "{cc}: {pair:?}");
+        }
+        let after = |at: f64| modes.iter().map(|(t, _)| *t).find(|t| *t > at);
+        for at in &probes[..2] {
+            let lasted = after(*at).expect("it ends") - at;
+            assert!((0.2..0.4).contains(&lasted), "{cc}: {lasted} s");
+        }
+        assert_near(cc, flow(&result).goodput_mbps * 1e6, LINK, 0.05);
+    }
+}
+
+/// The gains of each state are those of the table; version 2 drains with 0.75.
+#[test]
+fn gains() {
+    for (cc, startup, drain, down) in [
+        (VERSIONS[0], 2.77, 0.5, 0.9),
+        (VERSIONS[1], 710.0 / 256.0, 88.0 / 256.0, 0.91),
+        (VERSIONS[2], 739.0 / 256.0, 88.0 / 256.0, 0.75),
+    ] {
+        let result = alone(cc, 8, "", "");
+        for (gain, mode) in column(&result, "pacing_gain").into_iter().zip(numbers(&result, "mode")) {
+            let expected = match mode {
+                STARTUP => startup,
+                DRAIN => drain,
+                DOWN => down,
+                UP => 1.25,
+                _ => 1.0,
+            };
+            assert!((gain - expected).abs() < 1e-9, "{cc}: {gain} in {mode}");
+        }
+    }
+}
+
+/// With 1 % loss the rate stays near the link's, where a loss is less than the threshold of 2 % of the 333 packets in flight;
+/// far above the threshold it falls, unlike version 1's.
+#[test]
+fn losses_above_the_threshold_count() {
+    for cc in VERSIONS {
+        let goodput = |percent: u32| {
+            let text = format!(
+                "duration = \"30 s\"\n[bottleneck]\nrate = \"40 Mbit/s\"\n\
+                 queue = {{ kind = \"fifo\", limit = \"330 packets\" }}\n\
+                 impair = {{ kind = \"loss\", probability = \"{percent} %\" }}\n\
+                 [[flow]]\ncc = {cc}\nrtt = \"100 ms\"\n"
+            );
+            flow(&run(&text, &[])).goodput_mbps * 1e6 / (4.0 * LINK)
+        };
+        let (one, ten) = (goodput(1), goodput(10));
+        assert!(one > 0.85, "{cc}: {one}");
+        assert!(ten < 0.6 * one, "{cc}: {ten} {one}");
+    }
+}
+
+/// An application that sends less than the path carries, without loss, never leaves Startup, because its samples say nothing
+/// of the path.
+#[test]
+fn the_application_does_not_end_startup() {
+    for cc in VERSIONS {
+        let app = "app = { kind = \"request-response\", size = { kind = \"fixed\", value = \"5 kB\" }, \
+                   think = { kind = \"fixed\", value = \"20 ms\" }, count = 40 }";
+        let result = alone(cc, 4, "", app);
+        assert!(numbers(&result, "mode").iter().all(|mode| *mode == STARTUP), "{cc}");
+    }
+}
+
+/// Beside Reno over one product of queue, it leaves Reno more than version 1 does.
+#[test]
+fn room_for_reno() {
+    let reno = |cc: &str| {
+        let text = format!(
+            "duration = \"60 s\"\n[bottleneck]\nrate = \"20 Mbit/s\"\nqueue = {{ kind = \"fifo\", limit = \"67 packets\" }}\n\
+             [[flow]]\ncc = {cc}\nrtt = \"40 ms\"\n[[flow]]\ncc = \"reno\"\nrtt = \"40 ms\"\n"
+        );
+        run(&text, &[]).summary.flows[1].goodput_mbps
+    };
+    let first = reno("\"bbr\"");
+    for cc in VERSIONS {
+        assert!(reno(cc) > first, "{cc}: {} beside {first}", reno(cc));
+    }
+}
