@@ -20,6 +20,8 @@ pub struct FlowInit {
     pub paced: bool,
     /// The quantity from which a loss response computes ssthresh.
     pub ssthresh_base: SsthreshBase,
+    /// The slow-start threshold at first; `None` for none, as in Linux.
+    pub ssthresh: Option<Bytes>,
     /// The granularity of the host's clock; Linux's CUBIC counts in these ticks.
     pub tick: Duration,
     /// The seed of the controller's random stream.
@@ -37,6 +39,7 @@ impl FlowInit {
             min_cwnd: mss * 2,
             paced: false,
             ssthresh_base: SsthreshBase::default(),
+            ssthresh: None,
             tick: Duration::from_millis(1),
             seed: 0,
         }
@@ -159,6 +162,8 @@ pub struct Delivery {
     pub delivered: Marked,
     /// The network's congestion feedback on it.
     pub ecn: EcnFeedback,
+    /// The ACK has options besides the timestamp, such as SACK blocks: Linux takes its slow path.
+    pub options: bool,
 }
 
 impl std::ops::AddAssign for Marked {

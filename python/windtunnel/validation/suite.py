@@ -14,6 +14,7 @@ from windtunnel.validation import (
     linux,
     linux_buffer,
     linux_close,
+    linux_controllers,
     linux_cubic,
     linux_disciplines,
     linux_queues,
@@ -55,6 +56,12 @@ SECTIONS = (
         "Linux's other queue disciplines",
         _text(linux_disciplines),
         linux_disciplines.checks,
+    ),
+    Section(
+        "linux-controllers",
+        "Linux's other controllers",
+        _text(linux_controllers),
+        linux_controllers.checks,
     ),
     Section("linux-scalable", "DCTCP by the real Linux sender", _text(linux_scalable), linux_scalable.checks),
 )

@@ -22,9 +22,6 @@ use crate::needs::Needs;
 use crate::sample::{AckSample, CongestionEvent, Delivery, FlowInit, PathView, SsthreshBase, Trigger};
 use crate::state::CaState;
 
-/// The fraction of an unused cwnd that ssthresh keeps (RFC 2861 section 3.1).
-const REMEMBERED: f64 = 0.75;
-
 /// A window-based congestion controller.
 #[derive(Debug)]
 pub(crate) struct Windowed<A> {
@@ -81,7 +78,7 @@ impl<A: Avoidance> Windowed<A> {
             min_cwnd: init.min_cwnd,
             // One segment is allowed (RFC 5681 section 3.1, Jacobson 1988): the floor applies only to responses.
             cwnd: init.iw.max(init.mss),
-            ssthresh: Bytes::MAX,
+            ssthresh: init.ssthresh.unwrap_or(Bytes::MAX),
             stage: Stage::Seeking,
             slow_start,
             avoidance,
@@ -369,6 +366,12 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
         self.avoidance.established(&mut window, path);
         self.cwnd = window.cwnd.max(self.mss);
         self.ssthresh = window.ssthresh;
+        if self.stage == Stage::Seeking && !self.window().in_slow_start() {
+            // A threshold that the first window has passed already: ssthresh stays as it is, as in Linux.
+            self.exit = Some(ExitReason::Threshold);
+            self.stage = Stage::Avoiding;
+            self.avoidance.begin(self.cwnd, path);
+        }
     }
 
     fn on_state(&mut self, state: CaState, path: &PathView) {
@@ -429,7 +432,7 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
     }
 
     fn on_cwnd_validation(&mut self, cwnd: Bytes, _path: &PathView) {
-        let remembered = self.avoidance.kept(self.cwnd, REMEMBERED, self.mss);
+        let remembered = self.avoidance.remembered(self.cwnd, self.mss);
         self.ssthresh = self.ssthresh.max(remembered);
         self.cwnd = cwnd.min(self.cwnd).max(self.mss);
         if self.stage == Stage::Avoiding && self.cwnd < self.ssthresh {

@@ -65,6 +65,7 @@
 
 mod avoidance;
 mod carry;
+mod clock;
 mod config;
 mod controller;
 mod credit;
@@ -73,8 +74,9 @@ mod response;
 mod slow_start;
 
 pub use avoidance::{
-    AimdGrowth, AimdParams, Avoidance, AvoidanceParams, CubicParams, CubicVariant, RenoParams,
-    ScalableParams, ScalableVariant, Steered, Window,
+    AimdGrowth, AimdParams, Avoidance, AvoidanceParams, BicParams, BinomialParams, CubicParams, CubicVariant,
+    HighspeedParams, HtcpParams, HyblaParams, IiadParams, RenoParams, ScalableParams, ScalableVariant,
+    SqrtParams, Steered, WestwoodParams, Window,
 };
 pub use config::{Composition, WindowedConfig};
 pub use limiter::LimiterWindow;

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use windtunnel_algorithm::Params;
 use windtunnel_cc::{
-    AbeParams, AimdParams, AvoidanceParams, ControllerParams, ConventionalParams, CubicParams, DctcpParams,
-    DctcpSceParams, EsspParams, HystartParams, HystartPpParams, MdsParams, NoSlowStartParams, PragueParams,
-    RenoParams, ResponseParams, ScalableParams, SceParams, SlowStartParams, StandardParams,
+    AbeParams, AimdParams, AvoidanceParams, BicParams, BinomialParams, ControllerParams, ConventionalParams,
+    CubicParams, DctcpParams, DctcpSceParams, EsspParams, HighspeedParams, HtcpParams, HyblaParams,
+    HystartParams, HystartPpParams, IiadParams, MdsParams, NoSlowStartParams, PragueParams, RenoParams,
+    ResponseParams, ScalableParams, SceParams, SlowStartParams, SqrtParams, StandardParams, WestwoodParams,
 };
 
 use super::classic::{BSD42, Classic};
@@ -86,6 +87,14 @@ impl Registry {
         self.register_avoidance::<AimdParams>()?;
         self.register_avoidance::<CubicParams>()?;
         self.register_avoidance::<ScalableParams>()?;
+        self.register_avoidance::<HighspeedParams>()?;
+        self.register_avoidance::<HtcpParams>()?;
+        self.register_avoidance::<BicParams>()?;
+        self.register_avoidance::<HyblaParams>()?;
+        self.register_avoidance::<WestwoodParams>()?;
+        self.register_avoidance::<BinomialParams>()?;
+        self.register_avoidance::<SqrtParams>()?;
+        self.register_avoidance::<IiadParams>()?;
         self.register_slow_start::<NoSlowStartParams>()?;
         self.register_slow_start::<StandardParams>()?;
         self.register_slow_start::<HystartParams>()?;

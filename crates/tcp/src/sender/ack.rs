@@ -92,6 +92,15 @@ impl SendTimes {
     }
 }
 
+/// The clock of timestamps: Linux counts milliseconds (`TCP_TS_HZ`).
+const TIMESTAMP_CLOCK: Duration = Duration::from_millis(1);
+
+/// Returns the round trip that an echoed timestamp shows, at least a tick of its clock.
+fn by_timestamps(echo: Time, now: Time) -> Duration {
+    let ticks = |time: Time| time.since_start() / TIMESTAMP_CLOCK.as_nanos();
+    (ticks(now).saturating_sub(ticks(echo)) * TIMESTAMP_CLOCK.as_nanos()).max(TIMESTAMP_CLOCK)
+}
+
 impl Sender {
     /// Takes an ACK for sent data into the scoreboard.
     #[inline]
@@ -236,7 +245,7 @@ impl Sender {
             ack.rtt = times.newest.map(|sent| now.since(sent));
         } else if !ack.acked.is_zero() {
             // A timestamp distinguishes the transmissions of a segment.
-            sample = ack.echo.map(|echo| now.since(echo));
+            sample = ack.echo.map(|echo| by_timestamps(echo, now));
             ack.rtt = sample;
         }
         if let Some(rtt) = ack.rtt {

@@ -53,14 +53,15 @@ impl Sender {
 
     /// Tells the controller what an ACK delivered, before anything is concluded from it (Linux `in_ack_event`).
     #[cold]
-    pub(super) fn report_delivery(&mut self, ack: &Ack) {
+    pub(super) fn report_delivery(&mut self, ack: &Ack, options: bool) {
         let news = ack.delivered - ack.twice;
         if news.is_zero() {
             return;
         }
         let ecn = self.ecn.foretold_counts(ack.ece, ack.esce, news);
         let path = self.path(ack.now);
-        let delivery = Delivery { acked: ack.acked.bytes, rtt: ack.rtt, delivered: ecn::all(news), ecn };
+        let (acked, rtt) = (ack.acked.bytes, ack.rtt);
+        let delivery = Delivery { acked, rtt, delivered: ecn::all(news), ecn, options };
         self.cc.on_delivery(&delivery, &path);
     }
 

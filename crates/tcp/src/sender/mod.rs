@@ -254,7 +254,7 @@ impl Sender {
         }
         let mut ack = self.take_ack(packet, now);
         if self.needs.delivery_reports {
-            self.report_delivery(&ack);
+            self.report_delivery(&ack, packet.options.is_some());
         }
         self.process_probe(&ack);
         self.process_state(&mut ack);

@@ -9,7 +9,7 @@ use windtunnel_units::Bytes;
 
 use super::AimdParams;
 use crate::sample::{AckSample, PathView};
-use crate::windowed::avoidance::{Avoidance, Window, kept_segments, segments};
+use crate::windowed::avoidance::{Avoidance, Window, half_and_quarter, kept_segments, segments};
 use crate::windowed::credit::Credit;
 
 /// AIMD's growth in whole segments.
@@ -33,6 +33,10 @@ impl Avoidance for AimdLinux {
 
     fn kept(&self, base: Bytes, factor: f64, mss: Bytes) -> Bytes {
         kept_segments(base, factor, mss)
+    }
+
+    fn remembered(&self, cwnd: Bytes, mss: Bytes) -> Bytes {
+        half_and_quarter(cwnd, mss)
     }
 
     fn counted(ack: &AckSample) -> Bytes {
