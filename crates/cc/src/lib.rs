@@ -45,9 +45,9 @@ pub use windowed::{
     AbeParams, AimdGrowth, AimdParams, Avoidance, AvoidanceParams, BicParams, BinomialParams, Composition,
     ConventionalParams, CubicParams, CubicVariant, DctcpArithmetic, DctcpParams, DctcpSceParams, EsspParams,
     ExitResponse, HighspeedParams, HtcpParams, HyblaParams, HystartParams, HystartPpParams, IiadParams, Kept,
-    LimiterWindow, MdsParams, Moment, NoSlowStartParams, Regrowth, RenoParams, Response, ResponseParams,
-    ScalableParams, ScalableVariant, SceParams, SceRules, SlowStart, SlowStartGrowth, SlowStartParams,
-    SlowStartVerdict, SqrtParams, StandardParams, Steered, WestwoodParams, Window, WindowedConfig, leonardo,
-    scaled_md,
+    LimitedParams, LimiterWindow, MdsParams, Moment, NoSlowStartParams, Regrowth, RenoParams, Response,
+    ResponseParams, ScalableParams, ScalableVariant, SceParams, SceRules, SlowStart, SlowStartGrowth,
+    SlowStartParams, SlowStartVerdict, SqrtParams, StandardParams, Steered, WestwoodParams, Window,
+    WindowedConfig, leonardo, scaled_md,
 };
 pub use windtunnel_algorithm::{AnyParams, OutOfRange, Params, RandomStream};

@@ -156,14 +156,15 @@ pub struct Marked {
 pub struct Delivery {
     /// Bytes newly acknowledged cumulatively, those reported by SACK before among them.
     pub acked: Bytes,
-    /// The round-trip time of the newest segment acknowledged.
+    /// The round-trip time of the newest segment acknowledged; in whole milliseconds if only segments that were sent more
+    /// than once are acknowledged, so that timestamps alone tell it (Linux `tcp_rtt_tsopt_us`).
     pub rtt: Option<Duration>,
     /// Newly delivered, cumulatively or by SACK.
     pub delivered: Marked,
     /// The network's congestion feedback on it.
     pub ecn: EcnFeedback,
-    /// The ACK has options besides the timestamp, such as SACK blocks: Linux takes its slow path.
-    pub options: bool,
+    /// The ACK changes the window, or has options besides the timestamp such as SACK blocks: Linux takes its slow path.
+    pub slow_path: bool,
 }
 
 impl std::ops::AddAssign for Marked {

@@ -12,10 +12,14 @@ controllers:
 
 Linux has one run of each but of those with random loss. It is compared with the range of our draws: the round trip of
 the network and one that is shorter by a packet's transmission time, which Linux's bucket of one packet does not need
-while it idles, each also with a place more in the queue; and where flows compete, five start offsets. Linux's value
-must lie in that range, or not farther from its middle than 1 % of goodput, 3 % of a round trip or 0.03 of Jain's index.
-Means with random loss may differ by two standard errors of their difference. Counts of retransmissions are for
+while it idles, each also with a place more in the queue; and where flows compete, three or five start offsets. Linux's
+value must lie in that range, or not farther from its middle than 1 % of goodput, 3 % of a round trip or 0.03 of Jain's
+index. Means with random loss may differ by two standard errors of their difference. Counts of retransmissions are for
 information: which packets of a burst a full queue loses is decided by the phase of the clocks.
+
+Linux's values outside of our ranges: Hybla beside Reno has 33.71 Mbit/s, ours 32.44 to 33.65; five flows of HighSpeed
+TCP that start 5 s apart have an index of 0.953, ours 0.84 to 0.93. Alone, with random loss and with common starts both
+are Linux's. One run of Linux does not tell how far its own range goes.
 """
 
 from __future__ import annotations
@@ -46,9 +50,13 @@ OFFSETS_MS = (31, 34, 37, 40, 43)
 
 #: How far apart five flows start, in ms; Linux's are 1 and 5000.
 GAPS_MS: Mapping[str, Sequence[float]] = {
-    "common": (0.8, 0.9, 1.0, 1.1, 1.2),
-    "displaced": (4994, 4997, 5000, 5003, 5006),
+    "common": (0.7, 1.0, 1.3),
+    "displaced": (4997, 5000, 5003),
 }
+
+
+#: The length of a run of five flows.
+FIVE_S = 90.0
 
 
 @dataclass(frozen=True)
@@ -122,6 +130,17 @@ def followed(controller: Controller, script: LinuxScript) -> Check:
     return Check(script.name, [run], partial(lines, script, recorded=recorded))
 
 
+def draws(on: Path) -> list[tuple[str, str, float]]:
+    """What is open on a path: a place more in the queue, a packet's transmission time. A name, the queue, and the round
+    trip in ms.
+    """
+    return [
+        (f"{more} more, {rtt_ms:g} ms", f'{{ kind = "fifo", limit = "{on.queue // FRAME + more} packets" }}', rtt_ms)
+        for more in (0, 1)
+        for rtt_ms in (on.rtt_ms, on.rtt_ms - on.packet_ms)
+    ]
+
+
 def alone(controller: Controller, on: Path) -> Check:
     """One flow for 60 s."""
     linux = rows_of("alone", [f"alone_{controller.name}_{on.name}"])
@@ -135,12 +154,11 @@ def alone(controller: Controller, on: Path) -> Check:
             _info("timeouts", column(linux, "rto_timeouts", 1), measured(values, "1.rtos"), ""),
         ]
 
-    runs = []
-    for more in (0, 1):
-        queue = f'{{ kind = "fifo", limit = "{on.queue // FRAME + more} packets" }}'
-        for rtt_ms in (on.rtt_ms, on.rtt_ms - on.packet_ms):
-            toml = path(queue, 60, rtt_ms, [f'cc = "{controller.name}"'], rate_mbps=on.rate_mbps)
-            runs.append(Run(f"{more} more, {rtt_ms:g} ms", toml, reduce, on.packets(60)))
+    flow = f'cc = "{controller.name}"'
+    runs = [
+        Run(draw, path(queue, 60, rtt_ms, [flow], rate_mbps=on.rate_mbps), reduce, on.packets(60))
+        for draw, queue, rtt_ms in draws(on)
+    ]
     return Check(f"{controller.title} alone, {on.rate_mbps:g} Mbit/s, {on.rtt_ms:g} ms", runs, compare)
 
 
@@ -179,10 +197,10 @@ def against_reno(controller: Controller) -> Check:
     runs = []
     for offset in OFFSETS_MS:
         flows = [f'cc = "{controller.name}"', f'cc = "reno"\nstart = "{offset} ms"']
-        for rtt_ms in (USUAL.rtt_ms, USUAL.rtt_ms - USUAL.packet_ms):
-            runs.append(
-                Run(f"{offset} ms, {rtt_ms:g} ms", path(TAIL_DROP, 90, rtt_ms, flows), reduce, USUAL.packets(90))
-            )
+        runs += [
+            Run(f"{offset} ms, {draw}", path(queue, 90, rtt_ms, flows), reduce, USUAL.packets(90))
+            for draw, queue, rtt_ms in draws(USUAL)
+        ]
     return Check(f"{controller.title} with Reno", runs, compare)
 
 
@@ -194,13 +212,21 @@ def five(controller: Controller, starts: str) -> Check:
         def ours(of: Callable[[Sequence[float]], float], key: str) -> npt.NDArray[np.float64]:
             return np.array([of([float(run[f"{n}.{key}"]) for n in range(1, 6)]) for run in values.values()])
 
+        def rates(of: Callable[[Sequence[float]], float]) -> npt.NDArray[np.float64]:
+            # Linux's goodput is over the flow's life, ours over the run.
+            lives = [FIVE_S - n * GAPS_MS[starts][1] / 1e3 for n in range(5)]
+            shares = [[float(run[f"{n}.goodput"]) for n in range(1, 6)] for run in values.values()]
+            return np.array(
+                [of([rate * FIVE_S / life for rate, life in zip(run, lives, strict=True)]) for run in shares]
+            )
+
         def theirs(of: Callable[[Sequence[float]], float], name: str) -> npt.NDArray[np.float64]:
             return np.array([of([float(row[name]) for row in linux])])
 
-        jain = ranges("Jain's index of the goodputs", theirs(_jain, "goodput_mbps"), ours(_jain, "goodput"), "")
+        jain = ranges("Jain's index of the goodputs", theirs(_jain, "goodput_mbps"), rates(_jain), "")
         return [
             replace(jain, tolerance=max(jain.tolerance or 0.0, JAIN)),
-            ranges("goodput of all", theirs(sum, "goodput_mbps"), ours(sum, "goodput"), "Mbit/s", GOODPUT),
+            ranges("goodput of all", theirs(sum, "goodput_mbps"), rates(sum), "Mbit/s", GOODPUT),
             ranges("mean srtt of all", theirs(_mean, "srtt_mean_ms"), ours(_mean, "srtt"), "ms", ROUND_TRIP),
             _info("retransmissions of all", theirs(sum, "retrans_pkts"), ours(sum, "retransmits"), "segments"),
         ]
@@ -208,7 +234,10 @@ def five(controller: Controller, starts: str) -> Check:
     runs = []
     for gap in GAPS_MS[starts]:
         flows = [f'cc = "{controller.name}"\nstart = "{n * gap:g} ms"' for n in range(5)]
-        runs.append(Run(f"{gap:g} ms", path(TAIL_DROP, 90, USUAL.rtt_ms, flows), reduce, USUAL.packets(90)))
+        runs += [
+            Run(f"{gap:g} ms, {draw}", path(queue, FIVE_S, rtt_ms, flows), reduce, USUAL.packets(FIVE_S))
+            for draw, queue, rtt_ms in draws(USUAL)
+        ]
     return Check(f"Five flows of {controller.title}, {starts} starts", runs, compare)
 
 

@@ -20,9 +20,7 @@ the phases of the flows decide: from the one of our round trips to the other the
 them, from 19.95 to 19.75 ms, ours has 3.98 to 4.36 Mbit/s, which includes Linux's value; with AccECN at most 4.21.
 Why Linux has more there is not known. A threshold higher by 0.15 ms gives 5.4 to 6.2 Mbit/s.
 
-The scripts are CUBIC's, by DCTCP, with a tick of 1 ms; the verdict is equality. In the one with different states, a
-window of eleven segments is lowered after silence: ssthresh keeps three quarters of it, 8 here, and 7 in Linux, which
-rounds a half and a quarter separately.
+The scripts are CUBIC's, by DCTCP, with a tick of 1 ms; the verdict is equality.
 
 TCP Prague is not in the kernel. The reference for ours is its draft: the tests of the project check its laws.
 """

@@ -85,6 +85,6 @@ pub use response::{
     Response, ResponseParams, SceParams, SceRules, scaled_md,
 };
 pub use slow_start::{
-    EsspParams, ExitResponse, HystartParams, HystartPpParams, NoSlowStartParams, Regrowth, SlowStart,
-    SlowStartGrowth, SlowStartParams, SlowStartVerdict, StandardParams, leonardo,
+    EsspParams, ExitResponse, HystartParams, HystartPpParams, LimitedParams, NoSlowStartParams, Regrowth,
+    SlowStart, SlowStartGrowth, SlowStartParams, SlowStartVerdict, StandardParams, leonardo,
 };

@@ -110,7 +110,7 @@ impl Driver {
         if self.cc.needs().delivery_reports {
             let delivered = Marked { bytes: MSS * segments, packets: segments as u32 };
             self.cc.on_delivery(
-                &Delivery { acked: delivered.bytes, rtt, delivered, ecn, options: false },
+                &Delivery { acked: delivered.bytes, rtt, delivered, ecn, slow_path: false },
                 &path,
             );
         }

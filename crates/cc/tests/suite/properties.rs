@@ -11,9 +11,9 @@ use windtunnel_cc::{
     AbeParams, AimdGrowth, AimdParams, AnyParams, AvoidanceParams, BicParams, BinomialParams,
     CongestionControl, ConventionalParams, CubicParams, CubicVariant, DctcpArithmetic, DctcpParams,
     DctcpSceParams, EsspParams, ExitResponse, FlowInit, HighspeedParams, HtcpParams, HyblaParams,
-    HystartParams, HystartPpParams, IiadParams, LimiterWindow, MdsParams, Pacing, Params, RenoParams,
-    ResponseParams, ScalableParams, ScalableVariant, SceParams, SlowStartGrowth, SlowStartParams, SqrtParams,
-    SsthreshBase, StandardParams, Style, WestwoodParams, WindowedConfig,
+    HystartParams, HystartPpParams, IiadParams, LimitedParams, LimiterWindow, MdsParams, Pacing, Params,
+    RenoParams, ResponseParams, ScalableParams, ScalableVariant, SceParams, SlowStartGrowth, SlowStartParams,
+    SqrtParams, SsthreshBase, StandardParams, Style, WestwoodParams, WindowedConfig,
 };
 use windtunnel_units::{Bytes, Duration, Time};
 
@@ -176,6 +176,9 @@ fn slow_start() -> impl Strategy<Value = Arc<dyn SlowStartParams>> {
         Just(none()),
         (growth, tau(), any::<bool>(), maybe_exit()).prop_map(|(growth, l, base_reduction, exit)| {
             Arc::new(StandardParams { growth, l, base_reduction, exit, ..StandardParams::default() }) as _
+        }),
+        (2..1000_u32, maybe_exit()).prop_map(|(max_ssthresh, exit)| {
+            Arc::new(LimitedParams { max_ssthresh, exit, ..LimitedParams::default() }) as _
         }),
         exit().prop_map(|exit| Arc::new(HystartParams { exit, ..HystartParams::default() }) as _),
         Just(Arc::new(HystartParams::paper()) as _),

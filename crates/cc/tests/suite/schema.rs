@@ -9,8 +9,8 @@ use serde::de::DeserializeOwned;
 use windtunnel_cc::{
     AbeParams, AimdParams, BicParams, BinomialParams, ConventionalParams, CubicParams, DctcpParams,
     DctcpSceParams, EsspParams, HighspeedParams, HtcpParams, HyblaParams, HystartParams, HystartPpParams,
-    IiadParams, MdsParams, PragueParams, RenoParams, ScalableParams, SceParams, SqrtParams, StandardParams,
-    WestwoodParams,
+    IiadParams, LimitedParams, MdsParams, PragueParams, RenoParams, ScalableParams, SceParams, SqrtParams,
+    StandardParams, WestwoodParams,
 };
 
 fn check<P: JsonSchema + DeserializeOwned + Serialize + Default>(keys: &[&str]) {
@@ -92,6 +92,7 @@ fn every_parameter_is_described() {
         "exit",
         "pacing_gain",
     ]);
+    check::<LimitedParams>(&["max_ssthresh", "growth", "exit"]);
     check::<EsspParams>(&["delay_factor", "exit"]);
     check::<ConventionalParams>(&["ce_md"]);
     check::<AbeParams>(&["beta_ecn"]);

@@ -7,8 +7,9 @@ use windtunnel_algorithm::Params;
 use windtunnel_cc::{
     AbeParams, AimdParams, AvoidanceParams, BicParams, BinomialParams, ControllerParams, ConventionalParams,
     CubicParams, DctcpParams, DctcpSceParams, EsspParams, HighspeedParams, HtcpParams, HyblaParams,
-    HystartParams, HystartPpParams, IiadParams, MdsParams, NoSlowStartParams, PragueParams, RenoParams,
-    ResponseParams, ScalableParams, SceParams, SlowStartParams, SqrtParams, StandardParams, WestwoodParams,
+    HystartParams, HystartPpParams, IiadParams, LimitedParams, MdsParams, NoSlowStartParams, PragueParams,
+    RenoParams, ResponseParams, ScalableParams, SceParams, SlowStartParams, SqrtParams, StandardParams,
+    WestwoodParams,
 };
 
 use super::classic::{BSD42, Classic};
@@ -97,6 +98,7 @@ impl Registry {
         self.register_avoidance::<IiadParams>()?;
         self.register_slow_start::<NoSlowStartParams>()?;
         self.register_slow_start::<StandardParams>()?;
+        self.register_slow_start::<LimitedParams>()?;
         self.register_slow_start::<HystartParams>()?;
         self.register_slow_start::<HystartPpParams>()?;
         self.register_slow_start::<EsspParams>()?;

@@ -144,7 +144,7 @@ impl Sender {
             let packets = acked.get().div_ceil(self.mss.get()) as u32;
             let delivered = Marked { bytes: acked, packets };
             self.cc.on_delivery(
-                &Delivery { acked, rtt: Some(rtt), delivered, ecn: sample.ecn, options: false },
+                &Delivery { acked, rtt: Some(rtt), delivered, ecn: sample.ecn, slow_path: false },
                 &path,
             );
         }

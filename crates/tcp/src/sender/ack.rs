@@ -25,6 +25,8 @@ pub(crate) struct Ack {
     pub(crate) delivered: Amount,
     /// The round-trip time of the newest segment delivered.
     pub(crate) rtt: Option<Duration>,
+    /// `rtt` is that of the echo: the segments were sent more than once.
+    pub(crate) rtt_by_echo: bool,
     /// The timestamp's echo, if the connection has timestamps.
     pub(crate) echo: Option<Time>,
     /// The block that was received twice.
@@ -57,6 +59,7 @@ impl Ack {
             acked: Amount::ZERO,
             delivered: Amount::ZERO,
             rtt: None,
+            rtt_by_echo: false,
             echo: None,
             dsack: None,
             twice: Amount::ZERO,
@@ -92,15 +95,6 @@ impl SendTimes {
     }
 }
 
-/// The clock of timestamps: Linux counts milliseconds (`TCP_TS_HZ`).
-const TIMESTAMP_CLOCK: Duration = Duration::from_millis(1);
-
-/// Returns the round trip that an echoed timestamp shows, at least a tick of its clock.
-fn by_timestamps(echo: Time, now: Time) -> Duration {
-    let ticks = |time: Time| time.since_start() / TIMESTAMP_CLOCK.as_nanos();
-    (ticks(now).saturating_sub(ticks(echo)) * TIMESTAMP_CLOCK.as_nanos()).max(TIMESTAMP_CLOCK)
-}
-
 impl Sender {
     /// Takes an ACK for sent data into the scoreboard.
     #[inline]
@@ -122,6 +116,7 @@ impl Sender {
             acked: acked.removed,
             delivered: acked.delivered,
             rtt: None,
+            rtt_by_echo: false,
             echo,
             dsack: None,
             twice: Amount::ZERO,
@@ -245,7 +240,8 @@ impl Sender {
             ack.rtt = times.newest.map(|sent| now.since(sent));
         } else if !ack.acked.is_zero() {
             // A timestamp distinguishes the transmissions of a segment.
-            sample = ack.echo.map(|echo| by_timestamps(echo, now));
+            sample = ack.echo.map(|echo| now.since(echo));
+            ack.rtt_by_echo = true;
             ack.rtt = sample;
         }
         if let Some(rtt) = ack.rtt {

@@ -11,7 +11,7 @@
 //! it: one measurement alone is deceived by ACKs that come in bunches. The first measurement fills both.
 //!
 //! Duplicate ACKs count as a segment each, and the cumulative ACK that follows counts less by these. Linux forgets that
-//! where the ACK needs no closer look (its fast path: no option but the timestamps): the segments that were SACKed before
+//! where the ACK needs no closer look (its fast path: the window is as before, and no option but the timestamp): the segments that were SACKed before
 //! count twice. Times are in clock ticks, bandwidths in bytes per tick. During the reduction itself the window is Reno's
 //! half; after a timeout ssthresh is what the bandwidth needs, and the smallest round trip is measured anew.
 
@@ -173,7 +173,7 @@ impl Avoidance for Westwood {
         if self.rtt > 0 {
             self.bandwidth.end_measurement(self.clock.ticks(path.now), least);
         }
-        self.bandwidth.count(path.una, path.mss.get(), delivery.options || delivery.ecn.any());
+        self.bandwidth.count(path.una, path.mss.get(), delivery.slow_path || delivery.ecn.any());
         self.rtt_min = Some(self.rtt_min.map_or(self.rtt, |least| least.min(self.rtt)));
     }
 

@@ -217,7 +217,7 @@ impl Draft {
             _ => self.loss_based(base),
         }
         if base != "hybla" && self.one_in(2) {
-            self.one_of("slow_start", &["none", "standard", "hystart", "hystart-pp", "essp"]);
+            self.one_of("slow_start", &["none", "standard", "limited", "hystart", "hystart-pp", "essp"]);
         }
         true
     }
