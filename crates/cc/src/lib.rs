@@ -45,11 +45,12 @@ pub use state::CaState;
 pub use style::Style;
 pub use unresponsive::{Ignored, Unresponsive};
 pub use windowed::{
-    AbeParams, AimdGrowth, AimdParams, Avoidance, AvoidanceParams, BbrStartupParams, Composition,
-    ConventionalParams, CubicParams, CubicVariant, DctcpArithmetic, DctcpParams, DctcpSceParams, EsspParams,
-    ExitResponse, HystartParams, HystartPpParams, Kept, LimiterWindow, MdsParams, Moment, NoSlowStartParams,
+    AbeParams, AimdGrowth, AimdParams, Avoidance, AvoidanceParams, BbrStartupParams, BicParams,
+    BinomialParams, Composition, ConventionalParams, CubicParams, CubicVariant, DctcpArithmetic, DctcpParams,
+    DctcpSceParams, EsspParams, ExitResponse, HighspeedParams, HtcpParams, HyblaParams, HystartParams,
+    HystartPpParams, IiadParams, Kept, LimitedParams, LimiterWindow, MdsParams, Moment, NoSlowStartParams,
     Regrowth, RenoParams, Response, ResponseParams, ScalableParams, ScalableVariant, SceParams, SceRules,
-    SlowStart, SlowStartGrowth, SlowStartParams, SlowStartVerdict, StandardParams, Steered, Window,
-    WindowedConfig, leonardo, scaled_md,
+    SlowStart, SlowStartGrowth, SlowStartParams, SlowStartVerdict, SqrtParams, StandardParams, Steered,
+    WestwoodParams, Window, WindowedConfig, leonardo, scaled_md,
 };
 pub use windtunnel_algorithm::{AnyParams, OutOfRange, Params, RandomStream};

@@ -20,6 +20,8 @@ pub struct FlowInit {
     pub paced: bool,
     /// The quantity from which a loss response computes ssthresh.
     pub ssthresh_base: SsthreshBase,
+    /// The slow-start threshold at first; `None` for none, as in Linux.
+    pub ssthresh: Option<Bytes>,
     /// The granularity of the host's clock; Linux's CUBIC counts in these ticks.
     pub tick: Duration,
     /// The seed of the controller's random stream.
@@ -37,6 +39,7 @@ impl FlowInit {
             min_cwnd: mss * 2,
             paced: false,
             ssthresh_base: SsthreshBase::default(),
+            ssthresh: None,
             tick: Duration::from_millis(1),
             seed: 0,
         }
@@ -157,12 +160,15 @@ pub struct Marked {
 pub struct Delivery {
     /// Bytes newly acknowledged cumulatively, those reported by SACK before among them.
     pub acked: Bytes,
-    /// The round-trip time of the newest segment acknowledged.
+    /// The round-trip time of the newest segment acknowledged; in whole milliseconds if only segments that were sent more
+    /// than once are acknowledged, so that timestamps alone tell it (Linux `tcp_rtt_tsopt_us`).
     pub rtt: Option<Duration>,
     /// Newly delivered, cumulatively or by SACK.
     pub delivered: Marked,
     /// The network's congestion feedback on it.
     pub ecn: EcnFeedback,
+    /// The ACK changes the window, or has options besides the timestamp such as SACK blocks: Linux takes its slow path.
+    pub slow_path: bool,
 }
 
 impl std::ops::AddAssign for Marked {

@@ -154,6 +154,9 @@ pub(crate) fn controller_init(transport: &Transport, endpoint: &Endpoint, seed: 
         min_cwnd: endpoint.min_cwnd(),
         paced: endpoint.paced,
         ssthresh_base: mechanisms.map(|tcp| tcp.ssthresh_base).unwrap_or_default(),
+        ssthresh: mechanisms
+            .and_then(|tcp| tcp.initial_ssthresh)
+            .map(|segments| endpoint.mss() * u64::from(segments)),
         tick: mechanisms.map(|tcp| tcp.tick).unwrap_or_default(),
         seed,
     }

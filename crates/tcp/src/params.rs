@@ -59,6 +59,11 @@ pub struct TcpParams {
     pub count_acks: bool,
     /// How far duplicate ACKs inflate cwnd in the fast recovery of Reno and `NewReno`.
     pub inflation: Inflation,
+    /// The slow-start threshold of a new connection with a window-based controller, in segments; without it there is none
+    /// (Linux: `ssthresh` of a route).
+    #[schemars(range(min = 1), extend("x-unit" = "segments"))]
+    #[serde(deserialize_with = "windtunnel_units::count::segments")]
+    pub initial_ssthresh: Option<u32>,
     /// Growth of cwnd is barred while the application or the receiver, not cwnd, limits the sender.
     pub growth_gate: bool,
     /// What an idle time does to cwnd.
@@ -203,6 +208,7 @@ impl Default for TcpParams {
             ssthresh_base: SsthreshBase::default(),
             count_acks: false,
             inflation: Inflation::default(),
+            initial_ssthresh: None,
             growth_gate: true,
             idle: IdleRule::default(),
             pacing_ss_ratio: 2.0,
@@ -243,6 +249,9 @@ impl TcpParams {
         }
         if self.dupthresh == 0 || self.dupthresh > 300 {
             return Err(OutOfRange::new("dupthresh", self.dupthresh, "1 to 300"));
+        }
+        if self.initial_ssthresh == Some(0) {
+            return Err(OutOfRange::new("initial_ssthresh", 0, "1 segment or more"));
         }
         for (name, value) in
             [("pacing_ss_ratio", self.pacing_ss_ratio), ("pacing_ca_ratio", self.pacing_ca_ratio)]

@@ -75,6 +75,8 @@ class LinuxScript:
     """The application closes the connection after its last byte."""
     tick: str = "1 ms"
     """The clock of timers and of CUBIC."""
+    rtt_ms: float = 100.0
+    """The round trip, without a packet's transmission."""
 
     @property
     def mss(self) -> int:
@@ -194,7 +196,7 @@ def scenario(script: LinuxScript) -> str:
         fixed = f'{{ kind = "fixed", value = "{size} B" }}'
         transfer = f'{{ kind = "request-response", size = {fixed}, think = {think}, count = 2, close = {close} }}'
     return f"""
-duration = "30 s"
+duration = "120 s"
 endpoints = "linux"
 [tcp]
 window_growth = false

@@ -129,6 +129,15 @@ impl Composition {
         &self.init
     }
 
+    /// Sets ssthresh of the new connection to this many segments, if not 0.
+    #[must_use]
+    pub fn starting_below(mut self, ssthresh: u32) -> Composition {
+        if ssthresh > 0 {
+            self.init.ssthresh = Some(self.init.mss * u64::from(ssthresh));
+        }
+        self
+    }
+
     /// Builds the complete controller. It is compiled once per avoidance, so that an ACK makes no dynamic call to the
     /// avoidance.
     pub fn with<A: Avoidance + 'static>(self, avoidance: A) -> Box<dyn CongestionControl> {

@@ -78,7 +78,7 @@ impl<A: Avoidance> Windowed<A> {
             min_cwnd: init.min_cwnd,
             // One segment is allowed (RFC 5681 section 3.1, Jacobson 1988): the floor applies only to responses.
             cwnd: init.iw.max(init.mss),
-            ssthresh: Bytes::MAX,
+            ssthresh: init.ssthresh.unwrap_or(Bytes::MAX),
             stage: Stage::Seeking,
             slow_start,
             avoidance,
@@ -366,6 +366,12 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
         self.avoidance.established(&mut window, path);
         self.cwnd = window.cwnd.max(self.mss);
         self.ssthresh = window.ssthresh;
+        if self.stage == Stage::Seeking && !self.window().in_slow_start() {
+            // A threshold that the first window has passed already: ssthresh stays as it is, as in Linux.
+            self.exit = Some(ExitReason::Threshold);
+            self.stage = Stage::Avoiding;
+            self.avoidance.begin(self.cwnd, path);
+        }
     }
 
     fn on_state(&mut self, state: CaState, path: &PathView) {

@@ -27,6 +27,22 @@ impl Credit {
         grown
     }
 
+    /// Returns 1 if `n` acknowledged segments make the window grow, else 0: by one segment at most, however large the
+    /// credit.
+    pub(crate) fn add_for_one(&mut self, price: f64, n: f64) -> u64 {
+        self.0 += n;
+        if self.0 < price {
+            return 0;
+        }
+        self.0 -= price;
+        1
+    }
+
+    /// Keeps `n` acknowledged segments for later.
+    pub(crate) fn save(&mut self, n: f64) {
+        self.0 += n;
+    }
+
     /// Returns the credit in segments.
     pub(crate) const fn get(self) -> f64 {
         self.0

@@ -65,6 +65,7 @@
 
 mod avoidance;
 mod carry;
+mod clock;
 mod config;
 mod controller;
 mod credit;
@@ -73,8 +74,9 @@ mod response;
 mod slow_start;
 
 pub use avoidance::{
-    AimdGrowth, AimdParams, Avoidance, AvoidanceParams, CubicParams, CubicVariant, RenoParams,
-    ScalableParams, ScalableVariant, Steered, Window,
+    AimdGrowth, AimdParams, Avoidance, AvoidanceParams, BicParams, BinomialParams, CubicParams, CubicVariant,
+    HighspeedParams, HtcpParams, HyblaParams, IiadParams, RenoParams, ScalableParams, ScalableVariant,
+    SqrtParams, Steered, WestwoodParams, Window,
 };
 pub use config::{Composition, WindowedConfig};
 pub use limiter::LimiterWindow;
@@ -83,6 +85,7 @@ pub use response::{
     Response, ResponseParams, SceParams, SceRules, scaled_md,
 };
 pub use slow_start::{
-    BbrStartupParams, EsspParams, ExitResponse, HystartParams, HystartPpParams, NoSlowStartParams, Regrowth,
-    SlowStart, SlowStartGrowth, SlowStartParams, SlowStartVerdict, StandardParams, leonardo,
+    BbrStartupParams, EsspParams, ExitResponse, HystartParams, HystartPpParams, LimitedParams,
+    NoSlowStartParams, Regrowth, SlowStart, SlowStartGrowth, SlowStartParams, SlowStartVerdict,
+    StandardParams, leonardo,
 };

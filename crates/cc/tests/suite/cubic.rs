@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use windtunnel_cc::{CubicParams, CubicVariant, SlowStartParams, Style, WindowedConfig};
+use windtunnel_cc::{
+    AvoidanceParams, CubicParams, CubicVariant, HystartParams, Params, SlowStartParams, Style, WindowedConfig,
+};
 use windtunnel_units::Duration;
 
 use crate::driver::{CLEAN, Driver, MSS};
@@ -235,4 +237,92 @@ fn linux_leaves_out_the_samples_of_a_second() {
     }
     flow.time_out(true);
     assert_eq!(flow.probe("delay_min_s"), Some(0.0));
+}
+
+/// The paper of 2008 takes 0.2 of the window; W(t) = C (t - K)^3 + `W_max` passes `W_max` at t = K, the cube root of 0.2
+/// `W_max` / C.
+#[test]
+fn the_preset_of_2008_keeps_four_fifths() {
+    let config = config(CubicVariant::Paper, none());
+    let mut flow = Driver::new(&config, MSS * 1000, RTT);
+    flow.lose();
+    let begin = flow.now;
+    assert_eq!(flow.cwnd(), MSS * 799, "819/1024, rounded down");
+    flow.round(1);
+    let k = flow.probe("k_s").expect("CUBIC has a K");
+    assert!((k - libm::cbrt(0.2 * 1000.0 / 0.4)).abs() < 0.02, "{k}");
+    while flow.now.since(begin).as_secs_f64() < k - 0.1 {
+        flow.round(1);
+    }
+    assert!((flow.segments() - 1000.0).abs() <= 1.0, "{} after K", flow.segments());
+    let slow_start = CubicParams { variant: Some(CubicVariant::Paper), ..CubicParams::default() };
+    assert_eq!(slow_start.usual_slow_start(Style::Linux).name(), "standard");
+}
+
+/// The parameters of Linux's module, by its names and in its units, and what a run's description then says.
+#[test]
+fn kernel_parameters_are_converted() {
+    let read = |text: &str| serde_json::from_str::<CubicParams>(text).expect("valid");
+    let all = read(
+        r#"{"beta": 819, "bic_scale": 50, "hystart_detect": 2, "hystart_low_window": 32, "hystart_ack_delta_us": 500}"#,
+    );
+    assert_eq!(Params::check(&all), Ok(()));
+    assert_eq!(all.beta, Some(819.0 / 1024.0));
+    let hystart = HystartParams {
+        ack_train: false,
+        low_window: 32,
+        ack_spacing: Duration::from_micros(500),
+        ..HystartParams::default()
+    };
+    assert_eq!(*all.usual_slow_start(Style::Linux), *(Arc::new(hystart) as Arc<dyn SlowStartParams>));
+    let resolved = all.resolved(Style::Linux).expect("CUBIC has defaults by style").to_map();
+    assert_eq!(resolved["c"], 500.0 / 1024.0);
+    assert!(!resolved.contains_key("bic_scale") && !resolved.contains_key("hystart_detect"));
+    assert_eq!(read(r#"{"hystart": false}"#).usual_slow_start(Style::Linux).name(), "standard");
+    assert_eq!(
+        read(r#"{"hystart_ack_delta": 3}"#).usual_slow_start(Style::Linux).to_map()["ack_spacing"],
+        "3 ms"
+    );
+    for wrong in [
+        r#"{"beta": 1024}"#,
+        r#"{"beta": 1.5}"#,
+        r#"{"bic_scale": 41, "c": 0.4}"#,
+        r#"{"hystart_detect": 4}"#,
+        r#"{"hystart_ack_delta": 2, "hystart_ack_delta_us": 2000}"#,
+    ] {
+        assert!(Params::check(&read(wrong)).is_err(), "{wrong}");
+    }
+}
+
+/// A connection that starts above its first threshold avoids congestion from the start.
+#[test]
+fn the_first_threshold_ends_slow_start() {
+    for (ssthresh, avoids) in [(0, false), (5, true), (10, true), (11, false)] {
+        let params = CubicParams { initial_ssthresh: ssthresh, ..CubicParams::default() };
+        let mut config = WindowedConfig { avoidance: Arc::new(params), ..Default::default() };
+        config.resolve(Style::Linux);
+        let flow = Driver::new(&config, MSS * 10, RTT);
+        assert_eq!((flow.avoids(), flow.cwnd()), (avoids, MSS * 10), "{ssthresh}");
+    }
+}
+
+/// Without the Reno-friendly estimate the window follows the cubic alone: on a short round trip it is behind Reno.
+#[test]
+fn friendliness_can_be_switched_off() {
+    for variant in [CubicVariant::Document, CubicVariant::Rfc9438, CubicVariant::Linux] {
+        let grown = [true, false].map(|tcp_friendliness| {
+            let params = CubicParams { variant: Some(variant), tcp_friendliness, ..CubicParams::default() };
+            let mut config =
+                WindowedConfig { avoidance: Arc::new(params), slow_start: none(), ..Default::default() };
+            config.resolve(Style::Linux);
+            let mut flow = Driver::new(&config, MSS * 40, RTT / 10);
+            flow.ack(NS, 1, CLEAN);
+            flow.lose();
+            for _ in 0..40 {
+                flow.round(1);
+            }
+            flow.segments()
+        });
+        assert!(grown[0] > grown[1] + 5.0, "{variant:?}: {grown:?}");
+    }
 }

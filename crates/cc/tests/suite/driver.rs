@@ -109,7 +109,10 @@ impl Driver {
         let rtt = self.sampled.then_some(self.rtt);
         if self.cc.needs().delivery_reports {
             let delivered = Marked { bytes: MSS * segments, packets: segments as u32 };
-            self.cc.on_delivery(&Delivery { acked: delivered.bytes, rtt, delivered, ecn }, &path);
+            self.cc.on_delivery(
+                &Delivery { acked: delivered.bytes, rtt, delivered, ecn, slow_path: false },
+                &path,
+            );
         }
         let window = self.cc.cwnd();
         let event = CongestionEvent { trigger: Trigger::Ce, window, lost: Bytes::ZERO, rtt };

@@ -8,6 +8,7 @@ mod driver;
 mod hystart;
 mod linux;
 mod loss;
+mod loss_based;
 mod model_based;
 mod parts;
 mod prague;

@@ -7,20 +7,21 @@ use schemars::{JsonSchema, schema_for};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use windtunnel_cc::{
-    AbeParams, AimdParams, Bbr3Params, BbrParams, ConventionalParams, CubicParams, DctcpParams,
-    DctcpSceParams, EsspParams, HystartParams, HystartPpParams, MdsParams, PragueParams, RenoParams,
-    ScalableParams, SceParams, StandardParams,
+    AbeParams, AimdParams, Bbr3Params, BbrParams, BicParams, BinomialParams, ConventionalParams, CubicParams,
+    DctcpParams, DctcpSceParams, EsspParams, HighspeedParams, HtcpParams, HyblaParams, HystartParams,
+    HystartPpParams, IiadParams, LimitedParams, MdsParams, PragueParams, RenoParams, ScalableParams,
+    SceParams, SqrtParams, StandardParams, WestwoodParams,
 };
 
 fn check<P: JsonSchema + DeserializeOwned + Serialize + Default>(keys: &[&str]) {
     let schema = schema_for!(P);
     assert!(schema.get("x-source").is_some(), "{}: no source", P::schema_name());
     assert_eq!(schema.get("additionalProperties"), Some(&false.into()), "{}", P::schema_name());
-    let properties = schema.get("properties").and_then(|p| p.as_object()).expect("properties");
+    let properties = schema.get("properties").and_then(|p| p.as_object()).cloned().unwrap_or_default();
     // Compared as sets: the features of another crate decide whether a JSON object keeps the order of its keys.
     let found: BTreeSet<&str> = properties.keys().map(String::as_str).collect();
     assert_eq!(found, keys.iter().copied().collect());
-    for (key, property) in properties {
+    for (key, property) in &properties {
         assert!(property.get("description").is_some(), "{}.{key} is not described", P::schema_name());
     }
     let defaults = serde_json::to_value(P::default()).expect("serialisable");
@@ -33,8 +34,37 @@ fn check<P: JsonSchema + DeserializeOwned + Serialize + Default>(keys: &[&str]) 
 fn every_parameter_is_described() {
     check::<RenoParams>(&["growth"]);
     check::<AimdParams>(&["a", "b", "growth"]);
-    check::<CubicParams>(&["variant", "c", "beta", "fast_convergence", "grow_on_marked"]);
+    check::<CubicParams>(&[
+        "variant",
+        "c",
+        "bic_scale",
+        "beta",
+        "fast_convergence",
+        "tcp_friendliness",
+        "initial_ssthresh",
+        "hystart",
+        "hystart_detect",
+        "hystart_low_window",
+        "hystart_ack_delta_us",
+        "hystart_ack_delta",
+        "grow_on_marked",
+    ]);
     check::<ScalableParams>(&["variant", "inv_a", "b", "lwnd", "growth"]);
+    check::<HighspeedParams>(&[]);
+    check::<HtcpParams>(&["use_rtt_scaling", "use_bandwidth_switch"]);
+    check::<BicParams>(&[
+        "beta",
+        "fast_convergence",
+        "max_increment",
+        "low_window",
+        "initial_ssthresh",
+        "smooth_part",
+    ]);
+    check::<HyblaParams>(&["rtt0"]);
+    check::<WestwoodParams>(&[]);
+    check::<BinomialParams>(&["alpha", "beta", "k", "l"]);
+    check::<SqrtParams>(&["alpha", "beta"]);
+    check::<IiadParams>(&["alpha", "beta"]);
     check::<StandardParams>(&["growth", "l", "base_reduction", "exit_sce", "exit", "pacing_gain"]);
     check::<HystartParams>(&[
         "ack_train",
@@ -62,6 +92,7 @@ fn every_parameter_is_described() {
         "exit",
         "pacing_gain",
     ]);
+    check::<LimitedParams>(&["max_ssthresh", "growth", "exit"]);
     check::<EsspParams>(&["delay_factor", "exit"]);
     check::<ConventionalParams>(&["ce_md"]);
     check::<AbeParams>(&["beta_ecn"]);

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use windtunnel_cc::{
-    EsspParams, ExitReason, ExitResponse, MdsParams, Pacing, StandardParams, WindowedConfig, leonardo,
+    EsspParams, ExitReason, ExitResponse, LimitedParams, MdsParams, Pacing, StandardParams, WindowedConfig,
+    leonardo,
 };
 use windtunnel_units::{Bytes, Duration};
 
@@ -187,4 +188,30 @@ fn base_reduction_needs_more_than_a_segment_per_round() {
         flow.ack(NS, 1, CLEAN);
         assert_eq!(flow.avoids(), ends, "{segments} segments");
     }
+}
+
+/// RFC 3742 section 2 and spec/congestion-control section 2.4: up to `max_ssthresh` the window doubles; beyond it grows
+/// by at least half of `max_ssthresh` per round trip, so that from two segments it takes 24 round trips to 1000 segments
+/// and 204 to 10,000. K is rounded down.
+#[test]
+fn limited_slow_start_is_linear_beyond_its_limit() {
+    let config = WindowedConfig { slow_start: Arc::new(LimitedParams::default()), ..Default::default() };
+    let mut flow = Driver::new(&config, MSS * 2, RTT);
+    let (mut rounds, mut thousand) = (0, 0);
+    while flow.segments() < 10_000.0 {
+        let before = flow.segments();
+        flow.round(1);
+        rounds += 1;
+        let growth = flow.segments() - before;
+        if before <= 50.0 {
+            assert!((growth / before - 1.0).abs() < 1e-9, "{growth} at {before}");
+        } else if before > 100.0 {
+            assert!((47.0..=100.0).contains(&growth), "{growth} at {before}");
+        }
+        if flow.segments() < 1000.0 {
+            thousand = rounds + 1;
+        }
+    }
+    assert!((20..=25).contains(&thousand), "{thousand} round trips to 1000");
+    assert!((190..=212).contains(&rounds), "{rounds} round trips to 10,000");
 }

@@ -184,6 +184,12 @@ fn slow_start(
     style: Style,
     registry: &Registry,
 ) -> Result<Arc<dyn SlowStartParams>, Fault> {
+    if let Some(why) = avoidance.fixes_slow_start() {
+        if at.is_given() {
+            return Err(at.fault(format!("cannot be chosen here: {why}")));
+        }
+        return Ok(avoidance.usual_slow_start(style));
+    }
     match (at.is_given(), style) {
         (true, _) => registry.slow_starts.read(at),
         (false, Style::Document) => Ok(Arc::new(EsspParams::default())),

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use windtunnel_algorithm::Params;
 use windtunnel_cc::{
-    AbeParams, AimdParams, AvoidanceParams, Bbr2Params, Bbr3Params, BbrParams, BbrStartupParams,
-    ControllerParams, ConventionalParams, CubicParams, DctcpParams, DctcpSceParams, EsspParams,
-    HystartParams, HystartPpParams, MdsParams, NoSlowStartParams, PragueParams, RenoParams, ResponseParams,
-    ScalableParams, SceParams, SlowStartParams, StandardParams,
+    AbeParams, AimdParams, AvoidanceParams, Bbr2Params, Bbr3Params, BbrParams, BbrStartupParams, BicParams,
+    BinomialParams, ControllerParams, ConventionalParams, CubicParams, DctcpParams, DctcpSceParams,
+    EsspParams, HighspeedParams, HtcpParams, HyblaParams, HystartParams, HystartPpParams, IiadParams,
+    LimitedParams, MdsParams, NoSlowStartParams, PragueParams, RenoParams, ResponseParams, ScalableParams,
+    SceParams, SlowStartParams, SqrtParams, StandardParams, WestwoodParams,
 };
 
 use super::classic::{BSD42, Classic};
@@ -87,8 +88,17 @@ impl Registry {
         self.register_avoidance::<AimdParams>()?;
         self.register_avoidance::<CubicParams>()?;
         self.register_avoidance::<ScalableParams>()?;
+        self.register_avoidance::<HighspeedParams>()?;
+        self.register_avoidance::<HtcpParams>()?;
+        self.register_avoidance::<BicParams>()?;
+        self.register_avoidance::<HyblaParams>()?;
+        self.register_avoidance::<WestwoodParams>()?;
+        self.register_avoidance::<BinomialParams>()?;
+        self.register_avoidance::<SqrtParams>()?;
+        self.register_avoidance::<IiadParams>()?;
         self.register_slow_start::<NoSlowStartParams>()?;
         self.register_slow_start::<StandardParams>()?;
+        self.register_slow_start::<LimitedParams>()?;
         self.register_slow_start::<HystartParams>()?;
         self.register_slow_start::<HystartPpParams>()?;
         self.register_slow_start::<EsspParams>()?;

@@ -143,7 +143,10 @@ impl Sender {
         if self.needs.delivery_reports {
             let packets = acked.get().div_ceil(self.mss.get()) as u32;
             let delivered = Marked { bytes: acked, packets };
-            self.cc.on_delivery(&Delivery { acked, rtt: Some(rtt), delivered, ecn: sample.ecn }, &path);
+            self.cc.on_delivery(
+                &Delivery { acked, rtt: Some(rtt), delivered, ecn: sample.ecn, slow_path: false },
+                &path,
+            );
         }
         if ece {
             let event = CongestionEvent {

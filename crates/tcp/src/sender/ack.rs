@@ -27,6 +27,8 @@ pub(crate) struct Ack {
     pub(crate) delivered: Amount,
     /// The round-trip time of the newest segment delivered.
     pub(crate) rtt: Option<Duration>,
+    /// `rtt` is that of the echo: the segments were sent more than once.
+    pub(crate) rtt_by_echo: bool,
     /// The timestamp's echo, if the connection has timestamps.
     pub(crate) echo: Option<Time>,
     /// The block that was received twice.
@@ -60,6 +62,7 @@ impl Ack {
             acked: Amount::ZERO,
             delivered: Amount::ZERO,
             rtt: None,
+            rtt_by_echo: false,
             echo: None,
             dsack: None,
             twice: Amount::ZERO,
@@ -118,6 +121,7 @@ impl Sender {
             acked: acked.removed,
             delivered: acked.delivered,
             rtt: None,
+            rtt_by_echo: false,
             echo,
             dsack: None,
             twice: Amount::ZERO,
@@ -242,6 +246,7 @@ impl Sender {
         } else if !ack.acked.is_zero() {
             // A timestamp distinguishes the transmissions of a segment.
             sample = ack.echo.map(|echo| now.since(echo));
+            ack.rtt_by_echo = true;
             ack.rtt = sample;
         }
         if let Some(rtt) = ack.rtt {

@@ -2,7 +2,8 @@
 //! and the pacing rate that follows from its answer.
 
 use windtunnel_cc::{AckSample, Delivery, Pacing, PathView};
-use windtunnel_units::{Bytes, Time};
+use windtunnel_units::{Bytes, Duration, Time};
+use windtunnel_wire::Packet;
 
 use super::Sender;
 use super::ack::Ack;
@@ -15,6 +16,15 @@ use super::rate_sample::Sample;
 struct Counted {
     acked: Bytes,
     delivered: Bytes,
+}
+
+/// The clock of timestamps: Linux counts milliseconds (`TCP_TS_HZ`).
+const TIMESTAMP_CLOCK: Duration = Duration::from_millis(1);
+
+/// Returns the round trip that an echoed timestamp shows, at least a tick of its clock.
+fn by_timestamps(echo: Time, now: Time) -> Duration {
+    let ticks = |time: Time| time.since_start() / TIMESTAMP_CLOCK.as_nanos();
+    (ticks(now).saturating_sub(ticks(echo)) * TIMESTAMP_CLOCK.as_nanos()).max(TIMESTAMP_CLOCK)
 }
 
 impl Sender {
@@ -72,14 +82,20 @@ impl Sender {
 
     /// Tells the controller what an ACK delivered, before anything is concluded from it (Linux `in_ack_event`).
     #[cold]
-    pub(super) fn report_delivery(&mut self, ack: &Ack) {
+    pub(super) fn report_delivery(&mut self, ack: &Ack, packet: &Packet) {
+        let window = self.window_scale.window(packet);
+        let slow_path = packet.options.is_some() || window != self.reported_window;
+        self.reported_window = window;
         let news = ack.delivered - ack.twice;
         if news.is_zero() {
             return;
         }
         let ecn = self.ecn.foretold_counts(ack.ece, ack.esce, news);
         let path = self.path(ack.now);
-        let delivery = Delivery { acked: ack.acked.bytes, rtt: ack.rtt, delivered: ecn::all(news), ecn };
+        let echo = ack.echo.filter(|_| ack.rtt_by_echo);
+        let rtt = echo.map_or(ack.rtt, |echo| Some(by_timestamps(echo, ack.now)));
+        let acked = ack.acked.bytes;
+        let delivery = Delivery { acked, rtt, delivered: ecn::all(news), ecn, slow_path };
         self.cc.on_delivery(&delivery, &path);
     }
 

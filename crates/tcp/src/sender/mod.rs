@@ -95,6 +95,8 @@ pub struct Sender {
     window_scale: WindowScale,
     /// The largest window that the receiver offered.
     largest_window: Bytes,
+    /// The window of the last ACK; kept for controllers that are told of deliveries.
+    reported_window: Bytes,
     /// The segment that leaves next, regardless of cwnd.
     forced: Option<Forced>,
     /// No retransmissions until the next ACK or timer.
@@ -178,6 +180,7 @@ impl Sender {
             window_end: Seq::FIRST_DATA,
             window_scale: WindowScale::new(&endpoint, params),
             largest_window: Bytes::ZERO,
+            reported_window: Bytes::ZERO,
             forced: None,
             only_new: false,
             board: Scoreboard::new(needs.loss_reports),
@@ -257,7 +260,7 @@ impl Sender {
         }
         let mut ack = self.take_ack(packet, now);
         if self.needs.delivery_reports {
-            self.report_delivery(&ack);
+            self.report_delivery(&ack, packet);
         }
         self.process_probe(&ack);
         self.process_state(&mut ack);

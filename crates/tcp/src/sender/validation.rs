@@ -108,7 +108,8 @@ impl Validation {
             IdleRule::Rfc5681 => floor,
             IdleRule::Rfc7661 | IdleRule::None => return None,
         };
-        (restarted < cwnd).then_some(restarted)
+        // Linux raises ssthresh also where cwnd stays as it is.
+        (restarted < cwnd || self.idle == IdleRule::Rfc2861).then_some(restarted)
     }
 
     fn whole(&self, window: Bytes) -> Bytes {

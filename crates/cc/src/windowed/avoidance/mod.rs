@@ -1,9 +1,15 @@
 //! Congestion avoidance: how cwnd grows between responses.
 
 mod aimd;
+mod bic;
+mod binomial;
 mod cubic;
+mod highspeed;
+mod htcp;
+mod hybla;
 mod reno;
 mod scalable;
+mod westwood;
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -20,9 +26,15 @@ use crate::state::CaState;
 use crate::style::Style;
 
 pub use aimd::{AimdGrowth, AimdParams};
+pub use bic::BicParams;
+pub use binomial::{BinomialParams, IiadParams, SqrtParams};
 pub use cubic::{CubicParams, CubicVariant};
+pub use highspeed::HighspeedParams;
+pub use htcp::HtcpParams;
+pub use hybla::HyblaParams;
 pub use reno::RenoParams;
 pub use scalable::{ScalableParams, ScalableVariant};
+pub use westwood::WestwoodParams;
 
 /// The parameters of a growth function. This trait is an open set.
 pub trait AvoidanceParams: AnyParams {
@@ -36,6 +48,11 @@ pub trait AvoidanceParams: AnyParams {
         Arc::new(StandardParams::default())
     }
 
+    /// Returns why a scenario cannot choose the slow start, or `None` if it can: some algorithms have one of their own.
+    fn fixes_slow_start(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Builds a controller with this growth: `composition.with(...)`.
     fn build(&self, composition: Composition) -> Box<dyn CongestionControl>;
 }
@@ -46,9 +63,6 @@ impl PartialEq for dyn AvoidanceParams {
         ours == theirs
     }
 }
-
-/// The fraction of an unused cwnd that ssthresh keeps (RFC 2861 section 3.1).
-const REMEMBERED: f64 = 0.75;
 
 /// The window, as an avoidance that steers sets it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,7 +144,7 @@ pub trait Avoidance: Clone + Debug + Send {
         base.scale(factor)
     }
 
-    /// Returns what ssthresh keeps of a cwnd that was not used (RFC 2861 section 3.1).
+    /// Returns what ssthresh keeps of a window that was not used (RFC 2861 section 3.1: three quarters).
     fn remembered(&self, cwnd: Bytes, mss: Bytes) -> Bytes {
         self.kept(cwnd, REMEMBERED, mss)
     }
@@ -180,16 +194,30 @@ pub trait Avoidance: Clone + Debug + Send {
     fn probe(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
 }
 
+/// The fraction of an unused cwnd that ssthresh keeps.
+const REMEMBERED: f64 = 0.75;
+
+/// Returns three quarters of a window counted in segments, as Linux adds them: a half and a quarter, each rounded down.
+fn half_and_quarter(cwnd: Bytes, mss: Bytes) -> Bytes {
+    let w = cwnd / mss;
+    mss * (w / 2 + w / 4)
+}
+
 /// Returns the whole segments of an ACK. Most ACKs acknowledge one, which needs no division.
 fn segments(amount: Bytes, mss: Bytes) -> u64 {
     if amount == mss { 1 } else { amount / mss }
 }
 
-/// Returns what ssthresh keeps of a window counted in segments that was not used: a half and a quarter, each rounded down, as in Linux
-/// (`tcp_current_ssthresh`), so that of eleven segments seven are kept, not eight.
-fn remembered_segments(cwnd: Bytes, mss: Bytes) -> Bytes {
-    let segments = cwnd / mss;
-    mss * (segments / 2 + segments / 4)
+/// Returns true if slow start used a part of the ACK. Some of Linux's algorithms do not use the rest.
+fn crossed_ssthresh(amount: Bytes, ack: &AckSample) -> bool {
+    amount < ack.newly_delivered
+}
+
+/// Returns what a response leaves of a window counted in segments, where the part given up is rounded down.
+fn after_giving_up(base: Bytes, factor: f64, mss: Bytes) -> Bytes {
+    let w = base / mss;
+    let given_up = (w as f64 * (1.0 - factor) + 1e-9) as u64;
+    mss * (w - given_up)
 }
 
 /// Returns what a response leaves of a window counted in segments, rounded down. A billionth is added because products

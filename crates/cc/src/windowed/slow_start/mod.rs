@@ -6,6 +6,7 @@ mod exit;
 mod hystart;
 mod hystart_pp;
 pub mod leonardo;
+mod limited;
 mod none;
 mod standard;
 
@@ -26,6 +27,7 @@ use exit::Exit;
 pub use exit::ExitResponse;
 pub use hystart::HystartParams;
 pub use hystart_pp::HystartPpParams;
+pub use limited::LimitedParams;
 pub use none::NoSlowStartParams;
 pub use standard::{SlowStartGrowth, StandardParams};
 

@@ -116,6 +116,12 @@ impl StandardParams {
         }
     }
 
+    /// Returns the parameters with the values of a style.
+    pub(super) fn of_style(mut self, style: Style) -> StandardParams {
+        self.resolve(style);
+        self
+    }
+
     fn resolve(&mut self, style: Style) {
         self.growth.get_or_insert(match style {
             Style::Document => SlowStartGrowth::Acked,

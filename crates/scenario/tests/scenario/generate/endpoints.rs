@@ -2,6 +2,9 @@
 
 use super::Draft;
 
+/// Controllers that react to losses, beside Reno and CUBIC.
+const LOSS_BASED: [&str; 8] = ["highspeed", "htcp", "bic", "hybla", "westwood", "binomial", "sqrt", "iiad"];
+
 impl Draft {
     /// The keys of a flow, after `from` and `to`.
     pub(super) fn flow(&mut self, index: usize) {
@@ -185,7 +188,8 @@ impl Draft {
         let base = if !self.ideal && self.one_in(4) {
             self.random.pick(&classics)
         } else {
-            self.random.pick(&["reno", "aimd", "cubic", "scalable"])
+            let other = self.random.pick(&LOSS_BASED);
+            self.random.pick(&["reno", "aimd", "cubic", "scalable", other])
         };
         if self.one_in(4) {
             return self.proportional();
@@ -205,14 +209,51 @@ impl Draft {
         let growths = ["per-srtt", "per-window", "linux", "per-ack", "per-ack-plus-eighth"];
         match base {
             "reno" | "aimd" if !self.ideal && self.one_in(3) => self.one_of("growth", &growths),
-            "cubic" if self.one_in(3) => self.one_of("variant", &["document", "rfc9438", "linux"]),
+            "cubic" if self.one_in(3) => self.one_of("variant", &["document", "rfc9438", "linux", "paper"]),
+            "cubic" if self.one_in(3) => {
+                self.some_number("bic_scale", 1, 4096);
+                self.some_number("beta", 2, 1023);
+                self.some_switch("tcp_friendliness");
+                self.some_number("initial_ssthresh", 1, 1000);
+            }
             "scalable" if self.one_in(3) => self.one_of("variant", &["document", "linux", "paper"]),
-            _ => {}
+            _ => self.loss_based(base),
         }
-        if self.one_in(2) {
-            self.one_of("slow_start", &["none", "standard", "hystart", "hystart-pp", "essp", "bbr-startup"]);
+        if base != "hybla" && self.one_in(2) {
+            self.one_of(
+                "slow_start",
+                &["none", "standard", "limited", "hystart", "hystart-pp", "essp", "bbr-startup"],
+            );
         }
         true
+    }
+
+    /// Parameters of a loss-based controller of Linux, or of a binomial one.
+    fn loss_based(&mut self, base: &str) {
+        match base {
+            "bic" => {
+                self.some_number("beta", 1, 1023);
+                self.some_switch("fast_convergence");
+                self.some_number("max_increment", 1, 100);
+                self.some_number("low_window", 1, 100);
+                self.some_number("initial_ssthresh", 1, 1000);
+                self.some_number("smooth_part", 1, 100);
+            }
+            "htcp" => {
+                self.some_switch("use_rtt_scaling");
+                self.some_switch("use_bandwidth_switch");
+            }
+            "hybla" => self.some_number("rtt0", 1, 1000),
+            "binomial" if self.one_in(2) => {
+                for key in ["alpha", "beta", "l"] {
+                    let tenths = 1 + self.random.below(9);
+                    self.bare(key, format_args!("0.{tenths}"));
+                }
+                let half_steps = self.random.below(5) as f64;
+                self.bare("k", format_args!("{:?}", half_steps / 2.0 - 1.0));
+            }
+            _ => {}
+        }
     }
 
     /// A controller that answers marks in proportion to their number.
@@ -362,6 +403,9 @@ impl Draft {
         }
         if self.one_in(6) {
             self.some_number("dupthresh", 1, 300);
+        }
+        if self.one_in(6) {
+            self.some_number("initial_ssthresh", 1, 1000);
         }
         for key in ["rto_min", "tick"] {
             if self.one_in(8) {

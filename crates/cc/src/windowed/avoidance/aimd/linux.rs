@@ -9,7 +9,7 @@ use windtunnel_units::Bytes;
 
 use super::AimdParams;
 use crate::sample::{AckSample, PathView};
-use crate::windowed::avoidance::{Avoidance, Window, kept_segments, remembered_segments, segments};
+use crate::windowed::avoidance::{Avoidance, Window, half_and_quarter, kept_segments, segments};
 use crate::windowed::credit::Credit;
 
 /// AIMD's growth in whole segments.
@@ -36,7 +36,7 @@ impl Avoidance for AimdLinux {
     }
 
     fn remembered(&self, cwnd: Bytes, mss: Bytes) -> Bytes {
-        remembered_segments(cwnd, mss)
+        half_and_quarter(cwnd, mss)
     }
 
     fn counted(ack: &AckSample) -> Bytes {

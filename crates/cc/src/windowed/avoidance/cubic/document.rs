@@ -17,6 +17,7 @@ pub(crate) struct Cubic {
     c: f64,
     beta: f64,
     fast_convergence: bool,
+    tcp_friendliness: bool,
     grow_on_marked: bool,
     /// The additive increase that makes AIMD as fast as Reno, in segments per round trip.
     alpha: f64,
@@ -44,6 +45,7 @@ impl Cubic {
             c: params.c.unwrap_or(RFC_C),
             beta,
             fast_convergence: params.fast_convergence,
+            tcp_friendliness: params.tcp_friendliness,
             grow_on_marked: params.grow_on_marked,
             alpha: friendly_increase(beta),
             vars: CubicVars::default(),
@@ -104,7 +106,7 @@ impl Avoidance for Cubic {
 
         let t = path.now.since(self.vars.epoch).as_secs_f64();
         self.vars.w_cubic = self.w_cubic(t, mss);
-        if self.vars.w_cubic < self.vars.w_est.as_f64() {
+        if self.tcp_friendliness && self.vars.w_cubic < self.vars.w_est.as_f64() {
             return self.vars.w_est;
         }
         let now = cwnd.as_f64();

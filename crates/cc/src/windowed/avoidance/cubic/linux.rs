@@ -17,33 +17,9 @@ use windtunnel_units::{Bytes, Duration, Time};
 
 use super::{CubicParams, LINUX_BETA, LINUX_C, LINUX_UNIT};
 use crate::sample::{AckSample, PathView};
-use crate::windowed::avoidance::{Avoidance, Window, kept_segments, remembered_segments, segments};
+use crate::windowed::avoidance::{Avoidance, Window, half_and_quarter, kept_segments, segments};
+use crate::windowed::clock::Clock;
 use crate::windowed::credit::Credit;
-
-/// The clock of the window's computation.
-#[derive(Clone, Copy, Debug)]
-struct Clock {
-    tick_ns: u64,
-    /// Ticks per second.
-    hz: u64,
-}
-
-impl Clock {
-    fn new(tick: Duration) -> Clock {
-        let tick_ns = tick.as_nanos().clamp(1, Duration::SECOND.as_nanos());
-        Clock { tick_ns, hz: Duration::SECOND.as_nanos() / tick_ns }
-    }
-
-    /// Returns the ticks since the clock started.
-    fn ticks(self, now: Time) -> u64 {
-        now.since_start().as_nanos() / self.tick_ns
-    }
-
-    /// Returns the number of ticks for which an unchanged window keeps its price.
-    fn steady(self) -> u64 {
-        self.hz / 32
-    }
-}
 
 /// Times along the cubic are in 1024ths of a second.
 const FINE: u64 = 1024;
@@ -65,6 +41,7 @@ pub(crate) struct CubicLinux {
     /// alpha`.
     friendly: u64,
     fast_convergence: bool,
+    tcp_friendliness: bool,
     grow_on_marked: bool,
     credit: Credit,
     clock: Clock,
@@ -104,6 +81,7 @@ impl CubicLinux {
             beta,
             friendly: 8 * (FINE + beta) / 3 / (FINE - beta),
             fast_convergence: params.fast_convergence,
+            tcp_friendliness: params.tcp_friendliness,
             grow_on_marked: params.grow_on_marked,
             credit: Credit::default(),
             clock: Clock::new(tick),
@@ -130,7 +108,9 @@ impl CubicLinux {
                 self.vars.price = self.vars.price.min(PRICE_BEFORE_LOSS);
             }
         }
-        self.be_friendly(w);
+        if self.tcp_friendliness {
+            self.be_friendly(w);
+        }
         self.vars.price = self.vars.price.max(PRICE_FLOOR);
     }
 
@@ -155,12 +135,12 @@ impl CubicLinux {
 
     /// Returns the cubic one minimum round trip after `elapsed` ticks into the epoch.
     fn target(&self, elapsed: u64) -> u64 {
-        self.curve(elapsed + self.delay_min.as_nanos().div_ceil(self.clock.tick_ns))
+        self.curve(elapsed + self.clock.covering(self.delay_min))
     }
 
     /// Returns the cubic `elapsed` ticks into the epoch.
     fn curve(&self, elapsed: u64) -> u64 {
-        let t = elapsed * FINE / self.clock.hz;
+        let t = elapsed * FINE / self.clock.hz();
         let distance = u128::from(t.abs_diff(self.vars.k));
         // C is in 1024ths and the cubed distance in 1024ths^3: together 2^40.
         let delta = distance.saturating_pow(3).saturating_mul(u128::from(self.c)) >> 40;
@@ -201,7 +181,7 @@ impl Avoidance for CubicLinux {
     }
 
     fn remembered(&self, cwnd: Bytes, mss: Bytes) -> Bytes {
-        remembered_segments(cwnd, mss)
+        half_and_quarter(cwnd, mss)
     }
 
     fn counted(ack: &AckSample) -> Bytes {
@@ -232,7 +212,8 @@ impl Avoidance for CubicLinux {
     }
 
     fn sampled(&mut self, rtt: Duration, now: Time) {
-        if self.vars.epoch.is_some_and(|epoch| self.clock.ticks(now).saturating_sub(epoch) < self.clock.hz) {
+        if self.vars.epoch.is_some_and(|epoch| self.clock.ticks(now).saturating_sub(epoch) < self.clock.hz())
+        {
             return;
         }
         if self.delay_min.is_zero() || rtt < self.delay_min {
@@ -253,7 +234,7 @@ impl Avoidance for CubicLinux {
     fn idled(&mut self, idle: Duration, path: &PathView) {
         let now = self.clock.ticks(path.now);
         if let Some(epoch) = &mut self.vars.epoch {
-            *epoch = (*epoch + idle.as_nanos() / self.clock.tick_ns).min(now);
+            *epoch = (*epoch + self.clock.within(idle)).min(now);
         }
     }
 
@@ -274,7 +255,7 @@ impl Avoidance for CubicLinux {
         out("w_est_segments", w_est as f64);
         out("target_segments", now(target));
         out("origin_segments", now(origin));
-        out("epoch_start_s", epoch.map_or(f64::NAN, |tick| tick as f64 / self.clock.hz as f64));
+        out("epoch_start_s", epoch.map_or(f64::NAN, |tick| self.clock.seconds(tick)));
         out("price_segments", price as f64);
         out("delay_min_s", self.delay_min.as_secs_f64());
     }
@@ -300,7 +281,7 @@ mod tests {
         let mut cubic = CubicLinux::new(&CubicParams::default(), Duration::from_millis(1));
         cubic.vars = CubicVars { origin: 100, k: 4317, ..CubicVars::default() };
         for (t, w) in [(0, 70.0), (1, 86.68), (2, 95.64), (3, 99.28), (4, 100.0), (6, 102.27), (8, 121.65)] {
-            let target = cubic.target(t * cubic.clock.hz) as f64;
+            let target = cubic.target(t * cubic.clock.hz()) as f64;
             assert!((target - w).abs() <= 1.0, "{target} at {t} s, not {w}");
         }
     }

@@ -8,7 +8,14 @@
 //! utilisation than Reno's 0.5 at the price of slower convergence, and `alpha = 3 (1 - beta) / (1 + beta)` makes
 //! AIMD(alpha, beta) as fast as Reno (section 4.3). Linux rounds C and beta to 1024ths: 410 and 717.
 //!
-//! Three variants: [`rfc9438`], [`linux`] in whole segments, and [`document`], the variant of the MDS document's runs.
+//! Three variants: [`rfc9438`], [`linux`] in whole segments, and [`document`], the variant of the MDS document's runs. A
+//! preset beside them, `paper`, has the constants of Ha, Rhee and Xu, "CUBIC: a new TCP-friendly high-speed TCP variant"
+//! (2008): C = 0.4, and a decrease *by* 0.2, which leaves 0.8 (texts that multiply by `1 - beta` and give beta = 0.8 mean
+//! the share that is left). Its algorithm is that of Linux, by the same authors, before `HyStart`.
+//!
+//! All parameters of Linux's module are read by their names and in their units. Those that say what another parameter
+//! says, too, are converted, so that a run's description has one form: `beta` in 1024ths becomes the fraction,
+//! `bic_scale` becomes C, and `hystart...` become the parameters of the slow start.
 
 mod document;
 mod linux;
@@ -17,8 +24,9 @@ mod rfc9438;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use windtunnel_algorithm::{OutOfRange, Params};
+use windtunnel_units::Duration;
 
 use document::Cubic;
 use linux::CubicLinux;
@@ -41,6 +49,11 @@ const LINUX_UNIT: f64 = 1024.0;
 const LINUX_C: f64 = 410.0 / LINUX_UNIT;
 /// beta in Linux.
 const LINUX_BETA: f64 = 717.0 / LINUX_UNIT;
+/// The share that the paper of 2008 leaves: it takes 0.2 (sections 3.2 and 4.1).
+const PAPER_BETA: f64 = 0.8;
+/// The bits of `hystart_detect`.
+const DETECT_TRAIN: u32 = 1;
+const DETECT_DELAY: u32 = 2;
 
 /// The variants of CUBIC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -53,6 +66,8 @@ pub enum CubicVariant {
     Rfc9438,
     /// Linux's, in whole segments, clock ticks and 1024ths.
     Linux,
+    /// That of Ha, Rhee and Xu 2008: Linux's with the paper's constants, and without `HyStart`.
+    Paper,
 }
 
 /// Parameters of CUBIC.
@@ -65,20 +80,63 @@ pub struct CubicParams {
     /// The scale of the cubic, in segments per cubed second; the variant's default is 0.4, or 410/1024 (Linux).
     #[schemars(range(min = 0.0), extend("x-unit" = "segments/s^3"))]
     pub c: Option<f64>,
-    /// The factor by which congestion multiplies cwnd; the variant's default is 0.7, or 717/1024 (Linux).
-    #[schemars(range(min = 0.0, max = 1.0))]
+    /// C in the unit of Linux's module, 10/1024 of a segment per cubed second (41).
+    #[schemars(range(min = 1, max = 4096))]
+    pub bic_scale: Option<u32>,
+    /// The factor by which congestion multiplies cwnd: a fraction, or a whole number of 1024ths from 2 on as in Linux's module;
+    /// the variant's default is 0.7, 717/1024 (Linux), or 0.8 (paper).
+    #[schemars(range(min = 0.0, max = 1023.0))]
+    #[serde(deserialize_with = "fraction_or_1024ths")]
     pub beta: Option<f64>,
     /// Whether a flow lowers its plateau further after congestion below the last `W_max`, so that new flows gain
     /// bandwidth faster.
     pub fast_convergence: bool,
+    /// Whether the window is at least that of the Reno-friendly estimate.
+    pub tcp_friendliness: bool,
+    /// ssthresh of a new connection in segments, or 0 for none.
+    #[schemars(extend("x-unit" = "segments"))]
+    #[serde(deserialize_with = "windtunnel_units::count::segments")]
+    pub initial_ssthresh: u32,
+    /// Whether the usual slow start is `HyStart`; the default depends on the variant.
+    pub hystart: Option<bool>,
+    /// What ends `HyStart`: 1 a train of ACKs, 2 delay, 3 either.
+    #[schemars(range(min = 1, max = 3))]
+    pub hystart_detect: Option<u32>,
+    /// The cwnd below which `HyStart` ignores both, in segments.
+    pub hystart_low_window: Option<u32>,
+    /// The longest gap between two ACKs of a train, in microseconds.
+    pub hystart_ack_delta_us: Option<u32>,
+    /// The same in milliseconds, as Linux had it before 5.6.
+    pub hystart_ack_delta: Option<u32>,
     /// Whether ACKs with a congestion signal grow the window like others.
     pub grow_on_marked: bool,
 }
 
 impl Default for CubicParams {
     fn default() -> CubicParams {
-        CubicParams { variant: None, c: None, beta: None, fast_convergence: true, grow_on_marked: true }
+        CubicParams {
+            variant: None,
+            c: None,
+            bic_scale: None,
+            beta: None,
+            fast_convergence: true,
+            tcp_friendliness: true,
+            initial_ssthresh: 0,
+            hystart: None,
+            hystart_detect: None,
+            hystart_low_window: None,
+            hystart_ack_delta_us: None,
+            hystart_ack_delta: None,
+            grow_on_marked: true,
+        }
     }
+}
+
+/// Reads a fraction, or a whole number of 1024ths.
+fn fraction_or_1024ths<'de, D: Deserializer<'de>>(d: D) -> Result<Option<f64>, D::Error> {
+    let value = Option::<f64>::deserialize(d)?;
+    let in_1024ths = |value: &f64| (2.0..LINUX_UNIT).contains(value) && value.fract() == 0.0;
+    Ok(value.map(|value| if in_1024ths(&value) { value / LINUX_UNIT } else { value }))
 }
 
 impl Params for CubicParams {
@@ -88,7 +146,37 @@ impl Params for CubicParams {
 
     fn check(&self) -> Result<(), OutOfRange> {
         self.c.map_or(Ok(()), |c| check::positive("c", c))?;
-        self.beta.map_or(Ok(()), |beta| check::kept_fraction("beta", beta))
+        if let Some(scale) = self.bic_scale {
+            if !(1..=4096).contains(&scale) {
+                return Err(OutOfRange::new("bic_scale", scale, "1 to 4096"));
+            }
+            if self.c.is_some() {
+                return Err(OutOfRange::new(
+                    "bic_scale",
+                    scale,
+                    "not given where c is: both are the cubic's scale",
+                ));
+            }
+        }
+        if let Some(beta) = self.beta
+            && check::kept_fraction("beta", beta).is_err()
+        {
+            let allowed = "more than 0 and less than 1, or a whole number of 1024ths from 2 to 1023";
+            return Err(OutOfRange::new("beta", beta, allowed));
+        }
+        if self.hystart_detect.is_some_and(|detect| !(1..=3).contains(&detect)) {
+            let detect = self.hystart_detect.unwrap_or_default();
+            return Err(OutOfRange::new(
+                "hystart_detect",
+                detect,
+                "1 (train of ACKs), 2 (delay) or 3 (either)",
+            ));
+        }
+        if let (Some(_), Some(ms)) = (self.hystart_ack_delta_us, self.hystart_ack_delta) {
+            let allowed = "not given where hystart_ack_delta_us is: both are the gap between two ACKs";
+            return Err(OutOfRange::new("hystart_ack_delta", ms, allowed));
+        }
+        Ok(())
     }
 }
 
@@ -101,9 +189,36 @@ impl CubicParams {
         let (c, beta) = match variant {
             CubicVariant::Document | CubicVariant::Rfc9438 => (RFC_C, RFC_BETA),
             CubicVariant::Linux => (LINUX_C, LINUX_BETA),
+            CubicVariant::Paper => (RFC_C, PAPER_BETA),
         };
-        self.c.get_or_insert(c);
+        let scaled = self.bic_scale.take().map(|scale| f64::from(10 * scale) / LINUX_UNIT);
+        self.c.get_or_insert(scaled.unwrap_or(c));
         self.beta.get_or_insert(beta);
+        // These are parameters of the slow start now.
+        (self.hystart, self.hystart_detect, self.hystart_low_window) = (None, None, None);
+        (self.hystart_ack_delta_us, self.hystart_ack_delta) = (None, None);
+    }
+
+    /// True if a parameter describes the slow start.
+    fn describes_slow_start(&self) -> bool {
+        let numbers =
+            [self.hystart_detect, self.hystart_low_window, self.hystart_ack_delta_us, self.hystart_ack_delta];
+        self.hystart.is_some() || numbers.iter().any(Option::is_some)
+    }
+
+    /// Returns `HyStart` as the parameters describe it.
+    fn hystart(&self) -> HystartParams {
+        let usual = HystartParams::default();
+        let detect = self.hystart_detect.unwrap_or(DETECT_TRAIN | DETECT_DELAY);
+        let microseconds =
+            self.hystart_ack_delta_us.or(self.hystart_ack_delta.map(|ms| ms.saturating_mul(1000)));
+        HystartParams {
+            ack_train: detect & DETECT_TRAIN != 0,
+            delay: detect & DETECT_DELAY != 0,
+            low_window: self.hystart_low_window.unwrap_or(usual.low_window),
+            ack_spacing: microseconds.map_or(usual.ack_spacing, |us| Duration::from_micros(u64::from(us))),
+            ..usual
+        }
     }
 }
 
@@ -116,17 +231,24 @@ impl AvoidanceParams for CubicParams {
 
     /// Linux's CUBIC uses `HyStart`.
     fn usual_slow_start(&self, style: Style) -> Arc<dyn SlowStartParams> {
-        match style {
-            Style::Document => Arc::new(StandardParams::default()),
-            Style::Linux => Arc::new(HystartParams::default()),
+        let usual = style == Style::Linux && self.variant != Some(CubicVariant::Paper);
+        if self.hystart.unwrap_or(usual || self.describes_slow_start()) {
+            Arc::new(self.hystart())
+        } else {
+            Arc::new(StandardParams::default())
         }
     }
 
+    fn fixes_slow_start(&self) -> Option<&'static str> {
+        self.describes_slow_start().then_some("a parameter `hystart...` of cubic describes the slow start")
+    }
+
     fn build(&self, composition: Composition) -> Box<dyn CongestionControl> {
+        let composition = composition.starting_below(self.initial_ssthresh);
         match self.variant.unwrap_or_default() {
             CubicVariant::Document => composition.with(Cubic::new(self)),
             CubicVariant::Rfc9438 => composition.with(CubicRfc::new(self)),
-            CubicVariant::Linux => {
+            CubicVariant::Linux | CubicVariant::Paper => {
                 let cubic = CubicLinux::new(self, composition.init().tick);
                 composition.with(cubic)
             }

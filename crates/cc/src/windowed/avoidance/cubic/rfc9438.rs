@@ -28,6 +28,7 @@ pub(crate) struct CubicRfc {
     c: f64,
     beta: f64,
     fast_convergence: bool,
+    tcp_friendliness: bool,
     grow_on_marked: bool,
     /// The alpha used below `cwnd_prior`.
     alpha: f64,
@@ -67,6 +68,7 @@ impl CubicRfc {
             c: params.c.unwrap_or(RFC_C),
             beta,
             fast_convergence: params.fast_convergence,
+            tcp_friendliness: params.tcp_friendliness,
             grow_on_marked: params.grow_on_marked,
             alpha: friendly_increase(beta),
             vars: CubicVars::default(),
@@ -92,7 +94,7 @@ impl CubicRfc {
         epoch.w_est += alpha * n / w;
         let t = path.now.since(epoch.start).as_secs_f64();
         epoch.w_cubic = self.w_cubic(t, epoch.k);
-        if epoch.w_cubic < epoch.w_est {
+        if self.tcp_friendliness && epoch.w_cubic < epoch.w_est {
             return epoch.w_est.max(w);
         }
         let target = self.w_cubic(t + path.srtt.as_secs_f64(), epoch.k).clamp(w, 1.5 * w);

@@ -7,7 +7,7 @@ use windtunnel_units::Bytes;
 
 use super::{LINUX, ScalableParams};
 use crate::sample::{AckSample, PathView};
-use crate::windowed::avoidance::{Avoidance, Window, remembered_segments, segments};
+use crate::windowed::avoidance::{Avoidance, Window, after_giving_up, half_and_quarter, segments};
 use crate::windowed::credit::Credit;
 
 /// Linux's growth.
@@ -32,13 +32,11 @@ impl Avoidance for ScalableLinux {
 
     /// The amount given up is rounded down, not the amount kept.
     fn kept(&self, base: Bytes, factor: f64, mss: Bytes) -> Bytes {
-        let w = base / mss;
-        let given_up = (w as f64 * (1.0 - factor) + 1e-9) as u64;
-        mss * (w - given_up)
+        after_giving_up(base, factor, mss)
     }
 
     fn remembered(&self, cwnd: Bytes, mss: Bytes) -> Bytes {
-        remembered_segments(cwnd, mss)
+        half_and_quarter(cwnd, mss)
     }
 
     fn counted(ack: &AckSample) -> Bytes {

@@ -1,0 +1,362 @@
+//! H-TCP: growth by the time since the last congestion, and a decrease that just empties the queue.
+//!
+//! Leith and Shorten, "H-TCP: TCP for high-speed and long-distance networks" (`PFLDnet` 2004), in the form of Linux's
+//! `tcp_htcp` (spec/congestion-control section 3.6):
+//!
+//! - *Increase.* For the first second after congestion H-TCP grows as Reno does. After `D` seconds more the increase is
+//!   `f = 1 + 10 D + (D / 2)^2` segments per round trip: on paths where losses are rare (a large product of rate and
+//!   delay) flows find the capacity in seconds, elsewhere H-TCP is Reno. `alpha = 2 f (1 - beta)` makes the mean
+//!   independent of the decrease.
+//! - *RTT scaling* (`use_rtt_scaling`). f is in segments per round trip; it is divided by 100 ms / `minRTT`, between 0.5
+//!   and 10, so that flows with different round trips grow as fast per second.
+//! - *Decrease.* `beta = minRTT / maxRTT`, between 0.5 and 0.8, empties the queue and no more.
+//! - *Bandwidth switch* (`use_bandwidth_switch`). Where the throughput reached before the loss differs by a fifth from
+//!   that of the epoch before, the path has changed or another flow came: beta is 0.5 for this loss and the next.
+//!
+//! Linux counts alpha and beta in 128ths, f in whole segments, and time in clock ticks; the clock of the increase starts
+//! anew when the state is Open again. The largest round trip fades by a twentieth with each loss, and a sample raises it
+//! only by less than 20 ms. What slow start leaves of an ACK is not used.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use windtunnel_algorithm::Params;
+use windtunnel_units::{Bytes, Duration};
+
+use super::{Avoidance, AvoidanceParams, Window, crossed_ssthresh, half_and_quarter, kept_segments};
+use crate::controller::CongestionControl;
+use crate::needs::Needs;
+use crate::sample::{AckSample, Delivery, PathView};
+use crate::state::CaState;
+use crate::windowed::clock::Clock;
+use crate::windowed::config::Composition;
+use crate::windowed::credit::Credit;
+
+/// alpha and beta are in units of 1 / this.
+const UNIT: u64 = 128;
+/// The smallest share that a loss leaves.
+const BETA_MIN: u64 = UNIT / 2;
+/// The largest one: 0.8 rounded down.
+const BETA_MAX: u64 = 102;
+/// The largest rise of the largest round trip that a sample may cause: more is not a queue.
+const RISE_MAX: Duration = Duration::from_millis(20);
+/// Round trips up to this are too short to be measured in ticks.
+const RTT_LEAST: Duration = Duration::from_millis(10);
+
+/// Parameters of H-TCP, by the names of Linux's module.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(extend("x-source" = "Leith, Shorten 2004; Linux net/ipv4/tcp_htcp.c"))]
+pub struct HtcpParams {
+    /// Whether the increase is scaled so that it does not depend on the round trip.
+    pub use_rtt_scaling: bool,
+    /// Whether a changed throughput makes the decrease 0.5.
+    pub use_bandwidth_switch: bool,
+}
+
+impl Default for HtcpParams {
+    fn default() -> HtcpParams {
+        HtcpParams { use_rtt_scaling: true, use_bandwidth_switch: true }
+    }
+}
+
+impl Params for HtcpParams {
+    const NAME: &'static str = "htcp";
+    const SUMMARY: &'static str = "H-TCP: growth by the time since the last congestion";
+}
+
+impl AvoidanceParams for HtcpParams {
+    fn build(&self, composition: Composition) -> Box<dyn CongestionControl> {
+        let htcp = Htcp::new(self.clone(), Clock::new(composition.init().tick));
+        composition.with(htcp)
+    }
+}
+
+/// H-TCP's growth. Times are in ticks, throughputs in segments per second.
+#[derive(Clone, Debug)]
+pub(crate) struct Htcp {
+    params: HtcpParams,
+    clock: Clock,
+    state: CaState,
+    /// In 128ths of a segment per round trip.
+    alpha: u64,
+    /// In 128ths.
+    beta: u64,
+    /// The throughput was stable at the last loss.
+    stable: bool,
+    credit: Credit,
+    /// Segments that the last ACK acknowledged in Open, for the next growth.
+    acked: u64,
+    min_rtt: u64,
+    max_rtt: u64,
+    /// When the last congestion ended.
+    last_cong: u64,
+    /// What an undo restores.
+    before: Option<Before>,
+    throughput: Throughput,
+}
+
+/// The state before the last congestion.
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    last_cong: u64,
+    max_rtt: u64,
+    old_max: u64,
+}
+
+/// The throughput measured over windows.
+#[derive(Clone, Copy, Debug, Default)]
+struct Throughput {
+    segments: u64,
+    /// The start of the measurement; none before the first one.
+    since: Option<u64>,
+    mean: u64,
+    max: u64,
+    /// `max` at the last loss.
+    old_max: u64,
+}
+
+impl Htcp {
+    fn new(params: HtcpParams, clock: Clock) -> Htcp {
+        Htcp {
+            params,
+            clock,
+            state: CaState::Open,
+            alpha: UNIT,
+            beta: BETA_MIN,
+            stable: false,
+            credit: Credit::default(),
+            acked: 1,
+            min_rtt: 0,
+            max_rtt: 0,
+            last_cong: 0,
+            before: None,
+            throughput: Throughput::default(),
+        }
+    }
+
+    fn measure_rtt(&mut self, rtt: u64) {
+        if self.min_rtt == 0 || rtt < self.min_rtt {
+            self.min_rtt = rtt;
+        }
+        if self.state == CaState::Open {
+            self.max_rtt = self.max_rtt.max(self.min_rtt);
+            if rtt <= self.max_rtt + self.clock.covering(RISE_MAX) {
+                self.max_rtt = self.max_rtt.max(rtt);
+            }
+        }
+    }
+
+    /// Measures the throughput over a window and at least the smallest round trip.
+    fn measure_throughput(&mut self, acked: u64, w: u64, now: u64) {
+        let throughput = &mut self.throughput;
+        if self.state > CaState::Disorder {
+            (throughput.segments, throughput.since) = (0, Some(now));
+            return;
+        }
+        throughput.segments += acked;
+        let elapsed = throughput.since.map(|since| now - since);
+        if throughput.segments + (self.alpha / UNIT).max(1) < w
+            || self.min_rtt == 0
+            || elapsed.is_some_and(|elapsed| elapsed < self.min_rtt)
+        {
+            return;
+        }
+        // The first measurement has no start: in Linux it started long ago.
+        let latest = elapsed.map_or(0, |elapsed| throughput.segments * self.clock.hz() / elapsed);
+        if (now - self.last_cong) / self.min_rtt <= 3 {
+            (throughput.mean, throughput.max) = (latest, latest);
+        } else {
+            throughput.mean = (3 * throughput.mean + latest) / 4;
+            throughput.max = throughput.max.max(throughput.mean);
+        }
+        (throughput.segments, throughput.since) = (0, Some(now));
+    }
+
+    fn update_beta(&mut self) {
+        if self.params.use_bandwidth_switch {
+            let Throughput { max, old_max, .. } = self.throughput;
+            self.throughput.old_max = max;
+            if !(4 * old_max..=6 * old_max).contains(&(5 * max)) {
+                (self.beta, self.stable) = (BETA_MIN, false);
+                return;
+            }
+        }
+        if self.stable && self.min_rtt > self.clock.covering(RTT_LEAST) && self.max_rtt > 0 {
+            self.beta = (self.min_rtt * UNIT / self.max_rtt).clamp(BETA_MIN, BETA_MAX);
+        } else {
+            (self.beta, self.stable) = (BETA_MIN, true);
+        }
+    }
+
+    fn update_alpha(&mut self, now: u64) {
+        let factor = self.growth_after(now - self.last_cong);
+        self.alpha = 2 * factor * (UNIT - self.beta);
+    }
+
+    /// Returns f, in whole segments per round trip, `elapsed` ticks after the last congestion.
+    fn growth_after(&self, elapsed: u64) -> u64 {
+        let hz = self.clock.hz();
+        let beyond = elapsed.saturating_sub(hz);
+        let factor = 1 + (10 * beyond + (beyond / 2) * (beyond / 2) / hz) / hz;
+        if !self.params.use_rtt_scaling || self.min_rtt == 0 {
+            return factor;
+        }
+        // 100 ms / minRTT, in eighths.
+        let scale = (8 * hz / (10 * self.min_rtt)).clamp(8 / 2, 8 * 10);
+        (8 * factor / scale).max(1)
+    }
+}
+
+impl Avoidance for Htcp {
+    fn md(&self) -> f64 {
+        self.beta as f64 / UNIT as f64
+    }
+
+    fn needs(&self, needs: Needs) -> Needs {
+        Needs { delivery_reports: true, states: true, ..needs }
+    }
+
+    fn established(&mut self, _window: &mut Window, path: &PathView) {
+        self.last_cong = self.clock.ticks(path.now);
+    }
+
+    fn delivered(&mut self, delivery: &Delivery, window: &Window, path: &PathView) {
+        let acked = delivery.acked / path.mss;
+        if self.state == CaState::Open {
+            self.acked = acked;
+        }
+        if let Some(rtt) = delivery.rtt {
+            self.measure_rtt(self.clock.of_sample(rtt));
+        }
+        if self.params.use_bandwidth_switch {
+            self.measure_throughput(acked, window.cwnd / path.mss, self.clock.ticks(path.now));
+        }
+    }
+
+    fn state(&mut self, state: CaState, path: &PathView) {
+        let now = self.clock.ticks(path.now);
+        match state {
+            CaState::Open => {
+                if self.before.take().is_some() {
+                    self.last_cong = now;
+                }
+            }
+            CaState::Disorder => {}
+            CaState::Cwr | CaState::Recovery | CaState::Loss => {
+                self.before = Some(Before {
+                    last_cong: self.last_cong,
+                    max_rtt: self.max_rtt,
+                    old_max: self.throughput.old_max,
+                });
+                self.last_cong = now;
+            }
+        }
+        self.state = state;
+    }
+
+    fn answering(&mut self, _window: &Window, path: &PathView) {
+        self.update_beta();
+        self.update_alpha(self.clock.ticks(path.now));
+        if self.min_rtt > 0 && self.max_rtt > self.min_rtt {
+            self.max_rtt = self.min_rtt + (self.max_rtt - self.min_rtt) * 95 / 100;
+        }
+    }
+
+    fn kept(&self, base: Bytes, factor: f64, mss: Bytes) -> Bytes {
+        kept_segments(base, factor, mss)
+    }
+
+    fn remembered(&self, cwnd: Bytes, mss: Bytes) -> Bytes {
+        half_and_quarter(cwnd, mss)
+    }
+
+    fn counted(ack: &AckSample) -> Bytes {
+        ack.newly_delivered
+    }
+
+    fn decreased(&mut self, _before: Bytes, _after: Bytes, _factor: f64, _path: &PathView) {
+        self.credit.clear();
+    }
+
+    fn scaled(&mut self, _before: Bytes, _after: Bytes, _path: &PathView) {}
+
+    /// alpha is computed anew with each segment of growth.
+    fn grow(&mut self, cwnd: Bytes, amount: Bytes, ack: &AckSample, path: &PathView) -> Bytes {
+        if ack.ecn.any() || crossed_ssthresh(amount, ack) {
+            return cwnd;
+        }
+        let acked = std::mem::replace(&mut self.acked, 1);
+        let w = cwnd / path.mss;
+        if self.credit.get() as u64 * self.alpha / UNIT < w {
+            self.credit.save(acked as f64);
+            return cwnd;
+        }
+        self.credit.clear();
+        self.update_alpha(self.clock.ticks(path.now));
+        cwnd + path.mss
+    }
+
+    fn timed_out(&mut self, _window: &mut Window, _new_episode: bool, _path: &PathView) {
+        self.credit.clear();
+    }
+
+    /// The congestion was none: its time, and what it changed of the measurements, is forgotten.
+    fn undone(&mut self, _before: Htcp) {
+        if let Some(before) = self.before.take() {
+            self.last_cong = before.last_cong;
+            self.max_rtt = before.max_rtt;
+            self.throughput.old_max = before.old_max;
+        }
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("alpha_segments", self.alpha as f64 / UNIT as f64);
+        out("beta", self.md());
+        out("min_rtt_s", self.clock.seconds(self.min_rtt));
+        out("max_rtt_s", self.clock.seconds(self.max_rtt));
+        out("throughput_segments_per_s", self.throughput.mean as f64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn htcp(min_rtt_ms: u64) -> Htcp {
+        let mut htcp = Htcp::new(HtcpParams::default(), Clock::new(Duration::from_millis(1)));
+        htcp.min_rtt = min_rtt_ms;
+        htcp
+    }
+
+    /// spec/congestion-control section 3.6: f = 1, 11.25, 22, 45, 111.25, 281.25 at 1, 2, 3, 5, 10, 20 s, in whole
+    /// segments rounded down. At 10 ms a tenth of it, at 300 ms three times as much, limited to twice.
+    #[test]
+    fn growth_follows_the_time_since_congestion() {
+        let seconds = [(1, 1.0_f64), (2, 11.25), (3, 22.0), (5, 45.0), (10, 111.25), (20, 281.25)];
+        for (at, f) in seconds {
+            let whole = f as u64;
+            assert_eq!(htcp(0).growth_after(at * 1000), whole, "{at} s");
+            assert_eq!(htcp(100).growth_after(at * 1000), whole, "{at} s, 100 ms");
+            assert_eq!(htcp(10).growth_after(at * 1000), (whole / 10).max(1), "{at} s, 10 ms");
+            assert_eq!(htcp(300).growth_after(at * 1000), 2 * whole, "{at} s, 300 ms");
+        }
+    }
+
+    /// The decrease is the ratio of the round trips from the second stable loss on, between 0.5 and 102/128.
+    #[test]
+    fn the_decrease_empties_the_queue() {
+        for (max_rtt, beta) in [(300, 64), (150, 85), (101, 102)] {
+            let mut htcp = htcp(100);
+            htcp.max_rtt = max_rtt;
+            (htcp.throughput.max, htcp.throughput.old_max) = (1000, 1000);
+            htcp.update_beta();
+            assert_eq!((htcp.beta, htcp.stable), (64, true), "the first loss halves");
+            htcp.update_beta();
+            assert_eq!(htcp.beta, beta, "{max_rtt} ms");
+            // A throughput that fell by more than a fifth.
+            htcp.throughput.max = 799;
+            htcp.update_beta();
+            assert_eq!((htcp.beta, htcp.stable), (64, false));
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! Westwood+: after a loss, the window that the measured bandwidth needs.
+//!
+//! Mascolo, Casetti, Gerla, Sanadidi and Wang, "TCP Westwood" (`MobiCom` 2001) and Grieco and Mascolo, "Performance
+//! evaluation and comparison of Westwood+, New Reno, and Vegas" (2004), in the form of Linux's `tcp_westwood`
+//! (spec/congestion-control section 3.12). A loss on a radio link says nothing about congestion. Westwood+ grows as Reno
+//! does, but measures from the ACKs the bandwidth that it gets, and leaves recovery with a window of bandwidth x smallest
+//! round trip: what fits into the path without a queue. Where losses come from a full queue of one BDP that is a half, as
+//! with Reno; where they come at random, hardly anything is lost.
+//!
+//! A measurement lasts a round trip and at least 50 ms; two low-pass filters in series, each with a gain of 1/8, smooth
+//! it: one measurement alone is deceived by ACKs that come in bunches. The first measurement fills both.
+//!
+//! Duplicate ACKs count as a segment each, and the cumulative ACK that follows counts less by these. Linux forgets that
+//! where the ACK needs no closer look (its fast path: the window is as before, and no option but the timestamp): the segments that were SACKed before
+//! count twice. Times are in clock ticks, bandwidths in bytes per tick. During the reduction itself the window is Reno's
+//! half; after a timeout ssthresh is what the bandwidth needs, and the smallest round trip is measured anew.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use windtunnel_algorithm::Params;
+use windtunnel_units::{Bytes, Duration, Seq};
+
+use super::{Avoidance, AvoidanceParams, Window, half_and_quarter, kept_segments, segments};
+use crate::controller::CongestionControl;
+use crate::needs::Needs;
+use crate::sample::{AckSample, Delivery, PathView};
+use crate::state::CaState;
+use crate::windowed::clock::Clock;
+use crate::windowed::config::Composition;
+use crate::windowed::credit::Credit;
+
+/// The shortest measurement.
+const WINDOW_MIN: Duration = Duration::from_millis(50);
+/// The round trip before the first sample: so long that the first one replaces it.
+const RTT_INITIAL: Duration = Duration::from_secs(20);
+/// The smallest window, in segments.
+const LEAST: u64 = 2;
+
+/// Parameters of Westwood+: none, as in Linux.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(extend("x-source" = "Grieco, Mascolo 2004; Linux net/ipv4/tcp_westwood.c"))]
+pub struct WestwoodParams {}
+
+impl Params for WestwoodParams {
+    const NAME: &'static str = "westwood";
+    const SUMMARY: &'static str = "Westwood+: after a loss, the window that the measured bandwidth needs";
+}
+
+impl AvoidanceParams for WestwoodParams {
+    fn build(&self, composition: Composition) -> Box<dyn CongestionControl> {
+        let westwood = Westwood::new(Clock::new(composition.init().tick));
+        composition.with(westwood)
+    }
+}
+
+/// Westwood+'s growth, which is Reno's, and its measurement.
+#[derive(Clone, Debug)]
+pub(crate) struct Westwood {
+    clock: Clock,
+    credit: Credit,
+    state: CaState,
+    bandwidth: Bandwidth,
+    /// The latest round trip, in ticks.
+    rtt: u64,
+    /// The smallest one; none until the next ACK measures it.
+    rtt_min: Option<u64>,
+    /// The end of what was sent when the last reduction started.
+    recover: Seq,
+    /// The last reduction was undone.
+    undone: bool,
+}
+
+/// The bandwidth, in bytes per tick.
+#[derive(Clone, Copy, Debug, Default)]
+struct Bandwidth {
+    /// The output of the first filter.
+    once: u64,
+    /// The output of both.
+    twice: u64,
+    /// Bytes acknowledged in the present measurement.
+    bytes: u64,
+    /// The start of the measurement, in ticks.
+    since: u64,
+    /// What the last ACK acknowledged; none before the first one.
+    una: Option<Seq>,
+    /// Bytes counted with duplicate ACKs, which a cumulative one will acknowledge.
+    accounted: u64,
+}
+
+impl Bandwidth {
+    /// Ends the measurement if it is longer than a round trip, and 50 ms.
+    fn end_measurement(&mut self, now: u64, least: u64) {
+        let elapsed = now - self.since;
+        if elapsed <= least {
+            return;
+        }
+        let sample = self.bytes / elapsed;
+        if self.once == 0 && self.twice == 0 {
+            (self.once, self.twice) = (sample, sample);
+        } else {
+            self.once = (7 * self.once + sample) / 8;
+            self.twice = (7 * self.twice + self.once) / 8;
+        }
+        (self.bytes, self.since) = (0, now);
+    }
+
+    /// Counts an ACK up to `una`. Duplicate ACKs matter only to an ACK with a `closer_look`.
+    fn count(&mut self, una: Seq, mss: u64, closer_look: bool) {
+        let acked = self.una.map_or(0, |before| (una - before).get());
+        self.una = Some(una);
+        self.bytes += if closer_look { self.beyond_duplicates(acked, mss) } else { acked };
+    }
+
+    fn beyond_duplicates(&mut self, acked: u64, mss: u64) -> u64 {
+        if acked == 0 {
+            self.accounted += mss;
+            return mss;
+        }
+        if acked <= mss {
+            return acked;
+        }
+        if self.accounted >= acked {
+            self.accounted -= acked;
+            return mss;
+        }
+        acked - std::mem::take(&mut self.accounted)
+    }
+}
+
+impl Westwood {
+    fn new(clock: Clock) -> Westwood {
+        Westwood {
+            clock,
+            credit: Credit::default(),
+            state: CaState::Open,
+            bandwidth: Bandwidth::default(),
+            rtt: clock.covering(RTT_INITIAL),
+            rtt_min: None,
+            recover: Seq::SYN,
+            undone: false,
+        }
+    }
+
+    /// Returns the window that the bandwidth needs without a queue.
+    fn needed(&self, mss: Bytes) -> Bytes {
+        let bytes = self.bandwidth.twice * self.rtt_min.unwrap_or(self.rtt);
+        mss * (bytes / mss.get()).max(LEAST)
+    }
+}
+
+impl Avoidance for Westwood {
+    fn md(&self) -> f64 {
+        0.5
+    }
+
+    fn needs(&self, needs: Needs) -> Needs {
+        Needs { delivery_reports: true, states: true, ..needs }
+    }
+
+    fn established(&mut self, _window: &mut Window, path: &PathView) {
+        self.bandwidth.since = self.clock.ticks(path.now);
+    }
+
+    fn delivered(&mut self, delivery: &Delivery, _window: &Window, path: &PathView) {
+        if let Some(rtt) = delivery.rtt {
+            self.rtt = self.clock.of_sample(rtt);
+        }
+        let least = self.rtt.max(self.clock.covering(WINDOW_MIN));
+        if self.bandwidth.una.is_none() {
+            self.bandwidth.una = Some(path.una);
+        }
+        if self.rtt > 0 {
+            self.bandwidth.end_measurement(self.clock.ticks(path.now), least);
+        }
+        self.bandwidth.count(path.una, path.mss.get(), delivery.slow_path || delivery.ecn.any());
+        self.rtt_min = Some(self.rtt_min.map_or(self.rtt, |least| least.min(self.rtt)));
+    }
+
+    fn state(&mut self, state: CaState, _path: &PathView) {
+        self.state = state;
+    }
+
+    /// The reduction is over. A timeout has no reduction, and one that is undone before its end has no end.
+    fn recovered(&mut self, window: &mut Window, path: &PathView) {
+        if self.state != CaState::Loss && !(self.undone && path.una < self.recover) {
+            let needed = self.needed(path.mss);
+            *window = Window { cwnd: needed, ssthresh: needed };
+        }
+    }
+
+    fn kept(&self, base: Bytes, factor: f64, mss: Bytes) -> Bytes {
+        kept_segments(base, factor, mss)
+    }
+
+    fn remembered(&self, cwnd: Bytes, mss: Bytes) -> Bytes {
+        half_and_quarter(cwnd, mss)
+    }
+
+    fn counted(ack: &AckSample) -> Bytes {
+        ack.newly_delivered
+    }
+
+    fn decreased(&mut self, _before: Bytes, _after: Bytes, _factor: f64, path: &PathView) {
+        self.credit.clear();
+        (self.recover, self.undone) = (path.nxt, false);
+    }
+
+    fn scaled(&mut self, _before: Bytes, _after: Bytes, _path: &PathView) {}
+
+    fn grow(&mut self, cwnd: Bytes, amount: Bytes, ack: &AckSample, path: &PathView) -> Bytes {
+        if ack.ecn.any() {
+            return cwnd;
+        }
+        let w = (cwnd / path.mss).max(1);
+        cwnd + path.mss * self.credit.add(w as f64, segments(amount, path.mss) as f64)
+    }
+
+    fn timed_out(&mut self, window: &mut Window, new_episode: bool, path: &PathView) {
+        self.credit.clear();
+        if new_episode {
+            window.ssthresh = self.needed(path.mss);
+            self.rtt_min = None;
+        }
+    }
+
+    /// An undo restores the window alone, as in Linux.
+    fn undone(&mut self, _before: Westwood) {
+        self.undone = true;
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("bandwidth_bytes_per_s", (self.bandwidth.twice * self.clock.hz()) as f64);
+        out("rtt_min_s", self.rtt_min.map_or(f64::NAN, |ticks| self.clock.seconds(ticks)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// spec/congestion-control section 3.12: 10 Mbit/s, 50 ms and 1460 bytes need 42 segments; never less than two.
+    #[test]
+    fn the_window_is_bandwidth_times_round_trip() {
+        let mut westwood = Westwood::new(Clock::new(Duration::from_millis(1)));
+        (westwood.bandwidth.twice, westwood.rtt_min) = (1250, Some(50));
+        assert_eq!(westwood.needed(Bytes::new(1460)), Bytes::new(1460) * 42);
+        westwood.rtt_min = Some(1);
+        assert_eq!(westwood.needed(Bytes::new(1460)), Bytes::new(1460) * 2);
+    }
+
+    /// Three duplicate ACKs count for a segment each, and the cumulative ACK of five segments for the other two; on
+    /// Linux's fast path it counts for all five.
+    #[test]
+    fn duplicate_acks_are_accounted_for() {
+        for (closer_look, bytes) in [(true, 5000), (false, 8000)] {
+            let mut bandwidth = Bandwidth { una: Some(Seq::FIRST_DATA), ..Bandwidth::default() };
+            for _ in 0..3 {
+                bandwidth.count(Seq::FIRST_DATA, 1000, true);
+            }
+            bandwidth.count(Seq::FIRST_DATA + Bytes::new(5000), 1000, closer_look);
+            assert_eq!(bandwidth.bytes, bytes);
+        }
+    }
+
+    /// The first measurement fills both filters; each later one has a weight of an eighth, and of an eighth of that.
+    #[test]
+    fn two_filters_smooth_the_bandwidth() {
+        let mut bandwidth = Bandwidth::default();
+        for (now, sample, once, twice) in [(100, 800, 800, 800), (200, 1600, 900, 812)] {
+            bandwidth.bytes = sample * 100;
+            bandwidth.end_measurement(now, 99);
+            assert_eq!((bandwidth.once, bandwidth.twice), (once, twice));
+        }
+        bandwidth.end_measurement(299, 99);
+        assert_eq!(bandwidth.since, 200, "not longer than a round trip");
+    }
+}
