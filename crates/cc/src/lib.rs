@@ -44,9 +44,9 @@ pub use unresponsive::{Ignored, Unresponsive};
 pub use windowed::{
     AbeParams, AimdGrowth, AimdParams, Avoidance, AvoidanceParams, Composition, ConventionalParams,
     CubicParams, CubicVariant, DctcpArithmetic, DctcpParams, DctcpSceParams, EsspParams, ExitResponse,
-    HystartParams, HystartPpParams, Kept, LimiterWindow, MdsParams, Moment, NoSlowStartParams, Regrowth,
-    RenoParams, Response, ResponseParams, ScalableParams, ScalableVariant, SceParams, SceRules, SlowStart,
-    SlowStartGrowth, SlowStartParams, SlowStartVerdict, StandardParams, Steered, Window, WindowedConfig,
-    leonardo, scaled_md,
+    HystartParams, HystartPpParams, IllinoisParams, Kept, LimiterWindow, MdsParams, Moment,
+    NoSlowStartParams, Regrowth, RenoParams, Response, ResponseParams, ScalableParams, ScalableVariant,
+    SceParams, SceRules, SlowStart, SlowStartGrowth, SlowStartParams, SlowStartVerdict, StandardParams,
+    Steered, VegasParams, VegasVariant, VenoParams, Window, WindowedConfig, YeahParams, leonardo, scaled_md,
 };
 pub use windtunnel_algorithm::{AnyParams, OutOfRange, Params, RandomStream};

@@ -27,6 +27,11 @@ impl Credit {
         grown
     }
 
+    /// Adds `n` acknowledged segments that do not make the window grow yet.
+    pub(crate) fn count(&mut self, n: u64) {
+        self.0 += n as f64;
+    }
+
     /// Returns the credit in segments.
     pub(crate) const fn get(self) -> f64 {
         self.0

@@ -73,8 +73,9 @@ mod response;
 mod slow_start;
 
 pub use avoidance::{
-    AimdGrowth, AimdParams, Avoidance, AvoidanceParams, CubicParams, CubicVariant, RenoParams,
-    ScalableParams, ScalableVariant, Steered, Window,
+    AimdGrowth, AimdParams, Avoidance, AvoidanceParams, CubicParams, CubicVariant, IllinoisParams,
+    RenoParams, ScalableParams, ScalableVariant, Steered, VegasParams, VegasVariant, VenoParams, Window,
+    YeahParams,
 };
 pub use config::{Composition, WindowedConfig};
 pub use limiter::LimiterWindow;

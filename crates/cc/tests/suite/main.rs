@@ -3,6 +3,7 @@
 #[expect(dead_code, reason = "the tests of the senders read what it heard")]
 mod cruise;
 mod cubic;
+mod delay;
 mod driver;
 mod hystart;
 mod linux;

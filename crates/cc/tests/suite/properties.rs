@@ -10,9 +10,9 @@ use serde_json::{Map, Value};
 use windtunnel_cc::{
     AbeParams, AimdGrowth, AimdParams, AnyParams, AvoidanceParams, CongestionControl, ConventionalParams,
     CubicParams, CubicVariant, DctcpArithmetic, DctcpParams, DctcpSceParams, EsspParams, ExitResponse,
-    FlowInit, HystartParams, HystartPpParams, LimiterWindow, MdsParams, Pacing, Params, RenoParams,
-    ResponseParams, ScalableParams, ScalableVariant, SceParams, SlowStartGrowth, SlowStartParams,
-    SsthreshBase, StandardParams, Style, WindowedConfig,
+    FlowInit, HystartParams, HystartPpParams, IllinoisParams, LimiterWindow, MdsParams, Pacing, Params,
+    RenoParams, ResponseParams, ScalableParams, ScalableVariant, SceParams, SlowStartGrowth, SlowStartParams,
+    SsthreshBase, StandardParams, Style, VegasParams, VegasVariant, VenoParams, WindowedConfig, YeahParams,
 };
 use windtunnel_units::{Bytes, Duration, Time};
 
@@ -104,6 +104,21 @@ fn scalable() -> impl Strategy<Value = ScalableParams> {
         .prop_map(|(variant, inv_a, b, lwnd, growth)| ScalableParams { variant, inv_a, b, lwnd, growth })
 }
 
+/// Controllers that measure delay.
+fn delay() -> impl Strategy<Value = Arc<dyn AvoidanceParams>> {
+    let vegas = (any::<bool>(), 0..5_u32, 0..5_u32, 0..5_u32).prop_map(|(paper, alpha, more, gamma)| {
+        let variant = if paper { VegasVariant::Paper } else { VegasVariant::Linux };
+        Arc::new(VegasParams { variant, alpha, beta: alpha + more, gamma }) as Arc<dyn AvoidanceParams>
+    });
+    prop_oneof![
+        vegas,
+        (0..100_u32, 0..10_u32)
+            .prop_map(|(win_thresh, theta)| Arc::new(IllinoisParams { win_thresh, theta }) as _),
+        Just(Arc::new(YeahParams::default()) as _),
+        Just(Arc::new(VenoParams::default()) as _),
+    ]
+}
+
 /// A fraction with two digits, which are written and read without rounding.
 fn fraction() -> impl Strategy<Value = f64> + Clone {
     (1..100_u32).prop_map(|percent| f64::from(percent) / 100.0)
@@ -120,6 +135,7 @@ fn avoidance() -> impl Strategy<Value = Arc<dyn AvoidanceParams>> {
             .prop_map(|(a, b, growth)| Arc::new(AimdParams { a, b, growth }) as _),
         cubic().prop_map(|params| Arc::new(params) as _),
         scalable().prop_map(|params| Arc::new(params) as _),
+        delay(),
     ]
 }
 
@@ -243,7 +259,8 @@ proptest! {
             ((1..1000_u32).prop_map(f64::from), fraction())
                 .prop_map(|(a, b)| Arc::new(AimdParams { a, b, growth: None }) as _),
             Just(Arc::new(CubicParams::default()) as _),
-            Just(Arc::new(ScalableParams::default()) as _)
+            Just(Arc::new(ScalableParams::default()) as _),
+            delay()
         ],
         iw in 2..100_u64,
         events in vec(event(), 1..400),
@@ -307,6 +324,10 @@ proptest! {
             "reno" => *read::<RenoParams>(avoidance) == *config.avoidance,
             "aimd" => *read::<AimdParams>(avoidance) == *config.avoidance,
             "cubic" => *read::<CubicParams>(avoidance) == *config.avoidance,
+            "vegas" => *read::<VegasParams>(avoidance) == *config.avoidance,
+            "illinois" => *read::<IllinoisParams>(avoidance) == *config.avoidance,
+            "yeah" => *read::<YeahParams>(avoidance) == *config.avoidance,
+            "veno" => *read::<VenoParams>(avoidance) == *config.avoidance,
             _ => *read::<ScalableParams>(avoidance) == *config.avoidance,
         };
         prop_assert!(same);

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use windtunnel_algorithm::Params;
 use windtunnel_cc::{
     AbeParams, AimdParams, AvoidanceParams, ControllerParams, ConventionalParams, CubicParams, DctcpParams,
-    DctcpSceParams, EsspParams, HystartParams, HystartPpParams, MdsParams, NoSlowStartParams, PragueParams,
-    RenoParams, ResponseParams, ScalableParams, SceParams, SlowStartParams, StandardParams,
+    DctcpSceParams, EsspParams, HystartParams, HystartPpParams, IllinoisParams, MdsParams, NoSlowStartParams,
+    PragueParams, RenoParams, ResponseParams, ScalableParams, SceParams, SlowStartParams, StandardParams,
+    VegasParams, VenoParams, YeahParams,
 };
 
 use super::classic::{BSD42, Classic};
@@ -86,6 +87,10 @@ impl Registry {
         self.register_avoidance::<AimdParams>()?;
         self.register_avoidance::<CubicParams>()?;
         self.register_avoidance::<ScalableParams>()?;
+        self.register_avoidance::<VegasParams>()?;
+        self.register_avoidance::<IllinoisParams>()?;
+        self.register_avoidance::<YeahParams>()?;
+        self.register_avoidance::<VenoParams>()?;
         self.register_slow_start::<NoSlowStartParams>()?;
         self.register_slow_start::<StandardParams>()?;
         self.register_slow_start::<HystartParams>()?;

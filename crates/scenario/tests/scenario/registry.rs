@@ -99,7 +99,12 @@ fn names_of_controllers_differ() {
         assert_eq!(scenario.flows[0].transport.controller().unwrap().name(), "reno2");
     }
     let error = with_cc("\"reno3\"", &registry).unwrap_err();
-    assert!(error.contains("a controller is one of reno, aimd, cubic, scalable, reno2, each"), "{error}");
+    assert!(
+        error.contains(
+            "a controller is one of reno, aimd, cubic, scalable, vegas, illinois, yeah, veno, reno2, each"
+        ),
+        "{error}"
+    );
     assert!(with_cc("\"reno2\"", &Registry::default()).is_err(), "one registry does not know of another");
 }
 

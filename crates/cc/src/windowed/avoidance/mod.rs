@@ -2,8 +2,14 @@
 
 mod aimd;
 mod cubic;
+mod illinois;
+mod module;
 mod reno;
+mod round_trips;
 mod scalable;
+mod vegas;
+mod veno;
+mod yeah;
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -21,8 +27,12 @@ use crate::style::Style;
 
 pub use aimd::{AimdGrowth, AimdParams};
 pub use cubic::{CubicParams, CubicVariant};
+pub use illinois::IllinoisParams;
 pub use reno::RenoParams;
 pub use scalable::{ScalableParams, ScalableVariant};
+pub use vegas::{VegasParams, VegasVariant};
+pub use veno::VenoParams;
+pub use yeah::YeahParams;
 
 /// The parameters of a growth function. This trait is an open set.
 pub trait AvoidanceParams: AnyParams {
@@ -68,6 +78,10 @@ impl Window {
 pub enum Steered {
     /// The ACK grows cwnd as usual: by slow start below ssthresh, else by [`Avoidance::grow`].
     Grow,
+    /// As usual, even if the sender's growth gate is closed.
+    Ungated,
+    /// As usual, but cwnd does not grow.
+    Hold,
     /// Nothing.
     Done,
 }
@@ -103,6 +117,9 @@ pub trait Avoidance: Clone + Debug + Send {
         Steered::Grow
     }
 
+    /// The ACK has grown cwnd as far as it may. Called only with [`Avoidance::STEERS`].
+    fn settled(&mut self, _window: &mut Window, _ack: &AckSample, _path: &PathView) {}
+
     /// A response to a loss, CE or a timeout is about to be computed: [`Avoidance::md`] and [`Avoidance::kept`] may
     /// depend on what was measured (Linux `ssthresh`).
     fn answering(&mut self, _window: &Window, _path: &PathView) {}
@@ -125,6 +142,11 @@ pub trait Avoidance: Clone + Debug + Send {
     /// Returns what a response with `factor` leaves of `base`: in bytes, unless the algorithm counts in segments.
     fn kept(&self, base: Bytes, factor: f64, _mss: Bytes) -> Bytes {
         base.scale(factor)
+    }
+
+    /// Returns what ssthresh keeps of a cwnd that was not used (RFC 2861 section 3.1: three quarters).
+    fn remembered(&self, cwnd: Bytes, mss: Bytes) -> Bytes {
+        self.kept(cwnd, 0.75, mss)
     }
 
     /// Returns how much of an ACK counts for growth.

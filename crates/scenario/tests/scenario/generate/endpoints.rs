@@ -185,7 +185,7 @@ impl Draft {
         let base = if !self.ideal && self.one_in(4) {
             self.random.pick(&classics)
         } else {
-            self.random.pick(&["reno", "aimd", "cubic", "scalable"])
+            self.random.pick(&["reno", "aimd", "cubic", "scalable", "vegas", "illinois", "yeah", "veno"])
         };
         if self.one_in(4) {
             return self.proportional();
@@ -203,6 +203,16 @@ impl Draft {
         match base {
             "reno" | "aimd" if !self.ideal && self.one_in(3) => self.one_of("growth", &growths),
             "cubic" if self.one_in(3) => self.one_of("variant", &["document", "rfc9438", "linux"]),
+            "vegas" if self.one_in(3) => {
+                self.one_of("variant", &["linux", "paper"]);
+                self.some_number("alpha", 1, 4);
+                self.some_number("beta", 4, 10);
+                self.some_number("gamma", 1, 10);
+            }
+            "illinois" if self.one_in(3) => {
+                self.some_number("win_thresh", 1, 100);
+                self.some_number("theta", 1, 10);
+            }
             "scalable" if self.one_in(3) => self.one_of("variant", &["document", "linux", "paper"]),
             _ => {}
         }
