@@ -136,7 +136,7 @@ fn veno_lingers_on_a_full_path() {
     assert_eq!(flow.cwnd() / MSS, start + 4);
 }
 
-/// Illinois grows by ten segments per round trip on an empty path, by less where delay is seen, and below win_thresh as Reno.
+/// Illinois grows by ten segments per round trip on an empty path, by less where delay is seen, and below `win_thresh` as Reno.
 #[test]
 fn illinois_grows_by_what_delay_allows() {
     let grown = |queued: u64| {
