@@ -42,11 +42,12 @@ pub use state::CaState;
 pub use style::Style;
 pub use unresponsive::{Ignored, Unresponsive};
 pub use windowed::{
-    AbeParams, AimdGrowth, AimdParams, Avoidance, AvoidanceParams, Composition, ConventionalParams,
-    CubicParams, CubicVariant, DctcpArithmetic, DctcpParams, DctcpSceParams, EsspParams, ExitResponse,
-    HystartParams, HystartPpParams, IllinoisParams, Kept, LimiterWindow, MdsParams, Moment,
-    NoSlowStartParams, Regrowth, RenoParams, Response, ResponseParams, ScalableParams, ScalableVariant,
-    SceParams, SceRules, SlowStart, SlowStartGrowth, SlowStartParams, SlowStartVerdict, StandardParams,
-    Steered, VegasParams, VegasVariant, VenoParams, Window, WindowedConfig, YeahParams, leonardo, scaled_md,
+    AbeParams, AimdGrowth, AimdParams, Avoidance, AvoidanceParams, CdgParams, Composition, CompoundParams,
+    CompoundRtt, ConventionalParams, CubicParams, CubicVariant, DctcpArithmetic, DctcpParams, DctcpSceParams,
+    EsspParams, ExitResponse, HystartParams, HystartPpParams, IllinoisParams, Kept, LedbatPpParams,
+    LimiterWindow, LpParams, MdsParams, Moment, NoSlowStartParams, NvParams, Regrowth, RenoParams, Response,
+    ResponseParams, ScalableParams, ScalableVariant, SceParams, SceRules, SlowStart, SlowStartGrowth,
+    SlowStartParams, SlowStartVerdict, StandardParams, Steered, VegasParams, VegasVariant, VenoParams,
+    Window, WindowedConfig, YeahParams, leonardo, scaled_md,
 };
 pub use windtunnel_algorithm::{AnyParams, OutOfRange, Params, RandomStream};

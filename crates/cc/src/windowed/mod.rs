@@ -73,9 +73,9 @@ mod response;
 mod slow_start;
 
 pub use avoidance::{
-    AimdGrowth, AimdParams, Avoidance, AvoidanceParams, CubicParams, CubicVariant, IllinoisParams,
-    RenoParams, ScalableParams, ScalableVariant, Steered, VegasParams, VegasVariant, VenoParams, Window,
-    YeahParams,
+    AimdGrowth, AimdParams, Avoidance, AvoidanceParams, CdgParams, CompoundParams, CompoundRtt, CubicParams,
+    CubicVariant, IllinoisParams, LedbatPpParams, LpParams, NvParams, RenoParams, ScalableParams,
+    ScalableVariant, Steered, VegasParams, VegasVariant, VenoParams, Window, YeahParams,
 };
 pub use config::{Composition, WindowedConfig};
 pub use limiter::LimiterWindow;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use windtunnel_cc::{
-    AvoidanceParams, CaState, ExitReason, IllinoisParams, Style, VegasParams, VegasVariant, VenoParams,
-    WindowedConfig, YeahParams,
+    AvoidanceParams, CaState, CdgParams, ExitReason, IllinoisParams, LedbatPpParams, NvParams, Style,
+    VegasParams, VegasVariant, VenoParams, WindowedConfig, YeahParams,
 };
 use windtunnel_units::Duration;
 
@@ -207,4 +207,43 @@ fn yeah_is_scalable_and_empties_the_queue() {
     assert!((150.0..200.0).contains(&queued), "a fifth of the window: {queued}");
     assert_eq!(flow.cwnd(), before - MSS * queued as u64);
     assert_eq!(flow.probe("slow_rounds"), Some(1.0));
+}
+
+/// draft-irtf-iccrg-ledbat-plus-plus: the window starts with two segments; slow start ends at 3/4 of the target. Two round
+/// trips later the flow slows down to two segments for two round trips, and grows back to where it was.
+#[test]
+fn ledbat_pp_slows_down_after_slow_start() {
+    let mut flow = seeking(LedbatPpParams::default(), 10);
+    assert_eq!(flow.cwnd(), MSS * 2);
+    // GAIN is 1/2 at 100 ms.
+    assert_eq!(round(&mut flow, MS(0)), 3);
+    while !flow.avoids() {
+        round(&mut flow, MS(46));
+    }
+    let w = flow.cwnd();
+    assert_eq!(flow.cc.slow_start_exit(), Some(ExitReason::Delay));
+    let ended = flow.now;
+    while flow.cwnd() > MSS * 2 {
+        flow.ack(MS(10), 1, CLEAN);
+    }
+    let started = flow.now;
+    assert!(started.since(ended) <= MS(2 * 146 + 10) + MS(146), "two round trips");
+    assert!(flow.cc.control().ssthresh >= w);
+    while flow.cwnd() == MSS * 2 {
+        flow.ack(MS(10), 1, CLEAN);
+    }
+    assert!(flow.now.since(started) >= MS(2 * 146), "frozen for two round trips");
+    while !flow.avoids() {
+        round(&mut flow, MS(0));
+    }
+    assert!(flow.cwnd() >= w);
+}
+
+/// Linux's modules ask for what they need, and for nothing else.
+#[test]
+fn needs() {
+    let cdg = avoiding(CdgParams::default(), 10).cc.needs();
+    assert!(cdg.own_reductions && cdg.states && cdg.delivery_reports && !cdg.rate_samples);
+    let nv = avoiding(NvParams::default(), 10).cc.needs();
+    assert!(nv.rate_samples && nv.states && !nv.delivery_reports);
 }

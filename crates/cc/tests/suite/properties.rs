@@ -8,11 +8,12 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 use windtunnel_cc::{
-    AbeParams, AimdGrowth, AimdParams, AnyParams, AvoidanceParams, CongestionControl, ConventionalParams,
-    CubicParams, CubicVariant, DctcpArithmetic, DctcpParams, DctcpSceParams, EsspParams, ExitResponse,
-    FlowInit, HystartParams, HystartPpParams, IllinoisParams, LimiterWindow, MdsParams, Pacing, Params,
-    RenoParams, ResponseParams, ScalableParams, ScalableVariant, SceParams, SlowStartGrowth, SlowStartParams,
-    SsthreshBase, StandardParams, Style, VegasParams, VegasVariant, VenoParams, WindowedConfig, YeahParams,
+    AbeParams, AimdGrowth, AimdParams, AnyParams, AvoidanceParams, CdgParams, CompoundParams, CompoundRtt,
+    CongestionControl, ConventionalParams, CubicParams, CubicVariant, DctcpArithmetic, DctcpParams,
+    DctcpSceParams, EsspParams, ExitResponse, FlowInit, HystartParams, HystartPpParams, IllinoisParams,
+    LedbatPpParams, LimiterWindow, LpParams, MdsParams, NvParams, Pacing, Params, RenoParams, ResponseParams,
+    ScalableParams, ScalableVariant, SceParams, SlowStartGrowth, SlowStartParams, SsthreshBase,
+    StandardParams, Style, VegasParams, VegasVariant, VenoParams, WindowedConfig, YeahParams,
 };
 use windtunnel_units::{Bytes, Duration, Time};
 
@@ -110,8 +111,51 @@ fn delay() -> impl Strategy<Value = Arc<dyn AvoidanceParams>> {
         let variant = if paper { VegasVariant::Paper } else { VegasVariant::Linux };
         Arc::new(VegasParams { variant, alpha, beta: alpha + more, gamma }) as Arc<dyn AvoidanceParams>
     });
+    let cdg = (0..9_u32, any::<bool>(), any::<bool>(), 0..4_u32, 1..1025_u32).prop_map(
+        |(log2, use_shadow, use_tolerance, hystart_detect, backoff_beta)| {
+            let window = 1 << log2;
+            let defaults = CdgParams::default();
+            Arc::new(CdgParams {
+                window,
+                backoff_beta,
+                hystart_detect,
+                use_shadow,
+                use_tolerance,
+                ..defaults
+            }) as _
+        },
+    );
+    let nv = (2..50_u32, 0..129_u32, 1..65_u32, 0..257_u32, 0..20_u32).prop_map(
+        |(nv_pad, nv_cong_dec_mult, nv_ssthresh_factor, nv_rtt_factor, rate)| {
+            Arc::new(NvParams {
+                nv_pad,
+                nv_cong_dec_mult,
+                nv_ssthresh_factor,
+                nv_rtt_factor,
+                nv_cwnd_growth_rate_neg: rate,
+                nv_cwnd_growth_rate_pos: rate,
+                nv_dec_eval_min_calls: rate,
+                nv_inc_eval_min_calls: rate,
+                base_rtt: (rate % 2 == 0).then_some(Duration::from_millis(20)),
+                ..NvParams::default()
+            }) as _
+        },
+    );
+    let compound = (fraction(), fraction(), fraction(), any::<bool>()).prop_map(|(alpha, beta, k, least)| {
+        let rtt = if least { CompoundRtt::Min } else { CompoundRtt::Mean };
+        Arc::new(CompoundParams { alpha, beta, k, rtt, low_window: 2, ..CompoundParams::default() }) as _
+    });
+    let ledbat = (1..200_u64, any::<bool>()).prop_map(|(ms, slowdown)| {
+        let target = Duration::from_millis(ms);
+        Arc::new(LedbatPpParams { target, slowdown, ..LedbatPpParams::default() }) as _
+    });
     prop_oneof![
         vegas,
+        cdg,
+        nv,
+        compound,
+        ledbat,
+        Just(Arc::new(LpParams::default()) as _),
         (0..100_u32, 0..10_u32)
             .prop_map(|(win_thresh, theta)| Arc::new(IllinoisParams { win_thresh, theta }) as _),
         Just(Arc::new(YeahParams::default()) as _),
@@ -327,6 +371,11 @@ proptest! {
             "vegas" => *read::<VegasParams>(avoidance) == *config.avoidance,
             "illinois" => *read::<IllinoisParams>(avoidance) == *config.avoidance,
             "yeah" => *read::<YeahParams>(avoidance) == *config.avoidance,
+            "cdg" => *read::<CdgParams>(avoidance) == *config.avoidance,
+            "nv" => *read::<NvParams>(avoidance) == *config.avoidance,
+            "compound" => *read::<CompoundParams>(avoidance) == *config.avoidance,
+            "ledbat-pp" => *read::<LedbatPpParams>(avoidance) == *config.avoidance,
+            "lp" => *read::<LpParams>(avoidance) == *config.avoidance,
             "veno" => *read::<VenoParams>(avoidance) == *config.avoidance,
             _ => *read::<ScalableParams>(avoidance) == *config.avoidance,
         };

@@ -7,9 +7,10 @@ use schemars::{JsonSchema, schema_for};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use windtunnel_cc::{
-    AbeParams, AimdParams, ConventionalParams, CubicParams, DctcpParams, DctcpSceParams, EsspParams,
-    HystartParams, HystartPpParams, IllinoisParams, MdsParams, PragueParams, RenoParams, ScalableParams,
-    SceParams, StandardParams, VegasParams, VenoParams, YeahParams,
+    AbeParams, AimdParams, CdgParams, CompoundParams, ConventionalParams, CubicParams, DctcpParams,
+    DctcpSceParams, EsspParams, HystartParams, HystartPpParams, IllinoisParams, LedbatPpParams, LpParams,
+    MdsParams, NvParams, PragueParams, RenoParams, ScalableParams, SceParams, StandardParams, VegasParams,
+    VenoParams, YeahParams,
 };
 
 fn check<P: JsonSchema + DeserializeOwned + Serialize + Default>(keys: &[&str]) {
@@ -39,6 +40,46 @@ fn every_parameter_is_described() {
     check::<IllinoisParams>(&["win_thresh", "theta"]);
     check::<YeahParams>(&[]);
     check::<VenoParams>(&[]);
+    check::<CompoundParams>(&[
+        "alpha",
+        "beta",
+        "k",
+        "gamma",
+        "tune_gamma",
+        "gamma_low",
+        "zeta",
+        "low_window",
+        "rtt",
+    ]);
+    check::<CdgParams>(&[
+        "window",
+        "backoff_beta",
+        "backoff_factor",
+        "hystart_detect",
+        "use_ineff",
+        "use_shadow",
+        "use_tolerance",
+    ]);
+    check::<NvParams>(&[
+        "nv_pad",
+        "nv_pad_buffer",
+        "nv_reset_period",
+        "nv_min_cwnd",
+        "nv_cong_dec_mult",
+        "nv_ssthresh_factor",
+        "nv_rtt_factor",
+        "nv_loss_dec_factor",
+        "nv_cwnd_growth_rate_neg",
+        "nv_cwnd_growth_rate_pos",
+        "nv_dec_eval_min_calls",
+        "nv_inc_eval_min_calls",
+        "nv_ssthresh_eval_min_calls",
+        "nv_stop_rtt_cnt",
+        "nv_rtt_min_cnt",
+        "base_rtt",
+    ]);
+    check::<LpParams>(&[]);
+    check::<LedbatPpParams>(&["target", "constant", "slowdown"]);
     check::<StandardParams>(&["growth", "l", "base_reduction", "exit_sce", "exit", "pacing_gain"]);
     check::<HystartParams>(&[
         "ack_train",

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use windtunnel_algorithm::Params;
 use windtunnel_cc::{
-    AbeParams, AimdParams, AvoidanceParams, ControllerParams, ConventionalParams, CubicParams, DctcpParams,
-    DctcpSceParams, EsspParams, HystartParams, HystartPpParams, IllinoisParams, MdsParams, NoSlowStartParams,
-    PragueParams, RenoParams, ResponseParams, ScalableParams, SceParams, SlowStartParams, StandardParams,
-    VegasParams, VenoParams, YeahParams,
+    AbeParams, AimdParams, AvoidanceParams, CdgParams, CompoundParams, ControllerParams, ConventionalParams,
+    CubicParams, DctcpParams, DctcpSceParams, EsspParams, HystartParams, HystartPpParams, IllinoisParams,
+    LedbatPpParams, LpParams, MdsParams, NoSlowStartParams, NvParams, PragueParams, RenoParams,
+    ResponseParams, ScalableParams, SceParams, SlowStartParams, StandardParams, VegasParams, VenoParams,
+    YeahParams,
 };
 
 use super::classic::{BSD42, Classic};
@@ -89,8 +90,13 @@ impl Registry {
         self.register_avoidance::<ScalableParams>()?;
         self.register_avoidance::<VegasParams>()?;
         self.register_avoidance::<IllinoisParams>()?;
+        self.register_avoidance::<CompoundParams>()?;
         self.register_avoidance::<YeahParams>()?;
         self.register_avoidance::<VenoParams>()?;
+        self.register_avoidance::<CdgParams>()?;
+        self.register_avoidance::<NvParams>()?;
+        self.register_avoidance::<LpParams>()?;
+        self.register_avoidance::<LedbatPpParams>()?;
         self.register_slow_start::<NoSlowStartParams>()?;
         self.register_slow_start::<StandardParams>()?;
         self.register_slow_start::<HystartParams>()?;

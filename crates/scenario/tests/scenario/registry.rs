@@ -101,7 +101,7 @@ fn names_of_controllers_differ() {
     let error = with_cc("\"reno3\"", &registry).unwrap_err();
     assert!(
         error.contains(
-            "a controller is one of reno, aimd, cubic, scalable, vegas, illinois, yeah, veno, reno2, each"
+            "a controller is one of reno, aimd, cubic, scalable, vegas, illinois, compound, yeah, veno, cdg, nv, lp, ledbat-pp, reno2, each"
         ),
         "{error}"
     );

@@ -27,6 +27,8 @@ pub(crate) struct Ack {
     pub(crate) rtt: Option<Duration>,
     /// The timestamp's echo, if the connection has timestamps.
     pub(crate) echo: Option<Time>,
+    /// From the departure of what the ACK's timestamp echoes to the departure of the ACK.
+    pub(crate) one_way: Option<Duration>,
     /// The block that was received twice.
     pub(crate) dsack: Option<SackBlock>,
     /// Of `delivered`: the retransmitted data that a D-SACK reports.
@@ -58,6 +60,7 @@ impl Ack {
             delivered: Amount::ZERO,
             rtt: None,
             echo: None,
+            one_way: None,
             dsack: None,
             twice: Amount::ZERO,
             sacked: false,
@@ -114,6 +117,7 @@ impl Sender {
             delivered: acked.delivered,
             rtt: None,
             echo,
+            one_way: echo.map(|echo| packet.ts_val.since(echo)),
             dsack: None,
             twice: Amount::ZERO,
             sacked: false,

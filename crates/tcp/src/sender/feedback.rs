@@ -41,6 +41,7 @@ impl Sender {
             delivered: self.rate.delivered(),
             lost: self.rate.lost(),
             rtt: ack.rtt,
+            one_way: ack.one_way,
             rate: sample.rate,
             ecn: self.ecn.counts(ack.ece, ack.esce, ack.delivered - ack.twice),
             app_limited: self.rate.is_app_limited(),

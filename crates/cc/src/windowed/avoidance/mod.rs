@@ -1,9 +1,14 @@
 //! Congestion avoidance: how cwnd grows between responses.
 
 mod aimd;
+mod cdg;
+mod compound;
 mod cubic;
 mod illinois;
+mod ledbat_pp;
+mod lp;
 mod module;
+mod nv;
 mod reno;
 mod round_trips;
 mod scalable;
@@ -26,8 +31,13 @@ use crate::state::CaState;
 use crate::style::Style;
 
 pub use aimd::{AimdGrowth, AimdParams};
+pub use cdg::CdgParams;
+pub use compound::{CompoundParams, CompoundRtt};
 pub use cubic::{CubicParams, CubicVariant};
 pub use illinois::IllinoisParams;
+pub use ledbat_pp::LedbatPpParams;
+pub use lp::LpParams;
+pub use nv::NvParams;
 pub use reno::RenoParams;
 pub use scalable::{ScalableParams, ScalableVariant};
 pub use vegas::{VegasParams, VegasVariant};
