@@ -27,7 +27,7 @@ pub(crate) struct Ack {
     pub(crate) rtt: Option<Duration>,
     /// The timestamp's echo, if the connection has timestamps.
     pub(crate) echo: Option<Time>,
-    /// From the departure of what the ACK's timestamp echoes to the departure of the ACK.
+    /// From the departure of the newest segment delivered to the departure of the ACK.
     pub(crate) one_way: Option<Duration>,
     /// The block that was received twice.
     pub(crate) dsack: Option<SackBlock>,
@@ -117,7 +117,7 @@ impl Sender {
             delivered: acked.delivered,
             rtt: None,
             echo,
-            one_way: echo.map(|echo| packet.ts_val.since(echo)),
+            one_way: None,
             dsack: None,
             twice: Amount::ZERO,
             sacked: false,
@@ -146,6 +146,9 @@ impl Sender {
         // nothing.
         ack.originals = times.originals && (self.params.sack || !acked.retransmitted);
         self.take_round_trip(&mut ack, times, acked.retransmitted);
+        if self.params.timestamps {
+            ack.one_way = ack.rtt.map(|rtt| rtt.saturating_sub(now.since(packet.ts_val)));
+        }
         let progress = Progress {
             advanced,
             delivered: ack.delivered - ack.twice,

@@ -7,15 +7,15 @@
 //! segment. Otherwise it is Reno.
 //!
 //! 15 % is early enough that a flow of TCP still finds most of the queue empty, and late enough that bursts do not
-//! trigger it. Three round trips let a flow that has halved its window show whether it was alone; what is seen within
-//! the first of them is still the same congestion. The extremes start half a round trip apart (Linux starts with the
+//! trigger it. Three round trips let a flow that has halved its window show whether it was alone; until what was in
+//! flight is acknowledged, it is still the same congestion, and the smoothing then starts anew. The extremes start half a round trip apart (Linux starts with the
 //! first delay and twice as much: the same where both ways are equally long). As in Linux, the greatest but one counts,
 //! so that one outlier does not widen the range.
 //!
 //! A receiver that delays ACKs makes those of single segments late: once an ACK of more was seen, they can only lower the
 //! least delay. Otherwise a window of one segment would show congestion for ever.
 //!
-//! One-way delay is the receiver's timestamp less the one that it echoes, here in microseconds of one clock. Linux's own
+//! One-way delay is the receiver's timestamp less the time of the newest segment, here in microseconds of one clock. Linux's own
 //! module shifts such a difference out of its 32 bits, because timestamps start at random values, and so never sees
 //! congestion early: its runs equal Reno's. It would also start the extremes anew with each indication and grow back by
 //! slow start; here, as in the paper, extremes stay, and growth goes on by a segment per round trip. Without timestamps
@@ -24,7 +24,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::Params;
-use windtunnel_units::{Duration, Time};
+use windtunnel_units::{Duration, Seq, Time};
 
 use super::module::{InSegments, Module, Segments, additive, half};
 use crate::controller::CongestionControl;
@@ -71,6 +71,9 @@ struct Delays {
 impl Delays {
     /// Takes a sample, made in a round trip of `rtt_us`.
     fn sample(&mut self, us: u64, rtt_us: u64) {
+        if self.smoothed == 0 && self.greatest > 0 {
+            self.smoothed = us << 3;
+        }
         if self.smoothed == 0 {
             let greatest = us + rtt_us / 2;
             *self = Delays { smoothed: us << 3, least: us, greatest, beyond: greatest };
@@ -106,6 +109,8 @@ struct Lp {
     infers: bool,
     /// The receiver delays ACKs.
     delayed_acks: bool,
+    /// ACKs up to this do not show the effect of the last change yet.
+    pending: Option<Seq>,
     state: CaState,
 }
 
@@ -121,16 +126,13 @@ impl Lp {
         self.delays.show_congestion()
     }
 
-    /// Congestion is near. The window does not change before the effect of the last change can be seen.
-    fn give_way(&mut self, window: &mut Segments, now: Time) {
-        let since = self.indicated.map(|then| now.since(then));
-        if self.state.is_reducing() || since.is_some_and(|since| since <= self.inference / INFERENCE) {
-            return;
-        }
+    /// Congestion is near.
+    fn give_way(&mut self, window: &mut Segments, path: &PathView) {
         window.w = if self.infers { 1 } else { (window.w / 2).max(1) };
         window.ssthresh = window.ssthresh.min(window.w);
-        self.indicated = Some(now);
+        self.indicated = Some(path.now);
         self.infers = true;
+        self.pending = Some(path.nxt);
     }
 }
 
@@ -148,8 +150,11 @@ impl Module for Lp {
             });
         }
         self.infers = self.indicated.is_some_and(|then| path.now.since(then) < self.inference);
-        if near {
-            self.give_way(window, path.now);
+        if self.pending.is_some_and(|end| path.una > end) {
+            self.pending = None;
+            self.delays.smoothed = 0;
+        } else if near && self.pending.is_none() && !self.state.is_reducing() {
+            self.give_way(window, path);
         }
         if self.infers { Steered::Hold } else { Steered::Grow }
     }
@@ -203,20 +208,25 @@ mod tests {
         assert_eq!(delays.greatest, 50_000);
     }
 
-    /// Section 3.17: the first indication halves the window, another within three round trips leaves one segment; what
-    /// is seen within the first round trip is the same congestion.
+    /// Section 3.17: the first indication halves the window, another within three round trips leaves one segment.
     #[test]
     fn gives_way_twice() {
-        let rtt = Duration::from_millis(40);
-        let mut lp = Lp { inference: rtt * INFERENCE, ..Lp::default() };
-        let mut window = Segments { w: 40, ssthresh: Segments::INFINITE };
-        let mut indicate = |lp: &mut Lp, ms: u64| {
-            lp.give_way(&mut window, Time::ZERO + Duration::from_millis(ms));
-            window
+        let path = PathView {
+            now: Time::ZERO + Duration::from_secs(1),
+            mss: windtunnel_units::Bytes::new(1448),
+            srtt: Duration::ZERO,
+            min_rtt: Duration::ZERO,
+            in_flight: windtunnel_units::Bytes::ZERO,
+            una: Seq::FIRST_DATA,
+            nxt: Seq::FIRST_DATA,
         };
-        assert_eq!(indicate(&mut lp, 1000), Segments { w: 20, ssthresh: 20 });
-        assert_eq!(indicate(&mut lp, 1040).w, 20);
-        assert_eq!(indicate(&mut lp, 1041), Segments { w: 1, ssthresh: 1 });
+        let mut lp = Lp::default();
+        let mut window = Segments { w: 40, ssthresh: Segments::INFINITE };
+        lp.give_way(&mut window, &path);
+        assert_eq!(window, Segments { w: 20, ssthresh: 20 });
+        assert!(lp.infers);
+        lp.give_way(&mut window, &path);
+        assert_eq!(window, Segments { w: 1, ssthresh: 1 });
     }
 
     /// A receiver that delays ACKs: single segments' can only lower the least.
