@@ -102,6 +102,12 @@ def test_nv_loses_nothing_alone() -> None:
     assert nv.flows[0]["retransmits"] == 0 < reno.flows[0]["retransmits"]
 
 
+def test_lp_gives_way() -> None:
+    """Kuzmanovic and Knightly 2003: alone it uses most of the path, beside Reno what Reno leaves."""
+    assert goodput(run('"lp"', seconds=60)) > 0.7 * FULL
+    assert share('"lp"', seconds=60) < 0.2
+
+
 def test_ledbat_pp_holds_its_target_and_gives_way() -> None:
     """draft-irtf-iccrg-ledbat-plus-plus: alone 60 ms of queue at most and, apart from slowdowns, the whole path; a
     quarter at most of what Reno has beside it, where Reno's queue is longer than the target.
