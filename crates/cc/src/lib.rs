@@ -46,11 +46,13 @@ pub use style::Style;
 pub use unresponsive::{Ignored, Unresponsive};
 pub use windowed::{
     AbeParams, AimdGrowth, AimdParams, Avoidance, AvoidanceParams, BbrStartupParams, BicParams,
-    BinomialParams, Composition, ConventionalParams, CubicParams, CubicVariant, DctcpArithmetic, DctcpParams,
-    DctcpSceParams, EsspParams, ExitResponse, HighspeedParams, HtcpParams, HyblaParams, HystartParams,
-    HystartPpParams, IiadParams, Kept, LimitedParams, LimiterWindow, MdsParams, Moment, NoSlowStartParams,
+    BinomialParams, CdgParams, Composition, CompoundParams, CompoundRtt, ConventionalParams, CubicParams,
+    CubicVariant, DctcpArithmetic, DctcpParams, DctcpSceParams, EsspParams, ExitResponse, HighspeedParams,
+    HtcpParams, HyblaParams, HystartParams, HystartPpParams, IiadParams, IllinoisParams, Kept,
+    LedbatPpParams, LimitedParams, LimiterWindow, LpParams, MdsParams, Moment, NoSlowStartParams, NvParams,
     Regrowth, RenoParams, Response, ResponseParams, ScalableParams, ScalableVariant, SceParams, SceRules,
     SlowStart, SlowStartGrowth, SlowStartParams, SlowStartVerdict, SqrtParams, StandardParams, Steered,
-    WestwoodParams, Window, WindowedConfig, leonardo, scaled_md,
+    VegasParams, VegasVariant, VenoParams, WestwoodParams, Window, WindowedConfig, YeahParams, leonardo,
+    scaled_md,
 };
 pub use windtunnel_algorithm::{AnyParams, OutOfRange, Params, RandomStream};

@@ -106,6 +106,9 @@ pub struct AckSample {
     pub next_departure: Time,
     /// The round-trip time of the newest segment acknowledged.
     pub rtt: Option<Duration>,
+    /// The delay of the data's own way, with the receiver's delay of the ACK: from the departure of the newest segment
+    /// acknowledged to that of the ACK, which its timestamp tells. None without timestamps.
+    pub one_way: Option<Duration>,
     /// The delivery-rate sample (draft-ietf-ccwg-bbr section 4.1); only with [`crate::Needs::rate_samples`].
     pub rate: Option<RateSample>,
     /// The network's congestion feedback on the newly acknowledged segments.

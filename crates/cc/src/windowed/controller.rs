@@ -230,12 +230,20 @@ impl<A: Avoidance> Windowed<A> {
         }
     }
 
-    /// Lets the avoidance steer. True if nothing else is to be done with the ACK.
-    fn steer(&mut self, ack: &AckSample, path: &PathView) -> bool {
+    /// Lets the avoidance set the window before and after the ACK grows it.
+    fn steer(&mut self, ack: &AckSample, path: &PathView) {
         let mut window = self.window();
         let steered = self.avoidance.steer(&mut window, ack, path);
         self.set_window(window, path);
-        steered == Steered::Done
+        match steered {
+            Steered::Grow => self.grow(ack, path),
+            Steered::Ungated => self.grow(&AckSample { growth_barred: !ack.may_raise, ..*ack }, path),
+            Steered::Hold => self.grow(&AckSample { growth_barred: true, ..*ack }, path),
+            Steered::Done => {}
+        }
+        let mut window = self.window();
+        self.avoidance.settled(&mut window, ack, path);
+        self.set_window(window, path);
     }
 
     /// Ends the flow's own slow start at a threshold that was known from the start. Returns what of the growth leads
@@ -300,21 +308,10 @@ impl<A: Avoidance> Windowed<A> {
         }
         left
     }
-}
 
-impl<A: Avoidance> CongestionControl for Windowed<A> {
-    fn needs(&self) -> Needs {
-        self.needs
-    }
-
-    fn on_ack(&mut self, ack: &AckSample, path: &PathView) {
-        if let Some(rtt) = ack.rtt {
-            self.avoidance.sampled(rtt, path.now);
-        }
+    /// Answers the SCE of an ACK, and grows cwnd by it.
+    fn grow(&mut self, ack: &AckSample, path: &PathView) {
         let mut sce = ack.ecn.sce.packets;
-        if A::STEERS && self.steer(ack, path) {
-            return;
-        }
         let mut beyond = None;
         if self.stage == Stage::Seeking {
             match self.slow_start.on_ack(&mut self.cwnd, ack, path) {
@@ -353,6 +350,23 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
         } else if left > Bytes::ZERO {
             let floor = self.min_cwnd.min(self.cwnd);
             self.cwnd = self.avoidance.grow(self.cwnd, left, ack, path).max(floor);
+        }
+    }
+}
+
+impl<A: Avoidance> CongestionControl for Windowed<A> {
+    fn needs(&self) -> Needs {
+        self.needs
+    }
+
+    fn on_ack(&mut self, ack: &AckSample, path: &PathView) {
+        if let Some(rtt) = ack.rtt {
+            self.avoidance.sampled(rtt, path.now);
+        }
+        if A::STEERS {
+            self.steer(ack, path);
+        } else {
+            self.grow(ack, path);
         }
     }
 

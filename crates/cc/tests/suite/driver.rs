@@ -1,8 +1,8 @@
 //! A sender reduced to what a controller sees: ACKs whose times and marks the test chooses.
 
 use windtunnel_cc::{
-    AckSample, CongestionControl, CongestionEvent, ControllerParams, Delivery, EcnFeedback, FlowInit, Marked,
-    PathView, Phase, Trigger, WindowedConfig,
+    AckSample, CaState, CongestionControl, CongestionEvent, ControllerParams, Delivery, EcnFeedback,
+    FlowInit, Marked, PathView, Phase, Trigger, WindowedConfig,
 };
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 
@@ -167,6 +167,12 @@ impl Driver {
     pub(crate) fn time_out(&mut self, new_episode: bool) {
         let path = PathView { in_flight: Bytes::ZERO, ..self.path() };
         self.cc.on_rto(new_episode, &path);
+    }
+
+    /// The sender's state changes.
+    pub(crate) fn state(&mut self, state: CaState) {
+        let path = self.path();
+        self.cc.on_state(state, &path);
     }
 
     /// The last loss turns out to be spurious.

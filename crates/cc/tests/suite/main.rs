@@ -4,6 +4,7 @@ mod bbr;
 #[expect(dead_code, reason = "the tests of the senders read what it heard")]
 mod cruise;
 mod cubic;
+mod delay;
 mod driver;
 mod hystart;
 mod linux;

@@ -8,12 +8,13 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 use windtunnel_cc::{
-    AbeParams, AimdGrowth, AimdParams, AnyParams, AvoidanceParams, BicParams, BinomialParams,
-    CongestionControl, ConventionalParams, CubicParams, CubicVariant, DctcpArithmetic, DctcpParams,
-    DctcpSceParams, EsspParams, ExitResponse, FlowInit, HighspeedParams, HtcpParams, HyblaParams,
-    HystartParams, HystartPpParams, IiadParams, LimitedParams, LimiterWindow, MdsParams, Pacing, Params,
-    RenoParams, ResponseParams, ScalableParams, ScalableVariant, SceParams, SlowStartGrowth, SlowStartParams,
-    SqrtParams, SsthreshBase, StandardParams, Style, WestwoodParams, WindowedConfig,
+    AbeParams, AimdGrowth, AimdParams, AnyParams, AvoidanceParams, BicParams, BinomialParams, CdgParams,
+    CompoundParams, CompoundRtt, CongestionControl, ConventionalParams, CubicParams, CubicVariant,
+    DctcpArithmetic, DctcpParams, DctcpSceParams, EsspParams, ExitResponse, FlowInit, HighspeedParams,
+    HtcpParams, HyblaParams, HystartParams, HystartPpParams, IiadParams, IllinoisParams, LedbatPpParams,
+    LimitedParams, LimiterWindow, LpParams, MdsParams, NvParams, Pacing, Params, RenoParams, ResponseParams,
+    ScalableParams, ScalableVariant, SceParams, SlowStartGrowth, SlowStartParams, SqrtParams, SsthreshBase,
+    StandardParams, Style, VegasParams, VegasVariant, VenoParams, WestwoodParams, WindowedConfig, YeahParams,
 };
 use windtunnel_units::{Bytes, Duration, Time};
 
@@ -117,6 +118,64 @@ fn scalable() -> impl Strategy<Value = ScalableParams> {
     )
 }
 
+/// Controllers that measure delay.
+fn delay() -> impl Strategy<Value = Arc<dyn AvoidanceParams>> {
+    let vegas = (any::<bool>(), 0..5_u32, 0..5_u32, 0..5_u32).prop_map(|(paper, alpha, more, gamma)| {
+        let variant = if paper { VegasVariant::Paper } else { VegasVariant::Linux };
+        Arc::new(VegasParams { variant, alpha, beta: alpha + more, gamma }) as Arc<dyn AvoidanceParams>
+    });
+    let cdg = (0..9_u32, any::<bool>(), any::<bool>(), 0..4_u32, 1..1025_u32).prop_map(
+        |(log2, use_shadow, use_tolerance, hystart_detect, backoff_beta)| {
+            let window = 1 << log2;
+            let defaults = CdgParams::default();
+            Arc::new(CdgParams {
+                window,
+                backoff_beta,
+                hystart_detect,
+                use_shadow,
+                use_tolerance,
+                ..defaults
+            }) as _
+        },
+    );
+    let nv = (2..50_u32, 0..129_u32, 1..65_u32, 0..257_u32, 0..20_u32).prop_map(
+        |(nv_pad, nv_cong_dec_mult, nv_ssthresh_factor, nv_rtt_factor, rate)| {
+            Arc::new(NvParams {
+                nv_pad,
+                nv_cong_dec_mult,
+                nv_ssthresh_factor,
+                nv_rtt_factor,
+                nv_cwnd_growth_rate_neg: rate,
+                nv_cwnd_growth_rate_pos: rate,
+                nv_dec_eval_min_calls: rate,
+                nv_inc_eval_min_calls: rate,
+                base_rtt: (rate % 2 == 0).then_some(Duration::from_millis(20)),
+                ..NvParams::default()
+            }) as _
+        },
+    );
+    let compound = (fraction(), fraction(), fraction(), any::<bool>()).prop_map(|(alpha, beta, k, least)| {
+        let rtt = if least { CompoundRtt::Min } else { CompoundRtt::Mean };
+        Arc::new(CompoundParams { alpha, beta, k, rtt, low_window: 2, ..CompoundParams::default() }) as _
+    });
+    let ledbat = (1..200_u64, any::<bool>()).prop_map(|(ms, slowdown)| {
+        let target = Duration::from_millis(ms);
+        Arc::new(LedbatPpParams { target, slowdown, ..LedbatPpParams::default() }) as _
+    });
+    prop_oneof![
+        vegas,
+        cdg,
+        nv,
+        compound,
+        ledbat,
+        Just(Arc::new(LpParams::default()) as _),
+        (0..100_u32, 0..10_u32)
+            .prop_map(|(win_thresh, theta)| Arc::new(IllinoisParams { win_thresh, theta }) as _),
+        Just(Arc::new(YeahParams::default()) as _),
+        Just(Arc::new(VenoParams::default()) as _),
+    ]
+}
+
 /// A fraction with two digits, which are written and read without rounding.
 fn fraction() -> impl Strategy<Value = f64> + Clone {
     (1..100_u32).prop_map(|percent| f64::from(percent) / 100.0)
@@ -134,6 +193,7 @@ fn avoidance() -> impl Strategy<Value = Arc<dyn AvoidanceParams>> {
         cubic().prop_map(|params| Arc::new(params) as _),
         scalable().prop_map(|params| Arc::new(params) as _),
         loss_based(),
+        delay(),
     ]
 }
 
@@ -295,7 +355,8 @@ proptest! {
             Just(Arc::new(ScalableParams::default()) as _),
             loss_based().prop_filter("binomial decreases are in bytes", |params| {
                 ["highspeed", "htcp", "bic", "hybla", "westwood"].contains(&params.name())
-            })
+            }),
+            delay()
         ],
         iw in 2..100_u64,
         events in vec(event(), 1..400),
@@ -367,6 +428,15 @@ proptest! {
             "binomial" => *read::<BinomialParams>(avoidance) == *config.avoidance,
             "sqrt" => *read::<SqrtParams>(avoidance) == *config.avoidance,
             "iiad" => *read::<IiadParams>(avoidance) == *config.avoidance,
+            "vegas" => *read::<VegasParams>(avoidance) == *config.avoidance,
+            "illinois" => *read::<IllinoisParams>(avoidance) == *config.avoidance,
+            "yeah" => *read::<YeahParams>(avoidance) == *config.avoidance,
+            "cdg" => *read::<CdgParams>(avoidance) == *config.avoidance,
+            "nv" => *read::<NvParams>(avoidance) == *config.avoidance,
+            "compound" => *read::<CompoundParams>(avoidance) == *config.avoidance,
+            "ledbat-pp" => *read::<LedbatPpParams>(avoidance) == *config.avoidance,
+            "lp" => *read::<LpParams>(avoidance) == *config.avoidance,
+            "veno" => *read::<VenoParams>(avoidance) == *config.avoidance,
             _ => *read::<ScalableParams>(avoidance) == *config.avoidance,
         };
         prop_assert!(same);

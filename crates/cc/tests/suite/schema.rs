@@ -7,10 +7,11 @@ use schemars::{JsonSchema, schema_for};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use windtunnel_cc::{
-    AbeParams, AimdParams, Bbr3Params, BbrParams, BicParams, BinomialParams, ConventionalParams, CubicParams,
-    DctcpParams, DctcpSceParams, EsspParams, HighspeedParams, HtcpParams, HyblaParams, HystartParams,
-    HystartPpParams, IiadParams, LimitedParams, MdsParams, PragueParams, RenoParams, ScalableParams,
-    SceParams, SqrtParams, StandardParams, WestwoodParams,
+    AbeParams, AimdParams, Bbr3Params, BbrParams, BicParams, BinomialParams, CdgParams, CompoundParams,
+    ConventionalParams, CubicParams, DctcpParams, DctcpSceParams, EsspParams, HighspeedParams, HtcpParams,
+    HyblaParams, HystartParams, HystartPpParams, IiadParams, IllinoisParams, LedbatPpParams, LimitedParams,
+    LpParams, MdsParams, NvParams, PragueParams, RenoParams, ScalableParams, SceParams, SqrtParams,
+    StandardParams, VegasParams, VenoParams, WestwoodParams, YeahParams,
 };
 
 fn check<P: JsonSchema + DeserializeOwned + Serialize + Default>(keys: &[&str]) {
@@ -65,6 +66,50 @@ fn every_parameter_is_described() {
     check::<BinomialParams>(&["alpha", "beta", "k", "l"]);
     check::<SqrtParams>(&["alpha", "beta"]);
     check::<IiadParams>(&["alpha", "beta"]);
+    check::<VegasParams>(&["variant", "alpha", "beta", "gamma"]);
+    check::<IllinoisParams>(&["win_thresh", "theta"]);
+    check::<YeahParams>(&[]);
+    check::<VenoParams>(&[]);
+    check::<CompoundParams>(&[
+        "alpha",
+        "beta",
+        "k",
+        "gamma",
+        "tune_gamma",
+        "gamma_low",
+        "zeta",
+        "low_window",
+        "rtt",
+    ]);
+    check::<CdgParams>(&[
+        "window",
+        "backoff_beta",
+        "backoff_factor",
+        "hystart_detect",
+        "use_ineff",
+        "use_shadow",
+        "use_tolerance",
+    ]);
+    check::<NvParams>(&[
+        "nv_pad",
+        "nv_pad_buffer",
+        "nv_reset_period",
+        "nv_min_cwnd",
+        "nv_cong_dec_mult",
+        "nv_ssthresh_factor",
+        "nv_rtt_factor",
+        "nv_loss_dec_factor",
+        "nv_cwnd_growth_rate_neg",
+        "nv_cwnd_growth_rate_pos",
+        "nv_dec_eval_min_calls",
+        "nv_inc_eval_min_calls",
+        "nv_ssthresh_eval_min_calls",
+        "nv_stop_rtt_cnt",
+        "nv_rtt_min_cnt",
+        "base_rtt",
+    ]);
+    check::<LpParams>(&[]);
+    check::<LedbatPpParams>(&["target", "constant", "slowdown"]);
     check::<StandardParams>(&["growth", "l", "base_reduction", "exit_sce", "exit", "pacing_gain"]);
     check::<HystartParams>(&[
         "ack_train",

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use windtunnel_algorithm::Params;
 use windtunnel_cc::{
     AbeParams, AimdParams, AvoidanceParams, Bbr2Params, Bbr3Params, BbrParams, BbrStartupParams, BicParams,
-    BinomialParams, ControllerParams, ConventionalParams, CubicParams, DctcpParams, DctcpSceParams,
-    EsspParams, HighspeedParams, HtcpParams, HyblaParams, HystartParams, HystartPpParams, IiadParams,
-    LimitedParams, MdsParams, NoSlowStartParams, PragueParams, RenoParams, ResponseParams, ScalableParams,
-    SceParams, SlowStartParams, SqrtParams, StandardParams, WestwoodParams,
+    BinomialParams, CdgParams, CompoundParams, ControllerParams, ConventionalParams, CubicParams,
+    DctcpParams, DctcpSceParams, EsspParams, HighspeedParams, HtcpParams, HyblaParams, HystartParams,
+    HystartPpParams, IiadParams, IllinoisParams, LedbatPpParams, LimitedParams, LpParams, MdsParams,
+    NoSlowStartParams, NvParams, PragueParams, RenoParams, ResponseParams, ScalableParams, SceParams,
+    SlowStartParams, SqrtParams, StandardParams, VegasParams, VenoParams, WestwoodParams, YeahParams,
 };
 
 use super::classic::{BSD42, Classic};
@@ -96,6 +97,15 @@ impl Registry {
         self.register_avoidance::<BinomialParams>()?;
         self.register_avoidance::<SqrtParams>()?;
         self.register_avoidance::<IiadParams>()?;
+        self.register_avoidance::<VegasParams>()?;
+        self.register_avoidance::<IllinoisParams>()?;
+        self.register_avoidance::<CompoundParams>()?;
+        self.register_avoidance::<YeahParams>()?;
+        self.register_avoidance::<VenoParams>()?;
+        self.register_avoidance::<CdgParams>()?;
+        self.register_avoidance::<NvParams>()?;
+        self.register_avoidance::<LpParams>()?;
+        self.register_avoidance::<LedbatPpParams>()?;
         self.register_slow_start::<NoSlowStartParams>()?;
         self.register_slow_start::<StandardParams>()?;
         self.register_slow_start::<LimitedParams>()?;

@@ -31,6 +31,8 @@ pub(crate) struct Ack {
     pub(crate) rtt_by_echo: bool,
     /// The timestamp's echo, if the connection has timestamps.
     pub(crate) echo: Option<Time>,
+    /// From the departure of the newest segment delivered to the departure of the ACK.
+    pub(crate) one_way: Option<Duration>,
     /// The block that was received twice.
     pub(crate) dsack: Option<SackBlock>,
     /// Of `delivered`: the retransmitted data that a D-SACK reports.
@@ -64,6 +66,7 @@ impl Ack {
             rtt: None,
             rtt_by_echo: false,
             echo: None,
+            one_way: None,
             dsack: None,
             twice: Amount::ZERO,
             sacked: false,
@@ -123,6 +126,7 @@ impl Sender {
             rtt: None,
             rtt_by_echo: false,
             echo,
+            one_way: None,
             dsack: None,
             twice: Amount::ZERO,
             sacked: false,
@@ -151,6 +155,9 @@ impl Sender {
         // nothing.
         ack.originals = times.originals && (self.params.sack || !acked.retransmitted);
         self.take_round_trip(&mut ack, times, acked.retransmitted);
+        if self.params.timestamps {
+            ack.one_way = ack.rtt.map(|rtt| rtt.saturating_sub(now.since(packet.ts_val)));
+        }
         let progress = Progress {
             advanced,
             delivered: ack.delivered - ack.twice,

@@ -61,6 +61,7 @@ impl Sender {
             prior_in_flight: self.mss * ack.prior_in_flight,
             next_departure: self.pacer.scheduled(),
             rtt: ack.rtt,
+            one_way: ack.one_way,
             rate: sample.rate,
             ecn: self.ecn.counts(ack.ece, ack.esce, ack.delivered - ack.twice),
             app_limited: self.rate.is_app_limited(),

@@ -3,13 +3,24 @@
 mod aimd;
 mod bic;
 mod binomial;
+mod cdg;
+mod compound;
 mod cubic;
 mod highspeed;
 mod htcp;
 mod hybla;
+mod illinois;
+mod ledbat_pp;
+mod lp;
+mod module;
+mod nv;
 mod reno;
+mod round_trips;
 mod scalable;
+mod vegas;
+mod veno;
 mod westwood;
+mod yeah;
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -28,13 +39,22 @@ use crate::style::Style;
 pub use aimd::{AimdGrowth, AimdParams};
 pub use bic::BicParams;
 pub use binomial::{BinomialParams, IiadParams, SqrtParams};
+pub use cdg::CdgParams;
+pub use compound::{CompoundParams, CompoundRtt};
 pub use cubic::{CubicParams, CubicVariant};
 pub use highspeed::HighspeedParams;
 pub use htcp::HtcpParams;
 pub use hybla::HyblaParams;
+pub use illinois::IllinoisParams;
+pub use ledbat_pp::LedbatPpParams;
+pub use lp::LpParams;
+pub use nv::NvParams;
 pub use reno::RenoParams;
 pub use scalable::{ScalableParams, ScalableVariant};
+pub use vegas::{VegasParams, VegasVariant};
+pub use veno::VenoParams;
 pub use westwood::WestwoodParams;
+pub use yeah::YeahParams;
 
 /// The parameters of a growth function. This trait is an open set.
 pub trait AvoidanceParams: AnyParams {
@@ -85,6 +105,10 @@ impl Window {
 pub enum Steered {
     /// The ACK grows cwnd as usual: by slow start below ssthresh, else by [`Avoidance::grow`].
     Grow,
+    /// As usual, even if the sender's growth gate is closed.
+    Ungated,
+    /// As usual, but cwnd does not grow.
+    Hold,
     /// Nothing.
     Done,
 }
@@ -119,6 +143,9 @@ pub trait Avoidance: Clone + Debug + Send {
     fn steer(&mut self, _window: &mut Window, _ack: &AckSample, _path: &PathView) -> Steered {
         Steered::Grow
     }
+
+    /// The ACK has grown cwnd as far as it may. Called only with [`Avoidance::STEERS`].
+    fn settled(&mut self, _window: &mut Window, _ack: &AckSample, _path: &PathView) {}
 
     /// A response to a loss, CE or a timeout is about to be computed: [`Avoidance::md`] and [`Avoidance::kept`] may
     /// depend on what was measured (Linux `ssthresh`).

@@ -2,6 +2,10 @@
 
 use super::Draft;
 
+/// Controllers that measure delay.
+const DELAY_BASED: [&str; 9] =
+    ["vegas", "illinois", "compound", "yeah", "veno", "cdg", "nv", "lp", "ledbat-pp"];
+
 /// Controllers that react to losses, beside Reno and CUBIC.
 const LOSS_BASED: [&str; 8] = ["highspeed", "htcp", "bic", "hybla", "westwood", "binomial", "sqrt", "iiad"];
 
@@ -188,7 +192,8 @@ impl Draft {
         let base = if !self.ideal && self.one_in(4) {
             self.random.pick(&classics)
         } else {
-            let other = self.random.pick(&LOSS_BASED);
+            let other =
+                if self.one_in(2) { self.random.pick(&LOSS_BASED) } else { self.random.pick(&DELAY_BASED) };
             self.random.pick(&["reno", "aimd", "cubic", "scalable", other])
         };
         if self.one_in(4) {
@@ -215,6 +220,40 @@ impl Draft {
                 self.some_number("beta", 2, 1023);
                 self.some_switch("tcp_friendliness");
                 self.some_number("initial_ssthresh", 1, 1000);
+            }
+            "vegas" if self.one_in(3) => {
+                self.one_of("variant", &["linux", "paper"]);
+                self.some_number("alpha", 1, 4);
+                self.some_number("beta", 4, 10);
+                self.some_number("gamma", 1, 10);
+            }
+            "illinois" if self.one_in(3) => {
+                self.some_number("win_thresh", 1, 100);
+                self.some_number("theta", 1, 10);
+            }
+            "compound" if self.one_in(3) => {
+                self.one_of("rtt", &["mean", "min"]);
+                self.some_switch("tune_gamma");
+                self.some_number("low_window", 1, 100);
+            }
+            "cdg" if self.one_in(3) => {
+                self.some_number("backoff_beta", 1, 1024);
+                self.some_number("backoff_factor", 1, 1000);
+                self.some_number("hystart_detect", 1, 3);
+                self.some_number("use_ineff", 1, 100);
+                self.some_switch("use_shadow");
+                self.some_switch("use_tolerance");
+            }
+            "nv" if self.one_in(3) => {
+                self.some_number("nv_pad", 2, 100);
+                self.some_number("nv_cong_dec_mult", 1, 128);
+                self.some_number("nv_rtt_factor", 1, 256);
+                self.some_number("nv_dec_eval_min_calls", 1, 255);
+                self.some_time("nv_reset_period", 1_000_000, 10_000_000_000);
+            }
+            "ledbat-pp" if self.one_in(3) => {
+                self.some_time("target", 1_000_000, 1_000_000_000);
+                self.some_switch("slowdown");
             }
             "scalable" if self.one_in(3) => self.one_of("variant", &["document", "linux", "paper"]),
             _ => self.loss_based(base),

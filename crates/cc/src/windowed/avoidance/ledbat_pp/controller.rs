@@ -1,0 +1,201 @@
+//! LEDBAT++'s window and slowdowns.
+
+use windtunnel_units::{Duration, Time};
+
+use super::LedbatPpParams;
+use super::delay::Delay;
+use crate::needs::Needs;
+use crate::sample::{AckSample, PathView};
+use crate::windowed::avoidance::Steered;
+use crate::windowed::avoidance::module::{Module, Segments, half};
+use crate::windowed::credit::Credit;
+
+/// The window at the start and in a slowdown, in segments.
+const LEAST: u64 = 2;
+/// The greatest divisor of growth.
+const DIVISOR_MOST: u64 = 16;
+/// The first slow start ends at this part of the target.
+const EARLY: f64 = 0.75;
+/// Round trips before the first slowdown, and at the least window in each.
+const PAUSE: u64 = 2;
+/// The time between slowdowns, in slowdowns.
+const BETWEEN: u64 = 9;
+
+/// Where the flow is between two slowdowns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// The first slow start.
+    Seeking,
+    /// The next slowdown starts then.
+    Until(Time),
+    /// At the least window.
+    Frozen { started: Time, until: Time },
+    /// Back up to ssthresh.
+    Ramping { started: Time },
+}
+
+/// LEDBAT++.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LedbatPp {
+    target: f64,
+    constant: f64,
+    slows_down: bool,
+    delay: Delay,
+    stage: Stage,
+    /// The part of a segment by which the window is too small.
+    fraction: f64,
+}
+
+impl LedbatPp {
+    pub(super) fn new(params: &LedbatPpParams) -> LedbatPp {
+        LedbatPp {
+            target: params.target.as_secs_f64(),
+            constant: params.constant,
+            slows_down: params.slowdown,
+            delay: Delay::new(),
+            stage: Stage::Seeking,
+            fraction: 0.0,
+        }
+    }
+
+    /// Growth in segments per round trip.
+    fn gain(&self) -> f64 {
+        let base = self.delay.base().map_or(self.target, Duration::as_secs_f64);
+        // A billionth is taken off because quotients such as 0.12 / 0.02 exceed the whole number by rounding alone.
+        let divisor = ((2.0 * self.target / base - 1e-9) as u64).saturating_add(1);
+        1.0 / divisor.min(DIVISOR_MOST) as f64
+    }
+
+    /// The change of a window of `w` segments in a round trip.
+    fn change(&self, w: f64) -> f64 {
+        let excess = self.delay.queued().as_secs_f64() / self.target - 1.0;
+        if excess <= 0.0 { self.gain() } else { (self.gain() - self.constant * w * excess).max(-w / 2.0) }
+    }
+
+    /// Starts and ends slowdowns.
+    fn advance(&mut self, window: &mut Segments, path: &PathView) {
+        let now = path.now;
+        match self.stage {
+            Stage::Seeking => {
+                if self.delay.queued().as_secs_f64() > EARLY * self.target {
+                    window.ssthresh = window.ssthresh.min(window.w);
+                }
+                if !window.in_slow_start() {
+                    self.stage = Stage::Until(now + path.srtt * PAUSE);
+                }
+            }
+            Stage::Until(then) if self.slows_down && now >= then && !window.in_slow_start() => {
+                window.ssthresh = window.w.max(LEAST);
+                window.w = LEAST;
+                self.fraction = 0.0;
+                self.stage = Stage::Frozen { started: now, until: now + path.srtt * PAUSE };
+            }
+            Stage::Frozen { started, until } if now >= until => self.stage = Stage::Ramping { started },
+            Stage::Ramping { started } if !window.in_slow_start() => {
+                self.stage = Stage::Until(now + now.since(started) * BETWEEN);
+            }
+            Stage::Until(_) | Stage::Frozen { .. } | Stage::Ramping { .. } => {}
+        }
+    }
+
+    /// Changes the window by a real number of segments.
+    fn add(&mut self, w: u64, change: f64) -> u64 {
+        let total = w as f64 + self.fraction + change;
+        let whole = (total as u64).max(LEAST.min(w));
+        self.fraction = (total - whole as f64).clamp(0.0, 1.0);
+        whole
+    }
+}
+
+impl Module for LedbatPp {
+    fn needs(&self, needs: Needs) -> Needs {
+        needs
+    }
+
+    fn established(&mut self, window: &mut Segments, _path: &PathView) {
+        window.w = window.w.min(LEAST);
+    }
+
+    fn steer(&mut self, window: &mut Segments, ack: &AckSample, path: &PathView) -> Steered {
+        if let Some(rtt) = ack.rtt {
+            self.delay.sample(rtt, path.now);
+        }
+        if !ack.may_raise || ack.ecn.any() {
+            return Steered::Hold;
+        }
+        self.advance(window, path);
+        if matches!(self.stage, Stage::Frozen { .. }) {
+            return Steered::Hold;
+        }
+        let n = (ack.newly_delivered / path.mss) as f64;
+        let seeking = window.in_slow_start();
+        let change =
+            if seeking { self.gain() * n } else { self.change(window.w as f64) * n / window.w as f64 };
+        if change < 0.0 || !ack.growth_barred {
+            window.w = self.add(window.w, change);
+        }
+        if seeking {
+            window.w = window.w.min(window.ssthresh);
+        } else {
+            window.ssthresh = window.ssthresh.min(window.w);
+        }
+        Steered::Hold
+    }
+
+    /// All growth is made by [`Module::steer`].
+    fn grow(&mut self, w: u64, _n: u64, _credit: &mut Credit) -> u64 {
+        w
+    }
+
+    fn ssthresh(&mut self, w: u64, _path: &PathView) -> u64 {
+        self.fraction = 0.0;
+        half(w)
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        let base = self.delay.base();
+        out("queued_s", base.map_or(f64::NAN, |_| self.delay.queued().as_secs_f64()));
+        out("base_rtt_s", base.map_or(f64::NAN, Duration::as_secs_f64));
+        out("gain_segments", self.gain());
+        let slow = matches!(self.stage, Stage::Frozen { .. } | Stage::Ramping { .. });
+        out("slowdown", f64::from(u8::from(slow)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(base_us: u64, queued_us: u64) -> LedbatPp {
+        let mut ledbat = LedbatPp::new(&LedbatPpParams::default());
+        ledbat.delay.sample(Duration::from_micros(base_us), Time::ZERO);
+        for _ in 0..4 {
+            ledbat.delay.sample(Duration::from_micros(base_us + queued_us), Time::ZERO);
+        }
+        ledbat
+    }
+
+    /// spec/congestion-control section 3.18.
+    #[test]
+    fn short_round_trips_grow_slowly() {
+        for (base_us, divisor) in [
+            (1000, 16.0),
+            (7500, 16.0),
+            (8000, 15.0),
+            (20_000, 6.0),
+            (60_000, 2.0),
+            (120_000, 1.0),
+            (300_000, 1.0),
+        ] {
+            assert!((with(base_us, 0).gain() * divisor - 1.0).abs() < 1e-12, "{base_us} us");
+        }
+    }
+
+    /// spec/congestion-control section 3.18: GAIN = 1/6, W = 100: at 1.1 T 9.83 segments less, at 10 T the half.
+    #[test]
+    fn the_decrease_is_in_proportion_to_the_excess() {
+        for (queued_ms, change) in [(60, 1.0 / 6.0), (66, 1.0 / 6.0 - 10.0), (600, -50.0)] {
+            assert!((with(20_000, queued_ms * 1000).change(100.0) - change).abs() < 1e-6, "{queued_ms} ms");
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! TCP-LP: low priority by one-way delay, for transfers that may wait.
+//!
+//! Kuzmanovic and Knightly, "TCP-LP: a distributed algorithm for low priority data transfer" (2003); Linux
+//! `net/ipv4/tcp_lp.c`; spec/congestion-control section 3.17. The delay of the data's own way, smoothed by an eighth, is
+//! compared with its extremes: beyond 15 % of the range the path is about to be congested. TCP-LP then halves its window
+//! and infers for three round trips what others do: it does not grow, and another indication lowers the window to one
+//! segment. Otherwise it is Reno.
+//!
+//! 15 % is early enough that a flow of TCP still finds most of the queue empty, and late enough that bursts do not
+//! trigger it. Three round trips let a flow that has halved its window show whether it was alone; until what was in
+//! flight is acknowledged, it is still the same congestion, and the smoothing then starts anew. The extremes start half a round trip apart (Linux starts with the
+//! first delay and twice as much: the same where both ways are equally long). As in Linux, the greatest but one counts,
+//! so that one outlier does not widen the range.
+//!
+//! A receiver that delays ACKs makes those of single segments late: once an ACK of more was seen, they can only lower the
+//! least delay. Otherwise a window of one segment would show congestion for ever.
+//!
+//! One-way delay is the receiver's timestamp less the time of the newest segment, here in microseconds of one clock. Linux's own
+//! module shifts such a difference out of its 32 bits, because timestamps start at random values, and so never sees
+//! congestion early: its runs equal Reno's. It would also start the extremes anew with each indication and grow back by
+//! slow start; here, as in the paper, extremes stay, and growth goes on by a segment per round trip. Without timestamps
+//! TCP-LP is Reno.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use windtunnel_algorithm::Params;
+use windtunnel_units::{Duration, Seq, Time};
+
+use super::module::{InSegments, Module, Segments, additive, half};
+use crate::controller::CongestionControl;
+use crate::needs::Needs;
+use crate::sample::{AckSample, PathView};
+use crate::state::CaState;
+use crate::windowed::avoidance::{AvoidanceParams, Steered};
+use crate::windowed::config::Composition;
+use crate::windowed::credit::Credit;
+
+/// Parameters of TCP-LP: none.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(extend("x-source" = "Kuzmanovic and Knightly 2003"))]
+pub struct LpParams {}
+
+impl Params for LpParams {
+    const NAME: &'static str = "lp";
+    const SUMMARY: &'static str = "Low priority: gives way when the one-way delay rises";
+}
+
+impl AvoidanceParams for LpParams {
+    fn build(&self, composition: Composition) -> Box<dyn CongestionControl> {
+        composition.with(InSegments::new(Lp::default()))
+    }
+}
+
+/// The part of the range of delay that shows congestion, in percent.
+const EARLY_PERCENT: u64 = 15;
+/// Round trips of inference.
+const INFERENCE: u64 = 3;
+
+/// One-way delays, in microseconds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Delays {
+    /// The smoothed delay, times eight; zero before the first sample.
+    smoothed: u64,
+    least: u64,
+    greatest: u64,
+    /// A delay beyond the greatest, which counts once it is exceeded.
+    beyond: u64,
+}
+
+impl Delays {
+    /// Takes a sample, made in a round trip of `rtt_us`.
+    fn sample(&mut self, us: u64, rtt_us: u64) {
+        if self.smoothed == 0 && self.greatest > 0 {
+            self.smoothed = us << 3;
+        }
+        if self.smoothed == 0 {
+            let greatest = us + rtt_us / 2;
+            *self = Delays { smoothed: us << 3, least: us, greatest, beyond: greatest };
+            return;
+        }
+        self.least = self.least.min(us);
+        if us > self.beyond {
+            self.greatest = std::mem::replace(&mut self.beyond, us);
+        } else if us > self.greatest {
+            self.greatest = us;
+        }
+        self.smoothed = self.smoothed - self.smoothed / 8 + us;
+    }
+
+    /// The delay from which on congestion is near.
+    const fn threshold(&self) -> u64 {
+        self.least + EARLY_PERCENT * self.greatest.saturating_sub(self.least) / 100
+    }
+
+    /// True if congestion is near.
+    const fn show_congestion(&self) -> bool {
+        self.smoothed > 0 && self.smoothed >> 3 >= self.threshold()
+    }
+}
+
+/// TCP-LP.
+#[derive(Clone, Copy, Debug, Default)]
+struct Lp {
+    delays: Delays,
+    /// The last indication.
+    indicated: Option<Time>,
+    inference: Duration,
+    infers: bool,
+    /// The receiver delays ACKs.
+    delayed_acks: bool,
+    /// ACKs up to this do not show the effect of the last change yet.
+    pending: Option<Seq>,
+    state: CaState,
+}
+
+impl Lp {
+    /// Takes the delay that an ACK of `segments` shows. True if congestion is near.
+    fn measure(&mut self, us: u64, rtt_us: u64, segments: u64) -> bool {
+        self.delayed_acks |= segments > 1;
+        if self.delayed_acks && segments <= 1 {
+            self.delays.least = self.delays.least.min(us);
+            return false;
+        }
+        self.delays.sample(us, rtt_us);
+        self.delays.show_congestion()
+    }
+
+    /// Congestion is near.
+    fn give_way(&mut self, window: &mut Segments, path: &PathView) {
+        window.w = if self.infers { 1 } else { (window.w / 2).max(1) };
+        window.ssthresh = window.ssthresh.min(window.w);
+        self.indicated = Some(path.now);
+        self.infers = true;
+        self.pending = Some(path.nxt);
+    }
+}
+
+impl Module for Lp {
+    fn needs(&self, needs: Needs) -> Needs {
+        Needs { states: true, ..needs }
+    }
+
+    fn steer(&mut self, window: &mut Segments, ack: &AckSample, path: &PathView) -> Steered {
+        let mut near = false;
+        if let Some(rtt) = ack.rtt {
+            self.inference = rtt * INFERENCE;
+            near = ack.one_way.is_some_and(|delay| {
+                self.measure(delay.as_nanos() / 1000, rtt.as_nanos() / 1000, ack.acked / path.mss)
+            });
+        }
+        self.infers = self.indicated.is_some_and(|then| path.now.since(then) < self.inference);
+        if self.pending.is_some_and(|end| path.una > end) {
+            self.pending = None;
+            self.delays.smoothed = 0;
+        } else if near && self.pending.is_none() && !self.state.is_reducing() {
+            self.give_way(window, path);
+        }
+        if self.infers { Steered::Hold } else { Steered::Grow }
+    }
+
+    fn grow(&mut self, w: u64, n: u64, credit: &mut Credit) -> u64 {
+        additive(w, w, n, credit)
+    }
+
+    fn ssthresh(&mut self, w: u64, _path: &PathView) -> u64 {
+        half(w)
+    }
+
+    fn state(&mut self, state: CaState, _path: &PathView) {
+        self.state = state;
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        let seconds = |us: u64| if self.delays.smoothed == 0 { f64::NAN } else { us as f64 * 1e-6 };
+        out("one_way_s", seconds(self.delays.smoothed >> 3));
+        out("one_way_threshold_s", seconds(self.delays.threshold()));
+        out("infers", f64::from(u8::from(self.infers)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// spec/congestion-control section 3.17: between 20 and 40 ms, the threshold is 23 ms.
+    #[test]
+    fn fifteen_percent_of_the_range() {
+        let delays = Delays { smoothed: 8 * 22_999, least: 20_000, greatest: 40_000, beyond: 40_000 };
+        assert_eq!(delays.threshold(), 23_000);
+        assert!(!delays.show_congestion());
+        assert!(Delays { smoothed: 8 * 23_000, ..delays }.show_congestion());
+    }
+
+    /// The greatest delay but one counts.
+    #[test]
+    fn one_outlier_does_not_widen_the_range() {
+        let mut delays = Delays::default();
+        for us in [20_000, 30_000, 90_000] {
+            delays.sample(us, 40_000);
+        }
+        assert_eq!(
+            (delays.least, delays.greatest, delays.beyond),
+            (20_000, 40_000, 90_000),
+            "half a round trip more than the first"
+        );
+        delays.sample(50_000, 40_000);
+        assert_eq!(delays.greatest, 50_000);
+    }
+
+    /// Section 3.17: the first indication halves the window, another within three round trips leaves one segment.
+    #[test]
+    fn gives_way_twice() {
+        let path = PathView {
+            now: Time::ZERO + Duration::from_secs(1),
+            mss: windtunnel_units::Bytes::new(1448),
+            srtt: Duration::ZERO,
+            min_rtt: Duration::ZERO,
+            in_flight: windtunnel_units::Bytes::ZERO,
+            una: Seq::FIRST_DATA,
+            nxt: Seq::FIRST_DATA,
+        };
+        let mut lp = Lp::default();
+        let mut window = Segments { w: 40, ssthresh: Segments::INFINITE };
+        lp.give_way(&mut window, &path);
+        assert_eq!(window, Segments { w: 20, ssthresh: 20 });
+        assert!(lp.infers);
+        lp.give_way(&mut window, &path);
+        assert_eq!(window, Segments { w: 1, ssthresh: 1 });
+    }
+
+    /// A receiver that delays ACKs: single segments' can only lower the least.
+    #[test]
+    fn delayed_acks_show_nothing() {
+        let mut lp = Lp::default();
+        assert!(!lp.measure(20_000, 40_000, 2));
+        assert!(!lp.measure(60_000, 40_000, 1) && !lp.measure(19_000, 40_000, 1));
+        assert_eq!((lp.delays.smoothed >> 3, lp.delays.least), (20_000, 19_000));
+        assert!((0..20).any(|_| lp.measure(60_000, 40_000, 2)));
+    }
+}

@@ -1,0 +1,137 @@
+//! Veno: tells losses by chance from losses by congestion.
+//!
+//! Fu and Liew, "TCP Veno: TCP enhancement for transmission over wireless access networks" (2003); Linux
+//! `net/ipv4/tcp_veno.c`; spec/congestion-control section 3.10. Vegas' estimate of the packets queued,
+//! `N = W (1 - base / r)`, says whether the path is congested: if N is less than three, a loss is due to chance and takes a
+//! fifth of the window; otherwise a half. With three and more, the window grows in every second round trip only, so that
+//! Veno stays longer where the path is full.
+//!
+//! Three is between Vegas' alpha and beta. A fifth follows from the condition that chance must not cost much, and that
+//! a wrong verdict is repaired by the next loss.
+//!
+//! As in Linux, N is estimated at each ACK from the round trips since the last one, in halves of a packet. Veno acts in
+//! Open alone; a flight after silence starts with a new base.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use windtunnel_algorithm::Params;
+
+use super::module::{InSegments, Module, Segments, additive, half};
+use super::round_trips::RoundTrips;
+use crate::controller::CongestionControl;
+use crate::sample::{AckSample, Delivery, PathView};
+use crate::state::CaState;
+use crate::windowed::avoidance::{AvoidanceParams, Steered};
+use crate::windowed::config::Composition;
+use crate::windowed::credit::Credit;
+
+/// Parameters of Veno: none.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(extend("x-source" = "Fu and Liew 2003"))]
+pub struct VenoParams {}
+
+impl Params for VenoParams {
+    const NAME: &'static str = "veno";
+    const SUMMARY: &'static str = "Reno that takes a loss on an empty path for chance and gives up a fifth";
+}
+
+impl AvoidanceParams for VenoParams {
+    fn build(&self, composition: Composition) -> Box<dyn CongestionControl> {
+        composition.with(InSegments::new(Veno::new()))
+    }
+}
+
+/// Packets queued from which on the path is congested, in halves.
+const BETA: u64 = 2 * 3;
+
+/// Veno.
+#[derive(Clone, Debug)]
+struct Veno {
+    times: RoundTrips,
+    /// Delay decides; otherwise Veno is Reno.
+    active: bool,
+    /// Packets queued, in halves.
+    queued: u64,
+    /// The next window of ACKs grows a congested window.
+    grows: bool,
+    /// Growth is Reno's on this ACK.
+    reno: bool,
+}
+
+impl Veno {
+    const fn new() -> Veno {
+        Veno { times: RoundTrips::new(), active: true, queued: 0, grows: true, reno: true }
+    }
+
+    fn init(&mut self) {
+        self.times.forget_base();
+        self.active = true;
+        self.grows = true;
+    }
+
+    fn congested(&self) -> bool {
+        self.queued >= BETA
+    }
+}
+
+impl Module for Veno {
+    fn established(&mut self, _window: &mut Segments, _path: &PathView) {
+        self.init();
+    }
+
+    fn delivered(&mut self, delivery: &Delivery, _w: u64, _path: &PathView) {
+        if let Some(rtt) = delivery.rtt {
+            self.times.sample(rtt);
+        }
+    }
+
+    fn steer(&mut self, window: &mut Segments, ack: &AckSample, _path: &PathView) -> Steered {
+        self.reno = !self.active || !self.times.suffice();
+        if self.active && !ack.growth_barred {
+            if !self.reno {
+                let double = 2 * window.w;
+                self.queued = double - double * self.times.base_us() / self.times.least_us();
+            }
+            self.times.forget_least();
+        }
+        Steered::Grow
+    }
+
+    fn grow(&mut self, w: u64, n: u64, credit: &mut Credit) -> u64 {
+        if self.reno || !self.congested() {
+            return additive(w, w, n, credit);
+        }
+        if credit.get() < w as f64 {
+            credit.save(n as f64);
+            return w;
+        }
+        credit.clear();
+        self.grows = !self.grows;
+        if self.grows { w } else { w + 1 }
+    }
+
+    fn ssthresh(&mut self, w: u64, _path: &PathView) -> u64 {
+        if self.congested() { half(w) } else { (w * 4 / 5).max(2) }
+    }
+
+    fn state(&mut self, state: CaState, _path: &PathView) {
+        self.active = state == CaState::Open;
+        if self.active {
+            self.times.forget_least();
+        }
+    }
+
+    fn restarted(&mut self, _path: &PathView) {
+        self.init();
+    }
+
+    fn idled(&mut self, _path: &PathView) {
+        self.init();
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("queued_packets", self.queued as f64 / 2.0);
+        out("base_rtt_s", self.times.base_s());
+    }
+}
