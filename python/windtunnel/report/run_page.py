@@ -1,6 +1,6 @@
 """``report.html``: the interactive report of one run."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -44,16 +44,27 @@ class RunLike(Protocol):
         ...
 
 
-def write_report(result: RunLike, path: Path, *, title: str | None = None) -> None:
+def write_report(
+    result: RunLike,
+    path: Path,
+    *,
+    title: str | None = None,
+    findings: Sequence[tuple[str, Sequence[tuple[str, str]]]] = (),
+    notes: Sequence[str] = (),
+    titles: Mapping[str, str] | None = None,
+) -> None:
     """Write the report of a run as one self-contained file.
 
-    The title is ``title``, else the scenario's (``meta["title"]``), else the file's name.
+    The title is ``title``, else the scenario's (``meta["title"]``), else the file's name. ``findings``: questions and
+    answers under headings, and ``notes`` on what is missing. ``titles``: other titles of panels, by their names.
     """
     summary, tables, meta = result.summary, result.tables, result.meta
     flows = [str(f.get("name", f"flow {i}")) for i, f in enumerate(summary.get("flows", []))]
     queues = [str(q.get("name", f"queue {i}")) for i, q in enumerate(summary.get("queues", []))]
     columns = Columns()
     panels = build_panels(tables, flows, queues, columns)
+    for panel in panels:
+        panel["title"] = (titles or {}).get(panel["id"], panel["title"])
     end = max(float(summary.get("duration_s") or 0), last_time(tables)) or 1.0
     page = {
         "from": 0.0,
@@ -70,6 +81,8 @@ def write_report(result: RunLike, path: Path, *, title: str | None = None) -> No
             "stalled": _stalled(summary),
             "panels": panels,
             "end": end,
+            "findings": findings,
+            "notes": notes,
             "sections": _sections(summary),
             "scenario": meta.get("scenario_toml") or "",
             "footer": _footer(summary, meta),
