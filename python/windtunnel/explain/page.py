@@ -19,15 +19,20 @@ from windtunnel.explain.explanation import Explanation
 from windtunnel.explain.findings import findings
 from windtunnel.explain.limits import CWND
 from windtunnel.explain.rounds import Rounds
+from windtunnel.explain.trace import Flow
 from windtunnel.report.run_page import write_report
+from windtunnel.report.text import number
 
 _CE, _DROP = 1, 2
-_TITLES = {
-    "throughput": "Acknowledged Data",
-    "sojourn": "Waiting: Round-Trip Time above its Least",
-    "cwnd": "In Flight (most in each round trip)",
-    "marks": "Echoed Marks and Retransmissions",
+#: How a capture's panels differ from a run's.
+_PANELS: Mapping[str, Mapping[str, Any]] = {
+    "throughput": {"title": "Acknowledged Data"},
+    "sojourn": {"title": "Waiting: Round-Trip Time above its Least", "flag": None},
+    "cwnd": {"title": "In Flight: the Most of each Round Trip"},
+    "marks": {"title": "Echoed Marks and Retransmissions"},
 }
+#: Round trips between two points of the throughput: single ones are uneven, because SACK reports data late.
+_STEP = 2
 
 
 @dataclass(frozen=True)
@@ -46,12 +51,31 @@ def write_page(explanation: Explanation, path: Path) -> None:
     if explanation.result is not None:
         write_report(explanation.result, path, title=explanation.trace.title, findings=answers, notes=notes)
     else:
-        title = explanation.trace.title
-        write_report(_seen(explanation), path, title=title, findings=answers, notes=notes, titles=_TITLES)
+        write_report(
+            _seen(explanation),
+            path,
+            title=explanation.trace.title,
+            findings=answers,
+            notes=notes,
+            changes=_PANELS,
+            facts=_facts(explanation),
+        )
+
+
+def _facts(explanation: Explanation) -> list[str]:
+    flows = len(explanation.trace.flows)
+    pairs = zip(explanation.rounds, explanation.trace.flows, strict=True)
+    data = sum(float(r.delivered.sum()) * flow.mss for r, flow in pairs if r is not None)
+    return [
+        "capture",
+        f"{number(explanation.trace.duration_s)} s",
+        f"{flows} connection{'' if flows == 1 else 's'}",
+        f"{number(data / 1e6, 3)} MB acknowledged",
+    ]
 
 
 def _seen(explanation: Explanation) -> _Seen:
-    flows = [{"name": flow.name} for flow in explanation.trace.flows]
+    flows = [_record(flow, rounds) for flow, rounds in zip(explanation.trace.flows, explanation.rounds, strict=True)]
     parts: dict[str, list[dict[str, Any]]] = {}
     for index, rounds in enumerate(explanation.rounds):
         if rounds is None:
@@ -63,21 +87,54 @@ def _seen(explanation: Explanation) -> _Seen:
             parts.setdefault(name, []).append({**rows, _owner(name): np.full(len(rows["time_s"]), index)})
     tables = {name: {key: np.concatenate([rows[key] for rows in of]) for key in of[0]} for name, of in parts.items()}
     # Each flow's waiting is drawn as if it were a queue of its own.
-    summary = {"duration_s": explanation.trace.duration_s, "flows": flows, "queues": flows}
+    queues = [{"name": f"path of {flow['name']}", "sojourn_ms": _waiting(flow)} for flow in flows]
+    summary = {"duration_s": explanation.trace.duration_s, "flows": flows, "queues": queues}
     if "mark_points" in tables:
         tables["mark_points"]["flow"] = tables["mark_points"]["queue"]
     return _Seen(summary, tables, {"version": __version__})
+
+
+def _record(flow: Flow, rounds: Rounds | None) -> dict[str, Any]:
+    """A row of the summary."""
+    if rounds is None:
+        return {"name": flow.name}
+    length = max(float(rounds.end[-1] - rounds.start[0]), 1e-9)
+    record: dict[str, Any] = {
+        "name": flow.name,
+        "goodput_mbps": float(rounds.delivered.sum()) * flow.mss * 8 / length / 1e6,
+        "retransmits": int(rounds.lost.sum()),
+    }
+    if np.isfinite(rounds.rtt).any():
+        middle, high, highest = np.nanpercentile(rounds.rtt, (50, 95, 99))
+        least, mean = float(np.nanmin(rounds.rtt_min)), float(np.nanmean(rounds.rtt))
+        values = {"min": least, "mean": mean, "p50": middle, "p95": high, "p99": highest, "max": np.nanmax(rounds.rtt)}
+        record["rtt_ms"] = {name: 1e3 * float(value) for name, value in values.items()}
+    return record
+
+
+def _waiting(record: Mapping[str, Any]) -> dict[str, float]:
+    """Round-trip times above the least."""
+    rtt = record.get("rtt_ms", {})
+    return {name: value - rtt["min"] for name, value in rtt.items() if name != "min"}
 
 
 def _owner(table: str) -> str:
     return "queue" if table in ("sojourn_points", "mark_points") else "flow"
 
 
+def _throughput(rounds: Rounds, mss: int) -> dict[str, Any]:
+    start, end = float(rounds.start[0]), float(rounds.end[-1])
+    step = _STEP * float(np.nanmedian(rounds.rtt)) if np.isfinite(rounds.rtt).any() else (end - start) / 100
+    times = np.linspace(start, end, max(int((end - start) / max(step, 1e-6)), 1) + 1)
+    sums = np.interp(times, np.append(rounds.start, end), np.append(0, np.cumsum(rounds.delivered)))
+    return {"time_s": times[1:], "mbps": np.diff(sums) / np.maximum(np.diff(times), 1e-9) * mss * 8 / 1e6}
+
+
 def _series(rounds: Rounds, mss: int, limited: Any) -> dict[str, dict[str, Any]]:
     have = np.isfinite(rounds.rtt)
     waiting = 1e3 * (rounds.rtt[have] - (np.nanmin(rounds.rtt_min) if have.any() else 0))
     series = {
-        "throughput_points": {"time_s": rounds.end, "mbps": rounds.rate() * mss * 8 / 1e6},
+        "throughput_points": _throughput(rounds, mss),
         "cwnd_points": {"time_s": rounds.end, "bytes": rounds.window * mss, "limited": limited},
         "sojourn_points": {"time_s": rounds.end[have], "ms": waiting, "empty": np.zeros(int(have.sum()))},
     }

@@ -51,12 +51,14 @@ def write_report(
     title: str | None = None,
     findings: Sequence[tuple[str, Sequence[tuple[str, str]]]] = (),
     notes: Sequence[str] = (),
-    titles: Mapping[str, str] | None = None,
+    changes: Mapping[str, Mapping[str, Any]] | None = None,
+    facts: Sequence[str] | None = None,
 ) -> None:
     """Write the report of a run as one self-contained file.
 
     The title is ``title``, else the scenario's (``meta["title"]``), else the file's name. ``findings``: questions and
-    answers under headings, and ``notes`` on what is missing. ``titles``: other titles of panels, by their names.
+    answers under headings, and ``notes`` on what is missing. ``changes``: keys of panels to replace,
+    by the panels' names. ``facts``: the line below the title, instead of a run's.
     """
     summary, tables, meta = result.summary, result.tables, result.meta
     flows = [str(f.get("name", f"flow {i}")) for i, f in enumerate(summary.get("flows", []))]
@@ -64,7 +66,7 @@ def write_report(
     columns = Columns()
     panels = build_panels(tables, flows, queues, columns)
     for panel in panels:
-        panel["title"] = (titles or {}).get(panel["id"], panel["title"])
+        panel |= (changes or {}).get(panel["id"], {})
     end = max(float(summary.get("duration_s") or 0), last_time(tables)) or 1.0
     page = {
         "from": 0.0,
@@ -77,7 +79,7 @@ def write_report(
         "run.html.j2",
         {
             "title": title or meta.get("title") or path.stem,
-            "facts": _facts(summary, meta),
+            "facts": _facts(summary, meta) if facts is None else facts,
             "stalled": _stalled(summary),
             "panels": panels,
             "end": end,
