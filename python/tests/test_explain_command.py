@@ -6,11 +6,14 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 from conftest import Cli, refused, snapshot
 from traces import CAPTURES, explained, simulated
 
 from windtunnel.explain import explain
+from windtunnel.explain.findings import findings
+from windtunnel.explain.page import write_page
 from windtunnel.export.pcapng import write_pcapng
 
 RENO = CAPTURES / "reno-at-sender.pcap"
@@ -134,6 +137,30 @@ def test_what_is_refused(cli: Cli, tmp_path: Path) -> None:
     ):
         refused(cli("explain", name, "--page", "page.html"), name, message)
     assert snapshot(tmp_path) == before
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_damaged_captures(tmp_path: Path, seed: int) -> None:
+    """Bytes changed or packets lost anywhere: answers or one message, never anything else, not even a warning."""
+    random = np.random.default_rng(seed)
+    source = sorted(CAPTURES.glob("*.pcap"))[seed % 7]
+    data = bytearray(source.read_bytes()[: int(random.choice([3_000, 20_000, 100_000]))])
+    kept, at = bytearray(data[:24]), 24
+    while at + 100 < len(data):
+        record = data[at : at + 16 + int.from_bytes(data[at + 8 : at + 12], "little")]
+        at += len(record)
+        # A damaged length would end the capture: times and contents are damaged here, lengths in the tests of the core.
+        if random.uniform() < 0.2:
+            record[int(random.integers(16, len(record)))] = int(random.integers(256))
+        if random.uniform() < 0.01:
+            record[int(random.integers(0, 8))] = int(random.integers(256))
+        if random.uniform() < 0.9:
+            kept += record
+    (tmp_path / "damaged.pcap").write_bytes(kept)
+    explanation = explain(tmp_path / "damaged.pcap")
+    assert list(findings(explanation.document))
+    assert json.loads(explanation.to_json())["kind"] == "capture"
+    write_page(explanation, tmp_path / "page.html")
 
 
 def test_a_folder_whose_tables_are_damaged(cli: Cli, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from windtunnel import RunResult, Scenario, _core
 from windtunnel.explain.explanation import Explanation, explain, explain_trace
-from windtunnel.explain.trace import SENDER, Flow, Trace, of_run, rows_of
+from windtunnel.explain.trace import SENDER, Flow, Trace, by_flow, of_run
 
 #: Captures of a real kernel, made in namespaces; README.md beside them says how.
 CAPTURES = Path(__file__).parents[2] / "crates" / "trace" / "tests" / "captures"
@@ -84,7 +84,9 @@ class Script:
         }
         segments = {name: np.array([row.get(name, 0) for row in rows], kind) for name, kind in kinds.items()}
         walked = _core.walk_segments(segments, [(self.mss, False, True)])
-        flow = Flow("script", self.mss, rows_of(walked["sends"], 0), rows_of(walked["acks"], 0), handshake_s=0.099)
+        flow = Flow(
+            "script", self.mss, by_flow(walked["sends"], 1)[0], by_flow(walked["acks"], 1)[0], handshake_s=0.099
+        )
         trace = Trace(Path("script"), "capture", "script", rows[-1]["t_ns"] / 1e9, [flow], [])
         found: dict[str, Any] = explain_trace(trace).document["flows"][0]
         return found

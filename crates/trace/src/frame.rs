@@ -12,6 +12,8 @@ use crate::options::{Options, word};
 
 /// `LINKTYPE_LINUX_SLL2`, newer than the parser's list of names.
 const LINUX_SLL2: Linktype = Linktype(276);
+/// Raw IP, as OpenBSD and old libpcaps number it.
+const OTHER_RAW: Linktype = Linktype(12);
 const SLL2_HEADER: usize = 20;
 const NULL_HEADER: usize = 4;
 const TCP_HEADER: usize = 20;
@@ -57,7 +59,7 @@ pub(crate) enum Other {
 pub(crate) fn segment(link: Linktype, data: &[u8], length: u32) -> Result<Segment, Other> {
     let (packet, header) = match link {
         Linktype::ETHERNET => (LaxSlicedPacket::from_ethernet(data).map_err(|_| Other::Cut)?, None),
-        Linktype::RAW | Linktype::IPV4 | Linktype::IPV6 | Linktype(12) => (ip(data)?, Some(0)),
+        Linktype::RAW | Linktype::IPV4 | Linktype::IPV6 | OTHER_RAW => (ip(data)?, Some(0)),
         Linktype::NULL | Linktype::LOOP => {
             (ip(data.get(NULL_HEADER..).ok_or(Other::Cut)?)?, Some(NULL_HEADER))
         }

@@ -181,3 +181,82 @@ proptest! {
         }
     }
 }
+
+/// The same packets behind other link headers: LINKTYPE, and the bytes in front of the IP header.
+const LINKS: [(u32, &[u8]); 6] = [
+    (1, &[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0]),
+    // IEEE 802.1Q: a tag between the addresses and the type.
+    (1, &[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x81, 0, 0, 7, 8, 0]),
+    (0, &[2, 0, 0, 0]),
+    // Linux's cooked headers, which `tcpdump -i any` writes: versions 1 and 2.
+    (113, &[0, 0, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0, 8, 0]),
+    (276, &[8, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0]),
+    (228, &[]),
+];
+
+/// A capture with another link header in front of every packet, each packet cut to `snaplen` bytes from IP on.
+fn relinked(whole: &[u8], link: u32, header: &[u8], snaplen: usize) -> Vec<u8> {
+    let mut out = whole[..20].to_vec();
+    out.extend_from_slice(&link.to_le_bytes());
+    let mut at = 24;
+    while at + 16 <= whole.len() {
+        let word = |at: usize| u32::from_le_bytes(whole[at..at + 4].try_into().expect("four bytes"));
+        let (captured, length) = (word(at + 8) as usize, word(at + 12) as usize);
+        let kept = captured.min(snaplen);
+        out.extend_from_slice(&whole[at..at + 8]);
+        out.extend_from_slice(&((kept + header.len()) as u32).to_le_bytes());
+        out.extend_from_slice(&((length + header.len()) as u32).to_le_bytes());
+        out.extend_from_slice(header);
+        out.extend_from_slice(&whole[at + 16..at + 16 + kept]);
+        at += 16 + captured;
+    }
+    out
+}
+
+#[test]
+fn links_of_every_kind() {
+    let whole = bytes("reno-at-sender.pcap");
+    let raw = read(&whole[..]).expect("a capture");
+    for (link, header) in LINKS {
+        let capture = read(&relinked(&whole, link, header, 200)[..]).expect("a capture");
+        assert_eq!(capture.notes, raw.notes, "link {link}");
+        assert_eq!(capture.segments, raw.segments, "link {link}");
+    }
+    let capture = read(&relinked(&whole, 147, &[], 200)[..]).expect("a capture");
+    assert_eq!(capture.notes, ["2272 of 2272 packets have a link header that is not known (type 147)."]);
+}
+
+/// `tcpdump -s 54` leaves 20 bytes of TCP's header behind Ethernet's and IP's: numbers and windows, no options.
+#[test]
+fn options_that_were_not_captured_are_missing_and_nothing_else() {
+    let whole = bytes("reno-at-sender.pcap");
+    let (raw, cut) =
+        (read(&whole[..]).expect("a capture"), read(&relinked(&whole, 101, &[], 40)[..]).expect("a capture"));
+    assert_eq!((cut.segments.seq, cut.segments.ack), (raw.segments.seq, raw.segments.ack));
+    assert_eq!(cut.segments.payload, raw.segments.payload);
+    assert!(cut.segments.ts_val.iter().all(|value| *value == 0));
+    assert!(!cut.connections[0].sides[0].timestamps);
+}
+
+/// RFC 9293 section 3.4: numbers wrap at 2^32; the table's do not.
+#[test]
+fn sequence_numbers_do_not_wrap() {
+    let whole = bytes("reno-at-sender.pcap");
+    let raw = read(&whole[..]).expect("a capture");
+    // Adds to the sender's numbers so that they pass 2^32 in the middle of the transfer.
+    let isn = raw.connections[0].sides[0].syn.as_ref().expect("the handshake").isn;
+    let shift = 0u32.wrapping_sub(isn).wrapping_sub(1_000_000);
+    let mut moved = whole.clone();
+    let mut at = 24;
+    while at + 16 <= moved.len() {
+        let captured = u32::from_le_bytes(moved[at + 8..at + 12].try_into().expect("four bytes")) as usize;
+        let ip = at + 16;
+        // The source's second number: 10.1 sends, 10.2 acknowledges.
+        let field = if moved[ip + 13] == 1 { ip + 24 } else { ip + 28 };
+        let number = u32::from_be_bytes(moved[field..field + 4].try_into().expect("four bytes"));
+        moved[field..field + 4].copy_from_slice(&number.wrapping_add(shift).to_be_bytes());
+        at += 16 + captured;
+    }
+    let wrapped = read(&moved[..]).expect("a capture");
+    assert_eq!((wrapped.segments.seq, wrapped.segments.ack), (raw.segments.seq, raw.segments.ack));
+}

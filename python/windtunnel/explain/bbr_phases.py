@@ -75,7 +75,7 @@ def _startup(rate: Array) -> int:
 
 def _drain(rounds: Rounds, startup: int) -> int:
     """The round in which the round-trip time is back near its least."""
-    least = float(np.nanmin(rounds.rtt_min))
+    least = rounds.least_rtt()
     for n in range(startup, len(rounds)):
         if rounds.rtt_min[n] <= 1.1 * least:
             return n

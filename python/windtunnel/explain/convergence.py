@@ -17,6 +17,8 @@ from windtunnel.explain.rounds import Array, Rounds
 _FAIR = 0.9
 _STEADY = 5
 _BATCHES = 10
+#: Of a trace, however long.
+_MOST_STEPS = 5000
 #: Student's t for 9 degrees of freedom, 95 %.
 _T = 2.262
 
@@ -27,7 +29,7 @@ def convergence(rounds: Sequence[Rounds | None]) -> dict[str, Any] | None:
     if len(those) < 2:
         return None
     start, end = max(float(r.start[0]) for r in those), min(float(r.end[-1]) for r in those)
-    step = max(5 * max(float(np.nanmedian(r.rtt)) for r in those), 0.05)
+    step = max(5 * max(r.usual_rtt() for r in those), 0.05, (end - start) / _MOST_STEPS)
     count = int((end - start) / step) if end > start else 0
     if count < 2 * _STEADY:
         return None

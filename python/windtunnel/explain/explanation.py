@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,16 @@ class Explanation:
     document: dict[str, Any]
     #: The run, if it is one.
     result: RunResult | None
+
+    def only(self, flows: list[int]) -> Explanation:
+        """Some of the flows, and what all have together."""
+        return Explanation(
+            replace(self.trace, flows=[self.trace.flows[n] for n in flows]),
+            [self.rounds[n] for n in flows],
+            [self.codes[n] for n in flows],
+            {**self.document, "flows": [self.document["flows"][n] for n in flows]},
+            self.result,
+        )
 
     def to_json(self) -> str:
         """The document as text."""

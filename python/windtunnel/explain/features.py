@@ -28,7 +28,12 @@ def features(
     flow: Flow, rounds: Rounds, codes: Codes | None, events: Sequence[Mapping[str, Any]]
 ) -> dict[str, float] | None:
     """The numbers by name; None where other limits than the controller's ruled."""
+    # After the last departure nothing tells of the window.
+    sending = rounds.sent > 0
+    rounds, codes = rounds.only(sending), None if codes is None else codes[sending]
     decided = limited_by(codes, rounds, (CWND, PACING))
+    if not np.isfinite(rounds.rtt_min).any():
+        return None
     length = rounds.end - rounds.start
     if decided.sum() < LEAST_ROUNDS or length[decided].sum() < 0.5 * length.sum():
         return None
@@ -56,7 +61,8 @@ def _decrease(rounds: Rounds, found: Sequence[Epoch], events: Sequence[Mapping[s
     kept = np.array([epoch.after / epoch.before if epoch.before > 2 else np.nan for epoch in found])
     whole = kept[np.isfinite(kept)]
     path = _path_window(rounds)
-    lows = []
+    lows: list[float] = []
+    levels: list[tuple[float, float]] = []
     drops = {True: [], False: []}  # type: dict[bool, list[float]]
     for event in events:
         at = int(np.searchsorted(rounds.start, event["time_s"], "right")) - 1
@@ -64,7 +70,9 @@ def _decrease(rounds: Rounds, found: Sequence[Epoch], events: Sequence[Mapping[s
         if len(before) and len(after) and before.max() > 2:
             lows.append(float(after.min() / before.max()))
             drops[bool(event["queue_full"])].append(float(after.max() / before.max()))
-    ratio = float(np.nanmin(rounds.rtt_min) / np.nanmax(rounds.rtt)) if np.isfinite(rounds.rtt).any() else np.nan
+            # Not a number if one of these round trips has no sample.
+            levels.append((float(rounds.rtt[max(at - 2, 0) : at + 1].max()), float(after.max() / before.max())))
+    ratio = rounds.least_rtt() / float(np.nanmax(rounds.rtt))
     return {
         "kept": _median(whole),
         "kept_spread": float(np.subtract(*np.percentile(whole, (75, 25)))) if len(whole) else float("nan"),
@@ -73,19 +81,28 @@ def _decrease(rounds: Rounds, found: Sequence[Epoch], events: Sequence[Mapping[s
         "kept_not_full": _median(drops[False]),
         "kept_less_rtt_ratio": _median(whole) - ratio,
         "after_over_path": _median([epoch.after / path for epoch in found]) if path > 0 else float("nan"),
+        "kept_against_queue": _link(levels),
         "unanswered": float(np.mean(whole > 0.95)) if len(whole) else float("nan"),
     }
 
 
+def _link(pairs: Sequence[tuple[float, float]]) -> float:
+    """The correlation of pairs; NaN where it means nothing."""
+    points = np.array([pair for pair in pairs if np.isfinite(pair).all()])
+    if len(points) < 5 or np.ptp(points[:, 0]) < 0.05 * points[:, 0].mean() or np.ptp(points[:, 1]) == 0:
+        return float("nan")
+    return float(np.corrcoef(points[:, 0], points[:, 1])[0, 1])
+
+
 def _path_window(rounds: Rounds) -> float:
     """What the path holds without a queue: the usual rate times the least round-trip time."""
-    return float(np.nanmedian(rounds.rate()) * np.nanmin(rounds.rtt_min)) if np.isfinite(rounds.rtt_min).any() else 0.0
+    return float(np.median(rounds.rate())) * rounds.least_rtt()
 
 
 def _growth_law(rounds: Rounds, found: Sequence[Epoch]) -> dict[str, float]:
-    least = float(np.nanmin(rounds.rtt_min)) if np.isfinite(rounds.rtt_min).any() else np.nan
+    least = rounds.least_rtt()
     thirds, middle, slopes, relative, queue_link, plateau = [], [], [], [], [], []
-    windows, growths = [], []
+    windows, growths, by_queue, by_clock = [], [], [], []
     for epoch in found:
         if len(epoch.window) < 6:
             continue
@@ -102,6 +119,10 @@ def _growth_law(rounds: Rounds, found: Sequence[Epoch]) -> dict[str, float]:
         queue = (epoch.rtt[over:] - least) / least
         if np.ptp(queue) > 0.05 and np.ptp(growth) > 0:
             queue_link.append(float(np.corrcoef(queue, growth)[0, 1]))
+            low, high = np.quantile(queue, (1 / 3, 2 / 3))
+            short, long = growth[queue <= low].mean(), growth[queue >= high].mean()
+            by_queue.append(float(np.arcsinh(short) - np.arcsinh(long)))
+        by_clock.append(rise / (len(epoch.window) - 1) / max(least, 1e-6) ** 2)
         plateau.append(float(np.mean(np.abs(epoch.window / max(epoch.before, 1) - 1) < 0.05)))
         windows.append(mid)
         growths.append(growth)
@@ -116,6 +137,9 @@ def _growth_law(rounds: Rounds, found: Sequence[Epoch]) -> dict[str, float]:
         "half_way": _median(middle),
         "growth_exponent": float("nan") if exponent is None else exponent,
         "growth_against_queue": _median(queue_link),
+        "growth_lost_to_queue": _median(by_queue),
+        # Hybla grows as fast as Reno at a round-trip time of 25 ms: the same per squared second on every path.
+        "growth_by_clock": float(np.arcsinh(_median(by_clock))),
         "plateau": _median(plateau),
         "epoch_rounds": float(np.log1p(_median([len(epoch.window) for epoch in found]))),
     }
@@ -131,7 +155,7 @@ def _level(rounds: Rounds, events: Sequence[Mapping[str, Any]]) -> dict[str, flo
     path = _path_window(rounds)
     return {
         "window": float(np.log(max(middle, 1))),
-        "rtt": float(np.log(np.nanmin(rounds.rtt_min))),
+        "rtt": float(np.log(rounds.least_rtt())),
         "window_low": float(low / max(middle, 1)),
         "window_high": float(high / max(middle, 1)),
         "window_over_path": float(middle / path) if path > 0 else float("nan"),

@@ -102,7 +102,7 @@ def _temperature(forest: Forest, vectors: Array, classes: npt.NDArray[np.int_], 
     def surprise(temperature: float) -> float:
         return float(-np.log(tempered(votes, temperature)[np.arange(len(right)), right]).mean())
 
-    return float(min(np.linspace(0.5, 2.0, 61).tolist(), key=surprise))
+    return float(min(np.linspace(0.3, 2.0, 69).tolist(), key=surprise))
 
 
 def _grow_tree(

@@ -33,12 +33,13 @@ def loss_events(flow: Flow, rounds: Rounds) -> list[dict[str, Any]]:
         times, segments, timeouts = rounds.start[lost], rounds.lost[lost], rounds.timeouts[lost]
     if not len(times):
         return []
-    rtt = float(np.nanmedian(rounds.rtt))
+    rtt = rounds.usual_rtt()
     first = np.concatenate([[True], np.diff(times) > _SAME_EVENT * rtt])
     number = np.cumsum(first) - 1
     counts = np.bincount(number, segments)
     expired = np.bincount(number, timeouts)
-    low, high = np.nanmin(rounds.rtt_min), np.nanpercentile(rounds.rtt, 95)
+    sampled = np.isfinite(rounds.rtt)
+    low, high = rounds.least_rtt(), float(np.percentile(rounds.rtt[sampled], 95)) if sampled.any() else np.nan
     events = []
     for n, time in enumerate(times[first]):
         # The loss happened a round trip before the retransmission, and the round-trip time then was sampled after it.
@@ -63,7 +64,7 @@ def congestion_events(
     losses: Sequence[Mapping[str, Any]], marks: Sequence[Mapping[str, Any]], rounds: Rounds
 ) -> list[Mapping[str, Any]]:
     """Losses and marks in order of time; those of one round trip are one event."""
-    span = float(np.nanmedian(rounds.rtt)) if np.isfinite(rounds.rtt).any() else 0.0
+    span = rounds.usual_rtt()
     joined: list[Mapping[str, Any]] = []
     for event in sorted((*losses, *marks), key=lambda event: float(event["time_s"])):
         if not joined or event["time_s"] - joined[-1]["time_s"] > span:
@@ -92,13 +93,13 @@ def synchronisation(
 ) -> dict[str, Any] | None:
     """How often flows lose together: of the other flows that were active, the mean share that lost in the same event.
 
-    Events of different flows belong together if they are less than the longest mean round-trip time apart. 1: all flows
-    lose in each event; 0: each event meets one flow.
+    Events of different flows belong together if they are less than the longest usual round-trip time apart. 1: all
+    flows lose in each event; 0: each event meets one flow.
     """
     active = [(float(r.start[0]), float(r.end[-1])) if r is not None else None for r in rounds]
     if sum(a is not None for a in active) < 2:
         return None
-    span = max(float(np.nanmean(r.rtt)) for r in rounds if r is not None)
+    span = max(r.usual_rtt() for r in rounds if r is not None)
     all_events = sorted((event["time_s"], flow) for flow, mine in enumerate(events) for event in mine)
     clusters: list[tuple[float, set[int]]] = []
     for time, flow in all_events:

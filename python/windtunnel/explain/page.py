@@ -33,6 +33,9 @@ _PANELS: Mapping[str, Mapping[str, Any]] = {
 }
 #: Round trips between two points of the throughput: single ones are uneven, because SACK reports data late.
 _STEP = 2
+#: Points of a connection's throughput, however long it lasts, and connections on a page: those with most data.
+_MOST_POINTS = 5000
+_MOST_FLOWS = 40
 
 
 @dataclass(frozen=True)
@@ -46,8 +49,11 @@ class _Seen:
 
 def write_page(explanation: Explanation, path: Path) -> None:
     """Write the page."""
+    notes = list(explanation.trace.notes)
+    if explanation.result is None and (more := len(explanation.trace.flows) - _MOST_FLOWS) > 0:
+        explanation = explanation.only(_with_most_data(explanation))
+        notes.append(f"{more} connections with less data are not on this page; --json has them.")
     answers = list(findings(explanation.document))
-    notes = explanation.trace.notes
     if explanation.result is not None:
         write_report(explanation.result, path, title=explanation.trace.title, findings=answers, notes=notes)
     else:
@@ -60,6 +66,12 @@ def write_page(explanation: Explanation, path: Path) -> None:
             changes=_PANELS,
             facts=_facts(explanation),
         )
+
+
+def _with_most_data(explanation: Explanation) -> list[int]:
+    """The numbers of those connections, in their order."""
+    data = [0.0 if rounds is None else float(rounds.delivered.sum()) for rounds in explanation.rounds]
+    return sorted(sorted(range(len(data)), key=lambda n: -data[n])[:_MOST_FLOWS])
 
 
 def _facts(explanation: Explanation) -> list[str]:
@@ -106,7 +118,7 @@ def _record(flow: Flow, rounds: Rounds | None) -> dict[str, Any]:
     }
     if np.isfinite(rounds.rtt).any():
         middle, high, highest = np.nanpercentile(rounds.rtt, (50, 95, 99))
-        least, mean = float(np.nanmin(rounds.rtt_min)), float(np.nanmean(rounds.rtt))
+        least, mean = rounds.least_rtt(), float(np.nanmean(rounds.rtt))
         values = {"min": least, "mean": mean, "p50": middle, "p95": high, "p99": highest, "max": np.nanmax(rounds.rtt)}
         record["rtt_ms"] = {name: 1e3 * float(value) for name, value in values.items()}
     return record
@@ -124,15 +136,15 @@ def _owner(table: str) -> str:
 
 def _throughput(rounds: Rounds, mss: int) -> dict[str, Any]:
     start, end = float(rounds.start[0]), float(rounds.end[-1])
-    step = _STEP * float(np.nanmedian(rounds.rtt)) if np.isfinite(rounds.rtt).any() else (end - start) / 100
-    times = np.linspace(start, end, max(int((end - start) / max(step, 1e-6)), 1) + 1)
+    step = _STEP * rounds.usual_rtt()
+    times = np.linspace(start, end, int(np.clip((end - start) / max(step, 1e-6), 1, _MOST_POINTS)) + 1)
     sums = np.interp(times, np.append(rounds.start, end), np.append(0, np.cumsum(rounds.delivered)))
     return {"time_s": times[1:], "mbps": np.diff(sums) / np.maximum(np.diff(times), 1e-9) * mss * 8 / 1e6}
 
 
 def _series(rounds: Rounds, mss: int, limited: Any) -> dict[str, dict[str, Any]]:
     have = np.isfinite(rounds.rtt)
-    waiting = 1e3 * (rounds.rtt[have] - (np.nanmin(rounds.rtt_min) if have.any() else 0))
+    waiting = 1e3 * (rounds.rtt[have] - rounds.least_rtt())
     series = {
         "throughput_points": _throughput(rounds, mss),
         "cwnd_points": {"time_s": rounds.end, "bytes": rounds.window * mss, "limited": limited},

@@ -26,7 +26,7 @@ def queue_place(flow: Flow, rounds: Rounds) -> dict[str, Any] | None:
         return None
     rate = float(np.sum(rounds.delivered) / max(rounds.end[-1] - rounds.start[0], 1e-9))
     if flow.acks is None or flow.sends is None:
-        least = np.nanmin(rounds.rtt_min)
+        least = rounds.least_rtt()
         waited = _waiting((rounds.rtt - least)[np.isfinite(rounds.rtt)], rate)
         return {"after": waited, "before": None, "verdict": "on the path: the run has no capture point"}
     samples = seconds(flow.acks["rtt_ns"][flow.acks["rtt_ns"] > 0])
@@ -47,7 +47,7 @@ def _waiting(times: Any, rate: float) -> dict[str, float]:
 
 
 def _verdict(flow: Flow, rounds: Rounds, after: dict[str, float] | None, before: dict[str, float] | None) -> str:
-    least = 1e3 * float(np.nanmin(rounds.rtt_min))
+    least = 1e3 * rounds.least_rtt()
     behind, front = (after or {}).get("mean_ms", 0.0), (before or {}).get("mean_ms", 0.0)
     if behind + front < _LITTLE * least:
         return "no queue"

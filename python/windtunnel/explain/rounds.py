@@ -42,14 +42,25 @@ class Rounds:
     def __len__(self) -> int:
         return len(self.start)
 
+    def only(self, keep: npt.NDArray[np.bool_]) -> Rounds:
+        """Some of the rounds."""
+        return Rounds(*(np.asarray(getattr(self, name), float)[keep] for name in Rounds.__dataclass_fields__))
+
+    def least_rtt(self) -> float:
+        """NaN without a sample."""
+        return float(np.nanmin(self.rtt_min)) if np.isfinite(self.rtt_min).any() else np.nan
+
+    def usual_rtt(self) -> float:
+        """The median; without samples that of how long rounds are."""
+        return float(np.nanmedian(self.rtt) if np.isfinite(self.rtt).any() else np.median(self.end - self.start))
+
     def rate(self) -> Array:
         """Segments delivered per second."""
         return self.delivered / np.maximum(self.end - self.start, 1e-9)
 
     def queue(self) -> Array:
         """Segments that stand in queues: the flight's share that the round-trip time exceeds its least by."""
-        least = float(np.nanmin(self.rtt_min)) if np.isfinite(self.rtt_min).any() else np.nan
-        return self.window * np.clip(1 - least / np.maximum(self.rtt, 1e-9), 0, 1)
+        return self.window * np.clip(1 - self.least_rtt() / np.maximum(self.rtt, 1e-9), 0, 1)
 
 
 def rounds_of(flow: Flow) -> Rounds | None:
@@ -183,6 +194,4 @@ def _of_series(flow: Flow, series: Columns) -> Rounds | None:
 
 
 def _keep(rounds: Rounds, keep: npt.NDArray[np.bool_]) -> Rounds | None:
-    if keep.sum() < 2:
-        return None
-    return Rounds(*(np.asarray(getattr(rounds, name), float)[keep] for name in Rounds.__dataclass_fields__))
+    return rounds.only(keep) if keep.sum() >= 2 else None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -111,17 +112,19 @@ def of_capture(path: Path) -> Trace:
     known = [(_mss(c), _timestamps(c), bool(c["window_known"])) for c in connections]
     walked = _core.walk_segments(segments, known)
     flows = []
+    sends, acks = by_flow(walked["sends"], len(connections)), by_flow(walked["acks"], len(connections))
+    syns = by_flow(_syns(segments), len(connections))
     for index, ends in enumerate(connections):
         sender, receiver = ends["sender"], ends["receiver"]
         flows.append(
             Flow(
                 f"{_end(sender)} > {_end(receiver)}",
                 known[index][0],
-                rows_of(walked["sends"], index),
-                rows_of(walked["acks"], index),
+                sends[index],
+                acks[index],
                 ends=ends,
-                handshake_s=_handshake(segments, index),
-                accecn=_accecn(segments, index),
+                handshake_s=_handshake(syns[index]),
+                accecn=_accecn(syns[index]),
                 at_sender=bool(walked["at_sender"][index]),
                 back_s=_back(walked, index),
             )
@@ -142,6 +145,10 @@ def of_run(result: RunResult, path: Path, place: int = SENDER) -> Trace:
             "--set record.packets=true to have it."
         )
     flows = []
+    count = len(result.flows)
+    series = by_flow(result.tables["flows"], count)
+    if walked is not None and segments is not None:
+        sends, acks, syns = (by_flow(table, count) for table in (walked["sends"], walked["acks"], _syns(segments)))
     for index, flow in enumerate(result.flows):
         name = str(flow["name"])
         if flow.get("cwnd_bytes") is None:
@@ -153,22 +160,22 @@ def of_run(result: RunResult, path: Path, place: int = SENDER) -> Trace:
             mtu - _HEADERS,
             None,
             None,
-            rows_of(result.tables["flows"], index),
+            series[index],
             controller=flow.get("cc"),
             limited=flow.get("limited"),
         )
         if walked is not None and segments is not None:
-            sends, acks = rows_of(walked["sends"], index), rows_of(walked["acks"], index)
-            mss = int(sends["payload"].max(initial=1)) if len(sends["payload"]) else found.mss
+            payload = sends[index]["payload"]
+            mss = int(payload.max()) if len(payload) else found.mss
             found = replace(
                 found,
                 mss=mss,
-                sends=sends,
-                acks=acks,
+                sends=sends[index],
+                acks=acks[index],
                 at_sender=bool(walked["at_sender"][index]),
                 back_s=_back(walked, index),
-                handshake_s=_handshake(segments, index),
-                accecn=_accecn(segments, index),
+                handshake_s=_handshake(syns[index]),
+                accecn=_accecn(syns[index]),
             )
         flows.append(found)
     return Trace(path, "run", result.title or path.name, float(result.summary["duration_s"]), flows, notes)
@@ -180,10 +187,14 @@ def _back(walked: Mapping[str, Any], flow: int) -> float:
     return 0.0 if back >= float(UNKNOWN) else back / 1e9
 
 
-def rows_of(table: Columns, flow: int) -> Columns:
-    """The rows of one connection."""
-    mine = np.asarray(table["flow"]) == flow
-    return {name: np.asarray(column)[mine] for name, column in table.items()}
+def by_flow(table: Columns, count: int) -> list[Columns]:
+    """The rows of each connection."""
+    order = np.argsort(table["flow"], kind="stable")
+    edges = np.searchsorted(table["flow"][order], np.arange(count + 1))
+    ordered = {name: np.asarray(column)[order] for name, column in table.items()}
+    return [
+        {name: column[first:after] for name, column in ordered.items()} for first, after in pairwise(edges.tolist())
+    ]
 
 
 def seconds(nanoseconds: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
@@ -235,20 +246,23 @@ def _timestamps(connection: Mapping[str, Any]) -> bool:
     return bool(connection["sender"]["timestamps"] and connection["receiver"]["timestamps"])
 
 
-def _handshake(segments: Columns, flow: int) -> float | None:
+def _syns(segments: Columns) -> Columns:
+    syn = (segments["flags"] & SYN) > 0
+    return {name: segments[name][syn] for name in ("t_ns", "flow", "dir", "flags")}
+
+
+def _handshake(syns: Columns) -> float | None:
     """From the first SYN to the first SYN-ACK."""
-    mine = (segments["flow"] == flow) & ((segments["flags"] & SYN) > 0)
-    first = [segments["t_ns"][mine & (segments["dir"] == side)] for side in (0, 1)]
+    first = [syns["t_ns"][syns["dir"] == side] for side in (0, 1)]
     if not all(len(times) for times in first):
         return None
     # The receiver of the data may have opened the connection.
     return abs(float(first[1][0]) - float(first[0][0])) / 1e9
 
 
-def _accecn(segments: Columns, flow: int) -> bool:
+def _accecn(syns: Columns) -> bool:
     """RFC 9768 section 3.1.1: a SYN with AE, CWR and ECE asks for it; its answer has one of them, but not ECE alone."""
-    mine = (segments["flow"] == flow) & ((segments["flags"] & SYN) > 0)
-    bits = [segments["flags"][mine & (segments["dir"] == side)] & (AE | CWR | ECE) for side in (0, 1)]
+    bits = [syns["flags"][syns["dir"] == side] & (AE | CWR | ECE) for side in (0, 1)]
     asked = any(np.any(side == (AE | CWR | ECE)) for side in bits)
     return asked and any(np.any((side > 0) & (side != ECE) & (side != (AE | CWR | ECE))) for side in bits)
 

@@ -26,7 +26,7 @@ def page(names: Sequence[str], truth: Any, probabilities: Any, trained: int, tem
         "",
         f"Trained on {trained} traces of simulated runs; tested on {len(truth)} traces of runs with other rates, "
         "round-trip times, buffers and seeds.",
-        "A run is 15 to 30 s of one flow alone, against Reno, with 0.3 % random losses, or over a queue that marks "
+        "A run is 8 to 30 s of one flow alone, against Reno, with 0.3 % random losses, or over a queue that marks "
         "(CoDel), captured at its sender and at its receiver.",
         "",
         f"The best fit is right in **{100 * right.mean():.1f} %**; the right one is among the first three in "
