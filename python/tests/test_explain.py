@@ -252,6 +252,14 @@ def test_hidden_marks() -> None:
         assert signs(script.explain())["hidden marks"] is hidden
 
 
+@pytest.mark.parametrize(("share", "hidden"), [(1.0, True), (0.0, False)])
+def test_marks_that_a_simulated_receiver_hides(share: float, hidden: bool) -> None:
+    """A run knows the marks that its receiver got, although no packet at the sender shows them."""
+    flow = {"name": "one", "cc": "reno", "rtt": "40 ms", "ecn": True, "ack": {"hide_marks": share}}
+    result = simulated([flow], seconds=8, queue={"kind": "codel", "ecn": True})
+    assert signs(flow_of(result))["hidden marks"] is hidden
+
+
 def test_a_sender_that_ignores_losses() -> None:
     loss = {"kind": "loss", "probability": "0.5 %", "affects": "data"}
     for unresponsive, sign in (("all", True), (None, False)):
@@ -278,6 +286,14 @@ def test_bleached_signals() -> None:
     assert clean["bleaching"] == []
     bleached = flow_of(simulated([flow], seconds=3, impair=["ecn-bleacher"]))
     assert any("lost their ECN code point" in line for line in bleached["bleaching"])
+
+
+def test_stripped_options() -> None:
+    """The option with which a receiver reports marks (AccECN), taken away on the way back."""
+    flow = {"name": "one", "cc": "reno", "rtt": "40 ms", "ecn": "accecn"}
+    assert flow_of(simulated([flow], seconds=3))["bleaching"] == []
+    stripped = flow_of(simulated([flow], seconds=3, reverse={"impair": ["option-stripper"]}))
+    assert any("acknowledgements lost their AccECN option" in line for line in stripped["bleaching"])
 
 
 def test_where_the_queue_is() -> None:

@@ -19,12 +19,21 @@ CAPTURES = Path(__file__).parents[2] / "crates" / "trace" / "tests" / "captures"
 
 
 def simulated(
-    flows: Sequence[dict[str, Any]], *, seconds: float = 15, packets: bool = True, **bottleneck: Any
+    flows: Sequence[dict[str, Any]],
+    *,
+    seconds: float = 15,
+    packets: bool = True,
+    reverse: Any = None,
+    **bottleneck: Any,
 ) -> RunResult:
     """A run over one bottleneck of 10 Mbit/s with a buffer of one bandwidth-delay product, unless told otherwise."""
     link = {"rate": "10 Mbit/s", "queue": {"kind": "fifo", "limit": "1 bdp"}, **bottleneck}
     scenario = Scenario(
-        duration=f"{seconds} s", bottleneck=link, flows=flows, record={"packets": packets, "interval": "50 ms"}
+        duration=f"{seconds} s",
+        bottleneck=link,
+        reverse=reverse,
+        flows=flows,
+        record={"packets": packets, "interval": "50 ms"},
     )
     return scenario.run()
 

@@ -17,7 +17,9 @@ from windtunnel.result import RunResult
 _SENDER, _RECEIVER = 0, 3
 _NOT_ECT, _CE = 0, 3
 _OPTIONS = {"sack": "SACK", "timestamps": "timestamps", "window_scale": "window scaling"}
-_SACK_KIND, _TIMESTAMP_KIND = 5, 8
+_TIMESTAMP_KIND = 8
+#: Columns of a run's packets that are not 0 where the option is there.
+_COLUMNS = {"sack_n": "SACK option", "accecn_kind": "AccECN option", "ts_val_ns": "timestamps"}
 
 
 def bleaching_of_run(result: RunResult) -> list[list[str]] | None:
@@ -25,24 +27,30 @@ def bleaching_of_run(result: RunResult) -> list[list[str]] | None:
     packets = result.tables.get("packets")
     if packets is None or not {"tap", "id", "ecn", "dscp", "dir", "flow"} <= packets.keys():
         return None
-    first = {name: packets[name][packets["tap"] == _SENDER] for name in ("id", "ecn", "dscp", "dir", "flow")}
-    last = {name: packets[name][packets["tap"] == _RECEIVER] for name in ("id", "ecn", "dscp", "dir", "flow")}
+    columns = ["id", "ecn", "dscp", "dir", "flow", *(column for column in _COLUMNS if column in packets)]
+    first, last = ({name: packets[name][packets["tap"] == tap] for name in columns} for tap in (_SENDER, _RECEIVER))
     found: list[list[str]] = []
     for flow in range(len(result.flows)):
         lines = []
-        for direction, start, end, what in ((0, first, last, "data"), (1, last, first, "acknowledgements")):
+        for direction, start, end, what in ((0, first, last, "data packets"), (1, last, first, "acknowledgements")):
             a, b = _pairs(start, end, flow, direction)
             ecn_a, ecn_b = start["ecn"][a], end["ecn"][b]
             cleared = int(np.sum((ecn_a != _NOT_ECT) & (ecn_b == _NOT_ECT)))
             changed = int(np.sum((ecn_a != ecn_b) & (ecn_b != _CE) & (ecn_b != _NOT_ECT)))
             dscp = int(np.sum(start["dscp"][a] != end["dscp"][b]))
+            stripped = [
+                (int(np.sum((start[column][a] != 0) & (end[column][b] == 0))), f"lost their {option}")
+                for column, option in _COLUMNS.items()
+                if column in start
+            ]
             for count, name in (
+                *stripped,
                 (cleared, "lost their ECN code point"),
                 (changed, "arrived with another ECT code point (SCE marks, or a rewriting middlebox)"),
                 (dscp, "arrived with another DSCP"),
             ):
                 if count:
-                    lines.append(f"{count} of {len(a)} {what} packets {name}")
+                    lines.append(f"{count} of {len(a)} {what} {name}")
         found.append(lines)
     return found
 
