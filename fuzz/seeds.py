@@ -18,7 +18,7 @@ NAME_LENGTH = 40
 
 def main() -> None:
     """Cover the corpus, sort the inputs, keep the shortest."""
-    for target in ("scenario", "setting", "trace"):
+    for target in ("capture", "scenario", "setting", "trace"):
         corpus, seeds = FUZZ / "corpus" / target, FUZZ / "seeds" / target
         with tempfile.TemporaryDirectory() as name:
             run = ["cargo", "+nightly", "fuzz", "run", "-O", "--debug-assertions", target]

@@ -1,6 +1,6 @@
 """The compiled core: scenario model, simulator, exporters. All per-packet work happens here."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal, final
 
@@ -312,6 +312,31 @@ class Control:
     @property
     def cwnd(self) -> int:
         """The congestion window."""
+
+def read_capture(
+    path: str | PathLike[str],
+) -> tuple[list[dict[str, Any]], dict[str, npt.NDArray[np.generic]], int, list[str]]:
+    """Read a capture (pcap, pcapng): connections, their segments, the packets in it, and what could not be read.
+
+    A connection: ``sender`` and ``receiver`` of the data, each ``address, port, segments, data_bytes, largest,
+    timestamps`` (all its segments have them), ``ecn`` (packets by code point), ``options`` (kinds), ``syn`` (``mss,
+    window_scale, sack, timestamps, flags, options``, or None); ``closed``, ``points`` (interfaces) and
+    ``window_known``. Segments: t_ns, flow, dir (1: towards the sender), point, size, payload, seq, ack, flags, ecn,
+    dscp, ts_val, ts_ecr, window, sack_n, sack1_start to sack4_end, in order of time. Raises OSError, and ValueError
+    if the file is no capture.
+    """
+
+def walk_segments(
+    segments: Mapping[str, npt.NDArray[np.generic]], known: Sequence[tuple[int, bool, bool]]
+) -> dict[str, Any]:
+    """Follow the senders of segments, which have the columns that ``read_capture`` has.
+
+    ``known``: for each connection the payload of a full segment, and whether timestamps and the receive window can
+    be used. Returns ``sends`` (t_ns, flow, seq, payload, kind, in_flight, unacked, room, round, since_ack_ns, back_ns,
+    ecn, dscp, flags), ``acks`` (t_ns, flow, ack, acked, sacked, rtt_ns, in_flight, window, round, kind, flags, ecn),
+    and for each connection ``back_ns`` (the least time to the sender and back) and ``at_sender``. ``crates/trace``
+    describes the columns.
+    """
 
 class RunResult:
     """What a run measured. Immutable; the arrays are not copied."""

@@ -6,6 +6,7 @@ mod error;
 mod pcapng;
 mod registry;
 mod result;
+mod trace;
 mod views;
 mod xplot;
 
@@ -39,6 +40,8 @@ mod _core {
     use super::registry::{quantity, register_controller, size};
     #[pymodule_export]
     use super::result::PyRunResult;
+    #[pymodule_export]
+    use super::trace::{read_capture, walk_segments};
     #[pymodule_export]
     use super::views::{
         PyAck, PyCongestion, PyControl, PyDeparture, PyFlow, PyLostSegment, PyNeeds, PyPath, PyRateSample,

@@ -10,6 +10,7 @@ import typer
 from windtunnel.cli.bench import bench
 from windtunnel.cli.check import check
 from windtunnel.cli.errors import Commands
+from windtunnel.cli.explain import explain
 from windtunnel.cli.export import export
 from windtunnel.cli.listing import list_
 from windtunnel.cli.plot import plot
@@ -33,6 +34,7 @@ app.command("schema")(schema)
 app.command("list")(list_)
 app.command("plot")(plot)
 app.command("export")(export)
+app.command("explain")(explain)
 app.command("reproduce")(reproduce)
 app.command("validate")(validate)
 app.command("bench")(bench)

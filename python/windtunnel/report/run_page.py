@@ -1,6 +1,6 @@
 """``report.html``: the interactive report of one run."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -44,16 +44,29 @@ class RunLike(Protocol):
         ...
 
 
-def write_report(result: RunLike, path: Path, *, title: str | None = None) -> None:
+def write_report(
+    result: RunLike,
+    path: Path,
+    *,
+    title: str | None = None,
+    findings: Sequence[tuple[str, Sequence[tuple[str, str]]]] = (),
+    notes: Sequence[str] = (),
+    changes: Mapping[str, Mapping[str, Any]] | None = None,
+    facts: Sequence[str] | None = None,
+) -> None:
     """Write the report of a run as one self-contained file.
 
-    The title is ``title``, else the scenario's (``meta["title"]``), else the file's name.
+    The title is ``title``, else the scenario's (``meta["title"]``), else the file's name. ``findings``: questions and
+    answers under headings, and ``notes`` on what is missing. ``changes``: keys of panels to replace,
+    by the panels' names. ``facts``: the line below the title, instead of a run's.
     """
     summary, tables, meta = result.summary, result.tables, result.meta
     flows = [str(f.get("name", f"flow {i}")) for i, f in enumerate(summary.get("flows", []))]
     queues = [str(q.get("name", f"queue {i}")) for i, q in enumerate(summary.get("queues", []))]
     columns = Columns()
     panels = build_panels(tables, flows, queues, columns)
+    for panel in panels:
+        panel |= (changes or {}).get(panel["id"], {})
     end = max(float(summary.get("duration_s") or 0), last_time(tables)) or 1.0
     page = {
         "from": 0.0,
@@ -66,10 +79,12 @@ def write_report(result: RunLike, path: Path, *, title: str | None = None) -> No
         "run.html.j2",
         {
             "title": title or meta.get("title") or path.stem,
-            "facts": _facts(summary, meta),
+            "facts": _facts(summary, meta) if facts is None else facts,
             "stalled": _stalled(summary),
             "panels": panels,
             "end": end,
+            "findings": findings,
+            "notes": notes,
             "sections": _sections(summary),
             "scenario": meta.get("scenario_toml") or "",
             "footer": _footer(summary, meta),

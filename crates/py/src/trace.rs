@@ -1,0 +1,161 @@
+//! Captures, and the walk through their segments, for Python.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::PathBuf;
+
+use numpy::{Element, IntoPyArray, PyReadonlyArray1};
+use pyo3::exceptions::{PyKeyError, PyOSError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use windtunnel_trace::walk::{Known, Rows, walk};
+use windtunnel_trace::{Connection, ReadError, Side};
+
+/// `(connections, segments, packets, notes)`.
+type PyCapture<'py> = (Vec<Bound<'py, PyDict>>, Bound<'py, PyDict>, u64, Vec<String>);
+
+#[pyfunction]
+pub(crate) fn read_capture(py: Python<'_>, path: PathBuf) -> PyResult<PyCapture<'_>> {
+    let capture = py.detach(|| windtunnel_trace::read(BufReader::new(File::open(path)?))).map_err(
+        |error| match error {
+            // Includes the error number, from which Python chooses the exception class.
+            ReadError::Io(error) => match error.raw_os_error() {
+                Some(number) => PyOSError::new_err((number, error.to_string())),
+                None => error.into(),
+            },
+            other => PyValueError::new_err(other.to_string()),
+        },
+    )?;
+    let connections = capture.connections.iter().map(|c| connection(py, c)).collect::<PyResult<_>>()?;
+    let s = capture.segments;
+    let table = PyDict::new(py);
+    macro_rules! hand_out {
+        ($($name:ident),* $(,)?) => { $(table.set_item(stringify!($name), s.$name.into_pyarray(py))?;)* };
+    }
+    hand_out!(
+        t_ns,
+        flow,
+        dir,
+        point,
+        size,
+        payload,
+        seq,
+        ack,
+        flags,
+        ecn,
+        dscp,
+        ts_val,
+        ts_ecr,
+        window,
+        sack_n,
+        sack1_start,
+        sack1_end,
+        sack2_start,
+        sack2_end,
+        sack3_start,
+        sack3_end,
+        sack4_start,
+        sack4_end,
+    );
+    Ok((connections, table, capture.packets, capture.notes))
+}
+
+fn connection<'py>(py: Python<'py>, connection: &Connection) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    let [sender, receiver] = &connection.sides;
+    dict.set_item("sender", side(py, sender)?)?;
+    dict.set_item("receiver", side(py, receiver)?)?;
+    dict.set_item("closed", connection.closed)?;
+    dict.set_item("points", connection.points.clone())?;
+    dict.set_item("window_known", connection.window_known)?;
+    Ok(dict)
+}
+
+fn side<'py>(py: Python<'py>, side: &Side) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("address", side.address.to_string())?;
+    dict.set_item("port", side.port)?;
+    dict.set_item("segments", side.segments)?;
+    dict.set_item("data_bytes", side.data_bytes)?;
+    dict.set_item("largest", side.largest)?;
+    dict.set_item("timestamps", side.timestamps && side.segments > 0)?;
+    dict.set_item("ecn", side.ecn.to_vec())?;
+    dict.set_item("options", numbers(&side.options))?;
+    let syn = side.syn.as_ref().map(|syn| -> PyResult<_> {
+        let dict = PyDict::new(py);
+        dict.set_item("mss", syn.mss)?;
+        dict.set_item("window_scale", syn.window_scale)?;
+        dict.set_item("sack", syn.sack)?;
+        dict.set_item("timestamps", syn.timestamps)?;
+        dict.set_item("flags", syn.flags)?;
+        dict.set_item("options", numbers(&syn.options))?;
+        Ok(dict)
+    });
+    dict.set_item("syn", syn.transpose()?)?;
+    Ok(dict)
+}
+
+/// As a list of numbers; bytes would become `bytes`.
+fn numbers(kinds: &[u8]) -> Vec<u16> {
+    kinds.iter().map(|kind| u16::from(*kind)).collect()
+}
+
+#[pyfunction]
+pub(crate) fn walk_segments<'py>(
+    py: Python<'py>,
+    segments: &Bound<'py, PyDict>,
+    known: Vec<(u64, bool, bool)>,
+) -> PyResult<Bound<'py, PyDict>> {
+    macro_rules! borrow {
+        ($($name:ident: $kind:ty),* $(,)?) => { $(let $name = column::<$kind>(segments, stringify!($name))?;)* };
+    }
+    borrow!(
+        t_ns: u64, flow: u32, dir: u8, payload: u32, seq: u64, ack: u64, flags: u32, ecn: u8, dscp: u8, ts_val: u64,
+        ts_ecr: u64, window: u64, sack_n: u8, sack1_start: u64, sack1_end: u64, sack2_start: u64, sack2_end: u64,
+        sack3_start: u64, sack3_end: u64, sack4_start: u64, sack4_end: u64,
+    );
+    let rows = Rows {
+        t_ns: t_ns.as_slice()?,
+        flow: flow.as_slice()?,
+        dir: dir.as_slice()?,
+        payload: payload.as_slice()?,
+        seq: seq.as_slice()?,
+        ack: ack.as_slice()?,
+        flags: flags.as_slice()?,
+        ecn: ecn.as_slice()?,
+        dscp: dscp.as_slice()?,
+        ts_val: ts_val.as_slice()?,
+        ts_ecr: ts_ecr.as_slice()?,
+        window: window.as_slice()?,
+        sack_n: sack_n.as_slice()?,
+        sack: [
+            (sack1_start.as_slice()?, sack1_end.as_slice()?),
+            (sack2_start.as_slice()?, sack2_end.as_slice()?),
+            (sack3_start.as_slice()?, sack3_end.as_slice()?),
+            (sack4_start.as_slice()?, sack4_end.as_slice()?),
+        ],
+    };
+    let known: Vec<Known> =
+        known.into_iter().map(|(mss, timestamps, window)| Known { mss, timestamps, window }).collect();
+    if !rows.equally_long() {
+        return Err(PyValueError::new_err("the columns differ in length"));
+    }
+    let walked = py.detach(|| walk(&rows, &known));
+    let (out, sends, acks) = (PyDict::new(py), PyDict::new(py), PyDict::new(py));
+    macro_rules! hand_out {
+        ($from:ident: $($name:ident),* $(,)?) => { $($from.set_item(stringify!($name), walked.$from.$name.into_pyarray(py))?;)* };
+    }
+    hand_out!(sends: t_ns, flow, seq, payload, kind, in_flight, unacked, room, round, since_ack_ns, back_ns, ecn, dscp, flags);
+    hand_out!(acks: t_ns, flow, ack, acked, sacked, rtt_ns, in_flight, window, round, kind, flags, ecn);
+    out.set_item("sends", sends)?;
+    out.set_item("acks", acks)?;
+    out.set_item("back_ns", walked.back_ns.into_pyarray(py))?;
+    out.set_item("at_sender", walked.at_sender)?;
+    Ok(out)
+}
+
+fn column<'py, T: Element>(table: &Bound<'py, PyDict>, name: &str) -> PyResult<PyReadonlyArray1<'py, T>> {
+    let column =
+        table.get_item(name)?.ok_or_else(|| PyKeyError::new_err(format!("segments has no column {name}")))?;
+    column.extract().map_err(|e: PyErr| PyValueError::new_err(format!("column {name}: {e}")))
+}

@@ -1,0 +1,46 @@
+//! Follows senders through a table of segments: what each departure and each acknowledgement says.
+//!
+//! The capture point may be anywhere on the path. A sender knows of an acknowledgement only once it has arrived, so
+//! where the way from the capture point to the sender takes a notable part of the round trip, acknowledgements are
+//! applied when the sender has seen them: when its timestamps echo theirs (RFC 7323 section 3), else after the least
+//! time between the capture point and the sender. What is in flight is then the sender's own number, wherever the
+//! capture was made.
+
+mod clock;
+mod rows;
+mod scoreboard;
+mod sender;
+
+pub use rows::{AckKind, Acks, Rows, SendKind, Sends, Walked};
+
+use sender::Sender;
+
+/// What is known about a connection besides its segments.
+#[derive(Clone, Copy, Debug)]
+pub struct Known {
+    /// The payload of a full segment.
+    pub mss: u64,
+    /// Its segments carry timestamps.
+    pub timestamps: bool,
+    /// The receive window is in bytes, because its scale is known.
+    pub window: bool,
+}
+
+/// Goes through the rows of all connections.
+pub fn walk(rows: &Rows<'_>, known: &[Known]) -> Walked {
+    let back = clock::least_way_back(rows, known);
+    let mut senders: Vec<Sender> =
+        known.iter().zip(&back).map(|(known, back)| Sender::new(*known, *back)).collect();
+    let mut walked = Walked::default();
+    for row in 0..rows.t_ns.len() {
+        if let Some(sender) = senders.get_mut(rows.flow[row] as usize) {
+            sender.segment(&rows.at(row), &mut walked);
+        }
+    }
+    for sender in &mut senders {
+        sender.finish(&mut walked);
+    }
+    walked.back_ns = back.iter().map(|way| way.least_ns).collect();
+    walked.at_sender = back.iter().map(|way| way.at_sender).collect();
+    walked
+}

@@ -1,0 +1,200 @@
+//! One connection's sender, as its segments show it.
+
+use std::collections::VecDeque;
+
+use super::Known;
+use super::clock::{Echoes, WayBack};
+use super::rows::{AckKind, Row, SendKind, Walked};
+use super::scoreboard::{Acked, Scoreboard};
+use crate::frame::{ACK, FIN, SYN};
+
+/// The least retransmission timeout that is in use (Linux); RFC 6298 section 2.4 has one second.
+const LEAST_RTO_NS: u64 = 200_000_000;
+const UNKNOWN: u64 = u64::MAX;
+
+#[derive(Debug)]
+pub(super) struct Sender {
+    known: Known,
+    back: WayBack,
+    board: Scoreboard,
+    /// Acknowledgements that have not reached the sender.
+    under_way: VecDeque<Row>,
+    echoes: Echoes,
+    /// The last byte that the receiver permits.
+    edge: u64,
+    last_window: u64,
+    last_ack_ns: Option<u64>,
+    last_send_ns: u64,
+    srtt_ns: u64,
+    round: u32,
+    round_end: u64,
+}
+
+impl Sender {
+    pub(super) fn new(known: Known, back: WayBack) -> Sender {
+        Sender {
+            known,
+            back,
+            board: Scoreboard::new(known.mss),
+            under_way: VecDeque::new(),
+            echoes: Echoes::default(),
+            edge: 0,
+            last_window: 0,
+            last_ack_ns: None,
+            last_send_ns: 0,
+            srtt_ns: 0,
+            round: 0,
+            round_end: 0,
+        }
+    }
+
+    pub(super) fn segment(&mut self, row: &Row, out: &mut Walked) {
+        if row.dir == 0 {
+            let back = self.arrived(row, out);
+            if row.payload > 0 && row.flags & SYN == 0 {
+                self.sends(row, back, out);
+            }
+        } else if row.flags & ACK != 0 {
+            if self.known.timestamps {
+                self.echoes.passed(row.ts_val, row.t_ns);
+            }
+            if self.back.at_sender {
+                self.acknowledged(row, row.t_ns, out);
+            } else {
+                self.under_way.push_back(*row);
+            }
+        }
+    }
+
+    /// The acknowledgements that were still under way at the end.
+    pub(super) fn finish(&mut self, out: &mut Walked) {
+        while let Some(ack) = self.under_way.pop_front() {
+            self.acknowledged(&ack, ack.t_ns.saturating_add(self.back.least_ns), out);
+        }
+    }
+
+    /// Applies what had reached the sender when it sent `row`. Returns how long its newest echo took.
+    fn arrived(&mut self, row: &Row, out: &mut Walked) -> Option<u64> {
+        let back = if self.known.timestamps { self.echoes.answered(row.ts_ecr, row.t_ns) } else { None };
+        while let Some(ack) = self.under_way.front().copied() {
+            let age = row.t_ns.saturating_sub(ack.t_ns);
+            let seen =
+                if self.known.timestamps { ack.ts_val <= row.ts_ecr } else { age >= self.back.least_ns };
+            if !seen {
+                break;
+            }
+            self.under_way.pop_front();
+            self.acknowledged(&ack, row.t_ns, out);
+        }
+        back
+    }
+
+    fn sends(&mut self, row: &Row, back: Option<u64>, out: &mut Walked) {
+        let (start, end) = (row.seq, row.seq + row.payload);
+        let kind = self.kind(row, start, end);
+        match kind {
+            SendKind::New => self.board.send_new(start, end, row.t_ns),
+            SendKind::Timeout => {
+                self.board.time_out();
+                self.board.send_again(start, end, row.t_ns);
+            }
+            _ => self.board.send_again(start, end, row.t_ns),
+        }
+        self.last_send_ns = row.t_ns;
+        let sends = &mut out.sends;
+        sends.t_ns.push(row.t_ns);
+        sends.flow.push(row.flow);
+        sends.seq.push(row.seq);
+        sends.payload.push(row.payload as u32);
+        sends.kind.push(kind as u8);
+        sends.in_flight.push(self.board.pipe());
+        sends.unacked.push(self.board.unacked());
+        let room = self.known.window && self.edge > 0;
+        sends.room.push(if room { self.edge.saturating_sub(self.board.nxt) } else { UNKNOWN });
+        sends.round.push(self.round);
+        sends.since_ack_ns.push(self.last_ack_ns.map_or(UNKNOWN, |t| row.t_ns.saturating_sub(t)));
+        sends.back_ns.push(back.unwrap_or(0));
+        sends.ecn.push(row.ecn);
+        sends.dscp.push(row.dscp);
+        sends.flags.push(row.flags);
+    }
+
+    fn kind(&self, row: &Row, start: u64, end: u64) -> SendKind {
+        let board = &self.board;
+        if end > board.nxt {
+            return SendKind::New;
+        }
+        if end <= board.una || board.sacked(start) {
+            return SendKind::Needless;
+        }
+        if !board.seen(start) {
+            return SendKind::Unseen;
+        }
+        if board.suspects(start) {
+            return SendKind::FastRetransmit;
+        }
+        let heard = self.last_ack_ns.unwrap_or(0).max(self.last_send_ns);
+        let silence = row.t_ns.saturating_sub(heard);
+        // A probe is the last data sent, or ends with them; a timeout starts again at the first.
+        match (start == board.una, end == board.nxt) {
+            (true, _) if silence >= LEAST_RTO_NS.max(self.srtt_ns) => SendKind::Timeout,
+            (_, true) => SendKind::Probe,
+            _ => SendKind::FastRetransmit,
+        }
+    }
+
+    fn acknowledged(&mut self, row: &Row, seen_ns: u64, out: &mut Walked) {
+        if row.flags & SYN != 0 {
+            self.edge = row.ack.saturating_add(row.window);
+            return;
+        }
+        let board = &mut self.board;
+        let blocks = row.sack();
+        let twice = blocks.first().is_some_and(|&(start, end)| {
+            end <= row.ack || blocks.get(1).is_some_and(|&(from, to)| from <= start && end <= to)
+        });
+        // One more than the data: a FIN.
+        let ahead = board.nxt > 0 && row.ack > board.nxt + 1;
+        let before = board.una;
+        let done = if board.nxt == 0 { Acked::default() } else { board.acknowledge(row.ack, blocks) };
+        // RFC 5681 section 2.
+        let duplicate = row.ack == before
+            && board.unacked() > 0
+            && row.payload == 0
+            && row.flags & FIN == 0
+            && row.window == self.last_window;
+        if duplicate && blocks.is_empty() {
+            board.duplicate();
+        }
+        self.last_window = row.window;
+        if self.known.window {
+            self.edge = self.edge.max(row.ack.saturating_add(row.window));
+        }
+        let rtt = done.sent_at.map_or(0, |sent| row.t_ns.saturating_sub(sent).max(1));
+        if rtt > 0 {
+            self.srtt_ns = if self.srtt_ns == 0 { rtt } else { self.srtt_ns - self.srtt_ns / 8 + rtt / 8 };
+        }
+        if board.una >= self.round_end && done.in_order > 0 {
+            self.round += 1;
+            self.round_end = board.nxt;
+        }
+        self.last_ack_ns = Some(seen_ns);
+        let kind = if duplicate { AckKind::DUPLICATE } else { 0 }
+            | if ahead { AckKind::AHEAD } else { 0 }
+            | if twice { AckKind::DSACK } else { 0 }
+            | if done.partial { AckKind::PARTIAL } else { 0 };
+        let acks = &mut out.acks;
+        acks.t_ns.push(row.t_ns);
+        acks.flow.push(row.flow);
+        acks.ack.push(row.ack);
+        acks.acked.push(done.in_order);
+        acks.sacked.push(done.sacked);
+        acks.rtt_ns.push(rtt);
+        acks.in_flight.push(board.pipe());
+        acks.window.push(if self.known.window { row.window } else { UNKNOWN });
+        acks.round.push(self.round);
+        acks.kind.push(kind);
+        acks.flags.push(row.flags);
+        acks.ecn.push(row.ecn);
+    }
+}

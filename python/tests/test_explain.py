@@ -1,0 +1,358 @@
+"""``windtunnel explain``: each answer against runs whose truth is known, and against captures of a real kernel.
+
+The simulator records what the answers are about: its senders' windows, flights, limits and losses. The kernel's
+captures were made on paths whose rates, delays and queues are written beside them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from traces import Script, captured, explained, honest, run_of, simulated
+
+from windtunnel import RunResult
+from windtunnel.explain.trace import RECEIVER, SENDER
+
+
+def truth(result: RunResult, column: str) -> Any:
+    """What the sender of the first flow recorded at each departure of data."""
+    packets = result.tables["packets"]
+    return packets[column][
+        (packets["tap"] == 0) & (packets["dir"] == 0) & (packets["flow"] == 0) & (packets["payload"] > 0)
+    ]
+
+
+def flow_of(result: RunResult, place: int = SENDER) -> dict[str, Any]:
+    found: dict[str, Any] = explained(result, place).document["flows"][0]
+    return found
+
+
+#: Small responses with pauses between them.
+RESPONSES = {"kind": "request-response", "size": {"kind": "fixed", "value": "9 kB"}}
+
+
+# --- the walk --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("controller", ["reno", "cubic", "scalable"])
+def test_the_flight_is_the_senders_own(controller: str) -> None:
+    """What is in flight at each departure, from headers alone, is what the sender counts (RFC 6675's pipe)."""
+    result = run_of(controller)
+    sends = explained(result).trace.flows[0].sends
+    assert sends is not None
+    counted = truth(result, "in_flight")
+    assert np.mean(sends["in_flight"] == counted) > 0.98
+    assert int(np.sum(sends["kind"] > 0)) == int(truth(result, "retransmission").sum())
+
+
+@pytest.mark.parametrize("place", [SENDER, RECEIVER])
+def test_cwnd_from_what_is_in_flight(place: int) -> None:
+    """In 9 of 10 round trips the estimate is the sender's window, to one segment, wherever the capture was made."""
+    result = run_of("reno")
+    seen = explained(result, place)
+    rounds = seen.rounds[0]
+    assert rounds is not None
+    shown = (rounds.lost == 0) & (rounds.sent > 0)
+    cwnd = np.interp(rounds.end, truth(result, "t_ns") / 1e9, truth(result, "cwnd")) / 1448
+    assert np.mean(np.abs(rounds.window - cwnd)[shown] <= 1.01) > 0.9
+    window = seen.document["flows"][0]["window"]
+    at_end = np.interp(window["last_s"], truth(result, "t_ns") / 1e9, truth(result, "cwnd")) / 1448
+    assert window["last_segments"] == pytest.approx(at_end, abs=1.1)
+
+
+# --- limits ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("limit", "flow"),
+    [
+        ("cwnd", {"cc": "reno"}),
+        ("receiver", {"cc": "reno", "tcp": {"receive_window": "16 kB", "autotuning": False}}),
+        (
+            "application",
+            {"cc": "reno", "app": {"kind": "request-response", "size": {"kind": "fixed", "value": "9 kB"}}},
+        ),
+        ("pacing", {"cc": "reno", "pacing": True, "tcp": {"max_pacing_rate": "4 Mbit/s"}}),
+    ],
+)
+def test_what_limits_the_sender(limit: str, flow: dict[str, Any]) -> None:
+    """The limit that the scenario sets has the most time; the sender's own counters agree."""
+    result = simulated([{"name": "one", "rtt": "40 ms", **flow}], seconds=6)
+    found = flow_of(result)["limits"]
+    assert max(found["shares"], key=found["shares"].get) == limit, found["shares"]
+    assert found["shares"][limit] > 0.8
+    counted = result.flows[0]["limited"]
+    assert max(counted, key=counted.get) == limit, counted
+
+
+@pytest.mark.parametrize(
+    ("capture", "limit"),
+    [
+        ("application-limited.pcap", "application"),
+        ("receiver-limited.pcap", "receiver"),
+        ("reno-at-sender.pcap", "cwnd"),
+        ("bbr-at-sender.pcap", "pacing"),
+    ],
+)
+def test_what_limits_a_real_sender(capture: str, limit: str) -> None:
+    assert captured(capture).document["flows"][0]["limits"]["shares"][limit] > 0.8
+
+
+# --- the law of the window -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("controller", "a", "b"),
+    [
+        # RFC 5681: one segment per round trip, half; the Linux sender grows by less than a segment while SACK
+        # recovery ends, which is within the tolerance.
+        ("reno", 1.0, 0.5),
+        ({"kind": "aimd", "a": 0.5, "b": 0.75}, 0.5, 0.25),
+        ({"kind": "aimd", "a": 2.0, "b": 0.6}, 2.0, 0.4),
+    ],
+)
+def test_a_and_b(controller: Any, a: float, b: float) -> None:
+    result = simulated([{"name": "one", "cc": controller, "rtt": "40 ms"}], seconds=25)
+    found = flow_of(result)["aimd"]
+    assert found["a_segments_per_round_trip"]["median"] == pytest.approx(a, rel=0.1)
+    assert found["b"]["median"] == pytest.approx(b, abs=0.04)
+    assert found["fit"] > 0.95
+
+
+def test_a_and_b_of_a_real_reno() -> None:
+    found = captured("two-flows.pcap").document["flows"][0]["aimd"]
+    # Delayed acknowledgements and the kernel's integer arithmetic at 15 to 30 segments.
+    assert found["a_segments_per_round_trip"]["median"] == pytest.approx(0.9, abs=0.12)
+    assert found["b"]["median"] == pytest.approx(0.5, abs=0.06)
+    assert found["fit"] > 0.95
+
+
+def test_b_of_a_real_cubic() -> None:
+    found = captured("cubic-at-sender.pcapng").document["flows"][0]["aimd"]
+    assert found["b"]["median"] == pytest.approx(0.3, abs=0.04)
+
+
+# --- events ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("place", [SENDER, RECEIVER])
+def test_loss_events(place: int) -> None:
+    """As many as the sender had episodes of recovery; a full queue is seen as such from both ends."""
+    result = run_of("reno")
+    found = flow_of(result, place)["overflow"]
+    assert found["events"] == result.flows[0]["loss_episodes"]
+    assert found["with_a_full_queue"] == found["events"]
+    assert found["segments"] == pytest.approx(result.flows[0]["retransmits"], rel=0.05)
+
+
+def test_random_losses_are_no_overflows() -> None:
+    loss = {"kind": "loss", "probability": "0.5 %", "affects": "data"}
+    result = simulated([{"name": "one", "cc": "reno", "rtt": "40 ms"}], impair=[loss])
+    found = flow_of(result)["overflow"]
+    assert found["events"] > 10
+    assert found["with_a_full_queue"] < 0.3 * found["events"]
+
+
+def test_flows_that_lose_together() -> None:
+    """Two equal flows that start together over a short queue lose in the same overflows; at random they do not."""
+    flow = {"cc": "reno", "rtt": "40 ms"}
+    together = explained(simulated([{"name": "one", **flow}, {"name": "two", **flow}]))
+    found = together.document["together"]["synchronisation"]
+    assert found["index"] > 0.5
+    losses = {"kind": "loss", "probability": "0.5 %", "affects": "data"}
+    random = explained(
+        simulated([{"name": "one", **flow}, {"name": "two", **flow}], rate="100 Mbit/s", impair=[losses])
+    )
+    assert random.document["together"]["synchronisation"]["index"] < found["index"] / 2
+
+
+def test_convergence() -> None:
+    """A second Reno gets its share; over one bottleneck with different round trips rates stay unequal."""
+    flow = {"cc": "reno", "rtt": "40 ms"}
+    flows = [{"name": "one", **flow}, {"name": "two", "start": "5 s", **flow}]
+    queue = {"kind": "fifo", "limit": "33 packets"}
+    fair = explained(simulated(flows, seconds=40, queue=queue)).document["together"]["convergence"]
+    assert fair["together_from_s"] == pytest.approx(5, abs=0.2)
+    assert 0 < fair["converged_after_s"] < 20
+    assert fair["jain_of_steps"]["low"] < fair["jain_of_steps"]["mean"] < fair["jain_of_steps"]["high"]
+    # Rates as the inverse of the round trips, queue included (about 60 and 340 ms): an index of 0.67.
+    flows[1]["rtt"] = "320 ms"
+    unfair = explained(simulated(flows, seconds=40, queue=queue)).document["together"]["convergence"]
+    assert unfair["jain"] < 0.8
+    assert unfair["jain"] < fair["jain"]
+
+
+# --- BBR -------------------------------------------------------------------------------------------------------------
+
+
+def test_phases_of_a_real_bbr() -> None:
+    """BBR version 1 probes for the round-trip time 10 s after it last saw the least, for 200 ms."""
+    found = captured("bbr-at-sender.pcap").document["flows"][0]["bbr"]
+    probes = [phase for phase in found["phases"] if phase["phase"] == "round-trip probe"]
+    assert len(probes) == 1
+    assert 9.5 < probes[0]["from_s"] < 10.8
+    assert 0.15 < probes[0]["to_s"] - probes[0]["from_s"] < 0.5
+    assert found["phases"][0]["phase"] == "start-up"
+
+
+@pytest.mark.parametrize("capture", ["reno-at-sender.pcap", "reno-at-receiver.pcap", "cubic-at-sender.pcapng"])
+def test_others_have_no_probes_for_the_round_trip(capture: str) -> None:
+    found = captured(capture).document["flows"][0]["bbr"]
+    assert found is None or found["round_trip_probes"] == 0
+
+
+# --- cheating --------------------------------------------------------------------------------------------------------
+
+
+def signs(found: dict[str, Any]) -> dict[str, bool | None]:
+    return {sign["sign"]: sign["found"] for sign in found["misbehaviour"]}
+
+
+def divides(script: Script, at: float, n: int) -> None:
+    """Savage et al. 1999, section 2.1: several acknowledgements for one segment."""
+    for part in (0.25, 0.5, 0.75, 1.0):
+        script.ack(at + 1e-4 * part, n + part)
+
+
+def spoofs(script: Script, at: float, n: int) -> None:
+    """Section 2.2: duplicates that no arrival causes."""
+    for copy in range(6):
+        script.ack(at + 1e-5 * copy, n + 1)
+
+
+def hurries(script: Script, at: float, n: int) -> None:
+    """Section 2.3: acknowledgements of segments that have not been sent."""
+    script.ack(at, n + 40)
+
+
+@pytest.mark.parametrize(
+    ("sign", "acks"),
+    [
+        ("ACK division", divides),
+        ("duplicate-ACK spoofing", spoofs),
+        ("optimistic ACKs", hurries),
+        (None, honest),
+    ],
+)
+def test_misbehaving_receivers(sign: str | None, acks: Any) -> None:
+    """Each attack is found, and only that one."""
+    found = signs(Script().transfer(12, 10, acks).explain())
+    assert {name for name, there in found.items() if there} == ({sign} if sign else set())
+
+
+def test_hidden_marks() -> None:
+    """Marks that pass the capture point and are never echoed; echoed ones are no sign."""
+    for flags, hidden in ((0x10, True), (0x50, False)):
+        script = Script()
+        for n in range(60):
+            script.data(0.01 * n, n, ecn=3)
+            script.ack(0.01 * n + 0.05, n + 1, flags=flags)
+        assert signs(script.explain())["hidden marks"] is hidden
+
+
+@pytest.mark.parametrize(("share", "hidden"), [(1.0, True), (0.0, False)])
+def test_marks_that_a_simulated_receiver_hides(share: float, hidden: bool) -> None:
+    """A run knows the marks that its receiver got, although no packet at the sender shows them."""
+    flow = {"name": "one", "cc": "reno", "rtt": "40 ms", "ecn": True, "ack": {"hide_marks": share}}
+    result = simulated([flow], seconds=8, queue={"kind": "codel", "ecn": True})
+    assert signs(flow_of(result))["hidden marks"] is hidden
+
+
+def test_a_sender_that_ignores_losses() -> None:
+    loss = {"kind": "loss", "probability": "0.5 %", "affects": "data"}
+    for unresponsive, sign in (("all", True), (None, False)):
+        flow = {"name": "one", "cc": "reno", "rtt": "40 ms", "unresponsive": unresponsive}
+        result = simulated([flow], impair=[loss], rate="40 Mbit/s", seconds=8)
+        assert signs(flow_of(result))["sender ignores losses"] is sign
+
+
+@pytest.mark.parametrize(
+    "capture", ["reno-at-sender.pcap", "reno-at-receiver.pcap", "two-flows.pcap", "ecn-marked.pcap"]
+)
+def test_honest_kernels(capture: str) -> None:
+    for flow in captured(capture).document["flows"]:
+        assert not any(signs(flow).values()), flow["misbehaviour"]
+
+
+# --- the path --------------------------------------------------------------------------------------------------------
+
+
+def test_bleached_signals() -> None:
+    """Middleboxes of the scenario; without them nothing is said."""
+    flow = {"name": "one", "cc": "reno", "rtt": "40 ms", "ecn": True}
+    clean = flow_of(simulated([flow], seconds=3))
+    assert clean["bleaching"] == []
+    bleached = flow_of(simulated([flow], seconds=3, impair=["ecn-bleacher"]))
+    assert any("lost their ECN code point" in line for line in bleached["bleaching"])
+
+
+def test_stripped_options() -> None:
+    """The option with which a receiver reports marks (AccECN), taken away on the way back."""
+    flow = {"name": "one", "cc": "reno", "rtt": "40 ms", "ecn": "accecn"}
+    assert flow_of(simulated([flow], seconds=3))["bleaching"] == []
+    stripped = flow_of(simulated([flow], seconds=3, reverse={"impair": ["option-stripper"]}))
+    assert any("acknowledgements lost their AccECN option" in line for line in stripped["bleaching"])
+
+
+def test_where_the_queue_is() -> None:
+    """A capture at the sender has the queue after it, one at the receiver before it; its size is the buffer's."""
+    result = run_of("reno")
+    after, before = flow_of(result, SENDER)["queue"], flow_of(result, RECEIVER)["queue"]
+    assert after["verdict"].startswith("after the capture point")
+    assert before["verdict"] == "before the capture point"
+    # 10 Mbit/s x 40 ms: 33 packets.
+    assert after["after"]["p95_segments"] == pytest.approx(33, rel=0.15)
+    assert before["before"]["p95_segments"] == pytest.approx(33, rel=0.15)
+    assert before["after"]["p95_segments"] < 2
+    assert before["lost"]["in_front"] > 0
+    assert before["lost"]["behind"] == 0
+
+
+def test_where_the_queue_of_a_real_path_is() -> None:
+    """20 packets, 2 Mbit/s."""
+    queue = captured("reno-at-receiver.pcap").document["flows"][0]["queue"]
+    assert queue["verdict"] == "before the capture point"
+    assert queue["before"]["p95_segments"] == pytest.approx(20, rel=0.15)
+    queue = captured("reno-at-sender.pcap").document["flows"][0]["queue"]
+    assert queue["after"]["p95_segments"] == pytest.approx(20, rel=0.15)
+
+
+# --- controllers -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("capture", "flow", "controller"),
+    [
+        ("reno-at-sender.pcap", 0, "reno"),
+        ("reno-at-receiver.pcap", 0, "reno"),
+        ("cubic-at-sender.pcapng", 0, "cubic"),
+        ("two-flows.pcap", 0, "reno"),
+        ("two-flows.pcap", 1, "cubic"),
+        ("ecn-marked.pcap", 0, "reno"),
+    ],
+)
+def test_which_controller_a_real_kernel_uses(capture: str, flow: int, controller: str) -> None:
+    """The model has only seen simulated runs."""
+    assert captured(capture).document["flows"][flow]["controller"]["fits"][0]["controller"] == controller
+
+
+@pytest.mark.parametrize("capture", ["application-limited.pcap", "receiver-limited.pcap"])
+def test_no_controller_where_none_decided(capture: str) -> None:
+    found = captured(capture).document["flows"][0]["controller"]
+    assert found["fits"] == []
+    assert not found["sure"]
+
+
+def test_a_run_without_packets() -> None:
+    """Its series still show the window; what only packets show is said to be missing, not absent."""
+    result = simulated([{"name": "one", "cc": "cubic", "rtt": "40 ms"}], packets=False, seconds=25)
+    seen = explained(result)
+    found = seen.document["flows"][0]
+    assert any("record.packets=true" in note for note in seen.document["notes"])
+    assert found["misbehaviour"] is None
+    assert found["bleaching"] is None
+    assert found["limits"]["shares"]["cwnd"] > 0.9
+    assert found["aimd"]["b"]["median"] == pytest.approx(0.3, abs=0.06)
+    assert found["overflow"]["events"] == pytest.approx(result.flows[0]["loss_episodes"], abs=1)

@@ -1,0 +1,170 @@
+"""``windtunnel explain`` as a user types it: text, JSON, the page, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import Cli, refused, snapshot
+from traces import CAPTURES, explained, simulated
+
+from windtunnel.explain import explain
+from windtunnel.explain.findings import findings
+from windtunnel.explain.page import write_page
+from windtunnel.export.pcapng import write_pcapng
+
+RENO = CAPTURES / "reno-at-sender.pcap"
+
+
+def test_every_question_has_an_answer(cli: Cli) -> None:
+    done = cli("explain", RENO)
+    assert done.returncode == 0, done.stderr
+    for question in (
+        *("Which controller?", "What limits the sender?", "How large is cwnd?", "What are a and b?", "Overflows?"),
+        *("Where is the queue?", "Does anybody cheat?", "Is a signal bleached?"),
+    ):
+        assert question in done.stdout
+
+
+def test_json(cli: Cli) -> None:
+    """The same answers as the library gives, without NaN."""
+    done = cli("explain", RENO, "--json")
+    document = json.loads(done.stdout, parse_constant=lambda name: pytest.fail(f"{name} in JSON"))
+    assert document == json.loads(explain(RENO).to_json())
+    assert document["schema_version"] == 1
+    assert len(document["flows"]) == 1
+
+
+def test_page(cli: Cli, tmp_path: Path) -> None:
+    """A page with the panels of a run's and the findings; it is not replaced unasked."""
+    page = tmp_path / "page.html"
+    done = cli("explain", CAPTURES / "two-flows.pcap", "--page", page)
+    assert done.returncode == 0, done.stderr
+    html = page.read_text(encoding="utf-8")
+    assert "<h2>Findings</h2>" in html
+    assert "Do flows lose together?" in html
+    assert html.count('<section class="panel"') == 4
+    refused(cli("explain", RENO, "--page", page), "exists already", "--force")
+    assert page.read_text(encoding="utf-8") == html
+    assert cli("explain", RENO, "--page", page, "--force").returncode == 0
+    assert page.read_text(encoding="utf-8") != html
+
+
+def test_a_result_folder(cli: Cli, tmp_path: Path) -> None:
+    result = simulated([{"name": "one", "cc": "reno", "rtt": "40 ms"}], seconds=8)
+    result.save(tmp_path / "run", figures=False)
+    done = cli("explain", "run", "--page", "page.html")
+    assert done.returncode == 0, done.stderr
+    assert "one (reno)" in done.stdout
+    html = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "<h2>Findings</h2>" in html
+    assert "<h2>Scenario</h2>" in html
+
+
+@pytest.mark.parametrize("ip", [4, 6])
+def test_its_own_captures(tmp_path: Path, ip: int) -> None:
+    """What the exporter writes is explained like the run: headers lose nothing that the answers need."""
+    result = simulated([{"name": "one", "cc": "reno", "rtt": "40 ms"}])
+    write_pcapng(result, tmp_path / "run.pcapng", ip=ip)
+    captured, run = explain(tmp_path / "run.pcapng").document["flows"][0], explained(result).document["flows"][0]
+    assert captured["overflow"]["events"] == run["overflow"]["events"]
+    assert captured["overflow"]["segments"] == run["overflow"]["segments"]
+    assert captured["window"]["last_segments"] == pytest.approx(run["window"]["last_segments"])
+    assert captured["controller"]["fits"][0]["controller"] == "reno"
+
+
+def test_several_points_of_one_capture(tmp_path: Path) -> None:
+    """A packet that several interfaces show is counted once."""
+    result = simulated([{"name": "one", "cc": "reno", "rtt": "40 ms"}], seconds=3)
+    points = ("sender", "queue-in", "queue-out", "receiver")
+    write_pcapng(result, tmp_path / "all.pcapng", points=points)
+    write_pcapng(result, tmp_path / "one.pcapng")
+    every, one = explain(tmp_path / "all.pcapng"), explain(tmp_path / "one.pcapng")
+    assert any("4 interfaces" in note for note in every.document["notes"])
+    assert every.document["flows"][0]["overflow"] == one.document["flows"][0]["overflow"]
+
+
+def test_a_cut_capture_says_what_is_missing(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "cut.pcap").write_bytes(RENO.read_bytes()[:150_000])
+    done = cli("explain", "cut.pcap")
+    assert done.returncode == 0, done.stderr
+    assert "ends in the middle of a packet at byte 149" in done.stdout
+    assert "reno" in done.stdout
+
+
+def one_direction(source: Path, place: Path, from_sender: bool) -> None:
+    """Only the packets of one direction: at byte 12 of a raw IPv4 packet is its source, 10.1.0.1 or 10.2.0.1."""
+    data = source.read_bytes()
+    kept, at = [data[:24]], 24
+    while at < len(data):
+        length = int.from_bytes(data[at + 8 : at + 12], "little")
+        record = data[at : at + 16 + length]
+        if (record[16 + 13] == 1) == from_sender:
+            kept.append(record)
+        at += 16 + length
+    place.write_bytes(b"".join(kept))
+
+
+@pytest.mark.parametrize(
+    ("from_sender", "missing"),
+    [(True, "only data were captured, no acknowledgements"), (False, "only acknowledgements were captured")],
+)
+def test_one_sided_captures(cli: Cli, tmp_path: Path, from_sender: bool, missing: str) -> None:
+    one_direction(RENO, tmp_path / "half.pcap", from_sender)
+    done = cli("explain", "half.pcap")
+    assert done.returncode == 0, done.stderr
+    assert missing in " ".join(done.stdout.split())
+
+
+def test_what_is_refused(cli: Cli, tmp_path: Path) -> None:
+    """One message, exit code 2, nothing written."""
+    (tmp_path / "empty.pcap").write_bytes(b"")
+    (tmp_path / "text.pcap").write_text("no capture at all, but text", encoding="utf-8")
+    (tmp_path / "packed.pcap.gz").write_bytes(b"\x1f\x8b\x08\x00" + bytes(40))
+    (tmp_path / "head.pcap").write_bytes(RENO.read_bytes()[:24])
+    (tmp_path / "folder").mkdir()
+    before = snapshot(tmp_path)
+    for name, message in (
+        ("empty.pcap", "is empty"),
+        ("text.pcap", "is neither pcap nor pcapng"),
+        ("packed.pcap.gz", "is compressed: unpack it first"),
+        ("head.pcap", "has no TCP segment among 0 packets"),
+        ("missing.pcap", "there is no such file or folder"),
+        ("folder", "is not a result folder: it has no summary.json"),
+    ):
+        refused(cli("explain", name, "--page", "page.html"), name, message)
+    assert snapshot(tmp_path) == before
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_damaged_captures(tmp_path: Path, seed: int) -> None:
+    """Bytes changed or packets lost anywhere: answers or one message, never anything else, not even a warning."""
+    random = np.random.default_rng(seed)
+    source = sorted(CAPTURES.glob("*.pcap"))[seed % 7]
+    data = bytearray(source.read_bytes()[: int(random.choice([3_000, 20_000, 100_000]))])
+    kept, at = bytearray(data[:24]), 24
+    while at + 100 < len(data):
+        record = data[at : at + 16 + int.from_bytes(data[at + 8 : at + 12], "little")]
+        at += len(record)
+        # A damaged length would end the capture: times and contents are damaged here, lengths in the tests of the core.
+        if random.uniform() < 0.2:
+            record[int(random.integers(16, len(record)))] = int(random.integers(256))
+        if random.uniform() < 0.01:
+            record[int(random.integers(0, 8))] = int(random.integers(256))
+        if random.uniform() < 0.9:
+            kept += record
+    (tmp_path / "damaged.pcap").write_bytes(kept)
+    explanation = explain(tmp_path / "damaged.pcap")
+    assert list(findings(explanation.document))
+    assert json.loads(explanation.to_json())["kind"] == "capture"
+    write_page(explanation, tmp_path / "page.html")
+
+
+def test_a_folder_whose_tables_are_damaged(cli: Cli, tmp_path: Path) -> None:
+    result = simulated([{"name": "one", "cc": "reno", "rtt": "40 ms"}], seconds=1)
+    result.save(tmp_path / "run", figures=False)
+    shutil.copy(tmp_path / "run" / "summary.json", tmp_path / "run" / "flows.parquet")
+    refused(cli("explain", "run"), "flows.parquet", "is not a Parquet file")

@@ -1,0 +1,69 @@
+"""``windtunnel explain``: what a run or a capture tells about its senders."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from windtunnel.atomic import staged_file
+from windtunnel.cli.consoles import output, write_json
+from windtunnel.errors import InputError
+
+_MOST_FLOWS = 8
+
+
+def explain(
+    trace: Annotated[
+        Path,
+        typer.Argument(metavar="RUN|PCAP", help="Result folder of `windtunnel run`, or a capture: pcap or pcapng."),
+    ],
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    page: Annotated[Path | None, typer.Option("--page", metavar="FILE", help="Write a page (HTML).")] = None,
+    all_flows: Annotated[bool, typer.Option("--all", help="Show all flows, not only those with most data.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing page.")] = False,
+) -> None:
+    """Explain a run or a capture: what limits its senders, their windows and controllers, losses, queues,
+    misbehaviour.
+    """
+    from windtunnel.explain import explain as explain_path
+
+    # Refuse the place before the work, not after it.
+    if page is not None and page.exists() and not force:
+        raise InputError(f"{page}: exists already; choose another name with --page, or replace it with --force")
+    explanation = explain_path(trace)
+    if json:
+        write_json(explanation.to_json())
+    else:
+        _show(explanation.document, output(), None if all_flows else _MOST_FLOWS)
+    if page is not None:
+        from windtunnel.explain.page import write_page
+
+        with staged_file(page, force=force) as stage:
+            write_page(explanation, stage)
+        if not json:
+            output().print(str(page), soft_wrap=True)
+
+
+def _show(document: dict[str, Any], console: Console, most: int | None) -> None:
+    from windtunnel.explain.findings import findings
+
+    console.print(str(document["title"]), style="bold", soft_wrap=True)
+    for note in document["notes"]:
+        console.print(note)
+    sections = list(findings(document))
+    flows = len(document["flows"])
+    shown = sections if most is None else sections[:most] + sections[max(flows, most) :]
+    for heading, answers in shown:
+        console.print()
+        console.print(heading, style="bold", soft_wrap=True)
+        table = Table(box=box.SIMPLE_HEAD, show_header=False, pad_edge=False, show_edge=False)
+        table.add_column(no_wrap=True)
+        table.add_column()
+        for question, answer in answers:
+            table.add_row(question, answer)
+        console.print(table)
+    if len(shown) < len(sections):
+        console.print(f"\n{len(sections) - len(shown)} more flows: --all shows them.")

@@ -1,0 +1,292 @@
+"""What is explained: the connections of a capture or of a run, each with its departures and acknowledgements.
+
+A capture is read by the core (``crates/trace``), which follows each sender through the packets. A run that recorded its
+packets goes the same way from what its sender saw, so that both give the same tables; a run that did not still has its
+window, its flight and its round-trip times over time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from windtunnel import _core
+from windtunnel.errors import InputError, reason
+from windtunnel.folder import load
+from windtunnel.result import RunResult
+
+#: Why a segment was sent (column ``kind`` of the departures; ``crates/trace/src/walk/rows.rs``).
+NEW, FAST, TIMEOUT, PROBE, UNSEEN, NEEDLESS = range(6)
+#: What an acknowledgement is besides new: bits of the column ``kind``.
+DUPLICATE, AHEAD, DSACK, PARTIAL = 1, 2, 4, 8
+#: What stands for an unknown window.
+UNKNOWN = np.uint64(2**64 - 1)
+#: Of IPv4 and TCP with timestamps.
+_HEADERS = 52
+#: A full segment where nothing says how long it is: Ethernet, with timestamps.
+USUAL_MSS = 1448
+#: Flags of the TCP header.
+SYN, PSH, ECE, CWR, AE = 0x02, 0x08, 0x40, 0x80, 0x100
+#: Places on the way of a packet through a run (column ``tap``) that can be read as if they were captures.
+SENDER, RECEIVER = 0, 3
+
+_CAPTURED = (
+    *("t_ns", "flow", "dir", "payload", "seq", "ack", "flags", "ecn", "dscp", "window", "sack_n"),
+    *(f"sack{n}_{edge}" for n in (1, 2, 3, 4) for edge in ("start", "end")),
+)
+_TYPES: Mapping[str, type[np.generic]] = {
+    **dict.fromkeys(("flow", "payload", "flags"), np.uint32),
+    **dict.fromkeys(("dir", "ecn", "dscp", "sack_n"), np.uint8),
+}
+
+
+#: Columns of numbers by name.
+Columns: TypeAlias = "Mapping[str, npt.NDArray[Any]]"
+
+
+@dataclass(frozen=True)
+class Flow:
+    """One connection, seen from its sender."""
+
+    name: str
+    #: The payload of a full segment.
+    mss: int
+    #: Departures and acknowledgements; None where the run did not record its packets.
+    sends: Columns | None
+    acks: Columns | None
+    #: The series of a run without packets: rows of its table ``flows``.
+    series: Columns | None = None
+    #: What a capture shows of both ends (``sender``, ``receiver``); empty for runs.
+    ends: Mapping[str, Any] = field(default_factory=dict)
+    #: The round trip of the handshake, where it was captured.
+    handshake_s: float | None = None
+    #: Marks are echoed as counts (RFC 9768), not as a flag that stays.
+    accecn: bool = False
+    #: Whether the capture was made at the sender; else the least time from there to the sender and back.
+    at_sender: bool = True
+    back_s: float = 0.0
+    #: The controller that the run used.
+    controller: str | None = None
+    #: What the run's own sender counted as its limits, by name.
+    limited: Mapping[str, float] | None = None
+
+
+@dataclass(frozen=True)
+class Trace:
+    """All connections of a capture or a run."""
+
+    path: Path
+    #: ``capture`` or ``run``.
+    kind: str
+    title: str
+    duration_s: float
+    flows: list[Flow]
+    #: What is missing, in whole sentences.
+    notes: list[str]
+
+
+def read_trace(path: Path) -> Trace:
+    """A run's folder, or a capture. Raises InputError."""
+    if path.is_dir():
+        return of_run(load(path), path)
+    return of_capture(path)
+
+
+def of_capture(path: Path) -> Trace:
+    """A pcap or pcapng file. Raises InputError if nothing in it can be read."""
+    try:
+        connections, segments, packets, notes = _core.read_capture(path)
+    except OSError as error:
+        what = "there is no such file or folder" if isinstance(error, FileNotFoundError) else reason(error)
+        raise InputError(f"{path}: {what}") from None
+    except ValueError as error:
+        raise InputError(f"{path}: {error}") from None
+    if not connections:
+        raise InputError(f"{path}: has no TCP segment among {packets} packets. {' '.join(notes)}".strip())
+    known = [(_mss(c), _timestamps(c), bool(c["window_known"])) for c in connections]
+    walked = _core.walk_segments(segments, known)
+    flows = []
+    sends, acks = by_flow(walked["sends"], len(connections)), by_flow(walked["acks"], len(connections))
+    syns = by_flow(_syns(segments), len(connections))
+    for index, ends in enumerate(connections):
+        sender, receiver = ends["sender"], ends["receiver"]
+        flows.append(
+            Flow(
+                f"{_end(sender)} > {_end(receiver)}",
+                known[index][0],
+                sends[index],
+                acks[index],
+                ends=ends,
+                handshake_s=_handshake(syns[index]),
+                accecn=_accecn(syns[index]),
+                at_sender=bool(walked["at_sender"][index]),
+                back_s=_back(walked, index),
+            )
+        )
+        notes += [f"{flows[-1].name}: {note}" for note in _missing(ends)]
+    duration = float(segments["t_ns"][-1]) / 1e9
+    return Trace(path, "capture", path.name, duration, flows, notes)
+
+
+def of_run(result: RunResult, path: Path, place: int = SENDER) -> Trace:
+    """A run's result, as its senders saw it, or as a capture at its receivers would show it."""
+    notes = []
+    segments = _run_segments(result, place)
+    walked = None if segments is None else _walk_run(result, segments, place)
+    if walked is None:
+        notes.append(
+            "The run did not record its packets: what only packets show is left out. Run it with "
+            "--set record.packets=true to have it."
+        )
+    flows = []
+    count = len(result.flows)
+    series = by_flow(result.tables["flows"], count)
+    if walked is not None and segments is not None:
+        sends, acks, syns = (by_flow(table, count) for table in (walked["sends"], walked["acks"], _syns(segments)))
+    for index, flow in enumerate(result.flows):
+        name = str(flow["name"])
+        if flow.get("cwnd_bytes") is None:
+            notes.append(f"{name}: has no window of its own, and is not explained.")
+            continue
+        mtu = _bytes((result.meta.get("scenario") or {}).get("mtu") or "1500 B")
+        found = Flow(
+            name,
+            mtu - _HEADERS,
+            None,
+            None,
+            series[index],
+            controller=flow.get("cc"),
+            limited=flow.get("limited"),
+        )
+        if walked is not None and segments is not None:
+            payload = sends[index]["payload"]
+            mss = int(payload.max()) if len(payload) else found.mss
+            found = replace(
+                found,
+                mss=mss,
+                sends=sends[index],
+                acks=acks[index],
+                at_sender=bool(walked["at_sender"][index]),
+                back_s=_back(walked, index),
+                handshake_s=_handshake(syns[index]),
+                accecn=_accecn(syns[index]),
+            )
+        flows.append(found)
+    return Trace(path, "run", result.title or path.name, float(result.summary["duration_s"]), flows, notes)
+
+
+def _back(walked: Mapping[str, Any], flow: int) -> float:
+    """The least time from the capture point to the sender and back; 0 where nothing shows it."""
+    back = float(walked["back_ns"][flow])
+    return 0.0 if back >= float(UNKNOWN) else back / 1e9
+
+
+def by_flow(table: Columns, count: int) -> list[Columns]:
+    """The rows of each connection."""
+    order = np.argsort(table["flow"], kind="stable")
+    edges = np.searchsorted(table["flow"][order], np.arange(count + 1))
+    ordered = {name: np.asarray(column)[order] for name, column in table.items()}
+    return [
+        {name: column[first:after] for name, column in ordered.items()} for first, after in pairwise(edges.tolist())
+    ]
+
+
+def seconds(nanoseconds: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """A column in seconds."""
+    return np.asarray(nanoseconds, dtype=np.float64) / 1e9
+
+
+def _run_segments(result: RunResult, place: int) -> Columns | None:
+    """The segments seen at a place, in the columns of a capture; None if packets were not recorded."""
+    packets = result.tables.get("packets")
+    if packets is None or any(name not in packets for name in (*_CAPTURED, "ts_val_ns", "ts_ecr_ns", "tap", "proto")):
+        return None
+    tcp = 6
+    mine = (packets["tap"] == place) & (packets["proto"] == tcp)
+    # Of flows that stand for many connections only the first belongs to the flow's own number.
+    mine &= packets.get("connection", packets["flow"]) == packets["flow"]
+    segments = {
+        name: np.ascontiguousarray(packets[name][mine], _TYPES.get(name, np.uint64))
+        for name in (*_CAPTURED, "ts_val_ns", "ts_ecr_ns")
+    }
+    segments |= {"ts_val": segments.pop("ts_val_ns"), "ts_ecr": segments.pop("ts_ecr_ns")}
+    return segments
+
+
+def _walk_run(result: RunResult, segments: Columns, place: int) -> dict[str, Any]:
+    payload, flow = segments["payload"], segments["flow"]
+    known = []
+    for index in range(len(result.flows)):
+        mine = flow == index
+        # At the sender timestamps would tell nothing more.
+        timestamps = place != SENDER and bool(np.any(segments["ts_val"][mine]))
+        known.append((int(payload[mine & (segments["dir"] == 0)].max(initial=1)), timestamps, True))
+    return _core.walk_segments(segments, known)
+
+
+def _mss(connection: Mapping[str, Any]) -> int:
+    """The payload of a full segment: what both ends accept, less the timestamps that are in every segment."""
+    sender, receiver = connection["sender"], connection["receiver"]
+    options = 12 if _timestamps(connection) else 0
+    offers = [side["syn"]["mss"] for side in (sender, receiver) if side["syn"] and side["syn"]["mss"]]
+    if offers:
+        return max(int(min(offers)) - options, 1)
+    # Segmentation offload shows several segments as one.
+    largest = int(sender["largest"])
+    return int(largest) if 0 < largest <= USUAL_MSS + 12 else USUAL_MSS
+
+
+def _timestamps(connection: Mapping[str, Any]) -> bool:
+    return bool(connection["sender"]["timestamps"] and connection["receiver"]["timestamps"])
+
+
+def _syns(segments: Columns) -> Columns:
+    syn = (segments["flags"] & SYN) > 0
+    return {name: segments[name][syn] for name in ("t_ns", "flow", "dir", "flags")}
+
+
+def _handshake(syns: Columns) -> float | None:
+    """From the first SYN to the first SYN-ACK."""
+    first = [syns["t_ns"][syns["dir"] == side] for side in (0, 1)]
+    if not all(len(times) for times in first):
+        return None
+    # The receiver of the data may have opened the connection.
+    return abs(float(first[1][0]) - float(first[0][0])) / 1e9
+
+
+def _accecn(syns: Columns) -> bool:
+    """RFC 9768 section 3.1.1: a SYN with AE, CWR and ECE asks for it; its answer has one of them, but not ECE alone."""
+    bits = [syns["flags"][syns["dir"] == side] & (AE | CWR | ECE) for side in (0, 1)]
+    asked = any(np.any(side == (AE | CWR | ECE)) for side in bits)
+    return asked and any(np.any((side > 0) & (side != ECE) & (side != (AE | CWR | ECE))) for side in bits)
+
+
+def _missing(ends: Mapping[str, Any]) -> list[str]:
+    """What the capture lacks of a connection."""
+    notes = []
+    if not ends["sender"]["segments"]:
+        notes.append("only acknowledgements were captured: what was in flight is not known.")
+    if not ends["receiver"]["segments"]:
+        notes.append("only data were captured, no acknowledgements: neither flight nor round-trip times are known.")
+    if not (ends["sender"]["syn"] and ends["receiver"]["syn"]):
+        notes.append(
+            "the handshake was not captured: the receive window's scale and the options offered are not known."
+        )
+    if len(ends["points"]) > 1:
+        notes.append(f"was seen at {len(ends['points'])} interfaces; the first is read.")
+    return notes
+
+
+def _end(side: Mapping[str, Any]) -> str:
+    address = str(side["address"])
+    return f"[{address}]:{side['port']}" if ":" in address else f"{address}:{side['port']}"
+
+
+def _bytes(text: str) -> int:
+    return int(_core.quantity(text))
