@@ -33,7 +33,7 @@ pub(super) struct Optimism {
 
 impl Optimism {
     pub(super) fn new(params: &AckParams) -> Option<Optimism> {
-        (!params.optimistic.is_zero()).then(|| Optimism {
+        (!params.optimistic.is_zero()).then_some(Optimism {
             interval: params.optimistic,
             step: params.optimistic_step,
             lead: params.optimistic_lead,

@@ -18,7 +18,7 @@ pub(super) struct Spoofing {
 
 impl Spoofing {
     pub(super) fn new(params: &AckParams) -> Option<Spoofing> {
-        (params.duplicates > 0).then(|| Spoofing {
+        (params.duplicates > 0).then_some(Spoofing {
             count: params.duplicates,
             interval: params.duplicates_interval,
             next: None,
