@@ -11,6 +11,7 @@ from windtunnel.cli.bench import bench
 from windtunnel.cli.check import check
 from windtunnel.cli.errors import Commands
 from windtunnel.cli.export import export
+from windtunnel.cli.flowgrind import flowgrind
 from windtunnel.cli.listing import list_
 from windtunnel.cli.plot import plot
 from windtunnel.cli.reproduce import reproduce
@@ -34,6 +35,7 @@ app.command("list")(list_)
 app.command("plot")(plot)
 app.command("export")(export)
 app.command("reproduce")(reproduce)
+app.command("flowgrind", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(flowgrind)
 app.command("validate")(validate)
 app.command("bench")(bench)
 
