@@ -29,7 +29,7 @@ def flowgrind(
         typer.Option(
             "--path",
             help="Scenario file with the path; its first flow is the pattern of all.",
-            show_default="40 Mbit/s, 100 ms, 250 packets",
+            show_default="40 Mbit/s, 100 ms, 240 packets",
         ),
     ] = None,
     script: Annotated[

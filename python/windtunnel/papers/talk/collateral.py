@@ -28,8 +28,8 @@ from windtunnel.papers.talk.plan import (
 from windtunnel.papers.talk.values import Value
 from windtunnel.papers.trials import trial_row
 
-#: Buffers that are tried, in packets: from 0.15 to 3 times what the path holds.
-BUFFERS = (50, 100, 150, 200, 250, 300, 333, 400, 500, 700, 1000)
+#: Buffers that are tried, in packets: from 0.18 to 2.9 times what the path holds.
+BUFFERS = (60, 120, 180, 240, 300, 360, 420, 480, 600, 720, 960)
 _SENT = Value("packets", "packets of data", "thousands", [measured("0", 'field("sent")')], lambda n: n / 1e3)
 
 
@@ -41,6 +41,11 @@ class Printed:
     overflows: float
     packets: float | None
     text: str
+
+    @property
+    def is_count(self) -> bool:
+        """Whether it is a number: "same as Reno" and "almost unnoticeable" are none."""
+        return any(character.isdigit() for character in self.text)
 
 
 def printed() -> list[Printed]:
@@ -78,13 +83,12 @@ def _counts(cells: dict[str, Cell], *, quick: bool) -> Group:
             packets = _SENT.mean(results, cell)
             note = f"of {packets:.0f}k packets of data" if packets is not None else ""
             what = f"{controller.title}: buffer overflows in 60 s"
-            if said is None:
-                out.append(trial_row(id, "collateral", what, None, None, seen, "", note))
+            if said is not None and said.packets is not None:
+                note += f'; the slide prints "{said.text}" of {said.packets:.0f}k packets'
+            if said is None or not said.is_count:
+                text = said.text if said is not None else None
+                out.append(trial_row(id, "collateral", what, text, None, seen, "", note))
                 continue
-            note += f'; the slide prints "{said.text}"'
-            if said.packets is not None:
-                note += f" of {said.packets:.0f}k packets, four times what the link carries in 60 s"
-            # The spread of one-second phases is within one overflow.
             out.append(compare(id, "collateral", what, said.overflows, 0.5, seen, "", note))
         return out
 
@@ -103,8 +107,7 @@ def _counts(cells: dict[str, Cell], *, quick: bool) -> Group:
 
 
 def _calibration(cells: dict[str, Cell]) -> Group:
-    # "Same as Reno" and "almost unnoticeable" are no counts.
-    slides = [p for p in printed() if any(character.isdigit() for character in p.text)]
+    slides = [p for p in printed() if p.is_count]
     used = {(p.controller, buffer): _add(cells, p.controller, buffer) for p in slides for buffer in BUFFERS}
 
     def counts(results: Results) -> dict[tuple[str, int], float]:

@@ -1,6 +1,6 @@
 """Response functions: the rules of controllers as curves, from the specification's formulas, checked against runs.
 
-The check is the part of the window that a flow keeps at a loss (b) in the gallery's run alone, beside the formula's.
+The check is the part of the window that a flow keeps at a loss (b) among five streams, beside the formula's.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from windtunnel.papers.suite import Group, Results
 from windtunnel.papers.talk.controllers import available, title
 from windtunnel.papers.talk.data_files import toml
 from windtunnel.papers.talk.gallery import add_gallery_cell
-from windtunnel.papers.talk.plan import ONE, measured
+from windtunnel.papers.talk.plan import FIVE, measured
 from windtunnel.papers.talk.values import Value
 from windtunnel.papers.trials import Limits, trial_row
 
@@ -28,7 +28,7 @@ HS_LOW, HS_HIGH, HS_HIGH_DECREASE = 38.0, 83_000.0, 0.1
 ILLINOIS_ALPHA, ILLINOIS_BETA, ILLINOIS_DELAYS = (0.3, 10.0), (0.125, 0.5), (0.1, 0.8)
 #: Vegas: packets in the queue below which it grows, above which it shrinks, and above which slow start ends.
 VEGAS_ALPHA, VEGAS_BETA, VEGAS_GAMMA = 2.0, 4.0, 1.0
-_KEPT = Value("kept", "part of the window kept at a loss, median", "", [measured("0", "kept_at_losses(3, 60)")])
+_KEPT = Value("kept", "part of the window kept at a loss, median", "", [measured("0", "kept_at_losses(3, 90)")])
 
 
 def highspeed_decrease(w: npt.ArrayLike) -> Array:
@@ -104,7 +104,7 @@ def _factors(cells: dict[str, Cell], *, quick: bool) -> Group:
     """B of every controller whose factor is known, as its run alone shows it."""
     known: dict[str, list[float]] = toml("responses.toml")["kept"]
     used = {
-        c.name: add_gallery_cell(cells, ONE, c.name, quick=quick) for c in available(quick=quick) if c.name in known
+        c.name: add_gallery_cell(cells, FIVE, c.name, quick=quick) for c in available(quick=quick) if c.name in known
     }
     for cell in used.values():
         _KEPT.prepare(cell)
@@ -121,5 +121,5 @@ def _factors(cells: dict[str, Cell], *, quick: bool) -> Group:
                                  _KEPT.values(results, cell), "", note))  # fmt: skip
         return out
 
-    caption = "The factor b of the catalogue, as one stream on the talk's path shows it"
+    caption = "The factor b of the catalogue, as one of five streams on the talk's path shows it"
     return Group("factors", "What a loss leaves", caption, [c.name for c in used.values()], rows)
