@@ -6,7 +6,7 @@ from windtunnel.papers.cells import Cell
 from windtunnel.papers.deployment import sparse
 from windtunnel.papers.deployment.checklists import checklist_group
 from windtunnel.papers.deployment.data_files import template, text, toml
-from windtunnel.papers.deployment.figures import figure_of
+from windtunnel.papers.experiment_figure import figure_of
 from windtunnel.papers.experiments import Experiment, read
 from windtunnel.papers.suite import Group, Suite
 

@@ -67,3 +67,24 @@ def kept_at_losses(view: View, start: float, stop: float) -> float:
     changed = np.flatnonzero(inside[1:] & (after[1:] != after[:-1]) & np.isfinite(after[1:]) & repairs[1:]) + 1
     peaks = np.maximum(before[changed], before[changed - 1])
     return float(np.median(after[changed] / peaks)) if len(changed) else math.nan
+
+
+@method
+def growth_per_round(view: View, start: float, stop: float) -> float:
+    """By how many packets of 1448 bytes a flow's window grows in a round trip: the median over half seconds in which
+    nothing is lost. The round trip is that of the ACKs.
+    """
+    (flow,) = flow_numbers(view.flow)
+    time, windows = matrix(view, "cwnd_mean_bytes")
+    _, rtt = matrix(view, "rtt_mean_ms")
+    _, state = matrix(view, "state")
+    step = max(1, round(0.5 / float(time[1] - time[0])))
+    w, r, s = windows[:, flow] / 1448.0, rtt[:, flow] * 1e-3, state[:, flow]
+    growths = []
+    for first in range(0, len(time) - step, step):
+        part = slice(first, first + step + 1)
+        if start < time[first] and time[first + step] <= stop and (s[part] == 0).all() and np.isfinite(r[part]).any():
+            growths.append(
+                (w[first + step] - w[first]) / (time[first + step] - time[first]) * float(np.nanmean(r[part]))
+            )
+    return float(np.median(growths)) if growths else math.nan

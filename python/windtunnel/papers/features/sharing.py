@@ -14,7 +14,7 @@ from windtunnel.papers.features.view import View, flow_numbers
 
 @method
 def goodput_sum(view: View, start: float, stop: float) -> float:
-    """What the view's flows deliver together, in Mbit/s."""
+    """What the view's flows (``all``: every flow) deliver together, in Mbit/s."""
     return float(_means(view, start, stop).sum())
 
 
@@ -55,7 +55,8 @@ def window_slope(view: View, start: float, stop: float) -> float:
 
 def _means(view: View, start: float, stop: float) -> Array:
     time, goodput = matrix(view, "goodput_mbps")
-    chosen = np.nan_to_num(goodput[(time > start) & (time <= stop)][:, flow_numbers(view.flow)])
+    flows = range(goodput.shape[1]) if view.flow == "all" else flow_numbers(view.flow)
+    chosen = np.nan_to_num(goodput[(time > start) & (time <= stop)][:, flows])
     return np.asarray(chosen.mean(axis=0)) if len(chosen) else np.empty(0)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from windtunnel.papers.cells import Cell
 from windtunnel.papers.expand import expanded
+from windtunnel.papers.experiment_figure import figure_of
 from windtunnel.papers.experiments import Experiment, read
 from windtunnel.papers.suite import Group
 from windtunnel.papers.talk.controllers import registered
@@ -58,7 +59,10 @@ def _possible(experiment: Mapping[str, Any]) -> bool:
 
 def _group(experiment: Experiment) -> Group:
     caption = f"{experiment.claim} ({experiment.place})"
-    return Group(experiment.id, f"{experiment.id}: {experiment.title}", caption, experiment.cells, experiment.rows)
+    group = Group(experiment.id, f"{experiment.id}: {experiment.title}", caption, experiment.cells, experiment.rows)
+    if experiment.figure is not None:
+        group.png = figure_of(experiment, experiment.figure)
+    return group
 
 
 def arms() -> list[dict[str, Any]]:
