@@ -221,6 +221,18 @@ def test_what_a_loss_leaves() -> None:
     assert evaluate(run({k: [float(x) for x in v] for k, v in columns.items()}), "kept_at_losses(0, 5)") == 0.7
 
 
+def test_flights_and_news() -> None:
+    """Flights of 10 and 40 packets; a drop at 0.2 s is known at 0.5 s, when 40 packets were sent."""
+    columns = {
+        "time_s": np.arange(0.1, 0.65, 0.1), "flow": np.zeros(6), "sent": [0, 10, 0, 20, 20, 0],
+        "state": [0, 0, 0, 0, 3, 3],
+    }  # fmt: skip
+    view = run({k: [float(x) for x in v] for k, v in columns.items()}, {"time_s": [0.1, 0.2], "drops": [0, 1]})
+    assert evaluate(view, "news_ms()") == pytest.approx(300)
+    assert evaluate(view, "sent_before_news()") == 40
+    assert evaluate(view, "flight_growth(0.2, 0, 1)") == pytest.approx(4)
+
+
 def test_moving_average_ignores_what_is_missing() -> None:
     """Means of the last two intervals; NaN stays."""
     values = np.array([np.nan, 1.0, 3.0, np.nan, 5.0])
@@ -243,6 +255,9 @@ def test_without_runs_nothing_is_confirmed() -> None:
 def test_figures_from_made_up_runs() -> None:
     """Every group that has runs to draw has a figure for them."""
     groups = {group.id: group for group in whole().groups}
+    shapes = {cell: Outcome(cell, 0, (1.0,), {}, 0.1, 1, "", excerpt={"flights": 2.0 ** np.arange(7)})
+              for cell in groups["shapes"].cells}  # fmt: skip
+    assert len(groups["shapes"].png(Results(whole().cells, list(shapes.values()))) or b"") > 10_000
     for id in ("gallery-reno", "collateral", "buffer", "tahoe", "knee", "alternating", "constant", "phases", "charts",
                "rtts", "pairs", "startup"):  # fmt: skip
         png = groups[id].png(made_up())

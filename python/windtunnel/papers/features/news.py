@@ -88,3 +88,18 @@ def growth_per_round(view: View, start: float, stop: float) -> float:
                 (w[first + step] - w[first]) / (time[first + step] - time[first]) * float(np.nanmean(r[part]))
             )
     return float(np.median(growths)) if growths else math.nan
+
+
+@method
+def flight_growth(view: View, rtt_s: float, first: float, last: float) -> float:
+    """By what factor the packets that are sent in a round trip grow from one to the next: the geometric mean from the
+    ``first`` to the ``last``, counted from the first flight.
+    """
+    (flow,) = flow_numbers(view.flow)
+    time, sent = matrix(view, "sent")
+    packets = np.nan_to_num(sent[:, flow])
+    step = float(time[1] - time[0])
+    start = float(time[np.flatnonzero(packets)[0]])
+    number = np.floor((time - start + step / 2) / rtt_s).astype(int)
+    flights = np.bincount(number[number >= 0], packets[number >= 0])
+    return float((flights[int(last)] / flights[int(first)]) ** (1.0 / (last - first)))

@@ -15,6 +15,7 @@ from windtunnel.papers.talk.fairness import fairness_groups
 from windtunnel.papers.talk.gallery import gallery_groups
 from windtunnel.papers.talk.numbers import numbers_group
 from windtunnel.papers.talk.responses import responses_groups
+from windtunnel.papers.talk.shapes import shapes_group
 from windtunnel.papers.talk.startup import startup_groups
 
 
@@ -30,6 +31,7 @@ def suite(*, quick: bool) -> Suite:
         *convergence_groups(cells, quick=quick),
         *responses_groups(cells, quick=quick),
         *bbr_groups(cells, quick=quick),
+        shapes_group(cells),
         *startup_groups(cells, quick=quick),
         *fairness_groups(cells, quick=quick),
         *claims_groups(cells, quick=quick),

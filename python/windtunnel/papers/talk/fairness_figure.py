@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import matplotlib as mpl
 import numpy as np
@@ -12,6 +13,9 @@ from windtunnel.figures.style import RC, SOFT, flow_look
 from windtunnel.metrics import Array
 from windtunnel.papers.talk.controllers import title
 from windtunnel.papers.talk.fairness import LONG_MS, SHORT_MS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 DPI = 110
 _MAP_RC = {**RC, "axes.grid": False, "axes.spines.top": True, "axes.spines.right": True}
@@ -56,7 +60,9 @@ def draw_round_trips(names: Sequence[str], means: Mapping[tuple[str, int], float
         figure = Figure(figsize=(6.4, 1.8 + 0.3 * len(names)), layout="constrained")
         axes = figure.subplots()
         image = axes.imshow(values, cmap="RdBu_r", norm=LogNorm(1 / 32, 32), aspect="auto")
-        _numbers(figure.axes[0], values, lambda v: abs(np.log2(v)) > 3.2, "{:.1f}")
+        _numbers(
+            figure.axes[0], values, lambda v: abs(np.log2(v)) > 3.2, lambda v: f"{v:.0f}" if v >= 10 else f"{v:.1f}"
+        )
         axes.set_xticks(range(len(columns)), [f"{SHORT_MS} : {long} ms" for long in columns])
         axes.set_yticks(range(len(names)), [title(cc) for cc in names])
         bar = figure.colorbar(image, ax=axes, label="rate of the short over that of the long")
@@ -79,7 +85,7 @@ def draw_pairs(names: Sequence[str], means: Mapping[tuple[str, str], float]) -> 
         figure = Figure(figsize=(side + 1.2, side), layout="constrained")
         axes = figure.subplots()
         image = axes.imshow(values, cmap="RdBu", vmin=0, vmax=100)
-        _numbers(axes, values, lambda v: abs(v - 50) > 34, "{:.0f}")
+        _numbers(axes, values, lambda v: abs(v - 50) > 34, lambda v: f"{v:.0f}")
         labels = [title(cc) for cc in names]
         axes.set_xticks(range(len(names)), labels, rotation=60, ha="right", rotation_mode="anchor")
         axes.set_yticks(range(len(names)), labels)
@@ -89,10 +95,9 @@ def draw_pairs(names: Sequence[str], means: Mapping[tuple[str, str], float]) -> 
     return png(figure, DPI)
 
 
-def _numbers(axes: mpl.axes.Axes, values: Array, dark: object, text: str) -> None:
+def _numbers(axes: Axes, values: Array, dark: Callable[[float], bool], text: Callable[[float], str]) -> None:
     """The value in each cell, white on dark ones."""
-    assert callable(dark)
     for (row, column), value in np.ndenumerate(values):
         if np.isfinite(value):
             colour = "white" if dark(value) else "black"
-            axes.text(column, row, text.format(value), ha="center", va="center", fontsize=7.5, color=colour)
+            axes.text(column, row, text(value), ha="center", va="center", fontsize=7.5, color=colour)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 DPI = 100
+#: Slow start's overshoot, which would flatten the rest, is over by this time.
+SPIKE_S = 5.0
 #: Rates are means over this time, as the talk's IO graphs have them.
 MEAN_S = 1.0
 
@@ -32,7 +34,7 @@ def draw(controller: Controller, found: Mapping[Kind, Excerpt]) -> bytes:
         grid = figure.subplots(3, 2)
         rates(grid[0, 0], found[ONE], ["throughput"])
         grid[0, 0].set_title("One stream")
-        window(grid[0, 1], found[ONE])
+        window(grid[0, 1], found[ONE], after_s=SPIKE_S)
         grid[0, 1].set_title("Its window")
         grid[0, 1].set_title("Its window")
         rates(grid[1, 0], found[FRIENDLY], [controller.title, against(controller.name)])
@@ -63,12 +65,21 @@ def rates(axes: Axes, excerpt: Excerpt, names: list[str]) -> None:
         axes.legend(loc="upper center", ncols=6, columnspacing=1.0, handlelength=1.2, borderaxespad=0.1)
 
 
-def window(axes: Axes, excerpt: Excerpt, flow: int = 0) -> None:
-    """The congestion window in steps, ssthresh, and each overflow of the buffer as a mark below."""
+def window(axes: Axes, excerpt: Excerpt, *, after_s: float = 0.0) -> None:
+    """The congestion window in steps, ssthresh, and each overflow of the buffer as a mark below.
+
+    The axis is for the time after ``after_s``: where the window was much larger before, a note says how large.
+    """
     time = np.asarray(excerpt["time_s"])
-    cwnd, ssthresh = (np.asarray(excerpt[f"{name}/{flow}"]) for name in ("cwnd", "ssthresh"))
+    cwnd, ssthresh = (np.asarray(excerpt[f"{name}/0"]) for name in ("cwnd", "ssthresh"))
     axes.step(time, cwnd, where="post", color=INK, lw=1.0, label="cwnd")
-    top = 1.18 * float(np.nanmax(cwnd))
+    highest, later = float(np.nanmax(cwnd)), float(np.nanmax(cwnd[time > after_s]))
+    top = 1.18 * highest
+    if later < 0.7 * highest:
+        top = 1.35 * later
+        axes.annotate(
+            f"slow start: up to {highest:.0f}", (0.03, 0.82), xycoords="axes fraction", color=SOFT, fontsize=8
+        )
     if np.isfinite(ssthresh).any():
         shown = np.where(ssthresh < top, ssthresh, np.nan)
         axes.step(time, shown, where="post", color=flow_look(1).colour, lw=0.9, ls="--", label="ssthresh")

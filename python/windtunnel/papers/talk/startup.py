@@ -65,8 +65,9 @@ def _values(fault: Fault) -> tuple[Value, ...]:
             "time", "time to nine tenths of the link (20 s: never)", "s", [measured("0", f"time_to_rate({goal}, 0.2)")]
         ),
         Value("delay", "largest queueing delay", "ms", [measured("queue 0", 'field("sojourn_ms.max")')]),
-        Value("lost", "packets lost", "", [measured("0", 'field("retransmits")')]),
-    )
+        Value("lost", "packets lost", "", [measured("0", f'field("drops.{how}")') for how in ("full", "wire")],
+              lambda full, wire: full + wire),
+    )  # fmt: skip
 
 
 def _faults(cells: dict[str, Cell]) -> Group:

@@ -1,4 +1,4 @@
-"""The figure of slow-start faults: a row for each, with throughput and with the queue."""
+"""The figures of slow start: a row for each fault, with throughput and queue; the flights of bent starts."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from windtunnel.figures.files import png
 from windtunnel.figures.style import RC, SOFT, flow_look
 from windtunnel.papers.cells import Excerpt
 from windtunnel.papers.features.settling import moving_average
+from windtunnel.papers.talk.shapes import ROUNDS, Shape
 from windtunnel.papers.talk.startup import FAULTS, Fault, starts
 
 DPI = 100
@@ -43,4 +44,25 @@ def draw_faults(found: Mapping[tuple[Fault, str], Excerpt]) -> bytes:
             axes.set_xlabel("Time (s)")
         handles, labels = grid[0, 0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=4)
+    return png(figure, DPI)
+
+
+def draw_shapes(found: Mapping[Shape, Excerpt]) -> bytes:
+    """Packets per round trip on a logarithmic axis: what is exponential is straight."""
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context(RC):
+        figure = Figure(figsize=(8, 4.4), layout="constrained")
+        axes = figure.subplots()
+        for index, (shape, excerpt) in enumerate(found.items()):
+            look = flow_look(index)
+            sent = np.asarray(excerpt["flights"])
+            axes.plot(
+                np.arange(len(sent)), sent, color=look.colour, marker=look.marker, ms=5, lw=1.3, label=shape.cause
+            )
+        axes.set(xlabel="Round trip", ylabel="Packets sent in it", yscale="log", xlim=(-0.1, ROUNDS - 0.9))
+        axes.set_yticks([10, 20, 50, 100, 200, 500], ["10", "20", "50", "100", "200", "500"])
+        axes.minorticks_off()
+        axes.legend(loc="upper left", title="bent by")
+        figure.suptitle("Is slow start always exponential? 40 Mbit/s, 100 ms", fontsize=11, x=0.01, ha="left")
     return png(figure, DPI)
