@@ -111,6 +111,7 @@ def test_the_command_prints_flowgrinds_report(cli: Cli, tmp_path: Path) -> None:
     lines = done.stdout.splitlines()
     assert sum(line.startswith("S") for line in lines) == sum(line.startswith("D") for line in lines) == 20
     assert (tmp_path / "flowgrind-sender.pcapng").stat().st_size > 10_000
+    refused(cli("flowgrind", "-T", "s=1", "-M", "s=host"), "flowgrind-sender.pcapng: exists already")
 
 
 def test_a_script_writes_its_files(cli: Cli, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import os
 import sys
 import tempfile
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -12,7 +12,6 @@ from windtunnel.atomic import staged
 from windtunnel.cli.consoles import output
 from windtunnel.cli.plugins import PluginOption, load_plugins
 from windtunnel.errors import InputError
-from windtunnel.export import export_file
 from windtunnel.flowgrind import Command, default_path, read_command, read_script, scenario_of
 from windtunnel.result import RunResult
 from windtunnel.scenario import Scenario
@@ -51,16 +50,23 @@ def flowgrind(
             raise InputError(
                 "--out goes with --script; a single report goes to the output, each capture (-M) to a file"
             )
-        command = read_command(ctx.args)
-        result = _run(command, text, path)
-        sys.stdout.write(_report(result))
-        for side in sorted(command.dump):
-            place = Path(f"flowgrind-{_TAPS[side]}.pcapng")
-            export_file(result, "pcapng", place, force=force, points=(_TAPS[side],))
+        _single(read_command(ctx.args), text, path, force=force)
         return
     if ctx.args:
         raise InputError(f"--script takes no further arguments, such as {ctx.args[0]}")
     _script(script, text, path, out or Path("results", script.stem), force=force)
+
+
+def _single(command: Command, text: str, path: Path | None, *, force: bool) -> None:
+    """Print the report of one command, and write the captures it asks for into the current folder."""
+    captures = {side: Path(f"flowgrind-{tap}.pcapng") for side, tap in _TAPS.items() if side in command.dump}
+    for place in captures.values():
+        if place.exists() and not force:
+            raise InputError(f"{place}: exists already; replace it with --force")
+    result = _scenario(command, text, path).run()
+    sys.stdout.write(_report(result))
+    for side, place in captures.items():
+        _export(result, "pcapng", place, force=force, points=(_TAPS[side],))
 
 
 def _script(script: Path, text: str, path: Path | None, out: Path, *, force: bool) -> None:
@@ -85,12 +91,15 @@ def _scenario(command: Command, text: str, path: Path | None) -> Scenario:
     return Scenario.from_toml(scenario_of(command, text), file=str(path) if path else "flowgrind's path")
 
 
-def _run(command: Command, text: str, path: Path | None) -> RunResult:
-    return _scenario(command, text, path).run()
-
-
 def _report(result: RunResult) -> str:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "report")
-        export_file(result, "flowgrind", file)
+        _export(result, "flowgrind", file)
         return file.read_text(encoding="utf-8")
+
+
+def _export(result: RunResult, kind: str, place: Path, **options: Any) -> None:
+    # The other commands need not wait for the exporters' libraries.
+    from windtunnel.export import export_file
+
+    export_file(result, kind, place, **options)
