@@ -1,7 +1,6 @@
 """``windtunnel flowgrind``: flowgrind's command lines, simulated, with its report as the output."""
 
 import os
-import sys
 import tempfile
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from windtunnel.atomic import staged
-from windtunnel.cli.consoles import output
+from windtunnel.cli.consoles import output, write_text
 from windtunnel.cli.plugins import PluginOption, load_plugins
 from windtunnel.errors import InputError
 from windtunnel.flowgrind import Command, default_path, read_command, read_script, scenario_of
@@ -64,7 +63,7 @@ def _single(command: Command, text: str, path: Path | None, *, force: bool) -> N
         if place.exists() and not force:
             raise InputError(f"{place}: exists already; replace it with --force")
     result = _scenario(command, text, path).run()
-    sys.stdout.write(_report(result))
+    write_text(_report(result))
     for side, place in captures.items():
         _export(result, "pcapng", place, force=force, points=(_TAPS[side],))
 

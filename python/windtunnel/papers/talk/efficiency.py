@@ -79,15 +79,15 @@ def _knee(cells: dict[str, Cell], *, quick: bool) -> Group:
         best = max(g for _, g, _ in found)
         knee = min(w for w, g, _ in found if g >= 0.95 * best)
         cliff = max((w for w, g, _ in found if g >= 0.95 * best), default=knee)
-        last = found[-1][1]
+        beyond = min((g for w, g, _ in found if w > cliff), default=best)
         note = f"the line holds {LINE_PACKETS:.1f} packets of 552 bytes, its buffer {LINE_BUFFER}"
         return [
             _bounded("knee/knee", "the smallest window of the sweep that fills the line: the knee", "3 to 5",
                      float(knee), 3 <= knee <= 5, "packets", note),
             _bounded("knee/cliff", "the largest window of the sweep that still does: the edge of the cliff", "16 to 24",
                      float(cliff), LINE_BUFFER - 4 <= cliff <= LINE_BUFFER + 4, "packets", note),
-            _bounded("knee/fall", "goodput with the largest window over the best", "< 0.8", last / best,
-                     last < 0.8 * best, "", "beyond the cliff the line carries copies"),
+            _bounded("knee/fall", "the least goodput beyond the cliff over the best", "< 0.8", beyond / best,
+                     beyond < 0.8 * best, "", "the line carries copies"),
         ]  # fmt: skip
 
     def png(results: Results) -> bytes | None:

@@ -26,7 +26,7 @@ BDP_PACKETS = RATE_MBPS * 1e6 * RTT_MS * 1e-3 / 12_000
 BUFFER_PACKETS = int(tomllib.loads(default_path())["bottleneck"]["queue"]["limit"].removesuffix(" packets"))
 
 #: Runs of each cell.
-SEEDS, QUICK_SEEDS = 5, 2
+SEEDS, QUICK_SEEDS = 5, 3
 #: The interval of the time series: figures show means over longer times, and overflows are half a second apart.
 INTERVAL_S = 0.05
 
