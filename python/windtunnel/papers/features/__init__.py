@@ -23,8 +23,10 @@ from windtunnel.papers.features import (
     shapes,
     sharing,
     spikes,
+    starts,
     state,
     summary,
+    windows,
 )
 from windtunnel.papers.features.method import METHODS, MethodError, evaluate, parse
 from windtunnel.papers.features.series import Series
@@ -56,6 +58,8 @@ __all__ = [
     "shapes",
     "sharing",
     "spikes",
+    "starts",
     "state",
     "summary",
+    "windows",
 ]

@@ -42,17 +42,6 @@ def converged_in(view: View, start: float, stop: float, fairness: float, hold: f
     return found - start if math.isfinite(found) else stop - start
 
 
-@method
-def window_slope(view: View, start: float, stop: float) -> float:
-    """By how many packets of 1448 bytes a flow's window grows per second: the least-squares line through the window."""
-    (flow,) = flow_numbers(view.flow)
-    time, windows = matrix(view, "cwnd_mean_bytes")
-    chosen = (time > start) & (time <= stop) & np.isfinite(windows[:, flow])
-    if np.count_nonzero(chosen) < 2:
-        return math.nan
-    return float(np.polyfit(time[chosen], windows[chosen, flow] / 1448.0, 1)[0])
-
-
 def _means(view: View, start: float, stop: float) -> Array:
     time, goodput = matrix(view, "goodput_mbps")
     flows = range(goodput.shape[1]) if view.flow == "all" else flow_numbers(view.flow)
