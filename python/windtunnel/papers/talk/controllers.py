@@ -43,10 +43,10 @@ def catalogue() -> tuple[Controller, ...]:
 
 
 @cache
-def registered() -> frozenset[str]:
-    """The names of controllers that scenarios can use."""
+def registered(kind: str = "controllers") -> frozenset[str]:
+    """The names of controllers (or of another kind of algorithm) that scenarios can use."""
     listing = json.loads(_core.listing())
-    return frozenset(name for entry in listing["controllers"] for name in (entry["name"], *entry.get("aliases", ())))
+    return frozenset(name for entry in listing[kind] for name in (entry["name"], *entry.get("aliases", ())))
 
 
 def available(*, quick: bool = False) -> list[Controller]:

@@ -34,12 +34,13 @@ FAULTS = (
           ('bottleneck.impair={ kind="scripted-loss", packets=[20] }',)),
 )  # fmt: skip
 
-#: The ways to start that are compared, by what a flow's ``cc`` is.
+#: The ways to start that are compared: what a build must have for them, and what the flow's ``cc`` is.
 STARTS = {
-    "slow start": 'flow.0.cc="reno"',
-    "HyStart": 'flow.0.cc={ kind="reno", slow_start="hystart" }',
-    "HyStart++": 'flow.0.cc={ kind="reno", slow_start="hystart++" }',
-    "BBR": 'flow.0.cc="bbr"',
+    "slow start": ("reno", 'flow.0.cc="reno"'),
+    "limited (RFC 3742)": ("limited", 'flow.0.cc={ kind="reno", slow_start="limited" }'),
+    "HyStart": ("hystart", 'flow.0.cc={ kind="reno", slow_start="hystart" }'),
+    "HyStart++": ("hystart++", 'flow.0.cc={ kind="reno", slow_start="hystart++" }'),
+    "BBR": ("bbr", 'flow.0.cc="bbr"'),
 }
 
 #: Round trips of the paths whose first or last link is the narrow one.
@@ -55,7 +56,8 @@ def startup_groups(cells: dict[str, Cell], *, quick: bool) -> list[Group]:
 
 def starts() -> dict[str, str]:
     """The ways to start that this build has."""
-    return {name: setting for name, setting in STARTS.items() if name != "BBR" or "bbr" in registered()}
+    known = registered() | registered("slow_starts")
+    return {name: setting for name, (needs, setting) in STARTS.items() if needs in known}
 
 
 def _values(fault: Fault) -> tuple[Value, ...]:
@@ -74,7 +76,7 @@ def _faults(cells: dict[str, Cell]) -> Group:
     used: dict[tuple[Fault, str], Cell] = {}
     for fault in FAULTS:
         for name, setting in starts().items():
-            id = f"start-{fault.id}-{name.replace(' ', '-').replace('+', 'p').lower()}"
+            id = f"start-{fault.id}-{STARTS[name][0].replace('+', 'p')}"
             cell = scenario_cell(cells, id, "start", *fault.settings, setting)
             cell.excerpt = flow_series
             for value in _values(fault):
