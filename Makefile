@@ -89,6 +89,7 @@ reproduce: install
 	$(BIN)/windtunnel reproduce aimd --force --out results/aimd
 	$(BIN)/windtunnel reproduce sce --force --out results/sce
 	$(BIN)/windtunnel reproduce dualq --force --out results/dualq
+	$(BIN)/windtunnel reproduce talk --force --out results/talk
 
 # Writes the page that compares the TCP with RFCs, laws and the Linux stack.
 validate: install

@@ -15,12 +15,12 @@ from windtunnel.papers import deployment, reproduce, select
 from windtunnel.papers.cells import Cell
 from windtunnel.papers.deployment.checklists import together
 from windtunnel.papers.deployment.data_files import ROOT, template, toml
-from windtunnel.papers.deployment.expand import expanded
-from windtunnel.papers.deployment.expected import Expected
-from windtunnel.papers.deployment.figures import PanelSpec, Point, draw, filled
-from windtunnel.papers.deployment.seeds import add_seeds, overrides
+from windtunnel.papers.expand import expanded
+from windtunnel.papers.expected import Expected
+from windtunnel.papers.experiment_figure import PanelSpec, Point, draw, filled
 from windtunnel.papers.features import METHODS, Axis, RunData, View, evaluate, parse
 from windtunnel.papers.features.captures import extents
+from windtunnel.papers.seeds import add_seeds, overrides
 from windtunnel.papers.suite import Suite
 from windtunnel.papers.trials import Limits
 from windtunnel.scenario import Scenario

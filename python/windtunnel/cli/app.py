@@ -12,6 +12,7 @@ from windtunnel.cli.check import check
 from windtunnel.cli.errors import Commands
 from windtunnel.cli.explain import explain
 from windtunnel.cli.export import export
+from windtunnel.cli.flowgrind import flowgrind
 from windtunnel.cli.listing import list_
 from windtunnel.cli.plot import plot
 from windtunnel.cli.reproduce import reproduce
@@ -36,6 +37,7 @@ app.command("plot")(plot)
 app.command("export")(export)
 app.command("explain")(explain)
 app.command("reproduce")(reproduce)
+app.command("flowgrind", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(flowgrind)
 app.command("validate")(validate)
 app.command("bench")(bench)
 

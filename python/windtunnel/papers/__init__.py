@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from windtunnel.papers.suite import Suite
 
 #: The suites by name.
-NAMES = ("mds", "mds-deployment", "aimd", "sce", "dualq")
+NAMES = ("mds", "mds-deployment", "aimd", "sce", "dualq", "talk")
 
 
 def reproduce(
@@ -57,7 +57,7 @@ def reproduce(
 
 
 def _suites() -> dict[str, Callable[[bool], Suite]]:
-    from windtunnel.papers import aimd, deployment, dualq, mds, sce
+    from windtunnel.papers import aimd, deployment, dualq, mds, sce, talk
 
     return {
         "mds": lambda quick: mds.suite(quick=quick),
@@ -65,6 +65,7 @@ def _suites() -> dict[str, Callable[[bool], Suite]]:
         "sce": lambda quick: sce.suite(quick=quick),
         "dualq": lambda quick: dualq.suite(quick=quick),
         "mds-deployment": lambda quick: deployment.suite(quick=quick),
+        "talk": lambda quick: talk.suite(quick=quick),
     }
 
 

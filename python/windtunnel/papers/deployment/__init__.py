@@ -5,9 +5,9 @@ from __future__ import annotations
 from windtunnel.papers.cells import Cell
 from windtunnel.papers.deployment import sparse
 from windtunnel.papers.deployment.checklists import checklist_group
-from windtunnel.papers.deployment.data_files import text, toml
-from windtunnel.papers.deployment.experiments import Experiment, read
-from windtunnel.papers.deployment.figures import figure_of
+from windtunnel.papers.deployment.data_files import template, text, toml
+from windtunnel.papers.experiment_figure import figure_of
+from windtunnel.papers.experiments import Experiment, read
 from windtunnel.papers.suite import Group, Suite
 
 #: The files of experiments, in the order of the report.
@@ -20,7 +20,7 @@ def suite(*, quick: bool) -> Suite:
     aliases: dict[str, list[str]] = {}
     found: list[Experiment] = []
     for topic in TOPICS:
-        mine = read(toml(f"experiments/{topic}.toml"), cells, quick=quick)
+        mine = read(toml(f"experiments/{topic}.toml"), template, cells, quick=quick)
         aliases[topic] = [experiment.id for experiment in mine]
         found += mine
     lists = [checklist_group(data, found, quick=quick) for data in toml("checklists.toml")["list"]]

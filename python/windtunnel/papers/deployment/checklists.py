@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-from windtunnel.papers.deployment.experiments import Check, Experiment
+from windtunnel.papers.experiments import Check, Experiment
 from windtunnel.papers.rows import Row, Verdict
 from windtunnel.papers.suite import Group, Results
 

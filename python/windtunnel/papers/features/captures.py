@@ -92,3 +92,19 @@ def echoed_share(view: View, start: float, stop: float) -> float:
     data = _packets(view, RECEIVER, DATA, start, stop)
     marked = float(np.sum(np.asarray(data["payload"], dtype=np.float64)[np.asarray(data["ecn"]) == SCE]))
     return float(np.sum(new[echo])) / marked if marked else math.nan
+
+
+@method
+def most_copies(view: View) -> float:
+    """How often the segment was sent that the view's flows sent most often, as captured at the sender."""
+    table = view.run.tables["packets"]
+    flow, seq, tap, way, payload = (np.asarray(table[c]) for c in ("flow", "seq", "tap", "dir", "payload"))
+    mine = (
+        (tap == SENDER)
+        & (way == DATA)
+        & (np.asarray(payload, dtype=np.int64) > 0)
+        & np.isin(flow, flow_numbers(view.flow))
+    )
+    if not mine.any():
+        return math.nan
+    return float(np.unique(np.stack([flow[mine], seq[mine]]), axis=1, return_counts=True)[1].max())

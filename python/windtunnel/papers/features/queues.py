@@ -93,6 +93,15 @@ def flows_hit(view: View, start: float, stop: float, apart: float) -> float:
 
 
 @method
+def queue_delay_mean(view: View, start: float, stop: float) -> float:
+    """Mean over the intervals' mean queueing delays, in ms."""
+    queue = view.run.tables["queues"]
+    time, delay = (np.asarray(queue[c], dtype=np.float64) for c in ("time_s", "sojourn_mean_ms"))
+    part = delay[(time > start) & (time <= stop)]
+    return float(np.nanmean(part)) if np.isfinite(part).any() else math.nan
+
+
+@method
 def delay_within(view: View, low: float, high: float, start: float, stop: float) -> float:
     """Share of the intervals in which the mean queueing delay is from ``low`` to ``high`` ms: how flat it is there."""
     queue = view.run.tables["queues"]

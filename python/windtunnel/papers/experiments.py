@@ -1,25 +1,27 @@
 """Experiments: a claim of the document, the arms that are compared, and checks with a number.
 
-The files in ``data/experiments`` hold them. An arm is a scenario with settings, run with several seeds. A check
+Files in the ``data`` of a suite hold them. An arm is a scenario with settings, run with several seeds. A check
 combines quantities of arms into one number per seed, and says what the claim expects of its mean.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
-from windtunnel.papers.cells import Cell, Measurement
-from windtunnel.papers.deployment.data_files import template
-from windtunnel.papers.deployment.expand import expanded
-from windtunnel.papers.deployment.expected import Expected
-from windtunnel.papers.deployment.seeds import add_seeds
+from windtunnel.papers.cells import Cell, Measurement, Template
+from windtunnel.papers.expand import expanded
+from windtunnel.papers.expected import Expected
 from windtunnel.papers.expression import calculate, names
 from windtunnel.papers.rows import Row, Verdict
+from windtunnel.papers.seeds import add_seeds
 from windtunnel.papers.suite import Results
 from windtunnel.papers.trials import judge, trial_row
+
+#: An arm's table, and where its scenario is found.
+Arms: TypeAlias = Mapping[str, tuple[Mapping[str, Any], Callable[[str], Template]]]
 
 #: Seeds of an arm, unless it names its own.
 SEEDS, QUICK_SEEDS = 6, 3
@@ -96,16 +98,19 @@ class Experiment:
         return [check.row(self.id, results) for check in self.checks]
 
 
-def read(data: Mapping[str, Any], cells: dict[str, Cell], *, quick: bool) -> list[Experiment]:
-    """The experiments of a file; their arms are added to ``cells``. The quick suite has those that say so."""
-    arms = {arm["name"]: arm for arm in expanded(data["arm"])}
+def read(
+    data: Mapping[str, Any], template: Callable[[str], Template], cells: dict[str, Cell], *, quick: bool
+) -> list[Experiment]:
+    """The experiments of a file; their arms are added to ``cells``. The quick suite has those that say so.
+
+    ``template`` is the suite's scenario file of a name. A quantity may also be of a cell that is there already.
+    """
+    arms = {arm["name"]: (arm, template) for arm in expanded(data.get("arm", ()))}
     chosen = [e for e in data["experiment"] if e.get("quick") or not quick]
     return [_experiment(e, arms, cells, quick=quick) for e in chosen]
 
 
-def _experiment(
-    data: Mapping[str, Any], arms: Mapping[str, Mapping[str, Any]], cells: dict[str, Cell], *, quick: bool
-) -> Experiment:
+def _experiment(data: Mapping[str, Any], arms: Arms, cells: dict[str, Cell], *, quick: bool) -> Experiment:
     listed = [c for c in expanded(data["check"], quick=quick) if c.get("quick", True) or not quick]
     checks = tuple(_check(data["id"], c, arms, cells, quick=quick) for c in listed)
     return Experiment(data["id"], data["title"], data["claim"], data["place"], checks, data.get("figure"))
@@ -114,12 +119,12 @@ def _experiment(
 def _check(
     experiment: str,
     data: Mapping[str, Any],
-    arms: Mapping[str, Mapping[str, Any]],
+    arms: Arms,
     cells: dict[str, Cell],
     *,
     quick: bool,
 ) -> Check:
-    used = {name: _cell(arms[of[0]], cells, quick=quick) for name, of in data["of"].items()}
+    used = {name: _cell(of[0], arms, cells, quick=quick) for name, of in data["of"].items()}
     quantities = {name: Quantity(cell.name, cell.index(_measurement(data["of"][name]))) for name, cell in used.items()}
     missing = names(data["value"]) ^ set(quantities)
     if missing:
@@ -142,9 +147,9 @@ def _measurement(of: Sequence[str]) -> Measurement:
     return Measurement(panel[0] if panel else "summary", where, method)
 
 
-def _cell(arm: Mapping[str, Any], cells: dict[str, Cell], *, quick: bool) -> Cell:
-    name: str = arm["name"]
+def _cell(name: str, arms: Arms, cells: dict[str, Cell], *, quick: bool) -> Cell:
     if name not in cells:
+        arm, template = arms[name]
         seeds = QUICK_SEEDS if quick else int(arm.get("seeds", SEEDS))
         cells[name] = add_seeds(Cell(name, template(arm["scenario"]), tuple(arm.get("set", ()))), seeds)
     return cells[name]

@@ -18,7 +18,7 @@ from windtunnel.papers.trials import mean_interval
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from windtunnel.papers.deployment.experiments import Experiment
+    from windtunnel.papers.experiments import Experiment
     from windtunnel.papers.suite import Results
 
 DPI = 120

@@ -1,0 +1,141 @@
+"""The faults of slow start, each on a path that shows it; and where on the path the drop is: how late the news."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from windtunnel.papers.cells import Cell
+from windtunnel.papers.rows import Row
+from windtunnel.papers.suite import Group, Results
+from windtunnel.papers.talk.controllers import registered
+from windtunnel.papers.talk.plan import measured, scenario_cell
+from windtunnel.papers.talk.series import flow_series
+from windtunnel.papers.talk.values import Value
+from windtunnel.papers.trials import Limits, trial_row
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A fault of slow start: what the talk calls it, the path that shows it, and its rate."""
+
+    id: str
+    name: str
+    path: str
+    rate_mbps: float
+    settings: tuple[str, ...]
+
+
+FAULTS = (
+    Fault("slow", "too slow", "1 Gbit/s, 200 ms", 1000.0, ('bottleneck.rate="1000 Mbps"', 'flow.0.rtt="200 ms"')),
+    Fault("fast", "too fast", "40 Mbit/s, 100 ms, 1 BDP of buffer", 40.0, ()),
+    Fault("tiny", "extra-low queue", "the same, 10 packets of buffer", 40.0, ('bottleneck.queue.limit="10 packets"',)),
+    Fault("spike", "spike in queueing delay", "the same, 4 BDP of buffer", 40.0, ('bottleneck.queue.limit="4 bdp"',)),
+    Fault("luck", "bad luck", "the same, the 20th packet is lost", 40.0,
+          ('bottleneck.impair={ kind="scripted-loss", packets=[20] }',)),
+)  # fmt: skip
+
+#: The ways to start that are compared: what a build must have for them, and what the flow's ``cc`` is.
+STARTS = {
+    "slow start": ("reno", 'flow.0.cc="reno"'),
+    "limited (RFC 3742)": ("limited", 'flow.0.cc={ kind="reno", slow_start="limited" }'),
+    "HyStart": ("hystart", 'flow.0.cc={ kind="reno", slow_start="hystart" }'),
+    "HyStart++": ("hystart++", 'flow.0.cc={ kind="reno", slow_start="hystart++" }'),
+    "BBR": ("bbr", 'flow.0.cc="bbr"'),
+}
+
+#: Round trips of the paths whose first or last link is the narrow one.
+RTTS_MS = (50, 100, 200)
+_LATE = Value("news", "from the first drop until the sender finds it", "ms", [measured("0", "news_ms()")])
+_SENT = Value("sent", "packets sent in the meantime", "", [measured("0", "sent_before_news()")])
+
+
+def startup_groups(cells: dict[str, Cell], *, quick: bool) -> list[Group]:
+    """Both groups."""
+    return [_faults(cells), _position(cells, quick=quick)]
+
+
+def starts() -> dict[str, str]:
+    """The ways to start that this build has."""
+    known = registered() | registered("slow_starts")
+    return {name: setting for name, (needs, setting) in STARTS.items() if needs in known}
+
+
+def _values(fault: Fault) -> tuple[Value, ...]:
+    goal = 0.9 * fault.rate_mbps * 1448 / 1500
+    return (
+        Value(
+            "time", "time to nine tenths of the link (20 s: never)", "s", [measured("0", f"time_to_rate({goal}, 0.2)")]
+        ),
+        Value("delay", "largest queueing delay", "ms", [measured("queue 0", 'field("sojourn_ms.max")')]),
+        Value("lost", "packets lost", "", [measured("0", f'field("drops.{how}")') for how in ("full", "wire")],
+              lambda full, wire: full + wire),
+    )  # fmt: skip
+
+
+def _faults(cells: dict[str, Cell]) -> Group:
+    used: dict[tuple[Fault, str], Cell] = {}
+    for fault in FAULTS:
+        for name, setting in starts().items():
+            id = f"start-{fault.id}-{STARTS[name][0].replace('+', 'p')}"
+            cell = scenario_cell(cells, id, "start", *fault.settings, setting)
+            cell.excerpt = flow_series
+            for value in _values(fault):
+                value.prepare(cell)
+            used[fault, name] = cell
+
+    def rows(results: Results) -> list[Row]:
+        return [
+            value.row(results, cell, cell.name, "startup", f"{fault.name} ({fault.path}), {name}: {value.what}")
+            for (fault, name), cell in used.items()
+            for value in _values(fault)
+        ]
+
+    def png(results: Results) -> bytes | None:
+        from windtunnel.papers.talk.startup_figure import draw_faults
+
+        found = {key: excerpt for key, cell in used.items() if (excerpt := results.excerpt(cell.name)) is not None}
+        return draw_faults(found) if len(found) == len(used) else None
+
+    caption = "Five faults of slow start, each on a path that shows it, with other ways to start beside it"
+    return Group("startup", "Slow-start faults", caption, [c.name for c in used.values()], rows, png)
+
+
+def _position(cells: dict[str, Cell], *, quick: bool) -> Group:
+    """The narrow link is the first or the last; the path's delay is between them."""
+    narrow = {
+        "first": (),
+        "last": (
+            'link.0.rate="1000 Mbps"', 'link.0.queue.limit="1000 packets"', 'link.1.rate="40 Mbps"',
+            'link.1.queue.limit="100 packets"',
+        ),
+    }  # fmt: skip
+    used: dict[tuple[str, int], Cell] = {}
+    for place, settings in narrow.items():
+        for rtt in RTTS_MS[:2] if quick else RTTS_MS:
+            # The delay lies between the links: on the first one where the last is narrow.
+            half = f'"{rtt / 2:g} ms"'
+            delays = (f"link.1.delay={half}",) if place == "first" else (f"link.0.delay={half}", 'link.1.delay="0 ms"')
+            cell = scenario_cell(
+                cells, f"drop-{place}-{rtt}", "hops", *settings, *delays, f'flow.0.rtt="{rtt} ms"', seeds=3
+            )
+            for value in (_LATE, _SENT):
+                value.prepare(cell)
+            used[place, rtt] = cell
+
+    def rows(results: Results) -> list[Row]:
+        out = []
+        for (place, rtt), cell in used.items():
+            for value in (_LATE, _SENT):
+                what = f"drop at the {place} link, {rtt} ms: {value.what}"
+                out.append(value.row(results, cell, f"drop/{place}-{rtt}", "drop", what))
+        for rtt in sorted({rtt for _, rtt in used}):
+            first, last = (_LATE.values(results, used[place, rtt]) for place in ("first", "last"))
+            more = [f - e for f, e in zip(first, last, strict=True)]
+            what = f"{rtt} ms: how much later the news of a drop at the first link is, over half a round trip"
+            limits = Limits(0.8, 1.2)
+            out.append(trial_row(f"drop/later-{rtt}", "drop", what, "0.8 to 1.2", limits, [m / (rtt / 2) for m in more],
+                                 "", "what follows the dropped packet still has the whole path before it"))  # fmt: skip
+        return out
+
+    caption = "Late news: the path's first link is the narrow one, or its last; the sender learns of the drop later"
+    return Group("drop", "Position of the drop", caption, [c.name for c in used.values()], rows)
