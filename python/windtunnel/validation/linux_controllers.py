@@ -105,6 +105,12 @@ CONTROLLERS = (
     Controller("bic", "BIC"),
     Controller("hybla", "Hybla", handshake=True),
     Controller("westwood", "Westwood+"),
+    Controller("vegas", "Vegas"),
+    Controller("illinois", "Illinois"),
+    Controller("yeah", "YeAH"),
+    Controller("veno", "Veno"),
+    Controller("cdg", "CDG"),
+    Controller("nv", "NV"),
 )
 
 

@@ -334,7 +334,8 @@ proptest! {
             let control = flow.cc.control();
             prop_assert!(control.cwnd >= floor, "{} after {event:?}", control.cwnd);
             prop_assert!(control.cwnd < Bytes::new(1 << 62), "{} after {event:?}", control.cwnd);
-            prop_assert!(control.ssthresh >= floor);
+            // Linux's Vegas takes a segment from a window of two before it restores the floor, and ssthresh keeps it.
+            prop_assert!(control.ssthresh >= MSS);
             let Pacing::Gain(gain) = control.pacing else { panic!("windows are paced by gain") };
             prop_assert!((1.0..4.2).contains(&gain));
             let mut finite = true;

@@ -188,9 +188,9 @@ impl Compound {
         }
     }
 
-    /// The delay window is part of a window of `w`, of which Reno's part is at least one segment.
+    /// The delay window is part of a window of `w`; Reno's part of it is at least two segments, the floor of every window.
     fn fit(&mut self, w: u64) {
-        self.dwnd = self.dwnd.min(w.saturating_sub(1) as f64);
+        self.dwnd = self.dwnd.min(w.saturating_sub(2) as f64);
     }
 
     /// A loss shows how many packets fit into the buffer.

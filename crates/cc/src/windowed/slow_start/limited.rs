@@ -90,6 +90,9 @@ struct Limited {
 impl Limited {
     /// Returns what is left at a window of `cwnd` of the growth of standard slow start.
     fn limited(&mut self, cwnd: Bytes, growth: Bytes) -> Bytes {
+        if growth == Bytes::ZERO {
+            return growth;
+        }
         let k = if cwnd <= self.max_ssthresh { 1 } else { cwnd * 2 / self.max_ssthresh };
         self.carry.divide(growth, k)
     }
