@@ -75,8 +75,6 @@ class LinuxScript:
     """The application closes the connection after its last byte."""
     tick: str = "1 ms"
     """The clock of timers and of CUBIC."""
-    rtt_ms: float = 100.0
-    """The round trip, without a packet's transmission."""
 
     @property
     def mss(self) -> int:
