@@ -26,7 +26,8 @@ Illinois's beta is one 64th less here; two of them become Linux's with a mean ro
 Beside Reno, and five together, their shares differ by more than our draws do; at small windows Linux's round trip is a
 few milliseconds longer, for Reno as well: it delays one ACK by 40 ms where ours sends it at once. CDG backs off at
 random: its scripts agree where no coin falls, and its ranges are over seeds too. TCP-LP is not here. Linux's never
-sees early congestion, because its smoothed delay overflows 32 bits: it equals Reno in all of these runs. Ours is the paper's.
+sees early congestion, because its smoothed delay overflows 32 bits: it equals Reno in all of these runs.
+Ours is the paper's.
 """
 
 from __future__ import annotations
