@@ -564,6 +564,10 @@ impl Receiver {
     /// The window field of an ACK.
     #[inline]
     fn offer(&mut self) -> u16 {
+        if self.attack.as_ref().is_some_and(|attack| attack.has_timer()) {
+            // An optimist keeps nothing, and so has room for everything.
+            return self.window.offer_most(self.rcv_nxt);
+        }
         let Some(buffer) = &self.buffer else { return self.window.offer(self.rcv_nxt) };
         let (size, low) = buffer.offer();
         if low {

@@ -62,6 +62,11 @@ impl Window {
         units as u16
     }
 
+    /// The window field of a receiver that offers as much as the field can say.
+    pub(super) fn offer_most(&mut self, ack: Seq) -> u16 {
+        self.offer_at_least(Bytes::new(u64::from(u16::MAX) << self.shift), ack)
+    }
+
     /// The window field of a SYN|ACK, which has no scale (RFC 7323 section 2.2).
     pub(super) fn offer_unscaled(&mut self, size: Bytes, ack: Seq) -> u16 {
         self.size = size;

@@ -76,8 +76,9 @@ impl Receiver {
             return None;
         }
         if segment.has_fin() {
-            self.rcv_nxt = segment.seq;
             optimism.stop();
+            self.rcv_nxt = segment.seq;
+            self.timestamps.on_ack_sent(segment.seq);
             return None;
         }
         Some(optimism.on_segment(segment, now))
