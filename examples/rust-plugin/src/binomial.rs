@@ -32,7 +32,7 @@ impl Default for BinomialParams {
 }
 
 impl Params for BinomialParams {
-    const NAME: &'static str = "binomial";
+    const NAME: &'static str = "my-binomial";
     const SUMMARY: &'static str = "Adds alpha / w^k segments per round trip, takes beta * w^l on congestion";
 
     fn check(&self) -> Result<(), OutOfRange> {

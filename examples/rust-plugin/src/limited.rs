@@ -31,7 +31,7 @@ impl Default for LimitedParams {
 }
 
 impl Params for LimitedParams {
-    const NAME: &'static str = "limited";
+    const NAME: &'static str = "my-limited";
     const SUMMARY: &'static str = "Doubles up to a window, then adds half of that window per round trip";
 
     fn check(&self) -> Result<(), OutOfRange> {

@@ -57,8 +57,8 @@ fn ledbat_holds_its_target() {
 #[test]
 fn binomial_is_a_superset_of_aimd() {
     let queue = "{ kind = \"fifo\", limit = \"60 packets\" }";
-    let sqrt = alone("{ kind = \"binomial\", slow_start = \"standard\" }", queue);
-    let binomial = alone("{ kind = \"binomial\", k = 0.0, l = 1.0, slow_start = \"standard\" }", queue);
+    let sqrt = alone("{ kind = \"my-binomial\", slow_start = \"standard\" }", queue);
+    let binomial = alone("{ kind = \"my-binomial\", k = 0.0, l = 1.0, slow_start = \"standard\" }", queue);
     let aimd = alone("{ kind = \"aimd\", a = 1.0, b = 0.5, slow_start = \"standard\" }", queue);
     let least =
         |result: &RunResult| result.summary.windows[0].flows[0].cwnd_bytes.as_ref().expect("TCP").min as f64;
@@ -80,7 +80,7 @@ fn limited_slow_start_overshoots_less() {
         let cc = format!("{{ kind = \"reno\", slow_start = {slow_start} }}");
         alone(&cc, queue).summary.queues[0].drops.full
     };
-    let (limited, standard) = (lost("{ kind = \"limited\", max_ssthresh = 40 }"), lost("\"standard\""));
+    let (limited, standard) = (lost("{ kind = \"my-limited\", max_ssthresh = 40 }"), lost("\"standard\""));
     assert!(2 * limited < standard, "{limited} {standard}");
 }
 
@@ -127,14 +127,14 @@ fn an_aqm_is_named_inside_of_a_queue() {
     };
     let said = error("bottleneck.queue.aqm=k-setp");
     assert!(said.contains("an AQM is one of") && said.ends_with("did you mean `k-step`?"), "{said}");
-    assert!(error("flow.sqrt.cc.kind=binomal").ends_with("did you mean `binomial`?"));
-    assert!(error("flow.sqrt.cc.slow_start.kind=limitd").ends_with("did you mean `limited`?"));
+    assert!(error("flow.sqrt.cc.kind=my-binomal").ends_with("did you mean `my-binomial`?"));
+    assert!(error("flow.sqrt.cc.slow_start.kind=my-limitd").ends_with("did you mean `my-limited`?"));
     let said = error("flow.ledbat.cc.target=200 ms");
     assert!(
         said.ends_with("flow[1].cc.target: \"200 ms\" is not allowed: more than 0 s and at most 100 ms"),
         "{said}"
     );
-    for name in ["ledbat", "binomial", "binomial-mds", "limited", "k-step", "small-first"] {
+    for name in ["ledbat", "my-binomial", "my-binomial-mds", "my-limited", "k-step", "small-first"] {
         assert!(listing(&registry).contains(&format!("\"{name}\"")), "{name}");
     }
 }
