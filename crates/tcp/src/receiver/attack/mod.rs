@@ -77,6 +77,7 @@ impl Receiver {
         }
         if segment.has_fin() {
             self.rcv_nxt = segment.seq;
+            self.timestamps.retract_acks_above(segment.without_fin().end);
             optimism.stop();
             return None;
         }
