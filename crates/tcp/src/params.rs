@@ -65,7 +65,7 @@ pub struct TcpParams {
     #[serde(deserialize_with = "windtunnel_units::count::segments")]
     pub initial_ssthresh: Option<u32>,
     /// A new connection starts with the slow-start threshold that an earlier one of the same flow left when it ended (Linux:
-    /// `tcp_no_ssthresh_metrics_save` = 0, until 2020 the only way); `initial_ssthresh` counts as left before the first.
+    /// `tcp_no_ssthresh_metrics_save` = 0, until 2020 the default); `initial_ssthresh` counts as left before the first.
     pub ssthresh_metrics_save: bool,
     /// Growth of cwnd is barred while the application or the receiver, not cwnd, limits the sender.
     pub growth_gate: bool,
