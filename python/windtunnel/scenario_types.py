@@ -64,6 +64,22 @@ class Tcp(TypedDict, total=False):
     #: The basis of ssthresh.
     ssthresh_base: Literal["cwnd", "flight"]
 
+    #: Each ACK of new data counts as one whole segment in growth, however little it acknowledges: stacks before byte
+    #: counting (RFC 3465), which a receiver could deceive by ACK division.
+    count_acks: bool
+
+    #: How far duplicate ACKs inflate cwnd in the fast recovery of Reno and `NewReno`.
+    inflation: Literal["outstanding", "entry", "unlimited"]
+
+    #: The slow-start threshold of a new connection with a window-based controller, in segments; without it there is
+    #: none (Linux: `ssthresh` of a route).
+    initial_ssthresh: int | str | None
+
+    #: A new connection starts with the slow-start threshold that an earlier one of the same flow left when it ended
+    #: (Linux: `tcp_no_ssthresh_metrics_save` = 0, until 2020 the default); `initial_ssthresh` counts as left before
+    #: the first.
+    ssthresh_metrics_save: bool
+
     #: Growth of cwnd is barred while the application or the receiver, not cwnd, limits the sender.
     growth_gate: bool
 

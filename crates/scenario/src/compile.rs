@@ -173,10 +173,13 @@ fn transport(
     let seed = stream_seed(scenario.seed, &format!("flow {name} controller"));
     let init = controller_init(described, endpoint, seed);
     let mut transport = described.clone().with_controller(|controller| {
-        ControllerFactory::new(move |before| {
-            let seed =
-                if before == 0 { init.seed } else { stream_seed(init.seed, &format!("connection {before}")) };
-            let controller = controller.build(FlowInit { seed, ..init });
+        ControllerFactory::new(move |earlier| {
+            let seed = match earlier.count {
+                0 => init.seed,
+                before => stream_seed(init.seed, &format!("connection {before}")),
+            };
+            let ssthresh = earlier.ssthresh.or(init.ssthresh);
+            let controller = controller.build(FlowInit { seed, ssthresh, ..init });
             match unresponsive {
                 Some(ignored) => Box::new(Unresponsive::new(controller, ignored)),
                 None => controller,

@@ -20,6 +20,8 @@ pub(crate) struct Arrivals {
     cc: ControllerFactory,
     params: Box<TcpParams>,
     ack: AckParams,
+    /// The slow-start threshold that the connections that have ended left.
+    ssthresh: Option<Bytes>,
     /// Places of connections that have ended, the next one to be taken last.
     vacant: Vec<usize>,
     /// The number of places.
@@ -38,8 +40,9 @@ impl Arrivals {
         ack: AckParams,
     ) -> Arrivals {
         let process = PoissonProcess::new(poisson, stream_seed(seed, "times"), stream_seed(seed, "sizes"));
+        let ssthresh = params.initial_ssthresh.map(|segments| endpoint.mss() * u64::from(segments));
         let (vacant, places, ended) = (Vec::new(), Vec::new(), Counters::default());
-        Arrivals { process, endpoint, cc, params, ack, vacant, places, ended }
+        Arrivals { process, endpoint, cc, params, ack, ssthresh, vacant, places, ended }
     }
 
     pub(crate) fn start(&mut self, now: Time) {
@@ -71,10 +74,11 @@ impl Arrivals {
         self.places.push(flow);
     }
 
-    /// The connection at `flow` has ended.
-    pub(crate) fn vacate(&mut self, flow: usize, counters: &Counters) {
+    /// The connection at `flow` has ended; these were its ends.
+    pub(crate) fn vacate(&mut self, flow: usize, ends: &Ends) {
         self.vacant.push(flow);
-        self.ended += *counters;
+        self.ended += ends.reading().counters;
+        self.ssthresh = ends.ssthresh_metric(self.ssthresh);
     }
 
     /// The sums of the connections that have ended, and the places of the others.
@@ -85,7 +89,8 @@ impl Arrivals {
     /// Both ends of a connection at `flow` that transfers `size`.
     pub(crate) fn connection(&self, flow: usize, size: Bytes) -> Ends {
         let endpoint = Endpoint { flow: FlowId::new(flow as u32), ..self.endpoint };
-        let sender = TcpEnd::linux(endpoint, self.cc.make(), &self.params, Stream::transfer(size));
+        let sender =
+            TcpEnd::linux(endpoint, self.cc.make(self.ssthresh), &self.params, Stream::transfer(size));
         let receiver = Receiver::new(endpoint, &self.params, self.ack);
         Ends::Tcp { sender: Box::new(sender), receiver: Box::new(receiver) }
     }

@@ -10,7 +10,7 @@ use windtunnel_cc::CongestionControl;
 use windtunnel_qdisc::QueueDiscipline;
 use windtunnel_tcp::bsd42::Bsd42Params;
 use windtunnel_tcp::{AckParams, Endpoint, TcpParams};
-use windtunnel_units::{Duration, Rate, Time};
+use windtunnel_units::{Bytes, Duration, Rate, Time};
 
 use crate::application::{ApplicationConfig, Protocol};
 use crate::element::ElementParams;
@@ -190,7 +190,16 @@ impl<C> Transport<C> {
 #[derive(Clone)]
 pub struct ControllerFactory(Arc<Made<Maker>>);
 
-type Maker = dyn Fn(u64) -> Box<dyn CongestionControl> + Send + Sync;
+type Maker = dyn Fn(Earlier) -> Box<dyn CongestionControl> + Send + Sync;
+
+/// What a flow knows of its earlier connections.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Earlier {
+    /// The number of controllers made before.
+    pub count: u64,
+    /// The slow-start threshold that they left ([`TcpParams::ssthresh_metrics_save`]).
+    pub ssthresh: Option<Bytes>,
+}
 
 /// The number of controllers made, and the function that makes them.
 struct Made<F: ?Sized> {
@@ -199,17 +208,17 @@ struct Made<F: ?Sized> {
 }
 
 impl ControllerFactory {
-    /// A factory that calls `make` with the number of controllers made before: each has a random stream of its own.
+    /// A factory that calls `make` with what earlier connections left: each has a random stream of its own.
     pub fn new(
-        make: impl Fn(u64) -> Box<dyn CongestionControl> + Send + Sync + 'static,
+        make: impl Fn(Earlier) -> Box<dyn CongestionControl> + Send + Sync + 'static,
     ) -> ControllerFactory {
         ControllerFactory(Arc::new(Made { count: AtomicU64::new(0), make }))
     }
 
-    /// A new controller.
-    pub fn make(&self) -> Box<dyn CongestionControl> {
-        let before = self.0.count.fetch_add(1, Ordering::Relaxed);
-        (self.0.make)(before)
+    /// A new controller, of a connection for which earlier ones left this slow-start threshold.
+    pub fn make(&self, ssthresh: Option<Bytes>) -> Box<dyn CongestionControl> {
+        let count = self.0.count.fetch_add(1, Ordering::Relaxed);
+        (self.0.make)(Earlier { count, ssthresh })
     }
 }
 

@@ -64,6 +64,9 @@ pub struct TcpParams {
     #[schemars(range(min = 1), extend("x-unit" = "segments"))]
     #[serde(deserialize_with = "windtunnel_units::count::segments")]
     pub initial_ssthresh: Option<u32>,
+    /// A new connection starts with the slow-start threshold that an earlier one of the same flow left when it ended (Linux:
+    /// `tcp_no_ssthresh_metrics_save` = 0, until 2020 the default); `initial_ssthresh` counts as left before the first.
+    pub ssthresh_metrics_save: bool,
     /// Growth of cwnd is barred while the application or the receiver, not cwnd, limits the sender.
     pub growth_gate: bool,
     /// What an idle time does to cwnd.
@@ -209,6 +212,7 @@ impl Default for TcpParams {
             count_acks: false,
             inflation: Inflation::default(),
             initial_ssthresh: None,
+            ssthresh_metrics_save: false,
             growth_gate: true,
             idle: IdleRule::default(),
             pacing_ss_ratio: 2.0,

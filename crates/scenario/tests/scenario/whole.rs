@@ -6,6 +6,7 @@ mod bbr3;
 mod host;
 mod marks;
 mod media;
+mod memory;
 mod misuse;
 mod offload;
 mod outage;

@@ -74,6 +74,14 @@ impl Ends {
         with_sender!(self, half => half.reading(), nobody => Reading::default())
     }
 
+    /// The slow-start threshold for the flow's next connection, if `remembered` is the one until now.
+    pub(crate) fn ssthresh_metric(&self, remembered: Option<Bytes>) -> Option<Bytes> {
+        match self {
+            Ends::Tcp { sender, .. } => sender.sender.ssthresh_metric(remembered),
+            Ends::Ideal { .. } | Ends::Datagrams { .. } | Ends::Foreign(_) | Ends::Nobody => remembered,
+        }
+    }
+
     /// The named numbers of the sender's controller; none for datagrams, nor for a flow that stands for many
     /// connections.
     pub(crate) fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {

@@ -69,6 +69,14 @@ impl TcpSender {
         }
     }
 
+    /// The slow-start threshold for the flow's next connection, if `remembered` is the one until now.
+    pub(crate) fn ssthresh_metric(&self, remembered: Option<Bytes>) -> Option<Bytes> {
+        match self {
+            TcpSender::Linux(sender) => sender.ssthresh_metric(remembered),
+            TcpSender::Bsd42(_) => remembered,
+        }
+    }
+
     /// The memory that its packets occupy in its host, if it counts that.
     pub(crate) fn in_host(&self) -> Bytes {
         match self {

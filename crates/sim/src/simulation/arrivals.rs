@@ -55,14 +55,13 @@ impl Simulation {
         if flow.in_network > 0 || !flow.ends.is_done() {
             return;
         }
-        let counters = flow.ends.reading().counters;
         let group = flow.series as usize;
         let Flow { data, acks, series, .. } = *flow;
-        *flow = Flow::new(Ends::Nobody, data, acks, series);
+        let ended = std::mem::replace(flow, Flow::new(Ends::Nobody, data, acks, series)).ends;
         self.timers.set(self.sender_timer(place), Time::NEVER);
         self.timers.set(self.receiver_timer(place), Time::NEVER);
         if let Some(arrivals) = &mut self.flows[group].arrivals {
-            arrivals.vacate(place, &counters);
+            arrivals.vacate(place, &ended);
         }
     }
 }

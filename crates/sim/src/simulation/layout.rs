@@ -125,11 +125,11 @@ fn ends(spec: &FlowSpec) -> Option<Ends> {
     let tcp = |sender, receiver| Ends::Tcp { sender: Box::new(sender), receiver: Box::new(receiver) };
     match &spec.transport {
         Transport::Ideal { cc, ack } => (*application == ApplicationConfig::Bulk).then(|| Ends::Ideal {
-            sender: ideal::Sender::new(*endpoint, cc.make()),
+            sender: ideal::Sender::new(*endpoint, cc.make(None)),
             receiver: ideal::Receiver::new(*endpoint, *ack),
         }),
         Transport::Tcp { cc, params, ack } => {
-            let sender = TcpEnd::linux(*endpoint, cc.make(), params, stream()?);
+            let sender = TcpEnd::linux(*endpoint, cc.make(None), params, stream()?);
             Some(tcp(sender, Receiver::new(*endpoint, params, *ack)))
         }
         Transport::Bsd42(params) => {

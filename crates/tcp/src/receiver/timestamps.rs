@@ -51,6 +51,11 @@ impl Timestamps {
         self.last_ack_sent = ack;
     }
 
+    /// ACKs of data from `end` on do not count: nothing follows there.
+    pub(super) fn retract_acks_above(&mut self, end: Seq) {
+        self.last_ack_sent = self.last_ack_sent.min(end);
+    }
+
     pub(super) fn last_ack_sent(&self) -> Seq {
         self.last_ack_sent
     }

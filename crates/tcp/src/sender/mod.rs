@@ -17,6 +17,7 @@ mod handshake;
 mod info;
 mod jitter;
 mod limits;
+mod metrics;
 mod pacing;
 mod pipe_ack;
 mod prr;

@@ -446,6 +446,9 @@ impl Draft {
         if self.one_in(6) {
             self.some_number("initial_ssthresh", 1, 1000);
         }
+        if self.one_in(6) {
+            self.some_switch("ssthresh_metrics_save");
+        }
         for key in ["rto_min", "tick"] {
             if self.one_in(8) {
                 self.some_time(key, 1, 1_000_000_000);

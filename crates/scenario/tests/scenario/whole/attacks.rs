@@ -84,3 +84,21 @@ fn attackers_finish() {
         assert_eq!(transfers.completed, 1, "{attack}");
     }
 }
+
+/// An optimist that has claimed data beyond the end of a stream becomes honest with the FIN, however its segments arrive: it
+/// does not count the ACKs of what never follows.
+#[test]
+fn an_optimist_hears_the_end() {
+    for gro in ["0 ms", "2 ms"] {
+        for size in (20..60).step_by(5) {
+            let text = format!(
+                "duration = \"5 s\"\n[bottleneck]\nrate = \"20 Mbit/s\"\n[[flow]]\ncc = \"reno\"\nrtt = \"40 ms\"\n\
+                 ack = {{ optimistic = \"1 ms\", optimistic_lead = \"1 MB\" }}\ntcp = {{ gro = \"{gro}\" }}\n\
+                 app = {{ kind = \"transfer\", size = \"{size} kB\" }}\n"
+            );
+            let result = run(&text, &[]);
+            let transfers = flow(&result).transfers.as_ref().expect("a transfer");
+            assert_eq!(transfers.completed, 1, "{size} kB, merged for {gro}");
+        }
+    }
+}

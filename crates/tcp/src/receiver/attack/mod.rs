@@ -76,9 +76,9 @@ impl Receiver {
             return None;
         }
         if segment.has_fin() {
-            optimism.stop();
             self.rcv_nxt = segment.seq;
-            self.timestamps.on_ack_sent(segment.seq);
+            self.timestamps.retract_acks_above(segment.without_fin().end);
+            optimism.stop();
             return None;
         }
         Some(optimism.on_segment(segment, now))
