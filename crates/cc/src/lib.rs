@@ -14,6 +14,7 @@
 //!   each of them can use ESSP;
 //! - [`PragueParams`]: a fractional window and a rate;
 //! - [`BbrParams`]: a model of the path, its bandwidth and its round-trip time;
+//! - [`CopaParams`]: a target rate from the queueing delay;
 //! - a controller with its own model implements [`CongestionControl`] directly. See that trait for an example.
 //!
 //! Most algorithms exist in several variants; [`Style`] selects the variant where a scenario names none.
@@ -22,6 +23,7 @@ mod bbr;
 pub mod check;
 mod control;
 mod controller;
+mod copa;
 mod hold_off;
 mod needs;
 mod prague;
@@ -33,7 +35,9 @@ pub mod windowed;
 
 pub use bbr::{Bbr2Params, Bbr3Params, Bbr3Variant, BbrParams};
 pub use control::{Control, ExitReason, Pacing, Phase};
+
 pub use controller::{CongestionControl, ControllerParams};
+pub use copa::CopaParams;
 pub use hold_off::HoldOff;
 pub use needs::{Feedback, Needs, PacingNeed};
 pub use prague::{PragueMode, PragueParams, PragueVariant};

@@ -8,10 +8,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use windtunnel_cc::{
     AbeParams, AimdParams, Bbr3Params, BbrParams, BicParams, BinomialParams, CdgParams, CompoundParams,
-    ConventionalParams, CubicParams, DctcpParams, DctcpSceParams, EsspParams, HighspeedParams, HtcpParams,
-    HyblaParams, HystartParams, HystartPpParams, IiadParams, IllinoisParams, LedbatPpParams, LimitedParams,
-    LpParams, MdsParams, NvParams, PragueParams, RenoParams, ScalableParams, SceParams, SqrtParams,
-    StandardParams, VegasParams, VenoParams, WestwoodParams, YeahParams,
+    ConventionalParams, CopaParams, CubicParams, DctcpParams, DctcpSceParams, EsspParams, HighspeedParams,
+    HtcpParams, HyblaParams, HystartParams, HystartPpParams, IiadParams, IllinoisParams, LedbatPpParams,
+    LimitedParams, LpParams, MdsParams, NvParams, PragueParams, RenoParams, ScalableParams, SceParams,
+    SqrtParams, StandardParams, VegasParams, VenoParams, WestwoodParams, YeahParams,
 };
 
 fn check<P: JsonSchema + DeserializeOwned + Serialize + Default>(keys: &[&str]) {
@@ -95,6 +95,7 @@ fn every_parameter_is_described() {
         "classic_fallback",
     ]);
     check::<Bbr3Params>(&["variant"]);
+    check::<CopaParams>(&["delta", "mode_switching", "min_rtt_window"]);
     check::<BbrParams>(&["ack_aggregation", "policer_detection", "pacing_margin"]);
     check::<DctcpParams>(&["arithmetic", "dctcp_shift_g", "dctcp_alpha_on_init"]);
 }

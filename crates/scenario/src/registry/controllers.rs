@@ -6,7 +6,7 @@ use std::sync::Arc;
 use windtunnel_algorithm::Params;
 use windtunnel_cc::{
     AbeParams, AimdParams, AvoidanceParams, Bbr2Params, Bbr3Params, BbrParams, BbrStartupParams, BicParams,
-    BinomialParams, CdgParams, CompoundParams, ControllerParams, ConventionalParams, CubicParams,
+    BinomialParams, CdgParams, CompoundParams, ControllerParams, ConventionalParams, CopaParams, CubicParams,
     DctcpParams, DctcpSceParams, EsspParams, HighspeedParams, HtcpParams, HyblaParams, HystartParams,
     HystartPpParams, IiadParams, IllinoisParams, LedbatPpParams, LimitedParams, LpParams, MdsParams,
     NoSlowStartParams, NvParams, PragueParams, RenoParams, ResponseParams, ScalableParams, SceParams,
@@ -122,7 +122,8 @@ impl Registry {
         self.register_controller::<PragueParams>()?;
         self.register_controller::<BbrParams>()?;
         self.register_controller::<Bbr3Params>()?;
-        self.register_controller::<Bbr2Params>()
+        self.register_controller::<Bbr2Params>()?;
+        self.register_controller::<CopaParams>()
     }
 
     /// True if `cc` can be `name`.

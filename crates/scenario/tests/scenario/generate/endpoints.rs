@@ -200,7 +200,7 @@ impl Draft {
             return self.proportional();
         }
         if self.one_in(8) {
-            return self.bbr();
+            return self.with_model();
         }
         let suffix = if classics.contains(&base) {
             ""
@@ -321,8 +321,8 @@ impl Draft {
     }
 
     /// A controller with a model of the path.
-    fn bbr(&mut self) -> bool {
-        match self.random.below(3) {
+    fn with_model(&mut self) -> bool {
+        match self.random.below(4) {
             0 => {
                 self.key("kind", "bbr");
                 self.some_switch("ack_aggregation");
@@ -333,7 +333,16 @@ impl Draft {
                 self.key("kind", "bbr3");
                 self.one_of("variant", &["draft", "linux"]);
             }
-            _ => self.key("kind", "bbr2"),
+            2 => self.key("kind", "bbr2"),
+            _ => {
+                self.key("kind", "copa");
+                if self.one_in(2) {
+                    let percent = 1 + self.random.below(300);
+                    self.bare("delta", format_args!("{:?}", percent as f64 / 100.0));
+                }
+                self.some_switch("mode_switching");
+                self.some_time("min_rtt_window", 1_000_000, 20_000_000_000);
+            }
         }
         true
     }
