@@ -54,9 +54,9 @@ pub use windowed::{
     CubicVariant, DctcpArithmetic, DctcpParams, DctcpSceParams, EsspParams, ExitResponse, HighspeedParams,
     HtcpParams, HyblaParams, HystartParams, HystartPpParams, IiadParams, IllinoisParams, Kept,
     LedbatPpParams, LimitedParams, LimiterWindow, LpParams, MdsParams, Moment, NoSlowStartParams, NvParams,
-    Regrowth, RenoParams, Response, ResponseParams, ScalableParams, ScalableVariant, SceParams, SceRules,
-    SlowStart, SlowStartGrowth, SlowStartParams, SlowStartVerdict, SqrtParams, StandardParams, Steered,
-    VegasParams, VegasVariant, VenoParams, WestwoodParams, Window, WindowedConfig, YeahParams, leonardo,
-    scaled_md,
+    PacedChirpingParams, Regrowth, RenoParams, Response, ResponseParams, ScalableParams, ScalableVariant,
+    SceParams, SceRules, SlowStart, SlowStartGrowth, SlowStartParams, SlowStartVerdict, SqrtParams,
+    StandardParams, Steered, VegasParams, VegasVariant, VenoParams, WestwoodParams, Window, WindowedConfig,
+    YeahParams, leonardo, scaled_md,
 };
 pub use windtunnel_algorithm::{AnyParams, OutOfRange, Params, RandomStream};

@@ -14,6 +14,8 @@ use windtunnel_algorithm::tau;
 pub struct Needs {
     /// Whether departures are paced.
     pub pacing: PacingNeed,
+    /// The first segments of the connection are paced too, which otherwise leave at once (Linux: ten).
+    pub paces_first: bool,
     /// The finest congestion feedback that the controller uses. Its flow negotiates this feedback unless the scenario
     /// names another.
     pub feedback: Feedback,
@@ -53,6 +55,7 @@ impl Default for Needs {
     fn default() -> Needs {
         Needs {
             pacing: PacingNeed::None,
+            paces_first: false,
             feedback: Feedback::Classic,
             tau: tau::DEFAULT,
             scalable: false,

@@ -115,6 +115,8 @@ impl Composition {
                 feedback: config.response.feedback(),
                 tau: config.response.tau(),
                 rate_samples: config.slow_start.samples_rates(),
+                departures: config.slow_start.sets_gaps(),
+                paces_first: config.slow_start.sets_gaps(),
                 delivery_reports: config.response.follows_deliveries(),
                 loss_after_ce: config.response.feedback() == Feedback::Shares,
                 ..Needs::default()

@@ -19,7 +19,9 @@ use crate::control::{Control, ExitReason, Pacing, Phase};
 use crate::controller::CongestionControl;
 use crate::hold_off::HoldOff;
 use crate::needs::Needs;
-use crate::sample::{AckSample, CongestionEvent, Delivery, FlowInit, PathView, SsthreshBase, Trigger};
+use crate::sample::{
+    AckSample, CongestionEvent, Delivery, FlowInit, PathView, SentSegment, SsthreshBase, Trigger,
+};
 use crate::state::CaState;
 
 /// A window-based congestion controller.
@@ -388,6 +390,12 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
         }
     }
 
+    fn on_sent(&mut self, sent: &SentSegment, path: &PathView) {
+        if self.stage == Stage::Seeking {
+            self.slow_start.on_sent(sent, path);
+        }
+    }
+
     fn on_state(&mut self, state: CaState, path: &PathView) {
         self.avoidance.state(state, path);
     }
@@ -487,10 +495,10 @@ impl<A: Avoidance> CongestionControl for Windowed<A> {
     }
 
     fn pacing(&self) -> Pacing {
-        Pacing::Gain(match self.stage {
-            Stage::Seeking => self.slow_start.pacing_gain(),
-            Stage::Recovering | Stage::Resuming | Stage::Avoiding => 1.0,
-        })
+        match self.stage {
+            Stage::Seeking => self.slow_start.pacing(),
+            Stage::Recovering | Stage::Resuming | Stage::Avoiding => Pacing::Gain(1.0),
+        }
     }
 
     fn slow_start_exit(&self) -> Option<ExitReason> {

@@ -87,6 +87,6 @@ pub use response::{
 };
 pub use slow_start::{
     BbrStartupParams, EsspParams, ExitResponse, HystartParams, HystartPpParams, LimitedParams,
-    NoSlowStartParams, Regrowth, SlowStart, SlowStartGrowth, SlowStartParams, SlowStartVerdict,
-    StandardParams, leonardo,
+    NoSlowStartParams, PacedChirpingParams, Regrowth, SlowStart, SlowStartGrowth, SlowStartParams,
+    SlowStartVerdict, StandardParams, leonardo,
 };

@@ -9,8 +9,9 @@ use windtunnel_cc::{
     BinomialParams, CdgParams, CompoundParams, ControllerParams, ConventionalParams, CopaParams, CubicParams,
     DctcpParams, DctcpSceParams, EsspParams, HighspeedParams, HtcpParams, HyblaParams, HystartParams,
     HystartPpParams, IiadParams, IllinoisParams, LedbatPpParams, LimitedParams, LpParams, MdsParams,
-    NoSlowStartParams, NvParams, PragueParams, RenoParams, ResponseParams, ScalableParams, SceParams,
-    SlowStartParams, SqrtParams, StandardParams, VegasParams, VenoParams, WestwoodParams, YeahParams,
+    NoSlowStartParams, NvParams, PacedChirpingParams, PragueParams, RenoParams, ResponseParams,
+    ScalableParams, SceParams, SlowStartParams, SqrtParams, StandardParams, VegasParams, VenoParams,
+    WestwoodParams, YeahParams,
 };
 
 use super::classic::{BSD42, Classic};
@@ -113,6 +114,7 @@ impl Registry {
         self.register_slow_start::<HystartPpParams>()?;
         self.register_slow_start::<EsspParams>()?;
         self.register_slow_start::<BbrStartupParams>()?;
+        self.register_slow_start::<PacedChirpingParams>()?;
         self.register_response::<ConventionalParams>()?;
         self.register_response::<AbeParams>()?;
         self.register_response::<MdsParams>()?;

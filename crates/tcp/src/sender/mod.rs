@@ -193,7 +193,8 @@ impl Sender {
             rtt: RttEstimator::new(params),
             timer: Timer::idle(),
             backoff: Backoff::default(),
-            pacer: Pacer::new(endpoint.paced || needs.pacing == PacingNeed::Always, params),
+            pacer: Pacer::new(endpoint.paced || needs.pacing == PacingNeed::Always, params)
+                .pacing_the_first(needs.paces_first),
             tso: Tso::new(params, mss),
             wake: Time::NEVER,
             jitter: Jitter::new(params.jitter, params.jitter_seed ^ u64::from(endpoint.flow.get())),

@@ -52,6 +52,11 @@ impl Pacer {
         }
     }
 
+    /// The first segments wait too.
+    pub(crate) fn pacing_the_first(self, all: bool) -> Pacer {
+        Pacer { unpaced: if all { 0 } else { self.unpaced }, ..self }
+    }
+
     /// Whether departures are spaced at all.
     #[inline]
     pub(crate) const fn on(&self) -> bool {

@@ -1,6 +1,7 @@
 //! Slow starts: finding the capacity of the path, before the avoidance takes over.
 
 mod bbr_startup;
+mod chirping;
 mod essp;
 mod exit;
 mod hystart;
@@ -17,11 +18,12 @@ use std::sync::Arc;
 use windtunnel_algorithm::AnyParams;
 use windtunnel_units::{Bytes, Duration};
 
-use crate::control::ExitReason;
-use crate::sample::{AckSample, FlowInit, PathView};
+use crate::control::{ExitReason, Pacing};
+use crate::sample::{AckSample, FlowInit, PathView, SentSegment};
 use crate::style::Style;
 
 pub use bbr_startup::BbrStartupParams;
+pub use chirping::PacedChirpingParams;
 pub use essp::EsspParams;
 use exit::Exit;
 pub use exit::ExitResponse;
@@ -40,6 +42,11 @@ pub trait SlowStartParams: AnyParams {
 
     /// Returns true if the slow start sets the pace: a flow with it is paced, at exactly its gain.
     fn paces(&self) -> bool {
+        false
+    }
+
+    /// Returns true if the slow start sets the gap after each segment, from the first on, and hears of each departure.
+    fn sets_gaps(&self) -> bool {
         false
     }
 
@@ -89,9 +96,17 @@ pub trait SlowStart: Debug + Send {
     /// The retransmission timer expired.
     fn timed_out(&mut self, _path: &PathView) {}
 
+    /// A segment left. Called only with [`SlowStartParams::sets_gaps`].
+    fn on_sent(&mut self, _sent: &SentSegment, _path: &PathView) {}
+
     /// Returns the gain at which departures are paced.
     fn pacing_gain(&self) -> f64 {
         1.0
+    }
+
+    /// Returns how the segment that leaves next is spaced from the one after it.
+    fn pacing(&self) -> Pacing {
+        Pacing::Gain(self.pacing_gain())
     }
 
     /// Reports named internal numbers.

@@ -261,7 +261,16 @@ impl Draft {
         if base != "hybla" && self.one_in(2) {
             self.one_of(
                 "slow_start",
-                &["none", "standard", "limited", "hystart", "hystart-pp", "essp", "bbr-startup"],
+                &[
+                    "none",
+                    "standard",
+                    "limited",
+                    "hystart",
+                    "hystart-pp",
+                    "essp",
+                    "bbr-startup",
+                    "paced-chirping",
+                ],
             );
         }
         true
