@@ -334,8 +334,16 @@ def test_where_the_queue_of_a_real_path_is() -> None:
     ],
 )
 def test_which_controller_a_real_kernel_uses(capture: str, flow: int, controller: str) -> None:
-    """The model has only seen simulated runs."""
-    assert captured(capture).document["flows"][flow]["controller"]["fits"][0]["controller"] == controller
+    """The model has only seen simulated runs. Windows stay below 40 segments here, where Compound is Reno by definition
+    (its delay window opens at 38), and Westwood+ is where its estimate is half of the window: one of them may come
+    first, and then the answer must say that it is not clear.
+    """
+    found = captured(capture).document["flows"][flow]["controller"]
+    names = [fit["controller"] for fit in found["fits"]]
+    assert controller in names[:3]
+    alike = {"reno", "compound", "westwood"} if controller == "reno" else {controller}
+    assert names[0] in alike
+    assert names[0] == controller or not found["sure"]
 
 
 @pytest.mark.parametrize("capture", ["application-limited.pcap", "receiver-limited.pcap"])
