@@ -108,7 +108,7 @@ def _optimistic(flow: Flow) -> dict[str, Any]:
 
 
 def _hidden_marks(flow: Flow) -> dict[str, Any]:
-    """Packets marked CE in front of the capture point of which no acknowledgement tells."""
+    """Packets that were marked CE in front of the capture point, while no acknowledgement tells of it."""
     acks, sends = flow.acks, flow.sends
     assert acks is not None and sends is not None
     marked = int(np.sum(sends["ecn"] == _CE))

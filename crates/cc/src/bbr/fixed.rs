@@ -41,7 +41,7 @@ pub(super) struct Bandwidth(u64);
 impl Bandwidth {
     pub(super) const ZERO: Bandwidth = Bandwidth(0);
 
-    /// This many packets in this many microseconds, of which there is at least one.
+    /// This many packets in this many microseconds, at least one.
     pub(super) const fn of(packets: u64, micros: u64) -> Bandwidth {
         Bandwidth((packets << DIGITS) / micros)
     }

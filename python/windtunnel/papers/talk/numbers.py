@@ -44,7 +44,7 @@ def scalable_recovery_s(rtt_s: float) -> float:
 
 
 def bbr_rate_bps(units: float, bytes_: float) -> float:
-    """The rate that a value of BBR's bandwidth stands for, with so many bytes in each packet."""
+    """The rate that a value of BBR's bandwidth stands for, with packets of this size."""
     return units / BW_UNIT * 1e6 * bytes_ * 8
 
 

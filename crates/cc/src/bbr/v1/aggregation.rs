@@ -3,7 +3,7 @@
 
 use super::super::fixed::Bandwidth;
 
-/// The rounds of each of the two windows of which the maximum is kept.
+/// The rounds of each of the two windows. The maximum of both is kept.
 const WINDOW: u32 = 5;
 /// The number of packets at which an epoch ends in any case.
 const LONGEST_EPOCH: u64 = 1 << 20;

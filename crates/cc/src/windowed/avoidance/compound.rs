@@ -8,7 +8,7 @@
 //! - otherwise `dwnd -= zeta diff`: the flow gives way, but cwnd, which losses alone lower, stays: Compound is never slower
 //!   than Reno.
 //!
-//! A loss leaves `(1 - beta) W` in all, of which Reno's part is half of cwnd. The exponent k = 3/4 makes the response to
+//! A loss leaves `(1 - beta) W` in all; Reno's part of it is half of cwnd. The exponent k = 3/4 makes the response to
 //! the loss rate that of `HighSpeed` TCP, alpha = 1/8 fits its scale, and beta = 1/2 gives Reno its share. Below 38
 //! segments, where `alpha W^k` is less than Reno's growth twice over, Compound is Reno.
 //!
@@ -281,7 +281,7 @@ mod tests {
         }
     }
 
-    /// Section 3.13: W = 100, of which 40 are dwnd: with ten packets queued it grows to 42.95, with 35 it gives them up.
+    /// Section 3.13: W = 100 with a dwnd of 40: with ten packets queued it grows to 42.95, with 35 it gives them up.
     #[test]
     fn delay_moves_the_delay_window() {
         assert!((compound(40.0, 10.0, 100.0).next_dwnd(100.0) - 42.95).abs() < 0.01);

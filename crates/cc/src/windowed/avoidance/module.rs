@@ -96,7 +96,7 @@ pub(super) fn half(w: u64) -> u64 {
     (w / 2).max(2)
 }
 
-/// Returns a window that grows by a segment for each `price` segments delivered, of which there are `n` (Linux
+/// Returns a window that grows by a segment for each `price` of `n` segments delivered (Linux
 /// `tcp_cong_avoid_ai`).
 pub(super) fn additive(w: u64, price: u64, n: u64, credit: &mut Credit) -> u64 {
     w + credit.add(price.max(1) as f64, n as f64)
