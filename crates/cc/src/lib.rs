@@ -35,7 +35,6 @@ pub mod windowed;
 
 pub use bbr::{Bbr2Params, Bbr3Params, Bbr3Variant, BbrParams};
 pub use control::{Control, ExitReason, Pacing, Phase};
-
 pub use controller::{CongestionControl, ControllerParams};
 pub use copa::CopaParams;
 pub use hold_off::HoldOff;

@@ -32,6 +32,8 @@ pub struct Needs {
     /// The sender reports what each ACK delivered before it reports the congestion that the ACK shows:
     /// [`crate::CongestionControl::on_delivery`].
     pub delivery_reports: bool,
+    /// ACKs carry the one-way delay of the data that they acknowledge: [`crate::AckSample::one_way`].
+    pub one_way: bool,
     /// The sender reports changes of its state: [`crate::CongestionControl::on_state`].
     pub states: bool,
     /// The controller starts reductions of its own: the sender asks after each ACK
@@ -63,6 +65,7 @@ impl Default for Needs {
             departures: false,
             loss_reports: false,
             delivery_reports: false,
+            one_way: false,
             states: false,
             own_reductions: false,
             every_ack: false,

@@ -107,7 +107,8 @@ pub struct AckSample {
     /// The round-trip time of the newest segment acknowledged.
     pub rtt: Option<Duration>,
     /// The delay of the data's own way, with the receiver's delay of the ACK: from the departure of the newest segment
-    /// acknowledged to that of the ACK, which its timestamp tells. None without timestamps.
+    /// acknowledged to that of the ACK, which its timestamp tells; only with
+    /// [`crate::Needs::one_way`], and none without timestamps.
     pub one_way: Option<Duration>,
     /// The delivery-rate sample (draft-ietf-ccwg-bbr section 4.1); only with [`crate::Needs::rate_samples`].
     pub rate: Option<RateSample>,

@@ -26,7 +26,6 @@ middles differ by at most 1 % of goodput or 3 % of a round trip or window. Retra
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -41,15 +40,16 @@ from windtunnel.validation import linux_cubic
 from windtunnel.validation.check import DATA, Check, Line, Run, Values
 from windtunnel.validation.linux import FRAME, MSS, path
 from windtunnel.validation.linux import reduce as summarize
+from windtunnel.validation.linux_controllers import PATHS, USUAL, Path
 from windtunnel.validation.linux_queues import GOODPUT, ROUND_TRIP, Rows, column, measured, ranges, rows_of
+from windtunnel.validation.linux_scalable import recordings
 from windtunnel.validation.linux_scripts import LinuxScript, Marks, scenario, state_of
 from windtunnel.validation.linux_scripts import reduce as follow
 from windtunnel.validation.scripts.script import lost
 
 Numbers: TypeAlias = "npt.NDArray[np.float64]"
 
-#: Every script that the controllers of Linux 7.3 were given in virtual time, and BBR's of Linux 6.18 in real time.
-VIRTUAL = DATA / "linux/7.3/scripts.json.gz"
+#: BBR's scripts of Linux 6.18, recorded in real time.
 REAL = DATA / "linux_bbr.json"
 
 #: Draws of ours, and how late their ACKs are at most, in microseconds.
@@ -89,13 +89,6 @@ MORE = (
     LinuxScript("One loss, then long growth", 800, lost(40), rate_mbps=1000),
     LinuxScript("A timeout, then growth", 300, lost(*range(25, 41)), rate_mbps=1000),
 )
-
-
-@cache
-def virtual() -> Mapping[str, Any]:
-    """The recordings of Linux 7.3, by name."""
-    scripts: dict[str, Any] = json.loads(gzip.decompress(VIRTUAL.read_bytes()))["scripts"]
-    return scripts
 
 
 @cache
@@ -157,10 +150,6 @@ def recorded_alike() -> Iterator[tuple[LinuxScript, Mapping[str, Any]]]:
             yield script, recorded
 
 
-#: The paths of BBR alone: Mbit/s, ms, and the bytes of the queue.
-PATHS = ((40, 100, 500_000), (10, 40, 100_000), (100, 20, 125_000))
-
-
 def columns(linux: Rows, flow: int, name: str, values: Mapping[str, Values]) -> list[Line]:
     """A flow's steady goodput, round trip and window, and its retransmissions."""
     return [
@@ -190,26 +179,22 @@ def reduce(result: RunResult) -> Values:
     return {**summarize(result), **steady}
 
 
-def draws(
-    flows: Sequence[str], duration_s: float, where: tuple[int, int, int] = PATHS[0], impair: str = ""
-) -> list[Run]:
+def draws(flows: Sequence[str], duration_s: float, on: Path = USUAL, impair: str = "") -> list[Run]:
     """Draws: seeds, because the first phase of each cycle is random, and both round trips of an idle bucket."""
-    rate_mbps, rtt_ms, limit = where
-    queue = f'{{ kind = "fifo", limit = "{limit // FRAME} packets" }}'
+    queue = f'{{ kind = "fifo", limit = "{on.queue // FRAME} packets" }}'
     runs = []
     for seed in SEEDS:
-        for shorter in (0.0, FRAME * 8e-3 / rate_mbps):
-            toml = path(queue, duration_s, rtt_ms - shorter, flows, impair, rate_mbps)
-            name = f"seed {seed}, {rtt_ms - shorter:g} ms"
-            runs.append(Run(name, f"seed = {seed}{toml}", reduce, duration_s * rate_mbps * 83))
+        for rtt_ms in (on.rtt_ms, on.rtt_ms - on.packet_ms):
+            toml = path(queue, duration_s, rtt_ms, flows, impair, on.rate_mbps)
+            runs.append(Run(f"seed {seed}, {rtt_ms:g} ms", f"seed = {seed}{toml}", reduce, on.packets(duration_s)))
     return runs
 
 
-def alone(rate_mbps: int, rtt_ms: int, limit: int) -> Check:
+def alone(on: Path) -> Check:
     """One flow over tail drop, 60 s."""
-    linux = rows_of("alone", [f"alone_bbr_{rate_mbps}mbit_{rtt_ms}ms"])
-    runs = draws([BBR], 60, (rate_mbps, rtt_ms, limit))
-    return Check(f"BBR alone, {rate_mbps} Mbit/s, {rtt_ms} ms", runs, partial(columns, linux, 1, ""))
+    linux = rows_of("alone", [f"alone_bbr_{on.name}"])
+    runs = draws([BBR], 60, on)
+    return Check(f"BBR alone, {on.rate_mbps:g} Mbit/s, {on.rtt_ms:g} ms", runs, partial(columns, linux, 1, ""))
 
 
 def lossy(percent: int) -> Check:
@@ -257,9 +242,9 @@ def five(name: str, gap_ms: int) -> Check:
 def checks() -> list[Check]:
     """Every comparison."""
     return [
-        *(followed(script, VIRTUAL_TIME, virtual()[f"{script.name}, bbr"]) for script in scripts()),
+        *(followed(script, VIRTUAL_TIME, recordings()[f"{script.name}, bbr"]) for script in scripts()),
         *(followed(script, REAL_TIME, recorded) for script, recorded in recorded_alike()),
-        *(alone(*path) for path in PATHS),
+        *(alone(on) for on in PATHS),
         *(lossy(percent) for percent in (1, 5, 10, 20)),
         against_reno(),
         five("common", 1),

@@ -137,7 +137,9 @@ impl Sender {
         let esce = packet.flags.contains(TcpFlags::AE);
         let path = self.path(now);
         let mut sample = self.sample(acked, rtt, ece, esce);
-        sample.one_way = Some(packet.ts_val.since(packet.ts_ecr));
+        if self.needs.one_way {
+            sample.one_way = Some(packet.ts_val.since(packet.ts_ecr));
+        }
         if self.attentive {
             self.take_rate_sample(&mut sample, now);
         }

@@ -155,7 +155,7 @@ impl Sender {
         // nothing.
         ack.originals = times.originals && (self.params.sack || !acked.retransmitted);
         self.take_round_trip(&mut ack, times, acked.retransmitted);
-        if self.params.timestamps {
+        if self.needs.one_way && self.params.timestamps {
             ack.one_way = ack.rtt.map(|rtt| rtt.saturating_sub(now.since(packet.ts_val)));
         }
         let progress = Progress {

@@ -138,7 +138,7 @@ impl Lp {
 
 impl Module for Lp {
     fn needs(&self, needs: Needs) -> Needs {
-        Needs { states: true, ..needs }
+        Needs { states: true, one_way: true, ..needs }
     }
 
     fn steer(&mut self, window: &mut Segments, ack: &AckSample, path: &PathView) -> Steered {

@@ -24,13 +24,11 @@ impl Division {
 
     /// The ACK numbers between what was acknowledged last and `ack`: `pieces` ACKs for each segment, `ack` itself among
     /// them, each of one byte at least.
-    pub(super) fn steps(&self, last: Seq, ack: Seq, mss: Bytes) -> Vec<Seq> {
-        if self.is_honest() || last < Seq::FIRST_DATA || ack <= last {
-            return Vec::new();
-        }
-        let news = (ack - last).get();
+    pub(super) fn steps(&self, last: Seq, ack: Seq, mss: Bytes) -> impl Iterator<Item = Seq> + use<> {
+        let whole = self.is_honest() || last < Seq::FIRST_DATA || ack <= last;
+        let news = if whole { 0 } else { (ack - last).get() };
         let acks = (self.pieces * news.div_ceil(mss.get().max(1))).min(news);
-        (1..acks).map(|n| last + Bytes::new(news * n / acks)).collect()
+        (1..acks).map(move |n| last + Bytes::new(news * n / acks))
     }
 }
 
@@ -42,7 +40,7 @@ mod tests {
         let division = Division::new(&AckParams { division: pieces, ..AckParams::default() });
         let last = Seq::FIRST_DATA;
         let steps = division.steps(last, last + Bytes::new(news), Bytes::new(1000));
-        steps.into_iter().map(|step| (step - last).get()).collect()
+        steps.map(|step| (step - last).get()).collect()
     }
 
     /// Each full segment is acknowledged by M ACKs at byte boundaries, M at most its size (spec/congestion-control section 5);

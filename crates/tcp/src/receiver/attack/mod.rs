@@ -9,6 +9,7 @@ mod optimism;
 mod spoofing;
 
 use windtunnel_units::{Bytes, Seq, Time};
+use windtunnel_wire::TcpFlags;
 
 use self::division::Division;
 use self::optimism::{Claim, Optimism};
@@ -104,10 +105,14 @@ impl Receiver {
         self.acknowledge();
     }
 
-    /// The ACK numbers in which an attacker acknowledges everything below `ack`, without `ack` itself.
+    /// An attacker's ACK of everything below `ack` is due: those of the pieces before it come first.
     #[cold]
-    pub(super) fn steps_to(&self, ack: Seq) -> Vec<Seq> {
-        let Some(attack) = &self.attack else { return Vec::new() };
-        attack.division.steps(self.timestamps.last_ack_sent(), ack, self.segment_size.estimate())
+    pub(super) fn divide(&mut self, seq: Seq, ack: Seq, ts_ecr: Time, window: u16, flags: TcpFlags) {
+        let Some(attack) = &self.attack else { return };
+        let last = self.timestamps.last_ack_sent();
+        for ack in attack.division.steps(last, ack, self.segment_size.estimate()) {
+            self.stats.acks += 1;
+            self.due.push_back(Due { seq, ack, ts_ecr, options: None, window, flags });
+        }
     }
 }
