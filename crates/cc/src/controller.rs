@@ -3,11 +3,13 @@
 use std::fmt::Debug;
 
 use windtunnel_algorithm::AnyParams;
-use windtunnel_units::{Bytes, Duration};
+use windtunnel_units::{Bytes, Duration, Rate};
 
 use crate::control::{Control, ExitReason, Pacing};
 use crate::needs::{Feedback, Needs};
-use crate::sample::{AckSample, CongestionEvent, Delivery, FlowInit, LostSegment, PathView, SentSegment};
+use crate::sample::{
+    AckSample, CongestionEvent, Delivery, FlowInit, LostSegment, MediaFrame, PathView, SentSegment,
+};
 use crate::state::CaState;
 
 /// A congestion controller: events in, state inside, one value out.
@@ -146,6 +148,15 @@ pub trait CongestionControl: Debug + Send {
 
     /// Returns what the sender must do now.
     fn control(&self) -> Control;
+
+    /// The application made a frame of media. Called only by senders that can steer their source ([`Needs::media`]).
+    fn on_frame(&mut self, _frame: &MediaFrame, _path: &PathView) {}
+
+    /// Returns the rate that the source of media is to have, without headers; `None` leaves the rate to the source. Asked before
+    /// each frame.
+    fn target_bitrate(&self) -> Option<Rate> {
+        None
+    }
 
     /// Returns the congestion window alone. The sender reads it after every ACK.
     fn cwnd(&self) -> Bytes {

@@ -15,6 +15,7 @@
 //! - [`PragueParams`]: a fractional window and a rate;
 //! - [`BbrParams`]: a model of the path, its bandwidth and its round-trip time;
 //! - [`CopaParams`]: a target rate from the queueing delay;
+//! - [`ScreamParams`]: a window that sets the rate of media;
 //! - a controller with its own model implements [`CongestionControl`] directly. See that trait for an example.
 //!
 //! Most algorithms exist in several variants; [`Style`] selects the variant where a scenario names none.
@@ -28,6 +29,7 @@ mod hold_off;
 mod needs;
 mod prague;
 mod sample;
+mod scream;
 mod state;
 mod style;
 mod unresponsive;
@@ -42,8 +44,9 @@ pub use needs::{Feedback, Needs, PacingNeed};
 pub use prague::{PragueMode, PragueParams, PragueVariant};
 pub use sample::{
     AckSample, CongestionEvent, Delivery, Departure, EcnFeedback, FlowInit, LossFinder, LostSegment, Marked,
-    PathView, RateSample, SentSegment, SsthreshBase, Trigger,
+    MediaFrame, PathView, RateSample, SentSegment, SsthreshBase, Trigger,
 };
+pub use scream::ScreamParams;
 pub use state::CaState;
 pub use style::Style;
 pub use unresponsive::{Ignored, Unresponsive};

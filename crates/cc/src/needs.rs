@@ -48,6 +48,10 @@ pub struct Needs {
     /// window by proportional rate reduction (RFC 9937), bars growth meanwhile, and lowers a window that was not used
     /// (RFC 2861, RFC 7661). In Linux, controllers with `cong_control` decide alone.
     pub own_window: bool,
+    /// The controller sets the rate of a media source ([`crate::CongestionControl::target_bitrate`]), so it can carry media
+    /// over RTP. An RTP sender reports departures, losses, deliveries, one-way delays and frames, and neither rate samples nor
+    /// states.
+    pub media: bool,
     /// How many windows of data the send buffer must hold, so that the buffer does not limit the rate that the
     /// controller measures: 2 in Linux, 3 for BBR (`sndbuf_expand`).
     pub send_buffer_windows: u32,
@@ -71,6 +75,7 @@ impl Default for Needs {
             every_ack: false,
             loss_after_ce: false,
             own_window: false,
+            media: false,
             send_buffer_windows: 2,
         }
     }

@@ -286,3 +286,18 @@ pub struct SentSegment {
     /// The segment was sent before.
     pub retransmission: bool,
 }
+
+/// A frame that a source of media handed to its sender.
+#[derive(Clone, Copy, Debug)]
+pub struct MediaFrame {
+    /// Its length, without headers.
+    pub size: Bytes,
+    /// The time from frame to frame.
+    pub period: Duration,
+    /// How long the oldest data that have not been sent yet have waited.
+    pub waited: Duration,
+    /// The lowest rate that the source can have.
+    pub least: Rate,
+    /// The highest.
+    pub most: Rate,
+}

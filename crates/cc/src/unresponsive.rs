@@ -5,13 +5,14 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use windtunnel_units::{Bytes, Duration};
+use windtunnel_units::{Bytes, Duration, Rate};
 
 use crate::control::{Control, ExitReason, Pacing};
 use crate::controller::CongestionControl;
 use crate::needs::{Feedback, Needs};
 use crate::sample::{
-    AckSample, CongestionEvent, Delivery, EcnFeedback, LostSegment, PathView, SentSegment, Trigger,
+    AckSample, CongestionEvent, Delivery, EcnFeedback, LostSegment, MediaFrame, PathView, SentSegment,
+    Trigger,
 };
 use crate::state::CaState;
 
@@ -133,6 +134,14 @@ impl CongestionControl for Unresponsive {
 
     fn control(&self) -> Control {
         self.inner.control()
+    }
+
+    fn on_frame(&mut self, frame: &MediaFrame, path: &PathView) {
+        self.inner.on_frame(frame, path);
+    }
+
+    fn target_bitrate(&self) -> Option<Rate> {
+        self.inner.target_bitrate()
     }
 
     fn cwnd(&self) -> Bytes {

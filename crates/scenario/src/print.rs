@@ -112,6 +112,10 @@ impl Scenario {
                 flow.insert("ecn".into(), json!(code_point != Ecn::NotEct));
                 flow.extend(ect(code_point, false));
             }
+            Transport::Rtp { cc } => {
+                flow.insert("ecn".into(), json!(code_point != Ecn::NotEct));
+                flow.extend(ect(code_point, cc.needs().scalable));
+            }
             Transport::Bsd42(_) | Transport::Foreign(_) => {}
         }
         Value::Object(flow)

@@ -17,6 +17,7 @@ mod random;
 mod rate_trace;
 pub mod recorder;
 mod result;
+mod rtp;
 mod simulation;
 mod streams;
 

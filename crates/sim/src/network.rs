@@ -113,7 +113,7 @@ impl FlowSpec {
     pub fn protocol(&self) -> Protocol {
         match &self.transport {
             Transport::Ideal { .. } | Transport::Tcp { .. } | Transport::Bsd42(_) => Protocol::Tcp,
-            Transport::Udp => Protocol::Udp,
+            Transport::Udp | Transport::Rtp { .. } => Protocol::Udp,
             Transport::Foreign(stack) => stack.protocol(),
         }
     }
@@ -145,6 +145,11 @@ pub enum Transport<C = ControllerFactory> {
     Bsd42(Box<Bsd42Params>),
     /// Datagrams: each packet that leaves is one that the application sends.
     Udp,
+    /// Media over RTP, whose rate the controller sets.
+    Rtp {
+        /// The sender's controller, which needs [`windtunnel_cc::Needs::media`].
+        cc: C,
+    },
     /// A stack that is not part of this crate.
     Foreign(Arc<dyn Stack>),
 }
@@ -153,7 +158,7 @@ impl<C> Transport<C> {
     /// The sender's controller, if it has one.
     pub fn controller(&self) -> Option<&C> {
         match self {
-            Transport::Ideal { cc, .. } | Transport::Tcp { cc, .. } => Some(cc),
+            Transport::Ideal { cc, .. } | Transport::Tcp { cc, .. } | Transport::Rtp { cc } => Some(cc),
             Transport::Bsd42(_) | Transport::Udp | Transport::Foreign(_) => None,
         }
     }
@@ -162,7 +167,7 @@ impl<C> Transport<C> {
     pub fn ack(&self) -> Option<AckParams> {
         match self {
             Transport::Ideal { ack, .. } | Transport::Tcp { ack, .. } => Some(*ack),
-            Transport::Bsd42(_) | Transport::Udp | Transport::Foreign(_) => None,
+            Transport::Bsd42(_) | Transport::Udp | Transport::Rtp { .. } | Transport::Foreign(_) => None,
         }
     }
 
@@ -170,7 +175,11 @@ impl<C> Transport<C> {
     pub fn mechanisms(&self) -> Option<&TcpParams> {
         match self {
             Transport::Tcp { params, .. } => Some(params),
-            Transport::Ideal { .. } | Transport::Bsd42(_) | Transport::Udp | Transport::Foreign(_) => None,
+            Transport::Ideal { .. }
+            | Transport::Bsd42(_)
+            | Transport::Udp
+            | Transport::Rtp { .. }
+            | Transport::Foreign(_) => None,
         }
     }
 
@@ -181,6 +190,7 @@ impl<C> Transport<C> {
             Transport::Tcp { cc, params, ack } => Transport::Tcp { cc: convert(cc), params, ack },
             Transport::Bsd42(params) => Transport::Bsd42(params),
             Transport::Udp => Transport::Udp,
+            Transport::Rtp { cc } => Transport::Rtp { cc: convert(cc) },
             Transport::Foreign(stack) => Transport::Foreign(stack),
         }
     }

@@ -88,20 +88,20 @@ pub struct FlowSummary {
     pub first_packet_s: Option<f64>,
     /// When its last packet was received, in the whole run.
     pub last_packet_s: Option<f64>,
-    /// Its congestion window; none for datagrams, nor for a flow that stands for many connections.
+    /// Its congestion window; none for datagrams without a controller, nor for a flow that stands for many connections.
     pub cwnd_bytes: Option<CwndSummary>,
     /// Its round-trip time.
     pub rtt_ms: Option<Percentiles>,
     /// Data segments or datagrams sent, including those sent again; not counted with loss-free endpoints.
     pub sent: Option<u64>,
     /// Bytes acknowledged, cumulatively or by SACK, in whole segments; not counted with loss-free endpoints. This and
-    /// the following fields up to `ecn_reductions` exist only for TCP.
+    /// the following fields up to `ecn_reductions` exist only for TCP, and over RTP those of them that are not about sending again.
     pub delivered_bytes: Option<u64>,
     /// Segments sent again.
     pub retransmits: Option<u64>,
-    /// Episodes of loss recovery.
+    /// Episodes of loss recovery; over RTP, reductions for losses.
     pub loss_episodes: Option<u64>,
-    /// Retransmission timeouts.
+    /// Retransmission timeouts; over RTP, waits for a report in vain.
     pub rtos: Option<u64>,
     /// Of these, timeouts that were found to be spurious.
     pub spurious_rtos: Option<u64>,
@@ -125,7 +125,7 @@ pub struct FlowSummary {
     pub cwnd_limited: Option<f64>,
     /// How slow start ended.
     pub slow_start_exit: Option<SlowStartExit>,
-    /// Its transfers, responses or frames over TCP, or its connections, if it has any.
+    /// Its transfers, responses or frames over TCP or RTP, or its connections, if it has any.
     pub transfers: Option<TransferSummary>,
     /// Its datagrams, if it sends any.
     pub datagrams: Option<DatagramSummary>,
@@ -167,7 +167,7 @@ impl LimitSummary {
     }
 }
 
-/// Messages of an application over TCP: transfers, responses, frames.
+/// Messages of an application over TCP: transfers, responses, frames; and frames over RTP.
 #[derive(Clone, Debug, Serialize)]
 pub struct TransferSummary {
     /// Messages that were written; of a flow that stands for many connections, connections that arrived.

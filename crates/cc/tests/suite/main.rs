@@ -20,6 +20,7 @@ mod response_functions;
 mod responses;
 mod rounds;
 mod schema;
+mod scream;
 mod slow_starts;
 mod steering;
 mod vectors;

@@ -11,7 +11,7 @@ use windtunnel_cc::{
     ConventionalParams, CopaParams, CubicParams, DctcpParams, DctcpSceParams, EsspParams, HighspeedParams,
     HtcpParams, HyblaParams, HystartParams, HystartPpParams, IiadParams, IllinoisParams, LedbatPpParams,
     LimitedParams, LpParams, MdsParams, NvParams, PragueParams, RenoParams, ScalableParams, SceParams,
-    SqrtParams, StandardParams, VegasParams, VenoParams, WestwoodParams, YeahParams,
+    ScreamParams, SqrtParams, StandardParams, VegasParams, VenoParams, WestwoodParams, YeahParams,
 };
 
 fn check<P: JsonSchema + DeserializeOwned + Serialize + Default>(keys: &[&str]) {
@@ -96,6 +96,23 @@ fn every_parameter_is_described() {
     ]);
     check::<Bbr3Params>(&["variant"]);
     check::<CopaParams>(&["delta", "mode_switching", "min_rtt_window"]);
+    check::<ScreamParams>(&[
+        "is_l4s",
+        "qdelay_target_lo",
+        "qdelay_target_hi",
+        "competing_flows_compensation",
+        "min_ref_wnd",
+        "beta_loss",
+        "beta_ecn",
+        "bytes_in_flight_head_room",
+        "post_congestion_delay_rtt",
+        "mul_increase_factor",
+        "virtual_rtt",
+        "reduce_jitter",
+        "ref_wnd_overhead_min",
+        "ref_wnd_overhead_max",
+        "packet_pacing_headroom",
+    ]);
     check::<BbrParams>(&["ack_aggregation", "policer_detection", "pacing_margin"]);
     check::<DctcpParams>(&["arithmetic", "dctcp_shift_g", "dctcp_alpha_on_init"]);
 }

@@ -198,7 +198,7 @@ impl Count<'_> {
             let members = f64::from(group.count);
             let pace = group.route.rtt.max(spacing).as_secs_f64();
             throughput += members * (duration / pace + 1.0).min(traffic.data / members);
-            if group.application.protocol() == Protocol::Tcp && !has_many(group) {
+            if group.application.protocol() != Protocol::Udp && !has_many(group) {
                 cwnd += members * (ROWS_PER_SPAN * spans).min(traffic.replies / members);
             }
         }
@@ -225,7 +225,7 @@ impl Count<'_> {
     fn transfers(&self) -> TableRows {
         let over_tcp = self.scenario.flows.iter().zip(&self.traffic.groups);
         let messages = over_tcp
-            .filter(|(group, _)| group.application.protocol() == Protocol::Tcp)
+            .filter(|(group, _)| group.application.protocol() != Protocol::Udp)
             .map(|(_, traffic)| traffic.messages)
             .sum();
         table("transfers", messages, sizes::TRANSFERS, Certainty::Expectation, FEWER_TRANSFERS)

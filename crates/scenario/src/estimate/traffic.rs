@@ -4,7 +4,7 @@
 
 use serde::Serialize;
 use windtunnel_qdisc::{ChildSpec, Limit, QueueSpec};
-use windtunnel_sim::application::ApplicationConfig;
+use windtunnel_sim::application::{ApplicationConfig, Protocol};
 use windtunnel_tcp::AckPolicy;
 use windtunnel_units::{Bytes, Duration, Time};
 
@@ -224,7 +224,7 @@ fn group_traffic(group: &FlowGroup, demand: &Demand, passes: f64) -> GroupTraffi
 
 /// The application sends at its own pace, whatever the network does.
 fn sends_datagrams(group: &FlowGroup) -> bool {
-    matches!(group.transport, Transport::Udp)
+    matches!(group.transport, Transport::Udp | Transport::Rtp { .. })
 }
 
 /// What a group without congestion control sends if its round trips get longer than its timer: a window for each timeout.
@@ -234,7 +234,11 @@ fn sent_again(group: &FlowGroup, active: f64) -> f64 {
             let timeout = params.rto_min.min(params.rto_initial).max(params.tick).as_secs_f64();
             f64::from(group.count) * f64::from(params.window) * (active / timeout + 1.0)
         }
-        Transport::Ideal { .. } | Transport::Tcp { .. } | Transport::Udp | Transport::Foreign(_) => 0.0,
+        Transport::Ideal { .. }
+        | Transport::Tcp { .. }
+        | Transport::Udp
+        | Transport::Rtp { .. }
+        | Transport::Foreign(_) => 0.0,
     }
 }
 
@@ -246,11 +250,12 @@ fn acks_per_packet(group: &FlowGroup) -> f64 {
     }
 }
 
-/// Probes come back; for other datagrams the receiver sends reports.
+/// Probes come back; for others the receiver sends reports, at most one for each.
 fn replies_to_datagrams(group: &FlowGroup, data: f64) -> f64 {
     match &group.application {
         ApplicationConfig::Probe(_) => data,
         ApplicationConfig::Cbr(cbr) if cbr.responsive => data,
+        ApplicationConfig::Media(media) if media.protocol == Protocol::Rtp => data,
         _ => 0.0,
     }
 }

@@ -79,7 +79,7 @@ fn scheme(at: &Cursor<'_>, of: Surroundings) -> Result<FeedbackScheme, Fault> {
             return Err(at.not_allowed(format!("true, false, or the name of a feedback scheme: {names}")));
         }
     };
-    if of.protocol == Protocol::Udp && matches!(at.value(), Some(Value::Text(_))) {
+    if of.protocol != Protocol::Tcp && matches!(at.value(), Some(Value::Text(_))) {
         return Err(at.not_allowed("true or false: feedback schemes belong to TCP"));
     }
     match (of.needs, scheme) {

@@ -186,6 +186,9 @@ fn carried(
         let endpoint = Endpoint { ecn: ecn::code_point(scheme, ect), ..plain };
         return Ok(Carried { cc_name: application.kind().to_owned(), transport: Transport::Udp, endpoint });
     }
+    if application.protocol() == Protocol::Rtp {
+        return over_rtp(at, plain, of);
+    }
     let Controller { name, params: controller, detection, iw } =
         match controller(&at.get("cc"), of.endpoints, of.registry)? {
             Control::By(controller) => controller,
@@ -225,6 +228,31 @@ fn carried(
         Some(params) => Transport::Tcp { cc: controller, params: Box::new(params), ack },
     };
     Ok(Carried { cc_name: name, transport, endpoint })
+}
+
+/// Reads how media over RTP are carried: a controller sets their rate, and the receiver counts marks by itself.
+fn over_rtp(at: &Cursor<'_>, plain: Endpoint, of: Surroundings<'_>) -> Result<Carried, Fault> {
+    refuse(at, &["tcp", "iw", "ack", "pacing", "unresponsive"], "belongs to TCP; this application uses RTP")?;
+    let cc = at.get("cc");
+    let able = match controller(&cc, of.endpoints, of.registry)? {
+        Control::By(Controller { name, params, .. }) if params.needs().media => Some((name, params)),
+        Control::By(_) | Control::Bsd42(_) => None,
+    };
+    let Some((cc_name, params)) = able else {
+        return Err(cc.kind_name("a controller")?.1.not_allowed(
+            "a controller that sets the rate of media, such as \"scream\": this application uses RTP",
+        ));
+    };
+    let needs = params.needs();
+    let of_ecn = ecn::Surroundings {
+        endpoints: of.endpoints,
+        protocol: Protocol::Rtp,
+        needs: needs.feedback,
+        scalable: needs.scalable,
+    };
+    let (scheme, ect) = ecn::ecn(at, of_ecn)?;
+    let endpoint = Endpoint { ecn: ecn::code_point(scheme, ect), paced: true, ..plain };
+    Ok(Carried { cc_name, transport: Transport::Rtp { cc: params }, endpoint })
 }
 
 /// Whether departures are paced: as the scenario says, or as the controller needs it.

@@ -129,12 +129,16 @@ fn check_flow(flow: &FlowSummary, claims: bool, duration_s: f64) {
     }
 }
 
-/// A summary leaves out values that make no sense for a flow: datagrams have neither window nor recovery.
+/// A summary leaves out values that make no sense for a flow: datagrams are not sent again, and have a window and answer losses only
+/// over RTP.
 fn check_what_is_told(flow: &FlowSummary) {
-    let counts = [flow.retransmits, flow.loss_episodes, flow.rtos, flow.spurious_rtos, flow.tlps, flow.undos];
-    let udp = flow.datagrams.is_some();
-    assert!(counts.iter().all(|count| count.is_none() || !udp), "{}: {counts:?}", flow.name);
-    assert!(counts.iter().all(Option::is_some) || counts.iter().all(Option::is_none), "{}", flow.name);
+    let of_repair = [flow.retransmits, flow.spurious_rtos, flow.tlps, flow.undos];
+    let of_control = [flow.loss_episodes, flow.rtos];
+    let datagrams = flow.datagrams.is_some();
+    let udp = datagrams && flow.cwnd_bytes.is_none();
+    assert!(of_repair.iter().all(|count| count.is_none() || !datagrams), "{}: {of_repair:?}", flow.name);
+    assert!(of_control.iter().all(|count| count.is_none() == udp), "{}: {of_control:?}", flow.name);
+    assert!(of_repair.iter().all(Option::is_some) || of_repair.iter().all(Option::is_none), "{}", flow.name);
     assert!(!udp || (flow.cwnd_bytes, flow.cwnd_limited) == (None, None), "{}: {flow:?}", flow.name);
 }
 
@@ -196,7 +200,7 @@ fn check_capture(scenario: &Scenario, table: &Table, streams: &[StreamState]) {
         let withheld = group.is_some_and(|group| match &group.transport {
             Transport::Tcp { params, .. } => params.gro.is_some(),
             Transport::Bsd42(params) => params.out_of_order == OutOfOrder::Drop,
-            Transport::Ideal { .. } | Transport::Udp | Transport::Foreign(_) => false,
+            Transport::Ideal { .. } | Transport::Udp | Transport::Rtp { .. } | Transport::Foreign(_) => false,
         });
         assert!(delivered <= end, "{stream:?}: delivered more than arrived");
         // So may PAWS, where a path has reordered; and what is beyond the window is cut off, which probes of it are.

@@ -12,6 +12,7 @@ mod memory;
 mod misuse;
 mod offload;
 mod outage;
+mod scream;
 mod signals;
 mod window;
 

@@ -41,6 +41,8 @@ pub enum Protocol {
     Tcp,
     /// UDP.
     Udp,
+    /// RTP over UDP, with reports to a controller that sets the rate of the source.
+    Rtp,
 }
 
 impl ApplicationConfig {
@@ -93,7 +95,7 @@ impl ApplicationConfig {
         matches!(self, ApplicationConfig::Poisson(_))
     }
 
-    /// The protocol over which it sends: a flow over UDP has no controller.
+    /// The protocol over which it sends: a flow over plain UDP has no controller.
     pub const fn protocol(&self) -> Protocol {
         match self {
             ApplicationConfig::Cbr(_) | ApplicationConfig::Probe(_) => Protocol::Udp,
@@ -292,12 +294,14 @@ impl Params for PoissonParams {
 }
 
 /// Frames at a constant interval, as in a video call: over TCP each is written when it is made, over UDP its datagrams
-/// leave evenly over the interval.
+/// leave evenly over the interval, and over RTP the flow's controller sets their size and when their datagrams leave.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MediaParams {
-    /// The mean rate of the media, without headers.
+    /// The mean rate of the media, without headers; over RTP the highest.
     pub rate: Rate,
+    /// The lowest rate over RTP.
+    pub min_rate: Rate,
     /// The time from frame to frame.
     pub frame_interval: Duration,
     /// Every n-th frame is a key frame; 0 means no key frames.
@@ -307,6 +311,8 @@ pub struct MediaParams {
     /// The size of a key frame relative to the others.
     #[schemars(range(min = 1.0, max = 1000.0))]
     pub keyframe_ratio: f64,
+    /// How long a frame may wait at the sender over RTP; one that waits longer is discarded, and the next is a key frame.
+    pub discard_after: Option<Duration>,
     /// The protocol over which it is sent.
     pub protocol: Protocol,
 }
@@ -315,9 +321,11 @@ impl Default for MediaParams {
     fn default() -> MediaParams {
         MediaParams {
             rate: Rate::from_mbps(2),
+            min_rate: Rate::from_bits_per_sec(64_000),
             frame_interval: Duration::from_nanos(33_333_333),
             keyframe_every: 0,
             keyframe_ratio: 8.0,
+            discard_after: None,
             protocol: Protocol::Udp,
         }
     }
@@ -332,6 +340,15 @@ impl Params for MediaParams {
         positive_time("frame_interval", self.frame_interval)?;
         if !(1.0..=1000.0).contains(&self.keyframe_ratio) {
             return Err(OutOfRange::new("keyframe_ratio", self.keyframe_ratio, "1 to 1000"));
+        }
+        if self.protocol == Protocol::Rtp {
+            positive_rate("min_rate", self.min_rate)?;
+            if self.min_rate > self.rate {
+                return Err(OutOfRange::new("min_rate", self.min_rate, "at most `rate`"));
+            }
+        }
+        if let Some(longest) = self.discard_after {
+            positive_time("discard_after", longest)?;
         }
         Ok(())
     }

@@ -3,49 +3,66 @@
 //! One of n frames is a key frame, r times as large as the others; for the mean rate to hold, the others have
 //! `n / (n - 1 + r)` of the mean size. Fractions of a byte carry over to the next frame.
 
-use windtunnel_units::{Bytes, Duration};
+use windtunnel_units::{Bytes, Duration, Rate};
 
 use super::config::MediaParams;
 
-/// The frames of a stream of media.
+/// The frames of a stream of media, at a rate of its own or at one that is asked for.
 #[derive(Debug)]
-pub(super) struct Frames {
+pub(crate) struct Frames {
+    rate: Rate,
     interval: Duration,
-    /// The sizes of a key frame and of any other.
-    key: f64,
-    other: f64,
     keyframe_every: u32,
+    keyframe_ratio: f64,
     number: u32,
     /// The fraction of a byte carried over.
     remainder: f64,
 }
 
 impl Frames {
-    pub(super) fn new(params: &MediaParams) -> Frames {
-        let mean = params.rate.bits_per_sec() as f64 / 8.0 * params.frame_interval.as_secs_f64();
-        let (n, ratio) = (f64::from(params.keyframe_every), params.keyframe_ratio);
-        let other = if params.keyframe_every == 0 { mean } else { mean * n / (n - 1.0 + ratio) };
+    pub(crate) fn new(params: &MediaParams) -> Frames {
         Frames {
+            rate: params.rate,
             interval: params.frame_interval,
-            key: other * ratio,
-            other,
             keyframe_every: params.keyframe_every,
+            keyframe_ratio: params.keyframe_ratio,
             number: 0,
             remainder: 0.0,
         }
     }
 
-    pub(super) const fn interval(&self) -> Duration {
+    pub(crate) const fn interval(&self) -> Duration {
         self.interval
     }
 
     /// The size of the next frame; the first one is a key frame, if there are any.
     pub(super) fn next_frame(&mut self) -> Bytes {
+        self.frame_at(self.rate)
+    }
+
+    /// The size of the next frame where the mean rate is `rate`.
+    pub(crate) fn frame_at(&mut self, rate: Rate) -> Bytes {
+        let mean = rate.bits_per_sec() as f64 / 8.0 * self.interval.as_secs_f64();
         let is_key = self.keyframe_every > 0 && self.number == 0;
         self.number = if self.number + 1 >= self.keyframe_every { 0 } else { self.number + 1 };
-        let exact = self.remainder + if is_key { self.key } else { self.other };
+        let exact = self.remainder + self.share(is_key, mean);
         let size = Bytes::from_f64(exact).max(Bytes::new(1));
         self.remainder = (exact - size.as_f64()).max(0.0);
         size
+    }
+
+    /// The next frame is a key frame, if there are any: a decoder lost what the others build on.
+    pub(crate) const fn next_is_key(&mut self) {
+        self.number = 0;
+    }
+
+    /// What a frame has where the mean is `mean`.
+    fn share(&self, is_key: bool, mean: f64) -> f64 {
+        if self.keyframe_every == 0 {
+            return mean;
+        }
+        let (n, ratio) = (f64::from(self.keyframe_every), self.keyframe_ratio);
+        let other = mean * n / (n - 1.0 + ratio);
+        if is_key { other * ratio } else { other }
     }
 }

@@ -1,5 +1,5 @@
 //! What makes flows send. Over TCP, applications write into a stream, or open a connection for each of many transfers;
-//! over UDP they send datagrams.
+//! over UDP they send datagrams, and over RTP media at the rate that a controller sets.
 
 mod config;
 mod datagrams;
@@ -20,7 +20,9 @@ pub use messages::Completion;
 pub use receipts::Receipt;
 
 pub(crate) use datagrams::{DatagramReceiver, DatagramSender};
+pub(crate) use media::Frames;
 pub(crate) use poisson::PoissonProcess;
+pub(crate) use receipts::Receipts;
 pub(crate) use stream::{Stream, Wish};
 
 #[cfg(test)]

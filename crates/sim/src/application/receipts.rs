@@ -18,7 +18,7 @@ pub struct Receipt {
 
 /// The numbers received.
 #[derive(Debug)]
-pub(super) struct Receipts {
+pub(crate) struct Receipts {
     /// One more than the highest number.
     next: u64,
     received: u64,
@@ -31,11 +31,11 @@ impl Receipts {
     /// How far below the highest number a late datagram can be told from a duplicate; older ones count as duplicates.
     const SPAN: u64 = 4096;
 
-    pub(super) const fn new() -> Receipts {
+    pub(crate) const fn new() -> Receipts {
         Receipts { next: 1, received: 0, seen: [0; Receipts::SPAN as usize / 64], last_delay: None }
     }
 
-    pub(super) fn record(&mut self, packet: &Packet, now: Time) -> Receipt {
+    pub(crate) fn record(&mut self, packet: &Packet, now: Time) -> Receipt {
         let number = packet.seq.get();
         let before = self.next;
         while self.next <= number {

@@ -28,6 +28,7 @@ pub(crate) enum Ends {
         sender: Box<DatagramSender>,
         receiver: Box<DatagramReceiver>,
     },
+    /// Media over RTP, or a stack that is not part of this crate.
     Foreign(Halves),
     /// The place of a connection that has ended, or a flow whose connections are flows of their own.
     Nobody,

@@ -49,7 +49,7 @@ pub(super) struct FlowInfo {
     pub(super) cc_name: String,
     pub(super) application: &'static str,
     pub(super) wire: Wire,
-    /// It sends datagrams independently: nothing is sent again.
+    /// It sends datagrams: nothing is sent again.
     pub(super) datagrams: bool,
     /// Its endpoints are loss-free: they do not count what they send.
     pub(super) loss_free: bool,
@@ -376,6 +376,7 @@ impl FlowRecorder {
         let counters = &totals.counters;
         let tcp = !info.datagrams;
         let of_tcp = |count: u64| tcp.then_some(count);
+        let controlled = tcp || self.has_window;
         FlowSummary {
             name: info.name.clone(),
             cc: info.cc_name.clone(),
@@ -393,14 +394,14 @@ impl FlowRecorder {
             }),
             rtt_ms: totals.rtt.percentiles(&sums.rtt),
             sent: (!info.loss_free).then_some(counters.sent),
-            delivered_bytes: (tcp && !info.loss_free).then_some(counters.delivered.get()),
+            delivered_bytes: (controlled && !info.loss_free).then_some(counters.delivered.get()),
             retransmits: of_tcp(counters.retransmits),
-            loss_episodes: of_tcp(counters.loss_episodes),
-            rtos: of_tcp(counters.rtos),
+            loss_episodes: controlled.then_some(counters.loss_episodes),
+            rtos: controlled.then_some(counters.rtos),
             spurious_rtos: of_tcp(counters.spurious_rtos),
             tlps: of_tcp(counters.tlps),
             undos: of_tcp(counters.undos),
-            ecn_reductions: (tcp && !info.loss_free).then_some(counters.ecn_reductions),
+            ecn_reductions: (controlled && !info.loss_free).then_some(counters.ecn_reductions),
             drops: sums.drops,
             corrupted: sums.corrupted,
             limited: LimitSummary::of(&counters.limited),

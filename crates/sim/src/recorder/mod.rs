@@ -156,7 +156,7 @@ impl Recorder {
                     cc_name: f.controller_name().to_owned(),
                     application: f.application.kind(),
                     wire: wire(f),
-                    datagrams: matches!(f.transport, Transport::Udp),
+                    datagrams: matches!(f.transport, Transport::Udp | Transport::Rtp { .. }),
                     loss_free: matches!(f.transport, Transport::Ideal { .. }),
                     base_rtt: f.base_rtt,
                 })
@@ -450,11 +450,13 @@ fn wire(flow: &FlowSpec) -> Wire {
     let scale = match &flow.transport {
         Transport::Tcp { params, .. } => WindowScale::new(&flow.endpoint, params),
         Transport::Bsd42(_) => Bsd42Params::window_scale(&flow.endpoint),
-        Transport::Ideal { .. } | Transport::Udp | Transport::Foreign(_) => WindowScale::LARGEST,
+        Transport::Ideal { .. } | Transport::Udp | Transport::Rtp { .. } | Transport::Foreign(_) => {
+            WindowScale::LARGEST
+        }
     };
     let protocol = match flow.protocol() {
         Protocol::Tcp => packets::TCP,
-        Protocol::Udp => packets::UDP,
+        Protocol::Udp | Protocol::Rtp => packets::UDP,
     };
     Wire { protocol, scale }
 }

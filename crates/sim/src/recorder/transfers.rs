@@ -73,7 +73,7 @@ impl Transfers {
     pub(super) fn new(network: &Network, budget: &Budget) -> Transfers {
         let makes_transfers = |flow: &FlowSpec| {
             let endless = matches!(flow.application, ApplicationConfig::Bulk);
-            flow.application.protocol() == Protocol::Tcp && !endless
+            flow.application.protocol() != Protocol::Udp && !endless
         };
         Transfers {
             rows: TransferColumns::within(budget),

@@ -6,9 +6,10 @@ use windtunnel_wire::FlowId;
 use crate::application::{ApplicationConfig, DatagramReceiver, DatagramSender, Stream};
 use crate::arrivals::Arrivals;
 use crate::element::{TunnelEnd, tunnels_match};
-use crate::endpoint::{Ends, FlowContext, TcpEnd};
+use crate::endpoint::{Ends, FlowContext, Halves, TcpEnd};
 use crate::flow::{Flow, Hop, Onward};
 use crate::network::{FlowSpec, Network, PathHop, Transport};
+use crate::rtp::{RtpReceiver, RtpSender};
 
 use super::lines::{Delays, Lines};
 
@@ -140,6 +141,13 @@ fn ends(spec: &FlowSpec) -> Option<Ends> {
             sender: Box::new(DatagramSender::new(application, *endpoint)?),
             receiver: Box::new(DatagramReceiver::new(application, *endpoint)),
         }),
+        Transport::Rtp { cc } => {
+            let ApplicationConfig::Media(media) = application else { return None };
+            Some(Ends::Foreign(Halves {
+                sender: Box::new(RtpSender::new(*endpoint, cc.make(None), media)),
+                receiver: Box::new(RtpReceiver::new(*endpoint)),
+            }))
+        }
         Transport::Foreign(stack) => {
             let context = FlowContext { flow: endpoint.flow, mtu: endpoint.mtu, application, seed: *seed };
             stack.halves(&context).map(Ends::Foreign)

@@ -95,6 +95,7 @@ fn media_over_udp() {
         keyframe_every,
         keyframe_ratio: 5.0,
         protocol: Protocol::Udp,
+        ..MediaParams::default()
     };
     let result =
         run(path(vec![(Transport::Udp, ApplicationConfig::Media(media(0)))], 20, vec![], vec![], 10));

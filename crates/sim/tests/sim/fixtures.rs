@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use windtunnel_cc::{
     AckSample, CongestionControl, CongestionEvent, Control, ControllerParams, FlowInit, PathView, Phase,
-    Style, WindowedConfig,
+    ScreamParams, Style, WindowedConfig,
 };
 use windtunnel_qdisc::ecn::{EcnPolicy, Outcome};
 use windtunnel_qdisc::{Backlog, DropReason, QueueCx, QueueDiscipline, Signal, Verdict};
-use windtunnel_sim::application::ApplicationConfig;
+use windtunnel_sim::application::{ApplicationConfig, MediaParams, Protocol};
 use windtunnel_sim::element::ElementParams;
 use windtunnel_sim::{
     Action, ControllerFactory, DequeuePoint, FlowSpec, LinkParams, LinkRate, LinkSpec, Network, PathHop,
@@ -179,6 +179,13 @@ pub(crate) fn reno() -> Transport {
         config.build(FlowInit::new(MSS))
     });
     Transport::Tcp { cc, params: Box::default(), ack: AckParams::default() }
+}
+
+/// Media over RTP whose rate SCReAM sets.
+pub(crate) fn scream() -> Traffic {
+    let cc = ControllerFactory::new(|_| ScreamParams::default().build(FlowInit::new(MSS)));
+    let media = MediaParams { protocol: Protocol::Rtp, ..MediaParams::default() };
+    (Transport::Rtp { cc }, ApplicationConfig::Media(media))
 }
 
 /// Linux's TCP with a window that never moves.

@@ -8,7 +8,7 @@ use windtunnel_sim::{LinkRate, Network, PathHop, Simulation, Transport, parse_ma
 use windtunnel_tcp::AckParams;
 use windtunnel_units::{Bytes, Duration, Probability, Rate, Time};
 
-use crate::fixtures::{Traffic, fixed, fixed_window, path, reno, run};
+use crate::fixtures::{Traffic, fixed, fixed_window, path, reno, run, scream};
 
 fn p(p: f64) -> Probability {
     Probability::new(p).expect("a probability")
@@ -40,6 +40,7 @@ fn mixed_traffic() -> Vec<Traffic> {
         (reno(), ApplicationConfig::Bulk),
         (Transport::Udp, ApplicationConfig::Cbr(CbrParams { responsive: true, ..CbrParams::default() })),
         (Transport::Udp, ApplicationConfig::Probe(ProbeParams::default())),
+        scream(),
     ]
 }
 
@@ -66,7 +67,7 @@ fn assert_conserved(network: Network) {
     assert!(result.summary.flows[0].goodput_mbps > 0.05, "{:?}", result.summary.flows[0]);
 }
 
-/// Packets are conserved at any time, with each element in each direction and with all elements on one path, for TCP
+/// Packets are conserved at any time, with each element in each direction and with all elements on one path, for TCP, media over RTP
 /// and datagrams and a queue that overflows.
 #[test]
 fn packets_are_conserved() {

@@ -32,7 +32,7 @@ impl Draft {
         self.schedule();
         if datagrams {
             self.remove(start, &["pacing"]);
-            return self.datagrams();
+            return if self.one_in(3) { self.rtp() } else { self.datagrams() };
         }
         let one_connection = self.ideal || self.one_in(3) || self.application();
         let has_controller = self.controller(one_connection);
@@ -96,6 +96,47 @@ impl Draft {
                 self.some_size("size", 44, 65_535);
             }
             _ => self.media("udp"),
+        }
+    }
+
+    /// Media whose rate a controller sets.
+    fn rtp(&mut self) {
+        self.table("[flow.app]");
+        self.key("kind", "media");
+        self.key("protocol", "rtp");
+        let least = self.random.log(1, self.rate);
+        let most = least + self.random.log(1, self.rate * 2);
+        self.key("rate", format_args!("{most} bit/s"));
+        self.key("min_rate", format_args!("{least} bit/s"));
+        self.some_time("frame_interval", (self.duration / 5000).max(1), self.duration);
+        self.some_number("keyframe_every", 1, 100);
+        self.some_time("discard_after", self.rtt / 2 + 1, self.duration);
+        self.table("[flow.cc]");
+        self.scream();
+    }
+
+    fn scream(&mut self) {
+        self.key("kind", "scream");
+        for key in ["is_l4s", "reduce_jitter", "competing_flows_compensation"] {
+            if self.one_in(2) {
+                self.some_switch(key);
+            }
+        }
+        if self.one_in(2) {
+            self.some_time("qdelay_target_lo", 1_000_000, 400_000_000);
+            self.some_time("virtual_rtt", 1_000_000, 1_000_000_000);
+            self.some_size("min_ref_wnd", 1, 1_000_000);
+            self.some_number("post_congestion_delay_rtt", 1, 1000);
+        }
+        for key in ["beta_loss", "beta_ecn"] {
+            if self.one_in(4) {
+                let percent = 1 + self.random.below(99);
+                self.bare(key, format_args!("{:?}", percent as f64 / 100.0));
+            }
+        }
+        if self.one_in(4) {
+            let tenths = 10 + self.random.below(90);
+            self.bare("packet_pacing_headroom", format_args!("{:?}", tenths as f64 / 10.0));
         }
     }
 
@@ -331,7 +372,7 @@ impl Draft {
 
     /// A controller with a model of the path.
     fn with_model(&mut self) -> bool {
-        match self.random.below(4) {
+        match self.random.below(if self.ideal { 4 } else { 5 }) {
             0 => {
                 self.key("kind", "bbr");
                 self.some_switch("ack_aggregation");
@@ -343,7 +384,7 @@ impl Draft {
                 self.one_of("variant", &["draft", "linux"]);
             }
             2 => self.key("kind", "bbr2"),
-            _ => {
+            3 => {
                 self.key("kind", "copa");
                 if self.one_in(2) {
                     let percent = 1 + self.random.below(300);
@@ -352,6 +393,7 @@ impl Draft {
                 self.some_switch("mode_switching");
                 self.some_time("min_rtt_window", 1_000_000, 20_000_000_000);
             }
+            _ => self.scream(),
         }
         true
     }

@@ -1,0 +1,195 @@
+//! The reference window: what reduces it and how it grows (sections "Reference Window Reduction" and "Increase").
+
+use windtunnel_units::{Duration, Time};
+
+use super::params::ScreamParams;
+
+/// How sharply growth and answers depend on the distance from the inflection point.
+const INFLECTION_SHARPNESS: f64 = 8.0;
+/// The least growth and the least answer to marks near the inflection point.
+const LEAST_NEAR_INFLECTION: f64 = 0.25;
+/// After this many round trips without an answer the window is first cut to what was in flight.
+const LONG_AGO: u64 = 100;
+
+/// The state of the path at an update. Delays in seconds, amounts in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Measured {
+    pub(super) now: Time,
+    pub(super) srtt: Duration,
+    pub(super) qdelay: f64,
+    pub(super) qdelay_avg: f64,
+    pub(super) qdelay_target: f64,
+    pub(super) l4s_alpha: f64,
+    pub(super) delay_scale: f64,
+    pub(super) max_in_flight: f64,
+    pub(super) max_in_flight_prev: f64,
+}
+
+/// Why the window is reduced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cause {
+    Loss,
+    Ce,
+    /// The queueing delay, which counts as marks.
+    VirtualCe,
+}
+
+/// The reference window, in bytes.
+#[derive(Debug)]
+pub(super) struct RefWnd {
+    wnd: f64,
+    /// `ref_wnd_i`: the window before the last congestion.
+    inflection: f64,
+    /// It has grown since then.
+    inflection_may_move: bool,
+    /// When a loss or a mark was last found.
+    detected: Option<Time>,
+    /// When it was last answered.
+    reacted: Option<Time>,
+    loss: bool,
+    marked: bool,
+    /// How far the window is from the inflection point: from 0.1, near, to 1.
+    distance: f64,
+    mss: f64,
+}
+
+impl RefWnd {
+    pub(super) const fn new(least: f64, mss: f64) -> RefWnd {
+        RefWnd {
+            wnd: least,
+            inflection: 1.0,
+            inflection_may_move: true,
+            detected: None,
+            reacted: None,
+            loss: false,
+            marked: false,
+            distance: 1.0,
+            mss,
+        }
+    }
+
+    pub(super) const fn get(&self) -> f64 {
+        self.wnd
+    }
+
+    pub(super) const fn inflection(&self) -> f64 {
+        self.inflection
+    }
+
+    /// `ref_wnd_ratio`: a segment's part of the window.
+    pub(super) const fn segment_ratio(&self) -> f64 {
+        (self.mss / self.wnd).min(1.0)
+    }
+
+    pub(super) const fn on_loss(&mut self) {
+        self.loss = true;
+    }
+
+    pub(super) const fn on_mark(&mut self) {
+        self.marked = true;
+    }
+
+    /// Nothing is heard from the receiver: the window starts again from the least.
+    pub(super) fn restart(&mut self, params: &ScreamParams, now: Time) {
+        self.note_inflection();
+        self.wnd = params.min_ref_wnd.as_f64();
+        self.detected = Some(now);
+        self.reacted = Some(now);
+        self.loss = false;
+        self.marked = false;
+    }
+
+    /// Answers congestion, at most once in the shorter of a round trip and the virtual one. Returns whether it did.
+    pub(super) fn reduce(&mut self, params: &ScreamParams, m: &Measured) -> bool {
+        if self.reacted == Some(m.now) {
+            return false;
+        }
+        let scl = INFLECTION_SHARPNESS * (self.wnd - self.inflection) / self.inflection;
+        self.distance = (scl * scl).clamp(0.1, 1.0);
+        if self.loss || self.marked {
+            self.detected = Some(m.now);
+        }
+        let Some(cause) = self.cause(params, m) else { return false };
+        self.note_inflection();
+        let kept = match cause {
+            Cause::Loss => params.beta_loss,
+            Cause::Ce if params.is_l4s => {
+                if self.reacted.is_none_or(|last| is_long_ago(last, params, m)) {
+                    self.wnd = self.wnd.min(m.max_in_flight_prev);
+                }
+                1.0 - self.answer_to_share(params, m)
+            }
+            Cause::Ce => params.beta_ecn,
+            Cause::VirtualCe => {
+                let half = m.qdelay_target / 2.0;
+                let alpha = ((m.qdelay_avg - half) / half).clamp(0.0, 1.0);
+                1.0 - alpha / 2.0 / round_trips(params, m)
+            }
+        };
+        self.wnd = (self.wnd * kept).max(params.min_ref_wnd.as_f64());
+        self.reacted = Some(m.now);
+        self.loss = false;
+        self.marked = false;
+        true
+    }
+
+    fn cause(&self, params: &ScreamParams, m: &Measured) -> Option<Cause> {
+        let pause = params.virtual_rtt.min(m.srtt);
+        if self.reacted.is_some_and(|last| m.now.since(last) < pause) {
+            None
+        } else if self.loss {
+            Some(Cause::Loss)
+        } else if self.marked {
+            Some(Cause::Ce)
+        } else {
+            (m.qdelay_avg > m.qdelay_target / 2.0).then_some(Cause::VirtualCe)
+        }
+    }
+
+    const fn note_inflection(&mut self) {
+        if self.inflection_may_move {
+            self.inflection = self.wnd;
+            self.inflection_may_move = false;
+        }
+    }
+
+    /// The part of the window that marks take in L4S mode. Where the queue is short, a window near the inflection point
+    /// is left nearly as it is.
+    fn answer_to_share(&self, params: &ScreamParams, m: &Measured) -> f64 {
+        let mut answer = m.l4s_alpha / 2.0 / round_trips(params, m);
+        if m.qdelay < m.qdelay_target * 0.25 {
+            answer *= self.distance.max(LEAST_NEAR_INFLECTION);
+            answer *= m.delay_scale.max(0.25);
+        }
+        answer
+    }
+
+    /// Grows by what arrived unmarked, in bytes. [`RefWnd::reduce`] came before.
+    pub(super) fn increase(&mut self, params: &ScreamParams, m: &Measured, unmarked: f64) {
+        let calm = self.detected.map_or(1.0, |last| {
+            let span = params.virtual_rtt.max(m.srtt) * u64::from(params.post_congestion_delay_rtt);
+            m.now.since(last).ratio(span).min(1.0)
+        });
+        let proportional = params.mul_increase_factor * self.wnd / self.mss;
+        let increment = unmarked
+            * self.segment_ratio()
+            * m.srtt.ratio(params.virtual_rtt).min(1.0)
+            * self.distance.max(LEAST_NEAR_INFLECTION)
+            * m.delay_scale.max(0.1)
+            * (1.0 + proportional * calm * self.distance);
+        let most = self.mss + m.max_in_flight * params.bytes_in_flight_head_room;
+        if increment > 0.0 && self.wnd + increment <= most {
+            self.wnd += increment;
+            self.inflection_may_move = true;
+        }
+    }
+}
+
+/// How many virtual round trips a round trip has: an answer is given in each.
+fn round_trips(params: &ScreamParams, m: &Measured) -> f64 {
+    m.srtt.ratio(params.virtual_rtt).max(1.0)
+}
+
+fn is_long_ago(last: Time, params: &ScreamParams, m: &Measured) -> bool {
+    m.now.since(last) > params.virtual_rtt.max(m.srtt) * LONG_AGO
+}

@@ -1,0 +1,186 @@
+//! SCReAM's laws (draft-ietf-ccwg-rfc8298bis-screamv2-01; spec/congestion-control section 3.27), in whole runs.
+
+use windtunnel_sim::recorder::columns::Column;
+use windtunnel_sim::{FlowSummary, QueueSummary, RunResult};
+
+use super::run;
+
+/// The delay target, in ms.
+const TARGET: f64 = 60.0;
+const RTT: f64 = 50.0;
+
+/// Media without a maximum that matters.
+const UNLIMITED: &str = "rate = \"1 Gbit/s\"";
+const L4S: &str = "{ kind = \"scream\", is_l4s = true }";
+const DEEP: &str = "{ kind = \"fifo\", limit = \"4 bdp\" }";
+
+/// A flow of media.
+fn media(cc: &str, source: &str) -> String {
+    format!(
+        "[[flow]]\nrtt = \"{RTT} ms\"\ncc = {cc}\napp = {{ kind = \"media\", protocol = \"rtp\", {source} }}\n"
+    )
+}
+
+/// A minute over 10 Mbit/s, measured from `from` on.
+fn minute(queue: &str, link: &str, flows: &str, from: u32) -> RunResult {
+    let text = format!(
+        "duration = \"60 s\"\n[bottleneck]\nrate = \"10 Mbit/s\"\nqueue = {queue}\n{link}\n{flows}\n\
+         [[window]]\nname = \"steady\"\nfrom = \"{from} s\"\nto = \"60 s\"\n"
+    );
+    run(&text, &[])
+}
+
+fn steady(result: &RunResult) -> (&[FlowSummary], &QueueSummary) {
+    (&result.summary.windows[0].flows, &result.summary.windows[0].queues[0])
+}
+
+/// The share of the first of two flows.
+fn share(result: &RunResult) -> f64 {
+    let rates: Vec<f64> = steady(result).0.iter().map(|flow| flow.throughput_mbps).collect();
+    rates[0] / (rates[0] + rates[1])
+}
+
+fn column<'r>(result: &'r RunResult, table: &str, name: &str) -> &'r [f64] {
+    let table = result.tables.iter().find(|one| one.name == table).expect("it is recorded");
+    match table.columns.iter().find(|(column, _)| *column == name).map(|(_, column)| column) {
+        Some(Column::F64(values)) => values,
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
+/// "Detecting Increased Queue Delay": virtual marks start at half the target and are certain at the target. A flow alone fills the path, and
+/// the mean delay is below half the target, the longest below the target; nothing is lost, and every frame arrives.
+#[test]
+fn alone_it_fills_the_path_and_holds_the_delay() {
+    let result = minute(DEEP, "", &media("\"scream\"", UNLIMITED), 15);
+    let (flows, queue) = steady(&result);
+    assert!(queue.utilization > 0.97, "{}", queue.utilization);
+    let sojourn = queue.sojourn_ms.expect("packets");
+    assert!(sojourn.mean < TARGET / 2.0 && sojourn.max < TARGET, "{sojourn:?}");
+    assert_eq!(flows[0].datagrams.expect("RTP").lost, 0);
+    // Frames take a round trip, the queue, and the time over which the pace spreads them: a frame interval of 33.3 ms / 1.5.
+    let frames = flows[0].transfers.as_ref().expect("frames").time_ms.expect("some");
+    assert!(frames.max < RTT + TARGET + 33.4 / 1.5, "{frames:?}");
+}
+
+/// Over DualPI2 the packets of a frame leave at 1.5 times the target rate, and meet a threshold of 1 ms: the pace fills the link, and the rate
+/// is what the headroom leaves. With less headroom the link is used more. The delay stays at the threshold.
+#[test]
+fn over_l4s_the_pace_meets_the_threshold() {
+    for headroom in [1.5, 1.1] {
+        let cc = format!("{{ kind = \"scream\", is_l4s = true, packet_pacing_headroom = {headroom} }}");
+        let result = minute("\"dualpi2\"", "", &media(&cc, UNLIMITED), 15);
+        let (flows, queue) = steady(&result);
+        let sojourn = queue.sojourn_ms.expect("packets");
+        assert!(sojourn.p99 < 2.0, "{sojourn:?}");
+        let used = queue.utilization * headroom;
+        assert!((0.98..1.08).contains(&used), "headroom {headroom}: {}", queue.utilization);
+        assert!(queue.ce > 100 && flows[0].datagrams.expect("RTP").lost == 0);
+    }
+}
+
+/// `BETA_ECN`: where CoDel marks, nothing is lost, and its 5 ms are held.
+#[test]
+fn answers_classic_marks() {
+    let flow = media("\"scream\"\necn = true", UNLIMITED);
+    let result = minute("{ kind = \"codel\", ecn = true }", "", &flow, 15);
+    let (flows, queue) = steady(&result);
+    assert!(queue.ce > 10 && flows[0].datagrams.expect("RTP").lost == 0, "{} marks", queue.ce);
+    assert_eq!(flows[0].ecn_reductions.expect("it has a controller"), queue.ce);
+    assert!(queue.utilization > 0.85, "{}", queue.utilization);
+    assert!(queue.sojourn_ms.expect("packets").mean < 7.5, "{:?}", queue.sojourn_ms);
+}
+
+/// Two flows share the path equally, also if the second one starts 5 s later.
+#[test]
+fn two_flows_share() {
+    let later = media("\"scream\"", UNLIMITED).replace("[[flow]]", "[[flow]]\nstart = \"5 s\"");
+    let result = minute(DEEP, "", &[media("\"scream\"", UNLIMITED), later].concat(), 20);
+    assert!((0.45..0.55).contains(&share(&result)), "{}", share(&result));
+    assert!(steady(&result).1.utilization > 0.85);
+}
+
+/// Beside CUBIC the queue decides. Where it stays below half the target (CoDel, or half a bandwidth-delay product), losses alone count, and
+/// 0.7 is kept by both. A queue that CUBIC holds above half the target counts as marks all the time, and SCReAM starves: the delay target
+/// follows to at most 1.5 times the mean delay and its deviation, half of which is still below the mean (section 3.27).
+#[test]
+fn beside_cubic_the_queue_decides() {
+    let cubic = format!("[[flow]]\nrtt = \"{RTT} ms\"\ncc = \"cubic\"\n");
+    let beside = |queue: &str| {
+        share(&minute(queue, "", &[media("\"scream\"", UNLIMITED), cubic.clone()].concat(), 15))
+    };
+    let (codel, shallow) = (beside("\"codel\""), beside("{ kind = \"fifo\", limit = \"0.5 bdp\" }"));
+    assert!((0.35..0.6).contains(&codel), "CoDel: {codel}");
+    assert!((0.3..0.6).contains(&shallow), "half a BDP: {shallow}");
+    let (full, deep) = (beside("{ kind = \"fifo\", limit = \"1 bdp\" }"), beside(DEEP));
+    assert!(full < 0.15 && deep < full, "one BDP: {full}, four: {deep}");
+}
+
+/// A drop of the capacity from 10 to 3 Mbit/s: the frames that were sent before make a queue of some 100 ms, and two seconds later the delay is again
+/// below twice the target and stays there, over a path that is used.
+#[test]
+fn recovers_from_a_drop_of_the_capacity() {
+    let drop = "changes = [{ at = \"20 s\", rate = \"3 Mbit/s\" }]";
+    for (cc, queue) in [("\"scream\"", DEEP), (L4S, "\"dualpi2\"")] {
+        let result = minute(queue, drop, &media(cc, UNLIMITED), 22);
+        let whole = result.summary.queues[0].sojourn_ms.expect("packets");
+        assert!(whole.max > TARGET, "the drop shows: {whole:?}");
+        let (flows, link) = steady(&result);
+        let sojourn = link.sojourn_ms.expect("packets");
+        assert!(sojourn.max < 2.0 * TARGET, "{cc}: {sojourn:?}");
+        assert!(flows[0].throughput_mbps > 0.6 * 3.0, "{cc}: {}", flows[0].throughput_mbps);
+        let starts = column(&result, "transfers", "start_s");
+        let times = column(&result, "transfers", "time_ms");
+        let late = starts.iter().zip(times).filter(|(start, _)| **start > 22.0).map(|(_, time)| *time);
+        let longest = late.fold(0.0, f64::max);
+        assert!(longest < RTT + 2.0 * TARGET + 33.4, "{cc}: a frame took {longest} ms");
+    }
+}
+
+/// An encoder that can do 4 Mbit/s is given that, and its frames leave faster, at up to six times their rate: they take less than a frame's time
+/// more than the round trip. One whose lowest rate is 4 Mbit/s keeps sending that over 3 Mbit/s, and fills the queue.
+#[test]
+fn the_rate_stays_within_what_the_encoder_can_do() {
+    let result = minute(DEEP, "", &media("\"scream\"", "rate = \"4 Mbit/s\""), 15);
+    let flow = &steady(&result).0[0];
+    assert!((flow.goodput_mbps / 4.0 - 1.0).abs() < 0.01, "{}", flow.goodput_mbps);
+    let frames = flow.transfers.as_ref().expect("frames").time_ms.expect("some");
+    assert!(frames.max < RTT + 33.4 / 2.0, "{frames:?}");
+
+    let stubborn =
+        media("\"scream\"", "rate = \"8 Mbit/s\", min_rate = \"4 Mbit/s\", discard_after = \"300 ms\"");
+    let drop = "changes = [{ at = \"20 s\", rate = \"3 Mbit/s\" }]";
+    let result = minute(DEEP, drop, &stubborn, 30);
+    let frames = steady(&result).0[0].transfers.as_ref().expect("frames");
+    // What does not fit is discarded at the sender: a quarter of the frames.
+    let arrived = frames.completed as f64 / frames.arrived as f64;
+    assert!((0.6..0.8).contains(&arrived), "{arrived}");
+    assert!(steady(&result).1.utilization > 0.97);
+}
+
+/// Where the path is silent for four seconds, frames wait at the sender and are discarded after 400 ms; later ones arrive again.
+#[test]
+fn old_frames_are_discarded() {
+    let outage = "impair = [{ kind = \"outage\", times = [{ from = \"20 s\", to = \"24 s\" }] }]";
+    let longest = |source: &str| {
+        let result = minute(DEEP, outage, &media("\"scream\"", source), 15);
+        let flow = steady(&result).0[0].clone();
+        let frames = flow.transfers.expect("frames");
+        assert!(flow.rtos.expect("a controller") >= 1 && frames.completed < frames.arrived);
+        assert!(flow.throughput_mbps > 6.0, "it recovers: {}", flow.throughput_mbps);
+        frames.time_ms.expect("some").max
+    };
+    let discarding = longest("rate = \"1 Gbit/s\", discard_after = \"400 ms\"");
+    // At the sender for up to 400 ms and a frame interval, then as any other.
+    assert!(discarding < 400.0 + 33.4 + RTT + TARGET, "{discarding}");
+    assert!(longest(UNLIMITED) > 1000.0, "without discarding they wait for the timeout");
+}
+
+/// Over TCP the window and the pace alone count: bulk data fill the path, with the delay of the target.
+#[test]
+fn carries_bulk_over_tcp() {
+    let bulk = format!("[[flow]]\nrtt = \"{RTT} ms\"\ncc = \"scream\"\n");
+    let result = minute(DEEP, "", &bulk, 15);
+    let queue = steady(&result).1;
+    assert!(queue.utilization > 0.98 && queue.sojourn_ms.expect("packets").max < TARGET, "{queue:?}");
+}

@@ -1,0 +1,105 @@
+//! The receiving end: counts data units, and reports on them.
+//!
+//! A report leaves with the last data unit of a frame, with every sixteenth, and at the latest 40 ms after the first unit that no
+//! report covers (draft-ietf-ccwg-rfc8298bis-screamv2, section "Receiver Requirements on Feedback Intensity").
+
+use windtunnel_tcp::Endpoint;
+use windtunnel_units::{Bytes, Duration, Time};
+use windtunnel_wire::{Ecn, Packet};
+
+use super::{COVERED, REPORT, Report};
+use crate::application::Receipts;
+use crate::endpoint::{Arrival, ReceiverHalf};
+
+/// A report covers at most this many new data units.
+const MOST_UNREPORTED: u32 = 16;
+/// The longest time before an arrival is reported.
+const LONGEST_WAIT: Duration = Duration::from_millis(40);
+/// What a report carries besides its payload: IPv4 and UDP.
+const REPORT_HEADERS: Bytes = Bytes::new(28);
+
+/// The receiving end of media over RTP.
+#[derive(Debug)]
+pub(crate) struct RtpReceiver {
+    endpoint: Endpoint,
+    receipts: Receipts,
+    /// What the next report says.
+    known: Report,
+    /// Data units that no report covers.
+    unreported: u32,
+    /// When a report is due at the latest.
+    due: Time,
+    report_now: bool,
+}
+
+impl RtpReceiver {
+    pub(crate) const fn new(endpoint: Endpoint) -> RtpReceiver {
+        let known = Report { highest: 0, arrived: 0, arrival: Time::ZERO, sent: Time::ZERO, ce: 0 };
+        RtpReceiver {
+            endpoint,
+            receipts: Receipts::new(),
+            known,
+            unreported: 0,
+            due: Time::NEVER,
+            report_now: false,
+        }
+    }
+
+    /// A data unit arrived for the first time.
+    fn note(&mut self, number: u64, ecn: Ecn, now: Time) {
+        let known = &mut self.known;
+        if number > known.highest {
+            let moved = number - known.highest;
+            known.arrived = if moved < COVERED { known.arrived << moved | 1 } else { 1 };
+            known.highest = number;
+            known.arrival = now;
+        } else if known.highest - number < COVERED {
+            known.arrived |= 1 << (known.highest - number);
+        }
+        if ecn == Ecn::Ce {
+            known.ce = known.ce.wrapping_add(1);
+        }
+    }
+}
+
+impl ReceiverHalf for RtpReceiver {
+    fn on_packet(&mut self, packet: &Packet, now: Time) -> Arrival {
+        let receipt = self.receipts.record(packet, now);
+        if receipt.new {
+            self.note(packet.seq.get(), packet.ecn, now);
+            self.unreported += 1;
+            self.due = self.due.min(now + LONGEST_WAIT);
+            let last_of_frame = packet.window == 1;
+            self.report_now |= last_of_frame || self.unreported >= MOST_UNREPORTED;
+        }
+        let delivered = if receipt.new { packet.payload() } else { Bytes::ZERO };
+        Arrival { delivered, understands_sce: false, receipt: Some(receipt) }
+    }
+
+    fn poll(&mut self, now: Time) -> Option<Packet> {
+        if !self.report_now {
+            return None;
+        }
+        self.report_now = false;
+        self.unreported = 0;
+        self.due = Time::NEVER;
+        self.known.sent = now;
+        let mut packet = Packet::new(self.endpoint.flow, REPORT, REPORT - REPORT_HEADERS);
+        packet.dscp = self.endpoint.dscp;
+        self.known.write(&mut packet);
+        Some(packet)
+    }
+
+    fn next_timer(&self) -> Time {
+        self.due
+    }
+
+    fn on_timer(&mut self, _now: Time) -> Bytes {
+        self.report_now = true;
+        Bytes::ZERO
+    }
+
+    fn is_done(&self) -> bool {
+        self.due == Time::NEVER
+    }
+}
