@@ -364,3 +364,15 @@ def test_a_run_without_packets() -> None:
     assert found["limits"]["shares"]["cwnd"] > 0.9
     assert found["aimd"]["b"]["median"] == pytest.approx(0.3, abs=0.06)
     assert found["overflow"]["events"] == pytest.approx(result.flows[0]["loss_episodes"], abs=1)
+
+
+def test_media_over_rtp_are_left_out() -> None:
+    """What is explained are TCP's windows and answers; a flow over RTP has a window, but none of these."""
+    media = {"kind": "media", "protocol": "rtp"}
+    flows = [
+        {"name": "call", "cc": "scream", "rtt": "40 ms", "app": media},
+        {"name": "one", "cc": "cubic", "rtt": "40 ms"},
+    ]
+    document = explained(simulated(flows, seconds=5)).document
+    assert [flow["name"] for flow in document["flows"]] == ["one"]
+    assert "call: is not a TCP connection, and is not explained." in document["notes"]

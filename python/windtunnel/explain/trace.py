@@ -154,6 +154,9 @@ def of_run(result: RunResult, path: Path, place: int = SENDER) -> Trace:
         if flow.get("cwnd_bytes") is None:
             notes.append(f"{name}: has no window of its own, and is not explained.")
             continue
+        if flow.get("datagrams") is not None:
+            notes.append(f"{name}: is not a TCP connection, and is not explained.")
+            continue
         mtu = _bytes((result.meta.get("scenario") or {}).get("mtu") or "1500 B")
         found = Flow(
             name,
