@@ -151,13 +151,15 @@ impl Count<'_> {
             StateRecording::Changes => true,
         };
         let ticks = self.ticks();
-        let (mut cc, mut cc_numbers) = (0.0, 0);
+        // A row has a column for each number of any controller.
+        let (mut cc, mut cc_names, mut cc_foreign) = (0.0, BTreeSet::new(), 0);
         for (group, traffic) in self.scenario.flows.iter().zip(&self.traffic.groups) {
-            let numbers = numbers_of_controller(group);
-            if numbers == 0 || has_many(group) {
+            let (names, foreign) = numbers_of_controller(group);
+            if (names.is_empty() && foreign == 0) || has_many(group) {
                 continue;
             }
-            cc_numbers = cc_numbers.max(numbers);
+            cc_names.extend(names);
+            cc_foreign = cc_foreign.max(foreign);
             cc += ticks * f64::from(group.count) + if changes { traffic.replies } else { 0.0 };
         }
         let (mut aqm, mut aqm_numbers) = (0.0, 0);
@@ -180,7 +182,7 @@ impl Count<'_> {
         let (certainty, keys) =
             if changes { (Certainty::Expectation, NO_CHANGES) } else { (Certainty::Bound, LONGER_INTERVAL) };
         vec![
-            table("cc", cc, sizes::state_row(cc_numbers), certainty, keys),
+            table("cc", cc, sizes::state_row(cc_names.len() + cc_foreign), certainty, keys),
             table("aqm", aqm, sizes::state_row(aqm_numbers), aqm_certainty, keys),
             table("qdisc", qdisc, sizes::state_row(qdisc_numbers), certainty, keys),
         ]
@@ -267,16 +269,17 @@ pub(super) fn simultaneous(group: &FlowGroup) -> f64 {
     }
 }
 
-/// The number of values that a controller reports about its state.
-fn numbers_of_controller(group: &FlowGroup) -> usize {
-    let Some(controller) = group.transport.controller() else { return 0 };
+/// The names of the values that a controller reports about its state, and how many it is assumed to have if it is not known
+/// before the run.
+fn numbers_of_controller(group: &FlowGroup) -> (Vec<&'static str>, usize) {
+    let Some(controller) = group.transport.controller() else { return (Vec::new(), 0) };
     if controller.is_foreign() {
-        return NUMBERS_OF_A_BAND;
+        return (Vec::new(), NUMBERS_OF_A_BAND);
     }
     let init = controller_init(&group.transport, &group.endpoint, 0);
-    let mut numbers = 0;
-    controller.build(init).probe(&mut |_, _| numbers += 1);
-    numbers
+    let mut names = Vec::new();
+    controller.build(init).probe(&mut |name, _| names.push(name));
+    (names, 0)
 }
 
 /// The bands of a link's queue, and the largest number of values that one of them reports about its state; `None` for a

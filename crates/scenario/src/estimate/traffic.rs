@@ -4,7 +4,7 @@
 
 use serde::Serialize;
 use windtunnel_qdisc::{ChildSpec, Limit, QueueSpec};
-use windtunnel_sim::application::{ApplicationConfig, Protocol};
+use windtunnel_sim::application::ApplicationConfig;
 use windtunnel_tcp::AckPolicy;
 use windtunnel_units::{Bytes, Duration, Time};
 
@@ -194,7 +194,8 @@ fn demand(scenario: &Scenario, group: &FlowGroup) -> Demand {
         }
     };
     let possible = if sends_datagrams(group) { bytes } else { bytes.min(endless.max(full)) };
-    let messages = messages * possible / bytes.max(1.0);
+    // Over RTP frames get smaller where the path carries less; elsewhere fewer of them arrive.
+    let messages = if is_over_rtp(group) { messages } else { messages * possible / bytes.max(1.0) };
     Demand { bytes: possible * members, messages: messages * members, size, active }
 }
 
@@ -212,7 +213,8 @@ fn group_traffic(group: &FlowGroup, demand: &Demand, passes: f64) -> GroupTraffi
         ApplicationConfig::Poisson(_) => demand.messages * passes,
         _ => f64::from(group.count),
     };
-    let data = demand.bytes * passes / demand.size + connections;
+    let frames = if is_over_rtp(group) { demand.messages } else { 0.0 };
+    let data = (demand.bytes * passes / demand.size).max(frames) + connections;
     let (sent, replies) = if sends_datagrams(group) {
         (demand.bytes / demand.size + connections, replies_to_datagrams(group, data))
     } else {
@@ -224,7 +226,12 @@ fn group_traffic(group: &FlowGroup, demand: &Demand, passes: f64) -> GroupTraffi
 
 /// The application sends at its own pace, whatever the network does.
 fn sends_datagrams(group: &FlowGroup) -> bool {
-    matches!(group.transport, Transport::Udp | Transport::Rtp { .. })
+    matches!(group.transport, Transport::Udp)
+}
+
+/// A controller sets the rate of the application, whose frames go on.
+const fn is_over_rtp(group: &FlowGroup) -> bool {
+    matches!(group.transport, Transport::Rtp { .. })
 }
 
 /// What a group without congestion control sends if its round trips get longer than its timer: a window for each timeout.
@@ -250,12 +257,11 @@ fn acks_per_packet(group: &FlowGroup) -> f64 {
     }
 }
 
-/// Probes come back; for others the receiver sends reports, at most one for each.
+/// Probes come back; for other datagrams the receiver sends reports.
 fn replies_to_datagrams(group: &FlowGroup, data: f64) -> f64 {
     match &group.application {
         ApplicationConfig::Probe(_) => data,
         ApplicationConfig::Cbr(cbr) if cbr.responsive => data,
-        ApplicationConfig::Media(media) if media.protocol == Protocol::Rtp => data,
         _ => 0.0,
     }
 }
