@@ -9,15 +9,16 @@ use windtunnel_units::{Duration, Time};
 pub(super) struct MaxInFlight {
     pub(super) current: f64,
     pub(super) previous: f64,
-    since: Time,
+    /// When this round trip started.
+    since: Option<Time>,
 }
 
 impl MaxInFlight {
     pub(super) fn update(&mut self, in_flight: f64, now: Time, srtt: Duration) {
-        if now.since(self.since) >= srtt {
+        if now.since(*self.since.get_or_insert(now)) >= srtt {
             self.previous = self.current;
             self.current = 0.0;
-            self.since = now;
+            self.since = Some(now);
         }
         self.current = self.current.max(in_flight);
     }

@@ -65,25 +65,26 @@ impl QueueDelay {
 #[derive(Debug)]
 struct BaseDelay {
     minutes: [Duration; BASE_HISTORY],
-    /// The minute that the first entry belongs to.
-    minute: u64,
+    /// When the minute of the first entry started; none before the first delay.
+    since: Option<Time>,
     /// The least of all.
     least: Option<Duration>,
 }
 
 impl BaseDelay {
     const fn new() -> BaseDelay {
-        BaseDelay { minutes: [Duration::MAX; BASE_HISTORY], minute: 0, least: None }
+        BaseDelay { minutes: [Duration::MAX; BASE_HISTORY], since: None, least: None }
     }
 
     /// A delay was measured. Returns the least.
     fn update(&mut self, delay: Duration, now: Time) -> Duration {
-        let minute = now.as_nanos() / MINUTE.as_nanos();
-        if minute > self.minute {
-            let passed = usize::try_from(minute - self.minute).unwrap_or(BASE_HISTORY).min(BASE_HISTORY);
-            self.minutes.rotate_right(passed);
-            self.minutes[..passed].fill(Duration::MAX);
-            self.minute = minute;
+        let since = *self.since.get_or_insert(now);
+        let passed = now.since(since).as_nanos() / MINUTE.as_nanos();
+        if passed > 0 {
+            let entries = passed.min(BASE_HISTORY as u64) as usize;
+            self.minutes.rotate_right(entries % BASE_HISTORY);
+            self.minutes[..entries].fill(Duration::MAX);
+            self.since = Some(since + MINUTE * passed);
             self.least = None;
         }
         self.minutes[0] = self.minutes[0].min(delay);
