@@ -21,6 +21,7 @@ use super::interrupt::Interrupt;
 use super::link::{LONGEST_DELAY, Surroundings};
 use super::record::Names;
 use super::route::{Graph, check_length, check_tunnels};
+use super::rtp::over_rtp;
 use super::tcp::tcp;
 use crate::file::FlowTable;
 use crate::model::{Active, Endpoints, FlowGroup, Hosts, Link, Route, Transport, member_name};
@@ -145,10 +146,10 @@ fn hosts(table: &FlowTable, at: &Cursor<'_>) -> Result<Hosts, Fault> {
 }
 
 /// How the data of a flow are carried.
-struct Carried {
-    cc_name: String,
-    transport: Transport,
-    endpoint: Endpoint,
+pub(super) struct Carried {
+    pub(super) cc_name: String,
+    pub(super) transport: Transport,
+    pub(super) endpoint: Endpoint,
 }
 
 /// Reads how an application's data are carried.
@@ -230,31 +231,6 @@ fn carried(
     Ok(Carried { cc_name: name, transport, endpoint })
 }
 
-/// Reads how media over RTP are carried: a controller sets their rate, and the receiver counts marks by itself.
-fn over_rtp(at: &Cursor<'_>, plain: Endpoint, of: Surroundings<'_>) -> Result<Carried, Fault> {
-    refuse(at, &["tcp", "iw", "ack", "pacing", "unresponsive"], "belongs to TCP; this application uses RTP")?;
-    let cc = at.get("cc");
-    let able = match controller(&cc, of.endpoints, of.registry)? {
-        Control::By(Controller { name, params, .. }) if params.needs().media => Some((name, params)),
-        Control::By(_) | Control::Bsd42(_) => None,
-    };
-    let Some((cc_name, params)) = able else {
-        return Err(cc.kind_name("a controller")?.1.not_allowed(
-            "a controller that sets the rate of media, such as \"scream\": this application uses RTP",
-        ));
-    };
-    let needs = params.needs();
-    let of_ecn = ecn::Surroundings {
-        endpoints: of.endpoints,
-        protocol: Protocol::Rtp,
-        needs: needs.feedback,
-        scalable: needs.scalable,
-    };
-    let (scheme, ect) = ecn::ecn(at, of_ecn)?;
-    let endpoint = Endpoint { ecn: ecn::code_point(scheme, ect), paced: true, ..plain };
-    Ok(Carried { cc_name, transport: Transport::Rtp { cc: params }, endpoint })
-}
-
 /// Whether departures are paced: as the scenario says, or as the controller needs it.
 fn pacing(
     given: Option<bool>,
@@ -272,7 +248,7 @@ fn pacing(
 }
 
 /// Refuses the keys of a flow that its transport does not read.
-fn refuse(at: &Cursor<'_>, keys: &[&str], problem: &str) -> Result<(), Fault> {
+pub(super) fn refuse(at: &Cursor<'_>, keys: &[&str], problem: &str) -> Result<(), Fault> {
     match keys.iter().map(|key| at.get(key)).find(Cursor::is_given) {
         Some(key) => Err(key.fault(problem)),
         None => Ok(()),

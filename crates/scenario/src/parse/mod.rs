@@ -18,6 +18,7 @@ mod queue;
 mod rate;
 mod record;
 mod route;
+mod rtp;
 mod scenario;
 mod tcp;
 

@@ -181,16 +181,9 @@ impl RtpSender {
 
     /// No report came: everything in flight is lost.
     fn expire(&mut self, now: Time) {
-        let (cc, path) = (&mut self.cc, self.rtt.least());
-        let view = PathView {
-            now,
-            mss: self.endpoint.mss(),
-            srtt: self.rtt.smoothed(),
-            min_rtt: path,
-            in_flight: Bytes::ZERO,
-            una: self.flight.nxt(),
-            nxt: self.flight.nxt(),
-        };
+        let nxt = self.flight.nxt();
+        let view = PathView { in_flight: Bytes::ZERO, una: nxt, ..self.path(now) };
+        let cc = &mut self.cc;
         self.flight.lose_all(now, |segment| cc.on_lost(segment, &view));
         self.cc.on_rto(self.expiries == 0, &view);
         self.expiries += 1;
