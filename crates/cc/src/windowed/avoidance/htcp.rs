@@ -197,7 +197,10 @@ impl Htcp {
     fn growth_after(&self, elapsed: u64) -> u64 {
         let hz = self.clock.hz();
         let beyond = elapsed.saturating_sub(hz);
-        let factor = 1 + (10 * beyond + (beyond / 2) * (beyond / 2) / hz) / hz;
+        // Ticks of a nanosecond overflow 64 bits within seconds.
+        let half = u128::from(beyond / 2);
+        let square = (half * half / u128::from(hz)) as u64;
+        let factor = 1 + (10 * beyond + square) / hz;
         if !self.params.use_rtt_scaling || self.min_rtt == 0 {
             return factor;
         }
@@ -339,6 +342,15 @@ mod tests {
             assert_eq!(htcp(100).growth_after(at * 1000), whole, "{at} s, 100 ms");
             assert_eq!(htcp(10).growth_after(at * 1000), (whole / 10).max(1), "{at} s, 10 ms");
             assert_eq!(htcp(300).growth_after(at * 1000), 2 * whole, "{at} s, 300 ms");
+        }
+    }
+
+    /// The same with a clock that ticks each nanosecond, and after longer times: 250 s give 1 + 10 (250 - 1) + ((250 - 1) / 2)^2.
+    #[test]
+    fn growth_with_the_finest_clock() {
+        let htcp = Htcp::new(HtcpParams::default(), Clock::new(Duration::from_nanos(1)));
+        for (at, f) in [(1, 1), (2, 11), (20, 281), (250, 17_991), (1000, 259_491)] {
+            assert_eq!(htcp.growth_after(at * 1_000_000_000), f, "{at} s");
         }
     }
 
