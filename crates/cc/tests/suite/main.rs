@@ -23,3 +23,4 @@ mod schema;
 mod slow_starts;
 mod steering;
 mod vectors;
+mod vivace;

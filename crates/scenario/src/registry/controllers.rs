@@ -11,7 +11,7 @@ use windtunnel_cc::{
     HystartPpParams, IiadParams, IllinoisParams, LedbatPpParams, LimitedParams, LpParams, MdsParams,
     NoSlowStartParams, NvParams, PacedChirpingParams, PragueParams, RenoParams, ResponseParams,
     ScalableParams, SceParams, SlowStartParams, SqrtParams, StandardParams, VegasParams, VenoParams,
-    WestwoodParams, YeahParams,
+    VivaceParams, WestwoodParams, YeahParams,
 };
 
 use super::classic::{BSD42, Classic};
@@ -125,7 +125,8 @@ impl Registry {
         self.register_controller::<BbrParams>()?;
         self.register_controller::<Bbr3Params>()?;
         self.register_controller::<Bbr2Params>()?;
-        self.register_controller::<CopaParams>()
+        self.register_controller::<CopaParams>()?;
+        self.register_controller::<VivaceParams>()
     }
 
     /// True if `cc` can be `name`.
