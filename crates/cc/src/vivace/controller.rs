@@ -136,7 +136,10 @@ impl Vivace {
 
     /// Decides once it is known what became of all packets of the experiment.
     fn decide(&mut self, path: &PathView) {
-        let Some(experiment) = self.experiment.filter(|it| it.is_complete(self.newest, path)) else { return };
+        if !self.experiment.as_ref().is_some_and(|experiment| experiment.is_complete(self.newest, path)) {
+            return;
+        }
+        let Some(experiment) = self.experiment.take() else { return };
         if !self.fell_short(&experiment) {
             match self.search {
                 Search::Starting { last, forgiven } => self.double(&experiment, last, forgiven),
