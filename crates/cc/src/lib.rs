@@ -15,6 +15,7 @@
 //! - [`PragueParams`]: a fractional window and a rate;
 //! - [`BbrParams`]: a model of the path, its bandwidth and its round-trip time;
 //! - [`CopaParams`]: a target rate from the queueing delay;
+//! - [`VivaceParams`]: trials of rates, and the gradient of a utility function;
 //! - [`ScreamParams`]: a window that sets the rate of media;
 //! - a controller with its own model implements [`CongestionControl`] directly. See that trait for an example.
 //!
@@ -33,6 +34,7 @@ mod scream;
 mod state;
 mod style;
 mod unresponsive;
+mod vivace;
 pub mod windowed;
 
 pub use bbr::{Bbr2Params, Bbr3Params, Bbr3Variant, BbrParams};
@@ -50,6 +52,7 @@ pub use scream::ScreamParams;
 pub use state::CaState;
 pub use style::Style;
 pub use unresponsive::{Ignored, Unresponsive};
+pub use vivace::{VivaceParams, VivaceUtility};
 pub use windowed::{
     AbeParams, AimdGrowth, AimdParams, Avoidance, AvoidanceParams, BbrStartupParams, BicParams,
     BinomialParams, CdgParams, Composition, CompoundParams, CompoundRtt, ConventionalParams, CubicParams,

@@ -24,3 +24,4 @@ mod scream;
 mod slow_starts;
 mod steering;
 mod vectors;
+mod vivace;

@@ -9,14 +9,15 @@ use proptest::prelude::*;
 use serde_json::{Map, Value};
 use windtunnel_cc::{
     AbeParams, AimdGrowth, AimdParams, AnyParams, AvoidanceParams, BicParams, BinomialParams, CdgParams,
-    CompoundParams, CompoundRtt, CongestionControl, ConventionalParams, CubicParams, CubicVariant,
-    DctcpArithmetic, DctcpParams, DctcpSceParams, EsspParams, ExitResponse, FlowInit, HighspeedParams,
-    HtcpParams, HyblaParams, HystartParams, HystartPpParams, IiadParams, IllinoisParams, LedbatPpParams,
-    LimitedParams, LimiterWindow, LpParams, MdsParams, NvParams, Pacing, Params, RenoParams, ResponseParams,
-    ScalableParams, ScalableVariant, SceParams, SlowStartGrowth, SlowStartParams, SqrtParams, SsthreshBase,
-    StandardParams, Style, VegasParams, VegasVariant, VenoParams, WestwoodParams, WindowedConfig, YeahParams,
+    CompoundParams, CompoundRtt, CongestionControl, ControllerParams, ConventionalParams, CopaParams,
+    CubicParams, CubicVariant, DctcpArithmetic, DctcpParams, DctcpSceParams, EsspParams, ExitResponse,
+    FlowInit, HighspeedParams, HtcpParams, HyblaParams, HystartParams, HystartPpParams, IiadParams,
+    IllinoisParams, LedbatPpParams, LimitedParams, LimiterWindow, LpParams, MdsParams, NvParams, Pacing,
+    Params, RenoParams, ResponseParams, ScalableParams, ScalableVariant, SceParams, SentSegment,
+    SlowStartGrowth, SlowStartParams, SqrtParams, SsthreshBase, StandardParams, Style, VegasParams,
+    VegasVariant, VenoParams, VivaceParams, VivaceUtility, WestwoodParams, WindowedConfig, YeahParams,
 };
-use windtunnel_units::{Bytes, Duration, Time};
+use windtunnel_units::{Bytes, Duration, Rate, Time};
 
 use crate::driver::{CLEAN, Driver, MSS, Marks, init};
 use crate::parts::{none, plain_reno};
@@ -279,6 +280,24 @@ fn config() -> impl Strategy<Value = WindowedConfig> {
     })
 }
 
+/// Controllers that follow a delay or a utility.
+fn model() -> impl Strategy<Value = Arc<dyn ControllerParams>> {
+    let copa = (1..1000_u32, any::<bool>(), 1..20_000_u64).prop_map(|(percent, mode_switching, ms)| {
+        let delta = f64::from(percent) / 100.0;
+        let min_rtt_window = Duration::from_millis(ms);
+        Arc::new(CopaParams { delta, mode_switching, min_rtt_window }) as Arc<dyn ControllerParams>
+    });
+    let utility =
+        prop_oneof![Just(VivaceUtility::Latency), Just(VivaceUtility::Loss), Just(VivaceUtility::Allegro)];
+    let (t, epsilon) = (fraction(), (1..50_u32).prop_map(|percent| f64::from(percent) / 100.0));
+    let vivace = (utility, t, 0.0..1e6, 0.001..1e6, epsilon, 0.001..1e6, fraction(), fraction()).prop_map(
+        |(utility, t, b, c, epsilon, theta, omega, delta)| {
+            Arc::new(VivaceParams { utility, t, b, c, epsilon, theta, omega, delta }) as _
+        },
+    );
+    prop_oneof![copa, vivace]
+}
+
 /// The names of the numbers that a controller reports.
 fn probed_names(cc: &dyn CongestionControl) -> Vec<&'static str> {
     let mut names = Vec::new();
@@ -338,6 +357,52 @@ proptest! {
             prop_assert!(control.ssthresh >= MSS);
             let Pacing::Gain(gain) = control.pacing else { panic!("windows are paced by gain") };
             prop_assert!((1.0..4.2).contains(&gain));
+            let mut finite = true;
+            flow.cc.probe(&mut |_, value| finite &= !value.is_infinite());
+            prop_assert!(finite);
+            prop_assert_eq!(&probed_names(&*flow.cc), &names);
+        }
+    }
+
+    /// Controllers with a model of their own keep a window of at least two segments and a positive pace, whatever they are told, and
+    /// report the same finite numbers in the same order. Losses alone never reduce their windows.
+    #[test]
+    fn models_stay_finite_and_above_their_floor(
+        params in model(),
+        seed in any::<u64>(),
+        iw in 2..100_u64,
+        events in vec(event(), 1..400),
+    ) {
+        let cc = params.build(FlowInit { seed, ..init(MSS * iw) });
+        let mut flow = Driver::of(cc, Duration::from_millis(20));
+        let names = probed_names(&*flow.cc);
+        for event in events {
+            match event {
+                Event::Ack { after, segments, marks, .. } => {
+                    for n in 0..segments {
+                        let path = flow.path();
+                        let seq = path.nxt + MSS * n;
+                        flow.cc.on_sent(&SentSegment { seq, payload: MSS, retransmission: n % 7 == 6 }, &path);
+                    }
+                    flow.ack(Duration::from_nanos(after), segments, marks);
+                }
+                Event::Rtt(rtt) => flow.rtt = Duration::from_nanos(rtt),
+                Event::Loss { flight } => {
+                    let before = flow.cwnd();
+                    flow.lose_of(MSS * flight);
+                    prop_assert_eq!(flow.cwnd(), before);
+                }
+                Event::Timeout { new_episode } => flow.time_out(new_episode),
+                Event::Undo => flow.undo(),
+                Event::Idle(idle) => flow.idle(Duration::from_nanos(idle)),
+                // Never called for a controller with a window of its own.
+                Event::Validation { .. } => {}
+            }
+            let control = flow.cc.control();
+            prop_assert!(control.cwnd >= MSS * 2, "{} after {event:?}", control.cwnd);
+            prop_assert!(control.cwnd <= Bytes::new(MSS.get() << 20), "{} after {event:?}", control.cwnd);
+            let Pacing::Rate(rate) = control.pacing else { panic!("models set a rate") };
+            prop_assert!(rate > Rate::ZERO, "after {event:?}");
             let mut finite = true;
             flow.cc.probe(&mut |_, value| finite &= !value.is_infinite());
             prop_assert!(finite);

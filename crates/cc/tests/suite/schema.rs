@@ -11,7 +11,8 @@ use windtunnel_cc::{
     ConventionalParams, CopaParams, CubicParams, DctcpParams, DctcpSceParams, EsspParams, HighspeedParams,
     HtcpParams, HyblaParams, HystartParams, HystartPpParams, IiadParams, IllinoisParams, LedbatPpParams,
     LimitedParams, LpParams, MdsParams, NvParams, PragueParams, RenoParams, ScalableParams, SceParams,
-    ScreamParams, SqrtParams, StandardParams, VegasParams, VenoParams, WestwoodParams, YeahParams,
+    ScreamParams, SqrtParams, StandardParams, VegasParams, VenoParams, VivaceParams, WestwoodParams,
+    YeahParams,
 };
 
 fn check<P: JsonSchema + DeserializeOwned + Serialize + Default>(keys: &[&str]) {
@@ -96,6 +97,7 @@ fn every_parameter_is_described() {
     ]);
     check::<Bbr3Params>(&["variant"]);
     check::<CopaParams>(&["delta", "mode_switching", "min_rtt_window"]);
+    check::<VivaceParams>(&["utility", "t", "b", "c", "epsilon", "theta", "omega", "delta"]);
     check::<ScreamParams>(&[
         "is_l4s",
         "qdelay_target_lo",

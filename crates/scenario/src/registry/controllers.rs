@@ -11,7 +11,7 @@ use windtunnel_cc::{
     HystartPpParams, IiadParams, IllinoisParams, LedbatPpParams, LimitedParams, LpParams, MdsParams,
     NoSlowStartParams, NvParams, PacedChirpingParams, PragueParams, RenoParams, ResponseParams,
     ScalableParams, SceParams, ScreamParams, SlowStartParams, SqrtParams, StandardParams, VegasParams,
-    VenoParams, WestwoodParams, YeahParams,
+    VenoParams, VivaceParams, WestwoodParams, YeahParams,
 };
 
 use super::classic::{BSD42, Classic};
@@ -126,6 +126,7 @@ impl Registry {
         self.register_controller::<Bbr3Params>()?;
         self.register_controller::<Bbr2Params>()?;
         self.register_controller::<CopaParams>()?;
+        self.register_controller::<VivaceParams>()?;
         self.register_controller::<ScreamParams>()
     }
 

@@ -14,6 +14,7 @@ mod offload;
 mod outage;
 mod scream;
 mod signals;
+mod vivace;
 mod window;
 
 use windtunnel_scenario::{Reading, Registry, Scenario, compile};

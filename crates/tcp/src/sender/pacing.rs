@@ -126,9 +126,12 @@ impl Pacer {
         let interval = self.rate.transfer_time(payload);
         let late = now.since(self.next_send);
         if segments > 0 {
-            let credit = (interval * segments / 2).min(late);
-            let begin = self.next_send.max(now).since_start().saturating_sub(credit);
-            self.next_send = Time::ZERO + begin;
+            // Nothing was paced before the first burst, which is as late as can be, whenever the run began.
+            let first = self.next_send == Time::ZERO;
+            let credit = (interval * segments / 2).min(if first { Duration::MAX } else { late });
+            let end = self.next_send.max(now) + interval;
+            self.next_send = Time::ZERO + end.since_start().saturating_sub(credit);
+            return;
         }
         self.next_send += interval;
     }
@@ -196,14 +199,26 @@ mod tests {
         assert_eq!(pacer.release(now), Some(now + (interval - late)));
     }
 
+    /// The first burst that waits is forgiven half of its interval, whenever it leaves: the time since the start of the run is
+    /// not the connection's.
+    #[test]
+    fn the_first_burst_does_not_know_the_time() {
+        for start in [Duration::from_nanos(1), Duration::from_micros(100), Duration::SECOND] {
+            let mut pacer = pacer().pacing_the_first(true);
+            let now = Time::ZERO + start;
+            pacer.sent(MSS, now, Some(1));
+            assert_eq!(pacer.release(now), Some(now + Duration::from_nanos(416_667)), "{start}");
+        }
+    }
+
     /// Four segments that leave together take four intervals, half of which are forgiven if they are late. The burst with
-    /// the tenth segment is the first that is paced.
+    /// the tenth segment is the first that is paced, and as late as can be.
     #[test]
     fn bursts() {
         let mut pacer = pacer();
         let interval = Duration::from_nanos(833_333);
-        let mut now = Time::ZERO;
-        for (late, waits) in [(0, None), (0, None), (0, Some(4)), (2, Some(2)), (9, Some(2))] {
+        let mut now = Time::ZERO + Duration::SECOND;
+        for (late, waits) in [(0, None), (0, None), (0, Some(2)), (0, Some(4)), (2, Some(2)), (9, Some(2))] {
             now = pacer.release(now).unwrap_or(now) + interval * late;
             for place in [Some(4), None, None, None] {
                 pacer.sent(MSS, now, place);

@@ -372,7 +372,7 @@ impl Draft {
 
     /// A controller with a model of the path.
     fn with_model(&mut self) -> bool {
-        match self.random.below(if self.ideal { 4 } else { 5 }) {
+        match self.random.below(if self.ideal { 5 } else { 6 }) {
             0 => {
                 self.key("kind", "bbr");
                 self.some_switch("ack_aggregation");
@@ -384,7 +384,8 @@ impl Draft {
                 self.one_of("variant", &["draft", "linux"]);
             }
             2 => self.key("kind", "bbr2"),
-            3 => {
+            3 => self.vivace(),
+            4 => {
                 self.key("kind", "copa");
                 if self.one_in(2) {
                     let percent = 1 + self.random.below(300);
@@ -396,6 +397,23 @@ impl Draft {
             _ => self.scream(),
         }
         true
+    }
+
+    /// PCC with any utility function.
+    fn vivace(&mut self) {
+        self.key("kind", "vivace");
+        self.one_of("utility", &["latency", "loss", "allegro"]);
+        if self.one_in(2) {
+            return;
+        }
+        let (t, step) = (1 + self.random.below(100), 1 + self.random.below(50));
+        self.bare("t", format_args!("{:?}", t as f64 / 100.0));
+        self.some_number("b", 1, 10_000);
+        self.some_number("c", 1, 100);
+        self.some_number("theta", 1, 10);
+        for key in ["epsilon", "omega", "delta"] {
+            self.bare(key, format_args!("{:?}", step as f64 / 100.0));
+        }
     }
 
     /// The sender from before congestion control.
