@@ -15,6 +15,7 @@
 //! - [`PragueParams`]: a fractional window and a rate;
 //! - [`BbrParams`]: a model of the path, its bandwidth and its round-trip time;
 //! - [`CopaParams`]: a target rate from the queueing delay;
+//! - [`TfrcParams`]: the rate of TCP's throughput equation;
 //! - a controller with its own model implements [`CongestionControl`] directly. See that trait for an example.
 //!
 //! Most algorithms exist in several variants; [`Style`] selects the variant where a scenario names none.
@@ -30,6 +31,7 @@ mod prague;
 mod sample;
 mod state;
 mod style;
+mod tfrc;
 mod unresponsive;
 pub mod windowed;
 
@@ -46,6 +48,7 @@ pub use sample::{
 };
 pub use state::CaState;
 pub use style::Style;
+pub use tfrc::{InitialRate, TfrcParams};
 pub use unresponsive::{Ignored, Unresponsive};
 pub use windowed::{
     AbeParams, AimdGrowth, AimdParams, Avoidance, AvoidanceParams, BbrStartupParams, BicParams,

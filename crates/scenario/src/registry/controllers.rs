@@ -10,8 +10,8 @@ use windtunnel_cc::{
     DctcpParams, DctcpSceParams, EsspParams, HighspeedParams, HtcpParams, HyblaParams, HystartParams,
     HystartPpParams, IiadParams, IllinoisParams, LedbatPpParams, LimitedParams, LpParams, MdsParams,
     NoSlowStartParams, NvParams, PacedChirpingParams, PragueParams, RenoParams, ResponseParams,
-    ScalableParams, SceParams, SlowStartParams, SqrtParams, StandardParams, VegasParams, VenoParams,
-    WestwoodParams, YeahParams,
+    ScalableParams, SceParams, SlowStartParams, SqrtParams, StandardParams, TfrcParams, VegasParams,
+    VenoParams, WestwoodParams, YeahParams,
 };
 
 use super::classic::{BSD42, Classic};
@@ -125,7 +125,8 @@ impl Registry {
         self.register_controller::<BbrParams>()?;
         self.register_controller::<Bbr3Params>()?;
         self.register_controller::<Bbr2Params>()?;
-        self.register_controller::<CopaParams>()
+        self.register_controller::<CopaParams>()?;
+        self.register_controller::<TfrcParams>()
     }
 
     /// True if `cc` can be `name`.
