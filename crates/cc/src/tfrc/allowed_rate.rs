@@ -154,6 +154,7 @@ impl AllowedRate {
 }
 
 #[cfg(test)]
+#[expect(clippy::float_cmp, reason = "minima, maxima and doubles of exact numbers")]
 mod tests {
     use super::*;
 
@@ -181,7 +182,7 @@ mod tests {
         for n in 1..5 {
             rate.on_feedback(&report(n * 200, 0.01, x));
         }
-        assert!(rate.get() == x);
+        assert_eq!(rate.get(), x);
         (rate, x)
     }
 
@@ -189,7 +190,7 @@ mod tests {
     #[test]
     fn slow_start() {
         let mut rate = fresh();
-        assert!(rate.get() == INITIAL);
+        assert_eq!(rate.get(), INITIAL);
         for (ms, received, x) in [
             (100, 1.0, 2.0),
             (150, 1.0, 2.0),
@@ -200,7 +201,7 @@ mod tests {
             (900, 0.1, 1.0),
         ] {
             rate.on_feedback(&report(ms, 0.0, received * INITIAL));
-            assert!(rate.get() == x * INITIAL, "{ms} ms: {}", rate.get() / INITIAL);
+            assert_eq!(rate.get(), x * INITIAL, "{ms} ms: {}", rate.get() / INITIAL);
         }
     }
 
@@ -213,7 +214,7 @@ mod tests {
         rate.on_feedback(&report(1400, 0.0001, 0.7 * x));
         assert!((rate.get() / (1.4 * x) - 1.0).abs() < 1e-12, "{}", rate.get() / x);
         rate.on_feedback(&report(2000, 1.0, 0.0));
-        assert!(rate.get() == 1000.0 / 64.0);
+        assert_eq!(rate.get(), 1000.0 / 64.0);
     }
 
     /// Section 4.3: an application that sends a tenth of the rate for a while keeps it: the largest rate stays. A loss then halves what is
@@ -223,7 +224,7 @@ mod tests {
         let (mut rate, x) = steady();
         for n in 0..20 {
             rate.on_feedback(&Report { data_limited: true, ..report(1000 + n * 100, 0.01, x / 10.0) });
-            assert!(rate.get() == x);
+            assert_eq!(rate.get(), x);
         }
         let loss =
             |ms, received| Report { data_limited: true, new_event: true, ..report(ms, 0.01, received) };
@@ -248,7 +249,7 @@ mod tests {
             }
             rate.on_silence(at(5000), false);
             rate.on_silence(at(5000), false);
-            assert!(rate.get() == 1000.0 / 64.0);
+            assert_eq!(rate.get(), 1000.0 / 64.0);
             assert_eq!(rate.patience(), Duration::from_secs(128));
         }
     }
@@ -270,10 +271,10 @@ mod tests {
         assert!(!rate.on_silence(at(400), true));
         rate.on_feedback(&report(500, 0.0, 8.0 * INITIAL));
         rate.on_feedback(&report(600, 0.0, 8.0 * INITIAL));
-        assert!(rate.get() == 4.0 * INITIAL);
+        assert_eq!(rate.get(), 4.0 * INITIAL);
         let halved: Vec<bool> = (0..4).map(|_| rate.on_silence(at(2000), true)).collect();
         assert_eq!(halved, [true, true, false, false]);
-        assert!(rate.get() == INITIAL);
+        assert_eq!(rate.get(), INITIAL);
 
         let (mut rate, x) = steady();
         assert!(x > 2.0 * INITIAL);

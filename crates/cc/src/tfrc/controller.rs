@@ -24,6 +24,7 @@ const SILENCE: f64 = 2.0;
 const LARGEST_WINDOW: Bytes = Bytes::new(1 << 30);
 
 /// TFRC.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts about the flow")]
 #[derive(Debug)]
 pub(super) struct Tfrc {
     equation: Equation,
@@ -208,6 +209,7 @@ impl CongestionControl for Tfrc {
         Needs {
             pacing: PacingNeed::Always,
             paces_first: true,
+            repaces: true,
             feedback: Feedback::Classic,
             departures: true,
             loss_reports: true,

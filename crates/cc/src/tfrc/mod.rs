@@ -31,6 +31,8 @@
 //! - A controller has no timer: whether feedback was missing is looked at when a packet leaves, when an ACK arrives, and when TCP's own
 //!   timer expires. Only departures use the rate, and a departure is never further away than half of the timer's interval, so
 //!   that nothing is lost by that. TCP's timeout alone would be too late: it waits for at least 200 ms.
+//! - A departure that waits moves when the rate changes (section 4.6; [`crate::Needs::repaces`]). At a packet in many seconds the flow would
+//!   otherwise not notice for as long that the path is back.
 //! - A retransmission is TCP's business. It takes its turn among the departures, which the rate alone spaces.
 //!
 //! [`equation`] has the equation and its inverse, [`loss_history`] events and intervals, [`receive_rate`] what arrives and

@@ -70,6 +70,7 @@ impl ReceiveSet {
 }
 
 #[cfg(test)]
+#[expect(clippy::float_cmp, reason = "maxima and halves of exact numbers")]
 mod tests {
     use super::*;
 
@@ -92,7 +93,7 @@ mod tests {
             (600, 5.0, 5.0),
         ] {
             set.update(at(ms), rate, RTT);
-            assert!(set.max() == max, "{ms} ms: {}", set.max());
+            assert_eq!(set.max(), max, "{ms} ms: {}", set.max());
         }
     }
 
@@ -101,14 +102,14 @@ mod tests {
     fn maximum_of_a_limited_sender() {
         let mut set = ReceiveSet::new(at(0));
         set.maximize(at(100), 10.0);
-        assert!(set.max() == 10.0);
+        assert_eq!(set.max(), 10.0);
         set.maximize(at(5000), 4.0);
         set.update(at(5200), 3.0, RTT);
-        assert!(set.max() == 10.0);
+        assert_eq!(set.max(), 10.0);
         set.halve();
-        assert!(set.max() == 5.0);
+        assert_eq!(set.max(), 5.0);
         set.update(at(5201), 3.0, RTT);
-        assert!(set.max() == 3.0);
+        assert_eq!(set.max(), 3.0);
     }
 
     /// More reports than there can be push out the oldest.
@@ -118,6 +119,6 @@ mod tests {
         for n in 0..100_u32 {
             set.update(at(1), f64::from(n), RTT);
         }
-        assert!(set.max() == 99.0 && set.len == MOST);
+        assert_eq!((set.max(), set.len), (99.0, MOST));
     }
 }

@@ -51,7 +51,7 @@ mod tests {
     #[test]
     fn averages_by_hand() {
         let mut rtt = RoundTrip::new(Duration::from_millis(100));
-        assert!(rtt.mean() == Duration::from_millis(100) && rtt.pace() == 1.0);
+        assert_eq!((rtt.mean(), rtt.pace()), (Duration::from_millis(100), 1.0));
         rtt.update(Duration::from_millis(200));
         assert_eq!(rtt.mean(), Duration::from_millis(110));
         assert!((rtt.pace() - 0.736_396).abs() < 1e-6, "{}", rtt.pace());

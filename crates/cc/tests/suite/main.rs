@@ -22,4 +22,5 @@ mod rounds;
 mod schema;
 mod slow_starts;
 mod steering;
+mod tfrc;
 mod vectors;

@@ -11,7 +11,7 @@ use windtunnel_cc::{
     ConventionalParams, CopaParams, CubicParams, DctcpParams, DctcpSceParams, EsspParams, HighspeedParams,
     HtcpParams, HyblaParams, HystartParams, HystartPpParams, IiadParams, IllinoisParams, LedbatPpParams,
     LimitedParams, LpParams, MdsParams, NvParams, PragueParams, RenoParams, ScalableParams, SceParams,
-    SqrtParams, StandardParams, VegasParams, VenoParams, WestwoodParams, YeahParams,
+    SqrtParams, StandardParams, TfrcParams, VegasParams, VenoParams, WestwoodParams, YeahParams,
 };
 
 fn check<P: JsonSchema + DeserializeOwned + Serialize + Default>(keys: &[&str]) {
@@ -95,6 +95,14 @@ fn every_parameter_is_described() {
         "classic_fallback",
     ]);
     check::<Bbr3Params>(&["variant"]);
+    check::<TfrcParams>(&[
+        "b",
+        "t_rto_factor",
+        "n",
+        "history_discounting",
+        "oscillation_prevention",
+        "initial_rate",
+    ]);
     check::<CopaParams>(&["delta", "mode_switching", "min_rtt_window"]);
     check::<BbrParams>(&["ack_aggregation", "policer_detection", "pacing_margin"]);
     check::<DctcpParams>(&["arithmetic", "dctcp_shift_g", "dctcp_alpha_on_init"]);

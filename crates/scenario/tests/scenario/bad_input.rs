@@ -20,7 +20,7 @@ fn in_links_and_queues() {
 
 #[test]
 fn in_controllers() {
-    check(DUMBBELL, include_str!("bad_input/controllers.txt"), 64);
+    check(DUMBBELL, include_str!("bad_input/controllers.txt"), 68);
 }
 
 #[test]

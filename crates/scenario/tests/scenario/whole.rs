@@ -13,6 +13,7 @@ mod misuse;
 mod offload;
 mod outage;
 mod signals;
+mod tfrc;
 mod window;
 
 use windtunnel_scenario::{Reading, Registry, Scenario, compile};

@@ -331,7 +331,7 @@ impl Draft {
 
     /// A controller with a model of the path.
     fn with_model(&mut self) -> bool {
-        match self.random.below(4) {
+        match self.random.below(5) {
             0 => {
                 self.key("kind", "bbr");
                 self.some_switch("ack_aggregation");
@@ -343,6 +343,20 @@ impl Draft {
                 self.one_of("variant", &["draft", "linux"]);
             }
             2 => self.key("kind", "bbr2"),
+            3 => {
+                self.key("kind", "tfrc");
+                self.some_number("b", 1, 8);
+                self.some_number("n", 2, 16);
+                if self.one_in(2) {
+                    let tenths = 10 + self.random.below(991);
+                    self.bare("t_rto_factor", format_args!("{:?}", tenths as f64 / 10.0));
+                }
+                self.some_switch("history_discounting");
+                self.some_switch("oscillation_prevention");
+                if self.one_in(2) {
+                    self.one_of("initial_rate", &["rfc3390", "iw"]);
+                }
+            }
             _ => {
                 self.key("kind", "copa");
                 if self.one_in(2) {
