@@ -145,12 +145,14 @@ impl Pacer {
     fn space(&mut self, payload: Bytes, now: Time, burst: Option<u64>) {
         let segments = burst.unwrap_or(0);
         self.unpaced = self.unpaced.saturating_sub(segments);
-        self.last_sent = now;
+        let before = std::mem::replace(&mut self.last_sent, now);
         if self.unpaced > 0 || self.rate == Rate::ZERO {
             return;
         }
         let interval = self.rate.transfer_time(payload);
-        let late = now.since(self.next_send);
+        // The time before the first departure is no credit.
+        let is_first = self.repaces && before == Time::ZERO;
+        let late = if is_first { Duration::ZERO } else { now.since(self.next_send) };
         if segments > 0 {
             let credit = (interval * segments / 2).min(late);
             // A segment that a timer sends before its time owes nothing: RFC 5348 spaces from departure to departure.
@@ -236,11 +238,16 @@ mod tests {
             let waits = |seconds: f64| Some(now + Duration::from_secs_f64(seconds));
             pacer.update(bytes_per_second(146), load);
             pacer.sent(MSS, now, Some(1));
-            assert_eq!(pacer.release(now), waits(9.0), "ten seconds less the credit");
+            let first = if repaces { 10.0 } else { 9.0 };
+            assert_eq!(
+                pacer.release(now),
+                waits(first),
+                "ten seconds, in Linux less the second before the first departure"
+            );
             pacer.update(bytes_per_second(292), load);
-            assert_eq!(pacer.release(now), waits(if repaces { 4.5 } else { 9.0 }));
+            assert_eq!(pacer.release(now), waits(if repaces { 5.0 } else { 9.0 }));
             pacer.update(bytes_per_second(146), load);
-            assert_eq!(pacer.release(now), waits(9.0));
+            assert_eq!(pacer.release(now), waits(first));
             pacer.sent(MSS, now + Duration::SECOND, Some(1));
             assert_eq!(pacer.release(now), waits(if repaces { 11.0 } else { 19.0 }));
         }
