@@ -14,7 +14,7 @@ fn alone(seconds: u64, impair: &str, settings: &[&str]) -> RunResult {
     run(&text, settings)
 }
 
-/// The throughput equation in segments per round trip, with b = 1 and t_RTO = 4 R (section 3.1).
+/// The throughput equation in segments per round trip, with b = 1 and `t_RTO` = 4 R (section 3.1).
 fn segments_per_round_trip(p: f64) -> f64 {
     1.0 / ((2.0 * p / 3.0).sqrt() + 12.0 * (3.0 * p / 8.0).sqrt() * p * (1.0 + 32.0 * p * p))
 }
@@ -79,7 +79,7 @@ fn variation(cc: &str, percent: f64) -> f64 {
     let windtunnel_sim::recorder::columns::Column::F64(rates) = rates else { panic!("{rates:?}") };
     let rates = &rates[30..];
     let mean = rates.iter().sum::<f64>() / rates.len() as f64;
-    let variance = rates.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / rates.len() as f64;
+    let variance = rates.iter().map(|rate| (rate - mean) * (rate - mean)).sum::<f64>() / rates.len() as f64;
     variance.sqrt() / mean
 }
 
@@ -94,11 +94,12 @@ fn is_smoother_than_reno() {
 
 /// Flows of TFRC and as many of Reno, with round trips from 40 to 75 ms: the mean of TFRC's goodput over that of Reno's.
 fn share(pairs: usize, queue: &str, settings: &[&str]) -> f64 {
-    let flows: String = ["tfrc", "reno"]
+    let flows: Vec<String> = ["tfrc", "reno"]
         .iter()
         .flat_map(|cc| (0..pairs).map(move |i| (cc, 40 + 40 * i / pairs)))
         .map(|(cc, rtt)| format!("[[flow]]\ncc = \"{cc}\"\nrtt = \"{rtt} ms\"\n"))
         .collect();
+    let flows = flows.concat();
     let text = format!(
         "duration = \"120 s\"\n[bottleneck]\nrate = \"{} Mbit/s\"\nqueue = {queue}\n{flows}",
         4 * pairs
@@ -133,7 +134,7 @@ fn shares_with_reno_within_a_factor_of_two() {
 fn steps(result: &RunResult, name: &str) -> Vec<(f64, f64)> {
     let mut steps: Vec<(f64, f64)> = Vec::new();
     for (time, value) in column(result, "time_s").into_iter().zip(column(result, name)) {
-        if !value.is_nan() && steps.last().is_none_or(|(_, last)| *last != value) {
+        if !value.is_nan() && steps.last().is_none_or(|(_, last)| last.total_cmp(&value).is_ne()) {
             steps.push((time, value));
         }
     }
