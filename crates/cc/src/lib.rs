@@ -15,6 +15,7 @@
 //! - [`PragueParams`]: a fractional window and a rate;
 //! - [`BbrParams`]: a model of the path, its bandwidth and its round-trip time;
 //! - [`CopaParams`]: a target rate from the queueing delay;
+//! - [`TfrcParams`]: the rate of TCP's throughput equation;
 //! - [`VivaceParams`]: trials of rates, and the gradient of a utility function;
 //! - [`ScreamParams`]: a window that sets the rate of media;
 //! - a controller with its own model implements [`CongestionControl`] directly. See that trait for an example.
@@ -33,6 +34,7 @@ mod sample;
 mod scream;
 mod state;
 mod style;
+mod tfrc;
 mod unresponsive;
 mod vivace;
 pub mod windowed;
@@ -51,6 +53,7 @@ pub use sample::{
 pub use scream::ScreamParams;
 pub use state::CaState;
 pub use style::Style;
+pub use tfrc::{InitialRate, TfrcParams};
 pub use unresponsive::{Ignored, Unresponsive};
 pub use vivace::{VivaceParams, VivaceUtility};
 pub use windowed::{

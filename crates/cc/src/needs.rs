@@ -16,6 +16,9 @@ pub struct Needs {
     pub pacing: PacingNeed,
     /// The first segments of the connection are paced too, which otherwise leave at once (Linux: ten).
     pub paces_first: bool,
+    /// A change of the controller's own rate moves the departure that already waits (RFC 5348 section 4.6). In Linux it keeps
+    /// its time, and so it does with ideal endpoints.
+    pub repaces: bool,
     /// The finest congestion feedback that the controller uses. Its flow negotiates this feedback unless the scenario
     /// names another.
     pub feedback: Feedback,
@@ -62,6 +65,7 @@ impl Default for Needs {
         Needs {
             pacing: PacingNeed::None,
             paces_first: false,
+            repaces: false,
             feedback: Feedback::Classic,
             tau: tau::DEFAULT,
             scalable: false,

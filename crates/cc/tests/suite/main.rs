@@ -23,5 +23,6 @@ mod schema;
 mod scream;
 mod slow_starts;
 mod steering;
+mod tfrc;
 mod vectors;
 mod vivace;

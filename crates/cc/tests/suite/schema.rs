@@ -11,8 +11,8 @@ use windtunnel_cc::{
     ConventionalParams, CopaParams, CubicParams, DctcpParams, DctcpSceParams, EsspParams, HighspeedParams,
     HtcpParams, HyblaParams, HystartParams, HystartPpParams, IiadParams, IllinoisParams, LedbatPpParams,
     LimitedParams, LpParams, MdsParams, NvParams, PragueParams, RenoParams, ScalableParams, SceParams,
-    ScreamParams, SqrtParams, StandardParams, VegasParams, VenoParams, VivaceParams, WestwoodParams,
-    YeahParams,
+    ScreamParams, SqrtParams, StandardParams, TfrcParams, VegasParams, VenoParams, VivaceParams,
+    WestwoodParams, YeahParams,
 };
 
 fn check<P: JsonSchema + DeserializeOwned + Serialize + Default>(keys: &[&str]) {
@@ -96,6 +96,14 @@ fn every_parameter_is_described() {
         "classic_fallback",
     ]);
     check::<Bbr3Params>(&["variant"]);
+    check::<TfrcParams>(&[
+        "b",
+        "t_rto_factor",
+        "n",
+        "history_discounting",
+        "oscillation_prevention",
+        "initial_rate",
+    ]);
     check::<CopaParams>(&["delta", "mode_switching", "min_rtt_window"]);
     check::<VivaceParams>(&["utility", "t", "b", "c", "epsilon", "theta", "omega", "delta"]);
     check::<ScreamParams>(&[

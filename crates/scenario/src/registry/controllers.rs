@@ -10,8 +10,8 @@ use windtunnel_cc::{
     DctcpParams, DctcpSceParams, EsspParams, HighspeedParams, HtcpParams, HyblaParams, HystartParams,
     HystartPpParams, IiadParams, IllinoisParams, LedbatPpParams, LimitedParams, LpParams, MdsParams,
     NoSlowStartParams, NvParams, PacedChirpingParams, PragueParams, RenoParams, ResponseParams,
-    ScalableParams, SceParams, ScreamParams, SlowStartParams, SqrtParams, StandardParams, VegasParams,
-    VenoParams, VivaceParams, WestwoodParams, YeahParams,
+    ScalableParams, SceParams, ScreamParams, SlowStartParams, SqrtParams, StandardParams, TfrcParams,
+    VegasParams, VenoParams, VivaceParams, WestwoodParams, YeahParams,
 };
 
 use super::classic::{BSD42, Classic};
@@ -126,6 +126,7 @@ impl Registry {
         self.register_controller::<Bbr3Params>()?;
         self.register_controller::<Bbr2Params>()?;
         self.register_controller::<CopaParams>()?;
+        self.register_controller::<TfrcParams>()?;
         self.register_controller::<VivaceParams>()?;
         self.register_controller::<ScreamParams>()
     }

@@ -14,6 +14,7 @@ mod offload;
 mod outage;
 mod scream;
 mod signals;
+mod tfrc;
 mod vivace;
 mod window;
 

@@ -194,7 +194,8 @@ impl Sender {
             timer: Timer::idle(),
             backoff: Backoff::default(),
             pacer: Pacer::new(endpoint.paced || needs.pacing == PacingNeed::Always, params)
-                .pacing_the_first(needs.paces_first),
+                .pacing_the_first(needs.paces_first)
+                .repacing(needs.repaces),
             tso: Tso::new(params, mss),
             wake: Time::NEVER,
             jitter: Jitter::new(params.jitter, params.jitter_seed ^ u64::from(endpoint.flow.get())),

@@ -4,6 +4,9 @@
 //! that a slow start can double, and 1.2 above, so that cwnd and not the pacing is the limit. A burst that leaves
 //! late keeps up to half of its interval as credit, which preserves the mean rate. spec/congestion-control section
 //! 1.13.
+//!
+//! A departure that was given its time keeps it, whatever the rate becomes. With rates of a packet in many seconds that would be
+//! long: a controller that goes so low asks for its rate to be followed at once.
 
 use windtunnel_cc::Pacing;
 use windtunnel_units::{Bytes, Duration, Rate, Time};
@@ -27,6 +30,10 @@ pub(crate) struct Pacer {
     next_send: Time,
     /// How many of the segments without a wait have not left yet; the first burst that leaves none is paced.
     unpaced: u64,
+    /// A new rate moves the departure that waits.
+    repaces: bool,
+    /// When the last segment left.
+    last_sent: Time,
 }
 
 /// The inputs of the rate.
@@ -49,12 +56,19 @@ impl Pacer {
             rate: params.max_pacing_rate.unwrap_or(Rate::ZERO),
             next_send: Time::ZERO,
             unpaced: UNPACED,
+            repaces: false,
+            last_sent: Time::ZERO,
         }
     }
 
     /// The first segments wait too.
     pub(crate) fn pacing_the_first(self, all: bool) -> Pacer {
         Pacer { unpaced: if all { 0 } else { self.unpaced }, ..self }
+    }
+
+    /// The wait since the last departure follows the rate (RFC 5348 section 4.6).
+    pub(crate) fn repacing(self, repaces: bool) -> Pacer {
+        Pacer { repaces, ..self }
     }
 
     /// Whether departures are spaced at all.
@@ -84,12 +98,23 @@ impl Pacer {
                 Rate::from_bits_per_sec(Bytes::from_f64(bits).get().max(1))
             }
         };
+        let before = self.rate;
         self.rate = match self.most {
             // A rate of zero is no rate.
             Some(most) if rate == Rate::ZERO || rate > most => most,
             _ => rate,
         };
+        if self.repaces && self.rate != before && self.rate != Rate::ZERO {
+            self.repace(before);
+        }
         self.rate
+    }
+
+    /// What is left of the wait since the last departure changes in the ratio of the rates.
+    fn repace(&mut self, before: Rate) {
+        let wait = self.next_send.since(self.last_sent);
+        let ratio = before.bits_per_sec() as f64 / self.rate.bits_per_sec() as f64;
+        self.next_send = self.last_sent + wait.scale(ratio);
     }
 
     /// True if a burst may leave now.
@@ -120,17 +145,24 @@ impl Pacer {
     fn space(&mut self, payload: Bytes, now: Time, burst: Option<u64>) {
         let segments = burst.unwrap_or(0);
         self.unpaced = self.unpaced.saturating_sub(segments);
+        self.last_sent = now;
         if self.unpaced > 0 || self.rate == Rate::ZERO {
             return;
         }
         let interval = self.rate.transfer_time(payload);
         let late = now.since(self.next_send);
         if segments > 0 {
-            // Nothing was paced before the first burst, which is as late as can be, whenever the run began.
-            let first = self.next_send == Time::ZERO;
-            let credit = (interval * segments / 2).min(if first { Duration::MAX } else { late });
-            let end = self.next_send.max(now) + interval;
-            self.next_send = Time::ZERO + end.since_start().saturating_sub(credit);
+            // Nothing was paced before the first burst. It is as late as can be, whenever the run began; but RFC 5348 knows no credit
+            // from before the first departure.
+            let forgiven = match (self.next_send == Time::ZERO, self.repaces) {
+                (false, _) => late,
+                (true, false) => Duration::MAX,
+                (true, true) => Duration::ZERO,
+            };
+            let credit = (interval * segments / 2).min(forgiven);
+            // A segment that a timer sends before its time owes nothing: RFC 5348 spaces from departure to departure.
+            let due = if self.repaces { now } else { self.next_send.max(now) };
+            self.next_send = Time::ZERO + (due + interval).since_start().saturating_sub(credit);
             return;
         }
         self.next_send += interval;
@@ -208,6 +240,29 @@ mod tests {
             let now = Time::ZERO + start;
             pacer.sent(MSS, now, Some(1));
             assert_eq!(pacer.release(now), Some(now + Duration::from_nanos(416_667)), "{start}");
+        }
+    }
+
+    /// What is left of a wait follows the rate, if the controller asks for that; otherwise its end stays. A segment that leaves before its time
+    /// then starts the wait anew, and does not add to it.
+    #[test]
+    fn repacing() {
+        let bytes_per_second = |n: u64| Pacing::Rate(Rate::from_bits_per_sec(8 * n));
+        let load = Load { window: MSS, srtt: Duration::SECOND, far_below_ssthresh: false };
+        for repaces in [true, false] {
+            let mut pacer = pacer().pacing_the_first(true).repacing(repaces);
+            let now = Time::ZERO + Duration::SECOND;
+            let waits = |seconds: f64| Some(now + Duration::from_secs_f64(seconds));
+            pacer.update(bytes_per_second(146), load);
+            pacer.sent(MSS, now, Some(1));
+            let first = if repaces { 10.0 } else { 5.0 };
+            assert_eq!(pacer.release(now), waits(first), "ten seconds, in Linux less the credit");
+            pacer.update(bytes_per_second(292), load);
+            assert_eq!(pacer.release(now), waits(5.0));
+            pacer.update(bytes_per_second(146), load);
+            assert_eq!(pacer.release(now), waits(first));
+            pacer.sent(MSS, now + Duration::SECOND, Some(1));
+            assert_eq!(pacer.release(now), waits(if repaces { 11.0 } else { 15.0 }));
         }
     }
 

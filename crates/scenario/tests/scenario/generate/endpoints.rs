@@ -372,7 +372,7 @@ impl Draft {
 
     /// A controller with a model of the path.
     fn with_model(&mut self) -> bool {
-        match self.random.below(if self.ideal { 5 } else { 6 }) {
+        match self.random.below(if self.ideal { 6 } else { 7 }) {
             0 => {
                 self.key("kind", "bbr");
                 self.some_switch("ack_aggregation");
@@ -385,7 +385,8 @@ impl Draft {
             }
             2 => self.key("kind", "bbr2"),
             3 => self.vivace(),
-            4 => {
+            4 => self.tfrc(),
+            5 => {
                 self.key("kind", "copa");
                 if self.one_in(2) {
                     let percent = 1 + self.random.below(300);
@@ -397,6 +398,22 @@ impl Draft {
             _ => self.scream(),
         }
         true
+    }
+
+    /// TFRC with any history.
+    fn tfrc(&mut self) {
+        self.key("kind", "tfrc");
+        self.some_number("b", 1, 8);
+        self.some_number("n", 2, 16);
+        if self.one_in(2) {
+            let tenths = 10 + self.random.below(991);
+            self.bare("t_rto_factor", format_args!("{:?}", tenths as f64 / 10.0));
+        }
+        self.some_switch("history_discounting");
+        self.some_switch("oscillation_prevention");
+        if self.one_in(2) {
+            self.one_of("initial_rate", &["rfc3390", "iw"]);
+        }
     }
 
     /// PCC with any utility function.
