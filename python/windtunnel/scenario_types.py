@@ -71,6 +71,10 @@ class Tcp(TypedDict, total=False):
     #: How far duplicate ACKs inflate cwnd in the fast recovery of Reno and `NewReno`.
     inflation: Literal["outstanding", "entry", "unlimited"]
 
+    #: The probability that a new segment is left out until data above it are SACKed. A receiver that acknowledges it
+    #: before it leaves acknowledges what it has not received (optimistic ACKs): its connection is reset. Needs RACK.
+    skip_probability: str
+
     #: The slow-start threshold of a new connection with a window-based controller, in segments; without it there is
     #: none (Linux: `ssthresh` of a route).
     initial_ssthresh: int | str | None

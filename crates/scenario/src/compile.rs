@@ -188,6 +188,7 @@ fn transport(
     });
     if let windtunnel_sim::Transport::Tcp { params, .. } = &mut transport {
         params.jitter_seed = stream_seed(scenario.seed, &format!("flow {name} jitter"));
+        params.skip_seed = stream_seed(scenario.seed, &format!("flow {name} skips"));
     }
     if let windtunnel_sim::Transport::Ideal { ack, .. } | windtunnel_sim::Transport::Tcp { ack, .. } =
         &mut transport

@@ -111,6 +111,10 @@ pub struct FlowSummary {
     pub undos: Option<u64>,
     /// Echoes of CE that were answered; not counted with loss-free endpoints.
     pub ecn_reductions: Option<u64>,
+    /// Segments left out to expose optimistic ACKs (`tcp.skip_probability`); not counted with loss-free endpoints.
+    pub skips: Option<u64>,
+    /// Connections that were reset because their receiver acknowledged such a segment; not counted with loss-free endpoints.
+    pub exposed: Option<u64>,
     /// The packets of the flow that were lost, ACKs included (with loss-free endpoints: that would have been lost).
     pub drops: DropSummary,
     /// Its packets that arrived damaged and were discarded.

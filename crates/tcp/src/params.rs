@@ -6,7 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use windtunnel_cc::SsthreshBase;
-use windtunnel_units::{Bytes, Duration, OutOfRange, Rate};
+use windtunnel_units::{Bytes, Duration, OutOfRange, Probability, Rate};
 
 use crate::ecn_pp::EcnPp;
 
@@ -59,6 +59,12 @@ pub struct TcpParams {
     pub count_acks: bool,
     /// How far duplicate ACKs inflate cwnd in the fast recovery of Reno and `NewReno`.
     pub inflation: Inflation,
+    /// The probability that a new segment is left out until data above it are SACKed. A receiver that acknowledges it before it
+    /// leaves acknowledges what it has not received (optimistic ACKs): its connection is reset. Needs RACK.
+    pub skip_probability: Probability,
+    /// The seed of these choices.
+    #[serde(skip)]
+    pub skip_seed: u64,
     /// The slow-start threshold of a new connection with a window-based controller, in segments; without it there is none
     /// (Linux: `ssthresh` of a route).
     #[schemars(range(min = 1), extend("x-unit" = "segments"))]
@@ -211,6 +217,8 @@ impl Default for TcpParams {
             ssthresh_base: SsthreshBase::default(),
             count_acks: false,
             inflation: Inflation::default(),
+            skip_probability: Probability::ZERO,
+            skip_seed: 0,
             initial_ssthresh: None,
             ssthresh_metrics_save: false,
             growth_gate: true,
@@ -253,6 +261,13 @@ impl TcpParams {
         }
         if self.dupthresh == 0 || self.dupthresh > 300 {
             return Err(OutOfRange::new("dupthresh", self.dupthresh, "1 to 300"));
+        }
+        if self.skip_probability > Probability::ZERO && self.loss_detection != LossDetection::Rack {
+            return Err(OutOfRange::new(
+                "skip_probability",
+                self.skip_probability,
+                "0 %: only with loss_detection = \"rack\" is a segment that leaves late no loss",
+            ));
         }
         if self.initial_ssthresh == Some(0) {
             return Err(OutOfRange::new("initial_ssthresh", 0, "1 segment or more"));

@@ -71,6 +71,11 @@ impl TcpFlags {
         self.0 & other.0 == other.0
     }
 
+    /// True if any flag of `other` is set.
+    pub const fn has_any(self, other: TcpFlags) -> bool {
+        self.0 & other.0 != 0
+    }
+
     /// The flags of `self` without those of `other`.
     #[must_use]
     pub const fn without(self, other: TcpFlags) -> TcpFlags {

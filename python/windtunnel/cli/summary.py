@@ -106,6 +106,8 @@ _RECOVERY = (
     _Column("RTOs", _of("rtos")),
     _Column("spurious", _of("spurious_rtos"), rare=True),
     _Column("undone", _of("undos"), rare=True),
+    _Column("skips", _of("skips"), rare=True),
+    _Column("exposed", _of("exposed"), rare=True),
     _Column("limited by", _limit),
 )
 _TRANSFERS = (

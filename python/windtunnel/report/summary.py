@@ -122,6 +122,8 @@ RECOVERY_COLUMNS = (
     Column("Spurious RTOs", "", _of("spurious_rtos"), rare=True),
     Column("Tail loss probes", "", _of("tlps"), rare=True),
     Column("Undone", "reductions", _of("undos"), rare=True),
+    Column("Left out", "segments", _of("skips"), rare=True),
+    Column("Exposed", "receivers", _of("exposed"), rare=True),
     Column("Handshake", "% of time", _of("limited", "handshake", factor=0.01), rare=True),
     Column("cwnd-limited", "% of time", _of("limited", "cwnd", factor=0.01), rare=True),
     Column("Application-limited", "% of time", _of("limited", "application", factor=0.01), rare=True),

@@ -7,12 +7,12 @@ use schemars::{JsonSchema, schema_for};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use windtunnel_cc::{
-    AbeParams, AimdParams, Bbr3Params, BbrParams, BicParams, BinomialParams, CdgParams, CompoundParams,
-    ConventionalParams, CopaParams, CubicParams, DctcpParams, DctcpSceParams, EsspParams, HighspeedParams,
-    HtcpParams, HyblaParams, HystartParams, HystartPpParams, IiadParams, IllinoisParams, LedbatPpParams,
-    LimitedParams, LpParams, MdsParams, NvParams, PragueParams, RenoParams, ScalableParams, SceParams,
-    ScreamParams, SqrtParams, StandardParams, TfrcParams, VegasParams, VenoParams, VivaceParams,
-    WestwoodParams, YeahParams,
+    AbeParams, AimdParams, Bbr2Params, Bbr3Params, BbrParams, BbrStartupParams, BicParams, BinomialParams,
+    CdgParams, CompoundParams, ConventionalParams, CopaParams, CubicParams, DctcpParams, DctcpSceParams,
+    EsspParams, HighspeedParams, HtcpParams, HyblaParams, HystartParams, HystartPpParams, IiadParams,
+    IllinoisParams, LedbatPpParams, LimitedParams, LpParams, MdsParams, NvParams, PacedChirpingParams,
+    PragueParams, RenoParams, ScalableParams, SceParams, ScreamParams, SqrtParams, StandardParams,
+    TfrcParams, VegasParams, VenoParams, VivaceParams, WestwoodParams, YeahParams,
 };
 
 fn check<P: JsonSchema + DeserializeOwned + Serialize + Default>(keys: &[&str]) {
@@ -81,6 +81,8 @@ fn every_parameter_is_described() {
     ]);
     check::<LimitedParams>(&["max_ssthresh", "growth", "exit"]);
     check::<EsspParams>(&["delay_factor", "exit"]);
+    check::<PacedChirpingParams>(&["gap", "gain", "geometry"]);
+    check::<BbrStartupParams>(&[]);
     check::<ConventionalParams>(&["ce_md"]);
     check::<AbeParams>(&["beta_ecn"]);
     check::<MdsParams>(&["tau", "limiter", "ce_md"]);
@@ -95,6 +97,7 @@ fn every_parameter_is_described() {
         "prague_burst_shift",
         "classic_fallback",
     ]);
+    check::<Bbr2Params>(&[]);
     check::<Bbr3Params>(&["variant"]);
     check::<TfrcParams>(&[
         "b",

@@ -96,6 +96,10 @@ pub struct Counters {
     pub undos: u64,
     /// Echoes of CE answered by a reduction.
     pub ecn_reductions: u64,
+    /// Segments left out to expose optimistic ACKs.
+    pub skips: u64,
+    /// Connections reset because such a segment was acknowledged.
+    pub exposed: u64,
     /// Data known to be delivered.
     pub delivered: Bytes,
     /// Messages that its application has written, whether or not they are complete.
@@ -113,6 +117,8 @@ impl AddAssign for Counters {
         self.tlps += other.tlps;
         self.undos += other.undos;
         self.ecn_reductions += other.ecn_reductions;
+        self.skips += other.skips;
+        self.exposed += other.exposed;
         self.delivered += other.delivered;
         self.messages += other.messages;
         self.limited.iter_mut().zip(other.limited).for_each(|(sum, part)| *sum += part);
@@ -134,6 +140,8 @@ impl Sub for Counters {
             tlps: self.tlps - earlier.tlps,
             undos: self.undos - earlier.undos,
             ecn_reductions: self.ecn_reductions - earlier.ecn_reductions,
+            skips: self.skips - earlier.skips,
+            exposed: self.exposed - earlier.exposed,
             delivered: self.delivered.saturating_sub(earlier.delivered),
             messages: self.messages - earlier.messages,
             limited,

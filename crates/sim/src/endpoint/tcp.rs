@@ -169,7 +169,8 @@ impl SenderHalf for TcpEnd {
     }
 
     fn is_done(&self) -> bool {
-        self.application.is_done() && self.sender.is_drained() && !self.closes && self.sender.is_closed()
+        let complete = self.application.is_done() && self.sender.is_drained() && !self.closes;
+        (complete && self.sender.is_closed()) || self.sender.is_reset()
     }
 }
 

@@ -137,6 +137,14 @@ impl TcpSender {
         }
     }
 
+    /// The sender has reset the connection.
+    pub(crate) fn is_reset(&self) -> bool {
+        match self {
+            TcpSender::Linux(sender) => sender.is_reset(),
+            TcpSender::Bsd42(_) => false,
+        }
+    }
+
     /// Both ends have closed, or the application never closes.
     pub(crate) fn is_closed(&self) -> bool {
         match self {
@@ -192,6 +200,8 @@ impl TcpSender {
                     tlps: stats.tlps,
                     undos: stats.undos,
                     ecn_reductions: stats.ecn_reductions,
+                    skips: stats.skips,
+                    exposed: stats.exposed,
                     delivered: stats.delivered,
                     limited: stats.limited,
                     ..Counters::default()

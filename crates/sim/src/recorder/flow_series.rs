@@ -402,6 +402,8 @@ impl FlowRecorder {
             tlps: of_tcp(counters.tlps),
             undos: of_tcp(counters.undos),
             ecn_reductions: (controlled && !info.loss_free).then_some(counters.ecn_reductions),
+            skips: (tcp && !info.loss_free).then_some(counters.skips),
+            exposed: (tcp && !info.loss_free).then_some(counters.exposed),
             drops: sums.drops,
             corrupted: sums.corrupted,
             limited: LimitSummary::of(&counters.limited),

@@ -109,6 +109,15 @@ impl Receiver {
         self.close.stage != Stage::LastAck
     }
 
+    /// The sender has reset the connection: nothing is owed any more, and an attack is over.
+    pub(super) fn on_reset(&mut self) {
+        self.close.stage = Stage::Closed;
+        self.close.due = Time::NEVER;
+        self.attack = None;
+        self.due.clear();
+        self.delayed_ack.on_ack_sent();
+    }
+
     /// The next segment ends the stream, and nothing is missing.
     pub(super) fn receive_fin(&mut self, segment: &Segment, now: Time) -> SegmentReport {
         let data = segment.without_fin();

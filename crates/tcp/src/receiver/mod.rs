@@ -159,9 +159,8 @@ impl Receiver {
     /// A packet arrived. Returns what TCP received by it. With GRO that is known only after [`Receiver::on_timer`].
     #[inline]
     pub fn on_segment(&mut self, packet: &Packet, now: Time) -> SegmentReport {
-        if packet.flags.contains(TcpFlags::SYN) {
-            self.on_syn(packet, now);
-            SegmentReport::default()
+        if packet.flags.has_any(TcpFlags::SYN | TcpFlags::RST) {
+            self.on_control(packet, now)
         } else if self.gro.is_some() {
             self.on_offload(packet, now)
         } else {
@@ -241,6 +240,17 @@ impl Receiver {
     #[inline]
     pub fn stats(&self) -> &ReceiverStats {
         &self.stats
+    }
+
+    /// A SYN, or the reset of the connection.
+    #[cold]
+    fn on_control(&mut self, packet: &Packet, now: Time) -> SegmentReport {
+        if packet.flags.contains(TcpFlags::RST) {
+            self.on_reset();
+        } else {
+            self.on_syn(packet, now);
+        }
+        SegmentReport::default()
     }
 
     /// Answers a SYN, again if it comes again; once there are data, with an ACK (RFC 9293 section 3.10.7.4).

@@ -45,6 +45,11 @@ impl Close {
         self.rcv_nxt
     }
 
+    /// Nothing that the application writes from now on is taken.
+    pub(crate) fn write_no_more(&mut self) {
+        self.fin = Fin::Sent;
+    }
+
     const fn peer_closed(&self) -> bool {
         self.rcv_nxt.get() > Seq::FIRST_DATA.get()
     }

@@ -57,7 +57,7 @@ impl Sender {
             min_rtt: self.rtt.min(),
             srtt: self.rtt.srtt(),
             recovering: self.state >= CaState::Recovery,
-            dupthresh: self.reordering.dupthresh(),
+            dupthresh: if self.has_made_a_hole() { u32::MAX } else { self.reordering.dupthresh() },
             reordering_seen: self.reordering.seen(),
             tick: self.params.tick,
         };

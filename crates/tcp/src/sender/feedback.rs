@@ -101,12 +101,13 @@ impl Sender {
     }
 
     /// False while cwnd is being reduced, and for an ACK that acknowledges no data in order; on a path that is known to
-    /// reorder, data that it SACKs are enough (Linux `tcp_may_raise_cwnd`).
+    /// reorder, data that it SACKs are enough (Linux `tcp_may_raise_cwnd`), and so they are above a hole of the sender's own.
     #[inline]
     fn may_raise_cwnd(&self, ack: &Ack) -> bool {
         let reorders = self.reordering.dupthresh() > self.params.dupthresh;
         let counts = self.params.count_acks && ack.advanced;
-        let progress = !ack.acked.is_zero() || (reorders && ack.sacked) || counts;
+        let selective = ack.sacked && (reorders || self.has_made_a_hole());
+        let progress = !ack.acked.is_zero() || selective || counts;
         progress && !self.state.is_reducing()
     }
 

@@ -31,6 +31,9 @@ enum Stage {
     Closed,
     SynSent,
     Established,
+    /// The connection is given up, and the RST has yet to leave.
+    Resetting,
+    Reset,
 }
 
 /// The opening of a connection.
@@ -74,7 +77,7 @@ impl Handshake {
 
     pub(crate) const fn state(&self) -> ConnectionState {
         match self.stage {
-            Stage::Closed => ConnectionState::Closed,
+            Stage::Closed | Stage::Resetting | Stage::Reset => ConnectionState::Closed,
             Stage::SynSent => ConnectionState::SynSent,
             Stage::Established => ConnectionState::Established,
         }
@@ -92,12 +95,31 @@ impl Handshake {
         }
     }
 
+    /// The connection is given up.
+    pub(crate) fn reset(&mut self) {
+        self.stage = Stage::Resetting;
+        self.due = Time::NEVER;
+    }
+
+    pub(crate) const fn is_reset(&self) -> bool {
+        matches!(self.stage, Stage::Resetting | Stage::Reset)
+    }
+
+    /// The RST leaves now, if it has not left.
+    pub(crate) fn take_reset(&mut self) -> bool {
+        let owed = self.stage == Stage::Resetting;
+        if owed {
+            self.stage = Stage::Reset;
+        }
+        owed
+    }
+
     /// A SYN may leave now.
     fn may_send(&self) -> bool {
         match self.stage {
             Stage::Closed => true,
             Stage::SynSent => self.expired,
-            Stage::Established => false,
+            Stage::Established | Stage::Resetting | Stage::Reset => false,
         }
     }
 
@@ -118,6 +140,9 @@ impl Handshake {
 impl Sender {
     /// The SYN, if it is due.
     pub(super) fn poll_syn(&mut self, now: Time) -> Option<Packet> {
+        if let Some(reset) = self.poll_reset(now) {
+            return Some(reset);
+        }
         if self.unsent == Bytes::ZERO || !self.handshake.may_send() {
             let limit = if self.unsent == Bytes::ZERO { Limited::Application } else { Limited::Handshake };
             self.limits.set(limit, now, &mut self.stats.limited);
@@ -209,13 +234,14 @@ impl Sender {
     }
 
     /// The receiver permits no SACK (RFC 2018 section 2): losses are found by duplicate ACKs (RFC 6582), and there
-    /// are no tail loss probes.
+    /// are neither tail loss probes nor skips.
     fn go_without_sack(&mut self) {
         if self.params.sack {
             self.params.sack = false;
             self.params.loss_detection = LossDetection::Newreno;
             self.detector = Detector::new(&self.params);
             self.tlp = Tlp::new(false);
+            self.skip = None;
         }
     }
 

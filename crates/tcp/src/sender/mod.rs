@@ -25,10 +25,12 @@ mod rack;
 pub(crate) mod rate_sample;
 mod recovery;
 mod reordering;
+mod reset;
 mod rfc6675;
 mod rto;
 mod rtt;
 mod scoreboard;
+mod skip;
 mod small_queues;
 mod stats;
 mod tlp;
@@ -69,6 +71,7 @@ use rfc6675::Rfc6675;
 use rto::{Backoff, Timer, TimerKind};
 use rtt::RttEstimator;
 use scoreboard::Scoreboard;
+use skip::Skip;
 use small_queues::SmallQueues;
 use tlp::Tlp;
 use transmit::Forced;
@@ -124,6 +127,7 @@ pub struct Sender {
     jitter: Option<Box<Jitter>>,
     small_queues: Option<Box<SmallQueues>>,
     tlp: Tlp,
+    skip: Option<Box<Skip>>,
 
     // Congestion.
     cc: Box<dyn CongestionControl>,
@@ -201,6 +205,7 @@ impl Sender {
             jitter: Jitter::new(params.jitter, params.jitter_seed ^ u64::from(endpoint.flow.get())),
             small_queues: SmallQueues::new(params),
             tlp: Tlp::new(params.tlp && params.sack),
+            skip: Skip::new(params),
             cwnd,
             needs,
             cc,
@@ -261,6 +266,9 @@ impl Sender {
         if paws::rejects(packet.ts_val, self.ts_recent) && self.is_overtaken(packet) {
             return AckReport::default();
         }
+        if self.skip.is_some() && self.exposes_receiver(packet) {
+            return AckReport::default();
+        }
         let mut ack = self.take_ack(packet, now);
         if self.needs.delivery_reports {
             self.report_delivery(&ack, packet);
@@ -279,6 +287,9 @@ impl Sender {
         }
         if let Some(jitter) = &mut self.jitter {
             jitter.on_ack(now);
+        }
+        if self.skip.is_some() {
+            self.fill_hole();
         }
         if packet.flags.contains(TcpFlags::FIN) {
             self.on_fin(packet);

@@ -324,7 +324,8 @@ impl Sender {
         ack.reduction_began = true;
     }
 
-    /// A tail loss probe repaired a loss: one reduction, at once (RFC 8985 section 7.4.2).
+    /// A tail loss probe repaired a loss: one reduction, at once (RFC 8985 section 7.4.2). The episode starts as CWR and is over with the
+    /// same ACK, and the controller hears of both (Linux `tcp_process_tlp_ack`).
     pub(super) fn reduce_at_once(&mut self, ack: &Ack) {
         self.undo.clear();
         let reduced = self.reduce_for_loss(ack);
@@ -333,6 +334,9 @@ impl Sender {
             self.ecn.queue_cwr();
         }
         self.stats.loss_episodes += 1;
+        self.set_state(CaState::Cwr, ack.now);
+        self.validation.restart(ack.now);
+        self.keep_open(ack.now);
         self.cwnd = self.cc.cwnd();
     }
 

@@ -37,7 +37,7 @@ impl Reordering {
     pub(crate) fn on_delivered(&mut self, segment: &QueuedSegment) {
         if segment.end() > self.highest {
             self.highest = segment.end();
-        } else if !segment.ever_retransmitted() {
+        } else if segment.left_in_turn() {
             self.on_late(segment.seq());
         }
     }

@@ -205,10 +205,12 @@ impl Sender {
     /// RACK spares segments that were sent too recently (RFC 8985 section 6.3), unless the receiver reneged (Linux
     /// `tcp_timeout_mark_lost`).
     fn mark_timed_out(&mut self, reneged: bool, now: Time) -> Amount {
-        match self.detector {
+        let withheld = self.give_up_withheld();
+        let marked = match self.detector {
             Detector::Rack if !reneged => self.rack.mark_timed_out(&mut self.board, now),
             _ => self.board.mark_all_lost(),
-        }
+        };
+        withheld + marked
     }
 
     /// RACK's reordering window ended.

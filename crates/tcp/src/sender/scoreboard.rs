@@ -18,6 +18,7 @@ mod queue;
 mod ranges;
 mod segment;
 mod view;
+mod withheld;
 
 use std::ops::Range;
 

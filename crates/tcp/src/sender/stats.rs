@@ -29,6 +29,10 @@ pub struct SenderStats {
     pub ecn_reductions: u64,
     /// Probes into a closed receive window.
     pub window_probes: u64,
+    /// Segments left out to expose optimistic ACKs.
+    pub skips: u64,
+    /// Receivers exposed by an ACK of a segment left out: one at most.
+    pub exposed: u64,
     /// Whole segments delivered.
     pub delivered: Bytes,
     /// Time spent under each limit, by [`Limited`], up to the last event.

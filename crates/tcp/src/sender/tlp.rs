@@ -82,7 +82,11 @@ impl Sender {
             self.timer = Timer::idle();
             return;
         }
-        let due = if self.tlp.end.is_none() && self.tlp.sampled {
+        let due = if self.withheld_end().is_some() {
+            // What it was to show has not come: it leaves, and its ACK shows what is missing.
+            self.forced = Some(Forced::Withheld);
+            now + self.timeout()
+        } else if self.tlp.end.is_none() && self.tlp.sampled {
             self.forced = Some(Forced::LossProbe);
             now + self.timeout()
         } else {

@@ -20,6 +20,8 @@ pub(crate) enum Forced {
     /// The head again, after a timeout or in fast recovery.
     Head,
     LossProbe,
+    /// The segment that a skip left out.
+    Withheld,
     WindowProbe,
     /// The answer to a SYN/ACK.
     HandshakeAck,
@@ -59,6 +61,9 @@ impl Sender {
         if self.board.is_empty() && self.unsent > Bytes::ZERO && self.idle {
             self.idle = false;
             self.begin_flight(now);
+        }
+        if self.skip.is_some() {
+            self.consider_skip(now);
         }
         let next = match self.next() {
             Ok(next) => next,
@@ -203,6 +208,7 @@ impl Sender {
         match forced {
             Forced::Head => self.board.head().and_then(|head| self.retransmit(head, now)),
             Forced::LossProbe => self.send_loss_probe(now),
+            Forced::Withheld => self.send_withheld(now),
             Forced::WindowProbe => self.send_window_probe(now),
             Forced::HandshakeAck => self.handshake_ack(now).inspect(|_| self.ack_enters_host()),
             Forced::PureAck => {

@@ -490,14 +490,19 @@ impl Draft {
                 self.bare("sack", false);
                 let detection = if self.one_in(3) { "rfc6675" } else { self.random.pick(&classic) };
                 self.key("loss_detection", detection);
+                self.key("skip_probability", "0 %");
             }
             2 => {
                 self.bare("sack", true);
                 self.key("loss_detection", "rfc6675");
+                self.key("skip_probability", "0 %");
             }
             3 => {
                 self.bare("sack", true);
                 self.key("loss_detection", "rack");
+                if self.one_in(2) {
+                    self.key("skip_probability", "5 %");
+                }
             }
             _ => {}
         }

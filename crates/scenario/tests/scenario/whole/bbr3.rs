@@ -151,3 +151,58 @@ fn room_for_reno() {
         assert!(reno(cc) > first, "{cc}: {} beside {first}", reno(cc));
     }
 }
+
+/// The first time at which a mode starts, from `after` on, and the mode that follows.
+fn first(result: &RunResult, mode: u8, after: f64) -> (f64, u8, f64) {
+    let modes = modes(result);
+    let pair = modes.windows(2).find(|pair| pair[0].1 == mode && pair[0].0 >= after).expect("the mode ends");
+    (pair[0].0, pair[1].1, pair[1].0)
+}
+
+/// One flow whose link has `rate` from `at` on.
+fn changed(cc: &str, at: f64, rate: &str) -> RunResult {
+    let changes = format!("changes = [{{ at = \"{at} s\", rate = \"{rate}\" }}]");
+    alone(cc, 10, &changes, "")
+}
+
+/// Drain, in the draft, lasts for three rounds at most: if the bandwidth falls below half of what Startup found when it starts, its pace
+/// alone never drains the queue.
+#[test]
+fn drain_ends_after_three_rounds() {
+    let (cc, entry) = (VERSIONS[0], first(&alone(VERSIONS[0], 2, "", ""), DRAIN, 0.0).0);
+    let result = changed(cc, entry, "4 Mbit/s");
+    let rounds = column(&result, "rounds");
+    let spent: Vec<f64> = numbers(&result, "mode")
+        .iter()
+        .zip(rounds)
+        .filter(|(mode, _)| **mode == DRAIN)
+        .map(|(_, n)| n)
+        .collect();
+    let (from, to) = (spent[0], spent[spent.len() - 1]);
+    // The fourth round ends it.
+    assert!((to - from - 3.0).abs() < 0.5, "rounds {from} to {to}");
+    let unlimited = changed(VERSIONS[1], first(&alone(VERSIONS[1], 2, "", ""), DRAIN, 0.0).0, "3 Mbit/s");
+    let (from, _, to) = first(&unlimited, DRAIN, 0.0);
+    assert!(to - from > 1.0, "without the limit, as in Linux, it lasts: {from} to {to}");
+}
+
+/// If the bandwidth falls by more than a tenth when DOWN starts, its pace of 0.9 does not drain the queue, and CRUISE, which needs that,
+/// does not come: the next probe does, when it is due.
+#[test]
+fn down_leads_to_the_next_probe() {
+    let entry = first(&alone(VERSIONS[0], 10, "", ""), UP, 0.0).2;
+    let (from, next, to) = first(&changed(VERSIONS[0], entry, "8.5 Mbit/s"), DOWN, entry - 1e-6);
+    assert_eq!(next, REFILL, "{from} to {to}");
+    assert!((1.0..3.1).contains(&(to - from)), "{from} to {to}");
+}
+
+/// Whoever pauses has an empty queue without `ProbeRTT`: it is skipped if five seconds without a lower round trip end in a pause.
+#[test]
+fn a_pause_replaces_probe_rtt() {
+    for cc in VERSIONS {
+        let app = "app = { kind = \"on-off\", on = { kind = \"fixed\", value = \"4 s\" }, off = { kind = \"fixed\", value = \"3 s\" } }";
+        let result = alone(cc, 30, "", app);
+        let modes = numbers(&result, "mode");
+        assert!(modes.contains(&CRUISE) && !modes.contains(&PROBE_RTT), "{cc}");
+    }
+}

@@ -92,9 +92,16 @@ impl Queue {
     /// Appends a segment that was just sent; returns its id.
     #[inline]
     pub(super) fn push(&mut self, segment: QueuedSegment) -> u64 {
+        let id = self.push_apart(segment);
+        self.link(id);
+        id
+    }
+
+    /// Appends a segment that stays out of the order of transmission for now; returns its id.
+    #[inline]
+    pub(super) fn push_apart(&mut self, segment: QueuedSegment) -> u64 {
         let id = self.end();
         self.ring.push_back(segment);
-        self.link(id);
         id
     }
 

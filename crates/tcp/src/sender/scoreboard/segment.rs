@@ -90,6 +90,10 @@ pub(super) const RETRANSMITTED: u8 = 4;
 pub(super) const EVER_RETRANSMITTED: u8 = 8;
 /// It ends the stream.
 pub(super) const FIN: u8 = 16;
+/// It has not left yet, although segments above it have.
+pub(super) const WITHHELD: u8 = 32;
+/// It left after segments above it.
+pub(super) const LATE: u8 = 64;
 
 /// A segment that was sent and is not cumulatively acknowledged.
 #[derive(Clone, Copy, Debug)]
@@ -156,9 +160,14 @@ impl QueuedSegment {
         self.has(EVER_RETRANSMITTED)
     }
 
+    /// It was sent once, and before all segments above it.
+    pub(crate) const fn left_in_turn(&self) -> bool {
+        self.flags & (EVER_RETRANSMITTED | LATE) == 0
+    }
+
     /// Its latest transmission counts as in the network: it is in the order of transmission.
     pub(crate) const fn is_in_network(&self) -> bool {
-        self.flags & SACKED == 0 && self.flags & (LOST | RETRANSMITTED) != LOST
+        self.flags & (SACKED | WITHHELD) == 0 && self.flags & (LOST | RETRANSMITTED) != LOST
     }
 
     const fn has(&self, flag: u8) -> bool {

@@ -13,6 +13,7 @@ mod plain_receiver;
 mod recovery;
 mod reno;
 mod robustness;
+mod skips;
 mod small_queues;
 mod spurious;
 mod states;

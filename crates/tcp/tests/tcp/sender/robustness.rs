@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use windtunnel_tcp::{LossDetection, Reduction, RtoRule, TcpParams};
-use windtunnel_units::{Bytes, Seq, Time};
+use windtunnel_units::{Bytes, Probability, Seq, Time};
 use windtunnel_wire::{Ecn, Options, Packet, SackBlock, TcpFlags};
 
 use super::harness::{Lab, MSS, Script, Setup, endpoint, ms};
@@ -30,7 +30,7 @@ fn reductions() -> impl Strategy<Value = Reduction> {
 }
 
 fn parameters() -> impl Strategy<Value = TcpParams> {
-    (detections(), reductions(), any::<[bool; 8]>()).prop_map(
+    (detections(), reductions(), any::<[bool; 9]>()).prop_map(
         |((sack, loss_detection), reduction, switch)| TcpParams {
             sack,
             loss_detection,
@@ -43,9 +43,15 @@ fn parameters() -> impl Strategy<Value = TcpParams> {
             rto: if switch[5] { RtoRule::Linux } else { RtoRule::Rfc6298 },
             growth_gate: switch[6],
             gso: switch[7],
+            skip_probability: skips(loss_detection, switch[8]),
             ..crate::fixed_window()
         },
     )
+}
+
+/// Every round trip has a skip, if the detector permits skips.
+fn skips(detection: LossDetection, on: bool) -> Probability {
+    if on && detection == LossDetection::Rack { Probability::ONE } else { Probability::ZERO }
 }
 
 fn setup(params: TcpParams, paced: bool) -> Setup {

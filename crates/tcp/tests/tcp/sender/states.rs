@@ -8,7 +8,7 @@ use windtunnel_cc::{
 use windtunnel_tcp::CaState;
 use windtunnel_units::Bytes;
 
-use super::harness::{Lab, MSS, Script, Setup, lost};
+use super::harness::{Lab, MSS, Script, Setup, at, lost};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Heard {
@@ -123,4 +123,26 @@ fn a_controller_starts_a_reduction() {
 fn a_running_reduction_is_the_only_one() {
     let (_, heard) = transfer(lost([60]), Some(75));
     assert_eq!(heard.iter().filter(|heard| matches!(heard, Heard::Congestion(_))).count(), 1, "{heard:?}");
+}
+
+/// A loss that a tail loss probe repaired is an episode of one ACK: CWR starts and ends with it (RFC 8985 section 7.4.2; Linux
+/// `tcp_process_tlp_ack`).
+#[test]
+fn a_repair_by_the_probe_is_an_episode() {
+    let log = Arc::default();
+    let witness = Witness { cwnd: MSS * 40, acks_until_wish: None, log: Arc::clone(&log) };
+    let mut lab = Lab::with(Box::new(witness), Setup::default(), lost([9]));
+    lab.write(10);
+    lab.run_until(at(400));
+    lab.write(1);
+    lab.run_to_the_end();
+    assert_eq!(lab.sender.stats().tlps, 1);
+    let expected = [
+        Heard::Congestion(Trigger::Loss),
+        Heard::State(CaState::Cwr),
+        Heard::Recovered,
+        Heard::State(CaState::Open),
+    ];
+    assert_eq!(*log.lock().expect("one thread"), expected);
+    assert_eq!(lab.sender.cwnd(), MSS * 20);
 }
