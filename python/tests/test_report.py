@@ -173,7 +173,7 @@ def test_interaction(page: Path) -> None:
           await settle();
           key("cwnd", "ArrowRight"); key("cwnd", "ArrowRight"); await settle();
           const seen = { start: range(), live: $("#live").textContent };
-          seen.shared = each((id) => $(`[data-panel=${id}] .legend .time`).textContent);
+          seen.shared = each((id) => $(`[data-panel=${id}] .time`).textContent);
           const over = chart("cwnd").querySelector(".u-over"), box = over.getBoundingClientRect();
           const drag = async (from, to, more) => {
             const [a, b] = [from, to].map((share) => box.left + share * box.width), y = box.top + 50;

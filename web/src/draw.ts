@@ -56,7 +56,7 @@ export function drawPanel(view: View, panel: PanelMeta, data: PanelData, parts: 
   const { series, thresholds, ticks } = data;
   const flagged = parts.has("flag");
   // A marker on the edge is drawn whole; lines, which go on beyond it, end there.
-  const margin = panel.kind === "points" ? 5 * view.ratio : 0;
+  const margin = panel.kind === "line" ? 0 : 5 * view.ratio;
   ctx.save();
   ctx.beginPath();
   ctx.rect(area.left - margin, area.top - margin, area.width + 2 * margin, area.height + 2 * margin);
@@ -66,17 +66,21 @@ export function drawPanel(view: View, panel: PanelMeta, data: PanelData, parts: 
     if (series.length <= BANDS) for (const s of series) drawBand(view, s);
     // Under the lines: where most samples have the flag, it must not hide whose they are.
     if (flagged && panel.flag !== null) {
-      for (const s of series) drawOverlay(view, s, panel.flag);
+      for (const s of series) {
+        if (s.meta.marked) drawOverlay(view, s, { colour: panel.flag.colour ?? s.meta.colour, marker: panel.flag.marker });
+      }
     }
     if (parts.has("thresholds")) for (const s of thresholds) drawThreshold(view, s);
     // Lines are compared with each other: average all of them or none.
     const dense = series.some((s) => isDense(view, s));
     series.forEach((s, i) => {
-      if (dense && s.meta.mean) drawMeans(view, s, i, series.length);
+      if (dense && s.meta.step === "mean") drawMeans(view, s, i, series.length);
       else drawLine(view, s, i, series.length);
     });
     const wanted = { retransmits: parts.has("retransmits"), rtos: parts.has("rtos") };
     drawTicks(ctx, ticks, wanted, timeScale(view), view.to, view.ratio);
+  } else if (panel.kind === "path") {
+    for (const s of series) drawPath(view, s);
   } else {
     drawPoints(view, panel, series, flagged);
   }
@@ -94,25 +98,50 @@ function lineRange(view: View, s: Series): [number, number] {
   return [Math.max(0, from - 1), Math.min(s.t.length, to + 1)];
 }
 
+/** The range of each sample, over the time that the sample stands for. */
 function drawBand(view: View, s: Series): void {
   if (s.low === null || s.high === null) return;
   const time = timeScale(view);
   const [from, to] = lineRange(view, s);
   const { ctx } = view;
-  ctx.strokeStyle = colour(s.meta.colour);
-  ctx.globalAlpha = 0.25;
-  ctx.lineWidth = Math.max(1, ((to - from > 1 ? time.width / (to - from) : 1) | 0) + 1);
+  const place = (i: number) => (s.t[i]! - time.from) * time.perSecond;
+  ctx.fillStyle = colour(s.meta.colour);
+  ctx.globalAlpha = 0.22;
   ctx.beginPath();
   for (let i = from; i < to; i++) {
     const a = toRow(s.low[i]!, view.value);
     const b = toRow(s.high[i]!, view.value);
     if (Number.isNaN(a) || Number.isNaN(b)) continue;
-    const x = (s.t[i]! - time.from) * time.perSecond;
-    ctx.moveTo(x, a);
-    ctx.lineTo(x, b);
+    const [left, right] =
+      s.meta.step === "mean" ? [i > 0 ? place(i - 1) : 0, place(i)] : [place(i), i + 1 < s.t.length ? place(i + 1) : place(i) + 1];
+    const gap = s.meta.gap !== null && (right - left) / time.perSecond > s.meta.gap;
+    ctx.rect(left, b, gap ? 1 : Math.max(1, right - left), Math.max(1, a - b));
   }
+  ctx.fill();
+  ctx.globalAlpha = 1;
+}
+
+/** A curve in the plane, with a dot where it starts and a square where it ends. */
+function drawPath(view: View, s: Series): void {
+  const { ctx, ratio, value } = view;
+  const time = timeScale(view);
+  const n = s.t.length;
+  if (n === 0) return;
+  const place = (i: number): [number, number] => [(s.t[i]! - time.from) * time.perSecond, toRow(s.v[i]!, value)];
+  ctx.beginPath();
+  ctx.strokeStyle = colour(s.meta.colour);
+  ctx.lineWidth = ratio;
+  ctx.globalAlpha = 0.6;
+  for (let i = 0; i < n; i++) ctx.lineTo(...place(i));
   ctx.stroke();
   ctx.globalAlpha = 1;
+  const ends = new Path2D();
+  addMarker(ends, "circle", ...place(0), 5 * ratio);
+  addMarker(ends, "square", ...place(n - 1), 5 * ratio);
+  const dots = new Path2D();
+  for (let i = 1; i < n - 1; i++) addMarker(dots, "circle", ...place(i), 1.6 * ratio);
+  paint(ctx, dots, "circle", colour(s.meta.colour), ratio);
+  paint(ctx, ends, "circle", colour(s.meta.colour), ratio);
 }
 
 /**
@@ -132,8 +161,12 @@ function strokeLine(view: View, s: Series): number[] {
     if (i >= 0) {
       const y = toRow(s.v[i]!, value);
       if (before < 0) ctx.moveTo(x(i), y);
-      else if (s.meta.mean) ctx.lineTo(x(before), y);
-      else if (s.meta.hold) ctx.lineTo(x(i), toRow(s.v[before]!, value));
+      else if (s.meta.step === "hold") ctx.lineTo(x(i), toRow(s.v[before]!, value));
+      // The first mean after an unknown time has no sample before it on the line, but it has a start.
+      if (s.meta.step === "mean" && i > 0) {
+        if (before < 0) ctx.moveTo(x(i - 1), y);
+        else ctx.lineTo(x(before), y);
+      }
       ctx.lineTo(x(i), y);
     }
     before = i;
@@ -151,7 +184,7 @@ function isSparse(view: View, s: Series): boolean {
 /** Whether a line of means has too many samples to show each. */
 function isDense(view: View, s: Series): boolean {
   const [from, to] = lineRange(view, s);
-  return s.meta.mean && (to - from) * CELL * view.ratio > view.area.width;
+  return s.meta.step === "mean" && (to - from) * CELL * view.ratio > view.area.width;
 }
 
 /** A line of the means over cells of pixels, and pale behind it the range of the samples. */
@@ -161,7 +194,7 @@ function drawMeans(view: View, s: Series, order: number, count: number): void {
   const cell = CELL * ratio;
   const { mean, low, high } = cellMeans(s.t, s.v, ...lineRange(view, s), time, cell);
   ctx.strokeStyle = colour(s.meta.colour);
-  if (count <= BANDS + 1) {
+  if (count <= BANDS + 1 && s.low === null) {
     ctx.globalAlpha = 0.2;
     ctx.lineWidth = cell;
     ctx.beginPath();
@@ -311,8 +344,9 @@ function passes(view: View, panel: PanelMeta, series: readonly Series[], flagged
       continue;
     }
     const n = countFlagged(s.flag, from, to);
+    const style = { colour: panel.flag.colour ?? s.meta.colour, marker: panel.flag.marker };
     plain.push({ s, wanted: "plain", style: s.meta, from, to, n: to - from - n });
-    if (flagged) top.push({ s, wanted: "flagged", style: panel.flag, from, to, n });
+    if (flagged) top.push({ s, wanted: "flagged", style, from, to, n });
   }
   return [...plain, ...top].filter((p) => p.n > 0);
 }

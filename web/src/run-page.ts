@@ -11,41 +11,83 @@ function text(id: string): string {
   return document.getElementById(id)?.textContent ?? "";
 }
 
+/** A panel's place in the page. */
+function sectionOf(id: string): HTMLElement {
+  const section = document.querySelector<HTMLElement>(`[data-panel="${id}"]`);
+  if (section === null) throw new Error(`no place for panel ${id}`);
+  return section;
+}
+
 export function startRunPage(): void {
   const meta = JSON.parse(text("report-meta")) as PageMeta;
   const buffer = decodeBase64(text("report-data").trim());
   const range = new TimeRange(meta.from, meta.to);
   const panels: Panel[] = [];
+  const flows = new Flows(meta, panels);
 
-  for (const p of meta.panels) {
-    const host = document.querySelector<HTMLElement>(`[data-panel="${p.id}"] .chart`);
-    if (host === null) throw new Error(`no place for panel ${p.id}`);
+  /** A panel is built when it is first seen. */
+  const build = (p: PanelMeta): void => {
+    const section = sectionOf(p.id);
+    const host = section.querySelector<HTMLElement>(".chart")!;
     const panel = new Panel(host, p, readPanel(buffer, p), range, meta.flows);
     panels.push(panel);
     bindKeys(host, panel, panels, range);
-    const log = document.querySelector<HTMLInputElement>(`[data-panel="${p.id}"] input[data-log]`);
-    log?.addEventListener("change", () => panel.setLog(log.checked));
-    bindChoice(p, panel, buffer);
-  }
+    bindControls(section, p, panel, buffer);
+    flows.apply(panel);
+    panel.zeroBased = document.querySelector<HTMLInputElement>("#zero-based")!.checked;
+  };
+  for (const p of meta.panels) if (p.shown) build(p);
 
+  bindMore(meta.panels, build);
   bindToolbar(range, panels);
-  buildFlows(meta, panels);
   bindCopy();
   bindTheme(panels);
 }
 
-/** The list from which the reader chooses what a panel shows. */
-function bindChoice(meta: PanelMeta, panel: Panel, buffer: ArrayBuffer): void {
-  const section = document.querySelector(`[data-panel="${meta.id}"]`);
-  const list = section?.querySelector<HTMLSelectElement>("select[data-choice]");
+/** The switches of panels: each shows one or hides it. */
+function bindMore(all: readonly PanelMeta[], build: (p: PanelMeta) => void): void {
+  const built = new Set(all.filter((p) => p.shown).map((p) => p.id));
+  for (const button of document.querySelectorAll<HTMLButtonElement>("[data-show]")) {
+    const p = all.find((one) => one.id === button.dataset["show"])!;
+    button.addEventListener("click", () => {
+      const section = sectionOf(p.id);
+      section.hidden = !section.hidden;
+      button.setAttribute("aria-pressed", String(!section.hidden));
+      if (!section.hidden && !built.has(p.id)) {
+        built.add(p.id);
+        build(p);
+      }
+    });
+  }
+}
+
+/** What stands in a panel's head: what it shows of several things, the time over which it averages, its scale. */
+function bindControls(section: HTMLElement, meta: PanelMeta, panel: Panel, buffer: ArrayBuffer): void {
+  let unit = meta.unit;
+  const label = () => {
+    const place = section.querySelector(".unit");
+    const terms = [unit, panel.log ? "log scale" : ""].filter((term) => term !== "");
+    if (place) place.textContent = terms.length === 0 ? "" : `(${terms.join(", ")})`;
+  };
+  const log = section.querySelector<HTMLInputElement>("input[data-log]");
+  log?.addEventListener("change", () => {
+    panel.setLog(log.checked);
+    label();
+  });
+  const average = section.querySelector<HTMLSelectElement>("select[data-average]");
+  average?.addEventListener("change", () => panel.setAverage(Number(average.value)));
+  const list = section.querySelector<HTMLSelectElement>("select[data-choice]");
   list?.addEventListener("change", () => {
     const choice = meta.choices[Number(list.value)];
     if (choice === undefined) return;
-    const { unit, series } = choice;
-    const chosen: PanelMeta = { ...meta, unit, series };
+    const { series, x } = choice;
+    const chosen: PanelMeta = { ...meta, unit: choice.unit, series, x, log: choice.log };
     panel.show(chosen, readPanel(buffer, chosen));
-    const place = section?.querySelector(".unit");
-    if (place) place.textContent = unit === "" ? "" : `(${unit})`;
+    unit = choice.unit;
+    if (log !== null) log.checked = panel.log;
+    const below = section.querySelector(".x-label");
+    if (below) below.textContent = x.unit === "" ? x.label : `${x.label} (${x.unit})`;
+    label();
   });
 }
 
@@ -123,34 +165,51 @@ function bindToolbar(range: TimeRange, panels: readonly Panel[]): void {
 }
 
 /** The switches of flows in all panels, shown for two flows or more. */
-function buildFlows(meta: PageMeta, panels: readonly Panel[]): void {
-  const host = document.getElementById("flows");
-  if (host === null || meta.flows.length < 2) return;
-  const on = meta.switches.map(() => true);
-  const buttons = meta.switches.map((s, i) => {
-    const { button } = buildToggle(s.label, { colour: s.colour, marker: s.marker, dash: null });
-    button.addEventListener("click", () => set([i], !on[i]));
-    return button;
-  });
-  const set = (switches: readonly number[], value: boolean) => {
-    for (const i of switches) {
-      on[i] = value;
-      buttons[i]!.setAttribute("aria-pressed", String(value));
-      for (const flow of meta.switches[i]!.flows) for (const panel of panels) panel.setFlow(flow, value);
+class Flows {
+  private readonly on: boolean[];
+  private readonly buttons: readonly HTMLButtonElement[];
+
+  constructor(
+    private readonly meta: PageMeta,
+    private readonly panels: readonly Panel[],
+  ) {
+    this.on = meta.switches.map(() => true);
+    this.buttons = meta.switches.map((s, i) => {
+      const { button, value } = buildToggle(s.label, { colour: s.colour, marker: s.marker, dash: null });
+      value.remove();
+      button.addEventListener("click", () => this.set([i], !this.on[i]));
+      button.setAttribute("aria-pressed", "true");
+      return button;
+    });
+    const host = document.getElementById("flows");
+    if (host === null || meta.flows.length < 2) return;
+    const every = meta.switches.map((_, i) => i);
+    for (const [label, value] of [["All", true], ["None", false]] as const) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = label;
+      button.addEventListener("click", () => this.set(every, value));
+      host.append(button);
     }
-    for (const panel of panels) panel.redraw();
-  };
-  const every = meta.switches.map((_, i) => i);
-  for (const [label, value] of [["All", true], ["None", false]] as const) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = label;
-    button.addEventListener("click", () => set(every, value));
-    host.append(button);
+    host.append(...this.buttons);
+    host.hidden = false;
   }
-  host.append(...buttons);
-  host.hidden = false;
-  for (const button of buttons) button.setAttribute("aria-pressed", "true");
+
+  /** Switches off in a new panel what is off in the others. */
+  apply(panel: Panel): void {
+    this.on.forEach((on, i) => {
+      if (!on) for (const flow of this.meta.switches[i]!.flows) panel.setFlow(flow, false);
+    });
+  }
+
+  private set(switches: readonly number[], value: boolean): void {
+    for (const i of switches) {
+      this.on[i] = value;
+      this.buttons[i]!.setAttribute("aria-pressed", String(value));
+      for (const flow of this.meta.switches[i]!.flows) for (const panel of this.panels) panel.setFlow(flow, value);
+    }
+    for (const panel of this.panels) panel.redraw();
+  }
 }
 
 function bindCopy(): void {

@@ -6,16 +6,85 @@ extreme: for a queue, the peak is the message.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
-Index = npt.NDArray[np.int64]
+from windtunnel.panels.means import thin_means
+from windtunnel.panels.model import Array, Choice, Index, Kind, Panel, Series
 
-# A line is broken where samples are this many times farther apart than nearly all others.
-_GAP_FACTOR = 8
-# Gaps that are this small a share of the whole do not count: the round trips of slow start are no gaps.
-_GAP_SHARE = 0.01
+#: Cells of a panel on a large screen (columns, rows): dots in one cell are one dot.
+CELLS = (2000, 400)
+# The least number of points of a series, however many there are of them.
+_LEAST = 40
+
+
+def thin(panel: Panel, limit: int) -> Panel:
+    """The panel with about ``limit`` points in all that draw the same picture, whatever part of it is shown.
+
+    Lines, dots and their flagged samples keep every extreme, and means their sums.
+    """
+    total = sum(len(s) for s in panel.series)
+    choices = tuple(
+        Choice(c.name, c.unit, _each(panel.kind, c.series, limit // len(panel.choices)), c.log, c.x)
+        for c in panel.choices
+    )
+    series = choices[0].series if choices else _each(panel.kind, panel.series, limit)
+    kept = sum(len(s) for s in series)
+    note = panel.note
+    if kept < 0.9 * total:
+        note = f"{note} {kept} of {total} samples are here; every extreme is among them.".strip()
+    return replace(
+        panel, series=series, choices=choices, thresholds=_each("line", panel.thresholds, limit // 2), note=note
+    )
+
+
+def _each(kind: Kind, every: tuple[Series, ...], limit: int) -> tuple[Series, ...]:
+    """Few samples of one series leave more room to the others."""
+    left, count, out = limit, len(every), {}
+    for index in sorted(range(len(every)), key=lambda i: len(every[i])):
+        out[index] = thin_series(kind, every[index], max(left // count, _LEAST))
+        left, count = left - len(out[index]), count - 1
+    return tuple(out[index] for index in range(len(every)))
+
+
+def thin_series(
+    kind: Kind,
+    series: Series,
+    limit: int,
+    cells: tuple[int, int] = CELLS,
+    *,
+    log: bool = False,
+    extent: tuple[float, float, float, float] | None = None,
+) -> Series:
+    """At most about ``limit`` samples of a series that draw the same line, or the same dots."""
+    if len(series) <= limit:
+        return series
+    if series.step == "mean":
+        return thin_means(series, limit)
+    if kind == "path":
+        return _only(series, np.arange(0, len(series), -(-len(series) // limit), dtype=np.int64))
+    if kind == "line":
+        keep = thin_line(series.x, series.y, limit)
+        if series.flag is not None:
+            flagged = np.flatnonzero(series.flag)
+            keep = np.union1d(keep, flagged[thin_line(series.x[flagged], series.y[flagged], limit // 4)])
+        return _only(series, keep)
+    finite = np.isfinite(series.y) & ((series.y > 0) if log else True)
+    parts = [finite] if series.flag is None else [finite & series.flag, finite & ~series.flag]
+    kept = []
+    for part in parts:
+        mine = np.flatnonzero(part)
+        share = max(_LEAST, int(limit * len(mine) / max(1, int(finite.sum()))))
+        kept.append(mine[thin_cloud(series.x[mine], series.y[mine], share, cells, log=log, extent=extent)])
+    return _only(series, np.sort(np.concatenate(kept)))
+
+
+def _only(series: Series, keep: Index) -> Series:
+    """Some samples. A range of those left out goes to the sample that is kept before them."""
+    low = None if series.low is None else np.fmin.reduceat(series.low, keep)
+    high = None if series.high is None else np.fmax.reduceat(series.high, keep)
+    return replace(series.only(keep), low=low, high=high)
 
 
 def thin_line(x: Array, y: Array, limit: int) -> Index:
@@ -42,16 +111,6 @@ def thin_line(x: Array, y: Array, limit: int) -> Index:
         ]
     )
     return np.unique(keep).astype(np.int64)
-
-
-def without_gaps(x: Array, y: Array) -> tuple[Array, Array]:
-    """A line, broken (NaN) where samples are much farther apart than nearly all others: there it is unknown."""
-    if len(x) < 3:
-        return x, y
-    steps = np.diff(x)
-    gap = max(_GAP_FACTOR * np.quantile(steps, 0.99), _GAP_SHARE * (x[-1] - x[0]))
-    gaps = np.flatnonzero(steps > gap) + 1
-    return np.insert(x, gaps, x[gaps]), np.insert(y, gaps, np.nan)
 
 
 def cell_means(t: Array, y: Array, cells: int) -> tuple[Array, Array, Array, Array]:
