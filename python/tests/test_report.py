@@ -183,6 +183,8 @@ def test_interaction(page: Path) -> None:
             await settle(); mouse(over, "mouseup", b, y, more); await settle();
           };
           const whole = each(pixels);
+          const heights = () => JSON.stringify(ids.map((id) => chart(id).getBoundingClientRect()));
+          const still = heights();
           await drag(0.25, 0.5); seen.drag = range(); seen.changed = each((id) => pixels(id) !== whole[id]);
           await drag(0.5, 0.25, { shiftKey: true }); seen.pan = range();
           mouse(over, "dblclick", box.left + 50, box.top + 50); await settle(); seen.reset = range();
@@ -196,7 +198,8 @@ def test_interaction(page: Path) -> None:
           const x0 = box.left + box.width / 2;
           mouse(over, "mouseover", x0, y0); mouse(over, "mousemove", x0, y0); await settle();
           seen.tooltip = [...over.querySelectorAll(".hit-box div")].map((line) => line.textContent);
-          seen.values = each((id) => legend(id).map((b) => b.querySelector(".value").textContent));
+          seen.values = each((id) => legend(id).map((b) => b.querySelector(".value")?.textContent ?? ""));
+          seen.still = heights() === still;
           const flow = document.querySelector("#flows .toggle");
           flow.click(); await settle();
           seen.flowOff = each((id) => legend(id).map((b) => b.getAttribute("aria-pressed")));
@@ -217,6 +220,8 @@ def test_interaction(page: Path) -> None:
     assert seen["plus"][1] - seen["plus"][0] == pytest.approx(30, abs=0.1)
     assert seen["zero"] == [0, 60]
     assert seen["microsecond"] == [10, 10.000001]
+    # Nothing moves when values appear under the pointer.
+    assert seen["still"]
     # The cursor is at 30 s in all panels; the dotted line of all flows has 95 Mbit/s there.
     assert seen["values"]["throughput"][0] == "95.00"
     assert all(any(v not in ("", "\N{EN DASH}") for v in seen["values"][p]) for p in PANELS)
