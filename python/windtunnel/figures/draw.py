@@ -69,7 +69,8 @@ def draw(axes: Axes, panel: Panel, window: Window, *, legend: bool | None = None
         hints = _draw_lines(axes, panel, series, window)
     above = legend if legend is not None else any(s.flow is None and s.key != "total" for s in series)
     above = above and (len(series) > 1 or panel.id == "marks")
-    title = _TITLES.get(panel.id, panel.title) + (f" ({'; '.join(hints)})" if hints else "")
+    what = f": {panel.choices[0].name}" if panel.choices else ""
+    title = _TITLES.get(panel.id, panel.title) + what + (f" ({'; '.join(hints)})" if hints else "")
     # With its own legend between the title and the panel.
     axes.set_title(legible(title), pad=20.0 if above and len(title) > 20 else None)
     if above and series:
@@ -253,7 +254,7 @@ def _dots(
     s = thin_series("points", replace(s, step=""), limit, _DOT_CELLS, log=panel.log, extent=extent)
     size = 2.2 if len(s) >= _FEW_DOTS else 3.5 if len(s) >= _SINGLE_DOTS else 6.0
     marker = drawn(s.look).marker if len(s.look.marker) and panel.id != "sojourn" else "."
-    marker = "." if marker == "o" else marker
+    marker = "." if marker == "o" or (len(s) >= _FEW_DOTS and panel.id != "marks") else marker
     axes.plot(
         s.x, s.y, linestyle="none", marker=marker, markersize=size if marker == "." else max(size * 0.8, 3.5),
         markeredgewidth=0.9 if marker == "x" else 0, color=colour, label=label, zorder=zorder, rasterized=True,

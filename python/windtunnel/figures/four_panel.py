@@ -16,7 +16,7 @@ from windtunnel.errors import InputError
 from windtunnel.figures.draw import Window, draw
 from windtunnel.figures.legible import legible
 from windtunnel.figures.style import RC, drawn
-from windtunnel.panels import MAIN, Panel, Result, Run, state
+from windtunnel.panels import CATALOGUE, Panel, Result, Run, panel_of, state
 from windtunnel.panels.looks import flow_look
 from windtunnel.panels.units import FACTORS
 from windtunnel.state_tables import find_state
@@ -24,7 +24,7 @@ from windtunnel.state_tables import find_state
 #: Names of the document's panels in reading order.
 PANELS = ("throughput", "sojourn", "cwnd", "mark")
 #: Names of all panels of the run, those of its state apart.
-ALL_PANELS = (*PANELS, *(name for name in MAIN if name != "marks" and name not in PANELS))
+ALL_PANELS = (*PANELS, *(name for name in CATALOGUE if name not in (*PANELS, "marks")))
 #: Ranges of a panel: ``(x0, x1, y0, y1)``, x in seconds, y in Mbit/s, ms, bytes or Hz. None leaves an end open.
 Zoom = tuple[float | None, float | None, float | None, float | None]
 #: Axes of frequencies.
@@ -64,7 +64,7 @@ def four_panel(
         known = ", ".join(ALL_PANELS)
         raise InputError(f"there is no panel {unknown[0]!r}: one of {known}" if unknown else "no panel")
     run = Run(result)
-    chosen = {p: MAIN[_IDS.get(p, p)](run) for p in ALL_PANELS if p in panels}
+    chosen = {p: panel_of(run, _IDS.get(p, p)) for p in ALL_PANELS if p in panels}
     if average_s is not None:
         chosen |= {p: replace(panel, average=average_s) for p, panel in chosen.items() if p == "throughput"}
     if scale != "auto" and "mark" in chosen:

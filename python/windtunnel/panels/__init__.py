@@ -1,12 +1,12 @@
 """Panels: from the tables of a run to what figures and pages draw. The rules for that are here, and nowhere else."""
 
-from windtunnel.panels.catalogue import MAIN, panels_of
+from windtunnel.panels.catalogue import CATALOGUE, panel_of, panels_of
 from windtunnel.panels.model import Abscissa, Choice, Flag, Look, Panel, Series, Ticks
 from windtunnel.panels.run import Result, Run
 from windtunnel.panels.thinning import thin
 
 __all__ = [
-    "MAIN",
+    "CATALOGUE",
     "Abscissa",
     "Choice",
     "Flag",
@@ -16,6 +16,7 @@ __all__ = [
     "Run",
     "Series",
     "Ticks",
+    "panel_of",
     "panels_of",
     "thin",
 ]

@@ -61,6 +61,11 @@ def since_start(t: Array, y: Array, start: float | None) -> tuple[Array, Array]:
     return np.concatenate([[start], t[first:]]), np.concatenate([[np.nan], y])
 
 
+def unknown_before(t: Array, y: Array, start: float | None) -> Array:
+    """Values at the ends of intervals; NaN before a flow's start."""
+    return y if start is None else np.where(t < start, np.nan, y)
+
+
 def while_alive(time: Array, values: Array, flow: Mapping[str, Any]) -> Array:
     """``values``; NaN before the first packet of a flow (its summary) and after its last."""
     first, last = flow["first_packet_s"], flow["last_packet_s"]

@@ -33,6 +33,13 @@ def samples(tables: Tables, *, extremes: bool = True) -> list[Samples]:
     return [s for s in found if s.index >= 0 or several]
 
 
+def of_flows(run: Run) -> list[Samples]:
+    """The same from the start of each flow to the end of the run."""
+    several = len(run.flows) > 1
+    found = (s for s in samples(run.tables) if s.index >= 0 or several)
+    return [_alive(run, _to_the_end(run.intervals, s)) for s in found]
+
+
 def panel(run: Run) -> Panel:
     """The panel."""
     found = samples(run.tables)
@@ -40,7 +47,7 @@ def panel(run: Run) -> Panel:
         return Panel("throughput", TITLE, "Mbit/s", empty=_EMPTY)
     if run.grouped and run.intervals:
         return _of_groups(run)
-    found = [_alive(run, _to_the_end(run.intervals, s)) for s in found if s.index >= 0 or len(run.flows) > 1]
+    found = of_flows(run)
     unit, factor = suited(RATES, greatest(s.y for s in found))
     spacing = max((float(np.median(np.diff(s.t))) for s in found if len(s.t) > 2), default=0.0)
     return Panel(
