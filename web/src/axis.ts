@@ -56,10 +56,10 @@ function roundNumbers(low: number, high: number): number[] {
 
 const SUPERSCRIPT = "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079";
 
-/** A label: a plain number from 0.001 to 99999, else a power of ten with its factor. */
+/** A label: a plain number from 0.001 to 999999, else a power of ten with its factor. */
 export function formatLogTick(v: number): string {
   const e = Math.floor(Math.log10(v) + 1e-9);
-  if (e >= -3 && e <= 4) return String(Number(v.toPrecision(12)));
+  if (e >= -3 && e <= 5) return String(Number(v.toPrecision(12)));
   const factor = v / 10 ** e;
   const digits = [...String(Math.abs(e))].map((d) => SUPERSCRIPT[Number(d)]!).join("");
   const shown = Math.abs(factor - 1) < 1e-9 ? "" : `${formatValue(factor).replace(/\.?0+$/, "")}\u00b7`;

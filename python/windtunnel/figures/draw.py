@@ -16,7 +16,7 @@ from windtunnel.figures.log_axis import set_log, set_log_x
 from windtunnel.figures.style import SLATE, drawn
 from windtunnel.panels.gaps import broken
 from windtunnel.panels.looks import COLOURS
-from windtunnel.panels.means import average, thin_means
+from windtunnel.panels.means import average, durations, thin_means
 from windtunnel.panels.model import Array, Flag, Panel, Series
 from windtunnel.panels.thinning import cell_means, thin_cloud, thin_line, thin_series
 
@@ -145,7 +145,7 @@ def _line(axes: Axes, panel: Panel, s: Series, order: int, count: int, *, dense:
     x, y = s.x, s.y
     band = None if s.low is None or s.high is None or not few else (s.low, s.high)
     if dense and s.step == "mean" and len(x) > 1 and band is None:
-        x, y, low, high = cell_means(x, y, _CELLS)
+        x, y, low, high = cell_means(*_from_the_start(x, y), _CELLS)
         band = (low, high) if few else None
         step = "default"
     elif s.step == "mean":
@@ -154,8 +154,11 @@ def _line(axes: Axes, panel: Panel, s: Series, order: int, count: int, *, dense:
         band = None if thinned.low is None or thinned.high is None or not few else (thinned.low, thinned.high)
     if band is not None:
         how: Literal["pre", "post", "mid"] = "pre" if step == "steps-pre" else "post" if s.step == "hold" else "mid"
-        axes.fill_between(x, *band, step=how, color=look.colour, alpha=0.2, linewidth=0, zorder=1.5)
-    if s.step != "mean":
+        low, high = band
+        axes.fill_between(x, low, high, step=how, color=look.colour, alpha=0.2, linewidth=0, zorder=1.5)
+    if step == "steps-pre":
+        x, y = _from_the_start(x, y)
+    elif s.step != "mean":
         x, y = broken(x, y, s.gap)
     keep = thin_line(x, y, max(POINTS // (2 * count), 40))
     every = max(1, len(keep) // max(2, min(_SYMBOLS_PER_LINE, _SYMBOLS // count)))
@@ -166,6 +169,13 @@ def _line(axes: Axes, panel: Panel, s: Series, order: int, count: int, *, dense:
         # Symbols of different flows do not stand on top of each other.
         markevery=(order * every // 5 % every, every),
     )  # fmt: skip
+
+
+def _from_the_start(x: Array, y: Array) -> tuple[Array, Array]:
+    """A line of means with its beginning, which Matplotlib would leave out: a step needs the point before it."""
+    if len(y) > 1 and np.isnan(y[0]):
+        return x, np.concatenate([y[1:2], y[1:]])
+    return np.concatenate([x[:1] - durations(x, y)[:1], x]), np.concatenate([y[:1], y])
 
 
 def _drawstyle(s: Series) -> Drawstyle:
@@ -311,6 +321,9 @@ def _limits(axes: Axes, panel: Panel, series: Sequence[Series], window: Window) 
         return
     low = min((float(v.min()) for v in values), default=0.0)
     high = max((float(v.max()) for v in values), default=0.0)
+    if panel.ticks and panel.kind == "line":
+        # The rows of ticks lie above the lines.
+        high /= 1 - _TICK_ROW * (1 + max(one.row for one in panel.ticks))
     room = 0.06 * (high - min(low, 0.0) or 1.0)
     top = window.top if window.top is not None else (high + room if high or low < 0 else 1.0)
     bottom = low - room if low < 0 else -0.015 * top if panel.kind == "points" else 0.0

@@ -43,7 +43,7 @@ def ticks(low: float, high: float) -> tuple[list[float], list[float]]:
 
 def text(value: float) -> str:
     """A tick's label: a plain number, where that is short, else a power of ten."""
-    if 1e-3 <= value < 1e5:
+    if 1e-3 <= value < 1e6:
         return f"{value:.12g}"
     exponent = math.floor(math.log10(value) + 1e-9)
     digit = value / 10.0**exponent

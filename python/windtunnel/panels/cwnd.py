@@ -19,6 +19,8 @@ TITLE = "Congestion Window"
 _NO_WINDOW = "No flow has a single congestion window: datagrams have none, and each of many connections has its own."
 # A flow that is limited in nearly all samples gets no marks: they would tell nothing and hide its line.
 _ALWAYS = 0.9
+# Up to this many flows are named.
+_NAMED = 4
 # The maximum number of rows of ticks.
 _TICK_ROWS = 8
 
@@ -67,8 +69,12 @@ def panel(run: Run) -> Panel:
         thresholds=flow_series(run, thresholds(run.tables), factor, "hold"),
         threshold="ssthresh",
         ticks=ticks(run),
-        note=f"cwnd-limited nearly always, and therefore not marked: {', '.join(always)}." if always else "",
+        note=f"cwnd-limited nearly always, and therefore not marked: {_some(always)}." if always else "",
     )
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names) if len(names) <= _NAMED else f"{len(names)} flows"
 
 
 def _marked(s: Series) -> Series:

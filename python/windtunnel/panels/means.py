@@ -63,7 +63,7 @@ def thin_means(series: Series, limit: int) -> Series:
     """About ``limit`` samples with the same integral and the same extremes.
 
     The time is cut into equal columns. Each keeps its least and its greatest sample; those before, between and after
-    them become one mean each.
+    them become one mean each, over the time that is known.
     """
     n = len(series)
     if n <= limit:
@@ -71,11 +71,12 @@ def thin_means(series: Series, limit: int) -> Series:
     starts = _segments(series, max(1, limit // 5))
     lasts = np.append(starts[1:], n) - 1
     lasted = durations(series.x, series.y)
-    time = np.add.reduceat(lasted, starts)
+    known = np.isfinite(series.y)
+    time = np.add.reduceat(np.where(known, lasted, 0.0), starts)
     with np.errstate(invalid="ignore", divide="ignore"):
-        y = np.where(lasts == starts, series.y[starts], np.add.reduceat(series.y * lasted, starts) / time)
-    # Samples at the same moment, which stand for no time.
-    y = np.where((time <= 0) & (lasts > starts), series.y[lasts], y)
+        y = np.add.reduceat(np.where(known, series.y, 0.0) * lasted, starts) / time
+    # Single samples are exact, and so are those of a moment, which stand for no time.
+    y = np.where((lasts == starts) | ((time <= 0) & known[lasts]), series.y[lasts], y)
     return dataclasses.replace(
         series,
         x=series.x[lasts],
@@ -93,8 +94,10 @@ def _segments(series: Series, columns: int) -> Index:
     span = float(x[-1] - x[0]) or 1.0
     column = np.minimum(((x - x[0]) * (columns / span)).astype(np.int64), columns - 1)
     first = np.flatnonzero(np.diff(column, prepend=-1))
-    alone = np.isnan(y)
-    for low in (np.where(alone, np.inf, y), np.where(alone, np.inf, -y)):
+    alone = np.zeros(len(x), dtype=np.bool_)
+    # The start of a series that does not start at 0 s.
+    alone[0] = bool(np.isnan(y[0]))
+    for low in (np.where(np.isnan(y), np.inf, y), np.where(np.isnan(y), np.inf, -y)):
         # The first of the least of each column: the order is by column, then by value.
         order = np.lexsort([low, column])
         alone[order[first]] = True

@@ -65,6 +65,7 @@ def thin_series(
     if kind == "path":
         return _only(series, np.arange(0, len(series), -(-len(series) // limit), dtype=np.int64))
     if kind == "line":
+        series = _with_gaps(series)
         keep = thin_line(series.x, series.y, limit)
         if series.flag is not None:
             flagged = np.flatnonzero(series.flag)
@@ -78,6 +79,20 @@ def thin_series(
         share = max(_LEAST, int(limit * len(mine) / max(1, int(finite.sum()))))
         kept.append(mine[thin_cloud(series.x[mine], series.y[mine], share, cells, log=log, extent=extent)])
     return _only(series, np.sort(np.concatenate(kept)))
+
+
+def _with_gaps(series: Series) -> Series:
+    """The same with NaN in each gap: among fewer samples, gaps could no longer be told from what is left out."""
+    if series.gap is None:
+        return series
+    after = np.flatnonzero(np.diff(series.x) > series.gap) + 1
+    if not len(after):
+        return replace(series, gap=None)
+    index = np.sort(np.concatenate([np.arange(len(series), dtype=np.int64), after]))
+    repeated = series.only(index)
+    y = repeated.y.copy()
+    y[np.searchsorted(index, after)] = np.nan
+    return replace(repeated, y=y, gap=None)
 
 
 def _only(series: Series, keep: Index) -> Series:

@@ -101,7 +101,7 @@ def draw(run: RunResult, picture: Picture) -> bytes:
     from windtunnel.figures import four_panel, png
 
     zoom = {panel: (a.x_min, a.x_max, a.y_min, a.y_max) for panel, a in picture.zoom}
-    return png(four_panel(run, title=picture.title, zoom=zoom or None), PNG_DPI)
+    return png(four_panel(run, title=picture.title, zoom=zoom or None, average_s=0.0), PNG_DPI)
 
 
 def run_all(jobs: Sequence[Job], workers: int | None, done: Callable[[Outcome], None]) -> list[Outcome]:

@@ -10,25 +10,29 @@ from windtunnel.panels import Panel, Run, panels_of, thin
 from windtunnel.panels.looks import flow_look
 from windtunnel.panels.tables import Tables
 from windtunnel.report.columns import Columns
+from windtunnel.report.grouped import shares
 from windtunnel.report.page import render, script_json, write_page
 from windtunnel.report.panels import encoded
 from windtunnel.report.summary import (
     DATAGRAM_COLUMNS,
     FLOW_COLUMNS,
+    GROUP_COLUMNS,
     IMPAIRMENT_COLUMNS,
     QUEUE_COLUMNS,
     RECOVERY_COLUMNS,
     SIZE_COLUMNS,
     TRANSFER_COLUMNS,
+    SummaryTable,
     by_size,
+    grouped_table,
     summary_table,
 )
 from windtunnel.report.text import number, setting
 
 # Points in a panel, over all that it can show. A point takes 8 to 11 bytes, and a third more in base64: a page stays
 # below 3 MB. A reader who wants more of a short time draws it with `windtunnel plot --from --to`.
-_POINTS = {"throughput": 40_000, "sojourn": 60_000, "cwnd": 40_000, "marks": 25_000, "cc": 40_000}
-_MORE_POINTS = 8_000
+_POINTS = {"throughput": 40_000, "sojourn": 45_000, "cwnd": 40_000, "marks": 25_000, "cc": 30_000}
+_MORE_POINTS = 12_000
 
 
 class RunLike(Protocol):
@@ -89,7 +93,9 @@ def write_report(
             "end": run.duration_s,
             "findings": findings,
             "notes": notes,
-            "sections": _sections(summary),
+            "sections": _sections(summary, run),
+            "members": script_json(_members(summary)) if run.grouped else None,
+            "count": len(run.flows),
             "scenario": meta.get("scenario_toml") or "",
             "footer": _footer(summary, meta),
             "meta_json": script_json(page),
@@ -141,30 +147,43 @@ def _facts(summary: Mapping[str, Any], meta: Mapping[str, Any]) -> list[str]:
     return facts
 
 
-def _sections(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The tables of the whole run, then of each measurement window."""
+def _sections(summary: Mapping[str, Any], run: Run | None = None) -> list[dict[str, Any]]:
+    """The tables of the whole run, then of each measurement window; of groups, where ``run`` has such."""
     parts = [("Whole run", summary)]
     for window in summary.get("windows", []):
         span = f"{setting(window.get('from_s'))} s to {setting(window.get('to_s'))} s"
         parts.append((f"Window {window.get('name', '')}: {span}", window))
+    return [{"title": title, "tables": _tables(part, run)} for title, part in parts]
+
+
+def _tables(part: Mapping[str, Any], run: Run | None) -> list[SummaryTable]:
+    flows = part.get("flows", [])
+    of_flows = (
+        (FLOW_COLUMNS, flows),
+        (RECOVERY_COLUMNS, [f for f in flows if f.get("limited")]),
+        (TRANSFER_COLUMNS, [f for f in flows if f.get("transfers")]),
+        (SIZE_COLUMNS, [size for f in flows for size in by_size(f)]),
+        (DATAGRAM_COLUMNS, [f for f in flows if f.get("datagrams")]),
+    )
+    if run is not None and run.grouped:
+        tables = [summary_table(GROUP_COLUMNS, shares(flows, run))]
+        tables += [grouped_table(columns, records, run) for columns, records in of_flows]
+    else:
+        tables = [summary_table(columns, records) for columns, records in of_flows]
+    tables.append(summary_table(QUEUE_COLUMNS, part.get("queues", [])))
+    tables.append(summary_table(IMPAIRMENT_COLUMNS, part.get("impairments", [])))
+    return [table for table in tables if table is not None]
+
+
+def _members(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The tables of the whole run with a row for each flow, which the page builds on demand."""
     return [
         {
-            "title": title,
-            "tables": [
-                table
-                for table in (
-                    summary_table(FLOW_COLUMNS, part.get("flows", [])),
-                    summary_table(RECOVERY_COLUMNS, [f for f in part.get("flows", []) if f.get("limited")]),
-                    summary_table(TRANSFER_COLUMNS, [f for f in part.get("flows", []) if f.get("transfers")]),
-                    summary_table(SIZE_COLUMNS, [size for f in part.get("flows", []) for size in by_size(f)]),
-                    summary_table(DATAGRAM_COLUMNS, [f for f in part.get("flows", []) if f.get("datagrams")]),
-                    summary_table(QUEUE_COLUMNS, part.get("queues", [])),
-                    summary_table(IMPAIRMENT_COLUMNS, part.get("impairments", [])),
-                )
-                if table is not None
-            ],
+            "heads": [[column.head, column.unit] for column in table.columns],
+            "numeric": [column.numeric for column in table.columns],
+            "rows": [[[cell.text, cell.sort] for cell in row] for row in table.rows],
         }
-        for title, part in parts
+        for table in _tables({"flows": summary.get("flows", [])}, None)
     ]
 
 
