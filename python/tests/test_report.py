@@ -10,6 +10,7 @@ from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -238,6 +239,108 @@ def test_interaction(page: Path) -> None:
     assert seen["flowOff"]["sojourn"] == ["true", "true"]
     assert seen["solo"] == ["false", "true", "false"]
     assert seen["linear"]
+
+
+def test_the_view_is_in_the_address(page: Path) -> None:
+    """What a reader has set is in the page's address, and a page that is opened there shows it."""
+    state = """
+          const state = () => ({
+            range: [Number($("#range-from").value), Number($("#range-to").value)],
+            panels: [...document.querySelectorAll("[data-panel]")].filter((p) => !p.hidden).map((p) => p.dataset.panel),
+            cwnd: legend("cwnd").map((b) => b.getAttribute("aria-pressed")),
+            average: $("[data-panel=throughput] [data-average]").value,
+            log: $("[data-log]").checked, unit: $("[data-panel=marks] .unit").textContent,
+            zero: $("#zero-based").checked, drawn: each((id) => chart(id).dataset.drawn), hash: location.hash,
+          });
+    """
+    seen = drive(
+        page,
+        """
+        (async () => {
+          await settle();
+          STATE
+          const plain = state();
+          $("#range-from").value = "10"; $("#range-to").value = "20.5";
+          $("#range-to").dispatchEvent(new Event("change"));
+          legend("cwnd")[0].click();
+          const average = $("[data-panel=throughput] [data-average]");
+          average.value = "0.2"; average.dispatchEvent(new Event("change"));
+          $("[data-log]").click(); $("#zero-based").click(); $("[data-show=sojourn]").click();
+          await settle();
+          leave({ plain, set: state() });
+        })();
+        """.replace("STATE", state),
+    )
+    assert seen["plain"]["hash"] == ""
+    wanted = seen["set"]
+    assert wanted["hash"] == (
+        "#from=10&to=20.5&zero=0&panels=throughput,cwnd,marks&throughput.mean=0.2&cwnd.off=flow0&marks.log=0"
+    )
+    assert wanted["unit"] == "(Hz)"
+    again = drive(
+        page,
+        """
+        (async () => { await settle(); await settle(); STATE leave(state()); })();
+        """.replace("STATE", state),
+        at=wanted["hash"],
+    )
+    assert again == wanted | {"drawn": {name: "true" for name in PANELS if name != "sojourn"}}
+    nonsense = drive(
+        page,
+        """
+        (async () => { await settle(); await settle(); STATE leave(state()); })();
+        """.replace("STATE", state),
+        at="#from=x&to=&panels=throughput,nothing&cwnd.off=&marks.mean=-3&cc.choice=99&__proto__.log=1",
+    )
+    assert nonsense["range"] == [0, 60]
+    assert nonsense["panels"] == ["throughput"]
+
+
+def test_panels_are_saved(page: Path) -> None:
+    """A panel becomes a picture with its title, unit and legend, or the samples that it shows."""
+    seen = drive(
+        page,
+        """
+        (async () => {
+          await settle();
+          const blobs = [];
+          URL.createObjectURL = (blob) => { blobs.push(blob); return "blob:saved"; };
+          const names = [];
+          HTMLAnchorElement.prototype.click = function () { names.push(this.download); };
+          $("#range-from").value = "10"; $("#range-to").value = "11";
+          $("#range-to").dispatchEvent(new Event("change"));
+          await settle();
+          for (const [id, format] of [["cwnd", "csv"], ["cwnd", "svg"], ["sojourn", "svg"], ["marks", "png"]]) {
+            const list = $(`[data-panel=${id}] [data-save]`);
+            list.value = format; list.dispatchEvent(new Event("change"));
+            await settle(); await settle();
+          }
+          // The browser makes pictures beside the page, in its own time.
+          for (let i = 0; i < 200 && names.length < 4; i++) await settle();
+          const texts = [];
+          for (const blob of blobs) texts.push(await blob.text());
+          leave({ names, types: blobs.map((b) => b.type), sizes: blobs.map((b) => b.size), texts: texts.slice(0, 3) });
+        })();
+        """,
+    )
+    assert seen["names"] == ["cwnd.csv", "cwnd.svg", "sojourn.svg", "marks.png"]
+    assert seen["types"] == ["text/csv", "image/svg+xml", "image/svg+xml", "image/png"]
+    head, *rows = seen["texts"][0].splitlines()
+    assert head == "series,Time (s),Congestion Window (kB)"
+    points = [row.split(",") for row in rows]
+    t = np.linspace(0.01, 60, 400)
+    inside = t[(t >= 10) & (t <= 11)]
+    assert [p[0] for p in points] == ["reno"] * len(inside) + ["reno-mds"] * len(inside)
+    np.testing.assert_allclose([float(p[1]) for p in points], np.tile(inside, 2), atol=1e-6)
+    np.testing.assert_allclose([float(p[2]) for p in points[len(inside) :]], 260 + 20 * np.sin(inside), rtol=1e-5)
+    for svg, title in zip(seen["texts"][1:], ("Congestion Window (kB)", "Queue Sojourn Time (ms)"), strict=True):
+        root = ElementTree.fromstring(svg)
+        texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
+        assert title in texts
+        assert "Time (s)" in texts
+        assert "10.2" in texts
+        assert len(list(root.iter("{http://www.w3.org/2000/svg}path"))) > 10
+    assert seen["sizes"][3] > 5000
 
 
 def test_million_points(tmp_path: Path) -> None:

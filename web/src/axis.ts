@@ -1,6 +1,7 @@
 // Ticks of logarithmic axes: labels that read well and are enough of them, whatever part is visible
 // (windtunnel/figures/log_axis.py has the same rule).
 
+import type uPlot from "uplot";
 import { formatValue } from "./format";
 
 /** Factors of a power of ten that are labelled, by how many decades the axis has at least. */
@@ -69,4 +70,31 @@ export function formatLogTick(v: number): string {
 /** The range of a log axis for values from `min` to `max`: a little more on both sides. */
 export function logRange(min: number, max: number): [number, number] {
   return [min / 1.2, max * 1.2];
+}
+
+/**
+ * What a logarithmic axis of uPlot needs: lines at its labels, ticks between them. Where the scale holds other numbers
+ * than those that the labels say, `value` makes them of it and `place` goes back.
+ */
+export function logAxis(
+  grid: uPlot.Axis.Grid,
+  value: (v: number) => number = (v) => v,
+  place: (v: number) => number = (v) => v,
+): uPlot.Axis {
+  const visible = (u: uPlot, i: number) => {
+    const { min, max } = u.scales[i === 0 ? "x" : "y"]!;
+    return logTicks(value(min!), value(max!));
+  };
+  const labels = (u: uPlot, splits: readonly (number | null)[], i: number) => {
+    const labelled = [...visible(u, i).labelled];
+    return splits.map((v) => labelled.find((one) => Math.abs(one - value(v!)) <= 1e-9 * one));
+  };
+  const all = (_u: uPlot, splits: number[]) => splits;
+  return {
+    splits: (_u, _i, min, max) => logTicks(value(min), value(max)).all.map(place),
+    values: (u, splits, i) => labels(u, splits, i).map((v) => (v === undefined ? "" : formatLogTick(v))),
+    filter: all,
+    grid: { ...grid, filter: (u, splits, i) => labels(u, splits, i).map((v, k) => (v === undefined ? null : splits[k]!)) },
+    ticks: { ...grid, size: 5, filter: all },
+  };
 }

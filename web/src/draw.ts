@@ -8,6 +8,7 @@ import type { Part } from "./legend";
 import { addMarker, colour, isOpen, THRESHOLD_DASH, toPixel } from "./palette";
 import type { MarkerShape, PanelData, PanelMeta, Series } from "./payload";
 import { indexRange } from "./search";
+import { newPath } from "./svg";
 import { drawTicks } from "./ticks";
 
 /** Up to this many points of a series are drawn as markers, more as dots. */
@@ -135,10 +136,10 @@ function drawPath(view: View, s: Series): void {
   for (let i = 0; i < n; i++) ctx.lineTo(...place(i));
   ctx.stroke();
   ctx.globalAlpha = 1;
-  const ends = new Path2D();
+  const ends = newPath(ctx);
   addMarker(ends, "circle", ...place(0), 5 * ratio);
   addMarker(ends, "square", ...place(n - 1), 5 * ratio);
-  const dots = new Path2D();
+  const dots = newPath(ctx);
   for (let i = 1; i < n - 1; i++) addMarker(dots, "circle", ...place(i), 1.6 * ratio);
   paint(ctx, dots, "circle", colour(s.meta.colour), ratio);
   paint(ctx, ends, "circle", colour(s.meta.colour), ratio);
@@ -248,7 +249,7 @@ function drawLine(view: View, s: Series, order: number, count: number): void {
   // Every sample where they are far enough apart to be seen, else a marker now and then.
   const sparse = isSparse(view, s);
   if (count > TELLABLE && !sparse) return;
-  const path = new Path2D();
+  const path = newPath(view.ctx);
   const dense: [number, number][] = [];
   indices.forEach((i, k) => {
     if (i < 0) return;
@@ -281,7 +282,7 @@ function drawMarkersNowAndThen(
   count: number,
 ): void {
   const step = LINE_MARKER_STEP * view.ratio;
-  const path = new Path2D();
+  const path = newPath(view.ctx);
   let next = (step * (order + 0.5)) / Math.max(1, count);
   for (const [x, row] of points) {
     if (x < next) continue;
@@ -305,7 +306,7 @@ function drawOverlay(view: View, s: Series, style: Style): void {
 
 function drawMarkers(view: View, s: Series, indices: readonly number[], style: Style, radius: number): void {
   const time = timeScale(view);
-  const path = new Path2D();
+  const path = newPath(view.ctx);
   for (const i of indices) {
     const x = (s.t[i]! - time.from) * time.perSecond;
     addMarker(path, style.marker, x, toRow(s.v[i]!, view.value), radius * view.ratio);

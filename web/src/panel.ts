@@ -5,7 +5,7 @@ import uPlot from "uplot";
 import { toRow, type ValueScale } from "./decimate";
 import { drawPanel, TELLABLE } from "./draw";
 import { averaged } from "./average";
-import { formatLogTick, logRange, logTicks } from "./axis";
+import { logAxis, logRange } from "./axis";
 import { formatTicks, formatTime, formatValue } from "./format";
 import { buildLegend, type Legend, type Part } from "./legend";
 import { colour } from "./palette";
@@ -13,7 +13,10 @@ import type { PanelData, PanelMeta, Series } from "./payload";
 import { TimeRange } from "./range";
 import { extent, indexRange, lowerBound, nearest } from "./search";
 import { bandHeight, nearestTick, type Wanted } from "./ticks";
+import type { Savable } from "./save";
+import { drawChart } from "./svg-chart";
 import { Tooltip, type Hit } from "./tooltip";
+import type { PanelView } from "./view";
 
 /** A legend value is shown for samples at most this far from the cursor, in CSS pixels. */
 const REACH = 24;
@@ -35,6 +38,8 @@ const BETWEEN = 28;
 const CURSOR_GROUP = "windtunnel";
 
 export class Panel {
+  /** Told when the reader changes what the panel shows. */
+  onChange: () => void = () => {};
   readonly shown = new Set<string>();
   /** All series that were ever offered. */
   private readonly known = new Set<string>();
@@ -145,6 +150,40 @@ export class Panel {
   redraw(): void {
     this.legend.update();
     this.chart.redraw(true, true);
+    this.onChange();
+  }
+
+  /** What is shown otherwise than by default; `choice` is known to the panel's head. */
+  view(): PanelView {
+    const off = [...this.known].filter((key) => !this.shown.has(key));
+    return {
+      ...(off.length > 0 ? { off } : {}),
+      ...(this.log !== this.meta.log ? { log: this.log } : {}),
+      ...(this.average !== this.meta.average ? { average: this.average } : {}),
+    };
+  }
+
+  /** Switches series off, by their keys. */
+  hide(keys: readonly string[]): void {
+    for (const key of keys) this.shown.delete(key);
+    this.redraw();
+  }
+
+  /** What can be saved of the panel. */
+  get savable(): Savable {
+    const { min, max } = this.range;
+    return {
+      meta: this.meta,
+      series: this.visible().series,
+      range: [min, max],
+      canvas: this.chart.root.querySelector("canvas")!,
+      ratio: uPlot.pxRatio,
+      drawing: () =>
+        drawChart(this.chart, (ctx, area) => {
+          const view = { ctx, area, from: min, to: max, value: this.valueScale(this.chart, area.height), ratio: 1 };
+          drawPanel(view, this.meta, this.visible(), this.parts);
+        }),
+    };
   }
 
   /** Switches everything of a flow; the caller draws, once for all flows. A new chart draws by itself, a moment later. */
@@ -170,6 +209,7 @@ export class Panel {
   setLog(on: boolean): void {
     this.log = on;
     this.rebuild();
+    this.onChange();
   }
 
   private rebuild(): void {
@@ -245,29 +285,6 @@ export class Panel {
     const axis = { show, stroke: ink, grid, ticks: { ...grid, size: 5 }, font: "12px system-ui, sans-serif" };
     const { x } = this.meta;
     const labelWidth = () => DIGIT * formatTime(this.range.max, this.range.max - this.range.min, 50).length;
-    const logAxis = (power: (v: number) => number, back: (v: number) => number) => ({
-      splits: (_u: uPlot, _i: number, min: number, max: number) => logTicks(power(min), power(max)).all.map(back),
-      values: (u: uPlot, splits: (number | null)[], i: number) => {
-        const scale = u.scales[i === 0 ? "x" : "y"]!;
-        const { labelled } = logTicks(power(scale.min!), power(scale.max!));
-        return splits.map((v) => label(power(v!), labelled));
-      },
-      filter: (_u: uPlot, splits: number[]) => splits,
-      grid: {
-        ...grid,
-        filter: (u: uPlot, splits: number[], i: number) => {
-          const scale = u.scales[i === 0 ? "x" : "y"]!;
-          const { labelled } = logTicks(power(scale.min!), power(scale.max!));
-          return splits.map((v) => (label(power(v), labelled) === "" ? null : v));
-        },
-      },
-      ticks: { ...grid, size: 5, filter: (_u: uPlot, splits: number[]) => splits },
-    });
-    const same = (v: number) => v;
-    const label = (v: number, labelled: ReadonlySet<number>) => {
-      for (const one of labelled) if (Math.abs(one - v) <= 1e-9 * one) return formatLogTick(one);
-      return "";
-    };
     const options: uPlot.Options = {
       ...this.size(),
       legend: { show: false },
@@ -282,14 +299,14 @@ export class Panel {
           size: BOTTOM,
           space: () => Math.max(70, labelWidth() + BETWEEN),
           values: (_u, ticks, _axis, _space, step) => formatTicks(ticks, step),
-          ...(x.log ? logAxis((v) => 10 ** v, Math.log10) : {}),
+          ...(x.log ? logAxis(grid, (v) => 10 ** v, Math.log10) : {}),
         },
         {
           ...axis,
           size: 56,
           space: 36,
           values: (_u, ticks: (number | null)[], _axis, _space, step) => formatTicks(ticks.map(Number), step),
-          ...(this.log ? logAxis(same, same) : {}),
+          ...(this.log ? logAxis(grid) : {}),
         },
       ],
       series: [{}, { show: true, paths: () => null, points: { show: false } }],

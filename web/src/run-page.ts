@@ -6,6 +6,8 @@ import { Panel } from "./panel";
 import { decodeBase64, readPanel, type PageMeta, type PanelMeta } from "./payload";
 import { TimeRange } from "./range";
 import { timeDigits } from "./format";
+import { save, type Format } from "./save";
+import { readView, writeView, type PanelView, type View } from "./view";
 
 function text(id: string): string {
   return document.getElementById(id)?.textContent ?? "";
@@ -24,6 +26,33 @@ export function startRunPage(): void {
   const range = new TimeRange(meta.from, meta.to);
   const panels: Panel[] = [];
   const flows = new Flows(meta, panels);
+  const wanted = readView(location.hash);
+  const usual = meta.panels.filter((p) => p.shown).map((p) => p.id);
+  const heads = new Map<string, Head>();
+
+  /** Puts the view into the address; until it is restored it must not be overwritten. */
+  let restored = false;
+  const changed = (): void => {
+    if (!restored) return;
+    const shown = meta.panels.map((p) => p.id).filter((id) => !sectionOf(id).hidden);
+    const whole = range.min === meta.from && range.max === meta.to;
+    const digits = timeDigits((range.max - range.min) / 1e4);
+    const view: View = {
+      ...(whole ? {} : { from: Number(range.min.toFixed(digits)), to: Number(range.max.toFixed(digits)) }),
+      ...(zero.checked ? {} : { zero: false }),
+      ...(shown.join() === usual.join() ? {} : { panels: shown }),
+      of: Object.fromEntries([...heads].map(([id, head]) => [id, head.view()])),
+    };
+    const hash = writeView(view);
+    // A page that is embedded may not change its address.
+    try {
+      history.replaceState(null, "", hash === "" ? location.pathname + location.search : `#${hash}`);
+    } catch {
+      restored = false;
+    }
+  };
+  const zero = document.querySelector<HTMLInputElement>("#zero-based")!;
+  if (wanted.zero === false) zero.checked = false;
 
   /** A panel is built when it is first seen. */
   const build = (p: PanelMeta): void => {
@@ -32,63 +61,126 @@ export function startRunPage(): void {
     const panel = new Panel(host, p, readPanel(buffer, p), range, meta.flows);
     panels.push(panel);
     bindKeys(host, panel, panels, range);
-    bindControls(section, p, panel, buffer);
+    const head = new Head(section, p, panel, buffer, changed);
+    heads.set(p.id, head);
     flows.apply(panel);
-    panel.zeroBased = document.querySelector<HTMLInputElement>("#zero-based")!.checked;
+    panel.zeroBased = zero.checked;
+    panel.onChange = changed;
+    const view = wanted.of[p.id];
+    // After the chart's first draw, which uPlot does a moment later.
+    if (view !== undefined) setTimeout(() => head.restore(view));
   };
-  for (const p of meta.panels) if (p.shown) build(p);
+  const shown = wanted.panels ?? usual;
+  for (const p of meta.panels) sectionOf(p.id).hidden = !shown.includes(p.id);
+  for (const p of meta.panels) if (shown.includes(p.id)) build(p);
 
-  bindMore(meta.panels, build);
-  bindToolbar(range, panels);
+  bindMore(meta.panels, build, changed);
+  bindToolbar(range, panels, changed);
   bindCopy();
   bindTheme(panels);
+  range.onChange(changed);
+  setTimeout(() => {
+    if (wanted.from !== undefined || wanted.to !== undefined) range.set(wanted.from ?? meta.from, wanted.to ?? meta.to);
+    restored = true;
+  });
 }
 
 /** The switches of panels: each shows one or hides it. */
-function bindMore(all: readonly PanelMeta[], build: (p: PanelMeta) => void): void {
-  const built = new Set(all.filter((p) => p.shown).map((p) => p.id));
+function bindMore(all: readonly PanelMeta[], build: (p: PanelMeta) => void, changed: () => void): void {
+  const built = new Set(all.map((p) => p.id).filter((id) => !sectionOf(id).hidden));
   for (const button of document.querySelectorAll<HTMLButtonElement>("[data-show]")) {
     const p = all.find((one) => one.id === button.dataset["show"])!;
+    const section = sectionOf(p.id);
+    button.setAttribute("aria-pressed", String(!section.hidden));
     button.addEventListener("click", () => {
-      const section = sectionOf(p.id);
       section.hidden = !section.hidden;
       button.setAttribute("aria-pressed", String(!section.hidden));
       if (!section.hidden && !built.has(p.id)) {
         built.add(p.id);
         build(p);
       }
+      changed();
     });
   }
 }
 
-/** What stands in a panel's head: what it shows of several things, the time over which it averages, its scale. */
-function bindControls(section: HTMLElement, meta: PanelMeta, panel: Panel, buffer: ArrayBuffer): void {
-  let unit = meta.unit;
-  const label = () => {
-    const place = section.querySelector(".unit");
-    const terms = [unit, panel.log ? "log scale" : ""].filter((term) => term !== "");
-    if (place) place.textContent = terms.length === 0 ? "" : `(${terms.join(", ")})`;
-  };
-  const log = section.querySelector<HTMLInputElement>("input[data-log]");
-  log?.addEventListener("change", () => {
-    panel.setLog(log.checked);
-    label();
-  });
-  const average = section.querySelector<HTMLSelectElement>("select[data-average]");
-  average?.addEventListener("change", () => panel.setAverage(Number(average.value)));
-  const list = section.querySelector<HTMLSelectElement>("select[data-choice]");
-  list?.addEventListener("change", () => {
-    const choice = meta.choices[Number(list.value)];
+/** What stands in a panel's head: what it shows of several things, the time over which it averages, its scale, saving. */
+class Head {
+  private unit: string;
+  private choice = 0;
+  private readonly log: HTMLInputElement | null;
+  private readonly average: HTMLSelectElement | null;
+  private readonly list: HTMLSelectElement | null;
+
+  constructor(
+    private readonly section: HTMLElement,
+    private readonly meta: PanelMeta,
+    private readonly panel: Panel,
+    private readonly buffer: ArrayBuffer,
+    private readonly changed: () => void,
+  ) {
+    this.unit = meta.unit;
+    this.log = section.querySelector<HTMLInputElement>("input[data-log]");
+    this.average = section.querySelector<HTMLSelectElement>("select[data-average]");
+    this.list = section.querySelector<HTMLSelectElement>("select[data-choice]");
+    this.log?.addEventListener("change", () => {
+      panel.setLog(this.log!.checked);
+      this.label();
+    });
+    this.average?.addEventListener("change", () => panel.setAverage(Number(this.average!.value)));
+    this.list?.addEventListener("change", () => this.choose(Number(this.list!.value)));
+    const saving = section.querySelector<HTMLSelectElement>("select[data-save]");
+    saving?.addEventListener("change", () => {
+      const format = saving.value as Format;
+      saving.value = "";
+      void save(section, panel.savable, format);
+    });
+  }
+
+  /** What is shown otherwise than by default. */
+  view(): PanelView {
+    return { ...this.panel.view(), ...(this.choice === 0 ? {} : { choice: this.choice }) };
+  }
+
+  /** Shows what an address says. */
+  restore(view: PanelView): void {
+    if (view.choice !== undefined && this.list !== null && this.meta.choices[view.choice] !== undefined) {
+      this.list.value = String(view.choice);
+      this.choose(view.choice);
+    }
+    if (view.average !== undefined && this.average !== null && this.meta.averages.includes(view.average)) {
+      this.average.selectedIndex = this.meta.averages.indexOf(view.average);
+      this.panel.setAverage(view.average);
+    }
+    if (view.log !== undefined && this.log !== null) {
+      this.log.checked = view.log;
+      this.panel.setLog(view.log);
+    }
+    if (view.off !== undefined) this.panel.hide(view.off);
+    this.label();
+  }
+
+  private choose(index: number): void {
+    const choice = this.meta.choices[index];
     if (choice === undefined) return;
-    const { series, x } = choice;
-    const chosen: PanelMeta = { ...meta, unit: choice.unit, series, x, log: choice.log };
-    panel.show(chosen, readPanel(buffer, chosen));
-    unit = choice.unit;
-    if (log !== null) log.checked = panel.log;
-    const below = section.querySelector(".x-label");
+    this.choice = index;
+    const { series, x, unit } = choice;
+    const chosen: PanelMeta = { ...this.meta, unit, series, x, log: choice.log };
+    this.panel.show(chosen, readPanel(this.buffer, chosen));
+    this.unit = unit;
+    if (this.log !== null) this.log.checked = this.panel.log;
+    const below = this.section.querySelector(".x-label");
     if (below) below.textContent = x.unit === "" ? x.label : `${x.label} (${x.unit})`;
-    label();
-  });
+    this.label();
+    this.changed();
+  }
+
+  /** Says the unit, and the scale if it is logarithmic. */
+  private label(): void {
+    const place = this.section.querySelector(".unit");
+    const terms = [this.unit, this.panel.log ? "log scale" : ""].filter((term) => term !== "");
+    if (place) place.textContent = terms.length === 0 ? "" : `(${terms.join(", ")})`;
+  }
 }
 
 function bindKeys(host: HTMLElement, panel: Panel, all: readonly Panel[], range: TimeRange): void {
@@ -127,7 +219,7 @@ function bindKeys(host: HTMLElement, panel: Panel, all: readonly Panel[], range:
   });
 }
 
-function bindToolbar(range: TimeRange, panels: readonly Panel[]): void {
+function bindToolbar(range: TimeRange, panels: readonly Panel[], changed: () => void): void {
   const actions: Record<string, () => void> = {
     in: () => range.zoom(0.5),
     out: () => range.zoom(2),
@@ -161,6 +253,7 @@ function bindToolbar(range: TimeRange, panels: readonly Panel[]): void {
       panel.zeroBased = zero.checked;
       panel.redraw();
     }
+    changed();
   });
 }
 

@@ -4,11 +4,13 @@ import { averaged } from "../src/average";
 import { formatLogTick, logRange, logTicks } from "../src/axis";
 import { formatTicks, formatTime, formatValue } from "../src/format";
 import { toPixel } from "../src/palette";
-import { decodeBase64, readSeries, readTicks } from "../src/payload";
+import { decodeBase64, readSeries, readTicks, type PanelMeta, type Series } from "../src/payload";
 import { TimeRange } from "../src/range";
 import { extent, indexRange, lowerBound, nearest } from "../src/search";
+import { csvOf } from "../src/save";
 import { compareKeys } from "../src/tables";
 import { bandHeight, nearestTick, thinTicks } from "../src/ticks";
+import { readView, writeView } from "../src/view";
 
 describe("search", () => {
   const a = [1, 2, 2, 2, 5];
@@ -265,6 +267,32 @@ describe("ticks of retransmissions", () => {
     const columns = { t: column("u32"), retransmits: column("u16"), rtos: column("u16") };
     expect(readTicks(new ArrayBuffer(0), { ...meta, columns }).t.length).toBe(0);
     expect(() => readTicks(new ArrayBuffer(0), { ...meta, columns: { t: columns.t } })).toThrow("lack");
+  });
+});
+
+describe("the address of a view", () => {
+  it("is read as it was written", () => {
+    const view = {
+      from: 1.5, to: 20, zero: false, panels: ["throughput", "cdf"],
+      of: { cwnd: { off: ["flow0", "flow1"] }, marks: { log: false, average: 0.2 }, cc: { choice: 3 } },
+    };
+    const hash = writeView(view);
+    expect(hash).toBe("from=1.5&to=20&zero=0&panels=throughput,cdf&cwnd.off=flow0,flow1&marks.log=0&marks.mean=0.2&cc.choice=3");
+    expect(readView(`#${hash}`)).toEqual(view);
+    expect(writeView({ of: { cwnd: {} } })).toBe("");
+    expect(readView("#from=x&to=")).toEqual({ of: {} });
+  });
+});
+
+describe("saved samples", () => {
+  const meta = { id: "p", title: "A, b", unit: "ms", kind: "line", x: { label: "Time", unit: "s", time: true, log: false } };
+  const s = {
+    meta: { label: 'a "b"' }, t: Float64Array.of(0, 1, 2, 3), v: Float32Array.of(0.1, NaN, 2, 3),
+    flag: null, who: null, low: null, high: null,
+  };
+  it("are those that are visible, with the digits that they have", () => {
+    const csv = csvOf(meta as unknown as PanelMeta, [s as unknown as Series], 0, 2);
+    expect(csv).toBe('series,Time (s),"A, b (ms)"\n"a ""b""",0,0.1\n"a ""b""",2,2\n');
   });
 });
 
