@@ -193,6 +193,12 @@ def test_the_usual_average() -> None:
     assert usual_average(0.5, 0.02) == 0.0
 
 
+def test_a_few_samples_in_a_long_time_are_not_cut_into_steps() -> None:
+    """Two samples that are years apart, as a damaged capture has them, do not become 10^9 steps."""
+    series = Series("a", "a", TOTAL, np.array([1.0, 1e9]), np.array([1.0, 2.0]), step="mean")
+    assert average(series, 0.2) is series
+
+
 def test_gaps_and_thinning() -> None:
     """A silence is a gap, however long the run, and remains one where most samples are left out."""
     x = np.concatenate([np.arange(0, 10, 0.001), np.arange(13, 300, 0.001)])

@@ -4,12 +4,20 @@
 
 import type { Series } from "./payload";
 
-/** The series averaged over `step` seconds; as it is if that is 0, or if its samples are no means. */
+/** A series is averaged into at most this many steps, and so many more for each of its samples. */
+const MOST_STEPS = 100_000;
+const STEPS_PER_SAMPLE = 20;
+
+/**
+ * The series averaged over `step` seconds; as it is if that is 0, or so much shorter than the time between samples that
+ * there is no mean of any, or if its samples are no means.
+ */
 export function averaged(s: Series, step: number): Series {
   if (step <= 0 || s.meta.step !== "mean" || s.t.length < 2) return s;
   const known = !Number.isNaN(s.v[0]!);
   const start = known ? 0 : s.t[0]!;
   const end = s.t[s.t.length - 1]!;
+  if ((end - start) / step > MOST_STEPS + STEPS_PER_SAMPLE * s.t.length) return s;
   const edges = [start];
   for (let k = Math.floor(start / step + 1e-9) + 1; k * step < end - 1e-9 * step; k++) edges.push(k * step);
   edges.push(end);

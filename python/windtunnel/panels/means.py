@@ -15,6 +15,8 @@ from windtunnel.panels.model import Array, Index, Series
 AVERAGES = (0.0, 0.01, 0.05, 0.2, 1.0, 10.0)
 #: The usual one: Flent's step.
 USUAL_S = 0.2
+# A series is averaged into at most this many steps, and so many more for each of its samples.
+_MOST_STEPS, _STEPS_PER_SAMPLE = 100_000, 20
 # A run that is shorter than this many steps is averaged over shorter ones.
 _STEPS = 25
 
@@ -38,11 +40,16 @@ def durations(x: Array, y: Array) -> Array:
 
 
 def average(series: Series, step: float) -> Series:
-    """The means over ``step`` seconds each, and those of its range; as it is if ``step`` is 0."""
+    """The means over ``step`` seconds each, and those of its range.
+
+    The series as it is if ``step`` is 0, or so much shorter than the time between samples that there is no mean of any.
+    """
     if step <= 0 or len(series) < 2:
         return series
     lasted = durations(series.x, series.y)
     start, end = float(series.x[0] - lasted[0]), float(series.x[-1])
+    if (end - start) / step > _MOST_STEPS + _STEPS_PER_SAMPLE * len(series):
+        return series
     knots = np.concatenate([[start], series.x])
     inner = np.arange(np.floor(start / step + 1e-9) + 1, np.ceil(end / step - 1e-9)) * step
     edges = np.concatenate([[start], inner, [end]])

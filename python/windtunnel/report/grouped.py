@@ -57,7 +57,8 @@ def shares(records: Sequence[Record], run: Run) -> list[Record]:
     """What the flows of each group got, as records: sum, median, percentiles and Jain's index of their throughputs."""
     out: list[Record] = []
     for label, mine in gathered(records, run):
-        rates = np.array([float(record["throughput_mbps"]) for record in mine])
+        # A capture tells the goodput alone.
+        rates = np.array([float(one.get("throughput_mbps", one.get("goodput_mbps", 0.0))) for one in mine])
         low, middle, high = np.percentile(rates, (BAND[0], 50.0, BAND[1]))
         out.append(
             {
