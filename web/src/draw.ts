@@ -23,6 +23,9 @@ const BANDS = 4;
 /** Cells over which a line of means is averaged, if there is more than one sample to a cell, in CSS pixels. */
 const CELL = 3;
 
+/** Panels of windows, which are averaged where they could not be told apart. */
+const WINDOWS: readonly string[] = ["cwnd", "in_flight"];
+
 /** Up to this many are drawn large. */
 const FEW = 20;
 
@@ -74,8 +77,11 @@ export function drawPanel(view: View, panel: PanelMeta, data: PanelData, parts: 
     if (parts.has("thresholds")) for (const s of thresholds) drawThreshold(view, s);
     // Lines are compared with each other: average all of them or none.
     const dense = series.some((s) => isDense(view, s));
+    // So are windows that go up and down so often that the last one drawn would hide the others.
+    const hidden = WINDOWS.includes(panel.id) && series.length > 1 && series.some((s) => turnsTooOften(view, s));
     series.forEach((s, i) => {
       if (dense && s.meta.step === "mean") drawMeans(view, s, i, series.length);
+      else if (hidden && s.low === null) drawMeans(view, held(s), i, series.length);
       else drawLine(view, s, i, series.length);
     });
     const wanted = { retransmits: parts.has("retransmits"), rtos: parts.has("rtos") };
@@ -183,6 +189,35 @@ function isSparse(view: View, s: Series): boolean {
 }
 
 /** Whether a line of means has too many samples to show each. */
+/** Whether a line turns more than twice in most cells. */
+function turnsTooOften(view: View, s: Series): boolean {
+  const [from, to] = lineRange(view, s);
+  const most = (2 * view.area.width) / (CELL * view.ratio);
+  let [turns, up] = [0, 0];
+  for (let i = from + 1; i < to && turns <= most; i++) {
+    const step = Math.sign(s.v[i]! - s.v[i - 1]!);
+    if (step !== 0 && !Number.isNaN(step)) {
+      if (step === -up) turns++;
+      up = step;
+    }
+  }
+  return turns > most;
+}
+
+const asMeans = new WeakMap<Series, Series>();
+
+/** Values that hold until the next sample as means since the sample before; NaN across a gap. */
+function held(s: Series): Series {
+  let out = asMeans.get(s);
+  if (out === undefined) {
+    const gap = s.meta.gap ?? Infinity;
+    const v = s.v.map((_, i) => (i === 0 || s.t[i]! - s.t[i - 1]! > gap ? NaN : s.v[i - 1]!));
+    out = { ...s, v };
+    asMeans.set(s, out);
+  }
+  return out;
+}
+
 function isDense(view: View, s: Series): boolean {
   const [from, to] = lineRange(view, s);
   return s.meta.step === "mean" && (to - from) * CELL * view.ratio > view.area.width;

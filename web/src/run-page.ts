@@ -133,7 +133,7 @@ class Head {
     saving?.addEventListener("change", () => {
       const format = saving.value as Format;
       saving.value = "";
-      void save(section, panel.savable, format);
+      save(section, panel.savable, format);
     });
   }
 

@@ -1,7 +1,7 @@
 // A panel as a file: its picture (PNG or SVG) or the samples that it shows (CSV).
 
 import { colour } from "./palette";
-import type { PanelMeta, Series } from "./payload";
+import { decodeBase64, type PanelMeta, type Series } from "./payload";
 
 /** Room above and below a chart, for its title and for its legend, in CSS pixels. */
 const HEAD = 26;
@@ -130,20 +130,20 @@ export interface Savable {
 }
 
 /** Hands a panel to the reader as a file. */
-export async function save(section: HTMLElement, panel: Savable, format: Format): Promise<void> {
+export function save(section: HTMLElement, panel: Savable, format: Format): void {
   const { canvas, ratio, series, range, meta } = panel;
-  const blob = async (): Promise<Blob> => {
+  const blob = (): Blob => {
     if (format === "csv") return new Blob([csvOf(meta, series, ...range)], { type: "text/csv" });
     if (format === "svg") {
       const svg = svgOf(frameOf(section, series), panel.drawing(), canvas.width / ratio, canvas.height / ratio);
       return new Blob([svg], { type: "image/svg+xml" });
     }
-    const image = picture(section, canvas, series, ratio);
-    return new Promise((done, fail) => image.toBlob((b) => (b === null ? fail(new Error("no picture")) : done(b)), "image/png"));
+    const image = picture(section, canvas, series, ratio).toDataURL("image/png");
+    return new Blob([decodeBase64(image.slice(image.indexOf(",") + 1))], { type: "image/png" });
   };
   const link = document.createElement("a");
   link.download = `${meta.id}.${format}`;
-  link.href = URL.createObjectURL(await blob());
+  link.href = URL.createObjectURL(blob());
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }

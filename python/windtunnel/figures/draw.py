@@ -43,6 +43,8 @@ _THRESHOLD_DASH = (0, (4, 2))
 _TICK_ROW = 0.03
 # Up to this many seconds, times are shown in milliseconds.
 _SHORT_RUN = 0.1
+# Panels of windows, which may be averaged where they are drawn too often to be told apart.
+_WINDOWS = ("cwnd", "in_flight")
 # Titles that the published figures have instead of the page's.
 _TITLES = {"cwnd": "cwnd"}
 
@@ -111,6 +113,8 @@ def _draw_lines(axes: Axes, panel: Panel, series: Sequence[Series], window: Wind
     count = len(series)
     # Lines are compared, so that either none is averaged or all are.
     dense = any(s.step == "mean" and s.key != "total" and len(s) > _CELLS for s in series)
+    # So are windows that go up and down so often that the last one drawn would hide the others.
+    dense |= panel.id in _WINDOWS and count > 1 and any(_reversals(s.y) > 2 * _CELLS for s in series)
     lines = [s for s in series if s.key != "total"]
     if len(lines) < count:
         hints.append("x: all flows")
@@ -124,6 +128,8 @@ def _draw_lines(axes: Axes, panel: Panel, series: Sequence[Series], window: Wind
         _line(axes, panel, s, order, len(lines), dense=dense)
     if panel.flag is not None and _flagged(axes, panel.flag, lines, window):
         hints.append(f"x: {'limited' if thresholds else panel.flag.label}")
+    if dense and len(lines) <= _FEW_LINES:
+        hints.append("bands: ranges")
     for s in thresholds:
         keep = thin_line(s.x, s.y, POINTS // (4 * len(thresholds)))
         axes.plot(
@@ -144,8 +150,8 @@ def _line(axes: Axes, panel: Panel, s: Series, order: int, count: int, *, dense:
     step = _drawstyle(s)
     x, y = s.x, s.y
     band = None if s.low is None or s.high is None or not few else (s.low, s.high)
-    if dense and s.step == "mean" and len(x) > 1 and band is None:
-        x, y, low, high = cell_means(*_from_the_start(x, y), _CELLS)
+    if dense and s.step and len(x) > 1 and band is None:
+        x, y, low, high = cell_means(*(_from_the_start(x, y) if s.step == "mean" else _held(s)), _CELLS)
         band = (low, high) if few else None
         step = "default"
     elif s.step == "mean":
@@ -158,7 +164,7 @@ def _line(axes: Axes, panel: Panel, s: Series, order: int, count: int, *, dense:
         axes.fill_between(x, low, high, step=how, color=look.colour, alpha=0.2, linewidth=0, zorder=1.5)
     if step == "steps-pre":
         x, y = _from_the_start(x, y)
-    elif s.step != "mean":
+    elif step == "steps-post" or not s.step:
         x, y = broken(x, y, s.gap)
     keep = thin_line(x, y, max(POINTS // (2 * count), 40))
     every = max(1, len(keep) // max(2, min(_SYMBOLS_PER_LINE, _SYMBOLS // count)))
@@ -176,6 +182,19 @@ def _from_the_start(x: Array, y: Array) -> tuple[Array, Array]:
     if len(y) > 1 and np.isnan(y[0]):
         return x, np.concatenate([y[1:2], y[1:]])
     return np.concatenate([x[:1] - durations(x, y)[:1], x]), np.concatenate([y[:1], y])
+
+
+def _held(s: Series) -> tuple[Array, Array]:
+    """Values that hold until the next sample, as means since the sample before."""
+    x, y = broken(s.x, s.y, s.gap)
+    return np.append(x, x[-1] + np.median(np.diff(x))), np.concatenate([y[:1], y])
+
+
+def _reversals(y: Array) -> int:
+    """How often a line turns."""
+    steps = np.diff(y[np.isfinite(y)])
+    steps = steps[steps != 0]
+    return int(np.sum(np.sign(steps[1:]) != np.sign(steps[:-1])))
 
 
 def _drawstyle(s: Series) -> Drawstyle:

@@ -131,17 +131,23 @@ def thin_line(x: Array, y: Array, limit: int) -> Index:
 def cell_means(t: Array, y: Array, cells: int) -> tuple[Array, Array, Array, Array]:
     """The middles of ``cells`` equal parts of a time, and the mean, least and greatest of ``y`` in each.
 
-    Each value of ``y`` is the mean since the one before it; NaN where a part is empty.
+    Each value of ``y`` is the mean since the one before it, or NaN where it is unknown; NaN where a part has none.
     """
     edges = np.linspace(t[0], t[-1], cells + 1)
-    integral = np.concatenate([[0.0], np.cumsum(y[1:] * np.diff(t))])
-    mean = np.diff(np.interp(edges, t, integral)) / np.diff(edges)
+    known = np.isfinite(y[1:])
+    lasted = np.diff(t) * known
+
+    def summed(values: Array) -> Array:
+        return np.diff(np.interp(edges, t, np.concatenate([[0.0], np.cumsum(values)])))
+
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = summed(np.where(known, y[1:], 0.0) * lasted) / summed(lasted)
     # A value that ends beyond a part but reaches into it belongs to the part too.
     first = np.searchsorted(t, edges[:-1], side="right")
     last = np.minimum(np.searchsorted(t, edges[1:], side="left"), len(t) - 1)
     low, high = mean.copy(), mean.copy()
     for i, (a, b) in enumerate(zip(first, last, strict=True)):
-        low[i], high[i] = y[a : b + 1].min(initial=mean[i]), y[a : b + 1].max(initial=mean[i])
+        low[i], high[i] = np.fmin.reduce(y[a : b + 1], initial=mean[i]), np.fmax.reduce(y[a : b + 1], initial=mean[i])
     return (edges[:-1] + edges[1:]) / 2, mean, low, high
 
 
