@@ -280,6 +280,12 @@ def test_every_panel_is_drawn(mixed: RunResult) -> None:
     assert all(a.lines for a in axes.values())
     assert axes["fct"].get_ylabel() == "Completion time (ms, log scale)"
     assert axes["cdf"].get_xlabel() == "RTT (ms)"
+    rates = four_panel(mixed, panels=["cdf"], choices={"cdf": "throughput"}).axes[0]
+    assert rates.get_xlabel() == "Throughput (Mbit/s)"
+    with pytest.raises(InputError, match="'cdf' has no 'rate': it offers 'round-trip time', 'sojourn time'"):
+        four_panel(mixed, panels=["cdf"], choices={"cdf": "rate"})
+    with pytest.raises(InputError, match="no panel 'cdf'"):
+        four_panel(mixed, choices={"cdf": "throughput"})
     linear = four_panel(mixed, panels=["mark"], scale="linear").axes[0]
     assert (linear.get_yscale(), linear.get_ylabel()) == ("linear", "Frequency (Hz)")
 

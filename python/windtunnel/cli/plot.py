@@ -67,6 +67,14 @@ def plot(
             help="Draw this number of the controllers' or queues' state, alone or beside --panel. Repeatable.",
         ),
     ] = None,
+    choices: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--choice",
+            metavar="PANEL=NAME",
+            help="What a panel shows that offers several things, e.g. cdf=throughput. Repeatable.",
+        ),
+    ] = None,
     flent: Annotated[
         bool, typer.Option("--flent", help="Draw rates and round-trip times on two axes, as Flent does.")
     ] = False,
@@ -104,6 +112,7 @@ def plot(
             span=span,
             panels=chosen,
             states=states or (),
+            choices=dict(map(_choice, choices or ())),
             average_s=_seconds("--average", average),
             scale=scale.value,
         )
@@ -111,6 +120,14 @@ def plot(
     with staged_file(path, force=force) as stage:
         write_figure(figure, stage, extension)
     output().print(str(path), soft_wrap=True)
+
+
+def _choice(text: str) -> tuple[str, str]:
+    """A panel and what it shows."""
+    panel, equals, name = text.partition("=")
+    if not equals:
+        raise InputError(f"--choice: {text!r} is not PANEL=NAME, such as cdf=throughput")
+    return panel, name
 
 
 _UNITS = {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "min": 60.0}

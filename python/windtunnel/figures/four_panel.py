@@ -16,7 +16,7 @@ from windtunnel.errors import InputError
 from windtunnel.figures.draw import Window, draw
 from windtunnel.figures.legible import legible
 from windtunnel.figures.style import RC, drawn
-from windtunnel.panels import CATALOGUE, Panel, Result, Run, panel_of, state
+from windtunnel.panels import CATALOGUE, Panel, Result, Run, choose, panel_of, state
 from windtunnel.panels.looks import flow_look
 from windtunnel.panels.units import FACTORS
 from windtunnel.state_tables import find_state
@@ -44,6 +44,7 @@ def four_panel(
     zoom: Mapping[str, Zoom] | None = None,
     panels: Sequence[str] = PANELS,
     states: Sequence[str] = (),
+    choices: Mapping[str, str] | None = None,
     average_s: float | None = None,
     scale: Scale = "auto",
 ) -> Figure:
@@ -52,12 +53,13 @@ def four_panel(
     ``title`` (default: the scenario's) stands above. ``span`` is the time in seconds that all panels show; ``zoom``
     gives single panels their own ranges, in the units of the tables (see :data:`Zoom`). ``panels`` chooses among
     :data:`ALL_PANELS`. ``states`` names numbers of the tables ``cc`` and ``aqm`` that get a panel each, behind the
-    others: ``w_max_bytes``, or ``cc.w_max_bytes``. ``average_s`` is the time over which throughput is averaged: by
+    others: ``w_max_bytes``, or ``cc.w_max_bytes``. ``choices`` says what panels show that offer several things:
+    ``{"cdf": "throughput"}``. ``average_s`` is the time over which throughput is averaged: by
     default 0.2 s, less in a short run; 0 draws what was recorded. ``scale`` is that of the frequencies of marks: by
     default logarithmic where they range widely. At most about 20 000 points are drawn per panel; every extreme is among
     them.
 
-    Raises InputError for an unknown panel or state, or a span that is empty.
+    Raises InputError for an unknown panel, state or choice, or a span that is empty.
     """
     unknown = [p for p in (*panels, *(zoom or {})) if p not in ALL_PANELS]
     if unknown or not (panels or states):
@@ -65,6 +67,10 @@ def four_panel(
         raise InputError(f"there is no panel {unknown[0]!r}: one of {known}" if unknown else "no panel")
     run = Run(result)
     chosen = {p: panel_of(run, _IDS.get(p, p)) for p in ALL_PANELS if p in panels}
+    for name, choice in (choices or {}).items():
+        if name not in chosen:
+            raise InputError(f"the figure has no panel {name!r} that could show {choice!r}")
+        chosen[name] = choose(chosen[name], choice)
     if average_s is not None:
         chosen |= {p: replace(panel, average=average_s) for p, panel in chosen.items() if p == "throughput"}
     if scale != "auto" and "mark" in chosen:

@@ -1,6 +1,6 @@
 """Panels: from the tables of a run to what figures and pages draw. The rules for that are here, and nowhere else."""
 
-from windtunnel.panels.catalogue import CATALOGUE, panel_of, panels_of
+from windtunnel.panels.catalogue import CATALOGUE, choose, panel_of, panels_of
 from windtunnel.panels.model import Abscissa, Choice, Flag, Look, Panel, Series, Ticks
 from windtunnel.panels.run import Result, Run
 from windtunnel.panels.thinning import thin
@@ -16,6 +16,7 @@ __all__ = [
     "Run",
     "Series",
     "Ticks",
+    "choose",
     "panel_of",
     "panels_of",
     "thin",

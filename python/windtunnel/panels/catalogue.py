@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from windtunnel.errors import InputError
 from windtunnel.panels import (
@@ -60,6 +60,18 @@ def panel_of(run: Run, name: str) -> Panel:
     if panel is None:
         raise InputError(f"the run has nothing for the panel {name!r}, which needs {CATALOGUE[name].needs}")
     return panel
+
+
+def choose(panel: Panel, name: str) -> Panel:
+    """The panel with what it shows as its choice ``name``. Raises InputError if it offers no such."""
+    for choice in panel.choices:
+        if choice.name == name:
+            quantity = panel.quantity if choice.unit == panel.unit else choice.name
+            shown = replace(panel, series=choice.series, unit=choice.unit, log=choice.log, x=choice.x)
+            return replace(shown, quantity=quantity, choices=(choice,))
+    known = ", ".join(repr(choice.name) for choice in panel.choices)
+    offered = f"it offers {known}" if known else "it offers no choice"
+    raise InputError(f"panel {panel.id!r} has no {name!r}: {offered}")
 
 
 def panels_of(run: Run) -> list[Panel]:
