@@ -113,6 +113,11 @@ export class Panel {
     return new TimeRange(this.meta.x.log ? low - room : low, high + room);
   }
 
+  /** Seconds over which means are averaged; 0 if they are not. */
+  get averaging(): number {
+    return this.average;
+  }
+
   /** Averages over some seconds. */
   setAverage(seconds: number): void {
     this.average = seconds;

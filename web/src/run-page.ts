@@ -127,7 +127,10 @@ class Head {
       panel.setLog(this.log!.checked);
       this.label();
     });
-    this.average?.addEventListener("change", () => panel.setAverage(Number(this.average!.value)));
+    this.average?.addEventListener("change", () => {
+      panel.setAverage(Number(this.average!.value));
+      this.label();
+    });
     this.list?.addEventListener("change", () => this.choose(Number(this.list!.value)));
     const saving = section.querySelector<HTMLSelectElement>("select[data-save]");
     saving?.addEventListener("change", () => {
@@ -175,10 +178,11 @@ class Head {
     this.changed();
   }
 
-  /** Says the unit, and the scale if it is logarithmic. */
+  /** Says the unit, the scale if it is logarithmic, and the time over which means are taken. */
   private label(): void {
     const place = this.section.querySelector(".unit");
-    const terms = [this.unit, this.panel.log ? "log scale" : ""].filter((term) => term !== "");
+    const mean = this.panel.averaging === 0 ? "" : `means of ${this.average?.selectedOptions[0]?.text ?? ""}`;
+    const terms = [this.unit, this.panel.log ? "log scale" : "", mean].filter((term) => term !== "");
     if (place) place.textContent = terms.length === 0 ? "" : `(${terms.join(", ")})`;
   }
 }
