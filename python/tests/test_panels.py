@@ -23,7 +23,8 @@ from windtunnel.panels import CATALOGUE, Panel, Run, cdf, fairness, fct, gaps, p
 from windtunnel.panels.groups import Group, median_and_band, named
 from windtunnel.panels.looks import TOTAL
 from windtunnel.panels.means import AVERAGES, average, usual_average
-from windtunnel.panels.model import Series
+from windtunnel.panels.model import Series, Ticks
+from windtunnel.panels.thinning import thin_ticks
 from windtunnel.panels.units import FACTORS, RATES, SIZES, suited
 from windtunnel.report import write_report
 from windtunnel.report.columns import Columns
@@ -211,6 +212,20 @@ def test_gaps_and_thinning() -> None:
     assert few.gap is None
     (at,) = np.flatnonzero(np.isnan(few.y))
     assert few.x[at] == pytest.approx(13)
+
+
+@given(seed=st.integers(0, 10**6), samples=st.integers(1, 3000), limit=st.integers(40, 400))
+def test_ticks_add_up(seed: int, samples: int, limit: int) -> None:
+    """However few ticks there are, they stand for all retransmissions and timeouts."""
+    rng = np.random.default_rng(seed)
+    x = np.cumsum(rng.uniform(0.01, 1, samples))
+    counts = rng.integers(0, 5, (2, samples))
+    ticks_of = Ticks("flow0", "a", TOTAL, 0, 0, x, counts[0], counts[1])
+    few = thin_ticks(ticks_of, limit)
+    assert len(few.x) <= limit
+    assert (few.retransmits.sum(), few.rtos.sum()) == tuple(counts.sum(axis=1))
+    assert few.x[-1] == x[-1]
+    assert (np.diff(few.x) > 0).all()
 
 
 @pytest.fixture(scope="module")

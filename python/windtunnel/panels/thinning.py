@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from windtunnel.panels.means import thin_means
-from windtunnel.panels.model import Array, Choice, Index, Kind, Panel, Series
+from windtunnel.panels.model import Array, Choice, Index, Kind, Panel, Series, Ticks
 
 #: Cells of a panel on a large screen (columns, rows): dots in one cell are one dot.
 CELLS = (2000, 400)
@@ -22,7 +22,7 @@ _LEAST = 40
 def thin(panel: Panel, limit: int) -> Panel:
     """The panel with about ``limit`` points in all that draw the same picture, whatever part of it is shown.
 
-    Lines, dots and their flagged samples keep every extreme, and means their sums.
+    Lines, dots and their flagged samples keep every extreme, means and ticks their sums.
     """
     total = sum(len(s) for s in panel.series)
     choices = tuple(
@@ -34,8 +34,21 @@ def thin(panel: Panel, limit: int) -> Panel:
     note = panel.note
     if kept < 0.9 * total:
         note = f"{note} {kept} of {total} samples are here; every extreme is among them.".strip()
+    thresholds = _each("line", panel.thresholds, limit // 2)
+    ticks = tuple(thin_ticks(one, max(limit // (4 * len(panel.ticks)), _LEAST)) for one in panel.ticks)
+    return replace(panel, series=series, choices=choices, thresholds=thresholds, ticks=ticks, note=note)
+
+
+def thin_ticks(ticks: Ticks, limit: int) -> Ticks:
+    """At most ``limit`` ticks: those of an equal part of the time become one, at the last, with all that they count."""
+    if len(ticks.x) <= limit:
+        return ticks
+    first = np.flatnonzero(np.diff(_bins(ticks.x, limit), prepend=-1))
     return replace(
-        panel, series=series, choices=choices, thresholds=_each("line", panel.thresholds, limit // 2), note=note
+        ticks,
+        x=ticks.x[np.append(first[1:], len(ticks.x)) - 1],
+        retransmits=np.add.reduceat(ticks.retransmits, first),
+        rtos=np.add.reduceat(ticks.rtos, first),
     )
 
 

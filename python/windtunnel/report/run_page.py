@@ -33,6 +33,8 @@ from windtunnel.report.text import number, setting
 # below 3 MB. A reader who wants more of a short time draws it with `windtunnel plot --from --to`.
 _POINTS = {"throughput": 40_000, "sojourn": 45_000, "cwnd": 40_000, "marks": 25_000, "cc": 30_000}
 _MORE_POINTS = 12_000
+# Of more flows than this a page does not hold the numbers of each; `summary.json` does.
+_MOST_MEMBERS = 2_000
 
 
 class RunLike(Protocol):
@@ -94,7 +96,7 @@ def write_report(
             "findings": findings,
             "notes": notes,
             "sections": _sections(summary, run),
-            "members": script_json(_members(summary)) if run.grouped else None,
+            "members": script_json(_members(summary)) if run.grouped and len(run.flows) <= _MOST_MEMBERS else None,
             "count": len(run.flows),
             "scenario": meta.get("scenario_toml") or "",
             "footer": _footer(summary, meta),
