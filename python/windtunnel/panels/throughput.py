@@ -86,7 +86,9 @@ def _to_the_end(intervals: Table, s: Samples) -> Samples:
     """With a last sample for what arrived after the last point: a flow may have fallen silent."""
     if not intervals or len(s.t) < 1:
         return s
-    length = float(intervals["time_s"].min())
+    length, end = float(intervals["time_s"].min()), float(intervals["time_s"].max())
+    if end - s.t[-1] <= _SILENT * np.median(np.diff(s.t, prepend=0.0)):
+        return s
     # Only the intervals that started after it; times are sums of lengths, and not exact.
     after = intervals["time_s"] - length > s.t[-1] - 1e-9
     mine = after & ((intervals["flow"] == s.index) | (s.index < 0))
