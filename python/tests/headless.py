@@ -47,11 +47,11 @@ class BodyReader(HTMLParser):
             self.seen = dict(attrs).get("data-seen")
 
 
-def drive(page: Path, driver: str, *, size: str = "1400,1000", virtual_time: bool = True) -> Any:
+def drive(page: Path, driver: str, *, size: str = "1400,1000", virtual_time: bool = True, at: str = "") -> Any:
     """Open a page, run a driver in it and return the result that it left; skips the test if there is no Chromium.
 
-    With ``virtual_time`` timers fire at once, so that a driver may wait; without it, the page's clock is real, and the
-    driver has to finish before the load event.
+    ``at`` is what stands behind the page's address. With ``virtual_time`` timers fire at once, so that a driver may
+    wait; without it, the page's clock is real, and the driver has to finish before the load event.
     """
     chromium = shutil.which("chromium")
     if chromium is None:
@@ -80,7 +80,7 @@ def drive(page: Path, driver: str, *, size: str = "1400,1000", virtual_time: boo
             f"--window-size={size}",
             *(["--virtual-time-budget=20000"] if virtual_time else []),
             "--dump-dom",
-            driven.as_uri(),
+            driven.as_uri() + at,
         ]
         done = subprocess.run(command, capture_output=True, timeout=180, check=True)
     reader = BodyReader()

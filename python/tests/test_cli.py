@@ -288,6 +288,11 @@ def test_plot(cli: Cli, folder: Path, tmp_path: Path) -> None:
     assert cli("plot", folder, "--force").returncode == 0
     assert cli("plot", folder, "--flent", "--from", "1", "--out", "flent.svg").returncode == 0
     refused(cli("plot", folder, "--flent", "--panel", "cwnd", "--out", "z.png"), "--flent", "--panel")
+    more = ("--panel", "rtt", "--panel", "mark", "--scale", "linear", "--average", "0", "--out", "more.png")
+    more += ("--panel", "cdf", "--choice", "cdf=throughput")
+    assert cli("plot", folder, *more).returncode == 0
+    refused(cli("plot", folder, "--choice", "rtt", "--out", "z.png"), "'rtt'", "PANEL=NAME")
+    refused(cli("plot", folder, "--panel", "sequence", "--out", "z.png"), "'sequence'", "record.packets = true")
     refused(cli("plot", folder, "--out", "x.gif"), ".gif", "png, svg")
     refused(cli("plot", folder, "--from", "3", "--to", "2", "--out", "y.png"), "3 s to 2 s")
     refused(cli("plot", folder, "--from", "soon"), "--from", "soon")

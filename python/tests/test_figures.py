@@ -12,12 +12,14 @@ from matplotlib.figure import Figure
 
 from windtunnel import InputError, RunResult, Scenario
 from windtunnel.figures import PANELS, four_panel, write_figure
-from windtunnel.figures.panels import POINTS
-from windtunnel.figures.series import cwnd, groups, marks, sojourn, throughput
+from windtunnel.figures.draw import POINTS
 from windtunnel.figures.style import RED, flow_look, queue_look
-from windtunnel.figures.thinning import cell_means
+from windtunnel.panels import Run, cwnd, marks, panels_of, sojourn, throughput
+from windtunnel.panels.groups import by_stem, groups_of
+from windtunnel.panels.thinning import cell_means
+from windtunnel.panels.units import FACTORS
 from windtunnel.report.columns import Columns
-from windtunnel.report.panels import build_panels
+from windtunnel.report.panels import encoded
 
 
 @dataclass(frozen=True)
@@ -88,14 +90,14 @@ def test_panels_titles_and_units(figure: Figure) -> None:
     assert titles == {
         "throughput": "IP Throughput (x: all flows)",
         "sojourn": "Queue Sojourn Time (red: queue empty after dequeue)",
-        "cwnd": "cwnd (x: flow is cwnd-limited)",
-        "mark": "Mark Frequency",
+        "cwnd": "cwnd (x: cwnd-limited)",
+        "mark": "Mark and Drop Frequency",
     }
     assert [a.get_ylabel() for a in axes.values()] == [
-        "Throughput (Mbps)",
+        "Throughput (Mbit/s, means of 200 ms)",
         "Sojourn time (ms)",
         "cwnd (kB)",
-        "Frequency (Hz)",
+        "Frequency (Hz, log scale)",
     ]
     for a in axes.values():
         assert a.get_xlabel() == "Time (s)"
@@ -110,17 +112,18 @@ def test_series_of_each_panel(figure: Figure) -> None:
     axes = axes_of(figure)
     for panel in ("throughput", "cwnd"):
         for i in (0, 1):
-            (line,) = lines(axes[panel], f"flow {i}")
+            (line,) = lines(axes[panel], f"flow-{i + 1}")
             assert line.get_color() == flow_look(i).colour
             assert line.get_linestyle() != "None"
     (total,) = lines(axes["throughput"], "all flows")
     assert total.get_marker() == "x"
-    assert set(total.get_ydata()) == {100.0}
-    (limited,) = lines(axes["cwnd"], "cwnd-limited")
-    assert limited.get_marker() == "x"
-    assert limited.get_color() == RED
-    assert min(limited.get_xdata()) > 2
-    assert max(limited.get_xdata()) < 4
+    assert np.allclose(total.get_ydata(), 100.0)
+    limited = lines(axes["cwnd"], "cwnd-limited")
+    assert [line.get_color() for line in limited] == [flow_look(i).colour for i in (0, 1)]
+    for line in limited:
+        assert line.get_marker() == "x"
+        assert min(line.get_xdata()) > 2
+        assert max(line.get_xdata()) < 4
     (empty,) = lines(axes["sojourn"], "queue empty after dequeue")
     (other,) = lines(axes["sojourn"], "queue not empty after dequeue")
     assert empty.get_color() == RED != other.get_color()
@@ -180,24 +183,26 @@ def test_zoom_and_choice_of_panels() -> None:
 
 
 def test_many_flows_are_grouped() -> None:
-    """Up to eight flows each have their own look; more are grouped by their names without the number."""
+    """Up to 24 flows each have their own look; more are grouped by their names without the number, and shown by their
+    median and the range of most of them.
+    """
     names = [f"reno-{i}" for i in range(1, 7)] + [f"cubic.{i}" for i in range(1, 7)] + ["scalable"]
-    assert groups(names) == [
+    assert [(group.label, list(group.members)) for group in by_stem(names)] == [
         ("reno \N{MULTIPLICATION SIGN} 6", [0, 1, 2, 3, 4, 5]),
         ("cubic \N{MULTIPLICATION SIGN} 6", [6, 7, 8, 9, 10, 11]),
         ("scalable", [12]),
     ]
-    assert groups(["a-1", "a-2"]) == [("a-1", [0]), ("a-2", [1])]
+    assert [group.members for group in groups_of(["a-1", "a-2"])] == [(0,), (1,)]
     figure = four_panel(synthetic(flows=16))
-    assert [t.get_text() for t in figure.legends[0].get_texts()] == ["flow \N{MULTIPLICATION SIGN} 16"]
-    assert len([line for line in axes_of(figure)["cwnd"].lines if line.get_label().startswith("flow ")]) == 16
+    assert len(figure.legends[0].get_texts()) == 16
+    assert len([line for line in axes_of(figure)["cwnd"].lines if line.get_label().startswith("flow-")]) == 16
 
 
 def test_looks_differ_in_grey_too() -> None:
-    """Thirty flows have thirty looks, and the first fifteen pairs of marker and dash: they need no colour."""
+    """Thirty flows have thirty looks, and the first eighteen pairs of marker and dash: they need no colour."""
     looks = [flow_look(i) for i in range(30)]
     assert len({(look.marker, look.dash, look.colour) for look in looks}) == 30
-    assert len({(look.marker, look.dash) for look in looks[:15]}) == 15
+    assert len({(look.marker, look.dash) for look in looks[:18]}) == 18
     assert RED not in {look.colour for look in looks}
 
 
@@ -207,11 +212,14 @@ def test_throughput_goes_in_steps() -> None:
     t = run.tables["throughput_points"]["time_s"]
     few = {name: column[t < 3] for name, column in run.tables["throughput_points"].items()}
     silent = Result(run.summary, {**run.tables, "throughput_points": few})
-    (line,) = lines(axes_of(four_panel(silent))["throughput"], "flow 0")
+    (line,) = lines(axes_of(four_panel(silent))["throughput"], "flow-1")
     assert line.get_drawstyle() == "steps-pre"
     # Where there are many steps, the line is their average, with a band for their range behind it.
-    axes = axes_of(four_panel(run))["throughput"]
-    (line,) = lines(axes, "flow 0")
+    dense = {name: np.repeat(column, 2) for name, column in run.tables["throughput_points"].items()}
+    dense["time_s"] = dense["time_s"] - 0.01 * (np.arange(len(dense["time_s"])) % 2 == 0)
+    run = Result(run.summary, {**run.tables, "throughput_points": dense})
+    axes = axes_of(four_panel(run, average_s=0.0))["throughput"]
+    (line,) = lines(axes, "flow-1")
     assert line.get_drawstyle() == "default"
     assert len(axes.collections) == 2
     assert list(line.get_ydata()) == pytest.approx([50.0] * len(line.get_ydata()))
@@ -231,17 +239,18 @@ def test_windows_are_unknown_in_silence() -> None:
     run = synthetic()
     t = run.tables["cwnd_points"]["time_s"]
     kept = {name: column[(t < 4) | (t > 7)] for name, column in run.tables["cwnd_points"].items()}
-    (line,) = lines(axes_of(four_panel(Result(run.summary, {**run.tables, "cwnd_points": kept})))["cwnd"], "flow 0")
+    (line,) = lines(axes_of(four_panel(Result(run.summary, {**run.tables, "cwnd_points": kept})))["cwnd"], "flow-1")
     assert np.isnan(np.asarray(line.get_ydata())).sum() == 1
 
 
 def test_limited_windows_do_not_hide_the_lines() -> None:
-    """Where a window is cwnd-limited throughout, its flow must still be recognizable."""
+    """A window that is cwnd-limited nearly always has no marks, which would tell nothing; the panel's note says so."""
     run = synthetic()
-    run.tables["cwnd_points"]["limited"][:] = True
+    run.tables["cwnd_points"]["limited"][run.tables["cwnd_points"]["flow"] == 0] = True
     axes = axes_of(four_panel(run))["cwnd"]
     (limited,) = lines(axes, "cwnd-limited")
-    assert limited.get_zorder() < lines(axes, "flow 0")[0].get_zorder()
+    assert limited.get_color() == flow_look(1).colour
+    assert cwnd.panel(Run(run)).note == "cwnd-limited nearly always, and therefore not marked: flow-1."
 
 
 def test_short_runs_are_told_in_milliseconds() -> None:
@@ -287,16 +296,19 @@ def test_interval_series_where_points_are_missing() -> None:
     }
     summary = {"duration_s": 3.0, "flows": [{"name": "a"}, {"name": "b"}], "queues": [{"name": "q"}]}
     run = Result(summary, {"flows": {**flows, "cwnd_limited": nan}, "queues": queues})
-    total = throughput(run)[0]
+    total = throughput.samples(run.tables)[0]
     assert (total.index, list(total.y)) == (-1, [40, 40, 40])
-    assert list(sojourn(run)[0].flag) == [False, True, False]
-    ((kind, sce),) = marks(run)
-    assert (kind, list(sce.t), list(sce.y)) == (0, [2, 3], [10, 40])
+    flag = sojourn.samples(run.tables)[0].flag
+    assert flag is not None
+    assert list(flag) == [False, True, False]
+    ((sce,), *others) = (marks.samples(run.tables, kind) for kind in range(3))
+    assert others == [[], []]
+    assert (list(sce.t), list(sce.y)) == ([1, 2, 3], [0, 10, 40])
     # Single drops were kept, but no single SCE.
     one = {"time_s": [2.5], "queue": [0], "kind": [2], "hz": [0.4]}
     points = {name: np.array(column) for name, column in one.items()}
-    both = marks(Result(summary, {"queues": queues, "mark_points": points}))
-    assert [(kind, list(s.y)) for kind, s in both] == [(0, [10, 40]), (2, [0.4])]
+    both = {"queues": queues, "mark_points": points}
+    assert [[list(s.y) for s in marks.samples(both, kind)] for kind in range(3)] == [[[0, 10, 40]], [], [[0.4]]]
     assert set(axes_of(four_panel(run))) == set(PANELS)
 
 
@@ -318,9 +330,9 @@ def test_losses_are_seen(lossy: RunResult) -> None:
     """
     axes = axes_of(four_panel(lossy))
     assert axes["mark"].get_title(loc="left") == "Drop Frequency"
-    assert axes["cwnd"].get_title(loc="left") == "cwnd (x: limited; dashed: ssthresh; ticks: retransmits)"
+    assert axes["cwnd"].get_title(loc="left") == "cwnd (dashed: ssthresh; ticks: retransmits)"
     table = lossy.tables["flows"]
-    ticks, _ = (lines(axes["cwnd"], f"_retransmissions of flow {i}") for i in (0, 1))
+    ticks, _ = (lines(axes["cwnd"], f"_retransmissions of flow{i}") for i in (0, 1))
     assert list(ticks[0].get_xdata()) == list(table["time_s"][(table["flow"] == 0) & (table["retransmits"] > 0)])
     assert ticks[0].get_color() == flow_look(0).colour
 
@@ -328,13 +340,13 @@ def test_losses_are_seen(lossy: RunResult) -> None:
 def test_ssthresh_is_a_dashed_line(lossy: RunResult) -> None:
     """A finite ssthresh is drawn in the flow's colour and the windows' unit, unless there are too many flows."""
     axes = axes_of(four_panel(lossy))["cwnd"]
-    (line,) = lines(axes, "_ssthresh of flow 0")
+    (line,) = lines(axes, "_ssthresh of flow0")
     table = lossy.tables["flows"]
     values = table["ssthresh_bytes"][table["flow"] == 0]
     assert np.isnan(values[0]), "it starts infinite"
     np.testing.assert_allclose(np.asarray(line.get_ydata()), values / 1e3)
     assert (line.get_color(), line.is_dashed()) == (flow_look(0).colour, True)
-    assert line.get_linewidth() < lines(axes, "flow 0")[0].get_linewidth()
+    assert line.get_linewidth() < lines(axes, "cubic")[0].get_linewidth()
     flows = [{"name": "cubic", "cc": "cubic", "rtt": "20 ms", "count": 5}]
     bottleneck = {"rate": "10 Mbit/s", "queue": {"kind": "fifo", "limit": "10 packets"}}
     many = axes_of(four_panel(Scenario(duration="1 s", flows=flows, bottleneck=bottleneck).run()))["cwnd"]
@@ -343,8 +355,8 @@ def test_ssthresh_is_a_dashed_line(lossy: RunResult) -> None:
 
 def test_only_single_connections_have_a_window(lossy: RunResult) -> None:
     """Flows without a window have no line at 0."""
-    assert [s.index for s in cwnd(lossy)] == [0]
-    assert len(lines(axes_of(four_panel(lossy))["cwnd"], "flow 1")) == 0
+    assert [s.index for s in cwnd.samples(lossy.tables)] == [0]
+    assert len(lines(axes_of(four_panel(lossy))["cwnd"], "web")) == 0
 
 
 def test_a_run_without_packets_says_so() -> None:
@@ -369,7 +381,7 @@ def test_panels_say_why_they_are_empty() -> None:
     axes = axes_of(four_panel(Scenario(duration="1 s", flows=flows, bottleneck=bottleneck).run()))
     assert [t.get_text() for t in axes["throughput"].texts] == ["No packet reached a receiver."]
     assert axes["cwnd"].texts[0].get_text().startswith("No flow has a single congestion window")
-    assert axes["mark"].texts[0].get_text().endswith("On the wire 100 were lost.")
+    assert axes["mark"].texts[0].get_text().replace("\n", " ").endswith("On the wire 100 packets were lost.")
 
 
 def test_files_are_small_and_reproducible(tmp_path: Path) -> None:
@@ -404,7 +416,7 @@ def test_pictures_have_the_extremes_of_all_events(spacing: str) -> None:
     bottleneck = {"rate": "20 Mbit/s", "queue": {"kind": "fifo", "limit": "40 packets"}}
     run = Scenario(duration="4 s", flows=flows, bottleneck=bottleneck, record={"points": spacing}).run()
     columns = Columns()
-    panels = {panel["id"]: panel for panel in build_panels(run.tables, ["a", "b"], ["q"], columns)}
+    panels = {panel.id: encoded(panel, columns) for panel in panels_of(Run(run))}
     raw = base64.b64decode(columns.base64())
 
     def on_page(panel: str) -> list[np.ndarray]:
@@ -412,11 +424,11 @@ def test_pictures_have_the_extremes_of_all_events(spacing: str) -> None:
         return [np.frombuffer(raw, "<f4", v["n"], v["at"]) for v in values]
 
     counted = run.queues[0]["sojourn_ms"]
-    (drawn,), (shown,) = sojourn(run), on_page("sojourn")
+    (drawn,), (shown,) = sojourn.samples(run.tables), on_page("sojourn")
     for y in (drawn.y, shown):
         assert (y.min(), y.max()) == pytest.approx((counted["min"], counted["max"]), rel=1e-6)
-    factor = {"bytes": 1, "kB": 1e3, "MB": 1e6}[panels["cwnd"]["unit"]]
-    for flow, drawn, shown in zip(run.flows, cwnd(run), on_page("cwnd"), strict=True):
+    factor = FACTORS[panels["cwnd"]["unit"]]
+    for flow, drawn, shown in zip(run.flows, cwnd.samples(run.tables), on_page("cwnd"), strict=True):
         assert drawn.y.max() == flow["cwnd_bytes"]["max"]
         assert shown.max() * factor == pytest.approx(flow["cwnd_bytes"]["max"], rel=1e-6)
     drops = run.tables["mark_points"]["count"][run.tables["mark_points"]["kind"] == 2].sum()

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from windtunnel.figures.thinning import thin_cloud, thin_line
 from windtunnel.metrics import (
     by_flow,
     convergence_time,
@@ -17,6 +16,7 @@ from windtunnel.metrics import (
     time_mean,
     utilization,
 )
+from windtunnel.panels.thinning import thin_cloud, thin_line
 
 RATES = arrays(np.float64, st.integers(1, 20), elements=st.floats(0, 1e5, allow_subnormal=False))
 

@@ -24,8 +24,6 @@ from windtunnel.papers.mds.figures import CHOSEN_AXIS, read_features
 from windtunnel.papers.mds.tau import rank_correlation
 from windtunnel.papers.notes import to_html
 from windtunnel.papers.rows import compare, printed_precision, verdict
-from windtunnel.papers.thin import thinned
-from windtunnel.result import RunResult
 
 DATA = Path(__file__).parent / "data" / "mds-figures"
 
@@ -469,24 +467,3 @@ def test_a_failed_run_is_shown_and_does_not_stop_the_others(tmp_path: Path) -> N
     rows = {row["id"]: row for row in json.loads((out / "rows.json").read_text())["rows"]}
     assert rows["P06"]["verdict"] == "outside"
     assert rows["fig2/sojourn/all/peak"]["verdict"] == "within"
-
-
-def test_reports_keep_the_extremes() -> None:
-    """Of 200 000 points about 30 000 are kept, including the peak and the last one; small tables stay as they are."""
-    time = np.linspace(0, 100, 200_000)
-    value = np.abs(np.sin(time)) + 0.001 * np.arange(200_000)[::-1] / 200_000
-    value[123_456] = 9.0
-    big = {
-        "time_s": time,
-        "ms": value,
-        "queue": np.zeros(200_000, dtype=np.uint32),
-        "empty": np.arange(200_000) % 2 == 0,
-    }
-    small = {"time_s": time[:10], "hz": value[:10], "kind": np.zeros(10, dtype=np.uint8)}
-    run = RunResult({}, {"sojourn_points": big, "mark_points": small}, {})
-    kept = thinned(run).tables
-    assert kept["mark_points"] is small
-    assert len(kept["sojourn_points"]["ms"]) < 45_000
-    assert kept["sojourn_points"]["ms"].max() == 9.0
-    assert all(len(column) == len(kept["sojourn_points"]["ms"]) for column in kept["sojourn_points"].values())
-    assert set(np.unique(kept["sojourn_points"]["empty"])) == {False, True}

@@ -10,6 +10,7 @@ from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -173,7 +174,7 @@ def test_interaction(page: Path) -> None:
           await settle();
           key("cwnd", "ArrowRight"); key("cwnd", "ArrowRight"); await settle();
           const seen = { start: range(), live: $("#live").textContent };
-          seen.shared = each((id) => $(`[data-panel=${id}] .legend .time`).textContent);
+          seen.shared = each((id) => $(`[data-panel=${id}] .time`).textContent);
           const over = chart("cwnd").querySelector(".u-over"), box = over.getBoundingClientRect();
           const drag = async (from, to, more) => {
             const [a, b] = [from, to].map((share) => box.left + share * box.width), y = box.top + 50;
@@ -183,6 +184,8 @@ def test_interaction(page: Path) -> None:
             await settle(); mouse(over, "mouseup", b, y, more); await settle();
           };
           const whole = each(pixels);
+          const heights = () => JSON.stringify(ids.map((id) => chart(id).getBoundingClientRect()));
+          const still = heights();
           await drag(0.25, 0.5); seen.drag = range(); seen.changed = each((id) => pixels(id) !== whole[id]);
           await drag(0.5, 0.25, { shiftKey: true }); seen.pan = range();
           mouse(over, "dblclick", box.left + 50, box.top + 50); await settle(); seen.reset = range();
@@ -196,7 +199,8 @@ def test_interaction(page: Path) -> None:
           const x0 = box.left + box.width / 2;
           mouse(over, "mouseover", x0, y0); mouse(over, "mousemove", x0, y0); await settle();
           seen.tooltip = [...over.querySelectorAll(".hit-box div")].map((line) => line.textContent);
-          seen.values = each((id) => legend(id).map((b) => b.querySelector(".value").textContent));
+          seen.values = each((id) => legend(id).map((b) => b.querySelector(".value")?.textContent ?? ""));
+          seen.still = heights() === still;
           const flow = document.querySelector("#flows .toggle");
           flow.click(); await settle();
           seen.flowOff = each((id) => legend(id).map((b) => b.getAttribute("aria-pressed")));
@@ -217,6 +221,8 @@ def test_interaction(page: Path) -> None:
     assert seen["plus"][1] - seen["plus"][0] == pytest.approx(30, abs=0.1)
     assert seen["zero"] == [0, 60]
     assert seen["microsecond"] == [10, 10.000001]
+    # Nothing moves when values appear under the pointer.
+    assert seen["still"]
     # The cursor is at 30 s in all panels; the dotted line of all flows has 95 Mbit/s there.
     assert seen["values"]["throughput"][0] == "95.00"
     assert all(any(v not in ("", "\N{EN DASH}") for v in seen["values"][p]) for p in PANELS)
@@ -235,12 +241,114 @@ def test_interaction(page: Path) -> None:
     assert seen["linear"]
 
 
-def test_million_points(tmp_path: Path) -> None:
-    """10^6 points and 10^5 retransmissions: a zoom of all four panels takes a part of the time of the first draw.
+def test_the_view_is_in_the_address(page: Path) -> None:
+    """What a reader has set is in the page's address, and a page that is opened there shows it."""
+    state = """
+          const state = () => ({
+            range: [Number($("#range-from").value), Number($("#range-to").value)],
+            panels: [...document.querySelectorAll("[data-panel]")].filter((p) => !p.hidden).map((p) => p.dataset.panel),
+            cwnd: legend("cwnd").map((b) => b.getAttribute("aria-pressed")),
+            average: $("[data-panel=throughput] [data-average]").value,
+            log: $("[data-log]").checked, unit: $("[data-panel=marks] .unit").textContent,
+            zero: $("#zero-based").checked, drawn: each((id) => chart(id).dataset.drawn), hash: location.hash,
+          });
+    """
+    seen = drive(
+        page,
+        """
+        (async () => {
+          await settle();
+          STATE
+          const plain = state();
+          $("#range-from").value = "10"; $("#range-to").value = "20.5";
+          $("#range-to").dispatchEvent(new Event("change"));
+          legend("cwnd")[0].click();
+          const average = $("[data-panel=throughput] [data-average]");
+          average.value = "0.2"; average.dispatchEvent(new Event("change"));
+          $("[data-log]").click(); $("#zero-based").click(); $("[data-show=sojourn]").click();
+          await settle();
+          leave({ plain, set: state() });
+        })();
+        """.replace("STATE", state),
+    )
+    assert seen["plain"]["hash"] == ""
+    wanted = seen["set"]
+    assert wanted["hash"] == (
+        "#from=10&to=20.5&zero=0&panels=throughput,cwnd,marks&throughput.mean=0.2&cwnd.off=flow0&marks.log=0"
+    )
+    assert wanted["unit"] == "(Hz)"
+    again = drive(
+        page,
+        """
+        (async () => { await settle(); await settle(); STATE leave(state()); })();
+        """.replace("STATE", state),
+        at=wanted["hash"],
+    )
+    assert again == wanted | {"drawn": {name: "true" for name in PANELS if name != "sojourn"}}
+    nonsense = drive(
+        page,
+        """
+        (async () => { await settle(); await settle(); STATE leave(state()); })();
+        """.replace("STATE", state),
+        at="#from=x&to=&panels=throughput,nothing&cwnd.off=&marks.mean=-3&cc.choice=99&__proto__.log=1",
+    )
+    assert nonsense["range"] == [0, 60]
+    assert nonsense["panels"] == ["throughput"]
 
-    The first draw decodes and thins all points, a zoom draws those that it needs: 0.15 s and 25 ms on the two-core
-    machine of the measurements. Where every point is drawn by itself a zoom takes as long as the first draw. Both are
-    measured in the same second, so that a slow or busy machine changes neither's part.
+
+def test_panels_are_saved(page: Path) -> None:
+    """A panel becomes a picture with its title, unit and legend, or the samples that it shows."""
+    seen = drive(
+        page,
+        """
+        (async () => {
+          await settle();
+          const made = [];
+          // What a blob holds can only be read in the browser's own time.
+          window.Blob = function ([content], { type }) { made.push({ content, type }); };
+          URL.createObjectURL = () => "blob:saved";
+          const names = [];
+          HTMLAnchorElement.prototype.click = function () { names.push(this.download); };
+          $("#range-from").value = "10"; $("#range-to").value = "11";
+          $("#range-to").dispatchEvent(new Event("change"));
+          await settle();
+          for (const [id, format] of [["cwnd", "csv"], ["cwnd", "svg"], ["sojourn", "svg"], ["marks", "png"]]) {
+            const list = $(`[data-panel=${id}] [data-save]`);
+            list.value = format; list.dispatchEvent(new Event("change"));
+            await settle();
+          }
+          leave({
+            names, types: made.map((b) => b.type), texts: made.slice(0, 3).map((b) => b.content),
+            start: [...new Uint8Array(made[3].content)].slice(0, 4), size: made[3].content.byteLength,
+          });
+        })();
+        """,
+    )
+    assert seen["names"] == ["cwnd.csv", "cwnd.svg", "sojourn.svg", "marks.png"]
+    assert seen["types"] == ["text/csv", "image/svg+xml", "image/svg+xml", "image/png"]
+    head, *rows = seen["texts"][0].splitlines()
+    assert head == "series,Time (s),Congestion Window (kB)"
+    points = [row.split(",") for row in rows]
+    t = np.linspace(0.01, 60, 400)
+    inside = t[(t >= 10) & (t <= 11)]
+    assert [p[0] for p in points] == ["reno"] * len(inside) + ["reno-mds"] * len(inside)
+    np.testing.assert_allclose([float(p[1]) for p in points], np.tile(inside, 2), atol=1e-6)
+    np.testing.assert_allclose([float(p[2]) for p in points[len(inside) :]], 260 + 20 * np.sin(inside), rtol=1e-5)
+    for svg, title in zip(seen["texts"][1:], ("Congestion Window (kB)", "Queue Sojourn Time (ms)"), strict=True):
+        root = ElementTree.fromstring(svg)
+        texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
+        assert title in texts
+        assert "Time (s)" in texts
+        assert "10.2" in texts
+        assert len(list(root.iter("{http://www.w3.org/2000/svg}path"))) > 10
+    assert bytes(seen["start"]) == b"\x89PNG"
+    assert seen["size"] > 5000
+
+
+def test_million_points(tmp_path: Path) -> None:
+    """10^6 points and 10^5 retransmissions: the page stays below 3 MB, and a zoom of all four panels takes a part of
+    the time of the first draw, which decodes everything. Where every point is drawn by itself a zoom takes as long.
+    Both are measured in the same second, so that a slow or busy machine changes neither's part.
     """
     path = tmp_path / "million.html"
     run = synthetic(1_000_000)
@@ -253,6 +361,7 @@ def test_million_points(tmp_path: Path) -> None:
         "rtos": np.arange(n) % 3,
     }
     write_report(run, path)
+    assert path.stat().st_size < 3e6
     seen = drive(
         path,
         """

@@ -2,6 +2,8 @@
 
 import base64
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +11,10 @@ import numpy as np
 import pytest
 
 from windtunnel import RunResult
+from windtunnel.panels import Panel, Run, panels_of
+from windtunnel.panels.looks import COLOURS, flow_look, queue_look
 from windtunnel.report.columns import Columns
-from windtunnel.report.looks import flow_looks, queue_look
-from windtunnel.report.panels import build_panels
+from windtunnel.report.panels import encoded
 from windtunnel.report.run_page import _sections, _switches
 from windtunnel.report.text import NOTHING, number, signed
 
@@ -53,18 +56,34 @@ def test_tables_of_what_flows_did(lossy: RunResult) -> None:
     )
 
 
+@dataclass(frozen=True)
+class Result:
+    """The parts of a run that panels need."""
+
+    summary: dict[str, Any]
+    tables: dict[str, dict[str, np.ndarray]]
+
+
+def panels(tables: dict[str, dict[str, np.ndarray]], flows: Sequence[str], queues: Sequence[str]) -> dict[str, Panel]:
+    summary = {"flows": [{"name": name} for name in flows], "queues": [{"name": name} for name in queues]}
+    return {panel.id: panel for panel in panels_of(Run(Result(summary, tables)))}
+
+
 def test_columns_keep_time_to_the_microsecond() -> None:
-    """Times keep a precision better than a microsecond at 300 s, and every column starts at a multiple of eight
-    bytes.
+    """Times keep a precision better than a microsecond at 300 s, every column starts at a multiple of eight bytes, and
+    equal columns are there once.
     """
     columns = Columns()
     flags = columns.add(np.array([True, False, True]), "u8")
     times = np.array([0.0, 299.999_999, 300.000_000])
-    reference = columns.add(times, "f64")
+    reference = columns.add_scaled(times)
     raw = base64.b64decode(columns.base64())
     assert flags == {"at": 0, "n": 3, "type": "u8"}
     assert reference["at"] == 8
-    assert np.array_equal(np.frombuffer(raw, "<f8", reference["n"], reference["at"]), times)
+    steps = np.frombuffer(raw, "<u4", reference["n"], reference["at"])
+    np.testing.assert_allclose(reference["from"] + steps * reference["step"], times, rtol=0, atol=1e-7)
+    assert columns.add_scaled(times) == reference
+    assert len(base64.b64decode(columns.base64())) == len(raw)
 
 
 def test_panels_group_and_order() -> None:
@@ -78,13 +97,7 @@ def test_panels_group_and_order() -> None:
     }
 
     def values(flows: list[str]) -> dict[str, list[float]]:
-        columns = Columns()
-        panel = build_panels(tables, flows, [], columns)[0]
-        raw = base64.b64decode(columns.base64())
-        return {
-            s["label"]: np.frombuffer(raw, "<f4", s["columns"]["v"]["n"], s["columns"]["v"]["at"]).tolist()
-            for s in panel["series"]
-        }
+        return {s.label: list(s.y) for s in panels(tables, flows, [])["throughput"].series}
 
     assert values(["a", "b"]) == {"all flows": [9.0], "a": [1.0, 2.0], "b": [3.0, 4.0]}
     assert "all flows" not in values(["a"])
@@ -104,28 +117,23 @@ def test_ticks_and_thresholds() -> None:
         "retransmits": np.array([0, 3, 0, 0, 0, 1, 70_000, 0]),
         "rtos": np.array([0, 0, 0, 1, 0, 0, 0, 0]),
     }
-
-    def cwnd(table: dict[str, np.ndarray]) -> tuple[dict[str, Any], bytes]:
-        columns = Columns()
-        panel = build_panels({"flows": table}, ["a", "b"], [], columns)[2]
-        return panel, base64.b64decode(columns.base64())
-
-    def column(raw: bytes, reference: dict[str, Any]) -> list[float]:
-        kind = {"f64": "<f8", "f32": "<f4", "u16": "<u2"}[reference["type"]]
-        return np.frombuffer(raw, kind, reference["n"], reference["at"]).tolist()
-
-    panel, raw = cwnd(flows)
-    assert panel["thresholds"] == []
-    ticks = [{name: column(raw, ref) for name, ref in one["columns"].items()} for one in panel["ticks"]]
-    assert ticks == [
-        {"t": [2, 4], "retransmits": [3, 0], "rtos": [0, 1]},
-        {"t": [2, 3], "retransmits": [1, 65_535], "rtos": [0, 0]},
+    panel = panels({"flows": flows}, ["a", "b"], [])["cwnd"]
+    assert panel.thresholds == ()
+    assert [(list(one.x), list(one.retransmits), list(one.rtos)) for one in panel.ticks] == [
+        ([2, 4], [3, 0], [0, 1]),
+        ([2, 3], [1, 70_000], [0, 0]),
     ]
-    assert [(one["label"], one["row"], one["timeouts"]) for one in panel["ticks"]] == [("a", 0, True), ("b", 1, False)]
+    assert [(one.label, one.row) for one in panel.ticks] == [("a", 0), ("b", 1)]
+    columns = Columns()
+    sent = encoded(panel, columns)["ticks"]
+    assert [one["timeouts"] for one in sent] == [True, False]
+    counts = sent[1]["columns"]["retransmits"]
+    raw = base64.b64decode(columns.base64())
+    assert np.frombuffer(raw, "<u2", counts["n"], counts["at"]).tolist() == [1, 65_535]
     ssthresh = np.array([np.nan, 1e4, 1e4, 1e4, *[np.nan] * 4])
-    panel, raw = cwnd({**flows, "ssthresh_bytes": ssthresh})
-    assert [s["key"] for s in panel["thresholds"]] == ["flow0"]
-    assert column(raw, panel["thresholds"][0]["columns"]["v"])[1:] == [10, 10, 10]
+    panel = panels({"flows": {**flows, "ssthresh_bytes": ssthresh}}, ["a", "b"], [])["cwnd"]
+    assert [s.key for s in panel.thresholds] == ["flow0"]
+    assert list(panel.thresholds[0].y[1:]) == [10, 10, 10]
 
 
 def test_silence_at_the_end() -> None:
@@ -135,14 +143,24 @@ def test_silence_at_the_end() -> None:
     flows = {"time_s": 1.0 + np.arange(n), "flow": np.zeros(n, int), "throughput_mbps": np.zeros(n)}
     flows["throughput_mbps"][:3] = [10, 8, 5]
     windows = {f"cwnd_{part}": np.full(n, 2e4) for part in ("bytes", "min_bytes", "max_bytes", "limited")}
-    columns = Columns()
-    panel = build_panels({"throughput_points": points, "flows": {**flows, **windows}}, ["a"], [], columns)[0]
-    raw = base64.b64decode(columns.base64())
-    (series,) = panel["series"]
-    assert series["mean"]
-    at = series["columns"]
-    assert np.frombuffer(raw, "<f8", at["t"]["n"], at["t"]["at"]).tolist() == [1, 2, 12]
-    assert np.frombuffer(raw, "<f4", at["v"]["n"], at["v"]["at"]).tolist() == pytest.approx([10, 8, 0.5])
+    (series,) = panels({"throughput_points": points, "flows": {**flows, **windows}}, ["a"], [])["throughput"].series
+    assert series.step == "mean"
+    assert list(series.x) == [1, 2, 12]
+    assert list(series.y) == pytest.approx([10, 8, 0.5])
+
+
+def test_a_flow_that_starts_late_has_no_value_before() -> None:
+    """The recorder counts a flow's first point from 0 s; its line starts half a path's round trip before its first
+    packet arrived, and has the same integral.
+    """
+    points = {"time_s": np.array([5.0, 6.0, 7.0]), "flow": np.zeros(3, int), "mbps": np.array([0.001, 8.0, 9.0])}
+    late = {"name": "late", "first_packet_s": 5.0, "path_rtt_ms": 40.0}
+    run = Run(Result({"flows": [late], "queues": []}, {"throughput_points": points}))
+    (series,) = panels_of(run)[0].series
+    assert list(series.x) == [4.98, 5, 6, 7]
+    assert np.isnan(series.y[0])
+    assert list(series.y[1:]) == pytest.approx([0.25, 8, 9])
+    assert np.nansum(series.y * np.diff(series.x, prepend=0)) == pytest.approx(0.005 + 8 + 9)
 
 
 def test_marks_of_several_queues() -> None:
@@ -158,25 +176,30 @@ def test_marks_of_several_queues() -> None:
         "hz": np.array([9.0]),
     }
     tables = {"queues": {**queues, "emptied": np.zeros(2, int)}, "mark_points": points}
-    panel = build_panels(tables, ["f"], ["a", "b"], Columns())[3]
-    assert panel["title"] == "Mark and Drop Frequency"
-    assert [(s["label"], s["colour"], s["marker"]) for s in panel["series"]] == [
+    panel = panels(tables, ["f"], ["a", "b"])["marks"]
+    assert panel.title == "Mark and Drop Frequency"
+    assert [(s.label, s.look.colour, s.look.marker) for s in panel.series] == [
         ("CE (b)", queue_look(1).colour, "triangle"),
         ("drop (a)", queue_look(0).colour, "cross"),
     ]
-    flow_colours = {look.colour for look in flow_looks([str(i) for i in range(20)])}
+    flow_colours = {flow_look(i).colour for i in range(20)}
+    assert len(flow_colours) == 8
     assert not flow_colours & {queue_look(i).colour for i in range(4)}
 
 
 def test_very_many_flows_are_switched_and_coloured_by_group() -> None:
     """Up to 24 flows each have their own look and switch."""
+
+    def run(names: Sequence[str]) -> Run:
+        return Run(Result({"flows": [{"name": name} for name in names], "queues": []}, {}))
+
     names = [f"cubic-{i}" for i in range(13)] + [f"reno-{i}" for i in range(12)]
-    assert [(s["label"], len(s["flows"])) for s in _switches(names)] == [
+    assert [(s["label"], len(s["flows"])) for s in _switches(run(names))] == [
         ("cubic \N{MULTIPLICATION SIGN} 13", 13),
         ("reno \N{MULTIPLICATION SIGN} 12", 12),
     ]
-    assert {look.colour for look in flow_looks(names)} == {"blue", "orange"}
-    assert [s["label"] for s in _switches(names[1:])] == names[1:]
+    assert {look.colour for look in run(names).looks} == {"blue", "orange"}
+    assert [s["label"] for s in _switches(run(names[1:]))] == names[1:]
 
 
 def test_both_themes_have_all_colours() -> None:
@@ -186,6 +209,10 @@ def test_both_themes_have_all_colours() -> None:
     light, dark = (set(re.findall(r"--c-\w+", rule)) for rule in rules)
     assert light == dark
     assert {"--c-indigo", "--c-red"} < light
+    # The light theme is that of printed figures.
+    bright = dict(re.findall(r"--c-(\w+):\s*(#\w+)", re.findall(r"color-scheme:light;([^}]*)\}", style)[0]))
+    short = {name: "#" + "".join(hex_[1::2]) if hex_[1::2] == hex_[2::2] else hex_ for name, hex_ in COLOURS.items()}
+    assert {name: bright[name] for name in COLOURS} == short
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,10 @@ from headless import drive
 import windtunnel as wt
 from windtunnel.errors import InputError
 from windtunnel.figures import four_panel
+from windtunnel.panels import Run, state
 from windtunnel.report import write_report
 from windtunnel.report.columns import Columns
-from windtunnel.report.state import state_panels
+from windtunnel.report.panels import encoded
 from windtunnel.state_tables import find_state, state_numbers, state_unit
 
 
@@ -115,13 +116,14 @@ def test_names_of_state(both: wt.RunResult) -> None:
 
 def test_panels_of_state_share_their_times(both: wt.RunResult) -> None:
     """The page has a choice for each number; of one flow all have one column of times, so that a page stays small."""
-    panels = state_panels(both.tables, ["cubic", "reno"], ["bottleneck"], Columns())
+    columns = Columns()
+    panels = [encoded(panel, columns) for panel in state.panels(Run(both))]
     assert [panel["id"] for panel in panels] == ["cc", "aqm"]
     choices = panels[0]["choices"]
     assert {"w_max_segments", "k_s", "stage"} <= {choice["name"] for choice in choices}
     times = {series["columns"]["t"]["at"] for choice in choices for series in choice["series"] if series["flow"] == 0}
     assert len(times) == 1
-    assert all(series["hold"] for choice in choices for series in choice["series"])
+    assert all(series["step"] == "hold" for choice in choices for series in choice["series"])
 
 
 def test_only_modulators_have_accumulators() -> None:
@@ -230,6 +232,8 @@ def test_a_reader_chooses_a_number(both: wt.RunResult, tmp_path: Path) -> None:
         page,
         """
         (async () => {
+          await settle();
+          for (const id of ["cc", "aqm"]) $(`[data-show=${id}]`).click();
           await settle();
           const list = $("[data-panel=cc] select");
           const choose = async (name) => {

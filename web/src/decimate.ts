@@ -90,8 +90,8 @@ export interface CellMeans {
 }
 
 /**
- * Means over cells of `cell` pixels of samples that are each the mean since the sample before; the first one of a series
- * has no known start and counts for its own moment only.
+ * Means over cells of `cell` pixels of samples that are each the mean since the sample before; the first one counts from
+ * 0 s.
  */
 export function cellMeans(
   t: Float64Array,
@@ -112,7 +112,7 @@ export function cellMeans(
     const y = v[i]!;
     if (Number.isNaN(y)) continue;
     const end = place(t[i]!);
-    const start = i > 0 ? place(t[i - 1]!) : end;
+    const start = place(i > 0 ? t[i - 1]! : 0);
     const last = Math.min(cells - 1, Math.floor(end));
     for (let c = Math.min(last, Math.max(0, Math.floor(start))); c <= last; c++) {
       const right = c === cells - 1 ? time.width / cell : c + 1;

@@ -8,6 +8,7 @@ import type { Part } from "./legend";
 import { addMarker, colour, isOpen, THRESHOLD_DASH, toPixel } from "./palette";
 import type { MarkerShape, PanelData, PanelMeta, Series } from "./payload";
 import { indexRange } from "./search";
+import { newPath } from "./svg";
 import { drawTicks } from "./ticks";
 
 /** Up to this many points of a series are drawn as markers, more as dots. */
@@ -21,6 +22,9 @@ const BANDS = 4;
 
 /** Cells over which a line of means is averaged, if there is more than one sample to a cell, in CSS pixels. */
 const CELL = 3;
+
+/** Panels of windows, which are averaged where they could not be told apart. */
+const WINDOWS: readonly string[] = ["cwnd", "in_flight"];
 
 /** Up to this many are drawn large. */
 const FEW = 20;
@@ -56,7 +60,7 @@ export function drawPanel(view: View, panel: PanelMeta, data: PanelData, parts: 
   const { series, thresholds, ticks } = data;
   const flagged = parts.has("flag");
   // A marker on the edge is drawn whole; lines, which go on beyond it, end there.
-  const margin = panel.kind === "points" ? 5 * view.ratio : 0;
+  const margin = panel.kind === "line" ? 0 : 5 * view.ratio;
   ctx.save();
   ctx.beginPath();
   ctx.rect(area.left - margin, area.top - margin, area.width + 2 * margin, area.height + 2 * margin);
@@ -66,17 +70,24 @@ export function drawPanel(view: View, panel: PanelMeta, data: PanelData, parts: 
     if (series.length <= BANDS) for (const s of series) drawBand(view, s);
     // Under the lines: where most samples have the flag, it must not hide whose they are.
     if (flagged && panel.flag !== null) {
-      for (const s of series) drawOverlay(view, s, panel.flag);
+      for (const s of series) {
+        if (s.meta.marked) drawOverlay(view, s, { colour: panel.flag.colour ?? s.meta.colour, marker: panel.flag.marker });
+      }
     }
     if (parts.has("thresholds")) for (const s of thresholds) drawThreshold(view, s);
     // Lines are compared with each other: average all of them or none.
     const dense = series.some((s) => isDense(view, s));
+    // So are windows that go up and down so often that the last one drawn would hide the others.
+    const hidden = WINDOWS.includes(panel.id) && series.length > 1 && series.some((s) => turnsTooOften(view, s));
     series.forEach((s, i) => {
-      if (dense && s.meta.mean) drawMeans(view, s, i, series.length);
+      if (dense && s.meta.step === "mean") drawMeans(view, s, i, series.length);
+      else if (hidden && s.low === null) drawMeans(view, held(s), i, series.length);
       else drawLine(view, s, i, series.length);
     });
     const wanted = { retransmits: parts.has("retransmits"), rtos: parts.has("rtos") };
     drawTicks(ctx, ticks, wanted, timeScale(view), view.to, view.ratio);
+  } else if (panel.kind === "path") {
+    for (const s of series) drawPath(view, s);
   } else {
     drawPoints(view, panel, series, flagged);
   }
@@ -94,25 +105,50 @@ function lineRange(view: View, s: Series): [number, number] {
   return [Math.max(0, from - 1), Math.min(s.t.length, to + 1)];
 }
 
+/** The range of each sample, over the time that the sample stands for. */
 function drawBand(view: View, s: Series): void {
   if (s.low === null || s.high === null) return;
   const time = timeScale(view);
   const [from, to] = lineRange(view, s);
   const { ctx } = view;
-  ctx.strokeStyle = colour(s.meta.colour);
-  ctx.globalAlpha = 0.25;
-  ctx.lineWidth = Math.max(1, ((to - from > 1 ? time.width / (to - from) : 1) | 0) + 1);
+  const place = (i: number) => (s.t[i]! - time.from) * time.perSecond;
+  ctx.fillStyle = colour(s.meta.colour);
+  ctx.globalAlpha = 0.22;
   ctx.beginPath();
   for (let i = from; i < to; i++) {
     const a = toRow(s.low[i]!, view.value);
     const b = toRow(s.high[i]!, view.value);
     if (Number.isNaN(a) || Number.isNaN(b)) continue;
-    const x = (s.t[i]! - time.from) * time.perSecond;
-    ctx.moveTo(x, a);
-    ctx.lineTo(x, b);
+    const [left, right] =
+      s.meta.step === "mean" ? [i > 0 ? place(i - 1) : 0, place(i)] : [place(i), i + 1 < s.t.length ? place(i + 1) : place(i) + 1];
+    const gap = s.meta.gap !== null && (right - left) / time.perSecond > s.meta.gap;
+    ctx.rect(left, b, gap ? 1 : Math.max(1, right - left), Math.max(1, a - b));
   }
+  ctx.fill();
+  ctx.globalAlpha = 1;
+}
+
+/** A curve in the plane, with a dot where it starts and a square where it ends. */
+function drawPath(view: View, s: Series): void {
+  const { ctx, ratio, value } = view;
+  const time = timeScale(view);
+  const n = s.t.length;
+  if (n === 0) return;
+  const place = (i: number): [number, number] => [(s.t[i]! - time.from) * time.perSecond, toRow(s.v[i]!, value)];
+  ctx.beginPath();
+  ctx.strokeStyle = colour(s.meta.colour);
+  ctx.lineWidth = ratio;
+  ctx.globalAlpha = 0.6;
+  for (let i = 0; i < n; i++) ctx.lineTo(...place(i));
   ctx.stroke();
   ctx.globalAlpha = 1;
+  const ends = newPath(ctx);
+  addMarker(ends, "circle", ...place(0), 5 * ratio);
+  addMarker(ends, "square", ...place(n - 1), 5 * ratio);
+  const dots = newPath(ctx);
+  for (let i = 1; i < n - 1; i++) addMarker(dots, "circle", ...place(i), 1.6 * ratio);
+  paint(ctx, dots, "circle", colour(s.meta.colour), ratio);
+  paint(ctx, ends, "circle", colour(s.meta.colour), ratio);
 }
 
 /**
@@ -132,8 +168,12 @@ function strokeLine(view: View, s: Series): number[] {
     if (i >= 0) {
       const y = toRow(s.v[i]!, value);
       if (before < 0) ctx.moveTo(x(i), y);
-      else if (s.meta.mean) ctx.lineTo(x(before), y);
-      else if (s.meta.hold) ctx.lineTo(x(i), toRow(s.v[before]!, value));
+      else if (s.meta.step === "hold") ctx.lineTo(x(i), toRow(s.v[before]!, value));
+      // The first mean after an unknown time has no sample before it on the line, but it has a start.
+      if (s.meta.step === "mean" && i > 0) {
+        if (before < 0) ctx.moveTo(x(i - 1), y);
+        else ctx.lineTo(x(before), y);
+      }
       ctx.lineTo(x(i), y);
     }
     before = i;
@@ -149,9 +189,38 @@ function isSparse(view: View, s: Series): boolean {
 }
 
 /** Whether a line of means has too many samples to show each. */
+/** Whether a line turns more than twice in most cells. */
+function turnsTooOften(view: View, s: Series): boolean {
+  const [from, to] = lineRange(view, s);
+  const most = (2 * view.area.width) / (CELL * view.ratio);
+  let [turns, up] = [0, 0];
+  for (let i = from + 1; i < to && turns <= most; i++) {
+    const step = Math.sign(s.v[i]! - s.v[i - 1]!);
+    if (step !== 0 && !Number.isNaN(step)) {
+      if (step === -up) turns++;
+      up = step;
+    }
+  }
+  return turns > most;
+}
+
+const asMeans = new WeakMap<Series, Series>();
+
+/** Values that hold until the next sample as means since the sample before; NaN across a gap. */
+function held(s: Series): Series {
+  let out = asMeans.get(s);
+  if (out === undefined) {
+    const gap = s.meta.gap ?? Infinity;
+    const v = s.v.map((_, i) => (i === 0 || s.t[i]! - s.t[i - 1]! > gap ? NaN : s.v[i - 1]!));
+    out = { ...s, v };
+    asMeans.set(s, out);
+  }
+  return out;
+}
+
 function isDense(view: View, s: Series): boolean {
   const [from, to] = lineRange(view, s);
-  return s.meta.mean && (to - from) * CELL * view.ratio > view.area.width;
+  return s.meta.step === "mean" && (to - from) * CELL * view.ratio > view.area.width;
 }
 
 /** A line of the means over cells of pixels, and pale behind it the range of the samples. */
@@ -161,7 +230,7 @@ function drawMeans(view: View, s: Series, order: number, count: number): void {
   const cell = CELL * ratio;
   const { mean, low, high } = cellMeans(s.t, s.v, ...lineRange(view, s), time, cell);
   ctx.strokeStyle = colour(s.meta.colour);
-  if (count <= BANDS + 1) {
+  if (count <= BANDS + 1 && s.low === null) {
     ctx.globalAlpha = 0.2;
     ctx.lineWidth = cell;
     ctx.beginPath();
@@ -215,7 +284,7 @@ function drawLine(view: View, s: Series, order: number, count: number): void {
   // Every sample where they are far enough apart to be seen, else a marker now and then.
   const sparse = isSparse(view, s);
   if (count > TELLABLE && !sparse) return;
-  const path = new Path2D();
+  const path = newPath(view.ctx);
   const dense: [number, number][] = [];
   indices.forEach((i, k) => {
     if (i < 0) return;
@@ -248,7 +317,7 @@ function drawMarkersNowAndThen(
   count: number,
 ): void {
   const step = LINE_MARKER_STEP * view.ratio;
-  const path = new Path2D();
+  const path = newPath(view.ctx);
   let next = (step * (order + 0.5)) / Math.max(1, count);
   for (const [x, row] of points) {
     if (x < next) continue;
@@ -272,7 +341,7 @@ function drawOverlay(view: View, s: Series, style: Style): void {
 
 function drawMarkers(view: View, s: Series, indices: readonly number[], style: Style, radius: number): void {
   const time = timeScale(view);
-  const path = new Path2D();
+  const path = newPath(view.ctx);
   for (const i of indices) {
     const x = (s.t[i]! - time.from) * time.perSecond;
     addMarker(path, style.marker, x, toRow(s.v[i]!, view.value), radius * view.ratio);
@@ -311,8 +380,9 @@ function passes(view: View, panel: PanelMeta, series: readonly Series[], flagged
       continue;
     }
     const n = countFlagged(s.flag, from, to);
+    const style = { colour: panel.flag.colour ?? s.meta.colour, marker: panel.flag.marker };
     plain.push({ s, wanted: "plain", style: s.meta, from, to, n: to - from - n });
-    if (flagged) top.push({ s, wanted: "flagged", style: panel.flag, from, to, n });
+    if (flagged) top.push({ s, wanted: "flagged", style, from, to, n });
   }
   return [...plain, ...top].filter((p) => p.n > 0);
 }

@@ -36,22 +36,3 @@ export function formatTicks(ticks: readonly number[], step: number): string[] {
   while (digits < 9 && Math.abs(Number(step.toFixed(digits)) - step) > 1e-6 * step) digits++;
   return ticks.map((v) => signed(v.toFixed(digits)));
 }
-
-const SUPERSCRIPT = "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079";
-
-/** A tick of a log axis: plain from 0.001 to 9999, else a power of ten with its factor, which is a digit. */
-function formatLogTick(v: number): string {
-  const e = Math.floor(Math.log10(v) + 1e-9);
-  if (e >= -3 && e <= 3) return v.toFixed(Math.max(0, -e));
-  const factor = Math.round(v / 10 ** e);
-  const digits = [...String(Math.abs(e))].map((d) => SUPERSCRIPT[Number(d)]!).join("");
-  return `${factor === 1 ? "" : `${factor}\u00b7`}10${e < 0 ? "\u207b" : ""}${digits}`;
-}
-
-/** Labels of the ticks of a log axis (null: one without): powers of ten, and 2 and 5 times those where these are few. */
-export function formatLogTicks(ticks: readonly (number | null)[]): string[] {
-  const factor = (v: number) => Math.round(v / 10 ** Math.floor(Math.log10(v) + 1e-9));
-  const powers = ticks.filter((v) => v !== null && factor(v) === 1).length;
-  const labelled = powers < 3 ? [1, 2, 5] : [1];
-  return ticks.map((v) => (v !== null && labelled.includes(factor(v)) ? formatLogTick(v) : ""));
-}

@@ -8,6 +8,9 @@ export type Part = "flag" | "thresholds" | "retransmits" | "rtos";
 
 const SVG = "http://www.w3.org/2000/svg";
 
+/** Up to this many series have places for their values in a legend. */
+const VALUED = 12;
+
 /** The actions of a legend on its panel. */
 export interface Switchable {
   readonly shown: Set<string>;
@@ -72,21 +75,24 @@ export function buildToggle(label: string, swatch: Swatch | null): { button: HTM
 function partsOf(panel: PanelMeta): [Part, string, Swatch][] {
   const out: [Part, string, Swatch][] = [];
   if (panel.empty !== "") return out;
-  if (panel.flag !== null) out.push(["flag", panel.flag.label, { ...panel.flag, dash: null }]);
-  if (panel.thresholds.length > 0) out.push(["thresholds", "ssthresh", { colour: "ink", marker: null, dash: THRESHOLD_DASH }]);
+  if (panel.flag !== null) out.push(["flag", panel.flag.label, { colour: panel.flag.colour ?? "ink", marker: panel.flag.marker, dash: null }]);
+  if (panel.thresholds.length > 0) out.push(["thresholds", panel.threshold, { colour: "ink", marker: null, dash: THRESHOLD_DASH }]);
   if (panel.ticks.length > 0) out.push(["retransmits", "retransmissions", { colour: "ink", marker: "tick", dash: null }]);
   if (panel.ticks.some((x) => x.timeouts)) out.push(["rtos", "timeouts (RTO)", { colour: "ink", marker: "down", dash: null }]);
   return out;
 }
 
-export function buildLegend(host: HTMLElement, panel: PanelMeta, target: Switchable): Legend {
+/**
+ * Fills a panel's legend. Nothing in it moves when values appear: they have places of fixed width, and the time stands in
+ * the panel's head. Of very many series the values are not shown.
+ */
+export function buildLegend(host: HTMLElement, time: HTMLElement, panel: PanelMeta, target: Switchable): Legend {
   const values = new Map<string, HTMLElement>();
   const buttons: [HTMLButtonElement, () => boolean][] = [];
-  const time = document.createElement("span");
-  time.className = "time";
+  const valued = panel.series.length <= VALUED;
 
   for (const s of panel.series) {
-    const dash = panel.kind === "line" ? s.dash : null;
+    const dash = panel.kind === "points" ? null : s.dash;
     const { button, value } = buildToggle(s.label, { colour: s.colour, marker: s.marker, dash });
     button.title = "Click: show or hide. Shift and click: only this one.";
     button.addEventListener("click", (event) => {
@@ -97,12 +103,14 @@ export function buildLegend(host: HTMLElement, panel: PanelMeta, target: Switcha
       if (!target.shown.delete(s.key)) target.shown.add(s.key);
       target.redraw();
     });
-    values.set(s.key, value);
+    if (valued) values.set(s.key, value);
+    else value.remove();
     buttons.push([button, () => target.shown.has(s.key)]);
     host.append(button);
   }
   for (const [part, label, swatch] of partsOf(panel)) {
-    const { button } = buildToggle(label, swatch);
+    const { button, value } = buildToggle(label, swatch);
+    value.remove();
     button.addEventListener("click", () => {
       if (!target.parts.delete(part)) target.parts.add(part);
       target.redraw();
@@ -110,8 +118,6 @@ export function buildLegend(host: HTMLElement, panel: PanelMeta, target: Switcha
     buttons.push([button, () => target.parts.has(part)]);
     host.append(button);
   }
-  host.append(time);
-
   const legend: Legend = {
     update() {
       for (const [button, on] of buttons) button.setAttribute("aria-pressed", String(on()));

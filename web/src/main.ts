@@ -1,9 +1,10 @@
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
 import { startRunPage } from "./run-page";
-import { startSuitePage, startTables } from "./tables";
+import { startMembers, startSuitePage, startTables } from "./tables";
 
 startTables();
+startMembers();
 if (document.body.dataset["page"] === "suite") {
   startSuitePage();
 } else {

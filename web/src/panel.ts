@@ -4,14 +4,19 @@
 import uPlot from "uplot";
 import { toRow, type ValueScale } from "./decimate";
 import { drawPanel, TELLABLE } from "./draw";
-import { formatLogTicks, formatTicks, formatTime, formatValue } from "./format";
+import { averaged } from "./average";
+import { logAxis, logRange } from "./axis";
+import { formatTicks, formatTime, formatValue } from "./format";
 import { buildLegend, type Legend, type Part } from "./legend";
 import { colour } from "./palette";
 import type { PanelData, PanelMeta, Series } from "./payload";
-import type { TimeRange } from "./range";
-import { extent, indexRange, logRange, nearest } from "./search";
+import { TimeRange } from "./range";
+import { extent, indexRange, lowerBound, nearest } from "./search";
 import { bandHeight, nearestTick, type Wanted } from "./ticks";
+import type { Savable } from "./save";
+import { drawChart } from "./svg-chart";
 import { Tooltip, type Hit } from "./tooltip";
+import type { PanelView } from "./view";
 
 /** A legend value is shown for samples at most this far from the cursor, in CSS pixels. */
 const REACH = 24;
@@ -33,26 +38,38 @@ const BETWEEN = 28;
 const CURSOR_GROUP = "windtunnel";
 
 export class Panel {
+  /** Told when the reader changes what the panel shows. */
+  onChange: () => void = () => {};
   readonly shown = new Set<string>();
   /** All series that were ever offered. */
   private readonly known = new Set<string>();
   readonly parts = new Set<Part>(["flag", "thresholds", "retransmits", "rtos"]);
   zeroBased = true;
   log: boolean;
+  /** Seconds over which means are averaged; 0 shows them as they were recorded. */
+  private average: number;
+  /** What is drawn: the data, averaged. */
+  private drawing: PanelData;
   private legend: Legend;
   private readonly tooltip: Tooltip;
   private chart: uPlot;
   /** Whether the mouse is over this panel, and not only the shared cursor. */
   private pointed = false;
 
+  /** The visible range: that of all panels over time, or its own. */
+  private range: TimeRange;
+
   constructor(
     private readonly host: HTMLElement,
     private meta: PanelMeta,
     private data: PanelData,
-    private readonly range: TimeRange,
+    private readonly shared: TimeRange,
     private readonly flowNames: readonly string[],
   ) {
     this.log = meta.log;
+    this.average = meta.average;
+    this.drawing = this.prepared();
+    this.range = this.rangeOf();
     // With very many lines, flagged samples would cover everything else; thresholds do so with fewer lines.
     if (meta.kind === "line" && data.series.length > TELLABLE) this.parts.delete("flag");
     if (data.thresholds.length > THRESHOLDS) this.parts.delete("thresholds");
@@ -64,17 +81,62 @@ export class Panel {
     host.addEventListener("mouseover", () => (this.pointed = true));
     host.addEventListener("mouseleave", () => (this.pointed = false));
     new ResizeObserver(() => this.fit()).observe(host);
-    range.onChange(() => this.chart.setScale("x", { min: range.min, max: range.max }));
+    shared.onChange(() => this.follow(shared));
+    if (this.range !== shared) this.range.onChange(() => this.follow(this.range));
+  }
+
+  private follow(range: TimeRange): void {
+    if (range === this.range) this.chart.setScale("x", { min: range.min, max: range.max });
+  }
+
+  /** The data as they are drawn. */
+  private prepared(): PanelData {
+    const series = this.data.series.map((s) => {
+      const mean = averaged(s, this.average);
+      // A time without marks has no dot.
+      if (this.meta.kind !== "points" || s.meta.step !== "mean") return mean;
+      return { ...mean, v: mean.v.map((y) => (y > 0 ? y : NaN)) };
+    });
+    return { ...this.data, series };
+  }
+
+  private rangeOf(): TimeRange {
+    if (this.meta.x.time) return this.shared;
+    let [low, high] = [Infinity, -Infinity];
+    for (const s of this.data.series) {
+      const e = extent(s.t, 0, s.t.length);
+      if (e !== null) [low, high] = [Math.min(low, e[0]), Math.max(high, e[1])];
+    }
+    if (!(low <= high)) return new TimeRange(0, 1);
+    if (!this.meta.x.log) low = Math.min(0, low);
+    const room = 0.04 * (high - low || 1);
+    return new TimeRange(this.meta.x.log ? low - room : low, high + room);
+  }
+
+  /** Seconds over which means are averaged; 0 if they are not. */
+  get averaging(): number {
+    return this.average;
+  }
+
+  /** Averages over some seconds. */
+  setAverage(seconds: number): void {
+    this.average = seconds;
+    this.drawing = this.prepared();
+    this.redraw();
   }
 
   /** Shows something else of the same flows or queues. */
   show(meta: PanelMeta, data: PanelData): void {
     // What was switched off stays off; what appears for the first time is on.
     for (const { meta: { key } } of data.series) if (!this.known.has(key)) this.shown.add(key);
+    const other = meta.x.label !== this.meta.x.label || meta.log !== this.meta.log || !meta.x.time;
+    if (meta.log !== this.meta.log) this.log = meta.log;
     this.meta = meta;
     this.data = data;
+    this.drawing = this.prepared();
     this.remember();
     this.legend = this.createLegend();
+    if (other) this.rebuild();
     this.redraw();
   }
 
@@ -83,18 +145,53 @@ export class Panel {
   }
 
   private createLegend(): Legend {
-    const place = (this.host.closest("section") ?? this.host).querySelector<HTMLElement>(".legend")!;
+    const section = this.host.closest("section") ?? this.host;
+    const place = section.querySelector<HTMLElement>(".legend")!;
     place.replaceChildren();
-    return buildLegend(place, this.meta, this);
+    return buildLegend(place, section.querySelector<HTMLElement>(".time")!, this.meta, this);
   }
 
   /** Draws again, with new extents. */
   redraw(): void {
     this.legend.update();
     this.chart.redraw(true, true);
+    this.onChange();
   }
 
-  /** Switches everything of a flow; the caller draws, once for all flows. */
+  /** What is shown otherwise than by default; `choice` is known to the panel's head. */
+  view(): PanelView {
+    const off = [...this.known].filter((key) => !this.shown.has(key));
+    return {
+      ...(off.length > 0 ? { off } : {}),
+      ...(this.log !== this.meta.log ? { log: this.log } : {}),
+      ...(this.average !== this.meta.average ? { average: this.average } : {}),
+    };
+  }
+
+  /** Switches series off, by their keys. */
+  hide(keys: readonly string[]): void {
+    for (const key of keys) this.shown.delete(key);
+    this.redraw();
+  }
+
+  /** What can be saved of the panel. */
+  get savable(): Savable {
+    const { min, max } = this.range;
+    return {
+      meta: this.meta,
+      series: this.visible().series,
+      range: [min, max],
+      canvas: this.chart.root.querySelector("canvas")!,
+      ratio: uPlot.pxRatio,
+      drawing: () =>
+        drawChart(this.chart, (ctx, area) => {
+          const view = { ctx, area, from: min, to: max, value: this.valueScale(this.chart, area.height), ratio: 1 };
+          drawPanel(view, this.meta, this.visible(), this.parts);
+        }),
+    };
+  }
+
+  /** Switches everything of a flow; the caller draws, once for all flows. A new chart draws by itself, a moment later. */
   setFlow(flow: number, on: boolean): void {
     for (const { meta } of this.drawn()) {
       if (meta.flow === flow) {
@@ -116,6 +213,16 @@ export class Panel {
   /** uPlot fixes the kind of a scale at construction, so that a change of it needs a new chart. */
   setLog(on: boolean): void {
     this.log = on;
+    this.rebuild();
+    this.onChange();
+  }
+
+  private rebuild(): void {
+    const range = this.rangeOf();
+    if (range !== this.shared) {
+      this.range = range;
+      range.onChange(() => this.follow(range));
+    }
     this.chart.destroy();
     this.chart = this.create();
     this.tooltip.attach(this.chart.over);
@@ -136,7 +243,7 @@ export class Panel {
   describe(time: number): string {
     const left = this.chart.valToPos(time, "x");
     const values = this.valuesAt(left).map(([s, value]) => `${s.meta.label} ${value} ${this.meta.unit}`.trim());
-    return `${this.timeAt(left)} s: ${values.join(", ")}`;
+    return `${this.timeAt(left)}: ${values.join(", ")}`;
   }
 
   /** Time under the keyboard or mouse cursor, or null. */
@@ -156,7 +263,7 @@ export class Panel {
 
   private visible(): PanelData {
     const on = ({ meta }: { readonly meta: { readonly key: string } }) => this.shown.has(meta.key);
-    const { series, thresholds, ticks } = this.data;
+    const { series, thresholds, ticks } = this.drawing;
     return { series: series.filter(on), thresholds: thresholds.filter(on), ticks: ticks.filter(on) };
   }
 
@@ -181,6 +288,7 @@ export class Panel {
     // Axes without anything on them would look like a measurement.
     const show = this.meta.empty === "";
     const axis = { show, stroke: ink, grid, ticks: { ...grid, size: 5 }, font: "12px system-ui, sans-serif" };
+    const { x } = this.meta;
     const labelWidth = () => DIGIT * formatTime(this.range.max, this.range.max - this.range.min, 50).length;
     const options: uPlot.Options = {
       ...this.size(),
@@ -196,25 +304,30 @@ export class Panel {
           size: BOTTOM,
           space: () => Math.max(70, labelWidth() + BETWEEN),
           values: (_u, ticks, _axis, _space, step) => formatTicks(ticks, step),
+          ...(x.log ? logAxis(grid, (v) => 10 ** v, Math.log10) : {}),
         },
         {
           ...axis,
           size: 56,
           space: 36,
-          values: (_u, ticks: (number | null)[], _axis, _space, step) =>
-            this.log ? formatLogTicks(ticks) : formatTicks(ticks.map(Number), step),
+          values: (_u, ticks: (number | null)[], _axis, _space, step) => formatTicks(ticks.map(Number), step),
+          ...(this.log ? logAxis(grid) : {}),
         },
       ],
       series: [{}, { show: true, paths: () => null, points: { show: false } }],
       cursor: {
         points: { show: false },
         drag: { x: true, y: false, dist: 4, setScale: false },
-        sync: {
-          key: CURSOR_GROUP,
-          scales: ["x", null],
-          // The zoom goes through TimeRange (and from there to all charts); only the cursor is shared here.
-          filters: { pub: (type) => type === "mousemove" || type === "mouseleave", sub: () => true },
-        },
+        ...(x.time
+          ? {
+              sync: {
+                key: CURSOR_GROUP,
+                scales: ["x", null] as [string, null],
+                // The zoom goes through TimeRange (and from there to all charts); only the cursor is shared here.
+                filters: { pub: (type: string) => type === "mousemove" || type === "mouseleave", sub: () => true },
+              },
+            }
+          : {}),
         bind: {
           mousedown: (_u, _target, handler) => (event) => {
             if (event.shiftKey) this.startPan(event);
@@ -267,7 +380,7 @@ export class Panel {
     const above = this.log ? 0 : -Infinity;
     const { series, thresholds } = this.visible();
     for (const s of this.parts.has("thresholds") ? [...series, ...thresholds] : series) {
-      const [a, b] = indexRange(s.t, from, to);
+      const [a, b] = this.indices(s, from, to);
       for (const column of [s.v, s.low, s.high]) {
         const e = column === null ? null : extent(column, a, b, above);
         if (e !== null) {
@@ -289,6 +402,11 @@ export class Panel {
     return [low, low + ((high - low) * height) / (height - band)];
   }
 
+  /** The samples in a range; of a path all, because its abscissas are in no order. */
+  private indices(s: Series, from: number, to: number): [number, number] {
+    return this.meta.kind === "path" ? [0, s.t.length] : indexRange(s.t, from, to);
+  }
+
   private valueScale(u: uPlot, height: number): ValueScale {
     const y = u.scales["y"]!;
     return { min: y.min!, max: y.max!, height, log: this.log };
@@ -304,17 +422,25 @@ export class Panel {
     this.host.dataset["drawn"] = "true";
   }
 
+  /** The abscissa at a place, with its unit. */
   private timeAt(left: number): string {
-    const span = this.range.max - this.range.min;
-    return formatTime(this.chart.posToVal(left, "x"), span, this.chart.over.clientWidth);
+    return this.abscissa(this.chart.posToVal(left, "x"), this.chart.over.clientWidth);
+  }
+
+  private abscissa(at: number, pixels: number): string {
+    const { x } = this.meta;
+    const text = x.time ? formatTime(at, this.range.max - this.range.min, pixels) : formatValue(x.log ? 10 ** at : at);
+    return `${text} ${x.unit}`.trim();
   }
 
   /** The text of the sample nearest in time, for each series that is shown. */
   private valuesAt(left: number): [Series, string][] {
     const t = this.chart.posToVal(left, "x");
     return this.visible().series.map((s) => {
-      const i = nearest(s.t, t);
-      const near = i >= 0 && Math.abs(this.chart.valToPos(s.t[i]!, "x") - left) <= REACH;
+      // A mean is that of the time up to its sample.
+      const i = s.meta.step === "mean" ? Math.min(lowerBound(s.t, t), s.t.length - 1) : nearest(s.t, t);
+      const spans = s.meta.step === "mean" && this.meta.kind === "line" && i > 0 && s.t[i - 1]! <= t && t <= s.t[i]!;
+      const near = i >= 0 && (spans || Math.abs(this.chart.valToPos(s.t[i]!, "x") - left) <= REACH);
       return [s, near ? formatValue(s.v[i]!) : "\u2013"];
     });
   }
@@ -329,7 +455,7 @@ export class Panel {
       this.tooltip.hide();
       return;
     }
-    this.legend.setValues(`${this.timeAt(left)} s`, this.valuesAt(left));
+    this.legend.setValues(this.timeAt(left), this.meta.kind === "path" ? [] : this.valuesAt(left));
     const hit = this.pointed ? (this.hitTick(u, left, top) ?? this.hit(u, left, top)) : null;
     if (hit === null) this.tooltip.hide();
     else this.tooltip.show(hit);
@@ -349,7 +475,7 @@ export class Panel {
       top: hit.top,
       label: meta.label,
       value: `${again} retransmission${again === 1 ? "" : "s"}`,
-      time: `${formatTime(t[hit.i]!, max - min, 20 * width)} s`,
+      time: this.abscissa(t[hit.i]!, 20 * width),
       note: expired > 0 ? `${expired} timeout${expired === 1 ? "" : "s"} (RTO)` : "",
     };
   }
@@ -365,7 +491,7 @@ export class Panel {
     let best: { s: Series; i: number } | null = null;
     let distance = reach * reach;
     for (const s of this.visible().series) {
-      const [from, to] = indexRange(s.t, t - reach * perPixel, t + reach * perPixel);
+      const [from, to] = this.indices(s, t - reach * perPixel, t + reach * perPixel);
       for (let i = from; i < to; i++) {
         if (this.meta.kind === "points" && !this.parts.has("flag") && s.flag !== null && s.flag[i] === 1) continue;
         const dx = (s.t[i]! - t) / perPixel;
@@ -386,7 +512,7 @@ export class Panel {
       top: u.valToPos(s.v[i]!, "y"),
       label: s.meta.label,
       value: `${formatValue(s.v[i]!)} ${this.meta.unit}`.trim(),
-      time: `${formatTime(s.t[i]!, max - min, 20 * u.over.clientWidth)} s`,
+      time: this.abscissa(s.t[i]!, 20 * u.over.clientWidth),
       note: notes.filter((n) => n !== undefined).join(", "),
     };
   }

@@ -2,13 +2,16 @@
 // block of little-endian columns that it points into. Columns are viewed, not copied: a million points
 // cost one base64 decoding.
 
-export type ColumnType = "f64" | "f32" | "u8" | "u16";
+export type ColumnType = "f32" | "u8" | "u16" | "u32";
 
 export interface ColumnRef {
   /** Offset of the first byte; a multiple of 8, so that every typed view is aligned. */
   readonly at: number;
   readonly n: number;
   readonly type: ColumnType;
+  /** Of scaled numbers: the least one, and the size of a step. */
+  readonly from?: number;
+  readonly step?: number;
 }
 
 export interface SeriesMeta {
@@ -22,16 +25,17 @@ export interface SeriesMeta {
   readonly flow: number | null;
   /** A line is broken where two samples are farther apart than this, in seconds. */
   readonly gap: number | null;
-  /** Whether a sample is a mean since the one before it, so that the line goes in steps. */
-  readonly mean: boolean;
-  /** Whether a sample holds until the next one: steps as well. */
-  readonly hold: boolean;
+  /** Whether a sample is the mean since the one before it, or holds until the next one: either way the line goes in steps. */
+  readonly step: "mean" | "hold" | "";
+  /** Whether its flagged samples are marked. */
+  readonly marked: boolean;
   readonly columns: Readonly<Record<string, ColumnRef>>;
 }
 
 export interface FlagMeta {
   readonly label: string;
-  readonly colour: string;
+  /** Null: the colour of each series. */
+  readonly colour: string | null;
   readonly marker: MarkerShape;
 }
 
@@ -49,10 +53,20 @@ export interface TicksMeta {
   readonly columns: Readonly<Record<string, ColumnRef>>;
 }
 
-/** One of several numbers that a panel can show. */
+/** The horizontal axis. Panels over time share one visible range; others have their own. */
+export interface AbscissaMeta {
+  readonly label: string;
+  readonly unit: string;
+  readonly time: boolean;
+  readonly log: boolean;
+}
+
+/** One of several things that a panel can show. */
 export interface ChoiceMeta {
   readonly name: string;
   readonly unit: string;
+  readonly log: boolean;
+  readonly x: AbscissaMeta;
   readonly series: readonly SeriesMeta[];
 }
 
@@ -60,17 +74,28 @@ export interface PanelMeta {
   readonly id: string;
   readonly title: string;
   readonly unit: string;
-  readonly kind: "line" | "points";
+  /** The abscissas of a path go back and forth. */
+  readonly kind: "line" | "points" | "path";
+  readonly x: AbscissaMeta;
   readonly log: boolean;
   readonly flag: FlagMeta | null;
   readonly series: readonly SeriesMeta[];
   /** Lines that go with the series of the same flow, thin and dashed; one switch is for all. */
   readonly thresholds: readonly SeriesMeta[];
+  /** What the thresholds are. */
+  readonly threshold: string;
   readonly ticks: readonly TicksMeta[];
   /** What the reader can choose to see instead, the first being what is shown; empty in most panels. */
   readonly choices: readonly ChoiceMeta[];
+  /** Seconds over which series of means may be averaged (0: not at all), and the default. */
+  readonly averages: readonly number[];
+  readonly average: number;
   /** Why there is nothing to draw; empty if there is something. */
   readonly empty: string;
+  /** What a reader must know to read it. */
+  readonly note: string;
+  /** Whether the page shows it before it is asked for. */
+  readonly shown: boolean;
 }
 
 /** A switch for some flows in all panels. */
@@ -95,7 +120,7 @@ export type MarkerShape = "circle" | "square" | "triangle" | "diamond" | "down" 
 
 export interface Series {
   readonly meta: SeriesMeta;
-  /** Seconds, ascending. */
+  /** Seconds, ascending; on a logarithmic axis the logarithms of its values; of a path in any order. */
   readonly t: Float64Array;
   readonly v: Float32Array;
   /** 1 where the panel's flag holds (queue emptied, cwnd-limited). */
@@ -138,10 +163,10 @@ function view(buffer: ArrayBuffer, ref: ColumnRef | undefined, type: ColumnType)
     throw new Error(`column of type ${ref.type} where ${type} belongs`);
   }
   switch (type) {
-    case "f64":
-      return new Float64Array(buffer, ref.at, ref.n);
     case "f32":
       return new Float32Array(buffer, ref.at, ref.n);
+    case "u32":
+      return new Uint32Array(buffer, ref.at, ref.n);
     case "u16":
       return new Uint16Array(buffer, ref.at, ref.n);
     case "u8":
@@ -149,9 +174,18 @@ function view(buffer: ArrayBuffer, ref: ColumnRef | undefined, type: ColumnType)
   }
 }
 
-export function readSeries(buffer: ArrayBuffer, meta: SeriesMeta): Series {
+/** Numbers that are stored as steps from the least one. */
+function scaled(buffer: ArrayBuffer, ref: ColumnRef | undefined): Float64Array | null {
+  const steps = view(buffer, ref, "u32") as Uint32Array | null;
+  if (steps === null || ref === undefined) return null;
+  const { from = 0, step = 1 } = ref;
+  return Float64Array.from(steps, (n) => from + n * step);
+}
+
+export function readSeries(buffer: ArrayBuffer, meta: SeriesMeta, log = false): Series {
   const c = meta.columns;
-  const t = view(buffer, c["t"], "f64") as Float64Array | null;
+  let t = scaled(buffer, c["t"]);
+  if (log && t !== null) t = t.map(Math.log10);
   const v = view(buffer, c["v"], "f32") as Float32Array | null;
   if (t === null || v === null) {
     throw new Error(`series ${meta.key} lacks its time or value column`);
@@ -169,7 +203,7 @@ export function readSeries(buffer: ArrayBuffer, meta: SeriesMeta): Series {
 
 export function readTicks(buffer: ArrayBuffer, meta: TicksMeta): Ticks {
   const c = meta.columns;
-  const t = view(buffer, c["t"], "f64") as Float64Array | null;
+  const t = scaled(buffer, c["t"]);
   const retransmits = view(buffer, c["retransmits"], "u16") as Uint16Array | null;
   const rtos = view(buffer, c["rtos"], "u16") as Uint16Array | null;
   if (t === null || retransmits === null || rtos === null) {
@@ -187,7 +221,7 @@ export interface PanelData {
 
 export function readPanel(buffer: ArrayBuffer, meta: PanelMeta): PanelData {
   return {
-    series: meta.series.map((s) => readSeries(buffer, s)),
+    series: meta.series.map((s) => readSeries(buffer, s, meta.x.log)),
     thresholds: meta.thresholds.map((s) => readSeries(buffer, s)),
     ticks: meta.ticks.map((x) => readTicks(buffer, x)),
   };

@@ -6,9 +6,18 @@ import { Panel } from "./panel";
 import { decodeBase64, readPanel, type PageMeta, type PanelMeta } from "./payload";
 import { TimeRange } from "./range";
 import { timeDigits } from "./format";
+import { save, type Format } from "./save";
+import { readView, writeView, type PanelView, type View } from "./view";
 
 function text(id: string): string {
   return document.getElementById(id)?.textContent ?? "";
+}
+
+/** A panel's place in the page. */
+function sectionOf(id: string): HTMLElement {
+  const section = document.querySelector<HTMLElement>(`[data-panel="${id}"]`);
+  if (section === null) throw new Error(`no place for panel ${id}`);
+  return section;
 }
 
 export function startRunPage(): void {
@@ -16,37 +25,166 @@ export function startRunPage(): void {
   const buffer = decodeBase64(text("report-data").trim());
   const range = new TimeRange(meta.from, meta.to);
   const panels: Panel[] = [];
+  const flows = new Flows(meta, panels);
+  const wanted = readView(location.hash);
+  const usual = meta.panels.filter((p) => p.shown).map((p) => p.id);
+  const heads = new Map<string, Head>();
 
-  for (const p of meta.panels) {
-    const host = document.querySelector<HTMLElement>(`[data-panel="${p.id}"] .chart`);
-    if (host === null) throw new Error(`no place for panel ${p.id}`);
+  /** Puts the view into the address; until it is restored it must not be overwritten. */
+  let restored = false;
+  const changed = (): void => {
+    if (!restored) return;
+    const shown = meta.panels.map((p) => p.id).filter((id) => !sectionOf(id).hidden);
+    const whole = range.min === meta.from && range.max === meta.to;
+    const digits = timeDigits((range.max - range.min) / 1e4);
+    const view: View = {
+      ...(whole ? {} : { from: Number(range.min.toFixed(digits)), to: Number(range.max.toFixed(digits)) }),
+      ...(zero.checked ? {} : { zero: false }),
+      ...(shown.join() === usual.join() ? {} : { panels: shown }),
+      of: Object.fromEntries([...heads].map(([id, head]) => [id, head.view()])),
+    };
+    const hash = writeView(view);
+    // A page that is embedded may not change its address.
+    try {
+      history.replaceState(null, "", hash === "" ? location.pathname + location.search : `#${hash}`);
+    } catch {
+      restored = false;
+    }
+  };
+  const zero = document.querySelector<HTMLInputElement>("#zero-based")!;
+  if (wanted.zero === false) zero.checked = false;
+
+  /** A panel is built when it is first seen. */
+  const build = (p: PanelMeta): void => {
+    const section = sectionOf(p.id);
+    const host = section.querySelector<HTMLElement>(".chart")!;
     const panel = new Panel(host, p, readPanel(buffer, p), range, meta.flows);
     panels.push(panel);
     bindKeys(host, panel, panels, range);
-    const log = document.querySelector<HTMLInputElement>(`[data-panel="${p.id}"] input[data-log]`);
-    log?.addEventListener("change", () => panel.setLog(log.checked));
-    bindChoice(p, panel, buffer);
-  }
+    const head = new Head(section, p, panel, buffer, changed);
+    heads.set(p.id, head);
+    flows.apply(panel);
+    panel.zeroBased = zero.checked;
+    panel.onChange = changed;
+    const view = wanted.of[p.id];
+    // After the chart's first draw, which uPlot does a moment later.
+    if (view !== undefined) setTimeout(() => head.restore(view));
+  };
+  const shown = wanted.panels ?? usual;
+  for (const p of meta.panels) sectionOf(p.id).hidden = !shown.includes(p.id);
+  for (const p of meta.panels) if (shown.includes(p.id)) build(p);
 
-  bindToolbar(range, panels);
-  buildFlows(meta, panels);
+  bindMore(meta.panels, build, changed);
+  bindToolbar(range, panels, changed);
   bindCopy();
   bindTheme(panels);
+  range.onChange(changed);
+  setTimeout(() => {
+    if (wanted.from !== undefined || wanted.to !== undefined) range.set(wanted.from ?? meta.from, wanted.to ?? meta.to);
+    restored = true;
+  });
 }
 
-/** The list from which the reader chooses what a panel shows. */
-function bindChoice(meta: PanelMeta, panel: Panel, buffer: ArrayBuffer): void {
-  const section = document.querySelector(`[data-panel="${meta.id}"]`);
-  const list = section?.querySelector<HTMLSelectElement>("select[data-choice]");
-  list?.addEventListener("change", () => {
-    const choice = meta.choices[Number(list.value)];
+/** The switches of panels: each shows one or hides it. */
+function bindMore(all: readonly PanelMeta[], build: (p: PanelMeta) => void, changed: () => void): void {
+  const built = new Set(all.map((p) => p.id).filter((id) => !sectionOf(id).hidden));
+  for (const button of document.querySelectorAll<HTMLButtonElement>("[data-show]")) {
+    const p = all.find((one) => one.id === button.dataset["show"])!;
+    const section = sectionOf(p.id);
+    button.setAttribute("aria-pressed", String(!section.hidden));
+    button.addEventListener("click", () => {
+      section.hidden = !section.hidden;
+      button.setAttribute("aria-pressed", String(!section.hidden));
+      if (!section.hidden && !built.has(p.id)) {
+        built.add(p.id);
+        build(p);
+      }
+      changed();
+    });
+  }
+}
+
+/** What stands in a panel's head: what it shows of several things, the time over which it averages, its scale, saving. */
+class Head {
+  private unit: string;
+  private choice = 0;
+  private readonly log: HTMLInputElement | null;
+  private readonly average: HTMLSelectElement | null;
+  private readonly list: HTMLSelectElement | null;
+
+  constructor(
+    private readonly section: HTMLElement,
+    private readonly meta: PanelMeta,
+    private readonly panel: Panel,
+    private readonly buffer: ArrayBuffer,
+    private readonly changed: () => void,
+  ) {
+    this.unit = meta.unit;
+    this.log = section.querySelector<HTMLInputElement>("input[data-log]");
+    this.average = section.querySelector<HTMLSelectElement>("select[data-average]");
+    this.list = section.querySelector<HTMLSelectElement>("select[data-choice]");
+    this.log?.addEventListener("change", () => {
+      panel.setLog(this.log!.checked);
+      this.label();
+    });
+    this.average?.addEventListener("change", () => {
+      panel.setAverage(Number(this.average!.value));
+      this.label();
+    });
+    this.list?.addEventListener("change", () => this.choose(Number(this.list!.value)));
+    const saving = section.querySelector<HTMLSelectElement>("select[data-save]");
+    saving?.addEventListener("change", () => {
+      const format = saving.value as Format;
+      saving.value = "";
+      save(section, panel.savable, format);
+    });
+  }
+
+  /** What is shown otherwise than by default. */
+  view(): PanelView {
+    return { ...this.panel.view(), ...(this.choice === 0 ? {} : { choice: this.choice }) };
+  }
+
+  /** Shows what an address says. */
+  restore(view: PanelView): void {
+    if (view.choice !== undefined && this.list !== null && this.meta.choices[view.choice] !== undefined) {
+      this.list.value = String(view.choice);
+      this.choose(view.choice);
+    }
+    if (view.average !== undefined && this.average !== null && this.meta.averages.includes(view.average)) {
+      this.average.selectedIndex = this.meta.averages.indexOf(view.average);
+      this.panel.setAverage(view.average);
+    }
+    if (view.log !== undefined && this.log !== null) {
+      this.log.checked = view.log;
+      this.panel.setLog(view.log);
+    }
+    if (view.off !== undefined) this.panel.hide(view.off);
+    this.label();
+  }
+
+  private choose(index: number): void {
+    const choice = this.meta.choices[index];
     if (choice === undefined) return;
-    const { unit, series } = choice;
-    const chosen: PanelMeta = { ...meta, unit, series };
-    panel.show(chosen, readPanel(buffer, chosen));
-    const place = section?.querySelector(".unit");
-    if (place) place.textContent = unit === "" ? "" : `(${unit})`;
-  });
+    this.choice = index;
+    const { series, x, unit } = choice;
+    const chosen: PanelMeta = { ...this.meta, unit, series, x, log: choice.log };
+    this.panel.show(chosen, readPanel(this.buffer, chosen));
+    this.unit = unit;
+    if (this.log !== null) this.log.checked = this.panel.log;
+    const below = this.section.querySelector(".x-label");
+    if (below) below.textContent = x.unit === "" ? x.label : `${x.label} (${x.unit})`;
+    this.label();
+    this.changed();
+  }
+
+  /** Says the unit, the scale if it is logarithmic, and the time over which means are taken. */
+  private label(): void {
+    const place = this.section.querySelector(".unit");
+    const mean = this.panel.averaging === 0 ? "" : `means of ${this.average?.selectedOptions[0]?.text ?? ""}`;
+    const terms = [this.unit, this.panel.log ? "log scale" : "", mean].filter((term) => term !== "");
+    if (place) place.textContent = terms.length === 0 ? "" : `(${terms.join(", ")})`;
+  }
 }
 
 function bindKeys(host: HTMLElement, panel: Panel, all: readonly Panel[], range: TimeRange): void {
@@ -85,7 +223,7 @@ function bindKeys(host: HTMLElement, panel: Panel, all: readonly Panel[], range:
   });
 }
 
-function bindToolbar(range: TimeRange, panels: readonly Panel[]): void {
+function bindToolbar(range: TimeRange, panels: readonly Panel[], changed: () => void): void {
   const actions: Record<string, () => void> = {
     in: () => range.zoom(0.5),
     out: () => range.zoom(2),
@@ -119,38 +257,56 @@ function bindToolbar(range: TimeRange, panels: readonly Panel[]): void {
       panel.zeroBased = zero.checked;
       panel.redraw();
     }
+    changed();
   });
 }
 
 /** The switches of flows in all panels, shown for two flows or more. */
-function buildFlows(meta: PageMeta, panels: readonly Panel[]): void {
-  const host = document.getElementById("flows");
-  if (host === null || meta.flows.length < 2) return;
-  const on = meta.switches.map(() => true);
-  const buttons = meta.switches.map((s, i) => {
-    const { button } = buildToggle(s.label, { colour: s.colour, marker: s.marker, dash: null });
-    button.addEventListener("click", () => set([i], !on[i]));
-    return button;
-  });
-  const set = (switches: readonly number[], value: boolean) => {
-    for (const i of switches) {
-      on[i] = value;
-      buttons[i]!.setAttribute("aria-pressed", String(value));
-      for (const flow of meta.switches[i]!.flows) for (const panel of panels) panel.setFlow(flow, value);
+class Flows {
+  private readonly on: boolean[];
+  private readonly buttons: readonly HTMLButtonElement[];
+
+  constructor(
+    private readonly meta: PageMeta,
+    private readonly panels: readonly Panel[],
+  ) {
+    this.on = meta.switches.map(() => true);
+    this.buttons = meta.switches.map((s, i) => {
+      const { button, value } = buildToggle(s.label, { colour: s.colour, marker: s.marker, dash: null });
+      value.remove();
+      button.addEventListener("click", () => this.set([i], !this.on[i]));
+      button.setAttribute("aria-pressed", "true");
+      return button;
+    });
+    const host = document.getElementById("flows");
+    if (host === null || meta.flows.length < 2) return;
+    const every = meta.switches.map((_, i) => i);
+    for (const [label, value] of [["All", true], ["None", false]] as const) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = label;
+      button.addEventListener("click", () => this.set(every, value));
+      host.append(button);
     }
-    for (const panel of panels) panel.redraw();
-  };
-  const every = meta.switches.map((_, i) => i);
-  for (const [label, value] of [["All", true], ["None", false]] as const) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = label;
-    button.addEventListener("click", () => set(every, value));
-    host.append(button);
+    host.append(...this.buttons);
+    host.hidden = false;
   }
-  host.append(...buttons);
-  host.hidden = false;
-  for (const button of buttons) button.setAttribute("aria-pressed", "true");
+
+  /** Switches off in a new panel what is off in the others. */
+  apply(panel: Panel): void {
+    this.on.forEach((on, i) => {
+      if (!on) for (const flow of this.meta.switches[i]!.flows) panel.setFlow(flow, false);
+    });
+  }
+
+  private set(switches: readonly number[], value: boolean): void {
+    for (const i of switches) {
+      this.on[i] = value;
+      this.buttons[i]!.setAttribute("aria-pressed", String(value));
+      for (const flow of this.meta.switches[i]!.flows) for (const panel of this.panels) panel.setFlow(flow, value);
+    }
+    for (const panel of this.panels) panel.redraw();
+  }
 }
 
 function bindCopy(): void {

@@ -53,12 +53,3 @@ export function extent(v: ArrayLike<number>, from: number, to: number, above = -
   }
   return min <= max ? [min, max] : null;
 }
-
-/** Range of a log axis for values from `min` to `max`: decades, and a little more where a value would lie on an edge. */
-export function logRange(min: number, max: number): [number, number] {
-  const near = 1.12;
-  const low = Math.floor(Math.log10(min) + 1e-9);
-  const high = Math.max(low + 1, Math.ceil(Math.log10(max) - 1e-9));
-  // uPlot divides the axis from its lower end, which has to be a digit times a power of ten.
-  return [min < near * 10 ** low ? 8 * 10 ** (low - 1) : 10 ** low, max * near > 10 ** high ? 1.25 * 10 ** high : 10 ** high];
-}

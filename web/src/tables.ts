@@ -41,6 +41,54 @@ export function startTables(): void {
   for (const table of document.querySelectorAll<HTMLTableElement>("table.sortable")) makeSortable(table);
 }
 
+interface MembersTable {
+  readonly heads: readonly (readonly [string, string])[];
+  readonly numeric: readonly boolean[];
+  readonly rows: readonly (readonly (readonly [string, string])[])[];
+}
+
+/** The tables of single flows, where they are many: built when they are asked for. */
+export function startMembers(): void {
+  const host = document.querySelector<HTMLElement>("#members");
+  const button = document.querySelector<HTMLButtonElement>("#show-members");
+  const data = document.querySelector("#members-data")?.textContent;
+  if (host === null || button === null || data === null || data === undefined) return;
+  button.addEventListener("click", () => {
+    for (const table of JSON.parse(data) as MembersTable[]) host.append(membersTable(table));
+    button.remove();
+  });
+}
+
+function membersTable({ heads, numeric, rows }: MembersTable): HTMLElement {
+  const table = document.createElement("table");
+  table.className = "sortable plain";
+  const head = table.createTHead().insertRow();
+  heads.forEach(([name, unit], i) => {
+    const cell = document.createElement("th");
+    cell.scope = "col";
+    if (numeric[i] === true) cell.className = "n";
+    const small = document.createElement("small");
+    small.textContent = unit;
+    cell.append(name, ...(unit === "" ? [] : [small]));
+    head.append(cell);
+  });
+  const body = table.createTBody();
+  for (const row of rows) {
+    const line = body.insertRow();
+    row.forEach(([text, sort], i) => {
+      const cell = line.insertCell();
+      cell.textContent = text;
+      cell.dataset["sort"] = sort;
+      if (numeric[i] === true) cell.className = "n";
+    });
+  }
+  makeSortable(table);
+  const scroll = document.createElement("div");
+  scroll.className = "scroll tall";
+  scroll.append(table);
+  return scroll;
+}
+
 /** The suite page: shows the rows of the chosen verdicts that contain the text. */
 export function startSuitePage(): void {
   const search = document.querySelector<HTMLInputElement>("#filter-text")!;

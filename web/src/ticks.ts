@@ -5,6 +5,7 @@ import type { TimeScale } from "./decimate";
 import { addMarker, colour } from "./palette";
 import type { Ticks } from "./payload";
 import { indexRange } from "./search";
+import { newPath } from "./svg";
 
 /** Height of a row, and of a tick in it, in CSS pixels. */
 const ROW = 9;
@@ -74,7 +75,7 @@ export function drawTicks(
       ctx.stroke();
     }
     if (wanted.rtos) {
-      const path = new Path2D();
+      const path = newPath(ctx);
       for (const i of thinTicks(t, rtos, ...range, time, APART * ratio)) addMarker(path, "down", x(i), middle, TRIANGLE * ratio);
       ctx.fillStyle = ink;
       ctx.fill(path);

@@ -1,12 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { cellMeans, decimateLine, rasterPoints, thinMarkers, toRow } from "../src/decimate";
-import { formatLogTicks, formatTicks, formatTime, formatValue } from "../src/format";
+import { averaged } from "../src/average";
+import { formatLogTick, logRange, logTicks } from "../src/axis";
+import { formatTicks, formatTime, formatValue } from "../src/format";
 import { toPixel } from "../src/palette";
-import { decodeBase64, readSeries, readTicks } from "../src/payload";
+import { decodeBase64, readSeries, readTicks, type PanelMeta, type Series } from "../src/payload";
 import { TimeRange } from "../src/range";
-import { extent, indexRange, logRange, lowerBound, nearest } from "../src/search";
+import { extent, indexRange, lowerBound, nearest } from "../src/search";
+import { csvOf } from "../src/save";
 import { compareKeys } from "../src/tables";
 import { bandHeight, nearestTick, thinTicks } from "../src/ticks";
+import { readView, writeView } from "../src/view";
 
 describe("search", () => {
   const a = [1, 2, 2, 2, 5];
@@ -21,13 +25,6 @@ describe("search", () => {
     expect(extent([NaN, 3, 0, 1], 0, 4)).toEqual([0, 3]);
     expect(extent([NaN, 3, 0, 1], 0, 4, 0)).toEqual([1, 3]);
     expect(extent([NaN], 0, 1)).toBeNull();
-  });
-  it("gives a log axis decades, and more where a value would lie on an edge", () => {
-    expect(logRange(2, 500)).toEqual([1, 1000]);
-    expect(logRange(30, 40)).toEqual([10, 100]);
-    expect(logRange(100, 400)).toEqual([80, 1000]);
-    expect(logRange(0.1, 1000)).toEqual([0.08, 1250]);
-    expect(logRange(10, 10)).toEqual([8, 100]);
   });
 });
 
@@ -139,11 +136,56 @@ describe("formatting", () => {
     expect(formatTicks([0, 2.5, 5], 2.5)).toEqual(["0.0", "2.5", "5.0"]);
     expect(formatTicks([0, 0.025], 0.025)).toEqual(["0.000", "0.025"]);
     expect(formatTicks([0, 20], 20)).toEqual(["0", "20"]);
-    expect(formatLogTicks([1, 20, 1000, 1e5, 1e-4, 0.1])).toEqual(["1", "", "1000", "10\u2075", "10\u207b\u2074", "0.1"]);
+    expect([1, 20, 1000, 1e5, 2e6, 1e-4, 0.1].map(formatLogTick)).toEqual(["1", "20", "1000", "100000", "2\u00b710\u2076", "10\u207b\u2074", "0.1"]);
   });
-  it("labels 2 and 5 too on a log axis of less than two decades, but not what has no room", () => {
-    expect(formatLogTicks([80, 90, 100, 200, 300, null, 500, 1000])).toEqual(["", "", "100", "200", "", "", "500", "1000"]);
-    expect(formatLogTicks([1e4, 2e4, 5e4])).toEqual(["10\u2074", "2\u00b710\u2074", "5\u00b710\u2074"]);
+  it("has enough labels on a log axis, whatever its range, and the visible range is the axis", () => {
+    const labels = (low: number, high: number) => [...logTicks(low, high).labelled].map(formatLogTick);
+    expect(logRange(10, 100)).toEqual([10 / 1.2, 120]);
+    expect(labels(1, 1000)).toEqual(["1", "10", "100", "1000"]);
+    expect(labels(3, 400)).toEqual(["3", "10", "30", "100", "300"]);
+    expect(labels(0.5, 30)).toEqual(["1", "3", "10", "30"]);
+    expect(labels(6, 30)).toEqual(["6", "8", "10", "20", "30"]);
+    expect(labels(8, 90)).toEqual(["10", "20", "50"]);
+    expect(labels(101, 135)).toEqual(["110", "120", "130"]);
+    for (const [low, high] of [[1, 1e9], [0.7, 0.8], [2, 19], [99, 101]] as const) {
+      const { all, labelled } = logTicks(low, high);
+      expect(labelled.size).toBeGreaterThanOrEqual(2);
+      expect(all).toEqual([...all].sort((a, b) => a - b));
+      for (const v of all) expect(v >= low * 0.999 && v <= high * 1.001).toBe(true);
+    }
+  });
+});
+
+describe("averages", () => {
+  const meta = {
+    key: "a", label: "a", colour: "blue", marker: "circle", dash: [], flow: null, gap: null, step: "mean", marked: true, columns: {},
+  } as const;
+  const series = (t: number[], v: number[]) => ({
+    meta, t: Float64Array.from(t), v: Float32Array.from(v), flag: null, who: null, low: null, high: null,
+  });
+  const integral = (s: { t: Float64Array; v: Float32Array }) =>
+    s.t.reduce((sum, t, i) => (Number.isNaN(s.v[i]!) ? sum : sum + s.v[i]! * (t - (i > 0 ? s.t[i - 1]! : 0))), 0);
+
+  it("are means over equal times, from 0 s or from the start that NaN marks", () => {
+    // 8 until 1 s, 2 until 1.5 s, 6 until 4.2 s.
+    const all = averaged(series([1, 1.5, 4.2], [8, 2, 6]), 2);
+    expect([...all.t]).toEqual([2, 4, 4.2]);
+    expect([...all.v].map((y) => Number(y.toFixed(5)))).toEqual([6, 6, 6]);
+    const late = averaged(series([1.5, 2.5, 4], [NaN, 3, 6]), 1);
+    expect([...late.t]).toEqual([1.5, 2, 3, 4]);
+    expect([...late.v]).toEqual([NaN, 3, 4.5, 6]);
+  });
+
+  it("keep the sum, whatever the step", () => {
+    const t = Array.from({ length: 500 }, (_, i) => 0.01 * i + 0.004 * Math.sin(i));
+    const v = t.map((x, i) => (i === 0 ? NaN : 50 + 50 * Math.sin(9 * x)));
+    const raw = series(t, v);
+    for (const step of [0, 0.003, 0.05, 0.2, 1, 100]) expect(integral(averaged(raw, step))).toBeCloseTo(integral(raw), 3);
+  });
+
+  it("leave alone what is no mean", () => {
+    const hold = { ...series([1, 2], [1, 2]), meta: { ...meta, step: "hold" as const } };
+    expect(averaged(hold, 1)).toBe(hold);
   });
 });
 
@@ -170,16 +212,17 @@ describe("the visible range", () => {
 describe("payload", () => {
   it("views the columns of a block", () => {
     const bytes = new Uint8Array(24);
-    new Float64Array(bytes.buffer, 0, 1)[0] = 299.999999;
+    new Uint32Array(bytes.buffer, 0, 1)[0] = 2 ** 32 - 1;
     new Float32Array(bytes.buffer, 8, 1)[0] = 1.5;
     bytes[16] = 1;
     const buffer = decodeBase64(Buffer.from(bytes).toString("base64"));
     const meta = {
-      key: "a", label: "a", colour: "blue", marker: "circle", dash: [], flow: null, gap: null, mean: false, hold: false,
-      columns: { t: { at: 0, n: 1, type: "f64" }, v: { at: 8, n: 1, type: "f32" }, flag: { at: 16, n: 1, type: "u8" } },
+      key: "a", label: "a", colour: "blue", marker: "circle", dash: [], flow: null, gap: null, step: "", marked: true,
+      columns: { t: { at: 0, n: 1, type: "u32", from: 100, step: 200 / (2 ** 32 - 1) }, v: { at: 8, n: 1, type: "f32" }, flag: { at: 16, n: 1, type: "u8" } },
     } as const;
     const s = readSeries(buffer, meta);
-    expect([s.t[0], s.v[0], s.flag?.[0], s.who]).toEqual([299.999999, 1.5, 1, null]);
+    expect([s.t[0], s.v[0], s.flag?.[0], s.who]).toEqual([300, 1.5, 1, null]);
+    expect(readSeries(buffer, meta, true).t[0]).toBeCloseTo(Math.log10(300), 9);
     expect(() => readSeries(buffer, { ...meta, columns: { t: meta.columns.t } })).toThrow("lacks");
   });
 });
@@ -219,11 +262,37 @@ describe("ticks of retransmissions", () => {
   });
 
   it("come from three columns", () => {
-    const column = (type: "f64" | "u16") => ({ at: 0, n: 0, type });
+    const column = (type: "u32" | "u16") => ({ at: 0, n: 0, type });
     const meta = { key: "flow0", label: "a", colour: "blue", flow: 0, row: 0, timeouts: false };
-    const columns = { t: column("f64"), retransmits: column("u16"), rtos: column("u16") };
+    const columns = { t: column("u32"), retransmits: column("u16"), rtos: column("u16") };
     expect(readTicks(new ArrayBuffer(0), { ...meta, columns }).t.length).toBe(0);
     expect(() => readTicks(new ArrayBuffer(0), { ...meta, columns: { t: columns.t } })).toThrow("lack");
+  });
+});
+
+describe("the address of a view", () => {
+  it("is read as it was written", () => {
+    const view = {
+      from: 1.5, to: 20, zero: false, panels: ["throughput", "cdf"],
+      of: { cwnd: { off: ["flow0", "flow1"] }, marks: { log: false, average: 0.2 }, cc: { choice: 3 } },
+    };
+    const hash = writeView(view);
+    expect(hash).toBe("from=1.5&to=20&zero=0&panels=throughput,cdf&cwnd.off=flow0,flow1&marks.log=0&marks.mean=0.2&cc.choice=3");
+    expect(readView(`#${hash}`)).toEqual(view);
+    expect(writeView({ of: { cwnd: {} } })).toBe("");
+    expect(readView("#from=x&to=")).toEqual({ of: {} });
+  });
+});
+
+describe("saved samples", () => {
+  const meta = { id: "p", title: "A, b", unit: "ms", kind: "line", x: { label: "Time", unit: "s", time: true, log: false } };
+  const s = {
+    meta: { label: 'a "b"' }, t: Float64Array.of(0, 1, 2, 3), v: Float32Array.of(0.1, NaN, 2, 3),
+    flag: null, who: null, low: null, high: null,
+  };
+  it("are those that are visible, with the digits that they have", () => {
+    const csv = csvOf(meta as unknown as PanelMeta, [s as unknown as Series], 0, 2);
+    expect(csv).toBe('series,Time (s),"A, b (ms)"\n"a ""b""",0,0.1\n"a ""b""",2,2\n');
   });
 });
 

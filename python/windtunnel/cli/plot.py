@@ -27,6 +27,23 @@ class Panel(StrEnum):
     sojourn = "sojourn"
     cwnd = "cwnd"
     mark = "mark"
+    rtt = "rtt"
+    fct = "fct"
+    in_flight = "in_flight"
+    rates = "rates"
+    one_way_delay = "one_way_delay"
+    cdf = "cdf"
+    fairness = "fairness"
+    phase = "phase"
+    sequence = "sequence"
+
+
+class Scale(StrEnum):
+    """Axes of the frequencies of marks."""
+
+    auto = "auto"
+    linear = "linear"
+    log = "log"
 
 
 def plot(
@@ -50,9 +67,27 @@ def plot(
             help="Draw this number of the controllers' or queues' state, alone or beside --panel. Repeatable.",
         ),
     ] = None,
+    choices: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--choice",
+            metavar="PANEL=NAME",
+            help="What a panel shows that offers several things, e.g. cdf=throughput. Repeatable.",
+        ),
+    ] = None,
     flent: Annotated[
         bool, typer.Option("--flent", help="Draw rates and round-trip times on two axes, as Flent does.")
     ] = False,
+    average: Annotated[
+        str | None,
+        typer.Option(
+            "--average",
+            metavar="TIME",
+            help="Average throughput over this time; 0 draws what was recorded.",
+            show_default="200ms, less in a short run",
+        ),
+    ] = None,
+    scale: Annotated[Scale, typer.Option("--scale", help="Axis of the frequencies of marks.")] = Scale.auto,
     title: Annotated[str | None, typer.Option("--title", help="Title.", show_default="the scenario's")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
@@ -71,11 +106,28 @@ def plot(
     figure = (
         flent_style(result, title=title, span=span)
         if flent
-        else four_panel(result, title=title, span=span, panels=chosen, states=states or ())
+        else four_panel(
+            result,
+            title=title,
+            span=span,
+            panels=chosen,
+            states=states or (),
+            choices=dict(map(_choice, choices or ())),
+            average_s=_seconds("--average", average),
+            scale=scale.value,
+        )
     )
     with staged_file(path, force=force) as stage:
         write_figure(figure, stage, extension)
     output().print(str(path), soft_wrap=True)
+
+
+def _choice(text: str) -> tuple[str, str]:
+    """A panel and what it shows."""
+    panel, equals, name = text.partition("=")
+    if not equals:
+        raise InputError(f"--choice: {text!r} is not PANEL=NAME, such as cdf=throughput")
+    return panel, name
 
 
 _UNITS = {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "min": 60.0}

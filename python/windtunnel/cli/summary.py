@@ -9,6 +9,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from windtunnel.panels.run import Run
+from windtunnel.report.grouped import gathered, shares, together
 from windtunnel.report.summary import by_size
 from windtunnel.report.text import number, setting
 from windtunnel.result import RunResult
@@ -20,14 +22,15 @@ def show_summary(result: RunResult, place: Path | None, console: Console) -> Non
     """Print flows, transfers, queues, speed and the result folder."""
     if result.title:
         console.print(result.title, style="bold", soft_wrap=True)
-    _show(result.flows, result.queues, console)
+    run = Run(result)
+    _show(result.flows, result.queues, run, console)
     if result.impairments:
         console.print(_table("impairment", _IMPAIRMENT, result.impairments))
     for window in result.windows:
         span = f"{setting(window['from_s'])} to {setting(window['to_s'])} s"
         console.print()
         console.print(f"{window['name']}: {span}", style="bold", soft_wrap=True)
-        _show(window["flows"], window["queues"], console)
+        _show(window["flows"], window["queues"], run, console)
     if stalled := result.stalled:
         console.print(f"stalled at {setting(stalled['t_s'])} s: {stalled['why']}", style="bold", soft_wrap=True)
     meta = result.meta
@@ -45,7 +48,9 @@ def show_summary(result: RunResult, place: Path | None, console: Console) -> Non
         console.print(f"{place}/report.html", soft_wrap=True)
 
 
-def _show(flows: Sequence[Record], queues: Sequence[Record], console: Console) -> None:
+def _show(flows: Sequence[Record], queues: Sequence[Record], run: Run, console: Console) -> None:
+    if run.grouped:
+        console.print(_table("group", _GROUP, shares(flows, run)))
     for name, columns, records in (
         ("flow", _FLOW, flows),
         ("recovery", _RECOVERY, [flow for flow in flows if flow.get("limited")]),
@@ -55,7 +60,7 @@ def _show(flows: Sequence[Record], queues: Sequence[Record], console: Console) -
         ("queue", _QUEUE, queues),
     ):
         if records:
-            console.print(_table(name, columns, records))
+            console.print(_table(name, columns, records, run if run.grouped and name != "queue" else None))
 
 
 @dataclass(frozen=True)
@@ -90,6 +95,14 @@ def _limit(flow: Record) -> str | None:
     return None if most is None else f"{most} {number(round(100 * shares[most]))} %"
 
 
+_GROUP = (
+    _Column("flows", _of("flows")),
+    _Column("sum Mbit/s", _of("sum_mbps")),
+    _Column("median", _of("median_mbps")),
+    _Column("P10", _of("p10_mbps")),
+    _Column("P90", _of("p90_mbps")),
+    _Column("Jain", _of("jain")),
+)
 _FLOW = (
     _Column("Mbit/s", _of("throughput_mbps")),
     _Column("cwnd kB", _window),
@@ -157,12 +170,17 @@ _IMPAIRMENT = (
 )
 
 
-def _table(first: str, columns: Sequence[_Column], records: Sequence[Record]) -> Table:
+def _table(first: str, columns: Sequence[_Column], records: Sequence[Record], run: Run | None = None) -> Table:
+    """A row for each record or, with ``run``, for each group of flows."""
     shown = [column for column in columns if not column.rare or any(column.get(record) for record in records)]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
     table.add_column(first, overflow="fold")
     for column in shown:
         table.add_column(column.head, justify="right", no_wrap=True)
+    if run is not None:
+        for label, mine in gathered(records, run):
+            table.add_row(label, *(together([column.get(record) for record in mine]) for column in shown))
+        return table
     for record in records:
         table.add_row(str(record["name"]), *(number(column.get(record)) for column in shown))
     return table

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from windtunnel import _core
-from windtunnel.figures.series import cwnd, marks, sojourn, throughput
+from windtunnel.panels import cwnd, marks, sojourn, throughput
+from windtunnel.panels.tables import Samples
 from windtunnel.result import RunResult
 
 Array = npt.NDArray[np.float64]
@@ -30,10 +31,10 @@ def write_xplot(result: RunResult, folder: Path) -> None:
     plots: dict[str, tuple[str, str, list[XplotSeries]]] = {
         "throughput": (
             "IP Throughput",
-            "Throughput (Mbps)",
+            "Throughput (Mbit/s)",
             [
                 (_colour(s.index), "dot", s.t, s.y) if s.index >= 0 else (_colour(flows), "x", s.t, s.y)
-                for s in throughput(result)
+                for s in throughput.samples(result.tables)
             ],
         ),
         "sojourn": (
@@ -41,8 +42,8 @@ def write_xplot(result: RunResult, folder: Path) -> None:
             "Sojourn time (ms)",
             [
                 (colour, "dot", s.t[mask], s.y[mask])
-                for s in sojourn(result)
-                for colour, mask in (("white", ~s.flag), ("red", s.flag))
+                for s in sojourn.samples(result.tables)
+                for colour, mask in (("white", ~_flag(s)), ("red", _flag(s)))
             ],
         ),
         "cwnd": (
@@ -50,19 +51,27 @@ def write_xplot(result: RunResult, folder: Path) -> None:
             "cwnd (bytes)",
             [
                 (_colour(s.index + 2 * (symbol == "x")), symbol, s.t[mask], s.y[mask])
-                for s in cwnd(result)
-                for symbol, mask in (("dot", ~s.flag), ("x", s.flag))
+                for s in cwnd.samples(result.tables)
+                for symbol, mask in (("dot", ~_flag(s)), ("x", _flag(s)))
             ],
         ),
         "mark": (
             "Mark Frequency - SCE:white, CE:yellow, drop:red",
             "Frequency (Hz)",
-            [(*_MARKS[kind], s.t, s.y) for kind, s in marks(result)],
+            [
+                (*_MARKS[kind], s.t[s.y > 0], s.y[s.y > 0])
+                for kind, *_ in marks.KINDS
+                for s in marks.samples(result.tables, kind)
+            ],
         ),
     }
     for name, (title, y_label, series) in plots.items():
         text = _core.xplot(title, "Time (s)", y_label, _contiguous(series))
         (folder / f"{name}.xpl").write_text(text, encoding="utf-8")
+
+
+def _flag(s: Samples) -> npt.NDArray[np.bool_]:
+    return np.zeros(len(s.t), dtype=np.bool_) if s.flag is None else s.flag
 
 
 def _colour(index: int) -> str:

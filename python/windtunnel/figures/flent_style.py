@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 from matplotlib.figure import Figure
 
 from windtunnel.errors import InputError
-from windtunnel.figures.panels import flow_looks
-from windtunnel.figures.series import Array, Result
-from windtunnel.figures.style import TOTAL
+from windtunnel.figures.style import drawn
 from windtunnel.figures.two_axes import TCP_RTT, Curve, Panel, two_axes
 from windtunnel.metrics import by_flow
-
-#: Rates are means over steps of this many seconds, if intervals are not longer than that.
-STEP_S = 0.2
+from windtunnel.panels.gaps import while_alive
+from windtunnel.panels.looks import TOTAL
+from windtunnel.panels.means import USUAL_S
+from windtunnel.panels.model import Array
+from windtunnel.panels.run import Result, Run
 
 
 def flent_style(
@@ -36,18 +33,18 @@ def flent_style(
     for name in ("throughput_mbps", "srtt_ms", "rtt_mean_ms"):
         steps, matrix = by_flow(time, flow, np.asarray(table[name], dtype=np.float64))
         steps, means = _steps(steps, matrix)
-        shown = (steps >= start) & (steps <= end + STEP_S)
+        shown = (steps >= start) & (steps <= end + USUAL_S)
         columns[name] = np.column_stack(
             [while_alive(steps, means[:, i], entry) for i, entry in enumerate(result.summary["flows"])]
         )[shown]
         steps = steps[shown]
-    looks, legend = flow_looks(result)
-    labels = {look: label for label, look in legend}
+    run = Run(result)
+    labels = {member: group.label for group in run.groups for member in group.members}
     left: list[Curve] = []
     right: list[Curve] = []
     total = np.zeros(len(steps))
     for index, entry in enumerate(result.summary["flows"]):
-        look, label = looks[index], labels[looks[index]]
+        look, label = drawn(run.look(index)), labels[index]
         if entry["application"] == "probe":
             right.append(Curve(f"{label}: RTT", steps, columns["rtt_mean_ms"][:, index], look.colour, width=0.9))
             continue
@@ -56,23 +53,15 @@ def flent_style(
         left.append(Curve(label, steps, rate, look.colour, look.dash))
         right.append(Curve(f"{label}: TCP RTT", steps, columns["srtt_ms"][:, index], look.colour, TCP_RTT, 0.8))
     if len(left) > 1:
-        left.insert(0, Curve("sum", steps, total, TOTAL.colour, width=0.7))
+        left.insert(0, Curve("sum", steps, total, drawn(TOTAL).colour, width=0.7))
     paths = [float(f["path_rtt_ms"]) for f in result.summary["flows"]]
     text = title if title is not None else str(getattr(result, "title", ""))
     return two_axes([Panel(text, left, right)], right_low=0.98 * min(paths, default=0.0), span=(start, end))
 
 
-def while_alive(time: Array, values: Array, flow: Mapping[str, Any]) -> Array:
-    """``values``; NaN before the first packet of a flow (its summary) and after its last."""
-    first, last = flow["first_packet_s"], flow["last_packet_s"]
-    if first is None or last is None:
-        return np.full(len(time), np.nan)
-    return np.where((time >= first) & (time <= last), values, np.nan)
-
-
 def _steps(time: Array, values: Array) -> tuple[Array, Array]:
     """Means over steps; NaN where a flow has none."""
-    width = max(1, round(STEP_S / float(np.diff(time).min(initial=STEP_S)))) if len(time) > 1 else 1
+    width = max(1, round(USUAL_S / float(np.diff(time).min(initial=USUAL_S)))) if len(time) > 1 else 1
     count = len(time) // width
     if width == 1 or count == 0:
         return time, values

@@ -3,31 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Literal
 
 import matplotlib as mpl
-from matplotlib.axes import Axes
+import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter
 
 from windtunnel.errors import InputError
+from windtunnel.figures.draw import Window, draw
 from windtunnel.figures.legible import legible
-from windtunnel.figures.panels import DRAW, Window, flow_looks
-from windtunnel.figures.series import Result
-from windtunnel.figures.state import draw_state
-from windtunnel.figures.style import RC
+from windtunnel.figures.style import RC, drawn
+from windtunnel.panels import CATALOGUE, Panel, Result, Run, choose, panel_of, state
+from windtunnel.panels.looks import flow_look
+from windtunnel.panels.units import FACTORS
 from windtunnel.state_tables import find_state
 
-#: Names of the panels in reading order.
-PANELS = tuple(DRAW)
+#: Names of the document's panels in reading order.
+PANELS = ("throughput", "sojourn", "cwnd", "mark")
+#: Names of all panels of the run, those of its state apart.
+ALL_PANELS = (*PANELS, *(name for name in CATALOGUE if name not in (*PANELS, "marks")))
 #: Ranges of a panel: ``(x0, x1, y0, y1)``, x in seconds, y in Mbit/s, ms, bytes or Hz. None leaves an end open.
 Zoom = tuple[float | None, float | None, float | None, float | None]
+#: Axes of frequencies.
+Scale = Literal["auto", "linear", "log"]
 
 _PANEL_INCHES = (5.6, 3.3)
 _LEGEND_ENTRIES = 24
-# Up to this many seconds, times are shown in milliseconds.
-_SHORT_RUN = 0.1
+# Names of panels here that differ from their own.
+_IDS = {"mark": "marks"}
 
 
 def four_panel(
@@ -38,70 +44,83 @@ def four_panel(
     zoom: Mapping[str, Zoom] | None = None,
     panels: Sequence[str] = PANELS,
     states: Sequence[str] = (),
+    choices: Mapping[str, str] | None = None,
+    average_s: float | None = None,
+    scale: Scale = "auto",
 ) -> Figure:
     """Draw a run: by default two by two, all panels over the whole run.
 
     ``title`` (default: the scenario's) stands above. ``span`` is the time in seconds that all panels show; ``zoom``
     gives single panels their own ranges, in the units of the tables (see :data:`Zoom`). ``panels`` chooses among
-    :data:`PANELS`. ``states`` names numbers of the tables ``cc`` and ``aqm`` that get a panel each, behind the others:
-    ``w_max_bytes``, or ``cc.w_max_bytes``. At most about 20 000 points are drawn per panel; every extreme is among
+    :data:`ALL_PANELS`. ``states`` names numbers of the tables ``cc`` and ``aqm`` that get a panel each, behind the
+    others: ``w_max_bytes``, or ``cc.w_max_bytes``. ``choices`` says what panels show that offer several things:
+    ``{"cdf": "throughput"}``. ``average_s`` is the time over which throughput is averaged: by
+    default 0.2 s, less in a short run; 0 draws what was recorded. ``scale`` is that of the frequencies of marks: by
+    default logarithmic where they range widely. At most about 20 000 points are drawn per panel; every extreme is among
     them.
 
-    Raises InputError for an unknown panel or state, or a span that is empty.
+    Raises InputError for an unknown panel, state or choice, or a span that is empty.
     """
-    unknown = [p for p in (*panels, *(zoom or {})) if p not in PANELS]
+    unknown = [p for p in (*panels, *(zoom or {})) if p not in ALL_PANELS]
     if unknown or not (panels or states):
-        raise InputError(f"there is no panel {unknown[0]!r}: one of {', '.join(PANELS)}" if unknown else "no panel")
-    panels = [p for p in PANELS if p in panels]
-    windows = {p: _window(result, span, (zoom or {}).get(p, (None,) * 4)) for p in panels}
-    found = [find_state(result.tables, name) for name in states]
-    count = len(panels) + len(found)
-    columns = 1 if count == 1 else 2
-    rows = (count + 1) // 2
+        known = ", ".join(ALL_PANELS)
+        raise InputError(f"there is no panel {unknown[0]!r}: one of {known}" if unknown else "no panel")
+    run = Run(result)
+    chosen = {p: panel_of(run, _IDS.get(p, p)) for p in ALL_PANELS if p in panels}
+    for name, choice in (choices or {}).items():
+        if name not in chosen:
+            raise InputError(f"the figure has no panel {name!r} that could show {choice!r}")
+        chosen[name] = choose(chosen[name], choice)
+    if average_s is not None:
+        chosen |= {p: replace(panel, average=average_s) for p, panel in chosen.items() if p == "throughput"}
+    if scale != "auto" and "mark" in chosen:
+        chosen["mark"] = replace(chosen["mark"], log=scale == "log")
+    for table, name in (find_state(result.tables, name) for name in states):
+        chosen[f"{table}.{name}"] = state.panel(run, table, name)
+    columns = 1 if len(chosen) == 1 else 2
+    rows = (len(chosen) + 1) // 2
     with mpl.rc_context(RC):
         width, height = _PANEL_INCHES
         figure = Figure(figsize=(columns * width, rows * height + 0.6), dpi=150)
         figure.set_layout_engine(ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.07))
-        for i, panel in enumerate(panels):
+        for i, (name, panel) in enumerate(chosen.items()):
             axes = figure.add_subplot(rows, columns, i + 1)
-            axes.set_label(panel)
-            DRAW[panel](axes, result, windows[panel])
-            _label_time(axes, windows[panel])
-        everything = _window(result, span, (None,) * 4)
-        for i, (table, name) in enumerate(found, len(panels)):
-            axes = figure.add_subplot(rows, columns, i + 1)
-            axes.set_label(f"{table}.{name}")
-            draw_state(axes, result, everything, table, name)
-            _label_time(axes, everything)
+            axes.set_label(name)
+            draw(axes, panel, _window(run, panel, span, (zoom or {}).get(name, (None,) * 4)))
         text = title if title is not None else str(getattr(result, "title", ""))
         if text:
             figure.suptitle(legible(text), fontsize=11, x=0.01, ha="left")
-        if {"throughput", "cwnd"}.intersection(panels) or any(table == "cc" for table, _ in found):
-            _flow_legend(figure, result, columns)
+        if any(s.flow is not None for panel in chosen.values() for s in panel.series):
+            _flow_legend(figure, run, columns)
     return figure
 
 
-def _window(result: Result, span: tuple[float | None, float | None], zoom: Zoom) -> Window:
-    duration = float(result.summary.get("duration_s") or 0) or 1.0
+def _window(run: Run, panel: Panel, span: tuple[float | None, float | None], zoom: Zoom) -> Window:
+    if not panel.x.time:
+        return _whole(panel)
     x0, x1, bottom, top = zoom
     start = next((x for x in (x0, span[0]) if x is not None), 0.0)
-    end = next((x for x in (x1, span[1]) if x is not None), duration)
+    end = next((x for x in (x1, span[1]) if x is not None), float(run.summary.get("duration_s") or 0) or 1.0)
     if not end > start:
         raise InputError(f"the figure would show nothing: from {start:g} s to {end:g} s")
-    return Window(start, end, bottom, top)
+    factor = FACTORS.get(panel.unit, 1.0)
+    return Window(start, end, *(None if y is None else y / factor for y in (bottom, top)))
 
 
-def _label_time(axes: Axes, window: Window) -> None:
-    """In seconds or, for the first moments of a run, in milliseconds."""
-    short = window.end < _SHORT_RUN
-    axes.set_xlabel("Time (ms)" if short else "Time (s)")
-    if short:
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda t, _: f"{1e3 * t:g}"))
+def _whole(panel: Panel) -> Window:
+    """All of a panel whose abscissa is not time."""
+    values = [s.x[np.isfinite(s.x)] for s in panel.series]
+    low = min((float(v.min()) for v in values if len(v)), default=0.0)
+    high = max((float(v.max()) for v in values if len(v)), default=1.0)
+    if panel.x.log:
+        return Window(low / 1.2, high * 1.2)
+    low = min(low, 0.0)
+    return Window(low, high + 0.04 * ((high - low) or 1.0))
 
 
-def _flow_legend(figure: Figure, result: Result, columns: int) -> None:
+def _flow_legend(figure: Figure, run: Run, columns: int) -> None:
     """One legend for all panels that show flows, below the panels, where it covers nothing."""
-    _, entries = flow_looks(result)
+    entries = [(legible(group.label), drawn(flow_look(i))) for i, group in enumerate(run.groups)]
     shown = entries if len(entries) <= _LEGEND_ENTRIES else entries[: _LEGEND_ENTRIES - 1]
     handles = [
         Line2D(

@@ -6,51 +6,50 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
+from windtunnel.panels import looks
+from windtunnel.panels.looks import COLOURS
+from windtunnel.panels.model import Look
+
 #: A line style of matplotlib: solid, or an offset with the lengths of dashes and gaps, in points.
 Dash: TypeAlias = Literal["solid"] | tuple[float, Sequence[float]]
 
-INK: Final = "#24292f"
-SOFT: Final = "#59636e"
-GRID: Final = "#e4e7eb"
-#: What a panel singles out: an emptied queue, a limited window, a drop. No flow and no queue has this colour.
-RED: Final = "#c01c28"
-SLATE: Final = "#66727f"
-PURPLE: Final = "#b8578f"
+INK: Final = COLOURS["ink"]
+SOFT: Final = COLOURS["soft"]
+GRID: Final = COLOURS["grid"]
+#: What a panel singles out: an emptied queue, a drop. No flow and no queue has this colour.
+RED: Final = COLOURS["red"]
+SLATE: Final = COLOURS["slate"]
+PURPLE: Final = COLOURS["purple"]
 
-# The palette of Okabe and Ito ("Color universal design", 2008), with its light colours darkened so that thin lines
-# stand out on white paper; its vermillion is left out because it is close to RED. The report's page uses the same.
-_FLOW_COLOURS = ("#0072b2", "#e08a00", "#009e73", PURPLE, "#3ba3e0")
-# No flow has these, so that no queue looks like a flow.
-_QUEUE_COLOURS = (SLATE, "#5546a8", "#bfa100", "#75471d")
-_MARKERS = ("o", "s", "^", "D", "v", "P")
-_DASHES: tuple[Dash, ...] = ("solid", (0, (5, 1.5)), (0, (1.5, 1.2)))
+_MARKERS = {"circle": "o", "square": "s", "triangle": "^", "diamond": "D", "down": "v", "plus": "P", "cross": "x"}
+# Lengths of dashes are in pixels of a page; here they are points.
+_POINTS = 0.7
 
 
 @dataclass(frozen=True)
-class Look:
-    """How a series is distinguished."""
+class Drawn:
+    """How a series is distinguished, in Matplotlib's words."""
 
     colour: str
     marker: str
     dash: Dash = "solid"
 
 
-def flow_look(index: int) -> Look:
-    """The look of a flow (or group of flows), the same in every panel; 30 differ."""
-    return Look(
-        _FLOW_COLOURS[index % len(_FLOW_COLOURS)],
-        _MARKERS[index % len(_MARKERS)],
-        _DASHES[index // len(_FLOW_COLOURS) % len(_DASHES)],
-    )
+def drawn(look: Look) -> Drawn:
+    """A look in Matplotlib's words."""
+    dash: Dash = (0, tuple(_POINTS * part for part in look.dash)) if look.dash else "solid"
+    return Drawn(COLOURS[look.colour], _MARKERS[look.marker], dash)
 
 
-def queue_look(index: int) -> Look:
+def flow_look(index: int) -> Drawn:
+    """The look of a flow (or group of flows)."""
+    return drawn(looks.flow_look(index))
+
+
+def queue_look(index: int) -> Drawn:
     """The look of a queue."""
-    return Look(_QUEUE_COLOURS[index % len(_QUEUE_COLOURS)], _MARKERS[index % len(_MARKERS)])
+    return drawn(looks.queue_look(index))
 
-
-#: The sum of all flows.
-TOTAL: Final = Look(INK, "x")
 
 #: Settings of matplotlib for all figures; SVG text stays text, and equal data give equal files.
 RC: Final[dict[Any, Any]] = {

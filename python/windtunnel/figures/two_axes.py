@@ -17,8 +17,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from windtunnel.figures.legible import legible
-from windtunnel.figures.series import Array
 from windtunnel.figures.style import INK, RC, SOFT, Dash
+from windtunnel.panels.model import Array
 
 _PANEL_INCHES = (5.4, 2.9)
 _LOWER_INCHES = 1.5

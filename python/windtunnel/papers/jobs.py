@@ -84,10 +84,9 @@ def execute(job: Job) -> Outcome:
         values = tuple(evaluate(View(data, m.panel, m.flow, m.axis), m.method) for m in job.measurements)
         pictures = {p.id: draw(run, p) for p in job.pictures}
         if job.reports is not None:
-            from windtunnel.papers.thin import thinned
             from windtunnel.report import write_report
 
-            write_report(thinned(run), job.reports / f"{job.cell}.html", title=job.page)
+            write_report(run, job.reports / f"{job.cell}.html", title=job.page)
         excerpt = job.excerpt(run) if job.excerpt is not None else None
     except Exception as error:  # any error concerns this run only, and is shown
         took = time.perf_counter() - start
@@ -102,7 +101,7 @@ def draw(run: RunResult, picture: Picture) -> bytes:
     from windtunnel.figures import four_panel, png
 
     zoom = {panel: (a.x_min, a.x_max, a.y_min, a.y_max) for panel, a in picture.zoom}
-    return png(four_panel(run, title=picture.title, zoom=zoom or None), PNG_DPI)
+    return png(four_panel(run, title=picture.title, zoom=zoom or None, average_s=0.0), PNG_DPI)
 
 
 def run_all(jobs: Sequence[Job], workers: int | None, done: Callable[[Outcome], None]) -> list[Outcome]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from windtunnel.figures.flent_style import while_alive
 from windtunnel.metrics import Array, by_flow
+from windtunnel.panels.gaps import while_alive
 from windtunnel.papers.cells import Excerpt
 from windtunnel.result import RunResult
 

@@ -6,23 +6,35 @@ from typing import Any, Protocol
 
 from markupsafe import Markup
 
+from windtunnel.panels import Panel, Run, panels_of, thin
+from windtunnel.panels.looks import flow_look
+from windtunnel.panels.tables import Tables
 from windtunnel.report.columns import Columns
-from windtunnel.report.looks import flow_groups, flow_looks
+from windtunnel.report.grouped import shares
 from windtunnel.report.page import render, script_json, write_page
-from windtunnel.report.panels import build_panels
-from windtunnel.report.series import Tables, last_time
+from windtunnel.report.panels import encoded
 from windtunnel.report.summary import (
     DATAGRAM_COLUMNS,
     FLOW_COLUMNS,
+    GROUP_COLUMNS,
     IMPAIRMENT_COLUMNS,
     QUEUE_COLUMNS,
     RECOVERY_COLUMNS,
     SIZE_COLUMNS,
     TRANSFER_COLUMNS,
+    SummaryTable,
     by_size,
+    grouped_table,
     summary_table,
 )
 from windtunnel.report.text import number, setting
+
+# Points in a panel, over all that it can show. A point takes 8 to 11 bytes, and a third more in base64: a page stays
+# below 3 MB. A reader who wants more of a short time draws it with `windtunnel plot --from --to`.
+_POINTS = {"throughput": 40_000, "sojourn": 45_000, "cwnd": 40_000, "marks": 25_000, "cc": 30_000}
+_MORE_POINTS = 12_000
+# Of more flows than this a page does not hold the numbers of each; `summary.json` does.
+_MOST_MEMBERS = 2_000
 
 
 class RunLike(Protocol):
@@ -60,19 +72,17 @@ def write_report(
     answers under headings, and ``notes`` on what is missing. ``changes``: keys of panels to replace,
     by the panels' names. ``facts``: the line below the title, instead of a run's.
     """
-    summary, tables, meta = result.summary, result.tables, result.meta
-    flows = [str(f.get("name", f"flow {i}")) for i, f in enumerate(summary.get("flows", []))]
-    queues = [str(q.get("name", f"queue {i}")) for i, q in enumerate(summary.get("queues", []))]
+    summary, meta = result.summary, result.meta
+    run = Run(result)
     columns = Columns()
-    panels = build_panels(tables, flows, queues, columns)
+    panels = [encoded(_thinned(panel), columns) for panel in panels_of(run)]
     for panel in panels:
         panel |= (changes or {}).get(panel["id"], {})
-    end = max(float(summary.get("duration_s") or 0), last_time(tables)) or 1.0
     page = {
         "from": 0.0,
-        "to": end,
-        "flows": flows,
-        "switches": _switches(flows),
+        "to": run.duration_s,
+        "flows": run.flows,
+        "switches": _switches(run),
         "panels": panels,
     }
     html = render(
@@ -82,10 +92,12 @@ def write_report(
             "facts": _facts(summary, meta) if facts is None else facts,
             "stalled": _stalled(summary),
             "panels": panels,
-            "end": end,
+            "end": run.duration_s,
             "findings": findings,
             "notes": notes,
-            "sections": _sections(summary),
+            "sections": _sections(summary, run),
+            "members": script_json(_members(summary)) if run.grouped and len(run.flows) <= _MOST_MEMBERS else None,
+            "count": len(run.flows),
             "scenario": meta.get("scenario_toml") or "",
             "footer": _footer(summary, meta),
             "meta_json": script_json(page),
@@ -95,11 +107,16 @@ def write_report(
     write_page(path, html)
 
 
-def _switches(flows: list[str]) -> list[dict[str, Any]]:
-    looks = flow_looks(flows)
+def _thinned(panel: Panel) -> Panel:
+    """The panel in its share of the page."""
+    return thin(panel, _POINTS.get(panel.id, _MORE_POINTS))
+
+
+def _switches(run: Run) -> list[dict[str, Any]]:
+    looks = [flow_look(i) for i in range(len(run.groups))]
     return [
-        {"label": label, "colour": looks[members[0]].colour, "marker": looks[members[0]].marker, "flows": members}
-        for label, members in flow_groups(flows)
+        {"label": group.label, "colour": look.colour, "marker": look.marker, "flows": list(group.members)}
+        for group, look in zip(run.groups, looks, strict=True)
     ]
 
 
@@ -132,30 +149,43 @@ def _facts(summary: Mapping[str, Any], meta: Mapping[str, Any]) -> list[str]:
     return facts
 
 
-def _sections(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The tables of the whole run, then of each measurement window."""
+def _sections(summary: Mapping[str, Any], run: Run | None = None) -> list[dict[str, Any]]:
+    """The tables of the whole run, then of each measurement window; of groups, where ``run`` has such."""
     parts = [("Whole run", summary)]
     for window in summary.get("windows", []):
         span = f"{setting(window.get('from_s'))} s to {setting(window.get('to_s'))} s"
         parts.append((f"Window {window.get('name', '')}: {span}", window))
+    return [{"title": title, "tables": _tables(part, run)} for title, part in parts]
+
+
+def _tables(part: Mapping[str, Any], run: Run | None) -> list[SummaryTable]:
+    flows = part.get("flows", [])
+    of_flows = (
+        (FLOW_COLUMNS, flows),
+        (RECOVERY_COLUMNS, [f for f in flows if f.get("limited")]),
+        (TRANSFER_COLUMNS, [f for f in flows if f.get("transfers")]),
+        (SIZE_COLUMNS, [size for f in flows for size in by_size(f)]),
+        (DATAGRAM_COLUMNS, [f for f in flows if f.get("datagrams")]),
+    )
+    if run is not None and run.grouped:
+        tables = [summary_table(GROUP_COLUMNS, shares(flows, run))]
+        tables += [grouped_table(columns, records, run) for columns, records in of_flows]
+    else:
+        tables = [summary_table(columns, records) for columns, records in of_flows]
+    tables.append(summary_table(QUEUE_COLUMNS, part.get("queues", [])))
+    tables.append(summary_table(IMPAIRMENT_COLUMNS, part.get("impairments", [])))
+    return [table for table in tables if table is not None]
+
+
+def _members(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The tables of the whole run with a row for each flow, which the page builds on demand."""
     return [
         {
-            "title": title,
-            "tables": [
-                table
-                for table in (
-                    summary_table(FLOW_COLUMNS, part.get("flows", [])),
-                    summary_table(RECOVERY_COLUMNS, [f for f in part.get("flows", []) if f.get("limited")]),
-                    summary_table(TRANSFER_COLUMNS, [f for f in part.get("flows", []) if f.get("transfers")]),
-                    summary_table(SIZE_COLUMNS, [size for f in part.get("flows", []) for size in by_size(f)]),
-                    summary_table(DATAGRAM_COLUMNS, [f for f in part.get("flows", []) if f.get("datagrams")]),
-                    summary_table(QUEUE_COLUMNS, part.get("queues", [])),
-                    summary_table(IMPAIRMENT_COLUMNS, part.get("impairments", [])),
-                )
-                if table is not None
-            ],
+            "heads": [[column.head, column.unit] for column in table.columns],
+            "numeric": [column.numeric for column in table.columns],
+            "rows": [[[cell.text, cell.sort] for cell in row] for row in table.rows],
         }
-        for title, part in parts
+        for table in _tables({"flows": summary.get("flows", [])}, None)
     ]
 
 

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from windtunnel.panels.run import Run
+from windtunnel.report.grouped import gathered, together
 from windtunnel.report.text import NOTHING, number, setting
 
 Record = Mapping[str, Any]
@@ -109,6 +111,17 @@ FLOW_COLUMNS = (
     Column("SCE", "marks", _of("sce_marks")),
     Column("CE", "marks", _of("ce_marks")),
     Column("Slow start left", "time, cwnd, reason", _exit_time, numeric=False),
+)
+
+#: For groups of flows, from :func:`windtunnel.report.grouped.shares`.
+GROUP_COLUMNS = (
+    Column("Group", "", _of("name"), numeric=False),
+    Column("Flows", "", _of("flows")),
+    Column("Sum", "Mbit/s", _of("sum_mbps")),
+    Column("Median", "Mbit/s", _of("median_mbps")),
+    Column("P10", "Mbit/s", _of("p10_mbps")),
+    Column("P90", "Mbit/s", _of("p90_mbps")),
+    Column("Jain's index", "", _of("jain")),
 )
 
 #: For a TCP with loss: loss-free endpoints report no limits.
@@ -228,6 +241,23 @@ def summary_table(columns: Sequence[Column], records: Sequence[Record]) -> Summa
         return None
     kept = [c for c in columns if any(c.get(r) if c.rare else c.get(r) is not None for r in records)]
     rows = [[_cell(c, r) for c in kept] for r in records]
+    return SummaryTable(kept, rows)
+
+
+def grouped_table(columns: Sequence[Column], records: Sequence[Record], run: Run) -> SummaryTable | None:
+    """The same with a row for each group of flows."""
+    if not records:
+        return None
+    kept = [c for c in columns if any(c.get(r) if c.rare else c.get(r) is not None for r in records)]
+    rows = []
+    for label, mine in gathered(records, run):
+        cells = [Cell(label, label, numeric=False)]
+        for column in kept[1:]:
+            values = [column.get(record) for record in mine]
+            known = [value for value in values if isinstance(value, int | float)]
+            text = together(values, column.show if column.get is not _exit_time else lambda t: f"{number(t)} s")
+            cells.append(Cell(text, str(sum(known) / len(known)) if known else text, column.numeric))
+        rows.append(cells)
     return SummaryTable(kept, rows)
 
 

@@ -45,3 +45,10 @@ def setting(value: Any) -> str:
     """A configured value, which is exact: without trailing zeros, which only show precision."""
     text = number(value, 6)
     return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
+
+
+def averaging(seconds: float) -> str:
+    """A time over which to average; 0 s is that of each sample."""
+    if seconds == 0:
+        return "each sample"
+    return f"{1e3 * seconds:g} ms" if seconds < 1 else f"{seconds:g} s"

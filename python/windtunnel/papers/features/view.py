@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from windtunnel.panels import cwnd, marks, sojourn, throughput
+from windtunnel.panels.tables import Samples
 from windtunnel.papers.features.series import Series
 
 #: Pixels of a plot area of the published figures: 560 across, 340 up.
@@ -17,7 +19,7 @@ PIXELS_X = 560
 PIXELS_Y = 340
 
 #: Mark kinds as the recorder numbers them.
-MARK_KINDS = {"SCE": 0, "CE": 1, "drop": 2}
+MARK_KINDS = {label: kind for kind, _, label, _ in marks.KINDS}
 
 Tables = Mapping[str, Mapping[str, npt.NDArray[np.generic]]]
 
@@ -63,34 +65,33 @@ class RunData:
         return self._cache[key]
 
     def _select(self, panel: str, flow: str) -> Series:
+        # The methods were made for the first event of each span, which is how the published figures look.
         if panel == "throughput":
-            table, column = self.tables["throughput_points"], "mbps"
-            code = np.asarray(table["flow"], dtype=np.int64)
-            if flow == "all":
-                # Every symbol in the panel, including those of the total: they set the range of its axis.
-                keep = np.ones(len(code), dtype=bool)
-            else:
-                keep = code == -1 if flow == "total" else np.isin(code, flow_numbers(flow))
+            found = throughput.samples(self.tables, extremes=False)
+            # "all": every symbol in the panel, including those of the total: they set the range of its axis.
+            wanted = {-1} if flow == "total" else set(flow_numbers(flow)) if flow != "all" else None
         elif panel == "cwnd":
-            table, column = self.tables["cwnd_points"], "bytes"
-            code = np.asarray(table["flow"], dtype=np.int64)
-            keep = np.ones(len(code), dtype=bool) if flow == "all" else np.isin(code, flow_numbers(flow))
+            found = cwnd.samples(self.tables, extremes=False)
+            wanted = None if flow == "all" else set(flow_numbers(flow))
         elif panel == "sojourn":
-            table, column = self.tables["sojourn_points"], "ms"
-            empty = np.asarray(table["empty"], dtype=bool)
-            keep = {"all": np.ones(len(empty), dtype=bool), "empty": empty, "not empty": ~empty}[flow]
+            found = [_half(s, flow) for s in sojourn.samples(self.tables, extremes=False)]
+            wanted = None
         elif panel == "mark":
-            table, column = self.tables["mark_points"], "hz"
-            kind = np.asarray(table["kind"], dtype=np.int64)
-            keep = np.ones(len(kind), dtype=bool) if flow == "all" else kind == MARK_KINDS[flow]
+            kinds = MARK_KINDS.values() if flow == "all" else [MARK_KINDS[flow]]
+            found = [s for kind in kinds for s in marks.samples(self.tables, kind)]
+            wanted = None
         else:
             raise KeyError(f"no panel {panel!r}")
-        if "extreme" in table:
-            # The methods were made for the first event of each span, which is how the published figures look.
-            keep = keep & ~np.asarray(table["extreme"], dtype=bool)
-        time = np.asarray(table["time_s"], dtype=np.float64)[keep]
-        value = np.asarray(table[column], dtype=np.float64)[keep]
-        return Series(time, value)
+        # At one moment, the total comes after the flow that it belongs to.
+        found.sort(key=lambda s: s.index < 0)
+        return Series.merge([Series(s.t, s.y) for s in found if wanted is None or s.index in wanted])
+
+
+def _half(s: Samples, flow: str) -> Samples:
+    """The dequeues that left the queue ``empty``, those that did ``not``, or ``all``."""
+    if flow == "all" or s.flag is None:
+        return s
+    return s.only({"empty": s.flag, "not empty": ~s.flag}[flow])
 
 
 def flow_numbers(flow: str) -> list[int]:

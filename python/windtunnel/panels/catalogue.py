@@ -1,0 +1,80 @@
+"""All panels in reading order, and what a run needs for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from windtunnel.errors import InputError
+from windtunnel.panels import (
+    cdf,
+    cwnd,
+    fairness,
+    fct,
+    in_flight,
+    marks,
+    one_way_delay,
+    phase,
+    rates,
+    rtt,
+    sequence,
+    sojourn,
+    state,
+    throughput,
+)
+from windtunnel.panels.model import Panel
+from windtunnel.panels.run import Run
+
+_PACKETS = "recorded packets (`record.packets = true`)"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """How a panel is made, and what a run without it lacks; the panels of the figure are always there."""
+
+    make: Callable[[Run], Panel | None]
+    needs: str = ""
+
+
+#: By the panels' names.
+CATALOGUE: Mapping[str, Entry] = {
+    "throughput": Entry(throughput.panel),
+    "sojourn": Entry(sojourn.panel),
+    "cwnd": Entry(cwnd.panel),
+    "marks": Entry(marks.panel),
+    "rtt": Entry(rtt.panel, "a flow that measures its round-trip time"),
+    "fct": Entry(fct.panel, "transfers that were completed"),
+    "in_flight": Entry(in_flight.panel, "a flow that waits for acknowledgements"),
+    "rates": Entry(rates.panel, 'TCP (`endpoints = "linux"`)'),
+    "one_way_delay": Entry(one_way_delay.panel, _PACKETS),
+    "cdf": Entry(cdf.panel, "a measured delay"),
+    "fairness": Entry(fairness.panel, "two flows that send as much as they can"),
+    "phase": Entry(phase.panel, "two flows with a congestion window"),
+    "sequence": Entry(sequence.panel, _PACKETS),
+}
+
+
+def panel_of(run: Run, name: str) -> Panel:
+    """The panel ``name``. Raises InputError if the run has nothing for it."""
+    panel = CATALOGUE[name].make(run)
+    if panel is None:
+        raise InputError(f"the run has nothing for the panel {name!r}, which needs {CATALOGUE[name].needs}")
+    return panel
+
+
+def choose(panel: Panel, name: str) -> Panel:
+    """The panel with what it shows as its choice ``name``. Raises InputError if it offers no such."""
+    for choice in panel.choices:
+        if choice.name == name:
+            quantity = panel.quantity if choice.unit == panel.unit else choice.name
+            shown = replace(panel, series=choice.series, unit=choice.unit, log=choice.log, x=choice.x)
+            return replace(shown, quantity=quantity, choices=(choice,))
+    known = ", ".join(repr(choice.name) for choice in panel.choices)
+    offered = f"it offers {known}" if known else "it offers no choice"
+    raise InputError(f"panel {panel.id!r} has no {name!r}: {offered}")
+
+
+def panels_of(run: Run) -> list[Panel]:
+    """The panels that have something to show, and the four of the figure in any case."""
+    made = (entry.make(run) for entry in CATALOGUE.values())
+    return [*(panel for panel in made if panel is not None), *state.panels(run)]

@@ -1,0 +1,95 @@
+"""A run as the panels see it: its tables, the names of its flows and queues, and their looks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from windtunnel.metrics import by_flow
+from windtunnel.panels.groups import Group, groups_of
+from windtunnel.panels.looks import flow_look
+from windtunnel.panels.model import Array, Look
+from windtunnel.panels.tables import Table, Tables, last_time, rows
+
+
+class Result(Protocol):
+    """What panels need of a result; ``windtunnel.RunResult`` has it."""
+
+    @property
+    def summary(self) -> Mapping[str, Any]:
+        """The core's summary."""
+        ...
+
+    @property
+    def tables(self) -> Tables:
+        """Columns by table and name."""
+        ...
+
+
+class Run:
+    """A result, with what several panels ask of it."""
+
+    def __init__(self, result: Result) -> None:
+        self.tables = result.tables
+        self.summary = result.summary
+        self.records: list[Mapping[str, Any]] = list(result.summary.get("flows", ()))
+        self.flows = [str(one.get("name", f"flow {i}")) for i, one in enumerate(self.records)]
+        self.queues = [str(one.get("name", f"queue {i}")) for i, one in enumerate(result.summary.get("queues", ()))]
+
+    @cached_property
+    def duration_s(self) -> float:
+        """The end of the run, which panels over time reach."""
+        return max(float(self.summary.get("duration_s") or 0.0), last_time(self.tables)) or 1.0
+
+    @cached_property
+    def groups(self) -> list[Group]:
+        """The flows, each by itself unless they are many."""
+        return groups_of(self.flows, [str(one.get("cc", "")) for one in self.records])
+
+    @cached_property
+    def grouped(self) -> bool:
+        """Whether some flows are shown as groups."""
+        return any(group.several for group in self.groups)
+
+    @cached_property
+    def looks(self) -> list[Look]:
+        """The look of each flow, which is that of its group."""
+        looks = [flow_look(0)] * len(self.flows)
+        for index, group in enumerate(self.groups):
+            for member in group.members:
+                looks[member] = flow_look(index)
+        return looks
+
+    @cached_property
+    def intervals(self) -> Table:
+        """The rows of the flows' intervals."""
+        return rows(self.tables, "flows")
+
+    def look(self, flow: int) -> Look:
+        """A flow's look, even if the summary does not know the flow."""
+        return self.looks[flow] if flow < len(self.looks) else flow_look(flow)
+
+    def flow(self, index: int) -> str:
+        """A flow's name, even if the summary does not know the flow."""
+        return self.flows[index] if 0 <= index < len(self.flows) else f"flow {index}"
+
+    def queue(self, index: int) -> str:
+        """A queue's name, even if the summary does not know the queue."""
+        return self.queues[index] if 0 <= index < len(self.queues) else f"queue {index}"
+
+    def record(self, flow: int) -> Mapping[str, Any]:
+        """A flow's summary; empty if there is none."""
+        return self.records[flow] if 0 <= flow < len(self.records) else {}
+
+    def matrix(self, column: str) -> tuple[Array, Array]:
+        """The ends of the intervals, and a column of all flows: shapes ``(t,)`` and ``(t, flows)``."""
+        table = self.intervals
+        if column not in table:
+            return np.empty(0), np.empty((0, len(self.flows)))
+        times, values = by_flow(table["time_s"], table["flow"], table[column])
+        if (missing := len(self.flows) - values.shape[1]) > 0:
+            values = np.column_stack([values, np.full((len(times), missing), np.nan)])
+        return times, values

@@ -1,0 +1,74 @@
+"""Tables of groups: where flows are many, a row for each group instead of one for each flow.
+
+A count is the sum of the group's (``Sigma 1234``); any other number is the median and, in brackets, the range from the
+10th to the 90th percentile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from windtunnel.metrics import jain_index
+from windtunnel.panels.groups import BAND
+from windtunnel.panels.run import Run
+from windtunnel.report.text import NOTHING, number
+
+Record = Mapping[str, Any]
+
+_EN_DASH = "\N{EN DASH}"
+_SUM = "\N{GREEK CAPITAL LETTER SIGMA}\N{NARROW NO-BREAK SPACE}"
+
+
+def gathered(records: Sequence[Record], run: Run) -> list[tuple[str, list[Record]]]:
+    """The labels and records of the groups, in their order; the sizes of transfers apart."""
+    group_of = {run.flows[member]: group for group in run.groups for member in group.members}
+    found: dict[tuple[str, str], list[Record]] = {}
+    for record in records:
+        name = str(record["name"])
+        label = group_of[name].label if name in group_of else name
+        found.setdefault((label, str(record.get("size", ""))), []).append(record)
+    return [(label, mine) for (label, _), mine in found.items()]
+
+
+def together(values: Sequence[Any], show: Callable[[Any], str] = number) -> str:
+    """The values of a group as one text."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return NOTHING
+    if all(value == known[0] for value in known) and not _counts(known):
+        return show(known[0])
+    if _counts(known):
+        return _SUM + show(sum(known))
+    if all(isinstance(value, int | float) for value in known):
+        low, middle, high = np.percentile(known, (BAND[0], 50.0, BAND[1]))
+        return f"{show(float(middle))} ({show(float(low))}{_EN_DASH}{show(float(high))})"
+    kinds = len(set(map(str, known)))
+    return f"{kinds} kinds" if kinds < len(known) else f"{len(known)} values"
+
+
+def _counts(values: Sequence[Any]) -> bool:
+    return all(isinstance(value, int) and not isinstance(value, bool) for value in values)
+
+
+def shares(records: Sequence[Record], run: Run) -> list[Record]:
+    """What the flows of each group got, as records: sum, median, percentiles and Jain's index of their throughputs."""
+    out: list[Record] = []
+    for label, mine in gathered(records, run):
+        # A capture tells the goodput alone.
+        rates = np.array([float(one.get("throughput_mbps", one.get("goodput_mbps", 0.0))) for one in mine])
+        low, middle, high = np.percentile(rates, (BAND[0], 50.0, BAND[1]))
+        out.append(
+            {
+                "name": label,
+                "flows": len(mine),
+                "sum_mbps": float(rates.sum()),
+                "median_mbps": float(middle),
+                "p10_mbps": float(low),
+                "p90_mbps": float(high),
+                "jain": float(jain_index(rates)) if len(rates) > 1 else None,
+            }
+        )
+    return out
