@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # One installed wheel serves all: it is built again when a source of the core or of the package changes.
 SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: demo test install lint test-rust test-python fuzz fuzz-parsers fuzz-seeds audit audit-offline mutants lock bench reproduce validate course web clean
+.PHONY: demo test install wheel test-wheel lint test-rust test-python fuzz fuzz-parsers fuzz-seeds audit audit-offline mutants lock bench reproduce validate course web clean
 
 demo: install
 	$(BIN)/windtunnel reproduce mds --quick --force --out results/mds-quick
@@ -23,6 +23,16 @@ $(VENV)/.created: requirements.lock
 $(VENV)/.installed: $(VENV)/.created $(SOURCES)
 	$(BIN)/maturin develop --profile shipped
 	touch $@
+
+# One wheel for all versions of Python, which installs without a Rust toolchain; it has the binary that `install` builds.
+wheel: install
+	rm -rf dist
+	$(BIN)/maturin build --quiet --profile shipped --out dist
+	@ls dist
+
+# Not a part of `make test`: it installs all libraries once more.
+test-wheel: wheel
+	$(BIN)/python python/tools/try_wheel.py dist
 
 # The type checker reads the installed libraries, so the wheel comes first.
 lint: install
@@ -104,4 +114,4 @@ web:
 	cd web && npm ci && npm run build
 
 clean:
-	rm -rf target $(VENV) results
+	rm -rf target $(VENV) results dist

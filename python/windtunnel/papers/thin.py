@@ -7,7 +7,8 @@ import dataclasses
 import numpy as np
 
 from windtunnel.figures.thinning import thin_cloud
-from windtunnel.result import RunResult, Table
+from windtunnel.result import RunResult
+from windtunnel.table import Table
 
 #: The tables of single events: the columns that tell series apart, and the value.
 SERIES = {
@@ -42,4 +43,4 @@ def _thin(table: Table, key: str, value: str) -> Table:
         mine = np.flatnonzero((series == name) & np.isfinite(height))
         kept.append(mine[thin_cloud(time[mine], height[mine], LIMIT // len(names), CELLS)])
     index = np.sort(np.concatenate(kept))
-    return {column: np.asarray(values)[index] for column, values in table.items()}
+    return Table({column: np.asarray(values)[index] for column, values in table.items()})
