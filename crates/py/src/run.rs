@@ -50,45 +50,67 @@ pub(crate) fn run(
     let registry = registry::current();
     let reading = Reading { file, overrides: &overrides, allow_read: &allow_read, ..Reading::new(&registry) };
     scenario.check_memory(limit, text, &reading).map_err(|e| error::to_python(py, &e))?;
-    let exceeded = |exceeded: MemoryExceeded| {
-        error::MemoryLimitError::new_err(Estimate::of(&scenario).explanation(&exceeded))
-    };
     let interrupts = Interrupts::new(py)?;
     let foreign = scenario.foreign();
     controller::take_failure();
     let mut simulation = py.detach(|| Simulation::new(windtunnel_scenario::compile(&scenario)));
     simulation.limit_memory(limit);
-    let slice = slice_of(&scenario);
+    let outcome = advance_to_end(py, &mut simulation, &scenario, progress.as_ref(), &interrupts);
+    if let Err(stopped) = outcome {
+        abandon(simulation);
+        return Err(stopped);
+    }
+    let result = finish(py, simulation, &interrupts)?.map_err(|e| exceeded(&scenario, &e))?;
+    if let Some(error) = controller::take_failure() {
+        return Err(error);
+    }
+    PyRunResult::new(py, result, &scenario, foreign)
+}
+
+fn advance_to_end(
+    py: Python<'_>,
+    simulation: &mut Simulation,
+    scenario: &Scenario,
+    progress: Option<&Py<PyAny>>,
+    interrupts: &Interrupts,
+) -> PyResult<()> {
+    let (slice, foreign) = (slice_of(scenario), !scenario.foreign().is_empty());
     let mut share = 0.0;
     loop {
-        if let Some(progress) = &progress
+        if let Some(progress) = progress
             && !progress.call1(py, (share,))?.extract::<bool>(py)?
         {
             return Err(PyKeyboardInterrupt::new_err("stopped"));
         }
         if share >= 1.0 {
-            break;
+            return Ok(());
         }
         // With controllers in Python every ACK needs the interpreter, so the run keeps it attached.
-        let done = if foreign.is_empty() {
-            advance(py, &mut simulation, slice, &interrupts)?
-        } else {
+        let done = if foreign {
             simulation.run_slice(simulation.end(), FOREIGN_SLICE)
+        } else {
+            advance(py, simulation, slice, interrupts)?
         };
         if let Some(error) = controller::take_failure() {
             return Err(error);
         }
         interrupts.check(py)?;
-        simulation.check_memory().map_err(exceeded)?;
+        simulation.check_memory().map_err(|e| exceeded(scenario, &e))?;
         // Less than 1 before the end, whatever the division rounds to.
         let past = simulation.now().since_start().ratio(simulation.end().since_start());
         share = if done { 1.0 } else { past.min(1.0 - f64::EPSILON) };
     }
-    let result = finish(py, simulation, &interrupts)?.map_err(exceeded)?;
-    if let Some(error) = controller::take_failure() {
-        return Err(error);
+}
+
+/// Frees a run that was stopped. Giving back gigabytes takes a while, for which nobody should wait.
+fn abandon(simulation: Simulation) {
+    if simulation.memory() >= MUCH {
+        thread::spawn(move || drop(simulation));
     }
-    PyRunResult::new(py, result, &scenario, foreign)
+}
+
+fn exceeded(scenario: &Scenario, by: &MemoryExceeded) -> PyErr {
+    error::MemoryLimitError::new_err(Estimate::of(scenario).explanation(by))
 }
 
 /// Makes the tables. Where that may take longer than a user waits, another thread does it, and is left alone with its
