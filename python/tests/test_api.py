@@ -196,3 +196,8 @@ def test_public_names() -> None:
         assert getattr(wt, name) is not None
     with pytest.raises(AttributeError, match="nonsense"):
         wt.nonsense  # noqa: B018
+
+
+def test_citation_has_the_version() -> None:
+    text = (Path(__file__).parents[2] / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {wt.__version__}\n" in text

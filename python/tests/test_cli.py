@@ -13,6 +13,7 @@ import sys
 import time
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -244,6 +245,23 @@ def test_check_prints_the_resolved_scenario(cli: Cli, scenario: Path, tmp_path: 
     assert resolved["seed"] == 7
     (tmp_path / "resolved.toml").write_text(done.stdout, encoding="utf-8")
     assert cli("check", "resolved.toml").stdout == done.stdout
+
+
+def test_standard_input(scenario: Path, tmp_path: Path) -> None:
+    """`-` is a scenario on the standard input; messages say so, and its result is in results/stdin."""
+    command = [sys.executable, *PROGRAM]
+
+    def typed(text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        options: dict[str, Any] = {"cwd": tmp_path, "env": environment(), "capture_output": True, "text": True}
+        return subprocess.run([*command, *arguments], input=text, check=False, **options)
+
+    text = scenario.read_text(encoding="utf-8")
+    assert typed(text, "check", "-").stdout == Scenario.from_file(scenario).check()
+    assert typed(text, "run", "-").returncode == 0
+    assert load(tmp_path / "results" / "stdin").digest == Scenario.from_file(scenario).run().digest
+    wrong = typed(text.replace("20 Mbps", "20"), "check", "-")
+    assert wrong.returncode == 2
+    assert wrong.stderr.startswith("error: standard input:7: ")
 
 
 def test_schema_is_json(cli: Cli) -> None:

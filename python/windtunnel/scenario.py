@@ -20,7 +20,7 @@ from windtunnel import _core
 from windtunnel.errors import InputError
 from windtunnel.memory import limit as memory_limit
 from windtunnel.result import RunResult
-from windtunnel.scenario_file import read_text
+from windtunnel.scenario_file import STDIN, read_text
 from windtunnel.scenario_types import Bottleneck, Flow, Link, Node, Record, Reverse, Tcp, Window
 
 #: Called with the share of simulated time that is done; a run stops when it returns False.
@@ -106,9 +106,10 @@ class Scenario:
     def from_file(
         cls, path: str | Path, *, overrides: Sequence[str] = (), allow_read: Sequence[str | Path] = ()
     ) -> Scenario:
-        """A scenario from a scenario file. Raises InputError if the file cannot be read."""
+        """A scenario from a scenario file, or the standard input (``-``). Raises InputError if it cannot be read."""
         path = Path(path)
-        return cls.from_toml(read_text(path), file=str(path), overrides=overrides, allow_read=allow_read)
+        name = "standard input" if path == STDIN else str(path)
+        return cls.from_toml(read_text(path), file=name, overrides=overrides, allow_read=allow_read)
 
     def override(self, *overrides: str) -> Scenario:
         """The same scenario with ``key=value`` strings applied, later ones over earlier ones."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from windtunnel.cli.completion import works
 from windtunnel.cli.streams import write_text
 from windtunnel.errors import InputError, RunFailedError, did_you_mean
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command
-@click.option("--only", metavar="WORK", multiple=True, help="Run only this work. Repeatable.")
+@click.option("--only", metavar="WORK", multiple=True, shell_complete=works, help="Run only this work. Repeatable.")
 @click.option("--json", is_flag=True, help="Print JSON.")
 @click.option(
     "--repeat",

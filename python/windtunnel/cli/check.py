@@ -11,7 +11,7 @@ from windtunnel.cli.streams import message, write_text
 
 
 @click.command
-@click.argument("file", type=click.Path(path_type=Path), help="Scenario file (TOML).")
+@click.argument("file", type=click.Path(path_type=Path), help="Scenario file (TOML); - for the standard input.")
 @set_option
 @allow_read_option
 @plugin_option

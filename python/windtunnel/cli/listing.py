@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from windtunnel.cli.completion import kinds, names_of_kind
 from windtunnel.cli.plugins import load_plugins, plugin_option
 from windtunnel.cli.streams import write_json
 from windtunnel.errors import InputError, did_you_mean
@@ -27,9 +28,10 @@ _INDENT = 4 * " "
 @click.argument(
     "kind",
     required=False,
+    shell_complete=kinds,
     help="controllers, slow-starts, responses, queues, applications, impairments, tcp, acks; or a NAME in any.",
 )
-@click.argument("name", required=False, help="Show only this one.")
+@click.argument("name", required=False, shell_complete=names_of_kind, help="Show only this one.")
 @click.option("--json", is_flag=True, help="Print JSON.")
 @plugin_option
 def list_(kind: str | None, name: str | None, json: bool, plugin: tuple[Path, ...]) -> None:

@@ -4,13 +4,20 @@ from pathlib import Path
 
 import click
 
+from windtunnel.cli.completion import suite_ids, suites
 from windtunnel.cli.plugins import load_plugins, plugin_option
 from windtunnel.cli.reading import allow_read_option
 
 
 @click.command
-@click.argument("name", help="The suite, e.g. mds.")
-@click.option("--only", metavar="ID", multiple=True, help="Run only this figure, table or claim. Repeatable.")
+@click.argument("name", help="The suite, e.g. mds.", shell_complete=suites)
+@click.option(
+    "--only",
+    metavar="ID",
+    multiple=True,
+    shell_complete=suite_ids,
+    help="Run only this figure, table or claim. Repeatable.",
+)
 @click.option("--quick", is_flag=True, help="Run only the quick part of the suite.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder to write.", show_default="results/<NAME>")
 @click.option("--jobs", type=click.IntRange(min=1), help="Number of parallel processes.", show_default="one per core")

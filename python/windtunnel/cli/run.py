@@ -19,10 +19,11 @@ from windtunnel.memory import limit
 from windtunnel.printable import printable
 from windtunnel.result import RunResult
 from windtunnel.scenario import Progress, Scenario
+from windtunnel.scenario_file import STDIN
 
 
 @click.command
-@click.argument("file", type=click.Path(path_type=Path), help="Scenario file (TOML).")
+@click.argument("file", type=click.Path(path_type=Path), help="Scenario file (TOML); - for the standard input.")
 @click.option("--out", type=click.Path(path_type=Path), help="Result folder.", show_default="results/<name of FILE>")
 @click.option("--force", is_flag=True, help="Replace an existing result folder.")
 @set_option
@@ -53,9 +54,10 @@ def run(
     from windtunnel.folder import check_place, load_libraries, save
 
     load_plugins(plugin)
+    stem = "stdin" if file == STDIN else file.stem
     scenario = Scenario.from_file(file, overrides=settings, allow_read=allow_read)
-    title = scenario.resolve().get("title") or file.stem
-    place = out or (None if json else Path("results", file.stem))
+    title = scenario.resolve().get("title") or stem
+    place = out or (None if json else Path("results", stem))
     if place is not None:
         check_place(place, force=force)
         load_libraries(figures=figures)
