@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # One installed wheel serves all: it is built again when a source of the core or of the package changes.
 SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: demo test install lint test-rust test-python fuzz fuzz-parsers fuzz-seeds audit audit-offline mutants lock bench reproduce validate course web clean
+.PHONY: demo test install wheel test-wheel lint test-rust test-python fuzz fuzz-parsers fuzz-seeds audit audit-offline mutants lock bench reproduce validate course notebooks web clean
 
 demo: install
 	$(BIN)/windtunnel reproduce mds --quick --force --out results/mds-quick
@@ -24,14 +24,24 @@ $(VENV)/.installed: $(VENV)/.created $(SOURCES)
 	$(BIN)/maturin develop --profile shipped
 	touch $@
 
+# One wheel for all versions of Python, which installs without a Rust toolchain; it has the binary that `install` builds.
+wheel: install
+	rm -rf dist
+	$(BIN)/maturin build --quiet --profile shipped --out dist
+	@ls dist
+
+# Not a part of `make test`: it installs all libraries once more.
+test-wheel: wheel
+	$(BIN)/python python/tools/try_wheel.py dist
+
 # The type checker reads the installed libraries, so the wheel comes first.
 lint: install
 	cargo fmt --all --check
 	cargo fmt --manifest-path examples/rust-plugin/Cargo.toml --check
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --workspace --all-targets -- -D warnings
-	$(BIN)/ruff check python examples fuzz docs/course
-	$(BIN)/ruff format --check python examples fuzz docs/course
+	$(BIN)/ruff check python examples fuzz docs/course docs/notebooks
+	$(BIN)/ruff format --check python examples fuzz docs/course docs/notebooks
 	$(BIN)/mypy
 
 test-rust:
@@ -96,6 +106,10 @@ reproduce: install
 course: install
 	$(BIN)/python docs/course/course.py
 
+# Outputs of the notebooks.
+notebooks: install
+	$(BIN)/python docs/notebooks/notebooks.py
+
 validate: install
 	$(BIN)/windtunnel validate --out docs/validation.md
 
@@ -104,4 +118,4 @@ web:
 	cd web && npm ci && npm run build
 
 clean:
-	rm -rf target $(VENV) results
+	rm -rf target $(VENV) results dist

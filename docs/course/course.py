@@ -79,7 +79,7 @@ def draw(lesson: Path) -> None:
         result = f"{folder}/run"
         picture = str(lesson / "picture.png")
         for arguments in (
-            ["run", str(lesson / "scenario.toml"), "--out", result, "--no-figures"],
+            ["run", str(lesson / "scenario.toml"), "--out", result],
             ["plot", result, "--out", picture, "--force", *shlex.split(options[1])],
         ):
             subprocess.run([sys.executable, "-m", "windtunnel", *arguments], check=True, capture_output=True)

@@ -13,7 +13,7 @@ from fuzz.attacks.program import Fault, environment, judge, run
 
 #: Commands with their arguments, and the options that each takes.
 COMMANDS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
-    (("run", "attack.toml"), ("--out", "--set", "--force", "--json", "--no-figures", "--plugin")),
+    (("run", "attack.toml"), ("--out", "--set", "--force", "--json", "--figures", "--plugin")),
     (("check", "attack.toml"), ("--set", "--plugin")),
     (("plot", "run"), ("--out", "--from", "--to", "--state", "--force")),
     (("export", "run"), ("--csv", "--parquet", "--xplot", "--pcapng", "--flent", "--ss", "--flowgrind", "--force")),
@@ -22,7 +22,7 @@ COMMANDS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (("reproduce", "nothing"), ("--quick", "--only", "--out")),
     (("--version",), ("--help",)),
 )
-FLAGS = {"--force", "--json", "--no-figures", "--quick", "--help"}
+FLAGS = {"--force", "--json", "--figures", "--quick", "--help"}
 VALUES = (
     *("", "-", "--", "0", "-1", "1e309", "nan", "x" * 5000, "a b", "\N{CRAB}", "\x1b[2J", "a\nb", "=", "a="),
     *("../../x", "/dev/null", "/", "out", "attack.toml", "run", "/proc/self/mem"),

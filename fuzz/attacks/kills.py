@@ -58,7 +58,7 @@ def kill(stream: random.Random, folder: Path, signals: tuple[signal.Signals, ...
     if number in HEARD and (left := leftovers(folder)):
         raise Fault(f"half-written {left} stay behind: {how}")
     _check_results(folder, existed, how)
-    judge(run(folder, "run", "attack.toml", "--out", "run", "--force", "--no-figures"), folder)
+    judge(run(folder, "run", "attack.toml", "--out", "run", "--force"), folder)
 
 
 def _hear() -> None:

@@ -116,4 +116,4 @@ def snapshot(folder: Path) -> dict[str, int]:
 def folder(result: object, tmp_path: Path) -> Path:
     """A result folder."""
     assert isinstance(result, RunResult)
-    return result.save(tmp_path / "done", figures=False)
+    return result.save(tmp_path / "done")

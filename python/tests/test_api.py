@@ -92,6 +92,45 @@ def test_check_is_a_fixed_point() -> None:
     assert wt.Scenario.from_toml(text).check() == text
 
 
+def test_equal_scenarios_are_equal(tmp_path: Path) -> None:
+    """Scenarios that say the same are equal, however they are written, and are one key of a dictionary."""
+    assert built() == built() == wt.Scenario.from_toml(SCENARIO)
+    assert len({built(), wt.Scenario.from_toml(SCENARIO), built(seed=8)}) == 2
+    assert built() == built(seed=8).override("seed=7")
+    assert built(bottleneck={"rate": "20 Mbit/s"}) == built(bottleneck={"rate": "20000 kbit/s", "delay": "0 s"})
+    assert built() != built(seed=8)
+    assert built() != SCENARIO
+    # A name of a file means something in the folder of the scenario.
+    trace = 'duration = "1 s"\nbottleneck = { rate = { trace = "t" } }\n[[flow]]\ncc = "reno"\nrtt = "20 ms"\n'
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "t").write_text("1\n2\n", encoding="utf-8")
+    a, again, b = (wt.Scenario.from_toml(trace, file=str(tmp_path / name / "s.toml")) for name in ("a", "a", "b"))
+    assert a == again != b
+    # What is no scenario has no meaning, only its text.
+    wrong = wt.Scenario.from_toml("duration = 1")
+    assert wrong == wt.Scenario.from_toml("duration = 1") != wt.Scenario.from_toml("duration  = 1")
+    assert len({wrong, wrong}) == 1
+
+
+def test_numbers_of_numpy(result: wt.RunResult) -> None:
+    """NumPy's integers, floats, truth values and arrays are taken wherever Python's are."""
+    given: dict[str, Any] = {
+        "duration": "1 s",
+        "seed": np.uint64(7),
+        "bottleneck": {"rate": "20 Mbps", "queue": {"kind": "red", "probability": np.float32(0.5)}},
+        "flows": [
+            {"cc": {"kind": "aimd", "a": np.float64(1.0)}, "rtt": "20 ms", "count": np.int64(2), "ecn": np.True_}
+        ],
+    }
+    plain = {**given, "seed": 7}
+    plain["bottleneck"] = {"rate": "20 Mbps", "queue": {"kind": "red", "probability": 0.5}}
+    plain["flows"] = [{"cc": {"kind": "aimd", "a": 1.0}, "rtt": "20 ms", "count": 2, "ecn": True}]
+    assert wt.Scenario(**given).check() == wt.Scenario(**plain).check()
+    assert wt.Scenario(**given).run(memory=np.int64(2**30)).meta["seed"] == 7
+    assert built(flows=np.array(FLOWS, dtype=object)) == built()
+
+
 def test_from_file(tmp_path: Path) -> None:
     """A file with a byte order mark is read; a missing one is an InputError."""
     path = tmp_path / "bom.toml"
@@ -157,3 +196,8 @@ def test_public_names() -> None:
         assert getattr(wt, name) is not None
     with pytest.raises(AttributeError, match="nonsense"):
         wt.nonsense  # noqa: B018
+
+
+def test_citation_has_the_version() -> None:
+    text = (Path(__file__).parents[2] / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {wt.__version__}\n" in text

@@ -13,6 +13,7 @@ import sys
 import time
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -76,7 +77,7 @@ def test_run_shows_what_the_flows_did(cli: Cli, tmp_path: Path) -> None:
     nothing happened.
     """
     (tmp_path / "mixed.toml").write_text(MIXED, encoding="utf-8")
-    done = cli("run", "mixed.toml", "--no-figures")
+    done = cli("run", "mixed.toml")
     assert done.returncode == 0, done.stderr
     assert all(len(line) <= 80 for line in done.stdout.splitlines()[:-2])
     tables = shown(done.stdout)
@@ -108,7 +109,7 @@ def test_run_shows_no_recovery_without_loss(cli: Cli, scenario: Path) -> None:
     """For loss-free endpoints, the tables show flows and queues with their marks, over the whole run and in the
     window.
     """
-    tables = shown(cli("run", scenario.name, "--no-figures").stdout)
+    tables = shown(cli("run", scenario.name).stdout)
     assert list(tables) == ["flow", "queue"]
     assert {"SCE", "RTT ms"} <= set(tables["flow"]["mds"])
     assert "retrans." not in tables["flow"]["mds"]
@@ -122,13 +123,13 @@ def test_run_writes_the_folder(cli: Cli, scenario: Path, tmp_path: Path) -> None
     assert "results/two/report.html" in done.stdout
     assert all(len(line) <= 100 for line in done.stdout.splitlines())
     folder = tmp_path / "results" / "two"
-    assert {"summary.json", "report.html", "figure.png", "figure.svg"} <= {f.name for f in folder.iterdir()}
+    assert {"summary.json", "report.html"} <= {f.name for f in folder.iterdir()}
     assert sorted(p.name for p in tmp_path.iterdir()) == ["results", "two.toml"]
 
 
 def test_run_from_python_and_command_line_agree(cli: Cli, scenario: Path, result: object) -> None:
     """Two runs give equal digests, and tables that are equal to the bit."""
-    assert cli("run", scenario, "--out", "here", "--no-figures").returncode == 0
+    assert cli("run", scenario, "--out", "here").returncode == 0
     written = load(scenario.parent / "here")
     again = Scenario.from_toml(SCENARIO).run()
     assert written.digest == again.digest
@@ -157,19 +158,21 @@ def test_set_changes_the_scenario(cli: Cli, scenario: Path) -> None:
     assert json.loads(done.stdout)["queues"][0]["rate_mbps"] == 5
 
 
-def test_no_figures(cli: Cli, scenario: Path, tmp_path: Path) -> None:
-    assert cli("run", scenario, "--no-figures", "--out", "o").returncode == 0
-    assert not list((tmp_path / "o").glob("figure.*"))
+def test_figures_are_drawn_when_asked_for(cli: Cli, scenario: Path, tmp_path: Path) -> None:
+    assert cli("run", scenario, "--out", "without").returncode == 0
+    assert not list((tmp_path / "without").glob("figure.*"))
+    assert cli("run", scenario, "--figures", "--out", "with").returncode == 0
+    assert {f.name for f in (tmp_path / "with").glob("figure.*")} == {"figure.png", "figure.svg"}
 
 
 def test_existing_folder(cli: Cli, scenario: Path, tmp_path: Path) -> None:
     """An existing folder is refused before anything is simulated; --force replaces it."""
-    assert cli("run", scenario, "--no-figures").returncode == 0
+    assert cli("run", scenario).returncode == 0
     before = snapshot(tmp_path)
     refused(cli("run", scenario), "results/two", "exists already", "--force")
     assert snapshot(tmp_path) == before
-    assert cli("run", scenario, "--force").returncode == 0
-    assert (tmp_path / "results" / "two" / "figure.png").exists()
+    assert cli("run", scenario, "--force", "--set", "seed=8").returncode == 0
+    assert load(tmp_path / "results" / "two").summary["seed"] == 8
 
 
 # --- interrupts and progress ----------------------------------------------------------------------------------------
@@ -242,6 +245,23 @@ def test_check_prints_the_resolved_scenario(cli: Cli, scenario: Path, tmp_path: 
     assert resolved["seed"] == 7
     (tmp_path / "resolved.toml").write_text(done.stdout, encoding="utf-8")
     assert cli("check", "resolved.toml").stdout == done.stdout
+
+
+def test_standard_input(scenario: Path, tmp_path: Path) -> None:
+    """`-` is a scenario on the standard input; messages say so, and its result is in results/stdin."""
+    command = [sys.executable, *PROGRAM]
+
+    def typed(text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        options: dict[str, Any] = {"cwd": tmp_path, "env": environment(), "capture_output": True, "text": True}
+        return subprocess.run([*command, *arguments], input=text, check=False, **options)
+
+    text = scenario.read_text(encoding="utf-8")
+    assert typed(text, "check", "-").stdout == Scenario.from_file(scenario).check()
+    assert typed(text, "run", "-").returncode == 0
+    assert load(tmp_path / "results" / "stdin").digest == Scenario.from_file(scenario).run().digest
+    wrong = typed(text.replace("20 Mbps", "20"), "check", "-")
+    assert wrong.returncode == 2
+    assert wrong.stderr.startswith("error: standard input:7: ")
 
 
 def test_schema_is_json(cli: Cli) -> None:

@@ -30,7 +30,7 @@ def healthy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     bottleneck = {"rate": "10 Mbit/s", "queue": "pie"}
     record = {"packets": True, "interval": "50 ms"}
     run = Scenario(duration="400 ms", flows=flows, bottleneck=bottleneck, record=record).run()
-    return run.save(tmp_path_factory.mktemp("healthy") / "run", figures=False)
+    return run.save(tmp_path_factory.mktemp("healthy") / "run")
 
 
 @pytest.fixture

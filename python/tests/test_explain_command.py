@@ -57,7 +57,7 @@ def test_page(cli: Cli, tmp_path: Path) -> None:
 
 def test_a_result_folder(cli: Cli, tmp_path: Path) -> None:
     result = simulated([{"name": "one", "cc": "reno", "rtt": "40 ms"}], seconds=8)
-    result.save(tmp_path / "run", figures=False)
+    result.save(tmp_path / "run")
     done = cli("explain", "run", "--page", "page.html")
     assert done.returncode == 0, done.stderr
     assert "one (reno)" in done.stdout
@@ -167,6 +167,6 @@ def test_damaged_captures(tmp_path: Path, seed: int) -> None:
 
 def test_a_folder_whose_tables_are_damaged(cli: Cli, tmp_path: Path) -> None:
     result = simulated([{"name": "one", "cc": "reno", "rtt": "40 ms"}], seconds=1)
-    result.save(tmp_path / "run", figures=False)
+    result.save(tmp_path / "run")
     shutil.copy(tmp_path / "run" / "summary.json", tmp_path / "run" / "flows.parquet")
     refused(cli("explain", "run"), "flows.parquet", "is not a Parquet file")

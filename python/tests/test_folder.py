@@ -25,9 +25,8 @@ FILES = {
     "points/sojourn_points.parquet",
     "points/mark_points.parquet",
     "report.html",
-    "figure.png",
-    "figure.svg",
 }
+FIGURES = {"figure.png", "figure.svg"}
 
 
 def files(folder: Path) -> set[str]:
@@ -36,8 +35,8 @@ def files(folder: Path) -> set[str]:
 
 def test_contract(result: RunResult, tmp_path: Path) -> None:
     """The folder has the files and keys that section 7 of the design promises."""
-    assert save(result, tmp_path / "deep" / "run") == tmp_path / "deep" / "run"
-    assert files(tmp_path / "deep" / "run") == FILES
+    assert save(result, tmp_path / "deep" / "run", figures=True) == tmp_path / "deep" / "run"
+    assert files(tmp_path / "deep" / "run") == FILES | FIGURES
     document = json.loads((tmp_path / "deep" / "run" / "summary.json").read_text(encoding="utf-8"))
     assert list(document) == ["schema_version", "meta", "stalled", "flows", "queues", "impairments", "windows"]
     assert document["schema_version"] == 2
@@ -55,21 +54,21 @@ def test_contract(result: RunResult, tmp_path: Path) -> None:
 
 def test_read_back(result: RunResult, tmp_path: Path) -> None:
     """A folder reads back as it was written, tables to the bit, and can be saved again."""
-    again = load(save(result, tmp_path / "run", figures=False))
-    assert files(tmp_path / "run") == FILES - {"figure.png", "figure.svg"}
+    again = load(save(result, tmp_path / "run"))
+    assert files(tmp_path / "run") == FILES
     assert again.document() == result.document()
     assert again.meta == result.meta
     assert set(again.tables) == set(result.tables)
     for name, columns in result.tables.items():
         for column, values in columns.items():
             np.testing.assert_array_equal(again.tables[name][column], values, strict=True)
-    save(again, tmp_path / "copy", figures=False)
+    save(again, tmp_path / "copy")
     assert (tmp_path / "copy" / "summary.json").read_bytes() == (tmp_path / "run" / "summary.json").read_bytes()
 
 
 def test_scenario_in_the_folder_gives_the_same_run(result: RunResult, tmp_path: Path) -> None:
     """The resolved scenario is a scenario: it runs to the same digest."""
-    save(result, tmp_path / "run", figures=False)
+    save(result, tmp_path / "run")
     assert Scenario.from_file(tmp_path / "run" / "scenario.toml").run().digest == result.digest
 
 
@@ -77,7 +76,7 @@ def test_never_overwrites_without_force(result: RunResult, tmp_path: Path) -> No
     """An existing folder stays as it is; with force, only a result folder is replaced, and it is replaced
     completely.
     """
-    place = save(result, tmp_path / "run", figures=False)
+    place = save(result, tmp_path / "run")
     (place / "mine.txt").write_text("notes", encoding="utf-8")
     with pytest.raises(InputError, match=r"exists already.*--force"):
         save(result, place)
@@ -121,7 +120,7 @@ def test_nothing_half_written(
     """A full disk or an interrupt at the last file leaves nothing behind; a folder to be replaced stays as it was."""
     place = tmp_path / "made" / "too" / "run"
     if existing:
-        save(result, place, figures=False)
+        save(result, place)
     before = files(tmp_path)
 
     def fail(*_: Any, **__: Any) -> None:
@@ -129,7 +128,7 @@ def test_nothing_half_written(
 
     monkeypatch.setattr("windtunnel.report.write_report", fail)
     with pytest.raises(raised, match=message):
-        save(result, place, force=existing, figures=False)
+        save(result, place, force=existing)
     assert files(tmp_path) == before
     assert list(tmp_path.iterdir()) == ([tmp_path / "made"] if existing else [])
 
@@ -141,7 +140,7 @@ def test_a_disk_that_fills_up(result: RunResult, tmp_path: Path) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
     try:
         with pytest.raises(InputError, match=r"run: cannot be written: .*[Ll]arge"):
-            save(result, tmp_path / "run", figures=False)
+            save(result, tmp_path / "run")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert list(tmp_path.iterdir()) == []
@@ -159,7 +158,7 @@ def test_what_is_no_result_folder(result: RunResult, tmp_path: Path) -> None:
 
     assert "no such folder" in message(tmp_path / "none")
     assert "no summary.json" in message(tmp_path)
-    place = save(result, tmp_path / "run", figures=False)
+    place = save(result, tmp_path / "run")
     summary = place / "summary.json"
     text = summary.read_text(encoding="utf-8")
     for wrong, expected in [

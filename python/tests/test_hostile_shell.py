@@ -65,7 +65,7 @@ def test_control_characters_do_not_reach_the_terminal(cli: Cli, hostile: Path, t
     """Summary and messages show the escapes; the folder's files keep the characters; Matplotlib draws the figures
     without warnings.
     """
-    done = cli("run", hostile.name, "--out", "o")
+    done = cli("run", hostile.name, "--figures", "--out", "o")
     assert (done.returncode, done.stderr) == (0, "")
     harmless(done.stdout)
     assert r"\x1b[31mred" in done.stdout.splitlines()[0]
@@ -112,7 +112,7 @@ def test_progress_bar_shows_them() -> None:
 def test_a_terminal_gets_documents_escaped(hostile: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """TOML may hold C1 controls and reversed directions as they are; on a terminal they are escapes of TOML."""
     from windtunnel import Scenario
-    from windtunnel.cli.consoles import write_text
+    from windtunnel.cli.streams import write_text
 
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
@@ -132,7 +132,7 @@ def test_a_stream_without_unicode(cli: Cli, hostile: Path, tmp_path: Path) -> No
     Matplotlib has no effect.
     """
     env = {**environment(), "PYTHONIOENCODING": "ascii", "MPLBACKEND": "nonsense"}
-    done = cli("run", hostile.name, "--out", "o", env=env)
+    done = cli("run", hostile.name, "--figures", "--out", "o", env=env)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.isascii()
     assert r"caf\u00e9" in done.stdout
@@ -152,7 +152,7 @@ def test_a_stream_without_unicode(cli: Cli, hostile: Path, tmp_path: Path) -> No
 def test_closed_streams(hostile: Path, tmp_path: Path, redirection: str, code: int, message: str) -> None:
     """A closed stdout is refused before anything runs; a closed stderr does not matter."""
     command = ["sh", "-c", f'exec "$@" {redirection}', "sh", sys.executable, *PROGRAM]
-    command += ["run", hostile.name, "--no-figures"]
+    command += ["run", hostile.name]
     done = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (code, message)
     assert (tmp_path / "results").exists() == (code == 0)

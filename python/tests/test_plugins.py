@@ -419,7 +419,7 @@ def test_on_the_command_line(tmp_path: Path, cli: Cli) -> None:
     assert cli("check", file).returncode == 2
     assert 'kind = "delay-aimd"' in cli("check", file, *plugin).stdout
     assert "10 ms" in cli("list", "delay-aimd", *plugin).stdout
-    run = cli("run", file, *plugin, "--set", "duration=11 s", "--out", "out", "--no-figures")
+    run = cli("run", file, *plugin, "--set", "duration=11 s", "--out", "out")
     assert run.returncode == 0, run.stderr
     assert "foreign code: controller delay-aimd" in run.stdout
     assert "foreign code: controller delay-aimd" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")

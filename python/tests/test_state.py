@@ -84,7 +84,7 @@ def test_state_can_be_left_out_and_does_not_change_a_run(both: wt.RunResult) -> 
 
 def test_parquet_has_null_for_what_there_is_not(both: wt.RunResult, tmp_path: Path) -> None:
     """DuckDB, pandas and Arrow skip null in sums, not NaN; reading the folder gives NaN again."""
-    both.save(tmp_path / "run", figures=False)
+    both.save(tmp_path / "run")
     stored = pq.read_table(tmp_path / "run" / "cc.parquet")
     assert stored["w_max_segments"].null_count == stored.num_rows // 2
     again = wt.load(tmp_path / "run").tables["cc"]
@@ -165,7 +165,7 @@ def test_impairments_reach_the_summary_file(tmp_path: Path) -> None:
     """The effects of media are in ``summary.json``, are read back, and add up."""
     impair = [{"kind": "loss", "probability": "1 %"}, {"kind": "duplication", "probability": "1 %"}]
     result = run(bottleneck={"rate": "20 Mbit/s", "impair": impair})
-    result.save(tmp_path / "run", figures=False)
+    result.save(tmp_path / "run")
     document = json.loads((tmp_path / "run" / "summary.json").read_text())
     assert document["schema_version"] == 2
     assert document["stalled"] is None
@@ -187,7 +187,7 @@ def test_a_stall_reaches_the_summary_file(tmp_path: Path) -> None:
     result = run(duration="1 s")
     why = {"t_s": 0.5, "why": "nothing is under way and no timer is set"}
     stalled = wt.RunResult({**result.summary, "stalled": why}, result.tables, result.meta)
-    stalled.save(tmp_path / "run", figures=False)
+    stalled.save(tmp_path / "run")
     assert json.loads((tmp_path / "run" / "summary.json").read_text())["stalled"] == why
     assert wt.load(tmp_path / "run").stalled == why
     assert f"Stalled at 0.5 s: {why['why']}." in (tmp_path / "run" / "report.html").read_text()
@@ -195,7 +195,7 @@ def test_a_stall_reaches_the_summary_file(tmp_path: Path) -> None:
 
 def test_folders_of_version_1_can_be_read(tmp_path: Path) -> None:
     """Results of older versions have neither impairments nor stalls."""
-    run(duration="1 s").save(tmp_path / "run", figures=False)
+    run(duration="1 s").save(tmp_path / "run")
     file = tmp_path / "run" / "summary.json"
     document = json.loads(file.read_text())
     del document["impairments"], document["stalled"]

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from windtunnel.plugins import Controller, load_plugin, quantity, register_controller
     from windtunnel.result import RunResult
     from windtunnel.scenario import Bottleneck, Flow, Record, Scenario, Window
+    from windtunnel.table import Table
 
 __all__ = [
     "AckSample",
@@ -67,6 +68,7 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "SentSegment",
+    "Table",
     "Window",
     "__version__",
     "load",
@@ -96,6 +98,7 @@ _HOME = {
     "MemoryLimitError": "windtunnel._core",
     "ScenarioError": "windtunnel._core",
     "SentSegment": "windtunnel._core",
+    "Table": "windtunnel.table",
     "Window": "windtunnel.scenario",
     "__version__": "windtunnel._core",
     "load": "windtunnel.folder",

@@ -377,11 +377,19 @@ class RunResult:
         """The algorithms of the run whose code is not windtunnel's own: ``["controller my-aimd"]``."""
 
     @property
+    def resolved(self) -> str:
+        """JSON: the scenario with every default, as :func:`resolve` gives it."""
+
+    @property
+    def toml(self) -> str:
+        """The same as TOML, as :func:`check` gives it."""
+
+    @property
     def digest(self) -> str:
         """16 hex digits; equal for equal scenario and seed, on every platform."""
 
     @property
-    def tables(self) -> dict[str, dict[str, npt.NDArray[np.generic]]]:
+    def tables(self) -> dict[str, dict[str, npt.NDArray[Any]]]:
         """Columns by table and name; all columns of a table have one length.
 
         ``flows`` and ``queues`` hold one row per recording interval and flow or queue, ``time_s`` being the

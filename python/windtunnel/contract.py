@@ -14,7 +14,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from windtunnel.errors import InputError, reason
-from windtunnel.result import SCHEMA_VERSION, Table
+from windtunnel.result import SCHEMA_VERSION
+from windtunnel.table import Table
 
 #: A kind of JSON value: in words, and the types that Python has for it.
 Kind: TypeAlias = tuple[str, tuple[type, ...]]
@@ -108,7 +109,7 @@ def read_table(file: Path) -> Table:
         raise InputError(f"{file}: column {', '.join(f'`{name}`' for name in missing)} is missing")
     if len(set(table.column_names)) < len(table.column_names):
         raise InputError(f"{file}: two columns have the same name")
-    return {name: table[name].to_numpy() for name in table.column_names}
+    return Table({name: table[name].to_numpy() for name in table.column_names})
 
 
 def check_tables(folder: Path, tables: Mapping[str, Table], summary: Mapping[str, Any]) -> None:

@@ -2,7 +2,6 @@
 
 import errno
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 #: Errors of the operating system that say what the user can change, in the user's words.
 _REASONS = {
@@ -33,5 +32,7 @@ def reason(error: OSError) -> str:
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """``"; did you mean 'x'?"`` for the nearest known name, or nothing if none is near."""
+    from difflib import get_close_matches
+
     near = get_close_matches(name.lower(), list(known), n=1, cutoff=0.5)
     return f"; did you mean `{near[0]}`?" if near else ""

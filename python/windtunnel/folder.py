@@ -11,7 +11,7 @@
 | ``points/*.parquet`` | single events, thinned: one file per ``*_points`` table |
 | ``events/*.parquet`` | every event, where the scenario records events |
 | ``report.html`` | the interactive report |
-| ``figure.png``, ``figure.svg`` | the four-panel figure |
+| ``figure.png``, ``figure.svg`` | the four-panel figure, where it was asked for |
 """
 
 from __future__ import annotations
@@ -48,10 +48,11 @@ def check_place(path: Path, *, force: bool) -> None:
         raise InputError(f"{path}: cannot be written: {reason(error)}") from None
 
 
-def save(result: RunResult, path: Path, *, force: bool = False, figures: bool = True) -> Path:
+def save(result: RunResult, path: Path, *, force: bool = False, figures: bool = False) -> Path:
     """Write the result folder; it appears complete or not at all. Returns its path.
 
-    Never overwrites without ``force``; with it, overwrites only a result folder. ``figures=False`` omits PNG and SVG.
+    Never overwrites without ``force``; with it, overwrites only a result folder. ``figures`` adds the four-panel
+    figure as PNG and SVG.
     Raises InputError if the place is taken, cannot be written to, or the disk is full.
     """
     load_libraries(figures=figures)

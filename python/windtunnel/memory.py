@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from operator import index
 from pathlib import Path
+from typing import SupportsIndex
 
 from windtunnel import _core
 from windtunnel.errors import InputError
@@ -21,7 +23,7 @@ SHARE = 0.5
 _CGROUPS_OF_PROCESS, _CGROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 
 
-def limit(memory: int | str | None) -> int | None:
+def limit(memory: SupportsIndex | str | None) -> int | None:
     """The bytes that a run may take: ``memory``, such as ``"8 GB"``, or the default; None if nothing is known.
 
     Raises InputError for what is not a size, and for more than this process may allocate.
@@ -37,14 +39,14 @@ def limit(memory: int | str | None) -> int | None:
     return wanted
 
 
-def _size(memory: int | str) -> int:
-    if isinstance(memory, int):
-        size = memory
-    else:
+def _size(memory: SupportsIndex | str) -> int:
+    if isinstance(memory, str):
         try:
             size = _core.size(memory)
         except ValueError as error:
             raise InputError(f"memory: {error}") from None
+    else:
+        size = index(memory)  # NumPy's integers too
     if size <= 0:
         raise InputError(f'memory: {memory!r} is not allowed: more than 0 B, such as "8 GB"')
     return size

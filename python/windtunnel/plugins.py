@@ -208,7 +208,9 @@ def _parameters(cls: type) -> list[tuple[str, Any, str]]:
             raise TypeError(f"{cls.__name__}: parameter `{parameter.name}` must be one that is given by keyword")
         if parameter.default is parameter.empty:
             raise TypeError(f"{cls.__name__}: parameter `{parameter.name}` needs a default")
-        found.append((parameter.name, parameter.default, descriptions.get(parameter.name, "")))
+        # A number of NumPy becomes one of Python.
+        default = parameter.default.tolist() if hasattr(parameter.default, "tolist") else parameter.default
+        found.append((parameter.name, default, descriptions.get(parameter.name, "")))
     return found
 
 

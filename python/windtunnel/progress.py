@@ -1,12 +1,15 @@
 """A progress bar with the remaining time, on terminals only."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from typing import TYPE_CHECKING
 
 from windtunnel.printable import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 @contextmanager
@@ -17,6 +20,15 @@ def progress_bar(title: str, console: Console) -> Iterator[Callable[[float], boo
     if not console.is_terminal:
         yield None
         return
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-    import pyarrow as pa
+from windtunnel.table import Table
 
-#: Columns by name; all have the same length.
-Table: TypeAlias = "Mapping[str, npt.NDArray[np.generic]]"
-Tables: TypeAlias = "Mapping[str, Table]"
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+    from matplotlib.figure import Figure
+
+    from windtunnel.table import Column
+
+#: Tables by name.
+Tables: TypeAlias = Mapping[str, Table]
 
 #: Version of ``summary.json`` and of the result folder; it changes when readers have to change.
 SCHEMA_VERSION = 2
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, init=False, repr=False)
 class RunResult:
     """The result of a run. Immutable.
 
@@ -29,7 +33,8 @@ class RunResult:
     events``, ``stalled``, and ``flows``, ``queues``, ``impairments`` and ``windows`` as lists of plain data.
 
     ``tables``: columns as one-dimensional NumPy arrays by table and name, the unit in the name; see
-    ``windtunnel._core.RunResult.tables``. They are the core's own memory, not copies.
+    ``windtunnel._core.RunResult.tables``. They are the core's own memory, not copies. Other libraries read a table as
+    Arrow, see :class:`windtunnel.Table`.
 
     ``meta``: ``title, scenario`` (resolved, plain data), ``scenario_toml`` (the same as TOML text), ``version, seed,
     foreign`` (algorithms whose code is not windtunnel's own: ``["controller my-aimd"]``), ``digest, duration_s,
@@ -41,6 +46,16 @@ class RunResult:
     summary: Mapping[str, Any]
     tables: Tables
     meta: Mapping[str, Any]
+
+    def __init__(
+        self, summary: Mapping[str, Any], tables: Mapping[str, Mapping[str, Column]], meta: Mapping[str, Any]
+    ) -> None:
+        for name, value in {
+            "summary": summary,
+            "tables": {name: Table(columns) for name, columns in tables.items()},
+            "meta": meta,
+        }.items():
+            object.__setattr__(self, name, value)  # immutable from here on
 
     @property
     def digest(self) -> str:
@@ -85,11 +100,26 @@ class RunResult:
 
         Raises KeyError for a table that the run did not record.
         """
-        import pyarrow as pa
+        return self._recorded(name).to_arrow()
 
+    def to_pandas(self, name: str) -> pd.DataFrame:
+        """The table ``name`` as a ``pandas.DataFrame``.
+
+        Raises KeyError for a table that the run did not record, and ImportError if pandas is not installed.
+        """
+        return self._recorded(name).to_pandas()
+
+    def to_polars(self, name: str) -> pl.DataFrame:
+        """The table ``name`` as a ``polars.DataFrame``; a missing value is null.
+
+        Raises KeyError for a table that the run did not record, and ImportError if Polars is not installed.
+        """
+        return self._recorded(name).to_polars()
+
+    def _recorded(self, name: str) -> Table:
         if name not in self.tables:
             raise KeyError(f"no table {name!r}; there are {', '.join(sorted(self.tables))}")
-        return pa.table({column: pa.array(values, from_pandas=True) for column, values in self.tables[name].items()})
+        return self.tables[name]
 
     def document(self) -> dict[str, Any]:
         """The content of ``summary.json``.
@@ -111,7 +141,34 @@ class RunResult:
         """The text of ``summary.json``."""
         return json.dumps(self.document(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
-    def save(self, path: str | Path, *, force: bool = False, figures: bool = True) -> Path:
+    def plot(
+        self,
+        panels: Sequence[str] | None = None,
+        *,
+        states: Sequence[str] = (),
+        span: tuple[float | None, float | None] = (None, None),
+        title: str | None = None,
+        flent: bool = False,
+    ) -> Figure:
+        """A figure of the run, as ``windtunnel plot`` draws it: a Matplotlib figure, which a notebook shows.
+
+        ``panels``: ``"throughput"``, ``"sojourn"``, ``"cwnd"``, ``"mark"``; all, unless ``states`` names numbers of the
+        controllers' or queues' state to draw. ``span``: seconds from and to. ``flent``: rates and round-trip times on
+        two axes, as Flent does. Raises InputError for what is not there.
+        """
+        from windtunnel.notebook import plot
+
+        return plot(self, panels, states=states, span=span, title=title, flent=flent)
+
+    def _repr_html_(self) -> str:
+        """The interactive page in a notebook. The notebook's file grows by its size each time: 0.3 MB for a second of
+        one flow, a few MB for a run of minutes; a page of more than 8 MB is not shown.
+        """
+        from windtunnel.notebook import page
+
+        return page(self)
+
+    def save(self, path: str | Path, *, force: bool = False, figures: bool = False) -> Path:
         """Write the result folder; see :func:`windtunnel.folder.save`."""
         from windtunnel.folder import save
 

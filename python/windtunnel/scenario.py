@@ -10,8 +10,9 @@ import json
 import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, SupportsIndex, TypeAlias
 
 import tomli_w
 
@@ -19,7 +20,7 @@ from windtunnel import _core
 from windtunnel.errors import InputError
 from windtunnel.memory import limit as memory_limit
 from windtunnel.result import RunResult
-from windtunnel.scenario_file import read_text
+from windtunnel.scenario_file import STDIN, read_text
 from windtunnel.scenario_types import Bottleneck, Flow, Link, Node, Record, Reverse, Tcp, Window
 
 #: Called with the share of simulated time that is done; a run stops when it returns False.
@@ -105,9 +106,10 @@ class Scenario:
     def from_file(
         cls, path: str | Path, *, overrides: Sequence[str] = (), allow_read: Sequence[str | Path] = ()
     ) -> Scenario:
-        """A scenario from a scenario file. Raises InputError if the file cannot be read."""
+        """A scenario from a scenario file, or the standard input (``-``). Raises InputError if it cannot be read."""
         path = Path(path)
-        return cls.from_toml(read_text(path), file=str(path), overrides=overrides, allow_read=allow_read)
+        name = "standard input" if path == STDIN else str(path)
+        return cls.from_toml(read_text(path), file=name, overrides=overrides, allow_read=allow_read)
 
     def override(self, *overrides: str) -> Scenario:
         """The same scenario with ``key=value`` strings applied, later ones over earlier ones."""
@@ -133,7 +135,7 @@ class Scenario:
         estimate: dict[str, Any] = json.loads(_core.estimate(self._text, self._file, self._overrides, self._allow_read))
         return estimate
 
-    def run(self, progress: Progress | None = None, *, memory: int | str | None = None) -> RunResult:
+    def run(self, progress: Progress | None = None, *, memory: SupportsIndex | str | None = None) -> RunResult:
         """Simulate. ``memory`` is what the run may take: bytes, or a size such as ``"8 GB"``; by default half of what
         is available.
 
@@ -143,16 +145,16 @@ class Scenario:
         # The core returns NumPy arrays: without this, the import would be timed as a part of the run.
         import numpy as np  # noqa: F401
 
-        resolved = self.resolve()
         limit = memory_limit(memory)
-        before = time.process_time()
+        # Of this thread: other threads may be running other scenarios.
+        before = time.thread_time()
         raw = _core.run(self._text, self._file, self._overrides, progress, self._allow_read, limit)
-        cpu_seconds = time.process_time() - before
-        summary = json.loads(raw.summary)
+        cpu_seconds = time.thread_time() - before
+        summary, resolved = json.loads(raw.summary), json.loads(raw.resolved)
         meta = {
             "title": resolved.get("title") or "",
             "scenario": resolved,
-            "scenario_toml": self.check(),
+            "scenario_toml": raw.toml,
             "version": _core.__version__,
             "seed": summary["seed"],
             "foreign": raw.foreign,
@@ -162,9 +164,31 @@ class Scenario:
             "events": summary["events"],
             "cpu_seconds": cpu_seconds,
             "packets_per_second": summary["packets"] / cpu_seconds if cpu_seconds > 0 else None,
-            "host": {"python": platform.python_version(), "system": platform.system(), "machine": platform.machine()},
+            "host": _host(),
         }
         return RunResult(summary, raw.tables, meta)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both say the same: the same keys with the same values, however they are written.
+
+        A quantity is the same in any unit (``"1 Gbit/s"``, ``"1000 Mbit/s"``) and a default is the same whether it is
+        given or not. Texts that are no valid scenario are equal only if they are the same text.
+        """
+        if not isinstance(other, Scenario):
+            return NotImplemented
+        return self._meaning() == other._meaning()
+
+    def __hash__(self) -> int:
+        """A hash that goes with equality; it validates the scenario."""
+        return hash(self._meaning())
+
+    def _meaning(self) -> tuple[object, ...]:
+        try:
+            text = _core.resolve(self._text, self._file, self._overrides, self._allow_read)
+        except _core.ScenarioError:
+            return self._text, self._file, self._overrides, self._allow_read
+        # The names of files mean something in the folder of the scenario.
+        return (text, Path(self._file or "").absolute().parent) if '"trace":' in text else (text,)
 
     def __repr__(self) -> str:
         origin = self._file or "Python"
@@ -181,9 +205,19 @@ def _existing(paths: Sequence[str | Path]) -> tuple[Path, ...]:
 
 
 def _plain(value: Any) -> Any:
-    """Plain data without None values: TOML has no null."""
+    """Plain data without None values: TOML has no null. Numbers of NumPy become those of Python, arrays lists."""
     if isinstance(value, Mapping):
         return {str(k): _plain(v) for k, v in value.items() if v is not None}
-    if isinstance(value, Sequence) and not isinstance(value, str):
+    if isinstance(value, Path):
+        return str(value)
+    # NumPy need not be loaded to know its numbers and arrays: they have this method, and no other type here does.
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
         return [_plain(v) for v in value]
     return value
+
+
+@cache
+def _host() -> dict[str, str]:
+    return {"python": platform.python_version(), "system": platform.system(), "machine": platform.machine()}

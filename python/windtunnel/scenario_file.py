@@ -1,15 +1,24 @@
 """Reads the text of a scenario file, with a message for each kind of file that cannot be one."""
 
+import os
 import stat
 from pathlib import Path
 
 from windtunnel._core import LONGEST_SCENARIO as MAX_BYTES
 from windtunnel.errors import InputError, did_you_mean, reason
 
+#: The name that stands for the standard input.
+STDIN = Path("-")
+
 
 def read_text(path: Path) -> str:
-    """The text of the file. Raises InputError if it is missing, no file, unreadable, too large or not UTF-8."""
+    """The text of the file, or of the standard input for ``-``. Raises InputError if it is missing, no file,
+    unreadable, too large or not UTF-8.
+    """
     try:
+        if path == STDIN:
+            with os.fdopen(os.dup(0), "rb") as file:
+                return _decoded(Path("standard input"), file.read(MAX_BYTES + 1))
         status = path.stat()
         if stat.S_ISDIR(status.st_mode):
             raise InputError(f"{path}: is a folder; a scenario file (TOML) is needed{_scenarios_in(path)}")
@@ -25,6 +34,10 @@ def read_text(path: Path) -> str:
         raise InputError(f"{path}: cannot be read: {reason(error)}") from None
     except ValueError:  # a NUL in the name
         raise InputError(f"{str(path)!r}: is not a file name") from None
+    return _decoded(path, data)
+
+
+def _decoded(path: Path, data: bytes) -> str:
     if len(data) > MAX_BYTES:  # a device or pipe, which has no size
         raise InputError(_too_large(path, "more"))
     try:

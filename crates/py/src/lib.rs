@@ -6,6 +6,7 @@ mod error;
 mod pcapng;
 mod registry;
 mod result;
+mod run;
 mod trace;
 mod views;
 mod xplot;
@@ -15,20 +16,6 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use windtunnel_scenario::{Estimate, Reading, Scenario};
-use windtunnel_sim::{MemoryExceeded, Simulation};
-use windtunnel_units::Bytes;
-
-use crate::result::PyRunResult;
-
-/// Events between two looks at a run (interrupt, memory, progress): about a hundredth of a second, so that its first second
-/// shows how fast it is, however long it will take.
-const SLICE: u64 = 250_000;
-
-/// Events for each flow between two looks, because each look reads all flows.
-const EVENTS_PER_FLOW: u64 = 25;
-
-/// The same where a controller is a Python class: its events take longer, and its exceptions must stop the run soon.
-const FOREIGN_SLICE: u64 = 10_000;
 
 #[pymodule]
 mod _core {
@@ -41,6 +28,8 @@ mod _core {
     #[pymodule_export]
     use super::result::PyRunResult;
     #[pymodule_export]
+    use super::run::run;
+    #[pymodule_export]
     use super::trace::{read_capture, walk_segments};
     #[pymodule_export]
     use super::views::{
@@ -50,7 +39,7 @@ mod _core {
     #[pymodule_export]
     use super::xplot::xplot;
     #[pymodule_export]
-    use super::{check, estimate, listing, resolve, run, schema};
+    use super::{check, estimate, listing, resolve, schema};
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's name for it")]
@@ -105,64 +94,6 @@ fn estimate(
     allow_read: Vec<PathBuf>,
 ) -> PyResult<String> {
     Ok(Estimate::of(&parse(py, text, file, &overrides, &allow_read)?).to_json())
-}
-
-#[pyfunction]
-#[pyo3(signature = (text, file=None, overrides=Vec::new(), progress=None, allow_read=Vec::new(), memory=None))]
-fn run(
-    py: Python<'_>,
-    text: &str,
-    file: Option<&str>,
-    overrides: Vec<String>,
-    progress: Option<Py<PyAny>>,
-    allow_read: Vec<PathBuf>,
-    memory: Option<u64>,
-) -> PyResult<PyRunResult> {
-    let scenario = parse(py, text, file, &overrides, &allow_read)?;
-    let limit = memory.map_or(Bytes::MAX, Bytes::new);
-    let registry = registry::current();
-    let reading = Reading { file, overrides: &overrides, allow_read: &allow_read, ..Reading::new(&registry) };
-    scenario.check_memory(limit, text, &reading).map_err(|e| error::to_python(py, &e))?;
-    let exceeded = |exceeded: MemoryExceeded| {
-        error::MemoryLimitError::new_err(Estimate::of(&scenario).explanation(&exceeded))
-    };
-    let foreign = scenario.foreign();
-    controller::take_failure();
-    let mut simulation = Simulation::new(windtunnel_scenario::compile(&scenario));
-    simulation.limit_memory(limit);
-    let slice =
-        SLICE.max(EVENTS_PER_FLOW * scenario.flows.iter().map(|group| u64::from(group.count)).sum::<u64>());
-    let mut share = 0.0;
-    loop {
-        if let Some(progress) = &progress
-            && !progress.call1(py, (share,))?.extract::<bool>(py)?
-        {
-            return Err(pyo3::exceptions::PyKeyboardInterrupt::new_err("stopped"));
-        }
-        if share >= 1.0 {
-            break;
-        }
-        // With controllers in Python every ACK needs the interpreter, so the run keeps it attached.
-        let end = simulation.end();
-        let done = if foreign.is_empty() {
-            py.detach(|| simulation.run_slice(end, slice))
-        } else {
-            simulation.run_slice(end, FOREIGN_SLICE)
-        };
-        if let Some(error) = controller::take_failure() {
-            return Err(error);
-        }
-        py.check_signals()?;
-        simulation.check_memory().map_err(exceeded)?;
-        // Less than 1 before the end, whatever the division rounds to.
-        let past = simulation.now().since_start().ratio(end.since_start());
-        share = if done { 1.0 } else { past.min(1.0 - f64::EPSILON) };
-    }
-    let result = py.detach(|| simulation.finish_within()).map_err(exceeded)?;
-    if let Some(error) = controller::take_failure() {
-        return Err(error);
-    }
-    PyRunResult::new(py, result, scenario.seed, foreign)
 }
 
 /// Reads a scenario; an interrupt ends it.

@@ -4,6 +4,7 @@ use numpy::IntoPyArray;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use windtunnel_scenario::Scenario;
 use windtunnel_sim::RunResult;
 use windtunnel_sim::recorder::columns::{Column, Table};
 
@@ -14,18 +15,20 @@ pub(crate) struct PyRunResult {
     digest: String,
     tables: Py<PyDict>,
     foreign: Vec<String>,
+    resolved: String,
+    toml: String,
 }
 
 impl PyRunResult {
     pub(crate) fn new(
         py: Python<'_>,
         result: RunResult,
-        seed: u64,
+        scenario: &Scenario,
         foreign: Vec<String>,
     ) -> PyResult<PyRunResult> {
         let mut summary =
             serde_json::to_value(&result.summary).map_err(|e| PyRuntimeError::new_err(e.to_string()))?;
-        summary["seed"] = seed.into();
+        summary["seed"] = scenario.seed.into();
         let tables = PyDict::new(py);
         for table in result.tables {
             tables.set_item(table.name, columns(py, table)?)?;
@@ -35,6 +38,8 @@ impl PyRunResult {
             digest: result.summary.digest,
             tables: tables.unbind(),
             foreign,
+            resolved: scenario.to_json(),
+            toml: scenario.to_toml(),
         })
     }
 }
@@ -54,6 +59,16 @@ impl PyRunResult {
     #[getter]
     fn foreign(&self) -> Vec<String> {
         self.foreign.clone()
+    }
+
+    #[getter]
+    fn resolved(&self) -> &str {
+        &self.resolved
+    }
+
+    #[getter]
+    fn toml(&self) -> &str {
+        &self.toml
     }
 
     #[getter]

@@ -1,61 +1,61 @@
-"""All commands of ``windtunnel``."""
+"""All commands of ``windtunnel``. The module of a command is imported when the command is used, and each imports its
+libraries where it needs them, so that a command takes no longer to start than its own work demands.
+"""
 
 import os
 import sys
-import traceback
-from typing import Annotated
+from importlib import import_module
 
-import typer
+import click
 
-from windtunnel.cli.bench import bench
-from windtunnel.cli.check import check
 from windtunnel.cli.errors import Commands
-from windtunnel.cli.explain import explain
-from windtunnel.cli.export import export
-from windtunnel.cli.flowgrind import flowgrind
-from windtunnel.cli.listing import list_
-from windtunnel.cli.plot import plot
-from windtunnel.cli.reproduce import reproduce
-from windtunnel.cli.run import run
-from windtunnel.cli.schema import schema
 from windtunnel.cli.signals import end_cleanly
-from windtunnel.cli.validate import validate
-from windtunnel.printable import printable_lines
 
-app = typer.Typer(
-    cls=Commands,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.command("run")(run)
-app.command("check")(check)
-app.command("schema")(schema)
-app.command("list")(list_)
-app.command("plot")(plot)
-app.command("export")(export)
-app.command("explain")(explain)
-app.command("reproduce")(reproduce)
-app.command("flowgrind", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(flowgrind)
-app.command("validate")(validate)
-app.command("bench")(bench)
+#: The commands in the order of the help: the module in this package and the function there.
+_COMMANDS = {
+    "run": ("run", "run"),
+    "check": ("check", "check"),
+    "schema": ("schema", "schema"),
+    "list": ("listing", "list_"),
+    "plot": ("plot", "plot"),
+    "export": ("export", "export"),
+    "explain": ("explain", "explain"),
+    "reproduce": ("reproduce", "reproduce"),
+    "flowgrind": ("flowgrind", "flowgrind"),
+    "validate": ("validate", "validate"),
+    "bench": ("bench", "bench"),
+}
 
 
-def _version(wanted: bool) -> None:
+class LazyCommands(Commands):
+    """The group of commands, each imported when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All names."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """A command by its name."""
+        if cmd_name not in _COMMANDS:
+            return None
+        module, function = _COMMANDS[cmd_name]
+        command: click.Command = getattr(import_module(f"windtunnel.cli.{module}"), function)
+        return command
+
+
+def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted:
-        from windtunnel import __version__
+        from windtunnel._core import __version__
 
-        typer.echo(f"windtunnel {__version__}")
-        raise typer.Exit
+        click.echo(f"windtunnel {__version__}")
+        ctx.exit()
 
 
-@app.callback()
-def windtunnel(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
-    ] = False,
-) -> None:
+@click.group(cls=LazyCommands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Print the version and exit."
+)
+def app() -> None:
     """A laboratory for congestion control.
 
     Exit codes: 0 done, 1 a run failed, 2 the input is wrong, or needs more memory than it may take.
@@ -69,6 +69,10 @@ def main() -> None:
     try:
         app(prog_name="windtunnel")
     except Exception:
+        import traceback
+
+        from windtunnel.printable import printable_lines
+
         # A defect: print its traceback, which may contain texts of a scenario.
         sys.stderr.write(printable_lines(traceback.format_exc()))
         sys.exit(1)

@@ -1,29 +1,40 @@
 """``windtunnel bench``: how fast the simulator is on this machine."""
 
+from __future__ import annotations
+
 import json as json_
 from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING
 
-import typer
-from rich import box
-from rich.console import Console
-from rich.table import Table
+import click
 
-from windtunnel import _core
-from windtunnel.bench import WORKS, BenchError, Measurement, Work, measure
-from windtunnel.cli.consoles import messages, output, write_text
+from windtunnel.cli.completion import works
+from windtunnel.cli.streams import write_text
 from windtunnel.errors import InputError, RunFailedError, did_you_mean
-from windtunnel.progress import progress_bar
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from windtunnel.bench import Measurement, Work
 
 
-def bench(
-    only: Annotated[
-        list[str] | None, typer.Option("--only", metavar="WORK", help="Run only this work. Repeatable.")
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    repeat: Annotated[int, typer.Option("--repeat", min=1, help="Runs of each work; the fastest one counts.")] = 1,
-) -> None:
+@click.command
+@click.option("--only", metavar="WORK", multiple=True, shell_complete=works, help="Run only this work. Repeatable.")
+@click.option("--json", is_flag=True, help="Print JSON.")
+@click.option(
+    "--repeat",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Runs of each work; the fastest one counts.",
+)
+def bench(only: tuple[str, ...], json: bool, repeat: int) -> None:
     """Run the benchmark: fixed works, each in a process of its own."""
+    from windtunnel import _core
+    from windtunnel.bench import BenchError, measure
+    from windtunnel.cli.consoles import messages, output
+    from windtunnel.progress import progress_bar
+
     works = _works(only)
     measurements: list[Measurement] = []
     with progress_bar("bench", messages()) as progress:
@@ -41,9 +52,11 @@ def bench(
         _show(measurements, output())
 
 
-def _works(only: Sequence[str] | None) -> list[Work]:
+def _works(only: Sequence[str]) -> list[Work]:
+    from windtunnel.bench import WORKS
+
     by_name = {work.name: work for work in WORKS}
-    for name in only or ():
+    for name in only:
         if name.upper() not in by_name:
             hint = did_you_mean(name, by_name)
             raise InputError(f"there is no work `{name}`; works are {', '.join(by_name)}{hint}")
@@ -52,6 +65,9 @@ def _works(only: Sequence[str] | None) -> list[Work]:
 
 
 def _show(measurements: Sequence[Measurement], console: Console) -> None:
+    from rich import box
+    from rich.table import Table
+
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
     table.add_column("work")
     for name in ("packets/s", "at least", "events/s", "CPU s", "peak MiB", "at most"):

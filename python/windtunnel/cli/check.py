@@ -2,35 +2,33 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
-from windtunnel.cli.consoles import messages, write_text
-from windtunnel.cli.plugins import PluginOption, load_plugins
-from windtunnel.cli.reading import AllowReadOption
-from windtunnel.estimate import lines
-from windtunnel.memory import limit
-from windtunnel.scenario import Scenario
+from windtunnel.cli.plugins import load_plugins, plugin_option
+from windtunnel.cli.reading import allow_read_option, set_option
+from windtunnel.cli.streams import message, write_text
 
 
-def check(
-    file: Annotated[Path, typer.Argument(help="Scenario file (TOML).")],
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change the scenario first. Repeatable.")
-    ] = None,
-    allow_read: AllowReadOption = None,
-    plugin: PluginOption = None,
-) -> None:
+@click.command
+@click.argument("file", type=click.Path(path_type=Path), help="Scenario file (TOML); - for the standard input.")
+@set_option
+@allow_read_option
+@plugin_option
+def check(file: Path, settings: tuple[str, ...], allow_read: tuple[Path, ...], plugin: tuple[Path, ...]) -> None:
     """Validate a scenario; print it with every default as TOML, and on stderr what a run will need."""
+    from windtunnel.estimate import lines
+    from windtunnel.memory import limit
+    from windtunnel.scenario import Scenario
+
     load_plugins(plugin)
-    scenario = Scenario.from_file(file, overrides=settings or (), allow_read=allow_read or ())
+    scenario = Scenario.from_file(file, overrides=settings, allow_read=allow_read)
     text, most = scenario.check(), limit(None)
     estimate = scenario.estimate()
     write_text(text)
     # If stdout cannot be written to, that must be the only message.
     sys.stdout.flush()
     for line in lines(estimate, most):
-        messages().print(line, soft_wrap=True)
+        message(line)
     if most is not None and estimate["memory_bytes"] > most:
-        messages().print("`run` will refuse it here, unless --memory allows more")
+        message("`run` will refuse it here, unless --memory allows more")

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
-import typer
-from typer.core import TyperGroup
+import click
+from click.exceptions import Exit
 
 from windtunnel._core import MemoryLimitError, ScenarioError
-from windtunnel.cli.consoles import prepare_streams
+from windtunnel.cli.streams import prepare_streams
 from windtunnel.errors import InputError, RunFailedError, reason
 from windtunnel.printable import printable, printable_lines
 
@@ -19,7 +19,7 @@ WRONG_INPUT = 2
 INTERRUPTED = 130
 
 
-class Commands(TyperGroup):
+class Commands(click.Group):
     """The group of commands, which turns what they raise into a message on stderr and an exit code."""
 
     def make_context(self, *args: Any, **options: Any) -> Any:
@@ -41,7 +41,7 @@ def _one_message() -> Iterator[None]:
             yield
     except BrokenPipeError:
         _forget_output()  # `windtunnel list | head`: the reader has read all it wanted
-        raise typer.Exit from None
+        raise Exit from None
     except InputError as error:
         _stop(printable(str(error)), WRONG_INPUT)
     except ScenarioError as error:
@@ -68,15 +68,15 @@ def _flushed() -> Iterator[None]:
     """Flush stdout here, not at the interpreter's exit, so that a full disk or a closed pipe is noticed here."""
     try:
         yield
-    except typer.Exit:
+    except Exit:
         sys.stdout.flush()
         raise
     sys.stdout.flush()
 
 
 def _stop(message: str, code: int) -> NoReturn:
-    typer.echo(message if message.startswith("error") else f"error: {message}", err=True)
-    raise typer.Exit(code)
+    click.echo(message if message.startswith("error") else f"error: {message}", err=True)
+    raise Exit(code)
 
 
 def _forget_output() -> None:

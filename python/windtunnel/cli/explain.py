@@ -1,30 +1,33 @@
 """``windtunnel explain``: what a run or a capture tells about its senders."""
 
+from __future__ import annotations
+
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-from rich import box
-from rich.console import Console
-from rich.table import Table
+import click
 
-from windtunnel.atomic import staged_file
-from windtunnel.cli.consoles import output, write_json
+from windtunnel.cli.streams import say, write_json
 from windtunnel.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _MOST_FLOWS = 8
 
 
-def explain(
-    trace: Annotated[
-        Path,
-        typer.Argument(metavar="RUN|PCAP", help="Result folder of `windtunnel run`, or a capture: pcap or pcapng."),
-    ],
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    page: Annotated[Path | None, typer.Option("--page", metavar="FILE", help="Write a page (HTML).")] = None,
-    all_flows: Annotated[bool, typer.Option("--all", help="Show all flows, not only those with most data.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing page.")] = False,
-) -> None:
+@click.command
+@click.argument(
+    "trace",
+    type=click.Path(path_type=Path),
+    metavar="RUN|PCAP",
+    help="Result folder of `windtunnel run`, or a capture: pcap or pcapng.",
+)
+@click.option("--json", is_flag=True, help="Print JSON.")
+@click.option("--page", type=click.Path(path_type=Path), metavar="FILE", help="Write a page (HTML).")
+@click.option("--all", "all_flows", is_flag=True, help="Show all flows, not only those with most data.")
+@click.option("--force", is_flag=True, help="Replace an existing page.")
+def explain(trace: Path, json: bool, page: Path | None, all_flows: bool, force: bool) -> None:
     """Explain a run or a capture: what limits its senders, their windows and controllers, losses, queues,
     misbehaviour.
     """
@@ -37,17 +40,23 @@ def explain(
     if json:
         write_json(explanation.to_json())
     else:
+        from windtunnel.cli.consoles import output
+
         _show(explanation.document, output(), None if all_flows else _MOST_FLOWS)
     if page is not None:
+        from windtunnel.atomic import staged_file
         from windtunnel.explain.page import write_page
 
         with staged_file(page, force=force) as stage:
             write_page(explanation, stage)
         if not json:
-            output().print(str(page), soft_wrap=True)
+            say(page)
 
 
 def _show(document: dict[str, Any], console: Console, most: int | None) -> None:
+    from rich import box
+    from rich.table import Table
+
     from windtunnel.explain.findings import findings
 
     console.print(str(document["title"]), style="bold", soft_wrap=True)

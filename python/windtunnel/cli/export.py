@@ -1,98 +1,83 @@
 """``windtunnel export``: a result folder in formats that other programs read."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 
-from windtunnel.cli.consoles import output
+from windtunnel.cli.streams import say
 from windtunnel.errors import InputError, did_you_mean
-from windtunnel.folder import load
+
+_PATH = click.Path(path_type=Path)
 
 
-class Link(StrEnum):
-    """The link-layer header of captured packets."""
-
-    ethernet = "ethernet"
-    raw = "raw"
-
-
-class Ip(StrEnum):
-    """Versions of IP."""
-
-    v4 = "4"
-    v6 = "6"
-
-
-def export(
-    result_dir: Annotated[Path, typer.Argument(help="Result folder of `windtunnel run`.")],
-    csv: Annotated[Path | None, typer.Option("--csv", metavar="DIR", help="Write every table as CSV.")] = None,
-    parquet: Annotated[
-        Path | None, typer.Option("--parquet", metavar="DIR", help="Write every table as Parquet.")
-    ] = None,
-    xplot: Annotated[
-        Path | None, typer.Option("--xplot", metavar="DIR", help="Write the four plots for xplot.")
-    ] = None,
-    pcapng: Annotated[
-        Path | None,
-        typer.Option("--pcapng", metavar="FILE", help="Write the packets as a capture; needs record.packets."),
-    ] = None,
-    flent: Annotated[
-        Path | None, typer.Option("--flent", metavar="FILE", help="Write a data file of Flent (.flent.gz).")
-    ] = None,
-    ss: Annotated[
-        Path | None, typer.Option("--ss", metavar="FILE", help="Write what `ss -tin` would have shown over time.")
-    ] = None,
-    flowgrind: Annotated[
-        Path | None, typer.Option("--flowgrind", metavar="FILE", help="Write flowgrind's interval reports.")
-    ] = None,
-    tc: Annotated[
-        Path | None,
-        typer.Option("--tc", metavar="FILE", help="Write the queues, rates and delays as commands of tc (iproute2)."),
-    ] = None,
-    points: Annotated[
-        str,
-        typer.Option(
-            "--points",
-            metavar="LIST",
-            help="Where the capture sees packets: sender, queue-in, queue-out, receiver, separated by commas, or all. "
-            "With more than one point, an analyser takes a packet's repeated appearances for retransmissions.",
-        ),
-    ] = "sender",
-    link: Annotated[Link, typer.Option("--link", help="Ethernet headers in the capture, or none.")] = Link.ethernet,
-    ip: Annotated[Ip, typer.Option("--ip", help="Version of IP in the capture.")] = Ip.v4,
-    snaplen: Annotated[int, typer.Option("--snaplen", min=0, help="Bytes to capture of each packet; 0 for all.")] = 128,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing export of the same format.")] = False,
-) -> None:
+@click.command
+@click.argument("result_dir", type=_PATH, help="Result folder of `windtunnel run`.")
+@click.option("--csv", type=_PATH, metavar="DIR", help="Write every table as CSV.")
+@click.option("--parquet", type=_PATH, metavar="DIR", help="Write every table as Parquet.")
+@click.option("--xplot", type=_PATH, metavar="DIR", help="Write the four plots for xplot.")
+@click.option("--pcapng", type=_PATH, metavar="FILE", help="Write the packets as a capture; needs record.packets.")
+@click.option("--flent", type=_PATH, metavar="FILE", help="Write a data file of Flent (.flent.gz).")
+@click.option("--ss", type=_PATH, metavar="FILE", help="Write what `ss -tin` would have shown over time.")
+@click.option("--flowgrind", type=_PATH, metavar="FILE", help="Write flowgrind's interval reports.")
+@click.option(
+    "--tc", type=_PATH, metavar="FILE", help="Write the queues, rates and delays as commands of tc (iproute2)."
+)
+@click.option(
+    "--points",
+    metavar="LIST",
+    default="sender",
+    show_default=True,
+    help="Where the capture sees packets: sender, queue-in, queue-out, receiver, separated by commas, or all. "
+    "With more than one point, an analyser takes a packet's repeated appearances for retransmissions.",
+)
+@click.option(
+    "--link",
+    type=click.Choice(["ethernet", "raw"]),
+    default="ethernet",
+    show_default=True,
+    help="Ethernet headers in the capture, or none.",
+)
+@click.option(
+    "--ip", type=click.Choice(["4", "6"]), default="4", show_default=True, help="Version of IP in the capture."
+)
+@click.option(
+    "--snaplen",
+    type=click.IntRange(min=0),
+    default=128,
+    show_default=True,
+    help="Bytes to capture of each packet; 0 for all.",
+)
+@click.option("--force", is_flag=True, help="Replace an existing export of the same format.")
+def export(result_dir: Path, points: str, link: str, ip: str, snaplen: int, force: bool, **places: Path | None) -> None:
     """Export a result folder. CSV, Parquet and xplot each need a new folder, the other formats a file."""
-    folders = _given(csv=csv, parquet=parquet, xplot=xplot)
-    files = _given(pcapng=pcapng, flent=flent, ss=ss, flowgrind=flowgrind, tc=tc)
-    places = [*folders.values(), *files.values()]
-    if not places:
+    given = {kind: place for kind, place in places.items() if place}
+    if not given:
         raise InputError(
             "nothing to export: give --csv DIR, --parquet DIR, --xplot DIR, "
             "--pcapng FILE, --flent FILE, --ss FILE, --flowgrind FILE or --tc FILE"
         )
-    if len({place.resolve() for place in places}) < len(places):
+    if len({place.resolve() for place in given.values()}) < len(given):
         raise InputError("each format needs a folder or a file of its own")
     options: dict[str, dict[str, Any]] = {
-        "pcapng": {"points": _points(points), "link": link.value, "ip": int(ip.value), "snaplen": snaplen}
+        "pcapng": {"points": _points(points), "link": link, "ip": int(ip), "snaplen": snaplen}
     }
-    result = load(result_dir)
     from windtunnel.export import export as write
     from windtunnel.export import export_file
+    from windtunnel.folder import load
 
-    for kind, place in folders.items():
-        write(result, kind, place, force=force)
-        output().print(str(place), soft_wrap=True)
-    for kind, place in files.items():
-        export_file(result, kind, place, force=force, **options.get(kind, {}))
-        output().print(str(place), soft_wrap=True)
+    result = load(result_dir)
+    # Folders first, in the order of the help.
+    for kind in sorted(given, key=_ORDER.index):
+        if kind in _FOLDERS:
+            write(result, kind, given[kind], force=force)
+        else:
+            export_file(result, kind, given[kind], force=force, **options.get(kind, {}))
+        say(given[kind])
 
 
-def _given(**places: Path | None) -> dict[str, Path]:
-    return {kind: place for kind, place in places.items() if place}
+_FOLDERS = ("csv", "parquet", "xplot")
+_ORDER = (*_FOLDERS, "pcapng", "flent", "ss", "flowgrind", "tc")
 
 
 def _points(text: str) -> tuple[str, ...]:

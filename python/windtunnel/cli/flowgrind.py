@@ -3,13 +3,13 @@
 import os
 import tempfile
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 
 from windtunnel.atomic import staged
-from windtunnel.cli.consoles import output, write_text
-from windtunnel.cli.plugins import PluginOption, load_plugins
+from windtunnel.cli.plugins import load_plugins, plugin_option
+from windtunnel.cli.streams import say, write_text
 from windtunnel.errors import InputError
 from windtunnel.flowgrind import Command, default_path, read_command, read_script, scenario_of
 from windtunnel.result import RunResult
@@ -20,23 +20,29 @@ from windtunnel.scenario_file import read_text
 _TAPS = {"s": "sender", "d": "receiver"}
 
 
+@click.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+@click.option(
+    "--path",
+    type=click.Path(path_type=Path),
+    help="Scenario file with the path; its first flow is the pattern of all.",
+    show_default="40 Mbit/s, 100 ms, 240 packets",
+)
+@click.option(
+    "--script",
+    type=click.Path(path_type=Path),
+    help="Read the commands from a shell script with loops, instead of the arguments.",
+)
+@click.option("--out", type=click.Path(path_type=Path), help="Folder to write: the files that the script names.")
+@click.option("--force", is_flag=True, help="Replace files that exist.")
+@plugin_option
+@click.pass_context
 def flowgrind(
-    ctx: typer.Context,
-    path: Annotated[
-        Path | None,
-        typer.Option(
-            "--path",
-            help="Scenario file with the path; its first flow is the pattern of all.",
-            show_default="40 Mbit/s, 100 ms, 240 packets",
-        ),
-    ] = None,
-    script: Annotated[
-        Path | None,
-        typer.Option("--script", help="Read the commands from a shell script with loops, instead of the arguments."),
-    ] = None,
-    out: Annotated[Path | None, typer.Option("--out", help="Folder to write: the files that the script names.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
-    plugin: PluginOption = None,
+    ctx: click.Context,
+    path: Path | None,
+    script: Path | None,
+    out: Path | None,
+    force: bool,
+    plugin: tuple[Path, ...],
 ) -> None:
     """Simulate what a flowgrind command line measures, and print its report.
 
@@ -83,7 +89,7 @@ def _script(script: Path, text: str, path: Path | None, out: Path, *, force: boo
         for name, line, scenario in zip(names, lines, scenarios, strict=True):
             (to / name).write_text(line.kept(_report(scenario.run())), encoding="utf-8")
     for name in names:
-        output().print(str(out / name), soft_wrap=True)
+        say(out / name)
 
 
 def _scenario(command: Command, text: str, path: Path | None) -> Scenario:

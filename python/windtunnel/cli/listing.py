@@ -1,44 +1,51 @@
 """``windtunnel list``: the algorithms with their parameters, defaults, units and sources."""
 
+from __future__ import annotations
+
 import json as json_
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import typer
-from rich import box
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+import click
 
-from windtunnel import _core
-from windtunnel.cli.consoles import output, write_json
-from windtunnel.cli.plugins import PluginOption, load_plugins
+from windtunnel.cli.completion import kinds, names_of_kind
+from windtunnel.cli.plugins import load_plugins, plugin_option
+from windtunnel.cli.streams import write_json
 from windtunnel.errors import InputError, did_you_mean
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
 
 Entry = Mapping[str, Any]
 Listing = Mapping[str, Sequence[Entry]]
 _INDENT = 4 * " "
 
 
-def list_(
-    kind: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[KIND]",
-            help="controllers, slow-starts, responses, queues, applications, impairments, tcp, acks; or a NAME in any.",
-        ),
-    ] = None,
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Show only this one.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    plugin: PluginOption = None,
-) -> None:
+@click.command
+@click.argument(
+    "kind",
+    required=False,
+    shell_complete=kinds,
+    help="controllers, slow-starts, responses, queues, applications, impairments, tcp, acks; or a NAME in any.",
+)
+@click.argument("name", required=False, shell_complete=names_of_kind, help="Show only this one.")
+@click.option("--json", is_flag=True, help="Print JSON.")
+@plugin_option
+def list_(kind: str | None, name: str | None, json: bool, plugin: tuple[Path, ...]) -> None:
     """Show every algorithm, application, impairment and mechanism with its parameters."""
+    from windtunnel import _core
+
     load_plugins(plugin)
     listing: Listing = json_.loads(_core.listing())
     chosen = _choose(listing, kind, name)
     if json:
         write_json(json_.dumps(chosen, indent=2, ensure_ascii=False))
         return
+    from windtunnel.cli.consoles import output
+
     console = output()
     for i, (group, entries) in enumerate(chosen.items()):
         if i:
@@ -86,6 +93,8 @@ def _label(kind: str) -> str:
 
 def _show(entry: Entry, console: Console) -> None:
     """Name and summary, then source and parameters, indented; no line is wider than the terminal."""
+    from rich.text import Text
+
     aliases = f" ({', '.join(entry['aliases'])})" if entry.get("aliases") else ""
     console.print()
     console.print(Text.assemble((entry["name"], "bold cyan"), aliases))
@@ -97,6 +106,8 @@ def _show(entry: Entry, console: Console) -> None:
 
 
 def _indented(what: Text | Table, console: Console) -> None:
+    from rich.text import Text
+
     with console.capture() as capture:
         console.print(what, width=max(20, console.width - len(_INDENT)))
     for line in capture.get().splitlines():
@@ -104,6 +115,10 @@ def _indented(what: Text | Table, console: Console) -> None:
 
 
 def _parameters(parameters: Sequence[Entry]) -> Table:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
     table.add_column("parameter", no_wrap=True)
     table.add_column("default", overflow="fold", max_width=12)

@@ -1,108 +1,98 @@
 """``windtunnel plot``: draw a result folder again, zoomed or in part."""
 
 import re
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
-from windtunnel.atomic import staged_file
-from windtunnel.cli.consoles import output
+from windtunnel.cli.streams import say
 from windtunnel.errors import InputError
-from windtunnel.folder import load
+
+#: Formats of figures, the panels, and the axes of the frequencies of marks.
+_FORMATS = ("png", "svg")
+_PANELS = (
+    "throughput",
+    "sojourn",
+    "cwnd",
+    "mark",
+    "rtt",
+    "fct",
+    "in_flight",
+    "rates",
+    "one_way_delay",
+    "cdf",
+    "fairness",
+    "phase",
+    "sequence",
+)
+_SCALES = ("auto", "linear", "log")
 
 
-class Format(StrEnum):
-    """Formats of figures."""
-
-    png = "png"
-    svg = "svg"
-
-
-class Panel(StrEnum):
-    """Panels of the figure."""
-
-    throughput = "throughput"
-    sojourn = "sojourn"
-    cwnd = "cwnd"
-    mark = "mark"
-    rtt = "rtt"
-    fct = "fct"
-    in_flight = "in_flight"
-    rates = "rates"
-    one_way_delay = "one_way_delay"
-    cdf = "cdf"
-    fairness = "fairness"
-    phase = "phase"
-    sequence = "sequence"
-
-
-class Scale(StrEnum):
-    """Axes of the frequencies of marks."""
-
-    auto = "auto"
-    linear = "linear"
-    log = "log"
-
-
+@click.command
+@click.argument("result_dir", type=click.Path(path_type=Path), help="Result folder of `windtunnel run`.")
+@click.option("--out", type=click.Path(path_type=Path), help="File to write.", show_default="<name of RESULT_DIR>.png")
+@click.option(
+    "--format", "format_", type=click.Choice(_FORMATS), help="Format of the file.", show_default="by its name, else png"
+)
+@click.option("--from", "from_", metavar="TIME", help="Start of the time axis, e.g. 90s.")
+@click.option("--to", metavar="TIME", help="End of the time axis.")
+@click.option("--panel", "panels", multiple=True, type=click.Choice(_PANELS), help="Draw only this panel. Repeatable.")
+@click.option(
+    "--state",
+    "states",
+    metavar="NAME",
+    multiple=True,
+    help="Draw this number of the controllers' or queues' state, alone or beside --panel. Repeatable.",
+)
+@click.option(
+    "--choice",
+    "choices",
+    metavar="PANEL=NAME",
+    multiple=True,
+    help="What a panel shows that offers several things, e.g. cdf=throughput. Repeatable.",
+)
+@click.option("--flent", is_flag=True, help="Draw rates and round-trip times on two axes, as Flent does.")
+@click.option(
+    "--average",
+    metavar="TIME",
+    help="Average throughput over this time; 0 draws what was recorded.",
+    show_default="200ms, less in a short run",
+)
+@click.option(
+    "--scale", type=click.Choice(_SCALES), default="auto", show_default=True, help="Axis of the frequencies of marks."
+)
+@click.option("--title", help="Title.", show_default="the scenario's")
+@click.option("--force", is_flag=True, help="Replace an existing file.")
 def plot(
-    result_dir: Annotated[Path, typer.Argument(help="Result folder of `windtunnel run`.")],
-    out: Annotated[
-        Path | None, typer.Option("--out", help="File to write.", show_default="<name of RESULT_DIR>.png")
-    ] = None,
-    format_: Annotated[
-        Format | None, typer.Option("--format", help="Format of the file.", show_default="by its name, else png")
-    ] = None,
-    from_: Annotated[
-        str | None, typer.Option("--from", metavar="TIME", help="Start of the time axis, e.g. 90s.")
-    ] = None,
-    to: Annotated[str | None, typer.Option("--to", metavar="TIME", help="End of the time axis.")] = None,
-    panels: Annotated[list[Panel] | None, typer.Option("--panel", help="Draw only this panel. Repeatable.")] = None,
-    states: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--state",
-            metavar="NAME",
-            help="Draw this number of the controllers' or queues' state, alone or beside --panel. Repeatable.",
-        ),
-    ] = None,
-    choices: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--choice",
-            metavar="PANEL=NAME",
-            help="What a panel shows that offers several things, e.g. cdf=throughput. Repeatable.",
-        ),
-    ] = None,
-    flent: Annotated[
-        bool, typer.Option("--flent", help="Draw rates and round-trip times on two axes, as Flent does.")
-    ] = False,
-    average: Annotated[
-        str | None,
-        typer.Option(
-            "--average",
-            metavar="TIME",
-            help="Average throughput over this time; 0 draws what was recorded.",
-            show_default="200ms, less in a short run",
-        ),
-    ] = None,
-    scale: Annotated[Scale, typer.Option("--scale", help="Axis of the frequencies of marks.")] = Scale.auto,
-    title: Annotated[str | None, typer.Option("--title", help="Title.", show_default="the scenario's")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    result_dir: Path,
+    out: Path | None,
+    format_: str | None,
+    from_: str | None,
+    to: str | None,
+    panels: tuple[str, ...],
+    states: tuple[str, ...],
+    choices: tuple[str, ...],
+    flent: bool,
+    average: str | None,
+    scale: str,
+    title: str | None,
+    force: bool,
 ) -> None:
     """Draw the four-panel figure of a result folder, or rates and round-trip times on two axes."""
+    from windtunnel.atomic import staged_file
+    from windtunnel.folder import load
+
     if flent and (panels or states):
         raise InputError("--flent is a figure of its own: leave out --panel and --state")
     result = load(result_dir)
-    extension = format_.value if format_ else (out.suffix[1:].lower() if out and out.suffix else "png")
-    if extension not in Format.__members__:
-        raise InputError(f"{out}: `.{extension}` is not a format for figures: {', '.join(Format.__members__)}")
+    extension = format_ if format_ else (out.suffix[1:].lower() if out and out.suffix else "png")
+    if extension not in _FORMATS:
+        raise InputError(f"{out}: `.{extension}` is not a format for figures: {', '.join(_FORMATS)}")
     path = out or Path(f"{result_dir.resolve().name}.{extension}")
     span = (_seconds("--from", from_), _seconds("--to", to))
     from windtunnel.figures import PANELS, flent_style, four_panel, write_figure
 
-    chosen = [p.value for p in panels or ()] if panels or states else PANELS
+    chosen = panels if panels or states else PANELS
     figure = (
         flent_style(result, title=title, span=span)
         if flent
@@ -111,15 +101,15 @@ def plot(
             title=title,
             span=span,
             panels=chosen,
-            states=states or (),
-            choices=dict(map(_choice, choices or ())),
+            states=states,
+            choices=dict(map(_choice, choices)),
             average_s=_seconds("--average", average),
-            scale=scale.value,
+            scale=scale,
         )
     )
     with staged_file(path, force=force) as stage:
         write_figure(figure, stage, extension)
-    output().print(str(path), soft_wrap=True)
+    say(path)
 
 
 def _choice(text: str) -> tuple[str, str]:

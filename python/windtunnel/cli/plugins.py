@@ -2,19 +2,21 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, TypeAlias
 
-import typer
+import click
 
-PluginOption: TypeAlias = Annotated[
-    list[Path] | None,
-    typer.Option("--plugin", metavar="FILE", help="Run a Python file that registers controllers first. Repeatable."),
-]
+plugin_option = click.option(
+    "--plugin",
+    metavar="FILE",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Run a Python file that registers controllers first. Repeatable.",
+)
 
 
-def load_plugins(files: Sequence[Path] | None) -> None:
+def load_plugins(files: Sequence[Path]) -> None:
     """Load each plugin that was given."""
-    for file in files or ():
+    for file in files:
         from windtunnel.plugins import load_plugin
 
         load_plugin(file)

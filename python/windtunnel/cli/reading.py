@@ -1,15 +1,22 @@
-"""The option ``--allow-read``, which every command has that reads scenarios."""
+"""The options that every command has that reads scenarios."""
 
 from pathlib import Path
-from typing import Annotated, TypeAlias
 
-import typer
+import click
 
-AllowReadOption: TypeAlias = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--allow-read",
-        metavar="PATH",
-        help="Let the scenario read files in this folder too, besides its own folder. Repeatable.",
-    ),
-]
+allow_read_option = click.option(
+    "--allow-read",
+    metavar="PATH",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Let the scenario read files in this folder too, besides its own folder. Repeatable.",
+)
+
+
+set_option = click.option(
+    "--set",
+    "settings",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="Change the scenario first, e.g. bottleneck.rate='1 Gbps'. Repeatable.",
+)

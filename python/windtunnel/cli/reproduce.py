@@ -1,51 +1,64 @@
 """``windtunnel reproduce``: a document's experiments, published and measured values side by side."""
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
-from windtunnel.cli.consoles import output
-from windtunnel.cli.plugins import PluginOption, load_plugins
-from windtunnel.cli.reading import AllowReadOption
+from windtunnel.cli.completion import suite_ids, suites
+from windtunnel.cli.plugins import load_plugins, plugin_option
+from windtunnel.cli.reading import allow_read_option
 
 
+@click.command
+@click.argument("name", help="The suite, e.g. mds.", shell_complete=suites)
+@click.option(
+    "--only",
+    metavar="ID",
+    multiple=True,
+    shell_complete=suite_ids,
+    help="Run only this figure, table or claim. Repeatable.",
+)
+@click.option("--quick", is_flag=True, help="Run only the quick part of the suite.")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder to write.", show_default="results/<NAME>")
+@click.option("--jobs", type=click.IntRange(min=1), help="Number of parallel processes.", show_default="one per core")
+@click.option("--force", is_flag=True, help="Replace a suite's existing folder.")
+@click.option(
+    "--set",
+    "settings",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="Change every scenario of the suite, e.g. flow.0.cc=my-controller. Repeatable; the page says so.",
+)
+@allow_read_option
+@plugin_option
+@click.pass_context
 def reproduce(
-    name: Annotated[str, typer.Argument(help="The suite, e.g. mds.")],
-    only: Annotated[
-        list[str] | None, typer.Option("--only", metavar="ID", help="Run only this figure, table or claim. Repeatable.")
-    ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Run only the quick part of the suite.")] = False,
-    out: Annotated[Path | None, typer.Option("--out", help="Folder to write.", show_default="results/<NAME>")] = None,
-    jobs: Annotated[
-        int | None, typer.Option("--jobs", min=1, help="Number of parallel processes.", show_default="one per core")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a suite's existing folder.")] = False,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            help="Change every scenario of the suite, e.g. flow.0.cc=my-controller. Repeatable; the page says so.",
-        ),
-    ] = None,
-    allow_read: AllowReadOption = None,
-    plugin: PluginOption = None,
+    ctx: click.Context,
+    name: str,
+    only: tuple[str, ...],
+    quick: bool,
+    out: Path | None,
+    jobs: int | None,
+    force: bool,
+    settings: tuple[str, ...],
+    allow_read: tuple[Path, ...],
+    plugin: tuple[Path, ...],
 ) -> None:
     """Reproduce a published document: run its experiments and compare."""
+    from windtunnel.cli.consoles import output
     from windtunnel.papers import reproduce as run_suite
 
     load_plugins(plugin)
     place = out or Path("results", name)
     code = run_suite(
         name,
-        only=only or (),
+        only=only,
         quick=quick,
         out=place,
         force=force,
         jobs=jobs,
         console=output(),
-        settings=settings or (),
-        allow_read=allow_read or (),
+        settings=settings,
+        allow_read=allow_read,
     )
-    raise typer.Exit(code)
+    ctx.exit(code)

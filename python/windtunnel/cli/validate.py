@@ -1,38 +1,37 @@
 """``windtunnel validate``: the TCP of this project against RFCs, published laws, and the real Linux stack."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-from rich import box
-from rich.table import Table
+import click
 
-from windtunnel.cli.consoles import messages, output
 from windtunnel.errors import InputError, did_you_mean
-from windtunnel.progress import progress_bar
 
 if TYPE_CHECKING:
     from windtunnel.validation import Section
 
 
-def validate(
-    only: Annotated[
-        list[str] | None, typer.Option("--only", metavar="SECTION", help="Run only this section. Repeatable.")
-    ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Leave out the longest runs.")] = False,
-    out: Annotated[Path | None, typer.Option("--out", help="Write the page to this file, in Markdown.")] = None,
-    jobs: Annotated[
-        int | None, typer.Option("--jobs", min=1, help="Number of parallel processes.", show_default="one per core")
-    ] = None,
-) -> None:
+@click.command
+@click.option("--only", metavar="SECTION", multiple=True, help="Run only this section. Repeatable.")
+@click.option("--quick", is_flag=True, help="Leave out the longest runs.")
+@click.option("--out", type=click.Path(path_type=Path), help="Write the page to this file, in Markdown.")
+@click.option("--jobs", type=click.IntRange(min=1), help="Number of parallel processes.", show_default="one per core")
+def validate(only: tuple[str, ...], quick: bool, out: Path | None, jobs: int | None) -> None:
     """Validate the TCP: recovery scripts, response functions, CUBIC's curve, and the real Linux stack.
 
     Differences are shown and do not change the exit code; 1 means that a run failed.
     """
+    from rich import box
+    from rich.table import Table
+
+    from windtunnel.cli.consoles import messages, output
+    from windtunnel.progress import progress_bar
     from windtunnel.validation import run_sections, write_page
 
-    sections = _sections(only or ())
+    sections = _sections(only)
     with progress_bar("validate", messages()) as progress:
         outcomes = run_sections(sections, quick=quick, jobs=jobs, done=progress or (lambda _: True))
     console = output()
@@ -56,7 +55,7 @@ def validate(
         console.print(f"page: {out}")
 
 
-def _sections(only: Sequence[str]) -> list["Section"]:
+def _sections(only: Sequence[str]) -> list[Section]:
     from windtunnel.validation import SECTIONS
 
     by_name = {section.name: section for section in SECTIONS}

@@ -25,6 +25,7 @@ from windtunnel import _core
 from windtunnel.errors import InputError
 from windtunnel.export.connections import Connection, connections
 from windtunnel.result import RunResult
+from windtunnel.table import Table
 
 #: Places of observation, in the order of the column ``tap``.
 POINTS = ("sender", "queue-in", "queue-out", "receiver")
@@ -86,7 +87,7 @@ def _columns(result: RunResult) -> dict[str, npt.NDArray[np.generic]]:
     table = result.tables["packets"]
     # Only runs in which connections arrive tell these from flows.
     if "connection" not in table and "flow" in table:
-        table = {**table, "connection": table["flow"]}
+        table = Table({**table, "connection": table["flow"]})
     if missing := [name for name in _COLUMNS if name not in table]:
         raise InputError(f"the packets of the result lack {', '.join(missing)}: was it made by another version?")
     if broken := [name for name in _COLUMNS if table[name].dtype.kind not in "iub"]:

@@ -56,6 +56,14 @@ def reproduce(
     )
 
 
+def ids(name: str) -> list[str]:
+    """IDs of the groups of a suite, and the names that stand for several; none for an unknown suite."""
+    if name not in NAMES:
+        return []
+    suite = _suites()[name](False)
+    return [*(group.id for group in suite.groups), *suite.aliases]
+
+
 def _suites() -> dict[str, Callable[[bool], Suite]]:
     from windtunnel.papers import aimd, deployment, dualq, mds, sce, talk
 

@@ -9,7 +9,8 @@ from windtunnel.metrics import Array
 from windtunnel.papers.cells import Excerpt, Measurement
 from windtunnel.papers.dualq.plan import FROM_S, TO_S
 from windtunnel.papers.time_series import flow_series
-from windtunnel.result import RunResult, Table
+from windtunnel.result import RunResult
+from windtunnel.table import Table
 
 #: What each queue has, by the column of the table ``aqm`` that it follows from. The native probability of DualPI2's
 #: step is the part of the low-latency queue's packets that the step marked, from the count of these marks.

@@ -1,0 +1,211 @@
+//! A run for Python, in slices: between them Python's signals, the memory and the progress are looked at.
+
+use std::panic::resume_unwind;
+use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use windtunnel_scenario::{Estimate, Reading, Scenario};
+use windtunnel_sim::{MemoryExceeded, RunResult, Simulation};
+use windtunnel_units::Bytes;
+
+use crate::result::PyRunResult;
+use crate::{controller, error, parse, registry};
+
+/// Events between two looks at memory and progress: about a hundredth of a second, so that the first second of a run
+/// shows how fast it is, however long it will take.
+const SLICE: u64 = 250_000;
+
+/// Events for each flow between two such looks, because each look reads all flows.
+const EVENTS_PER_FLOW: u64 = 25;
+
+/// The same where a controller is a Python class: its events take longer, and its exceptions must stop the run soon.
+const FOREIGN_SLICE: u64 = 10_000;
+
+/// Events between two looks at the clock.
+const STEP: u64 = 10_000;
+
+/// Time between two looks at the signals. A user feels that Ctrl-C works if it does within 200 ms; much more often would
+/// make threads wait for each other, because each look needs Python's interpreter.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// A run that holds more than this takes a while to make its tables.
+const MUCH: Bytes = Bytes::new(64 << 20);
+
+#[pyfunction]
+#[pyo3(signature = (text, file=None, overrides=Vec::new(), progress=None, allow_read=Vec::new(), memory=None))]
+pub(crate) fn run(
+    py: Python<'_>,
+    text: &str,
+    file: Option<&str>,
+    overrides: Vec<String>,
+    progress: Option<Py<PyAny>>,
+    allow_read: Vec<PathBuf>,
+    memory: Option<u64>,
+) -> PyResult<PyRunResult> {
+    let scenario = parse(py, text, file, &overrides, &allow_read)?;
+    let limit = memory.map_or(Bytes::MAX, Bytes::new);
+    let registry = registry::current();
+    let reading = Reading { file, overrides: &overrides, allow_read: &allow_read, ..Reading::new(&registry) };
+    scenario.check_memory(limit, text, &reading).map_err(|e| error::to_python(py, &e))?;
+    let interrupts = Interrupts::new(py)?;
+    let foreign = scenario.foreign();
+    controller::take_failure();
+    let mut simulation = py.detach(|| Simulation::new(windtunnel_scenario::compile(&scenario)));
+    simulation.limit_memory(limit);
+    let outcome = advance_to_end(py, &mut simulation, &scenario, progress.as_ref(), &interrupts);
+    if let Err(stopped) = outcome {
+        abandon(simulation);
+        return Err(stopped);
+    }
+    let result = finish(py, simulation, &interrupts)?.map_err(|e| exceeded(&scenario, &e))?;
+    if let Some(error) = controller::take_failure() {
+        return Err(error);
+    }
+    PyRunResult::new(py, result, &scenario, foreign)
+}
+
+fn advance_to_end(
+    py: Python<'_>,
+    simulation: &mut Simulation,
+    scenario: &Scenario,
+    progress: Option<&Py<PyAny>>,
+    interrupts: &Interrupts,
+) -> PyResult<()> {
+    let (slice, foreign) = (slice_of(scenario), !scenario.foreign().is_empty());
+    let mut share = 0.0;
+    loop {
+        if let Some(progress) = progress
+            && !progress.call1(py, (share,))?.extract::<bool>(py)?
+        {
+            return Err(PyKeyboardInterrupt::new_err("stopped"));
+        }
+        if share >= 1.0 {
+            return Ok(());
+        }
+        // With controllers in Python every ACK needs the interpreter, so the run keeps it attached.
+        let done = if foreign {
+            simulation.run_slice(simulation.end(), FOREIGN_SLICE)
+        } else {
+            advance(py, simulation, slice, interrupts)?
+        };
+        if let Some(error) = controller::take_failure() {
+            return Err(error);
+        }
+        interrupts.check(py)?;
+        simulation.check_memory().map_err(|e| exceeded(scenario, &e))?;
+        // Less than 1 before the end, whatever the division rounds to.
+        let past = simulation.now().since_start().ratio(simulation.end().since_start());
+        share = if done { 1.0 } else { past.min(1.0 - f64::EPSILON) };
+    }
+}
+
+/// Frees a run that was stopped. Giving back gigabytes takes a while, for which nobody should wait.
+fn abandon(simulation: Simulation) {
+    if simulation.memory() >= MUCH {
+        thread::spawn(move || drop(simulation));
+    }
+}
+
+fn exceeded(scenario: &Scenario, by: &MemoryExceeded) -> PyErr {
+    error::MemoryLimitError::new_err(Estimate::of(scenario).explanation(by))
+}
+
+/// Makes the tables. Where that may take longer than a user waits, another thread does it, and is left alone with its
+/// work if the user does not.
+fn finish(
+    py: Python<'_>,
+    simulation: Simulation,
+    interrupts: &Interrupts,
+) -> PyResult<Result<RunResult, MemoryExceeded>> {
+    if simulation.memory() < MUCH {
+        return Ok(py.detach(|| simulation.finish_within()));
+    }
+    let waiting = thread::current();
+    let finishing = thread::spawn(move || {
+        let result = simulation.finish_within();
+        waiting.unpark();
+        result
+    });
+    while !finishing.is_finished() {
+        py.detach(|| thread::park_timeout(PATIENCE));
+        interrupts.check(py)?;
+    }
+    finishing.join().or_else(|panic| resume_unwind(panic))
+}
+
+fn slice_of(scenario: &Scenario) -> u64 {
+    SLICE.max(EVENTS_PER_FLOW * scenario.flows.iter().map(|group| u64::from(group.count)).sum::<u64>())
+}
+
+/// Runs a slice without the interpreter, which is attached whenever the signals are due; returns whether the run is
+/// done.
+fn advance(
+    py: Python<'_>,
+    simulation: &mut Simulation,
+    slice: u64,
+    interrupts: &Interrupts,
+) -> PyResult<bool> {
+    let end = simulation.end();
+    let mut left = slice;
+    loop {
+        let done = py.detach(|| {
+            let due = now() + PATIENCE;
+            loop {
+                let step = left.min(STEP);
+                left -= step;
+                let done = simulation.run_slice(end, step);
+                if done || left == 0 || now() >= due {
+                    return done;
+                }
+            }
+        });
+        if done || left == 0 {
+            return Ok(done);
+        }
+        interrupts.check(py)?;
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the user waits for a real clock; what is simulated does not depend on it"
+)]
+fn now() -> Instant {
+    Instant::now()
+}
+
+/// What stops a run from outside: a signal, such as Ctrl-C, where the run is in the main thread, which alone hears of
+/// signals. A run in another thread stops if Ctrl-C has ended the main thread, because the program would otherwise wait
+/// for it.
+struct Interrupts {
+    main_thread: Option<Py<PyAny>>,
+}
+
+impl Interrupts {
+    fn new(py: Python<'_>) -> PyResult<Interrupts> {
+        let threading = py.import("threading")?;
+        let main = threading.call_method0("main_thread")?;
+        let here = threading.call_method0("get_ident")?;
+        let elsewhere = !main.getattr("ident")?.eq(here)?;
+        Ok(Interrupts { main_thread: elsewhere.then(|| main.unbind()) })
+    }
+
+    fn check(&self, py: Python<'_>) -> PyResult<()> {
+        py.check_signals()?;
+        let Some(main) = &self.main_thread else { return Ok(()) };
+        if main.call_method0(py, "is_alive")?.extract::<bool>(py)? {
+            return Ok(());
+        }
+        // The interpreter keeps the exception that ended the main thread.
+        let last = py.import("sys")?.getattr_opt("last_type")?;
+        match last {
+            Some(kind) if kind.is(py.get_type::<PyKeyboardInterrupt>()) => {
+                Err(PyKeyboardInterrupt::new_err("the main thread was interrupted"))
+            }
+            _ => Ok(()),
+        }
+    }
+}

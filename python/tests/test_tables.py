@@ -1,0 +1,133 @@
+"""Tables of results in other libraries, and results in notebooks."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from html import unescape
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from conftest import environment
+
+import windtunnel as wt
+from windtunnel import notebook
+
+
+@pytest.fixture(scope="module")
+def mixed() -> wt.RunResult:
+    """A run with all kinds of columns: a datagram flow has no window, which is NaN."""
+    flows = [{"name": "tcp", "cc": "cubic", "rtt": "20 ms"}, {"name": "probe", "rtt": "20 ms", "app": "probe"}]
+    return wt.Scenario(duration="2 s", bottleneck={"rate": "10 Mbit/s"}, flows=flows).run()
+
+
+def test_arrow_has_nulls_and_truths(mixed: wt.RunResult) -> None:
+    """NaN becomes null, truth values keep their values; `pyarrow`'s own conversion is the expectation."""
+    for name, columns in mixed.tables.items():
+        expected = pa.table({column: pa.array(values, from_pandas=True) for column, values in columns.items()})
+        found = mixed.table(name)
+        found.validate(full=True)
+        assert found.equals(expected)
+    assert mixed.table("flows")["cwnd_bytes"].null_count == np.isnan(mixed.tables["flows"]["cwnd_bytes"]).sum() > 0
+    truths = wt.Table({"t": np.array([True, False, True] * 5)[::2]})
+    assert truths.to_arrow()["t"].to_pylist() == [True, True, False, True, True, False, True, True]
+    empty = wt.Table({"t": np.array([], dtype=np.bool_), "x": np.array([])})
+    assert (empty.rows, empty.to_arrow().num_rows) == (0, 0)
+
+
+def test_tables_are_arrow_streams(mixed: wt.RunResult) -> None:
+    """A table is an Arrow stream as the PyCapsule interface defines it: any reader of Arrow takes it as it is."""
+    table = mixed.tables["queues"]
+    stream = pa.RecordBatchReader.from_stream(table)
+    assert stream.read_all().equals(mixed.table("queues"))
+    assert type(table.__arrow_c_stream__()).__name__ == "PyCapsule"
+
+
+def test_pandas_and_polars(mixed: wt.RunResult) -> None:
+    """Frames have the columns and values of the table; a missing value is NaN in pandas and null in Polars."""
+    columns = mixed.tables["flows"]
+    pandas, polars = mixed.to_pandas("flows"), mixed.to_polars("flows")
+    assert list(pandas.columns) == polars.columns == list(columns)
+    for name, values in columns.items():
+        np.testing.assert_array_equal(pandas[name].to_numpy(), values)
+        np.testing.assert_array_equal(polars[name].to_numpy(), values)
+    assert polars["cwnd_bytes"].null_count() == pandas["cwnd_bytes"].isna().sum() > 0
+    with pytest.raises(KeyError, match="no table 'nope'"):
+        mixed.to_pandas("nope")
+
+
+def test_a_missing_library_has_a_message(mixed: wt.RunResult, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without pandas or Polars, one message says what to install."""
+    for name in ("pandas", "polars"):
+        monkeypatch.setitem(sys.modules, name, None)
+        with pytest.raises(ImportError, match=rf"to_{name} needs {name}.*pip install 'windtunnel\[{name}\]'"):
+            getattr(mixed, f"to_{name}")("flows")
+
+
+def test_plot(mixed: wt.RunResult) -> None:
+    """A figure of the chosen panels, which a notebook shows as PNG."""
+    figure = mixed.plot(["cwnd"], span=(0.5, 1.5), title="A window")
+    (axes,) = figure.axes
+    assert axes.get_xlim() == (0.5, 1.5)
+    assert figure._repr_png_().startswith(b"\x89PNG\r\n\x1a\n")  # type: ignore[attr-defined]
+    assert len(mixed.plot().axes) == 4
+    assert len(mixed.plot(flent=True).axes) > 1
+    with pytest.raises(wt.InputError, match="no panel 'cwn'"):
+        mixed.plot(["cwn"])
+    with pytest.raises(wt.InputError, match="flent"):
+        mixed.plot(["cwnd"], flent=True)
+
+
+def test_a_page_in_a_notebook(mixed: wt.RunResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page of the folder stands in a frame of its own, in a sandbox; one that is too large is not shown."""
+    html = mixed._repr_html_()
+    found = re.fullmatch(r'<iframe srcdoc="([^"]*)" sandbox="([^"]*)" style="[^"]*"></iframe>', html)
+    assert found is not None
+    assert "allow-same-origin" not in found[2]
+    mixed.save(tmp_path / "run")
+    page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    # The title is that of the folder, since the scenario has none.
+    assert unescape(found[1]) == page
+    monkeypatch.setattr(notebook, "LARGEST_PAGE", 1000)
+    assert "too much for a notebook" in mixed._repr_html_()
+
+
+#: What users write; the type checker must accept it.
+ACCEPTED = """
+import windtunnel as wt
+
+result = wt.load("run")
+flows = result.tables["flows"]
+half = flows["cwnd_bytes"] / 2e3 * flows["throughput_mbps"]
+late = flows["cwnd_bytes"][flows["time_s"] > 1.0].mean()
+frame: object = flows.to_polars().filter(flows.to_polars()["flow"] == 0)
+rows: int = flows.rows
+picture = result.plot(["cwnd"], span=(1, 2))
+picture.savefig("cwnd.pdf")
+"""
+#: What it must refuse, with the lines of its complaints.
+REFUSED = """
+import windtunnel as wt
+
+result = wt.load("run")
+result.tables["flows"].rows + "x"
+result.tables["flows"].to_padnas()
+result.plot(panles=["cwnd"])
+wt.Scenario(duration=30, flows=[])
+"""
+
+
+def test_tables_are_typed(tmp_path: Path) -> None:
+    """A strict type checker, run as by a user of the installed package, knows tables and their methods."""
+    (tmp_path / "accepted.py").write_text(ACCEPTED)
+    (tmp_path / "refused.py").write_text(REFUSED)
+    source = str(Path(wt.__file__).parents[1])
+    command = [sys.executable, "-m", "mypy", "--strict", "--ignore-missing-imports", "accepted.py", "refused.py"]
+    env = {**environment(), "MYPYPATH": source}
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    wrong = re.findall(r"^(\w+)\.py:(\d+): error", done.stdout, re.MULTILINE)
+    assert wrong == [("refused", str(line)) for line in (5, 6, 7, 8)], done.stdout + done.stderr
+    assert (Path(wt.__file__).parent / "py.typed").exists()
