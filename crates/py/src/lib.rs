@@ -14,7 +14,7 @@ use std::cell::RefCell;
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
-use windtunnel_scenario::{Estimate, Reading, Scenario};
+use windtunnel_scenario::{Estimate, Places, Reading, Scenario};
 use windtunnel_sim::{MemoryExceeded, Simulation};
 use windtunnel_units::Bytes;
 
@@ -62,27 +62,29 @@ mod _core {
 }
 
 #[pyfunction]
-#[pyo3(signature = (text, file=None, overrides=Vec::new(), allow_read=Vec::new()))]
+#[pyo3(signature = (text, file=None, overrides=Vec::new(), allow_read=Vec::new(), built=false))]
 fn check(
     py: Python<'_>,
     text: &str,
     file: Option<&str>,
     overrides: Vec<String>,
     allow_read: Vec<PathBuf>,
+    built: bool,
 ) -> PyResult<String> {
-    Ok(parse(py, text, file, &overrides, &allow_read)?.to_toml())
+    Ok(parse(py, text, file, &overrides, &allow_read, built)?.to_toml())
 }
 
 #[pyfunction]
-#[pyo3(signature = (text, file=None, overrides=Vec::new(), allow_read=Vec::new()))]
+#[pyo3(signature = (text, file=None, overrides=Vec::new(), allow_read=Vec::new(), built=false))]
 fn resolve(
     py: Python<'_>,
     text: &str,
     file: Option<&str>,
     overrides: Vec<String>,
     allow_read: Vec<PathBuf>,
+    built: bool,
 ) -> PyResult<String> {
-    Ok(parse(py, text, file, &overrides, &allow_read)?.to_json())
+    Ok(parse(py, text, file, &overrides, &allow_read, built)?.to_json())
 }
 
 #[pyfunction]
@@ -96,19 +98,21 @@ fn listing() -> String {
 }
 
 #[pyfunction]
-#[pyo3(signature = (text, file=None, overrides=Vec::new(), allow_read=Vec::new()))]
+#[pyo3(signature = (text, file=None, overrides=Vec::new(), allow_read=Vec::new(), built=false))]
 fn estimate(
     py: Python<'_>,
     text: &str,
     file: Option<&str>,
     overrides: Vec<String>,
     allow_read: Vec<PathBuf>,
+    built: bool,
 ) -> PyResult<String> {
-    Ok(Estimate::of(&parse(py, text, file, &overrides, &allow_read)?).to_json())
+    Ok(Estimate::of(&parse(py, text, file, &overrides, &allow_read, built)?).to_json())
 }
 
+#[expect(clippy::too_many_arguments, reason = "the keyword arguments of Python's function")]
 #[pyfunction]
-#[pyo3(signature = (text, file=None, overrides=Vec::new(), progress=None, allow_read=Vec::new(), memory=None))]
+#[pyo3(signature = (text, file=None, overrides=Vec::new(), progress=None, allow_read=Vec::new(), memory=None, built=false))]
 fn run(
     py: Python<'_>,
     text: &str,
@@ -117,11 +121,14 @@ fn run(
     progress: Option<Py<PyAny>>,
     allow_read: Vec<PathBuf>,
     memory: Option<u64>,
+    built: bool,
 ) -> PyResult<PyRunResult> {
-    let scenario = parse(py, text, file, &overrides, &allow_read)?;
+    let scenario = parse(py, text, file, &overrides, &allow_read, built)?;
     let limit = memory.map_or(Bytes::MAX, Bytes::new);
     let registry = registry::current();
-    let reading = Reading { file, overrides: &overrides, allow_read: &allow_read, ..Reading::new(&registry) };
+    let places = places(built);
+    let reading =
+        Reading { file, overrides: &overrides, allow_read: &allow_read, places, ..Reading::new(&registry) };
     scenario.check_memory(limit, text, &reading).map_err(|e| error::to_python(py, &e))?;
     let exceeded = |exceeded: MemoryExceeded| {
         error::MemoryLimitError::new_err(Estimate::of(&scenario).explanation(&exceeded))
@@ -165,6 +172,11 @@ fn run(
     PyRunResult::new(py, result, scenario.seed, foreign)
 }
 
+/// How messages name places: a text that was built from the arguments of `Scenario(...)` has no lines that anybody wrote.
+fn places(built: bool) -> Places {
+    if built { Places::Arguments } else { Places::Lines }
+}
+
 /// Reads a scenario; an interrupt ends it.
 fn parse(
     py: Python<'_>,
@@ -172,10 +184,12 @@ fn parse(
     file: Option<&str>,
     overrides: &[String],
     allow_read: &[PathBuf],
+    built: bool,
 ) -> PyResult<Scenario> {
     let interrupt = RefCell::new(None);
     let go_on = || py.check_signals().map_err(|error| interrupt.replace(Some(error))).is_ok();
-    let reading = Reading { file, overrides, allow_read, registry: &registry::current(), go_on: &go_on };
+    let registry = &registry::current();
+    let reading = Reading { file, overrides, allow_read, registry, places: places(built), go_on: &go_on };
     let scenario = Scenario::read(text, &reading);
     scenario.map_err(|error| interrupt.take().unwrap_or_else(|| error::to_python(py, &error)))
 }
