@@ -9,8 +9,10 @@ import typer
 from windtunnel.cli.consoles import messages, write_text
 from windtunnel.cli.plugins import PluginOption, load_plugins
 from windtunnel.cli.reading import AllowReadOption
+from windtunnel.cli.summary import show_notes
 from windtunnel.estimate import lines
 from windtunnel.memory import limit
+from windtunnel.notes import notes_before
 from windtunnel.scenario import Scenario
 
 
@@ -32,5 +34,6 @@ def check(
     sys.stdout.flush()
     for line in lines(estimate, most):
         messages().print(line, soft_wrap=True)
+    show_notes([note.document() for note in notes_before(scenario.resolve())], messages())
     if most is not None and estimate["memory_bytes"] > most:
         messages().print("`run` will refuse it here, unless --memory allows more")

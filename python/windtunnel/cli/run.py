@@ -59,6 +59,7 @@ def run(
         check_place(place, force=force)
         load_libraries(figures=not no_figures)
     announce(scenario, memory)
+    warn(scenario)
     with progress_bar(title, messages()) as progress:
         result = _simulate(scenario, file, progress, memory)
     if place is not None:
@@ -78,6 +79,15 @@ def announce(scenario: Scenario, memory: str | None) -> None:
     if is_large(estimate, most) and (most is None or estimate["memory_bytes"] <= most):
         for line in lines(estimate, most):
             messages().print(line, soft_wrap=True)
+
+
+def warn(scenario: Scenario) -> None:
+    """Say what is likely to surprise, such as a default, before the run."""
+    from windtunnel.cli.summary import show_notes
+    from windtunnel.notes import notes_before
+
+    notes = [note.document() for note in notes_before(scenario.resolve()) if note.level == "warning"]
+    show_notes(notes, messages())
 
 
 def _simulate(scenario: Scenario, file: Path, progress: Progress | None, memory: str | None) -> RunResult:

@@ -9,7 +9,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from windtunnel.report.summary import by_size
+from windtunnel.report.summary import acks_lost, by_size, while_active
 from windtunnel.report.text import number, setting
 from windtunnel.result import RunResult
 
@@ -21,6 +21,8 @@ def show_summary(result: RunResult, place: Path | None, console: Console) -> Non
     if result.title:
         console.print(result.title, style="bold", soft_wrap=True)
     _show(result.flows, result.queues, console)
+    if result.fairness:
+        console.print(_table("fairness", _FAIRNESS, result.fairness))
     if result.impairments:
         console.print(_table("impairment", _IMPAIRMENT, result.impairments))
     for window in result.windows:
@@ -28,6 +30,7 @@ def show_summary(result: RunResult, place: Path | None, console: Console) -> Non
         console.print()
         console.print(f"{window['name']}: {span}", style="bold", soft_wrap=True)
         _show(window["flows"], window["queues"], console)
+    show_notes(result.notes, console)
     if stalled := result.stalled:
         console.print(f"stalled at {setting(stalled['t_s'])} s: {stalled['why']}", style="bold", soft_wrap=True)
     meta = result.meta
@@ -43,6 +46,13 @@ def show_summary(result: RunResult, place: Path | None, console: Console) -> Non
     )
     if place is not None:
         console.print(f"{place}/report.html", soft_wrap=True)
+
+
+def show_notes(notes: Sequence[Record], console: Console) -> None:
+    """Print what explains a scenario or a run; warnings stand out."""
+    for note in notes:
+        word, style = ("warning", "bold") if note["level"] == "warning" else ("note", None)
+        console.print(f"{word}: {note['text']}", style=style)
 
 
 def _show(flows: Sequence[Record], queues: Sequence[Record], console: Console) -> None:
@@ -92,6 +102,7 @@ def _limit(flow: Record) -> str | None:
 
 _FLOW = (
     _Column("Mbit/s", _of("throughput_mbps")),
+    _Column("active", while_active, rare=True),
     _Column("cwnd kB", _window),
     _Column("RTT ms", _of("rtt_ms", "mean")),
     _Column("P99 ms", _of("rtt_ms", "p99")),
@@ -101,6 +112,7 @@ _FLOW = (
 #: For a TCP with loss recovery: loss-free endpoints do not report what limits them.
 _RECOVERY = (
     _Column("lost", lambda flow: sum(flow["drops"].values()) + flow["corrupted"]),
+    _Column("ACKs lost", acks_lost, rare=True),
     _Column("retrans.", _of("retransmits")),
     _Column("episodes", _of("loss_episodes")),
     _Column("RTOs", _of("rtos")),
@@ -144,6 +156,12 @@ _QUEUE = (
 )
 
 
+#: Of flows that share a queue and always have data to send.
+_FAIRNESS = (
+    _Column("flows", _of("flows")),
+    _Column("Jain's index", _of("jain")),
+    _Column("converged after s", _of("convergence_s")),
+)
 _IMPAIRMENT = (
     _Column("kind", _of("kind")),
     _Column("arrived", _of("arrived")),

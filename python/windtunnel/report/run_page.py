@@ -13,6 +13,7 @@ from windtunnel.report.panels import build_panels
 from windtunnel.report.series import Tables, last_time
 from windtunnel.report.summary import (
     DATAGRAM_COLUMNS,
+    FAIRNESS_COLUMNS,
     FLOW_COLUMNS,
     IMPAIRMENT_COLUMNS,
     QUEUE_COLUMNS,
@@ -85,7 +86,8 @@ def write_report(
             "end": end,
             "findings": findings,
             "notes": notes,
-            "sections": _sections(summary),
+            "explained": getattr(result, "notes", ()),
+            "sections": _sections({**summary, "fairness": getattr(result, "fairness", ())}),
             "scenario": meta.get("scenario_toml") or "",
             "footer": _footer(summary, meta),
             "meta_json": script_json(page),
@@ -150,6 +152,7 @@ def _sections(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
                     summary_table(SIZE_COLUMNS, [size for f in part.get("flows", []) for size in by_size(f)]),
                     summary_table(DATAGRAM_COLUMNS, [f for f in part.get("flows", []) if f.get("datagrams")]),
                     summary_table(QUEUE_COLUMNS, part.get("queues", [])),
+                    summary_table(FAIRNESS_COLUMNS, part.get("fairness", [])),
                     summary_table(IMPAIRMENT_COLUMNS, part.get("impairments", [])),
                 )
                 if table is not None
