@@ -58,6 +58,18 @@ def _links(rates: tuple[str, str]) -> dict[str, Any]:
 
 ONE_MB: Keys = {"kind": "fifo", "limit": "1 MB"}
 
+#: Two flows that start together, on an unlimited FIFO before the bottleneck.
+AFTER_A_FAST_LINK: Keys = {
+    "duration": "5 s",
+    "nodes": [{"name": n} for n in "abc"],
+    "links": [
+        {"name": "fast", "from": "a", "to": "b", "rate": "1 Gbit/s", "delay": "10 ms"},
+        {"name": "slow", "from": "b", "to": "c", "rate": "10 Mbit/s", "delay": "10 ms", "queue": "codel"},
+        {"name": "back", "from": "c", "to": "a", "rate": "1 Gbit/s", "delay": "20 ms"},
+    ],
+    "flows": [{"cc": "cubic", "count": 2, "path": ["fast", "slow"], "reverse": ["back"]}],
+}
+
 #: Rules that look at the scenario alone.
 BEFORE: Mapping[str, Case] = {
     # 10 Mbit/s x 40 ms / 8 = 50 kB.

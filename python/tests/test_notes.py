@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from conftest import Cli
-from notes_cases import AFTER, BEFORE, CUBIC, Keys, one, two
+from notes_cases import AFTER, AFTER_A_FAST_LINK, BEFORE, CUBIC, RENO, Keys, one, two
 
 import windtunnel as wt
 from windtunnel.notes import RULES, Subject, notes_before
@@ -111,6 +111,33 @@ def test_warnings_come_first_and_many_flows_are_few_notes() -> None:
     left = named(result.notes, "slow-start-left")
     assert len(left) == 4
     assert left[-1]["numbers"]["flows"] > 50
+
+
+def test_only_the_slowest_link_is_a_buffer() -> None:
+    """An unlimited FIFO on a fast link before the bottleneck stays empty: nothing is said of it, before or after."""
+    fast_first = AFTER_A_FAST_LINK
+    assert not [note for note in before(fast_first) if note["rule"] in ("unlimited-queue", "one-start")]
+    notes = wt.Scenario(**fast_first).run().notes
+    assert not [note for note in notes if note["queue"] == "fast" and note["rule"] != "not-bottleneck"]
+
+
+def test_a_coarse_record_shows_no_synchrony() -> None:
+    """Losses that are recorded a second apart fall together by chance: nothing is concluded from them."""
+    scenario = AFTER["synchronised-losses"].fires
+    assert named(wt.Scenario(**scenario).run().notes, "synchronised-losses")
+    coarse = {**scenario, "record": {"interval": "1 s"}}
+    assert not named(wt.Scenario(**coarse).run().notes, "synchronised-losses")
+
+
+def test_flows_with_other_parameters_are_no_equals() -> None:
+    """Flows of one controller that differ in a parameter are not expected to share equally."""
+    slow, fast = (
+        {**RENO, "cc": {"kind": "aimd", "a": 0.2, "b": 0.125}},
+        {**RENO, "cc": {"kind": "aimd", "a": 1.0, "b": 0.5}},
+    )
+    unequal = wt.Scenario(**two(slow, fast, duration="30 s", rate="40 Mbit/s")).run()
+    assert not named(unequal.notes, "not-converged")
+    assert not named(unequal.notes, "lock-out")
 
 
 def test_no_notes_where_there_is_nothing_to_say() -> None:

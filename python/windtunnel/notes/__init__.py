@@ -62,4 +62,5 @@ def _shortened(notes: Iterable[Note]) -> Iterator[Note]:
         yield from shown
         if more := len(found) - len(shown):
             first = found[0]
-            yield Note(first.rule, first.level, f"the same holds for {more} more flows", numbers={"flows": more})
+            text = f"{first.rule.replace('-', ' ')}: the same holds for {more} more flows"
+            yield Note(first.rule, first.level, text, numbers={"flows": more})

@@ -20,10 +20,12 @@ def unlimited_queue(subject: Subject) -> Sayings:
     depends on how long the run is.
     """
     for queue in subject.data_queues:
-        greedy = _growing(queue)
+        greedy = _growing(subject, queue)
         if subject.ideal or queue.kind not in PASSIVE or not math.isinf(queue.limit) or not greedy:
             continue
         bdp = queue.bdp(greedy[0])
+        if subject.ran and not queue.sojourn("max") > greedy[0].rtt:
+            continue  # something else kept it short
         numbers = {"bdp_bytes": bdp}
         seen = ""
         if subject.ran and queue.measured.get("sojourn_ms"):
@@ -49,7 +51,7 @@ def small_buffer(subject: Subject) -> Sayings:
     number of flows.
     """
     for queue in subject.data_queues:
-        greedy = _growing(queue)
+        greedy = _growing(subject, queue)
         if subject.ideal or queue.kind not in PASSIVE or not greedy or not queue.limit < math.inf:
             continue
         longest = max(greedy, key=lambda flow: flow.rtt)
@@ -75,7 +77,7 @@ def small_buffer(subject: Subject) -> Sayings:
 def large_buffer(subject: Subject) -> Sayings:
     """A FIFO holds more than four bandwidth-delay products and a flow that grows until it loses fills them."""
     for queue in subject.data_queues:
-        greedy = _growing(queue)
+        greedy = _growing(subject, queue)
         if subject.ideal or queue.kind not in PASSIVE or not greedy or not queue.limit < math.inf:
             continue
         bdp = max(queue.bdp(flow) for flow in greedy)
@@ -114,7 +116,7 @@ def policer_burst(subject: Subject) -> Sayings:
     TCP sends in bursts, so that the flow gets less than the policer's rate.
     """
     for queue in subject.data_queues:
-        greedy = _growing(queue)
+        greedy = _growing(subject, queue)
         own, burst = seconds(queue.spec.get("rate")), seconds(queue.spec.get("burst"))
         if queue.kind != "police" or not greedy or not own < queue.rate:
             continue
@@ -129,9 +131,9 @@ def policer_burst(subject: Subject) -> Sayings:
             )
 
 
-def _growing(queue: Queue) -> list[Flow]:
-    """The flows that grow until this queue makes them lose."""
-    return [flow for flow in queue.flows if flow.is_greedy and flow.by_loss]
+def _growing(subject: Subject, queue: Queue) -> list[Flow]:
+    """The flows that grow until this queue, on the slowest link of their way, makes them lose."""
+    return [flow for flow in queue.flows if flow.is_greedy and flow.by_loss and subject.narrowest(flow) is queue]
 
 
 RULES = (unlimited_queue, small_buffer, large_buffer, bucket_wider_than_link, policer_burst)

@@ -44,7 +44,7 @@ def receive_window_small(subject: Subject) -> Sayings:
         window = seconds(flow.tcp.get("receive_window"))
         if narrowest is None or not flow.is_greedy or subject.ideal:
             continue
-        most, fair = window * 8 / flow.rtt, narrowest.rate / sum(other.is_greedy for other in narrowest.flows)
+        most, fair = window * 8 / flow.rtt, narrowest.fair_rate
         if most < fair:
             share = flow.limited("receiver")
             seen = f"; it was limited by it {percent(share)} of the time" if subject.ran else ""

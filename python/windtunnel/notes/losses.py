@@ -29,7 +29,7 @@ def loss_rate_limits(subject: Subject) -> Sayings:
         ):
             continue
         most = _response(flow, lost, narrowest.mtu)
-        fair = narrowest.rate / sum(other.is_greedy for other in narrowest.flows)
+        fair = narrowest.fair_rate
         if most < _CLEAR * fair:
             seen = ""
             if subject.ran and flow.measured.get("active"):

@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from windtunnel.notes.note import Said, Sayings, rule
-from windtunnel.notes.subject import BY_DELAY, BY_MODEL, FAIR, PASSIVE, Flow, Queue, Subject
+from windtunnel.notes.subject import BY_DELAY, BY_MODEL, FAIR, PASSIVE, Flow, Queue, Subject, seconds
 from windtunnel.notes.words import count, percent, time, times
 
 if TYPE_CHECKING:
@@ -116,8 +116,8 @@ def one_start(subject: Subject) -> Sayings:
         alike: dict[tuple[str, float, float], list[Flow]] = {}
         for flow in queue.flows:
             staggered = str(flow.setup.get("stagger") or "0 s") != "0 s" or flow.setup.get("active")
-            if flow.is_greedy and not staggered:
-                alike.setdefault((flow.cc, flow.rtt, flow.start), []).append(flow)
+            if flow.is_greedy and not staggered and subject.narrowest(flow) is queue:
+                alike.setdefault((flow.terms, flow.rtt, flow.start), []).append(flow)
         largest = max(alike.values(), key=len, default=[])
         if len(largest) >= 2:
             yield Said(
@@ -137,7 +137,7 @@ def synchronised_losses(subject: Subject) -> Sayings:
     events = _loss_events(subject)
     for queue in subject.data_queues:
         flows = [flow for flow in queue.flows if len(events.get(flow.index, ())) >= _EVENTS][:_COMPARED]
-        shared = [_together(a, b, events) for a, b in combinations(flows, 2)]
+        shared = [_together(subject, a, b, events) for a, b in combinations(flows, 2)]
         chance = max((_by_chance(subject, flow, events) for flow in flows), default=1.0)
         if not shared or chance > _CHANCE or min(shared) < _TOGETHER:
             continue
@@ -161,11 +161,9 @@ def lock_out(subject: Subject) -> Sayings:
     for queue in subject.data_queues:
         if queue.kind not in PASSIVE:
             continue
-        greedy = [flow for flow in queue.flows if flow.is_greedy and _rate(flow)]
+        greedy = [flow for flow in queue.flows if flow.is_greedy and flow.by_loss and _rate(flow)]
         for a, b in combinations(greedy[:_COMPARED], 2):
-            same = (a.cc, a.start, a.response) == (b.cc, b.start, b.response) and math.isclose(
-                a.rtt, b.rtt, rel_tol=0.05
-            )
+            same = (a.terms, a.start) == (b.terms, b.start) and math.isclose(a.rtt, b.rtt, rel_tol=0.05)
             high, low = (a, b) if _rate(a) >= _rate(b) else (b, a)
             if same and _rate(high) >= 2 * _rate(low):
                 numbers = {"ratio": _rate(high) / _rate(low), "lost": high.lost(), "lost_other": low.lost()}
@@ -188,7 +186,7 @@ def not_converged(subject: Subject) -> Sayings:
 
     for queue in subject.data_queues:
         found = shared_fairness(subject, equal_flows(queue))
-        if found and math.isnan(found.converged_s):
+        if found and math.isnan(found.converged_s) and found.jain < 0.95:
             yield Said(
                 f"{queue.name}: {found.flows} equal flows did not converge in the {time(found.lasted_s)} that they "
                 "shared: "
@@ -215,23 +213,31 @@ def _loss_events(subject: Subject) -> dict[int, npt.NDArray[np.float64]]:
     events = {}
     for index in np.unique(flows):
         mine = np.sort(times_s[flows == index])
-        events[int(index)] = mine[np.concatenate([[True], np.diff(mine) > 2 * _longest_rtt(subject.flows[index])])]
+        events[int(index)] = mine[
+            np.concatenate([[True], np.diff(mine) > 2 * _span(subject, subject.flows[int(index)])])
+        ]
     return events
 
 
-def _together(a: Flow, b: Flow, events: dict[int, npt.NDArray[np.float64]]) -> float:
+def _together(subject: Subject, a: Flow, b: Flow, events: dict[int, npt.NDArray[np.float64]]) -> float:
     """The share of events of the flow with fewer that happened within a round trip of one of the other."""
     import numpy as np
 
     few, many = sorted((events[a.index], events[b.index]), key=len)
-    span = max(_longest_rtt(a), _longest_rtt(b))
+    span = max(_span(subject, a), _span(subject, b))
     nearest = [float(np.min(np.abs(many - at))) for at in few]
     return float(np.mean(np.asarray(nearest) <= span))
 
 
 def _by_chance(subject: Subject, flow: Flow, events: dict[int, npt.NDArray[np.float64]]) -> float:
     """The part of the run that is within a round trip of one of a flow's events: events anywhere are there as often."""
-    return 2 * _longest_rtt(flow) * len(events[flow.index]) / subject.duration
+    return 2 * _span(subject, flow) * len(events[flow.index]) / subject.duration
+
+
+def _span(subject: Subject, flow: Flow) -> float:
+    """What counts as one moment: a round trip, but no less than the interval at which losses are recorded."""
+    interval = seconds((subject.scenario.get("record") or {}).get("interval"))
+    return max(_longest_rtt(flow), interval)
 
 
 def _longest_rtt(flow: Flow) -> float:
@@ -244,8 +250,9 @@ def equal_flows(queue: Queue) -> Sequence[Flow]:
     those are not all of its greedy flows.
     """
     greedy = [flow for flow in queue.flows if flow.is_greedy]
-    alike = {(flow.cc, flow.response, round(flow.rtt * 1e6)) for flow in greedy}
-    return greedy if len(greedy) >= 2 and len(alike) == 1 else ()
+    alike = {(flow.terms, round(flow.rtt * 1e6)) for flow in greedy}
+    known = all(flow.cc != "bsd42" for flow in greedy)
+    return greedy if len(greedy) >= 2 and len(alike) == 1 and known else ()
 
 
 RULES = (

@@ -55,7 +55,7 @@ def slow_start_left_early(subject: Subject) -> Sayings:
         if not left or left["reason"] not in _EARLY or narrowest is None:
             continue
         share, numbers = _share_of_bdp(subject, flow, left["cwnd_bytes"])
-        if share < 0.5 and sum(other.is_greedy for other in narrowest.flows) == 1:
+        if share < 0.5 and flow.is_greedy and narrowest.fair_rate == narrowest.rate:
             yield Said(
                 f"{flow.name} left slow start at {times(share)} BDP, {_HOW[left['reason']]}, before it had filled the "
                 f"path: it grows to {size(narrowest.bdp(flow))} by congestion avoidance",
@@ -90,10 +90,9 @@ def slow_start_only(subject: Subject) -> Sayings:
 @rule("slow-start-overshoot", source="RFC 9406 section 1; RFC 3742 section 1")
 def slow_start_overshoot(subject: Subject) -> Sayings:
     """Ten packets or more were lost around the end of slow start: it doubles the window once more than fits."""
-    table = (subject.tables or {}).get("flows") or {}
     for flow in subject.flows:
         left = flow.measured.get("slow_start_exit")
-        if not left or left["reason"] != "loss" or "lost" not in table:
+        if not left or left["reason"] != "loss":
             continue
         lost = _lost_around(subject, flow, left["t_s"])
         if lost >= _OVERSHOOT:
@@ -117,14 +116,11 @@ def _share_of_bdp(subject: Subject, flow: Flow, window: float) -> tuple[float, d
 
 def _lost_around(subject: Subject, flow: Flow, t_s: float) -> int:
     """The flow's packets that were lost within some round trips of a moment, queues included."""
-    import numpy as np
-
-    assert subject.tables is not None
-    table = subject.tables["flows"]
+    times, lost = subject.series(flow, "time_s"), subject.series(flow, "lost")
+    if times is None or lost is None:
+        return 0
     span = _ROUNDS * max(flow.rtt, float((flow.measured.get("rtt_ms") or {}).get("max") or 0) / 1e3)
-    mine = np.asarray(table["flow"]) == flow.index
-    near = np.abs(np.asarray(table["time_s"], dtype=np.float64) - t_s) <= span
-    return int(np.asarray(table["lost"])[mine & near].sum())
+    return int(lost[abs(times - t_s) <= span].sum())
 
 
 RULES = (slow_start_left, slow_start_left_early, slow_start_only, slow_start_overshoot)

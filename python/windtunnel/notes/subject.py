@@ -7,6 +7,7 @@ they say.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +17,9 @@ from typing import TYPE_CHECKING, Any
 from windtunnel import _core
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from windtunnel.result import Tables
 
 #: Controllers that keep out of queues or hold a share by a model of the path: a full buffer is not what stops them.
@@ -64,6 +68,12 @@ class Flow:
         cc = self.setup.get("cc") or ""
         return str(cc.get("kind", "") if isinstance(cc, Mapping) else cc)
 
+    @cached_property
+    def terms(self) -> str:
+        """All that its entry says but its name, its path and when it sends: flows of equal terms are equals."""
+        own = ("name", "rtt", "start", "stop", "active", "count", "stagger", "path", "reverse")
+        return json.dumps({key: value for key, value in self.setup.items() if key not in own}, sort_keys=True)
+
     @property
     def response(self) -> str:
         """What answers signals: ``conventional``, ``mds``, ``sce``, ..."""
@@ -80,7 +90,7 @@ class Flow:
         """Its application with its parameters."""
         return self.setup.get("app") or {"kind": "bulk"}
 
-    @property
+    @cached_property
     def is_greedy(self) -> bool:
         """It always has data to send."""
         return self.app["kind"] in GREEDY and bool(self.cc)
@@ -90,14 +100,14 @@ class Flow:
         """It grows until something is lost or marked."""
         return bool(self.cc) and self.cc not in BY_DELAY | BY_MODEL | {"bsd42"}
 
-    @property
+    @cached_property
     def rtt(self) -> float:
         """The round-trip time of its path without queues; NaN where it is not known before the run."""
         if self.measured.get("path_rtt_ms") is not None:
             return float(self.measured["path_rtt_ms"]) / 1e3
         return seconds(self.setup.get("rtt"))
 
-    @property
+    @cached_property
     def start(self) -> float:
         """When it starts: equal flows may be staggered."""
         return seconds(self.setup.get("start") or "0 s")
@@ -151,7 +161,7 @@ class Queue:
         known = {"codel": "CoDel", "fq_codel": "FQ-CoDel", "fq_pie": "FQ-PIE", "dualpi2": "DualPI2", "cobalt": "COBALT"}
         return known.get(self.kind) or (self.kind.upper() if len(self.kind) <= 4 else self.kind)
 
-    @property
+    @cached_property
     def rate(self) -> float:
         """The link's rate in bits per second; NaN if it has none, or varies."""
         return math.nan if self.link.get("changes") else seconds(self.link.get("rate"))
@@ -167,6 +177,11 @@ class Queue:
             return float(amount) * self.mtu
         return seconds(text) * (self.rate / 8 if unit.endswith("s") else 1)
 
+    @cached_property
+    def fair_rate(self) -> float:
+        """The link's rate for each flow that always has data to send; all of it if there is none."""
+        return self.rate / max(1, sum(flow.is_greedy for flow in self.flows))
+
     def drain(self, amount: float) -> float:
         """How long the link takes to send these bytes."""
         return amount * 8 / self.rate
@@ -175,7 +190,7 @@ class Queue:
         """The bandwidth-delay product of a flow's path, in bytes."""
         return self.rate / 8 * flow.rtt
 
-    @property
+    @cached_property
     def marks(self) -> bool:
         """It may mark an ECN-capable packet instead of dropping it."""
         if self.spec.get("ecn_mode") == "none":
@@ -268,14 +283,41 @@ class Subject:
         """The queues that data of some flow pass."""
         return tuple(queue for queue in self.queues if queue.flows)
 
+    @cached_property
+    def _paths(self) -> list[list[Queue]]:
+        """The queues of each flow's data."""
+        paths: list[list[Queue]] = [[] for _ in self.flows]
+        for queue in self.queues:
+            for flow in queue.flows:
+                paths[flow.index].append(queue)
+        return paths
+
     def path(self, flow: Flow) -> list[Queue]:
         """The queues that a flow's data pass."""
-        return [queue for queue in self.queues if any(other.index == flow.index for other in queue.flows)]
+        return self._paths[flow.index]
 
     def narrowest(self, flow: Flow) -> Queue | None:
         """The queue of the slowest link on a flow's way."""
         paced = [queue for queue in self.path(flow) if queue.rate > 0]
         return min(paced, key=lambda queue: queue.rate, default=None)
+
+    @cached_property
+    def _flow_rows(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+        """The rows of the table ``flows`` in the order of flows, and where each flow's start."""
+        import numpy as np
+
+        flows = np.asarray((self.tables or {})["flows"]["flow"])
+        order = np.argsort(flows, kind="stable")
+        return order, np.searchsorted(flows[order], np.arange(len(self.flows) + 1))
+
+    def series(self, flow: Flow, column: str) -> npt.NDArray[np.float64] | None:
+        """A flow's column of the table ``flows``, in order of time; None where it is not recorded."""
+        table = (self.tables or {}).get("flows") or {}
+        if column not in table:
+            return None
+        order, starts = self._flow_rows
+        rows = order[starts[flow.index] : starts[flow.index + 1]]
+        return table[column][rows].astype(float)
 
     def elements(self, *kinds: str) -> list[Mapping[str, Any]]:
         """The impairments of these kinds on any link."""
