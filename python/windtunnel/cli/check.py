@@ -7,12 +7,11 @@ from typing import Annotated
 import typer
 
 from windtunnel.cli.consoles import messages, write_text
+from windtunnel.cli.notes import show_notes_before
 from windtunnel.cli.plugins import PluginOption, load_plugins
 from windtunnel.cli.reading import AllowReadOption
-from windtunnel.cli.summary import show_notes
 from windtunnel.estimate import lines
 from windtunnel.memory import limit
-from windtunnel.notes import notes_before
 from windtunnel.scenario import Scenario
 
 
@@ -34,6 +33,6 @@ def check(
     sys.stdout.flush()
     for line in lines(estimate, most):
         messages().print(line, soft_wrap=True)
-    show_notes([note.document() for note in notes_before(scenario.resolve())], messages())
+    show_notes_before(scenario, messages())
     if most is not None and estimate["memory_bytes"] > most:
         messages().print("`run` will refuse it here, unless --memory allows more")

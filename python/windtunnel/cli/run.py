@@ -10,6 +10,7 @@ import typer
 import windtunnel
 from windtunnel._core import ScenarioError
 from windtunnel.cli.consoles import messages, output, write_json
+from windtunnel.cli.notes import show_notes_before
 from windtunnel.cli.plugins import PluginOption, load_plugins
 from windtunnel.cli.reading import AllowReadOption
 from windtunnel.errors import InputError, RunFailedError
@@ -59,7 +60,7 @@ def run(
         check_place(place, force=force)
         load_libraries(figures=not no_figures)
     announce(scenario, memory)
-    warn(scenario)
+    show_notes_before(scenario, messages(), warnings_only=True)
     with progress_bar(title, messages()) as progress:
         result = _simulate(scenario, file, progress, memory)
     if place is not None:
@@ -79,15 +80,6 @@ def announce(scenario: Scenario, memory: str | None) -> None:
     if is_large(estimate, most) and (most is None or estimate["memory_bytes"] <= most):
         for line in lines(estimate, most):
             messages().print(line, soft_wrap=True)
-
-
-def warn(scenario: Scenario) -> None:
-    """Say what is likely to surprise, such as a default, before the run."""
-    from windtunnel.cli.summary import show_notes
-    from windtunnel.notes import notes_before
-
-    notes = [note.document() for note in notes_before(scenario.resolve()) if note.level == "warning"]
-    show_notes(notes, messages())
 
 
 def _simulate(scenario: Scenario, file: Path, progress: Progress | None, memory: str | None) -> RunResult:

@@ -9,6 +9,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from windtunnel.cli.notes import show_notes
 from windtunnel.report.summary import acks_lost, by_size, while_active
 from windtunnel.report.text import number, setting
 from windtunnel.result import RunResult
@@ -46,13 +47,6 @@ def show_summary(result: RunResult, place: Path | None, console: Console) -> Non
     )
     if place is not None:
         console.print(f"{place}/report.html", soft_wrap=True)
-
-
-def show_notes(notes: Sequence[Record], console: Console) -> None:
-    """Print what explains a scenario or a run; warnings stand out."""
-    for note in notes:
-        word, style = ("warning", "bold") if note["level"] == "warning" else ("note", None)
-        console.print(f"{word}: {note['text']}", style=style)
 
 
 def _show(flows: Sequence[Record], queues: Sequence[Record], console: Console) -> None:
