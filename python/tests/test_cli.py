@@ -83,7 +83,7 @@ def test_run_shows_what_the_flows_did(cli: Cli, tmp_path: Path) -> None:
     tables = shown(done.stdout)
     cubic, file, ping = load(tmp_path / "results" / "mixed").flows
     assert list(tables) == ["flow", "recovery", "transfers", "by size", "datagrams", "queue"]
-    assert list(tables["flow"]["cubic"]) == ["Mbit/s", "cwnd kB", "RTT ms", "P99 ms"]
+    assert list(tables["flow"]["cubic"]) == ["Mbit/s", "active", "cwnd kB", "RTT ms", "P99 ms"]
     assert tables["flow"]["ping"]["cwnd kB"] == "\N{EN DASH}"
     assert list(tables["recovery"]) == ["cubic", "file"]
     told = tables["recovery"]["cubic"]
@@ -110,7 +110,7 @@ def test_run_shows_no_recovery_without_loss(cli: Cli, scenario: Path) -> None:
     window.
     """
     tables = shown(cli("run", scenario.name).stdout)
-    assert list(tables) == ["flow", "queue"]
+    assert list(tables) == ["flow", "queue", "fairness"]
     assert {"SCE", "RTT ms"} <= set(tables["flow"]["mds"])
     assert "retrans." not in tables["flow"]["mds"]
 

@@ -38,7 +38,17 @@ def test_contract(result: RunResult, tmp_path: Path) -> None:
     assert save(result, tmp_path / "deep" / "run", figures=True) == tmp_path / "deep" / "run"
     assert files(tmp_path / "deep" / "run") == FILES | FIGURES
     document = json.loads((tmp_path / "deep" / "run" / "summary.json").read_text(encoding="utf-8"))
-    assert list(document) == ["schema_version", "meta", "stalled", "flows", "queues", "impairments", "windows"]
+    assert list(document) == [
+        "schema_version",
+        "meta",
+        "stalled",
+        "notes",
+        "flows",
+        "queues",
+        "fairness",
+        "impairments",
+        "windows",
+    ]
     assert document["schema_version"] == 2
     needed = {"scenario", "version", "seed", "digest", "packets", "events", "cpu_seconds", "packets_per_second"}
     assert needed <= set(document["meta"])

@@ -108,9 +108,9 @@ def test_from_python(tmp_path: Path, shared: Path) -> None:
 @pytest.mark.parametrize(
     ("part", "message"),
     [
-        ({"tcp": [True, False]}, r"^line 2: tcp: a list is not allowed: a table"),
-        ({"record": ["20 ms"]}, r"^line 2: record: a list is not allowed: a table"),
-        ({"windows": [["w", "0 s", "1 s"]]}, r"window\[0\]: a list is not allowed: a table$"),
+        ({"tcp": [True, False]}, r"^Scenario\(\.\.\.\)\.tcp: a list is not allowed: a table"),
+        ({"record": ["20 ms"]}, r"^Scenario\(\.\.\.\)\.record: a list is not allowed: a table"),
+        ({"windows": [["w", "0 s", "1 s"]]}, r"windows\[0\]: a list is not allowed: a table$"),
         ({"bottleneck": ["1 Mbit/s", "fifo"]}, r"bottleneck: a list is not allowed: a table"),
     ],
 )

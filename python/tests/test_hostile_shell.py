@@ -24,7 +24,7 @@ TITLE = "\x1b[31mred \x1b]0;owned\x07 \x00 \x9b1m \u202e \r\nerror: forged $5 $6
 HOSTILE = {
     "title": TITLE,
     "duration": "1 s",
-    "bottleneck": {"rate": "10 Mbit/s"},
+    "bottleneck": {"rate": "10 Mbit/s", "queue": {"kind": "fifo", "limit": "1 bdp"}},
     "flow": [
         {"name": "_\x1b[2J\nerror: forged[/x]", "cc": "reno", "rtt": "20 ms"},
         {"name": "caf\xe9", "cc": "reno", "rtt": "20 ms"},

@@ -250,10 +250,13 @@ class TestMessages:
         [
             ("delay-amid", "did you mean `delay-aimd`?"),
             ({"kind": "delay-aimd", "traget": "5 ms"}, "did you mean `target`?"),
-            ({"kind": "delay-aimd", "target": 5}, 'flow[0].cc.target: `5` has no unit: write "5 ms"'),
-            ({"kind": "delay-aimd", "target": "5 kB"}, "flow[0].cc.target: "),
-            ({"kind": "delay-aimd", "a": "much"}, 'flow[0].cc.a: "much" is not allowed: a number'),
-            ({"kind": "delay-aimd", "slow_start": "essp"}, "flow[0].cc.slow_start: is not a key here"),
+            (
+                {"kind": "delay-aimd", "target": 5},
+                "Scenario(...).flows[0].cc.target: `5` has no unit: add one of ns, us, µs, ms, s, min, h",
+            ),
+            ({"kind": "delay-aimd", "target": "5 kB"}, "flows[0].cc.target: "),
+            ({"kind": "delay-aimd", "a": "much"}, 'flows[0].cc.a: "much" is not allowed: a number'),
+            ({"kind": "delay-aimd", "slow_start": "essp"}, "flows[0].cc.slow_start: is not a key here"),
             ("delay-aimd-mds", "did you mean `delay-aimd`?"),
         ],
     )
@@ -270,7 +273,7 @@ class TestMessages:
 
         wt.register_controller("test-picky", Picky)
         dumbbell({"kind": "test-picky", "b": 0.9}).check()
-        with pytest.raises(wt.ScenarioError, match=r"flow\[0\]\.cc: `test-picky` refuses its parameters: .*b is 2"):
+        with pytest.raises(wt.ScenarioError, match=r"flows\[0\]\.cc: `test-picky` refuses its parameters: .*b is 2"):
             dumbbell({"kind": "test-picky", "b": 2}).check()
 
     def test_of_scenarios_that_print_and_read_back(self) -> None:

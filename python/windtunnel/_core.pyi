@@ -32,11 +32,13 @@ def check(
     file: str | None = None,
     overrides: Sequence[str] = (),
     allow_read: Sequence[str | PathLike[str]] = (),
+    built: bool = False,
 ) -> str:
     """Validate a scenario (TOML text) and return it with every default, as TOML text.
 
     ``overrides`` are ``key=value`` strings as given to ``--set``. The files that a scenario names are in the folder of
-    ``file`` or below it, or in those of ``allow_read``. Raises ScenarioError.
+    ``file`` or below it, or in those of ``allow_read``. ``built``: the text was made of the arguments of
+    ``Scenario(...)``, which messages name in place of lines. Raises ScenarioError.
     """
 
 def resolve(
@@ -44,6 +46,7 @@ def resolve(
     file: str | None = None,
     overrides: Sequence[str] = (),
     allow_read: Sequence[str | PathLike[str]] = (),
+    built: bool = False,
 ) -> str:
     """As ``check``, but returns JSON."""
 
@@ -54,8 +57,8 @@ def listing() -> str:
     """JSON: everything that can be named in a scenario, with summary, parameters, defaults, units, source.
 
     ``{"controllers": [entry], "slow_starts": [entry], "responses": [entry], "queues": [entry],
-    "applications": [entry], "impairments": [entry], "tcp": [entry], "acks": [entry]}``; an entry is
-    ``{"name", "summary", "source", "parameters": [{"name", "type", "default", "unit", "description"}],
+    "applications": [entry], "distributions": [entry], "impairments": [entry], "tcp": [entry], "acks": [entry]}``; an
+    entry is ``{"name", "summary", "source", "parameters": [{"name", "type", "default", "unit", "description"}],
     "aliases": [str]}``. Controllers that were registered in this process are among them.
     """
 
@@ -347,13 +350,15 @@ class RunResult:
 
         ``stalled`` is null, or ``t_s`` and ``why``: nothing moved any more, although flows had data to send.
 
-        A flow: ``name, cc, application, path_rtt_ms, throughput_mbps, goodput_mbps, received_bytes, first_packet_s,
-        last_packet_s, cwnd_bytes {mean, min, max}, rtt_ms {min, mean, p50, p95, p99, max}, sent, delivered_bytes,
-        retransmits, loss_episodes, rtos, spurious_rtos, tlps, undos, ecn_reductions, drops {full, overlimit, aqm,
-        policed, filtered, wire}, corrupted, limited {cwnd, application, receiver, pacing, handshake, host,
-        send_buffer}, ce_marks, sce_marks, cwnd_limited, slow_start_exit {t_s, cwnd_bytes, reason}, transfers,
-        datagrams``. What a flow does not have is null: datagrams have neither window nor recovery, a flow that stands
-        for many connections has not one window, and loss-free endpoints do not count what they send.
+        A flow: ``name, cc, application, path_rtt_ms, throughput_mbps, goodput_mbps, received_bytes, active {from_s,
+        to_s, throughput_mbps, goodput_mbps}, first_packet_s, last_packet_s, cwnd_bytes {mean, min, max}, rtt_ms {min,
+        mean, p50, p95, p99, max}, sent, delivered_bytes, retransmits, loss_episodes, rtos, spurious_rtos, tlps, undos,
+        ecn_reductions, drops {full, overlimit, aqm, policed, filtered, wire}, ack_drops {...}, corrupted, limited
+        {cwnd, application, receiver, pacing, handshake, host, send_buffer}, ce_marks, sce_marks, cwnd_limited,
+        slow_start_exit {t_s, cwnd_bytes, reason}, transfers, datagrams``. ``active`` is from its start to its last
+        data; shares of ``limited`` are of this time. ``ack_drops`` are its lost segments that only acknowledge,
+        ``drops`` all others. What a flow does not have is null: datagrams have neither window nor recovery, a flow that
+        stands for many connections has not one window, and loss-free endpoints do not count what they send.
         Transfers: ``arrived, rejected, completed, completed_bytes, time_ms {...}, by_size[]``; arrived are those that
         were written, or the connections that arrived, rejected ones included. A class of sizes:
         ``above_bytes, up_to_bytes | null, completed, time_ms {...}, slowdown {...}``. Classes end at 10 kB, 100 kB,
@@ -395,15 +400,15 @@ class RunResult:
         ``flows`` and ``queues`` hold one row per recording interval and flow or queue, ``time_s`` being the
         interval's end, ordered by time, then index:
 
-        - ``flows``: time_s, flow, throughput_mbps, goodput_mbps, cwnd_bytes (last), cwnd_mean_bytes,
-          cwnd_min_bytes, cwnd_max_bytes, rtt_ms (last), rtt_mean_ms, rtt_min_ms, rtt_max_ms, srtt_ms,
-          in_flight_bytes (after the last ACK), ce, sce (marks received), cwnd_limited (share of ACKs), sent,
-          retransmits, rtos, lost (packets that the network lost), delivered_bytes; and of a TCP with loss, at the end
-          of the interval as Linux's ``tcp_info`` has it: delivery_rate_mbps (the sender's latest sample),
-          pacing_rate_mbps (NaN without pacing), ssthresh_bytes (NaN while infinite), rttvar_ms, rto_ms (back-off
-          included), backoff (doublings), consecutive_rtos (since data were last acknowledged), state (0 open,
-          1 disorder, 2 CWR, 3 recovery, 4 loss), unacked_bytes, and of these sacked_bytes, lost_bytes (taken for lost),
-          retrans_out_bytes (sent again and under way), reordering (segments)
+        - ``flows``: time_s, flow, throughput_mbps, goodput_mbps, cwnd_bytes (last), cwnd_mean_bytes, cwnd_min_bytes,
+          cwnd_max_bytes, rtt_ms (last), rtt_mean_ms, rtt_min_ms, rtt_max_ms, srtt_ms, in_flight_bytes (after the last
+          ACK), ce, sce (marks received), cwnd_limited (share of ACKs), sent, retransmits, rtos, lost (packets that the
+          network lost, but for ACKs), acks_lost, delivered_bytes; and of a TCP with loss, at the end of the interval as
+          Linux's ``tcp_info`` has it: delivery_rate_mbps (the sender's latest sample), pacing_rate_mbps (NaN without
+          pacing), ssthresh_bytes (NaN while infinite), rttvar_ms, rto_ms (back-off included), backoff (doublings),
+          consecutive_rtos (since data were last acknowledged), state (0 open, 1 disorder, 2 CWR, 3 recovery, 4 loss),
+          unacked_bytes, and of these sacked_bytes, lost_bytes (taken for lost), retrans_out_bytes (sent again and under
+          way), reordering (segments)
         - ``queues``: time_s, queue, throughput_mbps, utilization, sojourn_mean_ms, sojourn_min_ms,
           sojourn_max_ms, backlog_packets (last), backlog_max_packets, dequeued, emptied (dequeues that left the
           queue empty), sce, ce, drops
@@ -482,6 +487,7 @@ def run(
     progress: Callable[[float], bool] | None = None,
     allow_read: Sequence[str | PathLike[str]] = (),
     memory: int | None = None,
+    built: bool = False,
 ) -> RunResult:
     """Validate, run, and return the result. The GIL is released, unless the run has controllers of Python.
 
@@ -496,6 +502,7 @@ def estimate(
     file: str | None = None,
     overrides: Sequence[str] = (),
     allow_read: Sequence[str | PathLike[str]] = (),
+    built: bool = False,
 ) -> str:
     """What a run will need, as JSON: ``memory_bytes, parts[], tables[], packets, disk, seconds``.
 

@@ -26,7 +26,7 @@ def check_free(path: Path, *, force: bool, ours: Recognise) -> None:
     if not os.path.lexists(path):
         return
     if not force:
-        raise InputError(f"{path}: exists already; choose another place with --out, or replace it with --force")
+        raise InputError(f"{path}: exists already; choose another place, or replace it with --force")
     if path.is_symlink() or not path.is_dir():
         raise InputError(f"{path}: is not a folder, and is not replaced")
     if any(path.iterdir()) and not ours(path):
@@ -67,7 +67,7 @@ def staged_file(path: Path, *, force: bool) -> Iterator[Path]:
     """A file to write, which becomes ``path`` when the block ends without an error. Raises InputError."""
     sweep(path.parent)
     if os.path.lexists(path) and not force:
-        raise InputError(f"{path}: exists already; choose another name with --out, or replace it with --force")
+        raise InputError(f"{path}: exists already; choose another name, or replace it with --force")
     if os.path.isdir(path):  # noqa: PTH112 - false also for a name that is too long, which writing then says
         raise InputError(f"{path}: is a folder, and is not replaced")
     try:

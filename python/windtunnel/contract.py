@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from windtunnel.errors import InputError, reason
+from windtunnel.keyed import KEYS, NAMES
 from windtunnel.result import SCHEMA_VERSION
 from windtunnel.table import Table
 
@@ -28,16 +29,21 @@ LIST: Kind = ("a list", (list,))
 
 #: Keys of the objects in ``summary.json``, and those that may be missing or null.
 _DOCUMENT = {"schema_version": WHOLE, "meta": OBJECT, "flows": LIST, "queues": LIST, "windows": LIST}
-_DOCUMENT_MORE = {"stalled": OBJECT, "impairments": LIST}
+_DOCUMENT_MORE = {"stalled": OBJECT, "impairments": LIST, "notes": LIST, "fairness": LIST}
 _META = {"duration_s": NUMBER, "seed": WHOLE, "digest": TEXT, "packets": WHOLE, "events": WHOLE}
 _META_MORE = {"title": TEXT, "version": TEXT, "scenario": OBJECT, "foreign": LIST}
 _FLOW = {"name": TEXT, "cc": TEXT, "goodput_mbps": NUMBER}
 _FLOW_MORE = {"application": TEXT, "first_packet_s": NUMBER, "last_packet_s": NUMBER, "datagrams": OBJECT}
 _QUEUE = {"name": TEXT}
+_NOTE = {"rule": TEXT, "level": TEXT, "text": TEXT}
+_FAIRNESS = {"name": TEXT, "flows": WHOLE, "jain": NUMBER}
+_FAIRNESS_MORE = {"convergence_s": NUMBER, "shared_s": NUMBER}
+_NOTE_MORE = {"flow": TEXT, "queue": TEXT, "numbers": OBJECT}
 _SCENARIO_MORE = {"mtu": TEXT, "tcp": OBJECT, "flow": LIST}
 _SCENARIO_FLOW_MORE = {"count": WHOLE, "tcp": OBJECT, "ack": OBJECT}
 
-#: Tables that every run has, and the columns on which readers rely, by table.
+#: Tables that every run has, and the columns on which readers rely, by table. In files they also have columns that name
+#: the run, flows and queues (``keyed.py``).
 TABLES = ("flows", "queues")
 COLUMNS: Mapping[str, Sequence[str]] = {
     "flows": (
@@ -102,6 +108,8 @@ def read_table(file: Path) -> Table:
         raise InputError(f"{file}: cannot be read: {reason(error)}") from None
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{file}: is not a Parquet file, or is damaged: {error}") from None
+    # Names are for others: readers here take them from the summary.
+    table = table.drop_columns([name for name in (*KEYS, *NAMES.values()) if name in table.column_names])
     for name, kind in zip(table.schema.names, table.schema.types, strict=True):
         if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
             raise InputError(f"{file}: column `{name}` holds {kind}, not numbers")
@@ -156,6 +164,8 @@ class _Checker:
             ("queues", _QUEUE, {}),
             ("windows", {}, {}),
             ("impairments", {}, {}),
+            ("notes", _NOTE, _NOTE_MORE),
+            ("fairness", _FAIRNESS, _FAIRNESS_MORE),
         ):
             self.objects(name, document.get(name) or [], needed, more)
         scenario = meta.get("scenario") or {}

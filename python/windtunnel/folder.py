@@ -2,9 +2,10 @@
 
 | file | content |
 |---|---|
-| ``summary.json`` | ``schema_version``, ``meta``, ``stalled``, ``flows``, ``queues``, ``impairments``, ``windows`` |
+| ``summary.json`` | see :meth:`windtunnel.result.RunResult.document` |
 | ``scenario.toml`` | the scenario with every default; running it again gives the same digest |
 | ``flows.parquet``, ``queues.parquet`` | time series at the recording interval |
+| all ``*.parquet`` | first ``scenario``, ``seed``, ``digest``; ``flow_name`` and ``queue_name`` beside numbers |
 | ``cc.parquet``, ``aqm.parquet`` | the state of controllers and of queues, where any of them has such |
 | ``transfers.parquet`` | each transfer that was completed, where flows make such |
 | ``packets.parquet`` | every packet at every place, where the scenario records packets |
@@ -59,7 +60,7 @@ def save(result: RunResult, path: Path, *, force: bool = False, figures: bool = 
     with staged(path, force=force, ours=is_result) as stage:
         (stage / "scenario.toml").write_text(result.meta["scenario_toml"], encoding="utf-8")
         for name in result.tables:
-            _write_table(result, name, stage / _table_file(name))
+            _write_table(result, name, stage / _table_file(name), path.name)
         if figures:
             _write_figures(result, stage)
         from windtunnel.report import write_report
@@ -87,6 +88,8 @@ def load(path: str | Path) -> RunResult:
     # Version 1 did not have these.
     summary["stalled"] = document.get("stalled")
     summary["impairments"] = document.get("impairments") or []
+    summary["notes"] = document.get("notes") or []
+    summary["fairness"] = document.get("fairness") or []
     return RunResult(summary, tables, meta)
 
 
@@ -126,11 +129,13 @@ def load_libraries(*, figures: bool) -> None:
         import windtunnel.figures  # noqa: F401
 
 
-def _write_table(result: RunResult, name: str, file: Path) -> None:
+def _write_table(result: RunResult, name: str, file: Path, scenario: str) -> None:
     import pyarrow.parquet as pq
 
+    from windtunnel.keyed import keyed_table
+
     file.parent.mkdir(exist_ok=True)
-    pq.write_table(result.table(name), file, compression="zstd")
+    pq.write_table(keyed_table(result, name, scenario), file, compression="zstd")
 
 
 def _write_figures(result: RunResult, stage: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -93,6 +94,32 @@ class RunResult:
         found: dict[str, Any] | None = self.summary.get("stalled")
         return found
 
+    @cached_property
+    def notes(self) -> list[dict[str, Any]]:
+        """What explains the results (:mod:`windtunnel.notes`), warnings first.
+
+        Each has ``rule, level`` (``warning`` or ``note``), ``text``, ``flow`` and ``queue`` (the name of what it is
+        about, or None), and ``numbers`` (those in the text, in base units).
+        """
+        if "notes" in self.summary:  # of a result that was read back
+            return list(self.summary["notes"])
+        if not self.meta.get("scenario"):
+            return []
+        from windtunnel.notes import notes_after
+
+        return [note.document() for note in notes_after(self.meta["scenario"], self.summary, self.tables)]
+
+    @cached_property
+    def fairness(self) -> list[dict[str, Any]]:
+        """How equally flows share each queue; see :func:`windtunnel.fairness.fairness_of`."""
+        if "fairness" in self.summary:  # of a result that was read back
+            return list(self.summary["fairness"])
+        if not self.meta.get("scenario"):
+            return []
+        from windtunnel.fairness import fairness_of
+
+        return fairness_of(self)
+
     def table(self, name: str) -> pa.Table:
         """The table ``name`` as a ``pyarrow.Table``; NaN, which stands for a missing value, becomes null.
 
@@ -124,15 +151,18 @@ class RunResult:
     def document(self) -> dict[str, Any]:
         """The content of ``summary.json``.
 
-        Its keys are ``schema_version``, ``meta``, ``stalled``, ``flows``, ``queues``, ``impairments``, ``windows``.
+        Its keys are ``schema_version``, ``meta``, ``stalled``, ``notes``, ``flows``, ``queues``, ``fairness``,
+        ``impairments``, ``windows``.
         """
         meta = {key: value for key, value in self.meta.items() if key != "scenario_toml"}
         return {
             "schema_version": SCHEMA_VERSION,
             "meta": meta,
             "stalled": self.stalled,
+            "notes": self.notes,
             "flows": self.flows,
             "queues": self.queues,
+            "fairness": self.fairness,
             "impairments": self.impairments,
             "windows": self.windows,
         }

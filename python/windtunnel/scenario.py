@@ -41,7 +41,7 @@ class Scenario:
     one if it has none. ``allow_read`` are folders and files elsewhere that it may read as well.
     """
 
-    __slots__ = ("_allow_read", "_file", "_overrides", "_text")
+    __slots__ = ("_allow_read", "_built", "_file", "_overrides", "_text")
 
     def __init__(
         self,
@@ -82,6 +82,7 @@ class Scenario:
         self._file: str | None = None
         self._overrides: tuple[str, ...] = ()
         self._allow_read = _existing(allow_read)
+        self._built = True
 
     @classmethod
     def from_toml(
@@ -100,6 +101,7 @@ class Scenario:
         scenario = cls.__new__(cls)
         scenario._text, scenario._file, scenario._overrides = text, file, tuple(overrides)
         scenario._allow_read = _existing(allow_read)
+        scenario._built = False
         return scenario
 
     @classmethod
@@ -114,7 +116,9 @@ class Scenario:
     def override(self, *overrides: str) -> Scenario:
         """The same scenario with ``key=value`` strings applied, later ones over earlier ones."""
         overrides = (*self._overrides, *overrides)
-        return Scenario.from_toml(self._text, file=self._file, overrides=overrides, allow_read=self._allow_read)
+        changed = Scenario.from_toml(self._text, file=self._file, overrides=overrides, allow_read=self._allow_read)
+        changed._built = self._built
+        return changed
 
     def to_toml(self) -> str:
         """The scenario as it was given, without overrides and defaults: the text of a scenario file."""
@@ -122,17 +126,19 @@ class Scenario:
 
     def check(self) -> str:
         """Validate; returns the scenario with every default as TOML text. Raises ScenarioError."""
-        return _core.check(self._text, self._file, self._overrides, self._allow_read)
+        return _core.check(self._text, self._file, self._overrides, self._allow_read, self._built)
 
     def resolve(self) -> dict[str, Any]:
         """Validate; returns the scenario with every default as plain data. Raises ScenarioError."""
-        text = _core.resolve(self._text, self._file, self._overrides, self._allow_read)
+        text = _core.resolve(self._text, self._file, self._overrides, self._allow_read, self._built)
         resolved: dict[str, Any] = json.loads(text)
         return resolved
 
     def estimate(self) -> dict[str, Any]:
         """What a run will need, as plain data; see :func:`windtunnel._core.estimate`. Raises ScenarioError."""
-        estimate: dict[str, Any] = json.loads(_core.estimate(self._text, self._file, self._overrides, self._allow_read))
+        estimate: dict[str, Any] = json.loads(
+            _core.estimate(self._text, self._file, self._overrides, self._allow_read, self._built)
+        )
         return estimate
 
     def run(self, progress: Progress | None = None, *, memory: SupportsIndex | str | None = None) -> RunResult:
@@ -148,7 +154,7 @@ class Scenario:
         limit = memory_limit(memory)
         # Of this thread: other threads may be running other scenarios.
         before = time.thread_time()
-        raw = _core.run(self._text, self._file, self._overrides, progress, self._allow_read, limit)
+        raw = _core.run(self._text, self._file, self._overrides, progress, self._allow_read, limit, self._built)
         cpu_seconds = time.thread_time() - before
         summary, resolved = json.loads(raw.summary), json.loads(raw.resolved)
         meta = {

@@ -15,7 +15,7 @@ use std::cell::RefCell;
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
-use windtunnel_scenario::{Estimate, Reading, Scenario};
+use windtunnel_scenario::{Estimate, Places, Reading, Scenario};
 
 #[pymodule]
 mod _core {
@@ -51,27 +51,29 @@ mod _core {
 }
 
 #[pyfunction]
-#[pyo3(signature = (text, file=None, overrides=Vec::new(), allow_read=Vec::new()))]
+#[pyo3(signature = (text, file=None, overrides=Vec::new(), allow_read=Vec::new(), built=false))]
 fn check(
     py: Python<'_>,
     text: &str,
     file: Option<&str>,
     overrides: Vec<String>,
     allow_read: Vec<PathBuf>,
+    built: bool,
 ) -> PyResult<String> {
-    Ok(parse(py, text, file, &overrides, &allow_read)?.to_toml())
+    Ok(parse(py, text, file, &overrides, &allow_read, built)?.to_toml())
 }
 
 #[pyfunction]
-#[pyo3(signature = (text, file=None, overrides=Vec::new(), allow_read=Vec::new()))]
+#[pyo3(signature = (text, file=None, overrides=Vec::new(), allow_read=Vec::new(), built=false))]
 fn resolve(
     py: Python<'_>,
     text: &str,
     file: Option<&str>,
     overrides: Vec<String>,
     allow_read: Vec<PathBuf>,
+    built: bool,
 ) -> PyResult<String> {
-    Ok(parse(py, text, file, &overrides, &allow_read)?.to_json())
+    Ok(parse(py, text, file, &overrides, &allow_read, built)?.to_json())
 }
 
 #[pyfunction]
@@ -85,15 +87,21 @@ fn listing() -> String {
 }
 
 #[pyfunction]
-#[pyo3(signature = (text, file=None, overrides=Vec::new(), allow_read=Vec::new()))]
+#[pyo3(signature = (text, file=None, overrides=Vec::new(), allow_read=Vec::new(), built=false))]
 fn estimate(
     py: Python<'_>,
     text: &str,
     file: Option<&str>,
     overrides: Vec<String>,
     allow_read: Vec<PathBuf>,
+    built: bool,
 ) -> PyResult<String> {
-    Ok(Estimate::of(&parse(py, text, file, &overrides, &allow_read)?).to_json())
+    Ok(Estimate::of(&parse(py, text, file, &overrides, &allow_read, built)?).to_json())
+}
+
+/// How messages name places: a text that was built from the arguments of `Scenario(...)` has no lines that anybody wrote.
+fn places(built: bool) -> Places {
+    if built { Places::Arguments } else { Places::Lines }
 }
 
 /// Reads a scenario; an interrupt ends it.
@@ -103,10 +111,12 @@ fn parse(
     file: Option<&str>,
     overrides: &[String],
     allow_read: &[PathBuf],
+    built: bool,
 ) -> PyResult<Scenario> {
     let interrupt = RefCell::new(None);
     let go_on = || py.check_signals().map_err(|error| interrupt.replace(Some(error))).is_ok();
-    let reading = Reading { file, overrides, allow_read, registry: &registry::current(), go_on: &go_on };
+    let registry = &registry::current();
+    let reading = Reading { file, overrides, allow_read, registry, places: places(built), go_on: &go_on };
     let scenario = Scenario::read(text, &reading);
     scenario.map_err(|error| interrupt.take().unwrap_or_else(|| error::to_python(py, &error)))
 }

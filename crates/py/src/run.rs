@@ -12,7 +12,7 @@ use windtunnel_sim::{MemoryExceeded, RunResult, Simulation};
 use windtunnel_units::Bytes;
 
 use crate::result::PyRunResult;
-use crate::{controller, error, parse, registry};
+use crate::{controller, error, parse, places, registry};
 
 /// Events between two looks at memory and progress: about a hundredth of a second, so that the first second of a run
 /// shows how fast it is, however long it will take.
@@ -34,8 +34,9 @@ const PATIENCE: Duration = Duration::from_millis(50);
 /// A run that holds more than this takes a while to make its tables.
 const MUCH: Bytes = Bytes::new(64 << 20);
 
+#[expect(clippy::too_many_arguments, reason = "the keyword arguments of Python's function")]
 #[pyfunction]
-#[pyo3(signature = (text, file=None, overrides=Vec::new(), progress=None, allow_read=Vec::new(), memory=None))]
+#[pyo3(signature = (text, file=None, overrides=Vec::new(), progress=None, allow_read=Vec::new(), memory=None, built=false))]
 pub(crate) fn run(
     py: Python<'_>,
     text: &str,
@@ -44,11 +45,14 @@ pub(crate) fn run(
     progress: Option<Py<PyAny>>,
     allow_read: Vec<PathBuf>,
     memory: Option<u64>,
+    built: bool,
 ) -> PyResult<PyRunResult> {
-    let scenario = parse(py, text, file, &overrides, &allow_read)?;
+    let scenario = parse(py, text, file, &overrides, &allow_read, built)?;
     let limit = memory.map_or(Bytes::MAX, Bytes::new);
     let registry = registry::current();
-    let reading = Reading { file, overrides: &overrides, allow_read: &allow_read, ..Reading::new(&registry) };
+    let places = places(built);
+    let reading =
+        Reading { file, overrides: &overrides, allow_read: &allow_read, places, ..Reading::new(&registry) };
     scenario.check_memory(limit, text, &reading).map_err(|e| error::to_python(py, &e))?;
     let interrupts = Interrupts::new(py)?;
     let foreign = scenario.foreign();

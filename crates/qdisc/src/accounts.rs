@@ -32,6 +32,8 @@ pub struct Dropped {
     pub id: u64,
     /// The packet's length.
     pub size: Bytes,
+    /// It only acknowledged: the loss of an ACK is none of its flow's data.
+    pub is_ack: bool,
     /// Why.
     pub reason: DropReason,
 }
@@ -237,7 +239,13 @@ impl<'a> QueueCx<'a> {
             DropReason::Policed => stats.drops_policed += 1,
             DropReason::Filtered => stats.drops_filtered += 1,
         });
-        let dropped = Dropped { flow: packet.flow, id: packet.id(), size: packet.size(), reason };
+        let dropped = Dropped {
+            flow: packet.flow,
+            id: packet.id(),
+            size: packet.size(),
+            is_ack: packet.is_pure_ack(),
+            reason,
+        };
         self.incidents.push(Incident::Dropped(dropped));
     }
 

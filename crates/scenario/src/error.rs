@@ -2,7 +2,8 @@
 
 use std::fmt::{self, Write};
 
-use crate::parse::fault::Fault;
+use crate::parse::fault::{Fault, Place};
+use crate::reading::{Places, Reading};
 
 /// What is wrong with a scenario, and where. `Display` is the whole message.
 ///
@@ -28,15 +29,27 @@ pub struct ScenarioError {
     pub problem: Box<str>,
     /// The most likely intended name.
     pub hint: Option<Box<str>>,
+    /// How the place is named.
+    pub places: Places,
 }
 
 impl ScenarioError {
-    pub(crate) fn new(file: Option<&str>, text: &str, fault: Fault) -> ScenarioError {
-        let Fault { problem, hint, location } = fault;
-        let location = location.map(|location| *location).unwrap_or_default();
+    pub(crate) fn new(reading: &Reading<'_>, text: &str, fault: Fault) -> ScenarioError {
+        let Fault { mut problem, hint, location } = fault;
+        let mut location = location.map(|location| *location).unwrap_or_default();
+        match reading.places {
+            Places::Lines => problem.explain_brackets(&location),
+            Places::Arguments => {
+                problem.rename_keys(location.key.is_empty() || !location.key.contains('.'), argument);
+                location.key = renamed(&location.key);
+                if let Place::File { .. } = location.place {
+                    location.place = Place::Nowhere;
+                }
+            }
+        }
         let boxed = |text: String| (!text.is_empty()).then(|| text.into_boxed_str());
         ScenarioError {
-            file: file.map(Into::into),
+            file: reading.file.map(Into::into),
             line: location.place.line(),
             column: location.place.column(text),
             setting: location.place.setting().map(Into::into),
@@ -44,14 +57,38 @@ impl ScenarioError {
             value: location.value.map(Into::into),
             problem: problem.to_string().into(),
             hint: hint.map(Into::into),
+            places: reading.places,
         }
     }
+}
+
+/// The argument of `Scenario(...)` in Python for a key of the file: arrays of tables have plural names.
+fn argument(key: &str) -> &str {
+    match key {
+        "flow" => "flows",
+        "link" => "links",
+        "node" => "nodes",
+        "window" => "windows",
+        other => other,
+    }
+}
+
+/// A path that starts with an argument in place of a key.
+fn renamed(path: &str) -> String {
+    let end = path.find(['[', '.']).unwrap_or(path.len());
+    format!("{}{}", argument(&path[..end]), &path[end..])
 }
 
 impl fmt::Display for ScenarioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut visible = Visible { to: f, left: LONGEST };
         match (&self.setting, &self.file, self.line) {
+            (Some(setting), _, _) if self.places == Places::Arguments => {
+                write!(visible, "override({setting:?}): ")?;
+            }
+            (None, ..) if self.places == Places::Arguments => {
+                visible.write_str(if self.key.is_some() { "Scenario(...)." } else { "Scenario(...): " })?;
+            }
             (Some(setting), _, _) => write!(visible, "--set {setting}: ")?,
             (None, Some(file), Some(line)) => write!(visible, "{file}:{line}: ")?,
             (None, Some(file), None) => write!(visible, "{file}: ")?,

@@ -30,7 +30,7 @@ pub use model::{
     Transport,
 };
 pub use parse::document::LONGEST_TEXT;
-pub use reading::Reading;
+pub use reading::{Places, Reading};
 pub use registry::{ForeignAlgorithm, ForeignParameter, ForeignValue, Registry, RegistryError};
 pub use schema::schema;
 use windtunnel_units::Bytes;
@@ -73,7 +73,7 @@ impl Scenario {
 
     /// Reads a scenario from TOML text, as [`Scenario::parse`] does, with everything that can be said about it.
     pub fn read(text: &str, reading: &Reading<'_>) -> Result<Scenario, ScenarioError> {
-        parse::parse(text, reading).map_err(|fault| ScenarioError::new(reading.file, text, fault))
+        parse::parse(text, reading).map_err(|fault| ScenarioError::new(reading, text, fault))
     }
 
     /// Refuses a run that may have less memory than it needs. Text and reading are those of [`Scenario::read`]: the message
@@ -81,6 +81,6 @@ impl Scenario {
     pub fn check_memory(&self, limit: Bytes, text: &str, reading: &Reading<'_>) -> Result<(), ScenarioError> {
         let estimate = Estimate::of(self);
         let Some((key, problem)) = estimate.refusal(limit) else { return Ok(()) };
-        Err(ScenarioError::new(reading.file, text, parse::fault_at(key, problem, text, reading)))
+        Err(ScenarioError::new(reading, text, parse::fault_at(key, problem, text, reading)))
     }
 }

@@ -4,6 +4,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Value, json};
 use windtunnel_qdisc::Takes;
+use windtunnel_sim::SizeDistribution;
 use windtunnel_tcp::bsd42::Bsd42Params;
 use windtunnel_tcp::{AckParams, AckPolicy, TcpParams};
 
@@ -22,6 +23,7 @@ pub fn listing(registry: &Registry) -> String {
         "responses": entries(&registry.responses, "", generator),
         "queues": entries(&registry.queues, &aqms, generator),
         "applications": entries(&registry.applications, "", generator),
+        "distributions": distributions(generator),
         "impairments": entries(&registry.elements, "", generator),
         "tcp": table::<TcpParams>("tcp", "The mechanisms of a TCP connection", generator),
         "acks": acks(generator),
@@ -141,6 +143,25 @@ fn acks(generator: &mut SchemaGenerator) -> Vec<Value> {
     variants.iter().map(entry).collect()
 }
 
+/// The kinds of distributions: their names, summaries and keys are those of the variants of [`Distribution`].
+///
+/// [`Distribution`]: windtunnel_sim::Distribution
+fn distributions(generator: &mut SchemaGenerator) -> Vec<Value> {
+    let schema = SizeDistribution::json_schema(generator);
+    let kinds = schema.get("oneOf").and_then(Value::as_array).cloned().unwrap_or_default();
+    let entry = |kind: Value| {
+        let name = kind["properties"]["kind"]["const"].clone();
+        let summary = kind["description"].clone();
+        let mut keys = parameters(&Schema::try_from(kind).unwrap_or_default());
+        keys.retain(|key| key["name"] != "kind");
+        for key in keys.iter_mut().filter(|key| key["unit"] == "bytes") {
+            key["unit"] = "bytes or time".into();
+        }
+        json!({ "name": name, "summary": summary, "source": null, "parameters": keys, "aliases": [] })
+    };
+    kinds.into_iter().filter(|kind| kind["properties"].is_object()).map(entry).collect()
+}
+
 fn parameters(schema: &Schema) -> Vec<Value> {
     let parameter = |(name, property): (String, Value)| {
         json!({
@@ -163,14 +184,18 @@ fn type_name<'p>(property: &'p Value) -> String {
         return type_name(option);
     }
     let choices = |key: &str| -> Option<Vec<&'p str>> {
-        // A name, or a table with one key, the name, for a choice that has parameters of its own.
+        // A name; or a table whose `kind` is the name; or a table with one key, the name, for a choice that has parameters
+        // of its own. Another way to write one of these has no name.
         let name = |variant: &'p Value| {
+            let kind = || variant["properties"]["kind"]["const"].as_str();
             let table = || variant["properties"].as_object()?.keys().next().map(String::as_str);
-            variant.get("const").unwrap_or(variant).as_str().or_else(table)
+            variant.get("const").unwrap_or(variant).as_str().or_else(kind).or_else(table)
         };
-        property.get(key)?.as_array()?.iter().map(name).collect()
+        Some(property.get(key)?.as_array()?.iter().filter_map(name).collect())
     };
-    if let Some(names) = choices("oneOf").or_else(|| choices("enum")) {
+    if let Some(names) = choices("oneOf").or_else(|| choices("enum"))
+        && !names.is_empty()
+    {
         return names.join(" | ");
     }
     let types = match property.get("type") {

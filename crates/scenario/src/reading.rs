@@ -5,6 +5,16 @@ use std::path::PathBuf;
 
 use crate::registry::Registry;
 
+/// How messages name the place of a fault.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Places {
+    /// By the lines and keys of the text that somebody wrote.
+    #[default]
+    Lines,
+    /// By the arguments of `Scenario(...)` in Python, of which the text was made.
+    Arguments,
+}
+
 /// What belongs to reading a scenario besides its text.
 #[derive(Clone, Copy)]
 pub struct Reading<'r> {
@@ -16,6 +26,8 @@ pub struct Reading<'r> {
     pub allow_read: &'r [PathBuf],
     /// The algorithms that the scenario can name.
     pub registry: &'r Registry,
+    /// How messages name places.
+    pub places: Places,
     /// Called from time to time; reading ends with an error when it returns false.
     pub go_on: &'r dyn Fn() -> bool,
 }
@@ -23,7 +35,14 @@ pub struct Reading<'r> {
 impl<'r> Reading<'r> {
     /// A text without a file, as it is.
     pub fn new(registry: &'r Registry) -> Reading<'r> {
-        Reading { file: None, overrides: &[], allow_read: &[], registry, go_on: &|| true }
+        Reading {
+            file: None,
+            overrides: &[],
+            allow_read: &[],
+            registry,
+            places: Places::Lines,
+            go_on: &|| true,
+        }
     }
 }
 

@@ -4,9 +4,11 @@
 //! value does not depend on the values before it.
 
 use std::fmt;
+use std::marker::PhantomData;
 
-use schemars::JsonSchema;
-use serde::de::{Deserializer, Error};
+use schemars::{JsonSchema, Schema, json_schema};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, Error, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use windtunnel_units::{Bytes, Duration, OutOfRange, Probability};
 
@@ -48,6 +50,7 @@ impl Quantity for Duration {
 /// A distribution of sizes or times.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(transform = or_a_value)]
 pub enum Distribution<Q> {
     /// Always the same value.
     Fixed {
@@ -105,7 +108,7 @@ pub struct CdfPoint<Q> {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written<Q> {
-    kind: Kind,
+    kind: Option<Kind>,
     value: Option<Q>,
     min: Option<Q>,
     max: Option<Q>,
@@ -116,7 +119,7 @@ struct Written<Q> {
     points: Option<Vec<CdfPoint<Q>>>,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Kind {
     Fixed,
@@ -127,37 +130,28 @@ enum Kind {
     Empirical,
 }
 
-impl<'de, Q: Deserialize<'de>> Deserialize<'de> for Distribution<Q> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Distribution<Q>, D::Error> {
-        let Written {
-            kind,
-            mut value,
-            mut min,
-            mut max,
-            mut mean,
-            mut shape,
-            mut median,
-            mut sigma,
-            mut points,
-        } = Written::deserialize(deserializer)?;
-        let distribution = match kind {
-            Kind::Fixed => Distribution::Fixed { value: take(&mut value, "value")? },
-            Kind::Uniform => {
-                Distribution::Uniform { min: take(&mut min, "min")?, max: take(&mut max, "max")? }
-            }
-            Kind::Exponential => Distribution::Exponential { mean: take(&mut mean, "mean")? },
-            Kind::Pareto => Distribution::Pareto {
-                min: take(&mut min, "min")?,
-                max: take(&mut max, "max")?,
-                shape: take(&mut shape, "shape")?,
-            },
-            Kind::Lognormal => Distribution::Lognormal {
-                median: take(&mut median, "median")?,
-                sigma: take(&mut sigma, "sigma")?,
-            },
-            Kind::Empirical => Distribution::Empirical { points: take(&mut points, "points")? },
-        };
-        let left = [
+/// The kinds, as messages list them.
+const KINDS: &str = "fixed, uniform, exponential, pareto, lognormal, empirical";
+
+impl Kind {
+    /// Its name and its keys.
+    const fn keys(self) -> (&'static str, &'static [&'static str]) {
+        match self {
+            Kind::Fixed => ("fixed", &["value"]),
+            Kind::Uniform => ("uniform", &["min", "max"]),
+            Kind::Exponential => ("exponential", &["mean"]),
+            Kind::Pareto => ("pareto", &["min", "max", "shape"]),
+            Kind::Lognormal => ("lognormal", &["median", "sigma"]),
+            Kind::Empirical => ("empirical", &["points"]),
+        }
+    }
+}
+
+impl<Q> Written<Q> {
+    /// The keys that were written, but for `kind`.
+    fn given(&self) -> Vec<&'static str> {
+        let Written { kind: _, value, min, max, mean, shape, median, sigma, points } = self;
+        let all = [
             ("value", value.is_some()),
             ("min", min.is_some()),
             ("max", max.is_some()),
@@ -167,18 +161,90 @@ impl<'de, Q: Deserialize<'de>> Deserialize<'de> for Distribution<Q> {
             ("sigma", sigma.is_some()),
             ("points", points.is_some()),
         ];
-        match left.iter().find(|(_, is_left)| *is_left) {
-            Some((key, _)) => {
-                Err(D::Error::custom(format!("`{key}` is a key of another kind of distribution")))
-            }
-            None => Ok(distribution),
+        all.into_iter().filter(|(_, is_given)| *is_given).map(|(key, _)| key).collect()
+    }
+
+    /// The distribution, if the keys are those of the kind; else what is wrong.
+    fn distribution(self) -> Result<Distribution<Q>, String> {
+        let kind =
+            self.kind.ok_or_else(|| format!("needs `kind`, one of {KINDS}; a value alone is fixed"))?;
+        let (name, keys) = kind.keys();
+        let given = self.given();
+        let wrong = given
+            .iter()
+            .find(|key| !keys.contains(key))
+            .map(|key| format!("`{key}` is not a key of `{name}`"));
+        let missing =
+            keys.iter().find(|key| !given.contains(key)).map(|key| format!("`{name}` needs `{key}`"));
+        if let Some(problem) = wrong.or(missing) {
+            return Err(format!("{problem}; its keys are {}", keys.join(", ")));
         }
+        let Written { kind: _, value, min, max, mean, shape, median, sigma, points } = self;
+        let distribution = match kind {
+            Kind::Fixed => value.map(|value| Distribution::Fixed { value }),
+            Kind::Uniform => min.zip(max).map(|(min, max)| Distribution::Uniform { min, max }),
+            Kind::Exponential => mean.map(|mean| Distribution::Exponential { mean }),
+            Kind::Pareto => {
+                let ends = min.zip(max).zip(shape);
+                ends.map(|((min, max), shape)| Distribution::Pareto { min, max, shape })
+            }
+            Kind::Lognormal => {
+                median.zip(sigma).map(|(median, sigma)| Distribution::Lognormal { median, sigma })
+            }
+            Kind::Empirical => points.map(|points| Distribution::Empirical { points }),
+        };
+        distribution.ok_or_else(|| format!("`{name}` needs {}", keys.join(", ")))
     }
 }
 
-/// Takes the value of a key that the kind needs.
-fn take<T, E: Error>(value: &mut Option<T>, key: &'static str) -> Result<T, E> {
-    value.take().ok_or_else(|| E::missing_field(key))
+impl<'de, Q: Deserialize<'de>> Deserialize<'de> for Distribution<Q> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Distribution<Q>, D::Error> {
+        deserializer.deserialize_any(Reader(PhantomData))
+    }
+}
+
+/// Reads a table with `kind`, or a value, which is fixed.
+struct Reader<Q>(PhantomData<Q>);
+
+impl<'de, Q: Deserialize<'de>> Visitor<'de> for Reader<Q> {
+    type Value = Distribution<Q>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a value, or a table with `kind`, one of {KINDS}")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Distribution<Q>, E> {
+        let kind = Kind::deserialize(text.into_deserializer()).map_err(|_: serde::de::value::Error| ());
+        if let Ok(kind) = kind {
+            let (name, keys) = kind.keys();
+            return Err(E::custom(format!(
+                "`{name}` is a kind: write {{ kind = \"{name}\", {} = ... }}",
+                keys.join(" = ..., ")
+            )));
+        }
+        Q::deserialize(text.into_deserializer()).map(|value| Distribution::Fixed { value })
+    }
+
+    /// Quantities say themselves that a number has no unit.
+    fn visit_i64<E: Error>(self, number: i64) -> Result<Distribution<Q>, E> {
+        Q::deserialize(number.into_deserializer()).map(|value| Distribution::Fixed { value })
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<Distribution<Q>, E> {
+        Q::deserialize(number.into_deserializer()).map(|value| Distribution::Fixed { value })
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<Distribution<Q>, A::Error> {
+        Written::deserialize(MapAccessDeserializer::new(table))?.distribution().map_err(A::Error::custom)
+    }
+}
+
+/// Adds what the derived schema does not know: a value alone.
+fn or_a_value(schema: &mut Schema) {
+    let alone = json_schema!({ "type": "string", "description": "A value alone: always this one." });
+    if let Some(kinds) = schema.get_mut("oneOf").and_then(|kinds| kinds.as_array_mut()) {
+        kinds.push(alone.to_value());
+    }
 }
 
 impl<Q: Quantity> Distribution<Q> {

@@ -84,6 +84,8 @@ pub struct FlowSummary {
     pub goodput_mbps: f64,
     /// IP bytes received.
     pub received_bytes: u64,
+    /// Its rates while it was active; none if it was not.
+    pub active: Option<ActiveSummary>,
     /// When its first packet was received, in the whole run.
     pub first_packet_s: Option<f64>,
     /// When its last packet was received, in the whole run.
@@ -115,11 +117,13 @@ pub struct FlowSummary {
     pub skips: Option<u64>,
     /// Connections that were reset because their receiver acknowledged such a segment; not counted with loss-free endpoints.
     pub exposed: Option<u64>,
-    /// The packets of the flow that were lost, ACKs included (with loss-free endpoints: that would have been lost).
+    /// The packets of the flow that were lost, but for ACKs (with loss-free endpoints: that would have been lost).
     pub drops: DropSummary,
+    /// Its segments that only acknowledge and were lost.
+    pub ack_drops: DropSummary,
     /// Its packets that arrived damaged and were discarded.
     pub corrupted: u64,
-    /// What kept its sender from sending, as shares of time.
+    /// What kept its sender from sending, as shares of the time from its start until its last data were delivered.
     pub limited: Option<LimitSummary>,
     /// Segments received with CE.
     pub ce_marks: u64,
@@ -135,7 +139,20 @@ pub struct FlowSummary {
     pub datagrams: Option<DatagramSummary>,
 }
 
-/// The limits of a sender, as shares of the time in which it was open.
+/// A flow from its start to its last data, within a span of time: what it got while it had something to send.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ActiveSummary {
+    /// When it was started, or the span began.
+    pub from_s: f64,
+    /// When its last data were delivered, or the span ended.
+    pub to_s: f64,
+    /// IP bytes received, over this time.
+    pub throughput_mbps: f64,
+    /// Payload received in order, over this time.
+    pub goodput_mbps: f64,
+}
+
+/// The limits of a sender, as shares of the time from its start until its last data were delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LimitSummary {
     /// The congestion window.

@@ -18,13 +18,11 @@ pub enum ParseError {
         /// A valid example.
         example: &'static str,
     },
-    /// A number without a unit.
-    #[error("`{text}` has no unit: write \"{example}\" (units: {units})")]
+    /// A number without a unit. No unit is suggested: each would mean another quantity.
+    #[error("`{text}` has no unit: add one of {units}")]
     MissingUnit {
         /// What was read.
         text: String,
-        /// The number read, with the unit of the example.
-        example: String,
         /// All units that are understood.
         units: String,
     },
@@ -100,12 +98,7 @@ pub fn number_with_unit(
     }
     let known = units.iter().map(|(name, _)| *name).filter(|n| !n.is_empty()).collect::<Vec<_>>().join(", ");
     if unit.is_empty() {
-        let unit = example.rsplit(' ').next().unwrap_or_default();
-        return Err(ParseError::MissingUnit {
-            text: text.to_owned(),
-            example: format!("{number} {unit}"),
-            units: known,
-        });
+        return Err(ParseError::MissingUnit { text: text.to_owned(), units: known });
     }
     let nearest = nearest(unit, units.iter().map(|(name, _)| *name)).map(str::to_owned);
     Err(ParseError::UnknownUnit { unit: unit.to_owned(), what, nearest, units: known })
@@ -132,32 +125,74 @@ fn split_number(text: &str) -> usize {
     i
 }
 
-/// The candidate that a reader most likely meant: equal except for case, or at most two edits away.
-fn nearest<'a>(text: &str, candidates: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
-    candidates.clone().find(|c| c.eq_ignore_ascii_case(text)).or_else(|| {
-        candidates
-            .filter(|c| !c.is_empty())
-            .map(|c| (edits(text, c), c))
-            .filter(|(d, c)| *d <= 2 && *d < c.len())
-            .min()
-            .map(|(_, c)| c)
-    })
+/// Other ways to write a unit, each with the unit that means the same.
+const SPELLINGS: &[(&str, &str)] = &[
+    ("sec", "s"),
+    ("secs", "s"),
+    ("second", "s"),
+    ("seconds", "s"),
+    ("msec", "ms"),
+    ("millisecond", "ms"),
+    ("milliseconds", "ms"),
+    ("usec", "us"),
+    ("microsecond", "us"),
+    ("microseconds", "us"),
+    ("nsec", "ns"),
+    ("nanoseconds", "ns"),
+    ("mins", "min"),
+    ("minute", "min"),
+    ("minutes", "min"),
+    ("hr", "h"),
+    ("hour", "h"),
+    ("hours", "h"),
+    ("b/s", "bit/s"),
+    ("kb/s", "kbit/s"),
+    ("Kb/s", "kbit/s"),
+    ("kilobytes", "kB"),
+    ("megabytes", "MB"),
+    ("gigabytes", "GB"),
+    ("p", "packets"),
+    ("pkt", "packets"),
+    ("pkts", "packets"),
+    ("segment", "packets"),
+    ("segments", "packets"),
+    ("percent", "%"),
+];
+
+/// The candidate that means the same as what was written: another spelling, other capitals (but `B` is bytes and `b` is
+/// bits), or a slip of the hand in a long word. Units of few letters differ from each other by one letter, and by a factor
+/// of a thousand: these are not guessed.
+fn nearest<'a>(text: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let capitals = |name: &str| -> String {
+        name.chars().map(|c| if c == 'B' { c } else { c.to_ascii_lowercase() }).collect()
+    };
+    let spelt = SPELLINGS.iter().find(|(other, _)| *other == text).map(|(_, unit)| *unit);
+    let known: Vec<&str> = candidates.filter(|c| !c.is_empty()).collect();
+    let find = |fits: &dyn Fn(&str) -> bool| known.iter().copied().find(|c| fits(c));
+    find(&|c| Some(c) == spelt)
+        .or_else(|| find(&|c| capitals(c) == capitals(text)))
+        .or_else(|| find(&|c| c.len() >= LONG && is_slip(text, c)))
 }
 
-/// Edit distance (Levenshtein) of two short words.
-fn edits(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, cb) in b.iter().enumerate() {
-            let substitute = diagonal + usize::from(ca != *cb);
-            diagonal = row[j + 1];
-            row[j + 1] = substitute.min(row[j] + 1).min(diagonal + 1);
+/// The letters of a word in which a slip of the hand is told from another word.
+const LONG: usize = 5;
+
+/// Whether two words that start alike differ by one letter too much, or by two that are swapped.
+fn is_slip(a: &str, b: &str) -> bool {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let (short, long) = if a.len() < b.len() { (&a, &b) } else { (&b, &a) };
+    let same = short.iter().zip(long).take_while(|(s, l)| s == l).count();
+    match long.len() - short.len() {
+        _ if same == 0 => false,
+        0 => {
+            same + 1 < long.len()
+                && short[same] == long[same + 1]
+                && short[same + 1] == long[same]
+                && short[same + 2..] == long[same + 2..]
         }
+        1 => short[same..] == long[same + 1..],
+        _ => false,
     }
-    row[b.len()]
 }
 
 /// Writes `value / per` in full precision without trailing zeros.

@@ -30,15 +30,41 @@ fn refuses_what_is_unclear() {
     let message = |r: Result<Rate, ParseError>| r.unwrap_err().to_string();
     assert!(message("100 mbps".parse()).contains("tc reads it as bytes per second"));
     assert!(message("100 bps".parse()).contains("write `bit/s`"));
-    assert!(message("100".parse()).starts_with("`100` has no unit: write \"100 Mbit/s\""));
-    assert!(message("100 Mbit/z".parse()).contains("did you mean `Mbit/s`?"));
+    assert!(message("100".parse()).starts_with("`100` has no unit: add one of bit/s, kbit/s, "));
+    assert!(message("100 Mbiit/s".parse()).contains("did you mean `Mbit/s`?"));
     assert!(message("-1 Mbit/s".parse()).contains("out of range"));
     assert!(message("NaN Mbit/s".parse()).contains("is not a rate"));
     assert!(message("inf Mbit/s".parse()).contains("is not a rate"));
     assert!(message("1e30 Mbit/s".parse()).contains("out of range"));
-    assert!("20 mss".parse::<Duration>().unwrap_err().to_string().contains("did you mean `ms`?"));
     assert!("5 eggs".parse::<Duration>().unwrap_err().to_string().contains("`eggs` is not a unit of a time"));
     assert!("101 %".parse::<Probability>().is_err());
+}
+
+/// A unit is suggested only where it means the same: no letter that changes the power of ten, no byte for a bit.
+#[test]
+fn suggests_only_what_means_the_same() {
+    let hint = |message: String| {
+        message.split("did you mean `").nth(1).and_then(|rest| rest.split('`').next()).map(str::to_owned)
+    };
+    let rate = |text: &str| hint(text.parse::<Rate>().unwrap_err().to_string());
+    let time = |text: &str| hint(text.parse::<Duration>().unwrap_err().to_string());
+    let size = |text: &str| hint(text.parse::<Bytes>().unwrap_err().to_string());
+    for (text, unit) in
+        [("10 mbit", "Mbit"), ("10 Kb/s", "kbit/s"), ("10 Mbits/s", "Mbit/s"), ("10 gbit/S", "Gbit/s")]
+    {
+        assert_eq!(rate(text).as_deref(), Some(unit), "{text}");
+    }
+    for (text, unit) in
+        [("60 sec", "s"), ("60 seconds", "s"), ("5 msec", "ms"), ("60 S", "s"), ("1 hours", "h")]
+    {
+        assert_eq!(time(text).as_deref(), Some(unit), "{text}");
+    }
+    assert_eq!(size("10 KB").as_deref(), Some("kB"));
+    for text in ["10 MB/s", "10 Mbit/z", "10 xbit/s", "10 cbit/s"] {
+        assert_eq!(rate(text), None, "{text}");
+    }
+    assert_eq!((time("20 mss"), time("20 m"), time("20 as")), (None, None, None));
+    assert_eq!((size("10 kb"), size("10 Mbit"), size("10 XB")), (None, None, None));
 }
 
 /// Serialisation times in the reference traces: 1500 B and 52 B (spec/mds section 2), truncated.

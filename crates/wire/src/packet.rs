@@ -89,6 +89,14 @@ impl Packet {
         self.options.as_ref().is_some_and(|options| options.corrupted)
     }
 
+    /// A segment of TCP that only acknowledges: it has no data, and opens and closes nothing.
+    pub const fn is_pure_ack(&self) -> bool {
+        let opens_or_closes = self.flags.without(TcpFlags::SYN).without(TcpFlags::FIN).without(TcpFlags::RST);
+        self.flags.contains(TcpFlags::ACK)
+            && self.size == self.headers as u32
+            && opens_or_closes.bits() == self.flags.bits()
+    }
+
     /// The packet's identity, where packets are told apart; else 0.
     pub fn id(&self) -> u64 {
         self.options.as_ref().map_or(0, |options| options.id)

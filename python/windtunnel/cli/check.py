@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from windtunnel.cli.notes import show_notes_before
 from windtunnel.cli.plugins import load_plugins, plugin_option
 from windtunnel.cli.reading import allow_read_option, set_option
 from windtunnel.cli.streams import message, write_text
@@ -30,5 +31,6 @@ def check(file: Path, settings: tuple[str, ...], allow_read: tuple[Path, ...], p
     sys.stdout.flush()
     for line in lines(estimate, most):
         message(line)
+    show_notes_before(scenario)
     if most is not None and estimate["memory_bytes"] > most:
         message("`run` will refuse it here, unless --memory allows more")

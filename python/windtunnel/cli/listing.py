@@ -29,7 +29,8 @@ _INDENT = 4 * " "
     "kind",
     required=False,
     shell_complete=kinds,
-    help="controllers, slow-starts, responses, queues, applications, impairments, tcp, acks; or a NAME in any.",
+    help="controllers, slow-starts, responses, queues, applications, distributions, impairments, tcp, acks; "
+    "or a NAME in any.",
 )
 @click.argument("name", required=False, shell_complete=names_of_kind, help="Show only this one.")
 @click.option("--json", is_flag=True, help="Print JSON.")
@@ -138,8 +139,10 @@ def _parameters(parameters: Sequence[Entry]) -> Table:
 def _description(parameter: Entry) -> str:
     text = " ".join((parameter.get("description") or "").split())  # the source's line breaks mean nothing to readers
     # For a choice between names, the type is their list.
-    choices = parameter.get("type") or ""
-    return f"{text} One of: {choices.replace(' | ', ', ')}." if " | " in choices else text
+    choices = (parameter.get("type") or "").replace(" | ", ", ")
+    if isinstance(parameter.get("default"), Mapping):
+        return f"{text} A value, or a distribution: {choices}."
+    return f"{text} One of: {choices}." if ", " in choices else text
 
 
 def _default(value: Any) -> str:
@@ -147,4 +150,7 @@ def _default(value: Any) -> str:
         return "-"
     if isinstance(value, float):
         return f"{value:.6g}"
+    if isinstance(value, Mapping):  # a distribution; a fixed one is its value
+        keys = ", ".join(f"{key} {value[key]}" for key in value if key != "kind")
+        return str(value["value"]) if value.get("kind") == "fixed" else f"{value.get('kind')}, {keys}"
     return value if isinstance(value, str) else json_.dumps(value)

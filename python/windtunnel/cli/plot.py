@@ -1,12 +1,18 @@
 """``windtunnel plot``: draw a result folder again, zoomed or in part."""
 
+from __future__ import annotations
+
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from windtunnel.cli.streams import say
 from windtunnel.errors import InputError
+
+if TYPE_CHECKING:
+    from windtunnel.figures.four_panel import Scale
 
 #: Formats of figures, the panels, and the axes of the frequencies of marks.
 _FORMATS = ("png", "svg")
@@ -74,7 +80,7 @@ def plot(
     choices: tuple[str, ...],
     flent: bool,
     average: str | None,
-    scale: str,
+    scale: Scale,
     title: str | None,
     force: bool,
 ) -> None:

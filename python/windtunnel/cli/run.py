@@ -10,6 +10,7 @@ import click
 
 import windtunnel
 from windtunnel._core import ScenarioError
+from windtunnel.cli.notes import show_notes_before
 from windtunnel.cli.plugins import load_plugins, plugin_option
 from windtunnel.cli.reading import allow_read_option, set_option
 from windtunnel.cli.streams import message, write_json
@@ -62,6 +63,7 @@ def run(
         check_place(place, force=force)
         load_libraries(figures=figures)
     announce(scenario, memory)
+    show_notes_before(scenario, warnings_only=True)
     with _progress(title) as progress:
         result = _simulate(scenario, file, progress, memory)
     if place is not None:

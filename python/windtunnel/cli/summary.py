@@ -9,9 +9,10 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from windtunnel.cli.notes import show_notes
 from windtunnel.panels.run import Run
 from windtunnel.report.grouped import gathered, shares, together
-from windtunnel.report.summary import by_size
+from windtunnel.report.summary import acks_lost, by_size, while_active
 from windtunnel.report.text import number, setting
 from windtunnel.result import RunResult
 
@@ -24,6 +25,8 @@ def show_summary(result: RunResult, place: Path | None, console: Console) -> Non
         console.print(result.title, style="bold", soft_wrap=True)
     run = Run(result)
     _show(result.flows, result.queues, run, console)
+    if result.fairness:
+        console.print(_table("fairness", _FAIRNESS, result.fairness))
     if result.impairments:
         console.print(_table("impairment", _IMPAIRMENT, result.impairments))
     for window in result.windows:
@@ -31,6 +34,7 @@ def show_summary(result: RunResult, place: Path | None, console: Console) -> Non
         console.print()
         console.print(f"{window['name']}: {span}", style="bold", soft_wrap=True)
         _show(window["flows"], window["queues"], run, console)
+    show_notes(result.notes, console)
     if stalled := result.stalled:
         console.print(f"stalled at {setting(stalled['t_s'])} s: {stalled['why']}", style="bold", soft_wrap=True)
     meta = result.meta
@@ -105,6 +109,7 @@ _GROUP = (
 )
 _FLOW = (
     _Column("Mbit/s", _of("throughput_mbps")),
+    _Column("active", while_active, rare=True),
     _Column("cwnd kB", _window),
     _Column("RTT ms", _of("rtt_ms", "mean")),
     _Column("P99 ms", _of("rtt_ms", "p99")),
@@ -114,6 +119,7 @@ _FLOW = (
 #: For a TCP with loss recovery: loss-free endpoints do not report what limits them.
 _RECOVERY = (
     _Column("lost", lambda flow: sum(flow["drops"].values()) + flow["corrupted"]),
+    _Column("ACKs lost", acks_lost, rare=True),
     _Column("retrans.", _of("retransmits")),
     _Column("episodes", _of("loss_episodes")),
     _Column("RTOs", _of("rtos")),
@@ -159,6 +165,12 @@ _QUEUE = (
 )
 
 
+#: Of flows that share a queue and always have data to send.
+_FAIRNESS = (
+    _Column("flows", _of("flows")),
+    _Column("Jain's index", _of("jain")),
+    _Column("converged after s", _of("convergence_s")),
+)
 _IMPAIRMENT = (
     _Column("kind", _of("kind")),
     _Column("arrived", _of("arrived")),

@@ -1,4 +1,4 @@
-"""Parquet: one file per table, with the title, the digest and the version in the file's metadata."""
+"""Parquet: one file per table, with columns that name the run, its flows and queues, and the version as metadata."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ def write_parquet(result: RunResult, folder: Path) -> None:
     """Write every table of ``result`` to ``folder/<table>.parquet``."""
     import pyarrow.parquet as pq
 
+    from windtunnel.keyed import keyed_table
+
     about = {f"windtunnel.{key}": str(result.meta.get(key) or "") for key in ("title", "digest", "version")}
     for name in result.tables:
-        table = result.table(name).replace_schema_metadata(about)
+        table = keyed_table(result, name).replace_schema_metadata(about)
         pq.write_table(table, folder / f"{name}.parquet", compression="zstd")

@@ -15,6 +15,7 @@ from windtunnel.report.page import render, script_json, write_page
 from windtunnel.report.panels import encoded
 from windtunnel.report.summary import (
     DATAGRAM_COLUMNS,
+    FAIRNESS_COLUMNS,
     FLOW_COLUMNS,
     GROUP_COLUMNS,
     IMPAIRMENT_COLUMNS,
@@ -95,7 +96,8 @@ def write_report(
             "end": run.duration_s,
             "findings": findings,
             "notes": notes,
-            "sections": _sections(summary, run),
+            "explained": getattr(result, "notes", ()),
+            "sections": _sections({**summary, "fairness": getattr(result, "fairness", ())}, run),
             "members": script_json(_members(summary)) if run.grouped and len(run.flows) <= _MOST_MEMBERS else None,
             "count": len(run.flows),
             "scenario": meta.get("scenario_toml") or "",
@@ -173,6 +175,7 @@ def _tables(part: Mapping[str, Any], run: Run | None) -> list[SummaryTable]:
     else:
         tables = [summary_table(columns, records) for columns, records in of_flows]
     tables.append(summary_table(QUEUE_COLUMNS, part.get("queues", [])))
+    tables.append(summary_table(FAIRNESS_COLUMNS, part.get("fairness", [])))
     tables.append(summary_table(IMPAIRMENT_COLUMNS, part.get("impairments", [])))
     return [table for table in tables if table is not None]
 

@@ -81,6 +81,17 @@ def _lost(record: Record) -> int:
     return int(sum(record["drops"].values()) + record["corrupted"])
 
 
+def acks_lost(record: Record) -> int:
+    """Segments that only acknowledge and were lost: no data are missing for them."""
+    return int(sum((record.get("ack_drops") or {}).values()))
+
+
+def while_active(record: Record) -> Any:
+    """The throughput from a flow's start to its last data, where that is another than over the whole span."""
+    active, whole = (record.get("active") or {}).get("throughput_mbps"), record.get("throughput_mbps")
+    return active if active and whole and active > 1.02 * whole else None
+
+
 def _exit_time(record: Record) -> Any:
     return _of("slow_start_exit", "t_s")(record)
 
@@ -99,6 +110,7 @@ FLOW_COLUMNS = (
     Column("Application", "", _application, numeric=False, rare=True, show=lambda a: number(a or "bulk")),
     Column("Path RTT", "ms", _of("path_rtt_ms"), show=setting),
     Column("Throughput", "Mbit/s", _of("throughput_mbps")),
+    Column("while active", "Mbit/s", while_active, rare=True),
     Column("Goodput", "Mbit/s", _of("goodput_mbps")),
     Column("cwnd mean", "kB", _window("mean")),
     Column("cwnd min", "kB", _window("min")),
@@ -129,6 +141,7 @@ RECOVERY_COLUMNS = (
     Column("TCP flow", "", _of("name"), numeric=False),
     Column("Lost", "packets", _lost),
     Column("on the wire", "packets", _of("drops", "wire"), rare=True),
+    Column("ACKs lost", "packets", acks_lost, rare=True),
     Column("Retransmits", "packets", _of("retransmits")),
     Column("Loss episodes", "", _of("loss_episodes")),
     Column("RTOs", "", _of("rtos")),
@@ -207,6 +220,15 @@ QUEUE_COLUMNS = (
     Column("Dropped: wire", "packets", _of("drops", "wire"), rare=True),
     Column("Dequeued", "packets", _of("dequeued")),
     Column("Emptied", "times", _of("emptied")),
+)
+
+#: For flows that share a queue and always have data to send.
+FAIRNESS_COLUMNS = (
+    Column("Fairness", "", _of("name"), numeric=False),
+    Column("Flows", "", _of("flows")),
+    Column("Jain's index", "", _of("jain")),
+    Column("Converged after", "s", _of("convergence_s")),
+    Column("Shared for", "s", _of("shared_s")),
 )
 
 #: For impairments and middleboxes: arrived and duplicated packets equal those that passed, were lost, or are held.

@@ -16,7 +16,7 @@ pub(crate) fn application(
     if !at.is_given() {
         return Ok(ApplicationConfig::default());
     }
-    let config = registry.applications.read(at)?;
+    let config = registry.applications.read(at, registry)?;
     if endpoints == Endpoints::Ideal && config != ApplicationConfig::default() {
         return Err(at.not_allowed("\"bulk\" with ideal endpoints; others need endpoints = \"linux\""));
     }

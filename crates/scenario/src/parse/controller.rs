@@ -50,7 +50,7 @@ pub(crate) fn controller(
         return bsd42(at, &place, endpoints).map(Control::Bsd42);
     }
     if let Some(entry) = registry.controllers.named(name) {
-        let params = SharedController(registry.controllers.read(at)?);
+        let params = SharedController(registry.controllers.read(at, registry)?);
         let name = entry.name.to_string();
         return Ok(Control::By(Controller { name, params, detection: None, iw: DEFAULT_IW }));
     }
@@ -111,7 +111,7 @@ fn response<'r>(
 ) -> Result<&'r Entry<Arc<dyn windtunnel_cc::ResponseParams>>, Fault> {
     let at = at.get(RESPONSE);
     let given = if at.is_given() { Some(at.kind_name("a response")?.0) } else { None };
-    let response = registry.responses.find(given.or(implied).unwrap_or("conventional"), &at)?;
+    let response = registry.responses.find(given.or(implied).unwrap_or("conventional"), &at, registry)?;
     if let Some(implied) = implied
         && response.name != implied
     {
@@ -156,6 +156,9 @@ fn per_ack(reno: Arc<dyn AvoidanceParams>) -> Arc<dyn AvoidanceParams> {
 }
 
 fn unknown_controller(name: &str, at: &Cursor<'_>, registry: &Registry) -> Fault {
+    if let Some(fault) = registry.known(name, "a controller", at, &|name| registry.is_controller(name)) {
+        return fault;
+    }
     let windowed = registry.avoidances.names();
     let shorts = SHORT_NAMES.iter().map(|short| short.name);
     let others = CLASSICS.iter().map(|classic| classic.name).chain(shorts).chain([BSD42]);
@@ -191,7 +194,7 @@ fn slow_start(
         return Ok(avoidance.usual_slow_start(style));
     }
     match (at.is_given(), style) {
-        (true, _) => registry.slow_starts.read(at),
+        (true, _) => registry.slow_starts.read(at, registry),
         (false, Style::Document) => Ok(Arc::new(EsspParams::default())),
         (false, Style::Linux) => Ok(avoidance.usual_slow_start(style)),
     }

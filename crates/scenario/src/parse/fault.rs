@@ -67,6 +67,32 @@ pub(crate) enum Problem {
     UnknownKey { allowed: Vec<String> },
 }
 
+impl Problem {
+    /// Adds how TOML writes what is allowed: [flow] for [[flow]] is a common mistake of beginners, and so is the opposite.
+    pub(crate) fn explain_brackets(&mut self, location: &Location) {
+        let Problem::NotAllowed { value, allowed } = self else { return };
+        let key = &location.key;
+        match (value.as_str(), allowed.as_str()) {
+            ("a table", LIST) => *allowed = format!("a list; write [[{key}]], or {key} = [{{ ... }}]"),
+            ("a list", TABLE) if !key.contains('[') => {
+                *allowed = format!("a table; write [{key}], or {key} = {{ ... }}");
+            }
+            _ => {}
+        }
+    }
+
+    /// Gives the keys of the top, if it is them that the problem lists, other names.
+    pub(crate) fn rename_keys(&mut self, of_the_top: bool, name: fn(&str) -> &str) {
+        if let Problem::UnknownKey { allowed } = self
+            && of_the_top
+        {
+            for key in allowed {
+                *key = name(key).to_owned();
+            }
+        }
+    }
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -121,22 +147,6 @@ impl Fault {
                 location.value = None;
             }
             Problem::UnknownKey { .. } => location.value = None,
-            // [flow] for [[flow]] is a common mistake of TOML beginners.
-            Problem::NotAllowed { value, allowed }
-                if allowed == LIST && location.value.as_deref() == Some("a table") =>
-            {
-                "a table".clone_into(value);
-                *allowed = format!("a list; write [[{key}]], or {key} = [{{ ... }}]", key = location.key);
-            }
-            // And so is the opposite.
-            Problem::NotAllowed { value, allowed }
-                if allowed == TABLE
-                    && location.value.as_deref() == Some("a list")
-                    && !location.key.contains('[') =>
-            {
-                "a list".clone_into(value);
-                *allowed = format!("a table; write [{key}], or {key} = {{ ... }}", key = location.key);
-            }
             Problem::NotAllowed { value, .. } if value.is_empty() => {
                 *value = location.value.clone().unwrap_or_else(|| "the default".to_owned());
             }

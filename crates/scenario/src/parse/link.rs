@@ -92,10 +92,10 @@ fn elements(at: &Cursor<'_>, of: Surroundings<'_>) -> Result<Vec<Arc<dyn Element
         return Err(at.fault("needs endpoints = \"linux\": ideal endpoints know no loss and no reordering"));
     }
     let mut all = match at.value() {
-        Some(Value::List(items)) => {
-            (0..items.len()).map(|i| of.registry.elements.read(&at.item(i))).collect::<Result<_, _>>()?
-        }
-        _ => vec![of.registry.elements.read(at)?],
+        Some(Value::List(items)) => (0..items.len())
+            .map(|i| of.registry.elements.read(&at.item(i), of.registry))
+            .collect::<Result<_, _>>()?,
+        _ => vec![of.registry.elements.read(at, of.registry)?],
     };
     all.sort_by_key(|element| element.stage());
     Ok(all)

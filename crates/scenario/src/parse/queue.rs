@@ -54,12 +54,15 @@ struct Reader<'r> {
 impl Reader<'_> {
     fn nested(&self, at: &Cursor<'_>, around: &Surrounding) -> Result<Nested, Fault> {
         let queues = &self.registry.queues;
-        let params =
-            if at.is_given() { queues.read(at)? } else { queues.find(DEFAULT_QUEUE, at)?.read(at)? };
+        let params = if at.is_given() {
+            queues.read(at, self.registry)?
+        } else {
+            queues.find(DEFAULT_QUEUE, at, self.registry)?.read(at)?
+        };
         let mut spec = QueueSpec::of(params);
         for (slot, aqm) in spec.params.slots().iter().zip(&mut spec.parts.aqms) {
             let at = at.get(slot.key);
-            *aqm = at.is_given().then(|| self.registry.aqms.read(&at)).transpose()?;
+            *aqm = at.is_given().then(|| self.registry.aqms.read(&at, self.registry)).transpose()?;
         }
         let mode_at = at.get("ecn_mode");
         let said = if mode_at.is_given() { Some(mode_at.read()?) } else { around.ecn_mode };

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use windtunnel_algorithm::{AnyParams, Params};
 use windtunnel_qdisc::{AqmSlot, ChildSlot};
 
-use super::RegistryError;
+use super::{Registry, RegistryError};
 use crate::parse::cursor::Cursor;
 use crate::parse::deserialize::fields;
 use crate::parse::fault::Fault;
@@ -178,19 +178,22 @@ impl<C> Family<C> {
         self.entries.iter().map(|entry| &*entry.name).collect::<Vec<_>>().join(", ")
     }
 
-    /// The algorithm called `name`; `at` is where the name was written.
-    pub(crate) fn find(&self, name: &str, at: &Cursor<'_>) -> Result<&Entry<C>, Fault> {
+    /// The algorithm called `name`; `at` is where the name was written. This family is one of `registry`.
+    pub(crate) fn find(&self, name: &str, at: &Cursor<'_>, registry: &Registry) -> Result<&Entry<C>, Fault> {
         self.named(name).ok_or_else(|| {
-            at.not_allowed(format!("{} is one of {}", self.what, self.names()))
-                .with_hint(nearest(name, self.entries.iter().flat_map(Entry::names)))
+            let exists = |name: &str| self.named(name).is_some();
+            registry.known(name, self.what, at, &exists).unwrap_or_else(|| {
+                at.not_allowed(format!("{} is one of {}", self.what, self.names()))
+                    .with_hint(nearest(name, self.entries.iter().flat_map(Entry::names)))
+            })
         })
     }
 
     /// Reads a name, or a table that holds `kind`, the algorithm's parameters, and the keys that may stand beside
     /// those.
-    pub(crate) fn read(&self, at: &Cursor<'_>) -> Result<C, Fault> {
+    pub(crate) fn read(&self, at: &Cursor<'_>, registry: &Registry) -> Result<C, Fault> {
         let (name, place) = at.kind_name(self.what)?;
-        let entry = self.find(name, &place)?;
+        let entry = self.find(name, &place, registry)?;
         let known: Vec<&str> =
             std::iter::once("kind").chain(self.beside.iter().copied()).chain(entry.keys()).collect();
         at.expect_keys(&known)?;

@@ -6,6 +6,7 @@ mod controllers;
 mod elements;
 mod family;
 mod foreign;
+mod known;
 mod queues;
 mod short;
 

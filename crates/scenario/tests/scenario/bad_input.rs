@@ -3,7 +3,7 @@
 //! The cases are texts in `bad_input/`, in a form that users can read: in a valid scenario, the text after `-` is
 //! replaced by that after `+` (`|` shows a whole file, `$` an override), and the message must be the text after `>`.
 
-use windtunnel_scenario::{Registry, Scenario};
+use windtunnel_scenario::{Places, Reading, Registry, Scenario};
 
 const DUMBBELL: &str = include_str!("bad_input/dumbbell.toml");
 const GRAPH: &str = include_str!("bad_input/graph.toml");
@@ -35,7 +35,7 @@ fn in_graphs() {
 
 #[test]
 fn in_overrides() {
-    check(DUMBBELL, include_str!("bad_input/settings.txt"), 22);
+    check(DUMBBELL, include_str!("bad_input/settings.txt"), 36);
 }
 
 #[test]
@@ -76,6 +76,42 @@ fn the_parts_of_an_error() {
     assert_eq!((error.key.as_deref(), error.value.as_deref()), (Some("flow[0].rtt"), Some("\"0 ms\"")));
     let without_file = Scenario::parse(&text, None, &[], &Registry::default()).unwrap_err();
     assert!(without_file.to_string().starts_with("line 10: flow[0].rtt: "));
+}
+
+/// A scenario that was built from Python's objects: messages name its arguments, and no line of a text that nobody wrote.
+#[test]
+fn in_arguments() {
+    let registry = Registry::default();
+    let message = |text: &str, overrides: &[String]| {
+        let reading = Reading { overrides, places: Places::Arguments, ..Reading::new(&registry) };
+        Scenario::read(text, &reading).expect_err("wrong").to_string()
+    };
+    let with = |from: &str, to: &str| {
+        assert!(DUMBBELL.contains(from));
+        message(&DUMBBELL.replacen(from, to, 1), &[])
+    };
+    assert_eq!(
+        with("rtt = \"20 ms\"", "rtt = 20"),
+        "Scenario(...).flows[0].rtt: `20` has no unit: add one of ns, us, µs, ms, s, min, h"
+    );
+    let unknown = with("duration", "seeds = 1\nduration");
+    assert!(
+        unknown.starts_with("Scenario(...).seeds: is not a key here; the keys are title, duration,"),
+        "{unknown}"
+    );
+    assert!(unknown.contains("flows") && unknown.contains("windows"), "{unknown}");
+    assert_eq!(
+        with("[[flow]]", "[flow]"),
+        "Scenario(...).flows: a table is not allowed: a list",
+        "the brackets of TOML mean nothing here"
+    );
+    assert_eq!(
+        message(DUMBBELL, &["flow.0.rtt=20".to_owned()]),
+        "override(\"flow.0.rtt=20\"): flows[0].rtt: `20` has no unit: add one of ns, us, µs, ms, s, min, h"
+    );
+    let reading = Reading { places: Places::Arguments, ..Reading::new(&registry) };
+    let error = Scenario::read(&DUMBBELL.replace("20 ms", "0 ms"), &reading).expect_err("wrong");
+    assert_eq!((error.line, error.column, error.key.as_deref()), (None, None, Some("flows[0].rtt")));
 }
 
 /// A case: replacements, a whole file, overrides, and the message.

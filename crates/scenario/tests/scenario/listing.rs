@@ -14,7 +14,17 @@ fn everything_is_described() {
     let groups = registry.as_object().expect("groups");
     assert_eq!(
         groups.keys().collect::<Vec<_>>(),
-        ["controllers", "slow_starts", "responses", "queues", "applications", "impairments", "tcp", "acks"]
+        [
+            "controllers",
+            "slow_starts",
+            "responses",
+            "queues",
+            "applications",
+            "distributions",
+            "impairments",
+            "tcp",
+            "acks"
+        ]
     );
     for (group, entries) in groups {
         for entry in entries.as_array().expect("entries") {
@@ -22,7 +32,7 @@ fn everything_is_described() {
             assert_eq!(keys, ["name", "summary", "source", "parameters", "aliases"]);
             let is_text = |value: &Value| value.as_str().is_some_and(|text| !text.is_empty());
             assert!(is_text(&entry["name"]) && is_text(&entry["summary"]), "{group}: {entry}");
-            let plain = ["applications", "impairments"].contains(&group.as_str());
+            let plain = ["applications", "distributions", "impairments"].contains(&group.as_str());
             assert!(
                 plain || is_text(&entry["source"]) || entry["parameters"] == json!([]),
                 "{group}: {entry}"
@@ -95,7 +105,7 @@ fn every_name_is_accepted() {
                         accepted("fifo", &format!("{{ kind = \"reno\", response = \"{name}\" }}"), "");
                     }
                     "queues" => accepted(name, "\"reno\"", ""),
-                    "applications" | "impairments" | "tcp" => {}
+                    "applications" | "distributions" | "impairments" | "tcp" => {}
                     _ => accepted("fifo", "\"reno\"", &format!("ack = \"{name}\"")),
                 }
             }

@@ -154,17 +154,21 @@ fn check_queue(queue: &QueueSummary) {
     queue.sojourn_ms.iter().for_each(|sojourn| check_percentiles(&queue.name, sojourn));
 }
 
-/// The losses of all flows equal those of all queues and media.
+/// The losses of all flows, of data and of ACKs, equal those of all queues and media.
 fn check_losses(scenario: &Scenario, summary: &Summary) {
     for i in &summary.elements {
         assert_eq!(i.arrived + i.duplicated, i.passed + i.lost + i.held, "{i:?}");
     }
     let of_flows = |count: fn(&FlowSummary) -> u64| summary.flows.iter().map(count).sum::<u64>();
     let of_queues = |count: fn(&QueueSummary) -> u64| summary.queues.iter().map(count).sum::<u64>();
-    assert_eq!(of_flows(|f| f.drops.full), of_queues(|q| q.drops.full), "drops of full queues");
-    assert_eq!(of_flows(|f| f.drops.aqm), of_queues(|q| q.drops.aqm), "drops by AQMs");
+    assert_eq!(
+        of_flows(|f| f.drops.full + f.ack_drops.full),
+        of_queues(|q| q.drops.full),
+        "drops of full queues"
+    );
+    assert_eq!(of_flows(|f| f.drops.aqm + f.ack_drops.aqm), of_queues(|q| q.drops.aqm), "drops by AQMs");
     let of_media: u64 = summary.elements.iter().map(|i| i.lost).sum();
-    assert_eq!(of_flows(|f| f.drops.wire), of_media, "losses of media");
+    assert_eq!(of_flows(|f| f.drops.wire + f.ack_drops.wire), of_media, "losses of media");
     let damaged: u64 = summary.elements.iter().map(|i| i.corrupted).sum();
     assert!(
         of_flows(|f| f.corrupted) <= damaged + summary.elements.iter().map(|i| i.duplicated).sum::<u64>()

@@ -80,7 +80,9 @@ impl Recorder {
         let flows = self.flows.iter().zip(&self.flow_info).zip(&flows).zip(by_size);
         let queues = self.queue_names.iter().zip(links).zip(&queues);
         (
-            flows.map(|(((flow, info), totals), sizes)| flow.summary(totals, span, info, sizes)).collect(),
+            flows
+                .map(|(((flow, info), totals), sizes)| flow.summary(totals, (from, to), info, sizes))
+                .collect(),
             queues
                 .enumerate()
                 .map(|(index, ((name, link), totals))| {

@@ -4,6 +4,7 @@ use std::mem::offset_of;
 
 use windtunnel_cc::ExitReason;
 use windtunnel_prefetch::prefetch_first;
+use windtunnel_tcp::Limited;
 use windtunnel_units::{Bytes, Duration, Time};
 
 use super::columns::columns;
@@ -12,7 +13,9 @@ use super::histogram::Buckets;
 use super::messages::{DatagramTotals, TransferTotals};
 use super::packets::Wire;
 use crate::endpoint::Counters;
-use crate::result::{CwndSummary, DropSummary, FlowSummary, LimitSummary, SizeClassSummary, SlowStartExit};
+use crate::result::{
+    ActiveSummary, CwndSummary, DropSummary, FlowSummary, LimitSummary, SizeClassSummary, SlowStartExit,
+};
 
 columns! {
     /// One row per interval and flow.
@@ -38,6 +41,7 @@ columns! {
         retransmits: U64(u64),
         rtos: U64(u64),
         lost: U64(u64),
+        acks_lost: U64(u64),
         delivered_bytes: U64(u64),
     }
 }
@@ -61,6 +65,7 @@ pub(super) struct FlowInfo {
 #[repr(C)]
 pub(crate) struct FlowSums {
     pub(crate) drops: DropSummary,
+    pub(crate) ack_drops: DropSummary,
     pub(crate) corrupted: u64,
     pub(crate) received: Bytes,
     pub(crate) payload: Bytes,
@@ -89,6 +94,7 @@ impl FlowSums {
             cwnd_min: cwnd,
             cwnd_max: cwnd,
             drops: DropSummary::default(),
+            ack_drops: DropSummary::default(),
             corrupted: 0,
         }
     }
@@ -110,6 +116,7 @@ impl FlowSums {
         self.cwnd_min = self.cwnd_min.min(other.cwnd_min);
         self.cwnd_max = self.cwnd_max.max(other.cwnd_max);
         self.drops += other.drops;
+        self.ack_drops += other.ack_drops;
         self.corrupted += other.corrupted;
     }
 }
@@ -189,8 +196,10 @@ pub(crate) struct FlowRecorder {
     rtt: Option<Duration>,
     srtt: Duration,
     in_flight: Bytes,
+    started: Option<Time>,
     first_received: Option<Time>,
     last_received: Time,
+    last_delivered: Time,
     in_slow_start: bool,
     /// The totals of the current segment.
     pub(super) totals: FlowTotals,
@@ -238,11 +247,25 @@ impl FlowRecorder {
             rtt: None,
             srtt: Duration::ZERO,
             in_flight: Bytes::ZERO,
+            started: None,
             first_received: None,
             last_received: Time::ZERO,
+            last_delivered: Time::ZERO,
             slow_start_exit: None,
             in_slow_start: true,
         }
+    }
+
+    /// The flow was started, perhaps again.
+    pub(super) fn start(&mut self, now: Time) {
+        self.started.get_or_insert(now);
+    }
+
+    /// The part of `from..to` in which it was active: from its start to the last delivery of data, which a FIN may follow.
+    /// Empty if there is none.
+    fn active(&self, (from, to): (Time, Time)) -> (Time, Time) {
+        let start = self.started.unwrap_or(Time::NEVER).clamp(from, to);
+        (start, self.last_delivered.clamp(start, to))
     }
 
     #[inline]
@@ -253,6 +276,9 @@ impl FlowRecorder {
             self.first_received = Some(now);
         }
         self.last_received = now;
+        if payload > Bytes::ZERO {
+            self.last_delivered = now;
+        }
     }
 
     #[inline]
@@ -356,6 +382,7 @@ impl FlowRecorder {
         rows.retransmits.push(counted.retransmits);
         rows.rtos.push(counted.rtos);
         rows.lost.push(sums.drops.total());
+        rows.acks_lost.push(sums.ack_drops.total());
         rows.delivered_bytes.push(counted.delivered.get());
     }
 
@@ -364,14 +391,16 @@ impl FlowRecorder {
         std::mem::replace(&mut self.totals, FlowTotals::new())
     }
 
-    /// The summary of `totals`, gathered over `span`, with the transfers by size.
+    /// The summary of `totals`, gathered over a part of the run, with the transfers by size.
     pub(super) fn summary(
         &self,
         totals: &FlowTotals,
-        span: Duration,
+        (from, to): (Time, Time),
         info: &FlowInfo,
         by_size: Vec<SizeClassSummary>,
     ) -> FlowSummary {
+        let span = to.since(from);
+        let (start, last) = self.active((from, to));
         let sums = totals.sums.unwrap_or_else(|| FlowSums::new(self.cwnd));
         let counters = &totals.counters;
         let tcp = !info.datagrams;
@@ -385,6 +414,12 @@ impl FlowRecorder {
             throughput_mbps: mbps(sums.received, span),
             goodput_mbps: mbps(sums.payload, span),
             received_bytes: sums.received.get(),
+            active: (last > start).then(|| ActiveSummary {
+                from_s: start.as_secs_f64(),
+                to_s: last.as_secs_f64(),
+                throughput_mbps: mbps(sums.received, last.since(start)),
+                goodput_mbps: mbps(sums.payload, last.since(start)),
+            }),
             first_packet_s: self.first_received.map(Time::as_secs_f64),
             last_packet_s: self.first_received.map(|_| self.last_received.as_secs_f64()),
             cwnd_bytes: self.has_window.then(|| CwndSummary {
@@ -405,8 +440,9 @@ impl FlowRecorder {
             skips: (tcp && !info.loss_free).then_some(counters.skips),
             exposed: (tcp && !info.loss_free).then_some(counters.exposed),
             drops: sums.drops,
+            ack_drops: sums.ack_drops,
             corrupted: sums.corrupted,
-            limited: LimitSummary::of(&counters.limited),
+            limited: LimitSummary::of(&while_active(counters.limited, start.since(from) + to.since(last))),
             ce_marks: sums.ce,
             sce_marks: sums.sce,
             cwnd_limited: (sums.acks > 0).then(|| sums.limited as f64 / sums.acks as f64),
@@ -428,6 +464,14 @@ impl FlowRecorder {
             }),
         }
     }
+}
+
+/// The times under each limit without those before the start and after the last delivery, `idle`, in which the application
+/// had nothing to send.
+fn while_active(mut limited: [Duration; Limited::COUNT], idle: Duration) -> [Duration; Limited::COUNT] {
+    let application = &mut limited[Limited::Application as usize];
+    *application = application.saturating_sub(idle);
+    limited
 }
 
 /// The mean rate in Mbit/s.

@@ -294,9 +294,10 @@ impl Recorder {
         }
     }
 
-    /// A queue or a medium lost a packet of `series`; `id` is its number, if it is gone.
-    pub(crate) fn lost(&mut self, series: usize, cause: LossCause, id: Option<u64>) {
-        self.flows[series].sums.drops.count(cause);
+    /// A queue or a medium lost a packet of `series`, which may have been one that only acknowledges; `id` is its number, if it is gone.
+    pub(crate) fn lost(&mut self, series: usize, cause: LossCause, is_ack: bool, id: Option<u64>) {
+        let sums = &mut self.flows[series].sums;
+        if is_ack { &mut sums.ack_drops } else { &mut sums.drops }.count(cause);
         let Some(id) = id else { return };
         if let Some(captures) = &mut self.captures {
             captures.lost(id, cause);
@@ -368,6 +369,11 @@ impl Recorder {
     #[inline]
     pub(crate) fn wants_phase(&self, flow: usize) -> bool {
         self.flows[flow].in_slow_start() || self.detailed
+    }
+
+    /// A flow of `series` was started.
+    pub(crate) fn started(&mut self, now: Time, series: usize) {
+        self.flows[series].start(now);
     }
 
     /// True when `flow` has just left slow start.

@@ -34,6 +34,7 @@ impl Simulation {
     pub(super) fn start_flow(&mut self, index: usize) {
         let flow = &mut self.flows[index];
         flow.active = true;
+        self.recorder.started(self.now, flow.series as usize);
         if let Some(arrivals) = &mut flow.arrivals {
             arrivals.start(self.now);
             let next = arrivals.next_timer();

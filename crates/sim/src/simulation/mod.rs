@@ -408,7 +408,8 @@ impl Simulation {
     /// A medium lost a packet.
     fn lose(&mut self, packet: &Packet) {
         let index = packet.flow.index();
-        self.recorder.lost(self.flows[index].series as usize, LossCause::Medium, Some(packet.id()));
+        let series = self.flows[index].series as usize;
+        self.recorder.lost(series, LossCause::Medium, packet.is_pure_ack(), Some(packet.id()));
         self.left_network(index);
     }
 
@@ -457,7 +458,7 @@ impl Simulation {
             let series = self.flows[flow].series as usize;
             self.recorder.dropped(self.now, index, series, &drop);
             let cause = LossCause::Queue(drop.reason);
-            self.recorder.lost(series, cause, (!self.deliver_drops).then_some(drop.id));
+            self.recorder.lost(series, cause, drop.is_ack, (!self.deliver_drops).then_some(drop.id));
             if !self.deliver_drops {
                 self.dropped_by_host(flow, index);
                 self.left_network(flow);

@@ -62,7 +62,7 @@ fn assert_conserved(network: Network) {
             "{medium:?}"
         );
     }
-    let lost: u64 = result.summary.flows.iter().map(|flow| flow.drops.wire).sum();
+    let lost: u64 = result.summary.flows.iter().map(|flow| flow.drops.wire + flow.ack_drops.wire).sum();
     assert_eq!(lost, result.summary.elements.iter().map(|medium| medium.lost).sum::<u64>());
     assert!(result.summary.flows[0].goodput_mbps > 0.05, "{:?}", result.summary.flows[0]);
 }

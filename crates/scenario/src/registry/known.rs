@@ -1,0 +1,242 @@
+//! Names of the field that do not exist here: whoever writes one is told so, and what comes nearest, instead of a list of
+//! names among which it is not.
+
+use super::Registry;
+use crate::parse::cursor::Cursor;
+use crate::parse::document::shorten;
+use crate::parse::fault::Fault;
+
+/// What to answer to a name that is known in the field.
+#[derive(Clone, Copy, Debug)]
+enum Answer {
+    /// It exists under another name.
+    Called(&'static str),
+    /// It is not built: what it is, and what comes nearest, the best first; those of another crate may be missing.
+    Nearest(&'static str, &'static [&'static str]),
+    /// It is something else than this key names.
+    Elsewhere(&'static str),
+}
+use Answer::{Called, Elsewhere, Nearest};
+
+type Known = (&'static str, Answer);
+
+/// What families call their members: a table of known names belongs to each.
+const CONTROLLER: &str = "a controller";
+const QUEUE: &str = "a queue";
+const AQM: &str = "an AQM";
+const ELEMENT: &str = "an impairment";
+const APPLICATION: &str = "an application";
+
+const CONTROLLERS: &[Known] = &[
+    ("bbrv1", Called("bbr")),
+    ("bbr1", Called("bbr")),
+    ("bbrv2", Called("bbr2")),
+    ("bbrv3", Called("bbr3")),
+    ("ctcp", Called("compound")),
+    ("hstcp", Called("highspeed")),
+    ("stcp", Called("scalable")),
+    ("tcpw", Called("westwood")),
+    ("tcp-lp", Called("lp")),
+    ("tcp-nv", Called("nv")),
+    ("ledbat", Nearest("RFC 6817, which LEDBAT++ succeeds", &["ledbat-pp"])),
+    ("fast", Nearest("FAST TCP, which keeps a number of packets in the queue", &["vegas"])),
+    ("gcc", Nearest("WebRTC's controller, which keeps media by the trend of the delay", &["scream", "copa"])),
+    (
+        "goog-cc",
+        Nearest("WebRTC's controller, which keeps media by the trend of the delay", &["scream", "copa"]),
+    ),
+    ("nada", Nearest("RFC 8698, which keeps media by delay, loss and marks", &["scream", "copa"])),
+    ("scream", Nearest("RFC 8298, which keeps media by delay and marks", &["copa"])),
+    ("tfrc", Nearest("RFC 5348, a rate by the equation of Reno's throughput", &["reno"])),
+    ("pcc", Nearest("PCC Allegro, which tries rates and keeps the more useful one", &["vivace", "bbr"])),
+    ("allegro", Nearest("PCC Allegro, which tries rates and keeps the more useful one", &["vivace", "bbr"])),
+    ("vivace", Nearest("PCC Vivace, which climbs the gradient of a utility of its rate", &["bbr"])),
+    ("proteus", Nearest("PCC Proteus, which can yield to others", &["vivace", "ledbat-pp"])),
+    ("sprout", Nearest("it forecasts the rate of a cellular link", &["copa"])),
+    ("verus", Nearest("it learns a map from delay to window", &["copa"])),
+    ("remy", Nearest("its rules are computed for a model of the network", &["copa"])),
+    ("orca", Nearest("a learnt controller around CUBIC", &["cubic"])),
+    ("aurora", Nearest("a learnt controller", &["vivace", "bbr"])),
+    ("timely", Nearest("a controller of data centres, by the gradient of the delay", &["vegas"])),
+    ("swift", Nearest("a controller of data centres, by a target of the delay", &["copa"])),
+    ("dcqcn", Nearest("a controller of RDMA, by marks", &["dctcp"])),
+    ("d2tcp", Nearest("DCTCP with deadlines", &["dctcp"])),
+    ("hpcc", Nearest("a controller of data centres, by telemetry of every link", &["dctcp"])),
+    ("mptcp", Nearest("TCP over several paths; every flow here has one", &["reno"])),
+    ("lia", Nearest("a controller of MPTCP; every flow here has one path", &["reno"])),
+    ("olia", Nearest("a controller of MPTCP; every flow here has one path", &["reno"])),
+    ("balia", Nearest("a controller of MPTCP; every flow here has one path", &["reno"])),
+    (
+        "quic",
+        Elsewhere(
+            "a transport: `cc` names a controller; ecn = \"quic\" is QUIC's feedback of marks, [tcp] the sender",
+        ),
+    ),
+    ("sack", Elsewhere("a mechanism of TCP: [tcp] sack, which is on")),
+    ("rack", Elsewhere("a mechanism of TCP: `windtunnel list tcp` shows loss detections")),
+    ("prr", Elsewhere("a mechanism of TCP: `windtunnel list tcp` shows those of recovery")),
+    ("ecn", Elsewhere("a signal: the flow's key `ecn` asks for it")),
+    ("udp", Elsewhere("a transport without a controller: app = \"cbr\"")),
+];
+
+const QUEUES: &[Known] = &[
+    ("droptail", Called("fifo")),
+    ("drop-tail", Called("fifo")),
+    ("taildrop", Called("fifo")),
+    ("tail-drop", Called("fifo")),
+    ("pfifo_head_drop", Called("fifo")),
+    ("shaper", Called("tbf")),
+    ("policer", Called("police")),
+    ("l4s", Called("dualpi2")),
+    ("dualq", Called("dualpi2")),
+    ("pfifo_fast", Nearest("Linux's three FIFOs by priority", &["prio", "fifo"])),
+    ("htb", Nearest("Linux's tree of token buckets that lend to each other", &["tbf", "drr"])),
+    ("hfsc", Nearest("a tree of service curves", &["drr"])),
+    ("cbq", Nearest("a tree of classes that share a link", &["drr"])),
+    ("ets", Nearest("strict priorities before weighted bands", &["prio", "drr"])),
+    ("qfq", Nearest("weighted fair queueing in constant time", &["drr"])),
+    ("wfq", Nearest("weighted fair queueing, bit by bit", &["drr"])),
+    ("hhf", Nearest("Linux's filter of heavy hitters", &["fq_codel"])),
+    ("pi", Nearest("the controller of Hollot and others, 2001", &["pie", "pi2"])),
+    ("blue", Nearest("a probability that rises when the queue is full and falls when it is empty", &["sfb"])),
+    ("rem", Nearest("random exponential marking", &["pie"])),
+    ("avq", Nearest("an adaptive virtual queue", &["vqpolice", "pie"])),
+    ("ared", Nearest("RED that adapts its max_p, which is a parameter of RED", &["red"])),
+    ("wred", Nearest("RED with thresholds for each class", &["red"])),
+    ("gred", Nearest("RED with thresholds for each class", &["red"])),
+    ("fred", Nearest("RED with accounts of flows", &["red", "sfq"])),
+    ("curvy-red", Nearest("the first AQM of a dual queue", &["dualpi2"])),
+    ("mq", Nearest("one queue for each queue of the hardware; a link here has one", &["fifo"])),
+    ("mqprio", Nearest("queues of the hardware by class; a link here has one", &["prio"])),
+    ("taprio", Nearest("gates that open by a timetable", &["prio"])),
+    ("etf", Nearest("the earliest departure first, for a hardware that knows times", &["fq"])),
+    (
+        "netem",
+        Elsewhere(
+            "not a queue here: the delay of a path is `rtt` or a link's `delay`; losses, jitter and reordering are its `impair`",
+        ),
+    ),
+    ("noqueue", Elsewhere("not a queue here: nothing waits on a link that is faster than its traffic")),
+    ("unlimited", Elsewhere("a limit: queue = { kind = \"fifo\", limit = \"unlimited\" }")),
+];
+
+const ELEMENTS: &[Known] = &[
+    ("bernoulli", Called("loss")),
+    ("random-loss", Called("loss")),
+    ("gemodel", Called("gilbert-elliott")),
+    ("corrupt", Called("corruption")),
+    ("duplicate", Called("duplication")),
+    ("reorder", Called("reordering")),
+    ("slot", Called("aggregation")),
+    (
+        "delay",
+        Elsewhere(
+            "not an impairment: the delay of a path is `rtt` or a link's `delay`; \"jitter\" varies it",
+        ),
+    ),
+    ("latency", Elsewhere("not an impairment: the delay of a path is `rtt` or a link's `delay`")),
+    ("rate", Elsewhere("not an impairment: it is a key of the link; `changes` vary it")),
+    (
+        "netem",
+        Elsewhere(
+            "tc's name for all of these together: write each one, in the order in which packets meet them",
+        ),
+    ),
+    ("limit", Elsewhere("a key of the queue: queue = { kind = \"fifo\", limit = \"1 bdp\" }")),
+];
+
+const APPLICATIONS: &[Known] = &[
+    ("iperf", Called("bulk")),
+    ("iperf3", Called("bulk")),
+    ("netperf", Called("bulk")),
+    ("ftp", Called("bulk")),
+    ("greedy", Called("bulk")),
+    ("udp", Called("cbr")),
+    ("file", Called("transfer")),
+    ("http", Nearest("pages of objects", &["request-response", "poisson"])),
+    ("web", Nearest("pages of objects", &["request-response", "poisson"])),
+    ("dash", Nearest("segments of video, the size of which adapts", &["request-response", "on-off"])),
+    ("video", Nearest("frames at a constant interval", &["media"])),
+    ("webrtc", Nearest("frames at a constant interval", &["media"])),
+    ("voip", Nearest("small datagrams at a constant interval", &["cbr"])),
+    ("rtp", Nearest("media over UDP", &["media", "cbr"])),
+    ("rrul", Elsewhere("a test of Flent: write its flows, which are bulk and \"probe\"")),
+];
+
+fn table(what: &str) -> &'static [Known] {
+    match what {
+        CONTROLLER => CONTROLLERS,
+        QUEUE | AQM => QUEUES,
+        ELEMENT => ELEMENTS,
+        APPLICATION => APPLICATIONS,
+        _ => &[],
+    }
+}
+
+impl Registry {
+    /// The answer to a name that is not `what` here, but is known: `at` is where it was written. `exists` tells which
+    /// names may stand there.
+    pub(crate) fn known(
+        &self,
+        name: &str,
+        what: &str,
+        at: &Cursor<'_>,
+        exists: &dyn Fn(&str) -> bool,
+    ) -> Option<Fault> {
+        let spelt = |name: &str| name.to_ascii_lowercase().replace('_', "-");
+        let shown = shorten(&format!("{name:?}"));
+        let known = table(what).iter().find(|(known, _)| spelt(known) == spelt(name));
+        let problem = match known {
+            Some((_, Called(here))) => format!("{shown} is called `{here}` here"),
+            Some((_, Nearest(about, near))) => {
+                let near =
+                    near.iter().find(|name| exists(name)).map(|name| format!("; the nearest is `{name}`"));
+                format!("{shown} is not built here: {about}{}", near.unwrap_or_default())
+            }
+            Some((_, Elsewhere(advice))) => format!("{shown} is {advice}"),
+            None => {
+                let other = self.what_is(name).filter(|other| *other != what)?;
+                format!("{shown} is {other}, and {what} is needed here")
+            }
+        };
+        Some(at.fault(problem))
+    }
+
+    /// What a name of this registry denotes.
+    fn what_is(&self, name: &str) -> Option<&'static str> {
+        let families = [
+            (self.is_controller(name), CONTROLLER),
+            (self.queues.named(name).is_some(), QUEUE),
+            (self.elements.named(name).is_some(), ELEMENT),
+            (self.applications.named(name).is_some(), APPLICATION),
+            (self.slow_starts.named(name).is_some(), "a slow start"),
+            (self.responses.named(name).is_some(), "a response"),
+        ];
+        families.into_iter().find(|(is_one, _)| *is_one).map(|(_, what)| what)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is said to exist does, and every name that is said to be near has at least one that does.
+    #[test]
+    fn answers_name_what_exists() {
+        let registry = Registry::default();
+        let all = [CONTROLLER, QUEUE, ELEMENT, APPLICATION];
+        let mut answers = 0;
+        for (what, (name, answer)) in
+            all.into_iter().flat_map(|what| table(what).iter().map(move |known| (what, known)))
+        {
+            let exists = |name: &&&str| registry.what_is(name) == Some(what);
+            match answer {
+                Called(here) => assert!(exists(&here), "{name}: {here}"),
+                Nearest(_, near) => assert!(near.iter().any(|name| exists(&name)), "{name}: {near:?}"),
+                Elsewhere(_) => {}
+            }
+            answers += 1;
+        }
+        assert!(answers > 80, "{answers}");
+    }
+}

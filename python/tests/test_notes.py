@@ -1,0 +1,184 @@
+"""Notes: each rule speaks of one scenario and not of another like it, with the numbers that it must give."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Cli
+from notes_cases import AFTER, AFTER_A_FAST_LINK, BEFORE, CUBIC, RENO, Keys, one, two
+
+import windtunnel as wt
+from windtunnel.notes import RULES, Subject, notes_before
+from windtunnel.notes.note import Rule
+from windtunnel.notes.page import PAGE, page
+
+ROOT = Path(__file__).parents[2]
+CASES = {**BEFORE, **AFTER}
+
+
+def before(keys: Keys) -> list[dict[str, Any]]:
+    """What is said of a scenario before it runs."""
+    return [note.document() for note in notes_before(wt.Scenario(**keys).resolve())]
+
+
+def named(notes: list[dict[str, Any]], rule: str) -> list[dict[str, Any]]:
+    """The notes of one rule."""
+    return [note for note in notes if note["rule"] == rule]
+
+
+def test_every_rule_has_a_case_on_each_side() -> None:
+    """No rule without a test; and whether it speaks before the run is what its cases say."""
+    assert {rule.name for rule in RULES} == CASES.keys()
+    assert {rule.name for rule in RULES if rule.before} == BEFORE.keys()
+    assert len(RULES) == len(CASES) >= 20
+
+
+@pytest.mark.parametrize("rule", BEFORE)
+def test_before_the_run(rule: str) -> None:
+    """A rule of the scenario speaks once, with the numbers derived in the case, and not of its neighbour."""
+    case = BEFORE[rule]
+    (note,) = named(before(case.fires), rule)
+    for key, value in case.numbers.items():
+        assert note["numbers"][key] == pytest.approx(value, rel=1e-3), key
+    assert all(word in note["text"] for word in case.words), note["text"]
+    assert not named(before(case.quiet), rule)
+
+
+@pytest.mark.parametrize("rule", BEFORE)
+def test_rules_of_the_scenario_after_the_run(rule: str) -> None:
+    """They say the same of the run, but for those that have nothing left to say where nothing was dropped."""
+    case = BEFORE[rule]
+    result = wt.Scenario(**case.fires).run()
+    (note,) = named(result.notes, rule)
+    for key, value in case.numbers.items():
+        assert note["numbers"][key] == pytest.approx(value, rel=1e-3), key
+    json.dumps(result.notes, allow_nan=False)
+
+
+@pytest.mark.parametrize("rule", AFTER)
+def test_after_the_run(rule: str) -> None:
+    """A rule of the measurements speaks of the one run and not of the other."""
+    case = AFTER[rule]
+    result = wt.Scenario(**case.fires).run()
+    found = named(result.notes, rule)
+    assert found, [note["text"] for note in result.notes]
+    for key, value in case.numbers.items():
+        assert found[0]["numbers"][key] == pytest.approx(value, rel=1e-3), key
+    assert all(word in found[0]["text"] for word in case.words), found[0]["text"]
+    quiet = wt.Scenario(**case.quiet).run()
+    assert not named(quiet.notes, rule), named(quiet.notes, rule)
+    json.dumps(result.notes, allow_nan=False)
+
+
+def test_numbers_are_those_of_the_summary() -> None:
+    """Numbers that cannot be derived by hand are those that the summary has."""
+    rules = ("aqm-overrun", "ecn-bleached", "timeouts", "acks-lost")
+    notes = {rule: wt.Scenario(**AFTER[rule].fires).run() for rule in rules}
+    (overrun,) = named(notes["aqm-overrun"].notes, "aqm-overrun")
+    drops = notes["aqm-overrun"].queues[0]["drops"]
+    assert overrun["numbers"] == {"full": drops["full"], "signals": drops["aqm"]}
+    (bleached,) = named(notes["ecn-bleached"].notes, "ecn-bleached")
+    assert bleached["numbers"]["marked"] == notes["ecn-bleached"].queues[0]["ce"] > 0
+    (timeouts,) = named(notes["timeouts"].notes, "timeouts")
+    assert timeouts["numbers"]["rtos"] == notes["timeouts"].flows[0]["rtos"] > 0
+    (acks,) = named(notes["acks-lost"].notes, "acks-lost")
+    (flow,) = notes["acks-lost"].flows
+    assert acks["numbers"]["acks_lost"] == flow["ack_drops"]["wire"] > 0
+
+
+def test_the_issue_s_examples() -> None:
+    """PIE behind its limit, measured; the unlimited FIFO with the delay that it caused."""
+    pie = wt.Scenario(**one(CUBIC, "pie", "1 Gbit/s", "3 s")).run()
+    (note,) = named(pie.notes, "aqm-behind-limit")
+    assert note["text"].startswith(
+        "PIE never acted: its limit of 1000 packets is 12 ms at this rate, below its target of 15 ms"
+    )
+    assert pie.queues[0]["drops"]["aqm"] == 0
+    fifo = wt.Scenario(**one(CUBIC, "fifo")).run()
+    (note,) = named(fifo.notes, "unlimited-queue")
+    assert note["numbers"]["mean_s"] == pytest.approx(fifo.queues[0]["sojourn_ms"]["mean"] / 1e3)
+    assert note["level"] == "warning"
+
+
+def test_warnings_come_first_and_many_flows_are_few_notes() -> None:
+    """A hundred flows that left slow start are four notes, the last of which says how many more there are."""
+    result = wt.Scenario(**one({**CUBIC, "count": 100}, "fifo", "100 Mbit/s", "5 s")).run()
+    levels = [note["level"] for note in result.notes]
+    assert levels == sorted(levels, key=lambda level: level != "warning")
+    left = named(result.notes, "slow-start-left")
+    assert len(left) == 4
+    assert left[-1]["numbers"]["flows"] > 50
+
+
+def test_only_the_slowest_link_is_a_buffer() -> None:
+    """An unlimited FIFO on a fast link before the bottleneck stays empty: nothing is said of it, before or after."""
+    fast_first = AFTER_A_FAST_LINK
+    assert not [note for note in before(fast_first) if note["rule"] in ("unlimited-queue", "one-start")]
+    notes = wt.Scenario(**fast_first).run().notes
+    assert not [note for note in notes if note["queue"] == "fast" and note["rule"] != "not-bottleneck"]
+
+
+def test_a_coarse_record_shows_no_synchrony() -> None:
+    """Losses that are recorded a second apart fall together by chance: nothing is concluded from them."""
+    scenario = AFTER["synchronised-losses"].fires
+    assert named(wt.Scenario(**scenario).run().notes, "synchronised-losses")
+    coarse = {**scenario, "record": {"interval": "1 s"}}
+    assert not named(wt.Scenario(**coarse).run().notes, "synchronised-losses")
+
+
+def test_flows_with_other_parameters_are_no_equals() -> None:
+    """Flows of one controller that differ in a parameter are not expected to share equally."""
+    slow, fast = (
+        {**RENO, "cc": {"kind": "aimd", "a": 0.2, "b": 0.125}},
+        {**RENO, "cc": {"kind": "aimd", "a": 1.0, "b": 0.5}},
+    )
+    unequal = wt.Scenario(**two(slow, fast, duration="30 s", rate="40 Mbit/s")).run()
+    assert not named(unequal.notes, "not-converged")
+    assert not named(unequal.notes, "lock-out")
+
+
+def test_no_notes_where_there_is_nothing_to_say() -> None:
+    """A plain scenario with an AQM and ECN, long enough, has no warning."""
+    scenario = one({**CUBIC, "ecn": True}, {"kind": "codel", "ecn": True}, duration="60 s")
+    assert before(scenario) == []
+    assert not [note for note in wt.Scenario(**scenario).run().notes if note["level"] == "warning"]
+
+
+def test_rules_do_not_fail_on_what_a_result_lacks() -> None:
+    """Results of earlier versions, ideal endpoints, datagrams alone: every rule can read all of them."""
+    scenarios: list[Keys] = [
+        {**one(CUBIC), "endpoints": "ideal", "flows": [{"cc": "reno", "rtt": "20 ms"}]},
+        one({"app": "probe", "rtt": "40 ms"}),
+        two({"cc": "bsd42", "rtt": "40 ms"}, {"app": "media", "rtt": "10 ms"}),
+        {**one(CUBIC), "record": {"points": "1 s"}},
+    ]
+    for keys in scenarios:
+        result = wt.Scenario(**keys).run()
+        bare = {"flows": [{"name": flow["name"]} for flow in result.flows], "queues": [{"name": "bottleneck"}]}
+        for summary in (result.summary, bare):
+            subject = Subject(result.meta["scenario"], summary, result.tables)
+            assert all(isinstance(rule, Rule) and list(rule.notes(subject)) is not None for rule in RULES)
+
+
+def test_in_the_folder_the_page_and_the_terminal(cli: Cli, tmp_path: Path) -> None:
+    """A note is in ``summary.json``, on the page, in what ``run`` prints, and read back as it was written."""
+    (tmp_path / "s.toml").write_text(wt.Scenario(**one(CUBIC, "fifo", duration="3 s")).to_toml())
+    done = cli("run", "s.toml", "--out", "out", "--no-figures")
+    summary = json.loads((tmp_path / "out/summary.json").read_text())
+    (note,) = named(summary["notes"], "unlimited-queue")
+    assert "319" not in note["text"]
+    assert f"warning: {note['text']}" in " ".join(done.stdout.split())
+    assert "warning: bottleneck has no queue limit" in done.stderr, "said before the run"
+    page = (tmp_path / "out/report.html").read_text()
+    assert "bottleneck has no queue limit (the default): FIFO is unlimited" in page
+    assert wt.load(tmp_path / "out").notes == summary["notes"]
+    checked = cli("check", "s.toml")
+    assert "warning: bottleneck has no queue limit" in checked.stderr
+
+
+def test_the_page_of_rules_is_that_of_the_code() -> None:
+    """``docs/notes.md`` is made of the rules; ``python -m windtunnel.notes.page`` writes it again."""
+    assert (ROOT / PAGE).read_text() == page()

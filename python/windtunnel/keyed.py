@@ -1,0 +1,57 @@
+"""Tables for files that other programs read: each row says of which run it is, and flows and queues have their names.
+
+Rows of several runs can be put into one table, and a question to it needs no other file. The texts are the same in many
+rows: as dictionaries they take next to no room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from windtunnel.result import RunResult
+
+#: Columns of the run, before all others.
+KEYS = ("scenario", "seed", "digest")
+#: Columns of names, each behind the column of numbers that it names.
+NAMES = {"flow": "flow_name", "queue": "queue_name"}
+
+
+def keyed_table(result: RunResult, name: str, scenario: str = "") -> pa.Table:
+    """The table ``name`` with the columns :data:`KEYS` and :data:`NAMES`. ``scenario``: what it is called without a
+    title.
+
+    The name of a flow or a queue is null where its number is -1, which stands for all, and for connections that have
+    no place in the summary.
+    """
+    import pyarrow as pa
+
+    table = result.table(name)
+    for number, column in NAMES.items():
+        if number in table.column_names:
+            place = table.column_names.index(number) + 1
+            names = [str(record["name"]) for record in result.summary[f"{number}s"]]
+            table = table.add_column(place, column, _named(result, name, number, names))
+    run = (result.title or scenario, result.meta.get("seed"), result.digest)
+    for place, (column, value) in enumerate(zip(KEYS, run, strict=True)):
+        if column == "seed":
+            same = pa.repeat(pa.scalar(value, pa.uint64()), table.num_rows)
+        else:
+            places = pa.repeat(pa.scalar(0, pa.int32()), table.num_rows)
+            same = pa.DictionaryArray.from_arrays(places, pa.array([value], pa.string()))
+        table = table.add_column(place, column, same)
+    return table
+
+
+def _named(result: RunResult, name: str, number: str, names: Sequence[str]) -> pa.DictionaryArray:
+    """The names of a column of numbers."""
+    import numpy as np
+    import pyarrow as pa
+
+    numbers = np.asarray(result.tables[name][number], dtype=np.int64)
+    unnamed = (numbers < 0) | (numbers >= len(names))
+    places = pa.array(np.where(unnamed, 0, numbers).astype(np.int32), mask=unnamed)
+    return pa.DictionaryArray.from_arrays(places, pa.array(names, pa.string()))

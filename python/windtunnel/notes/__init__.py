@@ -1,0 +1,66 @@
+"""Notes that explain a scenario and its results: what surprises, and why a number is what it is.
+
+A rule is a pure function of a scenario and, after the run, of its summary and tables (:class:`Subject`). Rules that
+need no measurement are said before the run too. One file has the rules of one subject; ``RULES`` has all, in the
+order in which a reader wants them: what makes the run another one than was meant, then what limited it, then how to
+read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from windtunnel.notes import aqm, buffers, ecn, limits, losses, measuring, sharing, starting
+from windtunnel.notes.note import Note, Rule
+from windtunnel.notes.subject import Subject
+
+if TYPE_CHECKING:
+    from windtunnel.result import Tables
+
+__all__ = ["RULES", "Note", "Rule", "Subject", "notes_after", "notes_before"]
+
+#: All rules, in reading order.
+RULES: tuple[Rule, ...] = (
+    *buffers.RULES,
+    *aqm.RULES,
+    *ecn.RULES,
+    *limits.RULES,
+    *losses.RULES,
+    *sharing.RULES,
+    *starting.RULES,
+    *measuring.RULES,
+)
+
+#: Notes of one rule about single flows: the rest of them is one note.
+_EACH = 3
+
+
+def notes_before(scenario: Mapping[str, Any]) -> list[Note]:
+    """What can be said of a scenario before it runs; ``scenario`` is what ``Scenario.resolve`` returns."""
+    subject = Subject(scenario)
+    return _notes((rule for rule in RULES if rule.before), subject)
+
+
+def notes_after(scenario: Mapping[str, Any], summary: Mapping[str, Any], tables: Tables) -> list[Note]:
+    """What can be said of a run."""
+    return _notes(RULES, Subject(scenario, summary, tables))
+
+
+def _notes(rules: Iterable[Rule], subject: Subject) -> list[Note]:
+    """Warnings first, each level in reading order."""
+    notes = [note for rule in rules for note in _shortened(rule.notes(subject))]
+    return sorted(notes, key=lambda note: note.level != "warning")
+
+
+def _shortened(notes: Iterable[Note]) -> Iterator[Note]:
+    """A thousand flows do not make a thousand notes: after the first ones of a rule, how many more it holds for."""
+    for of_a_flow, some in groupby(notes, key=lambda note: note.flow is not None):
+        found = list(some)
+        shown = found if not of_a_flow or len(found) <= _EACH + 1 else found[:_EACH]
+        yield from shown
+        if more := len(found) - len(shown):
+            first = found[0]
+            text = f"{first.rule.replace('-', ' ')}: the same holds for {more} more flows"
+            yield Note(first.rule, first.level, text, numbers={"flows": more})

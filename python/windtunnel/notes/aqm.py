@@ -1,0 +1,119 @@
+"""AQMs that cannot act, or whose parameters are for another path."""
+
+from __future__ import annotations
+
+import math
+
+from windtunnel.notes.note import Said, Sayings, rule
+from windtunnel.notes.subject import Subject, seconds
+from windtunnel.notes.words import count, percent, rate, size, time
+
+#: AQMs that act on a delay above their target.
+_BY_TARGET = ("codel", "codel-mds", "cobalt", "codel-af", "fq_codel", "pie", "pie-mds", "fq_pie", "pi2", "cake")
+#: CoDel and what came of it: one packet in the queue must not count as a standing queue.
+_CODEL = ("codel", "codel-mds", "fq_codel")
+
+
+@rule("aqm-behind-limit", level="warning", before=True, source="tc-pie(8): limit, 1000 packets by default")
+def aqm_behind_limit(subject: Subject) -> Sayings:
+    """The queue is full before its delay reaches the target of its AQM: it is a tail drop."""
+    for queue in subject.data_queues:
+        target = seconds(queue.spec.get("target"))
+        full = queue.drain(queue.limit)
+        if queue.kind in _BY_TARGET and full < target:
+            acted = queue.measured.get("ce", 0) + queue.measured.get("sce", 0) + queue.drops("aqm")
+            what = "never acted" if subject.ran and not acted else "cannot act"
+            tail = f", and {count(queue.drops('full'), 'packet')} met a full queue" if subject.ran else ""
+            yield Said(
+                f"{queue.label} {what}: its limit of {queue.spec['limit']} is {time(full)} at this rate, below its "
+                f"target of {time(target)}{tail}",
+                queue=queue,
+                numbers={"limit_s": full, "target_s": target, "acted": acted, "full": queue.drops("full")},
+            )
+
+
+@rule("aqm-overrun", source="RFC 7567 section 4.2")
+def aqm_overrun(subject: Subject) -> Sayings:
+    """Most of what a queue with an AQM dropped met a full queue: it was not the AQM that controlled the delay."""
+    for queue in subject.data_queues:
+        full, decided = queue.drops("full", "overlimit"), queue.drops("aqm")
+        signals = decided + queue.measured.get("ce", 0) + queue.measured.get("sce", 0)
+        if queue.kind in _BY_TARGET and full > 10 and full > signals and signals:
+            yield Said(
+                f"{queue.label} decided {count(signals, 'signal')}, but {count(full, 'packet')} met a full queue: its "
+                "limit "
+                f"({queue.spec.get('limit')}) or unresponsive traffic controls the delay",
+                queue=queue,
+                numbers={"full": full, "signals": signals},
+            )
+
+
+@rule("target-below-packet", level="warning", before=True, source="RFC 8289 section 4.4; tc-codel(8)")
+def target_below_packet(subject: Subject) -> Sayings:
+    """CoDel's target is less than the time that the link takes for one packet: every queue is too long for it, and the
+    link runs empty.
+    """
+    for queue in subject.data_queues:
+        target, packet = seconds(queue.spec.get("target")), queue.drain(queue.mtu)
+        if queue.kind in _CODEL and target < packet:
+            yield Said(
+                f"{queue.label}'s target of {time(target)} is less than one packet of {size(queue.mtu)} takes at "
+                f"{rate(queue.rate)} ({time(packet)}): give it at least that, and add it to the interval",
+                queue=queue,
+                numbers={"target_s": target, "packet_s": packet},
+            )
+
+
+@rule("interval-below-rtt", before=True, source="RFC 8289 section 4.3: the interval is of the order of the longest RTT")
+def interval_below_rtt(subject: Subject) -> Sayings:
+    """CoDel's interval is shorter than a flow's round trip: it acts again before the first answer can arrive."""
+    for queue in subject.data_queues:
+        interval = seconds(queue.spec.get("interval"))
+        longest = max((flow.rtt for flow in queue.flows if flow.cc and flow.rtt > 0), default=math.nan)
+        if queue.kind in _CODEL and interval < longest:
+            yield Said(
+                f"{queue.label}'s interval of {time(interval)} is shorter than the longest RTT, {time(longest)}: it "
+                "acts "
+                f"before flows can have answered",
+                queue=queue,
+                numbers={"interval_s": interval, "rtt_s": longest},
+            )
+
+
+@rule(
+    "red-bandwidth", before=True, source="tc-red(8): bandwidth, 10 Mbit/s by default, ages the average of an idle queue"
+)
+def red_bandwidth(subject: Subject) -> Sayings:
+    """RED's ``bandwidth`` differs from the link's rate by more than a factor of two: the average ages too fast or too
+    slowly after the queue was empty.
+    """
+    for queue in subject.data_queues:
+        own = seconds(queue.spec.get("bandwidth"))
+        if queue.kind in ("red", "red-mds", "choke") and not 0.5 <= own / queue.rate <= 2:
+            yield Said(
+                f"{queue.label} takes the link for one of {rate(own)} (bandwidth); it has {rate(queue.rate)}",
+                queue=queue,
+                numbers={"bandwidth_bps": own, "link_bps": queue.rate},
+            )
+
+
+@rule("hash-collisions", before=True, source="RFC 8290; the birthday problem")
+def hash_collisions(subject: Subject) -> Sayings:
+    """A fair queue with a real hash has so few buckets for its flows that one flow in twenty or more is expected to
+    share its bucket.
+    """
+    for queue in subject.data_queues:
+        buckets, flows = queue.spec.get("flows"), len(queue.flows)
+        if queue.spec.get("hash", "perfect") == "perfect" or not buckets or flows < 2:
+            continue
+        shared = 1 - (1 - 1 / buckets) ** (flows - 1)
+        if shared >= 0.05:
+            yield Said(
+                f"{queue.label} hashes {flows} flows into {buckets} buckets: {percent(shared)} of them are expected to "
+                f"share a bucket, and its rate, with another",
+                queue=queue,
+                numbers={"flows": flows, "buckets": buckets, "shared": shared},
+            )
+
+
+RULES = (aqm_behind_limit, aqm_overrun, target_below_packet, interval_below_rtt, red_bandwidth, hash_collisions)

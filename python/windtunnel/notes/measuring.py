@@ -1,0 +1,132 @@
+"""Runs and records that are too short or too coarse for what is read from them."""
+
+from __future__ import annotations
+
+from windtunnel.notes.note import Said, Sayings, rule
+from windtunnel.notes.subject import Subject, seconds
+from windtunnel.notes.words import count, rate, time
+
+#: A mean over fewer teeth depends on where the run ends.
+_TEETH = 5
+#: A run of fewer round trips shows how flows start.
+_ROUNDS = 50
+
+
+@rule("few-sawteeth", source="RFC 5166; the length of a tooth by RFC 9438 section 5.1")
+def few_sawteeth(subject: Subject) -> Sayings:
+    """A flow that always has data to send answered fewer than five signals after slow start: means over the run
+    depend on where it ends.
+    """
+    for flow in subject.flows:
+        teeth = int(flow.measured.get("loss_episodes") or 0) + int(flow.measured.get("ecn_reductions") or 0)
+        left = flow.measured.get("slow_start_exit")
+        if flow.is_greedy and flow.by_loss and left and 0 < teeth < _TEETH and not subject.ideal:
+            lasted = subject.duration - left["t_s"]
+            yield Said(
+                f"{flow.name}: {'1 sawtooth' if teeth == 1 else f'{teeth} sawteeth'} in {time(lasted)} "
+                "after "
+                f"slow start: means depend on where the run ends; five take about {time(lasted / teeth * _TEETH)}",
+                flow=flow,
+                numbers={"teeth": teeth, "lasted_s": lasted},
+            )
+
+
+@rule("short-run", before=True, source="RFC 5166")
+def short_run(subject: Subject) -> Sayings:
+    """A flow that always has data to send runs for fewer than fifty of its round trips: what is measured is its
+    start.
+    """
+    for flow in subject.flows:
+        rounds = (subject.duration - flow.start) / flow.rtt
+        if flow.is_greedy and 0 < rounds < _ROUNDS:
+            yield Said(
+                f"{flow.name} runs for {count(rounds, 'round trip')} of {time(flow.rtt)}: what is measured is its "
+                "start",
+                flow=flow,
+                numbers={"rounds": rounds, "rtt_s": flow.rtt},
+            )
+
+
+@rule("late-start", level="warning", before=True, source="a common slip in scenarios with staggered flows")
+def late_start(subject: Subject) -> Sayings:
+    """A flow starts when the run has ended or after nine tenths of it."""
+    for flow in subject.flows:
+        if flow.start > 0.9 * subject.duration:
+            yield Said(
+                f"{flow.name} starts at {time(flow.start)}, and the run ends at {time(subject.duration)}",
+                flow=flow,
+                numbers={"start_s": flow.start, "duration_s": subject.duration},
+            )
+
+
+@rule("coarse-record", before=True, source="the sampling theorem: a wave needs two samples")
+def coarse_record(subject: Subject) -> Sayings:
+    """The recording interval is longer than the shortest round trip: tables show no single round trip, and least and
+    greatest values only as extremes of an interval.
+    """
+    interval = seconds((subject.scenario.get("record") or {}).get("interval"))
+    shortest = min(
+        (flow for flow in subject.flows if flow.cc and flow.rtt > 0), key=lambda flow: flow.rtt, default=None
+    )
+    if shortest is not None and interval > shortest.rtt:
+        yield Said(
+            f"tables have a row each {time(interval)}, longer than the RTT of {shortest.name}, {time(shortest.rtt)} "
+            f"(record.interval)",
+            flow=shortest,
+            numbers={"interval_s": interval, "rtt_s": shortest.rtt},
+        )
+
+
+@rule("not-bottleneck", before=True, source="a common slip in graphs of several links")
+def not_bottleneck(subject: Subject) -> Sayings:
+    """A link with an AQM is on no flow's slowest place: its queue stays empty, and the AQM is not tested."""
+    for queue in subject.data_queues:
+        from_flows = [subject.narrowest(flow) for flow in queue.flows]
+        managed = queue.kind not in ("fifo", "")
+        narrow = [found for found in from_flows if found is not None]
+        if (
+            managed
+            and len(subject.data_queues) > 1
+            and narrow
+            and all(found.rate < queue.rate / 1.01 for found in narrow)
+        ):
+            slowest = min(narrow, key=lambda found: found.rate)
+            yield Said(
+                f"{queue.name} has {queue.label} at {rate(queue.rate)}, but all of its flows pass a slower link "
+                f"({slowest.name}, {rate(slowest.rate)}): its queue stays short",
+                queue=queue,
+                numbers={"rate_bps": queue.rate, "slowest_bps": slowest.rate},
+            )
+
+
+@rule(
+    "unfinished-transfers",
+    level="warning",
+    source="flow completion times of the completed alone are biased to short ones",
+)
+def unfinished_transfers(subject: Subject) -> Sayings:
+    """More than a twentieth of a flow's transfers were not complete at the end of the run: completion times are of
+    the others, which are the short ones.
+    """
+    for flow in subject.flows:
+        transfers = flow.measured.get("transfers") or {}
+        arrived, completed = int(transfers.get("arrived") or 0), int(transfers.get("completed") or 0)
+        left = arrived - completed - int(transfers.get("rejected") or 0)
+        if arrived and left > max(0.05 * arrived, 1 if arrived > 1 else 0):
+            yield Said(
+                f"{flow.name}: {left} of {count(arrived, 'transfer')} were not complete at the end: completion times "
+                "leave "
+                f"them out",
+                flow=flow,
+                numbers={"arrived": arrived, "unfinished": left},
+            )
+
+
+RULES = (
+    few_sawteeth,
+    short_run,
+    late_start,
+    coarse_record,
+    not_bottleneck,
+    unfinished_transfers,
+)

@@ -1,0 +1,266 @@
+"""Flows that share a queue: what divides the link between them, if not their controllers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from windtunnel.notes.note import Said, Sayings, rule
+from windtunnel.notes.subject import BY_DELAY, BY_MODEL, FAIR, PASSIVE, Flow, Queue, Subject, seconds
+from windtunnel.notes.words import count, percent, time, times
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+#: Events of two flows in the same round trips, as a share of those of the flow with fewer, that count as synchronised.
+_TOGETHER = 0.8
+#: Fewer events show nothing.
+_EVENTS = 4
+#: Events that are so frequent that others meet them by chance more often than this show nothing either.
+_CHANCE = 0.5
+#: Pairs of flows that are compared: with many flows, the first ones.
+_COMPARED = 8
+
+
+@rule(
+    "unequal-rtts",
+    before=True,
+    source="Floyd, Connections with Multiple Congested Gateways, 1991",
+)
+def unequal_rtts(subject: Subject) -> Sayings:
+    """Flows of one controller share a queue without bands of their own, and their round trips differ by a factor of
+    two or more: windows grow by round trips, so that rates are not equal by design.
+    """
+    for queue in subject.data_queues:
+        if queue.kind in FAIR:
+            continue
+        for cc in sorted({flow.cc for flow in queue.flows if flow.is_greedy and flow.by_loss}):
+            same = [flow for flow in queue.flows if flow.cc == cc and flow.is_greedy and flow.rtt > 0]
+            near, far = min(same, key=lambda f: f.rtt, default=None), max(same, key=lambda f: f.rtt, default=None)
+            if near is None or far is None or far.rtt < 2 * near.rtt:
+                continue
+            numbers, seen = {"ratio": far.rtt / near.rtt}, ""
+            if _rate(near) and _rate(far):
+                numbers["rates"] = _rate(near) / _rate(far)
+                seen = f"; {near.name} got {times(numbers['rates'])} times the rate of {far.name}"
+            yield Said(
+                f"{queue.name}: RTTs of {near.label} flows differ {times(numbers['ratio'])} times ({time(near.rtt)} "
+                "and "
+                f"{time(far.rtt)}): they do not share equally by design{seen}",
+                queue=queue,
+                numbers=numbers,
+            )
+
+
+@rule("model-beside-loss", level="warning", before=True, source="Ware and others, Modeling BBR's Interactions, 2019")
+def model_beside_loss(subject: Subject) -> Sayings:
+    """BBR shares a tail drop with a flow that grows until it loses: below a bandwidth-delay product of buffer BBR
+    takes more than its part, above one and a half it holds what its cap of two allows, and the other the rest.
+    """
+    for queue in subject.data_queues:
+        model = [flow for flow in queue.flows if flow.cc in BY_MODEL and flow.is_greedy]
+        loss = [flow for flow in queue.flows if flow.is_greedy and flow.by_loss]
+        if queue.kind not in PASSIVE or not model or not loss:
+            continue
+        share = queue.limit / queue.bdp(model[0])
+        if 1 <= share <= 1.5 or math.isnan(share):
+            continue
+        who = (
+            f"{model[0].label} takes most of the link"
+            if share < 1
+            else f"{loss[0].label} fills it behind {model[0].label}"
+        )
+        seen = ""
+        if all(_rate(flow) for flow in (model[0], loss[0])):
+            seen = f" (here {times(_rate(model[0]) / _rate(loss[0]))} to 1)"
+        size = "no limit" if math.isinf(share) else f"{times(share)} BDP"
+        yield Said(
+            f"{queue.name}: {model[0].label} beside {loss[0].label} in a tail drop of {size}: {who}{seen}; the size of "
+            f"the buffer decides, not the controllers",
+            queue=queue,
+            numbers={"bdps": share},
+        )
+
+
+@rule("delay-beside-loss", before=True, source="Mo, La, Anantharam, Walrand, Analysis of TCP Reno and Vegas, 1999")
+def delay_beside_loss(subject: Subject) -> Sayings:
+    """A controller that keeps delay low shares a queue with one that grows until it loses: it gives way."""
+    for queue in subject.data_queues:
+        shy = [flow for flow in queue.flows if flow.cc in BY_DELAY and flow.is_greedy]
+        bold = [flow for flow in queue.flows if flow.is_greedy and flow.by_loss]
+        if queue.kind in FAIR or not shy or not bold:
+            continue
+        numbers, seen = {}, ""
+        if _rate(shy[0]) and _rate(bold[0]):
+            numbers["rates"] = _rate(shy[0]) / _rate(bold[0])
+            seen = f": it got {percent(numbers['rates'])} of the other's rate"
+        yield Said(
+            f"{queue.name}: {shy[0].name} keeps the delay low beside {bold[0].name}, which fills the queue, and gives "
+            f"way{seen}",
+            queue=queue,
+            numbers=numbers,
+        )
+
+
+@rule("one-start", before=True, source="Floyd, Jacobson, On Traffic Phase Effects, 1992; Zhang, Shenker, Clark, 1991")
+def one_start(subject: Subject) -> Sayings:
+    """Two equal flows or more start in the same instant on a tail drop: a simulation has no noise that would part
+    them, and results of one run are those of one phase.
+    """
+    for queue in subject.data_queues:
+        if queue.kind not in PASSIVE or subject.ideal:
+            continue
+        alike: dict[tuple[str, float, float], list[Flow]] = {}
+        for flow in queue.flows:
+            staggered = str(flow.setup.get("stagger") or "0 s") != "0 s" or flow.setup.get("active")
+            if flow.is_greedy and not staggered and subject.narrowest(flow) is queue:
+                alike.setdefault((flow.terms, flow.rtt, flow.start), []).append(flow)
+        largest = max(alike.values(), key=len, default=[])
+        if len(largest) >= 2:
+            yield Said(
+                f"{queue.name}: {len(largest)} equal flows ({largest[0].label}) start at {time(largest[0].start)} "
+                "together on "
+                f"a tail drop: phase decides who loses; stagger them, or vary the seed with jitter",
+                queue=queue,
+                numbers={"flows": len(largest), "start_s": largest[0].start},
+            )
+
+
+@rule("synchronised-losses", source="Zhang, Clark, Oscillating Behavior of Network Traffic, 1990; RFC 7567 section 2")
+def synchronised_losses(subject: Subject) -> Sayings:
+    """Two flows lost in the same events, four fifths of them or more: the queue does not choose, and both answer
+    together.
+    """
+    events = _loss_events(subject)
+    for queue in subject.data_queues:
+        flows = [flow for flow in queue.flows if len(events.get(flow.index, ())) >= _EVENTS][:_COMPARED]
+        shared = [_together(subject, a, b, events) for a, b in combinations(flows, 2)]
+        chance = max((_by_chance(subject, flow, events) for flow in flows), default=1.0)
+        if not shared or chance > _CHANCE or min(shared) < _TOGETHER:
+            continue
+        share = min(shared)
+        alone = sum(bool(flow.cc) for flow in queue.flows) == 2
+        who = "the two flows" if alone else f"{len(flows)} flows"
+        numbers = {"share": share, "flows": len(flows), "events": min(len(events[flow.index]) for flow in flows)}
+        yield Said(
+            f"{queue.name}: {who} lost in the same events (synchronised): {percent(share)} of "
+            f"{count(numbers['events'], 'event')}",
+            queue=queue,
+            numbers=numbers,
+        )
+
+
+@rule("lock-out", level="warning", source="Floyd, Jacobson, On Traffic Phase Effects, 1992; RFC 7567 section 2")
+def lock_out(subject: Subject) -> Sayings:
+    """Of two equal flows on a tail drop one has twice the rate of the other or more: phase, not the controller,
+    divides the link.
+    """
+    for queue in subject.data_queues:
+        if queue.kind not in PASSIVE:
+            continue
+        greedy = [flow for flow in queue.flows if flow.is_greedy and flow.by_loss and _rate(flow)]
+        for a, b in combinations(greedy[:_COMPARED], 2):
+            same = (a.terms, a.start) == (b.terms, b.start) and math.isclose(a.rtt, b.rtt, rel_tol=0.05)
+            high, low = (a, b) if _rate(a) >= _rate(b) else (b, a)
+            if same and _rate(high) >= 2 * _rate(low):
+                numbers = {"ratio": _rate(high) / _rate(low), "lost": high.lost(), "lost_other": low.lost()}
+                yield Said(
+                    f"{queue.name}: {high.name} has {times(numbers['ratio'])} times the rate of {low.name}, its equal, "
+                    "and "
+                    f"lost {high.lost()} packets where that lost {low.lost()}: a phase effect of tail drop",
+                    queue=queue,
+                    numbers=numbers,
+                )
+                break
+
+
+@rule("not-converged", source="Jain, Chiu, Hawe, DEC TR-301, 1984")
+def not_converged(subject: Subject) -> Sayings:
+    """Equal flows did not reach a Jain index of 0.95 of their rates over seconds while all of them ran: means over
+    the run show how they started.
+    """
+    from windtunnel.fairness import shared_fairness
+
+    for queue in subject.data_queues:
+        found = shared_fairness(subject, equal_flows(queue))
+        if found and math.isnan(found.converged_s) and found.jain < 0.95:
+            yield Said(
+                f"{queue.name}: {found.flows} equal flows did not converge in the {time(found.lasted_s)} that they "
+                "shared: "
+                f"Jain's index is {times(found.jain)}",
+                queue=queue,
+                numbers={"jain": found.jain, "lasted_s": found.lasted_s, "flows": found.flows},
+            )
+
+
+def _rate(flow: Flow) -> float:
+    """What a flow received while it was active; 0 before the run."""
+    return float((flow.measured.get("active") or {}).get("throughput_mbps") or 0.0)
+
+
+def _loss_events(subject: Subject) -> dict[int, npt.NDArray[np.float64]]:
+    """The times of each flow's loss events: losses less than two of its round trips apart are one."""
+    table: Any = (subject.tables or {}).get("flows") or {}
+    if "lost" not in table:
+        return {}
+    import numpy as np
+
+    lossy = np.asarray(table["lost"]) > 0
+    times_s, flows = np.asarray(table["time_s"])[lossy], np.asarray(table["flow"])[lossy]
+    events = {}
+    for index in np.unique(flows):
+        mine = np.sort(times_s[flows == index])
+        events[int(index)] = mine[
+            np.concatenate([[True], np.diff(mine) > 2 * _span(subject, subject.flows[int(index)])])
+        ]
+    return events
+
+
+def _together(subject: Subject, a: Flow, b: Flow, events: dict[int, npt.NDArray[np.float64]]) -> float:
+    """The share of events of the flow with fewer that happened within a round trip of one of the other."""
+    import numpy as np
+
+    few, many = sorted((events[a.index], events[b.index]), key=len)
+    span = max(_span(subject, a), _span(subject, b))
+    nearest = [float(np.min(np.abs(many - at))) for at in few]
+    return float(np.mean(np.asarray(nearest) <= span))
+
+
+def _by_chance(subject: Subject, flow: Flow, events: dict[int, npt.NDArray[np.float64]]) -> float:
+    """The part of the run that is within a round trip of one of a flow's events: events anywhere are there as often."""
+    return 2 * _span(subject, flow) * len(events[flow.index]) / subject.duration
+
+
+def _span(subject: Subject, flow: Flow) -> float:
+    """What counts as one moment: a round trip, but no less than the interval at which losses are recorded."""
+    interval = seconds((subject.scenario.get("record") or {}).get("interval"))
+    return max(_longest_rtt(flow), interval)
+
+
+def _longest_rtt(flow: Flow) -> float:
+    """The median round-trip time, queues included."""
+    return max(flow.rtt, float((flow.measured.get("rtt_ms") or {}).get("p50") or 0.0) / 1e3)
+
+
+def equal_flows(queue: Queue) -> Sequence[Flow]:
+    """The flows of a queue that should share it equally: one controller, one round trip, always data to send. Empty if
+    those are not all of its greedy flows.
+    """
+    greedy = [flow for flow in queue.flows if flow.is_greedy]
+    alike = {(flow.terms, round(flow.rtt * 1e6)) for flow in greedy}
+    known = all(flow.cc != "bsd42" for flow in greedy)
+    return greedy if len(greedy) >= 2 and len(alike) == 1 and known else ()
+
+
+RULES = (
+    unequal_rtts,
+    model_beside_loss,
+    delay_beside_loss,
+    one_start,
+    synchronised_losses,
+    lock_out,
+    not_converged,
+)

@@ -1,0 +1,330 @@
+"""What rules look at: a scenario with every default and, after the run, what was measured, flow by flow and queue by
+queue.
+
+Everything is a number in base units here (seconds, bytes, bits per second), so that rules read like the sentence that
+they say.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from windtunnel import _core
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from windtunnel.result import Tables
+
+#: Controllers that keep out of queues or hold a share by a model of the path: a full buffer is not what stops them.
+BY_DELAY = frozenset({"vegas", "nv", "copa", "lp", "ledbat-pp", "cdg", "scream", "vivace"})
+BY_MODEL = frozenset({"bbr", "bbr2", "bbr3"})
+#: Controllers that need marks of every queue, and fall back to Reno's answer to losses without them.
+SCALABLE = frozenset({"dctcp", "prague"})
+#: Applications that write as much as the network takes.
+GREEDY = frozenset({"bulk"})
+#: AQMs alone in their queue that mark whatever is ECN-capable; others have a parameter ``ecn``, or never mark.
+MARKERS = frozenset(
+    {"step", "nth", "ramp", "brickwall", "cobalt", "codel-af", "pi2", "deltic", "deltic-mds", "deltim", "deltim2"}
+    | {"pie-mds", "red-mds", "codel-mds", "cake", "cnq", "lfq", "twin-af", "dualsparse", "sfb", "dualpi2", "ramppolice"}
+)
+#: Queues that give each flow a band of its own.
+FAIR = frozenset({"fq_codel", "fq_pie", "fq", "sfq", "cake", "cnq", "lfq"})
+#: Queues that hold what arrives, and decide nothing before they are full.
+PASSIVE = frozenset({"fifo"})
+
+#: Controllers that are written in capitals.
+_ACRONYMS = frozenset(
+    {"aimd", "cubic", "htcp", "bic", "iiad", "yeah", "cdg", "nv", "lp", "dctcp", "bbr", "bbr2", "bbr3"}
+)
+_PACKETS = ("packet", "packets")
+
+
+def seconds(text: Any) -> float:
+    """A time or another quantity, in its base unit."""
+    return float(_core.quantity(text)) if isinstance(text, str) else math.nan
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A flow: one of ``count`` equal ones of an entry of the scenario."""
+
+    index: int
+    name: str
+    setup: Mapping[str, Any]
+    #: The place of its entry in the scenario, which equal flows share.
+    group: int
+    measured: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def cc(self) -> str:
+        """The controller's name; empty for datagrams."""
+        cc = self.setup.get("cc") or ""
+        return str(cc.get("kind", "") if isinstance(cc, Mapping) else cc)
+
+    @cached_property
+    def terms(self) -> str:
+        """All that its entry says but its name, its path and when it sends: flows of equal terms are equals."""
+        own = ("name", "rtt", "start", "stop", "active", "count", "stagger", "path", "reverse")
+        return json.dumps({key: value for key, value in self.setup.items() if key not in own}, sort_keys=True)
+
+    @property
+    def response(self) -> str:
+        """What answers signals: ``conventional``, ``mds``, ``sce``, ..."""
+        cc = self.setup.get("cc")
+        return str(cc.get("response") or "") if isinstance(cc, Mapping) else ""
+
+    @property
+    def label(self) -> str:
+        """The controller as text shows it: ``CUBIC``."""
+        return self.cc.upper() if self.cc in _ACRONYMS else self.cc.capitalize()
+
+    @property
+    def app(self) -> Mapping[str, Any]:
+        """Its application with its parameters."""
+        return self.setup.get("app") or {"kind": "bulk"}
+
+    @cached_property
+    def is_greedy(self) -> bool:
+        """It always has data to send."""
+        return self.app["kind"] in GREEDY and bool(self.cc)
+
+    @property
+    def by_loss(self) -> bool:
+        """It grows until something is lost or marked."""
+        return bool(self.cc) and self.cc not in BY_DELAY | BY_MODEL | {"bsd42"}
+
+    @cached_property
+    def rtt(self) -> float:
+        """The round-trip time of its path without queues; NaN where it is not known before the run."""
+        if self.measured.get("path_rtt_ms") is not None:
+            return float(self.measured["path_rtt_ms"]) / 1e3
+        return seconds(self.setup.get("rtt"))
+
+    @cached_property
+    def start(self) -> float:
+        """When it starts: equal flows may be staggered."""
+        return seconds(self.setup.get("start") or "0 s")
+
+    @property
+    def ecn(self) -> str | None:
+        """The feedback of marks that it asks for: ``rfc3168``, ``accecn``, ...; None without ECN."""
+        ecn = self.setup.get("ecn")
+        return None if ecn in (None, False, "none") else "rfc3168" if ecn is True else str(ecn)
+
+    @property
+    def tcp(self) -> Mapping[str, Any]:
+        """The mechanisms of its TCP."""
+        return self.setup.get("tcp") or {}
+
+    def lost(self) -> int:
+        """Its packets that were lost, without ACKs."""
+        return int(sum((self.measured.get("drops") or {}).values())) + int(self.measured.get("corrupted") or 0)
+
+    def limited(self, what: str) -> float:
+        """The share of time in which this kept it from sending; 0 where that is not counted."""
+        return float((self.measured.get("limited") or {}).get(what) or 0.0)
+
+
+@dataclass(frozen=True)
+class Queue:
+    """A link's queue, and the flows whose data pass it."""
+
+    index: int
+    name: str
+    link: Mapping[str, Any]
+    flows: Sequence[Flow]
+    #: The flows whose ACKs pass it.
+    acks: Sequence[Flow]
+    mtu: float
+    measured: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def spec(self) -> Mapping[str, Any]:
+        """The queue with its parameters."""
+        return self.link.get("queue") or {}
+
+    @property
+    def kind(self) -> str:
+        """The queue's name."""
+        return str(self.spec.get("kind", ""))
+
+    @property
+    def label(self) -> str:
+        """The queue as text shows it: ``PIE``, ``FQ-CoDel``."""
+        known = {"codel": "CoDel", "fq_codel": "FQ-CoDel", "fq_pie": "FQ-PIE", "dualpi2": "DualPI2", "cobalt": "COBALT"}
+        return known.get(self.kind) or (self.kind.upper() if len(self.kind) <= 4 else self.kind)
+
+    @cached_property
+    def rate(self) -> float:
+        """The link's rate in bits per second; NaN if it has none, or varies."""
+        return math.nan if self.link.get("changes") else seconds(self.link.get("rate"))
+
+    @property
+    def limit(self) -> float:
+        """How much it holds, in bytes; infinite without a limit, NaN if that is not known."""
+        text = str(self.spec.get("limit") or "unlimited")
+        if text == "unlimited":
+            return math.inf
+        amount, unit = text.split()
+        if unit in _PACKETS:
+            return float(amount) * self.mtu
+        return seconds(text) * (self.rate / 8 if unit.endswith("s") else 1)
+
+    @cached_property
+    def fair_rate(self) -> float:
+        """The link's rate for each flow that always has data to send; all of it if there is none."""
+        return self.rate / max(1, sum(flow.is_greedy for flow in self.flows))
+
+    def drain(self, amount: float) -> float:
+        """How long the link takes to send these bytes."""
+        return amount * 8 / self.rate
+
+    def bdp(self, flow: Flow) -> float:
+        """The bandwidth-delay product of a flow's path, in bytes."""
+        return self.rate / 8 * flow.rtt
+
+    @cached_property
+    def marks(self) -> bool:
+        """It may mark an ECN-capable packet instead of dropping it."""
+        if self.spec.get("ecn_mode") == "none":
+            return False
+        aqms = [self.spec, *(self.spec.get(key) or {} for key in ("aqm", "classic", "low_latency"))]
+        aqms += _children(self.spec)
+        return any(aqm.get("ecn") or aqm.get("ce_threshold") or aqm.get("kind") in MARKERS for aqm in aqms)
+
+    def drops(self, *causes: str) -> int:
+        """Packets that it dropped; for these causes, or all."""
+        drops: Mapping[str, int] = self.measured.get("drops") or {}
+        return sum(drops.get(cause, 0) for cause in causes) if causes else sum(drops.values())
+
+    def sojourn(self, what: str) -> float:
+        """A number of its sojourn times, in seconds; NaN without a packet."""
+        times = self.measured.get("sojourn_ms") or {}
+        return float(times.get(what, math.nan)) / 1e3
+
+
+def _children(spec: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    for child in (spec.get("child"), *(spec.get("children") or ())):
+        if isinstance(child, Mapping):
+            yield child
+            yield from _children(child)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A scenario, as ``Scenario.resolve`` returns it, and after a run its summary and tables."""
+
+    scenario: Mapping[str, Any]
+    summary: Mapping[str, Any] | None = None
+    tables: Tables | None = None
+
+    @property
+    def ran(self) -> bool:
+        """There are measurements."""
+        return self.summary is not None
+
+    @property
+    def duration(self) -> float:
+        """The length of the run."""
+        return seconds(self.scenario["duration"])
+
+    @property
+    def ideal(self) -> bool:
+        """Endpoints lose nothing: drops are delivered as marks."""
+        return self.scenario.get("endpoints") == "ideal"
+
+    @cached_property
+    def flows(self) -> tuple[Flow, ...]:
+        """All flows, in the order of the tables."""
+        records = (self.summary or {}).get("flows") or ()
+        flows: list[Flow] = []
+        for group, setup in enumerate(self.scenario.get("flow") or ()):
+            count = int(setup.get("count") or 1)
+            for member in range(count):
+                index = len(flows)
+                name = f"{setup['name']}-{member + 1}" if count > 1 else str(setup["name"])
+                flows.append(Flow(index, name, setup, group, records[index] if index < len(records) else {}))
+        return tuple(flows)
+
+    @cached_property
+    def queues(self) -> tuple[Queue, ...]:
+        """All queues, in the order of the tables."""
+        if "bottleneck" in self.scenario:
+            found: list[tuple[str, Any, tuple[Flow, ...], tuple[Flow, ...]]]
+            found = [("bottleneck", self.scenario["bottleneck"], self.flows, ())]
+            if "reverse" in self.scenario:
+                found.append(("reverse", self.scenario["reverse"], (), self.flows))
+        else:
+            found = [
+                (
+                    str(link["name"]),
+                    link,
+                    tuple(flow for flow in self.flows if link["name"] in (flow.setup.get("path") or ())),
+                    tuple(flow for flow in self.flows if link["name"] in (flow.setup.get("reverse") or ())),
+                )
+                for link in self.scenario.get("link") or ()
+            ]
+        records = {record["name"]: record for record in (self.summary or {}).get("queues") or ()}
+        mtu = seconds(self.scenario.get("mtu") or "1500 B")
+        return tuple(
+            Queue(index, name, link, flows, acks, mtu, records.get(name, {}))
+            for index, (name, link, flows, acks) in enumerate(found)
+        )
+
+    @cached_property
+    def data_queues(self) -> tuple[Queue, ...]:
+        """The queues that data of some flow pass."""
+        return tuple(queue for queue in self.queues if queue.flows)
+
+    @cached_property
+    def _paths(self) -> list[list[Queue]]:
+        """The queues of each flow's data."""
+        paths: list[list[Queue]] = [[] for _ in self.flows]
+        for queue in self.queues:
+            for flow in queue.flows:
+                paths[flow.index].append(queue)
+        return paths
+
+    def path(self, flow: Flow) -> list[Queue]:
+        """The queues that a flow's data pass."""
+        return self._paths[flow.index]
+
+    def narrowest(self, flow: Flow) -> Queue | None:
+        """The queue of the slowest link on a flow's way."""
+        paced = [queue for queue in self.path(flow) if queue.rate > 0]
+        return min(paced, key=lambda queue: queue.rate, default=None)
+
+    @cached_property
+    def _flow_rows(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+        """The rows of the table ``flows`` in the order of flows, and where each flow's start."""
+        import numpy as np
+
+        flows = np.asarray((self.tables or {})["flows"]["flow"])
+        order = np.argsort(flows, kind="stable")
+        return order, np.searchsorted(flows[order], np.arange(len(self.flows) + 1))
+
+    def series(self, flow: Flow, column: str) -> npt.NDArray[np.float64] | None:
+        """A flow's column of the table ``flows``, in order of time; None where it is not recorded."""
+        table: Mapping[str, npt.NDArray[Any]] = (self.tables or {}).get("flows") or {}
+        if column not in table:
+            return None
+        order, starts = self._flow_rows
+        rows = order[starts[flow.index] : starts[flow.index + 1]]
+        return table[column][rows].astype(float)
+
+    def elements(self, *kinds: str) -> list[Mapping[str, Any]]:
+        """The impairments of these kinds on any link."""
+        return [element for queue in self.queues for element in impairments(queue.link) if element["kind"] in kinds]
+
+
+def impairments(link: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """A link's impairments with their parameters."""
+    given = link.get("impair") or ()
+    return [given] if isinstance(given, Mapping) else [each for each in given if isinstance(each, Mapping)]
