@@ -52,7 +52,7 @@ class RunResult:
     ) -> None:
         for name, value in {
             "summary": summary,
-            "tables": {name: Table(columns) for name, columns in tables.items()},
+            "tables": {name: t if isinstance(t, Table) else Table(t) for name, t in tables.items()},
             "meta": meta,
         }.items():
             object.__setattr__(self, name, value)  # immutable from here on
