@@ -53,7 +53,7 @@ class RunResult:
     ) -> None:
         for name, value in {
             "summary": summary,
-            "tables": {name: Table(columns) for name, columns in tables.items()},
+            "tables": {name: t if isinstance(t, Table) else Table(t) for name, t in tables.items()},
             "meta": meta,
         }.items():
             object.__setattr__(self, name, value)  # immutable from here on
@@ -191,8 +191,8 @@ class RunResult:
         return plot(self, panels, states=states, span=span, title=title, flent=flent)
 
     def _repr_html_(self) -> str:
-        """The interactive page in a notebook. The notebook's file grows by its size each time: 0.3 MB for a second of
-        one flow, a few MB for a run of minutes; a page of more than 8 MB is not shown.
+        """The interactive page in a notebook. The notebook's file grows by its size each time: 0.3 MB for seconds of
+        two flows, a few MB for a run of minutes; a page of more than 8 MB is not shown.
         """
         from windtunnel.notebook import page
 

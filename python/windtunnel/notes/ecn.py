@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from windtunnel.notes.note import Said, Sayings, rule
 from windtunnel.notes.subject import PASSIVE, SCALABLE, Flow, Queue, Subject
