@@ -49,8 +49,7 @@ impl Params for Bbr3Params {
 
     fn check(&self) -> Result<(), OutOfRange> {
         if self.ecn_low && self.variant == Bbr3Variant::Draft {
-            let allowed =
-                "false with `variant = \"draft\"`: the draft has no answer to CE, `variant = \"linux\"` has";
+            let allowed = "false, unless the rules are those of \"linux\": the draft has no answer to CE";
             return Err(OutOfRange::new("ecn_low", self.ecn_low, allowed));
         }
         Ok(())
