@@ -4,7 +4,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use windtunnel_cc::{
     AckSample, Bbr2Params, Bbr3Params, Bbr3Variant, BbrParams, CaState, CongestionControl, CongestionEvent,
-    ControllerParams, Departure, FlowInit, LossFinder, LostSegment, Pacing, PathView, RateSample, Trigger,
+    ControllerParams, Departure, EcnFeedback, Feedback, FlowInit, LossFinder, LostSegment, Marked, Pacing,
+    PathView, RateSample, Trigger,
 };
 use windtunnel_units::{Bytes, Duration, Rate, Seq, Time};
 
@@ -13,7 +14,7 @@ use crate::driver::MSS;
 /// Something that happens to a connection.
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    Ack { after_us: u64, segments: u64, interval_us: u64, app_limited: bool, rtt_us: Option<u64> },
+    Ack { after_us: u64, segments: u64, marks: u64, interval_us: u64, app_limited: bool, rtt_us: Option<u64> },
     Lose { segments: u64 },
     Timeout { new_episode: bool },
     Recovered,
@@ -24,9 +25,10 @@ enum Event {
 fn event() -> impl Strategy<Value = Event> {
     let rtt_us = prop::option::of(1..2_000_000_u64);
     prop_oneof![
-        40 => (0..300_000_u64, 0..200_u64, 0..1_000_000_u64, any::<bool>(), rtt_us).prop_map(
-            |(after_us, segments, interval_us, app_limited, rtt_us)| {
-                Event::Ack { after_us, segments, interval_us, app_limited, rtt_us }
+        40 => (0..300_000_u64, 0..200_u64, 0..200_u64, 0..1_000_000_u64, any::<bool>(), rtt_us).prop_map(
+            |(after_us, segments, marks, interval_us, app_limited, rtt_us)| {
+                let marks = marks.min(segments);
+                Event::Ack { after_us, segments, marks, interval_us, app_limited, rtt_us }
             }
         ),
         4 => (1..50_u64).prop_map(|segments| Event::Lose { segments }),
@@ -69,7 +71,7 @@ impl Connection {
     fn happen(&mut self, event: Event) {
         let path = self.path(self.cc.cwnd());
         match event {
-            Event::Ack { after_us, segments, interval_us, app_limited, rtt_us } => {
+            Event::Ack { after_us, segments, marks, interval_us, app_limited, rtt_us } => {
                 self.now += Duration::from_micros(after_us);
                 let (before, amount) = (self.delivered, MSS * segments);
                 self.delivered += amount;
@@ -96,6 +98,10 @@ impl Connection {
                     prior_in_flight: path.in_flight,
                     rtt: rtt_us.map(Duration::from_micros),
                     rate,
+                    ecn: EcnFeedback {
+                        ce: Marked { bytes: MSS * marks, packets: marks as u32 },
+                        ..EcnFeedback::default()
+                    },
                     app_limited,
                     cwnd_limited: !app_limited,
                     ..AckSample::default()
@@ -157,7 +163,12 @@ fn family() -> Vec<Box<dyn ControllerParams>> {
         Box::new(BbrParams::default()),
         Box::new(BbrParams { ack_aggregation: false, policer_detection: false, pacing_margin: false }),
         Box::new(Bbr3Params::default()),
-        Box::new(Bbr3Params { variant: Bbr3Variant::Linux }),
+        Box::new(Bbr3Params { variant: Bbr3Variant::Linux, ..Bbr3Params::default() }),
+        Box::new(Bbr3Params {
+            variant: Bbr3Variant::Linux,
+            ecn_low: true,
+            ecn_max_rtt: Duration::from_millis(50),
+        }),
         Box::new(Bbr2Params::default()),
     ]
 }
@@ -178,6 +189,7 @@ proptest! {
                 state: CaState::Open,
             };
             let path = connection.path(Bytes::ZERO);
+            connection.cc.on_negotiated(Feedback::Counts);
             connection.cc.on_established(&path);
             let names = |cc: &dyn CongestionControl| {
                 let mut names = Vec::new();

@@ -20,7 +20,7 @@ fn in_links_and_queues() {
 
 #[test]
 fn in_controllers() {
-    check(DUMBBELL, include_str!("bad_input/controllers.txt"), 82);
+    check(DUMBBELL, include_str!("bad_input/controllers.txt"), 83);
 }
 
 #[test]

@@ -101,6 +101,7 @@ const MEANINGFUL: &[&str] = &[
     "flow[0].cc(prague).prague_cwnd_transit",
     "flow[0].cc(prague).prague_rtt_transition",
     "flow[0].cc(prague).prague_burst_shift",
+    "flow[0].cc(bbr3).ecn_max_rtt",
     "flow[0].start",
     "flow[0].active[0].from",
     "flow[0].stagger",

@@ -6,6 +6,7 @@ use windtunnel_algorithm::RandomStream;
 use windtunnel_units::{Bytes, Duration, Rate, Seq, Time};
 
 use super::super::max_filter::MaxFilter;
+use super::ecn::{Ecn, EcnRule};
 use super::rules::Rules;
 use crate::control::{Control, ExitReason, Pacing, Phase};
 use crate::controller::CongestionControl;
@@ -106,6 +107,7 @@ pub(super) struct Bbr3 {
     pub(super) lost_ranges: u32,
     pub(super) lost_until: Seq,
     pub(super) undo: Option<Undo>,
+    pub(super) ecn: Ecn,
 
     pub(super) full_bw: f64,
     pub(super) full_bw_rounds: u32,
@@ -148,7 +150,7 @@ pub(super) struct Bbr3 {
 }
 
 impl Bbr3 {
-    pub(super) fn new(rules: Rules, init: FlowInit) -> Bbr3 {
+    pub(super) fn new(rules: Rules, ecn: EcnRule, init: FlowInit) -> Bbr3 {
         let mut bbr = Bbr3 {
             rules,
             mss: init.mss.as_f64(),
@@ -174,6 +176,7 @@ impl Bbr3 {
             lost_ranges: 0,
             lost_until: Seq::SYN,
             undo: None,
+            ecn: Ecn::new(ecn),
             full_bw: 0.0,
             full_bw_rounds: 0,
             full_bw_now: false,
@@ -235,7 +238,8 @@ impl CongestionControl for Bbr3 {
     fn needs(&self) -> Needs {
         Needs {
             pacing: PacingNeed::Always,
-            feedback: Feedback::None,
+            // The receiver is DCTCP's, whose ACKs report each mark, unless the scenario names counts.
+            feedback: if self.ecn.rule.low { Feedback::Shares } else { Feedback::None },
             rate_samples: true,
             loss_reports: true,
             states: true,
@@ -244,6 +248,10 @@ impl CongestionControl for Bbr3 {
             send_buffer_windows: 3,
             ..Needs::default()
         }
+    }
+
+    fn on_negotiated(&mut self, heard: Feedback) {
+        self.ecn.heard = self.ecn.rule.low && heard >= Feedback::Shares;
     }
 
     fn on_established(&mut self, path: &PathView) {
@@ -267,6 +275,7 @@ impl CongestionControl for Bbr3 {
         self.update_gains();
         self.set_pace(self.pacing_gain, path.srtt);
         self.set_cwnd(ack);
+        self.note_cycle(ack);
     }
 
     /// The window is saved; the bounds answer.
@@ -336,7 +345,7 @@ impl CongestionControl for Bbr3 {
                 self.full_bw_reached = false;
                 self.mode = Mode::Startup;
             }
-            Mode::Up => self.start_refill(),
+            Mode::Up => self.start_refill(0),
             _ => {}
         }
         self.update_gains();
@@ -382,5 +391,9 @@ impl CongestionControl for Bbr3 {
         out("rounds_since_probe", self.rounds_since_probe as f64);
         out("extra_acked_bytes", self.extra_acked.get() as f64);
         out("prior_cwnd_bytes", self.prior_cwnd);
+        if self.ecn.rule.low {
+            out("ecn_alpha", self.ecn.alpha());
+            out("ecn_eligible", f64::from(u8::from(self.ecn.eligible)));
+        }
     }
 }

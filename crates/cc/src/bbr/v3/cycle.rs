@@ -3,6 +3,7 @@
 use windtunnel_units::{Duration, Time};
 
 use super::controller::{AckPhase, Bbr3, Mode};
+use super::ecn::reprobe_rounds;
 use crate::sample::{AckSample, LostSegment, PathView};
 
 /// The pause between probes: this, and up to a second more, so that flows do not probe together.
@@ -35,14 +36,18 @@ impl Bbr3 {
         self.adapt_long_term(ack, path);
         match self.mode {
             Mode::Down => {
-                if self.is_time_to_probe(path) {
-                    self.start_refill();
+                if let Some(doublings) = self.probe_due(path) {
+                    self.start_refill(doublings);
                 } else if self.is_time_to_cruise(path) {
                     self.mode = Mode::Cruise;
                     self.bounds.short = self.bounds.short.min(self.bounds.long);
                 }
             }
-            Mode::Cruise if self.is_time_to_probe(path) => self.start_refill(),
+            Mode::Cruise => {
+                if let Some(doublings) = self.probe_due(path) {
+                    self.start_refill(doublings);
+                }
+            }
             Mode::Refill if self.round_start => {
                 self.probe_sample = true;
                 self.start_up(ack, path);
@@ -90,7 +95,7 @@ impl Bbr3 {
             self.max_bw = [0.0, self.max_bw[0]];
         }
         if self.precautionary && !self.too_high {
-            self.start_refill();
+            self.start_refill(0);
         }
     }
 
@@ -149,6 +154,15 @@ impl Bbr3 {
         }
     }
 
+    /// Whether it is time to probe, and if so, how often the first increase has doubled: after marks that have ceased it starts
+    /// high, because the traffic that caused them may be gone.
+    fn probe_due(&self, path: &PathView) -> Option<u32> {
+        if self.ecn.has_cleared(self.state) {
+            return Some(reprobe_rounds(self.bounds.long, self.mss, MOST_DOUBLINGS));
+        }
+        self.is_time_to_probe(path).then_some(0)
+    }
+
     fn is_time_to_probe(&self, path: &PathView) -> bool {
         let rounds = (self.product(self.bw()).min(self.cwnd) / self.mss).min(MOST_ROUNDS);
         path.now.since(self.cycle_since) > self.wait || self.rounds_since_probe as f64 >= rounds
@@ -200,9 +214,10 @@ impl Bbr3 {
         self.mode = Mode::Down;
     }
 
-    pub(super) fn start_refill(&mut self) {
+    /// The probe's increase will have doubled this often when it starts.
+    pub(super) fn start_refill(&mut self, doublings: u32) {
         self.forget_short_term();
-        self.up_rounds = 0;
+        self.up_rounds = doublings;
         self.up_acked = 0.0;
         self.precautionary = false;
         self.ack_phase = AckPhase::Refilling;

@@ -15,10 +15,11 @@
 //! The table `cc` shows the mode by its number: Startup 0, Drain 1, down 2, cruise 3, refill 4, up 5, `ProbeRTT` 6.
 //!
 //! [`rules`] has the numbers in which draft, Linux and version 2 differ, [`controller`] the events, [`signals`], [`cycle`],
-//! [`round_trip`] and [`window`] the rules in the order in which an ACK runs through them.
+//! [`round_trip`] and [`window`] the rules in the order in which an ACK runs through them; [`ecn`] has the answer to CE.
 
 mod controller;
 mod cycle;
+mod ecn;
 mod params;
 mod round_trip;
 mod rules;

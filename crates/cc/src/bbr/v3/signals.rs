@@ -31,23 +31,35 @@ impl Bbr3 {
             self.rounds += 1;
             self.rounds_since_probe += 1;
         }
+        self.update_ecn(ack);
         if rate >= self.max_bw() || !sample.departure.app_limited {
             self.max_bw[0] = self.max_bw[0].max(rate);
         }
         if self.loss_round_start {
-            if self.loss_in_round && !self.mode.probes() {
+            if !self.mode.probes() {
                 self.lower_bounds();
             }
             self.loss_in_round = false;
+            self.ecn.start_round();
         }
     }
 
-    /// A round with losses: what was delivered remains, and at least beta of what was allowed.
+    /// After a round with losses, what was delivered remains, and at least beta of what was allowed; after one with marks, less of what was
+    /// allowed in flight. The lower of the two counts.
     fn lower_bounds(&mut self) {
+        let marks_leave = self.ecn.kept();
+        if !self.loss_in_round && marks_leave.is_none() {
+            return;
+        }
         let Bounds { bw, short, .. } = self.bounds;
         let (bw, short) = (bw.min(self.max_bw()), short.min(self.cwnd));
-        self.bounds.bw = self.bw_latest.max(self.rules.beta * bw);
-        self.bounds.short = self.inflight_latest.max(self.rules.beta * short);
+        let after_marks = marks_leave.map_or(f64::INFINITY, |kept| kept * short);
+        let mut after_losses = f64::INFINITY;
+        if self.loss_in_round {
+            self.bounds.bw = self.bw_latest.max(self.rules.beta * bw);
+            after_losses = self.inflight_latest.max(self.rules.beta * short);
+        }
+        self.bounds.short = after_losses.min(after_marks);
     }
 
     /// The signals of the next loss round start with this sample.
@@ -61,6 +73,7 @@ impl Bbr3 {
 
     pub(super) fn reset_signals(&mut self) {
         self.loss_in_round = false;
+        self.ecn.start_cycle();
         self.bw_latest = 0.0;
         self.inflight_latest = 0.0;
     }
@@ -72,6 +85,7 @@ impl Bbr3 {
 
     /// The first loss of a round starts a loss round; what the bounds were is kept.
     pub(super) fn note_loss(&mut self, segment: &LostSegment) {
+        self.ecn.loss_in_cycle = true;
         if !self.loss_in_round {
             self.loss_in_round = true;
             self.loss_round = self.delivered;
@@ -131,17 +145,24 @@ impl Bbr3 {
         }
         let mut reason = "bandwidth plateau";
         if !self.full_bw_reached && self.loses_too_much(ack) {
-            self.full_bw_reached = true;
-            self.bounds.long = self.product(self.max_bw()).max(self.inflight_latest);
+            self.leave_full_startup();
             reason = "loss rate";
         }
         if self.full_bw_reached {
             self.exit.get_or_insert(ExitReason::Other(reason));
             self.mode = Mode::Drain;
             self.drain_since = self.rounds;
+            // The marks of Startup say nothing of what Drain leaves.
+            self.ecn.start_cycle();
             self.update_gains();
             self.check_drain(path);
         }
+    }
+
+    /// Startup has filled the queue: what was delivered of it is the long-term bound.
+    pub(super) fn leave_full_startup(&mut self) {
+        self.full_bw_reached = true;
+        self.bounds.long = self.product(self.max_bw()).max(self.inflight_latest);
     }
 
     /// More than the threshold is lost in a whole round of a recovery, in several ranges.
@@ -153,10 +174,13 @@ impl Bbr3 {
             && self.is_too_high(ack)
     }
 
-    /// More than the threshold was lost of what was in flight when the sampled segment left.
+    /// More than the threshold was lost of what was in flight when the sampled segment left, or marked of what was delivered
+    /// since.
     pub(super) fn is_too_high(&self, ack: &AckSample) -> bool {
         ack.rate.is_some_and(|sample| {
-            sample.lost.as_f64() > self.rules.loss_threshold * sample.departure.in_flight.as_f64()
+            let lost = sample.lost.as_f64();
+            lost > self.rules.loss_threshold * sample.departure.in_flight.as_f64()
+                || self.ecn.is_too_high(sample.delivered)
         })
     }
 }

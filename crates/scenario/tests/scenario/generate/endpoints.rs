@@ -381,7 +381,11 @@ impl Draft {
             }
             1 => {
                 self.key("kind", "bbr3");
-                self.one_of("variant", &["draft", "linux"]);
+                if self.one_in(2) {
+                    self.key("variant", "linux");
+                    self.some_switch("ecn_low");
+                    self.some_time("ecn_max_rtt", 1_000_000, 1_000_000_000);
+                }
             }
             2 => self.key("kind", "bbr2"),
             3 => self.vivace(),

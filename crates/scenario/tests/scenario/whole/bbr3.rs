@@ -206,3 +206,41 @@ fn a_pause_replaces_probe_rtt() {
         assert!(modes.contains(&CRUISE) && !modes.contains(&PROBE_RTT), "{cc}");
     }
 }
+
+/// Flows over a queue that marks from a millisecond on, 40 Mbit/s, with DCTCP's receiver. Packets besides new
+/// data are not ECN-capable, with the answer or without.
+fn over_step(cc: &str, flows: u32, rtt_ms: u32) -> RunResult {
+    let text = format!(
+        "duration = \"10 s\"\n[bottleneck]\nrate = \"40 Mbit/s\"\n\
+         queue = {{ kind = \"codel\", ce_threshold = \"1 ms\", limit = \"200 packets\" }}\n\
+         [[flow]]\ncc = {cc}\nrtt = \"{rtt_ms} ms\"\necn = \"dctcp\"\ntcp.ecn_pp = \"off\"\ncount = {flows}\n"
+    );
+    run(&text, &[])
+}
+
+const ANSWERS: &str = "{ kind = \"bbr3\", variant = \"linux\", ecn_low = true }";
+
+/// The answer to CE shortens the queue at a utilisation above 90 %. Alone, a flow has hardly a queue between its probes in any case;
+/// several that share a link have one without the answer, since the bandwidths that they measure add up to more than the link's.
+#[test]
+fn marks_keep_the_queue_short() {
+    for (flows, most) in [(1, 1.0), (2, 0.5), (4, 0.3)] {
+        let [with, without] = [ANSWERS, VERSIONS[1]].map(|cc| {
+            let result = over_step(cc, flows, 4);
+            let queue = &result.summary.queues[0];
+            assert!(queue.utilization > 0.9, "{cc}, {flows}: {}", queue.utilization);
+            queue.sojourn_ms.as_ref().expect("packets").mean
+        });
+        assert!(with < most * without, "{flows} flows: {with} ms, {without} ms without");
+    }
+    let exit = over_step(ANSWERS, 1, 4).summary.flows[0].slow_start_exit.as_ref().map(|exit| exit.reason);
+    assert_eq!(exit, Some("CE"));
+}
+
+/// Over more than 5 ms the marks are not answered: the run is the same packet by packet.
+#[test]
+fn marks_do_not_count_over_long_paths() {
+    let digest = |cc: &str, rtt_ms: u32| over_step(cc, 2, rtt_ms).summary.digest;
+    assert_eq!(digest(ANSWERS, 6), digest(VERSIONS[1], 6));
+    assert_ne!(digest(ANSWERS, 4), digest(VERSIONS[1], 4));
+}
