@@ -13,10 +13,10 @@ use windtunnel_cc::{
     ConventionalParams, CopaParams, CubicParams, CubicVariant, DctcpArithmetic, DctcpParams, DctcpSceParams,
     EsspParams, ExitResponse, FlowInit, HighspeedParams, HtcpParams, HyblaParams, HystartParams,
     HystartPpParams, IiadParams, IllinoisParams, LedbatPpParams, LimitedParams, LimiterWindow, LpParams,
-    MdsParams, NvParams, Pacing, Params, RenoParams, ResponseParams, ScalableParams, ScalableVariant,
-    SceParams, SentSegment, SlowStartGrowth, SlowStartParams, SqrtParams, SsthreshBase, StandardParams,
-    Style, VegasParams, VegasVariant, VenoParams, VivaceParams, VivaceUtility, WestwoodParams,
-    WindowedConfig, YeahParams,
+    MdsParams, NvParams, PacedChirpingParams, Pacing, Params, RenoParams, ResponseParams, ScalableParams,
+    ScalableVariant, SceParams, SentSegment, SlowStartGrowth, SlowStartParams, SqrtParams, SsthreshBase,
+    StandardParams, Style, VegasParams, VegasVariant, VenoParams, VivaceParams, VivaceUtility,
+    WestwoodParams, WindowedConfig, YeahParams,
 };
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 
@@ -252,6 +252,7 @@ fn slow_start() -> impl Strategy<Value = Arc<dyn SlowStartParams>> {
         maybe_exit().prop_map(|exit| Arc::new(HystartPpParams { exit, ..HystartPpParams::default() }) as _),
         exit().prop_map(|exit| Arc::new(EsspParams { exit, ..EsspParams::default() }) as _),
         Just(Arc::new(BbrStartupParams {}) as _),
+        Just(Arc::new(PacedChirpingParams::default()) as _),
     ]
 }
 
@@ -326,7 +327,7 @@ proptest! {
         let mut flow = Driver::from_init(&config, init, Duration::from_millis(20));
         // Hybla starts with rho segments, one at this round trip.
         let mut floor = if config.avoidance.name() == "hybla" { MSS } else { MSS * iw.min(2) };
-        let own_pace = config.slow_start.name() == "bbr-startup";
+        let own_pace = matches!(config.slow_start.name(), "bbr-startup" | "paced-chirping");
         let names = probed_names(&*flow.cc);
         for event in events {
             match event {
@@ -334,7 +335,11 @@ proptest! {
                     flow.barred = barred;
                     let before = flow.cwnd();
                     flow.ack(Duration::from_nanos(after), segments, marks);
-                    prop_assert!(!barred || flow.cwnd() <= before, "{} after {before}, barred", flow.cwnd());
+                    prop_assert!(
+                        !barred || flow.cwnd() <= before,
+                        "{} after {before}, barred",
+                        flow.cwnd()
+                    );
                 }
                 Event::Rtt(rtt) => flow.rtt = Duration::from_nanos(rtt),
                 Event::Loss { flight } => {

@@ -196,6 +196,11 @@ impl PacedChirping {
     }
 }
 
+/// The window that the chirps need, but no more than it was where growth is barred.
+fn allowed(cwnd: Bytes, wanted: Bytes, ack: &AckSample) -> Bytes {
+    if ack.growth_barred { wanted.min(cwnd) } else { wanted }
+}
+
 impl SlowStart for PacedChirping {
     /// Marks of a chirp's own queue say nothing about the capacity.
     fn on_ce(&mut self, _cwnd: &mut Bytes, _rtt: Option<Duration>, _path: &PathView) -> SlowStartVerdict {
@@ -209,17 +214,17 @@ impl SlowStart for PacedChirping {
             if *left > Bytes::ZERO {
                 return SlowStartVerdict::Stay;
             }
-            *cwnd = outstanding.max(self.mss * 2);
+            *cwnd = allowed(*cwnd, outstanding.max(self.mss * 2), ack);
             return SlowStartVerdict::Leave(ExitReason::Other("chirps fill a round trip"));
         }
         if self.analyse(path) && self.round.length >= path.srtt {
             let product = path.min_rtt.as_nanos() / self.gap.as_nanos();
             self.trial = Some(self.mss * product);
-            *cwnd = self.mss * (2 * product).max(LEAST_WINDOW);
+            *cwnd = allowed(*cwnd, self.mss * (2 * product).max(LEAST_WINDOW), ack);
             return SlowStartVerdict::Stay;
         }
         self.advance();
-        *cwnd = (outstanding + self.to_send()).max(self.mss * 2);
+        *cwnd = allowed(*cwnd, (outstanding + self.to_send()).max(self.mss * 2), ack);
         SlowStartVerdict::Stay
     }
 
