@@ -166,7 +166,7 @@ def test_rules_do_not_fail_on_what_a_result_lacks() -> None:
 def test_in_the_folder_the_page_and_the_terminal(cli: Cli, tmp_path: Path) -> None:
     """A note is in ``summary.json``, on the page, in what ``run`` prints, and read back as it was written."""
     (tmp_path / "s.toml").write_text(wt.Scenario(**one(CUBIC, "fifo", duration="3 s")).to_toml())
-    done = cli("run", "s.toml", "--out", "out", "--no-figures")
+    done = cli("run", "s.toml", "--out", "out")
     summary = json.loads((tmp_path / "out/summary.json").read_text())
     (note,) = named(summary["notes"], "unlimited-queue")
     assert "319" not in note["text"]

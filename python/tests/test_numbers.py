@@ -100,7 +100,7 @@ def test_terminal_and_page_show_them(cli: Cli, tmp_path: Path) -> None:
         flows=[RENO, {**RENO, "name": "other"}, {**RENO, "name": "file", "app": {"kind": "transfer", "size": "1 MB"}}],
     )
     (tmp_path / "s.toml").write_text(scenario.to_toml(), encoding="utf-8")
-    done = cli("run", "s.toml", "--out", "out", "--no-figures")
+    done = cli("run", "s.toml", "--out", "out")
     lines = done.stdout.splitlines()
     assert "active" in next(line for line in lines if line.startswith("flow "))
     assert "ACKs lost" in next(line for line in lines if line.startswith("recovery "))

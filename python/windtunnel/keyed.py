@@ -35,15 +35,19 @@ def keyed_table(result: RunResult, name: str, scenario: str = "") -> pa.Table:
             place = table.column_names.index(number) + 1
             names = [str(record["name"]) for record in result.summary[f"{number}s"]]
             table = table.add_column(place, column, _named(result, name, number, names))
-    run = (result.title or scenario, result.meta.get("seed"), result.digest)
-    for place, (column, value) in enumerate(zip(KEYS, run, strict=True)):
-        if column == "seed":
-            same = pa.repeat(pa.scalar(value, pa.uint64()), table.num_rows)
-        else:
-            places = pa.repeat(pa.scalar(0, pa.int32()), table.num_rows)
-            same = pa.DictionaryArray.from_arrays(places, pa.array([value], pa.string()))
-        table = table.add_column(place, column, same)
+    seed = pa.repeat(pa.scalar(result.meta.get("seed"), pa.uint64()), table.num_rows)
+    for place, same in enumerate((_same(result.title or scenario, table), seed, _same(result.digest, table))):
+        table = table.add_column(place, KEYS[place], same)
     return table
+
+
+def _same(text: str, table: pa.Table) -> pa.DictionaryArray:
+    """The same text in each row of a table."""
+    import pyarrow as pa
+
+    from windtunnel.arrow import texts
+
+    return pa.DictionaryArray.from_arrays(pa.repeat(pa.scalar(0, pa.int32()), table.num_rows), texts([text]))
 
 
 def _named(result: RunResult, name: str, number: str, names: Sequence[str]) -> pa.DictionaryArray:
@@ -51,7 +55,9 @@ def _named(result: RunResult, name: str, number: str, names: Sequence[str]) -> p
     import numpy as np
     import pyarrow as pa
 
+    from windtunnel import arrow
+
     numbers = np.asarray(result.tables[name][number], dtype=np.int64)
     unnamed = (numbers < 0) | (numbers >= len(names))
-    places = pa.array(np.where(unnamed, 0, numbers).astype(np.int32), mask=unnamed)
-    return pa.DictionaryArray.from_arrays(places, pa.array(names, pa.string()))
+    places = arrow.numbers(np.where(unnamed, 0, numbers).astype(np.int32), unnamed)
+    return pa.DictionaryArray.from_arrays(places, arrow.texts(names))

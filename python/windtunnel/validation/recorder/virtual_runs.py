@@ -13,6 +13,9 @@ from windtunnel.validation.recorder.virtual import VirtualFlow, VirtualRun
 #: When the later flows start, in ms after the first.
 OFFSETS_MS = (0, 7, 13, 23, 37)
 
+#: Draws around 37 ms, the only offset of the groups that were recorded once.
+NEAR_MS = (31, 34, 40, 43)
+
 #: The kernel's controllers except for DCTCP, which needs marks.
 CONTROLLERS = (
     *("reno", "cubic", "bbr", "bic", "cdg", "highspeed", "htcp", "hybla", "illinois", "lp", "nv", "scalable", "vegas"),
@@ -144,22 +147,33 @@ def queue_draws() -> list[VirtualRun]:
 
 def scalable_marks() -> list[VirtualRun]:
     """DCTCP over DualPI2 (as ECT(1), so in its L queue) and over a step of 5 ms, alone and beside CUBIC."""
+    return _scalable_marks({"": 37}, ((), ("cubic",), ("cubic", "reno")))
+
+
+def scalable_marks_draws() -> list[VirtualRun]:
+    """More draws of :func:`scalable_marks`, where flows compete: the others start a little earlier or later."""
+    return _scalable_marks({f"_{offset}ms": offset for offset in NEAR_MS}, (("cubic",), ("cubic", "reno")))
+
+
+def _scalable_marks(offsets: Mapping[str, float], besides: Sequence[Sequence[str]]) -> list[VirtualRun]:
+    """One run for each queue, feedback, set of other flows, and start offset (by its part of the run's name)."""
     out = []
     for name, qdisc, ect1 in (("dualpi2", "dualpi2", (1,)), ("step", "codel limit 10000 ce_threshold 5ms", ())):
         for feedback, sender_ecn in (("dctcp", 1), ("accecn", 3)):
             dctcp = VirtualFlow("dctcp", 0.0, sender_ecn, "dctcp" if feedback == "dctcp" else "cubic")
-            for beside in ((), ("cubic",), ("cubic", "reno")):
-                others = tuple(VirtualFlow(cc, 0.037 * (i + 1)) for i, cc in enumerate(beside))
-                out.append(
-                    VirtualRun(
-                        "_".join((name, feedback, *beside)),
-                        qdisc,
-                        (dctcp, *others),
-                        rtt_ms=20.0,
-                        receiver_ecn=3 if feedback == "accecn" else 2,
-                        ect1_flows=ect1,
+            for beside in besides:
+                for part, offset in offsets.items():
+                    others = tuple(VirtualFlow(cc, offset / 1000.0 * (i + 1)) for i, cc in enumerate(beside))
+                    out.append(
+                        VirtualRun(
+                            "_".join((name, feedback, *beside)) + part,
+                            qdisc,
+                            (dctcp, *others),
+                            rtt_ms=20.0,
+                            receiver_ecn=3 if feedback == "accecn" else 2,
+                            ect1_flows=ect1,
+                        )
                     )
-                )
     return out
 
 
@@ -223,6 +237,28 @@ def five() -> list[VirtualRun]:
     ]
 
 
+#: The controllers whose runs beside others are compared with ours (``linux_controllers``).
+DRAWN = ("highspeed", "htcp", "bic", "hybla", "westwood", "vegas", "illinois", "yeah", "veno", "cdg", "nv")
+
+
+def against_reno_draws() -> list[VirtualRun]:
+    """More draws of :func:`against_reno`: Reno starts a few milliseconds earlier or later."""
+    return [
+        VirtualRun(f"vsreno_{cc}_{offset}ms", TAIL_DROP, together([cc, "reno"], offset), duration_s=90.0, rtt_ms=100.0)
+        for cc in DRAWN
+        for offset in NEAR_MS
+    ]
+
+
+def five_draws() -> list[VirtualRun]:
+    """More draws of :func:`five`: the flows start a little closer or farther apart."""
+    return [
+        VirtualRun(f"five_{cc}_{gap:g}ms", TAIL_DROP, together([cc] * 5, gap), duration_s=90.0, rtt_ms=100.0)
+        for cc in DRAWN
+        for gap in (0.7, 1.3, 4997.0, 5003.0)
+    ]
+
+
 GROUPS: Mapping[str, Callable[[], list[VirtualRun]]] = {
     "flow_queues": flow_queues,
     "pie_single": pie_single,
@@ -234,4 +270,7 @@ GROUPS: Mapping[str, Callable[[], list[VirtualRun]]] = {
     "lossy": lossy,
     "against_reno": against_reno,
     "five": five,
+    "scalable_marks_draws": scalable_marks_draws,
+    "against_reno_draws": against_reno_draws,
+    "five_draws": five_draws,
 }
