@@ -27,7 +27,9 @@ def keyed_table(result: RunResult, name: str, scenario: str = "") -> pa.Table:
     The name of a flow or a queue is null where its number is -1, which stands for all, and for connections that have
     no place in the summary.
     """
-    import pyarrow as pa
+    import numpy as np
+
+    from windtunnel import arrow
 
     table = result.table(name)
     for number, column in NAMES.items():
@@ -35,19 +37,24 @@ def keyed_table(result: RunResult, name: str, scenario: str = "") -> pa.Table:
             place = table.column_names.index(number) + 1
             names = [str(record["name"]) for record in result.summary[f"{number}s"]]
             table = table.add_column(place, column, _named(result, name, number, names))
-    seed = pa.repeat(pa.scalar(result.meta.get("seed"), pa.uint64()), table.num_rows)
-    for place, same in enumerate((_same(result.title or scenario, table), seed, _same(result.digest, table))):
+    seed = result.meta.get("seed")
+    seeds = np.full(table.num_rows, 0 if seed is None else seed, dtype=np.uint64)
+    unknown = np.full(table.num_rows, seed is None)
+    columns = (_same(result.title or scenario, table), arrow.numbers(seeds, unknown), _same(result.digest, table))
+    for place, same in enumerate(columns):
         table = table.add_column(place, KEYS[place], same)
     return table
 
 
 def _same(text: str, table: pa.Table) -> pa.DictionaryArray:
     """The same text in each row of a table."""
+    import numpy as np
     import pyarrow as pa
 
-    from windtunnel.arrow import texts
+    from windtunnel import arrow
 
-    return pa.DictionaryArray.from_arrays(pa.repeat(pa.scalar(0, pa.int32()), table.num_rows), texts([text]))
+    places = arrow.numbers(np.zeros(table.num_rows, dtype=np.int32))
+    return pa.DictionaryArray.from_arrays(places, arrow.texts([text]))
 
 
 def _named(result: RunResult, name: str, number: str, names: Sequence[str]) -> pa.DictionaryArray:
