@@ -14,8 +14,9 @@ import pytest
 
 from windtunnel import RunResult, Scenario
 
-# A shell starts its background jobs with SIGINT ignored; the command lines that the tests interrupt would inherit that.
+# A shell starts background jobs with SIGINT ignored, `nohup` with SIGHUP; what the tests interrupt would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 #: Arguments of the interpreter that start the command line.
 PROGRAM = ("-m", "windtunnel")

@@ -12,7 +12,6 @@ import subprocess
 import sys
 import time
 import tomllib
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -187,11 +186,7 @@ def test_interrupted_run_leaves_nothing(tmp_path: Path, number: int, code: int, 
     """Ctrl-C, SIGTERM and the end of the terminal stop a run at once; no folder, no temporary file, no traceback."""
     (tmp_path / "long.toml").write_text(LONG, encoding="utf-8")
     command = [sys.executable, *PROGRAM, "run", "long.toml"]
-    # Who tests under `nohup` has children that ignore SIGHUP.
-    heeding = partial(signal.signal, number, signal.SIG_DFL)
-    with subprocess.Popen(
-        command, cwd=tmp_path, stderr=subprocess.PIPE, env=environment(), preexec_fn=heeding
-    ) as process:
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, env=environment()) as process:
         time.sleep(2.0)
         assert process.poll() is None
         process.send_signal(number)
