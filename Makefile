@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # One installed wheel serves all: it is built again when a source of the core or of the package changes.
 SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: demo test install wheel test-wheel lint test-rust test-python fuzz fuzz-parsers fuzz-seeds audit audit-offline mutants lock bench reproduce validate course notebooks web clean
+.PHONY: demo test install wheel test-wheel lint test-rust test-python fuzz fuzz-parsers fuzz-seeds audit audit-offline mutants lock bench reproduce validate course gallery notebooks web clean
 
 demo: install
 	$(BIN)/windtunnel reproduce mds --quick --force --out results/mds-quick
@@ -40,8 +40,8 @@ lint: install
 	cargo fmt --manifest-path examples/rust-plugin/Cargo.toml --check
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --workspace --all-targets -- -D warnings
-	$(BIN)/ruff check python examples fuzz docs/course docs/notebooks
-	$(BIN)/ruff format --check python examples fuzz docs/course docs/notebooks
+	$(BIN)/ruff check python examples fuzz docs
+	$(BIN)/ruff format --check python examples fuzz docs
 	$(BIN)/mypy
 
 test-rust:
@@ -101,15 +101,18 @@ reproduce: install
 	$(BIN)/windtunnel reproduce dualq --force --out results/dualq
 	$(BIN)/windtunnel reproduce talk --force --out results/talk
 
-# Writes the page that compares the TCP with RFCs, laws and the Linux stack.
-# Numbers and pictures of the course, from its scenarios.
+# Numbers and pictures of the course and of the gallery, from their scenarios.
 course: install
-	$(BIN)/python docs/course/course.py
+	$(BIN)/python docs/measured.py course
+
+gallery: install
+	$(BIN)/python docs/measured.py gallery
 
 # Outputs of the notebooks.
 notebooks: install
 	$(BIN)/python docs/notebooks/notebooks.py
 
+# Writes the page that compares the TCP with RFCs, laws and the Linux stack.
 validate: install
 	$(BIN)/windtunnel validate --out docs/validation.md
 

@@ -1,12 +1,12 @@
-"""The course's numbers and pictures: from its scenarios, never by hand.
+"""Texts whose numbers and pictures come from runs, never by hand: lessons of the course, scenarios of the gallery.
 
-A lesson is a folder with its text (``README.md``), its scenario and its picture. A number of the text that comes from a
+Each is a folder with its text (``README.md``), its scenario and its picture. A number of the text that comes from a
 run is written ``**9.7**<!-- flows[0].goodput_mbps -->``: what stands in the comment is computed from the run's summary
 and shown with as many digits as stand there. Changes of the scenario follow a bar, as ``--set`` takes them:
 ``<!-- flows[0].rtos | flow[0].cc=tahoe -->``. The picture is what ``windtunnel plot`` draws with the options of
 the line ``<!-- picture: --panel cwnd -->``.
 
-``python docs/course/course.py`` writes numbers and pictures anew; ``--check`` only compares the numbers. The tests of
+``python docs/measured.py`` writes numbers and pictures anew; ``--check`` only compares the numbers. The tests of
 the project do the latter.
 """
 
@@ -19,29 +19,33 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from PIL import Image
+
 import windtunnel
 
-COURSE = Path(__file__).parent
+DOCS = Path(__file__).parent
 
 #: A number of the text and where it comes from.
 NUMBER = re.compile(r"\*\*(-?[\d.]+)\*\*<!-- (?P<expression>[^|>]+?)(?: \| (?P<changes>.+?))? -->")
 
-#: The options of the lesson's picture.
+#: The options of the picture.
 PICTURE = re.compile(r"<!-- picture: (.*?) -->")
+
+#: The colours of a picture's file: lines, their edges and a few marks need no more, and it is a third as large.
+COLOURS = 64
 
 #: What an expression may use beside the summary's parts.
 FUNCTIONS = {"min": min, "max": max, "sum": sum, "len": len, "abs": abs}
 
 
-def lessons() -> Iterator[Path]:
-    """The folders of the lessons, in order."""
-    return (path.parent for path in sorted(COURSE.glob("[0-9][0-9]-*/README.md")))
+def folders(kind: str) -> list[Path]:
+    """The folders of the ``course`` or of the ``gallery``, in order."""
+    return [path.parent for path in sorted((DOCS / kind).glob("*/README.md"))]
 
 
 @cache
@@ -58,50 +62,53 @@ def value(scenario: Path, expression: str, changes: str | None) -> float:
     return float(eval(expression, names))
 
 
-def filled(lesson: Path) -> str:
-    """The lesson's text with the numbers of its runs."""
+def filled(folder: Path) -> str:
+    """The text with the numbers of its runs."""
 
     def number(match: re.Match[str]) -> str:
         shown = match[1]
         digits = len(shown.partition(".")[2])
-        new = f"{value(lesson / 'scenario.toml', match['expression'], match['changes']):.{digits}f}"
+        new = f"{value(folder / 'scenario.toml', match['expression'], match['changes']):.{digits}f}"
         return match[0].replace(f"**{shown}**", f"**{new}**", 1)
 
-    return NUMBER.sub(number, (lesson / "README.md").read_text(encoding="utf-8"))
+    return NUMBER.sub(number, (folder / "README.md").read_text(encoding="utf-8"))
 
 
-def draw(lesson: Path) -> None:
-    """Draws the lesson's picture."""
-    options = PICTURE.search((lesson / "README.md").read_text(encoding="utf-8"))
+def draw(folder: Path) -> None:
+    """Draws the picture."""
+    options = PICTURE.search((folder / "README.md").read_text(encoding="utf-8"))
     if options is None:
         return
-    with tempfile.TemporaryDirectory() as folder:
-        result = f"{folder}/run"
-        picture = str(lesson / "picture.png")
+    with tempfile.TemporaryDirectory() as temporary:
+        result = f"{temporary}/run"
+        drawn = f"{temporary}/picture.png"
         for arguments in (
-            ["run", str(lesson / "scenario.toml"), "--out", result],
-            ["plot", result, "--out", picture, "--force", *shlex.split(options[1])],
+            ["run", str(folder / "scenario.toml"), "--out", result],
+            ["plot", result, "--out", drawn, *shlex.split(options[1])],
         ):
             subprocess.run([sys.executable, "-m", "windtunnel", *arguments], check=True, capture_output=True)
+        with Image.open(drawn) as picture:
+            few = picture.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+            few.save(folder / "picture.png", optimize=True)
 
 
 def main() -> int:
-    """Writes or checks all lessons."""
+    """Writes or checks all texts."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--check", action="store_true", help="compare the numbers, write nothing")
-    parser.add_argument("lesson", nargs="*", help="only these folders")
+    parser.add_argument("name", nargs="*", help="only these: the course, the gallery, or names of folders in them")
     arguments = parser.parse_args()
     stale = 0
-    for lesson in lessons():
-        if arguments.lesson and lesson.name not in arguments.lesson:
+    for folder in (*folders("course"), *folders("gallery")):
+        if arguments.name and not {folder.name, folder.parent.name} & set(arguments.name):
             continue
-        new = filled(lesson)
-        if new != (lesson / "README.md").read_text(encoding="utf-8"):
+        new = filled(folder)
+        if new != (folder / "README.md").read_text(encoding="utf-8"):
             stale += 1
-            print(f"{lesson.name}: numbers differ")
+            print(f"{folder.name}: numbers differ")
         if not arguments.check:
-            (lesson / "README.md").write_text(new, encoding="utf-8")
-            draw(lesson)
+            (folder / "README.md").write_text(new, encoding="utf-8")
+            draw(folder)
     return 1 if arguments.check and stale else 0
 
 
