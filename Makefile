@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # One installed wheel serves all: it is built again when a source of the core or of the package changes.
 SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: demo test install wheel test-wheel lint test-rust test-python fuzz fuzz-parsers fuzz-seeds audit audit-offline mutants lock bench reproduce validate course gallery notebooks web clean
+.PHONY: demo test install wheel test-wheel lint test-rust test-python fuzz fuzz-parsers fuzz-seeds audit audit-offline mutants lock bench reproduce validate course gallery notebooks docs web clean
 
 demo: install
 	$(BIN)/windtunnel reproduce mds --quick --force --out results/mds-quick
@@ -116,9 +116,14 @@ notebooks: install
 validate: install
 	$(BIN)/windtunnel validate --out docs/validation.md
 
+# The site of all documents, in docs/_build/html; a warning is an error.
+docs: install
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -b html docs docs/_build/html
+	@echo docs/_build/html/index.html
+
 # The page's script is committed; this builds it again after a change in web/ (needs Node.js).
 web:
 	cd web && npm ci && npm run build
 
 clean:
-	rm -rf target $(VENV) results dist
+	rm -rf target $(VENV) results dist docs/_build docs/generated

@@ -53,8 +53,11 @@ def test_every_key_has_an_argument() -> None:
 
 
 def test_what_the_documents_show_is_typed(tmp_path: Path) -> None:
-    """The type checker accepts every Python snippet of the README, and the keys that it shows in scenario files."""
-    snippets = re.findall(r"```python\n(.*?)```", (REPOSITORY / "README.md").read_text(), re.DOTALL)
+    """The type checker accepts every Python snippet of the README, the tutorial and the how-to pages, and keys that
+    documents show in scenario files.
+    """
+    pages = [REPOSITORY / "README.md", *REPOSITORY.glob("docs/tutorial/*.md"), *REPOSITORY.glob("docs/how-to/*.md")]
+    snippets = [s for page in sorted(pages) for s in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)]
     assert snippets
     files = [tmp_path / f"snippet_{i}.py" for i in range(len(snippets) + 1)]
     for file, text in zip(files, [*snippets, SHOWN], strict=True):

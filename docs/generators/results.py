@@ -1,0 +1,61 @@
+"""The summary and the tables of a result: the core's own description, and the columns that a run really has."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import windtunnel
+from generators.markdown import code, table
+
+#: A run with every table there is: arrivals, losses, several bands, a controller and an AQM with a state, packets.
+SCENARIO = {
+    "duration": "300 ms",
+    "bottleneck": {"rate": "10 Mbit/s", "queue": {"kind": "fq_codel"}},
+    "flows": [
+        {"cc": "cubic", "rtt": "20 ms"},
+        {"cc": "cubic", "rtt": "20 ms", "app": {"kind": "poisson", "load": "3 Mbit/s", "size": "20 kB"}},
+        {"app": "probe", "rtt": "20 ms"},
+    ],
+    "record": {"events": True, "packets": True},
+}
+
+#: How a column's type is called.
+TYPES = {"f": "number", "i": "whole number", "u": "whole number", "b": "truth value"}
+
+HEAD = """# Results
+
+`windtunnel run` writes a folder:
+
+{folder}
+
+From Python, the same is in a {{py:class}}`~windtunnel.RunResult`.
+
+## Summary and tables
+
+What the summary's keys and the tables' columns mean. Units end the names.
+
+```{{eval-rst}}
+.. autoproperty:: windtunnel._core.RunResult.summary
+.. autoproperty:: windtunnel._core.RunResult.tables
+```
+
+## Columns
+
+Those of a run of CUBIC, short transfers and a probe over FQ-CoDel. The tables `cc`, `aqm` and `qdisc` have the columns
+of the algorithms in the run. In files, `scenario`, `seed`, `digest` stand before them, and `flow_name`, `queue_name`
+beside the numbers.
+"""
+
+
+def pages() -> dict[str, str]:
+    """The page of the results."""
+    from windtunnel import folder
+
+    listed = (folder.__doc__ or "").partition("\n\n")[2].replace("``", "`")
+    listed = listed.replace(":meth:`windtunnel.result.RunResult.document`", "below")
+    result = windtunnel.Scenario(**SCENARIO).run()
+    parts = [HEAD.format(folder=listed.strip())]
+    for name, columns in result.tables.items():
+        rows = [(code(column), TYPES[np.asarray(values).dtype.kind]) for column, values in columns.items()]
+        parts += [f"### `{name}`", table(("column", "type"), rows)]
+    return {"results.md": "\n\n".join(parts) + "\n"}

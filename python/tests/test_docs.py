@@ -1,0 +1,93 @@
+"""The documents: the reference has every name and key, and what tutorial, how-to pages and README show works."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+import windtunnel
+from windtunnel import _core
+from windtunnel.cli.app import app
+
+REPOSITORY = Path(__file__).parents[2]
+DOCS = REPOSITORY / "docs"
+README = REPOSITORY / "README.md"
+
+#: Pages that a reader follows by typing what they show.
+FOLLOWED = sorted([README, DOCS / "commands.md", *DOCS.glob("tutorial/*.md"), *DOCS.glob("how-to/*.md")])
+
+
+@pytest.fixture(scope="module")
+def generated() -> dict[str, str]:
+    """The pages of the reference that are made of the program."""
+    sys.path.insert(0, str(DOCS))
+    try:
+        from generators import commands, keys, kinds, results
+    finally:
+        sys.path.remove(str(DOCS))
+    return {name: text for module in (commands, keys, kinds, results) for name, text in module.pages().items()}
+
+
+def test_every_name_has_a_section(generated: dict[str, str]) -> None:
+    """A heading for each name of the registry, with its aliases, and a row for each parameter."""
+    listing = json.loads(_core.listing())
+    for kind, entries in listing.items():
+        page = generated[f"{kind.replace('_', '-')}.md"]
+        for entry in entries:
+            section = page.partition(f"## `{entry['name']}`\n")[2].partition("\n## ")[0]
+            assert section, entry["name"]
+            for name in (*entry.get("aliases", ()), *(p["name"] for p in entry["parameters"])):
+                assert f"`{name}`" in section, (entry["name"], name)
+    assert all(f"\n{kind.replace('_', '-')}\n" in generated["kinds.md"] for kind in listing)
+
+
+def test_every_key_has_a_row(generated: dict[str, str]) -> None:
+    """All keys of the file and of its tables."""
+    schema = json.loads(_core.schema())
+    tables = ("BottleneckTable", "ReverseTable", "NodeTable", "LinkTable", "FlowTable", "RecordParams", "Window")
+    for table in (schema, *(schema["$defs"][name] for name in tables)):
+        for key in table["properties"]:
+            assert f"| `{key}` |" in generated["scenario.md"]
+
+
+def test_results_and_python_are_whole(generated: dict[str, str]) -> None:
+    """Every table of a run with all records, and every public name."""
+    for table in ("flows", "queues", "bands", "cc", "aqm", "transfers", "packets", "ack_events", "mark_points"):
+        assert f"### `{table}`" in generated["results.md"]
+    for name in windtunnel.__all__:
+        assert name == "__version__" or f":: windtunnel.{name}\n" in generated["python.md"]
+
+
+@pytest.mark.parametrize("page", FOLLOWED, ids=lambda page: page.stem)
+def test_what_a_page_shows_works(page: Path) -> None:
+    """Scenarios are valid, options exist, and links lead to files."""
+    text = page.read_text(encoding="utf-8")
+    for scenario in re.findall(r"```toml\n(.*?)```", text.replace("\n   ", "\n"), re.DOTALL):
+        windtunnel.Scenario.from_toml(scenario).check()
+    for line in re.findall(r"^ {4}(?:\.venv/bin/)?windtunnel (.+)$", text, re.MULTILINE):
+        _parse(line)
+    for link in re.findall(r"\]\(([^)#:]+)\)", text):
+        assert (page.parent / link).exists() or "generated/" in link, link
+
+
+def _parse(line: str) -> None:
+    """Reads a command line as the program would. Raises click.ClickException for what it does not know."""
+    name, *words = shlex.split(line, comments=True)
+    # Square brackets stand for what may be left out.
+    words = [word.strip("[]") for word in words]
+    command = app.get_command(click.Context(app), name)
+    assert command is not None, name
+    if name != "flowgrind":  # it reads another program's options
+        command.make_context(name, words)
+
+
+def test_the_readme_is_short() -> None:
+    """It is read in a minute; what is dense is in the documents. Its picture is light."""
+    assert len(README.read_text(encoding="utf-8").splitlines()) <= 90
+    assert (DOCS / "static/page.png").stat().st_size < 200_000
