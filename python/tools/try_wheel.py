@@ -41,6 +41,7 @@ def main(folder: Path) -> None:
         _run(program, "run", str(scenario), "--out", "run", cwd=place)
         assert Path(place, "run", "report.html").exists()
         _run(program, "plot", "run", "--out", "run.png", cwd=place)
+        assert (program.parents[1] / "share" / "man" / "man1" / "windtunnel-run.1").exists()
     from windtunnel import Scenario
 
     assert digest == Scenario.from_toml(_SCENARIO).run().digest

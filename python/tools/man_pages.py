@@ -1,0 +1,93 @@
+"""Writes the manual pages, from the options of the commands: ``python python/tools/man_pages.py``, or ``make man``.
+
+They are part of the wheel, which puts them into ``share/man/man1``. A test fails where a command has changed and they
+have not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from inspect import cleandoc
+from pathlib import Path
+
+import click
+
+from windtunnel.cli.app import app
+
+#: What maturin installs beside the package: everything in ``data`` goes below the environment's prefix.
+TARGET = Path(__file__).parents[2] / "man" / "data" / "share" / "man" / "man1"
+
+#: What every command ends with.
+EXIT_CODES = (("0", "done"), ("1", "a run failed"), ("2", "the input is wrong, or needs more memory than it may take"))
+
+
+def pages() -> dict[str, str]:
+    """The pages by file name: one for the program, one for each command."""
+    context = click.Context(app, info_name="windtunnel")
+    commands = {name: app.get_command(context, name) for name in app.list_commands(context)}
+    made = {"windtunnel.1": _page(app, context, [f"windtunnel-{name}" for name in commands])}
+    for name, command in commands.items():
+        assert command is not None
+        sub = click.Context(command, info_name=name, parent=context)
+        made[f"windtunnel-{name}.1"] = _page(command, sub, ["windtunnel"])
+    return made
+
+
+def _page(command: click.Command, context: click.Context, others: list[str]) -> str:
+    name = context.command_path.replace(" ", "-")
+    summary, _, more = cleandoc(command.help or "").partition("\n\n")
+    summary = " ".join(summary.split())
+    lines = [
+        f'.TH "{name.upper()}" "1" "" "windtunnel" "windtunnel"',
+        ".ad l",
+        ".SH NAME",
+        rf"{name} \- {_plain(summary[:1].lower() + summary[1:].rstrip('.'))}",
+        ".SH SYNOPSIS",
+        rf"\fB{_plain(context.command_path)}\fR " + _plain(" ".join(command.collect_usage_pieces(context))),
+        ".SH DESCRIPTION",
+        *_paragraphs([summary, *more.split("\n\n")]),
+    ]
+    records = [p.get_help_record(context) for p in command.get_params(context)]
+    lines += _section("OPTIONS", [record for record in records if record])
+    if isinstance(command, click.Group):
+        found = [(n, command.get_command(context, n)) for n in command.list_commands(context)]
+        lines += _section("COMMANDS", [(n, c.get_short_help_str(200)) for n, c in found if c])
+    lines += _section("EXIT STATUS", EXIT_CODES)
+    see = ",\n".join(rf"\fB{_plain(other)}\fR(1)" for other in others)
+    return "\n".join([*lines, ".SH SEE ALSO", see, ""])
+
+
+def _section(title: str, entries: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """A section of terms and what they mean."""
+    yield f".SH {title}"
+    for term, meaning in entries:
+        yield from (".TP", rf"\fB{_plain(term)}\fR", _plain(meaning))
+
+
+def _paragraphs(texts: Iterable[str]) -> Iterator[str]:
+    for text in filter(None, texts):
+        yield from (".PP", _plain(text))
+
+
+def _plain(text: str) -> str:
+    """A text that roff shows as it stands: no escapes, no requests, and hyphens that can be copied."""
+    text = " ".join(text.replace("\b", " ").split())
+    text = text.replace("\\", r"\e").replace("-", r"\-").replace("`", r"\(ga").replace("'", r"\(aq")
+    text = text.replace("|", r"|\:")  # a line may end behind a choice
+    return re.sub(r"^\.", r"\\&.", text)
+
+
+def main() -> None:
+    """Write all pages, and remove those of commands that are gone."""
+    made = pages()
+    TARGET.mkdir(parents=True, exist_ok=True)
+    for old in TARGET.glob("*.1"):
+        if old.name not in made:
+            old.unlink()
+    for name, text in made.items():
+        (TARGET / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
