@@ -87,6 +87,18 @@ def _parse(line: str) -> None:
         command.make_context(name, words)
 
 
+def test_the_hooks_are_the_lints() -> None:
+    """Before a commit runs what ``make lint`` runs, and nothing that needs the network."""
+    recipe = (
+        (REPOSITORY / "Makefile").read_text(encoding="utf-8").partition("\nlint: install\n")[2].partition("\n\n")[0]
+    )
+    lints = {line.strip().replace("$(BIN)", ".venv/bin") for line in recipe.splitlines()}
+    hooks = (REPOSITORY / ".pre-commit-config.yaml").read_text(encoding="utf-8")
+    entries = re.findall(r"^ +entry: (.+)$", hooks, re.MULTILINE)
+    assert {entry.replace(" --offline", "") for entry in entries} == lints
+    assert re.findall(r"^ *- repo: (.+)$", hooks, re.MULTILINE) == ["local"]
+
+
 def test_the_readme_is_short() -> None:
     """It is read in a minute; what is dense is in the documents. Its picture is light."""
     assert len(README.read_text(encoding="utf-8").splitlines()) <= 90
