@@ -40,6 +40,8 @@ html_show_sourcelink = False
 html_copy_source = False
 # Code in the explanations is text, TOML or a shell's; not all of it is Python.
 highlight_language = "text"
+# Comments and docstrings of the program put code between single backquotes, too.
+default_role = "code"
 
 GENERATED = HERE / "generated"
 for generator in (kinds, keys, results, commands):

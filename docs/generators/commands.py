@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import windtunnel
+from generators.stub import classes, described
 
 COMMANDS = """# Command line
 
@@ -25,7 +26,9 @@ def _python() -> str:
         if name == "__version__":
             continue
         what = getattr(windtunnel, name)
-        if isinstance(what, type):
+        if name in classes():
+            lines += [described(name), ""]
+        elif isinstance(what, type):
             kind = "exception" if issubclass(what, Exception) else "class"
             lines += [f".. auto{kind}:: windtunnel.{name}", "   :members:", ""]
         else:

@@ -35,7 +35,35 @@ def pages() -> dict[str, str]:
 
 def _page(kind: str, entries: Sequence[Entry]) -> str:
     title = TITLES.get(kind, kind.replace("_", " ").capitalize())
-    return "\n\n".join([f"# {title}", *map(_entry, entries)]) + "\n"
+    return "\n\n".join([f"# {title}", *filter(None, [_common(kind)]), *map(_entry, entries)]) + "\n"
+
+
+def _common(kind: str) -> str:
+    """What tables of the kind have beside their own parameters."""
+    if kind == "controllers":
+        return (
+            "A controller that grows and reduces a window also takes `slow_start`, one of the "
+            "[slow starts](slow-starts.md), and `response`, one of the [responses](responses.md), with their "
+            "parameters."
+        )
+    if kind != "queues":
+        return ""
+    tables = [table for table in json.loads(_core.schema())["$defs"]["Queue"]["anyOf"] if "properties" in table]
+    shared = set.intersection(*(set(table["properties"]) for table in tables)) - {"kind"}
+    properties = tables[0]["properties"]
+    rows = [
+        (code(key), code(_default(properties[key].get("default"))), "", _described(properties[key]))
+        for key in sorted(shared)
+    ]
+    return "Every queue also has these keys.\n\n" + table(("parameter", "default", "unit", "what it is"), rows)
+
+
+def _described(value: Mapping[str, Any]) -> str:
+    """The description of a key in the schema, or that of the type it refers to."""
+    reference = value.get("$ref", "").rpartition("/")[2]
+    named: Mapping[str, Any] = json.loads(_core.schema())["$defs"][reference] if reference else {}
+    kinds = ", ".join(f"{code(kind['const'])} ({kind.get('description', '')})" for kind in named.get("oneOf", ()))
+    return " ".join(filter(None, [value.get("description") or named.get("description", ""), kinds]))
 
 
 def _entry(entry: Entry) -> str:

@@ -6,6 +6,7 @@ import numpy as np
 
 import windtunnel
 from generators.markdown import code, table
+from generators.stub import docstring
 
 #: A run with every table there is: arrivals, losses, several bands, a controller and an AQM with a state, packets.
 SCENARIO = {
@@ -30,13 +31,20 @@ HEAD = """# Results
 
 From Python, the same is in a {{py:class}}`~windtunnel.RunResult`.
 
-## Summary and tables
+## What they mean
 
 What the summary's keys and the tables' columns mean. Units end the names.
 
+### Summary
+
 ```{{eval-rst}}
-.. autoproperty:: windtunnel._core.RunResult.summary
-.. autoproperty:: windtunnel._core.RunResult.tables
+{summary}
+```
+
+### Tables
+
+```{{eval-rst}}
+{tables}
 ```
 
 ## Columns
@@ -54,7 +62,13 @@ def pages() -> dict[str, str]:
     listed = (folder.__doc__ or "").partition("\n\n")[2].replace("``", "`")
     listed = listed.replace(":meth:`windtunnel.result.RunResult.document`", "below")
     result = windtunnel.Scenario(**SCENARIO).run()
-    parts = [HEAD.format(folder=listed.strip())]
+    parts = [
+        HEAD.format(
+            folder=listed.strip(),
+            summary=docstring("RunResult", "summary"),
+            tables=docstring("RunResult", "tables"),
+        )
+    ]
     for name, columns in result.tables.items():
         rows = [(code(column), TYPES[np.asarray(values).dtype.kind]) for column, values in columns.items()]
         parts += [f"### `{name}`", table(("column", "type"), rows)]

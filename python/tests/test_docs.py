@@ -60,8 +60,11 @@ def test_results_and_python_are_whole(generated: dict[str, str]) -> None:
     """Every table of a run with all records, and every public name."""
     for table in ("flows", "queues", "bands", "cc", "aqm", "transfers", "packets", "ack_events", "mark_points"):
         assert f"### `{table}`" in generated["results.md"]
+    # The core's own words on keys and columns, and on the attributes of what a controller is given.
+    assert "ecn_reductions" in generated["results.md"] and "gap_min_ms" in generated["results.md"]
+    assert ".. py:attribute:: newly_delivered" in generated["python.md"]
     for name in windtunnel.__all__:
-        assert name == "__version__" or f":: windtunnel.{name}\n" in generated["python.md"]
+        assert name == "__version__" or f":: windtunnel.{name}" in generated["python.md"]
 
 
 @pytest.mark.parametrize("page", FOLLOWED, ids=lambda page: page.stem)
