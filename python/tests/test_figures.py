@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from windtunnel import InputError, RunResult, Scenario
 from windtunnel.figures import PANELS, four_panel, write_figure
@@ -433,3 +434,14 @@ def test_pictures_have_the_extremes_of_all_events(spacing: str) -> None:
         assert shown.max() * factor == pytest.approx(flow["cwnd_bytes"]["max"], rel=1e-6)
     drops = run.tables["mark_points"]["count"][run.tables["mark_points"]["kind"] == 2].sum()
     assert drops == run.queues[0]["drops"]["full"] > 10
+
+
+def test_long_titles_stay_in_the_figure() -> None:
+    """A title that is longer than its panel is wide, such as that of a phase graph, is broken."""
+    flows = [{"cc": "reno", "rtt": "20 ms", "name": "a first name"}, {"cc": "reno", "rtt": "20 ms", "name": "a second"}]
+    result = Scenario(duration="1 s", bottleneck={"rate": "10 Mbit/s"}, flows=flows).run()
+    figure = result.plot(["phase", "cwnd"])
+    figure.canvas.draw()
+    for axes in figure.axes:
+        for title in (t for t in axes.findobj(Text) if t.get_text() == axes.get_title(loc="left") and t.get_text()):
+            assert title.get_window_extent().x1 <= figure.bbox.x1, title.get_text()

@@ -359,21 +359,26 @@ class RunResult:
         data; shares of ``limited`` are of this time. ``ack_drops`` are its lost segments that only acknowledge,
         ``drops`` all others. What a flow does not have is null: datagrams have neither window nor recovery, a flow that
         stands for many connections has not one window, and loss-free endpoints do not count what they send.
+
         Transfers: ``arrived, rejected, completed, completed_bytes, time_ms {...}, by_size[]``; arrived are those that
         were written, or the connections that arrived, rejected ones included. A class of sizes:
         ``above_bytes, up_to_bytes | null, completed, time_ms {...}, slowdown {...}``. Classes end at 10 kB, 100 kB,
         1 MB, 10 MB; those without a transfer are left out. The time is from the first SYN, or from when it was written,
         to the ACK of the last byte; the slowdown is that over the time of an empty path, base RTT + size / bottleneck
         rate.
+
         Datagrams: ``sent, received, lost, loss_ratio, duplicates, one_way_ms {...}, jitter_ms``.
+
         A queue: ``name, rate_mbps, throughput_mbps, utilization, sojourn_ms {min, mean, p50, p95, p99, max}, sce, ce,
         drops {full, overlimit, aqm, policed, filtered, wire}, dequeued, emptied, backlog_max_packets, bands[]``; drops
         of a queue are full, overlimit (it was full, and the packet's band held the most), aqm, policed (refused in
         front of the queue, and in no band), or filtered (ACKs that later ones made superfluous); wire is what media
         lost. ``bands`` is there only where a queue has several: ``name, throughput_mbps, sojourn_mean_ms, sce, ce,
         drops, dequeued``.
+
         An impairment, over the whole run: ``name, kind, arrived, passed, lost, corrupted, duplicated, reordered,
         bursts, rewritten, held``, where arrived + duplicated = passed + lost + held.
+
         A window: ``name, from_s, to_s, flows[], queues[]`` with the same fields.
         """
 

@@ -45,6 +45,8 @@ _TICK_ROW = 0.03
 _SHORT_RUN = 0.1
 # Panels of windows, which may be averaged where they are drawn too often to be told apart.
 _WINDOWS = ("cwnd", "in_flight")
+# The longest line of a title, in characters: a longer one would leave the figure.
+_TITLE_WIDTH = 60
 # Titles that the published figures have instead of the page's.
 _TITLES = {"cwnd": "cwnd"}
 
@@ -74,7 +76,7 @@ def draw(axes: Axes, panel: Panel, window: Window, *, legend: bool | None = None
     what = f": {panel.choices[0].name}" if panel.choices else ""
     title = _TITLES.get(panel.id, panel.title) + what + (f" ({'; '.join(hints)})" if hints else "")
     # With its own legend between the title and the panel.
-    axes.set_title(legible(title), pad=20.0 if above and len(title) > 20 else None)
+    axes.set_title(textwrap.fill(legible(title), _TITLE_WIDTH), pad=20.0 if above and len(title) > 20 else None)
     if above and series:
         _legend_above(axes)
     _limits(axes, panel, series, window)
