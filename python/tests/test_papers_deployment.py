@@ -240,8 +240,8 @@ def test_groups_are_found_by_topic() -> None:
 
 
 def test_the_documents_lists_are_whole() -> None:
-    """Seven bullets on MDS and L4S; MDS requires five things and does not require two; AQMs should do three; CCAs must do
-    two, should do three and may do three. Each line has checks, or says why there is nothing to try.
+    """Seven bullets on MDS and L4S; MDS requires five things and does not require two; AQMs should do three; CCAs must
+    do two, should do three and may do three. Each line has checks, or says why there is nothing to try.
     """
     lists = {each["id"]: each["line"] for each in toml("checklists.toml")["list"]}
     kinds = Counter(line["id"].partition("-")[0] for line in lists["L24"])
