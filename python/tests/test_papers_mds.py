@@ -17,6 +17,7 @@ from windtunnel.papers.cells import Cell
 from windtunnel.papers.jobs import Outcome
 from windtunnel.papers.mds import mixes
 from windtunnel.papers.mds.data_files import toml
+from windtunnel.papers.mds.draws import SOURCE, draws_row, other_draws
 from windtunnel.papers.mds.fairness import larger_share, read_lines
 from windtunnel.papers.rows import Row
 from windtunnel.papers.suite import Results, Suite
@@ -180,6 +181,22 @@ def test_fairness_of_each_cell(first: float, word: str, count: float) -> None:
     assert (rows["table4/questionable"].published, rows["table4/questionable"].measured) == (2.0, count)
     assert rows["table4/questionable"].verdict == "outside"
     assert math.isnan(larger_share(0.0, 0.0))
+
+
+# --- Table 2 at 1 Gbit/s ---------------------------------------------------------------------------------------------
+
+
+def test_both_simulators_draws_stand_side_by_side() -> None:
+    """The printed number and the printing simulator's other draws are one mean; the runs here are the other."""
+    lines = {line.id: line for line in read_lines(2)}
+    line = lines["table2/1000Mbps-10ms"]
+    row = draws_row(line, 0, [340.0, 350.0, 360.0])
+    assert row is not None
+    assert (row.verdict, row.published, row.source) == ("info", None, SOURCE)
+    others = other_draws(line, 0)
+    assert row.reference == pytest.approx((334 + sum(others.values())) / (1 + len(others)))
+    assert (row.measured, row.interval) == (350.0, (340.0, 360.0))
+    assert draws_row(lines["table2/1000Mbps-20ms"], 0, [1.0]) is None
 
 
 # --- K09, K25 --------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from windtunnel import models
 from windtunnel.papers.cells import Cell, Measurement
 from windtunnel.papers.mds.data_files import table, template, toml
+from windtunnel.papers.mds.draws import draws_row
 from windtunnel.papers.mds.plan import perturbed_runs
 from windtunnel.papers.rows import Row, compare, printed_precision, spread
 from windtunnel.papers.suite import Group, Results
@@ -125,6 +126,8 @@ def _group(cells: dict[str, Cell], number: int, *, quick: bool) -> Group:
                 id = f"{line.id}/{line.controllers[flow]}{suffix}"
                 precision = printed_precision(printed)
                 out.append(compare(id, f"table{number}", what, float(printed), precision, values, "Mbit/s", note))
+                draws = draws_row(line, flow, values)
+                out += [draws] if draws is not None and not suffix else []
         shares = [(line, suffix, _shares(cell, results)) for line, cell, suffix, _ in runs]
         out += [_fairness_row(number, *each) for each in shares]
         out.append(_questionable_row(number, [(line, s) for line, suffix, s in shares if not suffix]))
