@@ -150,6 +150,8 @@ def test_claims_have_the_verdict_of_their_checks(id: str) -> None:
     """Confirmed only if all are: runs that are all zero break at least one; each check has a row of its own."""
     rows = rows_of(id, made_up(lambda *_: 0.0))
     judged = [row for row in rows.values() if row.id != id and row.verdict != "info"]
+    # A DualPI2 that knows MDS is not the document's; its rows are shown, and decide nothing.
+    judged = [row for row in judged if not (id == "P08" and row.id.endswith("-true"))]
     assert judged
     assert rows[id].published == f"all {len(judged)}"
     assert rows[id].measured == sum(row.verdict == "confirmed" for row in judged)

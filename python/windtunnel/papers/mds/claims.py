@@ -55,7 +55,7 @@ def _tried(claim: Mapping[str, Any], found: Sequence[Experiment]) -> Group:
     wanted = {experiment.id: _chosen(experiment, claim["checks"]) for experiment in found}
     mine = [experiment for experiment in found if wanted[experiment.id]]
     checks = tuple(check for experiment in mine for check in wanted[experiment.id])
-    together = Line(claim["id"], claim["text"], checks, "")
+    together = Line(claim["id"], claim["text"], checks, claim.get("note", ""))
 
     def rows(results: Results) -> list[Row]:
         own = replace(together.row("claims", results), id=claim["id"])
