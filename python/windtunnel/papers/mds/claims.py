@@ -20,7 +20,7 @@ from windtunnel.papers.mds.data_files import template, toml
 from windtunnel.papers.rows import Row
 from windtunnel.papers.suite import Group, Results
 
-#: Perturbed runs of a claim's own cells; they are small.
+#: Perturbed runs of a claim's own cells, unless the data say how many; they are small.
 PERTURBED = 4
 
 
@@ -31,7 +31,8 @@ def claims_groups(cells: dict[str, Cell], *, quick: bool) -> list[Group]:
     def make(name: str) -> Cell:
         if name in data["run"]:
             run = data["run"][name]
-            return Cell(name, template(run["scenario"]), tuple(run.get("set", ())), perturbed=PERTURBED)
+            perturbed = int(run.get("perturbed", PERTURBED))
+            return Cell(name, template(run["scenario"]), tuple(run.get("set", ())), perturbed=perturbed)
         return _table_cell(name, cells)
 
     tried = [claim for claim in data["claim"] if "checks" in claim]
