@@ -347,6 +347,31 @@ def test_the_reference_is_complete() -> None:
         assert 1.5 < float(line.printed["f1_norm_mean"]) + float(line.printed["f2_norm_mean"]) < 2.01
 
 
+def test_the_reference_has_three_decimals() -> None:
+    """Each normalised rate has its trailing zeros, so that its precision is half a thousandth. The row's own quotient,
+    which was rounded apart from them, confirms it: no row's means, taken to be that exact, contradict it.
+    """
+    half = 0.0005
+    for line in read_lines():
+        shown = {k: v for k, v in line.printed.items() if "_norm_" in k or k == "rate_ratio_f1_f2"}
+        assert len(shown) == 7
+        assert all(len(v.partition(".")[2]) == 3 for v in shown.values())
+        cubic, reno = (float(shown[f"{flow}_norm_mean"]) for flow in ("f1", "f2"))
+        low, high = (cubic - half) / (reno + half) - half, (cubic + half) / (reno - half) + half
+        assert low <= float(shown["rate_ratio_f1_f2"]) <= high, line.id
+
+
+def test_published_is_what_the_report_prints() -> None:
+    """Numbers of the real stack and of this project's own chain stand in a column of their own, with their source."""
+    results = Results(whole().cells, [])
+    for group, sources in (("linux", {"Linux 6.12", "chance alone"}), ("markov", {"Markov chain"})):
+        rows = [r for g in whole().groups if g.id == group for r in g.rows(results)]
+        assert {row.source for row in rows} == sources
+        assert all(row.published is None and row.reference is not None for row in rows)
+        assert all(row.note.startswith(f"{row.source}: ") for row in rows)
+    assert {r.source for g in whole().groups if g.id not in ("linux", "markov") for r in g.rows(results)} == {""}
+
+
 def test_no_scenario_file_lies_idle() -> None:
     """Every scenario file of the suite is run by it."""
     assert {p.stem for p in (ROOT / "scenarios").glob("*.toml")} == {c.template.name for c in whole().cells.values()}

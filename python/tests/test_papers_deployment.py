@@ -1,6 +1,7 @@
 """The suite of deployment: seeds, repeated tables, order of arrival, lists, the data; an experiment from end to end."""
 
 import math
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -236,6 +237,23 @@ def test_groups_are_found_by_topic() -> None:
     assert select(suite, ["checklists"]) == ["L23", "L24"]
     ids = [group.id for group in suite.groups]
     assert len(ids) == len(set(ids))
+
+
+def test_the_documents_lists_are_whole() -> None:
+    """Seven bullets on MDS and L4S; MDS requires five things and does not require two; AQMs should do three; CCAs must
+    do two, should do three and may do three. Each line has checks, or says why there is nothing to try.
+    """
+    lists = {each["id"]: each["line"] for each in toml("checklists.toml")["list"]}
+    kinds = Counter(line["id"].partition("-")[0] for line in lists["L24"])
+    assert len(lists["L23"]) == 7
+    assert kinds == {"requires": 5, "not": 2, "aqm": 3, "cca": 8}
+    assert Counter(line["text"].split()[2] for line in lists["L24"] if line["id"].startswith("cca")) == {
+        "must": 2,
+        "should": 3,
+        "may": 3,
+    }
+    for line in (line for each in lists.values() for line in each):
+        assert line.get("checks") or "claim" in line["note"] or "permission" in line["note"], line["id"]
 
 
 def test_an_experiment_from_end_to_end(tmp_path: Path) -> None:

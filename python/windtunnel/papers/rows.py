@@ -1,10 +1,10 @@
-"""One published number beside the measured one, and the rule that says whether they agree."""
+"""One published number, or another reference, beside the measured one, and the rule that says whether they agree."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 #: A number is within its tolerance or outside, or for information. A statement about the mean of several runs is
@@ -18,7 +18,9 @@ class Row:
 
     ``interval`` holds the smallest and largest measured value over the perturbed runs, the unperturbed one included;
     where the mean of several runs is judged, the 95 % interval of that mean.
-    ``published`` is text where the document gives no number (``"< 5"``, ``"smaller"``).
+    ``published`` is text where the document gives no number (``"< 5"``, ``"smaller"``), and None where a run is
+    compared with what the document does not print: that number is the ``reference``, and ``source`` says whose it is (a
+    real stack's, a model's).
     """
 
     id: str
@@ -31,12 +33,15 @@ class Row:
     verdict: Verdict
     note: str = ""
     interval: tuple[float, float] | None = None
+    reference: float | None = None
+    source: str = ""
 
     @property
     def difference(self) -> float | None:
-        """Measured minus published value, where both are numbers."""
-        if isinstance(self.published, float) and self.measured is not None and math.isfinite(self.measured):
-            return self.measured - self.published
+        """Measured minus published value or reference, where both are numbers."""
+        against = self.published if self.reference is None else self.reference
+        if isinstance(against, float) and self.measured is not None and math.isfinite(self.measured):
+            return self.measured - against
         return None
 
 
@@ -76,6 +81,13 @@ def compare(
         note = "; ".join(filter(None, [note, "the run shows nothing to measure"]))
     agreed = verdict(published, precision, values)
     return Row(id, group, what, float(published), measured, precision, unit, agreed, note, spread(values))
+
+
+def refer(row: Row, source: str) -> Row:
+    """``row`` with its number as the reference: ``source`` gives it, not the document. The note says so."""
+    assert isinstance(row.published, float)
+    note = "; ".join(filter(None, [f"{source}: {row.published:.4g}", row.note]))
+    return replace(row, published=None, reference=row.published, source=source, note=note)
 
 
 def printed_precision(text: str) -> float:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from windtunnel.papers.aimd.data_files import table, template
 from windtunnel.papers.aimd.plan import FRAME, HIGH, LOW, fair_mbps
 from windtunnel.papers.cells import Cell, Measurement
-from windtunnel.papers.rows import Row, compare, printed_precision, spread
+from windtunnel.papers.rows import Row, compare, printed_precision, refer, spread
 from windtunnel.papers.suite import Group, Results
 
 #: When the first flow starts, and how much later the second one was started in the reference. Address resolution held
@@ -27,13 +27,16 @@ from windtunnel.papers.suite import Group, Results
 BEGIN_S, OFFSET_MS = 1, 37.0
 #: Seconds that the reference leaves out at the start.
 WARM_UP_S = 10
-#: Twins of a cell, with other offsets. The published number is one draw: the range of 40 others holds it with a
+#: Twins of a cell, with other offsets. The reference's number is one draw: the range of 40 others holds it with a
 #: probability of 39/41, so that one row in 20 is outside where nothing differs.
 TWINS, LONGEST_MS = 39, 500.0
 #: The fractional parts of its multiples are spread evenly, and no two are equal.
 GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 #: Two-sided 5 % quantile of a normal distribution.
 NORMAL_95 = 1.96
+
+#: Where the reference's numbers come from, and what the runs' ranks are compared with.
+LINUX, CHANCE = "Linux 6.12", "chance alone"
 
 #: By the reference's name of a queue: scenario file, its settings, our name.
 QUEUES = {
@@ -118,7 +121,7 @@ def _rank_rows(lines: list[Line], used: list[Cell], results: Results) -> list[Ro
         what = f"{name}: mean rank of the reference's CUBIC rate among the runs, from 0 (below all) to 1, all cells"
         mean = [sum(ranks) / len(ranks)] if ranks else []
         row = compare(f"linux/{queue}-rank", "linux", what, 0.5, tolerance, mean, "", f"{len(ranks)} cells")
-        out.append(replace(row, interval=spread(ranks)))
+        out.append(refer(replace(row, interval=spread(ranks)), CHANCE))
     return out
 
 
@@ -138,18 +141,17 @@ def linux_group(cells: dict[str, Cell], *, quick: bool) -> Group:
                     values = results.values(cell.name, cell.index(measurement))
                     where = f"{QUEUES[line.queue][2]}, {line.rate_mbps:g} Mbit/s, {line.rtt_ms:g} ms"
                     column_name = column if column == "mean" else column.upper()
-                    out.append(
-                        compare(
-                            f"{line.id}/{name.lower()}-{column}",
-                            "linux",
-                            f"{where}: {column_name} normalised rate of {name}",
-                            float(printed),
-                            printed_precision(printed),
-                            values,
-                            "",
-                        )
+                    row = compare(
+                        f"{line.id}/{name.lower()}-{column}",
+                        "linux",
+                        f"{where}: {column_name} normalised rate of {name}",
+                        float(printed),
+                        printed_precision(printed),
+                        values,
+                        "",
                     )
+                    out.append(refer(row, LINUX))
         return [*out, *_rank_rows(lines, used, results)]
 
-    caption = "CUBIC against Reno: the real Linux stack (published column, one start offset) and simulation (40)"
+    caption = "CUBIC against Reno: the real Linux stack (one start offset) and simulation (40)"
     return Group("linux", "Linux reference", caption, [c.name for c in used], rows)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+
 from windtunnel.papers.cells import Cell
 from windtunnel.papers.deployment import sparse
 from windtunnel.papers.deployment.checklists import checklist_group
@@ -14,15 +16,25 @@ from windtunnel.papers.suite import Group, Suite
 TOPICS = ("fall-back", "feedback", "collisions", "l4s", "sparse", "misuse", "open-questions", "scalability", "relation")
 
 
+def experiments(
+    cells: dict[str, Cell], *, quick: bool, topics: Sequence[str] = TOPICS, only: Collection[str] | None = None
+) -> list[Experiment]:
+    """The experiments of some topics, of these ``only`` the named ones; their arms are added to ``cells``."""
+    found: list[Experiment] = []
+    for topic in topics:
+        data = toml(f"experiments/{topic}.toml")
+        if only is not None:
+            data["experiment"] = [e for e in data["experiment"] if e["id"] in only]
+        found += read(data, template, cells, quick=quick)
+    return found
+
+
 def suite(*, quick: bool) -> Suite:
     """The whole suite, or its quick part: the experiments that are marked so, with fewer seeds."""
     cells: dict[str, Cell] = {}
-    aliases: dict[str, list[str]] = {}
-    found: list[Experiment] = []
-    for topic in TOPICS:
-        mine = read(toml(f"experiments/{topic}.toml"), template, cells, quick=quick)
-        aliases[topic] = [experiment.id for experiment in mine]
-        found += mine
+    by_topic = {topic: experiments(cells, quick=quick, topics=[topic]) for topic in TOPICS}
+    aliases = {topic: [experiment.id for experiment in mine] for topic, mine in by_topic.items()}
+    found = [experiment for mine in by_topic.values() for experiment in mine]
     lists = [checklist_group(data, found, quick=quick) for data in toml("checklists.toml")["list"]]
     aliases["checklists"] = [group.id for group in lists]
     groups = [*lists, *map(_group, found)]

@@ -1,20 +1,23 @@
-"""The suite of "Multiplicative Decrease Scaling": figures 1 to 17, tables 1 to 8, and the text's claims."""
+"""The suite of "Multiplicative Decrease Scaling": figures 1 to 17, tables 1 to 8, the text's claims, and variants."""
 
 from __future__ import annotations
 
 from windtunnel.papers.cells import Cell
+from windtunnel.papers.experiment_figure import figure_of
+from windtunnel.papers.experiments import Experiment, read
 from windtunnel.papers.mds.claims import claims_groups
-from windtunnel.papers.mds.data_files import text
+from windtunnel.papers.mds.data_files import template, text, toml
 from windtunnel.papers.mds.effects import effects_group
 from windtunnel.papers.mds.fairness import fairness_groups
 from windtunnel.papers.mds.figures import figure_groups
 from windtunnel.papers.mds.frequency import frequency_group
+from windtunnel.papers.mds.mixes import mixes_group
 from windtunnel.papers.mds.ratedrop import ratedrop_group
 from windtunnel.papers.mds.tau import tau_group
 from windtunnel.papers.suite import Group, Suite
 
 #: Kinds of groups, by the prefix of their IDs.
-KINDS = {"fig": "figures", "table": "tables", "P": "claims"}
+KINDS = {"fig": "figures", "table": "tables", "P": "claims", "K": "experiments"}
 
 #: Figures of the quick suite.
 QUICK_FIGURES = ("fig2", "fig3a", "fig5")
@@ -41,19 +44,27 @@ def suite(*, quick: bool) -> Suite:
             frequency_group(cells),
             effects_group(cells),
         ]
-    claims = claims_groups(cells, quick=quick)
-    groups = [*figures, *tables, *claims]
+    groups = [*figures, *tables, *claims_groups(cells, quick=quick)]
+    if not quick:
+        found = read(toml("experiments/low-rtt.toml"), template, cells, quick=False)
+        groups += [mixes_group(cells), *map(_experiment_group, found)]
     return Suite("mds", "Multiplicative Decrease Scaling", cells, groups, text("notes.md"), _aliases(groups))
 
 
+def _experiment_group(experiment: Experiment) -> Group:
+    title, caption = f"{experiment.id}: {experiment.title}", f"{experiment.claim} ({experiment.place})"
+    draw = figure_of(experiment, experiment.figure) if experiment.figure is not None else lambda _: None
+    return Group(experiment.id, title, caption, experiment.cells, experiment.rows, draw)
+
+
 def _aliases(groups: list[Group]) -> dict[str, list[str]]:
-    """``figures``, ``tables``, ``claims``; ``fig3`` for 3a and 3b; ``P13`` for P13a and P13b."""
+    """``figures``, ``tables``, ``claims``, ``experiments``; ``fig3`` for 3a and 3b; ``P13`` for P13a and P13b."""
     aliases: dict[str, list[str]] = {kind: [] for kind in KINDS.values()}
     for group in groups:
         kind = next((kind for prefix, kind in KINDS.items() if group.id.startswith(prefix)), None)
         if kind is not None:
             aliases[kind].append(group.id)
-        stem = group.id.rstrip("abcde")
+        stem = group.id.rstrip("abcdef")
         if stem != group.id:
             aliases.setdefault(stem, []).append(group.id)
     return aliases

@@ -1,28 +1,75 @@
-"""The text's claims as checks with a number. What each measures, expects and tolerates is in ``claims.toml``."""
+"""The text's claims as checks with a number. What each measures, expects and tolerates is in ``claims.toml``.
+
+What needs real TCP endpoints, L4S or middleboxes is tried by experiments of the suite of deployment. A claim that names
+``checks`` of them has their rows, and one of its own that says what they say together.
+"""
 
 from __future__ import annotations
 
-from windtunnel.papers import claims
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+from windtunnel.papers import claims, deployment
 from windtunnel.papers.cells import Cell
+from windtunnel.papers.deployment.checklists import Line
+from windtunnel.papers.experiments import Check, Experiment
 from windtunnel.papers.mds import fairness
 from windtunnel.papers.mds.data_files import template, toml
-from windtunnel.papers.suite import Group
+from windtunnel.papers.rows import Row
+from windtunnel.papers.suite import Group, Results
 
-#: Perturbed runs of a claim's own cells; they are small.
+#: Perturbed runs of a claim's own cells, unless the data say how many; they are small.
 PERTURBED = 4
 
 
 def claims_groups(cells: dict[str, Cell], *, quick: bool) -> list[Group]:
-    """One group for all claims; the quick suite leaves out a claim whose runs are not in ``cells``."""
+    """One group for each claim; the quick suite leaves out a claim whose runs are not in ``cells``."""
     data = toml("claims.toml")
 
     def make(name: str) -> Cell:
         if name in data["run"]:
             run = data["run"][name]
-            return Cell(name, template(run["scenario"]), tuple(run.get("set", ())), perturbed=PERTURBED)
+            perturbed = int(run.get("perturbed", PERTURBED))
+            return Cell(name, template(run["scenario"]), tuple(run.get("set", ())), perturbed=perturbed)
         return _table_cell(name, cells)
 
-    return claims.claims_groups(data["claim"], cells, make, quick=quick)
+    tried = [claim for claim in data["claim"] if "checks" in claim]
+    measured = [claim for claim in data["claim"] if "checks" not in claim]
+    groups = claims.claims_groups(measured, cells, make, quick=quick)
+    if not quick:
+        groups += _tried_groups(tried, cells)
+    order = [claim["id"] for claim in data["claim"]]
+    return sorted(groups, key=lambda group: order.index(group.id))
+
+
+def _tried_groups(tried: Sequence[Mapping[str, Any]], cells: dict[str, Cell]) -> list[Group]:
+    """The claims that experiments of the suite of deployment try."""
+    wanted = {pattern.partition("/")[0] for claim in tried for pattern in claim["checks"]}
+    found = deployment.experiments(cells, quick=False, only=wanted)
+    return [_tried(claim, found) for claim in tried]
+
+
+def _tried(claim: Mapping[str, Any], found: Sequence[Experiment]) -> Group:
+    """The claim's own row, then those of its experiments."""
+    wanted = {experiment.id: _chosen(experiment, claim["checks"]) for experiment in found}
+    mine = [experiment for experiment in found if wanted[experiment.id]]
+    checks = tuple(check for experiment in mine for check in wanted[experiment.id])
+    together = Line(claim["id"], claim["text"], checks, claim.get("note", ""))
+
+    def rows(results: Results) -> list[Row]:
+        own = replace(together.row("claims", results), id=claim["id"])
+        return [own, *(replace(row, group="claims") for experiment in mine for row in experiment.rows(results))]
+
+    names = sorted({name for experiment in mine for name in experiment.cells})
+    return Group(claim["id"], f"Claim {claim['id']}", claim["text"], names, rows)
+
+
+def _chosen(experiment: Experiment, patterns: Sequence[str]) -> list[Check]:
+    """The checks with an expectation whose ids match a pattern."""
+    judged = (check for check in experiment.checks if check.expected is not None)
+    return [check for check in judged if any(fnmatchcase(check.id, pattern) for pattern in patterns)]
 
 
 def _table_cell(name: str, cells: dict[str, Cell]) -> Cell:

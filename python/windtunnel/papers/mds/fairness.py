@@ -1,14 +1,20 @@
-"""Tables 2 to 6: average throughputs of two flows over five minutes, start-up included."""
+"""Tables 2 to 6: average throughputs of two flows over five minutes, start-up included, and how fair they are.
+
+The document calls a steady state that is worse than 90/10 at equal RTTs "questionable" (its section on fairness).
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from windtunnel import models
 from windtunnel.papers.cells import Cell, Measurement
 from windtunnel.papers.mds.data_files import table, template, toml
+from windtunnel.papers.mds.draws import draws_row
 from windtunnel.papers.mds.plan import perturbed_runs
-from windtunnel.papers.rows import Row, compare, printed_precision
+from windtunnel.papers.rows import Row, compare, printed_precision, spread
 from windtunnel.papers.suite import Group, Results
 
 #: Cells of the quick suite: two of each kind of table, none above 100 Mbit/s.
@@ -27,6 +33,9 @@ OTHER_RESPONSE_RATE = 1.0
 
 #: One minute of recovery: the bound of the "acceptable" region (MDS, fairness).
 ACCEPTABLE_S = 60.0
+
+#: A larger share of both flows' throughput is "questionable".
+QUESTIONABLE = 0.9
 
 
 @dataclass(frozen=True)
@@ -117,10 +126,56 @@ def _group(cells: dict[str, Cell], number: int, *, quick: bool) -> Group:
                 id = f"{line.id}/{line.controllers[flow]}{suffix}"
                 precision = printed_precision(printed)
                 out.append(compare(id, f"table{number}", what, float(printed), precision, values, "Mbit/s", note))
+                draws = draws_row(line, flow, values)
+                out += [draws] if draws is not None and not suffix else []
+        shares = [(line, suffix, _shares(cell, results)) for line, cell, suffix, _ in runs]
+        out += [_fairness_row(number, *each) for each in shares]
+        out.append(_questionable_row(number, [(line, s) for line, suffix, s in shares if not suffix]))
         return out + (footnote_rows(number, lines) if number in (2, 3) else [])
 
     caption = toml("captions.toml")["table"][str(number)]
     return Group(f"table{number}", f"Table {number}", caption, [cell.name for _, cell, _, _ in runs], rows)
+
+
+def larger_share(first: float, second: float) -> float:
+    """The larger flow's share of both flows' throughput."""
+    both = first + second
+    return max(first, second) / both if both > 0 else math.nan
+
+
+def _shares(cell: Cell, results: Results) -> list[float]:
+    """The larger flow's share in each run of the cell."""
+    both = (results.values(cell.name, cell.index(mean_mbps(flow))) for flow in (0, 1))
+    return [larger_share(*each) for each in zip(*both, strict=True)]
+
+
+def _printed_share(line: Line) -> float:
+    return larger_share(*map(float, line.printed))
+
+
+def _fairness_row(number: int, line: Line, suffix: str, shares: Sequence[float]) -> Row:
+    """How fair a cell is: the printed numbers repeat what the other rows compare, so that this one is information."""
+    measured = shares[0] if shares else None
+    note = f"printed numbers: {_printed_share(line):.2f}"
+    if measured is not None:
+        word = "questionable: worse than 90/10" if measured > QUESTIONABLE else "not questionable: no worse than 90/10"
+        note = f"{word}; {note}"
+    if line.outside:
+        note += f"; outside of the acceptable region of {line.controllers[0]} (footnote 9)"
+    what = f"{line.what}: larger share of both flows"
+    id = f"{line.id}/fairness{suffix}"
+    return Row(id, f"table{number}", what, None, measured, None, "", "info", note, spread(shares))
+
+
+def _questionable_row(number: int, shares: Sequence[tuple[Line, Sequence[float]]]) -> Row:
+    """Whether as many cells are worse than 90/10 as by the printed numbers."""
+    printed = sum(_printed_share(line) > QUESTIONABLE for line, _ in shares)
+    every = [list(s) for _, s in shares]
+    counts = [float(sum(s[k] > QUESTIONABLE for s in every)) for k in range(min(map(len, every)))]
+    listed = ", ".join(line.what for line, s in shares if s and s[0] > QUESTIONABLE)
+    what = f"cells of {len(shares)} that are worse than 90/10, which the document calls questionable"
+    note = "; ".join(filter(None, ["published: by the printed numbers", listed]))
+    return compare(f"table{number}/questionable", f"table{number}", what, printed, 0.0, counts, "cells", note)
 
 
 def outside_acceptable(controller: str, rate_mbps: float, rtt_ms: float) -> bool:
