@@ -566,6 +566,9 @@ impl Draft {
         if self.one_in(4) {
             self.some_size("receive_window", 1, 1 << 30);
         }
+        if self.one_in(8) {
+            self.one_of("truesize", &["driver", "sender"]);
+        }
         if self.one_in(4) {
             self.some_size("send_buffer", 4608, 1 << 24);
             self.some_switch("send_autotuning");
