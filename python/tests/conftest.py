@@ -118,3 +118,15 @@ def folder(result: object, tmp_path: Path) -> Path:
     """A result folder."""
     assert isinstance(result, RunResult)
     return result.save(tmp_path / "done")
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Path:
+    """The page of a made-up run."""
+    from made_up import synthetic
+
+    from windtunnel.report import write_report
+
+    path = tmp_path / "report.html"
+    write_report(synthetic(), path)
+    return path

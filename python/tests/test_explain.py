@@ -29,10 +29,6 @@ def flow_of(result: RunResult, place: int = SENDER) -> dict[str, Any]:
     return found
 
 
-#: Small responses with pauses between them.
-RESPONSES = {"kind": "request-response", "size": {"kind": "fixed", "value": "9 kB"}}
-
-
 # --- the walk --------------------------------------------------------------------------------------------------------
 
 

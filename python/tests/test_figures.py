@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
@@ -12,7 +13,8 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from windtunnel import InputError, RunResult, Scenario
-from windtunnel.figures import PANELS, four_panel, write_figure
+from windtunnel.cli.plot import plot
+from windtunnel.figures import ALL_PANELS, PANELS, four_panel, write_figure
 from windtunnel.figures.draw import POINTS
 from windtunnel.figures.style import RED, flow_look, queue_look
 from windtunnel.panels import Run, cwnd, marks, panels_of, sojourn, throughput
@@ -181,6 +183,49 @@ def test_zoom_and_choice_of_panels() -> None:
         four_panel(synthetic(), panels=["marks"])
     with pytest.raises(InputError, match="from 5 s to 5 s"):
         four_panel(synthetic(), span=(5, 5))
+
+
+def overlapping(flows: int) -> Result:
+    """A run whose flows' windows go up and down in the same range, each in its own time."""
+    run = synthetic(flows)
+    points = run.tables["cwnd_points"]
+    points["bytes"] = 50_000 + 20_000 * np.sin(40 * points["time_s"] + 2.0 * points["flow"])
+    return run
+
+
+def test_flows_that_hide_each_other_have_a_strip_each() -> None:
+    """The strips have the same ordinates, and one line each; the panels whose lines can be told apart stay whole."""
+    figure = four_panel(overlapping(4))
+    figure.canvas.draw()
+    axes = axes_of(figure)
+    strips = axes["cwnd strips"].child_axes
+    assert len(strips) == 4
+    assert axes["cwnd strips"].get_title(loc="left") == "cwnd (a strip per flow; x: cwnd-limited)"
+    assert "cwnd" in axes["cwnd strips"].get_ylabel()
+    for number, strip in enumerate(strips, start=1):
+        assert [str(line.get_label()) for line in strip.lines] == [f"flow-{number}", "cwnd-limited"]
+        assert strip.get_ylim() == strips[0].get_ylim()
+        assert strip.get_ylim()[1] >= 70.0
+        assert strip.get_xlim() == (0.0, 10.0)
+    assert not axes["throughput"].child_axes
+    assert len(axes["throughput"].lines) > 4
+
+
+@pytest.mark.parametrize("flows", [2, 9])
+def test_two_flows_and_many_stay_in_one_panel(flows: int) -> None:
+    """Two lines can be told apart, and strips of many would be too low."""
+    assert not axes_of(four_panel(overlapping(flows)))["cwnd"].child_axes
+
+
+def test_lines_beside_each_other_stay_in_one_panel() -> None:
+    assert not axes_of(four_panel(synthetic(4)))["cwnd"].child_axes
+
+
+def test_the_command_line_offers_every_panel() -> None:
+    """`plot` writes the names out, because its help is shown without Matplotlib; they are those of the catalogue."""
+    offered = next(option.type for option in plot.params if option.name == "panels")
+    assert isinstance(offered, click.Choice)
+    assert tuple(offered.choices) == ALL_PANELS
 
 
 def test_many_flows_are_grouped() -> None:

@@ -90,6 +90,21 @@ def test_fairness_is_that_of_the_tables() -> None:
     assert run(RENO, {"app": "probe", "rtt": "40 ms"}).fairness == []
 
 
+def test_fairness_of_a_part_of_the_run() -> None:
+    """The same numbers of a part alone: the time before the second flow joins does not count, nor what lies outside."""
+    result = run(RENO, {**RENO, "start": "2 s"}, duration="60 s", bottleneck={**PATH, "queue": "fq_codel"})
+    (part,) = result.fairness_between(10, 40)
+    assert part["shared_s"] == pytest.approx(30, abs=0.01)
+    table = result.tables["flows"]
+    inside = (table["time_s"] > 10) & (table["time_s"] <= 40)
+    rates = [table["throughput_mbps"][inside & (table["flow"] == flow)].mean() for flow in (0, 1)]
+    assert part["jain"] == pytest.approx(float(jain_index(rates)), abs=1e-3)
+    assert result.fairness_between(0, 60) == result.fairness
+    assert result.fairness_between(0, 2.5) == [], "half a second is too short to tell"
+    with pytest.raises(wt.InputError, match="no time"):
+        result.fairness_between(5, 5)
+
+
 def test_terminal_and_page_show_them(cli: Cli, tmp_path: Path) -> None:
     """Columns for the rate while active and for lost ACKs, where there are such; fairness where flows share."""
     reverse = {"rate": "10 Mbit/s", "impair": {"kind": "loss", "probability": "10 %"}}

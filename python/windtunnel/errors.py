@@ -25,6 +25,10 @@ class RunFailedError(RuntimeError):
     """A run that failed although its input was valid."""
 
 
+class StoppedError(KeyboardInterrupt):
+    """An interrupt after which something that was written remains. ``str(error)`` is the whole message."""
+
+
 def reason(error: OSError) -> str:
     """Why the operating system refused, in a few words."""
     return _REASONS.get(error.errno or 0, error.strerror or str(error))

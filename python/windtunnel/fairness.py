@@ -34,16 +34,21 @@ class Fairness:
     lasted_s: float
 
 
-def fairness_of(result: RunResult) -> list[dict[str, Any]]:
+#: From the start of the run to its end, in seconds.
+_WHOLE = (0.0, math.inf)
+
+
+def fairness_of(result: RunResult, span: tuple[float, float] = _WHOLE) -> list[dict[str, Any]]:
     """For each queue that flows share which always have data to send: ``name`` (the queue's), ``flows`` (how many),
     ``jain`` (1 if all rates are equal, 1/n if one flow has everything), ``convergence_s`` (from the last start until
     the index of means stays at 0.95 or above for a second; None if it does not) and ``shared_s`` (how long they
-    shared it).
+    shared it). Of a ``span`` of the run, in seconds, all of these are of that part alone; a queue that was shared for
+    less than five means of it is left out.
     """
     subject = Subject(result.meta["scenario"], result.summary, result.tables)
     found = []
     for queue in subject.data_queues:
-        fairness = shared_fairness(subject, [flow for flow in queue.flows if flow.is_greedy])
+        fairness = shared_fairness(subject, [flow for flow in queue.flows if flow.is_greedy], span)
         if fairness is not None:
             found.append(
                 {
@@ -57,13 +62,13 @@ def fairness_of(result: RunResult) -> list[dict[str, Any]]:
     return found
 
 
-def shared_fairness(subject: Subject, flows: Sequence[Flow]) -> Fairness | None:
-    """Of these flows; None where there are fewer than two, or they shared too short a time."""
-    spans = [flow.measured.get("active") for flow in flows]
-    if len(flows) < 2 or not all(spans) or "flows" not in (subject.tables or {}):
+def shared_fairness(subject: Subject, flows: Sequence[Flow], span: tuple[float, float] = _WHOLE) -> Fairness | None:
+    """Of these flows; None where there are fewer than two, or they shared too short a time of the span."""
+    lives = [flow.measured.get("active") for flow in flows]
+    if len(flows) < 2 or not all(lives) or "flows" not in (subject.tables or {}):
         return None
-    start = max(span["from_s"] for span in spans if span)
-    end = min(span["to_s"] for span in spans if span)
+    start = max(span[0], *(life["from_s"] for life in lives if life))
+    end = min(span[1], *(life["to_s"] for life in lives if life))
     width = max(_LEAST_S, _ROUNDS * max(flow.rtt for flow in flows))
     bins = math.floor((end - start) / width) if end > start else 0
     if bins < _FEWEST:

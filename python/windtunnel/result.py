@@ -120,6 +120,20 @@ class RunResult:
 
         return fairness_of(self)
 
+    def fairness_between(self, from_s: float, to_s: float) -> list[dict[str, Any]]:
+        """The same for a part of the run, in seconds: ``result.fairness_between(20, 60)``.
+
+        Raises InputError for a part that is empty, or of a result whose scenario is not known.
+        """
+        from windtunnel.errors import InputError
+        from windtunnel.fairness import fairness_of
+
+        if not to_s > from_s:
+            raise InputError(f"from {from_s:g} s to {to_s:g} s there is no time")
+        if not self.meta.get("scenario"):
+            raise InputError("the scenario of this result is not known, and so not who shares which queue")
+        return fairness_of(self, (from_s, to_s))
+
     def table(self, name: str) -> pa.Table:
         """The table ``name`` as a ``pyarrow.Table``; NaN, which stands for a missing value, becomes null.
 

@@ -122,6 +122,9 @@ class Tcp(TypedDict, total=False):
     #: The receive buffer: the largest window that the receiver offers.
     receive_window: str
 
+    #: The memory that a packet occupies in the receive buffer, of which the window offered is a share.
+    truesize: Literal["driver", "sender"]
+
     #: The window starts at 64 KiB and grows by two segments for each that arrives, up to the buffer; with `false` the
     #: whole buffer is offered at once.
     window_growth: bool

@@ -2,20 +2,22 @@
 // but the time range; the series are drawn by draw.ts, because uPlot wants all series on one time axis.
 
 import uPlot from "uplot";
-import { toRow, type ValueScale } from "./decimate";
+import type { ValueScale } from "./decimate";
 import { drawPanel, TELLABLE } from "./draw";
 import { averaged } from "./average";
-import { logAxis, logRange } from "./axis";
+import { logAxis } from "./axis";
 import { formatTicks, formatTime, formatValue } from "./format";
 import { buildLegend, type Legend, type Part } from "./legend";
 import { colour } from "./palette";
 import type { PanelData, PanelMeta, Series } from "./payload";
+import { nearestSample } from "./pointing";
 import { TimeRange } from "./range";
 import { extent, indexRange, lowerBound, nearest } from "./search";
 import { bandHeight, nearestTick, type Wanted } from "./ticks";
 import type { Savable } from "./save";
 import { drawChart } from "./svg-chart";
 import { Tooltip, type Hit } from "./tooltip";
+import { valueRange } from "./value-range";
 import type { PanelView } from "./view";
 
 /** A legend value is shown for samples at most this far from the cursor, in CSS pixels. */
@@ -375,31 +377,14 @@ export class Panel {
 
   /** Range of the value axis: what the visible samples need. */
   private valueRange(from: number, to: number): [number, number] {
-    let min = Infinity;
-    let max = -Infinity;
-    const above = this.log ? 0 : -Infinity;
     const { series, thresholds } = this.visible();
-    for (const s of this.parts.has("thresholds") ? [...series, ...thresholds] : series) {
-      const [a, b] = this.indices(s, from, to);
-      for (const column of [s.v, s.low, s.high]) {
-        const e = column === null ? null : extent(column, a, b, above);
-        if (e !== null) {
-          min = Math.min(min, e[0]);
-          max = Math.max(max, e[1]);
-        }
-      }
-    }
-    if (this.log) return min <= max ? logRange(min, max) : [1, 1000];
-    if (!(min <= max) || (min === 0 && max === 0)) return [0, 1];
-    if (this.zeroBased) min = Math.min(0, min);
-    const span = max - min || Math.abs(max);
-    const low = this.zeroBased && min === 0 ? 0 : min - 0.05 * span;
-    const high = max + 0.06 * span;
+    const { log, zeroBased } = this;
+    const needed = this.parts.has("thresholds") ? [...series, ...thresholds] : series;
     // The rows of ticks lie above the lines, not on them; there is room for all rows, so that the axis never moves.
-    const height = this.size().height - TOP - BOTTOM;
     const wanted = this.wanted();
     const band = wanted.retransmits || wanted.rtos ? bandHeight(this.data.ticks) : 0;
-    return [low, low + ((high - low) * height) / (height - band)];
+    const height = this.size().height - TOP - BOTTOM;
+    return valueRange(needed, (s) => this.indices(s, from, to), { log, zeroBased, height, band });
   }
 
   /** The samples in a range; of a path all, because its abscissas are in no order. */
@@ -482,27 +467,13 @@ export class Panel {
 
   /** The sample nearest to the mouse, in the plane. */
   private hit(u: uPlot, left: number, top: number): Hit | null {
-    const reach = POINTED;
-    const height = u.over.clientHeight;
-    const value = this.valueScale(u, height);
+    const value = this.valueScale(u, u.over.clientHeight);
     const { min, max } = this.range;
     const perPixel = (max - min) / Math.max(1, u.over.clientWidth);
     const t = u.posToVal(left, "x");
-    let best: { s: Series; i: number } | null = null;
-    let distance = reach * reach;
-    for (const s of this.visible().series) {
-      const [from, to] = this.indices(s, t - reach * perPixel, t + reach * perPixel);
-      for (let i = from; i < to; i++) {
-        if (this.meta.kind === "points" && !this.parts.has("flag") && s.flag !== null && s.flag[i] === 1) continue;
-        const dx = (s.t[i]! - t) / perPixel;
-        const dy = toRow(s.v[i]!, value) - top;
-        const d = dx * dx + dy * dy;
-        if (d < distance) {
-          distance = d;
-          best = { s, i };
-        }
-      }
-    }
+    const among = (s: Series) => this.indices(s, t - POINTED * perPixel, t + POINTED * perPixel);
+    const flagged = this.meta.kind !== "points" || this.parts.has("flag");
+    const best = nearestSample(this.visible().series, { t, top, perPixel, value, reach: POINTED }, among, flagged);
     if (best === null) return null;
     const { s, i } = best;
     const who = s.who === null ? undefined : this.flowNames[s.who[i]!];

@@ -27,6 +27,7 @@ pub use config::{Endpoint, HEADERS, HEADERS_WITHOUT_TIMESTAMPS, WindowScale};
 pub use connection::ConnectionState;
 pub use ecn_pp::EcnPp;
 pub use info::TcpInfo;
+pub use memory::Truesize;
 pub use params::{IdleRule, Inflation, LossDetection, Reduction, RtoRule, TcpParams};
 pub use receiver::{Receiver, ReceiverStats, SegmentReport};
 pub use scheme::FeedbackScheme;

@@ -4,10 +4,16 @@
 //! the kernel's record of it (`truesize`). The window offered is therefore a share of the free memory, the scaling
 //! ratio: it starts at one half and then follows what the largest segment seen so far needs.
 //!
-//! The sizes are those of a driver that copies each packet into a block of its own (`kmalloc`): a power of two that
-//! holds headroom, packet and record; short packets come from a pool of smaller blocks. They were measured on Linux 6.18
-//! (`SO_MEMINFO`): 2304 bytes for a packet of 1500.
+//! The size depends on where the packet came from ([`Truesize`]), and with it how far the window opens, and which segments
+//! of a slow start are acknowledged at once. A driver's blocks (`kmalloc`) are powers of two that hold headroom, packet
+//! and record; short packets come from a pool of smaller blocks. These sizes were measured on Linux 6.18 (`SO_MEMINFO`).
+//! A packet from another namespace of the same host has its headers in a block of that pool and its payload in pages
+//! beside it, as `tcp_sendmsg` laid it down. The pool's blocks hold the longest headers that the kernel was built for:
+//! 384 bytes and the record of fragments in Linux 7.3 with tunnels and wireless devices (`GRO_MAX_HEAD_PAD`). These
+//! sizes were measured in that kernel, at a receiver that does not read.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use windtunnel_units::Bytes;
 
 /// Room before the packet (`NET_SKB_PAD`) and the record of its fragments behind it.
@@ -17,17 +23,46 @@ const FRAGMENTS: u64 = 320;
 const RECORD: u64 = 256;
 /// The least block.
 const SHORT_BLOCK: u64 = 576;
+/// The block of a sender's headers (Linux 7.3).
+const HEADER_BLOCK: u64 = 384 + FRAGMENTS;
 
 /// The denominator of ratios.
 const RATIO_SHIFT: u32 = 8;
 /// The ratio before the first segment.
 const INITIAL_RATIO: u64 = 1 << (RATIO_SHIFT - 1);
 
-/// The memory that a packet occupies.
-pub(crate) fn footprint(packet: Bytes) -> u64 {
-    let block = HEADROOM + packet.get() + FRAGMENTS;
-    let block = if block <= SHORT_BLOCK { SHORT_BLOCK } else { block.next_power_of_two() };
-    block + RECORD
+/// The memory that a packet occupies in the receive buffer (Linux `truesize`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Truesize {
+    /// A network card's driver copies each packet into a block of its own: 2304 bytes for a packet of 1500.
+    #[default]
+    Driver,
+    /// As its sender allocated it, which is so between network namespaces (veth): its payload and 960 bytes.
+    Sender,
+}
+
+impl Truesize {
+    /// The memory of a packet with these headers and this payload.
+    pub(crate) fn of(self, headers: Bytes, payload: Bytes) -> u64 {
+        match self {
+            Truesize::Driver => {
+                let block = HEADROOM + (headers + payload).get() + FRAGMENTS;
+                let block = if block <= SHORT_BLOCK { SHORT_BLOCK } else { block.next_power_of_two() };
+                block + RECORD
+            }
+            Truesize::Sender => payload.get() + HEADER_BLOCK + RECORD,
+        }
+    }
+
+    /// What decides whether the window grows after a segment in order. The block of a sender's headers does not count: it is
+    /// freed when the payload joins the segment before it in the queue.
+    pub(crate) fn queued(self, memory: u64) -> u64 {
+        match self {
+            Truesize::Driver => memory,
+            Truesize::Sender => memory - HEADER_BLOCK - RECORD,
+        }
+    }
 }
 
 /// The share of memory that is offered as a window.
@@ -57,6 +92,7 @@ impl Ratio {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::HEADERS;
 
     /// Payload and memory as a Linux 6.18 receiver has them (`SO_MEMINFO`; headers of 52 bytes).
     #[test]
@@ -64,7 +100,15 @@ mod tests {
         for (payload, memory) in
             [(1, 832), (128, 832), (200, 1280), (536, 1280), (600, 2304), (1000, 2304), (1448, 2304)]
         {
-            assert_eq!(footprint(Bytes::new(payload + 52)), memory, "{payload} bytes");
+            assert_eq!(Truesize::Driver.of(HEADERS, Bytes::new(payload)), memory, "{payload} bytes");
+        }
+    }
+
+    /// The same between two namespaces of Linux 7.3.
+    #[test]
+    fn measured_between_namespaces() {
+        for (payload, memory) in [(1, 961), (536, 1496), (1448, 2408)] {
+            assert_eq!(Truesize::Sender.of(HEADERS, Bytes::new(payload)), memory, "{payload} bytes");
         }
     }
 

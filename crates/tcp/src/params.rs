@@ -9,6 +9,7 @@ use windtunnel_cc::SsthreshBase;
 use windtunnel_units::{Bytes, Duration, OutOfRange, Probability, Rate};
 
 use crate::ecn_pp::EcnPp;
+use crate::memory::Truesize;
 
 /// Linux's `SOCK_MIN_SNDBUF`: two short packets.
 const LEAST_SEND_BUFFER: Bytes = Bytes::new(4608);
@@ -105,6 +106,8 @@ pub struct TcpParams {
     pub jitter_seed: u64,
     /// The receive buffer: the largest window that the receiver offers.
     pub receive_window: Bytes,
+    /// The memory that a packet occupies in the receive buffer, of which the window offered is a share.
+    pub truesize: Truesize,
     /// The window starts at 64 KiB and grows by two segments for each that arrives, up to the buffer; with `false`
     /// the whole buffer is offered at once.
     pub window_growth: bool,
@@ -233,6 +236,7 @@ impl Default for TcpParams {
             jitter: Duration::ZERO,
             jitter_seed: 0,
             receive_window: Bytes::new(1 << 30),
+            truesize: Truesize::default(),
             window_growth: true,
             autotuning: true,
             send_buffer: None,

@@ -11,7 +11,7 @@ from click.exceptions import Exit
 
 from windtunnel._core import MemoryLimitError, ScenarioError
 from windtunnel.cli.streams import prepare_streams
-from windtunnel.errors import InputError, RunFailedError, reason
+from windtunnel.errors import InputError, RunFailedError, StoppedError, reason
 from windtunnel.printable import printable, printable_lines
 
 RUN_FAILED = 1
@@ -54,6 +54,8 @@ def _one_message() -> Iterator[None]:
         _stop("there is not enough memory for this run; record less, or at longer intervals", RUN_FAILED)
     except ImportError as error:
         _stop(f"a library cannot be loaded: {printable(str(error))}", RUN_FAILED)
+    except StoppedError as stop:
+        _stop(printable(str(stop)), INTERRUPTED)
     except KeyboardInterrupt:
         _stop("stopped; nothing was written", INTERRUPTED)
     except OSError as error:

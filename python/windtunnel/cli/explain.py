@@ -1,4 +1,4 @@
-"""``windtunnel explain``: what a run or a capture tells about its senders."""
+"""``windtunnel explain``: what runs and captures tell about their senders."""
 
 from __future__ import annotations
 
@@ -18,37 +18,45 @@ _MOST_FLOWS = 8
 
 @click.command
 @click.argument(
-    "trace",
+    "traces",
     type=click.Path(path_type=Path),
-    metavar="RUN|PCAP",
-    help="Result folder of `windtunnel run`, or a capture: pcap or pcapng.",
+    metavar="RUN|PCAP...",
+    nargs=-1,
+    required=True,
+    help="Result folders of `windtunnel run`, or captures: pcap or pcapng.",
 )
-@click.option("--json", is_flag=True, help="Print JSON.")
-@click.option("--page", type=click.Path(path_type=Path), metavar="FILE", help="Write a page (HTML).")
+@click.option("--json", is_flag=True, help="Print JSON; of several traces, one document after the other.")
+@click.option("--page", type=click.Path(path_type=Path), metavar="FILE", help="Write a page (HTML), of one trace.")
 @click.option("--all", "all_flows", is_flag=True, help="Show all flows, not only those with most data.")
 @click.option("--force", is_flag=True, help="Replace an existing page.")
-def explain(trace: Path, json: bool, page: Path | None, all_flows: bool, force: bool) -> None:
-    """Explain a run or a capture: what limits its senders, their windows and controllers, losses, queues,
+def explain(traces: tuple[Path, ...], json: bool, page: Path | None, all_flows: bool, force: bool) -> None:
+    """Explain runs or captures: what limits their senders, their windows and controllers, losses, queues,
     misbehaviour.
     """
     from windtunnel.explain import explain as explain_path
 
     # Refuse the place before the work, not after it.
+    if page is not None and len(traces) > 1:
+        raise InputError("--page shows one trace; explain several one by one, or leave it out")
     if page is not None and page.exists() and not force:
         raise InputError(f"{page}: exists already; choose another name with --page, or replace it with --force")
-    explanation = explain_path(trace)
-    if json:
-        write_json(explanation.to_json())
-    else:
+    # All are explained before anything is printed.
+    explanations = [explain_path(trace) for trace in traces]
+    for number, explanation in enumerate(explanations):
+        if json:
+            write_json(explanation.to_json())
+            continue
         from windtunnel.cli.consoles import output
 
+        if number > 0:
+            say("")
         _show(explanation.document, output(), None if all_flows else _MOST_FLOWS)
     if page is not None:
         from windtunnel.atomic import staged_file
         from windtunnel.explain.page import write_page
 
         with staged_file(page, force=force) as stage:
-            write_page(explanation, stage)
+            write_page(explanations[0], stage)
         if not json:
             say(page)
 

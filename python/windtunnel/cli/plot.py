@@ -1,8 +1,10 @@
-"""``windtunnel plot``: draw a result folder again, zoomed or in part."""
+"""``windtunnel plot``: draw result folders again, zoomed or in part."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,8 +37,20 @@ _SCALES = ("auto", "linear", "log")
 
 
 @click.command
-@click.argument("result_dir", type=click.Path(path_type=Path), help="Result folder of `windtunnel run`.")
-@click.option("--out", type=click.Path(path_type=Path), help="File to write.", show_default="<name of RESULT_DIR>.png")
+@click.argument(
+    "result_dirs",
+    type=click.Path(path_type=Path),
+    metavar="RESULT_DIR...",
+    nargs=-1,
+    required=True,
+    help="Result folders of `windtunnel run`.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="File to write, for one folder.",
+    show_default="<name of RESULT_DIR>.png",
+)
 @click.option(
     "--format", "format_", type=click.Choice(_FORMATS), help="Format of the file.", show_default="by its name, else png"
 )
@@ -70,7 +84,7 @@ _SCALES = ("auto", "linear", "log")
 @click.option("--title", help="Title.", show_default="the scenario's")
 @click.option("--force", is_flag=True, help="Replace an existing file.")
 def plot(
-    result_dir: Path,
+    result_dirs: tuple[Path, ...],
     out: Path | None,
     format_: str | None,
     from_: str | None,
@@ -84,38 +98,57 @@ def plot(
     title: str | None,
     force: bool,
 ) -> None:
-    """Draw the four-panel figure of a result folder, or rates and round-trip times on two axes."""
+    """Draw the four-panel figure of each result folder, or rates and round-trip times on two axes."""
     from windtunnel.atomic import staged_file
     from windtunnel.folder import load
 
     if flent and (panels or states):
         raise InputError("--flent is a figure of its own: leave out --panel and --state")
-    result = load(result_dir)
     extension = format_ if format_ else (out.suffix[1:].lower() if out and out.suffix else "png")
     if extension not in _FORMATS:
         raise InputError(f"{out}: `.{extension}` is not a format for figures: {', '.join(_FORMATS)}")
-    path = out or Path(f"{result_dir.resolve().name}.{extension}")
+    places = _places(result_dirs, out, extension)
     span = (_seconds("--from", from_), _seconds("--to", to))
+    average_s, named = _seconds("--average", average), dict(map(_choice, choices))
     from windtunnel.figures import PANELS, flent_style, four_panel, write_figure
 
     chosen = panels if panels or states else PANELS
-    figure = (
-        flent_style(result, title=title, span=span)
-        if flent
-        else four_panel(
-            result,
-            title=title,
-            span=span,
-            panels=chosen,
-            states=states,
-            choices=dict(map(_choice, choices)),
-            average_s=_seconds("--average", average),
-            scale=scale,
-        )
-    )
-    with staged_file(path, force=force) as stage:
-        write_figure(figure, stage, extension)
-    say(path)
+    # Figures of several folders appear together, so that a folder that cannot be drawn leaves none behind.
+    with ExitStack() as stages:
+        for folder, place in zip(result_dirs, places, strict=True):
+            result = load(folder)
+            figure = (
+                flent_style(result, title=title, span=span)
+                if flent
+                else four_panel(
+                    result,
+                    title=title,
+                    span=span,
+                    panels=chosen,
+                    states=states,
+                    choices=named,
+                    average_s=average_s,
+                    scale=scale,
+                )
+            )
+            write_figure(figure, stages.enter_context(staged_file(place, force=force)), extension)
+    for place in places:
+        say(place)
+
+
+def _places(folders: Sequence[Path], out: Path | None, extension: str) -> list[Path]:
+    """The file of each folder's figure. Raises InputError if two would have the same one."""
+    if out is not None:
+        if len(folders) > 1:
+            raise InputError("--out names one file; leave it out where several folders are drawn")
+        return [out]
+    taken: dict[Path, Path] = {}
+    for folder in folders:
+        place = Path(f"{folder.resolve().name}.{extension}")
+        if place in taken:
+            raise InputError(f"{taken[place]} and {folder} would both be drawn to {place}; draw one of them with --out")
+        taken[place] = folder
+    return list(taken)
 
 
 def _choice(text: str) -> tuple[str, str]:

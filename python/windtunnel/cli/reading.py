@@ -1,4 +1,4 @@
-"""The options that every command has that reads scenarios."""
+"""The files and options that every command has that reads scenarios."""
 
 from pathlib import Path
 
@@ -10,6 +10,16 @@ allow_read_option = click.option(
     multiple=True,
     type=click.Path(path_type=Path),
     help="Let the scenario read files in this folder too, besides its own folder. Repeatable.",
+)
+
+
+files_argument = click.argument(
+    "files",
+    type=click.Path(path_type=Path),
+    metavar="FILE...",
+    nargs=-1,
+    required=True,
+    help="Scenario files (TOML); - for the standard input.",
 )
 
 

@@ -1,9 +1,11 @@
-"""``windtunnel run``: simulate a scenario and write its result folder."""
+"""``windtunnel run``: simulate scenarios and write a result folder for each."""
 
 import itertools
 import sys
 import traceback
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -12,9 +14,9 @@ import windtunnel
 from windtunnel._core import ScenarioError
 from windtunnel.cli.notes import show_notes_before
 from windtunnel.cli.plugins import load_plugins, plugin_option
-from windtunnel.cli.reading import allow_read_option, set_option
-from windtunnel.cli.streams import message, write_json
-from windtunnel.errors import InputError, RunFailedError
+from windtunnel.cli.reading import allow_read_option, files_argument, set_option
+from windtunnel.cli.streams import message, say, write_json
+from windtunnel.errors import InputError, RunFailedError, StoppedError
 from windtunnel.estimate import is_large, lines
 from windtunnel.memory import limit
 from windtunnel.printable import printable
@@ -24,8 +26,13 @@ from windtunnel.scenario_file import STDIN
 
 
 @click.command
-@click.argument("file", type=click.Path(path_type=Path), help="Scenario file (TOML); - for the standard input.")
-@click.option("--out", type=click.Path(path_type=Path), help="Result folder.", show_default="results/<name of FILE>")
+@files_argument
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Result folder; of several files, the folder that holds theirs.",
+    show_default="results/<name of FILE>",
+)
 @click.option("--force", is_flag=True, help="Replace an existing result folder.")
 @set_option
 @click.option("--json", is_flag=True, help="Print summary.json and nothing else; no folder is written without --out.")
@@ -41,7 +48,7 @@ from windtunnel.scenario_file import STDIN
 @allow_read_option
 @plugin_option
 def run(
-    file: Path,
+    files: tuple[Path, ...],
     out: Path | None,
     force: bool,
     settings: tuple[str, ...],
@@ -51,30 +58,94 @@ def run(
     allow_read: tuple[Path, ...],
     plugin: tuple[Path, ...],
 ) -> None:
-    """Simulate a scenario; write summary, tables and report."""
+    """Simulate scenarios; write summary, tables and report of each."""
     from windtunnel.folder import check_place, load_libraries, save
 
     load_plugins(plugin)
-    stem = "stdin" if file == STDIN else file.stem
-    scenario = Scenario.from_file(file, overrides=settings, allow_read=allow_read)
-    title = scenario.resolve().get("title") or stem
-    place = out or (None if json else Path("results", stem))
-    if place is not None:
-        check_place(place, force=force)
+    jobs = [
+        Job(file, Scenario.from_file(file, overrides=settings, allow_read=allow_read), place)
+        for file, place in zip(files, places(files, out, stored=out is not None or not json), strict=True)
+    ]
+    for job in jobs:
+        job.title = job.scenario.resolve().get("title") or name_of(job.file)
+        if job.place is not None:
+            check_place(job.place, force=force)
+    if out is not None or not json:
         load_libraries(figures=figures)
-    announce(scenario, memory)
-    show_notes_before(scenario, warnings_only=True)
-    with _progress(title) as progress:
-        result = _simulate(scenario, file, progress, memory)
-    if place is not None:
-        save(result, place, force=force, figures=figures)
-    if json:
-        write_json(result.to_json())
-    else:
-        from windtunnel.cli.consoles import output
-        from windtunnel.cli.summary import show_summary
+    # One alone is refused by the run itself.
+    if len(jobs) > 1:
+        refuse_too_large(jobs, memory)
+    for job in jobs:
+        announce(job.scenario, memory)
+        show_notes_before(job.scenario, warnings_only=True)
+    for number, job in enumerate(jobs):
+        with _told_what_is_written([str(job.place) for job in jobs[:number] if job.place]):
+            with _progress(job.title) as progress:
+                result = _simulate(job.scenario, job.file, progress, memory)
+            if job.place is not None:
+                save(result, job.place, force=force, figures=figures)
+        if json:
+            write_json(result.to_json())
+        else:
+            from windtunnel.cli.consoles import output
+            from windtunnel.cli.summary import show_summary
 
-        show_summary(result, place, output())
+            if number > 0:
+                say("")
+            show_summary(result, job.place, output())
+
+
+@dataclass
+class Job:
+    """A scenario, and the folder for its result, if there is to be one."""
+
+    file: Path
+    scenario: Scenario
+    place: Path | None
+    title: str = ""
+
+
+def name_of(file: Path) -> str:
+    """What a file's result is called."""
+    return "stdin" if file == STDIN else file.stem
+
+
+def places(files: Sequence[Path], out: Path | None, *, stored: bool) -> list[Path | None]:
+    """The result folder of each file. Raises InputError if two would have the same one."""
+    if not stored:
+        return [None] * len(files)
+    if out is not None and len(files) == 1:
+        return [out]
+    taken: dict[Path, Path] = {}
+    for file in files:
+        place = (out or Path("results")) / name_of(file)
+        if place in taken:
+            raise InputError(f"{taken[place]} and {file} would both be written to {place}; run one of them with --out")
+        taken[place] = file
+    return list(taken)
+
+
+@contextmanager
+def _told_what_is_written(written: Sequence[str]) -> Iterator[None]:
+    """Say with an interrupt which results of several are complete."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not written:
+            raise
+        raise StoppedError(f"stopped; complete are {', '.join(written)}") from None
+
+
+def refuse_too_large(jobs: Sequence[Job], memory: str | None) -> None:
+    """Refuse several runs if one of them needs too much memory, before any of them starts."""
+    most = limit(memory)
+    for job in jobs:
+        needed = job.scenario.estimate()["memory_bytes"]
+        if most is not None and needed > most:
+            raise InputError(
+                f"{job.file}: needs {needed / 2**30:.1f} GiB of memory, and may take {most / 2**30:.1f} GiB; "
+                "leave it out, or allow more with --memory"
+            )
 
 
 def announce(scenario: Scenario, memory: str | None) -> None:

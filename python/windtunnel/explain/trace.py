@@ -18,7 +18,6 @@ import numpy.typing as npt
 
 from windtunnel import _core
 from windtunnel.errors import InputError, reason
-from windtunnel.folder import load
 from windtunnel.result import RunResult
 
 #: Why a segment was sent (column ``kind`` of the departures; ``crates/trace/src/walk/rows.rs``).
@@ -89,13 +88,6 @@ class Trace:
     flows: list[Flow]
     #: What is missing, in whole sentences.
     notes: list[str]
-
-
-def read_trace(path: Path) -> Trace:
-    """A run's folder, or a capture. Raises InputError."""
-    if path.is_dir():
-        return of_run(load(path), path)
-    return of_capture(path)
 
 
 def of_capture(path: Path) -> Trace:

@@ -311,7 +311,7 @@ def _draw_paths(axes: Axes, series: Sequence[Series]) -> list[str]:
 def _extent(series: Sequence[Series], window: Window) -> tuple[float, float, float, float]:
     """The part of the plane that a panel shows."""
     bottom = 0.0 if window.bottom is None else window.bottom
-    top = _highest(series, window) if window.top is None else window.top
+    top = highest(series, window) if window.top is None else window.top
     return window.start, window.end, bottom, top
 
 
@@ -324,7 +324,8 @@ def _inside(series: Sequence[Series], window: Window) -> list[Array]:
     return [values for values in found if len(values)]
 
 
-def _highest(series: Sequence[Series], window: Window) -> float:
+def highest(series: Sequence[Series], window: Window) -> float:
+    """The largest value in the window, ranges included."""
     return max((float(values.max()) for values in _inside(series, window)), default=0.0)
 
 

@@ -15,6 +15,7 @@ from matplotlib.lines import Line2D
 from windtunnel.errors import InputError
 from windtunnel.figures.draw import Window, draw
 from windtunnel.figures.legible import legible
+from windtunnel.figures.strips import crowded, draw_strips
 from windtunnel.figures.style import RC, drawn
 from windtunnel.panels import CATALOGUE, Panel, Result, Run, choose, panel_of, state
 from windtunnel.panels.looks import flow_look
@@ -86,7 +87,11 @@ def four_panel(
         for i, (name, panel) in enumerate(chosen.items()):
             axes = figure.add_subplot(rows, columns, i + 1)
             axes.set_label(name)
-            draw(axes, panel, _window(run, panel, span, (zoom or {}).get(name, (None,) * 4)))
+            window = _window(run, panel, span, (zoom or {}).get(name, (None,) * 4))
+            if crowded(panel, window):
+                draw_strips(axes, panel, window)
+            else:
+                draw(axes, panel, window)
         text = title if title is not None else str(getattr(result, "title", ""))
         if text:
             figure.suptitle(legible(text), fontsize=11, x=0.01, ha="left")

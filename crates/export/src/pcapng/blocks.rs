@@ -1,7 +1,8 @@
 //! The blocks of a pcapng file (draft-ietf-opsawg-pcapng): little-endian, each with its length at both ends.
 //!
-//! They are written here because the usual crate (`pcap-file` 2.0) cannot write `epb_packetid`, which connects the
-//! appearances of a packet, and stores the time of interface statistics with its halves swapped.
+//! They are written here because the stable version of the usual crate (`pcap-file` 2.0) cannot write `epb_packetid`, which
+//! connects the appearances of a packet, and stores the time of interface statistics with its halves swapped
+//! (docs/decisions/0028-pcapng-blocks.md).
 
 use std::io::{self, Write};
 use std::time::Duration;

@@ -17,7 +17,7 @@ use super::autotuning::Autotuning;
 use super::segment::Segment;
 use super::segment_size::{Measured, SegmentSize};
 use crate::config::Endpoint;
-use crate::memory::{Ratio, footprint};
+use crate::memory::{Ratio, Truesize};
 use crate::params::TcpParams;
 
 /// `net.ipv4.tcp_rmem[1]`.
@@ -33,6 +33,7 @@ const LEAST_SEGMENT: u64 = 128;
 pub(super) struct Buffer {
     mss: u64,
     headers: Bytes,
+    truesize: Truesize,
     /// The memory of a full segment.
     full: u64,
     size: u64,
@@ -52,7 +53,7 @@ pub(super) struct Buffer {
 impl Buffer {
     pub(super) fn new(endpoint: &Endpoint, params: &TcpParams) -> Buffer {
         let mss = endpoint.mss().get();
-        let full = footprint(endpoint.mtu);
+        let full = params.truesize.of(endpoint.headers, endpoint.mss());
         let largest = Ratio::of(mss, full).memory(params.receive_window.get()).max(LEAST_PACKETS * full);
         let ratio = Ratio::INITIAL;
         let size = if params.autotuning { INITIAL_BUFFER.min(largest) } else { largest };
@@ -62,6 +63,7 @@ impl Buffer {
         Buffer {
             mss,
             headers: endpoint.headers,
+            truesize: params.truesize,
             full,
             size,
             largest,
@@ -113,7 +115,7 @@ impl Buffer {
         if let Some(autotuning) = &mut self.autotuning {
             autotuning.on_segment(segment, sizes.estimate(), offered, now);
         }
-        self.grow(segment, memory, sizes)
+        self.grow(segment, self.truesize.queued(memory), sizes)
     }
 
     /// A segment above a gap arrived with `new` bytes that had not arrived before; `extent` is the distance from the
@@ -172,7 +174,7 @@ impl Buffer {
         } else if segment.packets > 1 {
             self.full * u64::from(segment.packets)
         } else {
-            footprint(self.headers + segment.len())
+            self.truesize.of(self.headers, segment.len())
         }
     }
 

@@ -563,8 +563,16 @@ impl Draft {
                 self.some_time(key, 1_000_000_000, 100_000_000_000);
             }
         }
+        self.tcp_buffers();
+    }
+
+    /// Buffers, bursts and pacing of TCP.
+    fn tcp_buffers(&mut self) {
         if self.one_in(4) {
             self.some_size("receive_window", 1, 1 << 30);
+        }
+        if self.one_in(8) {
+            self.one_of("truesize", &["driver", "sender"]);
         }
         if self.one_in(4) {
             self.some_size("send_buffer", 4608, 1 << 24);

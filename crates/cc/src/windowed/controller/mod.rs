@@ -10,10 +10,12 @@
 //! last ACK that would lead beyond ssthresh goes to the avoidance (spec/congestion-control section 1.4). If the sender
 //! bars growth (by its state or its growth gate), cwnd does not grow, but the signals of the ACK are still processed.
 
+mod signals;
+
 use windtunnel_units::{Bytes, Duration};
 
 use super::avoidance::{Avoidance, Steered, Window};
-use super::response::{Kept, Moment, Response, SceRules};
+use super::response::{Response, SceRules};
 use super::slow_start::{Regrowth, SlowStart, SlowStartVerdict};
 use crate::control::{Control, ExitReason, Pacing, Phase};
 use crate::controller::CongestionControl;
@@ -94,35 +96,6 @@ impl<A: Avoidance> Windowed<A> {
         }
     }
 
-    /// Responds to congestion: leaves what is `kept` of `base`, and starts a round without further responses. The floor
-    /// never raises cwnd: after a timeout cwnd may be below the floor, and ssthresh is then above cwnd.
-    fn respond(&mut self, base: Bytes, kept: Kept, path: &PathView) {
-        let before = self.cwnd;
-        let (left, factor) = match kept {
-            Kept::Factor(factor) => (self.avoidance.kept(base, factor, self.mss), factor),
-            Kept::Window(left) => (left, left.as_f64() / base.as_f64()),
-        };
-        self.ssthresh = left.max(self.min_cwnd);
-        self.cwnd = self.ssthresh.min(before);
-        self.stage = if self.cwnd < self.ssthresh { Stage::Resuming } else { Stage::Avoiding };
-        self.avoidance.decreased(before, self.cwnd, factor, path);
-        self.hold_off.start(path.nxt);
-    }
-
-    /// The moment at which a signal is answered.
-    fn moment(&self, path: &PathView) -> Moment {
-        Moment { cwnd: self.cwnd, mss: self.mss, now: path.now, srtt: path.srtt, md: self.avoidance.md() }
-    }
-
-    /// Returns the base from which a loss computes ssthresh: at most the window in force, although limited transmit may have
-    /// sent more.
-    fn loss_base(&self, window: Bytes, path: &PathView) -> Bytes {
-        match self.base {
-            SsthreshBase::Cwnd => window,
-            SsthreshBase::Flight => (path.nxt - path.una).min(window),
-        }
-    }
-
     /// Ends the flow's own slow start without a loss.
     fn leave_slow_start(&mut self, reason: ExitReason, rtt: Option<Duration>, path: &PathView) {
         let cwnd = self.slow_start.exit_cwnd(self.cwnd, rtt, path);
@@ -144,64 +117,6 @@ impl<A: Avoidance> Windowed<A> {
         self.ssthresh = self.cwnd;
         self.stage = Stage::Avoiding;
         self.avoidance.begin(self.cwnd, path);
-    }
-
-    /// Answers an echo of CE, at most once per round.
-    fn on_ce(&mut self, event: &CongestionEvent, path: &PathView) -> bool {
-        if self.stage == Stage::Seeking {
-            match self.slow_start.on_ce(&mut self.cwnd, event.rtt, path) {
-                SlowStartVerdict::Stay => return false,
-                SlowStartVerdict::Respond => return true,
-                SlowStartVerdict::Exit(reason) if self.slow_start.exits_by_md() => {
-                    if self.hold_off.allows(path.una) {
-                        self.exit = Some(reason);
-                    }
-                }
-                SlowStartVerdict::Exit(reason) => {
-                    self.leave_slow_start(reason, event.rtt, path);
-                    return true;
-                }
-                SlowStartVerdict::Leave(reason) => self.leave_at_cwnd(reason, path),
-            }
-        }
-        if !self.hold_off.allows(path.una) {
-            return false;
-        }
-        self.avoidance.answering(&self.window(), path);
-        // CE halves cwnd, not the flight (RFC 3168 section 6.1.2).
-        let kept = self.response.ce(&self.moment(path));
-        self.respond(self.cwnd, kept, path);
-        self.undo = None;
-        true
-    }
-
-    /// Saves the state that a response to a loss is about to replace.
-    fn remember(&mut self) {
-        self.undo = Some(Undo {
-            cwnd: self.cwnd,
-            ssthresh: self.ssthresh,
-            stage: self.stage,
-            exit: self.exit,
-            avoidance: self.avoidance.clone(),
-        });
-        if self.stage == Stage::Seeking {
-            self.exit = Some(ExitReason::Loss);
-        }
-    }
-
-    /// Answers a loss. The sender reports each episode once, so there is no hold-off.
-    fn on_loss(&mut self, window: Bytes, path: &PathView) {
-        self.remember();
-        self.avoidance.answering(&self.window(), path);
-        let factor = self.response.loss(self.avoidance.md());
-        self.respond(self.loss_base(window, path), Kept::Factor(factor), path);
-    }
-
-    /// Answers a wish of the avoidance itself.
-    fn on_own_wish(&mut self, path: &PathView) {
-        self.undo = None;
-        self.avoidance.answering(&self.window(), path);
-        self.respond(self.cwnd, Kept::Factor(self.avoidance.md()), path);
     }
 
     /// The window, as the avoidance sees it.
@@ -255,37 +170,6 @@ impl<A: Avoidance> Windowed<A> {
         self.cwnd = self.ssthresh;
         self.leave_at_cwnd(ExitReason::Threshold, path);
         left
-    }
-
-    /// Answers the SCE of an ACK, one by one. An SCE uses a place in the limiter even if the hold-off then refuses the
-    /// response (spec/mds section 8). It does not start a round.
-    fn on_sce(&mut self, marks: u32, path: &PathView) {
-        let allowed = !self.sce_rules.held_off || self.hold_off.allows(path.una);
-        for _ in 0..marks {
-            let Some(kept) = self.response.sce(&self.moment(path)) else { break };
-            if allowed {
-                let before = self.cwnd;
-                let left = match kept {
-                    Kept::Factor(factor) => before.scale(factor),
-                    Kept::Window(left) => left,
-                };
-                self.cwnd = left.max(self.min_cwnd).min(before);
-                self.ssthresh = self.cwnd;
-                self.stage = Stage::Avoiding;
-                if self.sce_rules.flattens {
-                    self.avoidance.flattened(self.cwnd, path);
-                } else {
-                    self.avoidance.scaled(before, self.cwnd, path);
-                }
-            }
-        }
-    }
-
-    /// Takes from cwnd what a response to CE spread over a round takes for this ACK.
-    fn spread_ce(&mut self, segments: u32, path: &PathView) {
-        let left = self.response.ce_of_ack(segments, &self.moment(path));
-        self.cwnd = left.max(self.min_cwnd).min(self.cwnd);
-        self.ssthresh = self.cwnd;
     }
 
     /// Grows cwnd in slow start up to ssthresh. Returns the part of the ACK that is left to the avoidance.

@@ -1,0 +1,133 @@
+//! How the window-based controller answers what tells of congestion: losses, CE, SCE, and a wish of its avoidance.
+//!
+//! Each answer leaves a part of the window, which the flow's response decides, and starts a round without further
+//! answers to CE. An answer to a loss can be undone, so the state before it is saved.
+
+use windtunnel_units::Bytes;
+
+use super::{Stage, Undo, Windowed};
+use crate::control::ExitReason;
+use crate::sample::{CongestionEvent, PathView, SsthreshBase};
+use crate::windowed::avoidance::Avoidance;
+use crate::windowed::response::{Kept, Moment};
+use crate::windowed::slow_start::SlowStartVerdict;
+
+impl<A: Avoidance> Windowed<A> {
+    /// Answers an echo of CE, at most once per round.
+    pub(super) fn on_ce(&mut self, event: &CongestionEvent, path: &PathView) -> bool {
+        if self.stage == Stage::Seeking {
+            match self.slow_start.on_ce(&mut self.cwnd, event.rtt, path) {
+                SlowStartVerdict::Stay => return false,
+                SlowStartVerdict::Respond => return true,
+                SlowStartVerdict::Exit(reason) if self.slow_start.exits_by_md() => {
+                    if self.hold_off.allows(path.una) {
+                        self.exit = Some(reason);
+                    }
+                }
+                SlowStartVerdict::Exit(reason) => {
+                    self.leave_slow_start(reason, event.rtt, path);
+                    return true;
+                }
+                SlowStartVerdict::Leave(reason) => self.leave_at_cwnd(reason, path),
+            }
+        }
+        if !self.hold_off.allows(path.una) {
+            return false;
+        }
+        self.avoidance.answering(&self.window(), path);
+        // CE halves cwnd, not the flight (RFC 3168 section 6.1.2).
+        let kept = self.response.ce(&self.moment(path));
+        self.respond(self.cwnd, kept, path);
+        self.undo = None;
+        true
+    }
+
+    /// Answers a loss. The sender reports each episode once, so there is no hold-off.
+    pub(super) fn on_loss(&mut self, window: Bytes, path: &PathView) {
+        self.remember();
+        self.avoidance.answering(&self.window(), path);
+        let factor = self.response.loss(self.avoidance.md());
+        self.respond(self.loss_base(window, path), Kept::Factor(factor), path);
+    }
+
+    /// Answers a wish of the avoidance itself.
+    pub(super) fn on_own_wish(&mut self, path: &PathView) {
+        self.undo = None;
+        self.avoidance.answering(&self.window(), path);
+        self.respond(self.cwnd, Kept::Factor(self.avoidance.md()), path);
+    }
+
+    /// Answers the SCE of an ACK, one by one. An SCE uses a place in the limiter even if the hold-off then refuses the
+    /// response (spec/mds section 8). It does not start a round.
+    pub(super) fn on_sce(&mut self, marks: u32, path: &PathView) {
+        let allowed = !self.sce_rules.held_off || self.hold_off.allows(path.una);
+        for _ in 0..marks {
+            let Some(kept) = self.response.sce(&self.moment(path)) else { break };
+            if allowed {
+                let before = self.cwnd;
+                let left = match kept {
+                    Kept::Factor(factor) => before.scale(factor),
+                    Kept::Window(left) => left,
+                };
+                self.cwnd = left.max(self.min_cwnd).min(before);
+                self.ssthresh = self.cwnd;
+                self.stage = Stage::Avoiding;
+                if self.sce_rules.flattens {
+                    self.avoidance.flattened(self.cwnd, path);
+                } else {
+                    self.avoidance.scaled(before, self.cwnd, path);
+                }
+            }
+        }
+    }
+
+    /// Takes from cwnd what a response to CE spread over a round takes for this ACK.
+    pub(super) fn spread_ce(&mut self, segments: u32, path: &PathView) {
+        let left = self.response.ce_of_ack(segments, &self.moment(path));
+        self.cwnd = left.max(self.min_cwnd).min(self.cwnd);
+        self.ssthresh = self.cwnd;
+    }
+
+    /// Responds to congestion: leaves what is `kept` of `base`, and starts a round without further responses. The floor
+    /// never raises cwnd: after a timeout cwnd may be below the floor, and ssthresh is then above cwnd.
+    fn respond(&mut self, base: Bytes, kept: Kept, path: &PathView) {
+        let before = self.cwnd;
+        let (left, factor) = match kept {
+            Kept::Factor(factor) => (self.avoidance.kept(base, factor, self.mss), factor),
+            Kept::Window(left) => (left, left.as_f64() / base.as_f64()),
+        };
+        self.ssthresh = left.max(self.min_cwnd);
+        self.cwnd = self.ssthresh.min(before);
+        self.stage = if self.cwnd < self.ssthresh { Stage::Resuming } else { Stage::Avoiding };
+        self.avoidance.decreased(before, self.cwnd, factor, path);
+        self.hold_off.start(path.nxt);
+    }
+
+    /// The moment at which a signal is answered.
+    fn moment(&self, path: &PathView) -> Moment {
+        Moment { cwnd: self.cwnd, mss: self.mss, now: path.now, srtt: path.srtt, md: self.avoidance.md() }
+    }
+
+    /// Returns the base from which a loss computes ssthresh: at most the window in force, although limited transmit may have
+    /// sent more.
+    pub(super) fn loss_base(&self, window: Bytes, path: &PathView) -> Bytes {
+        match self.base {
+            SsthreshBase::Cwnd => window,
+            SsthreshBase::Flight => (path.nxt - path.una).min(window),
+        }
+    }
+
+    /// Saves the state that a response to a loss is about to replace.
+    pub(super) fn remember(&mut self) {
+        self.undo = Some(Undo {
+            cwnd: self.cwnd,
+            ssthresh: self.ssthresh,
+            stage: self.stage,
+            exit: self.exit,
+            avoidance: self.avoidance.clone(),
+        });
+        if self.stage == Stage::Seeking {
+            self.exit = Some(ExitReason::Loss);
+        }
+    }
+}
