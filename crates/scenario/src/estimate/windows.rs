@@ -55,11 +55,13 @@ fn totals(scenario: &Scenario) -> Part {
     edges.sort_unstable();
     edges.dedup();
     let flows: f64 = scenario.flows.iter().map(|group| f64::from(group.count)).sum();
-    let of_group = |group: &FlowGroup| f64::from(group.count) * sizes::flow_totals(longest(group)).as_f64();
+    let of_group = |group: &FlowGroup| {
+        f64::from(group.count) * sizes::flow_totals(group.route.rtt, longest(group)).as_f64()
+    };
     let slowest = scenario.flows.iter().map(longest).max().unwrap_or_default();
     let of_queues = scenario.links.len() as f64 * sizes::queue_totals(slowest).as_f64();
-    // One set of them is the current one, and one is summed up at the end.
-    let sets = edges.len() as f64 + 2.0;
+    // One set of them is the current one; they are summed up one by one.
+    let sets = edges.len() as f64 + 1.0;
     let memory = sets * (scenario.flows.iter().map(of_group).sum::<f64>() + of_queues);
     Part {
         what: format!(

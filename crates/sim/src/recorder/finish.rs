@@ -69,29 +69,35 @@ impl Recorder {
 
     /// The summaries of `from..to`, which are edges of segments.
     fn summaries(&self, from: Time, to: Time, links: &[Link]) -> (Vec<FlowSummary>, Vec<QueueSummary>) {
-        let mut flows: Vec<FlowTotals> = self.flows.iter().map(|_| FlowTotals::new()).collect();
-        let mut queues: Vec<QueueTotals> = self.queues.iter().map(|_| QueueTotals::new()).collect();
-        for segment in self.segments.iter().filter(|s| s.from >= from && s.to <= to) {
-            flows.iter_mut().zip(&segment.flows).for_each(|(sum, part)| sum.merge(part));
-            queues.iter_mut().zip(&segment.queues).for_each(|(sum, part)| sum.merge(part));
-        }
+        let segments = || self.segments.iter().filter(|s| s.from >= from && s.to <= to);
+        let of_flow = |index: usize| {
+            let mut totals = FlowTotals::new();
+            segments().for_each(|segment| totals.merge(&segment.flows[index]));
+            totals
+        };
+        let of_queue = |index: usize| {
+            let mut totals = QueueTotals::new();
+            segments().for_each(|segment| totals.merge(&segment.queues[index]));
+            totals
+        };
         let span = to.since(from);
         let by_size = self.transfers.by_size(from, to);
-        let flows = self.flows.iter().zip(&self.flow_info).zip(&flows).zip(by_size);
-        let queues = self.queue_names.iter().zip(links).zip(&queues);
+        let flows = self.flows.iter().zip(&self.flow_info).zip(by_size);
+        let queues = self.queue_names.iter().zip(links);
         (
             flows
-                .map(|(((flow, info), totals), sizes)| flow.summary(totals, (from, to), info, sizes))
+                .enumerate()
+                .map(|(index, ((flow, info), sizes))| flow.summary(&of_flow(index), (from, to), info, sizes))
                 .collect(),
             queues
                 .enumerate()
-                .map(|(index, ((name, link), totals))| {
+                .map(|(index, (name, link))| {
                     let read = |at: Time| {
                         let segment = self.segments.iter().find(|segment| segment.to == at);
                         segment.map_or(&[][..], |segment| &segment.bands[index])
                     };
                     let bands = band_series::summaries(read(from), read(to), span, link);
-                    totals.summary(span, name, link.rate(), bands)
+                    of_queue(index).summary(span, name, link.rate(), bands)
                 })
                 .collect(),
         )

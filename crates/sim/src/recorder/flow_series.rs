@@ -9,7 +9,7 @@ use windtunnel_units::{Bytes, Duration, Time};
 
 use super::columns::columns;
 use super::extent::Extent;
-use super::histogram::Buckets;
+use super::histogram::Pages;
 use super::messages::{DatagramTotals, TransferTotals};
 use super::packets::Wire;
 use crate::endpoint::Counters;
@@ -128,8 +128,8 @@ const RTT_UNIT: u32 = 10;
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct FlowTotals {
-    /// Precise to 0.4 %: each of a thousand flows has its own histogram, and all should stay in the cache.
-    rtt: Buckets<8>,
+    /// Precise to 0.4 %: each flow has its own histogram, and those of a thousand should stay in the cache.
+    rtt: Pages<8>,
     /// Nothing before the first interval of the segment.
     sums: Option<FlowSums>,
     counters: Counters,
@@ -138,15 +138,15 @@ pub(crate) struct FlowTotals {
 }
 
 impl FlowTotals {
-    /// Its memory with round trips up to `longest`.
-    pub(crate) fn memory(longest: Duration) -> Bytes {
-        Bytes::new(size_of::<FlowTotals>() as u64) + Buckets::<8>::memory(RTT_UNIT, longest)
+    /// Its memory with round trips from `shortest` to `longest`.
+    pub(crate) fn memory(shortest: Duration, longest: Duration) -> Bytes {
+        Bytes::new(size_of::<FlowTotals>() as u64) + Pages::<8>::memory(RTT_UNIT, shortest, longest)
     }
 
     pub(crate) fn new() -> FlowTotals {
         FlowTotals {
             sums: None,
-            rtt: Buckets::new(RTT_UNIT),
+            rtt: Pages::new(RTT_UNIT),
             counters: Counters::default(),
             transfers: None,
             datagrams: None,

@@ -4,6 +4,9 @@
 //! below that has a bucket of its own. With 10 bits a bucket is at most 0.1 % wide, with 8 bits 0.4 %. Recording is a
 //! shift and an increment: it happens twice per packet, and a general library took 5 % of a run. The sums that an
 //! interval keeps anyway, its [`Extent`], are not kept twice.
+//!
+//! [`Buckets`] lie side by side, which is fastest: each queue has one set. Flows may be a million, and the round trips of
+//! each cover a small part of the range, at first a few values: [`Pages`] holds only the parts in use.
 
 use windtunnel_prefetch::prefetch;
 use windtunnel_units::{Bytes, Duration};
@@ -20,14 +23,12 @@ pub(crate) struct Buckets<const PRECISION: u32> {
     counts: Vec<u32>,
     /// Values are counted in units of two to this many nanoseconds.
     unit: u32,
-    /// The bucket of the last value.
-    last: u32,
 }
 
 impl<const PRECISION: u32> Buckets<PRECISION> {
     /// Distinguishes times down to `2^unit` ns.
     pub(crate) const fn new(unit: u32) -> Self {
-        Buckets { counts: Vec::new(), unit, last: 0 }
+        Buckets { counts: Vec::new(), unit }
     }
 
     /// The memory of all buckets up to `longest`.
@@ -38,20 +39,10 @@ impl<const PRECISION: u32> Buckets<PRECISION> {
 
     #[inline]
     pub(crate) fn record(&mut self, time: Duration) {
-        let ns = time.as_nanos().min(HIGHEST);
-        let bucket = bucket_of::<PRECISION>(ns >> self.unit);
-        self.last = bucket as u32;
+        let bucket = bucket_of_time::<PRECISION>(time, self.unit);
         match self.counts.get_mut(bucket) {
             Some(count) => *count = count.saturating_add(1),
             None => self.grow(bucket),
-        }
-    }
-
-    /// Asks for the memory that a value near the last one needs.
-    #[inline]
-    pub(crate) fn prefetch(&self) {
-        if let Some(count) = self.counts.get(self.last as usize) {
-            prefetch(count);
         }
     }
 
@@ -73,30 +64,126 @@ impl<const PRECISION: u32> Buckets<PRECISION> {
 
     /// The distribution in milliseconds of the times of this `extent`, or nothing without a sample.
     pub(crate) fn percentiles(&self, extent: &Extent) -> Option<Percentiles> {
-        (extent.count() > 0).then(|| Percentiles {
-            min: extent.min_ms(),
-            mean: extent.mean_ms(),
-            p50: self.quantile(0.50, extent),
-            p95: self.quantile(0.95, extent),
-            p99: self.quantile(0.99, extent),
-            max: extent.max_ms(),
-        })
+        percentiles::<PRECISION>(self.counts.iter().copied().enumerate(), self.unit, extent)
+    }
+}
+
+/// The number of times in each bucket, in pages of an eighth of a power of two. Values near the last one find their page
+/// at once.
+#[derive(Clone, Debug)]
+pub(crate) struct Pages<const PRECISION: u32> {
+    /// In the order of their numbers.
+    pages: Vec<Page>,
+    /// The index of the page of the last value.
+    open: u32,
+    /// Values are counted in units of two to this many nanoseconds.
+    unit: u32,
+}
+
+/// The buckets on a page: an eighth of a power of two at 8 bits of precision.
+const PER_PAGE: usize = 32;
+
+/// Buckets that follow each other.
+#[derive(Clone, Debug)]
+struct Page {
+    /// The first bucket, divided by the buckets of a page.
+    number: u32,
+    counts: [u32; PER_PAGE],
+}
+
+impl<const PRECISION: u32> Pages<PRECISION> {
+    /// Distinguishes times down to `2^unit` ns.
+    pub(crate) const fn new(unit: u32) -> Self {
+        Pages { pages: Vec::new(), open: 0, unit }
     }
 
-    /// The value of nearest rank in milliseconds: the middle of its bucket, limited to the range seen.
-    fn quantile(&self, share: f64, extent: &Extent) -> f64 {
-        let total: u64 = self.counts.iter().map(|c| u64::from(*c)).sum();
+    /// The memory of all pages for times from `shortest` to `longest`.
+    pub(crate) fn memory(unit: u32, shortest: Duration, longest: Duration) -> Bytes {
+        let page = |time| bucket_of_time::<PRECISION>(time, unit) / PER_PAGE;
+        Bytes::new(((page(longest) + 1 - page(shortest.min(longest))) * size_of::<Page>()) as u64)
+    }
+
+    #[inline]
+    pub(crate) fn record(&mut self, time: Duration) {
+        let bucket = bucket_of_time::<PRECISION>(time, self.unit);
+        let number = (bucket / PER_PAGE) as u32;
+        if self.pages.get(self.open as usize).is_none_or(|page| page.number != number) {
+            self.turn_to(number);
+        }
+        let count = &mut self.pages[self.open as usize].counts[bucket % PER_PAGE];
+        *count = count.saturating_add(1);
+    }
+
+    /// Asks for the memory that a value near the last one needs.
+    #[inline]
+    pub(crate) fn prefetch(&self) {
+        if let Some(page) = self.pages.get(self.open as usize) {
+            prefetch(page);
+        }
+    }
+
+    /// Opens the page `number`, which is blank if no value was on it.
+    #[inline(never)]
+    fn turn_to(&mut self, number: u32) {
+        let place = self.pages.binary_search_by_key(&number, |page| page.number);
+        let index = place.unwrap_or_else(|index| {
+            // With a million flows, room that nobody needs counts.
+            self.pages.reserve_exact(1);
+            self.pages.insert(index, Page { number, counts: [0; PER_PAGE] });
+            index
+        });
+        self.open = index as u32;
+    }
+
+    pub(crate) fn merge(&mut self, other: &Self) {
+        for page in &other.pages {
+            self.turn_to(page.number);
+            let mine = &mut self.pages[self.open as usize].counts;
+            for (mine, theirs) in mine.iter_mut().zip(&page.counts) {
+                *mine = mine.saturating_add(*theirs);
+            }
+        }
+    }
+
+    /// The distribution in milliseconds of the times of this `extent`, or nothing without a sample.
+    pub(crate) fn percentiles(&self, extent: &Extent) -> Option<Percentiles> {
+        let of_page = |page: &Page| {
+            let first = page.number as usize * PER_PAGE;
+            page.counts.into_iter().enumerate().map(move |(place, count)| (first + place, count))
+        };
+        percentiles::<PRECISION>(self.pages.iter().flat_map(of_page), self.unit, extent)
+    }
+}
+
+/// The distribution in milliseconds of the times of this `extent`, whose `counts` come as (bucket, number of times), in order;
+/// nothing without a sample.
+fn percentiles<const PRECISION: u32>(
+    counts: impl Iterator<Item = (usize, u32)> + Clone,
+    unit: u32,
+    extent: &Extent,
+) -> Option<Percentiles> {
+    let total: u64 = counts.clone().map(|(_, count)| u64::from(count)).sum();
+    // The value of nearest rank: the middle of its bucket, limited to the range seen.
+    let quantile = |share: f64| {
         let rank = (share * total as f64).ceil() as u64;
         let mut seen = 0;
-        let reached = |count: &u32| {
+        let reached = |(_, count): &(usize, u32)| {
             seen += u64::from(*count);
             seen >= rank
         };
-        let bucket = self.counts.iter().position(reached).unwrap_or(0);
+        let bucket = counts.clone().find(reached).map_or(0, |(bucket, _)| bucket);
         let (low, width) = bounds_of::<PRECISION>(bucket);
-        let middle = (low << self.unit) + ((width << self.unit) - 1) / 2;
+        let middle = (low << unit) + ((width << unit) - 1) / 2;
         middle.clamp(extent.min().as_nanos(), extent.max().as_nanos()) as f64 / 1e6
-    }
+    };
+    (extent.count() > 0).then(|| Percentiles {
+        min: extent.min_ms(),
+        mean: extent.mean_ms(),
+        p50: quantile(0.50),
+        p95: quantile(0.95),
+        p99: quantile(0.99),
+        max: extent.max_ms(),
+    })
 }
 
 /// A distribution of times: exact sum, minimum and maximum, and percentiles.
@@ -127,6 +214,12 @@ impl<const PRECISION: u32> TimeHistogram<PRECISION> {
     pub(crate) fn percentiles(&self) -> Option<Percentiles> {
         self.buckets.percentiles(&self.extent)
     }
+}
+
+/// The bucket of a time, counted in units of `2^unit` ns.
+#[inline]
+fn bucket_of_time<const PRECISION: u32>(time: Duration, unit: u32) -> usize {
+    bucket_of::<PRECISION>(time.as_nanos().min(HIGHEST) >> unit)
 }
 
 /// The bucket of a value.
@@ -180,6 +273,22 @@ mod tests {
             prop_assert!(low <= value && value < low + width);
             prop_assert!(width == 1 || width * 1000 <= low);
             prop_assert_eq!(bucket_of::<10>(low + width), bucket + 1);
+        }
+
+        /// Whatever the values and their order, pages give the percentiles that buckets side by side give, merged or not.
+        #[test]
+        fn pages_are_buckets(values in prop::collection::vec(0_u64..1 << 41, 1..50), cut in 0_usize..50) {
+            let mut all = TimeHistogram::<8>::new(10);
+            let mut parts = [Pages::<8>::new(10), Pages::<8>::new(10)];
+            for (i, v) in values.iter().enumerate() {
+                all.record(Duration::from_nanos(*v));
+                parts[usize::from(i >= cut)].record(Duration::from_nanos(*v));
+            }
+            let [mut first, second] = parts;
+            first.merge(&second);
+            prop_assert!(first.pages.is_sorted_by(|a, b| a.number < b.number));
+            let got = first.percentiles(&all.extent);
+            prop_assert_eq!(format!("{got:?}"), format!("{:?}", all.percentiles()));
         }
 
         /// Two halves merged equal the whole.

@@ -38,9 +38,9 @@ pub const PACKET_NOTES: Bytes = Bytes::new(size_of::<Captured>() as u64);
 
 /// The record of a flow.
 pub const FLOW: Bytes = Bytes::new(size_of::<FlowRecorder>() as u64);
-/// The totals of a flow between two edges of windows, with a histogram of round trips up to `longest`.
-pub fn flow_totals(longest: Duration) -> Bytes {
-    FlowTotals::memory(longest)
+/// The totals of a flow between two edges of windows, with a histogram of round trips from `shortest` to `longest`.
+pub fn flow_totals(shortest: Duration, longest: Duration) -> Bytes {
+    FlowTotals::memory(shortest, longest)
 }
 
 /// The totals of a queue between two edges of windows, with a histogram of sojourn times up to `longest`.
