@@ -67,3 +67,15 @@ def assert_nothing_confirmed(suite: Suite) -> None:
     assert len({row.id for row in rows}) == len(rows)
     assert {row.verdict for row in rows} == {"info", "undecided"}
     assert all(group.png(nothing) is None for group in suite.groups)
+
+
+def perturbed(suite: Suite, seed: int) -> Results:
+    """All runs of every cell, with any values between 0.1 and 0.98, or a third or a tenth as much."""
+    random = np.random.default_rng(seed)
+    scale = (1.0, 0.3, 0.1)[seed % 3]
+    outcomes = [
+        Outcome(cell.name, k, tuple(scale * random.uniform(0.1, 0.98, len(cell.measurements))), {}, 0.1, 1, "")
+        for cell in suite.cells.values()
+        for k in range(1 + len(cell.twins) + cell.perturbed)
+    ]
+    return Results(suite.cells, outcomes)

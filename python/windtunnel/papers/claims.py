@@ -109,6 +109,10 @@ def _claim(
             measurement = Measurement(q["panel"], str(q["flow"]), q["method"], AXIS)
             places[name] = (q["run"], cells[q["run"]].index(measurement))
 
+    # Arithmetic on several numbers is a measurement of its own.
+    place = places.get(claim["value"])
+    measured = cells[place[0]].identity(place[1]) if place is not None else ""
+
     def rows(results: Results) -> list[Row]:
         values = _evaluate(claim["value"], constants, {n: results.values(*p) for n, p in places.items()})
         if claim.get("over") == "interval":
@@ -121,7 +125,7 @@ def _claim(
         note = f"{claim['measure']}. {expected.why}"
         if expected.near is not None:
             near = compare(id, "claims", claim["text"], expected.near, expected.tolerance, judged, claim["unit"], note)
-            return [replace(near, interval=spread(values))]
+            return [replace(near, interval=spread(values), measurement=measured)]
         return [
             Row(
                 id,

@@ -15,6 +15,7 @@ from windtunnel.atomic import staged
 from windtunnel.papers.jobs import Job, Outcome, jobs_of, run_all
 from windtunnel.papers.notes import to_html
 from windtunnel.papers.rows import Row
+from windtunnel.papers.standing import rows_of
 from windtunnel.papers.suite import Group, Results, Suite
 from windtunnel.papers.terminal import show_failures, show_rows, show_totals
 from windtunnel.progress import progress_bar
@@ -78,7 +79,7 @@ def run_suite(
             work.extend(jobs_of(cell, reports, settings, allow_read))
         outcomes = _run(work, jobs, console)
         results = Results(suite.cells, outcomes)
-        rows = {group.id: group.rows(results) for group in groups}
+        rows = rows_of(groups, results)
         foreign = sorted({what for outcome in outcomes for what in outcome.foreign})
         _write(folder, suite, groups, rows, results, outcomes, settings, foreign)
     every = [row for group in groups for row in rows[group.id]]

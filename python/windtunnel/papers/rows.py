@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
-#: A number is within its tolerance or outside, or for information. A statement about the mean of several runs is
-#: confirmed or refuted, or undecided where the interval of that mean contains the limit (``trials.py``).
-Verdict = Literal["within", "outside", "info", "confirmed", "refuted", "undecided"]
+from windtunnel.papers.verdicts import Verdict
+
+__all__ = ["Row", "Verdict", "compare", "printed_precision", "spread", "verdict"]
+
+#: An interval wider than this part of the measured value determines that value badly.
+WEAK_WIDTH = 0.2
 
 
 @dataclass(frozen=True)
@@ -18,7 +20,8 @@ class Row:
 
     ``interval`` holds the smallest and largest measured value over the perturbed runs, the unperturbed one included;
     where the mean of several runs is judged, the 95 % interval of that mean.
-    ``published`` is text where the document gives no number (``"< 5"``, ``"smaller"``).
+    ``published`` is text where the document gives no number (``"< 5"``, ``"smaller"``). ``measurement`` says what was
+    measured on which run, in the same words wherever it is the same: two such rows repeat each other (``standing.py``).
     """
 
     id: str
@@ -31,6 +34,15 @@ class Row:
     verdict: Verdict
     note: str = ""
     interval: tuple[float, float] | None = None
+    measurement: str = ""
+
+    @property
+    def weak(self) -> bool:
+        """Whether the interval is wider than a fifth of the measured value, so that it holds much besides."""
+        if self.interval is None or self.measured is None or not math.isfinite(self.measured):
+            return False
+        low, high = self.interval
+        return high - low > WEAK_WIDTH * abs(self.measured)
 
     @property
     def difference(self) -> float | None:
@@ -69,13 +81,15 @@ def compare(
     values: Sequence[float],
     unit: str,
     note: str = "",
+    measurement: str = "",
 ) -> Row:
     """The row of a published number; ``values[0]`` is the unperturbed run."""
     measured = values[0] if values and math.isfinite(values[0]) else None
     if measured is None:
         note = "; ".join(filter(None, [note, "the run shows nothing to measure"]))
     agreed = verdict(published, precision, values)
-    return Row(id, group, what, float(published), measured, precision, unit, agreed, note, spread(values))
+    interval = spread(values)
+    return Row(id, group, what, float(published), measured, precision, unit, agreed, note, interval, measurement)
 
 
 def printed_precision(text: str) -> float:

@@ -13,6 +13,7 @@ from rich.text import Text
 from windtunnel.papers.jobs import Outcome
 from windtunnel.papers.rows import Row
 from windtunnel.papers.suite import Group
+from windtunnel.papers.verdicts import WORDS, Verdict
 from windtunnel.printable import printable
 
 if TYPE_CHECKING:
@@ -20,15 +21,6 @@ if TYPE_CHECKING:
 
 #: A terminal with at least this many columns gets all columns of the table.
 WIDE = 110
-
-COLOURS = {
-    "within": "green",
-    "outside": "yellow",
-    "confirmed": "green",
-    "refuted": "yellow",
-    "undecided": "default",
-    "info": "dim",
-}
 
 
 def is_claim(group: Group) -> bool:
@@ -69,7 +61,7 @@ def show_rows(console: Console, groups: Sequence[Group], rows: Mapping[str, Sequ
                 number(row.measured),
                 *(more if wide else ()),
                 row.unit,
-                Text(row.verdict, COLOURS[row.verdict]),
+                Text(row.verdict, WORDS[row.verdict].colour),
             )
         console.print(table)
 
@@ -77,15 +69,15 @@ def show_rows(console: Console, groups: Sequence[Group], rows: Mapping[str, Sequ
 def show_totals(console: Console, groups: Sequence[Group], rows: Mapping[str, Sequence[Row]]) -> None:
     """Counts of the verdicts: one line for each figure and table, one for all claims, and the sum."""
     used = {row.verdict for group in groups for row in rows[group.id]}
-    shown = [name for name in COLOURS if name in used]
+    shown = [name for name in WORDS if name in used]
     table = Table(title="Rows by verdict", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("", no_wrap=True)
     for name in shown:
         table.add_column(name, justify="right")
-    sums: dict[str, dict[str, int]] = {}
+    sums: dict[str, dict[Verdict, int]] = {}
     for group in groups:
         label = "Claims" if is_claim(group) else group.title
-        counts = sums.setdefault(label, dict.fromkeys(COLOURS, 0))
+        counts = sums.setdefault(label, dict.fromkeys(WORDS, 0))
         for row in rows[group.id]:
             counts[row.verdict] += 1
     for label, counts in sums.items():

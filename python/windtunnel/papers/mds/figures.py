@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from windtunnel.papers.cells import Cell, Measurement, Picture
-from windtunnel.papers.features import Axis
+from windtunnel.papers.features import Axis, parse
+from windtunnel.papers.features.extremes import GIVEN
 from windtunnel.papers.mds import curves
 from windtunnel.papers.mds.data_files import table, template, toml
 from windtunnel.papers.mds.plan import perturbed_runs
 from windtunnel.papers.rows import Row, compare
+from windtunnel.papers.standing import given
 from windtunnel.papers.suite import Group, Results
 
 #: Figures that show another figure's run again, with axes chosen by hand.
@@ -131,8 +133,11 @@ def _run_group(
             if f.id not in places:
                 out.append(Row(f.id, id, f.what, f.value, None, f.error, f.unit, "info", CHOSEN_AXIS))
                 continue
-            values = results.values(name, places[f.id])
-            out.append(compare(f.id, id, f.what, f.value, f.error, values, f.unit, f"{f.how}: {f.method}"))
-        return out
+            values, note = results.values(name, places[f.id]), f"{f.how}: {f.method}"
+            row = compare(f.id, id, f.what, f.value, f.error, values, f.unit, note, cell.identity(places[f.id]))
+            by = GIVEN.get(parse(f.method)[0])
+            out.append(given(row, by) if by else row)
+        # An axis may end at a reading that has a row of its own, and then repeats it.
+        return sorted(out, key=lambda row: "/axis_" in row.id)
 
     return Group(id, f"Figure {figure}", caption, [name], rows, lambda r: r.picture(name, id), report=name)
