@@ -15,6 +15,7 @@ from typing import TypeAlias
 from windtunnel._core import quantity
 from windtunnel.metrics import Array
 from windtunnel.papers.features import Axis, identity
+from windtunnel.papers.readings import Reading
 from windtunnel.result import RunResult
 
 #: What a figure needs of a run, as columns by name: the run itself stays in the process that made it, so this is small.
@@ -158,8 +159,13 @@ def _rtt(flow: int, ms: float) -> str:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure to draw from the unperturbed run. ``zoom`` limits the axes, by panel: (x0, x1, y0, y1)."""
+    """A figure to draw from the unperturbed run. ``zoom`` limits the axes, by panel: (x0, x1, y0, y1).
+
+    ``readings`` of the published figure are drawn into it. Rates are means, unless the published ones are ``raw``.
+    """
 
     id: str
     title: str
     zoom: tuple[tuple[str, Axis], ...] = ()
+    readings: tuple[Reading, ...] = ()
+    raw: bool = False

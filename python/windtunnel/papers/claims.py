@@ -84,7 +84,7 @@ def claims_groups(
 
 def _later(id: str, claim: Mapping[str, Any]) -> Group:
     row = Row(id, "claims", claim["text"], None, None, None, "", "info", f"needs a later capability: {claim['later']}")
-    return Group(id, f"Claim {id}", claim["text"], [], lambda _: [row])
+    return Group(id, f"Claim {id}", claim["text"], [], lambda _: [row], statement=True)
 
 
 def _claim(
@@ -142,7 +142,7 @@ def _claim(
         ]
 
     runs = sorted({run for run, _ in places.values()})
-    return Group(id, f"Claim {id}", claim["text"], runs, rows)
+    return Group(id, f"Claim {id}", claim["text"], runs, rows, statement=True)
 
 
 def _evaluate(text: str, constants: Mapping[str, float], measured: Mapping[str, list[float]]) -> list[float]:
