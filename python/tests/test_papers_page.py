@@ -120,7 +120,7 @@ def feature(method: str, panel: str = "throughput") -> Reading | None:
 def test_readings_have_their_places():
     """Points, levels, moments and ends of axes are where the figure has them; counts have no place."""
     assert feature("value_at(65)") == Reading("throughput", 65.0, 145.6, 0.0, 5.9)
-    assert feature("bin_mean(35, 59.5)") == Reading("throughput", 35.0, 100.0, 0.0, 2.9, until=59.5)
+    assert feature("bin_mean(35, 59.5)") == Reading("throughput", 35.0, 100.0, 0.0, 2.9, 59.5, "mean", 0)
     assert feature("axis_y_max()") == Reading("throughput", None, 100.0, 0.0, 0.18)
     assert feature("fall_t(1, 1, 2, 0.3)", "cwnd") == Reading("cwnd", 1.34, None, x_error=0.05)
     assert feature("fall_count(2, 30, 0.3)", "cwnd") is None

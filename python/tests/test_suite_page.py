@@ -1,5 +1,6 @@
 """The page of a paper suite (windtunnel.report.write_suite_page), as a reader finds it in a browser."""
 
+import math
 import struct
 import zlib
 from dataclasses import replace
@@ -11,6 +12,7 @@ from headless import drive
 
 from windtunnel.papers.rows import Row
 from windtunnel.report.suite_page import SuiteFigure, write_suite_page
+from windtunnel.report.suite_rows import shown
 
 NASTY = "</script><!--<script>alert(1)</script> \"quoted\" 'single' & Ümläut \N{RIGHTWARDS ARROW} \u2028"
 
@@ -129,3 +131,40 @@ def test_suite_page_refuses(tmp_path: Path, rows: Any, figures: Any, message: st
     with pytest.raises(ValueError, match=message):
         write_suite_page(path, title="Suite", notes_html="", rows=rows, figures=figures)
     assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "at", "allowed", "interval"),
+    [
+        # The tolerance of 2 is half of the strip, which is 40 pixels to either side.
+        ({"published": 10.0, "measured": 11.0}, 10, (-20, 20), None),
+        ({"published": 10.0, "measured": 99.0, "interval": (9.0, 12.0)}, 40, (-20, 20), (-10, 20)),
+        # Beside one limit the farthest value is at four fifths.
+        ({"published": "> 3", "measured": 5.0, "limits": (3.0, math.inf)}, 32, (0, 40), None),
+        (
+            {"published": "< 3", "measured": 4.0, "limits": (-math.inf, 3.0), "interval": (1.0, 4.0)},
+            16,
+            (-40, 0),
+            (-32, 16),
+        ),
+        ({"published": "1 to 3", "measured": 2.0, "limits": (1.0, 3.0)}, 0, (-20, 20), None),
+    ],
+)
+def test_strips_show_what_is_allowed(more: Any, at: float, allowed: Any, interval: Any) -> None:
+    """The value, its interval and the limits, on one scale."""
+    strip = shown(replace(row("a", None, 0.0, "confirmed"), **more)).strip
+    assert strip is not None
+    assert strip.at == pytest.approx(at)
+    assert strip.allowed == pytest.approx(allowed)
+    assert strip.interval == (interval and pytest.approx(interval))
+
+
+def test_no_strip_without_a_scale() -> None:
+    """An exact value, a value at its limit, and nothing published have no scale."""
+    for more in (
+        {"published": 1.0, "tolerance": 0.0},
+        {"published": "0", "limits": (0.0, 0.0)},
+        {"published": "> 1", "limits": (1.0, math.inf)},
+        {"published": None},
+    ):
+        assert shown(replace(row("a", None, 1.0, "info"), **more)).strip is None

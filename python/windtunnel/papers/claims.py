@@ -113,13 +113,14 @@ def _claim(
     place = places.get(claim["value"])
     measured = cells[place[0]].identity(place[1]) if place is not None else ""
 
+    limits = expected.limits()
+
     def rows(results: Results) -> list[Row]:
         values = _evaluate(claim["value"], constants, {n: results.values(*p) for n, p in places.items()})
         if claim.get("over") == "interval":
             note = f"{claim['measure']}. {expected.why}"
             tolerance = expected.tolerance if expected.near is not None else None
-            published, limits = expected.published(), expected.limits()
-            what, unit = claim["text"], claim["unit"]
+            published, what, unit = expected.published(), claim["text"], claim["unit"]
             return [trial_row(id, "claims", what, published, limits, values, unit, note, tolerance=tolerance)]
         judged = [sum(values) / len(values)] if averaged and values else values
         note = f"{claim['measure']}. {expected.why}"
@@ -138,6 +139,7 @@ def _claim(
                 expected.verdict(judged),
                 note,
                 spread(values),
+                limits=(limits.low, limits.high),
             )
         ]
 

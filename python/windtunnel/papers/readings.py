@@ -33,7 +33,7 @@ class Published(Protocol):
 class Reading:
     """A place in a panel, in seconds and the table's unit: without ``y`` a moment, without ``x`` the end of an axis.
 
-    With ``until`` it is a level from ``x`` to there.
+    With ``until`` it is a level from ``x`` to there, and ``label`` says of what. ``flow`` is the number of the flow.
     """
 
     panel: str
@@ -42,6 +42,8 @@ class Reading:
     x_error: float = 0.0
     y_error: float = 0.0
     until: float | None = None
+    label: str = ""
+    flow: int | None = None
 
 
 #: By the method that gives a height: the one with the same arguments that gives its time.
@@ -55,17 +57,16 @@ _TIMES = {
     "knee_value": "knee_t",
 }
 _FIRST = {"first_fall_t": "fall_t", "first_mark_t": "mark_t"}
-#: Methods that give a level over a time, and the place of its ends among their arguments.
+#: Methods that give a level over the time between their first two arguments, and what it is the level of.
 _LEVELS = {
-    "bin_mean": 0,
-    "upper": 0,
-    "median": 0,
-    "max": 0,
-    "min": 0,
-    "fall_peak_mean": 0,
-    "fall_trough_mean": 0,
-    "spike_mean": 0,
-    "quantile": 1,
+    "bin_mean": "mean",
+    "upper": "upper edge",
+    "median": "median",
+    "max": "max",
+    "min": "min",
+    "fall_peak_mean": "peaks",
+    "fall_trough_mean": "troughs",
+    "spike_mean": "spikes",
 }
 #: Methods that give a height at the time that is their first argument, and moments.
 _POINTS = {"value_at", "mid_at", "last_before"}
@@ -104,9 +105,13 @@ def _reading(feature: Published, name: str, arguments: Sequence[float | str], ti
         return Reading(panel, time.value, y, time.error, error)
     if name in _POINTS:
         return Reading(panel, float(arguments[0]), y, y_error=error)
+    flow = int(feature.flow) if feature.flow.isdecimal() else None
     if name in _LEVELS:
-        start, end = (float(each) for each in arguments[_LEVELS[name] : _LEVELS[name] + 2])
-        return Reading(panel, start, y, y_error=error, until=end)
+        start, end = (float(each) for each in arguments[:2])
+        return Reading(panel, start, y, y_error=error, until=end, label=_LEVELS[name], flow=flow)
+    if name == "quantile":
+        share, start, end = (float(each) for each in arguments)
+        return Reading(panel, start, y, y_error=error, until=end, label=f"P{100 * share:g}", flow=flow)
     if name == "first_at_least" and len(arguments) == 2:
         return Reading(panel, y, float(arguments[1]), x_error=error)
     return Reading(panel, None, y, y_error=error) if name in ("axis_y_max", "peak") else None

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from windtunnel.figures.style import INK
+from matplotlib.patheffects import Normal, Stroke
+
+from windtunnel.figures.style import INK, flow_look
 from windtunnel.panels.units import FACTORS
 from windtunnel.papers.readings import Reading, by_panel
 
@@ -13,7 +15,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_LEGEND = "Black: read from the published figure, with the error of the reading"
+_LEGEND = (
+    "Circles, dashed levels (in flows' colours), ticks: read from the published figure, with the error of the reading"
+)
 #: Height of a tick for a moment, as a share of the panel's.
 _TICK = 0.05
 _POINT: dict[str, Any] = {
@@ -63,8 +67,11 @@ def _draw(axes: Axes, reading: Reading, factor: float, right: float) -> None:
         axes.errorbar([right], [y], yerr=[error], clip_on=False, **{**_POINT, "fmt": "<"})
     elif reading.until is not None:
         end = min(reading.until, right)
-        axes.plot([reading.x, end], [y, y], color=INK, lw=1.0, ls=(0, (5, 2)), zorder=6)
+        colour = INK if reading.flow is None else flow_look(reading.flow).colour
+        axes.plot([reading.x, end], [y, y], color=colour, lw=1.0, ls=(0, (5, 2)), zorder=6)
         axes.errorbar([(reading.x + end) / 2], [y], yerr=[error], **_LEVEL)
+        text = axes.text(end, y, reading.label, ha="right", va="bottom", fontsize=7, color=INK, zorder=7, clip_on=True)
+        text.set_path_effects([Stroke(linewidth=2, foreground="white"), Normal()])
     else:
         axes.errorbar([reading.x], [y], xerr=[reading.x_error], yerr=[error], **_POINT)
 

@@ -206,6 +206,7 @@ def _write_json(
                 "measured": _finite(row.measured),
                 "difference": _finite(row.difference),
                 "weak": row.weak,
+                "limits": [_finite(limit) for limit in row.limits] if row.limits else None,
             }
             for row in rows
         ],

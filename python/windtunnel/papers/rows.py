@@ -22,6 +22,7 @@ class Row:
     where the mean of several runs is judged, the 95 % interval of that mean.
     ``published`` is text where the document gives no number (``"< 5"``, ``"smaller"``). ``measurement`` says what was
     measured on which run, in the same words wherever it is the same: two such rows repeat each other (``standing.py``).
+    ``limits`` are those of a statement, infinite on a side without one.
     """
 
     id: str
@@ -35,6 +36,7 @@ class Row:
     note: str = ""
     interval: tuple[float, float] | None = None
     measurement: str = ""
+    limits: tuple[float, float] | None = None
 
     @property
     def weak(self) -> bool:

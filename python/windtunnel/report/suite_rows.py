@@ -9,18 +9,19 @@ from windtunnel.papers.rows import Row
 from windtunnel.papers.verdicts import WEAK, WORDS, Kind
 from windtunnel.report.text import NOTHING, number, setting, signed
 
-# The strip in a row: half its width in pixels, and the share of it that the tolerance occupies.
-_STRIP_HALF = 40
-_STRIP_TOLERANCE = 0.5
+# The strip in a row: half its width in pixels; the part of it that two limits occupy, and how far values lie from one.
+_HALF = 40
+_BETWEEN_LIMITS = 0.5
+_BESIDE_A_LIMIT = 0.8
 
 
 @dataclass(frozen=True)
 class Strip:
-    """Where the difference and the interval lie on a strip whose inner part, ``half`` wide, is the tolerance."""
+    """Pixels from the middle, which is the published value or the limit: the value, the interval, what is allowed."""
 
     at: float
-    half: float
     interval: tuple[float, float] | None
+    allowed: tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -71,15 +72,30 @@ def _off(row: Row) -> float | str:
 
 
 def _strip(row: Row) -> Strip | None:
-    if row.difference is None or not row.tolerance or not math.isfinite(row.difference):
+    scale, measured = _scale(row), row.measured
+    if scale is None or measured is None or not math.isfinite(measured):
         return None
-    tolerance, difference, measured = row.tolerance, row.difference, row.measured
+    middle, unit, allowed = scale
 
     def place(value: float) -> float:
-        return _STRIP_HALF * max(-1.0, min(1.0, value / tolerance * _STRIP_TOLERANCE))
+        return _HALF * max(-1.0, min(1.0, (value - middle) / unit))
 
-    interval = None
-    if row.interval is not None and measured is not None:
-        low, high = (place(difference + end - measured) for end in row.interval)
-        interval = (low, high)
-    return Strip(place(difference), _STRIP_HALF * _STRIP_TOLERANCE, interval)
+    interval = (place(row.interval[0]), place(row.interval[1])) if row.interval is not None else None
+    return Strip(place(measured), interval, (place(allowed[0]), place(allowed[1])))
+
+
+def _scale(row: Row) -> tuple[float, float, tuple[float, float]] | None:
+    """What is in the middle, what takes half of the strip, and the limits; None where there is nothing to show."""
+    if isinstance(row.published, float):
+        if not row.tolerance:
+            return None
+        limits = (row.published - row.tolerance, row.published + row.tolerance)
+        return row.published, row.tolerance / _BETWEEN_LIMITS, limits
+    if row.limits is None or row.limits[0] == row.limits[1]:
+        return None
+    low, high = row.limits
+    if math.isfinite(low) and math.isfinite(high):
+        return (low + high) / 2, (high - low) / 2 / _BETWEEN_LIMITS, row.limits
+    limit = low if math.isfinite(low) else high
+    farthest = max((abs(v - limit) for v in (row.measured, *(row.interval or ())) if v is not None), default=0.0)
+    return (limit, farthest / _BESIDE_A_LIMIT, row.limits) if 0.0 < farthest < math.inf else None

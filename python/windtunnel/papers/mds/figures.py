@@ -20,7 +20,10 @@ from windtunnel.papers.suite import Group, Results
 SAME_RUN = {"3b": "3a", "14b": "14a", "15b": "15a"}
 
 #: Why rates are not averaged in the pictures.
-RAW = "Rates are drawn as they were recorded, not as means: the document's are, and its readings are of single symbols."
+RAW = (
+    "Rates are those of every sample, as in the document, whose readings are of single symbols; where samples are too "
+    "many to show, a line is their mean and the pale band reaches from the least to the greatest."
+)
 
 #: Why a row has no measured value.
 CHOSEN_AXIS = "the axes of this zoomed view were chosen by hand in the plot viewer; no property of the run"
