@@ -168,3 +168,11 @@ def test_no_strip_without_a_scale() -> None:
         {"published": None},
     ):
         assert shown(replace(row("a", None, 1.0, "info"), **more)).strip is None
+
+
+def test_filters_speak_the_words_of_the_suite(tmp_path: Path) -> None:
+    """Where nothing is refuted, the filter of a suite of statements says so, too; one of numbers says "outside"."""
+    path = tmp_path / "suite.html"
+    for verdict, wanted in (("confirmed", "Only refuted<"), ("within", "Only outside tolerance<")):
+        write_suite_page(path, title="S", notes_html="", rows=[row("a", 1.0, 1.0, verdict)], figures=[])
+        assert wanted in path.read_text()

@@ -158,13 +158,15 @@ def _counts(rows: Sequence[ShownRow]) -> list[tuple[int, str, Kind]]:
 
 
 def _kinds(rows: Sequence[ShownRow]) -> list[tuple[Kind, str]]:
-    """Each kind and the name of its filter: its verdicts that the page has."""
+    """Each kind and the name of its filter: its verdicts that the page has, or would have in a suite of its kind."""
     present = {row.row.verdict for row in rows}
+    usual = ("confirmed", "refuted") if present & {"confirmed", "refuted", "undecided"} else ("within", "outside")
     named: dict[Kind, list[str]] = {kind: [] for kind in _KINDS}
     for verdict, word in WORDS.items():
         if verdict in present:
             named[word.kind].append(verdict)
-    return [(kind, ", ".join(verdicts) or kind) for kind, verdicts in named.items()]
+    without = dict(zip(_KINDS, (*usual, "info"), strict=True))
+    return [(kind, ", ".join(verdicts) or without[kind]) for kind, verdicts in named.items()]
 
 
 def _section(figure: SuiteFigure, by_id: Mapping[str, ShownRow]) -> Section:
