@@ -101,7 +101,7 @@ def test_suite_page(tmp_path: Path) -> None:
     assert seen["sections"] == ["statements", "t2", "f2", "further-values"]
     # The statements come first, each with its verdict, number, interval, picture and notes; other notes come last.
     assert seen["order"] == ["statements", "t2", "f2", "further-values", "notes"]
-    cells = ["P1 value P1", "confirmed", "4.000 3.500 to 4.100 Mbit/s", "> 3 \N{PLUS-MINUS SIGN}2", "", "of P1"]
+    cells = ["P1 value P1it holds", "confirmed", "4.000 3.500 to 4.100 Mbit/s", "> 3 \N{PLUS-MINUS SIGN}2", "", "of P1"]
     assert seen["statement"] == cells
     assert (seen["thumb"], seen["drawn"]) == ("#f2", 180)
     assert seen["weak"] == ["r2"]
@@ -176,3 +176,12 @@ def test_filters_speak_the_words_of_the_suite(tmp_path: Path) -> None:
     for verdict, wanted in (("confirmed", "Only refuted<"), ("within", "Only outside tolerance<")):
         write_suite_page(path, title="S", notes_html="", rows=[row("a", 1.0, 1.0, verdict)], figures=[])
         assert wanted in path.read_text()
+
+
+def test_a_long_note_is_folded(tmp_path: Path) -> None:
+    """A note that would make a statement's row a page high is unfolded by a click; a short one is there."""
+    path = tmp_path / "suite.html"
+    for length, folded in ((100, False), (2000, True)):
+        claim = replace(FIGURES[2], seen_in="", notes=f"<p>{'a' * length}</p>")
+        write_suite_page(path, title="S", notes_html="", rows=[ROWS[4]], figures=[claim])
+        assert ("<details" in path.read_text()) == folded

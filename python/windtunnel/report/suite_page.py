@@ -19,6 +19,8 @@ from windtunnel.report.thumbnail import thumbnail
 
 # Numbers of a statement that the table of statements shows; the others are in its section.
 _FOREMOST = 4
+# Characters of a note that stands open in that table; a longer one is unfolded by a click, and printed.
+_LONG_NOTE = 700
 
 
 @dataclass(frozen=True)
@@ -131,6 +133,7 @@ def write_suite_page(
             "counts": _counts(every),
             "weak": sum(bool(each.weak) for each in every),
             "weak_word": WEAK,
+            "long_note": _LONG_NOTE,
             "words": WORDS,
             "statements": [section for section in sections if section.figure.statement],
             "sections": [section for section in _ordered(sections) if not section.single],

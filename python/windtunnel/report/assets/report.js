@@ -1,6 +1,6 @@
 /*!
 windtunnel report page. MIT OR Apache-2.0. Built from web/; do not edit.
-sources sha256: 2047f3aeb2ac1f948dae47dd89b91ec4bda7e05511ca1982dcaa0c6ea23d3758
+sources sha256: 036bb1c6fdf590b5271d7a021f3378d267be56a159464f66c6e53b6af3e64597
 
 Contains uPlot 1.6.32:
 The MIT License (MIT)
