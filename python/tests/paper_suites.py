@@ -67,3 +67,33 @@ def assert_nothing_confirmed(suite: Suite) -> None:
     assert len({row.id for row in rows}) == len(rows)
     assert {row.verdict for row in rows} == {"info", "undecided"}
     assert all(group.png(nothing) is None for group in suite.groups)
+
+
+def perturbed(suite: Suite, seed: int) -> Results:
+    """All runs of every cell, with any values between 0.1 and 0.98, or a third or a tenth as much."""
+    random = np.random.default_rng(seed)
+    scale = (1.0, 0.3, 0.1)[seed % 3]
+    outcomes = [
+        Outcome(cell.name, k, tuple(scale * random.uniform(0.1, 0.98, len(cell.measurements))), {}, 0.1, 1, "")
+        for cell in suite.cells.values()
+        for k in range(1 + len(cell.twins) + cell.perturbed)
+    ]
+    return Results(suite.cells, outcomes)
+
+
+def anything(suite: Suite, seed: int) -> Results:
+    """Like ``perturbed``, with any values from 0.001 to 100,000; all zero with seed 0, all negative with seed 1.
+
+    Shares of lost packets stay between 0.003 and 0.3: models of losses take no others.
+    """
+    random = np.random.default_rng(seed)
+    outcomes = []
+    for cell in suite.cells.values():
+        count = len(cell.measurements)
+        lost = np.array(["loss" in measurement.method for measurement in cell.measurements], dtype=bool)
+        free = {0: 0.0, 1: -1.0}.get(seed, 1.0) * 10.0 ** random.uniform(-3.0, 5.0, count)
+        value = np.where(lost, 0.3 * 10.0 ** random.uniform(-2.0, 0.0, count), free)
+        for k in range(1 + len(cell.twins) + cell.perturbed):
+            values = tuple((value * random.uniform(0.9, 1.0, count)).tolist())
+            outcomes.append(Outcome(cell.name, k, values, {}, 0.1, 1, ""))
+    return Results(suite.cells, outcomes)

@@ -13,7 +13,7 @@ from windtunnel.papers.jobs import Outcome, execute, jobs_of
 from windtunnel.papers.suite import Results
 from windtunnel.papers.time_series import flow_series
 from windtunnel.papers.trials import T_975, Limits, judge, mean_interval, trial_row
-from windtunnel.report import write_suite_page
+from windtunnel.report.suite_page import write_suite_page
 from windtunnel.scenario import Scenario
 
 
@@ -115,14 +115,7 @@ def test_a_page_of_claims_counts_and_filters_them(tmp_path: Path) -> None:
         trial_row(f"r{k}", "g", "what", None, Limits(0, 1), v, "") for k, v in enumerate([[0.5] * 3, [2.0] * 3, []])
     ]
     path = tmp_path / "page.html"
-    listed = [
-        {
-            "id": r.id, "what": r.what, "published": None, "measured": r.measured, "difference": None,
-            "tolerance": None, "unit": "", "verdict": r.verdict, "note": r.note, "interval": r.interval,
-        }
-        for r in rows
-    ]  # fmt: skip
-    write_suite_page(path, title="T", notes_html="", summary_rows=listed, figures=[])  # type: ignore[arg-type]
+    write_suite_page(path, title="T", notes_html="", rows=rows, figures=[])
     text = path.read_text()
     for counter in ("<strong>1</strong> confirmed", "<strong>1</strong> refuted", "<strong>1</strong> undecided"):
         assert counter in text

@@ -103,7 +103,8 @@ export function startSuitePage(): void {
     rows.forEach((row, i) => {
       const show = on.has(row.dataset["verdict"]) && words[i]!.includes(wanted);
       row.hidden = !show;
-      if (show) ids.add(row.dataset["row"] ?? "");
+      // A statement with several numbers has no row of its own.
+      if (show && row.dataset["row"] !== undefined) ids.add(row.dataset["row"]);
     });
     // With all rows wanted every section stays; otherwise those without a row would only be in the way.
     const all = wanted === "" && boxes.every((b) => b.checked);

@@ -7,14 +7,15 @@ microseconds; the range of what those runs measure shows how well the number is 
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from windtunnel._core import quantity
 from windtunnel.metrics import Array
-from windtunnel.papers.features import Axis
+from windtunnel.papers.features import Axis, identity
+from windtunnel.papers.readings import Reading
 from windtunnel.result import RunResult
 
 #: What a figure needs of a run, as columns by name: the run itself stays in the process that made it, so this is small.
@@ -58,6 +59,11 @@ class Measurement:
     method: str
     axis: Axis = NO_AXIS
 
+    @property
+    def identity(self) -> str:
+        """What is measured, the same for two names of one method (``features/identity.py``)."""
+        return identity(self.panel, self.flow, self.method, self.axis)
+
 
 @dataclass(frozen=True)
 class Template:
@@ -75,7 +81,7 @@ class Template:
         """Path RTT of each ``[[flow]]``."""
         flows = self.data["flow"]
         assert isinstance(flows, list)
-        return [quantity(f["rtt"], RTT_MS) for f in flows]
+        return [1e3 * quantity(f["rtt"]) for f in flows]
 
     def packets(self, settings: Sequence[str] = ()) -> float:
         """Approximate number of packets that a run delivers: the link's rate, with its changes, over the run's time."""
@@ -88,26 +94,13 @@ class Template:
             changed = tomllib.loads(setting)
             data["duration"] = changed.get("duration", data["duration"])
             link = {**link, **(changed.get("link", {}).get("0", {}) if graph else changed.get("bottleneck", {}))}
-        end = quantity(data["duration"], SECONDS)
-        rate, since, bits = quantity(link["rate"], RATE_MBPS), 0.0, 0.0
+        end = quantity(str(data["duration"]))
+        rate, since, bits = quantity(link["rate"]), 0.0, 0.0
         for change in link.get("changes", []):
-            at = quantity(change["at"], SECONDS)
-            bits += rate * 1e6 * (at - since)
-            rate, since = quantity(change["rate"], RATE_MBPS), at
-        return (bits + rate * 1e6 * (end - since)) / PACKET_BITS
-
-
-SECONDS = {"s": 1.0, "ms": 1e-3}
-RTT_MS = {"ms": 1.0, "s": 1e3, "us": 1e-3}
-RATE_MBPS = {"Mbps": 1.0, "Gbps": 1e3}
-
-
-def quantity(text: object, units: dict[str, float]) -> float:
-    """The suite's own scenario files write every quantity as a number, a blank and one of a few units."""
-    match = re.fullmatch(r"([\d.]+) (\w+)", str(text))
-    if match is None or match[2] not in units:
-        raise ValueError(f"{text!r} is not a quantity in {', '.join(units)}")
-    return float(match[1]) * units[match[2]]
+            at = quantity(change["at"])
+            bits += rate * (at - since)
+            rate, since = quantity(change["rate"]), at
+        return (bits + rate * (end - since)) / PACKET_BITS
 
 
 @dataclass
@@ -143,6 +136,10 @@ class Cell:
             self.measurements.append(measurement)
         return self.measurements.index(measurement)
 
+    def identity(self, index: int) -> str:
+        """What a measurement is, in the same words wherever it is the same."""
+        return f"{self.name}: {self.measurements[index].identity}"
+
     def variants(self) -> Iterator[tuple[str, ...]]:
         """The overrides of each run: the unperturbed one first."""
         base = list(self.settings)
@@ -162,8 +159,13 @@ def _rtt(flow: int, ms: float) -> str:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure to draw from the unperturbed run. ``zoom`` limits the axes, by panel: (x0, x1, y0, y1)."""
+    """A figure to draw from the unperturbed run. ``zoom`` limits the axes, by panel: (x0, x1, y0, y1).
+
+    ``readings`` of the published figure are drawn into it. Rates are means, unless the published ones are ``raw``.
+    """
 
     id: str
     title: str
     zoom: tuple[tuple[str, Axis], ...] = ()
+    readings: tuple[Reading, ...] = ()
+    raw: bool = False

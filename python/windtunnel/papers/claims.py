@@ -84,7 +84,7 @@ def claims_groups(
 
 def _later(id: str, claim: Mapping[str, Any]) -> Group:
     row = Row(id, "claims", claim["text"], None, None, None, "", "info", f"needs a later capability: {claim['later']}")
-    return Group(id, f"Claim {id}", claim["text"], [], lambda _: [row])
+    return Group(id, f"Claim {id}", claim["text"], [], lambda _: [row], statement=True)
 
 
 def _claim(
@@ -109,19 +109,24 @@ def _claim(
             measurement = Measurement(q["panel"], str(q["flow"]), q["method"], AXIS)
             places[name] = (q["run"], cells[q["run"]].index(measurement))
 
+    # Arithmetic on several numbers is a measurement of its own.
+    place = places.get(claim["value"])
+    measured = cells[place[0]].identity(place[1]) if place is not None else ""
+
+    limits = expected.limits()
+
     def rows(results: Results) -> list[Row]:
         values = _evaluate(claim["value"], constants, {n: results.values(*p) for n, p in places.items()})
         if claim.get("over") == "interval":
             note = f"{claim['measure']}. {expected.why}"
             tolerance = expected.tolerance if expected.near is not None else None
-            published, limits = expected.published(), expected.limits()
-            what, unit = claim["text"], claim["unit"]
+            published, what, unit = expected.published(), claim["text"], claim["unit"]
             return [trial_row(id, "claims", what, published, limits, values, unit, note, tolerance=tolerance)]
         judged = [sum(values) / len(values)] if averaged and values else values
         note = f"{claim['measure']}. {expected.why}"
         if expected.near is not None:
             near = compare(id, "claims", claim["text"], expected.near, expected.tolerance, judged, claim["unit"], note)
-            return [replace(near, interval=spread(values))]
+            return [replace(near, interval=spread(values), measurement=measured)]
         return [
             Row(
                 id,
@@ -134,11 +139,12 @@ def _claim(
                 expected.verdict(judged),
                 note,
                 spread(values),
+                limits=(limits.low, limits.high),
             )
         ]
 
     runs = sorted({run for run, _ in places.values()})
-    return Group(id, f"Claim {id}", claim["text"], runs, rows)
+    return Group(id, f"Claim {id}", claim["text"], runs, rows, statement=True)
 
 
 def _evaluate(text: str, constants: Mapping[str, float], measured: Mapping[str, list[float]]) -> list[float]:

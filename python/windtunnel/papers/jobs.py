@@ -99,9 +99,12 @@ def execute(job: Job) -> Outcome:
 def draw(run: RunResult, picture: Picture) -> bytes:
     """The four-panel figure as a PNG."""
     from windtunnel.figures import four_panel, png
+    from windtunnel.papers.readings_figure import add_readings
 
     zoom = {panel: (a.x_min, a.x_max, a.y_min, a.y_max) for panel, a in picture.zoom}
-    return png(four_panel(run, title=picture.title, zoom=zoom or None, average_s=0.0), PNG_DPI)
+    figure = four_panel(run, title=picture.title, zoom=zoom or None, average_s=0.0 if picture.raw else None)
+    add_readings(figure, picture.readings)
+    return png(figure, PNG_DPI)
 
 
 def run_all(jobs: Sequence[Job], workers: int | None, done: Callable[[Outcome], None]) -> list[Outcome]:

@@ -13,15 +13,20 @@ from typing import TYPE_CHECKING, Any
 
 from windtunnel.atomic import staged
 from windtunnel.papers.jobs import Job, Outcome, jobs_of, run_all
-from windtunnel.papers.notes import to_html
+from windtunnel.papers.mentions import Mentions
+from windtunnel.papers.notes import Notes, placed
 from windtunnel.papers.rows import Row
+from windtunnel.papers.standing import rows_of
 from windtunnel.papers.suite import Group, Results, Suite
 from windtunnel.papers.terminal import show_failures, show_rows, show_totals
+from windtunnel.papers.verdicts import WEAK
 from windtunnel.progress import progress_bar
 from windtunnel.scenario import Scenario
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from windtunnel.report.suite_page import SuiteFigure
 
 #: Version of the layout of rows.json.
 SCHEMA = 1
@@ -35,11 +40,14 @@ COLUMNS = (
     "group",
     "what",
     "published",
+    "reference",
+    "source",
     "measured",
     "difference",
     "tolerance",
     "low",
     "high",
+    "weak",
     "unit",
     "verdict",
     "note",
@@ -78,7 +86,7 @@ def run_suite(
             work.extend(jobs_of(cell, reports, settings, allow_read))
         outcomes = _run(work, jobs, console)
         results = Results(suite.cells, outcomes)
-        rows = {group.id: group.rows(results) for group in groups}
+        rows = rows_of(groups, results)
         foreign = sorted({what for outcome in outcomes for what in outcome.foreign})
         _write(folder, suite, groups, rows, results, outcomes, settings, foreign)
     every = [row for group in groups for row in rows[group.id]]
@@ -118,47 +126,47 @@ def _write(
     settings: Sequence[str],
     foreign: Sequence[str],
 ) -> None:
-    from windtunnel.report import FigureRow, SuiteFigure, write_suite_page
+    from windtunnel.report.suite_page import write_suite_page
 
     every = [row for group in groups for row in rows[group.id]]
     _write_csv(folder / "rows.csv", every)
     _write_json(folder / "rows.json", suite, every, outcomes, settings, foreign)
-    figures: list[SuiteFigure] = []
-    for group in groups:
-        png = group.png(results)
-        if png is not None:
-            (folder / f"{group.id}.png").write_bytes(png)
-        page = folder / "runs" / f"{group.report}.html"
-        links = [("interactive report of the run", f"runs/{group.report}.html")] if page.exists() else []
-        figures.append(
-            {
-                "id": group.id,
-                "title": group.title,
-                "caption": group.caption,
-                "png": png,
-                "rows": [row.id for row in rows[group.id]],
-                "links": links,
-            }
-        )
-    table: list[FigureRow] = [
-        {
-            "id": row.id,
-            "what": row.what,
-            "published": row.published,
-            "measured": row.measured,
-            "difference": row.difference,
-            "tolerance": row.tolerance,
-            "unit": row.unit,
-            "verdict": row.verdict,
-            "note": row.note,
-            "interval": row.interval,
-        }
-        for row in every
-    ]
-    facts = _facts(settings, foreign)
-    notes = to_html(suite.notes)
-    page = folder / "report.html"
-    write_suite_page(page, title=suite.title, notes_html=notes, summary_rows=table, figures=figures, facts=facts)
+    notes = placed(suite.notes, Mentions(groups, suite.aliases))
+    figures = [_figure(folder, group, groups, rows[group.id], results, notes) for group in groups]
+    page, facts = folder / "report.html", _facts(settings, foreign)
+    write_suite_page(page, title=suite.title, notes_html=notes.rest, rows=every, figures=figures, facts=facts)
+
+
+def _figure(
+    folder: Path, group: Group, groups: Sequence[Group], rows: Sequence[Row], results: Results, notes: Notes
+) -> SuiteFigure:
+    """A group as the page shows it; its picture is also a file."""
+    from windtunnel.papers.comparison_figure import comparison
+    from windtunnel.report.suite_page import SuiteFigure
+
+    png = group.png(results) or (None if group.statement else comparison(rows))
+    if png is not None:
+        (folder / f"{group.id}.png").write_bytes(png)
+    report = f"runs/{group.report}.html"
+    return SuiteFigure(
+        group.id,
+        group.title,
+        group.caption,
+        [row.id for row in rows],
+        png,
+        [("interactive report of the run", report)] if (folder / report).exists() else [],
+        notes.beside.get(group.id, ""),
+        group.remark if png is not None else "",
+        group.statement,
+        _seen_in(group, groups),
+    )
+
+
+def _seen_in(group: Group, groups: Sequence[Group]) -> str:
+    """The figure or table that shows the runs of a statement: the one with fewest others."""
+    mine = set(group.cells)
+    showing = [g for g in groups if not g.statement and mine & set(g.cells)]
+    return min(showing, key=lambda g: (len(g.cells), len(mine - set(g.cells)))).id if showing else ""
 
 
 def _facts(settings: Sequence[str], foreign: Sequence[str]) -> list[str]:
@@ -173,7 +181,8 @@ def _write_csv(path: Path, rows: Sequence[Row]) -> None:
         writer.writerow(COLUMNS)
         for row in rows:
             low, high = row.interval or (None, None)
-            values = {**asdict(row), "difference": row.difference, "low": low, "high": high}
+            weak = WEAK if row.weak else ""
+            values = {**asdict(row), "difference": row.difference, "low": low, "high": high, "weak": weak}
             writer.writerow([values[name] for name in COLUMNS])
 
 
@@ -192,8 +201,16 @@ def _write_json(
         "settings": list(settings),
         "foreign": list(foreign),
         "verdicts": Counter(row.verdict for row in rows),
+        "weak": sum(row.weak for row in rows),
         "rows": [
-            {**asdict(row), "measured": _finite(row.measured), "difference": _finite(row.difference)} for row in rows
+            {
+                **asdict(row),
+                "measured": _finite(row.measured),
+                "difference": _finite(row.difference),
+                "weak": row.weak,
+                "limits": [_finite(limit) for limit in row.limits] if row.limits else None,
+            }
+            for row in rows
         ],
         "runs": [
             {

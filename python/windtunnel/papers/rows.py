@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
-#: A number is within its tolerance or outside, or for information. A statement about the mean of several runs is
-#: confirmed or refuted, or undecided where the interval of that mean contains the limit (``trials.py``).
-Verdict = Literal["within", "outside", "info", "confirmed", "refuted", "undecided"]
+from windtunnel.papers.verdicts import Verdict
+
+__all__ = ["Row", "Verdict", "compare", "printed_precision", "refer", "spread", "verdict"]
+
+#: An interval wider than this part of the measured value determines that value badly.
+WEAK_WIDTH = 0.2
 
 
 @dataclass(frozen=True)
@@ -20,7 +22,9 @@ class Row:
     where the mean of several runs is judged, the 95 % interval of that mean.
     ``published`` is text where the document gives no number (``"< 5"``, ``"smaller"``), and None where a run is
     compared with what the document does not print: that number is the ``reference``, and ``source`` says whose it is (a
-    real stack's, a model's).
+    real stack's, a model's). ``measurement`` says what was
+    measured on which run, in the same words wherever it is the same: two such rows repeat each other (``standing.py``).
+    ``limits`` are those of a statement, infinite on a side without one.
     """
 
     id: str
@@ -33,15 +37,30 @@ class Row:
     verdict: Verdict
     note: str = ""
     interval: tuple[float, float] | None = None
+    measurement: str = ""
+    limits: tuple[float, float] | None = None
     reference: float | None = None
     source: str = ""
 
     @property
+    def weak(self) -> bool:
+        """Whether the interval is wider than a fifth of the measured value, so that it holds much besides."""
+        if self.interval is None or self.measured is None or not math.isfinite(self.measured):
+            return False
+        low, high = self.interval
+        return high - low > WEAK_WIDTH * abs(self.measured)
+
+    @property
+    def expected(self) -> float | str | None:
+        """What the measured value is compared with: the published value, or the reference."""
+        return self.published if self.reference is None else self.reference
+
+    @property
     def difference(self) -> float | None:
-        """Measured minus published value or reference, where both are numbers."""
-        against = self.published if self.reference is None else self.reference
-        if isinstance(against, float) and self.measured is not None and math.isfinite(self.measured):
-            return self.measured - against
+        """Measured minus expected value, where both are numbers."""
+        expected = self.expected
+        if isinstance(expected, float) and self.measured is not None and math.isfinite(self.measured):
+            return self.measured - expected
         return None
 
 
@@ -74,13 +93,15 @@ def compare(
     values: Sequence[float],
     unit: str,
     note: str = "",
+    measurement: str = "",
 ) -> Row:
     """The row of a published number; ``values[0]`` is the unperturbed run."""
     measured = values[0] if values and math.isfinite(values[0]) else None
     if measured is None:
         note = "; ".join(filter(None, [note, "the run shows nothing to measure"]))
     agreed = verdict(published, precision, values)
-    return Row(id, group, what, float(published), measured, precision, unit, agreed, note, spread(values))
+    interval = spread(values)
+    return Row(id, group, what, float(published), measured, precision, unit, agreed, note, interval, measurement)
 
 
 def refer(row: Row, source: str) -> Row:

@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from windtunnel.papers.cells import RTT_MS, SECONDS, Cell, Template, quantity
+from windtunnel._core import quantity
+from windtunnel.papers.cells import Cell, Template
 
 #: Their square roots are irrational, and so are the differences between them.
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 19)
@@ -30,10 +31,10 @@ def overrides(template: Template, settings: Sequence[str], seed: int) -> tuple[s
     assert isinstance(flows, list)
     out = [f"seed={seed}"]
     for flow, table in enumerate(flows):
-        rtt = quantity(_value(settings, flow, "rtt", table["rtt"]), RTT_MS)
-        start = quantity(_value(settings, flow, "start", table.get("start", "0 s")), SECONDS)
+        rtt = quantity(_value(settings, flow, "rtt", table["rtt"]))
+        start = quantity(_value(settings, flow, "start", table.get("start", "0 s")))
         offset = rtt * math.modf(seed * math.sqrt(PRIMES[flow % len(PRIMES)]))[0]
-        out.append(f'flow.{flow}.start="{start * 1e6 + offset * 1e3:.0f} us"')
+        out.append(f'flow.{flow}.start="{1e6 * (start + offset):.0f} us"')
     return tuple(out)
 
 

@@ -51,6 +51,10 @@ class Group:
     png: Callable[[Results], bytes | None] = lambda _: None
     report: str | None = None
     """Name of the cell whose interactive report belongs to the group."""
+    statement: bool = False
+    """Whether it is something that the document states, rather than a figure or a table."""
+    remark: str = ""
+    """What a reader must know of the picture."""
 
 
 @dataclass

@@ -13,6 +13,7 @@ from rich.text import Text
 from windtunnel.papers.jobs import Outcome
 from windtunnel.papers.rows import Row
 from windtunnel.papers.suite import Group
+from windtunnel.papers.verdicts import WEAK, WORDS, Verdict
 from windtunnel.printable import printable
 
 if TYPE_CHECKING:
@@ -21,19 +22,10 @@ if TYPE_CHECKING:
 #: A terminal with at least this many columns gets all columns of the table.
 WIDE = 110
 
-COLOURS = {
-    "within": "green",
-    "outside": "yellow",
-    "confirmed": "green",
-    "refuted": "yellow",
-    "undecided": "default",
-    "info": "dim",
-}
-
 
 def is_claim(group: Group) -> bool:
     """One of many groups of a single row, shown together."""
-    return group.title.startswith("Claim ")
+    return group.statement and group.title.startswith("Claim ")
 
 
 def heading(group: Group) -> str:
@@ -65,27 +57,33 @@ def show_rows(console: Console, groups: Sequence[Group], rows: Mapping[str, Sequ
             )
             table.add_row(
                 row.what,
-                row.published if isinstance(row.published, str) else number(row.published),
+                row.expected if isinstance(row.expected, str) else number(row.expected),
                 number(row.measured),
                 *(more if wide else ()),
                 row.unit,
-                Text(row.verdict, COLOURS[row.verdict]),
+                verdict_text(row),
             )
         console.print(table)
+
+
+def verdict_text(row: Row) -> Text:
+    """The verdict in its colour, and whether the interval says little."""
+    text = Text(row.verdict, WORDS[row.verdict].colour)
+    return text.append(f", {WEAK}", "dim") if row.weak else text
 
 
 def show_totals(console: Console, groups: Sequence[Group], rows: Mapping[str, Sequence[Row]]) -> None:
     """Counts of the verdicts: one line for each figure and table, one for all claims, and the sum."""
     used = {row.verdict for group in groups for row in rows[group.id]}
-    shown = [name for name in COLOURS if name in used]
+    shown = [name for name in WORDS if name in used]
     table = Table(title="Rows by verdict", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("", no_wrap=True)
     for name in shown:
         table.add_column(name, justify="right")
-    sums: dict[str, dict[str, int]] = {}
+    sums: dict[str, dict[Verdict, int]] = {}
     for group in groups:
         label = "Claims" if is_claim(group) else group.title
-        counts = sums.setdefault(label, dict.fromkeys(COLOURS, 0))
+        counts = sums.setdefault(label, dict.fromkeys(WORDS, 0))
         for row in rows[group.id]:
             counts[row.verdict] += 1
     for label, counts in sums.items():
@@ -93,6 +91,9 @@ def show_totals(console: Console, groups: Sequence[Group], rows: Mapping[str, Se
     table.add_section()
     table.add_row("all", *(str(sum(c[name] for c in sums.values())) for name in shown))
     console.print(table)
+    weak = sum(row.weak for group in groups for row in rows[group.id])
+    if weak:
+        console.print(f"{weak} rows are {WEAK}: their intervals are wider than a fifth of the value.", soft_wrap=True)
 
 
 def show_failures(console: Console, failed: Sequence[Outcome]) -> None:

@@ -83,5 +83,5 @@ def trial_row(
     verdict: Verdict = judge(limits, values) if limits is not None else "info"
     return Row(
         id, group, what, published, mean(values), tolerance, unit, verdict, "; ".join(filter(None, [note, runs])),
-        interval,
+        interval, limits=None if limits is None else (limits.low, limits.high),
     )  # fmt: skip

@@ -1,57 +1,100 @@
-"""The page of a paper suite: published and measured values side by side, figure by figure."""
+"""The page of a paper suite: what the document states, and figure by figure its values beside the measured ones."""
+
+from __future__ import annotations
 
 import base64
-import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NotRequired, TypedDict
 from urllib.parse import urlsplit
 
 from markupsafe import Markup
 
+from windtunnel.papers.rows import Row
+from windtunnel.papers.verdicts import WEAK, WORDS, Kind
 from windtunnel.report.page import render, write_page
-from windtunnel.report.text import NOTHING, number, setting, signed
+from windtunnel.report.suite_rows import ShownRow, shown
+from windtunnel.report.thumbnail import thumbnail
 
-# What each verdict says of a number or a statement, and the kind by which the page colours and filters it.
-_VERDICTS = {
-    "within": ("within tolerance", "within"),
-    "confirmed": ("confirmed", "within"),
-    "outside": ("outside tolerance", "outside"),
-    "refuted": ("refuted", "outside"),
-    "undecided": ("undecided", "info"),
-    "info": ("for information", "info"),
-}
-
-# The strip in a row: half its width in pixels, and the share of it that the tolerance occupies.
-_STRIP_HALF = 40
-_STRIP_TOLERANCE = 0.5
+# Numbers of a statement that the table of statements shows; the others are in its section.
+_FOREMOST = 4
+# Characters of a note that stands open in that table; a longer one is unfolded by a click, and printed.
+_LONG_NOTE = 700
 
 
-class FigureRow(TypedDict):
-    """One published value, or one claim, beside what was measured."""
+@dataclass(frozen=True)
+class SuiteFigure:
+    """A figure, table or statement of the document, with the ids of its rows.
 
-    id: str
-    what: str
-    published: float | str | None
-    measured: float | str | None
-    difference: float | str | None
-    tolerance: float | str | None
-    unit: str
-    verdict: Literal["within", "outside", "info", "confirmed", "refuted", "undecided"]
-    note: str
-    interval: tuple[float, float] | None
-
-
-class SuiteFigure(TypedDict):
-    """A figure or table of the document, with the rows that belong to it (ids, or indices into the rows)."""
+    ``notes`` is markup of the suite's own; ``remark`` says something of the picture. ``links`` have a label and the
+    relative address of a page beside this one, such as the report of a run. A statement without a picture may be seen
+    in that of another figure, ``seen_in``.
+    """
 
     id: str
     title: str
     caption: str
-    png: bytes | None
-    rows: Sequence[int | str]
-    links: NotRequired[Sequence[tuple[str, str]]]
-    """Label and relative address of pages beside this one, such as the report of the run."""
+    rows: Sequence[str]
+    png: bytes | None = None
+    links: Sequence[tuple[str, str]] = ()
+    notes: str = ""
+    remark: str = ""
+    statement: bool = False
+    seen_in: str = ""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A figure as the page shows it."""
+
+    figure: SuiteFigure
+    rows: Sequence[ShownRow]
+    png: Markup | None
+    thumbnail: Markup | None
+    links: Sequence[tuple[str, str]]
+    notes: Markup
+
+    @property
+    def id(self) -> str:
+        """The figure's."""
+        return self.figure.id
+
+    @property
+    def tally(self) -> dict[Kind, int]:
+        """How many rows are of each kind."""
+        return {kind: sum(row.kind == kind for row in self.rows) for kind in _KINDS}
+
+    @property
+    def single(self) -> bool:
+        """Whether the table of statements says all of it."""
+        return self.figure.statement and len(self.rows) == 1 and self.png is None and not self.links
+
+    @property
+    def kind(self) -> Kind:
+        """What its rows say together: it disagrees where one does, and agrees where one does and none is undecided."""
+        kinds, verdicts = {row.kind for row in self.rows}, {row.row.verdict for row in self.rows}
+        if "outside" in kinds:
+            return "outside"
+        return "within" if "within" in kinds and "undecided" not in verdicts else "info"
+
+    @property
+    def foremost(self) -> list[ShownRow]:
+        """The first numbers that are judged, those that disagree before others."""
+        judged = [row for row in self.rows if row.row.verdict != "info"]
+        return sorted(judged, key=lambda row: row.kind != "outside")[:_FOREMOST]
+
+    @property
+    def verdicts(self) -> str:
+        """The verdicts of its rows in words: "5 confirmed, 1 undecided"; those for information where there is no
+        other.
+        """
+        counts = Counter(row.row.verdict for row in self.rows)
+        judged = [f"{counts[verdict]} {verdict}" for verdict in WORDS if counts[verdict] and verdict != "info"]
+        return ", ".join(judged) or "for information"
+
+
+_KINDS: tuple[Kind, ...] = ("within", "outside", "info")
 
 
 def write_suite_page(
@@ -59,150 +102,88 @@ def write_suite_page(
     *,
     title: str,
     notes_html: str,
-    summary_rows: Sequence[FigureRow],
+    rows: Sequence[Row],
     figures: Sequence[SuiteFigure],
     facts: Sequence[str] = (),
 ) -> None:
-    """Write the page. ``facts`` is what a reader must know of all runs.
+    """Write the page. ``facts`` is what a reader must know of all runs, ``notes_html`` what belongs to no figure.
 
-    ``notes_html`` is the suite's own markup and goes in as it is; all else is escaped.
+    Notes are the suite's own markup and go in as they are; all else is escaped.
 
     Raises ValueError for an unknown verdict, for a figure that names a row that does not exist, and for a link that
     leads out of the page's folder.
     """
-    rows = [_row(r) for r in summary_rows]
-    by_id = {r["id"]: r for r in rows}
-    if len(by_id) != len(rows):
+    every = [shown(row) for row in rows]
+    by_id = {each.row.id: each for each in every}
+    if len(by_id) != len(every):
         raise ValueError("two rows have the same id")
-    sections = [_section(f, rows, by_id) for f in figures]
-    used = {r["id"] for s in sections for r in s["rows"]}
-    rest = [r for r in rows if r["id"] not in used]
+    sections = [_section(figure, by_id) for figure in figures]
+    used = {row.row.id for section in sections for row in section.rows}
+    rest = [each.row.id for each in every if each.row.id not in used]
     if rest:
-        head = {
-            "id": "further-values",
-            "title": "Further values" if sections else "Values",
-            "caption": "",
-            "png": None,
-        }
-        sections.append({**head, "links": [], "rows": rest, "tally": _tally(rest)})
+        further = SuiteFigure("further-values", "Further values" if sections else "Values", "", rest)
+        sections.append(_section(further, by_id))
+    pictures = {section.id: section for section in sections if section.thumbnail is not None}
     html = render(
         "suite.html.j2",
         {
             "title": title,
             "facts": facts,
             "notes": Markup(notes_html),
-            "counts": _counts(rows),
-            "sections": sections,
-            "kinds": _kinds(rows),
+            "counts": _counts(every),
+            "weak": sum(bool(each.weak) for each in every),
+            "weak_word": WEAK,
+            "long_note": _LONG_NOTE,
+            "words": WORDS,
+            "statements": [section for section in sections if section.figure.statement],
+            "sections": [section for section in _ordered(sections) if not section.single],
+            "pictures": pictures,
+            "kinds": _kinds(every),
         },
     )
     write_page(path, html)
 
 
-def _tally(rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """How many rows are of each kind."""
-    return {kind: sum(r["kind"] == kind for r in rows) for kind in ("within", "outside", "info")}
+def _ordered(sections: Sequence[Section]) -> list[Section]:
+    """Figures and tables first, then what stands behind single statements."""
+    return sorted(sections, key=lambda section: section.figure.statement)
 
 
-def _counts(rows: Sequence[Mapping[str, Any]]) -> list[tuple[int, str, str]]:
+def _counts(rows: Sequence[ShownRow]) -> list[tuple[int, str, Kind]]:
     """How many rows have each verdict, what it says, and its kind."""
-    present = {r["verdict"] for r in rows}
-    plain = {"within", "outside"} if not present & {"confirmed", "refuted", "undecided"} else set()
+    counted = Counter(row.row.verdict for row in rows)
+    plain = {"within", "outside"} if not set(counted) & {"confirmed", "refuted", "undecided"} else set()
     return [
-        (sum(r["verdict"] == verdict for r in rows), text, kind)
-        for verdict, (text, kind) in _VERDICTS.items()
-        if verdict in present | plain
+        (counted[verdict], word.text, word.kind)
+        for verdict, word in WORDS.items()
+        if verdict in counted or verdict in plain
     ]
 
 
-def _kinds(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """Each kind and the name of its filter: its verdicts that the page has."""
-    present = {r["verdict"] for r in rows}
-    named: dict[str, list[str]] = {"within": [], "outside": [], "info": []}
-    for verdict, (_, kind) in _VERDICTS.items():
+def _kinds(rows: Sequence[ShownRow]) -> list[tuple[Kind, str]]:
+    """Each kind and the name of its filter: its verdicts that the page has, or would have in a suite of its kind."""
+    present = {row.row.verdict for row in rows}
+    usual = ("confirmed", "refuted") if present & {"confirmed", "refuted", "undecided"} else ("within", "outside")
+    named: dict[Kind, list[str]] = {kind: [] for kind in _KINDS}
+    for verdict, word in WORDS.items():
         if verdict in present:
-            named[kind].append(verdict)
-    return [(kind, ", ".join(verdicts) or kind) for kind, verdicts in named.items()]
+            named[word.kind].append(verdict)
+    without = dict(zip(_KINDS, (*usual, "info"), strict=True))
+    return [(kind, ", ".join(verdicts) or without[kind]) for kind, verdicts in named.items()]
 
 
-def _row(row: FigureRow) -> dict[str, Any]:
-    if row["verdict"] not in _VERDICTS:
-        raise ValueError(f"row {row['id']}: verdict {row['verdict']!r} is none of {', '.join(_VERDICTS)}")
-    interval = row.get("interval")
-    return {
-        **row,
-        "kind": _VERDICTS[row["verdict"]][1],
-        "published_text": setting(row["published"]),
-        "measured_text": number(row["measured"]),
-        "difference_text": _difference(row),
-        "tolerance_text": _tolerance(row),
-        "interval_text": f"{number(interval[0])} to {number(interval[1])}" if interval else "",
-        "strip": _strip(row),
-        # Sorting by difference uses its absolute size, in tolerances where there are any.
-        "off": _off(row),
-    }
-
-
-def _tolerance(row: FigureRow) -> str:
-    tolerance = row["tolerance"]
-    if isinstance(tolerance, int | float):
-        return f"\N{PLUS-MINUS SIGN}{setting(tolerance)}"
-    return tolerance or NOTHING
-
-
-def _difference(row: FigureRow) -> str:
-    difference, published = row["difference"], row["published"]
-    text = signed(difference)
-    if isinstance(difference, int | float) and isinstance(published, int | float) and published and row["unit"] != "%":
-        text += f" ({signed(100 * difference / abs(published), 2)} %)"
-    return text
-
-
-def _off(row: FigureRow) -> float | str:
-    difference, tolerance = row["difference"], row["tolerance"]
-    if not isinstance(difference, int | float) or not math.isfinite(difference):
-        return ""
-    if isinstance(tolerance, int | float) and tolerance > 0:
-        return abs(difference) / tolerance
-    return abs(difference)
-
-
-def _strip(row: FigureRow) -> dict[str, float] | None:
-    """Where the difference and the interval lie on a strip whose inner part is the tolerance."""
-    difference, tolerance, measured = row["difference"], row["tolerance"], row["measured"]
-    if not (isinstance(difference, int | float) and isinstance(tolerance, int | float) and tolerance > 0):
-        return None
-    if not math.isfinite(difference):
-        return None
-
-    def place(value: float) -> float:
-        return _STRIP_HALF * max(-1.0, min(1.0, value / tolerance * _STRIP_TOLERANCE))
-
-    strip = {"at": place(difference), "half": _STRIP_HALF * _STRIP_TOLERANCE}
-    interval = row.get("interval")
-    if interval and isinstance(measured, int | float):
-        strip["low"] = place(difference + interval[0] - measured)
-        strip["high"] = place(difference + interval[1] - measured)
-    return strip
-
-
-def _section(
-    figure: SuiteFigure, rows: Sequence[dict[str, Any]], by_id: Mapping[str, dict[str, Any]]
-) -> dict[str, Any]:
+def _section(figure: SuiteFigure, by_id: Mapping[str, ShownRow]) -> Section:
     try:
-        chosen = [rows[r] if isinstance(r, int) else by_id[r] for r in figure["rows"]]
-    except (KeyError, IndexError) as error:
-        raise ValueError(f"figure {figure['id']} names a row that is not there: {error}") from error
-    png = figure["png"]
-    return {
-        "id": figure["id"],
-        "title": figure["title"],
-        "caption": figure["caption"],
-        "png": None if png is None else Markup(base64.b64encode(png).decode("ascii")),
-        "links": [(label, _local(address)) for label, address in figure.get("links", [])],
-        "rows": chosen,
-        "tally": _tally(chosen),
-    }
+        rows = [by_id[id] for id in figure.rows]
+    except KeyError as error:
+        raise ValueError(f"figure {figure.id} names a row that is not there: {error}") from error
+    links = [(label, _local(address)) for label, address in figure.links]
+    small = None if figure.png is None else thumbnail(figure.png)
+    return Section(figure, rows, _embedded(figure.png), _embedded(small), links, Markup(figure.notes))
+
+
+def _embedded(png: bytes | None) -> Markup | None:
+    return None if png is None else Markup("data:image/png;base64," + base64.b64encode(png).decode("ascii"))
 
 
 def _local(address: str) -> str:

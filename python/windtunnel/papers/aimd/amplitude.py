@@ -74,7 +74,7 @@ def amplitude_group(cells: dict[str, Cell], *, quick: bool) -> Group:
         return _draw(found) if any(found.values()) else None
 
     caption = "Amplitude of the RTT's variation with n flows, over that of one flow"
-    return Group("J27", "Claim J27", caption, [c.name for c in used.values()], rows, png)
+    return Group("J27", "Claim J27", caption, [c.name for c in used.values()], rows, png, statement=True)
 
 
 def _add_cell(cells: dict[str, Cell], queue: str, n: int, *, quick: bool) -> Cell:

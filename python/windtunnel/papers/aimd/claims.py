@@ -82,6 +82,6 @@ def _bloated(cells: dict[str, Cell]) -> list[Group]:
     ratio = "CUBIC outcompetes Reno by up to about 15:1 in bloated buffers"
     alive = f"Reno does not starve in bloated buffers at low link rates ({RATES[0]} Mbit/s)"
     return [
-        Group("P49a", "Claim P49a", ratio, [c.name for c in used.values()], largest),
-        Group("P49b", "Claim P49b", alive, [c.name for c in slow.values()], starved),
+        Group("P49a", "Claim P49a", ratio, [c.name for c in used.values()], largest, statement=True),
+        Group("P49b", "Claim P49b", alive, [c.name for c in slow.values()], starved, statement=True),
     ]

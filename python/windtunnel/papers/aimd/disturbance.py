@@ -115,7 +115,7 @@ def disturbance_group(cells: dict[str, Cell], *, quick: bool) -> Group:
     caption = "CUBIC against Reno over tail drop as in figure 4, and each alone, disturbed by short transfers"
     measured: list[Pair | Alone] = [*pairs, *(each for both in alone.values() for each in both)]
     used = [cell.name for each in measured for cell in (each.plain, each.disturbed)]
-    return Group("K84", "Claim K84", caption, used, rows)
+    return Group("K84", "Claim K84", caption, used, rows, statement=True)
 
 
 def _pair(cells: dict[str, Cell], rate: int, rtt: int, *, quick: bool) -> Pair:

@@ -12,6 +12,7 @@ from windtunnel.papers.aimd.modes import PIE_TARGET_S, Mode, mode, mode_of_share
 from windtunnel.papers.aimd.plan import LIMIT_S, fair_mbps, starts, steady, whisker
 from windtunnel.papers.cells import Cell, Measurement
 from windtunnel.papers.rows import Row, compare, spread
+from windtunnel.papers.standing import given
 from windtunnel.papers.suite import Group, Results
 
 #: Rates in Mbit/s and base RTTs in ms. The axes of the published images are not legible: see the notes.
@@ -184,7 +185,8 @@ def _grid_rows(grid: Grid, paths: list[tuple[int, int]], used: list[Cell], resul
     what = "paths on which CUBIC is wholly or partly Reno-friendly, by its formula"
     if grid.figure == "3":
         note = "section 3.1.3: none of the CUBIC flows are ever in Reno-friendly mode"
-        out.append(compare(f"{grid.id}/friendly", grid.id, what, 0.0, 0.0, [friendly], "paths", note))
+        row = compare(f"{grid.id}/friendly", grid.id, what, 0.0, 0.0, [friendly], "paths", note)
+        out.append(given(row, "rate, RTT and buffer by that formula"))
     else:
         out.append(Row(f"{grid.id}/friendly", grid.id, what, None, friendly, None, "paths", "info"))
     seen = [_recorded(c, results) for c in used]

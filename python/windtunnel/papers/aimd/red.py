@@ -310,7 +310,7 @@ def _group(id: str, text: str, points: Sequence[Point], row: Callable[[Results],
     def rows(results: Results) -> list[Row]:
         return [replace(row(results), id=id, what=text)]
 
-    return Group(id, f"Claim {id}", text, [p.cell.name for p in points], rows)
+    return Group(id, f"Claim {id}", text, [p.cell.name for p in points], rows, statement=True)
 
 
 def _law_claim(point: Point) -> Group:
@@ -326,4 +326,4 @@ def _law_claim(point: Point) -> Group:
         note = f"n = {LAW_EVERY}; a sawtooth takes {rounds:.0f} round trips and one of recovery, which the law ignores"
         return [compare("P54f", "claims", text, constant, CLOSE * constant, values, "packets", note)]
 
-    return Group("P54f", "Claim P54f", text, [point.cell.name], rows)
+    return Group("P54f", "Claim P54f", text, [point.cell.name], rows, statement=True)

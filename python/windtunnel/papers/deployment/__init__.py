@@ -47,7 +47,7 @@ def suite(*, quick: bool) -> Suite:
 
 def _group(experiment: Experiment) -> Group:
     title, caption = f"{experiment.id}: {experiment.title}", f"{experiment.claim} ({experiment.place})"
-    group = Group(experiment.id, title, caption, experiment.cells, experiment.rows)
+    group = Group(experiment.id, title, caption, experiment.cells, experiment.rows, statement=True)
     if experiment.figure is not None:
         group.png = figure_of(experiment, experiment.figure)
     return group

@@ -28,6 +28,7 @@ from windtunnel.papers.features import (
     summary,
     windows,
 )
+from windtunnel.papers.features.identity import identity
 from windtunnel.papers.features.method import METHODS, MethodError, evaluate, parse
 from windtunnel.papers.features.series import Series
 from windtunnel.papers.features.view import Axis, RunData, View
@@ -47,6 +48,7 @@ __all__ = [
     "extremes",
     "falls",
     "fields",
+    "identity",
     "marks",
     "news",
     "overflows",

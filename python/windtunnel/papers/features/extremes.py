@@ -10,6 +10,12 @@ from windtunnel.papers.features.method import method
 from windtunnel.papers.features.series import Series
 from windtunnel.papers.features.view import View
 
+#: Methods whose value no run can change, and what it follows from.
+GIVEN = {
+    "axis_x_min": "the origin, which every axis includes",
+    "axis_x_max": "the duration of the scenario, as long as anything is sent",
+}
+
 
 def _max(series: Series) -> float:
     return float(series.value.max()) if len(series) else math.nan

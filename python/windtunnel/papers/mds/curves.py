@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from windtunnel import models
+from windtunnel.figures.style import INK
 from windtunnel.papers.features import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -39,9 +40,13 @@ def value(method: str, line: str) -> float:
     raise ValueError(f"no curve {method!r}")
 
 
-def draw(figure: str) -> bytes:
-    """A curve figure as a PNG."""
+def draw(figure: str, published: Sequence[tuple[str, float]]) -> bytes:
+    """A curve figure as a PNG, with the ``published`` points: the method of each, with its argument, and its value."""
     drawn = _reduction() if figure == "1" else _max_rtt()
+    (axes,) = drawn.axes
+    xs = [float(parse(method)[1][0]) for method, _ in published]
+    axes.plot(xs, [y for _, y in published], "o", ms=3.5, mfc="none", mec=INK, mew=0.7, label="published", zorder=6)
+    axes.legend()
     out = io.BytesIO()
     drawn.savefig(out, format="png", dpi=120)
     return out.getvalue()
@@ -84,5 +89,4 @@ def _max_rtt() -> Figure:
         title="Longest RTT with a recovery within one minute after a 50 % rate drop",
     )
     axes.grid(which="both", alpha=0.3)
-    axes.legend()
     return figure

@@ -15,6 +15,7 @@ from windtunnel.papers.mds.data_files import table, template, toml
 from windtunnel.papers.mds.draws import draws_row
 from windtunnel.papers.mds.plan import perturbed_runs
 from windtunnel.papers.rows import Row, compare, printed_precision, spread
+from windtunnel.papers.standing import given
 from windtunnel.papers.suite import Group, Results
 
 #: Cells of the quick suite: two of each kind of table, none above 100 Mbit/s.
@@ -121,11 +122,15 @@ def _group(cells: dict[str, Cell], number: int, *, quick: bool) -> Group:
         for line, cell, suffix, note in runs:
             for flow in (0, 1):
                 printed = line.printed[flow]
-                values = results.values(cell.name, cell.index(mean_mbps(flow)))
+                place = cell.index(mean_mbps(flow))
+                values, measurement = results.values(cell.name, place), cell.identity(place)
                 what = f"{line.what}: {line.controllers[flow]}"
                 id = f"{line.id}/{line.controllers[flow]}{suffix}"
                 precision = printed_precision(printed)
-                out.append(compare(id, f"table{number}", what, float(printed), precision, values, "Mbit/s", note))
+                row = compare(
+                    id, f"table{number}", what, float(printed), precision, values, "Mbit/s", note, measurement
+                )
+                out.append(row)
                 draws = draws_row(line, flow, values)
                 out += [draws] if draws is not None and not suffix else []
         shares = [(line, suffix, _shares(cell, results)) for line, cell, suffix, _ in runs]
@@ -194,5 +199,6 @@ def footnote_rows(number: int, lines: list[Line]) -> list[Row]:
         measured = float(outside_acceptable(line.controllers[0], line.rate_mbps, line.rtt_ms))
         what = f"{line.what}: footnote 9 (1: recovery of {line.controllers[0]} above a minute)"
         id = f"{line.id}/footnote9"
-        out.append(compare(id, f"table{number}", what, float(line.outside), 0.0, [measured], "", "from the model"))
+        row = compare(id, f"table{number}", what, float(line.outside), 0.0, [measured], "")
+        out.append(given(row, "rate and RTT by the model of a recovery"))
     return out

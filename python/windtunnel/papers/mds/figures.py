@@ -6,15 +6,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from windtunnel.papers.cells import Cell, Measurement, Picture
-from windtunnel.papers.features import Axis
+from windtunnel.papers.features import Axis, parse
+from windtunnel.papers.features.extremes import GIVEN
 from windtunnel.papers.mds import curves
 from windtunnel.papers.mds.data_files import table, template, toml
 from windtunnel.papers.mds.plan import perturbed_runs
+from windtunnel.papers.readings import readings
 from windtunnel.papers.rows import Row, compare
+from windtunnel.papers.standing import given
 from windtunnel.papers.suite import Group, Results
 
 #: Figures that show another figure's run again, with axes chosen by hand.
 SAME_RUN = {"3b": "3a", "14b": "14a", "15b": "15a"}
+
+#: Why rates are not averaged in the pictures.
+RAW = (
+    "Rates are those of every sample, as in the document, whose readings are of single symbols; where samples are too "
+    "many to show, a line is their mean and the pale band reaches from the least to the greatest."
+)
 
 #: Why a row has no measured value.
 CHOSEN_AXIS = "the axes of this zoomed view were chosen by hand in the plot viewer; no property of the run"
@@ -102,7 +111,8 @@ def _curve_group(figure: str, caption: str, features: list[Feature]) -> Group:
             for f in features
         ]
 
-    return Group(f"fig{figure}", f"Figure {figure}", caption, [], rows, lambda _: curves.draw(figure))
+    points = [(f.method, f.value) for f in features]
+    return Group(f"fig{figure}", f"Figure {figure}", caption, [], rows, lambda _: curves.draw(figure, points))
 
 
 def _run_group(
@@ -120,7 +130,7 @@ def _run_group(
         cell.perturbed = perturbed_runs(cell, figure=True, quick=quick)
     cell = cells[name]
     zoom = tuple((panel, axis) for (f, panel), axis in axes.items() if f == figure) if figure in SAME_RUN else ()
-    cell.pictures.append(Picture(id, f"Figure {figure}: {caption}", zoom))
+    cell.pictures.append(Picture(id, f"Figure {figure}: {caption}", zoom, readings(features), raw=True))
     places = {
         f.id: cell.index(Measurement(f.panel, f.flow, f.method, axes[f.figure, f.panel])) for f in features if f.method
     }
@@ -131,8 +141,11 @@ def _run_group(
             if f.id not in places:
                 out.append(Row(f.id, id, f.what, f.value, None, f.error, f.unit, "info", CHOSEN_AXIS))
                 continue
-            values = results.values(name, places[f.id])
-            out.append(compare(f.id, id, f.what, f.value, f.error, values, f.unit, f"{f.how}: {f.method}"))
-        return out
+            values, note = results.values(name, places[f.id]), f"{f.how}: {f.method}"
+            row = compare(f.id, id, f.what, f.value, f.error, values, f.unit, note, cell.identity(places[f.id]))
+            by = GIVEN.get(parse(f.method)[0])
+            out.append(given(row, by) if by else row)
+        # An axis may end at a reading that has a row of its own, and then repeats it.
+        return sorted(out, key=lambda row: "/axis_" in row.id)
 
-    return Group(id, f"Figure {figure}", caption, [name], rows, lambda r: r.picture(name, id), report=name)
+    return Group(id, f"Figure {figure}", caption, [name], rows, lambda r: r.picture(name, id), report=name, remark=RAW)

@@ -7,6 +7,7 @@ from windtunnel.papers.cells import Cell, Measurement
 from windtunnel.papers.mds.data_files import table, template, toml
 from windtunnel.papers.mds.plan import perturbed_runs
 from windtunnel.papers.rows import Row, compare, printed_precision
+from windtunnel.papers.standing import given
 from windtunnel.papers.suite import Group, Results
 
 #: Marks in the measurement window of the scenario, per second.
@@ -44,15 +45,19 @@ def frequency_group(cells: dict[str, Cell]) -> Group:
             what = f"{line['rate_mbps']} Mbit/s, {line['rtt_ms']} ms"
             base = f"table8/{line['rate_mbps']}Mbps-{line['rtt_ms']}ms"
             bdp = float(models.bandwidth_delay_product(rate, rtt))
-            out.append(
-                compare(f"{base}/bdp", "table8", f"{what}: BDP", float(line["bdp_bytes"]), 0.5, [bdp], "bytes", "model")
-            )
+            printed_bdp = float(line["bdp_bytes"])
+            row = compare(f"{base}/bdp", "table8", f"{what}: BDP", printed_bdp, 0.5, [bdp], "bytes")
+            out.append(given(row, "rate times RTT"))
             for flows, column in ((1, "one_flow_hz"), (2, "two_flows_hz")):
                 name, printed = cell_name(line["rate_mbps"], line["rtt_ms"], flows), float(line[column])
                 text = f"{what}: {flows} flow{'s'[: flows - 1]}"
-                values = results.values(name, cells[name].index(RATE))
+                place = cells[name].index(RATE)
+                values, measurement = results.values(name, place), cells[name].identity(place)
                 precision = printed_precision(line[column])
-                out.append(compare(f"{base}/{flows}", "table8", text, printed, precision, values, "Hz"))
+                row = compare(
+                    f"{base}/{flows}", "table8", text, printed, precision, values, "Hz", measurement=measurement
+                )
+                out.append(row)
                 model = float(models.steady_sce_frequency(rate, rtt, flows))
                 note = "a continuous approximation, a few percent high: marked ACKs do not grow the window"
                 out.append(

@@ -29,6 +29,7 @@ def ratedrop_group(cells: dict[str, Cell]) -> Group:
                 results.values(*place),
                 line["unit"],
                 line["definition"],
+                cells[place[0]].identity(place[1]),
             )
             for line, place in zip(lines, places, strict=True)
         ]

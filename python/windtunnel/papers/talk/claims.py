@@ -59,7 +59,14 @@ def _possible(experiment: Mapping[str, Any]) -> bool:
 
 def _group(experiment: Experiment) -> Group:
     caption = f"{experiment.claim} ({experiment.place})"
-    group = Group(experiment.id, f"{experiment.id}: {experiment.title}", caption, experiment.cells, experiment.rows)
+    group = Group(
+        experiment.id,
+        f"{experiment.id}: {experiment.title}",
+        caption,
+        experiment.cells,
+        experiment.rows,
+        statement=True,
+    )
     if experiment.figure is not None:
         group.png = figure_of(experiment, experiment.figure)
     return group

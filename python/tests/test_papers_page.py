@@ -1,0 +1,222 @@
+"""What a suite's page puts together: notes beside what they explain, readings on figures, weak intervals."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from matplotlib.figure import Figure
+from paper_suites import made_up
+from rich.console import Console
+
+from windtunnel.papers import NAMES, _suites
+from windtunnel.papers.comparison_figure import comparison
+from windtunnel.papers.jobs import Outcome
+from windtunnel.papers.mds.figures import read_features
+from windtunnel.papers.mentions import Mentions
+from windtunnel.papers.notes import placed, to_html
+from windtunnel.papers.readings import Reading, readings
+from windtunnel.papers.readings_figure import add_readings
+from windtunnel.papers.reproduction import _write
+from windtunnel.papers.rows import Row, compare
+from windtunnel.papers.standing import rows_of
+from windtunnel.papers.suite import Group
+from windtunnel.papers.terminal import show_rows, show_totals
+
+
+def groups(*ids: str) -> list[Group]:
+    return [Group(id, f"Title {id}", "", [], lambda _: []) for id in ids]
+
+
+MENTIONS = Mentions(
+    groups("fig2", "fig3a", "fig3b", "fig4", "fig5", "table2", "P17d", "K49a", "K49b"),
+    {"fig3": ["fig3a", "fig3b"], "K49": ["K49a", "K49b"], "fig9": ["fig9a"]},
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("Figure 2: the first", ["fig2"]),
+        ("figures 3b and 5: 0.1169", ["fig3b", "fig5"]),
+        ("of figures 2, 3a, and 5 there", ["fig2", "fig3a", "fig5"]),
+        ("Rates of figures 2 to 4, all durations", ["fig2", "fig3a", "fig3b", "fig4"]),
+        ("figure 3 and table 2", ["fig3a", "fig3b", "table2"]),
+        ("with 1500-byte packets (P17d) or K49", ["P17d", "K49a", "K49b"]),
+        ("figure 9 was not run, nor figure 17; 3 of 5 P1 in RFC 3168", []),
+    ],
+)
+def test_texts_name_groups(text: str, named: list[str]):
+    """Numbers, letters, lists, ranges, names for several; what was not run is not named."""
+    assert MENTIONS.in_text(text) == named
+
+
+NOTES = """# Notes
+
+## How to read a row
+
+- **Published**, as in figure 2.
+
+## Figures 3b and 5
+
+About both.
+
+- Of *figure 4* alone.
+
+## What differs
+
+- **Chaos** in figure 2.
+- Nothing named.
+- Table 2, too.
+
+| figure 4 | 1 |
+|---|---|
+| a | b |
+"""
+
+
+def test_notes_stand_beside_what_they_explain():
+    """A paragraph or item goes to the groups it names, or its heading does; a guide and all else stay, in order."""
+    notes = placed(NOTES, MENTIONS)
+    assert set(notes.beside) == {"fig2", "fig3b", "fig4", "fig5", "table2"}
+    assert notes.beside["fig3b"] == notes.beside["fig5"] == "<p>About both.</p>"
+    assert "<em>figure 4</em>" in notes.beside["fig4"]
+    assert notes.beside["fig4"].count("<ul>") == 1
+    assert "<table>" in notes.beside["fig4"]
+    assert "<strong>Chaos</strong>" in notes.beside["fig2"]
+    assert "Published" not in notes.beside["fig2"]
+    rest = notes.rest.replace("\n", "")
+    assert rest.index("How to read") < rest.index("Published") < rest.index("What differs") < rest.index("Nothing")
+    assert "Figures 3b and 5" not in rest
+    assert "Chaos" not in rest
+
+
+def test_a_note_on_many_groups_is_there_once():
+    """It stands with the first; the others point to it."""
+    notes = placed("On figures 2 to 5 and table 2.", MENTIONS)
+    assert "On figures" in notes.beside["fig2"]
+    assert notes.beside["table2"] == '<p>See also the notes at <a href="#fig2">Title fig2</a>.</p>'
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_note_is_lost(name: str):
+    """Every word of a suite's notes is in its place on the page."""
+    suite = _suites()[name](False)
+    notes = placed(suite.notes, Mentions(suite.groups, suite.aliases))
+    everything = notes.rest + "".join(notes.beside.values())
+    for line in to_html(suite.notes).splitlines():
+        if not line.startswith(("<h", "<ul", "</ul", "<ol", "</ol")):
+            assert line in everything
+
+
+def feature(method: str, panel: str = "throughput") -> Reading | None:
+    """The reading that a single feature of the data gives, the first of its method in a panel."""
+    found = next(f for f in read_features() if (f.method, f.panel) == (method, panel))
+    return next(iter(readings([found])), None)
+
+
+def test_readings_have_their_places():
+    """Points, levels, moments and ends of axes are where the figure has them; counts have no place."""
+    assert feature("value_at(65)") == Reading("throughput", 65.0, 145.6, 0.0, 5.9)
+    assert feature("bin_mean(35, 59.5)") == Reading("throughput", 35.0, 100.0, 0.0, 2.9, 59.5, "mean", 0)
+    assert feature("axis_y_max()") == Reading("throughput", None, 100.0, 0.0, 0.18)
+    assert feature("fall_t(1, 1, 2, 0.3)", "cwnd") == Reading("cwnd", 1.34, None, x_error=0.05)
+    assert feature("fall_count(2, 30, 0.3)", "cwnd") is None
+    pair = [f for f in read_features() if f.figure == "2" and f.method in ("peak()", "t_peak()") and f.panel == "cwnd"]
+    assert readings(pair) == (Reading("cwnd", 0.375, 795983.0, 0.054, pair[0].error),)
+
+
+def test_most_readings_of_figures_can_be_drawn():
+    """Of each figure with runs, something is drawn, and every drawn value is a published one."""
+    features = read_features()
+    values = {(f.panel, f.value) for f in features}
+    for figure in {f.figure for f in features if f.name.startswith("axis_") and f.method}:
+        listed = readings([f for f in features if f.figure == figure])
+        assert len(listed) >= 4, figure
+        assert all((r.panel, r.y) in values or (r.panel, r.x) in values for r in listed)
+
+
+def test_readings_are_drawn_with_their_error():
+    """In the axes of their panel, in its unit, with error bars; a panel without readings is left alone."""
+    figure = Figure()
+    cwnd, mark = figure.subplots(1, 2)
+    cwnd.set_label("cwnd")
+    cwnd.set(ylabel="cwnd (kB)", xlim=(0, 30), ylim=(0, 100))
+    mark.set_label("mark")
+    add_readings(figure, [Reading("cwnd", 3.0, 120_000.0, 0.5, 4_000.0), Reading("cwnd", 5.0, None, 0.1)])
+    (bars,) = cwnd.containers
+    (x, y), spans = bars.lines[0].get_xydata()[0], [line.get_segments()[0].tolist() for line in bars.lines[2]]
+    assert (x, y) == (3.0, 120.0)
+    assert spans == [[[2.5, 120.0], [3.5, 120.0]], [[3.0, 116.0], [3.0, 124.0]]]
+    assert cwnd.get_ylim()[1] >= 124.0
+    assert cwnd.get_xlim() == (0, 30)
+    assert not mark.has_data()
+
+
+@pytest.mark.parametrize(
+    ("measured", "interval", "weak"),
+    [
+        (10.0, (9.0, 11.0), False),
+        (10.0, (9.0, 11.1), True),
+        (-10.0, (-11.1, -9.0), True),
+        (0.0, (0.0, 0.0), False),
+        (0.0, (0.0, 0.1), True),
+        (10.0, None, False),
+        (None, (0.0, 9.0), False),
+    ],
+)
+def test_wide_intervals_are_weak(measured: float | None, interval: tuple[float, float] | None, weak: bool):
+    """Wider than a fifth of the measured value."""
+    assert Row("a", "g", "w", 1.0, measured, 1.0, "", "within", interval=interval).weak is weak
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the quick part of a suite with made-up results, without pictures of runs."""
+    out = tmp_path_factory.mktemp("suite")
+    suite = _suites()["mds"](True)
+    results = made_up(suite, {})
+    outcomes = [Outcome(name, 0, (), {}, 0.1, 1, "") for name in suite.cells]
+    _write(out, suite, suite.groups, rows_of(suite.groups, results), results, outcomes, (), ())
+    return out
+
+
+def test_weak_rows_are_named_in_every_form(folder: Path):
+    """CSV, JSON, page and terminal count the same rows as weak; the made-up runs range from 1 to 3."""
+    with (folder / "rows.csv").open() as file:
+        listed = {row["id"] for row in csv.DictReader(file) if row["weak"] == "weak"}
+    document = json.loads((folder / "rows.json").read_text())
+    assert listed == {row["id"] for row in document["rows"] if row["weak"]}
+    assert len(listed) == document["weak"] > 50
+    page = (folder / "report.html").read_text()
+    assert f'<div class="weak"><strong>{len(listed)}</strong> weak</div>' in page
+    suite = _suites()["mds"](True)
+    console = Console(record=True, width=160)
+    rows = rows_of(suite.groups, made_up(suite, {}))
+    show_rows(console, suite.groups, rows)
+    show_totals(console, suite.groups, rows)
+    shown = console.export_text()
+    assert shown.count(", weak") == len(listed)
+    assert f"{len(listed)} rows are weak" in shown
+
+
+def test_the_page_opens_with_the_statements(folder: Path):
+    """Each statement has its row and a picture or a link before the first figure."""
+    page = (folder / "report.html").read_text()
+    start = page[page.index('id="statements"') : page.index('id="fig2"')]
+    for id, shown in (("P04", "fig5"), ("P06", "fig3a")):
+        row = start[start.index(f'data-row="{id}"') :].partition("</tr>")[0]
+        assert f'href="#{shown}"' in row
+    assert page.index('id="fig2"') < page.index('id="notes"')
+
+
+def test_tables_have_pictures():
+    """Rows with two positive numbers are drawn; fewer than four are read faster."""
+    rows = [compare(f"r{k}", "g", f"row {k}", 1.0 + k, 0.1, [1.1 + k, 0.9 + k], "ms") for k in range(4)]
+    picture = comparison(rows)
+    assert picture is not None
+    assert picture.startswith(b"\x89PNG")
+    assert comparison(rows[:3]) is None
+    assert comparison([compare("z", "g", "w", 0.0, 0.1, [1.0], "ms")] * 9) is None

@@ -1,0 +1,63 @@
+"""Rows that cannot fail: what follows from an input, and what repeats another row, is for information.
+
+A verdict counts only where a run could have turned it. Three kinds of rows are no such evidence:
+
+- *Given*: the value follows from the scenario (an axis ends where the run ends), or from a formula alone (a point of a
+  printed curve). Its note says what it follows from, and whether the document's number agrees with that.
+- *Without a run*: a group that needs no cell has nothing but given rows.
+- *Repeats*: a row of the same measurement, with the same published value, as a row before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from windtunnel.papers.rows import Row
+from windtunnel.papers.suite import Group, Results
+from windtunnel.papers.verdicts import agrees
+
+#: What the rows of a group without runs follow from.
+FORMULA = "a formula and its printed arguments"
+
+
+def rows_of(groups: Sequence[Group], results: Results) -> dict[str, list[Row]]:
+    """The rows of each group by its id; those that cannot fail are for information."""
+    found: dict[str, list[Row]] = {}
+    seen: dict[tuple[str, str], list[Row]] = {}
+    for group in groups:
+        rows = group.rows(results)
+        if not group.cells:
+            rows = [given(row, FORMULA) for row in rows]
+        found[group.id] = [_repeating(row, seen) for row in rows]
+    return found
+
+
+def given(row: Row, by: str) -> Row:
+    """``row``, whose value follows from ``by`` whatever a run does."""
+    if row.verdict == "info":
+        return row
+    says = "agrees" if agrees(row.verdict) else "differs"
+    note = f"follows from {by}, whatever a run does; the published value {says}"
+    return replace(row, verdict="info", note="; ".join(filter(None, [note, row.note])))
+
+
+def _repeating(row: Row, seen: dict[tuple[str, str], list[Row]]) -> Row:
+    """``row``, for information if a row before it says the same; it is added to those that were seen."""
+    if row.verdict == "info" or not row.measurement:
+        return row
+    before = seen.setdefault((row.measurement, row.unit), [])
+    same = next((other for other in before if _same(row, other)), None)
+    if same is None:
+        before.append(row)
+        return row
+    note = f"repeats {same.id}: the same measurement, and the same published value"
+    return replace(row, verdict="info", note="; ".join(filter(None, [note, row.note])))
+
+
+def _same(row: Row, other: Row) -> bool:
+    """Whether both have one value from every run, and one published value to the precision of its sources."""
+    if not isinstance(row.expected, float) or not isinstance(other.expected, float):
+        return False
+    apart, precision = abs(row.expected - other.expected), (row.tolerance or 0.0) + (other.tolerance or 0.0)
+    return row.measured == other.measured and row.interval == other.interval and apart <= precision
