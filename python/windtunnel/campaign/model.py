@@ -260,7 +260,7 @@ def _bases(given: object) -> tuple[Base, ...]:
     if isinstance(given, Mapping):
         bases = tuple(Base(str(name), _scenario(each)) for name, each in given.items())
     elif isinstance(given, Scenario | str | Path):
-        bases = (Base(_name(given), _scenario(given)),)
+        bases = (Base(SCENARIO, _scenario(given)),)
     elif isinstance(given, Sequence):
         bases = tuple(Base(_name(each), _scenario(each)) for each in given)
     else:

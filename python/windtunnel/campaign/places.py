@@ -45,7 +45,7 @@ class Lines:
 
     def line(self, path: Sequence[str | int]) -> int | None:
         """The line of a path, or of the nearest thing around it."""
-        wanted = tuple(path)
+        wanted = flat(path)
         for length in range(len(wanted), 0, -1):
             if (span := self.spans.get(wanted[:length])) is not None:
                 return self._inside(span, wanted[length:])
@@ -100,12 +100,17 @@ def _keys(text: str) -> Path:
     try:
         node: Any = tomllib.loads(f"{text} = 0")
     except tomllib.TOMLDecodeError:
-        return (text,)
+        return flat([text])
     keys: list[str] = []
     while isinstance(node, dict):
         ((key, node),) = node.items()
         keys.append(key)
-    return tuple(keys)
+    return flat(keys)
+
+
+def flat(path: Sequence[str | int]) -> Path:
+    """A path whose steps have no dots: `flow.0.rtt` is the same with quotes as without."""
+    return tuple(step for part in path for step in (part.split(".") if isinstance(part, str) else [part]))
 
 
 def _inside(keys: Path, counts: Counter[Path]) -> Path:

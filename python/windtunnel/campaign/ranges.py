@@ -109,9 +109,18 @@ def _in_unit(value: object, unit: str) -> float:
         return number
     if own is None:
         raise InputError(f"{value!r} has no unit, but the range is in {unit}")
-    if unit == "%" or own == "%":
-        raise InputError(f"{value!r} is not in {unit}")
+    if _kind(unit) != _kind(own):
+        raise InputError(f"{value!r} is no {_kind(unit)}, but the range is in {unit}")
     try:
         return number * quantity(f"1 {own}") / quantity(f"1 {unit}")
     except ValueError as error:
         raise InputError(f"{value!r}: {error}") from None
+
+
+def _kind(unit: str) -> str:
+    """What a unit is of."""
+    if "bit" in unit.lower() or unit.endswith(("bps", "b/s")):
+        return "rate"
+    if unit.endswith("B"):
+        return "amount"
+    return "time" if unit.endswith(("s", "min", "h")) and unit != "packets" else f"quantity in {unit}"
