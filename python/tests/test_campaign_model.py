@@ -194,6 +194,8 @@ def test_python_refuses_in_its_own_words() -> None:
         Campaign(base(), axes={"seed": [1, 2]})
     with pytest.raises(InputError, match="equally many"):
         zipped({"x": [1], "y": [1, 2]})
+    with pytest.raises(InputError, match="at most 10000000 cells"):
+        Campaign(base(), axes={key: {"from": 1, "to": 1000, "steps": 1000} for key in "xyz"})
     with pytest.raises(InputError, match="no metrics"):
         Campaign(base(), until="ci 5 %")
 

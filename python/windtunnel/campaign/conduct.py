@@ -66,8 +66,7 @@ class Conductor:
         self._queue: deque[tuple[Cell, int, Replica]] = deque()
         self._cells = plan.cells()
         self._checked: set[str] = set()
-        cells = sum(1 for _ in plan.cells())
-        self.count = Count(cells * plan.first_units() * plan.runs_of_unit())
+        self.count = Count(plan.wanted() * plan.first_units() * plan.runs_of_unit())
         self.seconds = 0.0
 
     def run(self, place: Place, moved: Callable[[], None]) -> None:

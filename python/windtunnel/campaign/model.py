@@ -28,6 +28,8 @@ Correction: TypeAlias = Literal["holm", "benjamini-hochberg", "none"]
 #: The most runs of one cell where nobody has set `max`.
 MOST_RUNS = 100
 MOST_SEEDS = 1_000_000
+#: The most cells; more are a slip, and nobody would live to see their end.
+MOST_CELLS = 10_000_000
 #: What a scenario is called where there are several.
 SCENARIO = "scenario"
 #: Columns of the data set, which therefore no axis and no metric can be called.
@@ -172,6 +174,8 @@ class Campaign:
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)  # immutable from here on
+        if self.cell_count > MOST_CELLS:
+            raise CampaignError(["axes"], f"have {self.cell_count} combinations of values; at most {MOST_CELLS} cells")
         if until is not None and not self.metrics:
             raise CampaignError(["until"], "there are no metrics whose intervals could become narrow")
 
@@ -226,13 +230,18 @@ class Campaign:
         """All axes; the scenario's is not among them."""
         return tuple(axis for block in self.blocks for axis in block.axes)
 
-    def __repr__(self) -> str:
-        cells = len(self.bases)
+    @property
+    def cell_count(self) -> int:
+        """The number of cells: of combinations of values."""
+        count = len(self.bases)
         for block in self.blocks:
-            cells *= rows_of(block)
+            count *= rows_of(block)
+        return count
+
+    def __repr__(self) -> str:
         axes = ", ".join(f"{axis.name} ({len(axis.values)})" for axis in self.axes) or "no axes"
         metrics = ", ".join(name for name, _ in self.metrics) or "none"
-        return f"<Campaign {self.title!r}: {axes}; {cells} cells, metrics {metrics}>"
+        return f"<Campaign {self.title!r}: {axes}; {self.cell_count} cells, metrics {metrics}>"
 
 
 def rows_of(block: Block) -> int:

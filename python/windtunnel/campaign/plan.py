@@ -52,10 +52,11 @@ class Plan:
 
     def __len__(self) -> int:
         """The number of cells, those included that ``only`` leaves out."""
-        count = 1
-        for size in self._sizes:
-            count *= size
-        return count
+        return self.campaign.cell_count
+
+    def wanted(self) -> int:
+        """The number of cells that ``only`` keeps."""
+        return len(self) if self.is_whole else sum(1 for _ in self.cells())
 
     @property
     def is_whole(self) -> bool:
