@@ -309,3 +309,71 @@ def test_examples(cli: Cli, example: Path) -> None:
 
 def test_there_are_examples() -> None:
     assert EXAMPLES
+
+
+def test_controllers_of_python(cli: Cli, file: Path, tmp_path: Path) -> None:
+    """A plugin's controller runs in processes, and its runs are not kept for others: its code may change."""
+    plugin = Path(__file__).parents[2] / "examples" / "python-controller" / "delay_aimd.py"
+    file.write_text(FILE.replace('["reno", "cubic"]', '["reno", "delay-aimd"]').replace("seeds = 3", "seeds = 2"))
+    for out, known in (("a", "12 of 12 runs\n"), ("b", "12 of 12 runs, 6 known from before\n")):
+        done = cli("sweep", file.name, "--plugin", plugin, "--out", out)
+        assert done.returncode == 0 and known in done.stdout, done.stderr + done.stdout
+    assert same(tmp_path / "a", tmp_path / "b")
+    assert set(load(tmp_path / "a").runs["foreign"].to_pylist()) == {None, "controller delay-aimd"}
+
+
+def test_hostile_names(cli: Cli, file: Path, tmp_path: Path) -> None:
+    """No control character of a title, an axis, a value or a flow reaches the terminal; the data set has them."""
+    name = r"\u001b[31mred\u0007"
+    text = FILE.replace("CUBIC beside Reno", name).replace('"delay"', "").replace("share =", f'"{name}" =')
+    file.write_text(
+        text.replace("[axes.grid]", f'[axes.grid]\n"{name}x" = {{ key = "flow.b.name", values = ["{name}", "b"] }}')
+    )
+    done = cli("sweep", file.name)
+    assert "\x1b" not in done.stdout + done.stderr and "\x07" not in done.stdout + done.stderr
+    # The metric names a flow that cells with another name do not have: their rows say so.
+    assert done.returncode == 2 and "no flow is named `b`" in done.stderr
+    file.write_text(text)
+    done = cli("sweep", file.name)
+    assert done.returncode == 0 and "\x1b" not in done.stdout and r"\x1b" in done.stdout
+    assert "\x1b[31mred\x07" in load(tmp_path / "results" / "campaign").runs.column_names
+
+
+def test_sigterm_keeps_what_is_done(file: Path, tmp_path: Path) -> None:
+    file.write_text(FILE.replace("seeds = 3", "seeds = 1000"))
+    command = [sys.executable, *PROGRAM, "sweep", file.name, "--no-cache", "--set", "duration=5 s"]
+    process = subprocess.Popen(command, cwd=tmp_path, env=environment(), stderr=subprocess.DEVNULL)
+    journal = journal_of(tmp_path / "results" / "campaign")
+    deadline = time.monotonic() + 60
+    while not (Path(f"{journal}-wal").exists() and Path(f"{journal}-wal").stat().st_size > 20_000):
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.02)
+    process.terminate()
+    assert process.wait(30) == 128 + signal.SIGTERM
+    assert journal.exists() and {path.name for path in (tmp_path / "results").iterdir()} == {journal.name}
+
+
+def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cache that cannot be written costs nothing but time; a journal that cannot be is the end, with a message."""
+    from windtunnel.campaign import sweep as module
+    from windtunnel.engine.cache import Store
+
+    def full(path: Path, *arguments: object, **options: object) -> Store:
+        store = Store(path, *arguments, **options)  # type: ignore[arg-type]
+        store._file.execute("PRAGMA max_page_count=4")
+        return store
+
+    monkeypatch.setattr(module.cache, "shared", lambda: full(tmp_path / "shared"))
+    conductor, _ = sweep(campaign(), tmp_path / "out")
+    assert conductor.count.done == 18 and (tmp_path / "out" / "runs.parquet").exists()
+    monkeypatch.setattr(module.cache, "Store", full)
+    with pytest.raises(OSError, match="disk is full") as error:
+        sweep(campaign(), tmp_path / "other")
+    assert str(error.value.filename).endswith(".other.unfinished") and not (tmp_path / "other").exists()
+
+
+def test_a_damaged_journal(tmp_path: Path) -> None:
+    journal_of(tmp_path / "out").write_bytes(b"nothing" * 1000)
+    with pytest.raises(InputError, match="remove that file"):
+        sweep(campaign(), tmp_path / "out")
+    assert journal_of(tmp_path / "out").exists()

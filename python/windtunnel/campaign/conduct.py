@@ -51,16 +51,18 @@ class _Open:
 
 
 class Conductor:
-    """One campaign being carried out. ``keys`` of a cell are those of its runs, in order, 16 bytes each."""
+    """One campaign being carried out. ``memory`` is what a run may hold; None leaves it to the machine that runs it.
 
-    def __init__(self, plan: Plan, journal: Store, shared: Store | None, workers: int) -> None:
+    ``keys`` of a cell are those of its runs, in order, 16 bytes each.
+    """
+
+    def __init__(self, plan: Plan, journal: Store, shared: Store | None, memory: int | None) -> None:
         self.plan, self.campaign = plan, plan.campaign
         self._journal, self._shared = journal, shared
         self._metrics = [metric for _, metric in self.campaign.metrics]
         self._by_table = tuple(metric.text for metric in self._metrics if metric.tables)
         self._tables = frozenset[str]().union(*(metric.tables for metric in self._metrics))
-        total = limit(None)
-        self._memory = None if total is None else total // workers
+        self._memory = memory
         self.keys: dict[int, bytearray] = {}
         self._open: dict[int, _Open] = {}
         self._queue: deque[tuple[Cell, int, Replica]] = deque()
@@ -75,10 +77,25 @@ class Conductor:
             for run, outcome in done:
                 self._journal.put(run.key, outcome.data)
                 # Code that is not windtunnel's own may change without a trace.
-                if self._shared is not None and not outcome.error and not outcome.foreign:
-                    self._shared.put(run.key, outcome.data)
+                if not outcome.error and not outcome.foreign:
+                    self._share(run.key, outcome.data)
                 self._settle(run.cell, run.place, outcome)
                 moved()
+
+    def _share(self, key: bytes, data: bytes) -> None:
+        """Keep a run for other campaigns. A cache that is full or broken costs only time: it is left alone then."""
+        if self._shared is not None:
+            try:
+                self._shared.put(key, data)
+            except OSError:
+                self._shared = None
+
+    def _shared_value(self, key: bytes) -> bytes | None:
+        try:
+            return self._shared.get(key) if self._shared is not None else None
+        except OSError:
+            self._shared = None
+            return None
 
     def _take(self) -> Run | None:
         """The next run that is not known; known ones are settled on the way."""
@@ -139,14 +156,19 @@ class Conductor:
 
     def _known(self, key: bytes) -> bytes | None:
         """What is known of a run: from this campaign, when it was interrupted, or from any other one."""
-        for store in (self._journal, self._shared):
-            data = store.get(key) if store is not None else None
-            record = None if data is None else Record.decode(data)
-            if data is not None and record is not None and record.answers(self._by_table) and not record.foreign:
-                if store is self._shared:
-                    self._journal.put(key, data)
-                return data
+        data = self._journal.get(key)
+        if data is not None and self._is_enough(data):
+            return data
+        data = self._shared_value(key)
+        if data is not None and self._is_enough(data):
+            self._journal.put(key, data)
+            return data
         return None
+
+    def _is_enough(self, data: bytes) -> bool:
+        """Whether a known run has what the metrics need, and is not of code that may have changed."""
+        record = Record.decode(data)
+        return record.answers(self._by_table) and not record.foreign
 
     def _settle(self, cell: int, place: int, outcome: Outcome) -> None:
         """A run of a cell is done."""
@@ -221,7 +243,7 @@ def first_run(plan: Plan) -> float:
     seen: set[str] = set()
     with TemporaryDirectory() as folder:
         journal = Store(Path(folder, "journal"))
-        conductor = Conductor(plan, journal, None, 1)
+        conductor = Conductor(plan, journal, None, limit(None))
         for cell in plan.cells():
             if cell.base.name in seen:
                 continue

@@ -20,6 +20,7 @@ from windtunnel import _core
 from windtunnel.campaign.metrics import Expression, MetricError
 from windtunnel.engine.cache import core, key_of
 from windtunnel.engine.work import GoOn
+from windtunnel.memory import limit
 from windtunnel.result import RunResult
 
 #: Of the summary, what does not depend on what is recorded.
@@ -44,7 +45,7 @@ class Run:
     metrics: tuple[str, ...]
     """The texts of the metrics that need a table."""
     memory: int | None
-    """What it may hold, in bytes."""
+    """What it may hold, in bytes; None: what the machine that runs it has for one run."""
     key: bytes
     """What decides its outcome."""
 
@@ -135,8 +136,9 @@ def simulate(run: Run, go_on: GoOn) -> Record:
     metrics = [_parsed(text) for text in run.metrics]
     tables = frozenset[str]().union(*(metric.tables for metric in metrics))
     overrides = (*run.overrides, *run.recording)
+    memory = limit(None) if run.memory is None else run.memory
     before = time.thread_time()
-    raw = _core.run(run.text, run.file, overrides, lambda _: go_on(), run.allow_read, run.memory, run.built)
+    raw = _core.run(run.text, run.file, overrides, lambda _: go_on(), run.allow_read, memory, run.built)
     seconds = time.thread_time() - before
     summary = json.loads(raw.summary)
     result = RunResult(summary, raw.tables if tables else {}, {})

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TypeAlias
 
@@ -20,16 +21,19 @@ from windtunnel.engine.progress import Count
 from windtunnel.engine.threads import Threads
 from windtunnel.engine.work import Place
 from windtunnel.errors import InputError, reason
-from windtunnel.plugins import registrations
+from windtunnel.memory import limit
+from windtunnel.plugins import all_travel, registrations
 
 #: Shows a count as it grows: a function to call after each run.
 Show: TypeAlias = Callable[[Count], AbstractContextManager[Callable[[], None]]]
 
 
 def default_place(jobs: int | None) -> Place:
-    """Threads; but processes where controllers are written in Python, which would wait for each other."""
+    """Threads; but processes where controllers are written in Python, which would wait for each other. A class that
+    other processes cannot import stays here.
+    """
     workers = jobs or os.cpu_count() or 1
-    if any(registrations()):
+    if any(registrations()) and all_travel():
         return Processes(workers, ("windtunnel.campaign.simulate",))
     return Threads(workers)
 
@@ -70,7 +74,7 @@ def sweep(
     shared = cache.shared() if use_cache else None
     try:
         with _journal(out, restart=restart) as journal:
-            conductor = Conductor(plan, journal, shared, place.workers)
+            conductor = Conductor(plan, journal, shared, _memory(place))
             with show(conductor.count) if show is not None else nullcontext(lambda: None) as moved:
                 conductor.run(place, moved)
             journal.flush()
@@ -78,8 +82,15 @@ def sweep(
             journal.remove()
     finally:
         if shared is not None:
-            shared.close()
+            with suppress(OSError):  # a cache that cannot be written costs only time
+                shared.close()
     return conductor, findings
+
+
+def _memory(place: Place) -> int | None:
+    """What a run may hold, if all workers are on this machine; another machine knows its own memory."""
+    total = limit(None) if place.is_here else None
+    return None if total is None else total // place.workers
 
 
 @contextmanager
@@ -90,7 +101,8 @@ def _journal(out: Path, *, restart: bool) -> Iterator[cache.Store]:
     try:
         journal = cache.Store(file, alone=True)
     except OSError as error:
-        raise InputError(f"{out}: {error.strerror or reason(error)}") from None
+        remedy = "" if error.errno == errno.EBUSY else "; remove that file to start anew"
+        raise InputError(f"{out}: {error.strerror or reason(error)}{remedy}") from None
     try:
         if restart:
             journal.clear()

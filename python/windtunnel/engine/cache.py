@@ -12,8 +12,8 @@ import os
 import sqlite3
 import sys
 import time
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
@@ -56,10 +56,11 @@ class Store:
         self._used: set[bytes] = set()
 
     def get(self, key: bytes) -> bytes | None:
-        """The value of a key."""
+        """The value of a key. Raises OSError."""
         if key in self._waiting:
             return self._waiting[key]
-        row = self._file.execute("SELECT value, used FROM outcomes WHERE key = ?", (key,)).fetchone()
+        with self._named():
+            row = self._file.execute("SELECT value, used FROM outcomes WHERE key = ?", (key,)).fetchone()
         if row is None:
             return None
         if self._most is not None and time.time() - row[1] > _USE:
@@ -68,7 +69,7 @@ class Store:
         return value
 
     def put(self, key: bytes, value: bytes) -> None:
-        """Store a value; one that the key had is replaced."""
+        """Store a value; one that the key had is replaced. Raises OSError, such as for a full disk."""
         self._waiting[key] = value
         if time.monotonic() - self._flushed > _WAIT:
             self.flush()
@@ -83,22 +84,24 @@ class Store:
         """Write what waits; from then on it outlives this process, and others see it."""
         now = time.time()
         if self._waiting or self._used:
-            self._file.execute("BEGIN IMMEDIATE")
-            rows = ((key, value, now) for key, value in self._waiting.items())
-            self._file.executemany("INSERT OR REPLACE INTO outcomes VALUES (?, ?, ?)", rows)
-            self._file.executemany("UPDATE outcomes SET used = ? WHERE key = ?", ((now, key) for key in self._used))
-            self._file.execute("COMMIT")
+            rows = [(key, value, now) for key, value in self._waiting.items()]
+            used = [(now, key) for key in self._used]
+            with self._transaction():
+                self._file.executemany("INSERT OR REPLACE INTO outcomes VALUES (?, ?, ?)", rows)
+                self._file.executemany("UPDATE outcomes SET used = ? WHERE key = ?", used)
             self._waiting.clear()
             self._used.clear()
         self._flushed = time.monotonic()
 
     def close(self) -> None:
         """Store everything, and let go of what is too much."""
-        self.flush()
-        if self._most is not None:
-            self._shrink(self._most)
-        self._file.close()
-        self.is_open = False
+        try:
+            self.flush()
+            if self._most is not None:
+                self._shrink(self._most)
+        finally:
+            self._file.close()
+            self.is_open = False
 
     def clear(self) -> None:
         """Forget everything."""
@@ -123,10 +126,32 @@ class Store:
                 break
             oldest.append((key,))
             excess -= size
-        self._file.execute("BEGIN IMMEDIATE")
-        self._file.executemany("DELETE FROM outcomes WHERE key = ?", oldest)
-        self._file.execute("COMMIT")
-        self._file.execute("VACUUM")
+        with self._transaction():
+            self._file.executemany("DELETE FROM outcomes WHERE key = ?", oldest)
+        with self._named():
+            self._file.execute("VACUUM")
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """All that the block writes, or nothing."""
+        with self._named():
+            self._file.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._file.execute("COMMIT")
+            except BaseException:
+                with suppress(sqlite3.Error):  # SQLite may have done so itself
+                    self._file.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Errors of SQLite as those of the operating system, with the file's name."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            number = errno.ENOSPC if "full" in str(error) else errno.EIO
+            raise OSError(number, f"cannot be used: {error}", str(self.path)) from None
 
 
 def shared() -> Store | None:

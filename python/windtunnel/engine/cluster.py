@@ -42,6 +42,11 @@ class Cluster:
         with self._client() as client:
             return max(1, _threads(client))
 
+    @property
+    def is_here(self) -> bool:
+        """Only without a scheduler elsewhere."""
+        return self.address is None
+
     @contextmanager
     def open(self, work: Work[Task, Outcome]) -> Iterator[_Desk[Task, Outcome]]:
         """A desk; at the end, tasks that have not started are taken back."""

@@ -30,6 +30,11 @@ class Processes:
     workers: int
     preload: tuple[str, ...] = ()
 
+    @property
+    def is_here(self) -> bool:
+        """Yes."""
+        return True
+
     @contextmanager
     def open(self, work: Work[Task, Outcome]) -> Iterator[_Desk[Task, Outcome]]:
         """A desk; if the block ends early, the processes are stopped."""

@@ -22,6 +22,11 @@ class Threads:
 
     workers: int
 
+    @property
+    def is_here(self) -> bool:
+        """Yes."""
+        return True
+
     @contextmanager
     def open(self, work: Work[Task, Outcome]) -> Iterator[_Desk[Task, Outcome]]:
         """A desk; at the end, tasks that have started are told to stop."""

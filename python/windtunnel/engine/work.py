@@ -48,6 +48,10 @@ class Place(Protocol):
     def workers(self) -> int:
         """How many tasks are done at the same time."""
 
+    @property
+    def is_here(self) -> bool:
+        """Whether the work is done on this machine, and shares its memory."""
+
     def open(self, work: Work[Task, Outcome]) -> AbstractContextManager[Desk[Task, Outcome]]:
         """A desk for ``work``. If the block ends early, tasks that are being done are stopped."""
 
