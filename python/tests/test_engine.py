@@ -29,6 +29,7 @@ from windtunnel.engine.processes import Processes
 from windtunnel.engine.progress import Count, shown
 from windtunnel.engine.threads import Threads
 from windtunnel.engine.work import Place
+from windtunnel.errors import RunFailedError
 
 PLACES = [Threads(3), Processes(2, ("engine_work",))]
 
@@ -112,6 +113,7 @@ def cluster(folder: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]
 
     try:
         start("scheduler", "--host", "127.0.0.1", "--port", "0")
+        (folder / "pid").write_text(json.dumps(started[0].pid))
         for _ in range(2):
             start("worker", "--nthreads", "1", "--no-nanny", "--host", "127.0.0.1")
         deadline = time.monotonic() + 60
@@ -154,6 +156,27 @@ def test_dask_gives_the_same_although_a_worker_is_killed(tmp_path: Path) -> None
         assert (conductor.count.done, conductor.count.failed) == (60, 0)
     for name in ("runs.parquet", "flows.parquet", "cells.parquet", "cells.csv", "campaign.json"):
         assert (tmp_path / "here" / name).read_bytes() == (tmp_path / "there" / name).read_bytes(), name
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_scheduler_that_goes_away(tmp_path: Path) -> None:
+    """The sweep ends with one message, keeps what is done, and continues in threads."""
+    wanted = campaign(seeds=10)
+    with cluster(tmp_path) as (address, workers):
+
+        @contextmanager
+        def show(count: Count) -> Iterator[Callable[[], None]]:
+            def moved() -> None:
+                if count.done == 15:
+                    os.kill(json.loads((tmp_path / "pid").read_text()), signal.SIGKILL)
+
+            yield moved
+
+        del workers
+        with pytest.raises(RunFailedError, match="same command again"):
+            sweep(wanted, tmp_path / "out", place=Cluster(address), use_cache=False, show=show)
+    conductor, _ = sweep(wanted, tmp_path / "out", use_cache=False)
+    assert conductor.count.known >= 15 and conductor.count.done == 60
 
 
 @pytest.mark.filterwarnings("ignore")

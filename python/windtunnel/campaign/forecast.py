@@ -32,7 +32,8 @@ class Forecast:
     def lines(self, workers: int) -> Iterator[str]:
         """As text."""
         more = f", at most {self.most_runs}" if self.most_runs > self.runs else ""
-        yield f"{self.cells} cells, {self.runs} runs{more}"
+        cells, runs = ("" if count == 1 else "s" for count in (self.cells, self.runs))
+        yield f"{self.cells} cell{cells}, {self.runs} run{runs}{more}"
         yield (
             f"expected: {seconds(self.core_seconds / workers)}, roughly, on {workers} "
             f"{'worker' if workers == 1 else 'workers'}, {size(self.memory_bytes)} of memory for each"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -97,11 +96,11 @@ def _memory(place: Place) -> int | None:
 def _journal(out: Path, *, restart: bool) -> Iterator[cache.Store]:
     """The journal. It stays if the block ends with an error, and something is in it."""
     file = journal_of(out)
-    new = not file.exists()
+    new, missing = not file.exists(), [folder for folder in file.parents if not folder.exists()]
     try:
         journal = cache.Store(file, alone=True)
     except OSError as error:
-        remedy = "" if error.errno == errno.EBUSY else "; remove that file to start anew"
+        remedy = "; remove that file to start anew" if error.errno == 0 else ""
         raise InputError(f"{out}: {error.strerror or reason(error)}{remedy}") from None
     try:
         if restart:
@@ -111,6 +110,9 @@ def _journal(out: Path, *, restart: bool) -> Iterator[cache.Store]:
         # What is wrong with the input is seen in the first run.
         if new and journal.is_open:
             journal.remove()
+            for folder in missing:
+                with suppress(OSError):
+                    folder.rmdir()
         raise
     finally:
         if journal.is_open:

@@ -9,14 +9,15 @@ import logging
 import queue
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic
 
 from windtunnel.engine.remote import Remote
 from windtunnel.engine.threads import all_of
 from windtunnel.engine.work import Outcome, Task, Work
-from windtunnel.errors import InputError
+from windtunnel.errors import InputError, RunFailedError
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 _AHEAD = 3
 #: Seconds between two questions how many workers there are; they may come and go.
 _LOOK = 2.0
+_GONE = "the scheduler has gone; what was done is kept: give the same command again to continue"
 
 
 @dataclass(frozen=True)
@@ -60,19 +62,22 @@ class Cluster:
     @contextmanager
     def _client(self) -> Iterator[Client]:
         try:
-            from distributed import Client, LocalCluster
+            import distributed
         except ImportError:
             raise InputError("Dask is not installed: pip install 'windtunnel[dask]'") from None
         if self.address is None:
             options = {"n_workers": self.local, "threads_per_worker": 1, "dashboard_address": None}
-            with LocalCluster(**options, silence_logs=logging.ERROR) as cluster, Client(cluster) as client:
+            with (
+                distributed.LocalCluster(**options, silence_logs=logging.ERROR) as cluster,
+                distributed.Client(cluster) as client,
+            ):
                 yield client
             return
         try:
-            client = Client(self.address, timeout=10, set_as_default=False)
+            client = distributed.Client(self.address, timeout=10, set_as_default=False)
         except (OSError, ValueError, TimeoutError) as error:
             raise InputError(f"--scheduler {self.address}: no scheduler answers there: {error}") from None
-        with client:
+        with _quiet(), client:
             yield client
 
 
@@ -87,12 +92,14 @@ class _Desk(Generic[Task, Outcome]):
 
     def room(self) -> int:
         if time.monotonic() - self._looked > _LOOK:
-            self._room = max(1, _AHEAD * _threads(self._client))
+            with _answering():
+                self._room = max(1, _AHEAD * _threads(self._client))
             self._looked = time.monotonic()
         return self._room
 
     def hand_in(self, task: Task) -> None:
-        future = self._client.submit(self._remote, task, pure=False)
+        with _answering():
+            future = self._client.submit(self._remote, task, pure=False)
         self._waiting.add(future)
         future.add_done_callback(lambda done: self._done.put((task, done)))
 
@@ -104,7 +111,8 @@ class _Desk(Generic[Task, Outcome]):
 
         self._waiting.discard(future)
         try:
-            outcome: Outcome = future.result()
+            with _answering():
+                outcome: Outcome = future.result()
         except KilledWorker:
             return self._work.lost(task, "it ended several workers")
         return outcome
@@ -112,9 +120,34 @@ class _Desk(Generic[Task, Outcome]):
     def take_back(self) -> None:
         """Cancel what is not done."""
         if self._waiting:
-            self._client.cancel(list(self._waiting), force=True)
+            with suppress(OSError, RuntimeError):  # the scheduler may have gone
+                self._client.cancel(list(self._waiting), force=True)
 
 
 def _threads(client: Client) -> int:
     """The threads of all workers that there are now."""
     return sum(int(threads) for threads in client.nthreads().values())
+
+
+@contextmanager
+def _answering() -> Iterator[None]:
+    """Raises RunFailedError where the scheduler does not answer any more."""
+    try:
+        yield
+    except (CancelledError, OSError):
+        raise RunFailedError(_GONE) from None
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the tracebacks that Dask logs where a connection ends: what that means is told in one message."""
+    # Dask gives each of them a level of its own.
+    loggers = [logging.getLogger(f"distributed.{name}") for name in ("client", "core", "comm", "comm.tcp")]
+    levels = [logger.level for logger in loggers]
+    try:
+        for logger in loggers:
+            logger.setLevel(logging.CRITICAL + 1)
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
