@@ -19,6 +19,7 @@ from windtunnel.campaign.metrics import Expression
 from windtunnel.campaign.results import load
 from windtunnel.campaign.simulate import Record
 from windtunnel.campaign.sweep import journal_of, sweep
+from windtunnel.engine.cache import Store
 from windtunnel.engine.processes import Processes
 from windtunnel.engine.threads import Threads
 
@@ -338,7 +339,9 @@ def test_hostile_names(cli: Cli, file: Path, tmp_path: Path) -> None:
     assert "\x1b[31mred\x07" in load(tmp_path / "results" / "campaign").runs.column_names
 
 
-def test_sigterm_keeps_what_is_done(file: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_what_ends_a_sweep_loses_nothing(number: signal.Signals, file: Path, tmp_path: Path) -> None:
+    """The journal is whole, and nothing else is there; SIGKILL leaves SQLite's own log beside it, which it recovers."""
     file.write_text(FILE.replace("seeds = 3", "seeds = 1000"))
     command = [sys.executable, *PROGRAM, "sweep", file.name, "--no-cache", "--set", "duration=5 s"]
     process = subprocess.Popen(command, cwd=tmp_path, env=environment(), stderr=subprocess.DEVNULL)
@@ -347,15 +350,18 @@ def test_sigterm_keeps_what_is_done(file: Path, tmp_path: Path) -> None:
     while not (Path(f"{journal}-wal").exists() and Path(f"{journal}-wal").stat().st_size > 20_000):
         assert process.poll() is None and time.monotonic() < deadline
         time.sleep(0.02)
-    process.terminate()
-    assert process.wait(30) == 128 + signal.SIGTERM
-    assert journal.exists() and {path.name for path in (tmp_path / "results").iterdir()} == {journal.name}
+    process.send_signal(number)
+    assert process.wait(30) == (128 + number if number == signal.SIGTERM else -number)
+    left = {path.name for path in (tmp_path / "results").iterdir()}
+    assert left <= {journal.name, f"{journal.name}-wal"} and journal.name in left
+    store = Store(journal, alone=True)
+    assert len(store) > 0
+    store.remove()
 
 
 def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cache that cannot be written costs nothing but time; a journal that cannot be is the end, with a message."""
     from windtunnel.campaign import sweep as module
-    from windtunnel.engine.cache import Store
 
     def full(path: Path, *arguments: object, **options: object) -> Store:
         store = Store(path, *arguments, **options)  # type: ignore[arg-type]

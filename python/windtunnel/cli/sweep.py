@@ -173,7 +173,7 @@ def _report(campaign: Campaign, conductor: Conductor, findings: Findings) -> Non
     table.add_column(f"{100 * campaign.statistics.confidence:g} % interval", justify="right", no_wrap=True)
     if compared:
         table.add_column("difference", justify="right")
-        table.add_column("p", justify="right")
+        table.add_column("corrected p", justify="right")
     last = None
     for row in findings.rows[:_ROWS]:
         v, first = row.values, row.cell.number != last
