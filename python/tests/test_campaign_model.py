@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,8 @@ from campaigns import BASE, FILE, base, campaign
 from windtunnel import Campaign, InputError, grid, zipped
 from windtunnel.campaign.axes import Axis, inline
 from windtunnel.campaign.conduct import check_cells
+from windtunnel.campaign.file import parse
+from windtunnel.campaign.forecast import forecast
 from windtunnel.campaign.offsets import starts
 from windtunnel.campaign.places import Lines
 from windtunnel.campaign.plan import Plan, Replica
@@ -211,3 +215,49 @@ def test_lines() -> None:
     assert lines.line(["g", 1, "i", "j"]) == 12
     assert lines.line(["g", 1, "k", "l"]) == 14
     assert lines.line(["nothing"]) is None
+
+
+VALUES = [
+    "1",
+    "-1",
+    "0",
+    "nan",
+    "1e400",
+    '""',
+    "[]",
+    "{}",
+    "[[1]]",
+    "true",
+    '"1 ms"',
+    "{ from = 1 }",
+    '"\\u0000"',
+    "1979-05-27",
+]
+
+
+def test_changed_campaigns_are_campaigns_or_refused(folder: Path) -> None:
+    """Other values, lines lost and doubled: each text is a campaign, or gets one message."""
+    random_, refused = random.Random(1), 0
+    for _ in range(400):
+        text = FILE
+        for _ in range(random_.randint(1, 3)):
+            places = [found.span() for found in re.finditer(r'"[^"]*"|\b\d+\b|true|\[[^\[\]]*\]|\{[^{}]*\}', text)]
+            start, end = random_.choice(places)
+            lines = text.split("\n")
+            match random_.randrange(3):
+                case 0:
+                    text = text[:start] + random_.choice(VALUES) + text[end:]
+                case 1:
+                    lines.pop(random_.randrange(len(lines)))
+                    text = "\n".join(lines)
+                case 2:
+                    lines.insert(random_.randrange(len(lines)), random_.choice(lines))
+                    text = "\n".join(lines)
+        try:
+            plan = Plan(parse(text, file="campaign.toml", folder=folder))
+            check_cells(plan)
+            assert forecast(plan).runs >= len(plan)
+        except InputError as error:
+            assert str(error).startswith("campaign.toml")
+            refused += 1
+    assert 200 < refused < 400

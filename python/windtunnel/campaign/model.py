@@ -362,6 +362,9 @@ def _baselines(
     axes = {axis.name: [value.label for value in axis.values] for block in blocks for axis in block.axes}
     if len(bases) > 1:
         axes[SCENARIO] = [base.name for base in bases]
+    if not isinstance(given, Mapping | Sequence) or isinstance(given, str):
+        msg = f'{given!r} is not allowed: values of axes, such as {{ cc = "reno" }}, or a list of such'
+        raise CampaignError(["baseline"], msg, given)
     several = not isinstance(given, Mapping)
     found = []
     for place, table in enumerate(given if several else [given] if given else []):
