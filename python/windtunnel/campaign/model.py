@@ -357,7 +357,7 @@ def _metrics(given: Mapping[str, str] | Sequence[str], axes: set[str]) -> tuple[
 
 
 def _baselines(
-    given: Baseline | Sequence[Baseline], bases: Sequence[Base], blocks: Sequence[Block]
+    given: object, bases: Sequence[Base], blocks: Sequence[Block]
 ) -> tuple[tuple[tuple[str, str], ...], ...]:
     axes = {axis.name: [value.label for value in axis.values] for block in blocks for axis in block.axes}
     if len(bases) > 1:
