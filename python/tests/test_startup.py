@@ -59,6 +59,15 @@ def test_run_draws_nothing(scenario: Path) -> None:
     assert heavy(imported("run", "two.toml", "--json", cwd=scenario.parent)) == {"numpy"}
 
 
+def test_sweep_draws_nothing(scenario: Path) -> None:
+    """`sweep --dry-run` computes with NumPy; neither Dask nor what writes tables is loaded before it is needed."""
+    text = 'scenario = "two.toml"\n[metrics]\nuse = "queue.utilization"\n'
+    (scenario.parent / "campaign.toml").write_text(text)
+    modules = imported("sweep", "campaign.toml", "--dry-run", cwd=scenario.parent)
+    assert heavy(modules) == {"numpy"}
+    assert not {name.partition(".")[0] for name in modules} & {"distributed", "scipy"}
+
+
 def test_the_package_is_light(tmp_path: Path) -> None:
     """Building and checking scenarios in Python needs no heavy library; a run needs NumPy alone."""
     program = (

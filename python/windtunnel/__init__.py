@@ -41,6 +41,8 @@ if TYPE_CHECKING:
         SentSegment,
         __version__,
     )
+    from windtunnel.campaign.axes import grid, zipped
+    from windtunnel.campaign.model import Campaign
     from windtunnel.errors import InputError
     from windtunnel.folder import load
     from windtunnel.plugins import Controller, load_plugin, quantity, register_controller
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AckSample",
     "Bottleneck",
+    "Campaign",
     "CongestionEvent",
     "Control",
     "Controller",
@@ -71,16 +74,19 @@ __all__ = [
     "Table",
     "Window",
     "__version__",
+    "grid",
     "load",
     "load_plugin",
     "quantity",
     "register_controller",
+    "zipped",
 ]
 
 # Names come from their modules when they are first used: `windtunnel --help` need not wait for NumPy.
 _HOME = {
     "AckSample": "windtunnel._core",
     "Bottleneck": "windtunnel.scenario",
+    "Campaign": "windtunnel.campaign.model",
     "CongestionEvent": "windtunnel._core",
     "Control": "windtunnel._core",
     "Controller": "windtunnel.plugins",
@@ -101,10 +107,12 @@ _HOME = {
     "Table": "windtunnel.table",
     "Window": "windtunnel.scenario",
     "__version__": "windtunnel._core",
+    "grid": "windtunnel.campaign.axes",
     "load": "windtunnel.folder",
     "load_plugin": "windtunnel.plugins",
     "quantity": "windtunnel.plugins",
     "register_controller": "windtunnel.plugins",
+    "zipped": "windtunnel.campaign.axes",
 }
 
 

@@ -172,6 +172,11 @@ def registrations() -> Registrations:
     return tuple(files), tuple((name, cls) for name, cls in others if _can_be_imported(cls))
 
 
+def all_travel() -> bool:
+    """Whether each class that is registered here can be registered in another process."""
+    return all(plugin is not None or _can_be_imported(cls) for cls, plugin in _registered.values())
+
+
 def restore(files: Sequence[Path], classes: Sequence[tuple[str, type]]) -> None:
     """Register in this process what another one registered; the processes of a pool call this first."""
     for file in files:

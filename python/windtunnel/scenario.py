@@ -113,6 +113,18 @@ class Scenario:
         name = "standard input" if path == STDIN else str(path)
         return cls.from_toml(read_text(path), file=name, overrides=overrides, allow_read=allow_read)
 
+    @classmethod
+    def from_table(
+        cls, table: Mapping[str, Any], *, file: str | None = None, allow_read: Sequence[str | Path] = ()
+    ) -> Scenario:
+        """A scenario from plain data: the tables and arrays that a TOML parser makes of a scenario file.
+
+        Messages name keys, because there are no lines.
+        """
+        scenario = cls.from_toml(tomli_w.dumps(_plain(table)), file=file, allow_read=allow_read)
+        scenario._built = True
+        return scenario
+
     def override(self, *overrides: str) -> Scenario:
         """The same scenario with ``key=value`` strings applied, later ones over earlier ones."""
         overrides = (*self._overrides, *overrides)
@@ -124,15 +136,25 @@ class Scenario:
         """The scenario as it was given, without overrides and defaults: the text of a scenario file."""
         return self._text
 
+    @property
+    def arguments(self) -> tuple[str, str | None, tuple[str, ...], tuple[Path, ...], bool]:
+        """The scenario as the core takes it, and as another process can be given it: text, name of the file, overrides,
+        what may be read, and whether the text was made from arguments.
+        """
+        return self._text, self._file, self._overrides, self._allow_read, self._built
+
     def check(self) -> str:
         """Validate; returns the scenario with every default as TOML text. Raises ScenarioError."""
         return _core.check(self._text, self._file, self._overrides, self._allow_read, self._built)
 
     def resolve(self) -> dict[str, Any]:
         """Validate; returns the scenario with every default as plain data. Raises ScenarioError."""
-        text = _core.resolve(self._text, self._file, self._overrides, self._allow_read, self._built)
-        resolved: dict[str, Any] = json.loads(text)
+        resolved: dict[str, Any] = json.loads(self.resolve_text())
         return resolved
+
+    def resolve_text(self) -> str:
+        """The same as JSON text: equal for scenarios that mean the same, but for files that they name."""
+        return _core.resolve(self._text, self._file, self._overrides, self._allow_read, self._built)
 
     def estimate(self) -> dict[str, Any]:
         """What a run will need, as plain data; see :func:`windtunnel._core.estimate`. Raises ScenarioError."""

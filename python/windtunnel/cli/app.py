@@ -14,6 +14,7 @@ from windtunnel.cli.signals import end_cleanly
 #: The commands in the order of the help: the module in this package and the function there.
 _COMMANDS = {
     "run": ("run", "run"),
+    "sweep": ("sweep", "sweep"),
     "check": ("check", "check"),
     "schema": ("schema", "schema"),
     "list": ("listing", "list_"),

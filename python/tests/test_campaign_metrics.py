@@ -1,0 +1,141 @@
+"""The language of metrics: what an expression is worth is computed here from summary and tables in another way."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from campaigns import BASE
+
+from windtunnel import RunResult, Scenario
+from windtunnel.campaign.metrics import Condition, Expression, MetricError
+
+WINDOW = '\n[[window]]\nname = "late"\nfrom = "0.5 s"\nto = "1 s"\n'
+
+
+@pytest.fixture(scope="module")
+def run() -> RunResult:
+    return Scenario.from_toml(BASE + WINDOW).run()
+
+
+def value(text: str, run: RunResult) -> float:
+    return Expression.parse(text).value(run)
+
+
+def test_numbers_of_the_summary(run: RunResult) -> None:
+    """A path leads through the summary; flows by name or place, an only queue without either, units are optional."""
+    a, b = run.flows
+    queue = run.queues[0]
+    assert value("flows.a.goodput_mbps", run) == a["goodput_mbps"]
+    assert value("flows.1.goodput", run) == b["goodput_mbps"]
+    assert value('flows["b"].rtt_ms.p99', run) == b["rtt_ms"]["p99"]
+    assert value("queue.utilization", run) == value("queues.0.utilization", run) == queue["utilization"]
+    assert value("queue.drops.full", run) == queue["drops"]["full"]
+    assert value("windows.late.flows.a.goodput", run) == run.windows[0]["flows"][0]["goodput_mbps"]
+    assert value("duration_s", run) == 1.0
+
+
+def test_functions(run: RunResult) -> None:
+    goodput = [flow["goodput_mbps"] for flow in run.flows]
+    assert value("ratio(flows.a.goodput, flows.b.goodput)", run) == goodput[0] / goodput[1]
+    assert value("sum(flows.goodput)", run) == pytest.approx(sum(goodput))
+    assert value("max(flows.goodput) - min(flows.goodput)", run) == pytest.approx(abs(goodput[0] - goodput[1]))
+    assert value("jain(flows.goodput)", run) == pytest.approx(sum(goodput) ** 2 / (2 * sum(g * g for g in goodput)))
+    assert value("mean(flows.a.goodput, flows.b.goodput, 0)", run) == pytest.approx(sum(goodput) / 3)
+    assert value("-abs(0 - 3) * 2 + 1", run) == -5
+    assert value("count(flows.goodput)", run) == 2
+
+
+def test_distributions_come_from_the_summary_first(run: RunResult) -> None:
+    """The summary counts every packet; a quantile that it does not have comes from the table behind it."""
+    sojourn, points = run.queues[0]["sojourn_ms"], run.tables["sojourn_points"]["ms"]
+    assert value("p99(queue.sojourn_ms)", run) == sojourn["p99"]
+    assert value("median(queue.sojourn)", run) == sojourn["p50"]
+    assert value("mean(queue.sojourn)", run) == sojourn["mean"]
+    assert value("p99.9(queue.sojourn)", run) == np.percentile(points, 99.9)
+    late = points[np.asarray(run.tables["sojourn_points"]["time_s"]) > 0.5]
+    assert value("p90(windows.late.queue.sojourn)", run) == np.percentile(late, 90)
+    means = [flow["cwnd_bytes"]["mean"] for flow in run.flows]
+    assert value("mean(flows.cwnd)", run) == pytest.approx(sum(means) / 2)
+
+
+def test_columns(run: RunResult) -> None:
+    flows = run.tables["flows"]
+    first = flows["throughput_mbps"][np.asarray(flows["flow"]) == 0]
+    assert value("p90(tables.flows.a.throughput_mbps)", run) == np.percentile(first, 90)
+    assert value("max(tables.flows.throughput)", run) == np.max(flows["throughput_mbps"])
+
+
+@pytest.mark.parametrize(
+    ("text", "tables"),
+    [
+        ("p99(queue.sojourn_ms)", set()),
+        ("mean(flows.cwnd) / 2", set()),
+        ("p99.9(queue.sojourn)", {"sojourn_points"}),
+        ("p50(flows.a.cwnd_bytes)", {"flows"}),
+        ("mean(tables.cc.w_max) + std(queue.sojourn)", {"cc", "sojourn_points"}),
+    ],
+)
+def test_says_which_tables_it_needs(text: str, tables: set[str]) -> None:
+    assert Expression.parse(text).tables == tables
+
+
+def test_what_a_run_does_not_have_is_nan(run: RunResult) -> None:
+    """A flow without transfers has no completion times; a ratio to 0 is no number."""
+    assert np.isnan(value("flows.a.transfers.completed", run))
+    assert np.isnan(value("1 / 0", run))
+    assert np.isnan(value("ratio(flows.a.goodput, 0)", run))
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("quue.utilization", "did you mean `queue`"),
+        ("queue.utilisation", "did you mean `utilization`"),
+        ("flows.c.goodput", "no flow is named `c`; there are a, b"),
+        ("flows.a", "is no number"),
+        ("flow.goodput", "there are 2 flows (a, b)"),
+        ("flows.goodput", "function of it"),
+        ("queue.sojourn_ms", "is a distribution"),
+        ("p99(flows.rtt)", "name a flow or queue"),
+        ("flows.a.name", "it is 'a'"),
+        ("tables.nothing.x", "there is no table `nothing`"),
+        ("tables.flows.goodputt", "did you mean `goodput_mbps`"),
+        ("medain(queue.sojourn)", "did you mean `median`"),
+        ("p101(queue.sojourn)", "from p0 to p100"),
+        ("ratio(1)", "takes 2 arguments"),
+        ("flows.a-1.x", 'flows["name"]'),
+        ("__import__('os')", "is not allowed here"),
+        ("[x for x in (1, 2)]", "is not allowed here"),
+        ("flows.a.__class__", "there is no `__class__`"),
+        ("(" * 300 + "1" + ")" * 300, ""),
+        ("1" * 3000, "longer than"),
+        ("-" * 100 + "1", "nested too deeply"),
+    ],
+)
+def test_refusals(text: str, problem: str, run: RunResult) -> None:
+    with pytest.raises(MetricError) as error:
+        value(text, run)
+    assert problem in str(error.value)
+
+
+def test_conditions(run: RunResult) -> None:
+    """A comparison is a quantity with limits; one of two quantities is of their difference with 0."""
+    found = Condition.parse("ratio(flows.a.goodput, flows.b.goodput) in [0.9, 1.1]")
+    assert (found.low, found.high, found.strict) == (0.9, 1.1, False)
+    assert found.holds(0.9) and not found.holds(1.2) and not found.holds(float("nan"))
+    below = Condition.parse("p99(queue.sojourn_ms) < 5")
+    assert below.strict and not below.holds(5.0) and below.holds(4.9)
+    two = Condition.parse("flows.a.goodput >= 2 * flows.b.goodput")
+    a, b = (flow["goodput_mbps"] for flow in run.flows)
+    assert two.quantity.value(run) == pytest.approx(a - 2 * b) and (two.low, two.strict) == (0.0, False)
+    between = Condition.parse("0.5 <= queue.utilization <= 1 + 1")
+    assert (between.low, between.high) == (0.5, 2.0)
+
+
+@pytest.mark.parametrize(
+    "text", ["queue.utilization", "queue.utilization == 1", "queue.utilization in [2, 1]", "1 < queue.utilization > 0",
+             "queue.utilization in [flows.a.sent, 3]"]
+)  # fmt: skip
+def test_what_is_no_condition(text: str) -> None:
+    with pytest.raises(MetricError):
+        Condition.parse(text)

@@ -1,0 +1,131 @@
+"""Statistics against values computed by hand, from printed tables, or in a way that shares nothing with the code."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+
+import numpy as np
+import pytest
+
+from windtunnel.campaign import statistics as st
+from windtunnel.papers.trials import T_975
+
+NAN = math.nan
+
+
+def test_student_interval() -> None:
+    """Of 1 to 5: mean 3, standard deviation sqrt(2.5); Student's t for 4 degrees is 2.776 (any printed table)."""
+    low, high = st.mean_interval([1, 2, 3, 4, 5], 0.95, "t") or (0, 0)
+    half = 2.776 * math.sqrt(2.5 / 5)
+    assert (low, high) == pytest.approx((3 - half, 3 + half), abs=1e-3)
+    for n in range(2, 12):
+        values = list(range(n))
+        low, high = st.mean_interval(values, 0.95, "t") or (0, 0)
+        error = np.std(values, ddof=1) / math.sqrt(n)
+        assert (high - low) / 2 / error == pytest.approx(T_975[n - 2], abs=6e-4)
+
+
+def test_intervals_of_few_or_equal_values() -> None:
+    assert st.mean_interval([1.0], 0.95, "t") is None
+    assert st.mean_interval([], 0.95, "bootstrap") is None
+    for kind in ("t", "bootstrap"):
+        assert st.mean_interval([2.0, 2.0, NAN], 0.95, kind) == (2.0, 2.0)
+
+
+def test_bootstrap_interval() -> None:
+    """The same in every process; near Student's for normal values; skewed where the values are."""
+    normal = np.random.default_rng(3).normal(10, 2, 60)
+    found = st.mean_interval(normal, 0.95, "bootstrap")
+    assert found == st.mean_interval(normal, 0.95, "bootstrap")
+    assert found == pytest.approx(st.mean_interval(normal, 0.95, "t"), abs=0.15)
+    low, high = st.mean_interval(np.random.default_rng(3).exponential(1, 40), 0.95, "bootstrap") or (0, 0)
+    mean = float(np.mean(np.random.default_rng(3).exponential(1, 40)))
+    assert high - mean > mean - low
+
+
+def coverage(n: int, k: int) -> float:
+    """The probability that the median is between the k-th value from both ends: fewer than k on neither side."""
+    return 1 - 2 * sum(math.comb(n, j) for j in range(k)) / 2**n
+
+
+def test_median_interval() -> None:
+    """Between order statistics: the closest pair that contains the median in 95 % of samples, by counting."""
+    for n in range(2, 41):
+        ks = [k for k in range(1, n // 2 + 1) if coverage(n, k) >= 0.95]
+        expected = (float(max(ks)), float(n + 1 - max(ks))) if ks else None
+        shuffled = random.Random(n).sample(range(1, n + 1), n)
+        assert st.median_interval([float(x) for x in shuffled], 0.95) == expected, n
+    assert st.median_interval([1.0, 2, 3, 4, 5], 0.95) is None
+
+
+def test_paired_comparison() -> None:
+    """Differences 1, 2, 3: mean 2, t = 2 / (1 / sqrt 3) = 3.4641 with 2 degrees; p = 1 - t / sqrt(2 + t^2)."""
+    found = st.comparison([11, 22, 33], [10, 20, 30], 0.95, "t")
+    t = 2 * math.sqrt(3)
+    assert found.difference == 2 and found.count == 3
+    assert found.p == pytest.approx(1 - t / math.sqrt(2 + t * t))
+    assert found.interval == pytest.approx((2 - 4.303 / math.sqrt(3), 2 + 4.303 / math.sqrt(3)), abs=1e-3)
+    # A pair one of whose runs failed is no pair; runs beyond those of the other have no partner.
+    assert st.comparison([11, NAN, 33, 5], [10, 20, 30], 0.95, "t").count == 2
+
+
+def test_no_test_without_chance() -> None:
+    """All pairs differ by the same: a p value would say how likely chance is, which has no part."""
+    found = st.comparison([2, 3, 4], [1, 2, 3], 0.95, "t")
+    assert (found.difference, found.interval, found.p) == (1, (1, 1), None)
+
+
+def test_p_values_are_uniform_without_a_difference() -> None:
+    """5 % of comparisons of the same thing are below 0.05."""
+    rng = np.random.default_rng(5)
+    below = sum((st.comparison(rng.normal(size=8), rng.normal(size=8), 0.95, "t").p or 1) < 0.05 for _ in range(2000))
+    assert 70 <= below <= 130  # 100 +- 3 standard deviations of 9.7
+
+
+def test_effect_sizes() -> None:
+    """Cohen's d of (4, 5, 6) and (1, 2, 3) is 3; Hedges' correction for 4 degrees is
+    gamma(2) / (sqrt(2) gamma(1.5)).
+    """
+    a, b = np.array([4.0, 5, 6]), np.array([1.0, 2, 3])
+    assert st.hedges_g(a, b) == pytest.approx(3 * math.gamma(2) / (math.sqrt(2) * math.gamma(1.5)))
+    assert st.dominance(a, b) == 1 and st.dominance(b, a) == -1
+    c = np.array([2.0, 2, 9])
+    pairs = [int(x > y) - int(x < y) for x, y in itertools.product(c, b)]
+    assert st.dominance(c, b) == pytest.approx(sum(pairs) / 9)
+    assert st.hedges_g(np.ones(3), np.ones(3)) is None
+
+
+def test_corrections() -> None:
+    """By hand: Holm multiplies the ordered p values by 4, 3, 2, 1, BH by 4, 2, 4/3, 1; both keep their order."""
+    p = [0.01, 0.04, None, 0.03, 0.005]
+    assert st.corrected(p, "holm") == pytest.approx([0.03, 0.06, None, 0.06, 0.02])
+    assert st.corrected(p, "benjamini-hochberg") == pytest.approx([0.02, 0.04, None, 0.04, 0.02])
+    assert st.corrected(p, "none") == p
+    assert st.corrected([None], "holm") == [None]
+
+
+def test_phases() -> None:
+    """Offsets that decide everything, nothing, or that are all that differs."""
+    locked = st.phases([[1.0, 1.1, 0.9], [9.0, 9.1, 8.9], [1.0, 1.05, 0.95]])
+    assert locked is not None and locked.decides and locked.share > 0.99
+    rng = np.random.default_rng(1)
+    free = st.phases([list(rng.normal(5, 1, 4)) for _ in range(4)])
+    assert free is not None and not free.decides
+    # Sums of squares by hand: groups (0, 2) and (4, 6): total 20, within 4.
+    by_hand = st.phases([[0.0, 2.0], [4.0, 6.0]])
+    assert by_hand is not None and by_hand.share == pytest.approx(0.8)
+    alone = st.phases([[1.0, 1.0], [2.0, 2.0]])
+    assert alone == st.Phases(1.0, True)
+    assert st.phases([[1.0, 1.0], [1.001, 1.001]]) == st.Phases(1.0, False)
+    assert st.phases([[1.0, 2.0]]) is None
+
+
+def test_narrow() -> None:
+    """An interval of 3 +- 0.1 is narrower than 5 % of 3, one of 3 +- 2 is not; one value has no interval."""
+    half = 2.776 * math.sqrt(2.5 / 5)
+    assert st.is_narrow([1, 2, 3, 4, 5], half / 3 + 1e-3, 0.95, "t")
+    assert not st.is_narrow([1, 2, 3, 4, 5], half / 3 - 1e-3, 0.95, "t")
+    assert not st.is_narrow([3.0], 0.5, 0.95, "t")
+    assert st.is_narrow([0.0, 0.0], 0.05, 0.95, "t")

@@ -1,0 +1,180 @@
+"""A campaign file to a campaign. A message names file, line and key, what is allowed, and the nearest name."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from windtunnel._core import ScenarioError
+from windtunnel.campaign.axes import Axis, Block
+from windtunnel.campaign.model import Campaign, CampaignError
+from windtunnel.campaign.places import Lines, line_of_error
+from windtunnel.errors import InputError, did_you_mean
+from windtunnel.scenario import Scenario
+from windtunnel.scenario_file import STDIN, read_text
+
+KEYS = (
+    "title", "scenario", "scenarios", "axes", "seeds", "offsets", "metrics", "baseline", "until", "max", "statistics",
+)  # fmt: skip
+STATISTICS = ("confidence", "interval", "correction")
+BLOCKS = ("grid", "zip")
+
+
+def read(path: Path, *, allow_read: Sequence[str | Path] = ()) -> Campaign:
+    """The campaign of a file, or of the standard input (``-``). Raises InputError."""
+    name = "standard input" if path == STDIN else str(path)
+    folder = Path() if path == STDIN else path.parent
+    return parse(read_text(path), file=name, folder=folder, allow_read=allow_read)
+
+
+def parse(text: str, *, file: str, folder: Path = Path(), allow_read: Sequence[str | Path] = ()) -> Campaign:
+    """The campaign of a text. Scenario files are in ``folder``; ``file`` is the name that messages give."""
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        line = line_of_error(error)
+        where = f"{file}:{line}" if line else file
+        raise InputError(f"{where}: is no TOML: {str(error).partition(' (at ')[0]}") from None
+    except RecursionError:
+        raise InputError(f"{file}: is nested too deeply") from None
+    source = Source(file, Lines(text.replace("\r\n", "\n")))
+    try:
+        campaign = _campaign(table, source, folder, allow_read)
+    except CampaignError as error:
+        raise source.located(error) from None
+    return campaign._with(source=source)
+
+
+class Source:
+    """The file of a campaign: says where in it an error is."""
+
+    def __init__(self, file: str, lines: Lines) -> None:
+        self.file, self._lines = file, lines
+
+    def located(self, error: CampaignError) -> InputError:
+        """The same error with file and line."""
+        # Who knows an axis only by its name does not know its block.
+        named = len(error.path) == 2 and error.path[0] == "axes" and isinstance(error.path[1], str)
+        line = self._lines.line_of_axis(str(error.path[1])) if named else self._lines.line(error.path)
+        where = f"{self.file}:{line}" if line else self.file
+        return InputError(f"{where}: {error}")
+
+
+def _campaign(table: Mapping[str, Any], source: Source, folder: Path, allow_read: Sequence[str | Path]) -> Campaign:
+    _check_keys([], table, KEYS)
+    statistics = _table(table, "statistics")
+    _check_keys(["statistics"], statistics, STATISTICS)
+    title = table.get("title", "")
+    if not isinstance(title, str):
+        raise CampaignError(["title"], f"{title!r} is not allowed: a text", title)
+    return Campaign(
+        _scenarios(table, source, folder, allow_read),
+        axes=_blocks(table.get("axes", {})),
+        seeds=table.get("seeds"),
+        offsets=table.get("offsets", False),
+        metrics=table.get("metrics", {}),
+        baseline=table.get("baseline", ()),
+        until=table.get("until"),
+        max_runs=table.get("max"),
+        title=title,
+        **statistics,
+    )
+
+
+def _check_keys(path: Sequence[str | int], table: Mapping[str, Any], known: Sequence[str]) -> None:
+    for key in table:
+        if key not in known:
+            problem = f"is not a key here; the keys are {', '.join(known)}{did_you_mean(key, known)}"
+            raise CampaignError([*path, key], problem, key)
+
+
+def _table(table: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = table.get(key, {})
+    if not isinstance(value, Mapping):
+        raise CampaignError([key], f"{value!r} is not allowed: a table", value)
+    return value
+
+
+def _scenarios(
+    table: Mapping[str, Any], source: Source, folder: Path, allow_read: Sequence[str | Path]
+) -> Scenario | dict[str, Scenario]:
+    if ("scenario" in table) == ("scenarios" in table):
+        both = "scenario" in table
+        problem = "and `scenario` are the same: give one of them" if both else "is missing: a scenario file, or a table"
+        raise CampaignError(["scenarios" if both else "scenario"], problem)
+    given = table.get("scenario", table.get("scenarios"))
+    if "scenario" in table and isinstance(given, Mapping):
+        return Scenario.from_table(given, file=source.file, allow_read=allow_read)
+    if isinstance(given, str):
+        return _file(["scenario"], given, folder, allow_read)
+    if isinstance(given, list) and given:
+        names = [Path(each).stem if isinstance(each, str) else "" for each in given]
+        if len(set(names)) < len(names):
+            problem = f'two are called {max(names, key=names.count)}: give them names: [scenarios] NAME = "FILE"'
+            raise CampaignError(["scenario"], problem)
+        pairs = zip(names, given, strict=True)
+        return {name: _file(["scenario"], each, folder, allow_read) for name, each in pairs}
+    if isinstance(given, Mapping) and given:
+        return {name: _file(["scenarios", name], each, folder, allow_read) for name, each in given.items()}
+    raise CampaignError(
+        ["scenario"], f"{given!r} is not allowed: the name of a file, a list of such, or a table", given
+    )
+
+
+def _file(path: Sequence[str | int], name: object, folder: Path, allow_read: Sequence[str | Path]) -> Scenario:
+    if not isinstance(name, str) or not name:
+        raise CampaignError(path, f"{name!r} is not allowed: the name of a scenario file", name)
+    try:
+        return Scenario.from_file(folder / name, allow_read=allow_read)
+    except ScenarioError:
+        raise
+    except InputError as error:
+        raise CampaignError(path, str(error), name) from None
+
+
+def _blocks(given: object) -> list[Block]:
+    several = isinstance(given, list)
+    blocks = []
+    for place, table in enumerate(given if isinstance(given, list) else [given]):
+        path: list[str | int] = ["axes", place] if several else ["axes"]
+        if not isinstance(table, Mapping):
+            raise CampaignError(path, f"{table!r} is not allowed: a table with `grid` or `zip`", table)
+        for kind, axes in table.items():
+            if kind not in BLOCKS:
+                problem = f"is not a key here: axes are in `grid` or `zip`{did_you_mean(kind, BLOCKS)}"
+                raise CampaignError([*path, kind], problem, kind)
+            blocks.append(_block([*path, kind], kind, axes))
+    return blocks
+
+
+def _block(path: list[str | int], kind: Any, table: object) -> Block:
+    if not isinstance(table, Mapping):
+        raise CampaignError(path, f"{table!r} is not allowed: a table of axes", table)
+    axes = []
+    for name, given in _dotted(table):
+        try:
+            axes.append(Axis.of(name, given))
+        except InputError as error:
+            raise CampaignError([*path, *name.split(".")], str(error), given) from None
+    try:
+        return Block(kind, tuple(axes))
+    except InputError as error:
+        raise CampaignError(path, str(error).removeprefix(f"{kind}: ")) from None
+
+
+#: Keys of an axis that is a table, by which it is told from a part of a dotted key.
+_AXIS = {"values", "range", "from", "to", "key", "keys"}
+
+
+def _dotted(table: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    """Axes by their names. ``flow.0.rtt = [...]`` without quotes is a table in a table, and means the same."""
+    found: list[tuple[str, Any]] = []
+    for key, value in table.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, Mapping) and value and not _AXIS & set(value):
+            found += _dotted(value, f"{name}.")
+        else:
+            found.append((name, value))
+    return found

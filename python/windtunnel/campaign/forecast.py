@@ -1,0 +1,65 @@
+"""What a campaign will need: runs, time, disk. A sample of its cells is estimated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from windtunnel.campaign.plan import Plan
+from windtunnel.estimate import seconds, size
+
+#: Cells that are estimated, evenly over all.
+_SAMPLE = 64
+#: Seconds of a run that are not its simulation, and bytes of a run and of a flow in the data set, as measured.
+_OVERHEAD_S = 0.0015
+_RUN_BYTES, _FLOW_BYTES = 120, 80
+#: Bytes of a run and of a flow in the journal and in the cache.
+_KEPT_RUN_BYTES, _KEPT_FLOW_BYTES = 900, 350
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """``runs`` at first, and at most; seconds of one core; bytes of the data set, and in the cache while it runs."""
+
+    cells: int
+    runs: int
+    most_runs: int
+    core_seconds: float
+    memory_bytes: float
+    disk_bytes: float
+    kept_bytes: float
+
+    def lines(self, workers: int) -> Iterator[str]:
+        """As text."""
+        more = f", at most {self.most_runs}" if self.most_runs > self.runs else ""
+        cells, runs = ("" if count == 1 else "s" for count in (self.cells, self.runs))
+        yield f"{self.cells} cell{cells}, {self.runs} run{runs}{more}"
+        yield (
+            f"expected: {seconds(self.core_seconds / workers)}, roughly, on {workers} "
+            f"{'worker' if workers == 1 else 'workers'}, {size(self.memory_bytes)} of memory for each"
+        )
+        yield f"disk: about {size(self.disk_bytes)}, and {size(self.kept_bytes)} in the cache"
+
+
+def forecast(plan: Plan) -> Forecast:
+    """The forecast of a plan whose cells are valid."""
+    chosen = None if plan.is_whole else list(plan.cells())
+    cells = len(plan) if chosen is None else len(chosen)
+    step = max(1, cells // _SAMPLE)
+    seconds_sum, memory, flows, samples = 0.0, 0.0, 0, 0
+    for place in range(0, cells, step):
+        cell = plan.cell(place) if chosen is None else chosen[place]
+        scenario = cell.base.scenario.override(*cell.settings)
+        estimate = scenario.estimate()
+        seconds_sum += estimate["seconds"]
+        memory = max(memory, estimate["memory_bytes"])
+        flows += sum(int(flow.get("count", 1)) for flow in scenario.resolve()["flow"])
+        samples += 1
+    per_cell = plan.first_units() * plan.runs_of_unit()
+    campaign = plan.campaign
+    runs, each = cells * per_cell, flows / max(1, samples)
+    most = cells * max(per_cell, campaign.max_runs) if campaign.until is not None else runs
+    return Forecast(
+        cells, runs, most, runs * (seconds_sum / max(1, samples) + _OVERHEAD_S), memory,
+        runs * (_RUN_BYTES + each * _FLOW_BYTES), runs * (_KEPT_RUN_BYTES + each * _KEPT_FLOW_BYTES),
+    )  # fmt: skip

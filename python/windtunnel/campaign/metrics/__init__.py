@@ -1,0 +1,14 @@
+"""The language of metrics: what to measure of a run, as an expression that is data.
+
+| file | idea |
+|---|---|
+| ``language.py`` | text to expression, its functions, and which tables it needs |
+| ``paths.py`` | a path to what it names in a result |
+| ``values.py`` | what a path can name: a number, several, a column, a distribution |
+| ``conditions.py`` | comparisons of expressions, for claims |
+"""
+
+from windtunnel.campaign.metrics.conditions import Condition
+from windtunnel.campaign.metrics.language import Expression, MetricError
+
+__all__ = ["Condition", "Expression", "MetricError"]

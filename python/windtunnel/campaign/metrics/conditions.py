@@ -1,0 +1,71 @@
+"""Comparisons of expressions: ``p99(queue.sojourn_ms) < 5``, ``ratio(a, b) in [0.9, 1.1]``.
+
+A condition is a quantity and the limits in which it should be, so that it can be decided of the mean of several runs,
+with an interval. A comparison of two quantities is one of their difference with 0.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from dataclasses import dataclass, replace
+
+from windtunnel.campaign.metrics.language import Binary, Expression, MetricError, Number, node_of, python_of
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A quantity that should be between ``low`` and ``high``; ``strict``: not equal to a limit."""
+
+    text: str
+    quantity: Expression
+    low: float = -math.inf
+    high: float = math.inf
+    strict: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> Condition:
+        """Raises MetricError."""
+        node = python_of(text)
+        if not isinstance(node, ast.Compare):
+            raise MetricError("is no comparison: write <, <=, >, >= or in [low, high]")
+        match node.ops, node.comparators:
+            case [ast.In()], [ast.List(elts=[low, high])]:
+                limits = _constant(low), _constant(high)
+                if not limits[0] <= limits[1]:
+                    raise MetricError(f"in [{limits[0]:g}, {limits[1]:g}]: the first limit is above the second")
+                return cls(text, Expression.of(text, node_of(node.left)), *limits)
+            case [op], [right]:
+                return cls._one_sided(text, node.left, op, right)
+            case [(ast.Lt() | ast.LtE()) as first, (ast.Lt() | ast.LtE()) as second], [middle, right]:
+                if type(first) is type(second):
+                    least, most = _constant(node.left), _constant(right)
+                    strict = isinstance(first, ast.Lt)
+                    return cls(text, Expression.of(text, node_of(middle)), least, most, strict)
+        raise MetricError("is no comparison that can be decided: write <, <=, >, >=, a <= x <= b, or in [low, high]")
+
+    @classmethod
+    def _one_sided(cls, text: str, left: ast.expr, op: ast.cmpop, right: ast.expr) -> Condition:
+        if not isinstance(op, ast.Lt | ast.LtE | ast.Gt | ast.GtE):
+            raise MetricError("is no comparison that can be decided: write <, <=, >, >=, or in [low, high]")
+        a, b = node_of(left), node_of(right)
+        if isinstance(b, Number):
+            quantity, limit = a, b.number
+        else:
+            quantity, limit = Binary(ast.Sub, a, b), 0.0
+        found = cls(text, Expression.of(text, quantity), strict=isinstance(op, ast.Lt | ast.Gt))
+        return replace(found, high=limit) if isinstance(op, ast.Lt | ast.LtE) else replace(found, low=limit)
+
+    def holds(self, value: float) -> bool:
+        """Whether it holds for a value of its quantity; not for NaN."""
+        if self.strict:
+            return self.low < value < self.high
+        return self.low <= value <= self.high
+
+
+def _constant(node: ast.expr) -> float:
+    """A limit: a number, or arithmetic on numbers."""
+    try:
+        return Expression.of("", node_of(node)).value(None)  # type: ignore[arg-type]
+    except (MetricError, AttributeError):
+        raise MetricError(f"`{ast.unparse(node)}` is no limit: a number is needed") from None

@@ -1,0 +1,238 @@
+"""Text to expression: ``ratio(flows.a.goodput, flows.b.goodput)``, ``p99(queue.sojourn_ms)``.
+
+Python's own parser reads the text, and everything in it that is not listed here is refused: nothing is executed.
+
+| function | value |
+|---|---|
+| ``sum, min, max, mean, median, std, count`` | of the numbers of all flows or queues, a column, or several arguments |
+| ``p50`` ... ``p99.9`` | quantiles in percent |
+| ``jain`` | Jain's fairness index |
+| ``ratio(a, b)``, ``abs(a)`` | of numbers |
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from windtunnel.campaign.metrics.paths import ROOTS, Path, resolve, show, tables_behind
+from windtunnel.campaign.metrics.values import Distribution, MetricError, Value, reduce
+from windtunnel.errors import did_you_mean
+from windtunnel.metrics import Array, jain_index
+from windtunnel.result import RunResult
+
+__all__ = ["Expression", "MetricError"]
+
+LONGEST = 2000
+_DEEPEST = 50
+
+_OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: lambda a, b: a / b if b else math.nan,
+}
+#: Functions of many numbers; what is empty has no value.
+_OF_MANY: dict[str, Callable[[Array], float]] = {
+    "sum": lambda x: float(np.sum(x)),
+    "min": lambda x: float(np.min(x, initial=math.inf)) if len(x) else math.nan,
+    "max": lambda x: float(np.max(x, initial=-math.inf)) if len(x) else math.nan,
+    "mean": lambda x: float(np.mean(x)) if len(x) else math.nan,
+    "median": lambda x: float(np.median(x)) if len(x) else math.nan,
+    "std": lambda x: float(np.std(x, ddof=1)) if len(x) > 1 else math.nan,
+    "count": lambda x: float(len(x)),
+    "jain": lambda x: float(jain_index(x)) if len(x) else math.nan,
+}
+_OF_NUMBERS = {"ratio": 2, "abs": 1}
+_QUANTILE = re.compile(r"p(\d+(?:_\d+)?)")
+#: Of these the summary has the value itself, counted over every packet.
+_COUNTED = {"min": "min", "mean": "mean", "max": "max", "median": "p50"}
+_COUNTED_QUANTILES = ("p50", "p95", "p99")
+_FUNCTIONS = (*_OF_MANY, *_OF_NUMBERS, "p50", "p90", "p95", "p99", "p99.9")
+
+# `flows.0.rtt` and `p99.9(...)` are natural to write, but no Python.
+_INDEX = re.compile(r"(?<=[A-Za-z_\]])\.(\d+)(?![\w(])")
+_FRACTION = re.compile(r"\bp(\d+)\.(\d+)(?=\s*\()")
+
+
+@dataclass(frozen=True)
+class Number:
+    number: float
+
+
+@dataclass(frozen=True)
+class PathNode:
+    parts: Path
+
+
+@dataclass(frozen=True)
+class Call:
+    name: str
+    arguments: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Binary:
+    operator: type[ast.operator]
+    left: Node
+    right: Node
+
+
+Node: TypeAlias = "Number | PathNode | Call | Binary"
+
+
+@dataclass(frozen=True)
+class Expression:
+    """An expression over a run's result."""
+
+    text: str
+    root: Node
+    tables: frozenset[str]
+    """The tables that it may need; all else is in the summary."""
+
+    @classmethod
+    def parse(cls, text: str) -> Expression:
+        """Raises MetricError, with the nearest name for one that is not known."""
+        return cls.of(text, node_of(python_of(text)))
+
+    @classmethod
+    def of(cls, text: str, root: Node) -> Expression:
+        """The expression of a node that ``text`` holds."""
+        return cls(text, root, frozenset(_tables(root)))
+
+    def value(self, result: RunResult) -> float:
+        """Its value; NaN where the run has none (a flow without data, a ratio to 0). Raises MetricError."""
+        return _number(_value(self.root, result), self.text)
+
+
+def python_of(text: str) -> ast.expr:
+    """The text as Python reads it. Raises MetricError."""
+    if len(text) > LONGEST:
+        raise MetricError(f"is longer than {LONGEST} characters")
+    try:
+        return ast.parse(_FRACTION.sub(r"p\1_\2", _INDEX.sub(r"[\1]", text.strip())), mode="eval").body
+    except (SyntaxError, ValueError):
+        hint = '; names with other characters than letters, digits and _ are written flows["name"]'
+        raise MetricError(f"is no expression{hint}") from None
+    except (RecursionError, MemoryError):
+        raise MetricError("is nested too deeply") from None
+
+
+def node_of(node: ast.expr, depth: int = 0) -> Node:
+    """A part of an expression. Raises MetricError for everything that is none."""
+    if depth > _DEEPEST:
+        raise MetricError("is nested too deeply")
+    match node:
+        case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
+            return Number(float(number))
+        case ast.Name() | ast.Attribute() | ast.Subscript():
+            return _path(node)
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+            return Binary(type(op), node_of(left, depth + 1), node_of(right, depth + 1))
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return Binary(ast.Sub, Number(0.0), node_of(operand, depth + 1))
+        case ast.UnaryOp(op=ast.UAdd(), operand=operand):
+            return node_of(operand, depth + 1)
+        case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
+            return _call(name, [node_of(argument, depth + 1) for argument in arguments])
+    raise MetricError(f"`{ast.unparse(node)}` is not allowed here: paths, numbers, + - * / and functions are")
+
+
+def _path(node: ast.expr) -> PathNode:
+    parts: list[str | int] = []
+    while not isinstance(node, ast.Name):
+        match node:
+            case ast.Attribute(value=inner, attr=name):
+                parts.append(name)
+            case ast.Subscript(value=inner, slice=ast.Constant(value=str() | int() as place)):
+                parts.append(place)
+            case _:
+                raise MetricError(f"`{ast.unparse(node)}` is no path")
+        node = inner
+    parts.append(node.id)
+    if node.id not in ROOTS:
+        raise MetricError(
+            f"`{node.id}` is not known; a path starts with {', '.join(ROOTS)}{did_you_mean(node.id, ROOTS)}"
+        )
+    return PathNode(tuple(reversed(parts)))
+
+
+def _call(name: str, arguments: Sequence[Node]) -> Call:
+    shown = name.replace("_", ".") if _QUANTILE.fullmatch(name) else name
+    if name in _OF_NUMBERS:
+        if len(arguments) != _OF_NUMBERS[name]:
+            raise MetricError(f"{name}() takes {_OF_NUMBERS[name]} arguments, not {len(arguments)}")
+    elif found := _QUANTILE.fullmatch(name):
+        if len(arguments) != 1 or not 0 <= float(found[1].replace("_", ".")) <= 100:
+            raise MetricError(f"{shown}() is the quantile of one argument, from p0 to p100")
+    elif name not in _OF_MANY:
+        raise MetricError(f"there is no function `{shown}`; there are {', '.join(_FUNCTIONS)}"
+                          f"{did_you_mean(shown, _FUNCTIONS)}")  # fmt: skip
+    if not arguments:
+        raise MetricError(f"{shown}() needs an argument")
+    return Call(name, tuple(arguments))
+
+
+def _tables(node: Node) -> set[str]:
+    match node:
+        case PathNode(parts=("tables", str() as table, *_)):
+            return {table}
+        case Binary(left=left, right=right):
+            return _tables(left) | _tables(right)
+        case Call(name=name, arguments=arguments):
+            found = set[str]().union(*map(_tables, arguments))
+            # A window at a median needs a table too: the summary has no quantiles of it.
+            counted = name in ("min", "mean", "max") or name in ("median", *_COUNTED_QUANTILES)
+            for argument in arguments:
+                if isinstance(argument, PathNode) and (not counted or _is_window(argument.parts, name)):
+                    found |= tables_behind(argument.parts)
+            return found
+    return set()
+
+
+def _is_window(path: Path, name: str) -> bool:
+    """A quantile of a congestion window, which the summary does not have."""
+    return str(path[-1]) in ("cwnd", "cwnd_bytes") and name not in ("min", "mean", "max")
+
+
+def _value(node: Node, result: RunResult) -> Value:
+    match node:
+        case Number(number=number):
+            return number
+        case PathNode(parts=parts):
+            return resolve(parts, result)
+        case Binary(operator=op, left=left, right=right):
+            of = show(left.parts) if isinstance(left, PathNode) else "this"
+            return _OPERATORS[op](_number(_value(left, result), of), _number(_value(right, result), "this"))
+        case Call(name=name, arguments=arguments):
+            return _apply(name, [_value(argument, result) for argument in arguments])
+
+
+def _apply(name: str, values: Sequence[Value]) -> float:
+    if name == "ratio":
+        above, below = (_number(value, "ratio()") for value in values)
+        return above / below if below else math.nan
+    if name == "abs":
+        return abs(_number(values[0], "abs()"))
+    if found := _QUANTILE.fullmatch(name):
+        percent = float(found[1].replace("_", "."))
+        name = f"p{percent:g}"
+        return reduce(name, values[0], name, lambda x: float(np.percentile(x, percent)) if len(x) else math.nan)
+    value: Value = values[0] if len(values) == 1 else [*(_number(v, f"{name}()") for v in values)]
+    return reduce(name, value, _COUNTED.get(name), _OF_MANY[name])
+
+
+def _number(value: Value, of: str) -> float:
+    if isinstance(value, float):
+        return value
+    if isinstance(value, Distribution):
+        raise MetricError(f"{value.name} is a distribution: write .mean or .p99, or a function of it")
+    many = "numbers of several flows or queues" if isinstance(value, list) else "a column"
+    raise MetricError(f"{of}: one number is needed, not {many}: write a function of it, such as mean() or sum()")

@@ -1,0 +1,409 @@
+"""What a campaign is: a scenario, axes, the runs of each cell, metrics, baselines and statistics.
+
+The same model is made from a campaign file (``file.py``) and from Python. It does not know how it is carried out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+from windtunnel.campaign.axes import Axis, Block, axes_of, inline
+from windtunnel.campaign.metrics import Expression, MetricError
+from windtunnel.errors import InputError, did_you_mean
+from windtunnel.scenario import Scenario
+
+if TYPE_CHECKING:
+    from windtunnel.campaign.file import Source
+    from windtunnel.campaign.results import CampaignResult
+    from windtunnel.engine.work import Place
+
+Interval: TypeAlias = Literal["t", "bootstrap"]
+Correction: TypeAlias = Literal["holm", "benjamini-hochberg", "none"]
+
+#: The most runs of one cell where nobody has set `max`.
+MOST_RUNS = 100
+MOST_SEEDS = 1_000_000
+#: The most cells; more are a slip, and nobody would live to see their end.
+MOST_CELLS = 10_000_000
+#: What a scenario is called where there are several.
+SCENARIO = "scenario"
+#: Columns of the data set, which therefore no axis and no metric can be called.
+RESERVED = frozenset({
+    "run", "cell", "seed", "offset", "digest", "error", "packets", "seconds", "stalled", "foreign", "flow", "flow_name",
+})  # fmt: skip
+
+
+class CampaignError(InputError):
+    """A campaign that is wrong: ``path`` leads to a value in the file, ``problem`` says what is wrong there."""
+
+    def __init__(self, path: Sequence[str | int], problem: str, value: object = None) -> None:
+        self.path, self.problem, self.value = tuple(path), problem, value
+        super().__init__(f"{shown(self.path)}: {problem}")
+
+
+def shown(path: Iterable[str | int]) -> str:
+    """A path as messages show it: ``axes[0].grid.rate``."""
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
+
+
+@dataclass(frozen=True)
+class Base:
+    """A scenario that is varied, and its name."""
+
+    name: str
+    scenario: Scenario
+
+
+@dataclass(frozen=True)
+class Until:
+    """Runs are added until each metric's interval is at most ``share`` of its mean to either side."""
+
+    share: float
+
+    @classmethod
+    def of(cls, given: object) -> Until:
+        """From ``"ci 5 %"``. Raises CampaignError."""
+        found = re.fullmatch(r"\s*ci\s+([\d.]+)\s*%\s*", given) if isinstance(given, str) else None
+        try:
+            share = float(found[1]) / 100 if found else 0.0
+        except ValueError:
+            share = 0.0
+        if not 0 < share <= 1:
+            msg = (
+                f'{given!r} is not allowed: "ci 5 %", the interval of each mean to either side, in percent of the mean'
+            )
+            raise CampaignError(["until"], msg, given)
+        return cls(share)
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """How values become statements: the confidence of intervals, how they are made, and which correction for many."""
+
+    confidence: float = 0.95
+    interval: Interval = "t"
+    correction: Correction = "holm"
+
+    def __post_init__(self) -> None:
+        if (
+            isinstance(self.confidence, bool)
+            or not isinstance(self.confidence, int | float)
+            or not 0.5 <= self.confidence < 1
+        ):
+            raise CampaignError(
+                ["statistics", "confidence"], f"{self.confidence!r} is not allowed: from 0.5 to below 1"
+            )
+        for key, kinds in (("interval", get_args(Interval)), ("correction", get_args(Correction))):
+            value = getattr(self, key)
+            if value not in kinds:
+                hint = did_you_mean(str(value), kinds)
+                raise CampaignError(["statistics", key], f"{value!r} is not allowed: {' or '.join(kinds)}{hint}")
+
+
+#: A baseline: values of axes, by name.
+Baseline: TypeAlias = Mapping[str, Any]
+ScenarioLike: TypeAlias = "Scenario | str | Path"
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Campaign:
+    """A campaign. Immutable; two are equal if they say the same.
+
+    ``scenario``: a scenario or the path of its file; several (a list, or a mapping with names) are an axis of their
+    own, ``scenario``. ``axes``: a mapping of keys to values, which is a grid, or a list of :func:`grid` and
+    :func:`zipped`, which are combined. ``seeds``: their number, counted from 1, or a list; without it each cell is one
+    run with the scenario's own seed.
+
+    ``offsets``: with True, flows start at another time within a round trip for each seed. A number crosses so many
+    offsets with the seeds, which tells what depends on the phases of flows from what depends on chance.
+
+    ``metrics``: expressions by name. ``baseline``: values of axes, to which all other cells are compared, seed by seed;
+    or several such. ``until``: ``"ci 5 %"`` adds runs to a cell until its intervals are narrow enough, or there are
+    ``max_runs``.
+    """
+
+    title: str
+    bases: tuple[Base, ...]
+    blocks: tuple[Block, ...]
+    seeds: tuple[int, ...] | None
+    offsets: bool | int
+    metrics: tuple[tuple[str, Expression], ...]
+    baselines: tuple[tuple[tuple[str, str], ...], ...]
+    until: Until | None
+    max_runs: int
+    statistics: Statistics
+    source: Source | None = field(compare=False)
+    """The campaign's file, if it has one."""
+
+    def __init__(
+        self,
+        scenario: ScenarioLike | Sequence[ScenarioLike] | Mapping[str, ScenarioLike],
+        *,
+        axes: Mapping[str, Any] | Sequence[Block] = (),
+        seeds: int | Sequence[int] | None = None,
+        offsets: bool | int = False,
+        metrics: Mapping[str, str] | Sequence[str] = (),
+        baseline: Baseline | Sequence[Baseline] = (),
+        until: str | None = None,
+        max_runs: int | None = None,
+        confidence: float = 0.95,
+        interval: Interval = "t",
+        correction: Correction = "holm",
+        title: str = "",
+    ) -> None:
+        blocks = _blocks(axes)
+        bases = _bases(scenario)
+        names = _names(bases, blocks)
+        values: dict[str, object] = {
+            "title": title,
+            "bases": bases,
+            "blocks": blocks,
+            "seeds": _seeds(seeds),
+            "offsets": _offsets(offsets),
+            "metrics": _metrics(metrics, names),
+            "baselines": _baselines(baseline, bases, blocks),
+            "until": None if until is None else Until.of(until),
+            "max_runs": _max_runs(max_runs, until),
+            "statistics": Statistics(confidence, interval, correction),
+            "source": None,
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)  # immutable from here on
+        if self.cell_count > MOST_CELLS:
+            raise CampaignError(["axes"], f"have {self.cell_count} combinations of values; at most {MOST_CELLS} cells")
+        if until is not None and not self.metrics:
+            raise CampaignError(["until"], "there are no metrics whose intervals could become narrow")
+
+    @classmethod
+    def from_file(cls, path: str | Path, *, allow_read: Sequence[str | Path] = ()) -> Campaign:
+        """A campaign from a campaign file, or the standard input (``-``). Raises InputError."""
+        from windtunnel.campaign.file import read
+
+        return read(Path(path), allow_read=allow_read)
+
+    def run(
+        self,
+        out: str | Path,
+        *,
+        jobs: int | None = None,
+        place: Place | None = None,
+        force: bool = False,
+        restart: bool = False,
+        use_cache: bool = True,
+    ) -> CampaignResult:
+        """Carry it out and write its data set to ``out``, as ``windtunnel sweep`` does; see
+        :func:`windtunnel.campaign.sweep.sweep`. ``jobs`` threads, or another ``place``.
+        """
+        from windtunnel.campaign.results import load
+        from windtunnel.campaign.sweep import sweep
+
+        sweep(self, out, place=place, jobs=jobs, force=force, restart=restart, use_cache=use_cache)
+        return load(out)
+
+    def override(self, *settings: str) -> Campaign:
+        """The same campaign with ``key=value`` strings applied to its scenarios, before those of the axes."""
+        return self._with(bases=tuple(Base(base.name, base.scenario.override(*settings)) for base in self.bases))
+
+    def _with(self, **changes: object) -> Campaign:
+        changed = Campaign.__new__(Campaign)
+        for name in self.__dataclass_fields__:
+            object.__setattr__(changed, name, changes.get(name, getattr(self, name)))
+        return changed
+
+    @contextmanager
+    def located(self) -> Iterator[None]:
+        """Errors in this campaign that are found in the block name its file and line, if it has them."""
+        try:
+            yield
+        except CampaignError as error:
+            if self.source is None:
+                raise
+            raise self.source.located(error) from None
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """All axes; the scenario's is not among them."""
+        return tuple(axis for block in self.blocks for axis in block.axes)
+
+    @property
+    def cell_count(self) -> int:
+        """The number of cells: of combinations of values."""
+        count = len(self.bases)
+        for block in self.blocks:
+            count *= rows_of(block)
+        return count
+
+    def __repr__(self) -> str:
+        axes = ", ".join(f"{axis.name} ({len(axis.values)})" for axis in self.axes) or "no axes"
+        metrics = ", ".join(name for name, _ in self.metrics) or "none"
+        return f"<Campaign {self.title!r}: {axes}; {self.cell_count} cells, metrics {metrics}>"
+
+
+def rows_of(block: Block) -> int:
+    """How many combinations of values a block has."""
+    if block.kind == "zip":
+        return len(block.axes[0].values)
+    count = 1
+    for axis in block.axes:
+        count *= len(axis.values)
+    return count
+
+
+def _blocks(axes: Mapping[str, Any] | Sequence[Block]) -> tuple[Block, ...]:
+    if isinstance(axes, Mapping):
+        try:
+            return (Block("grid", axes_of(axes)),) if axes else ()
+        except InputError as error:
+            raise CampaignError(["axes"], str(error)) from None
+    if not all(isinstance(block, Block) for block in axes):
+        raise CampaignError(["axes"], "is not allowed: a mapping of keys to values, or a list of grid() and zipped()")
+    return tuple(axes)
+
+
+def _bases(given: object) -> tuple[Base, ...]:
+    if isinstance(given, Mapping):
+        bases = tuple(Base(str(name), _scenario(each)) for name, each in given.items())
+    elif isinstance(given, Scenario | str | Path):
+        bases = (Base(SCENARIO, _scenario(given)),)
+    elif isinstance(given, Sequence):
+        bases = tuple(Base(_name(each), _scenario(each)) for each in given)
+    else:
+        raise CampaignError([SCENARIO], f"{given!r} is not allowed: a scenario, or the path of its file")
+    if not bases:
+        raise CampaignError([SCENARIO], "there is none")
+    names = [base.name for base in bases]
+    if len(set(names)) < len(names):
+        raise CampaignError(
+            [SCENARIO], f"two are called {max(names, key=names.count)}: names must differ; give them names"
+        )
+    return bases
+
+
+def _scenario(given: object) -> Scenario:
+    if isinstance(given, Scenario):
+        return given
+    if isinstance(given, str | Path):
+        return Scenario.from_file(given)
+    raise CampaignError([SCENARIO], f"{given!r} is not allowed: a scenario, or the path of its file")
+
+
+def _name(given: object) -> str:
+    return Path(given).stem if isinstance(given, str | Path) else SCENARIO
+
+
+def _names(bases: Sequence[Base], blocks: Iterable[Block]) -> set[str]:
+    """The names of axes, which must differ."""
+    names = {SCENARIO} if len(bases) > 1 else set()
+    for block in blocks:
+        for axis in block.axes:
+            if axis.name in names:
+                raise CampaignError(["axes", block.kind, axis.name], "is an axis already: names must differ")
+            if axis.name in RESERVED - {"seed"}:
+                raise CampaignError(["axes", block.kind, axis.name], "is a column of the data set: choose another name")
+            if "seed" in axis.keys:
+                raise CampaignError(
+                    ["axes", block.kind, axis.name], "the seed is no axis: `seeds` gives each cell its runs"
+                )
+            names.add(axis.name)
+    return names
+
+
+def _seeds(given: object) -> tuple[int, ...] | None:
+    if given is None:
+        return None
+    if isinstance(given, int) and not isinstance(given, bool):
+        if not 1 <= given <= MOST_SEEDS:
+            raise CampaignError(["seeds"], f"{given} is not allowed: from 1 to {MOST_SEEDS}, or a list of seeds", given)
+        return tuple(range(1, given + 1))
+    if isinstance(given, Sequence | range) and not isinstance(given, str) and given:
+        seeds = tuple(given)
+        if all(isinstance(s, int) and not isinstance(s, bool) and 0 <= s < 2**63 for s in seeds):
+            if len(set(seeds)) < len(seeds):
+                raise CampaignError(["seeds"], "a seed is there twice: it would give the same run", given)
+            return seeds
+    raise CampaignError(["seeds"], f"{given!r} is not allowed: the number of seeds, or a list of whole numbers", given)
+
+
+def _offsets(given: object) -> bool | int:
+    if isinstance(given, bool):
+        return given
+    if isinstance(given, int) and 2 <= given <= 10_000:
+        return given
+    msg = f"{given!r} is not allowed: true, false, or a number of offsets from 2 to 10000"
+    raise CampaignError(["offsets"], msg, given)
+
+
+def _metrics(given: Mapping[str, str] | Sequence[str], axes: set[str]) -> tuple[tuple[str, Expression], ...]:
+    if isinstance(given, str) or not isinstance(given, Mapping | Sequence):
+        raise CampaignError(["metrics"], f"{given!r} is not allowed: expressions with names, or a list of expressions")
+    pairs = given.items() if isinstance(given, Mapping) else [(text, text) for text in given]
+    found: dict[str, Expression] = {}
+    for place, (name, text) in enumerate(pairs):
+        path = ["metrics", name if isinstance(given, Mapping) else place]
+        if not isinstance(text, str):
+            raise CampaignError(path, f"{text!r} is not allowed: an expression as text", text)
+        if name in found or name in axes or name in RESERVED or name == SCENARIO or not name:
+            raise CampaignError(path, "is the name of an axis or of another column: choose another", name)
+        try:
+            found[name] = Expression.parse(text)
+        except MetricError as error:
+            raise CampaignError(path, f"{text!r}: {error}", text) from None
+    return tuple(found.items())
+
+
+def _baselines(
+    given: object, bases: Sequence[Base], blocks: Sequence[Block]
+) -> tuple[tuple[tuple[str, str], ...], ...]:
+    axes = {axis.name: [value.label for value in axis.values] for block in blocks for axis in block.axes}
+    if len(bases) > 1:
+        axes[SCENARIO] = [base.name for base in bases]
+    if not isinstance(given, Mapping | Sequence) or isinstance(given, str):
+        msg = f'{given!r} is not allowed: values of axes, such as {{ cc = "reno" }}, or a list of such'
+        raise CampaignError(["baseline"], msg, given)
+    several = not isinstance(given, Mapping)
+    found = []
+    for place, table in enumerate(given if several else [given] if given else []):
+        path: list[str | int] = ["baseline", place] if several else ["baseline"]
+        if not isinstance(table, Mapping) or not table:
+            raise CampaignError(path, f'{table!r} is not allowed: values of axes, such as {{ cc = "reno" }}', table)
+        for name, value in table.items():
+            if name not in axes:
+                known = ", ".join(axes) or "none"
+                raise CampaignError([*path, name], f"is no axis; there are {known}{did_you_mean(name, axes)}", name)
+            if _label(value) not in axes[name]:
+                hint = did_you_mean(_label(value), axes[name])
+                raise CampaignError(
+                    [*path, name], f"{value!r} is no value of this axis: {', '.join(axes[name][:20])}{hint}", value
+                )
+        _check_zips(path, table, blocks)
+        found.append(tuple((str(name), _label(value)) for name, value in table.items()))
+    return tuple(found)
+
+
+def _label(value: object) -> str:
+    return value if isinstance(value, str) else inline(value)
+
+
+def _check_zips(path: Sequence[str | int], table: Baseline, blocks: Iterable[Block]) -> None:
+    """Axes of a zip have values together: a baseline must name some that are side by side."""
+    for block in blocks:
+        named = [(axis, _label(table[axis.name])) for axis in block.axes if axis.name in table]
+        if block.kind == "zip" and named:
+            rows = range(len(block.axes[0].values))
+            if not any(all(axis.values[row].label == label for axis, label in named) for row in rows):
+                raise CampaignError(path, "the values are never side by side in their zip")
+
+
+def _max_runs(given: object, until: object) -> int:
+    if given is None:
+        return MOST_RUNS
+    if until is None:
+        raise CampaignError(["max"], "bounds the runs that `until` adds, but there is no `until`", given)
+    if isinstance(given, bool) or not isinstance(given, int) or not 2 <= given <= MOST_SEEDS:
+        raise CampaignError(["max"], f"{given!r} is not allowed: from 2 to {MOST_SEEDS} runs of a cell", given)
+    return given

@@ -1,0 +1,186 @@
+"""A run of a campaign: the scenario with its settings to what is kept of it, in any thread, process or machine.
+
+What is kept is the summary, and the values of metrics that need a table. Metrics that read only the summary are
+evaluated when they are asked for: a metric that is added later needs no new run.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from windtunnel import _core
+from windtunnel.campaign.metrics import Expression, MetricError
+from windtunnel.engine.cache import core, key_of
+from windtunnel.engine.work import GoOn
+from windtunnel.memory import limit
+from windtunnel.result import RunResult
+
+#: Of the summary, what does not depend on what is recorded.
+_KEPT = ("duration_s", "stalled", "seed", "packets", "flows", "queues", "impairments", "windows")
+_FAST = 1
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a cell. ``text`` to ``built`` are the scenario, as the core takes it."""
+
+    cell: int
+    place: int
+    """Among the runs of the cell."""
+    text: str
+    file: str | None
+    overrides: tuple[str, ...]
+    allow_read: tuple[Path, ...]
+    built: bool
+    recording: tuple[str, ...]
+    """Settings that leave out what no metric reads."""
+    metrics: tuple[str, ...]
+    """The texts of the metrics that need a table."""
+    memory: int | None
+    """What it may hold, in bytes; None: what the machine that runs it has for one run."""
+    key: bytes
+    """What decides its outcome."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The encoded record of a run; its error, if it failed; and whether code ran in it that is not windtunnel's own."""
+
+    data: bytes
+    error: str = ""
+    foreign: bool = False
+
+
+@dataclass(frozen=True)
+class Record:
+    """What is kept of a run. ``error`` is the message of a run that failed, which has nothing else."""
+
+    summary: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, float | None] = field(default_factory=dict)
+    problems: Mapping[str, str] = field(default_factory=dict)
+    """Why a metric that needs a table has no value."""
+    digest: str = ""
+    foreign: tuple[str, ...] = ()
+    seconds: float = 0.0
+    error: str = ""
+
+    def encode(self) -> bytes:
+        """As bytes, for the cache."""
+        text = json.dumps(self.__dict__, separators=(",", ":"), allow_nan=False)
+        return zlib.compress(text.encode(), _FAST)
+
+    @classmethod
+    def decode(cls, data: bytes) -> Record:
+        """Back from bytes."""
+        plain = json.loads(zlib.decompress(data))
+        return cls(**{**plain, "foreign": tuple(plain["foreign"])})
+
+    def value(self, metric: Expression) -> tuple[float, str]:
+        """The value of a metric, or NaN and why there is none."""
+        if self.error:
+            return math.nan, ""
+        if metric.text in self.problems:
+            return math.nan, self.problems[metric.text]
+        if metric.tables:
+            value = self.values.get(metric.text)
+            return math.nan if value is None else value, ""
+        try:
+            return metric.value(RunResult(self.summary, {}, {})), ""
+        except MetricError as error:
+            return math.nan, str(error)
+
+    def answers(self, metrics: Iterable[str]) -> bool:
+        """Whether these metrics, which need a table, were asked for in this run, and it did not fail."""
+        return not self.error and all(text in self.values or text in self.problems for text in metrics)
+
+
+class Simulate:
+    """The work of a campaign: a run to its record."""
+
+    def __call__(self, task: Run, go_on: GoOn) -> Outcome:
+        """The record; of a failed run too."""
+        try:
+            record = simulate(task, go_on)
+            return Outcome(record.encode(), foreign=bool(record.foreign))
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:  # the core's panics are not Exceptions; any error concerns this run only
+            return failure(error)
+
+    def lost(self, task: Run, why: str) -> Outcome:
+        """The record of a run that ended its process."""
+        del task
+        return _failed(why)
+
+
+def failure(error: BaseException) -> Outcome:
+    """The outcome of a run that raised."""
+    known = isinstance(error, _core.ScenarioError | _core.MemoryLimitError | OSError)
+    return _failed(str(error) if known else f"{type(error).__name__}: {error}")
+
+
+def _failed(why: str) -> Outcome:
+    return Outcome(Record(error=why).encode(), why)
+
+
+def simulate(run: Run, go_on: GoOn) -> Record:
+    """Run it, and evaluate the metrics that need its tables."""
+    metrics = [_parsed(text) for text in run.metrics]
+    tables = frozenset[str]().union(*(metric.tables for metric in metrics))
+    overrides = (*run.overrides, *run.recording)
+    memory = limit(None) if run.memory is None else run.memory
+    before = time.thread_time()
+    raw = _core.run(run.text, run.file, overrides, lambda _: go_on(), run.allow_read, memory, run.built)
+    seconds = time.thread_time() - before
+    summary = json.loads(raw.summary)
+    result = RunResult(summary, raw.tables if tables else {}, {})
+    values, problems = {}, {}
+    for metric in metrics:
+        try:
+            value = metric.value(result)
+            values[metric.text] = value if math.isfinite(value) else None
+        except MetricError as error:
+            problems[metric.text] = str(error)
+    kept = {key: summary[key] for key in _KEPT}
+    return Record(kept, values, problems, raw.digest, tuple(raw.foreign), seconds)
+
+
+def key_of_run(resolved: str, file: str | None) -> bytes:
+    """All that decides what a run gives: the scenario with every default, the files that it reads, and the core.
+
+    Raises OSError for a file that cannot be read.
+    """
+    return key_of([b"run", core(), resolved.encode(), *_files(resolved, file)])
+
+
+def _files(resolved: str, file: str | None) -> Iterable[bytes]:
+    """The content of the files that a scenario names, which are relative to its folder."""
+    if '"trace":' in resolved:
+        folder = Path(file or "").parent
+        for name in sorted(set(_traces(json.loads(resolved)))):
+            yield (folder / name).read_bytes()
+
+
+def _traces(node: Any) -> Iterable[str]:
+    if isinstance(node, dict):
+        for name, value in node.items():
+            if name == "trace" and isinstance(value, str):
+                yield value
+            else:
+                yield from _traces(value)
+    elif isinstance(node, list):
+        for item in node:
+            yield from _traces(item)
+
+
+@cache
+def _parsed(text: str) -> Expression:
+    return Expression.parse(text)

@@ -1,0 +1,201 @@
+"""``windtunnel sweep``: carry a campaign out, and write its data set."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from windtunnel.cli.plugins import load_plugins, plugin_option
+from windtunnel.cli.reading import allow_read_option, set_option
+from windtunnel.cli.streams import message, say
+from windtunnel.errors import InputError
+from windtunnel.scenario_file import STDIN
+
+if TYPE_CHECKING:
+    from windtunnel.campaign.conduct import Conductor
+    from windtunnel.campaign.model import Campaign
+    from windtunnel.campaign.plan import Plan
+    from windtunnel.campaign.summarise import Findings
+    from windtunnel.engine.progress import Count
+    from windtunnel.engine.work import Place
+
+
+@click.command
+@click.argument("file", type=click.Path(path_type=Path), help="Campaign file (TOML); - for the standard input.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Folder of the data set.", show_default="results/<name of FILE>"
+)
+@click.option("--force", is_flag=True, help="Replace an existing data set.")
+@click.option(
+    "--dry-run", is_flag=True, help="Check the campaign and say what it needs; run nothing but its first run."
+)
+@click.option(
+    "--only", metavar="AXIS=VALUE", multiple=True, help="Leave out cells with another value of this axis. Repeatable."
+)
+@set_option
+@click.option(
+    "--jobs", type=click.IntRange(min=1), help="Number of runs at the same time.", show_default="one per core"
+)
+@click.option("--processes", is_flag=True, help="Run in processes; the default is threads of this one.")
+@click.option("--dask", is_flag=True, help="Run by Dask on this machine.")
+@click.option("--scheduler", metavar="ADDRESS", help="Run by the Dask scheduler at this address, e.g. tcp://host:8786.")
+@click.option(
+    "--restart", is_flag=True, help="Forget what an interrupted sweep had done; the default is to continue it."
+)
+@click.option("--no-cache", is_flag=True, help="Run again what other sweeps have run, and keep nothing for later ones.")
+@allow_read_option
+@plugin_option
+@click.pass_context
+def sweep(
+    ctx: click.Context,
+    file: Path,
+    out: Path | None,
+    force: bool,
+    dry_run: bool,
+    only: tuple[str, ...],
+    settings: tuple[str, ...],
+    jobs: int | None,
+    processes: bool,
+    dask: bool,
+    scheduler: str | None,
+    restart: bool,
+    no_cache: bool,
+    allow_read: tuple[Path, ...],
+    plugin: tuple[Path, ...],
+) -> None:
+    """Run a campaign: variants of a scenario, several runs of each, statistics.
+
+    A sweep that was interrupted continues when the same command is given again.
+    """
+    from windtunnel.campaign.conduct import check_cells
+    from windtunnel.campaign.forecast import forecast
+    from windtunnel.campaign.model import Campaign
+    from windtunnel.campaign.plan import Plan
+    from windtunnel.campaign.sweep import check_place, default_place, journal_of
+    from windtunnel.campaign.sweep import sweep as carry_out
+
+    load_plugins(plugin)
+    campaign = Campaign.from_file(file, allow_read=allow_read).override(*settings)
+    plan = Plan(campaign, _only(only))
+    stem = "stdin" if file == STDIN else file.stem
+    target = out or Path("results", stem)
+    check_place(target, force=force)
+    check_cells(plan)
+    place = _place(jobs, processes=processes, dask=dask, scheduler=scheduler) or default_place(jobs)
+    expected = forecast(plan)
+    for line in expected.lines(place.workers):
+        message(line)
+    if dry_run:
+        _try_first(plan)
+        return
+    try:
+        conductor, findings = carry_out(
+            plan, target, place=place, force=force, restart=restart, use_cache=not no_cache, show=_shown
+        )
+    except KeyboardInterrupt:
+        kept = journal_of(target).exists()
+        message("stopped; what was done is kept: give the same command again to continue" if kept else "stopped")
+        ctx.exit(130)
+    _report(campaign, conductor, findings)
+    say(target)
+    ctx.exit(1 if conductor.count.failed else 0)
+
+
+def _only(given: tuple[str, ...]) -> dict[str, list[str]]:
+    wanted: dict[str, list[str]] = {}
+    for text in given:
+        axis, equals, value = text.partition("=")
+        if not equals:
+            raise InputError(f"--only {text}: write AXIS=VALUE, such as bottleneck.rate='10 Mbit/s'")
+        wanted.setdefault(axis.strip(), []).append(value.strip())
+    return wanted
+
+
+def _place(jobs: int | None, *, processes: bool, dask: bool, scheduler: str | None) -> Place | None:
+    """The place that was asked for."""
+    if (processes + dask + (scheduler is not None)) > 1:
+        raise InputError("--processes, --dask and --scheduler exclude each other")
+    if scheduler is not None and jobs is not None:
+        raise InputError("--jobs: the scheduler's workers decide how many runs there are at a time")
+    import os
+
+    workers = jobs or os.cpu_count() or 1
+    if processes:
+        from windtunnel.engine.processes import Processes
+
+        return Processes(workers, ("windtunnel.campaign.simulate",))
+    if dask or scheduler is not None:
+        from windtunnel.engine.cluster import Cluster
+
+        return Cluster(scheduler, workers)
+    return None
+
+
+def _try_first(plan: Plan) -> None:
+    """Do the first run: it shows whether there is what the metrics ask for."""
+    from windtunnel.campaign.conduct import first_run
+
+    seconds = first_run(plan)
+    message(f"the first run took {seconds:.2g} s; all metrics are known")
+
+
+def _shown(count: Count) -> AbstractContextManager[Callable[[], None]]:
+    from windtunnel.engine.progress import shown
+
+    if not sys.stderr.isatty():
+        return shown(count, None, message)
+    from windtunnel.cli.consoles import messages
+
+    return shown(count, messages(), message)
+
+
+#: Rows of the table that is printed; the data set has all.
+_ROWS = 20
+
+
+def _report(campaign: Campaign, conductor: Conductor, findings: Findings) -> None:
+    """The first cells and what is to be said of the whole."""
+    from rich.table import Table
+
+    from windtunnel.cli.consoles import output
+
+    compared = bool(campaign.baselines)
+    table = Table(box=None, pad_edge=False)
+    for axis in conductor.plan.axes:
+        table.add_column(axis, overflow="fold")
+    table.add_column("metric")
+    table.add_column("mean", justify="right")
+    table.add_column(f"{100 * campaign.statistics.confidence:g} % interval", justify="right", no_wrap=True)
+    if compared:
+        table.add_column("difference", justify="right")
+        table.add_column("corrected p", justify="right")
+    last = None
+    for row in findings.rows[:_ROWS]:
+        v, first = row.values, row.cell.number != last
+        last = row.cell.number
+        cells = [value.label if first else "" for value in row.cell.values]
+        cells += [v["metric"], _number(v["mean"]), _span(v["mean_low"], v["mean_high"])]
+        if compared:
+            cells += [_number(v["difference"]), _number(v["p_corrected"])]
+        table.add_row(*cells)
+    console = output()
+    if findings.rows:
+        console.print(table)
+    if len(findings.rows) > _ROWS:
+        say(f"... and {len(findings.rows) - _ROWS} more rows in cells.csv")
+    for note in findings.notes:
+        say(f"note: {note}")
+    say(conductor.count.line())
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4g}"
+
+
+def _span(low: float | None, high: float | None) -> str:
+    return "-" if low is None or high is None else f"{low:.4g} to {high:.4g}"

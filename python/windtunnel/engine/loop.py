@@ -1,0 +1,34 @@
+"""The loop: tasks are taken one by one while there is room for them, and outcomes are yielded as they come.
+
+Tasks are asked for, not given as a list: a million need no memory, and which ones come may depend on outcomes so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+
+from windtunnel.engine.work import Outcome, Place, Task, Work
+
+
+def outcomes(
+    work: Work[Task, Outcome], take: Callable[[], Task | None], place: Place
+) -> Generator[tuple[Task, Outcome], None, None]:
+    """Each task with its outcome, in the order in which they are done.
+
+    ``take`` returns the next task, or None if there is none at the moment; it is asked again after each outcome. The
+    loop ends when there is none and none is being done. Close the iterator (``contextlib.closing``) to stop early.
+    """
+    with place.open(work) as desk:
+        handed_in = 0
+        while True:
+            while handed_in < desk.room():
+                task = take()
+                if task is None:
+                    break
+                desk.hand_in(task)
+                handed_in += 1
+            if not handed_in:
+                return
+            for task, outcome in desk.collect():
+                handed_in -= 1
+                yield task, outcome
