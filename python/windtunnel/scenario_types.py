@@ -75,6 +75,11 @@ class Tcp(TypedDict, total=False):
     #: before it leaves acknowledges what it has not received (optimistic ACKs): its connection is reset. Needs RACK.
     skip_probability: str
 
+    #: ECN nonces (RFC 3540, historic): new segments leave as ECT(0) or ECT(1) at random, and ACKs return the sum. A
+    #: receiver that conceals marks or losses has to guess it, and is answered by a window of one segment. Needs `ecn =
+    #: "rfc3168"`, and queues to which ECT(1) is no signal and not L4S.
+    ecn_nonce: bool
+
     #: The slow-start threshold of a new connection with a window-based controller, in segments; without it there is
     #: none (Linux: `ssthresh` of a route).
     initial_ssthresh: int | str | None

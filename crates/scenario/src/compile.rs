@@ -189,6 +189,7 @@ fn transport(
     if let windtunnel_sim::Transport::Tcp { params, .. } = &mut transport {
         params.jitter_seed = stream_seed(scenario.seed, &format!("flow {name} jitter"));
         params.skip_seed = stream_seed(scenario.seed, &format!("flow {name} skips"));
+        params.nonce_seed = stream_seed(scenario.seed, &format!("flow {name} nonces"));
     }
     if let windtunnel_sim::Transport::Ideal { ack, .. } | windtunnel_sim::Transport::Tcp { ack, .. } =
         &mut transport

@@ -117,6 +117,8 @@ pub struct FlowSummary {
     pub skips: Option<u64>,
     /// Connections that were reset because their receiver acknowledged such a segment; not counted with loss-free endpoints.
     pub exposed: Option<u64>,
+    /// ACKs whose sum of ECN nonces was wrong (`tcp.ecn_nonce`); not counted with loss-free endpoints.
+    pub nonce_fail: Option<u64>,
     /// The packets of the flow that were lost, but for ACKs (with loss-free endpoints: that would have been lost).
     pub drops: DropSummary,
     /// Its segments that only acknowledge and were lost.

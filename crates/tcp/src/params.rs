@@ -66,6 +66,13 @@ pub struct TcpParams {
     /// The seed of these choices.
     #[serde(skip)]
     pub skip_seed: u64,
+    /// ECN nonces (RFC 3540, historic): new segments leave as ECT(0) or ECT(1) at random, and ACKs return the sum. A receiver that
+    /// conceals marks or losses has to guess it, and is answered by a window of one segment. Needs `ecn = "rfc3168"`, and queues
+    /// to which ECT(1) is no signal and not L4S.
+    pub ecn_nonce: bool,
+    /// The seed of the nonces.
+    #[serde(skip)]
+    pub nonce_seed: u64,
     /// The slow-start threshold of a new connection with a window-based controller, in segments; without it there is none
     /// (Linux: `ssthresh` of a route).
     #[schemars(range(min = 1), extend("x-unit" = "segments"))]
@@ -222,6 +229,8 @@ impl Default for TcpParams {
             inflation: Inflation::default(),
             skip_probability: Probability::ZERO,
             skip_seed: 0,
+            ecn_nonce: false,
+            nonce_seed: 0,
             initial_ssthresh: None,
             ssthresh_metrics_save: false,
             growth_gate: true,

@@ -127,6 +127,7 @@ _RECOVERY = (
     _Column("undone", _of("undos"), rare=True),
     _Column("skips", _of("skips"), rare=True),
     _Column("exposed", _of("exposed"), rare=True),
+    _Column("wrong nonces", _of("nonce_fail"), rare=True),
     _Column("limited by", _limit),
 )
 _TRANSFERS = (

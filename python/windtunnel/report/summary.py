@@ -150,6 +150,7 @@ RECOVERY_COLUMNS = (
     Column("Undone", "reductions", _of("undos"), rare=True),
     Column("Left out", "segments", _of("skips"), rare=True),
     Column("Exposed", "receivers", _of("exposed"), rare=True),
+    Column("Wrong nonces", "ACKs", _of("nonce_fail"), rare=True),
     Column("Handshake", "% of time", _of("limited", "handshake", factor=0.01), rare=True),
     Column("cwnd-limited", "% of time", _of("limited", "cwnd", factor=0.01), rare=True),
     Column("Application-limited", "% of time", _of("limited", "application", factor=0.01), rare=True),

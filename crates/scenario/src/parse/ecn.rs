@@ -40,6 +40,16 @@ pub(crate) fn ecn(at: &Cursor<'_>, of: Surroundings) -> Result<(FeedbackScheme, 
     Ok((scheme, ect))
 }
 
+/// Nonces are ECT(0) and ECT(1) of flows that hear CE alone, as an event (RFC 3540); to all other schemes ECT(1) means something.
+pub(crate) fn allows_nonces(flow: &Cursor<'_>, scheme: FeedbackScheme, ect: Ect) -> Result<(), Fault> {
+    if scheme == FeedbackScheme::Rfc3168 && ect == Ect::Ect0 {
+        return Ok(());
+    }
+    let allowed =
+        "false, or give the flow `ecn = \"rfc3168\"` and ECT(0): nonces belong to that scheme alone";
+    Err(flow.get("tcp").get("ecn_nonce").not_allowed(allowed))
+}
+
 /// The code point of a flow's packets.
 pub(crate) fn code_point(scheme: FeedbackScheme, ect: Ect) -> Ecn {
     match ect {

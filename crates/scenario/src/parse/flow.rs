@@ -209,6 +209,9 @@ fn carried(
     let needs = controller.needs();
     let (feedback, ect) = ecn::ecn(at, of_ecn(needs.feedback, needs.scalable))?;
     let mechanisms = tcp(root, at, of.endpoints, needs, detection)?;
+    if mechanisms.as_ref().is_some_and(|tcp| tcp.ecn_nonce) {
+        ecn::allows_nonces(at, feedback, ect)?;
+    }
     let timestamps = mechanisms.as_ref().is_none_or(|mechanisms| mechanisms.timestamps);
     let headers = if timestamps { HEADERS } else { HEADERS_WITHOUT_TIMESTAMPS };
     let capped = mechanisms.as_ref().is_some_and(|mechanisms| mechanisms.max_pacing_rate.is_some());

@@ -100,6 +100,8 @@ pub struct Counters {
     pub skips: u64,
     /// Connections reset because such a segment was acknowledged.
     pub exposed: u64,
+    /// ACKs whose sum of ECN nonces was wrong.
+    pub nonce_fail: u64,
     /// Data known to be delivered.
     pub delivered: Bytes,
     /// Messages that its application has written, whether or not they are complete.
@@ -119,6 +121,7 @@ impl AddAssign for Counters {
         self.ecn_reductions += other.ecn_reductions;
         self.skips += other.skips;
         self.exposed += other.exposed;
+        self.nonce_fail += other.nonce_fail;
         self.delivered += other.delivered;
         self.messages += other.messages;
         self.limited.iter_mut().zip(other.limited).for_each(|(sum, part)| *sum += part);
@@ -142,6 +145,7 @@ impl Sub for Counters {
             ecn_reductions: self.ecn_reductions - earlier.ecn_reductions,
             skips: self.skips - earlier.skips,
             exposed: self.exposed - earlier.exposed,
+            nonce_fail: self.nonce_fail - earlier.nonce_fail,
             delivered: self.delivered.saturating_sub(earlier.delivered),
             messages: self.messages - earlier.messages,
             limited,

@@ -202,6 +202,7 @@ impl TcpSender {
                     ecn_reductions: stats.ecn_reductions,
                     skips: stats.skips,
                     exposed: stats.exposed,
+                    nonce_fail: stats.nonce_fail,
                     delivered: stats.delivered,
                     limited: stats.limited,
                     ..Counters::default()

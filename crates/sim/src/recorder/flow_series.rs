@@ -439,6 +439,7 @@ impl FlowRecorder {
             ecn_reductions: (controlled && !info.loss_free).then_some(counters.ecn_reductions),
             skips: (tcp && !info.loss_free).then_some(counters.skips),
             exposed: (tcp && !info.loss_free).then_some(counters.exposed),
+            nonce_fail: (tcp && !info.loss_free).then_some(counters.nonce_fail),
             drops: sums.drops,
             ack_drops: sums.ack_drops,
             corrupted: sums.corrupted,

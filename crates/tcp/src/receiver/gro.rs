@@ -4,17 +4,19 @@
 //! (the card's interrupt moderation); then all packets that have arrived are handed to TCP at once. Consecutive data
 //! packets become one segment if the second starts where the first ends, their ECN fields and timestamps are equal
 //! (the bytes of the options have to be the same, Linux `tcp_gro_receive`), and they carry no flag other than ACK.
-//! PSH or FIN ends a segment, and so does the largest IP packet of 64 KiB. A segment of two packets or more is more than one
-//! full segment: TCP acknowledges it once, so the ratio of packets to ACKs grows from 2 to 45.
+//! ECT(1) that is a nonce is never merged: with a duplicate in front of it, its nonce would be lost. PSH or FIN ends a segment,
+//! and so does the largest IP packet of 64 KiB. A segment of two packets or more is more than one full segment: TCP acknowledges
+//! it once, so the ratio of packets to ACKs grows from 2 to 45.
 
 use std::collections::VecDeque;
 
 use windtunnel_units::{Bytes, Duration, Time};
-use windtunnel_wire::{Packet, TcpFlags};
+use windtunnel_wire::{Ecn, Packet, TcpFlags};
 
 use super::Receiver;
 use super::segment::Segment;
 use super::stats::SegmentReport;
+use crate::params::TcpParams;
 use crate::paws;
 
 /// The length field of the IP header has 16 bits.
@@ -24,6 +26,8 @@ const MAX_IP_PACKET: Bytes = Bytes::new(65_535);
 pub(super) struct Gro {
     period: Duration,
     timestamps: bool,
+    /// ECT(1) is a nonce: its segments are told apart.
+    nonces: bool,
     /// The most data of a merged segment.
     most: Bytes,
     poll_at: Time,
@@ -31,9 +35,10 @@ pub(super) struct Gro {
 }
 
 impl Gro {
-    pub(super) fn new(period: Duration, timestamps: bool, headers: Bytes) -> Gro {
+    pub(super) fn new(period: Duration, params: &TcpParams, headers: Bytes) -> Gro {
+        let (timestamps, nonces) = (params.timestamps, params.ecn_nonce);
         let most = MAX_IP_PACKET - headers;
-        Gro { period, timestamps, most, poll_at: Time::NEVER, held: VecDeque::new() }
+        Gro { period, timestamps, nonces, most, poll_at: Time::NEVER, held: VecDeque::new() }
     }
 
     /// When the driver polls; [`Time::NEVER`] if there is nothing to poll for.
@@ -49,7 +54,9 @@ impl Gro {
         let next = Segment::of(packet);
         let same_time =
             |last: &Segment| !self.timestamps || paws::ticks(last.ts_val) == paws::ticks(next.ts_val);
-        match self.held.back_mut().filter(|last| merges(last, &next, self.most) && same_time(last)) {
+        let apart = self.nonces && next.ecn == Ecn::Ect1;
+        let joins = |last: &Segment| !apart && merges(last, &next, self.most) && same_time(last);
+        match self.held.back_mut().filter(|last| joins(last)) {
             Some(last) => {
                 last.end = next.end;
                 last.ack = next.ack;

@@ -77,6 +77,8 @@ pub struct Receiver {
     window: Window,
     feedback: Feedback,
     mds_tau: Option<NonZeroU32>,
+    /// It knows nonces.
+    nonces: bool,
     ecn_pp: EcnPp,
     syn_ack_ecn: Ecn,
     code_points: CodePoints,
@@ -115,6 +117,7 @@ impl Receiver {
             window: Window::new(largest, WindowScale::new(&endpoint, params).shift),
             feedback: Feedback::None,
             mds_tau: ack.mds_tau,
+            nonces: params.ecn_nonce,
             ecn_pp: params.ecn_pp,
             syn_ack_ecn: Ecn::NotEct,
             code_points: CodePoints::default(),
@@ -131,7 +134,7 @@ impl Receiver {
             segment_size: SegmentSize::new(endpoint.mss()),
             initial_window: initial_window(params, endpoint.mss()),
             buffer,
-            gro: params.gro.map(|period| Box::new(Gro::new(period, params.timestamps, endpoint.headers))),
+            gro: params.gro.map(|period| Box::new(Gro::new(period, params, endpoint.headers))),
             due: VecDeque::with_capacity(2),
             spare: Vec::new(),
             stats: ReceiverStats::default(),
@@ -259,7 +262,7 @@ impl Receiver {
             return self.acknowledge();
         }
         self.handshake.on_syn(now);
-        let answer = self.feedback.on_syn(self.endpoint.feedback, self.mds_tau, syn);
+        let answer = self.feedback.on_syn(self.endpoint.feedback, self.mds_tau, self.nonces, syn);
         self.negotiate_sack(syn);
         self.choose_code_points();
         self.rcv_nxt = Seq::FIRST_DATA;
@@ -282,6 +285,9 @@ impl Receiver {
     /// Marks that the receiver conceals have still arrived.
     #[cold]
     fn accept_in_part(&mut self, segment: &Segment) -> Arrival {
+        if self.feedback.has_nonces() && segment.ecn != Ecn::Ce {
+            return self.accept_as_it_is(segment);
+        }
         let Some(hiding) = &mut self.hiding else { return self.accept_as_it_is(segment) };
         let claimed = hiding.claim(segment.ecn, self.endpoint.ecn);
         if claimed != segment.ecn {
@@ -407,7 +413,8 @@ impl Receiver {
         self.stats.dsacks += u64::from(self.sack.has_duplicate());
         let options = self.options();
         let window = self.offer();
-        self.leave(seq, self.feedback.flags(self.delayed_ack.mark()) | flags, options, window);
+        let feedback = self.feedback.flags(self.delayed_ack.mark(), self.rcv_nxt);
+        self.leave(seq, feedback | flags, options, window);
         self.delayed_ack.on_ack_sent();
     }
 

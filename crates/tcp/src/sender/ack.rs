@@ -163,6 +163,8 @@ impl Sender {
             delivered: ack.delivered - ack.twice,
             ts_recent: self.ts_recent,
             sack: self.params.sack,
+            retransmitted: acked.retransmitted,
+            nxt: self.board.nxt(),
         };
         (ack.ece, ack.esce) = self.ecn.hear(packet, progress);
         // A receiver sends no data: every packet that it sends starts at the last ACK of such data, so each timestamp

@@ -1,25 +1,28 @@
 //! Explicit congestion notification at the sender: what it asks for, which code point its data carry, and what it hears.
 //!
-//! One file per feedback scheme: [`rfc3168`], [`esce`], [`accecn`], [`quic`]. Whatever the scheme, the rest of the sender learns
+//! One file per feedback scheme: [`rfc3168`], [`nonce`] with it, [`esce`], [`accecn`], [`quic`]. Whatever the scheme, the rest of the sender learns
 //! whether an ACK reports CE or SCE, and the controller learns counts. Sources: RFC 3168 section 6.1, RFC 9768,
 //! spec/queues-and-signalling section 17.
 
 mod accecn;
 mod esce;
+mod nonce;
 mod quic;
 mod rfc3168;
 
 use windtunnel_cc::{EcnFeedback, Feedback, Needs};
-use windtunnel_units::{Bytes, Time};
+use windtunnel_units::{Bytes, Seq, Time};
 use windtunnel_wire::{AccEcnOption, Dscp, Ecn, MdsCapability, Packet, TcpFlags};
 
 use self::accecn::AccEcn;
+use self::nonce::Nonces;
 use self::quic::Quic;
 use self::rfc3168::Cwr;
 pub(super) use self::rfc3168::all;
 use super::scoreboard::Amount;
 use crate::config::Endpoint;
 use crate::ecn_pp::{CodePoints, EcnPp};
+use crate::params::TcpParams;
 use crate::scheme::FeedbackScheme;
 
 /// What was negotiated, and what is still to be told to the receiver.
@@ -32,6 +35,8 @@ pub(crate) struct EcnSender {
     /// That of the last SYN.
     syn: Ecn,
     pp: EcnPp,
+    /// The seed of nonces, where they are wanted.
+    nonces: Option<u64>,
     /// The DSCP of everything.
     dscp: Dscp,
     scheme: Scheme,
@@ -42,6 +47,7 @@ pub(crate) struct EcnSender {
 enum Scheme {
     None,
     Rfc3168(Cwr),
+    Nonces(Box<Nonces>),
     /// RFC 3168 for CE, and ESCE.
     Esce(Cwr),
     AccEcn(Box<AccEcn>),
@@ -59,17 +65,22 @@ pub(super) struct Progress {
     pub(super) ts_recent: Time,
     /// The connection has SACK.
     pub(super) sack: bool,
+    /// It covers a segment that was sent more than once.
+    pub(super) retransmitted: bool,
+    /// SND.NXT.
+    pub(super) nxt: Seq,
 }
 
 impl EcnSender {
     /// With MDS the DSCP is an identifier, which packets carry once the handshake has agreed.
-    pub(crate) fn new(endpoint: &Endpoint, pp: EcnPp) -> EcnSender {
+    pub(crate) fn new(endpoint: &Endpoint, params: &TcpParams) -> EcnSender {
         let dscp = if endpoint.feedback.is_mds() { Dscp::DEFAULT } else { endpoint.dscp };
         EcnSender {
             data: Ecn::NotEct,
             others: CodePoints::default(),
             syn: Ecn::NotEct,
-            pp,
+            pp: params.ecn_pp,
+            nonces: params.ecn_nonce.then_some(params.nonce_seed),
             dscp,
             scheme: Scheme::None,
         }
@@ -152,7 +163,10 @@ impl EcnSender {
             | FeedbackScheme::Mds
             | FeedbackScheme::Dctcp
             | FeedbackScheme::AccEcn => {
-                self.scheme = Scheme::Rfc3168(Cwr::default());
+                self.scheme = match self.nonces {
+                    Some(seed) => Scheme::Nonces(Box::new(Nonces::new(seed))),
+                    None => Scheme::Rfc3168(Cwr::default()),
+                };
             }
         }
     }
@@ -162,7 +176,7 @@ impl EcnSender {
         match &self.scheme {
             Scheme::None => Feedback::None,
             Scheme::Rfc3168(_) if scheme == FeedbackScheme::Dctcp => Feedback::Shares,
-            Scheme::Rfc3168(_) => Feedback::Classic,
+            Scheme::Rfc3168(_) | Scheme::Nonces(_) => Feedback::Classic,
             Scheme::Esce(_) if scheme.is_mds() => Feedback::Sce,
             Scheme::Esce(_) => Feedback::PlainSce,
             Scheme::Quic(quic) if quic.hears_sce() => Feedback::PlainSce,
@@ -196,6 +210,7 @@ impl EcnSender {
         match &mut self.scheme {
             Scheme::None => (false, false),
             Scheme::Rfc3168(_) => (rfc3168::hears_ce(packet.flags), false),
+            Scheme::Nonces(nonces) => (nonces.hear(packet, progress), false),
             Scheme::Esce(_) => (rfc3168::hears_ce(packet.flags), esce::hears_sce(packet.flags)),
             Scheme::AccEcn(accecn) => {
                 let ce = accecn.hear(packet, progress);
@@ -223,7 +238,9 @@ impl EcnSender {
         match &mut self.scheme {
             Scheme::AccEcn(accecn) => accecn.take_counts(),
             Scheme::Quic(quic) => quic.take_counts(),
-            Scheme::None | Scheme::Rfc3168(_) | Scheme::Esce(_) => of_flags(ce, sce, delivered),
+            Scheme::None | Scheme::Rfc3168(_) | Scheme::Nonces(_) | Scheme::Esce(_) => {
+                of_flags(ce, sce, delivered)
+            }
         }
     }
 
@@ -232,22 +249,33 @@ impl EcnSender {
         match &self.scheme {
             Scheme::AccEcn(accecn) => accecn.counts(),
             Scheme::Quic(quic) => quic.counts(),
-            Scheme::None | Scheme::Rfc3168(_) | Scheme::Esce(_) => of_flags(ce, sce, delivered),
+            Scheme::None | Scheme::Rfc3168(_) | Scheme::Nonces(_) | Scheme::Esce(_) => {
+                of_flags(ce, sce, delivered)
+            }
         }
     }
 
     /// cwnd was reduced: the receiver is to be told.
     pub(crate) fn queue_cwr(&mut self) {
-        if let Scheme::Rfc3168(cwr) | Scheme::Esce(cwr) = &mut self.scheme {
-            cwr.due = true;
-        }
+        self.set_cwr(true);
     }
 
     /// The reduction is undone.
     pub(crate) fn withdraw_cwr(&mut self) {
-        if let Scheme::Rfc3168(cwr) | Scheme::Esce(cwr) = &mut self.scheme {
-            cwr.due = false;
+        self.set_cwr(false);
+    }
+
+    fn set_cwr(&mut self, due: bool) {
+        match &mut self.scheme {
+            Scheme::Rfc3168(cwr) | Scheme::Esce(cwr) => cwr.due = due,
+            Scheme::Nonces(nonces) => nonces.cwr.due = due,
+            Scheme::None | Scheme::AccEcn(_) | Scheme::Quic(_) => {}
         }
+    }
+
+    /// The sum of nonces of the last ACK was wrong; asked once.
+    pub(super) fn takes_wrong_sum(&mut self) -> bool {
+        if let Scheme::Nonces(nonces) = &mut self.scheme { nonces.take_wrong() } else { false }
     }
 
     /// The ECN field and flags of a new data segment.
@@ -257,6 +285,7 @@ impl EcnSender {
         match &mut self.scheme {
             Scheme::None | Scheme::Quic(_) => {}
             Scheme::Rfc3168(cwr) | Scheme::Esce(cwr) => packet.flags |= cwr.take(),
+            Scheme::Nonces(nonces) => nonces.stamp(packet),
             Scheme::AccEcn(accecn) => packet.flags |= accecn.ace(),
         }
     }
@@ -284,6 +313,9 @@ impl EcnSender {
     pub(crate) fn stamp_probe(&mut self, packet: &mut Packet) {
         packet.ecn = self.others.other;
         self.note_bare();
+        if let Scheme::Nonces(nonces) = &mut self.scheme {
+            nonces.withdraw(packet.seq);
+        }
     }
 
     /// The counts may lack a segment that is not ECN-capable.

@@ -212,7 +212,7 @@ impl Sender {
             state: CaState::Open,
             high_seq: Seq::SYN,
             prr: Prr::new(params.reduction, cwnd / mss),
-            ecn: EcnSender::new(&endpoint, params.ecn_pp),
+            ecn: EcnSender::new(&endpoint, params),
             validation: Validation::new(params, endpoint.iw, mss),
             detector: Detector::new(params),
             rack: Rack::default(),

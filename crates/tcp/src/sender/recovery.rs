@@ -27,6 +27,18 @@ impl Sender {
             return;
         }
         self.process_doubt(ack);
+        if ack.ece && self.ecn.takes_wrong_sum() {
+            self.distrust(ack);
+        }
+    }
+
+    /// The sum of nonces is wrong: the receiver conceals losses or marks, or acknowledges what has not arrived. The window has been
+    /// reduced as for a mark; it falls to one segment, as if everything were lost. There is no ECE that CWR would answer.
+    #[cold]
+    fn distrust(&mut self, ack: &Ack) {
+        self.stats.nonce_fail += 1;
+        self.ecn.withdraw_cwr();
+        self.lower_cwnd(self.mss, ack.now);
     }
 
     /// The ACK is not a plain one, or the sender is not in its undisturbed state.

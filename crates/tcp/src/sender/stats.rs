@@ -33,6 +33,8 @@ pub struct SenderStats {
     pub skips: u64,
     /// Receivers exposed by an ACK of a segment left out: one at most.
     pub exposed: u64,
+    /// ACKs whose sum of nonces was wrong.
+    pub nonce_fail: u64,
     /// Whole segments delivered.
     pub delivered: Bytes,
     /// Time spent under each limit, by [`Limited`], up to the last event.

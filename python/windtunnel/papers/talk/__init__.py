@@ -6,6 +6,7 @@ from windtunnel.papers.cells import Cell
 from windtunnel.papers.suite import Group, Suite
 from windtunnel.papers.talk.bbr import bbr_groups
 from windtunnel.papers.talk.catalogue import catalogue_group, tables
+from windtunnel.papers.talk.cheating import cheating_groups
 from windtunnel.papers.talk.claims import claims_groups
 from windtunnel.papers.talk.collateral import collateral_groups
 from windtunnel.papers.talk.convergence import convergence_groups
@@ -34,6 +35,7 @@ def suite(*, quick: bool) -> Suite:
         shapes_group(cells),
         *startup_groups(cells, quick=quick),
         *fairness_groups(cells, quick=quick),
+        *cheating_groups(cells, quick=quick),
         *claims_groups(cells, quick=quick),
     ]
     notes = f"{text('notes.md')}\n\n{tables()}"

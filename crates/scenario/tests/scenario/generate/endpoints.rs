@@ -43,11 +43,21 @@ impl Draft {
         if !self.ideal && self.one_in(2) {
             self.table("[flow.tcp]");
             self.tcp();
+            if self.has_plain_ecn(start) && self.one_in(2) {
+                self.bare("ecn_nonce", true);
+            }
         }
         if !has_controller {
             self.text.truncate(end);
             self.remove(start, &["pacing", "ecn", "iw"]);
         }
+    }
+
+    /// The flow that starts at `start` hears CE by RFC 3168: ECT(1) may be a nonce.
+    fn has_plain_ecn(&self, start: usize) -> bool {
+        let flow = &self.text[start..];
+        let plain = |kind| flow.contains(&format!("kind = \"{kind}\"\n"));
+        flow.contains("ecn = true\n") && ["reno", "aimd", "cubic", "scalable"].into_iter().any(plain)
     }
 
     /// Removes the lines with these keys from `start` on.

@@ -148,3 +148,69 @@ fn skips_cost_the_honest_little() {
         assert!((with / without - 1.0).abs() < 0.05, "{settings:?}: {without} {with}");
     }
 }
+
+/// A queue that marks by RFC 3168, and Reno with nonces over it; ECT(1) is ECN-capable there, as RFC 3540 has it.
+const MARKING: &str = "duration = \"60 s\"\n[bottleneck]\nrate = \"20 Mbit/s\"\n\
+    queue = { kind = \"codel\", ecn = true, ecn_mode = \"rfc3168\" }\n[[flow]]\nrtt = \"40 ms\"\ncc = \"reno\"\necn = \"rfc3168\"\n\
+    tcp = { ecn_nonce = true }\n";
+
+/// Whoever conceals a mark has to guess a nonce: half of the marks are found out, within five standard errors, unless one ACK
+/// covers several. With nonces the concealment costs goodput; without them it gains, and an honest receiver loses nothing by them.
+#[test]
+fn nonces_find_out_concealed_marks() {
+    let honest = run(MARKING, &[]);
+    assert_eq!(flow(&honest).nonce_fail, Some(0));
+    let plain = run(MARKING, &["flow[0].tcp.ecn_nonce=false"]);
+    assert!((flow(&honest).goodput_mbps / flow(&plain).goodput_mbps - 1.0).abs() < 0.02);
+    let (mut marks, mut found) = (0, 0);
+    for seed in 1..=8 {
+        let seed = format!("seed={seed}");
+        // One at a time: a window that stays small is marked seldom.
+        let cheat = run(MARKING, &[&seed, "flow[0].ack.hide_marks=100 %"]);
+        marks += flow(&cheat).ce_marks;
+        found += flow(&cheat).nonce_fail.expect("TCP");
+        assert!(flow(&cheat).goodput_mbps < flow(&honest).goodput_mbps, "{seed}");
+    }
+    assert!(marks > 100, "{marks}");
+    let (mean, deviation) = (marks as f64 / 2.0, (marks as f64).sqrt() / 2.0);
+    assert!((found as f64 - mean).abs() < 5.0 * deviation, "{found} of {marks}");
+}
+
+/// An optimist guesses all the time. The first wrong guess leaves its sender one segment, and what it claims from then on was never
+/// sent: it gets less than a tenth of an honest receiver's, where without nonces it takes the link.
+#[test]
+fn nonces_stop_optimists() {
+    let attack =
+        "flow[0].ack={ optimistic = \"1 ms\", optimistic_step = \"3 kB\", optimistic_lead = \"200 kB\" }";
+    let nonces = ["flow[0].ecn=rfc3168", "flow[0].tcp.ecn_nonce=true"];
+    let honest = run(LOSSY, &nonces);
+    let caught = run(LOSSY, &[attack, nonces[0], nonces[1]]);
+    assert_eq!(flow(&honest).nonce_fail, Some(0));
+    assert!(flow(&caught).nonce_fail > Some(0), "{:?}", flow(&caught).nonce_fail);
+    assert!(flow(&caught).goodput_mbps < flow(&honest).goodput_mbps / 10.0, "{}", flow(&caught).goodput_mbps);
+}
+
+/// Real receivers with every way to acknowledge, over a path that loses, reorders, doubles and marks: none is accused. Those that divide
+/// their ACKs know the nonces, and are none of their business.
+#[test]
+fn nonces_accuse_no_honest_receiver() {
+    let path = "bottleneck.impair=[{ kind = \"loss\", probability = \"1 %\" }, { kind = \"reordering\", probability = \"2 %\" }, \
+        { kind = \"duplication\", probability = \"1 %\" }]";
+    let ways = [
+        "flow[0].ack.policy=every",
+        "flow[0].ack.policy=linux",
+        "flow[0].ack={ policy = \"immediate\", division = 5 }",
+        "flow[0].ack={ policy = \"every\", division = 3 }",
+        "flow[0].tcp={ ecn_nonce = true, gro = \"1 ms\" }",
+        "flow[0].tcp={ ecn_nonce = true, skip_probability = \"2 %\" }",
+        "flow[0].tcp={ ecn_nonce = true, sack = false, loss_detection = \"newreno\" }",
+        "flow[0].tcp={ ecn_nonce = true, ecn_pp = \"on\" }",
+        "flow[0].tcp={ ecn_nonce = true, receive_window = \"20 kB\" }",
+    ];
+    for way in ways {
+        for seed in 1..=3 {
+            let result = run(MARKING, &["duration=10 s", path, way, &format!("seed={seed}")]);
+            assert_eq!(flow(&result).nonce_fail, Some(0), "{way} {seed}");
+        }
+    }
+}

@@ -62,7 +62,7 @@ impl Receiver {
         for _ in 0..copies {
             let (ack, ts_ecr) = (self.rcv_nxt, self.timestamps.echo());
             self.stats.acks += 1;
-            let flags = self.feedback.flags(self.delayed_ack.mark());
+            let flags = self.feedback.flags(self.delayed_ack.mark(), self.rcv_nxt);
             let window = self.window.repeat();
             self.due.push_back(Due { seq: self.close.snd_nxt(), ack, ts_ecr, options: None, window, flags });
         }
@@ -112,6 +112,7 @@ impl Receiver {
         let last = self.timestamps.last_ack_sent();
         for ack in attack.division.steps(last, ack, self.segment_size.estimate()) {
             self.stats.acks += 1;
+            let flags = self.feedback.flags_of_part(flags, ack);
             self.due.push_back(Due { seq, ack, ts_ecr, options: None, window, flags });
         }
     }

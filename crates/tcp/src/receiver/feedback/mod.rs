@@ -6,12 +6,13 @@
 mod accecn;
 mod dctcp;
 mod esce;
+mod nonce;
 mod quic;
 mod rfc3168;
 
 use std::num::NonZeroU32;
 
-use windtunnel_units::Bytes;
+use windtunnel_units::{Bytes, Seq};
 use windtunnel_wire::{AccEcnOption, Ecn, MdsCapability, Packet, TcpFlags};
 
 pub(crate) use self::accecn::{
@@ -20,6 +21,7 @@ pub(crate) use self::accecn::{
 
 use self::accecn::AccEcn;
 use self::dctcp::CeState;
+use self::nonce::NonceSum;
 use self::quic::Counts;
 use self::rfc3168::CeLatch;
 use super::segment::Segment;
@@ -62,6 +64,8 @@ pub(super) enum Feedback {
     /// No ECN: no mark is looked at.
     None,
     Rfc3168(CeLatch),
+    /// RFC 3168, and the sum of nonces.
+    Nonces(Box<NonceSum>),
     /// RFC 3168 for CE, and ESCE.
     Esce(CeLatch),
     Dctcp(CeState),
@@ -81,9 +85,15 @@ pub(super) struct Answer {
 }
 
 impl Feedback {
-    /// A SYN arrived at a receiver that supports `scheme`, and MDS with any tau or with one: what is in force from now on, and the
+    /// A SYN arrived at a receiver that supports `scheme`, and MDS with any tau or with one, and perhaps `nonces`: what is in force from now on, and the
     /// answer. Another tau is refused by an answer without the option (spec/queues-and-signalling section 17.5).
-    pub(super) fn on_syn(&mut self, scheme: FeedbackScheme, tau: Option<NonZeroU32>, syn: &Packet) -> Answer {
+    pub(super) fn on_syn(
+        &mut self,
+        scheme: FeedbackScheme,
+        tau: Option<NonZeroU32>,
+        nonces: bool,
+        syn: &Packet,
+    ) -> Answer {
         const CLASSIC: TcpFlags = TcpFlags::ECE;
         if let Feedback::AccEcn(accecn) = self {
             // RFC 9768 section 3.1.5: it never leaves this mode, and reports the ECN field of the latest SYN.
@@ -106,6 +116,7 @@ impl Feedback {
             FeedbackScheme::Dctcp => Feedback::Dctcp(CeState::default()),
             FeedbackScheme::Esce => Feedback::Esce(CeLatch::default()),
             FeedbackScheme::Quic => Feedback::Quic(Counts::default()),
+            FeedbackScheme::Rfc3168 if nonces => Feedback::Nonces(Box::new(NonceSum::new())),
             _ if mds.is_some() => Feedback::Esce(CeLatch::default()),
             _ => Feedback::Rfc3168(CeLatch::default()),
         };
@@ -123,7 +134,11 @@ impl Feedback {
         match self {
             Feedback::Esce(_) => esce::mark(ecn),
             Feedback::Dctcp(_) => dctcp::mark(ecn),
-            Feedback::None | Feedback::Rfc3168(_) | Feedback::AccEcn(_) | Feedback::Quic(_) => Mark::None,
+            Feedback::None
+            | Feedback::Rfc3168(_)
+            | Feedback::Nonces(_)
+            | Feedback::AccEcn(_)
+            | Feedback::Quic(_) => Mark::None,
         }
     }
 
@@ -134,6 +149,7 @@ impl Feedback {
         match self {
             Feedback::None => News::None,
             Feedback::Rfc3168(latch) | Feedback::Esce(latch) => latch.on_segment(segment.ecn, segment.flags),
+            Feedback::Nonces(sum) => sum.on_segment(segment),
             Feedback::Dctcp(state) => state.on_segment(segment.ecn, segment.flags),
             Feedback::AccEcn(accecn) => accecn.on_data(segment),
             Feedback::Quic(counts) => counts.on_segment(segment),
@@ -148,15 +164,29 @@ impl Feedback {
         }
     }
 
-    /// The flags of an ACK of segments with `mark`.
+    /// The flags of an ACK of segments with `mark`, and with the number `ack`.
     #[inline]
-    pub(super) fn flags(&self, mark: Mark) -> TcpFlags {
+    pub(super) fn flags(&mut self, mark: Mark, ack: Seq) -> TcpFlags {
         match self {
             Feedback::None | Feedback::Quic(_) => TcpFlags::ACK,
             Feedback::Rfc3168(latch) => latch.flags(),
+            Feedback::Nonces(sum) => sum.flags(ack),
             Feedback::Esce(latch) => latch.flags().with_if(TcpFlags::AE, mark == Mark::Sce),
             Feedback::Dctcp(state) => state.flags(),
             Feedback::AccEcn(accecn) => accecn.flags(),
+        }
+    }
+
+    /// ECT(1) is a nonce, and no mark.
+    pub(super) fn has_nonces(&self) -> bool {
+        matches!(self, Feedback::Nonces(_))
+    }
+
+    /// The flags of an ACK of a part of what one with `flags` acknowledges.
+    pub(super) fn flags_of_part(&self, flags: TcpFlags, ack: Seq) -> TcpFlags {
+        match self {
+            Feedback::Nonces(sum) => flags.without(TcpFlags::AE) | sum.nonce_sum(ack),
+            _ => flags,
         }
     }
 

@@ -168,6 +168,7 @@ impl Lab {
                 ecn: endpoint.ecn != Ecn::NotEct,
                 ece: false,
                 esce: false,
+                nonces: params.ecn_nonce.then(BTreeSet::new),
                 ts_recent: Time::ZERO,
                 window: u16::MAX,
             },

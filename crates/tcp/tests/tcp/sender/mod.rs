@@ -8,6 +8,7 @@ mod handshake;
 mod harness;
 mod linux;
 mod model_based;
+mod nonces;
 mod odd_acks;
 mod plain_receiver;
 mod recovery;

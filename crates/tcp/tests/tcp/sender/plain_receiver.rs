@@ -1,5 +1,7 @@
 //! A receiver that can be followed by hand.
 
+use std::collections::BTreeSet;
+
 use windtunnel_tcp::HEADERS;
 use windtunnel_units::{Bytes, Seq, Time};
 use windtunnel_wire::{Ecn, FlowId, Options, Packet, SackBlock, TcpFlags};
@@ -17,6 +19,8 @@ pub(crate) struct PlainReceiver {
     pub(super) ecn: bool,
     pub(super) ece: bool,
     pub(super) esce: bool,
+    /// The first bytes of what arrived as ECT(1), if that is a nonce (RFC 3540).
+    pub(super) nonces: Option<BTreeSet<u64>>,
     pub(super) ts_recent: Time,
     pub(super) window: u16,
 }
@@ -42,7 +46,13 @@ impl PlainReceiver {
             self.ece = false;
         }
         self.ece |= packet.ecn == Ecn::Ce;
-        self.esce = packet.ecn == Ecn::Ect1;
+        match &mut self.nonces {
+            Some(nonces) if packet.ecn == Ecn::Ect1 && start >= self.nxt => {
+                nonces.insert(start);
+            }
+            Some(_) => {}
+            None => self.esce = packet.ecn == Ecn::Ect1,
+        }
         if (start..=end).contains(&self.nxt) {
             self.ts_recent = self.ts_recent.max(packet.ts_val);
         }
@@ -84,7 +94,10 @@ impl PlainReceiver {
         packet.ts_val = now;
         packet.ts_ecr = self.ts_recent;
         packet.window = self.window;
-        packet.flags = TcpFlags::ACK.with_if(TcpFlags::ECE, self.ece).with_if(TcpFlags::AE, self.esce);
+        // The sum starts at 1.
+        let one = |nonces: &BTreeSet<u64>| nonces.range(..self.nxt).count().is_multiple_of(2);
+        let sum = self.nonces.as_ref().is_some_and(one);
+        packet.flags = TcpFlags::ACK.with_if(TcpFlags::ECE, self.ece).with_if(TcpFlags::AE, self.esce || sum);
         let blocks = if blocks.is_empty() { &self.islands[..] } else { blocks };
         if self.sack && !blocks.is_empty() {
             let mut options = Options::default();

@@ -6,6 +6,9 @@
 //! guard interval after it. Each round has `gain` times as many chirps as the one before. When they fill a round trip, a round
 //! trip's worth of segments leaves at the rate that was found, and congestion avoidance takes over at what is then in flight.
 //!
+//! A pause of the application is no gap of a chirp, and a round that it interrupts fills no round trip. The first segment after
+//! one starts with the short chirps again, at the gap that is known by then.
+//!
 //! The module's values: a first guess of 200 us (60 Mbit/s), a gain of 2 as in slow start, a geometry of 2, which makes the mean
 //! gap of a chirp about the guess. The first chirps are short, so that they fit into the initial window.
 
@@ -17,7 +20,7 @@ use std::num::NonZeroU32;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use windtunnel_algorithm::{OutOfRange, Params};
-use windtunnel_units::{Bytes, Duration, Rate};
+use windtunnel_units::{Bytes, Duration, Rate, Time};
 
 use self::chirp::{Chirp, Geometry, MOST};
 use super::{SlowStart, SlowStartParams, SlowStartVerdict};
@@ -30,6 +33,9 @@ const FIRST_ROUND: u32 = 2;
 const GROWS_FROM: u64 = 6;
 /// The least window, in segments, while the rate that was found is used for the first time.
 const LEAST_WINDOW: u64 = 10;
+
+/// A segment is late if it leaves this part of a round trip after its time: gaps are rounded, and the round trip varies.
+const PATIENCE: u64 = 8;
 
 /// Parameters of paced chirping.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -100,6 +106,10 @@ struct PacedChirping {
     next: usize,
     round: Round,
     srtt: Duration,
+    /// When the last segment left, the gap that was due behind it, and when the last ACK came.
+    departed: Time,
+    due: Duration,
+    heard: Time,
     /// What is still to be acknowledged at the rate that was found.
     trial: Option<Bytes>,
 }
@@ -114,6 +124,10 @@ struct Round {
     sent: u32,
     /// The sum of their lengths.
     length: Duration,
+}
+
+impl Round {
+    const FIRST: Round = Round { start: 0, chirps: FIRST_ROUND, sent: 0, length: Duration::ZERO };
 }
 
 /// The number of segments of a chirp: the first two fit into an initial window.
@@ -135,11 +149,32 @@ impl PacedChirping {
             first: 0,
             geometry,
             next: 0,
-            round: Round { start: 0, chirps: FIRST_ROUND, sent: 0, length: Duration::ZERO },
+            round: Round::FIRST,
             srtt: Duration::ZERO,
+            departed: Time::NEVER,
+            due: Duration::ZERO,
+            heard: Time::ZERO,
             trial: None,
             params,
         }
+    }
+
+    /// The application, and nothing else, kept this segment from leaving: everything before it is acknowledged, and it leaves later
+    /// than its gap allows. Within a chirp cwnd has room; between two it may have waited for the last ACK.
+    fn is_after_pause(&self, sent: &SentSegment, path: &PathView) -> bool {
+        let since = if self.next > 0 { self.departed } else { self.departed.max(self.heard) };
+        let due = self.due + self.srtt / PATIENCE;
+        path.una == sent.seq && self.departed < Time::NEVER && path.now > since + due
+    }
+
+    /// Chirps start anew.
+    fn restart(&mut self) {
+        self.chirps.clear();
+        self.first = 0;
+        self.next = 0;
+        self.round = Round::FIRST;
+        self.trial = None;
+        self.geometry = Geometry::new(self.params.geometry, self.gap, segments(0));
     }
 
     /// The number of the chirp that is being sent, or is sent next.
@@ -194,6 +229,29 @@ impl PacedChirping {
         self.round = Round { start, chirps, sent: 0, length: Duration::ZERO };
         self.geometry = Geometry::new(self.params.geometry, self.gap, segments(start));
     }
+
+    /// A segment takes its place in a chirp.
+    fn take_departure(&mut self, sent: &SentSegment, path: &PathView) {
+        if sent.retransmission || self.trial.is_some() || self.round.sent >= self.round.chirps {
+            return;
+        }
+        if self.next == 0 {
+            self.chirps.push_back(Chirp::new(self.geometry.segments()));
+        }
+        self.next += 1;
+        let Some(chirp) = self.chirps.back_mut() else { return };
+        if chirp.on_sent(sent.seq + sent.payload, path.now) {
+            self.round.length += self.geometry.length();
+            self.round.sent += 1;
+            self.next = 0;
+            self.geometry = Geometry::new(self.params.geometry, self.gap, segments(self.sending()));
+        }
+    }
+
+    /// The gap after the segment that leaves next.
+    fn gap_in_force(&self) -> Duration {
+        if self.trial.is_some() { self.gap } else { self.gap_after_next() }
+    }
 }
 
 /// The window that the chirps need, but no more than it was where growth is barred.
@@ -209,6 +267,7 @@ impl SlowStart for PacedChirping {
 
     fn on_ack(&mut self, cwnd: &mut Bytes, ack: &AckSample, path: &PathView) -> SlowStartVerdict {
         let outstanding = path.nxt - path.una;
+        self.heard = path.now;
         if let Some(left) = &mut self.trial {
             *left = left.saturating_sub(ack.acked);
             if *left > Bytes::ZERO {
@@ -229,26 +288,18 @@ impl SlowStart for PacedChirping {
     }
 
     fn on_sent(&mut self, sent: &SentSegment, path: &PathView) {
+        // Pacing has taken it for this segment.
+        let due = self.gap_in_force();
         self.srtt = path.srtt;
-        if sent.retransmission || self.trial.is_some() || self.round.sent >= self.round.chirps {
-            return;
+        if !sent.retransmission && self.is_after_pause(sent, path) {
+            self.restart();
         }
-        if self.next == 0 {
-            self.chirps.push_back(Chirp::new(self.geometry.segments()));
-        }
-        self.next += 1;
-        let Some(chirp) = self.chirps.back_mut() else { return };
-        if chirp.on_sent(sent.seq + sent.payload, path.now) {
-            self.round.length += self.geometry.length();
-            self.round.sent += 1;
-            self.next = 0;
-            self.geometry = Geometry::new(self.params.geometry, self.gap, segments(self.sending()));
-        }
+        self.take_departure(sent, path);
+        (self.departed, self.due) = (path.now, due);
     }
 
     fn pacing(&self) -> Pacing {
-        let gap = if self.trial.is_some() { self.gap } else { self.gap_after_next() };
-        Pacing::Rate(Rate::of(self.mss, gap))
+        Pacing::Rate(Rate::of(self.mss, self.gap_in_force()))
     }
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {

@@ -1,0 +1,147 @@
+"""Receivers that lie and senders that do not listen: what each gains, and what each defence leaves of it.
+
+The misbehaviours are those of Savage, Cardwell, Wetherall and Anderson (1999) and of RFC 3540
+(docs/spec/congestion-control.md, section 5). The cheat shares a link with an honest receiver, and both have the same
+sender: as it was in 1990, or with one of the defences.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+from windtunnel.papers.cells import Cell
+from windtunnel.papers.rows import Row
+from windtunnel.papers.suite import Group, Results
+from windtunnel.papers.talk.plan import measured, scenario_cell
+from windtunnel.papers.talk.values import Value
+from windtunnel.papers.trials import Limits, trial_row
+
+SEEDS, QUICK_SEEDS = 5, 2
+#: The window that is measured: after the first losses.
+FROM_S, TO_S = 10, 60
+_SHARE = Value("share", "share of the cheat", "%", [measured("0", f'share_percent("0-1", {FROM_S}, {TO_S})')])
+#: A cheat that is defended against has at most this share, in percent; one that gains has at least the other.
+DEFENDED, GAINS = 55.0, 60.0
+
+_DROPS = ('bottleneck.queue={ kind="fifo", limit="100 packets" }',)
+_MARKS = ('bottleneck.queue={ kind="codel", ecn=true, ecn_mode="rfc3168" }',)
+
+
+@dataclass(frozen=True)
+class Attack:
+    """What a receiver does, the senders that cannot be deceived and those beside which it pays.
+
+    Others are deceived, and do not gain: Reno of 1990 overruns the queue, and recovers by timeouts.
+    """
+
+    id: str
+    name: str
+    ack: str
+    stopped_by: tuple[str, ...]
+    pays: tuple[str, ...]
+    why: str
+    queue: tuple[str, ...] = _DROPS
+
+
+@dataclass(frozen=True)
+class Sender:
+    """The sender that the cheat deceives."""
+
+    id: str
+    name: str
+    tcp: str
+
+
+_MODERN, _OLDER = ("linux", "skip", "nonce"), ("vulnerable", "bytes", "sack")
+ATTACKS = (
+    Attack("division", "ACK division: 10 per segment", "division=10", _MODERN, ("sack",),
+           "a sender that counts what is acknowledged does not count ACKs"),
+    Attack("spoofing", "duplicate ACKs: 50 every 50 ms", 'duplicates=50, duplicates_interval="50 ms"',
+           ("sack", *_MODERN), (), "SACK says what arrived; an ACK that says nothing new is worth nothing"),
+    Attack("optimistic", "optimistic ACKs",
+           'optimistic="2 ms", optimistic_step="8 kB", optimistic_lead="100 kB"', ("skip", "nonce"), (*_OLDER, "linux"),
+           "only what the receiver cannot guess tells what it has got"),
+    Attack("marks", "hidden marks", 'hide_marks="100 %"', ("nonce",), (*_OLDER, "linux", "skip"),
+           "only the nonce is lost with a mark; a skip shows what is missing, not what is marked", _MARKS),
+)  # fmt: skip
+_OLD = 'sack=false, loss_detection="reno", inflation="unlimited"'
+SENDERS = (
+    Sender("vulnerable", "Reno of 1990", f"{_OLD}, count_acks=true"),
+    Sender("bytes", "with byte counting", _OLD),
+    Sender("sack", "with SACK and PRR", "count_acks=true"),
+    Sender("linux", "Linux", ""),
+    Sender("skip", "Linux with skips", 'skip_probability="1 %"'),
+    Sender("nonce", "Linux with nonces", "ecn_nonce=true"),
+)
+QUICK_SENDERS = ("vulnerable", "linux", "skip", "nonce")
+
+#: Signals that a sender may ignore, and the path that gives them.
+DEAF = {"losses": _DROPS, "marks": (*_MARKS, *(f'flow.{n}.ecn="rfc3168"' for n in (0, 1)))}
+
+
+def cheating_groups(cells: dict[str, Cell], *, quick: bool) -> list[Group]:
+    """Receivers that lie, and senders that ignore."""
+    return [_receivers(cells, quick=quick), _senders(cells, quick=quick)]
+
+
+def _cell(cells: dict[str, Cell], name: str, *settings: str, quick: bool) -> Cell:
+    path = ('bottleneck.rate="20 Mbps"', f'duration="{TO_S} s"', 'flow.0.cc="reno"', 'flow.1.cc="reno"')
+    cell = scenario_cell(cells, name, "pair", *path, *settings, seeds=QUICK_SEEDS if quick else SEEDS)
+    _SHARE.prepare(cell)
+    return cell
+
+
+def _receivers(cells: dict[str, Cell], *, quick: bool) -> Group:
+    senders = [s for s in SENDERS if not quick or s.id in QUICK_SENDERS]
+    used = {
+        (attack, sender): _cell(
+            cells, f"cheat-{attack.id}-{sender.id}", *attack.queue, f"flow.0.ack={{ {attack.ack} }}",
+            *([f"flow.{n}.tcp={{ {sender.tcp} }}" for n in (0, 1)] if sender.tcp else []),
+            *([f'flow.{n}.ecn="rfc3168"' for n in (0, 1)] if sender.id == "nonce" or attack.queue is _MARKS else []),
+            quick=quick,
+        )
+        for attack, sender in product(ATTACKS, senders)
+    }  # fmt: skip
+
+    def rows(results: Results) -> list[Row]:
+        return [_row(results, attack, sender, cell) for (attack, sender), cell in used.items()]
+
+    def png(results: Results) -> bytes | None:
+        from windtunnel.papers.talk.cheating_figure import draw_cheats
+
+        means = {key: mean for key, cell in used.items() if (mean := _SHARE.mean(results, cell)) is not None}
+        return draw_cheats(senders, means) if means else None
+
+    caption = (
+        f"A cheat beside an honest receiver of the same sender: 20 Mbit/s, 100 ms, {FROM_S} to {TO_S} s; 50 % is fair"
+    )
+    return Group("cheating", "Receivers that lie", caption, [c.name for c in used.values()], rows, png)
+
+
+def _row(results: Results, attack: Attack, sender: Sender, cell: Cell) -> Row:
+    bound, limits = None, None
+    if sender.id in attack.stopped_by:
+        bound, limits = f"< {DEFENDED:g}", Limits(high=DEFENDED, strict=True)
+    elif sender.id in attack.pays:
+        bound, limits = f"> {GAINS:g}", Limits(low=GAINS, strict=True)
+    return trial_row(f"cheating/{attack.id}-{sender.id}", "cheating", f"{attack.name}, {sender.name}: {_SHARE.what}",
+                     bound, limits, _SHARE.values(results, cell), "%", attack.why)  # fmt: skip
+
+
+def _senders(cells: dict[str, Cell], *, quick: bool) -> Group:
+    used = {
+        signal: _cell(cells, f"deaf-{signal}", *settings, f'flow.0.unresponsive="{signal}"', quick=quick)
+        for signal, settings in DEAF.items()
+    }
+
+    def rows(results: Results) -> list[Row]:
+        return [
+            trial_row(f"deaf/{signal}", "deaf", f"a sender that ignores {signal}: its share beside Reno", "> 80",
+                      Limits(low=80.0, strict=True), _SHARE.values(results, cell), "%",
+                      "the network relies on its senders")
+            for signal, cell in used.items()
+        ]  # fmt: skip
+
+    caption = "A Reno that does not answer a signal, beside one that does, on the same link"
+    return Group("deaf", "Senders that ignore", caption, [c.name for c in used.values()], rows)
