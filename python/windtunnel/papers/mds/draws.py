@@ -50,6 +50,6 @@ def draws_row(line: Line, flow: int, values: Sequence[float]) -> Row | None:
         "info",
         note,
         spread(values),
-        sum(draws) / len(draws),
-        SOURCE,
+        reference=sum(draws) / len(draws),
+        source=SOURCE,
     )
