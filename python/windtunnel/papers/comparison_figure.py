@@ -61,5 +61,5 @@ def _panel(axes: Axes, rows: Sequence[Row]) -> None:
     axes.set_yticks(range(len(rows)), [row.what for row in rows], fontsize=7)
     axes.grid(axis="y", visible=False)
     axes.set_xlabel(
-        "Measured over published value (or reference): unperturbed run and interval of all; grey: the source's precision"
+        "Measured over published value or reference: unperturbed run and interval of all; grey: the source's precision"
     )
