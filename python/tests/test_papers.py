@@ -248,15 +248,15 @@ def test_published_means_agree_with_the_run_that_made_them(figure: str) -> None:
 @pytest.mark.parametrize(
     ("published", "precision", "values", "expected"),
     [
-        (49.2, 0.05, [49.24], "within"),
-        (49.2, 0.05, [49.26], "outside"),
-        (49.95, 0.05, [50.0], "within"),
-        (40.8, 0.05, [34.5, 44.6, 41.9], "within"),
-        (48.0, 0.05, [34.5, 44.6, 41.9], "outside"),
-        (3.0, 0.0, [3.0], "within"),
-        (3.0, 0.0, [4.0], "outside"),
-        (1.0, 0.5, [math.nan], "outside"),
-        (1.0, 0.5, [], "outside"),
+        (49.2, 0.05, [49.24], "agrees"),
+        (49.2, 0.05, [49.26], "differs"),
+        (49.95, 0.05, [50.0], "agrees"),
+        (40.8, 0.05, [34.5, 44.6, 41.9], "agrees"),
+        (48.0, 0.05, [34.5, 44.6, 41.9], "differs"),
+        (3.0, 0.0, [3.0], "agrees"),
+        (3.0, 0.0, [4.0], "differs"),
+        (1.0, 0.5, [math.nan], "differs"),
+        (1.0, 0.5, [], "differs"),
     ],
 )
 def test_verdict(published: float, precision: float, values: list[float], expected: str) -> None:
@@ -275,7 +275,7 @@ def test_printed_precision(text: str, precision: float) -> None:
 def test_a_row_carries_difference_and_interval() -> None:
     """The difference belongs to the unperturbed run, the interval to all runs."""
     row = compare("id", "group", "what", 10.0, 0.5, [11.0, 9.0, 12.0], "ms")
-    assert (row.difference, row.interval, row.verdict) == (1.0, (9.0, 12.0), "within")
+    assert (row.difference, row.interval, row.verdict) == (1.0, (9.0, 12.0), "agrees")
 
 
 def test_perturbations_are_a_few_microseconds() -> None:
@@ -387,7 +387,7 @@ def test_the_whole_suite_has_a_row_for_each_published_number() -> None:
     assert sum(id.startswith(("table4/", "table5/", "table6/")) for id in numbers) == 48
     assert sum(r.id.startswith("table8/") and not r.id.endswith("/model") for r in rows) == 36
     # Without runs only the models' numbers can agree.
-    assert all(r.verdict != "within" or r.measured is not None for r in rows)
+    assert all(r.verdict != "agrees" or r.measured is not None for r in rows)
     assert sum(r.note == CHOSEN_AXIS for r in rows) == 40
 
 
@@ -444,7 +444,7 @@ def test_a_figure_is_reproduced(tmp_path: Path) -> None:
     assert reproduce("mds", only=["fig3a", "P06", "fig1"], quick=False, out=out, jobs=2, console=console) == 0
     document = json.loads((out / "rows.json").read_text())
     rows = {row["id"]: row for row in document["rows"]}
-    assert rows["P06"]["verdict"] == "within"
+    assert rows["P06"]["verdict"] == "agrees"
     curve = [r for r in rows.values() if r["group"] == "fig1"]
     assert all(r["verdict"] == "info" and "published value agrees" in r["note"] for r in curve)
     # The start-up is not chaotic: its peak equals the document's, to the resolution of the image.
@@ -477,5 +477,5 @@ def test_a_failed_run_is_shown_and_does_not_stop_the_others(tmp_path: Path) -> N
     assert run_suite(suite, ["fig2", "P06"], out=out, jobs=2, console=console, detail=False) == 1
     assert "failed fig3a" in shown.getvalue()
     rows = {row["id"]: row for row in json.loads((out / "rows.json").read_text())["rows"]}
-    assert rows["P06"]["verdict"] == "outside"
-    assert rows["fig2/sojourn/all/peak"]["verdict"] == "within"
+    assert rows["P06"]["verdict"] == "differs"
+    assert rows["fig2/sojourn/all/peak"]["verdict"] == "agrees"

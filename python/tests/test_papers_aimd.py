@@ -60,9 +60,9 @@ def rows_of(id: str, results: Results | None = None) -> dict[str, Row]:
 def test_the_models_rows_need_no_run() -> None:
     """All printed numbers of formulas and figures 1, 2 and 5 agree but one, whose difference the notes explain."""
     rows = [row for id in ("formula", "losses", "fig1", "fig2", "fig5") for row in rows_of(id).values()]
-    assert [row.id for row in rows if row.verdict == "outside"] == ["fig5/middle_share"]
+    assert [row.id for row in rows if row.verdict == "differs"] == ["fig5/middle_share"]
     assert rows_of("fig5")["fig5/later_share"].measured == pytest.approx(50.9, abs=0.05)
-    assert sum(row.verdict == "within" for row in rows) >= 25
+    assert sum(row.verdict == "agrees" for row in rows) >= 25
 
 
 def test_an_11_ms_buffer_is_too_shallow() -> None:
@@ -291,7 +291,7 @@ def test_verdicts_follow_the_runs() -> None:
     """With rates near 1 and 15:1 in one corner everything that is judged agrees, except for the Linux reference."""
     results = made_up(whole(), plausible)
     judged = [r for g in whole().groups if g.id not in ("linux", "fig5") for r in g.rows(results)]
-    bad = {r.id for r in judged if r.verdict == "outside"}
+    bad = {r.id for r in judged if r.verdict == "differs"}
     # A shallow buffer lowers real rates, but not the made-up ones.
     assert {id for id in bad if not id.startswith(("markov/", "P52a"))} == set()
     assert rows_of("P49a", results)["P49a"].measured == pytest.approx(15.0)
@@ -301,10 +301,10 @@ def test_verdicts_follow_the_runs() -> None:
 @pytest.mark.parametrize(
     ("cubic", "reno", "verdict"),
     [
-        ([0.98] * 8, [0.80] * 8, "within"),
+        ([0.98] * 8, [0.80] * 8, "agrees"),
         # The mean falls, but not by more than chance explains.
-        ([0.98] * 8, [0.80, 1.15, 0.80, 1.15, 0.80, 1.15, 0.80, 1.10], "outside"),
-        ([0.80] * 8, [1.00] * 8, "outside"),
+        ([0.98] * 8, [0.80, 1.15, 0.80, 1.15, 0.80, 1.15, 0.80, 1.10], "differs"),
+        ([0.80] * 8, [1.00] * 8, "differs"),
     ],
 )
 def test_a_disturbance_counts_beyond_chance(cubic: list[float], reno: list[float], verdict: str) -> None:
@@ -367,7 +367,7 @@ def test_verdicts_can_fail(id: str) -> None:
     """Runs in which Reno starves, rates differ, and slopes are reversed fail each of the checks."""
     results = made_up(whole(), starving)
     found: Sequence[Row] = [r for g in whole().groups for r in g.rows(results) if r.id == id]
-    assert [r.verdict for r in found] == ["outside"]
+    assert [r.verdict for r in found] == ["differs"]
 
 
 # --- From end to end -------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from windtunnel.papers.mds.figures import Feature, axes_of, read_features
 from windtunnel.papers.rows import Row, compare, verdict
 from windtunnel.papers.standing import given, rows_of
 from windtunnel.papers.suite import Group, Results, Suite
-from windtunnel.papers.verdicts import agrees
+from windtunnel.verdicts import agrees
 
 #: Flows of a made-up run: as many as the figure with most.
 FLOWS = 16
@@ -83,7 +83,7 @@ def test_where_axes_end_is_given(figures: dict[str, tuple[list[Feature], dict[tu
         for feature in mine:
             if parse(feature.method)[0] in GIVEN:
                 values = seen(feature, axes[feature.figure, feature.panel], runs)
-                assert {verdict(feature.value, feature.error, [v]) for v in values} == {"within"}, feature.id
+                assert {verdict(feature.value, feature.error, [v]) for v in values} == {"agrees"}, feature.id
                 count += 1
     assert count == 192
 
@@ -96,7 +96,7 @@ def test_every_other_reading_can_fail(
         for feature in mine:
             if parse(feature.method)[0] not in GIVEN:
                 values = seen(feature, axes[feature.figure, feature.panel], runs)
-                assert any(verdict(feature.value, feature.error, [v]) == "outside" for v in values), feature.id
+                assert any(verdict(feature.value, feature.error, [v]) == "differs" for v in values), feature.id
 
 
 def test_a_real_run_ends_where_its_scenario_does():
@@ -175,7 +175,7 @@ def test_repeats_are_found(second: Row, repeats: bool):
     """A row repeats an earlier one of the same measurement with the same measured and published value, no other."""
     group = Group("g", "G", "", ["run"], lambda _: [row("a", 1.0, 1.0), second])
     first, found = rows_of([group], Results({}, []))["g"]
-    assert first.verdict == "within"
+    assert first.verdict == "agrees"
     assert (found.verdict == "info") == repeats
     assert ("repeats a" in found.note) == repeats
 

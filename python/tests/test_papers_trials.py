@@ -120,8 +120,8 @@ def test_a_page_of_claims_counts_and_filters_them(tmp_path: Path) -> None:
     for counter in ("<strong>1</strong> confirmed", "<strong>1</strong> refuted", "<strong>1</strong> undecided"):
         assert counter in text
     assert "tolerance</div>" not in text
-    assert 'data-verdict="outside" checked> refuted' in text
-    assert '<td class="within">confirmed</td>' in text
+    assert 'data-verdict="differs" checked> refuted' in text
+    assert '<td class="agrees">confirmed</td>' in text
 
 
 # --- What the suites read from runs -----------------------------------------------------------------------------------

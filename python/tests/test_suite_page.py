@@ -34,10 +34,10 @@ def row(name: str, published: float | str | None, measured: float, verdict: Any,
 
 
 ROWS = [
-    row("r1", 47.2, 47.9, "within", interval=(46.8, 48.5)),
-    row("r2", 51.0, 45.3, "outside", note=NASTY, interval=(40.0, 50.0)),
+    row("r1", 47.2, 47.9, "agrees", interval=(46.8, 48.5)),
+    row("r2", 51.0, 45.3, "differs", note=NASTY, interval=(40.0, 50.0)),
     row("r3", "yes", 0.3, "info"),
-    row("r4", 10.0, 10.1, "within"),
+    row("r4", 10.0, 10.1, "agrees"),
     row("P1", "> 3", 4.0, "confirmed", interval=(3.5, 4.1)),
 ]
 FIGURES = [
@@ -79,9 +79,9 @@ def test_suite_page(tmp_path: Path) -> None:
           seen.remark = $("#f2 .soft").textContent;
           seen.notes = $("#n em").textContent;
           seen.note = $("tr[data-row=r2] .note").textContent;
-          $("#only-outside").click();
-          Object.assign(seen, { outside: shown(), left: sections(), count: $("#filter-count").textContent });
-          $("#only-outside").click();
+          $("#only-differing").click();
+          Object.assign(seen, { differing: shown(), left: sections(), count: $("#filter-count").textContent });
+          $("#only-differing").click();
           seen.again = shown();
           $("#filter-text").value = "VALUE r4";
           $("#filter-text").dispatchEvent(new Event("input"));
@@ -95,7 +95,7 @@ def test_suite_page(tmp_path: Path) -> None:
         })();
         """,
     )
-    # Two within, one confirmed, one outside, one for information; one interval wider than a fifth of its value.
+    # Two agree, one is confirmed, one differs, one is for information; one interval wider than a fifth of its value.
     assert seen["tally"] == ["2", "1", "1", "1", "1"]
     assert seen["all"] == seen["again"] == ["P1", "r1", "r2", "r3", "r4"]
     assert seen["sections"] == ["statements", "t2", "f2", "further-values"]
@@ -110,7 +110,7 @@ def test_suite_page(tmp_path: Path) -> None:
     assert seen["link"] == "runs/f2/report.html"
     assert seen["notes"] == "so"
     assert seen["note"] == NASTY
-    assert (seen["outside"], seen["left"], seen["count"]) == (["r2"], ["t2"], "1 row shown")
+    assert (seen["differing"], seen["left"], seen["count"]) == (["r2"], ["t2"], "1 row shown")
     assert seen["search"] == ["r4"]
     assert (seen["up"], seen["down"]) == (["r2", "r1"], ["r1", "r2"])
 
@@ -119,7 +119,7 @@ def test_suite_page(tmp_path: Path) -> None:
     ("rows", "figures", "message"),
     [
         ([row("a", 1.0, 1.0, "good")], [], "verdict"),
-        ([row("a", 1.0, 1.0, "within")] * 2, [], "same id"),
+        ([row("a", 1.0, 1.0, "agrees")] * 2, [], "same id"),
         ([], [replace(FIGURES[0], rows=["r9"])], "r9"),
         (ROWS, [replace(FIGURES[1], links=[("x", "https://example.org/")])], "beside"),
         (ROWS, [replace(FIGURES[1], links=[("x", "javascript:alert(1)")])], "beside"),
@@ -171,9 +171,9 @@ def test_no_strip_without_a_scale() -> None:
 
 
 def test_filters_speak_the_words_of_the_suite(tmp_path: Path) -> None:
-    """Where nothing is refuted, the filter of a suite of statements says so, too; one of numbers says "outside"."""
+    """Where nothing is refuted, the filter of a suite of statements says so, too; one of numbers says "differs"."""
     path = tmp_path / "suite.html"
-    for verdict, wanted in (("confirmed", "Only refuted<"), ("within", "Only outside tolerance<")):
+    for verdict, wanted in (("confirmed", "Only refuted<"), ("agrees", "Only what differs<")):
         write_suite_page(path, title="S", notes_html="", rows=[row("a", 1.0, 1.0, verdict)], figures=[])
         assert wanted in path.read_text()
 

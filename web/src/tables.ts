@@ -115,9 +115,9 @@ export function startSuitePage(): void {
   };
   search.addEventListener("input", apply);
   for (const box of boxes) box.addEventListener("change", apply);
-  document.querySelector("#only-outside")?.addEventListener("click", () => {
-    const only = boxes.some((b) => b.checked && b.dataset["verdict"] !== "outside");
-    for (const box of boxes) box.checked = !only || box.dataset["verdict"] === "outside";
+  document.querySelector("#only-differing")?.addEventListener("click", () => {
+    const only = boxes.some((b) => b.checked && b.dataset["verdict"] !== "differs");
+    for (const box of boxes) box.checked = !only || box.dataset["verdict"] === "differs";
     apply();
   });
   apply();

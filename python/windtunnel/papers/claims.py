@@ -49,8 +49,8 @@ class Expected:
         """A bound must hold in the unperturbed run; a value may lie anywhere in the range of the perturbed runs."""
         measured = values[0] if values else math.nan
         if self.above is not None:
-            return "within" if measured > self.above else "outside"
-        return "within" if self.below is not None and measured < self.below else "outside"
+            return "agrees" if measured > self.above else "differs"
+        return "agrees" if self.below is not None and measured < self.below else "differs"
 
 
 def claims_groups(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from windtunnel.papers.rows import Row
-from windtunnel.papers.verdicts import WORDS, Kind
+from windtunnel.verdicts import WORDS, Kind
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,7 +44,7 @@ def _drawable(row: Row) -> bool:
 def _panel(axes: Axes, rows: Sequence[Row]) -> None:
     from windtunnel.figures.style import INK, RED, SOFT, flow_look
 
-    colours: dict[Kind, str] = {"within": flow_look(2).colour, "outside": RED, "info": SOFT}
+    colours: dict[Kind, str] = {"agrees": flow_look(2).colour, "differs": RED, "info": SOFT}
     for place, row in enumerate(rows):
         expected, measured = row.expected, row.measured
         assert isinstance(expected, float)

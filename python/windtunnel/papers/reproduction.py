@@ -21,9 +21,9 @@ from windtunnel.papers.rows import Row
 from windtunnel.papers.standing import rows_of
 from windtunnel.papers.suite import Group, Results, Suite
 from windtunnel.papers.terminal import show_failures, show_rows, show_totals
-from windtunnel.papers.verdicts import WEAK
 from windtunnel.progress import progress_bar
 from windtunnel.scenario import Scenario
+from windtunnel.verdicts import WEAK
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from windtunnel.report.suite_page import SuiteFigure
 
 #: Version of the layout of rows.json.
-SCHEMA = 1
+SCHEMA = 2
 
 #: Cost of a run besides its packets (starting, reading the tables, drawing), expressed in packets.
 OVERHEAD = 2e6

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from windtunnel.papers.verdicts import Verdict
+from windtunnel.verdicts import Verdict
 
 __all__ = ["Row", "Verdict", "compare", "printed_precision", "refer", "spread", "verdict"]
 
@@ -79,9 +79,9 @@ def verdict(published: float, precision: float, values: Sequence[float]) -> Verd
     """
     finite = [v for v in values if math.isfinite(v)]
     if not finite:
-        return "outside"
+        return "differs"
     slack = precision + 1e-9 * max(abs(published), precision)
-    return "within" if min(finite) - slack <= published <= max(finite) + slack else "outside"
+    return "agrees" if min(finite) - slack <= published <= max(finite) + slack else "differs"
 
 
 def compare(

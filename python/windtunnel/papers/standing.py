@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from windtunnel.papers.rows import Row
 from windtunnel.papers.suite import Group, Results
-from windtunnel.papers.verdicts import agrees
+from windtunnel.verdicts import agrees
 
 #: What the rows of a group without runs follow from.
 FORMULA = "a formula and its printed arguments"

@@ -13,8 +13,8 @@ from rich.text import Text
 from windtunnel.papers.jobs import Outcome
 from windtunnel.papers.rows import Row
 from windtunnel.papers.suite import Group
-from windtunnel.papers.verdicts import WEAK, WORDS, Verdict
 from windtunnel.printable import printable
+from windtunnel.verdicts import WEAK, WORDS, Verdict
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 from markupsafe import Markup
 
 from windtunnel.papers.rows import Row
-from windtunnel.papers.verdicts import WEAK, WORDS, Kind
 from windtunnel.report.page import render, write_page
 from windtunnel.report.suite_rows import ShownRow, shown
 from windtunnel.report.thumbnail import thumbnail
+from windtunnel.verdicts import WEAK, WORDS, Kind
 
 # Numbers of a statement that the table of statements shows; the others are in its section.
 _FOREMOST = 4
@@ -74,15 +74,15 @@ class Section:
     def kind(self) -> Kind:
         """What its rows say together: it disagrees where one does, and agrees where one does and none is undecided."""
         kinds, verdicts = {row.kind for row in self.rows}, {row.row.verdict for row in self.rows}
-        if "outside" in kinds:
-            return "outside"
-        return "within" if "within" in kinds and "undecided" not in verdicts else "info"
+        if "differs" in kinds:
+            return "differs"
+        return "agrees" if "agrees" in kinds and "undecided" not in verdicts else "info"
 
     @property
     def foremost(self) -> list[ShownRow]:
         """The first numbers that are judged, those that disagree before others."""
         judged = [row for row in self.rows if row.row.verdict != "info"]
-        return sorted(judged, key=lambda row: row.kind != "outside")[:_FOREMOST]
+        return sorted(judged, key=lambda row: row.kind != "differs")[:_FOREMOST]
 
     @property
     def verdicts(self) -> str:
@@ -94,7 +94,7 @@ class Section:
         return ", ".join(judged) or "for information"
 
 
-_KINDS: tuple[Kind, ...] = ("within", "outside", "info")
+_KINDS: tuple[Kind, ...] = ("agrees", "differs", "info")
 
 
 def write_suite_page(
@@ -152,7 +152,7 @@ def _ordered(sections: Sequence[Section]) -> list[Section]:
 def _counts(rows: Sequence[ShownRow]) -> list[tuple[int, str, Kind]]:
     """How many rows have each verdict, what it says, and its kind."""
     counted = Counter(row.row.verdict for row in rows)
-    plain = {"within", "outside"} if not set(counted) & {"confirmed", "refuted", "undecided"} else set()
+    plain = {"agrees", "differs"} if not set(counted) & {"confirmed", "refuted", "undecided"} else set()
     return [
         (counted[verdict], word.text, word.kind)
         for verdict, word in WORDS.items()
@@ -163,7 +163,7 @@ def _counts(rows: Sequence[ShownRow]) -> list[tuple[int, str, Kind]]:
 def _kinds(rows: Sequence[ShownRow]) -> list[tuple[Kind, str]]:
     """Each kind and the name of its filter: its verdicts that the page has, or would have in a suite of its kind."""
     present = {row.row.verdict for row in rows}
-    usual = ("confirmed", "refuted") if present & {"confirmed", "refuted", "undecided"} else ("within", "outside")
+    usual = ("confirmed", "refuted") if present & {"confirmed", "refuted", "undecided"} else ("agrees", "differs")
     named: dict[Kind, list[str]] = {kind: [] for kind in _KINDS}
     for verdict, word in WORDS.items():
         if verdict in present:

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 
 from windtunnel.papers.rows import Row
-from windtunnel.papers.verdicts import WEAK, WORDS, Kind
 from windtunnel.report.text import NOTHING, number, setting, signed
+from windtunnel.verdicts import WEAK, WORDS, Kind
 
 # The strip in a row: half its width in pixels; the part of it that two limits occupy, and how far values lie from one.
 _HALF = 40

@@ -6,13 +6,12 @@ import csv
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from windtunnel.result import RunResult
+from windtunnel.verdicts import Verdict
 
 DATA = Path(__file__).parent / "data"
-
-Verdict = Literal["agrees", "differs", "info"]
 
 
 @dataclass(frozen=True)

@@ -127,7 +127,7 @@ def _less_row(n: int, seen: Mapping[tuple[str, int], Sequence[float]]) -> Row:
     pie, tail_drop = seen["pie", n], seen["tail-drop", n]
     values = [a / b if b > 0 else math.inf for a, b in zip(pie, tail_drop, strict=False)]
     measured = _average(values)
-    verdict: Verdict = "within" if measured is not None and measured < 1.0 else "outside"
+    verdict: Verdict = "agrees" if measured is not None and measured < 1.0 else "differs"
     what = f"{n} flows: the RTT varies less when they are desynchronized (PIE over tail drop)"
     return Row(f"J27/less-{n}", "J27", what, "< 1", measured, None, "", verdict, "footnote 6", spread(values))
 

@@ -75,7 +75,7 @@ def _bloated(cells: dict[str, Cell]) -> list[Group]:
         ]
         values = [min(each) for each in zip(*lows, strict=False)]
         measured = values[0] if values else None
-        verdict: Verdict = "within" if values and min(values) > 0 else "outside"
+        verdict: Verdict = "agrees" if values and min(values) > 0 else "differs"
         note = "smallest P1 of the normalised rate; a starved flow has seconds without any delivery"
         return [Row("P49b", "claims", alive, "> 0", measured, None, "", verdict, note, spread(values))]
 

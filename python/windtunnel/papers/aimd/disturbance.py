@@ -151,9 +151,9 @@ def _alone(cells: dict[str, Cell], cc: str, rate: int, rtt: int) -> Alone:
 def _below(values: Sequence[float], bound: float) -> Verdict:
     """Whether the mean is below the bound by more than chance explains."""
     if len(values) < 2 or not np.isfinite(values).all():
-        return "outside"
+        return "differs"
     error = float(np.std(values, ddof=1)) / math.sqrt(len(values))
-    return "within" if float(np.mean(values)) + ERRORS * error < bound else "outside"
+    return "agrees" if float(np.mean(values)) + ERRORS * error < bound else "differs"
 
 
 def _row(path: tuple[int, int], id: str, what: str, bound: float, values: Sequence[float], note: str) -> Row:

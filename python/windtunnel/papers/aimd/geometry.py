@@ -102,11 +102,11 @@ def _group(figure: str, caption: str, lines: list[dict[str, object]]) -> Group:
                 out.append(compare(row, id, what, published, tolerance, [value], unit, note))
             elif "above" in line:
                 bound = float(str(line["above"]))
-                verdict: Verdict = "within" if value > bound else "outside"
+                verdict: Verdict = "agrees" if value > bound else "differs"
                 out.append(Row(row, id, what, f"> {bound:g}", value, None, unit, verdict, note))
             elif "below" in line:
                 bound = QUANTITIES[str(line["below"])](figure)
-                verdict = "within" if value < bound else "outside"
+                verdict = "agrees" if value < bound else "differs"
                 out.append(Row(row, id, what, f"< {bound:.4g}", value, None, unit, verdict, note))
             else:
                 out.append(Row(row, id, what, None, value, None, unit, "info", note))

@@ -112,7 +112,7 @@ def _rows(figure: str, other: str, split: tuple[int, int], cell: Cell, results: 
             off,
             None,
             "",
-            "within" if off is not None and off < ORDER else "outside",
+            "agrees" if off is not None and off < ORDER else "differs",
             "section 3.2.1: more than an order of magnitude smaller than the ratio's natural variability",
         ),
     ]

@@ -119,4 +119,4 @@ def _chain_rows() -> list[Row]:
 
 
 def _bounded(id: str, what: str, bound: str, value: float, holds: bool) -> Row:
-    return Row(id, "losses", what, bound, value, None, "", "within" if holds else "outside")
+    return Row(id, "losses", what, bound, value, None, "", "agrees" if holds else "differs")

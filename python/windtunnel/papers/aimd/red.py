@@ -300,8 +300,8 @@ def _bound(found: Difference | None, *, above: float = -math.inf, below: float =
     """A factor between two rates, judged by its bound; the ID and the text are the group's."""
     published = f"> {above:.3g}" if above > -math.inf else f"< {below:.3g}"
     if found is None:
-        return Row("", "claims", "", published, None, None, "", "outside", "nothing was run")
-    verdict: Verdict = "within" if above < found.factor < below else "outside"
+        return Row("", "claims", "", published, None, None, "", "differs", "nothing was run")
+    verdict: Verdict = "agrees" if above < found.factor < below else "differs"
     note = f"b = {found.point.b:g}, {found.point.where}, {100 * found.loss:.1f} % lost"
     return Row("", "claims", "", published, found.factor, None, "", verdict, note, spread(found.runs))
 

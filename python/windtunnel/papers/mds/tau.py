@@ -69,7 +69,7 @@ def tau_group(cells: dict[str, Cell]) -> Group:
                     trend,
                     1 - CRITICAL,
                     "1",
-                    "within" if agreed else "outside",
+                    "agrees" if agreed else "differs",
                     note,
                 )
             )

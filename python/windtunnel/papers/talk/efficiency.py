@@ -101,4 +101,4 @@ def _knee(cells: dict[str, Cell], *, quick: bool) -> Group:
 
 
 def _bounded(id: str, what: str, bound: str, value: float, holds: bool, unit: str, note: str) -> Row:
-    return Row(id, "knee", what, bound, value, None, unit, "within" if holds else "outside", note)
+    return Row(id, "knee", what, bound, value, None, unit, "agrees" if holds else "differs", note)

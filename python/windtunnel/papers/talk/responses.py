@@ -94,7 +94,7 @@ def _vectors() -> list[Row]:
     for n in toml("responses.toml")["vector"]:
         value = float(np.asarray(_FUNCTIONS[n["function"]](*n["arguments"])))
         inside = abs(value - n["expected"]) <= n["precision"]
-        verdict: Verdict = "within" if inside else "outside"
+        verdict: Verdict = "agrees" if inside else "differs"
         out.append(Row(f"responses/{n['id']}", "responses", n["what"], float(n["expected"]), value, n["precision"], "",
                        verdict, n["source"]))  # fmt: skip
     return out

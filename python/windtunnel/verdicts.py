@@ -1,0 +1,41 @@
+"""The words for what a comparison says, in paper suites, the validation and claims; and which of them are good news."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+#: A number agrees with the one that is expected, to its tolerance, or differs from it, or is for information. A
+#: statement is confirmed or refuted, or undecided where the interval of a mean over several runs contains the limit.
+Verdict = Literal["agrees", "differs", "info", "confirmed", "refuted", "undecided"]
+
+#: How verdicts are coloured and filtered: agreement, disagreement, neither.
+Kind = Literal["agrees", "differs", "info"]
+
+
+@dataclass(frozen=True)
+class Word:
+    """A verdict in a sentence, its kind, and its colour in a terminal."""
+
+    text: str
+    kind: Kind
+    colour: str
+
+
+#: In the order in which they are counted.
+WORDS: dict[Verdict, Word] = {
+    "agrees": Word("agree", "agrees", "green"),
+    "confirmed": Word("confirmed", "agrees", "green"),
+    "differs": Word("differ", "differs", "yellow"),
+    "refuted": Word("refuted", "differs", "yellow"),
+    "undecided": Word("undecided", "info", "default"),
+    "info": Word("for information", "info", "dim"),
+}
+
+#: What stands beside a measured value that the runs determine badly (``Row.weak``).
+WEAK = "weak"
+
+
+def agrees(verdict: Verdict) -> bool:
+    """Whether measured and published value agree."""
+    return WORDS[verdict].kind == "agrees"
