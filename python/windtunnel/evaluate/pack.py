@@ -31,8 +31,9 @@ NAMES = ("rfc9743", "rfc7928", "tcpeval", "l4s-aqm", "bufferbloat")
 class Expect:
     """What a check expects of a mean: absolute limits, or a multiple of the worst baseline, or either of both.
 
-    ``of`` names the baselines that count; all, if it is left out. ``above`` and ``below`` are numbers. ``at_least`` and ``at_most`` are factors of the worst baseline (the lowest for
-    ``at_least``, the highest for ``at_most``), to which ``plus`` is added. Where both kinds are given, either suffices.
+    ``above`` and ``below`` are numbers. ``at_least`` and ``at_most`` are factors of the worst baseline (the lowest for
+    ``at_least``, the highest for ``at_most``), to which ``plus`` is added; ``of`` names the baselines that count, all if
+    it is left out. Where both kinds are given, either suffices.
     """
 
     above: float | None = None

@@ -101,5 +101,5 @@ def _refused(pack: Pack, trial: Trial, cell: Cell, examined: Subject) -> str | N
         Scenario.from_toml(tomli_w.dumps(data)).check()
     except ScenarioError as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        return lines[-1].removeprefix("error: ")
+        return re.sub(r"^(error: )?(line \d+: )?", "", lines[-1])
     return None
