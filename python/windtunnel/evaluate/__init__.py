@@ -27,6 +27,7 @@ from windtunnel.evaluate.pack import NAMES
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from windtunnel.evaluate.execute import Key, Outcome
     from windtunnel.evaluate.writer import Evidence
 
 __all__ = ["NAMES", "evaluate", "examine"]
@@ -42,11 +43,12 @@ def evaluate(
     quick: bool = False,
     jobs: int | None = None,
     force: bool = False,
+    known: dict[Key, Outcome] | None = None,
 ) -> int:
     """Examine the controller or queue ``text`` by the pack ``name``, and write the folder ``out``.
 
     Returns 0 if every run ended, 1 if one failed. Raises InputError for names that do not exist and for a place that is
-    taken. The folder appears complete or not at all.
+    taken. The folder appears complete or not at all. ``known`` are outcomes that earlier calls have left.
     """
     from windtunnel.atomic import staged
     from windtunnel.evaluate.terminal import announce, show
@@ -62,6 +64,7 @@ def evaluate(
             jobs=jobs,
             before=lambda plan, pack, subject: announce(console, plan, pack, subject, jobs),
             bar=lambda title: progress_bar(title, console),
+            known=known,
         )
         write(folder, evidence)
     show(console, evidence, out)
@@ -77,6 +80,7 @@ def examine(
     jobs: int | None = None,
     before: Callable[..., None] | None = None,
     bar: Callable[..., object] | None = None,
+    known: dict[Key, Outcome] | None = None,
 ) -> Evidence:
     """The evidence, without a folder. ``before`` is called with the plan before anything runs."""
     from contextlib import nullcontext
@@ -103,5 +107,5 @@ def examine(
             if update is not None:
                 update(finished / total)
 
-        outcomes = run_all(plan.runs, jobs, done) if plan.runs else []
+        outcomes = run_all(plan.runs, jobs, done, known) if plan.runs else []
     return Evidence(pack, examined, results(pack, clauses, plan, outcomes), plan.runs, outcomes, quick)

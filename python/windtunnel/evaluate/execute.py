@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from windtunnel.evaluate.metrics import Expression
 from windtunnel.evaluate.runs import Run
@@ -53,19 +53,26 @@ def _batch(work: Sequence[tuple[str, Mapping[str, str]]]) -> list[Outcome]:
     return [execute(text, metrics) for text, metrics in work]
 
 
-def run_all(runs: Sequence[Run], workers: int | None, done: Callable[[int], None]) -> list[Outcome]:
+#: What tells runs apart: the scenario, and what is measured.
+Key: TypeAlias = tuple[str, tuple[tuple[str, str], ...]]
+
+
+def run_all(
+    runs: Sequence[Run], workers: int | None, done: Callable[[int], None], known: dict[Key, Outcome] | None = None
+) -> list[Outcome]:
     """The outcome of each run, in their order. Equal scenarios run once: what is examined may be a baseline as well.
+
+    ``known`` are outcomes of earlier calls, to which those of this one are added: baselines of several packs.
 
     No more is handed out than there are processes, so that an interrupt need not wait for queued runs.
     """
-    distinct = {(run.text, tuple(run.metrics.items())): run for run in runs}
-    queue = list(distinct)
+    found = {} if known is None else known
+    queue = [key for key in dict.fromkeys(map(_key, runs)) if key not in found]
     batches = [queue[i : i + BATCH] for i in range(0, len(queue), BATCH)]
     workers = max(1, min(workers or os.cpu_count() or 1, len(batches) or 1))
-    found: dict[tuple[str, tuple[tuple[str, str], ...]], Outcome] = {}
     # Controllers that are written in Python are registered again in each process.
     with pool(workers, ["windtunnel.evaluate.execute", "windtunnel._core"], restore, registrations()) as executor:
-        running: dict[Future[list[Outcome]], list[tuple[str, tuple[tuple[str, str], ...]]]] = {}
+        running: dict[Future[list[Outcome]], list[Key]] = {}
         while batches or running:
             while batches and len(running) < workers:
                 batch = batches.pop(0)
@@ -75,4 +82,8 @@ def run_all(runs: Sequence[Run], workers: int | None, done: Callable[[int], None
                 keys = running.pop(future)
                 found |= dict(zip(keys, future.result(), strict=True))
                 done(len(keys))
-    return [found[run.text, tuple(run.metrics.items())] for run in runs]
+    return [found[_key(run)] for run in runs]
+
+
+def _key(run: Run) -> Key:
+    return run.text, tuple(run.metrics.items())

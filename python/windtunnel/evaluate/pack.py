@@ -32,8 +32,8 @@ class Expect:
     """What a check expects of a mean: absolute limits, or a multiple of the worst baseline, or either of both.
 
     ``above`` and ``below`` are numbers. ``at_least`` and ``at_most`` are factors of the worst baseline (the lowest for
-    ``at_least``, the highest for ``at_most``), to which ``plus`` is added; ``of`` names the baselines that count, all if
-    it is left out. Where both kinds are given, either suffices.
+    ``at_least``, the highest for ``at_most``), to which ``plus`` is added; ``of`` names the baselines that count, all
+    if it is left out. Where both kinds are given, either suffices.
     """
 
     above: float | None = None
@@ -83,6 +83,8 @@ class Trial:
     window: tuple[float, float] | None
     quick: Mapping[str, Sequence[Any]]
     seeds: int | None
+    baselines: Mapping[str, Any]
+    """Baselines that are written differently in this scenario: in a graph no limit is in BDP."""
 
 
 @dataclass(frozen=True)
@@ -132,9 +134,9 @@ class Pack:
         return [c for c in self.clauses if not only or c.id in wanted]
 
 
-def _order(id: str) -> list[tuple[int, str]]:
-    """Numbers of clauses as a document orders them: 5.2 before 5.10."""
-    return [(int(part), "") if part.isdigit() else (0, part) for part in re.split("[.-]", id)]
+def _order(id: str) -> list[int]:
+    """Numbers of clauses as a document orders them: 5.2 before 5.10. Names stay as they are in their file."""
+    return [int(part) if part.isdigit() else 10**6 for part in re.split("[.-]", id)]
 
 
 @cache
@@ -187,6 +189,7 @@ def _trial(data: Mapping[str, Any]) -> Trial:
         window=(float(window[0]), float(window[1])) if window else None,
         quick=data.get("quick", {}),
         seeds=data.get("seeds"),
+        baselines=data.get("baselines", {}),
     )
 
 

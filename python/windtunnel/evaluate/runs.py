@@ -70,9 +70,9 @@ def plan(pack: Pack, clauses: Sequence[Clause], examined: Subject, *, quick: boo
     """The runs of ``clauses``. A scenario that the core refuses for what is examined is excluded, with its words."""
     runs: list[Run] = []
     excluded: dict[tuple[str, str, str], str] = {}
-    arms = {SUBJECT: examined.value, **pack.baselines}
     for clause in clauses:
         for trial in clause.trials:
+            arms = {SUBJECT: examined.value, **pack.baselines, **trial.baselines}
             for cell in cells(trial, pack.variables, quick=quick):
                 reason = _refused(pack, trial, cell, examined)
                 if reason is not None:

@@ -95,6 +95,8 @@ def _all(evidence: Evidence) -> list[Row]:
 
 
 def _write_json(path: Path, evidence: Evidence) -> None:
+    from windtunnel.evaluate.terminal import reason
+
     pack = evidence.pack
     document: dict[str, Any] = {
         "schema": SCHEMA,
@@ -113,6 +115,7 @@ def _write_json(path: Path, evidence: Evidence) -> None:
                 "title": result.clause.title,
                 "level": result.clause.level,
                 "verdict": result.verdict,
+                "decides": reason(result),
                 "requirement": one_line(result.clause.requirement),
                 "method": one_line(result.clause.method),
                 "cannot": one_line(result.clause.cannot),
