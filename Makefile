@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # One installed wheel serves all: it is built again when a source of the core or of the package changes.
 SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: demo test install wheel test-wheel lint test-rust test-python fuzz fuzz-parsers fuzz-seeds audit audit-offline mutants lock bench reproduce validate course notebooks web clean
+.PHONY: demo test install wheel test-wheel lint test-rust test-python fuzz fuzz-parsers fuzz-seeds audit audit-offline mutants lock bench reproduce validate course notebooks packs web clean
 
 demo: install
 	$(BIN)/windtunnel reproduce mds --quick --force --out results/mds-quick
@@ -40,8 +40,8 @@ lint: install
 	cargo fmt --manifest-path examples/rust-plugin/Cargo.toml --check
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --workspace --all-targets -- -D warnings
-	$(BIN)/ruff check python examples fuzz docs/course docs/notebooks
-	$(BIN)/ruff format --check python examples fuzz docs/course docs/notebooks
+	$(BIN)/ruff check python examples fuzz docs/course docs/notebooks docs/packs
+	$(BIN)/ruff format --check python examples fuzz docs/course docs/notebooks docs/packs
 	$(BIN)/mypy
 
 test-rust:
@@ -109,6 +109,10 @@ course: install
 # Outputs of the notebooks.
 notebooks: install
 	$(BIN)/python docs/notebooks/notebooks.py
+
+# Evidence packs of the documentation, from results/packs.
+packs: install
+	$(BIN)/python docs/packs/packs.py
 
 validate: install
 	$(BIN)/windtunnel validate --out docs/validation.md

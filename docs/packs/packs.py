@@ -23,6 +23,7 @@ def main() -> None:
     """Run and write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pages", action="store_true", help="only write the pages")
+    parser.add_argument("--quick", action="store_true", help="the quick parts of the packs")
     parser.add_argument("--results", type=Path, default=Path("results/packs"))
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
@@ -35,7 +36,7 @@ def main() -> None:
         folders = [options.results / f"{pack}-{name}" for pack in about["packs"]]
         if not options.pages:
             for pack, folder in zip(about["packs"], folders, strict=True):
-                evaluate(pack, name, out=folder, console=console, force=True, known=known)
+                evaluate(pack, name, out=folder, console=console, quick=options.quick, force=True, known=known)
         text = page(name, about["finding"], read_packs(folders))
         (HERE / f"{name}.md").write_text(text, encoding="utf-8")
 
