@@ -2,7 +2,8 @@
 
 ``findings.toml`` names the algorithms and their packs, and holds what was found. ``python docs/packs/packs.py``
 runs all packs into ``results/packs`` and writes the pages here; ``--pages`` only writes the pages, from the packs that
-are there. Names limit it to these algorithms.
+are there. Names limit it to these algorithms. ``as`` in the file gives an
+algorithm other parameters in one of its packs.
 """
 
 from __future__ import annotations
@@ -36,7 +37,15 @@ def main() -> None:
         folders = [options.results / f"{pack}-{name}" for pack in about["packs"]]
         if not options.pages:
             for pack, folder in zip(about["packs"], folders, strict=True):
-                evaluate(pack, name, out=folder, console=console, quick=options.quick, force=True, known=known)
+                evaluate(
+                    pack,
+                    about.get("as", {}).get(pack, name),
+                    out=folder,
+                    console=console,
+                    quick=options.quick,
+                    force=True,
+                    known=known,
+                )
         text = page(name, about["finding"], read_packs(folders))
         (HERE / f"{name}.md").write_text(text, encoding="utf-8")
 

@@ -75,7 +75,8 @@ def _pack(pack: Mapping[str, Any]) -> list[str]:
     subject, baselines = pack["subject"], " and ".join(pack["baselines"])
     counts = Counter(clause["verdict"] for clause in pack["clauses"])
     rows = Counter(row["verdict"] for clause in pack["clauses"] for row in clause["rows"])
-    command = f"windtunnel evaluate {pack['pack']} --{subject['kind']} {subject['name']}"
+    value = subject["value"] if isinstance(subject["value"], str) else f"'{_inline(subject['value'])}'"
+    command = f"windtunnel evaluate {pack['pack']} --{subject['kind']} {value}"
     lines = ["| clause | | verdict | rows met, not met, undecided | what decides |", "|---|---|---|---|---|"]
     lines += [_line(clause) for clause in pack["clauses"]]
     return [
@@ -84,6 +85,11 @@ def _pack(pack: Mapping[str, Any]) -> list[str]:
         f"Clauses: {_counted(counts)}. Rows: {_counted(rows)}.",
         "\n".join(lines),
     ]
+
+
+def _inline(table: Mapping[str, Any]) -> str:
+    """A table as one types it."""
+    return "{ " + ", ".join(f"{key} = {json.dumps(value)}" for key, value in table.items()) + " }"
 
 
 def _counted(counts: Mapping[str, int]) -> str:

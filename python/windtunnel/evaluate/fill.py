@@ -24,6 +24,10 @@ _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29)
 #: Offsets are at most this long: a round trip of a second would move what a scenario does at a given time.
 _MOST_S = 0.1
 
+#: The value of a placeholder that leaves a key out, so that the algorithm's own default holds.
+_OWN_NAME = "own"
+OWN = object()
+
 _UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
 
 #: Series of single events are not kept; what is measured comes from totals and from rows of this interval.
@@ -109,10 +113,11 @@ def _filled(value: Any, values: Mapping[str, Any]) -> Any:
     if isinstance(value, str):
         name = value.removeprefix("$")
         if value.startswith("$") and name in values:
-            return copy.deepcopy(values[name])
+            return OWN if values[name] == _OWN_NAME else copy.deepcopy(values[name])
         return Template(value).substitute(values) if "$" in value else value
     if isinstance(value, Mapping):
-        return {key: _filled(v, values) for key, v in value.items()}
+        filled = {key: _filled(v, values) for key, v in value.items()}
+        return {key: v for key, v in filled.items() if v is not OWN}
     if isinstance(value, Sequence):
         return [_filled(v, values) for v in value]
     return value
