@@ -70,7 +70,8 @@ def test_data(name: str) -> None:
                 assert check.expect.is_absolute or check.expect.is_relative
                 assert set(check.expect.of) <= set(pack.baselines)
             for axis, labels in check.at.items():
-                assert set(labels) <= {str(v) for v in trials[check.trial].axes[axis]}
+                there = {str(v["name"]) if isinstance(v, dict) else str(v) for v in trials[check.trial].axes[axis]}
+                assert set(labels) <= there
         for trial in clause.trials:
             assert set(trial.quick) <= set(trial.axes), f"{clause.id} {trial.id}"
             assert set(trial.baselines) <= set(pack.baselines)

@@ -2,6 +2,7 @@
 
 The finding is written by hand; its numbers are not. ``{rfc9743: 5.1.2/delay [buffer=1 bdp]}`` is the mean of that row,
 ``{rfc9743: 5.1.2/delay [buffer=1 bdp] | cubic}`` that of a baseline; ``| verdict`` and ``| limit`` are the row's.
+``{rfc9743: count 5.2.1 met}`` is how many rows of a clause have a verdict.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ def finding(text: str, packs: Mapping[str, Mapping[str, Any]]) -> str:
 
     def value(match: re.Match[str]) -> str:
         pack, id, part = match.groups()
+        if counted := re.fullmatch(r"count (\S+) (.+)", id):
+            return str(_count(packs[pack], *counted.groups()))
         row = rows.get((pack, id))
         if row is None:
             raise ValueError(f"{match[0]}: no row of {pack} has this name")
@@ -49,6 +52,11 @@ def finding(text: str, packs: Mapping[str, Mapping[str, Any]]) -> str:
         return _short(arm["mean"])
 
     return NUMBER.sub(value, " ".join(text.split()))
+
+
+def _count(pack: Mapping[str, Any], clause: str, verdict: str) -> int:
+    rows = next(c["rows"] for c in pack["clauses"] if c["id"] == clause)
+    return sum(row["verdict"] == verdict for row in rows)
 
 
 def _short(value: float | None) -> str:
