@@ -27,7 +27,6 @@ _OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
     ast.Div: lambda a, b: a / b if b else math.nan,
-    ast.Pow: lambda a, b: a**b if a > 0 else math.nan,
 }
 _OF_MANY: dict[str, Callable[[Sequence[float]], float]] = {
     "sum": sum,
@@ -59,34 +58,24 @@ class Expression:
         except SyntaxError:
             raise MetricError(f"{text!r} is no expression") from None
 
-    def value(self, summary: Mapping[str, Any], names: Mapping[str, float] | None = None) -> float:
-        """Its value; NaN where the run has none. ``names`` are other metrics. Raises MetricError."""
-        return _number(_value(self.root, summary, names or {}), self.text)
+    def value(self, summary: Mapping[str, Any]) -> float:
+        """Its value; NaN where the run has none. Raises MetricError."""
+        return _number(_value(self.root, summary), self.text)
 
 
-def names_in(text: str) -> set[str]:
-    """The plain names that an expression uses: other metrics."""
-    tree = ast.parse(text.strip(), mode="eval")
-    attributes = {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
-    functions = {id(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)}
-    return {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and id(n) not in attributes | functions}
-
-
-def _value(node: ast.expr, summary: Mapping[str, Any], names: Mapping[str, float]) -> Value:
+def _value(node: ast.expr, summary: Mapping[str, Any]) -> Value:
     match node:
         case ast.Constant(value=int() | float() as number):
             return float(number)
-        case ast.Name(id=name) if name in names:
-            return names[name]
         case ast.Name() | ast.Attribute() | ast.Subscript():
             return _resolve(_path(node), summary)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-            a, b = (_number(_value(side, summary, names), ast.unparse(side)) for side in (left, right))
+            a, b = (_number(_value(side, summary), ast.unparse(side)) for side in (left, right))
             return _OPERATORS[type(op)](a, b)
         case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return -_number(_value(operand, summary, names), ast.unparse(operand))
+            return -_number(_value(operand, summary), ast.unparse(operand))
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
-            return _call(name, [_value(argument, summary, names) for argument in arguments])
+            return _call(name, [_value(argument, summary) for argument in arguments])
     raise MetricError(f"`{ast.unparse(node)}` is not allowed here")
 
 
@@ -98,10 +87,6 @@ def _call(name: str, values: Sequence[Value]) -> float:
         return above / below if below else math.nan
     if name == "abs":
         return abs(_number(values[0], "abs()"))
-    if name == "either":
-        # The first that is a number: of what a run may not have.
-        numbers = [_number(v, "either()") for v in values]
-        return next((n for n in numbers if math.isfinite(n)), math.nan)
     if name not in _OF_MANY:
         raise MetricError(f"there is no function `{name}`{did_you_mean(name, [*_OF_MANY, 'ratio', 'abs', 'p95'])}")
     numbers = [n for v in values for n in (_numbers(v, name) if isinstance(v, list) else [_number(_of(v, name), name)])]

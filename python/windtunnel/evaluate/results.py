@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from windtunnel.evaluate.execute import Outcome
 from windtunnel.evaluate.judge import Verdict, decide, overall
-from windtunnel.evaluate.metrics import Expression
 from windtunnel.evaluate.pack import Check, Clause, Pack
 from windtunnel.evaluate.runs import SUBJECT, Plan, Run
 from windtunnel.papers.trials import mean, mean_interval
@@ -95,12 +94,8 @@ def _rows(pack: Pack, clause: Clause, check: Check, plan: Plan, cells: _Cells) -
 
 
 def _row(pack: Pack, clause: Clause, check: Check, cell: str, arms: Mapping[str, Sequence[tuple[Run, Outcome]]]) -> Row:
-    expression = Expression.parse(check.value)
     errors = [o.error for runs in arms.values() for _, o in runs if o.error]
-    values = {
-        arm: [] if errors else [expression.value({}, outcome.values) for _, outcome in runs]
-        for arm, runs in arms.items()
-    }
+    values = {arm: [] if errors else [outcome.values[check.value] for _, outcome in runs] for arm, runs in arms.items()}
     own, baselines = values[SUBJECT], {arm: v for arm, v in values.items() if arm != SUBJECT}
     judgement = decide(check.expect, own, baselines)
     measured = Measured.of(own)
