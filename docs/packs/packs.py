@@ -30,8 +30,6 @@ def main() -> None:
     options = parser.parse_args()
     findings = tomllib.loads((HERE / "findings.toml").read_text(encoding="utf-8"))
     console = Console()
-    # The baselines are the same for all algorithms: they run once.
-    known: dict = {}
     for name in options.names or findings:
         about = findings[name]
         folders = [options.results / f"{pack}-{name}" for pack in about["packs"]]
@@ -44,7 +42,6 @@ def main() -> None:
                     console=console,
                     quick=options.quick,
                     force=True,
-                    known=known,
                 )
         text = page(name, about["finding"], read_packs(folders))
         (HERE / f"{name}.md").write_text(text, encoding="utf-8")

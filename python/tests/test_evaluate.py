@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 import subprocess
 from pathlib import Path
 
@@ -13,10 +14,10 @@ import pytest
 from conftest import Cli
 
 from windtunnel import InputError, Scenario
+from windtunnel.campaign.metrics import Expression
 from windtunnel.evaluate.document import finding
 from windtunnel.evaluate.fill import cells, scenario
 from windtunnel.evaluate.judge import decide, overall
-from windtunnel.evaluate.metrics import Expression, MetricError
 from windtunnel.evaluate.pack import NAMES, Expect, read
 from windtunnel.evaluate.picture import margins
 from windtunnel.evaluate.results import Measured, _margin
@@ -73,6 +74,8 @@ def test_data(name: str) -> None:
                 there = {str(v["name"]) if isinstance(v, dict) else str(v) for v in trials[check.trial].axes[axis]}
                 assert set(labels) <= there
         for trial in clause.trials:
+            for text in trial.metrics.values():
+                Expression.parse(re.sub(r"\$\w+", "1", text))
             assert set(trial.quick) <= set(trial.axes), f"{clause.id} {trial.id}"
             assert set(trial.baselines) <= set(pack.baselines)
 
@@ -195,58 +198,6 @@ def test_margins_point_the_same_way() -> None:
     assert _margin(Measured(5.0, (2.5, 10.0), 3), 10.0, larger=False) == (2.0, 1.0, 4.0)
     assert _margin(Measured(None, None, 3), 10.0, larger=True) is None
     assert margins([]) == ""
-
-
-SUMMARY = {
-    "duration_s": 10.0,
-    "flows": [
-        {"name": "a-1", "goodput_mbps": 4.0, "rtt_ms": {"mean": 20.0, "p95": 30.0}, "transfers": None},
-        {"name": "a-2", "goodput_mbps": 6.0, "rtt_ms": {"mean": 22.0, "p95": 50.0}, "transfers": None},
-        {"name": "ab", "goodput_mbps": 1.0, "rtt_ms": None, "transfers": None},
-    ],
-    "queues": [{"name": "bottleneck", "sojourn_ms": {"mean": 5.0, "p95": 9.0}, "drops": {"full": 3}}],
-    "windows": [{"name": "late", "flows": [{"name": "a", "goodput_mbps": 7.0}], "queues": []}],
-}
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("sum(flows.a.goodput_mbps)", 10.0),  # a-1 and a-2, not ab
-        ("mean(flows.goodput_mbps)", 11 / 3),
-        ("max(flows.a.rtt_ms.p95)", 50.0),
-        ("p95(queue.sojourn_ms)", 9.0),
-        ("p95(flows.a.rtt_ms)", 50.0),
-        ("mean(flows.a.rtt_ms)", 21.0),
-        ("windows.late.flows.a.goodput_mbps / duration_s", 0.7),
-        ("jain(flows.a.goodput_mbps)", 100 / 104),
-        ("queue.drops.full + 2 * 3 - -1", 10.0),
-        ("ratio(flows.ab.goodput_mbps, 0)", math.nan),
-        ("flows.ab.rtt_ms.p95", math.nan),
-        ("mean(flows.ab.transfers.time_ms.p50)", math.nan),
-    ],
-)
-def test_metrics(text: str, value: float) -> None:
-    """Paths, groups of flows, functions and arithmetic; what a run does not have is NaN."""
-    assert Expression.parse(text).value(SUMMARY) == pytest.approx(value, nan_ok=True)
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("flows.b.goodput_mbps", "none is named `b`"),
-        ("flows.a.goodput", "there is no `goodput`"),
-        ("flows.a.goodput_mbps", "one number is needed"),
-        ("windows.early.queue.ce", "no such window"),
-        ("median(1, 2)", "no function `median`"),
-        ("__import__('os').system('true')", "not allowed here"),
-        ("1 +", "no expression"),
-    ],
-)
-def test_wrong_metrics(text: str, words: str) -> None:
-    """What is not known is refused, and nothing is executed."""
-    with pytest.raises(MetricError, match=words):
-        Expression.parse(text).value(SUMMARY)
 
 
 def test_what_cannot_take_part_says_why() -> None:

@@ -24,6 +24,7 @@ from windtunnel.cli.plugins import load_plugins, plugin_option
 @click.option("--quick", is_flag=True, help="Fewer seeds, and fewer values of the axes.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder to write.", show_default="results/<PACK>-<NAME>")
 @click.option("--jobs", type=click.IntRange(min=1), help="Number of parallel processes.", show_default="one per core")
+@click.option("--no-cache", is_flag=True, help="Run what is known from before, too.")
 @click.option("--force", is_flag=True, help="Replace a pack's existing folder.")
 @plugin_option
 @click.pass_context
@@ -36,6 +37,7 @@ def evaluate(
     quick: bool,
     out: Path | None,
     jobs: int | None,
+    no_cache: bool,
     force: bool,
     plugin: tuple[Path, ...],
 ) -> None:
@@ -52,7 +54,9 @@ def evaluate(
     pack = read(name)
     text = _subject(name, pack.kind, cc, queue)
     place = out or Path("results", f"{name}-{_file_name(text)}")
-    code = examine(name, text, out=place, console=output(), only=only, quick=quick, jobs=jobs, force=force)
+    code = examine(
+        name, text, out=place, console=output(), only=only, quick=quick, jobs=jobs, force=force, use_cache=not no_cache
+    )
     ctx.exit(code)
 
 

@@ -6,8 +6,7 @@
 | ``fill.py`` | scenarios of a trial: placeholders, axes, start offsets |
 | ``subject.py`` | what is examined, as typed |
 | ``runs.py`` | all runs of a pack, and what cannot take part |
-| ``metrics.py`` | what to measure of a run, as an expression |
-| ``execute.py`` | runs in parallel processes |
+| ``execute.py`` | runs by the engine of campaigns, whose expressions are the metrics |
 | ``judge.py`` | whether a check is met |
 | ``results.py`` | a row for each check and cell, a verdict for each clause |
 | ``picture.py`` | the picture of a clause |
@@ -27,7 +26,6 @@ from windtunnel.evaluate.pack import NAMES
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from windtunnel.evaluate.execute import Key, Outcome
     from windtunnel.evaluate.writer import Evidence
 
 __all__ = ["NAMES", "evaluate", "examine"]
@@ -43,12 +41,13 @@ def evaluate(
     quick: bool = False,
     jobs: int | None = None,
     force: bool = False,
-    known: dict[Key, Outcome] | None = None,
+    use_cache: bool = True,
 ) -> int:
     """Examine the controller or queue ``text`` by the pack ``name``, and write the folder ``out``.
 
     Returns 0 if every run ended, 1 if one failed. Raises InputError for names that do not exist and for a place that is
-    taken. The folder appears complete or not at all. ``known`` are outcomes that earlier calls have left.
+    taken. The folder appears complete or not at all. What was run before, by any command, is not run
+    again with ``use_cache``.
     """
     from windtunnel.atomic import staged
     from windtunnel.evaluate.terminal import announce, show
@@ -64,7 +63,7 @@ def evaluate(
             jobs=jobs,
             before=lambda plan, pack, subject: announce(console, plan, pack, subject, jobs),
             bar=lambda title: progress_bar(title, console),
-            known=known,
+            use_cache=use_cache,
         )
         write(folder, evidence)
     show(console, evidence, out)
@@ -80,7 +79,7 @@ def examine(
     jobs: int | None = None,
     before: Callable[..., None] | None = None,
     bar: Callable[..., object] | None = None,
-    known: dict[Key, Outcome] | None = None,
+    use_cache: bool = True,
 ) -> Evidence:
     """The evidence, without a folder. ``before`` is called with the plan before anything runs."""
     from contextlib import nullcontext
@@ -107,5 +106,5 @@ def examine(
             if update is not None:
                 update(finished / total)
 
-        outcomes = run_all(plan.runs, jobs, done, known) if plan.runs else []
+        outcomes = run_all(plan.runs, jobs, done, use_cache=use_cache) if plan.runs else []
     return Evidence(pack, examined, results(pack, clauses, plan, outcomes), plan.runs, outcomes, quick)
