@@ -102,6 +102,7 @@ def test_packs_and_clauses_by_name() -> None:
     """A number also stands for those under it; a wrong name gets the nearest."""
     pack = read("rfc9743")
     assert [c.id for c in pack.chosen(["5.3", "7.1"])] == ["5.3.1", "5.3.2", "7.1"]
+    assert [c.id for c in read("l4s-aqm").chosen(["9331"])] == ["9331-5.1", "9331-5.2", "9331-5.5"]
     with pytest.raises(InputError, match=r"numbered '5.1.9'; the nearest: .*5\.1\."):
         pack.chosen(["5.1.9"])
     with pytest.raises(InputError, match=r"named 'rfc9734'; the nearest: rfc9743"):
@@ -262,7 +263,13 @@ def test_a_pack(cli: Cli, tmp_path: Path) -> None:
     data = pq.read_table(folder / "data" / "runs.parquet")
     assert data.num_rows == 36 * 2
     page = (folder / "report.html").read_text(encoding="utf-8")
-    for words in ("Protection Against Bufferbloat", "What a simulation cannot show", '<svg class="margins"', "7.10"):
+    for words in (
+        "Protection Against Bufferbloat",
+        "What a simulation cannot show",
+        "(RFC 9743, section 5.1.2; should)",
+        '<svg class="margins"',
+        "7.10",
+    ):
         assert words in page
     refused(cli("evaluate", "rfc9743", "--cc", "vegas", "--quick", "--only", "7.10"), "exists already")
     assert cli("evaluate", "rfc9743", "--cc", "vegas", "--quick", "--only", "7.10", "--force").returncode == 0

@@ -125,7 +125,7 @@ class Pack:
         """
         wanted: set[str] = set()
         for name in only:
-            found = [c.id for c in self.clauses if c.id == name or c.id.startswith(f"{name}.")]
+            found = [c.id for c in self.clauses if c.id == name or c.id.startswith((f"{name}.", f"{name}-"))]
             if not found:
                 ids = [c.id for c in self.clauses]
                 near = difflib.get_close_matches(name, ids, n=3, cutoff=0.4) or ids

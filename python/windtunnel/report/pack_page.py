@@ -13,6 +13,7 @@ from windtunnel.report.page import render, write_page
 from windtunnel.report.text import number
 
 if TYPE_CHECKING:
+    from windtunnel.evaluate.pack import Clause
     from windtunnel.evaluate.results import ClauseResult, Measured, Row
     from windtunnel.evaluate.writer import Evidence
 
@@ -41,8 +42,7 @@ def write_pack_page(path: Path, evidence: Evidence) -> None:
             "kinds": _NAMES,
             "baselines": list(pack.baselines),
             "subject": evidence.subject.name,
-            "document": pack.document,
-            "clauses": [_clause(result, list(pack.baselines)) for result in evidence.results],
+            "clauses": [_clause(result, pack.document, list(pack.baselines)) for result in evidence.results],
         },
     )  # fmt: skip
     write_page(path, html)
@@ -52,7 +52,14 @@ def _kind(verdict: str) -> str:
     return _KINDS.get(verdict, "info")
 
 
-def _clause(result: ClauseResult, baselines: list[str]) -> dict[str, Any]:
+def _source(clause: Clause, document: str) -> str:
+    """Where the clause stands: the document, and its section where the clause has a number."""
+    section = clause.id.rpartition("-")[2]
+    parts = [clause.document or document, *([f"section {section}"] if section[0].isdigit() else [])]
+    return f"{', '.join(parts)}; {clause.level}"
+
+
+def _clause(result: ClauseResult, document: str, baselines: list[str]) -> dict[str, Any]:
     from windtunnel.evaluate.terminal import reason
 
     clause = result.clause
@@ -60,8 +67,7 @@ def _clause(result: ClauseResult, baselines: list[str]) -> dict[str, Any]:
         "id": clause.id,
         "anchor": f"clause-{clause.id}",
         "title": clause.title,
-        "document": clause.document,
-        "level": clause.level,
+        "source": _source(clause, document),
         "requirement": clause.requirement.strip(),
         "method": clause.method.strip(),
         "cannot": clause.cannot.strip(),
