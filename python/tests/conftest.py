@@ -50,6 +50,12 @@ to = "5 s"
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What a user has run before changes no test, and tests leave nothing behind."""
+    os.environ["WINDTUNNEL_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+
+
 def environment() -> dict[str, str]:
     """The environment of a plain shell: the width and colours of the terminal that runs the tests have no effect."""
     kept = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES", "FORCE_COLOR", "TERM")}

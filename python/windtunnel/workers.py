@@ -18,16 +18,13 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from typing import Any
 
 from windtunnel.errors import RunFailedError
 
 
 @contextmanager
-def pool(
-    workers: int, preload: Sequence[str] = (), initialise: Callable[..., object] | None = None, arguments: Any = ()
-) -> Iterator[Executor]:
-    """A pool of processes; each has imported the modules ``preload`` and called ``initialise``.
+def pool(workers: int, preload: Sequence[str] = ()) -> Iterator[Executor]:
+    """A pool of processes; each has imported the modules ``preload``.
 
     If the block ends with an error, the workers are stopped, because nobody would read their results. Raises
     RunFailedError if a worker was killed.
@@ -36,7 +33,7 @@ def pool(
     context.set_forkserver_preload([__name__, *preload])
     others = set(multiprocessing.active_children())
     try:
-        with ProcessPoolExecutor(workers, context, initializer=_start, initargs=(initialise, arguments)) as executor:
+        with ProcessPoolExecutor(workers, context, initializer=_start) as executor:
             try:
                 yield executor
             except BaseException:
@@ -47,15 +44,13 @@ def pool(
         raise RunFailedError("a worker process ended early: it was killed, or memory is short") from None
 
 
-def _start(initialise: Callable[..., object] | None, arguments: Sequence[Any]) -> None:
+def _start() -> None:
     for name in ("SIGTERM", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_DFL)
     parent = multiprocessing.parent_process()
     if parent is not None:
         _end_after(parent.join)
-    if initialise is not None:
-        initialise(*arguments)
 
 
 def run_python(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:

@@ -29,6 +29,7 @@ from windtunnel.cli.reading import allow_read_option
     multiple=True,
     help="Change every scenario of the suite, e.g. flow.0.cc=my-controller. Repeatable; the page says so.",
 )
+@click.option("--no-cache", is_flag=True, help="Run again what was run before, and keep nothing for later.")
 @allow_read_option
 @plugin_option
 @click.pass_context
@@ -41,6 +42,7 @@ def reproduce(
     jobs: int | None,
     force: bool,
     settings: tuple[str, ...],
+    no_cache: bool,
     allow_read: tuple[Path, ...],
     plugin: tuple[Path, ...],
 ) -> None:
@@ -60,5 +62,6 @@ def reproduce(
         console=output(),
         settings=settings,
         allow_read=allow_read,
+        use_cache=not no_cache,
     )
     ctx.exit(code)

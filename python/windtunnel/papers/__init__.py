@@ -29,6 +29,7 @@ def reproduce(
     settings: Sequence[str] = (),
     force: bool = False,
     allow_read: Sequence[Path] = (),
+    use_cache: bool = True,
 ) -> int:
     """Run a suite and write its folder ``out``: ``report.html``, ``rows.csv``, ``rows.json``, figures and run reports.
 
@@ -38,6 +39,7 @@ def reproduce(
     that of plugins. Files that they name are in the current folder or in those of ``allow_read``. Returns 0 if every
     run ended, 1 if one failed. Raises InputError (a ValueError), with the nearest names, for a name or ID that does
     not exist or a folder that does; ``force`` replaces a suite's folder. The folder appears complete or not at all.
+    With ``use_cache`` what was run before is not run again, unless it draws.
     """
     from windtunnel.papers.reproduction import run_suite
 
@@ -53,6 +55,7 @@ def reproduce(
         settings=settings,
         force=force,
         allow_read=allow_read,
+        use_cache=use_cache,
     )
 
 

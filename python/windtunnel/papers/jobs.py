@@ -1,20 +1,29 @@
-"""Runs in parallel processes, the longest first. Only numbers, pictures and excerpts cross between them, all small."""
+"""The runs of a suite on the engine (``windtunnel/engine``): in processes, because they draw, the longest first.
+
+Only numbers, pictures and excerpts cross between processes, all small. What a run measured is kept in the cache of all
+commands, by content: the scenario with every default, what is measured, the core, and the package, whose code measures.
+Runs that draw or write a page are run again each time.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from windtunnel.campaign.simulate import key_of_run
+from windtunnel.engine.cache import Store, core, key_of, package
+from windtunnel.engine.loop import outcomes
+from windtunnel.engine.processes import Processes
+from windtunnel.engine.work import GoOn
 from windtunnel.papers.cells import Cell, Excerpt, Measurement, Picture
 from windtunnel.papers.features import RunData, View, evaluate
-from windtunnel.plugins import registrations, restore
 from windtunnel.result import RunResult
 from windtunnel.scenario import Scenario
-from windtunnel.workers import pool
 
 #: Resolution of the page's pictures; the interactive report has the rest.
 PNG_DPI = 100
@@ -107,22 +116,71 @@ def draw(run: RunResult, picture: Picture) -> bytes:
     return png(figure, PNG_DPI)
 
 
-def run_all(jobs: Sequence[Job], workers: int | None, done: Callable[[Outcome], None]) -> list[Outcome]:
+class Measure:
+    """The work of a suite: a job to its outcome."""
+
+    def __call__(self, task: Job, go_on: GoOn) -> Outcome:
+        """The outcome; of a failed job too."""
+        del go_on  # processes are stopped
+        return execute(task)
+
+    def lost(self, task: Job, why: str) -> Outcome:
+        """The outcome of a job that ended its process."""
+        return Outcome(task.cell, task.variant, (), {}, 0.0, 0, "", why)
+
+
+def run_all(
+    jobs: Sequence[Job], workers: int | None, done: Callable[[Outcome], None], kept: Store | None = None
+) -> list[Outcome]:
     """Run the jobs in ``workers`` processes, the longest first, and call ``done`` with each outcome.
 
-    No more jobs are handed out than there are processes, so that an interrupt need not wait for queued ones.
+    Outcomes are taken from ``kept`` where it has them, and put into it.
     """
-    queue = sorted(jobs, key=lambda job: job.packets)
-    workers = max(1, min(workers or os.cpu_count() or 1, len(queue) or 1))
-    outcomes: list[Outcome] = []
-    # Controllers that are written in Python are registered again in each process.
-    with pool(workers, ["windtunnel.papers.jobs", "windtunnel._core"], restore, registrations()) as executor:
-        running: set[Future[Outcome]] = set()
-        while queue or running:
-            while queue and len(running) < workers:
-                running.add(executor.submit(execute, queue.pop()))
-            finished, running = wait(running, return_when=FIRST_COMPLETED)
-            for future in finished:
-                outcomes.append(future.result())
-                done(outcomes[-1])
-    return outcomes
+    left, keys, found = [], dict[tuple[str, int], bytes](), list[Outcome]()
+    for job in sorted(jobs, key=lambda job: job.packets):
+        key = _key(job) if kept is not None and not _shows(job) else None
+        known = kept.get(key) if kept is not None and key is not None else None
+        if known is not None:
+            found.append(_decoded(job, known))
+            done(found[-1])
+            continue
+        left.append(job)
+        if key is not None:
+            keys[job.cell, job.variant] = key
+    workers = max(1, min(workers or os.cpu_count() or 1, len(left)))
+    place = Processes(workers, ("windtunnel.papers.jobs", "windtunnel._core"))
+    with closing(outcomes(Measure(), lambda: left.pop() if left else None, place)) as computed:
+        for job, outcome in computed:
+            key = keys.get((job.cell, job.variant))
+            # What foreign code imports may change without a trace.
+            if kept is not None and key is not None and not outcome.error and not outcome.foreign:
+                kept.put(key, _encoded(outcome))
+            found.append(outcome)
+            done(outcome)
+    return found
+
+
+def _shows(job: Job) -> bool:
+    """Whether more comes from the run than numbers."""
+    return bool(job.pictures) or job.reports is not None or job.excerpt is not None
+
+
+def _key(job: Job) -> bytes | None:
+    """All that decides what the job measures; None for a scenario that is wrong, which fails in its turn."""
+    file = f"{job.scenario}.toml"
+    try:
+        scenario = Scenario.from_toml(job.text, file=file, overrides=job.overrides, allow_read=job.allow_read)
+        run = key_of_run(scenario.resolve_text(), file)
+    except (OSError, ValueError):
+        return None
+    return key_of([b"suite", core(), package(), run, repr(job.measurements).encode()])
+
+
+def _encoded(outcome: Outcome) -> bytes:
+    plain = [outcome.values, outcome.seconds, outcome.packets, outcome.digest]
+    return json.dumps(plain, separators=(",", ":")).encode()
+
+
+def _decoded(job: Job, data: bytes) -> Outcome:
+    values, seconds, packets, digest = json.loads(data)
+    return Outcome(job.cell, job.variant, tuple(values), {}, seconds, packets, digest)

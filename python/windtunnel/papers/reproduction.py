@@ -7,11 +7,13 @@ import json
 import math
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from windtunnel.atomic import staged
+from windtunnel.engine import cache
 from windtunnel.papers.jobs import Job, Outcome, jobs_of, run_all
 from windtunnel.papers.mentions import Mentions
 from windtunnel.papers.notes import Notes, placed
@@ -65,10 +67,12 @@ def run_suite(
     settings: Sequence[str] = (),
     force: bool = False,
     allow_read: Sequence[Path] = (),
+    use_cache: bool = True,
 ) -> int:
     """Run the groups ``ids`` of ``suite`` with ``settings`` into the folder ``out``; 1 if a run failed, else 0.
 
-    ``force`` replaces the folder of a suite.
+    ``force`` replaces the folder of a suite. With ``use_cache`` numbers are taken from earlier runs of this or another
+    suite, also from those of one that was interrupted.
     """
     groups = [g for g in suite.groups if g.id in ids]
     names = sorted({name for group in groups for name in group.cells})
@@ -84,7 +88,7 @@ def run_suite(
                 changes = (*next(cell.variants()), *settings)
                 Scenario.from_toml(cell.template.text, overrides=changes, allow_read=allow_read).check()
             work.extend(jobs_of(cell, reports, settings, allow_read))
-        outcomes = _run(work, jobs, console)
+        outcomes = _run(work, jobs, console, use_cache=use_cache)
         results = Results(suite.cells, outcomes)
         rows = rows_of(groups, results)
         foreign = sorted({what for outcome in outcomes for what in outcome.foreign})
@@ -101,8 +105,9 @@ def run_suite(
     return 1 if failed else 0
 
 
-def _run(work: Sequence[Job], jobs: int | None, console: Console) -> list[Outcome]:
+def _run(work: Sequence[Job], jobs: int | None, console: Console, *, use_cache: bool) -> list[Outcome]:
     """Run everything, with a progress bar in proportion to what the runs cost."""
+    kept = cache.shared() if use_cache else None
     cost = {(job.cell, job.variant): job.packets + OVERHEAD for job in work}
     total, spent = sum(cost.values()), 0.0
     with progress_bar(f"{len(work)} runs", console) as update:
@@ -113,7 +118,12 @@ def _run(work: Sequence[Job], jobs: int | None, console: Console) -> list[Outcom
             if update is not None:
                 update(spent / total)
 
-        return run_all(work, jobs, done)
+        try:
+            return run_all(work, jobs, done, kept)
+        finally:
+            if kept is not None:
+                with suppress(OSError):  # a cache that cannot be written costs only time
+                    kept.close()
 
 
 def _write(

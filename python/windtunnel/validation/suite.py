@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import as_completed
+from contextlib import closing
 from dataclasses import dataclass
 
+from windtunnel.engine.loop import outcomes
+from windtunnel.engine.processes import Processes
+from windtunnel.engine.work import GoOn
+from windtunnel.errors import RunFailedError
 from windtunnel.scenario import Scenario
 from windtunnel.validation import (
     curve,
@@ -24,7 +28,6 @@ from windtunnel.validation import (
     scripts,
 )
 from windtunnel.validation.check import Check, Line, Run, Values
-from windtunnel.workers import pool
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,19 @@ def execute(run: Run) -> Values:
     return run.reduce(Scenario.from_toml(run.toml, file=f"{run.name}.toml").run())
 
 
+class Reduce:
+    """The work of the validation: a run of a check, with the check's number, to its values."""
+
+    def __call__(self, task: tuple[int, Run], go_on: GoOn) -> Values:
+        """The values. A run of the validation that fails is a defect, and raises."""
+        del go_on  # processes are stopped
+        return execute(task[1])
+
+    def lost(self, task: tuple[int, Run], why: str) -> Values:
+        """Raises RunFailedError."""
+        raise RunFailedError(f"{task[1].name}: {why}")
+
+
 def run_sections(
     sections: Sequence[Section], *, quick: bool, jobs: int | None, done: Callable[[float], object]
 ) -> list[Outcome]:
@@ -91,15 +107,14 @@ def run_sections(
     """
     selected = [(s, c) for s in sections for c in s.checks() if c.quick or not quick]
     runs = [(i, run) for i, (_, check) in enumerate(selected) for run in check.runs]
-    runs.sort(key=lambda item: -item[1].packets)
+    runs.sort(key=lambda item: item[1].packets)
     total = sum(run.packets for _, run in runs) or 1.0
     values: list[dict[str, Values]] = [{} for _ in selected]
     ran = 0.0
-    with pool(jobs or os.cpu_count() or 1) as executor:
-        futures = {executor.submit(execute, run): (i, run) for i, run in runs}
-        for future in as_completed(futures):
-            i, run = futures[future]
-            values[i][run.name] = future.result()
+    place = Processes(jobs or os.cpu_count() or 1)
+    with closing(outcomes(Reduce(), lambda: runs.pop() if runs else None, place)) as found:
+        for (i, run), reduced in found:
+            values[i][run.name] = reduced
             ran += run.packets
             done(ran / total)
     ordered = [{run.name: values[i][run.name] for run in check.runs} for i, (_, check) in enumerate(selected)]

@@ -59,10 +59,11 @@ fn totals(scenario: &Scenario) -> Part {
         f64::from(group.count) * sizes::flow_totals(group.route.rtt, longest(group)).as_f64()
     };
     let slowest = scenario.flows.iter().map(longest).max().unwrap_or_default();
-    let of_queues = scenario.links.len() as f64 * sizes::queue_totals(slowest).as_f64();
-    // One set of them is the current one; they are summed up one by one.
+    let of_queue = sizes::queue_totals(slowest).as_f64();
+    // One set of them is the current one. At the end they are summed up one by one: a queue's are the largest.
     let sets = edges.len() as f64 + 1.0;
-    let memory = sets * (scenario.flows.iter().map(of_group).sum::<f64>() + of_queues);
+    let of_all = scenario.flows.iter().map(of_group).sum::<f64>() + scenario.links.len() as f64 * of_queue;
+    let memory = sets * of_all + of_queue;
     Part {
         what: format!(
             "distributions: {flows:.0} x flow, {} x queue, {sets:.0} x window",

@@ -64,7 +64,7 @@ impl<const PRECISION: u32> Buckets<PRECISION> {
 
     /// The distribution in milliseconds of the times of this `extent`, or nothing without a sample.
     pub(crate) fn percentiles(&self, extent: &Extent) -> Option<Percentiles> {
-        percentiles::<PRECISION>(self.counts.iter().copied().enumerate(), self.unit, extent)
+        percentiles::<PRECISION>(&self.counts.iter().copied().enumerate(), self.unit, extent)
     }
 }
 
@@ -73,7 +73,7 @@ impl<const PRECISION: u32> Buckets<PRECISION> {
 #[derive(Clone, Debug)]
 pub(crate) struct Pages<const PRECISION: u32> {
     /// In the order of their numbers.
-    pages: Vec<Page>,
+    used: Vec<Page>,
     /// The index of the page of the last value.
     open: u32,
     /// Values are counted in units of two to this many nanoseconds.
@@ -94,7 +94,7 @@ struct Page {
 impl<const PRECISION: u32> Pages<PRECISION> {
     /// Distinguishes times down to `2^unit` ns.
     pub(crate) const fn new(unit: u32) -> Self {
-        Pages { pages: Vec::new(), open: 0, unit }
+        Pages { used: Vec::new(), open: 0, unit }
     }
 
     /// The memory of all pages for times from `shortest` to `longest`.
@@ -107,17 +107,17 @@ impl<const PRECISION: u32> Pages<PRECISION> {
     pub(crate) fn record(&mut self, time: Duration) {
         let bucket = bucket_of_time::<PRECISION>(time, self.unit);
         let number = (bucket / PER_PAGE) as u32;
-        if self.pages.get(self.open as usize).is_none_or(|page| page.number != number) {
+        if self.used.get(self.open as usize).is_none_or(|page| page.number != number) {
             self.turn_to(number);
         }
-        let count = &mut self.pages[self.open as usize].counts[bucket % PER_PAGE];
+        let count = &mut self.used[self.open as usize].counts[bucket % PER_PAGE];
         *count = count.saturating_add(1);
     }
 
     /// Asks for the memory that a value near the last one needs.
     #[inline]
     pub(crate) fn prefetch(&self) {
-        if let Some(page) = self.pages.get(self.open as usize) {
+        if let Some(page) = self.used.get(self.open as usize) {
             prefetch(page);
         }
     }
@@ -125,20 +125,20 @@ impl<const PRECISION: u32> Pages<PRECISION> {
     /// Opens the page `number`, which is blank if no value was on it.
     #[inline(never)]
     fn turn_to(&mut self, number: u32) {
-        let place = self.pages.binary_search_by_key(&number, |page| page.number);
+        let place = self.used.binary_search_by_key(&number, |page| page.number);
         let index = place.unwrap_or_else(|index| {
             // With a million flows, room that nobody needs counts.
-            self.pages.reserve_exact(1);
-            self.pages.insert(index, Page { number, counts: [0; PER_PAGE] });
+            self.used.reserve_exact(1);
+            self.used.insert(index, Page { number, counts: [0; PER_PAGE] });
             index
         });
         self.open = index as u32;
     }
 
     pub(crate) fn merge(&mut self, other: &Self) {
-        for page in &other.pages {
+        for page in &other.used {
             self.turn_to(page.number);
-            let mine = &mut self.pages[self.open as usize].counts;
+            let mine = &mut self.used[self.open as usize].counts;
             for (mine, theirs) in mine.iter_mut().zip(&page.counts) {
                 *mine = mine.saturating_add(*theirs);
             }
@@ -151,14 +151,14 @@ impl<const PRECISION: u32> Pages<PRECISION> {
             let first = page.number as usize * PER_PAGE;
             page.counts.into_iter().enumerate().map(move |(place, count)| (first + place, count))
         };
-        percentiles::<PRECISION>(self.pages.iter().flat_map(of_page), self.unit, extent)
+        percentiles::<PRECISION>(&self.used.iter().flat_map(of_page), self.unit, extent)
     }
 }
 
 /// The distribution in milliseconds of the times of this `extent`, whose `counts` come as (bucket, number of times), in order;
 /// nothing without a sample.
 fn percentiles<const PRECISION: u32>(
-    counts: impl Iterator<Item = (usize, u32)> + Clone,
+    counts: &(impl Iterator<Item = (usize, u32)> + Clone),
     unit: u32,
     extent: &Extent,
 ) -> Option<Percentiles> {
@@ -286,7 +286,7 @@ mod tests {
             }
             let [mut first, second] = parts;
             first.merge(&second);
-            prop_assert!(first.pages.is_sorted_by(|a, b| a.number < b.number));
+            prop_assert!(first.used.is_sorted_by(|a, b| a.number < b.number));
             let got = first.percentiles(&all.extent);
             prop_assert_eq!(format!("{got:?}"), format!("{:?}", all.percentiles()));
         }
