@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # One installed wheel serves all: it is built again when a source of the core or of the package changes.
 SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: demo test install wheel test-wheel lint test-rust test-python fuzz fuzz-parsers fuzz-seeds audit audit-offline mutants lock bench reproduce validate course gallery notebooks docs man web clean
+.PHONY: demo test install wheel test-wheel lint test-rust test-python fuzz fuzz-parsers fuzz-seeds audit audit-offline mutants lock bench reproduce validate course gallery notebooks packs docs man web clean
 
 demo: install
 	$(BIN)/windtunnel reproduce mds --quick --force --out results/mds-quick
@@ -111,6 +111,10 @@ gallery: install
 # Outputs of the notebooks.
 notebooks: install
 	$(BIN)/python docs/notebooks/notebooks.py
+
+# Evidence packs of the documentation, from results/packs.
+packs: install
+	$(BIN)/python docs/packs/packs.py
 
 # Writes the page that compares the TCP with RFCs, laws and the Linux stack.
 validate: install

@@ -139,3 +139,15 @@ def test_conditions(run: RunResult) -> None:
 def test_what_is_no_condition(text: str) -> None:
     with pytest.raises(MetricError):
         Condition.parse(text)
+
+
+def test_flows_of_one_table_are_a_group() -> None:
+    """`count = 2` makes `a-1` and `a-2`; `flows.a` is both, and not `ab`, which only starts alike."""
+    text = BASE.replace('name = "a"', 'name = "a"\ncount = 2').replace('name = "b"', 'name = "ab"')
+    run = Scenario.from_toml(text + WINDOW).run()
+    first, second = (flow["goodput_mbps"] for flow in run.flows if flow["name"].startswith("a-"))
+    assert value("sum(flows.a.goodput)", run) == first + second
+    assert value("max(flows.a.rtt_ms.p95)", run) == max(f["rtt_ms"]["p95"] for f in run.flows if f["name"] != "ab")
+    assert value("count(windows.late.flows.a.goodput)", run) == 2
+    with pytest.raises(MetricError, match="one number is needed"):
+        value("flows.a.goodput", run)

@@ -22,6 +22,7 @@ _COMMANDS = {
     "export": ("export", "export"),
     "explain": ("explain", "explain"),
     "reproduce": ("reproduce", "reproduce"),
+    "evaluate": ("evaluate", "evaluate"),
     "flowgrind": ("flowgrind", "flowgrind"),
     "validate": ("validate", "validate"),
     "bench": ("bench", "bench"),

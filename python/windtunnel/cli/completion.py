@@ -28,6 +28,31 @@ def suite_ids(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[s
     return _that_start(incomplete, ids(name)) if name else []
 
 
+def packs(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    """Packs of ``evaluate``."""
+    from windtunnel.evaluate.pack import NAMES
+
+    return _that_start(incomplete, NAMES)
+
+
+def pack_clauses(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """Clauses of the pack that was typed."""
+    from windtunnel.evaluate.pack import NAMES, read
+
+    name = ctx.params.get("name") or next(iter(ctx.args), None)
+    return _that_start(incomplete, [clause.id for clause in read(name).clauses]) if name in NAMES else []
+
+
+def controllers(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    """Controllers."""
+    return _that_start(incomplete, _listing()["controllers"])
+
+
+def queues(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    """Queues."""
+    return _that_start(incomplete, _listing()["queues"])
+
+
 def kinds(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     """Kinds of algorithms, and the algorithms."""
     listing = _listing()

@@ -92,6 +92,9 @@ def _record(scope: _Scope, rest: Path) -> Value:
         return _leaf(scope, 0, rest)
     if isinstance(rest[0], int) or any(record["name"] == rest[0] for record in records):
         return _leaf(scope, _place(records, rest[0], path), rest[1:])
+    if members := _members(records, str(rest[0])):
+        values = [_leaf(scope, index, rest[1:]) for index in members]
+        return [v for v in values if isinstance(v, float | Distribution)]
     try:
         values = [_leaf(scope, index, rest) for index in range(len(records))]
     except MetricError as error:
@@ -103,6 +106,12 @@ def _record(scope: _Scope, rest: Path) -> Value:
             raise MetricError(f"{show(path)}: {what}{hint}") from None
         raise error
     return [v for v in values if isinstance(v, float | Distribution)]
+
+
+def _members(records: Sequence[Mapping[str, Any]], name: str) -> list[int]:
+    """Flows of one table with a ``count``, which are called ``name-1``, ``name-2``, ...: the name means all of them."""
+    member = re.compile(re.escape(name) + r"-\d+")
+    return [index for index, record in enumerate(records) if member.fullmatch(str(record["name"]))]
 
 
 def _leaf(scope: _Scope, index: int, rest: Path) -> float | Distribution:

@@ -1,0 +1,300 @@
+"""Evidence packs: their data, the judgements, and the command line as a user types it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import re
+import subprocess
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from conftest import Cli
+
+from windtunnel import InputError, Scenario
+from windtunnel.campaign.metrics import Expression
+from windtunnel.evaluate.document import finding
+from windtunnel.evaluate.fill import cells, scenario
+from windtunnel.evaluate.judge import decide, overall
+from windtunnel.evaluate.pack import NAMES, Expect, read
+from windtunnel.evaluate.picture import margins
+from windtunnel.evaluate.results import Measured, _margin
+from windtunnel.evaluate.runs import SUBJECT, plan
+from windtunnel.evaluate.subject import subject
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+#: Sections of RFC 9743 that have criteria or scenarios (its table of contents; 4 is on controlled environments).
+RFC9743 = [
+    *("4", "5.1.1", "5.1.2", "5.1.3", "5.1.4", "5.1.5", "5.2", "5.2.1", "5.2.2", "5.2.3", "5.3.1", "5.3.2"),
+    *("6.1", "6.2", "6.3", "6.4", "7.1", "7.2", "7.3", "7.4", "7.5", "7.6", "7.7", "7.8", "7.9", "7.10", "7.11"),
+]
+
+#: Sections of RFC 7928 with tests or topics (its table of contents).
+RFC7928 = [
+    *("4.4", "4.5", "4.6", "5.1.1", "5.1.2", "5.2", "5.3", "5.4", "6", "7", "8.2.1", "8.2.2", "8.2.3", "8.2.4"),
+    *("8.2.5", "8.2.6", "8.3", "9.1", "9.2", "10", "11", "12"),
+]
+
+#: What each kind of pack is tried with here.
+DEFAULT = {"cc": "cubic", "queue": "pie"}
+
+
+def refused(done: subprocess.CompletedProcess[str], *words: str) -> None:
+    """Exit code 2, nothing on stdout, and one message on stderr that contains the words."""
+    assert (done.returncode, done.stdout) == (2, ""), done
+    assert done.stderr.startswith("error: "), done.stderr
+    assert done.stderr.count("\n") == 1, done.stderr
+    for word in words:
+        assert word in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_data(name: str) -> None:
+    """Every clause has its texts, every number of a check is measured, and every limit has a reason."""
+    pack = read(name)
+    assert len({clause.id for clause in pack.clauses}) == len(pack.clauses)
+    assert pack.seeds >= 5
+    for clause in pack.clauses:
+        assert clause.title and clause.level and clause.cannot, clause.id
+        assert len(clause.requirement) > 20, clause.id
+        assert bool(clause.trials) == bool(clause.checks) == bool(clause.method), clause.id
+        trials = {trial.id: trial for trial in clause.trials}
+        assert len({check.id for check in clause.checks}) == len(clause.checks), clause.id
+        assert {check.trial for check in clause.checks} == set(trials), clause.id
+        for check in clause.checks:
+            assert check.value in trials[check.trial].metrics, f"{clause.id} {check.id}"
+            if check.expect is not None:
+                assert check.why, f"{clause.id} {check.id}: a limit without a reason"
+                assert check.expect.is_absolute or check.expect.is_relative
+                assert set(check.expect.of) <= set(pack.baselines)
+            for axis, labels in check.at.items():
+                there = {str(v["name"]) if isinstance(v, dict) else str(v) for v in trials[check.trial].axes[axis]}
+                assert set(labels) <= there
+        for trial in clause.trials:
+            for text in trial.metrics.values():
+                Expression.parse(re.sub(r"\$\w+", "1", text))
+            assert set(trial.quick) <= set(trial.axes), f"{clause.id} {trial.id}"
+            assert set(trial.baselines) <= set(pack.baselines)
+
+
+def test_the_rfcs_sections() -> None:
+    """The packs have every section with criteria, by its number, in the order of the document."""
+    assert [clause.id for clause in read("rfc9743").clauses] == RFC9743
+    assert [clause.id for clause in read("rfc7928").clauses] == RFC7928
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_scenarios(name: str) -> None:
+    """Every scenario of the whole pack is valid, for what is examined and for the baselines."""
+    pack = read(name)
+    made = plan(pack, pack.clauses, subject(DEFAULT[pack.kind], pack.kind), quick=False)
+    assert not made.excluded
+    for run in made.runs:
+        if run.seed == 1 and run.arm != SUBJECT:
+            Scenario.from_toml(run.text).check()
+    assert len({run.file for run in made.runs}) == len(made.runs)
+
+
+def test_packs_and_clauses_by_name() -> None:
+    """A number also stands for those under it; a wrong name gets the nearest."""
+    pack = read("rfc9743")
+    assert [c.id for c in pack.chosen(["5.3", "7.1"])] == ["5.3.1", "5.3.2", "7.1"]
+    assert [c.id for c in read("l4s-aqm").chosen(["9331"])] == ["9331-5.1", "9331-5.2", "9331-5.5"]
+    with pytest.raises(InputError, match=r"numbered '5.1.9'; the nearest: .*5\.1\."):
+        pack.chosen(["5.1.9"])
+    with pytest.raises(InputError, match=r"named 'rfc9734'; the nearest: rfc9743"):
+        read("rfc9734")
+
+
+def test_seeds_move_starts() -> None:
+    """A seed moves each flow within its round trip; the arms of one seed start alike, so that they are pairs."""
+    trial = next(t for c in read("rfc9743").clauses if c.id == "5.2.1" for t in c.trials)
+    cell = next(cells(trial, {}, quick=True))
+    starts = {
+        (seed, cc): tuple(flow["start"] for flow in scenario(trial, cell, "", seed, {"cc": cc})["flow"])
+        for seed in (1, 2)
+        for cc in ("cubic", "bbr3")
+    }
+    assert starts[1, "cubic"] == starts[1, "bbr3"] != starts[2, "cubic"]
+    for start in starts[1, "cubic"]:
+        assert 0 <= float(start.removesuffix(" us")) < 40e3  # the path has 40 ms
+
+
+def test_changes_at_equal_intervals() -> None:
+    """``{ from, to, every, rates }`` becomes the list that a scenario has."""
+    clause = next(c for c in read("rfc7928").clauses if c.id == "8.2.6")
+    slow = scenario(clause.trials[0], next(cells(clause.trials[0], {}, quick=False)), "", 1, {"queue": "pie"})
+    changes = slow["bottleneck"]["changes"]
+    assert [c["at"] for c in changes] == ["20000 ms", "40000 ms", "60000 ms", "80000 ms"]
+    assert [c["rate"] for c in changes] == ["2 Mbit/s", "20 Mbit/s"] * 2
+
+
+@pytest.mark.parametrize(
+    ("expect", "values", "verdict"),
+    [
+        (Expect(below=10), [8, 9, 8, 9], "met"),
+        (Expect(below=10), [12, 13, 12, 13], "not met"),
+        (Expect(below=10), [8, 12, 8, 12], "undecided"),
+        (Expect(below=10), [9.0], "undecided"),  # one run has no interval
+        (Expect(below=10), [8, math.nan, 9], "undecided"),  # a run that shows nothing
+        (Expect(above=1), [2, 2, 2], "met"),
+        (Expect(above=1, below=3), [4, 4, 4], "not met"),
+        (Expect(above=1, below=3), [2, 2, 2], "met"),
+        # The worst of the two baselines has 10 (for at_least) or 20 (for at_most).
+        (Expect(at_least=0.8), [9, 9, 9], "met"),
+        (Expect(at_least=0.8), [7, 7, 7], "not met"),
+        (Expect(at_most=1.25), [24, 24, 24], "met"),
+        (Expect(at_most=1.25), [26, 26, 26], "not met"),
+        (Expect(at_most=1.25, plus=2), [26, 26, 26], "met"),
+        (Expect(at_most=1.25, of=("low",)), [24, 24, 24], "not met"),
+        # Either of two limits suffices.
+        (Expect(below=30, at_most=1.25), [26, 26, 26], "met"),
+        (Expect(below=25, at_most=1.4), [26, 26, 26], "met"),
+        (Expect(below=25, at_most=1.25), [26, 26, 26], "not met"),
+        (None, [1, 2, 3], "info"),
+    ],
+)
+def test_judgement(expect: Expect | None, values: list[float], verdict: str) -> None:
+    """The interval of the mean against absolute limits and against the worst baseline."""
+    n = len(values)
+    assert decide(expect, values, {"low": [10.0] * n, "high": [20.0] * n}).verdict == verdict
+
+
+def test_baselines_are_compared_run_by_run() -> None:
+    """What differs between seeds alike for both arms cancels: 1 % less each time is decided, although seeds differ by
+    half.
+    """
+    baseline = [10.0, 15.0, 20.0, 12.0, 18.0]
+    slower = [0.99 * b for b in baseline]
+    assert decide(Expect(at_least=0.995), slower, {"b": baseline}).verdict == "not met"
+    assert decide(Expect(at_least=0.98), slower, {"b": baseline}).verdict == "met"
+    shuffled = [*slower[1:], slower[0]]
+    assert decide(Expect(at_least=0.98), shuffled, {"b": baseline}).verdict == "undecided"
+
+
+def test_the_words_of_a_limit() -> None:
+    """A limit is shown as a number and in words."""
+    judged = decide(Expect(at_most=1.25, plus=1), [24, 24], {"cubic": [20, 20], "reno": [10, 10]})
+    assert (judged.limit, judged.text) == (26.0, "at most 1.25 times cubic's and 1")
+    assert decide(Expect(above=3), [4, 4], {}).text == "at least 3"
+
+
+def test_a_clause_is_as_good_as_its_worst_row() -> None:
+    """Met only where every judged row is; rows for information decide nothing."""
+    assert overall(["met", "info", "met"]) == "met"
+    assert overall(["met", "undecided", "info"]) == "undecided"
+    assert overall(["undecided", "not met", "met"]) == "not met"
+    assert overall(["n/a", "met"]) == "met"
+    assert overall(["n/a", "info"]) == "n/a"
+    assert overall(["failed", "not met"]) == "failed"
+    assert overall([]) == overall(["info"]) == "info"
+
+
+def test_margins_point_the_same_way() -> None:
+    """Twice as good as the limit is a margin of 2, whether more or less is better."""
+    assert _margin(Measured(20.0, (10.0, 40.0), 3), 10.0, larger=True) == (2.0, 1.0, 4.0)
+    assert _margin(Measured(5.0, (2.5, 10.0), 3), 10.0, larger=False) == (2.0, 1.0, 4.0)
+    assert _margin(Measured(None, None, 3), 10.0, larger=True) is None
+    assert margins([]) == ""
+
+
+def test_what_cannot_take_part_says_why() -> None:
+    """4.2BSD's sender has no ECN: clauses that need it do not apply, with the core's reason, and others do."""
+    pack = read("rfc9743")
+    made = plan(pack, pack.chosen(["5.3.2", "7.7"]), subject("bsd42", "cc"), quick=True)
+    assert {key[:2] for key in made.excluded} == {("5.3.2", "middlebox")}
+    assert all("ecn" in reason for reason in made.excluded.values())
+    assert any(run.clause == "7.7" and run.arm == SUBJECT for run in made.runs)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "words"),
+    [
+        ("cubbic", "cc", r"--cc cubbic: no controller has this name; did you mean `cubic`"),
+        ("reno", "queue", "--queue reno: is a controller, not a queue; a controller is given with --cc"),
+        ("{ kind = ", "cc", "no table in TOML"),
+        ("{ a = 1 }", "cc", "no controller has this name"),
+        ("{ kind = 'pie', target = '-5 ms' }", "queue", "--queue"),
+    ],
+)
+def test_wrong_subjects(text: str, kind: str, words: str) -> None:
+    """What is no controller, or no queue, is refused before anything is planned."""
+    with pytest.raises(InputError, match=words):
+        subject(text, kind)  # type: ignore[arg-type]
+
+
+def test_bad_input(cli: Cli, tmp_path: Path) -> None:
+    """Names, kinds, clauses and places: one message, with the nearest name, and nothing is written."""
+    refused(cli("evaluate", "rfc9734", "--cc", "cubic"), "rfc9734", "rfc9743")
+    refused(cli("evaluate", "rfc9743"), "a controller", "--cc")
+    refused(cli("evaluate", "rfc9743", "--queue", "pie"), "--cc", "not --queue")
+    refused(cli("evaluate", "rfc9743", "--cc", "cubbic"), "cubbic", "did you mean `cubic`")
+    refused(cli("evaluate", "rfc9743", "--cc", "fq_codel"), "is a queue, not a controller", "--queue")
+    refused(cli("evaluate", "rfc9743", "--cc", "{ kind = 'aimd', a = -1 }"), "--cc", "-1")
+    refused(cli("evaluate", "rfc9743", "--cc", "cubic", "--only", "5.9"), "5.9", "5.")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "thesis.tex").write_text("years of work", encoding="utf-8")
+    refused(cli("evaluate", "rfc9743", "--cc", "cubic", "--out", "out"), "out", "exists already")
+    refused(cli("evaluate", "rfc9743", "--cc", "cubic", "--out", "out", "--force"), "out", "other files")
+    assert [p.name for p in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_pack(cli: Cli, tmp_path: Path) -> None:
+    """A pack of two clauses: it says what it will do, and writes page, rows, data, and scenarios that rerun to the same
+    digest.
+    """
+    done = cli("evaluate", "rfc9743", "--cc", "vegas", "--quick", "--only", "5.1.2", "--only", "7.10", "--jobs", "1")
+    assert (done.returncode, done.stderr) == (0, ""), done
+    assert done.stdout.startswith("vegas by RFC 9743, beside cubic and reno: 36 runs, about ")
+    folder = tmp_path / "results" / "rfc9743-vegas"
+    pack = json.loads((folder / "pack.json").read_text(encoding="utf-8"))
+    verdicts = {clause["id"]: clause["verdict"] for clause in pack["clauses"]}
+    # Vegas keeps a few packets in the queue, whatever the buffer; nothing is simulated for multipath.
+    assert verdicts == {"5.1.2": "met", "7.10": "info"}
+    rows = list(csv.DictReader((folder / "rows.csv").read_text(encoding="utf-8").splitlines()))
+    (deep,) = (row for row in rows if row["id"] == "5.1.2/delay [buffer=16 bdp]")
+    assert float(deep["measured"]) < 10 < 300 < float(deep["cubic"])
+    run = pack["runs"][0]
+    again = json.loads(cli("run", folder / run["scenario"], "--json").stdout)
+    assert again["meta"]["digest"] == run["digest"]
+    data = pq.read_table(folder / "data" / "runs.parquet")
+    assert data.num_rows == 36 * 2
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    for words in (
+        "Protection Against Bufferbloat",
+        "What a simulation cannot show",
+        "(RFC 9743, section 5.1.2; should)",
+        '<svg class="margins"',
+        "7.10",
+    ):
+        assert words in page
+    refused(cli("evaluate", "rfc9743", "--cc", "vegas", "--quick", "--only", "7.10"), "exists already")
+    assert cli("evaluate", "rfc9743", "--cc", "vegas", "--quick", "--only", "7.10", "--force").returncode == 0
+
+
+def test_a_queue_and_a_plugin(cli: Cli, tmp_path: Path) -> None:
+    """A queue with parameters, and a controller that a plugin registers."""
+    done = cli("evaluate", "bufferbloat", "--queue", "{ kind = 'pie', target = '5 ms' }", "--quick", "--only", "voip")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "results" / "bufferbloat-kind-pie-target-5-ms" / "report.html").is_file()
+    plugin = EXAMPLES / "python-controller" / "delay_aimd.py"
+    done = cli(
+        "evaluate", "rfc9743", "--cc", "delay-aimd", "--plugin", plugin, "--quick", "--only", "7.8", "--out", "mine"
+    )
+    assert done.returncode == 0, done.stderr
+    assert "foreign code: controller delay-aimd" in done.stdout
+
+
+def test_numbers_of_a_finding() -> None:
+    """They come from the rows; a row that does not exist is an error, not a blank."""
+    row = {"id": "5.1.2/delay [a=b]", "measured": {"mean": 12.345}, "baselines": {"reno": {"mean": 200.0}},
+           "verdict": "met", "limit": 210.0}  # fmt: skip
+    packs = {"rfc9743": {"clauses": [{"rows": [row]}]}}
+    delay = "rfc9743: 5.1.2/delay [a=b]"
+    text = f"{{{delay}}} ms, Reno {{{delay} | reno}} ms, {{{delay} | verdict}} (limit {{{delay} | limit}} ms)"
+    assert finding(text, packs) == "12.3 ms, Reno 200 ms, met (limit 210 ms)"
+    with pytest.raises(ValueError, match="no row"):
+        finding("{rfc9743: 5.1.2/rate}", packs)

@@ -1,0 +1,89 @@
+"""Whether a check is met: the mean of several runs against a limit, or run by run against the worst baseline.
+
+The mean has a 95 % interval (Student's). A requirement is met where the whole interval lies within the limits, not met
+where none of it does, and undecided otherwise: then the runs are too few, or too different, to tell.
+
+Against a baseline the runs are compared in pairs: the same seed sets the same start offsets and the same random
+streams, so that differences between seeds cancel. The worst baseline is the one with the worst mean: a new algorithm
+should do no more harm than those that are standards already, whichever of them harms most.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from windtunnel.evaluate.pack import Expect
+from windtunnel.papers.trials import Limits, judge, mean
+
+#: ``info``: nothing is expected. ``n/a``: the algorithm cannot take part. ``failed``: a run ended with an error.
+Verdict = Literal["met", "not met", "undecided", "info", "n/a", "failed"]
+
+_WORDS: Mapping[str, Verdict] = {"confirmed": "met", "refuted": "not met", "undecided": "undecided"}
+
+#: From best to worst: where either of two limits suffices, the better verdict counts.
+_BEST = ("met", "undecided", "not met")
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict, the limit that decided in words and as a number, and whether larger values are better."""
+
+    verdict: Verdict
+    limit: float | None
+    text: str
+    larger: bool | None
+
+
+def decide(expect: Expect | None, values: Sequence[float], baselines: Mapping[str, Sequence[float]]) -> Judgement:
+    """The verdict on ``values``, one for each seed; ``baselines`` have theirs in the same order of seeds."""
+    if expect is None:
+        return Judgement("info", None, "", None)
+    found = [j for j in (_absolute(expect, values), _relative(expect, values, baselines)) if j is not None]
+    return min(found, key=lambda j: _BEST.index(j.verdict))
+
+
+def _absolute(expect: Expect, values: Sequence[float]) -> Judgement | None:
+    if not expect.is_absolute:
+        return None
+    low = -math.inf if expect.above is None else expect.above
+    high = math.inf if expect.below is None else expect.below
+    verdict = _WORDS[judge(Limits(low, high), values)]
+    if expect.above is not None and expect.below is not None:
+        return Judgement(verdict, None, f"{low:g} to {high:g}", None)
+    if expect.above is not None:
+        return Judgement(verdict, low, f"at least {low:g}", True)
+    return Judgement(verdict, high, f"at most {high:g}", False)
+
+
+def _relative(expect: Expect, values: Sequence[float], baselines: Mapping[str, Sequence[float]]) -> Judgement | None:
+    if not expect.is_relative:
+        return None
+    larger = expect.at_least is not None
+    factor = expect.at_least if expect.at_least is not None else expect.at_most
+    assert factor is not None
+    means = {
+        name: m for name, v in baselines.items() if (not expect.of or name in expect.of) and (m := mean(v)) is not None
+    }
+    if not means:
+        return Judgement("undecided", None, "no baseline could be measured", larger)
+    worst = (min if larger else max)(means, key=lambda name: means[name])
+    limit = factor * means[worst] + expect.plus
+    differences = [v - factor * b - expect.plus for v, b in zip(values, baselines[worst], strict=False)]
+    verdict = _WORDS[judge(Limits(low=0.0) if larger else Limits(high=0.0), differences)]
+    return Judgement(verdict, limit, _words(larger, factor, worst, expect.plus), larger)
+
+
+def _words(larger: bool, factor: float, worst: str, plus: float) -> str:
+    times = f"{worst}'s" if factor == 1 else f"{factor:g} times {worst}'s"
+    return f"at {'least' if larger else 'most'} {times}" + (f" and {plus:g}" if plus else "")
+
+
+def overall(verdicts: Sequence[Verdict]) -> Verdict:
+    """The verdict on a clause from those on its checks: one that is not met decides, then one that is undecided."""
+    for verdict in ("failed", "not met", "undecided", "met", "n/a"):
+        if verdict in verdicts:
+            return verdict
+    return "info"

@@ -1,0 +1,210 @@
+"""What a pack is: clauses of a document, each with scenarios that try it and checks that judge the results.
+
+A pack is data. ``packs/NAME/pack.toml`` says of what document it is and against what baselines it compares; every
+other file there holds one clause, or a group of clauses. A scenario stands in its file as plain data, in which
+``$name`` is replaced: ``$cc`` or ``$queue`` by what is under test or by a baseline, other names by values of the axes.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from windtunnel.errors import InputError
+
+#: What a pack can examine.
+Kind = Literal["cc", "queue"]
+
+_FOLDER = Path(__file__).parent / "packs"
+
+#: The packs in the order of the help.
+NAMES = ("rfc9743", "rfc7928", "tcpeval", "l4s-aqm", "bufferbloat")
+
+
+@dataclass(frozen=True)
+class Expect:
+    """What a check expects of a mean: absolute limits, or a multiple of the worst baseline, or either of both.
+
+    ``above`` and ``below`` are numbers. ``at_least`` and ``at_most`` are factors of the worst baseline (the lowest for
+    ``at_least``, the highest for ``at_most``), to which ``plus`` is added; ``of`` names the baselines that count, all
+    if it is left out. Where both kinds are given, either suffices.
+    """
+
+    above: float | None = None
+    below: float | None = None
+    at_least: float | None = None
+    at_most: float | None = None
+    plus: float = 0.0
+    of: tuple[str, ...] = ()
+
+    @property
+    def is_absolute(self) -> bool:
+        """Whether it has a limit that is a number."""
+        return self.above is not None or self.below is not None
+
+    @property
+    def is_relative(self) -> bool:
+        """Whether it compares with the baselines."""
+        return self.at_least is not None or self.at_most is not None
+
+
+@dataclass(frozen=True)
+class Check:
+    """A number of a trial, and what is expected of it; without an expectation it is for information."""
+
+    id: str
+    text: str
+    value: str
+    unit: str
+    trial: str
+    expect: Expect | None
+    why: str
+    at: Mapping[str, Sequence[str]]
+    """The labels of the axes' values for which it is made; an axis that is not named has all of them."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A scenario, the axes along which it varies, and the numbers that are taken from each run.
+
+    ``window`` are the seconds within which numbers are taken, unless their expression says otherwise.
+    """
+
+    id: str
+    scenario: Mapping[str, Any]
+    axes: Mapping[str, Sequence[Any]]
+    metrics: Mapping[str, str]
+    window: tuple[float, float] | None
+    quick: Mapping[str, Sequence[Any]]
+    seeds: int | None
+    baselines: Mapping[str, Any]
+    """Baselines that are written differently in this scenario: in a graph no limit is in BDP."""
+
+
+@dataclass(frozen=True)
+class Clause:
+    """A clause of the document: what it asks for, in our own words, how it is tried, and what stays open."""
+
+    id: str
+    title: str
+    level: str
+    requirement: str
+    method: str
+    cannot: str
+    trials: tuple[Trial, ...]
+    checks: tuple[Check, ...]
+    document: str = ""
+
+
+@dataclass(frozen=True)
+class Pack:
+    """A pack with its clauses. ``baselines`` are algorithms by label; ``probe`` is run to see whether one exists."""
+
+    name: str
+    title: str
+    document: str
+    kind: Kind
+    baselines: Mapping[str, Any]
+    seeds: int
+    quick_seeds: int
+    about: str
+    cannot: str
+    clauses: tuple[Clause, ...]
+    variables: Mapping[str, Any] = field(default_factory=dict)
+
+    def chosen(self, only: Sequence[str]) -> list[Clause]:
+        """The clauses that ``only`` names: a number, or the start of one (``5`` is 5.1.1 to 5.3.2); all by default.
+
+        Raises InputError, with the nearest numbers, for one that does not exist.
+        """
+        wanted: set[str] = set()
+        for name in only:
+            found = [c.id for c in self.clauses if c.id == name or c.id.startswith((f"{name}.", f"{name}-"))]
+            if not found:
+                ids = [c.id for c in self.clauses]
+                near = difflib.get_close_matches(name, ids, n=3, cutoff=0.4) or ids
+                raise InputError(f"no clause of {self.name} is numbered {name!r}; the nearest: {', '.join(near)}")
+            wanted.update(found)
+        return [c for c in self.clauses if not only or c.id in wanted]
+
+
+def _order(id: str) -> list[int]:
+    """Numbers of clauses as a document orders them: 5.2 before 5.10. Names stay as they are in their file."""
+    return [int(part) if part.isdigit() else 10**6 for part in re.split("[.-]", id)]
+
+
+@cache
+def read(name: str) -> Pack:
+    """The pack ``name``. Raises InputError, with the nearest names, for one that does not exist."""
+    if name not in NAMES:
+        near = difflib.get_close_matches(name.lower(), NAMES, n=3, cutoff=0.4) or NAMES
+        raise InputError(f"no pack is named {name!r}; the nearest: {', '.join(near)}")
+    folder = _FOLDER / name
+    head = tomllib.loads((folder / "pack.toml").read_text(encoding="utf-8"))
+    files = sorted(file for file in folder.glob("*.toml") if file.name != "pack.toml")
+    clauses = [_clause(c) for file in files for c in tomllib.loads(file.read_text(encoding="utf-8"))["clause"]]
+    return Pack(
+        name=name,
+        title=head["title"],
+        document=head["document"],
+        kind=head["subject"],
+        baselines=head["baselines"],
+        seeds=head["seeds"],
+        quick_seeds=head["quick_seeds"],
+        about=head["about"],
+        cannot=head["cannot"],
+        clauses=tuple(sorted(clauses, key=lambda clause: _order(clause.id))),
+        variables=head.get("variables", {}),
+    )
+
+
+def _clause(data: Mapping[str, Any]) -> Clause:
+    trials = tuple(_trial(t) for t in data.get("trial", ()))
+    return Clause(
+        id=data["id"],
+        title=data["title"],
+        level=data["level"],
+        requirement=data["requirement"],
+        method=data.get("method", ""),
+        cannot=data["cannot"],
+        trials=trials,
+        checks=tuple(_check(c, trials) for c in data.get("check", ())),
+        document=data.get("document", ""),
+    )
+
+
+def _trial(data: Mapping[str, Any]) -> Trial:
+    window = data.get("window")
+    return Trial(
+        id=data["id"],
+        scenario=data["scenario"],
+        axes=data.get("axes", {}),
+        metrics=data["metrics"],
+        window=(float(window[0]), float(window[1])) if window else None,
+        quick=data.get("quick", {}),
+        seeds=data.get("seeds"),
+        baselines=data.get("baselines", {}),
+    )
+
+
+def _check(data: Mapping[str, Any], trials: Sequence[Trial]) -> Check:
+    return Check(
+        id=data["id"],
+        text=data["text"],
+        value=data["value"],
+        unit=data.get("unit", ""),
+        trial=data.get("trial", trials[0].id),
+        expect=_expect(data["expect"]) if "expect" in data else None,
+        why=data.get("why", ""),
+        at=data.get("at", {}),
+    )
+
+
+def _expect(data: Mapping[str, Any]) -> Expect:
+    return Expect(**{**data, "of": tuple(data.get("of", ()))})

@@ -1,0 +1,145 @@
+"""From outcomes to rows: a row for each check and cell, and a verdict for each clause."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from windtunnel.evaluate.execute import Outcome
+from windtunnel.evaluate.judge import Verdict, decide, overall
+from windtunnel.evaluate.pack import Check, Clause, Pack
+from windtunnel.evaluate.runs import SUBJECT, Plan, Run
+from windtunnel.papers.trials import mean, mean_interval
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A number of one arm: the mean over the seeds, its interval, and how many runs it is of."""
+
+    mean: float | None
+    interval: tuple[float, float] | None
+    runs: int
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Measured:
+        """Without a mean where a run shows nothing to measure."""
+        return cls(mean(values), mean_interval(values), len(values))
+
+
+@dataclass(frozen=True)
+class Row:
+    """One check in one cell."""
+
+    id: str
+    clause: str
+    text: str
+    cell: str
+    unit: str
+    subject: Measured
+    baselines: Mapping[str, Measured]
+    limit: float | None
+    limit_text: str
+    verdict: Verdict
+    margin: tuple[float, float, float] | None
+    """How far it is on the good side: 1 at the limit, more is better; the mean, and the ends of the interval."""
+    note: str
+    files: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class ClauseResult:
+    """A clause with its verdict and rows."""
+
+    clause: Clause
+    verdict: Verdict
+    rows: tuple[Row, ...]
+
+    @property
+    def counts(self) -> Counter[str]:
+        """How many rows have each verdict."""
+        return Counter(row.verdict for row in self.rows)
+
+
+def results(pack: Pack, clauses: Sequence[Clause], plan: Plan, outcomes: Sequence[Outcome]) -> list[ClauseResult]:
+    """A result for each clause. A clause that nothing is simulated for is for information."""
+    cells: dict[tuple[str, str, str], dict[str, list[tuple[Run, Outcome]]]] = {}
+    for run, outcome in zip(plan.runs, outcomes, strict=True):
+        arms = cells.setdefault((run.clause, run.trial, run.cell.name), {})
+        arms.setdefault(run.arm, []).append((run, outcome))
+    found = []
+    for clause in clauses:
+        rows = tuple(row for check in clause.checks for row in _rows(pack, clause, check, plan, cells))
+        found.append(ClauseResult(clause, overall([row.verdict for row in rows]), rows))
+    return found
+
+
+_Cells = Mapping[tuple[str, str, str], Mapping[str, Sequence[tuple[Run, Outcome]]]]
+
+
+def _rows(pack: Pack, clause: Clause, check: Check, plan: Plan, cells: _Cells) -> list[Row]:
+    """The check in every cell of its trial for which it is made."""
+    rows = []
+    for (of, trial, cell), arms in cells.items():
+        if (of, trial) != (clause.id, check.trial):
+            continue
+        labels = dict(arms[SUBJECT][0][0].cell.labels)
+        if all(labels.get(axis, "") in [str(a) for a in allowed] for axis, allowed in check.at.items()):
+            rows.append(_row(pack, clause, check, cell, arms))
+    for (of, trial, cell), reason in plan.excluded.items():
+        if (of, trial) == (clause.id, check.trial):
+            rows.append(_excluded(clause, check, cell, reason))
+    return rows
+
+
+def _row(pack: Pack, clause: Clause, check: Check, cell: str, arms: Mapping[str, Sequence[tuple[Run, Outcome]]]) -> Row:
+    errors = [o.error for runs in arms.values() for _, o in runs if o.error]
+    values = {arm: [] if errors else [outcome.values[check.value] for _, outcome in runs] for arm, runs in arms.items()}
+    own, baselines = values[SUBJECT], {arm: v for arm, v in values.items() if arm != SUBJECT}
+    judgement = decide(check.expect, own, baselines)
+    measured = Measured.of(own)
+    return Row(
+        id=_id(clause, check, cell),
+        clause=clause.id,
+        text=check.text,
+        cell=cell,
+        unit=check.unit,
+        subject=measured,
+        baselines={arm: Measured.of(v) for arm, v in baselines.items()},
+        limit=judgement.limit,
+        limit_text=judgement.text,
+        verdict="failed" if errors else judgement.verdict,
+        margin=_margin(measured, judgement.limit, larger=judgement.larger),
+        note=errors[0] if errors else _note(check, own),
+        files={arm: runs[0][0].file for arm, runs in arms.items()},
+    )
+
+
+def _note(check: Check, values: Sequence[float]) -> str:
+    missing = sum(not math.isfinite(v) for v in values)
+    return f"{missing} of {len(values)} runs show nothing to measure; {check.why}" if missing else check.why
+
+
+def _id(clause: Clause, check: Check, cell: str) -> str:
+    return f"{clause.id}/{check.id}" + (f" [{cell}]" if cell else "")
+
+
+def _excluded(clause: Clause, check: Check, cell: str, reason: str) -> Row:
+    nothing = Measured(None, None, 0)
+    return Row(
+        id=_id(clause, check, cell), clause=clause.id, text=check.text, cell=cell, unit=check.unit, subject=nothing,
+        baselines={}, limit=None, limit_text="", verdict="n/a", margin=None, note=reason, files={},
+    )  # fmt: skip
+
+
+def _margin(measured: Measured, limit: float | None, *, larger: bool | None) -> tuple[float, float, float] | None:
+    """The measured mean and interval as multiples of the limit, turned so that more is better."""
+    if limit is None or larger is None or limit <= 0 or measured.mean is None:
+        return None
+    low, high = measured.interval or (measured.mean, measured.mean)
+    ratios = [max(v, 0.0) / limit for v in (measured.mean, low, high)]
+    if larger:
+        return ratios[0], ratios[1], ratios[2]
+    inverse = [1 / r if r > 0 else math.inf for r in ratios]
+    return inverse[0], inverse[2], inverse[1]

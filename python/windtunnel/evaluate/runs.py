@@ -1,0 +1,105 @@
+"""The runs of a pack: every clause's trials, in every cell, for what is examined and each baseline, for each seed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import tomli_w
+
+from windtunnel._core import ScenarioError
+from windtunnel.evaluate.fill import Cell, cells, metrics, scenario
+from windtunnel.evaluate.pack import Clause, Pack, Trial
+from windtunnel.evaluate.subject import Subject
+from windtunnel.scenario import Scenario
+
+#: The arm of what is examined; the others have the labels of baselines.
+SUBJECT = "subject"
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run: where it belongs, and the text of its scenario."""
+
+    clause: str
+    trial: str
+    cell: Cell
+    arm: str
+    seed: int
+    text: str
+    metrics: Mapping[str, str]
+
+    @property
+    def file(self) -> str:
+        """Where its scenario stands in the pack."""
+        parts = [self.trial, *(f"{axis} {label}" for axis, label in self.cell.labels), self.arm, f"seed {self.seed}"]
+        name = "_".join("-".join(re.sub(r"[^A-Za-z0-9.+-]+", " ", part).split()) for part in parts)
+        return f"scenarios/{self.clause}/{name}.toml"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All runs, and the cells that what is examined cannot take part in, with the reason."""
+
+    runs: tuple[Run, ...]
+    excluded: Mapping[tuple[str, str, str], str]
+
+    @property
+    def distinct(self) -> int:
+        """How many runs there are without those that are equal."""
+        return len({run.text for run in self.runs})
+
+    @property
+    def seconds(self) -> float:
+        """About how long the distinct runs take on one core."""
+        shortest = {run.text: run for run in self.runs}.values()
+        estimates: dict[tuple[str, str, str], float] = {}
+        for run in shortest:
+            key = (run.clause, run.trial, run.cell.name)
+            if key not in estimates:
+                estimates[key] = float(Scenario.from_toml(run.text).estimate()["seconds"])
+        return sum(estimates[run.clause, run.trial, run.cell.name] + OVERHEAD_S for run in shortest)
+
+
+#: What a run costs beside its packets: reading the scenario, the summary, the measures.
+OVERHEAD_S = 0.01
+
+
+def plan(pack: Pack, clauses: Sequence[Clause], examined: Subject, *, quick: bool) -> Plan:
+    """The runs of ``clauses``. A scenario that the core refuses for what is examined is excluded, with its words."""
+    runs: list[Run] = []
+    excluded: dict[tuple[str, str, str], str] = {}
+    for clause in clauses:
+        for trial in clause.trials:
+            arms = {SUBJECT: examined.value, **pack.baselines, **trial.baselines}
+            for cell in cells(trial, pack.variables, quick=quick):
+                reason = _refused(pack, trial, cell, examined)
+                if reason is not None:
+                    excluded[clause.id, trial.id, cell.name] = reason
+                    continue
+                measured = metrics(trial, cell)
+                seeds = min(trial.seeds or pack.seeds, pack.quick_seeds if quick else 10**6)
+                for arm, value in arms.items():
+                    for seed in range(1, seeds + 1):
+                        title = _title(pack, clause, cell, arm, examined)
+                        data = scenario(trial, cell, title, seed, {pack.kind: value})
+                        text = f"# {pack.document}, {clause.id}: {clause.title}\n" + tomli_w.dumps(data)
+                        runs.append(Run(clause.id, trial.id, cell, arm, seed, text, measured))
+    return Plan(tuple(runs), excluded)
+
+
+def _title(pack: Pack, clause: Clause, cell: Cell, arm: str, examined: Subject) -> str:
+    name = examined.name if arm == SUBJECT else arm
+    return f"{pack.name} {clause.id} with {name}" + (f", {cell.name}" if cell.name else "")
+
+
+def _refused(pack: Pack, trial: Trial, cell: Cell, examined: Subject) -> str | None:
+    """Why what is examined cannot be a part of this scenario; None if it can."""
+    data = scenario(trial, cell, "", 1, examined.placeholders)
+    try:
+        Scenario.from_toml(tomli_w.dumps(data)).check()
+    except ScenarioError as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        return re.sub(r"^(error: )?(line \d+: )?", "", lines[-1])
+    return None

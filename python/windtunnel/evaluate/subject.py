@@ -1,0 +1,85 @@
+"""What is examined: a controller or a queue, by name or as a table with ``kind``."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from windtunnel import _core
+from windtunnel._core import ScenarioError
+from windtunnel.errors import InputError, did_you_mean
+from windtunnel.evaluate.pack import Kind
+from windtunnel.scenario import Scenario
+
+_WORDS = {"cc": ("controller", "controllers"), "queue": ("queue", "queues")}
+
+
+@dataclass(frozen=True)
+class Subject:
+    """An algorithm: how pages call it, and its value in a scenario."""
+
+    name: str
+    kind: Kind
+    value: Any
+
+    @property
+    def placeholders(self) -> dict[str, Any]:
+        """What replaces ``$cc`` or ``$queue``."""
+        return {self.kind: self.value}
+
+
+def subject(text: str, kind: Kind) -> Subject:
+    """An algorithm as typed: a name, or ``{ kind = "aimd", a = 0.5 }``. Raises InputError, or ScenarioError for a
+    table that is wrong.
+    """
+    option, (one, group) = f"--{kind}", _WORDS[kind]
+    value: Any = text
+    if text.lstrip().startswith("{"):
+        try:
+            value = tomllib.loads(f"value = {text}")["value"]
+        except tomllib.TOMLDecodeError as error:
+            raise InputError(f"{option} {text}: is no table in TOML: {error}") from None
+    name = value.get("kind", "") if isinstance(value, Mapping) else text
+    known = _names()
+    if name not in known[group]:
+        other = next((k for k, (_, g) in _WORDS.items() if k != kind and name in known[g]), None)
+        if other is not None:
+            is_a = _WORDS[other][0]
+            raise InputError(f"{option} {name}: is a {is_a}, not a {one}; a {is_a} is given with --{other}")
+        raise InputError(f"{option} {name}: no {one} has this name{did_you_mean(name, known[group])}; "
+                         f"`windtunnel list {group}` shows them")  # fmt: skip
+    found = Subject(text if isinstance(value, str) else _short(value), kind, value)
+    _check(found)
+    return found
+
+
+def _short(value: Mapping[str, Any]) -> str:
+    rest = ", ".join(f"{k} = {v}" for k, v in value.items() if k != "kind")
+    return f"{value['kind']} ({rest})" if rest else str(value["kind"])
+
+
+def _names() -> dict[str, set[str]]:
+    """All names, with aliases, by kind."""
+    listing = json.loads(_core.listing())
+    return {
+        group: {n for entry in listing[group] for n in (entry["name"], *entry.get("aliases", ()))}
+        for _, group in _WORDS.values()
+    }
+
+
+def _check(found: Subject) -> None:
+    """Refuse wrong parameters once, and not as the reason why no clause applies."""
+    if isinstance(found.value, str):
+        return
+    cc = found.value if found.kind == "cc" else "cubic"
+    queue = found.value if found.kind == "queue" else "fifo"
+    probe = Scenario(
+        duration="1 s", bottleneck={"rate": "10 Mbit/s", "queue": queue}, flows=[{"cc": cc, "rtt": "20 ms"}]
+    )
+    try:
+        probe.check()
+    except ScenarioError as error:
+        raise InputError(f"--{found.kind} {found.name}: {str(error).splitlines()[-1].strip()}") from None

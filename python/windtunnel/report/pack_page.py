@@ -1,0 +1,110 @@
+"""The page of an evidence pack: a verdict for each clause, its numbers beside the baselines, and what stays open."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from windtunnel.evaluate.picture import margins
+from windtunnel.report.page import render, write_page
+from windtunnel.report.text import number
+
+if TYPE_CHECKING:
+    from windtunnel.evaluate.pack import Clause
+    from windtunnel.evaluate.results import ClauseResult, Measured, Row
+    from windtunnel.evaluate.writer import Evidence
+
+#: The kind by which the page colours and filters a verdict.
+_KINDS = {"met": "within", "not met": "outside", "failed": "outside"}
+
+#: A clause with more rows than this shows them when asked for.
+_OPEN_ROWS = 12
+
+_NAMES = (("within", "met"), ("outside", "not met"), ("info", "undecided, for information, not applicable"))
+
+
+def write_pack_page(path: Path, evidence: Evidence) -> None:
+    """Write the page."""
+    pack = evidence.pack
+    counts = Counter(result.verdict for result in evidence.results)
+    html = render(
+        "pack.html.j2",
+        {
+            "title": f"{evidence.subject.name}: {pack.title}",
+            "facts": evidence.facts,
+            "about": pack.about.strip(),
+            "cannot": pack.cannot.strip(),
+            "counts": [(counts[v], v, _kind(v)) for v in ("met", "not met", "undecided", "info", "n/a", "failed")
+                       if counts[v] or v in ("met", "not met", "undecided")],
+            "kinds": _NAMES,
+            "baselines": list(pack.baselines),
+            "subject": evidence.subject.name,
+            "clauses": [_clause(result, pack.document, list(pack.baselines)) for result in evidence.results],
+        },
+    )  # fmt: skip
+    write_page(path, html)
+
+
+def _kind(verdict: str) -> str:
+    return _KINDS.get(verdict, "info")
+
+
+def _source(clause: Clause, document: str) -> str:
+    """Where the clause stands: the document, and its section where the clause has a number."""
+    section = clause.id.rpartition("-")[2]
+    parts = [clause.document or document, *([f"section {section}"] if section[0].isdigit() else [])]
+    return f"{', '.join(parts)}; {clause.level}"
+
+
+def _clause(result: ClauseResult, document: str, baselines: list[str]) -> dict[str, Any]:
+    from windtunnel.evaluate.terminal import reason
+
+    clause = result.clause
+    return {
+        "id": clause.id,
+        "anchor": f"clause-{clause.id}",
+        "title": clause.title,
+        "source": _source(clause, document),
+        "requirement": clause.requirement.strip(),
+        "method": clause.method.strip(),
+        "cannot": clause.cannot.strip(),
+        "verdict": result.verdict,
+        "kind": _kind(result.verdict),
+        "reason": reason(result),
+        "picture": Markup(margins(result.rows)),
+        "rows": [_row(row, baselines) for row in result.rows],
+        "open": len(result.rows) <= _OPEN_ROWS,
+    }
+
+
+def _row(row: Row, baselines: list[str]) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "text": row.text,
+        "cell": row.cell,
+        "unit": row.unit,
+        "subject": _measured(row.subject),
+        "baselines": [_measured(row.baselines[b]) if b in row.baselines else _measured(None) for b in baselines],
+        "limit": row.limit_text + (f" ({number(row.limit)})" if _adds(row) else ""),
+        "verdict": row.verdict,
+        "kind": _kind(row.verdict),
+        "note": row.note,
+        "file": row.files.get("subject", ""),
+    }
+
+
+def _adds(row: Row) -> bool:
+    """Whether the number of the limit says more than its words."""
+    return row.limit is not None and not row.limit_text.endswith(f" {row.limit:g}")
+
+
+def _measured(measured: Measured | None) -> dict[str, Any]:
+    if measured is None or measured.mean is None:
+        return {"sort": "", "text": number(None), "interval": ""}
+    interval = measured.interval
+    shown = interval is not None and interval[1] > interval[0]
+    text = f"{number(interval[0], 3)} to {number(interval[1], 3)}" if shown and interval else ""
+    return {"sort": measured.mean, "text": number(measured.mean, 3), "interval": text}
