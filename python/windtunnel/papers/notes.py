@@ -21,7 +21,7 @@ _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
 #: Sections with such a heading are about all rows.
 _GUIDE = "How "
 #: A note that names more groups than this stands with the first, and the others point to it.
-_MOST = 4
+_MOST = 2
 
 
 @dataclass
