@@ -23,7 +23,7 @@ from windtunnel.engine.cache import Store
 from windtunnel.engine.processes import Processes
 from windtunnel.engine.threads import Threads
 
-NAMES = ("runs.parquet", "flows.parquet", "cells.parquet", "cells.csv", "campaign.json")
+NAMES = ("runs.parquet", "flows.parquet", "cells.parquet", "cells.csv", "campaign.json", "report.html")
 
 
 @pytest.fixture(autouse=True)
