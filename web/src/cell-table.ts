@@ -115,7 +115,7 @@ export class CellTable {
         button.type = "button";
         button.className = "link";
         button.textContent = String(cells.get("cell", row));
-        button.addEventListener("click", () => this.open(row));
+        // The row has the click, too; a keyboard reaches the button.
         cell.append(button);
       },
     };
@@ -186,6 +186,7 @@ export class CellTable {
     for (const row of rows.slice(0, this.shown)) {
       const line = body.insertRow();
       line.dataset["cell"] = String(this.cells.get("cell", row));
+      line.addEventListener("click", () => this.open(row));
       for (const column of this.columns) {
         const cell = line.insertCell();
         if (column.numeric) cell.className = "n";

@@ -69,7 +69,8 @@ function numbers(host: HTMLElement, cells: Cells, row: number): void {
 /** A run's page is linked where it was written; for others there is the command that writes it. */
 function runs(host: HTMLElement, cells: Cells, cell: number, count: number): void {
   const { command, folder, written, errors } = cells.meta;
-  const failed = new Map(errors);
+  const messages = new Map(errors.map(([address, message]) => [address, message]));
+  const failed = new Set(errors.filter(([, , whole]) => whole).map(([address]) => address));
   const line = add(host, "p");
   const label = add(line, "label", "run ");
   const list = add(label, "select");
@@ -83,13 +84,14 @@ function runs(host: HTMLElement, cells: Cells, cell: number, count: number): voi
     place.replaceChildren();
     const address = list.value;
     const page = `${folder}/${address}.html`;
-    if (failed.has(address)) add(place, "p", failed.get(address)).className = "outside";
+    if (messages.has(address)) add(place, "p", messages.get(address)).className = "outside";
+    if (failed.has(address)) return;
     if (written.includes(address)) {
       const link = add(add(place, "p"), "a", `The page of run ${address}`);
       link.href = page;
       return;
     }
-    add(place, "p", command === "" ? "This call, on the campaign in Python, simulates it again and writes its page:" : "This command, given where the sweep was, simulates it again and writes its page:");
+    add(place, "p", command === "" ? "This call, on the campaign in Python and in the folder of this page, simulates it again and writes its page:" : "This command, given where the sweep was, simulates it again and writes its page:");
     const text = command === "" ? `campaign.page("${address}", ".")` : `${command} ${address}`;
     const code = add(place, "pre", text);
     code.tabIndex = 0;

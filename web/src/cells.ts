@@ -28,7 +28,8 @@ export interface SweepMeta {
   readonly folder: string;
   /** Addresses of the runs whose pages are there. */
   readonly written: readonly string[];
-  readonly errors: readonly (readonly [string, string])[];
+  /** Addresses and messages of runs that failed, or (false) only lack a metric. */
+  readonly errors: readonly (readonly [string, string, boolean])[];
 }
 
 /** A cell's place in each dimension. */

@@ -16,10 +16,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from windtunnel import _core
+from windtunnel._core import MemoryLimitError, ScenarioError
 from windtunnel.atomic import staged
 from windtunnel.campaign.columns import OF_FLOW, AxisColumns, known, number_at
 from windtunnel.campaign.conduct import Conductor
@@ -165,9 +167,12 @@ def _write_pages(
     from windtunnel.campaign.page.runs import chosen
 
     rows = ({**row.values, "cell": row.cell.number} for row in findings.rows)
-    written = chosen(rows, pages) if pages else []
-    for address in written:
-        write_run_page(conductor.plan, stage, address)
+    written = []
+    for address in chosen(rows, pages) if pages else ():
+        # A page records all, which may need more memory than the run: then the command for it says so.
+        with suppress(ScenarioError, MemoryLimitError):
+            write_run_page(conductor.plan, stage, address)
+            written.append(address)
     write_page(stage, document, command, written)
 
 

@@ -134,11 +134,11 @@ class Grid:
         return math.prod(each.bins for each in self.dimensions)
 
     def fitting(self, most: int) -> Grid:
-        """The grid with at most ``most`` places, as fine as halving allows."""
+        """The grid with at most ``most`` places: bins grow where there are most of them."""
         dimensions = list(self.dimensions)
         while math.prod(each.bins for each in dimensions) > max(1, most):
             widest = max(range(len(dimensions)), key=lambda i: _worth_binning(dimensions[i]))
-            dimensions[widest] = replace(dimensions[widest], width=2 * dimensions[widest].width)
+            dimensions[widest] = replace(dimensions[widest], width=dimensions[widest].width + 1)
         return Grid(tuple(dimensions))
 
     def places(self, cells: Places) -> list[Places]:

@@ -149,16 +149,20 @@ def _floats(column: Any) -> Numbers:
     return np.asarray(pc.fill_null(column, np.nan).combine_chunks()).astype(np.float64)
 
 
-def _errors(folder: Path, cells: Places) -> list[list[str]]:
-    """The addresses and messages of the first runs that failed, or lack a metric."""
+def _errors(folder: Path, cells: Places) -> list[tuple[str, str, bool]]:
+    """The addresses and messages of the first runs that failed, or (False) only lack a metric."""
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    table = pq.read_table(folder / "runs.parquet", columns=["run", "cell", "error"])
+    table = pq.read_table(folder / "runs.parquet", columns=["run", "cell", "digest", "error"])
     table = table.filter(pc.is_valid(table.column("error"))).slice(0, _MOST_ERRORS)
     # Runs of a cell are neighbours.
     return [
-        [str(Address(row["cell"], row["run"] - int(np.searchsorted(cells, row["cell"])))), row["error"]]
+        (
+            str(Address(row["cell"], row["run"] - int(np.searchsorted(cells, row["cell"])))),
+            row["error"],
+            not row["digest"],
+        )
         for row in table.to_pylist()
     ]
 
