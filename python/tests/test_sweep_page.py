@@ -220,6 +220,34 @@ def test_axes_of_a_zip_have_one_dimension(tmp_path: Path) -> None:
     assert columns["axis2"].tolist() == [0, 1, 0, 1]
 
 
+def test_every_choice_can_be_shown(tmp_path: Path) -> None:
+    """Whatever goes across and down, with two baselines and a zip: nothing fails, each cell is on a map once."""
+    axes = [
+        zipped({"flow.a.rtt": ["10 ms", "20 ms"], "flow.b.rtt": ["20 ms", "30 ms"]}),
+        grid({"flow.a.cc": ["reno", "cubic"], "bottleneck.rate": ["5 Mbit/s", "10 Mbit/s", "20 Mbit/s"]}),
+    ]
+    baselines = [{"flow.a.cc": "reno"}, {"bottleneck.rate": "5 Mbit/s"}]
+    wanted = Campaign(base(), axes=axes, metrics={"x": "sum(flows.goodput)"}, baseline=baselines)
+    wanted.run(tmp_path / "out", jobs=2)
+    seen = drive(tmp_path / "out" / "report.html", """
+        const errors = []; const maps = new Set();
+        addEventListener("error", (e) => errors.push(e.message));
+        addEventListener("load", async () => {
+          await settle();
+          for (const id of ["across", "down", "each", "baseline", "metric", "quantity"]) {
+            for (const { value } of [...$(`#${id}`).options]) {
+              $(`#${id}`).value = value; $(`#${id}`).dispatchEvent(new Event("change"));
+              await settle();
+              const chosen = ["across", "down", "each"].map((role) => $(`#${role}`).value);
+              if (!chosen.includes("-1")) maps.add(document.querySelectorAll(".heat-cell").length);
+            }
+          }
+          leave({ errors, maps: [...maps], rows: document.querySelectorAll("#cells tbody tr").length });
+        });
+    """)  # fmt: skip
+    assert seen == {"errors": [], "maps": [12], "rows": 12}
+
+
 def document(sizes: dict[str, int], metrics: int = 1) -> dict[str, Any]:
     """What `campaign.json` says of a campaign of numbers, with a baseline."""
     axes = [

@@ -82,10 +82,11 @@ def _binned(
     values: Mapping[str, Numbers],
 ) -> Rows:
     """Rows of bins, in the order of their first cells, then of the metrics."""
-    keys = np.stack([*places, metric, baseline], axis=1)
+    sizes = (*(each.bins for each in grid.dimensions), int(metric.max()) + 1, int(baseline.max()) + 1)
+    keys = np.ravel_multi_index((*places, metric, baseline), sizes)
     # Of cells in the plan's order the first of a bin is the least.
-    unique, first, which = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    bins, which = len(unique), which.reshape(-1)
+    unique, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    bins = len(unique)
 
     def total(numbers: npt.NDArray[Any]) -> Numbers:
         return np.bincount(which, np.nan_to_num(numbers.astype(np.float64)), bins).astype(np.float64)
@@ -110,8 +111,9 @@ def _binned(
         "difference_max": extreme(np.fmax, difference),
     }
     sums = {name: total(counts[name]).astype(np.int64) for name in ("runs", "failed", "count", "pairs")}
-    axes = grid.by_axis([unique[:, i] for i in range(len(places))])
-    return Rows(cell[first], np.bincount(which, minlength=bins), unique[:, -2], unique[:, -1], axes, sums, found)
+    axes = grid.by_axis([place[first] for place in places])
+    cells = np.bincount(which, minlength=bins)
+    return Rows(cell[first], cells, metric[first], baseline[first], axes, sums, found)
 
 
 def _column(table: pa.Table, name: str, missing: float) -> npt.NDArray[Any]:
