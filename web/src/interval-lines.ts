@@ -43,6 +43,7 @@ export function intervalLines(
   const meta: PanelMeta = {
     id: "lines",
     title: each >= 0 && choice.each >= 0 ? `${axes[choice.each]!.name} = ${axes[choice.each]!.labels[each]}` : quantity.label,
+    quantity: `${cells.meta.metrics[choice.metric]!.name}, ${quantity.label}`,
     unit: "",
     kind: "line",
     x: { label: x.name, unit: x.unit, time: false, log: x.log },

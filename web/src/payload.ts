@@ -98,6 +98,8 @@ export interface PanelMeta {
   readonly note: string;
   /** Whether the page shows it before it is asked for. */
   readonly shown: boolean;
+  /** What the values are, where the title says something else. */
+  readonly quantity?: string;
   /** What its value axis has to hold besides, so that it is that of its neighbours. */
   readonly within?: readonly [number, number];
 }

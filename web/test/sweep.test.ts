@@ -3,6 +3,7 @@ import { Cells, type AxisMeta, type SweepMeta } from "../src/cells";
 import { placesOf, readChoice, usual, withAxis, writeChoice } from "../src/choice";
 import { share } from "../src/colour-scale";
 import { extremes, intervalLines } from "../src/interval-lines";
+import { csvOf } from "../src/save";
 import { quantities } from "../src/quantity";
 import { valueRange } from "../src/value-range";
 
@@ -52,6 +53,7 @@ describe("cells of a sweep", () => {
     expect([...made.data.series[1]!.v]).toEqual([NaN, 5, 3]);
     expect([...made.data.series[1]!.high!]).toEqual([NaN, 6, 4]);
     expect(extremes([made.data])).toEqual([-1, 6]);
+    expect(csvOf(made.meta, made.data.series, 0, 5).split("\n").slice(0, 2)).toEqual(['series,rate,"m, mean",low,high', "reno,1,1,0,2"]);
   });
 });
 
