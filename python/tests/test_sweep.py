@@ -93,6 +93,8 @@ def test_places_give_the_same(tmp_path: Path) -> None:
     for name, place in (("one", Threads(1)), ("many", Threads(4)), ("processes", Processes(2))):
         sweep(campaign(), tmp_path / name, place=place, use_cache=False)
     assert same(tmp_path / "one", tmp_path / "many") and same(tmp_path / "one", tmp_path / "processes")
+    # The report, too: of a campaign that was made in Python it names no place.
+    assert len({(tmp_path / name / "report.html").read_bytes() for name in ("one", "many", "processes")}) == 1
 
 
 def test_dry_run(cli: Cli, file: Path, tmp_path: Path) -> None:

@@ -67,7 +67,10 @@ export function drawPanel(view: View, panel: PanelMeta, data: PanelData, parts: 
   ctx.clip();
   ctx.translate(area.left, area.top);
   if (panel.kind === "line") {
-    if (series.length <= BANDS) for (const s of series) drawBand(view, s);
+    for (const s of series) {
+      if (s.meta.interval === true) drawIntervals(view, s, series.length > BANDS);
+      else if (series.length <= BANDS) drawBand(view, s);
+    }
     // Under the lines: where most samples have the flag, it must not hide whose they are.
     if (flagged && panel.flag !== null) {
       for (const s of series) {
@@ -125,6 +128,40 @@ function drawBand(view: View, s: Series): void {
     ctx.rect(left, b, gap ? 1 : Math.max(1, right - left), Math.max(1, a - b));
   }
   ctx.fill();
+  ctx.globalAlpha = 1;
+}
+
+/** The interval at each sample: a band from sample to sample or, where those of many lines would cover each other, bars. */
+function drawIntervals(view: View, s: Series, bars: boolean): void {
+  const { low, high } = s;
+  if (low === null || high === null) return;
+  const { ctx, ratio, value } = view;
+  const time = timeScale(view);
+  const [from, to] = lineRange(view, s);
+  const x = (i: number) => (s.t[i]! - time.from) * time.perSecond;
+  const known = (i: number) => Number.isFinite(low[i]!) && Number.isFinite(high[i]!);
+  ctx.fillStyle = ctx.strokeStyle = colour(s.meta.colour);
+  ctx.lineWidth = 1.4 * ratio;
+  ctx.globalAlpha = bars ? 0.7 : 0.22;
+  ctx.beginPath();
+  for (let i = from; i < to; i++) {
+    if (!known(i)) continue;
+    const [a, b] = [toRow(low[i]!, value), toRow(high[i]!, value)];
+    if (bars) {
+      ctx.moveTo(x(i), a);
+      ctx.lineTo(x(i), b);
+    } else if (i + 1 < to && known(i + 1)) {
+      ctx.moveTo(x(i), a);
+      ctx.lineTo(x(i + 1), toRow(low[i + 1]!, value));
+      ctx.lineTo(x(i + 1), toRow(high[i + 1]!, value));
+      ctx.lineTo(x(i), b);
+      ctx.closePath();
+    } else if (i === from || !known(i - 1)) {
+      ctx.rect(x(i) - 2 * ratio, b, 4 * ratio, a - b);
+    }
+  }
+  if (bars) ctx.stroke();
+  else ctx.fill();
   ctx.globalAlpha = 1;
 }
 

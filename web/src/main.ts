@@ -1,12 +1,15 @@
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
 import { startRunPage } from "./run-page";
+import { startSweepPage } from "./sweep-page";
 import { startMembers, startSuitePage, startTables } from "./tables";
 
 startTables();
 startMembers();
 if (document.body.dataset["page"] === "suite") {
   startSuitePage();
+} else if (document.body.dataset["page"] === "sweep") {
+  startSweepPage();
 } else {
   performance.mark("report:start");
   startRunPage();

@@ -384,7 +384,8 @@ export class Panel {
     const wanted = this.wanted();
     const band = wanted.retransmits || wanted.rtos ? bandHeight(this.data.ticks) : 0;
     const height = this.size().height - TOP - BOTTOM;
-    return valueRange(needed, (s) => this.indices(s, from, to), { log, zeroBased, height, band });
+    const { within } = this.meta;
+    return valueRange(needed, (s) => this.indices(s, from, to), { log, zeroBased, height, band, ...(within ? { within } : {}) });
   }
 
   /** The samples in a range; of a path all, because its abscissas are in no order. */

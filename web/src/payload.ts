@@ -2,7 +2,7 @@
 // block of little-endian columns that it points into. Columns are viewed, not copied: a million points
 // cost one base64 decoding.
 
-export type ColumnType = "f32" | "u8" | "u16" | "u32";
+export type ColumnType = "f32" | "f64" | "u8" | "u16" | "u32";
 
 export interface ColumnRef {
   /** Offset of the first byte; a multiple of 8, so that every typed view is aligned. */
@@ -29,6 +29,8 @@ export interface SeriesMeta {
   readonly step: "mean" | "hold" | "";
   /** Whether its flagged samples are marked. */
   readonly marked: boolean;
+  /** Whether its range is an interval at each sample, and not the range of samples since the one before. */
+  readonly interval?: boolean;
   readonly columns: Readonly<Record<string, ColumnRef>>;
 }
 
@@ -96,6 +98,10 @@ export interface PanelMeta {
   readonly note: string;
   /** Whether the page shows it before it is asked for. */
   readonly shown: boolean;
+  /** What the values are, where the title says something else. */
+  readonly quantity?: string;
+  /** What its value axis has to hold besides, so that it is that of its neighbours. */
+  readonly within?: readonly [number, number];
 }
 
 /** A switch for some flows in all panels. */
@@ -165,6 +171,8 @@ function view(buffer: ArrayBuffer, ref: ColumnRef | undefined, type: ColumnType)
   switch (type) {
     case "f32":
       return new Float32Array(buffer, ref.at, ref.n);
+    case "f64":
+      return new Float64Array(buffer, ref.at, ref.n);
     case "u32":
       return new Uint32Array(buffer, ref.at, ref.n);
     case "u16":
@@ -172,6 +180,11 @@ function view(buffer: ArrayBuffer, ref: ColumnRef | undefined, type: ColumnType)
     case "u8":
       return new Uint8Array(buffer, ref.at, ref.n);
   }
+}
+
+/** A column of whatever type. */
+export function column(buffer: ArrayBuffer, ref: ColumnRef): ArrayLike<number> {
+  return view(buffer, ref, ref.type)!;
 }
 
 /** Numbers that are stored as steps from the least one. */

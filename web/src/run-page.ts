@@ -105,7 +105,7 @@ function bindMore(all: readonly PanelMeta[], build: (p: PanelMeta) => void, chan
 }
 
 /** What stands in a panel's head: what it shows of several things, the time over which it averages, its scale, saving. */
-class Head {
+export class Head {
   private unit: string;
   private choice = 0;
   private readonly log: HTMLInputElement | null;
@@ -187,7 +187,7 @@ class Head {
   }
 }
 
-function bindKeys(host: HTMLElement, panel: Panel, all: readonly Panel[], range: TimeRange): void {
+export function bindKeys(host: HTMLElement, panel: Panel, all: readonly Panel[], range: TimeRange): void {
   const live = document.getElementById("live");
   host.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -328,7 +328,7 @@ function bindCopy(): void {
 }
 
 /** Canvases do not follow the style sheet: they are drawn again when the theme changes and, light, for print. */
-function bindTheme(panels: readonly Panel[]): void {
+export function bindTheme(panels: readonly Panel[]): void {
   const redraw = () => {
     forgetColours();
     for (const p of panels) p.redraw();

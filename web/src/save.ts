@@ -18,7 +18,8 @@ function quoted(text: string): string {
 export function csvOf(meta: PanelMeta, series: readonly Series[], from: number, to: number): string {
   const unit = (name: string, of: string) => (of === "" ? name : `${name} (${of})`);
   const ranged = series.some((s) => s.low !== null);
-  const head = ["series", unit(meta.x.label, meta.x.unit), unit(meta.title, meta.unit), ...(ranged ? ["least", "greatest"] : [])];
+  const ends = series.some((s) => s.meta.interval === true) ? ["low", "high"] : ["least", "greatest"];
+  const head = ["series", unit(meta.x.label, meta.x.unit), unit(meta.quantity ?? meta.title, meta.unit), ...(ranged ? ends : [])];
   const lines = [head.map(quoted).join(",")];
   for (const s of series) {
     for (let i = 0; i < s.t.length; i++) {

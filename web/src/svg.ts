@@ -80,6 +80,10 @@ export class SvgContext {
     this.path.lineTo(x, y);
   }
 
+  closePath(): void {
+    this.path.closePath();
+  }
+
   rect(x: number, y: number, w: number, h: number): void {
     this.path.rect(x, y, w, h);
   }

@@ -10,13 +10,15 @@ export interface Room {
   /** Height of the plot, and of the rows of ticks at its top, in CSS pixels. */
   readonly height: number;
   readonly band: number;
+  /** What it has to hold besides the samples. */
+  readonly within?: readonly [number, number];
 }
 
 /** The range that the samples of the series need; `indices` tells which samples of a series are visible. */
 export function valueRange(
   series: readonly Series[],
   indices: (s: Series) => [number, number],
-  { log, zeroBased, height, band }: Room,
+  { log, zeroBased, height, band, within = [Infinity, -Infinity] }: Room,
 ): [number, number] {
   let min = Infinity;
   let max = -Infinity;
@@ -31,6 +33,8 @@ export function valueRange(
       }
     }
   }
+  min = Math.min(min, log && within[0] <= 0 ? Infinity : within[0]);
+  max = Math.max(max, within[1]);
   if (log) return min <= max ? logRange(min, max) : [1, 1000];
   if (!(min <= max) || (min === 0 && max === 0)) return [0, 1];
   if (zeroBased) min = Math.min(0, min);

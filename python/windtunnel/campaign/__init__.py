@@ -13,6 +13,7 @@
 | ``conduct.py`` | carries a campaign out: takes runs from the plan, keeps what they gave, adds runs |
 | ``forecast.py`` | how many runs, how long, how much disk |
 | ``statistics.py``, ``summarise.py`` | values to intervals, comparisons and effects; those of all cells |
+| ``page/`` | the report of a data set, and the pages of its runs |
 | ``columns.py``, ``dataset.py``, ``results.py`` | the data set: its columns, writing it, reading it back |
 | ``sweep.py`` | a campaign from its start to its data set |
 """

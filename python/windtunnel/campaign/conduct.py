@@ -22,8 +22,7 @@ from windtunnel._core import ScenarioError
 from windtunnel.campaign import statistics
 from windtunnel.campaign.columns import where
 from windtunnel.campaign.model import Campaign, CampaignError
-from windtunnel.campaign.offsets import starts
-from windtunnel.campaign.plan import Cell, Plan, Replica
+from windtunnel.campaign.plan import Cell, Plan, Replica, scenario_of
 from windtunnel.campaign.recording import settings as recording
 from windtunnel.campaign.simulate import Outcome, Record, Run, Simulate, failure, key_of_run
 from windtunnel.engine.cache import Store, key_of
@@ -138,12 +137,8 @@ class Conductor:
 
     def make(self, cell: Cell, place: int, replica: Replica) -> Run | Outcome:
         """The run; or its outcome, where there can be none."""
-        scenario = cell.base.scenario.override(*cell.settings)
-        if replica.seed is not None:
-            scenario = scenario.override(f"seed={replica.seed}")
         try:
-            if replica.offset:
-                scenario = scenario.override(*starts(scenario.resolve(), replica.offset))
+            scenario = scenario_of(cell, replica)
             text, file, overrides, allow_read, built = scenario.arguments
             resolved = scenario.resolve_text()
             key = key_of_run(resolved, file)

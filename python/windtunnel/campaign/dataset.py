@@ -5,20 +5,23 @@
 | ``runs.parquet`` | a run: axes, seed, offset, digest, metrics, or the message of its failure |
 | ``flows.parquet`` | a flow of a run: axes, seed, offset, digest, the numbers of its summary |
 | ``cells.parquet``, ``cells.csv`` | a metric of a cell: its statistics, and those of its difference from a baseline |
+| ``report.html``, ``pages/`` | the whole to look at, and the pages of single runs |
 | ``campaign.json`` | the campaign, what it was run with, and what is to be said of the whole |
 
 Rows are in the order of the plan, and hold nothing of how the runs were carried out: the files are the same, byte for
-byte, wherever that was.
+byte, wherever that was; the report names the command that was given.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from windtunnel import _core
+from windtunnel._core import MemoryLimitError, ScenarioError
 from windtunnel.atomic import staged
 from windtunnel.campaign.columns import OF_FLOW, AxisColumns, known, number_at
 from windtunnel.campaign.conduct import Conductor
@@ -44,8 +47,12 @@ def is_dataset(folder: Path) -> bool:
     return isinstance(document, dict) and document.get("kind") == "campaign"
 
 
-def write(conductor: Conductor, place: Path, *, force: bool) -> Findings:
-    """Write the data set; it appears complete or not at all. Raises InputError."""
+def write(conductor: Conductor, place: Path, *, force: bool, page: str = "", pages: int = 0) -> Findings:
+    """Write the data set; it appears complete or not at all. Raises InputError.
+
+    Its report tells that ``page``, with the address of a run, writes the page of the run. ``pages`` of them are
+    written.
+    """
     axes = AxisColumns(conductor.plan)
     with staged(place, force=force, ours=is_dataset) as stage:
         flows: list[dict[str, Any]] = []
@@ -61,8 +68,10 @@ def write(conductor: Conductor, place: Path, *, force: bool) -> Findings:
                     flow_rows.add(flow)
         findings = summarise(conductor)
         _write_cells(stage, findings, axes)
+        manifest = _manifest(conductor, findings)
+        _write_pages(stage, conductor, findings, json.loads(manifest), page, pages)
         # Written last, because this file makes the folder a data set.
-        (stage / MANIFEST).write_text(_manifest(conductor, findings), encoding="utf-8")
+        (stage / MANIFEST).write_text(manifest, encoding="utf-8")
     return findings
 
 
@@ -148,6 +157,23 @@ def _write_cells(stage: Path, findings: Findings, axes: AxisColumns) -> None:
     table = pa.Table.from_pylist(rows, schema=schema)
     pq.write_table(table, stage / "cells.parquet", compression="zstd")
     csv.write_csv(table, stage / "cells.csv")
+
+
+def _write_pages(
+    stage: Path, conductor: Conductor, findings: Findings, document: dict[str, Any], command: str, pages: int
+) -> None:
+    """The report, and the pages of some runs."""
+    from windtunnel.campaign.page import write_page, write_run_page
+    from windtunnel.campaign.page.runs import chosen
+
+    rows = ({**row.values, "cell": row.cell.number} for row in findings.rows)
+    written = []
+    for address in chosen(rows, pages) if pages else ():
+        # A page records all, which may need more memory than the run: then the command for it says so.
+        with suppress(ScenarioError, MemoryLimitError):
+            write_run_page(conductor.plan, stage, address)
+            written.append(address)
+    write_page(stage, document, command, written)
 
 
 def _manifest(conductor: Conductor, findings: Findings) -> str:

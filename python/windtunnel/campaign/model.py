@@ -195,15 +195,31 @@ class Campaign:
         force: bool = False,
         restart: bool = False,
         use_cache: bool = True,
+        pages: int = 0,
     ) -> CampaignResult:
         """Carry it out and write its data set to ``out``, as ``windtunnel sweep`` does; see
-        :func:`windtunnel.campaign.sweep.sweep`. ``jobs`` threads, or another ``place``.
+        :func:`windtunnel.campaign.sweep.sweep`. ``jobs`` threads, or another ``place``. ``pages`` runs get pages.
         """
         from windtunnel.campaign.results import load
         from windtunnel.campaign.sweep import sweep
 
-        sweep(self, out, place=place, jobs=jobs, force=force, restart=restart, use_cache=use_cache)
+        sweep(self, out, place=place, jobs=jobs, force=force, restart=restart, use_cache=use_cache,
+              pages=pages)  # fmt: skip
         return load(out)
+
+    def page(self, run: str, out: str | Path) -> Path:
+        """Simulate a run of the data set ``out`` again, and write its page there. ``run`` is ``CELL.RUN``, such as
+        ``12.0``. Raises InputError, ScenarioError, and what the run raises; warns if it is not the run that is there.
+        """
+        import warnings
+
+        from windtunnel.campaign.page.runs import Address, add_page
+        from windtunnel.campaign.plan import Plan
+
+        file, warning = add_page(Plan(self), Path(out), Address.of(run))
+        if warning:
+            warnings.warn(warning, stacklevel=2)
+        return file
 
     def override(self, *settings: str) -> Campaign:
         """The same campaign with ``key=value`` strings applied to its scenarios, before those of the axes."""

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 
 from windtunnel.campaign.axes import Block, Value
 from windtunnel.campaign.model import SCENARIO, Base, Campaign, rows_of
+from windtunnel.campaign.offsets import starts
 from windtunnel.errors import InputError, did_you_mean
+from windtunnel.scenario import Scenario
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,16 @@ class Plan:
             for label in wanted - set(labels[name]):
                 hint = did_you_mean(label, labels[name])
                 raise InputError(f"--only {name}={label}: the axis has {', '.join(labels[name][:20])}{hint}")
+
+
+def scenario_of(cell: Cell, replica: Replica) -> Scenario:
+    """The scenario of a run. Raises ScenarioError."""
+    scenario = cell.base.scenario.override(*cell.settings)
+    if replica.seed is not None:
+        scenario = scenario.override(f"seed={replica.seed}")
+    if replica.offset:
+        scenario = scenario.override(*starts(scenario.resolve(), replica.offset))
+    return scenario
 
 
 def _digits(number: int, sizes: Sequence[int]) -> list[int]:

@@ -60,11 +60,14 @@ def sweep(
     restart: bool = False,
     use_cache: bool = True,
     show: Show | None = None,
+    pages: int = 0,
+    page: str = "",
 ) -> tuple[Conductor, Findings]:
     """Carry a campaign out and write its data set to ``out``; returns how it went and what it says.
 
     What an earlier sweep with the same ``out`` had done when it was interrupted is not run again, unless ``restart``;
-    nor is, with ``use_cache``, what any other one has done. Raises InputError; KeyboardInterrupt, after which what was
+    nor is, with ``use_cache``, what any other one has done. ``pages`` runs get pages of their own; ``page`` is the
+    command that writes another one, as the report names it. Raises InputError; KeyboardInterrupt, after which what was
     done is kept.
     """
     plan = campaign if isinstance(campaign, Plan) else Plan(campaign)
@@ -77,13 +80,21 @@ def sweep(
             with show(conductor.count) if show is not None else nullcontext(lambda: None) as moved:
                 conductor.run(place, moved)
             journal.flush()
-            findings = dataset.write(conductor, out, force=force)
+            findings = dataset.write(conductor, out, force=force, page=page or _page_command(plan, out), pages=pages)
             journal.remove()
     finally:
         if shared is not None:
             with suppress(OSError):  # a cache that cannot be written costs only time
                 shared.close()
     return conductor, findings
+
+
+def _page_command(plan: Plan, out: Path) -> str:
+    """How a reader gets the page of a run; a campaign that was made in Python has no command."""
+    from windtunnel.campaign.page.runs import command
+
+    source = plan.campaign.source
+    return "" if source is None else command(source.file, out)
 
 
 def _memory(place: Place) -> int | None:

@@ -37,6 +37,13 @@ if TYPE_CHECKING:
 @click.option(
     "--only", metavar="AXIS=VALUE", multiple=True, help="Leave out cells with another value of this axis. Repeatable."
 )
+@click.option(
+    "--page",
+    metavar="CELL.RUN",
+    help="Simulate a run of the data set again and write its page there; sweep nothing. 12.0 is the first of cell 12.",
+)
+@click.option("--pages", metavar="N", type=click.IntRange(0, 1000), default=0, help="Write pages of N runs: those of "
+              "cells with the greatest and least means first.")  # fmt: skip
 @set_option
 @click.option(
     "--jobs", type=click.IntRange(min=1), help="Number of runs at the same time.", show_default="one per core"
@@ -58,6 +65,8 @@ def sweep(
     force: bool,
     dry_run: bool,
     only: tuple[str, ...],
+    page: str | None,
+    pages: int,
     settings: tuple[str, ...],
     jobs: int | None,
     processes: bool,
@@ -84,6 +93,9 @@ def sweep(
     plan = Plan(campaign, _only(only))
     stem = "stdin" if file == STDIN else file.stem
     target = out or Path("results", stem)
+    if page is not None:
+        _write_page(plan, target, page)
+        return
     check_place(target, force=force)
     check_cells(plan)
     place = _place(jobs, processes=processes, dask=dask, scheduler=scheduler) or default_place(jobs)
@@ -95,8 +107,9 @@ def sweep(
         return
     try:
         conductor, findings = carry_out(
-            plan, target, place=place, force=force, restart=restart, use_cache=not no_cache, show=_shown
-        )
+            plan, target, place=place, force=force, restart=restart, use_cache=not no_cache, show=_shown, pages=pages,
+            page=_page_command(ctx, file, target),
+        )  # fmt: skip
     except KeyboardInterrupt:
         kept = journal_of(target).exists()
         message("stopped; what was done is kept: give the same command again to continue" if kept else "stopped")
@@ -104,6 +117,28 @@ def sweep(
     _report(campaign, conductor, findings)
     say(target)
     ctx.exit(1 if conductor.count.failed else 0)
+
+
+def _write_page(plan: Plan, target: Path, page: str) -> None:
+    """The page of one run."""
+    from windtunnel.campaign.page.runs import Address, add_page
+
+    written, warning = add_page(plan, target, Address.of(page))
+    if warning:
+        message(f"warning: {warning}")
+    say(written)
+
+
+#: Options that decide what a run is.
+_OF_RUNS = {"settings": "--set", "allow_read": "--allow-read", "plugin": "--plugin"}
+
+
+def _page_command(ctx: click.Context, file: Path, target: Path) -> str:
+    """The command that the report names for the page of a run: this one's file and settings."""
+    from windtunnel.campaign.page.runs import command
+
+    given = [(option, value) for name, option in _OF_RUNS.items() for value in ctx.params[name]]
+    return command(str(file), target, [str(word) for pair in given for word in pair])
 
 
 def _only(given: tuple[str, ...]) -> dict[str, list[str]]:

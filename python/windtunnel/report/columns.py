@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-_TYPES = {"f32": "<f4", "u8": "u1", "u16": "<u2", "u32": "<u4"}
+_TYPES = {"f32": "<f4", "f64": "<f8", "u8": "u1", "u16": "<u2", "u32": "<u4"}
 _ALIGNMENT = 8
 _U32_MAX = 2**32 - 1
 
@@ -23,7 +23,7 @@ class Columns:
         self._known: dict[bytes, int] = {}
 
     def add(self, values: npt.NDArray[Any], kind: str) -> dict[str, Any]:
-        """Append an array as ``kind`` (``f32``, ``u8``, ``u16`` or ``u32``); returns the reference for the page."""
+        """Append an array as ``kind``, one of ``f32``, ``f64``, ``u8``, ``u16``, ``u32``; returns its reference."""
         raw = np.ascontiguousarray(values, dtype=_TYPES[kind]).tobytes()
         at = self._known.setdefault(raw, self._size)
         if at == self._size:

@@ -1,0 +1,125 @@
+"""The page of a single run of a campaign, made again: the plan knows the run, and it is the same each time.
+
+A run is named by its cell and its place in it, ``12.0``, which stays the same whatever `until` adds elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from windtunnel.campaign.columns import where
+from windtunnel.campaign.dataset import is_dataset
+from windtunnel.campaign.plan import Cell, Plan, Replica, scenario_of
+from windtunnel.errors import InputError
+
+#: Where the pages of runs are, in a data set.
+FOLDER = "pages"
+
+
+@dataclass(frozen=True, order=True)
+class Address:
+    """A run: the number of its cell, and its place among the cell's runs."""
+
+    cell: int
+    place: int = 0
+
+    @classmethod
+    def of(cls, text: str) -> Address:
+        """From ``12.0``, or ``12`` for the first run of the cell. Raises InputError."""
+        found = re.fullmatch(r"(\d{1,12})(?:\.(\d{1,9}))?", text.strip())
+        if found is None:
+            raise InputError(f"--page {text}: write CELL.RUN, such as 12.0: the cell's number in cells.csv, and the "
+                             "place of the run in it, counted from 0")  # fmt: skip
+        return cls(int(found[1]), int(found[2] or 0))
+
+    def __str__(self) -> str:
+        return f"{self.cell}.{self.place}"
+
+    @property
+    def file(self) -> str:
+        """Its page, relative to the data set."""
+        return f"{FOLDER}/{self}.html"
+
+
+def find(plan: Plan, address: Address) -> tuple[Cell, Replica]:
+    """The run. Raises InputError where the campaign has no such one."""
+    if address.cell >= len(plan):
+        raise InputError(f"--page {address}: the campaign has the cells 0 to {len(plan) - 1}")
+    per_unit = plan.runs_of_unit()
+    unit = address.place // per_unit
+    most = plan.campaign.max_runs // per_unit if plan.campaign.until is not None else 0
+    if unit >= max(plan.first_units(), most):
+        most_runs = max(plan.first_units(), most) * per_unit
+        raise InputError(f"--page {address}: a cell of the campaign has the runs 0 to {most_runs - 1} at most")
+    return plan.cell(address.cell), next(islice(plan.replicas(unit, unit + 1), address.place % per_unit, None))
+
+
+def write_run_page(plan: Plan, folder: Path, address: Address) -> str:
+    """Simulate a run again, write its page in the data set ``folder``, and return its digest.
+
+    Raises InputError, and what a run raises that fails.
+    """
+    from windtunnel.report import write_report
+
+    cell, replica = find(plan, address)
+    result = scenario_of(cell, replica).run()
+    file = folder / address.file
+    seed = f"seed {result.meta['seed']}" + (f", offset {replica.offset}" if replica.offset else "")
+    title = plan.campaign.title or result.title or "Run"
+    try:
+        file.parent.mkdir(exist_ok=True)
+        new = file.with_suffix(".new")
+        write_report(result, new, title=f"{title}: {where(plan, cell)}, {seed}")
+        new.replace(file)
+    except OSError as error:
+        raise InputError(f"{file}: cannot be written: {error.strerror or error}") from None
+    return result.digest
+
+
+def add_page(plan: Plan, folder: Path, address: Address) -> tuple[Path, str]:
+    """Add the page of a run to a data set that is there; returns the page, and a warning if the run is not the one that
+    the data set has. Raises InputError, and what a run raises that fails.
+    """
+    if not is_dataset(folder):
+        raise InputError(f"{folder}: is no data set; do the sweep first, or name its data set with --out")
+    find(plan, address)
+    known = _known(folder, address)
+    digest = write_run_page(plan, folder, address)
+    same = known is not None and known.get("digest") == digest
+    warning = "" if same else (
+        f"this is not the run {address} of {folder}: the campaign, or windtunnel, has changed since the sweep"
+    )  # fmt: skip
+    return folder / address.file, warning
+
+
+def _known(folder: Path, address: Address) -> dict[str, Any] | None:
+    """What the data set says of a run."""
+    import pyarrow.parquet as pq
+
+    rows = pq.read_table(folder / "runs.parquet", columns=["digest"], filters=[("cell", "=", address.cell)])
+    return rows.slice(address.place, 1).to_pylist()[0] if address.place < rows.num_rows else None
+
+
+def command(file: str, out: Path, options: Sequence[str] = ()) -> str:
+    """What writes the page of a run, but for the address, which comes last."""
+    return shlex.join(["windtunnel", "sweep", file, *options, "--out", out.as_posix(), "--page"])
+
+
+def chosen(rows: Iterable[dict[str, Any]], count: int) -> list[Address]:
+    """Runs that are worth a page: of the cells with the greatest and the least mean of each metric, then of the others
+    in their order. ``rows`` are those of ``cells.parquet``. Cells that failed have none.
+    """
+    sound = [row for row in rows if not row["failed"]]
+    by_metric: dict[str, list[dict[str, Any]]] = {}
+    for row in sound:
+        if row["mean"] is not None:
+            by_metric.setdefault(row["metric"], []).append(row)
+    ends = [pick(each, key=lambda row: row["mean"])["cell"] for each in by_metric.values() for pick in (max, min)]
+    order = dict.fromkeys([*ends, *(row["cell"] for row in sound)])
+    return [Address(cell) for cell in islice(order, count)]
