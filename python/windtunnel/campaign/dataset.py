@@ -5,6 +5,7 @@
 | ``runs.parquet`` | a run: axes, seed, offset, digest, metrics, or the message of its failure |
 | ``flows.parquet`` | a flow of a run: axes, seed, offset, digest, the numbers of its summary |
 | ``cells.parquet``, ``cells.csv`` | a metric of a cell: its statistics, and those of its difference from a baseline |
+| ``claims.json`` | the claims, if there are such: their verdicts, and those in each cell |
 | ``campaign.json`` | the campaign, what it was run with, and what is to be said of the whole |
 
 Rows are in the order of the plan, and hold nothing of how the runs were carried out: the files are the same, byte for
@@ -25,6 +26,7 @@ from windtunnel.campaign.conduct import Conductor
 from windtunnel.campaign.plan import Cell, Replica
 from windtunnel.campaign.simulate import Record
 from windtunnel.campaign.summarise import CELL_COLUMNS, Findings, summarise
+from windtunnel.claims.decide import Decided
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -61,6 +63,8 @@ def write(conductor: Conductor, place: Path, *, force: bool) -> Findings:
                     flow_rows.add(flow)
         findings = summarise(conductor)
         _write_cells(stage, findings, axes)
+        if findings.claims:
+            (stage / "claims.json").write_text(_claims(findings.claims), encoding="utf-8")
         # Written last, because this file makes the folder a data set.
         (stage / MANIFEST).write_text(_manifest(conductor, findings), encoding="utf-8")
     return findings
@@ -150,6 +154,15 @@ def _write_cells(stage: Path, findings: Findings, axes: AxisColumns) -> None:
     csv.write_csv(table, stage / "cells.csv")
 
 
+def _claims(decided: Iterable[Decided]) -> str:
+    document = [
+        {"name": each.claim.name, "text": each.claim.text, "check": each.claim.condition.text,
+         "verdict": each.verdict, "cells": [decision.document() for decision in each.decisions]}
+        for each in decided
+    ]  # fmt: skip
+    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
 def _manifest(conductor: Conductor, findings: Findings) -> str:
     campaign = conductor.campaign
     document = {
@@ -166,6 +179,11 @@ def _manifest(conductor: Conductor, findings: Findings) -> str:
         "seeds": None if campaign.seeds is None else list(campaign.seeds),
         "offsets": campaign.offsets,
         "metrics": {name: metric.text for name, metric in campaign.metrics},
+        "claims": [
+            {"name": claim.name, "text": claim.text, "check": claim.condition.text,
+             "where": {axis: list(labels) for axis, labels in claim.where}}
+            for claim in campaign.claims
+        ],
         "baselines": [dict(baseline) for baseline in campaign.baselines],
         "until": None if campaign.until is None else {"ci": campaign.until.share, "max": campaign.max_runs},
         "statistics": campaign.statistics.__dict__,

@@ -158,7 +158,14 @@ def key_of_run(resolved: str, file: str | None) -> bytes:
 
     Raises OSError for a file that cannot be read.
     """
-    return key_of([b"run", core(), resolved.encode(), *_files(resolved, file)])
+    return key_of([b"run", core(), _without_claims(resolved).encode(), *_files(resolved, file)])
+
+
+def _without_claims(resolved: str) -> str:
+    """The scenario but for its claims, which decide nothing in a run."""
+    scenario = json.loads(resolved)
+    scenario.pop("claim", None)
+    return json.dumps(scenario)
 
 
 def _files(resolved: str, file: str | None) -> Iterable[bytes]:

@@ -97,6 +97,7 @@ def write_report(
             "findings": findings,
             "notes": notes,
             "explained": getattr(result, "notes", ()),
+            "claims": getattr(result, "claims", ()),
             "sections": _sections({**summary, "fairness": getattr(result, "fairness", ())}, run),
             "members": script_json(_members(summary)) if run.grouped and len(run.flows) <= _MOST_MEMBERS else None,
             "count": len(run.flows),

@@ -16,7 +16,7 @@ import ast
 import math
 import operator
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -107,17 +107,49 @@ class Expression:
         """The expression of a node that ``text`` holds."""
         return cls(text, root, frozenset(_tables(root)))
 
+    @classmethod
+    def of_python(cls, node: ast.expr) -> Expression:
+        """The expression of a part of a longer text; its own text says the same. Raises MetricError."""
+        root = node_of(node)
+        return cls.of(ast.unparse(node), root)
+
     def value(self, result: RunResult) -> float:
         """Its value; NaN where the run has none (a flow without data, a ratio to 0). Raises MetricError."""
         return _number(_value(self.root, result), self.text)
 
 
-def python_of(text: str) -> ast.expr:
-    """The text as Python reads it. Raises MetricError."""
+#: No expressions that a text may name.
+NONE: Mapping[str, Expression] = {}
+
+
+class _Named(ast.NodeTransformer):
+    """Puts expressions in the place of their names."""
+
+    def __init__(self, names: Mapping[str, Expression]) -> None:
+        self._names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return python_of(self._names[node.id].text) if node.id in self._names else node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        return node  # the root of a path is no metric
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        arguments = [self.visit(argument) for argument in node.args]
+        return ast.Call(node.func, arguments, node.keywords)
+
+
+def python_of(text: str, names: Mapping[str, Expression] = NONE) -> ast.expr:
+    """The text as Python reads it, with expressions in the place of their ``names``. Raises MetricError."""
     if len(text) > LONGEST:
         raise MetricError(f"is longer than {LONGEST} characters")
     try:
-        return ast.parse(_FRACTION.sub(r"p\1_\2", _INDEX.sub(r"[\1]", text.strip())), mode="eval").body
+        node = ast.parse(_FRACTION.sub(r"p\1_\2", _INDEX.sub(r"[\1]", text.strip())), mode="eval").body
+        found: ast.expr = _Named(names).visit(node) if names else node
+        return found
     except (SyntaxError, ValueError):
         hint = '; names with other characters than letters, digits and _ are written flows["name"]'
         raise MetricError(f"is no expression{hint}") from None
