@@ -36,7 +36,10 @@ class Claim:
 def condition_of(check: str, names: Mapping[str, Expression]) -> Condition:
     """The condition of a claim; ``names`` are metrics that it may name. Raises ClaimError."""
     try:
-        return Condition.parse(check, names)
+        condition = Condition.parse(check, names)
+        if condition.quantity.compares:
+            raise MetricError("baseline() is known only where two are compared: in `windtunnel compare --fail-if`")
+        return condition
     except MetricError as error:
         raise ClaimError(["check"], f"{check!r}: {error}", check) from None
 

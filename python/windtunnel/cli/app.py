@@ -15,6 +15,7 @@ from windtunnel.cli.signals import end_cleanly
 _COMMANDS = {
     "run": ("run", "run"),
     "sweep": ("sweep", "sweep"),
+    "compare": ("compare", "compare"),
     "check": ("check", "check"),
     "schema": ("schema", "schema"),
     "list": ("listing", "list_"),
