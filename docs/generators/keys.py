@@ -23,6 +23,7 @@ TABLES = {
     "[tcp]": "TcpParams",
     "[record]": "RecordParams",
     "[[window]]": "Window",
+    "[[claim]]": "Claim",
 }
 
 #: Where the values of a key are a page of their own.

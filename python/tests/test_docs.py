@@ -50,7 +50,16 @@ def test_every_name_has_a_section(generated: dict[str, str]) -> None:
 def test_every_key_has_a_row(generated: dict[str, str]) -> None:
     """All keys of the file and of its tables."""
     schema = json.loads(_core.schema())
-    tables = ("BottleneckTable", "ReverseTable", "NodeTable", "LinkTable", "FlowTable", "RecordParams", "Window")
+    tables = (
+        "BottleneckTable",
+        "ReverseTable",
+        "NodeTable",
+        "LinkTable",
+        "FlowTable",
+        "RecordParams",
+        "Window",
+        "Claim",
+    )
     for table in (schema, *(schema["$defs"][name] for name in tables)):
         for key in table["properties"]:
             assert f"| `{key}` |" in generated["scenario.md"]

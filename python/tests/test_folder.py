@@ -48,6 +48,7 @@ def test_contract(result: RunResult, tmp_path: Path) -> None:
         "fairness",
         "impairments",
         "windows",
+        "claims",
     ]
     assert document["schema_version"] == 2
     needed = {"scenario", "version", "seed", "digest", "packets", "events", "cpu_seconds", "packets_per_second"}

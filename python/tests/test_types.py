@@ -47,7 +47,7 @@ def test_types_follow_the_schema(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_key_has_an_argument() -> None:
     """``Scenario`` has an argument for each key of a scenario; arrays of tables have plural names."""
     keys = set(json.loads(_core.schema())["properties"])
-    plural = {"flow": "flows", "window": "windows", "link": "links", "node": "nodes"}
+    plural = {"flow": "flows", "window": "windows", "claim": "claims", "link": "links", "node": "nodes"}
     arguments = set(inspect.signature(wt.Scenario.__init__).parameters)
     assert {plural.get(key, key) for key in keys} <= arguments
 

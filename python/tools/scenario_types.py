@@ -29,6 +29,7 @@ TABLES = {
     "FlowTable": "Flow",
     "RecordParams": "Record",
     "Window": "Window",
+    "Claim": "Claim",
 }
 
 HEAD = '''"""The tables of a scenario as types; written by ``python/tools/scenario_types.py`` from the JSON Schema.

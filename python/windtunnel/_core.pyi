@@ -50,6 +50,19 @@ def resolve(
 ) -> str:
     """As ``check``, but returns JSON."""
 
+def error_at(
+    key: str,
+    problem: str,
+    text: str,
+    file: str | None = None,
+    overrides: Sequence[str] = (),
+    allow_read: Sequence[str | PathLike[str]] = (),
+    built: bool = False,
+) -> ScenarioError:
+    """The error that says ``problem`` at a key of a scenario that is valid, such as ``claim[0].check``: for what the
+    core does not know of it. The rest is as for ``check``.
+    """
+
 def schema() -> str:
     """The JSON Schema of a scenario file."""
 

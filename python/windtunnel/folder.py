@@ -90,6 +90,7 @@ def load(path: str | Path) -> RunResult:
     summary["impairments"] = document.get("impairments") or []
     summary["notes"] = document.get("notes") or []
     summary["fairness"] = document.get("fairness") or []
+    summary["claims"] = document.get("claims") or []
     return RunResult(summary, tables, meta)
 
 

@@ -120,6 +120,21 @@ class RunResult:
 
         return fairness_of(self)
 
+    @cached_property
+    def claims(self) -> list[dict[str, Any]]:
+        """The claims of the scenario, decided by this run alone.
+
+        Each has ``name, text, check, verdict`` (``confirmed``, ``refuted`` or ``undecided``), ``value`` (of what the
+        condition limits), and ``why`` there is none.
+        """
+        if "claims" in self.summary:  # of a result that was read back
+            return list(self.summary["claims"])
+        if not (self.meta.get("scenario") or {}).get("claim"):
+            return []
+        from windtunnel.claims.decide import of_run
+
+        return of_run(self)
+
     def fairness_between(self, from_s: float, to_s: float) -> list[dict[str, Any]]:
         """The same for a part of the run, in seconds: ``result.fairness_between(20, 60)``.
 
@@ -166,7 +181,7 @@ class RunResult:
         """The content of ``summary.json``.
 
         Its keys are ``schema_version``, ``meta``, ``stalled``, ``notes``, ``flows``, ``queues``, ``fairness``,
-        ``impairments``, ``windows``.
+        ``impairments``, ``windows``, ``claims``.
         """
         meta = {key: value for key, value in self.meta.items() if key != "scenario_toml"}
         return {
@@ -179,6 +194,7 @@ class RunResult:
             "fairness": self.fairness,
             "impairments": self.impairments,
             "windows": self.windows,
+            "claims": self.claims,
         }
 
     def to_json(self) -> str:

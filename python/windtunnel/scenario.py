@@ -21,21 +21,21 @@ from windtunnel.errors import InputError
 from windtunnel.memory import limit as memory_limit
 from windtunnel.result import RunResult
 from windtunnel.scenario_file import STDIN, read_text
-from windtunnel.scenario_types import Bottleneck, Flow, Link, Node, Record, Reverse, Tcp, Window
+from windtunnel.scenario_types import Bottleneck, Claim, Flow, Link, Node, Record, Reverse, Tcp, Window
 
 #: Called with the share of simulated time that is done; a run stops when it returns False.
 Progress: TypeAlias = Callable[[float], bool]
 
 
-__all__ = ["Bottleneck", "Flow", "Link", "Node", "Record", "Reverse", "Scenario", "Tcp", "Window"]
+__all__ = ["Bottleneck", "Claim", "Flow", "Link", "Node", "Record", "Reverse", "Scenario", "Tcp", "Window"]
 
 
 class Scenario:
     """A scenario to simulate. Immutable; nothing is validated before :meth:`check`, :meth:`resolve` or :meth:`run`.
 
     The keyword arguments are the keys of a scenario file, and quantities are strings with units; the arrays of tables
-    have plural names here (``flows``, ``windows``, ``links``, ``nodes``). Keys without an argument of their own are
-    passed on unchanged. None leaves the key out.
+    have plural names here (``flows``, ``windows``, ``links``, ``nodes``, ``claims``). Keys without an argument of their
+    own are passed on unchanged. None leaves the key out.
 
     A scenario may read the files that it names in its own folder and below it: the folder of its file, or the current
     one if it has none. ``allow_read`` are folders and files elsewhere that it may read as well.
@@ -59,6 +59,7 @@ class Scenario:
         record: Record | Mapping[str, Any] | None = None,
         links: Sequence[Link | Mapping[str, Any]] | None = None,
         nodes: Sequence[Node | Mapping[str, Any]] | None = None,
+        claims: Sequence[Claim | Mapping[str, Any]] | None = None,
         allow_read: Sequence[str | Path] = (),
         **more: Any,
     ) -> None:
@@ -77,6 +78,7 @@ class Scenario:
             "link": links,
             "flow": flows,
             "window": windows,
+            "claim": claims,
         }
         self._text = tomli_w.dumps(_plain(table))
         self._file: str | None = None
@@ -145,7 +147,22 @@ class Scenario:
 
     def check(self) -> str:
         """Validate; returns the scenario with every default as TOML text. Raises ScenarioError."""
-        return _core.check(self._text, self._file, self._overrides, self._allow_read, self._built)
+        text = _core.check(self._text, self._file, self._overrides, self._allow_read, self._built)
+        self.check_claims()
+        return text
+
+    def check_claims(self) -> None:
+        """Refuse a claim whose condition is none. Raises ScenarioError."""
+        if not any("claim" in text for text in (self._text, *self._overrides)):
+            return
+        from windtunnel.claims.decide import of_scenario
+        from windtunnel.claims.model import ClaimError
+
+        for place, given in enumerate(self.resolve().get("claim", ())):
+            try:
+                of_scenario(place, given)
+            except ClaimError as error:
+                raise _core.error_at(f"claim[{place}].check", str(error), *self.arguments) from None
 
     def resolve(self) -> dict[str, Any]:
         """Validate; returns the scenario with every default as plain data. Raises ScenarioError."""
@@ -173,6 +190,7 @@ class Scenario:
         # The core returns NumPy arrays: without this, the import would be timed as a part of the run.
         import numpy as np  # noqa: F401
 
+        self.check_claims()
         limit = memory_limit(memory)
         # Of this thread: other threads may be running other scenarios.
         before = time.thread_time()

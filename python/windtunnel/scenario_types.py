@@ -374,3 +374,16 @@ class Window(_WindowKeys, total=False):
 
     #: Up to, not including, this time.
     to: Required[str]
+
+
+class Claim(TypedDict, total=False):
+    """A statement about the results. Who reads the results decides it: the core keeps its expression as it is."""
+
+    #: What is claimed, in words.
+    text: Required[str]
+
+    #: When it is true, as a comparison of metrics: `p99(queue.sojourn_ms) < 5`.
+    check: Required[str]
+
+    #: A short name, for reports of tests.
+    name: str | None

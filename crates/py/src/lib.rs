@@ -39,7 +39,7 @@ mod _core {
     #[pymodule_export]
     use super::xplot::xplot;
     #[pymodule_export]
-    use super::{check, estimate, listing, resolve, schema};
+    use super::{check, error_at, estimate, listing, resolve, schema};
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's name for it")]
@@ -97,6 +97,30 @@ fn estimate(
     built: bool,
 ) -> PyResult<String> {
     Ok(Estimate::of(&parse(py, text, file, &overrides, &allow_read, built)?).to_json())
+}
+
+#[expect(clippy::too_many_arguments, reason = "the keyword arguments of Python's function")]
+#[pyfunction]
+#[pyo3(signature = (key, problem, text, file=None, overrides=Vec::new(), allow_read=Vec::new(), built=false))]
+fn error_at(
+    py: Python<'_>,
+    key: &str,
+    problem: String,
+    text: &str,
+    file: Option<&str>,
+    overrides: Vec<String>,
+    allow_read: Vec<PathBuf>,
+    built: bool,
+) -> PyErr {
+    let registry = registry::current();
+    let reading = Reading {
+        file,
+        overrides: &overrides,
+        allow_read: &allow_read,
+        places: places(built),
+        ..Reading::new(&registry)
+    };
+    error::to_python(py, &Scenario::error_at(key, problem, text, &reading))
 }
 
 /// How messages name places: a text that was built from the arguments of `Scenario(...)` has no lines that anybody wrote.

@@ -69,6 +69,7 @@ fn argument(key: &str) -> &str {
         "link" => "links",
         "node" => "nodes",
         "window" => "windows",
+        "claim" => "claims",
         other => other,
     }
 }

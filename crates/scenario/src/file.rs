@@ -11,7 +11,7 @@ use windtunnel_sim::{LinkParams, LinkRate, RecordParams, Window};
 use windtunnel_tcp::TcpParams;
 use windtunnel_units::{Bytes, Duration, Time};
 
-use crate::model::{Active, Ect, Endpoints};
+use crate::model::{Active, Claim, Ect, Endpoints};
 use crate::schema::{
     AckValue, ApplicationValue, ControllerValue, EcnValue, ElementValue, InitialWindowValue, OneOrMany,
     QueueValue,
@@ -65,6 +65,9 @@ pub(crate) struct File {
     /// Measurement windows: results are also given for each of them.
     #[serde(default)]
     pub(crate) window: Vec<Window>,
+    /// Statements about the results, each decided when the run is done.
+    #[serde(default)]
+    pub(crate) claim: Vec<Claim>,
 }
 
 /// The keys of every link. Only their schema is used: [`LinkParams`] are read as they are, and the others with the

@@ -26,8 +26,8 @@ pub use error::ScenarioError;
 pub use estimate::{Certainty, Disk, Estimate, Packets, Part, TableRows, readable};
 pub use listing::listing;
 pub use model::{
-    Active, Ect, Endpoints, FlowGroup, Hosts, Link, Member, Queue, Route, Scenario, Shape, SharedController,
-    Transport,
+    Active, Claim, Ect, Endpoints, FlowGroup, Hosts, Link, Member, Queue, Route, Scenario, Shape,
+    SharedController, Transport,
 };
 pub use parse::document::LONGEST_TEXT;
 pub use reading::{Places, Reading};
@@ -76,11 +76,17 @@ impl Scenario {
         parse::parse(text, reading).map_err(|fault| ScenarioError::new(reading, text, fault))
     }
 
+    /// An error at a key of a scenario that is valid, such as `claim[0].check`: for what only the caller can know of it.
+    /// Text and reading are those of [`Scenario::read`].
+    pub fn error_at(key: &str, problem: String, text: &str, reading: &Reading<'_>) -> ScenarioError {
+        ScenarioError::new(reading, text, parse::fault_at(key, problem, text, reading))
+    }
+
     /// Refuses a run that may have less memory than it needs. Text and reading are those of [`Scenario::read`]: the message
     /// names the line of the key that causes most of it.
     pub fn check_memory(&self, limit: Bytes, text: &str, reading: &Reading<'_>) -> Result<(), ScenarioError> {
         let estimate = Estimate::of(self);
         let Some((key, problem)) = estimate.refusal(limit) else { return Ok(()) };
-        Err(ScenarioError::new(reading, text, parse::fault_at(key, problem, text, reading)))
+        Err(Scenario::error_at(key, problem, text, reading))
     }
 }

@@ -37,6 +37,21 @@ pub struct Scenario {
     pub record: RecordParams,
     /// Measurement windows.
     pub windows: Vec<Window>,
+    /// Statements about the results.
+    pub claims: Vec<Claim>,
+}
+
+/// A statement about the results. Who reads the results decides it: the core keeps its expression as it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// What is claimed, in words.
+    pub text: String,
+    /// When it is true, as a comparison of metrics: `p99(queue.sojourn_ms) < 5`.
+    pub check: String,
+    /// A short name, for reports of tests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
 }
 
 /// How realistic the end systems are.

@@ -64,6 +64,9 @@ impl Scenario {
         if !self.windows.is_empty() {
             tables.insert("window".into(), json!(self.windows));
         }
+        if !self.claims.is_empty() {
+            tables.insert("claim".into(), json!(self.claims));
+        }
         tables
     }
 

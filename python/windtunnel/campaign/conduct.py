@@ -59,8 +59,9 @@ class Conductor:
         self.plan, self.campaign = plan, plan.campaign
         self._journal, self._shared = journal, shared
         self._metrics = [metric for _, metric in self.campaign.metrics]
-        self._by_table = tuple(metric.text for metric in self._metrics if metric.tables)
-        self._tables = frozenset[str]().union(*(metric.tables for metric in self._metrics))
+        read = [*self._metrics, *(claim.condition.quantity for claim in self.campaign.claims)]
+        self._by_table = tuple(metric.text for metric in read if metric.tables)
+        self._tables = frozenset[str]().union(*(metric.tables for metric in read))
         self._memory = memory
         self.keys: dict[int, bytearray] = {}
         self._open: dict[int, _Open] = {}
@@ -263,6 +264,12 @@ def check_metrics(campaign: Campaign, record: Record) -> None:
             _, problem = record.value(metric)
             if problem:
                 raise CampaignError(["metrics", name], f"{metric.text!r}: {problem}", metric.text)
+        for place, claim in enumerate(campaign.claims):
+            _, problem = record.value(claim.condition.quantity)
+            # A claim about some cells may name what only these have.
+            if problem and not claim.where:
+                text = claim.condition.text
+                raise CampaignError(["claim", place, "check"], f"{text!r}: {problem}", text)
 
 
 def check_cells(plan: Plan) -> None:

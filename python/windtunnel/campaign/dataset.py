@@ -6,6 +6,7 @@
 | ``flows.parquet`` | a flow of a run: axes, seed, offset, digest, the numbers of its summary |
 | ``cells.parquet``, ``cells.csv`` | a metric of a cell: its statistics, and those of its difference from a baseline |
 | ``report.html``, ``pages/`` | the whole to look at, and the pages of single runs |
+| ``claims.json`` | the claims, if there are such: their verdicts, and those in each cell |
 | ``campaign.json`` | the campaign, what it was run with, and what is to be said of the whole |
 
 Rows are in the order of the plan, and hold nothing of how the runs were carried out: the files are the same, byte for
@@ -28,6 +29,7 @@ from windtunnel.campaign.conduct import Conductor
 from windtunnel.campaign.plan import Cell, Replica
 from windtunnel.campaign.simulate import Record
 from windtunnel.campaign.summarise import CELL_COLUMNS, Findings, summarise
+from windtunnel.claims.decide import Decided
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -70,6 +72,8 @@ def write(conductor: Conductor, place: Path, *, force: bool, page: str = "", pag
         _write_cells(stage, findings, axes)
         manifest = _manifest(conductor, findings)
         _write_pages(stage, conductor, findings, json.loads(manifest), page, pages)
+        if findings.claims:
+            (stage / "claims.json").write_text(_claims(findings.claims), encoding="utf-8")
         # Written last, because this file makes the folder a data set.
         (stage / MANIFEST).write_text(manifest, encoding="utf-8")
     return findings
@@ -176,6 +180,15 @@ def _write_pages(
     write_page(stage, document, command, written)
 
 
+def _claims(decided: Iterable[Decided]) -> str:
+    document = [
+        {"name": each.claim.name, "text": each.claim.text, "check": each.claim.condition.text,
+         "verdict": each.verdict, "cells": [decision.document() for decision in each.decisions]}
+        for each in decided
+    ]  # fmt: skip
+    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
 def _manifest(conductor: Conductor, findings: Findings) -> str:
     campaign = conductor.campaign
     document = {
@@ -192,6 +205,11 @@ def _manifest(conductor: Conductor, findings: Findings) -> str:
         "seeds": None if campaign.seeds is None else list(campaign.seeds),
         "offsets": campaign.offsets,
         "metrics": {name: metric.text for name, metric in campaign.metrics},
+        "claims": [
+            {"name": claim.name, "text": claim.text, "check": claim.condition.text,
+             "where": {axis: list(labels) for axis, labels in claim.where}}
+            for claim in campaign.claims
+        ],
         "baselines": [dict(baseline) for baseline in campaign.baselines],
         "until": None if campaign.until is None else {"ci": campaign.until.share, "max": campaign.max_runs},
         "statistics": campaign.statistics.__dict__,

@@ -17,6 +17,7 @@ from windtunnel.scenario_file import STDIN, read_text
 
 KEYS = (
     "title", "scenario", "scenarios", "axes", "seeds", "offsets", "metrics", "baseline", "until", "max", "statistics",
+    "claim",
 )  # fmt: skip
 STATISTICS = ("confidence", "interval", "correction")
 BLOCKS = ("grid", "zip")
@@ -79,6 +80,7 @@ def _campaign(table: Mapping[str, Any], source: Source, folder: Path, allow_read
         until=table.get("until"),
         max_runs=table.get("max"),
         title=title,
+        claims=table.get("claim", ()),
         **statistics,
     )
 

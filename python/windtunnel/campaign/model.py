@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from windtunnel.campaign.axes import Axis, Block, axes_of, inline
 from windtunnel.campaign.metrics import Expression, MetricError
+from windtunnel.claims.model import Claim, ClaimError, claims_of
 from windtunnel.errors import InputError, did_you_mean
 from windtunnel.scenario import Scenario
 
@@ -124,7 +125,8 @@ class Campaign:
 
     ``metrics``: expressions by name. ``baseline``: values of axes, to which all other cells are compared, seed by seed;
     or several such. ``until``: ``"ci 5 %"`` adds runs to a cell until its intervals are narrow enough, or there are
-    ``max_runs``.
+    ``max_runs``. ``claims``: statements to decide, ``{"text": ..., "check": "p99(queue.sojourn_ms) < 5"}``, each
+    about the cells whose axes have the values of its ``where``.
     """
 
     title: str
@@ -137,6 +139,7 @@ class Campaign:
     until: Until | None
     max_runs: int
     statistics: Statistics
+    claims: tuple[Claim, ...]
     source: Source | None = field(compare=False)
     """The campaign's file, if it has one."""
 
@@ -155,6 +158,7 @@ class Campaign:
         interval: Interval = "t",
         correction: Correction = "holm",
         title: str = "",
+        claims: Sequence[Mapping[str, Any] | Claim] = (),
     ) -> None:
         blocks = _blocks(axes)
         bases = _bases(scenario)
@@ -165,11 +169,12 @@ class Campaign:
             "blocks": blocks,
             "seeds": _seeds(seeds),
             "offsets": _offsets(offsets),
-            "metrics": _metrics(metrics, names),
+            "metrics": (found := _metrics(metrics, names)),
             "baselines": _baselines(baseline, bases, blocks),
             "until": None if until is None else Until.of(until),
             "max_runs": _max_runs(max_runs, until),
             "statistics": Statistics(confidence, interval, correction),
+            "claims": _claims(claims, dict(found), _labels(bases, blocks)),
             "source": None,
         }
         for name, value in values.items():
@@ -372,12 +377,25 @@ def _metrics(given: Mapping[str, str] | Sequence[str], axes: set[str]) -> tuple[
     return tuple(found.items())
 
 
-def _baselines(
-    given: object, bases: Sequence[Base], blocks: Sequence[Block]
-) -> tuple[tuple[tuple[str, str], ...], ...]:
+def _labels(bases: Sequence[Base], blocks: Sequence[Block]) -> dict[str, list[str]]:
+    """What the values of each axis are called."""
     axes = {axis.name: [value.label for value in axis.values] for block in blocks for axis in block.axes}
     if len(bases) > 1:
         axes[SCENARIO] = [base.name for base in bases]
+    return axes
+
+
+def _claims(given: object, metrics: Mapping[str, Expression], axes: Mapping[str, Sequence[str]]) -> tuple[Claim, ...]:
+    try:
+        return claims_of(given, metrics, axes)
+    except ClaimError as error:
+        raise CampaignError(["claim", *error.path], str(error), error.value) from None
+
+
+def _baselines(
+    given: object, bases: Sequence[Base], blocks: Sequence[Block]
+) -> tuple[tuple[tuple[str, str], ...], ...]:
+    axes = _labels(bases, blocks)
     if not isinstance(given, Mapping | Sequence) or isinstance(given, str):
         msg = f'{given!r} is not allowed: values of axes, such as {{ cc = "reno" }}, or a list of such'
         raise CampaignError(["baseline"], msg, given)

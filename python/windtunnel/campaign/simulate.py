@@ -158,7 +158,17 @@ def key_of_run(resolved: str, file: str | None) -> bytes:
 
     Raises OSError for a file that cannot be read.
     """
-    return key_of([b"run", core(), resolved.encode(), *_files(resolved, file)])
+    return key_of([b"run", core(), _without_claims(resolved).encode(), *_files(resolved, file)])
+
+
+def _without_claims(resolved: str) -> str:
+    """The scenario but for its claims, which decide nothing in a run."""
+    if '"claim":' not in resolved:
+        return resolved
+    scenario = json.loads(resolved)
+    scenario.pop("claim", None)
+    # As the core writes it, so that the same scenario without claims has the same key.
+    return json.dumps(scenario, indent=2, ensure_ascii=False)
 
 
 def _files(resolved: str, file: str | None) -> Iterable[bytes]:

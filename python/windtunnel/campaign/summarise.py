@@ -11,6 +11,8 @@ from windtunnel.campaign import statistics
 from windtunnel.campaign.columns import where
 from windtunnel.campaign.conduct import Conductor, of_units
 from windtunnel.campaign.plan import Cell
+from windtunnel.claims.cells import decide
+from windtunnel.claims.decide import Decided
 
 #: Columns of a row, beyond its cell, and their types. ``runs`` of the cell are ``failed`` or have one of ``distinct``
 #: digests; ``count`` independent values have ``mean`` ... ``max``.
@@ -42,6 +44,7 @@ class Findings:
 
     rows: list[Row] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    claims: list[Decided] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,9 @@ class _Values:
 
 def summarise(conductor: Conductor) -> Findings:
     """The findings of a campaign whose runs are done."""
-    return _Summary(conductor).findings()
+    found = _Summary(conductor).findings()
+    found.claims = decide(conductor)
+    return found
 
 
 class _Summary:

@@ -15,6 +15,7 @@ from windtunnel.cli.signals import end_cleanly
 _COMMANDS = {
     "run": ("run", "run"),
     "sweep": ("sweep", "sweep"),
+    "compare": ("compare", "compare"),
     "check": ("check", "check"),
     "schema": ("schema", "schema"),
     "list": ("listing", "list_"),
@@ -60,7 +61,8 @@ def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 def app() -> None:
     """A laboratory for congestion control.
 
-    Exit codes: 0 done, 1 a run failed, 2 the input is wrong, or needs more memory than it may take.
+    Exit codes: 0 done, 1 a run failed or a claim is not confirmed, 2 the input is wrong, or needs more memory than it
+    may take.
     """
 
 

@@ -12,6 +12,7 @@ import click
 
 import windtunnel
 from windtunnel._core import ScenarioError
+from windtunnel.cli.claims import check_junit, claim_options, report
 from windtunnel.cli.notes import show_notes_before
 from windtunnel.cli.plugins import load_plugins, plugin_option
 from windtunnel.cli.reading import allow_read_option, files_argument, set_option
@@ -45,9 +46,12 @@ from windtunnel.scenario_file import STDIN
 @click.option(
     "--figures", is_flag=True, help="Draw the four-panel figure too, as PNG and SVG; `windtunnel plot` draws it later."
 )
+@claim_options
 @allow_read_option
 @plugin_option
+@click.pass_context
 def run(
+    ctx: click.Context,
     files: tuple[Path, ...],
     out: Path | None,
     force: bool,
@@ -55,10 +59,13 @@ def run(
     json: bool,
     memory: str | None,
     figures: bool,
+    junit: Path | None,
+    undecided: str,
     allow_read: tuple[Path, ...],
     plugin: tuple[Path, ...],
 ) -> None:
     """Simulate scenarios; write summary, tables and report of each."""
+    from windtunnel.claims.decide import decided_run
     from windtunnel.folder import check_place, load_libraries, save
 
     load_plugins(plugin)
@@ -66,7 +73,9 @@ def run(
         Job(file, Scenario.from_file(file, overrides=settings, allow_read=allow_read), place)
         for file, place in zip(files, places(files, out, stored=out is not None or not json), strict=True)
     ]
+    check_junit(junit)
     for job in jobs:
+        job.scenario.check_claims()
         job.title = job.scenario.resolve().get("title") or name_of(job.file)
         if job.place is not None:
             check_place(job.place, force=force)
@@ -78,12 +87,14 @@ def run(
     for job in jobs:
         announce(job.scenario, memory)
         show_notes_before(job.scenario, warnings_only=True)
+    claims = []
     for number, job in enumerate(jobs):
         with _told_what_is_written([str(job.place) for job in jobs[:number] if job.place]):
             with _progress(job.title) as progress:
                 result = _simulate(job.scenario, job.file, progress, memory)
             if job.place is not None:
                 save(result, job.place, force=force, figures=figures)
+        claims.append((name_of(job.file), decided_run(result)))
         if json:
             write_json(result.to_json())
         else:
@@ -93,6 +104,8 @@ def run(
             if number > 0:
                 say("")
             show_summary(result, job.place, output())
+    if not report(claims, junit, undecided):
+        ctx.exit(1)
 
 
 @dataclass

@@ -9,6 +9,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from windtunnel.claims.decide import decided_run
+from windtunnel.cli.claims import show
 from windtunnel.cli.notes import show_notes
 from windtunnel.panels.run import Run
 from windtunnel.report.grouped import gathered, shares, together
@@ -35,6 +37,8 @@ def show_summary(result: RunResult, place: Path | None, console: Console) -> Non
         console.print(f"{window['name']}: {span}", style="bold", soft_wrap=True)
         _show(window["flows"], window["queues"], run, console)
     show_notes(result.notes, console)
+    if result.claims:
+        show(decided_run(result))
     if stalled := result.stalled:
         console.print(f"stalled at {setting(stalled['t_s'])} s: {stalled['why']}", style="bold", soft_wrap=True)
     meta = result.meta

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from windtunnel.cli.claims import check_junit, claim_options, report, show
 from windtunnel.cli.plugins import load_plugins, plugin_option
 from windtunnel.cli.reading import allow_read_option, set_option
 from windtunnel.cli.streams import message, say
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     "--restart", is_flag=True, help="Forget what an interrupted sweep had done; the default is to continue it."
 )
 @click.option("--no-cache", is_flag=True, help="Run again what other sweeps have run, and keep nothing for later ones.")
+@claim_options
 @allow_read_option
 @plugin_option
 @click.pass_context
@@ -74,6 +76,8 @@ def sweep(
     scheduler: str | None,
     restart: bool,
     no_cache: bool,
+    junit: Path | None,
+    undecided: str,
     allow_read: tuple[Path, ...],
     plugin: tuple[Path, ...],
 ) -> None:
@@ -97,6 +101,7 @@ def sweep(
         _write_page(plan, target, page)
         return
     check_place(target, force=force)
+    check_junit(junit)
     check_cells(plan)
     place = _place(jobs, processes=processes, dask=dask, scheduler=scheduler) or default_place(jobs)
     expected = forecast(plan)
@@ -115,8 +120,10 @@ def sweep(
         message("stopped; what was done is kept: give the same command again to continue" if kept else "stopped")
         ctx.exit(130)
     _report(campaign, conductor, findings)
+    show(findings.claims)
     say(target)
-    ctx.exit(1 if conductor.count.failed else 0)
+    passed = report([(stem, findings.claims)], junit, undecided)
+    ctx.exit(1 if conductor.count.failed or not passed else 0)
 
 
 def _write_page(plan: Plan, target: Path, page: str) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from windtunnel.claims.decide import judge as judge_interval
 from windtunnel.papers.rows import Row, Verdict
 
 #: The 97.5 % quantiles of Student's t distribution for 1 to 30 degrees of freedom.
@@ -44,18 +45,7 @@ def mean_interval(values: Sequence[float]) -> tuple[float, float] | None:
 
 def judge(limits: Limits, values: Sequence[float]) -> Verdict:
     """The verdict on the statement that the mean is within ``limits``; rounding of fractions decides nothing."""
-    interval = mean_interval(values)
-    if interval is None:
-        return "undecided"
-    low, high = interval
-    if limits.strict:
-        if limits.low < low and high < limits.high:
-            return "confirmed"
-        return "refuted" if high <= limits.low or low >= limits.high else "undecided"
-    slack = 1e-9 * max(abs(low), abs(high))
-    if limits.low - slack <= low and high <= limits.high + slack:
-        return "confirmed"
-    return "refuted" if high < limits.low - slack or low > limits.high + slack else "undecided"
+    return judge_interval(limits, mean_interval(values))
 
 
 def mean(values: Sequence[float]) -> float | None:

@@ -66,17 +66,18 @@ def write_report(
     notes: Sequence[str] = (),
     changes: Mapping[str, Mapping[str, Any]] | None = None,
     facts: Sequence[str] | None = None,
+    only: Sequence[str] = (),
 ) -> None:
     """Write the report of a run as one self-contained file.
 
     The title is ``title``, else the scenario's (``meta["title"]``), else the file's name. ``findings``: questions and
     answers under headings, and ``notes`` on what is missing. ``changes``: keys of panels to replace,
-    by the panels' names. ``facts``: the line below the title, instead of a run's.
+    by the panels' names. ``facts``: the line below the title, instead of a run's. ``only``: the names of the panels.
     """
     summary, meta = result.summary, result.meta
     run = Run(result)
     columns = Columns()
-    panels = [encoded(_thinned(panel), columns) for panel in panels_of(run)]
+    panels = [encoded(_thinned(panel), columns) for panel in panels_of(run) if not only or panel.id in only]
     for panel in panels:
         panel |= (changes or {}).get(panel["id"], {})
     page = {
@@ -97,6 +98,7 @@ def write_report(
             "findings": findings,
             "notes": notes,
             "explained": getattr(result, "notes", ()),
+            "claims": getattr(result, "claims", ()),
             "sections": _sections({**summary, "fairness": getattr(result, "fairness", ())}, run),
             "members": script_json(_members(summary)) if run.grouped and len(run.flows) <= _MOST_MEMBERS else None,
             "count": len(run.flows),

@@ -1,6 +1,7 @@
 //! From the text of a scenario to the model.
 
 mod application;
+mod claim;
 mod controller;
 pub(crate) mod cursor;
 pub(crate) mod deserialize;

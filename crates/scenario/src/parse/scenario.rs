@@ -3,6 +3,7 @@
 use windtunnel_tcp::{HEADERS, TcpParams};
 use windtunnel_units::{Bytes, Duration, Time};
 
+use super::claim::check_claims;
 use super::cursor::Cursor;
 use super::deserialize::fields;
 use super::document::Node;
@@ -78,8 +79,9 @@ fn resolve(at: &Cursor<'_>, reading: &Reading<'_>) -> Result<Scenario, Fault> {
     let series = flows.iter().map(|group| u64::from(group.count)).sum::<u64>() + links.len() as u64;
     let record = record(file.record, &at.get("record"), file.duration, series)?;
     check_windows(&file.window, &at.get("window"), end)?;
-    let File { title, duration, seed, endpoints, mtu, window: windows, .. } = file;
-    Ok(Scenario { title, duration, seed, endpoints, mtu, shape, links, flows, record, windows })
+    check_claims(&file.claim, &at.get("claim"))?;
+    let File { title, duration, seed, endpoints, mtu, window: windows, claim: claims, .. } = file;
+    Ok(Scenario { title, duration, seed, endpoints, mtu, shape, links, flows, record, windows, claims })
 }
 
 fn topology(file: &File, at: &Cursor<'_>, of: Surroundings<'_>) -> Result<(Shape, Vec<Link>), Fault> {

@@ -10,7 +10,7 @@ const GRAPH: &str = include_str!("bad_input/graph.toml");
 
 #[test]
 fn in_the_top_of_the_file() {
-    check(DUMBBELL, include_str!("bad_input/top.txt"), 19);
+    check(DUMBBELL, include_str!("bad_input/top.txt"), 24);
 }
 
 #[test]

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ast
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from windtunnel.campaign.metrics.language import Binary, Expression, MetricError, Number, node_of, python_of
+from windtunnel.campaign.metrics.language import NONE, Expression, MetricError, node_of, python_of
 
 
 @dataclass(frozen=True)
@@ -24,9 +25,9 @@ class Condition:
     strict: bool = False
 
     @classmethod
-    def parse(cls, text: str) -> Condition:
-        """Raises MetricError."""
-        node = python_of(text)
+    def parse(cls, text: str, names: Mapping[str, Expression] = NONE) -> Condition:
+        """``names`` are expressions that it may name. Raises MetricError."""
+        node = python_of(text, names)
         if not isinstance(node, ast.Compare):
             raise MetricError("is no comparison: write <, <=, >, >= or in [low, high]")
         match node.ops, node.comparators:
@@ -34,26 +35,25 @@ class Condition:
                 limits = _constant(low), _constant(high)
                 if not limits[0] <= limits[1]:
                     raise MetricError(f"in [{limits[0]:g}, {limits[1]:g}]: the first limit is above the second")
-                return cls(text, Expression.of(text, node_of(node.left)), *limits)
+                return cls(text, Expression.of_python(node.left), *limits)
             case [op], [right]:
                 return cls._one_sided(text, node.left, op, right)
             case [(ast.Lt() | ast.LtE()) as first, (ast.Lt() | ast.LtE()) as second], [middle, right]:
                 if type(first) is type(second):
                     least, most = _constant(node.left), _constant(right)
                     strict = isinstance(first, ast.Lt)
-                    return cls(text, Expression.of(text, node_of(middle)), least, most, strict)
+                    return cls(text, Expression.of_python(middle), least, most, strict)
         raise MetricError("is no comparison that can be decided: write <, <=, >, >=, a <= x <= b, or in [low, high]")
 
     @classmethod
     def _one_sided(cls, text: str, left: ast.expr, op: ast.cmpop, right: ast.expr) -> Condition:
         if not isinstance(op, ast.Lt | ast.LtE | ast.Gt | ast.GtE):
             raise MetricError("is no comparison that can be decided: write <, <=, >, >=, or in [low, high]")
-        a, b = node_of(left), node_of(right)
-        if isinstance(b, Number):
-            quantity, limit = a, b.number
-        else:
-            quantity, limit = Binary(ast.Sub, a, b), 0.0
-        found = cls(text, Expression.of(text, quantity), strict=isinstance(op, ast.Lt | ast.Gt))
+        try:
+            quantity, limit = left, _constant(right)
+        except MetricError:
+            quantity, limit = ast.BinOp(left, ast.Sub(), right), 0.0
+        found = cls(text, Expression.of_python(quantity), strict=isinstance(op, ast.Lt | ast.Gt))
         return replace(found, high=limit) if isinstance(op, ast.Lt | ast.LtE) else replace(found, low=limit)
 
     def holds(self, value: float) -> bool:

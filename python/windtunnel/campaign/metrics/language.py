@@ -8,6 +8,7 @@ Python's own parser reads the text, and everything in it that is not listed here
 | ``p50`` ... ``p99.9`` | quantiles in percent |
 | ``jain`` | Jain's fairness index |
 | ``ratio(a, b)``, ``abs(a)`` | of numbers |
+| ``baseline(a)`` | the same of what is compared with (``windtunnel compare``) |
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import ast
 import math
 import operator
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -50,7 +51,7 @@ _OF_MANY: dict[str, Callable[[Array], float]] = {
     "count": lambda x: float(len(x)),
     "jain": lambda x: float(jain_index(x)) if len(x) else math.nan,
 }
-_OF_NUMBERS = {"ratio": 2, "abs": 1}
+_OF_NUMBERS = {"ratio": 2, "abs": 1, "baseline": 1}
 _QUANTILE = re.compile(r"p(\d+(?:_\d+)?)")
 #: Of these the summary has the value itself, counted over every packet.
 _COUNTED = {"min": "min", "mean": "mean", "max": "max", "median": "p50"}
@@ -87,6 +88,9 @@ class Binary:
 
 Node: TypeAlias = "Number | PathNode | Call | Binary"
 
+#: What an expression is read from: a run, or the values of some expressions, which are all that is known of one.
+Measured: TypeAlias = "RunResult | Mapping[Node, float]"
+
 
 @dataclass(frozen=True)
 class Expression:
@@ -107,17 +111,54 @@ class Expression:
         """The expression of a node that ``text`` holds."""
         return cls(text, root, frozenset(_tables(root)))
 
-    def value(self, result: RunResult) -> float:
+    @classmethod
+    def of_python(cls, node: ast.expr) -> Expression:
+        """The expression of a part of a longer text; its own text says the same. Raises MetricError."""
+        root = node_of(node)
+        return cls.of(ast.unparse(node), root)
+
+    def value(self, result: Measured, baseline: Measured | None = None) -> float:
         """Its value; NaN where the run has none (a flow without data, a ratio to 0). Raises MetricError."""
-        return _number(_value(self.root, result), self.text)
+        return _number(_value(self.root, result, baseline), self.text)
+
+    @property
+    def compares(self) -> bool:
+        """Whether it names a baseline."""
+        return _compares(self.root)
 
 
-def python_of(text: str) -> ast.expr:
-    """The text as Python reads it. Raises MetricError."""
+#: No expressions that a text may name.
+NONE: Mapping[str, Expression] = {}
+
+
+class _Named(ast.NodeTransformer):
+    """Puts expressions in the place of their names."""
+
+    def __init__(self, names: Mapping[str, Expression]) -> None:
+        self._names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return python_of(self._names[node.id].text) if node.id in self._names else node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        return node  # the root of a path is no metric
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        arguments = [self.visit(argument) for argument in node.args]
+        return ast.Call(node.func, arguments, node.keywords)
+
+
+def python_of(text: str, names: Mapping[str, Expression] = NONE) -> ast.expr:
+    """The text as Python reads it, with expressions in the place of their ``names``. Raises MetricError."""
     if len(text) > LONGEST:
         raise MetricError(f"is longer than {LONGEST} characters")
     try:
-        return ast.parse(_FRACTION.sub(r"p\1_\2", _INDEX.sub(r"[\1]", text.strip())), mode="eval").body
+        node = ast.parse(_FRACTION.sub(r"p\1_\2", _INDEX.sub(r"[\1]", text.strip())), mode="eval").body
+        found: ast.expr = _Named(names).visit(node) if names else node
+        return found
     except (SyntaxError, ValueError):
         hint = '; names with other characters than letters, digits and _ are written flows["name"]'
         raise MetricError(f"is no expression{hint}") from None
@@ -202,17 +243,35 @@ def _is_window(path: Path, name: str) -> bool:
     return str(path[-1]) in ("cwnd", "cwnd_bytes") and name not in ("min", "mean", "max")
 
 
-def _value(node: Node, result: RunResult) -> Value:
+def _compares(node: Node) -> bool:
+    match node:
+        case Binary(left=left, right=right):
+            return _compares(left) or _compares(right)
+        case Call(name=name, arguments=arguments):
+            return name == "baseline" or any(map(_compares, arguments))
+    return False
+
+
+def _value(node: Node, result: Measured, baseline: Measured | None) -> Value:
+    if isinstance(result, Mapping) and node in result:
+        return result[node]
     match node:
         case Number(number=number):
             return number
         case PathNode(parts=parts):
+            if isinstance(result, Mapping):
+                raise MetricError(f"`{show(parts)}` is no metric of the campaign")
             return resolve(parts, result)
+        case Call(name="baseline", arguments=(inner,)):
+            if baseline is None:
+                raise MetricError("baseline() is known only where two are compared")
+            return _number(_value(inner, baseline, None), "baseline()")
         case Binary(operator=op, left=left, right=right):
             of = show(left.parts) if isinstance(left, PathNode) else "this"
-            return _OPERATORS[op](_number(_value(left, result), of), _number(_value(right, result), "this"))
+            a, b = _value(left, result, baseline), _value(right, result, baseline)
+            return _OPERATORS[op](_number(a, of), _number(b, "this"))
         case Call(name=name, arguments=arguments):
-            return _apply(name, [_value(argument, result) for argument in arguments])
+            return _apply(name, [_value(argument, result, baseline) for argument in arguments])
 
 
 def _apply(name: str, values: Sequence[Value]) -> float:

@@ -101,6 +101,14 @@ impl Draft {
             self.time("from", from);
             self.time("to", from + span);
         }
+        if self.one_in(4) {
+            self.table("[[claim]]");
+            self.key("text", "The queue is short.");
+            self.key("check", "p99(queue.sojourn_ms) < 5");
+            if self.one_in(2) {
+                self.key("name", "short");
+            }
+        }
     }
 
     fn one_in(&mut self, n: usize) -> bool {

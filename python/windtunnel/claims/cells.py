@@ -1,0 +1,52 @@
+"""The claims of a campaign, decided in each cell that they are about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from windtunnel.campaign.conduct import of_units
+from windtunnel.claims.decide import Decided, Decision, of_values
+from windtunnel.claims.model import Claim
+
+if TYPE_CHECKING:
+    from windtunnel.campaign.conduct import Conductor
+    from windtunnel.campaign.plan import Cell
+
+
+def decide(conductor: Conductor) -> list[Decided]:
+    """All claims of a campaign whose runs are done. Cells that ``--only`` leaves out are not decided."""
+    claims = conductor.campaign.claims
+    found: list[list[Decision]] = [[] for _ in claims]
+    if claims:
+        for cell in conductor.plan.cells():
+            labels = dict(zip(conductor.plan.axes, (value.label for value in cell.values), strict=True))
+            about = [
+                place
+                for place, claim in enumerate(claims)
+                if all(labels[axis] in wanted for axis, wanted in claim.where)
+            ]
+            for place, decision in zip(
+                about, _in_cell(conductor, cell, [claims[p] for p in about], labels), strict=True
+            ):
+                found[place].append(decision)
+    return [Decided(claim, tuple(decisions)) for claim, decisions in zip(claims, found, strict=True)]
+
+
+def _in_cell(conductor: Conductor, cell: Cell, claims: list[Claim], labels: dict[str, str]) -> list[Decision]:
+    if not claims:
+        return []
+    values: list[dict[int, list[float]]] = [{} for _ in claims]
+    why = ["" for _ in claims]
+    per_unit = conductor.plan.runs_of_unit()
+    for number, record in enumerate(conductor.records(cell.number)):
+        for place, claim in enumerate(claims):
+            value, problem = record.value(claim.condition.quantity)
+            values[place].setdefault(number // per_unit, []).append(value)
+            why[place] = why[place] or problem or record.error
+    chosen = conductor.campaign.statistics
+    pairs = tuple(labels.items())
+    decisions = [
+        of_values(claim, of_units(by_unit), chosen.confidence, chosen.interval, reason)
+        for claim, by_unit, reason in zip(claims, values, why, strict=True)
+    ]
+    return [Decision(d.verdict, d.count, d.mean, d.interval, d.why, pairs) for d in decisions]

@@ -1,0 +1,165 @@
+"""Decides claims: confirmed, refuted or undecided.
+
+Of several runs, the mean of the claim's quantity has an interval. The claim is confirmed where the whole interval is
+within its limits, refuted where none of it is, and undecided otherwise: then the runs are too few, or too different, to
+tell. A single run has one value, and no interval: the claim is decided for this run alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+
+from windtunnel.campaign.metrics import MetricError
+from windtunnel.claims.model import Claim, condition_of, default_name
+
+if TYPE_CHECKING:
+    from windtunnel.result import RunResult
+
+Verdict: TypeAlias = Literal["confirmed", "refuted", "undecided"]
+
+
+class Limits(Protocol):
+    """What a quantity may be: from ``low`` to ``high``; ``strict``: neither of them itself."""
+
+    @property
+    def low(self) -> float:
+        """The least."""
+
+    @property
+    def high(self) -> float:
+        """The greatest."""
+
+    @property
+    def strict(self) -> bool:
+        """Whether the limits are excluded."""
+
+
+def judge(limits: Limits, interval: tuple[float, float] | None) -> Verdict:
+    """The verdict on the statement that what lies in ``interval`` is within ``limits``; rounding of fractions decides
+    nothing.
+    """
+    if interval is None or not all(map(math.isfinite, interval)):
+        return "undecided"
+    low, high = interval
+    if limits.strict:
+        if limits.low < low and high < limits.high:
+            return "confirmed"
+        return "refuted" if high <= limits.low or low >= limits.high else "undecided"
+    slack = 1e-9 * max(abs(low), abs(high))
+    if limits.low - slack <= low and high <= limits.high + slack:
+        return "confirmed"
+    return "refuted" if high < limits.low - slack or low > limits.high + slack else "undecided"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A claim about a run or a cell: ``count`` values of its quantity, their mean, its interval, and why there is none.
+
+    ``cell`` are the values of the axes, by name; none for a single run.
+    """
+
+    verdict: Verdict
+    count: int
+    mean: float | None
+    interval: tuple[float, float] | None = None
+    why: str = ""
+    cell: tuple[tuple[str, str], ...] = ()
+
+    def words(self) -> str:
+        """What was measured: ``4.2 (3.9 to 4.5, 8 runs)``."""
+        if self.mean is None:
+            return self.why or "no value"
+        if self.count == 1:
+            return f"{self.mean:.4g} (one run)"
+        span = "no interval" if self.interval is None else f"{self.interval[0]:.4g} to {self.interval[1]:.4g}"
+        return f"{self.mean:.4g} ({span}, {self.count} runs)"
+
+    def where(self) -> str:
+        """The cell in words."""
+        return ", ".join(f"{axis} = {label}" for axis, label in self.cell)
+
+    def document(self) -> dict[str, Any]:
+        """As plain data."""
+        low, high = self.interval or (None, None)
+        return {
+            "cell": dict(self.cell), "verdict": self.verdict, "count": self.count, "mean": self.mean, "low": low,
+            "high": high, "why": self.why,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Decided:
+    """A claim and its decisions: one for each cell that it is about, or the one of a single run."""
+
+    claim: Claim
+    decisions: tuple[Decision, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        """Of all cells together: refuted if it is in one, undecided if it is in one, else confirmed."""
+        return worst([decision.verdict for decision in self.decisions])
+
+
+def worst(verdicts: Sequence[Verdict]) -> Verdict:
+    """The verdict on several that should all be confirmed; without any, nothing is decided."""
+    if "refuted" in verdicts:
+        return "refuted"
+    return "undecided" if "undecided" in verdicts or not verdicts else "confirmed"
+
+
+def is_passed(decided: Iterable[Decided], *, undecided: bool) -> bool:
+    """Whether no claim is refuted; nor undecided, unless ``undecided`` ones pass."""
+    bad = {"refuted"} if undecided else {"refuted", "undecided"}
+    return all(each.verdict not in bad for each in decided)
+
+
+def of_values(
+    claim: Claim, values: Sequence[float], confidence: float, interval: Literal["t", "bootstrap"], why: str = ""
+) -> Decision:
+    """The decision by independent values; one that is not a number counts for nothing."""
+    from windtunnel.campaign.statistics import mean_interval
+
+    known = [value for value in values if math.isfinite(value)]
+    if not known:
+        return Decision("undecided", 0, None, why=why or "no run has a value")
+    mean = math.fsum(known) / len(known)
+    found = (mean, mean) if len(known) == 1 else mean_interval(known, confidence, interval)
+    return Decision(judge(claim.condition, found), len(known), mean, found if len(known) > 1 else None)
+
+
+def of_run(result: RunResult) -> list[dict[str, Any]]:
+    """The claims of a run's scenario, decided by its one value each; plain data, as in ``summary.json``."""
+    scenario = result.meta.get("scenario") or {}
+    found = []
+    for place, given in enumerate(scenario.get("claim", ())):
+        claim = of_scenario(place, given)
+        value, why = math.nan, ""
+        try:
+            value = claim.condition.quantity.value(result)
+        except MetricError as error:
+            why = str(error)
+        decision = of_values(claim, [value], 0.95, "t", why or "the run has no value of this")
+        found.append({
+            "name": claim.name, "text": claim.text, "check": claim.condition.text, "verdict": decision.verdict,
+            "value": decision.mean, "why": decision.why,
+        })  # fmt: skip
+    return found
+
+
+def of_scenario(place: int, given: Mapping[str, Any]) -> Claim:
+    """A claim of a scenario that the core has read. Raises ClaimError."""
+    return Claim(given.get("name") or default_name(place), given["text"], condition_of(given["check"], {}))
+
+
+def decided_run(result: RunResult) -> list[Decided]:
+    """The claims of a run as those of a campaign of one cell and one run."""
+    return [
+        Decided(
+            of_scenario(place, each),
+            (Decision(each["verdict"], int(each["value"] is not None), each["value"], why=each["why"]),),
+        )
+        for place, each in enumerate(result.claims)
+    ]

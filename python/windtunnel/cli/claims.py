@@ -1,0 +1,77 @@
+"""Claims for commands: their options, how they are shown, and the exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from windtunnel.claims.decide import Decided
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+#: Decisions that are shown of a claim; the data set has all.
+_SHOWN = 10
+_STYLES = {"confirmed": "green", "refuted": "bold red", "undecided": "yellow"}
+
+
+def claim_options(command: _Command) -> _Command:
+    """The options of commands that decide claims."""
+    for option in (
+        click.option(
+            "--undecided",
+            type=click.Choice(["fail", "pass"]),
+            default="fail",
+            show_default=True,
+            help="Whether claims that are undecided make the exit code 1, as refuted ones do.",
+        ),
+        click.option(
+            "--junit",
+            metavar="FILE",
+            type=click.Path(path_type=Path),
+            help="Write what became of the claims as JUnit XML, which continuous integration shows.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def check_junit(junit: Path | None) -> None:
+    """Refuse a place for the report before anything runs. Raises InputError."""
+    if junit is not None:
+        from windtunnel.claims.junit import check_place
+
+        check_place(junit)
+
+
+def report(suites: Sequence[tuple[str, Sequence[Decided]]], junit: Path | None, undecided: str) -> bool:
+    """Write the report, if one is wanted; returns whether all claims pass."""
+    from windtunnel.claims.decide import is_passed
+
+    passes = undecided == "pass"
+    if junit is not None:
+        from windtunnel.claims.junit import write
+
+        write(junit, suites, undecided=passes)
+    return all(is_passed(decided, undecided=passes) for _, decided in suites)
+
+
+def show(decided: Sequence[Decided]) -> None:
+    """Print each claim with its verdict; of one about many cells those that are not confirmed, first."""
+    from windtunnel.cli.consoles import output
+
+    console = output()
+    for each in decided:
+        console.print(f"{each.verdict}: {each.claim.text}", style=_STYLES[each.verdict], soft_wrap=True)
+        ranked = sorted(each.decisions, key=lambda d: ("refuted", "undecided", "confirmed").index(d.verdict))
+        for decision in ranked[:_SHOWN]:
+            cell = f"{decision.where()}: " if decision.cell else ""
+            verdict = f", {decision.verdict}" if len(ranked) > 1 else ""
+            console.print(f"  {cell}{each.claim.condition.text}: {decision.words()}{verdict}", soft_wrap=True)
+        if len(ranked) > _SHOWN:
+            console.print(f"  ... and {len(ranked) - _SHOWN} more cells in claims.json")
+        if not ranked:
+            console.print("  no cell was run that it is about")

@@ -1,0 +1,11 @@
+"""Comparisons: runs or campaigns, each with the first one, the baseline.
+
+| file | idea |
+|---|---|
+| ``sides.py`` | what is compared: a result folder, a data set, a scenario that is run |
+| ``differences.py`` | numbers side by side, with intervals where there are several runs |
+| ``first.py`` | the first packet that leaves a queue differently in two runs |
+| ``gate.py`` | conditions under which a comparison fails |
+| ``overlay.py`` | one page with the panels of all runs |
+| ``markdown.py`` | the differences as GitHub shows them |
+"""

@@ -1,0 +1,142 @@
+"""Numbers side by side. Runs of campaigns are compared in pairs of the same cell, seed and offset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from windtunnel.campaign import statistics
+from windtunnel.compare.sides import CampaignSide, RunSide
+from windtunnel.errors import InputError
+from windtunnel.result import RunResult
+
+#: What a run is compared by: of flows, and of queues.
+_OF_FLOW = (
+    ("goodput_mbps",), ("rtt_ms", "mean"), ("rtt_ms", "p99"), ("cwnd_bytes", "mean"), ("retransmits",), ("rtos",),
+    ("ce_marks",), ("transfers", "completed"), ("transfers", "time_ms", "p50"), ("transfers", "time_ms", "p99"),
+    ("datagrams", "loss_ratio"), ("datagrams", "one_way_ms", "p99"),
+)  # fmt: skip
+_OF_QUEUE = (("utilization",), ("sojourn_ms", "mean"), ("sojourn_ms", "p99"), ("sojourn_ms", "max"), ("ce",), ("sce",))
+
+#: A run of a campaign: its axes, its seed and offset.
+Key: TypeAlias = tuple[tuple[tuple[str, str], ...], Any, Any]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A number of a candidate and of the baseline; of campaigns the means over ``pairs`` of runs, with an interval."""
+
+    cell: str
+    what: str
+    baseline: float
+    candidate: float
+    difference: float
+    interval: tuple[float, float] | None = None
+    p: float | None = None
+    pairs: int = 1
+
+    @property
+    def share(self) -> float | None:
+        """The difference as a share of the baseline."""
+        return self.difference / abs(self.baseline) if self.baseline else None
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether it is no chance: the interval has no 0 in it, or there is nothing random in a difference."""
+        if self.interval is None:
+            return self.pairs == 1 and self.difference != 0
+        return not self.interval[0] <= 0 <= self.interval[1]
+
+
+def of_runs(baseline: RunSide, candidate: RunSide) -> list[Difference]:
+    """The differences of two runs, by flows and queues of the same names."""
+    a, b = _numbers(baseline.result), _numbers(candidate.result)
+    found = [Difference("", what, a[what], b[what], b[what] - a[what]) for what in a if what in b]
+    if not found:
+        raise InputError(f"{candidate.name}: has no flow and no queue of the same name as {baseline.name}")
+    return found
+
+
+def _numbers(result: RunResult) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for records, paths in ((result.flows, _OF_FLOW), (result.queues, _OF_QUEUE)):
+        for record in records:
+            for path in paths:
+                value: Any = record
+                for key in path:
+                    value = value.get(key) if isinstance(value, Mapping) else None
+                if isinstance(value, int | float) and not isinstance(value, bool):
+                    found[f"{record['name']}: {'.'.join(path)}"] = float(value)
+            if isinstance(drops := record.get("drops"), Mapping):
+                found[f"{record['name']}: drops"] = float(sum(drops.values()))
+    return found
+
+
+def pairs_of(
+    baseline: CampaignSide, candidate: CampaignSide
+) -> Iterator[tuple[str, list[tuple[dict[str, Any], dict[str, Any]]]]]:
+    """The pairs of runs of each cell that both have, in the candidate's order. Raises InputError if there is none."""
+    known = dict(_rows(baseline))
+    cells: dict[tuple[tuple[str, str], ...], list[tuple[dict[str, Any], dict[str, Any]]]] = {}
+    for key, row in _rows(candidate):
+        if key in known:
+            cells.setdefault(key[0], []).append((known[key], row))
+    if not cells:
+        raise InputError(f"{candidate.name}: has no run with the same axes, seed and offset as one of {baseline.name}")
+    for axes, pairs in cells.items():
+        yield ", ".join(f"{name} = {value}" for name, value in axes), pairs
+
+
+def _rows(side: CampaignSide) -> Iterator[tuple[Key, dict[str, Any]]]:
+    axes = [axis["name"] for axis in side.data.document["axes"]]
+    if len(side.data.document["scenarios"]) > 1:
+        axes.insert(0, "scenario")
+    for row in side.data.runs.to_pylist():
+        yield (tuple((name, str(row[name])) for name in axes), row["seed"], row["offset"]), row
+
+
+def metrics_of(baseline: CampaignSide, candidate: CampaignSide) -> dict[str, str]:
+    """The metrics that both have under the same name, and mean the same. Raises InputError for another meaning."""
+    a, b = baseline.data.document["metrics"], candidate.data.document["metrics"]
+    for name in a.keys() & b.keys():
+        if a[name] != b[name]:
+            raise InputError(f"{candidate.name}: the metric `{name}` is {b[name]}, but {a[name]} in {baseline.name}")
+    return {name: text for name, text in a.items() if name in b}
+
+
+def units(rows: Sequence[Mapping[str, Any]], values: Sequence[float], *, crossed: bool) -> list[float]:
+    """Independent values: where offsets are crossed with seeds, the mean over the runs of each offset."""
+    if not crossed:
+        return list(values)
+    by_offset: dict[int, list[float]] = {}
+    for row, value in zip(rows, values, strict=True):
+        by_offset.setdefault(row["offset"], []).append(value)
+    from windtunnel.campaign.conduct import of_units
+
+    return of_units(by_offset)
+
+
+def is_crossed(side: CampaignSide) -> bool:
+    """Whether each offset was run with each seed."""
+    return not isinstance(side.data.document["offsets"], bool)
+
+
+def of_campaigns(baseline: CampaignSide, candidate: CampaignSide) -> list[Difference]:
+    """The paired differences of each metric in each cell, with the statistics that the candidate's campaign chose."""
+    chosen, metrics = candidate.data.document["statistics"], metrics_of(baseline, candidate)
+    if not metrics:
+        raise InputError(f"{candidate.name}: has no metric of {baseline.name}")
+    crossed, found = is_crossed(candidate), []
+    for cell, pairs in pairs_of(baseline, candidate):
+        for name in metrics:
+            known = [(a, b) for a, b in pairs if a[name] is not None and b[name] is not None]
+            if not known:
+                continue
+            rows = [b for _, b in known]
+            before = units(rows, [a[name] for a, _ in known], crossed=crossed)
+            after = units(rows, [b[name] for _, b in known], crossed=crossed)
+            s = statistics.comparison(after, before, chosen["confidence"], chosen["interval"])
+            means = (sum(before) / len(before), sum(after) / len(after))
+            found.append(Difference(cell, name, *means, means[1] - means[0], s.interval, s.p, s.count))
+    return found
