@@ -15,6 +15,8 @@ from windtunnel.cli.signals import end_cleanly
 _COMMANDS = {
     "run": ("run", "run"),
     "sweep": ("sweep", "sweep"),
+    "hunt": ("hunt", "hunt"),
+    "tune": ("tune", "tune"),
     "check": ("check", "check"),
     "schema": ("schema", "schema"),
     "list": ("listing", "list_"),
