@@ -206,7 +206,7 @@ def test_goals() -> None:
     assert broken.holds(0.1) and broken.holds(0.8) and not broken.holds(0.2) and not broken.holds(float("nan"))
     assert broken.score(0.1) < broken.score(0.3) and broken.score(0.8) < broken.score(0.5)
     strict = Goal.of({"violate": "queue.utilization > 0.7"})
-    assert strict.holds(0.7) and not strict.holds(0.71)
+    assert strict.holds(0.7) and not strict.holds(0.71) and strict.label == "queue.utilization"
 
 
 def test_topologies_are_valid() -> None:

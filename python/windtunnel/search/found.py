@@ -45,7 +45,7 @@ def scenario_text(hunt: Hunt, find: Find) -> str:
     """The minimal scenario as a file that runs by itself and shows the find."""
     head = (
         f"Found by a hunt for: {hunt.goal.text}\n"
-        f"Here {hunt.goal.quantity.text} is {number(find.example_value)}."
+        f"Here {hunt.goal.label} is {number(find.example_value)}."
         f" In {find.final.held} of {len(find.final.values)} runs with other seeds"
         f"{' and starts of flows' if hunt.replicas.offsets else ''} the property held."
     )
@@ -60,7 +60,7 @@ def _draw(hunt: Hunt, findings: Findings, stage: Path) -> None:
     for trial in known:
         better = not best or hunt.goal.score(trial.value) < hunt.goal.score(best[-1])
         best.append(trial.value if better else best[-1])
-    values, label = [trial.value for trial in known], hunt.goal.quantity.text
+    values, label = [trial.value for trial in known], hunt.goal.label
     limits = [limit for limit in (hunt.goal.low, hunt.goal.high) if math.isfinite(limit)]
     pictures.history(values, best, limits, label, stage / "history.png")
     names = list(findings.importances)[:2] or [dimension.name for dimension in hunt.space.dimensions[:2]]
@@ -120,14 +120,14 @@ def _of_find(hunt: Hunt, find: Find, place: int) -> Iterator[str]:
              f"{change.held.held} of {len(change.held.values)}")
             for change in find.around
         ]  # fmt: skip
-        yield from markdown(("key", "changed to", hunt.goal.quantity.text, "holds in"), rows)
+        yield from markdown(("key", "changed to", hunt.goal.label, "holds in"), rows)
     if find.compared:
         yield from ("", "The minimal scenario with something else:", "")
         others = [
             (name, number(hunt.goal.value(held.values)), f"{held.held} of {len(held.values)}")
             for name, held in find.compared
         ]
-        yield from markdown(("with", hunt.goal.quantity.text, "holds in"), others)
+        yield from markdown(("with", hunt.goal.label, "holds in"), others)
     yield ""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from statistics import median
 from typing import Any
 
 from windtunnel.campaign.metrics import Condition, Expression, MetricError
+from windtunnel.campaign.metrics.language import python_of
 from windtunnel.campaign.model import CampaignError
 from windtunnel.errors import did_you_mean
 
@@ -20,6 +22,8 @@ class Goal:
     """``quantity`` outside of ``low`` to ``high`` is a find; the further outside, the better."""
 
     text: str
+    label: str
+    """The quantity as reports have it."""
     quantity: Expression
     low: float
     high: float
@@ -46,7 +50,9 @@ class Goal:
             if kind == "violate":
                 _refuse(given, ("below", "above"), "`violate` has its own limits")
                 condition = Condition.parse(text)
-                return cls(f"not ({text})", condition.quantity, condition.low, condition.high, condition.strict)
+                return cls(
+                    f"not ({text})", _label(text), condition.quantity, condition.low, condition.high, condition.strict
+                )
             quantity = Expression.parse(text)
         except MetricError as error:
             raise CampaignError(["find", kind], f"{text!r}: {error}", text) from None
@@ -56,7 +62,7 @@ class Goal:
             raise CampaignError(["find"], f"`{kind}` needs `{limit}`: the value from which on it is a find")
         number = _number(given, limit)
         low, high = (number, math.inf) if limit == "below" else (-math.inf, number)
-        return cls(f"{text} {'<' if limit == 'below' else '>'} {number:g}", quantity, low, high)
+        return cls(f"{text} {'<' if limit == 'below' else '>'} {number:g}", text, quantity, low, high)
 
     def holds(self, value: float) -> bool:
         """Whether a value is a find; not NaN."""
@@ -73,6 +79,17 @@ class Goal:
         given = list(values)
         known = [value for value in given if math.isfinite(value)]
         return median(known) if 2 * len(known) > len(given) else math.nan
+
+
+def _label(condition: str) -> str:
+    """The quantity of a condition that can be read: what it compares."""
+    node = python_of(condition)
+    assert isinstance(node, ast.Compare)
+    if len(node.ops) == 2:
+        return ast.unparse(node.comparators[0])
+    right = node.comparators[0]
+    is_limit = isinstance(right, ast.List | ast.Constant)
+    return ast.unparse(node.left) if is_limit else f"{ast.unparse(node.left)} - ({ast.unparse(right)})"
 
 
 def _refuse(given: Mapping[str, Any], keys: Iterable[str], why: str) -> None:

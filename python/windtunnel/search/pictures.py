@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +23,7 @@ def history(values: Sequence[float], best: Sequence[float], limits: Sequence[flo
     axes.step(range(1, len(best) + 1), best, where="post", color=_BEST, label="best so far")
     for limit in limits:
         axes.axhline(limit, color=_MARK, linestyle="--", linewidth=1)
-    axes.set(xlabel="candidate", ylabel=label)
+    axes.set(xlabel="candidate", ylabel=_folded(label))
     axes.legend()
     _write(axes, file)
 
@@ -35,11 +36,11 @@ def keys(
     xs = _places(axes, x, [point.get(x.name) for point in points], "x")
     if y is None:
         axes.plot(xs, values, ".", color=_MARK)
-        axes.set_ylabel(label)
+        axes.set_ylabel(_folded(label))
     else:
         ys = _places(axes, y, [point.get(y.name) for point in points], "y")
         dots = axes.scatter(xs, ys, c=list(values), cmap="viridis", s=18)
-        axes.figure.colorbar(dots, ax=axes, label=label)
+        axes.figure.colorbar(dots, ax=axes, label=_folded(label))
     _write(axes, file)
 
 
@@ -81,7 +82,7 @@ def proof(rows: Sequence[tuple[str, float, float, float]], label: str, file: Pat
     axes.axvline(0, color="black", linewidth=1)
     axes.set_yticks(range(len(rows)), [name for name, *_ in rows])
     axes.invert_yaxis()
-    axes.set_xlabel(label)
+    axes.set_xlabel(_folded(label, 80))
     _write(axes, file)
 
 
@@ -89,6 +90,11 @@ def _axes(height: float = 4.2) -> Axes:
     from matplotlib.figure import Figure
 
     return Figure(figsize=(7, height), layout="constrained").add_subplot()
+
+
+def _folded(label: str, width: int = 48) -> str:
+    """An expression on as many lines as it needs."""
+    return textwrap.fill(label, width)
 
 
 def _places(axes: Axes, dimension: Dimension, values: Sequence[Any], which: str) -> list[float]:

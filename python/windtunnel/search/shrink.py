@@ -159,8 +159,7 @@ def _flows(hunt: Hunt, variant: Variant) -> Iterator[tuple[str, Variant]]:
 
 def _duration(hunt: Hunt, variant: Variant) -> Iterator[tuple[str, Variant]]:
     """Half of the duration, with all windows."""
-    del hunt
-    if variant.share / 2 >= _SHORTEST:
+    if variant.share / 2 >= _SHORTEST and "duration" not in hunt.keep:
         share = variant.share / 2
         yield f"{100 * share:g} % of the duration", replace(variant, share=share)
 
