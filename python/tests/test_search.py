@@ -222,6 +222,7 @@ def test_topologies_are_valid() -> None:
         dimension = space.dimensions[candidate.number % len(space.dimensions)]
         for to in dimension.probes():
             space.scenario(space.moved(candidate.point, dimension.name, to)).resolve()
+    assert "buffer" not in [d.name for d in space_of({"queues": ["codel"]}).dimensions]
     assert {kind for kind, _ in seen} == {"dumbbell", "parking lot"} and len(seen) == 8
 
 
@@ -357,6 +358,25 @@ def test_held_out_paths_are_others(tune_file: Path) -> None:
     tune_file.write_text(TUNE.replace('["15 ms", "40 ms"]', '["15 ms", "30 ms"]'))
     with pytest.raises(InputError, match=r"length\.toml:\d+: held_out.grid: the path 30 ms is one of `paths` too"):
         read_tune(tune_file)
+
+
+def test_paths_have_axes(tune_file: Path) -> None:
+    """An empty table of paths is refused."""
+    tune_file.write_text(TUNE.replace('[paths.grid]\n"flow.a.rtt" = ["10 ms", "30 ms"]', "[paths]"))
+    with pytest.raises(InputError, match=r"length\.toml:\d+: paths: has no axes"):
+        read_tune(tune_file)
+
+
+def test_nothing_is_found(cli: Cli, hunt_file: Path, tune_file: Path, tmp_path: Path) -> None:
+    """A property that no run has, and objectives without a value, are no failure: the folder says so."""
+    hunt_file.write_text(HUNT.replace("below = 0.7", "below = 0").replace("runs = 40", "runs = 8"))
+    done = cli("hunt", hunt_file.name)
+    assert done.returncode == 0 and "nothing was found" in done.stdout
+    assert "That is no proof that there is nothing" in (tmp_path / "results" / "idle" / "report.md").read_text()
+    tune_file.write_text(TUNE.replace('"queue.sojourn.p99"', '"ratio(1, 0)"').replace("runs = 96", "runs = 8"))
+    done = cli("tune", tune_file.name)
+    assert done.returncode == 0 and "No setting has values" in done.stdout
+    assert json.loads((tmp_path / "results" / "length" / "tune.json").read_text())["chosen"] is None
 
 
 def test_without_optuna(hunt_file: Path, tmp_path: Path) -> None:

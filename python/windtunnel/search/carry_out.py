@@ -98,6 +98,7 @@ def carry_out(
         laboratory.count.total = planned_runs(made)
         with show(laboratory.count) if show is not None else nullcontext(lambda: None) as moved:
             found = laboratory.conduct(search, place, moved)
+        laboratory.count.total = laboratory.count.done
         journal.flush()
         write(found, laboratory.count)
         journal.remove()

@@ -269,7 +269,10 @@ def _paths(table: Mapping[str, Any], key: str) -> tuple[Block, ...]:
     if key not in table:
         why = "axes of the scenario" if key == "paths" else "other axes, on which nothing is tuned"
         raise CampaignError([key], f"is missing: {why}, as [{key}.grid] or [{key}.zip]")
-    return tuple(blocks_of(table[key], key))
+    blocks = tuple(blocks_of(table[key], key))
+    if not blocks:
+        raise CampaignError([key], f"has no axes: they are in [{key}.grid] or [{key}.zip]")
+    return blocks
 
 
 def _keep(table: Mapping[str, Any]) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from windtunnel.search.explore import Trial
 from windtunnel.search.hunt import Change, Find, Findings
 from windtunnel.search.model import Hunt
 from windtunnel.search.shrink import Held
-from windtunnel.search.tables import markdown, number, share_interval, write_trials
+from windtunnel.search.tables import counted, markdown, number, share_interval, write_trials
 from windtunnel.search.written import text_of
 
 FOLDER = "finds"
@@ -75,19 +75,24 @@ def _report(hunt: Hunt, findings: Findings, runs: int) -> Iterator[str]:
     yield from (f"# {hunt.title or 'A hunt'}", "")
     yield f"Looked for: `{hunt.goal.text}`."
     yield (
-        f"{len(trials)} candidates of {hunt.seeds} runs each ({hunt.sampler}, seed {hunt.seed}), {runs} runs in all. "
-        f"{len(found)} candidates had the property in the median of their runs."
+        f"{counted(len(trials), 'candidate')} of {counted(hunt.seeds, 'run')} ({hunt.sampler}, seed {hunt.seed}), "
+        f"{counted(runs, 'run')} in all. {counted(len(found), 'candidate')} had the property in the median "
+        "of their runs."
     )
     if failed:
-        yield f"{len(failed)} candidates had failed runs; the first: {failed[0].error.splitlines()[0]}"
+        yield f"{counted(len(failed), 'candidate')} had failed runs; the first: {failed[0].error.splitlines()[0]}"
     if any(math.isfinite(trial.value) for trial in trials):
         yield from ("", "![All candidates](history.png)", "")
     for place, find in enumerate(findings.finds, 1):
         yield from _of_find(hunt, find, place)
     if not findings.finds:
-        closest = min(trials, key=lambda t: hunt.goal.score(t.value) if math.isfinite(t.value) else math.inf)
-        yield "Nothing was found that holds in fresh runs. That is no proof that there is nothing: the nearest value "
-        yield f"was {number(closest.value)}, at {hunt.space.shown(closest.point)}."
+        yield "Nothing was found that holds in fresh runs. That is no proof that there is nothing."
+        known = [trial for trial in trials if math.isfinite(trial.value)]
+        if known:
+            closest = min(known, key=lambda trial: hunt.goal.score(trial.value))
+            yield f"The nearest value was {number(closest.value)}, at {hunt.space.shown(closest.point)}."
+        else:
+            yield "No candidate had a value."
     for trial, held in findings.lucky:
         yield from ("", f"Not a find: {hunt.space.shown(trial.point)} had {number(trial.value)} in its first runs, but "
                     f"the property held in only {_held(held)} fresh ones.")  # fmt: skip

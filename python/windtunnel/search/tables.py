@@ -16,6 +16,11 @@ def number(value: float) -> str:
     return f"{value:.4g}" if math.isfinite(value) else "no value"
 
 
+def counted(count: int, noun: str) -> str:
+    """``1 run``, ``2 runs``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
     """A table in Markdown."""
     for row in (head, ["---"] * len(head), *rows):

@@ -55,8 +55,10 @@ def space_of(given: Mapping[str, Any], more: Sequence[Dimension] = ()) -> Space:
         _count("flows", (least, most)),
         _range(given, "rate", {"from": "5 Mbit/s", "to": "50 Mbit/s", "spacing": "log"}),
         _choice("queue", queues),
-        _range(given, "buffer", {"from": "5 ms", "to": "200 ms", "spacing": "log"}, When("queue", frozenset({"fifo"}))),
     ]
+    if "fifo" in queues:
+        default = {"from": "5 ms", "to": "200 ms", "spacing": "log"}
+        dimensions.append(_range(given, "buffer", default, When("queue", frozenset({"fifo"}))))
     for flow in range(most):
         when = When("flows", least=flow + 1) if flow >= least else None
         dimensions += [

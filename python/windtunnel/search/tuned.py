@@ -13,7 +13,7 @@ from windtunnel.atomic import staged
 from windtunnel.search import pictures
 from windtunnel.search.carry_out import is_search
 from windtunnel.search.model import Tune
-from windtunnel.search.tables import markdown, number, write_trials
+from windtunnel.search.tables import counted, markdown, number, write_trials
 from windtunnel.search.tune import Overall, Setting, Tuned
 from windtunnel.search.written import text_of
 
@@ -74,23 +74,26 @@ def _report(tune: Tune, tuned: Tuned, runs: int) -> Iterator[str]:
     paths, held_out = tune.cells(tune.paths), tune.cells(tune.held_out)
     yield ""
     yield (
-        f"{len(tuned.settings)} settings on {len(paths)} paths, {tune.seeds} runs of each ({tune.sampler}, seed "
+        f"{counted(len(tuned.settings), 'setting')} on {counted(len(paths), 'path')}, "
+        f"{counted(tune.seeds, 'run')} of each ({tune.sampler}, seed "
         f"{tune.seed}); {runs} runs in all. {allowed} settings break no constraint. Over the paths: {_over(tune)}."
     )
     yield from ("", "## The front" if len(names) > 1 else "## The best settings", "")
-    picture = "front.png" if len(names) > 1 else "keys.png"
-    yield from (f"![All settings]({picture})", "")
+    picture = "front.png" if len(names) > 1 and tuned.default is not None else "keys.png"
+    if any(setting.values is not None for setting in tuned.settings):
+        yield from (f"![All settings]({picture})", "")
     best = tuned.front if len(names) > 1 else _ranked(tune, tuned)
     rows = [_row(tune, setting, "chosen" if setting is tuned.chosen else "") for setting in best]
     default = ["default", *(["-"] * len(names) if tuned.default is None else map(number, tuned.default))]
     broken = "breaks a constraint" if tuned.default_violation else ""
     yield from markdown(("setting", *names, ""), [*rows, [*default, broken]])
     if tuned.chosen is None:
-        yield from ("", "No setting keeps all constraints on all paths: nothing is chosen, and nothing to be proved.")
+        yield from ("", f"{_nothing(tuned)}: nothing is chosen, and nothing to be proved.")
         return
     yield from ("", "## Proof on held-out paths", "")
     yield (
-        f"{len(held_out)} paths on which nothing was tuned, {tune.proof} runs of each with other seeds, the same for "
+        f"{counted(len(held_out), 'path')} on which nothing was tuned, "
+        f"{tune.proof} runs of each with other seeds, the same for "
         f"both settings; intervals of {100 * tune.confidence:g} %, p corrected by Holm for {len(tuned.compared)} "
         "comparisons."
     )
@@ -126,6 +129,13 @@ def sentences(tune: Tune, tuned: Tuned) -> Iterator[str]:
             yield f"The {who} setting breaks a constraint on held-out paths: {'; '.join(tuned.broken[who])}."
     if all(overall.verdict != "better" for overall in tuned.overall):
         yield "On paths that it was not tuned on, the chosen setting is not shown to be better than the default."
+
+
+def _nothing(tuned: Tuned) -> str:
+    """Why nothing is chosen."""
+    if all(setting.values is None for setting in tuned.settings):
+        return "No setting has values for all objectives and constraints on all paths"
+    return "No setting keeps all constraints on all paths"
 
 
 def _change(overall: Overall) -> str:
@@ -199,7 +209,7 @@ def _known(value: float) -> float | None:
 def summary(tune: Tune, tuned: Tuned) -> Iterator[str]:
     """What a terminal shows."""
     if tuned.chosen is None:
-        yield "no setting keeps all constraints on all paths"
+        yield _nothing(tuned)
         return
     yield f"chosen: {tune.space.shown(tuned.chosen.point)}"
     yield from sentences(tune, tuned)
