@@ -444,6 +444,21 @@ def test_help_and_version(cli: Cli) -> None:
     """The help names all commands; `python -m windtunnel` calls itself windtunnel."""
     text = cli("--help").stdout
     assert text.startswith("Usage: windtunnel ")
-    for command in ("run", "sweep", "check", "schema", "list", "plot", "export", "reproduce", "evaluate", "bench"):
+    commands = [
+        "run",
+        "sweep",
+        "hunt",
+        "tune",
+        "compare",
+        "check",
+        "schema",
+        "list",
+        "plot",
+        "export",
+        "reproduce",
+        "evaluate",
+        "bench",
+    ]
+    for command in commands:
         assert f"\n  {command} " in text
     assert cli("--version").stdout.startswith("windtunnel 0.")

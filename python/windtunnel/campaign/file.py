@@ -64,15 +64,15 @@ class Source:
 
 
 def _campaign(table: Mapping[str, Any], source: Source, folder: Path, allow_read: Sequence[str | Path]) -> Campaign:
-    _check_keys([], table, KEYS)
+    check_keys([], table, KEYS)
     statistics = _table(table, "statistics")
-    _check_keys(["statistics"], statistics, STATISTICS)
+    check_keys(["statistics"], statistics, STATISTICS)
     title = table.get("title", "")
     if not isinstance(title, str):
         raise CampaignError(["title"], f"{title!r} is not allowed: a text", title)
     return Campaign(
-        _scenarios(table, source, folder, allow_read),
-        axes=_blocks(table.get("axes", {})),
+        scenarios_of(table, source, folder, allow_read),
+        axes=blocks_of(table.get("axes", {})),
         seeds=table.get("seeds"),
         offsets=table.get("offsets", False),
         metrics=table.get("metrics", {}),
@@ -85,7 +85,8 @@ def _campaign(table: Mapping[str, Any], source: Source, folder: Path, allow_read
     )
 
 
-def _check_keys(path: Sequence[str | int], table: Mapping[str, Any], known: Sequence[str]) -> None:
+def check_keys(path: Sequence[str | int], table: Mapping[str, Any], known: Sequence[str]) -> None:
+    """Refuse keys that a table does not have. Raises CampaignError."""
     for key in table:
         if key not in known:
             problem = f"is not a key here; the keys are {', '.join(known)}{did_you_mean(key, known)}"
@@ -99,9 +100,10 @@ def _table(table: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     return value
 
 
-def _scenarios(
+def scenarios_of(
     table: Mapping[str, Any], source: Source, folder: Path, allow_read: Sequence[str | Path]
 ) -> Scenario | dict[str, Scenario]:
+    """The scenario of a campaign, or several by name. Raises InputError."""
     if ("scenario" in table) == ("scenarios" in table):
         both = "scenario" in table
         problem = "and `scenario` are the same: give one of them" if both else "is missing: a scenario file, or a table"
@@ -136,11 +138,12 @@ def _file(path: Sequence[str | int], name: object, folder: Path, allow_read: Seq
         raise CampaignError(path, str(error), name) from None
 
 
-def _blocks(given: object) -> list[Block]:
+def blocks_of(given: object, key: str = "axes") -> list[Block]:
+    """The axes of the table ``key``. Raises CampaignError."""
     several = isinstance(given, list)
     blocks = []
     for place, table in enumerate(given if isinstance(given, list) else [given]):
-        path: list[str | int] = ["axes", place] if several else ["axes"]
+        path: list[str | int] = [key, place] if several else [key]
         if not isinstance(table, Mapping):
             raise CampaignError(path, f"{table!r} is not allowed: a table with `grid` or `zip`", table)
         for kind, axes in table.items():
@@ -155,7 +158,7 @@ def _block(path: list[str | int], kind: Any, table: object) -> Block:
     if not isinstance(table, Mapping):
         raise CampaignError(path, f"{table!r} is not allowed: a table of axes", table)
     axes = []
-    for name, given in _dotted(table):
+    for name, given in dotted(table):
         try:
             axes.append(Axis.of(name, given))
         except InputError as error:
@@ -170,13 +173,13 @@ def _block(path: list[str | int], kind: Any, table: object) -> Block:
 _AXIS = {"values", "range", "from", "to", "key", "keys"}
 
 
-def _dotted(table: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+def dotted(table: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
     """Axes by their names. ``flow.0.rtt = [...]`` without quotes is a table in a table, and means the same."""
     found: list[tuple[str, Any]] = []
     for key, value in table.items():
         name = f"{prefix}{key}"
         if isinstance(value, Mapping) and value and not _AXIS & set(value):
-            found += _dotted(value, f"{name}.")
+            found += dotted(value, f"{name}.")
         else:
             found.append((name, value))
     return found

@@ -39,15 +39,26 @@ def expand(table: dict[str, Any]) -> tuple[float | int | str, ...]:
     spacing = table.get("spacing", "linear")
     if spacing not in SPACINGS:
         raise InputError(f"spacing: {spacing!r} is not allowed: linear or log")
+    low, high, unit = ends(table)
+    if spacing == "log" and not (low > 0 and high > 0):
+        raise InputError("a logarithmic range is from and to more than 0")
+    steps = _steps(table, low, high, unit, spacing)
+    return tuple(_shown(_at(low, high, step, steps, spacing), unit, table) for step in range(steps))
+
+
+def ends(table: dict[str, Any]) -> tuple[float, float, str | None]:
+    """The ends of a range as numbers in the unit of ``from``, and that unit. Raises InputError."""
     (low, unit), (high, _) = _number(table["from"]), _number(table["to"])
     if unit is not None:
         low, high = _in_unit(table["from"], unit), _in_unit(table["to"], unit)
     elif isinstance(table["to"], str):
         raise InputError(f"from {table['from']!r} to {table['to']!r}: one has a unit, and the other has none")
-    if spacing == "log" and not (low > 0 and high > 0):
-        raise InputError("a logarithmic range is from and to more than 0")
-    steps = _steps(table, low, high, unit, spacing)
-    return tuple(_shown(_at(low, high, step, steps, spacing), unit, table) for step in range(steps))
+    return low, high, unit
+
+
+def written(value: float, unit: str | None) -> float | str:
+    """A number, or a quantity as files have it."""
+    return value if unit is None else f"{_plain(value)} {unit}"
 
 
 def _steps(table: dict[str, Any], low: float, high: float, unit: str | None, spacing: str) -> int:

@@ -75,8 +75,8 @@ def sweep(
     check_place(out, force=force)
     shared = cache.shared() if use_cache else None
     try:
-        with _journal(out, restart=restart) as journal:
-            conductor = Conductor(plan, journal, shared, _memory(place))
+        with journal_at(out, restart=restart) as journal:
+            conductor = Conductor(plan, journal, shared, memory_of_run(place))
             with show(conductor.count) if show is not None else nullcontext(lambda: None) as moved:
                 conductor.run(place, moved)
             journal.flush()
@@ -97,14 +97,14 @@ def _page_command(plan: Plan, out: Path) -> str:
     return "" if source is None else command(source.file, out)
 
 
-def _memory(place: Place) -> int | None:
+def memory_of_run(place: Place) -> int | None:
     """What a run may hold, if all workers are on this machine; another machine knows its own memory."""
     total = limit(None) if place.is_here else None
     return None if total is None else total // place.workers
 
 
 @contextmanager
-def _journal(out: Path, *, restart: bool) -> Iterator[cache.Store]:
+def journal_at(out: Path, *, restart: bool) -> Iterator[cache.Store]:
     """The journal. It stays if the block ends with an error, and something is in it."""
     file = journal_of(out)
     new, missing = not file.exists(), [folder for folder in file.parents if not folder.exists()]

@@ -16,6 +16,8 @@ _COMMANDS = {
     "run": ("run", "run"),
     "sweep": ("sweep", "sweep"),
     "compare": ("compare", "compare"),
+    "hunt": ("hunt", "hunt"),
+    "tune": ("tune", "tune"),
     "check": ("check", "check"),
     "schema": ("schema", "schema"),
     "list": ("listing", "list_"),

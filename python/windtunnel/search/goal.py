@@ -1,0 +1,105 @@
+"""What a hunt looks for: a property of a run that an expression measures, and from where on it is a find."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from windtunnel.campaign.metrics import Condition, Expression, MetricError
+from windtunnel.campaign.metrics.language import python_of
+from windtunnel.campaign.model import CampaignError
+from windtunnel.errors import did_you_mean
+
+KEYS = ("minimize", "maximize", "below", "above", "violate")
+
+
+@dataclass(frozen=True)
+class Goal:
+    """``quantity`` outside of ``low`` to ``high`` is a find; the further outside, the better."""
+
+    text: str
+    label: str
+    """The quantity as reports have it."""
+    quantity: Expression
+    low: float
+    high: float
+    strict: bool = False
+    """Whether the limits themselves are finds."""
+
+    @classmethod
+    def of(cls, given: object) -> Goal:
+        """From the table ``[find]``. Raises CampaignError."""
+        if not isinstance(given, Mapping):
+            raise CampaignError(["find"], f"{given!r} is not allowed: a table", given)
+        for key in given:
+            if key not in KEYS:
+                problem = f"is not a key here; the keys are {', '.join(KEYS)}{did_you_mean(key, KEYS)}"
+                raise CampaignError(["find", key], problem, key)
+        chosen = [key for key in ("minimize", "maximize", "violate") if key in given]
+        if len(chosen) != 1:
+            raise CampaignError(["find"], "needs one of minimize, maximize and violate")
+        kind = chosen[0]
+        text = given[kind]
+        if not isinstance(text, str):
+            raise CampaignError(["find", kind], f"{text!r} is not allowed: an expression as text", text)
+        try:
+            if kind == "violate":
+                _refuse(given, ("below", "above"), "`violate` has its own limits")
+                condition = Condition.parse(text)
+                return cls(
+                    f"not ({text})", _label(text), condition.quantity, condition.low, condition.high, condition.strict
+                )
+            quantity = Expression.parse(text)
+        except MetricError as error:
+            raise CampaignError(["find", kind], f"{text!r}: {error}", text) from None
+        limit, other = ("below", "above") if kind == "minimize" else ("above", "below")
+        _refuse(given, (other,), f"`{kind}` has `{limit}`")
+        if limit not in given:
+            raise CampaignError(["find"], f"`{kind}` needs `{limit}`: the value from which on it is a find")
+        number = _number(given, limit)
+        low, high = (number, math.inf) if limit == "below" else (-math.inf, number)
+        return cls(f"{text} {'<' if limit == 'below' else '>'} {number:g}", text, quantity, low, high)
+
+    def holds(self, value: float) -> bool:
+        """Whether a value is a find; not NaN."""
+        if self.strict:
+            return value <= self.low or value >= self.high
+        return value < self.low or value > self.high
+
+    def score(self, value: float) -> float:
+        """What a sampler minimizes: how far from a find a value is."""
+        return min(value - self.low, self.high - value)
+
+    def value(self, values: Iterable[float]) -> float:
+        """The value of several runs: their median, so that one lucky run is no find. NaN if half of them have none."""
+        given = list(values)
+        known = [value for value in given if math.isfinite(value)]
+        return median(known) if 2 * len(known) > len(given) else math.nan
+
+
+def _label(condition: str) -> str:
+    """The quantity of a condition that can be read: what it compares."""
+    node = python_of(condition)
+    assert isinstance(node, ast.Compare)
+    if len(node.ops) == 2:
+        return ast.unparse(node.comparators[0])
+    right = node.comparators[0]
+    is_limit = isinstance(right, ast.List | ast.Constant)
+    return ast.unparse(node.left) if is_limit else f"{ast.unparse(node.left)} - ({ast.unparse(right)})"
+
+
+def _refuse(given: Mapping[str, Any], keys: Iterable[str], why: str) -> None:
+    for key in keys:
+        if key in given:
+            raise CampaignError(["find", key], f"is not allowed here: {why}", key)
+
+
+def _number(given: Mapping[str, Any], key: str) -> float:
+    value = given[key]
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise CampaignError(["find", key], f"{value!r} is not allowed: a number", value)
+    return float(value)

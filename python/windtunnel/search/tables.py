@@ -1,0 +1,53 @@
+"""Numbers, tables and intervals, as both kinds of report have them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from windtunnel.search.dimensions import Point
+from windtunnel.search.space import Space
+
+
+def number(value: float) -> str:
+    """A number of a report."""
+    return f"{value:.4g}" if math.isfinite(value) else "no value"
+
+
+def counted(count: int, noun: str) -> str:
+    """``1 run``, ``2 runs``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """A table in Markdown."""
+    for row in (head, ["---"] * len(head), *rows):
+        yield "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"
+
+
+def share_interval(held: int, count: int) -> tuple[float, float]:
+    """The 95 % interval of a share (Wilson)."""
+    from scipy import stats
+
+    found = stats.binomtest(held, count).proportion_ci(0.95, method="wilson")
+    return float(found.low), float(found.high)
+
+
+def write_trials(space: Space, points: Sequence[Point], rows: Sequence[Mapping[str, Any]], file: Path) -> None:
+    """A row for each candidate: its number, its point, and what became of it."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    names = list(rows[0]) if rows else []
+    columns: dict[str, pa.Array] = {"candidate": pa.array(range(len(points)), pa.int64())}
+    for d in space.dimensions:
+        values = [point.get(d.name) for point in points]
+        columns[d.name] = pa.array(values, pa.string() if d.choices else pa.float64())
+    for name in names:
+        given = [row[name] for row in rows]
+        kind = pa.string() if name == "error" else pa.bool_() if isinstance(given[0], bool) else pa.float64()
+        kept = [None if isinstance(v, float) and not math.isfinite(v) else v for v in given]
+        columns[name if name not in columns else f"{name} (result)"] = pa.array(kept, kind)
+    pq.write_table(pa.table(columns), file, compression="zstd")
