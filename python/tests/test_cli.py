@@ -444,21 +444,8 @@ def test_help_and_version(cli: Cli) -> None:
     """The help names all commands; `python -m windtunnel` calls itself windtunnel."""
     text = cli("--help").stdout
     assert text.startswith("Usage: windtunnel ")
-    commands = [
-        "run",
-        "sweep",
-        "hunt",
-        "tune",
-        "compare",
-        "check",
-        "schema",
-        "list",
-        "plot",
-        "export",
-        "reproduce",
-        "evaluate",
-        "bench",
-    ]
+    runs = ("run", "sweep", "hunt", "tune", "compare", "reproduce", "evaluate", "validate", "bench")
+    commands = (*runs, "check", "schema", "list", "plot", "export", "explain", "flowgrind")
     for command in commands:
         assert f"\n  {command} " in text
     assert cli("--version").stdout.startswith("windtunnel 0.")
