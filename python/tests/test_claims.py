@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -112,6 +113,12 @@ def test_claims_of_a_campaign(cli: Cli, tmp_path: Path) -> None:
         assert (cell["count"], cell["mean"]) == (row["count"], pytest.approx(row["mean"]))
         assert (cell["low"], cell["high"]) == (pytest.approx(row["mean_low"]), pytest.approx(row["mean_high"]))
     assert len(list(ET.parse(tmp_path / "claims.xml").getroot().iter("testcase"))) == 11
+    page = (tmp_path / "results" / "campaign" / "report.html").read_text()
+    assert '<td class="agrees">confirmed</td><td>3 confirmed</td>' in page
+    counts = Counter(cell["verdict"] for cell in short["cells"])
+    assert (
+        f"{counts['refuted']} refuted" in page[page.index('<td class="differs">refuted</td>') :].partition("</tr>")[0]
+    )
     fine = cli("sweep", "campaign.toml", "--out", "fine", "--only", "flow.a.cc=reno", "--undecided", "pass")
     assert fine.returncode == 1 and "no cell was run that it is about" in fine.stdout
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 #: A number agrees with the one that is expected, to its tolerance, or differs from it, or is for information. A
 #: statement is confirmed or refuted, or undecided where the interval of a mean over several runs contains the limit.
-Verdict = Literal["agrees", "differs", "info", "confirmed", "refuted", "undecided"]
+Statement: TypeAlias = Literal["confirmed", "refuted", "undecided"]
+Verdict: TypeAlias = Literal["agrees", "differs", "info", "confirmed", "refuted", "undecided"]
 
 #: How verdicts are coloured and filtered: agreement, disagreement, neither.
 Kind = Literal["agrees", "differs", "info"]

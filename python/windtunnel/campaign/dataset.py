@@ -71,9 +71,9 @@ def write(conductor: Conductor, place: Path, *, force: bool, page: str = "", pag
         findings = summarise(conductor)
         _write_cells(stage, findings, axes)
         manifest = _manifest(conductor, findings)
-        _write_pages(stage, conductor, findings, json.loads(manifest), page, pages)
         if findings.claims:
             (stage / "claims.json").write_text(_claims(findings.claims), encoding="utf-8")
+        _write_pages(stage, conductor, findings, json.loads(manifest), page, pages)
         # Written last, because this file makes the folder a data set.
         (stage / MANIFEST).write_text(manifest, encoding="utf-8")
     return findings

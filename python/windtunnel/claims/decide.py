@@ -10,15 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from windtunnel.campaign.metrics import MetricError
 from windtunnel.claims.model import Claim, condition_of, default_name
+from windtunnel.verdicts import Statement
 
 if TYPE_CHECKING:
     from windtunnel.result import RunResult
-
-Verdict: TypeAlias = Literal["confirmed", "refuted", "undecided"]
 
 
 class Limits(Protocol):
@@ -37,7 +36,7 @@ class Limits(Protocol):
         """Whether the limits are excluded."""
 
 
-def judge(limits: Limits, interval: tuple[float, float] | None) -> Verdict:
+def judge(limits: Limits, interval: tuple[float, float] | None) -> Statement:
     """The verdict on the statement that what lies in ``interval`` is within ``limits``; rounding of fractions decides
     nothing.
     """
@@ -61,7 +60,7 @@ class Decision:
     ``cell`` are the values of the axes, by name; none for a single run.
     """
 
-    verdict: Verdict
+    verdict: Statement
     count: int
     mean: float | None
     interval: tuple[float, float] | None = None
@@ -98,12 +97,12 @@ class Decided:
     decisions: tuple[Decision, ...]
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> Statement:
         """Of all cells together: refuted if it is in one, undecided if it is in one, else confirmed."""
         return worst([decision.verdict for decision in self.decisions])
 
 
-def worst(verdicts: Sequence[Verdict]) -> Verdict:
+def worst(verdicts: Sequence[Statement]) -> Statement:
     """The verdict on several that should all be confirmed; without any, nothing is decided."""
     if "refuted" in verdicts:
         return "refuted"

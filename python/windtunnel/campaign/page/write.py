@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from windtunnel.report.page import render, script_json
 from windtunnel.report.page import write_page as write_html
 from windtunnel.report.panels import encoded
 from windtunnel.report.text import grouped, setting
+from windtunnel.verdicts import WORDS
 
 PAGE = "report.html"
 #: Points of all distributions together; a point takes 11 bytes.
@@ -69,6 +72,7 @@ def write_page(folder: Path, document: Mapping[str, Any], command: str, written:
             "facts": list(_facts(document, len(np.unique(runs)))),
             "failed": document["failed"],
             "notes": document["notes"],
+            "claims": list(_claims(folder)),
             "metrics": list(document["metrics"].items()),
             "panels": panels,
             "binned": _binned_note(grid, len(cell)),
@@ -165,6 +169,19 @@ def _errors(folder: Path, cells: Places) -> list[tuple[str, str, bool]]:
         )
         for row in table.to_pylist()
     ]
+
+
+def _claims(folder: Path) -> Iterator[dict[str, str]]:
+    """The claims, and how many cells have each verdict."""
+    file = folder / "claims.json"
+    for claim in json.loads(file.read_text(encoding="utf-8")) if file.is_file() else ():
+        counts = Counter(cell["verdict"] for cell in claim["cells"])
+        kind = WORDS[claim["verdict"]].kind
+        yield {
+            **claim,
+            "kind": kind,
+            "cells": ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common()),
+        }
 
 
 def _facts(document: Mapping[str, Any], cells: int) -> Iterator[str]:
