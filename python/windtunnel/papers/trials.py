@@ -14,15 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from windtunnel.campaign import statistics
 from windtunnel.claims.decide import judge as judge_interval
 from windtunnel.papers.rows import Row, Verdict
-
-#: The 97.5 % quantiles of Student's t distribution for 1 to 30 degrees of freedom.
-T_975 = (
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
-    2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
-    2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -36,11 +30,7 @@ class Limits:
 
 def mean_interval(values: Sequence[float]) -> tuple[float, float] | None:
     """The 95 % interval of the mean; None where there are fewer than two values, or one is not a number."""
-    if len(values) < 2 or not all(map(math.isfinite, values)):
-        return None
-    mean, error = float(np.mean(values)), float(np.std(values, ddof=1)) / math.sqrt(len(values))
-    half = T_975[min(len(values) - 1, len(T_975)) - 1] * error
-    return mean - half, mean + half
+    return statistics.mean_interval(values, 0.95, "t") if all(map(math.isfinite, values)) else None
 
 
 def judge(limits: Limits, values: Sequence[float]) -> Verdict:
