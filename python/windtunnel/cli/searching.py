@@ -25,20 +25,6 @@ def out_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return out(force(command))
 
 
-def place_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """How runs are done."""
-    jobs = click.option(
-        "--jobs", type=click.IntRange(min=1), help="Number of runs at the same time.", show_default="one per core"
-    )
-    restart = click.option(
-        "--restart", is_flag=True, help="Forget what an interrupted search had done; the default is to continue it."
-    )
-    cache = click.option(
-        "--no-cache", is_flag=True, help="Run again what other commands have run, and keep nothing for later ones."
-    )
-    return jobs(restart(cache(command)))
-
-
 def shown(count: Count) -> AbstractContextManager[Callable[[], None]]:
     """Progress on stderr."""
     from windtunnel.engine.progress import shown as lines

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from windtunnel.cli.claims import check_junit, claim_options, report, show
+from windtunnel.cli.places import Where, place_options
 from windtunnel.cli.plugins import load_plugins, plugin_option
 from windtunnel.cli.reading import allow_read_option, set_option
 from windtunnel.cli.streams import message, say
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from windtunnel.campaign.plan import Plan
     from windtunnel.campaign.summarise import Findings
     from windtunnel.engine.progress import Count
-    from windtunnel.engine.work import Place
 
 
 @click.command
@@ -46,16 +46,7 @@ if TYPE_CHECKING:
 @click.option("--pages", metavar="N", type=click.IntRange(0, 1000), default=0, help="Write pages of N runs: those of "
               "cells with the greatest and least means first.")  # fmt: skip
 @set_option
-@click.option(
-    "--jobs", type=click.IntRange(min=1), help="Number of runs at the same time.", show_default="one per core"
-)
-@click.option("--processes", is_flag=True, help="Run in processes; the default is threads of this one.")
-@click.option("--dask", is_flag=True, help="Run by Dask on this machine.")
-@click.option("--scheduler", metavar="ADDRESS", help="Run by the Dask scheduler at this address, e.g. tcp://host:8786.")
-@click.option(
-    "--restart", is_flag=True, help="Forget what an interrupted sweep had done; the default is to continue it."
-)
-@click.option("--no-cache", is_flag=True, help="Run again what other sweeps have run, and keep nothing for later ones.")
+@place_options
 @claim_options
 @allow_read_option
 @plugin_option
@@ -70,10 +61,7 @@ def sweep(
     page: str | None,
     pages: int,
     settings: tuple[str, ...],
-    jobs: int | None,
-    processes: bool,
-    dask: bool,
-    scheduler: str | None,
+    where: Where,
     restart: bool,
     no_cache: bool,
     junit: Path | None,
@@ -89,7 +77,7 @@ def sweep(
     from windtunnel.campaign.forecast import forecast
     from windtunnel.campaign.model import Campaign
     from windtunnel.campaign.plan import Plan
-    from windtunnel.campaign.sweep import check_place, default_place, journal_of
+    from windtunnel.campaign.sweep import check_place, journal_of
     from windtunnel.campaign.sweep import sweep as carry_out
 
     load_plugins(plugin)
@@ -103,7 +91,7 @@ def sweep(
     check_place(target, force=force)
     check_junit(junit)
     check_cells(plan)
-    place = _place(jobs, processes=processes, dask=dask, scheduler=scheduler) or default_place(jobs)
+    place = where.place()
     expected = forecast(plan)
     for line in expected.lines(place.workers):
         message(line)
@@ -156,26 +144,6 @@ def _only(given: tuple[str, ...]) -> dict[str, list[str]]:
             raise InputError(f"--only {text}: write AXIS=VALUE, such as bottleneck.rate='10 Mbit/s'")
         wanted.setdefault(axis.strip(), []).append(value.strip())
     return wanted
-
-
-def _place(jobs: int | None, *, processes: bool, dask: bool, scheduler: str | None) -> Place | None:
-    """The place that was asked for."""
-    if (processes + dask + (scheduler is not None)) > 1:
-        raise InputError("--processes, --dask and --scheduler exclude each other")
-    if scheduler is not None and jobs is not None:
-        raise InputError("--jobs: the scheduler's workers decide how many runs there are at a time")
-    import os
-
-    workers = jobs or os.cpu_count() or 1
-    if processes:
-        from windtunnel.engine.processes import Processes
-
-        return Processes(workers, ("windtunnel.campaign.simulate",))
-    if dask or scheduler is not None:
-        from windtunnel.engine.cluster import Cluster
-
-        return Cluster(scheduler, workers)
-    return None
 
 
 def _try_first(plan: Plan) -> None:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import click
 
+from windtunnel.cli.places import Where, place_options
 from windtunnel.cli.plugins import load_plugins, plugin_option
 from windtunnel.cli.reading import allow_read_option, set_option
-from windtunnel.cli.searching import out_option, place_options, shown, stopped
+from windtunnel.cli.searching import out_option, shown, stopped
 from windtunnel.cli.streams import message, say
 from windtunnel.scenario_file import STDIN
 
@@ -29,7 +30,7 @@ def tune(
     force: bool,
     dry_run: bool,
     settings: tuple[str, ...],
-    jobs: int | None,
+    where: Where,
     restart: bool,
     no_cache: bool,
     allow_read: tuple[Path, ...],
@@ -39,7 +40,6 @@ def tune(
 
     A tuning that was interrupted continues when the same command is given again.
     """
-    from windtunnel.campaign.sweep import default_place
     from windtunnel.engine.progress import Count
     from windtunnel.search import tuned
     from windtunnel.search.carry_out import carry_out, check_place, forecast, ready
@@ -51,7 +51,7 @@ def tune(
     made = read_tune(file, settings, allow_read=allow_read)
     target = out or Path("results", "stdin" if file == STDIN else file.stem)
     check_place(target, force=force)
-    place = default_place(jobs)
+    place = where.place()
     for line in forecast(made, place.workers):
         message(line)
     if dry_run:

@@ -1,0 +1,74 @@
+"""Where runs are done, for commands that do many: threads, processes, or Dask; and what an interrupted one had done."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from windtunnel.errors import InputError
+
+if TYPE_CHECKING:
+    from windtunnel.engine.work import Place
+
+
+@dataclass(frozen=True)
+class Where:
+    """The place that a user asked for."""
+
+    jobs: int | None
+    processes: bool
+    dask: bool
+    scheduler: str | None
+
+    def place(self) -> Place:
+        """The place. Raises InputError for options that exclude each other."""
+        if (self.processes + self.dask + (self.scheduler is not None)) > 1:
+            raise InputError("--processes, --dask and --scheduler exclude each other")
+        if self.scheduler is not None and self.jobs is not None:
+            raise InputError("--jobs: the scheduler's workers decide how many runs there are at a time")
+        workers = self.jobs or os.cpu_count() or 1
+        if self.processes:
+            from windtunnel.engine.processes import Processes
+
+            return Processes(workers, ("windtunnel.campaign.simulate",))
+        if self.dask or self.scheduler is not None:
+            from windtunnel.engine.cluster import Cluster
+
+            return Cluster(self.scheduler, workers)
+        from windtunnel.campaign.sweep import default_place
+
+        return default_place(self.jobs)
+
+
+def place_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options; the command gets them as ``where``, ``restart`` and ``no_cache``."""
+
+    @wraps(command)
+    def placed(*args: Any, jobs: int | None, processes: bool, dask: bool, scheduler: str | None, **rest: Any) -> object:
+        return command(*args, where=Where(jobs, processes, dask, scheduler), **rest)
+
+    options = (
+        click.option(
+            "--jobs", type=click.IntRange(min=1), help="Number of runs at the same time.", show_default="one per core"
+        ),
+        click.option("--processes", is_flag=True, help="Run in processes; the default is threads of this one."),
+        click.option("--dask", is_flag=True, help="Run by Dask on this machine."),
+        click.option(
+            "--scheduler", metavar="ADDRESS", help="Run by the Dask scheduler at this address, e.g. tcp://host:8786."
+        ),
+        click.option(
+            "--restart", is_flag=True, help="Forget what an interrupted one had done; the default is to continue it."
+        ),
+        click.option(
+            "--no-cache", is_flag=True, help="Run again what other commands have run, and keep nothing for later ones."
+        ),
+    )
+    decorated: Callable[..., Any] = placed
+    for option in reversed(options):
+        decorated = option(decorated)
+    return decorated
