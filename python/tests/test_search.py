@@ -294,7 +294,7 @@ def test_hunt_finds_what_is_planted(cli: Cli, hunt_file: Path, tmp_path: Path) -
 
 def test_interrupted_hunt_continues(hunt_file: Path, cli: Cli, tmp_path: Path) -> None:
     """Ctrl-C keeps what was done and leaves no folder; the same command ends with what it would have found."""
-    hunt_file.write_text(HUNT.replace('duration = "2 s"', 'duration = "30 s"'))
+    hunt_file.write_text(HUNT.replace('duration = "2 s"', 'duration = "120 s"'))
     command = [sys.executable, *PROGRAM, "hunt", hunt_file.name, "--jobs", "1"]
     started = subprocess.Popen(command, cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, text=True)
     journal = journal_of(tmp_path / "results" / "idle")

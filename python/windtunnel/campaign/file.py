@@ -32,20 +32,25 @@ def read(path: Path, *, allow_read: Sequence[str | Path] = ()) -> Campaign:
 
 def parse(text: str, *, file: str, folder: Path = Path(), allow_read: Sequence[str | Path] = ()) -> Campaign:
     """The campaign of a text. Scenario files are in ``folder``; ``file`` is the name that messages give."""
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        line = line_of_error(error)
-        where = f"{file}:{line}" if line else file
-        raise InputError(f"{where}: is no TOML: {str(error).partition(' (at ')[0]}") from None
-    except RecursionError:
-        raise InputError(f"{file}: is nested too deeply") from None
+    table = toml_table(text, file)
     source = Source(file, Lines(text.replace("\r\n", "\n")))
     try:
         campaign = _campaign(table, source, folder, allow_read)
     except CampaignError as error:
         raise source.located(error) from None
     return campaign._with(source=source)
+
+
+def toml_table(text: str, file: str) -> dict[str, Any]:
+    """The table of a TOML text. Raises InputError with file and line."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        line = line_of_error(error)
+        where = f"{file}:{line}" if line else file
+        raise InputError(f"{where}: is no TOML: {str(error).partition(' (at ')[0]}") from None
+    except RecursionError:
+        raise InputError(f"{file}: is nested too deeply") from None
 
 
 class Source:

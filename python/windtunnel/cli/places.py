@@ -1,18 +1,23 @@
-"""Where runs are done, for commands that do many: threads, processes, or Dask; and what an interrupted one had done."""
+"""What commands that do many runs share: where these are done (threads, processes, Dask), progress, and Ctrl-C."""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from windtunnel.cli.streams import message
 from windtunnel.errors import InputError
 
 if TYPE_CHECKING:
+    from windtunnel.engine.progress import Count
     from windtunnel.engine.work import Place
 
 
@@ -72,3 +77,23 @@ def place_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(options):
         decorated = option(decorated)
     return decorated
+
+
+def shown(count: Count) -> AbstractContextManager[Callable[[], None]]:
+    """Progress on stderr."""
+    from windtunnel.engine.progress import shown as lines
+
+    if not sys.stderr.isatty():
+        return lines(count, None, message)
+    from windtunnel.cli.consoles import messages
+
+    return lines(count, messages(), message)
+
+
+def stopped(ctx: click.Context, target: Path) -> NoReturn:
+    """After Ctrl-C."""
+    from windtunnel.campaign.sweep import journal_of
+
+    kept = journal_of(target).exists()
+    message("stopped; what was done is kept: give the same command again to continue" if kept else "stopped")
+    ctx.exit(130)

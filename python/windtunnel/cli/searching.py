@@ -1,19 +1,22 @@
-"""What ``hunt`` and ``tune`` share: options, progress, and the message after Ctrl-C."""
+"""What ``hunt`` and ``tune`` share: where their folder goes, and the search from its file to what is said of it."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from windtunnel.cli.streams import message
+from windtunnel.cli.places import Where, shown, stopped
+from windtunnel.cli.streams import message, say
+from windtunnel.scenario_file import STDIN
 
 if TYPE_CHECKING:
     from windtunnel.engine.progress import Count
+    from windtunnel.search.laboratory import Search
+    from windtunnel.search.model import Hunt, Tune
 
 
 def out_option(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -25,21 +28,41 @@ def out_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return out(force(command))
 
 
-def shown(count: Count) -> AbstractContextManager[Callable[[], None]]:
-    """Progress on stderr."""
-    from windtunnel.engine.progress import shown as lines
+def search(
+    ctx: click.Context,
+    made: Hunt | Tune,
+    begun: Search[Any],
+    folder: ModuleType,
+    *,
+    file: Path,
+    out: Path | None,
+    force: bool,
+    dry_run: bool,
+    where: Where,
+    restart: bool,
+    no_cache: bool,
+) -> None:
+    """Carry out the search that ``file`` describes. The module ``folder`` writes what is found, and says it."""
+    from windtunnel.search.carry_out import carry_out, check_place, forecast
 
-    if not sys.stderr.isatty():
-        return lines(count, None, message)
-    from windtunnel.cli.consoles import messages
+    target = out or Path("results", "stdin" if file == STDIN else file.stem)
+    check_place(target, force=force)
+    place = where.place()
+    for line in forecast(made, place.workers):
+        message(line)
+    if dry_run:
+        return
 
-    return lines(count, messages(), message)
+    def write(result: Any, count: Count) -> None:
+        folder.write(made, result, count.done, target, force=force)
 
-
-def stopped(ctx: click.Context, target: Path) -> NoReturn:
-    """After Ctrl-C."""
-    from windtunnel.campaign.sweep import journal_of
-
-    kept = journal_of(target).exists()
-    message("stopped; what was done is kept: give the same command again to continue" if kept else "stopped")
-    ctx.exit(130)
+    try:
+        result, count = carry_out(
+            made, begun, target, write, place=place, restart=restart, use_cache=not no_cache, show=shown
+        )
+    except KeyboardInterrupt:
+        stopped(ctx, target)
+    for line in folder.summary(made, result):
+        say(line)
+    say(count.line())
+    say(target)

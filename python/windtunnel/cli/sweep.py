@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from windtunnel.cli.claims import check_junit, claim_options, report, show
-from windtunnel.cli.places import Where, place_options
+from windtunnel.cli.places import Where, place_options, shown, stopped
 from windtunnel.cli.plugins import load_plugins, plugin_option
 from windtunnel.cli.reading import allow_read_option, set_option
 from windtunnel.cli.streams import message, say
@@ -23,7 +20,6 @@ if TYPE_CHECKING:
     from windtunnel.campaign.model import Campaign
     from windtunnel.campaign.plan import Plan
     from windtunnel.campaign.summarise import Findings
-    from windtunnel.engine.progress import Count
 
 
 @click.command
@@ -77,7 +73,7 @@ def sweep(
     from windtunnel.campaign.forecast import forecast
     from windtunnel.campaign.model import Campaign
     from windtunnel.campaign.plan import Plan
-    from windtunnel.campaign.sweep import check_place, journal_of
+    from windtunnel.campaign.sweep import check_place
     from windtunnel.campaign.sweep import sweep as carry_out
 
     load_plugins(plugin)
@@ -100,13 +96,11 @@ def sweep(
         return
     try:
         conductor, findings = carry_out(
-            plan, target, place=place, force=force, restart=restart, use_cache=not no_cache, show=_shown, pages=pages,
+            plan, target, place=place, force=force, restart=restart, use_cache=not no_cache, show=shown, pages=pages,
             page=_page_command(ctx, file, target),
         )  # fmt: skip
     except KeyboardInterrupt:
-        kept = journal_of(target).exists()
-        message("stopped; what was done is kept: give the same command again to continue" if kept else "stopped")
-        ctx.exit(130)
+        stopped(ctx, target)
     _report(campaign, conductor, findings)
     show(findings.claims)
     say(target)
@@ -152,16 +146,6 @@ def _try_first(plan: Plan) -> None:
 
     seconds = first_run(plan)
     message(f"the first run took {seconds:.2g} s; all metrics are known")
-
-
-def _shown(count: Count) -> AbstractContextManager[Callable[[], None]]:
-    from windtunnel.engine.progress import shown
-
-    if not sys.stderr.isatty():
-        return shown(count, None, message)
-    from windtunnel.cli.consoles import messages
-
-    return shown(count, messages(), message)
 
 
 #: Rows of the table that is printed; the data set has all.

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from windtunnel.cli.places import Where, place_options
+from windtunnel.cli.places import place_options
 from windtunnel.cli.plugins import load_plugins, plugin_option
 from windtunnel.cli.reading import allow_read_option, set_option
-from windtunnel.cli.searching import out_option, shown, stopped
-from windtunnel.cli.streams import message, say
-from windtunnel.scenario_file import STDIN
+from windtunnel.cli.searching import out_option, search
 
 
 @click.command
@@ -25,48 +24,23 @@ from windtunnel.scenario_file import STDIN
 @click.pass_context
 def tune(
     ctx: click.Context,
+    /,
     file: Path,
-    out: Path | None,
-    force: bool,
-    dry_run: bool,
     settings: tuple[str, ...],
-    where: Where,
-    restart: bool,
-    no_cache: bool,
     allow_read: tuple[Path, ...],
     plugin: tuple[Path, ...],
+    **options: Any,
 ) -> None:
     """Search for the best parameters under constraints, and compare them with the default on held-out paths.
 
     A tuning that was interrupted continues when the same command is given again.
     """
-    from windtunnel.engine.progress import Count
     from windtunnel.search import tuned
-    from windtunnel.search.carry_out import carry_out, check_place, forecast, ready
+    from windtunnel.search.carry_out import ready
     from windtunnel.search.file import read_tune
-    from windtunnel.search.tune import Tuned, tuning
+    from windtunnel.search.tune import tuning
 
     ready()
     load_plugins(plugin)
     made = read_tune(file, settings, allow_read=allow_read)
-    target = out or Path("results", "stdin" if file == STDIN else file.stem)
-    check_place(target, force=force)
-    place = where.place()
-    for line in forecast(made, place.workers):
-        message(line)
-    if dry_run:
-        return
-
-    def write(result: Tuned, count: Count) -> None:
-        tuned.write(made, result, count.done, target, force=force)
-
-    try:
-        result, count = carry_out(
-            made, tuning(made), target, write, place=place, restart=restart, use_cache=not no_cache, show=shown
-        )
-    except KeyboardInterrupt:
-        stopped(ctx, target)
-    for line in tuned.summary(made, result):
-        say(line)
-    say(count.line())
-    say(target)
+    search(ctx, made, tuning(made), tuned, file=file, **options)

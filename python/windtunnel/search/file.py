@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,10 +9,10 @@ from typing import Any, TypeVar, get_args
 
 from windtunnel._core import ScenarioError
 from windtunnel.campaign.axes import Block, inline
-from windtunnel.campaign.file import Source, blocks_of, check_keys, dotted, scenarios_of
+from windtunnel.campaign.file import Source, blocks_of, check_keys, dotted, scenarios_of, toml_table
 from windtunnel.campaign.metrics import Condition, Expression, MetricError
 from windtunnel.campaign.model import CampaignError
-from windtunnel.campaign.places import Lines, line_of_error
+from windtunnel.campaign.places import Lines
 from windtunnel.errors import InputError, did_you_mean
 from windtunnel.scenario import Scenario
 from windtunnel.scenario_file import STDIN, read_text
@@ -52,14 +51,7 @@ def _read(path: Path, make: Callable[[Mapping[str, Any], Source, Path], Made]) -
     file = "standard input" if path == STDIN else str(path)
     folder = Path() if path == STDIN else path.parent
     text = read_text(path)
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        line = line_of_error(error)
-        where = f"{file}:{line}" if line else file
-        raise InputError(f"{where}: is no TOML: {str(error).partition(' (at ')[0]}") from None
-    except RecursionError:
-        raise InputError(f"{file}: is nested too deeply") from None
+    table = toml_table(text, file)
     source = Source(file, Lines(text.replace("\r\n", "\n")))
     try:
         made = make(table, source, folder)
