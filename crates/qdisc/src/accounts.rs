@@ -142,7 +142,24 @@ pub struct QueueCx<'a> {
     /// A queue around the one that is called has chosen the band.
     is_inside: bool,
     incidents: &'a mut Vec<Incident>,
-    departure: Option<(Outcome, Duration)>,
+    departure: Departure,
+}
+
+/// How a packet left a queue.
+#[derive(Clone, Copy, Debug)]
+pub struct Departure {
+    /// What the AQM did to it.
+    pub outcome: Outcome,
+    /// The sojourn time on which the AQM decided.
+    pub sojourn: Duration,
+    /// The queue was empty afterwards.
+    pub emptied: bool,
+}
+
+impl Departure {
+    /// No packet has left.
+    pub const NONE: Departure =
+        Departure { outcome: Outcome::Passed, sojourn: Duration::ZERO, emptied: false };
 }
 
 impl<'a> QueueCx<'a> {
@@ -163,7 +180,7 @@ impl<'a> QueueCx<'a> {
             band: None,
             is_inside: false,
             incidents,
-            departure: None,
+            departure: Departure::NONE,
         }
     }
 
@@ -277,11 +294,11 @@ impl<'a> QueueCx<'a> {
             Outcome::Marked(signal) => self.count_mark(signal),
             Outcome::Drop => self.count_drop(packet, DropReason::Aqm),
         }
-        self.departure = Some((outcome, sojourn));
+        self.departure = Departure { outcome, sojourn, emptied: self.accounts.total.queued() == 0 };
     }
 
-    /// Returns the outcome and the sojourn time of the packet that the last dequeue returned.
-    pub const fn departure(&self) -> Option<(Outcome, Duration)> {
+    /// Returns how the packet left that the last dequeue returned.
+    pub const fn departure(&self) -> Departure {
         self.departure
     }
 }

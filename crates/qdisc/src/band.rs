@@ -5,6 +5,8 @@ use std::collections::VecDeque;
 use windtunnel_units::{Bytes, Duration, Time};
 use windtunnel_wire::Packet;
 
+use crate::accounts::QueueCx;
+use crate::aqm::QueueView;
 use crate::discipline::Backlog;
 
 /// A ring of packets. It doubles as needed and never gives room back, so that a warm band allocates nothing.
@@ -47,6 +49,14 @@ impl Band {
         self.head().map(|head| now.since(head.enqueued_at))
     }
 
+    /// The band as the AQM of a queue with no other band sees it.
+    #[inline]
+    pub(crate) fn view(&self, cx: &QueueCx<'_>) -> QueueView {
+        let Backlog { packets, bytes } = self.backlog();
+        let head_waiting = self.head_waiting(cx.now);
+        QueueView { now: cx.now, packets, bytes, all_bytes: bytes, head_waiting, rate: cx.rate }
+    }
+
     /// Stores a packet at the tail.
     #[inline]
     pub fn push(&mut self, packet: Packet) {
@@ -54,12 +64,15 @@ impl Band {
         self.packets.push_back(packet);
     }
 
-    /// Gives up the packet at the head.
-    #[inline]
+    /// Gives up the packet at the head. Inlined, the packet would be taken apart into registers and put together again,
+    /// which takes four times as many instructions as to copy it.
+    #[inline(never)]
     pub fn pop(&mut self) -> Option<Packet> {
-        let packet = self.packets.pop_front()?;
-        self.bytes -= packet.size();
-        Some(packet)
+        let packet = self.packets.pop_front();
+        if let Some(packet) = &packet {
+            self.bytes -= packet.size();
+        }
+        packet
     }
 
     /// The packet with `before` packets before it.

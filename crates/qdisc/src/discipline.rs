@@ -35,6 +35,14 @@ pub trait QueueDiscipline: Debug + Send {
     /// here had been transmitted, and nothing leaves in its place.
     fn serve(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet>;
 
+    /// The chosen packet leaves ([`QueueDiscipline::serve`]), and `next` is chosen ([`QueueDiscipline::choose`]): what a
+    /// busy link asks for with every packet.
+    fn serve_and_choose(&mut self, next: &mut Option<Bytes>, cx: &mut QueueCx<'_>) -> Option<Packet> {
+        let packet = self.serve(cx);
+        *next = self.choose(cx);
+        packet
+    }
+
     /// Gives the next packet to send, or nothing: what the AQM drops is replaced.
     fn dequeue(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
         let mut packet = None;

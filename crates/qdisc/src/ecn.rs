@@ -70,6 +70,7 @@ impl Default for EcnPolicy {
 
 impl EcnPolicy {
     /// Which signals `packet` understands in this queue.
+    #[inline]
     pub fn classify(&self, packet: &Packet) -> Class {
         match (packet.ecn, self.mode) {
             (Ecn::NotEct, _) | (_, EcnMode::None) => Class::NotEct,

@@ -10,7 +10,7 @@ use windtunnel_units::{Bytes, Time};
 use windtunnel_wire::Packet;
 
 use crate::accounts::{DropReason, QueueCx};
-use crate::aqm::{Aqm, NoAqm, QueueView};
+use crate::aqm::{Aqm, NoAqm};
 use crate::band::Band;
 use crate::discipline::{Backlog, QueueDiscipline};
 use crate::ecn::EcnPolicy;
@@ -65,18 +65,18 @@ impl<A: Aqm> Fifo<A> {
         }
     }
 
-    #[inline]
-    fn view(&self, cx: &QueueCx<'_>) -> QueueView {
-        view(&self.band, cx)
-    }
-
     /// The packet at the head leaves, unless the AQM drops it.
     #[expect(clippy::inline_always, reason = "a packet is moved through it, on the path of every packet")]
     #[inline(always)]
     fn release_head(&mut self, replaces: bool, cx: &mut QueueCx<'_>) -> Option<Packet> {
-        let packet = self.band.pop()?;
-        let view = self.view(cx);
-        self.gate.release(&mut self.aqm, packet, replaces, &view, cx)
+        let mut packet = self.band.pop();
+        if let Some(leaving) = &mut packet {
+            let view = self.band.view(cx);
+            if !self.gate.lets_out(&mut self.aqm, leaving, replaces, &view, cx) {
+                drop_by_aqm(packet.take(), cx);
+            }
+        }
+        packet
     }
 
     /// The queue is empty, or the AQM has dropped the packet at the head: the first of the others that it lets pass leaves.
@@ -103,6 +103,13 @@ impl<A: Aqm> Fifo<A> {
     }
 }
 
+#[cold]
+fn drop_by_aqm(packet: Option<Packet>, cx: &mut QueueCx<'_>) {
+    if let Some(packet) = packet {
+        cx.drop(packet, DropReason::Aqm);
+    }
+}
+
 impl Fifo<NoAqm> {
     /// Whether a packet that does not fit drives out the oldest ones instead of being lost itself. Only
     /// without an AQM, which would not see them leave.
@@ -113,33 +120,28 @@ impl Fifo<NoAqm> {
     }
 }
 
-#[inline]
-fn view(band: &Band, cx: &QueueCx<'_>) -> QueueView {
-    let Backlog { packets, bytes } = band.backlog();
-    let head_waiting = band.head_waiting(cx.now);
-    QueueView { now: cx.now, packets, bytes, all_bytes: bytes, head_waiting, rate: cx.rate }
-}
-
 impl<A: Aqm> QueueDiscipline for Fifo<A> {
-    fn enqueue(&mut self, packet: Packet, cx: &mut QueueCx<'_>) {
-        let mut arrival = self.gate.arrive(packet, cx);
-        let size = arrival.packet().size();
+    fn enqueue(&mut self, mut packet: Packet, cx: &mut QueueCx<'_>) {
+        let class = self.gate.classify(&packet, cx);
+        let size = packet.size();
+        let mut overflows = false;
         if !self.room.fits(self.band.backlog(), size, cx.rate) {
             // With loss-free endpoints no room can be made: the arriving packet is delivered all the same.
             let made = self.head_drop && !cx.deliver_drops && self.make_room(size, cx);
-            if !made {
-                match self.gate.refuse(&mut self.aqm, arrival, cx) {
-                    Some(refused) => arrival = refused,
-                    None => return,
-                }
+            overflows = !made;
+            if overflows && !self.gate.overflows(&mut self.aqm, &mut packet, class, cx) {
+                return cx.drop(packet, DropReason::Full);
             }
         }
-        let view = self.view(cx);
-        if let Some(packet) = self.gate.admit(&mut self.aqm, arrival, &view, cx) {
+        let view = self.band.view(cx);
+        if self.gate.lets_in(&mut self.aqm, &mut packet, class, overflows, &view, cx) {
             self.band.push(packet);
+        } else {
+            cx.drop(packet, DropReason::Aqm);
         }
     }
 
+    #[inline]
     fn choose(&mut self, cx: &mut QueueCx<'_>) -> Option<Bytes> {
         let size = self.band.head().map(Packet::size);
         self.chosen = size.is_some();
@@ -149,8 +151,15 @@ impl<A: Aqm> QueueDiscipline for Fifo<A> {
         size
     }
 
+    #[inline(never)]
     fn serve(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
         if std::mem::take(&mut self.chosen) { self.release_head(cx.replaces, cx) } else { None }
+    }
+
+    fn serve_and_choose(&mut self, next: &mut Option<Bytes>, cx: &mut QueueCx<'_>) -> Option<Packet> {
+        let packet = if self.chosen { self.release_head(cx.replaces, cx) } else { None };
+        *next = self.choose(cx);
+        packet
     }
 
     fn dequeue(&mut self, cx: &mut QueueCx<'_>) -> Option<Packet> {
@@ -169,7 +178,7 @@ impl<A: Aqm> QueueDiscipline for Fifo<A> {
     }
 
     fn on_timer(&mut self, cx: &mut QueueCx<'_>) {
-        self.aqm.on_timer(&view(&self.band, cx));
+        self.aqm.on_timer(&self.band.view(cx));
     }
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {

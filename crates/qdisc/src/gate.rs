@@ -50,25 +50,45 @@ impl Gate {
     #[expect(clippy::inline_always, reason = "a packet is moved through it, on the path of every packet")]
     #[inline(always)]
     pub fn arrive(&self, packet: Packet, cx: &mut QueueCx<'_>) -> Arrival {
-        cx.arrived();
-        let class = self.ecn.classify(&packet);
+        let class = self.classify(&packet, cx);
         Arrival { packet, class, overflows: false }
+    }
+
+    /// The signals that an arriving packet understands, which is counted.
+    #[inline]
+    pub(crate) fn classify(self, packet: &Packet, cx: &mut QueueCx<'_>) -> Class {
+        cx.arrived();
+        self.ecn.classify(packet)
     }
 
     /// There is no room for a packet: it is lost before its band's AQM sees it. With loss-free endpoints it is
     /// returned, to be admitted.
     #[inline(never)]
     pub fn refuse<A: Aqm>(&self, aqm: &mut A, mut arrival: Arrival, cx: &mut QueueCx<'_>) -> Option<Arrival> {
-        if cx.deliver_drops {
-            self.ecn.apply(Verdict::Drop, arrival.class, &mut arrival.packet, true);
-            cx.count_drop(&arrival.packet, DropReason::Full);
+        if self.overflows(aqm, &mut arrival.packet, arrival.class, cx) {
             arrival.overflows = true;
-            Some(arrival)
+            return Some(arrival);
+        }
+        cx.drop(arrival.packet, DropReason::Full);
+        None
+    }
+
+    /// The same without moving the packet: whether it is to be admitted all the same. If not, the caller drops it.
+    #[must_use]
+    pub(crate) fn overflows<A: Aqm>(
+        self,
+        aqm: &mut A,
+        packet: &mut Packet,
+        class: Class,
+        cx: &mut QueueCx<'_>,
+    ) -> bool {
+        if cx.deliver_drops {
+            self.ecn.apply(Verdict::Drop, class, packet, true);
+            cx.count_drop(packet, DropReason::Full);
         } else {
             aqm.on_full(cx.now);
-            cx.drop(arrival.packet, DropReason::Full);
-            None
         }
+        cx.deliver_drops
     }
 
     /// A packet enters a band, if its AQM lets it pass; `queue` is the band without it. It is stamped with the time.
@@ -82,29 +102,44 @@ impl Gate {
         cx: &mut QueueCx<'_>,
     ) -> Option<Packet> {
         let Arrival { mut packet, class, overflows } = arrival;
-        let mut verdict = aqm.on_enqueue(&view(&packet, class, Duration::ZERO, false), queue);
+        if self.lets_in(aqm, &mut packet, class, overflows, queue, cx) {
+            return Some(packet);
+        }
+        cx.drop(packet, DropReason::Aqm);
+        None
+    }
+
+    /// The same without moving the packet, for the disciplines that most packets pass: whether it enters. If not, the
+    /// caller drops it.
+    #[expect(clippy::inline_always, reason = "on the path of every packet")]
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn lets_in<A: Aqm>(
+        self,
+        aqm: &mut A,
+        packet: &mut Packet,
+        class: Class,
+        overflows: bool,
+        queue: &QueueView,
+        cx: &mut QueueCx<'_>,
+    ) -> bool {
+        let mut verdict = aqm.on_enqueue(&view(packet, class, Duration::ZERO, false), queue);
         if overflows {
             // A packet is dropped once.
             aqm.on_full(cx.now);
             verdict = Verdict::Pass;
         }
-        match self.ecn.apply(verdict, class, &mut packet, cx.deliver_drops) {
-            Outcome::Passed => {}
-            Outcome::Marked(signal) => cx.marked(&packet, signal),
-            Outcome::Drop if cx.deliver_drops => cx.count_drop(&packet, DropReason::Aqm),
-            Outcome::Drop => {
-                cx.drop(packet, DropReason::Aqm);
-                return None;
-            }
-        }
         packet.enqueued_at = cx.now;
-        Some(packet)
+        verdict == Verdict::Pass || !self.strikes(verdict, class, packet, cx)
     }
 
     /// A verdict strikes a packet in the queue. Returns whether that is to be dropped.
     #[must_use]
     pub(crate) fn strike(self, verdict: Verdict, packet: &mut Packet, cx: &mut QueueCx<'_>) -> bool {
-        let class = self.ecn.classify(packet);
+        self.strikes(verdict, self.ecn.classify(packet), packet, cx)
+    }
+
+    fn strikes(self, verdict: Verdict, class: Class, packet: &mut Packet, cx: &mut QueueCx<'_>) -> bool {
         match self.ecn.apply(verdict, class, packet, cx.deliver_drops) {
             Outcome::Passed => {}
             Outcome::Marked(signal) => cx.marked(packet, signal),
@@ -126,16 +161,37 @@ impl Gate {
         queue: &QueueView,
         cx: &mut QueueCx<'_>,
     ) -> Option<Packet> {
-        let class = self.ecn.classify(&packet);
-        let sojourn = cx.now.since(packet.enqueued_at);
-        let verdict = aqm.on_dequeue(&view(&packet, class, sojourn, replaces), queue);
-        let outcome = self.ecn.apply(verdict, class, &mut packet, cx.deliver_drops);
-        if outcome == Outcome::Drop && !cx.deliver_drops {
-            cx.drop(packet, DropReason::Aqm);
-            return None;
+        if self.lets_out(aqm, &mut packet, replaces, queue, cx) {
+            return Some(packet);
         }
-        cx.departed(&packet, outcome, sojourn);
-        Some(packet)
+        cx.drop(packet, DropReason::Aqm);
+        None
+    }
+
+    /// The same without moving the packet, for the disciplines that most packets pass: whether it leaves. If not, the
+    /// caller drops it.
+    #[expect(clippy::inline_always, reason = "on the path of every packet")]
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn lets_out<A: Aqm>(
+        self,
+        aqm: &mut A,
+        packet: &mut Packet,
+        replaces: bool,
+        queue: &QueueView,
+        cx: &mut QueueCx<'_>,
+    ) -> bool {
+        let class = self.ecn.classify(packet);
+        let sojourn = cx.now.since(packet.enqueued_at);
+        let outcome = match aqm.on_dequeue(&view(packet, class, sojourn, replaces), queue) {
+            Verdict::Pass => Outcome::Passed,
+            verdict => self.ecn.apply(verdict, class, packet, cx.deliver_drops),
+        };
+        if outcome == Outcome::Drop && !cx.deliver_drops {
+            return false;
+        }
+        cx.departed(packet, outcome, sojourn);
+        true
     }
 }
 

@@ -42,7 +42,7 @@ mod sparse;
 mod spec;
 mod twin_af;
 
-pub use accounts::{Accounts, DropReason, Dropped, Incident, QueueCx, QueueStats};
+pub use accounts::{Accounts, Departure, DropReason, Dropped, Incident, QueueCx, QueueStats};
 pub use aqm::{
     Accumulate, Aqm, BrickWall, BrickWallParams, Cobalt, CobaltParams, CobaltVariant, Codel, CodelAf,
     CodelAfParams, CodelMds, CodelMdsParams, CodelParams, CodelVariant, Deltic, DelticMds, DelticMdsParams,

@@ -2,9 +2,10 @@
 //!
 //! Every source (a link, the head of a delay line, a flow's timer) has at most one next event. Only the head of each
 //! FIFO needs an entry, because a line of fixed delay never reorders; so the set of sources grows with the network,
-//! not with its traffic. Reading the earliest event takes constant time; a change costs log4(sources) matches. Events
-//! at the same nanosecond happen in the order of their ranks: a source has one of its own, or, if it carries what
-//! belongs to several flows, its next event has that flow's.
+//! not with its traffic. Reading the earliest event takes constant time; a change costs at most log4(sources) matches,
+//! and most changes end in the first: a match is played again only if its winner moved, and one that has a better winner
+//! now needs no play. Events at the same nanosecond happen in the order of their ranks: a source has one of its own, or,
+//! if it carries what belongs to several flows, its next event has that flow's.
 
 use windtunnel_units::Time;
 
@@ -46,6 +47,14 @@ struct Match {
 }
 
 impl Match {
+    /// Another event enters at `place` of a match that `winner` had won. Returns the new winner, if it is another one.
+    #[inline]
+    fn enter(&mut self, place: usize, next: Next, winner: Next) -> Option<Next> {
+        self.times[place] = next.0;
+        let replaced = std::mem::replace(&mut self.entrants[place], next.1);
+        if replaced == winner.1 { Some(self.winner()) } else { (next < winner).then_some(next) }
+    }
+
     /// The earliest event; of several at the same time, the one with the lowest rank.
     #[inline]
     fn winner(&self) -> Next {
@@ -61,6 +70,12 @@ impl Match {
         }
         first
     }
+}
+
+/// The place of the winner of match `m` in the next round.
+#[inline]
+const fn before(m: usize) -> (usize, usize) {
+    ((m - 1) / ENTRANTS, (m - 1) % ENTRANTS)
 }
 
 /// Next events of a fixed set of sources.
@@ -107,19 +122,32 @@ impl EventQueue {
     /// Sets the next event of `source`, and its rank among events of the same time.
     #[inline]
     pub(crate) fn set_ranked(&mut self, source: usize, rank: u32, time: Time) {
-        let (mut m, mut place) = self.place_of(source);
-        let mut next = (time, Entrant::new(rank, source));
-        loop {
-            let matched = &mut self.matches[m];
-            (matched.times[place], matched.entrants[place]) = next;
-            next = matched.winner();
-            if m == 0 {
-                break;
+        let next = (time, Entrant::new(rank, source));
+        if let [only] = &mut *self.matches {
+            if let Some(winner) = only.enter(source % ENTRANTS, next, self.winner) {
+                self.winner = winner;
             }
-            let before = m - 1;
-            (m, place) = (before / ENTRANTS, before % ENTRANTS);
+        } else {
+            self.play(source, next);
         }
-        self.winner = next;
+    }
+
+    /// Plays the matches of `source`, from its first one on, as far as their winners change.
+    #[inline(never)]
+    fn play(&mut self, source: usize, mut next: Next) {
+        let (mut m, mut place) = self.place_of(source);
+        loop {
+            let winner = if m == 0 { self.winner } else { self.entry(before(m)) };
+            match self.matches[m].enter(place, next, winner) {
+                None => return,
+                Some(changed) => next = changed,
+            }
+            if m == 0 {
+                self.winner = next;
+                return;
+            }
+            (m, place) = before(m);
+        }
     }
 
     /// Makes room for `sources` sources; new ones have no event.
@@ -135,10 +163,15 @@ impl EventQueue {
         }
     }
 
+    /// The event at a place of a match.
+    #[inline]
+    fn entry(&self, (m, place): (usize, usize)) -> Next {
+        (self.matches[m].times[place], self.matches[m].entrants[place])
+    }
+
     #[inline]
     fn next_of(&self, source: usize) -> Next {
-        let (m, place) = self.place_of(source);
-        (self.matches[m].times[place], self.matches[m].entrants[place])
+        self.entry(self.place_of(source))
     }
 
     /// The time of the next event of `source`.

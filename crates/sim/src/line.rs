@@ -46,10 +46,10 @@ impl DelayLine {
         DelayLine { delay, ranks, packets: VecDeque::new(), last_entry: Time::NEVER }
     }
 
-    /// A packet enters. Returns true if it is the head now.
+    /// A packet enters at the time with which it is stamped. Returns true if it is the head now.
     #[inline]
-    pub(crate) fn enter(&mut self, mut packet: Packet, now: Time) -> bool {
-        packet.enqueued_at = now;
+    pub(crate) fn enter(&mut self, packet: Packet) -> bool {
+        let now = packet.enqueued_at;
         if std::mem::replace(&mut self.last_entry, now) == now {
             return self.enter_among(packet);
         }
@@ -115,8 +115,10 @@ mod tests {
     use super::*;
 
     /// Packets, by the bytes that they carry.
-    fn packet(flow: u32, number: u64) -> Packet {
-        Packet::new(FlowId::new(flow), Bytes::new(number), Bytes::ZERO)
+    fn packet(flow: u32, number: u64, now: Time) -> Packet {
+        let mut packet = Packet::new(FlowId::new(flow), Bytes::new(number), Bytes::ZERO);
+        packet.enqueued_at = now;
+        packet
     }
 
     proptest! {
@@ -140,9 +142,9 @@ mod tests {
                     let one = apart.iter_mut().min_by_key(|line| (line.next().1, line.next().0)).unwrap();
                     prop_assert_eq!(shared.leave(), one.leave());
                 } else {
-                    let is_head = shared.enter(packet(flow, number), now);
+                    let is_head = shared.enter(packet(flow, number, now));
                     prop_assert_eq!(is_head, shared.ahead(0).map(Packet::size) == Some(Bytes::new(number)));
-                    apart[flow as usize].enter(packet(flow, number), now);
+                    apart[flow as usize].enter(packet(flow, number, now));
                 }
                 prop_assert_eq!(shared.len(), apart.iter().map(DelayLine::len).sum::<usize>());
             }

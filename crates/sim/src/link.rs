@@ -4,8 +4,7 @@ mod params;
 
 use std::sync::Arc;
 
-use windtunnel_qdisc::ecn::Outcome;
-use windtunnel_qdisc::{Accounts, Incident, QueueCx, QueueDiscipline, QueueStats};
+use windtunnel_qdisc::{Accounts, Departure, Incident, QueueCx, QueueDiscipline, QueueStats};
 use windtunnel_units::{Bytes, Duration, Rate, Time};
 use windtunnel_wire::Packet;
 
@@ -20,20 +19,10 @@ enum Transmitter {
     Idle,
     /// The packet that the queue has chosen is on the wire and still counts as queued ([`DequeuePoint::End`]).
     Chosen,
-    /// [`Link::departure`] is on the wire ([`DequeuePoint::Start`]).
+    /// The packet [`Link::on_wire`] is on the wire ([`DequeuePoint::Start`]).
     Departed,
     /// A shaper holds its packets back.
     Waiting,
-}
-
-/// A packet that left the queue.
-#[derive(Debug)]
-pub(crate) struct Departure {
-    pub(crate) packet: Packet,
-    pub(crate) outcome: Outcome,
-    pub(crate) sojourn: Duration,
-    /// The queue was empty afterwards.
-    pub(crate) emptied: bool,
 }
 
 /// What a link needs from the rest of the simulation for one call.
@@ -56,7 +45,9 @@ pub(crate) struct Link {
     dequeue_point: DequeuePoint,
     transmitter: Transmitter,
     /// The packet that has left the queue and is on the wire.
-    departure: Option<Departure>,
+    on_wire: Option<Packet>,
+    /// How the last packet left the queue.
+    departure: Departure,
     accounts: Accounts,
     /// The discipline asked for a timer when it was made; a discipline that did not never will.
     timed: bool,
@@ -88,7 +79,8 @@ impl Link {
             overhead: spec.params.overhead,
             dequeue_point: spec.params.dequeue_point.unwrap_or_default(),
             transmitter: Transmitter::Idle,
-            departure: None,
+            on_wire: None,
+            departure: Departure::NONE,
             accounts: Accounts::default(),
             last_transfer: (Bytes::ZERO, Duration::ZERO),
             busy_since: Time::ZERO,
@@ -107,45 +99,53 @@ impl Link {
     }
 
     /// The transmitter's event: a packet has left the link, if there was one and the queue did not drop it at the end
-    /// of its transmission. Call [`Link::start`] afterwards.
-    #[inline]
-    pub(crate) fn complete(&mut self, cx: &mut LinkCx<'_>) -> Option<Departure> {
-        let before = std::mem::replace(&mut self.transmitter, Transmitter::Idle);
-        if !matches!(before, Transmitter::Chosen | Transmitter::Departed) {
-            return None;
+    /// of its transmission, and the next transmission starts. Returns the packet, how it left the queue, and the time of
+    /// the transmitter's next event.
+    #[expect(clippy::inline_always, reason = "on the path of every packet")]
+    #[inline(always)]
+    pub(crate) fn complete(&mut self, cx: &mut LinkCx<'_>) -> (Option<Packet>, Departure, Time) {
+        match std::mem::replace(&mut self.transmitter, Transmitter::Idle) {
+            Transmitter::Chosen => {
+                self.busy += cx.now.since(self.busy_since);
+                let mut next = None;
+                let packet = self.leave(cx, |queue, cx| queue.serve_and_choose(&mut next, cx));
+                (packet, self.departure, self.transmit(next, Transmitter::Chosen, cx.now))
+            }
+            Transmitter::Departed => {
+                self.busy += cx.now.since(self.busy_since);
+                let (packet, departure) = (self.on_wire.take(), self.departure);
+                (packet, departure, self.start(cx))
+            }
+            Transmitter::Idle | Transmitter::Waiting => (None, Departure::NONE, self.start(cx)),
         }
-        self.busy += cx.now.since(self.busy_since);
-        if before == Transmitter::Chosen {
-            self.leave(cx, |queue, cx| queue.serve(cx));
-        }
-        self.departure.take()
     }
 
-    /// Starts the next transmission, if there is one. Returns the time of the transmitter's next event.
-    #[inline]
-    pub(crate) fn start(&mut self, cx: &mut LinkCx<'_>) -> Time {
-        let size = match self.dequeue_point {
+    /// Starts a transmission, if there is a packet. Returns the time of the transmitter's next event.
+    #[inline(never)]
+    fn start(&mut self, cx: &mut LinkCx<'_>) -> Time {
+        match self.dequeue_point {
             DequeuePoint::End => {
-                let size =
-                    self.queue.choose(&mut queue_cx(self.rate, self.deliver_drops, &mut self.accounts, cx));
-                if size.is_some() {
-                    self.transmitter = Transmitter::Chosen;
-                }
-                size
+                let mut queue_cx = queue_cx(self.rate, self.deliver_drops, &mut self.accounts, cx);
+                let size = self.queue.choose(&mut queue_cx);
+                self.transmit(size, Transmitter::Chosen, cx.now)
             }
             DequeuePoint::Start => {
-                self.leave(cx, |queue, cx| queue.dequeue(cx));
-                self.departure.as_ref().map(|departure| {
-                    self.transmitter = Transmitter::Departed;
-                    departure.packet.size()
-                })
+                self.on_wire = self.leave(cx, |queue, cx| queue.dequeue(cx));
+                let size = self.on_wire.as_ref().map(Packet::size);
+                self.transmit(size, Transmitter::Departed, cx.now)
             }
-        };
-        let Some(size) = size else { return self.wait(cx.now) };
-        self.busy_since = cx.now;
+        }
+    }
+
+    /// Transmits a packet of `size`, if there is one. Returns the time of the transmitter's next event.
+    #[inline]
+    fn transmit(&mut self, size: Option<Bytes>, transmitter: Transmitter, now: Time) -> Time {
+        let Some(size) = size else { return self.wait(now) };
+        self.transmitter = transmitter;
+        self.busy_since = now;
         match &mut self.trace {
-            None => cx.now + self.transfer_time(size),
-            Some((trace, cursor)) => cursor.transmit(trace, size + self.overhead, cx.now),
+            None => now + self.transfer_time(size),
+            Some((trace, cursor)) => cursor.transmit(trace, size + self.overhead, now),
         }
     }
 
@@ -224,13 +224,12 @@ impl Link {
     fn leave(
         &mut self,
         cx: &mut LinkCx<'_>,
-        step: impl Fn(&mut dyn QueueDiscipline, &mut QueueCx<'_>) -> Option<Packet>,
-    ) {
+        step: impl FnOnce(&mut dyn QueueDiscipline, &mut QueueCx<'_>) -> Option<Packet>,
+    ) -> Option<Packet> {
         let mut queue_cx = queue_cx(self.rate, self.deliver_drops, &mut self.accounts, cx);
         let packet = step(self.queue.as_mut(), &mut queue_cx);
-        let (outcome, sojourn) = queue_cx.departure().unwrap_or((Outcome::Passed, Duration::ZERO));
-        let emptied = self.backlog() == 0;
-        self.departure = packet.map(|packet| Departure { packet, outcome, sojourn, emptied });
+        self.departure = queue_cx.departure();
+        packet
     }
 
     #[inline]

@@ -29,7 +29,7 @@ impl FlowId {
 /// rings of packets, are read in the order in which memory is prefetched.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// When it arrived at the queue or delay line that holds it, and which alone writes this field.
+    /// When it arrived at the queue or delay line that holds it. Nothing but its arrival there writes this field.
     pub enqueued_at: Time,
     /// The sequence number of its first byte (of the SYN, for a SYN).
     pub seq: Seq,

@@ -113,6 +113,8 @@ impl Aqm for Deltim {
         Verdict::Pass
     }
 
+    #[expect(clippy::inline_always, reason = "on the path of every packet")]
+    #[inline(always)]
     fn on_dequeue(&mut self, packet: &PacketView, queue: &QueueView) -> Verdict {
         let now = queue.now;
         let dt = nanos(now.since(self.last_dequeue));

@@ -2,7 +2,8 @@
 
 use windtunnel_qdisc::ecn::Outcome;
 use windtunnel_qdisc::{
-    Accounts, Backlog, Dropped, Incident, Limit, QueueCx, QueueDiscipline, QueueInit, QueueSpec, QueueStats,
+    Accounts, Backlog, Departure, Dropped, Incident, Limit, QueueCx, QueueDiscipline, QueueInit, QueueSpec,
+    QueueStats,
 };
 use windtunnel_units::{Bytes, Duration, Rate, Seq, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId, Packet};
@@ -163,17 +164,26 @@ impl Bench {
         self.leave(at_ns, |queue, cx| queue.serve(cx))
     }
 
+    /// The same, and the next packet is chosen: returns its length, too.
+    pub(crate) fn serve_and_choose(&mut self, at_ns: u64) -> (Option<Left>, Option<Bytes>) {
+        let mut next = None;
+        let left = self.leave(at_ns, |queue, cx| queue.serve_and_choose(&mut next, cx));
+        (left, next)
+    }
+
     fn leave(
         &mut self,
         at_ns: u64,
-        step: impl Fn(&mut dyn QueueDiscipline, &mut QueueCx<'_>) -> Option<Packet>,
+        step: impl FnOnce(&mut dyn QueueDiscipline, &mut QueueCx<'_>) -> Option<Packet>,
     ) -> Option<Left> {
         self.run_timers(at_ns);
         let now = Time::from_nanos(at_ns);
+        let departed = self.accounts.total.departed;
         let mut cx =
             QueueCx::new(now, self.rate, self.deliver_drops, &mut self.accounts, &mut self.incidents);
         let packet = step(self.queue.as_mut(), &mut cx)?;
-        let (outcome, sojourn) = cx.departure().expect("a packet that leaves is accounted for");
+        let Departure { outcome, sojourn, .. } = cx.departure();
+        assert_eq!(self.accounts.total.departed, departed + 1, "a packet that leaves is accounted for");
         Some(Left { seq: packet.seq.get(), flow: packet.flow.get(), ecn: packet.ecn, outcome, sojourn })
     }
 

@@ -245,3 +245,36 @@ proptest! {
         }
     }
 }
+
+/// What a queue does in a run in which each packet is served and the next one chosen, in one call or in two.
+fn served(config: &QueueSpec, events: &[(u64, Event)], at_once: bool) -> (Vec<String>, QueueStats) {
+    let mut bench = Bench::new(config, Limit::Packets(20));
+    bench.deliver_drops = false;
+    let (mut now, mut seen) = (0, Vec::new());
+    for (gap, event) in events {
+        now += gap;
+        match *event {
+            Event::Rate(rate) => bench.rate = rate,
+            Event::Arrive(kind, size, flow) => {
+                let packet = bench.packet(flow, size, kind);
+                bench.enqueue(now, packet);
+            }
+            Event::Choose => seen.push(format!("{:?}", bench.choose(now))),
+            Event::Serve | Event::Leave if at_once => seen.push(format!("{:?}", bench.serve_and_choose(now))),
+            Event::Serve | Event::Leave => seen.push(format!("{:?}", (bench.serve(now), bench.choose(now)))),
+        }
+    }
+    (seen, bench.stats())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// To serve a packet and to choose the next one is the same in one call as in two (the contract of `serve_and_choose`).
+    #[test]
+    fn two_steps_at_once(events in prop::collection::vec((gap(), event()), 1..200)) {
+        for config in all_queues() {
+            prop_assert_eq!(served(&config, &events, true), served(&config, &events, false));
+        }
+    }
+}

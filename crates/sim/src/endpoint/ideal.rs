@@ -33,6 +33,11 @@ impl SenderHalf for Sender {
     }
 
     #[inline(always)]
+    fn may_send(&self) -> bool {
+        Sender::may_send(self)
+    }
+
+    #[inline(always)]
     fn next_timer(&self) -> Time {
         Sender::next_timer(self).unwrap_or(Time::NEVER)
     }

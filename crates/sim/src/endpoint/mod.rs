@@ -53,6 +53,11 @@ pub trait SenderHalf: Debug + Send {
     /// The next packet that leaves now, if there is one.
     fn poll(&mut self, now: Time) -> Option<Packet>;
 
+    /// False if [`SenderHalf::poll`] would return nothing: a question that costs less.
+    fn may_send(&self) -> bool {
+        true
+    }
+
     /// When [`SenderHalf::on_timer`] wants to be called; [`Time::NEVER`] if it does not.
     fn next_timer(&self) -> Time;
 

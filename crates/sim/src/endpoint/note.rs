@@ -6,7 +6,7 @@
 )]
 
 use windtunnel_cc::ExitReason;
-use windtunnel_units::Time;
+use windtunnel_units::{Bytes, Time};
 use windtunnel_wire::Packet;
 
 use super::{Feedback, ReceiverHalf, SenderHalf};
@@ -23,7 +23,7 @@ pub(crate) struct Note<'a> {
 impl Note<'_> {
     /// The sending half takes a packet.
     #[inline(always)]
-    pub(crate) fn feedback<H: SenderHalf + ?Sized>(self, half: &mut H, packet: &Packet, now: Time) {
+    pub(crate) fn feedback<H: SenderHalf + ?Sized>(mut self, half: &mut H, packet: &Packet, now: Time) {
         let feedback = half.on_packet(packet, now);
         while let Some(completion) = half.completion(now) {
             self.recorder.completed(now, self.series, &completion);
@@ -43,17 +43,24 @@ impl Note<'_> {
             in_flight: state.in_flight,
             cwnd_limited,
             // Asking the controller costs a virtual call, so it is asked only while the answer is needed.
-            slow_start: self.recorder.wants_phase(self.flow) && half.in_slow_start(),
+            slow_start: self.recorder.wants_phase(self.flow) && self.in_slow_start(half, cwnd, now),
         };
-        if self.recorder.leaves_slow_start(self.flow, state.slow_start) {
+        self.recorder.acknowledged(now, self.flow, state);
+        if self.recorder.detailed() {
+            self.recorder.acknowledged_in_detail(now, packet, feedback.echoes(), state);
+            self.recorder.controller_changed(now, self.flow, &|out| half.probe(out));
+        }
+    }
+
+    /// True if the sending half is in slow start. Notes when it has left it.
+    #[inline(never)]
+    fn in_slow_start<H: SenderHalf + ?Sized>(&mut self, half: &H, cwnd: Bytes, now: Time) -> bool {
+        let slow_start = half.in_slow_start();
+        if self.recorder.leaves_slow_start(self.flow, slow_start) {
             let reason = half.slow_start_exit().unwrap_or(ExitReason::Unused);
             self.recorder.left_slow_start(now, self.flow, cwnd, reason);
         }
-        self.recorder.acknowledged(now, self.flow, &state);
-        if self.recorder.detailed() {
-            self.recorder.acknowledged_in_detail(now, packet, feedback.echoes(), &state);
-            self.recorder.controller_changed(now, self.flow, &|out| half.probe(out));
-        }
+        slow_start
     }
 
     /// The timer of the sending half has expired: a timeout changes the window without an ACK.

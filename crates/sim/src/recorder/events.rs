@@ -1,6 +1,6 @@
 //! Every dequeue and every ACK, for short runs that are compared event by event.
 
-use windtunnel_qdisc::QueueDiscipline;
+use windtunnel_qdisc::{Departure, QueueDiscipline};
 use windtunnel_units::Time;
 use windtunnel_wire::Packet;
 
@@ -12,7 +12,7 @@ use super::flow_series::WindowState;
 use super::packets::Tap;
 use super::state::Probe;
 use super::{Recorder, mark_code};
-use crate::link::{Departure, Link};
+use crate::link::Link;
 
 columns! {
     pub(crate) struct DequeueEvents as "dequeue_events" {
@@ -122,11 +122,18 @@ impl Dequeues {
 impl Recorder {
     /// The details that are kept of a dequeue.
     #[cold]
-    pub(super) fn dequeued_in_detail(&mut self, now: Time, index: usize, departure: &Departure, link: &Link) {
+    pub(super) fn dequeued_in_detail(
+        &mut self,
+        now: Time,
+        index: usize,
+        packet: &Packet,
+        link: &Link,
+        departure: Departure,
+    ) {
         if let Some((dequeues, _)) = &mut self.events
             && dequeues.has_room()
         {
-            let Departure { packet, outcome, sojourn, .. } = departure;
+            let Departure { outcome, sojourn, .. } = departure;
             let events = &mut dequeues.events;
             events.t_ns.push(now.as_nanos());
             events.queue.push(index as u32);
@@ -135,7 +142,7 @@ impl Recorder {
             events.size.push(packet.size().get() as u32);
             events.sojourn_ns.push(sojourn.as_nanos());
             let on_arrival = dequeues.arrival_marks.take(packet.id());
-            events.mark.push(on_arrival.max(mark_code(*outcome) as u8));
+            events.mark.push(on_arrival.max(mark_code(outcome) as u8));
             dequeues.connections.push(self.connections.number(packet.flow));
             dequeues.push_state(index, &|out| link.queue().probe(out));
         }
@@ -153,12 +160,13 @@ impl Recorder {
     }
 
     /// The details that are kept of an ACK.
+    #[cold]
     pub(crate) fn acknowledged_in_detail(
         &mut self,
         now: Time,
         packet: &Packet,
         feedback: u8,
-        state: &WindowState,
+        state: WindowState,
     ) {
         if let Some((_, acks)) = &mut self.events
             && acks.has_room(1)

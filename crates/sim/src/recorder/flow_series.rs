@@ -281,8 +281,9 @@ impl FlowRecorder {
         }
     }
 
-    #[inline]
-    pub(crate) fn acknowledged(&mut self, now: Time, s: &WindowState) {
+    #[expect(clippy::inline_always, reason = "on the path of every packet")]
+    #[inline(always)]
+    pub(crate) fn acknowledged(&mut self, now: Time, s: WindowState) {
         let sums = &mut self.sums;
         sums.acks += 1;
         sums.limited += u64::from(s.cwnd_limited);

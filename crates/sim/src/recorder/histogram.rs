@@ -226,7 +226,7 @@ fn bucket_of_time<const PRECISION: u32>(time: Duration, unit: u32) -> usize {
 #[inline]
 const fn bucket_of<const PRECISION: u32>(value: u64) -> usize {
     // The shift that leaves the leading PRECISION + 1 bits of the value.
-    let shift = (63 - PRECISION).saturating_sub((value | 1).leading_zeros());
+    let shift = (value | 1).ilog2().saturating_sub(PRECISION);
     ((shift as usize) << PRECISION) + (value >> shift) as usize
 }
 

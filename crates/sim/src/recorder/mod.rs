@@ -30,7 +30,7 @@ mod transfers;
 
 use windtunnel_cc::ExitReason;
 use windtunnel_qdisc::ecn::Outcome;
-use windtunnel_qdisc::{Dropped, QueueStats, Signal};
+use windtunnel_qdisc::{Departure, Dropped, QueueStats, Signal};
 use windtunnel_tcp::WindowScale;
 use windtunnel_tcp::bsd42::Bsd42Params;
 use windtunnel_units::{Bytes, Duration, Time};
@@ -39,7 +39,7 @@ use windtunnel_wire::{Ecn, FlowId, Packet};
 use crate::application::Protocol;
 use crate::endpoint::Reading;
 use crate::flow::Flow;
-use crate::link::{Departure, Link};
+use crate::link::Link;
 use crate::network::{FlowSpec, Network, Transport, Window};
 use band_series::BandRecorder;
 use budget::Budget;
@@ -220,22 +220,30 @@ impl Recorder {
     }
 
     /// A packet left a queue.
-    #[inline]
-    pub(crate) fn dequeued(&mut self, now: Time, index: usize, departure: &Departure, link: &Link) {
-        let Departure { packet, outcome, sojourn, emptied } = departure;
-        self.queues[index].dequeued(packet.size(), *sojourn, *outcome, *emptied);
+    #[expect(clippy::inline_always, reason = "on the path of every packet")]
+    #[inline(always)]
+    pub(crate) fn dequeued(
+        &mut self,
+        now: Time,
+        index: usize,
+        packet: &Packet,
+        link: &Link,
+        departure: Departure,
+    ) {
+        let Departure { outcome, sojourn, emptied } = departure;
+        self.queues[index].dequeued(packet.size(), sojourn, outcome, emptied);
         self.digest.word(now.as_nanos());
         self.digest
-            .word((u64::from(packet.flow.get()) << 48) ^ packet.seq.get() ^ (mark_code(*outcome) << 62));
+            .word((u64::from(packet.flow.get()) << 48) ^ packet.seq.get() ^ (mark_code(outcome) << 62));
         if let Some(points) = &mut self.points {
-            points.sojourn(now, index, *sojourn, *emptied);
-            if let Outcome::Marked(signal) = *outcome {
+            points.sojourn(now, index, sojourn, emptied);
+            if let Outcome::Marked(signal) = outcome {
                 let series = self.connections.flow(packet.flow);
                 points.mark(now, index, series as u32, signal.into());
             }
         }
         if self.detailed {
-            self.dequeued_in_detail(now, index, departure, link);
+            self.dequeued_in_detail(now, index, packet, link, departure);
         }
     }
 
@@ -316,7 +324,8 @@ impl Recorder {
     }
 
     /// A packet reached the receiver of `series`; `delivered` bytes of it were new and in order.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "on the path of every packet")]
+    #[inline(always)]
     pub(crate) fn received(
         &mut self,
         now: Time,
@@ -347,8 +356,9 @@ impl Recorder {
     }
 
     /// A sender handled an ACK.
-    #[inline]
-    pub(crate) fn acknowledged(&mut self, now: Time, flow: usize, state: &WindowState) {
+    #[expect(clippy::inline_always, reason = "on the path of every packet")]
+    #[inline(always)]
+    pub(crate) fn acknowledged(&mut self, now: Time, flow: usize, state: WindowState) {
         self.flows[flow].acknowledged(now, state);
         self.digest.word(now.as_nanos() ^ state.cwnd.get().rotate_left(32));
         if let Some(points) = &mut self.points {

@@ -125,7 +125,7 @@ impl<U: Unit> Thinned<U> {
     }
 
     /// A span is over; this event starts the next one.
-    #[inline(never)]
+    #[inline]
     fn start(&mut self, span: &mut Span, series: usize, time: Time, value: u64, flag: bool) {
         self.end(span, series, value);
         span.end = time + self.spacing;
@@ -145,6 +145,14 @@ impl<U: Unit> Thinned<U> {
     fn end(&mut self, span: &Span, series: usize, next: u64) {
         let (low, high) = (span.first.min(next), span.first.max(next));
         let (below, above) = (span.least.value < low, span.greatest.value > high);
+        if below || above {
+            self.push_extremes(span, series, below, above);
+        }
+    }
+
+    /// The rows of the least value, if it is `below` the line, and of the greatest, if it is `above`, in order of time.
+    #[inline(never)]
+    fn push_extremes(&mut self, span: &Span, series: usize, below: bool, above: bool) {
         let swapped = above && span.greatest.time < span.least.time;
         if swapped {
             self.push_extreme(&span.greatest, series);
@@ -157,7 +165,6 @@ impl<U: Unit> Thinned<U> {
         }
     }
 
-    #[inline(never)]
     fn push_extreme(&mut self, extreme: &Extreme, series: usize) {
         let Extreme { value, time, flag } = *extreme;
         self.push(Point { time, value, series: series as u32, flag, extreme: true });

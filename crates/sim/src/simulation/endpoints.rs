@@ -19,12 +19,15 @@ use crate::recorder::Tap;
 /// call for the others.
 macro_rules! by_transport {
     ($self:ident, $index:expr, $method:ident, $apart:ident($($argument:expr),*)) => {
-        match &$self.flows[$index].ends {
-            ends if ends.is_loss_free() => $self.$method::<Ideal>($index, $($argument),*),
-            Ends::Tcp { .. } => $self.$apart::<Tcp>($index, $($argument),*),
-            Ends::Datagrams { .. } => $self.$apart::<Datagrams>($index, $($argument),*),
-            Ends::Foreign(_) => $self.$apart::<Foreign>($index, $($argument),*),
-            Ends::Ideal { .. } | Ends::Nobody => {}
+        if $self.flows[$index].ends.is_loss_free() {
+            $self.$method::<Ideal>($index, $($argument),*);
+        } else {
+            match &$self.flows[$index].ends {
+                Ends::Tcp { .. } => $self.$apart::<Tcp>($index, $($argument),*),
+                Ends::Datagrams { .. } => $self.$apart::<Datagrams>($index, $($argument),*),
+                Ends::Foreign(_) => $self.$apart::<Foreign>($index, $($argument),*),
+                Ends::Ideal { .. } | Ends::Nobody => {}
+            }
         }
     };
 }
@@ -67,7 +70,7 @@ impl Simulation {
     }
 
     /// A packet reached the receiver of its flow.
-    #[inline]
+    #[inline(always)]
     pub(super) fn deliver_segment(&mut self, packet: &Packet) {
         let index = packet.flow.index();
         if packet.options.is_some() && self.inspect(packet, Tap::Receiver) {
@@ -77,23 +80,34 @@ impl Simulation {
         by_transport!(self, index, receive, receive_apart(packet));
     }
 
-    /// A packet reached the sender of its flow. Its options go back to the receiver for another one.
-    #[inline]
+    #[inline(never)]
+    pub(super) fn deliver_segment_apart(&mut self, packet: &Packet) {
+        self.deliver_segment(packet);
+    }
+
+    /// A packet reached the sender of its flow.
+    #[inline(never)]
     pub(super) fn deliver_ack(&mut self, packet: &mut Packet) {
         let index = packet.flow.index();
-        if packet.options.is_some() && self.inspect(packet, Tap::Sender) {
-            return;
-        }
-        self.arrived += 1;
-        by_transport!(self, index, take_feedback, take_feedback_apart(packet));
-        if let Some(options) = packet.options.take() {
-            self.flows[index].ends.take_back(options);
-        }
+        by_transport!(self, index, take_ack, take_ack(packet));
     }
 }
 
 /// The loop's work for a transport `T`.
 impl Simulation {
+    /// A packet reached the sending half. Its options go back to the receiving half for another one.
+    #[inline(always)]
+    fn take_ack<T: Transported>(&mut self, index: usize, packet: &mut Packet) {
+        if packet.options.is_some() && self.inspect(packet, Tap::Sender) {
+            return;
+        }
+        self.arrived += 1;
+        self.take_feedback::<T>(index, packet);
+        if let Some(options) = packet.options.take() {
+            self.flows[index].ends.take_back(options);
+        }
+    }
+
     /// The sending half takes a packet, and sends everything that it may then send.
     #[inline(always)]
     fn take_feedback<T: Transported>(&mut self, index: usize, packet: &Packet) {
@@ -105,11 +119,6 @@ impl Simulation {
         if T::ARRIVES {
             self.left_network(index);
         }
-    }
-
-    #[inline(never)]
-    fn take_feedback_apart<T: Transported>(&mut self, index: usize, packet: &Packet) {
-        self.take_feedback::<T>(index, packet);
     }
 
     /// The receiving half takes a packet, and sends everything that it then owes.
@@ -192,12 +201,14 @@ impl Simulation {
     }
 
     /// Sends everything that the sending half may send now.
-    #[inline]
+    #[inline(always)]
     fn transmit<T: Transported>(&mut self, index: usize) {
-        let to = self.flows[index].data;
-        while let Some(half) = T::sender(&mut self.flows[index].ends)
+        while let flow = &mut self.flows[index]
+            && let Some(half) = T::sender(&mut flow.ends)
+            && half.may_send()
             && let Some(mut packet) = half.poll(self.now)
         {
+            let to = flow.data;
             let again = half.sent_again();
             if again {
                 self.recorder.retransmitted(self.now, &packet);
@@ -210,12 +221,15 @@ impl Simulation {
             if T::ARRIVES {
                 self.flows[index].in_network += 1;
             }
-            self.depart(packet, to);
+            match to {
+                Hop::Link(link) => self.enter_link(packet, link as usize),
+                to => self.depart(packet, to),
+            }
         }
     }
 
     /// Sends everything that the receiving half owes now.
-    #[inline]
+    #[inline(always)]
     fn acknowledge<T: Transported>(&mut self, index: usize) {
         let to = self.flows[index].acks;
         while let Some(half) = T::receiver(&mut self.flows[index].ends)
@@ -229,14 +243,14 @@ impl Simulation {
                 self.flows[index].in_network += 1;
             }
             match to {
-                Hop::Sender => self.deliver_ack(&mut packet),
+                Hop::Sender => self.take_ack::<T>(index, &mut packet),
                 to => self.depart(packet, to),
             }
         }
     }
 
     /// Sets the receiving half's event.
-    #[inline]
+    #[inline(always)]
     fn schedule_receiver<T: Transported>(&mut self, index: usize) {
         let flow = &mut self.flows[index];
         let Some(half) = T::receiver(&mut flow.ends) else { return };

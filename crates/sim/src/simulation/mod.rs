@@ -30,17 +30,6 @@ use layout::Layout;
 pub use memory::{Holder, MemoryExceeded};
 pub use observation::StreamState;
 
-/// What an event source of the network stands for. Ranks decide between events at the same nanosecond: after the plan
-/// (and the recorder's clock), first links, then timers of their queues, arrivals from delay lines and from elements, and
-/// then the timers of flows.
-#[derive(Clone, Copy, Debug)]
-enum Source {
-    Link(u32),
-    QueueTimer(u32),
-    Line(u32),
-    Element(u32),
-}
-
 /// Whose timer it is: those of all senders first, then those of receivers, and last those of connections that arrived
 /// during the run.
 #[derive(Clone, Copy, Debug)]
@@ -57,8 +46,9 @@ pub struct Simulation {
     now: Time,
     end: Time,
     /// The events of links, delay lines and elements: few sources, if many flows share their lines.
+    /// Their order decides between events at the same nanosecond: after the plan (and the recorder's clock), first links,
+    /// then timers of their queues, arrivals from delay lines and from elements, and then the timers of flows.
     events: EventQueue,
-    sources: Vec<Source>,
     /// The timers of flows, which come after all other events of their time.
     timers: EventQueue,
     timed: Vec<Timer>,
@@ -118,12 +108,6 @@ impl Simulation {
             if flows.iter().any(|flow| flow.ends.has_receiver_timer()) { flows.len() as u32 } else { 0 };
         let (n_links, n_lines) = (links.len() as u32, layout.lines.all.len() as u32);
         let timed_queues = if links.iter().any(|link| link.next_timer().is_some()) { n_links } else { 0 };
-        let sources: Vec<Source> = (0..n_links)
-            .map(Source::Link)
-            .chain((0..timed_queues).map(Source::QueueTimer))
-            .chain((0..n_lines).map(Source::Line))
-            .chain((0..elements.len() as u32).map(Source::Element))
-            .collect();
         let timed: Vec<Timer> = flows
             .iter()
             .zip(0..)
@@ -131,17 +115,17 @@ impl Simulation {
             .chain((0..timed_receivers).map(Timer::Receiver))
             .collect();
         let first_line = (n_links + timed_queues) as usize;
+        let first_element = first_line + n_lines as usize;
         let mut simulation = Simulation {
             now: Time::ZERO,
             end: Time::ZERO + network.duration,
-            events: EventQueue::new(sources.len()),
+            events: EventQueue::new(first_element + elements.len()),
             first_line,
-            first_element: first_line + n_lines as usize,
+            first_element,
             first_element_rank: layout.lines.end(flows.len()),
             first_member_timer: timed.len(),
             first_member: flows.len(),
             looks_ahead: flows.len() >= lookahead::MANY_FLOWS,
-            sources,
             timers: EventQueue::new(timed.len()),
             timed,
             next_plan: Time::ZERO,
@@ -245,11 +229,14 @@ impl Simulation {
 
     #[inline]
     fn network_event(&mut self, source: usize) {
-        match self.sources[source] {
-            Source::Link(i) => self.link_event(i as usize),
-            Source::Line(i) => self.line_event(i as usize, source),
-            Source::QueueTimer(i) => self.queue_timer_event(i as usize),
-            Source::Element(i) => self.element_event(i as usize),
+        if source < self.links.len() {
+            self.link_event(source);
+        } else if source < self.first_line {
+            self.queue_timer_event(source - self.links.len());
+        } else if source < self.first_element {
+            self.line_event(source - self.first_line, source);
+        } else {
+            self.element_event(source - self.first_element);
         }
     }
 
@@ -265,18 +252,22 @@ impl Simulation {
     fn link_event(&mut self, index: usize) {
         let mut cx = LinkCx { now: self.now, incidents: &mut self.incidents };
         let link = &mut self.links[index];
-        let departure = link.complete(&mut cx);
-        let next = link.start(&mut cx);
+        let (mut packet, departure, next) = link.complete(&mut cx);
         self.events.set(index, next);
         self.schedule_queue_timer(index);
         self.record_incidents(index);
-        if let Some(departure) = departure {
-            self.recorder.dequeued(self.now, index, &departure, &self.links[index]);
-            if self.recorder.captures() {
-                self.recorder.capture(self.now, Tap::QueueOut(index as u32), &departure.packet);
+        let Some(leaving) = &mut packet else { return };
+        leaving.enqueued_at = self.now;
+        self.recorder.dequeued(self.now, index, leaving, &self.links[index], departure);
+        if self.recorder.captures() {
+            self.recorder.capture(self.now, Tap::QueueOut(index as u32), leaving);
+        }
+        let to = self.from_link[index].of(leaving.flow);
+        if let Some(packet) = packet {
+            match to {
+                Hop::Line(line) => self.enter_line(packet, line as usize),
+                to => self.depart(packet, to),
             }
-            let to = self.from_link[index].of(departure.packet.flow);
-            self.depart(departure.packet, to);
         }
     }
 
@@ -288,8 +279,10 @@ impl Simulation {
             if self.looks_ahead {
                 self.look_ahead(index);
             }
-            let to = self.from_line[index].of(packet.flow);
-            self.forward(packet, to);
+            match self.from_line[index].of(packet.flow) {
+                Hop::Receiver => self.deliver_segment(&packet),
+                to => self.forward(packet, to),
+            }
         }
     }
 
@@ -331,10 +324,10 @@ impl Simulation {
     }
 
     /// Takes a packet to its next hop.
-    #[inline]
+    #[inline(never)]
     fn forward(&mut self, mut packet: Packet, to: Hop) {
         match to {
-            Hop::Receiver => self.deliver_segment(&packet),
+            Hop::Receiver => self.deliver_segment_apart(&packet),
             Hop::Sender => self.deliver_ack(&mut packet),
             Hop::Link(_) | Hop::Line(_) | Hop::Element(_) => self.depart(packet, to),
             Hop::LeftHost(host) => self.leave_host(packet, host),
@@ -344,29 +337,36 @@ impl Simulation {
     /// Takes a packet to a hop that is not the end of its path, as a rule.
     #[expect(clippy::inline_always, reason = "a packet is moved through it: 60 instructions per packet")]
     #[inline(always)]
-    fn depart(&mut self, packet: Packet, to: Hop) {
+    fn depart(&mut self, mut packet: Packet, to: Hop) {
         match to {
-            Hop::Link(link) => self.enter_link(packet, link as usize),
+            Hop::Link(link) => self.enter_link_apart(packet, link as usize),
             Hop::Line(line) => {
-                let source = self.first_line + line as usize;
-                let line = &mut self.lines[line as usize];
-                if line.enter(packet, self.now) {
-                    let (rank, next) = line.next();
-                    self.events.set_ranked(source, rank, next);
-                }
+                packet.enqueued_at = self.now;
+                self.enter_line(packet, line as usize);
             }
             Hop::Element(element) => self.enter_element(packet, element as usize),
-            Hop::LeftHost(_) | Hop::Receiver | Hop::Sender => self.forward_at_once(packet, to),
+            Hop::LeftHost(_) | Hop::Receiver | Hop::Sender => self.forward(packet, to),
         }
     }
 
-    /// The rare ways: a path without delay, and the way out of a sender's host.
-    #[inline(never)]
-    fn forward_at_once(&mut self, packet: Packet, to: Hop) {
-        self.forward(packet, to);
+    /// A packet enters a delay line at the time with which it is stamped.
+    #[expect(clippy::inline_always, reason = "a packet is moved through it")]
+    #[inline(always)]
+    fn enter_line(&mut self, packet: Packet, index: usize) {
+        let line = &mut self.lines[index];
+        if line.enter(packet) {
+            let (rank, next) = line.next();
+            self.events.set_ranked(self.first_line + index, rank, next);
+        }
     }
 
     #[inline(never)]
+    fn enter_link_apart(&mut self, packet: Packet, index: usize) {
+        self.enter_link(packet, index);
+    }
+
+    #[expect(clippy::inline_always, reason = "a packet is moved through it")]
+    #[inline(always)]
     fn enter_link(&mut self, mut packet: Packet, index: usize) {
         if self.recorder.tells_apart() {
             self.recorder.enters(self.now, index, &mut packet);
@@ -424,10 +424,15 @@ impl Simulation {
 
     #[inline]
     fn schedule_queue_timer(&mut self, index: usize) {
-        if let Some(first) = self.first_queue_timer
-            && let Some(next) = self.links[index].moved_timer()
-        {
-            self.events.set(first + index, next);
+        if let Some(first) = self.first_queue_timer {
+            self.move_queue_timer(index, first + index);
+        }
+    }
+
+    #[inline(never)]
+    fn move_queue_timer(&mut self, index: usize, source: usize) {
+        if let Some(next) = self.links[index].moved_timer() {
+            self.events.set(source, next);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use windtunnel_units::Time;
 
-use super::{Simulation, Source};
+use super::Simulation;
 use crate::flow::Flow;
 
 impl Simulation {
@@ -16,10 +16,11 @@ impl Simulation {
         let waits = |flow: &&Flow| flow.active && flow.ends.is_loss_free();
         let waiting = self.flows.iter().filter(waits).count();
         let first = self.flows.iter().find(waits)?;
-        let idle = |source: &Source| matches!(source, Source::QueueTimer(_));
-        let mut rest = self.sources.iter().enumerate().filter(|(_, source)| !idle(source));
+        let elements = self.first_element + self.elements.len();
+        // All sources of events but the timers of queues.
+        let mut rest = (0..self.links.len()).chain(self.first_line..elements);
         let timer = self.timers.peek().0;
-        if timer < Time::NEVER || rest.any(|(index, _)| self.events.time_of(index) < Time::NEVER) {
+        if timer < Time::NEVER || rest.any(|source| self.events.time_of(source) < Time::NEVER) {
             return None;
         }
         let name = self.recorder.flow_name(first.series as usize);

@@ -80,7 +80,8 @@ impl Receiver {
     }
 
     /// A segment arrived.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "on the path of every packet")]
+    #[inline(always)]
     pub fn on_segment(&mut self, packet: &Packet, now: Time) {
         if packet.flags.contains(TcpFlags::SYN) {
             self.rcv_nxt = Seq::FIRST_DATA;
@@ -166,6 +167,8 @@ impl Receiver {
     }
 
     /// SCE is echoed only where MDS was negotiated; elsewhere ECT(1) is just ECT.
+    #[expect(clippy::inline_always, reason = "on the path of every packet")]
+    #[inline(always)]
     fn mark_of(&mut self, packet: &Packet) -> Mark {
         let ecn = match &mut self.hiding {
             Some(hiding) => hiding.claim(packet.ecn, self.endpoint.ecn),

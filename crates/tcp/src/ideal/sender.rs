@@ -97,27 +97,27 @@ impl Sender {
         self.samples.as_ref().map_or(Bytes::ZERO, |samples| samples.memory())
     }
 
+    /// True if a packet may leave now.
+    #[inline]
+    pub fn may_send(&self) -> bool {
+        let allowed = match self.state {
+            State::Established => self.pacer.ready() && self.in_flight + self.mss <= self.cwnd,
+            State::Closed => true,
+            State::SynSent => false,
+        };
+        self.active && allowed
+    }
+
     /// The next packet to send, if one may leave now; call until there is none.
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
-        if !self.active {
-            return None;
-        }
-        match self.state {
-            State::Established => {
-                let open = self.in_flight + self.mss <= self.cwnd;
-                (open && self.pacer.ready()).then(|| self.next_segment(now))
-            }
-            State::Closed => {
-                self.state = State::SynSent;
-                Some(self.syn(now))
-            }
-            State::SynSent => None,
-        }
+        self.may_send()
+            .then(|| if self.state == State::Established { self.next_segment(now) } else { self.syn(now) })
     }
 
     /// An ACK arrived.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "on the path of every packet")]
+    #[inline(always)]
     pub fn on_ack(&mut self, packet: &Packet, now: Time) -> AckReport {
         let rtt = now - packet.ts_ecr;
         self.rtt.sample(rtt);
@@ -267,7 +267,9 @@ impl Sender {
 
     /// The SYN: one sequence number, no data, nothing in flight. It carries the flow's code points so that
     /// queues treat it like its data.
+    #[cold]
     fn syn(&mut self, now: Time) -> Packet {
+        self.state = State::SynSent;
         self.snd_nxt = Seq::FIRST_DATA;
         let mut packet = self.packet(HEADERS, Bytes::ZERO, now);
         packet.seq = Seq::SYN;
@@ -275,6 +277,8 @@ impl Sender {
         packet
     }
 
+    #[expect(clippy::inline_always, reason = "on the path of every packet")]
+    #[inline(always)]
     fn next_segment(&mut self, now: Time) -> Packet {
         let mut packet = self.packet(self.endpoint.mtu, self.mss, now);
         packet.seq = self.snd_nxt;
