@@ -64,9 +64,6 @@ pub(super) struct FlowInfo {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct FlowSums {
-    pub(crate) drops: DropSummary,
-    pub(crate) ack_drops: DropSummary,
-    pub(crate) corrupted: u64,
     pub(crate) received: Bytes,
     pub(crate) payload: Bytes,
     pub(crate) ce: u64,
@@ -78,6 +75,9 @@ pub(crate) struct FlowSums {
     cwnd_area: u128,
     cwnd_min: Bytes,
     cwnd_max: Bytes,
+    pub(crate) drops: DropSummary,
+    pub(crate) ack_drops: DropSummary,
+    pub(crate) corrupted: u64,
 }
 
 impl FlowSums {
@@ -128,13 +128,13 @@ const RTT_UNIT: u32 = 10;
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct FlowTotals {
-    /// Precise to 0.4 %: each flow has its own histogram, and those of a thousand should stay in the cache.
-    rtt: Pages<8>,
     /// Nothing before the first interval of the segment.
     sums: Option<FlowSums>,
     counters: Counters,
     transfers: Option<Box<TransferTotals>>,
     datagrams: Option<Box<DatagramTotals>>,
+    /// Precise to 0.4 %: each flow has its own histogram, and those of a thousand should stay in the cache.
+    rtt: Pages<8>,
 }
 
 impl FlowTotals {
@@ -183,29 +183,29 @@ impl FlowTotals {
     }
 }
 
-/// The recorder of one flow. What each packet changes lies together, up to the first part of the totals: with many flows,
-/// every cache line counts.
+/// The recorder of one flow. What each packet changes lies together, from the last part of the totals to the first parts
+/// of the sums: with many flows, every cache line counts.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct FlowRecorder {
-    pub(crate) sums: FlowSums,
+    slow_start_exit: Option<(Time, Bytes, ExitReason)>,
+    started: Option<Time>,
+    /// The sender's counts at the start of the interval.
+    counted: Counters,
+    /// The totals of the current segment.
+    pub(super) totals: FlowTotals,
     /// It has one congestion window. Datagrams have none, and a flow that stands for many connections has several.
     has_window: bool,
+    in_slow_start: bool,
     cwnd: Bytes,
     cwnd_since: Time,
     rtt: Option<Duration>,
     srtt: Duration,
     in_flight: Bytes,
-    started: Option<Time>,
     first_received: Option<Time>,
     last_received: Time,
     last_delivered: Time,
-    in_slow_start: bool,
-    /// The totals of the current segment.
-    pub(super) totals: FlowTotals,
-    /// The sender's counts at the start of the interval.
-    counted: Counters,
-    slow_start_exit: Option<(Time, Bytes, ExitReason)>,
+    pub(crate) sums: FlowSums,
 }
 
 /// The state of a sender that has a window, after an ACK.
@@ -224,7 +224,9 @@ impl FlowRecorder {
     /// Asks for what each packet changes.
     #[inline]
     pub(super) fn prefetch(&self) {
-        prefetch_first(self, offset_of!(FlowRecorder, totals) + size_of_val(&self.totals.rtt));
+        let first = offset_of!(FlowRecorder, totals) + offset_of!(FlowTotals, rtt);
+        let end = offset_of!(FlowRecorder, sums) + offset_of!(FlowSums, drops);
+        prefetch_first(&self.totals.rtt, end - first);
     }
 
     /// Asks for what that points to.

@@ -5,7 +5,7 @@
 
 use windtunnel_cc::{
     AckSample, CongestionControl, CongestionEvent, Control, Delivery, EcnFeedback, ExitReason, Marked, Needs,
-    PacingNeed, PathView, Phase, SentSegment, Trigger,
+    Pacing, PacingNeed, PathView, Phase, SentSegment, Trigger,
 };
 use windtunnel_prefetch::prefetch;
 use windtunnel_units::{Bytes, Duration, Seq, Time};
@@ -26,28 +26,32 @@ enum State {
     Established,
 }
 
-/// A sender of the ideal profile with an endless supply of data.
+/// A sender of the ideal profile with an endless supply of data. What each packet reads comes first: with many flows,
+/// every cache line counts.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Sender {
-    endpoint: Endpoint,
-    mss: Bytes,
-    state: State,
-    /// The application has data to send.
-    active: bool,
-    snd_una: Seq,
-    snd_nxt: Seq,
-    in_flight: Bytes,
-    delivered: Bytes,
-    rtt: RttEstimator,
-    pacer: Pacer,
     cc: Box<dyn CongestionControl>,
     /// The controller's window after its last event.
     cwnd: Bytes,
-    needs: Needs,
+    in_flight: Bytes,
+    mss: Bytes,
+    snd_una: Seq,
+    snd_nxt: Seq,
+    delivered: Bytes,
+    rtt: RttEstimator,
+    /// The controller's pacing after its last event.
+    pacing: Pacing,
+    pacer: Pacer,
+    state: State,
+    /// The application has data to send.
+    active: bool,
     /// Departures are paced.
     paced: bool,
     /// The controller wants to hear about each departure, or has a window of its own.
     attentive: bool,
+    needs: Needs,
+    endpoint: Endpoint,
     samples: Option<Box<Samples>>,
     /// When the last segment left, if the sender is `attentive`.
     last_sent: Time,
@@ -75,6 +79,7 @@ impl Sender {
             rtt: RttEstimator::default(),
             pacer: Pacer::default(),
             cwnd: cc.cwnd(),
+            pacing: cc.pacing(),
             needs,
             paced: endpoint.paced || needs.pacing == PacingNeed::Always,
             attentive: needs.departures || needs.rate_samples || needs.own_window,
@@ -126,7 +131,7 @@ impl Sender {
             self.state = State::Established;
             let path = self.path(now);
             self.cc.on_established(&path);
-            self.cwnd = self.cc.cwnd();
+            self.follow_controller();
             return AckReport { rtt: Some(rtt), ..AckReport::default() };
         }
         let acked = packet.ack - self.snd_una;
@@ -170,8 +175,17 @@ impl Sender {
             };
             self.cc.on_congestion(&event, &path);
         }
-        self.cwnd = self.cc.cwnd();
+        self.follow_controller();
         AckReport { rtt: Some(rtt), ece, esce, newly_delivered: acked }
+    }
+
+    /// The controller may have changed what it wants.
+    #[inline]
+    fn follow_controller(&mut self) {
+        self.cwnd = self.cc.cwnd();
+        if self.paced {
+            self.pacing = self.cc.pacing();
+        }
     }
 
     /// When [`Sender::on_timer`] wants to be called.
@@ -288,7 +302,7 @@ impl Sender {
         if self.attentive {
             self.attend(packet.seq, now);
         } else if self.paced {
-            self.pacer.sent(self.departing(now), self.cc.pacing());
+            self.pacer.sent(self.departing(now), self.pacing);
         }
         packet
     }
