@@ -273,16 +273,18 @@ impl Simulation {
 
     fn line_event(&mut self, index: usize, source: usize) {
         let line = &mut self.lines[index];
-        if let Some(packet) = line.leave() {
-            let (rank, next) = line.next();
-            self.events.set_ranked(source, rank, next);
-            if self.looks_ahead {
-                self.look_ahead(index);
-            }
-            match self.from_line[index].of(packet.flow) {
-                Hop::Receiver => self.deliver_segment(&packet),
-                to => self.forward(packet, to),
-            }
+        let packet = line.leave();
+        let Some(arriving) = &packet else { return };
+        let (rank, next) = line.next();
+        self.events.set_ranked(source, rank, next);
+        if self.looks_ahead {
+            self.look_ahead(index);
+        }
+        let to = self.from_line[index].of(arriving.flow);
+        if to == Hop::Receiver {
+            self.deliver_segment(arriving);
+        } else if let Some(packet) = packet {
+            self.forward(packet, to);
         }
     }
 

@@ -114,7 +114,8 @@ impl Sender {
     }
 
     /// The next packet to send, if one may leave now; call until there is none.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "on the path of every packet")]
+    #[inline(always)]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         self.may_send()
             .then(|| if self.state == State::Established { self.next_segment(now) } else { self.syn(now) })
