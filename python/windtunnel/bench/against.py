@@ -184,7 +184,9 @@ def _other(command: Sequence[str]) -> tuple[int, float]:
     """Packets that the other program delivered, and its user CPU."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False
+        )
     except OSError as error:
         raise InputError(f"--against: {command[0]}: {error.strerror}") from None
     seconds = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before

@@ -87,7 +87,9 @@ def _count(command: Sequence[str], cache: bool, only: str | None) -> _Count:
     options = ["--tool=callgrind", "--callgrind-out-file=/dev/null"]
     options += _CACHES if cache else ()
     options += [f"--toggle-collect={only}"] if only else ()
-    done = subprocess.run(["valgrind", *options, *command], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["valgrind", *options, *command], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
     packets = re.search(r"^(\d+) packets", done.stdout, re.MULTILINE)
     names = re.search(r"Events +: (.*)", done.stderr)
     numbers = re.search(r"Collected : (.*)", done.stderr)
