@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # One installed wheel serves all: it is built again when a source of the core or of the package changes.
 SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: demo test install wheel test-wheel lint test-rust test-python fuzz fuzz-parsers fuzz-seeds audit audit-offline mutants lock bench reproduce validate course gallery notebooks packs docs man web clean
+.PHONY: demo test install wheel test-wheel lint test-rust test-python fuzz fuzz-parsers fuzz-seeds audit audit-offline mutants lock bench budgets reproduce validate course gallery notebooks packs docs man web clean
 
 demo: install
 	$(BIN)/windtunnel reproduce mds --quick --force --out results/mds-quick
@@ -93,6 +93,10 @@ lock: install
 
 bench: install
 	$(BIN)/windtunnel bench
+
+# Counts what packets cost (with valgrind), and writes the budgets of python/tests/test_instructions.py.
+budgets: install
+	$(BIN)/python python/tests/test_instructions.py
 
 reproduce: install
 	$(BIN)/windtunnel reproduce mds --force --out results/mds

@@ -412,34 +412,6 @@ def test_reproduce_knows_its_suites(cli: Cli, tmp_path: Path) -> None:
     assert (tmp_path / "out" / "thesis.tex").exists()
 
 
-def test_bench(cli: Cli) -> None:
-    """One work is printed as JSON: its speed, its memory, and the required speed."""
-    refused(cli("bench", "--only", "W77"), "W77", "W1, W2, W3, W4, W5")
-    done = cli("bench", "--only", "w1", "--json", "--repeat", "2")
-    assert (done.returncode, done.stderr) == (0, "")
-    (work,) = json.loads(done.stdout)["works"]
-    assert work["work"] == "W1"
-    # 100 Mbit/s carry 8333 packets of 1500 bytes per second; the start-up costs a little.
-    assert 0.9 * 8333 * 60 < work["packets"] <= 8333 * 60 + 1
-    assert work["packets_per_second"] == pytest.approx(work["packets"] / work["cpu_seconds"])
-    assert work["events"] > work["packets"]
-    assert 20 < work["peak_mib"] < 300
-    assert work["required_packets_per_second"] == 8e6
-    assert work["met"] == (work["packets_per_second"] >= 8e6)
-
-
-def test_bench_of_a_python_controller(cli: Cli) -> None:
-    """The work with a controller in Python prints ACKs per second, and what is required of them; others have none."""
-    done = cli("bench", "--only", "W11", "--json")
-    assert (done.returncode, done.stderr) == (0, "")
-    (work,) = json.loads(done.stdout)["works"]
-    # An ACK acknowledges one segment, or two.
-    assert 0.45 * work["packets"] < work["acks"] <= 1.01 * work["packets"]
-    assert work["acks_per_second"] == pytest.approx(work["acks"] / work["cpu_seconds"])
-    assert work["required_acks_per_second"] == 2e5
-    assert work["met"] == (work["acks_per_second"] >= 2e5 and work["peak_mib"] < 300)
-
-
 def test_help_and_version(cli: Cli) -> None:
     """The help names all commands; `python -m windtunnel` calls itself windtunnel."""
     text = cli("--help").stdout

@@ -50,6 +50,9 @@ def resolve(
 ) -> str:
     """As ``check``, but returns JSON."""
 
+def holds(count: int) -> int:
+    """Carry out this many holds, the fixed work by which the speeds of machines compare; returns a check sum."""
+
 def error_at(
     key: str,
     problem: str,
@@ -406,6 +409,14 @@ class RunResult:
     @property
     def toml(self) -> str:
         """The same as TOML, as :func:`check` gives it."""
+
+    @property
+    def packets(self) -> int:
+        """Data segments delivered."""
+
+    @property
+    def events(self) -> int:
+        """Events handled."""
 
     @property
     def digest(self) -> str:

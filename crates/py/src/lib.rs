@@ -2,6 +2,7 @@
 //! `python/windtunnel/_core.pyi` describes each function.
 
 mod controller;
+mod counted;
 mod error;
 mod pcapng;
 mod registry;
@@ -39,7 +40,7 @@ mod _core {
     #[pymodule_export]
     use super::xplot::xplot;
     #[pymodule_export]
-    use super::{check, error_at, estimate, listing, resolve, schema};
+    use super::{check, error_at, estimate, holds, listing, resolve, schema};
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's name for it")]
@@ -97,6 +98,11 @@ fn estimate(
     built: bool,
 ) -> PyResult<String> {
     Ok(Estimate::of(&parse(py, text, file, &overrides, &allow_read, built)?).to_json())
+}
+
+#[pyfunction]
+fn holds(py: Python<'_>, count: u64) -> u64 {
+    py.detach(|| windtunnel_calibration::holds(count))
 }
 
 #[expect(clippy::too_many_arguments, reason = "the keyword arguments of Python's function")]

@@ -4,19 +4,28 @@ use numpy::IntoPyArray;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use serde::Serialize;
 use windtunnel_scenario::Scenario;
-use windtunnel_sim::RunResult;
 use windtunnel_sim::recorder::columns::{Column, Table};
+use windtunnel_sim::{RunResult, Summary};
 
 /// What a run measured.
 #[pyclass(frozen, name = "RunResult", module = "windtunnel._core")]
 pub(crate) struct PyRunResult {
-    summary: String,
-    digest: String,
+    summary: SeededSummary,
     tables: Py<PyDict>,
     foreign: Vec<String>,
     resolved: String,
     toml: String,
+}
+
+/// What `summary.json` says. It is written only when it is asked for, and at once into text: as text it takes 2 kB for
+/// each flow.
+#[derive(Serialize)]
+struct SeededSummary {
+    #[serde(flatten)]
+    summary: Summary,
+    seed: u64,
 }
 
 impl PyRunResult {
@@ -26,16 +35,12 @@ impl PyRunResult {
         scenario: &Scenario,
         foreign: Vec<String>,
     ) -> PyResult<PyRunResult> {
-        let mut summary =
-            serde_json::to_value(&result.summary).map_err(|e| PyRuntimeError::new_err(e.to_string()))?;
-        summary["seed"] = scenario.seed.into();
         let tables = PyDict::new(py);
         for table in result.tables {
             tables.set_item(table.name, columns(py, table)?)?;
         }
         Ok(PyRunResult {
-            summary: summary.to_string(),
-            digest: result.summary.digest,
+            summary: SeededSummary { summary: result.summary, seed: scenario.seed },
             tables: tables.unbind(),
             foreign,
             resolved: scenario.to_json(),
@@ -47,13 +52,23 @@ impl PyRunResult {
 #[pymethods]
 impl PyRunResult {
     #[getter]
-    fn summary(&self) -> &str {
-        &self.summary
+    fn summary(&self) -> PyResult<String> {
+        serde_json::to_string(&self.summary).map_err(|e| PyRuntimeError::new_err(e.to_string()))
     }
 
     #[getter]
     fn digest(&self) -> &str {
-        &self.digest
+        &self.summary.summary.digest
+    }
+
+    #[getter]
+    fn packets(&self) -> u64 {
+        self.summary.summary.packets
+    }
+
+    #[getter]
+    fn events(&self) -> u64 {
+        self.summary.summary.events
     }
 
     #[getter]

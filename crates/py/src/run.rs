@@ -12,7 +12,7 @@ use windtunnel_sim::{MemoryExceeded, RunResult, Simulation};
 use windtunnel_units::Bytes;
 
 use crate::result::PyRunResult;
-use crate::{controller, error, parse, places, registry};
+use crate::{controller, counted, error, parse, places, registry};
 
 /// Events between two looks at memory and progress: about a hundredth of a second, so that the first second of a run
 /// shows how fast it is, however long it will take.
@@ -125,11 +125,11 @@ fn finish(
     interrupts: &Interrupts,
 ) -> PyResult<Result<RunResult, MemoryExceeded>> {
     if simulation.memory() < MUCH {
-        return Ok(py.detach(|| simulation.finish_within()));
+        return Ok(py.detach(|| counted::finish(simulation)));
     }
     let waiting = thread::current();
     let finishing = thread::spawn(move || {
-        let result = simulation.finish_within();
+        let result = counted::finish(simulation);
         waiting.unpark();
         result
     });
@@ -160,7 +160,7 @@ fn advance(
             loop {
                 let step = left.min(STEP);
                 left -= step;
-                let done = simulation.run_slice(end, step);
+                let done = counted::run_slice(simulation, end, step);
                 if done || left == 0 || now() >= due {
                     return done;
                 }

@@ -179,7 +179,7 @@ pub(crate) struct FlowTable {
     pub(crate) active: Option<Vec<Active>>,
     /// The number of identical flows.
     #[serde(default = "one")]
-    #[schemars(range(min = 1, max = 100_000))]
+    #[schemars(range(min = 1, max = 1_000_000))]
     pub(crate) count: u32,
     /// The time between the starts of the `count` flows.
     #[serde(default)]

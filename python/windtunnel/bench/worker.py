@@ -1,4 +1,6 @@
-"""One run of one work, in a process of its own: ``python -m windtunnel.bench.worker FILE`` prints JSON.
+"""One run, in a process of its own: ``python -m windtunnel.bench.worker FILE MEMORY [key=value]...`` prints JSON.
+
+``MEMORY`` is the number of bytes that it may take, or 0. The speed of the machine is measured just before and after.
 
 A Python file of the same name is the work's plugin; the class that it registers counts ACKs in its attribute ``acks``.
 The process ends when its standard input ends, and so together with the process that started it.
@@ -7,6 +9,7 @@ The process ends when its standard input ends, and so together with the process 
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 import time
@@ -17,34 +20,61 @@ from typing import Any
 import numpy as np  # noqa: F401
 
 from windtunnel import _core
+from windtunnel.bench.measure import REFUSED
 from windtunnel.workers import end_with_parent
 
+#: Holds of one calibration: a twentieth of a second.
+HOLDS = 1_000_000
 
-def main() -> None:
-    """Run the scenario file named on the command line."""
+
+def main(file: Path, memory: int, *overrides: str) -> None:
+    """Run the scenario file."""
     end_with_parent()
-    file = Path(sys.argv[1])
     text = file.read_text(encoding="utf-8")
     controllers = load(file.with_suffix(".py"))
+    at_rest = resident_mib()
+    before = _seconds_of_holds()
     # CPU time of the process: the core may finish a large run in a second thread.
-    before = time.process_time()
-    result = _core.run(text)
-    cpu_seconds = time.process_time() - before
+    cpu, user = time.process_time(), user_seconds()
+    try:
+        result = _core.run(text, str(file), overrides, memory=memory or None)
+    except (_core.ScenarioError, _core.MemoryLimitError) as error:
+        print(error, file=sys.stderr)
+        sys.exit(REFUSED)
+    cpu, user = time.process_time() - cpu, user_seconds() - user
     peak = peak_mib()
-    summary = json.loads(result.summary)
+    after = _seconds_of_holds()
     print(
         json.dumps(
             {
-                "packets": summary["packets"],
-                "events": summary["events"],
-                "simulated_seconds": summary["duration_s"],
+                "packets": result.packets,
+                "events": result.events,
+                "simulated_seconds": _core.quantity(json.loads(result.resolved)["duration"]),
                 "digest": result.digest,
-                "cpu_seconds": cpu_seconds,
+                "cpu_seconds": cpu,
+                "user_seconds": user,
+                "holds_per_second": 2 * HOLDS / (before + after),
                 "peak_mib": peak,
+                "run_mib": peak - at_rest,
                 "acks": sum(controller.acks for controller in controllers) if controllers else None,
             }
         )
     )
+
+
+def _seconds_of_holds() -> float:
+    before = time.process_time()
+    _core.holds(HOLDS)
+    return time.process_time() - before
+
+
+def user_seconds() -> float:
+    """User CPU of this process so far."""
+    try:
+        import resource
+    except ImportError:
+        return os.times().user
+    return resource.getrusage(resource.RUSAGE_SELF).ru_utime
 
 
 def load(plugin: Path) -> list[Any]:
@@ -62,16 +92,29 @@ def peak_mib() -> float:
 
     Linux reports it for the program itself; its ``ru_maxrss`` starts with the parent's value at the fork.
     """
+    peak = _status("VmHWM")
+    if peak is not None:
+        return peak
+    import resource
+
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20
+
+
+def resident_mib() -> float:
+    """The resident memory of this process, in MiB; where the system does not say, its largest so far."""
+    now = _status("VmRSS")
+    return peak_mib() if now is None else now
+
+
+def _status(key: str) -> float | None:
     try:
         status = Path("/proc/self/status").read_text(encoding="ascii")
     except OSError:
-        import resource
-
-        unit = 1 if sys.platform == "darwin" else 1024
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20
-    peak = re.search(r"^VmHWM:\s+(\d+) kB", status, re.MULTILINE)
-    return int(peak[1]) / 1024 if peak else float("nan")
+        return None
+    kib = re.search(rf"^{key}:\s+(\d+) kB", status, re.MULTILINE)
+    return int(kib[1]) / 1024 if kib else None
 
 
 if __name__ == "__main__":
-    main()
+    main(Path(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:])

@@ -3,94 +3,139 @@
 from __future__ import annotations
 
 import json as json_
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from windtunnel.cli.completion import works
 from windtunnel.cli.streams import write_text
-from windtunnel.errors import InputError, RunFailedError, did_you_mean
+from windtunnel.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from windtunnel.bench import Work
 
-    from windtunnel.bench import Measurement, Work
+#: Runs of each work; where times are compared, the median of several in turn.
+_REPEAT, _ROUNDS_OF_GROWTH, _ROUNDS_AGAINST = 1, 3, 8
 
 
 @click.command
 @click.option("--only", metavar="WORK", multiple=True, shell_complete=works, help="Run only this work. Repeatable.")
+@click.option("--large", is_flag=True, help="Run the works with many flows, up to a million, instead of the others.")
+@click.option(
+    "--growth", is_flag=True, help="Measure what a packet costs with 1 to 50,000 flows, instead of the works."
+)
+@click.option(
+    "--against",
+    metavar="PROGRAM",
+    help="Compare with another simulator on the same paths, instead of the works: the program runs it.",
+)
 @click.option("--json", is_flag=True, help="Print JSON.")
 @click.option(
     "--repeat",
     type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Runs of each work; the fastest one counts.",
+    help="Runs of each work; the fastest one counts, with --growth and --against the median.",
+    show_default=f"{_REPEAT}; --growth {_ROUNDS_OF_GROWTH}, --against {_ROUNDS_AGAINST}",
 )
-def bench(only: tuple[str, ...], json: bool, repeat: int) -> None:
+@click.option(
+    "--instructions/--no-instructions",
+    default=True,
+    show_default=True,
+    help="Count the instructions of a packet too, if valgrind is installed.",
+)
+@click.option("--cache", is_flag=True, help="Count the accesses to memory and the misses of a 32 KiB cache with them.")
+@click.option(
+    "--memory",
+    metavar="SIZE",
+    help="Memory that a run may take, e.g. '8 GB'.",
+    show_default="half of what is available",
+)
+def bench(
+    only: tuple[str, ...],
+    large: bool,
+    growth: bool,
+    against: str | None,
+    json: bool,
+    repeat: int | None,
+    instructions: bool,
+    cache: bool,
+    memory: str | None,
+) -> None:
     """Run the benchmark: fixed works, each in a process of its own."""
-    from windtunnel import _core
-    from windtunnel.bench import BenchError, measure
-    from windtunnel.cli.consoles import messages, output
-    from windtunnel.progress import progress_bar
+    from windtunnel.memory import limit
 
-    works = _works(only)
-    measurements: list[Measurement] = []
-    with progress_bar("bench", messages()) as progress:
-        for work in works:
-            try:
-                measurements.append(measure(work, repeat))
-            except BenchError as error:
-                raise RunFailedError(str(error)) from None
-            if progress is not None:
-                progress(len(measurements) / len(works))
-    if json:
-        document = {"schema_version": 1, "version": _core.__version__, "works": [m.as_dict() for m in measurements]}
-        write_text(json_.dumps(document, indent=2))
+    _check(only, large, growth, against, instructions, cache)
+    most = limit(memory)
+    if growth:
+        from windtunnel.bench.growth import ENDPOINTS, FLOWS, steps
+
+        table = steps(repeat or _ROUNDS_OF_GROWTH, count=instructions, cache=cache, memory=most)
+        _print("growth", table, len(FLOWS) * len(ENDPOINTS), json)
+    elif against is not None:
+        from windtunnel.bench.against import CONTESTS, outcomes
+
+        compared = outcomes(against, repeat or _ROUNDS_AGAINST, count=instructions)
+        _print("against", compared, len(CONTESTS), json)
     else:
-        _show(measurements, output())
+        from windtunnel.bench import measure
+
+        chosen = _works(only, large)
+        measured = (measure(work, repeat or _REPEAT, count=instructions, cache=cache, memory=most) for work in chosen)
+        _print("works", measured, len(chosen), json)
 
 
-def _works(only: Sequence[str]) -> list[Work]:
-    from windtunnel.bench import WORKS
+def _check(
+    only: Sequence[str], large: bool, growth: bool, against: str | None, instructions: bool, cache: bool
+) -> None:
+    """Refuse what does not go together."""
+    chosen = {
+        "--large": large,
+        "--growth": growth,
+        "--against": against is not None,
+        "--only": bool(only) and not large,
+    }
+    together = [name for name, given in chosen.items() if given]
+    if len(together) > 1:
+        raise InputError(f"{' and '.join(together)} do not go together: each says what to run")
+    if not cache:
+        return
+    from windtunnel.bench.instructions import available
 
-    by_name = {work.name: work for work in WORKS}
+    if not instructions or not available():
+        needs = "does not go with --no-instructions" if not instructions else "needs valgrind, which is not installed"
+        raise InputError(f"--cache {needs}")
+
+
+def _works(only: Sequence[str], large: bool) -> list[Work]:
+    from windtunnel.bench import LARGE, WORKS
+
+    group = LARGE if large else WORKS
+    by_name = {work.name: work for work in (group if large else (*WORKS, *LARGE))}
     for name in only:
         if name.upper() not in by_name:
             hint = did_you_mean(name, by_name)
             raise InputError(f"there is no work `{name}`; works are {', '.join(by_name)}{hint}")
-    wanted = {name.upper() for name in only or by_name}
-    return [work for work in WORKS if work.name in wanted]
+    wanted = {name.upper() for name in only} or {work.name for work in group}
+    return [work for work in by_name.values() if work.name in wanted]
 
 
-def _show(measurements: Sequence[Measurement], console: Console) -> None:
-    from rich import box
-    from rich.table import Table
+def _print(kind: str, results: Iterable[Any], expected: int, json: bool) -> None:
+    """Print the results, as JSON below the key ``kind`` or as a table, with a progress bar until then."""
+    from windtunnel import _core
+    from windtunnel.cli.consoles import messages, output
+    from windtunnel.progress import progress_bar
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
-    table.add_column("work")
-    for name in ("packets/s", "at least", "events/s", "CPU s", "peak MiB", "at most"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("met")
-    for m in measurements:
-        table.add_row(
-            m.work,
-            _millions(m.packets_per_second),
-            _millions(m.required_packets_per_second),
-            _millions(m.events_per_second),
-            f"{m.cpu_seconds:.2f}",
-            f"{m.peak_mib:.0f}",
-            "-" if m.required_peak_mib is None else f"{m.required_peak_mib:.0f}",
-            "yes" if m.met else "NO",
-        )
-    console.print(table)
-    for m in measurements:
-        console.print(f"{m.work}: {m.title}", style="dim")
-        if m.acks_per_second is not None:
-            heard, required = _millions(m.acks_per_second), _millions(m.required_acks_per_second)
-            console.print(f"{m.work}: its controller hears {heard} ACKs/s, at least {required}")
+    done: list[Any] = []
+    with progress_bar("bench", messages()) as progress:
+        for result in results:
+            done.append(result)
+            if progress is not None:
+                progress(len(done) / expected)
+    if json:
+        document = {"schema_version": 1, "version": _core.__version__, kind: [asdict(one) for one in done]}
+        write_text(json_.dumps(document, indent=2))
+    else:
+        from windtunnel.cli import bench_tables
 
-
-def _millions(speed: float | None) -> str:
-    return "-" if speed is None else f"{speed / 1e6:.2f} M"
+        bench_tables.show(kind, done, output())

@@ -66,9 +66,9 @@ def names_of_kind(ctx: click.Context, _: click.Parameter, incomplete: str) -> li
 
 def works(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     """Works of the benchmark."""
-    from windtunnel.bench import WORKS
+    from windtunnel.bench import LARGE, WORKS
 
-    return _that_start(incomplete, [work.name for work in WORKS])
+    return _that_start(incomplete, [work.name for work in (*WORKS, *LARGE)])
 
 
 def _listing() -> dict[str, list[str]]:

@@ -28,7 +28,7 @@ use crate::model::{Active, Endpoints, FlowGroup, Hosts, Link, Route, Transport, 
 use crate::registry::BSD42;
 
 /// The maximum number of flows of a scenario, and of `count`.
-const MOST_FLOWS: u32 = 100_000;
+const MOST_FLOWS: u32 = 1_000_000;
 
 /// The largest initial window: more than any path holds.
 const LARGEST_IW: f64 = 1e6;

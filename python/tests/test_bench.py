@@ -1,0 +1,177 @@
+"""``windtunnel bench``: what it prints, what it compares, what it refuses."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import Cli, environment, refused
+
+from windtunnel import Scenario, _core
+from windtunnel.bench import LARGE, against, growth, instructions
+
+needs_valgrind = pytest.mark.skipif(not instructions.available(), reason="counting instructions needs valgrind")
+
+
+def test_works(cli: Cli) -> None:
+    """One work is printed as JSON: its speed, its memory, and the required speed."""
+    refused(cli("bench", "--only", "W77"), "W77", "W1, W2, W3, W4, W5")
+    done = cli("bench", "--only", "w1", "--json", "--repeat", "2", "--no-instructions")
+    assert (done.returncode, done.stderr) == (0, "")
+    (work,) = json.loads(done.stdout)["works"]
+    assert work["work"] == "W1"
+    # 100 Mbit/s carry 8333 packets of 1500 bytes per second; the start-up costs a little.
+    assert 0.9 * 8333 * 60 < work["packets"] <= 8333 * 60 + 1
+    assert work["simulated_seconds"] == 60
+    assert work["packets_per_second"] == pytest.approx(work["packets"] / work["cpu_seconds"])
+    assert work["events"] > work["packets"]
+    assert 20 < work["peak_mib"] < 300
+    assert work["required_packets_per_second"] == 8e6
+    assert work["met"] == (work["packets_per_second"] >= 8e6)
+    assert work["cost"] is None
+
+
+def test_speed_relative_to_the_calibration(cli: Cli) -> None:
+    """Packets per hold are those of the run, divided by the holds that the machine does in the same seconds."""
+    done = cli("bench", "--only", "W1", "--json", "--no-instructions")
+    (work,) = json.loads(done.stdout)["works"]
+    assert work["packets_per_hold"] == pytest.approx(work["packets_per_second"] / work["holds_per_second"])
+    # A hold takes longer than a few instructions, and not as long as a packet of a slow simulator.
+    assert 1e6 < work["holds_per_second"] < 1e9
+
+
+def test_the_calibration_is_the_same_work_everywhere() -> None:
+    """The number that the crate's own test pins."""
+    assert _core.holds(100_000) == 0xCD5A_AA3D_17F4_3AFE
+
+
+def test_a_python_controller(cli: Cli) -> None:
+    """The work with a controller in Python prints ACKs per second, and what is required of them; others have none."""
+    done = cli("bench", "--only", "W11", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    (work,) = json.loads(done.stdout)["works"]
+    # An ACK acknowledges one segment, or two.
+    assert 0.45 * work["packets"] < work["acks"] <= 1.01 * work["packets"]
+    assert work["acks_per_second"] == pytest.approx(work["acks"] / work["cpu_seconds"])
+    assert work["required_acks_per_second"] == 2e5
+    assert work["met"] == (work["acks_per_second"] >= 2e5 and work["peak_mib"] < 300)
+    assert work["cost"] is None  # the interpreter's instructions would count
+
+
+@needs_valgrind
+def test_instructions_and_cache_misses(cli: Cli) -> None:
+    """More than a tenth of a packet's instructions use memory, but not all do; few of these miss the cache."""
+    done = cli("bench", "--only", "W1", "--json", "--cache")
+    assert (done.returncode, done.stderr) == (0, "")
+    (work,) = json.loads(done.stdout)["works"]
+    cost = work["cost"]
+    assert cost["instructions"] > 100
+    assert 0.1 * cost["instructions"] < cost["data_references"] < cost["instructions"]
+    assert 0 < cost["l1_misses"] < 0.1 * cost["data_references"]
+
+
+def test_what_does_not_go_together(cli: Cli) -> None:
+    """Each of these options says what to run; caches are simulated by valgrind alone."""
+    refused(cli("bench", "--growth", "--large"), "--large and --growth do not go together")
+    refused(cli("bench", "--against", "x", "--only", "W1"), "--against and --only do not go together")
+    refused(cli("bench", "--cache", "--no-instructions"), "--cache does not go with --no-instructions")
+    without = {**environment(), "PATH": ""}
+    refused(cli("bench", "--cache", env=without), "--cache needs valgrind, which is not installed")
+
+
+@pytest.mark.parametrize("work", LARGE, ids=lambda work: work.name)
+def test_large_works(work: object, cli: Cli) -> None:
+    """They have the flows whose memory they report, and are refused in one line where they need more than they may."""
+    (chosen,) = (one for one in LARGE if one is work)
+    scenario = Scenario.from_file(chosen.file)
+    flows = sum(flow["count"] for flow in json.loads(_core.resolve(chosen.file.read_text()))["flow"])
+    assert flows == chosen.flows
+    assert scenario.estimate()["memory_bytes"] > 50e6
+    refused(cli("bench", "--only", chosen.name, "--memory", "50 MB"), "needs about", "allow more memory")
+
+
+def test_growth() -> None:
+    """One table from one flow on; the flows differ in nothing but their number, so that each step has its own cost."""
+    (ideal, linux) = growth.steps(1, count=False, cache=False, memory=None, numbers=[1000])
+    assert (ideal.flows, ideal.endpoints, linux.endpoints) == (1000, "ideal", "linux")
+    for step in (ideal, linux):
+        assert 0 < step.cpu_ns < 1e6
+        assert step.holds > 0
+        assert step.bytes_per_flow is not None
+        assert 100 < step.bytes_per_flow < 1e6
+        assert step.cost is None
+
+
+@pytest.mark.parametrize("flows", growth.FLOWS)
+def test_growth_measures_whole_windows(flows: int) -> None:
+    """Between the two lengths each flow has a round trip, and together they send enough to be timed or counted."""
+    for packets in (20_000, 500_000):
+        shorter, longer = growth.span(flows, packets)
+        assert longer - shorter >= 0.04 - 1e-9
+        assert (longer - shorter) * flows * 2e6 / 12_000 >= packets * 0.999
+
+
+#: Another simulator: it delivers what the link carries, and takes its time.
+FAKE = f"""#!{sys.executable}
+import sys
+given = dict(word.split("=") for word in sys.argv[1:])
+assert set(given) == {{"flows", "rate", "buffer", "packet", "duration", "rtts"}}
+assert len(given["rtts"].split(",")) in (1, 10)
+n = int(given["rate"]) * int(given["duration"]) // 8 // int(given["packet"]) // 10**9
+sum(range(10 * n))
+print("a line of its own")
+print(n, "packets")
+"""
+
+
+def program(folder: Path, text: str) -> str:
+    path = folder / "other"
+    path.write_text(text, encoding="utf-8")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_against_another_simulator(tmp_path: Path) -> None:
+    """Costs for a packet are those of each; the ratio says how many times as fast the core is."""
+    (outcome,) = against.outcomes(program(tmp_path, FAKE), 2, count=False, contests=against.CONTESTS[:1])
+    assert outcome.other_packets == 2_000_000  # 100 Mbit/s for 240 s
+    assert outcome.packets > 0.9 * outcome.other_packets
+    assert outcome.cpu_ns > 0
+    assert outcome.other_cpu_ns > 0
+    assert outcome.ratio_least <= outcome.ratio <= outcome.ratio_most
+
+
+@pytest.mark.parametrize("contest", against.CONTESTS, ids=lambda contest: contest.name)
+def test_both_get_the_same_path(contest: against.Contest) -> None:
+    """The scenario has the flows, rate, buffer and round trips of the command line."""
+    resolved = json.loads(_core.resolve(contest.scenario()))
+    words = dict(word.split("=") for word in contest.command("x", contest.seconds)[1:])
+    groups = resolved["flow"]
+    assert sum(group["count"] for group in groups) == int(words["flows"])
+    assert _core.quantity(resolved["bottleneck"]["rate"]) == int(words["rate"])
+    assert [round(1e9 * _core.quantity(group["rtt"])) for group in groups] == [int(r) for r in words["rtts"].split(",")]
+    assert _core.quantity(resolved["bottleneck"]["queue"]["limit"]) == int(words["buffer"])
+    assert 1e9 * _core.quantity(resolved["duration"]) == int(words["duration"])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("#!/bin/sh\necho no queue >&2\nexit 3\n", "ended with 3: no queue"),
+        ("#!/bin/sh\necho done\n", "delivered no packets"),
+        ("#!/bin/sh\necho 0 packets\n", "delivered no packets"),
+        ("#!/no/such/interpreter\n", "No such file or directory"),
+    ],
+)
+def test_a_program_that_does_not_simulate(text: str, said: str, cli: Cli, tmp_path: Path) -> None:
+    """One message names the program and what it did."""
+    refused(cli("bench", "--against", program(tmp_path, text), "--repeat", "1"), "--against", "other", said)
+
+
+def test_a_program_that_is_not_there(cli: Cli, tmp_path: Path) -> None:
+    """Nothing is simulated before the message."""
+    refused(cli("bench", "--against", tmp_path / "nothing"), "nothing", "there is no such program")
+    (tmp_path / "text").write_text("not a program", encoding="utf-8")
+    refused(cli("bench", "--against", tmp_path / "text"), "text", "there is no such program")
