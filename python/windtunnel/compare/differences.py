@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from windtunnel.campaign import statistics
+from windtunnel.campaign.model import SCENARIO
 from windtunnel.compare.sides import CampaignSide, RunSide
 from windtunnel.errors import InputError
 from windtunnel.result import RunResult
@@ -19,8 +20,8 @@ _OF_FLOW = (
 )  # fmt: skip
 _OF_QUEUE = (("utilization",), ("sojourn_ms", "mean"), ("sojourn_ms", "p99"), ("sojourn_ms", "max"), ("ce",), ("sce",))
 
-#: A run of a campaign: its axes, its seed and offset.
-Key: TypeAlias = tuple[tuple[tuple[str, str], ...], Any, Any]
+#: A run of a campaign: its axes in any order (the value of each as a number where it has one), its seed and offset.
+Key: TypeAlias = tuple[frozenset[tuple[str, Any]], Any, Any]
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,10 @@ class Difference:
     interval: tuple[float, float] | None = None
     p: float | None = None
     pairs: int = 1
+    number: int = 0
+    """The cell's number in the candidate's campaign."""
+    effect: float | None = None
+    dominance: float | None = None
 
     @property
     def share(self) -> float | None:
@@ -78,22 +83,27 @@ def pairs_of(
 ) -> Iterator[tuple[str, list[tuple[dict[str, Any], dict[str, Any]]]]]:
     """The pairs of runs of each cell that both have, in the candidate's order. Raises InputError if there is none."""
     known = dict(_rows(baseline))
-    cells: dict[tuple[tuple[str, str], ...], list[tuple[dict[str, Any], dict[str, Any]]]] = {}
+    cells: dict[frozenset[tuple[str, Any]], list[tuple[dict[str, Any], dict[str, Any]]]] = {}
     for key, row in _rows(candidate):
         if key in known:
             cells.setdefault(key[0], []).append((known[key], row))
     if not cells:
         raise InputError(f"{candidate.name}: has no run with the same axes, seed and offset as one of {baseline.name}")
-    for axes, pairs in cells.items():
-        yield ", ".join(f"{name} = {value}" for name, value in axes), pairs
+    axes = _axes(candidate)
+    for pairs in cells.values():
+        yield ", ".join(f"{name} = {pairs[0][1][name]}" for name in axes), pairs
+
+
+def _axes(side: CampaignSide) -> list[str]:
+    axes = [axis["name"] for axis in side.data.document["axes"]]
+    return [SCENARIO, *axes] if len(side.data.document["scenarios"]) > 1 else axes
 
 
 def _rows(side: CampaignSide) -> Iterator[tuple[Key, dict[str, Any]]]:
-    axes = [axis["name"] for axis in side.data.document["axes"]]
-    if len(side.data.document["scenarios"]) > 1:
-        axes.insert(0, "scenario")
+    axes = _axes(side)
     for row in side.data.runs.to_pylist():
-        yield (tuple((name, str(row[name])) for name in axes), row["seed"], row["offset"]), row
+        values = frozenset((name, row.get(f"{name}.number", row[name])) for name in axes)
+        yield (values, row["seed"], row["offset"]), row
 
 
 def metrics_of(baseline: CampaignSide, candidate: CampaignSide) -> dict[str, str]:
@@ -138,5 +148,8 @@ def of_campaigns(baseline: CampaignSide, candidate: CampaignSide) -> list[Differ
             after = units(rows, [b[name] for _, b in known], crossed=crossed)
             s = statistics.comparison(after, before, chosen["confidence"], chosen["interval"])
             means = (sum(before) / len(before), sum(after) / len(after))
-            found.append(Difference(cell, name, *means, means[1] - means[0], s.interval, s.p, s.count))
+            found.append(
+                Difference(cell, name, *means, means[1] - means[0], s.interval, s.p, s.count, rows[0]["cell"], s.effect,
+                           s.dominance)
+            )  # fmt: skip
     return found
