@@ -70,6 +70,19 @@ function numbers(host: HTMLElement, cells: Cells, row: number): void {
   });
 }
 
+/** The folder of a page, for a command; a server does not tell it. */
+export function ownFolder({ protocol, pathname }: { readonly protocol: string; readonly pathname: string }): string {
+  if (protocol !== "file:") return "the folder of this page";
+  const folder = decodeURIComponent(pathname.replace(/\/[^/]*$/, ""));
+  // A path of Windows begins with its drive.
+  return folder.replace(/^\/(?=[A-Za-z]:)/, "") || "/";
+}
+
+/** A word of a shell's command line. */
+export function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`;
+}
+
 /** A run's page is linked where it was written; for others there is the command that writes it. */
 function runs(host: HTMLElement, cells: Cells, cell: number, count: number): void {
   const { command, folder, written, errors } = cells.meta;
@@ -96,7 +109,7 @@ function runs(host: HTMLElement, cells: Cells, cell: number, count: number): voi
       return;
     }
     add(place, "p", command === "" ? "This call, on the campaign in Python and in the folder of this page, simulates it again and writes its page:" : "This command, given where the sweep was, simulates it again and writes its page:");
-    const text = command === "" ? `campaign.page("${address}", ".")` : `${command} ${address}`;
+    const text = command === "" ? `campaign.page("${address}", ".")` : `${command} --out ${quoted(ownFolder(location))} --page ${address}`;
     const code = add(place, "pre", text);
     code.tabIndex = 0;
     const after = add(place, "p");

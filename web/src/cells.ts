@@ -25,7 +25,7 @@ export interface SweepMeta {
   readonly rows: number;
   readonly columns: Readonly<Record<string, ColumnRef>>;
   readonly distributions: readonly PanelMeta[];
-  /** What writes the page of a run, but for its address; empty for a campaign that was made in Python. */
+  /** What writes the page of a run, but for the folder of this page and the run's address; empty for a campaign that was made in Python. */
   readonly command: string;
   readonly folder: string;
   /** Addresses of the runs whose pages are there. */

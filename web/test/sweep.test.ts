@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { ownFolder, quoted } from "../src/cell-view";
 import { Cells, type AxisMeta, type SweepMeta } from "../src/cells";
 import { pictures, placesOf, readChoice, usual, withAxis, writeChoice } from "../src/choice";
 import { share } from "../src/colour-scale";
@@ -115,5 +116,16 @@ describe("scales", () => {
   it("of neighbours are one", () => {
     const room = { log: false, zeroBased: true, height: 100, band: 0 };
     expect(valueRange([], () => [0, 0], { ...room, within: [2, 10] })).toEqual([0, 10.6]);
+  });
+});
+
+describe("the command for a run's page", () => {
+  it("names the folder of the report, as a shell reads it", () => {
+    expect(ownFolder({ protocol: "file:", pathname: "/home/a%20b/out/report.html" })).toBe("/home/a b/out");
+    expect(ownFolder({ protocol: "file:", pathname: "/C:/data/report.html" })).toBe("C:/data");
+    expect(ownFolder({ protocol: "file:", pathname: "/report.html" })).toBe("/");
+    expect(ownFolder({ protocol: "https:", pathname: "/x/report.html" })).toBe("the folder of this page");
+    expect(quoted("/tmp/out-1.x")).toBe("/tmp/out-1.x");
+    expect(quoted("/a b/it's")).toBe(`'/a b/it'"'"'s'`);
   });
 });

@@ -43,7 +43,8 @@ _UNITS = (
 def write_page(folder: Path, document: Mapping[str, Any], command: str, written: Sequence[Address] = ()) -> None:
     """Write ``report.html`` of the data set in ``folder``, whose ``campaign.json`` is ``document``.
 
-    ``command``, with the address of a run, writes the run's page; those of ``written`` are there already.
+    ``command``, with the folder and the address of a run, writes the run's page; those of ``written`` are there
+    already.
     """
     import pyarrow.parquet as pq
 
