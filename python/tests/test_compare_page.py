@@ -4,18 +4,22 @@ that of the campaigns' own ``cells.parquet`` or of the printed comparison.
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from campaigns import base, campaign
 from conftest import Cli, refused
 from headless import drive
-from test_sweep_page import payload
+from test_sweep_page import cells_table, document, payload
 
 from windtunnel import Campaign, grid, zipped
+from windtunnel.campaign.page.cells import MOST_ROWS
 from windtunnel.campaign.results import load
 from windtunnel.compare import cells_page, differences
 from windtunnel.compare.joined import Joined
@@ -89,6 +93,10 @@ def test_numbers_are_those_of_the_campaigns(two: Path) -> None:
             assert (columns["difference_low"][i], columns["difference_high"][i]) == difference.interval
     # Six cells of either, of two metrics each; Reno at two rates is what both have.
     assert (seen, compared, len(printed)) == (24, 4, 4)
+    # Distributions are over the runs of the two common cells, three of each campaign in each.
+    joined = Joined([each for each in sides if isinstance(each, CampaignSide)], SHARE)
+    assert joined.runs().num_rows == 2 * 2 * 3 and len(joined.common) == 2
+    assert meta["distributions"][0]["choices"][0]["name"] == "runs, by campaign"
     # Every cell of one is a row of both, and no more: (2 * 3 + 2 * 3 - 2) cells, of 2 metrics and 2 campaigns.
     assert meta["rows"] == 10 * 2 * 2
 
@@ -230,10 +238,37 @@ def test_as_typed(cli: Cli, two: Path) -> None:
     refused(cli("compare", before, str(two / "seven"), "--page", "none.html"), "has no run with the same axes")
 
 
-def test_of_many_cells_neighbours_are_one(two: Path) -> None:
-    """What is joined keeps its sums: every run of either campaign that a bin has is counted once."""
-    sides = [side for side in open_sides([two / "before", two / "after"]) if isinstance(side, CampaignSide)]
-    joined = Joined(sides, SHARE)
-    table = joined.table([differences.of_campaigns(*sides)])
-    assert sum(table.column("runs").to_pylist()) == 6 * 3 + 6 * 3
-    assert len(set(table.column("cell").to_pylist())) == 20 and joined.runs().num_rows == 2 * 2 * 3
+def test_of_many_cells_neighbours_are_one(tmp_path: Path) -> None:
+    """10,000 cells of two campaigns are binned: every run of either is counted once, the page says how many cells there
+    are, and which pictures of many it shows.
+    """
+    about = document({"a": 200, "b": 50}) | {"runs": 20_000, "baselines": [], "kind": "campaign"}
+    cells, seeds = np.repeat(np.arange(10_000), 2), np.tile([1, 2], 10_000)
+    for number, name in enumerate(("one", "two")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "campaign.json").write_text(json.dumps(about))
+        pq.write_table(cells_table(10_000, 1), tmp_path / name / "cells.parquet")
+        values = np.random.default_rng(number).normal(10 + number, 1, 20_000)
+        runs = {
+            "cell": cells,
+            "a": cells // 50 * 1.0,
+            "b": cells % 50 * 1.0,
+            "seed": seeds,
+            "offset": 0 * seeds,
+            "m0": values,
+        }
+        pq.write_table(pa.table(runs), tmp_path / name / "runs.parquet")
+    meta, columns, page = write(tmp_path, "one", "two")
+    assert meta["binned"] and meta["rows"] <= MOST_ROWS and columns["runs"].sum() == 2 * 10_000 * 20
+    assert columns["pairs"].sum() == 20_000
+    mean = np.average(columns["difference"][columns["axis0"] == 1], weights=columns["pairs"][columns["axis0"] == 1])
+    assert mean == pytest.approx(1, abs=0.05)
+    seen = drive(page, """
+        addEventListener("load", async () => {
+          await settle(); await settle();
+          leave({ note: $(".notes").textContent, lines: $("#lines-note").textContent,
+                  pictures: document.querySelectorAll("#lines .panel").length });
+        });
+    """)  # fmt: skip
+    assert "10\N{NARROW NO-BREAK SPACE}000 cells are too many for a page" in seen["note"]
+    assert seen["pictures"] == 24 and "The first 24 of 50 pictures are shown." in seen["lines"]

@@ -140,7 +140,7 @@ class SweepPage {
 
   /** The pictures of a choice, for each value of some axes. */
   private pictures(choice: Choice, along: readonly number[]): Picture[] {
-    return pictures(choice, this.cells.meta, along).slice(0, MOST_PICTURES);
+    return pictures(choice, this.cells.meta, along);
   }
 
   private mapCell(row: number, quantity: Quantity): MapCell {
@@ -187,6 +187,8 @@ class SweepPage {
     const { cells } = this;
     const { axes, metrics } = cells.meta;
     const { metric, baseline } = this.choice;
+    const cut = leftOut(all);
+    all = all.slice(0, MOST_PICTURES);
     const [across, down] = [axes[this.choice.across] ?? null, axes[this.choice.down] ?? null];
     const room = host.clientWidth;
     const columns = Math.max(1, Math.min(all.length, Math.floor(room / MAP_WIDTH)));
@@ -216,7 +218,9 @@ class SweepPage {
     }
     const legend = document.createElement("div");
     legend.className = "scale";
-    legend.append(scale.legend(`${metrics[metric]!.name}, ${quantity.label}`), this.marks(shown, quantity));
+    const marks = this.marks(shown, quantity);
+    marks.append(cut);
+    legend.append(scale.legend(`${metrics[metric]!.name}, ${quantity.label}`), marks);
     host.append(maps, legend);
   }
 
@@ -248,10 +252,10 @@ class SweepPage {
     const all = overlaid < 0 ? this.pictures(choice, [choice.each]) : this.pictures({ ...choice, down: overlaid }, [choice.down, choice.each]);
     const cut = overlaid < 0 && (axes[choice.down]?.labels.length ?? 0) > MOST_LINES ? ` The first ${MOST_LINES} values of ${axes[choice.down]!.name} have a line.` : "";
     $("lines-note").textContent = drawable
-      ? `${cells.meta.metrics[choice.metric]!.name}, ${this.quantity.label}, over ${across.name}.${sentence}${cut}`
+      ? `${cells.meta.metrics[choice.metric]!.name}, ${this.quantity.label}, over ${across.name}.${sentence}${cut} ${leftOut(all)}`
       : `Lines need an axis of numbers across: ${numeric.map((a) => a.name).join(", ")}.`;
     if (!drawable) return;
-    const made = all.map((picture) => intervalLines(cells, picture, this.quantity)!);
+    const made = all.slice(0, MOST_PICTURES).map((picture) => intervalLines(cells, picture, this.quantity)!);
     const within = extremes(made.map(({ data }) => data));
     for (const { meta: alone, data } of made) {
       const meta = { ...alone, within };
@@ -284,6 +288,11 @@ class SweepPage {
       this.panels.push(panel);
     });
   }
+}
+
+/** Says that there are more pictures than are shown. */
+function leftOut(all: readonly Picture[]): string {
+  return all.length > MOST_PICTURES ? `The first ${MOST_PICTURES} of ${all.length} pictures are shown.` : "";
 }
 
 function listFailures(cells: Cells): void {

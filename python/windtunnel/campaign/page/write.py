@@ -86,6 +86,7 @@ def page_of(
     columns = Columns()
     panels = [encoded(each, columns) for each in _distributions(document, cells, runs)]
     axes = [_axis(axis, place) for place, axis in _with_dimensions(grid)]
+    laid_over = next((len(axis["labels"]) for axis in axes if axis["name"] == overlaid), 1)
     meta = {
         "axes": axes,
         "overlaid": next((place for place, axis in enumerate(axes) if axis["name"] == overlaid), -1),
@@ -105,7 +106,7 @@ def page_of(
             "overlaid": overlaid,
             "metrics": list(document["metrics"].items()),
             "panels": panels,
-            "binned": _binned_note(grid, len(cell), is_overlaid=bool(overlaid)),
+            "binned": _binned_note(grid, len(cell) // laid_over, is_overlaid=bool(overlaid)),
             "footer": f"windtunnel {document['version']}",
             "meta_json": script_json(meta),
             "data": Markup(columns.base64()),
