@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from windtunnel.campaign import statistics
 from windtunnel.campaign.model import SCENARIO
 from windtunnel.compare.sides import CampaignSide, RunSide
@@ -81,17 +83,21 @@ def _numbers(result: RunResult) -> dict[str, float]:
 def pairs_of(
     baseline: CampaignSide, candidate: CampaignSide
 ) -> Iterator[tuple[str, list[tuple[dict[str, Any], dict[str, Any]]]]]:
-    """The pairs of runs of each cell that both have, in the candidate's order. Raises InputError if there is none."""
-    known = dict(_rows(baseline))
+    """The pairs of runs of each cell that both have, with their metrics, in the candidate's order. Raises InputError if
+    there is none.
+    """
+    metrics = list(metrics_of(baseline, candidate))
+    known = dict(_rows(baseline, metrics))
     cells: dict[frozenset[tuple[str, Any]], list[tuple[dict[str, Any], dict[str, Any]]]] = {}
-    for key, row in _rows(candidate):
+    for key, row in _rows(candidate, metrics):
         if key in known:
             cells.setdefault(key[0], []).append((known[key], row))
     if not cells:
         raise InputError(f"{candidate.name}: has no run with the same axes, seed and offset as one of {baseline.name}")
-    axes = _axes(candidate)
+    axes, values = _axes(candidate), _cells(candidate)
     for pairs in cells.values():
-        yield ", ".join(f"{name} = {pairs[0][1][name]}" for name in axes), pairs
+        cell = values[pairs[0][1]["cell"]]
+        yield ", ".join(f"{name} = {cell[name]}" for name in axes), pairs
 
 
 def _axes(side: CampaignSide) -> list[str]:
@@ -99,11 +105,25 @@ def _axes(side: CampaignSide) -> list[str]:
     return [SCENARIO, *axes] if len(side.data.document["scenarios"]) > 1 else axes
 
 
-def _rows(side: CampaignSide) -> Iterator[tuple[Key, dict[str, Any]]]:
+def _cells(side: CampaignSide) -> dict[int, dict[str, Any]]:
+    """The columns of the axes, for each cell."""
+    table = side.data.runs
+    names = [name for axis in _axes(side) for name in (axis, f"{axis}.number") if name in table.column_names]
+    cells, first = np.unique(np.asarray(table.column("cell").combine_chunks()), return_index=True)
+    rows = table.select(names).take(first).to_pylist() if names else [{} for _ in cells]
+    return dict(zip(cells.tolist(), rows, strict=True))
+
+
+def _rows(side: CampaignSide, metrics: Sequence[str]) -> Iterator[tuple[Key, dict[str, Any]]]:
+    """The runs: what tells them apart, and their metrics. Of a million runs, each has only what is compared."""
     axes = _axes(side)
-    for row in side.data.runs.to_pylist():
-        values = frozenset((name, row.get(f"{name}.number", row[name])) for name in axes)
-        yield (values, row["seed"], row["offset"]), row
+    values = {
+        number: frozenset((name, cell.get(f"{name}.number", cell[name])) for name in axes)
+        for number, cell in _cells(side).items()
+    }
+    for batch in side.data.runs.select(["cell", "seed", "offset", *metrics]).to_batches(max_chunksize=20_000):
+        for row in batch.to_pylist():
+            yield (values[row["cell"]], row["seed"], row["offset"]), row
 
 
 def metrics_of(baseline: CampaignSide, candidate: CampaignSide) -> dict[str, str]:

@@ -16,7 +16,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from windtunnel.campaign.metrics import Expression
 from windtunnel.errors import InputError
 
 #: What a pack can examine.
@@ -104,6 +103,8 @@ class Clause:
 
     def judges_quantile(self, trial: Trial) -> bool:
         """Whether something is expected of a quantile, such as the 95th percentile of a delay."""
+        from windtunnel.campaign.metrics import Expression
+
         judged = {check.value for check in self.checks if check.trial == trial.id and check.expect is not None}
         # Names of algorithms and numbers stand for placeholders; which ones changes nothing.
         texts = (re.sub(r"\$\w+", "1", trial.metrics[name]) for name in judged)
