@@ -25,6 +25,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pages", action="store_true", help="only write the pages")
     parser.add_argument("--quick", action="store_true", help="the quick parts of the packs")
+    parser.add_argument("--jobs", type=int, help="processes; one for each core by default")
     parser.add_argument("--results", type=Path, default=Path("results/packs"))
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
@@ -41,6 +42,7 @@ def main() -> None:
                     out=folder,
                     console=console,
                     quick=options.quick,
+                    jobs=options.jobs,
                     force=True,
                 )
         text = page(name, about["finding"], read_packs(folders))

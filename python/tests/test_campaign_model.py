@@ -14,10 +14,10 @@ from windtunnel.campaign.axes import Axis, inline
 from windtunnel.campaign.conduct import check_cells
 from windtunnel.campaign.file import parse
 from windtunnel.campaign.forecast import forecast
-from windtunnel.campaign.offsets import starts
 from windtunnel.campaign.places import Lines
 from windtunnel.campaign.plan import Plan, Replica
 from windtunnel.campaign.ranges import expand
+from windtunnel.start_offsets import starts
 
 
 @pytest.fixture

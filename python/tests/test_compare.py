@@ -154,7 +154,6 @@ def test_refused(cli: Cli, two: Path) -> None:
     refused(cli("compare", "data", "long.toml"), "long.toml: is no campaign, but data is")
     assert cli("sweep", "campaign.toml", "--out", "other", "--set", "duration=2 s").returncode == 0
     refused(cli("compare", "data", "other", "--fail-if", "packets > 1"), "`packets` is no metric of the campaign")
-    refused(cli("compare", "data", "other", "--page", "x.html"), "--page: draws runs")
     claim = '\n[[claim]]\ntext = "A."\ncheck = "packets > baseline(packets)"\n'
     (two / "claim.toml").write_text(BASE + claim)
     refused(cli("run", "claim.toml"), "claim.toml:19", "baseline() is known only where two are compared")

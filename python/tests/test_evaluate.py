@@ -23,6 +23,7 @@ from windtunnel.evaluate.picture import margins
 from windtunnel.evaluate.results import Measured, _margin
 from windtunnel.evaluate.runs import SUBJECT, plan
 from windtunnel.evaluate.subject import subject
+from windtunnel.report.text import with_code
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -56,7 +57,7 @@ def test_data(name: str) -> None:
     """Every clause has its texts, every number of a check is measured, and every limit has a reason."""
     pack = read(name)
     assert len({clause.id for clause in pack.clauses}) == len(pack.clauses)
-    assert pack.seeds >= 5
+    assert (pack.seeds, pack.quantile_seeds) == (5, 10)  # docs/spec/queues-and-signalling.md, section 19.1
     for clause in pack.clauses:
         assert clause.title and clause.level and clause.cannot, clause.id
         assert len(clause.requirement) > 20, clause.id
@@ -78,12 +79,35 @@ def test_data(name: str) -> None:
                 Expression.parse(re.sub(r"\$\w+", "1", text))
             assert set(trial.quick) <= set(trial.axes), f"{clause.id} {trial.id}"
             assert set(trial.baselines) <= set(pack.baselines)
+            judged = [c.value for c in clause.checks if c.trial == trial.id and c.expect is not None]
+            percentile = any(re.search(r"\bp\d+\b", trial.metrics[name]) for name in judged)
+            assert clause.judges_quantile(trial) == percentile, f"{clause.id} {trial.id}"
+            # A number of seeds of its own would not count.
+            assert not (percentile and trial.seeds), f"{clause.id} {trial.id}"
 
 
 def test_the_rfcs_sections() -> None:
     """The packs have every section with criteria, by its number, in the order of the document."""
     assert [clause.id for clause in read("rfc9743").clauses] == RFC9743
     assert [clause.id for clause in read("rfc7928").clauses] == RFC7928
+
+
+def test_ten_seeds_where_a_percentile_is_judged() -> None:
+    """Ten seeds for percentiles, five for means (section 19.1 of the specification of queues), and what a trial says
+    where its runs are long; three with --quick. The runs have them.
+    """
+    pack = read("rfc9743")
+    clauses = {clause.id: clause for clause in pack.clauses}
+    for id, trial, seeds in (("5.1.2", 0, 10), ("5.1.1", 0, 5), ("6.3", 0, 3), ("6.3", 1, 2)):
+        clause = clauses[id]
+        assert pack.seeds_of(clause, clause.trials[trial], quick=False) == seeds, id
+        assert pack.seeds_of(clause, clause.trials[trial], quick=True) == min(3, seeds), id
+    made = plan(pack, pack.chosen(["5.1.2"]), subject("vegas", "cc"), quick=False)
+    assert {run.seed for run in made.runs} == set(range(1, 11))
+    assert (
+        Expression.parse("p99.9(queue.sojourn)").is_quantile and Expression.parse("1 + flows.a.rtt_ms.p50").is_quantile
+    )
+    assert not Expression.parse("mean(queue.sojourn) / max(flows.goodput)").is_quantile
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -191,6 +215,11 @@ def test_a_clause_is_as_good_as_its_worst_row() -> None:
     assert overall(["n/a", "info"]) == "n/a"
     assert overall(["failed", "not met"]) == "failed"
     assert overall([]) == overall(["info"]) == "info"
+
+
+def test_code_in_texts() -> None:
+    """What stands between backticks is code on the page; all else is text."""
+    assert with_code("`a<b` and <i>") == "<code>a&lt;b</code> and &lt;i&gt;"
 
 
 def test_margins_point_the_same_way() -> None:

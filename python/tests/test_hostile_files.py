@@ -13,7 +13,7 @@ from typing import IO
 import pytest
 from conftest import PROGRAM, SCENARIO, Cli, environment
 
-from windtunnel import InputError, Scenario, ScenarioError
+from windtunnel import Campaign, InputError, Scenario, ScenarioError
 
 TRACED = """\
 duration = "1 s"
@@ -195,3 +195,130 @@ def interrupted(program: subprocess.Popen[str], number: signal.Signals) -> int:
     assert errors is not None
     assert "Traceback" not in errors.read()
     return code
+
+
+CAMPAIGN = """\
+scenario = %s
+seeds = 2
+[axes.grid]
+"flow.0.rtt" = ["10 ms", "20 ms"]
+[metrics]
+use = "queue.utilization"
+"""
+
+HUNT = """\
+scenario = %s
+runs = 3
+space = { "flow.0.rtt" = { from = "10 ms", to = "20 ms" } }
+find = { minimize = "queue.utilization", below = 0.1 }
+"""
+
+TUNE = """\
+scenario = %s
+runs = 3
+space = { "bottleneck.queue.limit" = { from = "10 packets", to = "20 packets" } }
+paths.grid = { "flow.0.rtt" = ["10 ms", "20 ms"] }
+held_out.grid = { "flow.0.rtt" = ["15 ms"] }
+objectives.use = { maximize = "queue.utilization" }
+"""
+
+SEARCHES = [("sweep", CAMPAIGN), ("hunt", HUNT), ("tune", TUNE)]
+
+
+def naming(tmp_path: Path, text: str, scenario: str) -> Path:
+    """A campaign or a search in a folder of its own, which names a scenario; one is in a folder beside it."""
+    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    for folder in (ours, ours / "below", theirs):
+        folder.mkdir(exist_ok=True)
+        (folder / "s.toml").write_text(SCENARIO, encoding="utf-8")
+    path = ours / "c.toml"
+    path.write_text(text % f'"{scenario}"', encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(("command", "text"), SEARCHES)
+def test_a_scenario_elsewhere_needs_permission(cli: Cli, tmp_path: Path, command: str, text: str) -> None:
+    """What a campaign or a search names is in its folder or below it, as for the files of a scenario: else exit code 2,
+    one message, nothing written; ``--allow-read`` allows more. Links count by where they lead; whether a foreign file
+    exists is not told.
+    """
+    theirs = tmp_path / "theirs"
+    for name in (
+        "../theirs/s.toml",
+        f"{theirs}/s.toml",
+        "../theirs/none.toml",
+        "below/../../theirs/s.toml",
+        "link.toml",
+    ):
+        file = naming(tmp_path, text, name)
+        link = file.parent / "link.toml"
+        link.unlink(missing_ok=True)
+        link.symlink_to(theirs / "s.toml")
+        refused = cli(command, file, "--dry-run")
+        assert (refused.returncode, refused.stdout) == (2, ""), name
+        assert refused.stderr.startswith(f"error: {file}:1: scenario: '{name}' is not allowed: "), refused.stderr
+        assert "--allow-read PATH" in refused.stderr and refused.stderr.count("\n") == 1
+        if "none" not in name:
+            allowed = cli(command, file, "--dry-run", "--allow-read", theirs)
+            assert allowed.returncode == 0, allowed.stderr
+    for name in ("s.toml", "below/s.toml", "below/../s.toml"):
+        done = cli(command, naming(tmp_path, text, name), "--dry-run")
+        assert done.returncode == 0, done.stderr
+    missing = cli(command, naming(tmp_path, text, "s.tml"), "--dry-run")
+    assert missing.returncode == 2 and "there is no such file" in missing.stderr
+    missing = cli(command, naming(tmp_path, text, "s.toml"), "--dry-run", "--allow-read", "thiers")
+    assert missing.stderr.endswith("thiers: there is no such file or folder for a scenario to read\n")
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize(("command", "text"), SEARCHES)
+def test_other_names_of_scenarios(cli: Cli, tmp_path: Path, command: str, text: str) -> None:
+    """Pipes, folders and links in a circle are refused at once."""
+    for name, words in (
+        ("pipe.toml", "a regular file"),
+        ("below", "is a folder"),
+        ("circle.toml", "lead nowhere"),
+    ):
+        file = naming(tmp_path, text, name)
+        if name == "pipe.toml":
+            os.mkfifo(file.parent / name)
+        if name == "circle.toml":
+            (file.parent / name).symlink_to(name)
+        refused = cli(command, file, "--dry-run", timeout=60)
+        assert refused.returncode == 2 and words in refused.stderr, refused.stderr
+
+
+def test_a_campaign_through_a_pipe(tmp_path: Path) -> None:
+    """It has the current folder, as a scenario does that comes so."""
+    naming(tmp_path, CAMPAIGN, "s.toml")
+    program = [sys.executable, *PROGRAM, "sweep", "-", "--dry-run"]
+    for name, code in (("s.toml", 0), ("../theirs/s.toml", 2)):
+        text = CAMPAIGN % f'"{name}"'
+        done = subprocess.run(program, cwd=tmp_path / "ours", input=text, text=True, capture_output=True,
+                              env=environment(), timeout=60)  # fmt: skip
+        assert done.returncode == code, done.stderr
+
+
+def test_axes_name_traces_by_the_rule_of_scenarios(cli: Cli, tmp_path: Path, shared: Path) -> None:
+    """A trace that a campaign sets is beside the scenario, or allowed."""
+    file = naming(tmp_path, CAMPAIGN, "s.toml")
+    trace = shared / "up.trace"
+    text = file.read_text().replace(
+        '"flow.0.rtt" = ["10 ms", "20 ms"]', f'"bottleneck.rate" = [{{ trace = "{trace}" }}]'
+    )
+    file.write_text(text, encoding="utf-8")
+    refused = cli("sweep", file, "--dry-run")
+    assert refused.returncode == 2 and "--allow-read" in refused.stderr
+    assert cli("sweep", file, "--dry-run", "--allow-read", shared).returncode == 0
+
+
+def test_many_scenarios_of_a_campaign(tmp_path: Path) -> None:
+    """Scenario files have a bound together: a file that is named often enough would fill the memory."""
+    file = naming(tmp_path, CAMPAIGN, "s.toml")
+    (file.parent / "s.toml").write_text(SCENARIO + "# " + "x" * 9_900_000, encoding="utf-8")
+    names = "\n".join(f'a{i} = "s.toml"' for i in range(12))
+    file.write_text(f"[scenarios]\n{names}\n", encoding="utf-8")
+    with pytest.raises(
+        InputError, match=r"c\.toml:12: scenarios\.a10: the scenario files have more than 100 MB together"
+    ):
+        Campaign.from_file(file)

@@ -59,7 +59,7 @@ def test_data_set(cli: Cli, file: Path, tmp_path: Path) -> None:
     row = runs[-1]
     assert (row["flow.a.cc"], row["bottleneck.rate"], row["seed"], row["offset"]) == ("cubic", "20 Mbit/s", 3, 3)
     settings = ["flow.a.cc=cubic", "bottleneck.rate=20 Mbit/s", "seed=3"]
-    from windtunnel.campaign.offsets import starts
+    from windtunnel.start_offsets import starts
 
     scenario = base().override(*settings)
     alone = scenario.override(*starts(scenario.resolve(), 3)).run()

@@ -127,16 +127,38 @@ def test_the_command_gives_the_run(cli: Cli, tmp_path: Path) -> None:
     assert (
         sorted(meta["written"]) == sorted(path.stem for path in (out / "pages").iterdir()) and len(meta["written"]) == 2
     )
-    words = shlex.split(meta["command"])
-    assert words[:2] == ["windtunnel", "sweep"] and words[-1] == "--page" and "--set" in words
-    done = cli(*words[1:], "5.2")
-    assert (done.returncode, done.stdout) == (0, "results/campaign/pages/5.2.html\n"), done.stderr
+    shown = drive(out / "report.html", """
+        addEventListener("load", async () => {
+          await settle(); await settle();
+          document.querySelectorAll(".heat-cell")[5].dispatchEvent(new MouseEvent("click"));
+          $("#cell select").value = "5.2"; $("#cell select").dispatchEvent(new Event("change"));
+          leave($("#cell pre").textContent);
+        });
+    """)  # fmt: skip
+    words = shlex.split(shown)
+    assert words[:3] == ["windtunnel", "sweep", "campaign.toml"] and words[-1] == "5.2" and "--set" in words
+    done = cli(*words[1:])
+    assert (done.returncode, done.stdout) == (0, f"{out}/pages/5.2.html\n"), done.stderr
     assert "warning" not in done.stderr
     row = pq.read_table(out / "runs.parquet", filters=[("cell", "=", 5)]).to_pylist()[2]
     assert row["digest"] in (out / "pages" / "5.2.html").read_text(encoding="utf-8")
     # Another campaign is another run.
     done = cli("sweep", "campaign.toml", "--page", "5.2")
     assert done.returncode == 0 and "this is not the run 5.2" in done.stderr
+
+
+def test_reports_of_one_campaign_are_equal(cli: Cli, tmp_path: Path) -> None:
+    """Two sweeps of one file into two folders write the same files, byte for byte, also their reports and pages."""
+    (tmp_path / "base.toml").write_text(BASE)
+    (tmp_path / "campaign.toml").write_text(FILE)
+    for out, jobs in (("one", "1"), ("elsewhere/two", "2")):
+        done = cli("sweep", "campaign.toml", "--out", out, "--pages", "2", "--jobs", jobs, "--no-cache")
+        assert done.returncode == 0, done.stderr
+    one, two = tmp_path / "one", tmp_path / "elsewhere" / "two"
+    files = sorted(file.relative_to(one) for file in one.rglob("*") if file.is_file())
+    assert files == sorted(file.relative_to(two) for file in two.rglob("*") if file.is_file()) and len(files) == 8
+    for file in files:
+        assert (one / file).read_bytes() == (two / file).read_bytes(), file
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ class Scenario:
         self._text = tomli_w.dumps(_plain(table))
         self._file: str | None = None
         self._overrides: tuple[str, ...] = ()
-        self._allow_read = _existing(allow_read)
+        self._allow_read = checked(allow_read)
         self._built = True
 
     @classmethod
@@ -102,7 +102,7 @@ class Scenario:
         """
         scenario = cls.__new__(cls)
         scenario._text, scenario._file, scenario._overrides = text, file, tuple(overrides)
-        scenario._allow_read = _existing(allow_read)
+        scenario._allow_read = checked(allow_read)
         scenario._built = False
         return scenario
 
@@ -241,7 +241,7 @@ class Scenario:
         return f"<Scenario from {origin}{' with ' + ', '.join(self._overrides) if self._overrides else ''}>"
 
 
-def _existing(paths: Sequence[str | Path]) -> tuple[Path, ...]:
+def checked(paths: Sequence[str | Path]) -> tuple[Path, ...]:
     """The folders and files that a scenario may read. Raises InputError for one that does not exist."""
     found = tuple(Path(path) for path in paths)
     for path in found:

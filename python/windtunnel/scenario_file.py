@@ -1,7 +1,10 @@
-"""Reads the text of a scenario file, with a message for each kind of file that cannot be one."""
+"""Reads the text of a scenario file, with a message for each kind of file that cannot be one; and says which scenario
+files another file may name.
+"""
 
 import os
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 
 from windtunnel._core import LONGEST_SCENARIO as MAX_BYTES
@@ -9,6 +12,35 @@ from windtunnel.errors import InputError, did_you_mean, reason
 
 #: The name that stands for the standard input.
 STDIN = Path("-")
+
+
+def folder_of(path: Path) -> Path:
+    """Where the names of files are searched for that a file has in it. What comes through a pipe has the current
+    folder.
+    """
+    return path.parent if path.is_file() else Path()
+
+
+def named_file(name: str, folder: Path, allow_read: Sequence[str | Path] = ()) -> Path:
+    """The scenario file that a file in ``folder`` names: a regular file in this folder or below it, or where the user
+    allows more, as for the files that a scenario names. Links are followed.
+
+    Raises InputError; for other files its message does not reveal whether they exist.
+    """
+    try:
+        found, *allowed = (path.resolve() for path in (folder / name, folder, *map(Path, allow_read)))
+    except (OSError, RuntimeError):  # links in a circle
+        raise InputError(f"{name!r}: cannot be read: its links lead nowhere") from None
+    except ValueError:  # a NUL in the name
+        raise InputError(f"{name!r}: is not a file name") from None
+    if not any(found.is_relative_to(each) for each in allowed):
+        raise InputError(
+            f"{name!r} is not allowed: a scenario file in the folder of this file or below it, also at the end of "
+            "links; --allow-read PATH (in Python allow_read) allows more"
+        )
+    if found.exists() and not (found.is_file() or found.is_dir()):
+        raise InputError(f"{name!r} is not allowed: a regular file; this is a pipe or a device")
+    return folder / name
 
 
 def read_text(path: Path) -> str:

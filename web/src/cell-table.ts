@@ -19,6 +19,8 @@ interface Column {
 export class CellTable {
   private metric = 0;
   private baseline = 0;
+  /** The place of what is compared, where several are laid over each other. */
+  private compared = 0;
   private shown = STEP;
   private sorted: { column: number; sign: 1 | -1 } | null = null;
   private columns: Column[] = [];
@@ -38,8 +40,8 @@ export class CellTable {
     });
   }
 
-  show(metric: number, baseline: number): void {
-    [this.metric, this.baseline, this.shown] = [metric, baseline, STEP];
+  show(metric: number, baseline: number, compared: number): void {
+    [this.metric, this.baseline, this.compared, this.shown] = [metric, baseline, compared, STEP];
     this.columns = this.build();
     this.heads();
     this.draw();
@@ -47,53 +49,84 @@ export class CellTable {
 
   private build(): Column[] {
     const { cells } = this;
-    const { axes, binned } = cells.meta;
+    const { axes, binned, overlaid } = cells.meta;
     const out: Column[] = [this.opener()];
     axes.forEach((axis, i) => {
+      if (i === overlaid) return;
       const place = (row: number) => cells.get(`axis${i}`, row);
       const number = (row: number) => axis.numbers?.[place(row)] ?? axis.labels[place(row)]!;
       out.push({ head: axis.name, numeric: axis.numbers !== null, key: number, fill: (c, row) => (c.textContent = axis.labels[place(row)]!) });
     });
+    if (overlaid >= 0) return [...out, ...this.sideBySide()];
     if (binned) out.push(this.number("cells", "cells"));
     out.push(this.number("runs", "runs"), this.number("failed", "failed"), this.number("count", "values"));
     const ends: [string, string, string][] = [["mean", "mean_low", "mean_high"], ["median", "median_low", "median_high"]];
     for (const [name, low, high] of ends) if (cells.has(name)) out.push(this.number(name, name), ...this.interval(name, low, high));
     out.push(this.number("min", "least"), this.number("max", "greatest"));
     if (cells.has("offset_share")) out.push(this.number("offset_share", "share of offsets"), this.locked());
-    if (cells.has("difference")) {
-      out.push(this.number("difference", "difference"));
-      const [low, high] = binned ? ["difference_min", "difference_max"] : ["difference_low", "difference_high"];
-      out.push(this.strip(low, high), ...this.interval("difference", low, high));
-      for (const [name, head] of [["p", "p"], ["p_corrected", "corrected p"], ["effect", "effect"], ["dominance", "dominance"]] as const) {
-        if (cells.has(name)) out.push(this.number(name, head));
-      }
+    return [...out, ...this.difference()];
+  }
+
+  /** The difference from the baseline, and what is known of it. */
+  private difference(): Column[] {
+    const { cells } = this;
+    if (!cells.has("difference")) return [];
+    const [low, high] = cells.meta.binned ? ["difference_min", "difference_max"] : ["difference_low", "difference_high"];
+    const out = [this.number("difference", "difference"), this.strip(low, high), ...this.interval("difference", low, high)];
+    for (const [name, head] of [["p", "p"], ["p_corrected", "corrected p"], ["effect", "effect"], ["dominance", "dominance"]] as const) {
+      if (cells.has(name)) out.push(this.number(name, head));
     }
     return out;
   }
 
-  private number(name: string, head: string): Column {
-    const value = (row: number) => this.cells.get(name, row);
+  /** What is compared beside the baseline: the numbers of both, and their difference. */
+  private sideBySide(): Column[] {
+    const { cells } = this;
+    const names = cells.meta.axes[cells.meta.overlaid]!.labels;
+    const [low, high] = cells.meta.binned ? ["min", "max"] : ["mean_low", "mean_high"];
+    const base = (row: number) => cells.baselineOf(row) ?? -1;
+    return [
+      this.number("mean", `mean of ${names[0]}`, base),
+      ...this.interval(names[0]!, low, high, base),
+      this.number("mean", `mean of ${names[this.compared]}`),
+      ...this.interval(names[this.compared]!, low, high),
+      this.number("pairs", "pairs"),
+      ...this.difference(),
+    ];
+  }
+
+  /** A row for each cell. */
+  private rows(): number[] {
+    const { overlaid } = this.cells.meta;
+    const rows = this.cells.of(this.metric, this.baseline);
+    return overlaid < 0 ? rows : rows.filter((row) => this.cells.get(`axis${overlaid}`, row) === this.compared);
+  }
+
+  /** A number of a row, or of another one that is beside it. */
+  private number(name: string, head: string, beside: (row: number) => number = (row) => row): Column {
+    const value = (row: number) => this.cells.get(name, beside(row));
     return {
       head,
       numeric: true,
       key: (row) => (Number.isNaN(value(row)) ? "" : value(row)),
       fill: (cell, row) => {
         const v = value(row);
-        cell.textContent = Number.isInteger(v) && Math.abs(v) < 1e6 ? String(v) : formatValue(v);
+        const lacks = name === "difference" ? this.cells.lacks(row, { compared: true }) : "";
+        cell.textContent = lacks !== "" ? lacks : Number.isInteger(v) && Math.abs(v) < 1e6 ? String(v) : formatValue(v);
         if (!Number.isNaN(v)) cell.title = String(v);
       },
     };
   }
 
-  private interval(of: string, low: string, high: string): Column[] {
+  private interval(of: string, low: string, high: string, beside: (row: number) => number = (row) => row): Column[] {
     const { cells } = this;
     if (!cells.has(low)) return [];
     return [{
       head: `${cells.meta.binned ? "range" : "interval"} of ${of}`,
       numeric: true,
-      key: (row) => (Number.isNaN(cells.get(low, row)) ? "" : cells.get(high, row) - cells.get(low, row)),
+      key: (row) => (Number.isNaN(cells.get(low, beside(row))) ? "" : cells.get(high, beside(row)) - cells.get(low, beside(row))),
       fill: (cell, row) => {
-        const [a, b] = [cells.get(low, row), cells.get(high, row)];
+        const [a, b] = [cells.get(low, beside(row)), cells.get(high, beside(row))];
         cell.textContent = Number.isNaN(a) || Number.isNaN(b) ? "\u2013" : `${formatValue(a)} to ${formatValue(b)}`;
       },
     }];
@@ -114,7 +147,8 @@ export class CellTable {
         const button = document.createElement("button");
         button.type = "button";
         button.className = "link";
-        button.textContent = String(cells.get("cell", row));
+        // Campaigns that are laid over each other count their cells differently.
+        button.textContent = cells.meta.overlaid < 0 ? String(cells.get("cell", row)) : "open";
         // The row has the click, too; a keyboard reaches the button.
         cell.append(button);
       },
@@ -124,8 +158,7 @@ export class CellTable {
   /** The difference from the baseline with its interval, as a picture on one scale for all rows. */
   private strip(low: string, high: string): Column {
     const { cells } = this;
-    const rows = cells.of(this.metric, this.baseline);
-    const ends = rows.flatMap((row) => ["difference", low, high].map((name) => Math.abs(cells.get(name, row)))).filter(Number.isFinite);
+    const ends = this.rows().flatMap((row) => ["difference", low, high].map((name) => Math.abs(cells.get(name, row)))).filter(Number.isFinite);
     const most = ends.reduce((a, b) => Math.max(a, b), 0) || 1;
     const at = (v: number) => ((50 * v) / most).toFixed(1);
     return {
@@ -175,7 +208,7 @@ export class CellTable {
 
   private draw(): void {
     const wanted = this.filter.value.trim().toLowerCase();
-    let rows = this.cells.of(this.metric, this.baseline);
+    let rows = this.rows();
     if (wanted !== "") rows = rows.filter((row) => this.cells.describe(row).toLowerCase().includes(wanted));
     const { sorted } = this;
     const by = sorted === null ? undefined : this.columns[sorted.column];

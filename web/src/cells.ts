@@ -18,12 +18,14 @@ export interface SweepMeta {
   readonly axes: readonly AxisMeta[];
   readonly metrics: readonly { readonly name: string; readonly text: string }[];
   readonly baselines: readonly string[];
+  /** The axis whose values are laid over each other, the first being what the others are compared with; -1 for none. */
+  readonly overlaid: number;
   readonly confidence: number;
   readonly binned: boolean;
   readonly rows: number;
   readonly columns: Readonly<Record<string, ColumnRef>>;
   readonly distributions: readonly PanelMeta[];
-  /** What writes the page of a run, but for its address; empty for a campaign that was made in Python. */
+  /** What writes the page of a run, but for the folder of this page and the run's address; empty for a campaign that was made in Python. */
   readonly command: string;
   readonly folder: string;
   /** Addresses of the runs whose pages are there. */
@@ -85,10 +87,35 @@ export class Cells {
     return this.meta.axes.map((axis, i) => axis.labels[this.get(`axis${i}`, row)]!);
   }
 
-  /** The cell in words. */
+  /** The cell in words, but for what is laid over each other. */
   describe(row: number): string {
     const labels = this.labels(row);
-    return this.meta.axes.map((axis, i) => `${axis.name} = ${labels[i]}`).join(", ");
+    const named = this.meta.axes.map((axis, i) => `${axis.name} = ${labels[i]}`);
+    return named.filter((_, i) => i !== this.meta.overlaid).join(", ");
+  }
+
+  /** The same cell of what the others are compared with. */
+  baselineOf(row: number): number | undefined {
+    return this.overlaidAt(row, 0);
+  }
+
+  /** The same cell with another value of the axis that is laid over. */
+  overlaidAt(row: number, place: number): number | undefined {
+    const dimension = this.meta.axes[this.meta.overlaid]!.dimension;
+    const places = this.places(row).map((p, d) => (d === dimension ? place : p));
+    return this.at(places, this.get("metric", row), this.get("baseline", row));
+  }
+
+  /** Why a cell has no number: which of those that are laid over each other lack it. Empty where none does. */
+  lacks(row: number, { compared }: { readonly compared: boolean }): string {
+    const axis = this.meta.axes[this.meta.overlaid];
+    if (axis === undefined) return "";
+    const [own, base] = [axis.labels[this.get(`axis${this.meta.overlaid}`, row)]!, axis.labels[0]!];
+    const there = (at: number | undefined) => at !== undefined && this.get("runs", at) > 0;
+    if (!compared) return there(row) ? "" : `not in ${own}`;
+    if (!there(row)) return there(this.baselineOf(row)) ? `only in ${base}` : `not in ${own}`;
+    if (!there(this.baselineOf(row))) return `only in ${own}`;
+    return this.get("pairs", row) > 0 ? "" : "no pairs of runs";
   }
 
   private key(places: Places, metric: number, baseline: number): number {

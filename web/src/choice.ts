@@ -22,14 +22,17 @@ export interface Choice {
 export function usual(meta: SweepMeta): Choice {
   const { axes } = meta;
   const rank = (i: number) => (axes[i]!.numbers === null ? 0 : 1000) + Math.min(999, axes[i]!.labels.length);
-  const order = axes.map((_, i) => i).filter((i) => axes[i]!.labels.length > 1).sort((a, b) => rank(b) - rank(a) || a - b);
+  const order = axes.map((_, i) => i).filter((i) => axes[i]!.labels.length > 1 && i !== meta.overlaid).sort((a, b) => rank(b) - rank(a) || a - b);
   const other = (taken: readonly number[]) => (i: number) => taken.every((t) => t < 0 || axes[t]!.dimension !== axes[i]!.dimension);
-  const across = order[0] ?? (axes.length > 0 ? 0 : -1);
+  const across = order[0] ?? axes.findIndex((_, i) => i !== meta.overlaid);
   const compared = order.find((i) => other([across])(i) && meta.baselines.some((b) => b.split(", ").some((part) => part.startsWith(`${axes[i]!.name} = `))));
   const down = compared ?? order.find(other([across])) ?? -1;
   const each = order.find(other([across, down])) ?? -1;
   const dimensions = Math.max(0, ...axes.map((a) => a.dimension + 1));
-  return { metric: 0, quantity: "mean", baseline: 0, across, down, each, fixed: Array.from({ length: dimensions }, () => 0) };
+  const overlaid = axes[meta.overlaid]?.dimension;
+  // Of what is laid over each other the first is what the others are compared with: the second is the one to look at.
+  const fixed = Array.from({ length: dimensions }, (_, d) => (d === overlaid ? 1 : 0));
+  return { metric: 0, quantity: "mean", baseline: 0, across, down, each, fixed };
 }
 
 /** The choice with another axis in a role; who has that axis, or one of its dimension, takes over the old one. */
@@ -44,10 +47,33 @@ export function withAxis(choice: Choice, role: "across" | "down" | "each", axis:
 }
 
 /** Where a cell is that has these places on the chosen axes. */
-export function placesOf(choice: Choice, axes: readonly AxisMeta[], across: number, down: number, each: number): Places {
+export function placesOf(choice: Choice, axes: readonly AxisMeta[], across: number, down: number): Places {
   const out = [...choice.fixed];
-  for (const [axis, place] of [[choice.across, across], [choice.down, down], [choice.each, each]] as const) {
+  for (const [axis, place] of [[choice.across, across], [choice.down, down]] as const) {
     if (axis >= 0) out[axes[axis]!.dimension] = place;
+  }
+  return out;
+}
+
+/** A picture: its caption, and the choice that it shows. */
+export interface Picture {
+  readonly caption: string;
+  readonly choice: Choice;
+}
+
+/** A picture for each combination of the values of some axes (-1 for none), which the choice then has fixed. */
+export function pictures(choice: Choice, { axes, overlaid }: SweepMeta, along: readonly number[]): Picture[] {
+  let out: Picture[] = [{ caption: "", choice }];
+  for (const i of along) {
+    const axis = axes[i];
+    if (axis === undefined) continue;
+    out = out.flatMap((picture) =>
+      axis.labels.map((label, place) => {
+        const caption = [picture.caption, i === overlaid ? label : `${axis.name} = ${label}`].filter((part) => part !== "").join(", ");
+        const fixed = picture.choice.fixed.map((v, d) => (d === axis.dimension ? place : v));
+        return { caption, choice: { ...picture.choice, fixed } };
+      }),
+    );
   }
   return out;
 }
@@ -75,7 +101,8 @@ export function readChoice(hash: string, meta: SweepMeta): Choice {
     down: index("down", n, -1, first.down),
     each: index("each", n, -1, first.each),
   };
-  const used = Object.values(roles).filter((i) => i >= 0).map((i) => meta.axes[i]!.dimension);
+  // What is laid over each other is in every picture.
+  const used = [...Object.values(roles), meta.overlaid].filter((i) => i >= 0).map((i) => meta.axes[i]!.dimension);
   const given_fixed = (given.get("fixed") ?? "").split(".").map(Number);
   const sizes = first.fixed.map((_, d) => meta.axes.find((a) => a.dimension === d)!.labels.length);
   return {
@@ -83,6 +110,6 @@ export function readChoice(hash: string, meta: SweepMeta): Choice {
     quantity: given.get("quantity") ?? first.quantity,
     baseline: index("baseline", Math.max(1, meta.baselines.length), 0, 0),
     ...(new Set(used).size === used.length ? roles : { across: first.across, down: first.down, each: first.each }),
-    fixed: sizes.map((size, d) => (Number.isInteger(given_fixed[d]) && given_fixed[d]! >= 0 && given_fixed[d]! < size ? given_fixed[d]! : 0)),
+    fixed: sizes.map((size, d) => (Number.isInteger(given_fixed[d]) && given_fixed[d]! >= first.fixed[d]! && given_fixed[d]! < size ? given_fixed[d]! : first.fixed[d]!)),
   };
 }

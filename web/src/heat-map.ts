@@ -15,6 +15,8 @@ export interface MapCell {
   readonly failed: boolean;
   readonly locked: boolean;
   readonly significant: boolean;
+  /** Why there is no such cell to show; empty where there is one. */
+  readonly lacks: string;
   /** What it is, in words. */
   readonly title: string;
   readonly open: () => void;
@@ -76,7 +78,8 @@ function drawn(cell: MapCell, x: number, y: number, w: number, h: number, scale:
   const box = element("rect", { x: x + gap / 2, y: y + 0.5, width: Math.max(0.5, w - gap), height: h - 1 });
   box.style.setProperty("fill", known ? scale.colour(cell.value) : "var(--c-card)");
   group.append(element("title", {}, cell.title), box);
-  const text = known ? formatValue(cell.value) : cell.failed ? "failed" : "\u2013";
+  if (cell.lacks !== "") box.classList.add("lacking");
+  const text = cell.lacks !== "" ? short(cell.lacks, w - 6) : known ? formatValue(cell.value) : cell.failed ? "failed" : "\u2013";
   if (w > LETTER * text.length + 6 && h >= 15) {
     const weight = cell.significant ? "bold" : "normal";
     group.append(element("text", { x: x + w / 2, y: y + h / 2 + 4, "text-anchor": "middle", "font-weight": weight }, text));

@@ -1,7 +1,7 @@
 // Lines with their intervals over an axis of numbers, as a panel: one line for each value of another axis.
 
 import type { AxisMeta, Cells } from "./cells";
-import { placesOf, type Choice } from "./choice";
+import { placesOf, type Picture } from "./choice";
 import { flowLook } from "./looks";
 import type { PanelData, PanelMeta, Series } from "./payload";
 import type { Quantity } from "./quantity";
@@ -22,13 +22,8 @@ export function extremes(all: readonly PanelData[]): [number, number] {
   return [low, high];
 }
 
-/** The panel at a place of the axis that has a picture for each value. Null where no axis has numbers. */
-export function intervalLines(
-  cells: Cells,
-  choice: Choice,
-  quantity: Quantity,
-  each: number,
-): { meta: PanelMeta; data: PanelData } | null {
+/** The panel of a picture. Null where no axis has numbers. */
+export function intervalLines(cells: Cells, { caption, choice }: Picture, quantity: Quantity): { meta: PanelMeta; data: PanelData } | null {
   const { axes } = cells.meta;
   const x = axes[choice.across];
   if (x === undefined || x.numbers === null) return null;
@@ -36,13 +31,13 @@ export function intervalLines(
   const order = x.numbers.map((_, i) => i).sort((a, b) => x.numbers![a]! - x.numbers![b]!);
   const series: Series[] = [];
   for (let line = 0; line < Math.min(MOST_LINES, by?.labels.length ?? 1); line++) {
-    const rows = order.map((place) => cells.at(placesOf(choice, axes, place, line, each), choice.metric, choice.baseline));
+    const rows = order.map((place) => cells.at(placesOf(choice, axes, place, line), choice.metric, choice.baseline));
     series.push(lineOf(cells, quantity, x, order, rows, line, by?.labels[line] ?? cells.meta.metrics[choice.metric]!.name));
   }
   const known = series.filter((s) => s.v.some(Number.isFinite));
   const meta: PanelMeta = {
     id: "lines",
-    title: each >= 0 && choice.each >= 0 ? `${axes[choice.each]!.name} = ${axes[choice.each]!.labels[each]}` : quantity.label,
+    title: caption === "" ? quantity.label : caption,
     quantity: `${cells.meta.metrics[choice.metric]!.name}, ${quantity.label}`,
     unit: "",
     kind: "line",

@@ -1,9 +1,10 @@
 // The report of a sweep: heat maps, lines and distributions of one metric, the table of its cells, and the chosen cell.
+// On the page of several sweeps these are laid over each other: lines in one picture, maps of their differences.
 
 import { CellTable } from "./cell-table";
 import { showCell } from "./cell-view";
 import { Cells, type SweepMeta } from "./cells";
-import { placesOf, readChoice, withAxis, writeChoice, type Choice } from "./choice";
+import { pictures, placesOf, readChoice, withAxis, writeChoice, type Choice, type Picture } from "./choice";
 import { colourScale } from "./colour-scale";
 import { formatValue } from "./format";
 import { heatMap, type MapCell } from "./heat-map";
@@ -62,6 +63,12 @@ class SweepPage {
     return this.quantities.find((q) => q.name === this.choice.quantity) ?? this.quantities[0]!;
   }
 
+  /** The place of what is compared, among what is laid over each other. */
+  private get compared(): number {
+    const overlaid = this.cells.meta.axes[this.cells.meta.overlaid];
+    return overlaid === undefined ? 0 : this.choice.fixed[overlaid.dimension]!;
+  }
+
   private open(row: number): void {
     showCell($("cell"), this.cells, row);
   }
@@ -76,7 +83,7 @@ class SweepPage {
   }
 
   private toolbar(): void {
-    const { axes, baselines } = this.cells.meta;
+    const { axes, baselines, overlaid } = this.cells.meta;
     const bind = (id: string, change: (value: string) => Choice) => {
       const list = $<HTMLSelectElement>(id);
       list.addEventListener("change", () => this.set(change(list.value)));
@@ -86,11 +93,11 @@ class SweepPage {
     fill("quantity", this.quantities.map((q) => [q.name, q.label]));
     fill("baseline", baselines.map((b, i) => [String(i), b]));
     $("with-baseline").hidden = baselines.length < 2;
-    const named = axes.map((a, i) => [String(i), a.name] as const);
+    const named = axes.map((a, i) => [String(i), a.name] as const).filter((_, i) => i !== overlaid);
     fill("across", named.length > 0 ? named : [["-1", "nothing"]]);
     fill("down", [["-1", "nothing"], ...named]);
     fill("each", [["-1", "all"], ...named]);
-    $("with-each").hidden = this.cells.sizes.length < 3;
+    $("with-each").hidden = this.cells.sizes.length < (overlaid < 0 ? 3 : 4);
     bind("metric", (v) => ({ ...this.choice, metric: Number(v) }));
     bind("quantity", (v) => ({ ...this.choice, quantity: v }));
     bind("baseline", (v) => ({ ...this.choice, baseline: Number(v) }));
@@ -110,12 +117,14 @@ class SweepPage {
     this.cells.sizes.forEach((size, d) => {
       if (used.includes(d) || size < 2) return;
       const members = axes.filter((a) => a.dimension === d);
+      const overlaid = axes[this.cells.meta.overlaid]?.dimension === d;
+      if (overlaid && size < 3) return;
       const label = document.createElement("label");
       const list = document.createElement("select");
-      for (let i = 0; i < size; i++) list.append(new Option(members.map((a) => a.labels[i]).join(", "), String(i)));
+      for (let i = overlaid ? 1 : 0; i < size; i++) list.append(new Option(members.map((a) => a.labels[i]).join(", "), String(i)));
       list.value = String(choice.fixed[d]);
       list.addEventListener("change", () => this.set({ ...this.choice, fixed: this.choice.fixed.map((v, k) => (k === d ? Number(list.value) : v)) }));
-      label.append(`${members.map((a) => a.name).join(", ")} `, list);
+      label.append(overlaid ? "compared " : `${members.map((a) => a.name).join(", ")} `, list);
       host.append(label);
     });
   }
@@ -126,71 +135,98 @@ class SweepPage {
     this.maps();
     this.lines();
     this.distribution();
-    this.table.show(this.choice.metric, this.choice.baseline);
+    this.table.show(this.choice.metric, this.choice.baseline, this.compared);
   }
 
-  /** The values that have a picture each; one that is -1 where there is one picture. */
-  private pictures(): number[] {
-    const axis = this.cells.meta.axes[this.choice.each];
-    return axis === undefined ? [-1] : axis.labels.slice(0, MOST_PICTURES).map((_, i) => i);
+  /** The pictures of a choice, for each value of some axes. */
+  private pictures(choice: Choice, along: readonly number[]): Picture[] {
+    return pictures(choice, this.cells.meta, along);
   }
 
-  private mapCell(row: number): MapCell {
-    const { cells, quantity, choice } = this;
+  private mapCell(row: number, quantity: Quantity): MapCell {
+    const { cells, choice } = this;
     const v = (name: string) => cells.get(name, row);
     const value = v(quantity.name);
     const [low, high] = [quantity.low, quantity.high].map((name) => (name === null ? NaN : v(name)));
     const interval = Number.isNaN(low) || Number.isNaN(high) ? "" : ` (${formatValue(low!)} to ${formatValue(high!)})`;
     const failed = v("failed");
     const locked = v("phase_locked") === 1;
+    const lacks = cells.lacks(row, quantity);
     const notes = [
       cells.describe(row),
       `${cells.meta.metrics[choice.metric]!.name}, ${quantity.label}: ${formatValue(value)}${interval}`,
-      `${v("runs")} runs${failed > 0 ? `, ${failed} failed` : ""}`,
+      ...(lacks === "" ? [`${v("runs")} runs${failed > 0 ? `, ${failed} failed` : ""}`] : [lacks]),
       ...(locked ? ["phase-locked: when flows start decides at least half of the variance"] : []),
     ];
     const significant = quantity.name === "difference" && v("p_corrected") < 1 - cells.meta.confidence;
-    return { value, failed: failed > 0, locked, significant, title: notes.join("\n"), open: () => this.open(row) };
+    return { value, failed: failed > 0, locked, significant, lacks, title: notes.join("\n"), open: () => this.open(row) };
   }
 
+  /** A group of maps for each number that is shown: of what is laid over each other, the difference before its parts. */
   private maps(): void {
-    const { cells, choice, quantity } = this;
-    const { axes } = cells.meta;
+    const { choice, quantity } = this;
+    const { axes, overlaid } = this.cells.meta;
     const host = $("maps");
-    const pictures = this.pictures();
-    const [across, down] = [axes[choice.across] ?? null, axes[choice.down] ?? null];
+    host.replaceChildren();
+    if (overlaid < 0) {
+      this.mapGroup(host, quantity, this.pictures(choice, [choice.each]));
+      return;
+    }
+    const names = axes[overlaid]!.labels;
+    const difference = this.quantities.find((q) => q.name === "difference");
+    const compared = quantity.compared ? quantity : difference;
+    if (compared !== undefined) {
+      const title = compared.around ? `${names[this.compared]} against ${names[0]}` : names[this.compared]!;
+      const each = this.pictures(choice, [choice.each]);
+      this.mapGroup(host, compared, each.map((p) => ({ ...p, caption: [title, p.caption].filter((part) => part !== "").join(", ") })));
+    }
+    if (!quantity.compared) this.mapGroup(host, quantity, this.pictures(choice, [choice.each, overlaid]));
+  }
+
+  private mapGroup(host: HTMLElement, quantity: Quantity, all: readonly Picture[]): void {
+    const { cells } = this;
+    const { axes, metrics } = cells.meta;
+    const { metric, baseline } = this.choice;
+    const cut = leftOut(all);
+    all = all.slice(0, MOST_PICTURES);
+    const [across, down] = [axes[this.choice.across] ?? null, axes[this.choice.down] ?? null];
     const room = host.clientWidth;
-    const columns = Math.max(1, Math.min(pictures.length, Math.floor(room / MAP_WIDTH)));
+    const columns = Math.max(1, Math.min(all.length, Math.floor(room / MAP_WIDTH)));
     const width = Math.min(900, (room - 20 * (columns - 1)) / columns);
-    host.style.setProperty("grid-template-columns", `repeat(${columns}, minmax(0, ${width}px))`);
-    const rowAt = (x: number, y: number, each: number) => cells.at(placesOf(choice, axes, x, y, each), choice.metric, choice.baseline);
-    const shown = pictures.flatMap((each) =>
-      (across?.labels ?? [""]).flatMap((_, x) => (down?.labels ?? [""]).map((_, y) => rowAt(x, y, each)).filter((row) => row !== undefined)),
+    const rowAt = (x: number, y: number, { choice }: Picture) => cells.at(placesOf(choice, axes, x, y), metric, baseline);
+    const shown = all.flatMap((picture) =>
+      (across?.labels ?? [""]).flatMap((_, x) => (down?.labels ?? [""]).map((_, y) => rowAt(x, y, picture)).filter((row) => row !== undefined)),
     );
     // One scale for all pictures, so that they can be compared.
     const scale = colourScale(shown.map((row) => cells.get(quantity.name, row)), quantity.around);
-    host.replaceChildren(
-      ...pictures.map((each) => {
-        const figure = document.createElement("figure");
-        if (each >= 0) {
-          const caption = document.createElement("figcaption");
-          caption.textContent = `${axes[choice.each]!.name} = ${axes[choice.each]!.labels[each]}`;
-          figure.append(caption);
-        }
-        const at = (x: number, y: number) => {
-          const row = rowAt(x, y, each);
-          return row === undefined ? undefined : this.mapCell(row);
-        };
-        figure.append(heatMap(across, down, at, scale, width));
-        return figure;
-      }),
-    );
-    $("scale").replaceChildren(scale.legend(`${cells.meta.metrics[choice.metric]!.name}, ${quantity.label}`), this.marks(shown));
+    const maps = document.createElement("div");
+    maps.className = "maps";
+    maps.style.setProperty("grid-template-columns", `repeat(${columns}, minmax(0, ${width}px))`);
+    for (const picture of all) {
+      const figure = document.createElement("figure");
+      if (picture.caption !== "") {
+        const caption = document.createElement("figcaption");
+        caption.textContent = picture.caption;
+        figure.append(caption);
+      }
+      const at = (x: number, y: number) => {
+        const row = rowAt(x, y, picture);
+        return row === undefined ? undefined : this.mapCell(row, quantity);
+      };
+      figure.append(heatMap(across, down, at, scale, width));
+      maps.append(figure);
+    }
+    const legend = document.createElement("div");
+    legend.className = "scale";
+    const marks = this.marks(shown, quantity);
+    marks.append(cut);
+    legend.append(scale.legend(`${metrics[metric]!.name}, ${quantity.label}`), marks);
+    host.append(maps, legend);
   }
 
   /** What the marks in the maps say, where there are such. */
-  private marks(rows: readonly number[]): HTMLElement {
-    const { cells, quantity } = this;
+  private marks(rows: readonly number[], quantity: Quantity): HTMLElement {
+    const { cells } = this;
     const out = document.createElement("p");
     out.className = "help";
     const notes = ["A click on a cell opens it"];
@@ -203,7 +239,7 @@ class SweepPage {
 
   private lines(): void {
     const { cells, choice } = this;
-    const { axes } = cells.meta;
+    const { axes, overlaid } = cells.meta;
     const host = $("lines");
     host.replaceChildren();
     this.panels.splice(0, this.panels.length, ...this.distributions.values());
@@ -212,12 +248,14 @@ class SweepPage {
     $("lines-section").hidden = numeric.length === 0;
     const drawable = across !== undefined && across.numbers !== null && across.labels.length > 1;
     const sentence = this.quantity.low === null ? "" : cells.meta.binned ? " Around each is the range of its cells." : ` Around each is its ${100 * cells.meta.confidence} % interval.`;
-    const cut = (axes[choice.down]?.labels.length ?? 0) > MOST_LINES ? ` The first ${MOST_LINES} values of ${axes[choice.down]!.name} have a line.` : "";
+    // What is laid over each other are the lines of a picture; then there is a picture for each value of the others.
+    const all = overlaid < 0 ? this.pictures(choice, [choice.each]) : this.pictures({ ...choice, down: overlaid }, [choice.down, choice.each]);
+    const cut = overlaid < 0 && (axes[choice.down]?.labels.length ?? 0) > MOST_LINES ? ` The first ${MOST_LINES} values of ${axes[choice.down]!.name} have a line.` : "";
     $("lines-note").textContent = drawable
-      ? `${cells.meta.metrics[choice.metric]!.name}, ${this.quantity.label}, over ${across.name}.${sentence}${cut}`
+      ? `${cells.meta.metrics[choice.metric]!.name}, ${this.quantity.label}, over ${across.name}.${sentence}${cut} ${leftOut(all)}`
       : `Lines need an axis of numbers across: ${numeric.map((a) => a.name).join(", ")}.`;
     if (!drawable) return;
-    const made = this.pictures().map((each) => intervalLines(cells, choice, this.quantity, each)!);
+    const made = all.slice(0, MOST_PICTURES).map((picture) => intervalLines(cells, picture, this.quantity)!);
     const within = extremes(made.map(({ data }) => data));
     for (const { meta: alone, data } of made) {
       const meta = { ...alone, within };
@@ -250,6 +288,11 @@ class SweepPage {
       this.panels.push(panel);
     });
   }
+}
+
+/** Says that there are more pictures than are shown. */
+function leftOut(all: readonly Picture[]): string {
+  return all.length > MOST_PICTURES ? `The first ${MOST_PICTURES} of ${all.length} pictures are shown.` : "";
 }
 
 function listFailures(cells: Cells): void {

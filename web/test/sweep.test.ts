@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { ownFolder, quoted } from "../src/cell-view";
 import { Cells, type AxisMeta, type SweepMeta } from "../src/cells";
-import { placesOf, readChoice, usual, withAxis, writeChoice } from "../src/choice";
+import { pictures, placesOf, readChoice, usual, withAxis, writeChoice } from "../src/choice";
 import { share } from "../src/colour-scale";
 import { extremes, intervalLines } from "../src/interval-lines";
 import { csvOf } from "../src/save";
@@ -30,7 +31,7 @@ function example(): Cells {
   put("mean_high", at.map((i) => i + 1));
   const meta: SweepMeta = {
     axes: [axis("cc", 0, ["reno", "cubic"]), axis("rate", 1, ["10", "1", "5"], [10, 1, 5])],
-    metrics: [{ name: "m", text: "m" }], baselines: ["cc = reno"], confidence: 0.95, binned: false, rows: at.length, columns,
+    metrics: [{ name: "m", text: "m" }], baselines: ["cc = reno"], overlaid: -1, confidence: 0.95, binned: false, rows: at.length, columns,
     distributions: [], command: "", folder: "pages", written: [], errors: [],
   };
   return new Cells(meta, Float64Array.from(block).buffer);
@@ -46,7 +47,7 @@ describe("cells of a sweep", () => {
     expect(cells.get("effect", 0)).toBeNaN();
   });
   it("become lines in the order of the axis's numbers, with gaps where there is no cell", () => {
-    const made = intervalLines(cells, usual(cells.meta), quantities(cells)[0]!, -1)!;
+    const made = intervalLines(cells, { caption: "", choice: usual(cells.meta) }, quantities(cells)[0]!)!;
     expect(made.data.series.map((s) => s.meta.label)).toEqual(["reno", "cubic"]);
     expect([...made.data.series[0]!.t]).toEqual([1, 5, 10]);
     expect([...made.data.series[0]!.v]).toEqual([1, 2, 0]);
@@ -54,6 +55,34 @@ describe("cells of a sweep", () => {
     expect([...made.data.series[1]!.high!]).toEqual([NaN, 6, 4]);
     expect(extremes([made.data])).toEqual([-1, 6]);
     expect(csvOf(made.meta, made.data.series, 0, 5).split("\n").slice(0, 2)).toEqual(['series,rate,"m, mean",low,high', "reno,1,1,0,2"]);
+  });
+});
+
+describe("campaigns that are laid over each other", () => {
+  const given = example();
+  // As if the controllers were two campaigns: the second lacks the cell 4; the first has no runs in the cell 2.
+  const runs = [3, 3, 0, 3, 3];
+  const meta = { ...given.meta, overlaid: 0, columns: { ...given.meta.columns, runs: { at: 0, n: 5, type: "f64" as const } } };
+  const block = Float64Array.from([...runs, ...["axis0", "axis1", "metric", "baseline", "mean"].flatMap((name) => [0, 1, 2, 3, 4].map((row) => given.get(name, row)))]);
+  const columns = Object.fromEntries(["runs", "axis0", "axis1", "metric", "baseline", "mean"].map((name, i) => [name, { at: 40 * i, n: 5, type: "f64" as const }]));
+  const cells = new Cells({ ...meta, columns }, block.buffer);
+  it("are in every picture, and the second is looked at", () => {
+    const choice = usual(cells.meta);
+    expect(choice).toMatchObject({ across: 1, down: -1, each: -1, fixed: [1, 0] });
+    expect(pictures(choice, cells.meta, [0]).map((p) => [p.caption, p.choice.fixed[0]])).toEqual([["reno", 0], ["cubic", 1]]);
+    expect(pictures(choice, cells.meta, [-1])).toEqual([{ caption: "", choice }]);
+    expect(readChoice("#across=0", cells.meta)).toEqual(choice);
+    const lines = intervalLines(cells, { caption: "", choice: { ...choice, down: 0 } }, quantities(cells)[0]!)!;
+    expect(lines.data.series.map((s) => s.meta.label)).toEqual(["reno", "cubic"]);
+  });
+  it("say which of them lacks a cell", () => {
+    const at = (places: [number, number]) => cells.at(places, 0, 0)!;
+    expect(cells.describe(at([1, 0]))).toBe("rate = 10");
+    expect(cells.baselineOf(at([1, 0]))).toBe(at([0, 0]));
+    expect(cells.lacks(at([1, 2]), { compared: true })).toBe("only in cubic");
+    expect(cells.lacks(at([0, 2]), { compared: false })).toBe("not in reno");
+    expect(cells.lacks(at([1, 2]), { compared: false })).toBe("");
+    expect(given.lacks(0, { compared: true })).toBe("");
   });
 });
 
@@ -68,7 +97,7 @@ describe("what a sweep's page shows", () => {
     const first = usual({ ...meta, axes: zip, baselines: [] });
     expect(first).toMatchObject({ across: 0, down: 2, each: -1 });
     expect(withAxis(first, "down", 1, zip)).toMatchObject({ across: 2, down: 1 });
-    expect(placesOf(first, zip, 1, 0, -1)).toEqual([1, 0]);
+    expect(placesOf(first, zip, 1, 0)).toEqual([1, 0]);
   });
   it("is in its address, and what the address has wrong is as usual", () => {
     const choice = { ...usual(meta), across: 0, down: -1, fixed: [0, 2], quantity: "median" };
@@ -87,5 +116,16 @@ describe("scales", () => {
   it("of neighbours are one", () => {
     const room = { log: false, zeroBased: true, height: 100, band: 0 };
     expect(valueRange([], () => [0, 0], { ...room, within: [2, 10] })).toEqual([0, 10.6]);
+  });
+});
+
+describe("the command for a run's page", () => {
+  it("names the folder of the report, as a shell reads it", () => {
+    expect(ownFolder({ protocol: "file:", pathname: "/home/a%20b/out/report.html" })).toBe("/home/a b/out");
+    expect(ownFolder({ protocol: "file:", pathname: "/C:/data/report.html" })).toBe("C:/data");
+    expect(ownFolder({ protocol: "file:", pathname: "/report.html" })).toBe("/");
+    expect(ownFolder({ protocol: "https:", pathname: "/x/report.html" })).toBe("the folder of this page");
+    expect(quoted("/tmp/out-1.x")).toBe("/tmp/out-1.x");
+    expect(quoted("/a b/it's")).toBe(`'/a b/it'"'"'s'`);
   });
 });

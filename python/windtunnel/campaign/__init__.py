@@ -7,7 +7,6 @@
 | ``ranges.py`` | ranges of numbers and quantities, linear and logarithmic |
 | ``file.py``, ``places.py`` | a campaign file to a campaign, and the lines that its messages name |
 | ``plan.py`` | cells, and the runs of a cell |
-| ``offsets.py`` | when the flows of a run start |
 | ``metrics/`` | what is measured of a run |
 | ``simulate.py``, ``recording.py`` | a run to what is kept of it; what it need not record |
 | ``conduct.py`` | carries a campaign out: takes runs from the plan, keeps what they gave, adds runs |

@@ -10,7 +10,8 @@
 | ``campaign.json`` | the campaign, what it was run with, and what is to be said of the whole |
 
 Rows are in the order of the plan, and hold nothing of how the runs were carried out: the files are the same, byte for
-byte, wherever that was; the report names the command that was given.
+byte, wherever that was and wherever the data set is; the report names the campaign file and the settings that were
+given.
 """
 
 from __future__ import annotations
@@ -52,8 +53,8 @@ def is_dataset(folder: Path) -> bool:
 def write(conductor: Conductor, place: Path, *, force: bool, page: str = "", pages: int = 0) -> Findings:
     """Write the data set; it appears complete or not at all. Raises InputError.
 
-    Its report tells that ``page``, with the address of a run, writes the page of the run. ``pages`` of them are
-    written.
+    Its report tells that ``page``, with its folder and the address of a run, writes the page of the run. ``pages`` of
+    them are written.
     """
     axes = AxisColumns(conductor.plan)
     with staged(place, force=force, ours=is_dataset) as stage:

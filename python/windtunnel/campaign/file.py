@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,8 @@ from windtunnel.campaign.axes import Axis, Block
 from windtunnel.campaign.model import Campaign, CampaignError
 from windtunnel.campaign.places import Lines, line_of_error
 from windtunnel.errors import InputError, did_you_mean
-from windtunnel.scenario import Scenario
-from windtunnel.scenario_file import STDIN, read_text
+from windtunnel.scenario import Scenario, checked
+from windtunnel.scenario_file import STDIN, folder_of, named_file, read_text
 
 KEYS = (
     "title", "scenario", "scenarios", "axes", "seeds", "offsets", "metrics", "baseline", "until", "max", "statistics",
@@ -21,13 +21,14 @@ KEYS = (
 )  # fmt: skip
 STATISTICS = ("confidence", "interval", "correction")
 BLOCKS = ("grid", "zip")
+#: The most bytes that the scenario files of a campaign have together, each as often as it is named.
+MOST_BYTES = 100_000_000
 
 
 def read(path: Path, *, allow_read: Sequence[str | Path] = ()) -> Campaign:
     """The campaign of a file, or of the standard input (``-``). Raises InputError."""
     name = "standard input" if path == STDIN else str(path)
-    folder = Path() if path == STDIN else path.parent
-    return parse(read_text(path), file=name, folder=folder, allow_read=allow_read)
+    return parse(read_text(path), file=name, folder=folder_of(path), allow_read=allow_read)
 
 
 def parse(text: str, *, file: str, folder: Path = Path(), allow_read: Sequence[str | Path] = ()) -> Campaign:
@@ -123,20 +124,35 @@ def scenarios_of(
         if len(set(names)) < len(names):
             problem = f'two are called {max(names, key=names.count)}: give them names: [scenarios] NAME = "FILE"'
             raise CampaignError(["scenario"], problem)
-        pairs = zip(names, given, strict=True)
-        return {name: _file(["scenario"], each, folder, allow_read) for name, each in pairs}
+        return _files(
+            (((name, ["scenario"], each) for name, each in zip(names, given, strict=True))), folder, allow_read
+        )
     if isinstance(given, Mapping) and given:
-        return {name: _file(["scenarios", name], each, folder, allow_read) for name, each in given.items()}
+        return _files(((name, ["scenarios", name], each) for name, each in given.items()), folder, allow_read)
     raise CampaignError(
         ["scenario"], f"{given!r} is not allowed: the name of a file, a list of such, or a table", given
     )
+
+
+def _files(
+    named: Iterable[tuple[str, list[str | int], object]], folder: Path, allow_read: Sequence[str | Path]
+) -> dict[str, Scenario]:
+    found: dict[str, Scenario] = {}
+    left = MOST_BYTES
+    for name, path, file in named:
+        found[name] = _file(path, file, folder, allow_read)
+        left -= len(found[name].to_toml())
+        if left < 0:
+            raise CampaignError(path, f"the scenario files have more than {MOST_BYTES / 1e6:.0f} MB together", file)
+    return found
 
 
 def _file(path: Sequence[str | int], name: object, folder: Path, allow_read: Sequence[str | Path]) -> Scenario:
     if not isinstance(name, str) or not name:
         raise CampaignError(path, f"{name!r} is not allowed: the name of a scenario file", name)
     try:
-        return Scenario.from_file(folder / name, allow_read=allow_read)
+        checked(allow_read)
+        return Scenario.from_file(named_file(name, folder, allow_read), allow_read=allow_read)
     except ScenarioError:
         raise
     except InputError as error:

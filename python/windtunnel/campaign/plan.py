@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from windtunnel.campaign.axes import Block, Value
 from windtunnel.campaign.model import SCENARIO, Base, Campaign, rows_of
-from windtunnel.campaign.offsets import starts
 from windtunnel.errors import InputError, did_you_mean
 from windtunnel.scenario import Scenario
+from windtunnel.start_offsets import starts
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ def sweep(
             with show(conductor.count) if show is not None else nullcontext(lambda: None) as moved:
                 conductor.run(place, moved)
             journal.flush()
-            findings = dataset.write(conductor, out, force=force, page=page or _page_command(plan, out), pages=pages)
+            findings = dataset.write(conductor, out, force=force, page=page or _page_command(plan), pages=pages)
             journal.remove()
     finally:
         if shared is not None:
@@ -89,12 +89,12 @@ def sweep(
     return conductor, findings
 
 
-def _page_command(plan: Plan, out: Path) -> str:
+def _page_command(plan: Plan) -> str:
     """How a reader gets the page of a run; a campaign that was made in Python has no command."""
     from windtunnel.campaign.page.runs import command
 
     source = plan.campaign.source
-    return "" if source is None else command(source.file, out)
+    return "" if source is None else command(source.file)
 
 
 def memory_of_run(place: Place) -> int | None:

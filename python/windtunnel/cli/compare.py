@@ -40,7 +40,10 @@ _ROWS = 40
 )
 @click.option("--markdown", is_flag=True, help="Print Markdown, as GitHub shows it, in place of tables.")
 @click.option(
-    "--page", metavar="FILE", type=click.Path(path_type=Path), help="Draw the panels of all runs on one page."
+    "--page",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Draw the panels of all runs, or the cells of all campaigns, on one page.",
 )
 @click.option("--force", is_flag=True, help="Replace an existing page.")
 @set_option
@@ -78,8 +81,6 @@ def compare(
         if isinstance(baseline, RunSide) and isinstance(candidate, RunSide):
             rows, judged = _runs(baseline, candidate, conditions)
         elif isinstance(baseline, CampaignSide) and isinstance(candidate, CampaignSide):
-            if page is not None:
-                raise InputError("--page: draws runs; a campaign has a page of its own")
             rows, judged = _campaigns(baseline, candidate, conditions)
         compared.append((candidate.name, rows))
         gates += judged
@@ -99,11 +100,29 @@ def compare(
             say(line)
         _show_gates(gates, failing)
     if page is not None:
-        from windtunnel.compare.overlay import write
-
-        write(page, runs, firsts, force=force)
+        _write_page(page, sides, compared, firsts, force=force)
         message(str(page)) if markdown else say(page)
     ctx.exit(1 if failing else 0)
+
+
+def _write_page(
+    page: Path,
+    sides: list[RunSide] | list[CampaignSide],
+    compared: Sequence[tuple[str, Sequence[Difference]]],
+    firsts: Sequence[str],
+    *,
+    force: bool,
+) -> None:
+    """The overlaid page of runs, or that of campaigns."""
+    from windtunnel.compare import cells_page, overlay
+    from windtunnel.compare.sides import CampaignSide, RunSide
+
+    runs = [side for side in sides if isinstance(side, RunSide)]
+    campaigns = [side for side in sides if isinstance(side, CampaignSide)]
+    if runs:
+        overlay.write(page, runs, firsts, force=force)
+    else:
+        cells_page.write(page, campaigns, [rows for _, rows in compared], force=force)
 
 
 def _check_page(page: Path, *, force: bool) -> None:

@@ -9,7 +9,7 @@ allow_read_option = click.option(
     metavar="PATH",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="Let the scenario read files in this folder too, besides its own folder. Repeatable.",
+    help="Let the file name others in this folder too, besides its own folder. Repeatable.",
 )
 
 

@@ -97,7 +97,7 @@ def sweep(
     try:
         conductor, findings = carry_out(
             plan, target, place=place, force=force, restart=restart, use_cache=not no_cache, show=shown, pages=pages,
-            page=_page_command(ctx, file, target),
+            page=_page_command(ctx, file),
         )  # fmt: skip
     except KeyboardInterrupt:
         stopped(ctx, target)
@@ -122,12 +122,12 @@ def _write_page(plan: Plan, target: Path, page: str) -> None:
 _OF_RUNS = {"settings": "--set", "allow_read": "--allow-read", "plugin": "--plugin"}
 
 
-def _page_command(ctx: click.Context, file: Path, target: Path) -> str:
+def _page_command(ctx: click.Context, file: Path) -> str:
     """The command that the report names for the page of a run: this one's file and settings."""
     from windtunnel.campaign.page.runs import command
 
     given = [(option, value) for name, option in _OF_RUNS.items() for value in ctx.params[name]]
-    return command(str(file), target, [str(word) for pair in given for word in pair])
+    return command(str(file), [str(word) for pair in given for word in pair])
 
 
 def _only(given: tuple[str, ...]) -> dict[str, list[str]]:

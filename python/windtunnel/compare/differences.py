@@ -6,7 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from windtunnel.campaign import statistics
+from windtunnel.campaign.model import SCENARIO
 from windtunnel.compare.sides import CampaignSide, RunSide
 from windtunnel.errors import InputError
 from windtunnel.result import RunResult
@@ -19,8 +22,8 @@ _OF_FLOW = (
 )  # fmt: skip
 _OF_QUEUE = (("utilization",), ("sojourn_ms", "mean"), ("sojourn_ms", "p99"), ("sojourn_ms", "max"), ("ce",), ("sce",))
 
-#: A run of a campaign: its axes, its seed and offset.
-Key: TypeAlias = tuple[tuple[tuple[str, str], ...], Any, Any]
+#: A run of a campaign: its axes in any order (the value of each as a number where it has one), its seed and offset.
+Key: TypeAlias = tuple[frozenset[tuple[str, Any]], Any, Any]
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,10 @@ class Difference:
     interval: tuple[float, float] | None = None
     p: float | None = None
     pairs: int = 1
+    number: int = 0
+    """The cell's number in the candidate's campaign."""
+    effect: float | None = None
+    dominance: float | None = None
 
     @property
     def share(self) -> float | None:
@@ -76,24 +83,47 @@ def _numbers(result: RunResult) -> dict[str, float]:
 def pairs_of(
     baseline: CampaignSide, candidate: CampaignSide
 ) -> Iterator[tuple[str, list[tuple[dict[str, Any], dict[str, Any]]]]]:
-    """The pairs of runs of each cell that both have, in the candidate's order. Raises InputError if there is none."""
-    known = dict(_rows(baseline))
-    cells: dict[tuple[tuple[str, str], ...], list[tuple[dict[str, Any], dict[str, Any]]]] = {}
-    for key, row in _rows(candidate):
+    """The pairs of runs of each cell that both have, with their metrics, in the candidate's order. Raises InputError if
+    there is none.
+    """
+    metrics = list(metrics_of(baseline, candidate))
+    known = dict(_rows(baseline, metrics))
+    cells: dict[frozenset[tuple[str, Any]], list[tuple[dict[str, Any], dict[str, Any]]]] = {}
+    for key, row in _rows(candidate, metrics):
         if key in known:
             cells.setdefault(key[0], []).append((known[key], row))
     if not cells:
         raise InputError(f"{candidate.name}: has no run with the same axes, seed and offset as one of {baseline.name}")
-    for axes, pairs in cells.items():
-        yield ", ".join(f"{name} = {value}" for name, value in axes), pairs
+    axes, values = _axes(candidate), _cells(candidate)
+    for pairs in cells.values():
+        cell = values[pairs[0][1]["cell"]]
+        yield ", ".join(f"{name} = {cell[name]}" for name in axes), pairs
 
 
-def _rows(side: CampaignSide) -> Iterator[tuple[Key, dict[str, Any]]]:
+def _axes(side: CampaignSide) -> list[str]:
     axes = [axis["name"] for axis in side.data.document["axes"]]
-    if len(side.data.document["scenarios"]) > 1:
-        axes.insert(0, "scenario")
-    for row in side.data.runs.to_pylist():
-        yield (tuple((name, str(row[name])) for name in axes), row["seed"], row["offset"]), row
+    return [SCENARIO, *axes] if len(side.data.document["scenarios"]) > 1 else axes
+
+
+def _cells(side: CampaignSide) -> dict[int, dict[str, Any]]:
+    """The columns of the axes, for each cell."""
+    table = side.data.runs
+    names = [name for axis in _axes(side) for name in (axis, f"{axis}.number") if name in table.column_names]
+    cells, first = np.unique(np.asarray(table.column("cell").combine_chunks()), return_index=True)
+    rows = table.select(names).take(first).to_pylist() if names else [{} for _ in cells]
+    return dict(zip(cells.tolist(), rows, strict=True))
+
+
+def _rows(side: CampaignSide, metrics: Sequence[str]) -> Iterator[tuple[Key, dict[str, Any]]]:
+    """The runs: what tells them apart, and their metrics. Of a million runs, each has only what is compared."""
+    axes = _axes(side)
+    values = {
+        number: frozenset((name, cell.get(f"{name}.number", cell[name])) for name in axes)
+        for number, cell in _cells(side).items()
+    }
+    for batch in side.data.runs.select(["cell", "seed", "offset", *metrics]).to_batches(max_chunksize=20_000):
+        for row in batch.to_pylist():
+            yield (values[row["cell"]], row["seed"], row["offset"]), row
 
 
 def metrics_of(baseline: CampaignSide, candidate: CampaignSide) -> dict[str, str]:
@@ -138,5 +168,8 @@ def of_campaigns(baseline: CampaignSide, candidate: CampaignSide) -> list[Differ
             after = units(rows, [b[name] for _, b in known], crossed=crossed)
             s = statistics.comparison(after, before, chosen["confidence"], chosen["interval"])
             means = (sum(before) / len(before), sum(after) / len(after))
-            found.append(Difference(cell, name, *means, means[1] - means[0], s.interval, s.p, s.count))
+            found.append(
+                Difference(cell, name, *means, means[1] - means[0], s.interval, s.p, s.count, rows[0]["cell"], s.effect,
+                           s.dominance)
+            )  # fmt: skip
     return found

@@ -69,8 +69,10 @@ def page(name: str, text: str, packs: Mapping[str, Mapping[str, Any]]) -> str:
     """The whole page."""
     parts = [
         f"# {name}: evidence",
-        "Written by `make packs` from runs of `windtunnel evaluate`; the finding's numbers come from them. What the "
-        "packs are, and how a verdict is reached: [evaluate.md](../evaluate.md).",
+        "Written by `make packs` from runs of `windtunnel evaluate`; the finding's numbers come from them. A clause is "
+        "*not met* where a limit of windtunnel's own is not kept; the report says why each limit is what it is. That "
+        "is something to explain, not a judgement. What the packs are, and how a verdict is reached: "
+        "[evaluate.md](../evaluate.md).",
         "## What we found",
         *(finding(paragraph, packs) for paragraph in text.strip().split("\n\n")),
     ]
@@ -85,13 +87,19 @@ def _pack(pack: Mapping[str, Any]) -> list[str]:
     rows = Counter(row["verdict"] for clause in pack["clauses"] for row in clause["rows"])
     value = subject["value"] if isinstance(subject["value"], str) else f"'{_inline(subject['value'])}'"
     command = f"windtunnel evaluate {pack['pack']} --{subject['kind']} {value}"
-    lines = ["| clause | | verdict | rows met, not met, undecided | what decides |", "|---|---|---|---|---|"]
+    lines = [
+        "| clause | | level | verdict | rows met, not met, undecided | what decides |",
+        "|---|---|---|---|---|---|",
+    ]
     lines += [_line(clause) for clause in pack["clauses"]]
     return [
         f"## {pack['title']}",
-        f"`{command}{' --quick' if pack['quick'] else ''}`, beside {baselines}: {len(pack['runs'])} runs. "
+        pack["about"],
+        f"`{command}{' --quick' if pack['quick'] else ''}`, beside {baselines}: {len(pack['runs'])} runs with "
+        f"{pack['seeds']}, by windtunnel {pack['version']}. "
         f"Clauses: {_counted(counts)}. Rows: {_counted(rows)}.",
         "\n".join(lines),
+        f"What a simulation cannot show: {pack['cannot']}",
     ]
 
 
@@ -108,4 +116,4 @@ def _line(clause: Mapping[str, Any]) -> str:
     counts = Counter(row["verdict"] for row in clause["rows"])
     tally = f"{counts['met']}, {counts['not met']}, {counts['undecided']}" if clause["rows"] else ""
     decides = clause["decides"].replace("|", "\\|")
-    return f"| {clause['id']} | {clause['title']} | {clause['verdict']} | {tally} | {decides} |"
+    return f"| {clause['id']} | {clause['title']} | {clause['level']} | {clause['verdict']} | {tally} | {decides} |"

@@ -1,15 +1,13 @@
 """Scenarios of a trial: placeholders replaced, axes multiplied out, and a seed's start offsets.
 
-A seed sets every random stream of a run, and where in its first round trip each flow starts: two flows in one queue
-depend on their phases. The offsets are Kronecker sequences, one for each flow, with square roots of primes: they
-fill the round trip evenly for any number of seeds, and flows keep no fixed distance.
+A seed sets every random stream of a run, and where in its first round trip each flow starts
+(``windtunnel/start_offsets.py``): two flows in one queue depend on their phases.
 """
 
 from __future__ import annotations
 
 import copy
 import itertools
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,9 +15,7 @@ from string import Template
 from typing import Any
 
 from windtunnel.evaluate.pack import Trial
-
-#: Their square roots are irrational, and so are the differences between them.
-_PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29)
+from windtunnel.start_offsets import moved
 
 #: Offsets are at most this long: a round trip of a second would move what a scenario does at a given time.
 _MOST_S = 0.1
@@ -96,8 +92,7 @@ def _offset(flow: dict[str, Any], number: int, seed: int) -> None:
         return
     rtt = min(_seconds(flow.get("rtt", "50 ms")), _MOST_S)
     start = _seconds(flow.get("start", "0 s"))
-    offset = rtt * math.modf(seed * math.sqrt(_PRIMES[number % len(_PRIMES)]))[0]
-    flow["start"] = f"{(start + offset) * 1e6:.0f} us"
+    flow["start"] = moved(start, rtt, number, seed)
 
 
 def _seconds(text: str) -> float:

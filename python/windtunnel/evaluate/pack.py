@@ -101,6 +101,15 @@ class Clause:
     checks: tuple[Check, ...]
     document: str = ""
 
+    def judges_quantile(self, trial: Trial) -> bool:
+        """Whether something is expected of a quantile, such as the 95th percentile of a delay."""
+        from windtunnel.campaign.metrics import Expression
+
+        judged = {check.value for check in self.checks if check.trial == trial.id and check.expect is not None}
+        # Names of algorithms and numbers stand for placeholders; which ones changes nothing.
+        texts = (re.sub(r"\$\w+", "1", trial.metrics[name]) for name in judged)
+        return any(Expression.parse(text).is_quantile for text in texts)
+
 
 @dataclass(frozen=True)
 class Pack:
@@ -112,11 +121,24 @@ class Pack:
     kind: Kind
     baselines: Mapping[str, Any]
     seeds: int
+    quantile_seeds: int
+    """Where a quantile decides: it is less certain than a mean, so that fewer runs would leave it undecided."""
     quick_seeds: int
     about: str
     cannot: str
     clauses: tuple[Clause, ...]
     variables: Mapping[str, Any] = field(default_factory=dict)
+
+    def seeds_in_words(self, *, quick: bool) -> str:
+        """How many seeds there are, for pages."""
+        if quick:
+            return f"up to {self.quick_seeds} seeds"
+        return f"{self.seeds} seeds, {self.quantile_seeds} where a percentile is judged"
+
+    def seeds_of(self, clause: Clause, trial: Trial, *, quick: bool) -> int:
+        """How many runs each arm of a trial has in a cell."""
+        seeds = self.quantile_seeds if clause.judges_quantile(trial) else trial.seeds or self.seeds
+        return min(seeds, self.quick_seeds) if quick else seeds
 
     def chosen(self, only: Sequence[str]) -> list[Clause]:
         """The clauses that ``only`` names: a number, or the start of one (``5`` is 5.1.1 to 5.3.2); all by default.
@@ -156,6 +178,7 @@ def read(name: str) -> Pack:
         kind=head["subject"],
         baselines=head["baselines"],
         seeds=head["seeds"],
+        quantile_seeds=head["quantile_seeds"],
         quick_seeds=head["quick_seeds"],
         about=head["about"],
         cannot=head["cannot"],

@@ -79,7 +79,7 @@ def plan(pack: Pack, clauses: Sequence[Clause], examined: Subject, *, quick: boo
                     excluded[clause.id, trial.id, cell.name] = reason
                     continue
                 measured = metrics(trial, cell)
-                seeds = min(trial.seeds or pack.seeds, pack.quick_seeds if quick else 10**6)
+                seeds = pack.seeds_of(clause, trial, quick=quick)
                 for arm, value in arms.items():
                     for seed in range(1, seeds + 1):
                         title = _title(pack, clause, cell, arm, examined)

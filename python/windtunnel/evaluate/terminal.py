@@ -78,6 +78,7 @@ def reason(result: ClauseResult) -> str:
     limit = f", {row.limit_text}" if row.limit_text else ""
     if row.limit is not None and not row.limit_text.endswith(f" {row.limit:g}"):
         limit += f" = {number(row.limit)}"
+    limit += f" {row.unit}" if limit and row.unit else ""
     where = f" ({row.cell})" if row.cell else ""
     return f"{row.text}{where}: {value}{limit}"
 

@@ -41,12 +41,11 @@ class Evidence:
     @property
     def facts(self) -> list[str]:
         """What a reader must know of all runs."""
-        seeds = self.pack.quick_seeds if self.quick else self.pack.seeds
         return [
             f"{self.pack.document}",
             f"windtunnel {__version__}",
             f"{len(self.runs)} runs" + (", the quick part of the pack" if self.quick else ""),
-            f"up to {seeds} seeds, which also set start offsets",
+            f"{self.pack.seeds_in_words(quick=self.quick)}; a seed also sets start offsets",
             f"baselines: {', '.join(self.pack.baselines)}",
             *(f"foreign code: {what}" for what in self.foreign),
         ]
@@ -103,10 +102,13 @@ def _write_json(path: Path, evidence: Evidence) -> None:
         "pack": pack.name,
         "title": pack.title,
         "document": pack.document,
+        "about": one_line(pack.about),
+        "cannot": one_line(pack.cannot),
         "subject": {"kind": pack.kind, "name": evidence.subject.name, "value": evidence.subject.value},
         "baselines": dict(pack.baselines),
         "version": __version__,
         "quick": evidence.quick,
+        "seeds": pack.seeds_in_words(quick=evidence.quick),
         "foreign": evidence.foreign,
         "verdicts": Counter(result.verdict for result in evidence.results),
         "clauses": [

@@ -1,21 +1,17 @@
 """The runs of an arm: one per seed, with other start offsets within a round trip.
 
-A seed sets every random stream of the run, and where in its first round trip each flow starts. The offsets are those of
-Kronecker sequences, one for each flow, with square roots of primes: they fill the round trip evenly, for any number of
-seeds, and flows keep no fixed distance. The arms of an experiment use the same seeds, so that they can be compared run
-by run.
+A seed sets every random stream of the run, and where in its first round trip each flow starts
+(``windtunnel/start_offsets.py``). The arms of an experiment use the same seeds, so that they can be compared run by
+run.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from windtunnel._core import quantity
 from windtunnel.papers.cells import Cell, Template
-
-#: Their square roots are irrational, and so are the differences between them.
-PRIMES = (2, 3, 5, 7, 11, 13, 17, 19)
+from windtunnel.start_offsets import moved
 
 
 def add_seeds(cell: Cell, seeds: int) -> Cell:
@@ -33,8 +29,7 @@ def overrides(template: Template, settings: Sequence[str], seed: int) -> tuple[s
     for flow, table in enumerate(flows):
         rtt = quantity(_value(settings, flow, "rtt", table["rtt"]))
         start = quantity(_value(settings, flow, "start", table.get("start", "0 s")))
-        offset = rtt * math.modf(seed * math.sqrt(PRIMES[flow % len(PRIMES)]))[0]
-        out.append(f'flow.{flow}.start="{1e6 * (start + offset):.0f} us"')
+        out.append(f'flow.{flow}.start="{moved(start, rtt, flow, seed)}"')
     return tuple(out)
 
 

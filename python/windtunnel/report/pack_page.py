@@ -41,6 +41,7 @@ def write_pack_page(path: Path, evidence: Evidence) -> None:
                        if counts[v] or v in ("met", "not met", "undecided")],
             "kinds": _NAMES,
             "baselines": list(pack.baselines),
+            "seeds": pack.seeds_in_words(quick=evidence.quick),
             "subject": evidence.subject.name,
             "clauses": [_clause(result, pack.document, list(pack.baselines)) for result in evidence.results],
         },
@@ -91,6 +92,7 @@ def _row(row: Row, baselines: list[str]) -> dict[str, Any]:
         "limit": row.limit_text + (f" ({number(row.limit)})" if _adds(row) else ""),
         "verdict": row.verdict,
         "kind": _kind(row.verdict),
+        "seeds": row.subject.runs or "",
         "note": row.note,
         "file": row.files.get("subject", ""),
     }

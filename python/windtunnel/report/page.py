@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from windtunnel.report.text import averaging, number, signed
+from windtunnel.report.text import averaging, number, signed, with_code
 
 _HERE = Path(__file__).parent
 
@@ -38,7 +38,7 @@ def render(template: str, values: Mapping[str, Any]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"number": number, "signed": signed, "averaging": averaging}
+    environment.filters |= {"number": number, "signed": signed, "averaging": averaging, "with_code": with_code}
     page = environment.get_template(template)
     return page.render(values, policy=policy, script=Markup(script), style=Markup(style))
 

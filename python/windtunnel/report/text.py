@@ -1,7 +1,10 @@
 """Numbers as people read them: significant digits, a real minus sign, thin spaces between thousands."""
 
 import math
+import re
 from typing import Any
+
+from markupsafe import Markup, escape
 
 _MINUS = "\N{MINUS SIGN}"
 _THIN = "\N{NARROW NO-BREAK SPACE}"
@@ -45,6 +48,11 @@ def setting(value: Any) -> str:
     """A configured value, which is exact: without trailing zeros, which only show precision."""
     text = number(value, 6)
     return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
+
+
+def with_code(text: str) -> Markup:
+    """Text in which what stands between backticks is code."""
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
 def averaging(seconds: float) -> str:

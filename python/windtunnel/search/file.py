@@ -15,7 +15,7 @@ from windtunnel.campaign.model import CampaignError
 from windtunnel.campaign.places import Lines
 from windtunnel.errors import InputError, did_you_mean
 from windtunnel.scenario import Scenario
-from windtunnel.scenario_file import STDIN, read_text
+from windtunnel.scenario_file import STDIN, folder_of, read_text
 from windtunnel.search.dimensions import Dimension, When
 from windtunnel.search.goal import Goal
 from windtunnel.search.model import Hunt, Objective, Replicas, Tune
@@ -49,7 +49,7 @@ def read_tune(path: Path, settings: Sequence[str] = (), *, allow_read: Sequence[
 
 def _read(path: Path, make: Callable[[Mapping[str, Any], Source, Path], Made]) -> Made:
     file = "standard input" if path == STDIN else str(path)
-    folder = Path() if path == STDIN else path.parent
+    folder = folder_of(path)
     text = read_text(path)
     table = toml_table(text, file)
     source = Source(file, Lines(text.replace("\r\n", "\n")))

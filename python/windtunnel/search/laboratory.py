@@ -16,7 +16,6 @@ from typing import TypeAlias, TypeVar
 
 from windtunnel._core import ScenarioError
 from windtunnel.campaign.metrics import Expression
-from windtunnel.campaign.offsets import starts
 from windtunnel.campaign.recording import settings as recording
 from windtunnel.campaign.simulate import Outcome, Record, Run, Simulate, failure, key_of_run
 from windtunnel.engine.cache import Store
@@ -24,6 +23,7 @@ from windtunnel.engine.loop import outcomes
 from windtunnel.engine.progress import Count
 from windtunnel.engine.work import Place
 from windtunnel.scenario import Scenario
+from windtunnel.start_offsets import starts
 
 
 @dataclass(frozen=True)

@@ -122,6 +122,11 @@ class Expression:
         return _number(_value(self.root, result, baseline), self.text)
 
     @property
+    def is_quantile(self) -> bool:
+        """Whether a quantile of a distribution is in it, such as ``p99(...)`` or ``rtt_ms.p50``."""
+        return _has_quantile(self.root)
+
+    @property
     def compares(self) -> bool:
         """Whether it names a baseline."""
         return _compares(self.root)
@@ -241,6 +246,17 @@ def _tables(node: Node) -> set[str]:
 def _is_window(path: Path, name: str) -> bool:
     """A quantile of a congestion window, which the summary does not have."""
     return str(path[-1]) in ("cwnd", "cwnd_bytes") and name not in ("min", "mean", "max")
+
+
+def _has_quantile(node: Node) -> bool:
+    match node:
+        case PathNode(parts=parts):
+            return any(isinstance(part, str) and _QUANTILE.fullmatch(part.replace(".", "_")) for part in parts)
+        case Binary(left=left, right=right):
+            return _has_quantile(left) or _has_quantile(right)
+        case Call(name=name, arguments=arguments):
+            return bool(_QUANTILE.fullmatch(name)) or any(map(_has_quantile, arguments))
+    return False
 
 
 def _compares(node: Node) -> bool:

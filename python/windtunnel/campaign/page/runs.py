@@ -17,6 +17,7 @@ from windtunnel.campaign.columns import where
 from windtunnel.campaign.dataset import is_dataset
 from windtunnel.campaign.plan import Cell, Plan, Replica, scenario_of
 from windtunnel.errors import InputError
+from windtunnel.result import RunResult
 
 #: Where the pages of runs are, in a data set.
 FOLDER = "pages"
@@ -68,7 +69,7 @@ def write_run_page(plan: Plan, folder: Path, address: Address) -> str:
     from windtunnel.report import write_report
 
     cell, replica = find(plan, address)
-    result = scenario_of(cell, replica).run()
+    result = _untimed(scenario_of(cell, replica).run())
     file = folder / address.file
     seed = f"seed {result.meta['seed']}" + (f", offset {replica.offset}" if replica.offset else "")
     title = plan.campaign.title or result.title or "Run"
@@ -80,6 +81,12 @@ def write_run_page(plan: Plan, folder: Path, address: Address) -> str:
     except OSError as error:
         raise InputError(f"{file}: cannot be written: {error.strerror or error}") from None
     return result.digest
+
+
+def _untimed(result: RunResult) -> RunResult:
+    """Without how fast it was computed: nothing in a data set tells that."""
+    meta = {key: value for key, value in result.meta.items() if key != "packets_per_second"}
+    return RunResult(result.summary, result.tables, meta)
 
 
 def add_page(plan: Plan, folder: Path, address: Address) -> tuple[Path, str]:
@@ -106,9 +113,11 @@ def _known(folder: Path, address: Address) -> dict[str, Any] | None:
     return rows.slice(address.place, 1).to_pylist()[0] if address.place < rows.num_rows else None
 
 
-def command(file: str, out: Path, options: Sequence[str] = ()) -> str:
-    """What writes the page of a run, but for the address, which comes last."""
-    return shlex.join(["windtunnel", "sweep", file, *options, "--out", out.as_posix(), "--page"])
+def command(file: str, options: Sequence[str] = ()) -> str:
+    """What writes the page of a run, but for the folder and the address, which come last: where the report is, it
+    knows itself, so that reports of the same campaign are the same wherever they were written.
+    """
+    return shlex.join(["windtunnel", "sweep", file, *options])
 
 
 def chosen(rows: Iterable[dict[str, Any]], count: int) -> list[Address]:

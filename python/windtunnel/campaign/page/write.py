@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from markupsafe import Markup
@@ -22,6 +22,9 @@ from windtunnel.report.page import write_page as write_html
 from windtunnel.report.panels import encoded
 from windtunnel.report.text import grouped, setting
 from windtunnel.verdicts import WORDS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 PAGE = "report.html"
 #: Points of all distributions together; a point takes 11 bytes.
@@ -40,19 +43,53 @@ _UNITS = (
 def write_page(folder: Path, document: Mapping[str, Any], command: str, written: Sequence[Address] = ()) -> None:
     """Write ``report.html`` of the data set in ``folder``, whose ``campaign.json`` is ``document``.
 
-    ``command``, with the address of a run, writes the run's page; those of ``written`` are there already.
+    ``command``, with the folder and the address of a run, writes the run's page; those of ``written`` are there
+    already.
     """
     import pyarrow.parquet as pq
 
-    table = pq.read_table(folder / "cells.parquet")
-    cell = np.unique(np.asarray(table.column("cell").combine_chunks()))
+    runs = pq.read_table(folder / "runs.parquet", columns=["cell", *document["metrics"]])
+    cell = np.asarray(runs.column("cell").combine_chunks())
+    said = {
+        "title": document["title"] or "Campaign",
+        "facts": list(_facts(document, len(np.unique(cell)))),
+        "failed": document["failed"],
+        "notes": document["notes"],
+        "claims": list(_claims(folder)),
+    }
+    run_pages = {
+        "command": command,
+        "folder": FOLDER,
+        "written": [str(each) for each in written],
+        "errors": _errors(folder, cell),
+    }
+    html = page_of(document, pq.read_table(folder / "cells.parquet"), runs, said, run_pages)
+    write_html(folder / PAGE, html)
+
+
+def page_of(
+    document: Mapping[str, Any],
+    cells: pa.Table,
+    runs: pa.Table,
+    said: Mapping[str, Any],
+    run_pages: Mapping[str, Any],
+    overlaid: str = "",
+) -> str:
+    """The page of cells. ``cells`` and ``runs`` have the columns of ``cells.parquet`` and ``runs.parquet`` that a
+    page needs; ``said`` is what is said of the whole, ``run_pages`` where the pages of runs are.
+
+    ``overlaid`` names the axis whose values are laid over each other: the first is what the others are compared with.
+    """
+    cell = np.unique(np.asarray(cells.column("cell").combine_chunks()))
     grid = grid_of(document, len(cell))
-    rows = rows_of(table, grid, document)
-    runs = np.asarray(pq.read_table(folder / "runs.parquet", columns=["cell"]).column("cell").combine_chunks())
+    rows = rows_of(cells, grid, document)
     columns = Columns()
-    panels = [encoded(each, columns) for each in _distributions(folder, document, table, runs)]
+    panels = [encoded(each, columns) for each in _distributions(document, cells, runs)]
+    axes = [_axis(axis, place) for place, axis in _with_dimensions(grid)]
+    laid_over = next((len(axis["labels"]) for axis in axes if axis["name"] == overlaid), 1)
     meta = {
-        "axes": [_axis(axis, place) for place, axis in _with_dimensions(grid)],
+        "axes": axes,
+        "overlaid": next((place for place, axis in enumerate(axes) if axis["name"] == overlaid), -1),
         "metrics": [{"name": name, "text": text} for name, text in document["metrics"].items()],
         "baselines": [name_of(each) for each in document["baselines"]],
         "confidence": document["statistics"]["confidence"],
@@ -60,28 +97,21 @@ def write_page(folder: Path, document: Mapping[str, Any], command: str, written:
         "rows": len(rows.cell),
         "columns": _columns(rows, columns),
         "distributions": panels,
-        "command": command,
-        "folder": FOLDER,
-        "written": [str(each) for each in written],
-        "errors": _errors(folder, runs),
+        **run_pages,
     }
-    html = render(
+    return render(
         "sweep.html.j2",
         {
-            "title": document["title"] or "Campaign",
-            "facts": list(_facts(document, len(np.unique(runs)))),
-            "failed": document["failed"],
-            "notes": document["notes"],
-            "claims": list(_claims(folder)),
+            **said,
+            "overlaid": overlaid,
             "metrics": list(document["metrics"].items()),
             "panels": panels,
-            "binned": _binned_note(grid, len(cell)),
+            "binned": _binned_note(grid, len(cell) // laid_over, is_overlaid=bool(overlaid)),
             "footer": f"windtunnel {document['version']}",
             "meta_json": script_json(meta),
             "data": Markup(columns.base64()),
         },
     )
-    write_html(folder / PAGE, html)
 
 
 def _with_dimensions(grid: Grid) -> Iterator[tuple[int, AxisValues]]:
@@ -123,23 +153,24 @@ def _columns(rows: Rows, columns: Columns) -> dict[str, Any]:
     return out | {name: columns.add(v, "f64") for name, v in rows.values.items() if np.isfinite(v).any()}
 
 
-def _distributions(folder: Path, document: Mapping[str, Any], table: Any, runs: Places) -> Iterator[Any]:
-    """A panel for each metric, from its values in all runs and its means in all cells."""
+def _distributions(document: Mapping[str, Any], table: pa.Table, runs: pa.Table) -> Iterator[Any]:
+    """A panel for each metric, from its values in all runs and its means in the cells of these runs."""
     import pyarrow.compute as pc
-    import pyarrow.parquet as pq
 
     grid = Grid.of(document)
+    of_run = np.asarray(runs.column("cell").combine_chunks())
+    table = table.filter(pc.is_in(table.column("cell"), runs.column("cell").unique()))
     metrics = list(document["metrics"])
     curves = 2 * sum(min(12, len(axis.labels)) for axis in grid.axes) + 2
     points = min(_MOST_POINTS, max(_LEAST_POINTS, _POINTS // (curves * max(1, len(metrics)))))
     for place, metric in enumerate(metrics):
-        values = pq.read_table(folder / "runs.parquet", columns=[metric]).column(metric)
         of_cells = table.filter(pc.equal(table.column("metric"), metric))
         cell, mean = (np.asarray(of_cells.column(name).combine_chunks()) for name in ("cell", "mean"))
         # A cell has a row for each baseline, with the same mean.
         cell, first = np.unique(cell, return_index=True)
         means = (cell, mean[first].astype(np.float64))
-        yield panel(f"cdf{place}", metric, grid, (runs, _floats(values)), means, points, _compared(document))
+        values = (of_run, _floats(runs.column(metric)))
+        yield panel(f"cdf{place}", metric, grid, values, means, points, _compared(document))
 
 
 def _compared(document: Mapping[str, Any]) -> frozenset[str]:
@@ -199,12 +230,14 @@ def _facts(document: Mapping[str, Any], cells: int) -> Iterator[str]:
         yield f"p corrected by {chosen['correction']}" if chosen["correction"] != "none" else "p not corrected"
 
 
-def _binned_note(grid: Grid, cells: int) -> str:
+def _binned_note(grid: Grid, cells: int, *, is_overlaid: bool) -> str:
     if not grid.is_binned:
         return ""
     widths = ", ".join(f"{each.width} of {each.axes[0].name}" for each in grid.dimensions if each.width > 1)
+    alone = "each cell alone is in the cells.csv of its campaign" if is_overlaid else (
+        "each cell alone is in cells.parquet and cells.csv; --only AXIS=VALUE makes a page of some"
+    )  # fmt: skip
     return (
         f"{grouped(cells)} cells are too many for a page: neighbours are shown as one ({widths} together), with "
-        "the mean of all their values, the least and the greatest. Each cell alone is in cells.parquet and cells.csv; "
-        "--only AXIS=VALUE makes a page of some."
+        f"the mean of all their values, the least and the greatest; {alone}."
     )
