@@ -4,6 +4,7 @@
 //! AQM. The discipline decides which band to serve, and links bands in [`Rota`]s.
 
 mod classifier;
+mod longest;
 mod pool;
 mod rota;
 pub(crate) mod turns;
@@ -22,6 +23,7 @@ use crate::params::{AqmInit, QueueInit};
 
 pub use classifier::FlowHash;
 pub(crate) use classifier::{Buckets, Classifier, five_tuple, hash, jenkins};
+use longest::Longest;
 pub(crate) use pool::{Chain, NONE, Pool};
 pub(crate) use rota::Rota;
 pub(crate) use turns::Turns;
@@ -66,6 +68,7 @@ pub(crate) struct Flows<A> {
     next_perturb: Time,
     bytes: Bytes,
     packets: usize,
+    longest: Longest,
 }
 
 impl<A: Aqm> Flows<A> {
@@ -84,6 +87,7 @@ impl<A: Aqm> Flows<A> {
             next_perturb: Time::ZERO,
             bytes: Bytes::ZERO,
             packets: 0,
+            longest: Longest::default(),
         }
     }
 
@@ -150,6 +154,7 @@ impl<A: Aqm> Flows<A> {
         self.bytes += packet.size();
         self.packets += 1;
         chain.push(packet, &mut self.pool);
+        self.longest.changed(band, chain.backlog().bytes);
         true
     }
 
@@ -186,14 +191,14 @@ impl<A: Aqm> Flows<A> {
         let packet = chain.pop(&mut self.pool)?;
         self.bytes -= packet.size();
         self.packets -= 1;
+        self.longest.changed(band, chain.backlog().bytes);
         let view = view(chain, &self.pool, self.bytes, cx);
         self.gate.release(aqm, packet, replaces, &view, cx)
     }
 
     /// The band that holds the most bytes; of several, the oldest.
-    pub(crate) fn longest(&self) -> Option<usize> {
-        let bytes = |band: &usize| self.bands[*band].chain.backlog().bytes;
-        (0..self.bands.len()).rev().max_by_key(bytes).filter(|band| bytes(band) > Bytes::ZERO)
+    pub(crate) fn longest(&mut self) -> Option<usize> {
+        self.longest.find(self.bands.iter().map(|band| band.chain.backlog().bytes))
     }
 
     /// Drops packets at the head of a band until half of its bytes are gone or `most` packets. The packet at the
@@ -219,6 +224,7 @@ impl<A: Aqm> Flows<A> {
         }
         self.bytes -= bytes;
         self.packets -= packets as usize;
+        self.longest.changed(band, chain.backlog().bytes);
         aqm.on_shed(packets, cx.now);
         (packets, bytes)
     }
@@ -242,6 +248,7 @@ impl<A: Aqm> Flows<A> {
         if let Some(lost) = lost {
             self.bytes -= lost.size();
             self.packets -= 1;
+            self.longest.changed(band, chain.backlog().bytes);
             aqm.on_lost(lost.flow);
             cx.drop(lost, DropReason::Aqm);
         }
@@ -259,6 +266,7 @@ impl<A: Aqm> Flows<A> {
         if let Some(last) = chain.pop_last(&mut self.pool) {
             self.bytes -= last.size();
             self.packets -= 1;
+            self.longest.changed(band, chain.backlog().bytes);
             aqm.on_lost(last.flow);
             cx.drop(last, DropReason::Overlimit);
             aqm.on_shed(1, cx.now);
