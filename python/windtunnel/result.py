@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from windtunnel.stored import StoredTables
 from windtunnel.table import Table
 
 if TYPE_CHECKING:
@@ -51,9 +52,11 @@ class RunResult:
     def __init__(
         self, summary: Mapping[str, Any], tables: Mapping[str, Mapping[str, Column]], meta: Mapping[str, Any]
     ) -> None:
+        if not isinstance(tables, StoredTables):
+            tables = {name: t if isinstance(t, Table) else Table(t) for name, t in tables.items()}
         for name, value in {
             "summary": summary,
-            "tables": {name: t if isinstance(t, Table) else Table(t) for name, t in tables.items()},
+            "tables": tables,
             "meta": meta,
         }.items():
             object.__setattr__(self, name, value)  # immutable from here on
