@@ -16,6 +16,7 @@ from tshark import CHAT, COMMENT, NOTE, needs_tshark, tshark
 
 from windtunnel import InputError, RunResult, Scenario, contract, load, stored
 from windtunnel.export import export_file, pcapng
+from windtunnel.export.connections import connections
 from windtunnel.export.pcapng import POINTS
 
 #: tshark's remarks on any connection (its start, comments), and on this one: the loss and its effects.
@@ -296,6 +297,24 @@ def test_an_interrupted_export_leaves_nothing(
     with pytest.raises(KeyboardInterrupt):
         capture(result, tmp_path / "x.pcapng")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_large_packets(tmp_path: Path) -> None:
+    """Packets of 9000 bytes, which the resolved scenario calls 9 kB, have an MSS of 8960 (RFC 6691)."""
+    flow = {"cc": "reno", "rtt": "20 ms"}
+    scenario = Scenario(
+        duration="1 s", mtu="9000 B", flows=[flow], bottleneck={"rate": "10 Mbit/s"}, record={"packets": True}
+    )
+    (connection,) = connections(scenario.run())
+    assert (connection.mtu, connection.mss) == (9000, 8948)
+    content = capture(scenario.run(), tmp_path / "x.pcapng").read_bytes()
+    assert content.count(b"\x02\x04" + (8960).to_bytes(2, "big") + b"\x04\x02\x08\x0a") == 2
+
+
+@pytest.mark.parametrize("mtu", ["x", "", "40 B", "5000 MB"])
+def test_a_result_without_an_mtu(result: RunResult, mtu: str) -> None:
+    with pytest.raises(InputError, match="the result's scenario has an MTU"):
+        connections(RunResult(result.summary, result.tables, {**result.meta, "scenario": {"mtu": mtu}}))
 
 
 def test_what_cannot_be_exported(result: RunResult, tmp_path: Path) -> None:
