@@ -50,11 +50,14 @@ def thresholds(tables: Tables) -> list[Samples]:
 
 def panel(run: Run) -> Panel:
     """The panel."""
+    grouped = run.grouped and bool(run.intervals)
+    if grouped and rows(run.tables, "cwnd_points"):
+        return _of_groups(run)
     found = samples(run.tables)
     if not found:
         none = _NO_WINDOW if run.intervals and not rows(run.tables, "cwnd_points") else "No ACK was received."
         return Panel("cwnd", TITLE, "kB", empty=none)
-    if run.grouped and run.intervals:
+    if grouped:
         return _of_groups(run)
     unit, factor = suited(SIZES, greatest(s.y for s in found))
     series = tuple(_marked(s) for s in flow_series(run, found, factor, "hold"))
