@@ -137,12 +137,10 @@ def load_libraries(*, figures: bool) -> None:
 
 
 def _write_table(result: RunResult, name: str, file: Path, scenario: str) -> None:
-    import pyarrow.parquet as pq
-
-    from windtunnel.keyed import keyed_table
+    from windtunnel.keyed import keyed_table, write_table
 
     file.parent.mkdir(exist_ok=True)
-    pq.write_table(keyed_table(result, name, scenario), file, compression="zstd")
+    write_table(keyed_table(result, name, scenario), file)
 
 
 def _write_figures(result: RunResult, stage: Path) -> None:
