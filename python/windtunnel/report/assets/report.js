@@ -1,6 +1,6 @@
 /*!
 windtunnel report page. MIT OR Apache-2.0. Built from web/; do not edit.
-sources sha256: 490a9768d523b4010309e9a86b58039b54a08a3b733687b05a4ca6a5a8d8a1bb
+sources sha256: 05b1e3feca739df256acc28cfc25234831500654817b01f61d0561f0a5bef994
 
 Contains uPlot 1.6.32:
 The MIT License (MIT)
