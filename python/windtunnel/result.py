@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from windtunnel import _core
 from windtunnel.stored import StoredTables
 from windtunnel.table import Table
 
@@ -202,7 +203,8 @@ class RunResult:
 
     def to_json(self) -> str:
         """The text of ``summary.json``."""
-        return json.dumps(self.document(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        compact = json.dumps(self.document(), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return _core.indented(compact) + "\n"
 
     def plot(
         self,

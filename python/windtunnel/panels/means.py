@@ -56,7 +56,8 @@ def average(series: Series, step: float) -> Series:
     late = start > 0
 
     def means(values: Array) -> Array:
-        sums = np.concatenate([[0.0], np.cumsum(np.nan_to_num(values) * lasted)])
+        known = values if np.isfinite(values).all() else np.nan_to_num(values)
+        sums = np.concatenate([[0.0], np.cumsum(known * lasted)])
         found = np.diff(np.interp(edges, knots, sums)) / np.diff(edges)
         return np.concatenate([[np.nan], found]) if late else np.asarray(found)
 

@@ -98,7 +98,9 @@ class Ends:
         """The samples, with a last one for what arrived after them."""
         if not self._run.intervals or len(s.t) < 1:
             return s
-        usual = np.median(np.diff(s.t, prepend=0.0))
+        steps = np.sort(np.diff(s.t, prepend=0.0))
+        # The median: np.median takes ten times as long for a few hundred.
+        usual = (steps[(len(steps) - 1) // 2] + steps[len(steps) // 2]) / 2
         if self._end - s.t[-1] <= _SILENT * usual:
             return s
         time, rate = self._intervals(s.index)
