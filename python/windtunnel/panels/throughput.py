@@ -36,7 +36,7 @@ def samples(tables: Tables, *, extremes: bool = True) -> list[Samples]:
 def of_flows(run: Run) -> list[Samples]:
     """The same from the start of each flow to the end of the run."""
     several = len(run.flows) > 1
-    ends = Ends(run)
+    ends = _Ends(run)
     return [_alive(run, ends.reached(s)) for s in samples(run.tables) if s.index >= 0 or several]
 
 
@@ -86,7 +86,7 @@ def _alive(run: Run, s: Samples) -> Samples:
     return Samples(s.index, *since_start(s.t, s.y, start_of(run.record(s.index))))
 
 
-class Ends:
+class _Ends:
     """What arrived after the last points of flows, which may have fallen silent."""
 
     def __init__(self, run: Run) -> None:
