@@ -63,6 +63,29 @@ def test_contract(result: RunResult, tmp_path: Path) -> None:
     )
 
 
+def test_the_summary_is_json_with_an_indent(result: RunResult) -> None:
+    """`summary.json` is what Python's own encoder writes: numbers, texts in any language, what is empty."""
+    strange = {
+        "text": 'a "quoted" \\ {text}, [2]:\n\t\u2028\U0001f600',
+        "": [[], {}, [{}]],
+        "n": [1e-07, 1e22, -0.0, True],
+    }
+    run = RunResult(result.summary, result.tables, {**result.meta, "scenario": strange})
+    assert run.to_json() == json.dumps(run.document(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    with pytest.raises(ValueError, match="JSON"):
+        RunResult(result.summary, result.tables, {**result.meta, "x": float("nan")}).to_json()
+
+
+def test_tables_have_dictionaries_where_values_repeat(result: RunResult, tmp_path: Path) -> None:
+    """Texts and small numbers have; numbers of 64 bits, which are hardly ever the same, would make the file larger."""
+    folder = save(result, tmp_path / "run")
+    group = pq.ParquetFile(folder / "flows.parquet").metadata.row_group(0)
+    columns = {one.path_in_schema: one.encodings for one in map(group.column, range(group.num_columns))}
+    having = {name for name, encodings in columns.items() if "RLE_DICTIONARY" in encodings}
+    assert {"scenario", "digest", "flow", "flow_name"} <= having
+    assert not having & {"time_s", "throughput_mbps", "srtt_ms", "seed"}
+
+
 def test_read_back(result: RunResult, tmp_path: Path) -> None:
     """A folder reads back as it was written, tables to the bit, and can be saved again."""
     again = load(save(result, tmp_path / "run"))

@@ -5,7 +5,9 @@ the page, not from the panel.
 """
 
 import base64
+import sys
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +24,7 @@ from windtunnel.figures.log_axis import text, ticks
 from windtunnel.panels import CATALOGUE, Panel, Run, cdf, fairness, fct, gaps, panels_of, rtt, thin
 from windtunnel.panels.groups import Group, median_and_band, named
 from windtunnel.panels.looks import TOTAL
-from windtunnel.panels.means import AVERAGES, average, usual_average
+from windtunnel.panels.means import AVERAGES, average, average_columns, usual_average
 from windtunnel.panels.model import Series, Ticks
 from windtunnel.panels.thinning import thin_ticks
 from windtunnel.panels.units import FACTORS, RATES, SIZES, suited
@@ -184,6 +186,23 @@ def test_averages_keep_the_sum(seed: int, samples: int, late: bool, step: float)
         assert np.nanmax(mean.y) <= np.nanmax(y) * (1 + 1e-9)
         inner = mean.x[1 if late else 0 : -1] / step
         np.testing.assert_allclose(inner, np.round(inner), atol=1e-6)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    samples=st.integers(1, 400),
+    step=st.sampled_from(AVERAGES) | st.floats(1e-3, 50),
+)
+def test_many_series_are_averaged_like_one(seed: int, samples: int, step: float) -> None:
+    """To the last bit, whatever the step: pages of many flows show the numbers of pages of few."""
+    x, _ = series_of_means(seed, samples)
+    values = np.random.default_rng(seed).exponential(size=(samples, 3))
+    at, means = average_columns(x, values, step)
+    for column in range(3):
+        alone = average(Series("a", "a", TOTAL, x, values[:, column], step="mean"), step)
+        np.testing.assert_array_equal(at, alone.x)
+        np.testing.assert_array_equal(means[:, column], alone.y)
 
 
 def test_the_usual_average() -> None:
@@ -351,6 +370,47 @@ def test_groups_by_hand() -> None:
     assert together([1.0, 2.0, 3.0]) == "2.000 (1.200\N{EN DASH}2.800)"
     assert together([1, 2, 3]).endswith("6")
     assert together([20.0, 20.0]) == "20.00"
+
+
+@settings(max_examples=100, deadline=None)
+@given(seed=st.integers(0, 10**6), flows=st.integers(1, 60), gaps=st.sampled_from([0.0, 0.3, 0.95, 1.0]))
+def test_bands_are_numpys_percentiles(seed: int, flows: int, gaps: float) -> None:
+    """To the last bit, where flows have no value too; `np.nanpercentile`, row by row, is the expectation."""
+    rng = np.random.default_rng(seed)
+    values = np.where(rng.random((12, flows)) < gaps, np.nan, rng.exponential(size=(12, flows)))
+    found = np.array(median_and_band(values))
+    for row, mine in enumerate(values):
+        expected = np.nanpercentile(mine, (50, 10, 90)) if np.isfinite(mine).any() else [np.nan] * 3
+        np.testing.assert_array_equal(found[:, row], expected)
+
+
+def test_the_work_for_a_flow_does_not_grow_with_the_flows(tmp_path: Path) -> None:
+    """Notes, page and summary of four times the flows take at most 4.4 times the steps: there is no loop over all flows
+    for each of them.
+
+    Steps are the calls of functions, those of C included, which are the same in every run.
+    """
+
+    def steps(count: int) -> int:
+        flows = [{"cc": cc, "name": cc, "rtt": "20 ms", "count": count // 2} for cc in ("cubic", "reno")]
+        bottleneck = {"rate": f"{count} Mbit/s", "queue": {"kind": "fifo", "limit": "1 bdp"}}
+        run = Scenario(duration="2 s", flows=flows, bottleneck=bottleneck, record={"interval": "100 ms"}).run()
+        calls = 0
+
+        def count_calls(_frame: object, event: str, _argument: object) -> None:
+            nonlocal calls
+            calls += event in ("call", "c_call")
+
+        sys.setprofile(count_calls)
+        try:
+            write_report(run, tmp_path / "report.html")
+            run.to_json()
+        finally:
+            sys.setprofile(None)
+        return calls
+
+    steps(60)  # imports, and what is made once
+    assert steps(400) < 4.4 * steps(100)
 
 
 def test_many_flows_make_a_small_page(tmp_path: Any) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,9 @@ import pytest
 from packets import ACK, AE, CE, ECT0, ECT1, MDS_DSCP, MSS, Recording, recorded, recording
 from tshark import CHAT, COMMENT, NOTE, needs_tshark, tshark
 
-from windtunnel import InputError, RunResult, Scenario
-from windtunnel.export import export_file
+from windtunnel import InputError, RunResult, Scenario, contract, load, stored
+from windtunnel.export import export_file, pcapng
+from windtunnel.export.connections import connections
 from windtunnel.export.pcapng import POINTS
 
 #: tshark's remarks on any connection (its start, comments), and on this one: the loss and its effects.
@@ -223,6 +226,95 @@ def test_rows_are_written_in_order_of_time(result: RunResult, tmp_path: Path) ->
     mixed = recorded({name: values[order] for name, values in table.items()})
     straight = capture(result, tmp_path / "1.pcapng")
     assert capture(mixed, tmp_path / "2.pcapng").read_bytes() == straight.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The result folder of a run with connections that arrive, whose packets are a few thousand rows."""
+    path = {"rtt": "20 ms"}
+    web = {"name": "web", "cc": "reno", "app": {"kind": "poisson", "load": "1 Mbit/s"}, **path}
+    flows = [{"name": "bulk", "cc": "reno", **path}, web]
+    bottleneck = {"rate": "5 Mbit/s", "queue": {"kind": "fifo", "limit": "20 packets"}}
+    scenario = Scenario(duration="1 s", flows=flows, bottleneck=bottleneck, record={"packets": True})
+    return scenario.run().save(tmp_path_factory.mktemp("capture") / "run")
+
+
+@pytest.mark.parametrize("part", [100, 1000, 1 << 15])
+def test_packets_are_exported_in_parts(
+    folder: Path, part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A capture is the same however many rows are in memory at a time, and all of them never are."""
+    whole = capture(load(folder), tmp_path / "1.pcapng", points=POINTS)
+    monkeypatch.setattr(stored, "PART", part)
+    result = load(folder, lazily=["packets"])
+    assert isinstance(result.tables, stored.StoredTables)
+    monkeypatch.setattr(contract, "read_table", lambda file: pytest.fail(f"{file} was read at once"))
+    assert capture(result, tmp_path / "2.pcapng", points=POINTS).read_bytes() == whole.read_bytes()
+    found = list(stored.parts(result.tables, "packets", ["t_ns", "retransmission", "nope"]))
+    rows = [one.rows for one in found]
+    assert sum(rows[:-1]) == part * (len(rows) - 1) and sum(rows) > 2000
+    assert all(list(one) == ["t_ns", "retransmission"] for one in found)
+    assert {one["retransmission"].dtype for one in found} == {np.dtype(bool)}
+
+
+def test_a_table_that_stays_in_its_file(folder: Path) -> None:
+    """It is there like the others, and is read when it is asked for."""
+    lazy, eager = load(folder, lazily=["packets"]), load(folder)
+    assert sorted(lazy.tables) == sorted(eager.tables) and len(lazy.tables) == len(eager.tables)
+    assert "packets" in lazy.tables and "nope" not in lazy.tables
+    for name in lazy.tables:
+        for column, values in eager.tables[name].items():
+            np.testing.assert_array_equal(lazy.tables[name][column], values)
+    with pytest.raises(KeyError, match="nope"):
+        lazy.tables["nope"]
+
+
+def test_damaged_packets(folder: Path, tmp_path: Path) -> None:
+    """A damage within the file is found in the middle of the export: it has a message, and no capture is left."""
+    broken = tmp_path / "run"
+    shutil.copytree(folder, broken)
+    file = broken / "packets.parquet"
+    content = bytearray(file.read_bytes())
+    middle = len(content) // 2
+    content[middle : middle + 4096] = bytes(4096)
+    file.write_bytes(content)
+    with pytest.raises(InputError, match="is damaged"):
+        capture(load(broken, lazily=["packets"]), tmp_path / "x.pcapng")
+    assert list(tmp_path.iterdir()) == [broken]
+
+
+def test_an_interrupted_export_leaves_nothing(
+    result: RunResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C after the first part: neither a capture nor a part of one."""
+    written = pcapng._parts
+
+    def interrupted(of: RunResult) -> Iterator[dict[str, Any]]:
+        yield next(written(of))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pcapng, "_parts", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        capture(result, tmp_path / "x.pcapng")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_large_packets(tmp_path: Path) -> None:
+    """Packets of 9000 bytes, which the resolved scenario calls 9 kB, have an MSS of 8960 (RFC 6691)."""
+    flow = {"cc": "reno", "rtt": "20 ms"}
+    scenario = Scenario(
+        duration="1 s", mtu="9000 B", flows=[flow], bottleneck={"rate": "10 Mbit/s"}, record={"packets": True}
+    )
+    (connection,) = connections(scenario.run())
+    assert (connection.mtu, connection.mss) == (9000, 8948)
+    content = capture(scenario.run(), tmp_path / "x.pcapng").read_bytes()
+    assert content.count(b"\x02\x04" + (8960).to_bytes(2, "big") + b"\x04\x02\x08\x0a") == 2
+
+
+@pytest.mark.parametrize("mtu", ["x", "", "40 B", "5000 MB"])
+def test_a_result_without_an_mtu(result: RunResult, mtu: str) -> None:
+    with pytest.raises(InputError, match="the result's scenario has an MTU"):
+        connections(RunResult(result.summary, result.tables, {**result.meta, "scenario": {"mtu": mtu}}))
 
 
 def test_what_cannot_be_exported(result: RunResult, tmp_path: Path) -> None:

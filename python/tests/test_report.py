@@ -112,6 +112,42 @@ def test_layout_fits(page: Path, size: str) -> None:
     assert all(width > 0.85 * seen["page"] / columns for width in seen["widths"])
 
 
+@pytest.fixture(scope="module")
+def grouped_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of a run with two groups of many flows."""
+    flows = [{"name": cc, "cc": cc, "rtt": "20 ms", "count": 15} for cc in ("cubic", "reno")]
+    run = Scenario(duration="1 s", flows=flows, bottleneck={"rate": "100 Mbit/s"}).run()
+    path = tmp_path_factory.mktemp("grouped") / "report.html"
+    write_report(run, path)
+    return path
+
+
+@pytest.mark.parametrize("size", ["420,900", "1000,900", "1400,900"])
+def test_choices_are_read_to_their_ends(grouped_page: Path, size: str) -> None:
+    """A panel's list is as wide as its longest entry (`each flow: median, P10 to P90`), and inside its panel."""
+    seen = drive(
+        grouped_page,
+        """
+        (async () => {
+          for (const button of document.querySelectorAll("button[aria-pressed=false]")) button.click();
+          await settle();
+          const lists = [...document.querySelectorAll(".panel select")].filter((list) => list.offsetWidth > 0);
+          leave(lists.map((list) => {
+            const { width, right } = list.getBoundingClientRect();
+            const inside = right <= list.closest(".panel").getBoundingClientRect().right + 1;
+            list.style.maxWidth = "none";
+            const longest = Math.max(...[...list.options].map((option) => option.text.length));
+            return { longest, cut: list.getBoundingClientRect().width - width, inside };
+          }));
+        })();
+        """,
+        size=size,
+    )
+    assert max(one["longest"] for one in seen) > 30
+    assert {one["cut"] for one in seen} == {0}
+    assert all(one["inside"] for one in seen)
+
+
 def test_escaping(tmp_path: Path) -> None:
     """Titles, names and scenarios with any content arrive as text."""
     result = synthetic(names=(NASTY, "b"))

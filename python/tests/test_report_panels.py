@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from windtunnel import RunResult
-from windtunnel.panels import Panel, Run, panels_of
+from windtunnel import RunResult, Scenario
+from windtunnel.panels import Panel, Run, panel_of, panels_of
 from windtunnel.panels.looks import COLOURS, flow_look, queue_look
 from windtunnel.report.columns import Columns
 from windtunnel.report.panels import encoded
@@ -134,6 +134,45 @@ def test_ticks_and_thresholds() -> None:
     panel = panels({"flows": {**flows, "ssthresh_bytes": ssthresh}}, ["a", "b"], [])["cwnd"]
     assert [s.key for s in panel.thresholds] == ["flow0"]
     assert list(panel.thresholds[0].y[1:]) == [10, 10, 10]
+
+
+@pytest.mark.parametrize("points", ["1 ms", "0 s"])
+def test_thresholds_end_with_their_flows(points: str) -> None:
+    """A sender that has stopped still has a threshold, which the table tells; what is drawn of it, and of the window,
+    is at most an interval longer than the flow. Between two times of activity there is no window, and no threshold.
+    """
+    flow = {"cc": "reno", "rtt": "40 ms"}
+    flows = [
+        {"name": "always", **flow},
+        {"name": "stops", **flow, "start": "500 ms", "stop": "3 s"},
+        {"name": "twice", **flow, "active": [{"from": "0 s", "to": "2 s"}, {"from": "4 s", "to": "5 s"}]},
+    ]
+    interval = 0.05
+    scenario = Scenario(
+        duration="6 s",
+        flows=flows,
+        bottleneck={"rate": "10 Mbit/s", "queue": {"kind": "fifo", "limit": "1 bdp"}},
+        record={"interval": f"{1e3 * interval:g} ms", "points": points},
+    )
+    run = Run(scenario.run())
+    table = run.intervals
+    for name in range(3):
+        assert np.isfinite(table["ssthresh_bytes"][table["flow"] == name][-1])
+    panel = panel_of(run, "cwnd")
+    drawn = {s.flow: s.x[np.isfinite(s.y)] for s in panel.thresholds}
+    windows = {s.flow: s.x for s in panel.series}
+    assert list(drawn) == [0, 1, 2]
+    assert drawn[0][-1] == pytest.approx(6.0)
+    for flow_index in (1, 2):
+        # The last ACK is under way for 20 ms, and may be delayed by 40 ms.
+        end = run.record(flow_index)["last_packet_s"] + 0.06
+        assert end - 0.05 <= drawn[flow_index][-1] <= end + interval + 1e-9
+        assert windows[flow_index][-1] <= end + interval + 1e-9
+    # While a flow sends, its threshold is drawn in each interval after the first loss.
+    assert np.diff(drawn[1]).max() == pytest.approx(interval)
+    if points != "0 s":
+        pause = drawn[2][np.argmax(np.diff(drawn[2])) + np.arange(2)]
+        assert pause == pytest.approx([2.1, 4.1], abs=0.1)
 
 
 def test_silence_at_the_end() -> None:

@@ -14,7 +14,7 @@ import pytest
 from conftest import environment
 
 import windtunnel as wt
-from windtunnel import notebook
+from windtunnel import arrow, notebook
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +36,22 @@ def test_arrow_has_nulls_and_truths(mixed: wt.RunResult) -> None:
     assert truths.to_arrow()["t"].to_pylist() == [True, True, False, True, True, False, True, True]
     empty = wt.Table({"t": np.array([], dtype=np.bool_), "x": np.array([])})
     assert (empty.rows, empty.to_arrow().num_rows) == (0, 0)
+
+
+def test_columns_from_arrow(mixed: wt.RunResult) -> None:
+    """Columns come back from Arrow as they were, whole and in parts; `pyarrow`'s own conversion is the expectation."""
+    for name, columns in mixed.tables.items():
+        for table in (mixed.table(name), mixed.table(name).slice(3, 8), mixed.table(name).slice(0, 0)):
+            for column in columns:
+                found, expected = arrow.column(table[column]), table[column].to_numpy()
+                assert (found.dtype, len(found)) == (expected.dtype, table.num_rows)
+                np.testing.assert_array_equal(found, expected)
+    parts = pa.chunked_array([[True, False], [], [False, True, True]])
+    assert arrow.column(parts).tolist() == parts.to_pylist()
+    gaps = pa.chunked_array([[1.5, None], [None, 2.5]])
+    np.testing.assert_array_equal(arrow.column(gaps), [1.5, np.nan, np.nan, 2.5])
+    # Of whole numbers with gaps, which are in no table of ours, the others are kept.
+    np.testing.assert_array_equal(arrow.column(pa.array([1, None])), [1.0, np.nan])
 
 
 def test_tables_are_arrow_streams(mixed: wt.RunResult) -> None:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -17,6 +18,9 @@ from windtunnel.errors import InputError, reason
 from windtunnel.keyed import KEYS, NAMES
 from windtunnel.result import SCHEMA_VERSION
 from windtunnel.table import Table
+
+if TYPE_CHECKING:
+    from pyarrow.parquet import ParquetFile
 
 #: A kind of JSON value: in words, and the types that Python has for it.
 Kind: TypeAlias = tuple[str, tuple[type, ...]]
@@ -100,26 +104,70 @@ def read_summary(file: Path) -> dict[str, Any]:
 
 def read_table(file: Path) -> Table:
     """A table. Raises InputError."""
+    from windtunnel import arrow
+
+    parquet, names = _open_table(file)
+    with _readable(file):
+        table = parquet.read(columns=names)
+    return Table({name: arrow.column(table[name]) for name in table.column_names})
+
+
+def read_parts(file: Path, columns: Collection[str], rows: int) -> Iterator[Table]:
+    """Those of ``columns`` that a table has, in parts of at most ``rows`` rows; there is always a first part.
+
+    Raises InputError.
+    """
+    from windtunnel import arrow
+
+    parquet, names = _open_table(file)
+    names = [name for name in names if name in columns]
+    batches = parquet.iter_batches(rows, columns=names, use_threads=False)
+    there = parquet.metadata.num_rows > 0
+    while True:
+        with _readable(file):
+            batch = next(batches, None)
+        if batch is None:
+            break
+        yield Table({name: arrow.column(batch[name]) for name in names})
+    if not there:
+        yield Table({name: np.empty(0, dtype=np.int64) for name in names})
+
+
+def _open_table(file: Path) -> tuple[ParquetFile, list[str]]:
+    """A table's file and its columns of numbers. Raises InputError."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     _check_file(file)
+    with _readable(file):
+        # Reading ahead would take the memory of a million rows.
+        parquet = pq.ParquetFile(file, pre_buffer=False)
+        schema = parquet.schema_arrow
+    # Names are for others: readers here take them from the summary.
+    columns = [field for field in schema if field.name not in (*KEYS, *NAMES.values())]
+    names = [column.name for column in columns]
+    for column in columns:
+        kind = column.type
+        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
+            raise InputError(f"{file}: column `{column.name}` holds {kind}, not numbers")
+    if missing := [name for name in COLUMNS.get(file.stem, ()) if name not in names]:
+        raise InputError(f"{file}: column {', '.join(f'`{name}`' for name in missing)} is missing")
+    if len(set(names)) < len(names):
+        raise InputError(f"{file}: two columns have the same name")
+    return parquet, names
+
+
+@contextmanager
+def _readable(file: Path) -> Iterator[None]:
+    """What goes wrong with a table's file as InputError."""
+    import pyarrow as pa
+
     try:
-        table = pq.ParquetFile(file).read()
+        yield
     except PermissionError as error:
         raise InputError(f"{file}: cannot be read: {reason(error)}") from None
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{file}: is not a Parquet file, or is damaged: {error}") from None
-    # Names are for others: readers here take them from the summary.
-    table = table.drop_columns([name for name in (*KEYS, *NAMES.values()) if name in table.column_names])
-    for name, kind in zip(table.schema.names, table.schema.types, strict=True):
-        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
-            raise InputError(f"{file}: column `{name}` holds {kind}, not numbers")
-    if missing := [name for name in COLUMNS.get(file.stem, ()) if name not in table.column_names]:
-        raise InputError(f"{file}: column {', '.join(f'`{name}`' for name in missing)} is missing")
-    if len(set(table.column_names)) < len(table.column_names):
-        raise InputError(f"{file}: two columns have the same name")
-    return Table({name: table[name].to_numpy() for name in table.column_names})
 
 
 def check_tables(folder: Path, tables: Mapping[str, Table], summary: Mapping[str, Any]) -> None:

@@ -19,11 +19,13 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Collection
 from pathlib import Path
 
 from windtunnel.atomic import check_free, staged
 from windtunnel.errors import InputError, reason
 from windtunnel.result import RunResult
+from windtunnel.stored import StoredTables
 
 _SUBFOLDERS = {"_points": "points", "_events": "events"}
 FIGURE_FORMATS = ("png", "svg")
@@ -71,8 +73,11 @@ def save(result: RunResult, path: Path, *, force: bool = False, figures: bool = 
     return path
 
 
-def load(path: str | Path) -> RunResult:
-    """Read a result folder back. Raises InputError if it is not one, is damaged, or is of a newer version."""
+def load(path: str | Path, *, lazily: Collection[str] = ()) -> RunResult:
+    """Read a result folder back. Raises InputError if it is not one, is damaged, or is of a newer version.
+
+    ``lazily``: tables that are only read when they are asked for; until then their files must stay.
+    """
     from windtunnel.contract import check_tables, read_summary, read_table, read_text
 
     path = Path(path)
@@ -80,8 +85,9 @@ def load(path: str | Path) -> RunResult:
     document = read_summary(path / _SUMMARY)
     meta = {**document["meta"], "scenario_toml": read_text(path / "scenario.toml")}
     files = sorted(f for pattern in ("*.parquet", "*/*.parquet") for f in path.glob(pattern))
-    tables = {file.stem: read_table(file) for file in files}
-    check_tables(path, tables, document)
+    later = {file.stem: file for file in files if file.stem in lazily}
+    read = {file.stem: read_table(file) for file in files if file.stem not in later}
+    check_tables(path, read, document)
     summary = {key: meta[key] for key in ("duration_s", "seed", "digest", "packets", "events")}
     for part in ("flows", "queues", "windows"):
         summary[part] = document[part]
@@ -91,7 +97,7 @@ def load(path: str | Path) -> RunResult:
     summary["notes"] = document.get("notes") or []
     summary["fairness"] = document.get("fairness") or []
     summary["claims"] = document.get("claims") or []
-    return RunResult(summary, tables, meta)
+    return RunResult(summary, StoredTables({**read, **later}) if later else read, meta)
 
 
 def _check_folder(path: Path) -> None:
@@ -131,12 +137,10 @@ def load_libraries(*, figures: bool) -> None:
 
 
 def _write_table(result: RunResult, name: str, file: Path, scenario: str) -> None:
-    import pyarrow.parquet as pq
-
-    from windtunnel.keyed import keyed_table
+    from windtunnel.keyed import keyed_table, write_table
 
     file.parent.mkdir(exist_ok=True)
-    pq.write_table(keyed_table(result, name, scenario), file, compression="zstd")
+    write_table(keyed_table(result, name, scenario), file)
 
 
 def _write_figures(result: RunResult, stage: Path) -> None:

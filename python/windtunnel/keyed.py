@@ -7,6 +7,7 @@ rows: as dictionaries they take next to no room.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -44,6 +45,19 @@ def keyed_table(result: RunResult, name: str, scenario: str = "") -> pa.Table:
     for place, same in enumerate(columns):
         table = table.add_column(place, KEYS[place], same)
     return table
+
+
+def write_table(table: pa.Table, file: Path) -> None:
+    """Write a table as Parquet.
+
+    Numbers of 64 bits are hardly ever the same in many rows: to look for those that are would take longer than all
+    else, and files become smaller without.
+    """
+    import pyarrow.parquet as pq
+
+    wide = {field.name for field in table.schema if getattr(field.type, "bit_width", 0) == 64}
+    repeated = [name for name in table.column_names if name not in wide]
+    pq.write_table(table, file, compression="zstd", use_dictionary=repeated)
 
 
 def _same(text: str, table: pa.Table) -> pa.DictionaryArray:

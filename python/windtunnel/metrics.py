@@ -41,11 +41,23 @@ def by_flow(time_s: npt.ArrayLike, flow: npt.ArrayLike, values: npt.ArrayLike) -
 
     The arguments are columns of the ``flows`` table, shape ``(t * flows,)``. NaN where a flow has no row.
     """
-    times, row = np.unique(np.asarray(time_s, dtype=np.float64), return_inverse=True)
-    column = np.asarray(flow, dtype=np.int64)
-    matrix = np.full((len(times), int(column.max(initial=-1)) + 1), np.nan)
-    matrix[row, column] = np.asarray(values, dtype=np.float64)
-    return times, matrix
+    cells = Cells(time_s, flow)
+    return cells.times, cells.matrix(values)
+
+
+class Cells:
+    """The places of a table's rows in a matrix of shape ``(t, flows)``; ``times``, shape ``(t,)``, are its rows'."""
+
+    def __init__(self, time_s: npt.ArrayLike, flow: npt.ArrayLike) -> None:
+        self.times, self._row = np.unique(np.asarray(time_s, dtype=np.float64), return_inverse=True)
+        self._flow = np.asarray(flow, dtype=np.int64)
+        self._flows = int(self._flow.max(initial=-1)) + 1
+
+    def matrix(self, values: npt.ArrayLike, flows: int = 0) -> Array:
+        """A column of the table as a matrix of at least so many flows. NaN where a flow has no row."""
+        matrix = np.full((len(self.times), max(self._flows, flows)), np.nan)
+        matrix[self._row, self._flow] = np.asarray(values, dtype=np.float64)
+        return matrix
 
 
 def mser_truncation(values: npt.ArrayLike, limit: int, batch: int = 5) -> int:

@@ -9,6 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from windtunnel import _core
+from windtunnel.stored import StoredTables
 from windtunnel.table import Table
 
 if TYPE_CHECKING:
@@ -51,9 +53,11 @@ class RunResult:
     def __init__(
         self, summary: Mapping[str, Any], tables: Mapping[str, Mapping[str, Column]], meta: Mapping[str, Any]
     ) -> None:
+        if not isinstance(tables, StoredTables):
+            tables = {name: t if isinstance(t, Table) else Table(t) for name, t in tables.items()}
         for name, value in {
             "summary": summary,
-            "tables": {name: t if isinstance(t, Table) else Table(t) for name, t in tables.items()},
+            "tables": tables,
             "meta": meta,
         }.items():
             object.__setattr__(self, name, value)  # immutable from here on
@@ -199,7 +203,8 @@ class RunResult:
 
     def to_json(self) -> str:
         """The text of ``summary.json``."""
-        return json.dumps(self.document(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        compact = json.dumps(self.document(), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return _core.indented(compact) + "\n"
 
     def plot(
         self,

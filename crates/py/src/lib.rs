@@ -40,7 +40,7 @@ mod _core {
     #[pymodule_export]
     use super::xplot::xplot;
     #[pymodule_export]
-    use super::{check, error_at, estimate, holds, listing, resolve, schema};
+    use super::{check, error_at, estimate, holds, indented, listing, resolve, schema};
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's name for it")]
@@ -49,6 +49,11 @@ mod _core {
     /// The longest text of a scenario, in bytes.
     #[pymodule_export]
     const LONGEST_SCENARIO: usize = windtunnel_scenario::LONGEST_TEXT;
+}
+
+#[pyfunction]
+fn indented(json: &str) -> String {
+    windtunnel_export::json::indented(json)
 }
 
 #[pyfunction]

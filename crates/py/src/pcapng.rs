@@ -1,28 +1,29 @@
 //! The pcapng exporter for Python.
 
 use std::fs::File;
-use std::io::{BufWriter, ErrorKind};
+use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 
 use numpy::{Element, PyReadonlyArray1};
 use pyo3::exceptions::{PyKeyError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use windtunnel_export::pcapng::{self, Flow, Format, IpVersion, Link, MdsOffer, Packets, Point};
+use windtunnel_export::pcapng::{Capture, Flow, Format, IpVersion, Link, MdsOffer, Packets, Point};
 
 /// `(name, mss, timestamps, sack, (state_change_acks, immediate_acks) | None)`.
 type PyFlow = (String, u16, bool, bool, Option<(bool, bool)>);
 
+/// Writes a capture of the packets in `parts`, an iterable of columns by name, each part later than the one before it.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "each is named in Python")]
-#[pyo3(signature = (path, about, flows, queues, packets, points, link="ethernet", ip=4, snaplen=128))]
+#[pyo3(signature = (path, about, flows, queues, parts, points, link="ethernet", ip=4, snaplen=128))]
 pub(crate) fn write_pcapng(
     py: Python<'_>,
     path: PathBuf,
     about: &str,
     flows: Vec<PyFlow>,
     queues: Vec<String>,
-    packets: &Bound<'_, PyDict>,
+    parts: &Bound<'_, PyAny>,
     points: Vec<String>,
     link: &str,
     ip: u8,
@@ -46,10 +47,19 @@ pub(crate) fn write_pcapng(
         snaplen,
     };
     let flows: Vec<Flow> = flows.into_iter().map(flow).collect();
+    let file = File::create(path)?;
+    let mut capture = Capture::new(file, about, flows, &queues, format).map_err(to_python)?;
+    for part in parts.try_iter()? {
+        write_part(py, &mut capture, part?.cast::<PyDict>()?)?;
+    }
+    py.detach(|| capture.finish()).map_err(to_python)
+}
+
+fn write_part(py: Python<'_>, capture: &mut Capture<File>, part: &Bound<'_, PyDict>) -> PyResult<()> {
     /// Borrows the columns of the arrays as a table, and keeps the arrays alive.
     macro_rules! borrow {
         ($table:ident: $($name:ident),* $(,)?) => {
-            $(let $name = column(packets, stringify!($name))?;)*
+            $(let $name = column(part, stringify!($name))?;)*
             let $table = Packets { $($name: $name.as_slice()?),* };
         };
     }
@@ -60,16 +70,16 @@ pub(crate) fn write_pcapng(
         mds, accecn_kind, accecn_n, accecn1, accecn2, accecn3,
         drop, retransmission, cwnd, ssthresh, srtt_ns, state, limit, in_flight,
     );
-    py.detach(|| {
-        let file = BufWriter::new(File::create(path)?);
-        pcapng::write(file, about, &flows, &queues, &table, &format)
-    })
-    .map_err(|error| match (error.kind(), error.raw_os_error()) {
+    py.detach(|| capture.write(&table)).map_err(to_python)
+}
+
+fn to_python(error: io::Error) -> PyErr {
+    match (error.kind(), error.raw_os_error()) {
         (ErrorKind::InvalidData, _) => PyValueError::new_err(error.to_string()),
         // Includes the error number, from which Python chooses the exception class.
         (_, Some(number)) => PyOSError::new_err((number, error.to_string())),
         _ => error.into(),
-    })
+    }
 }
 
 fn flow((name, mss, timestamps, sack, mds): PyFlow) -> Flow {
@@ -77,9 +87,8 @@ fn flow((name, mss, timestamps, sack, mds): PyFlow) -> Flow {
     Flow { name, mss, timestamps, sack, mds }
 }
 
-fn column<'py, T: Element>(packets: &Bound<'py, PyDict>, name: &str) -> PyResult<PyReadonlyArray1<'py, T>> {
-    let column = packets
-        .get_item(name)?
-        .ok_or_else(|| PyKeyError::new_err(format!("packets has no column {name}")))?;
+fn column<'py, T: Element>(part: &Bound<'py, PyDict>, name: &str) -> PyResult<PyReadonlyArray1<'py, T>> {
+    let column =
+        part.get_item(name)?.ok_or_else(|| PyKeyError::new_err(format!("packets has no column {name}")))?;
     column.extract().map_err(|e: PyErr| PyValueError::new_err(format!("column {name}: {e}")))
 }

@@ -66,7 +66,8 @@ def export(result_dir: Path, points: str, link: str, ip: str, snaplen: int, forc
     from windtunnel.export import export_file
     from windtunnel.folder import load
 
-    result = load(result_dir)
+    # A capture takes the packets in parts, whose number does not matter then.
+    result = load(result_dir, lazily=("packets",))
     # Folders first, in the order of the help.
     for kind in sorted(given, key=_ORDER.index):
         if kind in _FOLDERS:

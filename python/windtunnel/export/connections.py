@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from windtunnel import _core
 from windtunnel.errors import InputError
 from windtunnel.result import RunResult
 
@@ -107,9 +107,11 @@ def _table(value: object) -> Mapping[str, Any]:
 
 
 def _mtu(value: object) -> int:
-    """The resolved scenario prints ``1500 B``."""
-    digits = re.match(r"\d+", str(value))
-    mtu = int(digits[0]) if digits else 1500
+    """The resolved scenario prints ``1500 B`` and ``9 kB``."""
+    try:
+        mtu = 1500 if value is None else _core.size(str(value))
+    except ValueError as error:
+        raise InputError(f"the result's scenario has an MTU that is none: {error}") from None
     if not _HEADERS + _TIMESTAMPS < mtu < 2**32:
         raise InputError(f"the result's scenario has an MTU of {mtu} bytes, which holds no data")
     return mtu

@@ -9,11 +9,9 @@ from windtunnel.result import RunResult
 
 def write_parquet(result: RunResult, folder: Path) -> None:
     """Write every table of ``result`` to ``folder/<table>.parquet``."""
-    import pyarrow.parquet as pq
-
-    from windtunnel.keyed import keyed_table
+    from windtunnel.keyed import keyed_table, write_table
 
     about = {f"windtunnel.{key}": str(result.meta.get(key) or "") for key in ("title", "digest", "version")}
     for name in result.tables:
         table = keyed_table(result, name).replace_schema_metadata(about)
-        pq.write_table(table, folder / f"{name}.parquet", compression="zstd")
+        write_table(table, folder / f"{name}.parquet")

@@ -15,7 +15,7 @@ sender. Those that the simulator counts have the comment ``retransmission``, and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +25,7 @@ from windtunnel import _core
 from windtunnel.errors import InputError
 from windtunnel.export.connections import Connection, connections
 from windtunnel.result import RunResult
+from windtunnel.stored import PART, parts
 from windtunnel.table import Table
 
 #: Places of observation, in the order of the column ``tap``.
@@ -69,9 +70,8 @@ def write_pcapng(
     flows = [_flow(c) for c in connections(result)]
     queues = [str(queue["name"]) for queue in result.queues]
     about = f"{result.title or 'windtunnel'}; seed {result.summary['seed']}; digest {result.digest}"
-    columns = _columns(result)
     try:
-        return _core.write_pcapng(path, about, flows, queues, columns, list(points), link, ip, snaplen)
+        return _core.write_pcapng(path, about, flows, queues, _parts(result), list(points), link, ip, snaplen)
     except ValueError as error:
         raise InputError(f"the packets cannot be exported: {error}") from None
 
@@ -82,9 +82,31 @@ def _flow(c: Connection) -> tuple[str, int, bool, bool, tuple[bool, bool] | None
     return (c.name, min(c.mtu - 40, 65535), c.timestamps, c.sack, offer)
 
 
-def _columns(result: RunResult) -> dict[str, npt.NDArray[np.generic]]:
-    """The packets in order of time, as analysers expect them."""
-    table = result.tables["packets"]
+def _parts(result: RunResult) -> Iterator[dict[str, npt.NDArray[np.generic]]]:
+    """The packets in order of time, as analysers expect them, a part at a time."""
+    if _in_order(result):
+        yield from map(_columns, parts(result.tables, "packets", _COLUMNS))
+        return
+    # No run has recorded them in another order: somebody has arranged them anew.
+    table = _columns(result.tables["packets"])
+    order = np.argsort(table["t_ns"], kind="stable")
+    for first in range(0, len(order), PART):
+        rows = order[first : first + PART]
+        yield {name: values[rows] for name, values in table.items()}
+
+
+def _in_order(result: RunResult) -> bool:
+    last: int | np.generic = 0
+    for part in parts(result.tables, "packets", ["t_ns"]):
+        time = part.get("t_ns", np.empty(0, np.uint64))
+        if len(time) and (time[0] < last or np.any(time[1:] < time[:-1])):
+            return False
+        last = time[-1] if len(time) else last
+    return True
+
+
+def _columns(table: Table) -> dict[str, npt.NDArray[np.generic]]:
+    """The columns with the types that the core reads."""
     # Only runs in which connections arrive tell these from flows.
     if "connection" not in table and "flow" in table:
         table = Table({**table, "connection": table["flow"]})
@@ -92,9 +114,4 @@ def _columns(result: RunResult) -> dict[str, npt.NDArray[np.generic]]:
         raise InputError(f"the packets of the result lack {', '.join(missing)}: was it made by another version?")
     if broken := [name for name in _COLUMNS if table[name].dtype.kind not in "iub"]:
         raise InputError(f"the packets of the result have no whole numbers in {', '.join(broken)}")
-    columns = {name: np.ascontiguousarray(table[name], dtype) for name, dtype in _COLUMNS.items()}
-    time = columns["t_ns"]
-    if np.any(time[1:] < time[:-1]):
-        order = np.argsort(time, kind="stable")
-        columns = {name: values[order] for name, values in columns.items()}
-    return columns
+    return {name: np.ascontiguousarray(table[name], dtype) for name, dtype in _COLUMNS.items()}

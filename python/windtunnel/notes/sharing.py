@@ -210,12 +210,11 @@ def _loss_events(subject: Subject) -> dict[int, npt.NDArray[np.float64]]:
 
     lossy = np.asarray(table["lost"]) > 0
     times_s, flows = np.asarray(table["time_s"])[lossy], np.asarray(table["flow"])[lossy]
+    order = np.lexsort([times_s, flows])
+    found, starts = np.unique(flows[order], return_index=True)
     events = {}
-    for index in np.unique(flows):
-        mine = np.sort(times_s[flows == index])
-        events[int(index)] = mine[
-            np.concatenate([[True], np.diff(mine) > 2 * _span(subject, subject.flows[int(index)])])
-        ]
+    for index, mine in zip(found.tolist(), np.split(times_s[order], starts[1:]), strict=False):
+        events[index] = mine[np.diff(mine, prepend=-np.inf) > 2 * _span(subject, subject.flows[index])]
     return events
 
 

@@ -61,18 +61,23 @@ class Flow:
     #: The place of its entry in the scenario, which equal flows share.
     group: int
     measured: Mapping[str, Any] = field(default_factory=dict)
+    #: What flows of one entry have in common, as soon as one of them was asked.
+    shared: dict[str, str] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def cc(self) -> str:
         """The controller's name; empty for datagrams."""
         cc = self.setup.get("cc") or ""
         return str(cc.get("kind", "") if isinstance(cc, Mapping) else cc)
 
-    @cached_property
+    @property
     def terms(self) -> str:
         """All that its entry says but its name, its path and when it sends: flows of equal terms are equals."""
-        own = ("name", "rtt", "start", "stop", "active", "count", "stagger", "path", "reverse")
-        return json.dumps({key: value for key, value in self.setup.items() if key not in own}, sort_keys=True)
+        if "terms" not in self.shared:
+            own = ("name", "rtt", "start", "stop", "active", "count", "stagger", "path", "reverse")
+            terms = {key: value for key, value in self.setup.items() if key not in own}
+            self.shared["terms"] = json.dumps(terms, sort_keys=True)
+        return self.shared["terms"]
 
     @property
     def response(self) -> str:
@@ -95,7 +100,7 @@ class Flow:
         """It always has data to send."""
         return self.app["kind"] in GREEDY and bool(self.cc)
 
-    @property
+    @cached_property
     def by_loss(self) -> bool:
         """It grows until something is lost or marked."""
         return bool(self.cc) and self.cc not in BY_DELAY | BY_MODEL | {"bsd42"}
@@ -246,11 +251,12 @@ class Subject:
         records = (self.summary or {}).get("flows") or ()
         flows: list[Flow] = []
         for group, setup in enumerate(self.scenario.get("flow") or ()):
-            count = int(setup.get("count") or 1)
+            count, shared = int(setup.get("count") or 1), dict[str, str]()
             for member in range(count):
                 index = len(flows)
                 name = f"{setup['name']}-{member + 1}" if count > 1 else str(setup["name"])
-                flows.append(Flow(index, name, setup, group, records[index] if index < len(records) else {}))
+                measured = records[index] if index < len(records) else {}
+                flows.append(Flow(index, name, setup, group, measured, shared))
         return tuple(flows)
 
     @cached_property
@@ -296,10 +302,15 @@ class Subject:
         """The queues that a flow's data pass."""
         return self._paths[flow.index]
 
+    @cached_property
+    def _narrowest(self) -> list[Queue | None]:
+        """The queue of the slowest link on each flow's way."""
+        paced = ([queue for queue in path if queue.rate > 0] for path in self._paths)
+        return [min(path, key=lambda queue: queue.rate, default=None) for path in paced]
+
     def narrowest(self, flow: Flow) -> Queue | None:
         """The queue of the slowest link on a flow's way."""
-        paced = [queue for queue in self.path(flow) if queue.rate > 0]
-        return min(paced, key=lambda queue: queue.rate, default=None)
+        return self._narrowest[flow.index]
 
     @cached_property
     def _flow_rows(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:

@@ -8,7 +8,8 @@ from functools import partial
 
 import numpy as np
 
-from windtunnel.panels.model import Flag, Look, Panel, Series, Ticks
+from windtunnel.panels.gaps import longest_step
+from windtunnel.panels.model import Array, Flag, Look, Mask, Panel, Series, Ticks
 from windtunnel.panels.of_flows import flow_series, group_choices
 from windtunnel.panels.run import Run
 from windtunnel.panels.tables import Samples, Tables, rows, split
@@ -48,14 +49,45 @@ def thresholds(tables: Tables) -> list[Samples]:
     return [s for s in found if np.isfinite(s.y).any()]
 
 
+def _until_the_end(run: Run, s: Samples) -> Samples:
+    """The samples of intervals up to that in which the last packet of a flow was acknowledged."""
+    record = run.record(s.index)
+    last = record.get("last_packet_s")
+    if last is None:
+        return s
+    end = float(last) + float(record.get("path_rtt_ms") or 0.0) / 1e3
+    return s.only(slice(0, int(np.searchsorted(s.t, end)) + 1))
+
+
+def _beside(windows: Iterable[Samples], found: Iterable[Samples]) -> list[Samples]:
+    """Thresholds where the flow's window is drawn too: a sender that has stopped, or pauses, still has one."""
+    window_of = {window.index: window.t for window in windows}
+    return [replace(s, y=np.where(_drawn(window_of[s.index], s.t), s.y, np.nan)) for s in found if s.index in window_of]
+
+
+def _drawn(window: Array, t: Array) -> Mask:
+    """Whether a line through these times is drawn at the end of each interval, or has a sample in it."""
+    gap = longest_step(window)
+    after = np.searchsorted(window, t, side="right")
+    in_interval = after > np.searchsorted(window, t - np.diff(t, prepend=0.0), side="right")
+    inside = (after > 0) & (after < len(window))
+    steps = np.diff(window, prepend=-np.inf, append=np.inf)[after]
+    return in_interval | (inside & (steps <= (np.inf if gap is None else gap)))
+
+
 def panel(run: Run) -> Panel:
     """The panel."""
+    grouped = run.grouped and bool(run.intervals)
+    if grouped and rows(run.tables, "cwnd_points"):
+        return _of_groups(run)
     found = samples(run.tables)
     if not found:
         none = _NO_WINDOW if run.intervals and not rows(run.tables, "cwnd_points") else "No ACK was received."
         return Panel("cwnd", TITLE, "kB", empty=none)
-    if run.grouped and run.intervals:
+    if grouped:
         return _of_groups(run)
+    if not rows(run.tables, "cwnd_points"):
+        found = [_until_the_end(run, s) for s in found]
     unit, factor = suited(SIZES, greatest(s.y for s in found))
     series = tuple(_marked(s) for s in flow_series(run, found, factor, "hold"))
     always = [s.label for s in series if not s.marked]
@@ -66,7 +98,7 @@ def panel(run: Run) -> Panel:
         series,
         quantity=QUANTITY,
         flag=Flag("cwnd-limited", "cross") if any(s.marked and np.any(s.flag) for s in series) else None,
-        thresholds=flow_series(run, thresholds(run.tables), factor, "hold"),
+        thresholds=flow_series(run, _beside(found, thresholds(run.tables)), factor, "hold"),
         threshold="ssthresh",
         ticks=ticks(run),
         note=f"cwnd-limited nearly always, and therefore not marked: {_some(always)}." if always else "",

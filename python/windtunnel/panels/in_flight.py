@@ -18,6 +18,12 @@ TITLE = "Bytes in Flight"
 
 def panel(run: Run) -> Panel | None:
     """The panel: the last value of each interval; None where no flow tells it."""
+    if run.grouped:
+        time, values = run.matrix("in_flight_bytes")
+        if not np.any(values > 0):
+            return None
+        choices = group_choices(run, time, values, partial(suited, SIZES), "hold", summed=True)
+        return Panel("in_flight", TITLE, choices[0].unit, choices[0].series, choices=choices, shown=False)
     found = [
         Samples(s.index, s.t, unknown_before(s.t, s.y, start_of(run.record(s.index))))
         for s in split(run.intervals, "flow", "in_flight_bytes")
@@ -25,9 +31,5 @@ def panel(run: Run) -> Panel | None:
     ]
     if not found:
         return None
-    if run.grouped:
-        time, values = run.matrix("in_flight_bytes")
-        choices = group_choices(run, time, values, partial(suited, SIZES), "hold", summed=True)
-        return Panel("in_flight", TITLE, choices[0].unit, choices[0].series, choices=choices, shown=False)
     unit, factor = suited(SIZES, greatest(s.y for s in found))
     return Panel("in_flight", TITLE, unit, flow_series(run, found, factor, "hold"), quantity="In flight", shown=False)

@@ -47,23 +47,48 @@ def average(series: Series, step: float) -> Series:
     if step <= 0 or len(series) < 2:
         return series
     lasted = durations(series.x, series.y)
-    start, end = float(series.x[0] - lasted[0]), float(series.x[-1])
-    if (end - start) / step > _MOST_STEPS + _STEPS_PER_SAMPLE * len(series):
+    start = float(series.x[0] - lasted[0])
+    edges = _edges(start, series.x, step)
+    if edges is None:
         return series
     knots = np.concatenate([[start], series.x])
-    inner = np.arange(np.floor(start / step + 1e-9) + 1, np.ceil(end / step - 1e-9)) * step
-    edges = np.concatenate([[start], inner, [end]])
     # A start that is not 0 s is marked by NaN.
     late = start > 0
 
     def means(values: Array) -> Array:
-        sums = np.concatenate([[0.0], np.cumsum(np.nan_to_num(values) * lasted)])
+        known = values if np.isfinite(values).all() else np.nan_to_num(values)
+        sums = np.concatenate([[0.0], np.cumsum(known * lasted)])
         found = np.diff(np.interp(edges, knots, sums)) / np.diff(edges)
         return np.concatenate([[np.nan], found]) if late else np.asarray(found)
 
     low, high = (None if bound is None else means(bound) for bound in (series.low, series.high))
     x = edges if late else edges[1:]
     return dataclasses.replace(series, x=x, y=means(series.y), flag=None, who=None, low=low, high=high)
+
+
+def average_columns(x: Array, values: Array, step: float) -> tuple[Array, Array]:
+    """The same for many series that share their times, from 0 s on: a column for each, without NaN."""
+    edges = _edges(0.0, x, step) if step > 0 and len(x) > 1 else None
+    if edges is None:
+        return x, values
+    knots = np.concatenate([[0.0], x])
+    sums = np.zeros((len(knots), values.shape[1]))
+    np.cumsum(values * np.diff(knots)[:, np.newaxis], axis=0, out=sums[1:])
+    # As np.interp does it for one series.
+    before = np.minimum(np.searchsorted(knots, edges, side="right") - 1, len(knots) - 2)
+    slopes = (sums[before + 1] - sums[before]) / (knots[before + 1] - knots[before])[:, np.newaxis]
+    at_edges = slopes * (edges - knots[before])[:, np.newaxis] + sums[before]
+    at_edges[edges == knots[-1]] = sums[-1]
+    return edges[1:], np.diff(at_edges, axis=0) / np.diff(edges)[:, np.newaxis]
+
+
+def _edges(start: float, x: Array, step: float) -> Array | None:
+    """The ends of the steps from a start on; None if they are so short that there is no mean of any."""
+    end = float(x[-1])
+    if (end - start) / step > _MOST_STEPS + _STEPS_PER_SAMPLE * len(x):
+        return None
+    inner = np.arange(np.floor(start / step + 1e-9) + 1, np.ceil(end / step - 1e-9)) * step
+    return np.concatenate([[start], inner, [end]])
 
 
 def thin_means(series: Series, limit: int) -> Series:

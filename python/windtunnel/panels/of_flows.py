@@ -56,8 +56,7 @@ def group_choices(
 
     ``values`` has a column for each flow; ``unit`` gives the unit that suits a greatest value.
     """
-    with np.errstate(invalid="ignore"):
-        means = np.array([np.nanmean(column) if np.isfinite(column).any() else np.nan for column in values.T])
+    means = _means(values)
     medians: list[Series] = []
     sums: list[Series] = []
     chosen: list[Series] = []
@@ -82,6 +81,15 @@ def group_choices(
     offered = [(SUMS, sums)] if summed else []
     offered += [(EACH, medians), (NAMED, chosen)]
     return tuple(_choice(name, series, unit) for name, series in offered if series)
+
+
+def _means(values: Array) -> Array:
+    """The mean of each column; NaN where it has no finite value."""
+    by_flow = np.ascontiguousarray(values.T)
+    counts = np.count_nonzero(~np.isnan(by_flow), axis=1)
+    with np.errstate(invalid="ignore"):
+        means = np.nansum(by_flow, axis=1) / np.maximum(counts, 1)
+    return np.where(np.isfinite(by_flow).any(axis=1), means, np.nan)
 
 
 def _choice(name: str, series: list[Series], unit: Callable[[float], tuple[str, float]]) -> Choice:

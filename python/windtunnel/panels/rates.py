@@ -20,15 +20,11 @@ def panel(run: Run) -> Panel | None:
     """The panel: the sender's latest sample at the end of each interval; None where no sender has one."""
     choices: list[Choice] = []
     for name, column in _COLUMNS:
-        found = [s for s in split(run.intervals, "flow", column) if np.isfinite(s.y).any()]
-        if not found:
-            continue
-        unit, factor = suited(RATES, greatest(s.y for s in found))
         if run.grouped:
-            time, values = run.matrix(column)
-            offered = group_choices(run, time, values, partial(suited, RATES), "hold")
+            offered = group_choices(run, *run.matrix(column), partial(suited, RATES), "hold")
             choices += [Choice(f"{name}, {one.name}", one.unit, one.series) for one in offered]
-        else:
+        elif found := [s for s in split(run.intervals, "flow", column) if np.isfinite(s.y).any()]:
+            unit, factor = suited(RATES, greatest(s.y for s in found))
             choices.append(Choice(name, unit, flow_series(run, found, factor, "hold")))
     if not choices:
         return None

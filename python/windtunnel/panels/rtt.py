@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from windtunnel.panels.model import Choice, Panel
+from windtunnel.panels.model import Choice, Panel, Step
 from windtunnel.panels.of_flows import flow_series, group_choices
 from windtunnel.panels.run import Run
 from windtunnel.panels.tables import Samples, split
@@ -23,28 +23,37 @@ def samples(run: Run, column: str = "rtt_mean_ms") -> list[Samples]:
 
 def panel(run: Run) -> Panel | None:
     """The panel, shown where a probe measures it; None where nobody did."""
-    found = samples(run)
-    shown = any(run.record(s.index).get("application") == "probe" for s in found)
-    if not found:
+    choices = _of_groups(run) if run.grouped else _of_each(run)
+    if not choices:
         return None
-    if run.grouped:
-        time, values = run.matrix("rtt_mean_ms")
-        base = np.array([float(one.get("path_rtt_ms") or 0.0) for one in run.records])
-        choices = tuple(
-            replace(choice, name=f"{name}: {choice.name}")
-            for name, matrix in (("RTT", values), ("queueing", values - base))
-            for choice in group_choices(run, time, matrix, lambda _: ("ms", 1.0), "mean")
-        )
-    else:
-        every = (found, [_queueing(run, s) for s in found], samples(run, "srtt_ms"))
-        steps = ("mean", "mean", "hold")
-        choices = tuple(
-            Choice(name, "ms", flow_series(run, part, 1.0, step))  # type: ignore[arg-type]
-            for name, part, step in zip(_CHOICES, every, steps, strict=True)
-            if part
-        )
+    _, values = run.matrix("rtt_mean_ms")
+    measured = np.flatnonzero(np.isfinite(values).any(axis=0)).tolist()
+    shown = any(run.record(flow).get("application") == "probe" for flow in measured)
     note = "The queueing part is what exceeds the path's own round-trip time, of both directions and all queues."
     return Panel("rtt", TITLE, "ms", choices[0].series, choices=choices, shown=shown, quantity="RTT", note=note)
+
+
+def _of_groups(run: Run) -> tuple[Choice, ...]:
+    time, values = run.matrix("rtt_mean_ms")
+    base = np.array([float(one.get("path_rtt_ms") or 0.0) for one in run.records])
+    return tuple(
+        replace(choice, name=f"{name}: {choice.name}")
+        for name, matrix in (("RTT", values), ("queueing", values - base))
+        for choice in group_choices(run, time, matrix, lambda _: ("ms", 1.0), "mean")
+    )
+
+
+def _of_each(run: Run) -> tuple[Choice, ...]:
+    found = samples(run)
+    if not found:
+        return ()
+    every = (found, [_queueing(run, s) for s in found], samples(run, "srtt_ms"))
+    steps: tuple[Step, ...] = ("mean", "mean", "hold")
+    return tuple(
+        Choice(name, "ms", flow_series(run, part, 1.0, step))
+        for name, part, step in zip(_CHOICES, every, steps, strict=True)
+        if part
+    )
 
 
 def _queueing(run: Run, s: Samples) -> Samples:

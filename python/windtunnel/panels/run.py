@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from windtunnel.metrics import by_flow
+from windtunnel.metrics import Cells
 from windtunnel.panels.groups import Group, groups_of
 from windtunnel.panels.looks import flow_look
 from windtunnel.panels.model import Array, Look
@@ -86,10 +86,10 @@ class Run:
 
     def matrix(self, column: str) -> tuple[Array, Array]:
         """The ends of the intervals, and a column of all flows: shapes ``(t,)`` and ``(t, flows)``."""
-        table = self.intervals
-        if column not in table:
+        if column not in self.intervals:
             return np.empty(0), np.empty((0, len(self.flows)))
-        times, values = by_flow(table["time_s"], table["flow"], table[column])
-        if (missing := len(self.flows) - values.shape[1]) > 0:
-            values = np.column_stack([values, np.full((len(times), missing), np.nan)])
-        return times, values
+        return self._cells.times, self._cells.matrix(self.intervals[column], len(self.flows))
+
+    @cached_property
+    def _cells(self) -> Cells:
+        return Cells(self.intervals["time_s"], self.intervals["flow"])

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
 from windtunnel.panels.gaps import since_start, start_of
 from windtunnel.panels.means import AVERAGES, usual_average
-from windtunnel.panels.model import Panel
+from windtunnel.panels.model import Array, Index, Panel
 from windtunnel.panels.of_flows import flow_series, group_choices
 from windtunnel.panels.run import Run
-from windtunnel.panels.tables import Samples, Table, Tables, rows, split
+from windtunnel.panels.tables import Samples, Tables, rows, split
 from windtunnel.panels.units import RATES, greatest, suited
 
 QUANTITY = "Throughput"
@@ -36,14 +36,13 @@ def samples(tables: Tables, *, extremes: bool = True) -> list[Samples]:
 def of_flows(run: Run) -> list[Samples]:
     """The same from the start of each flow to the end of the run."""
     several = len(run.flows) > 1
-    found = (s for s in samples(run.tables) if s.index >= 0 or several)
-    return [_alive(run, _to_the_end(run.intervals, s)) for s in found]
+    ends = _Ends(run)
+    return [_alive(run, ends.reached(s)) for s in samples(run.tables) if s.index >= 0 or several]
 
 
 def panel(run: Run) -> Panel:
     """The panel."""
-    found = samples(run.tables)
-    if greatest(s.y for s in found) <= 0:
+    if not _any(run):
         return Panel("throughput", TITLE, "Mbit/s", empty=_EMPTY)
     if run.grouped and run.intervals:
         return _of_groups(run)
@@ -61,12 +60,17 @@ def panel(run: Run) -> Panel:
     )
 
 
+def _any(run: Run) -> bool:
+    """Whether a packet reached a receiver."""
+    points = rows(run.tables, "throughput_points")
+    rates = points.get("mbps", ()) if points else run.intervals.get("throughput_mbps", ())
+    return greatest([rates]) > 0
+
+
 def _of_groups(run: Run) -> Panel:
     time, values = run.matrix("throughput_mbps")
-    for flow in range(len(run.flows)):
-        start = start_of(run.record(flow))
-        if start is not None:
-            values[time <= start, flow] = np.nan
+    starts = np.array([-np.inf if start is None else start for start in map(start_of, run.records)])
+    values[:, : len(starts)][time[:, np.newaxis] <= starts] = np.nan
     choices = group_choices(run, time, values, partial(suited, RATES), "mean", summed=True)
     spacing = float(time[0])
     return Panel(
@@ -82,22 +86,50 @@ def _alive(run: Run, s: Samples) -> Samples:
     return Samples(s.index, *since_start(s.t, s.y, start_of(run.record(s.index))))
 
 
-def _to_the_end(intervals: Table, s: Samples) -> Samples:
-    """With a last sample for what arrived after the last point: a flow may have fallen silent."""
-    if not intervals or len(s.t) < 1:
-        return s
-    length, end = float(intervals["time_s"].min()), float(intervals["time_s"].max())
-    if end - s.t[-1] <= _SILENT * np.median(np.diff(s.t, prepend=0.0)):
-        return s
-    # Only the intervals that started after it; times are sums of lengths, and not exact.
-    after = intervals["time_s"] - length > s.t[-1] - 1e-9
-    mine = after & ((intervals["flow"] == s.index) | (s.index < 0))
-    times = np.unique(intervals["time_s"][mine])
-    if not len(times) or times[-1] - s.t[-1] <= _SILENT * np.median(np.diff(s.t, prepend=0.0)):
-        return s
-    # The intervals start a little after the last point: what they hold counts for the time since it.
-    held = float(np.sum(intervals["throughput_mbps"][mine])) * length
-    return Samples(s.index, np.append(s.t, times[-1]), np.append(s.y, held / (times[-1] - s.t[-1])))
+class _Ends:
+    """What arrived after the last points of flows, which may have fallen silent."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        time = run.intervals.get("time_s", np.empty(0))
+        self._length, self._end = (float(time.min()), float(time.max())) if len(time) else (0.0, 0.0)
+
+    def reached(self, s: Samples) -> Samples:
+        """The samples, with a last one for what arrived after them."""
+        if not self._run.intervals or len(s.t) < 1:
+            return s
+        steps = np.sort(np.diff(s.t, prepend=0.0))
+        # The median: np.median takes ten times as long for a few hundred.
+        usual = (steps[(len(steps) - 1) // 2] + steps[len(steps) // 2]) / 2
+        if self._end - s.t[-1] <= _SILENT * usual:
+            return s
+        time, rate = self._intervals(s.index)
+        # Only the intervals that started after it; times are sums of lengths, and not exact.
+        after = time - self._length > s.t[-1] - 1e-9
+        last = float(time[after].max(initial=-np.inf))
+        if last - s.t[-1] <= _SILENT * usual:
+            return s
+        # The intervals start a little after the last point: what they hold counts for the time since it.
+        held = float(np.sum(rate[after])) * self._length
+        return Samples(s.index, np.append(s.t, last), np.append(s.y, held / (last - s.t[-1])))
+
+    def _intervals(self, flow: int) -> tuple[Array, Array]:
+        """The times and rates of a flow's intervals, in their order; of all flows for -1."""
+        table = self._run.intervals
+        if flow < 0:
+            return table["time_s"], table["throughput_mbps"]
+        mine = self._rows[slice(*np.searchsorted(self._flows, [flow, flow + 1]))]
+        return table["time_s"][mine], table["throughput_mbps"][mine]
+
+    @cached_property
+    def _rows(self) -> Index:
+        """The rows of the intervals, flow by flow."""
+        return np.argsort(self._run.intervals["flow"], kind="stable")
+
+    @cached_property
+    def _flows(self) -> Index:
+        """The flow of each of these rows."""
+        return np.asarray(self._run.intervals["flow"])[self._rows]
 
 
 def _sum(found: list[Samples]) -> Samples:

@@ -24,12 +24,17 @@ _SUM = "\N{GREEK CAPITAL LETTER SIGMA}\N{NARROW NO-BREAK SPACE}"
 
 def gathered(records: Sequence[Record], run: Run) -> list[tuple[str, list[Record]]]:
     """The labels and records of the groups, in their order; the sizes of transfers apart."""
+    return [(label, [records[place] for place in mine]) for label, mine in places_of_groups(records, run)]
+
+
+def places_of_groups(records: Sequence[Record], run: Run) -> list[tuple[str, list[int]]]:
+    """The same with the places of the records."""
     group_of = {run.flows[member]: group for group in run.groups for member in group.members}
-    found: dict[tuple[str, str], list[Record]] = {}
-    for record in records:
+    found: dict[tuple[str, str], list[int]] = {}
+    for place, record in enumerate(records):
         name = str(record["name"])
         label = group_of[name].label if name in group_of else name
-        found.setdefault((label, str(record.get("size", ""))), []).append(record)
+        found.setdefault((label, str(record.get("size", ""))), []).append(place)
     return [(label, mine) for (label, _), mine in found.items()]
 
 

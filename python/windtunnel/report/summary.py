@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import methodcaller
 from typing import Any
 
 from windtunnel.panels.run import Run
-from windtunnel.report.grouped import gathered, together
+from windtunnel.report.grouped import places_of_groups, together
 from windtunnel.report.text import NOTHING, number, setting
 
 Record = Mapping[str, Any]
@@ -44,6 +45,9 @@ class SummaryTable:
 
 
 def _of(*path: str, factor: float = 1) -> Callable[[Record], Any]:
+    if len(path) == 1 and factor == 1:
+        return methodcaller("get", *path)
+
     def get(record: Record) -> Any:
         value: Any = record
         for key in path:
@@ -262,29 +266,34 @@ def summary_table(columns: Sequence[Column], records: Sequence[Record]) -> Summa
     """A table of the records; columns without a value in any record are left out; None without records."""
     if not records:
         return None
-    kept = [c for c in columns if any(c.get(r) if c.rare else c.get(r) is not None for r in records)]
-    rows = [[_cell(c, r) for c in kept] for r in records]
-    return SummaryTable(kept, rows)
+    kept = _kept(columns, records)
+    cells = [[_cell(c, value, r) for value, r in zip(values, records, strict=True)] for c, values in kept]
+    return SummaryTable([c for c, _ in kept], [list(row) for row in zip(*cells, strict=True)])
+
+
+def _kept(columns: Sequence[Column], records: Sequence[Record]) -> list[tuple[Column, list[Any]]]:
+    """The columns that have something to show, with their values."""
+    every = [(c, [c.get(r) for r in records]) for c in columns]
+    return [(c, values) for c, values in every if any(v if c.rare else v is not None for v in values)]
 
 
 def grouped_table(columns: Sequence[Column], records: Sequence[Record], run: Run) -> SummaryTable | None:
     """The same with a row for each group of flows."""
     if not records:
         return None
-    kept = [c for c in columns if any(c.get(r) if c.rare else c.get(r) is not None for r in records)]
+    kept = _kept(columns, records)
     rows = []
-    for label, mine in gathered(records, run):
+    for label, mine in places_of_groups(records, run):
         cells = [Cell(label, label, numeric=False)]
-        for column in kept[1:]:
-            values = [column.get(record) for record in mine]
+        for column, every in kept[1:]:
+            values = [every[place] for place in mine]
             known = [value for value in values if isinstance(value, int | float)]
             text = together(values, column.show if column.get is not _exit_time else lambda t: f"{number(t)} s")
             cells.append(Cell(text, str(sum(known) / len(known)) if known else text, column.numeric))
         rows.append(cells)
-    return SummaryTable(kept, rows)
+    return SummaryTable([column for column, _ in kept], rows)
 
 
-def _cell(column: Column, record: Record) -> Cell:
-    value = column.get(record)
+def _cell(column: Column, value: Any, record: Record) -> Cell:
     text = _exit_text(record) if column.get is _exit_time else column.show(value)
     return Cell(text, "" if value is None else str(value), column.numeric)

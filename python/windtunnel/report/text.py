@@ -15,7 +15,7 @@ def number(value: Any, digits: int = 4) -> str:
     """A number with ``digits`` significant digits; whole numbers in full; text as it is; a dash for nothing."""
     if value is None:
         return NOTHING
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
         return str(value)
     if isinstance(value, int):
         return grouped(value)

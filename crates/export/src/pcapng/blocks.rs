@@ -8,6 +8,8 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use super::Link;
+use super::comments::Comments;
+use super::headers::Frame;
 
 const SECTION_HEADER: u32 = 0x0A0D_0D0A;
 const INTERFACE_DESCRIPTION: u32 = 1;
@@ -41,40 +43,47 @@ pub(super) struct PacketBlock<'a> {
     pub(super) interface: u32,
     /// Time since 1970-01-01 00:00:00 UTC.
     pub(super) time: Duration,
-    pub(super) captured: &'a [u8],
-    /// Length on the wire.
-    pub(super) length: u32,
+    pub(super) frame: &'a Frame,
+    /// Bytes captured of it at most; 0 for all.
+    pub(super) snaplen: u32,
     pub(super) direction: Direction,
     pub(super) id: u64,
-    pub(super) comments: &'a [String],
+    pub(super) comments: &'a Comments,
 }
+
+/// When the buffer holds this much, it is written.
+const BUFFER: usize = 1 << 18;
 
 /// Writes blocks.
 #[derive(Debug)]
 pub(super) struct Blocks<W> {
     writer: W,
-    /// The body of the block being written; reused, so that nothing is allocated per packet.
-    body: Vec<u8>,
+    /// The blocks that are not written yet; reused, so that nothing is allocated per packet.
+    buffer: Vec<u8>,
+    /// Where the last one starts.
+    start: usize,
 }
 
 impl<W: Write> Blocks<W> {
     pub(super) fn new(writer: W) -> Blocks<W> {
-        Blocks { writer, body: Vec::new() }
+        Blocks { writer, buffer: Vec::with_capacity(BUFFER), start: 0 }
     }
 
     pub(super) fn section_header(&mut self, comment: &str, application: &str) -> io::Result<()> {
         const UNKNOWN_LENGTH: i64 = -1;
+        self.begin(SECTION_HEADER);
         self.u32(BYTE_ORDER_MAGIC);
         self.u16(1); // major version
         self.u16(0); // minor version
-        self.body.extend(UNKNOWN_LENGTH.to_le_bytes());
+        self.buffer.extend(UNKNOWN_LENGTH.to_le_bytes());
         self.option(COMMENT, comment.as_bytes());
         self.option(SHB_USERAPPL, application.as_bytes());
         self.end_of_options();
-        self.end(SECTION_HEADER)
+        self.end()
     }
 
     pub(super) fn interface(&mut self, link: Link, snaplen: u32, name: &str, about: &str) -> io::Result<()> {
+        self.begin(INTERFACE_DESCRIPTION);
         self.u16(match link {
             Link::Ethernet => 1,
             Link::Raw => 101,
@@ -85,22 +94,28 @@ impl<W: Write> Blocks<W> {
         self.option(IF_DESCRIPTION, about.as_bytes());
         self.option(IF_TSRESOL, &[NANOSECONDS]);
         self.end_of_options();
-        self.end(INTERFACE_DESCRIPTION)
+        self.end()
     }
 
     pub(super) fn packet(&mut self, packet: &PacketBlock<'_>) -> io::Result<()> {
+        let (start, length) = (packet.frame.start(), packet.frame.length());
+        let captured = match packet.snaplen as usize {
+            0 => length,
+            most => length.min(most),
+        };
+        self.begin(ENHANCED_PACKET);
         self.u32(packet.interface);
         self.time(packet.time);
-        self.u32(packet.captured.len() as u32);
-        self.u32(packet.length);
-        self.padded(packet.captured);
-        for comment in packet.comments {
+        self.u32(captured as u32);
+        self.u32(length as u32);
+        self.padded(&start[..captured.min(start.len())], captured);
+        for comment in packet.comments.iter() {
             self.option(COMMENT, comment.as_bytes());
         }
         self.option(EPB_FLAGS, &(packet.direction as u32).to_le_bytes());
         self.option(EPB_PACKETID, &packet.id.to_le_bytes());
         self.end_of_options();
-        self.end(ENHANCED_PACKET)
+        self.end()
     }
 
     /// Statistics of an interface: the number of packets seen; the capture itself missed none.
@@ -110,36 +125,47 @@ impl<W: Write> Blocks<W> {
         time: Duration,
         packets: u64,
     ) -> io::Result<()> {
+        self.begin(INTERFACE_STATISTICS);
         self.u32(interface);
         self.time(time);
         self.option(ISB_IFRECV, &packets.to_le_bytes());
         self.option(ISB_IFDROP, &0u64.to_le_bytes());
         self.end_of_options();
-        self.end(INTERFACE_STATISTICS)
+        self.end()
     }
 
+    /// Writes what is not written yet.
     pub(super) fn flush(&mut self) -> io::Result<()> {
+        self.writer.write_all(&self.buffer)?;
+        self.buffer.clear();
         self.writer.flush()
     }
 
-    /// Writes the body as a block of this type.
-    fn end(&mut self, kind: u32) -> io::Result<()> {
-        const FRAME: u32 = 12;
-        let length = (self.body.len() as u32 + FRAME).to_le_bytes();
-        self.writer.write_all(&kind.to_le_bytes())?;
-        self.writer.write_all(&length)?;
-        self.writer.write_all(&self.body)?;
-        self.writer.write_all(&length)?;
-        self.body.clear();
+    /// Starts a block of this type, whose length is not known yet.
+    fn begin(&mut self, kind: u32) {
+        self.start = self.buffer.len();
+        self.u32(kind);
+        self.u32(0);
+    }
+
+    /// Ends a block with its length.
+    fn end(&mut self) -> io::Result<()> {
+        let length = ((self.buffer.len() - self.start) as u32 + 4).to_le_bytes();
+        self.buffer[self.start + 4..][..4].copy_from_slice(&length);
+        self.buffer.extend(length);
+        if self.buffer.len() >= BUFFER {
+            self.writer.write_all(&self.buffer)?;
+            self.buffer.clear();
+        }
         Ok(())
     }
 
     fn u16(&mut self, value: u16) {
-        self.body.extend(value.to_le_bytes());
+        self.buffer.extend(value.to_le_bytes());
     }
 
     fn u32(&mut self, value: u32) {
-        self.body.extend(value.to_le_bytes());
+        self.buffer.extend(value.to_le_bytes());
     }
 
     /// The upper half first, in either byte order.
@@ -158,50 +184,89 @@ impl<W: Write> Blocks<W> {
         }
         self.u16(code);
         self.u16(length as u16);
-        self.padded(&value[..length]);
+        self.padded(&value[..length], length);
     }
 
     fn end_of_options(&mut self) {
         self.u32(0);
     }
 
-    fn padded(&mut self, bytes: &[u8]) {
-        self.body.extend_from_slice(bytes);
-        self.body.resize(self.body.len().next_multiple_of(4), 0);
+    /// The bytes, and zeros up to `length` and the next multiple of four.
+    fn padded(&mut self, bytes: &[u8], length: usize) {
+        let end = self.buffer.len() + length.next_multiple_of(4);
+        self.buffer.extend_from_slice(bytes);
+        self.buffer.resize(end, 0);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Point, Row};
     use super::*;
 
     /// A packet block, byte by byte from section 4.3 of the draft: time 2^32 + 5 ns, three bytes of four, padding.
     #[test]
     fn enhanced_packet_block() {
-        let mut file = Vec::new();
-        Blocks::new(&mut file)
-            .packet(&PacketBlock {
-                interface: 2,
-                time: Duration::from_nanos((1 << 32) + 5),
-                captured: &[0xAA, 0xBB, 0xCC],
-                length: 4,
-                direction: Direction::Outbound,
-                id: 0x0102,
-                comments: &["hello".to_owned()],
-            })
-            .unwrap();
         #[rustfmt::skip]
         let expected = [
-            6, 0, 0, 0,  72, 0, 0, 0,
+            6, 0, 0, 0,  76, 0, 0, 0,
             2, 0, 0, 0,  1, 0, 0, 0,  5, 0, 0, 0,  3, 0, 0, 0,  4, 0, 0, 0,
-            0xAA, 0xBB, 0xCC, 0,
-            1, 0, 5, 0,  b'h', b'e', b'l', b'l',  b'o', 0, 0, 0,
+            0xAA, 0xBB, 0, 0,
+            1, 0, 9, 0,  b'd', b'r', b'o', b'p',  b':', b'f', b'u', b'l', b'l', 0, 0, 0,
             2, 0, 4, 0,  2, 0, 0, 0,
             5, 0, 8, 0,  2, 1, 0, 0, 0, 0, 0, 0,
             0, 0, 0, 0,
-            72, 0, 0, 0,
+            76, 0, 0, 0,
         ];
-        assert_eq!(file, expected);
+        assert_eq!(file_of_a_packet(3), expected);
+    }
+
+    /// The file has as much of a frame as is to be captured, with the zeros that end it.
+    #[test]
+    fn captured_bytes() {
+        let captured = |snaplen| {
+            let block = file_of_a_packet(snaplen);
+            (block[20], block[28..32].to_vec())
+        };
+        assert_eq!(captured(1), (1, vec![0xAA, 0, 0, 0]));
+        assert_eq!(captured(2), (2, vec![0xAA, 0xBB, 0, 0]));
+        assert_eq!(captured(0), (4, vec![0xAA, 0xBB, 0, 0]));
+        assert_eq!(captured(128), captured(0));
+    }
+
+    /// A frame of two bytes and two zeros.
+    fn file_of_a_packet(snaplen: u32) -> Vec<u8> {
+        let mut file = Vec::new();
+        let mut comments = Comments::default();
+        comments.write(&Row { drop: 1, ..Row::default() }, Point::QueueIn);
+        let mut blocks = Blocks::new(&mut file);
+        let packet = PacketBlock {
+            interface: 2,
+            time: Duration::from_nanos((1 << 32) + 5),
+            frame: &Frame::of(&[0xAA, 0xBB], 4),
+            snaplen,
+            direction: Direction::Outbound,
+            id: 0x0102,
+            comments: &comments,
+        };
+        blocks.packet(&packet).unwrap();
+        blocks.flush().unwrap();
+        file
+    }
+
+    /// Blocks are written as they are, however the writer is called: many more than one buffer holds.
+    #[test]
+    fn buffers_hide_nothing() {
+        const MANY: usize = BUFFER / 16;
+        let mut file = Vec::new();
+        let mut blocks = Blocks::new(&mut file);
+        for _ in 0..MANY {
+            blocks.interface(Link::Raw, 128, "a", "b").unwrap();
+        }
+        blocks.flush().unwrap();
+        let length = file.len() / MANY;
+        assert!(file.len() > 2 * BUFFER && file.len() % MANY == 0);
+        assert!(file.chunks(length).all(|one| one == &file[..length]));
     }
 
     /// A comment longer than an option can be is cut before the character that would be split.
@@ -209,7 +274,9 @@ mod tests {
     fn long_comments_stay_utf8() {
         let mut file = Vec::new();
         let comment = format!("{}é", "x".repeat(65_534));
-        Blocks::new(&mut file).section_header(&comment, "t").unwrap();
+        let mut blocks = Blocks::new(&mut file);
+        blocks.section_header(&comment, "t").unwrap();
+        blocks.flush().unwrap();
         let at = 24;
         assert_eq!(&file[at..at + 4], &[1, 0, 0xFE, 0xFF]);
         assert_eq!(file.len() % 4, 0);

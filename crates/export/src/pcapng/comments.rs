@@ -1,6 +1,9 @@
 //! What no header shows, as comments of a packet: one comment per fact, so that a display filter finds it
 //! (`frame.comment contains "drop:"`).
 
+use std::fmt::{self, Write};
+use std::iter;
+
 use super::{Point, Row};
 
 /// Of Linux: Open, Disorder, CWR, Recovery, Loss.
@@ -8,36 +11,65 @@ const STATES: [&str; 5] = ["Open", "Disorder", "CWR", "Recovery", "Loss"];
 const LIMITS: [&str; 7] = ["cwnd", "application", "receiver", "pacing", "handshake", "host", "send_buffer"];
 const DROPS: [&str; 6] = ["full", "aqm", "wire", "overlimit", "policed", "filtered"];
 
-/// Replaces `comments` with those of `row`.
-pub(super) fn write(row: &Row, point: Point, comments: &mut Vec<String>) {
-    comments.clear();
-    if row.retransmission && !row.is_ack_direction() {
-        comments.push("retransmission".to_owned());
+/// The comments of a packet. Their memory is used again for those of the next.
+#[derive(Debug, Default)]
+pub(super) struct Comments {
+    /// One after the other.
+    text: String,
+    /// Where each ends.
+    ends: Vec<usize>,
+}
+
+impl Comments {
+    /// Replaces them with those of `row`.
+    pub(super) fn write(&mut self, row: &Row, point: Point) {
+        self.text.clear();
+        self.ends.clear();
+        if row.retransmission && !row.is_ack_direction() {
+            self.add(format_args!("retransmission"));
+        }
+        if row.copy_of > 0 {
+            self.add(format_args!("copy of packet {}", row.copy_of));
+        }
+        if point == Point::Sender && row.cwnd > 0 {
+            self.add_hidden_state(row);
+        }
+        if row.drop > 0 {
+            self.add(format_args!("drop:{}", name(&DROPS, row.drop - 1)));
+        }
     }
-    if row.copy_of > 0 {
-        comments.push(format!("copy of packet {}", row.copy_of));
+
+    /// The state of the sender after it has sent the packet.
+    fn add_hidden_state(&mut self, row: &Row) {
+        let Row { cwnd, in_flight, .. } = row;
+        let ssthresh = Finite(row.ssthresh);
+        let (state, limit) = (name(&STATES, row.state), name(&LIMITS, row.limit));
+        let srtt_us = row.srtt_ns / 1000;
+        let (ms, us) = (srtt_us / 1000, srtt_us % 1000);
+        self.add(format_args!(
+            "cwnd={cwnd} ssthresh={ssthresh} in_flight={in_flight} srtt_ms={ms}.{us:03} state={state} limited_by={limit}"
+        ));
     }
-    if point == Point::Sender && row.cwnd > 0 {
-        comments.push(hidden_state(row));
+
+    fn add(&mut self, comment: fmt::Arguments<'_>) {
+        // Writing to a string cannot fail.
+        let _ = self.text.write_fmt(comment);
+        self.ends.push(self.text.len());
     }
-    if row.drop > 0 {
-        comments.push(format!("drop:{}", name(&DROPS, row.drop - 1)));
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &str> {
+        let starts = iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, &end)| &self.text[start..end])
     }
 }
 
-/// The state of the sender after it has sent the packet.
-fn hidden_state(row: &Row) -> String {
-    let ssthresh = if row.ssthresh == u64::MAX { "inf".to_owned() } else { row.ssthresh.to_string() };
-    let srtt_us = row.srtt_ns / 1000;
-    format!(
-        "cwnd={} ssthresh={ssthresh} in_flight={} srtt_ms={}.{:03} state={} limited_by={}",
-        row.cwnd,
-        row.in_flight,
-        srtt_us / 1000,
-        srtt_us % 1000,
-        name(&STATES, row.state),
-        name(&LIMITS, row.limit),
-    )
+/// A number whose greatest value stands for infinity.
+struct Finite(u64);
+
+impl fmt::Display for Finite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 == u64::MAX { f.write_str("inf") } else { self.0.fmt(f) }
+    }
 }
 
 fn name(names: &[&'static str], code: u8) -> &'static str {
@@ -62,15 +94,16 @@ mod tests {
             drop: 2,
             ..Row::default()
         };
-        let mut comments = vec!["old".to_owned()];
-        write(&row, Point::Sender, &mut comments);
+        let mut comments = Comments::default();
+        let mut at = |row: &Row, point| {
+            comments.write(row, point);
+            comments.iter().map(str::to_owned).collect::<Vec<_>>()
+        };
         let state = "cwnd=14480 ssthresh=inf in_flight=2896 srtt_ms=20.100 state=Recovery limited_by=pacing";
-        assert_eq!(comments, ["retransmission", state, "drop:aqm"]);
-        write(&row, Point::QueueIn, &mut comments);
-        assert_eq!(comments, ["retransmission", "drop:aqm"]);
-        write(&Row { copy_of: 34, ..row }, Point::QueueIn, &mut comments);
-        assert_eq!(comments, ["retransmission", "copy of packet 34", "drop:aqm"]);
-        write(&Row { dir: 1, ..Row::default() }, Point::Sender, &mut comments);
-        assert!(comments.is_empty());
+        assert_eq!(at(&row, Point::Sender), ["retransmission", state, "drop:aqm"]);
+        assert_eq!(at(&row, Point::QueueIn), ["retransmission", "drop:aqm"]);
+        let copy = Row { copy_of: 34, ..row };
+        assert_eq!(at(&copy, Point::QueueIn), ["retransmission", "copy of packet 34", "drop:aqm"]);
+        assert!(at(&Row { dir: 1, ..Row::default() }, Point::Sender).is_empty());
     }
 }

@@ -3,6 +3,8 @@
 //! Headers are as long as their options need, and the simulation counts the same lengths: 52 bytes, and 4 + 8 n for n
 //! SACK blocks; 40 without timestamps; 60 on a SYN, 68 with MDS. Only the SYN of a loss-free endpoint counts as less.
 
+use arrayvec::ArrayVec;
+use etherparse::checksum::Sum16BitWords;
 use etherparse::{
     EtherType, Ethernet2Header, IpDscp, IpEcn, IpFragOffset, IpNumber, Ipv4Header, Ipv4Options,
     Ipv6FlowLabel, Ipv6Header, TcpHeader, TcpOptionElement, TcpOptions, UdpHeader,
@@ -26,38 +28,71 @@ const AE: u32 = 0x100;
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
+/// Where the checksum is in a TCP header.
+const TCP_CHECKSUM: usize = 16;
 
-/// The whole frame of `row` after a number of queues, payload included. `payload` is working space.
-pub(super) fn write_frame(
-    row: &Row,
-    flow: &Flow,
-    passed: usize,
-    format: &Format,
-    payload: &mut Vec<u8>,
-    frame: &mut Vec<u8>,
-) -> Result<(), String> {
-    let ends = Ends::of(row);
-    payload.clear();
-    let ip = Ip { version: format.ip, ends, row, ttl: TTL.saturating_sub(passed).max(1) as u8 };
-    frame.clear();
-    match row.proto {
-        TCP => {
-            payload.resize(row.payload as usize, 0);
-            let mut header = tcp(row, flow, ends)?;
-            header.checksum = ip.tcp_checksum(&header, payload)?;
-            ip.write(frame, format.link, IpNumber::TCP, header.header_len() + payload.len())?;
-            frame.extend_from_slice(&header.to_bytes());
-        }
-        UDP => {
-            udp_payload(row, payload);
-            let header = ip.udp(payload)?;
-            ip.write(frame, format.link, IpNumber::UDP, UdpHeader::LEN + payload.len())?;
-            frame.extend_from_slice(&header.to_bytes());
-        }
-        other => return Err(format!("protocol {other} is neither TCP (6) nor UDP (17)")),
+/// Number and time of sending, with which a datagram's data start.
+const STAMPS: usize = 16;
+
+/// A frame: all its headers and data. The data are zeros, but for the first of a datagram.
+#[derive(Debug, Default)]
+pub(super) struct Frame {
+    /// The bytes before the zeros.
+    start: Vec<u8>,
+    length: usize,
+}
+
+impl Frame {
+    #[cfg(test)]
+    pub(super) fn of(start: &[u8], length: usize) -> Frame {
+        Frame { start: start.to_vec(), length }
     }
-    frame.extend_from_slice(payload);
-    Ok(())
+
+    /// Its bytes that are not known to be zeros.
+    pub(super) fn start(&self) -> &[u8] {
+        &self.start
+    }
+
+    /// The length of all of it.
+    pub(super) const fn length(&self) -> usize {
+        self.length
+    }
+
+    /// Becomes that of `row` after a number of queues.
+    pub(super) fn write(
+        &mut self,
+        row: &Row,
+        flow: &Flow,
+        passed: usize,
+        format: &Format,
+    ) -> Result<(), String> {
+        let ends = Ends::of(row);
+        let ip = Ip { version: format.ip, ends, row, ttl: TTL.saturating_sub(passed).max(1) as u8 };
+        self.start.clear();
+        match row.proto {
+            TCP => {
+                let header = tcp(row, flow, ends)?;
+                let length = header.header_len() + row.payload as usize;
+                ip.write(&mut self.start, format.link, IpNumber::TCP, length)?;
+                let at = self.start.len();
+                self.start.extend_from_slice(&header.to_bytes());
+                let checksum = ip.tcp_checksum(&self.start[at..], length);
+                self.start[at + TCP_CHECKSUM..][..2].copy_from_slice(&checksum.to_be_bytes());
+                self.length = at + length;
+            }
+            UDP => {
+                let (stamps, payload) = udp_payload(row);
+                let stamps = &stamps[..payload.min(STAMPS)];
+                let header = ip.udp(stamps, payload)?;
+                ip.write(&mut self.start, format.link, IpNumber::UDP, UdpHeader::LEN + payload)?;
+                self.start.extend_from_slice(&header.to_bytes());
+                self.length = self.start.len() + payload;
+                self.start.extend_from_slice(stamps);
+            }
+            other => return Err(format!("protocol {other} is neither TCP (6) nor UDP (17)")),
+        }
+        Ok(())
+    }
 }
 
 /// The TCP header without its checksum.
@@ -103,7 +138,8 @@ fn options(row: &Row, flow: &Flow, ends: Ends, syn: bool, acknowledges: bool) ->
         let value = ends.source.clock().wrapping_add(millis(row.ts_val_ns));
         Timestamp(value, if acknowledges { echo } else { 0 })
     });
-    let mut elements = Vec::with_capacity(8);
+    // On a SYN seven at most, on other segments six.
+    let mut elements = ArrayVec::<_, 8>::new();
     if syn {
         elements.push(MaximumSegmentSize(flow.mss));
         // SACK permitted and timestamps are 12 bytes together; each alone is preceded by two more.
@@ -127,7 +163,14 @@ fn options(row: &Row, flow: &Flow, ends: Ends, syn: bool, acknowledges: bool) ->
     if mds.is_none() && counts.is_empty() {
         return Ok(options);
     }
-    let all = [options.as_slice(), mds.as_ref().map_or(&[][..], |mds| mds), &counts].concat();
+    let parts = [options.as_slice(), mds.as_ref().map_or(&[][..], |mds| mds), &counts];
+    let mut all = ArrayVec::<u8, { TcpOptions::MAX_LEN }>::new();
+    for part in parts {
+        all.try_extend_from_slice(part).map_err(|_| {
+            let needed: usize = parts.iter().map(|part| part.len()).sum();
+            format!("its options need {needed} bytes, and a header has room for {}", TcpOptions::MAX_LEN)
+        })?;
+    }
     TcpOptions::try_from_slice(&all).map_err(|e| e.to_string())
 }
 
@@ -163,12 +206,13 @@ fn mds_option(log2_tau: u8, offer: MdsOffer) -> [u8; 8] {
     [NOP, NOP, EXPERIMENT_2, LENGTH, EXID[0], EXID[1], capabilities, log2_tau]
 }
 
-/// The data after the UDP header: number and time of sending, then zeros.
-fn udp_payload(row: &Row, payload: &mut Vec<u8>) {
+/// The data after the UDP header: number and time of sending, then zeros; and their length.
+fn udp_payload(row: &Row) -> ([u8; STAMPS], usize) {
     const IPV4_AND_UDP: u32 = 28;
-    payload.extend_from_slice(&row.seq.to_be_bytes());
-    payload.extend_from_slice(&row.ts_val_ns.to_be_bytes());
-    payload.resize(row.size.saturating_sub(IPV4_AND_UDP) as usize, 0);
+    let mut stamps = [0; STAMPS];
+    stamps[..8].copy_from_slice(&row.seq.to_be_bytes());
+    stamps[8..].copy_from_slice(&row.ts_val_ns.to_be_bytes());
+    (stamps, row.size.saturating_sub(IPV4_AND_UDP) as usize)
 }
 
 /// The IP header of a packet, and the parts of it that the transport's checksum covers.
@@ -180,26 +224,34 @@ struct Ip<'a> {
 }
 
 impl Ip<'_> {
-    fn tcp_checksum(&self, header: &TcpHeader, payload: &[u8]) -> Result<u16, String> {
+    /// The checksum of a TCP segment of `length` bytes that are zeros behind its header (RFC 9293 section 3.1): zeros change
+    /// nothing in the sum, only the length does.
+    fn tcp_checksum(&self, header: &[u8], length: usize) -> u16 {
         let Ends { source, destination } = self.ends;
-        match self.version {
-            IpVersion::V4 => header.calc_checksum_ipv4_raw(source.ipv4(), destination.ipv4(), payload),
-            IpVersion::V6 => header.calc_checksum_ipv6_raw(source.ipv6(), destination.ipv6(), payload),
-        }
-        .map_err(|e| e.to_string())
+        let mut sum = Sum16BitWords::new();
+        sum = match self.version {
+            IpVersion::V4 => sum.add_4bytes(source.ipv4()).add_4bytes(destination.ipv4()),
+            IpVersion::V6 => sum.add_16bytes(source.ipv6()).add_16bytes(destination.ipv6()),
+        };
+        sum.add_4bytes((length as u32).to_be_bytes())
+            .add_2bytes([0, TCP])
+            .add_slice(header)
+            .ones_complement()
+            .to_be()
     }
 
-    fn udp(&self, payload: &[u8]) -> Result<UdpHeader, String> {
+    /// The header of `payload` bytes that start with `stamps` and go on with zeros, which change nothing in the checksum.
+    fn udp(&self, stamps: &[u8], payload: usize) -> Result<UdpHeader, String> {
         let Ends { source, destination } = self.ends;
         let mut header = UdpHeader {
             source_port: source.port(),
             destination_port: destination.port(),
-            length: u16::try_from(UdpHeader::LEN + payload.len()).map_err(|e| e.to_string())?,
+            length: u16::try_from(UdpHeader::LEN + payload).map_err(|e| e.to_string())?,
             checksum: 0,
         };
         header.checksum = match self.version {
-            IpVersion::V4 => header.calc_checksum_ipv4_raw(source.ipv4(), destination.ipv4(), payload),
-            IpVersion::V6 => header.calc_checksum_ipv6_raw(source.ipv6(), destination.ipv6(), payload),
+            IpVersion::V4 => header.calc_checksum_ipv4_raw(source.ipv4(), destination.ipv4(), stamps),
+            IpVersion::V6 => header.calc_checksum_ipv6_raw(source.ipv6(), destination.ipv6(), stamps),
         }
         .map_err(|e| e.to_string())?;
         Ok(header)

@@ -1,5 +1,9 @@
 //! The table `packets` of a run: one row per packet and place.
 
+use std::iter;
+
+use arrayvec::ArrayVec;
+
 /// Borrowed columns, all of one length.
 macro_rules! packets {
     ($($(#[$doc:meta])* $name:ident: $type:ty),* $(,)?) => {
@@ -119,11 +123,6 @@ impl Packets<'_> {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-
-    /// The rows in order.
-    pub fn rows(&self) -> impl Iterator<Item = Row> + '_ {
-        (0..self.len()).map(|index| self.row(index))
-    }
 }
 
 impl Row {
@@ -141,26 +140,28 @@ impl Row {
 
     /// The option that counts marks as on the wire: AccECN's (RFC 9768 section 3.2.3), filled up to a multiple of four bytes with
     /// NOPs, or QUIC's counts in an experimental option (RFC 6994).
-    pub(super) fn counts(&self) -> Vec<u8> {
+    pub(super) fn counts(&self) -> ArrayVec<u8, 16> {
         const NOP: u8 = 1;
         /// An option for experiments, and the identifier of this one, which is not registered.
         const EXPERIMENT_2: u8 = 254;
         const EXID: [u8; 2] = *b"QE";
+        let mut bytes = ArrayVec::new();
         if self.accecn_kind == 0 {
-            return Vec::new();
+            return bytes;
         }
         let fields = [self.accecn1, self.accecn2, self.accecn3];
         if self.accecn_kind == EXPERIMENT_2 {
-            let mut bytes = vec![EXPERIMENT_2, 16, EXID[0], EXID[1]];
-            bytes.extend(fields.iter().flat_map(|field| field.to_be_bytes()));
+            bytes.extend([EXPERIMENT_2, 16, EXID[0], EXID[1]]);
+            bytes.extend(fields.into_iter().flat_map(u32::to_be_bytes));
             return bytes;
         }
         let fields = &fields[..usize::from(self.accecn_n).min(3)];
-        let mut bytes = vec![self.accecn_kind, 2 + 3 * fields.len() as u8];
+        bytes.extend([self.accecn_kind, 2 + 3 * fields.len() as u8]);
         for field in fields {
-            bytes.extend_from_slice(&field.to_be_bytes()[1..]);
+            bytes.extend(field.to_be_bytes().into_iter().skip(1));
         }
-        bytes.resize(bytes.len().next_multiple_of(4), NOP);
+        let padding = bytes.len().next_multiple_of(4) - bytes.len();
+        bytes.extend(iter::repeat_n(NOP, padding));
         bytes
     }
 

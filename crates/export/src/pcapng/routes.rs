@@ -1,6 +1,7 @@
 //! The number of queues that a packet has passed, by which its TTL is lower.
 
-use super::{Point, Row};
+use super::Point;
+use super::places::Place;
 
 /// The queues on each flow's path, in both directions, as far as packets have revealed them.
 ///
@@ -15,16 +16,16 @@ impl Routes {
         Routes { queues: vec![[Vec::new(), Vec::new()]; flows] }
     }
 
-    /// The number of queues that the packet of `row` has passed.
-    pub(super) fn passed(&mut self, row: &Row, point: Point) -> usize {
-        let queues = &mut self.queues[row.flow as usize][usize::from(row.is_ack_direction())];
+    /// The number of queues that a packet has passed at a place.
+    pub(super) fn passed(&mut self, place: Place) -> usize {
+        let queues = &mut self.queues[place.flow as usize][usize::from(place.reply)];
         let mut before = || {
-            queues.iter().position(|&queue| queue == row.queue).unwrap_or_else(|| {
-                queues.push(row.queue);
+            queues.iter().position(|&queue| queue == place.queue).unwrap_or_else(|| {
+                queues.push(place.queue);
                 queues.len() - 1
             })
         };
-        match (point, row.is_ack_direction()) {
+        match (place.point, place.reply) {
             (Point::Sender, false) | (Point::Receiver, true) => 0,
             (Point::QueueIn, _) => before(),
             (Point::QueueOut, _) => before() + 1,

@@ -1,8 +1,8 @@
 //! Where packets are seen: interfaces, times, identities, TTL, comments; and what is refused.
 
-use windtunnel_export::pcapng::{Format, Link, Point, Row, write};
+use windtunnel_export::pcapng::{Format, Link, Point, Row};
 
-use crate::reader::{blocks, data, file, flow, options, packets, u32_at, with_columns};
+use crate::reader::{blocks, data, file, file_in_parts, flow, options, packets, u32_at};
 
 /// One packet at every place of its path through two queues, and its ACK. No queue drops it; the second marks it CE.
 fn journey() -> Vec<Row> {
@@ -115,19 +115,28 @@ fn reproducible() {
     assert_eq!(options(&body[16..])[0], (1, b"a test".to_vec()));
 }
 
-/// Rows that no run can have are refused, with their number; nothing panics.
+/// A capture is the same however its rows are cut into parts: what is learnt of routes, times and counts goes on.
+#[test]
+fn parts() {
+    let rows = journey();
+    let whole = file(flow(), &rows, &all_points());
+    for cut in 0..=rows.len() {
+        let (one, two) = rows.split_at(cut);
+        assert_eq!(file_in_parts(flow(), &[one, &[], two], &all_points()).unwrap(), whole, "cut at {cut}");
+    }
+}
+
+/// Rows that no run can have are refused, with their number among all; nothing panics.
 #[test]
 fn impossible_rows() {
     let refused = |row| {
-        let error = with_columns(&[data(), row], |packets| {
-            write(std::io::sink(), "", &[flow()], &["q".to_owned()], packets, &Format::default()).unwrap_err()
-        });
+        let error = file_in_parts(flow(), &[&[data()], &[row]], &Format::default()).unwrap_err();
         assert_eq!(error.kind(), std::io::ErrorKind::InvalidData);
         error.to_string()
     };
     assert_eq!(refused(Row { flow: 1, ..data() }), "packet 1: flow 1 is not one of 1");
     assert_eq!(refused(Row { tap: 4, ..data() }), "packet 1: 4 is not a tap");
-    assert_eq!(refused(Row { tap: 1, queue: 1, ..data() }), "packet 1: queue 1 is not one of 1");
+    assert_eq!(refused(Row { tap: 1, queue: 2, ..data() }), "packet 1: queue 2 is not one of 2");
     assert_eq!(refused(Row { proto: 1, ..data() }), "packet 1: protocol 1 is neither TCP (6) nor UDP (17)");
     refused(Row { ecn: 4, ..data() });
     refused(Row { dscp: 64, ..data() });

@@ -1,6 +1,8 @@
 //! A reader of captures that shares nothing with the writer, and the packets that the tests write.
 
-use windtunnel_export::pcapng::{Flow, Format, Packets, Row, write};
+use std::io;
+
+use windtunnel_export::pcapng::{Capture, Flow, Format, Packets, Row};
 
 pub(crate) const TCP: u8 = 6;
 pub(crate) const UDP: u8 = 17;
@@ -108,10 +110,20 @@ pub(crate) fn data() -> Row {
 
 /// The file of these rows, for one flow and the queues `first` and `second`.
 pub(crate) fn file(flow: Flow, rows: &[Row], format: &Format) -> Vec<u8> {
+    file_in_parts(flow, &[rows], format).unwrap()
+}
+
+/// The same, where the rows come in parts.
+pub(crate) fn file_in_parts(flow: Flow, parts: &[&[Row]], format: &Format) -> io::Result<Vec<u8>> {
     let mut file = Vec::new();
     let queues = ["first".to_owned(), "second".to_owned()];
-    with_columns(rows, |packets| write(&mut file, "a test", &[flow], &queues, packets, format).unwrap());
-    file
+    let mut capture = Capture::new(&mut file, "a test", vec![flow], &queues, format.clone())?;
+    for rows in parts {
+        with_columns(rows, |packets| capture.write(packets))?;
+    }
+    let packets = capture.finish()?;
+    assert_eq!(packets, self::packets(&file).len() as u64);
+    Ok(file)
 }
 
 /// Calls `then` with a table of these rows.

@@ -1,6 +1,6 @@
 /*!
 windtunnel report page. MIT OR Apache-2.0. Built from web/; do not edit.
-sources sha256: 282014eb1084956a60add7ca55b7761ff0bfe566aca6f79da11d030e505d0ff1
+sources sha256: ceed4a792ee11ff631fa9db7a36e37516f2c2f35028a97fc88999b9e2c3e730c
 
 Contains uPlot 1.6.32:
 The MIT License (MIT)

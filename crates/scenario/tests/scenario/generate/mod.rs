@@ -3,8 +3,11 @@
 //! Each key has its own line, so that a failing scenario can be reduced line by line. The length is chosen so that most
 //! runs have some thousand packets.
 
+mod applications;
+mod controllers;
 mod endpoints;
 mod links;
+mod mechanisms;
 mod queues;
 mod signals;
 mod trace;
