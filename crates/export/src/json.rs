@@ -107,7 +107,8 @@ mod tests {
     /// What is inside of strings is left alone: brackets, quotes, backslashes, spaces, any language.
     #[test]
     fn strings() {
-        for string in [r#""{ [,:] }""#, r#""\"""#, r#""\\""#, r#""\\\" , ""#, r#""é – 漢\u0041""#, r#""""#] {
+        for string in [r#""{ [,:] }""#, r#""\"""#, r#""\\""#, r#""\\\" , ""#, r#""é – 漢\u0041""#, r#""""#]
+        {
             assert_eq!(indented(&format!("[{string},{string}]")), format!("[\n  {string},\n  {string}\n]"));
         }
     }
