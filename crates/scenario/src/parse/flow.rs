@@ -1,6 +1,7 @@
 //! Flows: controller, schedule, and route.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use windtunnel_cc::{Feedback, PacingNeed};
 use windtunnel_sim::application::{ApplicationConfig, Protocol};
@@ -28,7 +29,7 @@ use crate::model::{Active, Endpoints, FlowGroup, Hosts, Link, Route, Transport, 
 use crate::registry::BSD42;
 
 /// The maximum number of flows of a scenario, and of `count`.
-const MOST_FLOWS: u32 = 100_000;
+const MOST_FLOWS: u32 = 1_000_000;
 
 /// The largest initial window: more than any path holds.
 const LARGEST_IW: f64 = 1e6;
@@ -229,7 +230,7 @@ fn carried(
     let ack = ack(&at.get("ack"), of.endpoints)?;
     let transport = match mechanisms {
         None => Transport::Ideal { cc: controller, ack },
-        Some(params) => Transport::Tcp { cc: controller, params: Box::new(params), ack },
+        Some(params) => Transport::Tcp { cc: controller, params: Arc::new(params), ack },
     };
     Ok(Carried { cc_name: name, transport, endpoint })
 }
