@@ -1,6 +1,8 @@
 //! From a scenario to a network: algorithms are built, names become indices, and nothing is left to look up.
 
-use windtunnel_cc::{FlowInit, Unresponsive};
+use std::sync::Arc;
+
+use windtunnel_cc::{ControllerParams, FlowInit, Unresponsive};
 use windtunnel_qdisc::QueueInit;
 use windtunnel_qdisc::ecn::EcnPolicy;
 use windtunnel_sim::application::ApplicationConfig;
@@ -19,12 +21,16 @@ pub fn compile(scenario: &Scenario) -> Network {
     let ways = Ways::new(scenario);
     let mut plan: Vec<(Time, Action)> = Vec::new();
     let mut flows = Vec::new();
-    for (index, (group, member)) in scenario.flows().enumerate() {
-        for Active { from, to } in &member.active {
-            plan.push((*from, Action::Start(index)));
-            plan.extend(to.map(|to| (to, Action::Stop(index))));
+    for group in &scenario.flows {
+        let shared = Shared::of(scenario, &ways, group);
+        for member in group.members() {
+            let index = flows.len();
+            for Active { from, to } in &member.active {
+                plan.push((*from, Action::Start(index)));
+                plan.extend(to.map(|to| (to, Action::Stop(index))));
+            }
+            flows.push(flow(scenario, &shared, index, group, member));
         }
-        flows.push(flow(scenario, &ways, index, group, member));
     }
     // Stable: at equal times flows start in the order of the file.
     plan.sort_by_key(|(at, _)| *at);
@@ -128,18 +134,31 @@ fn application(group: &FlowGroup, member: &Member) -> ApplicationConfig {
     if member.active.len() > 1 { application.staying_open() } else { application }
 }
 
-fn flow(scenario: &Scenario, ways: &Ways, index: usize, group: &FlowGroup, member: Member) -> FlowSpec {
-    let endpoint = Endpoint { flow: FlowId::new(index as u32), ..group.endpoint };
-    let (forward, reverse) = paths(scenario, ways, &group.route);
+/// What all members of a group share.
+struct Shared {
+    cc_name: Arc<str>,
+    transport: windtunnel_sim::Transport,
+    forward: Vec<PathHop>,
+    reverse: Vec<PathHop>,
+}
+
+impl Shared {
+    fn of(scenario: &Scenario, ways: &Ways, group: &FlowGroup) -> Shared {
+        let (forward, reverse) = paths(scenario, ways, &group.route);
+        Shared { cc_name: group.cc_name.as_str().into(), transport: transport(group), forward, reverse }
+    }
+}
+
+fn flow(scenario: &Scenario, shared: &Shared, index: usize, group: &FlowGroup, member: Member) -> FlowSpec {
     FlowSpec {
         seed: stream_seed(scenario.seed, &format!("flow {} application", member.name)),
-        transport: transport(scenario, group, &member.name, &endpoint),
+        transport: seeded(scenario, shared.transport.clone(), &member.name),
         application: application(group, &member),
         name: member.name,
-        cc_name: group.cc_name.clone(),
-        endpoint,
-        forward,
-        reverse,
+        cc_name: Arc::clone(&shared.cc_name),
+        endpoint: Endpoint { flow: FlowId::new(index as u32), ..group.endpoint },
+        forward: shared.forward.clone(),
+        reverse: shared.reverse.clone(),
         base_rtt: group.route.rtt,
     }
 }
@@ -162,39 +181,62 @@ pub(crate) fn controller_init(transport: &Transport, endpoint: &Endpoint, seed: 
     }
 }
 
-/// The transport of the flow called `name`, whose controllers and noise have random streams of their own.
-fn transport(
-    scenario: &Scenario,
-    group: &FlowGroup,
-    name: &str,
-    endpoint: &Endpoint,
-) -> windtunnel_sim::Transport {
+/// The transport of a group. Its members' controllers have random streams of their own.
+fn transport(group: &FlowGroup) -> windtunnel_sim::Transport {
     let (described, unresponsive) = (&group.transport, group.unresponsive);
-    let seed = stream_seed(scenario.seed, &format!("flow {name} controller"));
-    let init = controller_init(described, endpoint, seed);
-    let mut transport = described.clone().with_controller(|controller| {
-        ControllerFactory::new(move |earlier| {
-            let seed = match earlier.count {
-                0 => init.seed,
-                before => stream_seed(init.seed, &format!("connection {before}")),
+    let init = controller_init(described, &group.endpoint, 0);
+    described.clone().with_controller(|controller| {
+        let alike = starts_alike(&*controller, init);
+        let factory = ControllerFactory::new(move |connection| {
+            let seed = match connection.earlier {
+                0 => connection.seed,
+                before => stream_seed(connection.seed, &format!("connection {before}")),
             };
-            let ssthresh = earlier.ssthresh.or(init.ssthresh);
+            let ssthresh = connection.ssthresh.or(init.ssthresh);
             let controller = controller.build(FlowInit { seed, ssthresh, ..init });
             match unresponsive {
                 Some(ignored) => Box::new(Unresponsive::new(controller, ignored)),
                 None => controller,
             }
-        })
-    });
-    if let windtunnel_sim::Transport::Tcp { params, .. } = &mut transport {
-        params.jitter_seed = stream_seed(scenario.seed, &format!("flow {name} jitter"));
-        params.skip_seed = stream_seed(scenario.seed, &format!("flow {name} skips"));
-        params.nonce_seed = stream_seed(scenario.seed, &format!("flow {name} nonces"));
+        });
+        if alike { factory.starting_alike() } else { factory }
+    })
+}
+
+/// Whether controllers with these parameters start in the same state, whatever their seeds. Two tell; one that is not
+/// ours is not made without need.
+fn starts_alike(params: &dyn ControllerParams, init: FlowInit) -> bool {
+    let state = |seed| {
+        let controller = params.build(FlowInit { seed, ..init });
+        let mut numbers = Vec::new();
+        controller.probe(&mut |name, value| numbers.push((name, value.to_bits())));
+        (controller.cwnd(), format!("{:?}", controller.control()), numbers)
+    };
+    !params.is_foreign() && state(1) == state(2)
+}
+
+/// The transport of the flow called `name`, whose controllers and noise have random streams of their own.
+fn seeded(
+    scenario: &Scenario,
+    mut transport: windtunnel_sim::Transport,
+    name: &str,
+) -> windtunnel_sim::Transport {
+    use windtunnel_sim::Transport::{Ideal, Rtp, Tcp};
+    let seed = |stream| stream_seed(scenario.seed, &format!("flow {name} {stream}"));
+    if let Ideal { cc, .. } | Tcp { cc, .. } | Rtp { cc } = &mut transport {
+        *cc = cc.with_seed(seed("controller"));
     }
-    if let windtunnel_sim::Transport::Ideal { ack, .. } | windtunnel_sim::Transport::Tcp { ack, .. } =
-        &mut transport
+    // Without noise all members share their parameters.
+    if let Tcp { params, .. } = &mut transport
+        && params.is_random()
     {
-        ack.hiding_seed = stream_seed(scenario.seed, &format!("flow {name} concealed marks"));
+        let params = Arc::make_mut(params);
+        params.jitter_seed = seed("jitter");
+        params.skip_seed = seed("skips");
+        params.nonce_seed = seed("nonces");
+    }
+    if let Ideal { ack, .. } | Tcp { ack, .. } = &mut transport {
+        ack.hiding_seed = seed("concealed marks");
     }
     transport
 }

@@ -3,12 +3,14 @@
 //! A connection occupies a place among the flows while any of its packets is in the network; after that its endpoints
 //! no longer exist: memory is bounded by the number of connections active at once.
 
+use std::sync::Arc;
+
 use windtunnel_tcp::{AckParams, Endpoint, Receiver, TcpParams};
 use windtunnel_units::{Bytes, Time};
 use windtunnel_wire::FlowId;
 
 use crate::application::{PoissonParams, PoissonProcess, Stream};
-use crate::endpoint::{Counters, Ends, TcpEnd};
+use crate::endpoint::{Counters, Ends, Pair, TcpEnd};
 use crate::network::ControllerFactory;
 use crate::streams::stream_seed;
 
@@ -18,8 +20,10 @@ pub(crate) struct Arrivals {
     process: PoissonProcess,
     endpoint: Endpoint,
     cc: ControllerFactory,
-    params: Box<TcpParams>,
+    params: Arc<TcpParams>,
     ack: AckParams,
+    /// The number of connections made.
+    made: u64,
     /// The slow-start threshold that the connections that have ended left.
     ssthresh: Option<Bytes>,
     /// Places of connections that have ended, the next one to be taken last.
@@ -36,13 +40,13 @@ impl Arrivals {
         seed: u64,
         endpoint: Endpoint,
         cc: ControllerFactory,
-        params: Box<TcpParams>,
+        params: Arc<TcpParams>,
         ack: AckParams,
     ) -> Arrivals {
         let process = PoissonProcess::new(poisson, stream_seed(seed, "times"), stream_seed(seed, "sizes"));
         let ssthresh = params.initial_ssthresh.map(|segments| endpoint.mss() * u64::from(segments));
         let (vacant, places, ended) = (Vec::new(), Vec::new(), Counters::default());
-        Arrivals { process, endpoint, cc, params, ack, ssthresh, vacant, places, ended }
+        Arrivals { process, endpoint, cc, params, ack, made: 0, ssthresh, vacant, places, ended }
     }
 
     pub(crate) fn start(&mut self, now: Time) {
@@ -87,11 +91,11 @@ impl Arrivals {
     }
 
     /// Both ends of a connection at `flow` that transfers `size`.
-    pub(crate) fn connection(&self, flow: usize, size: Bytes) -> Ends {
+    pub(crate) fn connection(&mut self, flow: usize, size: Bytes) -> Ends {
         let endpoint = Endpoint { flow: FlowId::new(flow as u32), ..self.endpoint };
-        let sender =
-            TcpEnd::linux(endpoint, self.cc.make(self.ssthresh), &self.params, Stream::transfer(size));
-        let receiver = Receiver::new(endpoint, &self.params, self.ack);
-        Ends::Tcp { sender: Box::new(sender), receiver: Box::new(receiver) }
+        let cc = self.cc.make(self.made, self.ssthresh);
+        self.made += 1;
+        let sender = TcpEnd::linux(endpoint, cc, &self.params, Stream::transfer(size));
+        Ends::Tcp(Box::new(Pair::new(sender, Receiver::new(endpoint, &self.params, self.ack))))
     }
 }

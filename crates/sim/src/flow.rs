@@ -1,12 +1,9 @@
 //! A flow: a sender, a receiver, and the way between them.
 
-use std::mem::offset_of;
-
-use windtunnel_prefetch::prefetch_first;
+use windtunnel_prefetch::prefetch;
 use windtunnel_units::Time;
 use windtunnel_wire::FlowId;
 
-use crate::arrivals::Arrivals;
 use crate::endpoint::Ends;
 
 /// One hop of a compiled route.
@@ -56,9 +53,9 @@ impl Onward {
     }
 }
 
-/// A flow of the network. What each packet reads lies together: with many flows, every cache line counts.
+/// A flow of the network: one cache line, as with many flows every line counts.
 #[derive(Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub(crate) struct Flow {
     /// Where its data go first.
     pub(crate) data: Hop,
@@ -69,30 +66,32 @@ pub(crate) struct Flow {
     pub(crate) sender_event: Time,
     /// The same for the receiver.
     pub(crate) receiver_event: Time,
-    /// Its packets in the network. Counted only for connections that arrive: their place is free when no packet is
-    /// left.
-    pub(crate) in_network: u64,
+    pub(crate) ends: Ends,
+    /// Its packets in the network. Counted only where the flow may end before the run does
+    /// ([`crate::endpoint::Transported::ARRIVES`]).
+    pub(crate) in_network: u32,
+    /// How many of its starts the plan still has.
+    pub(crate) starts: u32,
     /// The flow whose statistics it counts towards: itself, or the one whose connection it is.
     pub(crate) series: u32,
     /// It was started, and not stopped since.
     pub(crate) active: bool,
-    pub(crate) ends: Ends,
-    /// Its connections, if it stands for many; each is a flow of its own.
-    pub(crate) arrivals: Option<Box<Arrivals>>,
 }
 
+const _: () = assert!(size_of::<Flow>() == 64);
+
 impl Flow {
-    /// Asks for what each packet reads: everything but loss-free ends, which are large.
+    /// Asks for its memory.
     #[inline]
     pub(crate) fn prefetch(&self) {
-        prefetch_first(self, offset_of!(Flow, ends) + 4 * size_of::<usize>());
+        prefetch(self);
     }
 
     /// A flow that takes this way.
     pub(crate) fn new(ends: Ends, data: Hop, acks: Hop, series: u32) -> Flow {
         Flow {
             ends,
-            arrivals: None,
+            starts: 0,
             data,
             acks,
             series,

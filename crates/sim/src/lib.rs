@@ -24,7 +24,8 @@ mod streams;
 pub use distribution::{CdfPoint, Distribution, Quantity, SizeDistribution, TimeDistribution};
 pub use link::{Change, DequeuePoint, LinkParams, LinkRate};
 pub use network::{
-    Action, ControllerFactory, Earlier, ElementSpec, FlowSpec, LinkSpec, Network, PathHop, Transport, Window,
+    Action, Connection, ControllerFactory, ElementSpec, FlowSpec, LinkSpec, Network, PathHop, Transport,
+    Window,
 };
 pub use rate_trace::{RateTrace, TraceError, parse_mahimahi};
 pub use recorder::{RecordParams, StateRecording};

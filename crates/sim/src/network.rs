@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -83,7 +82,7 @@ pub struct FlowSpec {
     /// Its name in results.
     pub name: String,
     /// Its controller's name in results.
-    pub cc_name: String,
+    pub cc_name: Arc<str>,
     /// What both ends agree on.
     pub endpoint: Endpoint,
     /// How its data are carried.
@@ -102,10 +101,10 @@ pub struct FlowSpec {
 
 impl FlowSpec {
     /// The name of its controller in results; for a stack that is not part of this crate, the stack's name.
-    pub fn controller_name(&self) -> &str {
+    pub fn controller_name(&self) -> Arc<str> {
         match &self.transport {
-            Transport::Foreign(stack) => stack.name(),
-            _ => &self.cc_name,
+            Transport::Foreign(stack) => stack.name().into(),
+            _ => Arc::clone(&self.cc_name),
         }
     }
 
@@ -136,8 +135,8 @@ pub enum Transport<C = ControllerFactory> {
     Tcp {
         /// The sender's controller.
         cc: C,
-        /// The mechanisms of both ends.
-        params: Box<TcpParams>,
+        /// The mechanisms of both ends, shared by all flows that have the same.
+        params: Arc<TcpParams>,
         /// How the receiver acknowledges.
         ack: AckParams,
     },
@@ -196,39 +195,59 @@ impl<C> Transport<C> {
     }
 }
 
-/// Makes controllers: one for a flow, or one for each connection of an application that has many.
+/// Makes controllers: one for a flow, or one for each connection of an application that has many. What makes them is
+/// shared by all flows whose controllers are equal but for their random streams.
 #[derive(Clone)]
-pub struct ControllerFactory(Arc<Made<Maker>>);
+pub struct ControllerFactory {
+    make: Arc<Maker>,
+    /// The seed of the flow's controllers.
+    seed: u64,
+    /// See [`ControllerFactory::starting_alike`].
+    alike: bool,
+}
 
-type Maker = dyn Fn(Earlier) -> Box<dyn CongestionControl> + Send + Sync;
+type Maker = dyn Fn(Connection) -> Box<dyn CongestionControl> + Send + Sync;
 
-/// What a flow knows of its earlier connections.
+/// The connection for which a controller is made.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Earlier {
-    /// The number of controllers made before.
-    pub count: u64,
+pub struct Connection {
+    /// The seed of the flow's controllers: each has a random stream of its own.
+    pub seed: u64,
+    /// The number of the flow's connections before.
+    pub earlier: u64,
     /// The slow-start threshold that they left ([`TcpParams::ssthresh_metrics_save`]).
     pub ssthresh: Option<Bytes>,
 }
 
-/// The number of controllers made, and the function that makes them.
-struct Made<F: ?Sized> {
-    count: AtomicU64,
-    make: F,
-}
-
 impl ControllerFactory {
-    /// A factory that calls `make` with what earlier connections left: each has a random stream of its own.
+    /// A factory that calls `make` for each connection.
     pub fn new(
-        make: impl Fn(Earlier) -> Box<dyn CongestionControl> + Send + Sync + 'static,
+        make: impl Fn(Connection) -> Box<dyn CongestionControl> + Send + Sync + 'static,
     ) -> ControllerFactory {
-        ControllerFactory(Arc::new(Made { count: AtomicU64::new(0), make }))
+        ControllerFactory { make: Arc::new(make), seed: 0, alike: false }
     }
 
-    /// A new controller, of a connection for which earlier ones left this slow-start threshold.
-    pub fn make(&self, ssthresh: Option<Bytes>) -> Box<dyn CongestionControl> {
-        let count = self.0.count.fetch_add(1, Ordering::Relaxed);
-        (self.0.make)(Earlier { count, ssthresh })
+    /// States that all controllers start in the same state, whatever their seeds: then those of flows that have not
+    /// started yet need not exist.
+    #[must_use]
+    pub fn starting_alike(self) -> ControllerFactory {
+        ControllerFactory { alike: true, ..self }
+    }
+
+    /// The factory of another flow, whose controllers have this seed.
+    #[must_use]
+    pub fn with_seed(&self, seed: u64) -> ControllerFactory {
+        ControllerFactory { seed, ..self.clone() }
+    }
+
+    /// A new controller, of a connection that `earlier` ones preceded, which left this slow-start threshold.
+    pub fn make(&self, earlier: u64, ssthresh: Option<Bytes>) -> Box<dyn CongestionControl> {
+        (self.make)(Connection { seed: self.seed, earlier, ssthresh })
+    }
+
+    /// Whether a controller of this factory starts as one of `other` does.
+    pub(crate) fn starts_like(&self, other: &ControllerFactory) -> bool {
+        self.alike && Arc::ptr_eq(&self.make, &other.make)
     }
 }
 

@@ -8,7 +8,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use windtunnel_cc::{ControllerParams, FlowInit, NoSlowStartParams, WindowedConfig};
-use windtunnel_tcp::{Endpoint, FeedbackScheme, HEADERS, Sender, TcpParams};
+use windtunnel_tcp::{Endpoint, FeedbackScheme, HEADERS, Sender};
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId, Packet, TcpFlags};
 
@@ -29,7 +29,7 @@ fn main() {
         };
         let init = FlowInit { iw: MSS * window, paced, ..FlowInit::new(MSS) };
         let cc = WindowedConfig { slow_start: Arc::new(NoSlowStartParams {}), ..WindowedConfig::default() };
-        let mut sender = Sender::new(endpoint, &TcpParams::default(), cc.build(init));
+        let mut sender = Sender::new(endpoint, &Arc::default(), cc.build(init));
         sender.write(Bytes::MAX);
         let mut path: VecDeque<Packet> = VecDeque::new();
         let mut now = Time::ZERO;

@@ -256,6 +256,11 @@ impl Default for TcpParams {
 }
 
 impl TcpParams {
+    /// Whether anything is left to chance: then each connection needs seeds, and parameters of its own.
+    pub fn is_random(&self) -> bool {
+        !self.jitter.is_zero() || self.skip_probability > Probability::ZERO || self.ecn_nonce
+    }
+
     /// Checks that the mechanisms fit together and that every number is within its range.
     pub fn check(&self) -> Result<(), OutOfRange> {
         let classic = matches!(

@@ -23,8 +23,9 @@ const PACKET: f64 = 64.0 * 3.0;
 /// What a sender with loss recovery keeps about a segment, in a ring that doubles.
 const SEGMENT: f64 = 64.0 * 2.0;
 
-/// Both ends of a connection, and its entries in the event queue and along its path.
-const CONNECTION: f64 = 4096.0;
+/// Both ends of an idle connection, and its entries in the event queue and along its path
+/// (docs/decisions/0034-memory-per-flow.md).
+const CONNECTION: f64 = 3328.0;
 
 /// The entry of a flow at a link or an element on its path.
 const HOP: f64 = 16.0;

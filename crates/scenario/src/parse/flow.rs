@@ -1,6 +1,7 @@
 //! Flows: controller, schedule, and route.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use windtunnel_cc::{Feedback, PacingNeed};
 use windtunnel_sim::application::{ApplicationConfig, Protocol};
@@ -229,7 +230,7 @@ fn carried(
     let ack = ack(&at.get("ack"), of.endpoints)?;
     let transport = match mechanisms {
         None => Transport::Ideal { cc: controller, ack },
-        Some(params) => Transport::Tcp { cc: controller, params: Box::new(params), ack },
+        Some(params) => Transport::Tcp { cc: controller, params: Arc::new(params), ack },
     };
     Ok(Carried { cc_name: name, transport, endpoint })
 }

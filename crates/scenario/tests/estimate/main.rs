@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use peak_alloc::PeakAlloc;
-use windtunnel_scenario::{Certainty, Estimate, compile};
+use windtunnel_scenario::{Certainty, Estimate, TableRows, compile};
 use windtunnel_sim::{RunResult, Simulation};
 use windtunnel_units::Bytes;
 
@@ -186,6 +186,51 @@ fn estimates_of_many_flows() {
         let (memory, expected) = (run.memory.as_f64(), run.estimate.memory().as_f64());
         assert!((expected / 8.0..=1.25 * expected).contains(&memory), "{}: {memory} of {expected}", run.name);
     }
+}
+
+/// 1 Gbit/s for 8 s, shared by `count` flows of CUBIC.
+fn many(flow: &str, count: u32) -> String {
+    format!(
+        "duration = \"8 s\"\nendpoints = \"linux\"\n[bottleneck]\nrate = \"1 Gbit/s\"\nqueue = \"fifo\"\n\
+         [record]\ninterval = \"1 s\"\npoints = \"0 s\"\nstate = \"off\"\n\
+         [[flow]]\nrtt = \"20 ms\"\ncc = \"cubic\"\n{flow}\ncount = {count}\nstagger = \"100 us\"\n"
+    )
+}
+
+/// How much more memory 8192 flows need than 2048, for each. The rows of tables and the timers fill powers of two.
+fn of_one_flow(memory: impl Fn(u32) -> f64) -> f64 {
+    (memory(8192) - memory(2048)) / 6144.0
+}
+
+/// At its peak, a run needs at most 4 KiB for a flow that has nothing in flight, beside its rows in tables. A flow that has
+/// ended needs less, also when its summary is made, and one that waits for its start far less: of a million flows that are at
+/// work one after the other, these are most.
+#[test]
+fn memory_per_flow() {
+    let _turn = alone();
+    let peak = |flow: &str| {
+        of_one_flow(|count| {
+            let run = measure(flow, &many(flow, count), &[]).expect("short");
+            let rows: Bytes = run.estimate.tables.iter().map(TableRows::memory).sum();
+            run.memory.as_f64() - rows.as_f64()
+        })
+    };
+    let transfer = "app = { kind = \"transfer\", size = \"1 kB\" }";
+    let waiting = of_one_flow(|count| {
+        let network = compile(&generate::read(&many(transfer, count), &[]).expect("valid"));
+        let simulation = Simulation::new(network);
+        let held = ALLOCATIONS.current_usage();
+        drop(simulation);
+        (held - ALLOCATIONS.current_usage()) as f64
+    });
+    let idle = peak("app = { kind = \"request-response\", size = \"1 kB\", think = \"100 s\" }");
+    let ended = peak(transfer);
+    println!(
+        "bytes of a flow: {waiting:.0} before its start, {idle:.0} while idle, {ended:.0} after its end"
+    );
+    assert!(waiting <= 1536.0, "{waiting} bytes for a flow that waits for its start");
+    assert!(idle <= 4096.0, "{idle} bytes for an idle flow");
+    assert!(ended <= 2560.0, "{ended} bytes for a flow that has ended");
 }
 
 /// Random scenarios: bounds hold, and hardly any run needs much more memory than expected.

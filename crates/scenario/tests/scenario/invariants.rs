@@ -126,7 +126,12 @@ impl<'s> Observer<'s> {
         // Connections that arrive during the run take over the places of finished ones.
         let fixed =
             !self.scenario.flows.iter().any(|f| matches!(f.application, ApplicationConfig::Poisson(_)));
-        for (before, after) in self.streams.iter().zip(&streams).filter(|_| fixed) {
+        // In the order of flows; a stream appears when its flow starts.
+        let of =
+            |flow: usize| streams.binary_search_by_key(&flow, |stream| stream.flow).map(|at| &streams[at]);
+        let pairs = self.streams.iter().filter(|_| fixed).map(|before| (before, of(before.flow)));
+        for (before, after) in pairs {
+            let after = after.unwrap_or_else(|_| panic!("at {now}: a stream disappeared: {before:?}"));
             let nxt_back = after.nxt < before.nxt && !self.go_back[after.flow];
             let back = after.una < before.una || after.rcv_nxt < before.rcv_nxt || nxt_back;
             assert!(!back, "at {now}: a stream went back from {before:?} to {after:?}");

@@ -50,6 +50,11 @@ impl Messages {
         Some(message)
     }
 
+    /// Gives memory back that is not in use.
+    pub(super) fn give_back(&mut self) {
+        self.waiting.shrink_to_fit();
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }

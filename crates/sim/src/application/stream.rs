@@ -25,13 +25,14 @@ pub(crate) struct Stream {
     messages: Messages,
 }
 
+/// With a million flows, the applications that know least should be small.
 #[derive(Debug)]
 enum Kind {
     Bulk,
     Transfer(TransferParams),
-    OnOff(OnOff),
-    RequestResponse(RequestResponse),
-    Media { frames: Frames, next: Time },
+    OnOff(Box<OnOff>),
+    RequestResponse(Box<RequestResponse>),
+    Media { frames: Box<Frames>, next: Time },
 }
 
 impl Stream {
@@ -40,12 +41,12 @@ impl Stream {
         let kind = match config {
             ApplicationConfig::Bulk => Kind::Bulk,
             ApplicationConfig::Transfer(params) => Kind::Transfer(params.clone()),
-            ApplicationConfig::OnOff(params) => Kind::OnOff(OnOff::new(params.clone(), mss, seed)),
+            ApplicationConfig::OnOff(params) => Kind::OnOff(Box::new(OnOff::new(params.clone(), mss, seed))),
             ApplicationConfig::RequestResponse(params) => {
-                Kind::RequestResponse(RequestResponse::new(params.clone(), seed))
+                Kind::RequestResponse(Box::new(RequestResponse::new(params.clone(), seed)))
             }
             ApplicationConfig::Media(params) => {
-                Kind::Media { frames: Frames::new(params), next: Time::NEVER }
+                Kind::Media { frames: Box::new(Frames::new(params)), next: Time::NEVER }
             }
             ApplicationConfig::Poisson(_) | ApplicationConfig::Cbr(_) | ApplicationConfig::Probe(_) => {
                 return None;
@@ -124,6 +125,11 @@ impl Stream {
             responses.on_completion(now);
         }
         Some(completion)
+    }
+
+    /// Gives memory back that is not in use.
+    pub(crate) fn give_back(&mut self) {
+        self.messages.give_back();
     }
 
     /// How many messages it has written so far.

@@ -5,44 +5,38 @@ use windtunnel_tcp::{Receiver, ideal};
 use windtunnel_units::{Bytes, Time};
 use windtunnel_wire::Options;
 
-use super::{Halves, Reading, ReceiverHalf, SenderHalf, TcpEnd};
+use super::{Halves, Pair, Reading, ReceiverHalf, SenderHalf, Still, TcpEnd, Waiting};
 use crate::application::{DatagramReceiver, DatagramSender};
+use crate::arrivals::Arrivals;
 use crate::flow::Hop;
 
-/// Both halves of a flow.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "loss-free endpoints are read with each packet: no pointer to follow"
-)]
+/// What is at the ends of a flow: a pointer, so that a flow is one cache line.
 #[derive(Debug)]
 pub(crate) enum Ends {
-    Ideal {
-        sender: ideal::Sender,
-        receiver: ideal::Receiver,
-    },
-    Tcp {
-        sender: Box<TcpEnd>,
-        receiver: Box<Receiver>,
-    },
-    Datagrams {
-        sender: Box<DatagramSender>,
-        receiver: Box<DatagramReceiver>,
-    },
+    Ideal(Box<Pair<ideal::Sender, ideal::Receiver>>),
+    Tcp(Box<Pair<TcpEnd, Receiver>>),
+    Datagrams(Box<Pair<DatagramSender, DatagramReceiver>>),
     /// Media over RTP, or a stack that is not part of this crate.
-    Foreign(Halves),
-    /// The place of a connection that has ended, or a flow whose connections are flows of their own.
+    Foreign(Box<Halves>),
+    /// The source of connections that are flows of their own.
+    Many(Box<Arrivals>),
+    /// A connection that has not started.
+    Waiting(Box<Waiting>),
+    /// A connection to which nothing can happen any more.
+    Still(Box<Still>),
+    /// The place of a connection that has ended.
     Nobody,
 }
 
-/// Evaluates one expression for whichever sending half there is.
-macro_rules! with_sender {
-    ($ends:expr, $half:ident => $call:expr, nobody => $nobody:expr) => {
+/// Evaluates one expression for whichever pair of halves there is.
+macro_rules! with_halves {
+    ($ends:expr, $halves:ident => $call:expr, nobody => $nobody:expr) => {
         match $ends {
-            Ends::Ideal { sender: $half, .. } => $call,
-            Ends::Tcp { sender: $half, .. } => $call,
-            Ends::Datagrams { sender: $half, .. } => $call,
-            Ends::Foreign(Halves { sender: $half, .. }) => $call,
-            Ends::Nobody => $nobody,
+            Ends::Ideal($halves) => $call,
+            Ends::Tcp($halves) => $call,
+            Ends::Datagrams($halves) => $call,
+            Ends::Foreign($halves) => $call,
+            Ends::Many(_) | Ends::Waiting(_) | Ends::Still(_) | Ends::Nobody => $nobody,
         }
     };
 }
@@ -50,83 +44,124 @@ macro_rules! with_sender {
 /// Queries that no packet path uses.
 impl Ends {
     pub(crate) fn start(&mut self, now: Time) {
-        with_sender!(self, half => half.start(now), nobody => {});
+        if let Ends::Waiting(_) = self
+            && let Ends::Waiting(waiting) = std::mem::replace(self, Ends::Nobody)
+        {
+            *self = waiting.start();
+        }
+        with_halves!(self, halves => halves.sender.start(now), nobody => {});
     }
 
     pub(crate) fn stop(&mut self) {
-        with_sender!(self, half => half.stop(), nobody => {});
+        with_halves!(self, halves => halves.sender.stop(), nobody => {});
     }
 
     /// What the sender keeps about packets in flight.
     pub(crate) fn memory(&self) -> Bytes {
         match self {
-            Ends::Ideal { sender, .. } => sender.memory(),
-            Ends::Tcp { sender, .. } => sender.sender.memory(),
-            Ends::Datagrams { .. } | Ends::Foreign(_) | Ends::Nobody => Bytes::ZERO,
+            Ends::Ideal(halves) => halves.sender.memory(),
+            Ends::Tcp(halves) => halves.sender.sender.memory(),
+            _ => Bytes::ZERO,
+        }
+    }
+
+    /// The values of a sender that does not exist.
+    fn still(&self) -> Option<&Still> {
+        match self {
+            Ends::Waiting(waiting) => Some(&waiting.state),
+            Ends::Still(state) => Some(state),
+            _ => None,
         }
     }
 
     /// The initial window of the sender, if it has one.
     pub(crate) fn window(&self) -> Option<Bytes> {
-        with_sender!(self, half => half.observe().cwnd, nobody => None)
+        with_halves!(self, halves => halves.sender.observe().cwnd, nobody => self.still()?.window)
     }
 
     pub(crate) fn reading(&self) -> Reading {
-        with_sender!(self, half => half.reading(), nobody => Reading::default())
+        let still = || self.still().map(|state| state.reading).unwrap_or_default();
+        with_halves!(self, halves => halves.sender.reading(), nobody => still())
     }
 
     /// The slow-start threshold for the flow's next connection, if `remembered` is the one until now.
     pub(crate) fn ssthresh_metric(&self, remembered: Option<Bytes>) -> Option<Bytes> {
         match self {
-            Ends::Tcp { sender, .. } => sender.sender.ssthresh_metric(remembered),
-            Ends::Ideal { .. } | Ends::Datagrams { .. } | Ends::Foreign(_) | Ends::Nobody => remembered,
+            Ends::Tcp(halves) => halves.sender.sender.ssthresh_metric(remembered),
+            _ => remembered,
         }
     }
 
     /// The named numbers of the sender's controller; none for datagrams, nor for a flow that stands for many
     /// connections.
     pub(crate) fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        with_sender!(self, half => half.probe(out), nobody => {});
+        with_halves!(self, halves => halves.sender.probe(out), nobody => if let Some(state) = self.still() {
+            state.probe(out);
+        });
     }
 
     /// Nothing is left to send, to acknowledge, or to write.
     pub(crate) fn is_done(&self) -> bool {
-        let receiver = match self {
-            Ends::Ideal { receiver, .. } => receiver.is_done(),
-            Ends::Tcp { receiver, .. } => ReceiverHalf::is_done(&**receiver),
-            Ends::Datagrams { receiver, .. } => receiver.is_done(),
-            Ends::Foreign(halves) => halves.receiver.is_done(),
-            Ends::Nobody => false,
-        };
-        receiver && with_sender!(self, half => half.is_done(), nobody => false)
+        with_halves!(
+            self,
+            halves => halves.receiver.is_done() && halves.sender.is_done(),
+            nobody => false
+        )
+    }
+
+    /// Without a packet or a new start nothing will happen to this connection; only TCP says so.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        let Ends::Tcp(halves) = self else { return false };
+        let receiver = &halves.receiver;
+        halves.sender.is_at_rest() && receiver.is_done() && ReceiverHalf::next_timer(receiver) == Time::NEVER
+    }
+
+    /// Nothing will happen to this connection any more: what is seen of it stays, and its halves go.
+    pub(crate) fn settle(&mut self, series: u32) {
+        if let Ends::Tcp(halves) = self {
+            *self = Ends::Still(Box::new(Still::after(halves, series)));
+        }
+    }
+
+    /// Gives memory back that an idle connection does not use.
+    pub(crate) fn give_back(&mut self) {
+        if let Ends::Tcp(halves) = self {
+            halves.sender.give_back();
+            halves.receiver.give_back();
+        }
     }
 
     /// Returns the options of an ACK that has arrived.
     pub(crate) fn take_back(&mut self, options: Box<Options>) {
-        if let Ends::Tcp { receiver, .. } = self {
-            receiver.take_back(options);
+        if let Ends::Tcp(halves) = self {
+            halves.receiver.take_back(options);
         }
     }
 
     /// True if the receiving half may ask for a timer.
     pub(crate) fn has_receiver_timer(&self) -> bool {
-        match self {
-            Ends::Ideal { receiver, .. } => receiver.has_timer(),
-            Ends::Tcp { receiver, .. } => receiver.has_timer(),
-            Ends::Datagrams { receiver, .. } => receiver.has_timer(),
-            Ends::Foreign(halves) => halves.receiver.has_timer(),
-            Ends::Nobody => false,
-        }
+        let waits = matches!(self, Ends::Waiting(_));
+        with_halves!(self, halves => halves.receiver.has_timer(), nobody => waits)
+    }
+
+    /// The source of the flow's connections, if it stands for many.
+    pub(crate) fn arrivals(&self) -> Option<&Arrivals> {
+        if let Ends::Many(arrivals) = self { Some(arrivals) } else { None }
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn arrivals_mut(&mut self) -> Option<&mut Arrivals> {
+        if let Ends::Many(arrivals) = self { Some(arrivals) } else { None }
     }
 
     /// Asks for the memory of the half to which `hop` leads.
     #[inline]
     pub(crate) fn prefetch(&self, hop: Hop) {
         match (self, hop) {
-            (Ends::Tcp { sender, .. }, Hop::Sender) => prefetch(&**sender),
-            (Ends::Tcp { receiver, .. }, Hop::Receiver) => prefetch(&**receiver),
-            (Ends::Ideal { sender, .. }, Hop::Sender) => prefetch(sender),
-            (Ends::Ideal { receiver, .. }, Hop::Receiver) => prefetch(receiver),
+            (Ends::Tcp(halves), Hop::Sender) => prefetch(&halves.sender),
+            (Ends::Tcp(halves), Hop::Receiver) => prefetch(&halves.receiver),
+            (Ends::Ideal(halves), Hop::Sender) => prefetch(&halves.sender),
+            (Ends::Ideal(halves), Hop::Receiver) => prefetch(&halves.receiver),
             _ => {}
         }
     }
@@ -135,9 +170,9 @@ impl Ends {
     #[inline]
     pub(crate) fn prefetch_details(&self, hop: Hop) {
         match (self, hop) {
-            (Ends::Tcp { sender, .. }, Hop::Sender) => sender.prefetch(),
-            (Ends::Tcp { receiver, .. }, Hop::Receiver) => receiver.prefetch(),
-            (Ends::Ideal { sender, .. }, Hop::Sender) => sender.prefetch(),
+            (Ends::Tcp(halves), Hop::Sender) => halves.sender.prefetch(),
+            (Ends::Tcp(halves), Hop::Receiver) => halves.receiver.prefetch(),
+            (Ends::Ideal(halves), Hop::Sender) => halves.sender.prefetch(),
             _ => {}
         }
     }
@@ -145,7 +180,7 @@ impl Ends {
     /// True for loss-free endpoints, which never send again what was lost.
     #[inline]
     pub(crate) const fn is_loss_free(&self) -> bool {
-        matches!(self, Ends::Ideal { .. })
+        matches!(self, Ends::Ideal(_))
     }
 }
 
@@ -155,7 +190,7 @@ pub(crate) trait Transported {
     type Sender: SenderHalf + ?Sized;
     type Receiver: ReceiverHalf + ?Sized;
 
-    /// A flow with this transport may be a connection of another flow, which ends with its last packet: its packets
+    /// A flow with this transport, or one of its connections, may end with its last packet and before the run: its packets
     /// in the network are counted.
     const ARRIVES: bool;
 
@@ -167,7 +202,7 @@ pub(crate) trait Transported {
 }
 
 macro_rules! transport {
-    ($name:ident, $sending:pat => $send:expr, $receiving:pat => $receive:expr, $sender:ty, $receiver:ty, $arrives:literal) => {
+    ($name:ident, $sender:ty, $receiver:ty, $arrives:literal $(, $unbox:tt)?) => {
         #[derive(Debug)]
         pub(crate) struct $name;
 
@@ -178,38 +213,18 @@ macro_rules! transport {
 
             #[inline(always)]
             fn sender(ends: &mut Ends) -> Option<&mut Self::Sender> {
-                if let $sending = ends { Some($send) } else { None }
+                if let Ends::$name(halves) = ends { Some(&mut $($unbox)? halves.sender) } else { None }
             }
 
             #[inline(always)]
             fn receiver(ends: &mut Ends) -> Option<&mut Self::Receiver> {
-                if let $receiving = ends { Some($receive) } else { None }
+                if let Ends::$name(halves) = ends { Some(&mut $($unbox)? halves.receiver) } else { None }
             }
         }
     };
 }
 
-transport!(
-    Ideal,
-    Ends::Ideal { sender, .. } => sender,
-    Ends::Ideal { receiver, .. } => receiver,
-    ideal::Sender, ideal::Receiver, false
-);
-transport!(
-    Tcp,
-    Ends::Tcp { sender, .. } => &mut **sender,
-    Ends::Tcp { receiver, .. } => &mut **receiver,
-    TcpEnd, Receiver, true
-);
-transport!(
-    Datagrams,
-    Ends::Datagrams { sender, .. } => &mut **sender,
-    Ends::Datagrams { receiver, .. } => &mut **receiver,
-    DatagramSender, DatagramReceiver, false
-);
-transport!(
-    Foreign,
-    Ends::Foreign(Halves { sender, .. }) => &mut **sender,
-    Ends::Foreign(Halves { receiver, .. }) => &mut **receiver,
-    dyn SenderHalf, dyn ReceiverHalf, false
-);
+transport!(Ideal, ideal::Sender, ideal::Receiver, false);
+transport!(Tcp, TcpEnd, Receiver, true);
+transport!(Datagrams, DatagramSender, DatagramReceiver, false);
+transport!(Foreign, dyn SenderHalf, dyn ReceiverHalf, false, *);

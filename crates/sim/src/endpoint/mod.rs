@@ -14,8 +14,11 @@ mod ends;
 mod ideal;
 mod note;
 mod observe;
+mod pair;
+mod still;
 mod tcp;
 mod tcp_sender;
+mod waiting;
 
 use std::fmt::Debug;
 
@@ -29,7 +32,10 @@ pub use crate::application::{Completion, Receipt};
 pub(crate) use ends::{Datagrams, Ends, Foreign, Ideal, Tcp, Transported};
 pub(crate) use note::Note;
 pub use observe::{Arrival, Counters, Feedback, Hidden, Reading, SenderState};
+pub(crate) use pair::Pair;
+pub(crate) use still::Still;
 pub(crate) use tcp::TcpEnd;
+pub(crate) use waiting::{Kind, Parts, Waiting};
 
 /// The sending half of a flow: a stack, and the application that writes into it.
 ///

@@ -1,5 +1,7 @@
 //! The halves of a TCP connection: a sender with the application that writes into it, and a receiver.
 
+use std::sync::Arc;
+
 use windtunnel_cc::{CongestionControl, ExitReason};
 use windtunnel_tcp::bsd42::{self, Bsd42Params};
 use windtunnel_tcp::{ConnectionState, Endpoint, Receiver, Sender, TcpParams};
@@ -28,7 +30,7 @@ impl TcpEnd {
     pub(crate) fn linux(
         endpoint: Endpoint,
         cc: Box<dyn CongestionControl>,
-        params: &TcpParams,
+        params: &Arc<TcpParams>,
         application: Stream,
     ) -> TcpEnd {
         TcpEnd::new(TcpSender::Linux(Sender::new(endpoint, params, cc)), application)
@@ -48,6 +50,21 @@ impl TcpEnd {
     pub(crate) fn prefetch(&self) {
         if let TcpSender::Linux(sender) = &self.sender {
             sender.prefetch();
+        }
+    }
+
+    /// Nothing is left to send, and no timer is set: without a packet or a new start nothing will happen.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.sender.is_drained() && !self.closes && SenderHalf::next_timer(self) == Time::NEVER
+    }
+
+    /// Gives memory back that is not in use, if nothing is in flight.
+    pub(crate) fn give_back(&mut self) {
+        if let TcpSender::Linux(sender) = &mut self.sender
+            && sender.is_drained()
+        {
+            sender.give_back();
+            self.application.give_back();
         }
     }
 

@@ -18,13 +18,14 @@ use crate::result::{ElementSummary, FlowSummary, QueueSummary, RunResult, Stalle
 impl Recorder {
     /// All records; call it after the last interval has ended.
     pub(crate) fn finish(
-        self,
+        mut self,
         links: &[Link],
         elements: &[PlacedElement],
         end: Time,
         events: u64,
         stalled: Option<Stalled>,
     ) -> RunResult {
+        self.end_segment(end, links);
         let windows = self
             .windows
             .iter()
@@ -81,13 +82,15 @@ impl Recorder {
             totals
         };
         let span = to.since(from);
-        let by_size = self.transfers.by_size(from, to);
-        let flows = self.flows.iter().zip(&self.flow_info).zip(by_size);
+        let transfers = self.transfers.within(from, to);
+        let flows = self.flows.iter().zip(&self.flow_info);
         let queues = self.queue_names.iter().zip(links);
         (
             flows
                 .enumerate()
-                .map(|(index, ((flow, info), sizes))| flow.summary(&of_flow(index), (from, to), info, sizes))
+                .map(|(index, (flow, info))| {
+                    flow.summary(&of_flow(index), (from, to), info, transfers.of(index))
+                })
                 .collect(),
             queues
                 .enumerate()

@@ -9,9 +9,9 @@ use windtunnel_units::{Bytes, Duration, Time};
 
 use super::columns::columns;
 use super::extent::Extent;
+use super::flow_info::FlowInfo;
 use super::histogram::Pages;
 use super::messages::{DatagramTotals, TransferTotals};
-use super::packets::Wire;
 use crate::endpoint::Counters;
 use crate::result::{
     ActiveSummary, CwndSummary, DropSummary, FlowSummary, LimitSummary, SizeClassSummary, SlowStartExit,
@@ -46,22 +46,8 @@ columns! {
     }
 }
 
-/// The properties of a flow that its summary repeats.
-#[derive(Debug)]
-pub(super) struct FlowInfo {
-    pub(super) name: String,
-    pub(super) cc_name: String,
-    pub(super) application: &'static str,
-    pub(super) wire: Wire,
-    /// It sends datagrams: nothing is sent again.
-    pub(super) datagrams: bool,
-    /// Its endpoints are loss-free: they do not count what they send.
-    pub(super) loss_free: bool,
-    pub(super) base_rtt: Duration,
-}
-
 /// Sums over an interval.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct FlowSums {
     pub(crate) received: Bytes,
@@ -75,6 +61,13 @@ pub(crate) struct FlowSums {
     cwnd_area: u128,
     cwnd_min: Bytes,
     cwnd_max: Bytes,
+    /// None if nothing was lost.
+    losses: Option<Box<Losses>>,
+}
+
+/// The packets that a flow lost. Few flows lose any within an interval.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Losses {
     pub(crate) drops: DropSummary,
     pub(crate) ack_drops: DropSummary,
     pub(crate) corrupted: u64,
@@ -93,9 +86,7 @@ impl FlowSums {
             cwnd_area: 0,
             cwnd_min: cwnd,
             cwnd_max: cwnd,
-            drops: DropSummary::default(),
-            ack_drops: DropSummary::default(),
-            corrupted: 0,
+            losses: None,
         }
     }
 
@@ -115,9 +106,17 @@ impl FlowSums {
         self.cwnd_area += other.cwnd_area;
         self.cwnd_min = self.cwnd_min.min(other.cwnd_min);
         self.cwnd_max = self.cwnd_max.max(other.cwnd_max);
-        self.drops += other.drops;
-        self.ack_drops += other.ack_drops;
-        self.corrupted += other.corrupted;
+        if let Some(losses) = &other.losses {
+            let sums = self.losses();
+            sums.drops += losses.drops;
+            sums.ack_drops += losses.ack_drops;
+            sums.corrupted += losses.corrupted;
+        }
+    }
+
+    /// The packets lost.
+    pub(crate) fn losses(&mut self) -> &mut Losses {
+        self.losses.get_or_insert_default()
     }
 }
 
@@ -130,7 +129,8 @@ const RTT_UNIT: u32 = 10;
 pub(crate) struct FlowTotals {
     /// Nothing before the first interval of the segment.
     sums: Option<FlowSums>,
-    counters: Counters,
+    /// None while the segment runs.
+    counters: Option<Box<Counters>>,
     transfers: Option<Box<TransferTotals>>,
     datagrams: Option<Box<DatagramTotals>>,
     /// Precise to 0.4 %: each flow has its own histogram, and those of a thousand should stay in the cache.
@@ -144,19 +144,13 @@ impl FlowTotals {
     }
 
     pub(crate) fn new() -> FlowTotals {
-        FlowTotals {
-            sums: None,
-            rtt: Pages::new(RTT_UNIT),
-            counters: Counters::default(),
-            transfers: None,
-            datagrams: None,
-        }
+        FlowTotals { sums: None, rtt: Pages::new(RTT_UNIT), counters: None, transfers: None, datagrams: None }
     }
 
     fn add(&mut self, sums: &FlowSums) {
         match &mut self.sums {
             Some(mine) => mine.merge(sums),
-            None => self.sums = Some(*sums),
+            None => self.sums = Some(sums.clone()),
         }
     }
 
@@ -165,7 +159,9 @@ impl FlowTotals {
             self.add(sums);
         }
         self.rtt.merge(&other.rtt);
-        self.counters += other.counters;
+        if let Some(counters) = &other.counters {
+            **self.counters.get_or_insert_default() += **counters;
+        }
         if let Some(transfers) = &other.transfers {
             self.transfers().merge(transfers);
         }
@@ -188,10 +184,10 @@ impl FlowTotals {
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct FlowRecorder {
-    slow_start_exit: Option<(Time, Bytes, ExitReason)>,
-    started: Option<Time>,
-    /// The sender's counts at the start of the interval.
+    slow_start_exit: Option<Box<(Time, Bytes, ExitReason)>>,
+    /// The sender's counts at the start of the interval, and at that of the segment, if they are not zero.
     counted: Counters,
+    counted_before: Option<Box<Counters>>,
     /// The totals of the current segment.
     pub(super) totals: FlowTotals,
     /// It has one congestion window. Datagrams have none, and a flow that stands for many connections has several.
@@ -202,7 +198,9 @@ pub(crate) struct FlowRecorder {
     rtt: Option<Duration>,
     srtt: Duration,
     in_flight: Bytes,
-    first_received: Option<Time>,
+    /// Never, if that has not happened: when it was started, and when its first packet was received.
+    started: Time,
+    first_received: Time,
     last_received: Time,
     last_delivered: Time,
     pub(crate) sums: FlowSums,
@@ -225,7 +223,7 @@ impl FlowRecorder {
     #[inline]
     pub(super) fn prefetch(&self) {
         let first = offset_of!(FlowRecorder, totals) + offset_of!(FlowTotals, rtt);
-        let end = offset_of!(FlowRecorder, sums) + offset_of!(FlowSums, drops);
+        let end = offset_of!(FlowRecorder, sums) + offset_of!(FlowSums, losses);
         prefetch_first(&self.totals.rtt, end - first);
     }
 
@@ -243,14 +241,15 @@ impl FlowRecorder {
             sums: FlowSums::new(cwnd),
             totals: FlowTotals::new(),
             counted: Counters::default(),
+            counted_before: None,
             has_window,
             cwnd,
             cwnd_since: Time::ZERO,
             rtt: None,
             srtt: Duration::ZERO,
             in_flight: Bytes::ZERO,
-            started: None,
-            first_received: None,
+            started: Time::NEVER,
+            first_received: Time::NEVER,
             last_received: Time::ZERO,
             last_delivered: Time::ZERO,
             slow_start_exit: None,
@@ -260,13 +259,13 @@ impl FlowRecorder {
 
     /// The flow was started, perhaps again.
     pub(super) fn start(&mut self, now: Time) {
-        self.started.get_or_insert(now);
+        self.started = self.started.min(now);
     }
 
     /// The part of `from..to` in which it was active: from its start to the last delivery of data, which a FIN may follow.
     /// Empty if there is none.
     fn active(&self, (from, to): (Time, Time)) -> (Time, Time) {
-        let start = self.started.unwrap_or(Time::NEVER).clamp(from, to);
+        let start = self.started.clamp(from, to);
         (start, self.last_delivered.clamp(start, to))
     }
 
@@ -274,8 +273,8 @@ impl FlowRecorder {
     pub(crate) fn received(&mut self, now: Time, size: Bytes, payload: Bytes) {
         self.sums.received += size;
         self.sums.payload += payload;
-        if self.first_received.is_none() {
-            self.first_received = Some(now);
+        if self.first_received > now {
+            self.first_received = now;
         }
         self.last_received = now;
         if payload > Bytes::ZERO {
@@ -332,7 +331,7 @@ impl FlowRecorder {
 
     pub(crate) fn left_slow_start(&mut self, now: Time, cwnd: Bytes, reason: ExitReason) {
         self.in_slow_start = false;
-        self.slow_start_exit = Some((now, cwnd, reason));
+        self.slow_start_exit = Some(Box::new((now, cwnd, reason)));
     }
 
     fn integrate(&mut self, now: Time) {
@@ -342,6 +341,7 @@ impl FlowRecorder {
     }
 
     /// Ends an interval of length `span`: writes its row and adds it to the totals.
+    #[inline]
     pub(crate) fn end_interval(
         &mut self,
         now: Time,
@@ -351,17 +351,22 @@ impl FlowRecorder {
         rows: &mut FlowColumns,
     ) {
         self.integrate(now);
-        let sums = std::mem::replace(&mut self.sums, FlowSums::new(self.cwnd));
-        self.totals.add(&sums);
         // Loss-free senders count nothing.
         let mut counted = Counters::default();
         if let Some(total) = counters {
             counted = *total - std::mem::replace(&mut self.counted, *total);
-            self.totals.counters += counted;
         }
-        if !rows.has_room(1) {
-            return;
+        if rows.has_room(1) {
+            self.push_row(now, span, index, &counted, rows);
         }
+        self.totals.add(&self.sums);
+        self.sums = FlowSums::new(self.cwnd);
+    }
+
+    /// The row of an interval of length `span`.
+    #[inline]
+    fn push_row(&self, now: Time, span: Duration, index: usize, counted: &Counters, rows: &mut FlowColumns) {
+        let sums = &self.sums;
         let of_window = |value: f64| if self.has_window { value } else { f64::NAN };
         rows.time_s.push(now.as_secs_f64());
         rows.flow.push(index as u32);
@@ -384,13 +389,18 @@ impl FlowRecorder {
         rows.sent.push(counted.sent);
         rows.retransmits.push(counted.retransmits);
         rows.rtos.push(counted.rtos);
-        rows.lost.push(sums.drops.total());
-        rows.acks_lost.push(sums.ack_drops.total());
+        rows.lost.push(sums.losses.as_ref().map_or(0, |losses| losses.drops.total()));
+        rows.acks_lost.push(sums.losses.as_ref().map_or(0, |losses| losses.ack_drops.total()));
         rows.delivered_bytes.push(counted.delivered.get());
     }
 
-    /// Ends a segment: returns its totals.
-    pub(crate) fn take_totals(&mut self) -> FlowTotals {
+    /// Ends a segment, perhaps the last one: returns its totals.
+    pub(crate) fn take_totals(&mut self, last: bool) -> FlowTotals {
+        let before = self.counted_before.as_deref().copied().unwrap_or_default();
+        if self.counted != before {
+            self.totals.counters = Some(Box::new(self.counted - before));
+            self.counted_before = (!last).then(|| Box::new(self.counted));
+        }
         std::mem::replace(&mut self.totals, FlowTotals::new())
     }
 
@@ -403,15 +413,18 @@ impl FlowRecorder {
         by_size: Vec<SizeClassSummary>,
     ) -> FlowSummary {
         let span = to.since(from);
+        let received = self.first_received < Time::NEVER;
         let (start, last) = self.active((from, to));
-        let sums = totals.sums.unwrap_or_else(|| FlowSums::new(self.cwnd));
-        let counters = &totals.counters;
+        let sums = totals.sums.clone().unwrap_or_else(|| FlowSums::new(self.cwnd));
+        let losses = sums.losses.as_deref().copied().unwrap_or_default();
+        let counters = &totals.counters.as_deref().copied().unwrap_or_default();
+        let FlowInfo { name, kind: info } = info;
         let tcp = !info.datagrams;
         let of_tcp = |count: u64| tcp.then_some(count);
         let controlled = tcp || self.has_window;
         FlowSummary {
-            name: info.name.clone(),
-            cc: info.cc_name.clone(),
+            name: name.clone(),
+            cc: info.cc_name.to_string(),
             application: info.application,
             path_rtt_ms: info.base_rtt.as_millis_f64(),
             throughput_mbps: mbps(sums.received, span),
@@ -423,8 +436,8 @@ impl FlowRecorder {
                 throughput_mbps: mbps(sums.received, last.since(start)),
                 goodput_mbps: mbps(sums.payload, last.since(start)),
             }),
-            first_packet_s: self.first_received.map(Time::as_secs_f64),
-            last_packet_s: self.first_received.map(|_| self.last_received.as_secs_f64()),
+            first_packet_s: received.then(|| self.first_received.as_secs_f64()),
+            last_packet_s: received.then(|| self.last_received.as_secs_f64()),
             cwnd_bytes: self.has_window.then(|| CwndSummary {
                 mean: sums.cwnd_mean(span),
                 min: sums.cwnd_min.get(),
@@ -443,14 +456,14 @@ impl FlowRecorder {
             skips: (tcp && !info.loss_free).then_some(counters.skips),
             exposed: (tcp && !info.loss_free).then_some(counters.exposed),
             nonce_fail: (tcp && !info.loss_free).then_some(counters.nonce_fail),
-            drops: sums.drops,
-            ack_drops: sums.ack_drops,
-            corrupted: sums.corrupted,
+            drops: losses.drops,
+            ack_drops: losses.ack_drops,
+            corrupted: losses.corrupted,
             limited: LimitSummary::of(&while_active(counters.limited, start.since(from) + to.since(last))),
             ce_marks: sums.ce,
             sce_marks: sums.sce,
             cwnd_limited: (sums.acks > 0).then(|| sums.limited as f64 / sums.acks as f64),
-            slow_start_exit: self.slow_start_exit.map(|(t, cwnd, reason)| SlowStartExit {
+            slow_start_exit: self.slow_start_exit.as_deref().map(|(t, cwnd, reason)| SlowStartExit {
                 t_s: t.as_secs_f64(),
                 cwnd_bytes: cwnd.get(),
                 reason: reason.name(),

@@ -13,6 +13,7 @@ mod digest;
 mod events;
 mod extent;
 mod finish;
+mod flow_info;
 mod flow_series;
 mod histogram;
 mod loss_cause;
@@ -31,23 +32,21 @@ mod transfers;
 use windtunnel_cc::ExitReason;
 use windtunnel_qdisc::ecn::Outcome;
 use windtunnel_qdisc::{Departure, Dropped, QueueStats, Signal};
-use windtunnel_tcp::WindowScale;
-use windtunnel_tcp::bsd42::Bsd42Params;
 use windtunnel_units::{Bytes, Duration, Time};
 use windtunnel_wire::{Ecn, FlowId, Packet};
 
-use crate::application::Protocol;
 use crate::endpoint::Reading;
 use crate::flow::Flow;
 use crate::link::Link;
-use crate::network::{FlowSpec, Network, Transport, Window};
+use crate::network::{Network, Window};
 use band_series::BandRecorder;
 use budget::Budget;
 use connections::{ConnectionColumn, Connections};
 use digest::Digest;
 use events::{AckEvents, Dequeues};
-use flow_series::{FlowColumns, FlowInfo, FlowRecorder, FlowTotals};
-use packets::{Captures, Wire};
+use flow_info::FlowInfo;
+use flow_series::{FlowColumns, FlowRecorder, FlowTotals};
+use packets::Captures;
 use points::{MarkKind, Points};
 use queue_series::{QueueColumns, QueueRecorder, QueueTotals};
 use queue_state::QueueStates;
@@ -148,19 +147,7 @@ impl Recorder {
                 .iter()
                 .map(|i| (i.name.clone(), i.config.name().to_owned()))
                 .collect(),
-            flow_info: network
-                .flows
-                .iter()
-                .map(|f| FlowInfo {
-                    name: f.name.clone(),
-                    cc_name: f.controller_name().to_owned(),
-                    application: f.application.kind(),
-                    wire: wire(f),
-                    datagrams: matches!(f.transport, Transport::Udp | Transport::Rtp { .. }),
-                    loss_free: matches!(f.transport, Transport::Ideal { .. }),
-                    base_rtt: f.base_rtt,
-                })
-                .collect(),
+            flow_info: FlowInfo::of_all(&network.flows),
             queue_names: network.links.iter().map(|l| l.name.clone()).collect(),
             flows: flows.iter().map(|flow| FlowRecorder::new(flow.ends.window())).collect(),
             queues: (0..n_queues).map(|_| QueueRecorder::new()).collect(),
@@ -304,8 +291,8 @@ impl Recorder {
 
     /// A queue or a medium lost a packet of `series`, which may have been one that only acknowledges; `id` is its number, if it is gone.
     pub(crate) fn lost(&mut self, series: usize, cause: LossCause, is_ack: bool, id: Option<u64>) {
-        let sums = &mut self.flows[series].sums;
-        if is_ack { &mut sums.ack_drops } else { &mut sums.drops }.count(cause);
+        let losses = self.flows[series].sums.losses();
+        if is_ack { &mut losses.ack_drops } else { &mut losses.drops }.count(cause);
         let Some(id) = id else { return };
         if let Some(captures) = &mut self.captures {
             captures.lost(id, cause);
@@ -317,7 +304,7 @@ impl Recorder {
 
     /// A damaged packet of `series` was discarded where it arrived.
     pub(crate) fn corrupted(&mut self, series: usize, id: u64) {
-        self.flows[series].sums.corrupted += 1;
+        self.flows[series].sums.losses().corrupted += 1;
         if let Some(captures) = &mut self.captures {
             captures.lost(id, LossCause::Medium);
         }
@@ -396,23 +383,24 @@ impl Recorder {
         self.flows[flow].left_slow_start(now, cwnd, reason);
     }
 
-    /// Ends the recording interval at `now`, and the segment if an edge of a window is due. `readings` are those of
-    /// the sender of each of `flows`; none if all are loss-free.
+    /// Ends the recording interval at `now`, and the segment if an edge of a window is due. `reading` gives that of the
+    /// sender of each of `flows`; none if all are loss-free.
     pub(crate) fn end_interval(
         &mut self,
         now: Time,
         links: &mut [Link],
         flows: &[Flow],
-        readings: &[Reading],
+        reading: &dyn Fn(usize) -> Option<Reading>,
     ) {
         let span = now.since(self.interval_start);
         if !span.is_zero() {
             for (i, flow) in self.flows.iter_mut().enumerate() {
-                let counters = readings.get(i).map(|reading| &reading.counters);
+                let reading = reading(i);
+                let counters = reading.as_ref().map(|reading| &reading.counters);
                 flow.end_interval(now, span, i, counters, &mut self.flow_rows);
-            }
-            for reading in readings {
-                self.tcp_rows.push(reading.info.as_ref());
+                if let Some(reading) = &reading {
+                    self.tcp_rows.push(reading.info.as_ref());
+                }
             }
             for (i, queue) in self.queues.iter_mut().enumerate() {
                 let (busy, backlog) = (links[i].take_busy(now), links[i].backlog());
@@ -422,17 +410,27 @@ impl Recorder {
             self.record_state(now, links, flows);
             self.interval_start = now;
         }
-        if self.edges.last().is_some_and(|edge| *edge <= now) {
-            self.edges.pop();
-            self.segments.push(SpanTotals {
-                from: std::mem::replace(&mut self.segment_start, now),
-                to: now,
-                flows: self.flows.iter_mut().map(FlowRecorder::take_totals).collect(),
-                queues: self.queues.iter_mut().map(QueueRecorder::take_totals).collect(),
-                bands: links.iter().map(|link| link.band_stats().to_vec()).collect(),
-            });
+        if self.edges.len() > 1 {
+            self.end_segment(now, links);
         }
         self.next_tick = self.tick_after(now);
+    }
+
+    /// Ends the segment if an edge of a window is due. The last segment is left to the end of the record, when the flows are
+    /// gone.
+    fn end_segment(&mut self, now: Time, links: &[Link]) {
+        if self.edges.last().is_none_or(|edge| *edge > now) {
+            return;
+        }
+        self.edges.pop();
+        let last = self.edges.is_empty();
+        self.segments.push(SpanTotals {
+            from: std::mem::replace(&mut self.segment_start, now),
+            to: now,
+            flows: self.flows.iter_mut().map(|flow| flow.take_totals(last)).collect(),
+            queues: self.queues.iter_mut().map(QueueRecorder::take_totals).collect(),
+            bands: links.iter().map(|link| link.band_stats().to_vec()).collect(),
+        });
     }
 
     /// The state of all controllers and queues at the end of an interval.
@@ -459,22 +457,6 @@ impl Recorder {
         let next = Time::from_nanos((now.as_nanos() / interval + 1) * interval);
         self.edges.last().map_or(next, |edge| next.min(*edge))
     }
-}
-
-/// What the headers of a flow's packets do not say.
-fn wire(flow: &FlowSpec) -> Wire {
-    let scale = match &flow.transport {
-        Transport::Tcp { params, .. } => WindowScale::new(&flow.endpoint, params),
-        Transport::Bsd42(_) => Bsd42Params::window_scale(&flow.endpoint),
-        Transport::Ideal { .. } | Transport::Udp | Transport::Rtp { .. } | Transport::Foreign(_) => {
-            WindowScale::LARGEST
-        }
-    };
-    let protocol = match flow.protocol() {
-        Protocol::Tcp => packets::TCP,
-        Protocol::Udp | Protocol::Rtp => packets::UDP,
-    };
-    Wire { protocol, scale }
 }
 
 const fn mark_code(outcome: Outcome) -> u64 {

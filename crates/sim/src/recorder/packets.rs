@@ -102,7 +102,7 @@ pub(super) const TCP: u8 = 6;
 pub(super) const UDP: u8 = 17;
 
 /// What the headers of a flow's packets do not say.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Wire {
     /// Number of its protocol.
     pub(super) protocol: u8,
@@ -281,7 +281,7 @@ impl Recorder {
     fn owner(&self, packet: &Packet) -> Owner {
         let flow = self.connections.flow(packet.flow);
         let connection = self.connections.number(packet.flow);
-        Owner { flow: flow as u32, connection, wire: self.flow_info[flow].wire }
+        Owner { flow: flow as u32, connection, wire: self.flow_info[flow].kind.wire }
     }
 
     /// Captures a packet that its flow's sender sends.

@@ -29,6 +29,9 @@ pub enum StateRecording {
     Changes,
 }
 
+/// A subject has at most this many keys.
+const MOST_KEYS: usize = 2;
+
 const KEEPS_ITS_NAMES: &str = "an algorithm keeps its names";
 
 /// The argument of `probe`: a function of a name and a value.
@@ -41,11 +44,19 @@ const BLOCK: usize = 256;
 #[derive(Debug)]
 struct Subject {
     /// The values of the columns that identify it.
-    key: Vec<u32>,
-    /// Where the column of each of its numbers starts in a block; none for a subject without state.
-    places: Vec<usize>,
+    key: [u32; MOST_KEYS],
+    /// Which layout its numbers have.
+    layout: u32,
     /// Its latest row.
     latest: Option<usize>,
+}
+
+/// The numbers of subjects with the same algorithm: a million flows have few kinds of controllers.
+#[derive(Debug)]
+struct Layout {
+    names: Vec<&'static str>,
+    /// Where the column of each number starts in a block; none for subjects without state.
+    places: Vec<usize>,
 }
 
 /// The rows of one of the two tables.
@@ -55,6 +66,7 @@ pub(crate) struct StateRows {
     /// The columns that identify the subject of a row.
     keys: &'static [&'static str],
     subjects: Vec<Subject>,
+    layouts: Vec<Layout>,
     /// The names of the numbers, a column each.
     names: Vec<&'static str>,
     times: Vec<f64>,
@@ -72,6 +84,7 @@ impl StateRows {
             table,
             keys,
             subjects: Vec::new(),
+            layouts: Vec::new(),
             names: Vec::new(),
             times: Vec::new(),
             rows: Vec::new(),
@@ -82,26 +95,39 @@ impl StateRows {
 
     /// Adds a subject, and asks it for the names of its numbers. Returns its index.
     pub(crate) fn add(&mut self, key: &[u32], probe: &dyn Fn(Probe<'_>)) -> usize {
+        let mut names = Vec::new();
+        probe(&mut |name, _| names.push(name));
+        // Most subjects are of the same kind as one of the last.
+        let known = self.layouts.iter().rposition(|layout| layout.names == names);
+        let layout = known.unwrap_or_else(|| self.add_layout(names)) as u32;
+        let mut own = [0; MOST_KEYS];
+        own[..key.len()].copy_from_slice(key);
+        self.subjects.push(Subject { key: own, layout, latest: None });
+        self.subjects.len() - 1
+    }
+
+    /// Adds the layout of numbers with these names. Returns its index.
+    fn add_layout(&mut self, names: Vec<&'static str>) -> usize {
         let mut places = Vec::new();
-        probe(&mut |name, _| {
-            assert!(name != "time_s" && !self.keys.contains(&name), "{}: {name} is taken", self.table);
-            let column = self.names.iter().position(|known| *known == name).unwrap_or_else(|| {
+        for name in &names {
+            assert!(*name != "time_s" && !self.keys.contains(name), "{}: {name} is taken", self.table);
+            let column = self.names.iter().position(|known| known == name).unwrap_or_else(|| {
                 self.names.push(name);
                 self.names.len() - 1
             });
             assert!(!places.contains(&(column * BLOCK)), "{}: two numbers are called {name}", self.table);
             places.push(column * BLOCK);
-        });
+        }
         if let Some(block) = self.blocks.last_mut() {
             block.resize(self.names.len() * BLOCK, f64::NAN);
         }
-        self.subjects.push(Subject { key: key.to_vec(), places, latest: None });
-        self.subjects.len() - 1
+        self.layouts.push(Layout { names, places });
+        self.layouts.len() - 1
     }
 
     /// Whether `subject` has any state.
     pub(crate) fn has(&self, subject: usize) -> bool {
-        !self.subjects[subject].places.is_empty()
+        !self.layouts[self.subjects[subject].layout as usize].places.is_empty()
     }
 
     /// Adds a row of `subject`.
@@ -111,9 +137,9 @@ impl StateRows {
             return;
         }
         let cells = &mut self.blocks[row / BLOCK][row % BLOCK..];
-        let Subject { places, latest, .. } = &mut self.subjects[subject];
+        let Subject { layout, latest, .. } = &mut self.subjects[subject];
         *latest = Some(row);
-        let mut places = places.iter();
+        let mut places = self.layouts[*layout as usize].places.iter();
         probe(&mut |_, value| cells[*places.next().expect(KEEPS_ITS_NAMES)] = value);
         assert!(places.next().is_none(), "{KEEPS_ITS_NAMES}");
         self.times.push(now.as_secs_f64());
@@ -144,11 +170,12 @@ impl StateRows {
         self.push(now, subject, probe);
         let Some(before) = before.filter(|_| self.rows.len() > rows) else { return };
         let row = rows;
-        let Subject { places, latest, .. } = &mut self.subjects[subject];
+        let Subject { layout, latest, .. } = &mut self.subjects[subject];
+        let places = &self.layouts[*layout as usize].places;
         // Bit by bit: NaN equals NaN here.
         let cell = |row: usize, place: &usize| self.blocks[row / BLOCK][row % BLOCK + place].to_bits();
         if places.iter().all(|place| cell(row, place) == cell(before, place)) {
-            for place in places.iter() {
+            for place in places {
                 self.blocks[row / BLOCK][row % BLOCK + place] = f64::NAN;
             }
             *latest = Some(before);

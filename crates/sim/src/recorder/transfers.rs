@@ -41,14 +41,16 @@ const CLASSES: [u64; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
 #[derive(Debug)]
 pub(super) struct Transfers {
     rows: TransferColumns,
-    /// By flow.
+    /// The ways of flows, each once where neighbours have the same.
     paths: Vec<EmptyPath>,
+    /// Which of them a flow has.
+    path_of: Vec<u32>,
     /// Some flow makes transfers.
     any: bool,
 }
 
 /// The duration on an empty path.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct EmptyPath {
     base_rtt: Duration,
     /// None if no link limits it.
@@ -75,9 +77,18 @@ impl Transfers {
             let endless = matches!(flow.application, ApplicationConfig::Bulk);
             flow.application.protocol() != Protocol::Udp && !endless
         };
+        let mut paths: Vec<EmptyPath> = Vec::new();
+        let mut path_of = |flow: &FlowSpec| {
+            let path = EmptyPath::of(flow, network);
+            if paths.last() != Some(&path) {
+                paths.push(path);
+            }
+            paths.len() as u32 - 1
+        };
         Transfers {
             rows: TransferColumns::within(budget),
-            paths: network.flows.iter().map(|flow| EmptyPath::of(flow, network)).collect(),
+            path_of: network.flows.iter().map(&mut path_of).collect(),
+            paths,
             any: network.flows.iter().any(makes_transfers),
         }
     }
@@ -93,39 +104,57 @@ impl Transfers {
         rows.end_s.push(now.as_secs_f64());
         rows.size_bytes.push(size.get());
         rows.time_ms.push(time.as_millis_f64());
-        rows.slowdown.push(time.ratio(self.paths[series].time(size)));
+        rows.slowdown.push(time.ratio(self.paths[self.path_of[series] as usize].time(size)));
     }
 
-    /// The completed transfers of each flow in `from..to`, by size; empty classes are left out.
-    pub(super) fn by_size(&self, from: Time, to: Time) -> Vec<Vec<SizeClassSummary>> {
-        let rows = &self.rows;
+    /// The completed transfers in `from..to`, by flow.
+    pub(super) fn within(&self, from: Time, to: Time) -> BySize<'_> {
+        let columns = &self.rows;
         let span = from.as_secs_f64()..to.as_secs_f64();
-        let classes = CLASSES.len() + 1;
-        let mut found = vec![(Vec::new(), Vec::new()); self.paths.len() * classes];
-        for row in (0..rows.flow.len()).filter(|row| span.contains(&rows.end_s[*row])) {
-            let class = CLASSES.partition_point(|most| *most < rows.size_bytes[row]);
-            let (times, slowdowns) = &mut found[rows.flow[row] as usize * classes + class];
-            times.push(rows.time_ms[row]);
-            slowdowns.push(rows.slowdown[row]);
-        }
-        let of_flow = |of_flow: &mut [(Vec<f64>, Vec<f64>)]| {
-            let summary = |(class, (times, slowdowns)): (usize, &mut (Vec<f64>, Vec<f64>))| {
-                Some(SizeClassSummary {
-                    above_bytes: class.checked_sub(1).map_or(0, |below| CLASSES[below]),
-                    up_to_bytes: CLASSES.get(class).copied(),
-                    completed: times.len() as u64,
-                    time_ms: distribution(times)?,
-                    slowdown: distribution(slowdowns)?,
-                })
-            };
-            of_flow.iter_mut().enumerate().filter_map(summary).collect()
-        };
-        found.chunks_mut(classes).map(of_flow).collect()
+        let in_span = |row: &u32| span.contains(&columns.end_s[*row as usize]);
+        let mut rows: Vec<u32> = (0..columns.flow.len() as u32).filter(in_span).collect();
+        rows.sort_by_key(|row| columns.flow[*row as usize]);
+        BySize { columns, rows }
     }
 
     /// The table, if any flow makes transfers.
     pub(super) fn into_table(self) -> Option<Table> {
         self.any.then(|| self.rows.into_table())
+    }
+}
+
+/// Completed transfers.
+pub(super) struct BySize<'t> {
+    columns: &'t TransferColumns,
+    /// By flow, and in order of completion.
+    rows: Vec<u32>,
+}
+
+impl BySize<'_> {
+    /// Those of `flow`, by size; empty classes are left out.
+    pub(super) fn of(&self, flow: usize) -> Vec<SizeClassSummary> {
+        let columns = self.columns;
+        let start = self.rows.partition_point(|row| (columns.flow[*row as usize] as usize) < flow);
+        let its = self.rows[start..].iter().map(|row| *row as usize);
+        let mut classes = vec![(Vec::new(), Vec::new()); CLASSES.len() + 1];
+        for row in its.take_while(|row| columns.flow[*row] as usize == flow) {
+            let class = CLASSES.partition_point(|most| *most < columns.size_bytes[row]);
+            let (times, slowdowns) = &mut classes[class];
+            times.push(columns.time_ms[row]);
+            slowdowns.push(columns.slowdown[row]);
+        }
+        let summary = |(class, (times, slowdowns)): (usize, &mut (Vec<f64>, Vec<f64>))| {
+            Some(SizeClassSummary {
+                above_bytes: class.checked_sub(1).map_or(0, |below| CLASSES[below]),
+                up_to_bytes: CLASSES.get(class).copied(),
+                completed: times.len() as u64,
+                time_ms: distribution(times)?,
+                slowdown: distribution(slowdowns)?,
+            })
+        };
+        let mut summaries: Vec<_> = classes.iter_mut().enumerate().filter_map(summary).collect();
+        summaries.shrink_to_fit();
+        summaries
     }
 }
 
@@ -167,19 +196,20 @@ mod tests {
         let path = EmptyPath { base_rtt: Duration::from_millis(20), bottleneck: Some(Rate::from_mbps(10)) };
         let fast = EmptyPath { bottleneck: None, ..path };
         let rows = TransferColumns::within(&Budget::default());
-        let mut transfers = Transfers { rows, paths: vec![path, fast], any: true };
+        let mut transfers = Transfers { rows, paths: vec![path, fast], path_of: vec![0, 1], any: true };
         let at = |ms| Time::ZERO + Duration::from_millis(ms);
         transfers.completed(at(200), 0, at(0), Bytes::new(100_000));
         transfers.completed(at(300), 0, at(200), Bytes::new(100_001));
         transfers.completed(at(400), 1, at(360), Bytes::new(20_000_000));
         transfers.completed(at(1000), 0, at(0), Bytes::new(100_000));
-        let [slow, fast] = &transfers.by_size(at(0), at(1000))[..] else { panic!("two flows") };
+        let all = transfers.within(at(0), at(1000));
+        let (slow, fast) = (all.of(0), all.of(1));
         let limits: Vec<_> = slow.iter().map(|c| (c.above_bytes, c.up_to_bytes, c.completed)).collect();
         assert_eq!(limits, [(10_000, Some(100_000), 1), (100_000, Some(1_000_000), 1)]);
         assert!((slow[0].slowdown.mean - 2.0).abs() < 1e-9 && (slow[0].time_ms.p50 - 200.0).abs() < 1e-9);
         assert_eq!((fast[0].above_bytes, fast[0].up_to_bytes), (10_000_000, None));
         assert!((fast[0].slowdown.p99 - 2.0).abs() < 1e-9, "nothing limits it but the round trip");
-        let later = &transfers.by_size(at(200), at(1001))[0];
+        let later = transfers.within(at(200), at(1001)).of(0);
         assert_eq!(later.iter().map(|c| c.completed).collect::<Vec<_>>(), [2, 1]);
         assert!((later[0].slowdown.max - 10.0).abs() < 1e-9);
     }

@@ -10,7 +10,7 @@ impl Simulation {
     /// A connection of the flow `group` arrives.
     #[inline(never)]
     pub(super) fn arrive(&mut self, group: usize, timer: usize) {
-        let Some(arrivals) = &mut self.flows[group].arrivals else { return };
+        let Some(arrivals) = self.flows[group].ends.arrivals_mut() else { return };
         let size = arrivals.arrive(self.now);
         self.timers.set(timer, arrivals.next_timer());
         let Some(size) = size else { return self.recorder.rejected(group) };
@@ -19,7 +19,7 @@ impl Simulation {
             None => self.add_place(group),
         };
         self.recorder.connected(place, group);
-        let Some(arrivals) = &self.flows[group].arrivals else { return };
+        let Some(arrivals) = self.flows[group].ends.arrivals_mut() else { return };
         self.flows[place].ends = arrivals.connection(place, size);
         self.start_flow(place);
     }
@@ -33,7 +33,7 @@ impl Simulation {
         }
         let Flow { data, acks, series, .. } = self.flows[group];
         self.flows.push(Flow::new(Ends::Nobody, data, acks, series));
-        if let Some(arrivals) = &mut self.flows[group].arrivals {
+        if let Some(arrivals) = self.flows[group].ends.arrivals_mut() {
             arrivals.add_place(place);
         }
         self.timed.extend([Timer::Sender(place as u32), Timer::Receiver(place as u32)]);
@@ -41,18 +41,42 @@ impl Simulation {
         place
     }
 
-    /// A packet of `flow` arrived or was lost: a connection with nothing left to do ends with its last packet.
+    /// A packet of `flow` reached an end that counts it.
     #[inline]
-    pub(super) fn left_network(&mut self, flow: usize) {
-        if flow >= self.first_member {
-            self.member_left(flow);
+    pub(super) fn reached_end(&mut self, flow: usize) {
+        let left = &mut self.flows[flow].in_network;
+        *left -= 1;
+        if *left == 0 {
+            self.emptied_network(flow);
         }
     }
 
-    fn member_left(&mut self, place: usize) {
+    /// No packet of `flow` is left in the network, and its halves have nothing to send at the moment. A connection that
+    /// arrived during the run ends if it has nothing left to do; that of a flow of the network settles if nothing
+    /// can happen to it any more.
+    #[cold]
+    fn emptied_network(&mut self, index: usize) {
+        let flow = &mut self.flows[index];
+        if index >= self.first_member {
+            self.end_if_done(index);
+        } else if flow.starts == 0 && flow.ends.is_at_rest() {
+            flow.ends.settle(flow.series);
+        }
+    }
+
+    /// A packet of `flow` was lost or damaged. Its halves may be about to send others.
+    pub(super) fn left_network(&mut self, flow: usize) {
+        let left = &mut self.flows[flow].in_network;
+        // Flows of some transports do not count what they send.
+        *left = left.saturating_sub(1);
+        if *left == 0 && flow >= self.first_member {
+            self.end_if_done(flow);
+        }
+    }
+
+    fn end_if_done(&mut self, place: usize) {
         let flow = &mut self.flows[place];
-        flow.in_network -= 1;
-        if flow.in_network > 0 || !flow.ends.is_done() {
+        if !flow.ends.is_done() {
             return;
         }
         let group = flow.series as usize;
@@ -60,7 +84,7 @@ impl Simulation {
         let ended = std::mem::replace(flow, Flow::new(Ends::Nobody, data, acks, series)).ends;
         self.timers.set(self.sender_timer(place), Time::NEVER);
         self.timers.set(self.receiver_timer(place), Time::NEVER);
-        if let Some(arrivals) = &mut self.flows[group].arrivals {
+        if let Some(arrivals) = self.flows[group].ends.arrivals_mut() {
             arrivals.vacate(place, &ended);
         }
     }

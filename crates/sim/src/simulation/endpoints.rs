@@ -12,7 +12,7 @@ use super::Simulation;
 use crate::endpoint::{
     Counters, Datagrams, Ends, Foreign, Ideal, Note, Reading, ReceiverHalf, SenderHalf, Tcp, Transported,
 };
-use crate::flow::Hop;
+use crate::flow::{Flow, Hop};
 use crate::recorder::Tap;
 
 /// Calls a method for the transport of a flow: inline for loss-free endpoints, which are the fastest, and a function
@@ -26,7 +26,7 @@ macro_rules! by_transport {
                 Ends::Tcp { .. } => $self.$apart::<Tcp>($index, $($argument),*),
                 Ends::Datagrams { .. } => $self.$apart::<Datagrams>($index, $($argument),*),
                 Ends::Foreign(_) => $self.$apart::<Foreign>($index, $($argument),*),
-                Ends::Ideal { .. } | Ends::Nobody => {}
+                _ => {}
             }
         }
     };
@@ -37,8 +37,9 @@ impl Simulation {
     pub(super) fn start_flow(&mut self, index: usize) {
         let flow = &mut self.flows[index];
         flow.active = true;
+        flow.starts = flow.starts.saturating_sub(1);
         self.recorder.started(self.now, flow.series as usize);
-        if let Some(arrivals) = &mut flow.arrivals {
+        if let Some(arrivals) = flow.ends.arrivals_mut() {
             arrivals.start(self.now);
             let next = arrivals.next_timer();
             return self.timers.set(self.sender_timer(index), next);
@@ -51,7 +52,7 @@ impl Simulation {
         let flow = &mut self.flows[index];
         flow.active = false;
         flow.ends.stop();
-        if let Some(arrivals) = &mut flow.arrivals {
+        if let Some(arrivals) = flow.ends.arrivals_mut() {
             arrivals.stop();
             self.timers.set(self.sender_timer(index), Time::NEVER);
         }
@@ -60,12 +61,18 @@ impl Simulation {
     /// The event of a sender.
     #[inline]
     pub(super) fn sender_event(&mut self, index: usize, timer: usize) {
+        if let Ends::Still(_) = self.flows[index].ends {
+            return self.timers.set(timer, Time::NEVER);
+        }
         by_transport!(self, index, expire_sender, expire_sender_apart(timer));
     }
 
     /// The event of a receiver.
     #[inline]
     pub(super) fn receiver_event(&mut self, index: usize, timer: usize) {
+        if let Ends::Still(_) = self.flows[index].ends {
+            return self.timers.set(timer, Time::NEVER);
+        }
         by_transport!(self, index, expire_receiver, expire_receiver_apart(timer));
     }
 
@@ -117,7 +124,7 @@ impl Simulation {
         note.feedback(half, packet, self.now);
         self.send::<T>(index);
         if T::ARRIVES {
-            self.left_network(index);
+            self.reached_end(index);
         }
     }
 
@@ -131,7 +138,7 @@ impl Simulation {
         self.acknowledge::<T>(index);
         self.schedule_receiver::<T>(index);
         if T::ARRIVES {
-            self.left_network(index);
+            self.reached_end(index);
         }
     }
 
@@ -308,16 +315,16 @@ impl Simulation {
             self.first_member_timer + 2 * (index - self.first_member) + 1
         }
     }
+}
 
-    /// What the recorder reads from a flow at its tick; for a flow that stands for many connections, the sum of their
-    /// counts.
-    pub(super) fn reading(&self, index: usize) -> Reading {
-        let flow = &self.flows[index];
-        let Some(arrivals) = &flow.arrivals else { return flow.ends.reading() };
-        let (mut counters, places): (Counters, &[usize]) = arrivals.counted();
-        for place in places {
-            counters += self.flows[*place].ends.reading().counters;
-        }
-        Reading { counters, info: None }
+/// What the recorder reads from a flow at its tick; for a flow that stands for many connections, the sum of their
+/// counts.
+pub(super) fn reading(flows: &[Flow], index: usize) -> Reading {
+    let ends = &flows[index].ends;
+    let Some(arrivals) = ends.arrivals() else { return ends.reading() };
+    let (mut counters, places): (Counters, &[usize]) = arrivals.counted();
+    for place in places {
+        counters += flows[*place].ends.reading().counters;
     }
+    Reading { counters, info: None }
 }

@@ -27,7 +27,8 @@ impl Simulation {
     /// A packet of `index` has left the sender's host.
     fn left_host(&mut self, index: usize) {
         let flow = &mut self.flows[index];
-        let Ends::Tcp { sender: half, .. } = &mut flow.ends else { return };
+        let Ends::Tcp(halves) = &mut flow.ends else { return };
+        let half = &mut halves.sender;
         half.sender.left_host(self.now);
         let next = half.next_timer();
         if next < flow.sender_event {

@@ -1,12 +1,14 @@
 //! Lays paths and delay lines out while a network is prepared.
 
-use windtunnel_tcp::{Receiver, ideal};
+use std::sync::Arc;
+
+use windtunnel_tcp::ideal;
 use windtunnel_wire::FlowId;
 
 use crate::application::{ApplicationConfig, DatagramReceiver, DatagramSender, Stream};
 use crate::arrivals::Arrivals;
 use crate::element::{TunnelEnd, tunnels_match};
-use crate::endpoint::{Ends, FlowContext, Halves, TcpEnd};
+use crate::endpoint::{Ends, FlowContext, Halves, Kind, Pair, Parts, TcpEnd};
 use crate::flow::{Flow, Hop, Onward};
 use crate::network::{FlowSpec, Network, PathHop, Transport};
 use crate::rtp::{RtpReceiver, RtpSender};
@@ -26,6 +28,8 @@ pub(super) struct Layout {
     keeps_order: Vec<bool>,
     /// Which elements are ends of tunnels.
     tunnel_ends: Vec<Option<TunnelEnd>>,
+    /// The kind of the connection laid out last.
+    kind: Option<Kind>,
 }
 
 impl Layout {
@@ -40,6 +44,7 @@ impl Layout {
             link_lines: Vec::new(),
             keeps_order: network.elements.iter().map(|i| i.config.keeps_order()).collect(),
             tunnel_ends: network.elements.iter().map(|i| i.config.tunnel_end()).collect(),
+            kind: None,
         };
         for (index, link) in network.links.iter().enumerate() {
             let line = layout.lines.of_link(index, link.params.delay, shared.clone());
@@ -72,12 +77,9 @@ impl Layout {
             (&spec.transport, &spec.application)
         {
             let arrivals = Arrivals::new(poisson, spec.seed, spec.endpoint, cc.clone(), params.clone(), *ack);
-            return Flow {
-                arrivals: Some(Box::new(arrivals)),
-                ..Flow::new(Ends::Nobody, data, acks, series)
-            };
+            return Flow::new(Ends::Many(Box::new(arrivals)), data, acks, series);
         }
-        let ends = ends(spec).unwrap_or_else(|| {
+        let ends = self.ends(spec).unwrap_or_else(|| {
             panic!("{}: its transport cannot carry `{}`", spec.name, spec.application.kind())
         });
         Flow::new(ends, data, acks, series)
@@ -117,40 +119,42 @@ impl Layout {
         }
         next
     }
-}
 
-/// Both ends of a flow; none if its transport cannot carry its application.
-fn ends(spec: &FlowSpec) -> Option<Ends> {
-    let FlowSpec { endpoint, application, seed, .. } = spec;
-    let stream = || Stream::new(application, endpoint.mss(), *seed);
-    let tcp = |sender, receiver| Ends::Tcp { sender: Box::new(sender), receiver: Box::new(receiver) };
-    match &spec.transport {
-        Transport::Ideal { cc, ack } => (*application == ApplicationConfig::Bulk).then(|| Ends::Ideal {
-            sender: ideal::Sender::new(*endpoint, cc.make(None)),
-            receiver: ideal::Receiver::new(*endpoint, *ack),
-        }),
-        Transport::Tcp { cc, params, ack } => {
-            let sender = TcpEnd::linux(*endpoint, cc.make(None), params, stream()?);
-            Some(tcp(sender, Receiver::new(*endpoint, params, *ack)))
-        }
-        Transport::Bsd42(params) => {
-            let sender = TcpEnd::bsd42(*endpoint, params, stream()?);
-            Some(tcp(sender, params.receiver(*endpoint)))
-        }
-        Transport::Udp => Some(Ends::Datagrams {
-            sender: Box::new(DatagramSender::new(application, *endpoint)?),
-            receiver: Box::new(DatagramReceiver::new(application, *endpoint)),
-        }),
-        Transport::Rtp { cc } => {
-            let ApplicationConfig::Media(media) = application else { return None };
-            Some(Ends::Foreign(Halves {
-                sender: Box::new(RtpSender::new(*endpoint, cc.make(None), media)),
-                receiver: Box::new(RtpReceiver::new(*endpoint)),
-            }))
-        }
-        Transport::Foreign(stack) => {
-            let context = FlowContext { flow: endpoint.flow, mtu: endpoint.mtu, application, seed: *seed };
-            stack.halves(&context).map(Ends::Foreign)
+    /// Both ends of a flow; none if its transport cannot carry its application.
+    fn ends(&mut self, spec: &FlowSpec) -> Option<Ends> {
+        let FlowSpec { endpoint, application, seed, .. } = spec;
+        let stream = || Stream::new(application, endpoint.mss(), *seed);
+        match &spec.transport {
+            Transport::Ideal { cc, ack } => (*application == ApplicationConfig::Bulk).then(|| {
+                let sender = ideal::Sender::new(*endpoint, cc.make(0, None));
+                Ends::Ideal(Box::new(Pair::new(sender, ideal::Receiver::new(*endpoint, *ack))))
+            }),
+            Transport::Tcp { cc, params, ack } => {
+                let (cc, params) = (cc.clone(), Arc::clone(params));
+                let parts = Parts { endpoint: *endpoint, cc, params, ack: *ack, application: stream()? };
+                Some(Kind::ends(&mut self.kind, parts))
+            }
+            Transport::Bsd42(params) => {
+                let sender = TcpEnd::bsd42(*endpoint, params, stream()?);
+                Some(Ends::Tcp(Box::new(Pair::new(sender, params.receiver(*endpoint)))))
+            }
+            Transport::Udp => {
+                let sender = DatagramSender::new(application, *endpoint)?;
+                let receiver = DatagramReceiver::new(application, *endpoint);
+                Some(Ends::Datagrams(Box::new(Pair::new(sender, receiver))))
+            }
+            Transport::Rtp { cc } => {
+                let ApplicationConfig::Media(media) = application else { return None };
+                Some(Ends::Foreign(Box::new(Halves {
+                    sender: Box::new(RtpSender::new(*endpoint, cc.make(0, None), media)),
+                    receiver: Box::new(RtpReceiver::new(*endpoint)),
+                })))
+            }
+            Transport::Foreign(stack) => {
+                let context =
+                    FlowContext { flow: endpoint.flow, mtu: endpoint.mtu, application, seed: *seed };
+                Some(Ends::Foreign(Box::new(stack.halves(&context)?)))
+            }
         }
     }
 }

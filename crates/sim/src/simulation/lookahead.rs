@@ -1,6 +1,6 @@
 //! Looks ahead: asks for the memory of flows whose packets arrive next.
 //!
-//! A flow's state is about 5 KiB in a dozen places. With many flows it has left the cache when the flow's next packet
+//! A flow's state is about 4 KiB in a dozen places. With many flows it has left the cache when the flow's next packet
 //! arrives, and waiting for it took half of the time of a run. A delay line knows the next arrivals, so their flows'
 //! memory is fetched while others are at work. That goes in steps: a pointer must have arrived before what it points to
 //! can be asked for.

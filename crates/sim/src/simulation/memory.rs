@@ -59,14 +59,20 @@ impl Simulation {
 
     /// What the run holds: its rows, with the room for further ones, packets, and what senders keep about them.
     pub fn memory(&self) -> Bytes {
-        self.recorder.budget().held() + self.packets_held()
+        self.recorder.budget().held() + self.packets_held() + self.noted_by_senders()
     }
 
-    /// Whether the run holds no more than it may.
-    pub fn check_memory(&self) -> Result<(), MemoryExceeded> {
+    /// Whether the run holds no more than it may. Senders are asked once in as many events as there are flows: meanwhile
+    /// each sends one packet, on average.
+    pub fn check_memory(&mut self) -> Result<(), MemoryExceeded> {
+        let (asked, mut noted) = self.noted;
+        if self.handled - asked >= self.flows.len() as u64 {
+            noted = self.noted_by_senders();
+            self.noted = (self.handled, noted);
+        }
         let budget = self.recorder.budget();
         let (at, end, limit) = (self.now, self.end, budget.limit());
-        let (rows, packets) = (budget.held(), self.packets_held());
+        let (rows, packets) = (budget.held(), self.packets_held() + noted);
         let by = match (budget.short(), budget.latest()) {
             (Some(table), _) => Holder::Table(table),
             (None, _) if rows + packets <= limit => return Ok(()),
@@ -81,7 +87,11 @@ impl Simulation {
         let queued: u64 = self.links.iter().map(Link::backlog).sum();
         let held: u64 = self.elements.iter().map(PlacedElement::held).sum();
         let lines: usize = self.lines.iter().map(DelayLine::room).sum();
-        let noted: Bytes = self.flows.iter().map(|flow| flow.ends.memory()).sum();
-        PACKET * (queued + held + lines as u64) + noted
+        PACKET * (queued + held + lines as u64)
+    }
+
+    /// What senders keep about packets.
+    fn noted_by_senders(&self) -> Bytes {
+        self.flows.iter().map(|flow| flow.ends.memory()).sum()
     }
 }

@@ -13,11 +13,10 @@ mod stall;
 use std::iter;
 
 use windtunnel_qdisc::Incident;
-use windtunnel_units::Time;
+use windtunnel_units::{Bytes, Time};
 use windtunnel_wire::Packet;
 
 use crate::element::{Passage, PlacedElement};
-use crate::endpoint::Reading;
 use crate::event_queue::EventQueue;
 use crate::flow::{Flow, Hop, Onward};
 use crate::line::DelayLine;
@@ -25,6 +24,7 @@ use crate::link::{Link, LinkCx};
 use crate::network::{Action, Network};
 use crate::recorder::{LossCause, Recorder, Tap};
 use crate::result::{RunResult, Stalled};
+use endpoints::reading;
 use layout::Layout;
 
 pub use memory::{Holder, MemoryExceeded};
@@ -85,6 +85,8 @@ pub struct Simulation {
     /// What [`Simulation::stall`] saw at the last tick: the number of packets that had moved.
     moved: u64,
     stalled: Option<Stalled>,
+    /// What senders kept about packets when they were asked last, and the number of events before.
+    noted: (u64, Bytes),
 }
 
 impl Simulation {
@@ -95,10 +97,15 @@ impl Simulation {
     /// out of range.
     pub fn new(network: Network) -> Simulation {
         let mut layout = Layout::new(&network);
-        let flows: Vec<Flow> =
+        let mut flows: Vec<Flow> =
             network.flows.iter().enumerate().map(|(i, spec)| layout.flow(i, spec)).collect();
         let recorder = Recorder::new(&network, &flows);
         let plan = network.whole_plan();
+        for (_, action) in &plan {
+            if let Action::Start(flow) = action {
+                flows[*flow].starts += 1;
+            }
+        }
         let elements: Vec<PlacedElement> = network.elements.iter().map(PlacedElement::new).collect();
         let links: Vec<Link> =
             network.links.into_iter().map(|link| Link::new(link, network.deliver_drops)).collect();
@@ -148,6 +155,7 @@ impl Simulation {
             corrupted: 0,
             moved: 0,
             stalled: None,
+            noted: (0, Bytes::ZERO),
         };
         simulation.schedule_plan();
         for link in 0..simulation.links.len() {
@@ -223,6 +231,9 @@ impl Simulation {
         self.run_until(self.end);
         self.end_interval(self.end);
         let exceeded = self.check_memory();
+        // A million flows are gigabytes, which their summaries can take over.
+        drop(std::mem::take(&mut self.flows));
+        drop(std::mem::replace(&mut self.timers, EventQueue::new(0)));
         exceeded
             .map(|()| self.recorder.finish(&self.links, &self.elements, self.end, self.handled, self.stalled))
     }
@@ -475,13 +486,16 @@ impl Simulation {
     }
 
     fn end_interval(&mut self, now: Time) {
-        let counted =
-            if self.flows.iter().all(|flow| flow.ends.is_loss_free()) { 0 } else { self.first_member };
-        let readings: Vec<Reading> = (0..counted).map(|index| self.reading(index)).collect();
-        self.recorder.end_interval(now, &mut self.links, &self.flows, &readings);
+        let counted = !self.flows.iter().all(|flow| flow.ends.is_loss_free());
+        let reading = |index| counted.then(|| reading(&self.flows, index));
+        self.recorder.end_interval(now, &mut self.links, &self.flows, &reading);
+        if self.looks_ahead {
+            // Of many flows some are idle; what they held in flight would add up.
+            self.flows.iter_mut().filter(|flow| flow.in_network == 0).for_each(|flow| flow.ends.give_back());
+        }
     }
 }
 
 fn sender_timer((flow, index): (&Flow, u32)) -> Timer {
-    if flow.arrivals.is_some() { Timer::Arrivals(index) } else { Timer::Sender(index) }
+    if flow.ends.arrivals().is_some() { Timer::Arrivals(index) } else { Timer::Sender(index) }
 }

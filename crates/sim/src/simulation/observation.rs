@@ -1,12 +1,12 @@
 //! What an observer may see of a run in progress: its next event, the packets that it has counted, and the state of the
 //! ends of TCP connections.
 
-use windtunnel_tcp::ConnectionState;
+use windtunnel_tcp::{ConnectionState, Receiver};
 use windtunnel_units::{Bytes, Seq, Time};
 
 use super::Simulation;
 use crate::element::PlacedElement;
-use crate::endpoint::{Ends, SenderHalf};
+use crate::endpoint::{Ends, Pair, SenderHalf, TcpEnd};
 use crate::line::DelayLine;
 use crate::link::Link;
 
@@ -93,26 +93,35 @@ impl Simulation {
         self.flows[self.first_member..].iter().filter(|f| f.active).count()
     }
 
-    /// TCP connections that exist now.
+    /// TCP connections that have started: as they are now, or as they were when the last thing happened to them that could.
     pub fn streams(&self) -> impl Iterator<Item = StreamState> {
-        self.flows.iter().filter_map(|flow| {
-            let Ends::Tcp { sender: end, receiver } = &flow.ends else { return None };
-            let sender = &end.sender;
-            Some(StreamState {
-                flow: flow.series as usize,
-                una: sender.snd_una(),
-                nxt: sender.snd_nxt(),
-                rcv_nxt: receiver.rcv_nxt(),
-                delivered: receiver.stats().delivered,
-                too_old: receiver.stats().paws,
-                cwnd: sender.cwnd(),
-                in_flight: sender.in_flight(),
-                in_host: sender.in_host(),
-                drained: sender.is_drained(),
-                ended: receiver.is_at_end(),
-                states: [sender.connection_state(), receiver.connection_state()],
-                timer: end.next_timer(),
-            })
+        self.flows.iter().filter_map(|flow| match &flow.ends {
+            Ends::Tcp(halves) => Some(StreamState::of(halves, flow.series)),
+            Ends::Still(state) => state.last,
+            _ => None,
         })
+    }
+}
+
+impl StreamState {
+    /// The state of the two halves of `series`.
+    pub(crate) fn of(halves: &Pair<TcpEnd, Receiver>, series: u32) -> StreamState {
+        let Pair { sender: end, receiver } = halves;
+        let sender = &end.sender;
+        StreamState {
+            flow: series as usize,
+            una: sender.snd_una(),
+            nxt: sender.snd_nxt(),
+            rcv_nxt: receiver.rcv_nxt(),
+            delivered: receiver.stats().delivered,
+            too_old: receiver.stats().paws,
+            cwnd: sender.cwnd(),
+            in_flight: sender.in_flight(),
+            in_host: sender.in_host(),
+            drained: sender.is_drained(),
+            ended: receiver.is_at_end(),
+            states: [sender.connection_state(), receiver.connection_state()],
+            timer: end.next_timer(),
+        }
     }
 }

@@ -134,7 +134,7 @@ pub(crate) fn flow(
     };
     FlowSpec {
         name: format!("flow{index}"),
-        cc_name: "fixed".to_owned(),
+        cc_name: "fixed".into(),
         endpoint,
         transport: Transport::Ideal { cc: fixed_window(window), ack: AckParams::default() },
         application: ApplicationConfig::Bulk,
@@ -178,7 +178,7 @@ pub(crate) fn reno() -> Transport {
         config.resolve(Style::Linux);
         config.build(FlowInit::new(MSS))
     });
-    Transport::Tcp { cc, params: Box::default(), ack: AckParams::default() }
+    Transport::Tcp { cc, params: Arc::default(), ack: AckParams::default() }
 }
 
 /// Media over RTP whose rate SCReAM sets.
@@ -192,7 +192,7 @@ pub(crate) fn scream() -> Traffic {
 pub(crate) fn fixed(segments: u64) -> Transport {
     Transport::Tcp {
         cc: fixed_window(segments),
-        params: Box::<TcpParams>::default(),
+        params: Arc::<TcpParams>::default(),
         ack: AckParams::default(),
     }
 }

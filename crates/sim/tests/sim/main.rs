@@ -8,6 +8,7 @@ mod conservation;
 mod datagrams;
 mod fixtures;
 mod foreign;
+mod late;
 mod media;
 mod memory;
 mod paths;

@@ -47,9 +47,26 @@ pub(super) struct Connection<'a> {
     pub(super) handshake: &'a Handshake,
 }
 
+/// What the policy needs of the receiver's parameters.
+#[derive(Clone, Copy, Debug)]
+struct Rules {
+    policy: AckPolicy,
+    sack_compression: bool,
+    growth_acks: bool,
+    count: u32,
+    delay: Duration,
+}
+
+impl Rules {
+    fn of(params: &AckParams) -> Rules {
+        let AckParams { policy, sack_compression, growth_acks, count, delay, .. } = *params;
+        Rules { policy, sack_compression, growth_acks, count, delay }
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct DelayedAck {
-    params: AckParams,
+    rules: Rules,
     /// Packets that no ACK has acknowledged yet, and their mark.
     pending: u32,
     mark: Mark,
@@ -64,9 +81,9 @@ pub(super) struct DelayedAck {
 }
 
 impl DelayedAck {
-    pub(super) fn new(params: AckParams) -> DelayedAck {
+    pub(super) fn new(params: &AckParams) -> DelayedAck {
         DelayedAck {
-            params,
+            rules: Rules::of(params),
             pending: 0,
             mark: Mark::None,
             owed: 0,
@@ -79,7 +96,7 @@ impl DelayedAck {
 
     /// True if an ACK may ever wait.
     pub(super) fn delays(&self) -> bool {
-        self.params.policy != AckPolicy::Immediate
+        self.rules.policy != AckPolicy::Immediate
     }
 
     /// What an ACK of the pending segments says of them: their mark, or, dithered, the one that leaves the least owed.
@@ -95,7 +112,7 @@ impl DelayedAck {
     }
 
     fn dithers(&self) -> bool {
-        self.params.policy == AckPolicy::Dithered
+        self.rules.policy == AckPolicy::Dithered
     }
 
     /// A segment with `mark` cannot share an ACK with the pending segments.
@@ -121,7 +138,7 @@ impl DelayedAck {
         if arrival.news == News::FirstCe {
             self.quickack.on_ce();
         }
-        if arrival.grew && self.params.growth_acks {
+        if arrival.grew && self.rules.growth_acks {
             self.quickack.on_growth();
         }
     }
@@ -129,7 +146,7 @@ impl DelayedAck {
     /// The application has read everything that has arrived: true if the pending segments are acknowledged now.
     #[inline]
     pub(super) fn leaves_when_read(&self) -> bool {
-        self.pushed && self.pending > 0 && self.params.policy == AckPolicy::Linux
+        self.pushed && self.pending > 0 && self.rules.policy == AckPolicy::Linux
     }
 
     /// Less than half of the buffer is free.
@@ -147,12 +164,12 @@ impl DelayedAck {
         connection: &Connection<'_>,
         now: Time,
     ) -> Leave {
-        if self.params.policy == AckPolicy::Linux {
+        if self.rules.policy == AckPolicy::Linux {
             return self.linux(arrival, unacked, connection, now);
         }
         self.on_arrival(arrival);
-        let enough = self.pending >= self.params.count;
-        let at_once = match self.params.policy {
+        let enough = self.pending >= self.rules.count;
+        let at_once = match self.rules.policy {
             AckPolicy::Immediate | AckPolicy::Linux => true,
             AckPolicy::Every | AckPolicy::Dithered => enough || arrival.news == News::Due,
             AckPolicy::QuickSignal => enough || arrival.mark == Mark::Sce || arrival.ecn == Ecn::Ce,
@@ -160,7 +177,7 @@ impl DelayedAck {
                 enough || arrival.changed || !matches!(arrival.news, News::None | News::Changed)
             }
         };
-        if at_once { Leave::AtOnce } else { self.wait_until(now + self.params.delay) }
+        if at_once { Leave::AtOnce } else { self.wait_until(now + self.rules.delay) }
     }
 
     /// The FIN arrived in order, with data if there is an `arrival`; `unacked` sequence numbers wait for an ACK. The
@@ -179,7 +196,7 @@ impl DelayedAck {
             self.on_arrival(arrival);
             urgent = arrival.news.is_urgent();
         }
-        let linux = self.params.policy == AckPolicy::Linux;
+        let linux = self.rules.policy == AckPolicy::Linux;
         if linux && (unacked > connection.mss || urgent) { Leave::AtOnce } else { Leave::Later }
     }
 
@@ -192,7 +209,7 @@ impl DelayedAck {
         now: Time,
     ) -> Leave {
         self.on_arrival(arrival);
-        let compresses = self.params.policy == AckPolicy::Linux && self.params.sack_compression;
+        let compresses = self.rules.policy == AckPolicy::Linux && self.rules.sack_compression;
         if !compresses || arrival.news.is_urgent() {
             return Leave::AtOnce;
         }

@@ -124,7 +124,7 @@ impl Receiver {
             hiding: Hiding::new(&ack),
             attack: Attack::new(&ack),
             timestamps: Timestamps::new(params.timestamps),
-            delayed_ack: DelayedAck::new(ack),
+            delayed_ack: DelayedAck::new(&ack),
             handshake: Handshake::new(),
             reassembly: Reassembly::default(),
             sack: Sack::new(params.sack, params.timestamps),
@@ -135,7 +135,7 @@ impl Receiver {
             initial_window: initial_window(params, endpoint.mss()),
             buffer,
             gro: params.gro.map(|period| Box::new(Gro::new(period, params, endpoint.headers))),
-            due: VecDeque::with_capacity(2),
+            due: VecDeque::new(),
             spare: Vec::new(),
             stats: ReceiverStats::default(),
         }
@@ -151,6 +151,14 @@ impl Receiver {
         if let Some(gro) = &self.gro {
             prefetch(&**gro);
         }
+    }
+
+    /// Gives memory back that is not in use: for a connection that is idle, of many.
+    pub fn give_back(&mut self) {
+        self.due.shrink_to_fit();
+        self.spare = Vec::new();
+        self.sack.give_back();
+        self.reassembly.give_back();
     }
 
     /// The same receiver, but it discards data that arrive above a gap, as early ones did.

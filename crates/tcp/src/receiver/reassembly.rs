@@ -38,6 +38,11 @@ impl Reassembly {
         self.ranges.iter()
     }
 
+    /// Gives memory back that is not in use.
+    pub(super) fn give_back(&mut self) {
+        self.ranges.shrink_to_fit();
+    }
+
     /// The bytes from `start` up to `end` arrived.
     pub(super) fn insert(&mut self, start: Seq, end: Seq) -> Insertion {
         let first = self.ranges.partition_point(|range| range.end < start);

@@ -17,9 +17,8 @@ const MOST_BLOCKS: usize = 4;
 pub(super) struct Sack {
     /// Blocks that fit into an ACK; zero without SACK.
     room: usize,
-    len: usize,
-    /// Most recent first. Each is a whole range of the reassembly.
-    recent: [SackBlock; MOST_BLOCKS],
+    /// Most recent first, as many as fit into an ACK. Each is a whole range of the reassembly.
+    recent: Vec<SackBlock>,
     duplicate: Option<SackBlock>,
 }
 
@@ -30,7 +29,7 @@ impl Sack {
             (true, true) => MOST_BLOCKS - 1,
             (true, false) => MOST_BLOCKS,
         };
-        Sack { room, len: 0, recent: [SackBlock::default(); MOST_BLOCKS], duplicate: None }
+        Sack { room, recent: Vec::new(), duplicate: None }
     }
 
     /// SACK was not negotiated.
@@ -44,20 +43,17 @@ impl Sack {
 
     /// Reporting `block` would drop another from the report.
     pub(super) fn overflows_with(&self, block: SackBlock) -> bool {
-        self.recent[..self.len]
-            .iter()
-            .filter(|known| known.start < block.start || known.end > block.end)
-            .count()
+        self.recent.iter().filter(|known| known.start < block.start || known.end > block.end).count()
             >= self.room
     }
 
     /// A segment made or enlarged `block`.
     pub(super) fn on_block(&mut self, block: SackBlock) {
-        self.retain(|known| known.start < block.start || known.end > block.end);
-        let kept = self.len.min(self.room.saturating_sub(1));
-        self.recent.copy_within(..kept, 1);
-        self.recent[0] = block;
-        self.len = (kept + 1).min(self.room);
+        self.recent.retain(|known| known.start < block.start || known.end > block.end);
+        self.recent.truncate(self.room.saturating_sub(1));
+        if self.is_enabled() {
+            self.recent.insert(0, block);
+        }
     }
 
     /// A segment held bytes that had arrived before.
@@ -69,7 +65,7 @@ impl Sack {
 
     /// Everything below `rcv_nxt` was delivered.
     pub(super) fn on_delivered(&mut self, rcv_nxt: Seq) {
-        self.retain(|known| known.start > rcv_nxt);
+        self.recent.retain(|known| known.start > rcv_nxt);
     }
 
     /// True if the next ACK reports a duplicate.
@@ -103,7 +99,7 @@ impl Sack {
         if let Some(duplicate) = self.duplicate.take() {
             blocks.push(duplicate);
         }
-        let recent = &self.recent[..self.len];
+        let recent = &self.recent;
         // Blocks that older reports dropped for want of room come back when there is room: the highest first, because
         // it arrived last.
         let others = reassembly.ranges().rev().filter(|range| !recent.contains(range));
@@ -113,14 +109,8 @@ impl Sack {
         blocks
     }
 
-    fn retain(&mut self, keep: impl Fn(&SackBlock) -> bool) {
-        let mut kept = 0;
-        for i in 0..self.len {
-            if keep(&self.recent[i]) {
-                self.recent[kept] = self.recent[i];
-                kept += 1;
-            }
-        }
-        self.len = kept;
+    /// Gives memory back that is not in use.
+    pub(super) fn give_back(&mut self) {
+        self.recent.shrink_to_fit();
     }
 }

@@ -70,17 +70,16 @@ impl Sender {
 
     /// RFC 6675 section 5: by the segments SACKed above, or by the third duplicate ACK.
     fn detect_by_rfc6675(&mut self, ack: &Ack) {
-        self.rfc6675.on_ack(ack.advanced, ack.sacked);
+        let Some(rfc6675) = &mut self.rfc6675 else { return };
+        rfc6675.on_ack(ack.advanced, ack.sacked);
         if self.state == CaState::Loss {
             return;
         }
         let dupthresh = self.params.dupthresh;
-        let lost = self.rfc6675.detect_losses(&mut self.board, dupthresh);
+        let lost = rfc6675.detect_losses(&mut self.board, dupthresh);
+        let enough = rfc6675.dup_acks() >= dupthresh;
         self.found_lost(lost.bytes, LossFinder::Ack, ack.now);
-        let head = self
-            .board
-            .head()
-            .filter(|_| self.state < CaState::Recovery && self.rfc6675.dup_acks() >= dupthresh);
+        let head = self.board.head().filter(|_| self.state < CaState::Recovery && enough);
         if let Some(head) = head {
             let bytes = self.payload_of(head);
             if self.board.mark_original_lost(head) {

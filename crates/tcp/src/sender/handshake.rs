@@ -3,6 +3,8 @@
 //! RFC 9293 section 3.5, RFC 6298 section 5.7, RFC 3168 section 6.1.1; spec/congestion-control section 1.2,
 //! spec/queues-and-signalling section 17.1.
 
+use std::sync::Arc;
+
 use windtunnel_units::{Bytes, Duration, Seq, Time};
 use windtunnel_wire::{Options, Packet, TcpFlags};
 
@@ -237,8 +239,9 @@ impl Sender {
     /// are neither tail loss probes nor skips.
     fn go_without_sack(&mut self) {
         if self.params.sack {
-            self.params.sack = false;
-            self.params.loss_detection = LossDetection::Newreno;
+            let params = Arc::make_mut(&mut self.params);
+            params.sack = false;
+            params.loss_detection = LossDetection::Newreno;
             self.detector = Detector::new(&self.params);
             self.tlp = Tlp::new(false);
             self.skip = None;

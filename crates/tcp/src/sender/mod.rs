@@ -40,6 +40,8 @@ mod undo;
 mod validation;
 mod windowed_min;
 
+use std::sync::Arc;
+
 pub use limits::Limited;
 pub use stats::SenderStats;
 
@@ -51,7 +53,7 @@ use windtunnel_wire::{Ecn, Packet, TcpFlags};
 
 use crate::ack_report::AckReport;
 use crate::config::{Endpoint, WindowScale};
-use crate::params::TcpParams;
+use crate::params::{LossDetection, TcpParams};
 use crate::paws;
 use buffer::SendBuffer;
 use classic::Inflating;
@@ -85,7 +87,8 @@ use validation::Validation;
 pub struct Sender {
     endpoint: Endpoint,
     mss: Bytes,
-    params: TcpParams,
+    /// Shared with all connections that have the same.
+    params: Arc<TcpParams>,
     handshake: Handshake,
     close: Close,
 
@@ -145,7 +148,8 @@ pub struct Sender {
     // Losses.
     detector: Detector,
     rack: Rack,
-    rfc6675: Rfc6675,
+    /// Only with this detection of losses.
+    rfc6675: Option<Box<Rfc6675>>,
     reordering: Reordering,
     /// SND.NXT when the last recovery by duplicate ACKs started (RFC 6582).
     recover: Seq,
@@ -172,7 +176,7 @@ impl Sender {
     }
 
     /// A sender for `endpoint` under the controller `cc`.
-    pub fn new(endpoint: Endpoint, params: &TcpParams, cc: Box<dyn CongestionControl>) -> Sender {
+    pub fn new(endpoint: Endpoint, params: &Arc<TcpParams>, cc: Box<dyn CongestionControl>) -> Sender {
         let mss = endpoint.mss();
         let (cwnd, needs) = (cc.cwnd(), cc.needs());
         Sender {
@@ -216,7 +220,7 @@ impl Sender {
             validation: Validation::new(params, endpoint.iw, mss),
             detector: Detector::new(params),
             rack: Rack::default(),
-            rfc6675: Rfc6675::new(mss),
+            rfc6675: (params.loss_detection == LossDetection::Rfc6675).then(|| Box::new(Rfc6675::new(mss))),
             reordering: Reordering::new(params.dupthresh, mss),
             recover: Seq::SYN,
             partial_acked: false,
@@ -228,7 +232,7 @@ impl Sender {
             undo: Undo::default(),
             limits: Limits::default(),
             stats: SenderStats::default(),
-            params: params.clone(),
+            params: Arc::clone(params),
         }
     }
 
@@ -341,6 +345,11 @@ impl Sender {
     /// The memory of what it keeps about segments in flight.
     pub fn memory(&self) -> Bytes {
         self.board.memory()
+    }
+
+    /// Gives memory back that is not in use: for a connection that is idle, of many.
+    pub fn give_back(&mut self) {
+        self.board.give_back();
     }
 
     /// What the controller wants now.

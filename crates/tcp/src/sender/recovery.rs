@@ -271,7 +271,9 @@ impl Sender {
         self.recover = self.board.nxt();
         self.partial_acked = false;
         self.inflating = Inflating::at_entry(&self.board);
-        self.rfc6675.enter_recovery(&self.board);
+        if let Some(rfc6675) = &mut self.rfc6675 {
+            rfc6675.enter_recovery(&self.board);
+        }
         self.stats.loss_episodes += 1;
         if self.detector != Detector::Rack && self.reduction() == Reduction::None {
             // Regardless of what is in flight (RFC 5681 section 3.2 step 3, RFC 6675 section 5 step 4.3); PRR handles

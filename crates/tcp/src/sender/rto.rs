@@ -177,7 +177,9 @@ impl Sender {
         }
         let lost = self.mark_timed_out(reneged, now);
         self.found_lost(lost.bytes, LossFinder::RetransmissionTimer, now);
-        self.rfc6675.on_timeout();
+        if let Some(rfc6675) = &mut self.rfc6675 {
+            rfc6675.on_timeout();
+        }
         if new_episode {
             self.undo.begin(self.board.una(), self.board.retransmitted().segments + self.tlp.copies());
             self.stats.loss_episodes += 1;

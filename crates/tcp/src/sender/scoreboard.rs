@@ -95,6 +95,11 @@ impl Scoreboard {
         self.queue.memory()
     }
 
+    /// Gives memory back that is not in use.
+    pub(crate) fn give_back(&mut self) {
+        self.queue.give_back();
+    }
+
     fn log_loss(&mut self, id: SegmentId) {
         if let Some(losses) = &mut self.losses {
             losses.push(id);

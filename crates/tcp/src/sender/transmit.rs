@@ -91,7 +91,9 @@ impl Sender {
             Next::New(payload) => Some(self.send_new(payload, now)),
             Next::Retransmission(id) => self.retransmit(id, now),
             Next::Named(named, id) => {
-                self.rfc6675.on_next_seg_sent(named);
+                if let Some(rfc6675) = &mut self.rfc6675 {
+                    rfc6675.on_next_seg_sent(named);
+                }
                 self.retransmit(id, now)
             }
         }
@@ -117,8 +119,11 @@ impl Sender {
         if self.state < CaState::Recovery || self.repairs_wait(new) {
             return new.map(Next::New);
         }
-        if self.detector == Detector::Rfc6675 && self.state == CaState::Recovery {
-            return match self.rfc6675.next_seg(&self.board, new.is_ok()) {
+        if self.detector == Detector::Rfc6675
+            && self.state == CaState::Recovery
+            && let Some(rfc6675) = &self.rfc6675
+        {
+            return match rfc6675.next_seg(&self.board, new.is_ok()) {
                 Some(named @ (NextSeg::Retransmit(id) | NextSeg::Rescue(id))) => Ok(Next::Named(named, id)),
                 Some(NextSeg::New) | None => new.map(Next::New),
             };

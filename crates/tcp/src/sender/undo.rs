@@ -96,7 +96,9 @@ impl Sender {
     /// Nothing is lost after all.
     pub(super) fn unmark_lost(&mut self) {
         self.board.unmark_lost();
-        self.rfc6675.reset();
+        if let Some(rfc6675) = &mut self.rfc6675 {
+            rfc6675.reset();
+        }
     }
 }
 

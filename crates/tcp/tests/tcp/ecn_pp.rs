@@ -1,6 +1,8 @@
 //! Which packets are ECN-capable (draft-ietf-tcpm-generalized-ecn-16, table 1; Linux 7.3 `tcp_ecn_send`, `tcp_ecn_send_syn`,
 //! `tcp_ecn_send_synack`).
 
+use std::sync::Arc;
+
 use windtunnel_cc::{ControllerParams, FlowInit, Style, WindowedConfig};
 use windtunnel_tcp::{AckParams, EcnPp, Endpoint, FeedbackScheme, HEADERS, Receiver, Sender, TcpParams};
 use windtunnel_units::{Bytes, Duration, Time};
@@ -43,7 +45,7 @@ impl Pair {
             feedback,
             dscp: Dscp::DEFAULT,
         };
-        let params = TcpParams { ecn_pp, ..TcpParams::default() };
+        let params = Arc::new(TcpParams { ecn_pp, ..TcpParams::default() });
         let mut reno = WindowedConfig::default();
         reno.resolve(Style::Linux);
         let sender = Sender::new(endpoint, &params, reno.build(FlowInit::new(MSS)));

@@ -69,7 +69,7 @@ impl Lab {
     fn new(ecn: Ecn, needs: Feedback) -> Lab {
         let heard = Arc::default();
         let cc = Counting { needs, heard: Arc::clone(&heard) };
-        let params = TcpParams { ecn_pp: EcnPp::Off, ..TcpParams::default() };
+        let params = Arc::new(TcpParams { ecn_pp: EcnPp::Off, ..TcpParams::default() });
         let mut sender = Sender::new(endpoint(ecn), &params, Box::new(cc));
         sender.write(Bytes::MAX);
         let syn = sender.poll_transmit(Time::ZERO).expect("a SYN");

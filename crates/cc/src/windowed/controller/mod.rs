@@ -42,7 +42,8 @@ pub(crate) struct Windowed<A> {
     needs: Needs,
     base: SsthreshBase,
     exit: Option<ExitReason>,
-    undo: Option<Undo<A>>,
+    /// Apart, because it is as large as the rest, and seldom there.
+    undo: Option<Box<Undo<A>>>,
 }
 
 /// Which part of the controller grows cwnd.

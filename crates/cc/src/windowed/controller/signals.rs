@@ -119,13 +119,13 @@ impl<A: Avoidance> Windowed<A> {
 
     /// Saves the state that a response to a loss is about to replace.
     pub(super) fn remember(&mut self) {
-        self.undo = Some(Undo {
+        self.undo = Some(Box::new(Undo {
             cwnd: self.cwnd,
             ssthresh: self.ssthresh,
             stage: self.stage,
             exit: self.exit,
             avoidance: self.avoidance.clone(),
-        });
+        }));
         if self.stage == Stage::Seeking {
             self.exit = Some(ExitReason::Loss);
         }

@@ -45,6 +45,11 @@ impl Queue {
         Bytes::new((self.ring.capacity() * size_of::<QueuedSegment>()) as u64)
     }
 
+    /// Gives memory back that is not in use.
+    pub(super) fn give_back(&mut self) {
+        self.ring.shrink_to_fit();
+    }
+
     pub(super) fn front(&self) -> Option<&QueuedSegment> {
         self.ring.front()
     }

@@ -85,7 +85,7 @@ fn sender_with(
 ) -> (Sender, Arc<Mutex<Told>>) {
     let told = Arc::default();
     let cc = Counting { window, told: Arc::clone(&told) };
-    (Sender::new(endpoint(feedback, ecn), params, Box::new(cc)), told)
+    (Sender::new(endpoint(feedback, ecn), &Arc::new(params.clone()), Box::new(cc)), told)
 }
 
 fn told(told: &Mutex<Told>) -> Told {

@@ -158,7 +158,7 @@ impl Lab {
     pub(crate) fn with(cc: Box<dyn CongestionControl>, setup: Setup, script: Script) -> Lab {
         let Setup { params, endpoint, rtt, every, .. } = setup;
         Lab {
-            sender: Sender::new(endpoint, &params, cc),
+            sender: Sender::new(endpoint, &Arc::new(params.clone()), cc),
             receiver: PlainReceiver {
                 nxt: 1,
                 islands: Vec::new(),

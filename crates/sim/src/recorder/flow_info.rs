@@ -1,0 +1,77 @@
+//! The properties of flows that their summaries and tables repeat.
+
+use std::sync::Arc;
+
+use windtunnel_tcp::WindowScale;
+use windtunnel_tcp::bsd42::Bsd42Params;
+use windtunnel_units::Duration;
+
+use super::packets::{self, Wire};
+use crate::application::Protocol;
+use crate::network::{FlowSpec, Transport};
+
+/// The properties of a flow.
+#[derive(Debug)]
+pub(super) struct FlowInfo {
+    pub(super) name: String,
+    /// Shared with the flow before, if it has the same: a million flows have few kinds.
+    pub(super) kind: Arc<FlowKind>,
+}
+
+/// The properties that many flows have in common.
+#[derive(Debug, PartialEq)]
+pub(super) struct FlowKind {
+    pub(super) cc_name: Arc<str>,
+    pub(super) application: &'static str,
+    pub(super) wire: Wire,
+    /// They send datagrams: nothing is sent again.
+    pub(super) datagrams: bool,
+    /// Their endpoints are loss-free: they do not count what they send.
+    pub(super) loss_free: bool,
+    pub(super) base_rtt: Duration,
+}
+
+impl FlowInfo {
+    /// The properties of `flows`.
+    pub(super) fn of_all(flows: &[FlowSpec]) -> Vec<FlowInfo> {
+        let mut all: Vec<FlowInfo> = Vec::with_capacity(flows.len());
+        for flow in flows {
+            let kind = FlowKind::of(flow);
+            let kind = match all.last() {
+                Some(before) if *before.kind == kind => Arc::clone(&before.kind),
+                _ => Arc::new(kind),
+            };
+            all.push(FlowInfo { name: flow.name.clone(), kind });
+        }
+        all
+    }
+}
+
+impl FlowKind {
+    fn of(flow: &FlowSpec) -> FlowKind {
+        FlowKind {
+            cc_name: flow.controller_name(),
+            application: flow.application.kind(),
+            wire: wire(flow),
+            datagrams: matches!(flow.transport, Transport::Udp | Transport::Rtp { .. }),
+            loss_free: matches!(flow.transport, Transport::Ideal { .. }),
+            base_rtt: flow.base_rtt,
+        }
+    }
+}
+
+/// What the headers of a flow's packets do not say.
+fn wire(flow: &FlowSpec) -> Wire {
+    let scale = match &flow.transport {
+        Transport::Tcp { params, .. } => WindowScale::new(&flow.endpoint, params),
+        Transport::Bsd42(_) => Bsd42Params::window_scale(&flow.endpoint),
+        Transport::Ideal { .. } | Transport::Udp | Transport::Rtp { .. } | Transport::Foreign(_) => {
+            WindowScale::LARGEST
+        }
+    };
+    let protocol = match flow.protocol() {
+        Protocol::Tcp => packets::TCP,
+        Protocol::Udp | Protocol::Rtp => packets::UDP,
+    };
+    Wire { protocol, scale }
+}
