@@ -61,7 +61,7 @@ pub(crate) struct FlowSums {
     cwnd_area: u128,
     cwnd_min: Bytes,
     cwnd_max: Bytes,
-    /// None if nothing was lost.
+    /// None if nothing has been lost yet.
     losses: Option<Box<Losses>>,
 }
 
@@ -71,6 +71,12 @@ pub(crate) struct Losses {
     pub(crate) drops: DropSummary,
     pub(crate) ack_drops: DropSummary,
     pub(crate) corrupted: u64,
+}
+
+/// The same place, with nothing lost: a flow that loses packets does so again.
+fn cleared(mut losses: Box<Losses>) -> Box<Losses> {
+    *losses = Losses::default();
+    losses
 }
 
 impl FlowSums {
@@ -360,7 +366,8 @@ impl FlowRecorder {
             self.push_row(now, span, index, &counted, rows);
         }
         self.totals.add(&self.sums);
-        self.sums = FlowSums::new(self.cwnd);
+        let losses = self.sums.losses.take();
+        self.sums = FlowSums { losses: losses.map(cleared), ..FlowSums::new(self.cwnd) };
     }
 
     /// The row of an interval of length `span`.

@@ -136,8 +136,10 @@ impl<const PRECISION: u32> Pages<PRECISION> {
         }
         let place = self.used.binary_search_by_key(&number, |page| page.number);
         let index = place.unwrap_or_else(|index| {
-            // With a million flows, room that nobody needs counts.
-            self.used.reserve_exact(1);
+            // With a million flows, room that nobody needs counts; a flow with many pages is busy.
+            if self.used.len() == self.used.capacity() {
+                self.used.reserve_exact(1 + self.used.len() / 2);
+            }
             self.used.insert(index, Page { number, counts: [0; PER_PAGE] });
             index
         });

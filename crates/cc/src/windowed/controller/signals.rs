@@ -119,13 +119,17 @@ impl<A: Avoidance> Windowed<A> {
 
     /// Saves the state that a response to a loss is about to replace.
     pub(super) fn remember(&mut self) {
-        self.undo = Some(Box::new(Undo {
+        let undo = Undo {
             cwnd: self.cwnd,
             ssthresh: self.ssthresh,
             stage: self.stage,
             exit: self.exit,
             avoidance: self.avoidance.clone(),
-        }));
+        };
+        match &mut self.undo {
+            Some(before) => **before = undo,
+            None => self.undo = Some(Box::new(undo)),
+        }
         if self.stage == Stage::Seeking {
             self.exit = Some(ExitReason::Loss);
         }
