@@ -73,12 +73,6 @@ pub(crate) struct Losses {
     pub(crate) corrupted: u64,
 }
 
-/// The same place, with nothing lost: a flow that loses packets does so again.
-fn cleared(mut losses: Box<Losses>) -> Box<Losses> {
-    *losses = Losses::default();
-    losses
-}
-
 impl FlowSums {
     fn new(cwnd: Bytes) -> FlowSums {
         FlowSums {
@@ -363,8 +357,12 @@ impl FlowRecorder {
             self.push_row(now, span, index, &counted, rows);
         }
         self.totals.add(&self.sums);
-        let losses = self.sums.losses.take();
-        self.sums = FlowSums { losses: losses.map(cleared), ..FlowSums::new(self.cwnd) };
+        // A flow that loses packets does so again: their place stays.
+        let mut losses = self.sums.losses.take();
+        if let Some(losses) = &mut losses {
+            **losses = Losses::default();
+        }
+        self.sums = FlowSums { losses, ..FlowSums::new(self.cwnd) };
     }
 
     /// The row of an interval of length `span`.
