@@ -348,10 +348,18 @@ def test_what_ends_a_sweep_loses_nothing(number: signal.Signals, file: Path, tmp
     command = [sys.executable, *PROGRAM, "sweep", file.name, "--no-cache", "--set", "duration=5 s"]
     process = subprocess.Popen(command, cwd=tmp_path, env=environment(), stderr=subprocess.DEVNULL)
     journal = journal_of(tmp_path / "results" / "campaign")
+    log = Path(f"{journal}-wal")
     deadline = time.monotonic() + 60
-    while not (Path(f"{journal}-wal").exists() and Path(f"{journal}-wal").stat().st_size > 20_000):
-        assert process.poll() is None and time.monotonic() < deadline
-        time.sleep(0.02)
+
+    def wait_for_more_than(size: int) -> None:
+        while not (log.exists() and log.stat().st_size > size):
+            assert process.poll() is None and time.monotonic() < deadline
+            time.sleep(0.02)
+
+    # Transactions are half a second apart: when a later one is written, the first one with outcomes is whole.
+    wait_for_more_than(20_000)
+    time.sleep(0.3)
+    wait_for_more_than(log.stat().st_size)
     process.send_signal(number)
     assert process.wait(30) == (128 + number if number == signal.SIGTERM else -number)
     left = {path.name for path in (tmp_path / "results").iterdir()}
