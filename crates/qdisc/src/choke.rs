@@ -254,12 +254,6 @@ impl Choke {
         }
     }
 
-    fn view(&self, cx: &QueueCx<'_>) -> QueueView {
-        let Backlog { packets, bytes } = self.band.backlog();
-        let head_waiting = self.band.head_waiting(cx.now);
-        QueueView { now: cx.now, packets, bytes, all_bytes: bytes, head_waiting, rate: cx.rate }
-    }
-
     /// Draws a packet of the queue. If it belongs to the flow of the arriving one, it is dropped, and the arriving one
     /// will be.
     fn compare(&mut self, arriving: &Packet, cx: &mut QueueCx<'_>) {
@@ -282,7 +276,7 @@ impl Choke {
 
     fn release(&mut self, replaces: bool, cx: &mut QueueCx<'_>) -> Option<Packet> {
         let packet = self.band.pop()?;
-        let view = self.view(cx);
+        let view = self.band.view(cx);
         self.gate.release(&mut self.law, packet, replaces, &view, cx)
     }
 
@@ -305,7 +299,7 @@ impl QueueDiscipline for Choke {
                 None => return,
             }
         }
-        let view = self.view(cx);
+        let view = self.band.view(cx);
         if let Some(packet) = self.gate.admit(&mut self.law, arrival, &view, cx) {
             self.band.push(packet);
         }

@@ -180,18 +180,12 @@ impl Aqm for Both<'_> {
 }
 
 impl Sfb {
-    fn view(&self, cx: &QueueCx<'_>) -> QueueView {
-        let Backlog { packets, bytes } = self.band.backlog();
-        let head_waiting = self.band.head_waiting(cx.now);
-        QueueView { now: cx.now, packets, bytes, all_bytes: bytes, head_waiting, rate: cx.rate }
-    }
-
     fn release(&mut self, replaces: bool, cx: &mut QueueCx<'_>) -> Option<Packet> {
         let packet = self.band.pop()?;
         if let Some(hashes) = self.hashes.pop_front() {
             self.law.left(hashes);
         }
-        let view = self.view(cx);
+        let view = self.band.view(cx);
         self.gate.release(&mut self.inside, packet, replaces, &view, cx)
     }
 }
@@ -208,7 +202,7 @@ impl QueueDiscipline for Sfb {
             }
         }
         let (sfb, hashes) = self.law.decide(flow, arrival.is_markable(), cx.now);
-        let view = self.view(cx);
+        let view = self.band.view(cx);
         let mut both = Both { sfb, inside: &mut self.inside };
         if let Some(packet) = self.gate.admit(&mut both, arrival, &view, cx) {
             self.band.push(packet);
@@ -253,7 +247,7 @@ impl QueueDiscipline for Sfb {
     }
 
     fn on_timer(&mut self, cx: &mut QueueCx<'_>) {
-        let view = self.view(cx);
+        let view = self.band.view(cx);
         self.inside.on_timer(&view);
     }
 

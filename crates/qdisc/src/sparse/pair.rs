@@ -52,10 +52,7 @@ impl<R: SparseRule, A: Aqm> SparsePair<R, A> {
     }
 
     fn view(&self, band: usize, cx: &QueueCx<'_>) -> QueueView {
-        let Backlog { packets, bytes } = self.bands[band].backlog();
-        let head_waiting = self.bands[band].head_waiting(cx.now);
-        let all_bytes = self.backlog().bytes;
-        QueueView { now: cx.now, packets, bytes, all_bytes, head_waiting, rate: cx.rate }
+        QueueView { all_bytes: self.backlog().bytes, ..self.bands[band].view(cx) }
     }
 
     fn fits(&mut self, band: usize, size: Bytes, cx: &QueueCx<'_>) -> bool {
