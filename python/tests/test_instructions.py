@@ -9,6 +9,7 @@ import os
 import subprocess
 import tomllib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -20,17 +21,27 @@ from windtunnel.bench.instructions import Command, Cost, per_packet
 ROOT = Path(__file__).parents[2]
 BUDGETS = Path(__file__).with_name("instructions.toml")
 
-#: A budget is this much above what was counted, because the layout of memory is not the same everywhere: misses of a
-#: cache vary by half a percent.
-ABOVE = 0.01
-
-#: A cost this far below its budget leaves room for the next change to lose what this one won: the budget has to follow.
-SLACK = 0.03
-
 #: The works whose accesses to memory have budgets too: the one with many flows, where they decide.
 WITH_CACHE = ("W5",)
 
-KINDS = ("instructions", "data_references", "l1_misses")
+
+@dataclass(frozen=True)
+class Margin:
+    """How far a cost may be from its budget."""
+
+    above: float
+    """A budget is this much above what was counted, because the layout of memory is not the same everywhere."""
+    slack: float
+    """A cost this far below its budget leaves room for the next change to lose what this one won."""
+
+
+#: Which lines of a cache displace each other depends on where the allocator places what. With other thresholds of
+#: glibc's, the misses of W5 are 37.7 to 41.3 instead of 39.9; with environments of other lengths they vary by 1 %.
+MARGINS = {
+    "instructions": Margin(above=0.01, slack=0.03),
+    "data_references": Margin(above=0.01, slack=0.03),
+    "l1_misses": Margin(above=0.05, slack=0.12),
+}
 
 
 @cache
@@ -66,7 +77,7 @@ def measured() -> dict[str, dict[str, float]]:
     of_works = costs()
     return {
         kind: {name: getattr(cost, kind) for name, cost in of_works.items() if getattr(cost, kind) is not None}
-        for kind in KINDS
+        for kind in MARGINS
     }
 
 
@@ -80,7 +91,7 @@ def faults(budgets: dict[str, dict[str, float]], got: dict[str, dict[str, float]
                 found.append(f"{name} has no budget of {kind}: write it with `make budgets`")
             elif cost > budget:
                 found.append(f"{name}: {cost:.1f} {kind} per packet are more than the budget of {budget}")
-            elif cost < (1 - SLACK) * budget:
+            elif cost < (1 - MARGINS[kind].slack) * budget:
                 found.append(f"{name}: {cost:.1f} {kind} per packet: lower the budget of {budget} with `make budgets`")
     return found
 
@@ -89,7 +100,8 @@ def text_of(got: dict[str, dict[str, float]], counted_with: str) -> str:
     """The file of budgets."""
     lines = [f'compiler = "{counted_with}"']
     for kind, of_works in got.items():
-        lines += ["", f"[{kind}]", *(f"{name} = {round((1 + ABOVE) * cost, 1)}" for name, cost in of_works.items())]
+        above = 1 + MARGINS[kind].above
+        lines += ["", f"[{kind}]", *(f"{name} = {round(above * cost, 1)}" for name, cost in of_works.items())]
     return "\n".join(lines) + "\n"
 
 
@@ -106,18 +118,23 @@ def test_budgets() -> None:
 
 
 def test_budgets_hold_in_both_directions() -> None:
-    """A cost is refused above its budget and more than 3 % below it; what the file was written from is accepted."""
+    """A cost is refused above its budget and more than 3 % below it (12 % for misses of a cache); what the file was
+    written from is accepted.
+    """
     got = {"instructions": {"W1": 1000.0}, "data_references": {}, "l1_misses": {"W5": 12.0}}
     budgets = tomllib.loads(text_of(got, "rustc"))
     assert budgets == {
         "compiler": "rustc",
         "instructions": {"W1": 1010},
         "data_references": {},
-        "l1_misses": {"W5": 12.1},
+        "l1_misses": {"W5": 12.6},
     }
     assert faults(budgets, got) == []
     for cost, said in ((1011, "more than the budget of 1010"), (979, "lower the budget of 1010")):
         (fault,) = faults(budgets, {"instructions": {"W1": cost}})
+        assert said in fault
+    for cost, said in ((12.7, "more than the budget of 12.6"), (11, "lower the budget of 12.6")):
+        (fault,) = faults(budgets, {"l1_misses": {"W5": cost}})
         assert said in fault
     (fault,) = faults(budgets, {"instructions": {"W2": 1}})
     assert "W2 has no budget" in fault

@@ -7,6 +7,7 @@
 //! now needs no play. Events at the same nanosecond happen in the order of their ranks: a source has one of its own, or,
 //! if it carries what belongs to several flows, its next event has that flow's.
 
+use windtunnel_prefetch::prefetch;
 use windtunnel_units::Time;
 
 /// How many meet in one match. Four fill a cache line, and the first of them is found without a branch; with two there
@@ -86,6 +87,8 @@ pub(crate) struct EventQueue {
     matches: Vec<Match>,
     /// The first match of the last round.
     last_round: usize,
+    /// The last round has two to this many places.
+    digits: u32,
     winner: Next,
 }
 
@@ -98,19 +101,46 @@ impl EventQueue {
             width *= ENTRANTS;
         }
         let idle = Match { times: [NEVER.0; ENTRANTS], entrants: [NEVER.1; ENTRANTS] };
-        EventQueue { matches: vec![idle; last_round + width], last_round, winner: NEVER }
+        EventQueue {
+            matches: vec![idle; last_round + width],
+            last_round,
+            digits: (width * ENTRANTS).ilog2(),
+            winner: NEVER,
+        }
     }
 
-    /// The match in which a source enters, and its place there.
+    /// The match in which a source enters, and its place there. Sources that follow each other meet late, in the final or
+    /// in a semifinal: their events often follow each other, too, and these matches then show many of the next
+    /// ([`EventQueue::coming`]).
     #[inline]
     const fn place_of(&self, source: usize) -> (usize, usize) {
-        (self.last_round + source / ENTRANTS, source % ENTRANTS)
+        let (quarter, within) = (source % ENTRANTS, source / ENTRANTS % ENTRANTS);
+        let first = (ENTRANTS * quarter + within) << self.digits;
+        let place = first / ENTRANTS.pow(2) + source / ENTRANTS.pow(2);
+        (self.last_round + place / ENTRANTS, place % ENTRANTS)
     }
 
     /// The earliest event: its time, and its source.
     #[inline]
     pub(crate) const fn peek(&self) -> (Time, usize) {
         (self.winner.0, self.winner.1.source())
+    }
+
+    /// Asks for the memory of the first match of `source`, in which most changes end.
+    #[inline]
+    pub(crate) fn prefetch(&self, source: usize) {
+        prefetch(&self.matches[self.place_of(source).0]);
+    }
+
+    /// Two sources whose events come soon, now that `source` has its next event: the one that has taken its place in the
+    /// quarterfinal, and the one that has won this match. There are at least 64 places.
+    #[inline]
+    pub(crate) fn coming(&self, source: usize) -> (usize, usize) {
+        let (quarter, within) = (source % ENTRANTS, source / ENTRANTS % ENTRANTS);
+        let quarterfinal = &self.matches[1 + ENTRANTS + ENTRANTS * quarter + within];
+        let newcomer = quarterfinal.entrants[(source * ENTRANTS) >> self.digits];
+        let winner = self.matches[1 + quarter].entrants[within];
+        (newcomer.source(), winner.source())
     }
 
     /// Sets the next event of `source`, whose rank is its index; [`Time::NEVER`] if it has none.
@@ -216,6 +246,9 @@ mod tests {
                 prop_assert_eq!(t.as_nanos(), plain[best].0);
                 if t != Time::NEVER {
                     prop_assert_eq!(s, best);
+                    if queue.digits >= 6 {
+                        prop_assert_eq!(queue.coming(best), (best, best));
+                    }
                 }
                 prop_assert_eq!(queue.time_of(source).as_nanos(), time);
             }

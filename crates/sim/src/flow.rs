@@ -21,7 +21,7 @@ pub(crate) enum Hop {
 /// Where packets go from one place in the network.
 #[derive(Clone, Debug)]
 pub(crate) enum Onward {
-    /// The place belongs to one flow.
+    /// All flows go the same way.
     One(Hop),
     /// By flow; a flow that never passes the place has its own sender there.
     PerFlow(Vec<Hop>),
@@ -41,6 +41,16 @@ impl Onward {
     pub(crate) fn extend_like(&mut self, flow: usize) {
         if let Onward::PerFlow(hops) = self {
             hops.push(hops[flow]);
+        }
+    }
+
+    /// Keeps one hop where all flows go the same way: a table of thousands of flows is not in the cache.
+    pub(crate) fn simplify(&mut self) {
+        if let Onward::PerFlow(hops) = self
+            && let [first, others @ ..] = hops.as_slice()
+            && others.iter().all(|hop| hop == first)
+        {
+            *self = Onward::One(*first);
         }
     }
 
@@ -85,6 +95,12 @@ impl Flow {
     #[inline]
     pub(crate) fn prefetch(&self) {
         prefetch(self);
+    }
+
+    /// When a packet has taken the hop `to`, its ACK is back at the sender at once: the whole delay lies before the receiver.
+    #[inline]
+    pub(crate) fn answers_at_once(&self, to: Hop) -> bool {
+        to == Hop::Receiver && self.acks == Hop::Sender
     }
 
     /// A flow that takes this way.

@@ -160,7 +160,7 @@ impl Ends {
         match (self, hop) {
             (Ends::Tcp(halves), Hop::Sender) => prefetch(&halves.sender),
             (Ends::Tcp(halves), Hop::Receiver) => prefetch(&halves.receiver),
-            (Ends::Ideal(halves), Hop::Sender) => prefetch(&halves.sender),
+            (Ends::Ideal(halves), Hop::Sender) => halves.sender.prefetch(),
             (Ends::Ideal(halves), Hop::Receiver) => prefetch(&halves.receiver),
             _ => {}
         }
@@ -172,7 +172,7 @@ impl Ends {
         match (self, hop) {
             (Ends::Tcp(halves), Hop::Sender) => halves.sender.prefetch(),
             (Ends::Tcp(halves), Hop::Receiver) => halves.receiver.prefetch(),
-            (Ends::Ideal(halves), Hop::Sender) => halves.sender.prefetch(),
+            (Ends::Ideal(halves), Hop::Sender) => halves.sender.prefetch_details(),
             _ => {}
         }
     }

@@ -1,14 +1,15 @@
 //! Both halves of a flow in one place of the memory, so that a flow needs one pointer for them.
 
-/// Both halves of a flow.
+/// Both halves of a flow. What each packet needs of a sender comes first in it, and beside the receiver.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Pair<S, R> {
-    pub(crate) sender: S,
     pub(crate) receiver: R,
+    pub(crate) sender: S,
 }
 
 impl<S, R> Pair<S, R> {
     pub(crate) const fn new(sender: S, receiver: R) -> Pair<S, R> {
-        Pair { sender, receiver }
+        Pair { receiver, sender }
     }
 }

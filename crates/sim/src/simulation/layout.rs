@@ -85,6 +85,13 @@ impl Layout {
         Flow::new(ends, data, acks, series)
     }
 
+    /// All flows are laid out: where all go the same way from a place, that needs no table.
+    pub(super) fn simplify(&mut self) {
+        for places in [&mut self.from_link, &mut self.lines.onward, &mut self.from_element] {
+            places.iter_mut().for_each(Onward::simplify);
+        }
+    }
+
     /// The first link of the way of `flow` is its sender's own interface: the sender hears of what leaves it.
     fn own_interface(&mut self, flow: usize, first: Hop, name: &str) {
         let Hop::Link(link) = first else { panic!("{name}: with small queues its way starts with a link") };

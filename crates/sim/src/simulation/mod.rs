@@ -26,6 +26,7 @@ use crate::recorder::{LossCause, Recorder, Tap};
 use crate::result::{RunResult, Stalled};
 use endpoints::reading;
 use layout::Layout;
+use lookahead::Lookahead;
 
 pub use memory::{Holder, MemoryExceeded};
 pub use observation::StreamState;
@@ -62,8 +63,7 @@ pub struct Simulation {
     /// Timers and flows from here on belong to connections that arrived.
     first_member_timer: usize,
     first_member: usize,
-    /// See `lookahead.rs`.
-    looks_ahead: bool,
+    lookahead: Lookahead,
     links: Vec<Link>,
     lines: Vec<DelayLine>,
     elements: Vec<PlacedElement>,
@@ -99,6 +99,7 @@ impl Simulation {
         let mut layout = Layout::new(&network);
         let mut flows: Vec<Flow> =
             network.flows.iter().enumerate().map(|(i, spec)| layout.flow(i, spec)).collect();
+        layout.simplify();
         let recorder = Recorder::new(&network, &flows);
         let plan = network.whole_plan();
         for (_, action) in &plan {
@@ -132,7 +133,7 @@ impl Simulation {
             first_element_rank: layout.lines.end(flows.len()),
             first_member_timer: timed.len(),
             first_member: flows.len(),
-            looks_ahead: flows.len() >= lookahead::MANY_FLOWS,
+            lookahead: Lookahead::new(flows.len()),
             timers: EventQueue::new(timed.len()),
             timed,
             next_plan: Time::ZERO,
@@ -212,6 +213,9 @@ impl Simulation {
                 self.network_event(source);
             } else {
                 self.timer_event(owner);
+                if self.lookahead.active {
+                    self.look_ahead_at_timers(owner);
+                }
             }
         }
         self.now = self.now.max(until.min(self.end));
@@ -288,7 +292,7 @@ impl Simulation {
         let Some(arriving) = &packet else { return };
         let (rank, next) = line.next();
         self.events.set_ranked(source, rank, next);
-        if self.looks_ahead {
+        if self.lookahead.active {
             self.look_ahead(index);
         }
         let to = self.from_line[index].of(arriving.flow);
@@ -489,7 +493,7 @@ impl Simulation {
         let counted = !self.flows.iter().all(|flow| flow.ends.is_loss_free());
         let reading = |index| counted.then(|| reading(&self.flows, index));
         self.recorder.end_interval(now, &mut self.links, &self.flows, &reading);
-        if self.looks_ahead {
+        if self.lookahead.active {
             // Of many flows some are idle; what they held in flight would add up.
             self.flows.iter_mut().filter(|flow| flow.in_network == 0).for_each(|flow| flow.ends.give_back());
         }

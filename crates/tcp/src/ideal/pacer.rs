@@ -12,13 +12,20 @@ use windtunnel_units::{Bytes, Duration, Rate, Time};
 pub(crate) struct Pacer {
     /// When the wait ends; [`Time::NEVER`] without one.
     release: Time,
-    /// When the current burst's share of time ends, and how much of it has left.
-    burst: (Time, Bytes),
+}
+
+/// The burst that is leaving, of a controller with a send quantum.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Burst {
+    /// When its share of time ends.
+    until: Time,
+    /// How much of it has left.
+    left: Bytes,
 }
 
 impl Default for Pacer {
     fn default() -> Pacer {
-        Pacer { release: Time::NEVER, burst: (Time::ZERO, Bytes::ZERO) }
+        Pacer { release: Time::NEVER }
     }
 }
 
@@ -58,14 +65,15 @@ impl Pacer {
 
     /// A segment left, in bursts of `quantum`: wait after the last one of a burst. A burst is over if its time has
     /// passed before its next segment leaves.
-    pub(crate) fn sent_of_burst(&mut self, of: Departing, pacing: Pacing, quantum: Bytes) {
-        let (until, left) = self.burst;
-        let (until, left) = if until <= of.now { (of.now, Bytes::ZERO) } else { (until, left) };
-        self.burst = (until + gap(of, pacing), left + of.mss);
-        let (until, left) = self.burst;
-        if left + of.mss > quantum && until > of.now {
-            self.release = until;
-            self.burst = (Time::ZERO, Bytes::ZERO);
+    pub(crate) fn sent_of_burst(&mut self, burst: &mut Burst, of: Departing, pacing: Pacing, quantum: Bytes) {
+        if burst.until <= of.now {
+            *burst = Burst { until: of.now, left: Bytes::ZERO };
+        }
+        burst.until += gap(of, pacing);
+        burst.left += of.mss;
+        if burst.left + of.mss > quantum && burst.until > of.now {
+            self.release = burst.until;
+            *burst = Burst::default();
         }
     }
 }
@@ -101,12 +109,12 @@ mod tests {
     /// three milliseconds. When cwnd cuts a burst short, the rest of it is forgotten once its time is over.
     #[test]
     fn bursts() {
-        let mut pacer = Pacer::default();
+        let (mut pacer, mut burst) = (Pacer::default(), Burst::default());
         let at = |millis| Some(Time::ZERO + Duration::from_millis(millis));
         let rate = Pacing::Rate(Rate::from_mbps(10));
         let mut send = |millis| {
             pacer.on_timer();
-            pacer.sent_of_burst(of(millis), rate, MSS * 3);
+            pacer.sent_of_burst(&mut burst, of(millis), rate, MSS * 3);
             pacer.next_timer()
         };
         assert_eq!([send(10), send(10), send(10)], [None, None, at(13)]);
@@ -118,10 +126,10 @@ mod tests {
     #[test]
     fn a_segment_always_may_leave() {
         let mut pacer = Pacer::default();
-        pacer.sent_of_burst(of(10), Pacing::Rate(Rate::from_mbps(10)), Bytes::ZERO);
+        pacer.sent_of_burst(&mut Burst::default(), of(10), Pacing::Rate(Rate::from_mbps(10)), Bytes::ZERO);
         assert_eq!(pacer.next_timer(), Some(Time::ZERO + Duration::from_millis(11)));
         let mut pacer = Pacer::default();
-        pacer.sent_of_burst(of(10), Pacing::Rate(Rate::ZERO), Bytes::ZERO);
+        pacer.sent_of_burst(&mut Burst::default(), of(10), Pacing::Rate(Rate::ZERO), Bytes::ZERO);
         assert_eq!(pacer.next_timer(), None);
     }
 }

@@ -4,13 +4,12 @@
 //! The schemes of `receiver/feedback/` cannot take its place: they latch CE until the sender answers with CWR (RFC 3168),
 //! which a sender of the ideal profile never does because no ACK is lost, or count it (RFC 9768).
 
-use windtunnel_units::{Seq, Time};
-use windtunnel_wire::{Ecn, Packet, TcpFlags};
+use windtunnel_units::{Bytes, Duration, Seq, Time};
+use windtunnel_wire::{Ecn, FlowId, Packet, TcpFlags};
 
 use crate::ack_policy::{AckParams, AckPolicy};
 use crate::config::{Endpoint, HEADERS};
 use crate::receiver::hiding::Hiding;
-use windtunnel_units::Bytes;
 
 /// The congestion mark of a segment, as an ACK echoes it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,28 +39,36 @@ struct Due {
     syn: bool,
 }
 
-/// A receiver of the ideal profile: segments arrive in order and none is lost. What each packet reads comes first: with many
-/// flows, every cache line counts.
+/// A receiver of the ideal profile: segments arrive in order and none is lost.
 #[derive(Debug)]
-#[repr(C)]
 pub struct Receiver {
     rcv_nxt: Seq,
     hiding: Option<Box<Hiding>>,
-    pending: Pending,
-    due_len: usize,
+    flow: FlowId,
+    policy: AckPolicy,
+    /// The code point of the data, as it was sent.
+    ecn: Ecn,
+    hears_sce: bool,
+    due_len: u8,
     /// At most two ACKs fall due at once: one for the pending segments, and one for the segment that changed the
     /// state.
     due: [Due; 2],
-    endpoint: Endpoint,
-    params: AckParams,
+    pending: Pending,
+    /// The segments that one ACK acknowledges, and how long it waits for them.
+    count: u32,
+    delay: Duration,
 }
 
 impl Receiver {
     /// A receiver for `endpoint` that acknowledges as `params` says.
     pub fn new(endpoint: Endpoint, params: AckParams) -> Receiver {
         Receiver {
-            endpoint,
-            params,
+            flow: endpoint.flow,
+            ecn: endpoint.ecn,
+            hears_sce: endpoint.feedback.hears_sce(),
+            policy: params.policy,
+            count: params.count,
+            delay: params.delay,
             hiding: Hiding::new(&params),
             rcv_nxt: Seq::SYN,
             pending: Pending::default(),
@@ -73,7 +80,7 @@ impl Receiver {
     /// True if it echoes SCE: MDS was negotiated.
     #[inline]
     pub const fn echoes_sce(&self) -> bool {
-        self.endpoint.feedback.hears_sce()
+        self.hears_sce
     }
 
     /// The next byte expected.
@@ -91,7 +98,7 @@ impl Receiver {
             return self.due(Due { ack: Seq::FIRST_DATA, ts: packet.ts_val, mark: Mark::None, syn: true });
         }
         let mark = self.mark_of(packet);
-        if self.params.policy == AckPolicy::Immediate {
+        if self.policy == AckPolicy::Immediate {
             self.rcv_nxt = packet.seq + packet.payload();
             return self.due(Due { ack: self.rcv_nxt, ts: packet.ts_val, mark, syn: false });
         }
@@ -101,11 +108,10 @@ impl Receiver {
         }
         self.rcv_nxt = packet.seq + packet.payload();
         if self.pending.segments == 0 {
-            self.pending =
-                Pending { segments: 0, mark, ts: packet.ts_val, deadline: now + self.params.delay };
+            self.pending = Pending { segments: 0, mark, ts: packet.ts_val, deadline: now + self.delay };
         }
         self.pending.segments += 1;
-        let at_once = match self.params.policy {
+        let at_once = match self.policy {
             AckPolicy::QuickSignal => mark != Mark::None,
             AckPolicy::StateChange
             | AckPolicy::Immediate
@@ -113,20 +119,20 @@ impl Receiver {
             | AckPolicy::Every
             | AckPolicy::Linux => changed,
         };
-        if at_once || self.pending.segments >= self.params.count {
+        if at_once || self.pending.segments >= self.count {
             self.acknowledge();
         }
     }
 
     /// True if it may delay ACKs: a receiver that never does has no timer.
     #[inline]
-    pub fn delays(&self) -> bool {
-        self.params.policy != AckPolicy::Immediate
+    pub const fn delays(&self) -> bool {
+        !matches!(self.policy, AckPolicy::Immediate)
     }
 
     /// When [`Receiver::on_timer`] wants to be called.
     pub const fn next_timer(&self) -> Option<Time> {
-        if self.pending.segments > 0 { Some(self.pending.deadline) } else { None }
+        if self.delays() && self.pending.segments > 0 { Some(self.pending.deadline) } else { None }
     }
 
     /// The delayed ACK is due.
@@ -147,7 +153,7 @@ impl Receiver {
         if self.due_len > 0 {
             self.due[0] = self.due[1];
         }
-        let mut ack = Packet::new(self.endpoint.flow, HEADERS, Bytes::ZERO);
+        let mut ack = Packet::new(self.flow, HEADERS, Bytes::ZERO);
         ack.ack = due.ack;
         ack.ts_val = now;
         ack.ts_ecr = due.ts;
@@ -166,7 +172,7 @@ impl Receiver {
 
     #[inline]
     fn due(&mut self, due: Due) {
-        self.due[self.due_len] = due;
+        self.due[usize::from(self.due_len)] = due;
         self.due_len += 1;
     }
 
@@ -175,12 +181,12 @@ impl Receiver {
     #[inline(always)]
     fn mark_of(&mut self, packet: &Packet) -> Mark {
         let ecn = match &mut self.hiding {
-            Some(hiding) => hiding.claim(packet.ecn, self.endpoint.ecn),
+            Some(hiding) => hiding.claim(packet.ecn, self.ecn),
             None => packet.ecn,
         };
         match ecn {
             Ecn::Ce => Mark::Ce,
-            Ecn::Ect1 if self.endpoint.feedback.hears_sce() => Mark::Sce,
+            Ecn::Ect1 if self.hears_sce => Mark::Sce,
             Ecn::Ect0 | Ecn::Ect1 | Ecn::NotEct => Mark::None,
         }
     }

@@ -3,15 +3,17 @@
 //! Order of work for one ACK: in-flight, RTT, srtt, then the congestion signal (CE first; SCE only if there is
 //! no CE), then growth, then an attempt to send. A segment may leave iff `in_flight + MSS <= cwnd`.
 
+use std::mem::offset_of;
+
 use windtunnel_cc::{
     AckSample, CongestionControl, CongestionEvent, Control, Delivery, EcnFeedback, ExitReason, Marked, Needs,
     Pacing, PacingNeed, PathView, Phase, SentSegment, Trigger,
 };
-use windtunnel_prefetch::prefetch;
+use windtunnel_prefetch::{prefetch, prefetch_first};
 use windtunnel_units::{Bytes, Duration, Seq, Time};
-use windtunnel_wire::{Packet, TcpFlags};
+use windtunnel_wire::{Dscp, Ecn, FlowId, Packet, TcpFlags};
 
-use super::pacer::{Departing, Pacer};
+use super::pacer::{Burst, Departing, Pacer};
 use super::rtt::RttEstimator;
 use super::samples::Samples;
 use crate::ack_report::AckReport;
@@ -26,8 +28,8 @@ enum State {
     Established,
 }
 
-/// A sender of the ideal profile with an endless supply of data. What each packet reads comes first: with many flows,
-/// every cache line counts.
+/// A sender of the ideal profile with an endless supply of data. What each packet reads comes first, as much as two cache
+/// lines hold: with many flows, every line counts.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Sender {
@@ -43,6 +45,12 @@ pub struct Sender {
     /// The controller's pacing after its last event.
     pacing: Pacing,
     pacer: Pacer,
+    /// The largest IP packet.
+    mtu: Bytes,
+    flow: FlowId,
+    ecn: Ecn,
+    dscp: Dscp,
+    hears_sce: bool,
     state: State,
     /// The application has data to send.
     active: bool,
@@ -50,17 +58,30 @@ pub struct Sender {
     paced: bool,
     /// The controller wants to hear about each departure, or has a window of its own.
     attentive: bool,
+    /// The controller wants more of an ACK than its sample.
+    inquires: bool,
     needs: Needs,
-    endpoint: Endpoint,
+    burst: Burst,
     samples: Option<Box<Samples>>,
     /// When the last segment left, if the sender is `attentive`.
     last_sent: Time,
 }
 
+/// What each packet reads of a sender.
+const HOT: usize = 128;
+
+const _: () = assert!(offset_of!(Sender, needs) <= HOT);
+
 impl Sender {
-    /// Asks for the memory that the next ACK needs beside this: the controller.
+    /// Asks for what each packet reads.
     #[inline]
     pub fn prefetch(&self) {
+        prefetch_first(self, HOT);
+    }
+
+    /// Asks for the memory that the next ACK needs beside this: the controller.
+    #[inline]
+    pub fn prefetch_details(&self) {
         prefetch(&*self.cc);
     }
 
@@ -68,7 +89,11 @@ impl Sender {
     pub fn new(endpoint: Endpoint, cc: Box<dyn CongestionControl>) -> Sender {
         let needs = cc.needs();
         Sender {
-            endpoint,
+            mtu: endpoint.mtu,
+            flow: endpoint.flow,
+            ecn: endpoint.ecn,
+            dscp: endpoint.dscp,
+            hears_sce: endpoint.feedback.hears_sce(),
             mss: endpoint.mss(),
             state: State::Closed,
             active: false,
@@ -78,11 +103,13 @@ impl Sender {
             delivered: Bytes::ZERO,
             rtt: RttEstimator::default(),
             pacer: Pacer::default(),
+            burst: Burst::default(),
             cwnd: cc.cwnd(),
             pacing: cc.pacing(),
             needs,
             paced: endpoint.paced || needs.pacing == PacingNeed::Always,
             attentive: needs.departures || needs.rate_samples || needs.own_window,
+            inquires: needs.one_way || needs.rate_samples || needs.delivery_reports || needs.own_reductions,
             samples: needs.rate_samples.then(|| Box::new(Samples::new())),
             last_sent: Time::ZERO,
             cc,
@@ -143,19 +170,8 @@ impl Sender {
         let esce = packet.flags.contains(TcpFlags::AE);
         let path = self.path(now);
         let mut sample = self.sample(acked, rtt, ece, esce);
-        if self.needs.one_way {
-            sample.one_way = Some(packet.ts_val.since(packet.ts_ecr));
-        }
-        if self.attentive {
-            self.take_rate_sample(&mut sample, now);
-        }
-        if self.needs.delivery_reports {
-            let packets = acked.get().div_ceil(self.mss.get()) as u32;
-            let delivered = Marked { bytes: acked, packets };
-            self.cc.on_delivery(
-                &Delivery { acked, rtt: Some(rtt), delivered, ecn: sample.ecn, slow_path: false },
-                &path,
-            );
+        if self.inquires {
+            self.inquire(packet, &mut sample, &path);
         }
         if ece {
             let event = CongestionEvent {
@@ -167,7 +183,7 @@ impl Sender {
             self.cc.on_congestion(&event, &path);
         }
         self.cc.on_ack(&sample, &path);
-        if self.needs.own_reductions && self.cc.asks_reduction() {
+        if self.inquires && self.needs.own_reductions && self.cc.asks_reduction() {
             let event = CongestionEvent {
                 trigger: Trigger::Controller,
                 window: self.cwnd,
@@ -268,11 +284,7 @@ impl Sender {
             rtt: Some(rtt),
             ecn: EcnFeedback {
                 ce: if ece { marked() } else { Marked::default() },
-                sce: if esce && !ece && self.endpoint.feedback.hears_sce() {
-                    marked()
-                } else {
-                    Marked::default()
-                },
+                sce: if esce && !ece && self.hears_sce { marked() } else { Marked::default() },
                 ect1: Marked::default(),
             },
             cwnd_limited: self.cwnd_limited(),
@@ -295,7 +307,7 @@ impl Sender {
     #[expect(clippy::inline_always, reason = "on the path of every packet")]
     #[inline(always)]
     fn next_segment(&mut self, now: Time) -> Packet {
-        let mut packet = self.packet(self.endpoint.mtu, self.mss, now);
+        let mut packet = self.packet(self.mtu, self.mss, now);
         packet.seq = self.snd_nxt;
         packet.flags = TcpFlags::ACK;
         self.snd_nxt = self.snd_nxt + self.mss;
@@ -309,8 +321,7 @@ impl Sender {
     }
 
     fn departing(&self, now: Time) -> Departing {
-        let Endpoint { mtu, .. } = self.endpoint;
-        Departing { now, mtu, mss: self.mss, cwnd: self.cwnd, srtt: self.rtt.srtt() }
+        Departing { now, mtu: self.mtu, mss: self.mss, cwnd: self.cwnd, srtt: self.rtt.srtt() }
     }
 
     /// A segment leaves, and the controller asked to hear of departures. Its window and rate are read again after it
@@ -335,15 +346,33 @@ impl Sender {
         }
         let Control { cwnd, pacing, send_quantum, .. } = self.cc.control();
         self.cwnd = cwnd;
+        let departing = self.departing(now);
         match send_quantum.filter(|_| self.paced) {
-            Some(quantum) => self.pacer.sent_of_burst(self.departing(now), pacing, quantum),
-            None if self.paced => self.pacer.sent(self.departing(now), pacing),
+            Some(quantum) => {
+                self.pacer.sent_of_burst(&mut self.burst, departing, pacing, quantum);
+            }
+            None if self.paced => self.pacer.sent(departing, pacing),
             None => {}
         }
     }
 
-    /// What the ACK says about the delivery rate.
+    /// What the controller wants of an ACK beside its sample. Marked cold, so that it costs nothing where no controller
+    /// asks.
     #[cold]
+    fn inquire(&mut self, packet: &Packet, sample: &mut AckSample, path: &PathView) {
+        if self.needs.one_way {
+            sample.one_way = Some(packet.ts_val.since(packet.ts_ecr));
+        }
+        self.take_rate_sample(sample, path.now);
+        if self.needs.delivery_reports {
+            let AckSample { acked, rtt, ecn, .. } = *sample;
+            let packets = acked.get().div_ceil(self.mss.get()) as u32;
+            let delivered = Marked { bytes: acked, packets };
+            self.cc.on_delivery(&Delivery { acked, rtt, delivered, ecn, slow_path: false }, path);
+        }
+    }
+
+    /// What the ACK says about the delivery rate.
     fn take_rate_sample(&mut self, sample: &mut AckSample, now: Time) {
         let Some(samples) = &mut self.samples else { return };
         let Sample { rate, round_start } = samples.on_ack(now, self.snd_una, sample.acked, self.rtt.min());
@@ -353,10 +382,10 @@ impl Sender {
     }
 
     fn packet(&self, size: Bytes, payload: Bytes, now: Time) -> Packet {
-        let mut packet = Packet::new(self.endpoint.flow, size, payload);
+        let mut packet = Packet::new(self.flow, size, payload);
         packet.ts_val = now;
-        packet.ecn = self.endpoint.ecn;
-        packet.dscp = self.endpoint.dscp;
+        packet.ecn = self.ecn;
+        packet.dscp = self.dscp;
         packet
     }
 }
