@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # One installed wheel serves all: it is built again when a source of the core or of the package changes.
 SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: demo test install wheel test-wheel lint test-rust test-python fuzz fuzz-parsers fuzz-seeds audit audit-offline mutants lock bench budgets reproduce validate course gallery notebooks packs docs man web clean
+.PHONY: demo test install wheel wheel-pgo test-wheel lint test-rust test-python fuzz fuzz-parsers fuzz-seeds audit audit-offline mutants lock bench budgets reproduce validate course gallery notebooks packs docs man web clean
 
 demo: install
 	$(BIN)/windtunnel reproduce mds --quick --force --out results/mds-quick
@@ -28,6 +28,12 @@ $(VENV)/.installed: $(VENV)/.created $(SOURCES)
 wheel: install
 	rm -rf dist
 	$(BIN)/maturin build --quiet --profile shipped --out dist
+	@ls dist
+
+# The same, laid out for what the works of the bench do often (`rustup component add llvm-tools`): two builds and a run.
+wheel-pgo: install
+	rm -rf dist
+	$(BIN)/maturin build --quiet --pgo --profile shipped --out dist
 	@ls dist
 
 # Not a part of `make test`: it installs all libraries once more.

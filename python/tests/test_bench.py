@@ -10,7 +10,7 @@ import pytest
 from conftest import Cli, environment, refused
 
 from windtunnel import Scenario, _core
-from windtunnel.bench import LARGE, against, growth, instructions
+from windtunnel.bench import LARGE, WORKS, against, growth, instructions, training
 
 needs_valgrind = pytest.mark.skipif(not instructions.available(), reason="counting instructions needs valgrind")
 
@@ -31,6 +31,15 @@ def test_works(cli: Cli) -> None:
     assert work["required_packets_per_second"] == 8e6
     assert work["met"] == (work["packets_per_second"] >= 8e6)
     assert work["cost"] is None
+
+
+def test_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What `make wheel-pgo` learns from is each work whose instructions are counted, for as long as they are."""
+    asked = []
+    monkeypatch.setattr(_core, "run", lambda text, file, overrides: asked.append((Path(file).stem, overrides)))
+    training.main()
+    assert asked[0] == ("w1", ["duration=10 s"])
+    assert [name for name, _ in asked] == [work.file.stem for work in WORKS if work.counted]
 
 
 def test_speed_relative_to_the_calibration(cli: Cli) -> None:

@@ -39,6 +39,8 @@ fn lines(first: *const i8, bytes: usize) {
     for offset in (0..bytes).step_by(LINE) {
         fetch(first.wrapping_add(offset));
     }
+    // A value that does not start with a line ends in one more.
+    fetch(first.wrapping_add(bytes).wrapping_sub(1));
 }
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]

@@ -7,8 +7,8 @@ use windtunnel_cc::{Feedback, PacingNeed};
 use windtunnel_sim::application::{ApplicationConfig, Protocol};
 use windtunnel_tcp::bsd42::Bsd42Params;
 use windtunnel_tcp::{AckParams, AckPolicy, Endpoint, FeedbackScheme, HEADERS, HEADERS_WITHOUT_TIMESTAMPS};
+use windtunnel_units::Duration;
 use windtunnel_units::parse::number_with_unit;
-use windtunnel_units::{Duration, Time};
 use windtunnel_wire::{Dscp, Ecn, FlowId};
 
 use super::application::application;
@@ -23,9 +23,10 @@ use super::link::{LONGEST_DELAY, Surroundings};
 use super::record::Names;
 use super::route::{Graph, check_length, check_tunnels};
 use super::rtp::over_rtp;
+use super::schedule::schedule;
 use super::tcp::tcp;
 use crate::file::FlowTable;
-use crate::model::{Active, Endpoints, FlowGroup, Hosts, Link, Route, Transport, member_name};
+use crate::model::{Endpoints, FlowGroup, Hosts, Link, Route, Transport, member_name};
 use crate::registry::BSD42;
 
 /// The maximum number of flows of a scenario, and of `count`.
@@ -318,64 +319,6 @@ fn ack(at: &Cursor<'_>, endpoints: Endpoints) -> Result<AckParams, Fault> {
         return Err(at.not_allowed("no attack with ideal endpoints, whose senders check nothing"));
     }
     Ok(params)
-}
-
-/// When the first flow of a group sends.
-fn schedule(table: &FlowTable, at: &Cursor<'_>, end: Time) -> Result<Vec<Active>, Fault> {
-    let Some(spans) = &table.active else {
-        let last_start = table.start + table.stagger * u64::from(table.count - 1);
-        check_start(table.start, &at.get("start"), end)?;
-        let until = table.stop.unwrap_or(end);
-        if until <= table.start {
-            return Err(at.get("stop").not_allowed(format!("after the start at {}", table.start)));
-        }
-        if last_start >= until.min(end) {
-            let allowed = format!(
-                "the last of {} flows would start at {last_start}, and all end at {}",
-                table.count,
-                until.min(end)
-            );
-            return Err(at.get("stagger").not_allowed(allowed));
-        }
-        return Ok(vec![Active { from: table.start, to: table.stop }]);
-    };
-    let at_spans = at.get("active");
-    for other in ["start", "stop", "stagger"] {
-        let other = at.get(other);
-        if other.is_given() {
-            return Err(other.fault("is either this or `active`, not both"));
-        }
-    }
-    if spans.is_empty() {
-        return Err(at_spans.not_allowed("at least one span { from = ..., to = ... }"));
-    }
-    let mut last = None;
-    for (index, span) in spans.iter().enumerate() {
-        let at = at_spans.item(index);
-        check_start(span.from, &at.get("from"), end)?;
-        let begins_early = match last {
-            Some(Some(last)) => span.from <= last,
-            Some(None) => true,
-            None => false,
-        };
-        if begins_early {
-            return Err(at
-                .get("from")
-                .not_allowed("spans are in order of time, each after the end of the one before"));
-        }
-        if span.to.is_some_and(|to| to <= span.from) {
-            return Err(at.get("to").not_allowed(format!("after `from`, which is {}", span.from)));
-        }
-        last = Some(span.to);
-    }
-    Ok(spans.clone())
-}
-
-fn check_start(start: Time, at: &Cursor<'_>, end: Time) -> Result<(), Fault> {
-    if start >= end {
-        return Err(at.not_allowed(format!("before the end of the run at {end}")));
-    }
-    Ok(())
 }
 
 fn route(table: &FlowTable, at: &Cursor<'_>, topology: &Topology<'_>) -> Result<Route, Fault> {

@@ -21,6 +21,7 @@ mod record;
 mod route;
 mod rtp;
 mod scenario;
+mod schedule;
 mod tcp;
 
 pub(crate) use scenario::{fault_at, parse};

@@ -8,14 +8,12 @@ use windtunnel_tcp::Limited;
 use windtunnel_units::{Bytes, Duration, Time};
 
 use super::columns::columns;
-use super::extent::Extent;
 use super::flow_info::FlowInfo;
+use super::flow_sums::{FlowSums, Losses};
 use super::histogram::Pages;
 use super::messages::{DatagramTotals, TransferTotals};
 use crate::endpoint::Counters;
-use crate::result::{
-    ActiveSummary, CwndSummary, DropSummary, FlowSummary, LimitSummary, SizeClassSummary, SlowStartExit,
-};
+use crate::result::{ActiveSummary, CwndSummary, FlowSummary, LimitSummary, SizeClassSummary, SlowStartExit};
 
 columns! {
     /// One row per interval and flow.
@@ -43,88 +41,6 @@ columns! {
         lost: U64(u64),
         acks_lost: U64(u64),
         delivered_bytes: U64(u64),
-    }
-}
-
-/// Sums over an interval.
-#[derive(Clone, Debug)]
-#[repr(C)]
-pub(crate) struct FlowSums {
-    pub(crate) received: Bytes,
-    pub(crate) payload: Bytes,
-    pub(crate) ce: u64,
-    pub(crate) sce: u64,
-    acks: u64,
-    limited: u64,
-    rtt: Extent,
-    /// Bytes times nanoseconds: whole numbers, so that a sum does not depend on where intervals end.
-    cwnd_area: u128,
-    cwnd_min: Bytes,
-    cwnd_max: Bytes,
-    /// None if nothing has been lost yet.
-    losses: Option<Box<Losses>>,
-}
-
-/// The packets that a flow lost. Few flows lose any within an interval.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Losses {
-    pub(crate) drops: DropSummary,
-    pub(crate) ack_drops: DropSummary,
-    pub(crate) corrupted: u64,
-}
-
-impl FlowSums {
-    /// Of no interval.
-    const NONE: FlowSums = FlowSums {
-        received: Bytes::ZERO,
-        payload: Bytes::ZERO,
-        ce: 0,
-        sce: 0,
-        acks: 0,
-        limited: 0,
-        rtt: Extent::NONE,
-        cwnd_area: 0,
-        cwnd_min: Bytes::MAX,
-        cwnd_max: Bytes::ZERO,
-        losses: None,
-    };
-
-    /// Of an interval that starts with the window `cwnd`.
-    const fn new(cwnd: Bytes) -> FlowSums {
-        FlowSums { cwnd_min: cwnd, cwnd_max: cwnd, ..FlowSums::NONE }
-    }
-
-    fn is_none(&self) -> bool {
-        self.cwnd_min > self.cwnd_max
-    }
-
-    /// The mean of the window over `span`, to which these sums belong.
-    fn cwnd_mean(&self, span: Duration) -> f64 {
-        self.cwnd_area as f64 / span.as_nanos() as f64
-    }
-
-    fn merge(&mut self, other: &FlowSums) {
-        self.received += other.received;
-        self.payload += other.payload;
-        self.ce += other.ce;
-        self.sce += other.sce;
-        self.acks += other.acks;
-        self.limited += other.limited;
-        self.rtt.merge(&other.rtt);
-        self.cwnd_area += other.cwnd_area;
-        self.cwnd_min = self.cwnd_min.min(other.cwnd_min);
-        self.cwnd_max = self.cwnd_max.max(other.cwnd_max);
-        if let Some(losses) = &other.losses {
-            let sums = self.losses();
-            sums.drops += losses.drops;
-            sums.ack_drops += losses.ack_drops;
-            sums.corrupted += losses.corrupted;
-        }
-    }
-
-    /// The packets lost.
-    pub(crate) fn losses(&mut self) -> &mut Losses {
-        self.losses.get_or_insert_default()
     }
 }
 

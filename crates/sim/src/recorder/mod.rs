@@ -15,6 +15,7 @@ mod extent;
 mod finish;
 mod flow_info;
 mod flow_series;
+mod flow_sums;
 mod histogram;
 mod loss_cause;
 mod messages;

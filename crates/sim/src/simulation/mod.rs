@@ -6,6 +6,7 @@ mod host;
 mod layout;
 mod lines;
 mod lookahead;
+mod losses;
 mod memory;
 mod observation;
 mod stall;
@@ -22,7 +23,7 @@ use crate::flow::{Flow, Hop, Onward};
 use crate::line::DelayLine;
 use crate::link::{Link, LinkCx};
 use crate::network::{Action, Network};
-use crate::recorder::{LossCause, Recorder, Tap};
+use crate::recorder::{Recorder, Tap};
 use crate::result::{RunResult, Stalled};
 use endpoints::reading;
 use layout::Layout;
@@ -422,14 +423,6 @@ impl Simulation {
         }
     }
 
-    /// A medium lost a packet.
-    fn lose(&mut self, packet: &Packet) {
-        let index = packet.flow.index();
-        let series = self.flows[index].series as usize;
-        self.recorder.lost(series, LossCause::Medium, packet.is_pure_ack(), Some(packet.id()));
-        self.left_network(index);
-    }
-
     fn schedule_element(&mut self, index: usize) {
         let source = self.first_element + index;
         let next = self.elements[index].next_release();
@@ -456,37 +449,6 @@ impl Simulation {
     fn schedule_plan(&mut self) {
         let next = self.plan.peek().map_or(Time::NEVER, |(at, _)| *at);
         self.next_plan = next.min(self.recorder.next_tick());
-    }
-
-    #[inline]
-    fn record_incidents(&mut self, index: usize) {
-        if !self.incidents.is_empty() {
-            self.take_incidents(index);
-        }
-    }
-
-    #[cold]
-    fn take_incidents(&mut self, index: usize) {
-        let mut incidents = std::mem::take(&mut self.incidents);
-        for incident in incidents.drain(..) {
-            let drop = match incident {
-                Incident::Dropped(drop) => drop,
-                Incident::Marked { flow, id, signal } => {
-                    self.recorder.marked(self.now, index, flow, id, signal);
-                    continue;
-                }
-            };
-            let flow = drop.flow.index();
-            let series = self.flows[flow].series as usize;
-            self.recorder.dropped(self.now, index, series, &drop);
-            let cause = LossCause::Queue(drop.reason);
-            self.recorder.lost(series, cause, drop.is_ack, (!self.deliver_drops).then_some(drop.id));
-            if !self.deliver_drops {
-                self.dropped_by_host(flow, index);
-                self.left_network(flow);
-            }
-        }
-        self.incidents = incidents;
     }
 
     fn end_interval(&mut self, now: Time) {
