@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::collections::VecDeque;
 
 use windtunnel_cc::{
-    AckSample, CongestionControl, ControllerParams, CubicParams, ExitReason, FlowInit, HystartParams,
+    AckSample, CongestionControl, ControllerParams, CubicParams, ExitReason, FlowInit, HystartParams, Params,
     PathView, Phase, Style, WindowedConfig,
 };
 use windtunnel_units::{Bytes, Duration, Seq, Time};
@@ -127,6 +127,19 @@ fn rising_delay_ends_slow_start() {
             assert_eq!((flow.segments(), flow.cc.control().ssthresh), (88, MSS * 88), "nothing is given up");
         }
     }
+}
+
+/// Divisors and counts of zero, bounds in the wrong order, and pacing that stands still are refused, by the name of their key.
+#[test]
+fn refuses_what_makes_no_sense() {
+    let default = HystartParams::default;
+    let refused = |params: HystartParams| params.check().unwrap_err().to_string();
+    assert!(default().check().is_ok());
+    assert!(refused(HystartParams { delay_divisor: 0, ..default() }).contains("delay_divisor"));
+    assert!(refused(HystartParams { exit_sce: Some(0), ..default() }).contains("exit_sce"));
+    let (delay_min, delay_max) = (default().delay_max, default().delay_min);
+    assert!(refused(HystartParams { delay_min, delay_max, ..default() }).contains("delay_min"));
+    assert!(refused(HystartParams { pacing_gain: 0.0, ..default() }).contains("pacing_gain"));
 }
 
 /// Below 16 segments the delay is ignored.

@@ -280,6 +280,17 @@ mod tests {
         assert_eq!(pie.accu, 0.0);
     }
 
+    /// Congestion is over when both delays are below half the target, not at it (RFC 8033 section 4.4).
+    #[test]
+    fn congestion_is_over_below_half_the_target() {
+        let half = PieParams::default().target / 2;
+        let below = Duration::from_nanos(half.as_nanos() - 1);
+        let over = |qdelay, qdelay_old| {
+            Pie { qdelay, qdelay_old, ..Pie::new(PieParams::default(), &init()) }.is_over()
+        };
+        assert_eq!([over(below, below), over(half, below), over(below, half)], [true, false, false]);
+    }
+
     /// A signal starts the sum again, but for Linux's forced marks: the next packet is forced too. Forced drops, and
     /// marks by the coin, start again in Linux as well.
     #[test]

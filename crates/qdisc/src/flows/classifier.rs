@@ -155,6 +155,19 @@ mod tests {
         (0..flows).map(|flow| classifier.band_of(FlowId::new(flow))).collect()
     }
 
+    /// Ends of flows are in the networks for documentation (RFC 5737), 254 hosts in each; then ports count on.
+    #[test]
+    fn ends_of_flows() {
+        let ends = |host: u8, port: u32| {
+            let address = |net: [u8; 3]| u32::from_be_bytes([net[0], net[1], net[2], host]);
+            [address([192, 0, 2]), address([198, 51, 100]), (40_000 + port) << 16 | (5_201 + port)]
+        };
+        assert_eq!(
+            [0, 1, 253, 254, 509].map(|flow| five_tuple(FlowId::new(flow))),
+            [ends(1, 0), ends(2, 0), ends(254, 0), ends(1, 1), ends(2, 2)]
+        );
+    }
+
     /// Certain knowledge gives each flow its own band; a hash with one bucket gives all the same; the same flow always
     /// has the same band, and another salt other collisions.
     #[test]
