@@ -87,4 +87,30 @@ mod tests {
         aggregation.on_ack(500, 2_000_000, bandwidth, 100, false);
         assert_eq!(aggregation.extra(), 100, "a window at most");
     }
+
+    /// Two packets each ms, where one is expected: the excess of an epoch grows by one each ms from the two of its
+    /// first ACK. Linux ends an epoch before 2^20 packets, and counts at most 2^20 - 1.
+    #[test]
+    fn an_epoch_lasts_as_long_as_there_is_excess() {
+        let bandwidth = Bandwidth::of(1_001, 1_000_000);
+        let mut aggregation = Aggregation::default();
+        for ms in 1..=10 {
+            aggregation.on_ack(2, ms * 1_000, bandwidth, 100, false);
+            assert_eq!(aggregation.extra(), 1 + ms);
+        }
+        let mut aggregation = Aggregation::default();
+        for (packets, extra) in [
+            (1_100, 1_100),
+            (1_100, 2_200),
+            (LONGEST_EPOCH - 2_201, LONGEST_EPOCH - 1),
+            (1, LONGEST_EPOCH - 1),
+        ] {
+            aggregation.on_ack(packets, 0, bandwidth, u64::MAX, false);
+            assert_eq!(aggregation.extra(), extra);
+        }
+        assert_eq!(aggregation.acked, 1, "a new epoch");
+        let mut aggregation = Aggregation::default();
+        aggregation.on_ack(LONGEST_EPOCH + 5, 0, bandwidth, u64::MAX, false);
+        assert_eq!(aggregation.extra(), LONGEST_EPOCH - 1);
+    }
 }

@@ -45,6 +45,7 @@ mod tests {
         let mss = Bytes::new(1448);
         let sizes = |mbps: u64| goal(mbps * 1_000_000 / 8, mss);
         assert_eq!([sizes(1), sizes(2), sizes(100), sizes(100_000)], [1, 2, 8, 45]);
+        assert_eq!([goal(149_999, mss), goal(150_000, mss)], [1, 2], "from 1.2 Mbit/s on");
         assert_eq!(goal(10_000_000_000, Bytes::new(100)), 127);
         let rtt = Duration::from_micros(600);
         assert_eq!(size(250_000, rtt, mss), 22, "half of 64 KiB");

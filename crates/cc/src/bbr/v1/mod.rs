@@ -30,3 +30,6 @@ mod policer;
 mod window;
 
 pub use params::BbrParams;
+
+#[cfg(test)]
+mod tests;

@@ -211,4 +211,90 @@ mod tests {
             }
         }
     }
+
+    /// A flow with a round each 100 ms that delivers `per_round` packets in each and loses `lost(round)` of them; the
+    /// rounds in which a policer is in use, of the first 40.
+    fn in_use(per_round: u64, lost: impl Fn(u64) -> u64) -> Vec<u64> {
+        let mut policer = policer();
+        let (mut delivered, mut total) = (Bytes::ZERO, Bytes::ZERO);
+        let mut rounds = Vec::new();
+        for round in 1..=40 {
+            delivered += MSS * per_round;
+            total += MSS * lost(round);
+            policer.take(&Sample { lossy: lost(round) > 0, delivered, lost: total, ..at(round, 0) });
+            rounds.extend(policer.bandwidth().map(|_| round));
+        }
+        rounds
+    }
+
+    /// Intervals start with a loss, in whose round they begin to count, and end with one, from the fourth round to
+    /// the sixteenth; later they are given up. 50 of 256 packets are enough, 49 are not.
+    #[test]
+    fn the_ends_of_intervals() {
+        let first = |rounds: Vec<u64>| rounds.first().copied();
+        assert_eq!(first(in_use(256, |round| if round > 4 { 50 } else { 0 })), Some(12), "5 + 3 + 4");
+        assert_eq!(first(in_use(256, |_| 49)), None);
+        // A burst of losses ends the first interval, which lasts 15 rounds, and one the second of as many.
+        let bursts = |apart: u64| move |round: u64| if round % apart == 1 { 1_000 } else { 0 };
+        assert_eq!(first(in_use(200, bursts(15))), Some(31));
+        assert_eq!(first(in_use(200, bursts(16))), None, "its own round counts in the first");
+        assert_eq!(
+            first(in_use(200, |round| if [1, 16, 32].contains(&round) { 1_000 } else { 0 })),
+            Some(32)
+        );
+        assert_eq!(first(in_use(200, |round| if [1, 16, 33].contains(&round) { 1_000 } else { 0 })), None);
+    }
+
+    /// Two intervals of 1000 and 1200 packets per second are not of one policer; the second and a third like it are.
+    #[test]
+    fn unequal_intervals() {
+        let mut policer = policer();
+        let (mut delivered, mut lost) = (Bytes::ZERO, Bytes::ZERO);
+        for round in 1..=12 {
+            delivered += MSS * if round > 4 { 120 } else { 100 };
+            lost += MSS * 30;
+            policer.take(&Sample { delivered, lost, ..at(round, 1) });
+            assert_eq!(policer.bandwidth().is_some(), round == 12, "round {round}");
+        }
+    }
+
+    /// 2097 is an eighth of 16,777. Below about 4 kbit/s (8 of 2^-24 packets per us are 472 bytes per second less the
+    /// margin, 9 are 531), the share does not matter.
+    #[test]
+    fn equal_bandwidths() {
+        // This many of 2^-24 packets per us.
+        let units = |n: u64| Bandwidth::of(n, 1 << 24);
+        let cases = [
+            (16_777, 16_777, true),
+            (16_777 + 2_097, 16_777, true),
+            (16_777 - 2_097, 16_777, true),
+            (16_777 + 2_098, 16_777, false),
+            (16_777 - 2_098, 16_777, false),
+            (24, 16, true),
+            (25, 16, false),
+        ];
+        for (bandwidth, previous, equal) in cases {
+            assert_eq!(
+                policer().are_equal(units(bandwidth), units(previous)),
+                equal,
+                "{bandwidth}, {previous}"
+            );
+        }
+    }
+
+    /// A policer in use counts the starts of rounds while the flow cycles, and nothing else.
+    #[test]
+    fn only_rounds_of_the_cycle_count() {
+        let mut policer = policer();
+        for round in 1..=8 {
+            policer.take(&at(round, 25));
+        }
+        for ack in 0..200 {
+            let cycling = ack % 2 == 0;
+            assert!(!policer.take(&Sample { cycling, round_start: !cycling, ..at(9, 0) }));
+        }
+        for round in 1..=48 {
+            assert_eq!(policer.take(&at(9 + round, 0)), round == 48, "round {round}");
+        }
+    }
 }
