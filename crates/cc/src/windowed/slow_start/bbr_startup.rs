@@ -112,3 +112,108 @@ impl SlowStart for BbrStartup {
         out("startup_flat_rounds", f64::from(self.rounds));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use windtunnel_units::{Seq, Time};
+
+    use super::*;
+    use crate::sample::{Departure, RateSample};
+
+    const MSS: Bytes = Bytes::new(1000);
+
+    fn path() -> PathView {
+        PathView {
+            now: Time::ZERO,
+            mss: MSS,
+            srtt: Duration::from_millis(150),
+            min_rtt: Duration::from_millis(100),
+            in_flight: Bytes::ZERO,
+            una: Seq::FIRST_DATA,
+            nxt: Seq::FIRST_DATA,
+        }
+    }
+
+    fn start() -> Box<dyn SlowStart> {
+        BbrStartupParams {}.build(&FlowInit::new(MSS), NonZeroU32::MIN)
+    }
+
+    /// An ACK of a segment with a sample of this many kbit/s.
+    fn ack(kbps: u64, round_start: bool, app_limited: bool) -> AckSample {
+        let departure = Departure {
+            sent: Time::ZERO,
+            in_flight: MSS,
+            delivered: Bytes::ZERO,
+            lost: Bytes::ZERO,
+            app_limited,
+        };
+        let rate = RateSample {
+            rate: Rate::from_bits_per_sec(kbps * 1_000),
+            interval: Duration::from_millis(1),
+            delivered: MSS,
+            lost: Bytes::ZERO,
+            departure,
+        };
+        AckSample { acked: MSS, rate: Some(rate), round_start, ..AckSample::default() }
+    }
+
+    /// draft-ietf-ccwg-bbr section 5.3.1.2: the path is full in the third round in which the rate has grown by less
+    /// than a quarter of what it was; ACKs within a round and rounds that the application limits do not count.
+    #[test]
+    fn three_flat_rounds_end_startup() {
+        let cases: [(&[u64], Option<usize>); 4] = [
+            (&[10_000, 10_000, 10_000, 10_000], Some(4)),
+            (&[10_000, 11_000, 12_000, 12_499], Some(4)),
+            (&[10_000, 11_000, 12_000, 12_500, 13_000, 14_000, 15_000], Some(7)),
+            (&[10_000, 12_500, 16_000, 20_000, 25_000], None),
+        ];
+        for (rates, full_in) in cases {
+            let (mut startup, mut cwnd) = (start(), MSS * 10);
+            let mut found = None;
+            for (round, kbps) in (1..).zip(rates) {
+                for (round_start, app_limited) in [(true, false), (false, false), (true, true)] {
+                    let ack = ack(*kbps, round_start, app_limited);
+                    let verdict = startup.on_ack(&mut cwnd, &ack, &path());
+                    if verdict != SlowStartVerdict::Stay {
+                        assert_eq!(verdict, SlowStartVerdict::Exit(ExitReason::Other("bandwidth plateau")));
+                        assert!(round_start && !app_limited);
+                        found = found.or(Some(round));
+                    }
+                }
+            }
+            assert_eq!(found, full_in, "{rates:?}");
+        }
+    }
+
+    /// At 8 Mbit/s and 100 ms the product is 100,000 bytes: cwnd grows below 2/ln 2 of it, 288,539 bytes, and without
+    /// a rate always. Startup leaves one product. A sample that the application limits counts if it is larger.
+    #[test]
+    fn cwnd_holds_products() {
+        let (mut startup, mut cwnd) = (start(), MSS * 400);
+        assert_eq!(startup.exit_cwnd(cwnd, None, &path()), cwnd);
+        startup.on_ack(&mut cwnd, &AckSample { acked: MSS, ..AckSample::default() }, &path());
+        assert_eq!(cwnd, MSS * 401);
+        for kbps in [4_000, 8_000, 2_000] {
+            startup.on_ack(&mut cwnd, &ack(kbps, false, true), &path());
+        }
+        let mut numbers = Vec::new();
+        startup.probe(&mut |name, value| numbers.push((name, value)));
+        assert_eq!(numbers, [("startup_rate_bit_per_s", 8e6), ("startup_flat_rounds", 0.0)]);
+        for (bytes, grown) in [(288_538, 289_538), (288_539, 288_539), (300_000, 300_000)] {
+            let mut cwnd = Bytes::new(bytes);
+            startup.on_ack(&mut cwnd, &ack(1_000, false, false), &path());
+            assert_eq!(cwnd, Bytes::new(grown));
+        }
+        for (bytes, left) in [(150_000, 100_000), (90_000, 90_000)] {
+            assert_eq!(startup.exit_cwnd(Bytes::new(bytes), None, &path()), Bytes::new(left));
+        }
+    }
+
+    /// The pace of 2/ln 2 rates is 1/ln 2 of a cwnd of two products per round trip; it needs pacing and rate samples.
+    #[test]
+    fn startup_paces() {
+        let params = BbrStartupParams {};
+        assert!(params.paces() && params.samples_rates());
+        assert!((start().pacing_gain() - 1.0 / std::f64::consts::LN_2).abs() < 1e-12);
+    }
+}
