@@ -25,5 +25,6 @@ mod scream;
 mod slow_starts;
 mod steering;
 mod tfrc;
+mod unresponsive;
 mod vectors;
 mod vivace;
