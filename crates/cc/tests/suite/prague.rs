@@ -1,10 +1,10 @@
 //! TCP Prague alone: the numbers and laws of spec/congestion-control section 3.20.
 
 use windtunnel_cc::{
-    CongestionControl, ControllerParams, ExitReason, Feedback, Pacing, Params, PragueMode, PragueParams,
-    PragueVariant, RandomStream,
+    CongestionControl, ControllerParams, ExitReason, Feedback, FlowInit, Pacing, PacingNeed, Params,
+    PragueMode, PragueParams, PragueVariant, RandomStream,
 };
-use windtunnel_units::{Duration, Probability};
+use windtunnel_units::{Bytes, Duration, Probability};
 
 use crate::driver::{CE, CLEAN, Driver, MSS, Marks, init};
 
@@ -202,11 +202,181 @@ fn without_counts_prague_is_reno() {
     }
 }
 
+fn number(flow: &Driver, name: &str) -> f64 {
+    flow.probe(name).expect("a known name")
+}
+
+/// `found` is `expected` but for a part of it.
+fn close(found: f64, expected: f64, part: f64) {
+    assert!((found / expected - 1.0).abs() < part, "{found}, not {expected}");
+}
+
+/// A flow that is governed by its rate from the first mark on: 100 packets of 1500 bytes in 50 ms, 3 MB/s, and a window
+/// of half of them.
+fn by_rate(handshake: Duration) -> Driver {
+    let params = PragueParams {
+        prague_cwnd_mode: PragueMode::Rate,
+        prague_rtt_transition: 0,
+        ..PragueParams::default()
+    };
+    let mut flow = prague(&params, 100, handshake);
+    flow.rtt = Duration::from_millis(50);
+    flow.ack(NS, 1, CE);
+    close(number(&flow, "rate_bytes_per_s"), 3e6, 1e-9);
+    assert_eq!(flow.probe("window_segments"), Some(50.0));
+    flow
+}
+
+/// Rule 1, by rate: three packets add `3 * 1500 / R_v / 100` = 900 B/s at 50 ms, where a round has 100 packets (or
+/// 101, as it is rounded up). The window is at least that of the rate in the averaged round trip, to which a round
+/// adds a 128th of the difference: at 60 ms it goes from 50 ms to 50.078 ms. Before the first round it is the
+/// handshake's, or else the smoothed one.
+#[test]
+fn growth_by_rate() {
+    let window_in = |flow: &Driver, rtt: f64| number(flow, "rate_bytes_per_s") * rtt / 1500.0;
+    for handshake in [50, 0] {
+        let mut flow = by_rate(Duration::from_millis(handshake));
+        let before = number(&flow, "rate_bytes_per_s");
+        flow.ack(NS, 3, CLEAN);
+        close(number(&flow, "rate_bytes_per_s") - before, 900.0, 0.02);
+        close(number(&flow, "window_segments"), 100.03, 1e-5);
+        flow.ack(Duration::from_millis(30), 97, CLEAN);
+        flow.rtt = Duration::from_millis(60);
+        flow.ack(NS, 1, CLEAN);
+        close(number(&flow, "window_segments"), window_in(&flow, 0.05), 1e-5);
+        flow.ack(Duration::from_millis(30), 200, CLEAN);
+        flow.ack(NS, 1, CLEAN);
+        close(number(&flow, "window_segments"), window_in(&flow, 0.05 + 0.01 / 128.0), 1e-5);
+    }
+}
+
+/// Rule 7: the pace is 1/32 above the rate in the first half of `R_v`, here 50 ms, and 1/32 below it in the second.
+#[test]
+fn the_pace_is_higher_first() {
+    let mut flow = by_rate(Duration::from_millis(50));
+    for ratio in [1.0 + 1.0 / 32.0, 1.0 - 1.0 / 32.0] {
+        flow.ack(Duration::from_millis(20), 1, CLEAN);
+        close(pace(&flow), number(&flow, "rate_bytes_per_s") * ratio * 1448.0 / 1500.0 * 8.0 / 1e6, 1e-5);
+    }
+}
+
+/// Rule 1, by window, where the user says so: `1 / fw` for each segment, and half of that with packets of 3000 bytes.
+#[test]
+fn growth_by_window() {
+    for (mtu, growth) in [(1500, 1.0), (3000, 0.5)] {
+        let params = PragueParams {
+            prague_cwnd_mode: PragueMode::Window,
+            prague_rtt_transition: 0,
+            ..PragueParams::default()
+        };
+        let mut cc = params.build(FlowInit { mtu: Bytes::new(mtu), ..init(MSS * 100) });
+        cc.on_negotiated(Feedback::Counts);
+        let mut flow = Driver::of(cc, Duration::from_millis(30));
+        flow.ack(NS, 1, CE);
+        flow.ack(NS, 5, CLEAN);
+        close(number(&flow, "window_segments"), 50.0 + 5.0 * growth / 50.0, 1e-9);
+    }
+}
+
+/// Rule 1: from the fourth round after slow start on, the increase is `(srtt / target)^2` below the target, up to a
+/// round trip of 100 ms.
+#[test]
+fn where_the_increase_is_scaled() {
+    for (target, ms, scaled) in [(25, 10, 0.16), (200, 100, 0.25), (200, 101, 1.0), (200, 150, 1.0)] {
+        let prague_rtt_target = Duration::from_millis(target);
+        let params = PragueParams { prague_rtt_target, ..PragueParams::default() };
+        let mut flow = prague(&params, 100, Duration::from_millis(ms));
+        flow.ack(NS, 1, CE);
+        let mut rounds = 0.0;
+        for _ in 0..12 {
+            flow.round(1);
+            rounds = number(&flow, "rounds");
+            close(number(&flow, "increase_packets"), if rounds < 4.0 { 1.0 } else { scaled }, 1e-9);
+        }
+        assert!(rounds > 4.0);
+    }
+}
+
+/// Rules 1, 5 and 7 after a timeout with ssthresh at 99: from one segment cwnd grows by what arrives once the loss is
+/// repaired, at twice the pace below half of ssthresh, 49. What passes ssthresh grows the window by `1 / fw` each,
+/// and cwnd follows by one.
+#[test]
+fn slow_start_up_to_ssthresh() {
+    let params = PragueParams { prague_cwnd_mode: PragueMode::Window, ..PragueParams::default() };
+    let mut flow = prague(&params, 100, Duration::from_millis(30));
+    flow.ack(NS, 1, CE);
+    flow.time_out(true);
+    assert_eq!((flow.cwnd(), flow.cc.control().ssthresh), (MSS, MSS * 99));
+    let path = flow.path();
+    flow.cc.on_recovered(&path);
+    for (acked, cwnd, factor) in [(3, 4, 2.0), (44, 48, 2.0), (1, 49, 1.0)] {
+        flow.ack(NS, acked, CLEAN);
+        assert_eq!((flow.cwnd(), flow.probe("window_segments")), (MSS * cwnd, Some(cwnd as f64)));
+        close(pace(&flow), factor * flow.cwnd().as_f64() / 0.03 * 8.0 / 1e6, 1e-5);
+    }
+    flow.ack(NS, 200, CLEAN);
+    assert_eq!(flow.cwnd(), MSS * 100);
+    close(number(&flow, "window_segments"), 99.0 + 150.0 / 99.0, 1e-9);
+}
+
+/// Rules 3 and 4: where the flow is independent of the round trip, 25 ms are from one update of alpha to the next,
+/// the first from the handshake, and from one answer to the next. The first mark comes a nanosecond after the
+/// handshake.
+#[test]
+fn updates_and_answers_keep_the_target_apart() {
+    let params = PragueParams {
+        variant: PragueVariant::Draft,
+        prague_cwnd_mode: PragueMode::Window,
+        prague_rtt_transition: 0,
+        ..PragueParams::default()
+    };
+    let target = Duration::from_millis(25);
+    for (since_mark, updated, answered) in
+        [(target - NS * 2, false, false), (target - NS, true, false), (target, true, true)]
+    {
+        for marks in [CLEAN, CE] {
+            let mut flow = prague(&params, 100, Duration::from_millis(5));
+            assert_eq!(flow.ack(NS, 1, CE), Some(true));
+            let answer = flow.ack(since_mark, 200, marks);
+            assert_eq!(number(&flow, "alpha") < 1.0, updated, "{since_mark}");
+            assert_eq!(answer.unwrap_or(answered), answered, "{since_mark}");
+        }
+    }
+}
+
+/// Section 3.20: Prague is scalable, paced and counts marks, and without counts it is Reno with Linux's pace: 2 in
+/// slow start and 1.2 later. After a SYN that was lost, cwnd and window are one segment.
+#[test]
+fn what_prague_needs() {
+    let mut cc = PragueParams::default().build(init(MSS * 10));
+    let own = cc.needs();
+    assert_eq!((own.pacing, own.feedback), (PacingNeed::Always, Feedback::Counts));
+    assert!(own.scalable && own.rate_samples && own.loss_after_ce && own.own_window);
+    cc.on_negotiated(Feedback::Counts);
+    assert_eq!(cc.needs(), own);
+    let mut flow = Driver::of(cc, Duration::from_millis(30));
+    flow.validate(MSS);
+    assert_eq!((flow.cwnd(), flow.probe("window_segments")), (MSS, Some(1.0)));
+
+    let mut flow = agreed(&PragueParams::default(), Feedback::Classic, 100, Duration::from_millis(30));
+    let needs = flow.cc.needs();
+    assert!(!needs.own_window && !needs.loss_after_ce);
+    assert_eq!(flow.cc.control().pacing, Pacing::Gain(2.0));
+    flow.ack(NS, 1, CE);
+    assert_eq!(flow.cc.control().pacing, Pacing::Gain(1.2));
+    flow.validate(MSS * 20);
+    assert_eq!(flow.cwnd(), MSS * 20);
+}
+
 /// What is outside of its domain is refused with the key.
 #[test]
 fn parameters_out_of_range() {
     let zero = PragueParams { prague_rtt_target: Duration::ZERO, ..PragueParams::default() };
     assert!(zero.check().expect_err("no target").to_string().contains("prague_rtt_target"));
+    let long = |nanos| Duration::SECOND + NS * nanos;
+    let target = |prague_rtt_target| PragueParams { prague_rtt_target, ..PragueParams::default() };
+    assert!(target(long(0)).check().is_ok() && target(long(1)).check().is_err());
+    assert!(PragueParams { prague_burst_shift: 30, ..PragueParams::default() }.check().is_ok());
     let burst = PragueParams { prague_burst_shift: 31, ..PragueParams::default() };
     assert!(burst.check().expect_err("no burst").to_string().contains("0 to 30"));
 }
