@@ -38,7 +38,7 @@ pub(super) fn size(pace: u64, least_rtt: Duration, mss: Bytes) -> u64 {
 mod tests {
     use super::*;
 
-    /// By hand: 100 Mbit/s is 12,207 bytes in 2^-10 s, 8 segments of 1448; one packet below 1.2 Mbit/s, else two; 44
+    /// By hand: 100 Mbit/s is 12,207 bytes in 2^-10 s, 8 segments of 1448; one packet below 1.2 Mbit/s, else two; 45
     /// segments at a pace without limit, 127 of a small size.
     #[test]
     fn by_hand() {
