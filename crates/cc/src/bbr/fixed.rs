@@ -102,4 +102,13 @@ mod tests {
         assert_eq!(bandwidth.window(100_012, Gain::ONE), 10, "9.997 rounded up");
         assert_eq!(bandwidth.packets_in(100_012), 9, "and down");
     }
+
+    /// For observers: 739/256 is 2.88671875; ten packets of 1448 bytes in 100,012 us, 1677 of 2^-24 packets per us, are
+    /// 1677 x 1448 x 1,000,000 / 2^24 = 144,737 bytes per second (down).
+    #[test]
+    fn for_observers() {
+        assert!((Gain(739).as_f64() - 2.886_718_75).abs() < 1e-12);
+        let rate = Bandwidth::of(10, 100_012).bits_per_second(Bytes::new(1448));
+        assert!((rate - 1_157_896.0).abs() < 1e-6, "{rate}");
+    }
 }

@@ -77,4 +77,31 @@ mod tests {
         filter.update(60, 13, 10);
         assert_eq!(filter.get(), 60);
     }
+
+    /// With a window of 8 rounds, by hand after Linux's `minmax_running_max`: a first sample that is too old gives way to
+    /// the second, or to the third, if that is not too old. The second comes from after the first quarter at the latest,
+    /// the third from after the half; a larger one that comes later replaces it.
+    #[test]
+    fn by_hand() {
+        for (samples, expected) in [
+            // All too old: the last one alone.
+            (&[(5, 100), (13, 50)][..], 100),
+            (&[(5, 100), (14, 50)], 50),
+            // The second sample is not replaced in the first quarter, and taken from after it.
+            (&[(0, 100), (1, 30), (2, 20), (8, 5)], 100),
+            (&[(0, 100), (1, 30), (2, 20), (3, 10), (9, 5)], 10),
+            // The third, from after the half.
+            (&[(0, 100), (3, 50), (4, 40), (5, 30), (11, 10)], 50),
+            (&[(0, 100), (3, 50), (4, 40), (5, 30), (12, 10)], 30),
+            (&[(0, 100), (3, 50), (5, 30), (9, 20), (12, 10)], 30),
+            // A larger third, and a smaller one.
+            (&[(0, 100), (3, 50), (5, 30), (6, 35), (7, 20), (12, 10)], 35),
+        ] {
+            let mut filter = MaxFilter::new(0_u64);
+            for (round, value) in samples {
+                filter.update(*value, *round, 8);
+            }
+            assert_eq!(filter.get(), expected, "{samples:?}");
+        }
+    }
 }

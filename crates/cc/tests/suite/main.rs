@@ -1,6 +1,7 @@
 //! Tests of the controllers through their public interface.
 
 mod bbr;
+mod bbr3;
 mod bbr_ecn;
 mod copa;
 #[expect(dead_code, reason = "the tests of the senders read what it heard")]
