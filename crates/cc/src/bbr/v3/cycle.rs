@@ -33,14 +33,17 @@ impl Bbr3 {
         if !self.full_bw_reached {
             return;
         }
+        if self.round_start && self.ack_phase == AckPhase::ProbeStopping && self.end_probe(ack) {
+            // Refill takes the round that starts now.
+            return;
+        }
         self.adapt_long_term(ack, path);
         match self.mode {
             Mode::Down => {
                 if let Some(doublings) = self.probe_due(path) {
                     self.start_refill(doublings);
                 } else if self.is_time_to_cruise(path) {
-                    self.mode = Mode::Cruise;
-                    self.bounds.short = self.bounds.short.min(self.bounds.long);
+                    self.start_cruise();
                 }
             }
             Mode::Cruise => {
@@ -59,12 +62,8 @@ impl Bbr3 {
 
     /// What the probe's ACKs say of the long-term bound.
     fn adapt_long_term(&mut self, ack: &AckSample, path: &PathView) {
-        if self.round_start {
-            match self.ack_phase {
-                AckPhase::ProbeStarting => self.ack_phase = AckPhase::ProbeFeedback,
-                AckPhase::ProbeStopping => self.end_probe(ack),
-                _ => {}
-            }
+        if self.round_start && self.ack_phase == AckPhase::ProbeStarting {
+            self.ack_phase = AckPhase::ProbeFeedback;
         }
         let Some(sample) = &ack.rate else { return };
         if self.is_too_high(ack) {
@@ -83,20 +82,23 @@ impl Bbr3 {
         }
     }
 
-    /// The last ACK of a probe: its bandwidth is that of a whole cycle, and the older one is forgotten.
-    fn end_probe(&mut self, ack: &AckSample) {
+    /// The last ACK of a probe: its bandwidth is that of a whole cycle, and the older one is forgotten. Returns whether the
+    /// next probe follows at once.
+    fn end_probe(&mut self, ack: &AckSample) -> bool {
         self.probe_sample = false;
         self.ack_phase = AckPhase::Init;
         if !self.mode.cycles() {
-            return;
+            return false;
         }
         let limited = ack.rate.is_some_and(|sample| sample.departure.app_limited);
         if !limited && self.max_bw[0] > 0.0 {
             self.max_bw = [0.0, self.max_bw[0]];
         }
-        if self.precautionary && !self.too_high {
+        let again = self.precautionary && !self.too_high;
+        if again {
             self.start_refill(0);
         }
+        again
     }
 
     /// The window is full up to the bound, and nothing is lost: the bound grows by a segment, then two, four in each round.
@@ -212,6 +214,14 @@ impl Bbr3 {
         self.ack_phase = AckPhase::ProbeStopping;
         self.start_round();
         self.mode = Mode::Down;
+    }
+
+    /// Linux lowers a bound of the short term that exists to that of the long term.
+    fn start_cruise(&mut self) {
+        if self.rules.linux_signals && self.bounds.short.is_finite() {
+            self.bounds.short = self.bounds.short.min(self.bounds.long);
+        }
+        self.mode = Mode::Cruise;
     }
 
     /// The probe's increase will have doubled this often when it starts.

@@ -25,6 +25,8 @@ pub(super) struct Rules {
     pub(super) plateau: bool,
     /// Too much loss is also seen by the ACKs of a probe, not by the losses alone.
     pub(super) acks_show_loss: bool,
+    /// Drain starts without the losses of Startup, and Cruise with a bound of the short term that is not above the long-term one.
+    pub(super) linux_signals: bool,
 }
 
 impl Rules {
@@ -43,6 +45,7 @@ impl Rules {
         drain_rounds: Some(3),
         plateau: true,
         acks_show_loss: false,
+        linux_signals: false,
     };
 
     /// Linux's branch, whose fractions are parts of 256.
@@ -55,6 +58,7 @@ impl Rules {
         headroom: 38.0 / 256.0,
         drain_rounds: None,
         acks_show_loss: true,
+        linux_signals: true,
         ..Rules::DRAFT
     };
 

@@ -152,8 +152,10 @@ impl Bbr3 {
             self.exit.get_or_insert(ExitReason::Other(reason));
             self.mode = Mode::Drain;
             self.drain_since = self.rounds;
-            // The marks of Startup say nothing of what Drain leaves.
-            self.ecn.start_cycle();
+            // The losses and marks of Startup say nothing of what Drain leaves.
+            if self.rules.linux_signals {
+                self.reset_signals();
+            }
             self.update_gains();
             self.check_drain(path);
         }

@@ -62,6 +62,17 @@ fn probes_keep_the_bounds() {
     );
 }
 
+/// A probe that lost too much sets the long-term bound alone: CRUISE after it has no bound of the short term (Linux
+/// lowers only one that exists).
+#[test]
+fn cruise_sets_no_bound() {
+    for params in [draft(), linux(), second()] {
+        let mut flow = Flow::bounded(&*params, 100, 100);
+        flow.ack(Ack { after: ms(10), in_flight: 80, flight_then: 80, ..round(100) });
+        assert_eq!((flow.mode(), flow.segments("inflight_short")), (CRUISE, None), "{}", params.name());
+    }
+}
+
 /// If the losses were none, the bounds of before return: those of the short term in CRUISE, that of the long term
 /// with the probe, which REFILL prepares. A probe that goes on goes on, and `ProbeRTT` is not left.
 #[test]

@@ -46,6 +46,22 @@ fn losses_end_startup() {
     }
 }
 
+/// A loss in the last round of Startup lowers the short-term bounds in the first of Drain. Linux starts Drain without
+/// the signals of Startup.
+#[test]
+fn a_loss_before_drain() {
+    for (params, counts) in [(draft(), true), (linux(), false), (second(), false)] {
+        let mut flow = Flow::new(&*params);
+        flow.acks(3, round(100));
+        flow.ack(within(100));
+        flow.lose(loss(0));
+        for (left, lowered) in [(300, false), (400, counts)] {
+            flow.ack(Ack { left: Some(left), in_flight: 400, ..round(100) });
+            assert_eq!((flow.mode(), flow.segments("inflight_short").is_some()), (DRAIN, lowered));
+        }
+    }
+}
+
 /// Three rounds in which the bandwidth grows by less than a quarter end Startup. Samples within a round and those
 /// that the application limits do not count, and growth by a quarter starts the count anew.
 #[test]

@@ -114,7 +114,11 @@ fn precautionary_end() {
         }
         assert_eq!(flow.mode(), DOWN, "{in_flight}");
         flow.ack(calm);
-        assert_eq!([REFILL, UP].contains(&flow.mode()), again, "{in_flight}");
+        assert_eq!(flow.mode() == REFILL, again, "{in_flight}");
+        flow.ack(Ack { left: Some(0), ..calm });
+        assert_eq!(flow.mode() == REFILL, again, "{in_flight}: a round of its own");
+        flow.ack(calm);
+        assert_eq!(flow.mode() == UP, again, "{in_flight}");
     }
 }
 
