@@ -121,3 +121,22 @@ impl CobaltLaw {
         state.schedule.empty(now, self.interval, self.form);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// spec/queues-and-signalling section 9: the sojourn time is over the target above 4 packets' transmission times,
+    /// and in CAKE's ingress mode above 2 for each bulk flow: from three flows on, those are more.
+    #[test]
+    fn transmission_times_that_are_no_queue() {
+        let ms = Duration::from_millis;
+        let law =
+            CobaltLaw { form: Form::Cake, interval: ms(100), target: ms(5), mtu_time: ms(2), overflow: None };
+        for (bulk_flows, most) in [(0, 8), (1, 8), (2, 8), (3, 12), (4, 16), (10, 40)] {
+            let over = [ms(most), ms(most) + Duration::from_nanos(1)]
+                .map(|sojourn| law.is_over(sojourn, bulk_flows));
+            assert_eq!(over, [false, true], "{bulk_flows}");
+        }
+    }
+}

@@ -272,4 +272,20 @@ mod tests {
             (1.0, 0.0),
         );
     }
+
+    /// MDS packets are owed `64 p_C` SCE each (spec/queues-and-signalling section 16.2): 10.24 at p' = 0.4, where two
+    /// or more become a CE that costs 64, and 23.04 at p' = 0.6, above the ECN limit of 25 %, where that CE is a
+    /// drop.
+    #[test]
+    fn mds_above_the_ecn_limit() {
+        let verdicts = |p: f64, packets: usize| -> Vec<Verdict> {
+            let mut law = law(p, params(Likelihood::Coin, true));
+            (0..packets).map(|_| law.classic(Class::Sce, 0.0)).collect()
+        };
+        let (pass, ce, drop) = (Verdict::Pass, Verdict::Mark(Signal::Ce), Verdict::Drop);
+        // Owed before each verdict: 10.24, -43.52, -33.28, -23.04, -12.8, -2.56, 7.68.
+        assert_eq!(verdicts(0.4, 7), [ce, pass, pass, pass, pass, pass, ce]);
+        // 23.04, -17.92, 5.12, -35.84, -12.8, 10.24.
+        assert_eq!(verdicts(0.6, 6), [drop, pass, drop, pass, pass, drop]);
+    }
 }

@@ -77,3 +77,25 @@ impl DeltaSigma {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Products that need more than 64 bits: exact and truncated towards zero (spec/mds section 8), or the end of the
+    /// range on their side of zero.
+    #[test]
+    fn wide_products() {
+        for (a, b, expected) in [
+            (4 * SECOND, 5 * SECOND, 20 * SECOND),
+            (-4 * SECOND, 5 * SECOND, -20 * SECOND),
+            (30 * SECOND + 1, 3 * SECOND / 2, 45 * SECOND + 1),
+            (-30 * SECOND - 1, 3 * SECOND / 2, -45 * SECOND - 1),
+            (i64::MAX, 2 * SECOND, i64::MAX),
+            (i64::MIN, 2 * SECOND, i64::MIN),
+            (i64::MIN, -2 * SECOND, i64::MAX),
+        ] {
+            assert_eq!(product(a, b), expected, "{a} {b}");
+        }
+    }
+}

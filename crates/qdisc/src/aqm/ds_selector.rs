@@ -95,4 +95,15 @@ mod tests {
             assert!(wrong.parse::<DsSelector>().is_err(), "{wrong}");
         }
     }
+
+    /// A scenario has the text, and refuses one that selects nothing.
+    #[test]
+    fn in_a_scenario() {
+        let read = |text: &str| serde_json::from_value::<DsSelector>(text.into());
+        assert_eq!(read("0x01/0x03").ok(), Some(DsSelector::new(1, 3)));
+        let fault = read("4/3").unwrap_err().to_string();
+        assert!(fault.contains("selects no packet"), "{fault}");
+        let schema = schemars::schema_for!(DsSelector).to_value();
+        assert_eq!([&schema["title"], &schema["type"]], ["DsSelector", "string"]);
+    }
 }

@@ -244,7 +244,11 @@ impl Aqm for Pie {
 #[cfg(test)]
 #[expect(clippy::float_cmp, reason = "multiples of 1/8 are exact")]
 mod tests {
+    use windtunnel_units::Rate;
+    use windtunnel_wire::{Dscp, Ecn, FlowId};
+
     use super::*;
+    use crate::ecn::Class;
     use crate::limit::Limit;
 
     fn init() -> AqmInit {
@@ -305,6 +309,67 @@ mod tests {
             [(false, 1.0, true), (false, 1.0, false), (true, 1.0, false), (true, 0.0, true)]
         {
             assert_eq!(after(linux_exact, u, marked), (0.0, false), "{linux_exact} {u} {marked}");
+        }
+    }
+
+    /// A backlog of 100 packets.
+    fn long_queue() -> QueueView {
+        let bytes = Bytes::new(150_000);
+        QueueView {
+            now: Time::ZERO,
+            packets: 100,
+            bytes,
+            all_bytes: bytes,
+            head_waiting: None,
+            rate: Rate::from_mbps(10),
+        }
+    }
+
+    /// A packet is spared where the delay is below half of the target and p below 0.2, and neither at it (RFC 8033
+    /// section 4.1); the delay is that of the last update in the RFC, and of the last departure in Linux.
+    #[test]
+    fn spared_below_half_the_target() {
+        let half = PieParams::default().target / 2;
+        let below = half - Duration::from_nanos(1);
+        for (variant, qdelay, qdelay_old, p, spared) in [
+            (PieVariant::Linux, below, half, 0.199, true),
+            (PieVariant::Linux, half, below, 0.199, false),
+            (PieVariant::Linux, below, half, 0.2, false),
+            (PieVariant::Rfc, half, below, 0.199, true),
+            (PieVariant::Rfc, below, half, 0.199, false),
+            (PieVariant::Rfc, half, below, 0.2, false),
+        ] {
+            let params = PieParams { variant, max_burst: Duration::ZERO, ..PieParams::default() };
+            let p = Probability::clamped(p);
+            let pie = Pie { qdelay, qdelay_old, p, ..Pie::new(params, &init()) };
+            assert_eq!(pie.spares(&long_queue()), spared, "{variant:?} {qdelay} {qdelay_old} {p}");
+        }
+    }
+
+    /// Linux keeps the sum of a forced signal that becomes a mark. Above `ecn_prob`, and for a packet that cannot be
+    /// marked, it is a drop, and the sum starts again.
+    #[test]
+    fn linux_exact_knows_what_is_marked() {
+        for (p, class, ecn, kept) in [
+            (0.0625, Class::Conventional, Ecn::Ect0, true),
+            (0.0625, Class::NotEct, Ecn::NotEct, false),
+            (0.125, Class::Conventional, Ecn::Ect0, false),
+        ] {
+            let params =
+                PieParams { ecn: true, linux_exact: true, max_burst: Duration::ZERO, ..PieParams::default() };
+            let (p, qdelay) = (Probability::clamped(p), params.target);
+            let mut pie = Pie { p, qdelay, accu: 8.5, ..Pie::new(params, &init()) };
+            let packet = PacketView {
+                size: Bytes::new(1_500),
+                flow: FlowId::new(0),
+                dscp: Dscp::DEFAULT,
+                ecn,
+                class,
+                sojourn: Duration::ZERO,
+                replaces: false,
+            };
+            assert_ne!(pie.on_enqueue(&packet, &long_queue()), Verdict::Pass);
+            assert_eq!(pie.accu, if kept { 8.5 + p.get() } else { 0.0 }, "{p} {class:?}");
         }
     }
 }

@@ -157,3 +157,41 @@ impl Aqm for PieMds {
         self.verdicts.probe(out);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Map, Value, to_value};
+
+    use super::*;
+
+    fn map(params: &impl Serialize) -> Map<String, Value> {
+        to_value(params).ok().and_then(|value| value.as_object().cloned()).expect("a table")
+    }
+
+    /// Every key that PIE-MDS shares with PIE has its value in the law, too; here all differ from their defaults.
+    #[test]
+    fn the_law_has_all_keys() {
+        let params = PieMdsParams {
+            variant: PieVariant::Rfc,
+            target: Duration::from_millis(1),
+            tupdate: Duration::from_millis(2),
+            alpha: 3.0,
+            beta: 4.0,
+            ecn_prob: Probability::ONE,
+            max_burst: Duration::from_millis(6),
+            burst_mode: PieBurstMode::Rfc,
+            bytemode: true,
+            mtu: Bytes::new(900),
+            dq_rate_estimator: true,
+            ..PieMdsParams::default()
+        };
+        let (given, default, law) = (map(&params), map(&PieMdsParams::default()), map(&params.law()));
+        let shared: Vec<&String> =
+            given.keys().filter(|&key| law.contains_key(key) && key != "random").collect();
+        assert_eq!(shared.len(), 11);
+        for key in shared {
+            assert!(law[key] == given[key] && given[key] != default[key], "{key}: {}", law[key]);
+        }
+        assert_eq!(law["ecn"], Value::Bool(true));
+    }
+}

@@ -169,3 +169,42 @@ impl Aqm for RedMds {
         self.verdicts.probe(out);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Map, Value, to_value};
+
+    use super::*;
+
+    fn map(params: &impl Serialize) -> Map<String, Value> {
+        to_value(params).ok().and_then(|value| value.as_object().cloned()).expect("a table")
+    }
+
+    /// Every key that RED-MDS shares with RED has its value in the law, too; here all differ from their defaults.
+    #[test]
+    fn the_law_has_all_keys() {
+        let params = RedMdsParams {
+            min: Some(Bytes::new(1)),
+            max: Some(Bytes::new(2)),
+            avpkt: Bytes::new(3),
+            burst: Some(4),
+            probability: Probability::ONE,
+            bandwidth: Rate::from_mbps(6),
+            harddrop: true,
+            gentle: true,
+            adaptive: true,
+            adaptive_auto: true,
+            delay_target: Duration::from_millis(7),
+            idle: RedIdle::Linux,
+            ..RedMdsParams::default()
+        };
+        let (given, default, law) = (map(&params), map(&RedMdsParams::default()), map(&params.law()));
+        let shared: Vec<&String> =
+            given.keys().filter(|&key| law.contains_key(key) && key != "random").collect();
+        assert_eq!(shared.len(), 12);
+        for key in shared {
+            assert!(law[key] == given[key] && given[key] != default[key], "{key}: {}", law[key]);
+        }
+        assert_eq!(law["ecn"], Value::Bool(true));
+    }
+}

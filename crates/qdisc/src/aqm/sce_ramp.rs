@@ -278,3 +278,124 @@ impl<P: BuildAqm> QueueParams for Ramped<P> {
         Box::new(Fifo::new(self.with_ramp(&init.aqm()), init.ecn, init.limit))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{Sender, channel};
+
+    use windtunnel_units::{Bytes, Rate};
+    use windtunnel_wire::{Dscp, Ecn};
+
+    use super::*;
+    use crate::ecn::Class;
+
+    /// An AQM that says what it is told.
+    #[derive(Debug)]
+    struct Told {
+        calls: Sender<&'static str>,
+        over: bool,
+    }
+
+    impl Told {
+        fn say(&self, call: &'static str) {
+            self.calls.send(call).expect("the test listens");
+        }
+    }
+
+    impl Aqm for Told {
+        fn on_enqueue(&mut self, _packet: &PacketView, _queue: &QueueView) -> Verdict {
+            self.say("enqueue");
+            Verdict::Drop
+        }
+
+        fn on_full(&mut self, _now: Time) {
+            self.say("full");
+        }
+
+        fn on_dequeue(&mut self, _packet: &PacketView, _queue: &QueueView) -> Verdict {
+            self.say("dequeue");
+            Verdict::Drop
+        }
+
+        fn on_empty(&mut self, _now: Time) {
+            self.say("empty");
+        }
+
+        fn on_shed(&mut self, _packets: u32, _now: Time) {
+            self.say("shed");
+        }
+
+        fn on_lost(&mut self, _flow: FlowId) {
+            self.say("lost");
+        }
+
+        fn on_sparse(&mut self, _flow: FlowId, _now: Time) {
+            self.say("sparse");
+        }
+
+        fn over_target(&self) -> Option<bool> {
+            Some(self.over)
+        }
+
+        fn next_timer(&self) -> Option<Time> {
+            Some(Time::from_nanos(7))
+        }
+
+        fn on_timer(&mut self, _queue: &QueueView) {
+            self.say("timer");
+        }
+
+        fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+            out("over", f64::from(u8::from(self.over)));
+        }
+    }
+
+    /// Calls everything once; returns the verdicts and what it reports.
+    fn call(aqm: &mut impl Aqm) -> ([Verdict; 2], Vec<(&'static str, f64)>) {
+        let (now, flow) = (Time::ZERO, FlowId::new(0));
+        let packet = PacketView {
+            size: Bytes::new(1_500),
+            flow,
+            dscp: Dscp::DEFAULT,
+            ecn: Ecn::Ect0,
+            class: Class::Conventional,
+            sojourn: Duration::ZERO,
+            replaces: false,
+        };
+        let queue = QueueView {
+            now,
+            packets: 0,
+            bytes: Bytes::ZERO,
+            all_bytes: Bytes::ZERO,
+            head_waiting: None,
+            rate: Rate::ZERO,
+        };
+        let verdicts = [aqm.on_enqueue(&packet, &queue), aqm.on_dequeue(&packet, &queue)];
+        aqm.on_full(now);
+        aqm.on_empty(now);
+        aqm.on_shed(1, now);
+        aqm.on_lost(flow);
+        aqm.on_sparse(flow, now);
+        aqm.on_timer(&queue);
+        let mut probed = Vec::new();
+        aqm.probe(&mut |name, value| probed.push((name, value)));
+        (verdicts, probed)
+    }
+
+    /// An AQM in a box with a ramp beside it is told all that an AQM alone is told, and what it answers is handed on.
+    #[test]
+    fn every_call_is_handed_on() {
+        for over in [false, true] {
+            let (calls, told) = channel();
+            let aqm: Box<dyn Aqm> = Box::new(Told { calls, over });
+            let ramp = SceRamp::around(Duration::from_millis(5), 1.0);
+            let mut aqm = WithSceRamp { aqm, ramp, draws: Likelihood::Coin.draws(1), p: 0.0 };
+            let answers = call(&mut aqm);
+            let probed = vec![("over", f64::from(u8::from(over))), ("sce_p", 0.0)];
+            assert_eq!(answers, ([Verdict::Drop; 2], probed));
+            assert_eq!((aqm.over_target(), aqm.next_timer()), (Some(over), Some(Time::from_nanos(7))));
+            let calls: Vec<&str> = told.try_iter().collect();
+            assert_eq!(calls, ["enqueue", "dequeue", "full", "empty", "shed", "lost", "sparse", "timer"]);
+        }
+    }
+}

@@ -307,6 +307,121 @@ fn limits_of_the_parameters() {
     ] {
         assert!(refused(params.clone()).starts_with(fault), "{}", refused(params));
     }
-    let longest = CobaltParams { target: Duration::from_nanos(999_999_999_999), rtt: s(1_000), ..default() };
-    assert_eq!(QueueSpec::new(longest).check(), Ok(()));
+    let ns = Duration::from_nanos;
+    let longest = CobaltParams {
+        target: ns(999_999_999_999),
+        rtt: s(1_000),
+        mtu_time: s(1_000),
+        sce: Some(u32::MAX),
+        ..default()
+    };
+    let shortest = CobaltParams { target: ns(99), rtt: ns(100), sce: Some(100), ..default() };
+    for params in [longest, shortest] {
+        assert_eq!(QueueSpec::new(params).check(), Ok(()));
+    }
+}
+
+/// SCE is not for a sojourn time of half of the target, nor for one of 2 packets' transmission times: the first comes
+/// 25 ms after the first packet above both.
+#[test]
+fn not_over_the_target_of_sce() {
+    let slow = CobaltParams { mtu_time: Duration::from_millis(5), ..CobaltParams::default() };
+    for (params, most_ms) in [(CobaltParams::default(), 2.5), (slow, 10.0)] {
+        let first = |sojourn_ms| {
+            let leaving = Leaving { sojourn_ms, ..SCE };
+            signals(&params, leaving, 100, Verdict::Mark(Signal::Sce)).first().copied()
+        };
+        assert_eq!([first(most_ms), first(most_ms + 0.001)], [None, Some(25.0)], "{most_ms}");
+    }
+}
+
+/// An overflow makes the signals of both schedules due at once, an SCE for a packet between the two targets; and the
+/// next overflow is heard by BLUE when more than the target has passed.
+#[test]
+fn overflow_makes_signals_due() {
+    let between = Leaving { sojourn_ms: 4.0, ..SCE };
+    for (leaving, signal) in [(CONVENTIONAL, Signal::Ce), (between, Signal::Sce)] {
+        let mut cobalt = Cobalt::new(&CobaltParams::default(), 1);
+        assert_eq!(leave(&mut cobalt, 9 * MS, leaving), Verdict::Pass);
+        cobalt.on_full(Time::from_nanos(10 * MS));
+        assert_eq!(leave(&mut cobalt, 11 * MS, leaving), Verdict::Mark(signal));
+        // A wait of more than four round trips is one as well.
+        let mut cobalt = Cobalt::new(&CobaltParams::default(), 1);
+        leave(&mut cobalt, 1_000 * MS, Leaving { sojourn_ms: 401.0, ..leaving });
+        assert_eq!(leave(&mut cobalt, 1_001 * MS, leaving), Verdict::Mark(signal));
+    }
+    let mut cobalt = Cobalt::new(&CobaltParams::default(), 1);
+    for (at, heard) in [(10 * MS, 1.0), (15 * MS, 1.0), (15 * MS + 1, 2.0)] {
+        cobalt.on_full(Time::from_nanos(at));
+        assert!((probed(&cobalt, "p_drop") * 256.0 - heard).abs() < 1e-9, "{at}");
+    }
+}
+
+/// Steps 1 and 2 of the section, by variant. Over the target at 0, the signal is due at 100 ms; below it at 10 ms, a
+/// queue of its own starts another wait, to 110 ms, and CAKE's does not. Over it again at 200 ms, after a pause, a
+/// queue of its own forgets the signal that was due, and CAKE's gives it.
+#[test]
+fn entering_and_leaving() {
+    let short = Leaving { sojourn_ms: 1.0, ..CONVENTIONAL };
+    for (variant, falls_ms, verdict, next_s) in [
+        (CobaltVariant::Standalone, 110, Verdict::Pass, 0.3),
+        (CobaltVariant::Cake, 100, Verdict::Mark(Signal::Ce), 0.3 + 0.1 / 2.0_f64.sqrt()),
+    ] {
+        let entered_and_left = || {
+            let mut cobalt = Cobalt::new(&CobaltParams { variant, ..CobaltParams::default() }, 1);
+            assert_eq!(leave(&mut cobalt, 0, CONVENTIONAL), Verdict::Pass);
+            assert!((probed(&cobalt, "next_s") - 0.1).abs() < 1e-9);
+            assert_eq!(leave(&mut cobalt, 10 * MS, short), Verdict::Pass);
+            assert!(probed(&cobalt, "next_s").is_nan());
+            cobalt
+        };
+        let mut falls = entered_and_left();
+        let counts = [falls_ms - 1, falls_ms].map(|at| {
+            leave(&mut falls, at * MS, short);
+            count(&falls, "count")
+        });
+        assert_eq!(counts, [1, 0], "{variant:?}");
+        let mut again = entered_and_left();
+        assert_eq!(leave(&mut again, 200 * MS, CONVENTIONAL), verdict, "{variant:?}");
+        assert!((probed(&again, "next_s") - next_s).abs() < 1e-9, "{variant:?}");
+    }
+}
+
+/// Step 5: marks that became due while no packet left do not pile up, so that two are given; drops are made up for.
+#[test]
+fn overdue_signals() {
+    let due = law(100.0, 100).into_iter().filter(|at| *at <= 1_000.0).count();
+    for variant in VARIANTS {
+        for (leaving, signal, given) in
+            [(CONVENTIONAL, Verdict::Mark(Signal::Ce), 2), (NOT_ECT, Verdict::Drop, due)]
+        {
+            let mut cobalt = Cobalt::new(&CobaltParams { variant, ..CobaltParams::default() }, 1);
+            assert_eq!(leave(&mut cobalt, 0, leaving), Verdict::Pass);
+            let signals = (0..100).take_while(|_| leave(&mut cobalt, 1_000 * MS, leaving) == signal).count();
+            assert_eq!(signals, given, "{variant:?} {signal:?}");
+        }
+    }
+}
+
+/// An empty queue ends the episode, and the count falls: in CAKE by one at each event that finds the next time
+/// passed, in a queue of its own as far as time has passed, from a wait of 100 ms / sqrt(7) = 37.8 ms on. Packets
+/// were over the target from 0 to 400 ms: six signals, at 100, 170.7, 228.4, 278.4, 323.2 and 364 ms, and the next at
+/// 401.8 ms.
+#[test]
+fn empty_queue() {
+    for (variant, counts) in
+        [(CobaltVariant::Standalone, [7, 7, 7, 6, 0]), (CobaltVariant::Cake, [7, 6, 6, 6, 5])]
+    {
+        let mut cobalt = Cobalt::new(&CobaltParams { variant, ..CobaltParams::default() }, 1);
+        (0..=400).for_each(|at| {
+            leave(&mut cobalt, at * MS, SCE);
+        });
+        assert!(variant == CobaltVariant::Cake || count(&cobalt, "sce_count") > 7);
+        for (at, expected) in [401, 402, 438, 439, 10_000].into_iter().zip(counts) {
+            cobalt.on_empty(Time::from_nanos(at * MS));
+            assert_eq!(count(&cobalt, "count"), expected, "{variant:?} at {at} ms");
+            assert_eq!(count(&cobalt, "dropping"), 0);
+        }
+        assert_eq!(count(&cobalt, "sce_count"), 0, "{variant:?}");
+    }
 }

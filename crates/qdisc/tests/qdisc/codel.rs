@@ -199,6 +199,15 @@ fn shed_packets_are_no_episode() {
     codel.on_shed(64, Time::from_nanos(120 * MS));
     assert_eq!(leave(&mut codel, 130), Verdict::Pass);
     assert_eq!((leave(&mut codel, 231), count(&codel)), (Verdict::Mark(Signal::Ce), Some(64.0)));
+    // The next drop of the first episode was due at 211 ms: 16 intervals are over at 1811 ms (RFC 8289 section 5.5).
+    for (again, expected) in [(1_810, 64.0), (1_811, 1.0)] {
+        let mut codel = Codel::new(ecn());
+        [10, 111].map(|at| leave(&mut codel, at));
+        codel.on_empty(Time::from_nanos(120 * MS));
+        codel.on_shed(64, Time::from_nanos(120 * MS));
+        [1_700, again].map(|at| leave(&mut codel, at));
+        assert_eq!(count(&codel), Some(expected), "{again}");
+    }
 }
 
 /// Several drops can be due in one departure: each replaced packet is asked about, and the count rises with each.
@@ -271,4 +280,30 @@ fn limits_of_the_parameters() {
     };
     assert!(allowed(1, 1) && allowed(1, 1_000));
     assert!(!allowed(1, 1_001) && !allowed(1, 0) && !allowed(0, 1));
+}
+
+/// Without `ecn`, packets that understand CE are dropped, too, and none is marked (Linux's default).
+#[test]
+fn no_marks_without_ecn() {
+    for (params, marks) in [(CodelParams::default(), false), (ecn(), true)] {
+        let mut bench = filled(params, 400, Kind::Ect0);
+        for at in [10, 111, 212, 283] {
+            bench.dequeue(at * MS);
+        }
+        assert_eq!((bench.stats().ce, bench.stats().drops_aqm), if marks { (3, 0) } else { (0, 3) });
+    }
+}
+
+/// An episode within 16 intervals of one that had a single further signal starts with the lowest frequency, and
+/// Linux's square root with it: the next signal is due after 100 ms.
+#[test]
+fn newton_starts_again_with_the_count() {
+    let mut codel = Codel::new(CodelParams { newton: true, ..ecn() });
+    let mark = Verdict::Mark(Signal::Ce);
+    assert_eq!([10, 111, 212].map(|at| leave(&mut codel, at)), [Verdict::Pass, mark, mark]);
+    codel.on_empty(Time::from_nanos(220 * MS));
+    assert_eq!(
+        [230, 331, 430, 431].map(|at| leave(&mut codel, at)),
+        [Verdict::Pass, mark, Verdict::Pass, mark]
+    );
 }

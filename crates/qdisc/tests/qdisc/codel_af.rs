@@ -1,12 +1,12 @@
 //! CodelAF and Twin-AF: spec/queues-and-signalling section 11.
 
-use windtunnel_qdisc::ecn::Outcome;
+use windtunnel_qdisc::ecn::{Class, Outcome};
 use windtunnel_qdisc::{
-    CnqParams, CobaltParams, CodelAfParams, FqCodelParams, LfqParams, Limit, QueueParams, QueueSpec,
-    SfqParams, TwinAfParams,
+    Aqm, CnqParams, CobaltParams, CodelAf, CodelAfParams, FqCodelParams, LfqParams, Limit, PacketView,
+    QueueParams, QueueSpec, QueueView, SfqParams, Signal, TwinAfParams, Verdict,
 };
-use windtunnel_units::{Bytes, Duration};
-use windtunnel_wire::Dscp;
+use windtunnel_units::{Bytes, Duration, Rate, Time};
+use windtunnel_wire::{Dscp, Ecn, FlowId};
 
 use crate::bench::{Bench, Kind};
 
@@ -212,4 +212,93 @@ fn refusals() {
     }
     let tiny = TwinAfParams { target: Duration::from_nanos(4), ..twin() };
     assert!(refused(tiny).starts_with("divisor = 5"));
+}
+
+/// What CodelAF alone sees of a packet that has waited for `sojourn_us`, and of a queue of so many others.
+fn views(at_ms: u64, flow: u32, class: Class, sojourn_us: u64, others: usize) -> (PacketView, QueueView) {
+    let packet = PacketView {
+        size: Bytes::new(1_500),
+        flow: FlowId::new(flow),
+        dscp: Dscp::DEFAULT,
+        ecn: Ecn::Ect0,
+        class,
+        sojourn: Duration::from_micros(sojourn_us),
+        replaces: false,
+    };
+    let bytes = Bytes::new(1_500) * others as u64;
+    let queue = QueueView {
+        now: Time::from_nanos(at_ms * MS),
+        packets: others,
+        bytes,
+        all_bytes: bytes,
+        head_waiting: None,
+        rate: Rate::from_mbps(100),
+    };
+    (packet, queue)
+}
+
+/// Three flows are over the target at 1 ms, their first signals are due at 101 ms, and no more packets come. At each
+/// departure, and whenever the link finds an empty queue, one flow in turn learns that it is idle; so does a flow
+/// that has sent a sparse packet. Such a flow waits for another interval when it comes back at 200 ms. The third
+/// departure was the turn of flow 0.
+#[test]
+fn idle_flows_learn_of_it_in_turn() {
+    let marked = |tell: fn(&mut CodelAf, Time)| -> Vec<u32> {
+        let comes_back_marked = |&flow: &u32| {
+            let mut af = CodelAf::new(&CodelAfParams::default(), 1);
+            let view = |flow: u32, others| views(1, flow, Class::Conventional, 10_000, others);
+            for flow in 0..3 {
+                let (packet, queue) = view(flow, flow as usize);
+                af.on_enqueue(&packet, &queue);
+            }
+            for flow in 0..3 {
+                let (packet, queue) = view(flow, 2 - flow as usize);
+                assert_eq!(af.on_dequeue(&packet, &queue), Verdict::Pass);
+            }
+            tell(&mut af, Time::from_nanos(2 * MS));
+            let (packet, queue) = views(200, flow, Class::Conventional, 10_000, 0);
+            af.on_enqueue(&packet, &queue);
+            af.on_dequeue(&packet, &queue) == Verdict::Mark(Signal::Ce)
+        };
+        (0..3).filter(comes_back_marked).collect()
+    };
+    assert_eq!(marked(|_, _| {}), [1, 2]);
+    assert_eq!(marked(Aqm::on_empty), [2]);
+    let twice = |af: &mut CodelAf, now| {
+        af.on_empty(now);
+        af.on_empty(now);
+    };
+    assert_eq!(marked(twice), [0; 0]);
+    // A sparse packet leaves: its flow is idle, and it is the turn of flow 1.
+    assert_eq!(marked(|af, now| af.on_sparse(FlowId::new(1), now)), [2]);
+    assert_eq!(marked(|af, now| af.on_sparse(FlowId::new(2), now)), [0; 0]);
+}
+
+/// The first signal of a flow alone comes an interval after the first packet over the target, that of SCE after the
+/// part `1 / sce` of it, and none by default. A sojourn time of 4 packets' transmission times is no queue. A second
+/// packet always stays, so that the flow is not idle.
+#[test]
+fn first_signals() {
+    let af = CodelAfParams::default;
+    let slow = CodelAfParams { mtu_time: Duration::from_millis(5), ..af() };
+    let (sce, ce) = (Verdict::Mark(Signal::Sce), Verdict::Mark(Signal::Ce));
+    for (params, sojourn_us, signal, first) in [
+        (af(), 20_000, ce, Some(100)),
+        (af(), 5_000, ce, None),
+        (af(), 20_000, sce, None),
+        (CodelAfParams { sce: 4, ..af() }, 4_000, sce, Some(25)),
+        (CodelAfParams { sce: 2, ..af() }, 4_000, sce, Some(50)),
+        (slow.clone(), 20_000, ce, None),
+        (slow, 20_001, ce, Some(100)),
+    ] {
+        let mut af = CodelAf::new(&params, 1);
+        let view = |at| views(at, 0, Class::Sce, sojourn_us, 1);
+        af.on_enqueue(&view(0).0, &view(0).1);
+        let found = (0..500).find(|&at| {
+            let (packet, queue) = view(at);
+            af.on_enqueue(&packet, &queue);
+            af.on_dequeue(&packet, &queue) == signal
+        });
+        assert_eq!(found, first, "{params:?} {sojourn_us} {signal:?}");
+    }
 }

@@ -222,6 +222,14 @@ fn memory() {
     assert!((count(&codel) - n - 10.0).abs() < 1e-9);
     codel.on_shed(5, Time::from_nanos(900 * MS));
     assert!((count(&codel) - n - 15.0).abs() < 1e-9);
+    // It lasts for less than 16 intervals, as CoDel's.
+    for (at, expected) in [(2_300 * MS - 1, n), (2_300 * MS, 1.0)] {
+        let mut codel = self::codel(false);
+        signals(&mut codel, Class::Conventional, 0, 700);
+        codel.on_empty(Time::from_nanos(700 * MS));
+        leave(&mut codel, at, 20, Class::Conventional);
+        assert!((count(&codel) - expected).abs() < 1e-9, "{at}");
+    }
     let mut fresh = self::codel(false);
     fresh.on_shed(64, Time::ZERO);
     leave(&mut fresh, 0, 20, Class::Conventional);

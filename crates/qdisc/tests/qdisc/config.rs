@@ -172,6 +172,8 @@ fn out_of_range() {
         let params = Deltim2Params { update, ..Deltim2Params::default() };
         assert!(refused(QueueSpec::new(params)).starts_with("update = "));
     }
+    let update = Deltim2Params { update: ms(5), ..Deltim2Params::default() };
+    assert_eq!(QueueSpec::new(update).check(), Ok(()));
     let min = RampParams { min: Some(ms(100)), ..RampParams::default() };
     assert!(refused(QueueSpec::new(min)).starts_with("min = 100 ms"));
     let max = RampParams { max: Duration::ZERO, ..RampParams::default() };
@@ -245,6 +247,11 @@ fn red_out_of_range() {
     for burst in [30, 31, 55, 60_000] {
         let params = RedParams { burst: Some(burst), ..band() };
         assert_eq!(QueueSpec::new(params).check(), Ok(()), "{burst}");
+    }
+    // The largest packets and thresholds.
+    let packets = RedParams { avpkt: Bytes::new(65_536), min: kb(100), max: kb(300), ..red() };
+    for params in [packets, RedParams { max: kb(1_000_000_000), ..red() }] {
+        assert_eq!(QueueSpec::new(params).check(), Ok(()));
     }
     // Thresholds that are left out follow any limit.
     for limit in

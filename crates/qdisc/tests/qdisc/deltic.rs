@@ -105,3 +105,28 @@ fn no_sce_without_the_identifier() {
         assert_eq!(bench.outcome(10 * MS), Outcome::Passed, "{kind:?}");
     }
 }
+
+/// A gap of exactly a second is not a long one: `delta` = -6 ms, `sigma` = -1 ms, phase = 0.61 * 200 = 122 s, of
+/// which the first oscillator takes a CE and the second a drop.
+#[test]
+fn a_second_is_no_long_gap() {
+    let mut bench = after_ten_ms();
+    assert_eq!(pass(&mut bench, 1_006 * MS, 1_010 * MS), Outcome::Marked(Signal::Ce));
+    let mds = 4_020_000_000 - 64_000_000_000 + 122_000_000_000 - 64_000_000_000;
+    assert_eq!(state(&bench), [610_000_000, mds, 562_812_500 + 122_000_000_000 / 64 - 1_000_000_000]);
+}
+
+/// A long gap before a sojourn time of the target itself counts as one second: `delta` = -5 ms and no `sigma`, phase
+/// = 1.01 * 200 = 202 s, twice an overrun. Below the target it does not count: after 1 ms, 4 ms have a `delta` of 3
+/// ms alone, and no phase.
+#[test]
+fn a_long_gap_at_the_target() {
+    let mut bench = after_ten_ms();
+    assert_eq!(pass(&mut bench, 3_000 * MS, 3_005 * MS), Outcome::Drop);
+    let acc = 1_010_000_000 - 63_125_000;
+    assert_eq!(state(&bench), [acc - acc / 16, 78_020_000_000, 2_719_062_500]);
+    let mut bench = Bench::new(&QueueSpec::new(DelticMdsParams::default()), Limit::Unlimited);
+    assert_eq!(pass(&mut bench, 0, MS), Outcome::Passed);
+    assert_eq!(pass(&mut bench, 3_000 * MS, 3_004 * MS), Outcome::Passed);
+    assert_eq!(state(&bench), [600_000_000, 0, 500_000_000]);
+}

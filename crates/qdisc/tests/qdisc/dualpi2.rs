@@ -215,20 +215,22 @@ fn overload() {
 /// Packets in a backlog of less than two full ones are not signalled by p' in Linux's form, even if p' is 1.
 #[test]
 fn short_backlog() {
-    let mut bench = bench(DualPi2Params { step_thresh: Some(QueueLength::Packets(9)), ..linux() });
-    for _ in 0..4 {
-        bench.arrive(0, Kind::Ect1);
+    for kind in [Kind::Ect1, Kind::Ect0] {
+        let mut bench = bench(DualPi2Params { step_thresh: Some(QueueLength::Packets(9)), ..linux() });
+        for _ in 0..4 {
+            bench.arrive(0, kind);
+        }
+        // A head that has waited for 10 s.
+        bench.run_timers(10_000 * MS);
+        assert!(bench.probed("p_prime").unwrap() > 0.999);
+        let mut left = Vec::new();
+        while let Some(packet) = bench.dequeue(10_000 * MS) {
+            left.push(packet.outcome);
+        }
+        // The first two leave 4500 B and 3000 B, and are dropped; the others are spared.
+        assert_eq!(left, [Outcome::Passed, Outcome::Passed], "{kind:?}");
+        assert_eq!(bench.stats().drops_aqm, 2, "{kind:?}");
     }
-    // A head that has waited for 10 s.
-    bench.run_timers(10_000 * MS);
-    assert!(bench.probed("p_prime").unwrap() > 0.999);
-    let mut left = Vec::new();
-    while let Some(packet) = bench.dequeue(10_000 * MS) {
-        left.push(packet.outcome);
-    }
-    // The first two leave 4500 B and 3000 B, and are dropped; the others are spared.
-    assert_eq!(left, [Outcome::Passed, Outcome::Passed]);
-    assert_eq!(bench.stats().drops_aqm, 2);
 }
 
 /// MDS in the classic queue: SCE at `64 p_C` to packets with the identifier, which stay in order with others in C; where
@@ -290,9 +292,88 @@ fn limits() {
         bench.backlog().packets
     };
     assert_eq!(most(linux(), Limit::Packets(30), 1_500), 30);
-    let memlimit = DualPi2Params { memlimit: Some(Bytes::new(10 * 1_756)), ..linux() };
-    assert_eq!(most(memlimit, Limit::Unlimited, 1_500), 10);
+    for (memlimit, packets) in [(10 * 1_756, 10), (10 * 1_756 - 1, 9)] {
+        let params = DualPi2Params { memlimit: Some(Bytes::new(memlimit)), ..linux() };
+        assert_eq!(most(params, Limit::Unlimited, 1_500), packets);
+    }
     // 27 packets of 500 B, and room for 1500 B.
     assert_eq!(most(rfc(), Limit::Bytes(Bytes::new(15_000)), 500), 28);
     assert_eq!(most(linux(), Limit::Bytes(Bytes::new(15_000)), 500), 30);
+}
+
+/// With `drop_enqueue` p' signals to packets that arrive, those of L with 2 p' and those of C with its square, and to
+/// none that leaves: after the first update 2 p' is 0.103 and p'^2 is 0.0026. Four standard deviations of 20,000
+/// coins.
+#[test]
+fn signals_on_arrival() {
+    let params = DualPi2Params { drop_enqueue: true, ..linux() };
+    let mut bench = Bench::new(&QueueSpec::new(params), Limit::Unlimited);
+    bench.arrive(0, Kind::Ect0);
+    bench.arrive(0, Kind::Ect0);
+    let n = 20_000;
+    for kind in [Kind::Ect1, Kind::Ect0] {
+        (0..n).for_each(|_| bench.arrive(16 * MS, kind));
+    }
+    let p = 41.0 / 256.0 * 0.001 + 819.0 / 256.0 * 0.016;
+    for (band, p) in [(L, 2.0 * p), (C, p * p)] {
+        let (ce, expected) = (bench.band_stats()[band].ce as f64, f64::from(n) * p);
+        assert!((ce - expected).abs() < 4.0 * expected.sqrt(), "{ce}, expected {expected}");
+    }
+    let ce = bench.stats().ce;
+    assert_eq!(bench.probe("coupled_marks") as u64, bench.band_stats()[L].ce);
+    while bench.dequeue(16 * MS).is_some() {}
+    assert_eq!(bench.stats().ce, ce);
+}
+
+/// The RFC's low-latency queue has the larger of two probabilities: the ramp is 1 for packets that have waited for 5
+/// ms with others behind them, and the sum of the first ones exceeds 1 from the second on; the ramp is 0 without
+/// delay, and 2 p' after the first update with a delay of 15 ms is 0.09. The marks are counted by the larger one.
+#[test]
+fn native_and_coupled_marks() {
+    let counted = |bench: &Bench| [bench.probe("native_marks"), bench.probe("coupled_marks")];
+    let mut ramp = bench(rfc());
+    (0..10).for_each(|_| ramp.arrive(0, Kind::Ect1));
+    let p_native: Vec<Option<f64>> = (0..10)
+        .map(|_| {
+            ramp.dequeue(5 * MS);
+            ramp.probed("p_native")
+        })
+        .collect();
+    assert_eq!(p_native, [[Some(1.0); 9].as_slice(), &[Some(0.0)]].concat());
+    assert_eq!(counted(&ramp), [8, 0]);
+
+    let mut coupled = bench(rfc());
+    coupled.arrive(0, Kind::Ect0);
+    coupled.run_timers(15 * MS);
+    (0..1_000).for_each(|_| coupled.arrive(15 * MS, Kind::Ect1));
+    while coupled.dequeue(15 * MS).is_some() {}
+    let [native, marks] = counted(&coupled);
+    assert!(native == 0 && (89..=90).contains(&marks), "{native} {marks}");
+    assert_eq!(coupled.probed("p_native"), Some(0.0));
+
+    let mut step = bench(linux());
+    for (arrives_ms, leaves_ms, p_native) in [(0, 2, 1.0), (3, 4, 0.0)] {
+        step.arrive(arrives_ms * MS, Kind::Ect1);
+        step.dequeue(leaves_ms * MS);
+        assert_eq!(step.probed("p_native"), Some(p_native));
+    }
+}
+
+/// The queue commits its choice: the chosen packet is served, though one arrives meanwhile that would have gone
+/// first.
+#[test]
+fn choice_is_kept() {
+    let mut bench = bench(linux());
+    assert_eq!(bench.choose(0), None);
+    assert!(bench.serve(0).is_none());
+    for (kind, size) in [(Kind::Ect0, 1_000), (Kind::Ect1, 500)] {
+        let packet = bench.packet(0, size, kind);
+        bench.enqueue(0, packet);
+        assert_eq!(bench.choose(0), Some(Bytes::new(1_000)));
+    }
+    let served = [(); 2].map(|()| (bench.choose(0), bench.serve(0).map(|left| left.ecn)));
+    assert_eq!(
+        served,
+        [(Some(Bytes::new(1_000)), Some(Ecn::Ect0)), (Some(Bytes::new(500)), Some(Ecn::Ect1))]
+    );
 }

@@ -112,6 +112,14 @@ fn out_of_range() {
         let refused = QueueSpec::new(params).check().unwrap_err().to_string();
         assert!(refused.starts_with(fault), "{fault}: {refused}");
     }
+    let us = Duration::from_micros;
+    for params in [
+        DualPi2Params { typical_rtt: Some(us(6)), ..dual() },
+        DualPi2Params { typical_rtt: Some(ms(9)), max_rtt: Some(ms(9)), ..dual() },
+        DualPi2Params { mtu: Bytes::new(1 << 20), ..dual() },
+    ] {
+        assert_eq!(QueueSpec::new(params.clone()).check(), Ok(()), "{params:?}");
+    }
     let both = QueueSpec::new(DualPi2Params { th_len: Some(2), ..rfc() })
         .with("low_latency", CodelParams::default());
     assert!(

@@ -14,6 +14,7 @@ mod deltic;
 mod deltim;
 mod dualpi2;
 mod dualpi2_config;
+mod dualpi2_slots;
 mod dualsparse;
 mod ecn;
 mod fair;

@@ -403,3 +403,56 @@ fn coins() {
         assert!(all.iter().all(|&verdict| verdict == CE || verdict == SCE));
     }
 }
+
+/// Section 16.3, under the target: of each sum at most one signal stays, and what conventional packets are owed is
+/// taken from the sum of MDS packets 64-fold where CoDel forgets it. Three signals are a drop for MDS packets and
+/// leave 128 of 192 SCE; with the half of the start they are one for conventional packets and leave 2.5.
+#[test]
+fn credit_under_the_target() {
+    let probed = |credit: &MdsCredit| {
+        let mut sums = Vec::new();
+        credit.probe(&mut |_, value| sums.push(value));
+        sums
+    };
+    let mut credit = MdsCredit::new(tau(64));
+    credit.advance(3.0);
+    assert_eq!(probed(&credit), [128.0, 2.5]);
+    credit.rest();
+    assert_eq!(probed(&credit), [1.0, 1.0]);
+    credit.owe_conventional(0.25);
+    credit.forgive();
+    assert_eq!(probed(&credit), [1.0 - 16.0, 0.0]);
+}
+
+/// PIE-MDS reports what is owed to each kind, half a signal to conventional packets at the start, and with coins
+/// nothing.
+#[test]
+fn owed() {
+    for (random, owed) in [(Likelihood::Recur, [0.0, 0.5]), (Likelihood::Coin, [f64::NAN; 2])] {
+        let spec = QueueSpec::new(PieMdsParams { random, ..PieMdsParams::default() });
+        let bench = Bench::new(&spec, Limit::Unlimited);
+        for (name, expected) in ["mds_owed", "owed"].into_iter().zip(owed) {
+            let value = bench.probed(name).unwrap();
+            assert!(value.to_bits() == expected.to_bits(), "{name} = {value} with {random:?}");
+        }
+    }
+}
+
+/// Adaptive RED-MDS moves the probability at `max` as RED does: above the middle fifth of its band, every half second
+/// by a quarter of itself.
+#[test]
+fn red_adapts() {
+    for (adaptive, max_p) in [(true, 0.02 * 1.25 * 1.25), (false, 0.02)] {
+        let kb = |n: u64| Some(Bytes::new(n * 1_000));
+        let params = RedMdsParams { min: kb(10), max: kb(70), adaptive, ..RedMdsParams::default() };
+        let mut bench = Bench::new(&QueueSpec::new(params), Limit::Unlimited);
+        for _ in 0..60 {
+            let packet = bench.packet(0, 1_000, Kind::NotEct);
+            bench.enqueue(0, packet);
+        }
+        standing(&mut bench, 1, 400);
+        bench.run_timers(1_000_000_000);
+        assert!((bench.probed("max_p").unwrap() - max_p).abs() < 1e-12, "{:?}", bench.probed("max_p"));
+        assert_eq!(bench.next_timer(), adaptive.then_some(Time::from_nanos(1_500_000_000)));
+    }
+}

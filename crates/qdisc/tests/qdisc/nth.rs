@@ -73,3 +73,14 @@ fn limits_of_the_parameters() {
     assert_eq!(check(1), Ok(()));
     assert_eq!(check(0).unwrap_err().to_string(), "n = 0 is out of range: at least 1 packet");
 }
+
+/// It reports how many packets of its count have arrived.
+#[test]
+fn probe() {
+    let mut bench = Bench::new(&QueueSpec::new(NthParams { n: 3, ..NthParams::default() }), Limit::Unlimited);
+    let arrived = (0..5).map(|at| {
+        bench.arrive(at, Kind::Ect0);
+        bench.probed("arrived_packets")
+    });
+    assert_eq!(arrived.collect::<Vec<_>>(), [1.0, 2.0, 0.0, 1.0, 2.0].map(Some));
+}

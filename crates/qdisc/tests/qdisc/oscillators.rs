@@ -107,3 +107,13 @@ fn verdicts_by_class() {
         assert_eq!(verdicts.of(class), CE);
     }
 }
+
+/// Two seconds of phase are a drop on the conventional oscillator: half a second at the start, and 96 s / 64. One
+/// nanosecond less on it is a CE.
+#[test]
+fn two_seconds_are_a_drop() {
+    for (phase_ns, verdict) in [(96_000_000_000, DROP), (96_000_000_000 - 64, CE)] {
+        let mut oscillators = LinkedOscillators::new(tau(64));
+        assert_eq!(oscillators.advance(Duration::from_nanos(phase_ns)).conventional, verdict);
+    }
+}

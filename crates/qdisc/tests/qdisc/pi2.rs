@@ -73,3 +73,28 @@ fn short_queue() {
     assert_eq!(left[left.len() - 2..], [Outcome::Passed, Outcome::Passed]);
     assert!(bench.stats().drops_aqm + bench.stats().ce > 0);
 }
+
+/// A backlog of two full packets is signalled, one byte less is not; the paper's form looks at it on arrival, and
+/// drops the packet there, the RFC's on departure. At p' = 1 every classic packet is dropped.
+#[test]
+fn two_packets_are_signalled() {
+    for (variant, arriving) in [(Pi2Variant::Paper, 1), (Pi2Variant::Rfc, 0)] {
+        for (last, dropped) in [(1_500, 1), (1_499, 0)] {
+            let random = Some(Likelihood::Coin);
+            let mut bench = bench(Pi2Params { variant, random, ..Pi2Params::default() });
+            let sizes = if arriving == 1 { vec![1_500, last] } else { vec![1_500, 1_500, last] };
+            for size in sizes {
+                let packet = bench.packet(0, size, Kind::Ect0);
+                bench.enqueue(0, packet);
+            }
+            bench.run_timers(60_000 * MS);
+            assert!(bench.probed("p").unwrap() > 0.999_999);
+            if arriving == 1 {
+                bench.arrive(60_000 * MS, Kind::Ect0);
+            }
+            assert_eq!(bench.stats().drops_aqm, dropped * arriving, "{variant:?} {last}");
+            while bench.dequeue(60_000 * MS).is_some() {}
+            assert_eq!(bench.stats().drops_aqm, dropped, "{variant:?} {last}");
+        }
+    }
+}

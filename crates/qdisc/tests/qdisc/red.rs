@@ -400,3 +400,24 @@ fn automatic() {
     // 31.25 kB are 20.8 packets.
     assert_eq!(thresholds(&mut bench), 21);
 }
+
+/// Adaptive RED's average on a link of 1000 packets of 1000 B per second: a packet has the weight 1 - exp(-1/1000),
+/// and idle time takes exp(-t) of it at any rate, counted from the end of the last transmission even if the rate
+/// changes meanwhile.
+#[test]
+fn automatic_average() {
+    let mut bench = bench(RedParams { adaptive_auto: true, ecn: true, ..RedParams::default() });
+    bench.rate = Rate::from_mbps(8);
+    let weight = 1.0 - libm::exp(-1e-3);
+    let mut avg = 0.0;
+    for found in 0..10 {
+        bench.arrive(9_000 * MS, Kind::Ect0);
+        avg += weight * (1_500.0 * f64::from(found) - avg);
+        near(probed(&bench, "avg_bytes"), avg);
+    }
+    while bench.dequeue(9_998_500 * US).is_some() {}
+    // 1500 B at 8 Mbit/s are 1.5 ms.
+    bench.rate = Rate::from_mbps(80);
+    bench.arrive(10_500 * MS, Kind::Ect0);
+    near(probed(&bench, "avg_bytes"), avg * libm::exp(-0.5));
+}

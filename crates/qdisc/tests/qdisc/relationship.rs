@@ -174,7 +174,8 @@ proptest! {
         }
     }
 
-    /// The ramp counts: with the same draws, every tau-th SCE of one queue is a CE in the other.
+    /// The ramp counts: with the same draws, every tau-th SCE of one queue is a CE in the other. It reports the SCE
+    /// since then.
     #[test]
     fn ramp_keeps_the_relationship(tau in 1_u32..=64, sojourns in prop::collection::vec(0_u64..150, 1..1_000)) {
         let tau = NonZeroU32::new(tau).unwrap();
@@ -188,6 +189,7 @@ proptest! {
             mds.outcome(now);
             conventional.outcome(now);
             prop_assert_eq!(mds.stats().sce / u64::from(tau.get()), conventional.stats().ce);
+            prop_assert_eq!(mds.probe("opportunities") as u64, mds.stats().sce % u64::from(tau.get()));
         }
     }
 }

@@ -2,8 +2,9 @@
 
 use windtunnel_qdisc::ecn::{EcnMode, EcnPolicy};
 use windtunnel_qdisc::{
-    BrickWallParams, BuildAqm, CodelParams, FqCodelParams, Likelihood, Limit, PieParams, QueueInit,
-    QueueLength, QueueSpec, Ramped, SceRamp, SceRampParams, StepParams,
+    Aqm, BrickWallParams, BuildAqm, CodelParams, FqCodelParams, Likelihood, Limit, NoAqm, Pi2Params,
+    PieParams, PieRandom, QueueInit, QueueLength, QueueParams, QueueSpec, Ramped, SceRamp, SceRampParams,
+    StepParams,
 };
 use windtunnel_units::{Bytes, Duration, Probability};
 use windtunnel_wire::Ecn;
@@ -255,4 +256,52 @@ fn refused() {
     assert!(QueueSpec::new(Ramped::new(BrickWallParams::default(), thresh(2))).check().is_err());
     assert_eq!(QueueSpec::new(Ramped::new(codel(), thresh(2))).check(), Ok(()));
     assert_eq!(codel().target(), five);
+}
+
+/// PIE tosses a coin with p = 1/2 for each packet that arrives, and the ramp one with 1/2 for each that leaves, in
+/// the same order. Of the packets that PIE does not mark, the ramp marks half, which equal coins would not.
+#[test]
+fn coins_of_both_are_independent() {
+    let pie = PieParams {
+        alpha: 0.0,
+        beta: 0.0,
+        ecn: true,
+        ecn_prob: Probability::ONE,
+        max_burst: Duration::ZERO,
+        random: PieRandom::Coin,
+        ..PieParams::default()
+    };
+    let half = SceRampParams { target: Some(us(200_000)), ..thresh(2) };
+    let mut bench = bench(&QueueSpec::new(Ramped::new(pie, half)));
+    let mut before = bench.stats();
+    // Each update above 250 ms adds 0.02 to p, for the 25th time at 860 ms. Packets that arrived before have left at
+    // 1100 ms.
+    for at in 0..21_100_u64 {
+        if at == 1_100 {
+            before = bench.stats();
+        }
+        bench.arrive(at * MS, Kind::Ect0);
+        let waits = if at <= 860 { 300 } else { 200 };
+        while bench.backlog().packets > waits {
+            bench.dequeue(at * MS);
+        }
+    }
+    near(bench.probed("p").unwrap(), 0.5);
+    near(bench.probed("sce_p").unwrap(), 0.5);
+    // Four standard deviations of 20000 coins with 1/2, and with 1/4.
+    let stats = bench.stats().since(&before);
+    let (ce, sce) = (stats.ce as f64, stats.sce as f64);
+    assert!((ce - 10_000.0).abs() < 4.0 * 70.8 && (sce - 5_000.0).abs() < 4.0 * 61.3, "{ce} {sce}");
+}
+
+/// Where an AQM has no rule of its own, packets are above the knee when they have waited for longer than the target
+/// (section 15.2). How a queue reads the ECN field is up to its AQM, not to the ramp.
+#[test]
+fn without_a_rule_of_the_aqm() {
+    assert_eq!(NoAqm.over_target(), None);
+    let target = us(5_000);
+    let waits = [target - Duration::from_nanos(1), target, target + Duration::from_nanos(1)];
+    assert_eq!(waits.map(|waited| ramp(&thresh(20)).is_above(waited)), [false, false, true]);
+    let of_pi2 = Ramped::new(Pi2Params::default(), thresh(20)).default_ecn_mode();
+    assert_eq!((of_pi2, Ramped::new(codel(), thresh(20)).default_ecn_mode()), (EcnMode::L4s, EcnMode::Mds));
 }
