@@ -121,4 +121,15 @@ mod tests {
         assert_eq!(ratio.memory(81_920), 131_072);
         assert_eq!(Ratio::INITIAL.window(131_072), 65_536);
     }
+
+    /// All of a driver's packet counts for the growth of the window. Of a sender's, only the payload: the block of
+    /// its headers is freed when it joins the queue.
+    #[test]
+    fn what_counts_for_growth() {
+        for payload in [1, 536, 1448] {
+            let memory = |truesize: Truesize| truesize.queued(truesize.of(HEADERS, Bytes::new(payload)));
+            assert_eq!(memory(Truesize::Driver), Truesize::Driver.of(HEADERS, Bytes::new(payload)));
+            assert_eq!(memory(Truesize::Sender), payload);
+        }
+    }
 }

@@ -122,3 +122,59 @@ impl RoundTrip {
         self.window_end = segment.end + window;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use windtunnel_wire::{Ecn, TcpFlags};
+
+    use super::*;
+
+    const MSS: Bytes = Bytes::new(1448);
+
+    /// Linux's `tcp_rcv_rtt_update`: a smaller sample counts at once, a larger one with gain 1/8: 80 - 80/8 + 160/8 =
+    /// 90.
+    #[test]
+    fn round_trip() {
+        let mut rtt = RoundTrip::default();
+        for (sample, estimate) in [(80, 80), (160, 90), (90, 90), (40, 40), (48, 41)] {
+            rtt.sample(Duration::from_millis(sample));
+            assert_eq!(rtt.estimate, Some(Duration::from_millis(estimate)), "after {sample} ms");
+        }
+    }
+
+    /// The window that data above a gap need: twice the most that was read in a round trip, at first the initial
+    /// window, and the extent of the data (Linux `tcp_rcvbuf_grow`). The most that was read is limited by the clamp
+    /// (`tcp_measure_rcv_mss`).
+    #[test]
+    fn above_a_gap() {
+        let mut autotuning = Autotuning::new(MSS, Bytes::new(65_535));
+        assert_eq!(autotuning.window_with(Bytes::new(5000)).get(), 2 * 14_480 + 5000);
+        autotuning.clamp(Bytes::new(20_000));
+        assert_eq!(autotuning.window_with(Bytes::new(5000)).get(), 2 * 14_480 + 5000);
+        autotuning.clamp(Bytes::new(7000));
+        assert_eq!(autotuning.window_with(Bytes::ZERO).get(), 14_000);
+    }
+
+    /// Without an echo, the time in which a whole window arrives is a sample, and the least one counts: of 10
+    /// segments from 100 ms on, the last arrives at 130 ms; the next window takes 20 ms, and one more 25 ms.
+    #[test]
+    fn time_of_a_window() {
+        let mut rtt = RoundTrip::default();
+        for (at, segments, estimate) in
+            [(100, 1, None), (129, 10, None), (130, 11, Some(30)), (150, 21, Some(20)), (175, 31, Some(20))]
+        {
+            let segment = Segment {
+                seq: Seq::FIRST_DATA + MSS * (segments - 1),
+                end: Seq::FIRST_DATA + MSS * segments,
+                ack: Seq::SYN,
+                ts_val: Time::ZERO,
+                ts_ecr: Time::ZERO,
+                packets: 1,
+                flags: TcpFlags::ACK,
+                ecn: Ecn::NotEct,
+            };
+            rtt.on_segment(&segment, MSS, MSS * 10, Time::ZERO + Duration::from_millis(at));
+            assert_eq!(rtt.estimate, estimate.map(Duration::from_millis), "at {at} ms");
+        }
+    }
+}

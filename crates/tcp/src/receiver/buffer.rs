@@ -257,3 +257,116 @@ pub(super) fn initial_window(params: &TcpParams, mss: Bytes) -> Bytes {
     let whole = if window > mss.get() { window / mss.get() * mss.get() } else { window };
     Bytes::new(whole.clamp(1, UNSCALED))
 }
+
+#[cfg(test)]
+mod tests {
+    use windtunnel_wire::{Dscp, Ecn, FlowId, TcpFlags};
+
+    use super::*;
+    use crate::config::HEADERS;
+    use crate::scheme::FeedbackScheme;
+
+    const MSS: u64 = 1448;
+
+    fn segment(len: u64, packets: u32) -> Segment {
+        Segment {
+            ack: Seq::SYN,
+            seq: Seq::FIRST_DATA,
+            end: Seq::FIRST_DATA + Bytes::new(len),
+            ts_val: Time::ZERO,
+            ts_ecr: Time::ZERO,
+            packets,
+            flags: TcpFlags::ACK,
+            ecn: Ecn::NotEct,
+        }
+    }
+
+    /// A buffer for a window of 1 MiB, which a full segment has set to the ratio 160/256 (1448 of 2304 bytes):
+    /// 1,677,721 bytes of memory; and the sizes of its sender's segments.
+    fn buffer() -> (Buffer, SegmentSize) {
+        let endpoint = Endpoint {
+            flow: FlowId::new(0),
+            mtu: Bytes::new(MSS) + HEADERS,
+            headers: HEADERS,
+            iw: Bytes::new(MSS) * 10,
+            paced: false,
+            needs_ecn: false,
+            ecn: Ecn::NotEct,
+            feedback: FeedbackScheme::None,
+            dscp: Dscp::DEFAULT,
+        };
+        let params =
+            TcpParams { receive_window: Bytes::new(1 << 20), autotuning: false, ..TcpParams::default() };
+        let mut buffer = Buffer::new(&endpoint, &params);
+        let mut sizes = SegmentSize::new(endpoint.mss());
+        let full = segment(MSS, 1);
+        let measured = sizes.on_segment(&full);
+        assert!(buffer.on_data(&full, measured, &sizes, Bytes::new(65_535), Time::ZERO));
+        assert_eq!((buffer.size, buffer.clamp), (1_677_721, (1 << 20) - 1));
+        (buffer, sizes)
+    }
+
+    /// A full segment occupies 2304 bytes, alone or as one of several that GRO merged, and short ones what their
+    /// block takes.
+    #[test]
+    fn memory() {
+        let (buffer, _) = buffer();
+        for (len, packets, memory) in
+            [(MSS, 1, 2304), (200, 1, 1280), (100, 1, 832), (2 * MSS, 2, 4608), (9 * MSS + 1, 10, 23_040)]
+        {
+            assert_eq!(buffer.memory_of(&segment(len, packets)), memory, "{packets} with {len} bytes");
+        }
+    }
+
+    /// Linux's `tcp_grow_window`: a segment that fills its share of memory (1440 bytes of 2304) lets the window grow
+    /// by two full ones, or twice its length if that is more. Of 600 bytes, which fill half of their share, it does
+    /// so up to a quarter of the largest window (`__tcp_grow_window`: both are halved once more, 1440/4 < 600), of
+    /// 300 (a share of 800 bytes) likewise, of 128 (520/8 < 128 <= 520/4) up to an eighth; shorter ones never. Growth
+    /// ends at the clamp.
+    #[test]
+    fn growth() {
+        let largest = (1 << 20) - 1;
+        for (len, packets, threshold, step) in [
+            (MSS, 1, 65_535, 2 * MSS),
+            (MSS, 1, largest - 10_000, 2 * MSS),
+            (1440, 1, 65_535, 2 * MSS),
+            (10 * MSS, 10, 65_535, 20 * MSS),
+            (600, 1, largest / 4, 2 * MSS),
+            (600, 1, largest / 4 + 1, 0),
+            (300, 1, largest / 4, 2 * MSS),
+            (300, 1, largest / 4 + 1, 0),
+            (128, 1, largest / 8, 2 * MSS),
+            (128, 1, largest / 8 + 1, 0),
+            (127, 1, 65_535, 0),
+        ] {
+            let (mut buffer, sizes) = buffer();
+            buffer.threshold = threshold;
+            let segment = segment(len, packets);
+            let memory = buffer.memory_of(&segment);
+            assert_eq!(buffer.grow(&segment, memory, &sizes), step > 0, "{len} bytes at {threshold}");
+            assert_eq!(buffer.threshold - threshold, step, "{len} bytes at {threshold}");
+        }
+        let (mut buffer, sizes) = buffer();
+        for (threshold, grown) in [(largest - 1500, true), (largest, false)] {
+            buffer.unread = 0;
+            buffer.threshold = threshold;
+            assert_eq!(buffer.grow(&segment(MSS, 1), 2304, &sizes), grown);
+            assert_eq!(buffer.threshold, largest, "the clamp");
+        }
+    }
+
+    /// Little memory: less than half of the window that the whole buffer supports is left (Linux
+    /// `__tcp_select_window`). 838,860 of 1,677,721 bytes support 524,287 bytes of 1,048,575; one packet less does
+    /// not.
+    #[test]
+    fn half_of_the_buffer() {
+        let (mut buffer, _) = buffer();
+        buffer.unread = 0;
+        for (occupied, low) in
+            [(0, false), (838_861, false), (838_861 + 2304, true), (1_677_721, true), (2_000_000, true)]
+        {
+            buffer.out_of_order = occupied;
+            assert_eq!(buffer.offer().1, low, "{occupied} bytes");
+        }
+    }
+}

@@ -30,3 +30,38 @@ impl Hiding {
         if marked && self.random.chance(self.probability) { sent } else { ecn }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hiding(probability: f64) -> Box<Hiding> {
+        let hide_marks = Probability::clamped(probability);
+        Hiding::new(&AckParams { hide_marks, ..AckParams::default() }).expect("a cheat")
+    }
+
+    /// A mark is what a queue wrote over the sender's code point. What was not ECN-capable, or bleached, stays so.
+    #[test]
+    fn only_marks_are_hidden() {
+        let mut hiding = hiding(1.0);
+        let (not, ect0, ect1, ce) = (Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce);
+        for (arrived, sent, claimed) in [
+            (ce, ect0, ect0),
+            (ect1, ect0, ect0),
+            (ect0, ect0, ect0),
+            (not, ect0, not),
+            (ce, ect1, ect1),
+            (ect1, ect1, ect1),
+        ] {
+            assert_eq!(hiding.claim(arrived, sent), claimed, "{arrived:?} of {sent:?}");
+        }
+    }
+
+    /// With probability 1/4, of 10,000 marks 2500 are hidden, within five standard deviations (43).
+    #[test]
+    fn a_share_of_marks() {
+        let mut hiding = hiding(0.25);
+        let hidden = (0..10_000).filter(|_| hiding.claim(Ecn::Ce, Ecn::Ect0) == Ecn::Ect0).count();
+        assert!(hidden.abs_diff(2500) < 5 * 43, "{hidden}");
+    }
+}

@@ -170,4 +170,26 @@ mod tests {
         data(&mut quickack, 501);
         assert_eq!(quickack.credit, 16);
     }
+
+    /// A gap as long as the ATO leaves it as it is ("else if m < ato", section 1.16). Quickack mode resets it to 40
+    /// ms where it begins with CE or with old data, and where its credit is spent (Linux `tcp_enter_quickack_mode`,
+    /// `tcp_dec_quickack_mode`).
+    #[test]
+    fn ato_and_quickack_mode() {
+        let mut quickack = Quickack::new();
+        for (at, ato) in [(0, 40), (40, 40), (70, 50), (115, 70)] {
+            data(&mut quickack, at);
+            assert_eq!(quickack.ato, MS(ato), "after the segment at {at} ms");
+        }
+        let (mut on_ce, mut on_old_data) = (quickack, quickack);
+        on_ce.on_ce();
+        on_old_data.on_unacceptable(MSS * 100, MSS);
+        assert_eq!((on_ce.ato, on_old_data.ato), (MS(40), MS(40)));
+        for left in (1..16).rev() {
+            quickack.on_ack_sent();
+            assert_eq!((quickack.credit, quickack.ato), (left, MS(70)));
+        }
+        quickack.on_ack_sent();
+        assert_eq!((quickack.is_on(), quickack.ato), (false, MS(40)));
+    }
 }

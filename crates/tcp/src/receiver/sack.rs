@@ -114,3 +114,34 @@ impl Sack {
         self.recent.shrink_to_fit();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block(start: u64, end: u64) -> SackBlock {
+        SackBlock { start: Seq::new(start), end: Seq::new(end) }
+    }
+
+    /// With room for three blocks, a fourth one drops another from the report wherever it lies; one that takes the
+    /// place of a block that it contains does not, at whichever end it has grown (RFC 2018 section 4).
+    #[test]
+    fn what_drops_a_block() {
+        let mut sack = Sack::new(true, true);
+        for (start, end) in [(30, 40), (50, 60), (70, 80)] {
+            assert!(!sack.overflows_with(block(start, end)), "the room is not used up");
+            sack.on_block(block(start, end));
+        }
+        for (start, end, drops) in [
+            (10, 20, true),
+            (44, 46, true),
+            (90, 95, true),
+            (50, 65, false),
+            (45, 60, false),
+            (45, 65, false),
+            (30, 60, false),
+        ] {
+            assert_eq!(sack.overflows_with(block(start, end)), drops, "{start} to {end}");
+        }
+    }
+}

@@ -112,4 +112,16 @@ mod tests {
             assert_eq!(size.estimate().get(), estimate, "step {n}");
         }
     }
+
+    /// Segments that GRO merged count as full ones, however much they hold together: none is larger than what both
+    /// ends agreed on.
+    #[test]
+    fn merged_segments() {
+        let mut size = SegmentSize::new(Bytes::new(1448));
+        for (packets, len, larger) in [(2, 2000, true), (3, 4000, false), (1, 1448, false)] {
+            let merged = Segment { packets, ..segment(len, TcpFlags::ACK) };
+            assert_eq!(size.on_segment(&merged).larger, larger, "{packets} packets");
+            assert_eq!(size.estimate().get(), 1448);
+        }
+    }
 }

@@ -6,7 +6,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use windtunnel_tcp::bsd42::{Backoff, Bsd42Params, OutOfOrder, Sender};
 use windtunnel_tcp::{Endpoint, FeedbackScheme, HEADERS_WITHOUT_TIMESTAMPS, Receiver};
 use windtunnel_units::{Bytes, Duration, Rate, Seq, Time};
-use windtunnel_wire::{Dscp, Ecn, FlowId, Packet, TcpFlags};
+use windtunnel_wire::{Dscp, Ecn, FlowId, Options, Packet, TcpFlags};
 
 const MSS: u64 = 512;
 
@@ -233,6 +233,71 @@ fn ranges() {
     ] {
         assert_eq!(params.check().expect_err("out of range").key, key);
     }
+}
+
+/// The borders of these ranges belong to them; a window of more than 65,536 segments does not.
+#[test]
+fn borders() {
+    let ok = Bsd42Params::default;
+    for params in [
+        Bsd42Params { window: 1, ..ok() },
+        Bsd42Params { window: 65_536, ..ok() },
+        Bsd42Params { rto_min: ms(2000), rto_max: ms(2000), ..ok() },
+    ] {
+        assert_eq!(params.check(), Ok(()));
+    }
+    for window in [65_537, u32::MAX] {
+        assert_eq!(Bsd42Params { window, ..ok() }.check().expect_err("too large").key, "window");
+    }
+}
+
+/// RFC 9293 section 3.10.7.3: in SYN-SENT, only an answer with SYN establishes the connection. The SYN acknowledges
+/// nothing, and data acknowledge the SYN|ACK.
+#[test]
+fn only_a_syn_answers_the_syn() {
+    let mut sender = Sender::new(endpoint(0), Bsd42Params::default());
+    sender.write(Bytes::MAX);
+    assert_eq!(sender.poll_transmit(Time::ZERO).expect("the SYN").ack, Seq::SYN);
+    sender.on_ack(&ack(1, TcpFlags::NONE), at(100));
+    assert!(sender.poll_transmit(at(100)).is_none(), "an ACK alone is none");
+    sender.on_ack(&ack(1, TcpFlags::SYN), at(200));
+    assert_eq!(sender.poll_transmit(at(200)).expect("data").ack, Seq::FIRST_DATA);
+}
+
+/// What a table shows: the window, which never changes, and the timer's state after two expiries.
+#[test]
+fn what_no_packet_shows() {
+    for (backoff, rto, doublings) in [(Backoff::None, 1000, 0), (Backoff::Exp, 4000, 2)] {
+        let mut sender = established(Bsd42Params { backoff, ..Bsd42Params::default() }, 100);
+        burst(&mut sender, at(100));
+        for _ in 0..2 {
+            let expiry = sender.next_timer().expect("a timer");
+            sender.on_timer(expiry);
+            burst(&mut sender, expiry);
+        }
+        assert_eq!(sender.cwnd(), Bytes::new(16 * MSS));
+        let info = sender.info();
+        assert_eq!((info.rto, info.backoff, info.consecutive_rtos), (ms(rto), doublings, 2), "{backoff:?}");
+        assert_eq!(info.unacked, Bytes::new(16 * MSS));
+    }
+}
+
+/// A receiver of that time knows neither SACK nor timestamps, whatever the SYN offers (RFC 2018 section 2; RFC 7323
+/// section 3.2).
+#[test]
+fn the_receiver_knows_no_options() {
+    let mut receiver = Bsd42Params::default().receiver(endpoint(0));
+    let mut syn = Packet::new(FlowId::new(0), HEADERS_WITHOUT_TIMESTAMPS, Bytes::ZERO);
+    (syn.flags, syn.ts_val) = (TcpFlags::SYN, at(5));
+    syn.options = Some(Box::new(Options { sack_permitted: true, ..Options::default() }));
+    receiver.on_segment(&syn, at(10));
+    let answer = receiver.poll_ack(at(10)).expect("a SYN|ACK");
+    assert_eq!((answer.ts_val, answer.ts_ecr), (Time::ZERO, Time::ZERO));
+    assert!(answer.options.is_none_or(|options| !options.sack_permitted));
+    let mut data = Packet::new(FlowId::new(0), Bytes::new(MSS), Bytes::new(MSS));
+    data.seq = Seq::new(1 + MSS);
+    receiver.on_segment(&data, at(20));
+    assert!(receiver.poll_ack(at(20)).expect("at once").options.is_none());
 }
 
 /// One link that all senders share: 56 kbit/s, as a trunk of the ARPANET had, a tail-drop queue, and 100 ms each way.

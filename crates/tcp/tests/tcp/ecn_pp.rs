@@ -225,3 +225,20 @@ fn marked_acks() {
 fn default_mode() {
     assert_eq!(TcpParams::default().ecn_pp, EcnPp::Linux);
 }
+
+/// RFC 9768 section 3.2.2.3: if the sender says that the SYN/ACK, which left as ECT(0), arrived as Not-ECT (table 4,
+/// code 010), the receiver's packets are Not-ECT from then on.
+#[test]
+fn a_bleached_syn_ack() {
+    for (code, ack) in [(0b100, Ecn::Ect0), (0b010, Ecn::NotEct)] {
+        let mut pair = Pair::new(EcnPp::On, FeedbackScheme::AccEcn, Ecn::Ect0, false);
+        pair.sender.write(MSS);
+        let syn = pair.sent();
+        assert_eq!(pair.deliver(&syn), [Ecn::Ect0], "the SYN/ACK");
+        let mut third = pair.sent();
+        third.flags = TcpFlags::ACK.with_ace(code);
+        pair.deliver(&third);
+        let data = pair.sent();
+        assert_eq!(pair.deliver(&data), [ack], "{code:03b}");
+    }
+}

@@ -141,3 +141,34 @@ fn without_mds_no_esce() {
     let ack = receiver.poll_ack(Time::ZERO).expect("acknowledged at once");
     assert!(!ack.flags.contains(TcpFlags::AE) && !ack.flags.contains(TcpFlags::ECE));
 }
+
+/// Section 6, quick-signal: a marked segment is acknowledged at once, after those that wait with another mark;
+/// unmarked ones wait for the third or for 40 ms, and a timer that is called early or in vain does nothing.
+#[test]
+fn quick_signal_by_hand() {
+    let ack = AckParams { policy: AckPolicy::QuickSignal, count: 3, ..AckParams::default() };
+    let mut receiver = Receiver::new(endpoint(), ack);
+    let acks = |receiver: &mut Receiver, now| std::iter::from_fn(|| receiver.poll_ack(now)).count();
+    let at = |ms| Time::ZERO + Duration::from_millis(ms);
+    receiver.on_timer(at(0));
+    assert_eq!(acks(&mut receiver, at(0)), 0, "nothing waits");
+    for (n, ecn, expected) in [
+        (0, Ecn::Ect0, 0),
+        (1, Ecn::Ect1, 2),
+        (2, Ecn::Ect1, 1),
+        (3, Ecn::Ce, 1),
+        (4, Ecn::Ect0, 0),
+        (5, Ecn::Ect0, 0),
+        (6, Ecn::Ect0, 1),
+        (7, Ecn::Ect0, 0),
+    ] {
+        let mut packet = Packet::new(FlowId::new(0), MSS + HEADERS, MSS);
+        (packet.seq, packet.ecn) = (Seq::FIRST_DATA + MSS * n, ecn);
+        receiver.on_segment(&packet, at(n));
+        assert_eq!(acks(&mut receiver, at(n)), expected, "segment {n}");
+    }
+    for (ms, expected) in [(46, 0), (47, 1), (100, 0)] {
+        receiver.on_timer(at(ms));
+        assert_eq!(acks(&mut receiver, at(ms)), expected, "at {ms} ms");
+    }
+}

@@ -1,6 +1,11 @@
 //! The ideal sender's rules of sending (spec/mds section 2), under a controller with a fixed window.
 
-use windtunnel_cc::{AckSample, CongestionControl, CongestionEvent, Control, Pacing, PathView, Phase};
+use std::sync::{Arc, Mutex};
+
+use windtunnel_cc::{
+    AckSample, CongestionControl, CongestionEvent, Control, ExitReason, Marked, Needs, Pacing, PathView,
+    Phase, Trigger,
+};
 use windtunnel_tcp::ideal::Sender;
 use windtunnel_tcp::{Endpoint, FeedbackScheme, HEADERS};
 use windtunnel_units::{Bytes, Duration, Seq, Time};
@@ -122,4 +127,157 @@ fn ece_reaches_the_controller() {
     assert!(report.ece && report.esce);
     assert_eq!(report.rtt, Some(RTT));
     assert_eq!(sender.control().cwnd, MSS * 4);
+}
+
+/// What a controller was told: samples, causes of congestion, and what was in flight and next to be sent where
+/// flights started.
+#[derive(Debug, Default)]
+struct Told {
+    samples: Vec<AckSample>,
+    triggers: Vec<Trigger>,
+    starts: Vec<(Bytes, Seq)>,
+}
+
+/// A controller with a window of eight segments, then of four, in slow start. It always asks for a reduction.
+#[derive(Debug)]
+struct Listener {
+    told: Arc<Mutex<Told>>,
+    window: Bytes,
+    needs: Needs,
+}
+
+impl CongestionControl for Listener {
+    fn needs(&self) -> Needs {
+        self.needs
+    }
+    fn on_ack(&mut self, sample: &AckSample, _: &PathView) {
+        self.told.lock().expect("one thread").samples.push(*sample);
+    }
+    fn on_congestion(&mut self, event: &CongestionEvent, _: &PathView) -> bool {
+        self.told.lock().expect("one thread").triggers.push(event.trigger);
+        self.window = MSS * 4;
+        true
+    }
+    fn on_rto(&mut self, _: bool, _: &PathView) {}
+    fn on_tx_start(&mut self, _: Duration, path: &PathView) {
+        self.told.lock().expect("one thread").starts.push((path.in_flight, path.nxt));
+    }
+    fn asks_reduction(&mut self) -> bool {
+        true
+    }
+    fn slow_start_exit(&self) -> Option<ExitReason> {
+        Some(ExitReason::Delay)
+    }
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("window", self.window.as_f64());
+    }
+    fn control(&self) -> Control {
+        Control::window(self.window)
+    }
+}
+
+/// A sender of that controller, with a full window in flight since `RTT`.
+fn listener(feedback: FeedbackScheme, needs: Needs) -> (Sender, Arc<Mutex<Told>>) {
+    let told = Arc::<Mutex<Told>>::default();
+    let cc = Listener { told: Arc::clone(&told), window: MSS * 8, needs };
+    let endpoint = Endpoint {
+        flow: FlowId::new(3),
+        mtu: MSS + HEADERS,
+        headers: HEADERS,
+        iw: MSS * 10,
+        paced: false,
+        needs_ecn: false,
+        ecn: Ecn::Ect0,
+        feedback,
+        dscp: Dscp::MDS,
+    };
+    let mut sender = Sender::new(endpoint, Box::new(cc));
+    sender.set_active(true);
+    sender.poll_transmit(Time::ZERO).expect("a SYN");
+    let now = Time::ZERO + RTT;
+    sender.on_ack(&ack(1, Time::ZERO, TcpFlags::SYN), now);
+    assert_eq!(std::iter::from_fn(|| sender.poll_transmit(now)).count(), 8);
+    (sender, told)
+}
+
+/// What an ACK tells the controller (spec/mds section 2): all that it acknowledges is delivered and may raise cwnd,
+/// and is marked as the ACK says, by CE rather than by SCE; SCE counts with MDS only.
+#[test]
+fn samples_of_acks() {
+    let both = TcpFlags::ECE | TcpFlags::AE;
+    let (none, two) = (Marked::default(), Marked { bytes: MSS * 2, packets: 2 });
+    for (feedback, flags, ce, sce) in [
+        (FeedbackScheme::Mds, TcpFlags::NONE, none, none),
+        (FeedbackScheme::Mds, TcpFlags::AE, none, two),
+        (FeedbackScheme::Mds, TcpFlags::ECE, two, none),
+        (FeedbackScheme::Mds, both, two, none),
+        (FeedbackScheme::Rfc3168, TcpFlags::AE, none, none),
+    ] {
+        let (mut sender, told) = listener(feedback, Needs::default());
+        let now = Time::ZERO + RTT;
+        sender.on_ack(&ack(1 + 2 * MSS.get(), now, flags), now + RTT);
+        let sample = told.lock().expect("one thread").samples[0];
+        assert_eq!((sample.acked, sample.newly_delivered, sample.delivered), (MSS * 2, MSS * 2, MSS * 2));
+        assert!(sample.may_raise && sample.rtt == Some(RTT));
+        assert_eq!(
+            (sample.ecn.ce, sample.ecn.sce, sample.ecn.ect1),
+            (ce, sce, none),
+            "{feedback:?} {flags:?}"
+        );
+    }
+}
+
+/// cwnd limits the sender while no further segment fits: not with seven of eight segments in flight, but with seven
+/// of four.
+#[test]
+fn limited_by_cwnd() {
+    let (mut sender, told) = listener(FeedbackScheme::Mds, Needs::default());
+    assert!(sender.cwnd_limited(), "eight of eight");
+    let now = Time::ZERO + RTT;
+    sender.on_ack(&ack(1 + MSS.get(), now, TcpFlags::ECE), now + RTT);
+    assert!(sender.cwnd_limited(), "seven of four");
+    for n in [2, 5] {
+        sender.on_ack(&ack(1 + n * MSS.get(), now, TcpFlags::NONE), now + RTT);
+    }
+    assert!(!sender.cwnd_limited(), "three of four: one more fits");
+    let limited: Vec<bool> =
+        told.lock().expect("one thread").samples.iter().map(|sample| sample.cwnd_limited).collect();
+    assert_eq!(limited, [false, true, false], "when each ACK arrives");
+}
+
+/// A controller that starts reductions of its own is asked after each ACK; others are not, whatever else they need.
+#[test]
+fn own_reductions() {
+    for (needs, triggers) in [
+        (Needs { own_reductions: true, ..Needs::default() }, vec![Trigger::Controller]),
+        (Needs { one_way: true, ..Needs::default() }, vec![]),
+        (Needs::default(), vec![]),
+    ] {
+        let (mut sender, told) = listener(FeedbackScheme::Mds, needs);
+        let now = Time::ZERO + RTT;
+        sender.on_ack(&ack(1 + MSS.get(), now, TcpFlags::NONE), now + RTT);
+        assert_eq!(told.lock().expect("one thread").triggers, triggers);
+    }
+}
+
+/// A controller with a window of its own hears of the start of a flight as it is before the first segment leaves:
+/// nothing is in flight, and that segment is the next. Without pacing, the whole window leaves at once here as well.
+#[test]
+fn the_start_of_a_flight() {
+    let (mut sender, told) = listener(FeedbackScheme::Mds, Needs { own_window: true, ..Needs::default() });
+    let now = Time::ZERO + RTT;
+    sender.on_ack(&ack(1 + 8 * MSS.get(), now, TcpFlags::NONE), now + RTT);
+    assert_eq!(std::iter::from_fn(|| sender.poll_transmit(now + RTT)).count(), 8);
+    let starts = told.lock().expect("one thread").starts.clone();
+    assert_eq!(starts, [(Bytes::ZERO, Seq::FIRST_DATA), (Bytes::ZERO, Seq::FIRST_DATA + MSS * 8)]);
+}
+
+/// Recorders see the controller's own state.
+#[test]
+fn the_controllers_state_is_shown() {
+    let (sender, _) = listener(FeedbackScheme::Mds, Needs::default());
+    let mut numbers = Vec::new();
+    sender.probe(&mut |name, value| numbers.push((name, value)));
+    assert_eq!(numbers, [("window", MSS.as_f64() * 8.0)]);
+    assert_eq!((sender.in_slow_start(), sender.slow_start_exit()), (true, Some(ExitReason::Delay)));
 }

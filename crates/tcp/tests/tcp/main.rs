@@ -9,6 +9,7 @@ mod feedback;
 mod ideal_model_based;
 mod ideal_sender;
 mod linux_receiver;
+mod params;
 mod quic_counts;
 mod receiver;
 mod sender;

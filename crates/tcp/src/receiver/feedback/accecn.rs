@@ -392,4 +392,19 @@ mod tests {
         let option = accecn.option(Bytes::new(40)).expect("an option");
         assert_eq!(option.ce(), Some(264 * 44 * 1448 - (1 << 24)));
     }
+
+    /// RFC 9768 section 3.2.2.5.1: two CE marks on packets without data, which ask for no ACK, make one due with the
+    /// next data; one does if the data are marked too.
+    #[test]
+    fn marks_without_data_make_the_next_ack_due() {
+        for (marks, ecn, news) in
+            [(1, Ecn::Ect0, News::Changed), (2, Ecn::Ect0, News::Due), (1, Ecn::Ce, News::Due)]
+        {
+            let mut accecn = AccEcn::new();
+            for _ in 0..marks {
+                assert!(!accecn.on_pure_ack(&segment(Ecn::Ce, 0, 1)));
+            }
+            assert_eq!(accecn.on_data(&segment(ecn, 1448, 1)), news, "{marks} marks, then {ecn:?}");
+        }
+    }
 }

@@ -58,3 +58,58 @@ impl NonceSum {
         self.odd.partition_point(|start| *start < end)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use windtunnel_units::{Bytes, Time};
+
+    use super::*;
+
+    fn segment(start: u64, ecn: Ecn) -> Segment {
+        Segment {
+            ack: Seq::SYN,
+            seq: Seq::new(start),
+            end: Seq::new(start) + Bytes::new(1000),
+            ts_val: Time::ZERO,
+            ts_ecr: Time::ZERO,
+            packets: 1,
+            flags: TcpFlags::ACK,
+            ecn,
+        }
+    }
+
+    /// The sum below a number is 1 + the segments with ECT(1) that start below it, modulo 2 (RFC 3540 section 4), in
+    /// whatever order they came and how often: here those at 1, 2001, 3001 and 6001. An ACK settles what lies below
+    /// the one before it.
+    #[test]
+    fn sums() {
+        let (ect0, ect1, ce, not) = (Ecn::Ect0, Ecn::Ect1, Ecn::Ce, Ecn::NotEct);
+        let mut sum = NonceSum::new();
+        for (start, ecn) in [
+            (1, ect1),
+            (3001, ect1),
+            (1001, ect0),
+            (2001, ect1),
+            (3001, ect1),
+            (2001, ect1),
+            (4001, ce),
+            (5001, not),
+            (6001, ect1),
+        ] {
+            sum.on_segment(&segment(start, ecn));
+        }
+        let numbers = [(1, true), (2, false), (2001, false), (2002, true), (3001, true), (3002, false)];
+        for (ack, odd) in numbers.into_iter().chain([(6001, false), (6002, true), (7001, true)]) {
+            assert_eq!(sum.nonce_sum(Seq::new(ack)).contains(TcpFlags::AE), odd, "below {ack}");
+        }
+        for (ack, odd) in [(2001, false), (3002, false), (7001, true), (7001, true)] {
+            assert_eq!(sum.flags(Seq::new(ack)).contains(TcpFlags::AE), odd, "an ACK of {ack}");
+            assert_eq!(sum.nonce_sum(Seq::new(ack)).contains(TcpFlags::AE), odd, "a part of it");
+        }
+        sum.on_segment(&segment(6001, ect1)); // again, below the last ACK
+        assert!(sum.flags(Seq::new(7001)).contains(TcpFlags::AE));
+        sum.on_segment(&segment(7001, ect1)); // at the last ACK
+        let ece = TcpFlags::ACK | TcpFlags::ECE;
+        assert_eq!(sum.flags(Seq::new(8001)), ece, "the sum is 0; CE is echoed as well");
+    }
+}

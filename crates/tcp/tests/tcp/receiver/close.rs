@@ -1,11 +1,11 @@
 //! The end of a connection, as the receiving side has it: RFC 9293 sections 3.6 and 3.10.7.4. When Linux's receiver
 //! answers a FIN is recorded (`../linux_receiver.rs`).
 
-use windtunnel_tcp::{AckPolicy, ConnectionState};
+use windtunnel_tcp::{AckPolicy, ConnectionState, HEADERS, Receiver, TcpParams};
 use windtunnel_units::{Bytes, Duration, Time};
-use windtunnel_wire::{Ecn, TcpFlags};
+use windtunnel_wire::{Ecn, Options, TcpFlags};
 
-use super::fixture::{Bench, MSS, ms};
+use super::fixture::{Bench, MSS, endpoint, ms, policy};
 
 const FIN: TcpFlags = TcpFlags::FIN;
 
@@ -83,4 +83,91 @@ fn a_fin_beyond_the_window() {
     arrive(&mut bench, &[(edge - 100, 100, true), (edge, 0, true)]);
     assert!(bench.acks.iter().all(|ack| !ack.flags.contains(FIN)));
     assert_eq!(bench.receiver.connection_state(), ConnectionState::Established);
+}
+
+/// The timeout is R + 4 R/2, at least R + 200 ms (RFC 6298 section 2.2 with Linux's least variance term), and 1 s
+/// without a sample (Karn); it doubles. A loss probe, after 2 R + 200 ms if that is less, comes before it without a
+/// doubling; it needs TLP, SACK and a sample of the round trip.
+#[test]
+fn when_its_fin_is_repeated() {
+    for (tlp, sack, syns, rtt, expected) in [
+        (true, true, 1, 300, [800, 1700, 3500]),
+        (false, true, 1, 300, [900, 2700, 6300]),
+        (true, false, 1, 300, [900, 2700, 6300]),
+        (false, true, 1, 20, [220, 660, 1540]),
+        (true, true, 2, 300, [1000, 3000, 7000]),
+    ] {
+        let params = TcpParams { tlp, sack, ..crate::fixed_window() };
+        let mut bench = Bench::new(&params, policy(AckPolicy::Immediate), Ecn::NotEct, false);
+        bench.receiver =
+            Receiver::new(endpoint(Ecn::NotEct, false, HEADERS), &params, policy(AckPolicy::Immediate));
+        for _ in 0..syns {
+            let mut syn = bench.packet(0, 0, TcpFlags::SYN, Ecn::NotEct);
+            syn.options = Some(Box::new(Options { sack_permitted: true, ..Options::default() }));
+            bench.put(&syn);
+        }
+        bench.wait(ms(rtt));
+        arrive(&mut bench, &[(1, MSS, true)]);
+        assert!(bench.receiver.is_at_end());
+        bench.take();
+        let start = bench.now;
+        bench.wait(ms(expected[2]));
+        let times: Vec<Duration> = bench.take().iter().map(|ack| ack.at - start).collect();
+        assert_eq!(times, expected.map(ms), "TLP {tlp}, SACK {sack}, {syns} SYNs, {rtt} ms");
+    }
+}
+
+/// Only the ACK of its own FIN, which has number 1, ends LAST-ACK: the sender's repeated FIN acknowledges the SYN|ACK
+/// alone.
+#[test]
+fn last_ack_waits_for_its_ack() {
+    let mut bench = Bench::plain(AckPolicy::Immediate);
+    arrive(&mut bench, &[(1, MSS, true)]);
+    let mut again = bench.packet(1, MSS, TcpFlags::ACK | FIN, Ecn::NotEct);
+    again.ack = windtunnel_units::Seq::new(1);
+    bench.put(&again);
+    assert_eq!(bench.receiver.connection_state(), ConnectionState::LastAck);
+    acknowledge(&mut bench, 2 + MSS);
+    assert_eq!(bench.receiver.connection_state(), ConnectionState::Closed);
+}
+
+/// A FIN beyond the window does not end the stream either when all data below the edge are there.
+#[test]
+fn a_full_window_without_its_fin() {
+    let params = TcpParams { receive_window: Bytes::new(1 << 14), ..crate::fixed_window() };
+    let mut bench = Bench::new(&params, policy(AckPolicy::Immediate), Ecn::NotEct, false);
+    let edge = 1 + (1 << 14);
+    arrive(&mut bench, &[(edge - 100, 100, true), (1, edge - 101, false)]);
+    assert_eq!(bench.receiver.stats().delivered, Bytes::new(1 << 14));
+    assert_eq!(bench.receiver.rcv_nxt().get(), edge);
+    assert!(!bench.receiver.is_at_end() && bench.acks.iter().all(|ack| !ack.flags.contains(FIN)));
+}
+
+/// A last segment that repeats data below its FIN is reported as the duplicate that it is (RFC 2883), and answered
+/// like any FIN.
+#[test]
+fn a_fin_with_old_data() {
+    let mut bench = Bench::plain(AckPolicy::Immediate);
+    arrive(&mut bench, &[(1, MSS, false)]);
+    bench.take();
+    let report = bench.marked(1, 1 + 2 * MSS, FIN, Ecn::NotEct);
+    assert_eq!((report.delivered.get(), report.duplicate.get()), (MSS, MSS));
+    let acks = bench.take();
+    assert_eq!(acks[0].blocks, [(1, 1 + MSS)]);
+    assert_eq!(acks.last().map(|ack| ack.flags), Some(TcpFlags::ACK | FIN));
+}
+
+/// Linux: more than one full segment is acknowledged before its FIN is answered (`__tcp_ack_snd_check`); the FIN's
+/// number counts, so that 1447 bytes with a FIN are one full segment, and 1448 more.
+#[test]
+fn linux_acknowledges_more_than_a_segment_first() {
+    for (len, acks) in [(MSS - 1, 1), (MSS, 2)] {
+        let mut bench = Bench::plain(AckPolicy::Linux);
+        for n in 0..16 {
+            bench.segment(n);
+        }
+        bench.take();
+        arrive(&mut bench, &[(1 + 16 * MSS, len, true)]);
+        assert_eq!(bench.take().len(), acks, "{len} bytes");
+    }
 }

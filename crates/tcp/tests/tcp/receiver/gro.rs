@@ -126,3 +126,53 @@ fn another_timestamp() {
         assert_eq!(bench.take().len(), acks, "timestamps {timestamps}");
     }
 }
+
+/// Packets without data are never merged (Linux `tcp_gro_receive`), neither with the data after nor with those before
+/// them: each is handed over, and only the data count as segments. A FIN alone is not merged either.
+#[test]
+fn packets_without_data() {
+    let params = TcpParams { gro: Some(POLL), ..crate::fixed_window() };
+    for (lengths, fin, acks) in [([0, MSS], false, 1), ([MSS, 0], false, 1), ([MSS, 0], true, 2)] {
+        let mut bench = Bench::new(&params, policy(AckPolicy::Immediate), Ecn::NotEct, false);
+        assert!(bench.receiver.delays(), "the card has a timer");
+        bench.marked(1, 1 + lengths[0], TcpFlags::NONE, Ecn::NotEct);
+        let last = TcpFlags::NONE.with_if(TcpFlags::FIN, fin);
+        bench.marked(1 + lengths[0], 1 + lengths[0] + lengths[1], last, Ecn::NotEct);
+        bench.wait(POLL);
+        assert_eq!(bench.receiver.stats().segments, 1, "{lengths:?}, FIN {fin}");
+        assert_eq!(bench.take().len(), acks, "{lengths:?}, FIN {fin}");
+    }
+}
+
+/// A nonce is told apart from the next one: with nonces, packets with ECT(1) are not merged. ECT(0), and ECT(1)
+/// without nonces, are.
+#[test]
+fn nonces_are_not_merged() {
+    for (ecn_nonce, ecn, acks) in
+        [(true, Ecn::Ect1, 4), (true, Ecn::Ect0, 1), (false, Ecn::Ect1, 1), (false, Ecn::Ect0, 1)]
+    {
+        let params = TcpParams { gro: Some(POLL), ecn_nonce, ..crate::fixed_window() };
+        let mut bench = Bench::new(&params, policy(AckPolicy::Immediate), Ecn::Ect0, false);
+        for n in 0..4 {
+            bench.segment_with(n, ecn);
+        }
+        bench.wait(POLL);
+        assert_eq!(bench.take().len(), acks, "nonces {ecn_nonce}, {ecn:?}");
+    }
+}
+
+/// A poll reports the sum of what it hands over. What is overdue when a packet arrives is handed over before it is
+/// taken.
+#[test]
+fn reports_of_a_poll() {
+    let mut bench = bench(POLL, AckPolicy::Linux);
+    for n in [16, 17, 19] {
+        bench.segment_with(n, Ecn::Ect0);
+    }
+    let report = bench.wait(POLL);
+    assert_eq!((report.delivered.get(), report.out_of_order), (2 * MSS, true));
+    bench.segment_with(18, Ecn::Ect0);
+    bench.now += POLL * 2;
+    let report = bench.segment_with(20, Ecn::Ect0);
+    assert_eq!(report.delivered.get(), 2 * MSS, "18 and, above it, 19");
+}

@@ -287,3 +287,65 @@ fn hidden_marks() {
     assert!(acks.iter().all(|ack| !ack.ece() && !ack.esce()));
     assert_eq!((bench.receiver.stats().ce, bench.receiver.stats().sce), (1, 2));
 }
+
+/// Section 17.7, quick-signal: segments with SCE or CE are acknowledged at once, and those that wait before a segment
+/// with SCE get an ACK of their own; others wait.
+#[test]
+fn quick_signal() {
+    let ack = AckParams { count: 9, ..policy(AckPolicy::QuickSignal) };
+    let mut bench = Bench::new(&crate::fixed_window(), ack, Ecn::Ect0, true);
+    let arrivals =
+        [(Ecn::Ect0, 0), (Ecn::Ect1, 2), (Ecn::Ect1, 1), (Ecn::Ect0, 0), (Ecn::Ce, 1), (Ecn::Ect0, 0)];
+    for (n, (ecn, acks)) in (0..).zip(arrivals) {
+        bench.segment_with(n, ecn);
+        assert_eq!(bench.take().len(), acks, "segment {n}");
+    }
+}
+
+/// With the scheme `esce` both ends are configured: SCE is echoed without an offer of MDS in the SYN, and CE through
+/// the latch.
+#[test]
+fn esce_needs_no_offer() {
+    let params = crate::fixed_window();
+    let mut bench = ecn_bench(AckPolicy::Immediate);
+    let endpoint = Endpoint { feedback: FeedbackScheme::Esce, ..endpoint(Ecn::Ect0, false, HEADERS) };
+    bench.receiver = Receiver::new(endpoint, &params, policy(AckPolicy::Immediate));
+    let syn = bench.packet(0, 0, TcpFlags::SYN | TcpFlags::ECE | TcpFlags::CWR, Ecn::NotEct);
+    bench.put(&syn);
+    bench.take();
+    for (n, ecn) in (0..).zip([Ecn::Ect0, Ecn::Ect1, Ecn::Ce]) {
+        bench.segment_with(n, ecn);
+    }
+    let echoes: Vec<_> = bench.take().iter().map(|ack| (ack.esce(), ack.ece())).collect();
+    assert_eq!(echoes, [(false, false), (true, false), (false, true)]);
+}
+
+/// Section 17.7, dithered, by hand: an ACK of n segments carries ESCE if at least n/2 are owed (arrived with SCE, not
+/// yet acknowledged with ESCE). Of eight: 3 are too few, 3 + 1 are enough and leave -4, then 4 leave 0. Where nothing
+/// is owed, the ACK of a duplicate has none.
+#[test]
+fn dithered_by_hand() {
+    let ack = AckParams { count: 8, ..policy(AckPolicy::Dithered) };
+    let mut bench = Bench::new(&crate::fixed_window(), ack, Ecn::Ect0, true);
+    let mut n = 0;
+    for (sce, esce, owed) in [
+        (3, false, 3),
+        (1, true, -4),
+        (4, false, 0),
+        (1, false, 1),
+        (3, true, -4),
+        (5, false, 1),
+        (3, true, -4),
+    ] {
+        for i in 0..8 {
+            bench.segment_with(n, if i < sce { Ecn::Ect1 } else { Ecn::Ect0 });
+            n += 1;
+        }
+        let echoes: Vec<bool> = bench.take().iter().map(super::fixture::Reply::esce).collect();
+        assert_eq!(echoes, [esce], "up to segment {n}");
+        if owed <= 0 {
+            bench.segment_with(0, Ecn::Ect0);
+            assert!(!bench.take()[0].esce(), "a duplicate after segment {n}");
+        }
+    }
+}

@@ -147,3 +147,24 @@ fn without_timestamps() {
     put(&mut bench, 2, 0);
     assert_eq!(bench.receiver.rcv_nxt().get(), 1 + 3 * MSS);
 }
+
+/// Linux: an old timestamp enters quickack mode if the data are old as well (`tcp_send_dupack`), not if only the
+/// timestamp is. Either way it is answered at once; D-SACK reports old data alone.
+#[test]
+fn paws_and_quickack() {
+    for (n, acks) in [(15, 1), (16, 0)] {
+        let mut bench = Bench::plain(AckPolicy::Linux);
+        for n in 0..16 {
+            bench.segment(n);
+            bench.wait(Duration::from_millis(1));
+        }
+        bench.take();
+        put(&mut bench, n, 1_000_000);
+        let answers = bench.take();
+        assert_eq!(answers.len(), 1);
+        assert_eq!(answers[0].blocks.len(), acks, "D-SACK");
+        assert_eq!(bench.receiver.stats().paws, 1);
+        bench.segment(16);
+        assert_eq!(bench.take().len(), acks, "after segment {n} with an old timestamp");
+    }
+}

@@ -1,6 +1,6 @@
 //! The receive window: its size, that it never shrinks, and autotuning.
 
-use windtunnel_tcp::{AckPolicy, TcpParams};
+use windtunnel_tcp::{AckParams, AckPolicy, TcpParams};
 use windtunnel_units::{Bytes, Duration, Time};
 use windtunnel_wire::{Ecn, TcpFlags};
 
@@ -126,4 +126,52 @@ fn autotuning_of_a_steady_flow() {
     // in units of 16 KiB.
     assert_eq!(window, 12 << 14);
     assert_eq!(steady(15), window, "an echo that comes again is no sample");
+}
+
+/// A buffer of 64 KiB whose window grows, with the ACKs of `ack`: 104,857 bytes of memory, 2304 for each segment.
+fn small_buffer(ack: AckParams) -> Bench {
+    let params = TcpParams { receive_window: Bytes::new(1 << 16), autotuning: false, ..TcpParams::default() };
+    Bench::new(&params, ack, Ecn::NotEct, false)
+}
+
+/// Reading sends an ACK of its own where less than half of the clamp is left and the window can be twice as large
+/// (Linux `tcp_cleanup_rbuf`): of the 65,160 bytes offered first, 65,160 - 23 * 1448 are the first below 32,767.
+#[test]
+fn reading_reopens_the_window() {
+    let mut bench =
+        small_buffer(AckParams { count: 100, delay: Duration::SECOND, ..policy(AckPolicy::Every) });
+    for n in 0..30 {
+        bench.segment(n);
+    }
+    assert_eq!(bench.table(), [(1 + 23 * MSS, vec![])]);
+}
+
+/// Linux ends quickack mode while less than half of the buffer is free (`__tcp_select_window`): with 30 segments
+/// above a gap (69,120 of 104,857 bytes), but not with 10, the credit of a duplicate is gone, and the ACK of the next
+/// one is held back.
+#[test]
+fn little_memory_ends_quickack() {
+    for (above, acks) in [(10, 1), (30, 0)] {
+        let mut bench = small_buffer(policy(AckPolicy::Linux));
+        for n in (0..1).chain(2..2 + above) {
+            bench.segment(n);
+        }
+        bench.segment(0);
+        bench.take();
+        bench.segment(2 + above);
+        assert_eq!(bench.take().len(), acks, "{above} segments above the gap");
+    }
+}
+
+/// A packet without data is answered if it lies outside of the window (RFC 9293 section 3.10.7.4), to which Linux
+/// adds its edge (`tcp_sequence`).
+#[test]
+fn probes_beyond_the_edge() {
+    let params = TcpParams { receive_window: Bytes::new(1 << 14), ..crate::fixed_window() };
+    for (beyond, acks) in [(0, 0), (1, 1), (1000, 1)] {
+        let mut bench = Bench::new(&params, policy(AckPolicy::Linux), Ecn::NotEct, false);
+        let at = 1 + (1 << 14) + beyond;
+        bench.bytes(at, at);
+        assert_eq!(bench.take().len(), acks, "{beyond} beyond the edge");
+    }
 }
