@@ -232,23 +232,32 @@ fn instances_of_the_aqm() {
     }
 }
 
-/// The last packet of a flow is marked, but not dropped: a brick wall of 1 ms drops all others.
+/// The last packet of a flow is marked, but not dropped, whether the AQM drops or marks what does not understand
+/// marks: a brick wall of 1 ms takes all others.
 #[test]
 fn the_last_packet_of_a_flow_is_not_dropped() {
-    let wall = BrickWallParams { drop_threshold: Duration::from_millis(1), ..BrickWallParams::default() };
-    for aqm_instances in [AqmInstances::Flow, AqmInstances::One] {
-        let params = LfqParams { aqm_instances, ..LfqParams::default() };
-        let mut bench = Bench::new(&QueueSpec::new(params).with("aqm", wall.clone()), Limit::Unlimited);
-        bench.deliver_drops = false;
-        for flow in [0, 0, 0, 1, 1, 1] {
-            let packet = bench.packet(flow, 1_500, Kind::Ect0);
-            bench.enqueue(0, packet);
+    let ms = Duration::from_millis(1);
+    let drops = || BrickWallParams { drop_threshold: ms, ..BrickWallParams::default() };
+    let marks = || BrickWallParams { ce_threshold: ms, ..BrickWallParams::default() };
+    for (wall, kind, left, marked) in [
+        (drops(), Kind::Ect0, vec![(0, 0), (1, 3), (0, 2), (1, 5)], 0),
+        (marks(), Kind::NotEct, vec![(0, 0), (1, 3), (0, 2), (1, 5)], 0),
+        (marks(), Kind::Ect0, vec![(0, 0), (1, 3), (0, 1), (1, 4), (0, 2), (1, 5)], 4),
+    ] {
+        for aqm_instances in [AqmInstances::Flow, AqmInstances::One] {
+            let params = LfqParams { aqm_instances, ..LfqParams::default() };
+            let mut bench = Bench::new(&QueueSpec::new(params).with("aqm", wall.clone()), Limit::Unlimited);
+            bench.deliver_drops = false;
+            for flow in [0, 0, 0, 1, 1, 1] {
+                let packet = bench.packet(flow, 1_500, kind);
+                bench.enqueue(0, packet);
+            }
+            let found: Vec<(u32, u64)> =
+                std::iter::from_fn(|| bench.dequeue(2 * MS)).map(|left| (left.flow, left.seq)).collect();
+            // The first packets are sparse; of the others, those are left that were last of their flows.
+            assert_eq!(found, left);
+            assert_eq!((bench.stats().drops_aqm, bench.stats().ce), (6 - left.len() as u64, marked));
         }
-        let left: Vec<(u32, u64)> =
-            std::iter::from_fn(|| bench.dequeue(2 * MS)).map(|left| (left.flow, left.seq)).collect();
-        // The first packets are sparse; of the others, those are left that were last of their flows.
-        assert_eq!(left, [(0, 0), (1, 3), (0, 2), (1, 5)]);
-        assert_eq!(bench.stats().drops_aqm, 2);
     }
 }
 

@@ -165,6 +165,41 @@ fn classes_share_by_flows() {
     assert!(left.iter().all(|&packets| packets.abs_diff(1_000) <= 3), "{left:?}");
 }
 
+/// A full Twin-AF loses the oldest packets of the class that holds more bytes, as many as the arriving packet needs;
+/// the one that has been chosen stays, and then the other class pays (spec/queues-and-signalling section 11). With
+/// loss-free endpoints none is lost.
+#[test]
+fn the_larger_class_pays() {
+    let (low, other) = (Kind::Mds, Kind::Ect0);
+    let many = [(other, 1_000), (other, 1_000), (low, 500), (low, 500), (low, 500)];
+    for (limit, packets, is_chosen, left) in [
+        (Limit::Packets(5), [&many[..], &[(low, 500)]].concat(), false, vec![1, 2, 3, 4, 5]),
+        (Limit::Packets(5), [&many[..], &[(low, 600), (low, 600)]].concat(), false, vec![1, 3, 4, 5, 6]),
+        (Limit::Bytes(Bytes::new(3_500)), [&many[..], &[(low, 1_500)]].concat(), false, vec![1, 3, 4, 5]),
+        (Limit::Packets(2), vec![(other, 1_000), (low, 500), (low, 500)], true, vec![0, 2]),
+    ] {
+        for deliver_drops in [false, true] {
+            let params = TwinAfParams { dscp: Dscp::MDS.get(), ..TwinAfParams::default() };
+            let mut bench = Bench::new(&QueueSpec::new(params), limit);
+            bench.deliver_drops = deliver_drops;
+            for (n, (kind, size)) in packets.iter().enumerate() {
+                let packet = bench.packet(n as u32, *size, *kind);
+                bench.enqueue(0, packet);
+                if is_chosen {
+                    assert_eq!(bench.choose(0), Some(Bytes::new(1_000)));
+                }
+            }
+            let mut found: Vec<u64> = std::iter::from_fn(|| bench.dequeue(0)).map(|left| left.seq).collect();
+            found.sort_unstable();
+            if deliver_drops {
+                assert_eq!(found.len(), packets.len(), "{limit:?}");
+            } else {
+                assert_eq!(found, left, "{limit:?}");
+            }
+        }
+    }
+}
+
 /// The times of the low-delay class are a fifth: CE comes 20 ms after the first packet that waited for more than 1 ms, and
 /// SCE 5 ms after the first that waited for more than 0.5 ms; in the other class CE comes 100 ms after one of 5 ms.
 #[test]
